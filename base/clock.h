@@ -1,0 +1,33 @@
+#ifndef ADDONS_BASE_CLOCK_H_
+#define ADDONS_BASE_CLOCK_H_
+
+#include <chrono>
+#include <stop_token>
+
+namespace addons {
+
+using SteadyTime = std::chrono::steady_clock::time_point;
+using SteadyDuration = std::chrono::steady_clock::duration;
+using WallTime = std::chrono::system_clock::time_point;
+
+/// The one source of time and of waiting, so that tests of operations need no
+/// real seconds. Thread-safe.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+
+  /// Monotonic time: all ages and deadlines are computed with it.
+  virtual SteadyTime Now() const = 0;
+  /// Wall-clock time, for logs and messages only.
+  virtual WallTime WallNow() const = 0;
+  /// Blocks for `duration`, or until `stop` is requested. Returns false when
+  /// stopped early.
+  virtual bool SleepFor(SteadyDuration duration, std::stop_token stop) = 0;
+};
+
+/// The machine's clocks. Never destroyed.
+Clock& RealClock();
+
+}  // namespace addons
+
+#endif  // ADDONS_BASE_CLOCK_H_
