@@ -1,0 +1,81 @@
+#ifndef ADDONS_CEPH_CLUSTER_H_
+#define ADDONS_CEPH_CLUSTER_H_
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/secret.h"
+#include "ceph/pool.h"
+
+namespace addons {
+
+/// Which of a cluster's two connections a pool is opened on. Reads have an OSD
+/// operation timeout, so that no reader is ever stuck. Mutations have none: a
+/// stall during promote or demote with that timeout ends in a crash inside
+/// librbd or in success with an incomplete snapshot. Both have monitor
+/// timeouts.
+enum class Access { kRead, kMutate };
+
+/// A Ceph user without the "client." prefix and its key.
+struct CephUser {
+  std::string id;
+  Secret key;
+  CephUser Clone() const { return {id, key.Clone()}; }
+};
+
+/// One cluster as one user. Thread-safe. When Ceph answers ESHUTDOWN (this
+/// client was blocklisted) the connection concerned is dropped and the next
+/// OpenPool() or command makes a new one; pools and images of the old one keep
+/// failing with UNAVAILABLE and errno kBlocklistedErrno.
+class Cluster {
+ public:
+  virtual ~Cluster() = default;
+  Cluster() = default;
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+
+  virtual const std::string& fsid() const = 0;
+
+  /// NOT_FOUND: no pool with this id. Blocks only to connect (bounded).
+  /// rados_ioctx_create2, rados_ioctx_set_namespace
+  virtual absl::StatusOr<std::unique_ptr<Pool>> OpenPool(
+      int64_t pool_id, const std::string& rados_namespace, Access access) = 0;
+
+  /// Runs a monitor (manager) command given as JSON and returns its output. The
+  /// status text of a failed command is part of the error's message. Bounded by
+  /// the monitor operation timeout. rados_mon_command, rados_mgr_command
+  virtual absl::StatusOr<std::string> MonCommand(const std::string& json) = 0;
+  virtual absl::StatusOr<std::string> MgrCommand(const std::string& json) = 0;
+
+  /// The RADOS instance ids of the connections that are up: recognises our own
+  /// watches. rados_get_instance_id
+  virtual std::vector<uint64_t> OwnClientIds() = 0;
+};
+
+/// Where a cluster is and who wants to talk to it.
+struct ClusterTarget {
+  std::string cluster_id;             // of config.json, for messages
+  std::vector<std::string> monitors;  // as config.json writes them
+};
+
+/// Gives connected clusters. Thread-safe.
+class ClusterProvider {
+ public:
+  virtual ~ClusterProvider() = default;
+
+  /// Returns at once when this (monitors, user, key) is connected already; else
+  /// connects, once for all callers that ask meanwhile. Blocks for at most the
+  /// connect timeout. UNAUTHENTICATED: the key has not the shape of a cephx
+  /// key, or the cluster refuses user or key. UNAVAILABLE: no monitor answered.
+  virtual absl::StatusOr<std::shared_ptr<Cluster>> Connect(
+      const ClusterTarget& target, const CephUser& user) = 0;
+};
+
+}  // namespace addons
+
+#endif  // ADDONS_CEPH_CLUSTER_H_

@@ -1,0 +1,30 @@
+#ifndef ADDONS_CEPH_ERRORS_H_
+#define ADDONS_CEPH_ERRORS_H_
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace addons {
+
+/// Turns a negative result of librados or librbd into a Status. The text is
+/// "Failed to <action> <object>: (16) Device or resource busy"; the errno rides
+/// along as a payload.
+///
+/// The code is deliberately dull, because an errno has no meaning in the
+/// domain: ENOENT NOT_FOUND, EEXIST ALREADY_EXISTS,
+/// EBUSY/EAGAIN/ENOTCONN/ESHUTDOWN UNAVAILABLE, ETIMEDOUT DEADLINE_EXCEEDED,
+/// EACCES/EPERM PERMISSION_DENIED, ENOSPC/EDQUOT RESOURCE_EXHAUSTED,
+/// EOPNOTSUPP/ENOSYS UNIMPLEMENTED, all others INTERNAL. Operations decide from
+/// state that they read. Never returns OK and never FAILED_PRECONDITION.
+absl::Status CephError(int result, absl::string_view action,
+                       absl::string_view object);
+
+/// The positive errno that CephError() stored in `status`, 0 if none.
+int CephErrno(const absl::Status& status);
+
+/// This client was put on the blocklist: its connection is useless.
+inline constexpr int kBlocklistedErrno = 108;  // ESHUTDOWN
+
+}  // namespace addons
+
+#endif  // ADDONS_CEPH_ERRORS_H_

@@ -1,0 +1,139 @@
+#ifndef ADDONS_CEPH_IMAGE_H_
+#define ADDONS_CEPH_IMAGE_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "ceph/mirror.h"
+
+namespace addons {
+
+enum class Force { kNo, kYes };
+
+/// A client that watches an object or has an image open for writing.
+struct Watcher {
+  std::string address;     // "10.0.0.1:0/123"
+  uint64_t client_id = 0;  // the RADOS instance id
+  uint64_t cookie = 0;
+};
+
+struct Locker {
+  std::string client;  // "client.4464"
+  std::string cookie;
+  std::string address;
+};
+
+struct ImageParent {
+  int64_t pool_id = 0;
+  std::string pool_name;
+  std::string rados_namespace;
+  std::string image_id;
+  std::string image_name;
+  bool in_trash = false;
+};
+
+struct ImageSize {
+  uint64_t bytes = 0;
+  uint64_t object_bytes = 0;
+  uint64_t objects = 0;
+};
+
+/// Seconds and nanoseconds since the epoch, as Ceph stores a creation time.
+struct Timestamp {
+  int64_t seconds = 0;
+  int64_t nanoseconds = 0;
+  friend bool operator==(const Timestamp&, const Timestamp&) = default;
+};
+
+/// Gets (done, total); returning false asks the call to stop. Runs on a thread
+/// of librbd, under its lock: it may only look at or set a flag.
+using ProgressFn = std::function<bool(uint64_t done, uint64_t total)>;
+
+/// One open image. A handle never refreshes when opened read-only, and pins the
+/// image when opened for writing: open, look, drop.
+///
+/// All methods block: on an image from a read pool for at most the OSD
+/// operation timeout (then DEADLINE_EXCEEDED), on one from a mutation pool for
+/// as long as the cluster takes. Errors are those of CephError(). One thread at
+/// a time.
+class Image {
+ public:
+  virtual ~Image() = default;
+  Image() = default;
+  Image(const Image&) = delete;
+  Image& operator=(const Image&) = delete;
+
+  virtual const std::string& name() const = 0;
+
+  // --- reads: work on every handle -----------------------------------------
+  /// rbd_get_id
+  virtual absl::StatusOr<std::string> Id() = 0;
+  /// rbd_stat
+  virtual absl::StatusOr<ImageSize> Size() = 0;
+  /// Whether the image refuses all writes because it is (or was left) marked as
+  /// a secondary. rbd_get_features, RBD_FEATURE_NON_PRIMARY
+  virtual absl::StatusOr<bool> MarkedNonPrimary() = 0;
+  /// rbd_get_create_timestamp
+  virtual absl::StatusOr<Timestamp> CreateTimestamp() = 0;
+  /// rbd_mirror_image_get_info, rbd_mirror_image_get_mode. A disabled image is
+  /// OK with state kDisabled.
+  virtual absl::StatusOr<MirrorImageInfo> MirrorInfo() = 0;
+  /// All mirror snapshots by ascending id. rbd_snap_list,
+  /// rbd_snap_get_mirror_namespace, rbd_snap_get_timestamp
+  virtual absl::StatusOr<std::vector<MirrorSnapshot>> MirrorSnapshots() = 0;
+  /// Local entry first if there is one. No entries at all is OK and empty.
+  /// rbd_mirror_image_get_global_status
+  virtual absl::StatusOr<std::vector<SiteStatus>> MirrorStatus() = 0;
+  /// Includes our own watch if this handle is writable. rbd_watchers_list
+  virtual absl::StatusOr<std::vector<Watcher>> Watchers() = 0;
+  /// rbd_list_lockers
+  virtual absl::StatusOr<std::vector<Locker>> Lockers() = 0;
+  /// nullopt: not a clone. rbd_get_parent
+  virtual absl::StatusOr<std::optional<ImageParent>> Parent() = 0;
+  /// nullopt: no such key. rbd_metadata_get
+  virtual absl::StatusOr<std::optional<std::string>> Metadata(
+      const std::string& key) = 0;
+  /// The entries whose key begins with `prefix`. rbd_metadata_list
+  virtual absl::StatusOr<std::map<std::string, std::string>> ListMetadata(
+      const std::string& prefix) = 0;
+
+  // --- mutations: need an image opened for writing on a mutation pool -------
+  /// rbd_metadata_set
+  virtual absl::Status SetMetadata(const std::string& key,
+                                   const std::string& value) = 0;
+  /// An absent key is OK. rbd_metadata_remove
+  virtual absl::Status RemoveMetadata(const std::string& key) = 0;
+  /// rbd_mirror_image_enable2
+  virtual absl::Status MirrorEnable(MirrorMode mode) = 0;
+  /// rbd_mirror_image_disable
+  virtual absl::Status MirrorDisable(Force force) = 0;
+  /// librbd 16 does not guard an incomplete demotion: look before.
+  /// rbd_mirror_image_promote
+  virtual absl::Status MirrorPromote(Force force) = 0;
+  /// OK is no proof: read the newest snapshot back. rbd_mirror_image_demote
+  virtual absl::Status MirrorDemote() = 0;
+  /// Writes the request; rbd-mirror deletes and re-creates the image later.
+  /// Needs no writable handle: a read-only one of a mutation pool spares the
+  /// secondary. rbd_mirror_image_resync
+  virtual absl::Status MirrorResync() = 0;
+  /// rbd_mirror_image_create_snapshot
+  virtual absl::StatusOr<uint64_t> CreateMirrorSnapshot() = 0;
+  /// rbd_flatten_with_progress
+  virtual absl::Status Flatten(const ProgressFn& progress) = 0;
+
+  /// Closes the handle; using it afterwards is a bug. The destructor closes
+  /// too, but can only log a failure. rbd_close
+  virtual absl::Status Close() = 0;
+};
+
+}  // namespace addons
+
+#endif  // ADDONS_CEPH_IMAGE_H_

@@ -1,0 +1,21 @@
+#ifndef ADDONS_CEPH_LIBRADOS_CEPH_ENUMS_H_
+#define ADDONS_CEPH_LIBRADOS_CEPH_ENUMS_H_
+
+#include "ceph/mirror.h"
+
+namespace addons {
+
+// From librbd's numbers to ours. They are taken as int because a newer cluster
+// may send values that the C enums of this build do not have.
+
+PoolMirrorMode ToPoolMirrorMode(int rbd_mirror_mode);
+MirrorMode ToMirrorMode(int rbd_mirror_image_mode);
+MirrorImageState ToMirrorImageState(int rbd_mirror_image_state);
+MirrorStatusState ToMirrorStatusState(int rbd_mirror_image_status_state);
+MirrorSnapshotKind ToMirrorSnapshotKind(int rbd_snap_mirror_state);
+/// Of rbd_mirror_peer_direction_t: does this site pull from the peer?
+bool PeerReceives(int rbd_mirror_peer_direction);
+
+}  // namespace addons
+
+#endif  // ADDONS_CEPH_LIBRADOS_CEPH_ENUMS_H_

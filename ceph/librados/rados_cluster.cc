@@ -1,0 +1,95 @@
+#include "ceph/librados/rados_cluster.h"
+
+#include <chrono>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "ceph/librados/rados_pool.h"
+
+namespace addons {
+
+RadosCluster::RadosCluster(ClientEnvironment environment, ClusterTarget target,
+                           CephUser user)
+    : environment_(std::move(environment)),
+      target_(std::move(target)),
+      user_(std::move(user)) {}
+
+absl::StatusOr<std::shared_ptr<CachedCluster>> RadosCluster::Connect(
+    const ClientEnvironment& environment, const ClusterTarget& target,
+    const CephUser& user) {
+  const std::shared_ptr<RadosCluster> cluster(
+      new RadosCluster(environment, target, user.Clone()));
+  ADDONS_ASSIGN_OR_RETURN(const std::shared_ptr<RadosConnection> connection,
+                          cluster->Connection(ConnectionUse::kRead));
+  ADDONS_ASSIGN_OR_RETURN(cluster->fsid_, connection->Fsid());
+  return cluster;
+}
+
+absl::StatusOr<std::shared_ptr<RadosConnection>> RadosCluster::Connection(
+    ConnectionUse use) {
+  SharedSlot<RadosConnection>& slot = use == ConnectionUse::kRead ? read_
+                                      : use == ConnectionUse::kMutate
+                                          ? mutate_
+                                          : manager_;
+  // Connecting keeps its own bound; this is for those who wait for another one,
+  // which may first have looked up names.
+  const SteadyTime until = std::chrono::steady_clock::now() +
+                           2 * environment_.timeouts.connect +
+                           environment_.timeouts.mon;
+  absl::StatusOr<std::shared_ptr<RadosConnection>> connection = slot.Get(
+      [](const RadosConnection& held) { return !held.dead(); },
+      [&] {
+        return RadosConnection::Connect(environment_, target_, user_, use);
+      },
+      until);
+  if (absl::IsUnauthenticated(connection.status())) refused_ = true;
+  return connection;
+}
+
+absl::StatusOr<std::unique_ptr<Pool>> RadosCluster::OpenPool(
+    int64_t pool_id, const std::string& rados_namespace, Access access) {
+  ADDONS_ASSIGN_OR_RETURN(
+      std::shared_ptr<RadosConnection> connection,
+      Connection(access == Access::kRead ? ConnectionUse::kRead
+                                         : ConnectionUse::kMutate));
+  return RadosPool::Open(std::move(connection), pool_id, rados_namespace);
+}
+
+absl::StatusOr<std::string> RadosCluster::MonCommand(const std::string& json) {
+  ADDONS_ASSIGN_OR_RETURN(const std::shared_ptr<RadosConnection> connection,
+                          Connection(ConnectionUse::kRead));
+  return connection->MonCommand(json);
+}
+
+// The bound is ours, see ConnectionUse. A command that is abandoned goes on.
+absl::StatusOr<std::string> RadosCluster::MgrCommand(const std::string& json) {
+  ADDONS_ASSIGN_OR_RETURN(const std::shared_ptr<RadosConnection> connection,
+                          Connection(ConnectionUse::kManager));
+  const auto answer = std::make_shared<absl::StatusOr<std::string>>();
+  const bool ended = environment_.calls->Run(
+      connection.get(),
+      [connection, answer, json] { *answer = connection->MgrCommand(json); },
+      std::chrono::steady_clock::now() + environment_.timeouts.mon);
+  return ended ? *answer : connection->MgrCommandTimeout(json);
+}
+
+std::vector<uint64_t> RadosCluster::OwnClientIds() {
+  std::vector<uint64_t> ids;
+  for (const SharedSlot<RadosConnection>* slot : Slots()) {
+    if (const auto connection = slot->Peek()) {
+      ids.push_back(connection->client_id());
+    }
+  }
+  return ids;
+}
+
+bool RadosCluster::denied() const {
+  if (refused_) return true;
+  for (const SharedSlot<RadosConnection>* slot : Slots()) {
+    const auto connection = slot->Peek();
+    if (connection != nullptr && connection->denied()) return true;
+  }
+  return false;
+}
+
+}  // namespace addons

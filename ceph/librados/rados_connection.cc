@@ -1,0 +1,310 @@
+#include "ceph/librados/rados_connection.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/log.h"
+#include "base/secret.h"
+#include "base/status_macros.h"
+#include "ceph/errors.h"
+#include "ceph/librados/cephx_key.h"
+#include "ceph/librados/monitor_addresses.h"
+
+namespace addons {
+namespace {
+
+constexpr size_t kShownStatusText = 1024;
+
+std::string Seconds(std::chrono::seconds timeout) {
+  return absl::StrCat(std::max<int64_t>(1, timeout.count()));
+}
+
+std::string ClusterName(const ClusterTarget& target) {
+  return absl::StrCat("cluster '", absl::CHexEscape(target.cluster_id), "'");
+}
+
+absl::Status SetOption(rados_t cluster, const char* option,
+                       const std::string& value) {
+  const int result = rados_conf_set(cluster, option, value.c_str());
+  if (result == 0) return absl::OkStatus();
+  // The value is not shown: it may be the key.
+  return CephError(result, "set Ceph option", absl::StrCat("'", option, "'"));
+}
+
+absl::Status SetKey(rados_t cluster, const CephUser& user) {
+  std::string key(absl::StripAsciiWhitespace(user.key.Reveal()));
+  absl::Status status = absl::UnauthenticatedError(absl::StrCat(
+      "the key of Ceph user '", absl::CHexEscape(user.id),
+      "' has not the shape of a cephx key; correct userKey in the secret"));
+  if (HasCephxKeyShape(key)) status = SetOption(cluster, "key", key);
+  WipeString(key);
+  return status;
+}
+
+absl::Status Configure(rados_t cluster, const std::string& mon_host,
+                       const CephUser& user, ConnectionUse use,
+                       const ConnectionTimeouts& timeouts) {
+  std::vector<std::pair<const char*, std::string>> options = {
+      // Standard error is our log.
+      {"log_to_stderr", "false"},
+      {"err_to_stderr", "false"},
+      {"log_file", ""},
+      {"mon_host", mon_host},
+      // The key is given below; nothing of this host may stand in for it.
+      {"keyring", ""},
+      {"auth_client_required", "cephx"},
+      {"client_mount_timeout", Seconds(timeouts.connect)},
+      // Images are opened to look at them or to change their metadata.
+      {"rbd_cache", "false"},
+  };
+  if (use != ConnectionUse::kManager) {
+    options.emplace_back("rados_mon_op_timeout", Seconds(timeouts.mon));
+  }
+  if (use == ConnectionUse::kRead) {
+    options.emplace_back("rados_osd_op_timeout", Seconds(timeouts.osd_read));
+  }
+  for (const auto& [option, value] : options) {
+    ADDONS_RETURN_IF_ERROR(SetOption(cluster, option, value));
+  }
+  return SetKey(cluster, user);
+}
+
+/// `status` with another code and more text; the errno stays.
+absl::Status Recode(const absl::Status& status, absl::StatusCode code,
+                    absl::string_view more) {
+  absl::Status recoded(code, absl::StrCat(status.message(), "; ", more));
+  status.ForEachPayload(
+      [&](absl::string_view type_url, const absl::Cord& payload) {
+        recoded.SetPayload(type_url, payload);
+      });
+  return recoded;
+}
+
+/// rados_connect answers EACCES for a wrong key and an unknown user alike,
+/// ETIMEDOUT when no monitor speaks, EINVAL and ENOENT when it has no address.
+absl::Status ConnectError(int result, const ClusterTarget& target,
+                          const CephUser& user) {
+  const std::string user_name =
+      absl::StrCat("user '", absl::CHexEscape(user.id), "'");
+  const absl::Status status =
+      CephError(result, absl::StrCat("connect as ", user_name, " to"),
+                ClusterName(target));
+  if (result == -EACCES || result == -EPERM) {
+    return Recode(
+        status, absl::StatusCode::kUnauthenticated,
+        "the cluster refuses this user or its key; compare the secret "
+        "with 'ceph auth get'");
+  }
+  return Recode(status, absl::StatusCode::kUnavailable,
+                absl::StrCat("monitors asked: ", absl::CHexEscape(absl::StrJoin(
+                                                     target.monitors, ", "))));
+}
+
+/// The "prefix" of a command, which names it without its arguments.
+std::string CommandName(const std::string& json) {
+  const nlohmann::json command = nlohmann::json::parse(json, nullptr, false);
+  if (command.is_object()) {
+    const auto prefix = command.find("prefix");
+    if (prefix != command.end() && prefix->is_string()) {
+      return absl::CHexEscape(prefix->get<std::string>());
+    }
+  }
+  return "(not JSON)";
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<RadosConnection>> RadosConnection::Connect(
+    const ClientEnvironment& environment, const ClusterTarget& target,
+    const CephUser& user, ConnectionUse use) {
+  const ConnectionTimeouts& timeouts = environment.timeouts;
+  const std::string what =
+      absl::StrCat("Failed to connect to ", ClusterName(target));
+  if (user.id.empty()) {
+    return absl::UnauthenticatedError(absl::StrCat(
+        what, ": the user is empty; correct userID in the secret"));
+  }
+  absl::StatusOr<std::string> mon_host =
+      MonHost(*environment.resolver, target.monitors,
+              std::chrono::steady_clock::now() +
+                  std::max<std::chrono::seconds>(timeouts.connect,
+                                                 std::chrono::seconds(1)));
+  if (!mon_host.ok()) return Annotate(mon_host.status(), what);
+
+  ClusterHandle cluster;
+  // rados_create() would leave options without effect until it is connected,
+  // and print what goes wrong before to standard error; with a cluster name
+  // they hold from the start.
+  const int created = cluster.Keep(rados_create2(
+      cluster.Receive(), "ceph", absl::StrCat("client.", user.id).c_str(), 0));
+  if (created < 0) {
+    return CephError(created, "create a client for", ClusterName(target));
+  }
+  if (absl::Status status =
+          Configure(cluster.get(), *mon_host, user, use, timeouts);
+      !status.ok()) {
+    return Annotate(status, what);
+  }
+  const int connected = environment.gate->Call(
+      "rados_connect", [&] { return rados_connect(cluster.get()); });
+  if (connected != 0) return ConnectError(connected, target, user);
+  return std::shared_ptr<RadosConnection>(new RadosConnection(
+      environment.gate, target.cluster_id, use, std::move(cluster)));
+}
+
+RadosConnection::RadosConnection(std::shared_ptr<CallGate> gate,
+                                 std::string cluster_id, ConnectionUse use,
+                                 ClusterHandle cluster)
+    : gate_(std::move(gate)),
+      cluster_id_(std::move(cluster_id)),
+      use_(use),
+      cluster_(std::move(cluster)),
+      client_id_(rados_get_instance_id(cluster_.get())) {}
+
+RadosConnection::~RadosConnection() = default;
+
+int RadosConnection::Call(absl::string_view name,
+                          absl::FunctionRef<int()> call) {
+  const int result = gate_->Call(name, call);
+  if (result == -ESHUTDOWN && !dead_.exchange(true)) {
+    Log().warn(
+        "this client was put on the blocklist, its connection is replaced "
+        "cluster={} client={} call={}",
+        Quoted(cluster_id_), client_id_, Quoted(name));
+  }
+  // Not for commands: that a user may not run one of them is ordinary.
+  if (result == -EACCES && name != "rados_mon_command" &&
+      name != "rados_mgr_command") {
+    denied_ = true;
+  }
+  return result;
+}
+
+absl::StatusOr<std::string> RadosConnection::Fsid() {
+  std::array<char, 64> text{};
+  const int result = Call("rados_cluster_fsid", [&] {
+    return rados_cluster_fsid(cluster_.get(), text.data(), text.size());
+  });
+  if (result < 0) {
+    return CephError(result, "read the fsid of",
+                     absl::StrCat("cluster '", cluster_id_, "'"));
+  }
+  return std::string(text.data());
+}
+
+absl::Status RadosConnection::CheckPoolExists(int64_t pool_id) {
+  {
+    MutexLock lock(mutex_);
+    if (known_pools_.count(pool_id) != 0) return absl::OkStatus();
+  }
+  const std::string pool = absl::StrCat("pool with id ", pool_id);
+  absl::StatusOr<std::string> pools =
+      MonCommand(R"({"prefix": "osd lspools", "format": "json"})");
+  // Caps without this command are none of our business here.
+  if (CephErrno(pools.status()) == EACCES) return absl::OkStatus();
+  if (!pools.ok()) {
+    return Annotate(pools.status(), absl::StrCat("Failed to find ", pool));
+  }
+  const nlohmann::json list = nlohmann::json::parse(*pools, nullptr, false);
+  if (!list.is_array()) {
+    return absl::InternalError(
+        absl::StrCat("Failed to find ", pool, ": the pool list is not JSON"));
+  }
+  const bool found =
+      std::any_of(list.begin(), list.end(), [&](const nlohmann::json& entry) {
+        const auto number = entry.find("poolnum");
+        return number != entry.end() && number->is_number_integer() &&
+               number->get<int64_t>() == pool_id;
+      });
+  if (found) return absl::OkStatus();
+  return CephError(
+      -ENOENT, "find",
+      absl::StrCat(pool, " in cluster '", absl::CHexEscape(cluster_id_), "'"));
+}
+
+absl::StatusOr<IoctxHandle> RadosConnection::OpenIoctx(
+    int64_t pool_id, const std::string& rados_namespace) {
+  // For an id that it does not know, rados_ioctx_create2 waits for the newest
+  // map without any bound when the monitors hang. The command before has one.
+  ADDONS_RETURN_IF_ERROR(CheckPoolExists(pool_id));
+  IoctxHandle ioctx;
+  const int result = Call("rados_ioctx_create2", [&] {
+    return ioctx.Keep(
+        rados_ioctx_create2(cluster_.get(), pool_id, ioctx.Receive()));
+  });
+  {
+    MutexLock lock(mutex_);
+    if (result < 0) {
+      known_pools_.erase(pool_id);
+    } else {
+      known_pools_.insert(pool_id);
+    }
+  }
+  if (result < 0) {
+    return CephError(result, "open",
+                     absl::StrCat("pool with id ", pool_id, " in cluster '",
+                                  absl::CHexEscape(cluster_id_), "'"));
+  }
+  rados_ioctx_set_namespace(ioctx.get(), rados_namespace.c_str());
+  return ioctx;
+}
+
+absl::StatusOr<std::string> RadosConnection::MonCommand(
+    const std::string& json) {
+  return Command("rados_mon_command", &rados_mon_command, "monitor", json);
+}
+
+absl::StatusOr<std::string> RadosConnection::MgrCommand(
+    const std::string& json) {
+  return Command("rados_mgr_command", &rados_mgr_command, "manager", json);
+}
+
+absl::Status RadosConnection::MgrCommandTimeout(const std::string& json) const {
+  return CommandError(-ETIMEDOUT, "manager", json);
+}
+
+absl::Status RadosConnection::CommandError(int result, absl::string_view daemon,
+                                           const std::string& json) const {
+  return CephError(result, absl::StrCat("run ", daemon, " command"),
+                   absl::StrCat("'", CommandName(json), "' on cluster '",
+                                absl::CHexEscape(cluster_id_), "'"));
+}
+
+absl::StatusOr<std::string> RadosConnection::Command(absl::string_view name,
+                                                     CommandFn function,
+                                                     absl::string_view daemon,
+                                                     const std::string& json) {
+  const char* command = json.c_str();
+  RadosBuffer output;
+  RadosBuffer status_text;
+  size_t output_size = 0;
+  size_t status_size = 0;
+  const int result = Call(name, [&] {
+    return function(cluster_.get(), &command, 1, "", 0, output.Receive(),
+                    &output_size, status_text.Receive(), &status_size);
+  });
+  // Every number but 0 is an error, also a positive one. Some
+  // commands end their output with a line end, others do not.
+  if (result == 0) {
+    return std::string(absl::StripTrailingAsciiWhitespace(
+        absl::string_view(output.get(), output_size)));
+  }
+  const absl::Status status = CommandError(result, daemon, json);
+  const std::string said =
+      absl::CHexEscape(absl::StripAsciiWhitespace(
+                           absl::string_view(status_text.get(), status_size))
+                           .substr(0, kShownStatusText));
+  if (said.empty()) return status;
+  return Recode(status, status.code(), said);
+}
+
+}  // namespace addons

@@ -1,0 +1,103 @@
+#ifndef ADDONS_CEPH_LIBRADOS_RADOS_POOL_H_
+#define ADDONS_CEPH_LIBRADOS_RADOS_POOL_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "ceph/librados/handles.h"
+#include "ceph/librados/rados_connection.h"
+#include "ceph/pool.h"
+
+namespace addons {
+
+/// Pool over one rados_ioctx_t. One thread at a time.
+class RadosPool final : public Pool {
+ public:
+  /// Errors as for Cluster::OpenPool().
+  static absl::StatusOr<std::unique_ptr<Pool>> Open(
+      std::shared_ptr<RadosConnection> connection, int64_t pool_id,
+      const std::string& rados_namespace);
+
+  int64_t id() const override { return id_; }
+  const std::string& name() const override { return name_; }
+  const std::string& rados_namespace() const override { return namespace_; }
+
+  absl::StatusOr<OmapValues> ReadOmap(const std::string& object,
+                                      const std::string& prefix) override;
+  absl::StatusOr<bool> ReplaceOmapValue(
+      const std::string& object, const std::string& key,
+      const std::optional<std::string>& expected,
+      const std::string& desired) override;
+  absl::StatusOr<std::vector<Watcher>> ListWatchers(
+      const std::string& object) override;
+
+  absl::StatusOr<PoolMirrorMode> MirrorMode() override;
+  absl::StatusOr<std::vector<MirrorPeer>> MirrorPeers() override;
+  absl::StatusOr<std::string> MirrorUuid() override;
+  absl::StatusOr<std::optional<MirrorImageInfo>> MirrorInfoById(
+      const std::string& image_id) override;
+
+  absl::StatusOr<std::unique_ptr<Image>> OpenImageReadOnly(
+      const std::string& name) override;
+  absl::StatusOr<std::unique_ptr<Image>> OpenImageByIdReadOnly(
+      const std::string& image_id) override;
+  absl::StatusOr<std::unique_ptr<Image>> OpenImage(
+      const std::string& name) override;
+
+ private:
+  RadosPool(std::shared_ptr<RadosConnection> connection, IoctxHandle ioctx,
+            int64_t id, std::string name, std::string rados_namespace)
+      : connection_(std::move(connection)),
+        ioctx_(std::move(ioctx)),
+        id_(id),
+        name_(std::move(name)),
+        namespace_(std::move(rados_namespace)) {}
+
+  /// One page of an omap, added to `values`. `last` is the key before it, then
+  /// the last key in it; `more` tells whether to go on.
+  int ReadOmapPage(const std::string& object, const std::string& prefix,
+                   std::string& last, bool& more, OmapValues& values);
+  absl::StatusOr<bool> ReplaceValue(const std::string& object,
+                                    const std::string& key,
+                                    const std::string& expected,
+                                    const std::string& desired);
+  absl::StatusOr<bool> ReplaceEmptyOrAbsent(const std::string& object,
+                                            const std::string& key,
+                                            bool expect_present,
+                                            const std::string& desired);
+  /// The value of one key and the version of the object that has it.
+  int ReadOmapKey(const std::string& object, const std::string& key,
+                  std::optional<std::string>& value, uint64_t& version);
+  /// Sets `key` if it compares equal to `expected` (absent: as if it were
+  /// empty) and, unless `version` is 0, the object has this version.
+  int CompareAndSet(const std::string& object, const std::string& key,
+                    const std::string& expected, const std::string& desired,
+                    uint64_t version);
+  using OpenFn = absl::FunctionRef<int(ImageHandle&)>;
+  absl::StatusOr<std::unique_ptr<Image>> Open(absl::string_view function,
+                                              const std::string& name,
+                                              OpenFn open);
+  /// rbd_mirror_peer_site_list and rbd_mirror_uuid_get are about the whole
+  /// pool.
+  absl::StatusOr<IoctxHandle> DefaultNamespace();
+  std::string PoolText() const;
+  std::string ObjectText(absl::string_view object) const;
+
+  const std::shared_ptr<RadosConnection> connection_;
+  const IoctxHandle ioctx_;
+  const int64_t id_;
+  const std::string name_;
+  const std::string namespace_;
+};
+
+}  // namespace addons
+
+#endif  // ADDONS_CEPH_LIBRADOS_RADOS_POOL_H_

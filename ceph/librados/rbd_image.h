@@ -1,0 +1,87 @@
+#ifndef ADDONS_CEPH_LIBRADOS_RBD_IMAGE_H_
+#define ADDONS_CEPH_LIBRADOS_RBD_IMAGE_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "ceph/image.h"
+#include "ceph/librados/handles.h"
+#include "ceph/librados/rados_connection.h"
+#include "ceph/pool.h"
+
+namespace addons {
+
+/// Image over one rbd_image_t. One thread at a time.
+class RbdImage final : public Image {
+ public:
+  /// kWritable: opened by rbd_open on a connection for mutations.
+  enum class Mode { kReadOnly, kWritable };
+
+  RbdImage(std::shared_ptr<RadosConnection> connection, ImageHandle image,
+           Mode mode, std::string name, const std::string& spec);
+  ~RbdImage() override;
+
+  /// For an image opened by id: gets its name from Ceph. rbd_get_name
+  absl::Status ReadName(const Pool& pool);
+
+  const std::string& name() const override { return name_; }
+  absl::StatusOr<std::string> Id() override;
+  absl::StatusOr<ImageSize> Size() override;
+  absl::StatusOr<bool> MarkedNonPrimary() override;
+  absl::StatusOr<Timestamp> CreateTimestamp() override;
+  absl::StatusOr<MirrorImageInfo> MirrorInfo() override;
+  absl::StatusOr<std::vector<MirrorSnapshot>> MirrorSnapshots() override;
+  absl::StatusOr<std::vector<SiteStatus>> MirrorStatus() override;
+  absl::StatusOr<std::vector<Watcher>> Watchers() override;
+  absl::StatusOr<std::vector<Locker>> Lockers() override;
+  absl::StatusOr<std::optional<ImageParent>> Parent() override;
+  absl::StatusOr<std::optional<std::string>> Metadata(
+      const std::string& key) override;
+  absl::StatusOr<std::map<std::string, std::string>> ListMetadata(
+      const std::string& prefix) override;
+
+  absl::Status SetMetadata(const std::string& key,
+                           const std::string& value) override;
+  absl::Status RemoveMetadata(const std::string& key) override;
+  absl::Status MirrorEnable(MirrorMode mode) override;
+  absl::Status MirrorDisable(Force force) override;
+  absl::Status MirrorPromote(Force force) override;
+  absl::Status MirrorDemote() override;
+  absl::Status MirrorResync() override;
+  absl::StatusOr<uint64_t> CreateMirrorSnapshot() override;
+  absl::Status Flatten(const ProgressFn& progress) override;
+
+  absl::Status Close() override;
+
+ private:
+  /// nullopt: this snapshot is not one of mirroring, or has just been removed.
+  absl::StatusOr<std::optional<MirrorSnapshot>> ReadMirrorSnapshot(uint64_t id);
+  /// One page of metadata after `last`. Values that cannot be told apart,
+  /// because one has a zero byte, are left to be asked for one by one.
+  absl::StatusOr<std::vector<std::string>> MetadataPage(
+      const std::string& last, std::map<std::string, std::string>& values);
+
+  /// CephError() about this image.
+  absl::Status Error(int result, absl::string_view action) const;
+  /// Makes a call that changes the image; refuses on a read-only handle.
+  absl::Status Mutate(absl::string_view function, absl::string_view action,
+                      absl::FunctionRef<int()> call);
+
+  const std::shared_ptr<RadosConnection> connection_;
+  ImageHandle image_;
+  const Mode mode_;
+  std::string name_;
+  std::string text_;  // "image 'pool/name'"
+};
+
+}  // namespace addons
+
+#endif  // ADDONS_CEPH_LIBRADOS_RBD_IMAGE_H_

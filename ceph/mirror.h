@@ -1,0 +1,100 @@
+#ifndef ADDONS_CEPH_MIRROR_H_
+#define ADDONS_CEPH_MIRROR_H_
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace addons {
+
+// Value types for what librbd tells about mirroring. Values that this build
+// does not know become kUnknown.
+
+enum class MirrorMode { kJournal, kSnapshot, kUnknown };
+
+/// How a pool (or RADOS namespace) is mirrored.
+enum class PoolMirrorMode { kDisabled, kImage, kPool, kUnknown };
+
+/// Of one image. kCreating: a non-primary image that rbd-mirror is making.
+enum class MirrorImageState {
+  kDisabled,
+  kDisabling,
+  kEnabled,
+  kCreating,
+  kUnknown
+};
+
+struct MirrorImageInfo {
+  MirrorImageState state = MirrorImageState::kUnknown;
+  MirrorMode mode =
+      MirrorMode::kUnknown;  // meaningful when state is not kDisabled
+  bool primary = false;
+  std::string global_id;  // same on all sites
+};
+
+enum class MirrorSnapshotKind {
+  kPrimary,
+  kPrimaryDemoted,
+  kNonPrimary,
+  kNonPrimaryDemoted,
+  kUnknown
+};
+
+struct MirrorSnapshot {
+  uint64_t id = 0;
+  MirrorSnapshotKind kind = MirrorSnapshotKind::kUnknown;
+  bool complete = false;
+  std::vector<std::string>
+      unsynced_peer_uuids;          // primary kinds: not copied by these yet
+  std::string primary_mirror_uuid;  // non-primary kinds: where it came from
+  uint64_t primary_snapshot_id = 0;
+  uint64_t last_copied_object = 0;
+  std::chrono::system_clock::time_point created;  // on this cluster
+
+  bool demoted() const {
+    return kind == MirrorSnapshotKind::kPrimaryDemoted ||
+           kind == MirrorSnapshotKind::kNonPrimaryDemoted;
+  }
+};
+
+enum class MirrorStatusState {
+  kUnknown,
+  kError,
+  kSyncing,
+  kStartingReplay,
+  kReplaying,
+  kStoppingReplay,
+  kStopped
+};
+
+/// What one site's rbd-mirror daemon last wrote about an image, read from this
+/// site's cluster.
+struct SiteStatus {
+  std::string mirror_uuid;  // empty: the local site
+  bool up = false;  // of that site's rbd-mirror daemon, not of its cluster
+  MirrorStatusState state = MirrorStatusState::kUnknown;
+  std::string description;
+  int64_t last_update = 0;  // unix seconds, stamped by this cluster's OSD
+
+  bool local() const { return mirror_uuid.empty(); }
+};
+
+struct MirrorPeer {
+  std::string uuid;
+  std::string site_name;
+  std::string mirror_uuid;
+  bool receives = true;  // this site pulls from the peer (rx or rx-tx)
+};
+
+absl::string_view Name(MirrorMode mode);
+absl::string_view Name(MirrorImageState state);
+absl::string_view Name(MirrorSnapshotKind kind);
+absl::string_view Name(MirrorStatusState state);
+
+}  // namespace addons
+
+#endif  // ADDONS_CEPH_MIRROR_H_

@@ -1,0 +1,85 @@
+#ifndef ADDONS_CEPH_POOL_H_
+#define ADDONS_CEPH_POOL_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "ceph/image.h"
+#include "ceph/mirror.h"
+
+namespace addons {
+
+using OmapValues = std::map<std::string, std::string>;
+
+/// A pool and RADOS namespace of one cluster (an ioctx). Cheap to make: one per
+/// operation. Blocking, errors and threads as for Image.
+class Pool {
+ public:
+  virtual ~Pool() = default;
+  Pool() = default;
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+  virtual int64_t id() const = 0;
+  virtual const std::string& name() const = 0;
+  virtual const std::string& rados_namespace() const = 0;
+
+  /// "pool/image" or "pool/namespace/image", as the rbd command writes it.
+  std::string ImageSpec(absl::string_view image) const;
+
+  // --- omap ------------------------------------------------------------------
+  /// All entries whose key begins with `prefix`, however many there are.
+  /// NOT_FOUND: no such object. rados_read_op_omap_get_vals2
+  virtual absl::StatusOr<OmapValues> ReadOmap(const std::string& object,
+                                              const std::string& prefix) = 0;
+  /// Sets `key` to `desired` in one atomic step if it has the value `expected`
+  /// (nullopt: if the object exists and `key` is absent). false: it has another
+  /// value. NOT_FOUND: no such object; it is never created.
+  /// rados_write_op_omap_cmp2, rados_write_op_omap_set2
+  virtual absl::StatusOr<bool> ReplaceOmapValue(
+      const std::string& object, const std::string& key,
+      const std::optional<std::string>& expected,
+      const std::string& desired) = 0;
+
+  /// Everybody who watches `object`; NOT_FOUND: no such object.
+  /// librados::IoCtx::list_watchers
+  virtual absl::StatusOr<std::vector<Watcher>> ListWatchers(
+      const std::string& object) = 0;
+
+  // --- mirroring of this pool and namespace
+  // ------------------------------------
+  /// rbd_mirror_mode_get
+  virtual absl::StatusOr<PoolMirrorMode> MirrorMode() = 0;
+  /// rbd_mirror_peer_site_list. Peers belong to the pool, so an implementation
+  /// looks in the default namespace whatever this one is.
+  virtual absl::StatusOr<std::vector<MirrorPeer>> MirrorPeers() = 0;
+  /// This site's mirror uuid. rbd_mirror_uuid_get
+  virtual absl::StatusOr<std::string> MirrorUuid() = 0;
+  /// State and role of the image with this internal id without opening it;
+  /// nullopt: it is not mirrored. rbd_mirror_image_info_list
+  virtual absl::StatusOr<std::optional<MirrorImageInfo>> MirrorInfoById(
+      const std::string& image_id) = 0;
+
+  // --- images
+  // ------------------------------------------------------------------
+  /// NOT_FOUND: no such image. rbd_open_read_only: leaves no watch.
+  virtual absl::StatusOr<std::unique_ptr<Image>> OpenImageReadOnly(
+      const std::string& name) = 0;
+  /// As OpenImageReadOnly(), by internal id. rbd_open_by_id_read_only
+  virtual absl::StatusOr<std::unique_ptr<Image>> OpenImageByIdReadOnly(
+      const std::string& image_id) = 0;
+  /// For writing. On a non-primary image only for promote, resync and forced
+  /// disable: a needless one can get the local rbd-mirror blocklisted. rbd_open
+  virtual absl::StatusOr<std::unique_ptr<Image>> OpenImage(
+      const std::string& name) = 0;
+};
+
+}  // namespace addons
+
+#endif  // ADDONS_CEPH_POOL_H_

@@ -1,0 +1,89 @@
+#include "ceph/errors.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+#include "base/status_macros.h"
+#include "tests/testing/status_matchers.h"
+
+namespace addons {
+namespace {
+
+using ::addons::testing::StatusIs;
+using ::testing::HasSubstr;
+
+struct ErrnoCase {
+  int error;
+  absl::StatusCode code;
+};
+
+class CephErrorCodeTest : public ::testing::TestWithParam<ErrnoCase> {};
+
+TEST_P(CephErrorCodeTest, MapsErrnoToItsCode) {
+  EXPECT_THAT(CephError(-GetParam().error, "open", "image 'p/i'"),
+              StatusIs(GetParam().code));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, CephErrorCodeTest,
+    ::testing::Values(ErrnoCase{ENOENT, absl::StatusCode::kNotFound},
+                      ErrnoCase{EEXIST, absl::StatusCode::kAlreadyExists},
+                      ErrnoCase{EBUSY, absl::StatusCode::kUnavailable},
+                      ErrnoCase{EAGAIN, absl::StatusCode::kUnavailable},
+                      ErrnoCase{ENOTCONN, absl::StatusCode::kUnavailable},
+                      ErrnoCase{ESHUTDOWN, absl::StatusCode::kUnavailable},
+                      ErrnoCase{ETIMEDOUT, absl::StatusCode::kDeadlineExceeded},
+                      ErrnoCase{EACCES, absl::StatusCode::kPermissionDenied},
+                      ErrnoCase{EPERM, absl::StatusCode::kPermissionDenied},
+                      ErrnoCase{ENOSPC, absl::StatusCode::kResourceExhausted},
+                      ErrnoCase{EDQUOT, absl::StatusCode::kResourceExhausted},
+                      ErrnoCase{EOPNOTSUPP, absl::StatusCode::kUnimplemented},
+                      ErrnoCase{ENOSYS, absl::StatusCode::kUnimplemented},
+                      ErrnoCase{EINVAL, absl::StatusCode::kInternal},
+                      ErrnoCase{EROFS, absl::StatusCode::kInternal},
+                      ErrnoCase{EILSEQ, absl::StatusCode::kInternal}),
+    [](const auto& test) { return std::to_string(test.param.error); });
+
+// The operator forces a promote after FAILED_PRECONDITION: only an operation
+// that has looked may answer it.
+TEST(CephErrorTest, IsNeverOkAndNeverFailedPrecondition) {
+  for (int error = 0; error < 200; ++error) {
+    for (const int result : {error, -error}) {
+      const absl::StatusCode code = CephError(result, "do", "it").code();
+      EXPECT_NE(code, absl::StatusCode::kOk) << result;
+      EXPECT_NE(code, absl::StatusCode::kFailedPrecondition) << result;
+    }
+  }
+}
+
+TEST(CephErrorTest, NamesActionObjectAndCause) {
+  EXPECT_EQ(CephError(-EBUSY, "promote", "image 'p/i'").message(),
+            "Failed to promote image 'p/i': (16) Device or resource busy");
+}
+
+TEST(CephErrorTest, CarriesTheErrno) {
+  EXPECT_EQ(CephErrno(CephError(-EBUSY, "promote", "image 'p/i'")), EBUSY);
+}
+
+TEST(CephErrorTest, TakesPositiveResultsForErrorsToo) {
+  const absl::Status status = CephError(ETIMEDOUT, "ask", "the manager");
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kDeadlineExceeded,
+                               HasSubstr("(110)")));
+  EXPECT_EQ(CephErrno(status), ETIMEDOUT);
+}
+
+TEST(CephErrnoTest, SurvivesAnnotation) {
+  EXPECT_EQ(CephErrno(Annotate(CephError(-ESHUTDOWN, "open", "pool"),
+                               "while asking")),
+            kBlocklistedErrno);
+}
+
+TEST(CephErrnoTest, IsZeroForOtherStatuses) {
+  EXPECT_EQ(CephErrno(absl::OkStatus()), 0);
+  EXPECT_EQ(CephErrno(absl::NotFoundError("no such volume")), 0);
+}
+
+}  // namespace
+}  // namespace addons
