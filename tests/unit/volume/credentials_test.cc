@@ -1,0 +1,175 @@
+#include "volume/credentials.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "absl/strings/escaping.h"
+#include "tests/testing/status_matchers.h"
+
+namespace addons {
+namespace {
+
+using ::addons::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// A key of no cluster: type 1, 16 bytes of secret.
+constexpr char kKey[] = "AQABAAAAAQAAABAAQUFBQUFBQUFBQUFBQUFBQQ==";
+
+SecretMap Secrets(const std::map<std::string, std::string>& texts) {
+  SecretMap secrets;
+  for (const auto& [key, value] : texts) secrets[key] = Secret(value);
+  return secrets;
+}
+
+absl::StatusOr<CephUser> UserWithKey(const std::string& key) {
+  return UserFromSecrets(Secrets({{"userID", "csi"}, {"userKey", key}}));
+}
+
+std::string KeyOf(int type, size_t announced, size_t length) {
+  std::string bytes(10, '\x02');
+  bytes[0] = static_cast<char>(type);
+  bytes[1] = '\0';
+  bytes += static_cast<char>(announced % 256);
+  bytes += static_cast<char>(announced / 256);
+  bytes += std::string(length, 'S');
+  return absl::Base64Escape(bytes);
+}
+
+/// The refusal of `key`, which must not show it.
+::testing::Matcher<const absl::StatusOr<CephUser>&> RefusesKey(
+    const std::string& key, const std::string& text) {
+  return StatusIs(absl::StatusCode::kUnauthenticated,
+                  AllOf(HasSubstr("'secrets.userKey'"), HasSubstr(text),
+                        Not(HasSubstr(key))));
+}
+
+TEST(CredentialsTest, TakesUserAndKey) {
+  const auto user =
+      UserFromSecrets(Secrets({{"userID", "csi"}, {"userKey", kKey}}));
+  ASSERT_OK(user);
+  EXPECT_EQ(user->id, "csi");
+  EXPECT_EQ(user->key.Reveal(), kKey);
+}
+
+TEST(CredentialsTest, IgnoresOtherSecrets) {
+  EXPECT_OK(UserFromSecrets(Secrets({{"userID", "csi"},
+                                     {"userKey", kKey},
+                                     {"encryptionPassphrase", "words"}})));
+}
+
+TEST(CredentialsTest, TrimsLineEndsAndWhiteSpace) {
+  const auto user = UserFromSecrets(Secrets(
+      {{"userID", "csi\n"}, {"userKey", std::string(" \t") + kKey + "\r\n"}}));
+  ASSERT_OK(user);
+  EXPECT_EQ(user->id, "csi");
+  EXPECT_EQ(user->key.Reveal(), kKey);
+}
+
+TEST(CredentialsTest, RefusesAnEmptyMapNamingBothKeys) {
+  EXPECT_THAT(UserFromSecrets({}),
+              StatusIs(absl::StatusCode::kUnauthenticated,
+                       AllOf(HasSubstr("'secrets.userID'"),
+                             HasSubstr("'secrets.userKey'"))));
+}
+
+TEST(CredentialsTest, RefusesAMissingUser) {
+  EXPECT_THAT(UserFromSecrets(Secrets({{"userKey", kKey}})),
+              StatusIs(absl::StatusCode::kUnauthenticated,
+                       HasSubstr("'secrets.userID' is missing")));
+}
+
+TEST(CredentialsTest, RefusesAMissingKey) {
+  EXPECT_THAT(UserFromSecrets(Secrets({{"userID", "csi"}})),
+              StatusIs(absl::StatusCode::kUnauthenticated,
+                       HasSubstr("'secrets.userKey' is missing")));
+}
+
+TEST(CredentialsTest, RefusesAnEmptyUser) {
+  EXPECT_THAT(UserFromSecrets(Secrets({{"userID", "\n"}, {"userKey", kKey}})),
+              StatusIs(absl::StatusCode::kUnauthenticated,
+                       HasSubstr("'secrets.userID' is empty")));
+}
+
+TEST(CredentialsTest, RefusesAnEmptyKey) {
+  EXPECT_THAT(UserWithKey(" "),
+              StatusIs(absl::StatusCode::kUnauthenticated,
+                       HasSubstr("'secrets.userKey' is empty")));
+}
+
+TEST(CredentialsTest, RefusesTheClientPrefixWithAHint) {
+  EXPECT_THAT(
+      UserFromSecrets(Secrets({{"userID", "client.csi"}, {"userKey", kKey}})),
+      StatusIs(absl::StatusCode::kUnauthenticated,
+               AllOf(HasSubstr("'secrets.userID'"), HasSubstr("'client.'"))));
+}
+
+TEST(CredentialsTest, RefusesWhiteSpaceInsideTheUser) {
+  EXPECT_THAT(
+      UserFromSecrets(Secrets({{"userID", "a b"}, {"userKey", kKey}})),
+      StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("white space")));
+}
+
+TEST(CredentialsTest, RefusesAKeyThatIsNotBase64) {
+  for (const std::string key :
+       {"AQABAAAAAQAAABAAQUFBQUFBQUFBQUFBQUFB!!==", "AQABAAAAAQAA ABAAQUFB",
+        "AQABAAAAAQAAABAAQUFBQUFBQUFBQUFBQUFBQQ=", "====",
+        "AQ-_AAAAAQAAABAA"}) {
+    EXPECT_THAT(UserWithKey(key), RefusesKey(key, "not base64"));
+  }
+}
+
+TEST(CredentialsTest, RefusesAKeyringInsteadOfAKey) {
+  const std::string keyring = std::string("[client.csi]\n\tkey = ") + kKey;
+  EXPECT_THAT(UserWithKey(keyring), RefusesKey(kKey, "not base64"));
+}
+
+TEST(CredentialsTest, RefusesAKeyThatWasEncodedTwice) {
+  const std::string key = absl::Base64Escape(kKey);
+  EXPECT_THAT(UserWithKey(key), RefusesKey(key, "no cephx key"));
+}
+
+TEST(CredentialsTest, RefusesAKeyWithoutASecret) {
+  const std::string key = KeyOf(1, 0, 0);
+  EXPECT_THAT(UserWithKey(key), RefusesKey(key, "too short"));
+}
+
+TEST(CredentialsTest, RefusesASecretThatIsTooShortForItsCipher) {
+  const std::string key = KeyOf(1, 15, 15);
+  EXPECT_THAT(UserWithKey(key), RefusesKey(key, "too short"));
+}
+
+TEST(CredentialsTest, RefusesALengthThatDoesNotMatch) {
+  for (const size_t announced : {15U, 17U, 272U}) {
+    const std::string key = KeyOf(1, announced, 16);
+    EXPECT_THAT(UserWithKey(key), RefusesKey(key, "length"));
+  }
+}
+
+TEST(CredentialsTest, AcceptsALengthOfTwoBytes) {
+  EXPECT_OK(UserWithKey(KeyOf(1, 300, 300)));
+}
+
+TEST(CredentialsTest, SaysThatAKeyTypeIsNotSupported) {
+  const std::string key = KeyOf(2, 32, 32);
+  EXPECT_THAT(
+      UserWithKey(key),
+      RefusesKey(key, "key type 2, which is not supported by this build"));
+}
+
+TEST(UserFromSecretsTest, AKeyInPlaceOfTheUserIdIsRefusedUnseen) {
+  const std::string key = "AQBGK0tlAAAAABAAe1jGVJUIbxnSHUjzYVN5eg==";
+  SecretMap secrets;
+  secrets["userID"] = Secret(key);
+  secrets["userKey"] = Secret(key);
+  const absl::Status status = UserFromSecrets(secrets).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnauthenticated);
+  EXPECT_EQ(std::string(status.message()).find(key), std::string::npos);
+}
+
+}  // namespace
+}  // namespace addons

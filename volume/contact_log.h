@@ -1,0 +1,56 @@
+#ifndef ADDONS_VOLUME_CONTACT_LOG_H_
+#define ADDONS_VOLUME_CONTACT_LOG_H_
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "base/clock.h"
+#include "base/mutex.h"
+
+namespace addons {
+
+/// Remembers which (cluster, user) did not answer: the resolver's negative
+/// cache. Thread-safe.
+class ContactLog {
+ public:
+  using Key = std::pair<std::string, std::string>;  // cluster id, user id
+
+  /// Silent: a lookup has been without an answer for `grace`, and no later one
+  /// got one. It is asked again in the background after `memory`.
+  ContactLog(SteadyDuration grace, SteadyDuration memory)
+      : grace_(grace), memory_(memory) {}
+
+  enum class Contact { kAnswers, kSilent, kSilentProbeDue };
+  /// kSilentProbeDue is given to one caller per `memory`: that one asks again.
+  Contact Look(const Key& key, SteadyTime now);
+
+  enum class Result { kAnswered, kNoAnswer, kNotAsked };
+  /// Around each lookup, from the moment when it is wanted: time in a queue
+  /// counts.
+  void Begin(const Key& key, SteadyTime now);
+  void End(const Key& key, SteadyTime begun, SteadyTime now, Result result);
+
+ private:
+  struct State {
+    std::multiset<SteadyTime> running;  // when they began
+    SteadyTime last_answer = SteadyTime::min();
+    std::optional<SteadyTime>
+        failed;  // no answer since; time of the last failure
+  };
+  static constexpr size_t kMaxRemembered = 1024;
+
+  void DropIdle() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const SteadyDuration grace_;
+  const SteadyDuration memory_;
+  Mutex mutex_;
+  std::map<Key, State> states_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace addons
+
+#endif  // ADDONS_VOLUME_CONTACT_LOG_H_

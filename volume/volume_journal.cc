@@ -1,0 +1,113 @@
+#include "volume/volume_journal.h"
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+
+namespace addons {
+namespace {
+
+// Names are ceph-csi's; its other keys are not needed.
+constexpr char kObjectPrefix[] = "csi.volume.";
+constexpr char kKeyPrefix[] = "csi.";
+constexpr char kRequestName[] = "csi.volname";
+constexpr char kImageName[] = "csi.imagename";
+constexpr char kImageId[] = "csi.imageid";
+constexpr char kOwner[] = "csi.volume.owner";
+constexpr char kKmsId[] = "csi.volume.encryptKMS";
+constexpr char kEncryptionType[] = "csi.volume.encryptionType";
+constexpr char kJournalPool[] = "csi.journalpool";
+constexpr char kDefaultImagePrefix[] = "csi-vol-";
+
+std::string ObjectName(const std::string& uuid) {
+  return absl::StrCat(kObjectPrefix, uuid);
+}
+
+std::optional<std::string> Find(const OmapValues& values, const char* key) {
+  const auto found = values.find(key);
+  if (found == values.end()) return std::nullopt;
+  return found->second;
+}
+
+/// 16 hex digits. Nothing here depends on it, so a broken one is none.
+std::optional<int64_t> ParseJournalPool(const std::string& text) {
+  uint64_t number = 0;
+  if (text.size() != 16 || !absl::SimpleHexAtoi(text, &number)) {
+    return std::nullopt;
+  }
+  return static_cast<int64_t>(number);
+}
+
+std::string Describe(const Pool& pool, const std::string& uuid) {
+  std::string text = absl::StrCat("journal object '", ObjectName(uuid),
+                                  "' in pool '", pool.name(), "'");
+  if (!pool.rados_namespace().empty()) {
+    absl::StrAppend(&text, " namespace '", pool.rados_namespace(), "'");
+  }
+  return text;
+}
+
+}  // namespace
+
+absl::StatusOr<VolumeAttributes> VolumeJournal::Read(const std::string& uuid) {
+  const auto values = pool_.ReadOmap(ObjectName(uuid), kKeyPrefix);
+  if (absl::IsNotFound(values.status())) {
+    return absl::NotFoundError(
+        absl::StrCat("there is no ", Describe(pool_, uuid)));
+  }
+  if (!values.ok()) {
+    return Annotate(values.status(),
+                    absl::StrCat("Failed to read ", Describe(pool_, uuid)));
+  }
+  const auto request_name = Find(*values, kRequestName);
+  if (!request_name) {
+    return absl::NotFoundError(absl::StrCat(
+        Describe(pool_, uuid), " is a stub: it has no ", kRequestName));
+  }
+  VolumeAttributes attributes;
+  attributes.request_name = *request_name;
+  attributes.image_name = Find(*values, kImageName).value_or("");
+  if (attributes.image_name.empty()) {
+    attributes.image_name = absl::StrCat(kDefaultImagePrefix, uuid);
+  }
+  attributes.image_id = Find(*values, kImageId).value_or("");
+  attributes.owner = Find(*values, kOwner).value_or("");
+  attributes.kms_id = Find(*values, kKmsId).value_or("");
+  attributes.encryption_type = Find(*values, kEncryptionType).value_or("");
+  if (const auto pool = Find(*values, kJournalPool)) {
+    attributes.journal_pool_id = ParseJournalPool(*pool);
+  }
+  return attributes;
+}
+
+absl::StatusOr<bool> VolumeJournal::CorrectImageId(
+    const std::string& uuid, const std::string& image_id) {
+  if (image_id.empty()) {
+    return absl::InternalError(absl::StrCat("Failed to correct ",
+                                            Describe(pool_, uuid),
+                                            ": the new image id is empty"));
+  }
+  const std::string object = ObjectName(uuid);
+  const auto values = pool_.ReadOmap(object, kKeyPrefix);
+  if (absl::IsNotFound(values.status())) return false;
+  if (!values.ok()) {
+    return Annotate(values.status(),
+                    absl::StrCat("Failed to read ", Describe(pool_, uuid)));
+  }
+  if (!Find(*values, kRequestName)) return false;
+  const std::optional<std::string> current = Find(*values, kImageId);
+  if (current == image_id) return false;
+
+  const auto replaced =
+      pool_.ReplaceOmapValue(object, kImageId, current, image_id);
+  if (replaced.ok() && *replaced) return true;
+  if (replaced.ok() || absl::IsNotFound(replaced.status())) {
+    return absl::AbortedError(absl::StrCat(
+        "Failed to correct ", Describe(pool_, uuid),
+        ": somebody else changed it at the same moment; try again"));
+  }
+  return Annotate(replaced.status(),
+                  absl::StrCat("Failed to correct ", Describe(pool_, uuid)));
+}
+
+}  // namespace addons

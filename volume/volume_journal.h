@@ -1,0 +1,49 @@
+#ifndef ADDONS_VOLUME_VOLUME_JOURNAL_H_
+#define ADDONS_VOLUME_VOLUME_JOURNAL_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "ceph/pool.h"
+
+namespace addons {
+
+/// What ceph-csi's journal object csi.volume.<uuid> says about a volume.
+struct VolumeAttributes {
+  std::string request_name;  // csi.volname
+  std::string image_name;    // csi.imagename, or the default name
+  std::string image_id;      // csi.imageid; empty while creation is unfinished
+  std::string owner;
+  std::string kms_id;  // of encrypted volumes; the KMS itself is not needed
+  std::string encryption_type;
+  std::optional<int64_t> journal_pool_id;
+};
+
+/// Reads ceph-csi's volume journal; writes only the image id. Threads and
+/// blocking as Pool.
+class VolumeJournal {
+ public:
+  /// `pool` is not owned.
+  explicit VolumeJournal(Pool& pool) : pool_(pool) {}
+
+  /// NOT_FOUND: no such object, or a stub without csi.volname (left behind by
+  /// an older driver's lookup): both mean that the journal has no such volume
+  /// here.
+  absl::StatusOr<VolumeAttributes> Read(const std::string& uuid);
+
+  /// Makes csi.imageid `image_id` if it is something else and csi.volname
+  /// exists; never creates the object. Returns whether it changed anything.
+  /// `pool` must be a mutation pool. ABORTED: somebody else changed it at the
+  /// same moment.
+  absl::StatusOr<bool> CorrectImageId(const std::string& uuid,
+                                      const std::string& image_id);
+
+ private:
+  Pool& pool_;
+};
+
+}  // namespace addons
+
+#endif  // ADDONS_VOLUME_VOLUME_JOURNAL_H_
