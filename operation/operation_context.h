@@ -1,0 +1,60 @@
+#ifndef ADDONS_OPERATION_OPERATION_CONTEXT_H_
+#define ADDONS_OPERATION_OPERATION_CONTEXT_H_
+
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "base/clock.h"
+
+namespace addons {
+
+/// What a running operation sees of the operation table.
+///
+/// An operation has two phases. Until BeginMutation() it only looks and waits:
+/// it ends as soon as nobody waits for it, or when a verb that supersedes it
+/// arrives. From BeginMutation() on it runs to its end whatever its callers do.
+///
+/// Used by the operation's own thread, except stop_token().
+class OperationContext {
+ public:
+  virtual ~OperationContext() = default;
+
+  virtual Clock& clock() = 0;
+
+  /// "waiting for the demotion", "demoting": shown to those who ask or wait.
+  virtual void Step(absl::string_view step) = 0;
+  /// How far the current step is, e.g. objects.
+  virtual void Progress(uint64_t done, uint64_t total) = 0;
+  /// What a caller is told when its deadline comes before the result. Without
+  /// one it is ABORTED with verb, age and step. An OK status withdraws it.
+  virtual void SetPending(absl::Status pending) = 0;
+
+  /// Waits. OK after `duration`; otherwise what the operation must return at
+  /// once: CANCELLED (nobody waits any more, cancelled by the administrator,
+  /// shutdown) or ABORTED (superseded). After BeginMutation() only shutdown and
+  /// an administrator's cancel cut the wait short.
+  virtual absl::Status SleepFor(SteadyDuration duration) = 0;
+
+  /// Call immediately before the first change, after re-reading what the
+  /// decision rests on. Not OK: return that status and change nothing. OK when
+  /// called again.
+  [[nodiscard]] virtual absl::Status BeginMutation() = 0;
+  virtual bool mutating() const = 0;
+
+  /// The latest deadline of those who wait: when waiting longer helps nobody.
+  /// That is the moment, by clock(), at which the last of them is answered
+  /// without a result. nullopt: nobody waits.
+  virtual std::optional<SteadyTime> LatestDeadline() const = 0;
+
+  /// Requested when SleepFor() is cut short: after BeginMutation() on cancel
+  /// and shutdown only. For progress callbacks (thread-safe).
+  virtual std::stop_token stop_token() const = 0;
+};
+
+}  // namespace addons
+
+#endif  // ADDONS_OPERATION_OPERATION_CONTEXT_H_

@@ -1,0 +1,313 @@
+#ifndef ADDONS_TESTS_UNIT_OPERATION_TABLE_TESTING_H_
+#define ADDONS_TESTS_UNIT_OPERATION_TABLE_TESTING_H_
+
+#include <gtest/gtest.h>
+#include <spdlog/sinks/base_sink.h>
+
+#include <any>
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <latch>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mutex.h"
+#include "operation/operation_table.h"
+
+namespace addons::testing {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+/// Time that passes only in Advance().
+class ManualClock final : public Clock {
+ public:
+  SteadyTime Now() const override {
+    MutexLock lock(mutex_);
+    return now_;
+  }
+  WallTime WallNow() const override {
+    return WallTime(Now().time_since_epoch());
+  }
+  bool SleepFor(SteadyDuration duration, std::stop_token stop) override {
+    const std::stop_callback wake(stop, [this] {
+      MutexLock lock(mutex_);
+      changed_.NotifyAll();
+    });
+    MutexLock lock(mutex_);
+    const SteadyTime until = now_ + duration;
+    ++sleepers_;
+    changed_.NotifyAll();
+    while (now_ < until && !stop.stop_requested()) changed_.Wait(mutex_);
+    --sleepers_;
+    return now_ >= until;
+  }
+  void Advance(SteadyDuration duration) {
+    MutexLock lock(mutex_);
+    now_ += duration;
+    changed_.NotifyAll();
+  }
+  void AwaitSleepers(int count) {
+    MutexLock lock(mutex_);
+    while (sleepers_ < count) changed_.Wait(mutex_);
+  }
+
+ private:
+  mutable Mutex mutex_;
+  CondVar changed_;
+  SteadyTime now_ ABSL_GUARDED_BY(mutex_) = SteadyTime(hours(1000));
+  int sleepers_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+/// Opened once; Pass() blocks until then.
+class Gate {
+ public:
+  void Open() {
+    if (!open_.exchange(true)) latch_.count_down();
+  }
+  void Pass() const { latch_.wait(); }
+
+ private:
+  std::atomic<bool> open_{false};
+  std::latch latch_{1};
+};
+
+/// Whether `condition` comes true within a time that only a failure needs.
+inline bool Eventually(const std::function<bool()>& condition) {
+  const auto until = std::chrono::steady_clock::now() + seconds(30);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > until) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+inline SteadyTime RealIn(milliseconds duration) {
+  return std::chrono::steady_clock::now() + duration;
+}
+
+/// One call of Run() on a thread of its own.
+class BackgroundCall {
+ public:
+  BackgroundCall(OperationTable& table, const OperationSpec& spec,
+                 OperationTable::Work work,
+                 const std::string& request_id = "r1",
+                 std::optional<SteadyTime> deadline = std::nullopt)
+      : thread_([this, &table, spec, work = std::move(work), request_id,
+                 deadline]() mutable {
+          Caller caller;
+          caller.deadline = deadline;
+          caller.request_id = request_id;
+          caller.cancelled = [this] {
+            ++polls_;
+            return gone_.load();
+          };
+          result_ = table.Run(spec, caller, std::move(work));
+          returned_ = true;
+        }) {}
+  /// Hangs up, so that a test that failed ends.
+  ~BackgroundCall() {
+    HangUp();
+    Join();
+  }
+  BackgroundCall(const BackgroundCall&) = delete;
+  BackgroundCall& operator=(const BackgroundCall&) = delete;
+
+  /// The caller goes away.
+  void HangUp() { gone_ = true; }
+  bool returned() const { return returned_; }
+  /// Blocks until the call has returned.
+  const absl::StatusOr<std::any>& Result() {
+    Join();
+    return result_;
+  }
+  int Value() {
+    Join();
+    return result_.ok() ? std::any_cast<int>(*result_) : -1;
+  }
+  /// Blocks until the table has asked twice whether the caller has gone: it has
+  /// looked once at what runs then, and waits.
+  bool AwaitWaiting() {
+    return Eventually([this] { return polls_ >= 2; });
+  }
+
+ private:
+  void Join() {
+    if (thread_.joinable()) thread_.join();
+  }
+
+  std::atomic<bool> gone_{false};
+  std::atomic<bool> returned_{false};
+  std::atomic<int> polls_{0};
+  absl::StatusOr<std::any> result_ = std::any(-2);
+  std::thread thread_;
+};
+
+/// Work that blocks, as in a Ceph call, until it is released. Shared, because
+/// the operation may outlive the test's call.
+struct Job {
+  Gate started;
+  Gate release;
+  std::atomic<int> runs{0};
+};
+
+/// Looks (blocked), changes nothing, returns `value`.
+inline OperationTable::Work Blocked(std::shared_ptr<Job> job, int value) {
+  return [job = std::move(job),
+          value](OperationContext&) -> absl::StatusOr<std::any> {
+    ++job->runs;
+    job->started.Open();
+    job->release.Pass();
+    return std::any(value);
+  };
+}
+
+/// Begins to mutate, blocks, returns `value`.
+inline OperationTable::Work Mutating(std::shared_ptr<Job> job, int value) {
+  return [job = std::move(job),
+          value](OperationContext& context) -> absl::StatusOr<std::any> {
+    ++job->runs;
+    const absl::Status begun = context.BeginMutation();
+    job->started.Open();
+    if (!begun.ok()) return begun;
+    job->release.Pass();
+    return std::any(value);
+  };
+}
+
+/// Waits for a state that never comes; `seen` gets what it was told.
+inline OperationTable::Work Waiting(
+    std::shared_ptr<Job> job, std::shared_ptr<absl::Status> seen = nullptr) {
+  return [job = std::move(job), seen = std::move(seen)](
+             OperationContext& context) -> absl::StatusOr<std::any> {
+    ++job->runs;
+    job->started.Open();
+    for (;;) {
+      const absl::Status status = context.SleepFor(hours(1));
+      if (status.ok()) continue;
+      if (seen != nullptr) *seen = status;
+      return status;
+    }
+  };
+}
+
+inline OperationTable::Work Returning(int value) {
+  return [value](OperationContext&) -> absl::StatusOr<std::any> {
+    return std::any(value);
+  };
+}
+
+inline OperationSpec Spec(const std::string& verb,
+                          std::vector<std::string> keys = {"k1"}) {
+  OperationSpec spec;
+  spec.keys = std::move(keys);
+  spec.cluster = "c1";
+  spec.verb = verb;
+  spec.object = "volume 'v1'";
+  return spec;
+}
+
+inline OperationSpec Superseding(OperationSpec spec) {
+  spec.supersedes = true;
+  return spec;
+}
+
+/// What the process logs while this lives.
+class LogCapture {
+ public:
+  LogCapture() : sink_(std::make_shared<Sink>()) {
+    previous_ = spdlog::default_logger();
+    auto logger = std::make_shared<spdlog::logger>("test", sink_);
+    logger->set_pattern("%l %v");
+    logger->set_level(spdlog::level::trace);
+    spdlog::set_default_logger(std::move(logger));
+  }
+  ~LogCapture() { spdlog::set_default_logger(previous_); }
+  LogCapture(const LogCapture&) = delete;
+  LogCapture& operator=(const LogCapture&) = delete;
+
+  std::vector<std::string> Lines() const { return sink_->Lines(); }
+
+ private:
+  class Sink final : public spdlog::sinks::base_sink<std::mutex> {
+   public:
+    std::vector<std::string> Lines() {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      return lines_;
+    }
+
+   protected:
+    void sink_it_(const spdlog::details::log_msg& msg) override {
+      spdlog::memory_buf_t formatted;
+      formatter_->format(msg, formatted);
+      lines_.emplace_back(formatted.data(), formatted.size());
+    }
+    void flush_() override {}
+
+   private:
+    std::vector<std::string> lines_;
+  };
+
+  std::shared_ptr<Sink> sink_;
+  std::shared_ptr<spdlog::logger> previous_;
+};
+
+/// A table on a manual clock. Jobs are released before the table dies.
+class TableTest : public ::testing::Test {
+ protected:
+  explicit TableTest(const OperationLimits& limits = OperationLimits{}) {
+    Restart(limits);
+  }
+  ~TableTest() override {
+    for (const std::shared_ptr<Job>& job : jobs_) job->release.Open();
+    table_.reset();
+  }
+
+  void Restart(const OperationLimits& limits) {
+    table_ = std::make_unique<OperationTable>(limits, clock_);
+  }
+  std::shared_ptr<Job> NewJob() {
+    jobs_.push_back(std::make_shared<Job>());
+    return jobs_.back();
+  }
+  OperationTable& table() { return *table_; }
+  absl::StatusOr<std::any> Run(const OperationSpec& spec,
+                               OperationTable::Work work) {
+    Caller caller;
+    caller.request_id = "direct";
+    return table_->Run(spec, caller, std::move(work));
+  }
+  bool AwaitEmpty() {
+    return Eventually([this] { return table_->List().empty(); });
+  }
+  /// Calls and goes away once the work has begun.
+  void RunWithoutCaller(const OperationSpec& spec,
+                        const OperationTable::Work& work,
+                        const std::shared_ptr<Job>& job) {
+    BackgroundCall call(table(), spec, work);
+    job->started.Pass();
+    call.HangUp();
+    call.Result().IgnoreError();  // CANCELLED: the caller has gone
+  }
+
+  ManualClock clock_;
+
+ private:
+  std::vector<std::shared_ptr<Job>> jobs_;
+  std::unique_ptr<OperationTable> table_;
+};
+
+}  // namespace addons::testing
+
+#endif  // ADDONS_TESTS_UNIT_OPERATION_TABLE_TESTING_H_
