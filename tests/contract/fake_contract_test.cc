@@ -1,0 +1,76 @@
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "tests/contract/contract_suite.h"
+#include "tests/fakes/mirrored_pair.h"
+
+namespace addons {
+namespace {
+
+class FakeBed final : public ContractBed {
+ public:
+  Cluster& ClusterFor(Site site) override {
+    return site == Site::kA ? *cluster_a_ : *cluster_b_;
+  }
+  int64_t PoolId(Site site) override { return pair_.pool_id(At(site)); }
+  std::string PoolName() override { return MirroredPair::kPool; }
+
+  absl::Status CreateImage(Site site, const std::string& name,
+                           uint64_t bytes) override {
+    At(site).AddImage(MirroredPair::kPool, "", name, bytes);
+    return absl::OkStatus();
+  }
+  absl::Status CreateClone(Site site, const std::string& parent,
+                           const std::string& clone) override {
+    At(site).AddClone(parent, clone);
+    return absl::OkStatus();
+  }
+  absl::Status Write(Site site, const std::string& image,
+                     uint64_t value) override {
+    return At(site).Write(image, value);
+  }
+  absl::StatusOr<std::string> Fingerprint(Site site,
+                                          const std::string& image) override {
+    return absl::StrCat(At(site).Data(image),
+                        At(site).Torn(image) ? " torn" : "");
+  }
+  absl::Status CreateOmap(Site site, const std::string& object,
+                          const OmapValues& values) override {
+    At(site).SetOmap(MirroredPair::kPool, "", object, values);
+    return absl::OkStatus();
+  }
+  absl::Status FreezeMirrorDaemon(Site site) override {
+    At(site).SetMirrorDaemon(DaemonState::kFrozen);
+    return absl::OkStatus();
+  }
+  absl::Status ThawMirrorDaemon(Site site) override {
+    At(site).SetMirrorDaemon(DaemonState::kRunning);
+    return absl::OkStatus();
+  }
+  bool WaitFor(const std::function<bool()>& condition,
+               std::chrono::seconds timeout) override {
+    return world_.AdvanceUntil(condition, timeout);
+  }
+
+ private:
+  FakeSite& At(Site site) { return site == Site::kA ? pair_.a() : pair_.b(); }
+
+  FakeWorld world_;
+  MirroredPair pair_{world_};
+  std::shared_ptr<Cluster> cluster_a_ = pair_.cluster(pair_.a());
+  std::shared_ptr<Cluster> cluster_b_ = pair_.cluster(pair_.b());
+};
+
+std::unique_ptr<ContractBed> MakeFakeBed() {
+  return std::make_unique<FakeBed>();
+}
+
+INSTANTIATE_TEST_SUITE_P(Fake, ContractTest,
+                         ::testing::Values(BedFactory{"Fake", MakeFakeBed}));
+
+}  // namespace
+}  // namespace addons

@@ -1,0 +1,64 @@
+#ifndef ADDONS_TESTS_CONTRACT_REAL_BED_H_
+#define ADDONS_TESTS_CONTRACT_REAL_BED_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "ceph/cluster.h"
+#include "ceph/librados/connection_cache.h"
+
+namespace addons::testing {
+
+/// Two throwaway Ceph clusters, "a" and "b", that mirror each other: started by
+/// scripts/testbed in a temporary folder and ended with this object.
+class RealBed {
+ public:
+  static absl::StatusOr<std::unique_ptr<RealBed>> Start();
+  ~RealBed();
+  RealBed(const RealBed&) = delete;
+  RealBed& operator=(const RealBed&) = delete;
+
+  /// `scripts/testbed COMMAND <bed> ARGS...`; returns what it prints, without
+  /// the last line's end.
+  absl::StatusOr<std::string> Run(const std::string& command,
+                                  const std::vector<std::string>& args);
+
+  /// What config.json and the secret of a site say.
+  ClusterTarget Target(const std::string& site) const;
+  CephUser User(const std::string& site) const;
+  /// Of "replicapool" there.
+  int64_t PoolId(const std::string& site) const;
+  /// A file of this name in the bed's folder.
+  std::string Path(const std::string& name) const { return dir_ + "/" + name; }
+  static constexpr char kPool[] = "replicapool";
+  static constexpr char kNamespace[] = "tenant1";
+
+ private:
+  explicit RealBed(std::string dir) : dir_(std::move(dir)) {}
+  std::string ReadFile(const std::string& name) const;
+  const std::string dir_;
+};
+
+/// Short bounds, so that tests of hung daemons end soon.
+inline ConnectionCacheOptions ShortTimeouts() {
+  return {{std::chrono::seconds(5), std::chrono::seconds(3),
+           std::chrono::seconds(3)},
+          std::chrono::seconds(600)};
+}
+
+/// Looks every tenth of a second until `condition` holds; false after `limit`.
+bool Eventually(const std::function<bool()>& condition,
+                std::chrono::seconds limit = std::chrono::seconds(60));
+
+/// The bed of this test program, started before the first test. Never null in a
+/// test.
+RealBed& Bed();
+
+}  // namespace addons::testing
+
+#endif  // ADDONS_TESTS_CONTRACT_REAL_BED_H_

@@ -1,0 +1,443 @@
+// The simulated rbd-mirror: what it copies, creates and deletes, and what it
+// says.
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "nlohmann/json.hpp"
+#include "tests/fakes/model.h"
+
+namespace addons::model {
+namespace {
+
+using std::chrono::seconds;
+
+// A change of state is told after this time, numbers at the next interval.
+constexpr SteadyDuration kReportDelay = seconds(5);
+constexpr SteadyDuration kCreateDelay = seconds(2);
+constexpr SteadyDuration kDeleteDelay = seconds(3);
+constexpr SteadyDuration kLetGoDelay = seconds(1);
+
+bool IsNonPrimaryKind(MirrorSnapshotKind kind) {
+  return kind == MirrorSnapshotKind::kNonPrimary ||
+         kind == MirrorSnapshotKind::kNonPrimaryDemoted;
+}
+
+// The snapshot of `image`, on `site`, that stands for the same state as `other`
+// of the peer's image: one of the two was copied from the other.
+std::optional<size_t> FindSame(const Site& site, const Image& image,
+                               const Site& other_site,
+                               const MirrorSnapshot& other) {
+  const auto origin = [](const Site& where, const MirrorSnapshot& snapshot) {
+    return IsNonPrimaryKind(snapshot.kind)
+               ? std::pair(snapshot.primary_mirror_uuid,
+                           snapshot.primary_snapshot_id)
+               : std::pair(where.mirror_uuid, snapshot.id);
+  };
+  const auto wanted = origin(other_site, other);
+  if (wanted.first.empty()) return std::nullopt;  // an orphan
+  for (size_t i = 0; i < image.snapshots.size(); ++i) {
+    if (origin(site, image.snapshots[i].info) == wanted) return i;
+  }
+  return std::nullopt;
+}
+
+// The next snapshot of `remote` to copy; nullopt: none, or it is not complete.
+std::optional<size_t> NextTarget(const Image& remote,
+                                 std::optional<size_t> base) {
+  for (size_t i = base ? *base + 1 : 0; i < remote.snapshots.size(); ++i) {
+    const MirrorSnapshot& info = remote.snapshots[i].info;
+    if (IsNonPrimaryKind(info.kind)) continue;
+    if (info.complete) return i;
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+int64_t UnixSeconds(const Snapshot& snapshot) {
+  return std::chrono::duration_cast<seconds>(
+             snapshot.info.created.time_since_epoch())
+      .count();
+}
+
+bool IsOrphaned(const Image& image) {
+  const Snapshot* const newest = image.newest();
+  return newest != nullptr &&
+         newest->info.kind == MirrorSnapshotKind::kNonPrimary &&
+         newest->info.primary_mirror_uuid.empty();
+}
+
+bool HasHalfACopy(const Image& image) {
+  return std::any_of(image.snapshots.begin(), image.snapshots.end(),
+                     [](const Snapshot& snapshot) {
+                       return IsNonPrimaryKind(snapshot.info.kind) &&
+                              !snapshot.info.complete;
+                     });
+}
+
+bool SiteLocalKey(absl::string_view key) {
+  return absl::StartsWith(key, ".rbd");
+}
+
+}  // namespace
+
+struct Model::Pair {
+  Site& site;
+  PoolState& pool;
+  const std::string& space_name;
+  Namespace& local;
+  Namespace& remote;
+};
+
+bool Model::DaemonWorks(const Site& site) const {
+  return site.daemon.exists && site.daemon.state == DaemonState::kRunning &&
+         site.up && now_ >= site.daemon.blocklisted_until;
+}
+
+void Model::RunDaemon(Site& site, double passed) {
+  if (!DaemonWorks(site)) return;
+  Daemon& daemon = site.daemon;
+  daemon.seen_locally = now_;
+  if (Reachable(site)) daemon.seen_by_peer = now_;
+  if (site.peer == nullptr || now_ < daemon.ready_at) return;
+  const bool report = now_ >= daemon.next_report;
+  for (auto& [pool_id, pool] : site.pools)
+    ReplayPool(site, pool, passed, report);
+  if (report) daemon.next_report = now_ + kStatusInterval;
+}
+
+void Model::ReplayPool(Site& site, PoolState& pool, double passed,
+                       bool report) {
+  PoolState* peer_pool = nullptr;
+  for (auto& [id, candidate] : site.peer->pools) {
+    if (candidate.name == pool.name) peer_pool = &candidate;
+  }
+  if (peer_pool == nullptr) return;
+  for (auto& [space_name, local] : pool.namespaces) {
+    Namespace& remote = peer_pool->namespaces[space_name];
+    const Pair pair{site, pool, space_name, local, remote};
+    std::set<std::string> global_ids;
+    for (const Namespace* space : {&local, &remote}) {
+      for (const auto& [name, image] : space->images) {
+        if (!image->global_id.empty() && image->mode == MirrorMode::kSnapshot) {
+          global_ids.insert(image->global_id);
+        }
+      }
+    }
+    for (const std::string& global_id : global_ids) {
+      Replay(pair, global_id, passed);
+      ReportIfDue(pair, global_id, report);
+    }
+  }
+}
+
+void Model::SetKind(Replayer& replayer, ReplayKind kind) {
+  if (kind == ReplayKind::kReplaying) {
+    replayer.holds_image = true;
+    replayer.lets_go_at.reset();
+  } else if (replayer.holds_image && !replayer.lets_go_at) {
+    replayer.lets_go_at = now_ + kLetGoDelay;
+  }
+  if (replayer.lets_go_at && now_ >= *replayer.lets_go_at) {
+    replayer.holds_image = false;
+    replayer.lets_go_at.reset();
+  }
+  if (replayer.kind == kind && replayer.kind_since != SteadyTime{}) return;
+  replayer.kind = kind;
+  replayer.kind_since = now_;
+}
+
+void Model::Replay(const Pair& pair, const std::string& global_id,
+                   double passed) {
+  const auto local = FindByGlobalId(pair.local, global_id);
+  const auto remote = FindByGlobalId(pair.remote, global_id);
+  Replayer& replayer = pair.site.daemon.replayers[global_id];
+  replayer.budget += pair.site.daemon.objects_per_second * passed;
+  if (local != nullptr && local->primary()) {
+    SetKind(replayer, ReplayKind::kLocalPrimary);
+    return;
+  }
+  if (!pair.site.receives) return;
+  if (local != nullptr && IsOrphaned(*local)) {
+    // A forced promotion asks for the image. A copy from a peer that does not
+    // answer is not interrupted.
+    if (Reachable(pair.site) || !HasHalfACopy(*local)) {
+      SetKind(replayer, ReplayKind::kStarting);
+    }
+    return;
+  }
+  if (!Reachable(pair.site)) return;
+  if (remote == nullptr) {
+    if (local != nullptr) HandleAbsentRemote(pair, *local, replayer);
+    return;
+  }
+  if (local == nullptr) {
+    CreateLocal(pair, *remote, replayer);
+    return;
+  }
+  replayer.create_at.reset();
+  replayer.delete_at.reset();
+  local->mirror_state = MirrorImageState::kEnabled;  // was kCreating
+  if (HandleResync(pair, local, *remote, replayer)) return;
+  SetKind(replayer, Follow(pair.site, *local, *remote, replayer));
+}
+
+ReplayKind Model::Follow(Site& site, Image& local, Image& remote,
+                         Replayer& replayer) {
+  const Snapshot* const newest = local.newest();
+  if (newest != nullptr &&
+      newest->info.kind == MirrorSnapshotKind::kPrimaryDemoted &&
+      !newest->info.complete) {
+    return ReplayKind::kIncompletePrimary;
+  }
+  if (remote.newest() == nullptr) return replayer.kind;
+  if (IsNonPrimaryKind(remote.newest()->info.kind)) {
+    return ReplayKind::kRemoteNotPrimary;
+  }
+  const Snapshot* const complete = local.newest_complete();
+  if (complete != nullptr &&
+      !FindSame(*site.peer, remote, site, complete->info).has_value()) {
+    return ReplayKind::kSplitBrain;
+  }
+  while (CopyNext(site, local, remote, replayer)) {
+  }
+  const bool copying =
+      !local.snapshots.empty() && !local.newest()->info.complete;
+  if (copying) return ReplayKind::kReplaying;
+  replayer.budget = 0;
+  return remote.newest()->info.demoted() ? ReplayKind::kRemoteDemoted
+                                         : ReplayKind::kReplaying;
+}
+
+// Copies as much of the next snapshot as the budget allows. true: there may be
+// more.
+bool Model::CopyNext(Site& site, Image& local, Image& remote,
+                     Replayer& replayer) {
+  const Snapshot* const complete = local.newest_complete();
+  std::optional<size_t> base;
+  if (complete != nullptr)
+    base = FindSame(*site.peer, remote, site, complete->info);
+  const std::optional<size_t> target = NextTarget(remote, base);
+  if (!target) return false;
+  const MirrorSnapshot& wanted = remote.snapshots[*target].info;
+  if (local.snapshots.empty() || local.newest()->info.complete) {
+    Snapshot& copy =
+        AddSnapshot(site, local,
+                    wanted.demoted() ? MirrorSnapshotKind::kNonPrimaryDemoted
+                                     : MirrorSnapshotKind::kNonPrimary);
+    copy.info.complete = false;
+    copy.info.primary_mirror_uuid = site.peer->mirror_uuid;
+    copy.info.primary_snapshot_id = wanted.id;
+    if (wanted.demoted() && site.peer->receives) {
+      copy.info.unsynced_peer_uuids = {site.peer_uuid};
+    }
+    replayer.sync_started = now_;
+  }
+  MirrorSnapshot& copy = local.snapshots.back().info;
+  const uint64_t total = remote.size.objects;
+  const auto step = std::min(total - std::min(total, copy.last_copied_object),
+                             static_cast<uint64_t>(replayer.budget));
+  replayer.budget -= static_cast<double>(step);
+  copy.last_copied_object += step;
+  if (step > 0) local.torn = true;
+  if (copy.last_copied_object < total) return false;
+  FinishCopy(site, local, remote, *target,
+             !base || remote.snapshots[*base].info.complete, replayer);
+  return true;
+}
+
+void Model::FinishCopy(Site& site, Image& local, Image& remote, size_t target,
+                       bool base_complete, Replayer& replayer) {
+  const Snapshot& source = remote.snapshots[target];
+  Snapshot& copy = local.snapshots.back();
+  const bool changed = local.data != source.data;
+  if (base_complete) {
+    local.data = source.data;
+    local.torn = source.torn;
+  } else {
+    // The other side was promoted from half a demotion: only what was written
+    // after that comes over, on top of content that was never there.
+    local.torn = true;
+  }
+  copy.info.complete = true;
+  local.size = remote.size;
+  replayer.last_sync_bytes =
+      changed ? source.data == 0 ? 0 : remote.size.bytes : 0;
+  replayer.last_sync_seconds =
+      std::chrono::duration_cast<seconds>(now_ - replayer.sync_started).count();
+  std::erase_if(local.metadata,
+                [](const auto& entry) { return !SiteLocalKey(entry.first); });
+  std::copy_if(remote.metadata.begin(), remote.metadata.end(),
+               std::inserter(local.metadata, local.metadata.end()),
+               [](const auto& entry) { return !SiteLocalKey(entry.first); });
+  const uint64_t copied = copy.info.id;
+  std::erase_if(local.snapshots, [&](const Snapshot& snapshot) {
+    return snapshot.info.id < copied && IsNonPrimaryKind(snapshot.info.kind) &&
+           snapshot.info.unsynced_peer_uuids.empty();
+  });
+  // The newest one that was copied keeps its peer: it is the base of the next
+  // copy.
+  for (size_t i = 0; i < target; ++i) {
+    std::erase(remote.snapshots[i].info.unsynced_peer_uuids,
+               site.peer->peer_uuid);
+  }
+}
+
+// true: the local image is gone.
+bool Model::HandleResync(const Pair& pair, std::shared_ptr<Image> local,
+                         const Image& remote, Replayer& replayer) {
+  const std::string key = absl::StrCat(".rbd_mirror.", pair.site.mirror_uuid);
+  if (!local->metadata.contains(key)) return false;
+  // A copy under way is finished first.
+  const bool copying = !local->snapshots.empty() &&
+                       !local->newest()->info.complete &&
+                       replayer.kind == ReplayKind::kReplaying;
+  if (copying && remote.primary()) return false;
+  DeleteLocal(pair, *local);
+  replayer.create_at = now_ + pair.site.daemon.absence_on_resync;
+  replayer.deleted = std::move(local);
+  return true;
+}
+
+void Model::HandleAbsentRemote(const Pair& pair, Image& local,
+                               Replayer& replayer) {
+  const Snapshot* const newest = local.newest();
+  const bool copied_from_there =
+      newest == nullptr ||
+      newest->info.primary_mirror_uuid == pair.site.peer->mirror_uuid;
+  if (!copied_from_there) return;
+  if (!replayer.delete_at) replayer.delete_at = now_ + kDeleteDelay;
+  if (now_ < *replayer.delete_at) return;
+  replayer.delete_at.reset();
+  DeleteLocal(pair, local);
+}
+
+void Model::DeleteLocal(const Pair& pair, Image& image) {
+  ForgetStatus(pair.local, image);
+  const auto peer_entries = pair.remote.statuses.find(image.global_id);
+  if (peer_entries != pair.remote.statuses.end()) {
+    peer_entries->second.erase(pair.site.mirror_uuid);
+  }
+  Replayer& replayer = pair.site.daemon.replayers[image.global_id];
+  replayer.holds_image = false;
+  replayer.lets_go_at.reset();
+  replayer.reported.reset();
+  SetKind(replayer, ReplayKind::kStarting);
+  image.removed = true;
+  pair.local.images.erase(image.name);
+}
+
+void Model::CreateLocal(const Pair& pair, const Image& remote,
+                        Replayer& replayer) {
+  if (!remote.primary()) return;
+  if (pair.local.images.contains(remote.name)) {
+    SetKind(replayer, ReplayKind::kSplitBrain);
+    return;
+  }
+  if (replayer.deleted != nullptr && replayer.deleted->open_by_this_process()) {
+    replayer.create_at = now_ + pair.site.daemon.absence_on_resync;
+    return;
+  }
+  if (!replayer.create_at) replayer.create_at = now_ + kCreateDelay;
+  if (now_ < *replayer.create_at) return;
+  replayer.deleted.reset();
+  const auto image = CreateImage(pair.site, pair.pool, pair.space_name,
+                                 remote.name, remote.size.bytes);
+  image->mirror_state = MirrorImageState::kCreating;
+  image->mode = MirrorMode::kSnapshot;
+  image->global_id = remote.global_id;
+  replayer.budget = 0;
+  SetKind(replayer, ReplayKind::kStarting);
+}
+
+// --- statuses
+// ------------------------------------------------------------------------
+
+void Model::ReportIfDue(const Pair& pair, const std::string& global_id,
+                        bool periodic) {
+  Site& site = pair.site;
+  Replayer& replayer = site.daemon.replayers[global_id];
+  if (replayer.kind_since == SteadyTime{}) return;  // knows nothing yet
+  const auto local = FindByGlobalId(pair.local, global_id);
+  if (local == nullptr && replayer.kind != ReplayKind::kSplitBrain) return;
+  const bool news = replayer.reported != replayer.kind;
+  // That the local image was demoted is noticed at the next interval only.
+  const bool soon =
+      !replayer.reported || (replayer.reported != ReplayKind::kLocalPrimary &&
+                             now_ - replayer.kind_since >= kReportDelay);
+  if (!periodic && !(news && soon)) return;
+  const auto remote = FindByGlobalId(pair.remote, global_id);
+  StatusEntry entry = Describe(pair, local.get(), remote.get(), replayer);
+  const auto stamp = [&](const Site& where) {
+    return std::chrono::duration_cast<seconds>(
+               (wall_ + where.clock_skew).time_since_epoch())
+        .count();
+  };
+  entry.last_update = stamp(site);
+  entry.instance = site.daemon.local_instance;
+  if (local != nullptr) pair.local.statuses[global_id][""] = entry;
+  if (Reachable(site) && remote != nullptr) {
+    entry.last_update = stamp(*site.peer);
+    entry.instance = site.daemon.peer_instance;
+    pair.remote.statuses[global_id][site.mirror_uuid] = entry;
+  }
+  replayer.reported = replayer.kind;
+}
+
+StatusEntry Model::Describe(const Pair& pair, const Image* local,
+                            const Image* remote, Replayer& replayer) const {
+  switch (replayer.kind) {
+    case ReplayKind::kStarting:
+      return {MirrorStatusState::kStartingReplay, "starting replay", 0, 0};
+    case ReplayKind::kLocalPrimary:
+      return {MirrorStatusState::kStopped, "local image is primary", 0, 0};
+    case ReplayKind::kRemoteDemoted:
+      return {MirrorStatusState::kUnknown, "remote image demoted", 0, 0};
+    case ReplayKind::kRemoteNotPrimary:
+      return {MirrorStatusState::kUnknown, "remote image is not primary", 0, 0};
+    case ReplayKind::kSplitBrain:
+      // Without a local image: its name is taken by one that is not mirrored.
+      return {MirrorStatusState::kError,
+              local != nullptr ? "split-brain" : "split-brain detected", 0, 0};
+    case ReplayKind::kIncompletePrimary:
+      return {MirrorStatusState::kError, "incomplete local primary snapshot", 0,
+              0};
+    case ReplayKind::kReplaying:
+      break;
+  }
+  if (Reachable(pair.site) && local != nullptr && remote != nullptr &&
+      remote->newest_complete() != nullptr) {
+    nlohmann::json json;
+    json["bytes_per_second"] = 0.0;
+    json["bytes_per_snapshot"] = static_cast<double>(replayer.last_sync_bytes);
+    json["last_snapshot_bytes"] = replayer.last_sync_bytes;
+    json["last_snapshot_sync_seconds"] = replayer.last_sync_seconds;
+    json["remote_snapshot_timestamp"] = UnixSeconds(*remote->newest_complete());
+    const Snapshot* const complete = local->newest_complete();
+    if (complete != nullptr) {
+      const auto same =
+          FindSame(*pair.site.peer, *remote, pair.site, complete->info);
+      if (same)
+        json["local_snapshot_timestamp"] =
+            UnixSeconds(remote->snapshots[*same]);
+    }
+    const bool syncing =
+        !local->snapshots.empty() && !local->newest()->info.complete;
+    json["replay_state"] = syncing ? "syncing" : "idle";
+    if (syncing) {
+      json["syncing_snapshot_timestamp"] =
+          UnixSeconds(*remote->newest_complete());
+      json["syncing_percent"] = 100 * local->newest()->info.last_copied_object /
+                                std::max<uint64_t>(1, remote->size.objects);
+    }
+    replayer.last_replaying = absl::StrCat("replaying, ", json.dump());
+  }
+  return {MirrorStatusState::kReplaying, replayer.last_replaying, 0, 0};
+}
+
+}  // namespace addons::model

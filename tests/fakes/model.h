@@ -1,0 +1,322 @@
+#ifndef ADDONS_TESTS_FAKES_MODEL_H_
+#define ADDONS_TESTS_FAKES_MODEL_H_
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "base/clock.h"
+#include "ceph/image.h"
+#include "ceph/mirror.h"
+#include "ceph/pool.h"
+
+namespace addons {
+
+/// What rbd-mirror of a site does. Frozen: it exists, holds its watches and
+/// locks for a while, and does nothing (SIGSTOP).
+enum class DaemonState { kRunning, kFrozen, kDown };
+
+/// The state behind FakeWorld: one or two clusters, their images, and the
+/// rbd-mirror daemons between them, as librbd 16.2 and rbd-mirror 16.2 were
+/// measured to behave. No locking, no waiting: FakeWorld does both. Results are
+/// those of the C API: 0 or a negative errno.
+namespace model {
+
+/// Simulated seconds that the real thing was seen to take.
+inline constexpr SteadyDuration kStatusInterval = std::chrono::seconds(30);
+inline constexpr SteadyDuration kWatchTimeout = std::chrono::seconds(30);
+inline constexpr SteadyDuration kDaemonStart = std::chrono::seconds(5);
+
+/// A call that answers this is asked again after the time that it took.
+inline constexpr int kAgain = 1000000;
+
+/// A mirror snapshot and what reading it gives: on the primary what the image
+/// contained, on a secondary what it contained *before* this snapshot was
+/// copied (measured, 16.2.15: rbd-mirror creates the snapshot first and copies
+/// into the image itself).
+struct Snapshot {
+  MirrorSnapshot info;
+  uint64_t data = 0;
+  bool torn = false;
+};
+
+struct Watch {
+  Watcher watcher;
+  bool handle =
+      false;  // an open handle of this process: rbd-mirror waits for it
+  std::optional<SteadyTime> expires;  // its client died
+};
+
+/// The exclusive lock, as long as a client other than rbd-mirror has it.
+struct Lock {
+  Locker locker;
+  bool is_explicit = false;  // rbd_lock_acquire: it is not given up on request
+};
+
+struct Image {
+  std::string id;
+  std::string name;
+  int64_t pool_id = 0;
+  std::string rados_namespace;
+  ImageSize size;
+  Timestamp created;
+  std::optional<ImageParent> parent;
+  std::map<std::string, std::string> metadata;
+  std::vector<Watch> watches;
+  std::optional<Lock> lock;
+  bool removed = false;
+
+  MirrorImageState mirror_state = MirrorImageState::kDisabled;
+  MirrorMode mode = MirrorMode::kJournal;  // librbd says so while it is off
+  std::string global_id;
+  std::vector<Snapshot> snapshots;  // mirror snapshots, ascending id
+  uint64_t next_snapshot_id = 4;
+  bool journal_primary = false;  // mode kJournal, which is not replicated here
+  bool next_snapshot_incomplete =
+      false;  // see FakeSite::LeaveNextSnapshotIncomplete
+
+  uint64_t data = 0;
+  bool torn = false;  // half of one state and half of another
+
+  bool mirrored() const { return mirror_state == MirrorImageState::kEnabled; }
+  const Snapshot* newest() const {
+    return snapshots.empty() ? nullptr : &snapshots.back();
+  }
+  const Snapshot* newest_complete() const;
+  /// As librbd: the newest mirror snapshot decides.
+  bool primary() const;
+  bool read_only() const {
+    return mirror_state != MirrorImageState::kDisabled && !primary();
+  }
+  bool open_by_this_process() const;
+};
+
+/// One entry of the status objects, as its writer last wrote it.
+struct StatusEntry {
+  MirrorStatusState state = MirrorStatusState::kUnknown;
+  std::string description;
+  int64_t last_update = 0;
+  uint64_t instance = 0;  // the writer's client on this cluster
+};
+
+enum class ReplayKind {
+  kStarting,
+  kLocalPrimary,
+  kReplaying,
+  kRemoteDemoted,
+  kRemoteNotPrimary,
+  kSplitBrain,
+  kIncompletePrimary,
+};
+
+/// What a daemon knows about one image.
+struct Replayer {
+  ReplayKind kind = ReplayKind::kStarting;
+  SteadyTime kind_since{};
+  std::optional<ReplayKind> reported;
+  bool holds_image = false;  // watch and exclusive lock on the local image
+  std::optional<SteadyTime> lets_go_at;
+  std::optional<SteadyTime> create_at;  // a deleted or new image appears then
+  std::optional<SteadyTime> delete_at;  // the peer's image is mirrored no more
+  std::shared_ptr<Image> deleted;       // waits for its handles to close
+  SteadyTime sync_started{};
+  int64_t last_sync_seconds = 0;
+  uint64_t last_sync_bytes = 0;
+  double budget = 0;           // objects that may be copied now
+  std::string last_replaying;  // what it says while the peer is out of reach
+};
+
+struct Daemon {
+  bool exists = true;
+  DaemonState state = DaemonState::kRunning;
+  SteadyTime ready_at{};  // replays from then on
+  SteadyTime blocklisted_until{};
+  SteadyTime next_report{};
+  uint64_t local_instance = 0;
+  uint64_t peer_instance = 0;
+  SteadyTime seen_locally{};  // its watches on this cluster live from here
+  SteadyTime seen_by_peer{};
+  double objects_per_second = 100000;
+  SteadyDuration absence_on_resync = std::chrono::seconds(7);
+  std::map<std::string, Replayer> replayers;  // by global id
+};
+
+struct Namespace {
+  PoolMirrorMode mode = PoolMirrorMode::kDisabled;
+  std::map<std::string, std::shared_ptr<Image>> images;  // by name
+  std::map<std::string, OmapValues> omap;                // by object
+  /// By global id, then by the writer's mirror uuid ("": this site).
+  std::map<std::string, std::map<std::string, StatusEntry>> statuses;
+};
+
+struct PoolState {
+  int64_t id = 0;
+  std::string name;
+  std::map<std::string, Namespace> namespaces;
+};
+
+struct Schedule {
+  std::string name;
+  std::set<std::pair<int64_t, std::string>>
+      items;  // minutes, start time ("": none)
+};
+
+struct FlattenTask {
+  uint64_t sequence = 0;
+  std::string id;
+  std::string pool_name;
+  std::string rados_namespace;
+  std::string image_name;
+  std::string image_id;
+  double done = 0;  // objects
+};
+
+struct Site {
+  std::string name;
+  std::string fsid;
+  std::string mirror_uuid;
+  std::string peer_uuid;  // how this cluster calls its peer
+  std::string user = "csi-rbd";
+  std::string key;
+  std::string cluster_id;
+  bool up = true;
+  bool mgr_up = true;
+  bool mgr_ready = true;
+  bool needless_open_blocklists = false;
+  std::chrono::seconds clock_skew{0};
+  Site* peer = nullptr;
+  bool receives = true;  // replication runs from the peer to here
+  std::map<int64_t, PoolState> pools;
+  Daemon daemon;
+  std::map<std::string, Schedule> schedules;  // by level id
+  std::vector<FlattenTask> tasks;
+  uint64_t next_task = 1;
+  SteadyTime next_schedule_refresh{};
+  std::map<std::string, WallTime> blocklist;  // address -> until
+};
+
+/// Where a handle is and who it is.
+struct Client {
+  uint64_t id = 0;
+  std::string address;
+};
+
+class Model {
+ public:
+  Model();
+
+  SteadyTime now() const { return now_; }
+  WallTime wall() const { return wall_; }
+  /// One step of at most a second: daemons copy, report and clean up.
+  void Tick(SteadyDuration step);
+
+  Site& AddSite(const std::string& name);
+  /// nullptr: none.
+  Site* FindSite(absl::string_view name);
+  const std::vector<std::unique_ptr<Site>>& sites() const { return sites_; }
+  void Connect(Site& a, Site& b);
+  bool link_up = true;
+  bool Reachable(const Site& from) const;
+
+  // --- images ---------------------------------------------------------------
+  std::shared_ptr<Image> CreateImage(Site& site, PoolState& pool,
+                                     const std::string& rados_namespace,
+                                     const std::string& name, uint64_t bytes);
+  static std::shared_ptr<Image> FindImage(Site& site, absl::string_view name);
+  static std::shared_ptr<Image> FindImageById(const Namespace& where,
+                                              absl::string_view id);
+  static std::shared_ptr<Image> FindByGlobalId(const Namespace& where,
+                                               absl::string_view global_id);
+
+  MirrorImageInfo Info(const Image& image) const;
+  std::vector<Watcher> Watchers(const Site& site, const Image& image) const;
+  std::vector<Watcher> MirroringWatchers(const Site& site) const;
+  std::vector<Locker> Lockers(const Site& site, const Image& image) const;
+  std::vector<SiteStatus> Status(const Site& site, const Namespace& where,
+                                 const Image& image) const;
+  std::vector<MirrorPeer> Peers(const Site& site) const;
+
+  // --- what librbd does; `cost` is the simulated time that it takes
+  // ------------
+  int SetMetadata(Site& site, Image& image, const Client& client,
+                  const std::string& key, const std::string* value);
+  int Enable(Site& site, Namespace& where, Image& image, MirrorMode mode);
+  int Disable(Site& site, Namespace& where, Image& image, Force force);
+  /// A promotion in its parts: the check, the wait for rbd-mirror to let go (as
+  /// long as PromotionWaits(), which may be for ever), the rest.
+  struct Promotion {
+    bool of_copy = false;  // the newest snapshot was copied and is not demoted
+    std::optional<Snapshot> rollback;
+  };
+  int BeginPromotion(Site& site, Image& image, Force force,
+                     Promotion* promotion);
+  bool PromotionWaits(const Site& site, const Image& image,
+                      const Promotion& promotion) const;
+  int FinishPromotion(Site& site, Image& image, const Client& client,
+                      const Promotion& promotion, SteadyDuration* cost);
+  int Demote(Site& site, Image& image, const Client& client,
+             SteadyDuration* cost);
+  int Resync(Site& site, Image& image);
+  int CreateSnapshot(Site& site, Image& image, uint64_t* id);
+  /// A writable open that was not needed.
+  void OpenedForWriting(Site& site, Image& image);
+
+  // --- helpers of the controls -----------------------------------------------
+  void Blocklist(Site& site, Daemon& daemon);
+  void SetDaemon(Site& site, DaemonState state);
+  /// The entries about `image` in `where`.
+  static void ForgetStatus(Namespace& where, const Image& image);
+  uint64_t NewClientId() { return next_client_++; }
+  std::string Address(uint64_t client_id) const;
+  std::string NewUuid();
+  Snapshot& AddSnapshot(const Site& site, Image& image,
+                        MirrorSnapshotKind kind);
+
+ private:
+  int AcquireLock(Site& site, Image& image, const Client& client,
+                  SteadyDuration* cost);
+  bool DaemonHoldsLock(const Site& site, const Image& image) const;
+  bool WatchLives(SteadyTime seen) const { return now_ - seen < kWatchTimeout; }
+  void ExpireWatches(Site& site);
+  void RunTasks(Site& site, double seconds);
+
+  void RunDaemon(Site& site, double seconds);
+  bool DaemonWorks(const Site& site) const;
+  void ReplayPool(Site& site, PoolState& pool, double seconds, bool report);
+  struct Pair;  // one pool and namespace of a site and of its peer
+  void Replay(const Pair& pair, const std::string& global_id, double seconds);
+  ReplayKind Follow(Site& site, Image& local, Image& remote,
+                    Replayer& replayer);
+  bool CopyNext(Site& site, Image& local, Image& remote, Replayer& replayer);
+  void FinishCopy(Site& site, Image& local, Image& remote, size_t target,
+                  bool base_complete, Replayer& replayer);
+  bool HandleResync(const Pair& pair, std::shared_ptr<Image> local,
+                    const Image& remote, Replayer& replayer);
+  void HandleAbsentRemote(const Pair& pair, Image& local, Replayer& replayer);
+  void CreateLocal(const Pair& pair, const Image& remote, Replayer& replayer);
+  void DeleteLocal(const Pair& pair, Image& image);
+  void SetKind(Replayer& replayer, ReplayKind kind);
+  void ReportIfDue(const Pair& pair, const std::string& global_id,
+                   bool periodic);
+  StatusEntry Describe(const Pair& pair, const Image* local,
+                       const Image* remote, Replayer& replayer) const;
+
+  SteadyTime now_;
+  WallTime wall_;
+  std::vector<std::unique_ptr<Site>> sites_;
+  uint64_t next_client_ = 4100;
+  uint64_t next_image_ = 0x1025eac51000;
+  uint64_t next_uuid_ = 1;
+};
+
+}  // namespace model
+}  // namespace addons
+
+#endif  // ADDONS_TESTS_FAKES_MODEL_H_

@@ -1,0 +1,137 @@
+#ifndef ADDONS_TESTS_FAKES_TEST_OPERATION_CONTEXT_H_
+#define ADDONS_TESTS_FAKES_TEST_OPERATION_CONTEXT_H_
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "base/clock.h"
+#include "operation/operation_context.h"
+#include "tests/fakes/fake_world.h"
+
+namespace addons {
+
+/// An OperationContext without a table, in simulated time: one caller with a
+/// deadline, and what shall happen to the operation meanwhile.
+///
+/// While it lives, each mutation that is made outside of BeginMutation() is a
+/// violation of the world.
+class TestOperationContext final : public OperationContext {
+ public:
+  static constexpr absl::string_view kNobodyWaits = "deadline";
+
+  /// `world` is not owned. The caller waits 60 s.
+  explicit TestOperationContext(FakeWorld& world) : world_(world) {
+    SetDeadline(std::chrono::seconds(60));
+    world_.SetMutationGuard([this] { return mutating_; });
+  }
+  ~TestOperationContext() override { world_.SetMutationGuard(nullptr); }
+  TestOperationContext(const TestOperationContext&) = delete;
+  TestOperationContext& operator=(const TestOperationContext&) = delete;
+
+  // --- the script -----------------------------------------------------------
+  /// The only caller gives up after this much simulated time.
+  void SetDeadline(SteadyDuration after) { deadline_ = world_.Now() + after; }
+  /// A forced verb arrives then: ends what has not begun to mutate, ABORTED.
+  void SupersedeAfter(SteadyDuration after) {
+    supersede_ = world_.Now() + after;
+  }
+  /// An administrator's cancel or a shutdown then: CANCELLED, also while
+  /// mutating.
+  void CancelAfter(SteadyDuration after) {
+    cancel_ = world_.Now() + after;
+    world_.Schedule(after, [stop = stop_]() mutable { stop.request_stop(); });
+  }
+
+  // --- what the operation did
+  // --------------------------------------------------
+  const std::vector<std::string>& steps() const { return steps_; }
+  const std::vector<std::pair<uint64_t, uint64_t>>& progress() const {
+    return progress_;
+  }
+  /// What the caller would have been told at its deadline; OK: nothing was set.
+  const absl::Status& pending() const { return pending_; }
+  int mutations_begun() const { return mutations_begun_; }
+  SteadyDuration slept() const { return slept_; }
+
+  // --- OperationContext
+  // -----------------------------------------------------------
+  Clock& clock() override { return world_; }
+  void Step(absl::string_view step) override { steps_.emplace_back(step); }
+  void Progress(uint64_t done, uint64_t total) override {
+    progress_.emplace_back(done, total);
+  }
+  void SetPending(absl::Status pending) override {
+    pending_ = std::move(pending);
+  }
+
+  absl::Status SleepFor(SteadyDuration duration) override {
+    const SteadyTime begin = world_.Now();
+    SteadyTime until = begin + duration;
+    if (const auto end = Earliest(); end && *end < until) until = *end;
+    world_.Advance(until - begin);
+    slept_ += world_.Now() - begin;
+    return Stopped();
+  }
+
+  [[nodiscard]] absl::Status BeginMutation() override {
+    if (absl::Status stopped = Stopped(); !stopped.ok()) return stopped;
+    mutating_ = true;
+    ++mutations_begun_;
+    return absl::OkStatus();
+  }
+  bool mutating() const override { return mutating_; }
+
+  /// nullopt: the caller has gone.
+  std::optional<SteadyTime> LatestDeadline() const override {
+    if (world_.Now() >= deadline_) return std::nullopt;
+    return deadline_;
+  }
+  std::stop_token stop_token() const override { return stop_.get_token(); }
+
+ private:
+  static bool Due(const std::optional<SteadyTime>& at, SteadyTime now) {
+    return at && now >= *at;
+  }
+
+  // When the next thing happens that ends the operation.
+  std::optional<SteadyTime> Earliest() const {
+    std::optional<SteadyTime> end = cancel_;
+    if (mutating_) return end;
+    end = end ? std::min(*end, deadline_) : deadline_;
+    if (supersede_) end = std::min(*end, *supersede_);
+    return end;
+  }
+
+  absl::Status Stopped() const {
+    const SteadyTime now = world_.Now();
+    if (Due(cancel_, now)) return absl::CancelledError("cancelled");
+    if (mutating_) return absl::OkStatus();
+    if (Due(supersede_, now)) return absl::AbortedError("superseded");
+    if (Due(deadline_, now)) return absl::CancelledError(kNobodyWaits);
+    return absl::OkStatus();
+  }
+
+  FakeWorld& world_;
+  SteadyTime deadline_;
+  std::optional<SteadyTime> supersede_;
+  std::optional<SteadyTime> cancel_;
+  std::stop_source stop_;
+  std::vector<std::string> steps_;
+  std::vector<std::pair<uint64_t, uint64_t>> progress_;
+  absl::Status pending_;
+  int mutations_begun_ = 0;
+  bool mutating_ = false;
+  SteadyDuration slept_{};
+};
+
+}  // namespace addons
+
+#endif  // ADDONS_TESTS_FAKES_TEST_OPERATION_CONTEXT_H_
