@@ -1,0 +1,48 @@
+#include "identity/csi_identity_service.h"
+
+#include <utility>
+
+#include "base/status_macros.h"
+
+namespace addons {
+
+namespace pb = ::csi::v1;
+
+CsiIdentityService::CsiIdentityService(Rpc& rpc, IdentityInfo info,
+                                       Readiness readiness)
+    : rpc_(rpc), info_(std::move(info)), readiness_(std::move(readiness)) {}
+
+grpc::Status CsiIdentityService::GetPluginInfo(
+    grpc::ServerContext* context, const pb::GetPluginInfoRequest* request,
+    pb::GetPluginInfoResponse* response) {
+  return UnaryCall(rpc_, *context, *request, *response,
+                   [&](const CallContext&) {
+                     response->set_name(info_.name);
+                     response->set_vendor_version(info_.version);
+                     response->mutable_manifest()->insert(
+                         info_.manifest.begin(), info_.manifest.end());
+                     return absl::OkStatus();
+                   });
+}
+
+grpc::Status CsiIdentityService::GetPluginCapabilities(
+    grpc::ServerContext* context,
+    const pb::GetPluginCapabilitiesRequest* request,
+    pb::GetPluginCapabilitiesResponse* response) {
+  return UnaryCall(rpc_, *context, *request, *response,
+                   [](const CallContext&) { return absl::OkStatus(); });
+}
+
+grpc::Status CsiIdentityService::Probe(grpc::ServerContext* context,
+                                       const pb::ProbeRequest* request,
+                                       pb::ProbeResponse* response) {
+  return UnaryCall(rpc_, *context, *request, *response,
+                   [&](const CallContext&) -> absl::Status {
+                     ADDONS_ASSIGN_OR_RETURN(const bool ready,
+                                             ProbeAnswer(readiness_));
+                     response->mutable_ready()->set_value(ready);
+                     return absl::OkStatus();
+                   });
+}
+
+}  // namespace addons

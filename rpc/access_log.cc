@@ -1,0 +1,81 @@
+#include "rpc/access_log.h"
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "base/log.h"
+#include "rpc/method.h"
+
+namespace addons {
+namespace {
+
+constexpr std::chrono::seconds kQuietTime(10);
+constexpr size_t kRememberedFailures = 1024;
+
+// Ages and counters in a message must not make every failure look new.
+std::string WithoutNumbers(absl::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (!absl::ascii_isdigit(static_cast<unsigned char>(c))) {
+      result.push_back(c);
+    } else if (result.empty() || result.back() != '#') {
+      result.push_back('#');
+    }
+  }
+  return result;
+}
+
+std::string Line(const AccessRecord& record, uint64_t left_out) {
+  std::string line = absl::StrCat(
+      "call method=", record.method, record.object.empty() ? "" : " ",
+      record.object, " code=", absl::StatusCodeToString(record.status.code()),
+      " dur_ms=", record.took.count(), " req=", record.request_id);
+  if (!record.status.ok()) {
+    absl::StrAppend(&line, " message=", Quoted(record.status.message()));
+  }
+  if (left_out > 0) absl::StrAppend(&line, " repeated=", left_out);
+  return line;
+}
+
+}  // namespace
+
+void AccessLog::Write(const AccessRecord& record) {
+  spdlog::level::level_enum level =
+      IsMutating(record.method) ? spdlog::level::info : spdlog::level::debug;
+  uint64_t left_out = 0;
+  if (!record.status.ok()) {
+    const std::optional<uint64_t> admitted = AdmitFailure(record);
+    level = admitted.has_value() ? spdlog::level::info : spdlog::level::debug;
+    left_out = admitted.value_or(0);
+  }
+  if (Log().should_log(level)) Log().log(level, "{}", Line(record, left_out));
+}
+
+std::optional<uint64_t> AccessLog::AdmitFailure(const AccessRecord& record) {
+  const SteadyTime now = clock_.Now();
+  const std::string key = absl::StrCat(record.method, "\n", record.object, "\n",
+                                       record.status.code(), "\n",
+                                       WithoutNumbers(record.status.message()));
+  const MutexLock lock(mutex_);
+  const auto it = failures_.find(key);
+  if (it == failures_.end()) {
+    if (failures_.size() >= kRememberedFailures) {
+      std::erase_if(failures_, [&](const auto& entry) {
+        return now - entry.second.written >= kQuietTime;
+      });
+    }
+    // A full table of fresh failures is a storm of different ones: all are new.
+    if (failures_.size() < kRememberedFailures)
+      failures_[key] = Failure{now, 0};
+    return 0;
+  }
+  Failure& failure = it->second;
+  if (now - failure.written < kQuietTime) {
+    ++failure.left_out;
+    return std::nullopt;
+  }
+  const uint64_t left_out = failure.left_out;
+  failure = Failure{now, 0};
+  return left_out;
+}
+
+}  // namespace addons

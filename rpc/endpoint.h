@@ -1,0 +1,24 @@
+#ifndef ADDONS_RPC_ENDPOINT_H_
+#define ADDONS_RPC_ENDPOINT_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace addons {
+
+/// Where a daemon listens when nobody says otherwise; ceph-csi's default as
+/// well.
+inline constexpr char kDefaultEndpoint[] = "unix:///tmp/csi-addons.sock";
+
+/// The path of the socket in `endpoint`, which is unix:///path or an absolute
+/// path. INVALID_ARGUMENT saying what is wrong: another scheme, a host part
+/// (unix://csi/x means host "csi" and is a common slip), a path that is
+/// relative or longer than the 107 bytes that the kernel takes, or one with ?,
+/// #, % or control characters, which gRPC clients read differently.
+absl::StatusOr<std::string> SocketPath(absl::string_view endpoint);
+
+}  // namespace addons
+
+#endif  // ADDONS_RPC_ENDPOINT_H_

@@ -1,0 +1,20 @@
+#ifndef ADDONS_RPC_SECRETS_H_
+#define ADDONS_RPC_SECRETS_H_
+
+#include <google/protobuf/map.h>
+
+#include <map>
+#include <string>
+
+#include "base/secret.h"
+
+namespace addons {
+
+/// A request's secrets in the form that the rest of the program takes them. The
+/// request itself is gRPC's and dies with the call.
+std::map<std::string, Secret> TakeSecrets(
+    const google::protobuf::Map<std::string, std::string>& secrets);
+
+}  // namespace addons
+
+#endif  // ADDONS_RPC_SECRETS_H_

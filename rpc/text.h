@@ -1,0 +1,32 @@
+#ifndef ADDONS_RPC_TEXT_H_
+#define ADDONS_RPC_TEXT_H_
+
+#include <cstddef>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace addons {
+
+/// The character that `text` starts with.
+struct Rune {
+  char32_t value = 0;
+  size_t size = 1;     // in bytes; 1 when not valid
+  bool valid = false;  // well-formed UTF-8
+};
+
+/// Decodes the first character of `text`, which must not be empty.
+Rune FirstRune(absl::string_view text);
+
+/// True for the control characters that CSI bans from ids and names: all but
+/// tab, line feed and carriage return.
+bool IsBannedControl(char32_t rune);
+
+/// `text` as one line of valid UTF-8 for people: control characters become
+/// spaces, broken UTF-8 becomes '?', and what exceeds `max_bytes` is cut with
+/// "...".
+std::string CleanLine(absl::string_view text, size_t max_bytes);
+
+}  // namespace addons
+
+#endif  // ADDONS_RPC_TEXT_H_

@@ -1,0 +1,487 @@
+// Pins the wire contract: the generated descriptors are written down in the
+// notation of the tables below, and each package must come out exactly as its
+// table says.
+
+#include <gmock/gmock.h>
+#include <google/protobuf/descriptor.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "csi/csi.pb.h"
+#include "encryptionkeyrotation/encryptionkeyrotation.pb.h"
+#include "fence/fence.pb.h"
+#include "identity/identity.pb.h"
+#include "reclaimspace/reclaimspace.pb.h"
+#include "replication/replication.pb.h"
+#include "volumegroup/volumegroup.pb.h"
+
+namespace addons {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::EnumDescriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::FileDescriptor;
+using google::protobuf::MethodDescriptor;
+using google::protobuf::OneofDescriptor;
+using google::protobuf::ServiceDescriptor;
+
+std::string TypeText(const FieldDescriptor& field) {
+  if (field.is_map()) {
+    const Descriptor& entry = *field.message_type();
+    const bool strings =
+        entry.map_key()->type() == FieldDescriptor::TYPE_STRING &&
+        entry.map_value()->type() == FieldDescriptor::TYPE_STRING;
+    return strings ? "M" : "map of something else";
+  }
+  std::string type = field.type_name();
+  if (field.message_type() != nullptr) type = field.message_type()->full_name();
+  if (field.enum_type() != nullptr) type = field.enum_type()->full_name();
+  return absl::StrCat(field.is_repeated() ? "rep " : "", type);
+}
+
+std::string FieldText(const FieldDescriptor& field) {
+  std::vector<std::string> marks;
+  if (field.options().GetExtension(csi::v1::csi_secret))
+    marks.push_back("secret");
+  if (field.options().GetExtension(csi::v1::alpha_field))
+    marks.push_back("csi alpha");
+  if (field.options().GetExtension(replication::alpha_field)) {
+    marks.push_back("alpha");
+  }
+  if (field.options().deprecated()) marks.push_back("deprecated");
+  if (field.real_containing_oneof() != nullptr) {
+    marks.push_back(absl::StrCat("of ", field.real_containing_oneof()->name()));
+  }
+  if (field.has_optional_keyword()) marks.push_back("optional");
+  return absl::StrCat(
+      TypeText(field), " ", field.name(), "=", field.number(),
+      marks.empty() ? "" : " [" + absl::StrJoin(marks, ",") + "]");
+}
+
+void AddEnum(const EnumDescriptor& type, std::vector<std::string>& lines) {
+  std::vector<std::string> values;
+  for (int i = 0; i < type.value_count(); ++i) {
+    values.push_back(
+        absl::StrCat(type.value(i)->name(), "=", type.value(i)->number()));
+  }
+  lines.push_back(absl::StrCat("enum ", type.full_name(), " {",
+                               absl::StrJoin(values, "; "), "}"));
+}
+
+void AddMessage(const Descriptor& type, std::vector<std::string>& lines) {
+  if (type.options().map_entry()) return;
+  std::vector<const FieldDescriptor*> fields;
+  for (int i = 0; i < type.field_count(); ++i) fields.push_back(type.field(i));
+  std::sort(fields.begin(), fields.end(), [](const auto* a, const auto* b) {
+    return a->number() < b->number();
+  });
+  std::vector<std::string> texts;
+  for (const FieldDescriptor* field : fields)
+    texts.push_back(FieldText(*field));
+  lines.push_back(
+      absl::StrCat(type.full_name(), " {", absl::StrJoin(texts, "; "), "}"));
+  for (int i = 0; i < type.nested_type_count(); ++i) {
+    AddMessage(*type.nested_type(i), lines);
+  }
+  for (int i = 0; i < type.enum_type_count(); ++i) {
+    AddEnum(*type.enum_type(i), lines);
+  }
+  EXPECT_EQ(type.extension_count(), 0) << type.full_name();
+  EXPECT_EQ(type.reserved_range_count(), 0) << type.full_name();
+}
+
+void AddService(const ServiceDescriptor& service,
+                std::vector<std::string>& lines) {
+  for (int i = 0; i < service.method_count(); ++i) {
+    const MethodDescriptor& method = *service.method(i);
+    lines.push_back(absl::StrCat("/", service.full_name(), "/", method.name(),
+                                 " ",
+                                 method.client_streaming() ? "stream " : "",
+                                 method.input_type()->full_name(), " -> ",
+                                 method.server_streaming() ? "stream " : "",
+                                 method.output_type()->full_name()));
+  }
+}
+
+std::vector<std::string> LinesOf(const FileDescriptor& file) {
+  std::vector<std::string> lines;
+  lines.push_back(absl::StrCat("package ", file.package(), " ",
+                               file.syntax() == FileDescriptor::SYNTAX_PROTO3
+                                   ? "proto3"
+                                   : "not proto3"));
+  for (int i = 0; i < file.service_count(); ++i)
+    AddService(*file.service(i), lines);
+  for (int i = 0; i < file.message_type_count(); ++i) {
+    AddMessage(*file.message_type(i), lines);
+  }
+  for (int i = 0; i < file.enum_type_count(); ++i)
+    AddEnum(*file.enum_type(i), lines);
+  for (int i = 0; i < file.extension_count(); ++i) {
+    lines.push_back(absl::StrCat(
+        "extend ", file.extension(i)->containing_type()->full_name(), " ",
+        FieldText(*file.extension(i))));
+  }
+  return lines;
+}
+
+struct Package {
+  std::string name;
+  const FileDescriptor* file;
+  std::vector<std::string> contract;
+};
+
+class WireTest : public ::testing::TestWithParam<Package> {};
+
+TEST_P(WireTest, MatchesTheContractExactly) {
+  EXPECT_THAT(LinesOf(*GetParam().file),
+              ::testing::UnorderedElementsAreArray(GetParam().contract));
+}
+
+Package Identity() {
+  return {
+      "identity",
+      identity::Capability::descriptor()->file(),
+      {
+          "package identity proto3",
+          "/identity.Identity/GetIdentity identity.GetIdentityRequest -> "
+          "identity.GetIdentityResponse",
+          "/identity.Identity/GetCapabilities identity.GetCapabilitiesRequest "
+          "-> "
+          "identity.GetCapabilitiesResponse",
+          "/identity.Identity/Probe identity.ProbeRequest -> "
+          "identity.ProbeResponse",
+          "identity.GetIdentityRequest {}",
+          "identity.GetIdentityResponse {string name=1; string "
+          "vendor_version=2; "
+          "M manifest=3}",
+          "identity.GetCapabilitiesRequest {}",
+          "identity.GetCapabilitiesResponse {rep identity.Capability "
+          "capabilities=1}",
+          "identity.ProbeRequest {}",
+          "identity.ProbeResponse {google.protobuf.BoolValue ready=1}",
+          "identity.Capability {"
+          "identity.Capability.Service service=1 [of type]; "
+          "identity.Capability.ReclaimSpace reclaim_space=2 [of type]; "
+          "identity.Capability.NetworkFence network_fence=3 [of type]; "
+          "identity.Capability.VolumeReplication volume_replication=4 [of "
+          "type]; "
+          "identity.Capability.VolumeGroup volume_group=5 [of type]; "
+          "identity.Capability.EncryptionKeyRotation encryption_key_rotation=6 "
+          "[of type]}",
+          "identity.Capability.Service {identity.Capability.Service.Type "
+          "type=1}",
+          "enum identity.Capability.Service.Type {UNKNOWN=0; "
+          "CONTROLLER_SERVICE=1; "
+          "NODE_SERVICE=2}",
+          "identity.Capability.ReclaimSpace "
+          "{identity.Capability.ReclaimSpace.Type type=1}",
+          "enum identity.Capability.ReclaimSpace.Type {UNKNOWN=0; OFFLINE=1; "
+          "ONLINE=2}",
+          "identity.Capability.NetworkFence "
+          "{identity.Capability.NetworkFence.Type type=1}",
+          "enum identity.Capability.NetworkFence.Type {UNKNOWN=0; "
+          "NETWORK_FENCE=1; "
+          "GET_CLIENTS_TO_FENCE=2}",
+          "identity.Capability.VolumeReplication "
+          "{identity.Capability.VolumeReplication.Type type=1}",
+          "enum identity.Capability.VolumeReplication.Type {UNKNOWN=0; "
+          "VOLUME_REPLICATION=1; GET_REPLICATION_DESTINATION_INFO=2}",
+          "identity.Capability.VolumeGroup "
+          "{identity.Capability.VolumeGroup.Type type=1}",
+          "enum identity.Capability.VolumeGroup.Type {UNKNOWN=0; "
+          "VOLUME_GROUP=1; "
+          "LIMIT_VOLUME_TO_ONE_VOLUME_GROUP=2; "
+          "DO_NOT_ALLOW_VG_TO_DELETE_VOLUMES=3; "
+          "MODIFY_VOLUME_GROUP=4; GET_VOLUME_GROUP=5; LIST_VOLUME_GROUPS=6}",
+          "identity.Capability.EncryptionKeyRotation "
+          "{identity.Capability.EncryptionKeyRotation.Type type=1}",
+          "enum identity.Capability.EncryptionKeyRotation.Type {UNKNOWN=0; "
+          "ENCRYPTIONKEYROTATION=1}",
+      }};
+}
+
+Package ReclaimSpace() {
+  return {
+      "reclaimspace",
+      reclaimspace::StorageConsumption::descriptor()->file(),
+      {
+          "package reclaimspace proto3",
+          "/reclaimspace.ReclaimSpaceController/ControllerReclaimSpace "
+          "reclaimspace.ControllerReclaimSpaceRequest -> "
+          "reclaimspace.ControllerReclaimSpaceResponse",
+          "/reclaimspace.ReclaimSpaceNode/NodeReclaimSpace "
+          "reclaimspace.NodeReclaimSpaceRequest -> "
+          "reclaimspace.NodeReclaimSpaceResponse",
+          "reclaimspace.ControllerReclaimSpaceRequest {string volume_id=1; "
+          "M parameters=2; M secrets=3 [secret]}",
+          "reclaimspace.ControllerReclaimSpaceResponse "
+          "{reclaimspace.StorageConsumption pre_usage=1; "
+          "reclaimspace.StorageConsumption post_usage=2}",
+          "reclaimspace.NodeReclaimSpaceRequest {string volume_id=1; "
+          "string volume_path=2; string staging_target_path=3; "
+          "csi.v1.VolumeCapability volume_capability=4; M secrets=5 [secret]}",
+          "reclaimspace.NodeReclaimSpaceResponse "
+          "{reclaimspace.StorageConsumption pre_usage=1; "
+          "reclaimspace.StorageConsumption post_usage=2}",
+          "reclaimspace.StorageConsumption {int64 usage_bytes=1}",
+      }};
+}
+
+Package Fence() {
+  return {
+      "fence",
+      fence::CIDR::descriptor()->file(),
+      {
+          "package fence proto3",
+          "/fence.FenceController/FenceClusterNetwork "
+          "fence.FenceClusterNetworkRequest -> "
+          "fence.FenceClusterNetworkResponse",
+          "/fence.FenceController/UnfenceClusterNetwork "
+          "fence.UnfenceClusterNetworkRequest -> "
+          "fence.UnfenceClusterNetworkResponse",
+          "/fence.FenceController/ListClusterFence "
+          "fence.ListClusterFenceRequest -> "
+          "fence.ListClusterFenceResponse",
+          "/fence.FenceController/GetFenceClients fence.GetFenceClientsRequest "
+          "-> "
+          "fence.GetFenceClientsResponse",
+          "fence.FenceClusterNetworkRequest {M parameters=1; M secrets=2 "
+          "[secret]; "
+          "rep fence.CIDR cidrs=3}",
+          "fence.FenceClusterNetworkResponse {}",
+          "fence.UnfenceClusterNetworkRequest {M parameters=1; M secrets=2 "
+          "[secret]; "
+          "rep fence.CIDR cidrs=3}",
+          "fence.UnfenceClusterNetworkResponse {}",
+          "fence.ListClusterFenceRequest {M parameters=1; M secrets=2 "
+          "[secret]}",
+          "fence.ListClusterFenceResponse {rep fence.CIDR cidrs=1}",
+          "fence.GetFenceClientsRequest {M parameters=1; M secrets=2 [secret]}",
+          "fence.GetFenceClientsResponse {rep fence.ClientDetails clients=1}",
+          "fence.CIDR {string cidr=1}",
+          "fence.ClientDetails {string id=1; rep fence.CIDR addresses=2}",
+      }};
+}
+
+std::string ReplicationMethod(const std::string& method) {
+  return absl::StrCat("/replication.Controller/", method, " replication.",
+                      method, "Request -> replication.", method, "Response");
+}
+
+Package Replication() {
+  // EnableVolumeReplication and DisableVolumeReplication.
+  const std::string on_off =
+      " {string volume_id=1 [deprecated]; M parameters=2; M secrets=3 "
+      "[secret]; "
+      "string replication_id=4 [alpha]; "
+      "replication.ReplicationSource replication_source=5}";
+  // PromoteVolume, DemoteVolume and ResyncVolume.
+  const std::string move =
+      " {string volume_id=1 [deprecated]; bool force=2; M parameters=3; "
+      "M secrets=4 [secret]; string replication_id=5 [alpha]; "
+      "replication.ReplicationSource replication_source=6}";
+  return {"replication",
+          replication::ReplicationSource::descriptor()->file(),
+          {
+              "package replication proto3",
+              ReplicationMethod("EnableVolumeReplication"),
+              ReplicationMethod("DisableVolumeReplication"),
+              ReplicationMethod("PromoteVolume"),
+              ReplicationMethod("DemoteVolume"),
+              ReplicationMethod("ResyncVolume"),
+              ReplicationMethod("GetVolumeReplicationInfo"),
+              ReplicationMethod("GetReplicationDestinationInfo"),
+              "replication.EnableVolumeReplicationRequest" + on_off,
+              "replication.EnableVolumeReplicationResponse {}",
+              "replication.DisableVolumeReplicationRequest" + on_off,
+              "replication.DisableVolumeReplicationResponse {}",
+              "replication.PromoteVolumeRequest" + move,
+              "replication.PromoteVolumeResponse {}",
+              "replication.DemoteVolumeRequest" + move,
+              "replication.DemoteVolumeResponse {}",
+              "replication.ResyncVolumeRequest" + move,
+              "replication.ResyncVolumeResponse {bool ready=1}",
+              "replication.GetVolumeReplicationInfoRequest {string volume_id=1 "
+              "[deprecated]; M secrets=2 [secret]; string replication_id=3 "
+              "[alpha]; "
+              "replication.ReplicationSource replication_source=4}",
+              "replication.GetVolumeReplicationInfoResponse "
+              "{google.protobuf.Timestamp last_sync_time=1; "
+              "google.protobuf.Duration last_sync_duration=2; int64 "
+              "last_sync_bytes=3; "
+              "replication.GetVolumeReplicationInfoResponse.Status status=4; "
+              "string status_message=5}",
+              "enum replication.GetVolumeReplicationInfoResponse.Status "
+              "{UNKNOWN=0; "
+              "HEALTHY=1; DEGRADED=2; ERROR=3}",
+              "replication.GetReplicationDestinationInfoRequest {M secrets=1 "
+              "[secret]; "
+              "replication.ReplicationSource replication_source=2}",
+              "replication.GetReplicationDestinationInfoResponse "
+              "{replication.ReplicationDestination replication_destination=1}",
+              "replication.ReplicationSource "
+              "{replication.ReplicationSource.VolumeSource volume=1 [of type]; "
+              "replication.ReplicationSource.VolumeGroupSource volumegroup=2 "
+              "[of type]}",
+              "replication.ReplicationSource.VolumeSource {string volume_id=1}",
+              "replication.ReplicationSource.VolumeGroupSource "
+              "{string volume_group_id=1}",
+              "replication.ReplicationDestination "
+              "{replication.ReplicationDestination.VolumeDestination volume=1 "
+              "[of type]; "
+              "replication.ReplicationDestination.VolumeGroupDestination "
+              "volumegroup=2 "
+              "[of type]}",
+              "replication.ReplicationDestination.VolumeDestination "
+              "{string volume_id=1}",
+              "replication.ReplicationDestination.VolumeGroupDestination "
+              "{string volume_group_id=1; M volume_ids=2}",
+              "extend google.protobuf.FieldOptions bool alpha_field=1100",
+          }};
+}
+
+std::string GroupMethod(const std::string& method) {
+  return absl::StrCat("/volumegroup.Controller/", method, " volumegroup.",
+                      method, "Request -> volumegroup.", method, "Response");
+}
+
+Package VolumeGroup() {
+  const std::string group = " {volumegroup.VolumeGroup volume_group=1}";
+  return {"volumegroup",
+          volumegroup::VolumeGroup::descriptor()->file(),
+          {
+              "package volumegroup proto3",
+              GroupMethod("CreateVolumeGroup"),
+              GroupMethod("ModifyVolumeGroupMembership"),
+              GroupMethod("DeleteVolumeGroup"),
+              GroupMethod("ListVolumeGroups"),
+              GroupMethod("ControllerGetVolumeGroup"),
+              "volumegroup.CreateVolumeGroupRequest {string name=1; M "
+              "parameters=2; "
+              "M secrets=3 [secret]; rep string volume_ids=4}",
+              "volumegroup.CreateVolumeGroupResponse" + group,
+              "volumegroup.ModifyVolumeGroupMembershipRequest "
+              "{string volume_group_id=1; rep string volume_ids=2; "
+              "M secrets=3 [secret]; M parameters=4}",
+              "volumegroup.ModifyVolumeGroupMembershipResponse" + group,
+              "volumegroup.DeleteVolumeGroupRequest {string volume_group_id=1; "
+              "M secrets=2 [secret]}",
+              "volumegroup.DeleteVolumeGroupResponse {}",
+              "volumegroup.ListVolumeGroupsRequest {int32 max_entries=1; "
+              "string starting_token=2; M secrets=3 [secret]}",
+              "volumegroup.ListVolumeGroupsResponse "
+              "{rep volumegroup.ListVolumeGroupsResponse.Entry entries=1; "
+              "string next_token=2}",
+              "volumegroup.ListVolumeGroupsResponse.Entry" + group,
+              "volumegroup.ControllerGetVolumeGroupRequest {string "
+              "volume_group_id=1; "
+              "M secrets=2 [secret]}",
+              "volumegroup.ControllerGetVolumeGroupResponse" + group,
+              "volumegroup.VolumeGroup {string volume_group_id=1; "
+              "M volume_group_context=2; rep csi.v1.Volume volumes=3}",
+          }};
+}
+
+Package EncryptionKeyRotation() {
+  return {
+      "encryptionkeyrotation",
+      encryptionkeyrotation::EncryptionKeyRotateRequest::descriptor()->file(),
+      {
+          "package encryptionkeyrotation proto3",
+          "/encryptionkeyrotation.EncryptionKeyRotationController/"
+          "EncryptionKeyRotate "
+          "encryptionkeyrotation.EncryptionKeyRotateRequest -> "
+          "encryptionkeyrotation.EncryptionKeyRotateResponse",
+          "encryptionkeyrotation.EncryptionKeyRotateRequest {string "
+          "volume_id=1; "
+          "string volume_path=2; string encryption_key=3 [secret]; M "
+          "parameters=4; "
+          "M secrets=5 [secret]; csi.v1.VolumeCapability volume_capability=6}",
+          "encryptionkeyrotation.EncryptionKeyRotateResponse {}",
+      }};
+}
+
+Package Csi() {
+  return {
+      "csi",
+      csi::v1::Volume::descriptor()->file(),
+      {
+          "package csi.v1 proto3",
+          "extend google.protobuf.FieldOptions bool csi_secret=1059",
+          "extend google.protobuf.FieldOptions bool alpha_field=1060",
+          "/csi.v1.Identity/GetPluginInfo csi.v1.GetPluginInfoRequest -> "
+          "csi.v1.GetPluginInfoResponse",
+          "/csi.v1.Identity/GetPluginCapabilities "
+          "csi.v1.GetPluginCapabilitiesRequest -> "
+          "csi.v1.GetPluginCapabilitiesResponse",
+          "/csi.v1.Identity/Probe csi.v1.ProbeRequest -> csi.v1.ProbeResponse",
+          "csi.v1.GetPluginInfoRequest {}",
+          "csi.v1.GetPluginInfoResponse {string name=1; string "
+          "vendor_version=2; "
+          "M manifest=3}",
+          "csi.v1.GetPluginCapabilitiesRequest {}",
+          "csi.v1.GetPluginCapabilitiesResponse {rep csi.v1.PluginCapability "
+          "capabilities=1}",
+          "csi.v1.PluginCapability {}",
+          "csi.v1.ProbeRequest {}",
+          "csi.v1.ProbeResponse {google.protobuf.BoolValue ready=1}",
+          "csi.v1.VolumeCapability "
+          "{csi.v1.VolumeCapability.BlockVolume block=1 [of access_type]; "
+          "csi.v1.VolumeCapability.MountVolume mount=2 [of access_type]; "
+          "csi.v1.VolumeCapability.AccessMode access_mode=3}",
+          "csi.v1.VolumeCapability.BlockVolume {}",
+          "csi.v1.VolumeCapability.MountVolume {string fs_type=1; "
+          "rep string mount_flags=2; string volume_mount_group=3}",
+          "csi.v1.VolumeCapability.AccessMode "
+          "{csi.v1.VolumeCapability.AccessMode.Mode mode=1}",
+          "enum csi.v1.VolumeCapability.AccessMode.Mode {UNKNOWN=0; "
+          "SINGLE_NODE_WRITER=1; SINGLE_NODE_READER_ONLY=2; "
+          "MULTI_NODE_READER_ONLY=3; MULTI_NODE_SINGLE_WRITER=4; "
+          "MULTI_NODE_MULTI_WRITER=5; SINGLE_NODE_SINGLE_WRITER=6; "
+          "SINGLE_NODE_MULTI_WRITER=7}",
+          "csi.v1.Volume {int64 capacity_bytes=1; string volume_id=2; "
+          "M volume_context=3; csi.v1.VolumeContentSource content_source=4; "
+          "rep csi.v1.Topology accessible_topology=5}",
+          "csi.v1.VolumeContentSource "
+          "{csi.v1.VolumeContentSource.SnapshotSource snapshot=1 [of type]; "
+          "csi.v1.VolumeContentSource.VolumeSource volume=2 [of type]}",
+          "csi.v1.VolumeContentSource.SnapshotSource {string snapshot_id=1}",
+          "csi.v1.VolumeContentSource.VolumeSource {string volume_id=1}",
+          "csi.v1.Topology {M segments=1}",
+      }};
+}
+
+INSTANTIATE_TEST_SUITE_P(Packages, WireTest,
+                         ::testing::Values(Identity(), ReclaimSpace(), Fence(),
+                                           Replication(), VolumeGroup(),
+                                           EncryptionKeyRotation(), Csi()),
+                         [](const auto& tested) { return tested.param.name; });
+
+// rpc/method.h finds a call's method by the type of its request.
+TEST(WireMethodsTest, EveryMethodHasARequestTypeOfItsOwn) {
+  std::map<const Descriptor*, std::string> methods;
+  for (const Package& package :
+       {Identity(), ReclaimSpace(), Fence(), Replication(), VolumeGroup(),
+        EncryptionKeyRotation(), Csi()}) {
+    for (int s = 0; s < package.file->service_count(); ++s) {
+      const ServiceDescriptor& service = *package.file->service(s);
+      for (int m = 0; m < service.method_count(); ++m) {
+        const MethodDescriptor& method = *service.method(m);
+        EXPECT_TRUE(
+            methods.emplace(method.input_type(), method.full_name()).second)
+            << method.full_name() << " and " << methods[method.input_type()];
+      }
+    }
+  }
+  EXPECT_EQ(methods.size(), 3U + 2U + 4U + 7U + 5U + 1U + 3U);
+}
+
+}  // namespace
+}  // namespace addons
