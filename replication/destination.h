@@ -1,0 +1,47 @@
+#ifndef ADDONS_REPLICATION_DESTINATION_H_
+#define ADDONS_REPLICATION_DESTINATION_H_
+
+#include <map>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "base/mutex.h"
+#include "replication/environment.h"
+
+namespace addons {
+
+/// Finds out under which id the peer site knows a volume: by
+/// replicationDestination of config.json, else by cluster-mapping.json, else it
+/// is the same id. Mirroring need not be enabled. While this call fails the
+/// operator repeats Enable and Promote, so names of pools are remembered and an
+/// ill cluster does not matter once its pool was seen. Thread-safe.
+class DestinationFinder {
+ public:
+  /// Not owned.
+  explicit DestinationFinder(ReplicationEnvironment& environment)
+      : environment_(environment) {}
+
+  /// The destination id. NOT_FOUND: no such volume. FAILED_PRECONDITION: the
+  /// configuration is contradictory; the message names the key. UNAVAILABLE:
+  /// the cluster does not answer and the configuration alone does not tell.
+  absl::StatusOr<std::string> Find(const VolumeTarget& target,
+                                   SteadyTime deadline);
+
+ private:
+  absl::StatusOr<std::string> Compose(const ClusterConfig& config,
+                                      const std::string& source_id,
+                                      const std::string& cluster_id,
+                                      int64_t pool_id,
+                                      const std::string* pool_name) const;
+  const std::string* RememberedPool(const std::string& cluster_id,
+                                    int64_t pool_id, std::string* storage);
+
+  ReplicationEnvironment& environment_;
+  Mutex mutex_;
+  std::map<std::pair<std::string, int64_t>, std::string> pool_names_
+      ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace addons
+
+#endif  // ADDONS_REPLICATION_DESTINATION_H_

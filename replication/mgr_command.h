@@ -1,0 +1,24 @@
+#ifndef ADDONS_REPLICATION_MGR_COMMAND_H_
+#define ADDONS_REPLICATION_MGR_COMMAND_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "ceph/cluster.h"
+#include "operation/operation_context.h"
+#include "replication/environment.h"
+
+namespace addons {
+
+/// Runs a command of the mgr module rbd_support. A module that is starting
+/// (EAGAIN) or a mgr that does not answer is waited for, up to
+/// options.mgr_patience; then UNAVAILABLE. Other errors are those of the
+/// command.
+absl::StatusOr<std::string> RunMgrCommand(OperationContext& context,
+                                          const ReplicationOptions& options,
+                                          Cluster& cluster,
+                                          const std::string& json);
+
+}  // namespace addons
+
+#endif  // ADDONS_REPLICATION_MGR_COMMAND_H_

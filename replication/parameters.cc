@@ -1,0 +1,148 @@
+#include "replication/parameters.h"
+
+#include <algorithm>
+#include <cctype>
+#include <regex>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+
+namespace addons {
+namespace {
+
+constexpr char kMirroringMode[] = "mirroringMode";
+constexpr char kFlattenMode[] = "flattenMode";
+constexpr char kInterval[] = "schedulingInterval";
+constexpr char kStartTime[] = "schedulingStartTime";
+constexpr char kForce[] = "force";
+
+const std::string* Find(const ParameterMap& map, const char* key) {
+  const auto it = map.find(key);
+  return it == map.end() ? nullptr : &it->second;
+}
+
+absl::Status Invalid(const char* key, const std::string& value,
+                     absl::string_view allowed) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("parameter '", key, "' is '",
+                   absl::CHexEscape(value.substr(0, 64)), "': ", allowed));
+}
+
+absl::StatusOr<MirrorMode> ParseMode(const ParameterMap& map) {
+  const std::string* value = Find(map, kMirroringMode);
+  if (value == nullptr || *value == "snapshot") return MirrorMode::kSnapshot;
+  if (*value == "journal") return MirrorMode::kJournal;
+  return Invalid(kMirroringMode, *value, "must be 'snapshot' or 'journal'");
+}
+
+absl::StatusOr<FlattenMode> ParseFlatten(const ParameterMap& map) {
+  const std::string* value = Find(map, kFlattenMode);
+  if (value == nullptr || *value == "never") return FlattenMode::kNever;
+  if (*value == "force") return FlattenMode::kForce;
+  return Invalid(kFlattenMode, *value, "must be 'never' or 'force'");
+}
+
+absl::StatusOr<Force> ParseForce(const ParameterMap& map) {
+  const std::string* value = Find(map, kForce);
+  if (value == nullptr) return Force::kNo;
+  bool force = false;
+  // The spellings that ceph-csi accepts: 1, t, T, true, TRUE, True and
+  // opposites.
+  if (*value == "1" || *value == "0" || *value == "t" || *value == "T" ||
+      *value == "f" || *value == "F" || absl::SimpleAtob(*value, &force)) {
+    if (value->size() == 1)
+      force = *value == "1" || *value == "t" || *value == "T";
+    return force ? Force::kYes : Force::kNo;
+  }
+  return Invalid(kForce, *value, "must be 'true' or 'false'");
+}
+
+absl::StatusOr<std::optional<SnapshotSchedule>> ParseSchedule(
+    const ParameterMap& map) {
+  const std::string* interval = Find(map, kInterval);
+  const std::string* start = Find(map, kStartTime);
+  if (interval == nullptr) {
+    if (start != nullptr && !start->empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("parameter '", kStartTime, "' needs '", kInterval, "'"));
+    }
+    return std::nullopt;
+  }
+  SnapshotSchedule schedule;
+  ADDONS_ASSIGN_OR_RETURN(schedule.interval, ParseInterval(*interval));
+  schedule.interval_text = *interval;
+  if (start != nullptr && !start->empty()) {
+    ADDONS_ASSIGN_OR_RETURN(schedule.start_of_day, ParseStartTime(*start));
+    schedule.start_time = *start;
+  }
+  return schedule;
+}
+
+}  // namespace
+
+absl::StatusOr<ReplicationParameters> ReplicationParameters::Parse(
+    const ParameterMap& map) {
+  ReplicationParameters parameters;
+  ADDONS_ASSIGN_OR_RETURN(parameters.mode, ParseMode(map));
+  ADDONS_ASSIGN_OR_RETURN(parameters.flatten, ParseFlatten(map));
+  ADDONS_ASSIGN_OR_RETURN(parameters.force, ParseForce(map));
+  // Checked in journal mode too: a typo should not wait for a change of mode.
+  ADDONS_ASSIGN_OR_RETURN(parameters.schedule, ParseSchedule(map));
+  if (parameters.mode == MirrorMode::kJournal) parameters.schedule.reset();
+  return parameters;
+}
+
+absl::StatusOr<std::chrono::minutes> ParseInterval(const std::string& text) {
+  static const char kAllowed[] =
+      "must be a number above zero and m, h or d, for example '5m'";
+  int count = 0;
+  // SimpleAtoi would forgive blanks and signs.
+  const bool digits =
+      text.size() >= 2 && text.size() <= 7 &&
+      std::all_of(text.begin(), text.end() - 1,
+                  [](unsigned char c) { return std::isdigit(c) != 0; });
+  if (!digits || !absl::SimpleAtoi(text.substr(0, text.size() - 1), &count) ||
+      count <= 0) {
+    return Invalid(kInterval, text, kAllowed);
+  }
+  switch (text.back()) {
+    case 'm':
+      return std::chrono::minutes(count);
+    case 'h':
+      return std::chrono::hours(count);
+    case 'd':
+      return std::chrono::hours(24 * count);
+    default:
+      return Invalid(kInterval, text, kAllowed);
+  }
+}
+
+absl::StatusOr<std::chrono::seconds> ParseStartTime(const std::string& text) {
+  static const std::regex kFormat(
+      R"((?:\d{4}-\d{2}-\d{2}[T ])?(\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,6})?)?)"
+      R"((?:(Z|z)|([+-])(\d{2}):?(\d{2}))?)");
+  std::smatch match;
+  int hours = 0, minutes = 0, seconds = 0, zone_hours = 0, zone_minutes = 0;
+  const auto number = [&](int group, int* value) {
+    return !match[group].matched || absl::SimpleAtoi(match[group].str(), value);
+  };
+  if (text.size() > 64 || !std::regex_match(text, match, kFormat) ||
+      !number(1, &hours) || !number(2, &minutes) || !number(3, &seconds) ||
+      !number(6, &zone_hours) || !number(7, &zone_minutes) || hours > 23 ||
+      minutes > 59 || seconds > 59 || zone_hours > 23 || zone_minutes > 59) {
+    return Invalid(
+        kStartTime, text,
+        "must be a time in ISO 8601, for example '14:00:00-05:00' or "
+        "'2026-11-20T03:00:00Z'");
+  }
+  int offset = zone_hours * 3600 + zone_minutes * 60;
+  if (match[5].str() == "-") offset = -offset;
+  constexpr int kDay = 24 * 3600;
+  const int local = hours * 3600 + minutes * 60 + seconds;
+  return std::chrono::seconds(((local - offset) % kDay + kDay) % kDay);
+}
+
+}  // namespace addons

@@ -1,0 +1,325 @@
+#include "replication/promote.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/log.h"
+#include "base/status_macros.h"
+#include "ceph/errors.h"
+#include "replication/image_id.h"
+#include "replication/mirror_clients.h"
+#include "replication/mirror_schedule.h"
+#include "replication/promote_decision.h"
+#include "replication/session.h"
+
+namespace addons {
+namespace {
+
+constexpr char kResyncKeyPrefix[] = ".rbd_mirror.";
+
+/// How long a forced promotion waits for the local rbd-mirror to let go of the
+/// image. librbd itself waits for ever for a holder that is alive.
+constexpr std::chrono::seconds kLetGoPatience{30};
+
+/// An rbd-mirror that was copying when the other site died hangs in a call to
+/// that site and never lets go of the image. While this object lives, and once
+/// `patience` has passed, those rbd-mirror clients that hold `image` are
+/// blocklisted, which is what librbd does with a holder that does not answer.
+class MirrorEviction {
+ public:
+  /// Nothing is owned; `pool` is left to this object while it lives.
+  MirrorEviction(Clock& clock, Cluster& cluster, Pool& pool, std::string image,
+                 SteadyDuration patience)
+      : cluster_(cluster), pool_(pool), image_(std::move(image)) {
+    thread_ = std::jthread([this, &clock, patience](std::stop_token stop) {
+      if (!clock.SleepFor(patience, stop) || stop.stop_requested()) return;
+      const absl::Status evicted = Evict();
+      if (!evicted.ok()) {
+        Log().warn("rbd-mirror holds image '{}' and was not evicted: {}",
+                   image_, evicted.ToString());
+      }
+    });
+  }
+  MirrorEviction(const MirrorEviction&) = delete;
+  MirrorEviction& operator=(const MirrorEviction&) = delete;
+
+ private:
+  absl::Status Evict() {
+    ADDONS_ASSIGN_OR_RETURN(const std::vector<Watcher> mirrors,
+                            ListMirrorClients(pool_));
+    ADDONS_ASSIGN_OR_RETURN(std::unique_ptr<Image> image,
+                            pool_.OpenImageReadOnly(image_));
+    ADDONS_ASSIGN_OR_RETURN(const std::vector<Watcher> holders,
+                            image->Watchers());
+    ADDONS_RETURN_IF_ERROR(image->Close());
+    for (const Watcher& holder : holders) {
+      const bool is_mirror = std::any_of(
+          mirrors.begin(), mirrors.end(), [&](const Watcher& mirror) {
+            return mirror.client_id == holder.client_id;
+          });
+      if (!is_mirror) continue;
+      Log().warn(
+          "rbd-mirror does not let go of an image that is promoted by force "
+          "and is blocklisted image='{}' client={} address={}",
+          image_, holder.client_id, holder.address);
+      ADDONS_RETURN_IF_ERROR(
+          cluster_
+              .MonCommand(absl::StrCat(
+                  R"({"prefix":"osd blocklist","blocklistop":"add","addr":")",
+                  holder.address, R"("})"))
+              .status());
+    }
+    return absl::OkStatus();
+  }
+
+  Cluster& cluster_;
+  Pool& pool_;
+  const std::string image_;
+  std::jthread thread_;  // last: it uses the others
+};
+
+/// One promotion of one volume, from the first look to the answer.
+class Promotion {
+ public:
+  Promotion(OperationContext& context, ReplicationEnvironment& environment,
+            const PromoteRequest& request, Session& session)
+      : context_(context),
+        environment_(environment),
+        request_(request),
+        session_(session) {}
+
+  absl::Status Run();
+
+ private:
+  absl::StatusOr<PromoteDecision> LookAndDecide();
+  absl::Status Wait(const std::string& reason);
+  /// nullopt: rbd-mirror has not let go of the image yet, look again.
+  absl::StatusOr<std::optional<MirrorView>> TryPromote(Force force);
+  absl::Status Finish(MirrorView view);
+  absl::Status CompleteHalfDone(MirrorView* view);
+  absl::Status MakeWritable(MirrorView* view);
+  absl::Status RemoveStaleResyncRequest();
+  absl::Status Refuse(absl::StatusCode code, const std::string& reason) const;
+
+  OperationContext& context_;
+  ReplicationEnvironment& environment_;
+  const PromoteRequest& request_;
+  Session& session_;
+  MirrorView view_;
+  std::optional<MirrorView> first_look_;
+  std::optional<SteadyTime> mutating_since_;
+};
+
+absl::StatusOr<PromoteDecision> Promotion::LookAndDecide() {
+  ADDONS_ASSIGN_OR_RETURN(view_, Look(context_, environment_, session_));
+  PromoteDecision decision = DecidePromote(
+      view_, first_look_.has_value() ? &*first_look_ : nullptr, request_.force,
+      environment_.tracker.Disturbed(session_.cluster().fsid()),
+      environment_.tracker, environment_.options,
+      [this](const std::string& uuid) {
+        return SiteName(*session_.reads, uuid);
+      });
+  if (!first_look_.has_value()) first_look_ = view_;
+  return decision;
+}
+
+absl::Status Promotion::Refuse(absl::StatusCode code,
+                               const std::string& reason) const {
+  return absl::Status(
+      code, absl::StrCat("Failed to promote ", session_.volume.Describe(), ": ",
+                         reason));
+}
+
+absl::Status Promotion::Wait(const std::string& reason) {
+  context_.Step(absl::StrCat("waiting: ", reason));
+  context_.SetPending(Refuse(absl::StatusCode::kUnavailable, reason));
+  if (const MirrorSnapshot* newest = view_.Newest();
+      newest != nullptr && !newest->complete) {
+    context_.Progress(newest->last_copied_object, view_.size.objects);
+  }
+  return context_.SleepFor(environment_.options.poll_interval);
+}
+
+absl::Status Promotion::Run() {
+  while (true) {
+    if (!context_.mutating()) context_.Step("looking at both sites");
+    ADDONS_ASSIGN_OR_RETURN(const PromoteDecision decision, LookAndDecide());
+    switch (decision.action) {
+      case PromoteAction::kRefuseOff:
+        return Refuse(absl::StatusCode::kFailedPrecondition, decision.reason);
+      case PromoteAction::kAlreadyPrimary:
+        return Finish(std::move(view_));
+      case PromoteAction::kRefusePeerPrimary:
+      case PromoteAction::kRefuseNoLife:
+        return Refuse(absl::StatusCode::kFailedPrecondition, decision.reason);
+      case PromoteAction::kNothingToForce:
+        return Refuse(absl::StatusCode::kUnavailable, decision.reason);
+      case PromoteAction::kWait: {
+        // An earlier try began to mutate, was refused by librbd, and by now the
+        // other side looks different: nothing was changed, so just wait on.
+        ADDONS_RETURN_IF_ERROR(Wait(decision.reason));
+        if (!mutating_since_.has_value()) break;
+        if (context_.clock().Now() - *mutating_since_ >
+            environment_.options.promote_patience) {
+          return Refuse(absl::StatusCode::kUnavailable, decision.reason);
+        }
+        break;
+      }
+      case PromoteAction::kPlain:
+      case PromoteAction::kForced: {
+        const Force force = decision.action == PromoteAction::kForced
+                                ? Force::kYes
+                                : Force::kNo;
+        ADDONS_ASSIGN_OR_RETURN(std::optional<MirrorView> promoted,
+                                TryPromote(force));
+        if (promoted.has_value()) return Finish(*std::move(promoted));
+        break;
+      }
+    }
+  }
+}
+
+absl::StatusOr<std::optional<MirrorView>> Promotion::TryPromote(Force force) {
+  ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
+  if (!mutating_since_.has_value()) mutating_since_ = context_.clock().Now();
+  context_.Step(force == Force::kYes ? "promoting by force" : "promoting");
+  context_.SetPending(absl::OkStatus());
+  absl::Status promoted;
+  {
+    const MirrorClientGuard guard(session_.cluster(), *session_.reads,
+                                  environment_.tracker);
+    std::optional<MirrorEviction> eviction;
+    if (force == Force::kYes) {
+      eviction.emplace(context_.clock(), session_.cluster(), *session_.reads,
+                       session_.volume.image_name(), kLetGoPatience);
+    }
+    promoted = ChangeImage(session_.volume, [&](Image& image) {
+      return image.MirrorPromote(force);
+    });
+  }
+  environment_.tracker.ForgetPeerPrimary(view_.tracker_key);
+
+  // What counts is what is there now, not what the call said.
+  ADDONS_ASSIGN_OR_RETURN(MirrorView after,
+                          Look(context_, environment_, session_));
+  if (after.info.primary) return std::make_optional(std::move(after));
+  const int error = CephErrno(promoted);
+  const bool busy = error == EBUSY || error == EROFS || error == EAGAIN;
+  if (!promoted.ok() && !busy) return promoted;
+
+  const std::string reason =
+      promoted.ok()
+          ? "the image is not primary after a promotion that reported "
+            "success"
+          : "rbd-mirror has not let go of the image yet";
+  const bool patience_left = context_.clock().Now() - *mutating_since_ <
+                             environment_.options.promote_patience;
+  const bool awaited =
+      force == Force::kYes || context_.LatestDeadline().has_value();
+  if (!patience_left || !awaited) {
+    return Refuse(absl::StatusCode::kUnavailable, reason);
+  }
+  ADDONS_RETURN_IF_ERROR(Wait(reason));
+  return std::optional<MirrorView>();
+}
+
+absl::Status Promotion::CompleteHalfDone(MirrorView* view) {
+  const auto half_done = [](const MirrorView& seen) {
+    const MirrorSnapshot* newest = seen.Newest();
+    return newest != nullptr && newest->kind == MirrorSnapshotKind::kPrimary &&
+           !newest->complete;
+  };
+  if (view->info.mode == MirrorMode::kJournal || !half_done(*view)) {
+    return absl::OkStatus();
+  }
+  // A scheduled snapshot looks the same for a moment while it is made.
+  const uint64_t suspect = view->Newest()->id;
+  ADDONS_RETURN_IF_ERROR(context_.SleepFor(environment_.options.look_gap));
+  ADDONS_ASSIGN_OR_RETURN(*view, Look(context_, environment_, session_));
+  if (!half_done(*view) || view->Newest()->id != suspect) {
+    return absl::OkStatus();
+  }
+  ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
+  context_.Step("completing a half-done promotion");
+  Log().warn("completing a half-done promotion volume={} snapshot={}",
+             Quoted(session_.volume.volume_id), suspect);
+  return ChangeImage(session_.volume, [](Image& image) {
+    return image.CreateMirrorSnapshot().status();
+  });
+}
+
+/// A crash inside librbd can leave a primary that still refuses all writes.
+/// Demoting and promoting it again takes the mark away.
+absl::Status Promotion::MakeWritable(MirrorView* view) {
+  if (!view->marked_non_primary) return absl::OkStatus();
+  // So does a promotion that another replica is just finishing.
+  ADDONS_RETURN_IF_ERROR(context_.SleepFor(environment_.options.look_gap));
+  ADDONS_ASSIGN_OR_RETURN(*view, Look(context_, environment_, session_));
+  if (!view->info.primary || !view->marked_non_primary) return absl::OkStatus();
+  ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
+  context_.Step("making a half-promoted image writable");
+  Log().warn(
+      "the image is primary but refuses writes; demoting and promoting "
+      "it again volume={}",
+      Quoted(session_.volume.volume_id));
+  ADDONS_RETURN_IF_ERROR(ChangeImage(
+      session_.volume, [](Image& image) { return image.MirrorDemote(); }));
+  ADDONS_RETURN_IF_ERROR(ChangeImage(session_.volume, [](Image& image) {
+    return image.MirrorPromote(Force::kNo);
+  }));
+  ADDONS_ASSIGN_OR_RETURN(*view, Look(context_, environment_, session_));
+  if (view->info.primary && !view->marked_non_primary) return absl::OkStatus();
+  return Refuse(absl::StatusCode::kUnavailable,
+                "the image is primary but refuses writes; repeat the call");
+}
+
+absl::Status Promotion::RemoveStaleResyncRequest() {
+  return ChangeImage(session_.volume, [](Image& image) -> absl::Status {
+    ADDONS_ASSIGN_OR_RETURN(const auto requests,
+                            image.ListMetadata(kResyncKeyPrefix));
+    for (const auto& [key, value] : requests) {
+      if (!absl::StrContains(value, "resync_requested")) continue;
+      ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(key));
+    }
+    return absl::OkStatus();
+  });
+}
+
+absl::Status Promotion::Finish(MirrorView view) {
+  ADDONS_RETURN_IF_ERROR(MakeWritable(&view));
+  ADDONS_RETURN_IF_ERROR(CompleteHalfDone(&view));
+  if (view.resync_requested) {
+    // It would delete this image as soon as it is a secondary again.
+    ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
+    ADDONS_RETURN_IF_ERROR(RemoveStaleResyncRequest());
+  }
+  ADDONS_RETURN_IF_ERROR(CorrectImageId(context_, session_, view.image_id));
+  if (!request_.parameters.schedule.has_value() ||
+      view.info.mode != MirrorMode::kSnapshot) {
+    return absl::OkStatus();
+  }
+  return EnsureSchedule(context_, environment_.options, session_.cluster(),
+                        session_.reads->ImageSpec(session_.volume.image_name()),
+                        *request_.parameters.schedule);
+}
+
+}  // namespace
+
+absl::Status Promote(OperationContext& context,
+                     ReplicationEnvironment& environment,
+                     const PromoteRequest& request) {
+  return RunWithSession(
+      context, environment, request.target, [&](Session& session) {
+        return Promotion(context, environment, request, session).Run();
+      });
+}
+
+}  // namespace addons

@@ -1,0 +1,220 @@
+// Demotions: refused while in use, repaired when half-done, read back.
+
+#include "replication/demote.h"
+
+#include <cerrno>
+
+#include "tests/unit/replication/verbs_fixture.h"
+
+namespace addons::testing {
+namespace {
+
+using std::chrono::seconds;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr auto kFailedPrecondition = absl::StatusCode::kFailedPrecondition;
+constexpr auto kUnavailable = absl::StatusCode::kUnavailable;
+constexpr char kClient[] = "10.1.2.3:0/77";
+
+class DemoteTest : public VerbsTest {
+ protected:
+  DemoteTest() { AddMirrored(); }
+
+  std::string Metadata(FakeSite& site, const std::string& key) {
+    auto pool =
+        pair_.cluster(site)->OpenPool(pair_.pool_id(site), "", Access::kRead);
+    return (*(*pool)->OpenImageReadOnly(image_))
+        ->Metadata(key)
+        ->value_or("absent");
+  }
+  int Demotions(const std::string& site) {
+    return world_.CountCalls(site, "rbd_mirror_image_demote");
+  }
+};
+
+TEST_F(VerbsTest, DemoteIsRefusedWhileReplicationIsOff) {
+  AddPlain();
+  EXPECT_THAT(Demote(on_a_), StatusIs(kFailedPrecondition,
+                                      HasSubstr("replication is not enabled")));
+}
+
+TEST_F(DemoteTest, PrimaryIsDemotedWithAWholeSnapshot) {
+  EXPECT_OK(Demote(on_a_));
+  EXPECT_FALSE(a_.Info(image_).primary);
+  EXPECT_EQ(Newest(a_).kind, MirrorSnapshotKind::kPrimaryDemoted);
+  EXPECT_TRUE(Newest(a_).complete);
+}
+
+TEST_F(DemoteTest, RepeatChangesNothing) {
+  ASSERT_OK(Demote(on_a_));
+  world_.ClearCalls();
+  EXPECT_OK(Demote(on_a_));
+  EXPECT_EQ(world_.CountMutations(), 0);
+  EXPECT_EQ(world_.CountCalls("a", "rbd_open"), 0);
+}
+
+TEST_F(DemoteTest, SecondaryIsLeftAlone) {
+  world_.ClearCalls();
+  EXPECT_OK(Demote(on_b_));
+  EXPECT_EQ(world_.CountMutations(), 0);
+  EXPECT_EQ(world_.CountCalls("b", "rbd_open"), 0);
+}
+
+TEST_F(DemoteTest, CreationTimeIsWrittenAsCephCsiWritesIt) {
+  ASSERT_OK(Demote(on_a_));
+  EXPECT_THAT(Metadata(a_, ".rbd.image.creation_time"),
+              ::testing::MatchesRegex("seconds:[0-9]+ nanos:[0-9]+"));
+}
+
+TEST_F(DemoteTest, DemotionIsPromotableOnThePeer) {
+  ASSERT_OK(a_.Write(image_, 6));
+  ASSERT_OK(Demote(on_a_));
+  EXPECT_OK(Promote(on_b_));
+  EXPECT_EQ(b_.Data(image_), 6U);
+}
+
+// Both sides demoted copy nothing any more: what was written here meanwhile would
+// never reach a peer that has not noticed.
+TEST_F(DemoteTest, WaitsUntilThePeerFollows) {
+  ASSERT_OK(Demote(on_a_));
+  a_.SetMirrorDaemon(DaemonState::kDown);
+  ASSERT_OK(Promote(on_b_));
+  ASSERT_OK(b_.Write(image_, 7));
+  EXPECT_THAT(Demote(on_b_),
+              StatusIs(kUnavailable, HasSubstr("no peer has noticed")));
+  EXPECT_TRUE(b_.Info(image_).primary);
+
+  a_.SetMirrorDaemon(DaemonState::kRunning);
+  ASSERT_OK(Demote(on_b_));
+  EXPECT_OK(Promote(on_a_));
+  EXPECT_EQ(a_.Data(image_), 7U);
+}
+
+TEST_F(DemoteTest, ImageInUseIsRefusedByNameAndStaysPrimary) {
+  a_.AddWatcher(image_, kClient, 4464);
+  world_.ClearCalls();
+  EXPECT_THAT(Demote(on_a_),
+              StatusIs(kFailedPrecondition,
+                       AllOf(HasSubstr("client.4464"), HasSubstr(kClient))));
+  EXPECT_EQ(world_.CountMutations(), 0);
+  EXPECT_TRUE(a_.Info(image_).primary);
+}
+
+TEST_F(DemoteTest, EachClientIsNamed) {
+  a_.AddWatcher(image_, kClient, 4464);
+  a_.AddWatcher(image_, "10.1.2.4:0/78", 4465);
+  EXPECT_THAT(Demote(on_a_),
+              StatusIs(kFailedPrecondition,
+                       AllOf(HasSubstr("client.4464"), HasSubstr("client.4465"),
+                             HasSubstr("10.1.2.4:0/78"))));
+}
+
+TEST_F(DemoteTest, MirrorDaemonsAreNoWorkload) {
+  auto pool = pair_.cluster(a_)->OpenPool(pair_.pool_id(a_), "", Access::kRead);
+  ASSERT_FALSE((*(*pool)->OpenImageReadOnly(image_))->Watchers()->empty())
+      << "the peer's rbd-mirror should watch the image";
+  EXPECT_OK(Demote(on_a_));
+}
+
+TEST_F(DemoteTest, MarkOfAPublishedVolumeDelaysByTheWatchTimeout) {
+  a_.SetImageMetadata(image_, ".rbd.csi.ceph.com/clientaddress/node-1",
+                      kClient);
+  EXPECT_OK(Demote(on_a_));
+  EXPECT_GE(took_, seconds(30));
+  EXPECT_LE(took_, seconds(40));
+  EXPECT_FALSE(a_.Info(image_).primary);
+}
+
+TEST_F(DemoteTest, ClientThatComesBackDuringThatTimeStopsTheDemotion) {
+  a_.SetImageMetadata(image_, ".rbd.csi.ceph.com/userid/node-1", "csi-rbd");
+  world_.Schedule(seconds(10),
+                  [this] { a_.AddWatcher(image_, kClient, 4464); });
+  world_.ClearCalls();
+  EXPECT_THAT(Demote(on_a_),
+              StatusIs(kFailedPrecondition, HasSubstr("client.4464")));
+  EXPECT_EQ(world_.CountMutations(), 0);
+}
+
+TEST_F(DemoteTest, CallerThatLeavesDuringThatTimeStopsTheDemotion) {
+  a_.SetImageMetadata(image_, ".rbd.csi.ceph.com/userid/node-1", "csi-rbd");
+  deadline_ = seconds(10);
+  world_.ClearCalls();
+  EXPECT_THAT(Demote(on_a_),
+              StatusIs(kUnavailable, HasSubstr("marked as published")));
+  EXPECT_EQ(world_.CountMutations(), 0);
+}
+
+TEST_F(DemoteTest, IncompleteDemotionIsRepairedWithinTheCall) {
+  a_.LeaveNextSnapshotIncomplete(image_);
+  EXPECT_OK(Demote(on_a_));
+  EXPECT_FALSE(a_.Info(image_).primary);
+  EXPECT_EQ(Newest(a_).kind, MirrorSnapshotKind::kPrimaryDemoted);
+  EXPECT_TRUE(Newest(a_).complete);
+}
+
+TEST_F(DemoteTest, IncompleteDemotionOfAnEarlierCallIsRepaired) {
+  a_.LeaveNextSnapshotIncomplete(image_);
+  a_.Demote(image_);
+  world_.Advance(seconds(40));
+  EXPECT_OK(Demote(on_a_));
+  EXPECT_EQ(Newest(a_).kind, MirrorSnapshotKind::kPrimaryDemoted);
+  EXPECT_TRUE(Newest(a_).complete);
+  ASSERT_OK(Promote(on_b_));
+  EXPECT_EQ(b_.Data(image_), 1U);
+}
+
+TEST_F(DemoteTest, IncompleteDemotionIsLeftAloneWhenThePeerIsPrimary) {
+  a_.LeaveNextSnapshotIncomplete(image_);
+  a_.Demote(image_);
+  b_.Promote(image_, Force::kYes);
+  world_.Advance(seconds(65));
+  world_.ClearCalls();
+  EXPECT_THAT(Demote(on_a_), StatusIs(kUnavailable, HasSubstr("is primary")));
+  EXPECT_EQ(world_.CountMutations(), 0);
+}
+
+TEST_F(DemoteTest, DemotionWithoutEffectIsNoSuccess) {
+  // The call reports success each time, but the image stays primary.
+  world_.SetCallHook(nullptr,
+                     [this](absl::string_view, absl::string_view call, bool) {
+                       if (call == "rbd_mirror_image_demote") {
+                         a_.Promote(image_, Force::kNo);
+                       }
+                       return 0;
+                     });
+  EXPECT_THAT(Demote(on_a_), StatusIs(kUnavailable, HasSubstr("primary")));
+}
+
+TEST_F(DemoteTest, MissingImageIsNotFound) {
+  a_.RemoveImage(image_);
+  EXPECT_THAT(Demote(on_a_), StatusIs(absl::StatusCode::kNotFound));
+}
+
+TEST_F(DemoteTest, DeadPeerDoesNotMatter) {
+  b_.SetClusterUp(false);
+  EXPECT_OK(Demote(on_a_));
+  EXPECT_FALSE(a_.Info(image_).primary);
+  EXPECT_EQ(Demotions("a"), 1);
+}
+
+// The peer of the fake does not copy in journal mode, so nobody follows.
+TEST_F(DemoteTest, JournalModeWaitsForAFollowerAsWell) {
+  a_.RemoveImage(image_);
+  a_.AddImage(MirroredPair::kPool, "", image_);
+  a_.EnableMirroring(image_, MirrorMode::kJournal);
+  EXPECT_THAT(Demote(on_a_),
+              StatusIs(kUnavailable, HasSubstr("no peer has noticed")));
+  EXPECT_TRUE(a_.Info(image_).primary);
+}
+
+TEST_F(DemoteTest, BlocklistedClientIsReplacedBeforeTheFirstChange) {
+  ASSERT_OK(Demote(on_b_));  // connects
+  ASSERT_TRUE(a_.Info(image_).primary);
+  EXPECT_OK(Enable(on_a_));  // connects
+  a_.BlocklistClients();
+  EXPECT_OK(Demote(on_a_));
+}
+
+}  // namespace
+}  // namespace addons::testing

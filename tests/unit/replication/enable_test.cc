@@ -1,0 +1,217 @@
+// Enabling: modes, pools that are not ready, parents.
+
+#include "replication/enable.h"
+
+#include <cerrno>
+
+#include "tests/unit/replication/verbs_fixture.h"
+
+namespace addons::testing {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr auto kFailedPrecondition = absl::StatusCode::kFailedPrecondition;
+constexpr auto kUnavailable = absl::StatusCode::kUnavailable;
+constexpr char kParent[] = "golden";
+
+class EnableTest : public VerbsTest {
+ protected:
+  /// The volume is a clone of an image that is not mirrored.
+  void AddClone() {
+    a_.AddImage(MirroredPair::kPool, "", kParent);
+    a_.AddClone(kParent, image_);
+    pair_.AddJournal(a_, kUuid);
+    id_ = pair_.VolumeId(a_, kUuid);
+  }
+  bool HasParent() {
+    auto pool =
+        pair_.cluster(a_)->OpenPool(pair_.pool_id(a_), "", Access::kRead);
+    return (*(*pool)->OpenImageReadOnly(image_))->Parent()->has_value();
+  }
+  const ParameterMap journal_{{"mirroringMode", "journal"}};
+  const ParameterMap flatten_{{"flattenMode", "force"}};
+};
+
+TEST_F(EnableTest, ImageBecomesPrimary) {
+  AddPlain();
+  EXPECT_OK(Enable(on_a_));
+  EXPECT_EQ(a_.Info(image_).state, MirrorImageState::kEnabled);
+  EXPECT_EQ(a_.Info(image_).mode, MirrorMode::kSnapshot);
+  EXPECT_TRUE(a_.Info(image_).primary);
+}
+
+TEST_F(EnableTest, RepeatChangesNothing) {
+  AddPlain();
+  ASSERT_OK(Enable(on_a_));
+  world_.ClearCalls();
+  EXPECT_OK(Enable(on_a_));
+  EXPECT_EQ(world_.CountMutations(), 0);
+  EXPECT_EQ(world_.CountCalls("a", "rbd_open"), 0);
+}
+
+TEST_F(EnableTest, SecondaryIsEnabledAlready) {
+  AddMirrored();
+  world_.ClearCalls();
+  EXPECT_OK(Enable(on_b_));
+  EXPECT_EQ(world_.CountMutations(), 0);
+  EXPECT_EQ(world_.CountCalls("b", "rbd_open"), 0);
+}
+
+TEST_F(EnableTest, JournalModeIsEnabled) {
+  AddPlain();
+  EXPECT_OK(Enable(on_a_, journal_));
+  EXPECT_EQ(a_.Info(image_).mode, MirrorMode::kJournal);
+}
+
+TEST_F(EnableTest, OtherModeIsRefused) {
+  AddMirrored();
+  EXPECT_THAT(Enable(on_a_, journal_),
+              StatusIs(kFailedPrecondition, HasSubstr("mirroringMode")));
+  EXPECT_THAT(Enable(on_b_, journal_), StatusIs(kFailedPrecondition));
+}
+
+TEST_F(EnableTest, SnapshotModeIsRefusedOnAJournalImage) {
+  AddPlain();
+  ASSERT_OK(Enable(on_a_, journal_));
+  EXPECT_THAT(Enable(on_a_),
+              StatusIs(kFailedPrecondition, HasSubstr("journal mode already")));
+}
+
+TEST_F(EnableTest, PoolWithoutMirroringIsRefusedWithTheCommand) {
+  AddPlain();
+  a_.SetPoolMirrorMode(MirroredPair::kPool, "", PoolMirrorMode::kDisabled);
+  EXPECT_THAT(Enable(on_a_),
+              StatusIs(kFailedPrecondition,
+                       HasSubstr("rbd mirror pool enable replicapool image")));
+  EXPECT_EQ(mutations_begun_, 0);
+}
+
+TEST_F(EnableTest, PoolMirroredAsAWholeIsRefusedWithTheCommand) {
+  AddPlain();
+  a_.SetPoolMirrorMode(MirroredPair::kPool, "", PoolMirrorMode::kPool);
+  EXPECT_THAT(Enable(on_a_),
+              StatusIs(kFailedPrecondition,
+                       AllOf(HasSubstr("as a whole"),
+                             HasSubstr("rbd mirror pool enable"))));
+}
+
+TEST_F(EnableTest, NamespaceIsNamedInTheCommand) {
+  id_ = pair_.AddVolume(a_, kUuid, uint64_t{4} << 20, MirroredPair::kNamespace);
+  a_.SetPoolMirrorMode(MirroredPair::kPool, MirroredPair::kNamespace,
+                       PoolMirrorMode::kDisabled);
+  EXPECT_THAT(
+      Enable(on_a_),
+      StatusIs(kFailedPrecondition,
+               HasSubstr("rbd mirror pool enable replicapool/tenant1 image")));
+}
+
+TEST_F(EnableTest, VolumeOfANamespaceIsEnabled) {
+  id_ = pair_.AddVolume(a_, kUuid, uint64_t{4} << 20, MirroredPair::kNamespace);
+  EXPECT_OK(Enable(on_a_));
+  EXPECT_TRUE(a_.Info(image_).primary);
+}
+
+TEST_F(EnableTest, DisablingIsAwaitedAndThenEnabled) {
+  AddMirrored();
+  a_.SetMirrorImageState(image_, MirrorImageState::kDisabling);
+  world_.Schedule(seconds(10), [this] {
+    a_.SetMirrorImageState(image_, MirrorImageState::kDisabled);
+  });
+  EXPECT_OK(Enable(on_a_));
+  EXPECT_EQ(a_.Info(image_).state, MirrorImageState::kEnabled);
+}
+
+TEST_F(EnableTest, DisablingThatDoesNotEndIsUnavailable) {
+  AddMirrored();
+  a_.SetMirrorImageState(image_, MirrorImageState::kDisabling);
+  EXPECT_THAT(Enable(on_a_),
+              StatusIs(kUnavailable, HasSubstr("is being disabled")));
+}
+
+TEST_F(EnableTest, CloneOfAnImageThatIsNotMirroredIsRefused) {
+  AddClone();
+  EXPECT_THAT(Enable(on_a_),
+              StatusIs(kFailedPrecondition,
+                       AllOf(HasSubstr(kParent), HasSubstr("flattenMode"))));
+  EXPECT_EQ(a_.Info(image_).state, MirrorImageState::kDisabled);
+}
+
+TEST_F(EnableTest, CloneOfAMirroredImageIsEnabled) {
+  AddClone();
+  a_.EnableMirroring(kParent);
+  EXPECT_OK(Enable(on_a_));
+  EXPECT_TRUE(HasParent());
+}
+
+TEST_F(EnableTest, CloneIsFlattenedByTheManagerWhereAsked) {
+  AddClone();
+  deadline_ = minutes(10);
+  EXPECT_OK(Enable(on_a_, flatten_));
+  EXPECT_FALSE(HasParent());
+  EXPECT_TRUE(a_.Info(image_).primary);
+  EXPECT_EQ(world_.CountCalls("a", "rbd_flatten_with_progress"), 0);
+}
+
+TEST_F(EnableTest, FlatteningGoesOnWhenTheCallerLeaves) {
+  AddClone();
+  deadline_ = seconds(2);
+  EXPECT_OK(Enable(on_a_, flatten_));
+  EXPECT_FALSE(HasParent());
+}
+
+TEST_F(EnableTest, CloneIsFlattenedHereWhereTheTaskQueueIsForbidden) {
+  AddClone();
+  world_.SetCallHook([](absl::string_view, absl::string_view call, bool) {
+    return call == "rados_mgr_command" ? EACCES : 0;
+  });
+  EXPECT_OK(Enable(on_a_, flatten_));
+  EXPECT_FALSE(HasParent());
+  EXPECT_EQ(world_.CountCalls("a", "rbd_flatten_with_progress"), 1);
+}
+
+TEST_F(EnableTest, FlattenModeDoesNotMatterWithoutAParent) {
+  AddPlain();
+  EXPECT_OK(Enable(on_a_, flatten_));
+  EXPECT_EQ(world_.CountCalls("a", "rados_mgr_command"), 0);
+}
+
+TEST_F(EnableTest, FlattenedCloneIsNotTouchedByTheRepeat) {
+  AddClone();
+  ASSERT_OK(Enable(on_a_, flatten_));
+  world_.ClearCalls();
+  EXPECT_OK(Enable(on_a_, flatten_));
+  EXPECT_EQ(world_.CountMutations(), 0);
+}
+
+TEST_F(EnableTest, MissingImageIsNotFound) {
+  AddPlain();
+  a_.RemoveImage(image_);
+  EXPECT_THAT(Enable(on_a_), StatusIs(absl::StatusCode::kNotFound));
+}
+
+TEST_F(EnableTest, ImageThatACrashLeftCreatingIsEnabled) {
+  AddMirrored();
+  a_.SetMirrorImageState(image_, MirrorImageState::kCreating);
+  EXPECT_OK(Enable(on_a_));
+  EXPECT_EQ(a_.Info(image_).state, MirrorImageState::kEnabled);
+  EXPECT_TRUE(a_.Info(image_).primary);
+}
+
+TEST_F(EnableTest, EnableThatHadNoEffectIsNoSuccess) {
+  AddPlain();
+  world_.SetCallHook(
+      nullptr, [this](absl::string_view, absl::string_view call, bool) {
+        if (call == "rbd_mirror_image_enable2") {
+          a_.SetMirrorImageState(image_, MirrorImageState::kDisabled);
+        }
+        return 0;
+      });
+  EXPECT_THAT(Enable(on_a_), StatusIs(kUnavailable));
+}
+
+}  // namespace
+}  // namespace addons::testing

@@ -1,0 +1,200 @@
+#ifndef ADDONS_TESTS_UNIT_REPLICATION_VERBS_FIXTURE_H_
+#define ADDONS_TESTS_UNIT_REPLICATION_VERBS_FIXTURE_H_
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "replication/demote.h"
+#include "replication/destination.h"
+#include "replication/disable.h"
+#include "replication/enable.h"
+#include "replication/info.h"
+#include "replication/promote.h"
+#include "replication/resync.h"
+#include "tests/fakes/mirrored_pair.h"
+#include "tests/fakes/test_operation_context.h"
+#include "tests/rpc/temp_dir.h"
+#include "tests/testing/status_matchers.h"
+
+namespace addons::testing {
+
+inline constexpr char kUuid[] = "5ef79ce1-81e8-439b-8405-35138edf5b89";
+
+/// The daemon of one site. It knows its own cluster alone, as the daemons of
+/// two sites do, so that a volume is found on the thread of the test.
+class Daemon {
+ public:
+  Daemon(FakeWorld& world, const MirroredPair& pair, FakeSite& site)
+      : site_(site), clusters_(world), tracker_(world) {
+    dir_.Write(
+        "config.json",
+        absl::StrCat(R"([{"clusterID": ")", site.cluster_id(),
+                     R"(", "monitors": [")", site.cluster_id(), R"(:6789"]},)",
+                     R"({"clusterID": ")", site.cluster_id(),
+                     R"(-ns", "monitors": [")", site.cluster_id(),
+                     R"(:6789"], "rbd": {"radosNamespace": "tenant1"}}])"));
+    dir_.Write("cluster-mapping.json", pair.MappingJson());
+  }
+
+  FakeSite& site() { return site_; }
+  ReplicationEnvironment& environment() { return environment_; }
+  ReplicationOptions& options() { return environment_.options; }
+  VolumeTarget Target(const std::string& volume_id) const {
+    return {volume_id, site_.user()};
+  }
+
+ private:
+  FakeSite& site_;
+  const TempDir dir_;
+  ConfigStore config_{dir_.path()};
+  FakeClusterProvider clusters_;
+  Resolver resolver_{config_, clusters_};
+  PeerTracker tracker_;
+  ReplicationEnvironment environment_{resolver_, config_, tracker_, {}};
+};
+
+/// A mirrored pair with one volume, primary on a, and the verbs as an operator
+/// calls them on either site.
+class VerbsTest : public ::testing::Test {
+ protected:
+  explicit VerbsTest(MirroredPairOptions options = {})
+      : pair_(world_, options) {}
+  void TearDown() override {
+    EXPECT_THAT(world_.Violations(), ::testing::IsEmpty());
+  }
+
+  void AddMirrored() { id_ = pair_.AddMirroredVolume(a_, kUuid); }
+  void AddPlain() { id_ = pair_.AddVolume(a_, kUuid); }
+
+  /// Runs one verb for one caller and answers what the caller would hear, also
+  /// when that is because of its deadline.
+  template <typename Verb>
+  absl::Status Run(const Verb& verb) {
+    TestOperationContext context(world_);
+    context.SetDeadline(deadline_);
+    if (script_) script_(context);
+    const SteadyTime begin = world_.Now();
+    absl::Status status = verb(context);
+    took_ = world_.Now() - begin;
+    steps_ = context.steps();
+    progress_ = context.progress();
+    mutations_begun_ = context.mutations_begun();
+    if (absl::IsCancelled(status) &&
+        status.message() == TestOperationContext::kNobodyWaits) {
+      return context.pending().ok() ? absl::AbortedError("still running")
+                                    : context.pending();
+    }
+    return status;
+  }
+
+  absl::Status Promote(Daemon& daemon, Force force = Force::kNo,
+                       const ParameterMap& parameters = {}) {
+    return Run([&](OperationContext& context) {
+      return addons::Promote(context, daemon.environment(),
+                             {daemon.Target(id_), force,
+                              *ReplicationParameters::Parse(parameters)});
+    });
+  }
+  absl::Status Demote(Daemon& daemon) {
+    return Run([&](OperationContext& context) {
+      return addons::Demote(context, daemon.environment(),
+                            {daemon.Target(id_)});
+    });
+  }
+  absl::Status Enable(Daemon& daemon, const ParameterMap& parameters = {}) {
+    return Run([&](OperationContext& context) {
+      return addons::Enable(
+          context, daemon.environment(),
+          {daemon.Target(id_), *ReplicationParameters::Parse(parameters)});
+    });
+  }
+  absl::Status Disable(Daemon& daemon, const ParameterMap& parameters = {}) {
+    return Run([&](OperationContext& context) {
+      return addons::Disable(
+          context, daemon.environment(),
+          {daemon.Target(id_), *ReplicationParameters::Parse(parameters)});
+    });
+  }
+  absl::StatusOr<ResyncResult> Resync(Daemon& daemon,
+                                      Force force = Force::kNo) {
+    absl::StatusOr<ResyncResult> result = absl::UnknownError("not called");
+    const absl::Status status = Run([&](OperationContext& context) {
+      result = addons::Resync(context, daemon.environment(),
+                              {daemon.Target(id_), force});
+      return result.status();
+    });
+    if (!status.ok()) return status;
+    return result;
+  }
+  absl::StatusOr<ReplicationInfo> Info(Daemon& daemon) {
+    return GetReplicationInfo(daemon.environment(), daemon.Target(id_),
+                              RealClock().Now() + std::chrono::minutes(1));
+  }
+
+  MirrorSnapshot Newest(FakeSite& site) {
+    return site.Snapshots(image_).back();
+  }
+  OmapValues Journal(FakeSite& site) {
+    return site.Omap(MirroredPair::kPool, "",
+                     absl::StrCat("csi.volume.", kUuid));
+  }
+  /// b has copied some of what a contains now (content 2), and not all of it.
+  void StopMidCopy(MirrorSnapshotKind kind, DaemonState state) {
+    world_.Advance(std::chrono::seconds(40));
+    b_.SetCopySpeed(4);
+    ASSERT_OK(a_.Write(image_, 2));
+    if (kind == MirrorSnapshotKind::kNonPrimaryDemoted) {
+      a_.Demote(image_);
+    } else {
+      a_.CreateMirrorSnapshot(image_);
+    }
+    world_.Advance(std::chrono::seconds(4));
+    ASSERT_EQ(Newest(b_).kind, kind);
+    ASSERT_FALSE(Newest(b_).complete);
+    b_.SetMirrorDaemon(state);
+  }
+  /// Site a is lost, long ago.
+  void LoseA() {
+    a_.SetClusterUp(false);
+    world_.Advance(std::chrono::minutes(3));
+  }
+  /// Every call of `call` answers `error` from now on, `times` times.
+  void Fail(const std::string& call, int error, int times) {
+    const auto left = std::make_shared<int>(times);
+    world_.SetCallHook(
+        [call, error, left](absl::string_view, absl::string_view made, bool) {
+          return made == call && (*left)-- > 0 ? error : 0;
+        });
+  }
+
+  FakeWorld world_;
+  MirroredPair pair_;
+  FakeSite& a_ = pair_.a();
+  FakeSite& b_ = pair_.b();
+  Daemon on_a_{world_, pair_, a_};
+  Daemon on_b_{world_, pair_, b_};
+  const std::string image_ = MirroredPair::ImageName(kUuid);
+  std::string id_;
+
+  // The next call.
+  SteadyDuration deadline_ = std::chrono::seconds(60);
+  std::function<void(TestOperationContext&)> script_;
+  // The last one.
+  SteadyDuration took_{};
+  std::vector<std::string> steps_;
+  std::vector<std::pair<uint64_t, uint64_t>> progress_;
+  int mutations_begun_ = 0;
+};
+
+}  // namespace addons::testing
+
+#endif  // ADDONS_TESTS_UNIT_REPLICATION_VERBS_FIXTURE_H_
