@@ -1,0 +1,72 @@
+#include "cli/channel.h"
+
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/support/proto_buffer_reader.h>
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "cli/methods.h"
+#include "rpc/endpoint.h"
+
+namespace addons {
+namespace {
+
+using google::protobuf::Message;
+
+grpc::ByteBuffer Serialize(const Message& message) {
+  const grpc::Slice slice(message.SerializeAsString());
+  return {&slice, 1};
+}
+
+bool Parse(grpc::ByteBuffer& buffer, Message& message) {
+  grpc::ProtoBufferReader reader(&buffer);
+  return message.ParseFromZeroCopyStream(&reader);
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(
+    const std::string& endpoint) {
+  ADDONS_ASSIGN_OR_RETURN(const std::string path, SocketPath(endpoint));
+  grpc::ChannelArguments arguments;
+  arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, "localhost");
+  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  return grpc::CreateCustomChannel(absl::StrCat("unix:", path),
+                                   grpc::InsecureChannelCredentials(),
+                                   arguments);
+}
+
+absl::Status CallMethod(const std::shared_ptr<grpc::Channel>& channel,
+                        const google::protobuf::MethodDescriptor& method,
+                        const Message& request,
+                        std::chrono::milliseconds timeout, Message& response) {
+  grpc::GenericStub stub(channel);
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + timeout);
+  grpc::CompletionQueue queue;
+  const auto call =
+      stub.PrepareUnaryCall(&context, absl::StrCat("/", MethodName(method)),
+                            Serialize(request), &queue);
+  grpc::ByteBuffer answer;
+  grpc::Status status;
+  call->StartCall();
+  call->Finish(&answer, &status, &queue);
+  void* tag = nullptr;
+  bool ok = false;
+  queue.Next(&tag, &ok);  // the one event; comes at the deadline at the latest
+  if (!status.ok()) {
+    return {static_cast<absl::StatusCode>(status.error_code()),
+            status.error_message()};
+  }
+  if (!Parse(answer, response)) {
+    return absl::InternalError(
+        absl::StrCat("Failed to read the answer of ", MethodName(method)));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace addons

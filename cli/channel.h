@@ -1,0 +1,32 @@
+#ifndef ADDONS_CLI_CHANNEL_H_
+#define ADDONS_CLI_CHANNEL_H_
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+#include <grpcpp/channel.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace addons {
+
+/// A channel to the daemon at `endpoint`; connects with the first call.
+/// INVALID_ARGUMENT as SocketPath().
+absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(
+    const std::string& endpoint);
+
+/// Calls `method` and fills `response`. Blocks for at most `timeout`. Any error
+/// is the daemon's, or DEADLINE_EXCEEDED or UNAVAILABLE when it does not
+/// answer.
+absl::Status CallMethod(const std::shared_ptr<grpc::Channel>& channel,
+                        const google::protobuf::MethodDescriptor& method,
+                        const google::protobuf::Message& request,
+                        std::chrono::milliseconds timeout,
+                        google::protobuf::Message& response);
+
+}  // namespace addons
+
+#endif  // ADDONS_CLI_CHANNEL_H_

@@ -1,0 +1,193 @@
+#include "cli/commands.h"
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "cli/call.h"
+#include "cli/channel.h"
+#include "cli/methods.h"
+#include "identity/identity.pb.h"
+#include "rpc/endpoint.h"
+#include "rpc/text.h"
+
+namespace addons {
+namespace {
+
+using google::protobuf::Message;
+using google::protobuf::MethodDescriptor;
+
+constexpr size_t kMaxShownMessage = 4096;
+
+struct Options {
+  std::string endpoint;
+  double timeout_seconds = 180;
+  std::string method;
+  std::string request;  // JSON, or "-"
+  std::string secrets_file;
+};
+
+struct Streams {
+  std::istream& in;
+  std::ostream& out;
+  std::ostream& err;
+};
+
+std::string DefaultEndpoint() {
+  for (const char* name : {"RBD_ADDONS_CSI_ADDONS_ENDPOINT",
+                           "CSI_ADDONS_ENDPOINT", "CSI_ENDPOINT"}) {
+    const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
+    if (value != nullptr && *value != '\0') return value;
+  }
+  return kDefaultEndpoint;
+}
+
+std::string ReadAll(std::istream& in) {
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+absl::StatusOr<std::string> ReadFile(const std::string& path) {
+  std::ifstream file(path);
+  std::string text = ReadAll(file);
+  if (!file.is_open() || file.bad()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("Failed to read file '", path, "'"));
+  }
+  if (text.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("file '", path, "' is empty"));
+  }
+  return text;
+}
+
+std::chrono::milliseconds TimeoutOf(const Options& options) {
+  return std::chrono::milliseconds(
+      static_cast<int64_t>(options.timeout_seconds * 1000));
+}
+
+int Fail(const absl::Status& status, int exit_code, Streams& streams) {
+  streams.err << absl::StatusCodeToString(status.code()) << ": "
+              << CleanLine(status.message(), kMaxShownMessage) << "\n";
+  return exit_code;
+}
+
+absl::StatusOr<std::unique_ptr<Message>> ReadRequest(
+    const Options& options, const MethodDescriptor& method, Streams& streams) {
+  const bool from_input = options.request == "-";
+  const std::string json = from_input ? ReadAll(streams.in) : options.request;
+  std::string secrets;
+  if (!options.secrets_file.empty()) {
+    ADDONS_ASSIGN_OR_RETURN(secrets, ReadFile(options.secrets_file));
+  }
+  return MakeRequest(method, json,
+                     from_input ? TextSource::kInput : TextSource::kCommandLine,
+                     secrets);
+}
+
+int CallCommand(const Options& options, Streams& streams) {
+  const absl::StatusOr<const MethodDescriptor*> method =
+      FindMethod(options.method);
+  if (!method.ok()) return Fail(method.status(), kCliUsage, streams);
+  const absl::StatusOr<std::unique_ptr<Message>> request =
+      ReadRequest(options, **method, streams);
+  if (!request.ok()) return Fail(request.status(), kCliUsage, streams);
+  const auto channel = OpenChannel(options.endpoint);
+  if (!channel.ok()) return Fail(channel.status(), kCliUsage, streams);
+
+  const std::unique_ptr<Message> response =
+      NewMessage(*(*method)->output_type());
+  const absl::Status called =
+      CallMethod(*channel, **method, **request, TimeoutOf(options), *response);
+  if (!called.ok()) return Fail(called, called.raw_code(), streams);
+  const absl::StatusOr<std::string> json = ToJson(*response);
+  if (!json.ok()) return Fail(json.status(), json.status().raw_code(), streams);
+  streams.out << *json;
+  return 0;
+}
+
+int ProbeCommand(const Options& options, Streams& streams) {
+  const auto channel = OpenChannel(options.endpoint);
+  if (!channel.ok()) return Fail(channel.status(), kCliUsage, streams);
+  const MethodDescriptor* method = identity::ProbeRequest::descriptor()
+                                       ->file()
+                                       ->FindServiceByName("Identity")
+                                       ->FindMethodByName("Probe");
+  identity::ProbeResponse response;
+  const absl::Status called =
+      CallMethod(*channel, *method, identity::ProbeRequest(),
+                 TimeoutOf(options), response);
+  if (!called.ok()) return Fail(called, called.raw_code(), streams);
+  if (response.has_ready() && !response.ready().value()) {
+    const absl::Status starting =
+        absl::UnavailableError("the daemon is starting");
+    return Fail(starting, starting.raw_code(), streams);
+  }
+  streams.out << "ready\n";
+  return 0;
+}
+
+int MethodsCommand(Streams& streams) {
+  for (const MethodDescriptor* method : AllMethods()) {
+    streams.out << MethodName(*method) << "\n";
+  }
+  return 0;
+}
+
+void AddConnectionOptions(CLI::App& command, Options& options) {
+  command.add_option("--endpoint", options.endpoint, "Socket of the daemon")
+      ->capture_default_str();
+  command.add_option("--timeout", options.timeout_seconds, "Seconds to wait")
+      ->capture_default_str()
+      ->check(CLI::Range(0.001, 86400.0));
+}
+
+}  // namespace
+
+int RunCli(const std::vector<std::string>& arguments, std::istream& in,
+           std::ostream& out, std::ostream& err) {
+  Streams streams{in, out, err};
+  Options options;
+  options.endpoint = DefaultEndpoint();
+  CLI::App app("Talks to the daemon rbd-addonsd", "rbd-addons");
+  app.footer(
+      "Exit codes: 0, or the number of the gRPC code that the call ended with "
+      "(14: the daemon\ndoes not answer, or is starting); 64: wrong use.");
+  app.set_version_flag("--version", "rbd-addons " ADDONS_VERSION);
+  app.require_subcommand(1);
+
+  CLI::App& call =
+      *app.add_subcommand("call", "Call a method and print its answer");
+  call.add_option("method", options.method,
+                  "Package.Service/Method, or Method where that is unambiguous")
+      ->required();
+  call.add_option(
+      "request", options.request,
+      "The request as a JSON object; - reads it from standard input");
+  call.add_option("--secrets-file", options.secrets_file,
+                  "File with the request's secrets, a JSON object of strings");
+  AddConnectionOptions(call, options);
+  CLI::App& probe =
+      *app.add_subcommand("probe", "Ask whether the daemon is ready");
+  AddConnectionOptions(probe, options);
+  const CLI::App& methods =
+      *app.add_subcommand("methods", "List the methods that can be called");
+
+  try {
+    // CLI11 takes them last first and without the program's name.
+    app.parse(
+        std::vector<std::string>(arguments.rbegin(), arguments.rend() - 1));
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error, out, err) == 0 ? 0 : kCliUsage;
+  }
+  if (methods.parsed()) return MethodsCommand(streams);
+  if (probe.parsed()) return ProbeCommand(options, streams);
+  return CallCommand(options, streams);
+}
+
+}  // namespace addons

@@ -1,0 +1,22 @@
+#ifndef ADDONS_CLI_COMMANDS_H_
+#define ADDONS_CLI_COMMANDS_H_
+
+#include <istream>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace addons {
+
+/// Wrong use of the command line (EX_USAGE); all other exit codes are 0 or the
+/// number of the gRPC code that the call ended with.
+inline constexpr int kCliUsage = 64;
+
+/// The program `rbd-addons`. The first argument is its name. Returns its exit
+/// code.
+int RunCli(const std::vector<std::string>& arguments, std::istream& in,
+           std::ostream& out, std::ostream& err);
+
+}  // namespace addons
+
+#endif  // ADDONS_CLI_COMMANDS_H_

@@ -1,0 +1,91 @@
+#ifndef ADDONS_SERVER_APP_H_
+#define ADDONS_SERVER_APP_H_
+
+#include <grpcpp/server.h>
+
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "ceph/cluster.h"
+#include "operation/operation_table.h"
+#include "rpc/unary_call.h"
+#include "server/config.h"
+#include "server/services.h"
+#include "server/unix_listener.h"
+#include "volume/config_store.h"
+#include "volume/resolver.h"
+
+namespace addons {
+
+/// What the process gives to the daemon besides its configuration.
+struct AppParts {
+  std::unique_ptr<ClusterProvider> clusters;
+  /// Versions of libraries and the like, for GetIdentity.
+  std::map<std::string, std::string> manifest;
+  Clock* clock = &RealClock();  // not owned
+};
+
+/// The running daemon: all objects, the socket and the gRPC server. It serves
+/// from Create() to Shutdown(). Nothing in Create() waits for Ceph.
+class App {
+ public:
+  /// The socket's errors are UnixListener::Open()'s.
+  static absl::StatusOr<std::unique_ptr<App>> Create(Config config,
+                                                     AppParts parts);
+  /// Shutdown() without grace, where it was not called.
+  ~App();
+  App(const App&) = delete;
+  App& operator=(const App&) = delete;
+
+  /// Health turns NOT_SERVING, no new connections and calls; running operations
+  /// and the calls that wait for them get `grace` to end. True when all did.
+  /// When false, threads may still be inside Ceph: the process has to leave
+  /// without destroying the App. The socket is gone in both cases. Idempotent;
+  /// not thread-safe.
+  bool Shutdown(std::chrono::milliseconds grace);
+
+  /// Removes socket and lock. For a process that is about to leave by force.
+  void AbandonSocket();
+
+  Rpc& rpc() { return rpc_; }
+
+ private:
+  App(Config config, AppParts parts);
+
+  absl::Status Serve();
+  absl::Status BuildServer();
+  absl::StatusOr<bool> Ready();
+  int MaxThreads() const;
+  bool WaitForServer(std::chrono::milliseconds at_most);
+
+  const Config config_;
+  Clock& clock_;
+  Rpc rpc_;
+  ConfigStore config_store_;
+  std::unique_ptr<ClusterProvider> clusters_;
+  Resolver resolver_;
+  OperationTable operations_;
+  ServiceSet domain_;
+  std::vector<std::unique_ptr<grpc::Service>> identity_;
+  std::unique_ptr<UnixListener> listener_;
+  std::unique_ptr<grpc::Server> server_;
+  std::atomic<bool> started_{false};
+  bool shut_down_ = false;
+  bool drained_ = true;
+  Mutex mutex_;
+  CondVar stopped_;
+  bool server_stopped_ ABSL_GUARDED_BY(mutex_) = false;
+  std::jthread stopper_;
+};
+
+}  // namespace addons
+
+#endif  // ADDONS_SERVER_APP_H_

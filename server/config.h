@@ -1,0 +1,77 @@
+#ifndef ADDONS_SERVER_CONFIG_H_
+#define ADDONS_SERVER_CONFIG_H_
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "identity/capabilities.h"
+#include "operation/operation_table.h"
+
+namespace addons {
+
+/// How the process ended.
+enum ExitCode : int {
+  kExitOk = 0,
+  kExitFailed = 1,  // could not start, for instance because the socket is taken
+  kExitUsage = 2,   // wrong flags or environment
+  kExitForced = 3,  // stopped, but not everything had ended by itself
+};
+
+/// Everything that the daemon is told at its start. Immutable afterwards.
+struct Config {
+  std::string socket_path;
+  mode_t socket_mode = 0600;
+  std::string socket_group;  // a name or a number; empty: the process's
+  std::string driver_name = "rbd.csi.ceph.com";
+  std::string node_id;
+  std::string instance_id = "default";  // part of ceph-csi's object names
+  Modes modes;
+  std::string config_dir = "/etc/ceph-csi-config";
+  std::string log_level = "info";
+  std::chrono::milliseconds shutdown_grace = std::chrono::seconds(20);
+  /// Without a sign of life for so long, a site counts as gone.
+  std::chrono::milliseconds settle_time = std::chrono::seconds(90);
+  std::chrono::milliseconds connect_timeout = std::chrono::seconds(5);
+  std::chrono::milliseconds monitor_timeout = std::chrono::seconds(10);
+  std::chrono::milliseconds read_timeout = std::chrono::seconds(10);
+  OperationLimits operations;
+  std::vector<std::string> ignored_flags;  // ceph-csi's, without meaning here
+};
+
+/// What to do after the command line was read: run with `config`, or print
+/// `output`
+/// (`errors` to standard error) and exit with `exit_code`.
+struct CommandLine {
+  std::optional<Config> config;
+  int exit_code = kExitOk;
+  std::string output;
+  std::string errors;
+};
+
+/// The value of an environment variable; nullopt when it is not set.
+using Environment =
+    std::function<std::optional<std::string>(const std::string& name)>;
+
+/// The process's own environment.
+std::optional<std::string> ProcessEnvironment(const std::string& name);
+
+/// Reads flags as Go programs do (-x, --x, --x=v, --x v; switches --x or
+/// --x=true), because the pod specs of ceph-csi, whose flags are accepted here
+/// too, are written for that; then the variable RBD_ADDONS_<FLAG> for each flag
+/// that was not given. The first argument is the program's name. All errors are
+/// reported together.
+CommandLine ParseCommandLine(const std::vector<std::string>& arguments,
+                             const Environment& environment);
+
+/// The configuration as one log line. It holds no secrets.
+std::string Describe(const Config& config);
+
+}  // namespace addons
+
+#endif  // ADDONS_SERVER_CONFIG_H_

@@ -1,0 +1,54 @@
+// The daemon rbd-addonsd.
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "ceph/librados/call_gate.h"
+#include "ceph/librados/connection_cache.h"
+#include "server/config.h"
+#include "server/daemon.h"
+
+namespace addons {
+namespace {
+
+AppParts MakeParts(const Config& config) {
+  ConnectionCacheOptions options;
+  // To Ceph 0 means for ever: a fraction of a second counts as a whole one.
+  options.timeouts = {
+      std::chrono::ceil<std::chrono::seconds>(config.connect_timeout),
+      std::chrono::ceil<std::chrono::seconds>(config.monitor_timeout),
+      std::chrono::ceil<std::chrono::seconds>(config.read_timeout)};
+  AppParts parts;
+  parts.clusters = std::make_unique<ConnectionCache>(
+      options, RealClock(), std::make_shared<CallGate>(RealClock()));
+  parts.manifest = {{"grpc", grpc::Version()}};
+  return parts;
+}
+
+int Main(const std::vector<std::string>& arguments) {
+  const CommandLine command_line =
+      ParseCommandLine(arguments, ProcessEnvironment);
+  if (!command_line.config.has_value()) {
+    std::fputs(command_line.output.c_str(), stdout);
+    std::fputs(command_line.errors.c_str(), stderr);
+    return command_line.exit_code;
+  }
+  const Config& config = *command_line.config;
+  // Cannot fail: the level was checked with the other flags.
+  InitLog(config.log_level).IgnoreError();
+  return RunDaemon(config, [&config] { return MakeParts(config); });
+}
+
+}  // namespace
+}  // namespace addons
+
+int main(int argc, char** argv) {
+  return addons::Main(std::vector<std::string>(argv, argv + argc));
+}

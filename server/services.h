@@ -1,0 +1,40 @@
+#ifndef ADDONS_SERVER_SERVICES_H_
+#define ADDONS_SERVER_SERVICES_H_
+
+#include <grpcpp/impl/service_type.h>
+
+#include <memory>
+#include <vector>
+
+#include "base/clock.h"
+#include "identity/capabilities.h"
+#include "operation/operation_table.h"
+#include "rpc/unary_call.h"
+#include "server/config.h"
+#include "volume/config_store.h"
+#include "volume/resolver.h"
+
+namespace addons {
+
+/// What services are built from. Nothing is owned; all of it outlives them.
+struct ServiceParts {
+  const Config& config;
+  Clock& clock;
+  Rpc& rpc;
+  ConfigStore& config_store;
+  Resolver& resolver;
+  OperationTable& operations;
+};
+
+struct ServiceSet {
+  std::vector<std::unique_ptr<grpc::Service>> services;
+  ServedServices served;  // what GetCapabilities may promise
+};
+
+/// The services that act on Ceph, for the modes that are on. A new service is
+/// added here, in one row with its flag in `served`.
+ServiceSet MakeServices(const ServiceParts& parts);
+
+}  // namespace addons
+
+#endif  // ADDONS_SERVER_SERVICES_H_

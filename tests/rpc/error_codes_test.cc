@@ -1,0 +1,353 @@
+// docs/error-codes.md is what the daemon does: each of its rows is reached
+// through the socket, and no case answers a code without a row.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <functional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "identity/identity.grpc.pb.h"
+#include "tests/rpc/error_code_table.h"
+#include "tests/rpc/raw_call.h"
+#include "tests/rpc/replication_server.h"
+
+namespace addons::testing {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr char kEnable[] = "EnableVolumeReplication";
+constexpr char kDisable[] = "DisableVolumeReplication";
+constexpr char kPromote[] = "PromoteVolume";
+constexpr char kDemote[] = "DemoteVolume";
+constexpr char kResync[] = "ResyncVolume";
+constexpr char kInfo[] = "GetVolumeReplicationInfo";
+constexpr char kDestination[] = "GetReplicationDestinationInfo";
+constexpr char kAll[] = "*";
+constexpr char kVerbs[] = "replication.Controller/*";
+
+/// One way to reach a row.
+struct Case {
+  std::string name;
+  ErrorCodeRow row;
+  std::string site;  // whose daemon is asked
+  std::function<grpc::Status(ReplicationServer&)> run;
+};
+
+std::string NameOf(grpc::StatusCode code) {
+  return absl::StatusCodeToString(static_cast<absl::StatusCode>(code));
+}
+
+/// A case with a mirrored volume, primary on a.
+Case Mirrored(std::string name, ErrorCodeRow row, std::string site,
+              std::function<void(ReplicationServer&)> prepare,
+              std::string method, bool force = false,
+              milliseconds deadline = seconds(20)) {
+  return {std::move(name), std::move(row), std::move(site),
+          [=](ReplicationServer& server) {
+            server.AddMirrored();
+            server.world.Advance(minutes(1));
+            if (prepare) prepare(server);
+            server.Start();
+            Ask ask;
+            ask.volume_id = server.id;
+            ask.force = force;
+            ask.deadline = deadline;
+            return server.Call(method, ask).status;
+          }};
+}
+
+/// A call on a mirrored volume on a, with one call of Ceph failing.
+Case Failing(std::string name, ErrorCodeRow row, int error) {
+  return Mirrored(
+      std::move(name), std::move(row), "a",
+      [error](ReplicationServer& server) {
+        server.world.SetCallHook(
+            [error](absl::string_view, absl::string_view call, bool) {
+              return call == "rbd_mirror_image_get_info" ? error : 0;
+            });
+      },
+      kDemote);
+}
+
+/// A volume that is not mirrored.
+Case Off(std::string name, std::string method) {
+  return {std::move(name),
+          {method, "FAILED_PRECONDITION"},
+          "a",
+          [method](ReplicationServer& server) {
+            server.AddPlain();
+            server.Start();
+            return server.Call(method).status;
+          }};
+}
+
+/// A request that is wrong in itself.
+Case Asked(std::string name, ErrorCodeRow row, std::string method, Ask ask) {
+  return {std::move(name), std::move(row), "a", [=](ReplicationServer& server) {
+            server.AddPlain();
+            server.Start();
+            return server.Call(method, ask).status;
+          }};
+}
+
+Ask VolumeAsk(std::string id) {
+  Ask ask;
+  ask.volume_id = std::move(id);
+  return ask;
+}
+Ask GroupAsk() {
+  Ask ask;
+  ask.group_id = "0001-0006-site-a-0000000000000002-x";
+  return ask;
+}
+std::string ElsewhereId() {
+  return absl::StrCat("0001-0009-elsewhere-0000000000000002-",
+                      ReplicationServer::kUuid);
+}
+
+void AddVerbs(std::vector<Case>* cases) {
+  cases->push_back(
+      {"EnableOk", {kEnable, "OK"}, "a", [](ReplicationServer& server) {
+         server.AddPlain();
+         server.Start();
+         return server.Call(kEnable).status;
+       }});
+  cases->push_back({"EnableWithoutPoolMirroring",
+                    {kEnable, "FAILED_PRECONDITION"},
+                    "a",
+                    [](ReplicationServer& server) {
+                      server.AddPlain();
+                      server.a.SetPoolMirrorMode(MirroredPair::kPool, "",
+                                                 PoolMirrorMode::kDisabled);
+                      server.Start();
+                      return server.Call(kEnable).status;
+                    }});
+  cases->push_back(Mirrored(
+      "EnableWhileDisabling", {kEnable, "UNAVAILABLE"}, "a",
+      [](ReplicationServer& server) {
+        server.a.SetMirrorImageState(server.image,
+                                     MirrorImageState::kDisabling);
+      },
+      kEnable, false, milliseconds(600)));
+  cases->push_back(
+      Mirrored("DisableOk", {kDisable, "OK"}, "a", nullptr, kDisable));
+  cases->push_back(Mirrored(
+      "DisableWithDeadPeer", {kDisable, "FAILED_PRECONDITION"}, "b",
+      [](ReplicationServer& server) {
+        server.a.SetClusterUp(false);
+        server.world.Advance(minutes(3));
+      },
+      kDisable));
+  cases->push_back(Asked("DisableOfUnknownCluster", {kDisable, "UNAVAILABLE"},
+                         kDisable, VolumeAsk(ElsewhereId())));
+  cases->push_back(
+      Mirrored("PromoteOk", {kPromote, "OK"}, "a", nullptr, kPromote));
+  cases->push_back(Mirrored("PromoteWithPrimaryPeer",
+                            {kPromote, "FAILED_PRECONDITION"}, "b", nullptr,
+                            kPromote));
+  cases->push_back(Mirrored(
+      "PromoteOfHalfADemotion", {kPromote, "UNAVAILABLE"}, "b",
+      [](ReplicationServer& server) {
+        server.b.SetCopySpeed(4);
+        server.a.Demote(server.image);
+        server.world.Advance(seconds(4));
+        server.b.SetMirrorDaemon(DaemonState::kDown);
+      },
+      kPromote, false, milliseconds(600)));
+  cases->push_back(
+      Mirrored("DemoteOk", {kDemote, "OK"}, "a", nullptr, kDemote));
+  cases->push_back(Mirrored(
+      "DemoteInUse", {kDemote, "FAILED_PRECONDITION"}, "a",
+      [](ReplicationServer& server) {
+        server.a.AddWatcher(server.image, "10.1.2.3:0/77", 4464);
+      },
+      kDemote));
+  cases->push_back(Mirrored(
+      "DemoteHalfDone", {kDemote, "UNAVAILABLE"}, "a",
+      [](ReplicationServer& server) {
+        server.a.LeaveNextSnapshotIncomplete(server.image);
+        server.a.Demote(server.image);
+        server.b.Promote(server.image, Force::kYes);
+        server.world.Advance(seconds(65));
+      },
+      kDemote));
+  cases->push_back(
+      Mirrored("ResyncOk", {kResync, "OK"}, "b", nullptr, kResync));
+  cases->push_back(Mirrored("ResyncOfAPrimary",
+                            {kResync, "FAILED_PRECONDITION"}, "a", nullptr,
+                            kResync));
+  cases->push_back(Mirrored(
+      "ResyncWithoutDaemon", {kResync, "UNAVAILABLE"}, "b",
+      [](ReplicationServer& server) {
+        server.b.SetMirrorDaemon(DaemonState::kDown);
+        server.world.Advance(minutes(1));
+      },
+      kResync));
+  cases->push_back(Mirrored("InfoOk", {kInfo, "OK"}, "a", nullptr, kInfo));
+  cases->push_back(Off("InfoWhileOff", kInfo));
+  cases->push_back({"InfoNeverCopied",
+                    {kInfo, "NOT_FOUND"},
+                    "a",
+                    [](ReplicationServer& server) {
+                      server.b.SetMirrorDaemon(DaemonState::kDown);
+                      server.AddPlain();
+                      server.a.EnableMirroring(server.image);
+                      server.Start();
+                      return server.Call(kInfo).status;
+                    }});
+  cases->push_back(Mirrored("DestinationOk", {kDestination, "OK"}, "a", nullptr,
+                            kDestination));
+  cases->push_back(Mirrored(
+      "DestinationWithoutCluster", {kDestination, "FAILED_PRECONDITION"}, "a",
+      [](ReplicationServer& server) {
+        server.WriteConfig(
+            R"(, "replicationDestination": {"remoteClusterID": ""})");
+      },
+      kDestination));
+  cases->push_back(Mirrored(
+      "DestinationOfAPoolNeverSeen", {kDestination, "UNAVAILABLE"}, "a",
+      [](ReplicationServer& server) {
+        server.WriteConfig(
+            R"(, "replicationDestination": {"remoteClusterID": "far",)"
+            R"("rbd": {"remotePoolMapping": {"replicapool": {"poolID": "5"}}}})");
+        server.a.SetClusterUp(false);
+      },
+      kDestination));
+}
+
+void AddCommon(std::vector<Case>* cases) {
+  cases->push_back(Asked("TooLongId", {kAll, "INVALID_ARGUMENT"}, kPromote,
+                         VolumeAsk(std::string(200, 'x'))));
+  cases->push_back({"UnknownMethod",
+                    {kAll, "UNIMPLEMENTED"},
+                    "a",
+                    [](ReplicationServer& server) {
+                      server.Start();
+                      return RawCall(server.Channel(),
+                                     "/replication.Controller/Explode", "")
+                          .status;
+                    }});
+  cases->push_back({"TooLargeRequest",
+                    {kAll, "RESOURCE_EXHAUSTED"},
+                    "a",
+                    [](ReplicationServer& server) {
+                      server.AddPlain();
+                      server.Start();
+                      Ask ask = VolumeAsk(server.id);
+                      ask.parameters["more"] = std::string(5 << 20, 'x');
+                      return server.Call(kPromote, ask).status;
+                    }});
+  cases->push_back(
+      {"CallerLeft", {kAll, "CANCELLED"}, "a", [](ReplicationServer& server) {
+         server.AddMirrored();
+         server.Hold("rbd_mirror_image_demote");
+         server.Start();
+         grpc::ClientContext context;
+         grpc::Status status;
+         std::jthread caller([&] {
+           status = server.Call(kDemote, VolumeAsk(server.id), &context).status;
+         });
+         server.AwaitHeld();
+         context.TryCancel();
+         caller.join();
+         server.Release();
+         return status;
+       }});
+  cases->push_back(Failing("AnswerWithoutSense", {kAll, "INTERNAL"}, EINVAL));
+  cases->push_back(Asked("NoVolumeHandle", {kVerbs, "INVALID_ARGUMENT"},
+                         kDemote, VolumeAsk("volume-1")));
+  cases->push_back(
+      Asked("Group", {kVerbs, "UNIMPLEMENTED"}, kPromote, GroupAsk()));
+  Ask bad_key = VolumeAsk(absl::StrCat("0001-0006-site-a-0000000000000002-",
+                                       ReplicationServer::kUuid));
+  bad_key.user_key = "AQBGK0tlAAAAABAAe1jGVJUIbxnSHUjzYVN5eg==";
+  cases->push_back(
+      Asked("WrongKey", {kVerbs, "UNAUTHENTICATED"}, kEnable, bad_key));
+  cases->push_back(
+      Failing("ForbiddenCall", {kVerbs, "PERMISSION_DENIED"}, EPERM));
+  cases->push_back(Asked("UnknownCluster", {kVerbs, "NOT_FOUND"}, kPromote,
+                         VolumeAsk(ElsewhereId())));
+  cases->push_back(
+      {"StillRunning", {kVerbs, "ABORTED"}, "a", [](ReplicationServer& server) {
+         server.AddMirrored();
+         server.Hold("rbd_mirror_image_demote");
+         server.Start();
+         Ask ask = VolumeAsk(server.id);
+         ask.deadline = milliseconds(600);
+         const grpc::Status status = server.Call(kDemote, ask).status;
+         server.Release();
+         return status;
+       }});
+  cases->push_back(Mirrored(
+      "ClusterDown", {kVerbs, "UNAVAILABLE"}, "a",
+      [](ReplicationServer& server) { server.a.SetClusterUp(false); },
+      kDemote));
+  cases->push_back(
+      Failing("ReadTimedOut", {kVerbs, "DEADLINE_EXCEEDED"}, ETIMEDOUT));
+}
+
+void AddIdentity(std::vector<Case>* cases) {
+  const auto stub = [](ReplicationServer& server) {
+    server.Start();
+    return ::identity::Identity::NewStub(server.Channel());
+  };
+  cases->push_back({"Identity",
+                    {"GetIdentity", "OK"},
+                    "a",
+                    [stub](ReplicationServer& server) {
+                      grpc::ClientContext context;
+                      ::identity::GetIdentityResponse response;
+                      return stub(server)->GetIdentity(&context, {}, &response);
+                    }});
+  cases->push_back({"Capabilities",
+                    {"GetCapabilities", "OK"},
+                    "a",
+                    [stub](ReplicationServer& server) {
+                      grpc::ClientContext context;
+                      ::identity::GetCapabilitiesResponse response;
+                      return stub(server)->GetCapabilities(&context, {},
+                                                           &response);
+                    }});
+  const auto probe = [stub](ReplicationServer& server) {
+    grpc::ClientContext context;
+    ::identity::ProbeResponse response;
+    return stub(server)->Probe(&context, {}, &response);
+  };
+  cases->push_back({"Probe", {"Probe", "OK"}, "a", probe});
+  cases->push_back({"ProbeWithoutConfiguration",
+                    {"Probe", "FAILED_PRECONDITION"},
+                    "a",
+                    [probe](ReplicationServer& server) {
+                      server.RemoveConfig();
+                      return probe(server);
+                    }});
+}
+
+TEST(ErrorCodesTest, RowsOfTheDocumentAreWhatTheDaemonAnswers) {
+  std::vector<Case> cases;
+  AddVerbs(&cases);
+  AddCommon(&cases);
+  AddIdentity(&cases);
+  std::set<ErrorCodeRow> reached;
+  for (const Case& tested : cases) {
+    SCOPED_TRACE(tested.name);
+    ReplicationServer server(tested.site);
+    const grpc::Status status = tested.run(server);
+    EXPECT_EQ(NameOf(status.error_code()), tested.row.second)
+        << status.error_message();
+    reached.emplace(tested.row.first, NameOf(status.error_code()));
+  }
+  EXPECT_THAT(reached,
+              ::testing::ContainerEq(ReadErrorCodeRows(ADDONS_ERROR_CODES)));
+}
+
+}  // namespace
+}  // namespace addons::testing
