@@ -1,0 +1,130 @@
+// Demote never takes an image away from a workload, and says so when it did
+// not.
+
+#include <chrono>
+#include <ctime>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include "tests/integration/two_sites.h"
+
+namespace addons::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr char kCreationTime[] = ".rbd.image.creation_time";
+
+class DemoteTest : public TwoSitesTest {
+ protected:
+  /// Addresses of the image's watchers, as `rbd status` has them.
+  static std::set<std::string> Watchers(const std::string& site,
+                                        const TestVolume& volume) {
+    const auto status = nlohmann::json::parse(
+        Rbd(site, {"status", "--format", "json", ImageSpec(volume)}), nullptr,
+        false);
+    std::set<std::string> addresses;
+    if (!status.is_object()) return addresses;
+    for (const auto& watcher : status["watchers"]) {
+      addresses.insert(watcher.value("address", ""));
+    }
+    return addresses;
+  }
+};
+
+TEST_F(DemoteTest, RefusesAnImageThatIsOpenAndLeavesItsWorkloadAlone) {
+  const TestVolume volume = MakeReplicatedVolume();
+  // The other site's rbd-mirror watches a primary as well.
+  Synchronize("a", volume);
+  const std::set<std::string> before = Watchers("a", volume);
+  auto disk = OpenDisk("a", volume);
+  ASSERT_EQ(disk->Write(0, "before"), 0);
+  std::set<std::string> added = Watchers("a", volume);
+  for (const std::string& address : before) added.erase(address);
+  ASSERT_EQ(added.size(), 1U);
+  const std::string address = *added.begin();
+
+  const grpc::Status refused = Demote("a", volume);
+  EXPECT_THAT(refused, HasCode(Code::FAILED_PRECONDITION));
+  EXPECT_THAT(refused.error_message(), HasSubstr(address));
+  for (const std::string& mirror : before) {
+    EXPECT_THAT(refused.error_message(), Not(HasSubstr(mirror)));
+  }
+  EXPECT_TRUE(IsPrimary("a", volume));
+  EXPECT_EQ(disk->Write(0, "after "), 0);
+  EXPECT_EQ(disk->Read(0, 6), "after ");
+
+  disk.reset();
+  EXPECT_THAT(Demote("a", volume), HasCode(Code::OK));
+  EXPECT_FALSE(IsPrimary("a", volume));
+}
+
+TEST_F(DemoteTest, AReaderIsNoWorkload) {
+  // A client that only reads has no watch, needs no lock and loses nothing.
+  const TestVolume volume = MakeReplicatedVolume();
+  Write("a", volume, "text");
+  const auto reader = OpenDisk("a", volume, Disk::Mode::kReadOnly);
+  EXPECT_THAT(Demote("a", volume), HasCode(Code::OK));
+  EXPECT_THAT(reader->Read(0, 4), StartsWith("text"));
+}
+
+TEST_F(DemoteTest, RefusesAnImageThatIsNotReplicated) {
+  const TestVolume volume = MakeVolume();
+  EXPECT_THAT(Demote("a", volume), HasCode(Code::FAILED_PRECONDITION));
+  EXPECT_EQ(MirrorState("a", volume), "disabled");
+  Write("a", volume, "still writable");
+  EXPECT_EQ(ReadText("a", volume), "still writable");
+}
+
+TEST_F(DemoteTest, RecordsTheCreationTimeAsCephCsiDoes) {
+  const TestVolume volume = MakeReplicatedVolume();
+  ASSERT_EQ(Metadata("a", volume, kCreationTime), "");
+  ASSERT_THAT(Demote("a", volume), HasCode(Code::OK));
+
+  const auto info = nlohmann::json::parse(
+      Rbd("a", {"info", "--format", "json", ImageSpec(volume)}));
+  std::tm created{};
+  created.tm_isdst = -1;
+  ASSERT_NE(strptime(info.value("create_timestamp", "").c_str(),
+                     "%a %b %d %H:%M:%S %Y", &created),
+            nullptr)
+      << info;
+  const std::string text = Metadata("a", volume, kCreationTime);
+  EXPECT_THAT(
+      text,
+      StartsWith("seconds:" + std::to_string(std::mktime(&created)) + " "));
+  EXPECT_THAT(text, ::testing::ContainsRegex("^seconds:[0-9]+ nanos:[0-9]+$"));
+}
+
+TEST_F(DemoteTest, APublishMarkWithoutAClientDelaysButDoesNotStopIt) {
+  const TestVolume volume = MakeReplicatedVolume();
+  Rbd("a", {"image-meta", "set", ImageSpec(volume),
+            ".rbd.csi.ceph.com/clientaddress/" + volume.id_a + "/node-1",
+            "10.0.0.5"});
+  const auto started = std::chrono::steady_clock::now();
+  const grpc::Status early = Demote("a", volume, std::chrono::seconds(10));
+  EXPECT_THAT(early, HasCode(Code::UNAVAILABLE));
+  EXPECT_THAT(early.error_message(), HasSubstr("published"));
+  EXPECT_TRUE(IsPrimary("a", volume));
+
+  EXPECT_THAT(Demote("a", volume), HasCode(Code::OK));
+  EXPECT_FALSE(IsPrimary("a", volume));
+  EXPECT_GE(std::chrono::steady_clock::now() - started,
+            std::chrono::seconds(30));
+}
+
+TEST_F(DemoteTest, ASecondaryIsLeftAsItIs) {
+  const TestVolume volume = MakeReplicatedVolume();
+  EXPECT_THAT(Demote("b", volume), HasCode(Code::OK));
+  EXPECT_TRUE(IsPrimary("a", volume));
+  // It still follows.
+  Write("a", volume, "later");
+  Synchronize("a", volume);
+  EXPECT_EQ(ReadText("b", volume), "later");
+}
+
+}  // namespace
+}  // namespace addons::testing

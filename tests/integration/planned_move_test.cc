@@ -1,0 +1,231 @@
+// A planned move: demote here, promote there, nothing is lost, and no call says
+// that forcing is right.
+
+#include <sys/types.h>
+
+#include <csignal>
+#include <fstream>
+#include <future>
+#include <stop_token>
+
+#include "absl/strings/str_cat.h"
+#include "base/clock.h"
+#include "tests/integration/two_sites.h"
+
+namespace addons::testing {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+using ::testing::AnyOf;
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+class PlannedMoveTest : public TwoSitesTest {
+ protected:
+  /// Writes and moves from a to b and back; each site has what the other wrote.
+  static void MoveThereAndBack(const TestVolume& volume,
+                               const Parameters& parameters = {}) {
+    Write("a", volume, "from a");
+    EXPECT_THAT(Demote("a", volume), HasCode(Code::OK));
+    EXPECT_THAT(Promote("b", volume, false, parameters), HasCode(Code::OK));
+    EXPECT_TRUE(IsPrimary("b", volume));
+    EXPECT_FALSE(IsPrimary("a", volume));
+    EXPECT_EQ(ReadText("b", volume), "from a");
+    Write("b", volume, "from b");
+    EXPECT_THAT(Demote("b", volume), HasCode(Code::OK));
+    EXPECT_THAT(Promote("a", volume, false, parameters), HasCode(Code::OK));
+    EXPECT_TRUE(IsPrimary("a", volume));
+    EXPECT_FALSE(IsPrimary("b", volume));
+    EXPECT_EQ(ReadText("a", volume), "from b");
+  }
+};
+
+TEST_F(PlannedMoveTest, MovesThereAndBackWithAllData) {
+  const TestVolume volume =
+      MakeReplicatedVolume({{"schedulingInterval", "1h"}});
+  Write("a", volume, "first");
+  const uint64_t written = Digest("a", volume);
+
+  EXPECT_THAT(Demote("a", volume), HasCode(Code::OK));
+  EXPECT_THAT(Promote("b", volume), HasCode(Code::OK));
+  EXPECT_TRUE(IsPrimary("b", volume));
+  EXPECT_FALSE(IsPrimary("a", volume));
+  EXPECT_EQ(Digest("b", volume), written);
+
+  Write("b", volume, "second");
+  EXPECT_THAT(Demote("b", volume), HasCode(Code::OK));
+  EXPECT_THAT(Promote("a", volume), HasCode(Code::OK));
+  EXPECT_EQ(ReadText("a", volume), "second");
+}
+
+TEST_F(PlannedMoveTest, EveryCallMayBeRepeated) {
+  const TestVolume volume = MakeReplicatedVolume();
+  EXPECT_THAT(Enable("a", volume), HasCode(Code::OK));
+  EXPECT_THAT(Promote("a", volume), HasCode(Code::OK));
+  EXPECT_THAT(Demote("a", volume), HasCode(Code::OK));
+  EXPECT_THAT(Demote("a", volume), HasCode(Code::OK));
+  EXPECT_THAT(Promote("b", volume), HasCode(Code::OK));
+  EXPECT_THAT(Promote("b", volume), HasCode(Code::OK));
+  EXPECT_THAT(Enable("b", volume), HasCode(Code::OK));
+  EXPECT_THAT(Enable("a", volume), HasCode(Code::OK));
+  EXPECT_THAT(Disable("b", volume), HasCode(Code::OK));
+  EXPECT_THAT(Disable("b", volume), HasCode(Code::OK));
+  EXPECT_EQ(MirrorState("b", volume), "disabled");
+}
+
+TEST_F(PlannedMoveTest, WaitsForADemotionThatIsStillUnderWay) {
+  const TestVolume volume = MakeReplicatedVolume();
+  Write("a", volume, "before", 64u << 20);
+  Stop("b", "rbd-mirror");
+  EXPECT_THAT(Demote("a", volume), HasCode(Code::OK));
+
+  // rbd-mirror on b does nothing for a while: the call waits, and says for
+  // what.
+  const grpc::Status waited =
+      Promote("b", volume, false, {}, std::chrono::seconds(15));
+  EXPECT_THAT(waited, HasCode(Code::UNAVAILABLE));
+  EXPECT_FALSE(IsPrimary("b", volume));
+
+  auto promoted =
+      std::async(std::launch::async, [&] { return Promote("b", volume); });
+  Continue("b", "rbd-mirror");
+  EXPECT_THAT(promoted.get(), HasCode(Code::OK));
+  EXPECT_EQ(ReadText("b", volume), "before");
+  EXPECT_EQ(Digest("b", volume), Digest("a", volume));
+}
+
+TEST_F(PlannedMoveTest, MovesAVolumeOfARadosNamespace) {
+  MoveThereAndBack(
+      MakeReplicatedVolume({}, {"--namespace", RealBed::kNamespace}));
+}
+
+TEST_F(PlannedMoveTest, MovesAVolumeWithADataPool) {
+  MoveThereAndBack(MakeReplicatedVolume({}, {"--data-pool", "data"}));
+}
+
+TEST_F(PlannedMoveTest, MovesAVolumeInJournalMode) {
+  const Parameters journal = {{"mirroringMode", "journal"}};
+  TestVolume volume = MakeVolume();
+  Rbd("a", {"feature", "enable", ImageSpec(volume), "journaling"});
+  EXPECT_THAT(Enable("a", volume, journal), HasCode(Code::OK));
+  EXPECT_THAT(Promote("a", volume, false, journal), HasCode(Code::OK));
+  volume.id_b = Testbed("peer-journal", {"b", volume.id_a});
+  ASSERT_TRUE(
+      Eventually([&] { return MirrorState("b", volume) == "enabled"; }));
+  MoveThereAndBack(volume, journal);
+}
+
+/// Moves while a daemon that takes part does not run.
+class InterruptedMoveTest : public TwoSitesTest {};
+
+TEST_F(InterruptedMoveTest, NeverSuggestsForceWhileTheDemotionIsUnderWay) {
+  const TestVolume volume = MakeReplicatedVolume();
+  Write("a", volume, "before");
+  const uint64_t written = Digest("a", volume);
+  Stop("b", "rbd-mirror");
+  EXPECT_THAT(Demote("a", volume), HasCode(Code::OK));
+
+  EXPECT_THAT(PromoteRepeatedly("b", volume, seconds(45)),
+              Each(HasCode(Code::UNAVAILABLE)));
+  EXPECT_FALSE(IsPrimary("b", volume));
+  Continue("b", "rbd-mirror");
+  const std::vector<grpc::Status> answers =
+      PromoteRepeatedly("b", volume, seconds(100));
+  EXPECT_THAT(answers,
+              Each(AnyOf(HasCode(Code::UNAVAILABLE), HasCode(Code::OK))));
+  EXPECT_THAT(answers.back(), HasCode(Code::OK));
+  EXPECT_EQ(Digest("b", volume), written);
+}
+
+TEST_F(InterruptedMoveTest, NeedsNoMirrorDaemonOnThePeer) {
+  const TestVolume volume = MakeReplicatedVolume();
+  Stop("a", "rbd-mirror");
+  Write("a", volume, "before");
+  const uint64_t written = Digest("a", volume);
+  EXPECT_THAT(Demote("a", volume), HasCode(Code::OK));
+  EXPECT_THAT(Promote("b", volume), HasCode(Code::OK));
+  EXPECT_TRUE(IsPrimary("b", volume));
+  EXPECT_EQ(Digest("b", volume), written);
+}
+
+TEST_F(InterruptedMoveTest, NeedsNoMirrorDaemonOnThePeerThatIsLongGone) {
+  const TestVolume volume = MakeReplicatedVolume();
+  Stop("a", "rbd-mirror");
+  const auto stopped = steady_clock::now();
+  Write("a", volume, "before", 64u << 20);
+  const uint64_t written = Digest("a", volume);
+  // Its reports are older than the settle time by now.
+  ASSERT_TRUE(Eventually(
+      [&] { return steady_clock::now() - stopped > kSettle + seconds(32); },
+      seconds(120)));
+  EXPECT_THAT(Demote("a", volume), HasCode(Code::OK));
+  EXPECT_THAT(Promote("b", volume), HasCode(Code::OK));
+  EXPECT_EQ(Digest("b", volume), written);
+}
+
+class SlowMoveTest : public TwoSitesTest {
+ protected:
+  /// Lets rbd-mirror of site b, which is stopped, run for `time`.
+  static void RunMirrorDaemonFor(milliseconds time) {
+    pid_t pid = 0;
+    std::ifstream(Bed().Path("b/pid/rbd-mirror")) >> pid;
+    ASSERT_GT(pid, 0);
+    kill(pid, SIGCONT);
+    RealClock().SleepFor(time, std::stop_token());
+    kill(pid, SIGSTOP);
+  }
+};
+
+TEST_F(SlowMoveTest, WaitsForACopyThatTakesLongerThanTheSettleTime) {
+  constexpr seconds kCopying = kSettle + seconds(15);
+  for (const std::string site : {"a", "b"}) {
+    Rbd(site, {"config", "pool", "set", RealBed::kPool,
+               "rbd_concurrent_management_ops", "1"});
+  }
+  const TestVolume volume = MakeReplicatedVolume({}, {"--size", "8G"});
+  constexpr uint64_t kBytes = uint64_t{8} << 30;
+  constexpr int64_t kObjects = 2048;
+  Stop("b", "rbd-mirror");
+  Write("a", volume, "before", kBytes);
+  EXPECT_THAT(Demote("a", volume), HasCode(Code::OK));
+
+  auto calls = std::async(std::launch::async, [&] {
+    return PromoteRepeatedly("b", volume, seconds(240));
+  });
+  Continue("b", "rbd-mirror");
+  EXPECT_TRUE(Eventually([&] { return NewestSnapshot("b", volume).demoted; }));
+  Stop("b", "rbd-mirror");
+  // As many objects as the time says, never the last ones.
+  const int64_t first = NewestSnapshot("b", volume).copied_objects;
+  const auto start = steady_clock::now();
+  while (steady_clock::now() - start < kCopying) {
+    const SeenSnapshot newest = NewestSnapshot("b", volume);
+    ASSERT_FALSE(newest.demoted && newest.complete)
+        << "copied too quickly for this test";
+    const int64_t wanted = first + (kObjects - first) *
+                                       (steady_clock::now() - start) /
+                                       (kCopying + seconds(15));
+    if (newest.copied_objects <= wanted) RunMirrorDaemonFor(milliseconds(50));
+  }
+  EXPECT_FALSE(IsPrimary("b", volume));
+  Continue("b", "rbd-mirror");
+
+  const std::vector<grpc::Status> answers = calls.get();
+  EXPECT_THAT(answers,
+              Each(AnyOf(HasCode(Code::UNAVAILABLE), HasCode(Code::OK))));
+  EXPECT_THAT(answers.back(), HasCode(Code::OK));
+  std::vector<std::string> messages;
+  for (const auto& answer : answers) messages.push_back(answer.error_message());
+  EXPECT_THAT(messages, Contains(HasSubstr("of 2048 objects copied")));
+  const auto disk = OpenDisk("b", volume, Disk::Mode::kReadOnly);
+  for (int64_t object = 0; object < kObjects; ++object) {
+    ASSERT_EQ(disk->Read(static_cast<uint64_t>(object) << 22, 7), "before\n")
+        << "object " << object;
+  }
+}
+
+}  // namespace
+}  // namespace addons::testing

@@ -1,0 +1,136 @@
+// A resync deletes a copy: at most once, only by force, and only when there is
+// something to copy from.
+
+#include <chrono>
+#include <set>
+#include <string>
+
+#include "tests/integration/two_sites.h"
+
+namespace addons::testing {
+namespace {
+
+class ResyncTest : public TwoSitesTest {
+ protected:
+  static bool HasRequest(const std::string& site, const TestVolume& volume) {
+    return Rbd(site, {"image-meta", "list", ImageSpec(volume)})
+               .find("resync_requested") != std::string::npos;
+  }
+};
+
+TEST_F(ResyncTest, ASplitBrainIsResyncedOnceAndOnlyByForce) {
+  const TestVolume volume = MakeSplitBrain();
+  const std::string old_id = ImageId("a", volume);
+  bool ready = true;
+
+  EXPECT_THAT(Resync("a", volume, false, &ready), HasCode(Code::OK));
+  EXPECT_FALSE(ready);
+  EXPECT_FALSE(HasRequest("a", volume));
+  EXPECT_EQ(ImageId("a", volume), old_id);
+
+  // The operator repeats it until it is ready; every incarnation is counted.
+  std::set<std::string> ids;
+  grpc::Status status;
+  EXPECT_TRUE(Eventually(
+      [&] {
+        status = Resync("a", volume, true, &ready);
+        if (const std::string id = ImageId("a", volume); !id.empty()) {
+          ids.insert(id);
+        }
+        return status.ok() && ready;
+      },
+      std::chrono::seconds(150)))
+      << status.error_message();
+  ids.erase(old_id);
+  EXPECT_EQ(ids.size(), 1U) << "made anew more than once, or never";
+  EXPECT_EQ(JournalImageId("a", volume), ImageId("a", volume));
+  Synchronize("b", volume);
+  EXPECT_EQ(ReadText("a", volume), "of site b");
+  EXPECT_EQ(Digest("a", volume), Digest("b", volume));
+
+  // Force means nothing to a copy that is in step.
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_THAT(Resync("a", volume, true, &ready), HasCode(Code::OK));
+    EXPECT_TRUE(ready);
+  }
+  EXPECT_EQ(ids.count(ImageId("a", volume)), 1U);
+}
+
+TEST_F(ResyncTest, NothingIsDeletedWhileThePeerIsDown) {
+  const TestVolume volume = MakeSplitBrain();
+  const std::string id = ImageId("a", volume);
+  Stop("b", "all");
+  ASSERT_TRUE(Eventually(
+      [&] { return Status("a", volume).find("down+") != std::string::npos; }));
+
+  bool ready = true;
+  for (int i = 0; i < 3; ++i) {
+    const grpc::Status status = Resync("a", volume, true, &ready);
+    EXPECT_THAT(status, HasCode(Code::UNAVAILABLE));
+    EXPECT_FALSE(ready);
+  }
+  EXPECT_FALSE(HasRequest("a", volume));
+  EXPECT_EQ(ImageId("a", volume), id);
+  EXPECT_EQ(ReadText("a", volume), "of site a");
+  Continue("b", "all");
+  // An OSD that was away for so long stays laggy until the map says so.
+  Testbed("ceph", {"b", "osd", "down", "0"});
+  EXPECT_EQ(ImageId("a", volume), id);
+  EXPECT_FALSE(HasRequest("a", volume));
+}
+
+TEST_F(ResyncTest, TwoDemotedSitesAreInStep) {
+  const TestVolume volume = MakeReplicatedVolume();
+  Write("a", volume, "the only data");
+  ASSERT_THAT(Demote("a", volume), HasCode(Code::OK));
+  const std::string id_a = ImageId("a", volume);
+  const std::string id_b = ImageId("b", volume);
+  for (const std::string site : {"a", "b"}) {
+    bool ready = false;
+    grpc::Status status;
+    EXPECT_TRUE(Eventually(
+        [&, site] {
+          status = Resync(site, volume, true, &ready);
+          return status.ok() && ready;
+        },
+        std::chrono::seconds(90)))
+        << site << ": " << status.error_message() << Status(site, volume);
+  }
+  EXPECT_EQ(ImageId("a", volume), id_a);
+  EXPECT_EQ(ImageId("b", volume), id_b);
+  EXPECT_EQ(ReadText("a", volume), "the only data");
+  EXPECT_EQ(ReadText("b", volume), "the only data");
+}
+
+TEST_F(ResyncTest, ASecondaryThatFollowsIsReadyWithoutARequest) {
+  const TestVolume volume = MakeReplicatedVolume();
+  const std::string id = ImageId("b", volume);
+  bool ready = false;
+  EXPECT_TRUE(Eventually([&] {
+    return Resync("b", volume, true, &ready).ok() && ready;
+  })) << Status("b", volume);
+  EXPECT_EQ(ImageId("b", volume), id);
+  EXPECT_FALSE(HasRequest("b", volume));
+}
+
+TEST_F(ResyncTest, APrimaryIsRefused) {
+  const TestVolume volume = MakeReplicatedVolume();
+  const std::string id = ImageId("a", volume);
+  bool ready = true;
+  EXPECT_THAT(Resync("a", volume, true, &ready),
+              HasCode(Code::FAILED_PRECONDITION));
+  EXPECT_EQ(ImageId("a", volume), id);
+  EXPECT_FALSE(HasRequest("a", volume));
+}
+
+TEST_F(ResyncTest, AnImageThatIsNotReplicatedIsRefused) {
+  const TestVolume volume = MakeVolume();
+  const std::string id = ImageId("a", volume);
+  bool ready = true;
+  EXPECT_THAT(Resync("a", volume, true, &ready),
+              HasCode(Code::FAILED_PRECONDITION));
+  EXPECT_EQ(ImageId("a", volume), id);
+}
+
+}  // namespace
+}  // namespace addons::testing

@@ -1,0 +1,162 @@
+// The peer is alive: taking over from it by force, a move that is given up, and
+// what becomes of a promotion that waits when something else is asked for.
+
+#include <csignal>
+#include <fstream>
+#include <future>
+
+#include "absl/strings/str_cat.h"
+#include "tests/integration/two_sites.h"
+
+namespace addons::testing {
+namespace {
+
+namespace pb = ::replication;
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+using ::testing::HasSubstr;
+
+class TakeoverTest : public TwoSitesTest {};
+
+TEST_F(TakeoverTest, ALivingPrimaryIsForcedAsideAfterTheSettleTime) {
+  const Parameters every_minute = {{"schedulingInterval", "1m"}};
+  const TestVolume volume = MakeReplicatedVolume(every_minute);
+  // The manager begins with a new schedule within two minutes.
+  const SeenSnapshot initial = NewestSnapshot("b", volume);
+  ASSERT_TRUE(
+      Eventually([&] { return NewestSnapshot("b", volume).id > initial.id; },
+                 seconds(150)));
+  const auto start = steady_clock::now();
+  const SeenSnapshot first = NewestSnapshot("b", volume);
+  grpc::Status answer;
+  int calls = 0;
+  do {
+    // The schedule goes on, which is no reason to wait any longer.
+    Write("a", volume, absl::StrCat("write ", ++calls));
+    answer = Promote("b", volume, false, every_minute, seconds(20));
+  } while (answer.error_code() == Code::UNAVAILABLE &&
+           steady_clock::now() - start < seconds(150));
+  ASSERT_THAT(answer, HasCode(Code::FAILED_PRECONDITION));
+  EXPECT_GE(steady_clock::now() - start, kSettle);
+  EXPECT_GE(calls, 3);
+  EXPECT_THAT(answer.error_message(), HasSubstr("has been primary for"));
+  EXPECT_GT(NewestSnapshot("b", volume).id, first.id);
+  EXPECT_FALSE(IsPrimary("b", volume));
+
+  // From here on no further snapshot is taken.
+  Rbd("a", {"mirror", "snapshot", "schedule", "rm", "--pool", RealBed::kPool,
+            "--image", volume.image});
+  Write("a", volume, "copied");
+  Synchronize("a", volume);
+  Write("a", volume, "lost");
+  EXPECT_THAT(Promote("b", volume, true), HasCode(Code::OK));
+  EXPECT_TRUE(IsPrimary("b", volume));
+  EXPECT_EQ(ReadText("b", volume), "copied");
+}
+
+/// What a waiting promotion comes to when another call arrives.
+class WaitingPromoteTest : public TwoSitesTest {
+ protected:
+  /// A promotion on b that waits, because a is still primary.
+  static std::future<grpc::Status> StartWaiting(const TestVolume& volume) {
+    auto waiting = std::async(std::launch::async, [volume] {
+      return Promote("b", volume, false, {}, seconds(50));
+    });
+    // This call joins it, and says that it has looked and waits.
+    EXPECT_THAT(Promote("b", volume, false, {}, seconds(6)),
+                HasCode(Code::UNAVAILABLE));
+    return waiting;
+  }
+};
+
+TEST_F(WaitingPromoteTest, AForcedPromotionTakesItsPlace) {
+  const TestVolume volume = MakeReplicatedVolume();
+  auto waiting = StartWaiting(volume);
+  EXPECT_THAT(Promote("b", volume, true), HasCode(Code::OK));
+  const grpc::Status ended = waiting.get();
+  EXPECT_THAT(ended, HasCode(Code::ABORTED));
+  EXPECT_THAT(ended.error_message(), HasSubstr("promote by force"));
+  EXPECT_TRUE(IsPrimary("b", volume));
+}
+
+TEST_F(WaitingPromoteTest, ADemotionTakesItsPlace) {
+  const TestVolume volume = MakeReplicatedVolume();
+  auto waiting = StartWaiting(volume);
+  EXPECT_THAT(Demote("b", volume), HasCode(Code::OK));
+  const grpc::Status ended = waiting.get();
+  EXPECT_THAT(ended, HasCode(Code::ABORTED));
+  EXPECT_THAT(ended.error_message(), HasSubstr("demote"));
+  EXPECT_FALSE(IsPrimary("b", volume));
+}
+
+TEST_F(WaitingPromoteTest, DisablingTakesItsPlace) {
+  const TestVolume volume = MakeReplicatedVolume();
+  auto waiting = StartWaiting(volume);
+  EXPECT_THAT(Disable("b", volume), HasCode(Code::OK));
+  const grpc::Status ended = waiting.get();
+  EXPECT_THAT(ended, HasCode(Code::ABORTED));
+  EXPECT_THAT(ended.error_message(), HasSubstr("disable replication"));
+  // The primary is alive: its copy is not to be torn from it.
+  EXPECT_EQ(MirrorState("b", volume), "enabled");
+}
+
+TEST_F(WaitingPromoteTest, EndsWithItsLastCaller) {
+  const TestVolume volume = MakeReplicatedVolume();
+  Write("a", volume, "all");
+  Stop("b", "rbd-mirror");
+  EXPECT_THAT(Demote("a", volume), HasCode(Code::OK));
+
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kDeadline);
+  pb::PromoteVolumeRequest request;
+  request.mutable_replication_source()->mutable_volume()->set_volume_id(
+      volume.id_b);
+  const CephUser user = Bed().User("b");
+  (*request.mutable_secrets())["userID"] = user.id;
+  (*request.mutable_secrets())["userKey"] = user.key.Reveal();
+  auto waiting = std::async(std::launch::async, [&] {
+    pb::PromoteVolumeResponse response;
+    return Stub("b")->PromoteVolume(&context, request, &response);
+  });
+  EXPECT_THAT(Promote("b", volume, false, {}, seconds(6)),
+              HasCode(Code::UNAVAILABLE));
+  context.TryCancel();
+  EXPECT_THAT(waiting.get(), HasCode(Code::CANCELLED));
+
+  // Nobody asks any more: the demotion arrives, and nothing happens.
+  Continue("b", "rbd-mirror");
+  ASSERT_TRUE(Eventually([&] {
+    const SeenSnapshot newest = NewestSnapshot("b", volume);
+    return newest.demoted && newest.complete;
+  }));
+  EXPECT_FALSE(Eventually([&] { return IsPrimary("b", volume); }, seconds(8)));
+  EXPECT_THAT(Promote("b", volume), HasCode(Code::OK));
+  EXPECT_EQ(ReadText("b", volume), "all");
+}
+
+class GivenUpMoveTest : public TwoSitesTest {};
+
+TEST_F(GivenUpMoveTest, NeverMakesTwoPrimaries) {
+  const TestVolume volume = MakeReplicatedVolume();
+  Stop("b", "rbd-mirror");
+  EXPECT_THAT(Demote("a", volume), HasCode(Code::OK));
+  auto waiting = std::async(std::launch::async, [volume] {
+    return Promote("b", volume, false, {}, seconds(40));
+  });
+  EXPECT_THAT(Promote("b", volume, false, {}, seconds(6)),
+              HasCode(Code::UNAVAILABLE));
+  EXPECT_THAT(Promote("a", volume), HasCode(Code::OK));
+  Continue("b", "rbd-mirror");
+
+  EXPECT_FALSE(Eventually([&] { return IsPrimary("b", volume); }, seconds(20)));
+  EXPECT_TRUE(IsPrimary("a", volume));
+  EXPECT_THAT(waiting.get(), HasCode(Code::UNAVAILABLE));
+  EXPECT_FALSE(IsPrimary("b", volume));
+  // The pair goes on as before.
+  Write("a", volume, "after");
+  Synchronize("a", volume);
+  EXPECT_EQ(ReadText("b", volume), "after");
+}
+
+}  // namespace
+}  // namespace addons::testing
