@@ -1,13 +1,9 @@
 #include "replication/promote.h"
 
-#include <algorithm>
 #include <cerrno>
-#include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -16,6 +12,7 @@
 #include "ceph/errors.h"
 #include "replication/image_id.h"
 #include "replication/mirror_clients.h"
+#include "replication/mirror_eviction.h"
 #include "replication/mirror_schedule.h"
 #include "replication/promote_decision.h"
 #include "replication/session.h"
@@ -24,67 +21,6 @@ namespace addons {
 namespace {
 
 constexpr char kResyncKeyPrefix[] = ".rbd_mirror.";
-
-/// How long a forced promotion waits for the local rbd-mirror to let go of the
-/// image. librbd itself waits for ever for a holder that is alive.
-constexpr std::chrono::seconds kLetGoPatience{30};
-
-/// An rbd-mirror that was copying when the other site died hangs in a call to
-/// that site and never lets go of the image. While this object lives, and once
-/// `patience` has passed, those rbd-mirror clients that hold `image` are
-/// blocklisted, which is what librbd does with a holder that does not answer.
-class MirrorEviction {
- public:
-  /// Nothing is owned; `pool` is left to this object while it lives.
-  MirrorEviction(Clock& clock, Cluster& cluster, Pool& pool, std::string image,
-                 SteadyDuration patience)
-      : cluster_(cluster), pool_(pool), image_(std::move(image)) {
-    thread_ = std::jthread([this, &clock, patience](std::stop_token stop) {
-      if (!clock.SleepFor(patience, stop) || stop.stop_requested()) return;
-      const absl::Status evicted = Evict();
-      if (!evicted.ok()) {
-        Log().warn("rbd-mirror holds image '{}' and was not evicted: {}",
-                   image_, evicted.ToString());
-      }
-    });
-  }
-  MirrorEviction(const MirrorEviction&) = delete;
-  MirrorEviction& operator=(const MirrorEviction&) = delete;
-
- private:
-  absl::Status Evict() {
-    ADDONS_ASSIGN_OR_RETURN(const std::vector<Watcher> mirrors,
-                            ListMirrorClients(pool_));
-    ADDONS_ASSIGN_OR_RETURN(std::unique_ptr<Image> image,
-                            pool_.OpenImageReadOnly(image_));
-    ADDONS_ASSIGN_OR_RETURN(const std::vector<Watcher> holders,
-                            image->Watchers());
-    ADDONS_RETURN_IF_ERROR(image->Close());
-    for (const Watcher& holder : holders) {
-      const bool is_mirror = std::any_of(
-          mirrors.begin(), mirrors.end(), [&](const Watcher& mirror) {
-            return mirror.client_id == holder.client_id;
-          });
-      if (!is_mirror) continue;
-      Log().warn(
-          "rbd-mirror does not let go of an image that is promoted by force "
-          "and is blocklisted image='{}' client={} address={}",
-          image_, holder.client_id, holder.address);
-      ADDONS_RETURN_IF_ERROR(
-          cluster_
-              .MonCommand(absl::StrCat(
-                  R"({"prefix":"osd blocklist","blocklistop":"add","addr":")",
-                  holder.address, R"("})"))
-              .status());
-    }
-    return absl::OkStatus();
-  }
-
-  Cluster& cluster_;
-  Pool& pool_;
-  const std::string image_;
-  std::jthread thread_;  // last: it uses the others
-};
 
 /// One promotion of one volume, from the first look to the answer.
 class Promotion {
@@ -198,8 +134,8 @@ absl::StatusOr<std::optional<MirrorView>> Promotion::TryPromote(Force force) {
                                   environment_.tracker);
     std::optional<MirrorEviction> eviction;
     if (force == Force::kYes) {
-      eviction.emplace(context_.clock(), session_.cluster(), *session_.reads,
-                       session_.volume.image_name(), kLetGoPatience);
+      eviction.emplace(session_.cluster(), *session_.reads,
+                       session_.volume.image_name());
     }
     promoted = ChangeImage(session_.volume, [&](Image& image) {
       return image.MirrorPromote(force);
