@@ -33,12 +33,15 @@ absl::StatusOr<std::vector<Watcher>> ListWorkloads(Cluster& cluster, Pool& pool,
   const std::vector<uint64_t> own = cluster.OwnClientIds();
   std::erase_if(watchers, [&](const Watcher& watcher) {
     return std::find(own.begin(), own.end(), watcher.client_id) != own.end() ||
-           std::any_of(mirror.begin(), mirror.end(),
-                       [&](const Watcher& client) {
-                         return client.client_id == watcher.client_id;
-                       });
+           HasClient(mirror, watcher.client_id);
   });
   return watchers;
+}
+
+bool HasClient(const std::vector<Watcher>& watchers, uint64_t client_id) {
+  return std::any_of(
+      watchers.begin(), watchers.end(),
+      [&](const Watcher& watcher) { return watcher.client_id == client_id; });
 }
 
 absl::StatusOr<bool> MirrorFollows(Pool& pool, Image& image) {
@@ -47,13 +50,10 @@ absl::StatusOr<bool> MirrorFollows(Pool& pool, Image& image) {
   if (watchers.empty()) return false;
   ADDONS_ASSIGN_OR_RETURN(const std::vector<Watcher> mirror,
                           ListMirrorClients(pool));
-  return std::any_of(
-      watchers.begin(), watchers.end(), [&](const Watcher& watcher) {
-        return std::any_of(mirror.begin(), mirror.end(),
-                           [&](const Watcher& client) {
-                             return client.client_id == watcher.client_id;
-                           });
-      });
+  return std::any_of(watchers.begin(), watchers.end(),
+                     [&](const Watcher& watcher) {
+                       return HasClient(mirror, watcher.client_id);
+                     });
 }
 
 std::string DescribeWatchers(const std::vector<Watcher>& watchers) {

@@ -1,6 +1,7 @@
 #ifndef ADDONS_REPLICATION_MIRROR_CLIENTS_H_
 #define ADDONS_REPLICATION_MIRROR_CLIENTS_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ absl::StatusOr<std::vector<Watcher>> ListMirrorClients(Pool& pool);
 /// that have it open for writing.
 absl::StatusOr<std::vector<Watcher>> ListWorkloads(Cluster& cluster, Pool& pool,
                                                    Image& image);
+
+bool HasClient(const std::vector<Watcher>& watchers, uint64_t client_id);
 
 /// Whether an rbd-mirror has `image`, a primary one, open: the peer's, which
 /// copies from it.

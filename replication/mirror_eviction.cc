@@ -1,6 +1,5 @@
 #include "replication/mirror_eviction.h"
 
-#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <stop_token>
@@ -41,11 +40,7 @@ absl::Status MirrorEviction::Evict() {
                           image->Watchers());
   ADDONS_RETURN_IF_ERROR(image->Close());
   for (const Watcher& holder : holders) {
-    const bool is_mirror =
-        std::any_of(mirrors.begin(), mirrors.end(), [&](const Watcher& mirror) {
-          return mirror.client_id == holder.client_id;
-        });
-    if (!is_mirror) continue;
+    if (!HasClient(mirrors, holder.client_id)) continue;
     Log().warn(
         "rbd-mirror does not let go of an image that is promoted by force "
         "and is blocklisted image='{}' client={} address={}",

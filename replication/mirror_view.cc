@@ -12,9 +12,6 @@
 namespace addons {
 namespace {
 
-/// librbd keeps a resync request here until the image is replaced.
-constexpr char kResyncKeyPrefix[] = ".rbd_mirror.";
-
 std::string TrackerKey(const ResolvedVolume& volume,
                        const MirrorImageInfo& info) {
   return absl::StrCat(volume.cluster->fsid(), "/", volume.pool_id, "/",

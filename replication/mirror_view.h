@@ -17,6 +17,10 @@
 
 namespace addons {
 
+/// librbd keeps a resync request under such a metadata key until the image is
+/// replaced.
+inline constexpr char kResyncKeyPrefix[] = ".rbd_mirror.";
+
 /// One site's entry with what can be said about its age.
 struct SiteView {
   SiteStatus status;

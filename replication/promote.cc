@@ -20,8 +20,6 @@
 namespace addons {
 namespace {
 
-constexpr char kResyncKeyPrefix[] = ".rbd_mirror.";
-
 /// One promotion of one volume, from the first look to the answer.
 class Promotion {
  public:
