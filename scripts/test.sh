@@ -23,10 +23,11 @@ install_packages "${build_packages[@]}" "${test_packages[@]}" "${ceph_packages[@
 # UNIX sockets allow 107 bytes of path, so this one is short.
 TMPDIR=$(mktemp -d /tmp/rbda.XXXXXX)
 export TMPDIR
+# A test that was killed could not end its clusters itself.
 clean_up() {
   local bed
-  for bed in "$TMPDIR"/*/; do
-    scripts/testbed down "${bed%/}" || true
+  for bed in "$TMPDIR"/*/.rbd-addons-testbed; do
+    [[ -e $bed ]] && scripts/testbed down "${bed%/*}"
   done
   rm -rf "$TMPDIR"
 }
