@@ -27,7 +27,7 @@ export TMPDIR
 clean_up() {
   local bed
   for bed in "$TMPDIR"/*/.rbd-addons-testbed; do
-    [[ -e $bed ]] && scripts/testbed down "${bed%/*}"
+    if [[ -e $bed ]]; then scripts/testbed down "${bed%/*}" || true; fi
   done
   rm -rf "$TMPDIR"
 }
