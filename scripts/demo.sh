@@ -263,7 +263,7 @@ if [[ $keep ]]; then
   cat <<KEEP
 
 Left running for you (folder $work):
-  a call:      $bin/rbd-addons call --endpoint unix://$work/a.sock --secrets-file $bed/a/secrets.json GetVolumeReplicationInfo '{"replication_source":{"volume":{"volume_id":"$id_a"}}}'
+  a call:      $bin/rbd-addons call --endpoint unix://$work/a.sock --secrets-file $bed/a/secrets.json GetReplicationDestinationInfo '{"replication_source":{"volume":{"volume_id":"$id_a"}}}'
   the logs:    $work/a.log $work/b.log
   Ceph:        scripts/testbed ceph $bed a status    scripts/testbed rbd $bed b mirror pool status $pool
   the end:     kill ${daemon_pid[a]} ${daemon_pid[b]}; scripts/testbed down $bed; rm -rf $work
