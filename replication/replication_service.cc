@@ -32,17 +32,19 @@ struct VolumeCall {
   OperationSpec spec;
 };
 
-/// GetReplicationDestinationInfo is too new to have that field.
-const std::string kNoVolumeId;
-
 /// The one place that reads the deprecated field 1, which sidecars up to v0.8.0
 /// send instead of a source.
 template <typename Request>
-const std::string& OldVolumeId(const Request& request) {
+std::string OldVolumeId(const Request& request) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
   return request.volume_id();
 #pragma GCC diagnostic pop
+}
+
+/// GetReplicationDestinationInfo is too new to have that field.
+std::string OldVolumeId(const pb::GetReplicationDestinationInfoRequest&) {
+  return "";
 }
 
 absl::StatusOr<std::string> VolumeIdOf(const pb::ReplicationSource& source,
@@ -98,17 +100,17 @@ std::string Fingerprint(const CephUser& user, absl::string_view verb,
 
 /// Validates what all requests share and describes the operation. Asks no
 /// cluster.
+template <typename Request>
 absl::StatusOr<VolumeCall> PrepareCall(Resolver& resolver,
-                                       const pb::ReplicationSource& source,
-                                       const std::string& deprecated_id,
-                                       const StringMap& secrets,
+                                       const Request& request,
                                        absl::string_view verb,
                                        const ParameterMap& parameters = {}) {
   VolumeCall call;
-  ADDONS_ASSIGN_OR_RETURN(call.target.volume_id,
-                          VolumeIdOf(source, deprecated_id));
+  ADDONS_ASSIGN_OR_RETURN(
+      call.target.volume_id,
+      VolumeIdOf(request.replication_source(), OldVolumeId(request)));
   ADDONS_ASSIGN_OR_RETURN(call.target.user,
-                          UserFromSecrets(TakeSecrets(secrets)));
+                          UserFromSecrets(TakeSecrets(request.secrets())));
   ADDONS_ASSIGN_OR_RETURN(std::string key,
                           resolver.OperationKey(call.target.volume_id));
   call.spec.cluster = key.substr(0, key.find('/'));
@@ -127,19 +129,24 @@ void MakeRead(VolumeCall* call) {
                                   call->spec.keys.front())};
 }
 
-/// The operation outlives the call, so it owns its request.
+/// Runs a verb that answers with nothing but its status. The operation outlives
+/// the call, so it owns its request.
 template <typename Request>
-OperationTable::Work WorkOf(ReplicationEnvironment& environment,
-                            Request request,
-                            absl::Status (*verb)(OperationContext&,
-                                                 ReplicationEnvironment&,
-                                                 const Request&)) {
+absl::Status RunVerb(OperationTable& operations, const OperationSpec& spec,
+                     const CallContext& rpc_call,
+                     ReplicationEnvironment& environment, Request request,
+                     absl::Status (*verb)(OperationContext&,
+                                          ReplicationEnvironment&,
+                                          const Request&)) {
   auto owned = std::make_shared<const Request>(std::move(request));
-  return [&environment, owned,
-          verb](OperationContext& context) -> absl::StatusOr<std::any> {
-    ADDONS_RETURN_IF_ERROR(verb(context, environment, *owned));
-    return std::any();
-  };
+  return operations
+      .Run(spec, CallerOf(rpc_call),
+           [&environment, owned,
+            verb](OperationContext& context) -> absl::StatusOr<std::any> {
+             ADDONS_RETURN_IF_ERROR(verb(context, environment, *owned));
+             return std::any();
+           })
+      .status();
 }
 
 /// How long a read without a deadline of its own may take.
@@ -199,17 +206,12 @@ grpc::Status ReplicationService::EnableVolumeReplication(
         const ParameterMap map = Parameters(request->parameters());
         ADDONS_ASSIGN_OR_RETURN(const ReplicationParameters parameters,
                                 ReplicationParameters::Parse(map));
-        ADDONS_ASSIGN_OR_RETURN(
-            VolumeCall call,
-            PrepareCall(environment_.resolver, request->replication_source(),
-                        OldVolumeId(*request), request->secrets(),
-                        "enable replication", map));
-        return operations_
-            .Run(call.spec, CallerOf(rpc_call),
-                 WorkOf(environment_,
-                        EnableRequest{std::move(call.target), parameters},
-                        &Enable))
-            .status();
+        ADDONS_ASSIGN_OR_RETURN(VolumeCall call,
+                                PrepareCall(environment_.resolver, *request,
+                                            "enable replication", map));
+        return RunVerb(operations_, call.spec, rpc_call, environment_,
+                       EnableRequest{std::move(call.target), parameters},
+                       &Enable);
       });
 }
 
@@ -223,10 +225,8 @@ grpc::Status ReplicationService::DisableVolumeReplication(
         const ParameterMap map = Parameters(request->parameters());
         ADDONS_ASSIGN_OR_RETURN(const ReplicationParameters parameters,
                                 ReplicationParameters::Parse(map));
-        auto call =
-            PrepareCall(environment_.resolver, request->replication_source(),
-                        OldVolumeId(*request), request->secrets(),
-                        "disable replication", map);
+        auto call = PrepareCall(environment_.resolver, *request,
+                                "disable replication", map);
         if (absl::IsNotFound(call.status())) {
           // NOT_FOUND means "done" to the operator; a gap in the configuration
           // must not end with the volume still being mirrored.
@@ -234,12 +234,9 @@ grpc::Status ReplicationService::DisableVolumeReplication(
         }
         ADDONS_RETURN_IF_ERROR(call.status());
         call->spec.supersedes = true;
-        return operations_
-            .Run(call->spec, CallerOf(rpc_call),
-                 WorkOf(environment_,
-                        DisableRequest{std::move(call->target), parameters},
-                        &Disable))
-            .status();
+        return RunVerb(operations_, call->spec, rpc_call, environment_,
+                       DisableRequest{std::move(call->target), parameters},
+                       &Disable);
       });
 }
 
@@ -254,19 +251,15 @@ grpc::Status ReplicationService::PromoteVolume(
                                 ReplicationParameters::Parse(map));
         ADDONS_ASSIGN_OR_RETURN(
             VolumeCall call,
-            PrepareCall(environment_.resolver, request->replication_source(),
-                        OldVolumeId(*request), request->secrets(),
+            PrepareCall(environment_.resolver, *request,
                         request->force() ? "promote by force" : "promote",
                         map));
         call.spec.supersedes = request->force();
         const Force force = request->force() ? Force::kYes : Force::kNo;
-        return operations_
-            .Run(call.spec, CallerOf(rpc_call),
-                 WorkOf(
-                     environment_,
-                     PromoteRequest{std::move(call.target), force, parameters},
-                     &Promote))
-            .status();
+        return RunVerb(
+            operations_, call.spec, rpc_call, environment_,
+            PromoteRequest{std::move(call.target), force, parameters},
+            &Promote);
       });
 }
 
@@ -278,14 +271,10 @@ grpc::Status ReplicationService::DemoteVolume(
       [&](const CallContext& rpc_call) -> absl::Status {
         ADDONS_ASSIGN_OR_RETURN(
             VolumeCall call,
-            PrepareCall(environment_.resolver, request->replication_source(),
-                        OldVolumeId(*request), request->secrets(), "demote"));
+            PrepareCall(environment_.resolver, *request, "demote"));
         call.spec.supersedes = true;
-        return operations_
-            .Run(call.spec, CallerOf(rpc_call),
-                 WorkOf(environment_, DemoteRequest{std::move(call.target)},
-                        &Demote))
-            .status();
+        return RunVerb(operations_, call.spec, rpc_call, environment_,
+                       DemoteRequest{std::move(call.target)}, &Demote);
       });
 }
 
@@ -297,8 +286,7 @@ grpc::Status ReplicationService::ResyncVolume(
       [&](const CallContext& rpc_call) -> absl::Status {
         ADDONS_ASSIGN_OR_RETURN(
             VolumeCall call,
-            PrepareCall(environment_.resolver, request->replication_source(),
-                        OldVolumeId(*request), request->secrets(),
+            PrepareCall(environment_.resolver, *request,
                         request->force() ? "resync by force" : "resync"));
         call.spec.supersedes = true;
         auto owned = std::make_shared<const ResyncRequest>(
@@ -327,9 +315,7 @@ grpc::Status ReplicationService::GetVolumeReplicationInfo(
       [&](const CallContext& rpc_call) -> absl::Status {
         ADDONS_ASSIGN_OR_RETURN(
             VolumeCall call,
-            PrepareCall(environment_.resolver, request->replication_source(),
-                        OldVolumeId(*request), request->secrets(),
-                        "replication info"));
+            PrepareCall(environment_.resolver, *request, "replication info"));
         MakeRead(&call);
         auto target =
             std::make_shared<const VolumeTarget>(std::move(call.target));
@@ -353,11 +339,9 @@ grpc::Status ReplicationService::GetReplicationDestinationInfo(
   return UnaryCall(
       rpc_, *context, *request, *response,
       [&](const CallContext& rpc_call) -> absl::Status {
-        ADDONS_ASSIGN_OR_RETURN(
-            VolumeCall call,
-            PrepareCall(environment_.resolver, request->replication_source(),
-                        kNoVolumeId, request->secrets(),
-                        "replication destination"));
+        ADDONS_ASSIGN_OR_RETURN(VolumeCall call,
+                                PrepareCall(environment_.resolver, *request,
+                                            "replication destination"));
         MakeRead(&call);
         auto target =
             std::make_shared<const VolumeTarget>(std::move(call.target));
