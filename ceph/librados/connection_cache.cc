@@ -34,7 +34,10 @@ ConnectionCache::ConnectionCache(ConnectionCacheOptions options, Clock& clock,
 
 ConnectionCache::ConnectionCache(ConnectionCacheOptions options, Clock& clock,
                                  ConnectFn connect)
-    : options_(options), clock_(clock), connect_(std::move(connect)) {}
+    : options_(options),
+      clock_(clock),
+      connect_(std::move(connect)),
+      sweeper_(options.sweep_interval, [this] { Sweep(); }) {}
 
 absl::StatusOr<std::shared_ptr<Cluster>> ConnectionCache::Connect(
     const ClusterTarget& target, const CephUser& user) {

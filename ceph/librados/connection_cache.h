@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "base/periodic.h"
 #include "ceph/cluster.h"
 #include "ceph/librados/call_gate.h"
 #include "ceph/librados/client_environment.h"
@@ -29,6 +30,8 @@ struct ConnectionCacheOptions {
   ConnectionTimeouts timeouts;
   /// Connections that nobody has used for so long are closed.
   std::chrono::seconds idle{600};
+  /// How often idle ones are looked for.
+  std::chrono::milliseconds sweep_interval = std::chrono::minutes(1);
 };
 
 /// The ClusterProvider of the daemon: keeps the clusters that were connected,
@@ -53,8 +56,9 @@ class ConnectionCache final : public ClusterProvider {
   absl::StatusOr<std::shared_ptr<Cluster>> Connect(
       const ClusterTarget& target, const CephUser& user) override;
 
-  /// Closes what is idle. Connect() does it as well, so this is for a daemon
-  /// that nobody calls. May block for as long as librados needs to shut down.
+  /// Closes what is idle. Connect() does it as well, and a thread of the cache
+  /// every sweep_interval, for a daemon that nobody calls. May block for as
+  /// long as librados needs to shut down.
   void Sweep();
 
  private:
@@ -72,6 +76,7 @@ class ConnectionCache final : public ClusterProvider {
   const ConnectFn connect_;
   Mutex mutex_;
   Entries entries_ ABSL_GUARDED_BY(mutex_);
+  const Periodic sweeper_;  // last: it uses what is above
 };
 
 }  // namespace addons

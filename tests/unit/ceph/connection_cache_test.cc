@@ -161,6 +161,24 @@ TEST_F(ConnectionCacheTest, SweepsOnConnectToo) {
   EXPECT_EQ(*alive_, 1);
 }
 
+TEST_F(ConnectionCacheTest, SweepsWhenNobodyCalls) {
+  ConnectionCacheOptions options;
+  options.sweep_interval = std::chrono::milliseconds(1);
+  std::promise<void> closed;
+  ConnectionCache cache(
+      options, clock_, [&](const ClusterTarget&, const CephUser&) {
+        return std::shared_ptr<CachedCluster>(new StubCluster(alive_),
+                                              [&](StubCluster* cluster) {
+                                                delete cluster;
+                                                closed.set_value();
+                                              });
+      });
+  ASSERT_OK(cache.Connect(Target({"10.0.0.1"}), User("csi", "key")));
+  clock_.Advance(seconds(600));
+  EXPECT_EQ(closed.get_future().wait_for(seconds(30)),
+            std::future_status::ready);
+}
+
 TEST_F(ConnectionCacheTest, KeepsNoEntryOfAFailedConnectAlive) {
   before_connect_ = [](const ClusterTarget&) {
     return absl::UnavailableError("no monitor");
