@@ -30,9 +30,9 @@ absl::Status InitLog(absl::string_view level) {
 std::string Quoted(absl::string_view text) {
   constexpr size_t kShown = 1024;
   const bool cut = text.size() > kShown;
-  // Within double quotes an apostrophe needs no escape, and messages are full of
-  // them.
-  const std::string escaped = absl::StrReplaceAll(
+  // Within double quotes an apostrophe needs no escape, and messages are full
+  // of them.
+  std::string escaped = absl::StrReplaceAll(
       absl::CHexEscape(text.substr(0, kShown)), {{"\\'", "'"}});
   const bool plain = !escaped.empty() && escaped.size() == text.size() &&
                      escaped.find_first_of(" =") == std::string::npos;

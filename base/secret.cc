@@ -17,6 +17,7 @@ void WipeString(std::string& text) {
 Secret::~Secret() { Wipe(); }
 
 // A moved-from short string keeps its bytes in place, so it is wiped as well.
+// NOLINTNEXTLINE(performance-move-constructor-init): copied on purpose.
 Secret::Secret(Secret&& other) noexcept : text_(other.text_) { other.Wipe(); }
 
 Secret& Secret::operator=(Secret&& other) noexcept {

@@ -167,11 +167,10 @@ absl::StatusOr<bool> Demotion::Followed(const MirrorView& view) {
     if (!IsCurrent(view, peer)) continue;
     switch (peer.role) {
       case SiteRole::kSecondary:
-        return true;
+      // These will not copy: demoting this side is the way out.
       case SiteRole::kPrimary:
       case SiteRole::kSplitBrain:
       case SiteRole::kError:
-        // It will not copy: demoting this side is the way out.
         return true;
       case SiteRole::kNotPrimary:
       case SiteRole::kUnclear:

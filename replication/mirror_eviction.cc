@@ -21,7 +21,7 @@ constexpr std::chrono::seconds kLetGoPatience{30};
 
 MirrorEviction::MirrorEviction(Cluster& cluster, Pool& pool, std::string image)
     : cluster_(cluster), pool_(pool), image_(std::move(image)) {
-  thread_ = std::jthread([this](std::stop_token stop) {
+  thread_ = std::jthread([this](const std::stop_token& stop) {
     if (!RealClock().SleepFor(kLetGoPatience, stop)) return;
     const absl::Status evicted = Evict();
     if (!evicted.ok()) {

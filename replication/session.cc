@@ -58,7 +58,7 @@ absl::Status RunWithSession(OperationContext& context,
                             ReplicationEnvironment& environment,
                             const VolumeTarget& target,
                             const std::function<absl::Status(Session&)>& body) {
-  const absl::Status status = RunOnce(context, environment, target, body);
+  absl::Status status = RunOnce(context, environment, target, body);
   if (CephErrno(status) != kBlocklistedErrno || context.mutating()) {
     return status;
   }

@@ -99,7 +99,8 @@ Setter SetBool(std::function<bool&(Config&)> field) {
 
 Setter SetDuration(std::function<Milliseconds&(Config&)> field,
                    Milliseconds at_least) {
-  return [=](Config& config, const std::string& text) -> absl::Status {
+  return [field = std::move(field), at_least](
+             Config& config, const std::string& text) -> absl::Status {
     ADDONS_ASSIGN_OR_RETURN(const Milliseconds value, ParseDuration(text));
     if (value < at_least) {
       return Wrong(absl::StrCat("is less than ", FormatDuration(at_least)));
@@ -110,7 +111,8 @@ Setter SetDuration(std::function<Milliseconds&(Config&)> field,
 }
 
 Setter SetCount(std::function<size_t&(Config&)> field, uint32_t at_most) {
-  return [=](Config& config, const std::string& text) {
+  return [field = std::move(field), at_most](Config& config,
+                                             const std::string& text) {
     uint32_t value = 0;
     if (!absl::SimpleAtoi(text, &value) || value == 0 || value > at_most) {
       return Wrong(absl::StrCat("is not a number from 1 to ", at_most));
