@@ -1,5 +1,5 @@
-#ifndef ADDONS_SERVER_UNIQUE_FD_H_
-#define ADDONS_SERVER_UNIQUE_FD_H_
+#ifndef ADDONS_BASE_UNIQUE_FD_H_
+#define ADDONS_BASE_UNIQUE_FD_H_
 
 #include <unistd.h>
 
@@ -37,4 +37,4 @@ class UniqueFd {
 
 }  // namespace addons
 
-#endif  // ADDONS_SERVER_UNIQUE_FD_H_
+#endif  // ADDONS_BASE_UNIQUE_FD_H_

@@ -171,6 +171,15 @@ absl::Status SetConfigDir(Config& config, const std::string& text) {
   return absl::OkStatus();
 }
 
+absl::Status SetImageExports(Config& config, const std::string& text) {
+  if (text.empty()) return absl::OkStatus();
+  if (!absl::StartsWith(text, "/") || absl::EndsWith(text, "/")) {
+    return Wrong("is not an absolute path without a slash at its end");
+  }
+  config.image_exports = text;
+  return absl::OkStatus();
+}
+
 absl::Status SetLogLevel(Config& config, const std::string& text) {
   constexpr std::array<absl::string_view, 5> kLevels = {
       "trace", "debug", "info", "warn", "error"};
@@ -228,6 +237,11 @@ std::vector<Flag> ServingFlags() {
        "rbd", CheckType},
       {"config-dir", "folder of config.json and cluster-mapping.json",
        "/etc/ceph-csi-config", SetConfigDir},
+      {"image-exports",
+       "for tests on nodes without rbd and nbd: folder with images exported "
+       "through FUSE as POOL/[NAMESPACE/]IMAGE; a loop device over such a file "
+       "counts as the image",
+       "", SetImageExports},
       {"log-level", "trace, debug, info, warn or error", "info", SetLogLevel},
   };
 }

@@ -33,6 +33,9 @@ struct Config {
   std::string instance_id = "default";  // part of ceph-csi's object names
   Modes modes;
   std::string config_dir = "/etc/ceph-csi-config";
+  /// Where images are exported as files, which may then be used through loop
+  /// devices; see IdentifyImage(). Empty: nowhere.
+  std::string image_exports;
   std::string log_level = "info";
   std::chrono::milliseconds shutdown_grace = std::chrono::seconds(20);
   /// Without a sign of life for so long, a site counts as gone.

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "reclaimspace/node_reclaim_service.h"
 #include "replication/replication_service.h"
 
 namespace addons {
@@ -24,6 +25,13 @@ ServiceSet MakeServices(const ServiceParts& parts) {
         parts.clock, OptionsOf(parts.config)));
     set.served.volume_replication = true;
     set.served.replication_destination_info = true;
+  }
+  if (parts.config.modes.node) {
+    TrimEnvironment environment{parts.resolver, parts.config_store};
+    environment.image_exports = parts.config.image_exports;
+    set.services.push_back(std::make_unique<NodeReclaimService>(
+        parts.rpc, parts.operations, std::move(environment)));
+    set.served.reclaim_space_node = true;
   }
   return set;
 }

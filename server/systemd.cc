@@ -7,7 +7,7 @@
 #include <cstddef>
 
 #include "absl/strings/str_cat.h"
-#include "server/unique_fd.h"
+#include "base/unique_fd.h"
 
 namespace addons {
 

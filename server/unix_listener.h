@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "absl/status/statusor.h"
-#include "server/unique_fd.h"
+#include "base/unique_fd.h"
 
 namespace addons {
 

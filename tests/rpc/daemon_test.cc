@@ -21,9 +21,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/unique_fd.h"
 #include "cli/commands.h"
 #include "replication/replication.grpc.pb.h"
-#include "server/unique_fd.h"
 #include "tests/rpc/temp_dir.h"
 
 namespace addons {

@@ -9,13 +9,16 @@ declare -A allowed=(
   [base]="base"
   [ceph]="ceph base"
   [ceph/librados]="ceph/librados ceph base"
+  [node]="node base"
   [volume]="volume ceph base"
   [operation]="operation base"
   [rpc]="rpc base"
   [identity]="identity rpc base"
   [replication]="replication operation volume ceph base"
   [replication_service]="replication operation volume ceph base rpc"
-  [server]="server identity replication operation volume ceph/librados ceph rpc base"
+  [reclaimspace]="reclaimspace operation node volume ceph base"
+  [reclaimspace_service]="reclaimspace operation node volume ceph base rpc"
+  [server]="server identity reclaimspace replication operation volume ceph/librados ceph rpc base"
   [cli]="cli rpc base"
 )
 
@@ -67,7 +70,7 @@ while IFS= read -r file; do
   if grep -qE 'sleep_for|usleep\(|std::async|\.detach\(\)' "$file"; then
     offend "$file: no naked sleeps, std::async or detached threads"
   fi
-done < <(find base ceph volume operation rpc identity replication server cli -name '*.h' -o -name '*.cc' | sort)
+done < <(find base ceph node volume operation rpc identity reclaimspace replication server cli -name '*.h' -o -name '*.cc' | sort)
 
 ((checked > 0)) || offend "no files were checked"
 ((offences == 0)) || exit 1

@@ -8,7 +8,7 @@
 #include <array>
 #include <string>
 
-#include "server/unique_fd.h"
+#include "base/unique_fd.h"
 #include "tests/rpc/temp_dir.h"
 #include "tests/testing/status_matchers.h"
 

@@ -1,0 +1,185 @@
+#include "reclaimspace/trim.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/log.h"
+#include "base/status_macros.h"
+#include "node/block_stack.h"
+#include "node/io_priority.h"
+#include "node/mapped_image.h"
+#include "reclaimspace/aborted_if_transient.h"
+#include "reclaimspace/image_proof.h"
+#include "volume/volume_id.h"
+
+namespace addons {
+namespace {
+
+/// Finding a volume takes milliseconds; this bounds it when clusters are ill.
+constexpr std::chrono::seconds kResolvePatience{30};
+/// After a step that discarded more than it was asked for.
+constexpr uint64_t kStepGrowth = 4;
+
+absl::Status Named(const TrimRequest& request, const absl::Status& status) {
+  return Annotate(
+      status, absl::StrCat("Failed to trim volume '", request.volume_id, "'"));
+}
+
+/// A mount that is proved to be the volume.
+struct ProvedMount {
+  MountEntry mount;
+  size_t mounts = 0;
+  BlockStack stack;
+};
+
+absl::Status Prove(OperationContext& context,
+                   const TrimEnvironment& environment,
+                   const TrimRequest& request, const MappedImage& mapped) {
+  // Ids of static volumes do not decode; Ceph knows nothing of them.
+  if (request.user && VolumeId::Parse(request.volume_id).ok()) {
+    SteadyTime deadline = context.clock().Now() + kResolvePatience;
+    if (const auto latest = context.LatestDeadline()) {
+      deadline = std::min(deadline, *latest);
+    }
+    ADDONS_ASSIGN_OR_RETURN(const ResolvedVolume volume,
+                            environment.resolver.Resolve(
+                                request.volume_id, *request.user, deadline));
+    return ProveByCeph(mapped, volume);
+  }
+  const auto config = environment.config.Current();
+  return ProveByNode(mapped, request.volume_id, request.staging_path,
+                     config.ok() ? config->get() : nullptr);
+}
+
+absl::StatusOr<ProvedMount> FindMount(OperationContext& context,
+                                      const TrimEnvironment& environment,
+                                      const TrimRequest& request) {
+  context.Step("finding the volume's device");
+  ADDONS_ASSIGN_OR_RETURN(MountedDirectory directory,
+                          environment.open(environment.roots, request.path));
+  // Asking Ceph may take a while, and the mount is not held meanwhile.
+  directory.fd.Reset();
+  ProvedMount found;
+  found.mount = std::move(directory.mount);
+  found.mounts = directory.mounts;
+  auto stack = ReadBlockStack(environment.roots, found.mount.device);
+  if (!stack.ok()) {
+    return Annotate(stack.status(),
+                    absl::StrCat("the ", found.mount.filesystem, " at '",
+                                 request.path, "' is not the volume"));
+  }
+  found.stack = *std::move(stack);
+  auto mapped = IdentifyImage(environment.roots, environment.image_exports,
+                              found.stack.lowest());
+  if (!mapped.ok()) {
+    return Annotate(mapped.status(),
+                    absl::StrCat("the ", found.mount.filesystem, " at '",
+                                 request.path, "' is not the volume"));
+  }
+  ADDONS_RETURN_IF_ERROR(Prove(context, environment, request, *mapped));
+  return found;
+}
+
+absl::Status CheckTrimmable(const ProvedMount& found,
+                            const TrimRequest& request) {
+  if (found.mount.filesystem_read_only) {
+    if (request.access == AccessMode::kReader) {
+      return absl::UnimplementedError(
+          "the volume is mounted read-only, as its access mode says");
+    }
+    return absl::FailedPreconditionError(
+        "its filesystem is read-only, perhaps after an error; see the node's "
+        "kernel log");
+  }
+  if (const BlockLayer* layer = found.stack.WithoutDiscard()) {
+    return absl::UnimplementedError(absl::StrCat(
+        "device ", layer->Describe(), " does not pass discards on",
+        layer->mapper.empty() ? "" : " (LUKS: opened without allow-discards)"));
+  }
+  return absl::OkStatus();
+}
+
+/// Opens the mount for one step, if it is still what was proved.
+absl::StatusOr<MountedDirectory> OpenAgain(const TrimEnvironment& environment,
+                                           const TrimRequest& request,
+                                           const ProvedMount& found) {
+  auto directory = environment.open(environment.roots, request.path);
+  if (!directory.ok()) {
+    return absl::AbortedError(
+        absl::StrCat("the volume was unmounted meanwhile (",
+                     directory.status().message(), ")"));
+  }
+  if (directory->mount.id != found.mount.id ||
+      directory->mount.device != found.mount.device) {
+    return absl::AbortedError(
+        "something else was mounted in its place meanwhile");
+  }
+  if (found.mounts > 1 && directory->mounts == 1) {
+    return absl::AbortedError(
+        "no pod uses the volume any more; stopped, because it is about to be "
+        "unmounted");
+  }
+  return directory;
+}
+
+absl::StatusOr<TrimResult> TrimSteps(OperationContext& context,
+                                     const TrimEnvironment& environment,
+                                     const TrimRequest& request,
+                                     const ProvedMount& found) {
+  const IdleIoPriority idle;
+  const uint64_t end = found.stack.size_bytes;
+  TrimRange range;
+  range.length = environment.step_bytes;
+  range.smallest_extent = found.stack.DiscardGranularity();
+  TrimResult result;
+  context.Step("trimming (bytes of the filesystem)");
+  while (range.start < end) {
+    ADDONS_RETURN_IF_ERROR(context.SleepFor(SteadyDuration::zero()));
+    ADDONS_ASSIGN_OR_RETURN(const MountedDirectory directory,
+                            OpenAgain(environment, request, found));
+    const auto trimmed = environment.trim(directory.fd.get(), range);
+    // The filesystem may be smaller than its device.
+    if (absl::IsOutOfRange(trimmed.status()) && range.start > 0) break;
+    ADDONS_RETURN_IF_ERROR(trimmed.status());
+    result.trimmed_bytes += *trimmed;
+    ADDONS_ASSIGN_OR_RETURN(result.used_bytes,
+                            FilesystemUsedBytes(directory.fd.get()));
+    context.Progress(std::min(range.start + range.length, end), end);
+    range.start += range.length;
+    // It discards whole free extents: small steps would discard a large one
+    // again and again.
+    if (*trimmed > range.length) range.length *= kStepGrowth;
+  }
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<TrimResult> Trim(OperationContext& context,
+                                const TrimEnvironment& environment,
+                                const TrimRequest& request) {
+  const auto run = [&]() -> absl::StatusOr<TrimResult> {
+    ADDONS_ASSIGN_OR_RETURN(const ProvedMount found,
+                            FindMount(context, environment, request));
+    ADDONS_RETURN_IF_ERROR(CheckTrimmable(found, request));
+    ADDONS_RETURN_IF_ERROR(context.BeginMutation());
+    const SteadyTime begin = context.clock().Now();
+    ADDONS_ASSIGN_OR_RETURN(const TrimResult result,
+                            TrimSteps(context, environment, request, found));
+    Log().info("trimmed volume={} device={} filesystem={} bytes={} dur_ms={}",
+               Quoted(request.volume_id), found.stack.lowest().name,
+               found.mount.filesystem, result.trimmed_bytes,
+               std::chrono::duration_cast<std::chrono::milliseconds>(
+                   context.clock().Now() - begin)
+                   .count());
+    return result;
+  };
+  auto result = run();
+  if (result.ok()) return result;
+  return AbortedIfTransient(Named(request, result.status()));
+}
+
+}  // namespace addons

@@ -1,0 +1,77 @@
+#ifndef ADDONS_RECLAIMSPACE_TRIM_H_
+#define ADDONS_RECLAIMSPACE_TRIM_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "ceph/cluster.h"
+#include "node/filesystem.h"
+#include "node/linux_roots.h"
+#include "node/mounted_directory.h"
+#include "operation/operation_context.h"
+#include "volume/config_store.h"
+#include "volume/resolver.h"
+
+namespace addons {
+
+/// What trimming works with. What is a reference outlives it.
+struct TrimEnvironment {
+  Resolver& resolver;
+  ConfigStore& config;
+  LinuxRoots roots = {};
+  /// See IdentifyImage(); empty: loop devices are no images.
+  std::string image_exports = {};
+  /// How much of the filesystem's address space one step covers. A multiple of
+  /// usual block groups of ext4 (128 MiB), which are remembered as trimmed only
+  /// as a whole.
+  uint64_t step_bytes = uint64_t{1} << 30;
+  /// The kernel's side, which tests replace.
+  std::function<absl::StatusOr<MountedDirectory>(const LinuxRoots& roots,
+                                                 const std::string& path)>
+      open = OpenMountedDirectory;
+  std::function<absl::StatusOr<uint64_t>(int fd, const TrimRange& range)> trim =
+      TrimFilesystem;
+};
+
+/// Whether the volume may be written here, by its access mode.
+enum class AccessMode { kWriter, kReader };
+
+struct TrimRequest {
+  std::string volume_id;
+  std::string path;              // the directory where the volume is mounted
+  std::string staging_path;      // of the driver's record; empty: unknown
+  std::optional<CephUser> user;  // none: proved without asking Ceph
+  AccessMode access = AccessMode::kWriter;
+};
+
+struct TrimResult {
+  uint64_t trimmed_bytes = 0;  // as the filesystem counts
+  uint64_t used_bytes = 0;     // by the filesystem, afterwards
+};
+
+/// Gives the free space of a mounted volume back to the pool:
+///
+///   open the mount ── walk its devices down ── prove that it is the volume
+///     ── writable? every layer discards?
+///     ── per step: open it anew, same mount? still in use? ── FITRIM ── close
+///
+/// The mount is open during one step only, so an unmount is refused for that
+/// long at most; and when kubelet has taken it from the last pod, trimming
+/// ends, since it is about to be unmounted. Between steps it can be cancelled.
+///
+/// FAILED_PRECONDITION: nothing is mounted there, it is not proved to be that
+/// volume, or the filesystem is read-only. UNIMPLEMENTED: filesystem or a
+/// device cannot discard, naming it, or a read-only filesystem of a reader.
+/// ABORTED: the volume disappeared meanwhile; Ceph did not answer. NOT_FOUND,
+/// UNAUTHENTICATED: Resolver::Resolve(). PERMISSION_DENIED, UNKNOWN:
+/// TrimFilesystem().
+absl::StatusOr<TrimResult> Trim(OperationContext& context,
+                                const TrimEnvironment& environment,
+                                const TrimRequest& request);
+
+}  // namespace addons
+
+#endif  // ADDONS_RECLAIMSPACE_TRIM_H_
