@@ -1,0 +1,43 @@
+#include "node/filesystem.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/statvfs.h>
+
+#include "base/unique_fd.h"
+#include "tests/rpc/temp_dir.h"
+#include "tests/testing/status_matchers.h"
+
+namespace addons::testing {
+namespace {
+
+UniqueFd OpenDirectory(const std::string& path) {
+  return UniqueFd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+TEST(FilesystemTest, SaysThatAFilesystemCannotTrim) {
+  const UniqueFd fd = OpenDirectory("/proc");
+  ASSERT_TRUE(fd.valid());
+  EXPECT_THAT(TrimFilesystem(fd.get(), {0, 1 << 20, 0}),
+              StatusIs(absl::StatusCode::kUnimplemented));
+}
+
+TEST(FilesystemTest, SaysWhatTheKernelAnsweredOtherwise) {
+  EXPECT_THAT(TrimFilesystem(-1, {0, 1 << 20, 0}),
+              StatusIs(absl::StatusCode::kUnknown,
+                       ::testing::HasSubstr("Bad file descriptor")));
+}
+
+TEST(FilesystemTest, CountsUsedBytes) {
+  const TempDir dir;
+  const UniqueFd fd = OpenDirectory(dir.path());
+  const auto used = FilesystemUsedBytes(fd.get());
+  ASSERT_OK(used);
+  struct statvfs info {};
+  ASSERT_EQ(statvfs(dir.path().c_str(), &info), 0);
+  EXPECT_LE(*used, info.f_blocks * info.f_frsize);
+  EXPECT_THAT(FilesystemUsedBytes(-1), StatusIs(absl::StatusCode::kUnknown));
+}
+
+}  // namespace
+}  // namespace addons::testing

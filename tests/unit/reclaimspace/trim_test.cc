@@ -1,0 +1,289 @@
+#include "reclaimspace/trim.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <linux/ioprio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "tests/fakes/mirrored_pair.h"
+#include "tests/fakes/test_operation_context.h"
+#include "tests/rpc/temp_dir.h"
+#include "tests/testing/fake_node.h"
+#include "tests/testing/status_matchers.h"
+
+namespace addons::testing {
+namespace {
+
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+constexpr uint64_t kGiB = FakeNode::kGiB;
+constexpr char kUuid[] = "5ef79ce1-81e8-439b-8405-35138edf5b89";
+
+class TrimTest : public ::testing::Test {
+ protected:
+  TrimTest() {
+    pair_.WriteConfig(dir_.path());
+    request_.volume_id = pair_.AddVolume(pair_.a(), kUuid);
+    request_.path = "/staging/volume";
+    request_.user = pair_.a().user();
+    Map(MirroredPair::ImageName(kUuid));
+  }
+  /// What rbd0 is.
+  void Map(const std::string& image) {
+    node_.tree.SetKrbd(0, {"replicapool", "2", "", image, pair_.a().fsid()});
+  }
+  absl::StatusOr<TrimResult> Run() {
+    return Trim(context_, node_.Environment(resolver_, config_), request_);
+  }
+
+  FakeWorld world_;
+  MirroredPair pair_{world_};
+  const TempDir dir_;
+  ConfigStore config_{dir_.path()};
+  Resolver resolver_{config_, pair_.provider()};
+  FakeNode node_;
+  TrimRequest request_;
+  TestOperationContext context_{world_};
+};
+
+TEST_F(TrimTest, CoversTheWholeDeviceInSteps) {
+  node_.SetTrim([](const TrimRange&) { return uint64_t{10}; });
+  const auto result = Run();
+  ASSERT_OK(result);
+  EXPECT_EQ(result->trimmed_bytes, 40U);
+  const std::vector<TrimRange> trims = node_.trims();
+  ASSERT_THAT(trims, SizeIs(4));
+  for (size_t i = 0; i < trims.size(); ++i) {
+    EXPECT_EQ(trims[i].start, i * kGiB);
+    EXPECT_EQ(trims[i].length, kGiB);
+    EXPECT_EQ(trims[i].smallest_extent, 65536U);
+  }
+  EXPECT_THAT(context_.progress(),
+              ::testing::ElementsAre(std::pair{kGiB, 4 * kGiB},
+                                     std::pair{2 * kGiB, 4 * kGiB},
+                                     std::pair{3 * kGiB, 4 * kGiB},
+                                     std::pair{4 * kGiB, 4 * kGiB}));
+  EXPECT_TRUE(context_.mutating());
+}
+
+TEST_F(TrimTest, OpensTheMountAnewForEachStep) {
+  ASSERT_OK(Run());
+  EXPECT_THAT(node_.opened(), SizeIs(1 + 4));
+}
+
+TEST_F(TrimTest, WorksWithoutSecrets) {
+  request_.user.reset();
+  EXPECT_OK(Run());
+  EXPECT_EQ(world_.CountCalls("a", "rbd_open"), 0);
+}
+
+TEST_F(TrimTest, ProvesAStaticVolumeByTheRecordEvenWithSecrets) {
+  const TempDir staging;
+  request_.volume_id = "my-disk";
+  request_.staging_path = staging.path();
+  Map("my-disk");
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kFailedPrecondition));
+  staging.Write("image-meta.json",
+                R"({"pool":"replicapool","image":"my-disk"})");
+  EXPECT_OK(Run());
+}
+
+TEST_F(TrimTest, NeverTouchesAnotherVolume) {
+  Map("csi-vol-00000000-81e8-439b-8405-35138edf5b89");
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kFailedPrecondition,
+                              HasSubstr("csi-vol-00000000")));
+  request_.user.reset();
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kFailedPrecondition));
+  EXPECT_THAT(node_.trims(), SizeIs(0));
+  EXPECT_FALSE(context_.mutating());
+}
+
+TEST_F(TrimTest, NeverTouchesTheDiskOfTheNode) {
+  node_.tree.AddDisk("sda", "8:0");
+  node_.tree.AddPartition("sda", "sda1", "8:1");
+  node_.SetMount(FakeNode::Mount({8, 1}), 1);
+  EXPECT_THAT(
+      Run(), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("sda")));
+  EXPECT_THAT(node_.trims(), SizeIs(0));
+}
+
+TEST_F(TrimTest, RefusesAFilesystemWithoutDevice) {
+  MountEntry mount = FakeNode::Mount({0, 44});
+  mount.filesystem = "tmpfs";
+  node_.SetMount(mount, 1);
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kFailedPrecondition,
+                              HasSubstr("tmpfs")));
+}
+
+TEST_F(TrimTest, RefusesWhenNothingIsMounted) {
+  node_.SetMount({}, 0);
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kFailedPrecondition,
+                              HasSubstr(request_.volume_id)));
+}
+
+TEST_F(TrimTest, TrimsThroughEncryption) {
+  node_.tree.AddDisk("dm-0", "253:0");
+  node_.tree.Stack("dm-0", "rbd0", "CRYPT-LUKS2-x", "luks-rbd-x");
+  node_.SetMount(FakeNode::Mount({253, 0}), 2);
+  EXPECT_OK(Run());
+}
+
+TEST_F(TrimTest, NamesTheLayerThatDoesNotDiscard) {
+  node_.tree.AddDisk("dm-0", "253:0");
+  node_.tree.Stack("dm-0", "rbd0", "CRYPT-LUKS2-x", "luks-rbd-x");
+  node_.tree.SetDiscard("dm-0", 0, 0);
+  node_.SetMount(FakeNode::Mount({253, 0}), 2);
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kUnimplemented,
+                              HasSubstr("luks-rbd-x")));
+  node_.tree.SetDiscard("rbd0", 0, 0);
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kUnimplemented,
+                              HasSubstr("device rbd0 ")));
+  EXPECT_THAT(node_.trims(), SizeIs(0));
+}
+
+TEST_F(TrimTest, AnUnprovedDeviceIsNotUnimplemented) {
+  Map("something-else");
+  node_.tree.SetDiscard("rbd0", 0, 0);
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kFailedPrecondition));
+}
+
+TEST_F(TrimTest, LeavesAReadOnlyFilesystem) {
+  MountEntry mount = FakeNode::Mount();
+  mount.filesystem_read_only = true;
+  node_.SetMount(mount, 2);
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kFailedPrecondition,
+                              HasSubstr("read-only")));
+  request_.access = AccessMode::kReader;
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kUnimplemented));
+  EXPECT_THAT(node_.trims(), SizeIs(0));
+}
+
+TEST_F(TrimTest, EndsWhereTheFilesystemEnds) {
+  node_.SetTrim([](const TrimRange& range) -> absl::StatusOr<uint64_t> {
+    if (range.start >= 2 * kGiB) return absl::OutOfRangeError("beyond");
+    return 10;
+  });
+  const auto result = Run();
+  ASSERT_OK(result);
+  EXPECT_EQ(result->trimmed_bytes, 20U);
+}
+
+TEST_F(TrimTest, ARefusedBeginningIsAnError) {
+  node_.SetTrim([](const TrimRange&) -> absl::StatusOr<uint64_t> {
+    return absl::OutOfRangeError("too small");
+  });
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kOutOfRange));
+}
+
+TEST_F(TrimTest, SaysThatTheFilesystemCannotTrim) {
+  node_.SetTrim([](const TrimRange&) -> absl::StatusOr<uint64_t> {
+    return absl::UnimplementedError("the filesystem cannot trim");
+  });
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kUnimplemented,
+                              HasSubstr(request_.volume_id)));
+}
+
+TEST_F(TrimTest, TakesLargerStepsWhenWholeExtentsAreDiscarded) {
+  node_.SetTrim([](const TrimRange& range) {
+    return range.start == 0 ? 3 * kGiB : uint64_t{0};
+  });
+  ASSERT_OK(Run());
+  const std::vector<TrimRange> trims = node_.trims();
+  ASSERT_THAT(trims, SizeIs(2));
+  EXPECT_EQ(trims[1].start, kGiB);
+  EXPECT_EQ(trims[1].length, 4 * kGiB);
+}
+
+TEST_F(TrimTest, EndsWhenTheVolumeIsUnmounted) {
+  node_.SetTrim([this](const TrimRange&) {
+    node_.SetMount({}, 0);
+    return uint64_t{0};
+  });
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kAborted,
+                              HasSubstr("unmounted meanwhile")));
+  EXPECT_THAT(node_.trims(), SizeIs(1));
+}
+
+TEST_F(TrimTest, EndsWhenSomethingElseIsMountedThere) {
+  node_.SetTrim([this](const TrimRange&) {
+    MountEntry other = FakeNode::Mount();
+    other.id = 41;  // the same device again
+    node_.SetMount(other, 2);
+    return uint64_t{0};
+  });
+  EXPECT_THAT(
+      Run(), StatusIs(absl::StatusCode::kAborted, HasSubstr("something else")));
+  EXPECT_THAT(node_.trims(), SizeIs(1));
+}
+
+TEST_F(TrimTest, GivesWayWhenThePodsHaveGone) {
+  node_.SetTrim([this](const TrimRange&) {
+    node_.SetMount(FakeNode::Mount(), 1);
+    return uint64_t{0};
+  });
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kAborted, HasSubstr("no pod")));
+  EXPECT_THAT(node_.trims(), SizeIs(1));
+}
+
+TEST_F(TrimTest, GoesOnWhenItNeverSawAPod) {
+  node_.SetMount(FakeNode::Mount(), 1);
+  EXPECT_OK(Run());
+  EXPECT_THAT(node_.trims(), SizeIs(4));
+}
+
+TEST_F(TrimTest, StopsBetweenStepsWhenCancelled) {
+  context_.CancelAfter(seconds(10));
+  node_.SetTrim([this](const TrimRange&) {
+    world_.Advance(seconds(6));
+    return uint64_t{0};
+  });
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kCancelled));
+  EXPECT_THAT(node_.trims(), SizeIs(2));
+}
+
+TEST_F(TrimTest, GoesOnWithoutItsCaller) {
+  context_.SetDeadline(seconds(5));
+  node_.SetTrim([this](const TrimRange&) {
+    world_.Advance(seconds(6));
+    return uint64_t{0};
+  });
+  EXPECT_OK(Run());
+}
+
+TEST_F(TrimTest, TrimsWithIdlePriorityOnly) {
+  const auto priority = [] {
+    return IOPRIO_PRIO_CLASS(syscall(SYS_ioprio_get, IOPRIO_WHO_PROCESS, 0));
+  };
+  long seen = -1;
+  node_.SetTrim([&](const TrimRange&) {
+    seen = priority();
+    return uint64_t{0};
+  });
+  const long before = priority();
+  ASSERT_OK(Run());
+  EXPECT_EQ(seen, IOPRIO_CLASS_IDLE);
+  EXPECT_EQ(priority(), before);
+}
+
+TEST_F(TrimTest, SaysAbortedWhenCephDoesNotAnswer) {
+  pair_.a().SetClusterUp(false);
+  pair_.b().SetClusterUp(false);
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kAborted));
+  EXPECT_THAT(node_.trims(), SizeIs(0));
+}
+
+TEST_F(TrimTest, SaysThatThereIsNoSuchVolume) {
+  request_.volume_id =
+      pair_.VolumeId(pair_.a(), "00000000-81e8-439b-8405-35138edf5b89");
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kNotFound));
+}
+
+}  // namespace
+}  // namespace addons::testing
