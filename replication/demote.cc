@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "base/status_macros.h"
-#include "replication/mirror_clients.h"
+#include "ceph/mirror_clients.h"
 #include "replication/session.h"
 
 namespace addons {

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "base/status_macros.h"
-#include "replication/mirror_clients.h"
+#include "replication/mirror_client_guard.h"
 #include "replication/mirror_schedule.h"
 #include "replication/promote_decision.h"
 #include "replication/session.h"

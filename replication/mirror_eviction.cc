@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/status_macros.h"
-#include "replication/mirror_clients.h"
+#include "ceph/mirror_clients.h"
 
 namespace addons {
 namespace {

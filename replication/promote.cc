@@ -11,7 +11,7 @@
 #include "base/status_macros.h"
 #include "ceph/errors.h"
 #include "replication/image_id.h"
-#include "replication/mirror_clients.h"
+#include "replication/mirror_client_guard.h"
 #include "replication/mirror_eviction.h"
 #include "replication/mirror_schedule.h"
 #include "replication/promote_decision.h"

@@ -1,19 +1,16 @@
-#include "replication/mirror_clients.h"
+#include "ceph/mirror_clients.h"
 
 #include <algorithm>
+#include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/log.h"
 #include "base/status_macros.h"
 
 namespace addons {
 namespace {
 
 constexpr char kMirroringObject[] = "rbd_mirroring";
-constexpr char kBlocklistCommand[] =
-    R"({"prefix":"osd blocklist ls","format":"json"})";
 
 }  // namespace
 
@@ -27,6 +24,11 @@ absl::StatusOr<std::vector<Watcher>> ListMirrorClients(Pool& pool) {
 absl::StatusOr<std::vector<Watcher>> ListWorkloads(Cluster& cluster, Pool& pool,
                                                    Image& image) {
   ADDONS_ASSIGN_OR_RETURN(std::vector<Watcher> watchers, image.Watchers());
+  return OnlyWorkloads(cluster, pool, std::move(watchers));
+}
+
+absl::StatusOr<std::vector<Watcher>> OnlyWorkloads(
+    Cluster& cluster, Pool& pool, std::vector<Watcher> watchers) {
   if (watchers.empty()) return watchers;
   ADDONS_ASSIGN_OR_RETURN(const std::vector<Watcher> mirror,
                           ListMirrorClients(pool));
@@ -60,30 +62,6 @@ std::string DescribeWatchers(const std::vector<Watcher>& watchers) {
   return absl::StrJoin(watchers, ", ", [](std::string* out, const Watcher& w) {
     absl::StrAppend(out, "client.", w.client_id, " at ", w.address);
   });
-}
-
-MirrorClientGuard::MirrorClientGuard(Cluster& cluster, Pool& pool,
-                                     PeerTracker& tracker)
-    : cluster_(cluster), tracker_(tracker) {
-  auto clients = ListMirrorClients(pool);
-  if (clients.ok()) before_ = *std::move(clients);
-}
-
-MirrorClientGuard::~MirrorClientGuard() {
-  if (before_.empty()) return;
-  const auto blocklist = cluster_.MonCommand(kBlocklistCommand);
-  if (!blocklist.ok()) return;
-  for (const Watcher& client : before_) {
-    // An entry is "address:port/nonce", quoted; the nonce makes it unique.
-    if (absl::StrContains(*blocklist,
-                          absl::StrCat("\"", client.address, "\""))) {
-      tracker_.NoteDisturbance(cluster_.fsid());
-      Log().warn(
-          "rbd-mirror was blocklisted while an image changed its role; it "
-          "reconnects by itself client={} address={} cluster={}",
-          client.client_id, client.address, cluster_.fsid());
-    }
-  }
 }
 
 }  // namespace addons
