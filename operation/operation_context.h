@@ -16,7 +16,8 @@ namespace addons {
 ///
 /// An operation has two phases. Until BeginMutation() it only looks and waits:
 /// it ends as soon as nobody waits for it, or when a verb that supersedes it
-/// arrives. From BeginMutation() on it runs to its end whatever its callers do.
+/// arrives. From BeginMutation() on it runs to its end whatever its callers do;
+/// one that yields (OperationSpec) is still ended for others then.
 ///
 /// Used by the operation's own thread, except stop_token().
 class OperationContext {
@@ -35,8 +36,9 @@ class OperationContext {
 
   /// Waits. OK after `duration`; otherwise what the operation must return at
   /// once: CANCELLED (nobody waits any more, cancelled by the administrator,
-  /// shutdown) or ABORTED (superseded). After BeginMutation() only shutdown and
-  /// an administrator's cancel cut the wait short.
+  /// shutdown) or ABORTED (superseded). After BeginMutation() only shutdown, an
+  /// administrator's cancel and, where the operation yields, another verb cut
+  /// the wait short.
   virtual absl::Status SleepFor(SteadyDuration duration) = 0;
 
   /// Call immediately before the first change, after re-reading what the
@@ -50,8 +52,9 @@ class OperationContext {
   /// without a result. nullopt: nobody waits.
   virtual std::optional<SteadyTime> LatestDeadline() const = 0;
 
-  /// Requested when SleepFor() is cut short: after BeginMutation() on cancel
-  /// and shutdown only. For progress callbacks (thread-safe).
+  /// Requested when SleepFor() is cut short: after BeginMutation() on cancel,
+  /// shutdown and, where the operation yields, for another verb only. For
+  /// progress callbacks (thread-safe).
   virtual std::stop_token stop_token() const = 0;
 };
 

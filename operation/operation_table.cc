@@ -145,7 +145,7 @@ std::optional<OperationTable::State::Outcome> OperationTable::State::Decide(
   if (std::optional<Outcome> joined = Join(call)) return joined;
   const bool first_look = !call.ticket;
   const bool in_time = RealNow() < call.give_up_at;
-  if (call.spec.supersedes && (first_look || in_time)) Supersede(call, after);
+  if (first_look || in_time) Supersede(call, after);
   if (IsFree(call.spec) && EarlierCall(call) == nullptr) {
     return Admit(call, after);
   }
@@ -175,7 +175,9 @@ void OperationTable::State::Supersede(const Call& call, AfterUnlock& after) {
   for (const OperationPtr& holder : holders) {
     const bool same = holder->spec.verb == call.spec.verb &&
                       holder->spec.parameters == call.spec.parameters;
-    if (holder->mutating || (same && !holder->stop_reason)) return;
+    const bool gives_way = (holder->spec.yields && !call.spec.yields) ||
+                           (call.spec.supersedes && !holder->mutating);
+    if (!gives_way || (same && !holder->stop_reason)) return;
   }
   for (const OperationPtr& holder : holders) {
     if (holder->stop_reason) continue;
@@ -422,7 +424,9 @@ void OperationTable::State::StopForShutdown(AfterUnlock& after,
                                             bool also_mutating) {
   const std::map<uint64_t, OperationPtr> operations = operations_;
   for (const auto& [id, operation] : operations) {
-    if (operation->mutating && !also_mutating) continue;
+    if (operation->mutating && !operation->spec.yields && !also_mutating) {
+      continue;
+    }
     const absl::string_view cause =
         operation->mutating
             ? "the server is shutting down while it runs; repeat the call to "

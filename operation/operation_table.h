@@ -41,6 +41,10 @@ struct OperationSpec {
   Lane lane = Lane::kControl;
   bool supersedes =
       false;  // ends another verb that has not changed anything yet
+  /// Work for hours that can stop at any moment and be begun again: gives way
+  /// to every verb on its keys that does not yield itself, and to a shutdown,
+  /// also after its first change.
+  bool yields = false;
   /// Keep an OK result for the retry when no caller was there to collect it.
   bool keep_result = false;
   /// Asked before a kept result is given out; false drops it. May block; may be
@@ -108,9 +112,9 @@ struct OperationInfo {
 ///    started;
 ///  - the same verb with the same parameters runs on the same keys: it is
 ///    joined;
-///  - another one runs that has not begun to mutate, and `supersedes` is set:
-///    that one is ended (its callers get ABORTED naming the successor), then as
-///    above;
+///  - another one runs that yields, or that has not begun to mutate and
+///    `supersedes` is set: that one is ended (its callers get ABORTED naming
+///    the successor), then as above once it has ended;
 ///  - otherwise: waits until the keys are free, first come first served, for
 ///    Limits::conflict_wait and never past the caller's deadline, then ABORTED
 ///    naming verb, step and age of what runs.

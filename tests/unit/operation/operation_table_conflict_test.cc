@@ -305,6 +305,37 @@ TEST_F(ConflictTest, OnlyAVerbThatSupersedesEndsAnother) {
   EXPECT_EQ(promote.Value(), 1);
 }
 
+TEST_F(ConflictTest, WhatYieldsEndsForAnyOtherVerbAlsoWhileItMutates) {
+  const auto job = NewJob();
+  BackgroundCall bulk(table(), Yielding(Spec("sparsify")),
+                      MutatingUntilStopped(job));
+  job->started.Pass();
+  const auto result = Run(Spec("promote"), Returning(2));
+  ASSERT_OK(result);
+  EXPECT_EQ(std::any_cast<int>(*result), 2);
+  EXPECT_THAT(bulk.Result(), StatusIs(absl::StatusCode::kAborted,
+                                      HasSubstr("superseded by promote")));
+}
+
+TEST_F(ConflictTest, WhatYieldsNeitherEndsWhatMutatesNorItsLike) {
+  Restart(WithoutConflictWait());
+  const auto promotion = NewJob();
+  BackgroundCall promote(table(), Spec("promote"), Mutating(promotion, 1));
+  promotion->started.Pass();
+  EXPECT_THAT(Run(Yielding(Spec("sparsify")), Returning(2)),
+              StatusIs(absl::StatusCode::kAborted));
+  const auto trimming = NewJob();
+  BackgroundCall trim(table(), Yielding(Spec("trim", {"k2"})),
+                      Mutating(trimming, 3));
+  trimming->started.Pass();
+  EXPECT_THAT(Run(Yielding(Spec("sparsify", {"k2"})), Returning(4)),
+              StatusIs(absl::StatusCode::kAborted));
+  promotion->release.Open();
+  trimming->release.Open();
+  EXPECT_EQ(promote.Value(), 1);
+  EXPECT_EQ(trim.Value(), 3);
+}
+
 TEST_F(ConflictTest, TheSameVerbJoinsInsteadOfSuperseding) {
   const auto job = NewJob();
   BackgroundCall first(table(), Superseding(Spec("demote")), Blocked(job, 1));

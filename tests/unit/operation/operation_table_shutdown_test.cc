@@ -153,6 +153,15 @@ TEST_F(ShutdownTest, DrainGivesAMutationTimeToEnd) {
   EXPECT_EQ(call.Value(), 1);
 }
 
+TEST_F(ShutdownTest, DrainEndsAtOnceWhatYields) {
+  const auto job = NewJob();
+  BackgroundCall bulk(table(), Yielding(Spec("sparsify")),
+                      MutatingUntilStopped(job));
+  job->started.Pass();
+  EXPECT_TRUE(table().Drain(hours(1)).empty());
+  EXPECT_THAT(bulk.Result(), StatusIs(absl::StatusCode::kUnavailable));
+}
+
 TEST_F(ShutdownTest, DrainNamesWhatDoesNotEndAndReleasesItsCallers) {
   const auto job = NewJob();
   BackgroundCall call(table(), Spec("promote"), Mutating(job, 1), "r5");

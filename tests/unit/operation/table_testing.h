@@ -223,6 +223,26 @@ inline OperationSpec Superseding(OperationSpec spec) {
   return spec;
 }
 
+inline OperationSpec Yielding(OperationSpec spec) {
+  spec.yields = true;
+  return spec;
+}
+
+/// Begins to mutate and goes on until it is told to stop.
+inline OperationTable::Work MutatingUntilStopped(std::shared_ptr<Job> job) {
+  return [job = std::move(job)](
+             OperationContext& context) -> absl::StatusOr<std::any> {
+    const absl::Status begun = context.BeginMutation();
+    job->started.Open();
+    if (!begun.ok()) return begun;
+    for (;;) {
+      if (absl::Status told = context.SleepFor(hours(1)); !told.ok()) {
+        return told;
+      }
+    }
+  };
+}
+
 /// What the process logs while this lives.
 class LogCapture {
  public:
