@@ -53,6 +53,26 @@ struct Timestamp {
   friend bool operator==(const Timestamp&, const Timestamp&) = default;
 };
 
+/// What made a snapshot. kTrash: one that was removed while clones need it.
+enum class SnapshotKind { kUser, kGroup, kTrash, kMirror, kUnknown };
+
+struct ImageSnapshot {
+  uint64_t id = 0;
+  std::string name;
+  SnapshotKind kind = SnapshotKind::kUnknown;
+};
+
+struct ImageFeatures {
+  bool exclusive_lock = false;
+  bool fast_diff = false;  // the feature is on and its data is valid
+  bool migrating = false;  // source or target of an unfinished migration
+};
+
+/// kLockLost: another client asked for the exclusive lock in the middle, or the
+/// image refuses writes now. librbd may have given the rest of the work to that
+/// client, where nothing stops it.
+enum class SparsifyEnd { kFinished, kStopped, kLockLost };
+
 /// Gets (done, total); returning false asks the call to stop. Runs on a thread
 /// of librbd, under its lock: it may only look at or set a flag.
 using ProgressFn = std::function<bool(uint64_t done, uint64_t total)>;
@@ -105,8 +125,23 @@ class Image {
   virtual absl::StatusOr<std::map<std::string, std::string>> ListMetadata(
       const std::string& prefix) = 0;
 
+  // --- reads for space reclaim ----------------------------------------------
+  /// rbd_get_features, rbd_get_flags
+  virtual absl::StatusOr<ImageFeatures> Features() = 0;
+  /// All snapshots of whatever kind, by ascending id. rbd_snap_list,
+  /// rbd_snap_get_namespace_type
+  virtual absl::StatusOr<std::vector<ImageSnapshot>> Snapshots() = 0;
+  /// Bytes of the image itself, without its snapshots and parent. With valid
+  /// fast-diff it is one look: the sizes of all objects that exist, whatever
+  /// is in them. Else each object is asked what is written there, 64 at a time
+  /// until `at_most` has passed; nullopt: that was not enough.
+  /// rbd_diff_iterate2
+  virtual absl::StatusOr<std::optional<uint64_t>> UsedBytes(
+      std::chrono::milliseconds at_most) = 0;
+
   // --- mutations: need an image opened for writing on a mutation pool -------
-  /// rbd_metadata_set
+  /// Takes the exclusive lock where nobody has it; where another client has it,
+  /// that one writes. rbd_metadata_set
   virtual absl::Status SetMetadata(const std::string& key,
                                    const std::string& value) = 0;
   /// An absent key is OK. rbd_metadata_remove
@@ -128,6 +163,19 @@ class Image {
   virtual absl::StatusOr<uint64_t> CreateMirrorSnapshot() = 0;
   /// rbd_flatten_with_progress
   virtual absl::Status Flatten(const ProgressFn& progress) = 0;
+
+  // --- mutations for space reclaim ------------------------------------------
+  /// Whether this handle has the exclusive lock now; always false without that
+  /// feature. Any thread. rbd_is_exclusive_lock_owner
+  virtual absl::StatusOr<bool> HoldsLock() = 0;
+  /// Frees runs of zeros of `sparse_bytes` (a power of two from 4096 to the
+  /// object's size). Takes the exclusive lock where nobody has it and gives it
+  /// to whoever asks for it; where another client has it, librbd lets that
+  /// client do the work: look before. `progress` counts objects, each as it is
+  /// begun; after it returned false no further one is.
+  /// rbd_sparsify_with_progress
+  virtual absl::StatusOr<SparsifyEnd> Sparsify(uint64_t sparse_bytes,
+                                               const ProgressFn& progress) = 0;
 
   /// Closes the handle; using it afterwards is a bug. The destructor closes
   /// too, but can only log a failure. rbd_close

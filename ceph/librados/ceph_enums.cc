@@ -106,6 +106,21 @@ MirrorSnapshotKind ToMirrorSnapshotKind(int rbd_snap_mirror_state) {
   }
 }
 
+SnapshotKind ToSnapshotKind(int rbd_snap_namespace_type) {
+  switch (rbd_snap_namespace_type) {
+    case RBD_SNAP_NAMESPACE_TYPE_USER:
+      return SnapshotKind::kUser;
+    case RBD_SNAP_NAMESPACE_TYPE_GROUP:
+      return SnapshotKind::kGroup;
+    case RBD_SNAP_NAMESPACE_TYPE_TRASH:
+      return SnapshotKind::kTrash;
+    case RBD_SNAP_NAMESPACE_TYPE_MIRROR:
+      return SnapshotKind::kMirror;
+    default:
+      return SnapshotKind::kUnknown;
+  }
+}
+
 bool PeerReceives(int rbd_mirror_peer_direction) {
   return rbd_mirror_peer_direction != RBD_MIRROR_PEER_DIRECTION_TX;
 }

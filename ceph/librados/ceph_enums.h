@@ -1,6 +1,7 @@
 #ifndef ADDONS_CEPH_LIBRADOS_CEPH_ENUMS_H_
 #define ADDONS_CEPH_LIBRADOS_CEPH_ENUMS_H_
 
+#include "ceph/image.h"
 #include "ceph/mirror.h"
 
 namespace addons {
@@ -13,6 +14,7 @@ MirrorMode ToMirrorMode(int rbd_mirror_image_mode);
 MirrorImageState ToMirrorImageState(int rbd_mirror_image_state);
 MirrorStatusState ToMirrorStatusState(int rbd_mirror_image_status_state);
 MirrorSnapshotKind ToMirrorSnapshotKind(int rbd_snap_mirror_state);
+SnapshotKind ToSnapshotKind(int rbd_snap_namespace_type);
 /// Of rbd_mirror_peer_direction_t: does this site pull from the peer?
 bool PeerReceives(int rbd_mirror_peer_direction);
 

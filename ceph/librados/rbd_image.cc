@@ -229,7 +229,8 @@ absl::StatusOr<std::optional<MirrorSnapshot>> RbdImage::ReadMirrorSnapshot(
   return snapshot;
 }
 
-absl::StatusOr<std::vector<MirrorSnapshot>> RbdImage::MirrorSnapshots() {
+absl::StatusOr<std::vector<std::pair<uint64_t, std::string>>>
+RbdImage::ListSnapshots() {
   std::vector<rbd_snap_info_t> listed;
   const int result =
       GrowUntilItFits(16, kMaxEntries, [&](size_t capacity, size_t& needed) {
@@ -242,18 +243,21 @@ absl::StatusOr<std::vector<MirrorSnapshot>> RbdImage::MirrorSnapshots() {
         return found;
       });
   if (result < 0) return Error(result, "list the snapshots of");
-  std::vector<uint64_t> ids;
-  ids.reserve(static_cast<size_t>(result));
-  for (int i = 0; i < result; ++i) {
-    ids.push_back(listed[static_cast<size_t>(i)].id);
+  std::vector<std::pair<uint64_t, std::string>> snapshots;
+  for (size_t i = 0; i < static_cast<size_t>(result); ++i) {
+    snapshots.emplace_back(listed[i].id, CString(listed[i].name));
   }
   // It frees names up to the first one that is null, so one entry must follow.
   listed.resize(static_cast<size_t>(result) + 1);
   rbd_snap_list_end(listed.data());
-  std::sort(ids.begin(), ids.end());
+  std::sort(snapshots.begin(), snapshots.end());
+  return snapshots;
+}
 
+absl::StatusOr<std::vector<MirrorSnapshot>> RbdImage::MirrorSnapshots() {
+  ADDONS_ASSIGN_OR_RETURN(const auto listed, ListSnapshots());
   std::vector<MirrorSnapshot> snapshots;
-  for (const uint64_t id : ids) {
+  for (const auto& [id, name] : listed) {
     ADDONS_ASSIGN_OR_RETURN(std::optional<MirrorSnapshot> snapshot,
                             ReadMirrorSnapshot(id));
     if (snapshot) snapshots.push_back(*std::move(snapshot));

@@ -1,11 +1,13 @@
 #ifndef ADDONS_CEPH_LIBRADOS_RBD_IMAGE_H_
 #define ADDONS_CEPH_LIBRADOS_RBD_IMAGE_H_
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -47,6 +49,10 @@ class RbdImage final : public Image {
       const std::string& key) override;
   absl::StatusOr<std::map<std::string, std::string>> ListMetadata(
       const std::string& prefix) override;
+  absl::StatusOr<ImageFeatures> Features() override;
+  absl::StatusOr<std::vector<ImageSnapshot>> Snapshots() override;
+  absl::StatusOr<std::optional<uint64_t>> UsedBytes(
+      std::chrono::milliseconds at_most) override;
 
   absl::Status SetMetadata(const std::string& key,
                            const std::string& value) override;
@@ -58,10 +64,18 @@ class RbdImage final : public Image {
   absl::Status MirrorResync() override;
   absl::StatusOr<uint64_t> CreateMirrorSnapshot() override;
   absl::Status Flatten(const ProgressFn& progress) override;
+  absl::StatusOr<bool> HoldsLock() override;
+  absl::StatusOr<SparsifyEnd> Sparsify(uint64_t sparse_bytes,
+                                       const ProgressFn& progress) override;
 
   absl::Status Close() override;
 
  private:
+  /// Bytes that are there in [offset, offset + length), added to `bytes`.
+  absl::Status AddUsedBytes(uint64_t offset, uint64_t length,
+                            bool whole_objects, uint64_t& bytes);
+  /// rbd_snap_list; (id, name) by ascending id.
+  absl::StatusOr<std::vector<std::pair<uint64_t, std::string>>> ListSnapshots();
   /// nullopt: this snapshot is not one of mirroring, or has just been removed.
   absl::StatusOr<std::optional<MirrorSnapshot>> ReadMirrorSnapshot(uint64_t id);
   /// One page of metadata after `last`. Values that cannot be told apart,

@@ -939,5 +939,39 @@ TEST_F(RealTroubleTest, ReplacesAConnectionThatWasBlocklisted) {
   EXPECT_OK(OpenReadOnly(name)->Size());
 }
 
+// --- the exclusive lock between two clients
+// ----------------------------------------------------------------
+
+TEST_F(RealTest, MetadataDoesNotTakeTheLockFromAnotherClient) {
+  const std::string name = MakeImage();
+  ConnectionCache other_cache{ShortTimeouts(), RealClock(), gate_};
+  const auto other = other_cache.Connect(Bed().Target("a"), Bed().User("a"));
+  ASSERT_OK(other);
+  const auto pool = (*other)->OpenPool(Bed().PoolId("a"), "", Access::kMutate);
+  ASSERT_OK(pool);
+  const auto theirs = (*pool)->OpenImage(name);
+  ASSERT_OK(theirs);
+  ASSERT_OK((*theirs)->SetMetadata("first", "1"));
+  const auto ours = OpenWritable(name);
+  ASSERT_OK(ours->SetMetadata("second", "2"));
+  EXPECT_TRUE((*theirs)->HoldsLock().value_or(false));
+  EXPECT_FALSE(ours->HoldsLock().value_or(true));
+  EXPECT_EQ(OpenReadOnly(name)->Metadata("second")->value_or(""), "2");
+}
+
+TEST_F(RealTest, WithoutFastDiffObjectsAreAskedUntilTheTimeIsOver) {
+  const std::string name = Name("image");
+  ASSERT_OK(
+      Bed().Run("rbd", {"a", "create", "--size", "1G", "--image-feature",
+                        "layering", absl::StrCat(RealBed::kPool, "/", name)}));
+  ASSERT_OK(Bed().Run("rbd", {"a", "bench", "--io-type", "write", "--io-size",
+                              "4096", "--io-total", "4096", "--io-threads", "1",
+                              absl::StrCat(RealBed::kPool, "/", name)}));
+  const auto image = OpenReadOnly(name);
+  EXPECT_FALSE(image->Features()->fast_diff);
+  EXPECT_EQ(image->UsedBytes(seconds(30)).value(), 4096U);
+  EXPECT_EQ(image->UsedBytes(seconds(0)).value(), std::nullopt);
+}
+
 }  // namespace
 }  // namespace addons

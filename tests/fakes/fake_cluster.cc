@@ -1,11 +1,14 @@
 #include "tests/fakes/fake_cluster.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -25,6 +28,11 @@ using std::chrono::seconds;
 constexpr SteadyDuration kConnectTimeout = seconds(5);
 // A copy that librbd makes itself, e.g. to flatten.
 constexpr uint64_t kObjectsPerSecond = 64;
+constexpr uint64_t kLooksPerSecond = 1000;  // objects asked for what they have
+// How much passes of simulated and of real time when a call that takes long
+// looks again; real time, because another thread may be driving the clock.
+constexpr SteadyDuration kSparsifyStep = std::chrono::milliseconds(50);
+constexpr std::chrono::milliseconds kDriverPatience{5};
 
 bool LooksLikeCephxKey(const std::string& key) {
   std::string bytes;
@@ -314,6 +322,85 @@ class FakeImage final : public Image {
     return absl::OkStatus();
   }
 
+  absl::StatusOr<ImageFeatures> Features() override {
+    const int r = Run("rbd_get_features", Use::kMemory, nullptr);
+    if (r < 0) return Error(r, "read the features of");
+    return seen_.features;
+  }
+
+  absl::StatusOr<std::vector<ImageSnapshot>> Snapshots() override {
+    const int r = Run("rbd_snap_list", Use::kMemory, nullptr);
+    if (r < 0) return Error(r, "list the snapshots of");
+    std::vector<ImageSnapshot> snapshots = seen_.other_snapshots;
+    for (const model::Snapshot& snapshot : seen_.snapshots) {
+      snapshots.push_back({snapshot.info.id,
+                           absl::StrCat(".mirror.", snapshot.info.id),
+                           SnapshotKind::kMirror});
+    }
+    std::sort(snapshots.begin(), snapshots.end(),
+              [](const auto& a, const auto& b) { return a.id < b.id; });
+    return snapshots;
+  }
+
+  absl::StatusOr<std::optional<uint64_t>> UsedBytes(
+      std::chrono::milliseconds at_most) override {
+    std::optional<uint64_t> bytes;
+    const int r =
+        Run("rbd_diff_iterate2", Use::kRead,
+            [&](Model&, Site&, SteadyDuration* cost) {
+              const auto needed = seconds(
+                  static_cast<int64_t>(image_->size.objects / kLooksPerSecond));
+              if (!seen_.features.fast_diff) {
+                *cost = std::min<SteadyDuration>(needed, at_most);
+                if (needed > at_most) return 0;
+              }
+              bytes = image_->used_objects * image_->size.object_bytes;
+              return 0;
+            });
+    if (r < 0) return Error(r, "measure");
+    return bytes;
+  }
+
+  absl::StatusOr<bool> HoldsLock() override {
+    bool holds = false;
+    const int r = Run("rbd_is_exclusive_lock_owner", Use::kMemory,
+                      [&](Model&, Site&, SteadyDuration*) {
+                        holds = OwnsLock();
+                        return 0;
+                      });
+    if (r < 0) return Error(r, "read the lock of");
+    return holds;
+  }
+
+  absl::StatusOr<SparsifyEnd> Sparsify(uint64_t sparse_bytes,
+                                       const ProgressFn& progress) override {
+    bool handed_over = false;
+    const absl::Status begun = Mutate(
+        "rbd_sparsify_with_progress", "sparsify",
+        [&](Model&, Site&, SteadyDuration*) {
+          if (image_->read_only()) return -EROFS;
+          if (sparse_bytes < 4096 || sparse_bytes > image_->size.object_bytes ||
+              (sparse_bytes & (sparse_bytes - 1)) != 0) {
+            return -EINVAL;
+          }
+          if (!image_->features.exclusive_lock) return 0;
+          handed_over = image_->lock && !OwnsLock();
+          if (!image_->lock) {
+            image_->lock = model::Lock{
+                {absl::StrCat("client.", Self().id), "auto 1", Self().address},
+                false};
+          }
+          return 0;
+        });
+    if (!begun.ok()) return begun;
+    if (handed_over) {
+      world_.AddViolation(
+          absl::StrCat("a client with the lock has to sparsify ", spec_));
+      return SparsifyEnd::kFinished;
+    }
+    return RunSparsify(progress);
+  }
+
   absl::Status Close() override {
     const int r = Run("rbd_close", Use::kMemory, nullptr);
     if (open_) Release(/*crashed=*/false);
@@ -365,6 +452,39 @@ class FakeImage final : public Image {
     }
     const int r = Run(call, Use::kMutate, body);
     return r < 0 ? Error(r, action) : absl::OkStatus();
+  }
+
+  bool OwnsLock() const {
+    return image_->lock &&
+           image_->lock->locker.client == absl::StrCat("client.", Self().id);
+  }
+
+  /// Objects by simulated time, whoever lets it pass.
+  SparsifyEnd RunSparsify(const ProgressFn& progress) {
+    const SteadyTime begin = world_.Now();
+    for (uint64_t next = 0;;) {
+      const auto passed = world_.Now() - begin;
+      const auto due = static_cast<uint64_t>(
+          std::chrono::duration<double>(passed).count() * kObjectsPerSecond);
+      const uint64_t objects = image_->size.objects;
+      for (; next < std::min(due, objects); ++next) {
+        {
+          MutexLock lock(world_.mutex_);
+          if (image_->features.exclusive_lock && !OwnsLock()) {
+            return SparsifyEnd::kLockLost;
+          }
+          if (image_->zero_objects > 0) {
+            --image_->zero_objects;
+            --image_->used_objects;
+          }
+        }
+        if (progress && !progress(next, objects)) return SparsifyEnd::kStopped;
+      }
+      if (next == objects) return SparsifyEnd::kFinished;
+      const SteadyTime before = world_.Now();
+      std::this_thread::sleep_for(kDriverPatience);
+      if (world_.Now() == before) world_.Advance(kSparsifyStep);
+    }
   }
 
   absl::Status Error(int result, absl::string_view action) const {

@@ -342,6 +342,9 @@ void FakeSite::AddClone(const std::string& parent, const std::string& clone) {
   model::PoolState& pool = site_.pools[from->pool_id];
   const auto image = world_.model_.CreateImage(
       site_, pool, from->rados_namespace, clone, from->size.bytes);
+  from->other_snapshots.push_back({from->next_snapshot_id++,
+                                   absl::StrCat("for-", clone),
+                                   SnapshotKind::kUser});
   image->parent = ImageParent{pool.id,  pool.name,  from->rados_namespace,
                               from->id, from->name, false};
   image->data = from->data;
@@ -405,6 +408,7 @@ absl::Status FakeSite::Write(const std::string& image, uint64_t value) {
   const auto found = Find(image);
   if (found->read_only()) return CephError(-EROFS, "write", image);
   found->data = value;
+  found->used_objects = found->size.objects;
   return absl::OkStatus();
 }
 
@@ -443,6 +447,40 @@ void FakeSite::AddLocker(const std::string& image, const std::string& address,
 void FakeSite::RemoveLocker(const std::string& image) {
   MutexLock lock(world_.mutex_);
   Find(image)->lock.reset();
+}
+
+// --- FakeSite: space
+// ----------------------------------------------------------------------
+
+void FakeSite::SetFeatures(const std::string& image,
+                           const ImageFeatures& features) {
+  MutexLock lock(world_.mutex_);
+  Find(image)->features = features;
+}
+
+void FakeSite::AddSnapshot(const std::string& image, const std::string& name,
+                           SnapshotKind kind) {
+  MutexLock lock(world_.mutex_);
+  const auto found = Find(image);
+  found->other_snapshots.push_back({found->next_snapshot_id++, name, kind});
+}
+
+void FakeSite::SetUsage(const std::string& image, uint64_t used_objects,
+                        uint64_t zero_objects) {
+  MutexLock lock(world_.mutex_);
+  const auto found = Find(image);
+  found->used_objects = used_objects;
+  found->zero_objects = zero_objects;
+}
+
+uint64_t FakeSite::UsedObjects(const std::string& image) const {
+  MutexLock lock(world_.mutex_);
+  return Find(image)->used_objects;
+}
+
+bool FakeSite::HasLock(const std::string& image) const {
+  MutexLock lock(world_.mutex_);
+  return Find(image)->lock.has_value();
 }
 
 // --- FakeSite: mirroring

@@ -212,6 +212,17 @@ class FakeSite {
                  uint64_t client_id, LockKind kind);
   void RemoveLocker(const std::string& image);
 
+  // --- space
+  // ------------------------------------------------------------------
+  void SetFeatures(const std::string& image, const ImageFeatures& features);
+  void AddSnapshot(const std::string& image, const std::string& name,
+                   SnapshotKind kind);
+  /// So many objects exist, and so many of them have nothing but zeros.
+  void SetUsage(const std::string& image, uint64_t used_objects,
+                uint64_t zero_objects);
+  uint64_t UsedObjects(const std::string& image) const;
+  bool HasLock(const std::string& image) const;
+
   // --- mirroring, as an administrator
   // ---------------------------------------------
   void EnableMirroring(const std::string& image,

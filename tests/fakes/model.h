@@ -85,6 +85,12 @@ struct Image {
   uint64_t data = 0;
   bool torn = false;  // half of one state and half of another
 
+  ImageFeatures features{true, true, false};
+  std::vector<ImageSnapshot> other_snapshots;  // than those of mirroring
+  uint64_t used_objects = 0;                   // that exist; the first ones
+  uint64_t zero_objects =
+      0;  // of these, with nothing but zeros; the first ones
+
   bool mirrored() const { return mirror_state == MirrorImageState::kEnabled; }
   const Snapshot* newest() const {
     return snapshots.empty() ? nullptr : &snapshots.back();

@@ -1,0 +1,136 @@
+// RbdImage: what space reclaim needs.
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/status_macros.h"
+#include "ceph/librados/ceph_enums.h"
+#include "ceph/librados/rbd_image.h"
+
+namespace addons {
+namespace {
+
+constexpr uint64_t kObjectsPerLook = 64;
+
+int AddExtent(uint64_t /*offset*/, size_t length, int exists, void* bytes) {
+  if (exists != 0) *static_cast<uint64_t*>(bytes) += length;
+  return 0;
+}
+
+/// What librbd's callback knows. It counts objects upwards; when it starts
+/// again, librbd has given up the lock in between.
+struct SparsifyWatch {
+  const ProgressFn& progress;
+  uint64_t last = 0;
+  bool stopped = false;
+  bool restarted = false;
+};
+
+int OnObject(uint64_t object, uint64_t total, void* argument) {
+  auto& watch = *static_cast<SparsifyWatch*>(argument);
+  watch.restarted |= object < watch.last;
+  watch.last = object;
+  watch.stopped |= watch.progress && !watch.progress(object, total);
+  return watch.stopped || watch.restarted ? -ECANCELED : 0;
+}
+
+}  // namespace
+
+absl::StatusOr<ImageFeatures> RbdImage::Features() {
+  constexpr absl::string_view kAction = "read the features of";
+  uint64_t features = 0;
+  int result = connection_->Call("rbd_get_features", [&] {
+    return rbd_get_features(image_.get(), &features);
+  });
+  if (result < 0) return Error(result, kAction);
+  uint64_t flags = 0;
+  result = connection_->Call(
+      "rbd_get_flags", [&] { return rbd_get_flags(image_.get(), &flags); });
+  if (result < 0) return Error(result, kAction);
+  constexpr uint64_t kInvalid =
+      RBD_FLAG_OBJECT_MAP_INVALID | RBD_FLAG_FAST_DIFF_INVALID;
+  ImageFeatures read;
+  read.exclusive_lock = (features & RBD_FEATURE_EXCLUSIVE_LOCK) != 0;
+  read.fast_diff =
+      (features & RBD_FEATURE_FAST_DIFF) != 0 && (flags & kInvalid) == 0;
+  read.migrating = (features & RBD_FEATURE_MIGRATING) != 0;
+  return read;
+}
+
+absl::StatusOr<std::vector<ImageSnapshot>> RbdImage::Snapshots() {
+  ADDONS_ASSIGN_OR_RETURN(const auto listed, ListSnapshots());
+  std::vector<ImageSnapshot> snapshots;
+  for (const auto& [id, name] : listed) {
+    rbd_snap_namespace_type_t type = RBD_SNAP_NAMESPACE_TYPE_USER;
+    const int result = connection_->Call("rbd_snap_get_namespace_type", [&] {
+      return rbd_snap_get_namespace_type(image_.get(), id, &type);
+    });
+    if (result == -ENOENT) continue;  // removed since it was listed
+    if (result < 0) return Error(result, "list the snapshots of");
+    snapshots.push_back({id, name, ToSnapshotKind(static_cast<int>(type))});
+  }
+  return snapshots;
+}
+
+absl::Status RbdImage::AddUsedBytes(uint64_t offset, uint64_t length,
+                                    bool whole_objects, uint64_t& bytes) {
+  const int result = connection_->Call("rbd_diff_iterate2", [&] {
+    return rbd_diff_iterate2(image_.get(), /*fromsnapname=*/nullptr, offset,
+                             length, /*include_parent=*/0,
+                             whole_objects ? 1 : 0, &AddExtent, &bytes);
+  });
+  return result < 0 ? Error(result, "measure") : absl::OkStatus();
+}
+
+absl::StatusOr<std::optional<uint64_t>> RbdImage::UsedBytes(
+    std::chrono::milliseconds at_most) {
+  ADDONS_ASSIGN_OR_RETURN(const ImageFeatures features, Features());
+  ADDONS_ASSIGN_OR_RETURN(const ImageSize size, Size());
+  uint64_t bytes = 0;
+  if (features.fast_diff) {
+    ADDONS_RETURN_IF_ERROR(AddUsedBytes(0, size.bytes, true, bytes));
+    return bytes;
+  }
+  const SteadyTime until = RealClock().Now() + at_most;
+  const uint64_t step = size.object_bytes * kObjectsPerLook;
+  for (uint64_t offset = 0; offset < size.bytes; offset += step) {
+    if (RealClock().Now() >= until) return std::nullopt;
+    const uint64_t length = std::min(step, size.bytes - offset);
+    ADDONS_RETURN_IF_ERROR(AddUsedBytes(offset, length, false, bytes));
+  }
+  return bytes;
+}
+
+absl::StatusOr<bool> RbdImage::HoldsLock() {
+  int owner = 0;
+  const int result = connection_->Call("rbd_is_exclusive_lock_owner", [&] {
+    return rbd_is_exclusive_lock_owner(image_.get(), &owner);
+  });
+  if (result < 0) return Error(result, "read the lock of");
+  return owner != 0;
+}
+
+absl::StatusOr<SparsifyEnd> RbdImage::Sparsify(uint64_t sparse_bytes,
+                                               const ProgressFn& progress) {
+  SparsifyWatch watch{progress};
+  int result = 0;
+  const absl::Status done =
+      Mutate("rbd_sparsify_with_progress", "sparsify", [&] {
+        result = rbd_sparsify_with_progress(image_.get(), sparse_bytes,
+                                            &OnObject, &watch);
+        return result;
+      });
+  // EROFS: librbd lost the lock and could not get it again.
+  if (watch.restarted || result == -EROFS) return SparsifyEnd::kLockLost;
+  if (watch.stopped && (done.ok() || result == -ECANCELED)) {
+    return SparsifyEnd::kStopped;
+  }
+  ADDONS_RETURN_IF_ERROR(done);
+  return SparsifyEnd::kFinished;
+}
+
+}  // namespace addons

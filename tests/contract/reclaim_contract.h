@@ -1,0 +1,121 @@
+#ifndef ADDONS_TESTS_CONTRACT_RECLAIM_CONTRACT_H_
+#define ADDONS_TESTS_CONTRACT_RECLAIM_CONTRACT_H_
+
+// The part of the contract suite that space reclaim relies on.
+
+#include "tests/contract/contract_suite.h"
+
+namespace addons {
+namespace contract {
+
+constexpr std::chrono::seconds kMeasureLimit{10};
+
+inline std::optional<uint64_t> Used(Image& image) {
+  const auto used = image.UsedBytes(kMeasureLimit);
+  EXPECT_OK(used);
+  return used.value_or(std::nullopt);
+}
+
+TEST_P(ContractTest, NewImageHasALockFastDiffAndNothingInIt) {
+  MakeImage(kA, "reclaim-new");
+  const auto image = Look(kA, "reclaim-new");
+  const auto features = image->Features();
+  ASSERT_OK(features);
+  EXPECT_TRUE(features->exclusive_lock);
+  EXPECT_TRUE(features->fast_diff);
+  EXPECT_FALSE(features->migrating);
+  EXPECT_EQ(Used(*image), 0U);
+}
+
+TEST_P(ContractTest, WrittenObjectsCountAsUsed) {
+  MakeImage(kA, "reclaim-used");
+  ASSERT_OK(bed().Write(kA, "reclaim-used", 1));
+  EXPECT_EQ(Used(*Look(kA, "reclaim-used")), kBytes);
+}
+
+TEST_P(ContractTest, SnapshotsOfAllKindsAreListed) {
+  ASSERT_NO_FATAL_FAILURE(NeedMirrored(kStanding));
+  const auto mirrored = Look(kA, kStanding)->Snapshots();
+  ASSERT_OK(mirrored);
+  ASSERT_FALSE(mirrored->empty());
+  EXPECT_EQ(mirrored->back().kind, SnapshotKind::kMirror);
+
+  MakeImage(kA, "reclaim-parent");
+  EXPECT_THAT(*Look(kA, "reclaim-parent")->Snapshots(), IsEmpty());
+  ASSERT_OK(bed().CreateClone(kA, "reclaim-parent", "reclaim-clone"));
+  const auto user = Look(kA, "reclaim-parent")->Snapshots();
+  ASSERT_OK(user);
+  ASSERT_THAT(*user, SizeIs(1));
+  EXPECT_EQ(user->front().kind, SnapshotKind::kUser);
+  EXPECT_EQ(user->front().name, "for-reclaim-clone");
+}
+
+TEST_P(ContractTest, WritingMetadataTakesAFreeLockAndClosingReleasesIt) {
+  MakeImage(kA, "reclaim-lock");
+  ASSERT_OK(Change(kA, "reclaim-lock", [](Image& image) -> absl::Status {
+    const auto holds = image.HoldsLock();
+    EXPECT_FALSE(holds.value_or(true));
+    return holds.status();
+  }));
+  ASSERT_OK(Change(kA, "reclaim-lock", [](Image& image) {
+    const absl::Status set = image.SetMetadata("k", "v");
+    EXPECT_TRUE(image.HoldsLock().value_or(false));
+    EXPECT_THAT(*Look(kA, "reclaim-lock")->Lockers(), SizeIs(1));
+    return set;
+  }));
+  EXPECT_THAT(*Look(kA, "reclaim-lock")->Lockers(), IsEmpty());
+}
+
+TEST_P(ContractTest, SparsifyReportsObjectsAndKeepsTheContent) {
+  MakeImage(kA, "reclaim-whole");
+  ASSERT_OK(bed().Write(kA, "reclaim-whole", 7));
+  const auto before = bed().Fingerprint(kA, "reclaim-whole");
+  const uint64_t objects = Look(kA, "reclaim-whole")->Size()->objects;
+  std::vector<uint64_t> seen;
+  absl::StatusOr<SparsifyEnd> end = absl::UnknownError("not called");
+  ASSERT_OK(Change(kA, "reclaim-whole", [&](Image& image) {
+    end = image.Sparsify(4096, [&](uint64_t done, uint64_t total) {
+      EXPECT_EQ(total, objects);
+      seen.push_back(done);
+      return true;
+    });
+    return end.status();
+  }));
+  EXPECT_EQ(*end, SparsifyEnd::kFinished);
+  EXPECT_THAT(seen, SizeIs(objects));
+  EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end()));
+  EXPECT_EQ(*bed().Fingerprint(kA, "reclaim-whole"), *before);
+}
+
+TEST_P(ContractTest, SparsifyStopsAtOnceAndTheHandleStaysGood) {
+  MakeImage(kA, "reclaim-stop");
+  ASSERT_OK(bed().Write(kA, "reclaim-stop", 7));
+  ASSERT_OK(Change(kA, "reclaim-stop", [](Image& image) {
+    int calls = 0;
+    const auto end = image.Sparsify(4096, [&](uint64_t, uint64_t) {
+      ++calls;
+      return false;
+    });
+    EXPECT_OK(end);
+    EXPECT_EQ(*end, SparsifyEnd::kStopped);
+    EXPECT_EQ(calls, 1);
+    return image.SetMetadata("still", "good");
+  }));
+}
+
+TEST_P(ContractTest, SparsifyRefusesOtherSizes) {
+  MakeImage(kA, "reclaim-size");
+  for (const uint64_t size : {uint64_t{512}, uint64_t{5000}, kBytes}) {
+    EXPECT_THAT(Change(kA, "reclaim-size",
+                       [&](Image& image) {
+                         return image.Sparsify(size, nullptr).status();
+                       }),
+                HasErrno(EINVAL))
+        << size;
+  }
+}
+
+}  // namespace contract
+}  // namespace addons
+
+#endif  // ADDONS_TESTS_CONTRACT_RECLAIM_CONTRACT_H_
