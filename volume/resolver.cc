@@ -71,11 +71,12 @@ class Call {
     bool silent = false;  // it did not answer lately
   };
 
-  Call(std::shared_ptr<const ClusterConfig> config, std::string volume_id,
-       std::string uuid, CephUser user,
+  Call(HandleKind kind, std::shared_ptr<const ClusterConfig> config,
+       std::string id, std::string uuid, CephUser user,
        const std::vector<Candidate>& candidates)
-      : config_(std::move(config)),
-        volume_id_(std::move(volume_id)),
+      : kind_(kind),
+        config_(std::move(config)),
+        id_(std::move(id)),
         uuid_(std::move(uuid)),
         user_(std::move(user)) {
     for (const Candidate& candidate : candidates) {
@@ -97,7 +98,7 @@ class Call {
   }
   LookupTarget TargetOf(size_t place) const {
     const Candidate& candidate = places_[place].candidate;
-    return {*candidate.entry, candidate.pool_id, volume_id_, uuid_};
+    return {kind_, *candidate.entry, candidate.pool_id, id_, uuid_};
   }
 
   bool abandoned() const { return abandoned_; }
@@ -131,11 +132,14 @@ class Call {
     }
   }
 
-  /// The first place that has the volume, whatever the others may say later.
-  std::optional<ResolvedVolume> TakeFound() {
+  /// What the first place says that has it, whatever the others may say later.
+  template <typename Resolved>
+  std::optional<Resolved> TakeFound() {
     const MutexLock lock(mutex_);
     for (LookupOutcome& outcome : outcomes_) {
-      if (outcome.verdict == Verdict::kFound) return std::move(outcome.volume);
+      if (outcome.verdict == Verdict::kFound) {
+        return std::get<Resolved>(std::move(outcome.found));
+      }
     }
     return std::nullopt;
   }
@@ -167,8 +171,9 @@ class Call {
     return true;
   }
 
+  const HandleKind kind_;
   const std::shared_ptr<const ClusterConfig> config_;  // owns the entries
-  const std::string volume_id_;
+  const std::string id_;
   const std::string uuid_;
   const CephUser user_;
   std::vector<Place> places_;
@@ -194,7 +199,7 @@ std::string NotConfigured(const std::vector<std::string>& cluster_ids) {
 ///   a place did not answer, or the mapping is unknown   UNAVAILABLE
 ///   a place says no, or no place is configured          NOT_FOUND
 ///   all refuse the user                                 UNAUTHENTICATED
-absl::Status NotFoundAnywhere(const std::string& volume_id,
+absl::Status NotFoundAnywhere(HandleKind kind, const std::string& id,
                               const Candidates& candidates,
                               const std::vector<LookupOutcome>& outcomes,
                               const std::string& mapping_problem) {
@@ -208,7 +213,7 @@ absl::Status NotFoundAnywhere(const std::string& volume_id,
     switch (outcome.verdict) {
       case Verdict::kOtherKind:
         return absl::InvalidArgumentError(
-            absl::StrCat("volume id '", volume_id, "': ", outcome.text));
+            absl::StrCat(NameOf(kind), " id '", id, "': ", outcome.text));
       case Verdict::kRefused:
         ++refused;
         literal_refused |= candidate.literal;
@@ -243,21 +248,35 @@ absl::Status NotFoundAnywhere(const std::string& volume_id,
   } else if (silent) {
     code = absl::StatusCode::kUnavailable;
   }
-  return absl::Status(code, absl::StrCat("Failed to find volume '", volume_id,
-                                         "': ", absl::StrJoin(texts, "; ")));
+  return absl::Status(code,
+                      absl::StrCat("Failed to find ", NameOf(kind), " '", id,
+                                   "': ", absl::StrJoin(texts, "; ")));
+}
+
+absl::StatusOr<VolumeId> ParseId(HandleKind kind, const std::string& id) {
+  return VolumeId::Parse(id, absl::StrCat(NameOf(kind), " id"));
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Pool>> ResolvedVolume::OpenPool(
+absl::StatusOr<std::unique_ptr<Pool>> ResolvedPlace::OpenPool(
     Access access) const {
   return cluster->OpenPool(pool_id, rados_namespace, access);
 }
 
+std::string ResolvedPlace::Spec(const std::string& name) const {
+  return absl::StrCat(pool_name, "/", rados_namespace,
+                      rados_namespace.empty() ? "" : "/", name);
+}
+
 std::string ResolvedVolume::Describe() const {
-  return absl::StrCat("image '", pool_name, "/", rados_namespace,
-                      rados_namespace.empty() ? "" : "/", image_name(),
-                      "' (volume '", volume_id, "')");
+  return absl::StrCat("image '", Spec(image_name()), "' (volume '", volume_id,
+                      "')");
+}
+
+std::string ResolvedGroup::Describe() const {
+  return absl::StrCat("rbd group '", Spec(attributes.group_name),
+                      "' (volume group '", group_id, "')");
 }
 
 class Resolver::State {
@@ -269,15 +288,16 @@ class Resolver::State {
         grace_(times.grace),
         contacts_(times.grace, times.memory) {}
 
-  absl::StatusOr<std::string> OperationKey(const std::string& volume_id);
-  absl::StatusOr<ResolvedVolume> Resolve(const std::string& volume_id,
-                                         const CephUser& user,
-                                         SteadyTime deadline);
+  absl::StatusOr<std::string> OperationKey(HandleKind kind,
+                                           const std::string& id);
+  template <typename Resolved>
+  absl::StatusOr<Resolved> Resolve(HandleKind kind, const std::string& id,
+                                   const CephUser& user, SteadyTime deadline);
 
  private:
   void AskAll(const std::shared_ptr<Call>& call, SteadyTime deadline);
   void Ask(const std::shared_ptr<Call>& call, size_t place, bool probe);
-  void LookUp(Call& call, size_t place, SteadyTime begun);
+  void AskPlace(Call& call, size_t place, SteadyTime begun);
 
   ConfigStore& config_;
   ClusterProvider& clusters_;
@@ -287,8 +307,8 @@ class Resolver::State {
 };
 
 absl::StatusOr<std::string> Resolver::State::OperationKey(
-    const std::string& volume_id) {
-  ADDONS_ASSIGN_OR_RETURN(const VolumeId id, VolumeId::Parse(volume_id));
+    HandleKind kind, const std::string& text) {
+  ADDONS_ASSIGN_OR_RETURN(const VolumeId id, ParseId(kind, text));
   ADDONS_ASSIGN_OR_RETURN(const auto config, config_.Current());
   const Candidates candidates = FindCandidates(*config, id);
   for (const Candidate& candidate : candidates.list) {
@@ -303,28 +323,31 @@ absl::StatusOr<std::string> Resolver::State::OperationKey(
     outcomes[i].verdict = Verdict::kUnreachable;
     outcomes[i].text = candidates.list[i].problem;
   }
-  return NotFoundAnywhere(volume_id, candidates, outcomes,
+  return NotFoundAnywhere(kind, text, candidates, outcomes,
                           config->mapping_problem());
 }
 
-absl::StatusOr<ResolvedVolume> Resolver::State::Resolve(
-    const std::string& volume_id, const CephUser& user, SteadyTime deadline) {
-  ADDONS_ASSIGN_OR_RETURN(const VolumeId id, VolumeId::Parse(volume_id));
+template <typename Resolved>
+absl::StatusOr<Resolved> Resolver::State::Resolve(HandleKind kind,
+                                                  const std::string& text,
+                                                  const CephUser& user,
+                                                  SteadyTime deadline) {
+  ADDONS_ASSIGN_OR_RETURN(const VolumeId id, ParseId(kind, text));
   ADDONS_ASSIGN_OR_RETURN(const auto config, config_.Current());
   const Candidates candidates = FindCandidates(*config, id);
-  const auto call = std::make_shared<Call>(config, volume_id, id.uuid,
+  const auto call = std::make_shared<Call>(kind, config, text, id.uuid,
                                            user.Clone(), candidates.list);
   if (candidates.list.size() == 1 && candidates.list[0].entry != nullptr) {
     const SteadyTime now = Now();
     contacts_.Begin(call->ContactOf(0), now);
     call->Expect();
-    LookUp(*call, 0, now);
+    AskPlace(*call, 0, now);
   } else {
     AskAll(call, deadline);
   }
   call->Abandon();
-  if (auto found = call->TakeFound()) return *std::move(found);
-  return NotFoundAnywhere(volume_id, candidates, call->Outcomes(),
+  if (auto found = call->TakeFound<Resolved>()) return *std::move(found);
+  return NotFoundAnywhere(kind, text, candidates, call->Outcomes(),
                           config->mapping_problem());
 }
 
@@ -371,7 +394,7 @@ void Resolver::State::Ask(const std::shared_ptr<Call>& call, size_t place,
                         ContactLog::Result::kNotAsked);
           return;
         }
-        LookUp(*call, place, begun);
+        AskPlace(*call, place, begun);
       });
   if (accepted) return;
   contacts_.End(contact, begun, Now(), ContactLog::Result::kNotAsked);
@@ -382,9 +405,8 @@ void Resolver::State::Ask(const std::shared_ptr<Call>& call, size_t place,
   call->Deliver(place, std::move(outcome));
 }
 
-void Resolver::State::LookUp(Call& call, size_t place, SteadyTime begun) {
-  LookupOutcome outcome =
-      LookUpVolume(clusters_, call.TargetOf(place), call.user());
+void Resolver::State::AskPlace(Call& call, size_t place, SteadyTime begun) {
+  LookupOutcome outcome = LookUp(clusters_, call.TargetOf(place), call.user());
   // First, so that the caller's next call knows it.
   contacts_.End(call.ContactOf(place), begun, Now(),
                 outcome.cluster_answered ? ContactLog::Result::kAnswered
@@ -400,13 +422,25 @@ Resolver::~Resolver() = default;
 
 absl::StatusOr<std::string> Resolver::OperationKey(
     const std::string& volume_id) {
-  return state_->OperationKey(volume_id);
+  return state_->OperationKey(HandleKind::kVolume, volume_id);
 }
 
 absl::StatusOr<ResolvedVolume> Resolver::Resolve(const std::string& volume_id,
                                                  const CephUser& user,
                                                  SteadyTime deadline) {
-  return state_->Resolve(volume_id, user, deadline);
+  return state_->Resolve<ResolvedVolume>(HandleKind::kVolume, volume_id, user,
+                                         deadline);
+}
+
+absl::StatusOr<std::string> Resolver::GroupOperationKey(
+    const std::string& group_id) {
+  return state_->OperationKey(HandleKind::kGroup, group_id);
+}
+
+absl::StatusOr<ResolvedGroup> Resolver::ResolveGroup(
+    const std::string& group_id, const CephUser& user, SteadyTime deadline) {
+  return state_->Resolve<ResolvedGroup>(HandleKind::kGroup, group_id, user,
+                                        deadline);
 }
 
 }  // namespace addons

@@ -4,31 +4,51 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "base/clock.h"
 #include "ceph/cluster.h"
 #include "volume/config_store.h"
+#include "volume/group_journal.h"
 #include "volume/volume_id.h"
 #include "volume/volume_journal.h"
 
 namespace addons {
 
-/// Where a volume is: nothing here is cached, every call looks anew.
-struct ResolvedVolume {
-  std::string volume_id;   // as the caller wrote it
+/// Where something that has a handle is: nothing here is cached, every call
+/// looks anew.
+struct ResolvedPlace {
   std::string cluster_id;  // of config.json, after mapping
   int64_t pool_id = 0;     // after mapping
   std::string pool_name;
   std::string rados_namespace;
   std::string uuid;
   std::shared_ptr<Cluster> cluster;
+
+  /// Opens the pool and namespace.
+  absl::StatusOr<std::unique_ptr<Pool>> OpenPool(Access access) const;
+  /// "pool/name" or "pool/namespace/name", as the rbd command writes it.
+  std::string Spec(const std::string& name) const;
+};
+
+struct ResolvedVolume : ResolvedPlace {
+  std::string volume_id;  // as the caller wrote it
   VolumeAttributes attributes;
 
   const std::string& image_name() const { return attributes.image_name; }
-  /// Opens the volume's pool and namespace.
-  absl::StatusOr<std::unique_ptr<Pool>> OpenPool(Access access) const;
   /// "image 'pool/ns/csi-vol-...' (volume '0001-...')", for messages.
+  std::string Describe() const;
+};
+
+struct ResolvedGroup : ResolvedPlace {
+  std::string group_id;  // as the caller wrote it
+  GroupAttributes attributes;
+
+  /// Volume ids as the journal has them, sorted. On a peer site they may name
+  /// the other site's clusters: Resolve() and OperationKey() map them.
+  const std::vector<std::string>& members() const { return attributes.members; }
+  /// "rbd group 'pool/ns/csi-vol-group-...' (volume group '0001-...')".
   std::string Describe() const;
 };
 
@@ -42,7 +62,8 @@ struct ResolverTimes {
   SteadyDuration memory = std::chrono::seconds(30);
 };
 
-/// Finds volumes through config.json, cluster-mapping.json and the journal.
+/// Finds volumes and volume groups through config.json, cluster-mapping.json
+/// and the journal.
 ///
 /// The cluster that the id names is asked together with those it is mapped to.
 /// If it has the volume, it is used; if it answers "not here", refuses the user
@@ -82,6 +103,15 @@ class Resolver {
   absl::StatusOr<ResolvedVolume> Resolve(const std::string& volume_id,
                                          const CephUser& user,
                                          SteadyTime deadline);
+
+  /// OperationKey() for a volume group.
+  absl::StatusOr<std::string> GroupOperationKey(const std::string& group_id);
+
+  /// Resolve() for a volume group: its members, and where it is. NOT_FOUND also
+  /// on a peer site, until the journal there has the group.
+  absl::StatusOr<ResolvedGroup> ResolveGroup(const std::string& group_id,
+                                             const CephUser& user,
+                                             SteadyTime deadline);
 
  private:
   class State;

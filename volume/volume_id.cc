@@ -34,11 +34,12 @@ bool IsUuidCharacter(char c) {
   return c > ' ' && c < 0x7f && c != '/' && c != '\'' && c != '"';
 }
 
-absl::Status Malformed(absl::string_view text, absl::string_view what) {
+/// The message follows what the handle is called.
+absl::Status Malformed(absl::string_view text, absl::string_view problem) {
   constexpr size_t kShown = kMaxLength;
   return absl::InvalidArgumentError(
-      absl::StrCat("volume id '", absl::CHexEscape(text.substr(0, kShown)),
-                   text.size() > kShown ? "..." : "", "': ", what));
+      absl::StrCat(" '", absl::CHexEscape(text.substr(0, kShown)),
+                   text.size() > kShown ? "..." : "", "': ", problem));
 }
 
 int HexDigit(char c) {
@@ -69,7 +70,7 @@ absl::Status CheckSeparator(absl::string_view text, size_t at) {
 
 /// What can be said about the text as a whole.
 absl::Status CheckText(absl::string_view text) {
-  if (text.empty()) return absl::InvalidArgumentError("volume id is empty");
+  if (text.empty()) return absl::InvalidArgumentError(" is empty");
   if (absl::StartsWith(text, "mig_")) {
     return Malformed(
         text,
@@ -111,9 +112,7 @@ absl::Status CheckUuid(absl::string_view text, size_t at) {
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::StatusOr<VolumeId> VolumeId::Parse(absl::string_view text) {
+absl::StatusOr<VolumeId> ParseHandle(absl::string_view text) {
   if (auto status = CheckText(text); !status.ok()) return status;
 
   VolumeId id;
@@ -153,6 +152,15 @@ absl::StatusOr<VolumeId> VolumeId::Parse(absl::string_view text) {
   if (!status.ok()) return status;
   id.uuid = std::string(text.substr(uuid_at));
   return id;
+}
+
+}  // namespace
+
+absl::StatusOr<VolumeId> VolumeId::Parse(absl::string_view text,
+                                         absl::string_view what) {
+  auto id = ParseHandle(text);
+  if (id.ok()) return id;
+  return absl::InvalidArgumentError(absl::StrCat(what, id.status().message()));
 }
 
 absl::StatusOr<std::string> VolumeId::ToString() const {

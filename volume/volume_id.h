@@ -23,8 +23,9 @@ struct VolumeId {
   /// INVALID_ARGUMENT when the text is no such handle: wrong lengths,
   /// separators or digits, control characters, or longer than 128 bytes.
   /// Upper-case hex digits are accepted, and so is every version. The message
-  /// names what is wrong.
-  static absl::StatusOr<VolumeId> Parse(absl::string_view text);
+  /// names what is wrong, and the handle as `what`.
+  static absl::StatusOr<VolumeId> Parse(absl::string_view text,
+                                        absl::string_view what = "volume id");
 
   /// The inverse of Parse(). INVALID_ARGUMENT when the cluster id is longer
   /// than 64 bytes or the uuid is not 36 bytes long.

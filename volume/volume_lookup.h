@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <variant>
 
 #include "ceph/cluster.h"
 #include "volume/cluster_config.h"
@@ -10,13 +11,19 @@
 
 namespace addons {
 
-/// What one cluster says about a volume.
+/// What a handle stands for; it does not say so itself.
+enum class HandleKind { kVolume, kGroup };
+
+/// "volume", "volume group".
+const char* NameOf(HandleKind kind);
+
+/// What one cluster says about a volume or group.
 struct LookupOutcome {
   enum class Verdict {
     kPending,      // nothing yet
-    kFound,        // `volume` is complete
+    kFound,        // `found` is complete
     kAbsent,       // no such pool or journal entry
-    kOtherKind,    // the id is that of a snapshot or a volume group
+    kOtherKind,    // the id stands for something else
     kRefused,      // the user may not connect or look
     kUnreachable,  // it could not be asked
   };
@@ -24,22 +31,24 @@ struct LookupOutcome {
   bool cluster_answered = false;  // be it with an error
   bool blocklisted = false;
   std::string text;  // why it was not found, for messages
-  ResolvedVolume volume;
+  /// Of the kind that was looked for.
+  std::variant<ResolvedVolume, ResolvedGroup> found;
 };
 
-/// One place where a volume may be.
+/// One place where a volume or group may be.
 struct LookupTarget {
+  HandleKind kind;
   const ClusterEntry& entry;
   int64_t pool_id = 0;
-  const std::string& volume_id;
+  const std::string& id;
   const std::string& uuid;
 };
 
-/// Looks for a volume in one place; tries again once when the connection turns
+/// Looks in one place; tries again once when the connection turns
 /// out to be blocklisted. Blocks as long as Ceph's timeouts allow. Writes
 /// nothing.
-LookupOutcome LookUpVolume(ClusterProvider& clusters,
-                           const LookupTarget& target, const CephUser& user);
+LookupOutcome LookUp(ClusterProvider& clusters, const LookupTarget& target,
+                     const CephUser& user);
 
 }  // namespace addons
 

@@ -1,0 +1,66 @@
+#include "volume/group_journal.h"
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+
+namespace addons {
+namespace {
+
+constexpr char kObjectPrefix[] = "csi.volume.group.";
+constexpr char kRequestName[] = "csi.volname";
+constexpr char kGroupName[] = "csi.groupname";
+constexpr char kCreationTime[] = "csi.creationtime";
+
+std::string Describe(const Pool& pool, const std::string& uuid) {
+  std::string text = absl::StrCat("journal object '", kObjectPrefix, uuid,
+                                  "' in pool '", pool.name(), "'");
+  if (!pool.rados_namespace().empty()) {
+    absl::StrAppend(&text, " namespace '", pool.rados_namespace(), "'");
+  }
+  return text;
+}
+
+}  // namespace
+
+absl::StatusOr<GroupAttributes> GroupJournal::Read(const std::string& uuid) {
+  // All keys: those of members have no prefix.
+  auto values = pool_.ReadOmap(absl::StrCat(kObjectPrefix, uuid), "");
+  if (absl::IsNotFound(values.status())) {
+    return absl::NotFoundError(
+        absl::StrCat("there is no ", Describe(pool_, uuid)));
+  }
+  if (!values.ok()) {
+    return Annotate(values.status(),
+                    absl::StrCat("Failed to read ", Describe(pool_, uuid)));
+  }
+  GroupAttributes attributes;
+  bool snapshot = false;
+  for (auto& [key, value] : *values) {
+    if (key == kRequestName) {
+      attributes.request_name = std::move(value);
+    } else if (key == kGroupName) {
+      attributes.group_name = std::move(value);
+    } else if (key == kCreationTime) {
+      attributes.creation_time = std::move(value);
+    } else {
+      snapshot |= !value.empty();
+      attributes.members.push_back(key);
+    }
+  }
+  if (snapshot) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        Describe(pool_, uuid),
+        " is that of a volume group snapshot, not of a volume group"));
+  }
+  if (attributes.group_name.empty()) {
+    return absl::NotFoundError(
+        absl::StrCat(Describe(pool_, uuid),
+                     " is an unfinished reservation: it has no ", kGroupName));
+  }
+  return attributes;
+}
+
+}  // namespace addons

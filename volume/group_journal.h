@@ -1,0 +1,40 @@
+#ifndef ADDONS_VOLUME_GROUP_JOURNAL_H_
+#define ADDONS_VOLUME_GROUP_JOURNAL_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "ceph/pool.h"
+
+namespace addons {
+
+/// What ceph-csi's journal object csi.volume.group.<uuid> says about a volume
+/// group.
+struct GroupAttributes {
+  std::string request_name;   // csi.volname: the name of the Create request
+  std::string group_name;     // csi.groupname: the rbd group
+  std::string creation_time;  // csi.creationtime, RFC 3339; may be empty
+  std::vector<std::string> members;  // volume ids, sorted, each once
+};
+
+/// Reads ceph-csi's group journal. Threads and blocking as Pool.
+class GroupJournal {
+ public:
+  /// `pool` is not owned.
+  explicit GroupJournal(Pool& pool) : pool_(pool) {}
+
+  /// One read, whatever the number of members. NOT_FOUND: no such object, or
+  /// one without csi.groupname (a reservation that was not finished): both mean
+  /// that the journal has no such group here. INVALID_ARGUMENT: the object is
+  /// that of a volume group snapshot, which ceph-csi keeps under the same names
+  /// (its members have a snapshot id as value).
+  absl::StatusOr<GroupAttributes> Read(const std::string& uuid);
+
+ private:
+  Pool& pool_;
+};
+
+}  // namespace addons
+
+#endif  // ADDONS_VOLUME_GROUP_JOURNAL_H_
