@@ -40,6 +40,13 @@ struct ImageParent {
   bool in_trash = false;
 };
 
+/// The rbd group that an image belongs to.
+struct ImageGroup {
+  int64_t pool_id = 0;
+  std::string name;
+  friend bool operator==(const ImageGroup&, const ImageGroup&) = default;
+};
+
 struct ImageSize {
   uint64_t bytes = 0;
   uint64_t object_bytes = 0;
@@ -138,6 +145,8 @@ class Image {
   /// rbd_diff_iterate2
   virtual absl::StatusOr<std::optional<uint64_t>> UsedBytes(
       std::chrono::milliseconds at_most) = 0;
+  /// nullopt: in none. rbd_get_group
+  virtual absl::StatusOr<std::optional<ImageGroup>> Group() = 0;
 
   // --- mutations: need an image opened for writing on a mutation pool -------
   /// Takes the exclusive lock where nobody has it; where another client has it,

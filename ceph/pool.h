@@ -17,6 +17,11 @@ namespace addons {
 
 using OmapValues = std::map<std::string, std::string>;
 
+struct OmapPage {
+  OmapValues values;
+  bool more = false;  // there are entries after the last of these
+};
+
 /// A pool and RADOS namespace of one cluster (an ioctx). Cheap to make: one per
 /// operation. Blocking, errors and threads as for Image.
 class Pool {
@@ -46,6 +51,60 @@ class Pool {
       const std::string& object, const std::string& key,
       const std::optional<std::string>& expected,
       const std::string& desired) = 0;
+
+  /// At most `limit` entries, at least one if there is any, whose key begins
+  /// with `prefix` and comes after `after`. NOT_FOUND: no such object.
+  /// rados_read_op_omap_get_vals2
+  virtual absl::StatusOr<OmapPage> ReadOmapPage(const std::string& object,
+                                                const std::string& prefix,
+                                                const std::string& after,
+                                                uint64_t limit) = 0;
+  /// The value of one key; nullopt: no such key. NOT_FOUND: no such object.
+  /// rados_read_op_omap_get_vals_by_keys2
+  virtual absl::StatusOr<std::optional<std::string>> ReadOmapKey(
+      const std::string& object, const std::string& key) = 0;
+
+  // --- objects with omap: these need a mutation pool
+  // -------------------------
+  /// Makes an empty object. ALREADY_EXISTS: there is one.
+  /// rados_write_op_create with LIBRADOS_CREATE_EXCLUSIVE
+  virtual absl::Status CreateObject(const std::string& object) = 0;
+  /// OK also when there is none. rados_write_op_remove
+  virtual absl::Status RemoveObject(const std::string& object) = 0;
+  /// Sets all of `values` in one atomic step. NOT_FOUND: no such object; it is
+  /// never created. rados_write_op_omap_set2
+  virtual absl::Status SetOmapValues(const std::string& object,
+                                     const OmapValues& values) = 0;
+  /// Removes `keys` in one atomic step; absent ones are OK. NOT_FOUND: no such
+  /// object. rados_write_op_omap_rm_keys2
+  virtual absl::Status RemoveOmapKeys(const std::string& object,
+                                      const std::vector<std::string>& keys) = 0;
+  /// Removes `key` in one atomic step if it has the value `expected`, which is
+  /// not empty. false: it is absent or has another value. NOT_FOUND: no such
+  /// object. rados_write_op_omap_cmp2, rados_write_op_omap_rm_keys2
+  virtual absl::StatusOr<bool> RemoveOmapValue(const std::string& object,
+                                               const std::string& key,
+                                               const std::string& expected) = 0;
+
+  // --- rbd groups of this pool and namespace: these need a mutation pool
+  // -----
+  /// ALREADY_EXISTS: there is one. rbd_group_create
+  virtual absl::Status CreateGroup(const std::string& group) = 0;
+  /// Takes its images out of the group, and removes its snapshots and itself.
+  /// OK also when there is none. rbd_group_remove
+  virtual absl::Status RemoveGroup(const std::string& group) = 0;
+  /// Adds an image of the same namespace, also of another pool. OK when it is
+  /// in this group already. ALREADY_EXISTS: it is in another group. NOT_FOUND:
+  /// no such group or image. rbd_group_image_add
+  virtual absl::Status AddGroupImage(const std::string& group,
+                                     int64_t image_pool_id,
+                                     const std::string& image) = 0;
+  /// By internal id, because the image may be gone or in the trash. OK also
+  /// when it is not in the group. NOT_FOUND: no such group.
+  /// rbd_group_image_remove_by_id
+  virtual absl::Status RemoveGroupImage(const std::string& group,
+                                        int64_t image_pool_id,
+                                        const std::string& image_id) = 0;
 
   /// Everybody who watches `object`; NOT_FOUND: no such object.
   /// librados::IoCtx::list_watchers

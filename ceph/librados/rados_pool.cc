@@ -75,16 +75,15 @@ absl::StatusOr<IoctxHandle> RadosPool::DefaultNamespace() {
 
 // --- omap ------------------------------------------------------------------
 
-int RadosPool::ReadOmapPage(const std::string& object,
-                            const std::string& prefix, std::string& last,
-                            bool& more, OmapValues& values) {
+int RadosPool::ReadPage(const std::string& object, const std::string& prefix,
+                        uint64_t limit, std::string& last, bool& more,
+                        OmapValues& values) {
   ReadOp op(rados_create_read_op());
   OmapIter entries;
   unsigned char has_more = 0;
   int part_result = 0;
-  rados_read_op_omap_get_vals2(op.get(), last.c_str(), prefix.c_str(),
-                               kOmapPage, entries.Receive(), &has_more,
-                               &part_result);
+  rados_read_op_omap_get_vals2(op.get(), last.c_str(), prefix.c_str(), limit,
+                               entries.Receive(), &has_more, &part_result);
   const int result = connection_->Call("rados_read_op_operate", [&] {
     return rados_read_op_operate(op.get(), ioctx_.get(), object.c_str(), 0);
   });
@@ -117,15 +116,35 @@ absl::StatusOr<OmapValues> RadosPool::ReadOmap(const std::string& object,
   OmapValues values;
   std::string last;
   for (bool more = true; more;) {
-    const int result = ReadOmapPage(object, prefix, last, more, values);
+    const int result = ReadPage(object, prefix, kOmapPage, last, more, values);
     if (result < 0) return CephError(result, "read", ObjectText(object));
   }
   return values;
 }
 
-int RadosPool::ReadOmapKey(const std::string& object, const std::string& key,
-                           std::optional<std::string>& value,
-                           uint64_t& version) {
+absl::StatusOr<OmapPage> RadosPool::ReadOmapPage(const std::string& object,
+                                                 const std::string& prefix,
+                                                 const std::string& after,
+                                                 uint64_t limit) {
+  OmapPage page;
+  std::string last = after;
+  const int result =
+      ReadPage(object, prefix, limit, last, page.more, page.values);
+  if (result < 0) return CephError(result, "read", ObjectText(object));
+  return page;
+}
+
+absl::StatusOr<std::optional<std::string>> RadosPool::ReadOmapKey(
+    const std::string& object, const std::string& key) {
+  std::optional<std::string> value;
+  uint64_t version = 0;
+  const int result = ReadKey(object, key, value, version);
+  if (result < 0) return CephError(result, "read", ObjectText(object));
+  return value;
+}
+
+int RadosPool::ReadKey(const std::string& object, const std::string& key,
+                       std::optional<std::string>& value, uint64_t& version) {
   ReadOp op(rados_create_read_op());
   OmapIter entries;
   int part_result = 0;
@@ -168,10 +187,7 @@ int RadosPool::CompareAndSet(const std::string& object, const std::string& key,
   const std::array<size_t, 1> value_sizes = {desired.size()};
   rados_write_op_omap_set2(op.get(), keys.data(), values.data(),
                            key_sizes.data(), value_sizes.data(), keys.size());
-  return connection_->Call("rados_write_op_operate2", [&] {
-    return rados_write_op_operate2(op.get(), ioctx_.get(), object.c_str(),
-                                   nullptr, 0);
-  });
+  return Operate(op, object);
 }
 
 absl::StatusOr<bool> RadosPool::ReplaceValue(const std::string& object,
@@ -193,7 +209,7 @@ absl::StatusOr<bool> RadosPool::ReplaceEmptyOrAbsent(
   for (int attempt = 0; attempt < kReplaceAttempts; ++attempt) {
     std::optional<std::string> value;
     uint64_t version = 0;
-    result = ReadOmapKey(object, key, value, version);
+    result = ReadKey(object, key, value, version);
     if (result < 0) return CephError(result, "read", ObjectText(object));
     if (value.has_value() != expect_present) return false;
     if (!value.value_or("").empty()) return false;
@@ -210,11 +226,7 @@ absl::StatusOr<bool> RadosPool::ReplaceEmptyOrAbsent(
 absl::StatusOr<bool> RadosPool::ReplaceOmapValue(
     const std::string& object, const std::string& key,
     const std::optional<std::string>& expected, const std::string& desired) {
-  if (connection_->use() != ConnectionUse::kMutate) {
-    return absl::InternalError(absl::StrCat("Failed to write ",
-                                            ObjectText(object),
-                                            ": its pool is open for reading"));
-  }
+  ADDONS_RETURN_IF_ERROR(CheckWritable(ObjectText(object)));
   if (expected.has_value() && !expected->empty()) {
     return ReplaceValue(object, key, *expected, desired);
   }

@@ -36,6 +36,32 @@ class RadosPool final : public Pool {
       const std::string& object, const std::string& key,
       const std::optional<std::string>& expected,
       const std::string& desired) override;
+  absl::StatusOr<OmapPage> ReadOmapPage(const std::string& object,
+                                        const std::string& prefix,
+                                        const std::string& after,
+                                        uint64_t limit) override;
+  absl::StatusOr<std::optional<std::string>> ReadOmapKey(
+      const std::string& object, const std::string& key) override;
+
+  // rados_pool_objects.cc
+  absl::Status CreateObject(const std::string& object) override;
+  absl::Status RemoveObject(const std::string& object) override;
+  absl::Status SetOmapValues(const std::string& object,
+                             const OmapValues& values) override;
+  absl::Status RemoveOmapKeys(const std::string& object,
+                              const std::vector<std::string>& keys) override;
+  absl::StatusOr<bool> RemoveOmapValue(const std::string& object,
+                                       const std::string& key,
+                                       const std::string& expected) override;
+
+  // rados_pool_groups.cc
+  absl::Status CreateGroup(const std::string& group) override;
+  absl::Status RemoveGroup(const std::string& group) override;
+  absl::Status AddGroupImage(const std::string& group, int64_t image_pool_id,
+                             const std::string& image) override;
+  absl::Status RemoveGroupImage(const std::string& group, int64_t image_pool_id,
+                                const std::string& image_id) override;
+
   absl::StatusOr<std::vector<Watcher>> ListWatchers(
       const std::string& object) override;
 
@@ -63,8 +89,9 @@ class RadosPool final : public Pool {
 
   /// One page of an omap, added to `values`. `last` is the key before it, then
   /// the last key in it; `more` tells whether to go on.
-  int ReadOmapPage(const std::string& object, const std::string& prefix,
-                   std::string& last, bool& more, OmapValues& values);
+  int ReadPage(const std::string& object, const std::string& prefix,
+               uint64_t limit, std::string& last, bool& more,
+               OmapValues& values);
   absl::StatusOr<bool> ReplaceValue(const std::string& object,
                                     const std::string& key,
                                     const std::string& expected,
@@ -74,13 +101,22 @@ class RadosPool final : public Pool {
                                             bool expect_present,
                                             const std::string& desired);
   /// The value of one key and the version of the object that has it.
-  int ReadOmapKey(const std::string& object, const std::string& key,
-                  std::optional<std::string>& value, uint64_t& version);
+  int ReadKey(const std::string& object, const std::string& key,
+              std::optional<std::string>& value, uint64_t& version);
   /// Sets `key` if it compares equal to `expected` (absent: as if it were
   /// empty) and, unless `version` is 0, the object has this version.
   int CompareAndSet(const std::string& object, const std::string& key,
                     const std::string& expected, const std::string& desired,
                     uint64_t version);
+  /// INTERNAL on a read pool.
+  absl::Status CheckWritable(const std::string& text) const;
+  /// Carries out `op`; the result is a negative errno or 0.
+  int Operate(const WriteOp& op, const std::string& object);
+  /// Calls a function that changes a group.
+  absl::Status ChangeGroup(absl::string_view function, absl::string_view action,
+                           const std::string& group,
+                           absl::FunctionRef<int()> call);
+  std::string GroupText(const std::string& group) const;
   using OpenFn = absl::FunctionRef<int(ImageHandle&)>;
   absl::StatusOr<std::unique_ptr<Image>> Open(absl::string_view function,
                                               const std::string& name,

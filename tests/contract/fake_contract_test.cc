@@ -5,6 +5,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "tests/contract/contract_suite.h"
+#include "tests/contract/group_contract.h"
 #include "tests/contract/reclaim_contract.h"
 #include "tests/fakes/mirrored_pair.h"
 

@@ -17,6 +17,8 @@
 #include "base/status_macros.h"
 #include "ceph/librados/call_gate.h"
 #include "ceph/librados/connection_cache.h"
+#include "tests/contract/contract_suite.h"
+#include "tests/contract/group_contract.h"
 #include "tests/contract/real_bed.h"
 #include "tests/contract/reclaim_contract.h"
 

@@ -315,7 +315,15 @@ void RefreshSchedules(Site& site) {
 CommandResult RunMonCommand(const Model& model, const Site& site,
                             const std::string& text) {
   const json command = ParseCommand(text);
-  if (command.value("prefix", "") != "osd blocklist ls") {
+  const std::string prefix = command.value("prefix", "");
+  if (prefix == "osd lspools") {
+    json pools = json::array();
+    for (const auto& [id, pool] : site.pools) {
+      pools.push_back({{"poolnum", id}, {"poolname", pool.name}});
+    }
+    return {0, pools.dump(), ""};
+  }
+  if (prefix != "osd blocklist ls") {
     return {-EINVAL, "", "command not known"};
   }
   json entries = json::array();

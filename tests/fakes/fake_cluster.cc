@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "ceph/errors.h"
 #include "tests/fakes/commands.h"
+#include "tests/fakes/groups.h"
 
 namespace addons {
 namespace {
@@ -223,6 +224,17 @@ class FakeImage final : public Image {
                       });
     if (r < 0) return Error(r, "read the metadata of");
     return values;
+  }
+
+  absl::StatusOr<std::optional<ImageGroup>> Group() override {
+    std::optional<ImageGroup> group;
+    const int r =
+        Run("rbd_get_group", Use::kHeader, [&](Model&, Site&, SteadyDuration*) {
+          group = image_->group;
+          return 0;
+        });
+    if (r < 0) return Error(r, "read the group of");
+    return group;
   }
 
   absl::Status SetMetadata(const std::string& key,
@@ -592,6 +604,117 @@ class FakePool final : public Pool {
     return replaced;
   }
 
+  absl::StatusOr<OmapPage> ReadOmapPage(const std::string& object,
+                                        const std::string& prefix,
+                                        const std::string& after,
+                                        uint64_t limit) override {
+    OmapPage page;
+    const int r = Run("rados_read_op_omap_get_vals2", object, Needs::kOsd,
+                      false, [&](Model&, Site& site, SteadyDuration*) {
+                        const auto& omap = Space(site).omap;
+                        const auto it = omap.find(object);
+                        if (it == omap.end()) return -ENOENT;
+                        for (const auto& [key, value] : it->second) {
+                          if (!absl::StartsWith(key, prefix) || key <= after)
+                            continue;
+                          if (page.values.size() == limit) {
+                            page.more = true;
+                            break;
+                          }
+                          page.values[key] = value;
+                        }
+                        return 0;
+                      });
+    if (r < 0) return Error(r, "read", object);
+    return page;
+  }
+
+  absl::StatusOr<std::optional<std::string>> ReadOmapKey(
+      const std::string& object, const std::string& key) override {
+    std::optional<std::string> value;
+    const int r =
+        Run("rados_read_op_omap_get_vals_by_keys2", object, Needs::kOsd, false,
+            [&](Model&, Site& site, SteadyDuration*) {
+              const auto& omap = Space(site).omap;
+              const auto it = omap.find(object);
+              if (it == omap.end()) return -ENOENT;
+              const auto found = it->second.find(key);
+              if (found != it->second.end()) value = found->second;
+              return 0;
+            });
+    if (r < 0) return Error(r, "read", object);
+    return value;
+  }
+
+  absl::Status CreateObject(const std::string& object) override {
+    return Change("rados_write_op_create", "create", object, [&](Site& site) {
+      return model::CreateObject(Space(site), object);
+    });
+  }
+  absl::Status RemoveObject(const std::string& object) override {
+    return Change("rados_write_op_remove", "remove", object, [&](Site& site) {
+      Space(site).omap.erase(object);
+      return 0;
+    });
+  }
+  absl::Status SetOmapValues(const std::string& object,
+                             const OmapValues& values) override {
+    return Change("rados_write_op_omap_set2", "write", object, [&](Site& site) {
+      return model::SetOmapValues(Space(site), object, values);
+    });
+  }
+  absl::Status RemoveOmapKeys(const std::string& object,
+                              const std::vector<std::string>& keys) override {
+    return Change("rados_write_op_omap_rm_keys2", "write", object,
+                  [&](Site& site) {
+                    return model::RemoveOmapKeys(Space(site), object, keys);
+                  });
+  }
+  absl::StatusOr<bool> RemoveOmapValue(const std::string& object,
+                                       const std::string& key,
+                                       const std::string& expected) override {
+    bool removed = false;
+    const absl::Status status = Change(
+        "rados_write_op_omap_rm_keys2", "write", object, [&](Site& site) {
+          return model::RemoveOmapValue(Space(site), object, key, expected,
+                                        &removed);
+        });
+    if (!status.ok()) return status;
+    return removed;
+  }
+
+  absl::Status CreateGroup(const std::string& group) override {
+    return Change(
+        "rbd_group_create", "create rbd group", group,
+        [&](Site& site) { return model::CreateGroup(Space(site), group); });
+  }
+  absl::Status RemoveGroup(const std::string& group) override {
+    return Change("rbd_group_remove", "remove rbd group", group,
+                  [&](Site& site) {
+                    const int r = model::RemoveGroup(site, site.pools[id_],
+                                                     rados_namespace_, group);
+                    return r == -ENOENT ? 0 : r;
+                  });
+  }
+  absl::Status AddGroupImage(const std::string& group, int64_t image_pool_id,
+                             const std::string& image) override {
+    return Change("rbd_group_image_add", "add an image to rbd group", group,
+                  [&](Site& site) {
+                    return model::AddGroupImage(site, site.pools[id_],
+                                                rados_namespace_, group,
+                                                image_pool_id, image);
+                  });
+  }
+  absl::Status RemoveGroupImage(const std::string& group, int64_t image_pool_id,
+                                const std::string& image_id) override {
+    return Change("rbd_group_image_remove_by_id",
+                  "take an image out of rbd group", group, [&](Site& site) {
+                    return model::RemoveGroupImage(site, site.pools[id_],
+                                                   rados_namespace_, group,
+                                                   image_pool_id, image_id);
+                  });
+  }
+
   absl::StatusOr<std::vector<Watcher>> ListWatchers(
       const std::string& object) override {
     std::vector<Watcher> watchers;
@@ -687,6 +810,21 @@ class FakePool final : public Pool {
           bool mutation, const FakeWorld::Body& body) {
     return world_.Call(
         {connection_->site, call, object, mutation, needs, connection_}, body);
+  }
+
+  /// A call that changes `object` on the mutation connection.
+  absl::Status Change(const char* call, absl::string_view action,
+                      const std::string& object,
+                      const std::function<int(Site&)>& change) {
+    if (connection_->access != Access::kMutate) {
+      world_.AddViolation(
+          absl::StrCat("change of ", object, " through a read connection"));
+      return Error(-EROFS, action, object);
+    }
+    const int r =
+        Run(call, object, Needs::kOsd, true,
+            [&](Model&, Site& site, SteadyDuration*) { return change(site); });
+    return r < 0 ? Error(r, action, object) : absl::OkStatus();
   }
 
   absl::Status Error(int result, absl::string_view action,

@@ -393,6 +393,30 @@ OmapValues FakeSite::Omap(const std::string& pool,
   return it->second;
 }
 
+bool FakeSite::HasOmap(const std::string& pool,
+                       const std::string& rados_namespace,
+                       const std::string& object) const {
+  MutexLock lock(world_.mutex_);
+  return Pool(pool).namespaces[rados_namespace].omap.contains(object);
+}
+
+std::map<std::string, std::vector<std::string>> FakeSite::Groups(
+    const std::string& pool, const std::string& rados_namespace) const {
+  MutexLock lock(world_.mutex_);
+  std::map<std::string, std::vector<std::string>> groups;
+  for (const auto& [name, members] :
+       Pool(pool).namespaces[rados_namespace].groups) {
+    std::vector<std::string>& images = groups[name];
+    for (const auto& [pool_id, image_id] : members) {
+      const auto image = model::Model::FindImageById(
+          site_.pools[pool_id].namespaces[rados_namespace], image_id);
+      images.push_back(image == nullptr ? "" : image->name);
+    }
+    std::sort(images.begin(), images.end());
+  }
+  return groups;
+}
+
 void FakeSite::SetImageMetadata(const std::string& image,
                                 const std::string& key,
                                 const std::string& value) {

@@ -193,6 +193,11 @@ class FakeSite {
                     const std::string& value);
   OmapValues Omap(const std::string& pool, const std::string& rados_namespace,
                   const std::string& object) const;
+  bool HasOmap(const std::string& pool, const std::string& rados_namespace,
+               const std::string& object) const;
+  /// The rbd groups by name, with the names of their images ("": it is gone).
+  std::map<std::string, std::vector<std::string>> Groups(
+      const std::string& pool, const std::string& rados_namespace) const;
   void SetImageMetadata(const std::string& image, const std::string& key,
                         const std::string& value);
 

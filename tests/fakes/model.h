@@ -68,6 +68,7 @@ struct Image {
   ImageSize size;
   Timestamp created;
   std::optional<ImageParent> parent;
+  std::optional<ImageGroup> group;
   std::map<std::string, std::string> metadata;
   std::vector<Watch> watches;
   std::optional<Lock> lock;
@@ -158,6 +159,8 @@ struct Namespace {
   PoolMirrorMode mode = PoolMirrorMode::kDisabled;
   std::map<std::string, std::shared_ptr<Image>> images;  // by name
   std::map<std::string, OmapValues> omap;                // by object
+  /// By name: pool id and image id of the members.
+  std::map<std::string, std::set<std::pair<int64_t, std::string>>> groups;
   /// By global id, then by the writer's mirror uuid ("": this site).
   std::map<std::string, std::map<std::string, StatusEntry>> statuses;
 };

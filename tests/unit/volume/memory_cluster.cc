@@ -106,6 +106,52 @@ class MemoryPool : public Pool {
     return true;
   }
 
+  absl::StatusOr<OmapPage> ReadOmapPage(const std::string& /*object*/,
+                                        const std::string& /*prefix*/,
+                                        const std::string& /*after*/,
+                                        uint64_t /*limit*/) override {
+    return Unimplemented();
+  }
+  absl::StatusOr<std::optional<std::string>> ReadOmapKey(
+      const std::string& /*object*/, const std::string& /*key*/) override {
+    return Unimplemented();
+  }
+  absl::Status CreateObject(const std::string& /*object*/) override {
+    return Unimplemented();
+  }
+  absl::Status RemoveObject(const std::string& /*object*/) override {
+    return Unimplemented();
+  }
+  absl::Status SetOmapValues(const std::string& /*object*/,
+                             const OmapValues& /*values*/) override {
+    return Unimplemented();
+  }
+  absl::Status RemoveOmapKeys(
+      const std::string& /*object*/,
+      const std::vector<std::string>& /*keys*/) override {
+    return Unimplemented();
+  }
+  absl::StatusOr<bool> RemoveOmapValue(
+      const std::string& /*object*/, const std::string& /*key*/,
+      const std::string& /*expected*/) override {
+    return Unimplemented();
+  }
+  absl::Status CreateGroup(const std::string& /*group*/) override {
+    return Unimplemented();
+  }
+  absl::Status RemoveGroup(const std::string& /*group*/) override {
+    return Unimplemented();
+  }
+  absl::Status AddGroupImage(const std::string& /*group*/,
+                             int64_t /*image_pool_id*/,
+                             const std::string& /*image*/) override {
+    return Unimplemented();
+  }
+  absl::Status RemoveGroupImage(const std::string& /*group*/,
+                                int64_t /*image_pool_id*/,
+                                const std::string& /*image_id*/) override {
+    return Unimplemented();
+  }
   absl::StatusOr<std::vector<Watcher>> ListWatchers(
       const std::string& /*object*/) override {
     return Unimplemented();

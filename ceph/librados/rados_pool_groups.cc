@@ -1,0 +1,68 @@
+// RadosPool: rbd groups.
+
+#include <cerrno>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "ceph/errors.h"
+#include "ceph/librados/rados_pool.h"
+
+namespace addons {
+
+std::string RadosPool::GroupText(const std::string& group) const {
+  return absl::StrCat("rbd group '", absl::CHexEscape(ImageSpec(group)), "'");
+}
+
+absl::Status RadosPool::ChangeGroup(absl::string_view function,
+                                    absl::string_view action,
+                                    const std::string& group,
+                                    absl::FunctionRef<int()> call) {
+  ADDONS_RETURN_IF_ERROR(CheckWritable(GroupText(group)));
+  const int result = connection_->Call(function, call);
+  return result < 0 ? CephError(result, action, GroupText(group))
+                    : absl::OkStatus();
+}
+
+absl::Status RadosPool::CreateGroup(const std::string& group) {
+  return ChangeGroup("rbd_group_create", "create", group, [&] {
+    return rbd_group_create(ioctx_.get(), group.c_str());
+  });
+}
+
+absl::Status RadosPool::RemoveGroup(const std::string& group) {
+  const absl::Status status = ChangeGroup(
+      "rbd_group_remove", "remove", group,
+      [&] { return rbd_group_remove(ioctx_.get(), group.c_str()); });
+  return CephErrno(status) == ENOENT ? absl::OkStatus() : status;
+}
+
+absl::Status RadosPool::AddGroupImage(const std::string& group,
+                                      int64_t image_pool_id,
+                                      const std::string& image) {
+  ADDONS_ASSIGN_OR_RETURN(const IoctxHandle image_ioctx,
+                          connection_->OpenIoctx(image_pool_id, namespace_));
+  return ChangeGroup(
+      "rbd_group_image_add",
+      absl::StrCat("add image '", absl::CHexEscape(image), "' to"), group, [&] {
+        return rbd_group_image_add(ioctx_.get(), group.c_str(),
+                                   image_ioctx.get(), image.c_str());
+      });
+}
+
+absl::Status RadosPool::RemoveGroupImage(const std::string& group,
+                                         int64_t image_pool_id,
+                                         const std::string& image_id) {
+  ADDONS_ASSIGN_OR_RETURN(const IoctxHandle image_ioctx,
+                          connection_->OpenIoctx(image_pool_id, namespace_));
+  return ChangeGroup("rbd_group_image_remove_by_id",
+                     absl::StrCat("take the image with id '",
+                                  absl::CHexEscape(image_id), "' out of"),
+                     group, [&] {
+                       return rbd_group_image_remove_by_id(
+                           ioctx_.get(), group.c_str(), image_ioctx.get(),
+                           image_id.c_str());
+                     });
+}
+
+}  // namespace addons

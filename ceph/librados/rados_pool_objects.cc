@@ -1,0 +1,112 @@
+// RadosPool: making, filling and removing objects that have omap entries.
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "ceph/errors.h"
+#include "ceph/librados/rados_pool.h"
+
+namespace addons {
+
+absl::Status RadosPool::CheckWritable(const std::string& text) const {
+  if (connection_->use() == ConnectionUse::kMutate) return absl::OkStatus();
+  return absl::InternalError(
+      absl::StrCat("Failed to write ", text, ": its pool is open for reading"));
+}
+
+int RadosPool::Operate(const WriteOp& op, const std::string& object) {
+  return connection_->Call("rados_write_op_operate2", [&] {
+    return rados_write_op_operate2(op.get(), ioctx_.get(), object.c_str(),
+                                   nullptr, 0);
+  });
+}
+
+absl::Status RadosPool::CreateObject(const std::string& object) {
+  ADDONS_RETURN_IF_ERROR(CheckWritable(ObjectText(object)));
+  const WriteOp op(rados_create_write_op());
+  rados_write_op_create(op.get(), LIBRADOS_CREATE_EXCLUSIVE, nullptr);
+  const int result = Operate(op, object);
+  return result < 0 ? CephError(result, "create", ObjectText(object))
+                    : absl::OkStatus();
+}
+
+absl::Status RadosPool::RemoveObject(const std::string& object) {
+  ADDONS_RETURN_IF_ERROR(CheckWritable(ObjectText(object)));
+  const WriteOp op(rados_create_write_op());
+  rados_write_op_remove(op.get());
+  const int result = Operate(op, object);
+  return result < 0 && result != -ENOENT
+             ? CephError(result, "remove", ObjectText(object))
+             : absl::OkStatus();
+}
+
+absl::Status RadosPool::SetOmapValues(const std::string& object,
+                                      const OmapValues& values) {
+  ADDONS_RETURN_IF_ERROR(CheckWritable(ObjectText(object)));
+  std::vector<const char*> keys;
+  std::vector<const char*> texts;
+  std::vector<size_t> key_sizes;
+  std::vector<size_t> text_sizes;
+  for (const auto& [key, text] : values) {
+    keys.push_back(key.data());
+    key_sizes.push_back(key.size());
+    texts.push_back(text.data());
+    text_sizes.push_back(text.size());
+  }
+  const WriteOp op(rados_create_write_op());
+  rados_write_op_assert_exists(op.get());
+  rados_write_op_omap_set2(op.get(), keys.data(), texts.data(),
+                           key_sizes.data(), text_sizes.data(), keys.size());
+  const int result = Operate(op, object);
+  return result < 0 ? CephError(result, "write", ObjectText(object))
+                    : absl::OkStatus();
+}
+
+absl::Status RadosPool::RemoveOmapKeys(const std::string& object,
+                                       const std::vector<std::string>& keys) {
+  ADDONS_RETURN_IF_ERROR(CheckWritable(ObjectText(object)));
+  std::vector<const char*> texts;
+  std::vector<size_t> sizes;
+  for (const std::string& key : keys) {
+    texts.push_back(key.data());
+    sizes.push_back(key.size());
+  }
+  const WriteOp op(rados_create_write_op());
+  rados_write_op_assert_exists(op.get());
+  rados_write_op_omap_rm_keys2(op.get(), texts.data(), sizes.data(),
+                               texts.size());
+  const int result = Operate(op, object);
+  return result < 0 ? CephError(result, "write", ObjectText(object))
+                    : absl::OkStatus();
+}
+
+absl::StatusOr<bool> RadosPool::RemoveOmapValue(const std::string& object,
+                                                const std::string& key,
+                                                const std::string& expected) {
+  ADDONS_RETURN_IF_ERROR(CheckWritable(ObjectText(object)));
+  if (expected.empty()) {
+    // To omap_cmp an absent key has the empty value.
+    return absl::InternalError(
+        absl::StrCat("Failed to write ", ObjectText(object),
+                     ": a value that is removed by comparison is not empty"));
+  }
+  const WriteOp op(rados_create_write_op());
+  rados_write_op_assert_exists(op.get());
+  int compared = 0;
+  rados_write_op_omap_cmp2(op.get(), key.data(), LIBRADOS_CMPXATTR_OP_EQ,
+                           expected.data(), key.size(), expected.size(),
+                           &compared);
+  const std::array<const char*, 1> keys = {key.data()};
+  const std::array<size_t, 1> sizes = {key.size()};
+  rados_write_op_omap_rm_keys2(op.get(), keys.data(), sizes.data(),
+                               keys.size());
+  const int result = Operate(op, object);
+  if (result == -ECANCELED) return false;
+  if (result < 0) return CephError(result, "write", ObjectText(object));
+  return true;
+}
+
+}  // namespace addons
