@@ -141,8 +141,11 @@ absl::StatusOr<TrimResult> TrimSteps(OperationContext& context,
     ADDONS_ASSIGN_OR_RETURN(const MountedDirectory directory,
                             OpenAgain(environment, request, found));
     const auto trimmed = environment.trim(directory.fd.get(), range);
-    // The filesystem may be smaller than its device.
-    if (absl::IsOutOfRange(trimmed.status()) && range.start > 0) break;
+    if (absl::IsOutOfRange(trimmed.status())) {
+      // The filesystem may be smaller than its device.
+      if (range.start > 0) break;
+      return absl::UnknownError(trimmed.status().message());
+    }
     ADDONS_RETURN_IF_ERROR(trimmed.status());
     result.trimmed_bytes += *trimmed;
     ADDONS_ASSIGN_OR_RETURN(result.used_bytes,

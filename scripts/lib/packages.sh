@@ -9,7 +9,11 @@ build_packages=(
 )
 # Throwaway Ceph clusters: the demo and the integration tests.
 ceph_packages=(ceph-mon ceph-mgr ceph-osd ceph-common rbd-mirror)
-test_packages=(libgtest-dev libgmock-dev)
+test_packages=(
+  libgtest-dev libgmock-dev
+  # Images as block devices without rbd or nbd, and filesystems on them.
+  qemu-system-common qemu-block-extra xfsprogs e2fsprogs mount
+)
 
 # install_packages NAME...: installs what is missing, as root or through sudo.
 install_packages() {

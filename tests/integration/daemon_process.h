@@ -27,6 +27,7 @@ class DaemonProcess {
   /// Waits until it has ended by itself; false after `seconds`.
   bool WaitForEnd(int seconds);
   bool Running();
+  pid_t pid() const { return pid_; }
 
   const std::string& socket() const { return socket_; }
   /// Everything it has logged so far, over all starts.

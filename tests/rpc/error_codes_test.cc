@@ -13,6 +13,7 @@
 
 #include "identity/identity.grpc.pb.h"
 #include "tests/rpc/error_code_table.h"
+#include "tests/rpc/node_reclaim_server.h"
 #include "tests/rpc/raw_call.h"
 #include "tests/rpc/replication_server.h"
 
@@ -331,10 +332,76 @@ void AddIdentity(std::vector<Case>* cases) {
                     }});
 }
 
+/// NodeReclaimSpace has a server of its own.
+Case Trimmed(std::string name, std::string code,
+             std::function<grpc::Status(NodeReclaimServer&)> run) {
+  return {std::move(name),
+          {"NodeReclaimSpace", std::move(code)},
+          "a",
+          [run = std::move(run)](ReplicationServer&) {
+            NodeReclaimServer server;
+            return run(server);
+          }};
+}
+
+/// The same with a kernel that answers the trim with `status`.
+Case TrimAnswered(std::string name, std::string code, absl::Status status) {
+  return Trimmed(std::move(name), std::move(code),
+                 [status = std::move(status)](NodeReclaimServer& server) {
+                   server.node.SetTrim(
+                       [status](const TrimRange&) -> absl::StatusOr<uint64_t> {
+                         return status;
+                       });
+                   return server.Call(server.Ask()).status;
+                 });
+}
+
+void AddNodeReclaim(std::vector<Case>* cases) {
+  cases->push_back(Trimmed("Trim", "OK", [](NodeReclaimServer& server) {
+    return server.Call(server.Ask()).status;
+  }));
+  cases->push_back(
+      Trimmed("TrimNowhere", "INVALID_ARGUMENT", [](NodeReclaimServer& server) {
+        auto request = server.Ask();
+        request.clear_staging_target_path();
+        return server.Call(request).status;
+      }));
+  cases->push_back(TrimAnswered("TrimWithoutSupport", "UNIMPLEMENTED",
+                                absl::UnimplementedError("cannot trim")));
+  cases->push_back(TrimAnswered("TrimWithoutRight", "PERMISSION_DENIED",
+                                absl::PermissionDeniedError("no right")));
+  cases->push_back(TrimAnswered("TrimWithBadDisk", "UNKNOWN",
+                                absl::UnknownError("Input/output error")));
+  cases->push_back(Trimmed("TrimOfNothing", "FAILED_PRECONDITION",
+                           [](NodeReclaimServer& server) {
+                             server.node.SetMount({}, 0);
+                             return server.Call(server.Ask()).status;
+                           }));
+  cases->push_back(
+      Trimmed("TrimWithDeadCluster", "ABORTED", [](NodeReclaimServer& server) {
+        server.site.SetClusterUp(false);
+        server.peer.SetClusterUp(false);
+        return server.Call(server.Ask()).status;
+      }));
+  cases->push_back(
+      Trimmed("TrimOfNoVolume", "NOT_FOUND", [](NodeReclaimServer& server) {
+        auto request = server.Ask();
+        request.set_volume_id(ElsewhereId());
+        return server.Call(request).status;
+      }));
+  cases->push_back(Trimmed("TrimWithBadSecret", "UNAUTHENTICATED",
+                           [](NodeReclaimServer& server) {
+                             auto request = server.Ask();
+                             request.mutable_secrets()->erase("userKey");
+                             return server.Call(request).status;
+                           }));
+}
+
 TEST(ErrorCodesTest, RowsOfTheDocumentAreWhatTheDaemonAnswers) {
   std::vector<Case> cases;
   AddVerbs(&cases);
   AddCommon(&cases);
+  AddNodeReclaim(&cases);
   AddIdentity(&cases);
   std::set<ErrorCodeRow> reached;
   for (const Case& tested : cases) {

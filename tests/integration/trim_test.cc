@@ -1,0 +1,454 @@
+// NodeReclaimSpace on real filesystems on a real image:
+// filesystem -> loop device -> FUSE -> librbd -> Ceph.
+
+#include "reclaimspace/trim.h"
+
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <linux/fs.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "operation/operation_table.h"
+#include "reclaimspace/reclaimspace.grpc.pb.h"
+#include "tests/contract/real_bed.h"
+#include "tests/integration/daemon_process.h"
+#include "tests/integration/node_volume.h"
+#include "tests/testing/status_matchers.h"
+
+namespace addons::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using grpc::StatusCode;
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+using Request = ::reclaimspace::NodeReclaimSpaceRequest;
+using AccessModes = csi::v1::VolumeCapability::AccessMode;
+
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+/// What metadata and rounding to objects may keep of the garbage.
+constexpr uint64_t kSlack = 24 * kMiB;
+
+struct Answer {
+  grpc::Status status;
+  ::reclaimspace::NodeReclaimSpaceResponse response;
+};
+
+class NodeTrimTest : public ::testing::Test {
+ public:
+  static void SetUpTestSuite() {
+    if (!CanMountImages()) return;
+    ASSERT_TRUE(EnterOwnMountNamespace());
+    daemon_ = std::make_unique<DaemonProcess>(
+        Bed().Path("node.sock"), Bed().Path("node.log"),
+        std::vector<std::string>{"--nodeserver", "--log-level=trace",
+                                 "--image-exports=" + Exports(),
+                                 "--config-dir=" + Bed().Path("a/csi-config")});
+    ASSERT_TRUE(daemon_->Start()) << daemon_->Log();
+  }
+  static void TearDownTestSuite() { daemon_.reset(); }
+
+ protected:
+  void SetUp() override {
+    if (!CanMountImages()) {
+      GTEST_SKIP() << "needs root, /dev/fuse and /dev/loop-control";
+    }
+    staging_ = Bed().Path(absl::StrCat("staging-", ++counter_, "/globalmount"));
+    fs::create_directories(staging_);
+  }
+  void TearDown() override {
+    if (stopped_) Continue();
+    if (HasFailure()) std::cerr << daemon_->Log() << std::endl;
+  }
+
+  static std::string Exports() { return Bed().Path("exports"); }
+  /// Where ceph-csi mounts a volume.
+  std::string PlaceOf(const std::string& id) const {
+    return staging_ + "/" + id;
+  }
+  std::unique_ptr<NodeVolume> Staged(const std::string& filesystem) {
+    auto volume = std::make_unique<NodeVolume>(Exports(), filesystem);
+    EXPECT_TRUE(volume->ok() && volume->Mount(PlaceOf(volume->id())));
+    return volume;
+  }
+
+  Request Ask(const std::string& id) const {
+    Request request;
+    request.set_volume_id(id);
+    request.set_staging_target_path(staging_);
+    request.mutable_volume_capability()->mutable_mount();
+    request.mutable_volume_capability()->mutable_access_mode()->set_mode(
+        AccessModes::SINGLE_NODE_MULTI_WRITER);
+    return request;
+  }
+  Request AskWithSecret(const std::string& id) const {
+    Request request = Ask(id);
+    const CephUser user = Bed().User("a");
+    (*request.mutable_secrets())["userID"] = user.id;
+    (*request.mutable_secrets())["userKey"] = user.key.Reveal();
+    return request;
+  }
+  static Answer Call(const Request& request) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + seconds(90));
+    Answer answer;
+    answer.status = ::reclaimspace::ReclaimSpaceNode::NewStub(
+                        grpc::CreateChannel("unix:" + daemon_->socket(),
+                                            grpc::InsecureChannelCredentials()))
+                        ->NodeReclaimSpace(&context, request, &answer.response);
+    return answer;
+  }
+  static std::future<Answer> CallLater(const Request& request) {
+    return std::async(std::launch::async, [request] { return Call(request); });
+  }
+  static void ExpectRefused(const Request& request, StatusCode code,
+                            const std::string& message) {
+    const Answer answer = Call(request);
+    EXPECT_EQ(answer.status.error_code(), code)
+        << answer.status.error_message();
+    EXPECT_THAT(answer.status.error_message(), HasSubstr(message));
+  }
+
+  /// Ceph stands still, and with it every trim that has something to free.
+  void Stop() {
+    stopped_ = true;
+    ASSERT_TRUE(Bed().Run("stop", {"a", "osd"}).ok());
+  }
+  void Continue() {
+    stopped_ = false;
+    EXPECT_TRUE(Bed().Run("cont", {"a", "osd"}).ok());
+  }
+  /// How many threads of a process are inside the trimming call.
+  static int TrimsInside(pid_t pid) {
+    const std::string mark =
+        absl::StrCat("0x", absl::Hex(static_cast<uint32_t>(FITRIM)));
+    int inside = 0;
+    std::error_code gone;
+    for (const auto& task :
+         fs::directory_iterator(absl::StrCat("/proc/", pid, "/task"), gone)) {
+      std::string line;
+      std::getline(std::ifstream(task.path() / "syscall"), line);
+      if (absl::StartsWith(line, absl::StrCat(SYS_ioctl, " ")) &&
+          absl::StrContains(line, mark)) {
+        ++inside;
+      }
+    }
+    return inside;
+  }
+  /// How many requests have come in since the daemon's first start.
+  static size_t RequestsLogged() {
+    const std::vector<std::string> parts = absl::StrSplit(
+        daemon_->Log(), "request method=reclaimspace.ReclaimSpaceNode/");
+    return parts.size() - 1;
+  }
+  static bool AwaitTrimsInside(pid_t pid, int count) {
+    return Eventually([=] { return TrimsInside(pid) == count; }, seconds(30));
+  }
+
+  static std::unique_ptr<DaemonProcess> daemon_;
+  static int counter_;
+  std::string staging_;
+  bool stopped_ = false;
+};
+
+std::unique_ptr<DaemonProcess> NodeTrimTest::daemon_;
+int NodeTrimTest::counter_ = 0;
+
+class FilesystemTrimTest : public NodeTrimTest,
+                           public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(FilesystemTrimTest, GivesDeletedSpaceBackToThePool) {
+  const auto volume = Staged(GetParam());
+  volume->LeaveGarbage(96);
+  const uint64_t before = volume->UsedBytes();
+  ASSERT_GE(before, 96 * kMiB);
+
+  const Answer answer = Call(AskWithSecret(volume->id()));
+  ASSERT_TRUE(answer.status.ok()) << answer.status.error_message();
+  const uint64_t after = volume->UsedBytes();
+  EXPECT_LE(after, before - 96 * kMiB + kSlack);
+  EXPECT_GE(answer.response.pre_usage().usage_bytes() -
+                answer.response.post_usage().usage_bytes(),
+            static_cast<int64_t>(96 * kMiB));
+  std::cout << GetParam() << ": used by the image " << before / kMiB
+            << " MiB before, " << after / kMiB << " MiB after; reported "
+            << answer.response.pre_usage().usage_bytes() / kMiB << " and "
+            << answer.response.post_usage().usage_bytes() / kMiB << " MiB\n";
+}
+
+TEST_P(FilesystemTrimTest, KeepsTheData) {
+  const auto volume = Staged(GetParam());
+  const std::string file = PlaceOf(volume->id()) + "/kept";
+  const std::string text(8 * kMiB, 'k');
+  std::ofstream(file) << text;
+  volume->LeaveGarbage(32);
+  ASSERT_TRUE(Call(Ask(volume->id())).status.ok());
+  // Read from the image, not from the page cache.
+  std::ofstream("/proc/sys/vm/drop_caches") << 1;
+  std::ifstream in(file);
+  EXPECT_TRUE(std::string(std::istreambuf_iterator<char>(in), {}) == text);
+}
+
+INSTANTIATE_TEST_SUITE_P(Filesystems, FilesystemTrimTest,
+                         ::testing::Values("ext4", "xfs"));
+
+TEST_F(NodeTrimTest, RefusesADirectoryThatNothingIsMountedOn) {
+  const NodeVolume volume(Exports(), "ext4");
+  fs::create_directories(PlaceOf(volume.id()));
+  ExpectRefused(Ask(volume.id()), StatusCode::FAILED_PRECONDITION,
+                "no filesystem is mounted exactly there");
+  ExpectRefused(AskWithSecret(volume.id()), StatusCode::FAILED_PRECONDITION,
+                "no filesystem is mounted exactly there");
+}
+
+TEST_F(NodeTrimTest, RefusesADirectoryThatIsMissing) {
+  const NodeVolume volume(Exports(), "ext4");
+  ExpectRefused(Ask(volume.id()), StatusCode::FAILED_PRECONDITION,
+                "No such file");
+}
+
+TEST_F(NodeTrimTest, RefusesAnotherVolumeInItsPlace) {
+  const NodeVolume wanted(Exports(), "ext4");
+  NodeVolume other(Exports(), "ext4");
+  ASSERT_TRUE(other.Mount(PlaceOf(wanted.id())));
+  other.LeaveGarbage(32);
+  const uint64_t before = other.UsedBytes();
+  ExpectRefused(Ask(wanted.id()), StatusCode::FAILED_PRECONDITION,
+                other.image());
+  ExpectRefused(AskWithSecret(wanted.id()), StatusCode::FAILED_PRECONDITION,
+                other.image());
+  EXPECT_EQ(other.UsedBytes(), before);
+}
+
+TEST_F(NodeTrimTest, RefusesADiskOfTheNodeInItsPlace) {
+  const NodeVolume volume(Exports(), "ext4");
+  const std::string place = PlaceOf(volume.id());
+  fs::create_directories(place);
+  ASSERT_EQ(
+      mount(Bed().Path("a").c_str(), place.c_str(), nullptr, MS_BIND, nullptr),
+      0);
+  ExpectRefused(Ask(volume.id()), StatusCode::FAILED_PRECONDITION,
+                "is not the volume");
+  umount2(place.c_str(), MNT_DETACH);
+}
+
+TEST_F(NodeTrimTest, RefusesALoopDeviceOverAnOrdinaryFile) {
+  const NodeVolume volume(Exports(), "ext4");
+  const std::string file =
+      absl::StrCat(Exports(), "/", RealBed::kPool, "/ordinary");
+  std::ofstream(file).close();
+  fs::resize_file(file, 64 * kMiB);
+  ASSERT_TRUE(RunCommand({"mkfs.ext4", "-q", "-F", file}).ok);
+  const std::string place = PlaceOf(volume.id());
+  fs::create_directories(place);
+  ASSERT_TRUE(RunCommand({"mount", "-o", "loop", file, place}).ok);
+  ExpectRefused(Ask(volume.id()), StatusCode::FAILED_PRECONDITION,
+                "ordinary file");
+  umount2(place.c_str(), MNT_DETACH);
+}
+
+TEST_F(NodeTrimTest, RefusesATmpfsInItsPlace) {
+  const NodeVolume volume(Exports(), "ext4");
+  const std::string place = PlaceOf(volume.id());
+  fs::create_directories(place);
+  ASSERT_EQ(mount("none", place.c_str(), "tmpfs", 0, nullptr), 0);
+  ExpectRefused(Ask(volume.id()), StatusCode::FAILED_PRECONDITION, "tmpfs");
+  umount2(place.c_str(), MNT_DETACH);
+}
+
+TEST_F(NodeTrimTest, LeavesAReadOnlyFilesystem) {
+  const auto volume = Staged("ext4");
+  volume->LeaveGarbage(32);
+  const uint64_t before = volume->UsedBytes();
+  ASSERT_TRUE(
+      RunCommand({"mount", "-o", "remount,ro", PlaceOf(volume->id())}).ok);
+  ExpectRefused(Ask(volume->id()), StatusCode::FAILED_PRECONDITION,
+                "read-only");
+  Request reader = Ask(volume->id());
+  reader.mutable_volume_capability()->mutable_access_mode()->set_mode(
+      AccessModes::MULTI_NODE_READER_ONLY);
+  ExpectRefused(reader, StatusCode::UNIMPLEMENTED, "read-only");
+  EXPECT_EQ(volume->UsedBytes(), before);
+}
+
+TEST_F(NodeTrimTest, TakesAPathOfFourThousandBytes) {
+  NodeVolume volume(Exports(), "ext4");
+  std::string deep = staging_;
+  const size_t wanted = 4000 - volume.id().size() - 1;
+  while (wanted - deep.size() > 202) deep += "/" + std::string(100, 'd');
+  deep += "/" + std::string(wanted - deep.size() - 1, 'e');
+  staging_ = deep;
+  ASSERT_EQ(PlaceOf(volume.id()).size(), 4000U);
+  ASSERT_TRUE(volume.Mount(PlaceOf(volume.id())));
+  volume.LeaveGarbage(32);
+  const uint64_t before = volume.UsedBytes();
+  const Answer answer = Call(Ask(volume.id()));
+  ASSERT_TRUE(answer.status.ok()) << answer.status.error_message();
+  EXPECT_LE(volume.UsedBytes(), before - 32 * kMiB + kSlack);
+}
+
+TEST_F(NodeTrimTest, FollowsLinksToTheStagingPathOnly) {
+  const auto volume = Staged("ext4");
+  const std::string parent = fs::path(staging_).parent_path();
+  fs::create_directory_symlink(parent, parent + "-link");
+  Request request = Ask(volume->id());
+  request.set_staging_target_path(parent + "-link/globalmount");
+  EXPECT_TRUE(Call(request).status.ok());
+
+  // A link in the place of the volume is not followed, even to the volume.
+  fs::create_directories(parent + "/other");
+  fs::create_directory_symlink(PlaceOf(volume->id()),
+                               parent + "/other/" + volume->id());
+  request.set_staging_target_path(parent + "/other");
+  ExpectRefused(request, StatusCode::FAILED_PRECONDITION, "symbolic link");
+  request.set_staging_target_path(staging_ + "/../globalmount");
+  ExpectRefused(request, StatusCode::INVALID_ARGUMENT, "'..'");
+}
+
+TEST_F(NodeTrimTest, ProvesAStaticVolumeByTheRecord) {
+  NodeVolume volume(Exports(), "ext4");
+  ASSERT_TRUE(volume.Mount(PlaceOf("my-static-disk")));
+  ExpectRefused(Ask("my-static-disk"), StatusCode::FAILED_PRECONDITION,
+                "image-meta.json");
+  std::ofstream(staging_ + "/image-meta.json")
+      << R"({"Version":3,"pool":")" << RealBed::kPool
+      << R"(","radosNamespace":"","image":")" << volume.image() << R"("})";
+  const Answer answer = Call(Ask("my-static-disk"));
+  EXPECT_TRUE(answer.status.ok()) << answer.status.error_message();
+}
+
+TEST_F(NodeTrimTest, EndsWhenTheVolumeIsUnmounted) {
+  const auto volume = Staged("ext4");
+  volume->LeaveGarbage(32);
+  Stop();
+  auto call = CallLater(Ask(volume->id()));
+  ASSERT_TRUE(AwaitTrimsInside(daemon_->pid(), 1));
+  ASSERT_EQ(umount2(PlaceOf(volume->id()).c_str(), MNT_DETACH), 0);
+  Continue();
+  const Answer answer = call.get();
+  EXPECT_EQ(answer.status.error_code(), StatusCode::ABORTED);
+  EXPECT_THAT(answer.status.error_message(), HasSubstr("unmounted meanwhile"));
+}
+
+TEST_F(NodeTrimTest, GivesWayWhenTheLastPodHasGone) {
+  const auto volume = Staged("ext4");
+  volume->LeaveGarbage(32);
+  const std::string pod = staging_ + "/../pod";
+  fs::create_directories(pod);
+  ASSERT_EQ(mount(PlaceOf(volume->id()).c_str(), pod.c_str(), nullptr, MS_BIND,
+                  nullptr),
+            0);
+  Stop();
+  auto call = CallLater(Ask(volume->id()));
+  ASSERT_TRUE(AwaitTrimsInside(daemon_->pid(), 1));
+  ASSERT_EQ(umount2(pod.c_str(), 0), 0);
+  Continue();
+  const Answer answer = call.get();
+  EXPECT_EQ(answer.status.error_code(), StatusCode::ABORTED);
+  EXPECT_THAT(answer.status.error_message(), HasSubstr("no pod"));
+  // Kubelet can unmount it now.
+  EXPECT_EQ(umount2(PlaceOf(volume->id()).c_str(), 0), 0);
+}
+
+TEST_F(NodeTrimTest, ARetryAfterAKillFreesTheSpace) {
+  const auto volume = Staged("ext4");
+  volume->LeaveGarbage(96);
+  const uint64_t before = volume->UsedBytes();
+  Stop();
+  auto call = CallLater(Ask(volume->id()));
+  const pid_t killed = daemon_->pid();
+  ASSERT_TRUE(AwaitTrimsInside(killed, 1));
+  // It ends when the kernel lets it, so not before Ceph goes on.
+  ASSERT_EQ(kill(killed, SIGKILL), 0);
+  Continue();
+  EXPECT_EQ(call.get().status.error_code(), StatusCode::UNAVAILABLE);
+  ASSERT_TRUE(daemon_->WaitForEnd(40));
+  ASSERT_TRUE(daemon_->Start()) << daemon_->Log();
+  const Answer answer = Call(Ask(volume->id()));
+  ASSERT_TRUE(answer.status.ok()) << answer.status.error_message();
+  EXPECT_LE(volume->UsedBytes(), before - 96 * kMiB + kSlack);
+}
+
+TEST_F(NodeTrimTest, TwoAtOnce) {
+  std::vector<std::unique_ptr<NodeVolume>> volumes;
+  for (int i = 0; i < 3; ++i) {
+    volumes.push_back(Staged("ext4"));
+    volumes.back()->LeaveGarbage(32);
+  }
+  const size_t logged = RequestsLogged();
+  Stop();
+  std::vector<std::future<Answer>> calls;
+  for (const auto& volume : volumes)
+    calls.push_back(CallLater(Ask(volume->id())));
+  ASSERT_TRUE(AwaitTrimsInside(daemon_->pid(), 2));
+  ASSERT_TRUE(Eventually([&] { return RequestsLogged() == logged + 3; }));
+  // The third one stays outside as long as they are inside.
+  EXPECT_FALSE(
+      Eventually([&] { return TrimsInside(daemon_->pid()) > 2; }, seconds(1)));
+  Continue();
+  for (auto& call : calls) {
+    const Answer answer = call.get();
+    EXPECT_TRUE(answer.status.ok()) << answer.status.error_message();
+  }
+}
+
+/// Clusters that nobody asks.
+class NoClusters final : public ClusterProvider {
+  absl::StatusOr<std::shared_ptr<Cluster>> Connect(const ClusterTarget&,
+                                                   const CephUser&) override {
+    return absl::UnavailableError("not asked for");
+  }
+};
+
+TEST_F(NodeTrimTest, StopsWhenCancelled) {
+  const auto volume = Staged("ext4");
+  volume->LeaveGarbage(32);
+  NoClusters clusters;
+  ConfigStore config(Bed().Path("a/csi-config"));
+  Resolver resolver(config, clusters);
+  TrimEnvironment environment{resolver, config};
+  environment.image_exports = Exports();
+  TrimRequest request;
+  request.volume_id = volume->id();
+  request.staging_path = staging_;
+  request.path = PlaceOf(volume->id());
+  OperationTable operations({}, RealClock());
+  OperationSpec spec;
+  spec.keys = {"trim"};
+  spec.verb = "trim";
+  spec.lane = Lane::kBulk;
+
+  Stop();
+  auto call = std::async(std::launch::async, [&] {
+    return RunOperation<TrimResult>(
+        operations, spec, Caller{}, [&](OperationContext& context) {
+          return Trim(context, environment, request);
+        });
+  });
+  ASSERT_TRUE(AwaitTrimsInside(getpid(), 1));
+  const std::vector<OperationInfo> running = operations.List();
+  ASSERT_EQ(running.size(), 1U);
+  ASSERT_OK(operations.Cancel(running[0].id));
+  Continue();
+  EXPECT_THAT(call.get(), StatusIs(absl::StatusCode::kCancelled));
+  // The mount is free again.
+  EXPECT_EQ(umount2(request.path.c_str(), 0), 0);
+}
+
+}  // namespace
+}  // namespace addons::testing
