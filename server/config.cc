@@ -504,6 +504,7 @@ std::string Describe(const Config& config) {
       " controllerserver=", config.modes.controller ? "true" : "false",
       " nodeserver=", config.modes.node ? "true" : "false",
       " config_dir=", Quoted(config.config_dir),
+      " image_exports=", Quoted(config.image_exports),
       " log_level=", config.log_level,
       " shutdown_grace=", FormatDuration(config.shutdown_grace),
       " settle_time=", FormatDuration(config.settle_time),

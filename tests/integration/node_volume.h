@@ -10,12 +10,11 @@
 
 namespace addons::testing {
 
-/// Runs a program without a shell; its output, or nullopt-like failure: `ok`
-/// false when it did not exit with 0.
 struct CommandResult {
-  bool ok = false;
+  bool ok = false;     // it exited with 0
   std::string output;  // standard output and error
 };
+/// Runs a program, without a shell, and waits for its end.
 CommandResult RunCommand(const std::vector<std::string>& arguments);
 
 /// Gives this program, as long as it has one thread, and its children a mount

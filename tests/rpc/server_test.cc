@@ -14,6 +14,7 @@
 #include "csi/csi.grpc.pb.h"
 #include "fence/fence.grpc.pb.h"
 #include "identity/identity.grpc.pb.h"
+#include "reclaimspace/reclaimspace.grpc.pb.h"
 #include "replication/replication.grpc.pb.h"
 #include "tests/rpc/app_fixture.h"
 #include "tests/rpc/raw_call.h"
@@ -50,6 +51,9 @@ class ServerTest : public AppFixture {
       } else if (capability.has_volume_replication()) {
         names.insert(::identity::Capability::VolumeReplication::Type_Name(
             capability.volume_replication().type()));
+      } else if (capability.has_reclaim_space()) {
+        names.insert(::identity::Capability::ReclaimSpace::Type_Name(
+            capability.reclaim_space().type()));
       } else {
         names.insert(std::to_string(capability.type_case()));
       }
@@ -93,6 +97,31 @@ TEST_F(ServerTest, TheNodeAdvertisesNothingOfTheController) {
   EXPECT_EQ(names.count("NODE_SERVICE"), 1U);
   EXPECT_EQ(names.count("CONTROLLER_SERVICE"), 0U);
   EXPECT_EQ(names.count("VOLUME_REPLICATION"), 0U);
+}
+
+TEST_F(ServerTest, TheNodeTrims) {
+  config_.modes = {.controller = false, .node = true};
+  ASSERT_OK(Start());
+  EXPECT_EQ(Capabilities().count("ONLINE"), 1U);
+  ::reclaimspace::NodeReclaimSpaceRequest request;
+  request.set_volume_id(VolumeId());
+  request.set_staging_target_path(dir_.path());
+  ::reclaimspace::NodeReclaimSpaceResponse response;
+  const grpc::Status status =
+      ::reclaimspace::ReclaimSpaceNode::NewStub(Channel())->NodeReclaimSpace(
+          BoundedContext().get(), request, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(status.error_message(),
+              HasSubstr(dir_.path() + "/" + VolumeId()));
+}
+
+TEST_F(ServerTest, TheControllerDoesNotTrim) {
+  ASSERT_OK(Start());
+  EXPECT_EQ(Capabilities().count("ONLINE"), 0U);
+  EXPECT_EQ(
+      RawCall(Channel(), "/reclaimspace.ReclaimSpaceNode/NodeReclaimSpace", "")
+          .status.error_code(),
+      grpc::StatusCode::UNIMPLEMENTED);
 }
 
 TEST_F(ServerTest, AdvertisesAlsoWithoutAConfiguration) {

@@ -103,6 +103,15 @@ TEST_F(ConfigTest, TakesEveryFlagOfTheDriver) {
   EXPECT_EQ(config.ignored_flags.size(), 18U);
 }
 
+TEST_F(ConfigTest, LoopDevicesAreNoImagesUnlessAsked) {
+  EXPECT_EQ(Good({}).image_exports, "");
+  EXPECT_EQ(Good({"--image-exports=/run/images"}).image_exports, "/run/images");
+  for (const char* folder : {"images", "/run/images/", "/"}) {
+    EXPECT_THAT(Bad({"--image-exports", folder}),
+                HasSubstr("is not an absolute path"));
+  }
+}
+
 TEST_F(ConfigTest, SwitchesNeedNoValue) {
   const Config config = Good({"--controllerserver", "--nodeserver"});
   EXPECT_TRUE(config.modes.controller);
@@ -276,10 +285,10 @@ TEST_F(ConfigTest, HelpNamesEveryFlagAndExitsWithZero) {
   EXPECT_EQ(line.errors, "");
   for (const char* flag :
        {"--csi-addons-endpoint", "--drivername", "--nodeid", "--instanceid",
-        "--controllerserver", "--nodeserver", "--config-dir", "--log-level",
-        "--socket-mode", "--socket-group", "--shutdown-grace", "--settle-time",
-        "--operation-wait", "--control-workers", "--bulk-queue",
-        "--read-timeout"}) {
+        "--controllerserver", "--nodeserver", "--config-dir", "--image-exports",
+        "--log-level", "--socket-mode", "--socket-group", "--shutdown-grace",
+        "--settle-time", "--operation-wait", "--control-workers",
+        "--bulk-queue", "--read-timeout"}) {
     EXPECT_THAT(line.output, HasSubstr(std::string("\n  ") + flag)) << flag;
   }
 }
