@@ -108,6 +108,7 @@ OperationSpec SpecOf(const TrimRequest& request) {
       spec.verb, "\n", request.path, "\n", request.user ? request.user->id : "",
       "\n", request.user ? request.user->key.Fingerprint() : "");
   spec.lane = Lane::kBulk;
+  spec.yields = true;  // a shutdown does not wait for hours
   spec.keep_result = true;
   return spec;
 }
