@@ -29,13 +29,15 @@ absl::StatusOr<std::vector<Watcher>> ListWorkloads(Cluster& cluster, Pool& pool,
 
 absl::StatusOr<std::vector<Watcher>> OnlyWorkloads(
     Cluster& cluster, Pool& pool, std::vector<Watcher> watchers) {
+  const std::vector<uint64_t> own = cluster.OwnClientIds();
+  std::erase_if(watchers, [&](const Watcher& watcher) {
+    return std::find(own.begin(), own.end(), watcher.client_id) != own.end();
+  });
   if (watchers.empty()) return watchers;
   ADDONS_ASSIGN_OR_RETURN(const std::vector<Watcher> mirror,
                           ListMirrorClients(pool));
-  const std::vector<uint64_t> own = cluster.OwnClientIds();
   std::erase_if(watchers, [&](const Watcher& watcher) {
-    return std::find(own.begin(), own.end(), watcher.client_id) != own.end() ||
-           HasClient(mirror, watcher.client_id);
+    return HasClient(mirror, watcher.client_id);
   });
   return watchers;
 }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "reclaimspace/controller_reclaim_service.h"
 #include "reclaimspace/node_reclaim_service.h"
 #include "replication/replication_service.h"
 
@@ -25,6 +26,9 @@ ServiceSet MakeServices(const ServiceParts& parts) {
         parts.clock, OptionsOf(parts.config)));
     set.served.volume_replication = true;
     set.served.replication_destination_info = true;
+    set.services.push_back(std::make_unique<ControllerReclaimService>(
+        parts.rpc, parts.operations, parts.resolver));
+    set.served.reclaim_space_controller = true;
   }
   if (parts.config.modes.node) {
     TrimEnvironment environment{parts.resolver, parts.config_store};

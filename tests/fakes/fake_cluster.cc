@@ -8,7 +8,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -30,10 +29,6 @@ constexpr SteadyDuration kConnectTimeout = seconds(5);
 // A copy that librbd makes itself, e.g. to flatten.
 constexpr uint64_t kObjectsPerSecond = 64;
 constexpr uint64_t kLooksPerSecond = 1000;  // objects asked for what they have
-// How much passes of simulated and of real time when a call that takes long
-// looks again; real time, because another thread may be driving the clock.
-constexpr SteadyDuration kSparsifyStep = std::chrono::milliseconds(50);
-constexpr std::chrono::milliseconds kDriverPatience{5};
 
 bool LooksLikeCephxKey(const std::string& key) {
   std::string bytes;
@@ -386,31 +381,11 @@ class FakeImage final : public Image {
 
   absl::StatusOr<SparsifyEnd> Sparsify(uint64_t sparse_bytes,
                                        const ProgressFn& progress) override {
-    bool handed_over = false;
-    const absl::Status begun = Mutate(
-        "rbd_sparsify_with_progress", "sparsify",
-        [&](Model&, Site&, SteadyDuration*) {
-          if (image_->read_only()) return -EROFS;
-          if (sparse_bytes < 4096 || sparse_bytes > image_->size.object_bytes ||
-              (sparse_bytes & (sparse_bytes - 1)) != 0) {
-            return -EINVAL;
-          }
-          if (!image_->features.exclusive_lock) return 0;
-          handed_over = image_->lock && !OwnsLock();
-          if (!image_->lock) {
-            image_->lock = model::Lock{
-                {absl::StrCat("client.", Self().id), "auto 1", Self().address},
-                false};
-          }
-          return 0;
-        });
-    if (!begun.ok()) return begun;
-    if (handed_over) {
-      world_.AddViolation(
-          absl::StrCat("a client with the lock has to sparsify ", spec_));
-      return SparsifyEnd::kFinished;
-    }
-    return RunSparsify(progress);
+    // From before the call is recorded: whoever has seen it may let time pass.
+    const auto call = world_.BeginLongCall();
+    auto end = SparsifyInTime(call, sparse_bytes, progress);
+    world_.EndLongCall(call);
+    return end;
   }
 
   absl::Status Close() override {
@@ -471,32 +446,69 @@ class FakeImage final : public Image {
            image_->lock->locker.client == absl::StrCat("client.", Self().id);
   }
 
-  /// Objects by simulated time, whoever lets it pass.
-  SparsifyEnd RunSparsify(const ProgressFn& progress) {
-    const SteadyTime begin = world_.Now();
-    for (uint64_t next = 0;;) {
-      const auto passed = world_.Now() - begin;
-      const auto due = static_cast<uint64_t>(
-          std::chrono::duration<double>(passed).count() * kObjectsPerSecond);
-      const uint64_t objects = image_->size.objects;
-      for (; next < std::min(due, objects); ++next) {
-        {
-          MutexLock lock(world_.mutex_);
-          if (image_->features.exclusive_lock && !OwnsLock()) {
-            return SparsifyEnd::kLockLost;
+  absl::StatusOr<SparsifyEnd> SparsifyInTime(FakeWorld::LongCallId call,
+                                             uint64_t sparse_bytes,
+                                             const ProgressFn& progress) {
+    bool handed_over = false;
+    const absl::Status begun = Mutate(
+        "rbd_sparsify_with_progress", "sparsify",
+        [&](Model&, Site&, SteadyDuration*) {
+          if (image_->read_only()) return -EROFS;
+          if (sparse_bytes < 4096 || sparse_bytes > image_->size.object_bytes ||
+              (sparse_bytes & (sparse_bytes - 1)) != 0) {
+            return -EINVAL;
           }
-          if (image_->zero_objects > 0) {
-            --image_->zero_objects;
-            --image_->used_objects;
+          if (!image_->features.exclusive_lock) return 0;
+          handed_over = image_->lock && !OwnsLock();
+          if (!image_->lock) {
+            image_->lock = model::Lock{
+                {absl::StrCat("client.", Self().id), "auto 1", Self().address},
+                false};
           }
-        }
-        if (progress && !progress(next, objects)) return SparsifyEnd::kStopped;
-      }
-      if (next == objects) return SparsifyEnd::kFinished;
-      const SteadyTime before = world_.Now();
-      std::this_thread::sleep_for(kDriverPatience);
-      if (world_.Now() == before) world_.Advance(kSparsifyStep);
+          return 0;
+        });
+    if (!begun.ok()) return begun;
+    if (handed_over) {
+      world_.AddViolation(
+          absl::StrCat("a client with the lock has to sparsify ", spec_));
+      return SparsifyEnd::kFinished;
     }
+    return RunSparsify(call, progress);
+  }
+
+  /// Objects by simulated time, whoever lets it pass.
+  SparsifyEnd RunSparsify(FakeWorld::LongCallId call,
+                          const ProgressFn& progress) {
+    const SteadyTime begin = world_.Now();
+    std::optional<SparsifyEnd> end;
+    uint64_t next = 0;
+    while (!end) {
+      const std::chrono::duration<double> passed =
+          world_.AwaitTime(call) - begin;
+      const auto due =
+          static_cast<uint64_t>(passed.count() * kObjectsPerSecond);
+      while (!end && next < due) end = SparsifyObject(next++, progress);
+    }
+    return *end;
+  }
+
+  std::optional<SparsifyEnd> SparsifyObject(uint64_t object,
+                                            const ProgressFn& progress) {
+    {
+      MutexLock lock(world_.mutex_);
+      if (object == image_->size.objects) return SparsifyEnd::kFinished;
+      if (image_->features.exclusive_lock && !OwnsLock()) {
+        return SparsifyEnd::kLockLost;
+      }
+      if (image_->zero_objects > 0) {
+        --image_->zero_objects;
+        --image_->used_objects;
+      }
+    }
+    if (progress && !progress(object, image_->size.objects)) {
+      return SparsifyEnd::kStopped;
+    }
+    return std::nullopt;
   }
 
   absl::Status Error(int result, absl::string_view action) const {

@@ -22,6 +22,11 @@ constexpr SteadyDuration kCommandTimeout = seconds(5);
 // A mutation hangs for as long as the cluster does; a test must not.
 constexpr SteadyDuration kHangLimit = std::chrono::hours(1);
 constexpr SteadyDuration kLongestStep = seconds(1);
+constexpr SteadyDuration kLongCallStep = std::chrono::milliseconds(50);
+// Real time: how long a long call waits for somebody to let time pass, and time
+// for a long call that is stuck.
+constexpr std::chrono::milliseconds kDriverPatience{5};
+constexpr std::chrono::seconds kLongCallPatience{2};
 
 [[noreturn]] void Die(const std::string& text) {
   std::fprintf(stderr, "mistake in the test: %s\n", text.c_str());
@@ -53,7 +58,48 @@ WallTime FakeWorld::WallNow() const {
   return model_.wall();
 }
 
+FakeWorld::LongCallId FakeWorld::BeginLongCall() {
+  MutexLock lock(mutex_);
+  LongCall call;
+  call.seen = model_.now();
+  return long_calls_.insert(long_calls_.end(), call);
+}
+
+void FakeWorld::EndLongCall(LongCallId call) {
+  MutexLock lock(mutex_);
+  long_calls_.erase(call);
+  time_or_call_.NotifyAll();
+}
+
+SteadyTime FakeWorld::AwaitTime(LongCallId call) {
+  const auto patience = std::chrono::steady_clock::now() + kDriverPatience;
+  {
+    MutexLock lock(mutex_);
+    call->seen = model_.now();
+    time_or_call_.NotifyAll();
+    while (model_.now() == call->seen &&
+           time_or_call_.WaitUntil(mutex_, patience)) {
+    }
+    if (model_.now() != call->seen) return model_.now();
+  }
+  Advance(kLongCallStep);
+  return Now();
+}
+
+void FakeWorld::AwaitLongCalls() {
+  const auto limit = std::chrono::steady_clock::now() + kLongCallPatience;
+  MutexLock lock(mutex_);
+  const auto behind = [&](const LongCall& call) {
+    return call.thread != std::this_thread::get_id() &&
+           call.seen < model_.now();
+  };
+  while (std::any_of(long_calls_.begin(), long_calls_.end(), behind) &&
+         time_or_call_.WaitUntil(mutex_, limit)) {
+  }
+}
+
 bool FakeWorld::Step(SteadyTime target) {
+  AwaitLongCalls();
   std::vector<Event> due;
   {
     MutexLock lock(mutex_);
@@ -64,6 +110,7 @@ bool FakeWorld::Step(SteadyTime target) {
       step = std::min(step, std::max(event.at - now, SteadyDuration::zero()));
     }
     model_.Tick(step);
+    time_or_call_.NotifyAll();
     const SteadyTime reached = model_.now();
     for (Event& event : events_) {
       if (event.at <= reached) due.push_back(std::move(event));

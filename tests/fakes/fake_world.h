@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -139,6 +141,18 @@ class FakeWorld final : public Clock {
   void AddViolation(const std::string& text);
   std::shared_ptr<Connection> NewConnection(const std::string& site,
                                             Access access);
+  /// A call that takes long on a thread of its own, while another thread lets
+  /// time pass: time waits for it, so that what it does has its moment.
+  struct LongCall {
+    std::thread::id thread = std::this_thread::get_id();
+    SteadyTime seen;  // it has done all that was due by then
+  };
+  using LongCallId = std::list<LongCall>::iterator;
+  LongCallId BeginLongCall();
+  void EndLongCall(LongCallId call);
+  /// Until time has passed; lets it pass when nobody else does.
+  SteadyTime AwaitTime(LongCallId call);
+  void AwaitLongCalls();
   /// One step towards `target`; false: it is reached.
   bool Step(SteadyTime target);
 
@@ -153,6 +167,8 @@ class FakeWorld final : public Clock {
   CallHook after_ ABSL_GUARDED_BY(mutex_);
   std::function<bool()> guard_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<Connection>> connections_ ABSL_GUARDED_BY(mutex_);
+  std::list<LongCall> long_calls_ ABSL_GUARDED_BY(mutex_);
+  CondVar time_or_call_;  // time has passed, or a long call has seen it
 };
 
 /// The controls of one cluster: what an administrator, a workload or bad luck

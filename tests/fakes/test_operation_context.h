@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -50,6 +51,11 @@ class TestOperationContext final : public OperationContext {
     world_.Schedule(after, [stop = stop_]() mutable { stop.request_stop(); });
   }
 
+  /// Called with each step as it begins, on the operation's thread.
+  void OnStep(std::function<void(absl::string_view)> action) {
+    on_step_ = std::move(action);
+  }
+
   // --- what the operation did
   // --------------------------------------------------
   const std::vector<std::string>& steps() const { return steps_; }
@@ -64,7 +70,10 @@ class TestOperationContext final : public OperationContext {
   // --- OperationContext
   // -----------------------------------------------------------
   Clock& clock() override { return world_; }
-  void Step(absl::string_view step) override { steps_.emplace_back(step); }
+  void Step(absl::string_view step) override {
+    steps_.emplace_back(step);
+    if (on_step_) on_step_(step);
+  }
   void Progress(uint64_t done, uint64_t total) override {
     progress_.emplace_back(done, total);
   }
@@ -124,6 +133,7 @@ class TestOperationContext final : public OperationContext {
   std::optional<SteadyTime> supersede_;
   std::optional<SteadyTime> cancel_;
   std::stop_source stop_;
+  std::function<void(absl::string_view)> on_step_;
   std::vector<std::string> steps_;
   std::vector<std::pair<uint64_t, uint64_t>> progress_;
   absl::Status pending_;

@@ -1,0 +1,109 @@
+#include "reclaimspace/controller_reclaim_service.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/log.h"
+#include "base/status_macros.h"
+#include "reclaimspace/aborted_if_transient.h"
+#include "rpc/secrets.h"
+#include "rpc/validate.h"
+#include "volume/credentials.h"
+
+namespace addons {
+namespace {
+
+namespace pb = ::reclaimspace;
+
+absl::StatusOr<SparsifyRequest> Translate(
+    const pb::ControllerReclaimSpaceRequest& request) {
+  ADDONS_RETURN_IF_ERROR(Require("volume_id", request.volume_id()));
+  SparsifyRequest sparsify;
+  sparsify.volume_id = request.volume_id();
+  ADDONS_ASSIGN_OR_RETURN(
+      sparsify.parameters,
+      ReclaimParameters::Parse(std::map<std::string, std::string>(
+          request.parameters().begin(), request.parameters().end())));
+  ADDONS_ASSIGN_OR_RETURN(sparsify.user,
+                          UserFromSecrets(TakeSecrets(request.secrets())));
+  return sparsify;
+}
+
+/// Asks no cluster. Calls with other parameters, or of another user, are not
+/// joined.
+absl::StatusOr<OperationSpec> SpecOf(Resolver& resolver,
+                                     const SparsifyRequest& request) {
+  ADDONS_ASSIGN_OR_RETURN(std::string key,
+                          resolver.OperationKey(request.volume_id));
+  OperationSpec spec;
+  spec.cluster = key.substr(0, key.find('/'));
+  spec.keys = {std::move(key)};
+  spec.verb = "sparsify";
+  spec.object = absl::StrCat("volume '", request.volume_id, "'");
+  spec.parameters = absl::StrCat(
+      spec.verb, "\n", request.user.id, "\n", request.user.key.Fingerprint(),
+      "\n", request.parameters.sparse_bytes, "\n",
+      request.parameters.with_snapshots == WithSnapshots::kYes);
+  spec.lane = Lane::kBulk;
+  spec.yields = true;
+  spec.keep_result = true;
+  return spec;
+}
+
+void Fill(const SparsifyResult& result,
+          pb::ControllerReclaimSpaceResponse* response) {
+  if (result.before_bytes) {
+    response->mutable_pre_usage()->set_usage_bytes(
+        static_cast<int64_t>(*result.before_bytes));
+  }
+  if (result.after_bytes) {
+    response->mutable_post_usage()->set_usage_bytes(
+        static_cast<int64_t>(*result.after_bytes));
+  }
+}
+
+}  // namespace
+
+ControllerReclaimService::ControllerReclaimService(
+    Rpc& rpc, OperationTable& operations, Resolver& resolver,
+    const SparsifyOptions& options)
+    : rpc_(rpc),
+      operations_(operations),
+      environment_{resolver, stats_, options} {}
+
+grpc::Status ControllerReclaimService::ControllerReclaimSpace(
+    grpc::ServerContext* context,
+    const pb::ControllerReclaimSpaceRequest* request,
+    pb::ControllerReclaimSpaceResponse* response) {
+  return UnaryCall(
+      rpc_, *context, *request, *response,
+      [&](const CallContext& call) -> absl::Status {
+        ADDONS_ASSIGN_OR_RETURN(SparsifyRequest sparsify, Translate(*request));
+        const auto spec = SpecOf(environment_.resolver, sparsify);
+        if (!spec.ok()) return AbortedIfTransient(spec.status());
+        // The operation outlives the call, so it owns its request.
+        auto owned =
+            std::make_shared<const SparsifyRequest>(std::move(sparsify));
+        const auto result = RunOperation<SparsifyResult>(
+            operations_, *spec,
+            Caller{call.deadline, call.cancelled, call.request_id},
+            [this, owned](OperationContext& operation) {
+              return Sparsify(operation, environment_, *owned);
+            });
+        if (absl::IsCancelled(result.status()) && !call.cancelled()) {
+          // An administrator stopped it. After any error the operator would
+          // begin it again at once.
+          Log().info("reclaim of {} ends without a result: {}", spec->object,
+                     std::string(result.status().message()));
+          return absl::OkStatus();
+        }
+        if (!result.ok()) return AbortedIfTransient(result.status());
+        Fill(*result, response);
+        return absl::OkStatus();
+      });
+}
+
+}  // namespace addons

@@ -1,0 +1,37 @@
+#ifndef ADDONS_RECLAIMSPACE_CONTROLLER_RECLAIM_SERVICE_H_
+#define ADDONS_RECLAIMSPACE_CONTROLLER_RECLAIM_SERVICE_H_
+
+#include "operation/operation_table.h"
+#include "reclaimspace/reclaimspace.grpc.pb.h"
+#include "reclaimspace/sparsify.h"
+#include "rpc/unary_call.h"
+
+namespace addons {
+
+/// reclaimspace.ReclaimSpaceController: translates requests, hands them to the
+/// operation table, translates results. Thread-safe.
+class ControllerReclaimService final
+    : public ::reclaimspace::ReclaimSpaceController::Service {
+ public:
+  /// Nothing is owned; everything outlives the service.
+  ControllerReclaimService(Rpc& rpc, OperationTable& operations,
+                           Resolver& resolver,
+                           const SparsifyOptions& options = {});
+
+  grpc::Status ControllerReclaimSpace(
+      grpc::ServerContext* context,
+      const ::reclaimspace::ControllerReclaimSpaceRequest* request,
+      ::reclaimspace::ControllerReclaimSpaceResponse* response) override;
+
+  const ReclaimStats& stats() const { return stats_; }
+
+ private:
+  Rpc& rpc_;
+  OperationTable& operations_;
+  ReclaimStats stats_;
+  SparsifyEnvironment environment_;
+};
+
+}  // namespace addons
+
+#endif  // ADDONS_RECLAIMSPACE_CONTROLLER_RECLAIM_SERVICE_H_

@@ -1,0 +1,53 @@
+#include "reclaimspace/image_facts.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "base/status_macros.h"
+#include "ceph/mirror_clients.h"
+
+namespace addons {
+
+absl::StatusOr<ImageFacts> ReadFacts(Cluster& cluster, Pool& pool,
+                                     Image& image) {
+  ImageFacts facts;
+  ADDONS_ASSIGN_OR_RETURN(facts.size, image.Size());
+  ADDONS_ASSIGN_OR_RETURN(facts.features, image.Features());
+  ADDONS_ASSIGN_OR_RETURN(const bool marked, image.MarkedNonPrimary());
+  ADDONS_ASSIGN_OR_RETURN(const MirrorImageInfo mirror, image.MirrorInfo());
+  facts.secondary = marked || (mirror.state != MirrorImageState::kDisabled &&
+                               !mirror.primary);
+  ADDONS_ASSIGN_OR_RETURN(facts.snapshots, image.Snapshots());
+  ADDONS_ASSIGN_OR_RETURN(facts.workloads, ListWorkloads(cluster, pool, image));
+  ADDONS_ASSIGN_OR_RETURN(facts.lockers, image.Lockers());
+  const std::vector<uint64_t> own = cluster.OwnClientIds();
+  std::erase_if(facts.lockers, [&](const Locker& locker) {
+    return std::find(own.begin(), own.end(), ClientIdOf(locker.client)) !=
+           own.end();
+  });
+  ADDONS_ASSIGN_OR_RETURN(const auto mark, image.Metadata(kSparsifierKey));
+  for (const absl::string_view id : absl::StrSplit(mark.value_or(""), ',')) {
+    uint64_t client = 0;
+    if (absl::SimpleAtoi(id, &client)) facts.sparsifiers.insert(client);
+  }
+  return facts;
+}
+
+std::string SparsifierMark(Cluster& cluster) {
+  return absl::StrJoin(cluster.OwnClientIds(), ",");
+}
+
+uint64_t ClientIdOf(const std::string& client) {
+  absl::string_view text = client;
+  uint64_t id = 0;
+  if (!absl::ConsumePrefix(&text, "client.") || !absl::SimpleAtoi(text, &id)) {
+    return 0;
+  }
+  return id;
+}
+
+}  // namespace addons

@@ -1,0 +1,46 @@
+#ifndef ADDONS_RECLAIMSPACE_IMAGE_FACTS_H_
+#define ADDONS_RECLAIMSPACE_IMAGE_FACTS_H_
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "ceph/cluster.h"
+#include "ceph/image.h"
+#include "ceph/pool.h"
+
+namespace addons {
+
+/// What decides whether an image may be sparsified, read in one look.
+struct ImageFacts {
+  ImageSize size;
+  ImageFeatures features;
+  bool secondary = false;  // mirrored, and not primary here
+  std::vector<ImageSnapshot> snapshots;
+  /// Watchers that are neither this process nor rbd-mirror.
+  std::vector<Watcher> workloads;
+  /// Owners of locks that are not this process.
+  std::vector<Locker> lockers;
+  /// The clients of the daemon that sparsifies this image, or was killed while
+  /// it did.
+  std::set<uint64_t> sparsifiers;
+};
+
+/// Reads them from an image opened read-only in `pool`.
+absl::StatusOr<ImageFacts> ReadFacts(Cluster& cluster, Pool& pool,
+                                     Image& image);
+
+/// The image metadata under which a daemon writes who it is while it
+/// sparsifies. The leading dot keeps it on this site.
+inline constexpr char kSparsifierKey[] = ".rbd.addons/sparsify";
+/// Its value for this process.
+std::string SparsifierMark(Cluster& cluster);
+
+/// "client.4464" -> 4464; 0: it is no client's name.
+uint64_t ClientIdOf(const std::string& client);
+
+}  // namespace addons
+
+#endif  // ADDONS_RECLAIMSPACE_IMAGE_FACTS_H_

@@ -1,0 +1,89 @@
+#include "reclaimspace/reclaim_decision.h"
+
+#include <algorithm>
+#include <array>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ceph/mirror_clients.h"
+
+namespace addons {
+namespace {
+
+std::string DescribeSnapshots(const std::vector<ImageSnapshot>& snapshots) {
+  struct Row {
+    SnapshotKind kind;
+    absl::string_view name;
+  };
+  constexpr std::array<Row, 5> kRows = {
+      {{SnapshotKind::kUser, "user"},
+       {SnapshotKind::kGroup, "group"},
+       {SnapshotKind::kTrash, "removed but kept for clones"},
+       {SnapshotKind::kMirror, "mirroring"},
+       {SnapshotKind::kUnknown, "of an unknown kind"}}};
+  std::vector<std::string> parts;
+  for (const Row& row : kRows) {
+    const auto count = std::count_if(snapshots.begin(), snapshots.end(),
+                                     [&](const ImageSnapshot& snapshot) {
+                                       return snapshot.kind == row.kind;
+                                     });
+    if (count > 0) parts.push_back(absl::StrCat(count, " ", row.name));
+  }
+  return absl::StrJoin(parts, ", ");
+}
+
+bool AllAreSparsifiers(const ImageFacts& facts) {
+  return std::all_of(facts.workloads.begin(), facts.workloads.end(),
+                     [&](const Watcher& watcher) {
+                       return facts.sparsifiers.contains(watcher.client_id);
+                     }) &&
+         std::all_of(
+             facts.lockers.begin(), facts.lockers.end(),
+             [&](const Locker& locker) {
+               return facts.sparsifiers.contains(ClientIdOf(locker.client));
+             });
+}
+
+std::string DescribeLockers(const std::vector<Locker>& lockers) {
+  return absl::StrJoin(lockers, ", ", [](std::string* out, const Locker& l) {
+    absl::StrAppend(out, l.client, " at ", l.address);
+  });
+}
+
+}  // namespace
+
+std::optional<Skip> WhySkip(const ImageFacts& facts, WithSnapshots with) {
+  if (facts.secondary) {
+    return Skip{ReclaimOutcome::kSecondary,
+                "it is the secondary of a mirrored pair; what the primary "
+                "frees is freed here by mirroring"};
+  }
+  if (facts.features.migrating) {
+    return Skip{
+        ReclaimOutcome::kMigrating,
+        "it is being migrated; finish that with `rbd migration commit`"};
+  }
+  const bool only_sparsifiers = AllAreSparsifiers(facts);
+  if (!facts.workloads.empty()) {
+    return Skip{
+        only_sparsifiers ? ReclaimOutcome::kOtherDaemon
+                         : ReclaimOutcome::kInUse,
+        absl::StrCat("it is in use by ", DescribeWatchers(facts.workloads))};
+  }
+  if (!facts.lockers.empty() && !only_sparsifiers) {
+    return Skip{ReclaimOutcome::kInUse,
+                absl::StrCat("it is locked by ", DescribeLockers(facts.lockers),
+                             " (the lock of a client that died stays until the "
+                             "volume is used again)")};
+  }
+  if (!facts.snapshots.empty() && with == WithSnapshots::kNo) {
+    return Skip{
+        ReclaimOutcome::kSnapshots,
+        absl::StrCat("it has snapshots (", DescribeSnapshots(facts.snapshots),
+                     "), which would make it grow; parameter "
+                     "withSnapshots: \"true\" does it all the same")};
+  }
+  return std::nullopt;
+}
+
+}  // namespace addons

@@ -1,0 +1,48 @@
+#ifndef ADDONS_RECLAIMSPACE_RECLAIM_STATS_H_
+#define ADDONS_RECLAIMSPACE_RECLAIM_STATS_H_
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/strings/string_view.h"
+
+namespace addons {
+
+/// How a reclaim of an image ended. Up to kMigrating it is OK to the caller.
+enum class ReclaimOutcome {
+  kSparsified,
+  kInterrupted,  // somebody began to use the image in the middle
+  kInUse,
+  kSecondary,
+  kSnapshots,
+  kMigrating,
+  kOtherDaemon,
+  kStopped,  // for another verb, an administrator or a shutdown
+  kFailed,
+};
+inline constexpr size_t kReclaimOutcomes = 9;
+
+/// "in-use" and the like, for logs and metrics.
+absl::string_view Name(ReclaimOutcome outcome);
+
+/// Counts reclaims since the start. Thread-safe.
+class ReclaimStats {
+ public:
+  void Count(ReclaimOutcome outcome) {
+    counts_[static_cast<size_t>(outcome)].fetch_add(1,
+                                                    std::memory_order_relaxed);
+  }
+  uint64_t count(ReclaimOutcome outcome) const {
+    return counts_[static_cast<size_t>(outcome)].load(
+        std::memory_order_relaxed);
+  }
+
+ private:
+  std::array<std::atomic<uint64_t>, kReclaimOutcomes> counts_{};
+};
+
+}  // namespace addons
+
+#endif  // ADDONS_RECLAIMSPACE_RECLAIM_STATS_H_

@@ -1,0 +1,300 @@
+#include "reclaimspace/sparsify.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/log.h"
+#include "base/status_macros.h"
+#include "ceph/errors.h"
+#include "ceph/mirror_clients.h"
+#include "reclaimspace/image_facts.h"
+#include "reclaimspace/reclaim_decision.h"
+#include "reclaimspace/sparsify_thread.h"
+
+namespace addons {
+namespace {
+
+/// Finding a volume takes milliseconds; this bounds it when clusters are ill.
+constexpr std::chrono::seconds kResolvePatience{30};
+constexpr std::chrono::seconds kFirstPause{1};
+constexpr std::chrono::seconds kLongestPause{8};
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+
+bool MayPass(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
+}
+
+std::string MiB(std::optional<uint64_t> bytes) {
+  return bytes ? absl::StrCat(*bytes / kMiB, " MiB") : "unknown";
+}
+
+/// One try, from finding the volume to its end.
+class Sparsification {
+ public:
+  Sparsification(OperationContext& context, SparsifyEnvironment& environment,
+                 const SparsifyRequest& request)
+      : context_(context), environment_(environment), request_(request) {}
+
+  absl::StatusOr<SparsifyResult> Run();
+
+ private:
+  absl::Status Find();
+  absl::StatusOr<std::unique_ptr<Image>> OpenForLooking();
+  absl::StatusOr<std::optional<Skip>> Look();
+  absl::StatusOr<std::optional<Skip>> LookPastPredecessor();
+  absl::StatusOr<std::optional<uint64_t>> Measure();
+  absl::StatusOr<std::optional<Skip>> Change();
+  absl::StatusOr<std::optional<Skip>> Work(Image& image);
+  absl::StatusOr<std::optional<Skip>> WatchOver(SparsifyThread& work,
+                                                Image& looking);
+  void Report(uint64_t objects);
+  absl::StatusOr<bool> TakeLock(Image& image);
+  void DropMark(Image& image);
+  absl::Status Failed(absl::StatusCode code, absl::string_view cause) const;
+
+  OperationContext& context_;
+  SparsifyEnvironment& environment_;
+  const SparsifyRequest& request_;
+  ResolvedVolume volume_;
+  std::unique_ptr<Pool> reads_;
+  ImageFacts facts_;
+};
+
+absl::Status Sparsification::Failed(absl::StatusCode code,
+                                    absl::string_view cause) const {
+  return absl::Status(code, absl::StrCat("Failed to sparsify ",
+                                         volume_.Describe(), ": ", cause));
+}
+
+absl::Status Sparsification::Find() {
+  context_.Step("finding the volume");
+  SteadyTime deadline = context_.clock().Now() + kResolvePatience;
+  if (const auto latest = context_.LatestDeadline()) {
+    deadline = std::min(deadline, *latest);
+  }
+  ADDONS_ASSIGN_OR_RETURN(
+      volume_, environment_.resolver.Resolve(request_.volume_id, request_.user,
+                                             deadline));
+  ADDONS_ASSIGN_OR_RETURN(reads_, volume_.OpenPool(Access::kRead));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Image>> Sparsification::OpenForLooking() {
+  auto image = reads_->OpenImageReadOnly(volume_.image_name());
+  if (!absl::IsNotFound(image.status())) return image;
+  return Failed(absl::StatusCode::kNotFound,
+                "the journal names it, but the pool has no such image");
+}
+
+absl::StatusOr<std::optional<Skip>> Sparsification::Look() {
+  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Image> image, OpenForLooking());
+  ADDONS_ASSIGN_OR_RETURN(facts_, ReadFacts(*volume_.cluster, *reads_, *image));
+  return WhySkip(facts_, request_.parameters.with_snapshots);
+}
+
+/// A daemon that was killed in the middle keeps its watch for a while. Taken
+/// for a workload it would end the job as if all were done.
+absl::StatusOr<std::optional<Skip>> Sparsification::LookPastPredecessor() {
+  const SteadyTime until =
+      context_.clock().Now() + environment_.options.predecessor_patience;
+  for (;;) {
+    ADDONS_ASSIGN_OR_RETURN(std::optional<Skip> skip, Look());
+    if (!skip || skip->outcome != ReclaimOutcome::kOtherDaemon) return skip;
+    if (context_.clock().Now() >= until) return skip;
+    context_.Step("waiting for another instance of this daemon to end");
+    ADDONS_RETURN_IF_ERROR(context_.SleepFor(std::chrono::seconds(1)));
+  }
+}
+
+absl::StatusOr<std::optional<uint64_t>> Sparsification::Measure() {
+  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Image> image, OpenForLooking());
+  return image->UsedBytes(environment_.options.measure_time);
+}
+
+/// Writing metadata takes the exclusive lock where nobody has it, and lets its
+/// owner write otherwise: the only cooperative way that leaves no client with
+/// errors (rbd_lock_acquire would refuse to give the lock away).
+absl::StatusOr<bool> Sparsification::TakeLock(Image& image) {
+  ADDONS_RETURN_IF_ERROR(
+      image.SetMetadata(kSparsifierKey, SparsifierMark(*volume_.cluster)));
+  if (!facts_.features.exclusive_lock) return true;
+  return image.HoldsLock();
+}
+
+/// Only with the lock: without it librbd would ask its owner.
+void Sparsification::DropMark(Image& image) {
+  if (facts_.features.exclusive_lock && !image.HoldsLock().value_or(false)) {
+    return;
+  }
+  const absl::Status removed = image.RemoveMetadata(kSparsifierKey);
+  if (!removed.ok()) Log().debug("{}", std::string(removed.message()));
+}
+
+void Sparsification::Report(uint64_t objects) {
+  const uint64_t total = facts_.size.bytes;
+  const uint64_t done = std::min(total, objects * facts_.size.object_bytes);
+  context_.Progress(done, total);
+  context_.SetPending(Failed(
+      absl::StatusCode::kAborted,
+      absl::StrCat(
+          "it is under way: ",
+          facts_.size.objects == 0 ? 100 : objects * 100 / facts_.size.objects,
+          " % (", done / kMiB, " of ", total / kMiB,
+          " MiB) looked at; the call can be repeated and joins it")));
+}
+
+absl::StatusOr<std::optional<Skip>> Sparsification::WatchOver(
+    SparsifyThread& work, Image& looking) {
+  absl::Status blind = absl::UnavailableError("nobody looked");
+  std::optional<Skip> skip;
+  while (!skip && !work.Ended()) {
+    ADDONS_RETURN_IF_ERROR(
+        context_.SleepFor(environment_.options.look_interval));
+    Report(work.objects());
+    const auto workloads = ListWorkloads(*volume_.cluster, *reads_, looking);
+    if (!workloads.ok()) {
+      blind = workloads.status();  // goes on until the permit has run out
+    } else if (workloads->empty()) {
+      work.Renew();
+    } else {
+      skip =
+          Skip{ReclaimOutcome::kInterrupted,
+               absl::StrCat("it was opened by ", DescribeWatchers(*workloads))};
+    }
+  }
+  work.Revoke();
+  ADDONS_ASSIGN_OR_RETURN(const SparsifyEnd end, work.Result());
+  Report(work.objects());
+  if (skip) return skip;
+  switch (end) {
+    case SparsifyEnd::kFinished:
+      return std::nullopt;
+    case SparsifyEnd::kLockLost:
+      return Skip{ReclaimOutcome::kInterrupted,
+                  "another client asked for its lock"};
+    case SparsifyEnd::kStopped:
+      break;
+  }
+  return Failed(absl::StatusCode::kUnavailable,
+                absl::StrCat("it could not be seen whether somebody opened it, "
+                             "so the work stopped: ",
+                             blind.message()));
+}
+
+absl::StatusOr<std::optional<Skip>> Sparsification::Work(Image& image) {
+  ADDONS_ASSIGN_OR_RETURN(const bool locked, TakeLock(image));
+  // Who came between the first look and our watch is seen now; who comes later
+  // is seen by the looks below.
+  ADDONS_ASSIGN_OR_RETURN(std::optional<Skip> skip, Look());
+  if (!skip && !locked) {
+    skip = Skip{ReclaimOutcome::kInUse, "another client has its lock"};
+  }
+  if (skip) return skip;
+  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Image> looking,
+                          OpenForLooking());
+  SparsifyThread work(image, request_.parameters.sparse_bytes, context_.clock(),
+                      environment_.options.permit);
+  context_.Step("sparsifying");
+  return WatchOver(work, *looking);
+}
+
+absl::StatusOr<std::optional<Skip>> Sparsification::Change() {
+  ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
+  context_.Step("taking the lock");
+  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
+                          volume_.OpenPool(Access::kMutate));
+  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Image> image,
+                          pool->OpenImage(volume_.image_name()));
+  const auto skip = Work(*image);
+  DropMark(*image);
+  const absl::Status closed = image->Close();
+  if (!closed.ok()) Log().warn("{}", std::string(closed.message()));
+  context_.SetPending(absl::OkStatus());
+  return skip;
+}
+
+absl::StatusOr<SparsifyResult> Sparsification::Run() {
+  ADDONS_RETURN_IF_ERROR(Find());
+  context_.Step("looking at the image");
+  ADDONS_ASSIGN_OR_RETURN(std::optional<Skip> skip, LookPastPredecessor());
+  ADDONS_RETURN_IF_ERROR(
+      request_.parameters.CheckObjectSize(facts_.size.object_bytes));
+  SparsifyResult result;
+  context_.Step("measuring");
+  ADDONS_ASSIGN_OR_RETURN(result.before_bytes, Measure());
+  result.after_bytes = result.before_bytes;
+  if (!skip) {
+    ADDONS_ASSIGN_OR_RETURN(skip, Change());
+    context_.Step("measuring");
+    // What was freed stays freed: the answer does not depend on this.
+    result.after_bytes = Measure().value_or(std::nullopt);
+  }
+  if (skip) {
+    result.outcome = skip->outcome;
+    result.reason = std::move(skip->reason);
+  }
+  return result;
+}
+
+/// Removed or demoted in the middle: the next try sees it.
+absl::Status Settled(const absl::Status& status) {
+  const int error = CephErrno(status);
+  if (error != ENOENT && error != EROFS) return status;
+  return absl::UnavailableError(status.message());
+}
+
+void LogEnd(const SparsifyRequest& request, const SparsifyResult& result) {
+  Log().info("reclaim of volume={} outcome={} before={} after={} reason={}",
+             Quoted(request.volume_id), std::string(Name(result.outcome)),
+             Quoted(MiB(result.before_bytes)), Quoted(MiB(result.after_bytes)),
+             Quoted(result.reason));
+}
+
+absl::StatusOr<SparsifyResult> TryUntilSettled(OperationContext& context,
+                                               SparsifyEnvironment& environment,
+                                               const SparsifyRequest& request) {
+  const SteadyTime until = context.clock().Now() + environment.options.patience;
+  SteadyDuration pause = kFirstPause;
+  for (;;) {
+    auto result = Sparsification(context, environment, request).Run();
+    if (result.ok()) return result;
+    const absl::Status status = Settled(result.status());
+    if (!MayPass(status) || context.clock().Now() >= until) return status;
+    Log().warn("reclaim of volume={} is tried again: {}",
+               Quoted(request.volume_id), std::string(status.message()));
+    context.SetPending(absl::AbortedError(status.message()));
+    context.Step("waiting until the cluster answers");
+    ADDONS_RETURN_IF_ERROR(context.SleepFor(pause));
+    context.SetPending(absl::OkStatus());
+    pause = std::min<SteadyDuration>(pause * 2, kLongestPause);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<SparsifyResult> Sparsify(OperationContext& context,
+                                        SparsifyEnvironment& environment,
+                                        const SparsifyRequest& request) {
+  auto result = TryUntilSettled(context, environment, request);
+  if (!result.ok()) {
+    const bool told =
+        absl::IsCancelled(result.status()) || absl::IsAborted(result.status());
+    environment.stats.Count(told ? ReclaimOutcome::kStopped
+                                 : ReclaimOutcome::kFailed);
+    return result;
+  }
+  environment.stats.Count(result->outcome);
+  LogEnd(request, *result);
+  if (result->outcome == ReclaimOutcome::kOtherDaemon) {
+    return absl::AbortedError(absl::StrCat(
+        "Failed to sparsify volume '", request.volume_id,
+        "': another instance of this daemon is at work: ", result->reason));
+  }
+  return result;
+}
+
+}  // namespace addons

@@ -1,0 +1,72 @@
+#ifndef ADDONS_RECLAIMSPACE_SPARSIFY_H_
+#define ADDONS_RECLAIMSPACE_SPARSIFY_H_
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "ceph/cluster.h"
+#include "operation/operation_context.h"
+#include "reclaimspace/reclaim_parameters.h"
+#include "reclaimspace/reclaim_stats.h"
+#include "volume/resolver.h"
+
+namespace addons {
+
+struct SparsifyOptions {
+  /// How often is looked for somebody who opened the image.
+  std::chrono::milliseconds look_interval{100};
+  /// Without a successful look for so long, the work stops.
+  std::chrono::milliseconds permit{4000};
+  /// Bound of a measurement on images without fast-diff.
+  std::chrono::milliseconds measure_time{20000};
+  /// How long trouble that may pass by itself is waited for.
+  std::chrono::milliseconds patience{60000};
+  /// How long the watch of a killed daemon is waited for: Ceph keeps it 30 s.
+  std::chrono::milliseconds predecessor_patience{45000};
+};
+
+/// Nothing is owned; everything is thread-safe and outlives the verb.
+struct SparsifyEnvironment {
+  Resolver& resolver;
+  ReclaimStats& stats;
+  SparsifyOptions options;
+};
+
+struct SparsifyRequest {
+  std::string volume_id;
+  CephUser user;
+  ReclaimParameters parameters;
+};
+
+struct SparsifyResult {
+  ReclaimOutcome outcome = ReclaimOutcome::kSparsified;
+  std::string reason = "finished";  // of the outcome
+  /// Image::UsedBytes() before and after; equal when nothing was done. Absent:
+  /// could not be measured in time.
+  std::optional<uint64_t> before_bytes;
+  std::optional<uint64_t> after_bytes;
+};
+
+/// Frees what is zero in a volume that nobody uses:
+///
+///   find -> look -> skip? -> measure -> take the lock -> look again
+///        -> sparsify, looking all the time -> close -> measure
+///
+/// The exclusive lock is taken only where nobody has it, and given to whoever
+/// asks for it. Somebody who opens the image ends the work within a second. It
+/// may take hours, outlives its callers and can be stopped at any moment; what
+/// was freed stays freed, and the next call begins anew.
+///
+/// NOT_FOUND: no such volume or image. INVALID_ARGUMENT: sparseSize does not
+/// fit the image. ABORTED: another daemon is at work. UNAVAILABLE and
+/// DEADLINE_EXCEEDED, after waiting: the cluster does not answer.
+absl::StatusOr<SparsifyResult> Sparsify(OperationContext& context,
+                                        SparsifyEnvironment& environment,
+                                        const SparsifyRequest& request);
+
+}  // namespace addons
+
+#endif  // ADDONS_RECLAIMSPACE_SPARSIFY_H_

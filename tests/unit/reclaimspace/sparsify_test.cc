@@ -1,0 +1,362 @@
+// Sparsify() on a simulated cluster: when it works, when it stops, what it
+// leaves behind.
+
+#include "reclaimspace/sparsify.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "reclaimspace/image_facts.h"
+#include "tests/fakes/mirrored_pair.h"
+#include "tests/fakes/test_operation_context.h"
+#include "tests/rpc/temp_dir.h"
+#include "tests/testing/status_matchers.h"
+
+namespace addons::testing {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr char kUuid[] = "5ef79ce1-81e8-439b-8405-35138edf5b89";
+constexpr uint64_t kObject = uint64_t{4} << 20;
+constexpr char kSparsifyCall[] = "rbd_sparsify_with_progress";
+
+bool Eventually(const std::function<bool()>& condition) {
+  const auto until = std::chrono::steady_clock::now() + seconds(30);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > until) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+class SparsifyTest : public ::testing::Test {
+ protected:
+  SparsifyTest() {
+    dir_.Write(
+        "config.json",
+        absl::StrCat(R"([{"clusterID": ")", a_.cluster_id(),
+                     R"(", "monitors": [")", a_.cluster_id(), R"(:6789"]}])"));
+    dir_.Write("cluster-mapping.json", "[]");
+  }
+  void TearDown() override { EXPECT_THAT(world_.Violations(), IsEmpty()); }
+
+  /// 1024 objects, 16 s of work; a quarter of them is used, all with zeros.
+  void AddVolume() {
+    id_ = pair_.AddVolume(a_, kUuid, 1024 * kObject);
+    a_.SetUsage(image_, 256, 256);
+  }
+
+  absl::StatusOr<SparsifyResult> Run(ReclaimParameters parameters = {}) {
+    TestOperationContext context(world_);
+    context.SetDeadline(deadline_);
+    // The work has a thread of its own, and time shall not pass without it.
+    context.OnStep([this, calls = 0](absl::string_view step) mutable {
+      if (step != "sparsifying") return;
+      ++calls;
+      EXPECT_TRUE(Eventually(
+          [&] { return world_.CountCalls("a", kSparsifyCall) >= calls; }));
+    });
+    if (script_) script_(context);
+    const SteadyTime begin = world_.Now();
+    auto result = Sparsify(context, environment_, {id_, a_.user(), parameters});
+    took_ = world_.Now() - begin;
+    progress_ = context.progress();
+    return result;
+  }
+  absl::StatusOr<SparsifyResult> RunWithSnapshots() {
+    ReclaimParameters parameters;
+    parameters.with_snapshots = WithSnapshots::kYes;
+    return Run(parameters);
+  }
+
+  void ExpectUntouched(const absl::StatusOr<SparsifyResult>& result,
+                       ReclaimOutcome outcome, const std::string& reason) {
+    ASSERT_OK(result);
+    EXPECT_EQ(result->outcome, outcome);
+    EXPECT_THAT(result->reason, HasSubstr(reason));
+    EXPECT_TRUE(result->before_bytes.has_value());
+    EXPECT_EQ(result->before_bytes, result->after_bytes);
+    EXPECT_EQ(world_.CountCalls("a", kSparsifyCall), 0);
+    EXPECT_EQ(stats_.count(outcome), 1U);
+  }
+  /// Nothing of ours stays on the image.
+  void ExpectLeft() {
+    const auto pool = pair_.cluster(a_)->OpenPool(2, "", Access::kRead);
+    const auto image = (*pool)->OpenImageReadOnly(image_);
+    ASSERT_OK(image);
+    EXPECT_EQ((*image)->Metadata(kSparsifierKey).value(), std::nullopt);
+    for (const Watcher& watcher : (*image)->Watchers().value()) {
+      EXPECT_EQ(watcher.client_id, 4464U);
+    }
+    EXPECT_FALSE(a_.HasLock(image_));
+  }
+  void FailNext(const std::string& call, int error, int times) {
+    const auto left = std::make_shared<std::atomic<int>>(times);
+    world_.SetCallHook(
+        [call, error, left](absl::string_view, absl::string_view made, bool) {
+          return made == call && (*left)-- > 0 ? error : 0;
+        });
+  }
+
+  FakeWorld world_;
+  MirroredPair pair_{world_};
+  FakeSite& a_ = pair_.a();
+  FakeSite& b_ = pair_.b();
+  const TempDir dir_;
+  ConfigStore config_{dir_.path()};
+  FakeClusterProvider clusters_{world_};
+  Resolver resolver_{config_, clusters_};
+  ReclaimStats stats_;
+  SparsifyEnvironment environment_{resolver_, stats_, {}};
+  const std::string image_ = MirroredPair::ImageName(kUuid);
+  std::string id_;
+
+  SteadyDuration deadline_ = minutes(10);
+  std::function<void(TestOperationContext&)> script_;
+  SteadyDuration took_{};
+  std::vector<std::pair<uint64_t, uint64_t>> progress_;
+};
+
+TEST_F(SparsifyTest, FreesZerosAndTellsHowMuchWasUsed) {
+  AddVolume();
+  a_.SetUsage(image_, 256, 100);
+  const auto result = Run();
+  ASSERT_OK(result);
+  EXPECT_EQ(result->outcome, ReclaimOutcome::kSparsified);
+  EXPECT_EQ(result->before_bytes, 256 * kObject);
+  EXPECT_EQ(result->after_bytes, 156 * kObject);
+  EXPECT_EQ(stats_.count(ReclaimOutcome::kSparsified), 1U);
+  ExpectLeft();
+}
+
+TEST_F(SparsifyTest, ReportsBytesAndPercent) {
+  AddVolume();
+  ASSERT_OK(Run());
+  ASSERT_FALSE(progress_.empty());
+  EXPECT_EQ(progress_.back(), std::make_pair(1024 * kObject, 1024 * kObject));
+  EXPECT_TRUE(std::is_sorted(progress_.begin(), progress_.end()));
+}
+
+TEST_F(SparsifyTest, ACallerThatLeavesInTheMiddleHeardHowFarItIs) {
+  AddVolume();
+  deadline_ = seconds(8);
+  absl::Status told;
+  script_ = [&](TestOperationContext& context) {
+    world_.Schedule(seconds(8), [&] { told = context.pending(); });
+  };
+  const auto result = Run();
+  ASSERT_OK(result);
+  EXPECT_EQ(result->outcome, ReclaimOutcome::kSparsified);
+  EXPECT_THAT(told, StatusIs(absl::StatusCode::kAborted,
+                             AllOf(HasSubstr(" % ("), HasSubstr("of 4096 MiB"),
+                                   HasSubstr("joins it"))));
+}
+
+TEST_F(SparsifyTest, AnImageInUseIsNotTouched) {
+  AddVolume();
+  a_.AddWatcher(image_, "10.0.0.7:0/1", 4464);
+  ExpectUntouched(Run(), ReclaimOutcome::kInUse, "client.4464 at 10.0.0.7");
+  EXPECT_EQ(world_.CountCalls("a", "rbd_open"), 0);
+}
+
+TEST_F(SparsifyTest, ALockWithoutAWatchIsInUseAndIsNotBroken) {
+  AddVolume();
+  a_.AddLocker(image_, "10.0.0.7:0/1", 4464, FakeSite::LockKind::kAutomatic);
+  ExpectUntouched(Run(), ReclaimOutcome::kInUse, "locked by client.4464");
+  EXPECT_TRUE(a_.HasLock(image_));
+}
+
+TEST_F(SparsifyTest, APrimaryIsSkippedForItsSnapshotsAndNotForRbdMirror) {
+  id_ = pair_.AddMirroredVolume(a_, kUuid, 64 * kObject);
+  ExpectUntouched(Run(), ReclaimOutcome::kSnapshots, "mirroring");
+  // rbd-mirror of the peer has it open, and is no workload.
+  const auto result = RunWithSnapshots();
+  ASSERT_OK(result);
+  EXPECT_EQ(result->outcome, ReclaimOutcome::kSparsified) << result->reason;
+}
+
+TEST_F(SparsifyTest, ASecondaryIsSkipped) {
+  const std::string on_b = pair_.AddMirroredVolume(b_, kUuid, 64 * kObject);
+  id_ = pair_.VolumeId(a_, kUuid);
+  ExpectUntouched(RunWithSnapshots(), ReclaimOutcome::kSecondary, "secondary");
+  EXPECT_EQ(world_.CountCalls("a", "rbd_open"), 0);
+}
+
+TEST_F(SparsifyTest, ASizeBeyondTheObjectsIsRefused) {
+  AddVolume();
+  ReclaimParameters parameters;
+  parameters.sparse_bytes = 2 * kObject;
+  EXPECT_THAT(Run(parameters), StatusIs(absl::StatusCode::kInvalidArgument,
+                                        HasSubstr("sparseSize")));
+  EXPECT_EQ(world_.CountMutations(), 0);
+}
+
+TEST_F(SparsifyTest, SomebodyWhoOpensTheImageEndsTheWorkWithinSeconds) {
+  AddVolume();
+  a_.SetUsage(image_, 1024, 1024);
+  world_.Schedule(seconds(6),
+                  [&] { a_.AddWatcher(image_, "10.0.0.7:0/1", 4464); });
+  const auto result = Run();
+  ASSERT_OK(result);
+  EXPECT_EQ(result->outcome, ReclaimOutcome::kInterrupted);
+  EXPECT_THAT(result->reason, HasSubstr("client.4464 at 10.0.0.7"));
+  EXPECT_LT(took_, seconds(11));
+  // 64 objects a second.
+  EXPECT_LT(*result->after_bytes, (1024 - 5 * 64) * kObject);
+  EXPECT_GT(*result->after_bytes, (1024 - 11 * 64) * kObject);
+  ExpectLeft();
+}
+
+TEST_F(SparsifyTest, AClientThatAsksForTheLockGetsIt) {
+  AddVolume();
+  world_.Schedule(seconds(6), [&] {
+    a_.AddLocker(image_, "10.0.0.7:0/1", 4464, FakeSite::LockKind::kAutomatic);
+  });
+  const auto result = Run();
+  ASSERT_OK(result);
+  EXPECT_EQ(result->outcome, ReclaimOutcome::kInterrupted);
+  EXPECT_TRUE(a_.HasLock(image_));
+}
+
+TEST_F(SparsifyTest, SomebodyWhoComesBeforeTheFirstObjectIsSeen) {
+  AddVolume();
+  world_.SetCallHook(nullptr,
+                     [&](absl::string_view, absl::string_view call, bool) {
+                       if (call == "rbd_open")
+                         a_.AddWatcher(image_, "10.0.0.7:0/1", 4464);
+                       return 0;
+                     });
+  ExpectUntouched(Run(), ReclaimOutcome::kInUse, "client.4464");
+  ExpectLeft();
+}
+
+TEST_F(SparsifyTest, WorkThatCannotBeWatchedStops) {
+  AddVolume();
+  a_.SetUsage(image_, 1024, 1024);
+  environment_.options.patience = seconds(0);
+  const auto blind = std::make_shared<std::atomic<bool>>(false);
+  world_.SetCallHook([blind](absl::string_view, absl::string_view call, bool) {
+    return *blind && call == "rbd_watchers_list" ? ETIMEDOUT : 0;
+  });
+  world_.Schedule(seconds(6), [blind] { *blind = true; });
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kUnavailable,
+                              HasSubstr("could not be seen")));
+  // 64 objects a second: it stopped within 5 s.
+  EXPECT_GT(a_.UsedObjects(image_), 1024U - 11 * 64);
+  EXPECT_LT(a_.UsedObjects(image_), 1024U - 5 * 64);
+  *blind = false;
+  ExpectLeft();
+}
+
+TEST_F(SparsifyTest, ACancelStopsItAndLeavesNothingBehind) {
+  AddVolume();
+  a_.SetUsage(image_, 1024, 1024);
+  script_ = [](TestOperationContext& context) {
+    context.CancelAfter(seconds(6));
+  };
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kCancelled));
+  EXPECT_GT(a_.UsedObjects(image_), 0U);
+  EXPECT_LT(a_.UsedObjects(image_), 1024U);
+  EXPECT_EQ(stats_.count(ReclaimOutcome::kStopped), 1U);
+  ExpectLeft();
+}
+
+TEST_F(SparsifyTest, AClusterThatComesBackIsWaitedFor) {
+  AddVolume();
+  FailNext("rbd_snap_list", EAGAIN, 3);
+  const auto result = Run();
+  ASSERT_OK(result);
+  EXPECT_EQ(result->outcome, ReclaimOutcome::kSparsified);
+}
+
+TEST_F(SparsifyTest, AClusterThatStaysAwayIsAbortedForTheCaller) {
+  AddVolume();
+  FailNext("rbd_snap_list", EAGAIN, 1000000);
+  absl::Status told;
+  script_ = [&](TestOperationContext& context) {
+    world_.Schedule(seconds(8), [&] { told = context.pending(); });
+  };
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_GE(took_, environment_.options.patience);
+  EXPECT_THAT(told, StatusIs(absl::StatusCode::kAborted,
+                             HasSubstr("list the snapshots")));
+  EXPECT_EQ(world_.CountMutations(), 0);
+}
+
+TEST_F(SparsifyTest, AnErrorInTheMiddleIsTriedAgain) {
+  AddVolume();
+  FailNext(kSparsifyCall, ETIMEDOUT, 1);
+  ASSERT_OK(Run());
+  EXPECT_EQ(a_.UsedObjects(image_), 0U);
+  ExpectLeft();
+}
+
+TEST_F(SparsifyTest, AVolumeWithoutItsImageIsNotFound) {
+  AddVolume();
+  a_.RemoveImage(image_);
+  EXPECT_THAT(
+      Run(), StatusIs(absl::StatusCode::kNotFound, HasSubstr("no such image")));
+}
+
+TEST_F(SparsifyTest, AKilledDaemonIsWaitedForAndItsWorkDoneAgain) {
+  AddVolume();
+  a_.SetUsage(image_, 1024, 1024);
+  // The predecessor died in the middle: its watch lives for 30 s more.
+  a_.SetImageMetadata(image_, kSparsifierKey, "4463,4464");
+  a_.AddWatcher(image_, "10.0.0.9:0/1", 4464);
+  a_.AddLocker(image_, "10.0.0.9:0/1", 4464, FakeSite::LockKind::kAutomatic);
+  world_.Schedule(seconds(28), [&] { a_.RemoveWatcher(image_, 4464); });
+  const auto result = Run();
+  ASSERT_OK(result);
+  EXPECT_EQ(result->outcome, ReclaimOutcome::kSparsified) << result->reason;
+  EXPECT_EQ(a_.UsedObjects(image_), 0U);
+  EXPECT_GT(took_, seconds(28));
+  ExpectLeft();
+}
+
+TEST_F(SparsifyTest, ALivingOtherDaemonIsLeftAloneAndTheCallAborted) {
+  AddVolume();
+  a_.SetImageMetadata(image_, kSparsifierKey, "4463,4464");
+  a_.AddWatcher(image_, "10.0.0.9:0/1", 4464);
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kAborted,
+                              HasSubstr("another instance")));
+  EXPECT_EQ(world_.CountCalls("a", "rbd_open"), 0);
+  EXPECT_EQ(stats_.count(ReclaimOutcome::kOtherDaemon), 1U);
+}
+
+TEST_F(SparsifyTest, UsageThatTakesTooLongIsAbsent) {
+  AddVolume();
+  a_.SetFeatures(image_, {true, false, false});
+  environment_.options.measure_time = std::chrono::milliseconds(500);
+  const auto result = Run();
+  ASSERT_OK(result);
+  EXPECT_EQ(result->before_bytes, std::nullopt);
+  EXPECT_EQ(result->after_bytes, std::nullopt);
+  EXPECT_EQ(a_.UsedObjects(image_), 0U);
+}
+
+TEST_F(SparsifyTest, AnImageWithoutTheLockFeatureIsWatchedAllTheSame) {
+  AddVolume();
+  a_.SetFeatures(image_, {false, false, false});
+  world_.Schedule(seconds(6),
+                  [&] { a_.AddWatcher(image_, "10.0.0.7:0/1", 4464); });
+  const auto result = Run();
+  ASSERT_OK(result);
+  EXPECT_EQ(result->outcome, ReclaimOutcome::kInterrupted);
+}
+
+}  // namespace
+}  // namespace addons::testing
