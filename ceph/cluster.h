@@ -55,6 +55,15 @@ class Cluster {
   /// The RADOS instance ids of the connections that are up: recognises our own
   /// watches. rados_get_instance_id
   virtual std::vector<uint64_t> OwnClientIds() = 0;
+
+  // --- fencing ---------------------------------------------------------------
+  /// The addresses that the cluster sees of the connections that are up, as
+  /// Ceph writes them: "10.0.0.1:0/123" or "[v2:...,v1:...]". rados_getaddrs
+  virtual std::vector<std::string> OwnAddresses() = 0;
+  /// Blocks until the read connection has the newest OSD map, at most for the
+  /// monitor timeout: what is sent on it from then on takes that map to the
+  /// OSDs. rados_wait_for_latest_osdmap
+  virtual absl::Status WaitForLatestMap() = 0;
 };
 
 /// Where a cluster is and who wants to talk to it.

@@ -111,6 +111,13 @@ class Pool {
   virtual absl::StatusOr<std::vector<Watcher>> ListWatchers(
       const std::string& object) = 0;
 
+  // --- fencing ---------------------------------------------------------------
+  /// Has the acting primaries of the `part`-th of `parts` equal slices of the
+  /// placement groups answer: each of them then has at least the OSD map of
+  /// this connection. A slice lies within one placement group when `parts` is a
+  /// power of two and not less than their number. rados_object_list
+  virtual absl::Status ReachPlacementGroups(uint32_t part, uint32_t parts) = 0;
+
   // --- mirroring of this pool and namespace
   // ------------------------------------
   /// rbd_mirror_mode_get

@@ -1,5 +1,6 @@
 #include "ceph/librados/rados_cluster.h"
 
+#include <cerrno>
 #include <chrono>
 #include <utility>
 
@@ -81,6 +82,29 @@ std::vector<uint64_t> RadosCluster::OwnClientIds() {
     }
   }
   return ids;
+}
+
+std::vector<std::string> RadosCluster::OwnAddresses() {
+  std::vector<std::string> addresses;
+  for (const SharedSlot<RadosConnection>* slot : Slots()) {
+    const auto connection = slot->Peek();
+    if (connection == nullptr) continue;
+    std::string address = connection->Addresses();
+    if (!address.empty()) addresses.push_back(std::move(address));
+  }
+  return addresses;
+}
+
+// librados gives it no bound, so it gets ours. One that is abandoned goes on.
+absl::Status RadosCluster::WaitForLatestMap() {
+  ADDONS_ASSIGN_OR_RETURN(const std::shared_ptr<RadosConnection> connection,
+                          Connection(ConnectionUse::kRead));
+  const auto result = std::make_shared<absl::Status>();
+  const bool ended = environment_.calls->Run(
+      connection.get(),
+      [connection, result] { *result = connection->WaitForLatestMap(); },
+      std::chrono::steady_clock::now() + environment_.timeouts.mon);
+  return ended ? *result : connection->LatestMapError(-ETIMEDOUT);
 }
 
 bool RadosCluster::denied() const {

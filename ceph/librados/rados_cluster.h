@@ -34,6 +34,8 @@ class RadosCluster final : public CachedCluster {
   absl::StatusOr<std::string> MonCommand(const std::string& json) override;
   absl::StatusOr<std::string> MgrCommand(const std::string& json) override;
   std::vector<uint64_t> OwnClientIds() override;
+  std::vector<std::string> OwnAddresses() override;
+  absl::Status WaitForLatestMap() override;
   bool denied() const override;
 
  private:

@@ -201,6 +201,27 @@ absl::StatusOr<std::string> RadosConnection::Fsid() {
   return std::string(text.data());
 }
 
+std::string RadosConnection::Addresses() {
+  RadosBuffer text;
+  const int result = Call("rados_getaddrs", [&] {
+    return text.Keep(rados_getaddrs(cluster_.get(), text.Receive()));
+  });
+  return result < 0 || !text ? "" : text.get();
+}
+
+absl::Status RadosConnection::WaitForLatestMap() {
+  const int result = Call("rados_wait_for_latest_osdmap", [&] {
+    return rados_wait_for_latest_osdmap(cluster_.get());
+  });
+  return result < 0 ? LatestMapError(result) : absl::OkStatus();
+}
+
+absl::Status RadosConnection::LatestMapError(int result) const {
+  return CephError(
+      result, "get the newest OSD map of",
+      absl::StrCat("cluster '", absl::CHexEscape(cluster_id_), "'"));
+}
+
 absl::Status RadosConnection::CheckPoolExists(int64_t pool_id) {
   {
     MutexLock lock(mutex_);

@@ -57,6 +57,12 @@ class RadosConnection {
 
   /// rados_cluster_fsid
   absl::StatusOr<std::string> Fsid();
+  /// As Cluster::OwnAddresses(); empty when librados cannot tell.
+  /// rados_getaddrs
+  std::string Addresses();
+  /// Has no bound. rados_wait_for_latest_osdmap
+  absl::Status WaitForLatestMap();
+  absl::Status LatestMapError(int result) const;
   /// NOT_FOUND: no pool with this id. Bounded by the monitor timeout.
   absl::StatusOr<IoctxHandle> OpenIoctx(int64_t pool_id,
                                         const std::string& rados_namespace);

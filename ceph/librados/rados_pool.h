@@ -65,6 +65,8 @@ class RadosPool final : public Pool {
   absl::StatusOr<std::vector<Watcher>> ListWatchers(
       const std::string& object) override;
 
+  absl::Status ReachPlacementGroups(uint32_t part, uint32_t parts) override;
+
   absl::StatusOr<PoolMirrorMode> MirrorMode() override;
   absl::StatusOr<std::vector<MirrorPeer>> MirrorPeers() override;
   absl::StatusOr<std::string> MirrorUuid() override;

@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "tests/contract/contract_fence_suite.h"
 #include "tests/contract/contract_suite.h"
 #include "tests/contract/group_contract.h"
 #include "tests/contract/reclaim_contract.h"
@@ -72,6 +73,8 @@ std::unique_ptr<ContractBed> MakeFakeBed() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Fake, ContractTest,
+                         ::testing::Values(BedFactory{"Fake", MakeFakeBed}));
+INSTANTIATE_TEST_SUITE_P(Fake, FenceContractTest,
                          ::testing::Values(BedFactory{"Fake", MakeFakeBed}));
 
 }  // namespace

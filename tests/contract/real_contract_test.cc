@@ -17,6 +17,7 @@
 #include "base/status_macros.h"
 #include "ceph/librados/call_gate.h"
 #include "ceph/librados/connection_cache.h"
+#include "tests/contract/contract_fence_suite.h"
 #include "tests/contract/contract_suite.h"
 #include "tests/contract/group_contract.h"
 #include "tests/contract/real_bed.h"
@@ -142,6 +143,8 @@ std::unique_ptr<ContractBed> MakeRealBed() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Real, ContractTest,
+                         ::testing::Values(BedFactory{"Real", MakeRealBed}));
+INSTANTIATE_TEST_SUITE_P(Real, FenceContractTest,
                          ::testing::Values(BedFactory{"Real", MakeRealBed}));
 
 }  // namespace

@@ -10,8 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
-#include "absl/time/time.h"
 #include "nlohmann/json.hpp"
+#include "tests/fakes/blocklist_commands.h"
 
 namespace addons::model {
 namespace {
@@ -312,31 +312,17 @@ void RefreshSchedules(Site& site) {
   });
 }
 
-CommandResult RunMonCommand(const Model& model, const Site& site,
+CommandResult RunMonCommand(const Model& model, Site& site,
                             const std::string& text) {
   const json command = ParseCommand(text);
-  const std::string prefix = command.value("prefix", "");
-  if (prefix == "osd lspools") {
+  if (command.value("prefix", "") == "osd lspools") {
     json pools = json::array();
     for (const auto& [id, pool] : site.pools) {
       pools.push_back({{"poolnum", id}, {"poolname", pool.name}});
     }
     return {0, pools.dump(), ""};
   }
-  if (prefix != "osd blocklist ls") {
-    return {-EINVAL, "", "command not known"};
-  }
-  json entries = json::array();
-  for (const auto& [address, until] : site.blocklist) {
-    if (until <= model.wall() + site.clock_skew) continue;
-    entries.push_back({{"addr", address},
-                       {"until", absl::FormatTime("%Y-%m-%dT%H:%M:%E6S%z",
-                                                  absl::FromChrono(until),
-                                                  absl::UTCTimeZone())}});
-  }
-  // Two documents, one after the other, as the monitor prints them.
-  return {0, absl::StrCat(entries.dump(), json::array().dump()),
-          absl::StrCat("listed ", entries.size(), " entries")};
+  return RunBlocklistCommand(model, site, command);
 }
 
 CommandResult RunMgrCommand(Model& model, Site& site, const std::string& text) {

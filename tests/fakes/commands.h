@@ -12,10 +12,11 @@ struct CommandResult {
   int result = 0;
   std::string output;
   std::string status;
+  SteadyDuration cost{};  // until it is committed
 };
 
-/// `osd blocklist ls`; everything else is -EINVAL.
-CommandResult RunMonCommand(const Model& model, const Site& site,
+/// The commands of blocklist_commands.h; everything else is -EINVAL.
+CommandResult RunMonCommand(const Model& model, Site& site,
                             const std::string& json);
 
 /// `rbd mirror snapshot schedule add|remove|list`, `rbd task add flatten` and

@@ -727,6 +727,14 @@ class FakePool final : public Pool {
                   });
   }
 
+  absl::Status ReachPlacementGroups(uint32_t part, uint32_t parts) override {
+    const int r =
+        Run("rados_object_list", absl::StrCat(part, "/", parts), Needs::kOsd,
+            false, [](Model&, Site&, SteadyDuration*) { return 0; });
+    if (r < 0) return Error(r, "reach placement groups of", name_);
+    return absl::OkStatus();
+  }
+
   absl::StatusOr<std::vector<Watcher>> ListWatchers(
       const std::string& object) override {
     std::vector<Watcher> watchers;
@@ -948,6 +956,25 @@ class FakeCluster final : public Cluster {
     return ids;
   }
 
+  std::vector<std::string> OwnAddresses() override {
+    MutexLock lock(mutex_);
+    std::vector<std::string> addresses;
+    for (const auto& [access, connection] : connections_) {
+      addresses.push_back(connection->client.address);
+    }
+    return addresses;
+  }
+
+  absl::Status WaitForLatestMap() override {
+    auto connection = Connect(Access::kRead);
+    if (!connection.ok()) return std::move(connection).status();
+    const int r = world_.Call({site_, "rados_wait_for_latest_osdmap", "", false,
+                               FakeWorld::Needs::kMon, *connection},
+                              [](Model&, Site&, SteadyDuration*) { return 0; });
+    if (r < 0) return CephError(r, "get the newest OSD map of", site_);
+    return absl::OkStatus();
+  }
+
   /// The connection for `access`; a new one when there is none or it was
   /// dropped.
   absl::StatusOr<std::shared_ptr<FakeWorld::Connection>> Connect(
@@ -995,12 +1022,15 @@ class FakeCluster final : public Cluster {
     model::CommandResult result;
     const bool mutation = absl::StrContains(json, "schedule add") ||
                           absl::StrContains(json, "schedule remove") ||
-                          absl::StrContains(json, "task add");
-    const int r = world_.Call({site_, call, json, mutation, needs, *connection},
-                              [&](Model& model, Site& site, SteadyDuration*) {
-                                result = run(model, site);
-                                return result.result;
-                              });
+                          absl::StrContains(json, "task add") ||
+                          absl::StrContains(json, "blocklistop");
+    const int r =
+        world_.Call({site_, call, json, mutation, needs, *connection},
+                    [&](Model& model, Site& site, SteadyDuration* cost) {
+                      result = run(model, site);
+                      *cost = result.cost;
+                      return result.result;
+                    });
     if (r != 0)
       return CommandError(r, absl::StrCat(kind, " ", json), result.status);
     return result.output;

@@ -288,6 +288,17 @@ class FakeSite {
   void SetClockSkew(std::chrono::seconds skew);
   /// All connections of this process get blocklisted.
   void BlocklistClients();
+  /// A daemon "osd.3", "mon.a" or "mgr.x" at "10.0.0.1:6800"; a name that is
+  /// known already gets this address and state.
+  void SetService(const std::string& name, const std::string& address,
+                  bool alive);
+  /// A Ceph that has no range blocklists yet.
+  void SetRangeBlocklists(bool on);
+  /// All entries by key as listed; those of ranges with "range " before it.
+  std::map<std::string, WallTime> Blocklist() const;
+  /// An administrator's `osd blocklist [range] add`; `key` as it is listed.
+  void AddBlocklistEntry(const std::string& key, SteadyDuration expire);
+  void AddRangeBlocklistEntry(const std::string& key, SteadyDuration expire);
   /// A writable open of an image that rbd-mirror copies blocklists rbd-mirror.
   void SetNeedlessOpenBlocklists(bool on);
   /// The key that the cluster accepts from now on.

@@ -208,7 +208,16 @@ struct Site {
   std::vector<FlattenTask> tasks;
   uint64_t next_task = 1;
   SteadyTime next_schedule_refresh{};
-  std::map<std::string, WallTime> blocklist;  // address -> until
+  std::map<std::string, WallTime> blocklist;        // address -> until
+  std::map<std::string, WallTime> range_blocklist;  // "10.1.0.0:0/16" -> until
+  bool range_blocklists = true;  // false: a Ceph that is too old for them
+  WallTime map_modified{};       // when the OSD map changed last
+  struct Service {
+    std::string name;  // "osd.3", "mon.a"
+    std::string address;
+    bool alive = true;
+  };
+  std::vector<Service> services;
 };
 
 /// Where a handle is and who it is.

@@ -43,6 +43,8 @@ class StubCluster final : public CachedCluster {
     return "";
   }
   std::vector<uint64_t> OwnClientIds() override { return {}; }
+  std::vector<std::string> OwnAddresses() override { return {}; }
+  absl::Status WaitForLatestMap() override { return absl::OkStatus(); }
   bool denied() const override { return denied_; }
   void Deny() { denied_ = true; }
 

@@ -156,6 +156,10 @@ class MemoryPool : public Pool {
       const std::string& /*object*/) override {
     return Unimplemented();
   }
+  absl::Status ReachPlacementGroups(uint32_t /*part*/,
+                                    uint32_t /*parts*/) override {
+    return Unimplemented();
+  }
   absl::StatusOr<PoolMirrorMode> MirrorMode() override {
     return Unimplemented();
   }
@@ -278,6 +282,10 @@ absl::StatusOr<std::string> MemoryCluster::MgrCommand(
 }
 
 std::vector<uint64_t> MemoryCluster::OwnClientIds() { return {}; }
+
+std::vector<std::string> MemoryCluster::OwnAddresses() { return {}; }
+
+absl::Status MemoryCluster::WaitForLatestMap() { return Unimplemented(); }
 
 void MemoryClusters::Add(const std::string& monitor,
                          std::shared_ptr<MemoryCluster> cluster) {

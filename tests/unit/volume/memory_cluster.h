@@ -64,6 +64,8 @@ class MemoryCluster : public Cluster {
   absl::StatusOr<std::string> MonCommand(const std::string& json) override;
   absl::StatusOr<std::string> MgrCommand(const std::string& json) override;
   std::vector<uint64_t> OwnClientIds() override;
+  std::vector<std::string> OwnAddresses() override;
+  absl::Status WaitForLatestMap() override;
 
   class Contents;
 
