@@ -42,8 +42,8 @@ App::App(Config config, AppParts parts)
       clusters_(std::move(parts.clusters)),
       resolver_(config_store_, *clusters_),
       operations_(config_.operations, clock_),
-      domain_(MakeServices(
-          {config_, clock_, rpc_, config_store_, resolver_, operations_})) {
+      domain_(MakeServices({config_, clock_, rpc_, config_store_, *clusters_,
+                            resolver_, operations_})) {
   IdentityInfo info{config_.driver_name, ADDONS_VERSION,
                     std::move(parts.manifest)};
   info.manifest["csi"] = "1.12";

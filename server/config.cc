@@ -66,12 +66,11 @@ constexpr std::array<absl::string_view, 28> kForeignFlags = {
     "timeout",
     "v",
     "vmodule"};
-constexpr std::array<absl::string_view, 13> kForeignSwitches = {
-    "add_dir_header",  "alsologtostderr",      "automaxprocs",
-    "enable-fencing",  "enable-read-affinity", "enablegrpcmetrics",
-    "enableprofiling", "logtostderr",          "one_output",
-    "setmetadata",     "skip_headers",         "skip_log_headers",
-    "skipforceflatten"};
+constexpr std::array<absl::string_view, 12> kForeignSwitches = {
+    "add_dir_header",       "alsologtostderr",   "automaxprocs",
+    "enable-read-affinity", "enablegrpcmetrics", "enableprofiling",
+    "logtostderr",          "one_output",        "setmetadata",
+    "skip_headers",         "skip_log_headers",  "skipforceflatten"};
 
 template <typename Names>
 bool IsOneOf(const Names& names, absl::string_view name) {
@@ -116,6 +115,17 @@ Setter SetCount(std::function<size_t&(Config&)> field, uint32_t at_most) {
     uint32_t value = 0;
     if (!absl::SimpleAtoi(text, &value) || value == 0 || value > at_most) {
       return Wrong(absl::StrCat("is not a number from 1 to ", at_most));
+    }
+    field(config) = value;
+    return absl::OkStatus();
+  };
+}
+
+Setter SetMask(std::function<int&(Config&)> field, int bits) {
+  return [=](Config& config, const std::string& text) {
+    int value = 0;
+    if (!absl::SimpleAtoi(text, &value) || value < 1 || value > bits) {
+      return Wrong(absl::StrCat("is not a number from 1 to ", bits));
     }
     field(config) = value;
     return absl::OkStatus();
@@ -246,6 +256,23 @@ std::vector<Flag> ServingFlags() {
   };
 }
 
+std::vector<Flag> FenceFlags() {
+  return {
+      {"fence-shortest-mask-ipv4",
+       "the widest IPv4 range that may be fenced, as bits of its mask", "8",
+       SetMask([](Config& c) -> int& { return c.fence_shortest_mask_ipv4; },
+               32)},
+      {"fence-shortest-mask-ipv6", "likewise for IPv6", "32",
+       SetMask([](Config& c) -> int& { return c.fence_shortest_mask_ipv6; },
+               128)},
+      {"enable-fencing",
+       "lift ceph-csi's automatic fence of this node when GetFenceClients is "
+       "called",
+       "false", SetBool([](Config& c) -> bool& { return c.enable_fencing; }),
+       true},
+  };
+}
+
 std::vector<Flag> TimeFlags() {
   using std::chrono::seconds;
   const Milliseconds zero(0);
@@ -314,7 +341,7 @@ std::vector<Flag> AllFlags() {
   const OperationLimits defaults;
   std::vector<Flag> flags = ServingFlags();
   for (std::vector<Flag> more :
-       {TimeFlags(),
+       {FenceFlags(), TimeFlags(),
         LaneFlags("control", "failover and configuration", defaults.control,
                   &OperationLimits::control),
         LaneFlags("bulk", "space reclaim", defaults.bulk,
@@ -515,6 +542,9 @@ std::string Describe(const Config& config) {
       " connect_timeout=", FormatDuration(config.connect_timeout),
       " monitor_timeout=", FormatDuration(config.monitor_timeout),
       " read_timeout=", FormatDuration(config.read_timeout),
+      " fence_shortest_mask_ipv4=", config.fence_shortest_mask_ipv4,
+      " fence_shortest_mask_ipv6=", config.fence_shortest_mask_ipv6,
+      " enable_fencing=", config.enable_fencing ? "true" : "false",
       " control=", lane(limits.control), " bulk=", lane(limits.bulk),
       " read=", lane(limits.read));
 }

@@ -43,6 +43,10 @@ struct Config {
   std::chrono::milliseconds connect_timeout = std::chrono::seconds(5);
   std::chrono::milliseconds monitor_timeout = std::chrono::seconds(10);
   std::chrono::milliseconds read_timeout = std::chrono::seconds(10);
+  /// The shortest masks that a request to fence may have.
+  int fence_shortest_mask_ipv4 = 8;
+  int fence_shortest_mask_ipv6 = 32;
+  bool enable_fencing = false;  // ceph-csi's: lift automatic fences
   OperationLimits operations;
   std::vector<std::string> ignored_flags;  // ceph-csi's, without meaning here
 };

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "networkfence/network_fence_service.h"
 #include "reclaimspace/controller_reclaim_service.h"
 #include "reclaimspace/node_reclaim_service.h"
 #include "replication/replication_service.h"
@@ -13,6 +14,14 @@ namespace {
 ReplicationOptions OptionsOf(const Config& config) {
   ReplicationOptions options;
   options.settle_time = config.settle_time;
+  return options;
+}
+
+FenceOptions FenceOptionsOf(const Config& config) {
+  FenceOptions options;
+  options.shortest_mask_ipv4 = config.fence_shortest_mask_ipv4;
+  options.shortest_mask_ipv6 = config.fence_shortest_mask_ipv6;
+  options.auto_unfence = config.enable_fencing;
   return options;
 }
 
@@ -36,6 +45,13 @@ ServiceSet MakeServices(const ServiceParts& parts) {
     set.services.push_back(std::make_unique<NodeReclaimService>(
         parts.rpc, parts.operations, std::move(environment)));
     set.served.reclaim_space_node = true;
+  }
+  if (parts.config.modes.controller || parts.config.modes.node) {
+    set.services.push_back(std::make_unique<NetworkFenceService>(
+        parts.rpc, parts.operations, parts.config_store, parts.clusters,
+        FenceOptionsOf(parts.config)));
+    set.served.network_fence = true;
+    set.served.fence_clients = true;
   }
   return set;
 }

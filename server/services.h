@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "ceph/cluster.h"
 #include "identity/capabilities.h"
 #include "operation/operation_table.h"
 #include "rpc/unary_call.h"
@@ -22,6 +23,7 @@ struct ServiceParts {
   Clock& clock;
   Rpc& rpc;
   ConfigStore& config_store;
+  ClusterProvider& clusters;
   Resolver& resolver;
   OperationTable& operations;
 };

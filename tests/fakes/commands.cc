@@ -322,7 +322,7 @@ CommandResult RunMonCommand(const Model& model, Site& site,
     }
     return {0, pools.dump(), ""};
   }
-  return RunBlocklistCommand(model, site, command);
+  return RunBlocklistCommand(model, site, json::parse(text, nullptr, false));
 }
 
 CommandResult RunMgrCommand(Model& model, Site& site, const std::string& text) {

@@ -14,11 +14,13 @@ declare -A allowed=(
   [operation]="operation base"
   [rpc]="rpc base"
   [identity]="identity rpc base"
+  [networkfence]="networkfence operation volume ceph base"
+  [networkfence_service]="networkfence operation volume ceph base rpc"
   [replication]="replication operation volume ceph base"
   [replication_service]="replication operation volume ceph base rpc"
   [reclaimspace]="reclaimspace operation node volume ceph base"
   [reclaimspace_service]="reclaimspace operation node volume ceph base rpc"
-  [server]="server identity reclaimspace replication operation volume ceph/librados ceph rpc base"
+  [server]="server identity networkfence reclaimspace replication operation volume ceph/librados ceph rpc base"
   [cli]="cli rpc base"
 )
 
@@ -70,7 +72,7 @@ while IFS= read -r file; do
   if grep -qE 'sleep_for|usleep\(|std::async|\.detach\(\)' "$file"; then
     offend "$file: no naked sleeps, std::async or detached threads"
   fi
-done < <(find base ceph node volume operation rpc identity reclaimspace replication server cli -name '*.h' -o -name '*.cc' | sort)
+done < <(find base ceph node volume operation rpc identity networkfence reclaimspace replication server cli -name '*.h' -o -name '*.cc' | sort)
 
 ((checked > 0)) || offend "no files were checked"
 ((offences == 0)) || exit 1

@@ -88,7 +88,8 @@ TEST_F(ConfigTest, TakesThePodSpecOfTheDriversProvisioner) {
       config.ignored_flags,
       ElementsAre("--endpoint", "--v", "--pidlimit", "--rbdhardmaxclonedepth",
                   "--rbdsoftmaxclonedepth", "--enableprofiling",
-                  "--setmetadata", "--enable-fencing"));
+                  "--setmetadata"));
+  EXPECT_TRUE(config.enable_fencing);
 }
 
 TEST_F(ConfigTest, TakesEveryFlagOfTheDriver) {

@@ -1,0 +1,54 @@
+#ifndef ADDONS_NETWORKFENCE_BLOCKLIST_COMMANDS_H_
+#define ADDONS_NETWORKFENCE_BLOCKLIST_COMMANDS_H_
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "ceph/cluster.h"
+#include "networkfence/blocklist.h"
+#include "networkfence/cidr.h"
+
+namespace addons {
+
+/// What an entry of the blocklist is called in the monitor's commands.
+struct BlocklistKey {
+  bool range = false;
+  std::string argument;  // "10.0.0.0/24", "10.0.0.1:0/0"
+
+  friend auto operator<=>(const BlocklistKey&, const BlocklistKey&) = default;
+};
+
+BlocklistKey RangeKey(const Cidr& range);
+/// The one-address form of the same.
+BlocklistKey AddressKey(const IpAddress& address);
+BlocklistKey KeyOf(const BlocklistEntry& entry);
+
+/// The commands as JSON. The monitor wants a decimal point in the number.
+std::string AddCommand(const BlocklistKey& key, std::chrono::seconds expire);
+std::string RemoveCommand(const BlocklistKey& key);
+
+/// What is blocked now. Errors of Cluster::MonCommand() and Blocklist::Parse();
+/// FAILED_PRECONDITION when this Ceph has no such command.
+absl::StatusOr<Blocklist> ReadBlocklist(Cluster& cluster);
+
+/// Adds (removes) all of `keys`, which differ, at the same time, so that they
+/// share the monitors' next round; returns when all are committed or have
+/// failed, one status each. An entry that exists stays as it is when it is
+/// added; to remove one that does not exist is OK.
+std::vector<absl::Status> AddEntries(Cluster& cluster,
+                                     const std::vector<BlocklistKey>& keys,
+                                     std::chrono::seconds expire);
+std::vector<absl::Status> RemoveEntries(Cluster& cluster,
+                                        const std::vector<BlocklistKey>& keys);
+/// The first that is not OK.
+absl::Status FirstError(const std::vector<absl::Status>& statuses);
+
+/// Which release a fence needs.
+absl::Status NoRangeBlocklists();
+
+}  // namespace addons
+
+#endif  // ADDONS_NETWORKFENCE_BLOCKLIST_COMMANDS_H_

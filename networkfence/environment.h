@@ -1,0 +1,51 @@
+#ifndef ADDONS_NETWORKFENCE_ENVIRONMENT_H_
+#define ADDONS_NETWORKFENCE_ENVIRONMENT_H_
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "ceph/cluster.h"
+#include "volume/config_store.h"
+#include "volume/lookup_threads.h"
+
+namespace addons {
+
+/// docs/networkfence.md explains those that can be set.
+struct FenceOptions {
+  /// The shortest masks that a request to fence may have.
+  int shortest_mask_ipv4 = 8;
+  int shortest_mask_ipv6 = 32;
+  /// Whether a node's own fence is lifted when its addresses are asked for.
+  bool auto_unfence = false;
+  /// How long rbd-mirror's clients are looked for, and the OSDs waited for.
+  std::chrono::milliseconds preflight_patience = std::chrono::seconds(5);
+  std::chrono::milliseconds barrier_patience = std::chrono::seconds(5);
+};
+
+/// What all verbs of fencing share. Nothing is owned; everything is thread-safe
+/// and outlives the verbs.
+struct FenceEnvironment {
+  ConfigStore& config;
+  ClusterProvider& clusters;
+  LookupThreads& threads;
+  FenceOptions options;
+};
+
+/// The cluster that is meant, as config.json calls it, and who asks.
+struct FenceTarget {
+  std::string cluster_id;
+  CephUser user;
+};
+
+/// Takes the cluster id literally, without cluster-mapping.json, as ceph-csi
+/// does: a fence is about one cluster. NOT_FOUND: config.json has no such
+/// cluster. FAILED_PRECONDITION: its entry is broken. Otherwise errors of
+/// ConfigStore::Current() and ClusterProvider::Connect(), bounded as that.
+absl::StatusOr<std::shared_ptr<Cluster>> ConnectCluster(
+    FenceEnvironment& environment, const FenceTarget& target);
+
+}  // namespace addons
+
+#endif  // ADDONS_NETWORKFENCE_ENVIRONMENT_H_

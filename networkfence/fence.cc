@@ -1,0 +1,167 @@
+#include "networkfence/fence.h"
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/log.h"
+#include "base/status_macros.h"
+#include "networkfence/barrier.h"
+#include "networkfence/blocklist_commands.h"
+#include "networkfence/extension.h"
+#include "networkfence/fence_view.h"
+#include "networkfence/preflight.h"
+
+namespace addons {
+namespace {
+
+class Fencing {
+ public:
+  Fencing(OperationContext& context, FenceEnvironment& environment,
+          const FenceRequest& request, std::shared_ptr<Cluster> cluster)
+      : context_(context),
+        environment_(environment),
+        request_(request),
+        cluster_(std::move(cluster)) {}
+
+  absl::Status Run() {
+    context_.Step("looking at the blocklist");
+    ADDONS_ASSIGN_OR_RETURN(const FenceView before, ReadFenceView(*cluster_));
+    if (!before.list.has_ranges) return NoRangeBlocklists();
+    for (const std::string& entry : before.list.unreadable) {
+      Log().warn("an entry of the blocklist is not understood cluster={} {}",
+                 Quoted(request_.target.cluster_id), Quoted(entry));
+    }
+    ADDONS_RETURN_IF_ERROR(CheckServices(before));
+    ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
+    const absl::Status status = Change(before);
+    return status.ok() ? status : AfterFailure(status);
+  }
+
+ private:
+  std::chrono::seconds expiry() const { return request_.parameters.expiry; }
+
+  /// What is fenced already is not looked at: it would be cut off already, and
+  /// a repeated request must not fail because a node came back.
+  absl::Status CheckServices(const FenceView& before) {
+    std::vector<Cidr> fresh;
+    for (const Cidr& range : request_.ranges) {
+      if (!before.IsFenced(range)) fresh.push_back(range);
+    }
+    if (fresh.empty() || request_.parameters.allow_service_clients) {
+      return absl::OkStatus();
+    }
+    context_.Step("looking for services in the ranges");
+    ADDONS_ASSIGN_OR_RETURN(
+        const Preflight found,
+        LookForServices(environment_, cluster_, before.map, fresh));
+    for (const std::string& unknown : found.unknown) {
+      Log().warn("not checked before fencing cluster={} {}",
+                 Quoted(request_.target.cluster_id), Quoted(unknown));
+    }
+    if (found.alive.empty()) return absl::OkStatus();
+    return absl::FailedPreconditionError(absl::StrCat(
+        "Failed to fence ", JoinRanges(fresh), " in cluster '",
+        request_.target.cluster_id,
+        "': services are alive there: ", absl::StrJoin(found.alive, ", "),
+        ". Stop them, wait until Ceph sees that they are down, or set the "
+        "parameter allowServiceClients: \"true\" to cut them off"));
+  }
+
+  absl::Status Change(const FenceView& before) {
+    context_.Step("adding entries");
+    ADDONS_RETURN_IF_ERROR(
+        AdoptHelpers(*cluster_, before.list, request_.ranges, expiry()));
+    std::vector<BlocklistKey> keys;
+    for (const Cidr& range : request_.ranges) keys.push_back(RangeKey(range));
+    const absl::Status added =
+        FirstError(AddEntries(*cluster_, keys, expiry()));
+
+    context_.Step("reading back");
+    ADDONS_ASSIGN_OR_RETURN(FenceView view, ReadFenceView(*cluster_));
+    std::vector<Cidr> early;
+    for (const Cidr& range : request_.ranges) {
+      if (view.list.FindRange(range) != nullptr &&
+          !view.InForce(range, expiry())) {
+        early.push_back(range);
+      }
+    }
+    if (!early.empty()) {
+      ADDONS_RETURN_IF_ERROR(
+          ExtendEntries(context_, *cluster_, early, expiry()));
+      ADDONS_ASSIGN_OR_RETURN(view, ReadFenceView(*cluster_));
+    }
+    // What is in the list counts, not what the commands answered: the answer
+    // may have been lost.
+    for (const Cidr& range : request_.ranges) {
+      if (view.InForce(range, expiry())) continue;
+      ADDONS_RETURN_IF_ERROR(added);
+      return absl::UnavailableError(
+          absl::StrCat("the entry of ", range.Text(),
+                       " is not in the blocklist, or ends too early; "
+                       "somebody else may be changing it"));
+    }
+    context_.Step("removing helper entries");
+    ADDONS_RETURN_IF_ERROR(RemoveHelpers(*cluster_, request_.ranges));
+    return Spread(view.map);
+  }
+
+  absl::Status Spread(const OsdMapView& map) {
+    context_.Step("waiting for the newest OSD map");
+    ADDONS_RETURN_IF_ERROR(cluster_->WaitForLatestMap());
+    context_.Step("waiting for the OSDs");
+    const std::vector<std::string> silent =
+        ReachAllPrimaries(environment_, cluster_, map.pools);
+    if (silent.empty()) {
+      Log().info("fenced cluster={} ranges={}; all OSDs asked know it",
+                 Quoted(request_.target.cluster_id),
+                 Quoted(JoinRanges(request_.ranges)));
+    } else {
+      Log().warn(
+          "fenced cluster={} ranges={}; OSDs that did not answer learn of it "
+          "when they do: {}",
+          Quoted(request_.target.cluster_id),
+          Quoted(JoinRanges(request_.ranges)),
+          Quoted(absl::StrJoin(silent, "; ")));
+    }
+    return absl::OkStatus();
+  }
+
+  /// `status` with what has been reached all the same.
+  absl::Status AfterFailure(const absl::Status& status) {
+    std::string state = "which ranges are in force is not known";
+    if (const auto view = ReadFenceView(*cluster_); view.ok()) {
+      std::vector<Cidr> in_force;
+      std::vector<Cidr> missing;
+      for (const Cidr& range : request_.ranges) {
+        (view->InForce(range, expiry()) ? in_force : missing).push_back(range);
+      }
+      state = absl::StrCat(
+          "in force: ", in_force.empty() ? "none" : JoinRanges(in_force),
+          "; not in force, or for too short a time: ",
+          missing.empty() ? "none" : JoinRanges(missing));
+    }
+    return Annotate(
+        status, absl::StrCat("Failed to fence in cluster '",
+                             request_.target.cluster_id, "' (", state, ")"));
+  }
+
+  OperationContext& context_;
+  FenceEnvironment& environment_;
+  const FenceRequest& request_;
+  const std::shared_ptr<Cluster> cluster_;
+};
+
+}  // namespace
+
+absl::Status Fence(OperationContext& context, FenceEnvironment& environment,
+                   const FenceRequest& request) {
+  context.Step("connecting");
+  ADDONS_ASSIGN_OR_RETURN(std::shared_ptr<Cluster> cluster,
+                          ConnectCluster(environment, request.target));
+  return Fencing(context, environment, request, std::move(cluster)).Run();
+}
+
+}  // namespace addons

@@ -1,0 +1,38 @@
+#ifndef ADDONS_NETWORKFENCE_FENCE_VIEW_H_
+#define ADDONS_NETWORKFENCE_FENCE_VIEW_H_
+
+#include <chrono>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "ceph/cluster.h"
+#include "networkfence/blocklist.h"
+#include "networkfence/cidr.h"
+#include "networkfence/cluster_services.h"
+
+namespace addons {
+
+/// The blocklist together with the only clock that counts for it: the time of
+/// the newest OSD map, which the monitors set. It is now or earlier; right
+/// after a change of the blocklist it is now.
+struct FenceView {
+  Blocklist list;
+  OsdMapView map;
+
+  /// Surely expired: the monitors drop it with the next change.
+  bool Expired(const BlocklistEntry& entry) const;
+  /// At least `wanted` is left, give or take a hundredth (thirty seconds for
+  /// short times). False also when its end cannot be read.
+  bool LastsFor(const BlocklistEntry& entry, std::chrono::seconds wanted) const;
+  /// The entry that this daemon makes for `range` is there and LastsFor().
+  bool InForce(const Cidr& range, std::chrono::seconds wanted) const;
+  /// Some entry blocks exactly `range`, in whatever spelling.
+  bool IsFenced(const Cidr& range) const;
+};
+
+/// Reads the list, then the map. Errors of ReadBlocklist() and ReadOsdMap().
+absl::StatusOr<FenceView> ReadFenceView(Cluster& cluster);
+
+}  // namespace addons
+
+#endif  // ADDONS_NETWORKFENCE_FENCE_VIEW_H_

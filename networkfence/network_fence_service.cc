@@ -1,0 +1,263 @@
+#include "networkfence/network_fence_service.h"
+
+#include <algorithm>
+#include <any>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/status_macros.h"
+#include "networkfence/fence.h"
+#include "networkfence/fence_clients.h"
+#include "networkfence/list_fences.h"
+#include "networkfence/parameters.h"
+#include "networkfence/unfence.h"
+#include "rpc/secrets.h"
+#include "volume/credentials.h"
+
+namespace addons {
+namespace {
+
+namespace pb = ::fence;
+using StringMap = google::protobuf::Map<std::string, std::string>;
+
+/// The operator sets no deadline for GetFenceClients and waits for it in the
+/// middle of something else.
+constexpr std::chrono::seconds kClientsPatience{30};
+
+/// What the four calls have in common.
+struct FenceCall {
+  FenceParameters parameters;
+  FenceTarget target;
+  OperationSpec spec;
+};
+
+Caller CallerOf(const CallContext& call) {
+  return Caller{call.deadline, call.cancelled, call.request_id};
+}
+
+/// Calls with other parameters, or of another user, are not joined.
+std::string Fingerprint(const CephUser& user, absl::string_view verb,
+                        const std::vector<Cidr>& ranges,
+                        const std::map<std::string, std::string>& parameters) {
+  std::string text =
+      absl::StrCat(verb, "\n", user.id, "\n", user.key.Fingerprint(), "\n",
+                   JoinRanges(ranges));
+  for (const auto& [key, value] : parameters) {
+    absl::StrAppend(&text, "\n", absl::CEscape(key), "=", absl::CEscape(value));
+  }
+  return text;
+}
+
+/// The keys of changes to a cluster's fences. Two entries of config.json may be
+/// the same cluster (with two namespaces, say), so its monitors are a key, too;
+/// a cluster that is not configured fails in the operation.
+std::vector<std::string> FenceKeys(ConfigStore& config,
+                                   const std::string& cluster_id) {
+  std::vector<std::string> keys = {absl::StrCat(cluster_id, "/fence")};
+  const auto current = config.Current();
+  if (!current.ok()) return keys;
+  const auto entry = (*current)->Find(cluster_id);
+  if (!entry.ok()) return keys;
+  std::vector<std::string> monitors = (*entry)->monitors;
+  std::sort(monitors.begin(), monitors.end());
+  keys.push_back(
+      absl::StrCat("monitors ", absl::StrJoin(monitors, ","), "/fence"));
+  return keys;
+}
+
+/// Validates what all requests share and describes the operation. Asks no
+/// cluster.
+absl::StatusOr<FenceCall> PrepareCall(ConfigStore& config,
+                                      const StringMap& parameters,
+                                      const StringMap& secrets,
+                                      absl::string_view verb,
+                                      const std::vector<Cidr>& ranges = {}) {
+  FenceCall call;
+  const std::map<std::string, std::string> map(parameters.begin(),
+                                               parameters.end());
+  ADDONS_ASSIGN_OR_RETURN(call.parameters, FenceParameters::Parse(map));
+  ADDONS_ASSIGN_OR_RETURN(call.target.user,
+                          UserFromSecrets(TakeSecrets(secrets)));
+  call.target.cluster_id = call.parameters.cluster_id;
+  call.spec.cluster = call.target.cluster_id;
+  call.spec.keys = FenceKeys(config, call.target.cluster_id);
+  call.spec.verb = std::string(verb);
+  call.spec.object = absl::StrCat("cluster '", call.target.cluster_id, "'");
+  call.spec.parameters = Fingerprint(call.target.user, verb, ranges, map);
+  return call;
+}
+
+/// A read shares no key with the verbs; equal reads at the same time are one.
+void MakeRead(FenceCall* call) {
+  call->spec.lane = Lane::kRead;
+  call->spec.keys = {absl::StrCat("read/", call->spec.parameters)};
+}
+
+template <typename Request>
+absl::StatusOr<std::vector<Cidr>> RangesOf(const Request& request) {
+  std::vector<std::string> texts;
+  for (const pb::CIDR& cidr : request.cidrs()) texts.push_back(cidr.cidr());
+  return ParseRanges(texts);
+}
+
+/// The operation outlives the call, so it owns its request.
+template <typename Request>
+OperationTable::Work WorkOf(FenceEnvironment& environment, Request request,
+                            absl::Status (*verb)(OperationContext&,
+                                                 FenceEnvironment&,
+                                                 const Request&)) {
+  auto owned = std::make_shared<const Request>(std::move(request));
+  return [&environment, owned,
+          verb](OperationContext& context) -> absl::StatusOr<std::any> {
+    ADDONS_RETURN_IF_ERROR(verb(context, environment, *owned));
+    return std::any();
+  };
+}
+
+}  // namespace
+
+NetworkFenceService::NetworkFenceService(Rpc& rpc, OperationTable& operations,
+                                         ConfigStore& config,
+                                         ClusterProvider& clusters,
+                                         const FenceOptions& options)
+    : rpc_(rpc),
+      operations_(operations),
+      environment_{config, clusters, threads_, options} {}
+
+grpc::Status NetworkFenceService::FenceClusterNetwork(
+    grpc::ServerContext* context, const pb::FenceClusterNetworkRequest* request,
+    pb::FenceClusterNetworkResponse* response) {
+  return UnaryCall(
+      rpc_, *context, *request, *response,
+      [&](const CallContext& rpc_call) -> absl::Status {
+        ADDONS_ASSIGN_OR_RETURN(std::vector<Cidr> ranges, RangesOf(*request));
+        ADDONS_RETURN_IF_ERROR(CheckWidth(ranges, environment_.options));
+        ranges = Merged(std::move(ranges));
+        ADDONS_ASSIGN_OR_RETURN(
+            FenceCall call,
+            PrepareCall(environment_.config, request->parameters(),
+                        request->secrets(), "fence", ranges));
+        return operations_
+            .Run(call.spec, CallerOf(rpc_call),
+                 WorkOf(environment_,
+                        FenceRequest{std::move(call.target), std::move(ranges),
+                                     call.parameters},
+                        &Fence))
+            .status();
+      });
+}
+
+grpc::Status NetworkFenceService::UnfenceClusterNetwork(
+    grpc::ServerContext* context,
+    const pb::UnfenceClusterNetworkRequest* request,
+    pb::UnfenceClusterNetworkResponse* response) {
+  return UnaryCall(
+      rpc_, *context, *request, *response,
+      [&](const CallContext& rpc_call) -> absl::Status {
+        ADDONS_ASSIGN_OR_RETURN(std::vector<Cidr> ranges, RangesOf(*request));
+        ADDONS_ASSIGN_OR_RETURN(
+            FenceCall call,
+            PrepareCall(environment_.config, request->parameters(),
+                        request->secrets(), "unfence", ranges));
+        return operations_
+            .Run(call.spec, CallerOf(rpc_call),
+                 WorkOf(environment_,
+                        UnfenceRequest{std::move(call.target),
+                                       std::move(ranges), call.parameters},
+                        &Unfence))
+            .status();
+      });
+}
+
+grpc::Status NetworkFenceService::ListClusterFence(
+    grpc::ServerContext* context, const pb::ListClusterFenceRequest* request,
+    pb::ListClusterFenceResponse* response) {
+  return UnaryCall(
+      rpc_, *context, *request, *response,
+      [&](const CallContext& rpc_call) -> absl::Status {
+        ADDONS_ASSIGN_OR_RETURN(
+            FenceCall call,
+            PrepareCall(environment_.config, request->parameters(),
+                        request->secrets(), "list fences"));
+        MakeRead(&call);
+        auto target =
+            std::make_shared<const FenceTarget>(std::move(call.target));
+        ADDONS_ASSIGN_OR_RETURN(const std::vector<Cidr> ranges,
+                                RunOperation<std::vector<Cidr>>(
+                                    operations_, call.spec, CallerOf(rpc_call),
+                                    [this, target](OperationContext&) {
+                                      return ListFences(environment_, *target);
+                                    }));
+        for (const Cidr& range : ranges) {
+          response->add_cidrs()->set_cidr(range.Text());
+        }
+        return absl::OkStatus();
+      });
+}
+
+grpc::Status NetworkFenceService::GetFenceClients(
+    grpc::ServerContext* context, const pb::GetFenceClientsRequest* request,
+    pb::GetFenceClientsResponse* response) {
+  return UnaryCall(
+      rpc_, *context, *request, *response,
+      [&](const CallContext& rpc_call) -> absl::Status {
+        ADDONS_ASSIGN_OR_RETURN(
+            FenceCall call,
+            PrepareCall(environment_.config, request->parameters(),
+                        request->secrets(), "fence clients"));
+        auto target =
+            std::make_shared<const FenceTarget>(std::move(call.target));
+        Caller caller = CallerOf(rpc_call);
+        const SteadyTime patience = RealClock().Now() + kClientsPatience;
+        caller.deadline =
+            std::min(caller.deadline.value_or(patience), patience);
+        OperationSpec change = call.spec;
+        MakeRead(&call);
+        ADDONS_ASSIGN_OR_RETURN(
+            const FenceClient client,
+            RunOperation<FenceClient>(operations_, call.spec, caller,
+                                      [this, target](OperationContext&) {
+                                        return FindFenceClient(environment_,
+                                                               *target);
+                                      }));
+        if (environment_.options.auto_unfence) {
+          change.verb = "lift the automatic fence";
+          change.parameters = absl::StrCat(change.verb, "\n", change.parameters,
+                                           "\n", JoinRanges(client.addresses));
+          const absl::Status lifted =
+              operations_
+                  .Run(change, caller,
+                       [this, target, addresses = client.addresses](
+                           OperationContext& operation)
+                           -> absl::StatusOr<std::any> {
+                         ADDONS_RETURN_IF_ERROR(auto_unfence_.Run(
+                             operation, environment_, *target, addresses));
+                         return std::any();
+                       })
+                  .status();
+          // The addresses are what was asked for, and an error would keep the
+          // node from being registered.
+          if (!lifted.ok()) {
+            Log().warn("automatic fence not lifted cluster={} error={}",
+                       Quoted(target->cluster_id), Quoted(lifted.ToString()));
+          }
+        }
+        pb::ClientDetails* const details = response->add_clients();
+        details->set_id(client.id);
+        for (const Cidr& address : client.addresses) {
+          details->add_addresses()->set_cidr(address.Text());
+        }
+        return absl::OkStatus();
+      });
+}
+
+}  // namespace addons

@@ -1,0 +1,50 @@
+#ifndef ADDONS_NETWORKFENCE_NETWORK_FENCE_SERVICE_H_
+#define ADDONS_NETWORKFENCE_NETWORK_FENCE_SERVICE_H_
+
+#include "ceph/cluster.h"
+#include "fence/fence.grpc.pb.h"
+#include "networkfence/auto_unfence.h"
+#include "networkfence/environment.h"
+#include "operation/operation_table.h"
+#include "rpc/unary_call.h"
+#include "volume/config_store.h"
+#include "volume/lookup_threads.h"
+
+namespace addons {
+
+/// fence.FenceController: translates requests, hands them to the operation
+/// table, translates results. Thread-safe.
+class NetworkFenceService final : public ::fence::FenceController::Service {
+ public:
+  /// Nothing is owned; everything outlives the service.
+  NetworkFenceService(Rpc& rpc, OperationTable& operations, ConfigStore& config,
+                      ClusterProvider& clusters, const FenceOptions& options);
+
+  grpc::Status FenceClusterNetwork(
+      grpc::ServerContext* context,
+      const ::fence::FenceClusterNetworkRequest* request,
+      ::fence::FenceClusterNetworkResponse* response) override;
+  grpc::Status UnfenceClusterNetwork(
+      grpc::ServerContext* context,
+      const ::fence::UnfenceClusterNetworkRequest* request,
+      ::fence::UnfenceClusterNetworkResponse* response) override;
+  grpc::Status ListClusterFence(
+      grpc::ServerContext* context,
+      const ::fence::ListClusterFenceRequest* request,
+      ::fence::ListClusterFenceResponse* response) override;
+  grpc::Status GetFenceClients(
+      grpc::ServerContext* context,
+      const ::fence::GetFenceClientsRequest* request,
+      ::fence::GetFenceClientsResponse* response) override;
+
+ private:
+  Rpc& rpc_;
+  OperationTable& operations_;
+  LookupThreads threads_;
+  FenceEnvironment environment_;
+  AutoUnfence auto_unfence_;
+};
+
+}  // namespace addons
+
+#endif  // ADDONS_NETWORKFENCE_NETWORK_FENCE_SERVICE_H_

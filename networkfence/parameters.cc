@@ -1,0 +1,109 @@
+#include "networkfence/parameters.h"
+
+#include <cstdint>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status_macros.h"
+
+namespace addons {
+namespace {
+
+using ParameterMap = std::map<std::string, std::string>;
+
+absl::Status Invalid(const char* key, const std::string& value,
+                     absl::string_view allowed) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("parameter '", key, "' is '",
+                   absl::CHexEscape(value.substr(0, 64)), "': ", allowed));
+}
+
+absl::Status ReadSwitch(const ParameterMap& map, const char* key, bool* value) {
+  const auto it = map.find(key);
+  if (it == map.end() || absl::SimpleAtob(it->second, value)) {
+    return absl::OkStatus();
+  }
+  return Invalid(key, it->second, "must be 'true' or 'false'");
+}
+
+absl::Status ReadExpiry(const ParameterMap& map, std::chrono::seconds* expiry) {
+  constexpr char kKey[] = "expirySeconds";
+  const auto it = map.find(kKey);
+  if (it == map.end()) return absl::OkStatus();
+  int64_t seconds = 0;
+  if (!absl::SimpleAtoi(it->second, &seconds) ||
+      seconds < FenceParameters::kShortestExpiry.count() ||
+      seconds > FenceParameters::kLongestExpiry.count()) {
+    return Invalid(
+        kKey, it->second,
+        absl::StrCat("must be a number of seconds from ",
+                     FenceParameters::kShortestExpiry.count(), " to ",
+                     FenceParameters::kLongestExpiry.count()));
+  }
+  *expiry = std::chrono::seconds(seconds);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<FenceParameters> FenceParameters::Parse(
+    const ParameterMap& map) {
+  FenceParameters parameters;
+  const auto cluster = map.find("clusterID");
+  if (cluster == map.end() || cluster->second.empty()) {
+    return absl::InvalidArgumentError(
+        "parameter 'clusterID' is missing: it names a cluster of config.json");
+  }
+  parameters.cluster_id = cluster->second;
+  ADDONS_RETURN_IF_ERROR(ReadExpiry(map, &parameters.expiry));
+  ADDONS_RETURN_IF_ERROR(ReadSwitch(map, "allowServiceClients",
+                                    &parameters.allow_service_clients));
+  ADDONS_RETURN_IF_ERROR(
+      ReadSwitch(map, "removeContained", &parameters.remove_contained));
+  ADDONS_RETURN_IF_ERROR(ReadSwitch(map, "removeClientEntries",
+                                    &parameters.remove_client_entries));
+  return parameters;
+}
+
+absl::StatusOr<std::vector<Cidr>> ParseRanges(
+    const std::vector<std::string>& texts) {
+  if (texts.empty()) {
+    return absl::InvalidArgumentError("cidrs: is empty; name what to fence");
+  }
+  std::vector<Cidr> ranges;
+  std::vector<std::string> problems;
+  for (const std::string& text : texts) {
+    const auto range = Cidr::Parse(text);
+    if (range.ok()) {
+      ranges.push_back(*range);
+    } else {
+      problems.emplace_back(range.status().message());
+    }
+  }
+  if (!problems.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cidrs: ", absl::StrJoin(problems, "; ")));
+  }
+  return SortedUnique(std::move(ranges));
+}
+
+absl::Status CheckWidth(const std::vector<Cidr>& ranges,
+                        const FenceOptions& options) {
+  std::vector<Cidr> wide;
+  for (const Cidr& range : ranges) {
+    const int shortest = range.address().family == IpFamily::kIPv4
+                             ? options.shortest_mask_ipv4
+                             : options.shortest_mask_ipv6;
+    if (range.prefix() < shortest) wide.push_back(range);
+  }
+  if (wide.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "cidrs: ", JoinRanges(wide), " is wider than this daemon fences: /",
+      options.shortest_mask_ipv4,
+      " for IPv4 (--fence-shortest-mask-ipv4) and /",
+      options.shortest_mask_ipv6, " for IPv6 (--fence-shortest-mask-ipv6)"));
+}
+
+}  // namespace addons

@@ -1,0 +1,144 @@
+#include "networkfence/unfence.h"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/log.h"
+#include "base/status_macros.h"
+#include "networkfence/blocklist_commands.h"
+#include "networkfence/fence_view.h"
+#include "networkfence/helper_marker.h"
+
+namespace addons {
+namespace {
+
+using Kind = BlocklistEntry::Kind;
+
+/// What a request means for the entries that are there.
+struct UnfencePlan {
+  std::set<BlocklistKey> remove;
+  std::set<BlocklistKey> markers;     // removed last: they name helpers
+  std::set<std::string> left_within;  // for the log
+  std::set<std::string> wider;
+};
+
+/// What an interrupted fence of exactly these ranges left behind goes with
+/// them. What one of a wider range left must stay: it may be all that covers
+/// that range.
+void PlanMarkers(const Blocklist& list, const std::vector<Cidr>& ranges,
+                 UnfencePlan* plan, std::set<BlocklistKey>* needed) {
+  for (const HelperMarker& marker : FindMarkers(list)) {
+    const bool ours =
+        std::find(ranges.begin(), ranges.end(), marker.range) != ranges.end();
+    if (ours) plan->markers.insert(marker.Key());
+    for (const Helper& helper : HelpersOf(marker.range)) {
+      if ((marker.helpers & helper.bit) == 0) continue;
+      (ours ? plan->remove : *needed).insert(helper.key);
+    }
+  }
+}
+
+void PlanEntry(const BlocklistEntry& entry, const UnfenceRequest& request,
+               UnfencePlan* plan) {
+  const Cidr blocked = entry.Range().Unmapped();
+  const bool client = entry.kind == Kind::kClient;
+  const bool remove_within = client ? request.parameters.remove_client_entries
+                                    : request.parameters.remove_contained;
+  bool remove = false;
+  bool within = false;
+  bool wider = false;
+  for (const Cidr& range : request.ranges) {
+    const bool equal = blocked == range && !client;
+    within = within || range.Contains(blocked);
+    wider = wider || (blocked.Contains(range) && !client);
+    remove = remove || equal || (remove_within && range.Contains(blocked));
+  }
+  if (remove) {
+    plan->remove.insert(KeyOf(entry));
+  } else if (wider) {
+    plan->wider.insert(blocked.Text());
+  } else if (within) {
+    plan->left_within.insert(entry.key);
+  }
+}
+
+UnfencePlan MakePlan(const FenceView& view, const UnfenceRequest& request) {
+  UnfencePlan plan;
+  std::set<BlocklistKey> needed;
+  PlanMarkers(view.list, request.ranges, &plan, &needed);
+  for (const BlocklistEntry& entry : view.list.entries) {
+    if (HelperMarker::Of(entry).has_value() || view.Expired(entry) ||
+        plan.remove.contains(KeyOf(entry))) {
+      continue;
+    }
+    if (needed.contains(KeyOf(entry))) {
+      plan.wider.insert(absl::StrCat(
+          entry.Range().Text(), " (holds while a wider fence is renewed)"));
+      continue;
+    }
+    PlanEntry(entry, request, &plan);
+  }
+  return plan;
+}
+
+absl::Status RemoveAll(Cluster& cluster, const std::set<BlocklistKey>& keys) {
+  return FirstError(RemoveEntries(
+      cluster, std::vector<BlocklistKey>(keys.begin(), keys.end())));
+}
+
+absl::Status CheckGone(Cluster& cluster, const UnfencePlan& plan) {
+  ADDONS_ASSIGN_OR_RETURN(const Blocklist list, ReadBlocklist(cluster));
+  for (const BlocklistEntry& entry : list.entries) {
+    if (!plan.remove.contains(KeyOf(entry))) continue;
+    return absl::UnavailableError(
+        absl::StrCat("entry ", entry.key,
+                     " is in the blocklist again; somebody else fences it"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status Unfence(OperationContext& context, FenceEnvironment& environment,
+                     const UnfenceRequest& request) {
+  const std::string what =
+      absl::StrCat("Failed to unfence ", JoinRanges(request.ranges),
+                   " in cluster '", request.target.cluster_id, "'");
+  context.Step("connecting");
+  ADDONS_ASSIGN_OR_RETURN(const std::shared_ptr<Cluster> cluster,
+                          ConnectCluster(environment, request.target));
+  context.Step("looking at the blocklist");
+  auto view = ReadFenceView(*cluster);
+  if (!view.ok()) return Annotate(view.status(), what);
+  const UnfencePlan plan = MakePlan(*view, request);
+
+  if (!plan.remove.empty() || !plan.markers.empty()) {
+    ADDONS_RETURN_IF_ERROR(context.BeginMutation());
+    context.Step("removing entries");
+    const auto remove = [&]() -> absl::Status {
+      ADDONS_RETURN_IF_ERROR(RemoveAll(*cluster, plan.remove));
+      ADDONS_RETURN_IF_ERROR(RemoveAll(*cluster, plan.markers));
+      return CheckGone(*cluster, plan);
+    };
+    if (const absl::Status status = remove(); !status.ok()) {
+      return Annotate(status, what);
+    }
+  }
+  Log().info("unfenced cluster={} ranges={} entries_removed={} left_within={}",
+             Quoted(request.target.cluster_id),
+             Quoted(JoinRanges(request.ranges)), plan.remove.size(),
+             Quoted(absl::StrJoin(plan.left_within, ", ")));
+  if (plan.wider.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(what,
+                   ": still blocked by wider entries, which this request "
+                   "does not name: ",
+                   absl::StrJoin(plan.wider, ", ")));
+}
+
+}  // namespace addons
