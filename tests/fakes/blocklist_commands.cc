@@ -229,6 +229,12 @@ std::map<std::string, WallTime> FakeSite::Blocklist() const {
   return entries;
 }
 
+void FakeSite::ClearBlocklist() {
+  MutexLock lock(world_.mutex_);
+  site_.blocklist.clear();
+  site_.range_blocklist.clear();
+}
+
 void FakeSite::AddBlocklistEntry(const std::string& key,
                                  SteadyDuration expire) {
   MutexLock lock(world_.mutex_);

@@ -296,6 +296,7 @@ class FakeSite {
   void SetRangeBlocklists(bool on);
   /// All entries by key as listed; those of ranges with "range " before it.
   std::map<std::string, WallTime> Blocklist() const;
+  void ClearBlocklist();
   /// An administrator's `osd blocklist [range] add`; `key` as it is listed.
   void AddBlocklistEntry(const std::string& key, SteadyDuration expire);
   void AddRangeBlocklistEntry(const std::string& key, SteadyDuration expire);

@@ -13,6 +13,7 @@
 
 #include "identity/identity.grpc.pb.h"
 #include "tests/rpc/error_code_table.h"
+#include "tests/rpc/fence_call.h"
 #include "tests/rpc/node_reclaim_server.h"
 #include "tests/rpc/raw_call.h"
 #include "tests/rpc/replication_server.h"
@@ -224,6 +225,119 @@ void AddVerbs(std::vector<Case>* cases) {
       kDestination));
 }
 
+constexpr char kFence[] = "FenceClusterNetwork";
+constexpr char kUnfence[] = "UnfenceClusterNetwork";
+constexpr char kFences[] = "fence.FenceController/*";
+
+grpc::Status AskFence(ReplicationServer& server, const std::string& method,
+                      FenceAsk ask) {
+  ask.user_id = server.a.user().id;
+  if (ask.user_key.empty()) ask.user_key = server.a.user().key.Reveal();
+  return CallFence(server.Channel(), method, ask).status;
+}
+
+/// A call about 192.168.1.1 on a.
+Case Fencing(std::string name, ErrorCodeRow row, std::string method,
+             std::function<void(ReplicationServer&)> prepare = nullptr,
+             FenceAsk ask = {}) {
+  if (ask.cidrs.empty()) ask.cidrs = {"192.168.1.1"};
+  return {std::move(name), std::move(row), "a", [=](ReplicationServer& server) {
+            if (prepare) prepare(server);
+            server.Start();
+            return AskFence(server, method, ask);
+          }};
+}
+
+/// The same with an error from each call of this name.
+Case FencingFails(std::string name, ErrorCodeRow row, std::string call,
+                  int error) {
+  return Fencing(std::move(name), std::move(row), kFence,
+                 [=](ReplicationServer& server) {
+                   server.world.SetCallHook(
+                       [=](absl::string_view, absl::string_view made, bool) {
+                         return made == call ? error : 0;
+                       });
+                 });
+}
+
+void AddFence(std::vector<Case>* cases) {
+  for (const char* method : kFenceMethods) {
+    cases->push_back(
+        Fencing(absl::StrCat(method, "Ok"), {method, "OK"}, method));
+  }
+  cases->push_back(Fencing("FenceOverAnOsd", {kFence, "FAILED_PRECONDITION"},
+                           kFence, [](ReplicationServer& server) {
+                             server.a.SetService("osd.1", "192.168.1.1:6800",
+                                                 true);
+                           }));
+  cases->push_back(Fencing("FenceThatDoesNotStay", {kFence, "UNAVAILABLE"},
+                           kFence, [](ReplicationServer& server) {
+                             // Every change of the list is for nothing.
+                             server.world.SetCallHook(
+                                 nullptr, [&server](absl::string_view,
+                                                    absl::string_view, bool) {
+                                   server.a.ClearBlocklist();
+                                   return 0;
+                                 });
+                           }));
+  cases->push_back(Fencing("UnfenceWithinAWiderOne",
+                           {kUnfence, "FAILED_PRECONDITION"}, kUnfence,
+                           [](ReplicationServer& server) {
+                             server.a.AddRangeBlocklistEntry(
+                                 "192.168.0.0:0/16", std::chrono::hours(1));
+                           }));
+  cases->push_back(Fencing(
+      "UnfenceOfWhatComesBack", {kUnfence, "UNAVAILABLE"}, kUnfence,
+      [](ReplicationServer& server) {
+        server.a.AddRangeBlocklistEntry("192.168.1.1:0/32",
+                                        std::chrono::hours(1));
+        server.world.SetCallHook(
+            nullptr, [&server](absl::string_view, absl::string_view, bool) {
+              server.a.AddRangeBlocklistEntry("192.168.1.1:0/32",
+                                              std::chrono::hours(1));
+              return 0;
+            });
+      }));
+  FenceAsk no_range;
+  no_range.cidrs = {"node-1"};
+  cases->push_back(Fencing("FenceOfAName", {kFences, "INVALID_ARGUMENT"},
+                           kFence, nullptr, no_range));
+  FenceAsk no_cluster;
+  no_cluster.parameters = {{"clusterID", "elsewhere"}};
+  cases->push_back(Fencing("FenceElsewhere", {kFences, "NOT_FOUND"},
+                           "ListClusterFence", nullptr, no_cluster));
+  cases->push_back(Fencing("FenceInABrokenCluster",
+                           {kFences, "FAILED_PRECONDITION"}, "GetFenceClients",
+                           [](ReplicationServer& server) {
+                             server.WriteConfig(R"(, "monitors": [])");
+                           }));
+  FenceAsk wrong_key;
+  wrong_key.user_key = "AQBGK0tlAAAAABAAe1jGVJUIbxnSHUjzYVN5eg==";
+  cases->push_back(Fencing("FenceWithAWrongKey", {kFences, "UNAUTHENTICATED"},
+                           kUnfence, nullptr, wrong_key));
+  cases->push_back(FencingFails("FenceForbidden",
+                                {kFences, "PERMISSION_DENIED"},
+                                "rados_mon_command", EACCES));
+  cases->push_back(FencingFails("FenceTimedOut", {kFences, "DEADLINE_EXCEEDED"},
+                                "rados_mon_command", ETIMEDOUT));
+  cases->push_back(
+      Fencing("FenceClusterDown", {kFences, "UNAVAILABLE"}, kFence,
+              [](ReplicationServer& server) { server.a.SetClusterUp(false); }));
+  cases->push_back({"FenceStillRunning",
+                    {kFences, "ABORTED"},
+                    "a",
+                    [](ReplicationServer& server) {
+                      server.Hold("rados_object_list");
+                      server.Start();
+                      FenceAsk ask;
+                      ask.cidrs = {"192.168.1.1"};
+                      ask.deadline = milliseconds(600);
+                      const grpc::Status status = AskFence(server, kFence, ask);
+                      server.Release();
+                      return status;
+                    }});
+}
+
 void AddCommon(std::vector<Case>* cases) {
   cases->push_back(Asked("TooLongId", {kAll, "INVALID_ARGUMENT"}, kPromote,
                          VolumeAsk(std::string(200, 'x'))));
@@ -400,6 +514,7 @@ void AddNodeReclaim(std::vector<Case>* cases) {
 TEST(ErrorCodesTest, RowsOfTheDocumentAreWhatTheDaemonAnswers) {
   std::vector<Case> cases;
   AddVerbs(&cases);
+  AddFence(&cases);
   AddCommon(&cases);
   AddNodeReclaim(&cases);
   AddIdentity(&cases);

@@ -59,7 +59,7 @@ class ReplicationServer {
     dir_.Write("cluster-mapping.json", pair_.MappingJson());
     config_.socket_path = dir_.File("s");
     config_.config_dir = dir_.path();
-    config_.modes.controller = true;
+    if (!config_.modes.node) config_.modes.controller = true;
   }
 
   /// `more` are further fields of the cluster's entry.
@@ -175,10 +175,11 @@ class ReplicationServer {
   void AwaitHeld() { gate_->entered.get_future().wait(); }
   void Release() { gate_->release.set_value(); }
   /// Until `count` requests of `method` have come in (they are logged then).
-  void AwaitCalls(const std::string& method, size_t count) {
+  void AwaitCalls(const std::string& method, size_t count,
+                  const std::string& service = "replication.Controller") {
     const auto limit =
         std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (Requests(method) < count) {
+    while (Requests(service, method) < count) {
       if (std::chrono::steady_clock::now() > limit) {
         ADD_FAILURE() << method << " did not come in:\n" << log_.text();
         return;
@@ -195,10 +196,10 @@ class ReplicationServer {
     std::shared_future<void> released{release.get_future()};
   };
 
-  size_t Requests(const std::string& method) const {
+  size_t Requests(const std::string& service, const std::string& method) const {
     const std::string log = log_.text();
     const std::string mark =
-        absl::StrCat("request method=replication.Controller/", method, " ");
+        absl::StrCat("request method=", service, "/", method, " ");
     size_t found = 0;
     for (size_t at = log.find(mark); at != std::string::npos;
          at = log.find(mark, at + 1)) {
