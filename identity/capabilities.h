@@ -36,6 +36,7 @@ enum class CapabilityId {
   kOneGroupPerVolume,
   kModifyVolumeGroup,
   kGetVolumeGroup,
+  kListVolumeGroups,
   kNodeService,
   kOnlineReclaimSpace,
   kKeyRotation,

@@ -64,6 +64,10 @@ pb::Capability ToProto(CapabilityId id) {
       capability.mutable_volume_group()->set_type(
           pb::Capability::VolumeGroup::GET_VOLUME_GROUP);
       break;
+    case CapabilityId::kListVolumeGroups:
+      capability.mutable_volume_group()->set_type(
+          pb::Capability::VolumeGroup::LIST_VOLUME_GROUPS);
+      break;
     case CapabilityId::kKeyRotation:
       capability.mutable_encryption_key_rotation()->set_type(
           pb::Capability::EncryptionKeyRotation::ENCRYPTIONKEYROTATION);

@@ -273,6 +273,13 @@ std::vector<Flag> FenceFlags() {
   };
 }
 
+std::vector<Flag> GroupFlags() {
+  return {{"group-max-members", "how many volumes a volume group may have",
+           "100",
+           SetCount([](Config& c) -> size_t& { return c.group_max_members; },
+                    10000)}};
+}
+
 std::vector<Flag> TimeFlags() {
   using std::chrono::seconds;
   const Milliseconds zero(0);
@@ -341,7 +348,7 @@ std::vector<Flag> AllFlags() {
   const OperationLimits defaults;
   std::vector<Flag> flags = ServingFlags();
   for (std::vector<Flag> more :
-       {FenceFlags(), TimeFlags(),
+       {FenceFlags(), TimeFlags(), GroupFlags(),
         LaneFlags("control", "failover and configuration", defaults.control,
                   &OperationLimits::control),
         LaneFlags("bulk", "space reclaim", defaults.bulk,
@@ -539,6 +546,7 @@ std::string Describe(const Config& config) {
       " max_wait=", FormatDuration(limits.max_wait),
       " keep_results=", FormatDuration(limits.keep_results),
       " watchdog=", FormatDuration(limits.watchdog),
+      " group_max_members=", config.group_max_members,
       " connect_timeout=", FormatDuration(config.connect_timeout),
       " monitor_timeout=", FormatDuration(config.monitor_timeout),
       " read_timeout=", FormatDuration(config.read_timeout),

@@ -40,6 +40,7 @@ struct Config {
   std::chrono::milliseconds shutdown_grace = std::chrono::seconds(20);
   /// Without a sign of life for so long, a site counts as gone.
   std::chrono::milliseconds settle_time = std::chrono::seconds(90);
+  size_t group_max_members = 100;
   std::chrono::milliseconds connect_timeout = std::chrono::seconds(5);
   std::chrono::milliseconds monitor_timeout = std::chrono::seconds(10);
   std::chrono::milliseconds read_timeout = std::chrono::seconds(10);

@@ -7,6 +7,7 @@
 #include "reclaimspace/controller_reclaim_service.h"
 #include "reclaimspace/node_reclaim_service.h"
 #include "replication/replication_service.h"
+#include "volumegroup/volumegroup_service.h"
 
 namespace addons {
 namespace {
@@ -25,6 +26,13 @@ FenceOptions FenceOptionsOf(const Config& config) {
   return options;
 }
 
+VolumeGroupOptions GroupOptionsOf(const Config& config) {
+  VolumeGroupOptions options;
+  options.instance_id = config.instance_id;
+  options.max_members = config.group_max_members;
+  return options;
+}
+
 }  // namespace
 
 ServiceSet MakeServices(const ServiceParts& parts) {
@@ -35,6 +43,13 @@ ServiceSet MakeServices(const ServiceParts& parts) {
         parts.clock, OptionsOf(parts.config)));
     set.served.volume_replication = true;
     set.served.replication_destination_info = true;
+    set.member_replication = std::make_unique<NoMemberReplication>();
+    set.services.push_back(std::make_unique<VolumeGroupService>(
+        parts.rpc, parts.operations,
+        VolumeGroupEnvironment{parts.resolver, parts.config_store,
+                               parts.clusters, *set.member_replication,
+                               GroupOptionsOf(parts.config)}));
+    set.served.volume_group = true;
     set.services.push_back(std::make_unique<ControllerReclaimService>(
         parts.rpc, parts.operations, parts.resolver));
     set.served.reclaim_space_controller = true;

@@ -14,6 +14,7 @@
 #include "server/config.h"
 #include "volume/config_store.h"
 #include "volume/resolver.h"
+#include "volumegroup/member_replication.h"
 
 namespace addons {
 
@@ -29,6 +30,7 @@ struct ServiceParts {
 };
 
 struct ServiceSet {
+  std::unique_ptr<MemberReplication> member_replication;
   std::vector<std::unique_ptr<grpc::Service>> services;
   ServedServices served;  // what GetCapabilities may promise
 };

@@ -23,11 +23,27 @@ std::string Describe(const Pool& pool, const std::string& uuid) {
   return text;
 }
 
+std::string ObjectName(const std::string& uuid) {
+  return absl::StrCat(kObjectPrefix, uuid);
+}
+
+/// What writing to the object of a group tells: it is there when that begins.
+absl::Status Written(const absl::Status& status, const Pool& pool,
+                     const std::string& uuid) {
+  if (absl::IsNotFound(status)) {
+    return absl::AbortedError(
+        absl::StrCat("Failed to write ", Describe(pool, uuid),
+                     ": the group was deleted at the same moment; try again"));
+  }
+  return Annotate(status,
+                  absl::StrCat("Failed to write ", Describe(pool, uuid)));
+}
+
 }  // namespace
 
 absl::StatusOr<GroupAttributes> GroupJournal::Read(const std::string& uuid) {
   // All keys: those of members have no prefix.
-  auto values = pool_.ReadOmap(absl::StrCat(kObjectPrefix, uuid), "");
+  auto values = pool_.ReadOmap(ObjectName(uuid), "");
   if (absl::IsNotFound(values.status())) {
     return absl::NotFoundError(
         absl::StrCat("there is no ", Describe(pool_, uuid)));
@@ -61,6 +77,37 @@ absl::StatusOr<GroupAttributes> GroupJournal::Read(const std::string& uuid) {
                      " is an unfinished reservation: it has no ", kGroupName));
   }
   return attributes;
+}
+
+absl::Status GroupJournal::Create(const std::string& uuid,
+                                  const GroupAttributes& attributes) {
+  const absl::Status created = pool_.CreateObject(ObjectName(uuid));
+  if (!created.ok() && !absl::IsAlreadyExists(created)) {
+    return Written(created, pool_, uuid);
+  }
+  return Written(
+      pool_.SetOmapValues(ObjectName(uuid),
+                          {{kRequestName, attributes.request_name},
+                           {kGroupName, attributes.group_name},
+                           {kCreationTime, attributes.creation_time}}),
+      pool_, uuid);
+}
+
+absl::Status GroupJournal::Remove(const std::string& uuid) {
+  return Written(pool_.RemoveObject(ObjectName(uuid)), pool_, uuid);
+}
+
+absl::Status GroupJournal::AddMembers(
+    const std::string& uuid, const std::vector<std::string>& volume_ids) {
+  OmapValues values;
+  for (const std::string& id : volume_ids) values[id] = "";
+  return Written(pool_.SetOmapValues(ObjectName(uuid), values), pool_, uuid);
+}
+
+absl::Status GroupJournal::RemoveMembers(
+    const std::string& uuid, const std::vector<std::string>& volume_ids) {
+  return Written(pool_.RemoveOmapKeys(ObjectName(uuid), volume_ids), pool_,
+                 uuid);
 }
 
 }  // namespace addons

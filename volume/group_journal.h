@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "ceph/pool.h"
 
@@ -18,7 +19,8 @@ struct GroupAttributes {
   std::vector<std::string> members;  // volume ids, sorted, each once
 };
 
-/// Reads ceph-csi's group journal. Threads and blocking as Pool.
+/// Reads and writes the objects csi.volume.group.<uuid> of ceph-csi's journal.
+/// Threads and blocking as Pool.
 class GroupJournal {
  public:
   /// `pool` is not owned.
@@ -30,6 +32,20 @@ class GroupJournal {
   /// that of a volume group snapshot, which ceph-csi keeps under the same names
   /// (its members have a snapshot id as value).
   absl::StatusOr<GroupAttributes> Read(const std::string& uuid);
+
+  // These need a mutation pool.
+  /// Makes the object of a group if there is none, and sets everything but the
+  /// members.
+  absl::Status Create(const std::string& uuid,
+                      const GroupAttributes& attributes);
+  /// OK also when there is none.
+  absl::Status Remove(const std::string& uuid);
+  /// Members come and leave in one atomic step; those that are there or absent
+  /// already are OK. ABORTED: the group was deleted at the same moment.
+  absl::Status AddMembers(const std::string& uuid,
+                          const std::vector<std::string>& volume_ids);
+  absl::Status RemoveMembers(const std::string& uuid,
+                             const std::vector<std::string>& volume_ids);
 
  private:
   Pool& pool_;

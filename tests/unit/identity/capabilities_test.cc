@@ -31,7 +31,7 @@ TEST(CapabilitiesTest, ListsTheControllersInTheDriversOrder) {
           CapabilityId::kReplicationDestinationInfo, CapabilityId::kVolumeGroup,
           CapabilityId::kGroupsDoNotDeleteVolumes,
           CapabilityId::kOneGroupPerVolume, CapabilityId::kModifyVolumeGroup,
-          CapabilityId::kGetVolumeGroup));
+          CapabilityId::kGetVolumeGroup, CapabilityId::kListVolumeGroups));
 }
 
 TEST(CapabilitiesTest, ListsTheNodesInTheDriversOrder) {

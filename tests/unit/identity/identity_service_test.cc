@@ -83,7 +83,8 @@ TEST_F(IdentityServiceTest, AdvertisesTheControllersCapabilities) {
                           "volume_group.DO_NOT_ALLOW_VG_TO_DELETE_VOLUMES",
                           "volume_group.LIMIT_VOLUME_TO_ONE_VOLUME_GROUP",
                           "volume_group.MODIFY_VOLUME_GROUP",
-                          "volume_group.GET_VOLUME_GROUP"));
+                          "volume_group.GET_VOLUME_GROUP",
+                          "volume_group.LIST_VOLUME_GROUPS"));
 }
 
 TEST_F(IdentityServiceTest, AdvertisesTheNodesCapabilities) {
@@ -98,7 +99,7 @@ TEST_F(IdentityServiceTest, AdvertisesWithoutAskingForReadiness) {
     ADD_FAILURE() << "asked";
     return absl::UnavailableError("no");
   };
-  EXPECT_EQ(CapabilityTexts({.controller = true}).size(), 10U);
+  EXPECT_EQ(CapabilityTexts({.controller = true}).size(), 11U);
 }
 
 TEST_F(IdentityServiceTest, ProbeSaysReady) {

@@ -1,0 +1,245 @@
+#ifndef ADDONS_TESTS_UNIT_VOLUMEGROUP_GROUPS_FIXTURE_H_
+#define ADDONS_TESTS_UNIT_VOLUMEGROUP_GROUPS_FIXTURE_H_
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tests/fakes/mirrored_pair.h"
+#include "tests/fakes/test_operation_context.h"
+#include "tests/rpc/temp_dir.h"
+#include "tests/testing/status_matchers.h"
+#include "volumegroup/create.h"
+#include "volumegroup/delete.h"
+#include "volumegroup/get.h"
+#include "volumegroup/list.h"
+#include "volumegroup/modify.h"
+#include "volumegroup/verb_support.h"
+
+namespace addons::testing {
+
+/// Writes down what it is asked, and may refuse it.
+class RecordingReplication final : public MemberReplication {
+ public:
+  absl::Status Validate(OperationContext& context,
+                        const MembershipChange& change) override {
+    EXPECT_FALSE(context.mutating());
+    return Record("validate", change);
+  }
+  absl::Status Join(OperationContext& context,
+                    const MembershipChange& change) override {
+    EXPECT_TRUE(context.mutating());
+    return Record("join", change);
+  }
+  absl::Status Leave(OperationContext& context,
+                     const MembershipChange& change) override {
+    EXPECT_TRUE(context.mutating());
+    return Record("leave", change);
+  }
+
+  std::vector<std::string> calls;
+  std::string fails_at;  // "join": that call answers INTERNAL
+
+ private:
+  absl::Status Record(const std::string& call, const MembershipChange& change) {
+    calls.push_back(absl::StrCat(call, " +", change.added.size(), " -",
+                                 change.removed.size()));
+    return call == fails_at ? absl::InternalError("replication says no")
+                            : absl::OkStatus();
+  }
+};
+
+/// One daemon. It knows the clusters in `config`.
+class GroupDaemon {
+ public:
+  GroupDaemon(FakeWorld& world, FakeSite& site, const std::string& config,
+              const std::string& mapping)
+      : site_(site), clusters_(world) {
+    dir_.Write("config.json", config);
+    dir_.Write("cluster-mapping.json", mapping);
+    environment_.options.concurrency = 4;
+  }
+
+  FakeSite& site() { return site_; }
+  VolumeGroupEnvironment& environment() { return environment_; }
+  RecordingReplication& replication() { return replication_; }
+  void Configure(const std::string& config) {
+    dir_.Write("config.json", config);
+  }
+
+ private:
+  FakeSite& site_;
+  const TempDir dir_;
+  ConfigStore config_{dir_.path()};
+  FakeClusterProvider clusters_;
+  Resolver resolver_{config_, clusters_};
+  RecordingReplication replication_;
+  VolumeGroupEnvironment environment_{
+      resolver_, config_, clusters_, replication_, {}};
+};
+
+/// A pair of sites and the verbs as a server runs them, without a table: the
+/// keys that a verb asks for are given to it.
+class GroupTest : public ::testing::Test {
+ protected:
+  static constexpr char kPool[] = "replicapool";
+
+  void TearDown() override {
+    EXPECT_THAT(world_.Violations(), ::testing::IsEmpty());
+  }
+
+  static std::string Uuid(int number) {
+    return absl::StrFormat("5ef79ce1-81e8-439b-8405-%012d", number);
+  }
+  std::string AddVolume(int number) {
+    return pair_.AddVolume(a_, Uuid(number), uint64_t{64} << 20);
+  }
+  std::vector<std::string> AddVolumes(int count) {
+    std::vector<std::string> ids;
+    for (int i = 1; i <= count; ++i) ids.push_back(AddVolume(i));
+    return ids;
+  }
+  static std::string Image(int number) {
+    return MirroredPair::ImageName(Uuid(number));
+  }
+
+  static GroupParameterMap DefaultParameters() {
+    return {{"clusterID", "site-a"}, {"pool", kPool}};
+  }
+
+  template <typename Verb>
+  absl::StatusOr<GroupAnswer> Run(const Verb& verb) {
+    HeldKeys held;
+    for (int attempt = 0; attempt < 5; ++attempt) {
+      TestOperationContext context(world_);
+      absl::StatusOr<GroupOutcome> outcome = verb(context, held);
+      if (!outcome.ok()) return outcome.status();
+      if (outcome->more_keys.empty()) return outcome->group;
+      EXPECT_EQ(context.mutations_begun(), 0);
+      held.insert(outcome->more_keys.begin(), outcome->more_keys.end());
+    }
+    return absl::AbortedError("never enough keys");
+  }
+
+  absl::StatusOr<GroupAnswer> Create(
+      GroupDaemon& daemon, const std::string& name,
+      const std::vector<std::string>& volume_ids,
+      const GroupParameterMap& map = DefaultParameters()) {
+    auto parameters = GroupParameters::Parse(map);
+    if (!parameters.ok()) return parameters.status();
+    return Run([&](OperationContext& context, const HeldKeys& held) {
+      return CreateGroup(
+          context, daemon.environment(),
+          {name, *parameters, map, volume_ids, daemon.site().user()}, held);
+    });
+  }
+  absl::StatusOr<GroupAnswer> Modify(
+      GroupDaemon& daemon, const std::string& group_id,
+      const std::vector<std::string>& volume_ids) {
+    return Run([&](OperationContext& context, const HeldKeys& held) {
+      return ModifyGroup(context, daemon.environment(),
+                         {group_id, volume_ids, {}, daemon.site().user()},
+                         held);
+    });
+  }
+  absl::Status Delete(GroupDaemon& daemon, const std::string& group_id) {
+    return Run([&](OperationContext& context, const HeldKeys&) {
+             return DeleteGroup(context, daemon.environment(),
+                                {group_id, daemon.site().user()});
+           })
+        .status();
+  }
+  absl::StatusOr<GroupAnswer> Get(GroupDaemon& daemon,
+                                  const std::string& group_id) {
+    return GetGroup(daemon.environment(), group_id, daemon.site().user(),
+                    RealClock().Now() + std::chrono::minutes(1));
+  }
+
+  static std::string UuidOf(const std::string& id) {
+    return id.substr(id.size() - 36);
+  }
+  static std::string ObjectOf(const std::string& group_id) {
+    return absl::StrCat("csi.volume.group.", UuidOf(group_id));
+  }
+  OmapValues Journal(const std::string& group_id) {
+    return a_.Omap(kPool, "", ObjectOf(group_id));
+  }
+  bool HasJournal(const std::string& group_id) {
+    return a_.HasOmap(kPool, "", ObjectOf(group_id));
+  }
+  OmapValues Directory(const std::string& instance = "default") {
+    return a_.Omap(kPool, "", absl::StrCat("csi.groups.", instance));
+  }
+  /// The members that the journal has, sorted.
+  std::vector<std::string> Members(const std::string& group_id) {
+    std::vector<std::string> members;
+    for (const auto& [key, value] : Journal(group_id)) {
+      if (absl::StartsWith(key, "0001-")) members.push_back(key);
+    }
+    return members;
+  }
+  std::map<std::string, std::vector<std::string>> RbdGroups() {
+    return a_.Groups(kPool, "");
+  }
+  static std::vector<std::string> Ids(const GroupAnswer& group) {
+    std::vector<std::string> ids;
+    for (const auto& volume : group.volumes) ids.push_back(volume.volume_id);
+    std::sort(ids.begin(), ids.end());
+    return ids;
+  }
+  /// The n-th (from 1) mutation answers `error` or, when that is 0, kills the
+  /// process before it takes effect (or after).
+  void StrikeAtMutation(int n, int error, bool after) {
+    const auto left = std::make_shared<int>(n);
+    const FakeWorld::CallHook strike =
+        [left, error](absl::string_view, absl::string_view, bool mutation) {
+          if (!mutation || --*left != 0) return 0;
+          if (error == 0) throw FakeCrash();
+          return error;
+        };
+    if (after) {
+      world_.SetCallHook(nullptr, strike);
+    } else {
+      world_.SetCallHook(strike);
+    }
+  }
+  int CountReads() {
+    int reads = 0;
+    for (const CallRecord& call : world_.Calls()) {
+      reads += absl::StartsWith(call.call, "rados_read") ||
+                       absl::StartsWith(call.call, "rbd_")
+                   ? 1
+                   : 0;
+    }
+    return reads;
+  }
+
+  FakeWorld world_;
+  MirroredPair pair_{world_};
+  FakeSite& a_ = pair_.a();
+  FakeSite& b_ = pair_.b();
+  static constexpr char kConfigA[] =
+      R"([{"clusterID": "site-a", "monitors": ["site-a:6789"]},
+          {"clusterID": "site-a-ns", "monitors": ["site-a:6789"],
+           "rbd": {"radosNamespace": "tenant1"}}])";
+  static constexpr char kConfigB[] =
+      R"([{"clusterID": "site-b", "monitors": ["site-b:6789"]}])";
+  GroupDaemon on_a_{world_, a_, kConfigA, "[]"};
+  GroupDaemon also_on_a_{world_, a_, kConfigA, "[]"};
+  GroupDaemon on_b_{world_, b_, kConfigB, pair_.MappingJson()};
+};
+
+}  // namespace addons::testing
+
+#endif  // ADDONS_TESTS_UNIT_VOLUMEGROUP_GROUPS_FIXTURE_H_

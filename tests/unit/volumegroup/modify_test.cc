@@ -1,0 +1,185 @@
+#include "volumegroup/modify.h"
+
+#include "tests/unit/volumegroup/groups_fixture.h"
+
+namespace addons::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class ModifyGroupTest : public GroupTest {
+ protected:
+  void MakeGroup(std::vector<std::string> volumes) {
+    const auto group = Create(on_a_, "vg", volumes);
+    ASSERT_OK(group);
+    id_ = group->group_id;
+    name_ = "csi-vol-group-" + UuidOf(id_);
+    on_a_.replication().calls.clear();
+    world_.ClearCalls();
+  }
+
+  std::string id_;
+  std::string name_;
+};
+
+TEST_F(ModifyGroupTest, MakesTheMembersThoseThatAreNamed) {
+  const auto volumes = AddVolumes(4);
+  MakeGroup({volumes[0], volumes[1]});
+  const auto group = Modify(on_a_, id_, {volumes[1], volumes[2], volumes[3]});
+  ASSERT_OK(group);
+  EXPECT_THAT(Ids(*group), ElementsAre(volumes[1], volumes[2], volumes[3]));
+  EXPECT_EQ(Members(id_), Ids(*group));
+  EXPECT_THAT(RbdGroups().at(name_), ElementsAre(Image(2), Image(3), Image(4)));
+  ASSERT_OK(Modify(on_a_, id_, {}));
+  EXPECT_THAT(Members(id_), IsEmpty());
+  EXPECT_THAT(RbdGroups().at(name_), IsEmpty());
+}
+
+TEST_F(ModifyGroupTest, AnUnchangedListCostsOneRead) {
+  const auto volumes = AddVolumes(3);
+  MakeGroup(volumes);
+  const auto group =
+      Modify(on_a_, id_, {volumes[2], volumes[0], volumes[1], volumes[0]});
+  ASSERT_OK(group);
+  EXPECT_EQ(Ids(*group), volumes);
+  EXPECT_EQ(CountReads(), 1);
+  EXPECT_EQ(world_.CountMutations(), 0);
+  EXPECT_THAT(on_a_.replication().calls, IsEmpty());
+}
+
+TEST_F(ModifyGroupTest, AddsBeforeItRemovesAndTheJournalComesLast) {
+  const auto volumes = AddVolumes(2);
+  MakeGroup({volumes[0]});
+  ASSERT_OK(Modify(on_a_, id_, {volumes[1]}));
+  std::vector<std::string> changes;
+  for (const CallRecord& call : world_.Calls()) {
+    if (call.mutation) changes.push_back(call.call);
+  }
+  EXPECT_THAT(changes, ElementsAre("rbd_group_create", "rbd_group_image_add",
+                                   "rados_write_op_omap_set2",
+                                   "rbd_group_image_remove_by_id",
+                                   "rados_write_op_omap_rm_keys2"));
+  EXPECT_THAT(on_a_.replication().calls,
+              ElementsAre("validate +1 -1", "join +1 -0", "leave +1 -1"));
+}
+
+TEST_F(ModifyGroupTest, ChangesNothingWhenSomethingIsWrong) {
+  const auto volumes = AddVolumes(2);
+  MakeGroup({volumes[0]});
+  EXPECT_THAT(Modify(on_a_, id_, {volumes[1], pair_.VolumeId(a_, Uuid(9))}),
+              StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_THAT(
+      Modify(on_a_, id_, {pair_.AddVolume(a_, Uuid(8), 1 << 20, "tenant1")}),
+      StatusIs(absl::StatusCode::kInvalidArgument));
+  on_a_.environment().options.max_members = 1;
+  EXPECT_THAT(Modify(on_a_, id_, volumes),
+              StatusIs(absl::StatusCode::kResourceExhausted));
+  on_a_.environment().options.max_members = 100;
+  on_a_.replication().fails_at = "validate";
+  EXPECT_THAT(Modify(on_a_, id_, volumes),
+              StatusIs(absl::StatusCode::kInternal));
+  EXPECT_EQ(world_.CountMutations(), 0);
+  EXPECT_THAT(Members(id_), ElementsAre(volumes[0]));
+}
+
+TEST_F(ModifyGroupTest, AMissingGroupIsNotFound) {
+  EXPECT_THAT(Modify(on_a_, pair_.VolumeId(a_, Uuid(70)), {}),
+              StatusIs(absl::StatusCode::kNotFound));
+}
+
+TEST_F(ModifyGroupTest, AVolumeOfAnotherGroupIsRefused) {
+  const auto volumes = AddVolumes(2);
+  ASSERT_OK(Create(on_a_, "other", {volumes[1]}));
+  MakeGroup({volumes[0]});
+  EXPECT_THAT(Modify(on_a_, id_, volumes),
+              StatusIs(absl::StatusCode::kFailedPrecondition));
+  EXPECT_EQ(world_.CountMutations(), 0);
+}
+
+TEST_F(ModifyGroupTest, BrokenMembersNeitherBlockNorStay) {
+  const auto volumes = AddVolumes(5);
+  MakeGroup({volumes[0], volumes[1], volumes[2], volumes[3]});
+  // Without image; without journal entry; of a cluster that nobody knows.
+  a_.RemoveImage(Image(2));
+  pair_.cluster(a_)
+      ->OpenPool(2, "", Access::kMutate)
+      .value()
+      ->RemoveObject("csi.volume." + Uuid(3))
+      .IgnoreError();
+  const std::string foreign = "0001-0006-site-x-0000000000000002-" + Uuid(7);
+  a_.AddOmapValue(kPool, "", ObjectOf(id_), foreign, "");
+
+  // They may stay while others come and go ...
+  ASSERT_OK(Modify(on_a_, id_,
+                   {volumes[0], volumes[1], volumes[2], volumes[4], foreign}));
+  EXPECT_THAT(Members(id_), ElementsAre(volumes[0], volumes[1], volumes[2],
+                                        volumes[4], foreign));
+  // ... and they may leave.
+  ASSERT_OK(Modify(on_a_, id_, {volumes[0], volumes[4]}));
+  EXPECT_THAT(Members(id_), ElementsAre(volumes[0], volumes[4]));
+  EXPECT_EQ(on_a_.replication().calls.size(), 4U)
+      << "replication was asked about broken members";
+}
+
+TEST_F(ModifyGroupTest, AMemberThatCannotBeLookedAtForNowDoesNotLeaveHalfway) {
+  const auto volumes = AddVolumes(1);
+  MakeGroup(volumes);
+  world_.SetCallHook([](absl::string_view, absl::string_view call, bool) {
+    return call == "rbd_open_read_only" ? ETIMEDOUT : 0;
+  });
+  EXPECT_THAT(Modify(on_a_, id_, {}),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr(volumes[0])));
+  EXPECT_EQ(world_.CountMutations(), 0);
+}
+
+TEST_F(ModifyGroupTest, NobodyLeavesWhenReplicationCannotLetNewOnesIn) {
+  const auto volumes = AddVolumes(2);
+  MakeGroup({volumes[0]});
+  on_a_.replication().fails_at = "join";
+  EXPECT_THAT(Modify(on_a_, id_, {volumes[1]}),
+              StatusIs(absl::StatusCode::kInternal));
+  EXPECT_THAT(Members(id_), ElementsAre(volumes[0]));
+  on_a_.replication().fails_at = "leave";
+  EXPECT_THAT(Modify(on_a_, id_, {volumes[1]}),
+              StatusIs(absl::StatusCode::kInternal));
+  EXPECT_THAT(Members(id_), ElementsAre(volumes[0], volumes[1]));
+  on_a_.replication().fails_at = "";
+  EXPECT_OK(Modify(on_a_, id_, {volumes[1]}));
+  EXPECT_THAT(Members(id_), ElementsAre(volumes[1]));
+}
+
+TEST_F(ModifyGroupTest, TakesTheIdsOfBothSitesForOneVolume) {
+  const std::string there = pair_.AddMirroredVolume(a_, Uuid(1));
+  const std::string here = pair_.VolumeId(b_, Uuid(1));
+  const auto group =
+      Create(on_b_, "vg", {there}, {{"clusterID", "site-b"}, {"pool", kPool}});
+  ASSERT_OK(group);
+  world_.ClearCalls();
+  ASSERT_OK(Modify(on_b_, group->group_id, {here}));
+  EXPECT_EQ(world_.CountMutations(), 0);
+  ASSERT_OK(Modify(on_b_, group->group_id, {}));
+  EXPECT_THAT(b_.Omap(kPool, "", ObjectOf(group->group_id)), SizeIs(3));
+}
+
+TEST_F(ModifyGroupTest, ADeletedGroupIsNotMadeAgain) {
+  const auto volumes = AddVolumes(1);
+  MakeGroup({});
+  // Another daemon deletes the group while this one adds a volume.
+  bool once = false;
+  world_.SetCallHook([&](absl::string_view, absl::string_view call, bool) {
+    if (call == "rados_write_op_omap_set2" && !std::exchange(once, true)) {
+      EXPECT_OK(Delete(also_on_a_, id_));
+    }
+    return 0;
+  });
+  EXPECT_THAT(Modify(on_a_, id_, volumes),
+              StatusIs(absl::StatusCode::kAborted));
+  EXPECT_FALSE(HasJournal(id_));
+  EXPECT_THAT(RbdGroups(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace addons::testing

@@ -1,0 +1,56 @@
+#include "volume/group_directory.h"
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+
+namespace addons {
+namespace {
+
+constexpr char kKeyPrefix[] = "csi.volume.group.";
+
+std::string KeyOf(const std::string& request_name) {
+  return absl::StrCat(kKeyPrefix, request_name);
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<std::string>> GroupDirectory::Find(
+    const std::string& request_name) {
+  auto uuid = pool_.ReadOmapKey(object_, KeyOf(request_name));
+  if (absl::IsNotFound(uuid.status())) return std::nullopt;
+  return uuid;
+}
+
+absl::StatusOr<GroupDirectory::Page> GroupDirectory::List(
+    const std::optional<std::string>& after, uint64_t limit) {
+  auto read = pool_.ReadOmapPage(
+      object_, kKeyPrefix, after.has_value() ? KeyOf(*after) : "", limit);
+  Page page;
+  if (absl::IsNotFound(read.status())) return page;
+  if (!read.ok()) return read.status();
+  for (auto& [key, uuid] : read->values) {
+    page.uuids[key.substr(sizeof(kKeyPrefix) - 1)] = std::move(uuid);
+  }
+  page.more = read->more;
+  return page;
+}
+
+absl::StatusOr<bool> GroupDirectory::Reserve(const std::string& request_name,
+                                             const std::string& uuid) {
+  const std::string key = KeyOf(request_name);
+  auto reserved = pool_.ReplaceOmapValue(object_, key, std::nullopt, uuid);
+  if (!absl::IsNotFound(reserved.status())) return reserved;
+  const absl::Status created = pool_.CreateObject(object_);
+  if (!created.ok() && !absl::IsAlreadyExists(created)) return created;
+  return pool_.ReplaceOmapValue(object_, key, std::nullopt, uuid);
+}
+
+absl::Status GroupDirectory::Release(const std::string& request_name,
+                                     const std::string& uuid) {
+  const auto removed =
+      pool_.RemoveOmapValue(object_, KeyOf(request_name), uuid);
+  return absl::IsNotFound(removed.status()) ? absl::OkStatus()
+                                            : removed.status();
+}
+
+}  // namespace addons

@@ -1,0 +1,240 @@
+#include "volumegroup/create.h"
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "base/log.h"
+#include "base/status_macros.h"
+#include "volume/group_directory.h"
+#include "volume/group_journal.h"
+#include "volumegroup/change_members.h"
+#include "volumegroup/members.h"
+#include "volumegroup/pools.h"
+#include "volumegroup/uuid.h"
+#include "volumegroup/verb_support.h"
+
+namespace addons {
+namespace {
+
+/// What is there of the group before anything is changed.
+struct Found {
+  ResolvedGroup group;     // uuid empty: the name is free
+  bool has_names = false;  // its object is there with its names
+};
+
+/// As Go's time.MarshalText writes the time of now.
+std::string CreationTime(Clock& clock) {
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%E*SZ",
+                          absl::FromChrono(clock.WallNow()),
+                          absl::UTCTimeZone());
+}
+
+std::string Describe(const CreateGroupRequest& request) {
+  return absl::StrCat("volume group '", request.name, "'");
+}
+
+absl::StatusOr<std::string> ComposeId(const CreateGroupRequest& request,
+                                      const ResolvedGroup& group) {
+  VolumeId id;
+  id.cluster_id = request.parameters.cluster_id;
+  id.pool_id = group.pool_id;
+  id.uuid = group.uuid;
+  return id.ToString();
+}
+
+/// Cluster, pool and namespace that the parameters name.
+absl::StatusOr<ResolvedPlace> FindPlace(
+    const VolumeGroupEnvironment& environment,
+    const CreateGroupRequest& request) {
+  const GroupParameters& parameters = request.parameters;
+  ADDONS_ASSIGN_OR_RETURN(const auto config, environment.config.Current());
+  const auto entry = config->Find(parameters.cluster_id);
+  if (absl::IsNotFound(entry.status())) {
+    return absl::InvalidArgumentError(absl::StrCat("parameters[clusterID] '",
+                                                   parameters.cluster_id,
+                                                   "' is not in config.json"));
+  }
+  ADDONS_RETURN_IF_ERROR(entry.status());
+  ResolvedPlace place;
+  place.cluster_id = (*entry)->cluster_id;
+  place.rados_namespace = (*entry)->rados_namespace;
+  place.pool_name = parameters.pool;
+  ADDONS_ASSIGN_OR_RETURN(
+      place.cluster, environment.clusters.Connect(
+                         {place.cluster_id, (*entry)->monitors}, request.user));
+  ADDONS_ASSIGN_OR_RETURN(const auto pools, ListPools(*place.cluster));
+  for (const auto& [id, name] : pools) {
+    if (name != parameters.pool) continue;
+    place.pool_id = id;
+    return place;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("parameters[pool] '", parameters.pool,
+                   "' is no pool of cluster '", place.cluster_id, "'"));
+}
+
+absl::StatusOr<Found> FindGroup(const VolumeGroupEnvironment& environment,
+                                const CreateGroupRequest& request) {
+  Found found;
+  ADDONS_ASSIGN_OR_RETURN(static_cast<ResolvedPlace&>(found.group),
+                          FindPlace(environment, request));
+  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
+                          found.group.OpenPool(Access::kRead));
+  GroupDirectory directory(*pool, environment.options.instance_id);
+  ADDONS_ASSIGN_OR_RETURN(const auto uuid, directory.Find(request.name));
+  if (!uuid.has_value()) return found;
+  found.group.uuid = *uuid;
+  ADDONS_ASSIGN_OR_RETURN(found.group.group_id,
+                          ComposeId(request, found.group));
+  auto attributes = GroupJournal(*pool).Read(*uuid);
+  if (absl::IsInvalidArgument(attributes.status())) {
+    return absl::AlreadyExistsError(
+        absl::StrCat(Describe(request),
+                     ": the name is taken: ", attributes.status().message()));
+  }
+  if (absl::IsNotFound(attributes.status())) return found;
+  ADDONS_ASSIGN_OR_RETURN(found.group.attributes, std::move(attributes));
+  if (found.group.attributes.request_name != request.name) {
+    return absl::InternalError(
+        absl::StrCat("the journal contradicts itself: the directory of pool '",
+                     request.parameters.pool, "' says that group '", *uuid,
+                     "' has the name '", request.name, "', its object says '",
+                     found.group.attributes.request_name, "'"));
+  }
+  if (!request.parameters.Fits(found.group.attributes.group_name, *uuid)) {
+    return absl::AlreadyExistsError(absl::StrCat(
+        Describe(request), " exists with other parameters: its rbd group is '",
+        found.group.attributes.group_name,
+        "', volumeGroupNamePrefix asks for '", request.parameters.name_prefix,
+        "'"));
+  }
+  found.has_names = true;
+  return found;
+}
+
+/// Removes what a creation that failed has made, in the opposite order. Where
+/// that fails, too, the same Create finds the rest.
+void Undo(Pool& pool, GroupDirectory& directory, const ResolvedGroup& group) {
+  absl::Status undone = pool.RemoveGroup(group.attributes.group_name);
+  if (undone.ok()) undone = GroupJournal(pool).Remove(group.uuid);
+  if (undone.ok()) {
+    undone = directory.Release(group.attributes.request_name, group.uuid);
+  }
+  if (!undone.ok()) {
+    Log().warn("group {} is left half made: {}", group.uuid,
+               std::string(undone.message()));
+  }
+}
+
+absl::Status MakeRbdGroup(Pool& pool, const ResolvedGroup& group) {
+  const absl::Status created = pool.CreateGroup(group.attributes.group_name);
+  return absl::IsAlreadyExists(created) ? absl::OkStatus() : created;
+}
+
+/// Makes what is missing of the group itself.
+absl::Status MakeGroup(OperationContext& context,
+                       const VolumeGroupEnvironment& environment,
+                       const CreateGroupRequest& request, Found& found) {
+  ResolvedGroup& group = found.group;
+  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
+                          group.OpenPool(Access::kMutate));
+  if (found.has_names) return MakeRbdGroup(*pool, group);
+  context.Step("reserving the name");
+  GroupDirectory directory(*pool, environment.options.instance_id);
+  const bool fresh = group.uuid.empty();
+  if (fresh) {
+    group.uuid = NewUuid();
+    ADDONS_ASSIGN_OR_RETURN(group.group_id, ComposeId(request, group));
+    ADDONS_ASSIGN_OR_RETURN(const bool reserved,
+                            directory.Reserve(request.name, group.uuid));
+    if (!reserved) {
+      return absl::AbortedError(absl::StrCat(
+          Describe(request), " is being created by somebody else; try again"));
+    }
+  }
+  group.attributes.request_name = request.name;
+  group.attributes.group_name =
+      absl::StrCat(request.parameters.name_prefix, group.uuid);
+  group.attributes.creation_time = CreationTime(context.clock());
+  absl::Status made = GroupJournal(*pool).Create(group.uuid, group.attributes);
+  if (made.ok()) {
+    context.Step("creating the rbd group");
+    made = MakeRbdGroup(*pool, group);
+  }
+  if (!made.ok() && fresh) Undo(*pool, directory, group);
+  return made;
+}
+
+absl::StatusOr<GroupOutcome> CreateOnce(
+    OperationContext& context, const VolumeGroupEnvironment& environment,
+    const CreateGroupRequest& request, const HeldKeys& held) {
+  context.Step("looking");
+  ADDONS_ASSIGN_OR_RETURN(Found found, FindGroup(environment, request));
+  ResolvedGroup& group = found.group;
+  GroupOutcome outcome;
+  if (!group.uuid.empty()) {
+    ADDONS_ASSIGN_OR_RETURN(
+        const std::string key,
+        environment.resolver.GroupOperationKey(group.group_id));
+    outcome.more_keys = MissingKeys({key}, held);
+    if (!outcome.more_keys.empty()) return outcome;
+  }
+  auto members = ByIdentity(environment.resolver, group.members());
+  std::vector<std::string> added;
+  for (const auto& [identity, id] :
+       ByIdentity(environment.resolver, request.volume_ids)) {
+    if (members.try_emplace(identity, id).second) added.push_back(id);
+  }
+  if (!added.empty()) {
+    ADDONS_RETURN_IF_ERROR(
+        CheckMemberCount(environment.options, members.size()));
+  }
+  const std::vector<MemberView> views =
+      LookAtMembers(environment, request.user, added, LookDeadline(context));
+  const GroupPlace place{group, group.attributes.group_name};
+  for (const MemberView& view : views) {
+    ADDONS_RETURN_IF_ERROR(
+        CheckMayJoin(place, view, absl::StatusCode::kFailedPrecondition));
+  }
+  const MembershipChange change{
+      group, request.user, request.parameter_map, added, {}};
+  ADDONS_RETURN_IF_ERROR(environment.replication.Validate(context, change));
+
+  ADDONS_RETURN_IF_ERROR(context.BeginMutation());
+  ADDONS_RETURN_IF_ERROR(
+      DuringChange(MakeGroup(context, environment, request, found)));
+  ADDONS_RETURN_IF_ERROR(
+      DuringChange(ChangeMembers(context, environment, change, views, {})));
+
+  outcome.group.group_id = group.group_id;
+  outcome.group.context = request.parameter_map;
+  for (const MemberView& view : views) {
+    outcome.group.volumes.push_back(ToAnswer(view));
+  }
+  for (const std::string& id : group.members()) {
+    outcome.group.volumes.push_back({id, 0, {}});
+  }
+  return outcome;
+}
+
+}  // namespace
+
+std::string GroupNameKey(const GroupParameters& parameters,
+                         const std::string& name) {
+  return absl::StrCat("group-name/", parameters.cluster_id.size(), ":",
+                      parameters.cluster_id, "/", parameters.pool.size(), ":",
+                      parameters.pool, "/", name);
+}
+
+absl::StatusOr<GroupOutcome> CreateGroup(
+    OperationContext& context, const VolumeGroupEnvironment& environment,
+    const CreateGroupRequest& request, const HeldKeys& held) {
+  return RetryWhenBlocklisted(
+      context, [&] { return CreateOnce(context, environment, request, held); });
+}
+
+}  // namespace addons

@@ -1,0 +1,33 @@
+#ifndef ADDONS_VOLUMEGROUP_DELETE_H_
+#define ADDONS_VOLUMEGROUP_DELETE_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "operation/operation_context.h"
+#include "volumegroup/environment.h"
+
+namespace addons {
+
+struct DeleteGroupRequest {
+  std::string group_id;
+  CephUser user;
+};
+
+/// Deletes a volume group that has no members but broken ones. Volumes stay.
+///
+///   rbd group -> name in the directory -> object csi.volume.group.<uuid>
+///
+/// The object goes last, so that a call that was interrupted is finished by the
+/// same call.
+///
+/// OK: it is gone, also when there was none (or no such pool).
+/// FAILED_PRECONDITION: it has members. UNAVAILABLE: a member could not be
+/// looked at.
+absl::StatusOr<GroupOutcome> DeleteGroup(
+    OperationContext& context, const VolumeGroupEnvironment& environment,
+    const DeleteGroupRequest& request);
+
+}  // namespace addons
+
+#endif  // ADDONS_VOLUMEGROUP_DELETE_H_

@@ -1,0 +1,247 @@
+#include "volumegroup/members.h"
+
+#include <functional>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/log.h"
+#include "base/parallel.h"
+#include "base/status_macros.h"
+#include "ceph/errors.h"
+#include "volume/group_journal.h"
+
+namespace addons {
+namespace {
+
+constexpr size_t kUuidLength = 36;
+
+std::string Quoted(const std::string& text) {
+  return absl::StrCat("'", text, "'");
+}
+
+absl::Status LookAtImage(MemberView& view) {
+  const ResolvedVolume& volume = *view.volume;
+  ADDONS_ASSIGN_OR_RETURN(const auto pool, volume.OpenPool(Access::kRead));
+  auto opened = pool->OpenImageReadOnly(volume.image_name());
+  if (absl::IsNotFound(opened.status())) {
+    return absl::NotFoundError(
+        absl::StrCat(volume.Describe(),
+                     " does not exist: the journal names it, but the pool has "
+                     "no such image"));
+  }
+  ADDONS_ASSIGN_OR_RETURN(const auto image, std::move(opened));
+  ADDONS_ASSIGN_OR_RETURN(view.image_id, image->Id());
+  ADDONS_ASSIGN_OR_RETURN(const ImageSize size, image->Size());
+  view.size_bytes = size.bytes;
+  ADDONS_ASSIGN_OR_RETURN(view.group, image->Group());
+  ADDONS_ASSIGN_OR_RETURN(view.secondary, image->MarkedNonPrimary());
+  return image->Close();
+}
+
+absl::Status LookOnce(const VolumeGroupEnvironment& environment,
+                      const CephUser& user, SteadyTime deadline,
+                      MemberView& view) {
+  view.volume.reset();
+  ADDONS_ASSIGN_OR_RETURN(view.volume, environment.resolver.Resolve(
+                                           view.volume_id, user, deadline));
+  const absl::Status status = LookAtImage(view);
+  // ENOENT of another call: the image vanished while it was looked at.
+  return CephErrno(status) != 0 && absl::IsNotFound(status)
+             ? absl::UnavailableError(status.message())
+             : status;
+}
+
+/// Whether another group's journal says that `view` is no member of it: then it
+/// was left in the rbd group by a call that was interrupted. Groups that were
+/// not made by CSI have no journal, and their members are theirs.
+absl::StatusOr<bool> LeftBehind(const MemberView& view) {
+  const std::string& name = view.group->name;
+  if (name.size() < kUuidLength) return false;
+  const ResolvedVolume& volume = *view.volume;
+  ADDONS_ASSIGN_OR_RETURN(
+      const auto pool,
+      volume.cluster->OpenPool(view.group->pool_id, volume.rados_namespace,
+                               Access::kRead));
+  const auto other =
+      GroupJournal(*pool).Read(name.substr(name.size() - kUuidLength));
+  if (absl::IsNotFound(other.status()) ||
+      absl::IsInvalidArgument(other.status())) {
+    return false;
+  }
+  if (!other.ok()) return other.status();
+  if (other->group_name != name) return false;
+  for (const std::string& member : other->members) {
+    if (absl::EndsWith(member, volume.uuid)) return false;
+  }
+  return true;
+}
+
+bool IsIn(const GroupPlace& group, const MemberView& view) {
+  return view.group == ImageGroup{group.place.pool_id, group.group_name};
+}
+
+absl::Status AttachOne(const GroupPlace& group, const MemberView& view) {
+  if (view.secondary || IsIn(group, view)) return absl::OkStatus();
+  ADDONS_ASSIGN_OR_RETURN(const auto pool,
+                          group.place.OpenPool(Access::kMutate));
+  const ResolvedVolume& volume = *view.volume;
+  if (view.group.has_value()) {
+    ADDONS_ASSIGN_OR_RETURN(
+        const auto other,
+        volume.cluster->OpenPool(view.group->pool_id, volume.rados_namespace,
+                                 Access::kMutate));
+    ADDONS_RETURN_IF_ERROR(other->RemoveGroupImage(
+        view.group->name, volume.pool_id, view.image_id));
+  }
+  return pool->AddGroupImage(group.group_name, volume.pool_id,
+                             volume.image_name());
+}
+
+absl::Status DetachOne(const GroupPlace& group, const MemberView& view) {
+  if (!view.volume.has_value()) return absl::OkStatus();
+  const ResolvedVolume& volume = *view.volume;
+  ADDONS_ASSIGN_OR_RETURN(const auto pool,
+                          group.place.OpenPool(Access::kMutate));
+  const auto remove = [&](const std::string& image_id) {
+    const absl::Status status =
+        pool->RemoveGroupImage(group.group_name, volume.pool_id, image_id);
+    return absl::IsNotFound(status) ? absl::OkStatus() : status;
+  };
+  if (view.problem.ok() && IsIn(group, view)) {
+    ADDONS_RETURN_IF_ERROR(remove(view.image_id));
+  }
+  // An image that is gone, or was replaced by a resync, may have left itself in
+  // the group.
+  const std::string& recorded = volume.attributes.image_id;
+  if (!recorded.empty() && recorded != view.image_id) {
+    const absl::Status status = remove(recorded);
+    if (!status.ok()) {
+      Log().warn("what is left of volume {} stays in rbd group {}: {}",
+                 Quoted(view.volume_id), Quoted(group.group_name),
+                 std::string(status.message()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::vector<absl::Status> ForEach(
+    const VolumeGroupEnvironment& environment,
+    const std::vector<MemberView>& views,
+    const std::function<absl::Status(const MemberView&)>& work) {
+  std::vector<absl::Status> results(views.size());
+  RunParallel(views.size(), environment.options.concurrency,
+              [&](size_t i) { results[i] = DuringChange(work(views[i])); });
+  return results;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> ByIdentity(
+    Resolver& resolver, const std::vector<std::string>& volume_ids) {
+  std::map<std::string, std::string> volumes;
+  for (const std::string& id : volume_ids) {
+    volumes.try_emplace(resolver.OperationKey(id).value_or(id), id);
+  }
+  return volumes;
+}
+
+std::vector<MemberView> LookAtMembers(
+    const VolumeGroupEnvironment& environment, const CephUser& user,
+    const std::vector<std::string>& volume_ids, SteadyTime deadline) {
+  std::vector<MemberView> views(volume_ids.size());
+  RunParallel(volume_ids.size(), environment.options.concurrency,
+              [&](size_t i) {
+                MemberView& view = views[i];
+                view.volume_id = volume_ids[i];
+                view.problem = LookOnce(environment, user, deadline, view);
+                if (CephErrno(view.problem) == kBlocklistedErrno) {
+                  view.problem = LookOnce(environment, user, deadline, view);
+                }
+              });
+  return views;
+}
+
+absl::Status CheckMayJoin(const GroupPlace& group, const MemberView& view,
+                          absl::StatusCode unfit) {
+  ADDONS_RETURN_IF_ERROR(view.problem);
+  const ResolvedVolume& volume = *view.volume;
+  if (volume.cluster->fsid() != group.place.cluster->fsid() ||
+      volume.rados_namespace != group.place.rados_namespace) {
+    return absl::Status(
+        unfit,
+        absl::StrCat("volume '", view.volume_id,
+                     "' cannot be in this group: it is in cluster '",
+                     volume.cluster_id, "' namespace '", volume.rados_namespace,
+                     "', the group in cluster '", group.place.cluster_id,
+                     "' namespace '", group.place.rados_namespace, "'"));
+  }
+  if (!view.group.has_value() || IsIn(group, view)) return absl::OkStatus();
+  ADDONS_ASSIGN_OR_RETURN(const bool left_behind, LeftBehind(view));
+  if (left_behind) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      volume.Describe(), " is in rbd group '", view.group->name, "' of pool ",
+      view.group->pool_id,
+      " already, and a volume can be in one group only: take it out of that "
+      "group first (a group that CSI does not know: rbd group image remove)"));
+}
+
+std::vector<absl::Status> Attach(const VolumeGroupEnvironment& environment,
+                                 const GroupPlace& group,
+                                 const std::vector<MemberView>& views) {
+  return ForEach(environment, views, [&](const MemberView& view) {
+    return AttachOne(group, view);
+  });
+}
+
+std::vector<absl::Status> Detach(const VolumeGroupEnvironment& environment,
+                                 const GroupPlace& group,
+                                 const std::vector<MemberView>& views) {
+  return ForEach(environment, views, [&](const MemberView& view) {
+    return DetachOne(group, view);
+  });
+}
+
+absl::Status FirstProblem(const std::vector<MemberView>& views,
+                          const std::vector<absl::Status>& results) {
+  absl::Status first;
+  size_t failed = 0;
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (results[i].ok()) continue;
+    if (failed++ == 0) {
+      first = Annotate(results[i],
+                       absl::StrCat("volume '", views[i].volume_id, "'"));
+    }
+  }
+  if (failed < 2) return first;
+  return absl::Status(first.code(), absl::StrCat(first.message(), " (and ",
+                                                 failed - 1, " more volumes)"));
+}
+
+GroupAnswer::Volume ToAnswer(const MemberView& view) {
+  GroupAnswer::Volume answer;
+  answer.volume_id = view.volume_id;
+  if (!view.problem.ok()) {
+    answer.context["problem"] = std::string(view.problem.message());
+    return answer;
+  }
+  answer.capacity_bytes = view.size_bytes;
+  answer.context = {{"pool", view.volume->pool_name},
+                    {"journalPool", view.volume->pool_name},
+                    {"imageName", view.volume->image_name()}};
+  if (!view.volume->rados_namespace.empty()) {
+    answer.context["radosNamespace"] = view.volume->rados_namespace;
+  }
+  return answer;
+}
+
+absl::Status DuringChange(const absl::Status& status) {
+  if (!absl::IsNotFound(status) && !absl::IsAlreadyExists(status)) {
+    return status;
+  }
+  return absl::AbortedError(absl::StrCat(
+      status.message(),
+      " (somebody else changes the same things; the same call finishes it)"));
+}
+
+}  // namespace addons

@@ -1,0 +1,92 @@
+#ifndef ADDONS_VOLUMEGROUP_MEMBERS_H_
+#define ADDONS_VOLUMEGROUP_MEMBERS_H_
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/clock.h"
+#include "volumegroup/environment.h"
+
+namespace addons {
+
+/// A volume that is, or shall be, a member, as it was found.
+struct MemberView {
+  std::string volume_id;
+  /// OK: all that follows is known. Otherwise the volume is broken or cannot be
+  /// looked at, and this is why.
+  absl::Status problem;
+  /// Set also when the journal has the volume and the image is missing.
+  std::optional<ResolvedVolume> volume;
+  std::string image_id;
+  uint64_t size_bytes = 0;
+  std::optional<ImageGroup> group;  // the rbd group that it is in
+  bool secondary = false;           // mirrored to this site, not from it
+
+  /// The volume is gone for certain: its journal entry or its image.
+  bool broken() const {
+    return absl::IsNotFound(problem) || absl::IsInvalidArgument(problem);
+  }
+};
+
+/// Volumes by what identifies them on this site. On a peer site one volume may
+/// be named by the ids of both sites. The first id of a volume is kept; one
+/// whose cluster is not configured stands for itself. Asks no cluster.
+std::map<std::string, std::string> ByIdentity(
+    Resolver& resolver, const std::vector<std::string>& volume_ids);
+
+/// Finds the volumes and opens their images read-only, several at a time, until
+/// `deadline` at most. One result per id, in this order.
+std::vector<MemberView> LookAtMembers(
+    const VolumeGroupEnvironment& environment, const CephUser& user,
+    const std::vector<std::string>& volume_ids, SteadyTime deadline);
+
+/// Where members have to be, and what becomes of them.
+struct GroupPlace {
+  ResolvedPlace place;
+  std::string group_name;  // the rbd group
+};
+
+/// Whether `view` may join. `unfit` is the code for a volume that can never be
+/// in this group: of another cluster or namespace. FAILED_PRECONDITION: it is
+/// in another group. Otherwise view.problem. Reads the journal of the other
+/// group: a volume that this does not list was left behind by an interrupted
+/// call, and may join.
+absl::Status CheckMayJoin(const GroupPlace& group, const MemberView& view,
+                          absl::StatusCode unfit);
+
+/// Puts the images into the rbd group, which exists, several at a time, and
+/// takes them out of one that they were left behind in. Secondary ones stay
+/// out: rbd-mirror cannot delete an image that is in a group, and a resync
+/// would leave its old copy in the trash for ever (measured, 16.2.15). One
+/// result per view. Idempotent.
+std::vector<absl::Status> Attach(const VolumeGroupEnvironment& environment,
+                                 const GroupPlace& group,
+                                 const std::vector<MemberView>& views);
+
+/// Takes the images out of the rbd group, several at a time. Of a broken member
+/// what is left of it is removed as well as possible: that never fails. One
+/// result per view. Idempotent.
+std::vector<absl::Status> Detach(const VolumeGroupEnvironment& environment,
+                                 const GroupPlace& group,
+                                 const std::vector<MemberView>& views);
+
+/// The first status that is not OK, naming the volume and how many more there
+/// are.
+absl::Status FirstProblem(const std::vector<MemberView>& views,
+                          const std::vector<absl::Status>& results);
+
+/// For answers. A broken member is marked in its context ("problem").
+GroupAnswer::Volume ToAnswer(const MemberView& view);
+
+/// Ceph's answer to a call that belongs to a change: ENOENT and EEXIST mean
+/// that somebody else changed the same things at the same moment. They become
+/// ABORTED, so that no caller takes them for an answer about the group.
+absl::Status DuringChange(const absl::Status& status);
+
+}  // namespace addons
+
+#endif  // ADDONS_VOLUMEGROUP_MEMBERS_H_

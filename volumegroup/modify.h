@@ -1,0 +1,39 @@
+#ifndef ADDONS_VOLUMEGROUP_MODIFY_H_
+#define ADDONS_VOLUMEGROUP_MODIFY_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "operation/operation_context.h"
+#include "volumegroup/environment.h"
+#include "volumegroup/parameters.h"
+
+namespace addons {
+
+struct ModifyGroupRequest {
+  std::string group_id;
+  std::vector<std::string> volume_ids;  // all that shall be members
+  GroupParameterMap parameter_map;
+  CephUser user;
+};
+
+/// Makes the members of a group those that the request names.
+///
+/// A list that is unchanged costs one read. Otherwise all volumes that come are
+/// looked at before the first change, and they come before others leave. A
+/// member that is deleted or cannot be resolved neither blocks the change nor
+/// its own removal. When some volume could not be added, nobody was removed.
+/// Idempotent, also after a crash at any step.
+///
+/// NOT_FOUND: no such group or new volume. INVALID_ARGUMENT: no volume id, or a
+/// new volume of another cluster or namespace. FAILED_PRECONDITION: a new
+/// volume is in another group. RESOURCE_EXHAUSTED: too many members. ABORTED:
+/// somebody else changed the same things at the same moment.
+absl::StatusOr<GroupOutcome> ModifyGroup(
+    OperationContext& context, const VolumeGroupEnvironment& environment,
+    const ModifyGroupRequest& request, const HeldKeys& held);
+
+}  // namespace addons
+
+#endif  // ADDONS_VOLUMEGROUP_MODIFY_H_

@@ -1,0 +1,38 @@
+#ifndef ADDONS_VOLUMEGROUP_PARAMETERS_H_
+#define ADDONS_VOLUMEGROUP_PARAMETERS_H_
+
+#include <map>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace addons {
+
+using GroupParameterMap = std::map<std::string, std::string>;
+
+/// What the parameters of CreateVolumeGroup say about a new group.
+struct GroupParameters {
+  std::string cluster_id;
+  std::string pool;
+  std::string name_prefix;  // of the rbd group
+  /// volumeNamePrefix, with which drivers of 2024 named groups; empty: not
+  /// given.
+  std::string old_name_prefix;
+
+  /// Reads clusterID, pool, journalPool, volumeGroupNamePrefix,
+  /// volumeNamePrefix and flattenMode; other keys are for others and ignored.
+  /// INVALID_ARGUMENT names the key, its value and what is allowed.
+  static absl::StatusOr<GroupParameters> Parse(const GroupParameterMap& map);
+
+  /// Whether a group of this rbd name may have been made with these parameters.
+  bool Fits(const std::string& group_name, const std::string& uuid) const;
+};
+
+/// Checks those of ModifyVolumeGroupMembership: flattenMode alone.
+/// INVALID_ARGUMENT as for GroupParameters::Parse().
+absl::Status CheckModifyParameters(const GroupParameterMap& map);
+
+}  // namespace addons
+
+#endif  // ADDONS_VOLUMEGROUP_PARAMETERS_H_
