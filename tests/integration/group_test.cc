@@ -1,0 +1,494 @@
+// Volume groups on a real cluster, through the daemon.
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "base/clock.h"
+#include "base/parallel.h"
+#include "ceph/librados/call_gate.h"
+#include "ceph/librados/connection_cache.h"
+#include "tests/integration/two_sites.h"
+#include "tests/testing/status_matchers.h"
+#include "volumegroup/volumegroup.grpc.pb.h"
+
+namespace addons::testing {
+namespace {
+
+namespace pb = ::volumegroup;
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+using ::testing::AnyOf;
+using ::testing::Contains;
+using ::testing::ElementsAreArray;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+using Ids = std::vector<std::string>;
+
+class GroupTest : public TwoSitesTest {
+ protected:
+  struct Group {
+    grpc::Status status;
+    std::string id;
+    Ids volumes;
+    std::map<std::string, std::string> context;
+    milliseconds took{0};
+  };
+
+  void TearDown() override {
+    TwoSitesTest::TearDown();
+    for (const std::string site : {"a", "b"}) Daemon(site).Stop(SIGKILL);
+  }
+
+  static Ids MakeVolumes(size_t count) {
+    static int made = 0;
+    const int first = made;
+    made += static_cast<int>(count);
+    Ids ids(count);
+    RunParallel(count, 3, [&](size_t i) {
+      ids[i] = Testbed("volume", {"a", absl::StrCat("pvc-group-", first + i),
+                                  "--size", "8M"});
+    });
+    std::sort(ids.begin(), ids.end());
+    return ids;
+  }
+  static std::string UuidOf(const std::string& id) {
+    return id.substr(id.size() - 36);
+  }
+  static std::string RbdName(const Group& group) {
+    return "csi-vol-group-" + UuidOf(group.id);
+  }
+  static std::string ImageOf(const std::string& volume_id) {
+    return "csi-vol-" + UuidOf(volume_id);
+  }
+
+  // --- calls
+  // -------------------------------------------------------------------
+  static std::unique_ptr<pb::Controller::Stub> GroupStub(
+      const std::string& socket) {
+    return pb::Controller::NewStub(grpc::CreateChannel(
+        "unix:" + socket, grpc::InsecureChannelCredentials()));
+  }
+  template <typename Request>
+  static void FillSecrets(const std::string& site, Request* request) {
+    const CephUser user = Bed().User(site);
+    (*request->mutable_secrets())["userID"] = user.id;
+    (*request->mutable_secrets())["userKey"] = user.key.Reveal();
+  }
+  template <typename Response, typename Request, typename Method>
+  static Group Call(const std::string& site, Request request, Method method,
+                    std::string socket) {
+    FillSecrets(site, &request);
+    if (socket.empty()) socket = Daemon(site).socket();
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kDeadline);
+    Response response;
+    Group group;
+    const SteadyTime begin = RealClock().Now();
+    group.status =
+        (GroupStub(socket).get()->*method)(&context, request, &response);
+    group.took = duration_cast<milliseconds>(RealClock().Now() - begin);
+    Take(response, &group);
+    return group;
+  }
+  static Group Create(const std::string& site, const std::string& name,
+                      const Ids& volumes, const std::string& socket = "") {
+    pb::CreateVolumeGroupRequest request;
+    request.set_name(name);
+    (*request.mutable_parameters())["clusterID"] = "site-" + site;
+    (*request.mutable_parameters())["pool"] = RealBed::kPool;
+    request.mutable_volume_ids()->Add(volumes.begin(), volumes.end());
+    return Call<pb::CreateVolumeGroupResponse>(
+        site, request, &pb::Controller::Stub::CreateVolumeGroup, socket);
+  }
+  static Group Modify(const std::string& site, const std::string& id,
+                      const Ids& volumes, const std::string& socket = "") {
+    pb::ModifyVolumeGroupMembershipRequest request;
+    request.set_volume_group_id(id);
+    request.mutable_volume_ids()->Add(volumes.begin(), volumes.end());
+    return Call<pb::ModifyVolumeGroupMembershipResponse>(
+        site, request, &pb::Controller::Stub::ModifyVolumeGroupMembership,
+        socket);
+  }
+  static Group Get(const std::string& site, const std::string& id) {
+    pb::ControllerGetVolumeGroupRequest request;
+    request.set_volume_group_id(id);
+    return Call<pb::ControllerGetVolumeGroupResponse>(
+        site, request, &pb::Controller::Stub::ControllerGetVolumeGroup, "");
+  }
+  static Group Delete(const std::string& site, const std::string& id) {
+    pb::DeleteVolumeGroupRequest request;
+    request.set_volume_group_id(id);
+    return Call<pb::DeleteVolumeGroupResponse>(
+        site, request, &pb::Controller::Stub::DeleteVolumeGroup, "");
+  }
+  static pb::ListVolumeGroupsResponse List(int32_t max_entries,
+                                           const std::string& token,
+                                           milliseconds* took) {
+    pb::ListVolumeGroupsRequest request;
+    request.set_max_entries(max_entries);
+    request.set_starting_token(token);
+    FillSecrets("a", &request);
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kDeadline);
+    pb::ListVolumeGroupsResponse response;
+    const SteadyTime begin = RealClock().Now();
+    EXPECT_THAT(GroupStub(Daemon("a").socket())
+                    ->ListVolumeGroups(&context, request, &response),
+                HasCode(Code::OK));
+    *took = duration_cast<milliseconds>(RealClock().Now() - begin);
+    return response;
+  }
+
+  // --- what is in the cluster, from the administrator's commands
+  // ---------------------
+  static Ids Lines(const std::string& text) {
+    Ids lines = absl::StrSplit(text, '\n', absl::SkipWhitespace());
+    for (std::string& line : lines) {
+      line = std::string(absl::StripAsciiWhitespace(line));
+    }
+    std::sort(lines.begin(), lines.end());
+    return lines;
+  }
+  static Ids JournalKeys(const std::string& site, const Group& group) {
+    return Lines(Testbed(
+        "rados", {site, "-p", RealBed::kPool, "listomapkeys",
+                  absl::StrCat("csi.volume.group.", UuidOf(group.id))}));
+  }
+  static Ids JournalMembers(const Group& group) {
+    Ids members;
+    for (const std::string& key : JournalKeys("a", group)) {
+      if (absl::StartsWith(key, "0001-")) members.push_back(key);
+    }
+    return members;
+  }
+  static Ids Directory() {
+    return Lines(Testbed("rados", {"a", "-p", RealBed::kPool, "listomapkeys",
+                                   "csi.groups.default"}));
+  }
+  static Ids RbdGroups(const std::string& site) {
+    return Lines(Rbd(site, {"group", "list", RealBed::kPool}));
+  }
+  static Ids RbdImages(const std::string& site, const Group& group) {
+    return Lines(
+        Rbd(site, {"group", "image", "list",
+                   absl::StrCat(RealBed::kPool, "/", RbdName(group))}));
+  }
+  static Ids Specs(const Ids& volumes) {
+    Ids specs;
+    for (const std::string& id : volumes) {
+      specs.push_back(absl::StrCat(RealBed::kPool, "/", ImageOf(id)));
+    }
+    std::sort(specs.begin(), specs.end());
+    return specs;
+  }
+  static void ExpectMembers(const Group& group, const Ids& volumes) {
+    EXPECT_THAT(JournalMembers(group), ElementsAreArray(volumes));
+    EXPECT_THAT(RbdImages("a", group), ElementsAreArray(Specs(volumes)));
+  }
+  static void ExpectGone(const Group& group, const std::string& name) {
+    EXPECT_THAT(Directory(), Not(Contains("csi.volume.group." + name)));
+    EXPECT_THAT(RbdGroups("a"), Not(Contains(RbdName(group))));
+    EXPECT_FALSE(Bed()
+                     .Run("rados", {"a", "-p", RealBed::kPool, "stat",
+                                    "csi.volume.group." + UuidOf(group.id)})
+                     .ok());
+  }
+
+ private:
+  template <typename Response>
+  static void Take(const Response& response, Group* group) {
+    if constexpr (requires { response.volume_group(); }) {
+      group->id = response.volume_group().volume_group_id();
+      for (const auto& volume : response.volume_group().volumes()) {
+        group->volumes.push_back(volume.volume_id());
+      }
+      std::sort(group->volumes.begin(), group->volumes.end());
+      const auto& context = response.volume_group().volume_group_context();
+      group->context = {context.begin(), context.end()};
+    }
+  }
+};
+
+TEST_F(GroupTest, LivesFromCreateToDelete) {
+  const Ids volumes = MakeVolumes(3);
+  const Group group = Create("a", "vg-life", {volumes[0], volumes[1]});
+  ASSERT_THAT(group.status, HasCode(Code::OK));
+  EXPECT_THAT(JournalKeys("a", group),
+              ElementsAreArray(
+                  {volumes[0], volumes[1], std::string("csi.creationtime"),
+                   std::string("csi.groupname"), std::string("csi.volname")}));
+  EXPECT_THAT(Directory(), Contains("csi.volume.group.vg-life"));
+  ExpectMembers(group, {volumes[0], volumes[1]});
+
+  const Group again = Create("a", "vg-life", {volumes[0]});
+  EXPECT_EQ(again.id, group.id);
+  EXPECT_THAT(Modify("a", group.id, {volumes[1], volumes[2]}).status,
+              HasCode(Code::OK));
+  ExpectMembers(group, {volumes[1], volumes[2]});
+  EXPECT_THAT(Get("a", group.id).volumes,
+              ElementsAreArray({volumes[1], volumes[2]}));
+  EXPECT_THAT(Create("a", "vg-other", {volumes[1]}).status,
+              HasCode(Code::FAILED_PRECONDITION));
+  EXPECT_THAT(Delete("a", group.id).status, HasCode(Code::FAILED_PRECONDITION));
+
+  EXPECT_THAT(Modify("a", group.id, {}).status, HasCode(Code::OK));
+  EXPECT_THAT(Delete("a", group.id).status, HasCode(Code::OK));
+  EXPECT_THAT(Delete("a", group.id).status, HasCode(Code::OK));
+  EXPECT_THAT(Get("a", group.id).status, HasCode(Code::NOT_FOUND));
+  ExpectGone(group, "vg-life");
+}
+
+TEST_F(GroupTest, AHundredMembersTakeAboutAsLongAsTheSlowest) {
+  const Ids volumes = MakeVolumes(100);
+  const Group one = Create("a", "vg-one", {volumes[0]});
+  ASSERT_THAT(one.status, HasCode(Code::OK));
+  ASSERT_THAT(Modify("a", one.id, {}).status, HasCode(Code::OK));
+  ASSERT_THAT(Delete("a", one.id).status, HasCode(Code::OK));
+
+  const Group group = Create("a", "vg-hundred", volumes);
+  ASSERT_THAT(group.status, HasCode(Code::OK));
+  EXPECT_EQ(group.volumes, volumes);
+  ExpectMembers(group, volumes);
+  const Group unchanged = Modify("a", group.id, volumes);
+  EXPECT_THAT(unchanged.status, HasCode(Code::OK));
+  const Group got = Get("a", group.id);
+  EXPECT_EQ(got.volumes, volumes);
+  const Group repeated = Create("a", "vg-hundred", volumes);
+  const Ids more = MakeVolumes(1);
+  EXPECT_THAT(Create("a", "vg-hundred", more).status,
+              HasCode(Code::RESOURCE_EXHAUSTED));
+  Ids too_many = volumes;
+  too_many.push_back(more[0]);
+  EXPECT_THAT(Modify("a", group.id, too_many).status,
+              HasCode(Code::RESOURCE_EXHAUSTED));
+  const Group emptied = Modify("a", group.id, {});
+  EXPECT_THAT(emptied.status, HasCode(Code::OK));
+  ExpectMembers(group, {});
+  EXPECT_THAT(Delete("a", group.id).status, HasCode(Code::OK));
+
+  for (const auto& [name, measured] :
+       std::map<std::string, milliseconds>{{"create_one_ms", one.took},
+                                           {"create_hundred_ms", group.took},
+                                           {"unchanged_ms", unchanged.took},
+                                           {"repeat_ms", repeated.took},
+                                           {"get_ms", got.took},
+                                           {"empty_ms", emptied.took}}) {
+    RecordProperty(name, static_cast<int>(measured.count()));
+    std::printf("%s: %lld\n", name.c_str(),
+                static_cast<long long>(measured.count()));
+  }
+  // One after the other they would take a hundred times as long.
+  EXPECT_LT(group.took, 50 * one.took);
+}
+
+TEST_F(GroupTest, ACrashAtAnyStepIsFinishedByTheSameCall) {
+  const Ids volumes = MakeVolumes(3);
+  const Ids first = {volumes[0], volumes[1]};
+  const Ids second = {volumes[1], volumes[2]};
+  int number = 0;
+  const auto die = [&](const std::string& fault,
+                       const std::function<grpc::Status()>& call) {
+    SCOPED_TRACE(fault);
+    Restart("a", {{"RBD_ADDONS_FAULTS", fault}});
+    EXPECT_THAT(call(), HasCode(Code::UNAVAILABLE));
+    EXPECT_TRUE(Daemon("a").WaitForEnd(20)) << "survived";
+    Restart("a");
+    EXPECT_THAT(call(), HasCode(Code::OK));
+  };
+  for (const std::string when : {":kill", ":kill-after"}) {
+    // The directory is there, so the writes are: name, object, names, members.
+    for (const std::string fault :
+         {"rados_write_op_operate2#1", "rados_write_op_operate2#2",
+          "rados_write_op_operate2#3", "rados_write_op_operate2#4",
+          "rbd_group_create", "rbd_group_image_add#1",
+          "rbd_group_image_add#2"}) {
+      const std::string name = absl::StrCat("vg-crash-", ++number);
+      // Makes the directory in the first round.
+      ASSERT_THAT(Delete("a", Create("a", "vg-any", {}).id).status,
+                  HasCode(Code::OK));
+      Group group;
+      die(fault + when, [&] {
+        group = Create("a", name, first);
+        return group.status;
+      });
+      ExpectMembers(group, first);
+      EXPECT_THAT(Directory(), SizeIs(1));
+      EXPECT_THAT(RbdGroups("a"), SizeIs(1));
+      EXPECT_THAT(Modify("a", group.id, {}).status, HasCode(Code::OK));
+      EXPECT_THAT(Delete("a", group.id).status, HasCode(Code::OK));
+    }
+    for (const std::string fault :
+         {"rbd_group_image_add", "rados_write_op_operate2#1",
+          "rbd_group_image_remove_by_id", "rados_write_op_operate2#2"}) {
+      const Group group =
+          Create("a", absl::StrCat("vg-crash-", ++number), first);
+      die(fault + when, [&] { return Modify("a", group.id, second).status; });
+      ExpectMembers(group, second);
+      EXPECT_THAT(Modify("a", group.id, {}).status, HasCode(Code::OK));
+      EXPECT_THAT(Delete("a", group.id).status, HasCode(Code::OK));
+    }
+    for (const std::string fault :
+         {"rbd_group_remove", "rados_write_op_operate2#1",
+          "rados_write_op_operate2#2"}) {
+      const std::string name = absl::StrCat("vg-crash-", ++number);
+      const Group group = Create("a", name, {});
+      die(fault + when, [&] { return Delete("a", group.id).status; });
+      ExpectGone(group, name);
+    }
+  }
+}
+
+TEST_F(GroupTest, TwoDaemonsWorkOnOneGroup) {
+  const Ids volumes = MakeVolumes(6);
+  DaemonProcess second(Bed().Path("a2.sock"), Bed().Path("a2.log"),
+                       {"--controllerserver", "--drivername=rbd.csi.ceph.com",
+                        "--config-dir=" + Bed().Path("a/csi-config")});
+  ASSERT_TRUE(second.Start()) << second.Log();
+  const std::string other = second.socket();
+  for (int round = 0; round < 5; ++round) {
+    const std::string name = absl::StrCat("vg-two-", round);
+    Group one;
+    Group two;
+    {
+      std::jthread thread([&] { two = Create("a", name, volumes, other); });
+      one = Create("a", name, volumes);
+    }
+    // One of them may be told to come again.
+    EXPECT_THAT(one.status, AnyOf(HasCode(Code::OK), HasCode(Code::ABORTED)));
+    EXPECT_THAT(two.status, AnyOf(HasCode(Code::OK), HasCode(Code::ABORTED)));
+    one = Create("a", name, volumes);
+    two = Create("a", name, volumes, other);
+    ASSERT_THAT(one.status, HasCode(Code::OK));
+    EXPECT_EQ(one.id, two.id);
+    EXPECT_THAT(RbdGroups("a"), SizeIs(1));
+    ExpectMembers(one, volumes);
+
+    const Ids half(volumes.begin(), volumes.begin() + 3);
+    {
+      std::jthread thread([&] { two = Modify("a", one.id, {}, other); });
+      Modify("a", one.id, half);
+    }
+    EXPECT_THAT(Modify("a", one.id, half).status, HasCode(Code::OK));
+    EXPECT_THAT(Modify("a", one.id, half, other).status, HasCode(Code::OK));
+    EXPECT_THAT(JournalMembers(one), ElementsAreArray(half));
+    EXPECT_THAT(Modify("a", one.id, {}, other).status, HasCode(Code::OK));
+    EXPECT_THAT(Delete("a", one.id).status, HasCode(Code::OK));
+    ExpectGone(one, name);
+  }
+  second.Stop(SIGKILL);
+}
+
+TEST_F(GroupTest, BrokenMembersBlockNothing) {
+  const Ids volumes = MakeVolumes(4);
+  const Group group = Create("a", "vg-broken", volumes);
+  ASSERT_THAT(group.status, HasCode(Code::OK));
+  // An image in the trash, and a journal entry that is gone.
+  Rbd("a",
+      {"trash", "mv", absl::StrCat(RealBed::kPool, "/", ImageOf(volumes[0]))});
+  Testbed("rados", {"a", "-p", RealBed::kPool, "rm",
+                    "csi.volume." + UuidOf(volumes[1])});
+  const Group got = Get("a", group.id);
+  EXPECT_THAT(got.status, HasCode(Code::OK));
+  EXPECT_EQ(got.volumes, volumes);
+  EXPECT_THAT(got.context.at("brokenMembers"),
+              ::testing::AllOf(HasSubstr(volumes[0]), HasSubstr(volumes[1])));
+  EXPECT_THAT(
+      Modify("a", group.id, {volumes[0], volumes[1], volumes[2]}).status,
+      HasCode(Code::OK));
+  EXPECT_THAT(Modify("a", group.id, {volumes[1], volumes[2]}).status,
+              HasCode(Code::OK));
+  EXPECT_THAT(JournalMembers(group),
+              ElementsAreArray({volumes[1], volumes[2]}));
+  // What was left of the first is out of the group, so the trash can be
+  // emptied.
+  Rbd("a", {"trash", "purge", RealBed::kPool});
+  EXPECT_EQ(Rbd("a", {"trash", "list", RealBed::kPool}), "");
+  EXPECT_THAT(Modify("a", group.id, {volumes[1]}).status, HasCode(Code::OK));
+  EXPECT_THAT(Delete("a", group.id).status, HasCode(Code::OK));
+  ExpectGone(group, "vg-broken");
+}
+
+TEST_F(GroupTest, AThousandGroupsAreListedPageByPage) {
+  ConnectionCache clusters(ConnectionCacheOptions(), RealClock(),
+                           std::make_shared<CallGate>(RealClock()));
+  const auto cluster = clusters.Connect(Bed().Target("a"), Bed().User("a"));
+  ASSERT_OK(cluster);
+  const auto put = [&](size_t first, size_t count) {
+    RunParallel(count, 8, [&](size_t i) {
+      const auto pool =
+          (*cluster)->OpenPool(Bed().PoolId("a"), "", Access::kMutate).value();
+      const std::string name = absl::StrFormat("vg-%04d", first + i);
+      const std::string uuid =
+          absl::StrFormat("00000000-0000-4000-8000-%012d", first + i);
+      const std::string object = "csi.volume.group." + uuid;
+      EXPECT_OK(pool->CreateObject(object));
+      EXPECT_OK(pool->SetOmapValues(
+          object,
+          {{"csi.volname", name}, {"csi.groupname", "csi-vol-group-" + uuid}}));
+      EXPECT_OK(pool->SetOmapValues("csi.groups.default",
+                                    {{"csi.volume.group." + name, uuid}}));
+    });
+  };
+  ASSERT_THAT(Delete("a", Create("a", "vg-any", {}).id).status,
+              HasCode(Code::OK));
+  const auto median = [&](const std::string& token) {
+    std::vector<milliseconds> times(9);
+    for (milliseconds& took : times) List(20, token, &took);
+    std::sort(times.begin(), times.end());
+    return times[4];
+  };
+  put(0, 50);
+  const milliseconds few = median("");
+  put(50, 950);
+  const milliseconds many = median("");
+
+  Ids seen;
+  std::string token;
+  std::string middle;
+  milliseconds took{0};
+  do {
+    const auto page = List(100, token, &took);
+    for (const auto& entry : page.entries()) {
+      seen.push_back(entry.volume_group().volume_group_id());
+    }
+    token = page.next_token();
+    if (seen.size() == 500) middle = token;
+  } while (!token.empty());
+  EXPECT_THAT(seen, SizeIs(1000));
+  EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end()));
+  const milliseconds late = median(middle);
+  std::printf(
+      "page of 20: of 50 groups %lld ms, of 1000 %lld ms, in the "
+      "middle %lld ms\n",
+      static_cast<long long>(few.count()), static_cast<long long>(many.count()),
+      static_cast<long long>(late.count()));
+}
+
+TEST_F(GroupTest, OnThePeerSecondariesStayOutOfTheRbdGroup) {
+  const TestVolume volume = MakeReplicatedVolume();
+  const Group group = Create("b", "vg-peer", {volume.id_b});
+  ASSERT_THAT(group.status, HasCode(Code::OK));
+  EXPECT_THAT(JournalKeys("b", group), Contains(volume.id_b));
+  EXPECT_THAT(RbdImages("b", group), IsEmpty());
+  EXPECT_THAT(Modify("b", group.id, {volume.id_a}).status, HasCode(Code::OK));
+  EXPECT_THAT(JournalKeys("b", group), Contains(volume.id_b));
+  EXPECT_THAT(Modify("b", group.id, {}).status, HasCode(Code::OK));
+  EXPECT_THAT(Delete("b", group.id).status, HasCode(Code::OK));
+}
+
+}  // namespace
+}  // namespace addons::testing
