@@ -48,7 +48,7 @@ absl::StatusOr<std::string> DestinationFinder::Compose(
   const ReplicationDestination& destination = *entry->replication_destination;
   if (destination.remote_cluster_id.empty()) {
     return absl::FailedPreconditionError(
-        absl::StrCat("Failed to find the destination of volume '", source_id,
+        absl::StrCat("Failed to find the destination of '", source_id,
                      "': replicationDestination.remoteClusterID of cluster '",
                      cluster_id, "' is empty in config.json"));
   }
@@ -90,6 +90,14 @@ absl::StatusOr<std::string> DestinationFinder::Find(const VolumeTarget& target,
                           RememberedPool(cluster_id, pool_id, &name));
   if (absl::IsUnavailable(composed.status())) return volume.status();
   return composed;
+}
+
+absl::StatusOr<std::string> DestinationFinder::IdOfGroup(
+    const ResolvedGroup& group) {
+  ADDONS_ASSIGN_OR_RETURN(const std::shared_ptr<const ClusterConfig> config,
+                          environment_.config.Current());
+  return Compose(*config, group.group_id, group.cluster_id, group.pool_id,
+                 &group.pool_name);
 }
 
 }  // namespace addons

@@ -10,7 +10,7 @@
 
 namespace addons {
 
-/// Finds out under which id the peer site knows a volume: by
+/// Finds out under which id the peer site knows a volume or volume group: by
 /// replicationDestination of config.json, else by cluster-mapping.json, else it
 /// is the same id. Mirroring need not be enabled. While this call fails the
 /// operator repeats Enable and Promote, so names of pools are remembered and an
@@ -26,6 +26,9 @@ class DestinationFinder {
   /// the cluster does not answer and the configuration alone does not tell.
   absl::StatusOr<std::string> Find(const VolumeTarget& target,
                                    SteadyTime deadline);
+  /// The destination id of a volume group that was found on this site. Errors
+  /// of Find() that are about the configuration.
+  absl::StatusOr<std::string> IdOfGroup(const ResolvedGroup& group);
 
  private:
   absl::StatusOr<std::string> Compose(const ClusterConfig& config,

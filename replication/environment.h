@@ -2,6 +2,7 @@
 #define ADDONS_REPLICATION_ENVIRONMENT_H_
 
 #include <chrono>
+#include <cstddef>
 #include <string>
 
 #include "ceph/cluster.h"
@@ -26,6 +27,9 @@ struct ReplicationOptions {
   std::chrono::seconds mgr_patience{60};
   /// How long a promotion that began is repeated while rbd-mirror lets go.
   std::chrono::seconds promote_patience{120};
+  /// How many members of a volume group are worked on at the same time, not
+  /// counting those that wait.
+  size_t group_members_at_once = 16;
 };
 
 /// What all verbs of replication share. Nothing is owned; everything is

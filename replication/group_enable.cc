@@ -1,0 +1,51 @@
+#include "replication/group_enable.h"
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "replication/enable.h"
+#include "replication/group_run.h"
+
+namespace addons {
+namespace {
+
+constexpr char kParameter[] = "groupReplication";
+
+}  // namespace
+
+absl::Status CheckGroupReplication(const ParameterMap& parameters) {
+  const auto it = parameters.find(kParameter);
+  if (it == parameters.end()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "this Ceph cannot mirror a volume group as a whole, only each member "
+        "for itself: a planned move is consistent across the members, a "
+        "failover by force is not; if that is what you want, set the "
+        "parameter ",
+        kParameter, ": \"members\" in the VolumeReplicationClass"));
+  }
+  if (it->second == "members") return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "parameter '", kParameter, "' is '",
+      absl::CHexEscape(it->second.substr(0, 64)), "': must be 'members'"));
+}
+
+absl::Status EnableGroup(OperationContext& context,
+                         ReplicationEnvironment& environment,
+                         const GroupTarget& target,
+                         const ReplicationParameters& parameters) {
+  if (target.members.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "Failed to enable replication of volume group '", target.group_id,
+        "': it has no members, so nothing would be replicated; "
+        "add volumes first"));
+  }
+  GroupRun run(
+      context, environment.options, target,
+      {target.group_id, "enable replication of", "being enabled", "replicated"},
+      [&](OperationContext& member, const VolumeTarget& volume) {
+        return Enable(member, environment,
+                      {{volume.volume_id, volume.user.Clone()}, parameters});
+      });
+  return RunAllOrNone(run);
+}
+
+}  // namespace addons

@@ -1,0 +1,76 @@
+#include "replication/group_promote.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "base/log.h"
+#include "base/status_macros.h"
+#include "replication/group_run.h"
+#include "replication/promote.h"
+
+namespace addons {
+namespace {
+
+/// FAILED_PRECONDITION would make the operator promote by force the members
+/// that are left, although only the retry tells whether that is right.
+absl::Status UnfinishedPlan(GroupRun& run) {
+  const absl::StatusCode code = GroupCode(run.members());
+  return run.Failure(code == absl::StatusCode::kFailedPrecondition
+                         ? absl::StatusCode::kUnavailable
+                         : code);
+}
+
+absl::Status PromotePlanned(GroupRun& run) {
+  ADDONS_RETURN_IF_ERROR(run.Probe());
+  if (const Members members = run.members(); AnyFailed(members)) {
+    const absl::Status failure = run.Failure(PromoteGroupCode(members));
+    if (!absl::IsFailedPrecondition(failure)) return failure;
+    return Annotate(failure,
+                    "forcing promotes each member to its own last snapshot, "
+                    "they are then consistent only each for itself");
+  }
+  ADDONS_RETURN_IF_ERROR(run.RunReady());
+  return AnyFailed(run.members()) ? UnfinishedPlan(run) : absl::OkStatus();
+}
+
+absl::Status PromoteByForce(GroupRun& run) {
+  ADDONS_RETURN_IF_ERROR(run.RunAll());
+  const Members members = run.members();
+  Log().warn(
+      "volume group promoted by force: its members are consistent only each "
+      "for itself group={} members={}",
+      Quoted(run.text().group_id), Quoted(CountMembers(run.text(), members)));
+  if (!AnyFailed(members)) return absl::OkStatus();
+  const bool none_done =
+      std::all_of(members.begin(), members.end(), [](const Member& member) {
+        return member.state == MemberState::kFailed;
+      });
+  return none_done ? run.Failure(PromoteGroupCode(members))
+                   : UnfinishedPlan(run);
+}
+
+}  // namespace
+
+absl::Status PromoteGroup(OperationContext& context,
+                          ReplicationEnvironment& environment,
+                          const GroupTarget& target, Force force,
+                          const ReplicationParameters& parameters) {
+  if (target.members.empty()) {
+    return absl::UnavailableError(absl::StrCat(
+        "Failed to promote volume group '", target.group_id,
+        "': the journal of this site lists no members (yet); ceph-csi's "
+        "controller or CreateVolumeGroup on this site writes them"));
+  }
+  GroupRun run(
+      context, environment.options, target,
+      {target.group_id, force == Force::kYes ? "promote by force" : "promote",
+       "being promoted", "primary"},
+      [&](OperationContext& member, const VolumeTarget& volume) {
+        return Promote(
+            member, environment,
+            {{volume.volume_id, volume.user.Clone()}, force, parameters});
+      });
+  return force == Force::kYes ? PromoteByForce(run) : PromotePlanned(run);
+}
+
+}  // namespace addons

@@ -1,0 +1,33 @@
+#include "replication/member_context.h"
+
+namespace addons {
+
+absl::Status MemberContext::SleepFor(SteadyDuration duration) {
+  const absl::Status reason =
+      pending_.ok() ? absl::UnavailableError(step_) : pending_;
+  if (!mutating_) {
+    board_.Waits(member_, reason);
+    // Others have been changed already, so the operation would go on for ever.
+    const bool others_changed = mode_ == Mode::kRun && board_.mutating();
+    if (others_changed && (!board_.LatestDeadline().has_value() ||
+                           board_.clock().Now() >= give_up_)) {
+      return reason;
+    }
+  }
+  return board_.SleepAtWork(duration);
+}
+
+absl::Status MemberContext::BeginMutation() {
+  reached_change_ = true;
+  if (mode_ == Mode::kProbe) {
+    return absl::CancelledError("nothing is changed while a group is probed");
+  }
+  const absl::Status begun = board_.BeginMutation();
+  if (begun.ok()) {
+    mutating_ = true;
+    board_.Runs(member_);
+  }
+  return begun;
+}
+
+}  // namespace addons
