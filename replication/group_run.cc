@@ -107,13 +107,15 @@ bool GroupRun::Attempt(size_t member, MemberContext::Mode mode) {
       board_.Ends(member, MemberState::kDone, absl::OkStatus());
       return false;
     }
+    // The operation ends here; what the member waited for stays true.
+    if (status == board_.stopped()) return false;
     board_.Ends(member, MemberState::kFailed, std::move(status));
   } catch (...) {
     board_.Ends(member, MemberState::kFailed,
                 absl::InternalError("an unexpected exception"));
     throw;
   }
-  return mode == MemberContext::Mode::kProbe && board_.stopped().ok();
+  return mode == MemberContext::Mode::kProbe;
 }
 
 absl::Status GroupRun::Failure(absl::StatusCode code) {

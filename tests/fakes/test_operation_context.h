@@ -2,6 +2,7 @@
 #define ADDONS_TESTS_FAKES_TEST_OPERATION_CONTEXT_H_
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -31,7 +32,7 @@ class TestOperationContext final : public OperationContext {
   /// `world` is not owned. The caller waits 60 s.
   explicit TestOperationContext(FakeWorld& world) : world_(world) {
     SetDeadline(std::chrono::seconds(60));
-    world_.SetMutationGuard([this] { return mutating_; });
+    world_.SetMutationGuard([this] { return mutating_.load(); });
   }
   ~TestOperationContext() override { world_.SetMutationGuard(nullptr); }
   TestOperationContext(const TestOperationContext&) = delete;
@@ -55,6 +56,9 @@ class TestOperationContext final : public OperationContext {
   void OnStep(std::function<void(absl::string_view)> action) {
     on_step_ = std::move(action);
   }
+  /// The operation reads the time from `clock` (not owned), a view of the
+  /// world's.
+  void SetClock(Clock& clock) { clock_ = &clock; }
 
   // --- what the operation did
   // --------------------------------------------------
@@ -69,7 +73,7 @@ class TestOperationContext final : public OperationContext {
 
   // --- OperationContext
   // -----------------------------------------------------------
-  Clock& clock() override { return world_; }
+  Clock& clock() override { return *clock_; }
   void Step(absl::string_view step) override {
     steps_.emplace_back(step);
     if (on_step_) on_step_(step);
@@ -129,6 +133,7 @@ class TestOperationContext final : public OperationContext {
   }
 
   FakeWorld& world_;
+  Clock* clock_ = &world_;
   SteadyTime deadline_;
   std::optional<SteadyTime> supersede_;
   std::optional<SteadyTime> cancel_;
@@ -138,7 +143,7 @@ class TestOperationContext final : public OperationContext {
   std::vector<std::pair<uint64_t, uint64_t>> progress_;
   absl::Status pending_;
   int mutations_begun_ = 0;
-  bool mutating_ = false;
+  std::atomic<bool> mutating_{false};  // the world asks from any thread
   SteadyDuration slept_{};
 };
 
