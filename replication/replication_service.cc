@@ -1,133 +1,36 @@
 #include "replication/replication_service.h"
 
 #include <any>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
+#include <variant>
+#include <vector>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "replication/demote.h"
 #include "replication/disable.h"
 #include "replication/enable.h"
+#include "replication/group_demote.h"
+#include "replication/group_destination.h"
+#include "replication/group_disable.h"
+#include "replication/group_enable.h"
+#include "replication/group_info.h"
+#include "replication/group_operations.h"
+#include "replication/group_promote.h"
+#include "replication/group_resync.h"
 #include "replication/info.h"
 #include "replication/promote.h"
 #include "replication/resync.h"
-#include "rpc/secrets.h"
-#include "rpc/validate.h"
-#include "volume/credentials.h"
+#include "replication/source_call.h"
 
 namespace addons {
 namespace {
 
 namespace pb = ::replication;
-using StringMap = google::protobuf::Map<std::string, std::string>;
-
-/// What an operation of a volume needs before its own parameters.
-struct VolumeCall {
-  VolumeTarget target;
-  OperationSpec spec;
-};
-
-/// The one place that reads the deprecated field 1, which sidecars up to v0.8.0
-/// send instead of a source.
-template <typename Request>
-std::string OldVolumeId(const Request& request) {
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-  return request.volume_id();
-#pragma GCC diagnostic pop
-}
-
-/// GetReplicationDestinationInfo is too new to have that field.
-std::string OldVolumeId(const pb::GetReplicationDestinationInfoRequest&) {
-  return "";
-}
-
-absl::StatusOr<std::string> VolumeIdOf(const pb::ReplicationSource& source,
-                                       const std::string& deprecated_id) {
-  switch (source.type_case()) {
-    case pb::ReplicationSource::kVolume: {
-      const std::string& id = source.volume().volume_id();
-      ADDONS_RETURN_IF_ERROR(
-          Require("replication_source.volume.volume_id", id));
-      if (!deprecated_id.empty() && deprecated_id != id) {
-        return InvalidField("volume_id",
-                            "differs from replication_source.volume.volume_id; "
-                            "leave the deprecated field empty");
-      }
-      return id;
-    }
-    case pb::ReplicationSource::kVolumegroup:
-      ADDONS_RETURN_IF_ERROR(
-          Require("replication_source.volumegroup.volume_group_id",
-                  source.volumegroup().volume_group_id()));
-      if (!deprecated_id.empty()) {
-        return InvalidField("volume_id",
-                            "names a volume, but replication_source names a "
-                            "volume group");
-      }
-      return absl::UnimplementedError(
-          "replication of volume groups is not supported by this version");
-    case pb::ReplicationSource::TYPE_NOT_SET:
-      break;
-  }
-  if (!deprecated_id.empty()) return deprecated_id;
-  return InvalidField("replication_source", "is missing");
-}
-
-Caller CallerOf(const CallContext& call) {
-  return Caller{call.deadline, call.cancelled, call.request_id};
-}
-
-ParameterMap Parameters(const StringMap& map) {
-  return ParameterMap(map.begin(), map.end());
-}
-
-/// Calls with other parameters, or of another user, are not joined.
-std::string Fingerprint(const CephUser& user, absl::string_view verb,
-                        const ParameterMap& parameters) {
-  std::string text =
-      absl::StrCat(verb, "\n", user.id, "\n", user.key.Fingerprint());
-  for (const auto& [key, value] : parameters) {
-    absl::StrAppend(&text, "\n", absl::CEscape(key), "=", absl::CEscape(value));
-  }
-  return text;
-}
-
-/// Validates what all requests share and describes the operation. Asks no
-/// cluster.
-template <typename Request>
-absl::StatusOr<VolumeCall> PrepareCall(Resolver& resolver,
-                                       const Request& request,
-                                       absl::string_view verb,
-                                       const ParameterMap& parameters = {}) {
-  VolumeCall call;
-  ADDONS_ASSIGN_OR_RETURN(
-      call.target.volume_id,
-      VolumeIdOf(request.replication_source(), OldVolumeId(request)));
-  ADDONS_ASSIGN_OR_RETURN(call.target.user,
-                          UserFromSecrets(TakeSecrets(request.secrets())));
-  ADDONS_ASSIGN_OR_RETURN(std::string key,
-                          resolver.OperationKey(call.target.volume_id));
-  call.spec.cluster = key.substr(0, key.find('/'));
-  call.spec.keys = {std::move(key)};
-  call.spec.verb = std::string(verb);
-  call.spec.object = absl::StrCat("volume '", call.target.volume_id, "'");
-  call.spec.parameters = Fingerprint(call.target.user, verb, parameters);
-  return call;
-}
-
-/// A read shares no key with the verbs, so it neither blocks nor waits for
-/// them; equal reads at the same time are one.
-void MakeRead(VolumeCall* call) {
-  call->spec.lane = Lane::kRead;
-  call->spec.keys = {absl::StrCat("read/", call->spec.parameters, "/",
-                                  call->spec.keys.front())};
-}
 
 /// Runs a verb that answers with nothing but its status. The operation outlives
 /// the call, so it owns its request.
@@ -149,12 +52,44 @@ absl::Status RunVerb(OperationTable& operations, const OperationSpec& spec,
       .status();
 }
 
+GroupCall OnGroup(const SourceCall& call) {
+  return {call.target.volume_id, call.target.user.Clone(), call.spec};
+}
+
+/// The same for a group.
+absl::Status RunGroupVerb(
+    OperationTable& operations, Resolver& resolver, const SourceCall& call,
+    const CallContext& rpc_call,
+    std::function<absl::Status(OperationContext&, const GroupTarget&)> verb) {
+  return RunOnGroup<std::monostate>(
+             operations, resolver, OnGroup(call), CallerOf(rpc_call),
+             [verb = std::move(verb)](
+                 OperationContext& context,
+                 const GroupTarget& target) -> absl::StatusOr<std::monostate> {
+               ADDONS_RETURN_IF_ERROR(verb(context, target));
+               return std::monostate();
+             })
+      .status();
+}
+
 /// How long a read without a deadline of its own may take.
 constexpr std::chrono::seconds kReadPatience{60};
 
 SteadyTime ReadDeadline(OperationContext& context) {
   const SteadyTime latest = context.clock().Now() + kReadPatience;
   return std::min(latest, context.LatestDeadline().value_or(latest));
+}
+
+absl::StatusOr<ReplicationInfo> ReadGroupInfo(
+    ReplicationEnvironment& environment, const VolumeTarget& group,
+    SteadyTime deadline) {
+  ADDONS_ASSIGN_OR_RETURN(
+      std::vector<std::string> members,
+      ReadGroupMembers(environment.resolver, group.volume_id, group.user,
+                       deadline));
+  return GetGroupReplicationInfo(
+      environment, {group.volume_id, group.user.Clone(), std::move(members)},
+      deadline);
 }
 
 void Fill(const ReplicationInfo& info,
@@ -206,9 +141,18 @@ grpc::Status ReplicationService::EnableVolumeReplication(
         const ParameterMap map = Parameters(request->parameters());
         ADDONS_ASSIGN_OR_RETURN(const ReplicationParameters parameters,
                                 ReplicationParameters::Parse(map));
-        ADDONS_ASSIGN_OR_RETURN(VolumeCall call,
+        ADDONS_ASSIGN_OR_RETURN(SourceCall call,
                                 PrepareCall(environment_.resolver, *request,
                                             "enable replication", map));
+        if (call.is_group) {
+          ADDONS_RETURN_IF_ERROR(CheckGroupReplication(map));
+          return RunGroupVerb(
+              operations_, environment_.resolver, call, rpc_call,
+              [this, parameters](OperationContext& operation,
+                                 const GroupTarget& target) {
+                return EnableGroup(operation, environment_, target, parameters);
+              });
+        }
         return RunVerb(operations_, call.spec, rpc_call, environment_,
                        EnableRequest{std::move(call.target), parameters},
                        &Enable);
@@ -234,6 +178,15 @@ grpc::Status ReplicationService::DisableVolumeReplication(
         }
         ADDONS_RETURN_IF_ERROR(call.status());
         call->spec.supersedes = true;
+        if (call->is_group) {
+          return RunGroupVerb(operations_, environment_.resolver, *call,
+                              rpc_call,
+                              [this, parameters](OperationContext& operation,
+                                                 const GroupTarget& target) {
+                                return DisableGroup(operation, environment_,
+                                                    target, parameters);
+                              });
+        }
         return RunVerb(operations_, call->spec, rpc_call, environment_,
                        DisableRequest{std::move(call->target), parameters},
                        &Disable);
@@ -250,12 +203,21 @@ grpc::Status ReplicationService::PromoteVolume(
         ADDONS_ASSIGN_OR_RETURN(const ReplicationParameters parameters,
                                 ReplicationParameters::Parse(map));
         ADDONS_ASSIGN_OR_RETURN(
-            VolumeCall call,
+            SourceCall call,
             PrepareCall(environment_.resolver, *request,
                         request->force() ? "promote by force" : "promote",
                         map));
         call.spec.supersedes = request->force();
         const Force force = request->force() ? Force::kYes : Force::kNo;
+        if (call.is_group) {
+          return RunGroupVerb(
+              operations_, environment_.resolver, call, rpc_call,
+              [this, force, parameters](OperationContext& operation,
+                                        const GroupTarget& target) {
+                return PromoteGroup(operation, environment_, target, force,
+                                    parameters);
+              });
+        }
         return RunVerb(
             operations_, call.spec, rpc_call, environment_,
             PromoteRequest{std::move(call.target), force, parameters},
@@ -270,9 +232,16 @@ grpc::Status ReplicationService::DemoteVolume(
       rpc_, *context, *request, *response,
       [&](const CallContext& rpc_call) -> absl::Status {
         ADDONS_ASSIGN_OR_RETURN(
-            VolumeCall call,
+            SourceCall call,
             PrepareCall(environment_.resolver, *request, "demote"));
         call.spec.supersedes = true;
+        if (call.is_group) {
+          return RunGroupVerb(
+              operations_, environment_.resolver, call, rpc_call,
+              [this](OperationContext& operation, const GroupTarget& target) {
+                return DemoteGroup(operation, environment_, target);
+              });
+        }
         return RunVerb(operations_, call.spec, rpc_call, environment_,
                        DemoteRequest{std::move(call.target)}, &Demote);
       });
@@ -285,25 +254,36 @@ grpc::Status ReplicationService::ResyncVolume(
       rpc_, *context, *request, *response,
       [&](const CallContext& rpc_call) -> absl::Status {
         ADDONS_ASSIGN_OR_RETURN(
-            VolumeCall call,
+            SourceCall call,
             PrepareCall(environment_.resolver, *request,
                         request->force() ? "resync by force" : "resync"));
         call.spec.supersedes = true;
-        auto owned = std::make_shared<const ResyncRequest>(
-            ResyncRequest{std::move(call.target),
-                          request->force() ? Force::kYes : Force::kNo});
+        const Force force = request->force() ? Force::kYes : Force::kNo;
         ADDONS_ASSIGN_OR_RETURN(const ResyncResult result,
-                                RunOperation<ResyncResult>(
-                                    operations_, call.spec, CallerOf(rpc_call),
-                                    [this, owned](OperationContext& operation) {
-                                      return Resync(operation, environment_,
-                                                    *owned);
-                                    }));
+                                RunResync(std::move(call), force, rpc_call));
         response->set_ready(result.ready);
         Log().info("resync of {}: ready={} {}", call.spec.object, result.ready,
                    result.message);
         return absl::OkStatus();
       });
+}
+
+absl::StatusOr<ResyncResult> ReplicationService::RunResync(
+    SourceCall call, Force force, const CallContext& rpc_call) {
+  if (call.is_group) {
+    return RunOnGroup<ResyncResult>(
+        operations_, environment_.resolver, OnGroup(call), CallerOf(rpc_call),
+        [this, force](OperationContext& operation, const GroupTarget& target) {
+          return ResyncGroup(operation, environment_, target, force);
+        });
+  }
+  auto owned = std::make_shared<const ResyncRequest>(
+      ResyncRequest{std::move(call.target), force});
+  return RunOperation<ResyncResult>(operations_, call.spec, CallerOf(rpc_call),
+                                    [this, owned](OperationContext& operation) {
+                                      return Resync(operation, environment_,
+                                                    *owned);
+                                    });
 }
 
 grpc::Status ReplicationService::GetVolumeReplicationInfo(
@@ -314,7 +294,7 @@ grpc::Status ReplicationService::GetVolumeReplicationInfo(
       rpc_, *context, *request, *response,
       [&](const CallContext& rpc_call) -> absl::Status {
         ADDONS_ASSIGN_OR_RETURN(
-            VolumeCall call,
+            SourceCall call,
             PrepareCall(environment_.resolver, *request, "replication info"));
         MakeRead(&call);
         auto target =
@@ -323,9 +303,13 @@ grpc::Status ReplicationService::GetVolumeReplicationInfo(
             const ReplicationInfo info,
             RunOperation<ReplicationInfo>(
                 operations_, call.spec, CallerOf(rpc_call),
-                [this, target](OperationContext& operation) {
-                  return GetReplicationInfo(environment_, *target,
-                                            ReadDeadline(operation));
+                [this, target,
+                 is_group = call.is_group](OperationContext& operation) {
+                  const SteadyTime deadline = ReadDeadline(operation);
+                  return is_group
+                             ? ReadGroupInfo(environment_, *target, deadline)
+                             : GetReplicationInfo(environment_, *target,
+                                                  deadline);
                 }));
         Fill(info, response);
         return absl::OkStatus();
@@ -339,12 +323,29 @@ grpc::Status ReplicationService::GetReplicationDestinationInfo(
   return UnaryCall(
       rpc_, *context, *request, *response,
       [&](const CallContext& rpc_call) -> absl::Status {
-        ADDONS_ASSIGN_OR_RETURN(VolumeCall call,
+        ADDONS_ASSIGN_OR_RETURN(SourceCall call,
                                 PrepareCall(environment_.resolver, *request,
                                             "replication destination"));
         MakeRead(&call);
         auto target =
             std::make_shared<const VolumeTarget>(std::move(call.target));
+        auto* destination = response->mutable_replication_destination();
+        if (call.is_group) {
+          ADDONS_ASSIGN_OR_RETURN(
+              const GroupDestination found,
+              RunOperation<GroupDestination>(
+                  operations_, call.spec, CallerOf(rpc_call),
+                  [this, target](OperationContext& operation) {
+                    return FindGroupDestination(environment_, destinations_,
+                                                target->volume_id, target->user,
+                                                ReadDeadline(operation));
+                  }));
+          auto* group = destination->mutable_volumegroup();
+          group->set_volume_group_id(found.group_id);
+          group->mutable_volume_ids()->insert(found.volume_ids.begin(),
+                                              found.volume_ids.end());
+          return absl::OkStatus();
+        }
         ADDONS_ASSIGN_OR_RETURN(
             const std::string id,
             RunOperation<std::string>(
@@ -352,9 +353,7 @@ grpc::Status ReplicationService::GetReplicationDestinationInfo(
                 [this, target](OperationContext& operation) {
                   return destinations_.Find(*target, ReadDeadline(operation));
                 }));
-        response->mutable_replication_destination()
-            ->mutable_volume()
-            ->set_volume_id(id);
+        destination->mutable_volume()->set_volume_id(id);
         return absl::OkStatus();
       });
 }

@@ -5,6 +5,8 @@
 #include "replication/destination.h"
 #include "replication/environment.h"
 #include "replication/replication.grpc.pb.h"
+#include "replication/resync.h"
+#include "replication/source_call.h"
 #include "rpc/unary_call.h"
 
 namespace addons {
@@ -48,6 +50,9 @@ class ReplicationService final : public ::replication::Controller::Service {
       ::replication::GetReplicationDestinationInfoResponse* response) override;
 
  private:
+  absl::StatusOr<ResyncResult> RunResync(SourceCall call, Force force,
+                                         const CallContext& rpc_call);
+
   Rpc& rpc_;
   OperationTable& operations_;
   PeerTracker tracker_;

@@ -27,12 +27,9 @@ absl::Status RunOnce(OperationContext& context,
                      const VolumeTarget& target,
                      const std::function<absl::Status(Session&)>& body) {
   context.Step("finding the volume");
-  SteadyTime deadline = context.clock().Now() + kResolvePatience;
-  if (const auto latest = context.LatestDeadline()) {
-    deadline = std::min(deadline, *latest);
-  }
-  ADDONS_ASSIGN_OR_RETURN(Session session,
-                          OpenSession(environment, target, deadline));
+  ADDONS_ASSIGN_OR_RETURN(
+      Session session,
+      OpenSession(environment, target, ResolveDeadline(context)));
   const absl::Status status = body(session);
   // ENOENT of a single call is not about the volume, which was found.
   return CephErrno(status) == ENOENT ? AfterResolve(status, session.volume)
@@ -40,6 +37,11 @@ absl::Status RunOnce(OperationContext& context,
 }
 
 }  // namespace
+
+SteadyTime ResolveDeadline(OperationContext& context) {
+  const SteadyTime deadline = context.clock().Now() + kResolvePatience;
+  return std::min(deadline, context.LatestDeadline().value_or(deadline));
+}
 
 absl::StatusOr<Session> OpenSession(ReplicationEnvironment& environment,
                                     const VolumeTarget& target,

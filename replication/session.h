@@ -20,6 +20,10 @@ struct Session {
   Cluster& cluster() const { return *volume.cluster; }
 };
 
+/// Until when a verb waits for a volume or group to be found: as long as its
+/// callers do, and not for long.
+SteadyTime ResolveDeadline(OperationContext& context);
+
 /// Finds the volume; blocks until `deadline` at most. Errors of
 /// Resolver::Resolve().
 absl::StatusOr<Session> OpenSession(ReplicationEnvironment& environment,

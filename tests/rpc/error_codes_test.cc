@@ -380,7 +380,7 @@ void AddCommon(std::vector<Case>* cases) {
   cases->push_back(Asked("NoVolumeHandle", {kVerbs, "INVALID_ARGUMENT"},
                          kDemote, VolumeAsk("volume-1")));
   cases->push_back(
-      Asked("Group", {kVerbs, "UNIMPLEMENTED"}, kPromote, GroupAsk()));
+      Asked("Group", {kVerbs, "INVALID_ARGUMENT"}, kPromote, GroupAsk()));
   Ask bad_key = VolumeAsk(absl::StrCat("0001-0006-site-a-0000000000000002-",
                                        ReplicationServer::kUuid));
   bad_key.user_key = "AQBGK0tlAAAAABAAe1jGVJUIbxnSHUjzYVN5eg==";

@@ -13,6 +13,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "replication/replication.grpc.pb.h"
@@ -40,6 +41,8 @@ struct Answer {
   bool ready = false;       // ResyncVolume
   std::string destination;  // GetReplicationDestinationInfo
   std::string message;      // GetVolumeReplicationInfo
+  // GetReplicationDestinationInfo of a group
+  std::map<std::string, std::string> member_destinations;
 };
 
 /// The daemon of one site of a mirrored pair, behind its socket. Its clock is
@@ -48,6 +51,8 @@ struct Answer {
 class ReplicationServer {
  public:
   static constexpr char kUuid[] = "5ef79ce1-81e8-439b-8405-35138edf5b89";
+  static constexpr char kSecondUuid[] = "b891b493-7754-470d-b2a0-4ca18f698b29";
+  static constexpr char kGroupUuid[] = "1603eb04-e188-4ec4-a750-bec38d49ac0a";
 
   explicit ReplicationServer(const std::string& site = "a",
                              Config config = Config())
@@ -73,6 +78,24 @@ class ReplicationServer {
 
   void AddMirrored() { id = pair_.AddMirroredVolume(a, kUuid); }
   void AddPlain() { id = pair_.AddVolume(a, kUuid); }
+
+  /// A group of `members` on both sites, as ceph-csi's journal has it.
+  void AddGroup(const std::vector<std::string>& members) {
+    OmapValues values = {
+        {"csi.volname", "vgrcontent-1"},
+        {"csi.groupname", absl::StrCat("csi-vol-group-", kGroupUuid)}};
+    for (const std::string& member : members) values[member] = "";
+    for (FakeSite* site : {&a, &b}) {
+      site->SetOmap(MirroredPair::kPool, "",
+                    absl::StrCat("csi.volume.group.", kGroupUuid), values);
+    }
+    group_id = pair_.VolumeId(a, kGroupUuid);
+  }
+  /// Two mirrored volumes, primary on a, and their group.
+  void AddMirroredGroup() {
+    AddMirrored();
+    AddGroup({id, pair_.AddMirroredVolume(a, kSecondUuid)});
+  }
 
   void Start() {
     AppParts parts;
@@ -147,8 +170,14 @@ class ReplicationServer {
       pb::GetReplicationDestinationInfoResponse response;
       answer.status =
           stub->GetReplicationDestinationInfo(context, request, &response);
-      answer.destination =
-          response.replication_destination().volume().volume_id();
+      const auto& found = response.replication_destination();
+      if (found.has_volumegroup()) {
+        answer.destination = found.volumegroup().volume_group_id();
+        answer.member_destinations = {found.volumegroup().volume_ids().begin(),
+                                      found.volumegroup().volume_ids().end()};
+      } else {
+        answer.destination = found.volume().volume_id();
+      }
     } else {
       ADD_FAILURE() << "no method " << method;
     }
@@ -256,7 +285,9 @@ class ReplicationServer {
   FakeSite& a = pair_.a();
   FakeSite& b = pair_.b();
   const std::string image = MirroredPair::ImageName(kUuid);
+  const std::string second_image = MirroredPair::ImageName(kSecondUuid);
   std::string id;
+  std::string group_id;
 
   std::string log() const { return log_.text(); }
 };

@@ -84,10 +84,11 @@ TEST_P(SourceTest, DifferentIdsAreInvalid) {
   EXPECT_EQ(server_.world.CountMutations(), 0);
 }
 
-TEST_P(SourceTest, GroupIsUnimplemented) {
+TEST_P(SourceTest, VolumeAsGroupIsInvalid) {
   Ask ask;
   ask.group_id = server_.id;
-  EXPECT_EQ(CodeOf(ask), grpc::UNIMPLEMENTED);
+  ask.parameters["groupReplication"] = "members";
+  EXPECT_EQ(CodeOf(ask), grpc::INVALID_ARGUMENT);
   EXPECT_EQ(server_.world.CountMutations(), 0);
 }
 

@@ -1,0 +1,76 @@
+#ifndef ADDONS_REPLICATION_SOURCE_CALL_H_
+#define ADDONS_REPLICATION_SOURCE_CALL_H_
+
+#include <google/protobuf/map.h>
+
+#include <map>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "operation/operation_table.h"
+#include "replication/environment.h"
+#include "replication/parameters.h"
+#include "replication/replication.pb.h"
+#include "rpc/call_context.h"
+#include "rpc/secrets.h"
+#include "volume/credentials.h"
+#include "volume/resolver.h"
+
+namespace addons {
+
+/// What an operation needs before its own parameters. Its keys are those of the
+/// volume; of a group's the first one.
+struct SourceCall {
+  bool is_group = false;
+  VolumeTarget target;  // the group's id, where it is one
+  OperationSpec spec;
+};
+
+using StringMap = google::protobuf::Map<std::string, std::string>;
+
+/// The one place that reads the deprecated field 1, which sidecars up to v0.8.0
+/// send instead of a source.
+template <typename Request>
+std::string OldVolumeId(const Request& request) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  return request.volume_id();
+#pragma GCC diagnostic pop
+}
+
+/// GetReplicationDestinationInfo is too new to have that field.
+inline std::string OldVolumeId(
+    const ::replication::GetReplicationDestinationInfoRequest&) {
+  return "";
+}
+
+/// PrepareCall() of what it has taken from a request.
+absl::StatusOr<SourceCall> PrepareSourceCall(
+    Resolver& resolver, const ::replication::ReplicationSource& source,
+    const std::string& deprecated_id, const SecretMap& secrets,
+    absl::string_view verb, const ParameterMap& parameters);
+
+/// Validates what all requests share and describes the operation. Asks no
+/// cluster.
+template <typename Request>
+absl::StatusOr<SourceCall> PrepareCall(Resolver& resolver,
+                                       const Request& request,
+                                       absl::string_view verb,
+                                       const ParameterMap& parameters = {}) {
+  return PrepareSourceCall(resolver, request.replication_source(),
+                           OldVolumeId(request), TakeSecrets(request.secrets()),
+                           verb, parameters);
+}
+
+/// A read shares no key with the verbs, so it neither blocks nor waits for
+/// them; equal reads at the same time are one.
+void MakeRead(SourceCall* call);
+
+Caller CallerOf(const CallContext& call);
+
+ParameterMap Parameters(const StringMap& map);
+
+}  // namespace addons
+
+#endif  // ADDONS_REPLICATION_SOURCE_CALL_H_
