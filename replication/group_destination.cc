@@ -5,7 +5,7 @@
 
 #include "base/status_macros.h"
 #include "replication/group_answer.h"
-#include "replication/parallel.h"
+#include "base/parallel.h"
 
 namespace addons {
 namespace {

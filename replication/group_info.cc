@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "replication/group_answer.h"
-#include "replication/parallel.h"
+#include "base/parallel.h"
 
 namespace addons {
 namespace {

@@ -40,7 +40,7 @@ absl::StatusOr<std::any> RunGroupOperation(OperationTable& operations,
                                            Resolver& resolver,
                                            const GroupCall& call,
                                            const Caller& caller,
-                                           const GroupVerb& verb) {
+                                           const GroupWork& verb) {
   for (int tries = 0; tries < kTries; ++tries) {
     ADDONS_ASSIGN_OR_RETURN(std::vector<std::string> members,
                             ReadBeforehand(operations, resolver, call, caller));

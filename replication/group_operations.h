@@ -21,7 +21,7 @@ struct GroupCall {
   OperationSpec spec;  // its keys are those of the group and its members
 };
 
-using GroupVerb = std::function<absl::StatusOr<std::any>(OperationContext&,
+using GroupWork = std::function<absl::StatusOr<std::any>(OperationContext&,
                                                          const GroupTarget&)>;
 
 /// Runs `verb` as one operation on the group and all its members.
@@ -36,7 +36,7 @@ absl::StatusOr<std::any> RunGroupOperation(OperationTable& operations,
                                            Resolver& resolver,
                                            const GroupCall& call,
                                            const Caller& caller,
-                                           const GroupVerb& verb);
+                                           const GroupWork& verb);
 
 /// RunGroupOperation() for a verb that returns `Result`.
 template <typename Result>

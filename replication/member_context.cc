@@ -7,10 +7,9 @@ absl::Status MemberContext::SleepFor(SteadyDuration duration) {
       pending_.ok() ? absl::UnavailableError(step_) : pending_;
   if (!mutating_) {
     board_.Waits(member_, reason);
-    // Others have been changed already, so the operation would go on for ever.
-    const bool others_changed = mode_ == Mode::kRun && board_.mutating();
-    if (others_changed && (!board_.LatestDeadline().has_value() ||
-                           board_.clock().Now() >= give_up_)) {
+    // Something else was changed already: the operation would go on for ever.
+    if (board_.mutating() && (!board_.LatestDeadline().has_value() ||
+                              board_.clock().Now() >= give_up_)) {
       return reason;
     }
   }

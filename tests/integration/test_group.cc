@@ -1,0 +1,226 @@
+#include "tests/integration/test_group.h"
+
+#include <cstdio>
+#include <fstream>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace addons::testing {
+namespace {
+
+namespace pb = ::replication;
+
+constexpr char kCreated[] = "2026-11-20T11:43:38.840418481Z";
+
+std::string NewUuid() {
+  std::string uuid;
+  std::ifstream("/proc/sys/kernel/random/uuid") >> uuid;
+  return uuid;
+}
+
+std::string UuidOf(const std::string& id) { return id.substr(id.size() - 36); }
+
+std::string GroupName(const TestGroup& group) {
+  return absl::StrCat("csi-vol-group-", UuidOf(group.id));
+}
+
+std::string GroupId(const std::string& site, const std::string& uuid) {
+  return absl::StrFormat("0001-0006-site-%s-%016x-%s", site, Bed().PoolId(site),
+                         uuid);
+}
+
+template <typename Request>
+Request RequestFor(const std::string& site, const TestGroup& group) {
+  Request request;
+  request.mutable_replication_source()
+      ->mutable_volumegroup()
+      ->set_volume_group_id(group.id);
+  const CephUser user = Bed().User(site);
+  (*request.mutable_secrets())["userID"] = user.id;
+  (*request.mutable_secrets())["userKey"] = user.key.Reveal();
+  return request;
+}
+
+void SetDeadline(grpc::ClientContext* context, std::chrono::seconds deadline) {
+  context->set_deadline(std::chrono::system_clock::now() + deadline);
+}
+
+}  // namespace
+
+void GroupSitesTest::WriteJournal(const std::string& site,
+                                  const TestGroup& group,
+                                  const std::vector<TestVolume>& members) {
+  const std::string uuid = UuidOf(group.id);
+  const std::string object = absl::StrCat("csi.volume.group.", uuid);
+  const std::string name = absl::StrCat("vgrcontent-", uuid);
+  const auto set = [&](const std::string& in, const std::string& key,
+                       const std::string& value) {
+    Testbed("rados",
+            {site, "-p", RealBed::kPool, "setomapval", in, key, value});
+  };
+  set("csi.groups.default", absl::StrCat("csi.volume.group.", name), uuid);
+  set(object, "csi.volname", name);
+  set(object, "csi.groupname", GroupName(group));
+  set(object, "csi.creationtime", kCreated);
+  for (const TestVolume& member : members) set(object, member.id_a, "");
+}
+
+TestGroup GroupSitesTest::MakeGroup(size_t members,
+                                    const std::vector<std::string>& flags) {
+  TestGroup group;
+  const std::string uuid = NewUuid();
+  group.id = GroupId("a", uuid);
+  group.id_b = GroupId("b", uuid);
+  const std::string spec = absl::StrCat(RealBed::kPool, "/", GroupName(group));
+  Rbd("a", {"group", "create", spec});
+  for (size_t i = 0; i < members; ++i) {
+    group.members.push_back(MakeVolume(flags));
+    Rbd("a", {"group", "image", "add", spec, ImageSpec(group.members.back())});
+  }
+  WriteJournal("a", group, group.members);
+  return group;
+}
+
+TestGroup GroupSitesTest::MakeReplicatedGroup(
+    size_t members, const std::vector<std::string>& flags) {
+  TestGroup group = MakeGroup(members, flags);
+  EXPECT_THAT(EnableGroup("a", group), HasCode(Code::OK));
+  EXPECT_THAT(PromoteGroup("a", group), HasCode(Code::OK));
+  for (TestVolume& member : group.members) {
+    member.id_b = Testbed("peer-journal", {"b", member.id_a});
+    EXPECT_TRUE(Eventually([&] {
+      return MirrorState("b", member) == "enabled";
+    })) << "the image did not arrive on site b";
+  }
+  WriteJournal("b", group, group.members);
+  return group;
+}
+
+grpc::Status GroupSitesTest::EnableGroup(const std::string& site,
+                                         const TestGroup& group,
+                                         const Parameters& parameters) {
+  grpc::ClientContext context;
+  SetDeadline(&context, kDeadline);
+  auto request = RequestFor<pb::EnableVolumeReplicationRequest>(site, group);
+  for (const auto& [key, value] : parameters) {
+    (*request.mutable_parameters())[key] = value;
+  }
+  pb::EnableVolumeReplicationResponse response;
+  return Stub(site)->EnableVolumeReplication(&context, request, &response);
+}
+
+grpc::Status GroupSitesTest::DisableGroup(const std::string& site,
+                                          const TestGroup& group) {
+  grpc::ClientContext context;
+  SetDeadline(&context, kDeadline);
+  pb::DisableVolumeReplicationResponse response;
+  return Stub(site)->DisableVolumeReplication(
+      &context, RequestFor<pb::DisableVolumeReplicationRequest>(site, group),
+      &response);
+}
+
+grpc::Status GroupSitesTest::PromoteGroup(const std::string& site,
+                                          const TestGroup& group, bool force,
+                                          std::chrono::seconds deadline) {
+  grpc::ClientContext context;
+  SetDeadline(&context, deadline);
+  auto request = RequestFor<pb::PromoteVolumeRequest>(site, group);
+  request.set_force(force);
+  pb::PromoteVolumeResponse response;
+  return Stub(site)->PromoteVolume(&context, request, &response);
+}
+
+std::vector<grpc::Status> GroupSitesTest::PromoteGroupRepeatedly(
+    const std::string& site, const TestGroup& group, std::chrono::seconds limit,
+    std::chrono::seconds each) {
+  std::vector<grpc::Status> answers;
+  const auto until = std::chrono::steady_clock::now() + limit;
+  do {
+    answers.push_back(PromoteGroup(site, group, false, each));
+  } while (answers.back().error_code() == Code::UNAVAILABLE &&
+           std::chrono::steady_clock::now() < until);
+  return answers;
+}
+
+grpc::Status GroupSitesTest::DemoteGroup(const std::string& site,
+                                         const TestGroup& group) {
+  grpc::ClientContext context;
+  SetDeadline(&context, kDeadline);
+  pb::DemoteVolumeResponse response;
+  return Stub(site)->DemoteVolume(
+      &context, RequestFor<pb::DemoteVolumeRequest>(site, group), &response);
+}
+
+grpc::Status GroupSitesTest::ResyncGroup(const std::string& site,
+                                         const TestGroup& group, bool force,
+                                         bool* ready) {
+  grpc::ClientContext context;
+  SetDeadline(&context, kDeadline);
+  auto request = RequestFor<pb::ResyncVolumeRequest>(site, group);
+  request.set_force(force);
+  pb::ResyncVolumeResponse response;
+  const grpc::Status status =
+      Stub(site)->ResyncVolume(&context, request, &response);
+  *ready = response.ready();
+  return status;
+}
+
+grpc::Status GroupSitesTest::GroupInfo(
+    const std::string& site, const TestGroup& group,
+    pb::GetVolumeReplicationInfoResponse* info) {
+  grpc::ClientContext context;
+  SetDeadline(&context, kDeadline);
+  return Stub(site)->GetVolumeReplicationInfo(
+      &context, RequestFor<pb::GetVolumeReplicationInfoRequest>(site, group),
+      info);
+}
+
+grpc::Status GroupSitesTest::GroupDestination(
+    const std::string& site, const TestGroup& group,
+    pb::ReplicationDestination* destination) {
+  grpc::ClientContext context;
+  SetDeadline(&context, kDeadline);
+  pb::GetReplicationDestinationInfoResponse response;
+  const grpc::Status status = Stub(site)->GetReplicationDestinationInfo(
+      &context,
+      RequestFor<pb::GetReplicationDestinationInfoRequest>(site, group),
+      &response);
+  *destination = response.replication_destination();
+  return status;
+}
+
+size_t GroupSitesTest::Primaries(const std::string& site,
+                                 const TestGroup& group) {
+  size_t primaries = 0;
+  for (const TestVolume& member : group.members) {
+    if (IsPrimary(site, member)) ++primaries;
+  }
+  return primaries;
+}
+
+CounterWriters::CounterWriters(std::vector<std::unique_ptr<Disk>> disks)
+    : disks_(std::move(disks)), writer_([this](const std::stop_token& stop) {
+        for (int number = 1; !stop.stop_requested(); ++number) {
+          const std::string data = absl::StrFormat("%012d", number);
+          for (const auto& disk : disks_) {
+            ASSERT_EQ(disk->Write(0, data), 0);
+          }
+          written_ = number;
+        }
+      }) {}
+
+void CounterWriters::Stop() {
+  writer_.request_stop();
+  if (writer_.joinable()) writer_.join();
+  disks_.clear();
+}
+
+int ReadCounter(Disk& disk) {
+  int number = -1;
+  return absl::SimpleAtoi(disk.Read(0, 12), &number) ? number : -1;
+}
+
+}  // namespace addons::testing
