@@ -257,13 +257,18 @@ void LogEnd(const SparsifyRequest& request, const SparsifyResult& result) {
 absl::StatusOr<SparsifyResult> TryUntilSettled(OperationContext& context,
                                                SparsifyEnvironment& environment,
                                                const SparsifyRequest& request) {
-  const SteadyTime until = context.clock().Now() + environment.options.patience;
+  const SteadyDuration patience = environment.options.patience;
+  SteadyTime until = context.clock().Now() + patience;
   SteadyDuration pause = kFirstPause;
   for (;;) {
+    const SteadyTime begin = context.clock().Now();
     auto result = Sparsification(context, environment, request).Run();
     if (result.ok()) return result;
     const absl::Status status = Settled(result.status());
-    if (!MayPass(status) || context.clock().Now() >= until) return status;
+    const SteadyTime now = context.clock().Now();
+    // After hours of work a short trouble is not the end.
+    if (context.mutating() && now - begin > patience) until = now + patience;
+    if (!MayPass(status) || now >= until) return status;
     Log().warn("reclaim of volume={} is tried again: {}",
                Quoted(request.volume_id), std::string(status.message()));
     context.SetPending(absl::AbortedError(status.message()));

@@ -81,6 +81,7 @@ SteadyTime FakeWorld::AwaitTime(LongCallId call) {
            time_or_call_.WaitUntil(mutex_, patience)) {
     }
     if (model_.now() != call->seen) return model_.now();
+    call->seen = SteadyTime::max();  // two that let time pass do not wait
   }
   Advance(kLongCallStep);
   return Now();

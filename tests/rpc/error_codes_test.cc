@@ -16,6 +16,7 @@
 #include "tests/rpc/fence_call.h"
 #include "tests/rpc/node_reclaim_server.h"
 #include "tests/rpc/raw_call.h"
+#include "tests/rpc/reclaim_call.h"
 #include "tests/rpc/replication_server.h"
 
 namespace addons::testing {
@@ -409,6 +410,69 @@ void AddCommon(std::vector<Case>* cases) {
       Failing("ReadTimedOut", {kVerbs, "DEADLINE_EXCEEDED"}, ETIMEDOUT));
 }
 
+/// A reclaim of a volume that is not mirrored.
+Case Reclaimed(std::string name, std::string code,
+               std::function<void(ReplicationServer&, Ask&)> prepare) {
+  return {std::move(name),
+          {"ControllerReclaimSpace", std::move(code)},
+          "a",
+          [prepare](ReplicationServer& server) {
+            server.AddPlain();
+            Ask ask = VolumeAsk(server.id);
+            if (prepare) prepare(server, ask);
+            server.Start();
+            return Reclaim(server, ask).status;
+          }};
+}
+
+void AddReclaim(std::vector<Case>* cases) {
+  const auto fail = [](ReplicationServer& server, int error) {
+    server.world.SetCallHook(
+        [error](absl::string_view, absl::string_view call, bool) {
+          return call == "rbd_snap_list" ? error : 0;
+        });
+  };
+  cases->push_back(Reclaimed("ReclaimOk", "OK", nullptr));
+  cases->push_back(
+      Reclaimed("ReclaimInUse", "OK", [](ReplicationServer& server, Ask&) {
+        server.a.AddWatcher(server.image, "10.1.2.3:0/77", 4464);
+      }));
+  cases->push_back(Reclaimed("ReclaimBadSize", "INVALID_ARGUMENT",
+                             [](ReplicationServer&, Ask& ask) {
+                               ask.parameters["sparseSize"] = "1";
+                             }));
+  cases->push_back(Reclaimed("ReclaimSizeBeyondObjects", "INVALID_ARGUMENT",
+                             [](ReplicationServer&, Ask& ask) {
+                               ask.parameters["sparseSize"] = "32Mi";
+                             }));
+  cases->push_back(Reclaimed(
+      "ReclaimWrongKey", "UNAUTHENTICATED", [](ReplicationServer&, Ask& ask) {
+        ask.user_key = "AQBGK0tlAAAAABAAe1jGVJUIbxnSHUjzYVN5eg==";
+      }));
+  cases->push_back(Reclaimed(
+      "ReclaimForbidden", "PERMISSION_DENIED",
+      [fail](ReplicationServer& server, Ask&) { fail(server, EPERM); }));
+  cases->push_back(Reclaimed("ReclaimWithoutImage", "NOT_FOUND",
+                             [](ReplicationServer& server, Ask&) {
+                               server.a.RemoveImage(server.image);
+                             }));
+  cases->push_back(Reclaimed(
+      "ReclaimElsewhere", "NOT_FOUND",
+      [](ReplicationServer&, Ask& ask) { ask.volume_id = ElsewhereId(); }));
+  cases->push_back(Reclaimed(
+      "ReclaimTransient", "ABORTED",
+      [fail](ReplicationServer& server, Ask&) { fail(server, EAGAIN); }));
+  cases->push_back(Reclaimed(
+      "ReclaimTimedOut", "ABORTED",
+      [fail](ReplicationServer& server, Ask&) { fail(server, ETIMEDOUT); }));
+  cases->push_back(Reclaimed(
+      "ReclaimClusterDown", "ABORTED",
+      [](ReplicationServer& server, Ask&) { server.a.SetClusterUp(false); }));
+  cases->push_back(Reclaimed(
+      "ReclaimWithoutConfiguration", "ABORTED",
+      [](ReplicationServer& server, Ask&) { server.RemoveConfig(); }));
+}
+
 void AddIdentity(std::vector<Case>* cases) {
   const auto stub = [](ReplicationServer& server) {
     server.Start();
@@ -517,6 +581,7 @@ TEST(ErrorCodesTest, RowsOfTheDocumentAreWhatTheDaemonAnswers) {
   AddFence(&cases);
   AddCommon(&cases);
   AddNodeReclaim(&cases);
+  AddReclaim(&cases);
   AddIdentity(&cases);
   std::set<ErrorCodeRow> reached;
   for (const Case& tested : cases) {

@@ -100,7 +100,7 @@ class ReplicationServer {
   void Start() {
     AppParts parts;
     parts.clusters = std::make_unique<FakeClusterProvider>(world_);
-    parts.clock = &world_;
+    parts.clock = clock_;
     auto app = App::Create(config_, std::move(parts));
     ASSERT_OK(app);
     app_ = *std::move(app);
@@ -109,8 +109,15 @@ class ReplicationServer {
   void SetConflictWait(std::chrono::milliseconds wait) {
     config_.operations.conflict_wait = wait;
   }
+  /// For work on threads of its own, which simulated time does not wait for.
+  /// Before Start().
+  void UseRealTime() { clock_ = &RealClock(); }
   /// Ends the daemon; the log is complete then.
   void Stop() { app_.reset(); }
+  /// As SIGTERM: what runs gets `grace` to end. False: it did not.
+  bool Shutdown(std::chrono::milliseconds grace) {
+    return app_->Shutdown(grace);
+  }
 
   std::shared_ptr<grpc::Channel> Channel() const {
     return grpc::CreateChannel("unix:" + config_.socket_path,
@@ -274,6 +281,7 @@ class ReplicationServer {
   const TempDir dir_;
   Config config_;
   const std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
+  Clock* clock_ = &world_;
   std::unique_ptr<App> app_;
 
  public:
