@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "ceph/cluster.h"
 #include "ceph/librados/connection_cache.h"
+#include "tests/contract/testbed.h"
 
 namespace addons::testing {
 
@@ -50,10 +51,6 @@ inline ConnectionCacheOptions ShortTimeouts() {
            std::chrono::seconds(3)},
           std::chrono::seconds(600)};
 }
-
-/// Looks every tenth of a second until `condition` holds; false after `limit`.
-bool Eventually(const std::function<bool()>& condition,
-                std::chrono::seconds limit = std::chrono::seconds(60));
 
 /// The bed of this test program, started before the first test. Never null in a
 /// test.

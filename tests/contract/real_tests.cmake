@@ -1,10 +1,14 @@
 # Tests on real Ceph clusters, each binary with a bed of its own.
+addons_library(NAME testbed
+  SRCS testbed.cc
+  DEPS addons::base absl::status absl::statusor absl::strings)
+target_compile_definitions(addons_testbed
+  PRIVATE "ADDONS_TESTBED=\"${PROJECT_SOURCE_DIR}/scripts/testbed\"")
+
 addons_library(NAME real_bed
   SRCS real_bed.cc
-  DEPS addons::ceph_librados addons::testing
+  DEPS addons::ceph_librados addons::testbed addons::testing
   PRIVATE_DEPS nlohmann_json::nlohmann_json GTest::gtest)
-target_compile_definitions(addons_real_bed
-  PRIVATE "ADDONS_TESTBED=\"${PROJECT_SOURCE_DIR}/scripts/testbed\"")
 
 # addons_real_test(NAME name SRCS ...): one ctest test for the whole binary, because starting
 # the clusters takes longer than most tests.

@@ -14,7 +14,7 @@
 #include <sstream>
 #include <utility>
 
-#include "tests/contract/real_bed.h"
+#include "tests/contract/testbed.h"
 
 namespace addons::testing {
 namespace {
