@@ -25,7 +25,7 @@
 #include "replication/info.h"
 #include "replication/promote.h"
 #include "replication/resync.h"
-#include "replication/source_call.h"
+#include "replication/replication_service_call.h"
 
 namespace addons {
 namespace {

@@ -6,7 +6,7 @@
 #include "replication/environment.h"
 #include "replication/replication.grpc.pb.h"
 #include "replication/resync.h"
-#include "replication/source_call.h"
+#include "replication/replication_service_call.h"
 #include "rpc/unary_call.h"
 
 namespace addons {

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$1"
 
-# Who may include whom. "replication_service" stands for files named *_service.*.
+# Who may include whom. "replication_service" stands for files named *_service.* and *_service_*.
 declare -A allowed=(
   [base]="base"
   [ceph]="ceph base"
@@ -35,8 +35,8 @@ offend() {
 layer_of() { # FILE
   case $1 in
     ceph/librados/*) echo ceph/librados ;;
-    identity/*) echo identity ;;
-    */*_service.h | */*_service.cc) echo "${1%%/*}_service" ;;
+    identity/* | server/* | cli/*) echo "${1%%/*}" ;;
+    */*_service.h | */*_service.cc | */*_service_*.h | */*_service_*.cc) echo "${1%%/*}_service" ;;
     *) echo "${1%%/*}" ;;
   esac
 }

@@ -1,5 +1,5 @@
-#ifndef ADDONS_REPLICATION_SOURCE_CALL_H_
-#define ADDONS_REPLICATION_SOURCE_CALL_H_
+#ifndef ADDONS_REPLICATION_REPLICATION_SERVICE_CALL_H_
+#define ADDONS_REPLICATION_REPLICATION_SERVICE_CALL_H_
 
 #include <google/protobuf/map.h>
 
@@ -73,4 +73,4 @@ ParameterMap Parameters(const StringMap& map);
 
 }  // namespace addons
 
-#endif  // ADDONS_REPLICATION_SOURCE_CALL_H_
+#endif  // ADDONS_REPLICATION_REPLICATION_SERVICE_CALL_H_

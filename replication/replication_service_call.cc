@@ -1,4 +1,4 @@
-#include "replication/source_call.h"
+#include "replication/replication_service_call.h"
 
 #include <utility>
 
