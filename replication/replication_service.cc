@@ -24,8 +24,8 @@
 #include "replication/group_resync.h"
 #include "replication/info.h"
 #include "replication/promote.h"
-#include "replication/resync.h"
 #include "replication/replication_service_call.h"
+#include "replication/resync.h"
 
 namespace addons {
 namespace {

@@ -5,8 +5,8 @@
 #include "replication/destination.h"
 #include "replication/environment.h"
 #include "replication/replication.grpc.pb.h"
-#include "replication/resync.h"
 #include "replication/replication_service_call.h"
+#include "replication/resync.h"
 #include "rpc/unary_call.h"
 
 namespace addons {
