@@ -86,6 +86,9 @@ struct SiteStatus {
 struct MirrorPeer {
   std::string uuid;
   std::string site_name;
+  /// Empty until the peer's rbd-mirror has called here for the first time: with
+  /// one-way mirroring it never does. (The C API does not tell when it last
+  /// called.)
   std::string mirror_uuid;
   bool receives = true;  // this site pulls from the peer (rx or rx-tx)
 };

@@ -67,7 +67,7 @@ absl::Status Disabling::DisableImage(Force force) {
 absl::StatusOr<std::optional<absl::Status>> Disabling::DecideSecondary(
     const MirrorView& view, std::string* waiting_for) {
   const SteadyDuration settle = environment_.options.settle_time;
-  const bool one_way_alive = view.peers.empty() && view.LocalDaemonUp() &&
+  const bool one_way_alive = view.OneWay() && view.LocalDaemonUp() &&
                              view.local->role == SiteRole::kSecondary;
   const SiteView* primary = view.FreshPeer(SiteRole::kPrimary, settle);
   // A report whose daemon has gone since is no sign of a living primary: OK

@@ -48,6 +48,21 @@ absl::Status ReadImage(Image& image, MirrorView* view,
   return absl::OkStatus();
 }
 
+/// How long a peer whose rbd-mirror has once called at this pool has been
+/// silent about this image; nullopt: no peer ever called.
+absl::StatusOr<std::optional<SteadyDuration>> SilentPeerAge(
+    Pool& pool, const MirrorView& view, PeerTracker& tracker) {
+  ADDONS_ASSIGN_OR_RETURN(const auto peers, pool.MirrorPeers());
+  for (const MirrorPeer& peer : peers) {
+    if (peer.mirror_uuid.empty()) continue;
+    SiteStatus no_report;  // ages as one that is never rewritten
+    no_report.mirror_uuid = peer.mirror_uuid;
+    return tracker.Age(absl::StrCat(view.tracker_key, "/silent"), no_report,
+                       nullptr);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 const MirrorSnapshot* MirrorView::Newest() const {
@@ -91,7 +106,8 @@ const SiteView* MirrorView::FreshPeer(SiteRole role,
 }
 
 bool MirrorView::AnyFreshPeer(SteadyDuration settle) const {
-  return std::any_of(peers.begin(), peers.end(),
+  return (silent_peer_age.has_value() && *silent_peer_age < settle) ||
+         std::any_of(peers.begin(), peers.end(),
                      [&](const SiteView& peer) { return peer.age < settle; });
 }
 
@@ -149,6 +165,10 @@ absl::StatusOr<MirrorView> LookAt(const ResolvedVolume& volume, Pool& pool,
     } else {
       view.peers.push_back(std::move(entry));
     }
+  }
+  if (view.peers.empty() && view.enabled() && !view.info.primary) {
+    ADDONS_ASSIGN_OR_RETURN(view.silent_peer_age,
+                            SilentPeerAge(pool, view, tracker));
   }
   view.quiet_for = tracker.QuietFor(view.tracker_key, ProgressText(view));
   return view;

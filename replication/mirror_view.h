@@ -38,6 +38,9 @@ struct MirrorView {
   std::vector<MirrorSnapshot> snapshots;  // ascending
   std::optional<SiteView> local;
   std::vector<SiteView> peers;
+  /// Where nobody has reported on a secondary image, although the rbd-mirror of
+  /// a peer is known to this pool: how long this process has seen it so.
+  std::optional<SteadyDuration> silent_peer_age;
   bool resync_requested = false;
   bool marked_non_primary = false;  // refuses all writes, whatever its role
   std::string tracker_key;
@@ -64,6 +67,9 @@ struct MirrorView {
   /// A peer that reported within `settle` (and what it says is current).
   const SiteView* FreshPeer(SiteRole role, SteadyDuration settle) const;
   bool AnyFreshPeer(SteadyDuration settle) const;
+  /// No rbd-mirror of a peer has ever reported on this image or called at this
+  /// pool: the local one's own report stands for life.
+  bool OneWay() const { return peers.empty() && !silent_peer_age.has_value(); }
   bool SplitBrain() const;
 
   /// "the state of 2026-11-20T03:00:00Z", or "nothing: no complete snapshot".

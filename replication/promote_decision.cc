@@ -84,7 +84,14 @@ std::string DescribeDeath(
         "rbd-mirror of ", site_name(peer.status.mirror_uuid),
         " has not reported for at least ", Seconds(peer.age), " s"));
   }
-  if (view.peers.empty()) dead.emplace_back("no peer has ever reported");
+  if (view.silent_peer_age.has_value()) {
+    dead.push_back(absl::StrCat(
+        "rbd-mirror of the peer site has never reported on this image, also "
+        "not in the last ",
+        Seconds(*view.silent_peer_age), " s"));
+  } else if (view.peers.empty()) {
+    dead.emplace_back("no peer has ever reported");
+  }
   if (!view.LocalDaemonUp()) {
     dead.emplace_back("rbd-mirror of this site is down");
   }
@@ -145,8 +152,7 @@ bool DemotionArrived(const MirrorView& view, SteadyDuration settle) {
 bool NoSignOfLife(const MirrorView& view, const ReplicationOptions& options) {
   const SteadyDuration settle = options.settle_time;
   if (view.AnyFreshPeer(settle)) return false;
-  if (view.peers.empty()) {
-    // One-way mirroring: the local rbd-mirror's own report stands for life.
+  if (view.OneWay()) {
     if (view.local.has_value() && view.local->age < settle) return false;
     if (!view.local.has_value() && view.quiet_for < settle) return false;
   }

@@ -610,7 +610,15 @@ TEST_P(ContractTest, EachSiteReceivesFromTheOther) {
     ASSERT_THAT(*peers, SizeIs(1));
     EXPECT_TRUE(peers->front().receives);
     EXPECT_FALSE(peers->front().uuid.empty());
-    EXPECT_EQ(peers->front().mirror_uuid, MirrorUuid(there));
+    // Known from the first call of the peer's daemon on.
+    EXPECT_TRUE(bed().WaitFor(
+        [&] {
+          return OpenPool(here, Access::kRead)
+                     ->MirrorPeers()
+                     ->front()
+                     .mirror_uuid == MirrorUuid(there);
+        },
+        kCopyLimit));
   }
 }
 

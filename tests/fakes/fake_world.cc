@@ -645,10 +645,7 @@ void FakeSite::SetStatus(const std::string& image,
   entry.description = description;
   entry.instance = mirror_uuid.empty() ? site_.daemon.local_instance
                                        : site_.peer->daemon.peer_instance;
-  entry.last_update =
-      std::chrono::duration_cast<seconds>(
-          (world_.model_.wall() + site_.clock_skew).time_since_epoch())
-          .count();
+  entry.last_update = world_.model_.ClockOf(site_);
 }
 
 void FakeSite::RemoveStatuses(const std::string& image) {

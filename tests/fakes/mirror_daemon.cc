@@ -99,11 +99,20 @@ bool Model::DaemonWorks(const Site& site) const {
          site.up && now_ >= site.daemon.blocklisted_until;
 }
 
+int64_t Model::ClockOf(const Site& site) const {
+  return std::chrono::duration_cast<seconds>(
+             (wall_ + site.clock_skew).time_since_epoch())
+      .count();
+}
+
 void Model::RunDaemon(Site& site, double passed) {
   if (!DaemonWorks(site)) return;
   Daemon& daemon = site.daemon;
   daemon.seen_locally = now_;
-  if (Reachable(site)) daemon.seen_by_peer = now_;
+  if (Reachable(site)) {
+    daemon.seen_by_peer = now_;
+    daemon.has_called_peer = true;
+  }
   if (site.peer == nullptr || now_ < daemon.ready_at) return;
   const bool report = now_ >= daemon.next_report;
   for (auto& [pool_id, pool] : site.pools)
@@ -373,16 +382,11 @@ void Model::ReportIfDue(const Pair& pair, const std::string& global_id,
   if (!periodic && !(news && soon)) return;
   const auto remote = FindByGlobalId(pair.remote, global_id);
   StatusEntry entry = Describe(pair, local.get(), remote.get(), replayer);
-  const auto stamp = [&](const Site& where) {
-    return std::chrono::duration_cast<seconds>(
-               (wall_ + where.clock_skew).time_since_epoch())
-        .count();
-  };
-  entry.last_update = stamp(site);
+  entry.last_update = ClockOf(site);
   entry.instance = site.daemon.local_instance;
   if (local != nullptr) pair.local.statuses[global_id][""] = entry;
   if (Reachable(site) && remote != nullptr) {
-    entry.last_update = stamp(*site.peer);
+    entry.last_update = ClockOf(*site.peer);
     entry.instance = site.daemon.peer_instance;
     pair.remote.statuses[global_id][site.mirror_uuid] = entry;
   }

@@ -150,6 +150,7 @@ struct Daemon {
   uint64_t peer_instance = 0;
   SteadyTime seen_locally{};  // its watches on this cluster live from here
   SteadyTime seen_by_peer{};
+  bool has_called_peer = false;
   double objects_per_second = 100000;
   SteadyDuration absence_on_resync = std::chrono::seconds(7);
   std::map<std::string, Replayer> replayers;  // by global id
@@ -232,6 +233,8 @@ class Model {
 
   SteadyTime now() const { return now_; }
   WallTime wall() const { return wall_; }
+  /// What the clock of the cluster of this site shows, in unix seconds.
+  int64_t ClockOf(const Site& site) const;
   /// One step of at most a second: daemons copy, report and clean up.
   void Tick(SteadyDuration step);
 

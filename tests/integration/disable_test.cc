@@ -71,6 +71,19 @@ TEST_F(DisableTest, WithoutAPrimaryItTakesForce) {
   ExpectPlainAndWritable("b", volume);
 }
 
+TEST_F(DisableTest, APeerThatDiedBeforeItsFirstReportIsNotTakenForAlive) {
+  // Copying onto site b takes the daemon of site b only.
+  Stop("a", "rbd-mirror");
+  const TestVolume volume = MakeReplicatedVolume();
+  Synchronize("a", volume);
+  Stop("a", "all");
+
+  const grpc::Status refused = Disable("b", volume);
+  EXPECT_THAT(refused, HasCode(Code::FAILED_PRECONDITION));
+  EXPECT_THAT(refused.error_message(), HasSubstr("no sign of life"));
+  EXPECT_EQ(MirrorState("b", volume), "enabled");
+}
+
 TEST_F(DisableTest, WithADeadPeerItWaitsThenTakesForce) {
   const TestVolume volume = MakeReplicatedVolume();
   Write("a", volume, "kept");

@@ -84,6 +84,18 @@ TEST_F(DisableTest, SecondaryWhosePeerHasJustFallenSilentIsNotDecidedYet) {
   EXPECT_EQ(world_.CountMutations(), 0);
 }
 
+TEST_F(DisableTest, PeerThatDiedBeforeItsFirstReportIsNoOneWayMirroring) {
+  a_.SetClusterUp(false);
+  b_.RemoveStatuses(image_);
+  ASSERT_TRUE(world_.AdvanceUntil([&] { return !b_.Status(image_).empty(); },
+                                  minutes(1)));
+  world_.ClearCalls();
+  deadline_ = minutes(3);
+  EXPECT_THAT(Disable(on_b_),
+              StatusIs(kFailedPrecondition, HasSubstr("no sign of life")));
+  EXPECT_EQ(world_.CountMutations(), 0);
+}
+
 TEST_F(DisableTest, NobodyPrimaryTakesForce) {
   a_.Demote(image_);
   world_.Advance(minutes(2));
