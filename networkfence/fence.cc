@@ -74,6 +74,8 @@ class Fencing {
     context_.Step("adding entries");
     ADDONS_RETURN_IF_ERROR(
         AdoptHelpers(*cluster_, before.list, request_.ranges, expiry()));
+    // Also those that are there: with this change the map's time becomes the
+    // present, and how long their entries last can be told.
     std::vector<BlocklistKey> keys;
     for (const Cidr& range : request_.ranges) keys.push_back(RangeKey(range));
     const absl::Status added =

@@ -27,38 +27,53 @@ struct UnfencePlan {
   std::set<std::string> wider;
 };
 
-/// What an interrupted fence of exactly these ranges left behind goes with
-/// them. What one of a wider range left must stay: it may be all that covers
-/// that range.
-void PlanMarkers(const Blocklist& list, const std::vector<Cidr>& ranges,
-                 UnfencePlan* plan, std::set<BlocklistKey>* needed) {
+bool Names(const std::vector<Cidr>& ranges, const Cidr& wanted) {
+  return std::find(ranges.begin(), ranges.end(), wanted) != ranges.end();
+}
+
+bool Hold(const std::vector<Cidr>& ranges, const Cidr& wanted) {
+  return std::any_of(ranges.begin(), ranges.end(),
+                     [&](const Cidr& range) { return range.Contains(wanted); });
+}
+
+/// What an interrupted fence of these ranges left behind goes with them. What
+/// one of another range left must stay: it may be all that covers that range.
+/// Returns the keys of that.
+std::set<BlocklistKey> PlanMarkers(const Blocklist& list,
+                                   const UnfenceRequest& request,
+                                   UnfencePlan* plan) {
+  std::set<BlocklistKey> needed;
   for (const HelperMarker& marker : FindMarkers(list)) {
-    const bool ours =
-        std::find(ranges.begin(), ranges.end(), marker.range) != ranges.end();
+    const bool ours = request.parameters.remove_contained
+                          ? Hold(request.ranges, marker.range)
+                          : Names(request.ranges, marker.range);
     if (ours) plan->markers.insert(marker.Key());
     for (const Helper& helper : HelpersOf(marker.range)) {
       if ((marker.helpers & helper.bit) == 0) continue;
-      (ours ? plan->remove : *needed).insert(helper.key);
+      (ours ? plan->remove : needed).insert(helper.key);
     }
   }
+  return needed;
 }
 
 void PlanEntry(const BlocklistEntry& entry, const UnfenceRequest& request,
-               UnfencePlan* plan) {
+               const std::set<BlocklistKey>& needed, UnfencePlan* plan) {
   const Cidr blocked = entry.Range().Unmapped();
   const bool client = entry.kind == Kind::kClient;
   const bool remove_within = client ? request.parameters.remove_client_entries
                                     : request.parameters.remove_contained;
-  bool remove = false;
-  bool within = false;
-  bool wider = false;
-  for (const Cidr& range : request.ranges) {
-    const bool equal = blocked == range && !client;
-    within = within || range.Contains(blocked);
-    wider = wider || (blocked.Contains(range) && !client);
-    remove = remove || equal || (remove_within && range.Contains(blocked));
-  }
-  if (remove) {
+  const bool within = Hold(request.ranges, blocked);
+  const bool remove =
+      (within && remove_within) || (!client && Names(request.ranges, blocked));
+  const bool wider =
+      !client &&
+      std::any_of(request.ranges.begin(), request.ranges.end(),
+                  [&](const Cidr& range) { return blocked.Contains(range); });
+  if (remove && needed.contains(KeyOf(entry))) {
+    plan->wider.insert(
+        absl::StrCat(blocked.Text(),
+                     " (holds while the fence of a wider range is renewed)"));
+  } else if (remove) {
     plan->remove.insert(KeyOf(entry));
   } else if (wider) {
     plan->wider.insert(blocked.Text());
@@ -69,19 +84,13 @@ void PlanEntry(const BlocklistEntry& entry, const UnfenceRequest& request,
 
 UnfencePlan MakePlan(const FenceView& view, const UnfenceRequest& request) {
   UnfencePlan plan;
-  std::set<BlocklistKey> needed;
-  PlanMarkers(view.list, request.ranges, &plan, &needed);
+  const std::set<BlocklistKey> needed = PlanMarkers(view.list, request, &plan);
   for (const BlocklistEntry& entry : view.list.entries) {
     if (HelperMarker::Of(entry).has_value() || view.Expired(entry) ||
         plan.remove.contains(KeyOf(entry))) {
       continue;
     }
-    if (needed.contains(KeyOf(entry))) {
-      plan.wider.insert(absl::StrCat(
-          entry.Range().Text(), " (holds while a wider fence is renewed)"));
-      continue;
-    }
-    PlanEntry(entry, request, &plan);
+    PlanEntry(entry, request, needed, &plan);
   }
   return plan;
 }

@@ -81,8 +81,10 @@ TEST_P(FenceContractTest, AddingAgainLeavesTheEnd) {
     ASSERT_OK(Blocklist("add", text, range, 600));
     const std::string until = UntilOf(key);
     ASSERT_NE(until, "");
+    const nlohmann::json before = OsdDump()["modified"];
     EXPECT_OK(Blocklist("add", text, range, 157784760));
     EXPECT_EQ(UntilOf(key), until);
+    EXPECT_GT(OsdDump()["modified"], before) << "a new map all the same";
     EXPECT_OK(Blocklist("rm", text, range));
     EXPECT_OK(Blocklist("add", text, range, 157784760));
     EXPECT_GT(UntilOf(key), until);

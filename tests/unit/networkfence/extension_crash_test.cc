@@ -200,6 +200,21 @@ TEST_F(ExtensionCrashTest, AHelperIsNotUnfencedWhileItIsAllThatCovers) {
   EXPECT_TRUE(Blocked(tested.first));
 }
 
+TEST_F(ExtensionCrashTest, WhatItLeftIsNobodyElsesBusiness) {
+  const Case& tested = At(0);
+  a_.AddRangeBlocklistEntry("192.168.1.0:0/24", hours(1));
+  ASSERT_TRUE(
+      DieAt(5, When::kAfter, tested, [&] { return Fence({tested.range}); }));
+  const Texts left = Keys();
+  EXPECT_OK(Unfence({"192.168.9.9"}));
+  // Around it: narrower ones stay.
+  EXPECT_OK(Unfence({"192.168.0.0/16"}));
+  EXPECT_EQ(Keys(), left);
+  covered_ = false;
+  EXPECT_OK(Unfence({"192.168.0.0/16"}, {{"removeContained", "true"}}));
+  EXPECT_THAT(Keys(), IsEmpty());
+}
+
 TEST_F(ExtensionCrashTest, TwoDaemonsAtOnceLeaveOneEntry) {
   FenceDaemon other(world_, a_);
   a_.AddRangeBlocklistEntry("192.168.1.0:0/24", hours(1));

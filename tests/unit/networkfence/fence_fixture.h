@@ -29,6 +29,8 @@ class FenceDaemon {
                absl::StrCat(R"([{"clusterID": ")", site.cluster_id(),
                             R"(", "monitors": [")", site.cluster_id(),
                             R"(:6789"]}])"));
+    dir_.Write("cluster-mapping.json",
+               R"([{"clusterIDMapping": {"site-a": "site-b"}}])");
   }
   FenceEnvironment& environment() { return environment_; }
 

@@ -97,6 +97,23 @@ TEST_F(FenceTest, ExpiryMayBeChosen) {
   EXPECT_GT(Left("range 192.168.1.1:0/32"), minutes(115));
 }
 
+TEST_F(FenceTest, TimeThatPassedWithoutANewMapCounts) {
+  EXPECT_OK(Fence({"192.168.1.1"}, {{"expirySeconds", "3600"}}));
+  world_.Advance(minutes(30));
+  EXPECT_OK(Fence({"192.168.1.1"}, {{"expirySeconds", "3600"}}));
+  EXPECT_GT(Left("range 192.168.1.1:0/32"), minutes(59));
+}
+
+TEST_F(FenceTest, TheClusterIdIsTakenLiterally) {
+  // Under this name the peer knows site a; a fence is about one cluster.
+  TestOperationContext context(world_);
+  const absl::Status status =
+      addons::Fence(context, daemon_.environment(),
+                    {{"site-b", a_.user()}, *ParseRanges({"192.168.1.1"}), {}});
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(status.message(), HasSubstr("site-b"));
+}
+
 TEST_F(FenceTest, TheClusterClockAloneCounts) {
   for (const hours skew : {hours(-24 * 365 * 10), hours(24 * 365 * 10)}) {
     a_.SetClockSkew(skew);
