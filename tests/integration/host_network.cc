@@ -2,11 +2,15 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <cstddef>
 #include <cstdlib>
+#include <random>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -14,33 +18,49 @@
 namespace addons::testing {
 namespace {
 
-void Run(const std::string& command) {
-  EXPECT_EQ(std::system(command.c_str()), 0) << command;  // NOLINT
+bool Succeeds(const std::string& command) {
+  return std::system(command.c_str()) == 0;  // NOLINT
 }
 
-bool AddressesBeginWith(const std::string& base) {
-  return std::system(  // NOLINT
-             absl::StrCat("ip -o addr | grep -q ' ", base, "'").c_str()) == 0;
+void Run(const std::string& command) {
+  EXPECT_TRUE(Succeeds(command)) << command;
+}
+
+/// Reserves addresses for this process: a socket of that name, without a file,
+/// can be bound once per machine (network namespace), and goes with its
+/// process. -1: somebody else has them.
+int Reserve(const std::string& base) {
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string name = absl::StrCat("rbd-addons-fence-test/", base);
+  name.copy(address.sun_path + 1, sizeof(address.sun_path) - 1);
+  const bool bound =
+      bind(fd, reinterpret_cast<const sockaddr*>(&address),
+           static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 +
+                                  name.size())) == 0;
+  // Also a process that has ended, and whose network is being taken down.
+  if (bound && !Succeeds(absl::StrCat("ip -o addr | grep -q ' ", base, "'"))) {
+    return fd;
+  }
+  close(fd);
+  return -1;
 }
 
 }  // namespace
 
 HostNetwork::HostNetwork(Family family, const std::string& also)
     : family_(family) {
-  const auto pid = static_cast<unsigned>(getpid());
+  std::random_device random;
   // Interfaces have at most fifteen characters.
-  tag_ = absl::StrFormat("rf%x%c", pid & 0xffffffU,
-                         family == Family::kIPv4 ? 'a' : 'b');
-  if (family == Family::kIPv4) {
-    unsigned number = 100 + pid % 100;
-    base_ = absl::StrCat("10.", number, ".");
-    while (AddressesBeginWith(base_)) {
-      base_ = absl::StrCat("10.", ++number, ".");
-    }
-  } else {
-    base_ =
-        absl::StrFormat("fd5a:%x:%x:", (pid >> 16U) & 0xffffU, pid & 0xffffU);
-  }
+  tag_ = absl::StrFormat("rf%08x", random());
+  do {
+    base_ = family == Family::kIPv4
+                ? absl::StrCat("10.", 64 + random() % 160, ".")
+                : absl::StrFormat("fd5a:%x:%x:", random() & 0xffffU,
+                                  random() & 0xffffU);
+    reservation_ = Reserve(base_);
+  } while (reservation_ < 0);
   // The child dies of nothing but its own end: it is in a session of its own
   // and holds none of our files but the pipe's end.
   int ends[2];
@@ -71,6 +91,7 @@ HostNetwork::HostNetwork(Family family, const std::string& also)
 HostNetwork::~HostNetwork() {
   close(end_pipe_);
   waitpid(cleaner_, nullptr, 0);
+  close(reservation_);
 }
 
 std::string HostNetwork::Address(int network, int host) const {

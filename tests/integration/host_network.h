@@ -9,8 +9,8 @@
 namespace addons::testing {
 
 /// A network inside this machine: a bridge with addresses of its own, and hosts
-/// (network namespaces) on it. Needs root. Names and addresses are unique to
-/// this process. Everything is taken down when the process ends, however it
+/// (network namespaces) on it. Needs root. Names and addresses are random, and
+/// nobody else's. Everything is taken down when the process ends, however it
 /// does: a child waits for that.
 class HostNetwork {
  public:
@@ -39,6 +39,7 @@ class HostNetwork {
   const Family family_;
   std::string tag_;   // begins all names
   std::string base_;  // begins all addresses
+  int reservation_ = -1;
   int hosts_ = 0;
   int end_pipe_ = -1;
   pid_t cleaner_ = -1;
