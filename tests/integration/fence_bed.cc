@@ -1,12 +1,8 @@
 #include "tests/integration/fence_bed.h"
 
-#include <fcntl.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -38,6 +34,12 @@ std::unique_ptr<DaemonProcess>& TheDaemon() {
   return daemon;
 }
 
+std::vector<std::string> Joined(std::vector<std::string> list,
+                                const std::vector<std::string>& more) {
+  list.insert(list.end(), more.begin(), more.end());
+  return list;
+}
+
 FenceAnswer Call(const std::string& method, std::vector<std::string> ranges,
                  const std::map<std::string, std::string>& parameters,
                  DaemonProcess* on = nullptr) {
@@ -63,30 +65,11 @@ FenceAnswer Call(const std::string& method, std::vector<std::string> ranges,
 Host::Host(std::string address, std::vector<std::string> enter,
            const std::string& conf, const std::string& image,
            std::string log_file)
-    : address_(std::move(address)), log_file_(std::move(log_file)) {
-  std::vector<std::string> command = std::move(enter);
-  for (const std::string& part : {std::string(ADDONS_FENCE_WRITER), conf,
-                                  std::string("replicapool"), image}) {
-    command.push_back(part);
-  }
-  std::vector<char*> argv;
-  for (std::string& part : command) argv.push_back(part.data());
-  argv.push_back(nullptr);
-  pid_ = fork();
-  if (pid_ == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    const int log = open(log_file_.c_str(),
-                         O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    dup2(log, STDOUT_FILENO);
-    execvp(argv[0], argv.data());
-    _exit(127);
-  }
-}
-
-Host::~Host() {
-  kill(pid_, SIGKILL);
-  waitpid(pid_, nullptr, 0);
-}
+    : address_(std::move(address)),
+      log_file_(std::move(log_file)),
+      writer_(Joined(std::move(enter),
+                     {ADDONS_FENCE_WRITER, conf, "replicapool", image}),
+              log_file_) {}
 
 std::vector<Host::Write> Host::Writes() const {
   std::vector<Write> writes;
@@ -131,7 +114,8 @@ bool Host::FailsNow() const {
 // --- FenceBed
 // -----------------------------------------------------------------
 
-FenceBed::FenceBed(HostNetwork::Family family) {
+FenceBed::FenceBed(HostNetwork::Family family,
+                   const std::vector<std::string>& more) {
   dir_ =
       (std::filesystem::temp_directory_path() / "rbda-fence.XXXXXX").string();
   EXPECT_NE(mkdtemp(dir_.data()), nullptr);
@@ -142,8 +126,9 @@ FenceBed::FenceBed(HostNetwork::Family family) {
   const std::string other = network_->Address(0, 2);
   network_->AddBridgeAddress(main);
   network_->AddBridgeAddress(other);
-  Testbed("up", {"--address", main, "--osd-addresses",
-                 absl::StrCat(main, " ", other, " ", main)});
+  Testbed("up", Joined({"--address", main, "--osd-addresses",
+                        absl::StrCat(main, " ", other, " ", main)},
+                       more));
   Ceph({"osd", "crush", "reweight", "osd.1", "0"});
 }
 
@@ -154,17 +139,13 @@ FenceBed::~FenceBed() {
 
 std::string FenceBed::Testbed(const std::string& command,
                               const std::vector<std::string>& args) {
-  std::vector<std::string> all = {command, dir_};
-  all.insert(all.end(), args.begin(), args.end());
-  const auto output = RunTestbed(all);
+  const auto output = RunTestbed(Joined({command, dir_}, args));
   EXPECT_TRUE(output.ok()) << output.status();
   return output.value_or("");
 }
 
 std::string FenceBed::Ceph(const std::vector<std::string>& args) {
-  std::vector<std::string> all = {"a"};
-  all.insert(all.end(), args.begin(), args.end());
-  return Testbed("ceph", all);
+  return Testbed("ceph", Joined({"a"}, args));
 }
 
 Host& FenceBed::AddHost(int network, int host) {
@@ -189,9 +170,10 @@ std::unique_ptr<DaemonProcess> FenceBed::NewDaemon(const std::string& name) {
 // --- FenceBedTest
 // -------------------------------------------------------------
 
-void FenceBedTest::MakeBed(HostNetwork::Family family) {
+void FenceBedTest::MakeBed(HostNetwork::Family family,
+                           const std::vector<std::string>& more) {
   if (geteuid() != 0) return;  // SetUp() says so
-  TheBed() = std::make_unique<FenceBed>(family);
+  TheBed() = std::make_unique<FenceBed>(family, more);
   TheDaemon() = TheBed()->NewDaemon("daemon");
   ASSERT_TRUE(TheDaemon()->Start()) << TheDaemon()->Log();
 }

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
-#include <sys/types.h>
 
 #include <chrono>
 #include <cstdint>
@@ -16,6 +15,7 @@
 #include "tests/contract/testbed.h"
 #include "tests/integration/daemon_process.h"
 #include "tests/integration/host_network.h"
+#include "tests/integration/host_process.h"
 
 namespace addons::testing {
 
@@ -34,9 +34,6 @@ class Host {
   /// `enter` is put before the command.
   Host(std::string address, std::vector<std::string> enter,
        const std::string& conf, const std::string& image, std::string log_file);
-  ~Host();
-  Host(const Host&) = delete;
-  Host& operator=(const Host&) = delete;
 
   const std::string& address() const { return address_; }
   std::vector<Write> Writes() const;
@@ -52,7 +49,7 @@ class Host {
  private:
   const std::string address_;
   const std::string log_file_;
-  pid_t pid_ = -1;
+  const HostProcess writer_;
 };
 
 /// One real cluster on a bridge, hosts on it, and a daemon. The monitor, the
@@ -60,7 +57,8 @@ class Host {
 /// at Address(0, 2). One per suite.
 class FenceBed {
  public:
-  explicit FenceBed(HostNetwork::Family family);
+  /// `more` are further arguments of `testbed up`.
+  FenceBed(HostNetwork::Family family, const std::vector<std::string>& more);
   ~FenceBed();
   FenceBed(const FenceBed&) = delete;
   FenceBed& operator=(const FenceBed&) = delete;
@@ -89,7 +87,8 @@ class FenceBedTest : public ::testing::Test {
   using Code = grpc::StatusCode;
 
   /// Without root there is no bed, and all tests are skipped.
-  static void MakeBed(HostNetwork::Family family);
+  static void MakeBed(HostNetwork::Family family,
+                      const std::vector<std::string>& more = {});
   static bool HasBed();
   static void TearDownTestSuite();
   void SetUp() override;

@@ -1,13 +1,7 @@
 // What is alive in a range is not cut off by accident.
 
-#include <fcntl.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <csignal>
 #include <string>
-#include <vector>
 
 #include "tests/integration/fence_bed.h"
 
@@ -56,48 +50,6 @@ TEST_F(FenceRefusalTest, ADownOsdIsTheNodeBeingFenced) {
   const grpc::Status status = Fence({address});
   EXPECT_TRUE(status.ok()) << status.error_message();
   EXPECT_EQ(Keys().size(), 1U);
-}
-
-TEST_F(FenceRefusalTest, ClientsOfRbdMirror) {
-  // What rbd-mirror does first with a pool is to watch this object.
-  bed().Testbed("rbd",
-                {"a", "mirror", "pool", "enable", "replicapool", "image"});
-  const std::string address = Address(3, 10);
-  std::vector<std::string> command = bed().network().AddHost(address);
-  for (const char* part :
-       {"rados", "-p", "replicapool", "watch", "rbd_mirroring", "-c"}) {
-    command.emplace_back(part);
-  }
-  command.push_back(bed().Path("a/ceph.conf"));
-  std::vector<char*> argv;
-  for (std::string& part : command) argv.push_back(part.data());
-  argv.push_back(nullptr);
-  int ends[2];  // it watches until it can read
-  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
-  const pid_t watcher = fork();
-  if (watcher == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    dup2(ends[0], STDIN_FILENO);
-    const int null = open("/dev/null", O_WRONLY);
-    dup2(null, STDOUT_FILENO);
-    execvp(argv[0], argv.data());
-    _exit(127);
-  }
-  EXPECT_TRUE(Eventually([&] {
-    return bed()
-               .Testbed("rados", {"a", "-p", "replicapool", "listwatchers",
-                                  "rbd_mirroring"})
-               .find(address) != std::string::npos;
-  }));
-  const grpc::Status status = Fence({bed().network().Range(3)});
-  EXPECT_EQ(status.error_code(), Code::FAILED_PRECONDITION);
-  EXPECT_THAT(status.error_message(),
-              AllOf(HasSubstr("rbd-mirror client."), HasSubstr(address)));
-  EXPECT_THAT(Keys(), IsEmpty());
-  kill(watcher, SIGKILL);
-  waitpid(watcher, nullptr, 0);
-  close(ends[0]);
-  close(ends[1]);
 }
 
 }  // namespace
