@@ -19,7 +19,12 @@ std::string ShellQuoted(const std::string& text) {
 }  // namespace
 
 absl::StatusOr<std::string> RunTestbed(const std::vector<std::string>& args) {
-  std::string command = absl::StrCat("bash ", ShellQuoted(ADDONS_TESTBED));
+  // A test that is killed takes with it what it waits for: a client of a
+  // cluster that has ended would wait for ever. But what is cleaned up is.
+  const bool cleans = !args.empty() && args.front() == "down";
+  std::string command =
+      absl::StrCat("exec ", cleans ? "" : "setpriv --pdeathsig TERM ", "bash ",
+                   ShellQuoted(ADDONS_TESTBED));
   for (const std::string& arg : args) {
     absl::StrAppend(&command, " ", ShellQuoted(arg));
   }
