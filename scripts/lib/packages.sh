@@ -13,8 +13,8 @@ test_packages=(
   libgtest-dev libgmock-dev
   # Images as block devices without rbd or nbd, and filesystems on them.
   qemu-system-common qemu-block-extra xfsprogs e2fsprogs mount
-  # Hosts with addresses of their own, for the fencing tests.
-  iproute2
+  # Hosts with addresses of their own and wrong clocks, for the fencing tests.
+  iproute2 faketime
 )
 
 # install_packages NAME...: installs what is missing, as root or through sudo.

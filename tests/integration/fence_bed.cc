@@ -14,7 +14,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
-#include "tests/rpc/fence_call.h"
 
 namespace addons::testing {
 namespace {
@@ -42,14 +41,15 @@ std::vector<std::string> Joined(std::vector<std::string> list,
 
 FenceAnswer Call(const std::string& method, std::vector<std::string> ranges,
                  const std::map<std::string, std::string>& parameters,
-                 DaemonProcess* on = nullptr) {
+                 DaemonProcess* on) {
   if (on == nullptr) on = TheDaemon().get();
   std::ifstream file(TheBed()->Path("a/secrets.json"));
   const json secrets = json::parse(file);
   FenceAsk ask;
   ask.cidrs = std::move(ranges);
   for (const auto& [key, value] : parameters) ask.parameters[key] = value;
-  ask.deadline = std::chrono::seconds(60);
+  // The operator sets no deadline for the latter.
+  ask.deadline = std::chrono::seconds(method == "GetFenceClients" ? 0 : 60);
   ask.user_id = secrets.at("userID");
   ask.user_key = secrets.at("userKey");
   return CallFence(grpc::CreateChannel("unix:" + on->socket(),
@@ -216,14 +216,18 @@ grpc::Status FenceBedTest::Unfence(const std::vector<std::string>& ranges,
   return Call("UnfenceClusterNetwork", ranges, parameters, on).status;
 }
 
+FenceAnswer FenceBedTest::Ask(const std::string& method, DaemonProcess* on) {
+  return Call(method, {}, {}, on);
+}
+
 std::vector<std::string> FenceBedTest::List() {
-  const FenceAnswer answer = Call("ListClusterFence", {}, {});
+  const FenceAnswer answer = Ask("ListClusterFence");
   EXPECT_TRUE(answer.status.ok()) << answer.status.error_message();
   return answer.cidrs;
 }
 
 std::vector<std::string> FenceBedTest::Clients() {
-  const FenceAnswer answer = Call("GetFenceClients", {}, {});
+  const FenceAnswer answer = Ask("GetFenceClients");
   EXPECT_TRUE(answer.status.ok()) << answer.status.error_message();
   return answer.cidrs;
 }

@@ -16,6 +16,7 @@
 #include "tests/integration/daemon_process.h"
 #include "tests/integration/host_network.h"
 #include "tests/integration/host_process.h"
+#include "tests/rpc/fence_call.h"
 
 namespace addons::testing {
 
@@ -106,6 +107,9 @@ class FenceBedTest : public ::testing::Test {
   static grpc::Status Unfence(const std::vector<std::string>& ranges,
                               const Parameters& parameters = {},
                               DaemonProcess* on = nullptr);
+  /// ListClusterFence or GetFenceClients.
+  static FenceAnswer Ask(const std::string& method,
+                         DaemonProcess* on = nullptr);
   static std::vector<std::string> List();
   static std::vector<std::string> Clients();
   /// The keys of `osd blocklist ls`, sorted, those of ranges with "range "
