@@ -30,10 +30,7 @@ class Fencing {
     context_.Step("looking at the blocklist");
     ADDONS_ASSIGN_OR_RETURN(const FenceView before, ReadFenceView(*cluster_));
     if (!before.list.has_ranges) return NoRangeBlocklists();
-    for (const std::string& entry : before.list.unreadable) {
-      Log().warn("an entry of the blocklist is not understood cluster={} {}",
-                 Quoted(request_.target.cluster_id), Quoted(entry));
-    }
+    before.WarnOfUnreadable(request_.target.cluster_id);
     ADDONS_RETURN_IF_ERROR(CheckServices(before));
     ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
     const absl::Status status = Change(before);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/log.h"
 #include "base/status_macros.h"
 #include "networkfence/blocklist_commands.h"
 
@@ -11,6 +12,13 @@ namespace {
 constexpr std::chrono::seconds kSlack{30};
 
 }  // namespace
+
+void FenceView::WarnOfUnreadable(const std::string& cluster_id) const {
+  for (const std::string& entry : list.unreadable) {
+    Log().warn("an entry of the blocklist is not understood cluster={} {}",
+               Quoted(cluster_id), Quoted(entry));
+  }
+}
 
 bool FenceView::Expired(const BlocklistEntry& entry) const {
   return entry.until.has_value() && *entry.until <= map.modified;

@@ -2,7 +2,7 @@
 #define ADDONS_NETWORKFENCE_FENCE_VIEW_H_
 
 #include <chrono>
-#include <vector>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "ceph/cluster.h"
@@ -19,6 +19,9 @@ struct FenceView {
   Blocklist list;
   OsdMapView map;
 
+  /// Tells the log of entries that are not understood: nobody can say what they
+  /// block. `cluster_id` is for the line.
+  void WarnOfUnreadable(const std::string& cluster_id) const;
   /// Surely expired: the monitors drop it with the next change.
   bool Expired(const BlocklistEntry& entry) const;
   /// At least `wanted` is left, give or take a hundredth (thirty seconds for

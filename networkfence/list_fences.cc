@@ -12,6 +12,7 @@ absl::StatusOr<std::vector<Cidr>> ListFences(FenceEnvironment& environment,
   ADDONS_ASSIGN_OR_RETURN(const std::shared_ptr<Cluster> cluster,
                           ConnectCluster(environment, target));
   ADDONS_ASSIGN_OR_RETURN(const FenceView view, ReadFenceView(*cluster));
+  view.WarnOfUnreadable(target.cluster_id);
   std::vector<Cidr> ranges;
   for (const BlocklistEntry& entry : view.list.entries) {
     if (entry.kind == BlocklistEntry::Kind::kClient || view.Expired(entry)) {

@@ -230,26 +230,8 @@ grpc::Status NetworkFenceService::GetFenceClients(
                                                                *target);
                                       }));
         if (environment_.options.auto_unfence) {
-          change.verb = "lift the automatic fence";
-          change.parameters = absl::StrCat(change.verb, "\n", change.parameters,
-                                           "\n", JoinRanges(client.addresses));
-          const absl::Status lifted =
-              operations_
-                  .Run(change, caller,
-                       [this, target, addresses = client.addresses](
-                           OperationContext& operation)
-                           -> absl::StatusOr<std::any> {
-                         ADDONS_RETURN_IF_ERROR(auto_unfence_.Run(
-                             operation, environment_, *target, addresses));
-                         return std::any();
-                       })
-                  .status();
-          // The addresses are what was asked for, and an error would keep the
-          // node from being registered.
-          if (!lifted.ok()) {
-            Log().warn("automatic fence not lifted cluster={} error={}",
-                       Quoted(target->cluster_id), Quoted(lifted.ToString()));
-          }
+          LiftAutomaticFence(std::move(change), caller, target,
+                             client.addresses);
         }
         pb::ClientDetails* const details = response->add_clients();
         details->set_id(client.id);
@@ -258,6 +240,27 @@ grpc::Status NetworkFenceService::GetFenceClients(
         }
         return absl::OkStatus();
       });
+}
+
+void NetworkFenceService::LiftAutomaticFence(
+    OperationSpec change, const Caller& caller,
+    std::shared_ptr<const FenceTarget> target,
+    const std::vector<Cidr>& addresses) {
+  change.verb = "lift the automatic fence";
+  change.parameters = absl::StrCat(change.verb, "\n", change.parameters, "\n",
+                                   JoinRanges(addresses));
+  const auto lift =
+      [this, target,
+       addresses](OperationContext& operation) -> absl::StatusOr<std::any> {
+    ADDONS_RETURN_IF_ERROR(
+        auto_unfence_.Run(operation, environment_, *target, addresses));
+    return std::any();
+  };
+  const absl::Status lifted = operations_.Run(change, caller, lift).status();
+  if (!lifted.ok()) {
+    Log().warn("automatic fence not lifted cluster={} error={}",
+               Quoted(target->cluster_id), Quoted(lifted.ToString()));
+  }
 }
 
 }  // namespace addons

@@ -1,9 +1,13 @@
 #ifndef ADDONS_NETWORKFENCE_NETWORK_FENCE_SERVICE_H_
 #define ADDONS_NETWORKFENCE_NETWORK_FENCE_SERVICE_H_
 
+#include <memory>
+#include <vector>
+
 #include "ceph/cluster.h"
 #include "fence/fence.grpc.pb.h"
 #include "networkfence/auto_unfence.h"
+#include "networkfence/cidr.h"
 #include "networkfence/environment.h"
 #include "operation/operation_table.h"
 #include "rpc/unary_call.h"
@@ -38,6 +42,13 @@ class NetworkFenceService final : public ::fence::FenceController::Service {
       ::fence::GetFenceClientsResponse* response) override;
 
  private:
+  /// What GetFenceClients does besides, when it is switched on. Fails into the
+  /// log: the addresses are what was asked for, and an error would keep the
+  /// node from being registered.
+  void LiftAutomaticFence(OperationSpec change, const Caller& caller,
+                          std::shared_ptr<const FenceTarget> target,
+                          const std::vector<Cidr>& addresses);
+
   Rpc& rpc_;
   OperationTable& operations_;
   LookupThreads threads_;

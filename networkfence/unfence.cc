@@ -124,6 +124,7 @@ absl::Status Unfence(OperationContext& context, FenceEnvironment& environment,
   context.Step("looking at the blocklist");
   auto view = ReadFenceView(*cluster);
   if (!view.ok()) return Annotate(view.status(), what);
+  view->WarnOfUnreadable(request.target.cluster_id);
   const UnfencePlan plan = MakePlan(*view, request);
 
   if (!plan.remove.empty() || !plan.markers.empty()) {

@@ -161,6 +161,13 @@ TEST_F(FenceClientsTest, NamesClusterAndAddresses) {
   EXPECT_TRUE(client->addresses.front().IsSingle());
 }
 
+TEST_F(FenceClientsTest, NamesEveryAddressOnceAndSkipsWhatCannotBeRead) {
+  EXPECT_EQ(JoinRanges(SingleAddresses(
+                {"[v2:[fd99::7]:0/5,v1:10.0.0.7:0/5]", "10.0.0.7:0/6", "-", "",
+                 "[::ffff:10.0.0.8]:0/9", "any:10.0.0.6:0/1"})),
+            "10.0.0.6/32, 10.0.0.7/32, 10.0.0.8/32, fd99::7/128");
+}
+
 TEST_F(FenceClientsTest, AutomaticFenceIsLiftedAfterTheCoolDown) {
   a_.AddRangeBlocklistEntry(OwnKey(), AutoUnfence::kAutomaticExpiry);
   AutoUnfenceNow();
