@@ -280,6 +280,11 @@ void FenceBedTest::ExpectShutOut(const Host& host, Monotonic since) {
     }
   }
   EXPECT_LT(first, since + std::chrono::seconds(1)) << host.address();
+  RecordProperty(
+      "first_error_after_ms",
+      static_cast<int>(
+          std::chrono::duration_cast<std::chrono::milliseconds>(first - since)
+              .count()));
 }
 
 void FenceBedTest::ExpectUnharmed(const Host& host) const {

@@ -9,6 +9,7 @@ namespace addons::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -38,6 +39,21 @@ TEST_F(FenceRefusalTest, TheManagerWhereTheUserMaySeeIt) {
   daemon().Stop(SIGKILL);
   ASSERT_TRUE(daemon().Start());
   EXPECT_THAT(Fence({Address(0, 1)}).error_message(), HasSubstr("mgr.x at "));
+}
+
+TEST_F(FenceRefusalTest, TheDaemonThatFencedItselfCanUndoIt) {
+  const std::string own = Address(0, 1);
+  const grpc::Status status = Fence({own}, {{"allowServiceClients", "true"}});
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  EXPECT_THAT(List(), ElementsAre(own + "/32"));
+  EXPECT_TRUE(Unfence({own}).ok());
+  EXPECT_THAT(Keys(), IsEmpty());
+  // Its reads of the OSDs work again: it sees what is alive, and waits for all.
+  EXPECT_EQ(Fence({own}).error_code(), Code::FAILED_PRECONDITION);
+  const std::string before = daemon().Log();
+  EXPECT_TRUE(Fence({"203.0.113.7"}).ok());
+  EXPECT_THAT(daemon().Log().substr(before.size()),
+              HasSubstr("all OSDs asked know it"));
 }
 
 TEST_F(FenceRefusalTest, ADownOsdIsTheNodeBeingFenced) {
