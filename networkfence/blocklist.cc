@@ -121,13 +121,6 @@ const BlocklistEntry* Blocklist::FindAddress(const IpAddress& address) const {
   return it == entries.end() ? nullptr : &*it;
 }
 
-bool Blocklist::HasKey(const BlocklistEntry& wanted) const {
-  return std::any_of(
-      entries.begin(), entries.end(), [&](const BlocklistEntry& entry) {
-        return entry.kind == wanted.kind && entry.key == wanted.key;
-      });
-}
-
 std::optional<absl::Time> ParseMonitorTime(absl::string_view text) {
   for (const char* const format :
        {"%Y-%m-%dT%H:%M:%E*S%z", "%Y-%m-%dT%H:%M:%E*SZ", "%Y-%m-%dT%H:%M:%E*S",

@@ -55,7 +55,6 @@ struct Blocklist {
   const BlocklistEntry* FindRange(const Cidr& range) const;
   /// The entry "address:0/0" of a single address.
   const BlocklistEntry* FindAddress(const IpAddress& address) const;
-  bool HasKey(const BlocklistEntry& entry) const;
 };
 
 /// "2026-11-20T16:57:11.774822+0000" and its older forms, which have a blank

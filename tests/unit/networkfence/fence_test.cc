@@ -202,6 +202,18 @@ TEST_F(FenceTest, OldCephIsNamedBeforeAnythingChanges) {
   EXPECT_EQ(mutations_begun_, 0);
 }
 
+TEST_F(FenceTest, ACephWithoutTheCommandIsNamedToo) {
+  world_.SetCallHook([](absl::string_view, absl::string_view call, bool) {
+    return call == "rados_mon_command" ? EINVAL : 0;
+  });
+  for (const absl::Status& status :
+       {Fence({"192.168.1.1"}), Unfence({"192.168.1.1"}),
+        ListFences(daemon_.environment(), Target()).status()}) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(status.message(), HasSubstr("16.2.15"));
+  }
+}
+
 TEST_F(FenceTest, SaysWhatIsInForceWhenOneAdditionFails) {
   int additions = 0;
   world_.SetCallHook(
