@@ -54,13 +54,14 @@ HostNetwork::HostNetwork(Family family, const std::string& also)
   std::random_device random;
   // Interfaces have at most fifteen characters.
   tag_ = absl::StrFormat("rf%08x", random());
-  do {
+  for (int tries = 0; reservation_ < 0 && tries < 1000; ++tries) {
     base_ = family == Family::kIPv4
                 ? absl::StrCat("10.", 64 + random() % 160, ".")
                 : absl::StrFormat("fd5a:%x:%x:", random() & 0xffffU,
                                   random() & 0xffffU);
     reservation_ = Reserve(base_);
-  } while (reservation_ < 0);
+  }
+  EXPECT_GE(reservation_, 0) << "no addresses are free";
   // The child dies of nothing but its own end: it is in a session of its own
   // and holds none of our files but the pipe's end.
   int ends[2];
