@@ -2,6 +2,7 @@
 #define ADDONS_VOLUMEGROUP_ENVIRONMENT_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>

@@ -16,10 +16,6 @@ namespace {
 
 constexpr size_t kUuidLength = 36;
 
-std::string Quoted(const std::string& text) {
-  return absl::StrCat("'", text, "'");
-}
-
 absl::Status LookAtImage(MemberView& view) {
   const ResolvedVolume& volume = *view.volume;
   ADDONS_ASSIGN_OR_RETURN(const auto pool, volume.OpenPool(Access::kRead));
