@@ -3,9 +3,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/parallel.h"
 #include "base/status_macros.h"
 #include "replication/group_answer.h"
-#include "base/parallel.h"
 
 namespace addons {
 namespace {

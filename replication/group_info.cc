@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "replication/group_answer.h"
 #include "base/parallel.h"
+#include "replication/group_answer.h"
 
 namespace addons {
 namespace {

@@ -66,51 +66,91 @@ absl::StatusOr<std::optional<SnapshotSchedule>> ReadSchedule(
   return std::make_optional(schedules.front());
 }
 
-/// How the members that are there are replicated, for those that come; nullopt:
-/// not, or not from this site.
-absl::StatusOr<std::optional<ReplicationParameters>> FindOut(
-    OperationContext& context, ReplicationEnvironment& environment,
-    const GroupChange& change) {
-  const std::vector<std::string>& present =
-      change.kept.empty() ? change.removed : change.kept;
+/// What a change means for mirroring.
+struct Plan {
+  std::optional<ReplicationParameters> add;  // nullopt: those that come are not
+  bool remove = false;  // whether it ends for those that leave
+};
+
+/// What the members that are there have in common.
+struct Present {
+  std::optional<size_t> primary;            // one that is primary here
+  bool secondary = false;                   // there is one
+  bool unmirrored = false;                  // there is one
+  MirrorMode mode = MirrorMode::kSnapshot;  // of `primary`
+};
+
+absl::StatusOr<Present> LookAtPresent(OperationContext& context,
+                                      ReplicationEnvironment& environment,
+                                      const GroupChange& change,
+                                      const std::vector<std::string>& members) {
   const SteadyTime deadline = ResolveDeadline(context);
-  std::vector<Seen> seen(present.size());
+  std::vector<Seen> seen(members.size());
   RunParallel(seen.size(), environment.options.group_members_at_once,
               [&](size_t i) {
                 seen[i] = LookAtMember(
-                    environment, {present[i], change.user.Clone()}, deadline);
+                    environment, {members[i], change.user.Clone()}, deadline);
               });
-  const Seen* primary = nullptr;
-  size_t example = 0;
-  bool secondary = false;
+  Present present;
+  bool any = false;
+  absl::Status unknown;
   for (size_t i = 0; i < seen.size(); ++i) {
-    // One that is gone says nothing about the others.
     const absl::Status& status = seen[i].status;
-    if (!status.ok() && !absl::IsNotFound(status) &&
-        !absl::IsInvalidArgument(status)) {
-      return status;
+    if (!status.ok()) {
+      // One that is gone, or ill, says nothing about the others.
+      if (!absl::IsNotFound(status) && !absl::IsInvalidArgument(status)) {
+        unknown = status;
+      }
+      continue;
     }
-    if (seen[i].primary && primary == nullptr) {
-      primary = &seen[i];
-      example = i;
+    any = true;
+    present.unmirrored |= !seen[i].mirrored;
+    present.secondary |= seen[i].mirrored && !seen[i].primary;
+    if (seen[i].primary && !present.primary.has_value()) {
+      present.primary = i;
+      present.mode = seen[i].mode;
     }
-    secondary |= seen[i].mirrored && !seen[i].primary;
   }
-  if (primary == nullptr) return std::optional<ReplicationParameters>();
-  if (secondary) {
+  if (!any && !unknown.ok()) return unknown;
+  return present;
+}
+
+absl::StatusOr<Plan> MakePlan(OperationContext& context,
+                              ReplicationEnvironment& environment,
+                              const GroupChange& change) {
+  const std::vector<std::string>& members =
+      change.kept.empty() ? change.removed : change.kept;
+  ADDONS_ASSIGN_OR_RETURN(const Present present,
+                          LookAtPresent(context, environment, change, members));
+  if (!present.primary.has_value()) return Plan();
+  if (present.secondary) {
     return Failed(change, absl::StatusCode::kFailedPrecondition,
                   "this site is primary of some members and secondary of "
                   "others; finish the move of the group first");
   }
-  ReplicationParameters wanted;
-  wanted.mode = primary->mode;
-  wanted.flatten = change.flatten;
-  if (primary->mode == MirrorMode::kSnapshot && !change.added.empty()) {
-    ADDONS_ASSIGN_OR_RETURN(
-        wanted.schedule, ReadSchedule(context, environment,
-                                      {present[example], change.user.Clone()}));
+  Plan plan;
+  if (!change.added.empty()) {
+    plan.add.emplace();
+    plan.add->mode = present.mode;
+    plan.add->flatten = change.flatten;
+    if (present.mode == MirrorMode::kSnapshot) {
+      ADDONS_ASSIGN_OR_RETURN(
+          plan.add->schedule,
+          ReadSchedule(context, environment,
+                       {members[*present.primary], change.user.Clone()}));
+    }
   }
-  return std::make_optional(wanted);
+  // Where a member stays that is not mirrored, it may not be the group that is
+  // replicated but some of its volumes, each for itself; that must not end
+  // unasked.
+  plan.remove = change.kept.empty() || !present.unmirrored;
+  if (!plan.remove && !change.removed.empty()) {
+    Log().warn(
+        "some members of a volume group are mirrored and others are not; the "
+        "mirroring of those that leave stays as it is volume group={}",
+        Quoted(change.group_id));
+  }
+  return plan;
 }
 
 GroupTarget Some(const GroupChange& change,
@@ -182,15 +222,15 @@ absl::Status ProbeOnly(GroupRun& run) {
 absl::Status CheckGroupChange(OperationContext& context,
                               ReplicationEnvironment& environment,
                               const GroupChange& change) {
-  ADDONS_ASSIGN_OR_RETURN(const std::optional<ReplicationParameters> wanted,
-                          FindOut(context, environment, change));
-  if (!wanted.has_value()) return absl::OkStatus();
-  {
+  ADDONS_ASSIGN_OR_RETURN(const Plan plan,
+                          MakePlan(context, environment, change));
+  if (plan.add.has_value()) {
     const GroupTarget added = Some(change, change.added);
     GroupRun run(context, environment.options, added, AddingText(change),
-                 Adding(environment, *wanted));
+                 Adding(environment, *plan.add));
     ADDONS_RETURN_IF_ERROR(ProbeOnly(run));
   }
+  if (!plan.remove) return absl::OkStatus();
   const GroupTarget removed = Some(change, change.removed);
   GroupRun run(context, environment.options, removed, RemovingText(change),
                Removing(environment));
@@ -201,14 +241,14 @@ absl::Status EnableAdded(OperationContext& context,
                          ReplicationEnvironment& environment,
                          const GroupChange& change) {
   if (change.added.empty()) return absl::OkStatus();
-  ADDONS_ASSIGN_OR_RETURN(const std::optional<ReplicationParameters> wanted,
-                          FindOut(context, environment, change));
-  if (!wanted.has_value()) return absl::OkStatus();
+  ADDONS_ASSIGN_OR_RETURN(const Plan plan,
+                          MakePlan(context, environment, change));
+  if (!plan.add.has_value()) return absl::OkStatus();
   Log().info("replicating new members of volume group={} volumes={}",
              Quoted(change.group_id), change.added.size());
   const GroupTarget added = Some(change, change.added);
   GroupRun run(context, environment.options, added, AddingText(change),
-               Adding(environment, *wanted));
+               Adding(environment, *plan.add));
   return RunAllOrNone(run);
 }
 
@@ -216,9 +256,9 @@ absl::Status DisableRemoved(OperationContext& context,
                             ReplicationEnvironment& environment,
                             const GroupChange& change) {
   if (change.removed.empty()) return absl::OkStatus();
-  ADDONS_ASSIGN_OR_RETURN(const std::optional<ReplicationParameters> wanted,
-                          FindOut(context, environment, change));
-  if (!wanted.has_value()) return absl::OkStatus();
+  ADDONS_ASSIGN_OR_RETURN(const Plan plan,
+                          MakePlan(context, environment, change));
+  if (!plan.remove) return absl::OkStatus();
   Log().info(
       "ending the replication of members that leave volume group={} "
       "volumes={}",

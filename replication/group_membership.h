@@ -16,9 +16,13 @@ namespace addons {
 /// group is replicated, the volumes that come are mirrored like those that are
 /// there, and those that leave are not mirrored any more.
 ///
-/// A group counts as replicated when this site is the primary of one of the
-/// members that stay (of those that leave, when none stays). On a secondary
-/// site nothing is done: there the primary site's change arrives by itself.
+/// Whether a group is replicated stands nowhere; its members tell. Volumes that
+/// come are mirrored when this site is the primary of one of the members that
+/// stay. Mirroring of those that leave ends when this site is the primary of
+/// all that stay (of one that leaves, when none stays): otherwise volumes that
+/// are mirrored each for itself would lose that unasked. Members that are gone
+/// do not count. On a secondary site nothing is done: there the primary site's
+/// change arrives by itself.
 struct GroupChange {
   std::string group_id;
   CephUser user;
@@ -31,7 +35,8 @@ struct GroupChange {
 /// Whether the change can be made, from both: what EnableAdded() and
 /// DisableRemoved() would do. Changes nothing. FAILED_PRECONDITION: this site
 /// is primary of some members and secondary of others (a move is under way); or
-/// a row of Enable() or Disable(). Other codes: GroupCode().
+/// a row of Enable() or Disable(). Other codes: GroupCode(), or, when no member
+/// could be looked at, what that answered.
 absl::Status CheckGroupChange(OperationContext& context,
                               ReplicationEnvironment& environment,
                               const GroupChange& change);

@@ -4,8 +4,8 @@
 #include <numeric>
 #include <utility>
 
-#include "base/status_macros.h"
 #include "base/parallel.h"
+#include "base/status_macros.h"
 
 namespace addons {
 namespace {

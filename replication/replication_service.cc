@@ -122,13 +122,10 @@ void Fill(const ReplicationInfo& info,
 }  // namespace
 
 ReplicationService::ReplicationService(Rpc& rpc, OperationTable& operations,
-                                       Resolver& resolver, ConfigStore& config,
-                                       Clock& clock,
-                                       const ReplicationOptions& options)
+                                       ReplicationEnvironment& environment)
     : rpc_(rpc),
       operations_(operations),
-      tracker_(clock),
-      environment_{resolver, config, tracker_, options},
+      environment_(environment),
       destinations_(environment_) {}
 
 grpc::Status ReplicationService::EnableVolumeReplication(

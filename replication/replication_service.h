@@ -16,9 +16,8 @@ namespace addons {
 class ReplicationService final : public ::replication::Controller::Service {
  public:
   /// Nothing is owned; everything outlives the service.
-  ReplicationService(Rpc& rpc, OperationTable& operations, Resolver& resolver,
-                     ConfigStore& config, Clock& clock,
-                     const ReplicationOptions& options);
+  ReplicationService(Rpc& rpc, OperationTable& operations,
+                     ReplicationEnvironment& environment);
 
   grpc::Status EnableVolumeReplication(
       grpc::ServerContext* context,
@@ -55,8 +54,7 @@ class ReplicationService final : public ::replication::Controller::Service {
 
   Rpc& rpc_;
   OperationTable& operations_;
-  PeerTracker tracker_;
-  ReplicationEnvironment environment_;
+  ReplicationEnvironment& environment_;
   DestinationFinder destinations_;
 };
 

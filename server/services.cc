@@ -7,6 +7,7 @@
 #include "reclaimspace/controller_reclaim_service.h"
 #include "reclaimspace/node_reclaim_service.h"
 #include "replication/replication_service.h"
+#include "volumegroup/mirrored_members.h"
 #include "volumegroup/volumegroup_service.h"
 
 namespace addons {
@@ -38,12 +39,16 @@ VolumeGroupOptions GroupOptionsOf(const Config& config) {
 ServiceSet MakeServices(const ServiceParts& parts) {
   ServiceSet set;
   if (parts.config.modes.controller) {
+    set.peer_tracker = std::make_unique<PeerTracker>(parts.clock);
+    set.replication = std::make_unique<ReplicationEnvironment>(
+        parts.resolver, parts.config_store, *set.peer_tracker,
+        OptionsOf(parts.config));
     set.services.push_back(std::make_unique<ReplicationService>(
-        parts.rpc, parts.operations, parts.resolver, parts.config_store,
-        parts.clock, OptionsOf(parts.config)));
+        parts.rpc, parts.operations, *set.replication));
     set.served.volume_replication = true;
     set.served.replication_destination_info = true;
-    set.member_replication = std::make_unique<NoMemberReplication>();
+    set.member_replication =
+        std::make_unique<MirroredMembers>(*set.replication);
     set.services.push_back(std::make_unique<VolumeGroupService>(
         parts.rpc, parts.operations,
         VolumeGroupEnvironment{parts.resolver, parts.config_store,

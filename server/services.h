@@ -10,6 +10,8 @@
 #include "ceph/cluster.h"
 #include "identity/capabilities.h"
 #include "operation/operation_table.h"
+#include "replication/environment.h"
+#include "replication/peer_tracker.h"
 #include "rpc/unary_call.h"
 #include "server/config.h"
 #include "volume/config_store.h"
@@ -30,6 +32,9 @@ struct ServiceParts {
 };
 
 struct ServiceSet {
+  // What services share; they are destroyed before it.
+  std::unique_ptr<PeerTracker> peer_tracker;
+  std::unique_ptr<ReplicationEnvironment> replication;
   std::unique_ptr<MemberReplication> member_replication;
   std::vector<std::unique_ptr<grpc::Service>> services;
   ServedServices served;  // what GetCapabilities may promise

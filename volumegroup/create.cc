@@ -200,7 +200,8 @@ absl::StatusOr<GroupOutcome> CreateOnce(
         CheckMayJoin(place, view, absl::StatusCode::kFailedPrecondition));
   }
   const MembershipChange change{
-      group, request.user, request.parameter_map, added, {}};
+      group,           request.user, request.parameters.flatten,
+      group.members(), added,        {}};
   ADDONS_RETURN_IF_ERROR(environment.replication.Validate(context, change));
 
   ADDONS_RETURN_IF_ERROR(context.BeginMutation());

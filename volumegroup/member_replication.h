@@ -1,13 +1,13 @@
 #ifndef ADDONS_VOLUMEGROUP_MEMBER_REPLICATION_H_
 #define ADDONS_VOLUMEGROUP_MEMBER_REPLICATION_H_
 
-#include <map>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "ceph/cluster.h"
 #include "operation/operation_context.h"
+#include "replication/parameters.h"
 #include "volume/resolver.h"
 
 namespace addons {
@@ -16,8 +16,9 @@ namespace addons {
 struct MembershipChange {
   const ResolvedGroup& group;  // as it was before
   const CephUser& user;
-  const std::map<std::string, std::string>& parameters;  // of the request
-  std::vector<std::string> added;                        // volume ids
+  FlattenMode flatten = FlattenMode::kNever;  // for volumes that are added
+  std::vector<std::string> kept;              // volume ids
+  std::vector<std::string> added;
   std::vector<std::string> removed;  // those that are not broken
 };
 
@@ -45,23 +46,6 @@ class MemberReplication {
   /// Not OK: `change.removed` stay members.
   virtual absl::Status Leave(OperationContext& context,
                              const MembershipChange& change) = 0;
-};
-
-/// For groups whose members are not replicated by this program.
-class NoMemberReplication final : public MemberReplication {
- public:
-  absl::Status Validate(OperationContext& /*context*/,
-                        const MembershipChange& /*change*/) override {
-    return absl::OkStatus();
-  }
-  absl::Status Join(OperationContext& /*context*/,
-                    const MembershipChange& /*change*/) override {
-    return absl::OkStatus();
-  }
-  absl::Status Leave(OperationContext& /*context*/,
-                     const MembershipChange& /*change*/) override {
-    return absl::OkStatus();
-  }
 };
 
 }  // namespace addons

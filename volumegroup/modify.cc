@@ -54,8 +54,8 @@ absl::StatusOr<GroupOutcome> ModifyOnce(
   }
   const std::vector<MemberView> leaving =
       LookAtMembers(environment, request.user, removed, LookDeadline(context));
-  MembershipChange change{
-      group, request.user, request.parameter_map, added, {}};
+  MembershipChange change{group, request.user, request.flatten,
+                          kept,  added,        {}};
   for (const MemberView& view : leaving) {
     if (view.problem.ok()) {
       change.removed.push_back(view.volume_id);

@@ -6,15 +6,15 @@
 
 #include "absl/status/statusor.h"
 #include "operation/operation_context.h"
+#include "replication/parameters.h"
 #include "volumegroup/environment.h"
-#include "volumegroup/parameters.h"
 
 namespace addons {
 
 struct ModifyGroupRequest {
   std::string group_id;
   std::vector<std::string> volume_ids;  // all that shall be members
-  GroupParameterMap parameter_map;
+  FlattenMode flatten = FlattenMode::kNever;
   CephUser user;
 };
 

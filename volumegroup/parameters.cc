@@ -40,12 +40,10 @@ absl::Status CheckPrefix(absl::string_view key, const std::string& prefix) {
 
 }  // namespace
 
-absl::Status CheckModifyParameters(const GroupParameterMap& map) {
-  // Parents matter when replication is enabled, not here.
+absl::StatusOr<FlattenMode> ParseFlattenMode(const GroupParameterMap& map) {
   const std::string mode = Get(map, "flattenMode");
-  if (mode.empty() || mode == "never" || mode == "force") {
-    return absl::OkStatus();
-  }
+  if (mode.empty() || mode == "never") return FlattenMode::kNever;
+  if (mode == "force") return FlattenMode::kForce;
   return Wrong("flattenMode", mode, "is neither 'never' nor 'force'");
 }
 
@@ -70,7 +68,7 @@ absl::StatusOr<GroupParameters> GroupParameters::Parse(
   parameters.old_name_prefix = Get(map, "volumeNamePrefix");
   ADDONS_RETURN_IF_ERROR(CheckPrefix("volumeGroupNamePrefix", prefix));
   parameters.name_prefix = prefix.empty() ? kDefaultPrefix : prefix;
-  ADDONS_RETURN_IF_ERROR(CheckModifyParameters(map));
+  ADDONS_ASSIGN_OR_RETURN(parameters.flatten, ParseFlattenMode(map));
   return parameters;
 }
 

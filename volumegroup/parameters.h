@@ -4,8 +4,8 @@
 #include <map>
 #include <string>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "replication/parameters.h"
 
 namespace addons {
 
@@ -19,6 +19,8 @@ struct GroupParameters {
   /// volumeNamePrefix, with which drivers of 2024 named groups; empty: not
   /// given.
   std::string old_name_prefix;
+  /// Matters only where the group is replicated.
+  FlattenMode flatten = FlattenMode::kNever;
 
   /// Reads clusterID, pool, journalPool, volumeGroupNamePrefix,
   /// volumeNamePrefix and flattenMode; other keys are for others and ignored.
@@ -29,9 +31,9 @@ struct GroupParameters {
   bool Fits(const std::string& group_name, const std::string& uuid) const;
 };
 
-/// Checks those of ModifyVolumeGroupMembership: flattenMode alone.
+/// What those of ModifyVolumeGroupMembership say: flattenMode alone.
 /// INVALID_ARGUMENT as for GroupParameters::Parse().
-absl::Status CheckModifyParameters(const GroupParameterMap& map);
+absl::StatusOr<FlattenMode> ParseFlattenMode(const GroupParameterMap& map);
 
 }  // namespace addons
 

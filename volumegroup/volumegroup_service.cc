@@ -161,8 +161,8 @@ grpc::Status VolumeGroupService::ModifyVolumeGroupMembership(
         auto owned = std::make_shared<ModifyGroupRequest>();
         owned->group_id = request->volume_group_id();
         ADDONS_RETURN_IF_ERROR(Require("volume_group_id", owned->group_id));
-        owned->parameter_map = Parameters(request->parameters());
-        ADDONS_RETURN_IF_ERROR(CheckModifyParameters(owned->parameter_map));
+        const GroupParameterMap map = Parameters(request->parameters());
+        ADDONS_ASSIGN_OR_RETURN(owned->flatten, ParseFlattenMode(map));
         ADDONS_ASSIGN_OR_RETURN(owned->volume_ids,
                                 VolumeIds(request->volume_ids()));
         ADDONS_ASSIGN_OR_RETURN(
@@ -170,7 +170,7 @@ grpc::Status VolumeGroupService::ModifyVolumeGroupMembership(
         ADDONS_ASSIGN_OR_RETURN(
             OperationSpec spec,
             SpecOf(environment_.resolver, "modify", owned->group_id,
-                   owned->user, owned->parameter_map, owned->volume_ids));
+                   owned->user, map, owned->volume_ids));
         ADDONS_ASSIGN_OR_RETURN(
             const GroupAnswer group,
             RunWithKeys(operations_, std::move(spec), CallerOf(call),

@@ -21,8 +21,8 @@ declare -A allowed=(
   [reclaimspace]="reclaimspace operation node volume ceph base"
   [reclaimspace_service]="reclaimspace operation node volume ceph base rpc"
   [server]="server identity networkfence reclaimspace volumegroup replication operation volume ceph/librados ceph rpc base"
-  [volumegroup]="volumegroup operation volume ceph base"
-  [volumegroup_service]="volumegroup operation volume ceph base rpc"
+  [volumegroup]="volumegroup replication operation volume ceph base"
+  [volumegroup_service]="volumegroup replication operation volume ceph base rpc"
   [cli]="cli rpc base"
 )
 

@@ -13,27 +13,12 @@
 #include "replication/group_members.h"
 #include "replication/group_promote.h"
 #include "replication/group_resync.h"
+#include "tests/fakes/paced_clock.h"
 #include "tests/unit/replication/verbs_fixture.h"
 
 namespace addons::testing {
 
 inline constexpr char kGroupUuid[] = "1603eb04-e188-4ec4-a750-bec38d49ac0a";
-
-/// Lets a moment of real time pass with each sleep. Simulated seconds would
-/// otherwise race ahead of a member's thread that the machine has not run yet.
-class PacedClock final : public Clock {
- public:
-  explicit PacedClock(FakeWorld& world) : world_(world) {}
-  SteadyTime Now() const override { return world_.Now(); }
-  WallTime WallNow() const override { return world_.WallNow(); }
-  bool SleepFor(SteadyDuration duration, std::stop_token stop) override {
-    RealClock().SleepFor(std::chrono::milliseconds(1), stop);
-    return world_.SleepFor(duration, stop);
-  }
-
- private:
-  FakeWorld& world_;
-};
 
 /// A mirrored pair with a volume group, whose members are primary on a, and the
 /// group verbs as an operator calls them on either site.

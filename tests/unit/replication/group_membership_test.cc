@@ -2,6 +2,10 @@
 
 #include "replication/group_membership.h"
 
+#include <atomic>
+#include <cerrno>
+#include <utility>
+
 #include "tests/unit/replication/group_fixture.h"
 
 namespace addons::testing {
@@ -32,6 +36,7 @@ class GroupMembershipTest : public GroupTest {
     ids_.push_back(pair_.AddVolume(a_, MemberUuid(i)));
     return ids_.back();
   }
+  std::atomic<bool> ill_{false};
   MirrorImageState StateOf(size_t i) { return a_.Info(Image(i)).state; }
 };
 
@@ -119,6 +124,51 @@ TEST_F(GroupMembershipTest, VolumeThatIsSecondaryHereIsRefused) {
   EXPECT_THAT(
       Do(&CheckGroupChange, on_a_, Change(on_a_, {ids_[0]}, {ids_[1]}, {})),
       StatusIs(kFailedPrecondition, HasSubstr("secondary on this site")));
+}
+
+TEST_F(GroupMembershipTest, VolumesThatAreMirroredEachForItselfStaySo) {
+  AddMirroredGroup(2);
+  const std::string plain = AddPlainMember(2);
+  const GroupChange change = Change(on_a_, {ids_[0], plain}, {}, {ids_[1]});
+  world_.ClearCalls();
+  EXPECT_OK(Do(&CheckGroupChange, on_a_, change));
+  EXPECT_OK(Do(&DisableRemoved, on_a_, change));
+  EXPECT_EQ(StateOf(1), MirrorImageState::kEnabled);
+  EXPECT_EQ(world_.CountMutations(), 0);
+}
+
+TEST_F(GroupMembershipTest, AnInterruptedEmptyingIsFinished) {
+  AddMirroredGroup(3);
+  const GroupChange one = Change(on_a_, {}, {}, {ids_[0]});
+  ASSERT_OK(Do(&DisableRemoved, on_a_, one));
+  EXPECT_OK(Do(&DisableRemoved, on_a_,
+               Change(on_a_, {}, {}, {ids_[0], ids_[1], ids_[2]})));
+  EXPECT_EQ(MirroredOn(a_), 0U);
+}
+
+TEST_F(GroupMembershipTest, MemberThatCannotBeLookedAtDecidesNothing) {
+  AddMirroredGroup(2);
+  const std::string added = AddPlainMember(2);
+  world_.SetCallHook([&](absl::string_view, absl::string_view call, bool) {
+    return call == "rbd_mirror_image_get_info" && ill_.exchange(false) ? EIO
+                                                                       : 0;
+  });
+  const GroupChange change = Change(on_a_, {ids_[0], ids_[1]}, {added}, {});
+  ill_ = true;
+  EXPECT_OK(Do(&EnableAdded, on_a_, change));
+  EXPECT_EQ(StateOf(2), MirrorImageState::kEnabled);
+}
+
+TEST_F(GroupMembershipTest, NothingIsChangedWhenNoMemberCanBeLookedAt) {
+  AddMirroredGroup(1);
+  const std::string added = AddPlainMember(1);
+  world_.SetCallHook([](absl::string_view, absl::string_view call, bool) {
+    return call == "rbd_mirror_image_get_info" ? ETIMEDOUT : 0;
+  });
+  EXPECT_THAT(
+      Do(&CheckGroupChange, on_a_, Change(on_a_, {ids_[0]}, {added}, {})),
+      StatusIs(absl::StatusCode::kDeadlineExceeded));
+  EXPECT_EQ(mutations_begun_, 0);
 }
 
 TEST_F(GroupMembershipTest, DeletedMemberSaysNothingAboutTheOthers) {

@@ -16,7 +16,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "replication/environment.h"
 #include "tests/fakes/mirrored_pair.h"
+#include "tests/fakes/paced_clock.h"
 #include "tests/fakes/test_operation_context.h"
 #include "tests/rpc/temp_dir.h"
 #include "tests/testing/status_matchers.h"
@@ -29,27 +31,34 @@
 
 namespace addons::testing {
 
-/// Writes down what it is asked, and may refuse it.
+/// Writes down what it is asked, and may refuse it or pass it on.
 class RecordingReplication final : public MemberReplication {
  public:
   absl::Status Validate(OperationContext& context,
                         const MembershipChange& change) override {
     EXPECT_FALSE(context.mutating());
-    return Record("validate", change);
+    const absl::Status status = Record("validate", change);
+    return status.ok() && next != nullptr ? next->Validate(context, change)
+                                          : status;
   }
   absl::Status Join(OperationContext& context,
                     const MembershipChange& change) override {
     EXPECT_TRUE(context.mutating());
-    return Record("join", change);
+    const absl::Status status = Record("join", change);
+    return status.ok() && next != nullptr ? next->Join(context, change)
+                                          : status;
   }
   absl::Status Leave(OperationContext& context,
                      const MembershipChange& change) override {
     EXPECT_TRUE(context.mutating());
-    return Record("leave", change);
+    const absl::Status status = Record("leave", change);
+    return status.ok() && next != nullptr ? next->Leave(context, change)
+                                          : status;
   }
 
   std::vector<std::string> calls;
-  std::string fails_at;  // "join": that call answers INTERNAL
+  std::string fails_at;               // "join": that call answers INTERNAL
+  MemberReplication* next = nullptr;  // not owned
 
  private:
   absl::Status Record(const std::string& call, const MembershipChange& change) {
@@ -65,7 +74,7 @@ class GroupDaemon {
  public:
   GroupDaemon(FakeWorld& world, FakeSite& site, const std::string& config,
               const std::string& mapping)
-      : site_(site), clusters_(world) {
+      : site_(site), clusters_(world), tracker_(world) {
     dir_.Write("config.json", config);
     dir_.Write("cluster-mapping.json", mapping);
     environment_.options.concurrency = 4;
@@ -73,6 +82,7 @@ class GroupDaemon {
 
   FakeSite& site() { return site_; }
   VolumeGroupEnvironment& environment() { return environment_; }
+  ReplicationEnvironment& mirroring() { return mirroring_; }
   RecordingReplication& replication() { return replication_; }
   void Configure(const std::string& config) {
     dir_.Write("config.json", config);
@@ -84,6 +94,8 @@ class GroupDaemon {
   ConfigStore config_{dir_.path()};
   FakeClusterProvider clusters_;
   Resolver resolver_{config_, clusters_};
+  PeerTracker tracker_;
+  ReplicationEnvironment mirroring_{resolver_, config_, tracker_, {}};
   RecordingReplication replication_;
   VolumeGroupEnvironment environment_{
       resolver_, config_, clusters_, replication_, {}};
@@ -123,6 +135,7 @@ class GroupTest : public ::testing::Test {
     HeldKeys held;
     for (int attempt = 0; attempt < 5; ++attempt) {
       TestOperationContext context(world_);
+      context.SetClock(clock_);
       absl::StatusOr<GroupOutcome> outcome = verb(context, held);
       if (!outcome.ok()) return outcome.status();
       if (outcome->more_keys.empty()) return outcome->group;
@@ -226,6 +239,7 @@ class GroupTest : public ::testing::Test {
   }
 
   FakeWorld world_;
+  PacedClock clock_{world_};
   MirroredPair pair_{world_};
   FakeSite& a_ = pair_.a();
   FakeSite& b_ = pair_.b();

@@ -1,0 +1,183 @@
+// Volumes that join or leave a group whose members are mirrored, through the
+// verbs of groups.
+
+#include "volumegroup/mirrored_members.h"
+
+#include <gmock/gmock.h>
+
+#include "replication/group_promote.h"
+#include "tests/unit/volumegroup/groups_fixture.h"
+
+namespace addons::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr auto kFailedPrecondition = absl::StatusCode::kFailedPrecondition;
+
+class MirroredMembersTest : public GroupTest {
+ protected:
+  MirroredMembersTest() { on_a_.replication().next = &members_; }
+
+  /// A group of two volumes, 1 and 2, which are mirrored every 5 minutes.
+  void MakeMirroredGroup() {
+    for (int i = 1; i <= 2; ++i) {
+      ids_.push_back(pair_.AddMirroredVolume(a_, Uuid(i)));
+    }
+    const auto group = Create(on_a_, "vg", ids_);
+    ASSERT_OK(group);
+    group_ = group->group_id;
+    TestOperationContext context(world_);
+    context.SetClock(clock_);
+    ASSERT_OK(PromoteGroup(
+        context, on_a_.mirroring(), {group_, on_a_.site().user(), ids_},
+        Force::kNo,
+        *ReplicationParameters::Parse({{"schedulingInterval", "5m"}})));
+    // rbd-mirror of both sites has reported on what it has.
+    world_.Advance(std::chrono::minutes(1));
+  }
+  bool Mirrored(int number) {
+    return a_.Info(Image(number)).state == MirrorImageState::kEnabled;
+  }
+
+  MirroredMembers members_{on_a_.mirroring()};
+  std::vector<std::string> ids_;
+  std::string group_;
+};
+
+TEST_F(MirroredMembersTest, AVolumeThatJoinsIsMirroredWithTheSchedule) {
+  MakeMirroredGroup();
+  const std::string added = AddVolume(3);
+  ASSERT_OK(Modify(on_a_, group_, {ids_[0], ids_[1], added}));
+  EXPECT_TRUE(Mirrored(3));
+  EXPECT_THAT(a_.Schedules(), HasSubstr(Image(3)));
+  EXPECT_THAT(Members(group_), ElementsAre(ids_[0], ids_[1], added));
+  // Once more costs nothing.
+  world_.ClearCalls();
+  ASSERT_OK(Modify(on_a_, group_, {ids_[0], ids_[1], added}));
+  EXPECT_EQ(world_.CountMutations(), 0);
+  EXPECT_EQ(CountReads(), 1);
+}
+
+TEST_F(MirroredMembersTest, OneThatIsNamedByARepeatedCreateIsMirroredToo) {
+  MakeMirroredGroup();
+  ASSERT_OK(Create(on_a_, "vg", {ids_[0], AddVolume(3)}));
+  EXPECT_TRUE(Mirrored(3));
+  EXPECT_TRUE(Mirrored(2));
+}
+
+TEST_F(MirroredMembersTest, AVolumeThatLeavesIsNotMirroredAnyMore) {
+  MakeMirroredGroup();
+  ASSERT_OK(Modify(on_a_, group_, {ids_[0]}));
+  EXPECT_TRUE(Mirrored(1));
+  EXPECT_FALSE(Mirrored(2));
+  EXPECT_THAT(Members(group_), ElementsAre(ids_[0]));
+  ASSERT_OK(Modify(on_a_, group_, {}));
+  EXPECT_FALSE(Mirrored(1));
+}
+
+TEST_F(MirroredMembersTest, AGroupThatIsNotReplicatedMirrorsNothing) {
+  ids_ = AddVolumes(3);
+  const auto group = Create(on_a_, "vg", {ids_[0], ids_[1]});
+  ASSERT_OK(group);
+  ASSERT_OK(Modify(on_a_, group->group_id, {ids_[1], ids_[2]}));
+  for (int i = 1; i <= 3; ++i) EXPECT_FALSE(Mirrored(i)) << i;
+}
+
+TEST_F(MirroredMembersTest, AVolumeThatCannotBeMirroredChangesNothing) {
+  MakeMirroredGroup();
+  const std::string bad = AddVolume(3);
+  a_.EnableMirroring(Image(3), MirrorMode::kJournal);
+  world_.ClearCalls();
+  EXPECT_THAT(Modify(on_a_, group_, {ids_[0], bad, AddVolume(4)}),
+              StatusIs(kFailedPrecondition,
+                       AllOf(HasSubstr(bad), HasSubstr("1 ready"))));
+  EXPECT_EQ(world_.CountMutations(), 0);
+  EXPECT_THAT(Members(group_), ElementsAre(ids_[0], ids_[1]));
+}
+
+// Parents matter only once the group is replicated.
+TEST_F(MirroredMembersTest, ACloneJoinsUnlessItsParentIsMissingOnThePeer) {
+  MakeMirroredGroup();
+  AddVolume(3);
+  a_.AddClone(Image(3), Image(4));
+  pair_.AddJournal(a_, Uuid(4));
+  const std::string clone = pair_.VolumeId(a_, Uuid(4));
+  EXPECT_THAT(Modify(on_a_, group_, {ids_[0], ids_[1], clone}),
+              StatusIs(kFailedPrecondition, HasSubstr("parent")));
+  EXPECT_OK(Create(on_a_, "plain", {clone}));
+  EXPECT_FALSE(Mirrored(4));
+}
+
+TEST_F(MirroredMembersTest, DeletedMembersBlockNoChange) {
+  MakeMirroredGroup();
+  a_.RemoveImage(Image(1));
+  const std::string added = AddVolume(3);
+  // The deleted one stays at first, then it leaves.
+  ASSERT_OK(Modify(on_a_, group_, {ids_[0], ids_[1], added}));
+  EXPECT_TRUE(Mirrored(3));
+  ASSERT_OK(Modify(on_a_, group_, {ids_[1], added}));
+  EXPECT_THAT(Members(group_), ElementsAre(ids_[1], added));
+}
+
+TEST_F(MirroredMembersTest, OnTheSecondarySiteMirroringStaysAsItIs) {
+  MirroredMembers on_b(on_b_.mirroring());
+  on_b_.replication().next = &on_b;
+  MakeMirroredGroup();
+  const auto group =
+      Create(on_b_, "vg", ids_, {{"clusterID", "site-b"}, {"pool", kPool}});
+  ASSERT_OK(group);
+  ASSERT_OK(Modify(on_b_, group->group_id, {ids_[0]}));
+  for (int i = 1; i <= 2; ++i) {
+    EXPECT_EQ(b_.Info(Image(i)).state, MirrorImageState::kEnabled);
+  }
+}
+
+TEST_F(MirroredMembersTest, AChangeThatDiesAnywhereIsFinishedByTheSameCall) {
+  // Counts the changes first.
+  int changes = 0;
+  {
+    MakeMirroredGroup();
+    world_.ClearCalls();
+    ASSERT_OK(Modify(on_a_, group_, {ids_[0], AddVolume(3)}));
+    changes = world_.CountMutations();
+    EXPECT_GE(changes, 6);
+  }
+  for (const bool after : {false, true}) {
+    for (int at = 1; at <= changes; ++at) {
+      SCOPED_TRACE(absl::StrCat("change ", at, after ? " after" : " before"));
+      class Scene : public MirroredMembersTest {
+       public:
+        void TestBody() override {}
+        void Die(int at, bool after) {
+          on_a_.environment().options.concurrency = 1;
+          MakeMirroredGroup();
+          const std::string added = AddVolume(3);
+          StrikeAtMutation(at, 0, after);
+          try {
+            (void)Modify(on_a_, group_, {ids_[0], added});
+          } catch (const FakeCrash&) {
+          }
+          world_.SetCallHook(nullptr);
+          EXPECT_OK(Modify(on_a_, group_, {ids_[0], added}));
+          EXPECT_TRUE(Mirrored(1));
+          EXPECT_FALSE(Mirrored(2));
+          EXPECT_TRUE(Mirrored(3));
+          EXPECT_THAT(a_.Schedules(),
+                      AllOf(HasSubstr(Image(1)), HasSubstr(Image(3))));
+          EXPECT_THAT(Members(group_), ElementsAre(ids_[0], added));
+          EXPECT_THAT(RbdGroups().at("csi-vol-group-" + UuidOf(group_)),
+                      ElementsAre(Image(1), Image(3)));
+          EXPECT_THAT(world_.Violations(), IsEmpty());
+        }
+      } scene;
+      scene.Die(at, after);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace addons::testing
