@@ -11,6 +11,8 @@ namespace addons {
 /// Demote() for all members of a group. None is demoted until each of them is
 /// demoted already or could be now: no workload has it open, a peer follows it.
 ///
+/// A member that is demoted leaves the rbd group (see rbd_group.h).
+///
 /// OK: no member is primary, and each demotion is whole; also for a group
 /// without members. Other codes: GroupCode(). Idempotent; a repeated call
 /// finishes an interrupted one.

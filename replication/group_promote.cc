@@ -7,6 +7,7 @@
 #include "base/status_macros.h"
 #include "replication/group_run.h"
 #include "replication/promote.h"
+#include "replication/rbd_group.h"
 
 namespace addons {
 namespace {
@@ -49,6 +50,22 @@ absl::Status PromoteByForce(GroupRun& run) {
                    : UnfinishedPlan(run);
 }
 
+absl::Status PromoteMembers(OperationContext& context,
+                            ReplicationEnvironment& environment,
+                            const GroupTarget& target, Force force,
+                            const ReplicationParameters& parameters) {
+  GroupRun run(
+      context, environment.options, target,
+      {target.group_id, force == Force::kYes ? "promote by force" : "promote",
+       "being promoted", "primary"},
+      [&](OperationContext& member, const VolumeTarget& volume) {
+        return Promote(
+            member, environment,
+            {{volume.volume_id, volume.user.Clone()}, force, parameters});
+      });
+  return force == Force::kYes ? PromoteByForce(run) : PromotePlanned(run);
+}
+
 }  // namespace
 
 absl::Status PromoteGroup(OperationContext& context,
@@ -61,16 +78,9 @@ absl::Status PromoteGroup(OperationContext& context,
         "': the journal of this site lists no members (yet); ceph-csi's "
         "controller or CreateVolumeGroup on this site writes them"));
   }
-  GroupRun run(
-      context, environment.options, target,
-      {target.group_id, force == Force::kYes ? "promote by force" : "promote",
-       "being promoted", "primary"},
-      [&](OperationContext& member, const VolumeTarget& volume) {
-        return Promote(
-            member, environment,
-            {{volume.volume_id, volume.user.Clone()}, force, parameters});
-      });
-  return force == Force::kYes ? PromoteByForce(run) : PromotePlanned(run);
+  ADDONS_RETURN_IF_ERROR(
+      PromoteMembers(context, environment, target, force, parameters));
+  return JoinRbdGroup(context, environment, target);
 }
 
 }  // namespace addons

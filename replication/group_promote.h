@@ -21,6 +21,8 @@ namespace addons {
 /// others; each returns to its own last snapshot, so they are consistent only
 /// each for itself.
 ///
+/// Members that are primary join the rbd group (see rbd_group.h).
+///
 /// OK: each member is primary. The codes are those of PromoteGroupCode(); once
 /// a planned promotion has begun to change members it is never
 /// FAILED_PRECONDITION. UNAVAILABLE for a group without members: on a peer site

@@ -1,0 +1,130 @@
+#include "replication/rbd_group.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "base/parallel.h"
+#include "base/status_macros.h"
+#include "replication/session.h"
+
+namespace addons {
+namespace {
+
+/// A member's image and where it stands.
+struct GroupedImage {
+  ResolvedVolume volume;
+  std::string image_id;
+  bool secondary = false;
+  std::optional<ImageGroup> group;
+};
+
+absl::StatusOr<GroupedImage> LookAtImage(ReplicationEnvironment& environment,
+                                         const VolumeTarget& member,
+                                         SteadyTime deadline) {
+  ADDONS_ASSIGN_OR_RETURN(Session session,
+                          OpenSession(environment, member, deadline));
+  ADDONS_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Image> image,
+      session.reads->OpenImageReadOnly(session.volume.image_name()));
+  GroupedImage found;
+  ADDONS_ASSIGN_OR_RETURN(found.image_id, image->Id());
+  ADDONS_ASSIGN_OR_RETURN(found.secondary, image->MarkedNonPrimary());
+  ADDONS_ASSIGN_OR_RETURN(found.group, image->Group());
+  ADDONS_RETURN_IF_ERROR(image->Close());
+  found.volume = std::move(session.volume);
+  return found;
+}
+
+ImageGroup Of(const ResolvedGroup& group) {
+  return {group.pool_id, group.attributes.group_name};
+}
+
+absl::Status Remove(const ResolvedGroup& group, const GroupedImage& image) {
+  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
+                          group.OpenPool(Access::kMutate));
+  return pool->RemoveGroupImage(group.attributes.group_name,
+                                image.volume.pool_id, image.image_id);
+}
+
+absl::Status Add(const ResolvedGroup& group, const GroupedImage& image) {
+  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
+                          group.OpenPool(Access::kMutate));
+  return pool->AddGroupImage(group.attributes.group_name, image.volume.pool_id,
+                             image.volume.image_name());
+}
+
+absl::Status Create(const ResolvedGroup& group) {
+  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
+                          group.OpenPool(Access::kMutate));
+  const absl::Status created = pool->CreateGroup(group.attributes.group_name);
+  return absl::IsAlreadyExists(created) ? absl::OkStatus() : created;
+}
+
+void Warn(const absl::Status& status, absl::string_view what,
+          const std::string& id) {
+  if (status.ok()) return;
+  Log().warn("{} {}: {}", std::string(what), Quoted(id),
+             std::string(status.message()));
+}
+
+}  // namespace
+
+absl::Status LeaveRbdGroup(OperationContext& context,
+                           ReplicationEnvironment& environment,
+                           const ResolvedGroup& group,
+                           const VolumeTarget& member) {
+  const auto image = LookAtImage(environment, member, ResolveDeadline(context));
+  Warn(image.status(), "cannot look for the rbd group of volume",
+       member.volume_id);
+  if (!image.ok() || image->group != Of(group)) return absl::OkStatus();
+  ADDONS_RETURN_IF_ERROR(context.BeginMutation());
+  Warn(Remove(group, *image),
+       "a copy stays in its rbd group, where rbd-mirror cannot delete it: "
+       "volume",
+       member.volume_id);
+  return absl::OkStatus();
+}
+
+absl::Status JoinRbdGroup(OperationContext& context,
+                          ReplicationEnvironment& environment,
+                          const GroupTarget& target) {
+  const SteadyTime deadline = ResolveDeadline(context);
+  const auto group =
+      environment.resolver.ResolveGroup(target.group_id, target.user, deadline);
+  Warn(group.status(), "cannot look for the rbd group of volume group",
+       target.group_id);
+  if (!group.ok()) return absl::OkStatus();
+  const size_t at_once = environment.options.group_members_at_once;
+  std::vector<absl::StatusOr<GroupedImage>> images(target.members.size());
+  RunParallel(images.size(), at_once, [&](size_t i) {
+    images[i] = LookAtImage(environment,
+                            {target.members[i], target.user.Clone()}, deadline);
+  });
+  std::vector<const GroupedImage*> missing;
+  for (size_t i = 0; i < images.size(); ++i) {
+    Warn(images[i].status(), "cannot look for the rbd group of volume",
+         target.members[i]);
+    if (images[i].ok() && !images[i]->secondary &&
+        !images[i]->group.has_value()) {
+      missing.push_back(&*images[i]);
+    }
+  }
+  if (missing.empty()) return absl::OkStatus();
+  ADDONS_RETURN_IF_ERROR(context.BeginMutation());
+  context.Step("putting the members into their rbd group");
+  if (const absl::Status created = Create(*group); !created.ok()) {
+    Warn(created, "cannot make the rbd group of volume group", target.group_id);
+    return absl::OkStatus();
+  }
+  RunParallel(missing.size(), at_once, [&](size_t i) {
+    Warn(Add(*group, *missing[i]), "cannot put into its rbd group: volume",
+         missing[i]->volume.volume_id);
+  });
+  return absl::OkStatus();
+}
+
+}  // namespace addons
