@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_format.h"
 #include "identity/identity.grpc.pb.h"
 #include "tests/rpc/error_code_table.h"
 #include "tests/rpc/fence_call.h"
@@ -18,6 +19,7 @@
 #include "tests/rpc/raw_call.h"
 #include "tests/rpc/reclaim_call.h"
 #include "tests/rpc/replication_server.h"
+#include "tests/rpc/volume_group_call.h"
 
 namespace addons::testing {
 namespace {
@@ -339,6 +341,150 @@ void AddFence(std::vector<Case>* cases) {
                     }});
 }
 
+constexpr char kCreateGroup[] = "CreateVolumeGroup";
+constexpr char kModifyGroup[] = "ModifyVolumeGroupMembership";
+constexpr char kDeleteGroup[] = "DeleteVolumeGroup";
+constexpr char kListGroups[] = "ListVolumeGroups";
+constexpr char kGetGroup[] = "ControllerGetVolumeGroup";
+constexpr char kGroupVerbs[] = "volumegroup.Controller/*";
+
+/// A call on a, where there are a volume and a group without members. Where
+/// `prepare` leaves them empty, the request names both, and a new group.
+Case Grouped(std::string name, ErrorCodeRow row, std::string method,
+             std::function<void(ReplicationServer&, VolumeGroupAsk&)> prepare =
+                 nullptr) {
+  return {std::move(name), std::move(row), "a", [=](ReplicationServer& server) {
+            server.AddPlain();
+            server.AddGroup({});
+            VolumeGroupAsk ask;
+            ask.name = "vg";
+            ask.group_id = server.group_id;
+            ask.volume_ids = {server.id};
+            ask.parameters = {{"clusterID", "site-a"},
+                              {"pool", MirroredPair::kPool}};
+            ask.user_id = server.a.user().id;
+            ask.user_key = server.a.user().key.Reveal();
+            server.SetConflictWait(milliseconds(100));
+            if (prepare) prepare(server, ask);
+            server.Start();
+            return CallVolumeGroup(server.Channel(), method, ask).status;
+          }};
+}
+
+/// A change with an error from making the rbd group.
+Case GroupNotMade(std::string name, std::string code, int error) {
+  return Grouped(
+      std::move(name), {kGroupVerbs, std::move(code)}, kCreateGroup,
+      [error](ReplicationServer& server, VolumeGroupAsk&) {
+        server.world.SetCallHook(
+            [error](absl::string_view, absl::string_view call, bool) {
+              return call == "rbd_group_create" ? error : 0;
+            });
+      });
+}
+
+void NameTooMany(ReplicationServer& server, VolumeGroupAsk& ask) {
+  for (int i = 0; i < 100; ++i) {
+    ask.volume_ids.push_back(server.pair.VolumeId(
+        server.a, absl::StrFormat("00000000-0000-4000-8000-%012d", i)));
+  }
+}
+
+/// The volume is in a group that is not CSI's.
+void TakeVolume(ReplicationServer& server, VolumeGroupAsk&) {
+  const auto pool =
+      server.pair.cluster(server.a)->OpenPool(2, "", Access::kMutate);
+  ASSERT_OK(pool);
+  ASSERT_OK((*pool)->CreateGroup("made-by-hand"));
+  ASSERT_OK((*pool)->AddGroupImage("made-by-hand", 2, server.image));
+}
+
+void AddGroups(std::vector<Case>* cases) {
+  for (const char* method : kVolumeGroupMethods) {
+    cases->push_back(
+        Grouped(absl::StrCat(method, "Ok"), {method, "OK"}, method));
+  }
+  for (const char* method : {kCreateGroup, kModifyGroup}) {
+    cases->push_back(Grouped(absl::StrCat(method, "WithoutVolume"),
+                             {method, "NOT_FOUND"}, method,
+                             [](ReplicationServer& server, VolumeGroupAsk&) {
+                               server.a.RemoveImage(server.image);
+                             }));
+    cases->push_back(Grouped(absl::StrCat(method, "OfATakenVolume"),
+                             {method, "FAILED_PRECONDITION"}, method,
+                             &TakeVolume));
+    cases->push_back(Grouped(absl::StrCat(method, "OfTooMany"),
+                             {method, "RESOURCE_EXHAUSTED"}, method,
+                             &NameTooMany));
+  }
+  cases->push_back(Grouped(
+      "CreateOverASnapshot", {kCreateGroup, "ALREADY_EXISTS"}, kCreateGroup,
+      [](ReplicationServer& server, VolumeGroupAsk& ask) {
+        server.a.SetOmap(
+            MirroredPair::kPool, "", "csi.groups.default",
+            {{"csi.volume.group." + ask.name, ReplicationServer::kGroupUuid}});
+        server.a.SetOmap(
+            MirroredPair::kPool, "",
+            absl::StrCat("csi.volume.group.", ReplicationServer::kGroupUuid),
+            {{"csi.volname", ask.name},
+             {"csi.groupname", "csi-vol-group-x"},
+             {server.id, "a-snapshot-id"}});
+      }));
+  cases->push_back(Grouped(
+      "ModifyInvalid", {kModifyGroup, "INVALID_ARGUMENT"}, kModifyGroup,
+      [](ReplicationServer& server, VolumeGroupAsk& ask) {
+        server.WriteConfig(
+            R"(}, {"clusterID": "site-a-ns", "monitors": ["site-a:6789"],)"
+            R"( "rbd": {"radosNamespace": "tenant1"})");
+        const std::string id = server.pair.AddVolume(
+            server.a, ReplicationServer::kSecondUuid, 64 << 20, "tenant1");
+        ask.volume_ids = {id};
+      }));
+  cases->push_back(Grouped("DeleteWithMembers",
+                           {kDeleteGroup, "FAILED_PRECONDITION"}, kDeleteGroup,
+                           [](ReplicationServer& server, VolumeGroupAsk&) {
+                             server.AddGroup({server.id});
+                           }));
+  cases->push_back(Grouped("GetOfNone", {kGetGroup, "NOT_FOUND"}, kGetGroup,
+                           [](ReplicationServer& server, VolumeGroupAsk& ask) {
+                             ask.group_id = server.pair.VolumeId(
+                                 server.a, ReplicationServer::kSecondUuid);
+                           }));
+  cases->push_back(Grouped(
+      "ListWithATokenOfOthers", {kListGroups, "ABORTED"}, kListGroups,
+      [](ReplicationServer&, VolumeGroupAsk& ask) { ask.token = "x"; }));
+  cases->push_back(Grouped(
+      "GroupWithoutName", {kGroupVerbs, "INVALID_ARGUMENT"}, kCreateGroup,
+      [](ReplicationServer&, VolumeGroupAsk& ask) { ask.name.clear(); }));
+  cases->push_back(
+      Grouped("GroupsWithAWrongKey", {kGroupVerbs, "UNAUTHENTICATED"},
+              kListGroups, [](ReplicationServer&, VolumeGroupAsk& ask) {
+                ask.user_key = "AQBGK0tlAAAAABAAe1jGVJUIbxnSHUjzYVN5eg==";
+              }));
+  cases->push_back(GroupNotMade("GroupForbidden", "PERMISSION_DENIED", EPERM));
+  cases->push_back(
+      GroupNotMade("GroupTimedOut", "DEADLINE_EXCEEDED", ETIMEDOUT));
+  cases->push_back(Grouped("GroupClusterDown", {kGroupVerbs, "UNAVAILABLE"},
+                           kListGroups,
+                           [](ReplicationServer& server, VolumeGroupAsk&) {
+                             server.a.SetClusterUp(false);
+                           }));
+  cases->push_back({"GroupStillRunning",
+                    {kGroupVerbs, "ABORTED"},
+                    "a",
+                    [](ReplicationServer& server) {
+                      server.Hold("rbd_group_create");
+                      const Case create =
+                          Grouped("", {}, kCreateGroup,
+                                  [](ReplicationServer&, VolumeGroupAsk& ask) {
+                                    ask.deadline = milliseconds(600);
+                                  });
+                      const grpc::Status status = create.run(server);
+                      server.Release();
+                      return status;
+                    }});
+}
+
 void AddCommon(std::vector<Case>* cases) {
   cases->push_back(Asked("TooLongId", {kAll, "INVALID_ARGUMENT"}, kPromote,
                          VolumeAsk(std::string(200, 'x'))));
@@ -579,6 +725,7 @@ TEST(ErrorCodesTest, RowsOfTheDocumentAreWhatTheDaemonAnswers) {
   std::vector<Case> cases;
   AddVerbs(&cases);
   AddFence(&cases);
+  AddGroups(&cases);
   AddCommon(&cases);
   AddNodeReclaim(&cases);
   AddReclaim(&cases);
