@@ -17,37 +17,11 @@ using std::chrono::seconds;
 using ::testing::AnyOf;
 using ::testing::Each;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 /// Planned moves.
-class GroupMoveTest : public GroupSitesTest {
- protected:
-  static std::vector<std::unique_ptr<Disk>> OpenDisks(
-      const std::string& site, const TestGroup& group,
-      Disk::Mode mode = Disk::Mode::kWritable) {
-    std::vector<std::unique_ptr<Disk>> disks;
-    for (const TestVolume& member : group.members) {
-      disks.push_back(OpenDisk(site, member, mode));
-    }
-    return disks;
-  }
-  static std::vector<int> Counters(const std::string& site,
-                                   const TestGroup& group) {
-    std::vector<int> counters;
-    for (const auto& disk : OpenDisks(site, group, Disk::Mode::kReadOnly)) {
-      counters.push_back(ReadCounter(*disk));
-    }
-    return counters;
-  }
-  /// Writes a common counter until it has come to `least`; returns the last
-  /// number.
-  static int WriteCounter(const std::string& site, const TestGroup& group,
-                          int least) {
-    CounterWriters writers(OpenDisks(site, group));
-    EXPECT_TRUE(Eventually([&] { return writers.written() >= least; }));
-    writers.Stop();
-    return writers.written();
-  }
-};
+class GroupMoveTest : public GroupSitesTest {};
 
 TEST_F(GroupMoveTest, EveryMemberHasTheLastValueAfterEachMove) {
   const TestGroup group = MakeReplicatedGroup(3);
@@ -112,7 +86,7 @@ TEST_F(GroupMoveTest, EnableInfoDestinationAndDisable) {
 }
 
 /// One member is behind the others.
-class GroupLagTest : public GroupMoveTest {};
+class GroupLagTest : public GroupSitesTest {};
 
 TEST_F(GroupLagTest, NoneIsPromotedWhileADemotionHasNotArrived) {
   const TestGroup group = MakeReplicatedGroup(3);
@@ -163,7 +137,7 @@ TEST_F(GroupLagTest, DaemonThatDiesWhileItPromotesIsFinishedByTheRetry) {
 }
 
 /// Site a is lost, and comes back.
-class GroupDisasterTest : public GroupMoveTest {};
+class GroupDisasterTest : public GroupSitesTest {};
 
 TEST_F(GroupDisasterTest, UnplannedFailoverAndFailbackWithResync) {
   TestGroup group = MakeReplicatedGroup(3);
@@ -200,6 +174,15 @@ TEST_F(GroupDisasterTest, UnplannedFailoverAndFailbackWithResync) {
       },
       seconds(300)))
       << status.error_message();
+  // The copies that were replaced left their rbd group first, so nothing keeps
+  // rbd-mirror from deleting them.
+  EXPECT_TRUE(Eventually(
+      [&] {
+        return Rbd("a", {"trash", "list", "--all", RealBed::kPool}).empty();
+      },
+      seconds(60)));
+  EXPECT_THAT(RbdGroupImages("a", group), IsEmpty());
+  EXPECT_THAT(RbdGroupImages("b", group), SizeIs(3));
   EXPECT_TRUE(
       Eventually([&] { return DemoteGroup("b", group).ok(); }, seconds(150)));
   const std::vector<grpc::Status> back =
@@ -207,6 +190,7 @@ TEST_F(GroupDisasterTest, UnplannedFailoverAndFailbackWithResync) {
   EXPECT_THAT(back.back(), HasCode(Code::OK));
   EXPECT_EQ(Primaries("a", group), 3U);
   EXPECT_THAT(Counters("a", group), Each(last));
+  EXPECT_THAT(RbdGroupImages("a", group), SizeIs(3));
 }
 
 }  // namespace

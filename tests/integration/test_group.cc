@@ -7,6 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 
 namespace addons::testing {
 namespace {
@@ -199,6 +200,40 @@ size_t GroupSitesTest::Primaries(const std::string& site,
     if (IsPrimary(site, member)) ++primaries;
   }
   return primaries;
+}
+
+std::vector<std::string> GroupSitesTest::RbdGroupImages(
+    const std::string& site, const TestGroup& group) {
+  return absl::StrSplit(
+      Rbd(site, {"group", "image", "list",
+                 absl::StrCat(RealBed::kPool, "/", GroupName(group))}),
+      absl::ByAnyChar(" \t\n"), absl::SkipEmpty());
+}
+
+std::vector<std::unique_ptr<Disk>> GroupSitesTest::OpenDisks(
+    const std::string& site, const TestGroup& group, Disk::Mode mode) {
+  std::vector<std::unique_ptr<Disk>> disks;
+  for (const TestVolume& member : group.members) {
+    disks.push_back(OpenDisk(site, member, mode));
+  }
+  return disks;
+}
+
+std::vector<int> GroupSitesTest::Counters(const std::string& site,
+                                          const TestGroup& group) {
+  std::vector<int> counters;
+  for (const auto& disk : OpenDisks(site, group, Disk::Mode::kReadOnly)) {
+    counters.push_back(ReadCounter(*disk));
+  }
+  return counters;
+}
+
+int GroupSitesTest::WriteCounter(const std::string& site,
+                                 const TestGroup& group, int least) {
+  CounterWriters writers(OpenDisks(site, group));
+  EXPECT_TRUE(Eventually([&] { return writers.written() >= least; }));
+  writers.Stop();
+  return writers.written();
 }
 
 CounterWriters::CounterWriters(std::vector<std::unique_ptr<Disk>> disks)

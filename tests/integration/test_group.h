@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -59,6 +60,21 @@ class GroupSitesTest : public TwoSitesTest {
       ::replication::ReplicationDestination* destination);
 
   static size_t Primaries(const std::string& site, const TestGroup& group);
+  /// The images in the rbd group on `site`, "pool/image".
+  static std::vector<std::string> RbdGroupImages(const std::string& site,
+                                                 const TestGroup& group);
+
+  // --- data
+  static std::vector<std::unique_ptr<Disk>> OpenDisks(
+      const std::string& site, const TestGroup& group,
+      Disk::Mode mode = Disk::Mode::kWritable);
+  /// What CounterWriters wrote last to each member, as `site` has it.
+  static std::vector<int> Counters(const std::string& site,
+                                   const TestGroup& group);
+  /// Writes a common counter until it has come to `least`; returns the last
+  /// number.
+  static int WriteCounter(const std::string& site, const TestGroup& group,
+                          int least);
 };
 
 /// A workload on all members of a group on one site: writes one counter to all

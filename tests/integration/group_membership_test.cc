@@ -1,0 +1,175 @@
+// Volumes that join or leave a replicated group, on two real sites, and calls
+// for one group at the same time.
+
+#include <algorithm>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tests/integration/test_group.h"
+#include "tests/integration/volume_group_client.h"
+
+namespace addons::testing {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAreArray;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class GroupMembershipTest : public GroupSitesTest {
+ protected:
+  using Ids = std::vector<std::string>;
+
+  static VolumeGroupClient Groups(const std::string& site) {
+    return {site, Daemon(site).socket()};
+  }
+  static Ids IdsOf(const std::vector<TestVolume>& members) {
+    Ids ids;
+    for (const TestVolume& member : members) ids.push_back(member.id_a);
+    std::sort(ids.begin(), ids.end());
+    return ids;
+  }
+  static GroupReply Modify(const TestGroup& group) {
+    return Groups("a").Modify(group.id, IdsOf(group.members));
+  }
+  /// Waits until site b has `volume`, and writes its journal entry there.
+  static void AwaitOnB(TestVolume* volume) {
+    volume->id_b = Testbed("peer-journal", {"b", volume->id_a});
+    EXPECT_TRUE(Eventually([&] {
+      return MirrorState("b", *volume) == "enabled";
+    })) << "the image did not arrive on site b";
+  }
+};
+
+TEST_F(GroupMembershipTest, WhoJoinsMovesWithTheGroupAndWhoLeavesStays) {
+  TestGroup group = MakeReplicatedGroup(2);
+  EXPECT_THAT(EnableGroup("a", group,
+                          {{"groupReplication", "members"},
+                           {"schedulingInterval", "1h"}}),
+              HasCode(Code::OK));
+  EXPECT_THAT(PromoteGroup("a", group), HasCode(Code::OK));
+  const TestVolume leaver = group.members[1];
+  group.members.push_back(MakeVolume());
+  const GroupReply joined = Modify(group);
+  ASSERT_THAT(joined.status, HasCode(Code::OK));
+  EXPECT_EQ(MirrorState("a", group.members[2]), "enabled");
+  EXPECT_TRUE(IsPrimary("a", group.members[2]));
+  AwaitOnB(&group.members[2]);
+
+  group.members.erase(group.members.begin() + 1);
+  EXPECT_THAT(Modify(group).status, HasCode(Code::OK));
+  EXPECT_EQ(MirrorState("a", leaver), "disabled");
+  EXPECT_TRUE(Eventually([&] { return MirrorState("b", leaver) == "absent"; }));
+  EXPECT_EQ(Primaries("a", group), 2U);
+  EXPECT_THAT(Groups("a").Get(group.id).volumes,
+              ElementsAreArray(IdsOf(group.members)));
+  // The same list again is cheap and changes nothing.
+  EXPECT_THAT(Modify(group).status, HasCode(Code::OK));
+
+  // As ceph-csi's controller writes it on the peer; then a planned move.
+  WriteJournal("b", group, group.members);
+  EXPECT_THAT(Groups("b").Modify(group.id, IdsOf(group.members)).status,
+              HasCode(Code::OK));
+  const int last = WriteCounter("a", group, 30);
+  EXPECT_THAT(DemoteGroup("a", group), HasCode(Code::OK));
+  EXPECT_THAT(RbdGroupImages("a", group), IsEmpty());
+  EXPECT_THAT(PromoteGroup("b", group), HasCode(Code::OK));
+  EXPECT_EQ(Primaries("b", group), 2U);
+  EXPECT_THAT(Counters("b", group), Each(last));
+  EXPECT_THAT(RbdGroupImages("b", group), SizeIs(2));
+}
+
+TEST_F(GroupMembershipTest, SchedulesOfMembersAreThoseOfTheGroup) {
+  TestGroup group = MakeGroup(1);
+  const Parameters parameters = {{"groupReplication", "members"},
+                                 {"schedulingInterval", "1h"}};
+  ASSERT_THAT(EnableGroup("a", group, parameters), HasCode(Code::OK));
+  ASSERT_THAT(Promote("a", group.members[0], false, parameters),
+              HasCode(Code::OK));
+  ASSERT_THAT(Schedules("a", group.members[0]), HasSubstr("1h"));
+  group.members.push_back(MakeVolume());
+  EXPECT_THAT(Modify(group).status, HasCode(Code::OK));
+  EXPECT_THAT(Schedules("a", group.members[1]), HasSubstr("1h"));
+}
+
+TEST_F(GroupMembershipTest, AVolumeThatCannotBeMirroredChangesNothing) {
+  TestGroup group = MakeGroup(1);
+  ASSERT_THAT(EnableGroup("a", group), HasCode(Code::OK));
+  const TestVolume bad = MakeVolume();
+  Rbd("a", {"mirror", "image", "enable", ImageSpec(bad), "journal"});
+  TestGroup wanted = group;
+  wanted.members = {bad, MakeVolume()};
+  const GroupReply refused = Modify(wanted);
+  EXPECT_THAT(refused.status, HasCode(Code::FAILED_PRECONDITION));
+  EXPECT_THAT(refused.status.error_message(), HasSubstr(bad.id_a));
+  EXPECT_EQ(MirrorState("a", wanted.members[1]), "disabled");
+  EXPECT_EQ(MirrorState("a", group.members[0]), "enabled");
+  EXPECT_THAT(Groups("a").Get(group.id).volumes,
+              ElementsAreArray(IdsOf(group.members)));
+  EXPECT_THAT(RbdGroupImages("a", group), SizeIs(1));
+}
+
+TEST_F(GroupMembershipTest, AChangeThatDiesAnywhereIsFinishedByTheSameCall) {
+  for (const std::string fault :
+       {"rbd_group_image_add:kill-after", "rbd_mirror_image_enable2:kill",
+        "rbd_mirror_image_enable2:kill-after",
+        "rados_write_op_operate2#1:kill-after", "rbd_mirror_image_disable:kill",
+        "rbd_mirror_image_disable:kill-after",
+        "rbd_group_image_remove_by_id:kill-after",
+        "rados_write_op_operate2#2:kill"}) {
+    SCOPED_TRACE(fault);
+    TestGroup group = MakeGroup(2);
+    ASSERT_THAT(EnableGroup("a", group), HasCode(Code::OK));
+    const TestVolume leaver = group.members[0];
+    group.members[0] = MakeVolume();
+    Restart("a", {{"RBD_ADDONS_FAULTS", fault}});
+    EXPECT_THAT(Modify(group).status, HasCode(Code::UNAVAILABLE));
+    EXPECT_TRUE(Daemon("a").WaitForEnd(20)) << "survived";
+    Restart("a");
+    EXPECT_THAT(Modify(group).status, HasCode(Code::OK));
+    EXPECT_EQ(MirrorState("a", leaver), "disabled");
+    EXPECT_EQ(Primaries("a", group), 2U);
+    EXPECT_THAT(Groups("a").Get(group.id).volumes,
+                ElementsAreArray(IdsOf(group.members)));
+    EXPECT_THAT(RbdGroupImages("a", group), SizeIs(2));
+  }
+}
+
+// As several controllers of the operator make them, within milliseconds.
+TEST_F(GroupMembershipTest, CallsForOneGroupAtTheSameTimeAllSucceed) {
+  TestGroup group;
+  for (int i = 0; i < 4; ++i) group.members.push_back(MakeVolume());
+  const Ids all = IdsOf(group.members);
+  const GroupReply created =
+      Groups("a").Create("vgrcontent-overlap", {all[0], all[1]});
+  ASSERT_THAT(created.status, HasCode(Code::OK));
+  group.id = created.id;
+
+  std::vector<grpc::Status> answers(7);
+  ::replication::ReplicationDestination destination;
+  {
+    std::vector<std::jthread> callers;
+    const auto call = [&](size_t i, auto what) {
+      callers.emplace_back([&answers, i, what] { answers[i] = what(); });
+    };
+    call(0, [&] {
+      return Groups("a").Create("vgrcontent-overlap", {all[0], all[1]}).status;
+    });
+    call(1, [&] { return Groups("a").Modify(group.id, all).status; });
+    call(2, [&] { return EnableGroup("a", group); });
+    call(3, [&] { return GroupDestination("a", group, &destination); });
+    call(4, [&] { return Groups("a").Modify(group.id, all).status; });
+    call(5, [&] { return EnableGroup("a", group); });
+    call(6, [&] { return Groups("a").Get(group.id).status; });
+  }
+  EXPECT_THAT(answers, Each(HasCode(Code::OK)));
+  EXPECT_THAT(PromoteGroup("a", group), HasCode(Code::OK));
+  EXPECT_EQ(Primaries("a", group), 4U);
+  EXPECT_THAT(Groups("a").Get(group.id).volumes, ElementsAreArray(all));
+}
+
+}  // namespace
+}  // namespace addons::testing
