@@ -1,6 +1,7 @@
 #ifndef ADDONS_OPERATION_OPERATION_CONTEXT_H_
 #define ADDONS_OPERATION_OPERATION_CONTEXT_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <stop_token>
@@ -51,6 +52,12 @@ class OperationContext {
   /// That is the moment, by clock(), at which the last of them is answered
   /// without a result. nullopt: nobody waits.
   virtual std::optional<SteadyTime> LatestDeadline() const = 0;
+  /// Until when something is tried: as long as somebody waits, and for
+  /// `patience` at most; just for `patience` when nobody waits.
+  SteadyTime DeadlineWithin(SteadyDuration patience) {
+    const SteadyTime latest = clock().Now() + patience;
+    return std::min(latest, LatestDeadline().value_or(latest));
+  }
 
   /// Requested when SleepFor() is cut short: after BeginMutation() on cancel,
   /// shutdown and, where the operation yields, for another verb only. For

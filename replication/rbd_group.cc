@@ -57,13 +57,6 @@ absl::Status Add(const ResolvedGroup& group, const GroupedImage& image) {
                              image.volume.image_name());
 }
 
-absl::Status Create(const ResolvedGroup& group) {
-  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
-                          group.OpenPool(Access::kMutate));
-  const absl::Status created = pool->CreateGroup(group.attributes.group_name);
-  return absl::IsAlreadyExists(created) ? absl::OkStatus() : created;
-}
-
 void Warn(const absl::Status& status, absl::string_view what,
           const std::string& id) {
   if (status.ok()) return;
@@ -116,8 +109,8 @@ absl::Status JoinRbdGroup(OperationContext& context,
   if (missing.empty()) return absl::OkStatus();
   ADDONS_RETURN_IF_ERROR(context.BeginMutation());
   context.Step("putting the members into their rbd group");
-  if (const absl::Status created = Create(*group); !created.ok()) {
-    Warn(created, "cannot make the rbd group of volume group", target.group_id);
+  if (const absl::Status made = group->MakeRbdGroup(); !made.ok()) {
+    Warn(made, "cannot make the rbd group of volume group", target.group_id);
     return absl::OkStatus();
   }
   RunParallel(missing.size(), at_once, [&](size_t i) {

@@ -75,11 +75,6 @@ absl::Status RunGroupVerb(
 /// How long a read without a deadline of its own may take.
 constexpr std::chrono::seconds kReadPatience{60};
 
-SteadyTime ReadDeadline(OperationContext& context) {
-  const SteadyTime latest = context.clock().Now() + kReadPatience;
-  return std::min(latest, context.LatestDeadline().value_or(latest));
-}
-
 absl::StatusOr<ReplicationInfo> ReadGroupInfo(
     ReplicationEnvironment& environment, const VolumeTarget& group,
     SteadyTime deadline) {
@@ -302,7 +297,8 @@ grpc::Status ReplicationService::GetVolumeReplicationInfo(
                 operations_, call.spec, CallerOf(rpc_call),
                 [this, target,
                  is_group = call.is_group](OperationContext& operation) {
-                  const SteadyTime deadline = ReadDeadline(operation);
+                  const SteadyTime deadline =
+                      operation.DeadlineWithin(kReadPatience);
                   return is_group
                              ? ReadGroupInfo(environment_, *target, deadline)
                              : GetReplicationInfo(environment_, *target,
@@ -333,9 +329,9 @@ grpc::Status ReplicationService::GetReplicationDestinationInfo(
               RunOperation<GroupDestination>(
                   operations_, call.spec, CallerOf(rpc_call),
                   [this, target](OperationContext& operation) {
-                    return FindGroupDestination(environment_, destinations_,
-                                                target->volume_id, target->user,
-                                                ReadDeadline(operation));
+                    return FindGroupDestination(
+                        environment_, destinations_, target->volume_id,
+                        target->user, operation.DeadlineWithin(kReadPatience));
                   }));
           auto* group = destination->mutable_volumegroup();
           group->set_volume_group_id(found.group_id);
@@ -348,7 +344,8 @@ grpc::Status ReplicationService::GetReplicationDestinationInfo(
             RunOperation<std::string>(
                 operations_, call.spec, CallerOf(rpc_call),
                 [this, target](OperationContext& operation) {
-                  return destinations_.Find(*target, ReadDeadline(operation));
+                  return destinations_.Find(
+                      *target, operation.DeadlineWithin(kReadPatience));
                 }));
         destination->mutable_volume()->set_volume_id(id);
         return absl::OkStatus();

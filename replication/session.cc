@@ -1,6 +1,5 @@
 #include "replication/session.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <memory>
 #include <utility>
@@ -39,8 +38,7 @@ absl::Status RunOnce(OperationContext& context,
 }  // namespace
 
 SteadyTime ResolveDeadline(OperationContext& context) {
-  const SteadyTime deadline = context.clock().Now() + kResolvePatience;
-  return std::min(deadline, context.LatestDeadline().value_or(deadline));
+  return context.DeadlineWithin(kResolvePatience);
 }
 
 absl::StatusOr<Session> OpenSession(ReplicationEnvironment& environment,

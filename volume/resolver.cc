@@ -279,6 +279,13 @@ std::string ResolvedGroup::Describe() const {
                       "' (volume group '", group_id, "')");
 }
 
+absl::Status ResolvedGroup::MakeRbdGroup() const {
+  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
+                          OpenPool(Access::kMutate));
+  const absl::Status created = pool->CreateGroup(attributes.group_name);
+  return absl::IsAlreadyExists(created) ? absl::OkStatus() : created;
+}
+
 class Resolver::State {
  public:
   State(ConfigStore& config, ClusterProvider& clusters,

@@ -50,6 +50,8 @@ struct ResolvedGroup : ResolvedPlace {
   const std::vector<std::string>& members() const { return attributes.members; }
   /// "rbd group 'pool/ns/csi-vol-group-...' (volume group '0001-...')".
   std::string Describe() const;
+  /// Makes the rbd group if there is none, on the mutation connection.
+  absl::Status MakeRbdGroup() const;
 };
 
 /// How long a cluster may be silent.

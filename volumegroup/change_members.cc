@@ -26,8 +26,7 @@ absl::Status Add(OperationContext& context,
   if (added.empty()) return absl::OkStatus();
   context.Step("adding volumes");
   // A group that came here with the journal alone has no rbd group yet.
-  const absl::Status created = pool.CreateGroup(place.group_name);
-  if (!created.ok() && !absl::IsAlreadyExists(created)) return created;
+  ADDONS_RETURN_IF_ERROR(change.group.MakeRbdGroup());
   const std::vector<absl::Status> results = Attach(environment, place, added);
   MembershipChange attached = change;
   attached.added = Done(added, results);

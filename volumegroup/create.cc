@@ -129,19 +129,14 @@ void Undo(Pool& pool, GroupDirectory& directory, const ResolvedGroup& group) {
   }
 }
 
-absl::Status MakeRbdGroup(Pool& pool, const ResolvedGroup& group) {
-  const absl::Status created = pool.CreateGroup(group.attributes.group_name);
-  return absl::IsAlreadyExists(created) ? absl::OkStatus() : created;
-}
-
 /// Makes what is missing of the group itself.
 absl::Status MakeGroup(OperationContext& context,
                        const VolumeGroupEnvironment& environment,
                        const CreateGroupRequest& request, Found& found) {
   ResolvedGroup& group = found.group;
+  if (found.has_names) return group.MakeRbdGroup();
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
                           group.OpenPool(Access::kMutate));
-  if (found.has_names) return MakeRbdGroup(*pool, group);
   context.Step("reserving the name");
   GroupDirectory directory(*pool, environment.options.instance_id);
   const bool fresh = group.uuid.empty();
@@ -162,7 +157,7 @@ absl::Status MakeGroup(OperationContext& context,
   absl::Status made = GroupJournal(*pool).Create(group.uuid, group.attributes);
   if (made.ok()) {
     context.Step("creating the rbd group");
-    made = MakeRbdGroup(*pool, group);
+    made = group.MakeRbdGroup();
   }
   if (!made.ok() && fresh) Undo(*pool, directory, group);
   return made;

@@ -14,8 +14,7 @@ constexpr std::chrono::seconds kLookPatience{30};
 }  // namespace
 
 SteadyTime LookDeadline(OperationContext& context) {
-  const SteadyTime latest = context.clock().Now() + kLookPatience;
-  return std::min(latest, context.LatestDeadline().value_or(latest));
+  return context.DeadlineWithin(kLookPatience);
 }
 
 std::set<std::string> KeysOf(Resolver& resolver,

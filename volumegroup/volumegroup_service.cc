@@ -1,6 +1,5 @@
 #include "volumegroup/volumegroup_service.h"
 
-#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <set>
@@ -87,11 +86,6 @@ absl::StatusOr<OperationSpec> SpecOf(
 void MakeRead(OperationSpec* spec, const std::string& what) {
   spec->lane = Lane::kRead;
   spec->keys = {absl::StrCat("read/", spec->parameters, "/", what)};
-}
-
-SteadyTime ReadDeadline(OperationContext& context) {
-  const SteadyTime latest = context.clock().Now() + kReadPatience;
-  return std::min(latest, context.LatestDeadline().value_or(latest));
 }
 
 void Fill(const GroupAnswer& group, pb::VolumeGroup* response) {
@@ -269,7 +263,7 @@ grpc::Status VolumeGroupService::ControllerGetVolumeGroup(
                 operations_, spec, CallerOf(call),
                 [this, owned, group_id](OperationContext& operation) {
                   return GetGroup(environment_, group_id, *owned,
-                                  ReadDeadline(operation));
+                                  operation.DeadlineWithin(kReadPatience));
                 }));
         Fill(group, response->mutable_volume_group());
         return absl::OkStatus();
