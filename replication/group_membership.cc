@@ -222,6 +222,7 @@ absl::Status ProbeOnly(GroupRun& run) {
 absl::Status CheckGroupChange(OperationContext& context,
                               ReplicationEnvironment& environment,
                               const GroupChange& change) {
+  if (change.added.empty() && change.removed.empty()) return absl::OkStatus();
   ADDONS_ASSIGN_OR_RETURN(const Plan plan,
                           MakePlan(context, environment, change));
   if (plan.add.has_value()) {

@@ -69,6 +69,15 @@ TEST_F(MirroredMembersTest, OneThatIsNamedByARepeatedCreateIsMirroredToo) {
   EXPECT_TRUE(Mirrored(2));
 }
 
+TEST_F(MirroredMembersTest, CallsThatChangeNothingAreFineDuringAMove) {
+  MakeMirroredGroup();
+  a_.Demote(Image(1));
+  EXPECT_OK(Create(on_a_, "vg", ids_));
+  EXPECT_OK(Modify(on_a_, group_, ids_));
+  EXPECT_THAT(Modify(on_a_, group_, {ids_[0], ids_[1], AddVolume(3)}),
+              StatusIs(kFailedPrecondition, HasSubstr("finish the move")));
+}
+
 TEST_F(MirroredMembersTest, AVolumeThatLeavesIsNotMirroredAnyMore) {
   MakeMirroredGroup();
   ASSERT_OK(Modify(on_a_, group_, {ids_[0]}));
