@@ -16,10 +16,15 @@
 namespace addons::testing {
 namespace {
 
+std::vector<std::string>& BedFlags() {
+  static std::vector<std::string> flags;
+  return flags;
+}
+
 class BedEnvironment final : public ::testing::Environment {
  public:
   void SetUp() override {
-    auto bed = RealBed::Start();
+    auto bed = RealBed::Start(BedFlags());
     ASSERT_TRUE(bed.ok()) << bed.status();
     bed_ = *std::move(bed);
   }
@@ -39,14 +44,17 @@ BedEnvironment* const environment = [] {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<RealBed>> RealBed::Start() {
+absl::StatusOr<std::unique_ptr<RealBed>> RealBed::Start(
+    const std::vector<std::string>& flags) {
   std::string dir =
       (std::filesystem::temp_directory_path() / "rbda-bed.XXXXXX").string();
   if (mkdtemp(dir.data()) == nullptr) {
     return absl::InternalError(absl::StrCat("mkdtemp ", dir, " failed"));
   }
   std::unique_ptr<RealBed> bed(new RealBed(dir));
-  ADDONS_RETURN_IF_ERROR(bed->Run("up", {"--mirror"}).status());
+  std::vector<std::string> args = {"--mirror"};
+  args.insert(args.end(), flags.begin(), flags.end());
+  ADDONS_RETURN_IF_ERROR(bed->Run("up", args).status());
   return bed;
 }
 
@@ -87,5 +95,10 @@ int64_t RealBed::PoolId(const std::string& site) const {
 }
 
 RealBed& Bed() { return environment->bed(); }
+
+bool StartBedWith(std::vector<std::string> flags) {
+  BedFlags() = std::move(flags);
+  return true;
+}
 
 }  // namespace addons::testing

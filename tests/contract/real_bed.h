@@ -19,7 +19,9 @@ namespace addons::testing {
 /// scripts/testbed in a temporary folder and ended with this object.
 class RealBed {
  public:
-  static absl::StatusOr<std::unique_ptr<RealBed>> Start();
+  /// `flags` as of `testbed up`, besides --mirror.
+  static absl::StatusOr<std::unique_ptr<RealBed>> Start(
+      const std::vector<std::string>& flags = {});
   ~RealBed();
   RealBed(const RealBed&) = delete;
   RealBed& operator=(const RealBed&) = delete;
@@ -55,6 +57,10 @@ inline ConnectionCacheOptions ShortTimeouts() {
 /// The bed of this test program, started before the first test. Never null in a
 /// test.
 RealBed& Bed();
+
+/// Has Bed() started with these flags. To be called before main(), by the
+/// initializer of a global, whose value it is.
+bool StartBedWith(std::vector<std::string> flags);
 
 }  // namespace addons::testing
 
