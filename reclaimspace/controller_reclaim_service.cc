@@ -6,9 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/log.h"
 #include "base/status_macros.h"
-#include "reclaimspace/aborted_if_transient.h"
+#include "reclaimspace/reclaim_answer.h"
 #include "rpc/secrets.h"
 #include "rpc/validate.h"
 #include "volume/credentials.h"
@@ -93,14 +92,9 @@ grpc::Status ControllerReclaimService::ControllerReclaimSpace(
             [this, owned](OperationContext& operation) {
               return Sparsify(operation, environment_, *owned);
             });
-        if (absl::IsCancelled(result.status()) && !call.cancelled()) {
-          // An administrator stopped it. After any error the operator would
-          // begin it again at once.
-          Log().info("reclaim of {} ends without a result: {}", spec->object,
-                     std::string(result.status().message()));
-          return absl::OkStatus();
+        if (!result.ok()) {
+          return AnswerFor(result.status(), call.cancelled(), spec->object);
         }
-        if (!result.ok()) return AbortedIfTransient(result.status());
         Fill(*result, response);
         return absl::OkStatus();
       });

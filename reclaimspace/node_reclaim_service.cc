@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/status_macros.h"
-#include "reclaimspace/aborted_if_transient.h"
+#include "reclaimspace/reclaim_answer.h"
 #include "rpc/secrets.h"
 #include "rpc/validate.h"
 #include "volume/credentials.h"
@@ -144,7 +144,9 @@ grpc::Status NodeReclaimService::NodeReclaimSpace(
             [this, owned](OperationContext& operation) {
               return Trim(operation, environment_, *owned);
             });
-        if (!result.ok()) return AbortedIfTransient(result.status());
+        if (!result.ok()) {
+          return AnswerFor(result.status(), call.cancelled(), spec.object);
+        }
         Fill(*result, response);
         return absl::OkStatus();
       });

@@ -12,6 +12,7 @@
 #include "ceph/errors.h"
 #include "ceph/mirror_clients.h"
 #include "reclaimspace/image_facts.h"
+#include "reclaimspace/image_usage.h"
 #include "reclaimspace/reclaim_decision.h"
 #include "reclaimspace/sparsify_thread.h"
 
@@ -28,10 +29,6 @@ bool MayPass(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
 }
 
-std::string MiB(std::optional<uint64_t> bytes) {
-  return bytes ? absl::StrCat(*bytes / kMiB, " MiB") : "unknown";
-}
-
 /// One try, from finding the volume to its end.
 class Sparsification {
  public:
@@ -46,7 +43,6 @@ class Sparsification {
   absl::StatusOr<std::unique_ptr<Image>> OpenForLooking();
   absl::StatusOr<std::optional<Skip>> Look();
   absl::StatusOr<std::optional<Skip>> LookPastPredecessor();
-  absl::StatusOr<std::optional<uint64_t>> Measure();
   absl::StatusOr<std::optional<Skip>> Change();
   absl::StatusOr<std::optional<Skip>> Work(Image& image);
   absl::StatusOr<std::optional<Skip>> WatchOver(SparsifyThread& work,
@@ -108,11 +104,6 @@ absl::StatusOr<std::optional<Skip>> Sparsification::LookPastPredecessor() {
     context_.Step("waiting for another instance of this daemon to end");
     ADDONS_RETURN_IF_ERROR(context_.SleepFor(std::chrono::seconds(1)));
   }
-}
-
-absl::StatusOr<std::optional<uint64_t>> Sparsification::Measure() {
-  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Image> image, OpenForLooking());
-  return image->UsedBytes(environment_.options.measure_time);
 }
 
 /// Writing metadata takes the exclusive lock where nobody has it, and lets its
@@ -199,6 +190,9 @@ absl::StatusOr<std::optional<Skip>> Sparsification::Work(Image& image) {
   SparsifyThread work(image, request_.parameters.sparse_bytes, context_.clock(),
                       environment_.options.permit);
   context_.Step("sparsifying");
+  Log().info("reclaim of volume={} begins objects={} sparse_bytes={}",
+             Quoted(request_.volume_id), facts_.size.objects,
+             request_.parameters.sparse_bytes);
   return WatchOver(work, *looking);
 }
 
@@ -225,13 +219,14 @@ absl::StatusOr<SparsifyResult> Sparsification::Run() {
       request_.parameters.CheckObjectSize(facts_.size.object_bytes));
   SparsifyResult result;
   context_.Step("measuring");
-  ADDONS_ASSIGN_OR_RETURN(result.before_bytes, Measure());
+  const std::chrono::milliseconds at_most = environment_.options.measure_time;
+  ADDONS_ASSIGN_OR_RETURN(result.before_bytes, MeasureImage(volume_, at_most));
   result.after_bytes = result.before_bytes;
   if (!skip) {
     ADDONS_ASSIGN_OR_RETURN(skip, Change());
     context_.Step("measuring");
     // What was freed stays freed: the answer does not depend on this.
-    result.after_bytes = Measure().value_or(std::nullopt);
+    result.after_bytes = MeasureImage(volume_, at_most).value_or(std::nullopt);
   }
   if (skip) {
     result.outcome = skip->outcome;
@@ -247,11 +242,15 @@ absl::Status Settled(const absl::Status& status) {
   return absl::UnavailableError(status.message());
 }
 
-void LogEnd(const SparsifyRequest& request, const SparsifyResult& result) {
-  Log().info("reclaim of volume={} outcome={} before={} after={} reason={}",
-             Quoted(request.volume_id), std::string(Name(result.outcome)),
-             Quoted(MiB(result.before_bytes)), Quoted(MiB(result.after_bytes)),
-             Quoted(result.reason));
+void LogEnd(const SparsifyRequest& request, const SparsifyResult& result,
+            SteadyDuration took) {
+  Log().info(
+      "reclaim of volume={} outcome={} before={} after={} dur_ms={} reason={}",
+      Quoted(request.volume_id), std::string(Name(result.outcome)),
+      Quoted(UsageText(result.before_bytes)),
+      Quoted(UsageText(result.after_bytes)),
+      std::chrono::duration_cast<std::chrono::milliseconds>(took).count(),
+      Quoted(result.reason));
 }
 
 absl::StatusOr<SparsifyResult> TryUntilSettled(OperationContext& context,
@@ -284,6 +283,7 @@ absl::StatusOr<SparsifyResult> TryUntilSettled(OperationContext& context,
 absl::StatusOr<SparsifyResult> Sparsify(OperationContext& context,
                                         SparsifyEnvironment& environment,
                                         const SparsifyRequest& request) {
+  const SteadyTime begin = context.clock().Now();
   auto result = TryUntilSettled(context, environment, request);
   if (!result.ok()) {
     const bool told =
@@ -293,7 +293,7 @@ absl::StatusOr<SparsifyResult> Sparsify(OperationContext& context,
     return result;
   }
   environment.stats.Count(result->outcome);
-  LogEnd(request, *result);
+  LogEnd(request, *result, context.clock().Now() - begin);
   if (result->outcome == ReclaimOutcome::kOtherDaemon) {
     return absl::AbortedError(absl::StrCat(
         "Failed to sparsify volume '", request.volume_id,

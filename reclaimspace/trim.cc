@@ -11,8 +11,9 @@
 #include "node/block_stack.h"
 #include "node/io_priority.h"
 #include "node/mapped_image.h"
-#include "reclaimspace/aborted_if_transient.h"
 #include "reclaimspace/image_proof.h"
+#include "reclaimspace/image_usage.h"
+#include "reclaimspace/reclaim_answer.h"
 #include "volume/volume_id.h"
 
 namespace addons {
@@ -33,25 +34,30 @@ struct ProvedMount {
   MountEntry mount;
   size_t mounts = 0;
   BlockStack stack;
+  std::optional<ResolvedVolume> volume;  // absent: proved without Ceph
 };
 
-absl::Status Prove(OperationContext& context,
-                   const TrimEnvironment& environment,
-                   const TrimRequest& request, const MappedImage& mapped) {
+/// Returns the volume where Ceph was asked for it.
+absl::StatusOr<std::optional<ResolvedVolume>> Prove(
+    OperationContext& context, const TrimEnvironment& environment,
+    const TrimRequest& request, const MappedImage& mapped) {
   // Ids of static volumes do not decode; Ceph knows nothing of them.
   if (request.user && VolumeId::Parse(request.volume_id).ok()) {
     SteadyTime deadline = context.clock().Now() + kResolvePatience;
     if (const auto latest = context.LatestDeadline()) {
       deadline = std::min(deadline, *latest);
     }
-    ADDONS_ASSIGN_OR_RETURN(const ResolvedVolume volume,
+    ADDONS_ASSIGN_OR_RETURN(ResolvedVolume volume,
                             environment.resolver.Resolve(
                                 request.volume_id, *request.user, deadline));
-    return ProveByCeph(mapped, volume);
+    ADDONS_RETURN_IF_ERROR(ProveByCeph(mapped, volume));
+    return volume;
   }
   const auto config = environment.config.Current();
-  return ProveByNode(mapped, request.volume_id, request.staging_path,
-                     config.ok() ? config->get() : nullptr);
+  ADDONS_RETURN_IF_ERROR(ProveByNode(mapped, request.volume_id,
+                                     request.staging_path,
+                                     config.ok() ? config->get() : nullptr));
+  return std::nullopt;
 }
 
 absl::StatusOr<ProvedMount> FindMount(OperationContext& context,
@@ -79,7 +85,8 @@ absl::StatusOr<ProvedMount> FindMount(OperationContext& context,
                     absl::StrCat("the ", found.mount.filesystem, " at '",
                                  request.path, "' is not the volume"));
   }
-  ADDONS_RETURN_IF_ERROR(Prove(context, environment, request, *mapped));
+  ADDONS_ASSIGN_OR_RETURN(found.volume,
+                          Prove(context, environment, request, *mapped));
   return found;
 }
 
@@ -100,6 +107,13 @@ absl::Status CheckTrimmable(const ProvedMount& found,
         layer->mapper.empty() ? "" : " (LUKS: opened without allow-discards)"));
   }
   return absl::OkStatus();
+}
+
+/// What the pool has of the image, for the log: trimming does not depend on it.
+std::optional<uint64_t> ImageUsage(const ProvedMount& found) {
+  if (!found.volume) return std::nullopt;
+  return MeasureImage(*found.volume, std::chrono::milliseconds(0))
+      .value_or(std::nullopt);
 }
 
 /// Opens the mount for one step, if it is still what was proved.
@@ -135,6 +149,7 @@ absl::StatusOr<TrimResult> TrimSteps(OperationContext& context,
   range.length = environment.step_bytes;
   range.smallest_extent = found.stack.DiscardGranularity();
   TrimResult result;
+  result.image_before_bytes = ImageUsage(found);
   context.Step("trimming (bytes of the filesystem)");
   while (range.start < end) {
     ADDONS_RETURN_IF_ERROR(context.SleepFor(SteadyDuration::zero()));
@@ -156,6 +171,7 @@ absl::StatusOr<TrimResult> TrimSteps(OperationContext& context,
     // again and again.
     if (*trimmed > range.length) range.length *= kStepGrowth;
   }
+  result.image_after_bytes = ImageUsage(found);
   return result;
 }
 
@@ -172,12 +188,16 @@ absl::StatusOr<TrimResult> Trim(OperationContext& context,
     const SteadyTime begin = context.clock().Now();
     ADDONS_ASSIGN_OR_RETURN(const TrimResult result,
                             TrimSteps(context, environment, request, found));
-    Log().info("trimmed volume={} device={} filesystem={} bytes={} dur_ms={}",
-               Quoted(request.volume_id), found.stack.lowest().name,
-               found.mount.filesystem, result.trimmed_bytes,
-               std::chrono::duration_cast<std::chrono::milliseconds>(
-                   context.clock().Now() - begin)
-                   .count());
+    Log().info(
+        "trimmed volume={} device={} filesystem={} bytes={} image_before={} "
+        "image_after={} dur_ms={}",
+        Quoted(request.volume_id), found.stack.lowest().name,
+        found.mount.filesystem, result.trimmed_bytes,
+        Quoted(UsageText(result.image_before_bytes)),
+        Quoted(UsageText(result.image_after_bytes)),
+        std::chrono::duration_cast<std::chrono::milliseconds>(
+            context.clock().Now() - begin)
+            .count());
     return result;
   };
   auto result = run();

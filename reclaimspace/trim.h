@@ -50,13 +50,19 @@ struct TrimRequest {
 struct TrimResult {
   uint64_t trimmed_bytes = 0;  // as the filesystem counts
   uint64_t used_bytes = 0;     // by the filesystem, afterwards
+  /// Image::UsedBytes() of the image, where that is one look: with secrets and
+  /// fast-diff.
+  std::optional<uint64_t> image_before_bytes;
+  std::optional<uint64_t> image_after_bytes;
 };
 
 /// Gives the free space of a mounted volume back to the pool:
 ///
 ///   open the mount ── walk its devices down ── prove that it is the volume
 ///     ── writable? every layer discards?
+///     ── measure the image, where that is cheap
 ///     ── per step: open it anew, same mount? still in use? ── FITRIM ── close
+///     ── measure the image again
 ///
 /// The mount is open during one step only, so an unmount is refused for that
 /// long at most; and when kubelet has taken it from the last pod, trimming

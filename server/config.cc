@@ -325,7 +325,8 @@ std::vector<Flag> TimeFlags() {
 
 std::vector<Flag> LaneFlags(const std::string& lane, const std::string& what,
                             const LaneLimits& defaults,
-                            LaneLimits OperationLimits::*limits) {
+                            LaneLimits OperationLimits::*limits,
+                            const std::string& of_one_cluster = "") {
   const auto count = [limits](size_t LaneLimits::*member) {
     return SetCount(
         [limits, member](Config& c) -> size_t& {
@@ -336,7 +337,8 @@ std::vector<Flag> LaneFlags(const std::string& lane, const std::string& what,
   return {
       {lane + "-workers", absl::StrCat("how much ", what, " runs at a time"),
        absl::StrCat(defaults.workers), count(&LaneLimits::workers)},
-      {lane + "-workers-per-cluster", "of these, how many for one cluster",
+      {lane + "-workers-per-cluster",
+       absl::StrCat("of these, how many for one cluster", of_one_cluster),
        absl::StrCat(defaults.workers_per_cluster),
        count(&LaneLimits::workers_per_cluster)},
       {lane + "-queue", absl::StrCat("how much ", what, " may wait"),
@@ -352,7 +354,8 @@ std::vector<Flag> AllFlags() {
         LaneFlags("control", "failover and configuration", defaults.control,
                   &OperationLimits::control),
         LaneFlags("bulk", "space reclaim", defaults.bulk,
-                  &OperationLimits::bulk),
+                  &OperationLimits::bulk,
+                  "; all trims of this node count as those of one"),
         LaneFlags("read", "reading", defaults.read, &OperationLimits::read)}) {
     std::move(more.begin(), more.end(), std::back_inserter(flags));
   }

@@ -73,6 +73,27 @@ TEST_F(TrimTest, CoversTheWholeDeviceInSteps) {
   EXPECT_TRUE(context_.mutating());
 }
 
+TEST_F(TrimTest, MeasuresTheImageWhereThatIsCheap) {
+  const std::string image = MirroredPair::ImageName(kUuid);
+  pair_.a().SetUsage(image, 64, 0);
+  node_.SetTrim([&](const TrimRange& range) {
+    if (range.start == 0) pair_.a().SetUsage(image, 48, 0);
+    return uint64_t{10};
+  });
+  const auto result = Run();
+  ASSERT_OK(result);
+  EXPECT_EQ(result->image_before_bytes, uint64_t{256} << 20);
+  EXPECT_EQ(result->image_after_bytes, uint64_t{192} << 20);
+}
+
+TEST_F(TrimTest, DoesNotMeasureWithoutSecrets) {
+  request_.user.reset();
+  const auto result = Run();
+  ASSERT_OK(result);
+  EXPECT_EQ(result->image_before_bytes, std::nullopt);
+  EXPECT_EQ(result->image_after_bytes, std::nullopt);
+}
+
 TEST_F(TrimTest, OpensTheMountAnewForEachStep) {
   ASSERT_OK(Run());
   EXPECT_THAT(node_.opened(), SizeIs(1 + 4));

@@ -1,4 +1,4 @@
-#include "reclaimspace/aborted_if_transient.h"
+#include "reclaimspace/reclaim_answer.h"
 
 #include <gtest/gtest.h>
 
@@ -22,6 +22,23 @@ TEST(AbortedIfTransientTest, LeavesTheRest) {
         absl::CancelledError("m")}) {
     EXPECT_EQ(AbortedIfTransient(status), status);
   }
+}
+
+TEST(AnswerForTest, AnAdministratorsCancelIsNoErrorToTheOperator) {
+  EXPECT_EQ(AnswerFor(absl::CancelledError("m"), false, "volume"),
+            absl::OkStatus());
+}
+
+TEST(AnswerForTest, ACallerThatLeftIsCancelled) {
+  EXPECT_EQ(AnswerFor(absl::CancelledError("m"), true, "volume"),
+            absl::CancelledError("m"));
+}
+
+TEST(AnswerForTest, OtherErrorsAreAnswered) {
+  EXPECT_EQ(AnswerFor(absl::UnavailableError("m"), false, "volume"),
+            absl::AbortedError("m"));
+  EXPECT_EQ(AnswerFor(absl::NotFoundError("m"), false, "volume"),
+            absl::NotFoundError("m"));
 }
 
 }  // namespace
