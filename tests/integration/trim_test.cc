@@ -156,6 +156,13 @@ class NodeTrimTest : public ::testing::Test {
         daemon_->Log(), "request method=reclaimspace.ReclaimSpaceNode/");
     return parts.size() - 1;
   }
+  /// The log's line of the last trim of this volume.
+  static std::string LoggedTrim(const std::string& id) {
+    const std::string log = daemon_->Log();
+    const size_t at = log.rfind(absl::StrCat("trimmed volume=", id));
+    return at == std::string::npos ? ""
+                                   : log.substr(at, log.find('\n', at) - at);
+  }
   static bool AwaitTrimsInside(pid_t pid, int count) {
     return Eventually([=] { return TrimsInside(pid) == count; }, seconds(30));
   }
@@ -185,6 +192,11 @@ TEST_P(FilesystemTrimTest, GivesDeletedSpaceBackToThePool) {
   EXPECT_GE(answer.response.pre_usage().usage_bytes() -
                 answer.response.post_usage().usage_bytes(),
             static_cast<int64_t>(96 * kMiB));
+  // With a secret the log has what the pool has.
+  EXPECT_THAT(
+      LoggedTrim(volume->id()),
+      HasSubstr(absl::StrCat("image_before=\"", before / kMiB,
+                             " MiB\" image_after=\"", after / kMiB, " MiB\"")));
   std::cout << GetParam() << ": used by the image " << before / kMiB
             << " MiB before, " << after / kMiB << " MiB after; reported "
             << answer.response.pre_usage().usage_bytes() / kMiB << " and "
@@ -405,6 +417,13 @@ TEST_F(NodeTrimTest, TwoAtOnce) {
     const Answer answer = call.get();
     EXPECT_TRUE(answer.status.ok()) << answer.status.error_message();
   }
+}
+
+TEST_F(NodeTrimTest, WithoutASecretTheImageIsNotMeasured) {
+  const auto volume = Staged("ext4");
+  ASSERT_TRUE(Call(Ask(volume->id())).status.ok());
+  EXPECT_THAT(LoggedTrim(volume->id()),
+              HasSubstr("image_before=unknown image_after=unknown"));
 }
 
 /// Clusters that nobody asks.

@@ -1,0 +1,112 @@
+// ControllerReclaimSpace of images that somebody uses, or begins to use: a real
+// second client never notices.
+
+#include <future>
+#include <iostream>
+
+#include "tests/integration/reclaim_bed.h"
+
+namespace addons::testing {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class ReclaimClientTest : public ReclaimBed {
+ protected:
+  /// OK, nothing done, and the log says why.
+  static void ExpectSkipped(const TestVolume& volume,
+                            const std::string& reason) {
+    const Reclaimed result = Reclaim(volume);
+    EXPECT_THAT(result.status, HasCode(Code::OK));
+    EXPECT_EQ(Outcome(volume), "in-use");
+    EXPECT_THAT(Reason(volume), HasSubstr(reason));
+    EXPECT_EQ(Begins(volume), 0);
+    EXPECT_TRUE(result.before.has_value());
+    EXPECT_EQ(result.before, result.after);
+  }
+  /// Waits until it has written more, and without an error.
+  static void ExpectGoesOn(const Writer& writer) {
+    const uint64_t writes = writer.writes();
+    EXPECT_TRUE(Eventually([&] { return writer.writes() > writes + 20; }));
+    EXPECT_EQ(writer.error(), 0);
+  }
+};
+
+TEST_F(ReclaimClientTest, AnAttachedImageIsUntouchedAndItsClientNeverNotices) {
+  const TestVolume volume = MakeHollowVolume();
+  const int64_t before = StoredBytes();
+  Writer writer(OpenDisk("a", volume));
+  ASSERT_TRUE(Eventually([&] { return writer.writes() > 10; }));
+  const std::string lock = Lockers(volume);
+  EXPECT_THAT(lock, HasSubstr("client."));
+  ExpectSkipped(volume, "it is in use by client.");
+  ExpectGoesOn(writer);
+  EXPECT_EQ(Lockers(volume), lock);
+  EXPECT_LT(std::abs(before - StoredBytes()), kMiB);
+}
+
+TEST_F(ReclaimClientTest, AnImageThatIsOnlyOpenIsUntouched) {
+  const TestVolume volume = MakeHollowVolume();
+  const auto disk = OpenDisk("a", volume);  // a watch, and no lock
+  EXPECT_EQ(Lockers(volume), "");
+  ExpectSkipped(volume, "it is in use by client.");
+  EXPECT_EQ(disk->Write(0, RandomBytes(4096, 1)), 0);
+}
+
+TEST_F(ReclaimClientTest, ALockIsNeverBroken) {
+  const TestVolume volume = MakeHollowVolume();
+  Rbd("a", {"lock", "add", ImageSpec(volume), "mine"});
+  const std::string lock = Lockers(volume);
+  EXPECT_THAT(lock, HasSubstr("mine"));
+  ExpectSkipped(volume, "it is locked by client.");
+  EXPECT_EQ(Lockers(volume), lock);
+}
+
+TEST_F(ReclaimClientTest, SomebodyWhoOpensTheImageStopsItWithinSeconds) {
+  const TestVolume volume = MakeLongVolume(8192);
+  const uint64_t digest = Digest("a", volume);
+  auto call = std::async(std::launch::async, [&] { return Reclaim(volume); });
+  ASSERT_TRUE(AwaitWork(volume));
+  {
+    const auto disk = OpenDisk("a", volume);
+    const auto opened = steady_clock::now();
+    const Reclaimed result = call.get();
+    const auto took = steady_clock::now() - opened;
+    std::cout << "it stopped " << duration_cast<milliseconds>(took).count()
+              << " ms after the image was opened\n";
+    EXPECT_LT(took, seconds(5));
+    EXPECT_THAT(result.status, HasCode(Code::OK));
+    EXPECT_EQ(Outcome(volume), "interrupted");
+    EXPECT_THAT(Reason(volume), HasSubstr("it was opened by client."));
+    // Given back before the client asked for it.
+    EXPECT_EQ(Lockers(volume), "");
+    EXPECT_EQ(disk->Write(0, "x"), 0);
+  }
+  EXPECT_EQ(Digest("a", volume), digest);
+  // Nothing is in the way of the next time.
+  EXPECT_THAT(Reclaim(volume).status, HasCode(Code::OK));
+  EXPECT_EQ(Outcome(volume), "sparsified");
+  EXPECT_EQ(Digest("a", volume), digest);
+  ExpectLeft(volume);
+}
+
+TEST_F(ReclaimClientTest, AClientThatWritesAtOnceNeverSeesAnError) {
+  const TestVolume volume = MakeLongVolume(8192);
+  auto call = std::async(std::launch::async, [&] { return Reclaim(volume); });
+  ASSERT_TRUE(AwaitWork(volume));
+  Writer writer(OpenDisk("a", volume));
+  EXPECT_THAT(call.get().status, HasCode(Code::OK));
+  EXPECT_EQ(Outcome(volume), "interrupted");
+  ExpectGoesOn(writer);
+  std::cout << "the slowest write took "
+            << duration_cast<milliseconds>(writer.slowest()).count() << " ms\n";
+  EXPECT_LT(writer.slowest(), seconds(5));
+}
+
+}  // namespace
+}  // namespace addons::testing

@@ -1,0 +1,190 @@
+// ControllerReclaimSpace as an operation on real clusters: limits, joining,
+// giving way, and what is left when it does not come to its end.
+
+#include <algorithm>
+#include <csignal>
+#include <future>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "ceph/librados/connection_cache.h"
+#include "operation/operation_table.h"
+#include "reclaimspace/sparsify.h"
+#include "tests/integration/reclaim_bed.h"
+#include "tests/testing/status_matchers.h"
+
+namespace addons::testing {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class ReclaimOperationTest : public ReclaimBed {
+ protected:
+  static std::future<Reclaimed> ReclaimLater(
+      const TestVolume& volume, milliseconds deadline = kDeadline,
+      const Parameters& parameters = {}) {
+    return std::async(std::launch::async, [&volume, deadline, parameters] {
+      return Reclaim(volume, parameters, "a", deadline);
+    });
+  }
+  static std::vector<Reclaimed> ReclaimAll(
+      const std::vector<TestVolume>& volumes, milliseconds deadline) {
+    std::vector<std::future<Reclaimed>> calls;
+    for (const TestVolume& volume : volumes) {
+      calls.push_back(ReclaimLater(volume, deadline));
+    }
+    std::vector<Reclaimed> answers;
+    for (auto& call : calls) answers.push_back(call.get());
+    return answers;
+  }
+};
+
+TEST_F(ReclaimOperationTest, TwentyAtOnceAreTwoAtATimeAndAllEndWell) {
+  std::vector<TestVolume> volumes;
+  for (int i = 0; i < 20; ++i) volumes.push_back(MakeLongVolume(512));
+
+  // The cluster stands still: two have begun, and the rest says that it waits.
+  Stop("a", "osd");
+  const std::vector<Reclaimed> stuck = ReclaimAll(volumes, seconds(6));
+  Continue("a", "osd");
+  for (const Reclaimed& answer : stuck) {
+    EXPECT_THAT(answer.status, HasCode(Code::ABORTED));
+  }
+  EXPECT_EQ(std::count_if(stuck.begin(), stuck.end(),
+                          [](const Reclaimed& answer) {
+                            return absl::StrContains(
+                                answer.status.error_message(), "is queued");
+                          }),
+            18);
+
+  const size_t from = Daemon("a").Log().size();
+  for (const Reclaimed& answer : ReclaimAll(volumes, kDeadline)) {
+    EXPECT_THAT(answer.status, HasCode(Code::OK));
+  }
+  for (const TestVolume& volume : volumes) {
+    EXPECT_EQ(Outcome(volume), "sparsified");
+  }
+  EXPECT_EQ(MostAtOnce(from), 2);
+}
+
+TEST_F(ReclaimOperationTest, RetriesJoinAndHearHowFarItIs) {
+  const TestVolume volume = MakeLongVolume();
+  // Held when all is ready for the first object.
+  Restart("a",
+          {{"RBD_ADDONS_FAULTS", "rbd_sparsify_with_progress#1:hang=8000"}});
+  auto first = ReclaimLater(volume);
+  ASSERT_TRUE(AwaitWork(volume));
+  const grpc::Status impatient =
+      Reclaim(volume, {}, "a", milliseconds(1500)).status;
+  EXPECT_THAT(impatient, HasCode(Code::ABORTED));
+  EXPECT_THAT(impatient.error_message(),
+              AllOf(HasSubstr(" % ("), HasSubstr("of 256 MiB) looked at")));
+  auto second = ReclaimLater(volume);
+  const Reclaimed one = first.get();
+  const Reclaimed two = second.get();
+  EXPECT_THAT(one.status, HasCode(Code::OK));
+  EXPECT_THAT(two.status, HasCode(Code::OK));
+  EXPECT_EQ(one.after, two.after);
+  EXPECT_EQ(Begins(volume), 1);
+  EXPECT_EQ(Outcome(volume), "sparsified");
+}
+
+TEST_F(ReclaimOperationTest, WorkOutlivesItsCallerAndTheRetryGetsTheResult) {
+  const TestVolume volume = MakeLongVolume();
+  Restart("a",
+          {{"RBD_ADDONS_FAULTS", "rbd_sparsify_with_progress#1:hang=4000"}});
+  EXPECT_THAT(Reclaim(volume, {}, "a", milliseconds(2000)).status,
+              HasCode(Code::ABORTED));
+  ASSERT_TRUE(Eventually([&] { return Outcome(volume) == "sparsified"; }));
+  const Reclaimed retry = Reclaim(volume);
+  EXPECT_THAT(retry.status, HasCode(Code::OK));
+  EXPECT_EQ(retry.before, 256 * kMiB);
+  EXPECT_EQ(Begins(volume), 1);
+}
+
+TEST_F(ReclaimOperationTest, AFailoverDoesNotWaitForIt) {
+  const TestVolume volume = MakeReplicatedVolume({}, {"--size", "128M"});
+  FillHollow(volume);
+  Synchronize("a", volume);
+  // The object under way takes its time; the next one is not begun.
+  Restart("a",
+          {{"RBD_ADDONS_FAULTS", "rbd_sparsify_with_progress#1:hang=3000"}});
+  auto reclaim = ReclaimLater(volume, kDeadline, {{"withSnapshots", "true"}});
+  ASSERT_TRUE(AwaitWork(volume));
+  EXPECT_THAT(Demote("a", volume), HasCode(Code::OK));
+  EXPECT_FALSE(IsPrimary("a", volume));
+  const grpc::Status ended = reclaim.get().status;
+  EXPECT_THAT(ended, HasCode(Code::ABORTED));
+  EXPECT_THAT(ended.error_message(), HasSubstr("demote"));
+}
+
+TEST_F(ReclaimOperationTest, ACancelStopsItAndLeavesNothingBehind) {
+  const TestVolume volume = MakeLongVolume(8192);
+  const uint64_t digest = Digest("a", volume);
+  ConfigStore config(Bed().Path("a/csi-config"));
+  ConnectionCache clusters(ShortTimeouts(), RealClock(),
+                           std::make_shared<CallGate>(RealClock()));
+  Resolver resolver(config, clusters);
+  ReclaimStats stats;
+  SparsifyEnvironment environment{resolver, stats, {}};
+  const SparsifyRequest request{volume.id_a, Bed().User("a"), {}};
+  OperationTable operations({}, RealClock());
+  OperationSpec spec;
+  spec.keys = {"volume"};
+  spec.verb = "sparsify";
+  spec.lane = Lane::kBulk;
+  spec.yields = true;
+  auto call = std::async(std::launch::async, [&] {
+    return RunOperation<SparsifyResult>(
+        operations, spec, Caller{}, [&](OperationContext& context) {
+          return Sparsify(context, environment, request);
+        });
+  });
+  ASSERT_TRUE(AwaitWork(volume));
+  // An administrator sees how far it is, in bytes.
+  ASSERT_TRUE(Eventually([&] { return operations.List().at(0).done > 0; }));
+  const OperationInfo running = operations.List().at(0);
+  EXPECT_EQ(running.total, 512 * kMiB);
+  EXPECT_LT(running.done, running.total);
+  EXPECT_EQ(running.step, "sparsifying");
+  ASSERT_OK(operations.Cancel(running.id));
+  EXPECT_THAT(call.get(), StatusIs(absl::StatusCode::kCancelled));
+  operations.Drain(seconds(20));
+  EXPECT_EQ(stats.count(ReclaimOutcome::kStopped), 1U);
+  EXPECT_EQ(Digest("a", volume), digest);
+  ExpectLeft(volume);
+}
+
+TEST_F(ReclaimOperationTest, AShutdownStopsItCleanly) {
+  const TestVolume volume = MakeLongVolume(8192);
+  auto call = ReclaimLater(volume);
+  ASSERT_TRUE(AwaitWork(volume));
+  Daemon("a").Stop(SIGTERM);
+  EXPECT_THAT(call.get().status, HasCode(Code::ABORTED));
+  ExpectLeft(volume);
+  ASSERT_TRUE(Daemon("a").Start());
+  EXPECT_THAT(Reclaim(volume).status, HasCode(Code::OK));
+  EXPECT_EQ(Outcome(volume), "sparsified");
+}
+
+TEST_F(ReclaimOperationTest, AKilledDaemonLosesOnlyTime) {
+  const TestVolume volume = MakeLongVolume(8192);
+  const uint64_t digest = Digest("a", volume);
+  auto call = ReclaimLater(volume);
+  ASSERT_TRUE(AwaitWork(volume));
+  Restart("a");
+  EXPECT_THAT(call.get().status, HasCode(Code::UNAVAILABLE));
+  EXPECT_NE(Lockers(volume), "");
+  // It waits until Ceph has forgotten the killed one.
+  EXPECT_THAT(Reclaim(volume).status, HasCode(Code::OK));
+  EXPECT_EQ(Outcome(volume), "sparsified");
+  EXPECT_EQ(Begins(volume), 2);
+  EXPECT_EQ(Digest("a", volume), digest);
+  ExpectLeft(volume);
+}
+
+}  // namespace
+}  // namespace addons::testing
