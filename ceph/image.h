@@ -53,6 +53,26 @@ struct ImageSize {
   uint64_t objects = 0;
 };
 
+/// How an image lies in its pool: what another one needs to be like it.
+struct ImageLayout {
+  uint64_t bytes = 0;
+  uint64_t object_bytes = 0;
+  uint64_t stripe_unit = 0;
+  uint64_t stripe_count = 0;
+  int64_t data_pool_id = -1;  // where its data is, maybe its own pool
+};
+
+struct ImageRange {
+  uint64_t offset = 0;
+  uint64_t length = 0;
+};
+
+/// What a range holds. Without bytes: zeros only.
+struct ImageData {
+  ImageRange range;
+  std::string bytes;
+};
+
 /// Seconds and nanoseconds since the epoch, as Ceph stores a creation time.
 struct Timestamp {
   int64_t seconds = 0;
@@ -185,6 +205,31 @@ class Image {
   /// rbd_sparsify_with_progress
   virtual absl::StatusOr<SparsifyEnd> Sparsify(uint64_t sparse_bytes,
                                                const ProgressFn& progress) = 0;
+
+  // --- content ---------------------------------------------------------------
+  /// From now on this read-only handle shows the image as this snapshot has it.
+  /// NOT_FOUND: no such snapshot. rbd_snap_set_by_id
+  virtual absl::Status SelectSnapshot(uint64_t snapshot_id) = 0;
+  /// rbd_get_size, rbd_get_stripe_unit, rbd_get_stripe_count,
+  /// rbd_get_data_pool_id
+  virtual absl::StatusOr<ImageLayout> Layout() = 0;
+  /// All ranges at the same time, answered in their order. rbd_aio_read
+  virtual absl::StatusOr<std::vector<ImageData>> Read(
+      const std::vector<ImageRange>& ranges) = 0;
+  /// All at the same time; ranges without bytes are zeroed, and give their
+  /// space back where they are whole objects. rbd_aio_write,
+  /// rbd_aio_write_zeroes
+  virtual absl::Status Write(const std::vector<ImageData>& data) = 0;
+  /// What was written is safe. rbd_flush
+  virtual absl::Status Flush() = 0;
+  /// What lies beyond a smaller size is gone. rbd_resize2
+  virtual absl::Status Resize(uint64_t bytes) = 0;
+  /// Takes the exclusive lock for this handle, until it is closed: no other
+  /// client can write meanwhile. The lock of a client that died is broken,
+  /// which takes up to 30 s. UNAVAILABLE or errno EROFS: a living client keeps
+  /// it. An image without the feature exclusive-lock has no lock: OK.
+  /// rbd_lock_acquire
+  virtual absl::Status AcquireLock() = 0;
 
   /// Closes the handle; using it afterwards is a bug. The destructor closes
   /// too, but can only log a failure. rbd_close

@@ -144,6 +144,18 @@ class Pool {
   /// disable: a needless one can get the local rbd-mirror blocklisted. rbd_open
   virtual absl::StatusOr<std::unique_ptr<Image>> OpenImage(
       const std::string& name) = 0;
+  /// An empty image, not mirrored, with a lock and an object map.
+  /// ALREADY_EXISTS: there is an image of this name. rbd_create4
+  virtual absl::Status CreateImage(const std::string& name,
+                                   const ImageLayout& layout) = 0;
+  /// Removes an image with all its data. An absent one is OK; UNAVAILABLE
+  /// (errno EBUSY): a client has it open, or died less than 30 s ago.
+  /// rbd_remove
+  virtual absl::Status RemoveImage(const std::string& name) = 0;
+  /// From now on writes to a full pool, through images that are opened later,
+  /// end with RESOURCE_EXHAUSTED instead of waiting for space.
+  /// rados_set_pool_full_try
+  virtual void FailWhenFull() = 0;
 };
 
 }  // namespace addons

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "ceph/mirror_clients.h"
+#include "replication/rescue_record.h"
 #include "replication/session.h"
 
 namespace addons {
@@ -81,6 +82,13 @@ absl::Status Demotion::Run() {
                   "replication is not enabled");
   }
   environment_.tracker.ForgetPeerPrimary(view.tracker_key);
+  ADDONS_ASSIGN_OR_RETURN(
+      const auto rescue,
+      ReadRescueRecord(*session_.reads, session_.volume.image_name()));
+  if (rescue.has_value() && AwaitsRestore(*rescue, view)) {
+    return Failed(absl::StatusCode::kUnavailable,
+                  DescribeAwaitedRestore(session_.volume.image_name()));
+  }
   for (int repair = 0; repair <= kRepairs; ++repair) {
     if (!view.info.primary) {
       if (!HalfDone(view)) return absl::OkStatus();

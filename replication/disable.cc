@@ -9,6 +9,8 @@
 #include "replication/mirror_client_guard.h"
 #include "replication/mirror_schedule.h"
 #include "replication/promote_decision.h"
+#include "replication/rescue.h"
+#include "replication/rescue_record.h"
 #include "replication/session.h"
 
 namespace addons {
@@ -26,7 +28,8 @@ class Disabling {
   absl::Status Run();
 
  private:
-  absl::Status DisableImage(Force force);
+  absl::Status RefuseUnfinishedRescue(const MirrorView& view);
+  absl::Status DisableImage(const MirrorView& view, Force force);
   /// nullopt: not decided yet, look again.
   absl::StatusOr<std::optional<absl::Status>> DecideSecondary(
       const MirrorView& view, std::string* waiting_for);
@@ -46,7 +49,26 @@ absl::Status Disabling::Failed(absl::StatusCode code,
                                    session_.volume.Describe(), ": ", reason));
 }
 
-absl::Status Disabling::DisableImage(Force force) {
+absl::Status Disabling::RefuseUnfinishedRescue(const MirrorView& view) {
+  ADDONS_ASSIGN_OR_RETURN(
+      const auto rescue,
+      ReadRescueRecord(*session_.reads, session_.volume.image_name()));
+  if (!rescue.has_value()) return absl::OkStatus();
+  if (!RescueIsLive(*rescue, view)) {
+    return Rescue(context_, environment_, session_).Remove();
+  }
+  return Failed(
+      absl::StatusCode::kUnavailable,
+      absl::StrCat("a forced promotion that returns to the last whole state is "
+                   "half-done, and disabling now would lose that state; "
+                   "promote the image by force on this site first, or remove "
+                   "the image '",
+                   RescueImageName(session_.volume.image_name()),
+                   "' if its content is not needed"));
+}
+
+absl::Status Disabling::DisableImage(const MirrorView& view, Force force) {
+  ADDONS_RETURN_IF_ERROR(RefuseUnfinishedRescue(view));
   // First, because the manager refuses to name the schedules of an image that
   // is not mirrored any more, and would use them again when it is mirrored
   // again.
@@ -88,7 +110,7 @@ absl::StatusOr<std::optional<absl::Status>> Disabling::DecideSecondary(
     return std::optional<absl::Status>();
   }
   if (request_.parameters.force == Force::kYes) {
-    ADDONS_RETURN_IF_ERROR(DisableImage(Force::kYes));
+    ADDONS_RETURN_IF_ERROR(DisableImage(view, Force::kYes));
     forced_ = true;
     return std::optional<absl::Status>();
   }
@@ -114,7 +136,7 @@ absl::Status Disabling::Run() {
     if (view.info.state == MirrorImageState::kDisabled) return absl::OkStatus();
     if (view.info.state != MirrorImageState::kDisabling) {
       if (view.info.primary) {
-        ADDONS_RETURN_IF_ERROR(DisableImage(Force::kNo));
+        ADDONS_RETURN_IF_ERROR(DisableImage(view, Force::kNo));
         continue;
       }
       if (forced_) {

@@ -7,7 +7,9 @@
 
 #include "ceph/cluster.h"
 #include "operation/operation_context.h"
+#include "replication/image_copy.h"
 #include "replication/peer_tracker.h"
+#include "replication/rescue_slots.h"
 #include "volume/config_store.h"
 #include "volume/resolver.h"
 
@@ -30,6 +32,7 @@ struct ReplicationOptions {
   /// How many members of a volume group are worked on at the same time, not
   /// counting those that wait.
   size_t group_members_at_once = 16;
+  ImageCopyOptions rescue_copy;
 };
 
 /// What all verbs of replication share. Nothing is owned; everything is
@@ -39,6 +42,7 @@ struct ReplicationEnvironment {
   ConfigStore& config;
   PeerTracker& tracker;
   ReplicationOptions options;
+  RescueSlots rescue_slots{4};
 };
 
 /// The volume that a verb works on.

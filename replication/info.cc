@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "ceph/errors.h"
+#include "replication/rescue_record.h"
 #include "replication/session.h"
 
 namespace addons {
@@ -156,6 +157,16 @@ absl::StatusOr<ReplicationInfo> Summarize(ReplicationEnvironment& environment,
         "nothing of ", session.volume.Describe(), " was ever copied: ", why));
   };
   Report report;
+  ADDONS_ASSIGN_OR_RETURN(
+      const auto rescue,
+      ReadRescueRecord(*session.reads, session.volume.image_name()));
+  if (rescue.has_value() && AwaitsRestore(*rescue, view)) {
+    report.Add(ReplicationHealth::kError,
+               DescribeAwaitedRestore(session.volume.image_name()));
+  } else if (rescue.has_value() && RescueIsLive(*rescue, view)) {
+    report.Add(ReplicationHealth::kDegraded,
+               "a forced promotion saves the last whole state first");
+  }
   AddLocal(view, &report);
   if (view.info.primary) {
     for (const SiteView& peer : view.peers) {

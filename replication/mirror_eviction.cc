@@ -1,6 +1,5 @@
 #include "replication/mirror_eviction.h"
 
-#include <chrono>
 #include <memory>
 #include <stop_token>
 #include <utility>
@@ -13,29 +12,13 @@
 #include "ceph/mirror_clients.h"
 
 namespace addons {
-namespace {
 
-constexpr std::chrono::seconds kLetGoPatience{30};
-
-}  // namespace
-
-MirrorEviction::MirrorEviction(Cluster& cluster, Pool& pool, std::string image)
-    : cluster_(cluster), pool_(pool), image_(std::move(image)) {
-  thread_ = std::jthread([this](const std::stop_token& stop) {
-    if (!RealClock().SleepFor(kLetGoPatience, stop)) return;
-    const absl::Status evicted = Evict();
-    if (!evicted.ok()) {
-      Log().warn("rbd-mirror holds image '{}' and was not evicted: {}", image_,
-                 evicted.ToString());
-    }
-  });
-}
-
-absl::Status MirrorEviction::Evict() {
+absl::Status EvictMirrorClients(Cluster& cluster, Pool& pool,
+                                const std::string& image_name) {
   ADDONS_ASSIGN_OR_RETURN(const std::vector<Watcher> mirrors,
-                          ListMirrorClients(pool_));
+                          ListMirrorClients(pool));
   ADDONS_ASSIGN_OR_RETURN(std::unique_ptr<Image> image,
-                          pool_.OpenImageReadOnly(image_));
+                          pool.OpenImageReadOnly(image_name));
   ADDONS_ASSIGN_OR_RETURN(const std::vector<Watcher> holders,
                           image->Watchers());
   ADDONS_RETURN_IF_ERROR(image->Close());
@@ -44,15 +27,28 @@ absl::Status MirrorEviction::Evict() {
     Log().warn(
         "rbd-mirror does not let go of an image that is promoted by force "
         "and is blocklisted image='{}' client={} address={}",
-        image_, holder.client_id, holder.address);
+        image_name, holder.client_id, holder.address);
     ADDONS_RETURN_IF_ERROR(
-        cluster_
+        cluster
             .MonCommand(absl::StrCat(
                 R"({"prefix":"osd blocklist","blocklistop":"add","addr":")",
                 holder.address, R"("})"))
             .status());
   }
   return absl::OkStatus();
+}
+
+MirrorEviction::MirrorEviction(Cluster& cluster, Pool& pool,
+                               std::string image) {
+  thread_ = std::jthread(
+      [&cluster, &pool, image = std::move(image)](std::stop_token stop) {
+        if (!RealClock().SleepFor(kPatience, stop)) return;
+        const absl::Status evicted = EvictMirrorClients(cluster, pool, image);
+        if (!evicted.ok()) {
+          Log().warn("rbd-mirror holds image '{}' and was not evicted: {}",
+                     image, evicted.ToString());
+        }
+      });
 }
 
 }  // namespace addons

@@ -1,6 +1,7 @@
 #ifndef ADDONS_REPLICATION_MIRROR_EVICTION_H_
 #define ADDONS_REPLICATION_MIRROR_EVICTION_H_
 
+#include <chrono>
 #include <string>
 #include <thread>
 
@@ -9,6 +10,10 @@
 #include "ceph/pool.h"
 
 namespace addons {
+
+/// Blocklists the rbd-mirror clients that have `image` open.
+absl::Status EvictMirrorClients(Cluster& cluster, Pool& pool,
+                                const std::string& image);
 
 /// Around a forced promotion: an rbd-mirror that was copying when the other
 /// site died hangs in a call to that site and never lets go of the image, and
@@ -22,18 +27,15 @@ namespace addons {
 /// it.
 class MirrorEviction {
  public:
+  static constexpr std::chrono::seconds kPatience{30};
+
   /// Nothing is owned; `pool` is left to this object while it lives.
   MirrorEviction(Cluster& cluster, Pool& pool, std::string image);
   MirrorEviction(const MirrorEviction&) = delete;
   MirrorEviction& operator=(const MirrorEviction&) = delete;
 
  private:
-  absl::Status Evict();
-
-  Cluster& cluster_;
-  Pool& pool_;
-  const std::string image_;
-  std::jthread thread_;  // last: it uses the others
+  std::jthread thread_;
 };
 
 }  // namespace addons

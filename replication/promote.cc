@@ -15,6 +15,8 @@
 #include "replication/mirror_eviction.h"
 #include "replication/mirror_schedule.h"
 #include "replication/promote_decision.h"
+#include "replication/rescue.h"
+#include "replication/rescue_record.h"
 #include "replication/session.h"
 
 namespace addons {
@@ -28,7 +30,8 @@ class Promotion {
       : context_(context),
         environment_(environment),
         request_(request),
-        session_(session) {}
+        session_(session),
+        rescue_(context, environment, session) {}
 
   absl::Status Run();
 
@@ -37,6 +40,9 @@ class Promotion {
   absl::Status Wait(const std::string& reason);
   /// nullopt: rbd-mirror has not let go of the image yet, look again.
   absl::StatusOr<std::optional<MirrorView>> TryPromote(Force force);
+  absl::Status PrepareRescue(PromoteAction action);
+  absl::Status FinishRescue(MirrorView* view);
+  void EvictWhenDue(Force force);
   absl::Status Finish(MirrorView view);
   absl::Status CompleteHalfDone(MirrorView* view);
   absl::Status MakeWritable(MirrorView* view);
@@ -47,16 +53,20 @@ class Promotion {
   ReplicationEnvironment& environment_;
   const PromoteRequest& request_;
   Session& session_;
+  Rescue rescue_;
   MirrorView view_;
+  std::optional<RescueRecord> record_;  // of the rescue image
   std::optional<MirrorView> first_look_;
   std::optional<SteadyTime> mutating_since_;
 };
 
 absl::StatusOr<PromoteDecision> Promotion::LookAndDecide() {
   ADDONS_ASSIGN_OR_RETURN(view_, Look(context_, environment_, session_));
+  ADDONS_ASSIGN_OR_RETURN(
+      record_, ReadRescueRecord(*session_.reads, session_.volume.image_name()));
   PromoteDecision decision = DecidePromote(
-      view_, first_look_.has_value() ? &*first_look_ : nullptr, request_.force,
-      environment_.tracker.Disturbed(session_.cluster().fsid()),
+      view_, first_look_.has_value() ? &*first_look_ : nullptr, record_,
+      request_.force, environment_.tracker.Disturbed(session_.cluster().fsid()),
       environment_.tracker, environment_.options,
       [this](const std::string& uuid) {
         return SiteName(*session_.reads, uuid);
@@ -107,17 +117,65 @@ absl::Status Promotion::Run() {
         }
         break;
       }
+      case PromoteAction::kRescue:
+        if (!rescue_.Saved(view_) &&
+            !(record_.has_value() && AwaitsRestore(*record_, view_))) {
+          ADDONS_RETURN_IF_ERROR(rescue_.Save(view_));
+          // That took its time, and a living copy is better.
+          mutating_since_ = context_.clock().Now();
+          break;
+        }
+        [[fallthrough]];
       case PromoteAction::kPlain:
       case PromoteAction::kForced: {
-        const Force force = decision.action == PromoteAction::kForced
-                                ? Force::kYes
-                                : Force::kNo;
+        const Force force =
+            decision.action == PromoteAction::kPlain ? Force::kNo : Force::kYes;
+        ADDONS_RETURN_IF_ERROR(PrepareRescue(decision.action));
         ADDONS_ASSIGN_OR_RETURN(std::optional<MirrorView> promoted,
                                 TryPromote(force));
         if (promoted.has_value()) return Finish(*std::move(promoted));
         break;
       }
     }
+  }
+}
+
+/// A rescue image is the last whole state from here on, or it must not be there
+/// any more: after this promotion it would be taken for that.
+absl::Status Promotion::PrepareRescue(PromoteAction action) {
+  if (action != PromoteAction::kRescue) {
+    if (!record_.has_value()) return absl::OkStatus();
+    if (!AwaitsRestore(*record_, view_)) {
+      ADDONS_RETURN_IF_ERROR(rescue_.Remove());
+      record_.reset();
+      return absl::OkStatus();
+    }
+  }
+  ADDONS_ASSIGN_OR_RETURN(record_, rescue_.BeginPromotion());
+  return absl::OkStatus();
+}
+
+absl::Status Promotion::FinishRescue(MirrorView* view) {
+  if (!record_.has_value()) return absl::OkStatus();
+  if (!AwaitsRestore(*record_, *view)) return rescue_.Remove();
+  ADDONS_RETURN_IF_ERROR(rescue_.Restore());
+  ADDONS_ASSIGN_OR_RETURN(*view, Look(context_, environment_, session_));
+  return absl::OkStatus();
+}
+
+/// Of half a demotion librbd wants the lock at once, and an rbd-mirror that
+/// hangs in a call to the dead site refuses it for ever.
+void Promotion::EvictWhenDue(Force force) {
+  if (force == Force::kNo ||
+      context_.clock().Now() - *mutating_since_ < MirrorEviction::kPatience) {
+    return;
+  }
+  const absl::Status evicted =
+      EvictMirrorClients(session_.cluster(), *session_.reads,
+                         std::string(session_.volume.image_name()));
+  if (!evicted.ok()) {
+    Log().warn("rbd-mirror holds the image and was not evicted volume={}: {}",
+               Quoted(session_.volume.volume_id), evicted.ToString());
   }
 }
 
@@ -149,6 +207,7 @@ absl::StatusOr<std::optional<MirrorView>> Promotion::TryPromote(Force force) {
   const bool busy = error == EBUSY || error == EROFS || error == EAGAIN;
   if (!promoted.ok() && !busy) return promoted;
 
+  if (busy) EvictWhenDue(force);
   const std::string reason =
       promoted.ok()
           ? "the image is not primary after a promotion that reported "
@@ -229,6 +288,7 @@ absl::Status Promotion::RemoveStaleResyncRequest() {
 
 absl::Status Promotion::Finish(MirrorView view) {
   ADDONS_RETURN_IF_ERROR(MakeWritable(&view));
+  ADDONS_RETURN_IF_ERROR(FinishRescue(&view));
   ADDONS_RETURN_IF_ERROR(CompleteHalfDone(&view));
   if (view.resync_requested) {
     // It would delete this image as soon as it is a secondary again.

@@ -39,22 +39,12 @@ bool OwnHalfDemotion(const MirrorView& view) {
                       });
 }
 
-/// Newest is a copy that is not whole. A forced promote of librbd 16 is no way
-/// out of it: measured, it rolls an ordinary copy back to the state before the
-/// last complete one (to zeros, when only the first copy was complete), and a
-/// half demotion not at all.
-bool InMidCopy(const MirrorView& view) {
-  if (view.info.mode == MirrorMode::kJournal) return false;
-  for (auto it = view.snapshots.rbegin(); it != view.snapshots.rend(); ++it) {
-    // Left behind by a forced promote that died: says nothing about the copy.
-    const bool orphan = it->kind == MirrorSnapshotKind::kNonPrimary &&
-                        it->primary_mirror_uuid.empty();
-    if (orphan) continue;
-    return !it->complete &&
-           (it->kind == MirrorSnapshotKind::kNonPrimary ||
-            it->kind == MirrorSnapshotKind::kNonPrimaryDemoted);
-  }
-  return false;
+/// A copy that is not whole will not be completed by itself: its source shows
+/// no sign of life, or nothing of it has arrived for the settle time.
+bool CopyHasEnded(const MirrorView& view, bool disturbed,
+                  const ReplicationOptions& options) {
+  return !disturbed &&
+         (NoSignOfLife(view, options) || view.quiet_for >= options.settle_time);
 }
 
 /// The last demotion was this site's own, so nothing of a peer had to arrive:
@@ -164,8 +154,9 @@ bool NoSignOfLife(const MirrorView& view, const ReplicationOptions& options) {
 }
 
 PromoteDecision DecidePromote(
-    const MirrorView& view, const MirrorView* first_look, Force force,
-    bool disturbed, PeerTracker& tracker, const ReplicationOptions& options,
+    const MirrorView& view, const MirrorView* first_look,
+    const std::optional<RescueRecord>& rescue, Force force, bool disturbed,
+    PeerTracker& tracker, const ReplicationOptions& options,
     const std::function<std::string(const std::string&)>& site_name) {
   const SteadyDuration settle = options.settle_time;
   if (view.info.state == MirrorImageState::kDisabling) {
@@ -188,24 +179,33 @@ PromoteDecision DecidePromote(
     return {PromoteAction::kPlain, ""};
   }
   if (force == Force::kYes) {
-    if (view.info.mode != MirrorMode::kJournal &&
-        view.LastComplete() == nullptr) {
+    if (rescue.has_value() && AwaitsRestore(*rescue, view)) {
+      return {PromoteAction::kRescue, ""};
+    }
+    const bool mid_copy = InMidCopy(view);
+    if ((mid_copy && RescueSnapshot(view) == nullptr) ||
+        (view.info.mode != MirrorMode::kJournal &&
+         view.LastComplete() == nullptr)) {
       return {
           PromoteAction::kNothingToForce,
           absl::StrCat("no snapshot has arrived whole on this site, so there "
                        "is nothing to promote to; ",
                        view.CopyProgress())};
     }
-    if (InMidCopy(view)) {
+    // A forced promote of librbd 16 is no way out of half a copy: measured, it
+    // rolls an ordinary one back to the state before the last whole one (to
+    // zeros, when only the first copy was whole), and a demotion not at all.
+    if (mid_copy && CopyHasEnded(view, disturbed, options)) {
+      return {PromoteAction::kRescue, ""};
+    }
+    if (mid_copy) {
       return {
           PromoteAction::kWait,
           absl::StrCat("a snapshot has arrived in part (", view.CopyProgress(),
-                       "), and Ceph would lose data now: by force it returns "
-                       "to an older state than the last whole one, or mixes "
-                       "two states; the promotion goes on when the copy is "
-                       "whole; if the other site is lost for good, save the "
-                       "last whole state first (docs/replication.md, 'A "
-                       "disaster in the middle of a copy')")};
+                       "); the promotion goes on when it is whole, or returns "
+                       "to the last whole state once the other site shows no "
+                       "sign of life or nothing has arrived for ",
+                       Seconds(settle), " s")};
     }
     return {PromoteAction::kForced, ""};
   }

@@ -2,11 +2,13 @@
 #define ADDONS_REPLICATION_PROMOTE_DECISION_H_
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "ceph/image.h"
 #include "replication/environment.h"
 #include "replication/mirror_view.h"
+#include "replication/rescue_record.h"
 
 namespace addons {
 
@@ -20,6 +22,7 @@ enum class PromoteAction {
   kWait,               // look again soon
   kNothingToForce,     // no snapshot has arrived whole
   kForced,             // forced promote of a whole copy
+  kRescue,             // forced promote that brings the last whole state back
 };
 
 struct PromoteDecision {
@@ -30,11 +33,13 @@ struct PromoteDecision {
 
 /// Decides from one look. FAILED_PRECONDITION makes the operator promote by
 /// force at once, so a kRefuse... row stands only where that is right.
+/// `rescue` is the record of the image's rescue image, if there is one.
 /// `site_name` gives a peer's name for messages. Starts and forgets clocks of
 /// the tracker.
 PromoteDecision DecidePromote(
-    const MirrorView& view, const MirrorView* first_look, Force force,
-    bool disturbed, PeerTracker& tracker, const ReplicationOptions& options,
+    const MirrorView& view, const MirrorView* first_look,
+    const std::optional<RescueRecord>& rescue, Force force, bool disturbed,
+    PeerTracker& tracker, const ReplicationOptions& options,
     const std::function<std::string(const std::string&)>& site_name);
 
 /// The demotion of the present primary has arrived here whole, and the peer

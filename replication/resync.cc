@@ -8,6 +8,8 @@
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "replication/image_id.h"
+#include "replication/rescue.h"
+#include "replication/rescue_record.h"
 #include "replication/session.h"
 
 namespace addons {
@@ -97,6 +99,13 @@ absl::StatusOr<bool> Resynchronization::DemotedIncarnation(
 
 absl::StatusOr<ResyncResult> Resynchronization::Ready(const MirrorView& view) {
   ADDONS_RETURN_IF_ERROR(CorrectImageId(context_, session_, view.image_id));
+  // A state before this one, which nobody went back to.
+  ADDONS_ASSIGN_OR_RETURN(
+      const auto rescue,
+      ReadRescueRecord(*session_.reads, session_.volume.image_name()));
+  if (rescue.has_value() && !RescueIsLive(*rescue, view)) {
+    ADDONS_RETURN_IF_ERROR(Rescue(context_, environment_, session_).Remove());
+  }
   return ResyncResult{true, "this copy is in step with its peer"};
 }
 

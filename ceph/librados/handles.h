@@ -71,6 +71,14 @@ struct ImageTraits {
   using Raw = rbd_image_t;
   static void Free(Raw raw) { static_cast<void>(rbd_close(raw)); }
 };
+struct ImageOptionsTraits {
+  using Raw = rbd_image_options_t;
+  static void Free(Raw raw) { rbd_image_options_destroy(raw); }
+};
+struct CompletionTraits {
+  using Raw = rbd_completion_t;
+  static void Free(Raw raw) { rbd_aio_release(raw); }
+};
 struct ReadOpTraits {
   using Raw = rados_read_op_t;
   static void Free(Raw raw) { rados_release_read_op(raw); }
@@ -91,6 +99,8 @@ struct BufferTraits {
 using ClusterHandle = OwnedHandle<ClusterTraits>;
 using IoctxHandle = OwnedHandle<IoctxTraits>;
 using ImageHandle = OwnedHandle<ImageTraits>;
+using ImageOptions = OwnedHandle<ImageOptionsTraits>;
+using Completion = OwnedHandle<CompletionTraits>;
 using ReadOp = OwnedHandle<ReadOpTraits>;
 using WriteOp = OwnedHandle<WriteOpTraits>;
 using OmapIter = OwnedHandle<OmapIterTraits>;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <cstddef>
 #include <utility>
@@ -33,6 +34,12 @@ std::string JustBefore(const std::string& id) {
   --before.back();
   before.push_back('\x7f');
   return before;
+}
+
+ImageOptions NewImageOptions() {
+  rbd_image_options_t options = nullptr;
+  rbd_image_options_create(&options);
+  return ImageOptions(options);
 }
 
 }  // namespace
@@ -389,5 +396,69 @@ absl::StatusOr<std::unique_ptr<Image>> RadosPool::OpenImage(
         rbd_open(ioctx_.get(), name.c_str(), image.Receive(), nullptr));
   });
 }
+
+absl::Status RadosPool::CreateImage(const std::string& name,
+                                    const ImageLayout& layout) {
+  const std::string text =
+      absl::StrCat("image '", absl::CHexEscape(ImageSpec(name)), "'");
+  if (connection_->use() != ConnectionUse::kMutate) {
+    return absl::InternalError(absl::StrCat("Failed to create ", text,
+                                            ": its pool is open for reading"));
+  }
+  const ImageOptions options = NewImageOptions();
+  const auto set = [&](int option, uint64_t value) {
+    return rbd_image_options_set_uint64(options.get(), option, value);
+  };
+  // Named, because the defaults of a cluster may have journaling in them, and
+  // a pool that mirrors all journaled images would mirror this one.
+  int result = set(RBD_IMAGE_OPTION_FEATURES,
+                   RBD_FEATURE_LAYERING | RBD_FEATURE_EXCLUSIVE_LOCK |
+                       RBD_FEATURE_OBJECT_MAP | RBD_FEATURE_FAST_DIFF);
+  if (result == 0) {
+    result = set(RBD_IMAGE_OPTION_ORDER,
+                 static_cast<uint64_t>(std::countr_zero(layout.object_bytes)));
+  }
+  if (result == 0) {
+    result = set(RBD_IMAGE_OPTION_STRIPE_UNIT, layout.stripe_unit);
+  }
+  if (result == 0) {
+    result = set(RBD_IMAGE_OPTION_STRIPE_COUNT, layout.stripe_count);
+  }
+  if (result == 0 && layout.data_pool_id != id_) {
+    std::string pool;
+    result = GrowUntilItFits(128, kMaxNameSize, [&](size_t capacity, size_t&) {
+      pool.assign(capacity, '\0');
+      return rados_pool_reverse_lookup(rados_ioctx_get_cluster(ioctx_.get()),
+                                       layout.data_pool_id, pool.data(),
+                                       capacity);
+    });
+    if (result >= 0) {
+      result = rbd_image_options_set_string(
+          options.get(), RBD_IMAGE_OPTION_DATA_POOL, pool.c_str());
+    }
+  }
+  if (result == 0) {
+    result = connection_->Call("rbd_create4", [&] {
+      return rbd_create4(ioctx_.get(), name.c_str(), layout.bytes,
+                         options.get());
+    });
+  }
+  return result < 0 ? CephError(result, "create", text) : absl::OkStatus();
+}
+
+absl::Status RadosPool::RemoveImage(const std::string& name) {
+  const std::string text =
+      absl::StrCat("image '", absl::CHexEscape(ImageSpec(name)), "'");
+  if (connection_->use() != ConnectionUse::kMutate) {
+    return absl::InternalError(absl::StrCat("Failed to remove ", text,
+                                            ": its pool is open for reading"));
+  }
+  const int result = connection_->Call(
+      "rbd_remove", [&] { return rbd_remove(ioctx_.get(), name.c_str()); });
+  if (result == -ENOENT) return absl::OkStatus();
+  return result < 0 ? CephError(result, "remove", text) : absl::OkStatus();
+}
+
+void RadosPool::FailWhenFull() { rados_set_pool_full_try(ioctx_.get()); }
 
 }  // namespace addons

@@ -79,6 +79,10 @@ class RadosPool final : public Pool {
       const std::string& image_id) override;
   absl::StatusOr<std::unique_ptr<Image>> OpenImage(
       const std::string& name) override;
+  absl::Status CreateImage(const std::string& name,
+                           const ImageLayout& layout) override;
+  absl::Status RemoveImage(const std::string& name) override;
+  void FailWhenFull() override;
 
  private:
   RadosPool(std::shared_ptr<RadosConnection> connection, IoctxHandle ioctx,

@@ -69,6 +69,15 @@ class RbdImage final : public Image {
   absl::StatusOr<SparsifyEnd> Sparsify(uint64_t sparse_bytes,
                                        const ProgressFn& progress) override;
 
+  absl::Status SelectSnapshot(uint64_t snapshot_id) override;
+  absl::StatusOr<ImageLayout> Layout() override;
+  absl::StatusOr<std::vector<ImageData>> Read(
+      const std::vector<ImageRange>& ranges) override;
+  absl::Status Write(const std::vector<ImageData>& data) override;
+  absl::Status Flush() override;
+  absl::Status Resize(uint64_t bytes) override;
+  absl::Status AcquireLock() override;
+
   absl::Status Close() override;
 
  private:

@@ -99,7 +99,8 @@ CommandResult ListAll(Site& site, WallTime now) {
   return {0, text, "listed"};
 }
 
-CommandResult Change(Site& site, const json& command, WallTime now) {
+CommandResult Change(Model& model, Site& site, const json& command,
+                     WallTime now) {
   const bool range =
       site.range_blocklists && command.value("range", "") == "range";
   const std::string text = command.value("addr", "");
@@ -118,6 +119,9 @@ CommandResult Change(Site& site, const json& command, WallTime now) {
     // Not assigned: an entry that exists keeps its expiry.
     entries.emplace(
         *key, now + std::chrono::duration_cast<WallTime::duration>(expire));
+    if (!range && *key == model.Address(site.daemon.local_instance)) {
+      model.Reconnect(site.daemon);
+    }
   }
   site.map_modified = now;
   return {0, "", absl::StrCat("blocklisting ", *key), kCommit};
@@ -187,13 +191,13 @@ CommandResult DumpManager(const Site& site) {
 
 }  // namespace
 
-CommandResult RunBlocklistCommand(const Model& model, Site& site,
+CommandResult RunBlocklistCommand(Model& model, Site& site,
                                   const json& command) {
   const std::string prefix =
       command.is_object() ? command.value("prefix", "") : "";
   const WallTime now = MonitorNow(model, site);
   if (prefix == "osd blocklist ls") return ListAll(site, now);
-  if (prefix == "osd blocklist") return Change(site, command, now);
+  if (prefix == "osd blocklist") return Change(model, site, command, now);
   if (prefix == "osd dump") return DumpOsds(site);
   if (prefix == "quorum_status") return Quorum(site);
   if (prefix == "mgr dump") return DumpManager(site);

@@ -11,7 +11,7 @@ namespace addons::model {
 /// `quorum_status`, `mgr dump`. As the monitor, it keeps host bits, answers 0
 /// to the removal of what is not there, leaves the expiry of an entry that is
 /// added again as it was, and forgets expired ones only when it looks again.
-CommandResult RunBlocklistCommand(const Model& model, Site& site,
+CommandResult RunBlocklistCommand(Model& model, Site& site,
                                   const nlohmann::json& command);
 
 }  // namespace addons::model

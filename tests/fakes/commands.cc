@@ -312,8 +312,7 @@ void RefreshSchedules(Site& site) {
   });
 }
 
-CommandResult RunMonCommand(const Model& model, Site& site,
-                            const std::string& text) {
+CommandResult RunMonCommand(Model& model, Site& site, const std::string& text) {
   const json command = ParseCommand(text);
   if (command.value("prefix", "") == "osd lspools") {
     json pools = json::array();

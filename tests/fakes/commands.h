@@ -16,8 +16,7 @@ struct CommandResult {
 };
 
 /// The commands of blocklist_commands.h; everything else is -EINVAL.
-CommandResult RunMonCommand(const Model& model, Site& site,
-                            const std::string& json);
+CommandResult RunMonCommand(Model& model, Site& site, const std::string& json);
 
 /// `rbd mirror snapshot schedule add|remove|list`, `rbd task add flatten` and
 /// `rbd task list`, as the module rbd_support answers them.

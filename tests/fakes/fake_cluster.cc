@@ -38,6 +38,25 @@ bool LooksLikeCephxKey(const std::string& key) {
   return good;
 }
 
+/// An object that holds `value`, as bytes; none for 0.
+std::string ObjectBytes(uint64_t value, uint64_t length) {
+  std::string bytes;
+  if (value == 0) return bytes;
+  bytes.resize(length);
+  for (uint64_t i = 0; i < length; ++i) {
+    bytes[i] = static_cast<char>(value >> (8 * (i % 8)));
+  }
+  return bytes;
+}
+
+uint64_t ObjectValue(absl::string_view bytes) {
+  uint64_t value = 0;
+  for (size_t i = 0; i < 8 && i < bytes.size(); ++i) {
+    value |= uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
+  }
+  return value;
+}
+
 /// CephError() with the text that a command printed.
 absl::Status CommandError(int result, const std::string& command,
                           const std::string& text) {
@@ -92,7 +111,7 @@ class FakeImage final : public Image {
     ImageSize size;
     const int r =
         Run("rbd_stat", Use::kMemory, [&](Model&, Site&, SteadyDuration*) {
-          size = writable_ ? image_->size : seen_.size;
+          size = selected_ ? *Show().size : (writable_ ? *image_ : seen_).size;
           return 0;
         });
     if (r < 0) return Error(r, "get the size of");
@@ -388,6 +407,105 @@ class FakeImage final : public Image {
     return end;
   }
 
+  absl::Status SelectSnapshot(uint64_t snapshot_id) override {
+    const int r =
+        Run("rbd_snap_set_by_id", Use::kMemory,
+            [&](Model&, Site&, SteadyDuration*) {
+              for (const model::Snapshot& snapshot : seen_.snapshots) {
+                if (snapshot.info.id == snapshot_id) selected_ = snapshot_id;
+              }
+              return selected_ == snapshot_id ? 0 : -ENOENT;
+            });
+    return r < 0 ? Error(r, "look at a snapshot of") : absl::OkStatus();
+  }
+
+  absl::StatusOr<ImageLayout> Layout() override {
+    ImageLayout layout;
+    const int r = Run("rbd_get_data_pool_id", Use::kMemory,
+                      [&](Model&, Site&, SteadyDuration*) {
+                        const Shown shown = Show();
+                        layout = {shown.size->bytes, shown.size->object_bytes,
+                                  shown.size->object_bytes, 1, image_->pool_id};
+                        return shown.content == nullptr ? -ENOENT : 0;
+                      });
+    if (r < 0) return Error(r, "read the layout of");
+    return layout;
+  }
+
+  absl::StatusOr<std::vector<ImageData>> Read(
+      const std::vector<ImageRange>& ranges) override {
+    std::vector<ImageData> data;
+    const int r = Run(
+        "rbd_aio_read", Use::kRead, [&](Model&, Site&, SteadyDuration* cost) {
+          const Shown shown = Show();
+          if (shown.content == nullptr) return -ENOENT;
+          *cost = TimeFor(ranges.size());
+          for (const ImageRange& range : ranges) {
+            if (range.offset % shown.size->object_bytes != 0 ||
+                range.offset + range.length > shown.size->bytes) {
+              return -EINVAL;  // the model knows whole objects only
+            }
+            const uint64_t value =
+                shown.content->at(range.offset / shown.size->object_bytes);
+            data.push_back({range, ObjectBytes(value, range.length)});
+          }
+          return 0;
+        });
+    if (r < 0) return Error(r, "read");
+    return data;
+  }
+
+  absl::Status Write(const std::vector<ImageData>& data) override {
+    return Mutate(
+        "rbd_aio_write", "write to",
+        [&](Model& model, Site& site, SteadyDuration* cost) {
+          if (const int r = model.BeginWrite(site, *image_, Self(), cost);
+              r < 0) {
+            return r;
+          }
+          *cost += TimeFor(data.size());
+          const uint64_t object_bytes = image_->size.object_bytes;
+          for (const ImageData& piece : data) {
+            const uint64_t end = piece.range.offset + piece.range.length;
+            if (piece.range.offset % object_bytes != 0 ||
+                (end % object_bytes != 0 && end != image_->size.bytes) ||
+                end > image_->size.bytes) {
+              return -EINVAL;
+            }
+            for (uint64_t at = piece.range.offset; at < end;
+                 at += object_bytes) {
+              image_->content.at(at / object_bytes) =
+                  piece.bytes.empty()
+                      ? 0
+                      : ObjectValue(absl::string_view(piece.bytes)
+                                        .substr(at - piece.range.offset));
+            }
+          }
+          return 0;
+        });
+  }
+
+  absl::Status Flush() override {
+    return Mutate("rbd_flush", "flush",
+                  [](Model&, Site&, SteadyDuration*) { return 0; });
+  }
+
+  absl::Status Resize(uint64_t bytes) override {
+    return Mutate("rbd_resize2", "resize",
+                  [&](Model& model, Site& site, SteadyDuration* cost) {
+                    const int r = model.BeginWrite(site, *image_, Self(), cost);
+                    if (r == 0) image_->Resize(bytes);
+                    return r;
+                  });
+  }
+
+  absl::Status AcquireLock() override {
+    return Mutate("rbd_lock_acquire", "lock",
+                  [&](Model& model, Site& site, SteadyDuration* cost) {
+                    return model.TakeLock(site, *image_, Self(), cost);
+                  });
+  }
+
   absl::Status Close() override {
     const int r = Run("rbd_close", Use::kMemory, nullptr);
     if (open_) Release(/*crashed=*/false);
@@ -395,6 +513,26 @@ class FakeImage final : public Image {
   }
 
  private:
+  /// What the handle shows: the image, or one of its snapshots.
+  struct Shown {
+    const ImageSize* size = nullptr;
+    const model::Content* content = nullptr;  // nullptr: it was removed
+  };
+  Shown Show() const {
+    if (!selected_) return {&image_->size, &image_->content};
+    Shown shown;
+    for (const model::Snapshot& snapshot : seen_.snapshots) {
+      if (snapshot.info.id == *selected_) shown.size = &snapshot.size;
+    }
+    for (const model::Snapshot& snapshot : image_->snapshots) {
+      if (snapshot.info.id == *selected_) shown.content = &snapshot.content;
+    }
+    return shown;
+  }
+  static SteadyDuration TimeFor(size_t objects) {
+    return SteadyDuration(seconds(1)) * objects / kObjectsPerSecond;
+  }
+
   /// What a call looks at: the handle, mirroring objects, the image's header.
   enum class Use { kMemory, kRead, kHeader, kMutate };
 
@@ -551,6 +689,7 @@ class FakeImage final : public Image {
   const uint64_t cookie_;
   const int exceptions_;
   bool open_ = true;
+  std::optional<uint64_t> selected_;  // snapshot
 };
 
 // --- pools
@@ -823,6 +962,38 @@ class FakePool final : public Pool {
     return Open("rbd_open", name, false, true);
   }
 
+  absl::Status CreateImage(const std::string& name,
+                           const ImageLayout& layout) override {
+    return ChangeImages("rbd_create4", "create", name,
+                        [&](Model& model, Site& site, SteadyDuration*) {
+                          if (Space(site).images.contains(name)) {
+                            return -EEXIST;
+                          }
+                          const auto image = model.CreateImage(
+                              site, site.pools[id_], rados_namespace_, name,
+                              layout.bytes);
+                          image->size.object_bytes = layout.object_bytes;
+                          image->Resize(layout.bytes);
+                          return 0;
+                        });
+  }
+
+  absl::Status RemoveImage(const std::string& name) override {
+    return ChangeImages("rbd_remove", "remove", name,
+                        [&](Model&, Site& site, SteadyDuration*) {
+                          auto& images = Space(site).images;
+                          const auto it = images.find(name);
+                          if (it == images.end()) return 0;
+                          if (!it->second->watches.empty()) return -EBUSY;
+                          if (!it->second->snapshots.empty()) return -ENOTEMPTY;
+                          it->second->removed = true;
+                          images.erase(it);
+                          return 0;
+                        });
+  }
+
+  void FailWhenFull() override {}
+
  private:
   using Needs = FakeWorld::Needs;
 
@@ -859,6 +1030,19 @@ class FakePool final : public Pool {
     return site.pools[id_].namespaces[rados_namespace_];
   }
 
+  absl::Status ChangeImages(const char* call, const char* action,
+                            const std::string& name,
+                            const FakeWorld::Body& body) {
+    const std::string text = absl::StrCat("image '", ImageSpec(name), "'");
+    if (connection_->access != Access::kMutate) {
+      world_.AddViolation(
+          absl::StrCat(call, " of ", text, " through a read connection"));
+      return CephError(-EROFS, action, text);
+    }
+    const int r = Run(call, name, Needs::kOsd, true, body);
+    return r < 0 ? CephError(r, action, text) : absl::OkStatus();
+  }
+
   absl::StatusOr<std::unique_ptr<Image>> Open(const char* call,
                                               const std::string& key,
                                               bool by_id, bool writable) {
@@ -887,12 +1071,16 @@ class FakePool final : public Pool {
           seen = *image;
           return 0;
         });
-    if (r < 0) {
+    const auto failed = [&] {
       return CephError(r, "open", absl::StrCat("image '", ImageSpec(key), "'"));
-    }
-    return std::make_unique<FakeImage>(world_, connection_,
-                                       ImageSpec(seen.name), std::move(image),
-                                       std::move(seen), writable, cookie);
+    };
+    if (image == nullptr) return failed();
+    auto opened = std::make_unique<FakeImage>(
+        world_, connection_, ImageSpec(seen.name), std::move(image),
+        std::move(seen), writable, cookie);
+    // An open that fails late leaves no watch behind.
+    if (r < 0) return failed();
+    return opened;
   }
 
   FakeWorld& world_;

@@ -395,7 +395,7 @@ void FakeSite::AddClone(const std::string& parent, const std::string& clone) {
                                    SnapshotKind::kUser});
   image->parent = ImageParent{pool.id,  pool.name,  from->rados_namespace,
                               from->id, from->name, false};
-  image->data = from->data;
+  image->content = from->content;
 }
 
 void FakeSite::RemoveImage(const std::string& image) {
@@ -479,19 +479,19 @@ absl::Status FakeSite::Write(const std::string& image, uint64_t value) {
   MutexLock lock(world_.mutex_);
   const auto found = Find(image);
   if (found->read_only()) return CephError(-EROFS, "write", image);
-  found->data = value;
+  found->Fill(value);
   found->used_objects = found->size.objects;
   return absl::OkStatus();
 }
 
 uint64_t FakeSite::Data(const std::string& image) const {
   MutexLock lock(world_.mutex_);
-  return Find(image)->data;
+  return Find(image)->content.front();
 }
 
 bool FakeSite::Torn(const std::string& image) const {
   MutexLock lock(world_.mutex_);
-  return Find(image)->torn;
+  return Find(image)->torn();
 }
 
 void FakeSite::AddWatcher(const std::string& image, const std::string& address,
@@ -607,7 +607,7 @@ uint64_t FakeSite::SnapshotData(const std::string& image,
                                 uint64_t snapshot_id) const {
   MutexLock lock(world_.mutex_);
   for (const model::Snapshot& snapshot : Find(image)->snapshots) {
-    if (snapshot.info.id == snapshot_id) return snapshot.data;
+    if (snapshot.info.id == snapshot_id) return snapshot.content.front();
   }
   Die(absl::StrCat("no snapshot ", snapshot_id, " of ", image));
 }

@@ -2,6 +2,8 @@
 // says.
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <set>
 #include <string>
@@ -246,14 +248,21 @@ bool Model::CopyNext(Site& site, Image& local, Image& remote,
       copy.info.unsynced_peer_uuids = {site.peer_uuid};
     }
     replayer.sync_started = now_;
+    replayer.sync_changes = local.content != remote.snapshots[*target].content;
+    local.Resize(remote.snapshots[*target].size.bytes);
   }
   MirrorSnapshot& copy = local.snapshots.back().info;
-  const uint64_t total = remote.size.objects;
+  const Snapshot& source = remote.snapshots[*target];
+  const uint64_t total = source.size.objects;
   const auto step = std::min(total - std::min(total, copy.last_copied_object),
                              static_cast<uint64_t>(replayer.budget));
   replayer.budget -= static_cast<double>(step);
+  std::copy_n(source.content.begin() +
+                  static_cast<std::ptrdiff_t>(copy.last_copied_object),
+              step,
+              local.content.begin() +
+                  static_cast<std::ptrdiff_t>(copy.last_copied_object));
   copy.last_copied_object += step;
-  if (step > 0) local.torn = true;
   if (copy.last_copied_object < total) return false;
   FinishCopy(site, local, remote, *target,
              !base || remote.snapshots[*base].info.complete, replayer);
@@ -264,19 +273,16 @@ void Model::FinishCopy(Site& site, Image& local, Image& remote, size_t target,
                        bool base_complete, Replayer& replayer) {
   const Snapshot& source = remote.snapshots[target];
   Snapshot& copy = local.snapshots.back();
-  const bool changed = local.data != source.data;
-  if (base_complete) {
-    local.data = source.data;
-    local.torn = source.torn;
-  } else {
+  if (!base_complete) {
     // The other side was promoted from half a demotion: only what was written
     // after that comes over, on top of content that was never there.
-    local.torn = true;
+    local.content.front() = UINT64_MAX;
   }
   copy.info.complete = true;
-  local.size = remote.size;
+  const bool empty = std::all_of(source.content.begin(), source.content.end(),
+                                 [](uint64_t object) { return object == 0; });
   replayer.last_sync_bytes =
-      changed ? source.data == 0 ? 0 : remote.size.bytes : 0;
+      replayer.sync_changes && !empty ? source.size.bytes : 0;
   replayer.last_sync_seconds =
       std::chrono::duration_cast<seconds>(now_ - replayer.sync_started).count();
   std::erase_if(local.metadata,

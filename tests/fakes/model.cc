@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -16,6 +17,8 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr uint64_t kObjectBytes = uint64_t{4} << 20;
+// Of images below 4 MiB, so that tests can read and write many objects.
+constexpr uint64_t kSmallObjectBytes = uint64_t{64} << 10;
 
 bool IsPrimaryKind(MirrorSnapshotKind kind) {
   return kind == MirrorSnapshotKind::kPrimary ||
@@ -84,6 +87,17 @@ bool Image::primary() const {
 bool Image::open_by_this_process() const {
   return std::any_of(watches.begin(), watches.end(),
                      [](const Watch& watch) { return watch.handle; });
+}
+
+bool Image::torn() const {
+  return std::adjacent_find(content.begin(), content.end(),
+                            std::not_equal_to<>()) != content.end();
+}
+
+void Image::Resize(uint64_t bytes) {
+  size.bytes = bytes;
+  size.objects = (bytes + size.object_bytes - 1) / size.object_bytes;
+  content.resize(size.objects);
 }
 
 Model::Model()
@@ -157,8 +171,9 @@ std::shared_ptr<Image> Model::CreateImage(Site& site, PoolState& pool,
   image->name = name;
   image->pool_id = pool.id;
   image->rados_namespace = rados_namespace;
-  image->size = {bytes, kObjectBytes,
-                 (bytes + kObjectBytes - 1) / kObjectBytes};
+  image->size.object_bytes =
+      bytes < kObjectBytes ? kSmallObjectBytes : kObjectBytes;
+  image->Resize(bytes);
   const auto since = (wall_ + site.clock_skew).time_since_epoch();
   image->created.seconds = std::chrono::duration_cast<seconds>(since).count();
   image->created.nanoseconds =
@@ -297,8 +312,8 @@ Snapshot& Model::AddSnapshot(const Site& site, Image& image,
       snapshot.info.unsynced_peer_uuids.clear();
     }
   }
-  snapshot.data = image.data;
-  snapshot.torn = image.torn;
+  snapshot.size = image.size;
+  snapshot.content = image.content;
   image.snapshots.push_back(std::move(snapshot));
   return image.snapshots.back();
 }
@@ -432,8 +447,13 @@ int Model::FinishPromotion(Site& site, Image& image, const Client& client,
   }
   if (const int r = AcquireLock(site, image, client, cost); r < 0) return r;
   if (promotion.rollback) {
-    image.data = promotion.rollback->data;
-    image.torn = promotion.rollback->torn;
+    image.size = promotion.rollback->size;
+    image.content = promotion.rollback->content;
+    // What was rolled back is removed, half a demotion is not.
+    std::erase_if(image.snapshots, [](const Snapshot& snapshot) {
+      return snapshot.info.kind == MirrorSnapshotKind::kNonPrimary &&
+             !snapshot.info.complete;
+    });
   }
   const Snapshot* const newest = image.newest();
   if (newest != nullptr &&
@@ -482,6 +502,19 @@ int Model::CreateSnapshot(Site& site, Image& image, uint64_t* id) {
   return 0;
 }
 
+int Model::BeginWrite(Site& site, Image& image, const Client& client,
+                      SteadyDuration* cost) {
+  if (image.read_only()) return -EROFS;
+  return AcquireLock(site, image, client, cost);
+}
+
+int Model::TakeLock(Site& site, Image& image, const Client& client,
+                    SteadyDuration* cost) {
+  if (const int r = BeginWrite(site, image, client, cost); r < 0) return r;
+  image.lock->is_explicit = true;
+  return 0;
+}
+
 void Model::OpenedForWriting(Site& site, Image& image) {
   if (site.needless_open_blocklists && DaemonHoldsLock(site, image)) {
     Blocklist(site, site.daemon);
@@ -494,6 +527,10 @@ void Model::OpenedForWriting(Site& site, Image& image) {
 void Model::Blocklist(Site& site, Daemon& daemon) {
   site.blocklist[Address(daemon.local_instance)] =
       wall_ + site.clock_skew + std::chrono::hours(1);
+  Reconnect(daemon);
+}
+
+void Model::Reconnect(Daemon& daemon) {
   daemon.blocklisted_until = now_ + seconds(90);
   daemon.local_instance = NewClientId();
   daemon.seen_locally = now_ - kWatchTimeout;

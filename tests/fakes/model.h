@@ -37,14 +37,17 @@ inline constexpr SteadyDuration kDaemonStart = std::chrono::seconds(5);
 /// A call that answers this is asked again after the time that it took.
 inline constexpr int kAgain = 1000000;
 
+/// What an image holds: one number for each object, 0 where it is zero.
+using Content = std::vector<uint64_t>;
+
 /// A mirror snapshot and what reading it gives: on the primary what the image
 /// contained, on a secondary what it contained *before* this snapshot was
 /// copied (measured, 16.2.15: rbd-mirror creates the snapshot first and copies
 /// into the image itself).
 struct Snapshot {
   MirrorSnapshot info;
-  uint64_t data = 0;
-  bool torn = false;
+  ImageSize size;
+  Content content;
 };
 
 struct Watch {
@@ -83,8 +86,7 @@ struct Image {
   bool next_snapshot_incomplete =
       false;  // see FakeSite::LeaveNextSnapshotIncomplete
 
-  uint64_t data = 0;
-  bool torn = false;  // half of one state and half of another
+  Content content;
 
   ImageFeatures features{true, true, false};
   std::vector<ImageSnapshot> other_snapshots;  // than those of mirroring
@@ -103,6 +105,10 @@ struct Image {
     return mirror_state != MirrorImageState::kDisabled && !primary();
   }
   bool open_by_this_process() const;
+  /// Workloads fill all objects alike: half of one state and half of another.
+  bool torn() const;
+  void Resize(uint64_t bytes);
+  void Fill(uint64_t value) { content.assign(content.size(), value); }
 };
 
 /// One entry of the status objects, as its writer last wrote it.
@@ -134,6 +140,7 @@ struct Replayer {
   std::optional<SteadyTime> delete_at;  // the peer's image is mirrored no more
   std::shared_ptr<Image> deleted;       // waits for its handles to close
   SteadyTime sync_started{};
+  bool sync_changes = false;  // the snapshot has another content
   int64_t last_sync_seconds = 0;
   uint64_t last_sync_bytes = 0;
   double budget = 0;           // objects that may be copied now
@@ -286,11 +293,19 @@ class Model {
              SteadyDuration* cost);
   int Resync(Site& site, Image& image);
   int CreateSnapshot(Site& site, Image& image, uint64_t* id);
+  /// Takes the exclusive lock for `client` until it lets go.
+  int TakeLock(Site& site, Image& image, const Client& client,
+               SteadyDuration* cost);
+  /// What a client does that writes: 0 when it may, with the exclusive lock.
+  int BeginWrite(Site& site, Image& image, const Client& client,
+                 SteadyDuration* cost);
   /// A writable open that was not needed.
   void OpenedForWriting(Site& site, Image& image);
 
   // --- helpers of the controls -----------------------------------------------
   void Blocklist(Site& site, Daemon& daemon);
+  /// What an rbd-mirror does that was blocklisted at its own site.
+  void Reconnect(Daemon& daemon);
   void SetDaemon(Site& site, DaemonState state);
   /// The entries about `image` in `where`.
   static void ForgetStatus(Namespace& where, const Image& image);

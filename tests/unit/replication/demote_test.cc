@@ -74,8 +74,8 @@ TEST_F(DemoteTest, DemotionIsPromotableOnThePeer) {
   EXPECT_EQ(b_.Data(image_), 6U);
 }
 
-// Both sides demoted copy nothing any more: what was written here meanwhile would
-// never reach a peer that has not noticed.
+// Both sides demoted copy nothing any more: what was written here meanwhile
+// would never reach a peer that has not noticed.
 TEST_F(DemoteTest, WaitsUntilThePeerFollows) {
   ASSERT_OK(Demote(on_a_));
   a_.SetMirrorDaemon(DaemonState::kDown);

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+
 namespace addons {
 namespace {
 
@@ -68,8 +70,8 @@ class PromoteDecisionTest : public ::testing::Test {
     view_.peers = {site};
   }
   PromoteDecision Decide(Force force = Force::kNo, bool disturbed = false) {
-    return DecidePromote(view_, first_look_, force, disturbed, tracker_,
-                         options_,
+    return DecidePromote(view_, first_look_, rescue_, force, disturbed,
+                         tracker_, options_,
                          [](const std::string& uuid) { return uuid; });
   }
 
@@ -78,6 +80,7 @@ class PromoteDecisionTest : public ::testing::Test {
   ReplicationOptions options_;
   MirrorView view_;
   const MirrorView* first_look_ = nullptr;
+  std::optional<RescueRecord> rescue_;
 };
 
 TEST_F(PromoteDecisionTest, OffIsRefusedWithAndWithoutForce) {
@@ -141,10 +144,64 @@ TEST_F(PromoteDecisionTest, ForceWaitsForACopyInTheMiddle) {
   EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kForced);
 }
 
-TEST_F(PromoteDecisionTest, ForceNeverTearsAHalfArrivedDemotion) {
+TEST_F(PromoteDecisionTest, ForceRescuesWhenTheSourceOfTheCopyIsDead) {
+  SetNewest(Kind::kNonPrimary, false, 16);
+  SetPeer(State::kStopped, "local image is primary", seconds(200));
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kRescue);
+  EXPECT_EQ(Decide(Force::kYes, /*disturbed=*/true).action,
+            PromoteAction::kWait);
+  view_.quiet_for = seconds(1);  // it arrived just now
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kWait);
+}
+
+TEST_F(PromoteDecisionTest,
+       ForceRescuesWhenTheCopyStandsStillForTheSettleTime) {
+  SetNewest(Kind::kNonPrimary, false, 16);
+  view_.quiet_for = options_.settle_time - seconds(1);
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kWait);
+  view_.quiet_for = options_.settle_time;
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kRescue);
+  EXPECT_NE(Decide().action, PromoteAction::kRescue);
+}
+
+TEST_F(PromoteDecisionTest, ForceRescuesHalfADemotion) {
   SetNewest(Kind::kNonPrimaryDemoted, false, 16);
   SetPeer(State::kUnknown, "", seconds(200));
-  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kWait);
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kRescue);
+}
+
+TEST_F(PromoteDecisionTest, AnOrphanIsNoWholeStateToGoBackTo) {
+  view_.snapshots.clear();
+  SetNewest(Kind::kNonPrimary, false, 16);
+  SetNewest(Kind::kNonPrimary, true);
+  view_.snapshots.back().primary_mirror_uuid.clear();
+  SetPeer(State::kUnknown, "", seconds(200));
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kNothingToForce);
+}
+
+TEST_F(PromoteDecisionTest, ARescueThatBeganToPromoteGoesOn) {
+  // librbd has removed the incomplete snapshot and died.
+  view_.image_id = "10a1";
+  SetNewest(Kind::kNonPrimary, true);
+  view_.snapshots.back().primary_mirror_uuid.clear();
+  rescue_ = RescueRecord{RescueStep::kPromoting, "10a1", 2};
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kRescue);
+  EXPECT_NE(Decide().action, PromoteAction::kRescue);
+  rescue_->step = RescueStep::kSaved;
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kForced);
+}
+
+TEST_F(PromoteDecisionTest, ARescueIsOverWhenSomethingWholeHasArrivedSince) {
+  view_.image_id = "10a1";
+  rescue_ = RescueRecord{RescueStep::kPromoting, "10a1", 2};
+  SetNewest(Kind::kNonPrimary, true);
+  ASSERT_EQ(view_.snapshots.back().id, 2U);
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kForced);
+  EXPECT_FALSE(RescueIsLive(*rescue_, view_));
+  rescue_->snapshot_id = 3;
+  EXPECT_TRUE(AwaitsRestore(*rescue_, view_));
+  rescue_->image_id = "10a2";  // resynced since
+  EXPECT_FALSE(RescueIsLive(*rescue_, view_));
 }
 
 TEST_F(PromoteDecisionTest, AnOrphanDoesNotHideAHalfCopy) {

@@ -225,17 +225,6 @@ TEST_F(PromoteTest, ForceFromALivingPrimaryPromotes) {
   EXPECT_TRUE(b_.Info(image_).primary);
 }
 
-// librbd 16 would return to the state before the last whole one.
-TEST_F(PromoteTest, ForceIsNotUsedInTheMiddleOfACopy) {
-  StopMidCopy(MirrorSnapshotKind::kNonPrimary, DaemonState::kDown);
-  LoseA();
-  world_.ClearCalls();
-  EXPECT_THAT(Promote(on_b_, Force::kYes),
-              StatusIs(kUnavailable, HasSubstr("objects copied")));
-  EXPECT_EQ(world_.CountMutations(), 0);
-  EXPECT_FALSE(b_.Info(image_).primary);
-}
-
 TEST_F(PromoteTest, ForceWaitsUntilTheCopyIsWhole) {
   StopMidCopy(MirrorSnapshotKind::kNonPrimary, DaemonState::kDown);
   b_.SetMirrorDaemon(DaemonState::kRunning);
@@ -244,13 +233,6 @@ TEST_F(PromoteTest, ForceWaitsUntilTheCopyIsWhole) {
   EXPECT_TRUE(b_.Info(image_).primary);
   EXPECT_FALSE(b_.Torn(image_));
   EXPECT_EQ(b_.Data(image_), a_.Data(image_));
-}
-
-TEST_F(PromoteTest, ForceNeverMakesAHalfDemotionPrimary) {
-  StopMidCopy(MirrorSnapshotKind::kNonPrimaryDemoted, DaemonState::kDown);
-  LoseA();
-  const absl::Status answer = Promote(on_b_, Force::kYes);
-  EXPECT_FALSE(b_.Info(image_).primary && b_.Torn(image_)) << answer;
 }
 
 TEST_F(VerbsTest, ForceWithoutOneWholeCopyIsUnavailable) {

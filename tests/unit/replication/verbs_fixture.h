@@ -72,7 +72,9 @@ class VerbsTest : public ::testing::Test {
     EXPECT_THAT(world_.Violations(), ::testing::IsEmpty());
   }
 
-  void AddMirrored() { id_ = pair_.AddMirroredVolume(a_, kUuid); }
+  void AddMirrored(uint64_t bytes = uint64_t{256} << 20) {
+    id_ = pair_.AddMirroredVolume(a_, kUuid, bytes);
+  }
   void AddPlain() { id_ = pair_.AddVolume(a_, kUuid); }
 
   /// Runs one verb for one caller and answers what the caller would hear, also
@@ -139,6 +141,9 @@ class VerbsTest : public ::testing::Test {
     return GetReplicationInfo(daemon.environment(), daemon.Target(id_),
                               RealClock().Now() + std::chrono::minutes(1));
   }
+
+  /// 32 objects, of which b copies 4 in a second: StopMidCopy().
+  static constexpr uint64_t kSmallImage = uint64_t{2} << 20;
 
   MirrorSnapshot Newest(FakeSite& site) {
     return site.Snapshots(image_).back();

@@ -183,6 +183,14 @@ class MemoryPool : public Pool {
       const std::string& /*name*/) override {
     return Unimplemented();
   }
+  absl::Status CreateImage(const std::string& /*name*/,
+                           const ImageLayout& /*layout*/) override {
+    return Unimplemented();
+  }
+  absl::Status RemoveImage(const std::string& /*name*/) override {
+    return Unimplemented();
+  }
+  void FailWhenFull() override {}
 
  private:
   const std::shared_ptr<MemoryCluster::Contents> contents_;

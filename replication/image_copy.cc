@@ -1,0 +1,110 @@
+#include "replication/image_copy.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "base/status_macros.h"
+
+namespace addons {
+namespace {
+
+constexpr uint64_t kMaxPiece = uint64_t{4} << 20;
+/// What is smaller is not told apart: the space that a copy of a thin image
+/// takes is rounded up to this.
+constexpr uint64_t kBlock = uint64_t{64} << 10;
+
+bool SameContent(const ImageData& one, const ImageData& other) {
+  return one.bytes == other.bytes;  // zeros have no bytes
+}
+
+/// A block of a piece; empty when it holds zeros only.
+absl::string_view Block(const ImageData& piece, uint64_t offset) {
+  if (piece.bytes.empty()) return {};
+  const absl::string_view block =
+      absl::string_view(piece.bytes).substr(offset, kBlock);
+  const bool zeros = block.find_first_not_of('\0') == absl::string_view::npos;
+  return zeros ? absl::string_view() : block;
+}
+
+/// What turns `present` into `wanted`: runs of blocks that differ.
+void AddChanges(const ImageData& wanted, const ImageData& present,
+                std::vector<ImageData>* changes) {
+  if (wanted.bytes.empty()) {
+    changes->push_back(wanted);
+    return;
+  }
+  bool extend = false;  // the last change ends where this block begins
+  for (uint64_t at = 0; at < wanted.range.length; at += kBlock) {
+    const absl::string_view block = Block(wanted, at);
+    if (block == Block(present, at)) {
+      extend = false;
+      continue;
+    }
+    const uint64_t length = std::min(kBlock, wanted.range.length - at);
+    if (!extend || changes->back().bytes.empty() != block.empty()) {
+      changes->push_back({{wanted.range.offset + at, 0}, ""});
+    }
+    changes->back().range.length += length;
+    changes->back().bytes.append(block.data(), block.size());
+    extend = true;
+  }
+}
+
+absl::Status CopyRound(Image& source, Image& target,
+                       const std::vector<ImageRange>& ranges) {
+  ADDONS_ASSIGN_OR_RETURN(const std::vector<ImageData> wanted,
+                          source.Read(ranges));
+  ADDONS_ASSIGN_OR_RETURN(const std::vector<ImageData> present,
+                          target.Read(ranges));
+  std::vector<ImageData> changes;
+  std::vector<ImageRange> changed;
+  std::vector<const ImageData*> expected;
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    if (SameContent(wanted[i], present[i])) continue;
+    AddChanges(wanted[i], present[i], &changes);
+    changed.push_back(ranges[i]);
+    expected.push_back(&wanted[i]);
+  }
+  if (changes.empty()) return absl::OkStatus();
+  ADDONS_RETURN_IF_ERROR(target.Write(changes));
+  ADDONS_ASSIGN_OR_RETURN(const std::vector<ImageData> written,
+                          target.Read(changed));
+  for (size_t i = 0; i < changed.size(); ++i) {
+    if (SameContent(written[i], *expected[i])) continue;
+    return absl::InternalError(
+        absl::StrCat("image '", target.name(), "' does not hold what was ",
+                     "written to it at offset ", changed[i].offset));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status MakeEqual(Image& source, Image& target,
+                       const ImageCopyOptions& options,
+                       const CopyProgressFn& progress) {
+  ADDONS_ASSIGN_OR_RETURN(const ImageSize size, source.Size());
+  ADDONS_ASSIGN_OR_RETURN(const ImageSize before, target.Size());
+  if (before.bytes != size.bytes) {
+    ADDONS_RETURN_IF_ERROR(target.Resize(size.bytes));
+  }
+  const uint64_t piece = std::min(size.object_bytes, kMaxPiece);
+  uint64_t done = 0;
+  while (done < size.bytes) {
+    ADDONS_RETURN_IF_ERROR(progress(done, size.bytes));
+    std::vector<ImageRange> ranges;
+    while (ranges.size() < options.pieces && done < size.bytes) {
+      ranges.push_back({done, std::min(piece, size.bytes - done)});
+      done += ranges.back().length;
+    }
+    ADDONS_RETURN_IF_ERROR(CopyRound(source, target, ranges));
+  }
+  ADDONS_RETURN_IF_ERROR(target.Flush());
+  return progress(done, size.bytes);
+}
+
+}  // namespace addons

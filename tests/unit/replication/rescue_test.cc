@@ -1,0 +1,312 @@
+// A forced promotion in the middle of a copy: the last whole state comes back,
+// whatever happens on the way.
+
+#include "replication/rescue.h"
+
+#include <cerrno>
+#include <optional>
+
+#include "tests/unit/replication/verbs_fixture.h"
+
+namespace addons::testing {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr auto kUnavailable = absl::StatusCode::kUnavailable;
+using Kind = MirrorSnapshotKind;
+
+/// The last whole state on b holds 1, of which the copy of 2 has overwritten
+/// some.
+class RescueTest : public VerbsTest,
+                   public ::testing::WithParamInterface<Kind> {
+ protected:
+  RescueTest() { AddMirrored(kSmallImage); }
+
+  void DieMidCopy(Kind kind, DaemonState state = DaemonState::kDown) {
+    StopMidCopy(kind, state);
+    ASSERT_TRUE(b_.Torn(image_));
+    LoseA();
+    // As the operator does: by force once it was told that this is right.
+    deadline_ = minutes(3);
+    ASSERT_THAT(Promote(on_b_),
+                StatusIs(absl::StatusCode::kFailedPrecondition));
+    deadline_ = minutes(1);
+    world_.ClearCalls();
+  }
+  bool HasRescueImage() { return b_.HasImage(RescueImageName(image_)); }
+  std::optional<RescueRecord> Record() {
+    const auto pool =
+        pair_.cluster(b_)->OpenPool(pair_.pool_id(b_), "", Access::kRead);
+    const auto record = ReadRescueRecord(**pool, image_);
+    EXPECT_OK(record);
+    return *record;
+  }
+  void ExpectWhole(uint64_t value) {
+    EXPECT_TRUE(b_.Info(image_).primary);
+    EXPECT_FALSE(b_.Torn(image_));
+    EXPECT_EQ(b_.Data(image_), value);
+    const MirrorSnapshot newest = Newest(b_);
+    EXPECT_EQ(newest.kind, Kind::kPrimary);
+    EXPECT_TRUE(newest.complete);
+    EXPECT_EQ(b_.SnapshotData(image_, newest.id), value);
+    EXPECT_FALSE(HasRescueImage());
+  }
+  /// The next call of `call` ends the process before it has an effect.
+  void DieAt(const std::string& call, int nth = 1) {
+    const auto left = std::make_shared<int>(nth);
+    world_.SetCallHook(
+        [call, left](absl::string_view, absl::string_view made, bool) {
+          if (made == call && --*left == 0) throw FakeCrash();
+          return 0;
+        });
+    try {
+      const absl::Status status = Promote(on_b_, Force::kYes);
+      ADD_FAILURE() << "survived " << call << ": " << status;
+    } catch (const FakeCrash&) {
+    }
+    world_.SetCallHook(nullptr);
+  }
+};
+
+TEST_P(RescueTest, BringsTheLastWholeStateBack) {
+  DieMidCopy(GetParam());
+  EXPECT_OK(Promote(on_b_, Force::kYes));
+  ExpectWhole(1);
+  EXPECT_THAT(steps_, Contains("saving the last whole state"));
+  EXPECT_THAT(steps_, Contains("bringing the last whole state back"));
+  EXPECT_THAT(progress_, Contains(std::pair(uint64_t{kSmallImage},
+                                            uint64_t{kSmallImage})));
+}
+
+TEST_P(RescueTest, ZerosAreBroughtBackToo) {
+  ASSERT_OK(a_.Write(image_, 0));
+  a_.CreateMirrorSnapshot(image_);
+  world_.Advance(minutes(1));
+  ASSERT_TRUE(pair_.InSync(b_, image_));
+  DieMidCopy(GetParam());
+  EXPECT_OK(Promote(on_b_, Force::kYes));
+  ExpectWhole(0);
+}
+
+TEST_P(RescueTest, NeedsNoCaller) {
+  DieMidCopy(GetParam());
+  deadline_ = seconds(5);
+  EXPECT_OK(Promote(on_b_, Force::kYes));
+  ExpectWhole(1);
+}
+
+TEST_P(RescueTest, CancelBeforeThePromotionChangesNothing) {
+  DieMidCopy(GetParam());
+  const auto snapshots = b_.Snapshots(image_).size();
+  script_ = [](TestOperationContext& context) {
+    context.CancelAfter(std::chrono::milliseconds(100));
+  };
+  EXPECT_THAT(Promote(on_b_, Force::kYes),
+              StatusIs(absl::StatusCode::kCancelled));
+  EXPECT_FALSE(b_.Info(image_).primary);
+  EXPECT_EQ(b_.Snapshots(image_).size(), snapshots);
+  script_ = nullptr;
+  EXPECT_OK(Promote(on_b_, Force::kYes));
+  ExpectWhole(1);
+}
+
+TEST_P(RescueTest, AFullPoolLeavesEverythingAsItWas) {
+  DieMidCopy(GetParam());
+  const auto snapshots = b_.Snapshots(image_).size();
+  Fail("rbd_aio_write", ENOSPC, 1);
+  EXPECT_THAT(Promote(on_b_, Force::kYes),
+              StatusIs(kUnavailable, AllOf(HasSubstr("no space"),
+                                           HasSubstr("nothing was changed"))));
+  EXPECT_FALSE(HasRescueImage());
+  EXPECT_FALSE(b_.Info(image_).primary);
+  EXPECT_EQ(b_.Snapshots(image_).size(), snapshots);
+  EXPECT_OK(Promote(on_b_, Force::kYes));
+  ExpectWhole(1);
+}
+
+TEST_P(RescueTest, AFullPoolDuringTheWayBackKeepsTheRescueImage) {
+  DieMidCopy(GetParam());
+  DieAt("rbd_mirror_image_create_snapshot");
+  Fail("rbd_resize2", ENOSPC, 1);
+  ASSERT_OK(b_.Write(image_, 77));  // whatever it holds
+  Fail("rbd_aio_write", ENOSPC, 1);
+  EXPECT_THAT(
+      Promote(on_b_),
+      StatusIs(kUnavailable, AllOf(HasSubstr("no space"),
+                                   HasSubstr(RescueImageName(image_)))));
+  EXPECT_TRUE(HasRescueImage());
+  EXPECT_OK(Promote(on_b_));
+  ExpectWhole(1);
+}
+
+TEST_P(RescueTest, WhatIsPromotedAlreadyIsNotTakenForWhole) {
+  DieMidCopy(GetParam());
+  DieAt("rbd_aio_write", 9);  // 8 rounds save
+  ASSERT_TRUE(b_.Info(image_).primary);
+  ASSERT_EQ(Record()->step, RescueStep::kPromoting);
+
+  const auto info = Info(on_b_);
+  ASSERT_OK(info);
+  EXPECT_EQ(info->health, ReplicationHealth::kError);
+  EXPECT_THAT(info->message, HasSubstr(RescueImageName(image_)));
+  EXPECT_THAT(Demote(on_b_), StatusIs(kUnavailable, HasSubstr("half-done")));
+  EXPECT_THAT(Disable(on_b_), StatusIs(kUnavailable, HasSubstr("half-done")));
+  EXPECT_THAT(Resync(on_b_, Force::kYes),
+              StatusIs(absl::StatusCode::kFailedPrecondition));
+  EXPECT_TRUE(b_.Info(image_).primary);
+
+  // Also when nobody asks for force any more.
+  EXPECT_OK(Promote(on_b_));
+  ExpectWhole(1);
+  EXPECT_OK(Promote(on_b_));
+  EXPECT_THAT(Info(on_b_), StatusIs(absl::StatusCode::kNotFound));
+}
+
+TEST_P(RescueTest, NothingIsWrittenUnderAWorkload) {
+  DieMidCopy(GetParam());
+  DieAt("rbd_mirror_image_create_snapshot");
+  b_.AddWatcher(image_, "10.0.0.9:0/1", 9001);
+  world_.Advance(minutes(1));  // the dead daemon's watch has expired
+  world_.ClearCalls();
+  EXPECT_THAT(Promote(on_b_), StatusIs(kUnavailable, HasSubstr("client.9001")));
+  EXPECT_EQ(world_.CountCalls("b", "rbd_aio_write"), 0);
+  b_.RemoveWatcher(image_, 9001);
+  EXPECT_OK(Promote(on_b_));
+  ExpectWhole(1);
+}
+
+TEST_P(RescueTest, ForcedDisableDoesNotDestroyTheSavedState) {
+  DieMidCopy(GetParam());
+  DieAt("rbd_mirror_image_promote");
+  EXPECT_THAT(Disable(on_b_, {{"force", "true"}}),
+              StatusIs(kUnavailable, HasSubstr(RescueImageName(image_))));
+  EXPECT_EQ(b_.Info(image_).state, MirrorImageState::kEnabled);
+  EXPECT_TRUE(HasRescueImage());
+}
+
+TEST_P(RescueTest, ASecondProcessWaitsForTheFirst) {
+  DieMidCopy(GetParam());
+  DieAt("rbd_aio_write", 3);
+  // As if the first one lived.
+  const std::string rescue_image = RescueImageName(image_);
+  world_.Advance(minutes(1));
+  b_.AddWatcher(rescue_image, "10.0.0.9:0/1", 9001);
+  b_.AddLocker(rescue_image, "10.0.0.9:0/1", 9001,
+               FakeSite::LockKind::kExplicit);
+  EXPECT_THAT(Promote(on_b_, Force::kYes),
+              StatusIs(kUnavailable, HasSubstr("another process")));
+  EXPECT_FALSE(b_.Info(image_).primary);
+  b_.RemoveLocker(rescue_image);
+  b_.RemoveWatcher(rescue_image, 9001);
+  EXPECT_OK(Promote(on_b_, Force::kYes));
+  ExpectWhole(1);
+}
+
+TEST_P(RescueTest, OnlySomeRescuesRunAtATime) {
+  DieMidCopy(GetParam());
+  std::vector<RescueSlots::Slot> taken;
+  while (auto slot = on_b_.environment().rescue_slots.TryTake()) {
+    taken.push_back(std::move(slot));
+  }
+  EXPECT_EQ(taken.size(), 4U);
+  world_.Schedule(seconds(20), [&] { taken.clear(); });
+  EXPECT_OK(Promote(on_b_, Force::kYes));
+  EXPECT_GE(took_, seconds(20));
+  ExpectWhole(1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, RescueTest,
+                         ::testing::Values(Kind::kNonPrimary,
+                                           Kind::kNonPrimaryDemoted),
+                         [](const auto& tested) {
+                           return tested.param == Kind::kNonPrimary
+                                      ? "Copy"
+                                      : "Demotion";
+                         });
+
+using HalfDemotionTest = RescueTest;
+
+// Of an ordinary copy librbd itself waits for rbd-mirror to let go:
+// DisasterTest.
+TEST_F(HalfDemotionTest, RbdMirrorThatHangsIsEvicted) {
+  DieMidCopy(Kind::kNonPrimaryDemoted, DaemonState::kRunning);
+  EXPECT_OK(Promote(on_b_, Force::kYes));
+  ExpectWhole(1);
+}
+
+using LivingPeerTest = RescueTest;
+
+TEST_F(LivingPeerTest, ACopyThatGoesOnIsAwaited) {
+  StopMidCopy(Kind::kNonPrimary, DaemonState::kDown);
+  b_.SetMirrorDaemon(DaemonState::kRunning);
+  b_.SetCopySpeed(0.5);
+  deadline_ = minutes(2);
+  EXPECT_OK(Promote(on_b_, Force::kYes));
+  ExpectWhole(2);
+  EXPECT_THAT(steps_, Not(Contains("saving the last whole state")));
+}
+
+TEST_F(LivingPeerTest, ACopyThatStandsStillIsGivenUpAfterTheSettleTime) {
+  StopMidCopy(Kind::kNonPrimary, DaemonState::kRunning);
+  b_.SetCopySpeed(0);
+  world_.ClearCalls();
+  EXPECT_THAT(Promote(on_b_, Force::kYes),
+              StatusIs(kUnavailable, HasSubstr("objects copied")));
+  EXPECT_EQ(world_.CountMutations(), 0);
+  deadline_ = minutes(3);
+  EXPECT_OK(Promote(on_b_, Force::kYes));
+  ExpectWhole(1);
+}
+
+TEST_F(LivingPeerTest, ACopyThatGoesOnAfterTheSaveIsTakenInstead) {
+  DieMidCopy(Kind::kNonPrimary);
+  DieAt("rbd_mirror_image_promote");
+  ASSERT_EQ(Record()->step, RescueStep::kPromoting);
+  a_.SetClusterUp(true);
+  b_.SetMirrorDaemon(DaemonState::kRunning);
+  ASSERT_TRUE(world_.AdvanceUntil([&] { return pair_.InSync(b_, image_); },
+                                  minutes(3)));
+  EXPECT_OK(Promote(on_b_, Force::kYes));
+  ExpectWhole(2);
+}
+
+TEST_F(LivingPeerTest, AStateThatWasSavedForNothingGoesWithTheNextResync) {
+  DieMidCopy(Kind::kNonPrimary);
+  DieAt("rbd_mirror_image_promote");
+  a_.SetClusterUp(true);
+  b_.SetMirrorDaemon(DaemonState::kRunning);
+  ASSERT_TRUE(world_.AdvanceUntil([&] { return pair_.InSync(b_, image_); },
+                                  minutes(3)));
+  world_.Advance(minutes(1));
+  const auto answer = Resync(on_b_);
+  ASSERT_OK(answer);
+  EXPECT_TRUE(answer->ready) << answer->message;
+  EXPECT_FALSE(HasRescueImage());
+  EXPECT_FALSE(b_.Torn(image_));
+}
+
+TEST_F(LivingPeerTest, AnotherPromotionMakesTheSavedStateObsolete) {
+  DieMidCopy(Kind::kNonPrimary);
+  DieAt("rbd_mirror_image_promote");
+  // An administrator takes another way.
+  a_.SetClusterUp(true);
+  b_.SetMirrorDaemon(DaemonState::kRunning);
+  ASSERT_TRUE(world_.AdvanceUntil([&] { return pair_.InSync(b_, image_); },
+                                  minutes(3)));
+  a_.Demote(image_);
+  ASSERT_OK(Promote(on_b_));
+  EXPECT_FALSE(HasRescueImage());
+  ASSERT_OK(b_.Write(image_, 9));
+  EXPECT_OK(Promote(on_b_));
+  EXPECT_EQ(b_.Data(image_), 9U);
+}
+
+}  // namespace
+}  // namespace addons::testing
