@@ -71,6 +71,8 @@ absl::Status CopyRound(Image& source, Image& target,
   }
   if (changes.empty()) return absl::OkStatus();
   ADDONS_RETURN_IF_ERROR(target.Write(changes));
+  // A cache may have accepted what the cluster refuses.
+  ADDONS_RETURN_IF_ERROR(target.Flush());
   ADDONS_ASSIGN_OR_RETURN(const std::vector<ImageData> written,
                           target.Read(changed));
   for (size_t i = 0; i < changed.size(); ++i) {
@@ -103,7 +105,6 @@ absl::Status MakeEqual(Image& source, Image& target,
     }
     ADDONS_RETURN_IF_ERROR(CopyRound(source, target, ranges));
   }
-  ADDONS_RETURN_IF_ERROR(target.Flush());
   return progress(done, size.bytes);
 }
 

@@ -165,8 +165,8 @@ absl::Status Rescue::SaveSnapshot(const MirrorView& view,
 absl::Status Rescue::Save(const MirrorView& view) {
   const MirrorSnapshot* snapshot = RescueSnapshot(view);
   if (snapshot == nullptr) return absl::OkStatus();
-  ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
   ADDONS_RETURN_IF_ERROR(AwaitSlot());
+  ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
   ADDONS_RETURN_IF_ERROR(OpenPool());
   const absl::Status saved = SaveSnapshot(view, snapshot->id);
   if (saved.code() != absl::StatusCode::kResourceExhausted) return saved;
@@ -193,38 +193,52 @@ absl::StatusOr<RescueRecord> Rescue::BeginPromotion() {
   return record;
 }
 
-absl::Status Rescue::RestoreImage(Image& image) {
-  const auto refuse_workloads = [&]() -> absl::Status {
+/// A daemon that died a moment ago still counts as one.
+absl::Status Rescue::AwaitNoWorkload(Image& image) {
+  const SteadyTime patience =
+      context_.clock().Now() + environment_.options.watch_timeout;
+  while (true) {
     ADDONS_ASSIGN_OR_RETURN(
         const std::vector<Watcher> workloads,
         ListWorkloads(session_.cluster(), *session_.reads, image));
     if (workloads.empty()) return absl::OkStatus();
-    return Failed(absl::StrCat(
+    const absl::Status in_use = Failed(absl::StrCat(
         "it was promoted and must still get its last whole state back from "
         "image '",
         rescue_name_, "', but is in use by ", DescribeWatchers(workloads),
         "; stop that workload, what it reads is not whole"));
-  };
-  ADDONS_RETURN_IF_ERROR(refuse_workloads());
+    if (context_.clock().Now() >= patience) return in_use;
+    context_.Step("waiting until nobody has the image open");
+    context_.SetPending(in_use);
+    ADDONS_RETURN_IF_ERROR(
+        context_.SleepFor(environment_.options.poll_interval));
+  }
+}
+
+absl::Status Rescue::RestoreImage(Image& image) {
+  ADDONS_RETURN_IF_ERROR(AwaitNoWorkload(image));
   const absl::Status locked = image.AcquireLock();
   if (HeldByAnother(locked)) {
     return Failed(
         absl::StrCat("another client holds its lock (", locked.message(), ")"));
   }
   ADDONS_RETURN_IF_ERROR(locked);
-  ADDONS_RETURN_IF_ERROR(refuse_workloads());
   ADDONS_RETURN_IF_ERROR(
       Copy(*rescue_image_, image, "bringing the last whole state back"));
   ADDONS_ASSIGN_OR_RETURN(const auto peers, session_.reads->MirrorPeers());
-  if (peers.empty()) return absl::OkStatus();
-  // The one of the promotion holds what librbd made of the image.
-  context_.Step("making a mirror snapshot of the last whole state");
-  return image.CreateMirrorSnapshot().status();
+  if (!peers.empty()) {
+    // The one of the promotion holds what librbd made of the image.
+    context_.Step("making a mirror snapshot of the last whole state");
+    ADDONS_RETURN_IF_ERROR(image.CreateMirrorSnapshot().status());
+  }
+  // The lock kept others from writing, but not from reading and remembering
+  // what was not whole yet.
+  return AwaitNoWorkload(image);
 }
 
 absl::Status Rescue::Restore() {
-  ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
   ADDONS_RETURN_IF_ERROR(AwaitSlot());
+  ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
   ADDONS_RETURN_IF_ERROR(OpenPool());
   const absl::Status opened = OpenRescueImage();
   if (absl::IsNotFound(opened)) return JustChanged();

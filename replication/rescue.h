@@ -72,6 +72,7 @@ class Rescue {
   absl::Status OpenRescueImage();
   absl::Status CreateRescueImage(uint64_t snapshot_id);
   absl::Status SaveSnapshot(const MirrorView& view, uint64_t snapshot_id);
+  absl::Status AwaitNoWorkload(Image& image);
   absl::Status RestoreImage(Image& image);
   absl::Status Copy(Image& source, Image& target, absl::string_view what);
   absl::Status SetRecord(const RescueRecord& record);

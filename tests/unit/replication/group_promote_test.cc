@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <memory>
 
+#include "replication/rescue_record.h"
 #include "tests/unit/replication/group_fixture.h"
 
 namespace addons::testing {
@@ -134,6 +135,26 @@ TEST_F(GroupPromoteTest, RefusalDoesNotSuggestForceWhileAnotherMemberWaits) {
   const absl::Status status = PromoteAll(on_b_);
   EXPECT_THAT(status, StatusIs(kUnavailable, HasSubstr("waiting")));
   EXPECT_EQ(mutations_begun_, 0);
+}
+
+TEST_F(GroupPromoteTest, ForceRescuesAMemberThatIsInMidCopy) {
+  ASSERT_OK(a_.Write(Image(1), 8));
+  a_.CreateMirrorSnapshot(Image(1));
+  world_.Advance(seconds(40));
+  b_.SetCopySpeed(4);
+  ASSERT_OK(a_.Write(Image(1), 9));
+  a_.CreateMirrorSnapshot(Image(1));
+  world_.Advance(seconds(4));
+  b_.SetMirrorDaemon(DaemonState::kDown);
+  ASSERT_TRUE(b_.Torn(Image(1)));
+  LoseA();
+  deadline_ = minutes(4);
+  ASSERT_THAT(PromoteAll(on_b_), StatusIs(kFailedPrecondition));
+  EXPECT_OK(PromoteAll(on_b_, Force::kYes));
+  EXPECT_EQ(PrimariesOn(b_), 3U);
+  EXPECT_FALSE(b_.Torn(Image(1)));
+  EXPECT_EQ(b_.Data(Image(1)), 8U);
+  EXPECT_FALSE(b_.HasImage(RescueImageName(Image(1))));
 }
 
 TEST_F(GroupPromoteTest, DeadSiteSuggestsForce) {

@@ -159,7 +159,6 @@ TEST_F(ImageCopyTest, EqualImagesAreOnlyRead) {
   target_.Put(kObject + 7, "same");
   EXPECT_OK(Copy());
   EXPECT_THAT(target_.writes, IsEmpty());
-  EXPECT_TRUE(target_.flushed);
   EXPECT_LE(source_.largest_read, 2U);
 }
 
@@ -170,6 +169,7 @@ TEST_F(ImageCopyTest, WritesOnlyTheBlocksThatDiffer) {
   source_.Put(3 * kObject + 5 * kBlock + 16, "!");  // the last byte
   EXPECT_OK(Copy());
   EXPECT_EQ(target_.bytes(), source_.bytes());
+  EXPECT_TRUE(target_.flushed);
   EXPECT_THAT(target_.writes, ElementsAre(Pair(kObject, 2 * kBlock),
                                           Pair(3 * kObject + 5 * kBlock, 17)));
 }

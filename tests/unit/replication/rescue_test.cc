@@ -182,6 +182,34 @@ TEST_P(RescueTest, NothingIsWrittenUnderAWorkload) {
   ExpectWhole(1);
 }
 
+TEST_P(RescueTest, AWorkloadThatReadHalfOfItIsNotLeftWithThat) {
+  DieMidCopy(GetParam());
+  script_ = [this](TestOperationContext& context) {
+    context.OnStep([this](absl::string_view step) {
+      if (step != "bringing the last whole state back") return;
+      b_.AddWatcher(image_, "10.0.0.9:0/1", 9001);
+    });
+  };
+  deadline_ = minutes(3);
+  EXPECT_THAT(Promote(on_b_, Force::kYes),
+              StatusIs(kUnavailable, HasSubstr("client.9001")));
+  EXPECT_TRUE(HasRescueImage());
+  script_ = nullptr;
+  b_.RemoveWatcher(image_, 9001);
+  EXPECT_OK(Promote(on_b_, Force::kYes));
+  ExpectWhole(1);
+}
+
+TEST_P(RescueTest, AWorkloadThatGoesIsAwaited) {
+  DieMidCopy(GetParam());
+  DieAt("rbd_mirror_image_create_snapshot");
+  world_.Advance(minutes(1));  // the dead daemon's watch has expired
+  b_.AddWatcher(image_, "10.0.0.9:0/1", 9001);
+  world_.Schedule(seconds(20), [this] { b_.RemoveWatcher(image_, 9001); });
+  EXPECT_OK(Promote(on_b_));
+  ExpectWhole(1);
+}
+
 TEST_P(RescueTest, ForcedDisableDoesNotDestroyTheSavedState) {
   DieMidCopy(GetParam());
   DieAt("rbd_mirror_image_promote");
