@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "networkfence/parallel.h"
+#include "networkfence/run_bounded.h"
 
 namespace addons {
 
@@ -28,8 +28,8 @@ std::vector<std::string> ReachAllPrimaries(
     }
   }
   const std::vector<std::optional<absl::Status>> results =
-      RunBounded(environment.threads, cluster->fsid(), std::move(jobs),
-                 environment.options.barrier_patience);
+      RunBounded(environment.threads, absl::StrCat("barrier ", cluster->fsid()),
+                 std::move(jobs), environment.options.barrier_patience);
 
   std::vector<std::string> silent;
   size_t next = 0;

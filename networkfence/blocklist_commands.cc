@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
+#include "base/parallel.h"
 #include "base/status_macros.h"
 #include "ceph/errors.h"
-#include "networkfence/parallel.h"
 
 namespace addons {
 namespace {

@@ -10,7 +10,7 @@
 #include "base/status_macros.h"
 #include "ceph/mirror_clients.h"
 #include "networkfence/ceph_address.h"
-#include "networkfence/parallel.h"
+#include "networkfence/run_bounded.h"
 
 namespace addons {
 namespace {
@@ -56,9 +56,10 @@ void LookForMirrors(FenceEnvironment& environment,
       return absl::OkStatus();
     });
   }
-  const auto results =
-      RunBounded(environment.threads, cluster->fsid(), std::move(jobs),
-                 environment.options.preflight_patience);
+  // Not the threads of the barrier: those may all hang on a dead OSD.
+  const auto results = RunBounded(
+      environment.threads, absl::StrCat("preflight ", cluster->fsid()),
+      std::move(jobs), environment.options.preflight_patience);
   for (size_t i = 0; i < pools.size(); ++i) {
     if (!results[i].has_value() || !results[i]->ok()) {
       found->unknown.push_back(

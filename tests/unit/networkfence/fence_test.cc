@@ -1,14 +1,17 @@
 #include <cerrno>
 #include <chrono>
+#include <memory>
 #include <set>
 #include <string>
 
+#include "absl/synchronization/notification.h"
 #include "tests/unit/networkfence/fence_fixture.h"
 
 namespace addons::testing {
 namespace {
 
 using std::chrono::hours;
+using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 using ::testing::AllOf;
@@ -248,6 +251,28 @@ TEST_F(FenceTest, OsdsThatDoNotAnswerAreNoError) {
                : 0;
   });
   EXPECT_OK(Fence({"192.168.1.1"}));
+}
+
+TEST_F(FenceTest, OsdsThatHangDoNotHideRbdMirror) {
+  world_.Advance(seconds(5));
+  const auto pool = pair_.cluster(a_)->OpenPool(2, "", Access::kRead);
+  const auto mirrors = (*pool)->ListWatchers("rbd_mirroring");
+  ASSERT_OK(mirrors);
+  const std::string host =
+      mirrors->front().address.substr(0, mirrors->front().address.find(':'));
+  // More calls hang than there are threads for them.
+  daemon_.environment().options.barrier_patience = milliseconds(20);
+  const auto release = std::make_shared<absl::Notification>();
+  world_.SetCallHook(
+      [release](absl::string_view, absl::string_view call, bool) {
+        if (call == "rados_object_list") release->WaitForNotification();
+        return 0;
+      });
+  for (int i = 0; i < 12; ++i) {
+    EXPECT_OK(Fence({absl::StrCat("192.168.1.", i)}));
+  }
+  EXPECT_EQ(Fence({host}).code(), absl::StatusCode::kFailedPrecondition);
+  release->Notify();
 }
 
 TEST_F(FenceTest, MonitorsThatDoNotAnswerAre) {

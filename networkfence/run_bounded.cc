@@ -1,10 +1,8 @@
-#include "networkfence/parallel.h"
+#include "networkfence/run_bounded.h"
 
-#include <algorithm>
-#include <atomic>
+#include <cstddef>
 #include <exception>
 #include <memory>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -51,32 +49,6 @@ struct Shared {
 };
 
 }  // namespace
-
-void RunParallel(size_t count, size_t threads,
-                 absl::FunctionRef<void(size_t)> work) {
-  if (count == 0) return;
-  std::atomic<size_t> next{0};
-  Mutex mutex;
-  std::exception_ptr exception;
-  const auto run = [&] {
-    for (size_t i = next++; i < count; i = next++) {
-      try {
-        work(i);
-      } catch (...) {
-        MutexLock lock(mutex);
-        exception = std::current_exception();
-      }
-    }
-  };
-  {
-    std::vector<std::jthread> workers;
-    for (size_t i = 1; i < std::min(count, threads); ++i) {
-      workers.emplace_back(run);
-    }
-    run();
-  }
-  if (exception != nullptr) std::rethrow_exception(exception);
-}
 
 std::vector<std::optional<absl::Status>> RunBounded(
     LookupThreads& threads, const std::string& lane,
