@@ -41,9 +41,9 @@ App::App(Config config, AppParts parts)
       config_store_(config_.config_dir),
       clusters_(std::move(parts.clusters)),
       resolver_(config_store_, *clusters_),
-      operations_(config_.operations, clock_),
       domain_(MakeServices({config_, clock_, rpc_, config_store_, *clusters_,
-                            resolver_, operations_})) {
+                            resolver_, operations_})),
+      operations_(config_.operations, clock_) {
   IdentityInfo info{config_.driver_name, ADDONS_VERSION,
                     std::move(parts.manifest)};
   info.manifest["csi"] = "1.12";

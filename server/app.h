@@ -72,8 +72,10 @@ class App {
   ConfigStore config_store_;
   std::unique_ptr<ClusterProvider> clusters_;
   Resolver resolver_;
-  OperationTable operations_;
+  // Operations run with what the services own, so it outlives the table, which
+  // waits for them when it is destroyed.
   ServiceSet domain_;
+  OperationTable operations_;
   std::vector<std::unique_ptr<grpc::Service>> identity_;
   std::unique_ptr<UnixListener> listener_;
   std::unique_ptr<grpc::Server> server_;
