@@ -115,6 +115,19 @@ absl::StatusOr<Found> FindGroup(const VolumeGroupEnvironment& environment,
   return found;
 }
 
+/// `refusal`, which rests on what `found` says; ABORTED when another daemon has
+/// gone on with the group of this name since: its images are in its rbd group.
+absl::Status IfStillSo(const absl::Status& refusal,
+                       const VolumeGroupEnvironment& environment,
+                       const CreateGroupRequest& request, const Found& found) {
+  ADDONS_ASSIGN_OR_RETURN(const Found now, FindGroup(environment, request));
+  if (now.group.uuid == found.group.uuid && now.has_names == found.has_names) {
+    return refusal;
+  }
+  return absl::AbortedError(absl::StrCat(
+      Describe(request), " is being created by somebody else; try again"));
+}
+
 /// Removes what a creation that failed has made, in the opposite order. Where
 /// that fails, too, the same Create finds the rest.
 void Undo(Pool& pool, GroupDirectory& directory, const ResolvedGroup& group) {
@@ -191,8 +204,9 @@ absl::StatusOr<GroupOutcome> CreateOnce(
       LookAtMembers(environment, request.user, added, LookDeadline(context));
   const GroupPlace place{group, group.attributes.group_name};
   for (const MemberView& view : views) {
-    ADDONS_RETURN_IF_ERROR(
-        CheckMayJoin(place, view, absl::StatusCode::kFailedPrecondition));
+    const absl::Status fit =
+        CheckMayJoin(place, view, absl::StatusCode::kFailedPrecondition);
+    if (!fit.ok()) return IfStillSo(fit, environment, request, found);
   }
   const MembershipChange change{
       group,           request.user, request.parameters.flatten,

@@ -259,6 +259,27 @@ TEST_F(CreateGroupTest, TwoDaemonsMakeOneGroup) {
   EXPECT_EQ(Members(second->group_id), volumes);
 }
 
+TEST_F(CreateGroupTest, TheSlowerOfTwoDaemonsIsNotToldOfAnotherGroup) {
+  const std::vector<std::string> volumes = AddVolumes(2);
+  // The second daemon runs as a whole when the first has seen that the name is
+  // free, and is about to look at the volumes.
+  absl::StatusOr<GroupAnswer> second = absl::UnknownError("not called");
+  bool once = false;
+  world_.SetCallHook([&](absl::string_view, absl::string_view call, bool) {
+    if (call == "rbd_get_group" && !std::exchange(once, true)) {
+      second = Create(also_on_a_, "vg", volumes);
+    }
+    return 0;
+  });
+  on_a_.environment().options.concurrency = 1;
+  EXPECT_THAT(Create(on_a_, "vg", volumes),
+              StatusIs(absl::StatusCode::kAborted));
+  ASSERT_OK(second);
+  const auto repeated = Create(on_a_, "vg", volumes);
+  ASSERT_OK(repeated);
+  EXPECT_EQ(repeated->group_id, second->group_id);
+}
+
 TEST_F(CreateGroupTest, OnThePeerAdoptsWhatTheJournalHasUnderOtherIds) {
   const std::string there = pair_.AddMirroredVolume(a_, Uuid(1));
   const std::string here = pair_.VolumeId(b_, Uuid(1));
