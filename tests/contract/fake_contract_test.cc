@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "tests/contract/content_contract.h"
 #include "tests/contract/contract_fence_suite.h"
 #include "tests/contract/contract_suite.h"
 #include "tests/contract/group_contract.h"

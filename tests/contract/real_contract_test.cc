@@ -17,6 +17,7 @@
 #include "base/status_macros.h"
 #include "ceph/librados/call_gate.h"
 #include "ceph/librados/connection_cache.h"
+#include "tests/contract/content_contract.h"
 #include "tests/contract/contract_fence_suite.h"
 #include "tests/contract/contract_suite.h"
 #include "tests/contract/group_contract.h"
