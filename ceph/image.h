@@ -230,6 +230,8 @@ class Image {
   /// it. An image without the feature exclusive-lock has no lock: OK.
   /// rbd_lock_acquire
   virtual absl::Status AcquireLock() = 0;
+  /// Of whatever kind. An absent one is OK. rbd_snap_remove_by_id
+  virtual absl::Status RemoveSnapshot(uint64_t snapshot_id) = 0;
 
   /// Closes the handle; using it afterwards is a bug. The destructor closes
   /// too, but can only log a failure. rbd_close

@@ -215,7 +215,11 @@ absl::Status Rescue::AwaitNoWorkload(Image& image) {
   }
 }
 
-absl::Status Rescue::RestoreImage(Image& image) {
+absl::Status Rescue::RestoreImage(Image& image, const MirrorView& view) {
+  // First, because the peer may be back at any moment.
+  for (const uint64_t snapshot_id : HalfCopies(view)) {
+    ADDONS_RETURN_IF_ERROR(image.RemoveSnapshot(snapshot_id));
+  }
   ADDONS_RETURN_IF_ERROR(AwaitNoWorkload(image));
   const absl::Status locked = image.AcquireLock();
   if (HeldByAnother(locked)) {
@@ -249,7 +253,7 @@ absl::Status Rescue::Restore() {
   if (!AwaitsRestore(record_, view)) return Remove();
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Image> image,
                           pool_->OpenImage(session_.volume.image_name()));
-  const absl::Status restored = RestoreImage(*image);
+  const absl::Status restored = RestoreImage(*image, view);
   const absl::Status closed = image->Close();
   if (restored.code() == absl::StatusCode::kResourceExhausted) {
     return Failed(absl::StrCat(

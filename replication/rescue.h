@@ -27,8 +27,8 @@ namespace addons {
 ///   BeginPromotion()    from here on the rescue image is what counts
 ///                                                                  "promoting"
 ///   forced promotion    by the caller
-///   Restore()           the image gets that state back, and a mirror
-///                       snapshot of it                              "restored"
+///   Restore()           half a copy is removed, the image gets that state
+///                       back, and a mirror snapshot of it is made   "restored"
 ///                       the rescue image is removed
 ///
 /// Each step can die at any moment and is begun again by a retry, which knows
@@ -73,7 +73,7 @@ class Rescue {
   absl::Status CreateRescueImage(uint64_t snapshot_id);
   absl::Status SaveSnapshot(const MirrorView& view, uint64_t snapshot_id);
   absl::Status AwaitNoWorkload(Image& image);
-  absl::Status RestoreImage(Image& image);
+  absl::Status RestoreImage(Image& image, const MirrorView& view);
   absl::Status Copy(Image& source, Image& target, absl::string_view what);
   absl::Status SetRecord(const RescueRecord& record);
   absl::Status Failed(absl::string_view reason) const;

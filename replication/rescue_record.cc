@@ -91,6 +91,14 @@ absl::Status WriteRescueRecord(Image& rescue_image,
                 .dump());
 }
 
+std::vector<uint64_t> HalfCopies(const MirrorView& view) {
+  std::vector<uint64_t> ids;
+  for (const MirrorSnapshot& snapshot : view.snapshots) {
+    if (IsCopy(snapshot) && !snapshot.complete) ids.push_back(snapshot.id);
+  }
+  return ids;
+}
+
 bool InMidCopy(const MirrorView& view) {
   if (view.info.mode == MirrorMode::kJournal) return false;
   const MirrorSnapshot* newest = NewestOfAnySite(view);

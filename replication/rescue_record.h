@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -45,6 +46,12 @@ absl::Status WriteRescueRecord(Image& rescue_image, const RescueRecord& record);
 /// there is none. What a broken-off forced promotion left behind (complete, and
 /// from no peer) does not count.
 const MirrorSnapshot* RescueSnapshot(const MirrorView& view);
+
+/// The snapshots that came from a peer and are incomplete. Once the image is
+/// primary they are of no use, and half a demotion is harmful: the peer that
+/// made it takes it for what it has itself, and would go on from there, without
+/// a resync, with another content.
+std::vector<uint64_t> HalfCopies(const MirrorView& view);
 
 /// The newest snapshot that came from a peer is incomplete.
 bool InMidCopy(const MirrorView& view);

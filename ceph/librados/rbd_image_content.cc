@@ -1,11 +1,13 @@
 // The content of an image: what RbdImage reads and writes of it.
 
+#include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <utility>
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
+#include "ceph/errors.h"
 #include "ceph/librados/rbd_image.h"
 
 namespace addons {
@@ -138,6 +140,14 @@ absl::Status RbdImage::AcquireLock() {
   return Mutate("rbd_lock_acquire", "lock", [&] {
     return rbd_lock_acquire(image_.get(), RBD_LOCK_MODE_EXCLUSIVE);
   });
+}
+
+absl::Status RbdImage::RemoveSnapshot(uint64_t snapshot_id) {
+  const absl::Status removed =
+      Mutate("rbd_snap_remove_by_id",
+             absl::StrCat("remove snapshot ", snapshot_id, " of"),
+             [&] { return rbd_snap_remove_by_id(image_.get(), snapshot_id); });
+  return CephErrno(removed) == ENOENT ? absl::OkStatus() : removed;
 }
 
 }  // namespace addons

@@ -108,6 +108,25 @@ TEST_P(ContractTest, AMirrorSnapshotIsReadByItsId) {
   }
 }
 
+TEST_P(ContractTest, AMirrorSnapshotIsRemovedByItsId) {
+  MakeImage(kA, "content-snapshot");
+  ASSERT_OK(Change(kA, "content-snapshot", [](Image& image) {
+    return image.MirrorEnable(MirrorMode::kSnapshot);
+  }));
+  const auto before = Newest(kA, "content-snapshot");
+  ASSERT_TRUE(before.has_value());
+  ASSERT_OK(Change(kA, "content-snapshot", [](Image& image) {
+    return image.CreateMirrorSnapshot().status();
+  }));
+  const uint64_t made = Newest(kA, "content-snapshot")->id;
+  ASSERT_NE(made, before->id);
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_OK(Change(kA, "content-snapshot",
+                     [&](Image& image) { return image.RemoveSnapshot(made); }));
+    EXPECT_NE(Newest(kA, "content-snapshot")->id, made);
+  }
+}
+
 }  // namespace contract
 }  // namespace addons
 

@@ -506,6 +506,19 @@ class FakeImage final : public Image {
                   });
   }
 
+  absl::Status RemoveSnapshot(uint64_t snapshot_id) override {
+    return Mutate("rbd_snap_remove_by_id", "remove a snapshot of",
+                  [&](Model& model, Site& site, SteadyDuration* cost) {
+                    const int r = model.BeginWrite(site, *image_, Self(), cost);
+                    if (r < 0) return r;
+                    std::erase_if(image_->snapshots,
+                                  [&](const model::Snapshot& snapshot) {
+                                    return snapshot.info.id == snapshot_id;
+                                  });
+                    return 0;
+                  });
+  }
+
   absl::Status Close() override {
     const int r = Run("rbd_close", Use::kMemory, nullptr);
     if (open_) Release(/*crashed=*/false);

@@ -210,6 +210,31 @@ TEST_P(RescueTest, AWorkloadThatGoesIsAwaited) {
   ExpectWhole(1);
 }
 
+// The peer must not go on from half a demotion as if it were the whole one.
+TEST_P(RescueTest, ThePeerThatComesBackIsResynced) {
+  DieMidCopy(GetParam());
+  ASSERT_OK(Promote(on_b_, Force::kYes));
+  ASSERT_OK(b_.Write(image_, 5));
+  a_.SetClusterUp(true);
+  b_.SetMirrorDaemon(DaemonState::kRunning);
+  world_.Advance(minutes(1));
+  ASSERT_OK(Demote(on_a_));
+  world_.Advance(minutes(2));
+  const std::string old_id = a_.ImageId(image_);
+  absl::StatusOr<ResyncResult> answer = absl::UnknownError("not called");
+  ASSERT_TRUE(world_.AdvanceUntil(
+      [&] {
+        answer = Resync(on_a_, Force::kYes);
+        return answer.ok() && answer->ready;
+      },
+      minutes(10)));
+  EXPECT_NE(a_.ImageId(image_), old_id);
+  b_.CreateMirrorSnapshot(image_);
+  ASSERT_TRUE(
+      world_.AdvanceUntil([&] { return a_.Data(image_) == 5U; }, minutes(3)));
+  EXPECT_FALSE(a_.Torn(image_));
+}
+
 TEST_P(RescueTest, ForcedDisableDoesNotDestroyTheSavedState) {
   DieMidCopy(GetParam());
   DieAt("rbd_mirror_image_promote");
