@@ -197,6 +197,10 @@ absl::StatusOr<std::optional<Skip>> Sparsification::Work(Image& image) {
 }
 
 absl::StatusOr<std::optional<Skip>> Sparsification::Change() {
+  // Measuring may have taken a while, and opening a secondary for writing would
+  // do harm.
+  ADDONS_ASSIGN_OR_RETURN(const std::optional<Skip> now, Look());
+  if (now) return now;
   ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
   context_.Step("taking the lock");
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,

@@ -16,8 +16,10 @@
 namespace addons {
 
 struct SparsifyOptions {
-  /// How often is looked for somebody who opened the image.
-  std::chrono::milliseconds look_interval{100};
+  /// How often is looked for somebody who opened the image. ceph-csi opens it
+  /// for some milliseconds only, to see whether somebody has it open before it
+  /// maps or deletes it, and waits while we do.
+  std::chrono::milliseconds look_interval{5};
   /// Without a successful look for so long, the work stops.
   std::chrono::milliseconds permit{4000};
   /// Bound of a measurement on images without fast-diff.
@@ -52,8 +54,8 @@ struct SparsifyResult {
 
 /// Frees what is zero in a volume that nobody uses:
 ///
-///   find -> look -> skip? -> measure -> take the lock -> look again
-///        -> sparsify, looking all the time -> close -> measure
+///   find -> look -> skip? -> measure -> look again -> take the lock
+///        -> look again -> sparsify, looking all the time -> close -> measure
 ///
 /// The exclusive lock is taken only where nobody has it, and given to whoever
 /// asks for it. Somebody who opens the image ends the work within a second. It

@@ -108,5 +108,22 @@ TEST_F(ReclaimClientTest, AClientThatWritesAtOnceNeverSeesAnError) {
   EXPECT_LT(writer.slowest(), seconds(5));
 }
 
+/// Before ceph-csi maps or deletes an image, it opens it for a moment, looks
+/// for watchers, and goes on only when there are none.
+TEST_F(ReclaimClientTest, ADriverThatOnlyLooksGetsTheVolume) {
+  const TestVolume volume = MakeLongVolume(16384);
+  auto call = std::async(std::launch::async, [&] { return Reclaim(volume); });
+  ASSERT_TRUE(AwaitWork(volume));
+  int looks = 0;
+  while (call.wait_for(seconds(0)) != std::future_status::ready) {
+    OpenDisk("a", volume);
+    ++looks;
+  }
+  std::cout << "seen at one of " << looks << " looks\n";
+  EXPECT_THAT(call.get().status, HasCode(Code::OK));
+  EXPECT_EQ(Outcome(volume), "interrupted");
+  ExpectLeft(volume);
+}
+
 }  // namespace
 }  // namespace addons::testing

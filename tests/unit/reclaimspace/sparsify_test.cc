@@ -243,6 +243,21 @@ TEST_F(SparsifyTest, SomebodyWhoComesBeforeTheFirstObjectIsSeen) {
   ExpectLeft();
 }
 
+TEST_F(SparsifyTest,
+       WhatChangedWhileMeasuringIsSeenBeforeItIsOpenedForWriting) {
+  AddVolume();
+  world_.SetCallHook(nullptr,
+                     [&](absl::string_view, absl::string_view call, bool) {
+                       if (call == "rbd_diff_iterate2") {
+                         a_.AddWatcher(image_, "10.0.0.7:0/1", 4464);
+                       }
+                       return 0;
+                     });
+  ExpectUntouched(Run(), ReclaimOutcome::kInUse, "client.4464");
+  EXPECT_EQ(world_.CountCalls("a", "rbd_open"), 0);
+  EXPECT_EQ(world_.CountMutations(), 0);
+}
+
 TEST_F(SparsifyTest, WorkThatCannotBeWatchedStops) {
   AddVolume();
   a_.SetUsage(image_, 1024, 1024);
