@@ -11,10 +11,9 @@ CEPH_CONF is of a cluster on bluestore that nobody else uses, with a pool
     scripts/testbed down /tmp/bed
 
 Prints one line for each layout of zeros and each sparse size, measured on new
-images of 256 MiB: what the pool stores less afterwards (one run: it is always
-the same), and the median times of RUNS (default 5) runs. It sets the cluster's
-periods of statistics to one second. Needs python3-rados and python3-rbd, which
-come with ceph-common.
+images of 256 MiB: what the pool stores less after the first run, and the median
+times of RUNS (default 5) runs. It sets the cluster's periods of statistics to
+one second. Needs python3-rados and python3-rbd, which come with ceph-common.
 """
 
 import os
