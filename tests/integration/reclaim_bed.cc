@@ -1,6 +1,7 @@
 #include "tests/integration/reclaim_bed.h"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <utility>

@@ -13,7 +13,6 @@ using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 class ReclaimClientTest : public ReclaimBed {
@@ -95,17 +94,30 @@ TEST_F(ReclaimClientTest, SomebodyWhoOpensTheImageStopsItWithinSeconds) {
   ExpectLeft(volume);
 }
 
+/// A client that asks for the lock within milliseconds may be handed the rest
+/// of the work by librbd, which nothing stops as long as that client is there.
+/// It never notices, and the call ends when it has gone at the latest.
 TEST_F(ReclaimClientTest, AClientThatWritesAtOnceNeverSeesAnError) {
   const TestVolume volume = MakeLongVolume(8192);
+  const uint64_t behind = 16 * 4096;  // what the writer leaves alone
+  const std::string content =
+      OpenDisk("a", volume, Disk::Mode::kReadOnly)->Read(behind, kObject);
   auto call = std::async(std::launch::async, [&] { return Reclaim(volume); });
   ASSERT_TRUE(AwaitWork(volume));
-  Writer writer(OpenDisk("a", volume));
+  {
+    Writer writer(OpenDisk("a", volume));
+    call.wait_for(seconds(10));
+    ExpectGoesOn(writer);
+    std::cout << "the slowest write took "
+              << duration_cast<milliseconds>(writer.slowest()).count()
+              << " ms\n";
+    EXPECT_LT(writer.slowest(), seconds(5));
+  }
   EXPECT_THAT(call.get().status, HasCode(Code::OK));
   EXPECT_EQ(Outcome(volume), "interrupted");
-  ExpectGoesOn(writer);
-  std::cout << "the slowest write took "
-            << duration_cast<milliseconds>(writer.slowest()).count() << " ms\n";
-  EXPECT_LT(writer.slowest(), seconds(5));
+  EXPECT_TRUE(
+      OpenDisk("a", volume, Disk::Mode::kReadOnly)->Read(behind, kObject) ==
+      content);
 }
 
 /// Before ceph-csi maps or deletes an image, it opens it for a moment, looks
