@@ -1,0 +1,48 @@
+#include "tests/fakes/paced_clock.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <system_error>
+
+namespace addons {
+namespace {
+
+/// Against a thread that never rests.
+constexpr int kLongestWaitMs = 2000;
+
+/// Linux, /proc/PID/task/TID/stat: the state stands behind the name in
+/// brackets, which may itself hold any character.
+bool HasWork(const std::filesystem::path& task) {
+  std::ifstream file(task / "stat");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const size_t name_end = text.rfind(')');
+  return name_end != std::string::npos && name_end + 2 < text.size() &&
+         text[name_end + 2] == 'R';
+}
+
+bool OthersHaveWork() {
+  const std::string own = std::to_string(gettid());
+  std::error_code error;
+  for (const auto& task :
+       std::filesystem::directory_iterator("/proc/self/task", error)) {
+    if (task.path().filename() != own && HasWork(task.path())) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void PacedClock::AwaitIdleProcess(const std::stop_token& stop) {
+  for (int i = 0; i < kLongestWaitMs; ++i) {
+    // Also lets those run that this thread has just woken.
+    RealClock().SleepFor(std::chrono::milliseconds(1), stop);
+    if (stop.stop_requested() || !OthersHaveWork()) return;
+  }
+}
+
+}  // namespace addons
