@@ -78,11 +78,11 @@ bool IsIn(const GroupPlace& group, const MemberView& view) {
 }
 
 absl::Status AttachOne(const GroupPlace& group, const MemberView& view) {
-  if (view.secondary || IsIn(group, view)) return absl::OkStatus();
+  if (view.secondary) return absl::OkStatus();
   ADDONS_ASSIGN_OR_RETURN(const auto pool,
                           group.place.OpenPool(Access::kMutate));
   const ResolvedVolume& volume = *view.volume;
-  if (view.group.has_value()) {
+  if (view.group.has_value() && !IsIn(group, view)) {
     ADDONS_ASSIGN_OR_RETURN(
         const auto other,
         volume.cluster->OpenPool(view.group->pool_id, volume.rados_namespace,
@@ -90,6 +90,8 @@ absl::Status AttachOne(const GroupPlace& group, const MemberView& view) {
     ADDONS_RETURN_IF_ERROR(other->RemoveGroupImage(
         view.group->name, volume.pool_id, view.image_id));
   }
+  // Also when the image says that it is in the group: a call that died may have
+  // told it so, and the group not (`rbd group image list`: incomplete).
   return pool->AddGroupImage(group.group_name, volume.pool_id,
                              volume.image_name());
 }

@@ -134,7 +134,8 @@ TEST_F(BadInputTest, WrongSourcesAreRefusedByName) {
                   "replication_source.volume.volume_id");
   Input group = good;
   group.source.mutable_volumegroup()->set_volume_group_id(volume.id_a);
-  EachVerbRefuses(group, Code::UNIMPLEMENTED, "group");
+  group.parameters["groupReplication"] = "members";
+  EachVerbRefuses(group, Code::INVALID_ARGUMENT, "not of a volume group");
   EachVerbRefuses(WithId(good, "garbage"), Code::INVALID_ARGUMENT, "garbage");
   EachVerbRefuses(WithId(good, "../../etc/passwd"), Code::INVALID_ARGUMENT,
                   "etc/passwd");

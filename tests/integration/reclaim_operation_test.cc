@@ -174,7 +174,7 @@ TEST_F(ReclaimOperationTest, AKilledDaemonLosesOnlyTime) {
   const TestVolume volume = MakeLongVolume(8192);
   const uint64_t digest = Digest("a", volume);
   auto call = ReclaimLater(volume);
-  ASSERT_TRUE(AwaitWork(volume));
+  ASSERT_TRUE(Eventually([&] { return Begins(volume) == 1; }));
   Restart("a");
   EXPECT_THAT(call.get().status, HasCode(Code::UNAVAILABLE));
   EXPECT_NE(Lockers(volume), "");

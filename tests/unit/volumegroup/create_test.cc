@@ -109,8 +109,11 @@ TEST_F(CreateGroupTest, AdoptsAnImageThatAnInterruptedCallPutIntoTheRbdGroup) {
   const auto pool = pair_.cluster(a_)->OpenPool(2, "", Access::kMutate);
   ASSERT_OK((*pool)->AddGroupImage("csi-vol-group-" + UuidOf(group->group_id),
                                    2, Image(2)));
+  world_.ClearCalls();
   ASSERT_OK(Create(on_a_, "vg", volumes));
   EXPECT_EQ(Members(group->group_id), volumes);
+  // The image may know of the group, and the group not be sure of the image.
+  EXPECT_EQ(world_.CountCalls("a", "rbd_group_image_add"), 1);
 }
 
 TEST_F(CreateGroupTest, TakesOverWhatInterruptedCallsLeave) {
