@@ -5,7 +5,6 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <system_error>
 
@@ -19,7 +18,9 @@ constexpr int kLongestWaitMs = 2000;
 /// brackets, which may itself hold any character.
 bool HasWork(const std::filesystem::path& task) {
   std::ifstream file(task / "stat");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::string text;
+  std::getline(file,
+               text);  // fails, and does not throw, when the task has ended
   const size_t name_end = text.rfind(')');
   return name_end != std::string::npos && name_end + 2 < text.size() &&
          text[name_end + 2] == 'R';
@@ -28,9 +29,11 @@ bool HasWork(const std::filesystem::path& task) {
 bool OthersHaveWork() {
   const std::string own = std::to_string(gettid());
   std::error_code error;
-  for (const auto& task :
-       std::filesystem::directory_iterator("/proc/self/task", error)) {
-    if (task.path().filename() != own && HasWork(task.path())) return true;
+  std::filesystem::directory_iterator task("/proc/self/task", error);
+  while (!error && task != std::filesystem::directory_iterator()) {
+    const std::filesystem::path& path = task->path();
+    if (path.filename() != own && HasWork(path)) return true;
+    task.increment(error);
   }
   return false;
 }

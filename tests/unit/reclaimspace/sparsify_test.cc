@@ -98,7 +98,9 @@ class SparsifyTest : public ::testing::Test {
     const auto image = (*pool)->OpenImageReadOnly(image_);
     ASSERT_OK(image);
     EXPECT_EQ((*image)->Metadata(kSparsifierKey).value(), std::nullopt);
-    for (const Watcher& watcher : (*image)->Watchers().value()) {
+    const auto watchers = (*image)->Watchers();
+    ASSERT_OK(watchers);
+    for (const Watcher& watcher : *watchers) {
       EXPECT_EQ(watcher.client_id, 4464U);
     }
     EXPECT_FALSE(a_.HasLock(image_));
