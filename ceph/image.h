@@ -96,8 +96,7 @@ struct ImageFeatures {
 };
 
 /// kLockLost: another client asked for the exclusive lock in the middle, or the
-/// image refuses writes now. librbd may have given the rest of the work to that
-/// client, where nothing stops it.
+/// image refuses writes now.
 enum class SparsifyEnd { kFinished, kStopped, kLockLost };
 
 /// Gets (done, total); returning false asks the call to stop. Runs on a thread
@@ -170,7 +169,7 @@ class Image {
 
   // --- mutations: need an image opened for writing on a mutation pool -------
   /// Takes the exclusive lock where nobody has it; where another client has it,
-  /// that one writes. rbd_metadata_set
+  /// that one writes, or is asked for the lock after 2 s. rbd_metadata_set
   virtual absl::Status SetMetadata(const std::string& key,
                                    const std::string& value) = 0;
   /// An absent key is OK. rbd_metadata_remove
@@ -201,7 +200,12 @@ class Image {
   /// object's size). Takes the exclusive lock where nobody has it and gives it
   /// to whoever asks for it; where another client has it, librbd lets that
   /// client do the work: look before. `progress` counts objects, each as it is
-  /// begun; after it returned false no further one is.
+  /// begun; after it returned false no further one is. When another client
+  /// asks for the lock in the middle, it gets it, and the call ends within a
+  /// second with kLockLost. (librbd may let that client do the rest; it is
+  /// asked for the lock in its turn then, and notices no more than a slow
+  /// write. One that keeps the lock, AcquireLock(), has to do the rest, and the
+  /// call ends when that is done or the client has gone.)
   /// rbd_sparsify_with_progress
   virtual absl::StatusOr<SparsifyEnd> Sparsify(uint64_t sparse_bytes,
                                                const ProgressFn& progress) = 0;
@@ -220,7 +224,9 @@ class Image {
   /// space back where they are whole objects. rbd_aio_write,
   /// rbd_aio_write_zeroes
   virtual absl::Status Write(const std::vector<ImageData>& data) = 0;
-  /// What was written is safe. rbd_flush
+  /// What was written is safe. Like a write it asks another client for the
+  /// exclusive lock, and has it when OK; that client goes on without an error.
+  /// Errno EROFS: it keeps the lock (AcquireLock()). Any thread. rbd_flush
   virtual absl::Status Flush() = 0;
   /// What lies beyond a smaller size is gone. rbd_resize2
   virtual absl::Status Resize(uint64_t bytes) = 0;

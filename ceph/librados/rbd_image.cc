@@ -24,6 +24,8 @@ namespace {
 constexpr size_t kMaxText = 1U << 20U;     // one value, name or list of names
 constexpr size_t kMaxEntries = 1U << 16U;  // snapshots, watchers
 constexpr uint64_t kMetadataPage = 64;
+/// How long a client that has the lock is left alone that could do the work.
+constexpr std::chrono::milliseconds kLockPatience{2000};
 
 std::string CString(const char* text) { return text == nullptr ? "" : text; }
 
@@ -443,15 +445,18 @@ absl::StatusOr<std::map<std::string, std::string>> RbdImage::ListMetadata(
 
 absl::Status RbdImage::SetMetadata(const std::string& key,
                                    const std::string& value) {
-  return Mutate("rbd_metadata_set", "write the metadata of", [&] {
-    return rbd_metadata_set(image_.get(), key.c_str(), value.c_str());
-  });
+  return MutateWithLock(
+      "rbd_metadata_set", "write the metadata of", kLockPatience,
+      [&] {
+        return rbd_metadata_set(image_.get(), key.c_str(), value.c_str());
+      },
+      [] {});
 }
 
 absl::Status RbdImage::RemoveMetadata(const std::string& key) {
-  const absl::Status removed =
-      Mutate("rbd_metadata_remove", "remove metadata of",
-             [&] { return rbd_metadata_remove(image_.get(), key.c_str()); });
+  const absl::Status removed = MutateWithLock(
+      "rbd_metadata_remove", "remove metadata of", kLockPatience,
+      [&] { return rbd_metadata_remove(image_.get(), key.c_str()); }, [] {});
   return CephErrno(removed) == ENOENT ? absl::OkStatus() : removed;
 }
 

@@ -99,6 +99,15 @@ class RbdImage final : public Image {
   /// Makes a call that changes the image; refuses on a read-only handle.
   absl::Status Mutate(absl::string_view function, absl::string_view action,
                       absl::FunctionRef<int()> call);
+  /// The same for a call that needs the exclusive lock at its end: whenever it
+  /// takes longer than `patience` and this handle has not the lock, the client
+  /// that has it is asked for it, after `on_lost`.
+  absl::Status MutateWithLock(absl::string_view function,
+                              absl::string_view action,
+                              std::chrono::milliseconds patience,
+                              absl::FunctionRef<int()> call,
+                              absl::FunctionRef<void()> on_lost);
+  absl::StatusOr<bool> HasLockFeature();
 
   const std::shared_ptr<RadosConnection> connection_;
   ImageHandle image_;

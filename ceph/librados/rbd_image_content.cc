@@ -118,27 +118,11 @@ absl::Status RbdImage::Write(const std::vector<ImageData>& data) {
   });
 }
 
-absl::Status RbdImage::Flush() {
-  return Mutate("rbd_flush", "flush", [&] { return rbd_flush(image_.get()); });
-}
-
 absl::Status RbdImage::Resize(uint64_t bytes) {
   return Mutate("rbd_resize2", "resize", [&] {
     return rbd_resize2(
         image_.get(), bytes, true, [](uint64_t, uint64_t, void*) { return 0; },
         nullptr);
-  });
-}
-
-absl::Status RbdImage::AcquireLock() {
-  uint64_t features = 0;
-  const int result = connection_->Call("rbd_get_features", [&] {
-    return rbd_get_features(image_.get(), &features);
-  });
-  if (result < 0) return Error(result, "read the features of");
-  if ((features & RBD_FEATURE_EXCLUSIVE_LOCK) == 0) return absl::OkStatus();
-  return Mutate("rbd_lock_acquire", "lock", [&] {
-    return rbd_lock_acquire(image_.get(), RBD_LOCK_MODE_EXCLUSIVE);
   });
 }
 

@@ -1,6 +1,7 @@
 // RbdImage: what space reclaim needs.
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <optional>
@@ -21,6 +22,9 @@ int AddExtent(uint64_t /*offset*/, size_t length, int exists, void* bytes) {
   return 0;
 }
 
+/// How often is looked whether this handle has the lock still.
+constexpr std::chrono::milliseconds kLockLook{50};
+
 /// What librbd's callback knows. It counts objects upwards; when it starts
 /// again, librbd has given up the lock in between.
 struct SparsifyWatch {
@@ -28,14 +32,18 @@ struct SparsifyWatch {
   uint64_t last = 0;
   bool stopped = false;
   bool restarted = false;
+  std::atomic<bool> begun{false};
+  std::atomic<bool> lock_lost{false};
 };
 
 int OnObject(uint64_t object, uint64_t total, void* argument) {
   auto& watch = *static_cast<SparsifyWatch*>(argument);
+  watch.begun = true;
   watch.restarted |= object < watch.last;
   watch.last = object;
   watch.stopped |= watch.progress && !watch.progress(object, total);
-  return watch.stopped || watch.restarted ? -ECANCELED : 0;
+  const bool end = watch.stopped || watch.restarted || watch.lock_lost;
+  return end ? -ECANCELED : 0;
 }
 
 }  // namespace
@@ -105,27 +113,22 @@ absl::StatusOr<std::optional<uint64_t>> RbdImage::UsedBytes(
   return bytes;
 }
 
-absl::StatusOr<bool> RbdImage::HoldsLock() {
-  int owner = 0;
-  const int result = connection_->Call("rbd_is_exclusive_lock_owner", [&] {
-    return rbd_is_exclusive_lock_owner(image_.get(), &owner);
-  });
-  if (result < 0) return Error(result, "read the lock of");
-  return owner != 0;
-}
-
 absl::StatusOr<SparsifyEnd> RbdImage::Sparsify(uint64_t sparse_bytes,
                                                const ProgressFn& progress) {
   SparsifyWatch watch{progress};
   int result = 0;
-  const absl::Status done =
-      Mutate("rbd_sparsify_with_progress", "sparsify", [&] {
+  const absl::Status done = MutateWithLock(
+      "rbd_sparsify_with_progress", "sparsify", kLockLook,
+      [&] {
         result = rbd_sparsify_with_progress(image_.get(), sparse_bytes,
                                             &OnObject, &watch);
         return result;
-      });
+      },
+      [&] { watch.lock_lost = watch.begun.load(); });
   // EROFS: librbd lost the lock and could not get it again.
-  if (watch.restarted || result == -EROFS) return SparsifyEnd::kLockLost;
+  if (watch.restarted || watch.lock_lost || result == -EROFS) {
+    return SparsifyEnd::kLockLost;
+  }
   if (watch.stopped && (done.ok() || result == -ECANCELED)) {
     return SparsifyEnd::kStopped;
   }

@@ -66,6 +66,16 @@ TEST_P(ContractTest, WritingMetadataTakesAFreeLockAndClosingReleasesIt) {
   EXPECT_THAT(*Look(kA, "reclaim-lock")->Lockers(), IsEmpty());
 }
 
+TEST_P(ContractTest, AFlushTakesAFreeLockAsAWriteDoes) {
+  MakeImage(kA, "reclaim-flush");
+  ASSERT_OK(Change(kA, "reclaim-flush", [](Image& image) {
+    const absl::Status flushed = image.Flush();
+    EXPECT_TRUE(image.HoldsLock().value_or(false));
+    return flushed;
+  }));
+  EXPECT_THAT(*Look(kA, "reclaim-flush")->Lockers(), IsEmpty());
+}
+
 TEST_P(ContractTest, SparsifyReportsObjectsAndKeepsTheContent) {
   MakeImage(kA, "reclaim-whole");
   ASSERT_OK(bed().Write(kA, "reclaim-whole", 7));

@@ -487,7 +487,10 @@ class FakeImage final : public Image {
 
   absl::Status Flush() override {
     return Mutate("rbd_flush", "flush",
-                  [](Model&, Site&, SteadyDuration*) { return 0; });
+                  [&](Model& model, Site& site, SteadyDuration* cost) {
+                    if (!image_->features.exclusive_lock) return 0;
+                    return model.BeginWrite(site, *image_, Self(), cost);
+                  });
   }
 
   absl::Status Resize(uint64_t bytes) override {
