@@ -17,6 +17,14 @@ namespace addons {
 
 using OmapValues = std::map<std::string, std::string>;
 
+/// An image in an rbd group.
+struct GroupImage {
+  int64_t pool_id = 0;
+  std::string image;
+  bool complete = false;  // false: the call that added it was interrupted
+  friend bool operator==(const GroupImage&, const GroupImage&) = default;
+};
+
 struct OmapPage {
   OmapValues values;
   bool more = false;  // there are entries after the last of these
@@ -86,15 +94,24 @@ class Pool {
                                                const std::string& key,
                                                const std::string& expected) = 0;
 
-  // --- rbd groups of this pool and namespace: these need a mutation pool
-  // -----
+  // --- rbd groups of this pool and namespace
+  // -------------------------------------
+  /// The group's images by pool and internal id. Empty also when there is no
+  /// such group, and when one of its images is gone or in the trash.
+  /// rbd_group_image_list
+  virtual absl::StatusOr<std::vector<GroupImage>> GroupImages(
+      const std::string& group) = 0;
+
+  // --- changes of them: these need a mutation pool
+  // -------------------------------
   /// ALREADY_EXISTS: there is one. rbd_group_create
   virtual absl::Status CreateGroup(const std::string& group) = 0;
   /// Takes its images out of the group, and removes its snapshots and itself.
   /// OK also when there is none. rbd_group_remove
   virtual absl::Status RemoveGroup(const std::string& group) = 0;
   /// Adds an image of the same namespace, also of another pool. OK when it is
-  /// in this group already. ALREADY_EXISTS: it is in another group. NOT_FOUND:
+  /// in this group already; one that is not complete there is completed.
+  /// ALREADY_EXISTS: it is in another group. NOT_FOUND:
   /// no such group or image. rbd_group_image_add
   virtual absl::Status AddGroupImage(const std::string& group,
                                      int64_t image_pool_id,

@@ -10,6 +10,7 @@
 #include "base/parallel.h"
 #include "base/status_macros.h"
 #include "replication/session.h"
+#include "volume/group_images.h"
 
 namespace addons {
 namespace {
@@ -39,29 +40,31 @@ absl::StatusOr<GroupedImage> LookAtImage(ReplicationEnvironment& environment,
   return found;
 }
 
-ImageGroup Of(const ResolvedGroup& group) {
-  return {group.pool_id, group.attributes.group_name};
-}
-
-absl::Status Remove(const ResolvedGroup& group, const GroupedImage& image) {
-  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
-                          group.OpenPool(Access::kMutate));
-  return pool->RemoveGroupImage(group.attributes.group_name,
-                                image.volume.pool_id, image.image_id);
-}
-
-absl::Status Add(const ResolvedGroup& group, const GroupedImage& image) {
-  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
-                          group.OpenPool(Access::kMutate));
-  return pool->AddGroupImage(group.attributes.group_name, image.volume.pool_id,
-                             image.volume.image_name());
-}
-
 void Warn(const absl::Status& status, absl::string_view what,
           const std::string& id) {
   if (status.ok()) return;
   Log().warn("{} {}: {}", std::string(what), Quoted(id),
              std::string(status.message()));
+}
+
+/// Those of `images`, which say that they are in the group, that are not
+/// complete there. One call shows it of all.
+std::vector<const GroupedImage*> Incomplete(
+    const ResolvedGroup& group,
+    const std::vector<const GroupedImage*>& images) {
+  if (images.empty()) return {};
+  const auto complete = GroupImages(group).Complete();
+  Warn(complete.status(), "cannot list the rbd group of volume group",
+       group.group_id);
+  if (!complete.ok()) return {};
+  std::vector<const GroupedImage*> incomplete;
+  for (const GroupedImage* image : images) {
+    const ResolvedVolume& volume = image->volume;
+    if (!complete->contains({volume.pool_id, volume.image_name()})) {
+      incomplete.push_back(image);
+    }
+  }
+  return incomplete;
 }
 
 }  // namespace
@@ -73,9 +76,10 @@ absl::Status LeaveRbdGroup(OperationContext& context,
   const auto image = LookAtImage(environment, member, ResolveDeadline(context));
   Warn(image.status(), "cannot look for the rbd group of volume",
        member.volume_id);
-  if (!image.ok() || image->group != Of(group)) return absl::OkStatus();
+  const GroupImages images(group);
+  if (!image.ok() || !images.NamedBy(image->group)) return absl::OkStatus();
   ADDONS_RETURN_IF_ERROR(context.BeginMutation());
-  Warn(Remove(group, *image),
+  Warn(images.Remove(image->volume, image->image_id),
        "a copy stays in its rbd group, where rbd-mirror cannot delete it: "
        "volume",
        member.volume_id);
@@ -97,14 +101,21 @@ absl::Status JoinRbdGroup(OperationContext& context,
     images[i] = LookAtImage(environment,
                             {target.members[i], target.user.Clone()}, deadline);
   });
+  const GroupImages rbd_group(*group);
   std::vector<const GroupedImage*> missing;
+  std::vector<const GroupedImage*> present;
   for (size_t i = 0; i < images.size(); ++i) {
     Warn(images[i].status(), "cannot look for the rbd group of volume",
          target.members[i]);
-    if (images[i].ok() && !images[i]->secondary &&
-        !images[i]->group.has_value()) {
+    if (!images[i].ok() || images[i]->secondary) continue;
+    if (!images[i]->group.has_value()) {
       missing.push_back(&*images[i]);
+    } else if (rbd_group.NamedBy(images[i]->group)) {
+      present.push_back(&*images[i]);
     }
+  }
+  for (const GroupedImage* image : Incomplete(*group, present)) {
+    missing.push_back(image);
   }
   if (missing.empty()) return absl::OkStatus();
   ADDONS_RETURN_IF_ERROR(context.BeginMutation());
@@ -114,8 +125,8 @@ absl::Status JoinRbdGroup(OperationContext& context,
     return absl::OkStatus();
   }
   RunParallel(missing.size(), at_once, [&](size_t i) {
-    Warn(Add(*group, *missing[i]), "cannot put into its rbd group: volume",
-         missing[i]->volume.volume_id);
+    Warn(rbd_group.Add(missing[i]->volume),
+         "cannot put into its rbd group: volume", missing[i]->volume.volume_id);
   });
   return absl::OkStatus();
 }

@@ -25,7 +25,8 @@ absl::Status LeaveRbdGroup(OperationContext& context,
                            const VolumeTarget& member);
 
 /// Makes the rbd group if there is none, and puts the members that are primary
-/// and in no group into it, several at a time. Idempotent.
+/// and in no group into it, several at a time; those that an interrupted call
+/// left incomplete there, too. Idempotent.
 absl::Status JoinRbdGroup(OperationContext& context,
                           ReplicationEnvironment& environment,
                           const GroupTarget& target);

@@ -21,13 +21,14 @@ std::vector<std::string> Done(const std::vector<MemberView>& views,
 
 absl::Status Add(OperationContext& context,
                  const VolumeGroupEnvironment& environment,
-                 const MembershipChange& change, const GroupPlace& place,
-                 Pool& pool, const std::vector<MemberView>& added) {
+                 const MembershipChange& change, Pool& pool,
+                 const std::vector<MemberView>& added) {
   if (added.empty()) return absl::OkStatus();
   context.Step("adding volumes");
   // A group that came here with the journal alone has no rbd group yet.
   ADDONS_RETURN_IF_ERROR(change.group.MakeRbdGroup());
-  const std::vector<absl::Status> results = Attach(environment, place, added);
+  const std::vector<absl::Status> results =
+      Attach(environment, change.group, added);
   MembershipChange attached = change;
   attached.added = Done(added, results);
   attached.removed.clear();
@@ -42,15 +43,16 @@ absl::Status Add(OperationContext& context,
 
 absl::Status Remove(OperationContext& context,
                     const VolumeGroupEnvironment& environment,
-                    const MembershipChange& change, const GroupPlace& place,
-                    Pool& pool, const std::vector<MemberView>& removed) {
+                    const MembershipChange& change, Pool& pool,
+                    const std::vector<MemberView>& removed) {
   if (removed.empty()) return absl::OkStatus();
   if (!change.removed.empty()) {
     context.Step("ending the replication of volumes that leave");
     ADDONS_RETURN_IF_ERROR(environment.replication.Leave(context, change));
   }
   context.Step("removing volumes");
-  const std::vector<absl::Status> results = Detach(environment, place, removed);
+  const std::vector<absl::Status> results =
+      Detach(environment, change.group, removed);
   const std::vector<std::string> gone = Done(removed, results);
   if (!gone.empty()) {
     ADDONS_RETURN_IF_ERROR(
@@ -68,10 +70,8 @@ absl::Status ChangeMembers(OperationContext& context,
                            const std::vector<MemberView>& removed) {
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
                           change.group.OpenPool(Access::kMutate));
-  const GroupPlace place{change.group, change.group.attributes.group_name};
-  ADDONS_RETURN_IF_ERROR(
-      Add(context, environment, change, place, *pool, added));
-  return Remove(context, environment, change, place, *pool, removed);
+  ADDONS_RETURN_IF_ERROR(Add(context, environment, change, *pool, added));
+  return Remove(context, environment, change, *pool, removed);
 }
 
 }  // namespace addons

@@ -202,10 +202,9 @@ absl::StatusOr<GroupOutcome> CreateOnce(
   }
   const std::vector<MemberView> views =
       LookAtMembers(environment, request.user, added, LookDeadline(context));
-  const GroupPlace place{group, group.attributes.group_name};
   for (const MemberView& view : views) {
     const absl::Status fit =
-        CheckMayJoin(place, view, absl::StatusCode::kFailedPrecondition);
+        CheckMayJoin(group, view, absl::StatusCode::kFailedPrecondition);
     if (!fit.ok()) return IfStillSo(fit, environment, request, found);
   }
   const MembershipChange change{

@@ -9,6 +9,7 @@
 #include "base/parallel.h"
 #include "base/status_macros.h"
 #include "ceph/errors.h"
+#include "volume/group_images.h"
 #include "volume/group_journal.h"
 
 namespace addons {
@@ -73,16 +74,11 @@ absl::StatusOr<bool> LeftBehind(const MemberView& view) {
   return true;
 }
 
-bool IsIn(const GroupPlace& group, const MemberView& view) {
-  return view.group == ImageGroup{group.place.pool_id, group.group_name};
-}
-
-absl::Status AttachOne(const GroupPlace& group, const MemberView& view) {
+absl::Status AttachOne(const ResolvedGroup& group, const MemberView& view) {
   if (view.secondary) return absl::OkStatus();
-  ADDONS_ASSIGN_OR_RETURN(const auto pool,
-                          group.place.OpenPool(Access::kMutate));
+  const GroupImages images(group);
   const ResolvedVolume& volume = *view.volume;
-  if (view.group.has_value() && !IsIn(group, view)) {
+  if (view.group.has_value() && !images.NamedBy(view.group)) {
     ADDONS_ASSIGN_OR_RETURN(
         const auto other,
         volume.cluster->OpenPool(view.group->pool_id, volume.rados_namespace,
@@ -90,33 +86,25 @@ absl::Status AttachOne(const GroupPlace& group, const MemberView& view) {
     ADDONS_RETURN_IF_ERROR(other->RemoveGroupImage(
         view.group->name, volume.pool_id, view.image_id));
   }
-  // Also when the image says that it is in the group: a call that died may have
-  // told it so, and the group not (`rbd group image list`: incomplete).
-  return pool->AddGroupImage(group.group_name, volume.pool_id,
-                             volume.image_name());
+  // Also when the image says that it is in the group: it may be incomplete.
+  return images.Add(volume);
 }
 
-absl::Status DetachOne(const GroupPlace& group, const MemberView& view) {
+absl::Status DetachOne(const ResolvedGroup& group, const MemberView& view) {
   if (!view.volume.has_value()) return absl::OkStatus();
+  const GroupImages images(group);
   const ResolvedVolume& volume = *view.volume;
-  ADDONS_ASSIGN_OR_RETURN(const auto pool,
-                          group.place.OpenPool(Access::kMutate));
-  const auto remove = [&](const std::string& image_id) {
-    const absl::Status status =
-        pool->RemoveGroupImage(group.group_name, volume.pool_id, image_id);
-    return absl::IsNotFound(status) ? absl::OkStatus() : status;
-  };
-  if (view.problem.ok() && IsIn(group, view)) {
-    ADDONS_RETURN_IF_ERROR(remove(view.image_id));
+  if (view.problem.ok() && images.NamedBy(view.group)) {
+    ADDONS_RETURN_IF_ERROR(images.Remove(volume, view.image_id));
   }
   // An image that is gone, or was replaced by a resync, may have left itself in
   // the group.
   const std::string& recorded = volume.attributes.image_id;
   if (!recorded.empty() && recorded != view.image_id) {
-    const absl::Status status = remove(recorded);
+    const absl::Status status = images.Remove(volume, recorded);
     if (!status.ok()) {
       Log().warn("what is left of volume {} stays in rbd group {}: {}",
-                 Quoted(view.volume_id), Quoted(group.group_name),
+                 Quoted(view.volume_id), Quoted(group.attributes.group_name),
                  std::string(status.message()));
     }
   }
@@ -160,21 +148,23 @@ std::vector<MemberView> LookAtMembers(
   return views;
 }
 
-absl::Status CheckMayJoin(const GroupPlace& group, const MemberView& view,
+absl::Status CheckMayJoin(const ResolvedGroup& group, const MemberView& view,
                           absl::StatusCode unfit) {
   ADDONS_RETURN_IF_ERROR(view.problem);
   const ResolvedVolume& volume = *view.volume;
-  if (volume.cluster->fsid() != group.place.cluster->fsid() ||
-      volume.rados_namespace != group.place.rados_namespace) {
+  if (volume.cluster->fsid() != group.cluster->fsid() ||
+      volume.rados_namespace != group.rados_namespace) {
     return absl::Status(
         unfit,
         absl::StrCat("volume '", view.volume_id,
                      "' cannot be in this group: it is in cluster '",
                      volume.cluster_id, "' namespace '", volume.rados_namespace,
-                     "', the group in cluster '", group.place.cluster_id,
-                     "' namespace '", group.place.rados_namespace, "'"));
+                     "', the group in cluster '", group.cluster_id,
+                     "' namespace '", group.rados_namespace, "'"));
   }
-  if (!view.group.has_value() || IsIn(group, view)) return absl::OkStatus();
+  if (!view.group.has_value() || GroupImages(group).NamedBy(view.group)) {
+    return absl::OkStatus();
+  }
   ADDONS_ASSIGN_OR_RETURN(const bool left_behind, LeftBehind(view));
   if (left_behind) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
@@ -185,7 +175,7 @@ absl::Status CheckMayJoin(const GroupPlace& group, const MemberView& view,
 }
 
 std::vector<absl::Status> Attach(const VolumeGroupEnvironment& environment,
-                                 const GroupPlace& group,
+                                 const ResolvedGroup& group,
                                  const std::vector<MemberView>& views) {
   return ForEach(environment, views, [&](const MemberView& view) {
     return AttachOne(group, view);
@@ -193,7 +183,7 @@ std::vector<absl::Status> Attach(const VolumeGroupEnvironment& environment,
 }
 
 std::vector<absl::Status> Detach(const VolumeGroupEnvironment& environment,
-                                 const GroupPlace& group,
+                                 const ResolvedGroup& group,
                                  const std::vector<MemberView>& views) {
   return ForEach(environment, views, [&](const MemberView& view) {
     return DetachOne(group, view);

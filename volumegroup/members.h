@@ -44,18 +44,12 @@ std::vector<MemberView> LookAtMembers(
     const VolumeGroupEnvironment& environment, const CephUser& user,
     const std::vector<std::string>& volume_ids, SteadyTime deadline);
 
-/// Where members have to be, and what becomes of them.
-struct GroupPlace {
-  ResolvedPlace place;
-  std::string group_name;  // the rbd group
-};
-
 /// Whether `view` may join. `unfit` is the code for a volume that can never be
 /// in this group: of another cluster or namespace. FAILED_PRECONDITION: it is
 /// in another group. Otherwise view.problem. Reads the journal of the other
 /// group: a volume that this does not list was left behind by an interrupted
 /// call, and may join.
-absl::Status CheckMayJoin(const GroupPlace& group, const MemberView& view,
+absl::Status CheckMayJoin(const ResolvedGroup& group, const MemberView& view,
                           absl::StatusCode unfit);
 
 /// Puts the images into the rbd group, which exists, several at a time, and
@@ -64,14 +58,14 @@ absl::Status CheckMayJoin(const GroupPlace& group, const MemberView& view,
 /// would leave its old copy in the trash for ever (measured, 16.2.15). One
 /// result per view. Idempotent.
 std::vector<absl::Status> Attach(const VolumeGroupEnvironment& environment,
-                                 const GroupPlace& group,
+                                 const ResolvedGroup& group,
                                  const std::vector<MemberView>& views);
 
 /// Takes the images out of the rbd group, several at a time. Of a broken member
 /// what is left of it is removed as well as possible: that never fails. One
 /// result per view. Idempotent.
 std::vector<absl::Status> Detach(const VolumeGroupEnvironment& environment,
-                                 const GroupPlace& group,
+                                 const ResolvedGroup& group,
                                  const std::vector<MemberView>& views);
 
 /// The first status that is not OK, naming the volume and how many more there

@@ -47,10 +47,9 @@ absl::StatusOr<GroupOutcome> ModifyOnce(
   context.Step("looking at the volumes");
   const std::vector<MemberView> coming =
       LookAtMembers(environment, request.user, added, LookDeadline(context));
-  const GroupPlace place{group, group.attributes.group_name};
   for (const MemberView& view : coming) {
     ADDONS_RETURN_IF_ERROR(
-        CheckMayJoin(place, view, absl::StatusCode::kInvalidArgument));
+        CheckMayJoin(group, view, absl::StatusCode::kInvalidArgument));
   }
   const std::vector<MemberView> leaving =
       LookAtMembers(environment, request.user, removed, LookDeadline(context));

@@ -7,8 +7,14 @@
 #include "base/status_macros.h"
 #include "ceph/errors.h"
 #include "ceph/librados/rados_pool.h"
+#include "ceph/librados/sized_buffer.h"
 
 namespace addons {
+namespace {
+
+constexpr size_t kMaxGroupImages = 65536;
+
+}  // namespace
 
 std::string RadosPool::GroupText(const std::string& group) const {
   return absl::StrCat("rbd group '", absl::CHexEscape(ImageSpec(group)), "'");
@@ -22,6 +28,39 @@ absl::Status RadosPool::ChangeGroup(absl::string_view function,
   const int result = connection_->Call(function, call);
   return result < 0 ? CephError(result, action, GroupText(group))
                     : absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<GroupImage>> RadosPool::GroupImages(
+    const std::string& group) {
+  std::vector<rbd_group_image_info_t> images;
+  size_t count = 0;
+  const int result = GrowUntilItFits(
+      128, kMaxGroupImages, [&](size_t capacity, size_t& needed) {
+        images.assign(capacity, rbd_group_image_info_t{});
+        count = capacity;
+        const int listed = connection_->Call("rbd_group_image_list", [&] {
+          return rbd_group_image_list(ioctx_.get(), group.c_str(),
+                                      images.data(),
+                                      sizeof(rbd_group_image_info_t), &count);
+        });
+        needed = count;
+        return listed;
+      });
+  if (result < 0) {
+    return CephError(result, "list the images of", GroupText(group));
+  }
+  const Cleanup cleanup([&] {
+    rbd_group_image_list_cleanup(images.data(), sizeof(rbd_group_image_info_t),
+                                 count);
+  });
+  std::vector<GroupImage> found;
+  found.reserve(count);
+  for (size_t i = 0; i < count; ++i) {
+    const rbd_group_image_info_t& image = images[i];
+    found.push_back({image.pool, image.name == nullptr ? "" : image.name,
+                     image.state == RBD_GROUP_IMAGE_STATE_ATTACHED});
+  }
+  return found;
 }
 
 absl::Status RadosPool::CreateGroup(const std::string& group) {

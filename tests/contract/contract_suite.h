@@ -69,6 +69,11 @@ class ContractBed {
   virtual absl::Status CreateOmap(Site site, const std::string& object,
                                   const OmapValues& values) = 0;
 
+  /// Leaves the rbd group as a client does that dies while it adds the image
+  /// with this internal id, which may be gone.
+  virtual absl::Status LeaveGroupImageIncomplete(
+      Site site, const std::string& group, const std::string& image_id) = 0;
+
   /// rbd-mirror does nothing any more (SIGSTOP), for less than 20 s; and goes
   /// on.
   virtual absl::Status FreezeMirrorDaemon(Site site) = 0;

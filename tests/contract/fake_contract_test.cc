@@ -47,6 +47,12 @@ class FakeBed final : public ContractBed {
     At(site).SetOmap(MirroredPair::kPool, "", object, values);
     return absl::OkStatus();
   }
+  absl::Status LeaveGroupImageIncomplete(Site site, const std::string& group,
+                                         const std::string& image_id) override {
+    At(site).LeaveGroupImageIncomplete(MirroredPair::kPool, "", group,
+                                       image_id);
+    return absl::OkStatus();
+  }
   absl::Status FreezeMirrorDaemon(Site site) override {
     At(site).SetMirrorDaemon(DaemonState::kFrozen);
     return absl::OkStatus();

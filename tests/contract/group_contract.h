@@ -138,6 +138,45 @@ TEST_P(ContractTest, AnImageIsInOneGroupAtMost) {
             (ImageGroup{bed().PoolId(kA), "group-first"}));
 }
 
+TEST_P(ContractTest, AGroupShowsItsImages) {
+  MakeImage(kA, "group-shown");
+  const auto pool = OpenPool(kA, Access::kMutate);
+  ASSERT_OK(pool->CreateGroup("group-showing"));
+  const auto reads = OpenPool(kA, Access::kRead);
+  EXPECT_THAT(*reads->GroupImages("group-showing"), IsEmpty());
+  ASSERT_OK(
+      pool->AddGroupImage("group-showing", bed().PoolId(kA), "group-shown"));
+  EXPECT_THAT(*reads->GroupImages("group-showing"),
+              ElementsAre(GroupImage{bed().PoolId(kA), "group-shown", true}));
+  EXPECT_THAT(*reads->GroupImages("group-absent"), IsEmpty());
+}
+
+TEST_P(ContractTest, AnImageThatIsNotCompleteInItsGroupIsCompletedByAddingIt) {
+  MakeImage(kA, "group-half");
+  const auto pool = OpenPool(kA, Access::kMutate);
+  ASSERT_OK(pool->CreateGroup("group-incomplete"));
+  ASSERT_OK(
+      pool->AddGroupImage("group-incomplete", bed().PoolId(kA), "group-half"));
+  ASSERT_OK(bed().LeaveGroupImageIncomplete(kA, "group-incomplete",
+                                            IdOf(kA, "group-half")));
+  EXPECT_THAT(*pool->GroupImages("group-incomplete"),
+              ElementsAre(GroupImage{bed().PoolId(kA), "group-half", false}));
+  ASSERT_OK(
+      pool->AddGroupImage("group-incomplete", bed().PoolId(kA), "group-half"));
+  EXPECT_THAT(*pool->GroupImages("group-incomplete"),
+              ElementsAre(GroupImage{bed().PoolId(kA), "group-half", true}));
+}
+
+TEST_P(ContractTest, AGroupShowsNoImageWhenOneIsGone) {
+  MakeImage(kA, "group-hidden");
+  const auto pool = OpenPool(kA, Access::kMutate);
+  ASSERT_OK(pool->CreateGroup("group-torn"));
+  ASSERT_OK(
+      pool->AddGroupImage("group-torn", bed().PoolId(kA), "group-hidden"));
+  ASSERT_OK(bed().LeaveGroupImageIncomplete(kA, "group-torn", "ffffff"));
+  EXPECT_THAT(*pool->GroupImages("group-torn"), IsEmpty());
+}
+
 TEST_P(ContractTest, AnImageIsTakenOutOfItsGroupHoweverOften) {
   MakeImage(kA, "group-leaver");
   const auto pool = OpenPool(kA, Access::kMutate);

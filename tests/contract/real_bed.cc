@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "base/status_macros.h"
 
 namespace addons::testing {
@@ -68,6 +69,27 @@ absl::StatusOr<std::string> RealBed::Run(const std::string& command,
   std::vector<std::string> all = {command, dir_};
   all.insert(all.end(), args.begin(), args.end());
   return RunTestbed(all);
+}
+
+absl::Status RealBed::LeaveGroupImageIncomplete(const std::string& site,
+                                                const std::string& group,
+                                                const std::string& image_id) {
+  const auto rados = [&](std::vector<std::string> args) {
+    args.insert(args.begin(), {site, "-p", kPool});
+    return Run("rados", args);
+  };
+  ADDONS_ASSIGN_OR_RETURN(const std::string id,
+                          rados({"getomapval", "rbd_group_directory",
+                                 absl::StrCat("name_", group), "/dev/stdout"}));
+  constexpr size_t kLengthBytes = 4;
+  if (id.size() <= kLengthBytes) {
+    return absl::InternalError(absl::StrCat("no id of rbd group ", group));
+  }
+  return rados({"setomapval",
+                absl::StrCat("rbd_group_header.", id.substr(kLengthBytes)),
+                absl::StrFormat("image_%016x_%s", PoolId(site), image_id),
+                "\x01"})
+      .status();
 }
 
 std::string RealBed::ReadFile(const std::string& name) const {

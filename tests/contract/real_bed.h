@@ -31,6 +31,12 @@ class RealBed {
   absl::StatusOr<std::string> Run(const std::string& command,
                                   const std::vector<std::string>& args);
 
+  /// Leaves an rbd group of kPool as a client does that dies while it adds the
+  /// image with this internal id, after the image was told, if there is one.
+  absl::Status LeaveGroupImageIncomplete(const std::string& site,
+                                         const std::string& group,
+                                         const std::string& image_id);
+
   /// What config.json and the secret of a site say.
   ClusterTarget Target(const std::string& site) const;
   CephUser User(const std::string& site) const;

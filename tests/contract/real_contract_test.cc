@@ -112,6 +112,10 @@ class RealContractBed final : public ContractBed {
     }
     return absl::OkStatus();
   }
+  absl::Status LeaveGroupImageIncomplete(Site site, const std::string& group,
+                                         const std::string& image_id) override {
+    return Bed().LeaveGroupImageIncomplete(Name(site), group, image_id);
+  }
   absl::Status FreezeMirrorDaemon(Site site) override {
     return Bed().Run("stop", {Name(site), "rbd-mirror"}).status();
   }

@@ -850,6 +850,18 @@ class FakePool final : public Pool {
     return removed;
   }
 
+  absl::StatusOr<std::vector<GroupImage>> GroupImages(
+      const std::string& group) override {
+    std::vector<GroupImage> images;
+    const int r = Run("rbd_group_image_list", group, Needs::kOsd, false,
+                      [&](Model&, Site& site, SteadyDuration*) {
+                        images = model::GroupImages(site, site.pools[id_],
+                                                    rados_namespace_, group);
+                        return 0;
+                      });
+    if (r < 0) return Error(r, "list the images of rbd group", group);
+    return images;
+  }
   absl::Status CreateGroup(const std::string& group) override {
     return Change(
         "rbd_group_create", "create rbd group", group,

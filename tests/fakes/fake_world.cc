@@ -455,7 +455,8 @@ std::map<std::string, std::vector<std::string>> FakeSite::Groups(
   for (const auto& [name, members] :
        Pool(pool).namespaces[rados_namespace].groups) {
     std::vector<std::string>& images = groups[name];
-    for (const auto& [pool_id, image_id] : members) {
+    for (const auto& [member, complete] : members) {
+      const auto& [pool_id, image_id] = member;
       const auto image = model::Model::FindImageById(
           site_.pools[pool_id].namespaces[rados_namespace], image_id);
       images.push_back(image == nullptr ? "" : image->name);
@@ -463,6 +464,15 @@ std::map<std::string, std::vector<std::string>> FakeSite::Groups(
     std::sort(images.begin(), images.end());
   }
   return groups;
+}
+
+void FakeSite::LeaveGroupImageIncomplete(const std::string& pool,
+                                         const std::string& rados_namespace,
+                                         const std::string& group,
+                                         const std::string& image_id) {
+  MutexLock lock(world_.mutex_);
+  model::PoolState& state = Pool(pool);
+  state.namespaces[rados_namespace].groups[group][{state.id, image_id}] = false;
 }
 
 void FakeSite::SetImageMetadata(const std::string& image,

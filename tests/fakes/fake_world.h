@@ -214,6 +214,12 @@ class FakeSite {
   /// The rbd groups by name, with the names of their images ("": it is gone).
   std::map<std::string, std::vector<std::string>> Groups(
       const std::string& pool, const std::string& rados_namespace) const;
+  /// Leaves `group` as a client does that dies while it adds the image with
+  /// this internal id, which may be gone.
+  void LeaveGroupImageIncomplete(const std::string& pool,
+                                 const std::string& rados_namespace,
+                                 const std::string& group,
+                                 const std::string& image_id);
   void SetImageMetadata(const std::string& image, const std::string& key,
                         const std::string& value);
 

@@ -35,6 +35,22 @@ int RemoveOmapValue(Namespace& where, const std::string& object,
   return 0;
 }
 
+std::vector<GroupImage> GroupImages(Site& site, PoolState& pool,
+                                    const std::string& rados_namespace,
+                                    const std::string& group) {
+  const auto& groups = pool.namespaces[rados_namespace].groups;
+  const auto found = groups.find(group);
+  if (found == groups.end()) return {};
+  std::vector<GroupImage> images;
+  for (const auto& [member, complete] : found->second) {
+    const auto image = Model::FindImageById(
+        site.pools[member.first].namespaces[rados_namespace], member.second);
+    if (image == nullptr) return {};
+    images.push_back({member.first, image->name, complete});
+  }
+  return images;
+}
+
 int CreateGroup(Namespace& where, const std::string& group) {
   return where.groups.try_emplace(group).second ? 0 : -EEXIST;
 }
@@ -44,7 +60,8 @@ int RemoveGroup(Site& site, PoolState& pool, const std::string& rados_namespace,
   Namespace& where = pool.namespaces[rados_namespace];
   const auto found = where.groups.find(group);
   if (found == where.groups.end()) return -ENOENT;
-  for (const auto& [pool_id, image_id] : found->second) {
+  for (const auto& [member, complete] : found->second) {
+    const auto& [pool_id, image_id] = member;
     const auto image = Model::FindImageById(
         site.pools[pool_id].namespaces[rados_namespace], image_id);
     if (image != nullptr) image->group.reset();
@@ -67,7 +84,7 @@ int AddGroupImage(Site& site, PoolState& pool,
   const ImageGroup wanted{pool.id, group};
   if (present && *present != wanted) return -EEXIST;
   present = wanted;
-  found->second.insert({image_pool_id, target->second->id});
+  found->second[{image_pool_id, target->second->id}] = true;
   return 0;
 }
 

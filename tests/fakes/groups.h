@@ -22,6 +22,10 @@ int RemoveOmapValue(Namespace& where, const std::string& object,
                     const std::string& key, const std::string& expected,
                     bool* removed);
 
+/// Of none when one of them is gone, as rbd_group_image_list.
+std::vector<GroupImage> GroupImages(Site& site, PoolState& pool,
+                                    const std::string& rados_namespace,
+                                    const std::string& group);
 int CreateGroup(Namespace& where, const std::string& group);
 int RemoveGroup(Site& site, PoolState& pool, const std::string& rados_namespace,
                 const std::string& group);

@@ -163,12 +163,14 @@ struct Daemon {
   std::map<std::string, Replayer> replayers;  // by global id
 };
 
+/// By pool id and image id: whether the call that added the image has ended.
+using GroupMembers = std::map<std::pair<int64_t, std::string>, bool>;
+
 struct Namespace {
   PoolMirrorMode mode = PoolMirrorMode::kDisabled;
   std::map<std::string, std::shared_ptr<Image>> images;  // by name
   std::map<std::string, OmapValues> omap;                // by object
-  /// By name: pool id and image id of the members.
-  std::map<std::string, std::set<std::pair<int64_t, std::string>>> groups;
+  std::map<std::string, GroupMembers> groups;            // by name
   /// By global id, then by the writer's mirror uuid ("": this site).
   std::map<std::string, std::map<std::string, StatusEntry>> statuses;
 };

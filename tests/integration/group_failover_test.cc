@@ -15,10 +15,12 @@ namespace {
 
 using std::chrono::seconds;
 using ::testing::AnyOf;
+using ::testing::Contains;
 using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAreArray;
 
 /// Planned moves.
 class GroupMoveTest : public GroupSitesTest {};
@@ -48,6 +50,29 @@ TEST_F(GroupMoveTest, EveryMemberHasTheLastValueAfterEachMove) {
   EXPECT_THAT(PromoteGroup("a", group), HasCode(Code::OK));
   EXPECT_THAT(PromoteGroup("a", group), HasCode(Code::OK));
   EXPECT_THAT(Counters("a", group), Each(second));
+}
+
+TEST_F(GroupMoveTest, MembersThatADeathLeavesIncompleteAreMadeWhole) {
+  const TestGroup group = MakeReplicatedGroup(3);
+  std::vector<std::string> images;
+  for (const TestVolume& member : group.members) {
+    images.push_back(ImageSpec(member));
+  }
+  EXPECT_THAT(DemoteGroup("a", group), HasCode(Code::OK));
+  // All are added at the same time: the others are somewhere in between when
+  // the first one is done.
+  Restart("b", {{"RBD_ADDONS_FAULTS", "rbd_group_image_add#1:kill-after"}});
+  EXPECT_THAT(PromoteGroup("b", group), HasCode(Code::UNAVAILABLE));
+  EXPECT_TRUE(Daemon("b").WaitForEnd(20)) << "survived";
+  Restart("b");
+  EXPECT_THAT(PromoteGroup("b", group), HasCode(Code::OK));
+  EXPECT_THAT(RbdGroupImages("b", group), UnorderedElementsAreArray(images));
+
+  // For certain in between.
+  LeaveIncomplete("b", group, group.members[1]);
+  EXPECT_THAT(RbdGroupImages("b", group), Contains("incomplete"));
+  EXPECT_THAT(PromoteGroup("b", group), HasCode(Code::OK));
+  EXPECT_THAT(RbdGroupImages("b", group), UnorderedElementsAreArray(images));
 }
 
 TEST_F(GroupMoveTest, EnableInfoDestinationAndDisable) {

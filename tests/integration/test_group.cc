@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "tests/testing/status_matchers.h"
 
 namespace addons::testing {
 namespace {
@@ -208,6 +209,13 @@ std::vector<std::string> GroupSitesTest::RbdGroupImages(
       Rbd(site, {"group", "image", "list",
                  absl::StrCat(RealBed::kPool, "/", GroupName(group))}),
       absl::ByAnyChar(" \t\n"), absl::SkipEmpty());
+}
+
+void GroupSitesTest::LeaveIncomplete(const std::string& site,
+                                     const TestGroup& group,
+                                     const TestVolume& member) {
+  EXPECT_OK(Bed().LeaveGroupImageIncomplete(site, GroupName(group),
+                                            ImageId(site, member)));
 }
 
 std::vector<std::unique_ptr<Disk>> GroupSitesTest::OpenDisks(

@@ -60,9 +60,13 @@ class GroupSitesTest : public TwoSitesTest {
       ::replication::ReplicationDestination* destination);
 
   static size_t Primaries(const std::string& site, const TestGroup& group);
-  /// The images in the rbd group on `site`, "pool/image".
+  /// The images in the rbd group on `site`, "pool/image"; after one that is
+  /// not complete there "incomplete".
   static std::vector<std::string> RbdGroupImages(const std::string& site,
                                                  const TestGroup& group);
+  /// Leaves the rbd group as a client does that dies while it adds `member`.
+  static void LeaveIncomplete(const std::string& site, const TestGroup& group,
+                              const TestVolume& member);
 
   // --- data
   static std::vector<std::unique_ptr<Disk>> OpenDisks(

@@ -13,6 +13,7 @@ using std::chrono::minutes;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
 
 class RbdGroupTest : public GroupTest {
  protected:
@@ -48,11 +49,27 @@ TEST_F(RbdGroupTest, APlannedMoveTakesTheMembersAlong) {
   EXPECT_OK(PromoteAll(on_b_));
   EXPECT_THAT(Groups(b_),
               ElementsAre(Pair(kName, ElementsAre(Image(0), Image(1)))));
-  // Repeated calls change nothing.
+  EXPECT_EQ(world_.CountCalls("b", "rbd_group_image_list"), 0);
+  // Repeated calls change nothing, and one call looks at the whole group.
   world_.ClearCalls();
   EXPECT_OK(DemoteAll(on_a_));
   EXPECT_OK(PromoteAll(on_b_));
   EXPECT_EQ(world_.CountMutations(), 0);
+  EXPECT_EQ(world_.CountCalls("b", "rbd_group_image_list"), 1);
+}
+
+TEST_F(RbdGroupTest, AMemberThatIsIncompleteIsCompletedByTheNextPromotion) {
+  EXPECT_OK(DemoteAll(on_a_));
+  EXPECT_OK(PromoteAll(on_b_));
+  b_.LeaveGroupImageIncomplete(MirroredPair::kPool, "", kName,
+                               b_.ImageId(Image(1)));
+  world_.ClearCalls();
+  EXPECT_OK(PromoteAll(on_b_));
+  const int64_t pool_id = pair_.pool_id(b_);
+  EXPECT_THAT(*PoolOf(b_)->GroupImages(kName),
+              UnorderedElementsAre(GroupImage{pool_id, Image(0), true},
+                                   GroupImage{pool_id, Image(1), true}));
+  EXPECT_EQ(world_.CountCalls("b", "rbd_group_image_add"), 1);
 }
 
 TEST_F(RbdGroupTest, AMemberThatWasDemotedOtherwiseLeavesToo) {
@@ -96,6 +113,8 @@ TEST_F(RbdGroupTest, NoMoveFailsBecauseOfIt) {
   EXPECT_OK(PromoteAll(on_b_));
   EXPECT_THAT(Groups(b_),
               ElementsAre(Pair(kName, ElementsAre(Image(0), Image(1)))));
+  FailCalls("rbd_group_image_list");
+  EXPECT_OK(PromoteAll(on_b_));
 }
 
 }  // namespace

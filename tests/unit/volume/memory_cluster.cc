@@ -136,6 +136,10 @@ class MemoryPool : public Pool {
       const std::string& /*expected*/) override {
     return Unimplemented();
   }
+  absl::StatusOr<std::vector<GroupImage>> GroupImages(
+      const std::string& /*group*/) override {
+    return Unimplemented();
+  }
   absl::Status CreateGroup(const std::string& /*group*/) override {
     return Unimplemented();
   }
