@@ -1,7 +1,6 @@
 #include "networkfence/network_fence_service.h"
 
 #include <algorithm>
-#include <any>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -9,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/clock.h"
@@ -20,6 +18,8 @@
 #include "networkfence/list_fences.h"
 #include "networkfence/parameters.h"
 #include "networkfence/unfence.h"
+#include "operation/run_operation.h"
+#include "rpc/parameters.h"
 #include "rpc/secrets.h"
 #include "volume/credentials.h"
 
@@ -39,23 +39,6 @@ struct FenceCall {
   FenceTarget target;
   OperationSpec spec;
 };
-
-Caller CallerOf(const CallContext& call) {
-  return Caller{call.deadline, call.cancelled, call.request_id};
-}
-
-/// Calls with other parameters, or of another user, are not joined.
-std::string Fingerprint(const CephUser& user, absl::string_view verb,
-                        const std::vector<Cidr>& ranges,
-                        const std::map<std::string, std::string>& parameters) {
-  std::string text =
-      absl::StrCat(verb, "\n", user.id, "\n", user.key.Fingerprint(), "\n",
-                   JoinRanges(ranges));
-  for (const auto& [key, value] : parameters) {
-    absl::StrAppend(&text, "\n", absl::CEscape(key), "=", absl::CEscape(value));
-  }
-  return text;
-}
 
 /// The keys of changes to a cluster's fences. Two entries of config.json may be
 /// the same cluster (with two namespaces, say), so its monitors are a key, too;
@@ -82,8 +65,7 @@ absl::StatusOr<FenceCall> PrepareCall(ConfigStore& config,
                                       absl::string_view verb,
                                       const std::vector<Cidr>& ranges = {}) {
   FenceCall call;
-  const std::map<std::string, std::string> map(parameters.begin(),
-                                               parameters.end());
+  const auto map = TakeParameters(parameters);
   ADDONS_ASSIGN_OR_RETURN(call.parameters, FenceParameters::Parse(map));
   ADDONS_ASSIGN_OR_RETURN(call.target.user,
                           UserFromSecrets(TakeSecrets(secrets)));
@@ -92,14 +74,9 @@ absl::StatusOr<FenceCall> PrepareCall(ConfigStore& config,
   call.spec.keys = FenceKeys(config, call.target.cluster_id);
   call.spec.verb = std::string(verb);
   call.spec.object = absl::StrCat("cluster '", call.target.cluster_id, "'");
-  call.spec.parameters = Fingerprint(call.target.user, verb, ranges, map);
+  call.spec.parameters =
+      CallFingerprint(verb, call.target.user, map, {JoinRanges(ranges)});
   return call;
-}
-
-/// A read shares no key with the verbs; equal reads at the same time are one.
-void MakeRead(FenceCall* call) {
-  call->spec.lane = Lane::kRead;
-  call->spec.keys = {absl::StrCat("read/", call->spec.parameters)};
 }
 
 template <typename Request>
@@ -107,20 +84,6 @@ absl::StatusOr<std::vector<Cidr>> RangesOf(const Request& request) {
   std::vector<std::string> texts;
   for (const pb::CIDR& cidr : request.cidrs()) texts.push_back(cidr.cidr());
   return ParseRanges(texts);
-}
-
-/// The operation outlives the call, so it owns its request.
-template <typename Request>
-OperationTable::Work WorkOf(FenceEnvironment& environment, Request request,
-                            absl::Status (*verb)(OperationContext&,
-                                                 FenceEnvironment&,
-                                                 const Request&)) {
-  auto owned = std::make_shared<const Request>(std::move(request));
-  return [&environment, owned,
-          verb](OperationContext& context) -> absl::StatusOr<std::any> {
-    ADDONS_RETURN_IF_ERROR(verb(context, environment, *owned));
-    return std::any();
-  };
 }
 
 }  // namespace
@@ -146,13 +109,10 @@ grpc::Status NetworkFenceService::FenceClusterNetwork(
             FenceCall call,
             PrepareCall(environment_.config, request->parameters(),
                         request->secrets(), "fence", ranges));
-        return operations_
-            .Run(call.spec, CallerOf(rpc_call),
-                 WorkOf(environment_,
-                        FenceRequest{std::move(call.target), std::move(ranges),
-                                     call.parameters},
-                        &Fence))
-            .status();
+        return RunVerb(operations_, call.spec, rpc_call.caller, environment_,
+                       FenceRequest{std::move(call.target), std::move(ranges),
+                                    call.parameters},
+                       &Fence);
       });
 }
 
@@ -168,13 +128,10 @@ grpc::Status NetworkFenceService::UnfenceClusterNetwork(
             FenceCall call,
             PrepareCall(environment_.config, request->parameters(),
                         request->secrets(), "unfence", ranges));
-        return operations_
-            .Run(call.spec, CallerOf(rpc_call),
-                 WorkOf(environment_,
-                        UnfenceRequest{std::move(call.target),
-                                       std::move(ranges), call.parameters},
-                        &Unfence))
-            .status();
+        return RunVerb(operations_, call.spec, rpc_call.caller, environment_,
+                       UnfenceRequest{std::move(call.target), std::move(ranges),
+                                      call.parameters},
+                       &Unfence);
       });
 }
 
@@ -188,12 +145,12 @@ grpc::Status NetworkFenceService::ListClusterFence(
             FenceCall call,
             PrepareCall(environment_.config, request->parameters(),
                         request->secrets(), "list fences"));
-        MakeRead(&call);
+        MakeRead(&call.spec);
         auto target =
             std::make_shared<const FenceTarget>(std::move(call.target));
         ADDONS_ASSIGN_OR_RETURN(const std::vector<Cidr> ranges,
                                 RunOperation<std::vector<Cidr>>(
-                                    operations_, call.spec, CallerOf(rpc_call),
+                                    operations_, call.spec, rpc_call.caller,
                                     [this, target](OperationContext&) {
                                       return ListFences(environment_, *target);
                                     }));
@@ -216,12 +173,12 @@ grpc::Status NetworkFenceService::GetFenceClients(
                         request->secrets(), "fence clients"));
         auto target =
             std::make_shared<const FenceTarget>(std::move(call.target));
-        Caller caller = CallerOf(rpc_call);
+        Caller caller = rpc_call.caller;
         const SteadyTime patience = RealClock().Now() + kClientsPatience;
         caller.deadline =
             std::min(caller.deadline.value_or(patience), patience);
         OperationSpec change = call.spec;
-        MakeRead(&call);
+        MakeRead(&call.spec);
         ADDONS_ASSIGN_OR_RETURN(
             const FenceClient client,
             RunOperation<FenceClient>(operations_, call.spec, caller,
@@ -249,14 +206,11 @@ void NetworkFenceService::LiftAutomaticFence(
   change.verb = "lift the automatic fence";
   change.parameters = absl::StrCat(change.verb, "\n", change.parameters, "\n",
                                    JoinRanges(addresses));
-  const auto lift =
-      [this, target,
-       addresses](OperationContext& operation) -> absl::StatusOr<std::any> {
-    ADDONS_RETURN_IF_ERROR(
-        auto_unfence_.Run(operation, environment_, *target, addresses));
-    return std::any();
-  };
-  const absl::Status lifted = operations_.Run(change, caller, lift).status();
+  const absl::Status lifted = RunOperation(
+      operations_, change, caller,
+      [this, target, addresses](OperationContext& operation) {
+        return auto_unfence_.Run(operation, environment_, *target, addresses);
+      });
   if (!lifted.ok()) {
     Log().warn("automatic fence not lifted cluster={} error={}",
                Quoted(target->cluster_id), Quoted(lifted.ToString()));

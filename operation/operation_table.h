@@ -8,12 +8,11 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
+#include "base/caller.h"
 #include "base/clock.h"
 #include "operation/operation_context.h"
 
@@ -23,13 +22,6 @@ namespace addons {
 /// kRead: questions; they never mutate, and share no keys with what does. They
 /// have their own workers, so that a failover never queues behind a trim.
 enum class Lane { kControl, kBulk, kRead };
-
-/// Somebody who waits for an operation.
-struct Caller {
-  std::optional<SteadyTime> deadline;  // nullopt: Limits::max_wait applies
-  std::function<bool()> cancelled;     // polled; may be empty
-  std::string request_id;
-};
 
 /// What is to be done, as the table needs to know it.
 struct OperationSpec {
@@ -180,30 +172,6 @@ class OperationTable {
   class State;
   std::shared_ptr<State> state_;
 };
-
-/// Run() for work that returns `Result`.
-template <typename Result>
-absl::StatusOr<Result> RunOperation(
-    OperationTable& table, const OperationSpec& spec, const Caller& caller,
-    std::function<absl::StatusOr<Result>(OperationContext&)> work) {
-  absl::StatusOr<std::any> result =
-      table.Run(spec, caller,
-                [work = std::move(work)](
-                    OperationContext& context) -> absl::StatusOr<std::any> {
-                  absl::StatusOr<Result> value = work(context);
-                  if (!value.ok()) return std::move(value).status();
-                  return std::any(*std::move(value));
-                });
-  if (!result.ok()) return std::move(result).status();
-  // Joined work has the same verb, so another type is a mistake in the program.
-  Result* value = std::any_cast<Result>(&*result);
-  if (value == nullptr) {
-    return absl::InternalError(absl::StrCat("Failed to ", spec.verb, " ",
-                                            spec.object,
-                                            ": its result has another type"));
-  }
-  return std::move(*value);
-}
 
 }  // namespace addons
 

@@ -1,13 +1,14 @@
 #include "reclaimspace/controller_reclaim_service.h"
 
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "operation/run_operation.h"
 #include "reclaimspace/reclaim_answer.h"
+#include "rpc/parameters.h"
 #include "rpc/secrets.h"
 #include "rpc/validate.h"
 #include "volume/credentials.h"
@@ -24,15 +25,13 @@ absl::StatusOr<SparsifyRequest> Translate(
   sparsify.volume_id = request.volume_id();
   ADDONS_ASSIGN_OR_RETURN(
       sparsify.parameters,
-      ReclaimParameters::Parse(std::map<std::string, std::string>(
-          request.parameters().begin(), request.parameters().end())));
+      ReclaimParameters::Parse(TakeParameters(request.parameters())));
   ADDONS_ASSIGN_OR_RETURN(sparsify.user,
                           UserFromSecrets(TakeSecrets(request.secrets())));
   return sparsify;
 }
 
-/// Asks no cluster. Calls with other parameters, or of another user, are not
-/// joined.
+/// Asks no cluster.
 absl::StatusOr<OperationSpec> SpecOf(Resolver& resolver,
                                      const SparsifyRequest& request) {
   ADDONS_ASSIGN_OR_RETURN(std::string key,
@@ -42,10 +41,12 @@ absl::StatusOr<OperationSpec> SpecOf(Resolver& resolver,
   spec.keys = {std::move(key)};
   spec.verb = "sparsify";
   spec.object = absl::StrCat("volume '", request.volume_id, "'");
-  spec.parameters = absl::StrCat(
-      spec.verb, "\n", request.user.id, "\n", request.user.key.Fingerprint(),
-      "\n", request.parameters.sparse_bytes, "\n",
-      request.parameters.with_snapshots == WithSnapshots::kYes);
+  const bool with_snapshots =
+      request.parameters.with_snapshots == WithSnapshots::kYes;
+  spec.parameters = CallFingerprint(
+      spec.verb, request.user,
+      {{"sparse bytes", absl::StrCat(request.parameters.sparse_bytes)},
+       {"with snapshots", with_snapshots ? "yes" : "no"}});
   spec.lane = Lane::kBulk;
   spec.yields = true;
   spec.keep_result = true;
@@ -87,13 +88,13 @@ grpc::Status ControllerReclaimService::ControllerReclaimSpace(
         auto owned =
             std::make_shared<const SparsifyRequest>(std::move(sparsify));
         const auto result = RunOperation<SparsifyResult>(
-            operations_, *spec,
-            Caller{call.deadline, call.cancelled, call.request_id},
+            operations_, *spec, call.caller,
             [this, owned](OperationContext& operation) {
               return Sparsify(operation, environment_, *owned);
             });
         if (!result.ok()) {
-          return AnswerFor(result.status(), call.cancelled(), spec->object);
+          return AnswerFor(result.status(), call.caller.cancelled(),
+                           spec->object);
         }
         Fill(*result, response);
         return absl::OkStatus();

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/status_macros.h"
+#include "operation/run_operation.h"
 #include "reclaimspace/reclaim_answer.h"
 #include "rpc/secrets.h"
 #include "rpc/validate.h"
@@ -104,9 +105,9 @@ OperationSpec SpecOf(const TrimRequest& request) {
   spec.cluster = "node";
   spec.verb = "trim";
   spec.object = absl::StrCat("volume '", request.volume_id, "'");
-  spec.parameters = absl::StrCat(
-      spec.verb, "\n", request.path, "\n", request.user ? request.user->id : "",
-      "\n", request.user ? request.user->key.Fingerprint() : "");
+  const CephUser nobody;
+  spec.parameters = CallFingerprint(
+      spec.verb, request.user ? *request.user : nobody, {}, {request.path});
   spec.lane = Lane::kBulk;
   spec.yields = true;  // a shutdown does not wait for hours
   spec.keep_result = true;
@@ -139,13 +140,13 @@ grpc::Status NodeReclaimService::NodeReclaimSpace(
         // The operation outlives the call, so it owns its request.
         auto owned = std::make_shared<const TrimRequest>(std::move(trim));
         const auto result = RunOperation<TrimResult>(
-            operations_, spec,
-            Caller{call.deadline, call.cancelled, call.request_id},
+            operations_, spec, call.caller,
             [this, owned](OperationContext& operation) {
               return Trim(operation, environment_, *owned);
             });
         if (!result.ok()) {
-          return AnswerFor(result.status(), call.cancelled(), spec.object);
+          return AnswerFor(result.status(), call.caller.cancelled(),
+                           spec.object);
         }
         Fill(*result, response);
         return absl::OkStatus();

@@ -44,9 +44,7 @@ class Disabling {
 
 absl::Status Disabling::Failed(absl::StatusCode code,
                                const std::string& reason) const {
-  return absl::Status(code,
-                      absl::StrCat("Failed to disable replication of ",
-                                   session_.volume.Describe(), ": ", reason));
+  return FailedTo("disable replication of", session_.volume, code, reason);
 }
 
 absl::Status Disabling::RefuseUnfinishedRescue(const MirrorView& view) {
@@ -149,13 +147,9 @@ absl::Status Disabling::Run() {
       if (decided.has_value()) return *decided;
       if (forced_) continue;
     }
-    context_.Step(absl::StrCat("waiting: ", waiting_for));
-    context_.SetPending(Failed(absl::StatusCode::kUnavailable, waiting_for));
-    if (context_.mutating() && !context_.LatestDeadline().has_value()) {
-      return Failed(absl::StatusCode::kUnavailable, waiting_for);
-    }
     ADDONS_RETURN_IF_ERROR(
-        context_.SleepFor(environment_.options.poll_interval));
+        WaitToLookAgain(context_, environment_, waiting_for,
+                        Failed(absl::StatusCode::kUnavailable, waiting_for)));
   }
 }
 

@@ -46,9 +46,7 @@ bool HalfEnabled(const MirrorView& view) {
 
 absl::Status Enabling::Failed(absl::StatusCode code,
                               const std::string& reason) const {
-  return absl::Status(code,
-                      absl::StrCat("Failed to enable replication of ",
-                                   session_.volume.Describe(), ": ", reason));
+  return FailedTo("enable replication of", session_.volume, code, reason);
 }
 
 absl::Status Enabling::CheckMode(const MirrorView& view) const {
@@ -118,13 +116,9 @@ absl::Status Enabling::Run() {
         view.resync_requested
             ? "rbd-mirror is about to replace the image (resync)"
             : "replication is being disabled";
-    context_.Step(absl::StrCat("waiting: ", reason));
-    context_.SetPending(Failed(absl::StatusCode::kUnavailable, reason));
-    if (context_.mutating() && !context_.LatestDeadline().has_value()) {
-      return Failed(absl::StatusCode::kUnavailable, reason);
-    }
     ADDONS_RETURN_IF_ERROR(
-        context_.SleepFor(environment_.options.poll_interval));
+        WaitToLookAgain(context_, environment_, reason,
+                        Failed(absl::StatusCode::kUnavailable, reason)));
   }
 
   context_.SetPending(absl::OkStatus());

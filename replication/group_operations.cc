@@ -22,9 +22,9 @@ absl::StatusOr<std::vector<std::string>> ReadBeforehand(
   OperationSpec spec = call.spec;
   ADDONS_ASSIGN_OR_RETURN(std::string key,
                           resolver.GroupOperationKey(call.group_id));
-  spec.lane = Lane::kRead;
-  spec.supersedes = false;
-  spec.keys = {absl::StrCat("members/", spec.parameters, "/", key)};
+  spec.parameters = absl::StrCat("members\n", spec.parameters);
+  spec.keys = {std::move(key)};
+  MakeRead(&spec);
   auto user = std::make_shared<const CephUser>(call.user.Clone());
   return RunOperation<std::vector<std::string>>(
       operations, spec, caller,

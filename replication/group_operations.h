@@ -7,9 +7,8 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "operation/operation_table.h"
+#include "operation/run_operation.h"
 #include "replication/group_members.h"
 
 namespace addons {
@@ -45,8 +44,7 @@ absl::StatusOr<Result> RunOnGroup(
     const Caller& caller,
     std::function<absl::StatusOr<Result>(OperationContext&, const GroupTarget&)>
         verb) {
-  ADDONS_ASSIGN_OR_RETURN(
-      std::any result,
+  return ResultAs<Result>(
       RunGroupOperation(
           operations, resolver, call, caller,
           [verb = std::move(verb)](
@@ -54,15 +52,8 @@ absl::StatusOr<Result> RunOnGroup(
               const GroupTarget& target) -> absl::StatusOr<std::any> {
             ADDONS_ASSIGN_OR_RETURN(Result value, verb(context, target));
             return std::any(std::move(value));
-          }));
-  // Joined work has the same verb, so another type is a mistake in the program.
-  Result* value = std::any_cast<Result>(&result);
-  if (value == nullptr) {
-    return absl::InternalError(absl::StrCat("Failed to ", call.spec.verb, " ",
-                                            call.spec.object,
-                                            ": its result has another type"));
-  }
-  return std::move(*value);
+          }),
+      call.spec);
 }
 
 }  // namespace addons

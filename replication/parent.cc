@@ -21,9 +21,8 @@ using nlohmann::json;
 constexpr int kTaskTries = 5;
 
 absl::Status Refused(const Session& session, const std::string& reason) {
-  return absl::FailedPreconditionError(
-      absl::StrCat("Failed to enable replication of ",
-                   session.volume.Describe(), ": ", reason));
+  return FailedTo("enable replication of", session.volume,
+                  absl::StatusCode::kFailedPrecondition, reason);
 }
 
 absl::StatusOr<std::optional<ImageParent>> ReadParent(Session& session) {
@@ -133,10 +132,10 @@ absl::Status Flatten(OperationContext& context,
       ADDONS_RETURN_IF_ERROR(context.SleepFor(options.poll_interval));
     }
   }
-  return absl::UnavailableError(absl::StrCat(
-      "Failed to flatten ", session.volume.Describe(),
-      ": the manager's task ends without success; `ceph rbd task list` and the "
-      "manager's log tell why"));
+  return FailedTo(
+      "flatten", session.volume, absl::StatusCode::kUnavailable,
+      "the manager's task ends without success; `ceph rbd task list` and the "
+      "manager's log tell why");
 }
 
 }  // namespace

@@ -77,9 +77,7 @@ absl::StatusOr<PromoteDecision> Promotion::LookAndDecide() {
 
 absl::Status Promotion::Refuse(absl::StatusCode code,
                                const std::string& reason) const {
-  return absl::Status(
-      code, absl::StrCat("Failed to promote ", session_.volume.Describe(), ": ",
-                         reason));
+  return FailedTo("promote", session_.volume, code, reason);
 }
 
 absl::Status Promotion::Wait(const std::string& reason) {

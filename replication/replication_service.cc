@@ -1,6 +1,5 @@
 #include "replication/replication_service.h"
 
-#include <any>
 #include <functional>
 #include <map>
 #include <memory>
@@ -11,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/status_macros.h"
+#include "operation/run_operation.h"
 #include "replication/demote.h"
 #include "replication/disable.h"
 #include "replication/enable.h"
@@ -26,31 +26,12 @@
 #include "replication/promote.h"
 #include "replication/replication_service_call.h"
 #include "replication/resync.h"
+#include "rpc/parameters.h"
 
 namespace addons {
 namespace {
 
 namespace pb = ::replication;
-
-/// Runs a verb that answers with nothing but its status. The operation outlives
-/// the call, so it owns its request.
-template <typename Request>
-absl::Status RunVerb(OperationTable& operations, const OperationSpec& spec,
-                     const CallContext& rpc_call,
-                     ReplicationEnvironment& environment, Request request,
-                     absl::Status (*verb)(OperationContext&,
-                                          ReplicationEnvironment&,
-                                          const Request&)) {
-  auto owned = std::make_shared<const Request>(std::move(request));
-  return operations
-      .Run(spec, CallerOf(rpc_call),
-           [&environment, owned,
-            verb](OperationContext& context) -> absl::StatusOr<std::any> {
-             ADDONS_RETURN_IF_ERROR(verb(context, environment, *owned));
-             return std::any();
-           })
-      .status();
-}
 
 GroupCall OnGroup(const SourceCall& call) {
   return {call.target.volume_id, call.target.user.Clone(), call.spec};
@@ -62,7 +43,7 @@ absl::Status RunGroupVerb(
     const CallContext& rpc_call,
     std::function<absl::Status(OperationContext&, const GroupTarget&)> verb) {
   return RunOnGroup<std::monostate>(
-             operations, resolver, OnGroup(call), CallerOf(rpc_call),
+             operations, resolver, OnGroup(call), rpc_call.caller,
              [verb = std::move(verb)](
                  OperationContext& context,
                  const GroupTarget& target) -> absl::StatusOr<std::monostate> {
@@ -130,7 +111,7 @@ grpc::Status ReplicationService::EnableVolumeReplication(
   return UnaryCall(
       rpc_, *context, *request, *response,
       [&](const CallContext& rpc_call) -> absl::Status {
-        const ParameterMap map = Parameters(request->parameters());
+        const ParameterMap map = TakeParameters(request->parameters());
         ADDONS_ASSIGN_OR_RETURN(const ReplicationParameters parameters,
                                 ReplicationParameters::Parse(map));
         ADDONS_ASSIGN_OR_RETURN(SourceCall call,
@@ -145,7 +126,7 @@ grpc::Status ReplicationService::EnableVolumeReplication(
                 return EnableGroup(operation, environment_, target, parameters);
               });
         }
-        return RunVerb(operations_, call.spec, rpc_call, environment_,
+        return RunVerb(operations_, call.spec, rpc_call.caller, environment_,
                        EnableRequest{std::move(call.target), parameters},
                        &Enable);
       });
@@ -158,7 +139,7 @@ grpc::Status ReplicationService::DisableVolumeReplication(
   return UnaryCall(
       rpc_, *context, *request, *response,
       [&](const CallContext& rpc_call) -> absl::Status {
-        const ParameterMap map = Parameters(request->parameters());
+        const ParameterMap map = TakeParameters(request->parameters());
         ADDONS_ASSIGN_OR_RETURN(const ReplicationParameters parameters,
                                 ReplicationParameters::Parse(map));
         auto call = PrepareCall(environment_.resolver, *request,
@@ -179,7 +160,7 @@ grpc::Status ReplicationService::DisableVolumeReplication(
                                                     target, parameters);
                               });
         }
-        return RunVerb(operations_, call->spec, rpc_call, environment_,
+        return RunVerb(operations_, call->spec, rpc_call.caller, environment_,
                        DisableRequest{std::move(call->target), parameters},
                        &Disable);
       });
@@ -191,7 +172,7 @@ grpc::Status ReplicationService::PromoteVolume(
   return UnaryCall(
       rpc_, *context, *request, *response,
       [&](const CallContext& rpc_call) -> absl::Status {
-        const ParameterMap map = Parameters(request->parameters());
+        const ParameterMap map = TakeParameters(request->parameters());
         ADDONS_ASSIGN_OR_RETURN(const ReplicationParameters parameters,
                                 ReplicationParameters::Parse(map));
         ADDONS_ASSIGN_OR_RETURN(
@@ -211,7 +192,7 @@ grpc::Status ReplicationService::PromoteVolume(
               });
         }
         return RunVerb(
-            operations_, call.spec, rpc_call, environment_,
+            operations_, call.spec, rpc_call.caller, environment_,
             PromoteRequest{std::move(call.target), force, parameters},
             &Promote);
       });
@@ -234,7 +215,7 @@ grpc::Status ReplicationService::DemoteVolume(
                 return DemoteGroup(operation, environment_, target);
               });
         }
-        return RunVerb(operations_, call.spec, rpc_call, environment_,
+        return RunVerb(operations_, call.spec, rpc_call.caller, environment_,
                        DemoteRequest{std::move(call.target)}, &Demote);
       });
 }
@@ -264,14 +245,14 @@ absl::StatusOr<ResyncResult> ReplicationService::RunResync(
     SourceCall call, Force force, const CallContext& rpc_call) {
   if (call.is_group) {
     return RunOnGroup<ResyncResult>(
-        operations_, environment_.resolver, OnGroup(call), CallerOf(rpc_call),
+        operations_, environment_.resolver, OnGroup(call), rpc_call.caller,
         [this, force](OperationContext& operation, const GroupTarget& target) {
           return ResyncGroup(operation, environment_, target, force);
         });
   }
   auto owned = std::make_shared<const ResyncRequest>(
       ResyncRequest{std::move(call.target), force});
-  return RunOperation<ResyncResult>(operations_, call.spec, CallerOf(rpc_call),
+  return RunOperation<ResyncResult>(operations_, call.spec, rpc_call.caller,
                                     [this, owned](OperationContext& operation) {
                                       return Resync(operation, environment_,
                                                     *owned);
@@ -288,13 +269,13 @@ grpc::Status ReplicationService::GetVolumeReplicationInfo(
         ADDONS_ASSIGN_OR_RETURN(
             SourceCall call,
             PrepareCall(environment_.resolver, *request, "replication info"));
-        MakeRead(&call);
+        MakeRead(&call.spec);
         auto target =
             std::make_shared<const VolumeTarget>(std::move(call.target));
         ADDONS_ASSIGN_OR_RETURN(
             const ReplicationInfo info,
             RunOperation<ReplicationInfo>(
-                operations_, call.spec, CallerOf(rpc_call),
+                operations_, call.spec, rpc_call.caller,
                 [this, target,
                  is_group = call.is_group](OperationContext& operation) {
                   const SteadyTime deadline =
@@ -319,7 +300,7 @@ grpc::Status ReplicationService::GetReplicationDestinationInfo(
         ADDONS_ASSIGN_OR_RETURN(SourceCall call,
                                 PrepareCall(environment_.resolver, *request,
                                             "replication destination"));
-        MakeRead(&call);
+        MakeRead(&call.spec);
         auto target =
             std::make_shared<const VolumeTarget>(std::move(call.target));
         auto* destination = response->mutable_replication_destination();
@@ -327,7 +308,7 @@ grpc::Status ReplicationService::GetReplicationDestinationInfo(
           ADDONS_ASSIGN_OR_RETURN(
               const GroupDestination found,
               RunOperation<GroupDestination>(
-                  operations_, call.spec, CallerOf(rpc_call),
+                  operations_, call.spec, rpc_call.caller,
                   [this, target](OperationContext& operation) {
                     return FindGroupDestination(
                         environment_, destinations_, target->volume_id,
@@ -342,7 +323,7 @@ grpc::Status ReplicationService::GetReplicationDestinationInfo(
         ADDONS_ASSIGN_OR_RETURN(
             const std::string id,
             RunOperation<std::string>(
-                operations_, call.spec, CallerOf(rpc_call),
+                operations_, call.spec, rpc_call.caller,
                 [this, target](OperationContext& operation) {
                   return destinations_.Find(
                       *target, operation.DeadlineWithin(kReadPatience));

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "rpc/validate.h"
@@ -49,17 +48,6 @@ absl::StatusOr<Source> SourceOf(const pb::ReplicationSource& source,
   return InvalidField("replication_source", "is missing");
 }
 
-/// Calls with other parameters, or of another user, are not joined.
-std::string Fingerprint(const CephUser& user, absl::string_view verb,
-                        const ParameterMap& parameters) {
-  std::string text =
-      absl::StrCat(verb, "\n", user.id, "\n", user.key.Fingerprint());
-  for (const auto& [key, value] : parameters) {
-    absl::StrAppend(&text, "\n", absl::CEscape(key), "=", absl::CEscape(value));
-  }
-  return text;
-}
-
 }  // namespace
 
 absl::StatusOr<SourceCall> PrepareSourceCall(
@@ -80,22 +68,8 @@ absl::StatusOr<SourceCall> PrepareSourceCall(
   call.spec.verb = std::string(verb);
   call.spec.object = absl::StrCat(
       source.is_group ? "volume group '" : "volume '", source.id, "'");
-  call.spec.parameters = Fingerprint(call.target.user, verb, parameters);
+  call.spec.parameters = CallFingerprint(verb, call.target.user, parameters);
   return call;
-}
-
-void MakeRead(SourceCall* call) {
-  call->spec.lane = Lane::kRead;
-  call->spec.keys = {absl::StrCat("read/", call->spec.parameters, "/",
-                                  call->spec.keys.front())};
-}
-
-Caller CallerOf(const CallContext& call) {
-  return Caller{call.deadline, call.cancelled, call.request_id};
-}
-
-ParameterMap Parameters(const StringMap& map) {
-  return ParameterMap(map.begin(), map.end());
 }
 
 }  // namespace addons

@@ -1,9 +1,6 @@
 #ifndef ADDONS_REPLICATION_REPLICATION_SERVICE_CALL_H_
 #define ADDONS_REPLICATION_REPLICATION_SERVICE_CALL_H_
 
-#include <google/protobuf/map.h>
-
-#include <map>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -12,7 +9,6 @@
 #include "replication/environment.h"
 #include "replication/parameters.h"
 #include "replication/replication.pb.h"
-#include "rpc/call_context.h"
 #include "rpc/secrets.h"
 #include "volume/credentials.h"
 #include "volume/resolver.h"
@@ -26,8 +22,6 @@ struct SourceCall {
   VolumeTarget target;  // the group's id, where it is one
   OperationSpec spec;
 };
-
-using StringMap = google::protobuf::Map<std::string, std::string>;
 
 /// The one place that reads the deprecated field 1, which sidecars up to v0.8.0
 /// send instead of a source.
@@ -62,14 +56,6 @@ absl::StatusOr<SourceCall> PrepareCall(Resolver& resolver,
                            OldVolumeId(request), TakeSecrets(request.secrets()),
                            verb, parameters);
 }
-
-/// A read shares no key with the verbs, so it neither blocks nor waits for
-/// them; equal reads at the same time are one.
-void MakeRead(SourceCall* call);
-
-Caller CallerOf(const CallContext& call);
-
-ParameterMap Parameters(const StringMap& map);
 
 }  // namespace addons
 

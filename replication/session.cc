@@ -91,6 +91,24 @@ absl::StatusOr<MirrorView> Look(const OperationContext& context,
   return ImageMissing(session.volume);
 }
 
+absl::Status FailedTo(absl::string_view action, const ResolvedVolume& volume,
+                      absl::StatusCode code, absl::string_view reason) {
+  return absl::Status(code, absl::StrCat("Failed to ", action, " ",
+                                         volume.Describe(), ": ", reason));
+}
+
+absl::Status WaitToLookAgain(OperationContext& context,
+                             const ReplicationEnvironment& environment,
+                             absl::string_view reason,
+                             const absl::Status& pending) {
+  context.Step(absl::StrCat("waiting: ", reason));
+  context.SetPending(pending);
+  if (context.mutating() && !context.LatestDeadline().has_value()) {
+    return pending;
+  }
+  return context.SleepFor(environment.options.poll_interval);
+}
+
 absl::Status ImageMissing(const ResolvedVolume& volume) {
   return absl::NotFoundError(
       absl::StrCat(volume.Describe(),

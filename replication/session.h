@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "operation/operation_context.h"
 #include "replication/environment.h"
 #include "replication/mirror_view.h"
@@ -47,6 +48,18 @@ absl::Status ChangeImage(const ResolvedVolume& volume,
 absl::StatusOr<MirrorView> Look(const OperationContext& context,
                                 ReplicationEnvironment& environment,
                                 const Session& session);
+
+/// "Failed to <action> image '...' (volume '...'): <reason>".
+absl::Status FailedTo(absl::string_view action, const ResolvedVolume& volume,
+                      absl::StatusCode code, absl::string_view reason);
+
+/// Between two looks of a verb that waits for a state: tells callers what it
+/// waits for, which is `pending` for those that leave, and sleeps for a poll
+/// interval. `pending` when nobody waits any more after the first change.
+absl::Status WaitToLookAgain(OperationContext& context,
+                             const ReplicationEnvironment& environment,
+                             absl::string_view reason,
+                             const absl::Status& pending);
 
 /// The answer for a volume whose journal entry is there but whose image is not.
 absl::Status ImageMissing(const ResolvedVolume& volume);

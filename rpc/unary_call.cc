@@ -26,8 +26,8 @@ std::string RandomMark() {
 
 void Trace(const char* what, const CallContext& call, const Message& message) {
   if (!Log().should_log(spdlog::level::trace)) return;
-  Log().trace("{} method={} req={} body={}", what, call.method, call.request_id,
-              Redacted(message));
+  Log().trace("{} method={} req={} body={}", what, call.method,
+              call.caller.request_id, Redacted(message));
 }
 
 absl::Status Guarded(const CallHandler& handler, const CallContext& call) {
@@ -36,10 +36,10 @@ absl::Status Guarded(const CallHandler& handler, const CallContext& call) {
   } catch (const std::exception& e) {
     // Only the type: what() may quote the request, secrets included.
     Log().error("exception in handler method={} req={} type={}", call.method,
-                call.request_id, typeid(e).name());
+                call.caller.request_id, typeid(e).name());
   } catch (...) {
     Log().error("exception in handler method={} req={}", call.method,
-                call.request_id);
+                call.caller.request_id);
   }
   return absl::InternalError(absl::StrCat(
       "Failed to serve ", call.method,
@@ -80,7 +80,7 @@ absl::Status RunCall(Rpc& rpc, const CallContext& call, const Message& request,
   const SteadyDuration took = rpc.clock().Now() - begin;
   rpc.stats().Finished(call.method, status.code(), took);
   rpc.access_log().Write(
-      {call.request_id, call.method,
+      {call.caller.request_id, call.method,
        // What broke a limit is not worth repeating in the log.
        valid ? ObjectOfRequest(request) : "", status,
        std::chrono::duration_cast<std::chrono::milliseconds>(took)});
@@ -90,12 +90,13 @@ absl::Status RunCall(Rpc& rpc, const CallContext& call, const Message& request,
 grpc::Status UnaryCall(Rpc& rpc, const grpc::ServerContext& context,
                        const Message& request, const Message& response,
                        const CallHandler& handler) {
-  const CallContext call{rpc.NextRequestId(), MethodOfRequest(request),
-                         // Callers wait in real time, whatever the clock is.
-                         DeadlineOf(context, RealClock().Now()),
-                         [&context] { return context.IsCancelled(); }};
+  const CallContext call{
+      // Callers wait in real time, whatever the clock is.
+      {DeadlineOf(context, RealClock().Now()),
+       [&context] { return context.IsCancelled(); }, rpc.NextRequestId()},
+      MethodOfRequest(request)};
   return ToGrpc(RunCall(rpc, call, request, response, handler),
-                call.request_id);
+                call.caller.request_id);
 }
 
 }  // namespace addons

@@ -138,4 +138,23 @@ absl::StatusOr<CephUser> UserFromSecrets(const SecretMap& secrets) {
   return CephUser{std::string(id_text), Secret(key_text)};
 }
 
+std::string CallFingerprint(
+    absl::string_view verb, const CephUser& user,
+    const std::map<std::string, std::string>& parameters,
+    const std::vector<std::string>& objects) {
+  // Escaped and between quotes nothing looks like the end of a part.
+  const auto quoted = [](absl::string_view text) {
+    return absl::StrCat("\"", absl::CEscape(text), "\"");
+  };
+  std::string text =
+      absl::StrCat(verb, "\n", user.id, "\n", user.key.Fingerprint());
+  for (const auto& [key, value] : parameters) {
+    absl::StrAppend(&text, "\n", quoted(key), "=", quoted(value));
+  }
+  for (const std::string& object : objects) {
+    absl::StrAppend(&text, "\n", quoted(object));
+  }
+  return text;
+}
+
 }  // namespace addons

@@ -7,9 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "operation/run_operation.h"
+#include "rpc/parameters.h"
 #include "rpc/secrets.h"
 #include "rpc/validate.h"
 #include "volume/credentials.h"
@@ -25,18 +26,9 @@ namespace addons {
 namespace {
 
 namespace pb = ::volumegroup;
-using StringMap = google::protobuf::Map<std::string, std::string>;
 using Ids = google::protobuf::RepeatedPtrField<std::string>;
 
 constexpr std::chrono::seconds kReadPatience{60};
-
-GroupParameterMap Parameters(const StringMap& map) {
-  return {map.begin(), map.end()};
-}
-
-Caller CallerOf(const CallContext& call) {
-  return {call.deadline, call.cancelled, call.request_id};
-}
 
 /// Each id once, in this order; none may be malformed.
 absl::StatusOr<std::vector<std::string>> VolumeIds(const Ids& ids) {
@@ -47,19 +39,6 @@ absl::StatusOr<std::vector<std::string>> VolumeIds(const Ids& ids) {
     if (seen.insert(id).second) volume_ids.push_back(id);
   }
   return volume_ids;
-}
-
-/// What may be joined: the same verb of the same user about the same things.
-std::string Fingerprint(const CephUser& user, absl::string_view verb,
-                        const GroupParameterMap& parameters,
-                        const std::vector<std::string>& volume_ids) {
-  std::string text =
-      absl::StrCat(verb, "\n", user.id, "\n", user.key.Fingerprint());
-  for (const auto& [key, value] : parameters) {
-    absl::StrAppend(&text, "\n", absl::CEscape(key), "=", absl::CEscape(value));
-  }
-  for (const std::string& id : volume_ids) absl::StrAppend(&text, "\n", id);
-  return text;
 }
 
 /// The operation of a verb on a group that has an id. Its keys are those of the
@@ -77,15 +56,8 @@ absl::StatusOr<OperationSpec> SpecOf(
   spec.keys.push_back(std::move(key));
   spec.verb = std::string(verb);
   spec.object = absl::StrCat("volume group '", group_id, "'");
-  spec.parameters = Fingerprint(user, verb, parameters, volume_ids);
+  spec.parameters = CallFingerprint(verb, user, parameters, volume_ids);
   return spec;
-}
-
-/// A read shares no key with the verbs, so it neither blocks nor waits for
-/// them; equal reads at the same time are one.
-void MakeRead(OperationSpec* spec, const std::string& what) {
-  spec->lane = Lane::kRead;
-  spec->keys = {absl::StrCat("read/", spec->parameters, "/", what)};
 }
 
 void Fill(const GroupAnswer& group, pb::VolumeGroup* response) {
@@ -112,7 +84,7 @@ grpc::Status VolumeGroupService::CreateVolumeGroup(
         ADDONS_RETURN_IF_ERROR(Require("name", request->name()));
         auto owned = std::make_shared<CreateGroupRequest>();
         owned->name = request->name();
-        owned->parameter_map = Parameters(request->parameters());
+        owned->parameter_map = TakeParameters(request->parameters());
         ADDONS_ASSIGN_OR_RETURN(owned->parameters,
                                 GroupParameters::Parse(owned->parameter_map));
         ADDONS_ASSIGN_OR_RETURN(owned->volume_ids,
@@ -130,11 +102,11 @@ grpc::Status VolumeGroupService::CreateVolumeGroup(
                                     owned->parameters.cluster_id);
         spec.verb = "create";
         spec.object = absl::StrCat("volume group '", owned->name, "'");
-        spec.parameters = Fingerprint(owned->user, spec.verb,
-                                      owned->parameter_map, owned->volume_ids);
+        spec.parameters = CallFingerprint(
+            spec.verb, owned->user, owned->parameter_map, owned->volume_ids);
         ADDONS_ASSIGN_OR_RETURN(
             const GroupAnswer group,
-            RunWithKeys(operations_, std::move(spec), CallerOf(call),
+            RunWithKeys(operations_, std::move(spec), call.caller,
                         [this, owned](OperationContext& operation,
                                       const HeldKeys& held) {
                           return CreateGroup(operation, environment_, *owned,
@@ -155,7 +127,7 @@ grpc::Status VolumeGroupService::ModifyVolumeGroupMembership(
         auto owned = std::make_shared<ModifyGroupRequest>();
         owned->group_id = request->volume_group_id();
         ADDONS_RETURN_IF_ERROR(Require("volume_group_id", owned->group_id));
-        const GroupParameterMap map = Parameters(request->parameters());
+        const GroupParameterMap map = TakeParameters(request->parameters());
         ADDONS_ASSIGN_OR_RETURN(owned->flatten, ParseFlattenMode(map));
         ADDONS_ASSIGN_OR_RETURN(owned->volume_ids,
                                 VolumeIds(request->volume_ids()));
@@ -167,7 +139,7 @@ grpc::Status VolumeGroupService::ModifyVolumeGroupMembership(
                    owned->user, map, owned->volume_ids));
         ADDONS_ASSIGN_OR_RETURN(
             const GroupAnswer group,
-            RunWithKeys(operations_, std::move(spec), CallerOf(call),
+            RunWithKeys(operations_, std::move(spec), call.caller,
                         [this, owned](OperationContext& operation,
                                       const HeldKeys& held) {
                           return ModifyGroup(operation, environment_, *owned,
@@ -196,7 +168,7 @@ grpc::Status VolumeGroupService::DeleteVolumeGroup(
           return absl::FailedPreconditionError(spec.status().message());
         }
         ADDONS_RETURN_IF_ERROR(spec.status());
-        return RunWithKeys(operations_, *std::move(spec), CallerOf(call),
+        return RunWithKeys(operations_, *std::move(spec), call.caller,
                            [this, owned](OperationContext& operation,
                                          const HeldKeys& /*held*/) {
                              return DeleteGroup(operation, environment_,
@@ -223,13 +195,14 @@ grpc::Status VolumeGroupService::ListVolumeGroups(
         OperationSpec spec;
         spec.verb = "list";
         spec.object = "volume groups";
-        spec.parameters = Fingerprint(owned->user, spec.verb, {}, {});
-        MakeRead(&spec,
-                 absl::StrCat(owned->max_entries, "/", owned->starting_token));
+        spec.parameters = CallFingerprint(
+            spec.verb, owned->user, {},
+            {absl::StrCat(owned->max_entries), owned->starting_token});
+        MakeRead(&spec);
         ADDONS_ASSIGN_OR_RETURN(
             const GroupPage page,
             RunOperation<GroupPage>(
-                operations_, spec, CallerOf(call),
+                operations_, spec, call.caller,
                 [this, owned](OperationContext& /*operation*/) {
                   return ListGroups(environment_, *owned);
                 }));
@@ -255,12 +228,12 @@ grpc::Status VolumeGroupService::ControllerGetVolumeGroup(
         ADDONS_ASSIGN_OR_RETURN(
             OperationSpec spec,
             SpecOf(environment_.resolver, "get", group_id, user));
-        MakeRead(&spec, spec.keys.front());
+        MakeRead(&spec);
         const auto owned = std::make_shared<const CephUser>(std::move(user));
         ADDONS_ASSIGN_OR_RETURN(
             const GroupAnswer group,
             RunOperation<GroupAnswer>(
-                operations_, spec, CallerOf(call),
+                operations_, spec, call.caller,
                 [this, owned, group_id](OperationContext& operation) {
                   return GetGroup(environment_, group_id, *owned,
                                   operation.DeadlineWithin(kReadPatience));

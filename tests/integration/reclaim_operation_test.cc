@@ -8,7 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "ceph/librados/connection_cache.h"
-#include "operation/operation_table.h"
+#include "operation/run_operation.h"
 #include "reclaimspace/sparsify.h"
 #include "tests/integration/reclaim_bed.h"
 #include "tests/testing/status_matchers.h"

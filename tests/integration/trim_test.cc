@@ -24,7 +24,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "operation/operation_table.h"
+#include "operation/run_operation.h"
 #include "reclaimspace/reclaimspace.grpc.pb.h"
 #include "tests/contract/real_bed.h"
 #include "tests/integration/daemon_process.h"

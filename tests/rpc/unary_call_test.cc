@@ -64,13 +64,13 @@ TEST_F(UnaryCallTest, GivesTheHandlerMethodAndRequestId) {
   ASSERT_TRUE(Probe(*BoundedContext()).ok());
   const CallContext seen = told.get_future().get();
   EXPECT_EQ(seen.method, "identity.Identity/Probe");
-  EXPECT_THAT(seen.request_id, MatchesRegex("[0-9a-f]+-1"));
+  EXPECT_THAT(seen.caller.request_id, MatchesRegex("[0-9a-f]+-1"));
 }
 
 TEST_F(UnaryCallTest, ConvertsTheDeadline) {
   std::promise<std::optional<SteadyTime>> told;
   Serve([&](const CallContext& call) {
-    told.set_value(call.deadline);
+    told.set_value(call.caller.deadline);
     return absl::OkStatus();
   });
   const SteadyTime before = RealClock().Now();
@@ -84,7 +84,7 @@ TEST_F(UnaryCallTest, ConvertsTheDeadline) {
 TEST_F(UnaryCallTest, KnowsThatThereIsNoDeadline) {
   std::promise<std::optional<SteadyTime>> told;
   Serve([&](const CallContext& call) {
-    told.set_value(call.deadline);
+    told.set_value(call.caller.deadline);
     return absl::OkStatus();
   });
   grpc::ClientContext context;
@@ -95,7 +95,7 @@ TEST_F(UnaryCallTest, KnowsThatThereIsNoDeadline) {
 TEST_F(UnaryCallTest, TakesADeadlineInManyYearsForNone) {
   std::promise<std::optional<SteadyTime>> told;
   Serve([&](const CallContext& call) {
-    told.set_value(call.deadline);
+    told.set_value(call.caller.deadline);
     return absl::OkStatus();
   });
   grpc::ClientContext context;
@@ -115,7 +115,7 @@ TEST_F(UnaryCallTest, NoticesThatTheCallerHasGone) {
     bool cancelled = false;
     while (!cancelled && RealClock().Now() < until) {
       RealClock().SleepFor(std::chrono::milliseconds(5), {});
-      cancelled = call.cancelled();
+      cancelled = call.caller.cancelled();
     }
     noticed.set_value(cancelled);
     return absl::OkStatus();

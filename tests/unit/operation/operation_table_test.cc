@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "operation/run_operation.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/unit/operation/table_testing.h"
 
@@ -85,6 +86,34 @@ TEST_F(OperationTableTest, RunOperationReportsAnotherTypeOfJoinedWork) {
   job->release.Open();
   second.join();
   EXPECT_THAT(result, StatusIs(absl::StatusCode::kInternal));
+}
+
+TEST_F(OperationTableTest, RunOperationReturnsTheStatusOfTheWork) {
+  EXPECT_OK(RunOperation(table(), Spec("promote"), Caller{},
+                         [](OperationContext&) { return absl::OkStatus(); }));
+  EXPECT_THAT(
+      RunOperation(table(), Spec("promote"), Caller{},
+                   [](OperationContext&) { return absl::AbortedError("no"); }),
+      StatusIs(absl::StatusCode::kAborted, "no"));
+}
+
+TEST_F(OperationTableTest, AReadSharesNoKeyWithWhatChangesThings) {
+  OperationSpec read = Superseding(Spec("info", {"k1"}));
+  MakeRead(&read);
+  EXPECT_EQ(read.lane, Lane::kRead);
+  EXPECT_FALSE(read.supersedes);
+  OperationSpec same = Spec("info", {"k1"});
+  MakeRead(&same);
+  EXPECT_EQ(same.keys, read.keys);
+  OperationSpec elsewhere = Spec("info", {"k2"});
+  MakeRead(&elsewhere);
+  EXPECT_NE(elsewhere.keys, read.keys);
+
+  const auto job = NewJob();
+  BackgroundCall change(table(), Spec("promote", {"k1"}), Blocked(job, 1));
+  job->started.Pass();
+  EXPECT_OK(Run(read, Returning(2)));
+  job->release.Open();
 }
 
 TEST_F(OperationTableTest, JoinsTheSameWorkOnTheSameKeys) {

@@ -24,7 +24,7 @@ constexpr char kMethod[] = "replication.Controller/PromoteVolume";
 class RunCallTest : public ::testing::Test {
  protected:
   absl::Status Run(const CallHandler& handler) {
-    return RunCall(rpc_, {"r-1", kMethod, std::nullopt, [] { return false; }},
+    return RunCall(rpc_, {{std::nullopt, [] { return false; }, "r-1"}, kMethod},
                    request_, response_, handler);
   }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "absl/strings/escaping.h"
@@ -169,6 +170,33 @@ TEST(UserFromSecretsTest, AKeyInPlaceOfTheUserIdIsRefusedUnseen) {
   const absl::Status status = UserFromSecrets(secrets).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnauthenticated);
   EXPECT_EQ(std::string(status.message()).find(key), std::string::npos);
+}
+
+TEST(CallFingerprintTest, IsEqualForEqualCallsAlone) {
+  const CephUser user{"csi", Secret("hush")};
+  const std::string print =
+      CallFingerprint("promote", user, {{"a", "b"}}, {"c"});
+  EXPECT_EQ(CallFingerprint("promote", user.Clone(), {{"a", "b"}}, {"c"}),
+            print);
+  const std::set<std::string> others = {
+      CallFingerprint("demote", user, {{"a", "b"}}, {"c"}),
+      CallFingerprint("promote", {"csj", Secret("hush")}, {{"a", "b"}}, {"c"}),
+      CallFingerprint("promote", {"csi", Secret("hash")}, {{"a", "b"}}, {"c"}),
+      CallFingerprint("promote", user, {{"a", "c"}}, {"c"}),
+      CallFingerprint("promote", user, {{"a", "b\nc"}}),
+      CallFingerprint("promote", user, {{"a", "b=c"}}),
+      CallFingerprint("promote", user, {{"a=b", "c"}}),
+      CallFingerprint("promote", user, {{"a\"=\"b", "c"}}),
+      CallFingerprint("promote", user, {{"a", "b"}}),
+      CallFingerprint("promote", user, {}, {"a=b", "c"}),
+      CallFingerprint("promote", user, {}, {"a", "b", "c"})};
+  EXPECT_EQ(others.size(), 11U);
+  EXPECT_FALSE(others.contains(print));
+}
+
+TEST(CallFingerprintTest, ShowsNoKey) {
+  EXPECT_THAT(CallFingerprint("promote", {"csi", Secret("hush")}, {}),
+              Not(HasSubstr("hush")));
 }
 
 }  // namespace
