@@ -12,16 +12,16 @@
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "ceph/mirror_clients.h"
+#include "replication/demotion_mark.h"
 #include "replication/rescue_record.h"
 #include "replication/session.h"
 
 namespace addons {
 namespace {
 
-// Written by ceph-csi: who staged the volume, and when the image was made. The
-// leading dot keeps them on this site.
+/// Written by ceph-csi: who staged the volume. The leading dot keeps it on this
+/// site.
 constexpr char kPublishPrefix[] = ".rbd.csi.ceph.com/";
-constexpr char kCreationTime[] = ".rbd.image.creation_time";
 /// rbd-mirror looks at its images every 30 s and writes its reports every 30 s,
 /// so a text can be out of date for so long.
 constexpr std::chrono::seconds kReportLag{60};
@@ -68,9 +68,7 @@ bool HalfDone(const MirrorView& view) {
 
 absl::Status Demotion::Failed(absl::StatusCode code,
                               const std::string& reason) const {
-  return absl::Status(
-      code, absl::StrCat("Failed to demote ", session_.volume.Describe(), ": ",
-                         reason));
+  return FailedTo("demote", session_.volume, code, reason);
 }
 
 absl::Status Demotion::Run() {
@@ -247,12 +245,11 @@ absl::Status Demotion::DemotePrimary() {
   ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
   context_.Step("demoting");
   return ChangeImage(session_.volume, [&](Image& image) -> absl::Status {
-    ADDONS_ASSIGN_OR_RETURN(const auto known, image.Metadata(kCreationTime));
+    ADDONS_ASSIGN_OR_RETURN(const auto known, image.Metadata(kDemotionMark));
     if (!known.has_value()) {
       ADDONS_ASSIGN_OR_RETURN(const Timestamp created, image.CreateTimestamp());
-      ADDONS_RETURN_IF_ERROR(image.SetMetadata(
-          kCreationTime, absl::StrCat("seconds:", created.seconds,
-                                      " nanos:", created.nanoseconds)));
+      ADDONS_RETURN_IF_ERROR(
+          image.SetMetadata(kDemotionMark, DemotionMark(created)));
     }
     ADDONS_RETURN_IF_ERROR(image.MirrorDemote());
     // librbd protects nobody: who opened the image since we looked gets EROFS.

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "base/status_macros.h"
+#include "replication/demotion_mark.h"
 #include "replication/image_id.h"
 #include "replication/rescue.h"
 #include "replication/rescue_record.h"
@@ -14,9 +15,6 @@
 
 namespace addons {
 namespace {
-
-/// Written by demote: which incarnation of the image was demoted.
-constexpr char kCreationTime[] = ".rbd.image.creation_time";
 
 class Resynchronization {
  public:
@@ -82,19 +80,15 @@ std::string Resynchronization::PeerName(const MirrorView& view) const {
 
 absl::Status Resynchronization::Failed(absl::StatusCode code,
                                        const std::string& reason) const {
-  return absl::Status(
-      code, absl::StrCat("Failed to resync ", session_.volume.Describe(), ": ",
-                         reason));
+  return FailedTo("resync", session_.volume, code, reason);
 }
 
 absl::StatusOr<bool> Resynchronization::DemotedIncarnation(
     const MirrorView& view) {
   auto image = session_.reads->OpenImageReadOnly(session_.volume.image_name());
   if (!image.ok()) return AfterResolve(image.status(), session_.volume);
-  ADDONS_ASSIGN_OR_RETURN(const auto saved, (*image)->Metadata(kCreationTime));
-  return saved.has_value() &&
-         *saved == absl::StrCat("seconds:", view.created.seconds,
-                                " nanos:", view.created.nanoseconds);
+  ADDONS_ASSIGN_OR_RETURN(const auto saved, (*image)->Metadata(kDemotionMark));
+  return saved == DemotionMark(view.created);
 }
 
 absl::StatusOr<ResyncResult> Resynchronization::Ready(const MirrorView& view) {

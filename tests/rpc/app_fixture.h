@@ -14,8 +14,8 @@
 #include "ceph/cluster.h"
 #include "server/app.h"
 #include "tests/rpc/log_capture.h"
-#include "tests/rpc/temp_dir.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_dir.h"
 
 namespace addons::testing {
 

@@ -24,7 +24,7 @@
 #include "base/unique_fd.h"
 #include "cli/commands.h"
 #include "replication/replication.grpc.pb.h"
-#include "tests/rpc/temp_dir.h"
+#include "tests/testing/temp_dir.h"
 
 namespace addons {
 namespace {

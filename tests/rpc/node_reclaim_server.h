@@ -19,8 +19,8 @@
 #include "rpc/unary_call.h"
 #include "tests/fakes/mirrored_pair.h"
 #include "tests/rpc/log_capture.h"
-#include "tests/rpc/temp_dir.h"
 #include "tests/testing/fake_node.h"
+#include "tests/testing/temp_dir.h"
 
 namespace addons::testing {
 

@@ -13,7 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/rpc/node_reclaim_server.h"
-#include "tests/rpc/temp_dir.h"
+#include "tests/testing/temp_dir.h"
 
 namespace addons::testing {
 namespace {

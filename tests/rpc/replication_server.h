@@ -20,8 +20,8 @@
 #include "server/app.h"
 #include "tests/fakes/mirrored_pair.h"
 #include "tests/rpc/log_capture.h"
-#include "tests/rpc/temp_dir.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_dir.h"
 
 namespace addons::testing {
 

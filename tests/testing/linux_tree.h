@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "node/linux_roots.h"
-#include "tests/rpc/temp_dir.h"
+#include "tests/testing/temp_dir.h"
 
 namespace addons::testing {
 

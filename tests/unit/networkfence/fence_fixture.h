@@ -16,8 +16,8 @@
 #include "networkfence/unfence.h"
 #include "tests/fakes/mirrored_pair.h"
 #include "tests/fakes/test_operation_context.h"
-#include "tests/rpc/temp_dir.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_dir.h"
 
 namespace addons::testing {
 

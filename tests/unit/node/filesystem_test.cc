@@ -5,8 +5,8 @@
 #include <sys/statvfs.h>
 
 #include "base/unique_fd.h"
-#include "tests/rpc/temp_dir.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_dir.h"
 
 namespace addons::testing {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/fakes/mirrored_pair.h"
-#include "tests/rpc/temp_dir.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_dir.h"
 
 namespace addons::testing {
 namespace {

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "base/unique_fd.h"
-#include "tests/rpc/temp_dir.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_dir.h"
 
 namespace addons {
 namespace {

@@ -16,13 +16,13 @@
 
 #include "base/log.h"
 #include "tests/testing/status_matchers.h"
-#include "tests/unit/volume/temp_folder.h"
+#include "tests/testing/temp_dir.h"
 
 namespace addons {
 namespace {
 
 using ::addons::testing::StatusIs;
-using ::addons::testing::TempFolder;
+using ::addons::testing::TempDir;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -66,7 +66,7 @@ class ConfigStoreTest : public ::testing::Test {
     return (*config)->Mapped("a", 1);
   }
 
-  TempFolder folder_;
+  TempDir folder_;
   ConfigStore store_{folder_.path()};
 
  private:

@@ -8,11 +8,14 @@
 
 #include "ceph/errors.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/unit/volume/journal_fixtures.h"
 #include "tests/unit/volume/memory_cluster.h"
 
 namespace addons {
 namespace {
 
+using ::addons::testing::kFixtureBlockVolume;
+using ::addons::testing::kFixtureVolume;
 using ::addons::testing::MemoryCluster;
 using ::addons::testing::StatusIs;
 using ::testing::AllOf;
@@ -23,9 +26,6 @@ using ::testing::IsEmpty;
 constexpr char kUuid[] = "11111111-2222-3333-4444-555555555555";
 constexpr char kObject[] =
     "csi.volume.group.11111111-2222-3333-4444-555555555555";
-constexpr char kMember[] =
-    "0001-0006-peer-a-0000000000000002-b891b493-7754-470d-b2a0-4ca18f698b29";
-
 class GroupJournalTest : public ::testing::Test {
  protected:
   GroupJournalTest() {
@@ -48,11 +48,7 @@ TEST_F(GroupJournalTest, ReadsAGroupOfARealProvisioner) {
   EXPECT_EQ(group->group_name,
             "csi-vol-group-1603eb04-e188-4ec4-a750-bec38d49ac0a");
   EXPECT_EQ(group->creation_time, "2026-11-20T11:43:38.840418481Z");
-  EXPECT_THAT(group->members,
-              ElementsAre("0001-0006-peer-a-0000000000000002-b891b493-7754-"
-                          "470d-b2a0-4ca18f698b29",
-                          "0001-0006-peer-a-0000000000000002-bb8d184b-cbf9-"
-                          "4985-a719-66ab3e4a6aac"));
+  EXPECT_THAT(group->members, ElementsAre(kFixtureVolume, kFixtureBlockVolume));
 }
 
 TEST_F(GroupJournalTest, ReadsAnEmptyGroupWithAnotherNamePrefix) {
@@ -91,7 +87,7 @@ TEST_F(GroupJournalTest, RecognisesAVolumeGroupSnapshot) {
   cluster_.Put(2, "", kObject,
                {{"csi.volname", "groupsnapshot-1"},
                 {"csi.groupname", "csi-vol-group-x"},
-                {kMember,
+                {kFixtureVolume,
                  "0001-0006-peer-a-0000000000000002-5ef79ce1-81e8-439b-8405-"
                  "35138edf5b89"}});
   EXPECT_THAT(Read(kUuid), StatusIs(absl::StatusCode::kInvalidArgument,
@@ -100,11 +96,11 @@ TEST_F(GroupJournalTest, RecognisesAVolumeGroupSnapshot) {
 
 TEST_F(GroupJournalTest, ReadsAGroupWithoutCreationTime) {
   cluster_.Put(2, "", kObject,
-               {{"csi.groupname", "csi-vol-group-x"}, {kMember, ""}});
+               {{"csi.groupname", "csi-vol-group-x"}, {kFixtureVolume, ""}});
   const auto group = Read(kUuid);
   ASSERT_OK(group);
   EXPECT_EQ(group->creation_time, "");
-  EXPECT_THAT(group->members, ElementsAre(kMember));
+  EXPECT_THAT(group->members, ElementsAre(kFixtureVolume));
 }
 
 TEST_F(GroupJournalTest, PassesErrorsOn) {

@@ -6,30 +6,28 @@
 
 #include "absl/strings/match.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_dir.h"
+#include "tests/unit/volume/journal_fixtures.h"
 #include "tests/unit/volume/memory_cluster.h"
-#include "tests/unit/volume/temp_folder.h"
 #include "volume/resolver.h"
 
 namespace addons {
 namespace {
 
+using ::addons::testing::kFixtureGroup1;
+using ::addons::testing::kFixtureSnapshot;
+using ::addons::testing::kFixtureVolume;
 using ::addons::testing::MemoryCluster;
 using ::addons::testing::MemoryClusters;
 using ::addons::testing::StatusIs;
-using ::addons::testing::TempFolder;
+using ::addons::testing::TempDir;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-constexpr char kGroupId[] =
-    "0001-0006-peer-a-0000000000000002-1603eb04-e188-4ec4-a750-bec38d49ac0a";
 constexpr char kGroupObject[] =
     "csi.volume.group.1603eb04-e188-4ec4-a750-bec38d49ac0a";
-constexpr char kVolumeId[] =
-    "0001-0006-peer-a-0000000000000002-b891b493-7754-470d-b2a0-4ca18f698b29";
-constexpr char kSnapshotId[] =
-    "0001-0006-peer-a-0000000000000002-5ef79ce1-81e8-439b-8405-35138edf5b89";
 constexpr char kUnknownId[] =
     "0001-0006-peer-a-0000000000000002-00000000-e188-4ec4-a750-bec38d49ac0a";
 
@@ -63,7 +61,7 @@ class GroupResolverTest : public ::testing::Test {
                                   RealClock().Now() + std::chrono::hours(1));
   }
 
-  TempFolder folder_;
+  TempDir folder_;
   std::shared_ptr<MemoryCluster> a_ = std::make_shared<MemoryCluster>();
   std::shared_ptr<MemoryCluster> b_ = std::make_shared<MemoryCluster>();
   MemoryClusters clusters_;
@@ -73,9 +71,9 @@ class GroupResolverTest : public ::testing::Test {
 };
 
 TEST_F(GroupResolverTest, FindsAGroupWithItsMembers) {
-  const auto group = Resolve(kGroupId);
+  const auto group = Resolve(kFixtureGroup1);
   ASSERT_OK(group);
-  EXPECT_EQ(group->group_id, kGroupId);
+  EXPECT_EQ(group->group_id, kFixtureGroup1);
   EXPECT_EQ(group->cluster_id, "peer-a");
   EXPECT_EQ(group->pool_id, 2);
   EXPECT_EQ(group->pool_name, "replicapool");
@@ -87,7 +85,7 @@ TEST_F(GroupResolverTest, FindsAGroupWithItsMembers) {
   EXPECT_EQ(group->Describe(),
             "rbd group 'replicapool/csi-vol-group-1603eb04-e188-4ec4-a750-"
             "bec38d49ac0a' (volume group '" +
-                std::string(kGroupId) + "')");
+                std::string(kFixtureGroup1) + "')");
 }
 
 TEST_F(GroupResolverTest, FindsAGroupOnThePeerSiteOnceItsJournalHasIt) {
@@ -95,18 +93,18 @@ TEST_F(GroupResolverTest, FindsAGroupOnThePeerSiteOnceItsJournalHasIt) {
   b_->Put(7, "tenant1", kGroupObject,
           {{"csi.volname", "vgrcontent-1"},
            {"csi.groupname", "csi-vol-group-x"},
-           {kVolumeId, ""}});
-  const auto group = Resolve(kGroupId);
+           {kFixtureVolume, ""}});
+  const auto group = Resolve(kFixtureGroup1);
   ASSERT_OK(group);
   EXPECT_EQ(group->cluster_id, "peer-b");
   EXPECT_EQ(group->pool_id, 7);
   EXPECT_EQ(group->rados_namespace, "tenant1");
-  EXPECT_THAT(group->members(), ElementsAre(kVolumeId));
+  EXPECT_THAT(group->members(), ElementsAre(kFixtureVolume));
 }
 
 TEST_F(GroupResolverTest, SaysWhatIsMissingOnThePeerSiteAndWritesNothing) {
   ConfigureOnlyB();
-  EXPECT_THAT(Resolve(kGroupId),
+  EXPECT_THAT(Resolve(kFixtureGroup1),
               StatusIs(absl::StatusCode::kNotFound,
                        AllOf(HasSubstr("Failed to find volume group"),
                              HasSubstr("peer-b"),
@@ -121,14 +119,15 @@ TEST_F(GroupResolverTest, SaysWhatIsMissingOnThePeerSiteAndWritesNothing) {
 }
 
 TEST_F(GroupResolverTest, TellsApartWhatTheIdStandsFor) {
-  EXPECT_THAT(Resolve(kVolumeId), StatusIs(absl::StatusCode::kInvalidArgument,
-                                           HasSubstr("id of a volume, not of "
-                                                     "a volume group")));
-  EXPECT_THAT(Resolve(kSnapshotId),
+  EXPECT_THAT(Resolve(kFixtureVolume),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("id of a volume, not of "
+                                 "a volume group")));
+  EXPECT_THAT(Resolve(kFixtureSnapshot),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("id of a snapshot, not of a volume group")));
-  a_->Put(2, "", kGroupObject, {{kVolumeId, kSnapshotId}});
-  EXPECT_THAT(Resolve(kGroupId),
+  a_->Put(2, "", kGroupObject, {{kFixtureVolume, kFixtureSnapshot}});
+  EXPECT_THAT(Resolve(kFixtureGroup1),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("id of a volume group snapshot")));
 }
@@ -150,12 +149,12 @@ TEST_F(GroupResolverTest, SilenceIsNotAbsence) {
 }
 
 TEST_F(GroupResolverTest, TheOperationKeyAsksNoCluster) {
-  const auto key = resolver_.GroupOperationKey(kGroupId);
+  const auto key = resolver_.GroupOperationKey(kFixtureGroup1);
   ASSERT_OK(key);
   EXPECT_EQ(*key, "6:peer-a/2//1603eb04-e188-4ec4-a750-bec38d49ac0a");
   EXPECT_THAT(a_->Calls(), ::testing::IsEmpty());
   ConfigureOnlyB();
-  EXPECT_EQ(*resolver_.GroupOperationKey(kGroupId),
+  EXPECT_EQ(*resolver_.GroupOperationKey(kFixtureGroup1),
             "6:peer-b/7/tenant1/1603eb04-e188-4ec4-a750-bec38d49ac0a");
   EXPECT_THAT(
       resolver_.GroupOperationKey("x"),

@@ -9,6 +9,21 @@ namespace addons::testing {
 // wrote. Cluster "peer-a"; "peer-ns" is the same cluster with the RADOS
 // namespace tenant1. Pools: 2 replicapool, 3 datapool, 4 topopool.
 
+// The ids that tests use one by one. The first group has the first and the
+// block volume as members, the second none.
+inline constexpr char kFixtureVolume[] =
+    "0001-0006-peer-a-0000000000000002-b891b493-7754-470d-b2a0-4ca18f698b29";
+inline constexpr char kFixturePrefixVolume[] =
+    "0001-0006-peer-a-0000000000000002-892ea53a-f435-4550-b697-2182e85e71c5";
+inline constexpr char kFixtureBlockVolume[] =
+    "0001-0006-peer-a-0000000000000002-bb8d184b-cbf9-4985-a719-66ab3e4a6aac";
+inline constexpr char kFixtureSnapshot[] =
+    "0001-0006-peer-a-0000000000000002-5ef79ce1-81e8-439b-8405-35138edf5b89";
+inline constexpr char kFixtureGroup1[] =
+    "0001-0006-peer-a-0000000000000002-1603eb04-e188-4ec4-a750-bec38d49ac0a";
+inline constexpr char kFixtureGroup2[] =
+    "0001-0006-peer-a-0000000000000002-ef99f915-2181-4dff-a96e-bb1ee41d9f46";
+
 struct FixtureId {
   const char* request_name;
   const char* id;
@@ -16,18 +31,18 @@ struct FixtureId {
 
 // clang-format off
 inline constexpr FixtureId kFixtureIds[] = {
-    {"pvc-fix-000", "0001-0006-peer-a-0000000000000002-b891b493-7754-470d-b2a0-4ca18f698b29"},
-    {"pvc-fix-prefix", "0001-0006-peer-a-0000000000000002-892ea53a-f435-4550-b697-2182e85e71c5"},
-    {"pvc-fix-block", "0001-0006-peer-a-0000000000000002-bb8d184b-cbf9-4985-a719-66ab3e4a6aac"},
+    {"pvc-fix-000", kFixtureVolume},
+    {"pvc-fix-prefix", kFixturePrefixVolume},
+    {"pvc-fix-block", kFixtureBlockVolume},
     {"pvc-fix-datapool", "0001-0006-peer-a-0000000000000002-980b15f8-c31b-475c-8a34-359955249e36"},
     {"pvc-fix-topo", "0001-0006-peer-a-0000000000000004-7d8bf88f-2841-47f6-8cb9-9dc01bae4b03"},
     {"pvc-fix-ns", "0001-0007-peer-ns-0000000000000002-9b419548-9c2b-4aaf-800a-f51e429a1f0f"},
     {"pvc-fix-enc", "0001-0006-peer-a-0000000000000002-75cfeba3-a45c-417c-8214-5babf564aa10"},
     {"pvc-fix-journaling", "0001-0006-peer-a-0000000000000002-6324bc8c-88d2-4deb-a0f9-3087be2848db"},
-    {"snap-fix-1", "0001-0006-peer-a-0000000000000002-5ef79ce1-81e8-439b-8405-35138edf5b89"},
+    {"snap-fix-1", kFixtureSnapshot},
     {"pvc-fix-clone", "0001-0006-peer-a-0000000000000002-86fff89f-1be7-4361-b1a7-0adde4a9c80f"},
-    {"vg-fix-1", "0001-0006-peer-a-0000000000000002-1603eb04-e188-4ec4-a750-bec38d49ac0a"},
-    {"vg-fix-2", "0001-0006-peer-a-0000000000000002-ef99f915-2181-4dff-a96e-bb1ee41d9f46"},
+    {"vg-fix-1", kFixtureGroup1},
+    {"vg-fix-2", kFixtureGroup2},
 };
 
 struct FixtureEntry {

@@ -15,9 +15,9 @@
 #include "absl/strings/str_join.h"
 #include "ceph/errors.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_dir.h"
 #include "tests/unit/volume/journal_fixtures.h"
 #include "tests/unit/volume/memory_cluster.h"
-#include "tests/unit/volume/temp_folder.h"
 #include "volume/lookup_threads.h"
 
 namespace addons {
@@ -28,7 +28,7 @@ using ::addons::testing::kFixtureIds;
 using ::addons::testing::MemoryCluster;
 using ::addons::testing::MemoryClusters;
 using ::addons::testing::StatusIs;
-using ::addons::testing::TempFolder;
+using ::addons::testing::TempDir;
 using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
@@ -136,7 +136,7 @@ class ResolverTest : public ::testing::Test {
     cluster.SetHook(At("Connect", [status] { return status; }));
   }
 
-  TempFolder folder_;
+  TempDir folder_;
   const std::shared_ptr<MemoryCluster> site1_ =
       std::make_shared<MemoryCluster>();
   const std::shared_ptr<MemoryCluster> site2_ =

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <string>
 
-#include "tests/rpc/temp_dir.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_dir.h"
 
 namespace addons::testing {
 namespace {

@@ -15,17 +15,6 @@ using ::testing::Not;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
-constexpr char kGroup1[] =
-    "0001-0006-peer-a-0000000000000002-1603eb04-e188-4ec4-a750-bec38d49ac0a";
-constexpr char kGroup2[] =
-    "0001-0006-peer-a-0000000000000002-ef99f915-2181-4dff-a96e-bb1ee41d9f46";
-constexpr char kVolume000[] =
-    "0001-0006-peer-a-0000000000000002-b891b493-7754-470d-b2a0-4ca18f698b29";
-constexpr char kVolumeBlock[] =
-    "0001-0006-peer-a-0000000000000002-bb8d184b-cbf9-4985-a719-66ab3e4a6aac";
-constexpr char kVolumePrefix[] =
-    "0001-0006-peer-a-0000000000000002-892ea53a-f435-4550-b697-2182e85e71c5";
-
 class DriverGroupsTest : public GroupTest {
  protected:
   DriverGroupsTest() {
@@ -40,17 +29,13 @@ class DriverGroupsTest : public GroupTest {
         a_.AddImage(kPool, entry.rados_namespace, entry.value);
       }
     }
+    const std::string group1 = "csi-vol-group-" + UuidOf(kFixtureGroup1);
     const auto pool =
         pair_.cluster(a_)->OpenPool(2, "", Access::kMutate).value();
-    for (const char* group :
-         {"csi-vol-group-1603eb04-e188-4ec4-a750-bec38d49ac0a",
-          "mygrp-ef99f915-2181-4dff-a96e-bb1ee41d9f46"}) {
-      EXPECT_OK(pool->CreateGroup(group));
-    }
-    for (const char* image : {"csi-vol-b891b493-7754-470d-b2a0-4ca18f698b29",
-                              "csi-vol-bb8d184b-cbf9-4985-a719-66ab3e4a6aac"}) {
-      EXPECT_OK(pool->AddGroupImage(
-          "csi-vol-group-1603eb04-e188-4ec4-a750-bec38d49ac0a", 2, image));
+    EXPECT_OK(pool->CreateGroup(group1));
+    EXPECT_OK(pool->CreateGroup("mygrp-" + UuidOf(kFixtureGroup2)));
+    for (const char* volume : {kFixtureVolume, kFixtureBlockVolume}) {
+      EXPECT_OK(pool->AddGroupImage(group1, 2, "csi-vol-" + UuidOf(volume)));
     }
     world_.ClearCalls();
   }
@@ -61,11 +46,11 @@ class DriverGroupsTest : public GroupTest {
 };
 
 TEST_F(DriverGroupsTest, AreGot) {
-  const auto group = Get(on_a_, kGroup1);
+  const auto group = Get(on_a_, kFixtureGroup1);
   ASSERT_OK(group);
-  EXPECT_THAT(Ids(*group), ElementsAre(kVolume000, kVolumeBlock));
+  EXPECT_THAT(Ids(*group), ElementsAre(kFixtureVolume, kFixtureBlockVolume));
   EXPECT_THAT(group->context, IsEmpty());
-  ASSERT_OK(Get(on_a_, kGroup2));
+  ASSERT_OK(Get(on_a_, kFixtureGroup2));
 }
 
 TEST_F(DriverGroupsTest, AreListed) {
@@ -73,43 +58,44 @@ TEST_F(DriverGroupsTest, AreListed) {
       ListGroups(on_a_.environment(), {0, "", on_a_.site().user()});
   ASSERT_OK(page);
   ASSERT_THAT(page->groups, SizeIs(2));
-  EXPECT_EQ(page->groups[0].group_id, kGroup1);
-  EXPECT_EQ(page->groups[1].group_id, kGroup2);
+  EXPECT_EQ(page->groups[0].group_id, kFixtureGroup1);
+  EXPECT_EQ(page->groups[1].group_id, kFixtureGroup2);
 }
 
 TEST_F(DriverGroupsTest, AreWhatTheSameCreateMeans) {
-  const OmapValues journal = Journal(kGroup1);
-  const auto group =
-      Create(on_a_, "vg-fix-1", {kVolume000, kVolumeBlock}, Parameters());
+  const OmapValues journal = Journal(kFixtureGroup1);
+  const auto group = Create(
+      on_a_, "vg-fix-1", {kFixtureVolume, kFixtureBlockVolume}, Parameters());
   ASSERT_OK(group);
-  EXPECT_EQ(group->group_id, kGroup1);
-  EXPECT_EQ(Journal(kGroup1), journal);
+  EXPECT_EQ(group->group_id, kFixtureGroup1);
+  EXPECT_EQ(Journal(kFixtureGroup1), journal);
   // Its driver of 2024 took the prefix from volumeNamePrefix.
   GroupParameterMap parameters = Parameters();
   parameters["volumeNamePrefix"] = "mygrp-";
   const auto prefixed = Create(on_a_, "vg-fix-2", {}, parameters);
   ASSERT_OK(prefixed);
-  EXPECT_EQ(prefixed->group_id, kGroup2);
+  EXPECT_EQ(prefixed->group_id, kFixtureGroup2);
 }
 
 TEST_F(DriverGroupsTest, AreModified) {
-  ASSERT_OK(Modify(on_a_, kGroup1, {kVolumeBlock, kVolumePrefix}));
+  ASSERT_OK(Modify(on_a_, kFixtureGroup1,
+                   {kFixtureBlockVolume, kFixturePrefixVolume}));
   OmapValues expected = {
-      {kVolumeBlock, ""},
-      {kVolumePrefix, ""},
+      {kFixtureBlockVolume, ""},
+      {kFixturePrefixVolume, ""},
       {"csi.creationtime", "2026-11-20T11:43:38.840418481Z"},
-      {"csi.groupname", "csi-vol-group-1603eb04-e188-4ec4-a750-bec38d49ac0a"},
+      {"csi.groupname", "csi-vol-group-" + UuidOf(kFixtureGroup1)},
       {"csi.volname", "vg-fix-1"}};
-  EXPECT_EQ(Journal(kGroup1), expected);
+  EXPECT_EQ(Journal(kFixtureGroup1), expected);
 }
 
 TEST_F(DriverGroupsTest, AreDeleted) {
-  ASSERT_OK(Modify(on_a_, kGroup1, {}));
-  ASSERT_OK(Delete(on_a_, kGroup1));
-  ASSERT_OK(Delete(on_a_, kGroup2));
+  ASSERT_OK(Modify(on_a_, kFixtureGroup1, {}));
+  ASSERT_OK(Delete(on_a_, kFixtureGroup1));
+  ASSERT_OK(Delete(on_a_, kFixtureGroup2));
   EXPECT_THAT(RbdGroups(), IsEmpty());
   EXPECT_THAT(Directory(), IsEmpty());
-  EXPECT_FALSE(HasJournal(kGroup1));
+  EXPECT_FALSE(HasJournal(kFixtureGroup1));
 }
 
 // What the driver left behind in the field: names without object, objects
@@ -133,7 +119,7 @@ TEST_F(DriverGroupsTest, StaleReservationsAreNoHindrance) {
                 {"csi.groupname", "csi-vol-group-" + uuid},
                 {"csi.volname", name}});
   }
-  const auto half = Create(on_a_, "vgb2", {kVolumePrefix}, Parameters());
+  const auto half = Create(on_a_, "vgb2", {kFixturePrefixVolume}, Parameters());
   ASSERT_OK(half);
   EXPECT_EQ(UuidOf(half->group_id), uuid_half);
   ASSERT_OK(Create(on_a_, "vgb1", {}, Parameters()));

@@ -1,5 +1,5 @@
-#ifndef ADDONS_TESTS_RPC_TEMP_DIR_H_
-#define ADDONS_TESTS_RPC_TEMP_DIR_H_
+#ifndef ADDONS_TESTS_TESTING_TEMP_DIR_H_
+#define ADDONS_TESTS_TESTING_TEMP_DIR_H_
 
 #include <gtest/gtest.h>
 
@@ -27,8 +27,15 @@ class TempDir {
   std::string File(const std::string& name) const { return path_ + "/" + name; }
   const std::string& path() const { return path_; }
 
+  /// Writes over the file in place.
   void Write(const std::string& name, const std::string& text) const {
-    std::ofstream(File(name)) << text;
+    std::ofstream file(File(name));
+    file << text;
+    file.close();
+    EXPECT_TRUE(file.good()) << File(name);
+  }
+  void Remove(const std::string& name) const {
+    EXPECT_TRUE(std::filesystem::remove(File(name)));
   }
   /// Empty when there is no such file.
   std::string Read(const std::string& name) const {
@@ -42,4 +49,4 @@ class TempDir {
 
 }  // namespace addons::testing
 
-#endif  // ADDONS_TESTS_RPC_TEMP_DIR_H_
+#endif  // ADDONS_TESTS_TESTING_TEMP_DIR_H_
