@@ -201,7 +201,7 @@ grpc::Status NetworkFenceService::GetFenceClients(
 
 void NetworkFenceService::LiftAutomaticFence(
     OperationSpec change, const Caller& caller,
-    std::shared_ptr<const FenceTarget> target,
+    const std::shared_ptr<const FenceTarget>& target,
     const std::vector<Cidr>& addresses) {
   change.verb = "lift the automatic fence";
   change.parameters = absl::StrCat(change.verb, "\n", change.parameters, "\n",

@@ -46,7 +46,7 @@ class NetworkFenceService final : public ::fence::FenceController::Service {
   /// log: the addresses are what was asked for, and an error would keep the
   /// node from being registered.
   void LiftAutomaticFence(OperationSpec change, const Caller& caller,
-                          std::shared_ptr<const FenceTarget> target,
+                          const std::shared_ptr<const FenceTarget>& target,
                           const std::vector<Cidr>& addresses);
 
   Rpc& rpc_;
