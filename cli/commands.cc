@@ -13,13 +13,17 @@
 #include "cli/call.h"
 #include "cli/channel.h"
 #include "cli/methods.h"
+#include "cli/operations.h"
 #include "identity/identity.pb.h"
+#include "rbdaddons/admin.pb.h"
 #include "rpc/endpoint.h"
+#include "rpc/method.h"
 #include "rpc/text.h"
 
 namespace addons {
 namespace {
 
+namespace admin = ::rbdaddons::admin::v1;
 using google::protobuf::Message;
 using google::protobuf::MethodDescriptor;
 
@@ -31,6 +35,8 @@ struct Options {
   std::string method;
   std::string request;  // JSON, or "-"
   std::string secrets_file;
+  bool json = false;
+  uint64_t operation_id = 0;
 };
 
 struct Streams {
@@ -90,6 +96,13 @@ absl::StatusOr<std::unique_ptr<Message>> ReadRequest(
                      secrets);
 }
 
+int PrintJson(const Message& message, Streams& streams) {
+  const absl::StatusOr<std::string> json = ToJson(message);
+  if (!json.ok()) return Fail(json.status(), json.status().raw_code(), streams);
+  streams.out << *json;
+  return 0;
+}
+
 int CallCommand(const Options& options, Streams& streams) {
   const absl::StatusOr<const MethodDescriptor*> method =
       FindMethod(options.method);
@@ -105,24 +118,45 @@ int CallCommand(const Options& options, Streams& streams) {
   const absl::Status called =
       CallMethod(*channel, **method, **request, TimeoutOf(options), *response);
   if (!called.ok()) return Fail(called, called.raw_code(), streams);
-  const absl::StatusOr<std::string> json = ToJson(*response);
-  if (!json.ok()) return Fail(json.status(), json.status().raw_code(), streams);
-  streams.out << *json;
+  return PrintJson(*response, streams);
+}
+
+/// Calls the method that `request` belongs to. Returns the exit code.
+int Ask(const Options& options, const Message& request, Message& response,
+        Streams& streams) {
+  const auto channel = OpenChannel(options.endpoint);
+  if (!channel.ok()) return Fail(channel.status(), kCliUsage, streams);
+  const auto method = FindMethod(MethodOfRequest(request));
+  if (!method.ok()) return Fail(method.status(), kCliUsage, streams);
+  const absl::Status called =
+      CallMethod(*channel, **method, request, TimeoutOf(options), response);
+  return called.ok() ? 0 : Fail(called, called.raw_code(), streams);
+}
+
+int OperationsCommand(const Options& options, Streams& streams) {
+  admin::ListOperationsResponse response;
+  const int code =
+      Ask(options, admin::ListOperationsRequest(), response, streams);
+  if (code != 0) return code;
+  if (options.json) return PrintJson(response, streams);
+  streams.out << OperationsText(response);
+  return 0;
+}
+
+int CancelCommand(const Options& options, Streams& streams) {
+  admin::CancelOperationRequest request;
+  request.set_operation_id(options.operation_id);
+  admin::CancelOperationResponse response;
+  const int code = Ask(options, request, response, streams);
+  if (code != 0) return code;
+  streams.out << CancelText(response);
   return 0;
 }
 
 int ProbeCommand(const Options& options, Streams& streams) {
-  const auto channel = OpenChannel(options.endpoint);
-  if (!channel.ok()) return Fail(channel.status(), kCliUsage, streams);
-  const MethodDescriptor* method = identity::ProbeRequest::descriptor()
-                                       ->file()
-                                       ->FindServiceByName("Identity")
-                                       ->FindMethodByName("Probe");
   identity::ProbeResponse response;
-  const absl::Status called =
-      CallMethod(*channel, *method, identity::ProbeRequest(),
-                 TimeoutOf(options), response);
-  if (!called.ok()) return Fail(called, called.raw_code(), streams);
+  const int code = Ask(options, identity::ProbeRequest(), response, streams);
+  if (code != 0) return code;
   if (response.has_ready() && !response.ready().value()) {
     const absl::Status starting =
         absl::UnavailableError("the daemon is starting");
@@ -175,6 +209,18 @@ int RunCli(const std::vector<std::string>& arguments, std::istream& in,
   CLI::App& probe =
       *app.add_subcommand("probe", "Ask whether the daemon is ready");
   AddConnectionOptions(probe, options);
+  CLI::App& operations = *app.add_subcommand(
+      "operations", "Show what the daemon is doing, the oldest first");
+  operations.add_flag("--json", options.json, "Print it as JSON");
+  AddConnectionOptions(operations, options);
+  CLI::App& cancel =
+      *app.add_subcommand("cancel", "Stop an operation of the daemon");
+  cancel
+      .add_option("id", options.operation_id,
+                  "Its id, as 'operations' shows it")
+      ->required()
+      ->check(CLI::PositiveNumber);
+  AddConnectionOptions(cancel, options);
   const CLI::App& methods =
       *app.add_subcommand("methods", "List the methods that can be called");
 
@@ -187,6 +233,8 @@ int RunCli(const std::vector<std::string>& arguments, std::istream& in,
   }
   if (methods.parsed()) return MethodsCommand(streams);
   if (probe.parsed()) return ProbeCommand(options, streams);
+  if (operations.parsed()) return OperationsCommand(options, streams);
+  if (cancel.parsed()) return CancelCommand(options, streams);
   return CallCommand(options, streams);
 }
 

@@ -7,6 +7,7 @@
 #include "encryptionkeyrotation/encryptionkeyrotation.pb.h"
 #include "fence/fence.pb.h"
 #include "identity/identity.pb.h"
+#include "rbdaddons/admin.pb.h"
 #include "reclaimspace/reclaimspace.pb.h"
 #include "replication/replication.pb.h"
 #include "volumegroup/volumegroup.pb.h"
@@ -26,6 +27,7 @@ std::vector<const MethodDescriptor*> AllMethods() {
       encryptionkeyrotation::EncryptionKeyRotateRequest::descriptor()->file(),
       fence::CIDR::descriptor()->file(),
       identity::ProbeRequest::descriptor()->file(),
+      rbdaddons::admin::v1::Operation::descriptor()->file(),
       reclaimspace::StorageConsumption::descriptor()->file(),
       replication::ReplicationSource::descriptor()->file(),
       volumegroup::VolumeGroup::descriptor()->file()};

@@ -26,6 +26,18 @@ Operation::Operation(uint64_t operation_id, OperationSpec what,
       last_progress(now),
       last_warning(now) {}
 
+absl::string_view Name(Lane lane) {
+  switch (lane) {
+    case Lane::kControl:
+      return "control";
+    case Lane::kBulk:
+      return "bulk";
+    case Lane::kRead:
+      break;
+  }
+  return "read";
+}
+
 std::string Name(const OperationSpec& spec) {
   return absl::StrCat(spec.verb, " of ", spec.object);
 }
@@ -49,10 +61,13 @@ OperationInfo Info(const Operation& operation, SteadyTime now) {
   info.id = operation.id;
   info.verb = operation.spec.verb;
   info.object = operation.spec.object;
+  info.lane = operation.spec.lane;
+  info.cluster = operation.spec.cluster;
   info.step = operation.step;
   info.request_id = operation.request_id;
   info.running = operation.running;
   info.mutating = operation.mutating;
+  info.stopping = operation.stop_reason.has_value();
   info.done = operation.done;
   info.total = operation.total;
   info.callers = operation.deadlines.size();

@@ -65,7 +65,13 @@ std::vector<OperationInfo> OperationTable::List() const {
 
 OperationStats OperationTable::stats() const { return state_->stats(); }
 
-absl::Status OperationTable::Cancel(uint64_t id) { return state_->Cancel(id); }
+const OperationLimits& OperationTable::limits() const {
+  return state_->limits();
+}
+
+absl::StatusOr<OperationInfo> OperationTable::Cancel(uint64_t id) {
+  return state_->Cancel(id);
+}
 
 std::vector<OperationInfo> OperationTable::Drain(
     std::chrono::milliseconds grace) {
@@ -403,7 +409,7 @@ OperationStats OperationTable::State::stats() const {
   return stats_;
 }
 
-absl::Status OperationTable::State::Cancel(uint64_t id) {
+absl::StatusOr<OperationInfo> OperationTable::State::Cancel(uint64_t id) {
   AfterUnlock after;
   MutexLock lock(mutex_);
   const auto it = operations_.find(id);
@@ -413,11 +419,13 @@ absl::Status OperationTable::State::Cancel(uint64_t id) {
                      ": no operation with this id is running or queued"));
   }
   const OperationPtr operation = it->second;
+  OperationInfo before = Info(*operation, clock_.Now());
   const absl::Status reason = absl::CancelledError(absl::StrCat(
       Name(operation->spec), " was cancelled by the administrator"));
+  if (!operation->stop_reason) ++stats_.cancelled;
   Stop(operation, reason,
        operation->mutating ? std::nullopt : std::make_optional(reason), after);
-  return absl::OkStatus();
+  return before;
 }
 
 void OperationTable::State::StopForShutdown(AfterUnlock& after,

@@ -2,6 +2,7 @@
 #define ADDONS_OPERATION_OPERATION_TABLE_H_
 
 #include <any>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -12,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "base/caller.h"
 #include "base/clock.h"
 #include "operation/operation_context.h"
@@ -22,6 +24,10 @@ namespace addons {
 /// kRead: questions; they never mutate, and share no keys with what does. They
 /// have their own workers, so that a failover never queues behind a trim.
 enum class Lane { kControl, kBulk, kRead };
+inline constexpr std::array<Lane, 3> kLanes = {Lane::kControl, Lane::kBulk,
+                                               Lane::kRead};
+/// "control" and the like.
+absl::string_view Name(Lane lane);
 
 /// What is to be done, as the table needs to know it.
 struct OperationSpec {
@@ -77,6 +83,7 @@ struct OperationStats {
   uint64_t joined = 0;      // calls that joined an operation
   uint64_t kept = 0;        // calls answered with a kept result
   uint64_t superseded = 0;  // operations ended for another verb
+  uint64_t cancelled = 0;   // operations that an administrator cancelled
   uint64_t conflicts = 0;   // calls that gave up waiting for their keys
   uint64_t refused = 0;     // calls refused: lane full or shutting down
 };
@@ -86,10 +93,13 @@ struct OperationInfo {
   uint64_t id = 0;
   std::string verb;
   std::string object;
+  Lane lane = Lane::kControl;
+  std::string cluster;  // whose share of the lane it uses
   std::string step;
   std::string request_id;  // of the call that started it
   bool running = false;    // false: still queued
   bool mutating = false;
+  bool stopping = false;  // was asked to stop
   uint64_t done = 0;
   uint64_t total = 0;
   size_t callers = 0;
@@ -152,14 +162,17 @@ class OperationTable {
   absl::StatusOr<std::any> Run(const OperationSpec& spec, const Caller& caller,
                                Work work);
 
+  /// The oldest first.
   std::vector<OperationInfo> List() const;
 
   OperationStats stats() const;
+  const OperationLimits& limits() const;
 
   /// Asks an operation to stop; NOT_FOUND when there is none with this id. Does
   /// not wait. A mutation that cannot be stopped goes on, and so do those who
-  /// wait for it; before a mutation they get CANCELLED at once.
-  absl::Status Cancel(uint64_t id);
+  /// wait for it; before a mutation they get CANCELLED at once. Returns what it
+  /// was just before.
+  absl::StatusOr<OperationInfo> Cancel(uint64_t id);
 
   /// No new operations; waits until the running ones have ended, at most
   /// `grace`; then requests stop on the rest. Returns what still runs (empty:

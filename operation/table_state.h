@@ -41,7 +41,8 @@ class OperationTable::State
                                Work work);
   std::vector<OperationInfo> List() const;
   OperationStats stats() const;
-  absl::Status Cancel(uint64_t id);
+  const OperationLimits& limits() const { return limits_; }
+  absl::StatusOr<OperationInfo> Cancel(uint64_t id);
   std::vector<OperationInfo> Drain(std::chrono::milliseconds grace);
   /// Ends and joins all threads, or leaves them behind when one is stuck.
   void EndThreads();

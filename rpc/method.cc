@@ -80,6 +80,10 @@ void AddObjects(const Message& message, std::vector<std::string>& fields) {
           absl::StrCat(field->name(), "=", ShownStrings(message, *field)));
     } else if (field->name() == "force") {
       fields.emplace_back("force=true");  // proto3 lists it only when it is set
+    } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_UINT64 &&
+               field->name() == "operation_id") {
+      fields.push_back(absl::StrCat(
+          "operation_id=", message.GetReflection()->GetUInt64(message, field)));
     }
   }
 }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "admin/admin_service.h"
 #include "networkfence/network_fence_service.h"
 #include "reclaimspace/controller_reclaim_service.h"
 #include "reclaimspace/node_reclaim_service.h"
@@ -38,6 +39,8 @@ VolumeGroupOptions GroupOptionsOf(const Config& config) {
 
 ServiceSet MakeServices(const ServiceParts& parts) {
   ServiceSet set;
+  set.services.push_back(
+      std::make_unique<AdminService>(parts.rpc, parts.operations));
   if (parts.config.modes.controller) {
     set.peer_tracker = std::make_unique<PeerTracker>(parts.clock);
     set.replication = std::make_unique<ReplicationEnvironment>(

@@ -40,8 +40,8 @@ struct ServiceSet {
   ServedServices served;  // what GetCapabilities may promise
 };
 
-/// The services that act on Ceph, for the modes that are on. A new service is
-/// added here, in one row with its flag in `served`.
+/// The administrators' service, and those that act on Ceph, for the modes that
+/// are on. A new service is added here, in one row with its flag in `served`.
 ServiceSet MakeServices(const ServiceParts& parts);
 
 }  // namespace addons

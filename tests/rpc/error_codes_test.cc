@@ -6,13 +6,16 @@
 
 #include <cerrno>
 #include <functional>
+#include <future>
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_format.h"
 #include "identity/identity.grpc.pb.h"
+#include "rbdaddons/admin.grpc.pb.h"
 #include "tests/rpc/error_code_table.h"
 #include "tests/rpc/fence_call.h"
 #include "tests/rpc/node_reclaim_server.h"
@@ -656,6 +659,59 @@ void AddIdentity(std::vector<Case>* cases) {
                     }});
 }
 
+void AddAdmin(std::vector<Case>* cases) {
+  namespace admin = ::rbdaddons::admin::v1;
+  const auto cancel = [](ReplicationServer& server, uint64_t id) {
+    grpc::ClientContext context;
+    admin::CancelOperationRequest request;
+    request.set_operation_id(id);
+    admin::CancelOperationResponse response;
+    return admin::Operations::NewStub(server.Channel())
+        ->CancelOperation(&context, request, &response);
+  };
+  cases->push_back({"Operations",
+                    {"ListOperations", "OK"},
+                    "a",
+                    [](ReplicationServer& server) {
+                      server.Start();
+                      grpc::ClientContext context;
+                      admin::ListOperationsResponse response;
+                      return admin::Operations::NewStub(server.Channel())
+                          ->ListOperations(&context, {}, &response);
+                    }});
+  cases->push_back({"CancelOfNothing",
+                    {"CancelOperation", "NOT_FOUND"},
+                    "a",
+                    [cancel](ReplicationServer& server) {
+                      server.Start();
+                      return cancel(server, 99);
+                    }});
+  const auto cancel_demote = [cancel](ReplicationServer& server) {
+    server.AddMirrored();
+    server.Hold("rbd_mirror_image_get_info");
+    server.Start();
+    auto demote = std::async(std::launch::async,
+                             [&] { return server.Call(kDemote).status; });
+    server.AwaitHeld();
+    const grpc::Status cancelled = cancel(server, 1);
+    const grpc::Status answer = demote.get();
+    server.Release();
+    return std::make_pair(cancelled, answer);
+  };
+  cases->push_back({"Cancel",
+                    {"CancelOperation", "OK"},
+                    "a",
+                    [cancel_demote](ReplicationServer& server) {
+                      return cancel_demote(server).first;
+                    }});
+  cases->push_back({"CancelledByAnAdministrator",
+                    {kAll, "CANCELLED"},
+                    "a",
+                    [cancel_demote](ReplicationServer& server) {
+                      return cancel_demote(server).second;
+                    }});
+}
+
 /// NodeReclaimSpace has a server of its own.
 Case Trimmed(std::string name, std::string code,
              std::function<grpc::Status(NodeReclaimServer&)> run) {
@@ -730,6 +786,7 @@ TEST(ErrorCodesTest, RowsOfTheDocumentAreWhatTheDaemonAnswers) {
   AddNodeReclaim(&cases);
   AddReclaim(&cases);
   AddIdentity(&cases);
+  AddAdmin(&cases);
   std::set<ErrorCodeRow> reached;
   for (const Case& tested : cases) {
     SCOPED_TRACE(tested.name);

@@ -14,6 +14,7 @@
 #include "csi/csi.grpc.pb.h"
 #include "fence/fence.grpc.pb.h"
 #include "identity/identity.grpc.pb.h"
+#include "rbdaddons/admin.grpc.pb.h"
 #include "reclaimspace/reclaimspace.grpc.pb.h"
 #include "replication/replication.grpc.pb.h"
 #include "tests/rpc/app_fixture.h"
@@ -181,6 +182,7 @@ TEST_F(ServerTest, OffersReflection) {
               std::string("\x3a\x01*", 3));
   EXPECT_THAT(result.answer, HasSubstr("identity.Identity"));
   EXPECT_THAT(result.answer, HasSubstr("replication.Controller"));
+  EXPECT_THAT(result.answer, HasSubstr("rbdaddons.admin.v1.Operations"));
 }
 
 TEST_F(ServerTest, RefusesMethodsOfServicesThatItDoesNotServe) {
@@ -191,6 +193,17 @@ TEST_F(ServerTest, RefusesMethodsOfServicesThatItDoesNotServe) {
                 ->PromoteVolume(BoundedContext().get(), {}, &response)
                 .error_code(),
             grpc::UNIMPLEMENTED);
+}
+
+TEST_F(ServerTest, ServesAdministratorsInEveryMode) {
+  config_.modes = {};
+  ASSERT_OK(Start());
+  ::rbdaddons::admin::v1::ListOperationsResponse response;
+  const grpc::Status status =
+      ::rbdaddons::admin::v1::Operations::NewStub(Channel())->ListOperations(
+          BoundedContext().get(), {}, &response);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(response.lanes_size(), 3);
 }
 
 TEST_F(ServerTest, RefusesUnknownMethods) {

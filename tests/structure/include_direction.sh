@@ -14,13 +14,14 @@ declare -A allowed=(
   [operation]="operation base"
   [rpc]="rpc base"
   [identity]="identity rpc base"
+  [admin_service]="admin operation rpc base"
   [networkfence]="networkfence operation volume ceph base"
   [networkfence_service]="networkfence operation volume ceph base rpc"
   [replication]="replication operation volume ceph base"
   [replication_service]="replication operation volume ceph base rpc"
   [reclaimspace]="reclaimspace operation node volume ceph base"
   [reclaimspace_service]="reclaimspace operation node volume ceph base rpc"
-  [server]="server identity networkfence reclaimspace volumegroup replication operation volume ceph/librados ceph rpc base"
+  [server]="server admin identity networkfence reclaimspace volumegroup replication operation volume ceph/librados ceph rpc base"
   [volumegroup]="volumegroup replication operation volume ceph base"
   [volumegroup_service]="volumegroup replication operation volume ceph base rpc"
   [cli]="cli rpc base"
@@ -74,7 +75,7 @@ while IFS= read -r file; do
   if grep -qE 'sleep_for|usleep\(|std::async|\.detach\(\)' "$file"; then
     offend "$file: no naked sleeps, std::async or detached threads"
   fi
-done < <(find base ceph node volume operation rpc identity networkfence reclaimspace replication volumegroup server cli -name '*.h' -o -name '*.cc' | sort)
+done < <(find base ceph node volume operation rpc identity admin networkfence reclaimspace replication volumegroup server cli -name '*.h' -o -name '*.cc' | sort)
 
 ((checked > 0)) || offend "no files were checked"
 ((offences == 0)) || exit 1

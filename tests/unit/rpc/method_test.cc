@@ -8,6 +8,7 @@
 #include "csi/csi.pb.h"
 #include "fence/fence.pb.h"
 #include "identity/identity.pb.h"
+#include "rbdaddons/admin.pb.h"
 #include "replication/replication.pb.h"
 #include "volumegroup/volumegroup.pb.h"
 
@@ -38,7 +39,8 @@ TEST(IsMutatingTest, KnowsReaders) {
         "replication.Controller/GetVolumeReplicationInfo",
         "volumegroup.Controller/ListVolumeGroups",
         "volumegroup.Controller/ControllerGetVolumeGroup",
-        "fence.FenceController/GetFenceClients"}) {
+        "fence.FenceController/GetFenceClients",
+        "rbdaddons.admin.v1.Operations/ListOperations"}) {
     EXPECT_FALSE(IsMutating(method)) << method;
   }
 }
@@ -48,7 +50,8 @@ TEST(IsMutatingTest, TakesAllOthersForWriters) {
        {"replication.Controller/PromoteVolume",
         "reclaimspace.ReclaimSpaceController/ControllerReclaimSpace",
         "fence.FenceController/UnfenceClusterNetwork",
-        "volumegroup.Controller/ModifyVolumeGroupMembership"}) {
+        "volumegroup.Controller/ModifyVolumeGroupMembership",
+        "rbdaddons.admin.v1.Operations/CancelOperation"}) {
     EXPECT_TRUE(IsMutating(method)) << method;
   }
 }
@@ -65,6 +68,12 @@ TEST(ObjectOfRequestTest, NamesTheVolumeOfAnOldSidecar) {
   const auto* field = request.GetDescriptor()->FindFieldByName("volume_id");
   request.GetReflection()->SetString(&request, field, "0001-a");
   EXPECT_EQ(ObjectOfRequest(request), "volume_id=0001-a");
+}
+
+TEST(ObjectOfRequestTest, NamesTheOperationThatIsCancelled) {
+  rbdaddons::admin::v1::CancelOperationRequest request;
+  request.set_operation_id(42);
+  EXPECT_EQ(ObjectOfRequest(request), "operation_id=42");
 }
 
 TEST(ObjectOfRequestTest, TellsForce) {

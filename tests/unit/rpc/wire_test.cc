@@ -17,6 +17,7 @@
 #include "encryptionkeyrotation/encryptionkeyrotation.pb.h"
 #include "fence/fence.pb.h"
 #include "identity/identity.pb.h"
+#include "rbdaddons/admin.pb.h"
 #include "reclaimspace/reclaimspace.pb.h"
 #include "replication/replication.pb.h"
 #include "volumegroup/volumegroup.pb.h"
@@ -458,10 +459,45 @@ Package Csi() {
       }};
 }
 
+Package Admin() {
+  return {
+      "rbdaddons_admin",
+      rbdaddons::admin::v1::Operation::descriptor()->file(),
+      {
+          "package rbdaddons.admin.v1 proto3",
+          "/rbdaddons.admin.v1.Operations/ListOperations "
+          "rbdaddons.admin.v1.ListOperationsRequest -> "
+          "rbdaddons.admin.v1.ListOperationsResponse",
+          "/rbdaddons.admin.v1.Operations/CancelOperation "
+          "rbdaddons.admin.v1.CancelOperationRequest -> "
+          "rbdaddons.admin.v1.CancelOperationResponse",
+          "rbdaddons.admin.v1.ListOperationsRequest {}",
+          "rbdaddons.admin.v1.ListOperationsResponse {"
+          "rep rbdaddons.admin.v1.Operation operations=1; "
+          "rep rbdaddons.admin.v1.Lane lanes=2}",
+          "rbdaddons.admin.v1.Operation {uint64 operation_id=1; "
+          "string verb=2; string object=3; string lane=4; string cluster=5; "
+          "rbdaddons.admin.v1.Operation.State state=6; bool mutating=7; "
+          "string step=8; uint64 done=9; uint64 total=10; uint32 callers=11; "
+          "string request_id=12; int64 age_milliseconds=13}",
+          "enum rbdaddons.admin.v1.Operation.State {UNSPECIFIED=0; QUEUED=1; "
+          "RUNNING=2; STOPPING=3}",
+          "rbdaddons.admin.v1.Lane {string name=1; uint32 running=2; "
+          "uint32 workers=3; uint32 queued=4; uint32 queue_limit=5}",
+          "rbdaddons.admin.v1.CancelOperationRequest {uint64 operation_id=1}",
+          "rbdaddons.admin.v1.CancelOperationResponse {"
+          "rbdaddons.admin.v1.CancelOperationResponse.Effect effect=1; "
+          "rbdaddons.admin.v1.Operation operation=2}",
+          "enum rbdaddons.admin.v1.CancelOperationResponse.Effect "
+          "{UNSPECIFIED=0; NEVER_STARTS=1; STOPS_NOW=2; STOPS_AFTER_CHANGE=3}",
+      }};
+}
+
 INSTANTIATE_TEST_SUITE_P(Packages, WireTest,
                          ::testing::Values(Identity(), ReclaimSpace(), Fence(),
                                            Replication(), VolumeGroup(),
-                                           EncryptionKeyRotation(), Csi()),
+                                           EncryptionKeyRotation(), Csi(),
+                                           Admin()),
                          [](const auto& tested) { return tested.param.name; });
 
 // rpc/method.h finds a call's method by the type of its request.
@@ -469,7 +505,7 @@ TEST(WireMethodsTest, EveryMethodHasARequestTypeOfItsOwn) {
   std::map<const Descriptor*, std::string> methods;
   for (const Package& package :
        {Identity(), ReclaimSpace(), Fence(), Replication(), VolumeGroup(),
-        EncryptionKeyRotation(), Csi()}) {
+        EncryptionKeyRotation(), Csi(), Admin()}) {
     for (int s = 0; s < package.file->service_count(); ++s) {
       const ServiceDescriptor& service = *package.file->service(s);
       for (int m = 0; m < service.method_count(); ++m) {
@@ -480,7 +516,7 @@ TEST(WireMethodsTest, EveryMethodHasARequestTypeOfItsOwn) {
       }
     }
   }
-  EXPECT_EQ(methods.size(), 3U + 2U + 4U + 7U + 5U + 1U + 3U);
+  EXPECT_EQ(methods.size(), 3U + 2U + 4U + 7U + 5U + 1U + 3U + 2U);
 }
 
 }  // namespace

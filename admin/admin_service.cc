@@ -1,0 +1,117 @@
+#include "admin/admin_service.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "base/log.h"
+#include "base/status_macros.h"
+#include "operation/lane_use.h"
+#include "rpc/validate.h"
+
+namespace addons {
+namespace {
+
+namespace pb = ::rbdaddons::admin::v1;
+
+pb::Operation::State StateOf(const OperationInfo& info) {
+  if (info.stopping) return pb::Operation::STOPPING;
+  return info.running ? pb::Operation::RUNNING : pb::Operation::QUEUED;
+}
+
+/// Most verbs name their cluster as their keys do, with its length before it.
+std::string ClusterText(absl::string_view cluster) {
+  const std::pair<absl::string_view, absl::string_view> parts =
+      absl::StrSplit(cluster, absl::MaxSplits(':', 1));
+  size_t length = 0;
+  const bool keyed =
+      absl::SimpleAtoi(parts.first, &length) && length == parts.second.size();
+  return std::string(keyed ? parts.second : cluster);
+}
+
+void Fill(const OperationInfo& info, pb::Operation* operation) {
+  operation->set_operation_id(info.id);
+  operation->set_verb(info.verb);
+  operation->set_object(info.object);
+  operation->set_lane(std::string(Name(info.lane)));
+  operation->set_cluster(ClusterText(info.cluster));
+  operation->set_state(StateOf(info));
+  operation->set_mutating(info.mutating);
+  operation->set_step(info.step);
+  operation->set_done(info.done);
+  operation->set_total(info.total);
+  operation->set_callers(static_cast<uint32_t>(info.callers));
+  operation->set_request_id(info.request_id);
+  operation->set_age_milliseconds(info.age.count());
+}
+
+void Fill(const LaneUse& use, pb::Lane* lane) {
+  lane->set_name(std::string(Name(use.lane)));
+  lane->set_running(static_cast<uint32_t>(use.running));
+  lane->set_workers(static_cast<uint32_t>(use.limits.workers));
+  lane->set_queued(static_cast<uint32_t>(use.queued));
+  lane->set_queue_limit(static_cast<uint32_t>(use.limits.queued));
+}
+
+pb::CancelOperationResponse::Effect EffectOn(const OperationInfo& before) {
+  if (before.mutating) return pb::CancelOperationResponse::STOPS_AFTER_CHANGE;
+  return before.running ? pb::CancelOperationResponse::STOPS_NOW
+                        : pb::CancelOperationResponse::NEVER_STARTS;
+}
+
+absl::StatusOr<OperationInfo> Cancel(OperationTable& operations, uint64_t id) {
+  if (id == 0) return InvalidField("operation_id", "is missing");
+  auto before = operations.Cancel(id);
+  if (!absl::IsNotFound(before.status())) return before;
+  return absl::NotFoundError(absl::StrCat(
+      before.status().message(),
+      "; it may have ended meanwhile, 'rbd-addons operations' shows what there "
+      "is"));
+}
+
+}  // namespace
+
+AdminService::AdminService(Rpc& rpc, OperationTable& operations)
+    : rpc_(rpc), operations_(operations) {}
+
+grpc::Status AdminService::ListOperations(
+    grpc::ServerContext* context, const pb::ListOperationsRequest* request,
+    pb::ListOperationsResponse* response) {
+  return UnaryCall(
+      rpc_, *context, *request, *response, [&](const CallContext&) {
+        const std::vector<OperationInfo> list = operations_.List();
+        for (const OperationInfo& info : list) {
+          Fill(info, response->add_operations());
+        }
+        for (const LaneUse& use : UseOfLanes(operations_.limits(), list)) {
+          Fill(use, response->add_lanes());
+        }
+        return absl::OkStatus();
+      });
+}
+
+grpc::Status AdminService::CancelOperation(
+    grpc::ServerContext* context, const pb::CancelOperationRequest* request,
+    pb::CancelOperationResponse* response) {
+  return UnaryCall(
+      rpc_, *context, *request, *response,
+      [&](const CallContext& call) -> absl::Status {
+        ADDONS_ASSIGN_OR_RETURN(const OperationInfo before,
+                                Cancel(operations_, request->operation_id()));
+        // The access log knows only the id, which means nothing later.
+        Log().info(
+            "operation cancelled by an administrator id={} verb={} object={} "
+            "step={} callers={} of_req={} req={}",
+            before.id, before.verb, Quoted(before.object), Quoted(before.step),
+            before.callers, before.request_id, call.caller.request_id);
+        response->set_effect(EffectOn(before));
+        Fill(before, response->mutable_operation());
+        return absl::OkStatus();
+      });
+}
+
+}  // namespace addons

@@ -1,0 +1,34 @@
+#ifndef ADDONS_ADMIN_ADMIN_SERVICE_H_
+#define ADDONS_ADMIN_ADMIN_SERVICE_H_
+
+#include "operation/operation_table.h"
+#include "rbdaddons/admin.grpc.pb.h"
+#include "rpc/unary_call.h"
+
+namespace addons {
+
+/// rbdaddons.admin.v1.Operations: what runs, and how to stop it. Asks the
+/// operation table and nothing else, and is no operation itself, so it answers
+/// also when all workers hang. Thread-safe.
+class AdminService final : public ::rbdaddons::admin::v1::Operations::Service {
+ public:
+  /// Nothing is owned; everything outlives the service.
+  AdminService(Rpc& rpc, OperationTable& operations);
+
+  grpc::Status ListOperations(
+      grpc::ServerContext* context,
+      const ::rbdaddons::admin::v1::ListOperationsRequest* request,
+      ::rbdaddons::admin::v1::ListOperationsResponse* response) override;
+  grpc::Status CancelOperation(
+      grpc::ServerContext* context,
+      const ::rbdaddons::admin::v1::CancelOperationRequest* request,
+      ::rbdaddons::admin::v1::CancelOperationResponse* response) override;
+
+ private:
+  Rpc& rpc_;
+  OperationTable& operations_;
+};
+
+}  // namespace addons
+
+#endif  // ADDONS_ADMIN_ADMIN_SERVICE_H_

@@ -1,0 +1,20 @@
+#ifndef ADDONS_CLI_OPERATIONS_H_
+#define ADDONS_CLI_OPERATIONS_H_
+
+#include <string>
+
+#include "rbdaddons/admin.pb.h"
+
+namespace addons {
+
+/// The operations as a table for people, then the use of each lane in a line.
+std::string OperationsText(
+    const ::rbdaddons::admin::v1::ListOperationsResponse& list);
+
+/// What a cancel has done, as a line for people.
+std::string CancelText(
+    const ::rbdaddons::admin::v1::CancelOperationResponse& cancelled);
+
+}  // namespace addons
+
+#endif  // ADDONS_CLI_OPERATIONS_H_

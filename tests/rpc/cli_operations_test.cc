@@ -1,0 +1,85 @@
+// What `rbd-addons operations` and `cancel` print.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/operations.h"
+
+namespace addons {
+namespace {
+
+namespace pb = ::rbdaddons::admin::v1;
+using ::testing::HasSubstr;
+
+pb::Operation* Add(pb::ListOperationsResponse& list,
+                   pb::Operation::State state) {
+  pb::Operation* operation = list.add_operations();
+  operation->set_operation_id(static_cast<uint64_t>(list.operations_size()) *
+                              9);
+  operation->set_state(state);
+  operation->set_verb("sparsify");
+  operation->set_object("volume 'v'");
+  operation->set_lane("bulk");
+  operation->set_cluster("c");
+  operation->set_request_id("r-1");
+  return operation;
+}
+
+TEST(OperationsTextTest, AlignsItsColumns) {
+  pb::ListOperationsResponse list;
+  pb::Operation* first = Add(list, pb::Operation::RUNNING);
+  first->set_mutating(true);
+  first->set_step("sparsifying");
+  first->set_done(1);
+  first->set_total(3);
+  first->set_callers(2);
+  first->set_age_milliseconds(3723999);
+  Add(list, pb::Operation::QUEUED)->set_age_milliseconds(10);
+  pb::Lane* lane = list.add_lanes();
+  lane->set_name("bulk");
+  lane->set_running(1);
+  lane->set_workers(4);
+  lane->set_queued(1);
+  lane->set_queue_limit(64);
+  EXPECT_EQ(
+      OperationsText(list),
+      "ID  STATE     VERB      OBJECT      AGE     STEP         PROGRESS  "
+      "CALLERS  LANE  CLUSTER  REQUEST\n"
+      "9   changing  sparsify  volume 'v'  1h2m3s  sparsifying  33% of 3  "
+      "2        bulk  c        r-1\n"
+      "18  queued    sparsify  volume 'v'  0s      -            -         "
+      "0        bulk  c        r-1\n"
+      "lane bulk: 1 of 4 running, 1 of 64 queued\n");
+}
+
+TEST(OperationsTextTest, TellsStatesApart) {
+  pb::ListOperationsResponse list;
+  Add(list, pb::Operation::STOPPING)->set_mutating(true);
+  Add(list, pb::Operation::RUNNING);
+  const std::string text = OperationsText(list);
+  EXPECT_THAT(text, HasSubstr("9   stopping  "));
+  EXPECT_THAT(text, HasSubstr("18  running   "));
+}
+
+// A terminal obeys control characters.
+TEST(OperationsTextTest, ShowsNoControlCharacters) {
+  pb::ListOperationsResponse list;
+  Add(list, pb::Operation::RUNNING)->set_object("\x1b[2Jvolume\n");
+  EXPECT_THAT(OperationsText(list), HasSubstr("  [2Jvolume  "));
+}
+
+TEST(CancelTextTest, SaysWhatHappens) {
+  pb::CancelOperationResponse cancelled;
+  cancelled.mutable_operation()->set_verb("trim");
+  cancelled.mutable_operation()->set_object("volume 'v'");
+  cancelled.set_effect(pb::CancelOperationResponse::NEVER_STARTS);
+  EXPECT_EQ(CancelText(cancelled),
+            "trim of volume 'v' was queued and will not start\n");
+  cancelled.set_effect(pb::CancelOperationResponse::STOPS_NOW);
+  EXPECT_THAT(CancelText(cancelled), HasSubstr("has changed nothing"));
+  cancelled.set_effect(pb::CancelOperationResponse::STOPS_AFTER_CHANGE);
+  EXPECT_THAT(CancelText(cancelled), HasSubstr("ends after that"));
+}
+
+}  // namespace
+}  // namespace addons
