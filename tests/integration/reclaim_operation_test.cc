@@ -7,11 +7,8 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "ceph/librados/connection_cache.h"
-#include "operation/run_operation.h"
-#include "reclaimspace/sparsify.h"
+#include "tests/integration/command_line.h"
 #include "tests/integration/reclaim_bed.h"
-#include "tests/testing/status_matchers.h"
 
 namespace addons::testing {
 namespace {
@@ -20,6 +17,8 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+
+using Operations = std::vector<::rbdaddons::admin::v1::Operation>;
 
 class ReclaimOperationTest : public ReclaimBed {
  protected:
@@ -121,41 +120,45 @@ TEST_F(ReclaimOperationTest, AFailoverDoesNotWaitForIt) {
   EXPECT_THAT(ended.error_message(), HasSubstr("demote"));
 }
 
-TEST_F(ReclaimOperationTest, ACancelStopsItAndLeavesNothingBehind) {
+TEST_F(ReclaimOperationTest, AnAdministratorSeesHowFarItIsAndStopsIt) {
   const TestVolume volume = MakeLongVolume(8192);
   const uint64_t digest = Digest("a", volume);
-  ConfigStore config(Bed().Path("a/csi-config"));
-  ConnectionCache clusters(ShortTimeouts(), RealClock(),
-                           std::make_shared<CallGate>(RealClock()));
-  Resolver resolver(config, clusters);
-  ReclaimStats stats;
-  SparsifyEnvironment environment{resolver, stats, {}};
-  const SparsifyRequest request{volume.id_a, Bed().User("a"), {}};
-  OperationTable operations({}, RealClock());
-  OperationSpec spec;
-  spec.keys = {"volume"};
-  spec.verb = "sparsify";
-  spec.lane = Lane::kBulk;
-  spec.yields = true;
-  auto call = std::async(std::launch::async, [&] {
-    return RunOperation<SparsifyResult>(
-        operations, spec, Caller{}, [&](OperationContext& context) {
-          return Sparsify(context, environment, request);
-        });
-  });
-  ASSERT_TRUE(AwaitWork(volume));
-  // An administrator sees how far it is, in bytes.
-  ASSERT_TRUE(Eventually([&] { return operations.List().at(0).done > 0; }));
-  const OperationInfo running = operations.List().at(0);
-  EXPECT_EQ(running.total, 512 * kMiB);
-  EXPECT_LT(running.done, running.total);
-  EXPECT_EQ(running.step, "sparsifying");
-  ASSERT_OK(operations.Cancel(running.id));
-  EXPECT_THAT(call.get(), StatusIs(absl::StatusCode::kCancelled));
-  operations.Drain(seconds(20));
-  EXPECT_EQ(stats.count(ReclaimOutcome::kStopped), 1U);
+  auto call = ReclaimLater(volume);
+  Operations running;
+  ASSERT_TRUE(Eventually([&] {
+    running = ListedOperations(Daemon("a"));
+    return running.size() == 1 && running[0].done() > 0;
+  }));
+  EXPECT_EQ(running[0].verb(), "sparsify");
+  EXPECT_THAT(running[0].object(), HasSubstr(volume.id_a));
+  EXPECT_EQ(running[0].step(), "sparsifying");
+  EXPECT_EQ(running[0].total(), 512 * kMiB);
+  EXPECT_LT(running[0].done(), running[0].total());
+  EXPECT_THAT(
+      RbdAddons(Daemon("a"), {"operations"}).out,
+      AllOf(HasSubstr("  changing  sparsify  "), HasSubstr("% of 536870912 "),
+            HasSubstr("lane bulk: 1 of 4 running")));
+
+  const auto begin = std::chrono::steady_clock::now();
+  const CommandResult cancelled =
+      CancelOperation(Daemon("a"), running[0].operation_id());
+  EXPECT_EQ(cancelled.code, 0) << cancelled.err;
+  EXPECT_THAT(cancelled.out, HasSubstr("was asked to stop"));
+  const Reclaimed answer = call.get();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, seconds(5));
+  // After an error the operator would begin it again at once.
+  EXPECT_THAT(answer.status, HasCode(Code::OK));
+  EXPECT_EQ(answer.after, std::nullopt);
+  EXPECT_EQ(ListedOperations(Daemon("a")).size(), 0U);
+  EXPECT_EQ(Outcome(volume), "");
   EXPECT_EQ(Digest("a", volume), digest);
   ExpectLeft(volume);
+  EXPECT_EQ(CancelOperation(Daemon("a"), running[0].operation_id()).code,
+            static_cast<int>(Code::NOT_FOUND));
+
+  EXPECT_THAT(Reclaim(volume).status, HasCode(Code::OK));
+  EXPECT_EQ(Begins(volume), 2);
+  EXPECT_EQ(Outcome(volume), "sparsified");
 }
 
 TEST_F(ReclaimOperationTest, AShutdownStopsItCleanly) {

@@ -1,8 +1,6 @@
 // NodeReclaimSpace on real filesystems on a real image:
 // filesystem -> loop device -> FUSE -> librbd -> Ceph.
 
-#include "reclaimspace/trim.h"
-
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
@@ -24,12 +22,11 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "operation/run_operation.h"
 #include "reclaimspace/reclaimspace.grpc.pb.h"
 #include "tests/contract/real_bed.h"
+#include "tests/integration/command_line.h"
 #include "tests/integration/daemon_process.h"
 #include "tests/integration/node_volume.h"
-#include "tests/testing/status_matchers.h"
 
 namespace addons::testing {
 namespace {
@@ -441,47 +438,33 @@ TEST_F(NodeTrimTest, WithoutASecretTheImageIsNotMeasured) {
               HasSubstr("image_before=unknown image_after=unknown"));
 }
 
-/// Clusters that nobody asks.
-class NoClusters final : public ClusterProvider {
-  absl::StatusOr<std::shared_ptr<Cluster>> Connect(const ClusterTarget&,
-                                                   const CephUser&) override {
-    return absl::UnavailableError("not asked for");
-  }
-};
-
-TEST_F(NodeTrimTest, StopsWhenCancelled) {
+TEST_F(NodeTrimTest, AnAdministratorStopsItAfterItsStep) {
   const auto volume = Staged("ext4");
   volume->LeaveGarbage(32);
-  NoClusters clusters;
-  ConfigStore config(Bed().Path("a/csi-config"));
-  Resolver resolver(config, clusters);
-  TrimEnvironment environment{resolver, config};
-  environment.image_exports = Exports();
-  TrimRequest request;
-  request.volume_id = volume->id();
-  request.staging_path = staging_;
-  request.path = PlaceOf(volume->id());
-  OperationTable operations({}, RealClock());
-  OperationSpec spec;
-  spec.keys = {"trim"};
-  spec.verb = "trim";
-  spec.lane = Lane::kBulk;
-
   Stop();
-  auto call = std::async(std::launch::async, [&] {
-    return RunOperation<TrimResult>(
-        operations, spec, Caller{}, [&](OperationContext& context) {
-          return Trim(context, environment, request);
-        });
-  });
-  ASSERT_TRUE(AwaitTrimsInside(getpid(), 1));
-  const std::vector<OperationInfo> running = operations.List();
+  auto call = CallLater(Ask(volume->id()));
+  ASSERT_TRUE(AwaitTrimsInside(daemon_->pid(), 1));
+  const auto running = ListedOperations(*daemon_);
   ASSERT_EQ(running.size(), 1U);
-  ASSERT_OK(operations.Cancel(running[0].id));
+  EXPECT_EQ(running[0].verb(), "trim");
+  EXPECT_THAT(running[0].object(), HasSubstr(volume->id()));
+  EXPECT_EQ(running[0].total(), 0U);  // the first step is under way
+  const CommandResult cancelled =
+      CancelOperation(*daemon_, running[0].operation_id());
+  EXPECT_EQ(cancelled.code, 0) << cancelled.err;
+  EXPECT_THAT(cancelled.out, HasSubstr("was asked to stop"));
   Continue();
-  EXPECT_THAT(call.get(), StatusIs(absl::StatusCode::kCancelled));
-  // The mount is free again.
-  EXPECT_EQ(umount2(request.path.c_str(), 0), 0);
+  const auto begin = std::chrono::steady_clock::now();
+  const Answer answer = call.get();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, seconds(5));
+  EXPECT_TRUE(answer.status.ok()) << answer.status.error_message();
+  EXPECT_FALSE(answer.response.has_post_usage());
+  // The mount is free again, and the next call begins anew.
+  EXPECT_EQ(umount2(PlaceOf(volume->id()).c_str(), 0), 0);
+  ASSERT_TRUE(volume->Mount(PlaceOf(volume->id())));
+  const Answer next = Call(Ask(volume->id()));
+  EXPECT_TRUE(next.status.ok()) << next.status.error_message();
+  EXPECT_TRUE(next.response.has_post_usage());
 }
 
 }  // namespace

@@ -1,0 +1,57 @@
+#ifndef ADDONS_TESTS_INTEGRATION_COMMAND_LINE_H_
+#define ADDONS_TESTS_INTEGRATION_COMMAND_LINE_H_
+
+#include <google/protobuf/util/json_util.h>
+
+#include <cstdint>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "cli/commands.h"
+#include "rbdaddons/admin.pb.h"
+#include "tests/integration/daemon_process.h"
+
+namespace addons::testing {
+
+struct CommandResult {
+  int code = 0;
+  std::string out;
+  std::string err;
+};
+
+/// `rbd-addons` with the daemon's socket as its endpoint.
+inline CommandResult RbdAddons(const DaemonProcess& daemon,
+                               std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "rbd-addons");
+  arguments.insert(arguments.end(),
+                   {"--endpoint", "unix://" + daemon.socket()});
+  std::istringstream in;
+  std::ostringstream out;
+  std::ostringstream err;
+  const int code = RunCli(arguments, in, out, err);
+  return {code, out.str(), err.str()};
+}
+
+/// What `rbd-addons operations --json` lists; empty when it fails.
+inline std::vector<::rbdaddons::admin::v1::Operation> ListedOperations(
+    const DaemonProcess& daemon) {
+  const CommandResult result = RbdAddons(daemon, {"operations", "--json"});
+  ::rbdaddons::admin::v1::ListOperationsResponse list;
+  if (result.code != 0 ||
+      !google::protobuf::util::JsonStringToMessage(result.out, &list).ok()) {
+    return {};
+  }
+  return {list.operations().begin(), list.operations().end()};
+}
+
+/// `rbd-addons cancel ID`.
+inline CommandResult CancelOperation(const DaemonProcess& daemon, uint64_t id) {
+  return RbdAddons(daemon, {"cancel", absl::StrCat(id)});
+}
+
+}  // namespace addons::testing
+
+#endif  // ADDONS_TESTS_INTEGRATION_COMMAND_LINE_H_
