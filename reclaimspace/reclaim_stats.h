@@ -39,8 +39,17 @@ class ReclaimStats {
         std::memory_order_relaxed);
   }
 
+  /// What was looked at for zeros, also by work that was stopped.
+  void AddExaminedBytes(uint64_t bytes) {
+    examined_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  }
+  uint64_t examined_bytes() const {
+    return examined_bytes_.load(std::memory_order_relaxed);
+  }
+
  private:
   std::array<std::atomic<uint64_t>, kReclaimOutcomes> counts_{};
+  std::atomic<uint64_t> examined_bytes_{0};
 };
 
 }  // namespace addons

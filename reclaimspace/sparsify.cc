@@ -193,7 +193,10 @@ absl::StatusOr<std::optional<Skip>> Sparsification::Work(Image& image) {
   Log().info("reclaim of volume={} begins objects={} sparse_bytes={}",
              Quoted(request_.volume_id), facts_.size.objects,
              request_.parameters.sparse_bytes);
-  return WatchOver(work, *looking);
+  auto end = WatchOver(work, *looking);
+  environment_.stats.AddExaminedBytes(work.objects() *
+                                      facts_.size.object_bytes);
+  return end;
 }
 
 absl::StatusOr<std::optional<Skip>> Sparsification::Change() {

@@ -163,6 +163,7 @@ absl::StatusOr<TrimResult> TrimSteps(OperationContext& context,
     }
     ADDONS_RETURN_IF_ERROR(trimmed.status());
     result.trimmed_bytes += *trimmed;
+    environment.stats.AddTrimmedBytes(*trimmed);
     ADDONS_ASSIGN_OR_RETURN(result.used_bytes,
                             FilesystemUsedBytes(directory.fd.get()));
     context.Progress(std::min(range.start + range.length, end), end);
@@ -175,14 +176,33 @@ absl::StatusOr<TrimResult> TrimSteps(OperationContext& context,
   return result;
 }
 
+/// `proved`: what is mounted there was found to be the volume.
+TrimOutcome OutcomeOf(const absl::Status& status, bool proved) {
+  switch (status.code()) {
+    case absl::StatusCode::kOk:
+      return TrimOutcome::kTrimmed;
+    case absl::StatusCode::kUnimplemented:
+      return TrimOutcome::kUnsupported;
+    case absl::StatusCode::kAborted:
+    case absl::StatusCode::kCancelled:
+      return TrimOutcome::kStopped;
+    case absl::StatusCode::kFailedPrecondition:
+      return proved ? TrimOutcome::kFailed : TrimOutcome::kNotProved;
+    default:
+      return TrimOutcome::kFailed;
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<TrimResult> Trim(OperationContext& context,
                                 const TrimEnvironment& environment,
                                 const TrimRequest& request) {
+  bool proved = false;
   const auto run = [&]() -> absl::StatusOr<TrimResult> {
     ADDONS_ASSIGN_OR_RETURN(const ProvedMount found,
                             FindMount(context, environment, request));
+    proved = true;
     ADDONS_RETURN_IF_ERROR(CheckTrimmable(found, request));
     ADDONS_RETURN_IF_ERROR(context.BeginMutation());
     const SteadyTime begin = context.clock().Now();
@@ -201,6 +221,7 @@ absl::StatusOr<TrimResult> Trim(OperationContext& context,
     return result;
   };
   auto result = run();
+  environment.stats.Count(OutcomeOf(result.status(), proved));
   if (result.ok()) return result;
   return AbortedIfTransient(Named(request, result.status()));
 }

@@ -12,6 +12,7 @@
 #include "node/linux_roots.h"
 #include "node/mounted_directory.h"
 #include "operation/operation_context.h"
+#include "reclaimspace/trim_stats.h"
 #include "volume/config_store.h"
 #include "volume/resolver.h"
 
@@ -21,6 +22,7 @@ namespace addons {
 struct TrimEnvironment {
   Resolver& resolver;
   ConfigStore& config;
+  TrimStats& stats;
   LinuxRoots roots = {};
   /// See IdentifyImage(); empty: loop devices are no images.
   std::string image_exports = {};

@@ -11,6 +11,7 @@
 #include "base/status_macros.h"
 #include "identity/csi_identity_service.h"
 #include "identity/identity_service.h"
+#include "server/metrics.h"
 
 namespace addons {
 namespace {
@@ -43,7 +44,8 @@ App::App(Config config, AppParts parts)
       resolver_(config_store_, *clusters_),
       domain_(MakeServices({config_, clock_, rpc_, config_store_, *clusters_,
                             resolver_, operations_})),
-      operations_(config_.operations, clock_) {
+      operations_(config_.operations, clock_),
+      ceph_calls_(std::move(parts.ceph_calls)) {
   IdentityInfo info{config_.driver_name, ADDONS_VERSION,
                     std::move(parts.manifest)};
   info.manifest["csi"] = "1.12";
@@ -62,12 +64,28 @@ absl::Status App::Serve() {
   ADDONS_ASSIGN_OR_RETURN(
       listener_, UnixListener::Open({config_.socket_path, config_.socket_mode,
                                      config_.socket_group}));
+  ADDONS_RETURN_IF_ERROR(ServeMetrics());
   ADDONS_RETURN_IF_ERROR(BuildServer());
   listener_->Start([this](UniqueFd connection) {
     grpc::AddInsecureChannelFromFd(server_.get(), connection.Release());
   });
   started_ = true;
   return absl::OkStatus();
+}
+
+absl::Status App::ServeMetrics() {
+  if (!config_.serve_metrics) return absl::OkStatus();
+  const MetricsSources sources{rpc_.stats(), operations_, ceph_calls_,
+                               domain_.reclaim_stats, domain_.trim_stats.get()};
+  ADDONS_ASSIGN_OR_RETURN(
+      metrics_, HttpServer::Start(config_.metrics,
+                                  [sources] { return MetricsText(sources); }));
+  Log().info("metrics url={}", metrics_->url());
+  return absl::OkStatus();
+}
+
+std::string App::metrics_url() const {
+  return metrics_ == nullptr ? "" : metrics_->url();
 }
 
 absl::Status App::BuildServer() {
@@ -135,6 +153,8 @@ bool App::Shutdown(std::chrono::milliseconds grace) {
                rpc_.stats().in_flight());
     drained_ = false;
   }
+  // Last, so that the end can be watched.
+  if (metrics_ != nullptr) metrics_->Stop();
   AbandonSocket();
   return drained_;
 }

@@ -5,19 +5,23 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "ceph/cluster.h"
+#include "ceph/librados/call_gate.h"
 #include "operation/operation_table.h"
 #include "rpc/unary_call.h"
 #include "server/config.h"
+#include "server/http_server.h"
 #include "server/services.h"
 #include "server/unix_listener.h"
 #include "volume/config_store.h"
@@ -30,14 +34,18 @@ struct AppParts {
   std::unique_ptr<ClusterProvider> clusters;
   /// Versions of libraries and the like, for GetIdentity.
   std::map<std::string, std::string> manifest;
+  /// CallGate::Snapshot() of those clusters, for metrics; may be empty.
+  std::function<std::vector<CallHistogram>()> ceph_calls;
   Clock* clock = &RealClock();  // not owned
 };
 
-/// The running daemon: all objects, the socket and the gRPC server. It serves
-/// from Create() to Shutdown(). Nothing in Create() waits for Ceph.
+/// The running daemon: all objects, the socket, the gRPC server and the
+/// metrics. It serves from Create() to Shutdown(). Nothing in Create() waits
+/// for Ceph.
 class App {
  public:
-  /// The socket's errors are UnixListener::Open()'s.
+  /// The socket's errors are UnixListener::Open()'s, those of the metrics' port
+  /// HttpServer::Start()'s.
   static absl::StatusOr<std::unique_ptr<App>> Create(Config config,
                                                      AppParts parts);
   /// Shutdown() without grace, where it was not called.
@@ -56,11 +64,14 @@ class App {
   void AbandonSocket();
 
   Rpc& rpc() { return rpc_; }
+  /// Where metrics are served; empty: nowhere.
+  std::string metrics_url() const;
 
  private:
   App(Config config, AppParts parts);
 
   absl::Status Serve();
+  absl::Status ServeMetrics();
   absl::Status BuildServer();
   absl::StatusOr<bool> Ready();
   int MaxThreads() const;
@@ -76,9 +87,11 @@ class App {
   // waits for them when it is destroyed.
   ServiceSet domain_;
   OperationTable operations_;
+  const std::function<std::vector<CallHistogram>()> ceph_calls_;
   std::vector<std::unique_ptr<grpc::Service>> identity_;
   std::unique_ptr<UnixListener> listener_;
   std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<HttpServer> metrics_;
   std::atomic<bool> started_{false};
   bool shut_down_ = false;
   bool drained_ = true;

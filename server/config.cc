@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstdlib>
 #include <iterator>
 #include <map>
@@ -37,7 +38,7 @@ struct Flag {
 
 // Flags of ceph-csi's rbd plugin (and of its logging library) that its pod
 // specs pass and that mean nothing here.
-constexpr std::array<absl::string_view, 28> kForeignFlags = {
+constexpr std::array<absl::string_view, 26> kForeignFlags = {
     "clustername",
     "crush-location-labels",
     "domainlabels",
@@ -52,8 +53,6 @@ constexpr std::array<absl::string_view, 28> kForeignFlags = {
     "log_file_max_size",
     "logslowopinterval",
     "maxsnapshotsonimage",
-    "metricspath",
-    "metricsport",
     "minsnapshotsonimage",
     "mountcachedir",
     "pidlimit",
@@ -218,6 +217,26 @@ absl::Status SetSocketGroup(Config& config, const std::string& text) {
   return absl::OkStatus();
 }
 
+absl::Status SetMetricsPort(Config& config, const std::string& text) {
+  uint32_t port = 0;
+  if (!absl::SimpleAtoi(text, &port) || port > UINT16_MAX) {
+    return Wrong("is not a port from 1 to 65535, or 0 for none");
+  }
+  config.serve_metrics = port != 0;
+  config.metrics.port = static_cast<uint16_t>(port);
+  return absl::OkStatus();
+}
+
+absl::Status SetMetricsPath(Config& config, const std::string& text) {
+  config.metrics.path = text;
+  return CheckHttpPath(text);
+}
+
+absl::Status SetMetricsAddress(Config& config, const std::string& text) {
+  ADDONS_ASSIGN_OR_RETURN(config.metrics.address, ParseHttpAddress(text));
+  return absl::OkStatus();
+}
+
 absl::Status CheckType(Config& /*config*/, const std::string& text) {
   if (text == "rbd") return absl::OkStatus();
   return Wrong("is not rbd; this daemon serves nothing else");
@@ -253,6 +272,21 @@ std::vector<Flag> ServingFlags() {
        "counts as the image",
        "", SetImageExports},
       {"log-level", "trace, debug, info, warn or error", "info", SetLogLevel},
+  };
+}
+
+std::vector<Flag> MetricsFlags() {
+  return {
+      {"metricsport",
+       "TCP port for metrics in Prometheus' text format; 0: none", "0",
+       SetMetricsPort},
+      {"metricspath", "path of the metrics", "/metrics", SetMetricsPath},
+      {"metrics-address",
+       "IP address for the metrics; also from POD_IP",
+       "127.0.0.1",
+       SetMetricsAddress,
+       false,
+       {"POD_IP"}},
   };
 }
 
@@ -350,7 +384,7 @@ std::vector<Flag> AllFlags() {
   const OperationLimits defaults;
   std::vector<Flag> flags = ServingFlags();
   for (std::vector<Flag> more :
-       {FenceFlags(), TimeFlags(), GroupFlags(),
+       {MetricsFlags(), FenceFlags(), TimeFlags(), GroupFlags(),
         LaneFlags("control", "failover and configuration", defaults.control,
                   &OperationLimits::control),
         LaneFlags("bulk", "space reclaim", defaults.bulk,
@@ -543,6 +577,7 @@ std::string Describe(const Config& config) {
       " config_dir=", Quoted(config.config_dir),
       " image_exports=", Quoted(config.image_exports),
       " log_level=", config.log_level,
+      " metrics=", config.serve_metrics ? UrlOf(config.metrics) : "none",
       " shutdown_grace=", FormatDuration(config.shutdown_grace),
       " settle_time=", FormatDuration(config.settle_time),
       " operation_wait=", FormatDuration(limits.conflict_wait),

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "identity/capabilities.h"
 #include "operation/operation_table.h"
+#include "server/http_endpoint.h"
 
 namespace addons {
 
@@ -48,6 +49,8 @@ struct Config {
   int fence_shortest_mask_ipv4 = 8;
   int fence_shortest_mask_ipv6 = 32;
   bool enable_fencing = false;  // ceph-csi's: lift automatic fences
+  bool serve_metrics = false;
+  HttpEndpoint metrics;  // where, if they are served
   OperationLimits operations;
   std::vector<std::string> ignored_flags;  // ceph-csi's, without meaning here
 };

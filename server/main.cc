@@ -26,8 +26,10 @@ AppParts MakeParts(const Config& config) {
       std::chrono::ceil<std::chrono::seconds>(config.monitor_timeout),
       std::chrono::ceil<std::chrono::seconds>(config.read_timeout)};
   AppParts parts;
-  parts.clusters = std::make_unique<ConnectionCache>(
-      options, RealClock(), std::make_shared<CallGate>(RealClock()));
+  const auto gate = std::make_shared<CallGate>(RealClock());
+  parts.clusters =
+      std::make_unique<ConnectionCache>(options, RealClock(), gate);
+  parts.ceph_calls = [gate] { return gate->Snapshot(); };
   parts.manifest = {{"grpc", grpc::Version()}};
   return parts;
 }

@@ -58,12 +58,16 @@ ServiceSet MakeServices(const ServiceParts& parts) {
                                parts.clusters, *set.member_replication,
                                GroupOptionsOf(parts.config)}));
     set.served.volume_group = true;
-    set.services.push_back(std::make_unique<ControllerReclaimService>(
-        parts.rpc, parts.operations, parts.resolver));
+    auto reclaim = std::make_unique<ControllerReclaimService>(
+        parts.rpc, parts.operations, parts.resolver);
+    set.reclaim_stats = &reclaim->stats();
+    set.services.push_back(std::move(reclaim));
     set.served.reclaim_space_controller = true;
   }
   if (parts.config.modes.node) {
-    TrimEnvironment environment{parts.resolver, parts.config_store};
+    set.trim_stats = std::make_unique<TrimStats>();
+    TrimEnvironment environment{parts.resolver, parts.config_store,
+                                *set.trim_stats};
     environment.image_exports = parts.config.image_exports;
     set.services.push_back(std::make_unique<NodeReclaimService>(
         parts.rpc, parts.operations, std::move(environment)));

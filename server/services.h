@@ -10,6 +10,8 @@
 #include "ceph/cluster.h"
 #include "identity/capabilities.h"
 #include "operation/operation_table.h"
+#include "reclaimspace/reclaim_stats.h"
+#include "reclaimspace/trim_stats.h"
 #include "replication/environment.h"
 #include "replication/peer_tracker.h"
 #include "rpc/unary_call.h"
@@ -36,7 +38,9 @@ struct ServiceSet {
   std::unique_ptr<PeerTracker> peer_tracker;
   std::unique_ptr<ReplicationEnvironment> replication;
   std::unique_ptr<MemberReplication> member_replication;
+  std::unique_ptr<TrimStats> trim_stats;  // null: trims are not served
   std::vector<std::unique_ptr<grpc::Service>> services;
+  const ReclaimStats* reclaim_stats = nullptr;  // of a service; null: likewise
   ServedServices served;  // what GetCapabilities may promise
 };
 

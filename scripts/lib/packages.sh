@@ -6,6 +6,7 @@ build_packages=(
   librados-dev librbd-dev libradospp-dev
   libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
   libabsl-dev libspdlog-dev nlohmann-json3-dev libcli11-dev libssl-dev
+  prometheus-cpp-dev libevent-dev
 )
 # Throwaway Ceph clusters: the demo and the integration tests.
 ceph_packages=(ceph-mon ceph-mgr ceph-osd ceph-common rbd-mirror)

@@ -16,15 +16,15 @@
 
 namespace addons::testing {
 
-struct CommandResult {
+struct CliResult {
   int code = 0;
   std::string out;
   std::string err;
 };
 
 /// `rbd-addons` with the daemon's socket as its endpoint.
-inline CommandResult RbdAddons(const DaemonProcess& daemon,
-                               std::vector<std::string> arguments) {
+inline CliResult RbdAddons(const DaemonProcess& daemon,
+                           std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "rbd-addons");
   arguments.insert(arguments.end(),
                    {"--endpoint", "unix://" + daemon.socket()});
@@ -38,7 +38,7 @@ inline CommandResult RbdAddons(const DaemonProcess& daemon,
 /// What `rbd-addons operations --json` lists; empty when it fails.
 inline std::vector<::rbdaddons::admin::v1::Operation> ListedOperations(
     const DaemonProcess& daemon) {
-  const CommandResult result = RbdAddons(daemon, {"operations", "--json"});
+  const CliResult result = RbdAddons(daemon, {"operations", "--json"});
   ::rbdaddons::admin::v1::ListOperationsResponse list;
   if (result.code != 0 ||
       !google::protobuf::util::JsonStringToMessage(result.out, &list).ok()) {
@@ -48,7 +48,7 @@ inline std::vector<::rbdaddons::admin::v1::Operation> ListedOperations(
 }
 
 /// `rbd-addons cancel ID`.
-inline CommandResult CancelOperation(const DaemonProcess& daemon, uint64_t id) {
+inline CliResult CancelOperation(const DaemonProcess& daemon, uint64_t id) {
   return RbdAddons(daemon, {"cancel", absl::StrCat(id)});
 }
 

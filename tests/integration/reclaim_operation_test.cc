@@ -140,7 +140,7 @@ TEST_F(ReclaimOperationTest, AnAdministratorSeesHowFarItIsAndStopsIt) {
             HasSubstr("lane bulk: 1 of 4 running")));
 
   const auto begin = std::chrono::steady_clock::now();
-  const CommandResult cancelled =
+  const CliResult cancelled =
       CancelOperation(Daemon("a"), running[0].operation_id());
   EXPECT_EQ(cancelled.code, 0) << cancelled.err;
   EXPECT_THAT(cancelled.out, HasSubstr("was asked to stop"));

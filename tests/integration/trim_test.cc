@@ -449,7 +449,7 @@ TEST_F(NodeTrimTest, AnAdministratorStopsItAfterItsStep) {
   EXPECT_EQ(running[0].verb(), "trim");
   EXPECT_THAT(running[0].object(), HasSubstr(volume->id()));
   EXPECT_EQ(running[0].total(), 0U);  // the first step is under way
-  const CommandResult cancelled =
+  const CliResult cancelled =
       CancelOperation(*daemon_, running[0].operation_id());
   EXPECT_EQ(cancelled.code, 0) << cancelled.err;
   EXPECT_THAT(cancelled.out, HasSubstr("was asked to stop"));

@@ -1,4 +1,4 @@
-// Secrets in no log, status or output, whatever goes wrong.
+// Secrets in no log, status, metric or output, whatever goes wrong.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,6 +10,7 @@
 
 #include "replication/replication.grpc.pb.h"
 #include "tests/rpc/app_fixture.h"
+#include "tests/testing/http_get.h"
 
 namespace addons {
 namespace {
@@ -51,6 +52,7 @@ class SecrecyTest : public AppFixture,
 TEST_P(SecrecyTest, NoMethodOfReplicationShowsASecret) {
   namespace pb = ::replication;
   connect_ = GetParam().connect;
+  config_.serve_metrics = true;
   ASSERT_OK(Start());
   const auto stub = pb::Controller::NewStub(Channel());
   const auto bounded = [] { return BoundedContext(std::chrono::seconds(2)); };
@@ -98,7 +100,12 @@ TEST_P(SecrecyTest, NoMethodOfReplicationShowsASecret) {
         bounded().get(), Filled<pb::GetReplicationDestinationInfoRequest>(),
         &response));
   }
+  const std::string metrics = testing::HttpGet(app_->metrics_url()).body;
   app_.reset();
+  EXPECT_THAT(metrics, HasSubstr("method=\"replication.Controller/"));
+  EXPECT_THAT(metrics, Not(HasSubstr(kSentinel)));
+  EXPECT_THAT(metrics, Not(HasSubstr(GetParam().user_key)));
+  EXPECT_THAT(metrics, Not(HasSubstr(VolumeId())));
   for (const grpc::Status& answer : answers) {
     EXPECT_THAT(answer.error_message(), Not(HasSubstr(kSentinel)));
     EXPECT_THAT(answer.error_message(), Not(HasSubstr(GetParam().user_key)));

@@ -59,7 +59,7 @@ class FakeNode {
   }
 
   TrimEnvironment Environment(Resolver& resolver, ConfigStore& config) {
-    TrimEnvironment environment{resolver, config};
+    TrimEnvironment environment{resolver, config, stats};
     environment.roots = tree.roots();
     environment.open = [this](const LinuxRoots&, const std::string& path) {
       return Open(path);
@@ -71,6 +71,7 @@ class FakeNode {
   }
 
   LinuxTree tree;
+  TrimStats stats;
 
  private:
   absl::StatusOr<MountedDirectory> Open(const std::string& path) {

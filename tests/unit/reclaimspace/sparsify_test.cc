@@ -141,6 +141,7 @@ TEST_F(SparsifyTest, FreesZerosAndTellsHowMuchWasUsed) {
   EXPECT_EQ(result->before_bytes, 256 * kObject);
   EXPECT_EQ(result->after_bytes, 156 * kObject);
   EXPECT_EQ(stats_.count(ReclaimOutcome::kSparsified), 1U);
+  EXPECT_EQ(stats_.examined_bytes(), 1024 * kObject);
   ExpectLeft();
 }
 

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/fakes/mirrored_pair.h"
@@ -298,6 +299,68 @@ TEST_F(TrimTest, SaysAbortedWhenCephDoesNotAnswer) {
   pair_.b().SetClusterUp(false);
   EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kAborted));
   EXPECT_THAT(node_.trims(), SizeIs(0));
+}
+
+class TrimStatsTest : public TrimTest {
+ protected:
+  /// Another trim has ended, and with `outcome`.
+  void ExpectNext(TrimOutcome outcome) {
+    const uint64_t before = node_.stats.count(outcome);
+    const uint64_t trims = Trims();
+    Run().status().IgnoreError();
+    EXPECT_EQ(node_.stats.count(outcome), before + 1) << Name(outcome);
+    EXPECT_EQ(Trims(), trims + 1);
+  }
+  uint64_t Trims() const {
+    uint64_t trims = 0;
+    for (size_t i = 0; i < kTrimOutcomes; ++i) {
+      trims += node_.stats.count(static_cast<TrimOutcome>(i));
+    }
+    return trims;
+  }
+  void AnswerTrim(absl::StatusOr<uint64_t> answer) {
+    node_.SetTrim(
+        [answer = std::move(answer)](const TrimRange&) { return answer; });
+  }
+};
+
+TEST_F(TrimStatsTest, CountsHowTrimsEnd) {
+  ExpectNext(TrimOutcome::kTrimmed);
+  AnswerTrim(absl::UnimplementedError("cannot trim"));
+  ExpectNext(TrimOutcome::kUnsupported);
+  AnswerTrim(absl::UnknownError("I/O error"));
+  ExpectNext(TrimOutcome::kFailed);
+  MountEntry read_only = FakeNode::Mount();
+  read_only.filesystem_read_only = true;
+  node_.SetMount(read_only, 2);
+  ExpectNext(TrimOutcome::kFailed);
+  node_.SetMount({}, 0);
+  ExpectNext(TrimOutcome::kNotProved);
+  node_.SetMount(FakeNode::Mount(), 2);
+  Map("something-else");
+  ExpectNext(TrimOutcome::kNotProved);
+  Map(MirroredPair::ImageName(kUuid));
+  node_.SetTrim([this](const TrimRange&) {
+    node_.SetMount({}, 0);
+    return uint64_t{0};
+  });
+  ExpectNext(TrimOutcome::kStopped);
+}
+
+TEST_F(TrimStatsTest, AClusterThatDoesNotAnswerIsAFailure) {
+  pair_.a().SetClusterUp(false);
+  pair_.b().SetClusterUp(false);
+  ExpectNext(TrimOutcome::kFailed);
+}
+
+TEST_F(TrimStatsTest, BytesCountAlsoWhenItIsStopped) {
+  context_.CancelAfter(seconds(10));
+  node_.SetTrim([this](const TrimRange&) {
+    world_.Advance(seconds(6));
+    return uint64_t{10};
+  });
+  ExpectNext(TrimOutcome::kStopped);
+  EXPECT_EQ(node_.stats.trimmed_bytes(), 20U);
 }
 
 TEST_F(TrimTest, SaysThatThereIsNoSuchVolume) {

@@ -95,13 +95,13 @@ TEST_F(ConfigTest, TakesThePodSpecOfTheDriversProvisioner) {
 TEST_F(ConfigTest, TakesEveryFlagOfTheDriver) {
   const Config config =
       Good({"--drivernamespace=ns", "--pluginpath=/p", "--stagingpath=/s",
-            "--clustername=c", "--metricsport=8080", "--metricspath=/m",
-            "--polltime=60s", "--timeout=3s", "--logslowopinterval=30s",
+            "--clustername=c", "--histogramoption=0.5,2,6", "--polltime=60s",
+            "--timeout=3s", "--logslowopinterval=30s",
             "--maxsnapshotsonimage=450", "--minsnapshotsonimage=250",
             "--skipforceflatten", "--enable-read-affinity",
             "--crush-location-labels=a,b", "--domainlabels=d", "--automaxprocs",
             "--feature-gates=A=true", "--logtostderr"});
-  EXPECT_EQ(config.ignored_flags.size(), 18U);
+  EXPECT_EQ(config.ignored_flags.size(), 17U);
 }
 
 TEST_F(ConfigTest, LoopDevicesAreNoImagesUnlessAsked) {
@@ -205,6 +205,40 @@ TEST_F(ConfigTest, ReadsTheSocketsModeAndGroup) {
   EXPECT_EQ(config.socket_group, "csi");
 }
 
+TEST_F(ConfigTest, ServesNoMetricsUnlessAsked) {
+  EXPECT_FALSE(Good({}).serve_metrics);
+  EXPECT_FALSE(Good({"--metricsport=0", "--metricspath=/m"}).serve_metrics);
+  EXPECT_THAT(Describe(Good({})), HasSubstr(" metrics=none "));
+}
+
+TEST_F(ConfigTest, TakesTheDriversFlagsForMetrics) {
+  const Config config = Good({"--metricsport=8090", "--metricspath=/m"});
+  EXPECT_TRUE(config.serve_metrics);
+  EXPECT_THAT(Describe(config), HasSubstr(" metrics=http://127.0.0.1:8090/m "));
+}
+
+TEST_F(ConfigTest, MetricsAreAtThePodsAddressUnlessAskedOtherwise) {
+  environment_["POD_IP"] = "fd00::5";
+  EXPECT_THAT(Describe(Good({"--metricsport=1"})),
+              HasSubstr(" metrics=http://[fd00::5]:1/metrics "));
+  environment_["RBD_ADDONS_METRICS_ADDRESS"] = "10.0.0.1";
+  EXPECT_EQ(Good({}).metrics.address, "10.0.0.1");
+  EXPECT_EQ(Good({"--metrics-address=[::]"}).metrics.address, "::");
+}
+
+TEST_F(ConfigTest, RefusesBadPlacesForMetricsTogether) {
+  environment_["POD_IP"] = "pod";
+  const std::string errors =
+      Bad({"--metricsport=65536", "--metricspath=metrics"});
+  EXPECT_THAT(errors, HasSubstr("--metricsport 65536: is not a port"));
+  EXPECT_THAT(errors, HasSubstr("--metricspath metrics: is not a path"));
+  EXPECT_THAT(errors, HasSubstr("environment variable POD_IP pod: is not an "
+                                "IP address"));
+  for (const char* port : {"", "-1", "x", "1.5", "99999999999"}) {
+    Bad({std::string("--metricsport=") + port});
+  }
+}
+
 TEST_F(ConfigTest, RefusesUnknownFlags) {
   EXPECT_THAT(Bad({"--drivernam=x"}),
               HasSubstr("flag --drivernam is not known"));
@@ -285,11 +319,13 @@ TEST_F(ConfigTest, HelpNamesEveryFlagAndExitsWithZero) {
   EXPECT_EQ(line.exit_code, 0);
   EXPECT_EQ(line.errors, "");
   for (const char* flag :
-       {"--csi-addons-endpoint", "--drivername", "--nodeid", "--instanceid",
-        "--controllerserver", "--nodeserver", "--config-dir", "--image-exports",
-        "--log-level", "--socket-mode", "--socket-group", "--shutdown-grace",
-        "--settle-time", "--operation-wait", "--control-workers",
-        "--bulk-queue", "--read-timeout"}) {
+       {"--csi-addons-endpoint", "--drivername",       "--nodeid",
+        "--instanceid",          "--controllerserver", "--nodeserver",
+        "--config-dir",          "--image-exports",    "--log-level",
+        "--socket-mode",         "--socket-group",     "--shutdown-grace",
+        "--settle-time",         "--operation-wait",   "--control-workers",
+        "--bulk-queue",          "--read-timeout",     "--metricsport",
+        "--metricspath",         "--metrics-address"}) {
     EXPECT_THAT(line.output, HasSubstr(std::string("\n  ") + flag)) << flag;
   }
 }

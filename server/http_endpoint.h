@@ -1,0 +1,42 @@
+#ifndef ADDONS_SERVER_HTTP_ENDPOINT_H_
+#define ADDONS_SERVER_HTTP_ENDPOINT_H_
+
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace addons {
+
+/// Where something is served over HTTP.
+struct HttpEndpoint {
+  std::string address = "127.0.0.1";  // as ParseHttpAddress() returns it
+  uint16_t port = 0;                  // 0: one that is free
+  std::string path = "/metrics";
+};
+
+/// An IPv4 address, or an IPv6 address with or without brackets, in its usual
+/// spelling and without brackets. INVALID_ARGUMENT for names, ports and zones.
+absl::StatusOr<std::string> ParseHttpAddress(absl::string_view text);
+
+/// INVALID_ARGUMENT unless it is a path such as /metrics: at most 128 letters,
+/// digits, and - _ . between slashes.
+absl::Status CheckHttpPath(absl::string_view path);
+
+/// "http://[::1]:9090/metrics".
+std::string UrlOf(const HttpEndpoint& endpoint);
+
+/// The endpoint as the kernel takes it.
+struct SocketAddress {
+  sockaddr_storage storage{};
+  socklen_t size = 0;
+};
+SocketAddress ToSocketAddress(const HttpEndpoint& endpoint);
+
+}  // namespace addons
+
+#endif  // ADDONS_SERVER_HTTP_ENDPOINT_H_

@@ -1,0 +1,40 @@
+#ifndef ADDONS_SERVER_METRICS_H_
+#define ADDONS_SERVER_METRICS_H_
+
+#include <prometheus/metric_family.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ceph/librados/call_gate.h"
+#include "operation/operation_table.h"
+#include "reclaimspace/reclaim_stats.h"
+#include "reclaimspace/trim_stats.h"
+#include "rpc/call_stats.h"
+
+namespace addons {
+
+/// Where metrics come from. Nothing is owned, and all of it is thread-safe.
+struct MetricsSources {
+  const CallStats& calls;
+  const OperationTable& operations;
+  /// CallGate::Snapshot(); empty: there is no gate.
+  std::function<std::vector<CallHistogram>()> ceph_calls;
+  const ReclaimStats* reclaims = nullptr;  // null: not served
+  const TrimStats* trims = nullptr;        // null: not served
+};
+
+/// All metrics, as docs/metrics.md lists them: what the daemon counts anyway,
+/// read now. Waits for short mutexes only and never asks Ceph. Values of labels
+/// come from the program, never from a request: methods, codes, lanes, outcomes
+/// and names of functions.
+std::vector<prometheus::MetricFamily> CollectMetrics(
+    const MetricsSources& sources);
+
+/// The same in Prometheus' text format.
+std::string MetricsText(const MetricsSources& sources);
+
+}  // namespace addons
+
+#endif  // ADDONS_SERVER_METRICS_H_

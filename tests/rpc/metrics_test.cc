@@ -1,0 +1,166 @@
+// Metrics of the running daemon over HTTP, on simulated clusters.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "tests/rpc/app_fixture.h"
+#include "tests/rpc/raw_call.h"
+#include "tests/rpc/reclaim_call.h"
+#include "tests/rpc/replication_server.h"
+#include "tests/testing/http_get.h"
+
+namespace addons::testing {
+namespace {
+
+using std::chrono::seconds;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Config WithMetrics() {
+  Config config;
+  config.serve_metrics = true;
+  return config;
+}
+
+class MetricsTest : public ::testing::Test {
+ protected:
+  MetricsTest() : server_("a", WithMetrics()) { server_.UseRealTime(); }
+  std::string Scrape() {
+    const HttpAnswer answer = HttpGet(server_.metrics_url());
+    EXPECT_EQ(answer.code, 200);
+    return answer.body;
+  }
+
+  ReplicationServer server_;
+};
+
+TEST_F(MetricsTest, CountsCallsAndHowReclaimsEnd) {
+  server_.AddPlain();
+  server_.a.SetUsage(server_.image, 64, 16);
+  server_.Start();
+  EXPECT_THAT(Scrape(), HasSubstr("_reclaims_total{outcome=\"in-use\"} 0\n"));
+  EXPECT_TRUE(Reclaim(server_).status.ok());
+  server_.a.AddWatcher(server_.image, "10.0.0.7:0/1", 4464);
+  EXPECT_TRUE(Reclaim(server_).status.ok());
+  const std::string text = Scrape();
+  EXPECT_THAT(
+      text,
+      AllOf(HasSubstr("rbd_addons_reclaims_total{outcome=\"sparsified\"} 1\n"),
+            HasSubstr("rbd_addons_reclaims_total{outcome=\"in-use\"} 1\n"),
+            HasSubstr("rbd_addons_calls_total{method=\"reclaimspace."
+                      "ReclaimSpaceController/ControllerReclaimSpace\","
+                      "code=\"OK\"} 2\n"),
+            HasSubstr("rbd_addons_operations_finished_total 2\n"),
+            HasSubstr("rbd_addons_reclaim_examined_bytes_total 2"),
+            Not(HasSubstr(server_.id)), Not(HasSubstr(server_.image))));
+}
+
+TEST_F(MetricsTest, AnswersWhileTheClusterHangs) {
+  server_.Hold("rbd_mirror_image_get_info");
+  server_.AddMirrored();
+  server_.Start();
+  auto demote = std::async(std::launch::async, [this] {
+    return server_.Call("DemoteVolume").status;
+  });
+  server_.AwaitHeld();
+  EXPECT_THAT(
+      Scrape(),
+      AllOf(
+          HasSubstr(
+              "rbd_addons_operations{lane=\"control\",state=\"running\"} 1\n"),
+          HasSubstr("rbd_addons_calls_in_flight 1\n")));
+  server_.Release();
+  EXPECT_TRUE(demote.get().ok());
+}
+
+TEST_F(MetricsTest, WhatAClientInventsIsNoLabel) {
+  server_.Start();
+  for (const char* method : {"/identity.Identity/Invented", "/invented.x/Y"}) {
+    EXPECT_EQ(RawCall(server_.Channel(), method, "").status.error_code(),
+              grpc::StatusCode::UNIMPLEMENTED);
+  }
+  EXPECT_THAT(Scrape(), AllOf(Not(HasSubstr("nvented")),
+                              HasSubstr("rbd_addons_calls_in_flight 0\n")));
+}
+
+TEST_F(MetricsTest, ScrapingDoesNotDisturbAShutdown) {
+  server_.AddMirrored();
+  server_.Hold("rbd_mirror_image_demote");
+  server_.Start();
+  const std::string url = server_.metrics_url();
+  std::atomic<bool> ended{false};
+  std::atomic<int> scraped{0};
+  std::jthread scraper([&] {
+    while (!ended) {
+      if (HttpGet(url).code == 200) ++scraped;
+    }
+  });
+  auto demote = std::async(std::launch::async, [this] {
+    return server_.Call("DemoteVolume").status;
+  });
+  server_.AwaitHeld();
+  auto shutdown = std::async(std::launch::async,
+                             [this] { return server_.Shutdown(seconds(20)); });
+  // It is drained now, which can be watched.
+  const int before = scraped;
+  const auto limit = std::chrono::steady_clock::now() + seconds(20);
+  while (scraped < before + 3 && std::chrono::steady_clock::now() < limit) {
+    std::this_thread::yield();
+  }
+  EXPECT_GE(scraped, before + 3);
+  server_.Release();
+  EXPECT_TRUE(shutdown.get());
+  demote.get();
+  EXPECT_EQ(HttpGet(url).code, 0);
+  server_.Stop();
+  ended = true;
+}
+
+class MetricsPortTest : public AppFixture {};
+
+TEST_F(MetricsPortTest, NothingIsServedUnlessAsked) {
+  ASSERT_OK(Start());
+  EXPECT_EQ(app_->metrics_url(), "");
+}
+
+TEST_F(MetricsPortTest, ATakenPortKeepsTheDaemonFromStarting) {
+  config_.serve_metrics = true;
+  config_.metrics.path = "/m";
+  ASSERT_OK(Start());
+  const std::string url = app_->metrics_url();
+  EXPECT_THAT(log_.text(), HasSubstr("metrics url=" + url));
+  Config second = config_;
+  second.socket_path = dir_.File("second");
+  second.metrics.port = static_cast<uint16_t>(std::stoi(HttpTarget(url).port));
+  AppParts parts;
+  parts.clusters = std::make_unique<ScriptedClusters>(connect_);
+  EXPECT_THAT(App::Create(second, std::move(parts)),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr(url), HasSubstr("--metricsport"))));
+  EXPECT_FALSE(std::filesystem::exists(second.socket_path));
+  EXPECT_FALSE(std::filesystem::exists(second.socket_path + ".lock"));
+  EXPECT_EQ(HttpGet(url).code, 200);
+}
+
+TEST_F(MetricsPortTest, ANodeServesTrimsAndNoReclaims) {
+  config_.modes = {.controller = false, .node = true};
+  config_.serve_metrics = true;
+  ASSERT_OK(Start());
+  EXPECT_THAT(
+      HttpGet(app_->metrics_url()).body,
+      AllOf(HasSubstr("rbd_addons_trims_total{outcome=\"trimmed\"} 0\n"),
+            Not(HasSubstr("rbd_addons_reclaims_total"))));
+}
+
+}  // namespace
+}  // namespace addons::testing

@@ -1,0 +1,176 @@
+#include "server/http_server.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "tests/testing/http_get.h"
+#include "tests/testing/status_matchers.h"
+
+namespace addons::testing {
+namespace {
+
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::unique_ptr<HttpServer> Serve(HttpServer::Content content,
+                                  const std::string& address = "127.0.0.1",
+                                  uint16_t port = 0) {
+  auto server =
+      HttpServer::Start({address, port, "/metrics"}, std::move(content));
+  EXPECT_OK(server);
+  return server.ok() ? *std::move(server) : nullptr;
+}
+
+std::string Numbers() { return "a 1\n"; }
+
+std::string SiblingOf(const std::string& url, const std::string& path) {
+  return url.substr(0, url.rfind('/')) + path;
+}
+
+TEST(HttpServerTest, AnswersItsPath) {
+  const auto server = Serve(Numbers);
+  const HttpAnswer answer = HttpGet(server->url());
+  EXPECT_EQ(answer.code, 200);
+  EXPECT_EQ(answer.body, "a 1\n");
+  EXPECT_THAT(answer.headers,
+              HasSubstr("Content-Type: text/plain; version=0.0.4"));
+  EXPECT_EQ(HttpGet(server->url() + "?x=1").code, 200);
+}
+
+TEST(HttpServerTest, AsksAnewEachTime) {
+  std::atomic<int> asked{0};
+  const auto server = Serve([&] { return std::to_string(++asked); });
+  EXPECT_EQ(HttpGet(server->url()).body, "1");
+  EXPECT_EQ(HttpGet(server->url()).body, "2");
+}
+
+TEST(HttpServerTest, HasNothingElse) {
+  const auto server = Serve(Numbers);
+  for (const char* path : {"/", "/metrics/more", "/etc/passwd",
+                           "/../../../../etc/passwd", "/metricsx"}) {
+    EXPECT_EQ(HttpGet(SiblingOf(server->url(), path)).code, 404) << path;
+  }
+  for (const char* method : {"POST", "PUT", "DELETE", "HEAD"}) {
+    EXPECT_EQ(HttpRequest(method, HttpTarget(server->url())).code, 501)
+        << method;
+  }
+}
+
+TEST(HttpServerTest, AnswersOnSix) {
+  const auto server = Serve(Numbers, "::1");
+  EXPECT_THAT(server->url(), HasSubstr("http://[::1]:"));
+  EXPECT_EQ(HttpGet(server->url()).code, 200);
+}
+
+TEST(HttpServerTest, ATakenPortIsRefusedAndSaysWhatToDo) {
+  const auto server = Serve(Numbers);
+  const auto port =
+      static_cast<uint16_t>(std::stoi(HttpTarget(server->url()).port));
+  EXPECT_THAT(
+      HttpServer::Start({"127.0.0.1", port, "/metrics"}, Numbers),
+      StatusIs(absl::StatusCode::kFailedPrecondition,
+               AllOf(HasSubstr("Address already in use"),
+                     HasSubstr(server->url()), HasSubstr("--metricsport"))));
+  EXPECT_EQ(HttpGet(server->url()).code, 200);
+}
+
+TEST(HttpServerTest, AnAddressOfAnotherHostIsRefused) {
+  EXPECT_THAT(HttpServer::Start({"192.0.2.1", 0, "/metrics"}, Numbers),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("--metrics-address")));
+}
+
+TEST(HttpServerTest, ThePortIsFreeAfterTheStop) {
+  auto server = Serve(Numbers);
+  const std::string url = server->url();
+  EXPECT_EQ(HttpGet(url).code, 200);
+  server->Stop();
+  server->Stop();
+  EXPECT_EQ(HttpGet(url).code, 0);
+  const auto again =
+      Serve(Numbers, "127.0.0.1",
+            static_cast<uint16_t>(std::stoi(HttpTarget(url).port)));
+  EXPECT_EQ(HttpGet(url).code, 200);
+}
+
+// Neither those who say nothing nor those who stop in the middle.
+TEST(HttpServerTest, SilentClientsHoldUpNobody) {
+  auto server = Serve(Numbers);
+  std::vector<UniqueFd> silent;
+  for (int i = 0; i < 50; ++i) {
+    silent.push_back(HttpConnect(HttpTarget(server->url())));
+    ASSERT_TRUE(silent.back().valid());
+    ASSERT_EQ(send(silent.back().get(), "GET /me", 7, MSG_NOSIGNAL), 7);
+  }
+  const auto begin = steady_clock::now();
+  EXPECT_EQ(HttpGet(server->url()).code, 200);
+  server->Stop();
+  EXPECT_LT(steady_clock::now() - begin, seconds(4));
+}
+
+TEST(HttpServerTest, AClientThatHangsUpHarmsNobody) {
+  const auto server = Serve([] { return std::string(size_t{8} << 20, 'x'); });
+  for (int i = 0; i < 20; ++i) {
+    const UniqueFd client = HttpConnect(HttpTarget(server->url()));
+    const std::string request = "GET /metrics HTTP/1.0\r\n\r\n";
+    ASSERT_EQ(send(client.get(), request.data(), request.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(request.size()));
+  }
+  EXPECT_EQ(HttpGet(server->url()).body.size(), size_t{8} << 20);
+}
+
+TEST(HttpServerTest, RefusesHeadersWithoutEnd) {
+  const auto server = Serve(Numbers);
+  const UniqueFd client = HttpConnect(HttpTarget(server->url()));
+  const std::string line = "GET /metrics HTTP/1.1\r\nX: ";
+  ASSERT_GT(send(client.get(), line.data(), line.size(), MSG_NOSIGNAL), 0);
+  const std::string more(4096, 'a');
+  bool cut = false;
+  for (int i = 0; i < 10000 && !cut; ++i) {
+    cut = send(client.get(), more.data(), more.size(), MSG_NOSIGNAL) < 0;
+  }
+  EXPECT_TRUE(cut);
+  EXPECT_EQ(HttpGet(server->url()).code, 200);
+}
+
+TEST(HttpServerTest, AnExceptionIsAnError) {
+  const auto server =
+      Serve([]() -> std::string { throw std::runtime_error("hush"); });
+  const HttpAnswer answer = HttpGet(server->url());
+  EXPECT_EQ(answer.code, 500);
+  EXPECT_THAT(answer.body, ::testing::Not(HasSubstr("hush")));
+}
+
+TEST(HttpServerTest, StopWaitsForTheAnswerUnderWay) {
+  std::promise<void> entered;
+  std::promise<void> release;
+  std::atomic<bool> returned{false};
+  auto server = Serve([&] {
+    entered.set_value();
+    release.get_future().wait();
+    returned = true;
+    return std::string("late");
+  });
+  auto get = std::async(std::launch::async,
+                        [url = server->url()] { return HttpGet(url); });
+  entered.get_future().wait();
+  auto stop = std::async(std::launch::async, [&] { server->Stop(); });
+  EXPECT_EQ(stop.wait_for(std::chrono::milliseconds(50)),
+            std::future_status::timeout);
+  release.set_value();
+  stop.get();
+  EXPECT_TRUE(returned);
+  get.get();
+}
+
+}  // namespace
+}  // namespace addons::testing

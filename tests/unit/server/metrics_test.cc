@@ -1,0 +1,204 @@
+#include "server/metrics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
+#include "tests/unit/operation/table_testing.h"
+
+namespace addons::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class MetricsTest : public TableTest {
+ protected:
+  MetricsSources Sources() {
+    MetricsSources sources{calls_, table(), nullptr, &reclaims_, &trims_};
+    sources.ceph_calls = [this] { return ceph_calls_; };
+    return sources;
+  }
+  std::string Text() { return MetricsText(Sources()); }
+  /// The value of a line without its prefix; "" when there is none.
+  std::string Value(const std::string& name) {
+    const std::string start = "rbd_addons_" + name + " ";
+    const std::vector<std::string> lines = absl::StrSplit(Text(), '\n');
+    for (const std::string& line : lines) {
+      if (absl::StartsWith(line, start)) return line.substr(start.size());
+    }
+    return "";
+  }
+
+  CallStats calls_;
+  ReclaimStats reclaims_;
+  TrimStats trims_;
+  std::vector<CallHistogram> ceph_calls_;
+};
+
+TEST_F(MetricsTest, CountsCallsByMethodAndCode) {
+  for (const auto code : {absl::StatusCode::kOk, absl::StatusCode::kOk,
+                          absl::StatusCode::kNotFound}) {
+    calls_.Started();
+    calls_.Finished("identity.Identity/Probe", code, milliseconds(250));
+  }
+  calls_.Started();
+  const std::string probe = R"({method="identity.Identity/Probe",code=)";
+  EXPECT_EQ(Value("calls_total" + probe + R"("OK"})"), "2");
+  EXPECT_EQ(Value("calls_total" + probe + R"("NOT_FOUND"})"), "1");
+  EXPECT_EQ(Value("call_seconds_total" + probe + R"("OK"})"), "0.5");
+  EXPECT_EQ(Value("calls_in_flight"), "1");
+}
+
+TEST_F(MetricsTest, SaysHowFullTheLanesAre) {
+  OperationLimits limits;
+  limits.control = {1, 1, 7};
+  Restart(limits);
+  const auto busy = NewJob();
+  BackgroundCall first(table(), Spec("promote", {"other"}), Blocked(busy, 1));
+  busy->started.Pass();
+  BackgroundCall second(table(), Spec("demote"), Returning(2));
+  ASSERT_TRUE(Eventually([&] { return table().List().size() == 2; }));
+  clock_.Advance(milliseconds(1500));
+  EXPECT_EQ(Value(R"(operations{lane="control",state="running"})"), "1");
+  EXPECT_EQ(Value(R"(operations{lane="control",state="queued"})"), "1");
+  EXPECT_EQ(Value(R"(operations{lane="bulk",state="running"})"), "0");
+  EXPECT_EQ(Value(R"(operations{lane="read",state="queued"})"), "0");
+  EXPECT_EQ(Value(R"(operation_oldest_seconds{lane="control"})"), "1.5");
+  EXPECT_EQ(Value(R"(operation_oldest_seconds{lane="bulk"})"), "0");
+  EXPECT_EQ(Value(R"(lane_workers{lane="control"})"), "1");
+  EXPECT_EQ(Value(R"(lane_queue_limit{lane="control"})"), "7");
+}
+
+TEST_F(MetricsTest, CountsOperations) {
+  EXPECT_EQ(Run(Spec("promote"), Returning(1)).ok(), true);
+  const auto job = NewJob();
+  BackgroundCall call(table(), Spec("promote"), Waiting(job));
+  job->started.Pass();
+  ASSERT_TRUE(table().Cancel(table().List().at(0).id).ok());
+  ASSERT_TRUE(AwaitEmpty());
+  EXPECT_EQ(Value("operations_started_total"), "2");
+  EXPECT_EQ(Value("operations_finished_total"), "2");
+  EXPECT_EQ(Value("operations_cancelled_total"), "1");
+  EXPECT_EQ(Value("operations_superseded_total"), "0");
+  table().Drain(milliseconds(0));
+  EXPECT_FALSE(Run(Spec("promote"), Returning(1)).ok());
+  EXPECT_EQ(Value("calls_refused_total"), "1");
+  for (const char* name : {"calls_joined_total", "calls_kept_result_total",
+                           "calls_conflict_total"}) {
+    EXPECT_EQ(Value(name), "0") << name;
+  }
+}
+
+TEST_F(MetricsTest, BucketsOfCephCallsAreCumulative) {
+  CallHistogram call;
+  call.call = "rbd_open";
+  call.count = 6;
+  call.failures = 2;
+  call.sum = std::chrono::duration<double>(70.5);
+  call.buckets[0] = 1;  // within 1 ms
+  call.buckets[2] = 3;  // within 5 ms
+  call.buckets.back() = 2;
+  ceph_calls_ = {call};
+  const auto bucket = [this](const std::string& bound) {
+    return Value(R"(ceph_call_duration_seconds_bucket{call="rbd_open",le=")" +
+                 bound + R"("})");
+  };
+  EXPECT_EQ(bucket("0.001"), "1");
+  EXPECT_EQ(bucket("0.0025"), "1");
+  EXPECT_EQ(bucket("0.005"), "4");
+  EXPECT_EQ(bucket("60"), "4");
+  EXPECT_EQ(bucket("+Inf"), "6");
+  EXPECT_EQ(Value(R"(ceph_call_duration_seconds_count{call="rbd_open"})"), "6");
+  EXPECT_EQ(Value(R"(ceph_call_duration_seconds_sum{call="rbd_open"})"),
+            "70.5");
+  EXPECT_EQ(Value(R"(ceph_call_failures_total{call="rbd_open"})"), "2");
+}
+
+TEST_F(MetricsTest, EveryOutcomeIsThereFromTheStart) {
+  reclaims_.Count(ReclaimOutcome::kInUse);
+  reclaims_.AddExaminedBytes(4096);
+  trims_.Count(TrimOutcome::kNotProved);
+  trims_.AddTrimmedBytes(uint64_t{5} << 30);
+  for (const auto& [outcome, count] :
+       std::map<std::string, std::string>{{"sparsified", "0"},
+                                          {"interrupted", "0"},
+                                          {"in-use", "1"},
+                                          {"secondary", "0"},
+                                          {"snapshots", "0"},
+                                          {"migrating", "0"},
+                                          {"other-daemon", "0"},
+                                          {"stopped", "0"},
+                                          {"failed", "0"}}) {
+    EXPECT_EQ(Value("reclaims_total{outcome=\"" + outcome + "\"}"), count)
+        << outcome;
+  }
+  for (const auto& [outcome, count] :
+       std::map<std::string, std::string>{{"trimmed", "0"},
+                                          {"unsupported", "0"},
+                                          {"not-proved", "1"},
+                                          {"stopped", "0"},
+                                          {"failed", "0"}}) {
+    EXPECT_EQ(Value("trims_total{outcome=\"" + outcome + "\"}"), count)
+        << outcome;
+  }
+  EXPECT_EQ(Value("reclaim_examined_bytes_total"), "4096");
+  EXPECT_EQ(Value("trimmed_bytes_total"), "5368709120");
+}
+
+TEST_F(MetricsTest, WhatIsNotServedIsNotThere) {
+  MetricsSources sources = Sources();
+  sources.reclaims = nullptr;
+  sources.trims = nullptr;
+  sources.ceph_calls = nullptr;
+  const std::string text = MetricsText(sources);
+  for (const char* part : {"reclaim", "trim", "ceph_call"}) {
+    EXPECT_THAT(text, Not(HasSubstr(std::string("rbd_addons_") + part)));
+  }
+  EXPECT_THAT(text, HasSubstr("rbd_addons_build_info{version=\""));
+}
+
+// Prometheus' naming: counters end with _total, nothing else does, and each
+// name comes once.
+TEST_F(MetricsTest, NamesFollowTheConventions) {
+  std::set<std::string> names;
+  for (const prometheus::MetricFamily& family : CollectMetrics(Sources())) {
+    EXPECT_TRUE(names.insert(family.name).second) << family.name;
+    EXPECT_TRUE(std::regex_match(family.name, std::regex("rbd_addons_[a-z_]+")))
+        << family.name;
+    EXPECT_EQ(absl::EndsWith(family.name, "_total"),
+              family.type == prometheus::MetricType::Counter)
+        << family.name;
+    EXPECT_NE(family.help, "") << family.name;
+  }
+  EXPECT_EQ(names.size(), 22U);
+}
+
+// The document for administrators has them all, and no others.
+TEST_F(MetricsTest, TheDocumentListsThem) {
+  std::set<std::string> documented;
+  std::ifstream file(ADDONS_METRICS_DOCUMENT);
+  for (std::string line; std::getline(file, line);) {
+    std::smatch name;
+    if (std::regex_search(line, name,
+                          std::regex("^\\| `(rbd_addons_[a-z_]+)"))) {
+      documented.insert(name[1]);
+    }
+  }
+  std::set<std::string> served;
+  for (const prometheus::MetricFamily& family : CollectMetrics(Sources())) {
+    served.insert(family.name);
+  }
+  EXPECT_EQ(documented, served);
+}
+
+}  // namespace
+}  // namespace addons::testing
