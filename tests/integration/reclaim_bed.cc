@@ -7,10 +7,12 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/clock.h"
 #include "reclaimspace/reclaimspace.grpc.pb.h"
+#include "tests/testing/http_get.h"
 
 namespace addons::testing {
 namespace {
@@ -28,6 +30,11 @@ constexpr char kNodeUser[] = "csi-rbd-node";
 std::map<std::string, std::string>& NodeKeys() {
   static std::map<std::string, std::string> keys;
   return keys;
+}
+
+std::map<std::string, std::string>& MetricsUrls() {
+  static std::map<std::string, std::string> urls;
+  return urls;
 }
 
 /// The value of `key` in the last line of `log` that ends a reclaim of this
@@ -68,7 +75,14 @@ Writer::Writer(std::unique_ptr<Disk> disk, milliseconds first_pause)
       }) {}
 
 void ReclaimBed::SetUpTestSuite() {
-  TwoSitesTest::SetUpTestSuite();
+  std::map<std::string, std::vector<std::string>> flags;
+  for (const std::string site : {"a", "b"}) {
+    const uint16_t port = FreePort();
+    MetricsUrls()[site] = absl::StrCat("http://127.0.0.1:", port, "/metrics");
+    flags[site] = {absl::StrCat("--metricsport=", port),
+                   "--metrics-address=127.0.0.1"};
+  }
+  StartDaemons(flags);
   ASSERT_TRUE(on_bluestore);
   for (const std::string site : {"a", "b"}) {
     ASSERT_THAT(Testbed("ceph", {site, "osd", "metadata", "0"}),
@@ -186,6 +200,25 @@ void ReclaimBed::ExpectLeft(const TestVolume& volume) {
 std::string ReclaimBed::Outcome(const TestVolume& volume,
                                 const std::string& site) {
   return Logged(Daemon(site).Log(), volume.id(site), "outcome");
+}
+
+double ReclaimBed::Metric(const std::string& series, const std::string& site) {
+  const std::vector<std::string> lines =
+      absl::StrSplit(HttpGet(MetricsUrls().at(site)).body, '\n');
+  const std::string start = absl::StrCat("rbd_addons_", series, " ");
+  for (const std::string& line : lines) {
+    double value = 0;
+    if (absl::StartsWith(line, start) &&
+        absl::SimpleAtod(line.substr(start.size()), &value)) {
+      return value;
+    }
+  }
+  return -1;
+}
+
+double ReclaimBed::Ended(const std::string& outcome, const std::string& site) {
+  return Metric(absl::StrCat("reclaims_total{outcome=\"", outcome, "\"}"),
+                site);
 }
 
 std::string ReclaimBed::Reason(const TestVolume& volume) {

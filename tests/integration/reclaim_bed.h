@@ -74,6 +74,14 @@ class ReclaimBed : public TwoSitesTest {
   /// Nothing of the daemon's stays on the image.
   static void ExpectLeft(const TestVolume& volume);
 
+  /// A number that a daemon serves over HTTP, by its series without prefix; -1
+  /// when there is none.
+  static double Metric(const std::string& series,
+                       const std::string& site = "a");
+  /// How many reclaims a daemon has counted with this outcome since its start.
+  static double Ended(const std::string& outcome,
+                      const std::string& site = "a");
+
   // --- what the log says of a volume
   // ------------------------------------------
   static std::string Outcome(const TestVolume& volume,

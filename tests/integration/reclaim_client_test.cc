@@ -20,9 +20,11 @@ class ReclaimClientTest : public ReclaimBed {
   /// OK, nothing done, and the log says why.
   static void ExpectSkipped(const TestVolume& volume,
                             const std::string& reason) {
+    const double skipped = Ended("in-use");
     const Reclaimed result = Reclaim(volume);
     EXPECT_THAT(result.status, HasCode(Code::OK));
     EXPECT_EQ(Outcome(volume), "in-use");
+    EXPECT_EQ(Ended("in-use"), skipped + 1);
     EXPECT_THAT(Reason(volume), HasSubstr(reason));
     EXPECT_EQ(Begins(volume), 0);
     EXPECT_TRUE(result.before.has_value());

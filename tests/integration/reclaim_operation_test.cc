@@ -123,6 +123,7 @@ TEST_F(ReclaimOperationTest, AFailoverDoesNotWaitForIt) {
 TEST_F(ReclaimOperationTest, AnAdministratorSeesHowFarItIsAndStopsIt) {
   const TestVolume volume = MakeLongVolume(8192);
   const uint64_t digest = Digest("a", volume);
+  const double stopped = Ended("stopped");
   auto call = ReclaimLater(volume);
   Operations running;
   ASSERT_TRUE(Eventually([&] {
@@ -150,6 +151,7 @@ TEST_F(ReclaimOperationTest, AnAdministratorSeesHowFarItIsAndStopsIt) {
   EXPECT_THAT(answer.status, HasCode(Code::OK));
   EXPECT_EQ(answer.after, std::nullopt);
   EXPECT_EQ(ListedOperations(Daemon("a")).size(), 0U);
+  EXPECT_EQ(Ended("stopped"), stopped + 1);
   EXPECT_EQ(Outcome(volume), "");
   EXPECT_EQ(Digest("a", volume), digest);
   ExpectLeft(volume);

@@ -20,8 +20,15 @@ TEST_F(ReclaimTest, ZerosAreFreedInFullAndTheContentStays) {
   const TestVolume volume = MakeHollowVolume();
   const uint64_t digest = Digest("a", volume);
   const int64_t before = StoredBytes();
+  const double sparsified = Ended("sparsified");
+  const double examined = Metric("reclaim_examined_bytes_total");
   const Reclaimed result = Reclaim(volume);
   EXPECT_THAT(result.status, HasCode(Code::OK));
+  EXPECT_EQ(Ended("sparsified"), sparsified + 1);
+  EXPECT_EQ(Metric("reclaim_examined_bytes_total"), examined + 128 * kMiB);
+  EXPECT_GE(Metric("ceph_call_duration_seconds_count{call=\"rbd_sparsify_with_"
+                   "progress\"}"),
+            1);
   EXPECT_EQ(Outcome(volume), "sparsified");
   EXPECT_EQ(result.before, 128 * kMiB);
   EXPECT_EQ(result.after, 64 * kMiB);  // objects that are gone

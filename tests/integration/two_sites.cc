@@ -69,14 +69,22 @@ json NewestMirrorSnapshot(const std::string& listing) {
 
 }  // namespace
 
-void TwoSitesTest::SetUpTestSuite() {
+void TwoSitesTest::SetUpTestSuite() { StartDaemons({}); }
+
+void TwoSitesTest::StartDaemons(
+    const std::map<std::string, std::vector<std::string>>& more_flags) {
   for (const std::string site : {"a", "b"}) {
-    auto daemon = std::make_unique<DaemonProcess>(
-        Bed().Path(site + ".sock"), Bed().Path(site + ".log"),
-        std::vector<std::string>{
-            "--controllerserver", "--drivername=rbd.csi.ceph.com",
-            "--settle-time=60s",
-            "--config-dir=" + Bed().Path(site + "/csi-config")});
+    std::vector<std::string> flags = {
+        "--controllerserver", "--drivername=rbd.csi.ceph.com",
+        "--settle-time=60s",
+        "--config-dir=" + Bed().Path(site + "/csi-config")};
+    const auto more = more_flags.find(site);
+    if (more != more_flags.end()) {
+      flags.insert(flags.end(), more->second.begin(), more->second.end());
+    }
+    auto daemon = std::make_unique<DaemonProcess>(Bed().Path(site + ".sock"),
+                                                  Bed().Path(site + ".log"),
+                                                  std::move(flags));
     ASSERT_TRUE(daemon->Start()) << daemon->Log();
     Daemons()[site] = std::move(daemon);
   }

@@ -46,6 +46,10 @@ class TwoSitesTest : public ::testing::Test {
  protected:
   using Code = grpc::StatusCode;
 
+  /// SetUpTestSuite() with further flags for the daemons, by site.
+  static void StartDaemons(
+      const std::map<std::string, std::vector<std::string>>& more_flags);
+
   void SetUp() override;
   /// Prints the daemons' logs when the test failed.
   void TearDown() override;

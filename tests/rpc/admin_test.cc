@@ -233,13 +233,17 @@ TEST_F(AdminTest, TheCommandLineShowsAndCancelsAnOperation) {
 }
 
 TEST_F(AdminTest, TheCommandLineFindsTheSocketInTheEnvironment) {
+  // Before the daemon has threads.
+  ASSERT_EQ(setenv("CSI_ADDONS_ENDPOINT",  // NOLINT(concurrency-mt-unsafe)
+                   server_.endpoint().c_str(), 1),
+            0);
   server_.Start();
-  ASSERT_EQ(setenv("CSI_ADDONS_ENDPOINT", server_.endpoint().c_str(), 1), 0);
   EXPECT_EQ(Run({"operations"}), 0) << err_.str();
   EXPECT_THAT(out_.str(), StartsWith("no operations\nlane control: 0 of 1 "));
   EXPECT_EQ(Run({"cancel", "5"}), grpc::StatusCode::NOT_FOUND);
   EXPECT_THAT(err_.str(), HasSubstr("rbd-addons operations"));
-  unsetenv("CSI_ADDONS_ENDPOINT");
+  server_.Stop();
+  unsetenv("CSI_ADDONS_ENDPOINT");  // NOLINT(concurrency-mt-unsafe)
 }
 
 TEST_F(AdminTest, WrongUseOfTheCommandLineIsSaid) {
