@@ -232,10 +232,11 @@ grpc::Status ReplicationService::ResyncVolume(
                         request->force() ? "resync by force" : "resync"));
         call.spec.supersedes = true;
         const Force force = request->force() ? Force::kYes : Force::kNo;
+        const std::string object = call.spec.object;
         ADDONS_ASSIGN_OR_RETURN(const ResyncResult result,
                                 RunResync(std::move(call), force, rpc_call));
         response->set_ready(result.ready);
-        Log().info("resync of {}: ready={} {}", call.spec.object, result.ready,
+        Log().info("resync of {}: ready={} {}", object, result.ready,
                    result.message);
         return absl::OkStatus();
       });

@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "tests/rpc/log_capture.h"
 #include "tests/rpc/replication_server.h"
 
 namespace addons::testing {
@@ -199,9 +200,12 @@ TEST_F(ServiceTest, NotReadyResyncIsAnOkAnswer) {
   server_.a.ForceSplitBrain(server_.image);
   server_.world.Advance(minutes(1));
   server_.Start();
+  const LogCapture log;
   const auto answer = server_.Call("ResyncVolume");
   EXPECT_TRUE(answer.status.ok()) << answer.status.error_message();
   EXPECT_FALSE(answer.ready);
+  // What it waits for stands in the log alone.
+  EXPECT_THAT(log.text(), HasSubstr("resync of volume '" + server_.id + "'"));
 }
 
 TEST_F(ServiceTest, InfoOfAnOrdinaryPrimaryHasAnswerAndNoError) {
