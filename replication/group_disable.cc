@@ -15,7 +15,7 @@ absl::Status DisableMember(OperationContext& context,
   if (absl::IsNotFound(key.status())) {
     return absl::UnavailableError(key.status().message());
   }
-  const absl::Status status =
+  absl::Status status =
       key.ok() ? Disable(context, environment,
                          {{volume.volume_id, volume.user.Clone()}, parameters})
                : key.status();

@@ -129,6 +129,7 @@ absl::StatusOr<ReplicationInfo> GetGroupReplicationInfo(
                   [](const MemberInfo& answer) { return answer.ok(); });
   if (!any_ok) return AllFailed(target, answers);
   std::vector<ReplicationInfo> infos;
+  infos.reserve(answers.size());
   for (MemberInfo& answer : answers) {
     infos.push_back(answer.ok() ? *std::move(answer) : InfoOf(answer.status()));
   }

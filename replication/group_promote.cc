@@ -24,7 +24,7 @@ absl::Status UnfinishedPlan(GroupRun& run) {
 absl::Status PromotePlanned(GroupRun& run) {
   ADDONS_RETURN_IF_ERROR(run.Probe());
   if (const Members members = run.members(); AnyFailed(members)) {
-    const absl::Status failure = run.Failure(PromoteGroupCode(members));
+    absl::Status failure = run.Failure(PromoteGroupCode(members));
     if (!absl::IsFailedPrecondition(failure)) return failure;
     return Annotate(failure,
                     "forcing promotes each member to its own last snapshot, "

@@ -10,7 +10,8 @@ namespace addons {
 
 absl::StatusOr<GroupAnswer> RunWithKeys(OperationTable& operations,
                                         OperationSpec spec,
-                                        const Caller& caller, GroupVerb verb) {
+                                        const Caller& caller,
+                                        const GroupVerb& verb) {
   // Each time, somebody has changed the group in between.
   constexpr int kAttempts = 5;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {

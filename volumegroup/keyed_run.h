@@ -17,7 +17,8 @@ using GroupVerb = std::function<absl::StatusOr<GroupOutcome>(OperationContext&,
 /// group changes faster than its keys can be taken.
 absl::StatusOr<GroupAnswer> RunWithKeys(OperationTable& operations,
                                         OperationSpec spec,
-                                        const Caller& caller, GroupVerb verb);
+                                        const Caller& caller,
+                                        const GroupVerb& verb);
 
 }  // namespace addons
 

@@ -9,6 +9,23 @@
 namespace addons {
 namespace {
 
+/// The volumes among `leaving` that are there. UNAVAILABLE: one may be, and
+/// must not leave without being taken out of everything.
+absl::StatusOr<std::vector<std::string>> WhoIsThere(
+    const std::vector<MemberView>& leaving) {
+  std::vector<std::string> there;
+  for (const MemberView& view : leaving) {
+    if (view.problem.ok()) {
+      there.push_back(view.volume_id);
+    } else if (view.volume.has_value() && !view.broken()) {
+      return absl::UnavailableError(
+          absl::StrCat("Failed to look at volume '", view.volume_id,
+                       "', which is to leave: ", view.problem.message()));
+    }
+  }
+  return there;
+}
+
 absl::StatusOr<GroupOutcome> ModifyOnce(
     OperationContext& context, const VolumeGroupEnvironment& environment,
     const ModifyGroupRequest& request, const HeldKeys& held) {
@@ -55,16 +72,7 @@ absl::StatusOr<GroupOutcome> ModifyOnce(
       LookAtMembers(environment, request.user, removed, LookDeadline(context));
   MembershipChange change{group, request.user, request.flatten,
                           kept,  added,        {}};
-  for (const MemberView& view : leaving) {
-    if (view.problem.ok()) {
-      change.removed.push_back(view.volume_id);
-    } else if (view.volume.has_value() && !view.broken()) {
-      // It is there, and must not leave without being taken out of everything.
-      return absl::UnavailableError(
-          absl::StrCat("Failed to look at volume '", view.volume_id,
-                       "', which is to leave: ", view.problem.message()));
-    }
-  }
+  ADDONS_ASSIGN_OR_RETURN(change.removed, WhoIsThere(leaving));
   ADDONS_RETURN_IF_ERROR(environment.replication.Validate(context, change));
 
   ADDONS_RETURN_IF_ERROR(context.BeginMutation());

@@ -221,7 +221,7 @@ grpc::Status VolumeGroupService::ControllerGetVolumeGroup(
   return UnaryCall(
       rpc_, *context, *request, *response,
       [&](const CallContext& call) -> absl::Status {
-        const std::string group_id = request->volume_group_id();
+        const std::string& group_id = request->volume_group_id();
         ADDONS_RETURN_IF_ERROR(Require("volume_group_id", group_id));
         ADDONS_ASSIGN_OR_RETURN(
             CephUser user, UserFromSecrets(TakeSecrets(request->secrets())));
