@@ -3,7 +3,7 @@
 namespace addons {
 
 absl::Status MemberContext::SleepFor(SteadyDuration duration) {
-  const absl::Status reason =
+  absl::Status reason =
       pending_.ok() ? absl::UnavailableError(step_) : pending_;
   if (!mutating_) {
     board_.Waits(member_, reason);
@@ -21,7 +21,7 @@ absl::Status MemberContext::BeginMutation() {
   if (mode_ == Mode::kProbe) {
     return absl::CancelledError("nothing is changed while a group is probed");
   }
-  const absl::Status begun = board_.BeginMutation();
+  absl::Status begun = board_.BeginMutation();
   if (begun.ok()) {
     mutating_ = true;
     board_.Runs(member_);

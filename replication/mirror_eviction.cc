@@ -41,7 +41,7 @@ absl::Status EvictMirrorClients(Cluster& cluster, Pool& pool,
 MirrorEviction::MirrorEviction(Cluster& cluster, Pool& pool,
                                std::string image) {
   thread_ = std::jthread(
-      [&cluster, &pool, image = std::move(image)](std::stop_token stop) {
+      [&cluster, &pool, image = std::move(image)](const std::stop_token& stop) {
         if (!RealClock().SleepFor(kPatience, stop)) return;
         const absl::Status evicted = EvictMirrorClients(cluster, pool, image);
         if (!evicted.ok()) {
