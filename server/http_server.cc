@@ -124,7 +124,7 @@ void HttpServer::Answer(evhttp_request* request) const {
   std::string text;
   try {
     text = content_();
-  } catch (const std::exception&) {
+  } catch (...) {  // must not pass through libevent
     Log().error("exception while answering {}", url_);
     evhttp_send_error(request, HTTP_INTERNAL, nullptr);
     return;

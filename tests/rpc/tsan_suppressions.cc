@@ -8,6 +8,7 @@ extern "C" const char* __tsan_default_suppressions() {  // NOLINT
   // other kind, so this hides nothing of ours.
   return "race:grpc::internal::CallbackBidiHandler\n"
          "race:grpc::internal::CallbackUnaryHandler\n"
+         "race:grpc::internal::CallbackWithSuccessTag\n"
          "race:grpc::GenericCallbackServerContext\n"
          "race:grpc::internal::InterceptorBatchMethodsImpl\n";
 }

@@ -68,6 +68,9 @@ while IFS= read -r file; do
     grep -qE '^#include <(grpc|google/protobuf)' "$file"; then
     offend "$file: gRPC and protobuf belong to services, rpc, server and cli"
   fi
+  if [[ $layer != server ]] && grep -qE '^#include <(event2|prometheus)/' "$file"; then
+    offend "$file: metrics and HTTP belong to server"
+  fi
   # Messages may hold secrets, and the redacted form is rpc/redact.h.
   if grep -qE '(Short|Utf8)?DebugString\(' "$file"; then
     offend "$file: DebugString shows secrets; use rpc/redact.h"
