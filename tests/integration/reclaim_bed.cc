@@ -37,6 +37,13 @@ std::map<std::string, std::string>& MetricsUrls() {
   return urls;
 }
 
+/// A pool with nothing but so many objects, for StoredBytes().
+constexpr char kMarkers[] = "markers";
+int64_t& Markers() {
+  static int64_t markers = 0;
+  return markers;
+}
+
 /// The value of `key` in the last line of `log` that ends a reclaim of this
 /// volume; to the line's end when it is the last one.
 std::string Logged(const std::string& log, const std::string& id,
@@ -96,6 +103,8 @@ void ReclaimBed::SetUpTestSuite() {
     Testbed("ceph",
             {site, "config", "set", "mon", "mon_mgr_digest_period", "1"});
   }
+  Testbed("ceph", {"a", "osd", "pool", "create", kMarkers, "1"});
+  Markers() = 0;
 }
 
 Reclaimed ReclaimBed::Reclaim(const TestVolume& volume,
@@ -166,20 +175,22 @@ TestVolume ReclaimBed::MakeLongVolume(uint64_t objects) {
 }
 
 int64_t ReclaimBed::StoredBytes() {
-  int64_t last = -1;
-  int same = 0;
+  // An OSD reports all pools at once: when this object is counted, so is all
+  // that was done before.
+  Testbed("rados", {"a", "-p", kMarkers, "create",
+                    absl::StrCat("marker-", ++Markers())});
+  int64_t stored = -1;
   EXPECT_TRUE(Eventually([&] {
     const json df = json::parse(
         Testbed("ceph", {"a", "df", "--format", "json"}), nullptr, false);
-    int64_t stored = 0;
+    int64_t markers = 0;
     for (const json& pool : df["pools"]) {
       if (pool["name"] == RealBed::kPool) stored = pool["stats"]["stored"];
+      if (pool["name"] == kMarkers) markers = pool["stats"]["objects"];
     }
-    same = stored == last ? same + 1 : 0;
-    last = stored;
-    return same >= 10;
+    return markers == Markers();
   }));
-  return last;
+  return stored;
 }
 
 std::string ReclaimBed::Lockers(const TestVolume& volume) {

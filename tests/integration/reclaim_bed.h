@@ -66,7 +66,7 @@ class ReclaimBed : public TwoSitesTest {
   /// thousand.
   static TestVolume MakeLongVolume(uint64_t objects = 4096);
 
-  /// What the pool says it has, once that stands still.
+  /// What the pool says it has, with everything that was done so far.
   static int64_t StoredBytes();
   static std::string Lockers(const TestVolume& volume);
   /// Waits until the daemon has the lock.
