@@ -70,6 +70,8 @@ absl::StatusOr<FenceCall> PrepareCall(ConfigStore& config,
   ADDONS_ASSIGN_OR_RETURN(call.target.user,
                           UserFromSecrets(TakeSecrets(secrets)));
   call.target.cluster_id = call.parameters.cluster_id;
+  // A share of workers apart from the other verbs': while they are stuck in
+  // OSDs that hang, a fence needs the monitors only.
   call.spec.cluster = call.target.cluster_id;
   call.spec.keys = FenceKeys(config, call.target.cluster_id);
   call.spec.verb = std::string(verb);

@@ -153,6 +153,41 @@ bool NoSignOfLife(const MirrorView& view, const ReplicationOptions& options) {
          (syncing ? settle : SteadyDuration(options.look_gap));
 }
 
+namespace {
+
+PromoteDecision DecideForced(const MirrorView& view,
+                             const std::optional<RescueRecord>& rescue,
+                             bool disturbed,
+                             const ReplicationOptions& options) {
+  if (rescue.has_value() && AwaitsRestore(*rescue, view)) {
+    return {PromoteAction::kRescue, ""};
+  }
+  const bool mid_copy = InMidCopy(view);
+  if ((mid_copy && RescueSnapshot(view) == nullptr) ||
+      (view.info.mode != MirrorMode::kJournal &&
+       view.LastComplete() == nullptr)) {
+    return {PromoteAction::kNothingToForce,
+            absl::StrCat("no snapshot has arrived whole on this site, so there "
+                         "is nothing to promote to; ",
+                         view.CopyProgress())};
+  }
+  if (!mid_copy) return {PromoteAction::kForced, ""};
+  // A forced promote of librbd 16 is no way out of half a copy: measured, it
+  // rolls an ordinary one back to the state before the last whole one (to
+  // zeros, when only the first copy was whole), and a demotion not at all.
+  if (CopyHasEnded(view, disturbed, options)) {
+    return {PromoteAction::kRescue, ""};
+  }
+  return {PromoteAction::kWait,
+          absl::StrCat("a snapshot has arrived in part (", view.CopyProgress(),
+                       "); the promotion goes on when it is whole, or returns "
+                       "to the last whole state once the other site shows no "
+                       "sign of life or nothing has arrived for ",
+                       Seconds(options.settle_time), " s")};
+}
+
+}  // namespace
+
 PromoteDecision DecidePromote(
     const MirrorView& view, const MirrorView* first_look,
     const std::optional<RescueRecord>& rescue, Force force, bool disturbed,
@@ -179,35 +214,7 @@ PromoteDecision DecidePromote(
     return {PromoteAction::kPlain, ""};
   }
   if (force == Force::kYes) {
-    if (rescue.has_value() && AwaitsRestore(*rescue, view)) {
-      return {PromoteAction::kRescue, ""};
-    }
-    const bool mid_copy = InMidCopy(view);
-    if ((mid_copy && RescueSnapshot(view) == nullptr) ||
-        (view.info.mode != MirrorMode::kJournal &&
-         view.LastComplete() == nullptr)) {
-      return {
-          PromoteAction::kNothingToForce,
-          absl::StrCat("no snapshot has arrived whole on this site, so there "
-                       "is nothing to promote to; ",
-                       view.CopyProgress())};
-    }
-    // A forced promote of librbd 16 is no way out of half a copy: measured, it
-    // rolls an ordinary one back to the state before the last whole one (to
-    // zeros, when only the first copy was whole), and a demotion not at all.
-    if (mid_copy && CopyHasEnded(view, disturbed, options)) {
-      return {PromoteAction::kRescue, ""};
-    }
-    if (mid_copy) {
-      return {
-          PromoteAction::kWait,
-          absl::StrCat("a snapshot has arrived in part (", view.CopyProgress(),
-                       "); the promotion goes on when it is whole, or returns "
-                       "to the last whole state once the other site shows no "
-                       "sign of life or nothing has arrived for ",
-                       Seconds(settle), " s")};
-    }
-    return {PromoteAction::kForced, ""};
+    return DecideForced(view, rescue, disturbed, options);
   }
 
   const MirrorSnapshot* newest = view.Newest();

@@ -6,8 +6,8 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "base/unique_fd.h"
@@ -32,7 +32,8 @@ absl::StatusOr<StagingRecord> ReadStagingRecord(
       open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat info {};
   if (!fd.valid() || fstat(fd.get(), &info) != 0) {
-    return absl::NotFoundError(absl::StrCat("'", path, "': ", strerror(errno)));
+    return absl::NotFoundError(
+        absl::StrCat("'", path, "': ", std::generic_category().message(errno)));
   }
   if (!S_ISREG(info.st_mode)) {
     return absl::NotFoundError(absl::StrCat("'", path, "' is no file"));
