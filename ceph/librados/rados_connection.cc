@@ -50,9 +50,19 @@ absl::Status SetKey(rados_t cluster, const CephUser& user) {
   return status;
 }
 
+/// librados asks for a new map of the OSDs when a call waits longer than
+/// objecter_timeout for one of them (10 s unless told), looking every
+/// objecter_tick_interval. With an OSD timeout that is not longer, no read ever
+/// waits long enough: after an outage of the whole cluster this connection
+/// would look for the OSDs at their old addresses for ever (measured, 16.2.15).
+constexpr double kLongestMapPatience = 2;
+
 absl::Status Configure(rados_t cluster, const std::string& mon_host,
                        const CephUser& user, ConnectionUse use,
                        const ConnectionTimeouts& timeouts) {
+  const double map_patience =
+      std::min(kLongestMapPatience,
+               std::chrono::duration<double>(timeouts.osd_read).count() / 2);
   std::vector<std::pair<const char*, std::string>> options = {
       // Standard error is our log.
       {"log_to_stderr", "false"},
@@ -63,6 +73,8 @@ absl::Status Configure(rados_t cluster, const std::string& mon_host,
       {"keyring", ""},
       {"auth_client_required", "cephx"},
       {"client_mount_timeout", Seconds(timeouts.connect)},
+      {"objecter_timeout", absl::StrCat(map_patience)},
+      {"objecter_tick_interval", absl::StrCat(map_patience / 2)},
       // Images are opened to look at them or to change their metadata.
       {"rbd_cache", "false"},
   };
