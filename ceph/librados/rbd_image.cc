@@ -136,12 +136,17 @@ absl::StatusOr<ImageSize> RbdImage::Size() {
   return ImageSize{info.size, info.obj_size, info.num_objs};
 }
 
-absl::StatusOr<bool> RbdImage::MarkedNonPrimary() {
+absl::StatusOr<uint64_t> RbdImage::FeatureBits() {
   uint64_t features = 0;
   const int result = connection_->Call("rbd_get_features", [&] {
     return rbd_get_features(image_.get(), &features);
   });
   if (result < 0) return Error(result, "read the features of");
+  return features;
+}
+
+absl::StatusOr<bool> RbdImage::MarkedNonPrimary() {
+  ADDONS_ASSIGN_OR_RETURN(const uint64_t features, FeatureBits());
   return (features & RBD_FEATURE_NON_PRIMARY) != 0;
 }
 

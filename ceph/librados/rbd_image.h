@@ -108,6 +108,8 @@ class RbdImage final : public Image {
                               absl::FunctionRef<int()> call,
                               absl::FunctionRef<void()> on_lost);
   absl::StatusOr<bool> HasLockFeature();
+  /// rbd_get_features
+  absl::StatusOr<uint64_t> FeatureBits();
 
   const std::shared_ptr<RadosConnection> connection_;
   ImageHandle image_;

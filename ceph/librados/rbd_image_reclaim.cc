@@ -49,16 +49,11 @@ int OnObject(uint64_t object, uint64_t total, void* argument) {
 }  // namespace
 
 absl::StatusOr<ImageFeatures> RbdImage::Features() {
-  constexpr absl::string_view kAction = "read the features of";
-  uint64_t features = 0;
-  int result = connection_->Call("rbd_get_features", [&] {
-    return rbd_get_features(image_.get(), &features);
-  });
-  if (result < 0) return Error(result, kAction);
+  ADDONS_ASSIGN_OR_RETURN(const uint64_t features, FeatureBits());
   uint64_t flags = 0;
-  result = connection_->Call(
+  const int result = connection_->Call(
       "rbd_get_flags", [&] { return rbd_get_flags(image_.get(), &flags); });
-  if (result < 0) return Error(result, kAction);
+  if (result < 0) return Error(result, "read the features of");
   constexpr uint64_t kInvalid =
       RBD_FLAG_OBJECT_MAP_INVALID | RBD_FLAG_FAST_DIFF_INVALID;
   ImageFeatures read;

@@ -970,8 +970,8 @@ TEST_F(RealLockTest, MetadataDoesNotTakeTheLockFromAnotherClient) {
   EXPECT_EQ(OpenReadOnly(name)->Metadata("second")->value_or(""), "2");
 }
 
-/// Without help librbd waits in about one of twenty such moments until the
-/// other client has gone.
+/// Without help librbd waits in some of such moments until the other client has
+/// gone.
 TEST_F(RealLockTest, MetadataIsWrittenWhileAnotherClientTakesTheLock) {
   const std::string name = MakeImage();
   SteadyDuration slowest{};
