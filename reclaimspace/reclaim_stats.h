@@ -1,12 +1,12 @@
 #ifndef ADDONS_RECLAIMSPACE_RECLAIM_STATS_H_
 #define ADDONS_RECLAIMSPACE_RECLAIM_STATS_H_
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 #include "absl/strings/string_view.h"
+#include "reclaimspace/outcome_counts.h"
 
 namespace addons {
 
@@ -28,17 +28,8 @@ inline constexpr size_t kReclaimOutcomes = 9;
 absl::string_view Name(ReclaimOutcome outcome);
 
 /// Counts reclaims since the start. Thread-safe.
-class ReclaimStats {
+class ReclaimStats : public OutcomeCounts<ReclaimOutcome, kReclaimOutcomes> {
  public:
-  void Count(ReclaimOutcome outcome) {
-    counts_[static_cast<size_t>(outcome)].fetch_add(1,
-                                                    std::memory_order_relaxed);
-  }
-  uint64_t count(ReclaimOutcome outcome) const {
-    return counts_[static_cast<size_t>(outcome)].load(
-        std::memory_order_relaxed);
-  }
-
   /// What was looked at for zeros, also by work that was stopped.
   void AddExaminedBytes(uint64_t bytes) {
     examined_bytes_.fetch_add(bytes, std::memory_order_relaxed);
@@ -48,7 +39,6 @@ class ReclaimStats {
   }
 
  private:
-  std::array<std::atomic<uint64_t>, kReclaimOutcomes> counts_{};
   std::atomic<uint64_t> examined_bytes_{0};
 };
 

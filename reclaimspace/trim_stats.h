@@ -1,12 +1,12 @@
 #ifndef ADDONS_RECLAIMSPACE_TRIM_STATS_H_
 #define ADDONS_RECLAIMSPACE_TRIM_STATS_H_
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 #include "absl/strings/string_view.h"
+#include "reclaimspace/outcome_counts.h"
 
 namespace addons {
 
@@ -24,17 +24,8 @@ inline constexpr size_t kTrimOutcomes = 5;
 absl::string_view Name(TrimOutcome outcome);
 
 /// Counts trims since the start. Thread-safe.
-class TrimStats {
+class TrimStats : public OutcomeCounts<TrimOutcome, kTrimOutcomes> {
  public:
-  void Count(TrimOutcome outcome) {
-    counts_[static_cast<size_t>(outcome)].fetch_add(1,
-                                                    std::memory_order_relaxed);
-  }
-  uint64_t count(TrimOutcome outcome) const {
-    return counts_[static_cast<size_t>(outcome)].load(
-        std::memory_order_relaxed);
-  }
-
   /// What filesystems said to have discarded, also of trims that did not come
   /// to their end.
   void AddTrimmedBytes(uint64_t bytes) {
@@ -45,7 +36,6 @@ class TrimStats {
   }
 
  private:
-  std::array<std::atomic<uint64_t>, kTrimOutcomes> counts_{};
   std::atomic<uint64_t> trimmed_bytes_{0};
 };
 

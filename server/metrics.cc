@@ -154,15 +154,22 @@ void AddCephCalls(const std::vector<CallHistogram>& calls, Families& families) {
   families.push_back(std::move(failures));
 }
 
-void AddReclaims(const ReclaimStats& stats, Families& families) {
-  MetricFamily reclaims =
-      Counter("reclaims_total", "Sparsifications that have ended, by outcome.");
-  for (size_t i = 0; i < kReclaimOutcomes; ++i) {
-    const auto outcome = static_cast<ReclaimOutcome>(i);
-    Add(reclaims, {{"outcome", std::string(Name(outcome))}},
-        stats.count(outcome));
+/// All outcomes, also those that have not come up yet.
+template <typename Outcome, size_t kOutcomes>
+MetricFamily ByOutcome(MetricFamily family,
+                       const OutcomeCounts<Outcome, kOutcomes>& counts) {
+  for (size_t i = 0; i < kOutcomes; ++i) {
+    const auto outcome = static_cast<Outcome>(i);
+    Add(family, {{"outcome", std::string(Name(outcome))}},
+        counts.count(outcome));
   }
-  families.push_back(std::move(reclaims));
+  return family;
+}
+
+void AddReclaims(const ReclaimStats& stats, Families& families) {
+  families.push_back(ByOutcome(
+      Counter("reclaims_total", "Sparsifications that have ended, by outcome."),
+      stats));
   families.push_back(
       With(Counter("reclaim_examined_bytes_total",
                    "Bytes of images that sparsifications looked at for zeros."),
@@ -170,13 +177,8 @@ void AddReclaims(const ReclaimStats& stats, Families& families) {
 }
 
 void AddTrims(const TrimStats& stats, Families& families) {
-  MetricFamily trims =
-      Counter("trims_total", "Trims that have ended, by outcome.");
-  for (size_t i = 0; i < kTrimOutcomes; ++i) {
-    const auto outcome = static_cast<TrimOutcome>(i);
-    Add(trims, {{"outcome", std::string(Name(outcome))}}, stats.count(outcome));
-  }
-  families.push_back(std::move(trims));
+  families.push_back(ByOutcome(
+      Counter("trims_total", "Trims that have ended, by outcome."), stats));
   families.push_back(
       With(Counter("trimmed_bytes_total",
                    "Bytes that filesystems discarded, by their own count."),
