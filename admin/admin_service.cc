@@ -4,10 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "operation/lane_use.h"
@@ -23,14 +20,9 @@ pb::Operation::State StateOf(const OperationInfo& info) {
   return info.running ? pb::Operation::RUNNING : pb::Operation::QUEUED;
 }
 
-/// Most verbs name their cluster as their keys do, with its length before it.
-std::string ClusterText(absl::string_view cluster) {
-  const std::pair<absl::string_view, absl::string_view> parts =
-      absl::StrSplit(cluster, absl::MaxSplits(':', 1));
-  size_t length = 0;
-  const bool keyed =
-      absl::SimpleAtoi(parts.first, &length) && length == parts.second.size();
-  return std::string(keyed ? parts.second : cluster);
+std::string ClusterText(const WorkerShare& share) {
+  return share.kind == WorkerShare::Kind::kNode ? "node"
+                                                : share.cluster_id.text();
 }
 
 void Fill(const OperationInfo& info, pb::Operation* operation) {
@@ -38,7 +30,7 @@ void Fill(const OperationInfo& info, pb::Operation* operation) {
   operation->set_verb(info.verb);
   operation->set_object(info.object);
   operation->set_lane(std::string(Name(info.lane)));
-  operation->set_cluster(ClusterText(info.cluster));
+  operation->set_cluster(ClusterText(info.share));
   operation->set_state(StateOf(info));
   operation->set_mutating(info.mutating);
   operation->set_step(info.step);

@@ -1,16 +1,107 @@
 #include "base/log.h"
 
-#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/sink.h>
 
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <ctime>
 #include <memory>
+#include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "base/log_writer.h"
+#include "base/mutex.h"
+#include "base/status_macros.h"
 
 namespace addons {
+namespace {
 
-absl::Status InitLog(absl::string_view level) {
+constexpr char kPattern[] = "%Y-%m-%dT%H:%M:%S.%e%z %l %v";
+constexpr char kLoggerName[] = "rbd-addons";
+constexpr std::chrono::milliseconds kFlush = std::chrono::seconds(2);
+// What a process that dies leaves to its log: 50 times 10 ms.
+constexpr int kCrashLooks = 50;
+constexpr long kCrashLookNanoseconds = 10'000'000;
+
+// That of the logger, which owns it; for signal handlers and the metric.
+std::atomic<LogWriter*> log_writer{nullptr};
+
+std::string DroppedLine(uint64_t dropped) {
+  const std::string text = absl::StrCat(
+      "log lines were dropped: nobody read them in time count=", dropped);
+  spdlog::memory_buf_t line;
+  spdlog::pattern_formatter(kPattern).format(
+      spdlog::details::log_msg(kLoggerName, spdlog::level::warn, text), line);
+  return {line.data(), line.size()};
+}
+
+/// spdlog's own base class keeps everybody out while it flushes.
+class QueueSink final : public spdlog::sinks::sink {
+ public:
+  explicit QueueSink(std::unique_ptr<LogWriter> writer)
+      : writer_(std::move(writer)),
+        formatter_(std::make_unique<spdlog::pattern_formatter>(kPattern)) {
+    log_writer = writer_.get();
+  }
+  ~QueueSink() override {
+    LogWriter* mine = writer_.get();
+    log_writer.compare_exchange_strong(mine, nullptr);
+  }
+  QueueSink(const QueueSink&) = delete;
+  QueueSink& operator=(const QueueSink&) = delete;
+
+  void log(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t line;
+    {
+      const MutexLock lock(mutex_);
+      formatter_->format(message, line);
+    }
+    writer_->Write({line.data(), line.size()});
+  }
+  void flush() override { writer_->Flush(kFlush); }
+  void set_pattern(const std::string& pattern) override {
+    set_formatter(std::make_unique<spdlog::pattern_formatter>(pattern));
+  }
+  void set_formatter(std::unique_ptr<spdlog::formatter> formatter) override {
+    const MutexLock lock(mutex_);
+    formatter_ = std::move(formatter);
+  }
+
+ private:
+  const std::unique_ptr<LogWriter> writer_;
+  Mutex mutex_;
+  std::unique_ptr<spdlog::formatter> formatter_ ABSL_GUARDED_BY(mutex_);
+};
+
+constexpr std::array<int, 5> kFatal = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE,
+                                       SIGILL};
+std::array<struct sigaction, kFatal.size()> handlers_before;
+
+// The log's thread goes on meanwhile. Then whoever handled the signal before
+// gets it.
+void OnFatalSignal(int signal) {
+  const LogWriter* const writer = log_writer;
+  const timespec pause{0, kCrashLookNanoseconds};
+  for (int i = 0; i < kCrashLooks && writer != nullptr && !writer->idle();
+       ++i) {
+    nanosleep(&pause, nullptr);
+  }
+  for (size_t i = 0; i < kFatal.size(); ++i) {
+    if (kFatal.at(i) == signal) {
+      sigaction(signal, &handlers_before.at(i), nullptr);
+    }
+  }
+  raise(signal);  // blocked until this returns
+}
+
+}  // namespace
+
+absl::Status InitLog(absl::string_view level, int fd) {
   const std::string name(level);
   if (name != "trace" && name != "debug" && name != "info" && name != "warn" &&
       name != "error") {
@@ -18,13 +109,30 @@ absl::Status InitLog(absl::string_view level) {
         absl::StrCat("log level '", name,
                      "' is not one of trace, debug, info, warn, error"));
   }
+  ADDONS_ASSIGN_OR_RETURN(std::unique_ptr<LogWriter> writer,
+                          LogWriter::Start(fd, {.dropped_line = DroppedLine}));
   auto logger = std::make_shared<spdlog::logger>(
-      "rbd-addons", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-  logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l %v");
+      kLoggerName, std::make_shared<QueueSink>(std::move(writer)));
   logger->set_level(spdlog::level::from_str(name));
-  logger->flush_on(spdlog::level::trace);
+  // spdlog's own would write to standard error, and wait for its reader.
+  logger->set_error_handler([](const std::string&) {
+    if (LogWriter* const current = log_writer) current->CountDropped();
+  });
   spdlog::set_default_logger(std::move(logger));
   return absl::OkStatus();
+}
+
+void FlushLogOnCrash() {
+  struct sigaction action {};
+  action.sa_handler = OnFatalSignal;
+  for (size_t i = 0; i < kFatal.size(); ++i) {
+    sigaction(kFatal.at(i), &action, &handlers_before.at(i));
+  }
+}
+
+uint64_t LogLinesDropped() {
+  const LogWriter* const writer = log_writer;
+  return writer == nullptr ? 0 : writer->dropped();
 }
 
 std::string Quoted(absl::string_view text) {

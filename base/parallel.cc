@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
-#include <system_error>
 #include <thread>
 #include <vector>
 
 #include "base/mutex.h"
+#include "base/start_thread.h"
 
 namespace addons {
 
@@ -31,10 +31,11 @@ void RunParallel(size_t count, size_t threads,
   {
     std::vector<std::jthread> helpers;
     const size_t wanted = std::min(count, threads);
-    try {
-      while (helpers.size() + 1 < wanted) helpers.emplace_back(loop);
-    } catch (const std::system_error&) {
+    while (helpers.size() + 1 < wanted) {
+      auto helper = StartThread("parallel", loop);
       // As many as the system allows: those do all the work.
+      if (!helper) break;
+      helpers.push_back(*std::move(helper));
     }
     loop();
   }

@@ -2,21 +2,27 @@
 
 #include <utility>
 
+#include "base/log.h"
+#include "base/start_thread.h"
+
 namespace addons {
 
-Periodic::Periodic(std::chrono::milliseconds interval,
+Periodic::Periodic(const std::string& name, std::chrono::milliseconds interval,
                    std::function<void()> task)
     : interval_(interval),
       task_(std::move(task)),
-      thread_([this] { Loop(); }) {}
+      thread_(StartThread(name, [this] { Loop(); })) {
+  if (!thread_) {
+    Log().warn("the system has no thread left for a periodic task name={}",
+               name);
+  }
+}
 
 Periodic::~Periodic() {
-  {
-    const MutexLock lock(mutex_);
-    stop_ = true;
-    changed_.NotifyAll();
-  }
-  thread_.join();
+  const MutexLock lock(mutex_);
+  stop_ = true;
+  changed_.NotifyAll();
+  // ~jthread joins, after the lock.
 }
 
 void Periodic::Loop() {
@@ -28,7 +34,11 @@ void Periodic::Loop() {
       }
       if (stop_) return;
     }
-    task_();
+    try {
+      task_();
+    } catch (...) {
+      // No memory, for once: the next time is another one.
+    }
   }
 }
 

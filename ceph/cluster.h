@@ -5,28 +5,40 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/cluster_id.h"
 #include "base/secret.h"
-#include "ceph/pool.h"
 
 namespace addons {
 
-/// Which of a cluster's two connections a pool is opened on. Reads have an OSD
-/// operation timeout, so that no reader is ever stuck. Mutations have none: a
-/// stall during promote or demote with that timeout ends in a crash inside
-/// librbd or in success with an incomplete snapshot. Both have monitor
-/// timeouts.
+class Pool;
+
+/// Which of a cluster's three connections a pool is opened on; the third is for
+/// manager commands alone. Reads have an OSD operation timeout, so that no
+/// reader is ever stuck. Mutations have none: a stall during promote or demote
+/// with that timeout ends in a crash inside librbd or in success with an
+/// incomplete snapshot. Both have monitor timeouts.
 enum class Access { kRead, kMutate };
 
 /// A Ceph user without the "client." prefix and its key.
 struct CephUser {
   std::string id;
   Secret key;
-  CephUser Clone() const { return {id, key.Clone()}; }
 };
+
+/// The user of a request, made once from its secrets and shared by all who work
+/// for it, also when they outlive it: the key is wiped when the last of them
+/// lets go. Not null, except where a comment says so.
+using CephUserRef = std::shared_ptr<const CephUser>;
+
+inline CephUserRef MakeCephUser(std::string id, Secret key) {
+  return std::make_shared<const CephUser>(
+      CephUser{std::move(id), std::move(key)});
+}
 
 /// One cluster as one user. Thread-safe. When Ceph answers ESHUTDOWN (this
 /// client was blocklisted) the connection concerned is dropped and the next
@@ -68,7 +80,7 @@ class Cluster {
 
 /// Where a cluster is and who wants to talk to it.
 struct ClusterTarget {
-  std::string cluster_id;             // of config.json, for messages
+  ClusterId cluster_id;               // for messages
   std::vector<std::string> monitors;  // as config.json writes them
 };
 
@@ -79,10 +91,11 @@ class ClusterProvider {
 
   /// Returns at once when this (monitors, user, key) is connected already; else
   /// connects, once for all callers that ask meanwhile. Blocks for at most the
-  /// connect timeout. UNAUTHENTICATED: the key has not the shape of a cephx
-  /// key, or the cluster refuses user or key. UNAVAILABLE: no monitor answered.
+  /// connect timeout. UNAUTHENTICATED: the key is no cephx key, or of a type
+  /// that librados cannot use, or the cluster refuses user or key. UNAVAILABLE:
+  /// no monitor answered.
   virtual absl::StatusOr<std::shared_ptr<Cluster>> Connect(
-      const ClusterTarget& target, const CephUser& user) = 0;
+      const ClusterTarget& target, const CephUserRef& user) = 0;
 };
 
 }  // namespace addons

@@ -60,6 +60,8 @@ struct ImageLayout {
   uint64_t stripe_unit = 0;
   uint64_t stripe_count = 0;
   int64_t data_pool_id = -1;  // where its data is, maybe its own pool
+  /// Of the names of its objects; not needed to make an image.
+  std::string object_prefix;  // "rbd_data.10226b8b4567"
 };
 
 struct ImageRange {
@@ -215,14 +217,14 @@ class Image {
   /// NOT_FOUND: no such snapshot. rbd_snap_set_by_id
   virtual absl::Status SelectSnapshot(uint64_t snapshot_id) = 0;
   /// rbd_get_size, rbd_get_stripe_unit, rbd_get_stripe_count,
-  /// rbd_get_data_pool_id
+  /// rbd_get_data_pool_id, rbd_get_block_name_prefix
   virtual absl::StatusOr<ImageLayout> Layout() = 0;
   /// All ranges at the same time, answered in their order. rbd_aio_read
   virtual absl::StatusOr<std::vector<ImageData>> Read(
       const std::vector<ImageRange>& ranges) = 0;
-  /// All at the same time; ranges without bytes are zeroed, and give their
-  /// space back where they are whole objects. rbd_aio_write,
-  /// rbd_aio_write_zeroes
+  /// All at the same time. Zeros of ranges without bytes are written as data:
+  /// mirroring by snapshots does not carry what is discarded or zeroed
+  /// (librbd 16). rbd_aio_write
   virtual absl::Status Write(const std::vector<ImageData>& data) = 0;
   /// What was written is safe. Like a write it asks another client for the
   /// exclusive lock, and has it when OK; that client goes on without an error.

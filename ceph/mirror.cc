@@ -62,8 +62,10 @@ absl::string_view Name(MirrorStatusState state) {
       return "stopping_replay";
     case MirrorStatusState::kStopped:
       return "stopped";
+    case MirrorStatusState::kUnrecognized:
+      return "unrecognized";
   }
-  return "unknown";
+  return "unrecognized";
 }
 
 }  // namespace addons

@@ -12,7 +12,8 @@
 namespace addons {
 
 // Value types for what librbd tells about mirroring. Values that this build
-// does not know become kUnknown.
+// does not know become kUnknown; of MirrorStatusState, where librbd has an
+// "unknown" of its own, kUnrecognized.
 
 enum class MirrorMode { kJournal, kSnapshot, kUnknown };
 
@@ -68,7 +69,8 @@ enum class MirrorStatusState {
   kStartingReplay,
   kReplaying,
   kStoppingReplay,
-  kStopped
+  kStopped,
+  kUnrecognized  // none that this build knows
 };
 
 /// What one site's rbd-mirror daemon last wrote about an image, read from this
@@ -83,6 +85,12 @@ struct SiteStatus {
   bool local() const { return mirror_uuid.empty(); }
 };
 
+/// All entries about one image of a pool. The image's role is not in them.
+struct ImageStatuses {
+  std::string image_id;
+  std::vector<SiteStatus> sites;  // the local one first
+};
+
 struct MirrorPeer {
   std::string uuid;
   std::string site_name;
@@ -90,7 +98,6 @@ struct MirrorPeer {
   /// one-way mirroring it never does. (The C API does not tell when it last
   /// called.)
   std::string mirror_uuid;
-  bool receives = true;  // this site pulls from the peer (rx or rx-tx)
 };
 
 absl::string_view Name(MirrorMode mode);

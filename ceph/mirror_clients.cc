@@ -6,6 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
+#include "ceph/cluster.h"
+#include "ceph/pool.h"
 
 namespace addons {
 namespace {

@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "ceph/cluster.h"
 #include "ceph/image.h"
-#include "ceph/pool.h"
 
 namespace addons {
+
+class Cluster;
+class Pool;
 
 /// The clients that watch `rbd_mirroring` of this pool and namespace:
 /// rbd-mirror of this site and of its peers, as of now (their ids change, so

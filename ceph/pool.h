@@ -1,6 +1,7 @@
 #ifndef ADDONS_CEPH_POOL_H_
 #define ADDONS_CEPH_POOL_H_
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -23,6 +24,38 @@ struct GroupImage {
   std::string image;
   bool complete = false;  // false: the call that added it was interrupted
   friend bool operator==(const GroupImage&, const GroupImage&) = default;
+};
+
+/// Stands for what an object or image holds now, among snapshot ids.
+inline constexpr uint64_t kHead = UINT64_MAX - 1;
+
+/// What an OSD keeps of one object: as snapshots had it, or as it is now.
+struct ObjectClone {
+  uint64_t id = 0;                  // kHead: as it is now
+  std::vector<uint64_t> snapshots;  // that it is for
+  std::vector<ImageRange> overlap;  // equal in the next newer one; ascending
+  uint64_t bytes = 0;
+};
+
+struct ObjectSnapshots {
+  /// When the object was written last, this was the newest snapshot.
+  uint64_t newest_snapshot = 0;
+  std::vector<ObjectClone> clones;  // ascending; none: no such object
+};
+
+/// An exclusive lock with an end, as ceph's class "lock" keeps it on an object.
+struct ObjectLock {
+  std::string object;
+  std::string name;
+  std::string cookie;  // of the one who has it; shown to everybody
+};
+
+/// Who has one.
+struct ObjectLocker {
+  std::string client;  // "client.4123"
+  std::string cookie;
+  std::string address;  // as it is listed: "v1:10.0.0.1:0/123"
+  friend bool operator==(const ObjectLocker&, const ObjectLocker&) = default;
 };
 
 struct OmapPage {
@@ -52,8 +85,11 @@ class Pool {
   virtual absl::StatusOr<OmapValues> ReadOmap(const std::string& object,
                                               const std::string& prefix) = 0;
   /// Sets `key` to `desired` in one atomic step if it has the value `expected`
-  /// (nullopt: if the object exists and `key` is absent). false: it has another
-  /// value. NOT_FOUND: no such object; it is never created.
+  /// (nullopt: if the object exists and `key` is absent; one that is set to
+  /// nothing at the same moment counts as absent). false: it has another value.
+  /// Changes of other keys at the same time do not matter, except where
+  /// `expected` is an empty text: then UNAVAILABLE when they do not cease.
+  /// NOT_FOUND: no such object; it is never created.
   /// rados_write_op_omap_cmp2, rados_write_op_omap_set2
   virtual absl::StatusOr<bool> ReplaceOmapValue(
       const std::string& object, const std::string& key,
@@ -73,7 +109,7 @@ class Pool {
       const std::string& object, const std::string& key) = 0;
 
   // --- objects with omap: these need a mutation pool
-  // -------------------------
+
   /// Makes an empty object. ALREADY_EXISTS: there is one.
   /// rados_write_op_create with LIBRADOS_CREATE_EXCLUSIVE
   virtual absl::Status CreateObject(const std::string& object) = 0;
@@ -94,8 +130,34 @@ class Pool {
                                                const std::string& key,
                                                const std::string& expected) = 0;
 
+  // --- locks of our own on objects of our own, with an end by the OSD's clock
+
+  /// Takes the lock for `duration`, and makes its object where there is none.
+  /// false: somebody has it, this client under another cookie included.
+  /// Needs a mutation pool. rados_lock_exclusive
+  virtual absl::StatusOr<bool> TakeObjectLock(
+      const ObjectLock& lock, std::chrono::seconds duration) = 0;
+  /// From now on it lasts `duration`. false: this client does not have it any
+  /// more, whether or not somebody else has; then it is not taken. Needs a
+  /// mutation pool. rados_lock_exclusive with LIBRADOS_LOCK_FLAG_MUST_RENEW
+  virtual absl::StatusOr<bool> RenewObjectLock(
+      const ObjectLock& lock, std::chrono::seconds duration) = 0;
+  /// Who has it; the cookie of `lock` does not matter. None also when its time
+  /// is over, and when there is no such object. rados_list_lockers
+  virtual absl::StatusOr<std::vector<ObjectLocker>> ObjectLockers(
+      const ObjectLock& lock) = 0;
+  /// Takes it from `locker`, and from nobody else. OK also when that does not
+  /// have it. Needs a mutation pool. rados_break_lock
+  virtual absl::Status BreakObjectLock(const ObjectLock& lock,
+                                       const ObjectLocker& locker) = 0;
+  /// Removes the object with its locks, in one step with the proof that this
+  /// client has the lock. false: it does not; nothing is removed. Needs a
+  /// mutation pool. rados_write_op_exec (lock.assert_locked),
+  /// rados_write_op_remove
+  virtual absl::StatusOr<bool> RemoveLockedObject(const ObjectLock& lock) = 0;
+
   // --- rbd groups of this pool and namespace
-  // -------------------------------------
+
   /// The group's images by pool and internal id. Empty also when there is no
   /// such group, and when one of its images is gone or in the trash.
   /// rbd_group_image_list
@@ -103,7 +165,7 @@ class Pool {
       const std::string& group) = 0;
 
   // --- changes of them: these need a mutation pool
-  // -------------------------------
+
   /// ALREADY_EXISTS: there is one. rbd_group_create
   virtual absl::Status CreateGroup(const std::string& group) = 0;
   /// Takes its images out of the group, and removes its snapshots and itself.
@@ -117,7 +179,9 @@ class Pool {
                                      int64_t image_pool_id,
                                      const std::string& image) = 0;
   /// By internal id, because the image may be gone or in the trash. OK also
-  /// when it is not in the group. NOT_FOUND: no such group.
+  /// when it is not in the group, and finishes what a client began that died in
+  /// the middle. Not for an image of another group: errno EBADF, and it stays
+  /// incomplete in this one. NOT_FOUND: no such group.
   /// rbd_group_image_remove_by_id
   virtual absl::Status RemoveGroupImage(const std::string& group,
                                         int64_t image_pool_id,
@@ -128,6 +192,12 @@ class Pool {
   virtual absl::StatusOr<std::vector<Watcher>> ListWatchers(
       const std::string& object) = 0;
 
+  /// What each object has been at each snapshot, in this order; an absent
+  /// object is OK. 64 are asked at a time.
+  /// librados::ObjectReadOperation::list_snaps
+  virtual absl::StatusOr<std::vector<ObjectSnapshots>> ListSnapshots(
+      const std::vector<std::string>& objects) = 0;
+
   // --- fencing ---------------------------------------------------------------
   /// Has the acting primaries of the `part`-th of `parts` equal slices of the
   /// placement groups answer: each of them then has at least the OSD map of
@@ -135,8 +205,13 @@ class Pool {
   /// power of two and not less than their number. rados_object_list
   virtual absl::Status ReachPlacementGroups(uint32_t part, uint32_t parts) = 0;
 
+  /// The RADOS namespaces of the pool, ascending, without the default one.
+  /// They belong to the pool, so an implementation looks in the default
+  /// namespace whatever this one is. rbd_namespace_list
+  virtual absl::StatusOr<std::vector<std::string>> Namespaces() = 0;
+
   // --- mirroring of this pool and namespace
-  // ------------------------------------
+
   /// rbd_mirror_mode_get
   virtual absl::StatusOr<PoolMirrorMode> MirrorMode() = 0;
   /// rbd_mirror_peer_site_list. Peers belong to the pool, so an implementation
@@ -144,13 +219,16 @@ class Pool {
   virtual absl::StatusOr<std::vector<MirrorPeer>> MirrorPeers() = 0;
   /// This site's mirror uuid. rbd_mirror_uuid_get
   virtual absl::StatusOr<std::string> MirrorUuid() = 0;
+  /// The entries of all mirrored images of this pool and namespace, by image
+  /// id, without opening one. rbd_mirror_image_global_status_list
+  virtual absl::StatusOr<std::vector<ImageStatuses>> MirrorStatuses() = 0;
   /// State and role of the image with this internal id without opening it;
   /// nullopt: it is not mirrored. rbd_mirror_image_info_list
   virtual absl::StatusOr<std::optional<MirrorImageInfo>> MirrorInfoById(
       const std::string& image_id) = 0;
 
   // --- images
-  // ------------------------------------------------------------------
+
   /// NOT_FOUND: no such image. rbd_open_read_only: leaves no watch.
   virtual absl::StatusOr<std::unique_ptr<Image>> OpenImageReadOnly(
       const std::string& name) = 0;

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "cli/audit.h"
 #include "cli/call.h"
 #include "cli/channel.h"
 #include "cli/methods.h"
@@ -37,6 +38,8 @@ struct Options {
   std::string secrets_file;
   bool json = false;
   uint64_t operation_id = 0;
+  std::string cluster;
+  std::string pool;
 };
 
 struct Streams {
@@ -153,6 +156,24 @@ int CancelCommand(const Options& options, Streams& streams) {
   return 0;
 }
 
+int AuditClonesCommand(const Options& options, Streams& streams) {
+  const admin::ListMirroredClonesRequest described;
+  const auto method = FindMethod(MethodOfRequest(described));
+  if (!method.ok()) return Fail(method.status(), kCliUsage, streams);
+  const absl::StatusOr<std::unique_ptr<Message>> request =
+      ReadRequest(options, **method, streams);
+  if (!request.ok()) return Fail(request.status(), kCliUsage, streams);
+  auto& audit = static_cast<admin::ListMirroredClonesRequest&>(**request);
+  audit.set_cluster_id(options.cluster);
+  audit.set_pool(options.pool);
+  admin::ListMirroredClonesResponse response;
+  const int code = Ask(options, audit, response, streams);
+  if (code != 0) return code;
+  if (options.json) return PrintJson(response, streams);
+  streams.out << AuditText(response);
+  return 0;
+}
+
 int ProbeCommand(const Options& options, Streams& streams) {
   identity::ProbeResponse response;
   const int code = Ask(options, identity::ProbeRequest(), response, streams);
@@ -221,6 +242,21 @@ int RunCli(const std::vector<std::string>& arguments, std::istream& in,
       ->required()
       ->check(CLI::PositiveNumber);
   AddConnectionOptions(cancel, options);
+  CLI::App& audit = *app.add_subcommand(
+      "audit", "Look for what is wrong although every status says otherwise");
+  audit.require_subcommand(1);
+  CLI::App& audit_clones = *audit.add_subcommand(
+      "clones", "Mirrored images of a pool whose copy is not whole");
+  audit_clones.add_option("--pool", options.pool, "Name of the pool")
+      ->required();
+  audit_clones.add_option("--cluster", options.cluster,
+                          "Its cluster in config.json, where that has several");
+  audit_clones
+      .add_option("--secrets-file", options.secrets_file,
+                  "File with userID and userKey, a JSON object of strings")
+      ->required();
+  audit_clones.add_flag("--json", options.json, "Print it as JSON");
+  AddConnectionOptions(audit_clones, options);
   const CLI::App& methods =
       *app.add_subcommand("methods", "List the methods that can be called");
 
@@ -235,6 +271,7 @@ int RunCli(const std::vector<std::string>& arguments, std::istream& in,
   if (probe.parsed()) return ProbeCommand(options, streams);
   if (operations.parsed()) return OperationsCommand(options, streams);
   if (cancel.parsed()) return CancelCommand(options, streams);
+  if (audit_clones.parsed()) return AuditClonesCommand(options, streams);
   return CallCommand(options, streams);
 }
 

@@ -8,7 +8,7 @@ function(addons_proto_library)
   add_library(addons::${ARG_NAME} ALIAS addons_${ARG_NAME})
   target_include_directories(addons_${ARG_NAME} SYSTEM PUBLIC "${gen}")
   target_link_libraries(addons_${ARG_NAME}
-    PUBLIC protobuf::libprotobuf gRPC::grpc++ ${ARG_DEPS})
+    PUBLIC protobuf::libprotobuf gRPC::grpc++ ${ARG_DEPS} PRIVATE addons_hardening)
   protobuf_generate(TARGET addons_${ARG_NAME} LANGUAGE cpp
     PROTOC_OUT_DIR "${gen}" IMPORT_DIRS "${CMAKE_CURRENT_SOURCE_DIR}")
   protobuf_generate(TARGET addons_${ARG_NAME} LANGUAGE grpc

@@ -1,6 +1,47 @@
-# The only ways to make a target here: addons_library, addons_executable, addons_test.
+# The ways to make a target here: addons_library, addons_executable, addons_test,
+# addons_integration_test (with addons_integration_suites).
+
+include(CheckCXXCompilerFlag)
+include(CheckCXXSourceCompiles)
+include(CheckPIESupported)
+
+# What makes a mistake in memory end the program instead of being used against it. For our
+# code and for generated code. Executables are position independent where the linker can.
+add_library(addons_hardening INTERFACE)
+check_pie_supported(LANGUAGES CXX OUTPUT_VARIABLE addons_pie_problem)
+if(NOT CMAKE_CXX_LINK_PIE_SUPPORTED)
+  message(STATUS "Executables are not position independent: ${addons_pie_problem}")
+endif()
+target_compile_definitions(addons_hardening INTERFACE _GLIBCXX_ASSERTIONS)
+target_compile_options(addons_hardening INTERFACE -fstack-protector-strong)
+target_link_options(addons_hardening INTERFACE LINKER:-z,relro,-z,now)
+check_cxx_compiler_flag(-fstack-clash-protection ADDONS_HAS_STACK_CLASH_PROTECTION)
+if(ADDONS_HAS_STACK_CLASH_PROTECTION)
+  target_compile_options(addons_hardening INTERFACE -fstack-clash-protection)
+endif()
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|AMD64|i[3-6]86)$")
+  check_cxx_compiler_flag(-fcf-protection ADDONS_HAS_CF_PROTECTION)
+  if(ADDONS_HAS_CF_PROTECTION)
+    target_compile_options(addons_hardening INTERFACE -fcf-protection)
+  endif()
+endif()
+# Fortify needs an optimised build, and the sanitizers bring their own checks. Level 3 needs
+# a newer compiler and C library than level 2.
+if(NOT ADDONS_SANITIZER AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+  set(CMAKE_REQUIRED_FLAGS "-O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3")
+  check_cxx_source_compiles("
+    #include <cstring>
+    #if __USE_FORTIFY_LEVEL < 3
+    #error level 3 is not known
+    #endif
+    int main() { return 0; }" ADDONS_HAS_FORTIFY_3)
+  unset(CMAKE_REQUIRED_FLAGS)
+  target_compile_options(addons_hardening INTERFACE
+    -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$<IF:$<BOOL:${ADDONS_HAS_FORTIFY_3}>,3,2>)
+endif()
 
 add_library(addons_options INTERFACE)
+target_link_libraries(addons_options INTERFACE addons_hardening)
 target_include_directories(addons_options INTERFACE "${PROJECT_SOURCE_DIR}")
 target_compile_options(addons_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual)
@@ -16,22 +57,16 @@ if(ADDONS_FAULT_POINTS)
   target_compile_definitions(addons_options INTERFACE ADDONS_FAULT_POINTS=1)
 endif()
 
-# Hardening. Fortify needs an optimised build, and the sanitizers bring their own checks.
-target_compile_options(addons_options INTERFACE -fstack-protector-strong)
-target_compile_definitions(addons_options INTERFACE _GLIBCXX_ASSERTIONS)
 if(ADDONS_SANITIZER)
   list(JOIN ADDONS_SANITIZER "," addons_sanitizers)
   target_compile_options(addons_options INTERFACE
     -fsanitize=${addons_sanitizers} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(addons_options INTERFACE -fsanitize=${addons_sanitizers})
-elseif(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
-  target_compile_options(addons_options INTERFACE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 endif()
 if(ADDONS_COVERAGE)
   target_compile_options(addons_options INTERFACE --coverage)
   target_link_options(addons_options INTERFACE --coverage)
 endif()
-target_link_options(addons_options INTERFACE LINKER:-z,relro,-z,now)
 
 # addons_library(NAME name SRCS ... [DEPS public ...] [PRIVATE_DEPS private ...])
 # A static library addons_<name> with the alias addons::<name>.
@@ -58,6 +93,27 @@ function(addons_executable)
   set_target_properties(${ARG_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 endfunction()
 
+# scripts/test.sh builds by these names, also where no test has the label yet.
+foreach(label IN ITEMS unit rpc deploy contract integration long)
+  add_custom_target(tests-${label})
+endforeach()
+
+# Adds a test program to the targets that build it: one per label, tests-<label>, and one per
+# folder, tests-in-<path below tests/ with dashes>; `wanted` is set to its ctest labels,
+# which are the given ones and in-<...> for the folder.
+function(addons_group_test program labels wanted)
+  cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR
+    BASE_DIRECTORY "${PROJECT_SOURCE_DIR}/tests" OUTPUT_VARIABLE folder)
+  string(REPLACE "/" "-" folder "${folder}")
+  foreach(group IN ITEMS ${labels} in-${folder})
+    if(NOT TARGET tests-${group})
+      add_custom_target(tests-${group})
+    endif()
+    add_dependencies(tests-${group} ${program})
+  endforeach()
+  set(${wanted} ${labels} in-${folder} PARENT_SCOPE)
+endfunction()
+
 # addons_test(NAME name SRCS ... [DEPS ...] [LABELS ...] [TIMEOUT seconds])
 # One binary per folder and level; each TEST becomes a ctest test.
 function(addons_test)
@@ -71,8 +127,60 @@ function(addons_test)
     ${ARG_DEPS} GTest::gmock GTest::gtest_main addons_options)
   set_target_properties(${ARG_NAME} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/bin")
+  addons_group_test(${ARG_NAME} "${ARG_LABELS}" labels)
   gtest_discover_tests(${ARG_NAME}
     DISCOVERY_TIMEOUT 60
     NO_PRETTY_VALUES  # they show addresses, which differ in each run
-    PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
+    PROPERTIES TIMEOUT ${ARG_TIMEOUT})
+  # A property above may be no list, so ctest sets the labels when it reads the tests.
+  set(with_labels "${CMAKE_CURRENT_BINARY_DIR}/${ARG_NAME}_labels.cmake")
+  file(WRITE "${with_labels}"
+    "if(${ARG_NAME}_TESTS)\n"
+    "  set_tests_properties(\${${ARG_NAME}_TESTS} PROPERTIES LABELS \"${labels}\")\n"
+    "endif()\n")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${with_labels}")
+endfunction()
+
+# addons_integration_suites(PROGRAM name SUITES suite ... [LABELS ...] [TIMEOUT seconds])
+# Each suite of a program of addons_integration_test is one ctest test with clusters of its
+# own, because starting them takes longer than most tests. A suite with parameters (TEST_P)
+# is one test, too. tests/structure/suites.sh compares the names with the sources.
+function(addons_integration_suites)
+  cmake_parse_arguments(ARG "" "PROGRAM;TIMEOUT" "LABELS;SUITES" ${ARGN})
+  addons_group_test(${ARG_PROGRAM} "${ARG_LABELS}" labels)
+  foreach(suite IN LISTS ARG_SUITES)
+    add_test(NAME integration.${suite}
+      COMMAND ${ARG_PROGRAM} "--gtest_filter=${suite}.*:*/${suite}.*")
+    set_tests_properties(integration.${suite} PROPERTIES
+      LABELS "${labels}" TIMEOUT ${ARG_TIMEOUT} SKIP_RETURN_CODE 77)
+  endforeach()
+endfunction()
+
+# addons_integration_test(NAME name SRCS ... [DEPS ...] [LABELS ...] [TIMEOUT seconds]
+#                         [SUITES suite ...])
+# A binary whose tests run on real Ceph clusters: one ctest test for each of SUITES; without
+# SUITES the whole binary is one test, named after it. A test all of whose cases were skipped
+# counts as skipped.
+function(addons_integration_test)
+  cmake_parse_arguments(ARG "" "NAME;TIMEOUT" "SRCS;DEPS;LABELS;SUITES" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 600)
+  endif()
+  if(NOT ARG_LABELS)
+    set(ARG_LABELS integration)
+  endif()
+  add_executable(${ARG_NAME} ${ARG_SRCS})
+  target_link_libraries(${ARG_NAME} PRIVATE
+    ${ARG_DEPS} nlohmann_json::nlohmann_json addons::skip_aware_main addons_options)
+  set_target_properties(${ARG_NAME} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/bin")
+  if(ARG_SUITES)
+    addons_integration_suites(PROGRAM ${ARG_NAME} SUITES ${ARG_SUITES}
+      LABELS ${ARG_LABELS} TIMEOUT ${ARG_TIMEOUT})
+  else()
+    addons_group_test(${ARG_NAME} "${ARG_LABELS}" labels)
+    add_test(NAME ${ARG_NAME} COMMAND ${ARG_NAME})
+    set_tests_properties(${ARG_NAME} PROPERTIES
+      LABELS "${labels}" TIMEOUT ${ARG_TIMEOUT} SKIP_RETURN_CODE 77)
+  endif()
 endfunction()

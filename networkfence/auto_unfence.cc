@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "base/status_macros.h"
-#include "networkfence/blocklist_commands.h"
+#include "ceph/blocklist_commands.h"
 
 namespace addons {
 namespace {
@@ -50,7 +50,7 @@ absl::Status AutoUnfence::Run(OperationContext& context,
   ADDONS_RETURN_IF_ERROR(context.BeginMutation());
   for (const BlocklistKey& key : due) {
     Log().info("lifting the automatic fence of this node cluster={} entry={}",
-               Quoted(target.cluster_id), key.argument);
+               Quoted(target.cluster_id.text()), key.argument);
   }
   return FirstError(RemoveEntries(*cluster, due));
 }

@@ -8,8 +8,8 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "base/cidr.h"
 #include "base/mutex.h"
-#include "networkfence/cidr.h"
 #include "networkfence/environment.h"
 #include "networkfence/fence_view.h"
 #include "operation/operation_context.h"

@@ -1,11 +1,22 @@
 #include "networkfence/environment.h"
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/status_macros.h"
+#include "volume/home_clusters.h"
 
 namespace addons {
 
 absl::StatusOr<std::shared_ptr<Cluster>> ConnectCluster(
     FenceEnvironment& environment, const FenceTarget& target) {
+  const std::vector<ClusterId>& home = environment.options.home;
+  if (!IsHome(home, target.cluster_id)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("cluster '", target.cluster_id.text(),
+                     "' is not one of --site-clusters (",
+                     absl::StrJoin(home, ", ", AppendClusterId),
+                     "), and no other is asked or changed from here"));
+  }
   ADDONS_ASSIGN_OR_RETURN(const std::shared_ptr<const ClusterConfig> config,
                           environment.config.Current());
   ADDONS_ASSIGN_OR_RETURN(const ClusterEntry* const entry,

@@ -4,11 +4,12 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/bounded_threads.h"
 #include "ceph/cluster.h"
 #include "volume/config_store.h"
-#include "volume/lookup_threads.h"
 
 namespace addons {
 
@@ -19,6 +20,8 @@ struct FenceOptions {
   int shortest_mask_ipv6 = 32;
   /// Whether a node's own fence is lifted when its addresses are asked for.
   bool auto_unfence = false;
+  /// Ids of this site's clusters, the only ones that are asked; empty: all.
+  std::vector<ClusterId> home{};
   /// How long rbd-mirror's clients are looked for, and the OSDs waited for.
   std::chrono::milliseconds preflight_patience = std::chrono::seconds(5);
   std::chrono::milliseconds barrier_patience = std::chrono::seconds(5);
@@ -29,20 +32,21 @@ struct FenceOptions {
 struct FenceEnvironment {
   ConfigStore& config;
   ClusterProvider& clusters;
-  LookupThreads& threads;
+  BoundedThreads& threads;
   FenceOptions options;
 };
 
 /// The cluster that is meant, as config.json calls it, and who asks.
 struct FenceTarget {
-  std::string cluster_id;
-  CephUser user;
+  ClusterId cluster_id;
+  CephUserRef user;
 };
 
 /// Takes the cluster id literally, without cluster-mapping.json, as ceph-csi
 /// does: a fence is about one cluster. NOT_FOUND: config.json has no such
-/// cluster. FAILED_PRECONDITION: its entry is broken. Otherwise errors of
-/// ConfigStore::Current() and ClusterProvider::Connect(), bounded as that.
+/// cluster. FAILED_PRECONDITION: its entry is broken, or it is another site's.
+/// Otherwise errors of ConfigStore::Current() and ClusterProvider::Connect(),
+/// bounded as that.
 absl::StatusOr<std::shared_ptr<Cluster>> ConnectCluster(
     FenceEnvironment& environment, const FenceTarget& target);
 

@@ -8,9 +8,9 @@
 #include "absl/strings/str_join.h"
 #include "base/log.h"
 #include "base/status_macros.h"
-#include "networkfence/barrier.h"
-#include "networkfence/blocklist_commands.h"
-#include "networkfence/extension.h"
+#include "ceph/barrier.h"
+#include "ceph/blocklist_commands.h"
+#include "networkfence/extend_expiry.h"
 #include "networkfence/fence_view.h"
 #include "networkfence/preflight.h"
 
@@ -56,12 +56,12 @@ class Fencing {
         LookForServices(environment_, cluster_, before.map, fresh));
     for (const std::string& unknown : found.unknown) {
       Log().warn("not checked before fencing cluster={} {}",
-                 Quoted(request_.target.cluster_id), Quoted(unknown));
+                 Quoted(request_.target.cluster_id.text()), Quoted(unknown));
     }
     if (found.alive.empty()) return absl::OkStatus();
     return absl::FailedPreconditionError(absl::StrCat(
         "Failed to fence ", JoinRanges(fresh), " in cluster '",
-        request_.target.cluster_id,
+        request_.target.cluster_id.text(),
         "': services are alive there: ", absl::StrJoin(found.alive, ", "),
         ". Stop them, wait until Ceph sees that they are down, or set the "
         "parameter allowServiceClients: \"true\" to cut them off"));
@@ -103,7 +103,8 @@ class Fencing {
                        "somebody else may be changing it"));
     }
     context_.Step("removing helper entries");
-    ADDONS_RETURN_IF_ERROR(RemoveHelpers(*cluster_, request_.ranges));
+    ADDONS_RETURN_IF_ERROR(
+        RemoveHelpers(*cluster_, view.list, request_.ranges));
     return Spread(view.map);
   }
 
@@ -112,16 +113,17 @@ class Fencing {
     ADDONS_RETURN_IF_ERROR(cluster_->WaitForLatestMap());
     context_.Step("waiting for the OSDs");
     const std::vector<std::string> silent =
-        ReachAllPrimaries(environment_, cluster_, map.pools);
+        ReachAllPrimaries(environment_.threads, cluster_, map.pools,
+                          environment_.options.barrier_patience);
     if (silent.empty()) {
       Log().info("fenced cluster={} ranges={}; all OSDs asked know it",
-                 Quoted(request_.target.cluster_id),
+                 Quoted(request_.target.cluster_id.text()),
                  Quoted(JoinRanges(request_.ranges)));
     } else {
       Log().warn(
           "fenced cluster={} ranges={}; OSDs that did not answer learn of it "
           "when they do: {}",
-          Quoted(request_.target.cluster_id),
+          Quoted(request_.target.cluster_id.text()),
           Quoted(JoinRanges(request_.ranges)),
           Quoted(absl::StrJoin(silent, "; ")));
     }
@@ -142,9 +144,9 @@ class Fencing {
           "; not in force, or for too short a time: ",
           missing.empty() ? "none" : JoinRanges(missing));
     }
-    return Annotate(
-        status, absl::StrCat("Failed to fence in cluster '",
-                             request_.target.cluster_id, "' (", state, ")"));
+    return Annotate(status, absl::StrCat("Failed to fence in cluster '",
+                                         request_.target.cluster_id.text(),
+                                         "' (", state, ")"));
   }
 
   OperationContext& context_;

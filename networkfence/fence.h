@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "networkfence/cidr.h"
+#include "base/cidr.h"
 #include "networkfence/environment.h"
 #include "networkfence/parameters.h"
 #include "operation/operation_context.h"
@@ -19,9 +19,20 @@ struct FenceRequest {
 
 /// FenceClusterNetwork:
 ///
-///   look at the blocklist and the services -> add all ranges at once
-///   -> read back, extend entries that end too early, read back again
-///   -> remove helpers -> this client's map -> the OSDs' maps
+// clang-format off
+///   ConnectCluster()  "connecting"
+///   ReadFenceView()   "looking at the blocklist"    NoRangeBlocklists(): FAILED_PRECONDITION
+///   CheckServices()   "looking for services in the ranges"
+///                                                   LookForServices(): FAILED_PRECONDITION
+///   -- BeginMutation(): nothing is changed above this line --
+///   Change()          "adding entries"              AdoptHelpers(), AddEntries(): all at once
+///                     "reading back"                ReadFenceView()
+///                                                   ExtendEntries(): those that end too early
+///                     "removing helper entries"     RemoveHelpers()
+///   Spread()          "waiting for the newest OSD map"   of this client
+///                     "waiting for the OSDs"        ReachAllPrimaries()
+///   AfterFailure()    of an error after the first change: which ranges are in force
+// clang-format on
 ///
 /// OK: each range has an entry that lasts for the wanted time, read back; this
 /// client's OSD map knows them; and all OSDs that answered do. Those that did

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "networkfence/ceph_address.h"
+#include "ceph/ceph_address.h"
 
 namespace addons {
 
@@ -27,7 +27,7 @@ absl::StatusOr<FenceClient> FindFenceClient(FenceEnvironment& environment,
   FenceClient client{cluster->fsid(), SingleAddresses(cluster->OwnAddresses())};
   if (client.addresses.empty()) {
     return absl::UnavailableError(
-        absl::StrCat("cluster '", target.cluster_id,
+        absl::StrCat("cluster '", target.cluster_id.text(),
                      "' does not say under which address it sees this node"));
   }
   return client;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "networkfence/cidr.h"
+#include "base/cidr.h"
 #include "networkfence/environment.h"
 
 namespace addons {

@@ -1,22 +1,43 @@
 #include "networkfence/fence_view.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <utility>
 
 #include "base/log.h"
 #include "base/status_macros.h"
-#include "networkfence/blocklist_commands.h"
+#include "ceph/blocklist_commands.h"
+#include "ceph/errors.h"
 
 namespace addons {
 namespace {
 
 constexpr std::chrono::seconds kSlack{30};
+constexpr int kAttempts = 2;
+
+/// The listing has nothing where the map has something.
+bool MissesEntries(const FenceView& view) {
+  const auto ranges =
+      std::count_if(view.list.entries.begin(), view.list.entries.end(),
+                    [](const BlocklistEntry& entry) {
+                      return entry.kind == BlocklistEntry::Kind::kRange;
+                    });
+  const bool has_ranges = ranges > 0;
+  const bool has_addresses =
+      view.list.entries.size() > static_cast<size_t>(ranges);
+  // Not told apart: it may be of either kind.
+  if (!view.list.unreadable.empty()) return false;
+  return (view.map.lists_ranges && !has_ranges) ||
+         (view.map.lists_addresses && !has_addresses);
+}
 
 }  // namespace
 
-void FenceView::WarnOfUnreadable(const std::string& cluster_id) const {
+void FenceView::WarnOfUnreadable(const ClusterId& cluster_id) const {
   for (const std::string& entry : list.unreadable) {
     Log().warn("an entry of the blocklist is not understood cluster={} {}",
-               Quoted(cluster_id), Quoted(entry));
+               Quoted(cluster_id.text()), Quoted(entry));
   }
 }
 
@@ -47,9 +68,24 @@ bool FenceView::IsFenced(const Cidr& range) const {
 
 absl::StatusOr<FenceView> ReadFenceView(Cluster& cluster) {
   FenceView view;
-  ADDONS_ASSIGN_OR_RETURN(view.list, ReadBlocklist(cluster));
-  ADDONS_ASSIGN_OR_RETURN(view.map, ReadOsdMap(cluster));
-  return view;
+  // Somebody may change the blocklist between the two answers.
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    absl::StatusOr<Blocklist> list = ReadBlocklist(cluster);
+    if (CephErrno(list.status()) == EINVAL) return NoRangeBlocklists();
+    ADDONS_RETURN_IF_ERROR(list.status());
+    view.list = *std::move(list);
+    ADDONS_ASSIGN_OR_RETURN(view.map, ReadOsdMap(cluster));
+    if (!MissesEntries(view)) return view;
+  }
+  return absl::InternalError(
+      "the monitor's answer to 'osd blocklist ls' lacks the entries that 'osd "
+      "dump' shows, so what is blocked is not known");
+}
+
+absl::Status NoRangeBlocklists() {
+  return absl::FailedPreconditionError(
+      "this Ceph cannot block address ranges; fencing needs Ceph 16.2.15, "
+      "17.2.6 or newer on all monitors and OSDs");
 }
 
 }  // namespace addons

@@ -4,11 +4,12 @@
 #include <chrono>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/cidr.h"
+#include "ceph/blocklist.h"
 #include "ceph/cluster.h"
-#include "networkfence/blocklist.h"
-#include "networkfence/cidr.h"
-#include "networkfence/cluster_services.h"
+#include "ceph/cluster_services.h"
 
 namespace addons {
 
@@ -21,7 +22,7 @@ struct FenceView {
 
   /// Tells the log of entries that are not understood: nobody can say what they
   /// block. `cluster_id` is for the line.
-  void WarnOfUnreadable(const std::string& cluster_id) const;
+  void WarnOfUnreadable(const ClusterId& cluster_id) const;
   /// Surely expired: the monitors drop it with the next change.
   bool Expired(const BlocklistEntry& entry) const;
   /// At least `wanted` is left, give or take a hundredth (thirty seconds for
@@ -33,8 +34,13 @@ struct FenceView {
   bool IsFenced(const Cidr& range) const;
 };
 
-/// Reads the list, then the map. Errors of ReadBlocklist() and ReadOsdMap().
+/// Reads the list, then the map. Errors of ReadBlocklist() and ReadOsdMap();
+/// INTERNAL when the map, asked twice, has entries of a kind of which the list
+/// has none; FAILED_PRECONDITION when this Ceph has no blocklist command.
 absl::StatusOr<FenceView> ReadFenceView(Cluster& cluster);
+
+/// Which release a fence needs.
+absl::Status NoRangeBlocklists();
 
 }  // namespace addons
 

@@ -13,7 +13,7 @@ constexpr uint32_t kHelperMask = 0x3;
 
 }  // namespace
 
-std::vector<Helper> HelpersOf(const Cidr& range) {
+std::vector<FenceHelper> HelpersOf(const Cidr& range) {
   if (range.IsSingle()) return {{1, AddressKey(range.address()), range}};
   const auto [lower, upper] = range.Halves();
   return {{1, RangeKey(lower), lower}, {2, RangeKey(upper), upper}};

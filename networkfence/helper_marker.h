@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
-#include "networkfence/blocklist.h"
-#include "networkfence/blocklist_commands.h"
-#include "networkfence/cidr.h"
+#include "base/cidr.h"
+#include "ceph/blocklist.h"
+#include "ceph/blocklist_commands.h"
 
 namespace addons {
 
@@ -20,14 +20,14 @@ namespace addons {
 // four thousand million, and those addresses are fenced anyway).
 
 /// Something that covers a range, or half of it, in another spelling.
-struct Helper {
+struct FenceHelper {
   uint32_t bit = 0;  // in HelperMarker::helpers
   BlocklistKey key;
   Cidr range;
 };
 
 /// All that together covers `range`.
-std::vector<Helper> HelpersOf(const Cidr& range);
+std::vector<FenceHelper> HelpersOf(const Cidr& range);
 
 struct HelperMarker {
   Cidr range;            // whose entry is being replaced

@@ -1,7 +1,6 @@
 #include "networkfence/network_fence_service.h"
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <memory>
 #include <string>
@@ -22,16 +21,13 @@
 #include "rpc/parameters.h"
 #include "rpc/secrets.h"
 #include "volume/credentials.h"
+#include "volume/patience.h"
 
 namespace addons {
 namespace {
 
 namespace pb = ::fence;
 using StringMap = google::protobuf::Map<std::string, std::string>;
-
-/// The operator sets no deadline for GetFenceClients and waits for it in the
-/// middle of something else.
-constexpr std::chrono::seconds kClientsPatience{30};
 
 /// What the four calls have in common.
 struct FenceCall {
@@ -44,16 +40,15 @@ struct FenceCall {
 /// the same cluster (with two namespaces, say), so its monitors are a key, too;
 /// a cluster that is not configured fails in the operation.
 std::vector<std::string> FenceKeys(ConfigStore& config,
-                                   const std::string& cluster_id) {
-  std::vector<std::string> keys = {absl::StrCat(cluster_id, "/fence")};
+                                   const ClusterId& cluster_id) {
+  std::vector<std::string> keys = {absl::StrCat("fence/", cluster_id.text())};
   const auto current = config.Current();
   if (!current.ok()) return keys;
   const auto entry = (*current)->Find(cluster_id);
   if (!entry.ok()) return keys;
   std::vector<std::string> monitors = (*entry)->monitors;
   std::sort(monitors.begin(), monitors.end());
-  keys.push_back(
-      absl::StrCat("monitors ", absl::StrJoin(monitors, ","), "/fence"));
+  keys.push_back(absl::StrCat("fence monitors/", absl::StrJoin(monitors, ",")));
   return keys;
 }
 
@@ -66,18 +61,23 @@ absl::StatusOr<FenceCall> PrepareCall(ConfigStore& config,
                                       const std::vector<Cidr>& ranges = {}) {
   FenceCall call;
   const auto map = TakeParameters(parameters);
+  // Only where something is changed: a node that cannot ask for its addresses
+  // is not registered at all.
+  if (!ranges.empty()) {
+    ADDONS_RETURN_IF_ERROR(FenceParameters::CheckKeys(map));
+  }
   ADDONS_ASSIGN_OR_RETURN(call.parameters, FenceParameters::Parse(map));
-  ADDONS_ASSIGN_OR_RETURN(call.target.user,
-                          UserFromSecrets(TakeSecrets(secrets)));
+  ADDONS_ASSIGN_OR_RETURN(
+      call.target.user,
+      UserFromSecrets(TakeSecrets(secrets), SecretSource::kFenceClass));
   call.target.cluster_id = call.parameters.cluster_id;
-  // A share of workers apart from the other verbs': while they are stuck in
-  // OSDs that hang, a fence needs the monitors only.
-  call.spec.cluster = call.target.cluster_id;
+  call.spec.share = WorkerShare::OfFence(call.target.cluster_id);
   call.spec.keys = FenceKeys(config, call.target.cluster_id);
   call.spec.verb = std::string(verb);
-  call.spec.object = absl::StrCat("cluster '", call.target.cluster_id, "'");
+  call.spec.object =
+      absl::StrCat("cluster '", call.target.cluster_id.text(), "'");
   call.spec.parameters =
-      CallFingerprint(verb, call.target.user, map, {JoinRanges(ranges)});
+      CallFingerprint(verb, *call.target.user, map, {JoinRanges(ranges)});
   return call;
 }
 
@@ -111,6 +111,7 @@ grpc::Status NetworkFenceService::FenceClusterNetwork(
             FenceCall call,
             PrepareCall(environment_.config, request->parameters(),
                         request->secrets(), "fence", ranges));
+        call.spec.action = "fence addresses in";
         return RunVerb(operations_, call.spec, rpc_call.caller, environment_,
                        FenceRequest{std::move(call.target), std::move(ranges),
                                     call.parameters},
@@ -130,6 +131,7 @@ grpc::Status NetworkFenceService::UnfenceClusterNetwork(
             FenceCall call,
             PrepareCall(environment_.config, request->parameters(),
                         request->secrets(), "unfence", ranges));
+        call.spec.action = "unfence addresses in";
         return RunVerb(operations_, call.spec, rpc_call.caller, environment_,
                        UnfenceRequest{std::move(call.target), std::move(ranges),
                                       call.parameters},
@@ -147,6 +149,7 @@ grpc::Status NetworkFenceService::ListClusterFence(
             FenceCall call,
             PrepareCall(environment_.config, request->parameters(),
                         request->secrets(), "list fences"));
+        call.spec.action = "list the fences of";
         MakeRead(&call.spec);
         auto target =
             std::make_shared<const FenceTarget>(std::move(call.target));
@@ -176,10 +179,13 @@ grpc::Status NetworkFenceService::GetFenceClients(
         auto target =
             std::make_shared<const FenceTarget>(std::move(call.target));
         Caller caller = rpc_call.caller;
-        const SteadyTime patience = RealClock().Now() + kClientsPatience;
+        // The operator sets no deadline, and waits in the middle of something
+        // else.
+        const SteadyTime patience = RealClock().Now() + kFindPatience;
         caller.deadline =
             std::min(caller.deadline.value_or(patience), patience);
         OperationSpec change = call.spec;
+        call.spec.action = "find the addresses of this node in";
         MakeRead(&call.spec);
         ADDONS_ASSIGN_OR_RETURN(
             const FenceClient client,
@@ -206,6 +212,7 @@ void NetworkFenceService::LiftAutomaticFence(
     const std::shared_ptr<const FenceTarget>& target,
     const std::vector<Cidr>& addresses) {
   change.verb = "lift the automatic fence";
+  change.action = "lift the automatic fence of this node in";
   change.parameters = absl::StrCat(change.verb, "\n", change.parameters, "\n",
                                    JoinRanges(addresses));
   const absl::Status lifted = RunOperation(
@@ -215,7 +222,7 @@ void NetworkFenceService::LiftAutomaticFence(
       });
   if (!lifted.ok()) {
     Log().warn("automatic fence not lifted cluster={} error={}",
-               Quoted(target->cluster_id), Quoted(lifted.ToString()));
+               Quoted(target->cluster_id.text()), Quoted(lifted.ToString()));
   }
 }
 

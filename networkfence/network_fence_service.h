@@ -4,15 +4,15 @@
 #include <memory>
 #include <vector>
 
+#include "base/bounded_threads.h"
+#include "base/cidr.h"
 #include "ceph/cluster.h"
 #include "fence/fence.grpc.pb.h"
 #include "networkfence/auto_unfence.h"
-#include "networkfence/cidr.h"
 #include "networkfence/environment.h"
 #include "operation/operation_table.h"
 #include "rpc/unary_call.h"
 #include "volume/config_store.h"
-#include "volume/lookup_threads.h"
 
 namespace addons {
 
@@ -51,7 +51,7 @@ class NetworkFenceService final : public ::fence::FenceController::Service {
 
   Rpc& rpc_;
   OperationTable& operations_;
-  LookupThreads threads_;
+  BoundedThreads threads_{"fence-barrier"};
   FenceEnvironment environment_;
   AutoUnfence auto_unfence_;
 };

@@ -6,12 +6,19 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/parameter_keys.h"
 #include "base/status_macros.h"
 
 namespace addons {
 namespace {
 
 using ParameterMap = std::map<std::string, std::string>;
+
+constexpr char kClusterId[] = "clusterID";
+constexpr char kExpirySeconds[] = "expirySeconds";
+constexpr char kAllowServiceClients[] = "allowServiceClients";
+constexpr char kRemoveContained[] = "removeContained";
+constexpr char kRemoveClientEntries[] = "removeClientEntries";
 
 absl::Status Invalid(const char* key, const std::string& value,
                      absl::string_view allowed) {
@@ -29,15 +36,14 @@ absl::Status ReadSwitch(const ParameterMap& map, const char* key, bool* value) {
 }
 
 absl::Status ReadExpiry(const ParameterMap& map, std::chrono::seconds* expiry) {
-  constexpr char kKey[] = "expirySeconds";
-  const auto it = map.find(kKey);
+  const auto it = map.find(kExpirySeconds);
   if (it == map.end()) return absl::OkStatus();
   int64_t seconds = 0;
   if (!absl::SimpleAtoi(it->second, &seconds) ||
       seconds < FenceParameters::kShortestExpiry.count() ||
       seconds > FenceParameters::kLongestExpiry.count()) {
     return Invalid(
-        kKey, it->second,
+        kExpirySeconds, it->second,
         absl::StrCat("must be a number of seconds from ",
                      FenceParameters::kShortestExpiry.count(), " to ",
                      FenceParameters::kLongestExpiry.count()));
@@ -48,22 +54,28 @@ absl::Status ReadExpiry(const ParameterMap& map, std::chrono::seconds* expiry) {
 
 }  // namespace
 
+absl::Status FenceParameters::CheckKeys(const ParameterMap& map) {
+  return CheckParameterKeys(
+      map, {kClusterId, kExpirySeconds, kAllowServiceClients, kRemoveContained,
+            kRemoveClientEntries});
+}
+
 absl::StatusOr<FenceParameters> FenceParameters::Parse(
     const ParameterMap& map) {
   FenceParameters parameters;
-  const auto cluster = map.find("clusterID");
+  const auto cluster = map.find(kClusterId);
   if (cluster == map.end() || cluster->second.empty()) {
     return absl::InvalidArgumentError(
         "parameter 'clusterID' is missing: it names a cluster of config.json");
   }
-  parameters.cluster_id = cluster->second;
+  parameters.cluster_id = ClusterId(cluster->second);
   ADDONS_RETURN_IF_ERROR(ReadExpiry(map, &parameters.expiry));
-  ADDONS_RETURN_IF_ERROR(ReadSwitch(map, "allowServiceClients",
-                                    &parameters.allow_service_clients));
   ADDONS_RETURN_IF_ERROR(
-      ReadSwitch(map, "removeContained", &parameters.remove_contained));
-  ADDONS_RETURN_IF_ERROR(ReadSwitch(map, "removeClientEntries",
-                                    &parameters.remove_client_entries));
+      ReadSwitch(map, kAllowServiceClients, &parameters.allow_service_clients));
+  ADDONS_RETURN_IF_ERROR(
+      ReadSwitch(map, kRemoveContained, &parameters.remove_contained));
+  ADDONS_RETURN_IF_ERROR(
+      ReadSwitch(map, kRemoveClientEntries, &parameters.remove_client_entries));
   return parameters;
 }
 

@@ -8,14 +8,14 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "networkfence/cidr.h"
+#include "base/cidr.h"
 #include "networkfence/environment.h"
 
 namespace addons {
 
 /// What the parameters of a NetworkFence and its class ask for.
 struct FenceParameters {
-  std::string cluster_id;
+  ClusterId cluster_id;
   /// Five years, as ceph-csi: longer than anybody leaves a dead node dead.
   std::chrono::seconds expiry{157784760};
   bool allow_service_clients = false;
@@ -25,6 +25,9 @@ struct FenceParameters {
   static constexpr std::chrono::seconds kShortestExpiry{60};
   /// Fifty years: Ceph keeps the end in 32 bits.
   static constexpr std::chrono::seconds kLongestExpiry{1577847600};
+
+  /// INVALID_ARGUMENT: one of the keys below is misspelt.
+  static absl::Status CheckKeys(const std::map<std::string, std::string>& map);
 
   /// Reads clusterID (required), expirySeconds, allowServiceClients,
   /// removeContained and removeClientEntries; other keys are for others and

@@ -7,10 +7,11 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/run_bounded.h"
 #include "base/status_macros.h"
+#include "ceph/ceph_address.h"
 #include "ceph/mirror_clients.h"
-#include "networkfence/ceph_address.h"
-#include "networkfence/run_bounded.h"
+#include "ceph/pool.h"
 
 namespace addons {
 namespace {

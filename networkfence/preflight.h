@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/cidr.h"
 #include "ceph/cluster.h"
-#include "networkfence/cidr.h"
-#include "networkfence/cluster_services.h"
+#include "ceph/cluster_services.h"
 #include "networkfence/environment.h"
 
 namespace addons {

@@ -10,7 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "base/log.h"
 #include "base/status_macros.h"
-#include "networkfence/blocklist_commands.h"
+#include "ceph/blocklist_commands.h"
 #include "networkfence/fence_view.h"
 #include "networkfence/helper_marker.h"
 
@@ -48,7 +48,7 @@ std::set<BlocklistKey> PlanMarkers(const Blocklist& list,
                           ? Hold(request.ranges, marker.range)
                           : Names(request.ranges, marker.range);
     if (ours) plan->markers.insert(marker.Key());
-    for (const Helper& helper : HelpersOf(marker.range)) {
+    for (const FenceHelper& helper : HelpersOf(marker.range)) {
       if ((marker.helpers & helper.bit) == 0) continue;
       (ours ? plan->remove : needed).insert(helper.key);
     }
@@ -101,8 +101,9 @@ absl::Status RemoveAll(Cluster& cluster, const std::set<BlocklistKey>& keys) {
 }
 
 absl::Status CheckGone(Cluster& cluster, const UnfencePlan& plan) {
-  ADDONS_ASSIGN_OR_RETURN(const Blocklist list, ReadBlocklist(cluster));
-  for (const BlocklistEntry& entry : list.entries) {
+  // A listing that has suddenly nothing is no proof.
+  ADDONS_ASSIGN_OR_RETURN(const FenceView view, ReadFenceView(cluster));
+  for (const BlocklistEntry& entry : view.list.entries) {
     if (!plan.remove.contains(KeyOf(entry))) continue;
     return absl::UnavailableError(
         absl::StrCat("entry ", entry.key,
@@ -117,7 +118,7 @@ absl::Status Unfence(OperationContext& context, FenceEnvironment& environment,
                      const UnfenceRequest& request) {
   const std::string what =
       absl::StrCat("Failed to unfence ", JoinRanges(request.ranges),
-                   " in cluster '", request.target.cluster_id, "'");
+                   " in cluster '", request.target.cluster_id.text(), "'");
   context.Step("connecting");
   ADDONS_ASSIGN_OR_RETURN(const std::shared_ptr<Cluster> cluster,
                           ConnectCluster(environment, request.target));
@@ -140,7 +141,7 @@ absl::Status Unfence(OperationContext& context, FenceEnvironment& environment,
     }
   }
   Log().info("unfenced cluster={} ranges={} entries_removed={} left_within={}",
-             Quoted(request.target.cluster_id),
+             Quoted(request.target.cluster_id.text()),
              Quoted(JoinRanges(request.ranges)), plan.remove.size(),
              Quoted(absl::StrJoin(plan.left_within, ", ")));
   if (plan.wider.empty()) return absl::OkStatus();

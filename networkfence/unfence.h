@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "networkfence/cidr.h"
+#include "base/cidr.h"
 #include "networkfence/environment.h"
 #include "networkfence/parameters.h"
 #include "operation/operation_context.h"
@@ -20,6 +20,17 @@ struct UnfenceRequest {
 /// UnfenceClusterNetwork: removes the entries that block exactly the ranges, in
 /// every spelling (a range, also with host bits; the one-address form), and
 /// what an interrupted fence of them left behind; reads back.
+///
+// clang-format off
+///   ConnectCluster()  "connecting"
+///   ReadFenceView()   "looking at the blocklist"
+///   MakePlan()        PlanMarkers()               what an interrupted fence left behind
+///                     PlanEntry()                 remove, keep, or a wider one
+///   -- BeginMutation(): nothing is changed above this line --
+///   RemoveAll()       "removing entries"          entries and helpers, then the markers
+///   CheckGone()                                   UNAVAILABLE: one is there again
+///   a wider entry is left: FAILED_PRECONDITION, otherwise OK
+// clang-format on
 ///
 /// Entries within the ranges stay, unless removeContained; entries of single
 /// clients within them stay, unless removeClientEntries; both are named in the

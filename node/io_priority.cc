@@ -1,8 +1,9 @@
 #include "node/io_priority.h"
 
-#include <linux/ioprio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "node/ioprio_abi.h"
 
 namespace addons {
 namespace {
@@ -11,18 +12,18 @@ constexpr int kThisThread = 0;
 
 int Get() {
   return static_cast<int>(
-      syscall(SYS_ioprio_get, IOPRIO_WHO_PROCESS, kThisThread));
+      syscall(SYS_ioprio_get, ioprio::kWhoProcess, kThisThread));
 }
 
 bool Set(int priority) {
-  return syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, kThisThread, priority) ==
+  return syscall(SYS_ioprio_set, ioprio::kWhoProcess, kThisThread, priority) ==
          0;
 }
 
 }  // namespace
 
 IdleIoPriority::IdleIoPriority() : before_(Get()) {
-  if (!Set(IOPRIO_CLASS_IDLE << IOPRIO_CLASS_SHIFT)) before_ = -1;
+  if (!Set(ioprio::kClassIdle << ioprio::kClassShift)) before_ = -1;
 }
 
 IdleIoPriority::~IdleIoPriority() {

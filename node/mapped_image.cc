@@ -70,9 +70,10 @@ absl::StatusOr<MappedImage> IdentifyNbd(const LinuxRoots& roots,
     }
   }
   if (image.pool.empty() && image.tag.empty()) {
-    return Unknown(layer,
-                   "the process that serves it is not seen, or is no rbd-nbd "
-                   "that maps an image (this daemon needs hostPID to see it)");
+    return Unknown(
+        layer,
+        "the process that serves it is not seen, or is not an rbd-nbd that "
+        "maps an image (this daemon needs hostPID to see it)");
   }
   return image;
 }
@@ -102,9 +103,9 @@ absl::StatusOr<MappedImage> IdentifyExport(const LinuxRoots& roots,
     image.rados_namespace = parts[1];
     image.image = parts[2];
   } else {
-    return Unknown(layer, absl::StrCat("'", inside,
-                                       "' is no pool, namespace and "
-                                       "image"));
+    return Unknown(layer,
+                   absl::StrCat("'", inside,
+                                "' does not name a pool, namespace and image"));
   }
   return image;
 }

@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <vector>
 
-#include "operation/operation_table.h"
+#include "operation/operation_info.h"
+#include "operation/operation_limits.h"
+#include "operation/operation_spec.h"
 
 namespace addons {
 

@@ -47,6 +47,8 @@ class OperationContext {
   /// called again.
   [[nodiscard]] virtual absl::Status BeginMutation() = 0;
   virtual bool mutating() const = 0;
+  /// BeginMutation() refuses whatever happens: to see how far a verb comes.
+  virtual bool only_looks() const { return false; }
 
   /// The latest deadline of those who wait: when waiting longer helps nobody.
   /// That is the moment, by clock(), at which the last of them is answered

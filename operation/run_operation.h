@@ -8,7 +8,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "operation/operation_context.h"
 #include "operation/operation_table.h"
@@ -30,9 +29,7 @@ absl::StatusOr<Result> ResultAs(absl::StatusOr<std::any> result,
   // Joined work has the same verb, so another type is a mistake in the program.
   Result* value = std::any_cast<Result>(&*result);
   if (value == nullptr) {
-    return absl::InternalError(absl::StrCat("Failed to ", spec.verb, " ",
-                                            spec.object,
-                                            ": its result has another type"));
+    return absl::InternalError(FailedText(spec, "its result has another type"));
   }
   return std::move(*value);
 }

@@ -22,29 +22,30 @@ absl::StatusOr<SparsifyRequest> Translate(
     const pb::ControllerReclaimSpaceRequest& request) {
   ADDONS_RETURN_IF_ERROR(Require("volume_id", request.volume_id()));
   SparsifyRequest sparsify;
-  sparsify.volume_id = request.volume_id();
+  sparsify.volume_id = VolumeHandle(request.volume_id());
   ADDONS_ASSIGN_OR_RETURN(
       sparsify.parameters,
       ReclaimParameters::Parse(TakeParameters(request.parameters())));
-  ADDONS_ASSIGN_OR_RETURN(sparsify.user,
-                          UserFromSecrets(TakeSecrets(request.secrets())));
+  ADDONS_ASSIGN_OR_RETURN(
+      sparsify.user,
+      UserFromSecrets(TakeSecrets(request.secrets()), SecretSource::kVolume));
   return sparsify;
 }
 
 /// Asks no cluster.
 absl::StatusOr<OperationSpec> SpecOf(Resolver& resolver,
                                      const SparsifyRequest& request) {
-  ADDONS_ASSIGN_OR_RETURN(std::string key,
-                          resolver.OperationKey(request.volume_id));
+  ADDONS_ASSIGN_OR_RETURN(const OperationKey key,
+                          resolver.KeyOfVolume(request.volume_id));
   OperationSpec spec;
-  spec.cluster = key.substr(0, key.find('/'));
-  spec.keys = {std::move(key)};
+  spec.share = WorkerShare::OfCluster(key.cluster_id);
+  spec.keys = {key.ToString()};
   spec.verb = "sparsify";
-  spec.object = absl::StrCat("volume '", request.volume_id, "'");
+  spec.object = absl::StrCat("volume '", request.volume_id.text(), "'");
   const bool with_snapshots =
       request.parameters.with_snapshots == WithSnapshots::kYes;
   spec.parameters = CallFingerprint(
-      spec.verb, request.user,
+      spec.verb, *request.user,
       {{"sparse bytes", absl::StrCat(request.parameters.sparse_bytes)},
        {"with snapshots", with_snapshots ? "yes" : "no"}});
   spec.lane = Lane::kBulk;
@@ -69,10 +70,10 @@ void Fill(const SparsifyResult& result,
 
 ControllerReclaimService::ControllerReclaimService(
     Rpc& rpc, OperationTable& operations, Resolver& resolver,
-    const SparsifyOptions& options)
+    LeaseKeeper& leases, const SparsifyOptions& options)
     : rpc_(rpc),
       operations_(operations),
-      environment_{resolver, stats_, options} {}
+      environment_{resolver, leases, stats_, options} {}
 
 grpc::Status ControllerReclaimService::ControllerReclaimSpace(
     grpc::ServerContext* context,

@@ -15,7 +15,7 @@ class ControllerReclaimService final
  public:
   /// Nothing is owned; everything outlives the service.
   ControllerReclaimService(Rpc& rpc, OperationTable& operations,
-                           Resolver& resolver,
+                           Resolver& resolver, LeaseKeeper& leases,
                            const SparsifyOptions& options = {});
 
   grpc::Status ControllerReclaimSpace(

@@ -12,11 +12,11 @@
 namespace addons {
 namespace {
 
-absl::Status Unproved(const MappedImage& mapped, absl::string_view volume_id,
+absl::Status Unproved(const MappedImage& mapped, const VolumeHandle& volume_id,
                       absl::string_view why) {
   return absl::FailedPreconditionError(
       absl::StrCat("Failed to prove that ", mapped.Describe(), " is volume '",
-                   volume_id, "': ", why, "; nothing was trimmed"));
+                   volume_id.text(), "': ", why, "; nothing was trimmed"));
 }
 
 bool IsInPlace(const MappedImage& mapped, int64_t pool_id,
@@ -29,7 +29,7 @@ bool IsInPlace(const MappedImage& mapped, int64_t pool_id,
 /// Whether the pool and namespace of the image are those of the id.
 bool IsInPlaceOf(const MappedImage& mapped, const VolumeId& id,
                  const ClusterConfig* config) {
-  std::vector<std::pair<std::string, int64_t>> places = {
+  std::vector<std::pair<ClusterId, int64_t>> places = {
       {id.cluster_id, id.pool_id}};
   if (config != nullptr) {
     const auto more = config->Mapped(id.cluster_id, id.pool_id);
@@ -66,7 +66,7 @@ absl::Status CompareWithRecord(const MappedImage& mapped,
 absl::Status ProveByCeph(const MappedImage& mapped,
                          const ResolvedVolume& volume) {
   if (mapped.pool.empty()) {
-    return mapped.tag == volume.volume_id
+    return volume.volume_id == mapped.tag
                ? absl::OkStatus()
                : Unproved(mapped, volume.volume_id,
                           "the tag is not the volume's id, and rbd-nbd's "
@@ -90,16 +90,16 @@ absl::Status ProveByCeph(const MappedImage& mapped,
 }
 
 absl::Status ProveByNode(const MappedImage& mapped,
-                         const std::string& volume_id,
+                         const VolumeHandle& volume_id,
                          const std::string& staging_path,
                          const ClusterConfig* config) {
-  if (!mapped.tag.empty() && mapped.tag == volume_id) return absl::OkStatus();
+  if (!mapped.tag.empty() && volume_id == mapped.tag) return absl::OkStatus();
   if (mapped.pool.empty()) {
     return Unproved(mapped, volume_id,
                     "the tag is not the volume's id, and rbd-nbd's command "
                     "line does not tell the image");
   }
-  const auto id = VolumeId::Parse(volume_id);
+  const absl::StatusOr<VolumeId>& id = volume_id.id();
   if (id.ok() && absl::EndsWith(mapped.image, id->uuid) &&
       IsInPlaceOf(mapped, *id, config)) {
     return absl::OkStatus();

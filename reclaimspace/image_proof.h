@@ -6,7 +6,8 @@
 #include "absl/status/status.h"
 #include "node/mapped_image.h"
 #include "volume/cluster_config.h"
-#include "volume/resolver.h"
+#include "volume/csi_handle.h"
+#include "volume/resolved.h"
 
 namespace addons {
 
@@ -26,7 +27,7 @@ absl::Status ProveByCeph(const MappedImage& mapped,
 ///    That is how static volumes, whose ids do not decode, are proved.
 /// `config` may be null. FAILED_PRECONDITION saying what was looked for.
 absl::Status ProveByNode(const MappedImage& mapped,
-                         const std::string& volume_id,
+                         const VolumeHandle& volume_id,
                          const std::string& staging_path,
                          const ClusterConfig* config);
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "volume/resolver.h"
+#include "volume/resolved.h"
 
 namespace addons {
 

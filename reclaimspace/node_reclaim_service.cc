@@ -52,8 +52,8 @@ absl::Status CheckCapability(const VolumeCapability& capability) {
   }
   if (capability.has_block()) {
     return absl::UnimplementedError(
-        "block volumes are not trimmed: only who uses the device knows which "
-        "of its blocks are free");
+        "block volumes are not trimmed: only the user of the device knows "
+        "which of its blocks are free");
   }
   return absl::OkStatus();
 }
@@ -82,16 +82,17 @@ absl::StatusOr<TrimRequest> Translate(
   ADDONS_RETURN_IF_ERROR(CheckCapability(request.volume_capability()));
 
   TrimRequest trim;
-  trim.volume_id = request.volume_id();
+  trim.volume_id = VolumeHandle(request.volume_id());
   trim.staging_path = request.staging_target_path();
   // ceph-csi mounts the volume in a directory inside the staging path.
   trim.path = trim.staging_path.empty()
                   ? request.volume_path()
-                  : absl::StrCat(trim.staging_path, "/", trim.volume_id);
+                  : absl::StrCat(trim.staging_path, "/", trim.volume_id.text());
   trim.access = AccessOf(request.volume_capability());
   if (!request.secrets().empty()) {
-    ADDONS_ASSIGN_OR_RETURN(trim.user,
-                            UserFromSecrets(TakeSecrets(request.secrets())));
+    ADDONS_ASSIGN_OR_RETURN(
+        trim.user,
+        UserFromSecrets(TakeSecrets(request.secrets()), SecretSource::kVolume));
   }
   return trim;
 }
@@ -100,14 +101,14 @@ OperationSpec SpecOf(const TrimRequest& request) {
   OperationSpec spec;
   // Its own key: a trim is one more user of a mounted filesystem, so no other
   // verb has to wait for it, least of all a failover.
-  spec.keys = {absl::StrCat("trim/", request.volume_id)};
-  // All trims of the node share the workers of one "cluster".
-  spec.cluster = "node";
+  spec.keys = {absl::StrCat("trim/", request.volume_id.text())};
+  spec.share = WorkerShare::OfNode();
   spec.verb = "trim";
-  spec.object = absl::StrCat("volume '", request.volume_id, "'");
+  spec.object = absl::StrCat("volume '", request.volume_id.text(), "'");
   const CephUser nobody;
   spec.parameters = CallFingerprint(
-      spec.verb, request.user ? *request.user : nobody, {}, {request.path});
+      spec.verb, request.user != nullptr ? *request.user : nobody, {},
+      {request.path});
   spec.lane = Lane::kBulk;
   spec.yields = true;  // a shutdown does not wait for hours
   spec.keep_result = true;

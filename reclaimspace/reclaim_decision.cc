@@ -52,36 +52,38 @@ std::string DescribeLockers(const std::vector<Locker>& lockers) {
 
 }  // namespace
 
-std::optional<Skip> WhySkip(const ImageFacts& facts, WithSnapshots with) {
+std::optional<SkipReason> WhySkip(const ImageFacts& facts, WithSnapshots with) {
   if (facts.secondary) {
-    return Skip{ReclaimOutcome::kSecondary,
-                "it is the secondary of a mirrored pair; what the primary "
-                "frees is freed here by mirroring"};
+    return SkipReason{
+        ReclaimOutcome::kSecondary,
+        "it is the secondary of a mirrored pair; what the primary "
+        "frees is freed here by mirroring"};
   }
   if (facts.features.migrating) {
-    return Skip{
+    return SkipReason{
         ReclaimOutcome::kMigrating,
         "it is being migrated; finish that with `rbd migration commit`"};
   }
   const bool only_sparsifiers = AllAreSparsifiers(facts);
   if (!facts.workloads.empty()) {
-    return Skip{
+    return SkipReason{
         only_sparsifiers ? ReclaimOutcome::kOtherDaemon
                          : ReclaimOutcome::kInUse,
         absl::StrCat("it is in use by ", DescribeWatchers(facts.workloads))};
   }
   if (!facts.lockers.empty() && !only_sparsifiers) {
-    return Skip{ReclaimOutcome::kInUse,
-                absl::StrCat("it is locked by ", DescribeLockers(facts.lockers),
-                             " (the lock of a client that died stays until the "
-                             "volume is used again)")};
+    return SkipReason{
+        ReclaimOutcome::kInUse,
+        absl::StrCat("it is locked by ", DescribeLockers(facts.lockers),
+                     " (the lock of a client that died stays until the "
+                     "volume is used again)")};
   }
   if (!facts.snapshots.empty() && with == WithSnapshots::kNo) {
-    return Skip{
+    return SkipReason{
         ReclaimOutcome::kSnapshots,
         absl::StrCat("it has snapshots (", DescribeSnapshots(facts.snapshots),
-                     "), which would make it grow; parameter "
-                     "withSnapshots: \"true\" does it all the same")};
+                     "), which would make it grow; set the parameter "
+                     "withSnapshots: \"true\" to do it all the same")};
   }
   return std::nullopt;
 }

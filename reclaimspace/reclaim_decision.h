@@ -11,7 +11,7 @@
 namespace addons {
 
 /// Why an image is left alone.
-struct Skip {
+struct SkipReason {
   ReclaimOutcome outcome;
   std::string reason;
 };
@@ -26,7 +26,7 @@ struct Skip {
 ///
 /// A lock of a daemon like this one that does not have the image open any more
 /// is what a killed predecessor left, and no obstacle.
-std::optional<Skip> WhySkip(const ImageFacts& facts, WithSnapshots with);
+std::optional<SkipReason> WhySkip(const ImageFacts& facts, WithSnapshots with);
 
 }  // namespace addons
 

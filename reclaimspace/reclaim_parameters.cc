@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "base/parameter_keys.h"
 #include "base/status_macros.h"
 
 namespace addons {
@@ -54,6 +55,8 @@ absl::StatusOr<uint64_t> ParseSize(const std::string& text) {
 
 absl::StatusOr<ReclaimParameters> ReclaimParameters::Parse(
     const std::map<std::string, std::string>& map) {
+  ADDONS_RETURN_IF_ERROR(
+      CheckParameterKeys(map, {kSparseSize, kWithSnapshots}));
   ReclaimParameters parameters;
   if (const auto it = map.find(kSparseSize); it != map.end()) {
     ADDONS_ASSIGN_OR_RETURN(parameters.sparse_bytes, ParseSize(it->second));

@@ -11,16 +11,17 @@
 #include "base/status_macros.h"
 #include "ceph/errors.h"
 #include "ceph/mirror_clients.h"
+#include "ceph/pool.h"
+#include "lease/leased_context.h"
 #include "reclaimspace/image_facts.h"
 #include "reclaimspace/image_usage.h"
 #include "reclaimspace/reclaim_decision.h"
 #include "reclaimspace/sparsify_thread.h"
+#include "volume/patience.h"
 
 namespace addons {
 namespace {
 
-/// Finding a volume takes milliseconds; this bounds it when clusters are ill.
-constexpr std::chrono::seconds kResolvePatience{30};
 constexpr std::chrono::seconds kFirstPause{1};
 constexpr std::chrono::seconds kLongestPause{8};
 constexpr uint64_t kMiB = uint64_t{1} << 20;
@@ -41,12 +42,14 @@ class Sparsification {
  private:
   absl::Status Find();
   absl::StatusOr<std::unique_ptr<Image>> OpenForLooking();
-  absl::StatusOr<std::optional<Skip>> Look();
-  absl::StatusOr<std::optional<Skip>> LookPastPredecessor();
-  absl::StatusOr<std::optional<Skip>> Change();
-  absl::StatusOr<std::optional<Skip>> Work(Image& image);
-  absl::StatusOr<std::optional<Skip>> WatchOver(SparsifyThread& work,
-                                                Image& looking);
+  absl::StatusOr<std::optional<SkipReason>> Look();
+  absl::StatusOr<std::optional<SkipReason>> LookPastPredecessor();
+  absl::StatusOr<std::optional<SkipReason>> Change();
+  absl::StatusOr<std::optional<SkipReason>> ChangeLeased(LeasedContext& leased);
+  absl::StatusOr<std::optional<SkipReason>> Work(LeasedContext& leased,
+                                                 Image& image);
+  absl::StatusOr<std::optional<SkipReason>> WatchOver(SparsifyThread& work,
+                                                      Image& looking);
   void Report(uint64_t objects);
   absl::StatusOr<bool> TakeLock(Image& image);
   void DropMark(Image& image);
@@ -68,13 +71,10 @@ absl::Status Sparsification::Failed(absl::StatusCode code,
 
 absl::Status Sparsification::Find() {
   context_.Step("finding the volume");
-  SteadyTime deadline = context_.clock().Now() + kResolvePatience;
-  if (const auto latest = context_.LatestDeadline()) {
-    deadline = std::min(deadline, *latest);
-  }
   ADDONS_ASSIGN_OR_RETURN(
-      volume_, environment_.resolver.Resolve(request_.volume_id, request_.user,
-                                             deadline));
+      volume_, environment_.resolver.Resolve(
+                   request_.volume_id, request_.user, Access::kMutate,
+                   context_.DeadlineWithin(kFindPatience)));
   ADDONS_ASSIGN_OR_RETURN(reads_, volume_.OpenPool(Access::kRead));
   return absl::OkStatus();
 }
@@ -86,7 +86,7 @@ absl::StatusOr<std::unique_ptr<Image>> Sparsification::OpenForLooking() {
                 "the journal names it, but the pool has no such image");
 }
 
-absl::StatusOr<std::optional<Skip>> Sparsification::Look() {
+absl::StatusOr<std::optional<SkipReason>> Sparsification::Look() {
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Image> image, OpenForLooking());
   ADDONS_ASSIGN_OR_RETURN(facts_, ReadFacts(*volume_.cluster, *reads_, *image));
   return WhySkip(facts_, request_.parameters.with_snapshots);
@@ -94,11 +94,12 @@ absl::StatusOr<std::optional<Skip>> Sparsification::Look() {
 
 /// A daemon that was killed in the middle keeps its watch for a while. Taken
 /// for a workload it would end the job as if all were done.
-absl::StatusOr<std::optional<Skip>> Sparsification::LookPastPredecessor() {
+absl::StatusOr<std::optional<SkipReason>>
+Sparsification::LookPastPredecessor() {
   const SteadyTime until =
       context_.clock().Now() + environment_.options.predecessor_patience;
   for (;;) {
-    ADDONS_ASSIGN_OR_RETURN(std::optional<Skip> skip, Look());
+    ADDONS_ASSIGN_OR_RETURN(std::optional<SkipReason> skip, Look());
     if (!skip || skip->outcome != ReclaimOutcome::kOtherDaemon) return skip;
     if (context_.clock().Now() >= until) return skip;
     context_.Step("waiting for another instance of this daemon to end");
@@ -138,10 +139,10 @@ void Sparsification::Report(uint64_t objects) {
           " MiB) looked at; the call can be repeated and joins it")));
 }
 
-absl::StatusOr<std::optional<Skip>> Sparsification::WatchOver(
+absl::StatusOr<std::optional<SkipReason>> Sparsification::WatchOver(
     SparsifyThread& work, Image& looking) {
   absl::Status blind = absl::UnavailableError("nobody looked");
-  std::optional<Skip> skip;
+  std::optional<SkipReason> skip;
   while (!skip && !work.Ended()) {
     ADDONS_RETURN_IF_ERROR(
         context_.SleepFor(environment_.options.look_interval));
@@ -152,9 +153,9 @@ absl::StatusOr<std::optional<Skip>> Sparsification::WatchOver(
     } else if (workloads->empty()) {
       work.Renew();
     } else {
-      skip =
-          Skip{ReclaimOutcome::kInterrupted,
-               absl::StrCat("it was opened by ", DescribeWatchers(*workloads))};
+      skip = SkipReason{
+          ReclaimOutcome::kInterrupted,
+          absl::StrCat("it was opened by ", DescribeWatchers(*workloads))};
     }
   }
   work.Revoke();
@@ -165,8 +166,8 @@ absl::StatusOr<std::optional<Skip>> Sparsification::WatchOver(
     case SparsifyEnd::kFinished:
       return std::nullopt;
     case SparsifyEnd::kLockLost:
-      return Skip{ReclaimOutcome::kInterrupted,
-                  "another client asked for its lock"};
+      return SkipReason{ReclaimOutcome::kInterrupted,
+                        "another client asked for its lock"};
     case SparsifyEnd::kStopped:
       break;
   }
@@ -176,22 +177,25 @@ absl::StatusOr<std::optional<Skip>> Sparsification::WatchOver(
                              blind.message()));
 }
 
-absl::StatusOr<std::optional<Skip>> Sparsification::Work(Image& image) {
+absl::StatusOr<std::optional<SkipReason>> Sparsification::Work(
+    LeasedContext& leased, Image& image) {
   ADDONS_ASSIGN_OR_RETURN(const bool locked, TakeLock(image));
   // Who came between the first look and our watch is seen now; who comes later
   // is seen by the looks below.
-  ADDONS_ASSIGN_OR_RETURN(std::optional<Skip> skip, Look());
+  ADDONS_ASSIGN_OR_RETURN(std::optional<SkipReason> skip, Look());
   if (!skip && !locked) {
-    skip = Skip{ReclaimOutcome::kInUse, "another client has its lock"};
+    skip = SkipReason{ReclaimOutcome::kInUse, "another client has its lock"};
   }
   if (skip) return skip;
+  // It may take hours, and ends when another daemon opens the image.
+  leased.GiveBack();
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Image> looking,
                           OpenForLooking());
   SparsifyThread work(image, request_.parameters.sparse_bytes, context_.clock(),
                       environment_.options.permit);
   context_.Step("sparsifying");
   Log().info("reclaim of volume={} begins objects={} sparse_bytes={}",
-             Quoted(request_.volume_id), facts_.size.objects,
+             Quoted(request_.volume_id.text()), facts_.size.objects,
              request_.parameters.sparse_bytes);
   auto end = WatchOver(work, *looking);
   environment_.stats.AddExaminedBytes(work.objects() *
@@ -199,18 +203,28 @@ absl::StatusOr<std::optional<Skip>> Sparsification::Work(Image& image) {
   return end;
 }
 
-absl::StatusOr<std::optional<Skip>> Sparsification::Change() {
+absl::StatusOr<std::optional<SkipReason>> Sparsification::Change() {
+  LeasedContext leased(context_, environment_.leases, "reclaim space of");
+  leased.Aim(LeaseOf(volume_));
+  ADDONS_RETURN_IF_ERROR(leased.Take());
+  auto skip = ChangeLeased(leased);
+  leased.GiveBack();
+  return skip;
+}
+
+absl::StatusOr<std::optional<SkipReason>> Sparsification::ChangeLeased(
+    LeasedContext& leased) {
   // Measuring may have taken a while, and opening a secondary for writing would
   // do harm.
-  ADDONS_ASSIGN_OR_RETURN(const std::optional<Skip> now, Look());
+  ADDONS_ASSIGN_OR_RETURN(const std::optional<SkipReason> now, Look());
   if (now) return now;
-  ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
+  ADDONS_RETURN_IF_ERROR(leased.BeginMutation());
   context_.Step("taking the lock");
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
                           volume_.OpenPool(Access::kMutate));
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Image> image,
                           pool->OpenImage(volume_.image_name()));
-  const auto skip = Work(*image);
+  auto skip = Work(leased, *image);
   DropMark(*image);
   const absl::Status closed = image->Close();
   if (!closed.ok()) Log().warn("{}", std::string(closed.message()));
@@ -221,7 +235,8 @@ absl::StatusOr<std::optional<Skip>> Sparsification::Change() {
 absl::StatusOr<SparsifyResult> Sparsification::Run() {
   ADDONS_RETURN_IF_ERROR(Find());
   context_.Step("looking at the image");
-  ADDONS_ASSIGN_OR_RETURN(std::optional<Skip> skip, LookPastPredecessor());
+  ADDONS_ASSIGN_OR_RETURN(std::optional<SkipReason> skip,
+                          LookPastPredecessor());
   ADDONS_RETURN_IF_ERROR(
       request_.parameters.CheckObjectSize(facts_.size.object_bytes));
   SparsifyResult result;
@@ -253,7 +268,7 @@ void LogEnd(const SparsifyRequest& request, const SparsifyResult& result,
             SteadyDuration took) {
   Log().info(
       "reclaim of volume={} outcome={} before={} after={} dur_ms={} reason={}",
-      Quoted(request.volume_id), std::string(Name(result.outcome)),
+      Quoted(request.volume_id.text()), std::string(Name(result.outcome)),
       Quoted(UsageText(result.before_bytes)),
       Quoted(UsageText(result.after_bytes)),
       std::chrono::duration_cast<std::chrono::milliseconds>(took).count(),
@@ -270,13 +285,13 @@ absl::StatusOr<SparsifyResult> TryUntilSettled(OperationContext& context,
     const SteadyTime begin = context.clock().Now();
     auto result = Sparsification(context, environment, request).Run();
     if (result.ok()) return result;
-    const absl::Status status = Settled(result.status());
+    absl::Status status = Settled(result.status());
     const SteadyTime now = context.clock().Now();
     // After hours of work a short trouble is not the end.
     if (context.mutating() && now - begin > patience) until = now + patience;
     if (!MayPass(status) || now >= until) return status;
     Log().warn("reclaim of volume={} is tried again: {}",
-               Quoted(request.volume_id), std::string(status.message()));
+               Quoted(request.volume_id.text()), std::string(status.message()));
     context.SetPending(absl::AbortedError(status.message()));
     context.Step("waiting until the cluster answers");
     ADDONS_RETURN_IF_ERROR(context.SleepFor(pause));
@@ -303,7 +318,7 @@ absl::StatusOr<SparsifyResult> Sparsify(OperationContext& context,
   LogEnd(request, *result, context.clock().Now() - begin);
   if (result->outcome == ReclaimOutcome::kOtherDaemon) {
     return absl::AbortedError(absl::StrCat(
-        "Failed to sparsify volume '", request.volume_id,
+        "Failed to sparsify volume '", request.volume_id.text(),
         "': another instance of this daemon is at work: ", result->reason));
   }
   return result;

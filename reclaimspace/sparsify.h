@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "ceph/cluster.h"
+#include "lease/keeper.h"
 #include "operation/operation_context.h"
 #include "reclaimspace/reclaim_parameters.h"
 #include "reclaimspace/reclaim_stats.h"
@@ -33,13 +34,14 @@ struct SparsifyOptions {
 /// Nothing is owned; everything is thread-safe and outlives the verb.
 struct SparsifyEnvironment {
   Resolver& resolver;
+  LeaseKeeper& leases;
   ReclaimStats& stats;
   SparsifyOptions options;
 };
 
 struct SparsifyRequest {
-  std::string volume_id;
-  CephUser user;
+  VolumeHandle volume_id;
+  CephUserRef user;
   ReclaimParameters parameters;
 };
 
@@ -54,8 +56,22 @@ struct SparsifyResult {
 
 /// Frees what is zero in a volume that nobody uses:
 ///
-///   find -> look -> skip? -> measure -> look again -> take the lock
-///        -> look again -> sparsify, looking all the time -> close -> measure
+// clang-format off
+///   TryUntilSettled()          "waiting until the cluster answers", and Run() again
+///   Run()
+///     Find()                   "finding the volume"
+///     LookPastPredecessor()    "looking at the image"; WhySkip()
+///                              "waiting for another instance of this daemon to end"
+///     MeasureImage()           "measuring"
+///     Change(), or the reason to skip it:
+///                              Take() the lease, Look() once more
+///                              BeginMutation(), "taking the lock"
+///       Work()                 TakeLock(), Look() once more
+///                              GiveBack() the lease: work gives way to others
+///                              "sparsifying": WatchOver() looks all the time
+///       DropMark()
+///     MeasureImage()           "measuring"
+// clang-format on
 ///
 /// The exclusive lock is taken only where nobody has it, and given to whoever
 /// asks for it. Somebody who opens the image ends the work within a second. It

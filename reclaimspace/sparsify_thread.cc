@@ -1,6 +1,8 @@
 #include "reclaimspace/sparsify_thread.h"
 
-#include <utility>
+#include <memory>
+
+#include "base/start_thread.h"
 
 namespace addons {
 
@@ -8,15 +10,20 @@ SparsifyThread::SparsifyThread(Image& image, uint64_t sparse_bytes,
                                Clock& clock, SteadyDuration permit)
     : clock_(clock), permit_(permit), permitted_until_(clock.Now() + permit) {
   // A packaged task hands what the call throws to Result().
-  std::packaged_task<absl::StatusOr<SparsifyEnd>()> task(
-      [this, &image, sparse_bytes] {
-        return image.Sparsify(sparse_bytes, [this](uint64_t object, uint64_t) {
-          objects_ = object + 1;
-          return Permitted();
-        });
-      });
-  result_ = task.get_future();
-  thread_ = std::jthread(std::move(task));
+  using Task = std::packaged_task<absl::StatusOr<SparsifyEnd>()>;
+  const auto task = std::make_shared<Task>([this, &image, sparse_bytes] {
+    return image.Sparsify(sparse_bytes, [this](uint64_t object, uint64_t) {
+      objects_ = object + 1;
+      return Permitted();
+    });
+  });
+  result_ = task->get_future();
+  thread_ = StartThread("sparsify", [task] { (*task)(); });
+  if (thread_) return;
+  std::promise<absl::StatusOr<SparsifyEnd>> nothing;
+  nothing.set_value(
+      absl::UnavailableError("the system has no thread left for it"));
+  result_ = nothing.get_future();
 }
 
 SparsifyThread::~SparsifyThread() { Revoke(); }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <future>
+#include <optional>
 #include <thread>
 
 #include "absl/status/statusor.h"
@@ -36,7 +37,8 @@ class SparsifyThread {
   uint64_t objects() const { return objects_; }
   bool Ended() const;
   /// Waits for the end: for the objects under way, however long the cluster
-  /// takes for them. Once.
+  /// takes for them. UNAVAILABLE also when it was never begun, because the
+  /// system has no thread left for it. Once.
   absl::StatusOr<SparsifyEnd> Result();
 
  private:
@@ -48,7 +50,7 @@ class SparsifyThread {
   std::atomic<bool> revoked_{false};
   std::atomic<uint64_t> objects_{0};
   std::future<absl::StatusOr<SparsifyEnd>> result_;
-  std::jthread thread_;  // last: it uses the others
+  std::optional<std::jthread> thread_;  // last: it uses the others
 };
 
 }  // namespace addons

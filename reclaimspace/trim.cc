@@ -14,19 +14,18 @@
 #include "reclaimspace/image_proof.h"
 #include "reclaimspace/image_usage.h"
 #include "reclaimspace/reclaim_answer.h"
+#include "volume/patience.h"
 #include "volume/volume_id.h"
 
 namespace addons {
 namespace {
 
-/// Finding a volume takes milliseconds; this bounds it when clusters are ill.
-constexpr std::chrono::seconds kResolvePatience{30};
 /// After a step that discarded more than it was asked for.
 constexpr uint64_t kStepGrowth = 4;
 
 absl::Status Named(const TrimRequest& request, const absl::Status& status) {
-  return Annotate(
-      status, absl::StrCat("Failed to trim volume '", request.volume_id, "'"));
+  return Annotate(status, absl::StrCat("Failed to trim volume '",
+                                       request.volume_id.text(), "'"));
 }
 
 /// A mount that is proved to be the volume.
@@ -42,14 +41,11 @@ absl::StatusOr<std::optional<ResolvedVolume>> Prove(
     OperationContext& context, const TrimEnvironment& environment,
     const TrimRequest& request, const MappedImage& mapped) {
   // Ids of static volumes do not decode; Ceph knows nothing of them.
-  if (request.user && VolumeId::Parse(request.volume_id).ok()) {
-    SteadyTime deadline = context.clock().Now() + kResolvePatience;
-    if (const auto latest = context.LatestDeadline()) {
-      deadline = std::min(deadline, *latest);
-    }
+  if (request.user != nullptr && request.volume_id.id().ok()) {
     ADDONS_ASSIGN_OR_RETURN(ResolvedVolume volume,
                             environment.resolver.Resolve(
-                                request.volume_id, *request.user, deadline));
+                                request.volume_id, request.user, Access::kRead,
+                                context.DeadlineWithin(kFindPatience)));
     ADDONS_RETURN_IF_ERROR(ProveByCeph(mapped, volume));
     return volume;
   }
@@ -211,7 +207,7 @@ absl::StatusOr<TrimResult> Trim(OperationContext& context,
     Log().info(
         "trimmed volume={} device={} filesystem={} bytes={} image_before={} "
         "image_after={} dur_ms={}",
-        Quoted(request.volume_id), found.stack.lowest().name,
+        Quoted(request.volume_id.text()), found.stack.lowest().name,
         found.mount.filesystem, result.trimmed_bytes,
         Quoted(UsageText(result.image_before_bytes)),
         Quoted(UsageText(result.image_after_bytes)),

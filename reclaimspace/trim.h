@@ -42,10 +42,10 @@ struct TrimEnvironment {
 enum class AccessMode { kWriter, kReader };
 
 struct TrimRequest {
-  std::string volume_id;
-  std::string path;              // the directory where the volume is mounted
-  std::string staging_path;      // of the driver's record; empty: unknown
-  std::optional<CephUser> user;  // none: proved without asking Ceph
+  VolumeHandle volume_id;
+  std::string path;          // the directory where the volume is mounted
+  std::string staging_path;  // of the driver's record; empty: unknown
+  CephUserRef user;          // null: proved without asking Ceph
   AccessMode access = AccessMode::kWriter;
 };
 
@@ -60,11 +60,18 @@ struct TrimResult {
 
 /// Gives the free space of a mounted volume back to the pool:
 ///
-///   open the mount ── walk its devices down ── prove that it is the volume
-///     ── writable? every layer discards?
-///     ── measure the image, where that is cheap
-///     ── per step: open it anew, same mount? still in use? ── FITRIM ── close
-///     ── measure the image again
+// clang-format off
+///   FindMount()       "finding the volume's device"
+///                     ReadBlockStack(), IdentifyImage()
+///                     Prove()       that it is the volume: ProveByCeph(), ProveByNode()
+///   CheckTrimmable()                writable, and every layer discards
+///   -- BeginMutation(): nothing is changed above this line --
+///   TrimSteps()       ImageUsage()  where that is cheap
+///                     "trimming (bytes of the filesystem)"
+///                     per step:     OpenAgain(): the same mount, still in use
+///                                   trim(), FilesystemUsedBytes()
+///                     ImageUsage()
+// clang-format on
 ///
 /// The mount is open during one step only, so an unmount is refused for that
 /// long at most; and when kubelet has taken it from the last pod, trimming

@@ -1,7 +1,8 @@
 #include "replication/demote.h"
 
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,10 +12,17 @@
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "base/status_macros.h"
+#include "ceph/errors.h"
 #include "ceph/mirror_clients.h"
+#include "lease/leased_context.h"
 #include "replication/demotion_mark.h"
-#include "replication/rescue_record.h"
+#include "replication/leftover.h"
+#include "replication/peer_claims.h"
+#include "replication/role_log.h"
 #include "replication/session.h"
+#include "replication/state/mirrored_clone.h"
+#include "replication/state/rescue_record.h"
+#include "replication/tell_refusal.h"
 
 namespace addons {
 namespace {
@@ -35,35 +43,57 @@ class Demotion {
       : context_(context), environment_(environment), session_(session) {}
 
   absl::Status Run();
+  /// After Run(): the workload that it refused for, or an empty text.
+  const std::string& workload() const { return workload_; }
 
  private:
   absl::Status RefuseWorkloads();
+  absl::Status RefuseIfAny(const std::vector<Watcher>& workloads);
   bool IsCurrent(const MirrorView& view, const SiteView& peer);
   absl::StatusOr<bool> Followed(const MirrorView& view);
   absl::Status WaitForFollower(MirrorView view);
   absl::StatusOr<bool> PublishedAndUnwatched();
+  absl::Status WriteMarks(Image& image);
   absl::Status DemotePrimary();
   absl::Status Repair(const MirrorView& view);
   absl::Status Failed(absl::StatusCode code, const std::string& reason) const;
 
   OperationContext& context_;
-  /// Reports of one peer during this call.
-  struct Rewrites {
-    int64_t last_update = 0;
-    int count = 0;  // how often it was rewritten
-  };
-
   ReplicationEnvironment& environment_;
   Session& session_;
-  std::map<std::string, Rewrites> rewrites_;  // by mirror uuid
+  std::string workload_;
 };
 
-/// Not primary, and its own demotion never became whole.
-bool HalfDone(const MirrorView& view) {
-  const MirrorSnapshot* newest = view.Newest();
-  return !view.info.primary && view.info.mode != MirrorMode::kJournal &&
-         newest != nullptr && !newest->complete &&
-         newest->kind == MirrorSnapshotKind::kPrimaryDemoted;
+/// What is wrong with the image after a demotion that reported success; empty:
+/// nothing. It is demoted when the newest snapshot that this site made itself
+/// says so and is whole. (Newer ones may be copies of what the peer, promoted
+/// since, has written.)
+std::string DescribeBadDemotion(const MirrorView& view) {
+  if (view.info.primary) {
+    return "the image is still primary after a demotion that reported success; "
+           "repeat the call";
+  }
+  if (view.info.mode == MirrorMode::kJournal) return "";
+  const auto own = std::find_if(
+      view.snapshots.rbegin(), view.snapshots.rend(),
+      [](const MirrorSnapshot& snapshot) {
+        return snapshot.kind == MirrorSnapshotKind::kPrimary ||
+               snapshot.kind == MirrorSnapshotKind::kPrimaryDemoted;
+      });
+  if (own == view.snapshots.rend()) {
+    return "the image is not primary after the demotion, but none of its "
+           "mirror snapshots is a demotion of this site; repeat the call";
+  }
+  if (own->kind != MirrorSnapshotKind::kPrimaryDemoted) {
+    return absl::StrCat(
+        "the image is not primary after the demotion, but the newest mirror "
+        "snapshot of this site (id ",
+        own->id, ") is of the kind '", Name(own->kind),
+        "' and no demotion; check the cluster's health and repeat the call");
+  }
+  return own->complete ? ""
+                       : "the demotion snapshot does not become complete; "
+                         "check the cluster's health and repeat the call";
 }
 
 absl::Status Demotion::Failed(absl::StatusCode code,
@@ -75,82 +105,119 @@ absl::Status Demotion::Run() {
   context_.Step("looking at the image");
   ADDONS_ASSIGN_OR_RETURN(MirrorView view,
                           Look(context_, environment_, session_));
+  if (view.info.state == MirrorImageState::kDisabling) {
+    return Failed(absl::StatusCode::kUnavailable, kDisablingText);
+  }
   if (!view.enabled()) {
     return Failed(absl::StatusCode::kFailedPrecondition,
                   "replication is not enabled");
   }
-  environment_.tracker.ForgetPeerPrimary(view.tracker_key);
+  environment_.series.ForgetPrimary(view.tracker_key);
   ADDONS_ASSIGN_OR_RETURN(
       const auto rescue,
       ReadRescueRecord(*session_.reads, session_.volume.image_name()));
   if (rescue.has_value() && AwaitsRestore(*rescue, view)) {
-    return Failed(absl::StatusCode::kUnavailable,
-                  DescribeAwaitedRestore(session_.volume.image_name()));
+    return Failed(
+        absl::StatusCode::kUnavailable,
+        DescribeAwaitedRestore(*rescue, session_.volume.image_name(),
+                               session_.reads->ImageSpec(RescueImageName(
+                                   session_.volume.image_name()))));
   }
+  if (view.info.primary) {
+    // The site that is promoted next would go on with a copy that is not whole.
+    const std::string loss = DescribeCloneLoss(
+        view, session_.volume.Spec(session_.volume.image_name()));
+    if (!loss.empty()) {
+      return Failed(absl::StatusCode::kFailedPrecondition, loss);
+    }
+  }
+  bool demoted = false;  // by this call
   for (int repair = 0; repair <= kRepairs; ++repair) {
     if (!view.info.primary) {
-      if (!HalfDone(view)) return absl::OkStatus();
+      if (!OwnHalfDemotion(view)) break;
       ADDONS_RETURN_IF_ERROR(Repair(view));
     }
     ADDONS_RETURN_IF_ERROR(WaitForFollower(view));
-    ADDONS_RETURN_IF_ERROR(DemotePrimary());
+    const absl::Status done = DemotePrimary();
+    // EINVAL is also what librbd says when somebody else was faster.
+    if (!done.ok() && CephErrno(done) != EINVAL) return done;
+    demoted = true;
     ADDONS_ASSIGN_OR_RETURN(view, Look(context_, environment_, session_));
+    if (!done.ok() && view.info.primary) return done;
+    if (done.ok() && !view.info.primary) {
+      LogRoleChange(session_.volume, "primary", RoleOf(view), "demoted");
+    }
   }
-  if (!view.info.primary && !HalfDone(view)) return absl::OkStatus();
-  return Failed(
-      absl::StatusCode::kUnavailable,
-      view.info.primary
-          ? "the image is still primary after a demotion that reported "
-            "success; repeat the call"
-          : "the demotion snapshot does not become complete; check the "
-            "cluster's health and repeat the call");
+  if (!demoted) return absl::OkStatus();  // a secondary all along
+  const std::string bad = DescribeBadDemotion(view);
+  return bad.empty() ? absl::OkStatus()
+                     : Failed(absl::StatusCode::kUnavailable, bad);
 }
 
 absl::Status Demotion::Repair(const MirrorView& view) {
-  for (const SiteView& peer : view.peers) {
-    if (peer.role == SiteRole::kPrimary &&
-        peer.age < environment_.options.settle_time) {
-      return Failed(
-          absl::StatusCode::kUnavailable,
-          absl::StrCat("an earlier demotion is half-done and cannot be "
-                       "repaired, because ",
-                       SiteName(*session_.reads, peer.status.mirror_uuid),
-                       " is primary; resync this image"));
-    }
+  if (const SiteView* peer = ClaimingPeer(view); peer != nullptr) {
+    const std::string name =
+        SiteName(*session_.reads, peer->status.mirror_uuid);
+    const bool silent = peer->age >= environment_.options.settle_time;
+    return Failed(
+        absl::StatusCode::kUnavailable,
+        absl::StrCat(
+            "an earlier demotion is half-done and cannot be repaired, because ",
+            name,
+            silent ? " was primary when its rbd-mirror reported last, and is "
+                     "silent now; start rbd-mirror there, and resync this "
+                     "image if that site is still primary; if that site is "
+                     "lost, promote this image by force"
+                   : " is primary; resync this image"));
+  }
+  if (const std::string unclear =
+          view.UnclearReport(environment_.options.settle_time);
+      !unclear.empty()) {
+    return Failed(absl::StatusCode::kUnavailable,
+                  absl::StrCat("an earlier demotion is half-done and is not "
+                               "repaired, because ",
+                               unclear));
   }
   ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
   context_.Step("repairing a half-done demotion");
   Log().warn("repairing a half-done demotion volume={} snapshot={}",
-             Quoted(session_.volume.volume_id), view.Newest()->id);
-  return ChangeImage(session_.volume, [](Image& image) {
+             Quoted(session_.volume.volume_id.text()), view.Newest()->id);
+  ADDONS_RETURN_IF_ERROR(ChangeImage(session_.volume, [](Image& image) {
     return image.MirrorPromote(Force::kNo);
-  });
+  }));
+  ADDONS_ASSIGN_OR_RETURN(const MirrorView after,
+                          Look(context_, environment_, session_));
+  if (after.info.primary) {
+    LogRoleChange(session_.volume, RoleOf(view), RoleOf(after),
+                  "promoted, to repair a half-done demotion");
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Demotion::RefuseWorkloads() {
   auto image = session_.reads->OpenImageReadOnly(session_.volume.image_name());
   if (!image.ok()) return AfterResolve(image.status(), session_.volume);
-  ADDONS_ASSIGN_OR_RETURN(
-      const std::vector<Watcher> workloads,
-      ListWorkloads(session_.cluster(), *session_.reads, **image));
+  ADDONS_ASSIGN_OR_RETURN(const std::vector<Watcher> workloads,
+                          FindWorkloads(environment_, session_, **image));
+  return RefuseIfAny(workloads);
+}
+
+absl::Status Demotion::RefuseIfAny(const std::vector<Watcher>& workloads) {
   if (workloads.empty()) return absl::OkStatus();
-  return Failed(
-      absl::StatusCode::kFailedPrecondition,
-      absl::StrCat("the image is in use by ", DescribeWatchers(workloads),
-                   "; stop the workload (a client that died is gone "
-                   "from this list after 30 s)"));
+  workload_ = DescribeWatchers(workloads);
+  return Failed(absl::StatusCode::kFailedPrecondition,
+                absl::StrCat("the image is in use by ", workload_,
+                             "; stop the workload (a client that died is gone "
+                             "from this list after 30 s)"));
 }
 
 /// What `peer` reports is about the time since this site became primary, and
 /// not an older text that rbd-mirror wrote once more before it looked again.
 bool Demotion::IsCurrent(const MirrorView& view, const SiteView& peer) {
-  Rewrites& seen = rewrites_[peer.status.mirror_uuid];
-  if (seen.last_update != peer.status.last_update) {
-    if (seen.last_update != 0) ++seen.count;
-    seen.last_update = peer.status.last_update;
-  }
+  const int rewrites =
+      session_.memory->Reports(view).Rewrites(peer.status.mirror_uuid);
   const bool secondary = peer.role == SiteRole::kSecondary;
-  if (seen.count >= (secondary ? 1 : 2)) return true;
+  if (rewrites >= (secondary ? 1 : 2)) return true;
   const std::optional<int64_t> since = view.PrimarySince();
   return since.has_value() && peer.status.last_update >=
                                   *since + (secondary ? 0 : kReportLag.count());
@@ -169,6 +236,7 @@ absl::StatusOr<bool> Demotion::Followed(const MirrorView& view) {
                             MirrorFollows(*session_.reads, **image));
     if (open_by_mirror) return true;
   }
+  session_.memory->Reports(view).Note(view);
   for (const SiteView& peer : view.peers) {
     if (!IsCurrent(view, peer)) continue;
     switch (peer.role) {
@@ -218,16 +286,33 @@ absl::StatusOr<bool> Demotion::PublishedAndUnwatched() {
       Log().warn(
           "volume={} is still marked as published by key={}, but nobody has it "
           "open",
-          Quoted(session_.volume.volume_id), Quoted(key));
+          Quoted(session_.volume.volume_id.text()), Quoted(key));
       return true;
     }
   }
   return false;
 }
 
+/// What a demotion leaves in the metadata. A try that died inside librbd's call
+/// has written it, and left a primary that refuses every write.
+absl::Status Demotion::WriteMarks(Image& image) {
+  ADDONS_ASSIGN_OR_RETURN(const bool refuses_writes, image.MarkedNonPrimary());
+  if (refuses_writes) return absl::OkStatus();
+  ADDONS_ASSIGN_OR_RETURN(const auto known, image.Metadata(kDemotionMark));
+  if (!known.has_value()) {
+    ADDONS_ASSIGN_OR_RETURN(const Timestamp created, image.CreateTimestamp());
+    ADDONS_RETURN_IF_ERROR(
+        image.SetMetadata(kDemotionMark, DemotionMark(created)));
+  }
+  // The note that this had to wait goes with the demotion; the mark tells a
+  // later promotion here that the peer may have been promoted meanwhile.
+  ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(kRefusedDemotionKey));
+  return image.SetMetadata(kOwnDemotionKey, "demoted");
+}
+
 absl::Status Demotion::DemotePrimary() {
   ADDONS_RETURN_IF_ERROR(RefuseWorkloads());
-  if (!context_.mutating()) {
+  if (!context_.mutating() && !session_.memory->awaited_workload) {
     ADDONS_ASSIGN_OR_RETURN(const bool published, PublishedAndUnwatched());
     if (published) {
       // Its client may be between two watches; a mark alone must not stop a
@@ -238,6 +323,7 @@ absl::Status Demotion::DemotePrimary() {
                  "the volume is still marked as published; looking once more"));
       ADDONS_RETURN_IF_ERROR(
           context_.SleepFor(environment_.options.watch_timeout));
+      session_.memory->awaited_workload = true;
       context_.SetPending(absl::OkStatus());
       ADDONS_RETURN_IF_ERROR(RefuseWorkloads());
     }
@@ -245,22 +331,29 @@ absl::Status Demotion::DemotePrimary() {
   ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
   context_.Step("demoting");
   return ChangeImage(session_.volume, [&](Image& image) -> absl::Status {
-    ADDONS_ASSIGN_OR_RETURN(const auto known, image.Metadata(kDemotionMark));
-    if (!known.has_value()) {
-      ADDONS_ASSIGN_OR_RETURN(const Timestamp created, image.CreateTimestamp());
-      ADDONS_RETURN_IF_ERROR(
-          image.SetMetadata(kDemotionMark, DemotionMark(created)));
+    ADDONS_RETURN_IF_ERROR(WriteMarks(image));
+    // Once more, on the handle that demotes: between the last look and now
+    // somebody may have opened the image.
+    const auto demote = [&]() -> absl::Status {
+      ADDONS_ASSIGN_OR_RETURN(const std::vector<Watcher> opened,
+                              FindWorkloads(environment_, session_, image));
+      ADDONS_RETURN_IF_ERROR(RefuseIfAny(opened));
+      return image.MirrorDemote();
+    };
+    if (absl::Status demoted = demote(); !demoted.ok()) {
+      // Refused by an image that is a secondary by now, which keeps the mark.
+      (void)image.RemoveMetadata(kOwnDemotionKey);
+      return demoted;
     }
-    ADDONS_RETURN_IF_ERROR(image.MirrorDemote());
     // librbd protects nobody: who opened the image since we looked gets EROFS.
-    const auto workloads =
-        ListWorkloads(session_.cluster(), *session_.reads, image);
+    const auto workloads = FindWorkloads(environment_, session_, image);
     if (workloads.ok() && !workloads->empty()) {
       Log().warn(
           "volume={} was opened while it was demoted; these clients cannot "
           "write "
           "any more: {}",
-          Quoted(session_.volume.volume_id), DescribeWatchers(*workloads));
+          Quoted(session_.volume.volume_id.text()),
+          DescribeWatchers(*workloads));
     }
     return absl::OkStatus();
   });
@@ -271,10 +364,42 @@ absl::Status Demotion::DemotePrimary() {
 absl::Status Demote(OperationContext& context,
                     ReplicationEnvironment& environment,
                     const DemoteRequest& request) {
-  return RunWithSession(context, environment, request.target,
-                        [&](Session& session) {
-                          return Demotion(context, environment, session).Run();
-                        });
+  return RunWithSession(
+      context, environment, request.target, "demote",
+      [&](OperationContext& leased, Session& session) -> absl::Status {
+        Demotion demotion(leased, environment, session);
+        absl::Status status = demotion.Run();
+        if (status.ok() || demotion.workload().empty() ||
+            request.scope == VerbScope::kGroupMember) {
+          return status;
+        }
+        if (const absl::Status told =
+                TellRefusal(leased, environment, session, demotion.workload());
+            SaysLookAgain(told)) {
+          return told;
+        } else if (!told.ok()) {
+          Log().warn("the other site was not told that volume={} is in use: {}",
+                     Quoted(session.volume.volume_id.text()), told.ToString());
+        }
+        return status;
+      });
+}
+
+absl::Status TellRefusedDemotion(OperationContext& context,
+                                 ReplicationEnvironment& environment,
+                                 const VolumeTarget& target) {
+  return RunWithSession(
+      context, environment, target, "note a refused demotion of",
+      [&](OperationContext& leased, Session& session) -> absl::Status {
+        auto image =
+            session.reads->OpenImageReadOnly(session.volume.image_name());
+        if (!image.ok()) return AfterResolve(image.status(), session.volume);
+        ADDONS_ASSIGN_OR_RETURN(const std::vector<Watcher> workloads,
+                                FindWorkloads(environment, session, **image));
+        if (workloads.empty()) return absl::OkStatus();
+        return TellRefusal(leased, environment, session,
+                           DescribeWatchers(workloads));
+      });
 }
 
 }  // namespace addons

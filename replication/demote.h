@@ -9,15 +9,43 @@ namespace addons {
 
 struct DemoteRequest {
   VolumeTarget target;
+  VerbScope scope = VerbScope::kVolume;
 };
 
 /// Makes this site's primary image a secondary, so that the peer can be
 /// promoted.
 ///
-///   look ──> not primary ──> whole? ──> OK
-///     │                        └──> half-done: promote, then as primary
-///     └──> primary ──> in use? ──> refused
-///                        └──> creation time ──> demote ──> read back ──> OK
+// clang-format off
+///   Run(): Look()  "looking at the image"
+///     ├─ off ───────────────────────────> FAILED_PRECONDITION
+///     ├─ disabling ─────────────────────> UNAVAILABLE
+///     ├─ AwaitsRestore() ───────────────> UNAVAILABLE: promote it here first
+///     ├─ primary, DescribeCloneLoss() ──> FAILED_PRECONDITION
+///     ├─ secondary, no OwnHalfDemotion() ──> OK
+///     ├─ OwnHalfDemotion() ──> Repair() ────────────────┐
+///     └─ primary                                        │
+///          │                                            │
+///        WaitForFollower()                              │
+///          │                                            │
+///        DemotePrimary() <──────────────────────────────┤
+///          │                                            │
+///        Look()                                         │
+///          ├─ still primary, and librbd refused ──> its error
+///          ├─ still primary ────────────────────────────┤  a few times
+///          ├─ OwnHalfDemotion() ──> Repair() ───────────┘
+///          └─ DescribeBadDemotion() ─┬─ nothing ──> OK
+///                                    └─ bad ──────> UNAVAILABLE
+///
+///   Repair()           ClaimingPeer(), UnclearReport(): UNAVAILABLE
+///                      BeginMutation(), "repairing a half-done demotion": promotes it
+///   WaitForFollower()  RefuseWorkloads(): FAILED_PRECONDITION
+///                      until Followed(): "waiting until the peer follows this site"
+///   DemotePrimary()    RefuseWorkloads(): FAILED_PRECONDITION
+///                      PublishedAndUnwatched(): "waiting whether the workload comes back"
+///                      BeginMutation(), "demoting"
+///                      WriteMarks(), RefuseIfAny(), MirrorDemote()
+///   TellRefusal()      when a workload kept it from demoting: tells the other site
+// clang-format on
 ///
 /// OK: the image was read back as not primary, and its demotion is whole (also
 /// when it was so before). FAILED_PRECONDITION: replication is off, or a
@@ -26,6 +54,15 @@ struct DemoteRequest {
 absl::Status Demote(OperationContext& context,
                     ReplicationEnvironment& environment,
                     const DemoteRequest& request);
+
+/// What Demote() of a volume does when a workload keeps it from demoting: it
+/// tells the other site, which otherwise takes the role from a living primary
+/// after a while. Leaves a note in the image's metadata and has it copied, when
+/// there is a workload and no note of the last minutes. A group calls it for
+/// the members that refused. Idempotent.
+absl::Status TellRefusedDemotion(OperationContext& context,
+                                 ReplicationEnvironment& environment,
+                                 const VolumeTarget& target);
 
 }  // namespace addons
 

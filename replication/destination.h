@@ -31,17 +31,17 @@ class DestinationFinder {
   absl::StatusOr<std::string> IdOfGroup(const ResolvedGroup& group);
 
  private:
-  absl::StatusOr<std::string> Compose(const ClusterConfig& config,
-                                      const std::string& source_id,
-                                      const std::string& cluster_id,
+  absl::StatusOr<std::string> Compose(const ClusterConfig& config, VolumeId id,
+                                      const std::string& source,
+                                      const ClusterId& cluster_id,
                                       int64_t pool_id,
                                       const std::string* pool_name) const;
-  const std::string* RememberedPool(const std::string& cluster_id,
+  const std::string* RememberedPool(const ClusterId& cluster_id,
                                     int64_t pool_id, std::string* storage);
 
   ReplicationEnvironment& environment_;
   Mutex mutex_;
-  std::map<std::pair<std::string, int64_t>, std::string> pool_names_
+  std::map<std::pair<ClusterId, int64_t>, std::string> pool_names_
       ABSL_GUARDED_BY(mutex_);
 };
 

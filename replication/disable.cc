@@ -1,17 +1,25 @@
 #include "replication/disable.h"
 
+#include <cerrno>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "base/status_macros.h"
+#include "ceph/errors.h"
+#include "ceph/mirror_clients.h"
+#include "replication/leftover.h"
 #include "replication/mirror_client_guard.h"
 #include "replication/mirror_schedule.h"
-#include "replication/promote_decision.h"
 #include "replication/rescue.h"
-#include "replication/rescue_record.h"
+#include "replication/role_log.h"
 #include "replication/session.h"
+#include "replication/signs_of_life.h"
+#include "replication/state/group_mark.h"
+#include "replication/state/rescue_record.h"
 
 namespace addons {
 namespace {
@@ -29,10 +37,16 @@ class Disabling {
 
  private:
   absl::Status RefuseUnfinishedRescue(const MirrorView& view);
+  /// Mirroring is off, so the mark of the group goes, too.
+  absl::Status ForgetGroup(const MirrorView& view);
   absl::Status DisableImage(const MirrorView& view, Force force);
   /// nullopt: not decided yet, look again.
   absl::StatusOr<std::optional<absl::Status>> DecideSecondary(
       const MirrorView& view, std::string* waiting_for);
+  absl::StatusOr<std::optional<absl::Status>> CarryOn(const MirrorView& view,
+                                                      std::string* waiting_for);
+  /// Who is at a copy that is being disabled here; empty: nobody.
+  absl::StatusOr<std::string> AtWork(const MirrorView& view);
   absl::Status Failed(absl::StatusCode code, const std::string& reason) const;
 
   OperationContext& context_;
@@ -40,7 +54,32 @@ class Disabling {
   const DisableRequest& request_;
   Session& session_;
   bool forced_ = false;
+  /// What an image that is "disabling" looked like, and since when.
+  std::string disabling_as_;
+  SteadyTime disabling_since_;
+  int carried_on_ = 0;
+  bool plain_refused_ = false;  // a secondary whose mirror snapshots are gone
+  absl::string_view role_before_;  // empty: nothing was disabled here
 };
+
+/// A report that was rewritten so often tells of a time after the first look.
+constexpr int kRewritesOfPresent = 2;
+/// How often a disable that does not end is carried on within one call.
+constexpr int kCarryOns = 3;
+
+/// A copy of a peer's image, or one that this site has demoted: ending its
+/// mirroring takes force.
+bool NeedsForce(const MirrorView& view) {
+  if (view.info.mode == MirrorMode::kJournal) return !view.info.primary;
+  const MirrorSnapshot* newest = view.Newest();
+  return newest != nullptr && newest->kind != MirrorSnapshotKind::kPrimary;
+}
+
+/// Under which the tracker remembers, from one call to the next, since when an
+/// image that is being disabled has looked the same.
+std::string DisablingKey(const MirrorView& view) {
+  return absl::StrCat(view.tracker_key, "/disabling");
+}
 
 absl::Status Disabling::Failed(absl::StatusCode code,
                                const std::string& reason) const {
@@ -57,16 +96,22 @@ absl::Status Disabling::RefuseUnfinishedRescue(const MirrorView& view) {
   }
   return Failed(
       absl::StatusCode::kUnavailable,
-      absl::StrCat("a forced promotion that returns to the last whole state is "
-                   "half-done, and disabling now would lose that state; "
-                   "promote the image by force on this site first, or remove "
-                   "the image '",
-                   RescueImageName(session_.volume.image_name()),
-                   "' if its content is not needed"));
+      absl::StrCat(
+          "a forced promotion that returns to the last complete state is "
+          "half-done, and disabling now would lose that state; "
+          "promote the image by force on this site first, or remove "
+          "the image '",
+          RescueImageName(session_.volume.image_name()),
+          "' if its content is not needed"));
 }
 
 absl::Status Disabling::DisableImage(const MirrorView& view, Force force) {
   ADDONS_RETURN_IF_ERROR(RefuseUnfinishedRescue(view));
+  if (const ImageSnapshot* snapshot = UserSnapshotInMidCopy(view);
+      !view.info.primary && snapshot != nullptr) {
+    return Failed(absl::StatusCode::kUnavailable,
+                  DescribeUserSnapshotInMidCopy(*snapshot));
+  }
   // First, because the manager refuses to name the schedules of an image that
   // is not mirrored any more, and would use them again when it is mirrored
   // again.
@@ -80,8 +125,29 @@ absl::Status Disabling::DisableImage(const MirrorView& view, Force force) {
   if (force == Force::kYes) {
     guard.emplace(session_.cluster(), *session_.reads, environment_.tracker);
   }
-  return ChangeImage(session_.volume,
-                     [&](Image& image) { return image.MirrorDisable(force); });
+  role_before_ = RoleOf(view);
+  const bool marked = HasGroupMark(view) && force == Force::kNo;
+  return ChangeImage(session_.volume, [&](Image& image) -> absl::Status {
+    ADDONS_RETURN_IF_ERROR(image.MirrorDisable(force));
+    // The next look tells when this failed: ForgetGroup().
+    if (marked) image.RemoveMetadata(kGroupMark).IgnoreError();
+    return absl::OkStatus();
+  });
+}
+
+absl::Status Disabling::ForgetGroup(const MirrorView& view) {
+  if (!HasGroupMark(view) || view.marked_non_primary) return absl::OkStatus();
+  ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
+  const absl::Status removed = ChangeImage(session_.volume, [](Image& image) {
+    return image.RemoveMetadata(kGroupMark);
+  });
+  if (!removed.ok()) {
+    // The next Enable writes it anew, or removes it.
+    Log().warn("metadata '{}' stays on volume={}, which is not mirrored: {}",
+               kGroupMark, Quoted(session_.volume.volume_id.text()),
+               std::string(removed.message()));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::optional<absl::Status>> Disabling::DecideSecondary(
@@ -96,11 +162,20 @@ absl::StatusOr<std::optional<absl::Status>> Disabling::DecideSecondary(
     Log().info(
         "volume={} is the secondary of a living primary: nothing was disabled, "
         "the primary's disable removes this copy",
-        Quoted(session_.volume.volume_id));
+        Quoted(session_.volume.volume_id.text()));
     return std::make_optional(absl::OkStatus());
   }
-  const bool nobody_primary =
-      view.FreshPeer(SiteRole::kNotPrimary, settle) != nullptr;
+  const SiteView* not_primary = view.FreshPeer(SiteRole::kNotPrimary, settle);
+  const bool nobody_primary = not_primary != nullptr;
+  if (nobody_primary &&
+      session_.memory->Reports(view).Rewrites(not_primary->status.mirror_uuid) <
+          kRewritesOfPresent) {
+    // It may just have been promoted.
+    *waiting_for =
+        "this site is secondary, and the peer has not reported yet whether it "
+        "is primary now (up to a minute)";
+    return std::optional<absl::Status>();
+  }
   if (!nobody_primary && !NoSignOfLife(view, environment_.options)) {
     *waiting_for =
         "this site is secondary, and it is not clear yet whether the peer "
@@ -116,12 +191,79 @@ absl::StatusOr<std::optional<absl::Status>> Disabling::DecideSecondary(
       absl::StatusCode::kFailedPrecondition,
       nobody_primary
           ? "neither site is primary; promote one of them and disable there, "
-            "or "
-            "pass the parameter force: \"true\" to turn this copy into an "
-            "image "
-            "of its own"
+            "or pass the parameter force: \"true\" to turn this copy into an "
+            "image of its own"
           : "this site is secondary and its peer shows no sign of life; if the "
             "peer is lost for good, pass the parameter force: \"true\""));
+}
+
+/// Whoever works on the image has it open. rbd-mirror of this site has it open
+/// as well when it merely copies, and does not let go of it for as long as the
+/// peer is dead (measured, 16.2.15), so what it has open counts only until it
+/// has looked the same for the settle time: to remove a copy takes it seconds.
+/// A client that died is gone after 30 s.
+absl::StatusOr<std::string> Disabling::AtWork(const MirrorView& view) {
+  auto image = session_.reads->OpenImageReadOnly(session_.volume.image_name());
+  if (!image.ok()) return AfterResolve(image.status(), session_.volume);
+  ADDONS_ASSIGN_OR_RETURN(std::vector<Watcher> others,
+                          FindWorkloads(environment_, session_, **image));
+  if (!others.empty()) return DescribeWatchers(others);
+  ADDONS_ASSIGN_OR_RETURN(const bool open_by_mirror,
+                          MirrorFollows(*session_.reads, **image));
+  const SteadyDuration unchanged =
+      environment_.tracker.MarkAge(DisablingKey(view), disabling_as_);
+  return open_by_mirror && unchanged < environment_.options.settle_time
+             ? "rbd-mirror of this site"
+             : "";
+}
+
+/// An image that is "disabling": somebody is at it, or died in the middle.
+/// Who is at it makes it look different from one moment to the next.
+absl::StatusOr<std::optional<absl::Status>> Disabling::CarryOn(
+    const MirrorView& view, std::string* waiting_for) {
+  const SteadyTime now = context_.clock().Now();
+  std::string as = absl::StrCat(view.image_id, "/", view.snapshots.size());
+  if (as != disabling_as_) {
+    disabling_as_ = std::move(as);
+    disabling_since_ = now;
+  }
+  *waiting_for = "the image is still being disabled";
+  if (now - disabling_since_ < environment_.options.look_gap) {
+    return std::optional<absl::Status>();
+  }
+  const bool needs_force = NeedsForce(view) || plain_refused_;
+  if (needs_force || view.marked_non_primary) {
+    ADDONS_ASSIGN_OR_RETURN(const std::string at_work, AtWork(view));
+    if (!at_work.empty()) {
+      *waiting_for = absl::StrCat(
+          "the image is still being disabled, or its "
+          "copy removed, by ",
+          at_work);
+      return std::optional<absl::Status>();
+    }
+  }
+  if (needs_force && request_.parameters.force == Force::kNo) {
+    return std::make_optional(
+        Failed(absl::StatusCode::kFailedPrecondition,
+               "a forced disable was interrupted on this site; pass the "
+               "parameter force: \"true\" to carry it on"));
+  }
+  if (++carried_on_ > kCarryOns) {
+    return std::make_optional(Failed(
+        absl::StatusCode::kUnavailable,
+        "the image is still being disabled after a disable that reported "
+        "success; check the cluster's health and repeat the call"));
+  }
+  Log().warn("carrying on a disable that was interrupted volume={}",
+             Quoted(session_.volume.volume_id.text()));
+  absl::Status disabled =
+      DisableImage(view, needs_force ? Force::kYes : Force::kNo);
+  plain_refused_ |= !needs_force && CephErrno(disabled) == EINVAL;
+  // Another client may have been at it after all: a fresh look decides.
+  if (!disabled.ok() && carried_on_ == kCarryOns) return disabled;
+  if (!disabled.ok() && !context_.mutating()) return disabled;
+  disabling_since_ = now;
+  return std::optional<absl::Status>();
 }
 
 absl::Status Disabling::Run() {
@@ -129,24 +271,45 @@ absl::Status Disabling::Run() {
     context_.Step("looking at both sites");
     ADDONS_ASSIGN_OR_RETURN(const MirrorView view,
                             Look(context_, environment_, session_));
-    environment_.tracker.ForgetPeerPrimary(view.tracker_key);
-    std::string waiting_for = "the image is still being disabled";
-    if (view.info.state == MirrorImageState::kDisabled) return absl::OkStatus();
-    if (view.info.state != MirrorImageState::kDisabling) {
-      if (view.info.primary) {
-        ADDONS_RETURN_IF_ERROR(DisableImage(view, Force::kNo));
-        continue;
+    environment_.series.ForgetPrimary(view.tracker_key);
+    session_.memory->Reports(view).Note(view);
+    std::string waiting_for;
+    if (view.info.state == MirrorImageState::kDisabled) {
+      if (!role_before_.empty()) {
+        LogRoleChange(session_.volume, role_before_, RoleOf(view),
+                      forced_ ? "disabled by force" : "disabled");
       }
-      if (forced_) {
-        return Failed(absl::StatusCode::kUnavailable,
-                      "the image is still mirrored after a forced disable that "
-                      "reported success; repeat the call");
-      }
-      ADDONS_ASSIGN_OR_RETURN(const std::optional<absl::Status> decided,
-                              DecideSecondary(view, &waiting_for));
-      if (decided.has_value()) return *decided;
-      if (forced_) continue;
+      return ForgetGroup(view);
     }
+    if (request_.only == MirroredFor::kGroup && view.enabled() &&
+        role_before_.empty() && !MirroredForGroup(view, session_.volume)) {
+      Log().info("replication of its own is kept volume={}",
+                 Quoted(session_.volume.volume_id.text()));
+      return absl::OkStatus();
+    }
+    const int carried_on = carried_on_;
+    std::optional<absl::Status> decided;
+    if (view.info.state != MirrorImageState::kDisabling) {
+      environment_.tracker.MarkAge(DisablingKey(view), "");
+    }
+    if (view.info.state == MirrorImageState::kDisabling) {
+      ADDONS_ASSIGN_OR_RETURN(decided, CarryOn(view, &waiting_for));
+    } else if (view.info.primary) {
+      ADDONS_RETURN_IF_ERROR(DisableImage(view, Force::kNo));
+      continue;
+    } else if (forced_) {
+      decided = Failed(absl::StatusCode::kUnavailable,
+                       "the image is still mirrored after a forced disable "
+                       "that reported success; repeat the call");
+    } else if (HalfEnabled(view)) {
+      // No peer has a copy of it, and there is nothing that it could copy.
+      ADDONS_RETURN_IF_ERROR(DisableImage(view, Force::kYes));
+      forced_ = true;
+    } else {
+      ADDONS_ASSIGN_OR_RETURN(decided, DecideSecondary(view, &waiting_for));
+    }
+    if (decided.has_value()) return *decided;
+    if (forced_ || carried_on_ != carried_on) continue;
     ADDONS_RETURN_IF_ERROR(
         WaitToLookAgain(context_, environment_, waiting_for,
                         Failed(absl::StatusCode::kUnavailable, waiting_for)));
@@ -159,8 +322,9 @@ absl::Status Disable(OperationContext& context,
                      ReplicationEnvironment& environment,
                      const DisableRequest& request) {
   return RunWithSession(
-      context, environment, request.target, [&](Session& session) {
-        return Disabling(context, environment, request, session).Run();
+      context, environment, request.target, "disable replication of",
+      [&](OperationContext& leased, Session& session) {
+        return Disabling(leased, environment, request, session).Run();
       });
 }
 

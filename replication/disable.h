@@ -8,16 +8,48 @@
 
 namespace addons {
 
+enum class MirroredFor { kAnything, kGroup };
+
 struct DisableRequest {
   VolumeTarget target;
   ReplicationParameters parameters;
+  /// kGroup: only what was switched on for the volume's group (kGroupMark);
+  /// replication of the volume's own is left as it is, and the answer is OK.
+  MirroredFor only = MirroredFor::kAnything;
 };
 
 /// Ends the replication of a volume.
 ///
+// clang-format off
+///   Run(): Look()  "looking at both sites" <────────────────────────────────┐
+///     ├─ off ──> ForgetGroup() ──> OK                                       │
+///     ├─ for the group only, and not MirroredForGroup() ──> OK              │
+///     ├─ disabling ──> CarryOn()                                            │
+///     │    ├─ it changes, or AtWork() ──> WaitToLookAgain() ────────────────┤
+///     │    ├─ NeedsForce(), without force ──> FAILED_PRECONDITION           │
+///     │    ├─ carried on a few times ──> UNAVAILABLE                        │
+///     │    └─ DisableImage() ───────────────────────────────────────────────┤
+///     ├─ primary ──> DisableImage() ────────────────────────────────────────┤
+///     ├─ after a forced disable ──> UNAVAILABLE: still mirrored             │
+///     ├─ HalfEnabled() ──> DisableImage() by force ─────────────────────────┤
+///     └─ secondary ──> DecideSecondary()                                    │
+///          ├─ of a living primary ──> OK, nothing is done                   │
+///          ├─ neither NoSignOfLife() nor a peer that says for               │
+///          │    good that it is not primary ──> WaitToLookAgain() ──────────┤
+///          ├─ without force ──> FAILED_PRECONDITION                         │
+///          └─ by force ──> DisableImage() by force ─────────────────────────┘
+///
+///   DisableImage()    RefuseUnfinishedRescue()  UNAVAILABLE: promote it first
+///                     UserSnapshotInMidCopy()   UNAVAILABLE
+///                     RemoveSchedules()
+///                     BeginMutation()
+///                     "disabling", "disabling by force"
+// clang-format on
+///
 /// OK: it is off and this image has no schedule any more; or this site is the
 /// secondary of a living primary, then nothing is done, because the primary's
-/// disable removes this copy and a forced one here would split the pair.
+/// disable removes this copy and a forced one here would split the pair. What
+/// a disable or enable left that died in the middle is carried on, or undone.
 /// FAILED_PRECONDITION: the peer is not there (or not primary either), and the
 /// parameter force: "true" was not given. UNAVAILABLE: repeat the call.
 /// Idempotent.

@@ -1,12 +1,19 @@
 #include "replication/enable.h"
 
+#include <cerrno>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "base/status_macros.h"
+#include "ceph/errors.h"
+#include "replication/leftover.h"
 #include "replication/parent.h"
+#include "replication/role_log.h"
 #include "replication/session.h"
+#include "replication/stale_schedules.h"
+#include "replication/state/first_copy.h"
+#include "replication/state/group_mark.h"
 
 namespace addons {
 namespace {
@@ -25,24 +32,15 @@ class Enabling {
  private:
   absl::Status CheckPool();
   absl::Status CheckMode(const MirrorView& view) const;
+  absl::Status NoteForWhom(Image& image) const;
   absl::Status Failed(absl::StatusCode code, const std::string& reason) const;
 
   OperationContext& context_;
   ReplicationEnvironment& environment_;
   const EnableRequest& request_;
   Session& session_;
+  bool has_group_mark_ = false;
 };
-
-/// An earlier enable died between its first and its last step: librbd leaves
-/// the image "creating" although nobody creates it. A real creation is a copy
-/// from a peer, has a report of the local rbd-mirror and no snapshot of its
-/// own.
-bool HalfEnabled(const MirrorView& view) {
-  if (view.info.state != MirrorImageState::kCreating) return false;
-  const MirrorSnapshot* newest = view.Newest();
-  if (newest == nullptr) return !view.local.has_value();
-  return newest->kind == MirrorSnapshotKind::kPrimary;
-}
 
 absl::Status Enabling::Failed(absl::StatusCode code,
                               const std::string& reason) const {
@@ -65,7 +63,13 @@ absl::Status Enabling::CheckPool() {
                                               session_.volume.rados_namespace);
   ADDONS_ASSIGN_OR_RETURN(const PoolMirrorMode mode,
                           session_.reads->MirrorMode());
-  if (mode == PoolMirrorMode::kDisabled || mode == PoolMirrorMode::kUnknown) {
+  if (mode == PoolMirrorMode::kUnknown) {
+    return Failed(absl::StatusCode::kUnavailable,
+                  absl::StrCat("pool '", pool,
+                               "' is mirrored in a way that this build does "
+                               "not know"));
+  }
+  if (mode == PoolMirrorMode::kDisabled) {
     return Failed(
         absl::StatusCode::kFailedPrecondition,
         absl::StrCat("pool '", pool,
@@ -92,30 +96,43 @@ absl::Status Enabling::CheckPool() {
   return absl::OkStatus();
 }
 
+/// Before mirroring is on, so that a call that dies leaves no doubt.
+absl::Status Enabling::NoteForWhom(Image& image) const {
+  if (request_.scope == VerbScope::kGroupMember) {
+    return image.SetMetadata(kGroupMark, session_.volume.uuid);
+  }
+  return has_group_mark_ ? image.RemoveMetadata(kGroupMark) : absl::OkStatus();
+}
+
 absl::Status Enabling::Run() {
   while (true) {
     context_.Step("looking at the image");
     ADDONS_ASSIGN_OR_RETURN(const MirrorView view,
                             Look(context_, environment_, session_));
-    environment_.tracker.ForgetPeerPrimary(view.tracker_key);
+    environment_.series.ForgetPrimary(view.tracker_key);
     if (HalfEnabled(view)) {
       ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
       Log().warn("clearing a half-done enable volume={}",
-                 Quoted(session_.volume.volume_id));
+                 Quoted(session_.volume.volume_id.text()));
       ADDONS_RETURN_IF_ERROR(ChangeImage(session_.volume, [](Image& image) {
         return image.MirrorDisable(Force::kYes);
       }));
       continue;
     }
-    if (view.enabled()) return CheckMode(view);
+    if (view.enabled()) {
+      ADDONS_RETURN_IF_ERROR(CheckMode(view));
+      SweepSchedules(context_, environment_, session_);
+      return RememberClone(context_, session_, view);
+    }
     if (view.info.state == MirrorImageState::kDisabled &&
         !view.resync_requested) {
+      has_group_mark_ = HasGroupMark(view);
       break;
     }
     const std::string reason =
         view.resync_requested
             ? "rbd-mirror is about to replace the image (resync)"
-            : "replication is being disabled";
+            : kDisablingText;
     ADDONS_RETURN_IF_ERROR(
         WaitToLookAgain(context_, environment_, reason,
                         Failed(absl::StatusCode::kUnavailable, reason)));
@@ -124,20 +141,36 @@ absl::Status Enabling::Run() {
   context_.SetPending(absl::OkStatus());
   ADDONS_RETURN_IF_ERROR(CheckPool());
   ADDONS_RETURN_IF_ERROR(PrepareParent(context_, environment_, session_,
+                                       request_.parameters.mode,
                                        request_.parameters.flatten));
   ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
   context_.Step("enabling");
-  ADDONS_RETURN_IF_ERROR(ChangeImage(session_.volume, [&](Image& image) {
+  const auto enable = [&](Image& image) -> absl::Status {
+    ADDONS_RETURN_IF_ERROR(NoteForWhom(image));
+    if (request_.parameters.mode == MirrorMode::kSnapshot) {
+      ADDONS_ASSIGN_OR_RETURN(const std::string id, image.Id());
+      ADDONS_RETURN_IF_ERROR(image.SetMetadata(kFirstCopyMark, id));
+    }
     return image.MirrorEnable(request_.parameters.mode);
-  }));
+  };
+  const absl::Status enabled = ChangeImage(session_.volume, enable);
+  // EINVAL is also what librbd says when somebody else was faster.
+  if (!enabled.ok() && CephErrno(enabled) != EINVAL) return enabled;
   ADDONS_ASSIGN_OR_RETURN(const MirrorView after,
                           Look(context_, environment_, session_));
   if (!after.enabled()) {
+    if (!enabled.ok() && after.info.state == MirrorImageState::kDisabled) {
+      return enabled;
+    }
     return Failed(absl::StatusCode::kUnavailable,
                   absl::StrCat("the image is ", Name(after.info.state),
-                               " after an enable that reported success; repeat "
-                               "the call"));
+                               enabled.ok() ? " after an enable that reported "
+                                              "success; repeat the call"
+                                            : ", which somebody else is "
+                                              "changing; repeat the call"));
   }
+  LogRoleChange(session_.volume, "off", RoleOf(after), "enabled");
+  SweepSchedules(context_, environment_, session_);
   return CheckMode(after);
 }
 
@@ -147,8 +180,9 @@ absl::Status Enable(OperationContext& context,
                     ReplicationEnvironment& environment,
                     const EnableRequest& request) {
   return RunWithSession(
-      context, environment, request.target, [&](Session& session) {
-        return Enabling(context, environment, request, session).Run();
+      context, environment, request.target, "enable replication of",
+      [&](OperationContext& leased, Session& session) {
+        return Enabling(leased, environment, request, session).Run();
       });
 }
 

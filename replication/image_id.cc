@@ -4,13 +4,16 @@
 
 #include "base/log.h"
 #include "base/status_macros.h"
+#include "ceph/pool.h"
+#include "replication/stale_schedules.h"
 
 namespace addons {
 
-absl::Status CorrectImageId(OperationContext& context, Session& session,
-                            const std::string& image_id) {
+absl::StatusOr<bool> CorrectImageId(OperationContext& context, Session& session,
+                                    const std::string& image_id) {
   const ResolvedVolume& volume = session.volume;
-  if (volume.attributes.image_id == image_id) return absl::OkStatus();
+  const std::string& old = volume.attributes.image_id;
+  if (old == image_id) return false;
   ADDONS_RETURN_IF_ERROR(context.BeginMutation());
   context.Step("correcting the image id in the journal");
   ADDONS_ASSIGN_OR_RETURN(std::unique_ptr<Pool> pool,
@@ -20,10 +23,11 @@ absl::Status CorrectImageId(OperationContext& context, Session& session,
   if (!changed.ok()) return AfterResolve(changed.status(), volume);
   if (*changed) {
     Log().info("corrected csi.imageid volume={} old={} new={}",
-               Quoted(volume.volume_id), Quoted(volume.attributes.image_id),
-               image_id);
+               Quoted(volume.volume_id.text()), Quoted(old), image_id);
   }
-  return absl::OkStatus();
+  // Last, and at a repeat not again: it is only clutter.
+  if (!old.empty()) ForgetSchedulesOfId(volume, old);
+  return *changed && !old.empty();
 }
 
 }  // namespace addons

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "operation/operation_context.h"
 #include "replication/session.h"
 
@@ -11,9 +11,10 @@ namespace addons {
 
 /// Makes csi.imageid of the volume's journal entry `image_id`, when it is
 /// something else: a resync gives the image a new id, and ceph-csi deletes by
-/// that key. Writes nothing when it is right already.
-absl::Status CorrectImageId(OperationContext& context, Session& session,
-                            const std::string& image_id);
+/// that key. Writes nothing when it is right already. Returns whether the
+/// journal had another id: the image was made anew since it was written.
+absl::StatusOr<bool> CorrectImageId(OperationContext& context, Session& session,
+                                    const std::string& image_id);
 
 }  // namespace addons
 

@@ -11,13 +11,19 @@
 namespace addons {
 
 /// Runs a command of the mgr module rbd_support. A module that is starting
-/// (EAGAIN) or a mgr that does not answer is waited for, up to
-/// options.mgr_patience; then UNAVAILABLE. Other errors are those of the
-/// command.
+/// (EAGAIN) or a mgr that does not answer (ETIMEDOUT) is waited for, up to
+/// options.mgr_patience, one that is switched off (EOPNOTSUPP) or has crashed
+/// (EIO) is not; then UNAVAILABLE. Other errors are those of the command.
 absl::StatusOr<std::string> RunMgrCommand(OperationContext& context,
                                           const ReplicationOptions& options,
                                           Cluster& cluster,
                                           const std::string& json);
+
+/// RunMgrCommand() of a command that every release has: a manager that does not
+/// know it (EINVAL "No handler found") lacks the module. UNAVAILABLE as well.
+absl::StatusOr<std::string> RunNeededMgrCommand(
+    OperationContext& context, const ReplicationOptions& options,
+    Cluster& cluster, const std::string& json);
 
 }  // namespace addons
 

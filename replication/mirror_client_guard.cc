@@ -2,18 +2,11 @@
 
 #include <utility>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "base/log.h"
+#include "ceph/blocklist_commands.h"
 #include "ceph/mirror_clients.h"
 
 namespace addons {
-namespace {
-
-constexpr char kBlocklistCommand[] =
-    R"({"prefix":"osd blocklist ls","format":"json"})";
-
-}  // namespace
 
 MirrorClientGuard::MirrorClientGuard(Cluster& cluster, Pool& pool,
                                      PeerTracker& tracker)
@@ -24,12 +17,16 @@ MirrorClientGuard::MirrorClientGuard(Cluster& cluster, Pool& pool,
 
 MirrorClientGuard::~MirrorClientGuard() {
   if (before_.empty()) return;
-  const auto blocklist = cluster_.MonCommand(kBlocklistCommand);
-  if (!blocklist.ok()) return;
+  const auto blocklist = ReadBlocklist(cluster_);
+  if (!blocklist.ok()) {
+    // Waiting longer than need be is better than taking a peer for dead.
+    tracker_.NoteDisturbance(cluster_.fsid());
+    Log().warn("cannot tell whether rbd-mirror was blocklisted cluster={}: {}",
+               cluster_.fsid(), blocklist.status().ToString());
+    return;
+  }
   for (const Watcher& client : before_) {
-    // An entry is "address:port/nonce", quoted; the nonce makes it unique.
-    if (absl::StrContains(*blocklist,
-                          absl::StrCat("\"", client.address, "\""))) {
+    if (blocklist->FindClient(client.address) != nullptr) {
       tracker_.NoteDisturbance(cluster_.fsid());
       Log().warn(
           "rbd-mirror was blocklisted while an image changed its role; it "

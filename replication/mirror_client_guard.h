@@ -6,14 +6,14 @@
 #include "ceph/cluster.h"
 #include "ceph/image.h"
 #include "ceph/pool.h"
-#include "replication/peer_tracker.h"
+#include "replication/state/peer_tracker.h"
 
 namespace addons {
 
 /// Around a writable open of a non-primary image: librbd's lock handling may
 /// put the local rbd-mirror on the blocklist, which stops all replication of
 /// the site for a minute or two. The destructor looks, logs a hit and tells the
-/// tracker.
+/// tracker, also when it cannot tell.
 class MirrorClientGuard {
  public:
   /// Nothing is owned. Reads who rbd-mirror is now.

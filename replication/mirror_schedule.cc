@@ -1,17 +1,23 @@
 #include "replication/mirror_schedule.h"
 
 #include <algorithm>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/log.h"
 #include "base/status_macros.h"
+#include "ceph/pool.h"
 #include "replication/mgr_command.h"
 
 namespace addons {
 namespace {
 
 using nlohmann::json;
+
+constexpr char kGlobalId[] = "global_id";
 
 std::string Command(const char* verb, const std::string& spec,
                     const SnapshotSchedule* schedule) {
@@ -28,20 +34,34 @@ std::string Command(const char* verb, const std::string& spec,
   return command.dump();
 }
 
+/// nullopt: there is none, or it is no text.
+std::optional<std::string> TextOf(const json& object, const char* name) {
+  const auto it = object.find(name);
+  if (it == object.end() || !it->is_string()) return std::nullopt;
+  return it->get<std::string>();
+}
+
+absl::Status WrongPart(absl::string_view what, const std::string& value) {
+  return absl::InternalError(
+      absl::StrCat("a schedule's ", what, " is ", Quoted(value)));
+}
+
 absl::StatusOr<SnapshotSchedule> ReadSchedule(const json& entry) {
+  const auto text = TextOf(entry, "interval");
+  if (!text.has_value()) {
+    return absl::InternalError("a schedule has no interval");
+  }
+  const auto interval = ParseInterval(*text);
+  if (!interval.ok()) return WrongPart("interval", *text);
   SnapshotSchedule schedule;
-  if (!entry.is_object()) {
-    return absl::InternalError("a schedule is not a JSON object");
-  }
-  schedule.interval_text = entry.value("interval", "");
-  ADDONS_ASSIGN_OR_RETURN(schedule.interval,
-                          ParseInterval(schedule.interval_text));
-  if (const auto it = entry.find("start_time");
-      it != entry.end() && it->is_string()) {
-    schedule.start_time = it->get<std::string>();
-    ADDONS_ASSIGN_OR_RETURN(schedule.start_of_day,
-                            ParseStartTime(schedule.start_time));
-  }
+  schedule.interval_text = *text;
+  schedule.interval = *interval;
+  const auto start = entry.find("start_time");
+  if (start == entry.end() || start->is_null()) return schedule;
+  schedule.start_time = TextOf(entry, "start_time").value_or("");
+  const auto start_of_day = ParseStartTime(schedule.start_time);
+  if (!start_of_day.ok()) return WrongPart("start time", schedule.start_time);
+  schedule.start_of_day = *start_of_day;
   return schedule;
 }
 
@@ -52,29 +72,73 @@ bool NoSuchLevel(const absl::Status& status) {
          absl::StrContains(status.message(), "is not in snapshot mirror mode");
 }
 
+/// What has a schedule: an image, a namespace, a pool or the whole cluster.
+struct Level {
+  std::string id;    // "pool id/namespace/image id", or the beginning of that
+  std::string name;  // of an image its spec; others end in "/" or are empty
+  std::vector<SnapshotSchedule> schedules;
+};
+
+bool IsAnImage(const Level& level) {
+  return std::count(level.id.begin(), level.id.end(), '/') == 2;
+}
+
+absl::Status NotUnderstood(const std::string& spec, absl::string_view why) {
+  return absl::InternalError(absl::StrCat(
+      "the manager's answer to 'rbd mirror snapshot schedule list' for ", spec,
+      " is not understood: ", why));
+}
+
+/// Of the answer for `spec`. What is not understood is an error, for it may be
+/// a schedule.
+absl::StatusOr<std::vector<Level>> ReadLevels(const std::string& spec,
+                                              const std::string& answer) {
+  const json levels = json::parse(answer, nullptr, false);
+  if (!levels.is_object())
+    return NotUnderstood(spec, "it is not a JSON object");
+  std::vector<Level> result;
+  for (const auto& [id, value] : levels.items()) {
+    const auto name = TextOf(value, "name");
+    if (!name.has_value()) return NotUnderstood(spec, "a level has no name");
+    Level level{id, *name, {}};
+    if (IsAnImage(level) ? level.name != spec
+                         : !level.name.empty() && level.name.back() != '/') {
+      return NotUnderstood(spec,
+                           absl::StrCat("a level is named ", Quoted(*name)));
+    }
+    const auto entries = value.find("schedule");
+    if (entries == value.end() || !entries->is_array()) {
+      return NotUnderstood(spec, "a level has no list of schedules");
+    }
+    for (const json& entry : *entries) {
+      auto schedule = ReadSchedule(entry);
+      if (!schedule.ok()) {
+        return NotUnderstood(spec, schedule.status().message());
+      }
+      level.schedules.push_back(*std::move(schedule));
+    }
+    result.push_back(std::move(level));
+  }
+  return result;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<SnapshotSchedule>> ListSchedules(
     OperationContext& context, const ReplicationOptions& options,
     Cluster& cluster, const std::string& spec) {
-  const auto output =
-      RunMgrCommand(context, options, cluster, Command("list", spec, nullptr));
+  const auto output = RunNeededMgrCommand(context, options, cluster,
+                                          Command("list", spec, nullptr));
   std::vector<SnapshotSchedule> schedules;
   if (NoSuchLevel(output.status())) return schedules;
   ADDONS_RETURN_IF_ERROR(output.status());
-  const json levels = json::parse(*output, nullptr, false);
-  if (!levels.is_object()) {
-    return absl::InternalError(
-        absl::StrCat("the manager's list of mirror snapshot schedules of ",
-                     spec, " is not a JSON object"));
-  }
-  for (const auto& [level, value] : levels.items()) {
-    // A pool's or namespace's schedule can be listed for an image as well.
-    if (!value.is_object() || value.value("name", "") != spec) continue;
-    for (const json& entry : value.value("schedule", json::array())) {
-      ADDONS_ASSIGN_OR_RETURN(SnapshotSchedule schedule, ReadSchedule(entry));
-      schedules.push_back(std::move(schedule));
-    }
+  ADDONS_ASSIGN_OR_RETURN(const std::vector<Level> levels,
+                          ReadLevels(spec, *output));
+  for (const Level& level : levels) {
+    // Where the image has none, that of its pool or namespace is listed.
+    if (!IsAnImage(level)) continue;
+    schedules.insert(schedules.end(), level.schedules.begin(),
+                     level.schedules.end());
   }
   return schedules;
 }
@@ -93,15 +157,16 @@ absl::Status EnsureSchedule(OperationContext& context,
   ADDONS_RETURN_IF_ERROR(context.BeginMutation());
   context.Step("setting the mirror snapshot schedule");
   if (!there) {
-    ADDONS_RETURN_IF_ERROR(
-        RunMgrCommand(context, options, cluster, Command("add", spec, &wanted))
-            .status());
+    ADDONS_RETURN_IF_ERROR(RunNeededMgrCommand(context, options, cluster,
+                                               Command("add", spec, &wanted))
+                               .status());
   }
   for (const SnapshotSchedule& schedule : present) {
     if (schedule == wanted) continue;
-    ADDONS_RETURN_IF_ERROR(RunMgrCommand(context, options, cluster,
-                                         Command("remove", spec, &schedule))
-                               .status());
+    ADDONS_RETURN_IF_ERROR(
+        RunNeededMgrCommand(context, options, cluster,
+                            Command("remove", spec, &schedule))
+            .status());
   }
   return absl::OkStatus();
 }
@@ -114,9 +179,85 @@ absl::Status RemoveSchedules(OperationContext& context,
                           ListSchedules(context, options, cluster, spec));
   if (present.empty()) return absl::OkStatus();
   ADDONS_RETURN_IF_ERROR(context.BeginMutation());
-  const auto removed = RunMgrCommand(context, options, cluster,
-                                     Command("remove", spec, nullptr));
+  const auto removed = RunNeededMgrCommand(context, options, cluster,
+                                           Command("remove", spec, nullptr));
   return NoSuchLevel(removed.status()) ? absl::OkStatus() : removed.status();
+}
+
+absl::StatusOr<AppliedSchedules> ReadAppliedSchedules(
+    Cluster& cluster, const std::string& spec, const std::string& image_id) {
+  const auto output = cluster.MgrCommand(Command("list", spec, nullptr));
+  AppliedSchedules applied;
+  if (NoSuchLevel(output.status())) return applied;
+  ADDONS_RETURN_IF_ERROR(output.status());
+  ADDONS_ASSIGN_OR_RETURN(const std::vector<Level> levels,
+                          ReadLevels(spec, *output));
+  for (const Level& level : levels) {
+    const bool own = absl::EndsWith(level.id, absl::StrCat("/", image_id));
+    if (IsAnImage(level) && !own) continue;
+    auto& schedules = own ? applied.own : applied.inherited;
+    schedules.insert(schedules.end(), level.schedules.begin(),
+                     level.schedules.end());
+  }
+  return applied;
+}
+
+std::optional<SnapshotSchedule> WantedSchedule(const MirrorView& view) {
+  const auto found = view.marks.find(kScheduleMark);
+  if (found == view.marks.end()) return std::nullopt;
+  const json mark = json::parse(found->second, nullptr, false);
+  // One of an earlier enabling is not wanted any more.
+  if (!mark.is_object() || !mark.contains(kGlobalId) ||
+      mark[kGlobalId] != view.info.global_id) {
+    return std::nullopt;
+  }
+  auto schedule = ReadSchedule(mark);
+  if (!schedule.ok()) return std::nullopt;
+  return *std::move(schedule);
+}
+
+absl::Status KeepSchedule(OperationContext& context,
+                          ReplicationEnvironment& environment, Session& session,
+                          const CephUserRef& user, const MirrorView& view,
+                          const SnapshotSchedule& wanted) {
+  if (WantedSchedule(view) != wanted) {
+    json mark = {{kGlobalId, view.info.global_id},
+                 {"interval", wanted.interval_text}};
+    if (!wanted.start_time.empty()) mark["start_time"] = wanted.start_time;
+    ADDONS_RETURN_IF_ERROR(context.BeginMutation());
+    context.Step("writing down the mirror snapshot schedule");
+    ADDONS_RETURN_IF_ERROR(ChangeImage(session.volume, [&](Image& image) {
+      return image.SetMetadata(kScheduleMark, mark.dump());
+    }));
+  }
+  ReplicationOptions options = environment.options;
+  options.mgr_patience = options.schedule_patience;
+  absl::Status set = EnsureSchedule(
+      context, options, session.cluster(),
+      session.reads->ImageSpec(session.volume.image_name()), wanted);
+  if (!absl::IsUnavailable(set)) return set;
+  const bool remembered =
+      environment.due_schedules.Add(session.volume.volume_id, user);
+  Log().warn(
+      "the image is primary, but its mirror snapshot schedule is not set yet, "
+      "{} volume={}: {}",
+      remembered ? "which is tried again and again"
+                 : "and too many others are not either: it is set when "
+                   "replication info is asked for",
+      Quoted(session.volume.volume_id.text()), Quoted(set.message()));
+  return absl::OkStatus();
+}
+
+absl::Status SetWantedSchedule(OperationContext& context,
+                               ReplicationEnvironment& environment,
+                               Session& session, const MirrorView& view) {
+  const std::optional<SnapshotSchedule> wanted = WantedSchedule(view);
+  if (!wanted.has_value()) return absl::OkStatus();
+  ReplicationOptions options = environment.options;
+  options.mgr_patience = options.schedule_patience;
+  return EnsureSchedule(context, options, session.cluster(),
+                        session.reads->ImageSpec(session.volume.image_name()),
+                        *wanted);
 }
 
 }  // namespace addons

@@ -1,7 +1,7 @@
 #ifndef ADDONS_REPLICATION_MIRROR_SCHEDULE_H_
 #define ADDONS_REPLICATION_MIRROR_SCHEDULE_H_
 
-#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +11,7 @@
 #include "operation/operation_context.h"
 #include "replication/environment.h"
 #include "replication/parameters.h"
+#include "replication/session.h"
 
 namespace addons {
 
@@ -36,6 +37,36 @@ absl::Status EnsureSchedule(OperationContext& context,
 absl::Status RemoveSchedules(OperationContext& context,
                              const ReplicationOptions& options,
                              Cluster& cluster, const std::string& spec);
+
+/// The schedules that apply to an image: its own, or, where it has none, those
+/// of its namespace, its pool or the whole cluster. Asks the manager once, and
+/// waits for it as long as Ceph's timeouts say.
+struct AppliedSchedules {
+  std::vector<SnapshotSchedule> own;
+  std::vector<SnapshotSchedule> inherited;
+};
+absl::StatusOr<AppliedSchedules> ReadAppliedSchedules(
+    Cluster& cluster, const std::string& spec, const std::string& image_id);
+
+/// The schedule that the last promote asked for, kept in the image's metadata:
+/// the manager may be away just then. It stays on this site.
+inline constexpr char kScheduleMark[] = ".rbd-addons.schedule";
+std::optional<SnapshotSchedule> WantedSchedule(const MirrorView& view);
+
+/// EnsureSchedule() of a primary, for a promote by `user`: `wanted` is written
+/// down first, and a manager that does not answer within
+/// options.schedule_patience is no error: it is remembered
+/// (environment.due_schedules), and SetWantedSchedule() makes up for it.
+absl::Status KeepSchedule(OperationContext& context,
+                          ReplicationEnvironment& environment, Session& session,
+                          const CephUserRef& user, const MirrorView& view,
+                          const SnapshotSchedule& wanted);
+
+/// EnsureSchedule() with what is written down; OK when nothing is. UNAVAILABLE:
+/// the manager does not answer.
+absl::Status SetWantedSchedule(OperationContext& context,
+                               ReplicationEnvironment& environment,
+                               Session& session, const MirrorView& view);
 
 }  // namespace addons
 

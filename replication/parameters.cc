@@ -8,6 +8,9 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/civil_time.h"
+#include "base/parameter_keys.h"
 #include "base/status_macros.h"
 
 namespace addons {
@@ -18,6 +21,7 @@ constexpr char kFlattenMode[] = "flattenMode";
 constexpr char kInterval[] = "schedulingInterval";
 constexpr char kStartTime[] = "schedulingStartTime";
 constexpr char kForce[] = "force";
+constexpr char kGroupReplication[] = "groupReplication";  // see group/enable.h
 
 const std::string* Find(const ParameterMap& map, const char* key) {
   const auto it = map.find(key);
@@ -40,8 +44,8 @@ absl::StatusOr<MirrorMode> ParseMode(const ParameterMap& map) {
 
 absl::StatusOr<FlattenMode> ParseFlatten(const ParameterMap& map) {
   const std::string* value = Find(map, kFlattenMode);
-  if (value == nullptr || *value == "never") return FlattenMode::kNever;
-  if (*value == "force") return FlattenMode::kForce;
+  if (value == nullptr) return FlattenMode::kNever;
+  if (const auto known = ToFlattenMode(*value)) return *known;
   return Invalid(kFlattenMode, *value, "must be 'never' or 'force'");
 }
 
@@ -85,6 +89,9 @@ absl::StatusOr<std::optional<SnapshotSchedule>> ParseSchedule(
 
 absl::StatusOr<ReplicationParameters> ReplicationParameters::Parse(
     const ParameterMap& map) {
+  ADDONS_RETURN_IF_ERROR(
+      CheckParameterKeys(map, {kMirroringMode, kFlattenMode, kInterval,
+                               kStartTime, kForce, kGroupReplication}));
   ReplicationParameters parameters;
   ADDONS_ASSIGN_OR_RETURN(parameters.mode, ParseMode(map));
   ADDONS_ASSIGN_OR_RETURN(parameters.flatten, ParseFlatten(map));
@@ -92,6 +99,13 @@ absl::StatusOr<ReplicationParameters> ReplicationParameters::Parse(
   // Checked in journal mode too: a typo should not wait for a change of mode.
   ADDONS_ASSIGN_OR_RETURN(parameters.schedule, ParseSchedule(map));
   if (parameters.mode == MirrorMode::kJournal) parameters.schedule.reset();
+  return parameters;
+}
+
+absl::StatusOr<ReplicationParameters> ReplicationParameters::ParseForDisable(
+    const ParameterMap& map) {
+  ReplicationParameters parameters;
+  ADDONS_ASSIGN_OR_RETURN(parameters.force, ParseForce(map));
   return parameters;
 }
 
@@ -122,24 +136,49 @@ absl::StatusOr<std::chrono::minutes> ParseInterval(const std::string& text) {
 
 absl::StatusOr<std::chrono::seconds> ParseStartTime(const std::string& text) {
   static const std::regex kFormat(
-      R"((?:\d{4}-\d{2}-\d{2}[T ])?(\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,6})?)?)"
+      R"((?:(\d{4})-(\d{2})-(\d{2})[T ])?)"
+      R"((\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,6})?)?)"
       R"((?:(Z|z)|([+-])(\d{2}):?(\d{2}))?)");
-  std::smatch match;
-  int hours = 0, minutes = 0, seconds = 0, zone_hours = 0, zone_minutes = 0;
-  const auto number = [&](int group, int* value) {
-    return !match[group].matched || absl::SimpleAtoi(match[group].str(), value);
+  enum Group {
+    kYear = 1,
+    kMonth,
+    kDayOfMonth,
+    kHour,
+    kMinute,
+    kSecond,
+    kUtc,
+    kSign,
+    kZoneHour,
+    kZoneMinute
   };
-  if (text.size() > 64 || !std::regex_match(text, match, kFormat) ||
-      !number(1, &hours) || !number(2, &minutes) || !number(3, &seconds) ||
-      !number(6, &zone_hours) || !number(7, &zone_minutes) || hours > 23 ||
-      minutes > 59 || seconds > 59 || zone_hours > 23 || zone_minutes > 59) {
+  std::smatch match;
+  bool valid = text.size() <= 64 && std::regex_match(text, match, kFormat);
+  const auto number = [&](Group group) {
+    int value = 0;
+    if (valid && match[group].matched) {
+      valid = absl::SimpleAtoi(match[group].str(), &value);
+    }
+    return value;
+  };
+  if (valid && match[kYear].matched) {
+    const int year = number(kYear), month = number(kMonth),
+              day = number(kDayOfMonth);
+    // A date that does not exist is changed into one that does.
+    const absl::CivilDay date(year, month, day);
+    valid = year > 0 && date.month() == month && date.day() == day;
+  }
+  const int hours = number(kHour), minutes = number(kMinute),
+            seconds = number(kSecond), zone_hours = number(kZoneHour),
+            zone_minutes = number(kZoneMinute);
+  if (!valid || hours > 23 || minutes > 59 || seconds > 59 || zone_hours > 23 ||
+      zone_minutes > 59) {
     return Invalid(
         kStartTime, text,
-        "must be a time in ISO 8601, for example '14:00:00-05:00' or "
-        "'2026-11-20T03:00:00Z'");
+        "must be a time of day, or a date that exists with one, in ISO 8601, "
+        "for example '14:00:00-05:00' or '2026-11-20T03:00:00Z'");
   }
   int offset = zone_hours * 3600 + zone_minutes * 60;
-  if (match[5].str() == "-") offset = -offset;
+  if (match[kSign].str() == "-") offset = -offset;
   constexpr int kDay = 24 * 3600;
   const int local = hours * 3600 + minutes * 60 + seconds;
   return std::chrono::seconds(((local - offset) % kDay + kDay) % kDay);

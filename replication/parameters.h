@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "ceph/image.h"
 #include "ceph/mirror.h"
+#include "volume/membership.h"
 
 namespace addons {
 
@@ -27,8 +28,6 @@ struct SnapshotSchedule {
   }
 };
 
-enum class FlattenMode { kNever, kForce };
-
 /// What the parameters of a VolumeReplicationClass ask for.
 struct ReplicationParameters {
   MirrorMode mode = MirrorMode::kSnapshot;
@@ -37,16 +36,23 @@ struct ReplicationParameters {
   Force force = Force::kNo;                  // of DisableVolumeReplication
 
   /// Reads mirroringMode, flattenMode, schedulingInterval, schedulingStartTime
-  /// and force; other keys are for others and ignored. INVALID_ARGUMENT names
+  /// and force; other keys are for others and ignored, but not those that
+  /// differ from one of ours by case or by one letter. INVALID_ARGUMENT names
   /// the key, its value and what is allowed.
   static absl::StatusOr<ReplicationParameters> Parse(const ParameterMap& map);
+
+  /// Reads force alone: a class with another mistake must not make resources
+  /// that cannot be deleted.
+  static absl::StatusOr<ReplicationParameters> ParseForDisable(
+      const ParameterMap& map);
 };
 
 /// "<number><m|h|d>", not zero. INVALID_ARGUMENT otherwise.
 absl::StatusOr<std::chrono::minutes> ParseInterval(const std::string& text);
 
 /// A time of day or date and time in ISO 8601, e.g. "14:00:00-05:00" or
-/// "2026-11-20T03:00:00Z"; without a zone it is UTC. Returns seconds since
+/// "2026-11-20T03:00:00Z"; the date must exist; without a zone it is UTC.
+/// Returns seconds since
 /// midnight UTC, all that the mgr uses of it. INVALID_ARGUMENT otherwise.
 absl::StatusOr<std::chrono::seconds> ParseStartTime(const std::string& text);
 

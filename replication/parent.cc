@@ -8,9 +8,13 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/log.h"
 #include "base/status_macros.h"
 #include "ceph/errors.h"
+#include "ceph/pool.h"
+#include "replication/flatten_task.h"
 #include "replication/mgr_command.h"
+#include "replication/state/mirrored_clone.h"
 
 namespace addons {
 namespace {
@@ -39,6 +43,19 @@ std::string ParentSpec(const ImageParent& parent) {
                       parent.image_name);
 }
 
+absl::Status RefuseSnapshotMode(const Session& session,
+                                const ImageParent& parent) {
+  return Refused(
+      session,
+      absl::StrCat(
+          "it is a clone of '", ParentSpec(parent),
+          "', and mirroring by snapshots loses what a clone has from "
+          "its parent: the copy on the other site would not be complete; "
+          "set the parameter flattenMode: \"force\" to detach the "
+          "volume from its parent first, or mirroringMode: "
+          "\"journal\""));
+}
+
 absl::Status CheckParent(Session& session, const ImageParent& parent) {
   if (parent.in_trash) {
     return Refused(
@@ -65,25 +82,6 @@ absl::Status CheckParent(Session& session, const ImageParent& parent) {
                    ParentSpec(parent),
                    " snapshot), or set the parameter flattenMode: "
                    "\"force\""));
-}
-
-/// The entry of the task queue that flattens `spec`; nullopt: none.
-std::optional<double> TaskProgress(const std::string& list,
-                                   const std::string& spec, bool* found) {
-  *found = false;
-  const json tasks = json::parse(list, nullptr, false);
-  if (!tasks.is_array()) return std::nullopt;
-  for (const json& task : tasks) {
-    const json refs = task.value("refs", json::object());
-    if (refs.value("action", "") != "flatten") continue;
-    if (!absl::EndsWith(task.value("message", ""), spec)) continue;
-    *found = true;
-    if (const auto it = task.find("progress");
-        it != task.end() && it->is_number()) {
-      return it->get<double>();
-    }
-  }
-  return std::nullopt;
 }
 
 bool TaskQueueMissing(const absl::Status& status) {
@@ -126,8 +124,10 @@ absl::Status Flatten(OperationContext& context,
       const auto tasks =
           RunMgrCommand(context, options, session.cluster(), list);
       ADDONS_RETURN_IF_ERROR(tasks.status());
-      if (const auto progress = TaskProgress(*tasks, spec, &running)) {
-        context.Progress(static_cast<uint64_t>(*progress * 100), 100);
+      ADDONS_ASSIGN_OR_RETURN(const auto task, FindFlattenTask(*tasks, spec));
+      running = task.has_value();
+      if (running && task->progress.has_value()) {
+        context.Progress(static_cast<uint64_t>(*task->progress * 100), 100);
       }
       ADDONS_RETURN_IF_ERROR(context.SleepFor(options.poll_interval));
     }
@@ -142,13 +142,41 @@ absl::Status Flatten(OperationContext& context,
 
 absl::Status PrepareParent(OperationContext& context,
                            const ReplicationEnvironment& environment,
-                           Session& session, FlattenMode mode) {
+                           Session& session, MirrorMode mirror_mode,
+                           FlattenMode mode) {
   ADDONS_ASSIGN_OR_RETURN(const auto parent, ReadParent(session));
   if (!parent.has_value()) return absl::OkStatus();
-  if (mode == FlattenMode::kNever) return CheckParent(session, *parent);
+  if (mode == FlattenMode::kNever) {
+    return mirror_mode == MirrorMode::kSnapshot
+               ? RefuseSnapshotMode(session, *parent)
+               : CheckParent(session, *parent);
+  }
   ADDONS_RETURN_IF_ERROR(context.BeginMutation());
   context.Step("flattening the image");
   return Flatten(context, environment, session);
+}
+
+absl::Status RememberClone(OperationContext& context, Session& session,
+                           const MirrorView& view) {
+  const std::string mark = CloneMarkDue(view);
+  if (mark.empty() || !view.info.primary) return absl::OkStatus();
+  ADDONS_RETURN_IF_ERROR(context.BeginMutation());
+  context.Step("noting that the image is a clone");
+  Log().warn("a mirrored image loses data volume={}: {}",
+             Quoted(session.volume.volume_id.text()),
+             DescribeCloneLoss(
+                 view, session.volume.Spec(session.volume.image_name())));
+  return ChangeImage(session.volume, [&](Image& image) {
+    return image.SetMetadata(kCloneMark, mark);
+  });
+}
+
+void WarnOfCloneLoss(const Session& session, const MirrorView& view) {
+  const std::string loss =
+      DescribeCloneLoss(view, session.volume.Spec(session.volume.image_name()));
+  if (loss.empty()) return;
+  Log().warn("promoted by force, and this image is not complete volume={}: {}",
+             Quoted(session.volume.volume_id.text()), loss);
 }
 
 }  // namespace addons

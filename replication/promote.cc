@@ -1,26 +1,45 @@
 #include "replication/promote.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "ceph/errors.h"
 #include "replication/image_id.h"
+#include "replication/mirror_client_eviction.h"
 #include "replication/mirror_client_guard.h"
-#include "replication/mirror_eviction.h"
 #include "replication/mirror_schedule.h"
+#include "replication/parent.h"
+#include "replication/peer_claims.h"
 #include "replication/promote_decision.h"
+#include "replication/promotion_cleanup.h"
 #include "replication/rescue.h"
-#include "replication/rescue_record.h"
+#include "replication/role_log.h"
 #include "replication/session.h"
+#include "replication/signs_of_life.h"
+#include "replication/stale_schedules.h"
+#include "replication/state/move_marks.h"
+#include "replication/state/rescue_record.h"
+#include "replication/take_back.h"
 
 namespace addons {
 namespace {
+
+bool SameSnapshots(const MirrorView& one, const MirrorView& other) {
+  return std::equal(one.snapshots.begin(), one.snapshots.end(),
+                    other.snapshots.begin(), other.snapshots.end(),
+                    [](const MirrorSnapshot& a, const MirrorSnapshot& b) {
+                      return a.id == b.id && a.complete == b.complete;
+                    });
+}
 
 /// One promotion of one volume, from the first look to the answer.
 class Promotion {
@@ -37,16 +56,18 @@ class Promotion {
 
  private:
   absl::StatusOr<PromoteDecision> LookAndDecide();
+  absl::StatusOr<SeriesClocks> ReadClocks(bool disturbed);
   absl::Status Wait(const std::string& reason);
   /// nullopt: rbd-mirror has not let go of the image yet, look again.
   absl::StatusOr<std::optional<MirrorView>> TryPromote(Force force);
+  absl::Status CallPromote(Force force);
+  absl::StatusOr<bool> PrepareForce(PromoteAction action);
   absl::Status PrepareRescue(PromoteAction action);
   absl::Status FinishRescue(MirrorView* view);
-  void EvictWhenDue(Force force);
+  absl::Status EndCopyingFirst();
+  absl::StatusOr<bool> LookIsFinal();
   absl::Status Finish(MirrorView view);
-  absl::Status CompleteHalfDone(MirrorView* view);
-  absl::Status MakeWritable(MirrorView* view);
-  absl::Status RemoveStaleResyncRequest();
+  absl::Status AwaitFollowers(MirrorView* view);
   absl::Status Refuse(absl::StatusCode code, const std::string& reason) const;
 
   OperationContext& context_;
@@ -56,23 +77,50 @@ class Promotion {
   Rescue rescue_;
   MirrorView view_;
   std::optional<RescueRecord> record_;  // of the rescue image
-  std::optional<MirrorView> first_look_;
+  SteadyTime looked_at_;                // at view_
+  /// Since when nothing can be copied, which a look after that shows for good.
+  std::optional<SteadyTime> copying_ended_at_;
   std::optional<SteadyTime> mutating_since_;
+  bool took_back_ = false;  // this site's own demotion
 };
 
 absl::StatusOr<PromoteDecision> Promotion::LookAndDecide() {
+  looked_at_ = context_.clock().Now();
   ADDONS_ASSIGN_OR_RETURN(view_, Look(context_, environment_, session_));
   ADDONS_ASSIGN_OR_RETURN(
       record_, ReadRescueRecord(*session_.reads, session_.volume.image_name()));
-  PromoteDecision decision = DecidePromote(
-      view_, first_look_.has_value() ? &*first_look_ : nullptr, record_,
-      request_.force, environment_.tracker.Disturbed(session_.cluster().fsid()),
-      environment_.tracker, environment_.options,
-      [this](const std::string& uuid) {
-        return SiteName(*session_.reads, uuid);
-      });
-  if (!first_look_.has_value()) first_look_ = view_;
+  PromoteEvidence seen{.view = view_, .rescue = record_};
+  std::optional<MirrorView>& first_look = session_.memory->first_look;
+  seen.first_look = first_look.has_value() ? &*first_look : nullptr;
+  seen.disturbed = environment_.tracker.Disturbed(session_.cluster().fsid());
+  if (request_.parameters.schedule.has_value()) {
+    seen.interval = request_.parameters.schedule->interval;
+  }
+  // A forced promotion rests on none of that, and must not fail for it.
+  if (request_.force == Force::kNo && view_.enabled() && !view_.info.primary) {
+    ADDONS_ASSIGN_OR_RETURN(seen.clocks, ReadClocks(seen.disturbed));
+  }
+  PromoteDecision decision =
+      DecidePromote(seen, request_.force, environment_.options,
+                    [this](const std::string& uuid) {
+                      return SiteName(*session_.reads, uuid);
+                    });
+  if (!first_look.has_value()) first_look = view_;
   return decision;
+}
+
+absl::StatusOr<SeriesClocks> Promotion::ReadClocks(bool disturbed) {
+  const ReplicationOptions& options = environment_.options;
+  ADDONS_RETURN_IF_ERROR(environment_.series.List(
+      session_.cluster(), *session_.reads, view_.pool_key));
+  PromoteSeries::Seen seen;
+  seen.pool = view_.pool_key;
+  seen.rados_namespace = session_.volume.rados_namespace;
+  seen.image = view_.tracker_key;
+  seen.progress = view_.Progress();
+  seen.receiving = !disturbed && LocalMirrorWorks(view_, options);
+  seen.primary_peer = PrimaryPeer(view_, options.settle_time);
+  return environment_.series.Note(seen);
 }
 
 absl::Status Promotion::Refuse(absl::StatusCode code,
@@ -82,7 +130,12 @@ absl::Status Promotion::Refuse(absl::StatusCode code,
 
 absl::Status Promotion::Wait(const std::string& reason) {
   context_.Step(absl::StrCat("waiting: ", reason));
-  context_.SetPending(Refuse(absl::StatusCode::kUnavailable, reason));
+  absl::Status pending = Refuse(absl::StatusCode::kUnavailable, reason);
+  context_.SetPending(pending);
+  if (request_.answer_by.has_value() && !context_.mutating() &&
+      context_.clock().Now() >= *request_.answer_by) {
+    return pending;
+  }
   if (const MirrorSnapshot* newest = view_.Newest();
       newest != nullptr && !newest->complete) {
     context_.Progress(newest->last_copied_object, view_.size.objects);
@@ -96,14 +149,20 @@ absl::Status Promotion::Run() {
     ADDONS_ASSIGN_OR_RETURN(const PromoteDecision decision, LookAndDecide());
     switch (decision.action) {
       case PromoteAction::kRefuseOff:
-        return Refuse(absl::StatusCode::kFailedPrecondition, decision.reason);
+        return Refuse(request_.scope == VerbScope::kGroupMember
+                          ? absl::StatusCode::kUnavailable
+                          : absl::StatusCode::kFailedPrecondition,
+                      decision.reason);
       case PromoteAction::kAlreadyPrimary:
         return Finish(std::move(view_));
+      case PromoteAction::kRefusePeerTookBack:
       case PromoteAction::kRefusePeerPrimary:
       case PromoteAction::kRefuseNoLife:
         return Refuse(absl::StatusCode::kFailedPrecondition, decision.reason);
       case PromoteAction::kNothingToForce:
         return Refuse(absl::StatusCode::kUnavailable, decision.reason);
+      case PromoteAction::kWaitForWorkload:
+      case PromoteAction::kWaitForLocalMirror:
       case PromoteAction::kWait: {
         // An earlier try began to mutate, was refused by librbd, and by now the
         // other side looks different: nothing was changed, so just wait on.
@@ -116,30 +175,91 @@ absl::Status Promotion::Run() {
         break;
       }
       case PromoteAction::kRescue:
-        if (!rescue_.Saved(view_) &&
-            !(record_.has_value() && AwaitsRestore(*record_, view_))) {
-          ADDONS_RETURN_IF_ERROR(rescue_.Save(view_));
-          // That took its time, and a living copy is better.
-          mutating_since_ = context_.clock().Now();
-          break;
-        }
-        [[fallthrough]];
-      case PromoteAction::kPlain:
       case PromoteAction::kForced: {
-        const Force force =
-            decision.action == PromoteAction::kPlain ? Force::kNo : Force::kYes;
-        ADDONS_RETURN_IF_ERROR(PrepareRescue(decision.action));
+        ADDONS_ASSIGN_OR_RETURN(const bool ready,
+                                PrepareForce(decision.action));
+        if (!ready) break;
         ADDONS_ASSIGN_OR_RETURN(std::optional<MirrorView> promoted,
-                                TryPromote(force));
-        if (promoted.has_value()) return Finish(*std::move(promoted));
+                                TryPromote(Force::kYes));
+        if (promoted.has_value()) {
+          LogRoleChange(session_.volume, RoleOf(view_), RoleOf(*promoted),
+                        ForcedPromotion(view_));
+          WarnOfCloneLoss(session_, *promoted);
+          return Finish(*std::move(promoted));
+        }
+        break;
+      }
+      case PromoteAction::kPlain: {
+        ADDONS_RETURN_IF_ERROR(PrepareRescue(decision.action));
+        // In journal mode only the mark tells whose demotion was the last.
+        took_back_ =
+            view_.OwnDemotion() || (view_.info.mode == MirrorMode::kJournal &&
+                                    view_.own_demotion_mark);
+        ADDONS_ASSIGN_OR_RETURN(std::optional<MirrorView> promoted,
+                                TryPromote(Force::kNo));
+        if (promoted.has_value()) {
+          LogRoleChange(session_.volume, RoleOf(view_), RoleOf(*promoted),
+                        "promoted");
+          return Finish(*std::move(promoted));
+        }
         break;
       }
     }
   }
 }
 
-/// A rescue image is the last whole state from here on, or it must not be there
-/// any more: after this promotion it would be taken for that.
+absl::Status Promotion::EndCopyingFirst() {
+  ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
+  if (!mutating_since_.has_value()) mutating_since_ = context_.clock().Now();
+  ADDONS_RETURN_IF_ERROR(
+      EndCopying(context_, environment_, session_,
+                 view_.AnyFreshPeer(environment_.options.settle_time)));
+  copying_ended_at_ = context_.clock().Now();
+  return absl::OkStatus();
+}
+
+/// The last look was made after the copying had ended, just now, and nobody has
+/// come back since.
+absl::StatusOr<bool> Promotion::LookIsFinal() {
+  constexpr std::chrono::seconds kFresh{3};
+  if (!copying_ended_at_.has_value() || looked_at_ < *copying_ended_at_ ||
+      context_.clock().Now() - looked_at_ > kFresh) {
+    return false;
+  }
+  return CopyingHasEnded(environment_, session_);
+}
+
+/// Everything that must be true for librbd's forced promotion. false: not yet,
+/// look again.
+absl::StatusOr<bool> Promotion::PrepareForce(PromoteAction action) {
+  ADDONS_ASSIGN_OR_RETURN(bool is_final, LookIsFinal());
+  if (!is_final) {
+    if (mutating_since_.has_value() &&
+        context_.clock().Now() - *mutating_since_ >
+            environment_.options.promote_patience) {
+      return Refuse(absl::StatusCode::kUnavailable,
+                    "rbd-mirror comes back again and again before the "
+                    "promotion can begin; repeat the call");
+    }
+    ADDONS_RETURN_IF_ERROR(EndCopyingFirst());
+    return false;
+  }
+  if (action == PromoteAction::kRescue && RescueSnapshot(view_) != nullptr) {
+    ADDONS_ASSIGN_OR_RETURN(const bool saved, rescue_.Saved(view_));
+    if (!saved) {
+      ADDONS_RETURN_IF_ERROR(rescue_.Save(view_));
+      // That took its time.
+      mutating_since_ = context_.clock().Now();
+      ADDONS_RETURN_IF_ERROR(EndCopyingFirst());
+      return false;
+    }
+  }
+  ADDONS_RETURN_IF_ERROR(PrepareRescue(action));
+  return true;
+}
+
+/// A rescue image is the last complete state from here on, or it must not be
+/// there any more: after this promotion it would be taken for that.
 absl::Status Promotion::PrepareRescue(PromoteAction action) {
   if (action != PromoteAction::kRescue) {
     if (!record_.has_value()) return absl::OkStatus();
@@ -161,20 +281,27 @@ absl::Status Promotion::FinishRescue(MirrorView* view) {
   return absl::OkStatus();
 }
 
-/// Of half a demotion librbd wants the lock at once, and an rbd-mirror that
-/// hangs in a call to the dead site refuses it for ever.
-void Promotion::EvictWhenDue(Force force) {
-  if (force == Force::kNo ||
-      context_.clock().Now() - *mutating_since_ < MirrorEviction::kPatience) {
-    return;
+absl::Status Promotion::CallPromote(Force force) {
+  if (force == Force::kNo) {
+    const MirrorClientGuard guard(session_.cluster(), *session_.reads,
+                                  environment_.tracker);
+    return ChangeImage(session_.volume, [](Image& image) {
+      return image.MirrorPromote(Force::kNo);
+    });
   }
-  const absl::Status evicted =
-      EvictMirrorClients(session_.cluster(), *session_.reads,
-                         std::string(session_.volume.image_name()));
-  if (!evicted.ok()) {
-    Log().warn("rbd-mirror holds the image and was not evicted volume={}: {}",
-               Quoted(session_.volume.volume_id), evicted.ToString());
-  }
+  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<EvictionWatchdog> watchdog,
+                          EvictionWatchdog::Start(environment_, session_));
+  return ChangeImage(session_.volume, [&](Image& image) -> absl::Status {
+    ADDONS_RETURN_IF_ERROR(image.MirrorPromote(Force::kYes));
+    // At once, on the same handle: rbd-mirror is on its way back.
+    ADDONS_ASSIGN_OR_RETURN(const std::vector<MirrorSnapshot> snapshots,
+                            image.MirrorSnapshots());
+    for (const uint64_t snapshot_id : HalfCopies(snapshots)) {
+      ADDONS_RETURN_IF_ERROR(image.RemoveSnapshot(snapshot_id));
+    }
+    // A retry must not take this for a demotion that was taken back, and yield.
+    return image.RemoveMetadata(kOwnDemotionKey);
+  });
 }
 
 absl::StatusOr<std::optional<MirrorView>> Promotion::TryPromote(Force force) {
@@ -182,35 +309,30 @@ absl::StatusOr<std::optional<MirrorView>> Promotion::TryPromote(Force force) {
   if (!mutating_since_.has_value()) mutating_since_ = context_.clock().Now();
   context_.Step(force == Force::kYes ? "promoting by force" : "promoting");
   context_.SetPending(absl::OkStatus());
-  absl::Status promoted;
-  {
-    const MirrorClientGuard guard(session_.cluster(), *session_.reads,
-                                  environment_.tracker);
-    std::optional<MirrorEviction> eviction;
-    if (force == Force::kYes) {
-      eviction.emplace(session_.cluster(), *session_.reads,
-                       session_.volume.image_name());
-    }
-    promoted = ChangeImage(session_.volume, [&](Image& image) {
-      return image.MirrorPromote(force);
-    });
-  }
-  environment_.tracker.ForgetPeerPrimary(view_.tracker_key);
+  absl::Status promoted = CallPromote(force);
+  environment_.series.ForgetPrimary(view_.tracker_key);
 
   // What counts is what is there now, not what the call said.
   ADDONS_ASSIGN_OR_RETURN(MirrorView after,
                           Look(context_, environment_, session_));
-  if (after.info.primary) return std::make_optional(std::move(after));
+  if (after.info.primary) {
+    if (record_.has_value() && AwaitsRestore(*record_, after)) {
+      ADDONS_RETURN_IF_ERROR(rescue_.Promoted(after));
+    }
+    return std::make_optional(std::move(after));
+  }
   const int error = CephErrno(promoted);
   const bool busy = error == EBUSY || error == EROFS || error == EAGAIN;
-  if (!promoted.ok() && !busy) return promoted;
+  // The call was about another state than the look.
+  const bool overtaken = error == EINVAL && !SameSnapshots(view_, after);
+  if (!promoted.ok() && !busy && !overtaken) return promoted;
 
-  if (busy) EvictWhenDue(force);
   const std::string reason =
       promoted.ok()
           ? "the image is not primary after a promotion that reported "
             "success"
-          : "rbd-mirror has not let go of the image yet";
+      : overtaken ? "a snapshot has arrived during the promotion"
+                  : "rbd-mirror still holds the image";
   const bool patience_left = context_.clock().Now() - *mutating_since_ <
                              environment_.options.promote_patience;
   const bool awaited =
@@ -222,85 +344,39 @@ absl::StatusOr<std::optional<MirrorView>> Promotion::TryPromote(Force force) {
   return std::optional<MirrorView>();
 }
 
-absl::Status Promotion::CompleteHalfDone(MirrorView* view) {
-  const auto half_done = [](const MirrorView& seen) {
-    const MirrorSnapshot* newest = seen.Newest();
-    return newest != nullptr && newest->kind == MirrorSnapshotKind::kPrimary &&
-           !newest->complete;
-  };
-  if (view->info.mode == MirrorMode::kJournal || !half_done(*view)) {
+absl::Status Promotion::AwaitFollowers(MirrorView* view) {
+  if (!took_back_ && !(view->own_demotion_mark && !mutating_since_)) {
     return absl::OkStatus();
   }
-  // A scheduled snapshot looks the same for a moment while it is made.
-  const uint64_t suspect = view->Newest()->id;
-  ADDONS_RETURN_IF_ERROR(context_.SleepFor(environment_.options.look_gap));
-  ADDONS_ASSIGN_OR_RETURN(*view, Look(context_, environment_, session_));
-  if (!half_done(*view) || view->Newest()->id != suspect) {
-    return absl::OkStatus();
-  }
-  ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
-  context_.Step("completing a half-done promotion");
-  Log().warn("completing a half-done promotion volume={} snapshot={}",
-             Quoted(session_.volume.volume_id), suspect);
-  return ChangeImage(session_.volume, [](Image& image) {
-    return image.CreateMirrorSnapshot().status();
-  });
-}
-
-/// A crash inside librbd can leave a primary that still refuses all writes.
-/// Demoting and promoting it again takes the mark away.
-absl::Status Promotion::MakeWritable(MirrorView* view) {
-  if (!view->marked_non_primary) return absl::OkStatus();
-  // So does a promotion that another replica is just finishing.
-  ADDONS_RETURN_IF_ERROR(context_.SleepFor(environment_.options.look_gap));
-  ADDONS_ASSIGN_OR_RETURN(*view, Look(context_, environment_, session_));
-  if (!view->info.primary || !view->marked_non_primary) return absl::OkStatus();
-  ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
-  context_.Step("making a half-promoted image writable");
-  Log().warn(
-      "the image is primary but refuses writes; demoting and promoting "
-      "it again volume={}",
-      Quoted(session_.volume.volume_id));
-  ADDONS_RETURN_IF_ERROR(ChangeImage(
-      session_.volume, [](Image& image) { return image.MirrorDemote(); }));
-  ADDONS_RETURN_IF_ERROR(ChangeImage(session_.volume, [](Image& image) {
-    return image.MirrorPromote(Force::kNo);
-  }));
-  ADDONS_ASSIGN_OR_RETURN(*view, Look(context_, environment_, session_));
-  if (view->info.primary && !view->marked_non_primary) return absl::OkStatus();
-  return Refuse(absl::StatusCode::kUnavailable,
-                "the image is primary but refuses writes; repeat the call");
-}
-
-absl::Status Promotion::RemoveStaleResyncRequest() {
-  return ChangeImage(session_.volume, [](Image& image) -> absl::Status {
-    ADDONS_ASSIGN_OR_RETURN(const auto requests,
-                            image.ListMetadata(kResyncKeyPrefix));
-    for (const auto& [key, value] : requests) {
-      if (!absl::StrContains(value, "resync_requested")) continue;
-      ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(key));
-    }
-    return absl::OkStatus();
-  });
+  return TakeBack(context_, environment_, session_)
+      .AwaitFollowers(
+          request_.force,
+          [this](const MirrorView& seen, const std::string& reason) {
+            view_ = seen;
+            return Wait(reason);
+          },
+          view);
 }
 
 absl::Status Promotion::Finish(MirrorView view) {
-  ADDONS_RETURN_IF_ERROR(MakeWritable(&view));
+  ADDONS_RETURN_IF_ERROR(MakeWritable(context_, environment_, session_, &view));
+  ADDONS_RETURN_IF_ERROR(RemoveHalfCopies(context_, session_, view));
   ADDONS_RETURN_IF_ERROR(FinishRescue(&view));
-  ADDONS_RETURN_IF_ERROR(CompleteHalfDone(&view));
-  if (view.resync_requested) {
-    // It would delete this image as soon as it is a secondary again.
-    ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
-    ADDONS_RETURN_IF_ERROR(RemoveStaleResyncRequest());
-  }
-  ADDONS_RETURN_IF_ERROR(CorrectImageId(context_, session_, view.image_id));
+  ADDONS_RETURN_IF_ERROR(
+      CompleteHalfDone(context_, environment_, session_, &view));
+  ADDONS_RETURN_IF_ERROR(AwaitFollowers(&view));
+  ADDONS_RETURN_IF_ERROR(RemoveMarks(context_, session_, view));
+  ADDONS_RETURN_IF_ERROR(RemoveStaleResyncRequest(context_, session_, view));
+  ADDONS_RETURN_IF_ERROR(
+      CorrectImageId(context_, session_, view.image_id).status());
+  ADDONS_RETURN_IF_ERROR(RememberClone(context_, session_, view));
+  SweepSchedules(context_, environment_, session_);
   if (!request_.parameters.schedule.has_value() ||
       view.info.mode != MirrorMode::kSnapshot) {
     return absl::OkStatus();
   }
-  return EnsureSchedule(context_, environment_.options, session_.cluster(),
-                        session_.reads->ImageSpec(session_.volume.image_name()),
-                        *request_.parameters.schedule);
+  return KeepSchedule(context_, environment_, session_, request_.target.user,
+                      view, *request_.parameters.schedule);
 }
 
 }  // namespace
@@ -308,10 +384,22 @@ absl::Status Promotion::Finish(MirrorView view) {
 absl::Status Promote(OperationContext& context,
                      ReplicationEnvironment& environment,
                      const PromoteRequest& request) {
-  return RunWithSession(
-      context, environment, request.target, [&](Session& session) {
-        return Promotion(context, environment, request, session).Run();
+  // The first answer shows what is waited for; later calls wait as long as they
+  // may.
+  PromoteRequest timed{request.target, request.force, request.parameters,
+                       request.scope, request.answer_by};
+  const std::string& volume_id = request.target.volume_id.text();
+  if (request.scope == VerbScope::kVolume && request.force == Force::kNo &&
+      environment.series.IsFirstCall(volume_id)) {
+    timed.answer_by = context.clock().Now() + environment.options.first_answer;
+  }
+  absl::Status status = RunWithSession(
+      context, environment, timed.target, "promote",
+      [&](OperationContext& leased, Session& session) {
+        return Promotion(leased, environment, timed, session).Run();
       });
+  if (status.ok()) environment.series.EndCalls(volume_id);
+  return status;
 }
 
 }  // namespace addons

@@ -1,7 +1,11 @@
 #ifndef ADDONS_REPLICATION_PROMOTE_H_
 #define ADDONS_REPLICATION_PROMOTE_H_
 
+#include <optional>
+
 #include "absl/status/status.h"
+#include "base/clock.h"
+#include "ceph/image.h"
 #include "operation/operation_context.h"
 #include "replication/environment.h"
 #include "replication/parameters.h"
@@ -12,18 +16,45 @@ struct PromoteRequest {
   VolumeTarget target;
   Force force = Force::kNo;
   ReplicationParameters parameters;
+  /// In a group a member without replication is no reason to force the others.
+  VerbScope scope = VerbScope::kVolume;
+  /// A call that still waits then is answered, so that the reason is shown.
+  /// Groups set it for all members; a volume alone gets its own.
+  std::optional<SteadyTime> answer_by{};
 };
 
 /// Makes this site's image the primary one.
 ///
-///   look ──> decide ──kWait──> sleep ──> look ...
-///              │ kPlain, kForced
-///              └──> begin mutation ──> promote ──busy──> sleep ──> look ...
-///                                        └──> read back ──> complete a
-///                                        half-done
-///            kAlreadyPrimary ────────────────────┘          promotion ──>
-///            schedule,
-///                                                           image id ──> OK
+// clang-format off
+///   LookAndDecide() <───────────── Wait() <──────────────────────────────┐
+///     "looking at both sites"        ^                                   │
+///     │                              │                                   │
+///     ├─ off ────────────────────────┼──> FAILED_PRECONDITION            │
+///     ├─ peer took the role back ────┼──> FAILED_PRECONDITION: forced    │
+///     ├─ peer primary ───────────────┼──> FAILED_PRECONDITION: forced    │
+///     ├─ no sign of life ────────────┼──> FAILED_PRECONDITION: forced    │
+///     ├─ workload on the peer ───────┤                                   │
+///     ├─ local rbd-mirror down ──────┤                                   │
+///     ├─ anything else ──────────────┤                                   │
+///     ├─ nothing whole, by force ────┼──> UNAVAILABLE                    │
+///     │                              │                                   │
+///     ├─ demotion whole ──> TryPromote() "promoting" ─────────── busy ───┤
+///     ├─ whole copy, by force ──> PrepareForce() ─────────── not yet ────┤
+///     ├─ half a copy, by force ─────┘ EndCopyingFirst(), LookIsFinal(),  │
+///     │                               PrepareRescue()                    │
+///     │                             └─> TryPromote() "promoting by force"┘
+///     │                                 │
+///     └─ already primary ───────────────┴─ read back as primary ──> Finish()
+///
+///   Finish():  MakeWritable(), RemoveHalfCopies()     see promotion_cleanup.h
+///              FinishRescue()
+///              CompleteHalfDone()
+///              AwaitFollowers()    only where the demotion was our own, see
+///                                  take_back.h
+///              RemoveMarks(), RemoveStaleResyncRequest()
+///              CorrectImageId(), RememberClone()
+///              SweepSchedules(), KeepSchedule() ──> OK
+// clang-format on
 ///
 /// OK: the image was read back as primary with a complete snapshot, its
 /// schedule is the wanted one. FAILED_PRECONDITION: replication is off, or

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <functional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "replication/leftover.h"
+#include "replication/peer_claims.h"
+#include "replication/signs_of_life.h"
 
 namespace addons {
 namespace {
@@ -14,79 +18,25 @@ int64_t Seconds(SteadyDuration duration) {
   return std::chrono::duration_cast<std::chrono::seconds>(duration).count();
 }
 
-/// A fresh claim of the peer to be primary is older than the demotion if it was
-/// written before its copy began here and the local rbd-mirror has found the
-/// peer's image not primary since. All three stamps are this cluster's.
-bool ClaimIsOutdated(const SiteView& peer, const MirrorView& view,
-                     const MirrorSnapshot& demotion) {
-  const int64_t arrived =
-      std::chrono::system_clock::to_time_t(demotion.created);
-  return peer.status.last_update < arrived && view.LocalDaemonUp() &&
-         view.local->role == SiteRole::kNotPrimary &&
-         view.local->status.last_update >= arrived;
+/// A note that a demotion was refused counts for so long, unless it is renewed.
+constexpr std::chrono::minutes kRefusalCounts{10};
+
+bool AwaitsReport(const PromoteEvidence& seen, SteadyDuration settle) {
+  const std::vector<SiteView>& peers = seen.view.peers;
+  return std::any_of(peers.begin(), peers.end(), [&](const SiteView& peer) {
+    if (peer.age >= settle) return false;  // nobody who could report
+    if (seen.first_look == nullptr) return true;
+    return std::any_of(
+        seen.first_look->peers.begin(), seen.first_look->peers.end(),
+        [&](const SiteView& before) {
+          return before.status.mirror_uuid == peer.status.mirror_uuid &&
+                 before.status.last_update == peer.status.last_update;
+        });
+  });
 }
 
-/// This site demoted itself, but that snapshot never became whole (the daemon
-/// or the cluster died meanwhile), and nobody has taken over. The data is ours.
-bool OwnHalfDemotion(const MirrorView& view) {
-  const MirrorSnapshot* newest = view.Newest();
-  return newest != nullptr &&
-         newest->kind == MirrorSnapshotKind::kPrimaryDemoted &&
-         !newest->complete &&
-         std::none_of(view.peers.begin(), view.peers.end(),
-                      [](const SiteView& peer) {
-                        return peer.role == SiteRole::kPrimary;
-                      });
-}
-
-/// A copy that is not whole will not be completed by itself: its source shows
-/// no sign of life, or nothing of it has arrived for the settle time.
-bool CopyHasEnded(const MirrorView& view, bool disturbed,
-                  const ReplicationOptions& options) {
-  return !disturbed &&
-         (NoSignOfLife(view, options) || view.quiet_for >= options.settle_time);
-}
-
-/// The last demotion was this site's own, so nothing of a peer had to arrive:
-/// only a report that was written after the call began tells that no peer has
-/// become primary in between.
-bool AwaitsReport(const MirrorView& view, const MirrorView* first_look,
-                  SteadyDuration settle) {
-  return std::any_of(
-      view.peers.begin(), view.peers.end(), [&](const SiteView& peer) {
-        if (peer.age >= settle) return false;  // nobody who could report
-        if (first_look == nullptr) return true;
-        return std::any_of(
-            first_look->peers.begin(), first_look->peers.end(),
-            [&](const SiteView& before) {
-              return before.status.mirror_uuid == peer.status.mirror_uuid &&
-                     before.status.last_update == peer.status.last_update;
-            });
-      });
-}
-
-std::string DescribeDeath(
-    const MirrorView& view,
-    const std::function<std::string(const std::string&)>& site_name) {
-  std::vector<std::string> dead;
-  for (const SiteView& peer : view.peers) {
-    dead.push_back(absl::StrCat(
-        "rbd-mirror of ", site_name(peer.status.mirror_uuid),
-        " has not reported for at least ", Seconds(peer.age), " s"));
-  }
-  if (view.silent_peer_age.has_value()) {
-    dead.push_back(absl::StrCat(
-        "rbd-mirror of the peer site has never reported on this image, also "
-        "not in the last ",
-        Seconds(*view.silent_peer_age), " s"));
-  } else if (view.peers.empty()) {
-    dead.emplace_back("no peer has ever reported");
-  }
-  if (!view.LocalDaemonUp()) {
-    dead.emplace_back("rbd-mirror of this site is down");
-  }
-  return absl::StrJoin(dead, ", ");
-}
+constexpr char kByHand[] =
+    "force by hand with `rbd-addons call PromoteVolume` and \"force\": true";
 
 std::string DescribeWait(
     const MirrorView& view, SteadyDuration settle,
@@ -116,134 +66,157 @@ std::string DescribeWait(
   return reason;
 }
 
-}  // namespace
-
-bool DemotionArrived(const MirrorView& view, SteadyDuration settle) {
-  const bool claimed = view.FreshPeer(SiteRole::kPrimary, settle) != nullptr;
-  if (view.info.mode == MirrorMode::kJournal) {
-    // In journal mode the demotion is an event of the journal itself, and
-    // librbd refuses to promote before it was replayed. What remains to be seen
-    // is that nobody claims the image, and that somebody said so.
-    const bool local_says =
-        view.LocalDaemonUp() && view.local->role == SiteRole::kNotPrimary;
-    return !claimed && (local_says || view.FreshPeer(SiteRole::kNotPrimary,
-                                                     settle) != nullptr);
-  }
-  const MirrorSnapshot* newest = view.Newest();
-  if (newest == nullptr || !newest->demoted() || !newest->complete)
-    return false;
-  return std::all_of(
-      view.peers.begin(), view.peers.end(), [&](const SiteView& peer) {
-        return peer.role != SiteRole::kPrimary || peer.age >= settle ||
-               ClaimIsOutdated(peer, view, *newest);
-      });
-}
-
-bool NoSignOfLife(const MirrorView& view, const ReplicationOptions& options) {
-  const SteadyDuration settle = options.settle_time;
-  if (view.AnyFreshPeer(settle)) return false;
-  if (view.OneWay()) {
-    if (view.local.has_value() && view.local->age < settle) return false;
-    if (!view.local.has_value() && view.quiet_for < settle) return false;
-  }
-  // A copy that is stuck on a dead site says "syncing" for ever, so that word
-  // counts only while something moves.
-  const bool syncing = view.LocalDaemonUp() && IsSyncing(view.local->status);
-  return view.quiet_for >=
-         (syncing ? settle : SteadyDuration(options.look_gap));
-}
-
-namespace {
-
+/// Asked twice: before the copying is ended for the promotion, and for good
+/// with a look after that.
 PromoteDecision DecideForced(const MirrorView& view,
-                             const std::optional<RescueRecord>& rescue,
-                             bool disturbed,
-                             const ReplicationOptions& options) {
+                             const std::optional<RescueRecord>& rescue) {
   if (rescue.has_value() && AwaitsRestore(*rescue, view)) {
     return {PromoteAction::kRescue, ""};
+  }
+  if (view.first_copy_pending) {
+    return {PromoteAction::kNothingToForce,
+            absl::StrCat("the first copy of the image to this site is not "
+                         "complete yet, so there is nothing to promote to",
+                         view.local.has_value()
+                             ? absl::StrCat("; rbd-mirror of this site says: ",
+                                            view.local->status.description)
+                             : "")};
   }
   const bool mid_copy = InMidCopy(view);
   if ((mid_copy && RescueSnapshot(view) == nullptr) ||
       (view.info.mode != MirrorMode::kJournal &&
        view.LastComplete() == nullptr)) {
     return {PromoteAction::kNothingToForce,
-            absl::StrCat("no snapshot has arrived whole on this site, so there "
-                         "is nothing to promote to; ",
-                         view.CopyProgress())};
+            absl::StrCat(
+                "no snapshot has arrived completely on this site, so there "
+                "is nothing to promote to; ",
+                view.CopyProgress())};
   }
   if (!mid_copy) return {PromoteAction::kForced, ""};
+  if (const ImageSnapshot* snapshot = UserSnapshotInMidCopy(view);
+      snapshot != nullptr) {
+    return {PromoteAction::kNothingToForce,
+            DescribeUserSnapshotInMidCopy(*snapshot)};
+  }
   // A forced promote of librbd 16 is no way out of half a copy: measured, it
   // rolls an ordinary one back to the state before the last whole one (to
   // zeros, when only the first copy was whole), and a demotion not at all.
-  if (CopyHasEnded(view, disturbed, options)) {
-    return {PromoteAction::kRescue, ""};
+  return {PromoteAction::kRescue, ""};
+}
+
+/// The rows of a call without force, where the demotion is not here whole.
+PromoteDecision DecideUnforced(
+    const PromoteEvidence& seen, const ReplicationOptions& options,
+    const std::function<std::string(const std::string&)>& site_name) {
+  const MirrorView& view = seen.view;
+  const SteadyDuration settle = options.settle_time;
+  const bool dead = NoSignOfLife(
+      LifeEvidence{view, seen.clocks, seen.disturbed, seen.interval}, options);
+  const std::string loss =
+      absl::StrCat("forcing returns to ", view.RestorePoint(),
+                   " and loses what was written since");
+  if (const MirrorSnapshot* newest = view.Newest();
+      dead && newest != nullptr && newest->demoted() && newest->complete) {
+    if (const SiteView* peer = ClaimingPeer(view);
+        peer != nullptr && MayYetBeDenied(*peer, view)) {
+      return {PromoteAction::kWait,
+              absl::StrCat("the demotion has arrived; the last report of ",
+                           site_name(peer->status.mirror_uuid),
+                           " says that its image is primary, and rbd-mirror of "
+                           "this site is about to tell whether that still "
+                           "holds (up to a minute)")};
+    }
+    return {PromoteAction::kRefusePeerTookBack,
+            absl::StrCat("the demotion has arrived, but the peer claimed to be "
+                         "primary after it and is silent now (",
+                         DescribeDeath(view, site_name), "); ", loss)};
   }
-  return {PromoteAction::kWait,
-          absl::StrCat("a snapshot has arrived in part (", view.CopyProgress(),
-                       "); the promotion goes on when it is whole, or returns "
-                       "to the last whole state once the other site shows no "
-                       "sign of life or nothing has arrived for ",
-                       Seconds(options.settle_time), " s")};
+  const bool refused = view.refused_demotion.has_value() &&
+                       view.refused_demotion_age < kRefusalCounts;
+  const std::optional<std::string> primary = PrimaryPeer(view, settle);
+  if (primary.has_value() && !refused &&
+      seen.clocks.peer_primary_for >= options.takeover_time &&
+      seen.clocks.image_primary_for >= settle) {
+    return {PromoteAction::kRefusePeerPrimary,
+            absl::StrCat(site_name(*primary), " has been primary for ",
+                         Seconds(seen.clocks.peer_primary_for),
+                         " s while calls were waiting; demote it there, or "
+                         "force: ",
+                         loss)};
+  }
+  if (refused) {
+    return {PromoteAction::kWaitForWorkload,
+            absl::StrCat("the other site is to be demoted, but a workload "
+                         "still has the image open there: ",
+                         view.refused_demotion->workload, ", since ",
+                         view.refused_demotion->since, "; stop it there")};
+  }
+  const bool deaf = !options.force_without_local_mirror &&
+                    !SilencedByUs(seen.clocks) &&
+                    (view.local.has_value() ? view.local->age >= settle
+                                            : seen.clocks.looked_for >= settle);
+  if (deaf) {
+    return {
+        PromoteAction::kWaitForLocalMirror,
+        absl::StrCat("rbd-mirror of this site is down: it has not reported on "
+                     "the image for at least ",
+                     Seconds(view.local.has_value() ? view.local->age
+                                                    : seen.clocks.looked_for),
+                     " s, so nothing can arrive; start rbd-mirror here, or ",
+                     kByHand, " (", loss, ")")};
+  }
+  if (dead) {
+    return {PromoteAction::kRefuseNoLife,
+            absl::StrCat("no sign of life from the other side: ",
+                         DescribeDeath(view, site_name), "; ", loss)};
+  }
+  std::string reason = DescribeWait(view, settle, site_name);
+  if (view.OneWay() &&
+      (!seen.interval.has_value() || view.info.mode == MirrorMode::kJournal)) {
+    absl::StrAppend(&reason,
+                    "; mirroring is one-way, so nothing here tells whether the "
+                    "other site is alive: if it is dead, ",
+                    kByHand, " (", loss, ")");
+  }
+  return {PromoteAction::kWait, std::move(reason)};
 }
 
 }  // namespace
 
 PromoteDecision DecidePromote(
-    const MirrorView& view, const MirrorView* first_look,
-    const std::optional<RescueRecord>& rescue, Force force, bool disturbed,
-    PeerTracker& tracker, const ReplicationOptions& options,
+    const PromoteEvidence& seen, Force force, const ReplicationOptions& options,
     const std::function<std::string(const std::string&)>& site_name) {
-  const SteadyDuration settle = options.settle_time;
+  const MirrorView& view = seen.view;
   if (view.info.state == MirrorImageState::kDisabling) {
-    return {PromoteAction::kWait, "replication is being disabled"};
+    return {PromoteAction::kWait, kDisablingText};
+  }
+  if (view.info.state == MirrorImageState::kUnknown) {
+    return {PromoteAction::kWait,
+            "this version does not know the state of replication"};
   }
   if (!view.enabled()) {
     return {PromoteAction::kRefuseOff, "replication is not enabled"};
   }
   if (view.info.primary) return {PromoteAction::kAlreadyPrimary, ""};
-  const bool own_demotion =
-      view.Newest() != nullptr &&
-      view.Newest()->kind == MirrorSnapshotKind::kPrimaryDemoted;
-  if (force == Force::kNo && own_demotion &&
-      AwaitsReport(view, first_look, settle)) {
-    return {PromoteAction::kWait,
-            "this site demoted itself; waiting for the peer's next report, "
-            "which tells whether it has taken over (up to half a minute)"};
+  if (std::string unclear = view.UnclearReport(options.settle_time);
+      force == Force::kNo && !unclear.empty()) {
+    return {PromoteAction::kWait, std::move(unclear)};
   }
-  if (DemotionArrived(view, settle) || OwnHalfDemotion(view)) {
+  if (DemotionArrived(view, options.settle_time) ||
+      (OwnHalfDemotion(view) && ClaimingPeer(view) == nullptr)) {
+    if (NeedsReport(view) && AwaitsReport(seen, options.settle_time)) {
+      return {
+          PromoteAction::kWait,
+          absl::StrCat(view.OwnDemotion() ? "this site demoted itself; " : "",
+                       "waiting for the peer's next report, which tells "
+                       "whether it is primary (up to half a minute)")};
+    }
     return {PromoteAction::kPlain, ""};
   }
   if (force == Force::kYes) {
-    return DecideForced(view, rescue, disturbed, options);
+    return DecideForced(view, seen.rescue);
   }
-
-  const MirrorSnapshot* newest = view.Newest();
-  const SiteView* primary = view.FreshPeer(SiteRole::kPrimary, settle);
-  if (primary != nullptr && (newest == nullptr || !newest->demoted())) {
-    const SteadyDuration since = tracker.PeerPrimaryFor(
-        view.tracker_key,
-        absl::StrCat(newest == nullptr ? "none" : Name(newest->kind), "/",
-                     primary->status.mirror_uuid));
-    if (since >= settle) {
-      return {PromoteAction::kRefusePeerPrimary,
-              absl::StrCat(
-                  site_name(primary->status.mirror_uuid),
-                  " has been primary for ", Seconds(since),
-                  " s while this call was waiting; demote it there, or "
-                  "force: that returns to ",
-                  view.RestorePoint(), " and loses what was written since")};
-    }
-  } else {
-    tracker.ForgetPeerPrimary(view.tracker_key);
-  }
-  if (!disturbed && NoSignOfLife(view, options)) {
-    return {
-        PromoteAction::kRefuseNoLife,
-        absl::StrCat("no sign of life from the other side: ",
-                     DescribeDeath(view, site_name), "; forcing returns to ",
-                     view.RestorePoint(), " and loses what was written since")};
-  }
-  return {PromoteAction::kWait, DescribeWait(view, settle, site_name)};
+  return DecideUnforced(seen, options, site_name);
 }
 
 }  // namespace addons

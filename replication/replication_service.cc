@@ -1,5 +1,6 @@
 #include "replication/replication_service.h"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -8,25 +9,31 @@
 #include <variant>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "operation/run_operation.h"
 #include "replication/demote.h"
 #include "replication/disable.h"
 #include "replication/enable.h"
-#include "replication/group_demote.h"
-#include "replication/group_destination.h"
-#include "replication/group_disable.h"
-#include "replication/group_enable.h"
-#include "replication/group_info.h"
-#include "replication/group_operations.h"
-#include "replication/group_promote.h"
-#include "replication/group_resync.h"
+#include "replication/group/demote.h"
+#include "replication/group/destination.h"
+#include "replication/group/disable.h"
+#include "replication/group/enable.h"
+#include "replication/group/group_call.h"
+#include "replication/group/info.h"
+#include "replication/group/promote.h"
+#include "replication/group/resync.h"
 #include "replication/info.h"
 #include "replication/promote.h"
 #include "replication/replication_service_call.h"
 #include "replication/resync.h"
+#include "replication/upkeep.h"
 #include "rpc/parameters.h"
+#include "rpc/secrets.h"
+#include "volume/credentials.h"
+#include "volume/patience.h"
+#include "volume/volume_id.h"
 
 namespace addons {
 namespace {
@@ -34,7 +41,7 @@ namespace {
 namespace pb = ::replication;
 
 GroupCall OnGroup(const SourceCall& call) {
-  return {call.target.volume_id, call.target.user.Clone(), call.spec};
+  return {call.group_id, call.target.user, call.spec};
 }
 
 /// The same for a group.
@@ -53,18 +60,48 @@ absl::Status RunGroupVerb(
       .status();
 }
 
-/// How long a read without a deadline of its own may take.
-constexpr std::chrono::seconds kReadPatience{60};
+/// What a request is about, whether it can be or not.
+std::string SourceId(const pb::DisableVolumeReplicationRequest& request) {
+  const pb::ReplicationSource& source = request.replication_source();
+  if (source.has_volume()) return source.volume().volume_id();
+  if (source.has_volumegroup()) return source.volumegroup().volume_group_id();
+  return OldVolumeId(request);
+}
+
+/// What cannot be a volume of this driver needs no disable, and its resource
+/// must not stay for ever because of that: also not when the id breaks the
+/// limits of a request, which is therefore served without all that is in it.
+grpc::Status DisableForeign(
+    Rpc& rpc, const grpc::ServerContext& context,
+    const pb::DisableVolumeReplicationRequest& request,
+    const pb::DisableVolumeReplicationResponse& response,
+    const std::string& id) {
+  const pb::DisableVolumeReplicationRequest bare;
+  const grpc::Status status =
+      UnaryCall(rpc, context, bare, response, [&](const CallContext& call) {
+        Log().warn(
+            "what cannot be a volume of this driver needs no disable volume={} "
+            "req={}",
+            Quoted(id), call.caller.request_id);
+        return absl::OkStatus();
+      });
+  WipeSecrets(request, "secrets", request.secrets());
+  return status;
+}
+
+/// How long replication info waits for what it makes up for; that goes on
+/// without it once it has begun.
+constexpr std::chrono::seconds kUpkeepPatience{2};
 
 absl::StatusOr<ReplicationInfo> ReadGroupInfo(
-    ReplicationEnvironment& environment, const VolumeTarget& group,
-    SteadyTime deadline) {
+    ReplicationEnvironment& environment, const GroupHandle& group_id,
+    const CephUserRef& user, SteadyTime deadline) {
   ADDONS_ASSIGN_OR_RETURN(
-      std::vector<std::string> members,
-      ReadGroupMembers(environment.resolver, group.volume_id, group.user,
-                       deadline));
+      JournalMembers members,
+      ReadGroupMembers(environment.resolver, group_id, user, deadline));
   return GetGroupReplicationInfo(
-      environment, {group.volume_id, group.user.Clone(), std::move(members)},
+      environment,
+      {group_id, user, std::move(members.volumes), std::move(members.fsid)},
       deadline);
 }
 
@@ -117,8 +154,10 @@ grpc::Status ReplicationService::EnableVolumeReplication(
         ADDONS_ASSIGN_OR_RETURN(SourceCall call,
                                 PrepareCall(environment_.resolver, *request,
                                             "enable replication", map));
+        call.spec.action = "enable replication of";
         if (call.is_group) {
-          ADDONS_RETURN_IF_ERROR(CheckGroupReplication(map));
+          ADDONS_RETURN_IF_ERROR(
+              CheckGroupReplication(environment_.options, map));
           return RunGroupVerb(
               operations_, environment_.resolver, call, rpc_call,
               [this, parameters](OperationContext& operation,
@@ -136,23 +175,23 @@ grpc::Status ReplicationService::DisableVolumeReplication(
     grpc::ServerContext* context,
     const pb::DisableVolumeReplicationRequest* request,
     pb::DisableVolumeReplicationResponse* response) {
+  if (const std::string id = SourceId(*request);
+      !id.empty() && !VolumeId::HasShape(id)) {
+    return DisableForeign(rpc_, *context, *request, *response, id);
+  }
   return UnaryCall(
       rpc_, *context, *request, *response,
       [&](const CallContext& rpc_call) -> absl::Status {
         const ParameterMap map = TakeParameters(request->parameters());
         ADDONS_ASSIGN_OR_RETURN(const ReplicationParameters parameters,
-                                ReplicationParameters::Parse(map));
-        auto call = PrepareCall(environment_.resolver, *request,
-                                "disable replication", map);
-        if (absl::IsNotFound(call.status())) {
-          // NOT_FOUND means "done" to the operator; a gap in the configuration
-          // must not end with the volume still being mirrored.
-          return absl::UnavailableError(call.status().message());
-        }
-        ADDONS_RETURN_IF_ERROR(call.status());
-        call->spec.supersedes = true;
-        if (call->is_group) {
-          return RunGroupVerb(operations_, environment_.resolver, *call,
+                                ReplicationParameters::ParseForDisable(map));
+        ADDONS_ASSIGN_OR_RETURN(SourceCall call,
+                                PrepareCall(environment_.resolver, *request,
+                                            "disable replication", map));
+        call.spec.action = "disable replication of";
+        call.spec.supersedes = true;
+        if (call.is_group) {
+          return RunGroupVerb(operations_, environment_.resolver, call,
                               rpc_call,
                               [this, parameters](OperationContext& operation,
                                                  const GroupTarget& target) {
@@ -160,8 +199,8 @@ grpc::Status ReplicationService::DisableVolumeReplication(
                                                     target, parameters);
                               });
         }
-        return RunVerb(operations_, call->spec, rpc_call.caller, environment_,
-                       DisableRequest{std::move(call->target), parameters},
+        return RunVerb(operations_, call.spec, rpc_call.caller, environment_,
+                       DisableRequest{std::move(call.target), parameters},
                        &Disable);
       });
 }
@@ -236,8 +275,8 @@ grpc::Status ReplicationService::ResyncVolume(
         ADDONS_ASSIGN_OR_RETURN(const ResyncResult result,
                                 RunResync(std::move(call), force, rpc_call));
         response->set_ready(result.ready);
-        Log().info("resync of {}: ready={} {}", object, result.ready,
-                   result.message);
+        resyncs_.Answered(object, result.ready, result.message,
+                          rpc_.clock().Now());
         return absl::OkStatus();
       });
 }
@@ -260,6 +299,42 @@ absl::StatusOr<ResyncResult> ReplicationService::RunResync(
                                     });
 }
 
+absl::StatusOr<ReplicationInfo> ReplicationService::ReadInfo(
+    const SourceCall& call, const Caller& caller) {
+  return RunOperation<ReplicationInfo>(
+      operations_, call.spec, caller,
+      [this, is_group = call.is_group, target = call.target,
+       group_id = call.group_id](OperationContext& operation) {
+        const SteadyTime deadline = operation.DeadlineWithin(kReadPatience);
+        return is_group ? ReadGroupInfo(environment_, group_id, target.user,
+                                        deadline)
+                        : GetReplicationInfo(environment_, target, deadline);
+      });
+}
+
+bool ReplicationService::RunUpkeep(const std::vector<VolumeHandle>& volumes,
+                                   const CephUserRef& user,
+                                   const Caller& caller) {
+  const SteadyTime until = std::min(caller.deadline.value_or(SteadyTime::max()),
+                                    RealClock().Now() + kUpkeepPatience);
+  bool any = false;
+  for (const VolumeHandle& volume_id : volumes) {
+    if (RealClock().Now() >= until) break;
+    Caller waiting = caller;
+    waiting.deadline = until;
+    const absl::Status kept =
+        RunKeepUp(operations_, environment_, {volume_id, user}, waiting);
+    any |= kept.ok();
+    if (!kept.ok()) {
+      Log().warn(
+          "what a volume's replication lacks could not be set yet "
+          "volume={}: {}",
+          Quoted(volume_id.text()), Quoted(kept.message()));
+    }
+  }
+  return any;
+}
+
 grpc::Status ReplicationService::GetVolumeReplicationInfo(
     grpc::ServerContext* context,
     const pb::GetVolumeReplicationInfoRequest* request,
@@ -270,22 +345,13 @@ grpc::Status ReplicationService::GetVolumeReplicationInfo(
         ADDONS_ASSIGN_OR_RETURN(
             SourceCall call,
             PrepareCall(environment_.resolver, *request, "replication info"));
+        call.spec.action = "read the replication state of";
         MakeRead(&call.spec);
-        auto target =
-            std::make_shared<const VolumeTarget>(std::move(call.target));
-        ADDONS_ASSIGN_OR_RETURN(
-            const ReplicationInfo info,
-            RunOperation<ReplicationInfo>(
-                operations_, call.spec, rpc_call.caller,
-                [this, target,
-                 is_group = call.is_group](OperationContext& operation) {
-                  const SteadyTime deadline =
-                      operation.DeadlineWithin(kReadPatience);
-                  return is_group
-                             ? ReadGroupInfo(environment_, *target, deadline)
-                             : GetReplicationInfo(environment_, *target,
-                                                  deadline);
-                }));
+        ADDONS_ASSIGN_OR_RETURN(ReplicationInfo info,
+                                ReadInfo(call, rpc_call.caller));
+        if (RunUpkeep(info.upkeep, call.target.user, rpc_call.caller)) {
+          ADDONS_ASSIGN_OR_RETURN(info, ReadInfo(call, rpc_call.caller));
+        }
         Fill(info, response);
         return absl::OkStatus();
       });
@@ -301,19 +367,19 @@ grpc::Status ReplicationService::GetReplicationDestinationInfo(
         ADDONS_ASSIGN_OR_RETURN(SourceCall call,
                                 PrepareCall(environment_.resolver, *request,
                                             "replication destination"));
+        call.spec.action = "find the replication destination of";
         MakeRead(&call.spec);
-        auto target =
-            std::make_shared<const VolumeTarget>(std::move(call.target));
         auto* destination = response->mutable_replication_destination();
         if (call.is_group) {
           ADDONS_ASSIGN_OR_RETURN(
               const GroupDestination found,
               RunOperation<GroupDestination>(
                   operations_, call.spec, rpc_call.caller,
-                  [this, target](OperationContext& operation) {
+                  [this, group_id = call.group_id,
+                   user = call.target.user](OperationContext& operation) {
                     return FindGroupDestination(
-                        environment_, destinations_, target->volume_id,
-                        target->user, operation.DeadlineWithin(kReadPatience));
+                        environment_, destinations_, group_id, user,
+                        operation.DeadlineWithin(kReadPatience));
                   }));
           auto* group = destination->mutable_volumegroup();
           group->set_volume_group_id(found.group_id);
@@ -325,9 +391,9 @@ grpc::Status ReplicationService::GetReplicationDestinationInfo(
             const std::string id,
             RunOperation<std::string>(
                 operations_, call.spec, rpc_call.caller,
-                [this, target](OperationContext& operation) {
+                [this, target = call.target](OperationContext& operation) {
                   return destinations_.Find(
-                      *target, operation.DeadlineWithin(kReadPatience));
+                      target, operation.DeadlineWithin(kReadPatience));
                 }));
         destination->mutable_volume()->set_volume_id(id);
         return absl::OkStatus();

@@ -1,12 +1,19 @@
 #ifndef ADDONS_REPLICATION_REPLICATION_SERVICE_H_
 #define ADDONS_REPLICATION_REPLICATION_SERVICE_H_
 
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ceph/image.h"
 #include "operation/operation_table.h"
 #include "replication/destination.h"
 #include "replication/environment.h"
+#include "replication/info.h"
 #include "replication/replication.grpc.pb.h"
 #include "replication/replication_service_call.h"
 #include "replication/resync.h"
+#include "replication/resync_log.h"
 #include "rpc/unary_call.h"
 
 namespace addons {
@@ -51,11 +58,17 @@ class ReplicationService final : public ::replication::Controller::Service {
  private:
   absl::StatusOr<ResyncResult> RunResync(SourceCall call, Force force,
                                          const CallContext& rpc_call);
+  absl::StatusOr<ReplicationInfo> ReadInfo(const SourceCall& call,
+                                           const Caller& caller);
+  /// Whether anything was made up for.
+  bool RunUpkeep(const std::vector<VolumeHandle>& volumes,
+                 const CephUserRef& user, const Caller& caller);
 
   Rpc& rpc_;
   OperationTable& operations_;
   ReplicationEnvironment& environment_;
   DestinationFinder destinations_;
+  ResyncLog resyncs_;
 };
 
 }  // namespace addons

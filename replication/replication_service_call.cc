@@ -1,10 +1,12 @@
 #include "replication/replication_service_call.h"
 
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "rpc/validate.h"
+#include "volume/patience.h"
 
 namespace addons {
 namespace {
@@ -58,17 +60,36 @@ absl::StatusOr<SourceCall> PrepareSourceCall(
                           SourceOf(replication_source, deprecated_id));
   SourceCall call;
   call.is_group = source.is_group;
-  call.target.volume_id = source.id;
-  ADDONS_ASSIGN_OR_RETURN(call.target.user, UserFromSecrets(secrets));
+  if (source.is_group) {
+    call.group_id = GroupHandle(source.id);
+  } else {
+    call.target.volume_id = VolumeHandle(source.id);
+  }
   ADDONS_ASSIGN_OR_RETURN(
-      std::string key, source.is_group ? resolver.GroupOperationKey(source.id)
-                                       : resolver.OperationKey(source.id));
-  call.spec.cluster = key.substr(0, key.find('/'));
-  call.spec.keys = {std::move(key)};
+      call.target.user,
+      UserFromSecrets(secrets, SecretSource::kReplicationClass));
+  ADDONS_ASSIGN_OR_RETURN(const OperationKey key,
+                          source.is_group
+                              ? resolver.KeyOfGroup(call.group_id)
+                              : resolver.KeyOfVolume(call.target.volume_id));
+  call.spec.share = WorkerShare::OfCluster(key.cluster_id);
+  call.spec.keys = {key.ToString()};
   call.spec.verb = std::string(verb);
   call.spec.object = absl::StrCat(
       source.is_group ? "volume group '" : "volume '", source.id, "'");
-  call.spec.parameters = CallFingerprint(verb, call.target.user, parameters);
+  call.spec.parameters = CallFingerprint(verb, *call.target.user, parameters);
+  call.spec.prove = [&resolver, is_group = call.is_group, target = call.target,
+                     group_id = call.group_id](OperationContext& context) {
+    const SteadyTime deadline = context.DeadlineWithin(kFindPatience);
+    return is_group ? resolver
+                          .ResolveGroup(group_id, target.user, Access::kRead,
+                                        deadline)
+                          .status()
+                    : resolver
+                          .Resolve(target.volume_id, target.user, Access::kRead,
+                                   deadline)
+                          .status();
+  };
   return call;
 }
 

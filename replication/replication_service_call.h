@@ -19,7 +19,8 @@ namespace addons {
 /// volume; of a group's the first one.
 struct SourceCall {
   bool is_group = false;
-  VolumeTarget target;  // the group's id, where it is one
+  VolumeTarget target;   // of a group the user alone
+  GroupHandle group_id;  // of a group
   OperationSpec spec;
 };
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "ceph/image.h"
 #include "operation/operation_context.h"
 #include "replication/environment.h"
 
@@ -21,12 +22,46 @@ struct ResyncResult {
 
 /// Brings this site's secondary image in step with the primary again. A resync
 /// deletes this copy and copies the whole image anew, so it is requested only
-/// for a split brain, by force, from a living primary, and once: librbd keeps
-/// the request itself until the image is replaced. In all other cases this
-/// reports.
+/// for what a copy cannot recover from, by force, from a living primary, and
+/// once: librbd keeps the request itself until the image is replaced. In all
+/// other cases this reports.
 ///
-/// Never waits. FAILED_PRECONDITION: replication is off, or the image is
-/// primary. UNAVAILABLE: the peer or rbd-mirror that it takes is not there.
+// clang-format off
+///   Run(): LookAt()  "looking at both sites"
+///     ├─ absent ──> DecideAbsent() ─┬─ SawPrimaryLately() ──> not ready
+///     │                             └─ else ────────────────> UNAVAILABLE
+///     └─ Decide()
+///          ├─ off, or primary ──────────────────────────────> FAILED_PRECONDITION
+///          ├─ disabling ────────────────────────────────────> UNAVAILABLE
+///          ├─ requested already, or CopyRunning()
+///          │    ├─ SourceIsSilent(), nothing is copied
+///          │    │    any more ──> SourceGone() ─────────────> UNAVAILABLE
+///          │    └─ else ────────────────────────────────────> not ready
+///          └─ DecideIdle()
+///               ├─ rbd-mirror of this site is down ─────────> UNAVAILABLE
+///               ├─ no IsCurrent() report ──> Waiting() ─────> UNAVAILABLE
+///               ├─ PeerCopiesOwnDemotion() ─────────────────> not ready
+///               ├─ WholeCopy(), and LivingPrimary()
+///               │    or both sites are demoted ──> Ready() ─> ready
+///               ├─ an error ──> DecideOnError()
+///               └─ else ──> Waiting() ──────────────────────> UNAVAILABLE
+///
+///   DecideOnError()
+///     ├─ no split brain, and PassesByItself(), not standing for long,
+///     │    or no DemotedIncarnation() ──────────────────────> UNAVAILABLE
+///     ├─ no living primary ─────────────────────────────────> UNAVAILABLE
+///     ├─ without force ─────────────────────────────────────> FAILED_PRECONDITION
+///     └─ by force ──> Request() ────────────────────────────> not ready
+///
+///   Request()  BeginMutation(), "requesting the resync", MirrorResync()
+///   Ready()    CorrectImageId(), SweepSchedules(), Remove() of a rescue image
+// clang-format on
+///
+/// Never waits. OK, not ready: it has begun and will end by itself. Anything
+/// else is an error: FAILED_PRECONDITION: replication is off, the image is
+/// primary, or a person must decide (a split brain without force). UNAVAILABLE:
+/// the peer or rbd-mirror that it takes is not there, has not reported yet, or
+/// reports an error that may pass.
 absl::StatusOr<ResyncResult> Resync(OperationContext& context,
                                     ReplicationEnvironment& environment,
                                     const ResyncRequest& request);

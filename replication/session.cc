@@ -2,17 +2,18 @@
 
 #include <cerrno>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "ceph/errors.h"
+#include "ceph/mirror_clients.h"
+#include "ceph/retry_when_blocklisted.h"
+#include "volume/patience.h"
 
 namespace addons {
 namespace {
-
-/// Finding a volume takes milliseconds; this bounds it when clusters are ill.
-constexpr std::chrono::seconds kResolvePatience{30};
 
 absl::StatusOr<std::unique_ptr<Image>> OpenForChange(
     const ResolvedVolume& volume) {
@@ -21,15 +22,22 @@ absl::StatusOr<std::unique_ptr<Image>> OpenForChange(
   return pool->OpenImage(volume.image_name());
 }
 
-absl::Status RunOnce(OperationContext& context,
+absl::Status RunOnce(LeasedContext& context,
                      ReplicationEnvironment& environment,
-                     const VolumeTarget& target,
-                     const std::function<absl::Status(Session&)>& body) {
+                     const VolumeTarget& target, const SessionWork& work,
+                     CallMemory& memory) {
   context.Step("finding the volume");
-  ADDONS_ASSIGN_OR_RETURN(
-      Session session,
-      OpenSession(environment, target, ResolveDeadline(context)));
-  const absl::Status status = body(session);
+  auto opened = OpenSession(environment, target, Access::kMutate,
+                            ResolveDeadline(context));
+  // It was there a moment ago: that it is gone is for the next call to say.
+  if (absl::IsNotFound(opened.status()) && memory.found) {
+    return absl::UnavailableError(opened.status().message());
+  }
+  ADDONS_ASSIGN_OR_RETURN(Session session, std::move(opened));
+  memory.found = true;
+  session.memory = &memory;
+  context.Aim(LeaseOf(session.volume));
+  const absl::Status status = work(context, session);
   // ENOENT of a single call is not about the volume, which was found.
   return CephErrno(status) == ENOENT ? AfterResolve(status, session.volume)
                                      : status;
@@ -37,17 +45,31 @@ absl::Status RunOnce(OperationContext& context,
 
 }  // namespace
 
+ReportWatch& CallMemory::Reports(const MirrorView& view) {
+  if (primary_ != view.info.primary) reports_ = ReportWatch();
+  primary_ = view.info.primary;
+  return reports_;
+}
+
 SteadyTime ResolveDeadline(OperationContext& context) {
-  return context.DeadlineWithin(kResolvePatience);
+  return context.DeadlineWithin(kFindPatience);
 }
 
 absl::StatusOr<Session> OpenSession(ReplicationEnvironment& environment,
-                                    const VolumeTarget& target,
+                                    const VolumeTarget& target, Access access,
                                     SteadyTime deadline) {
   Session session;
-  ADDONS_ASSIGN_OR_RETURN(
-      session.volume,
-      environment.resolver.Resolve(target.volume_id, target.user, deadline));
+  ADDONS_ASSIGN_OR_RETURN(session.volume,
+                          environment.resolver.Resolve(
+                              target.volume_id, target.user, access, deadline));
+  if (!target.fsid.empty() && session.volume.cluster->fsid() != target.fsid) {
+    return absl::UnavailableError(absl::StrCat(
+        session.volume.Describe(), " was found on cluster '",
+        session.volume.cluster_id.text(),
+        "', which is not the cluster of its group (fsid ", target.fsid,
+        "); start the daemon with --site-clusters, so that only this site's "
+        "cluster is looked at"));
+  }
   auto pool = session.volume.OpenPool(Access::kRead);
   if (!pool.ok()) return AfterResolve(pool.status(), session.volume);
   session.reads = *std::move(pool);
@@ -56,30 +78,45 @@ absl::StatusOr<Session> OpenSession(ReplicationEnvironment& environment,
 
 absl::Status RunWithSession(OperationContext& context,
                             ReplicationEnvironment& environment,
-                            const VolumeTarget& target,
-                            const std::function<absl::Status(Session&)>& body) {
-  absl::Status status = RunOnce(context, environment, target, body);
-  if (CephErrno(status) != kBlocklistedErrno || context.mutating()) {
-    return status;
-  }
-  return RunOnce(context, environment, target, body);
+                            const VolumeTarget& target, const std::string& verb,
+                            const SessionWork& work) {
+  return RetryWhenBlocklisted(
+      [&] {
+        CallMemory memory;
+        return RunLeased(
+            context, environment.leases, verb, [&](LeasedContext& leased) {
+              return RunOnce(leased, environment, target, work, memory);
+            });
+      },
+      [&] { return !context.mutating(); });
 }
 
 absl::Status ChangeImage(const ResolvedVolume& volume,
                          const std::function<absl::Status(Image&)>& change) {
   const auto run = [&]() -> absl::Status {
-    auto opened = OpenForChange(volume);
-    if (CephErrno(opened.status()) == kBlocklistedErrno) {
-      // Nothing was changed yet; the connection has been replaced.
-      opened = OpenForChange(volume);
-    }
-    ADDONS_RETURN_IF_ERROR(opened.status());
-    const std::unique_ptr<Image> image = *std::move(opened);
+    ADDONS_ASSIGN_OR_RETURN(
+        const std::unique_ptr<Image> image,
+        RetryWhenBlocklisted([&] { return OpenForChange(volume); }));
     const absl::Status changed = change(*image);
     const absl::Status closed = image->Close();
     return changed.ok() ? closed : changed;
   };
   return AfterResolve(run(), volume);
+}
+
+absl::StatusOr<std::vector<Watcher>> FindWorkloads(
+    ReplicationEnvironment& environment, const Session& session, Image& image) {
+  ADDONS_ASSIGN_OR_RETURN(
+      std::vector<Watcher> workloads,
+      ListWorkloads(session.cluster(), *session.reads, image));
+  if (workloads.empty()) return workloads;
+  ADDONS_ASSIGN_OR_RETURN(
+      const std::set<uint64_t> daemons,
+      environment.leases.DaemonClients(LeaseOf(session.volume)));
+  std::erase_if(workloads, [&](const Watcher& watcher) {
+    return daemons.contains(watcher.client_id);
+  });
+  return workloads;
 }
 
 absl::StatusOr<MirrorView> Look(const OperationContext& context,

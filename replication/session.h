@@ -3,20 +3,42 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "ceph/pool.h"
+#include "lease/leased_context.h"
 #include "operation/operation_context.h"
 #include "replication/environment.h"
-#include "replication/mirror_view.h"
+#include "replication/state/mirror_view.h"
+#include "replication/state/report_watch.h"
 
 namespace addons {
+
+/// What a call has seen so far: it stays when the call's work is done again
+/// from the start, so that nothing is waited for twice.
+struct CallMemory {
+  /// The reports that came while this site has had the role that `view` shows.
+  ReportWatch& Reports(const MirrorView& view);
+
+  std::optional<MirrorView> first_look;
+  bool awaited_workload = false;  // that is between two watches
+  bool found = false;             // the volume
+
+ private:
+  ReportWatch reports_;
+  std::optional<bool> primary_;
+};
 
 /// What a verb works with once its volume is found.
 struct Session {
   ResolvedVolume volume;
-  std::unique_ptr<Pool> reads;  // of the volume's pool, on the read connection
+  std::unique_ptr<Pool> reads;   // of the volume's pool, on the read connection
+  CallMemory* memory = nullptr;  // of RunWithSession(); null without it
 
   Cluster& cluster() const { return *volume.cluster; }
 };
@@ -25,23 +47,36 @@ struct Session {
 /// callers do, and not for long.
 SteadyTime ResolveDeadline(OperationContext& context);
 
-/// Finds the volume; blocks until `deadline` at most. Errors of
-/// Resolver::Resolve().
+/// Finds the volume, to change something there or not; blocks until `deadline`
+/// at most. Errors of Resolver::Resolve(). UNAVAILABLE also: it is not on the
+/// cluster that `target` says.
 absl::StatusOr<Session> OpenSession(ReplicationEnvironment& environment,
-                                    const VolumeTarget& target,
+                                    const VolumeTarget& target, Access access,
                                     SteadyTime deadline);
 
-/// Finds the volume and runs `body`. When the answer is that this client was
+/// A verb's work with its volume. It uses the context that it is given: before
+/// the first change that takes the lease on the volume, and when it does, the
+/// work is done again from the start (lease/leased_context.h).
+using SessionWork = std::function<absl::Status(OperationContext&, Session&)>;
+
+/// Finds the volume and runs `work`. When the answer is that this client was
 /// blocklisted and nothing was changed yet, once more on a new connection.
+/// `verb` is shown to other daemons that wait for this one.
 absl::Status RunWithSession(OperationContext& context,
                             ReplicationEnvironment& environment,
-                            const VolumeTarget& target,
-                            const std::function<absl::Status(Session&)>& body);
+                            const VolumeTarget& target, const std::string& verb,
+                            const SessionWork& work);
 
 /// Opens the image for writing on the mutation connection, runs `change` on it
 /// and closes it. The first error wins.
 absl::Status ChangeImage(const ResolvedVolume& volume,
                          const std::function<absl::Status(Image&)>& change);
+
+/// The clients that have the image open for writing and are neither rbd-mirror
+/// nor a daemon that holds the lease, or died with it: with such a one
+/// BeginMutation() deals.
+absl::StatusOr<std::vector<Watcher>> FindWorkloads(
+    ReplicationEnvironment& environment, const Session& session, Image& image);
 
 /// LookAt() for verbs. NOT_FOUND (the image is missing) only before the first
 /// change; afterwards it is UNAVAILABLE.

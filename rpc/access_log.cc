@@ -1,8 +1,9 @@
 #include "rpc/access_log.h"
 
-#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
+#include "base/without_numbers.h"
 #include "rpc/method.h"
 
 namespace addons {
@@ -11,17 +12,10 @@ namespace {
 constexpr std::chrono::seconds kQuietTime(10);
 constexpr size_t kRememberedFailures = 1024;
 
-// Ages and counters in a message must not make every failure look new.
-std::string WithoutNumbers(absl::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    if (!absl::ascii_isdigit(static_cast<unsigned char>(c))) {
-      result.push_back(c);
-    } else if (result.empty() || result.back() != '#') {
-      result.push_back('#');
-    }
-  }
-  return result;
+// Whose OK says nothing by itself: the operator asks again and again until the
+// copy is there. The verb logs what is new.
+bool IsPolled(absl::string_view method) {
+  return absl::EndsWith(method, "/ResyncVolume");
 }
 
 std::string Line(const AccessRecord& record, uint64_t left_out) {
@@ -40,7 +34,9 @@ std::string Line(const AccessRecord& record, uint64_t left_out) {
 
 void AccessLog::Write(const AccessRecord& record) {
   spdlog::level::level_enum level =
-      IsMutating(record.method) ? spdlog::level::info : spdlog::level::debug;
+      IsMutating(record.method) && !IsPolled(record.method)
+          ? spdlog::level::info
+          : spdlog::level::debug;
   uint64_t left_out = 0;
   if (!record.status.ok()) {
     const std::optional<uint64_t> admitted = AdmitFailure(record);

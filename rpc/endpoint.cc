@@ -48,7 +48,7 @@ absl::StatusOr<std::string> SocketPath(absl::string_view endpoint) {
   } else if (path.empty() || path.front() != '/') {
     return Wrong(endpoint, "is not of the form unix:///absolute/path");
   }
-  const absl::Status checked = CheckPath(endpoint, path);
+  absl::Status checked = CheckPath(endpoint, path);
   if (!checked.ok()) return checked;
   return std::string(path);
 }

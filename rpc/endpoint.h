@@ -8,9 +8,10 @@
 
 namespace addons {
 
-/// Where a daemon listens when nobody says otherwise; ceph-csi's default as
-/// well.
-inline constexpr char kDefaultEndpoint[] = "unix:///tmp/csi-addons.sock";
+/// Where a daemon listens when nobody says otherwise. Not in /tmp: whoever came
+/// first could be the one that callers, with their secrets, talk to.
+inline constexpr char kDefaultEndpoint[] =
+    "unix:///run/rbd-addons/csi-addons.sock";
 
 /// The path of the socket in `endpoint`, which is unix:///path or an absolute
 /// path. INVALID_ARGUMENT saying what is wrong: another scheme, a host part

@@ -108,7 +108,7 @@ std::string ShownField(const Message& message, const FieldDescriptor& field) {
   const Reflection& reflection = *message.GetReflection();
   std::vector<std::string> elements;
   const int size = reflection.FieldSize(message, &field);
-  elements.reserve(size);
+  elements.reserve(static_cast<size_t>(size));
   for (int i = 0; i < size; ++i) {
     elements.push_back(
         field.is_map()

@@ -1,5 +1,8 @@
 #include "rpc/secrets.h"
 
+#include <google/protobuf/descriptor.h>
+#include <openssl/crypto.h>
+
 namespace addons {
 
 std::map<std::string, Secret> TakeSecrets(
@@ -7,6 +10,25 @@ std::map<std::string, Secret> TakeSecrets(
   std::map<std::string, Secret> taken;
   for (const auto& [key, value] : secrets) taken.emplace(key, Secret(value));
   return taken;
+}
+
+void WipeSecrets(
+    const google::protobuf::Message& request, const char* field,
+    const google::protobuf::Map<std::string, std::string>& secrets) {
+  const auto wipe = [](const std::string& text) {
+    OPENSSL_cleanse(const_cast<char*>(text.data()), text.size());
+  };
+  for (const auto& [key, value] : secrets) wipe(value);
+  const auto* const map = request.GetDescriptor()->FindFieldByName(field);
+  const google::protobuf::Reflection& reflection = *request.GetReflection();
+  for (int i = 0; i < reflection.FieldSize(request, map); ++i) {
+    const google::protobuf::Message& entry =
+        reflection.GetRepeatedMessage(request, map, i);
+    std::string copy;
+    const std::string& value = entry.GetReflection()->GetStringReference(
+        entry, map->message_type()->map_value(), &copy);
+    wipe(value);
+  }
 }
 
 }  // namespace addons

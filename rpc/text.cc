@@ -18,10 +18,6 @@ LeadByte DecodeLead(unsigned char byte) {
   return {0, 0, 0};
 }
 
-bool IsControl(char32_t rune) {
-  return rune < 0x20 || (rune >= 0x7F && rune <= 0x9F);
-}
-
 }  // namespace
 
 Rune FirstRune(absl::string_view text) {
@@ -38,8 +34,8 @@ Rune FirstRune(absl::string_view text) {
   return {value, lead.size, true};
 }
 
-bool IsBannedControl(char32_t rune) {
-  return IsControl(rune) && rune != '\t' && rune != '\n' && rune != '\r';
+bool IsControl(char32_t rune) {
+  return rune < 0x20 || (rune >= 0x7F && rune <= 0x9F);
 }
 
 std::string CleanLine(absl::string_view text, size_t max_bytes) {

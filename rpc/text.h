@@ -18,9 +18,8 @@ struct Rune {
 /// Decodes the first character of `text`, which must not be empty.
 Rune FirstRune(absl::string_view text);
 
-/// True for the control characters that CSI bans from ids and names: all but
-/// tab, line feed and carriage return.
-bool IsBannedControl(char32_t rune);
+/// A control character, tab and the ends of lines included.
+bool IsControl(char32_t rune);
 
 /// `text` as one line of valid UTF-8 for people: control characters become
 /// spaces, broken UTF-8 becomes '?', and what exceeds `max_bytes` is cut with

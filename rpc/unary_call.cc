@@ -87,9 +87,9 @@ absl::Status RunCall(Rpc& rpc, const CallContext& call, const Message& request,
   return status;
 }
 
-grpc::Status UnaryCall(Rpc& rpc, const grpc::ServerContext& context,
-                       const Message& request, const Message& response,
-                       const CallHandler& handler) {
+grpc::Status ServeUnary(Rpc& rpc, const grpc::ServerContext& context,
+                        const Message& request, const Message& response,
+                        const CallHandler& handler) {
   const CallContext call{
       // Callers wait in real time, whatever the clock is.
       {DeadlineOf(context, RealClock().Now()),

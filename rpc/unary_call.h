@@ -16,6 +16,7 @@
 #include "rpc/access_log.h"
 #include "rpc/call_context.h"
 #include "rpc/call_stats.h"
+#include "rpc/secrets.h"
 
 namespace addons {
 
@@ -42,6 +43,12 @@ class Rpc {
 
 using CallHandler = std::function<absl::Status(const CallContext&)>;
 
+/// UnaryCall() without its last step.
+grpc::Status ServeUnary(Rpc& rpc, const grpc::ServerContext& context,
+                        const google::protobuf::Message& request,
+                        const google::protobuf::Message& response,
+                        const CallHandler& handler);
+
 /// The one way into the daemon: every method of every service is this call and
 /// nothing else,
 ///
@@ -56,10 +63,21 @@ using CallHandler = std::function<absl::Status(const CallContext&)>;
 /// one line in the access log. A request that breaks a limit never reaches the
 /// handler. An exception becomes INTERNAL. Request and response are logged at
 /// trace level, redacted.
+///
+/// When it is served, the secrets in the request are overwritten: what the
+/// handler needs of them beyond its own end it has taken (TakeSecrets).
+template <typename Request>
 grpc::Status UnaryCall(Rpc& rpc, const grpc::ServerContext& context,
-                       const google::protobuf::Message& request,
+                       const Request& request,
                        const google::protobuf::Message& response,
-                       const CallHandler& handler);
+                       const CallHandler& handler) {
+  const grpc::Status status =
+      ServeUnary(rpc, context, request, response, handler);
+  if constexpr (requires { request.secrets(); }) {
+    WipeSecrets(request, "secrets", request.secrets());
+  }
+  return status;
+}
 
 /// The same without gRPC: `call` has a request id and a method already.
 absl::Status RunCall(Rpc& rpc, const CallContext& call,

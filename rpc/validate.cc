@@ -43,7 +43,7 @@ absl::Status CheckControls(absl::string_view field, absl::string_view text) {
   while (!text.empty()) {
     const Rune rune = FirstRune(text);
     if (!rune.valid) return InvalidField(field, "is not valid UTF-8");
-    if (IsBannedControl(rune.value)) {
+    if (IsControl(rune.value)) {
       return InvalidField(field, "has a control character in it");
     }
     text.remove_prefix(rune.size);
@@ -81,7 +81,10 @@ absl::Status CheckMap(const Message& message, const FieldDescriptor& field,
     const std::string key = entry.GetReflection()->GetString(entry, key_field);
     ADDONS_RETURN_IF_ERROR(CheckControls(absl::StrCat("a key of ", path), key));
     bytes += key.size();
-    bytes += entry.GetReflection()->GetString(entry, value_field).size();
+    std::string scratch;  // not filled: no copy of what may be a secret
+    bytes += entry.GetReflection()
+                 ->GetStringReference(entry, value_field, &scratch)
+                 .size();
   }
   return CheckSize(path, bytes, kMaxMapBytes);
 }

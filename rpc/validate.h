@@ -9,9 +9,10 @@
 namespace addons {
 
 /// The limits that hold for every request, by the names of its fields: ids and
-/// names at most 128 bytes without banned control characters; paths (and mount
-/// flags) at most 4096 bytes without NUL; a map at most 1 MiB, its keys without
-/// banned control characters. Says nothing about missing fields.
+/// names at most 128 bytes without control characters (also tab and line ends,
+/// which CSI allows: they stand in names of objects, logs and commands); paths
+/// (and mount flags) at most 4096 bytes without NUL; a map at most 1 MiB, its
+/// keys without control characters. Says nothing about missing fields.
 /// INVALID_ARGUMENT, naming the field and never showing its value.
 absl::Status ValidateRequest(const google::protobuf::Message& request);
 

@@ -1,44 +1,82 @@
 #!/usr/bin/env bash
-# Installs what is needed, builds, and runs the tests.
+# Installs what is needed, builds it, and runs the tests.
 #
-#   scripts/test.sh                    everything
-#   scripts/test.sh unit               one label: unit, rpc, contract or integration
+#   scripts/test.sh                    all of them but "long"
+#   scripts/test.sh LABEL...           only these, and only what they need is installed and built
 #   PRESET=asan scripts/test.sh unit   another preset: debug (default), asan, tsan
 #
-# Integration tests start real Ceph clusters on loopback, in a temporary folder,
-# and take them down again, also when the run is interrupted.
+# Labels:
+#   unit         value types, the verbs on a model of two clusters, the structure of the tree
+#   rpc          the real gRPC server and the program, on the model
+#   deploy       chart, manifests, alert rules and packages, with the tools that read them
+#   contract     one suite on the model and on real clusters, so that the model stays honest
+#   integration  the daemon on real clusters; includes the real half of contract
+#   long         real clusters with rbd-mirror's default intervals; hours
+#
+# Real clusters run on loopback, below a temporary folder, and are taken down again, also
+# when the run is interrupted. JOBS=N bounds compilers and tests at a time; JUNIT=FILE
+# writes the results there, too, and
+# single tests that were skipped within a program into FILE.skips.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# shellcheck source=scripts/lib/common.sh
+. scripts/lib/common.sh
 # shellcheck source=scripts/lib/packages.sh
 . scripts/lib/packages.sh
+# shellcheck source=scripts/lib/machine.sh
+. scripts/lib/machine.sh
+# shellcheck source=scripts/lib/build.sh
+. scripts/lib/build.sh
 
+usage() { sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' scripts/test.sh; }
+
+labels=()
+for argument; do
+  case $argument in
+    -h | --help)
+      usage
+      exit 0
+      ;;
+    unit | rpc | deploy | contract | integration | long) labels+=("$argument") ;;
+    *)
+      printf "test.sh: there is no label '%s'\n\n" "$argument" >&2
+      usage >&2
+      exit 2
+      ;;
+  esac
+done
 preset=${PRESET:-debug}
-selection=()
-if [[ ${1:-} ]]; then
-  selection=(--label-regex "^$1\$")
-fi
+case $preset in
+  debug | asan | tsan) ;;
+  *)
+    printf "test.sh: there is no preset '%s' for tests: debug, asan, tsan\n" "$preset" >&2
+    exit 2
+    ;;
+esac
 
-install_packages "${build_packages[@]}" "${test_packages[@]}" "${ceph_packages[@]}"
+((${#labels[@]})) || labels=(unit rpc deploy contract integration)
+check_machine "${labels[@]}"
+on_interrupt_say_so
+install_for "${labels[@]}"
 
-# UNIX sockets allow 107 bytes of path, so this one is short.
-TMPDIR=$(mktemp -d /tmp/rbda.XXXXXX)
-export TMPDIR
-# A test that was killed could not end its clusters itself.
-clean_up() {
-  local bed
-  for bed in "$TMPDIR"/*/.rbd-addons-testbed; do
-    if [[ -e $bed ]]; then scripts/testbed down "${bed%/*}" || true; fi
-  done
-  rm -rf "$TMPDIR"
-}
-trap clean_up EXIT
-trap 'exit 130' INT TERM
+use_temporary_folder
 
-cmake --preset "$preset" >"$TMPDIR/configure.log" || {
-  cat "$TMPDIR/configure.log" >&2
-  exit 1
-}
-cmake --build --preset "$preset"
+for label in "${labels[@]}"; do
+  if [[ $label == deploy ]]; then tests/deploy/tools.sh; fi
+done
+configure "$preset"
+build "$preset" "${labels[@]/#/tests-}"
 
-# Most integration tests wait for Ceph, not for the processor.
-ctest --preset "$preset" --parallel "${JOBS:-4}" --no-tests=error "${selection[@]}"
+regex=$(IFS='|' && printf '^(%s)$' "${labels[*]}")
+# Most tests on real clusters wait for Ceph, not for the processor; two sites take 1 GB.
+jobs=4
+memory_kb=$(awk '/^MemTotal/ { print $2 }' /proc/meminfo)
+if ((memory_kb >= 16000000)); then jobs=8; fi
+# Of programs some of whose tests were skipped: ctest does not know.
+RBD_ADDONS_TEST_SKIPS=$(realpath -m -- "${JUNIT:-$TMPDIR/junit}.skips")
+export RBD_ADDONS_TEST_SKIPS
+status=0
+ctest --preset "$preset" --parallel "${JOBS:-$jobs}" --no-tests=error --no-label-summary \
+  ${JUNIT:+--output-junit "$JUNIT"} --label-regex "$regex" || status=$?
+if [[ -s $RBD_ADDONS_TEST_SKIPS ]]; then sed 's/^/skipped: /' "$RBD_ADDONS_TEST_SKIPS"; fi
+((status == 0))

@@ -4,14 +4,21 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/server_posix.h>
 
+#include <exception>
+#include <memory>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/log.h"
+#include "base/start_thread.h"
 #include "base/status_macros.h"
 #include "identity/csi_identity_service.h"
 #include "identity/identity_service.h"
+#include "rpc/endpoint.h"
+#include "rpc/malformed_requests.h"
 #include "server/metrics.h"
+#include "server/unserved_methods.h"
 
 namespace addons {
 namespace {
@@ -25,6 +32,13 @@ constexpr int kPollingQueues = 2;
 constexpr std::chrono::milliseconds kAnswerTime = std::chrono::seconds(1);
 // What the server gets after that to notice that everybody has gone.
 constexpr std::chrono::milliseconds kLeaveTime = std::chrono::seconds(5);
+
+ResolverOptions ResolverOptionsOf(const Config& config) {
+  ResolverOptions options;
+  options.settle = config.settle_time;
+  options.home = config.site_clusters;
+  return options;
+}
 
 }  // namespace
 
@@ -41,11 +55,12 @@ App::App(Config config, AppParts parts)
       rpc_(clock_),
       config_store_(config_.config_dir),
       clusters_(std::move(parts.clusters)),
-      resolver_(config_store_, *clusters_),
+      resolver_(config_store_, *clusters_, ResolverOptionsOf(config_)),
       domain_(MakeServices({config_, clock_, rpc_, config_store_, *clusters_,
                             resolver_, operations_})),
       operations_(config_.operations, clock_),
-      ceph_calls_(std::move(parts.ceph_calls)) {
+      ceph_calls_(std::move(parts.ceph_calls)),
+      start_thread_(std::move(parts.start_thread)) {
   IdentityInfo info{config_.driver_name, ADDONS_VERSION,
                     std::move(parts.manifest)};
   info.manifest["csi"] = "1.12";
@@ -61,25 +76,73 @@ App::App(Config config, AppParts parts)
 App::~App() { Shutdown(std::chrono::milliseconds(0)); }
 
 absl::Status App::Serve() {
+  // What is wrong with it is in the log before anything is served.
+  config_store_.Current().IgnoreError();
   ADDONS_ASSIGN_OR_RETURN(
-      listener_, UnixListener::Open({config_.socket_path, config_.socket_mode,
-                                     config_.socket_group}));
+      listener_,
+      UnixListener::Open(
+          {config_.socket_path, config_.socket_mode, config_.socket_group,
+           config_.socket_path == *SocketPath(kDefaultEndpoint)}));
   ADDONS_RETURN_IF_ERROR(ServeMetrics());
   ADDONS_RETURN_IF_ERROR(BuildServer());
-  listener_->Start([this](UniqueFd connection) {
-    grpc::AddInsecureChannelFromFd(server_.get(), connection.Release());
-  });
+  if (domain_.replication != nullptr) {
+    upkeep_ =
+        std::make_unique<BackgroundUpkeep>(operations_, *domain_.replication);
+  }
+  ADDONS_RETURN_IF_ERROR(StartStopper());
+  ADDONS_RETURN_IF_ERROR(listener_->Start(
+      [this](UniqueFd connection) {
+        grpc::AddInsecureChannelFromFd(server_.get(), connection.Release());
+      },
+      start_thread_));
   started_ = true;
   return absl::OkStatus();
 }
 
+/// gRPC's Shutdown() blocks, and the drain goes on beside it. When the daemon
+/// stops there may be no thread left for that.
+absl::Status App::StartStopper() {
+  stopper_ = start_thread_("server-stop", [this] { StopServer(); });
+  if (!stopper_) {
+    return absl::ResourceExhaustedError(
+        "Failed to start a thread that stops the gRPC server: raise the limit "
+        "of processes");
+  }
+  return absl::OkStatus();
+}
+
+void App::StopServer() {
+  std::chrono::system_clock::time_point until;
+  {
+    const MutexLock lock(mutex_);
+    while (!stop_server_by_.has_value()) stopped_.Wait(mutex_);
+    until = *stop_server_by_;
+  }
+  server_->Shutdown(until);
+  const MutexLock lock(mutex_);
+  server_stopped_ = true;
+  stopped_.NotifyAll();
+}
+
 absl::Status App::ServeMetrics() {
   if (!config_.serve_metrics) return absl::OkStatus();
-  const MetricsSources sources{rpc_.stats(), operations_, ceph_calls_,
-                               domain_.reclaim_stats, domain_.trim_stats.get()};
+  const MetricsSources sources{rpc_.stats(),
+                               operations_,
+                               ceph_calls_,
+                               domain_.reclaim_stats,
+                               domain_.trim_stats.get(),
+                               domain_.copying_stops};
+  std::vector<HttpPage> probes = {
+      {kHealthPath,
+       [this] {
+         ProveAlive();
+         return HttpReply{true, "alive\n"};
+       }},
+      {kReadyPath, [this] { return ReadyReply(); }}};
   ADDONS_ASSIGN_OR_RETURN(
-      metrics_, HttpServer::Start(config_.metrics,
-                                  [sources] { return MetricsText(sources); }));
+      metrics_, HttpServer::Start(
+                    config_.metrics, [sources] { return MetricsText(sources); },
+                    std::move(probes)));
   Log().info("metrics url={}", metrics_->url());
   return absl::OkStatus();
 }
@@ -104,6 +167,13 @@ absl::Status App::BuildServer() {
     for (const auto& service : *services)
       builder.RegisterService(service.get());
   }
+  unserved_ = MakeUnservedMethods(config_.modes);
+  builder.RegisterCallbackGenericService(unserved_.get());
+  std::vector<
+      std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
+      interceptors;
+  interceptors.push_back(MakeMalformedRequestAnswerer(rpc_));
+  builder.experimental().SetInterceptorCreators(std::move(interceptors));
   server_ = builder.BuildAndStart();
   if (server_ == nullptr) {
     return absl::InternalError("Failed to start the gRPC server");
@@ -112,14 +182,9 @@ absl::Status App::BuildServer() {
 }
 
 // Each call that waits for an operation holds a thread of gRPC. When they run
-// out, gRPC refuses even trivial calls, so the lanes have to be full before
-// that.
+// out, gRPC refuses even trivial calls, so the table refuses before that.
 int App::MaxThreads() const {
-  const OperationLimits& limits = config_.operations;
-  const size_t waiting = limits.control.workers + limits.control.queued +
-                         limits.bulk.workers + limits.bulk.queued +
-                         limits.read.workers + limits.read.queued;
-  return static_cast<int>(waiting) + kThreadHeadroom;
+  return static_cast<int>(config_.operations.max_waiting) + kThreadHeadroom;
 }
 
 absl::StatusOr<bool> App::Ready() {
@@ -128,18 +193,42 @@ absl::StatusOr<bool> App::Ready() {
   return true;
 }
 
+HttpReply App::ReadyReply() {
+  if (stopping_) return {false, "stopping\n"};
+  const absl::StatusOr<bool> ready = Ready();
+  if (!ready.ok()) {
+    return {false, absl::StrCat(ready.status().message(), "\n")};
+  }
+  if (!*ready) return {false, "starting\n"};
+  return {true, "ready\n"};
+}
+
+void App::ProveAlive() const { static_cast<void>(operations_.List()); }
+
+void App::ReloadConfiguration() {
+  const auto config = config_store_.Reload();
+  if (config.ok()) {
+    Log().info("configuration read again folder={}",
+               Quoted(config_.config_dir));
+  } else {
+    Log().warn("failed to read the configuration again cause={}",
+               Quoted(config.status().message()));
+  }
+}
+
 bool App::Shutdown(std::chrono::milliseconds grace) {
   if (std::exchange(shut_down_, true)) return drained_;
+  stopping_ = true;
   if (server_ != nullptr) {
     server_->GetHealthCheckService()->SetServingStatus(false);
-    listener_->StopAccepting();
-    stopper_ = std::jthread([this, grace] {
-      server_->Shutdown(std::chrono::system_clock::now() + grace + kAnswerTime);
-      const MutexLock lock(mutex_);
-      server_stopped_ = true;
-      stopped_.NotifyAll();
-    });
+    listener_->Close();
+    const MutexLock lock(mutex_);
+    stop_server_by_ = std::chrono::system_clock::now() + grace + kAnswerTime;
+    // None: App::Create() has failed, and nobody was served.
+    server_stopped_ = !stopper_.has_value();
+    stopped_.NotifyAll();
   }
+  upkeep_.reset();
   const std::vector<OperationInfo> left = operations_.Drain(grace);
   for (const OperationInfo& operation : left) {
     Log().warn(
@@ -155,7 +244,6 @@ bool App::Shutdown(std::chrono::milliseconds grace) {
   }
   // Last, so that the end can be watched.
   if (metrics_ != nullptr) metrics_->Stop();
-  AbandonSocket();
   return drained_;
 }
 
@@ -166,10 +254,6 @@ bool App::WaitForServer(std::chrono::milliseconds at_most) {
     if (!stopped_.WaitUntil(mutex_, until)) return server_stopped_;
   }
   return true;
-}
-
-void App::AbandonSocket() {
-  if (listener_ != nullptr) listener_->Close();
 }
 
 }  // namespace addons

@@ -1,6 +1,7 @@
 #ifndef ADDONS_SERVER_APP_H_
 #define ADDONS_SERVER_APP_H_
 
+#include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/server.h>
 
 #include <atomic>
@@ -8,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -16,9 +18,11 @@
 #include "absl/status/statusor.h"
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "base/start_thread.h"
 #include "ceph/cluster.h"
 #include "ceph/librados/call_gate.h"
 #include "operation/operation_table.h"
+#include "replication/background_upkeep.h"
 #include "rpc/unary_call.h"
 #include "server/config.h"
 #include "server/http_server.h"
@@ -36,16 +40,17 @@ struct AppParts {
   std::map<std::string, std::string> manifest;
   /// CallGate::Snapshot() of those clusters, for metrics; may be empty.
   std::function<std::vector<CallHistogram>()> ceph_calls;
-  Clock* clock = &RealClock();  // not owned
+  Clock* clock = &RealClock();               // not owned
+  ThreadStarter start_thread = StartThread;  // tests give one of their own
 };
 
-/// The running daemon: all objects, the socket, the gRPC server and the
-/// metrics. It serves from Create() to Shutdown(). Nothing in Create() waits
-/// for Ceph.
+/// The running daemon: all objects, the socket, the gRPC server, and the
+/// metrics and probes over HTTP. It serves from Create() to Shutdown(). Nothing
+/// in Create() waits for Ceph.
 class App {
  public:
   /// The socket's errors are UnixListener::Open()'s, those of the metrics' port
-  /// HttpServer::Start()'s.
+  /// HttpServer::Start()'s. RESOURCE_EXHAUSTED: no thread can be started.
   static absl::StatusOr<std::unique_ptr<App>> Create(Config config,
                                                      AppParts parts);
   /// Shutdown() without grace, where it was not called.
@@ -56,12 +61,17 @@ class App {
   /// Health turns NOT_SERVING, no new connections and calls; running operations
   /// and the calls that wait for them get `grace` to end. True when all did.
   /// When false, threads may still be inside Ceph: the process has to leave
-  /// without destroying the App. The socket is gone in both cases. Idempotent;
-  /// not thread-safe.
+  /// without destroying the App. The socket is gone in both cases, and at once.
+  /// To destroy the App may still take long: it waits for calls that were given
+  /// up. Idempotent; not thread-safe.
   bool Shutdown(std::chrono::milliseconds grace);
 
-  /// Removes socket and lock. For a process that is about to leave by force.
-  void AbandonSocket();
+  /// Returns when the daemon's tables could be read, which is at once unless it
+  /// hangs; asks no cluster. Thread-safe.
+  void ProveAlive() const;
+  /// Reads the configuration files now, and says so in the log. They are read
+  /// when they change in any case. Thread-safe.
+  void ReloadConfiguration();
 
   Rpc& rpc() { return rpc_; }
   /// Where metrics are served; empty: nowhere.
@@ -73,7 +83,10 @@ class App {
   absl::Status Serve();
   absl::Status ServeMetrics();
   absl::Status BuildServer();
+  absl::Status StartStopper();
+  void StopServer();
   absl::StatusOr<bool> Ready();
+  HttpReply ReadyReply();
   int MaxThreads() const;
   bool WaitForServer(std::chrono::milliseconds at_most);
 
@@ -88,17 +101,23 @@ class App {
   ServiceSet domain_;
   OperationTable operations_;
   const std::function<std::vector<CallHistogram>()> ceph_calls_;
+  const ThreadStarter start_thread_;
   std::vector<std::unique_ptr<grpc::Service>> identity_;
+  std::unique_ptr<grpc::CallbackGenericService> unserved_;
+  std::unique_ptr<BackgroundUpkeep> upkeep_;  // null: nothing is replicated
   std::unique_ptr<UnixListener> listener_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<HttpServer> metrics_;
   std::atomic<bool> started_{false};
+  std::atomic<bool> stopping_{false};
   bool shut_down_ = false;
   bool drained_ = true;
   Mutex mutex_;
   CondVar stopped_;
+  std::optional<std::chrono::system_clock::time_point> stop_server_by_
+      ABSL_GUARDED_BY(mutex_);
   bool server_stopped_ ABSL_GUARDED_BY(mutex_) = false;
-  std::jthread stopper_;
+  std::optional<std::jthread> stopper_;
 };
 
 }  // namespace addons

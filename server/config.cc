@@ -1,11 +1,14 @@
 #include "server/config.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <iterator>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -15,6 +18,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "base/log.h"
 #include "base/status_macros.h"
@@ -33,17 +37,18 @@ struct Flag {
   std::string default_text;
   Setter set;
   bool is_switch = false;
-  std::vector<std::string> more_variables = {};  // besides RBD_ADDONS_<NAME>
+  // Where else a value may come from, after the flag and RBD_ADDONS_<NAME>, in
+  // this order: other variables, and other names of the flag ("--name").
+  std::vector<std::string> more_sources = {};
 };
 
 // Flags of ceph-csi's rbd plugin (and of its logging library) that its pod
 // specs pass and that mean nothing here.
-constexpr std::array<absl::string_view, 26> kForeignFlags = {
+constexpr std::array<absl::string_view, 25> kForeignFlags = {
     "clustername",
     "crush-location-labels",
     "domainlabels",
     "drivernamespace",
-    "endpoint",
     "feature-gates",
     "histogramoption",
     "kubeconfig",
@@ -180,6 +185,16 @@ absl::Status SetConfigDir(Config& config, const std::string& text) {
   return absl::OkStatus();
 }
 
+// Each list replaces the one before, as other flags do.
+absl::Status SetSiteClusters(Config& config, const std::string& text) {
+  config.site_clusters.clear();
+  for (absl::string_view id : absl::StrSplit(text, ',')) {
+    id = absl::StripAsciiWhitespace(id);
+    if (!id.empty()) config.site_clusters.emplace_back(std::string(id));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status SetImageExports(Config& config, const std::string& text) {
   if (text.empty()) return absl::OkStatus();
   if (!absl::StartsWith(text, "/") || absl::EndsWith(text, "/")) {
@@ -237,6 +252,14 @@ absl::Status SetMetricsAddress(Config& config, const std::string& text) {
   return absl::OkStatus();
 }
 
+absl::Status SetGroupReplication(Config& config, const std::string& text) {
+  if (!text.empty() && text != "members") {
+    return Wrong("is not 'members', or nothing: the class decides");
+  }
+  config.group_members_by_default = !text.empty();
+  return absl::OkStatus();
+}
+
 absl::Status CheckType(Config& /*config*/, const std::string& text) {
   if (text == "rbd") return absl::OkStatus();
   return Wrong("is not rbd; this daemon serves nothing else");
@@ -249,7 +272,9 @@ std::vector<Flag> ServingFlags() {
        kDefaultEndpoint,
        SetEndpoint,
        false,
-       {"CSI_ADDONS_ENDPOINT", "CSI_ENDPOINT"}},
+       // In the driver's pod specs --endpoint and CSI_ENDPOINT are the driver's
+       // own socket, with a CSI-Addons one beside it.
+       {"CSI_ADDONS_ENDPOINT", "--endpoint", "CSI_ENDPOINT"}},
       {"socket-mode", "permissions of the socket, octal", "0600",
        SetSocketMode},
       {"socket-group", "group of the socket, name or number", "",
@@ -266,12 +291,21 @@ std::vector<Flag> ServingFlags() {
        "rbd", CheckType},
       {"config-dir", "folder of config.json and cluster-mapping.json",
        "/etc/ceph-csi-config", SetConfigDir},
+      {"site-clusters",
+       "ids of this site's clusters, with commas between them: no other one is "
+       "looked at or changed, although config.json may have it; none: all of "
+       "config.json",
+       "", SetSiteClusters},
       {"image-exports",
        "for tests on nodes without rbd and nbd: folder with images exported "
        "through FUSE as POOL/[NAMESPACE/]IMAGE; a loop device over such a file "
        "counts as the image",
        "", SetImageExports},
       {"log-level", "trace, debug, info, warn or error", "info", SetLogLevel},
+      {"core-dumps",
+       "let the kernel write a core dump when the daemon crashes; it holds "
+       "keys",
+       "false", SetBool([](Config& c) -> bool& { return c.core_dumps; }), true},
   };
 }
 
@@ -308,10 +342,15 @@ std::vector<Flag> FenceFlags() {
 }
 
 std::vector<Flag> GroupFlags() {
-  return {{"group-max-members", "how many volumes a volume group may have",
-           "100",
-           SetCount([](Config& c) -> size_t& { return c.group_max_members; },
-                    10000)}};
+  return {
+      {"group-max-members", "how many volumes a volume group may have", "100",
+       SetCount([](Config& c) -> size_t& { return c.group_max_members; },
+                10000)},
+      {"group-replication",
+       "members: replicate volume groups member by member also where the "
+       "class does not say groupReplication, because somebody else writes "
+       "it",
+       "", SetGroupReplication}};
 }
 
 std::vector<Flag> TimeFlags() {
@@ -327,6 +366,18 @@ std::vector<Flag> TimeFlags() {
        // missed.
        SetDuration([](Config& c) -> Milliseconds& { return c.settle_time; },
                    seconds(60))},
+      {"takeover-time",
+       "a living site may be forced aside after it was primary for so long "
+       "while calls waited; at least the settle time",
+       "180s",
+       SetDuration([](Config& c) -> Milliseconds& { return c.takeover_time; },
+                   seconds(60))},
+      {"force-without-local-mirror",
+       "rbd-mirror of this site is stopped on purpose before a failover: its "
+       "silence does not keep from forcing",
+       "false",
+       SetBool([](Config& c) -> bool& { return c.force_without_local_mirror; }),
+       true},
       {"operation-wait", "time a call waits for another one on the same object",
        "20s",
        SetDuration([](Config& c)
@@ -337,6 +388,10 @@ std::vector<Flag> TimeFlags() {
        SetDuration(
            [](Config& c) -> Milliseconds& { return c.operations.max_wait; },
            seconds(1))},
+      {"max-waiting",
+       "calls that may wait at the same time; each holds a thread", "1200",
+       SetCount([](Config& c) -> size_t& { return c.operations.max_waiting; },
+                10000)},
       {"keep-results", "time a result is kept that nobody waited for", "10m",
        SetDuration(
            [](Config& c) -> Milliseconds& { return c.operations.keep_results; },
@@ -401,15 +456,42 @@ std::string VariableOf(const Flag& flag) {
                                          flag.name, {{"-", "_"}})));
 }
 
+// Kubernetes gives a pod the addresses of all Services, and one of them may
+// have a name like the daemon's: RBD_ADDONS_METRICS_PORT_9641_TCP_ADDR.
+bool IsOfService(absl::string_view variable) {
+  return absl::StrContains(variable, "_SERVICE_HOST") ||
+         absl::StrContains(variable, "_SERVICE_PORT") ||
+         absl::EndsWith(variable, "_PORT") ||
+         absl::StrContains(variable, "_PORT_");
+}
+
+std::vector<std::string> UnknownVariables(
+    const std::vector<Flag>& flags, const std::vector<std::string>& variables) {
+  std::set<std::string> known;
+#ifdef ADDONS_FAULT_POINTS
+  known.insert("RBD_ADDONS_FAULTS");
+#endif
+  for (const Flag& flag : flags) known.insert(VariableOf(flag));
+  std::vector<std::string> unknown;
+  for (const std::string& variable : variables) {
+    if (absl::StartsWith(variable, "RBD_ADDONS_") &&
+        known.count(variable) == 0 && !IsOfService(variable)) {
+      unknown.push_back(variable);
+    }
+  }
+  return unknown;
+}
+
 std::string Help(const std::vector<Flag>& flags) {
   std::string text =
       "rbd-addonsd: CSI-Addons server for Ceph RBD\n\n"
       "Every flag can also be given as an environment variable "
       "RBD_ADDONS_<FLAG>,\n"
       "for instance RBD_ADDONS_LOG_LEVEL. The endpoint also comes from\n"
-      "CSI_ADDONS_ENDPOINT or CSI_ENDPOINT. Other flags of ceph-csi's rbd "
-      "plugin are\n"
-      "accepted and ignored. Durations: 90s, 1m30s, 500ms.\n\n";
+      "CSI_ADDONS_ENDPOINT, --endpoint or CSI_ENDPOINT, in this order. Other "
+      "flags of\n"
+      "ceph-csi's rbd plugin are accepted and ignored. Durations: 90s, 1m30s, "
+      "500ms.\n\n";
   for (const Flag& flag : flags) {
     absl::StrAppend(&text, "  --", flag.name,
                     flag.is_switch ? "[=true|false]" : "=VALUE", "\n        ",
@@ -473,8 +555,9 @@ class ArgumentReader {
 
   void Assign(const std::string& name, std::optional<std::string> value) {
     const auto flag =
-        std::find_if(flags_.begin(), flags_.end(),
-                     [&](const Flag& f) { return f.name == name; });
+        std::find_if(flags_.begin(), flags_.end(), [&](const Flag& f) {
+          return f.name == name || IsOneOf(f.more_sources, "--" + name);
+        });
     const bool foreign_switch = IsOneOf(kForeignSwitches, name);
     const bool foreign = foreign_switch || IsOneOf(kForeignFlags, name);
     if (flag == flags_.end() && !foreign) {
@@ -511,10 +594,15 @@ Source FindValue(const Flag& flag, const Given& given,
   if (const auto it = given.values.find(flag.name); it != given.values.end()) {
     return {"--" + flag.name, it->second};
   }
-  std::vector<std::string> variables = {VariableOf(flag)};
-  variables.insert(variables.end(), flag.more_variables.begin(),
-                   flag.more_variables.end());
-  for (const std::string& variable : variables) {
+  std::vector<std::string> sources = {VariableOf(flag)};
+  sources.insert(sources.end(), flag.more_sources.begin(),
+                 flag.more_sources.end());
+  for (const std::string& variable : sources) {
+    if (absl::StartsWith(variable, "--")) {
+      const auto it = given.values.find(variable.substr(2));
+      if (it != given.values.end()) return {variable, it->second};
+      continue;
+    }
     const std::optional<std::string> value = environment(variable);
     if (value.has_value() && !value->empty()) {
       return {"environment variable " + variable, *value};
@@ -533,8 +621,18 @@ std::optional<std::string> ProcessEnvironment(const std::string& name) {
   return std::string(value);
 }
 
+std::vector<std::string> ProcessVariables() {
+  std::vector<std::string> names;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const absl::string_view text = *entry;
+    names.emplace_back(text.substr(0, text.find('=')));
+  }
+  return names;
+}
+
 CommandLine ParseCommandLine(const std::vector<std::string>& arguments,
-                             const Environment& environment) {
+                             const Environment& environment,
+                             const std::vector<std::string>& variables) {
   const std::vector<Flag> flags = AllFlags();
   Given given = ArgumentReader(arguments, flags).Read();
   if (given.help) return {std::nullopt, kExitOk, Help(flags), ""};
@@ -543,14 +641,33 @@ CommandLine ParseCommandLine(const std::vector<std::string>& arguments,
   }
   Config config;
   config.ignored_flags = std::move(given.foreign);
+  config.unknown_variables = UnknownVariables(flags, variables);
   std::vector<std::string> errors = std::move(given.errors);
   for (const Flag& flag : flags) {
     const Source source = FindValue(flag, given, environment);
+    for (const std::string& other : flag.more_sources) {
+      if (other != source.name && absl::StartsWith(other, "--") &&
+          given.values.count(other.substr(2)) != 0) {
+        config.ignored_flags.push_back(other);
+      }
+    }
     const absl::Status set = flag.set(config, source.value);
     if (!set.ok()) {
       errors.push_back(absl::StrCat(source.name, " ", Quoted(source.value),
                                     ": ", set.message()));
     }
+  }
+  const bool takeover_given =
+      given.values.contains("takeover-time") ||
+      environment("RBD_ADDONS_TAKEOVER_TIME").has_value();
+  if (!takeover_given) {
+    config.takeover_time = std::max(config.takeover_time, config.settle_time);
+  }
+  if (config.takeover_time < config.settle_time) {
+    errors.push_back(absl::StrCat("--takeover-time ",
+                                  FormatDuration(config.takeover_time),
+                                  ": is less than the settle time, ",
+                                  FormatDuration(config.settle_time)));
   }
   if (errors.empty()) return {std::move(config), kExitOk, "", ""};
   std::string text;
@@ -574,17 +691,24 @@ std::string Describe(const Config& config) {
       " instanceid=", Quoted(config.instance_id),
       " controllerserver=", config.modes.controller ? "true" : "false",
       " nodeserver=", config.modes.node ? "true" : "false",
-      " config_dir=", Quoted(config.config_dir),
+      " config_dir=", Quoted(config.config_dir), " site_clusters=",
+      Quoted(absl::StrJoin(config.site_clusters, ",", AppendClusterId)),
       " image_exports=", Quoted(config.image_exports),
       " log_level=", config.log_level,
+      " core_dumps=", config.core_dumps ? "true" : "false",
       " metrics=", config.serve_metrics ? UrlOf(config.metrics) : "none",
       " shutdown_grace=", FormatDuration(config.shutdown_grace),
       " settle_time=", FormatDuration(config.settle_time),
+      " takeover_time=", FormatDuration(config.takeover_time),
+      " force_without_local_mirror=",
+      config.force_without_local_mirror ? "true" : "false",
       " operation_wait=", FormatDuration(limits.conflict_wait),
       " max_wait=", FormatDuration(limits.max_wait),
+      " max_waiting=", limits.max_waiting,
       " keep_results=", FormatDuration(limits.keep_results),
       " watchdog=", FormatDuration(limits.watchdog),
-      " group_max_members=", config.group_max_members,
+      " group_max_members=", config.group_max_members, " group_replication=",
+      Quoted(config.group_members_by_default ? "members" : ""),
       " connect_timeout=", FormatDuration(config.connect_timeout),
       " monitor_timeout=", FormatDuration(config.monitor_timeout),
       " read_timeout=", FormatDuration(config.read_timeout),

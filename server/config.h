@@ -34,14 +34,24 @@ struct Config {
   std::string instance_id = "default";  // part of ceph-csi's object names
   Modes modes;
   std::string config_dir = "/etc/ceph-csi-config";
+  /// Ids of this site's clusters, when config.json has other sites' as well.
+  std::vector<ClusterId> site_clusters;
   /// Where images are exported as files, which may then be used through loop
   /// devices; see IdentifyImage(). Empty: nowhere.
   std::string image_exports;
   std::string log_level = "info";
+  bool core_dumps = false;
   std::chrono::milliseconds shutdown_grace = std::chrono::seconds(20);
   /// Without a sign of life for so long, a site counts as gone.
   std::chrono::milliseconds settle_time = std::chrono::seconds(90);
+  /// A living peer may be forced aside when it was primary for so long.
+  std::chrono::milliseconds takeover_time = std::chrono::seconds(180);
+  /// This site's rbd-mirror is stopped on purpose before a failover.
+  bool force_without_local_mirror = false;
   size_t group_max_members = 100;
+  /// Volume groups are replicated member by member also where the class does
+  /// not say so.
+  bool group_members_by_default = false;
   std::chrono::milliseconds connect_timeout = std::chrono::seconds(5);
   std::chrono::milliseconds monitor_timeout = std::chrono::seconds(10);
   std::chrono::milliseconds read_timeout = std::chrono::seconds(10);
@@ -53,6 +63,7 @@ struct Config {
   HttpEndpoint metrics;  // where, if they are served
   OperationLimits operations;
   std::vector<std::string> ignored_flags;  // ceph-csi's, without meaning here
+  std::vector<std::string> unknown_variables;  // RBD_ADDONS_... of no flag
 };
 
 /// What to do after the command line was read: run with `config`, or print
@@ -71,14 +82,19 @@ using Environment =
 
 /// The process's own environment.
 std::optional<std::string> ProcessEnvironment(const std::string& name);
+/// The names of all variables in it.
+std::vector<std::string> ProcessVariables();
 
 /// Reads flags as Go programs do (-x, --x, --x=v, --x v; switches --x or
 /// --x=true), because the pod specs of ceph-csi, whose flags are accepted here
 /// too, are written for that; then the variable RBD_ADDONS_<FLAG> for each flag
 /// that was not given. The first argument is the program's name. All errors are
-/// reported together.
+/// reported together. `variables` are the names of those that are set, to find
+/// misspelt ones; those that Kubernetes makes for a Service of this name are
+/// none.
 CommandLine ParseCommandLine(const std::vector<std::string>& arguments,
-                             const Environment& environment);
+                             const Environment& environment,
+                             const std::vector<std::string>& variables = {});
 
 /// The configuration as one log line. It holds no secrets.
 std::string Describe(const Config& config);

@@ -49,6 +49,9 @@ absl::StatusOr<std::string> ParseHttpAddress(absl::string_view text) {
 }
 
 absl::Status CheckHttpPath(absl::string_view path) {
+  if (path == kHealthPath || path == kReadyPath) {
+    return absl::InvalidArgumentError("is the path of a probe");
+  }
   absl::string_view rest = path;
   bool good = path.size() <= kMaxPath && absl::ConsumePrefix(&rest, "/");
   if (good) {

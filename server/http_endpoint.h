@@ -12,6 +12,10 @@
 
 namespace addons {
 
+/// Paths that are served beside the metrics: for probes of an orchestrator.
+inline constexpr char kHealthPath[] = "/healthz";
+inline constexpr char kReadyPath[] = "/readyz";
+
 /// Where something is served over HTTP.
 struct HttpEndpoint {
   std::string address = "127.0.0.1";  // as ParseHttpAddress() returns it
@@ -24,7 +28,7 @@ struct HttpEndpoint {
 absl::StatusOr<std::string> ParseHttpAddress(absl::string_view text);
 
 /// INVALID_ARGUMENT unless it is a path such as /metrics: at most 128 letters,
-/// digits, and - _ . between slashes.
+/// digits, and - _ . between slashes; and none of the above.
 absl::Status CheckHttpPath(absl::string_view path);
 
 /// "http://[::1]:9090/metrics".

@@ -1,29 +1,31 @@
 #include "server/http_server.h"
 
-#include <arpa/inet.h>
-#include <event2/buffer.h>
 #include <netinet/in.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstdint>
 #include <system_error>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
+#include "base/start_thread.h"
 #include "base/status_macros.h"
 
 namespace addons {
 namespace {
 
-constexpr int kBacklog = 16;
-constexpr int kIdleSeconds = 5;
-constexpr ev_ssize_t kMaxHeaders = 16384;
-constexpr ev_ssize_t kMaxBody = 4096;
+constexpr int kBacklog = 128;
+// Clients in between get their turn.
+constexpr int kAcceptsPerTurn = 8;
+constexpr std::chrono::milliseconds kBackOff(500);
+
+bool NothingLeft(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOBUFS ||
+         error == ENOMEM;
+}
 
 absl::Status ListenError(const HttpEndpoint& endpoint, int error) {
   const std::string message =
@@ -41,11 +43,6 @@ absl::Status ListenError(const HttpEndpoint& endpoint, int error) {
   }
 }
 
-absl::Status NoMemory(const HttpEndpoint& endpoint) {
-  return absl::InternalError(absl::StrCat("Failed to serve ", UrlOf(endpoint),
-                                          ": no memory or descriptors left"));
-}
-
 uint16_t PortOf(int socket) {
   sockaddr_storage storage{};
   socklen_t size = sizeof(storage);
@@ -59,101 +56,145 @@ uint16_t PortOf(int socket) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(
-    const HttpEndpoint& endpoint, Content content) {
-  std::unique_ptr<HttpServer> server(
-      new HttpServer(endpoint, std::move(content)));
-  ADDONS_RETURN_IF_ERROR(server->Prepare());
-  server->thread_ = std::jthread([raw = server.get()] { raw->Run(); });
+    const HttpEndpoint& endpoint, Content content, std::vector<HttpPage> more) {
+  more.push_back({endpoint.path, [content = std::move(content)] {
+                    return HttpReply{true, content()};
+                  }});
+  std::unique_ptr<HttpServer> server(new HttpServer(endpoint, std::move(more)));
+  for (HttpPage& page : server->pages_) {
+    page.content = [raw = server.get(), content = std::move(page.content)] {
+      try {
+        return content();
+      } catch (...) {
+        raw->Report("exception while answering");
+        throw;
+      }
+    };
+  }
+  ADDONS_RETURN_IF_ERROR(server->Listen());
+  auto thread =
+      StartThread("metrics-http", [raw = server.get()] { raw->Run(); });
+  if (!thread) {
+    return absl::InternalError(absl::StrCat("Failed to serve ", server->url_,
+                                            ": the system has no thread left"));
+  }
+  server->thread_ = *std::move(thread);
   return server;
 }
 
 HttpServer::~HttpServer() { Stop(); }
 
-absl::StatusOr<UniqueFd> HttpServer::Listen() {
+absl::Status HttpServer::Listen() {
   const SocketAddress address = ToSocketAddress(endpoint_);
-  UniqueFd listening(socket(address.storage.ss_family,
-                            SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!listening.valid()) return ListenError(endpoint_, errno);
-  // A restarted daemon gets its port although old connections still close.
-  const int on = 1;
-  setsockopt(listening.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  if (bind(listening.get(), reinterpret_cast<const sockaddr*>(&address.storage),
-           address.size) != 0 ||
-      listen(listening.get(), kBacklog) != 0) {
+  wake_ = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  listening_ = UniqueFd(socket(address.storage.ss_family,
+                               SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!wake_.valid() || !listening_.valid()) {
     return ListenError(endpoint_, errno);
   }
-  endpoint_.port = PortOf(listening.get());
+  // A restarted daemon gets its port although old connections still close.
+  const int on = 1;
+  setsockopt(listening_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  if (bind(listening_.get(),
+           reinterpret_cast<const sockaddr*>(&address.storage),
+           address.size) != 0 ||
+      listen(listening_.get(), kBacklog) != 0) {
+    return ListenError(endpoint_, errno);
+  }
+  endpoint_.port = PortOf(listening_.get());
   url_ = UrlOf(endpoint_);
-  return listening;
-}
-
-absl::Status HttpServer::Prepare() {
-  ADDONS_ASSIGN_OR_RETURN(UniqueFd listening, Listen());
-  wake_ = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  base_.reset(event_base_new());
-  if (!wake_.valid() || base_ == nullptr) return NoMemory(endpoint_);
-  woken_.reset(event_new(
-      base_.get(), wake_.get(), EV_READ,
-      [](evutil_socket_t, short, void* base) {
-        event_base_loopbreak(static_cast<event_base*>(base));
-      },
-      base_.get()));
-  http_.reset(evhttp_new(base_.get()));
-  if (woken_ == nullptr || http_ == nullptr ||
-      event_add(woken_.get(), nullptr) != 0) {
-    return NoMemory(endpoint_);
-  }
-  evhttp_set_allowed_methods(http_.get(), EVHTTP_REQ_GET);
-  evhttp_set_timeout(http_.get(), kIdleSeconds);
-  evhttp_set_max_headers_size(http_.get(), kMaxHeaders);
-  evhttp_set_max_body_size(http_.get(), kMaxBody);
-  evhttp_set_cb(
-      http_.get(), endpoint_.path.c_str(),
-      [](evhttp_request* request, void* self) {
-        static_cast<const HttpServer*>(self)->Answer(request);
-      },
-      this);
-  if (evhttp_accept_socket(http_.get(), listening.get()) != 0) {
-    return NoMemory(endpoint_);
-  }
-  listening.Release();  // evhttp closes it
   return absl::OkStatus();
 }
 
-void HttpServer::Answer(evhttp_request* request) const {
-  std::string text;
-  try {
-    text = content_();
-  } catch (...) {  // must not pass through libevent
-    Log().error("exception while answering {}", url_);
-    evhttp_send_error(request, HTTP_INTERNAL, nullptr);
-    return;
+void HttpServer::Run() {
+  bool go_on = true;
+  while (go_on) {
+    try {
+      go_on = Turn();
+    } catch (...) {
+      // No memory, for once. What there is is given back before the next try.
+      clients_.clear();
+      accept_from_ = RealClock().Now() + kBackOff;
+    }
   }
-  evkeyvalq* headers = evhttp_request_get_output_headers(request);
-  evhttp_add_header(headers, "Content-Type",
-                    "text/plain; version=0.0.4; charset=utf-8");
-  evbuffer* body = evhttp_request_get_output_buffer(request);
-  if (evbuffer_add(body, text.data(), text.size()) != 0) {
-    evhttp_send_error(request, HTTP_INTERNAL, nullptr);
-    return;
-  }
-  evhttp_send_reply(request, HTTP_OK, "OK", nullptr);
 }
 
-void HttpServer::Run() {
-  // A client that hangs up must not end the process.
-  sigset_t pipe_signal;
-  sigemptyset(&pipe_signal);
-  sigaddset(&pipe_signal, SIGPIPE);
-  pthread_sigmask(SIG_BLOCK, &pipe_signal, nullptr);
-  event_base_dispatch(base_.get());
+bool HttpServer::Turn() {
+  events_.assign({{wake_.get(), POLLIN, 0}});
+  for (const Client& client : clients_) {
+    events_.push_back({client.connection.fd(), client.connection.events(), 0});
+  }
+  SteadyTime now = RealClock().Now();
+  const bool accepts = now >= accept_from_;
+  if (accepts) events_.push_back({listening_.get(), POLLIN, 0});
+  poll(events_.data(), events_.size(), PollTimeout(now));
+  if (events_.front().revents != 0) return false;
+  ServeClients();
+  now = RealClock().Now();
+  clients_.remove_if(
+      [now](const Client& client) { return client.until <= now; });
+  if (accepts && events_.back().revents != 0) AcceptClients();
+  return true;
+}
+
+// All clients have the same patience, so the first one's ends first.
+int HttpServer::PollTimeout(SteadyTime now) const {
+  SteadyTime next = SteadyTime::max();
+  if (!clients_.empty()) next = clients_.front().until;
+  if (accept_from_ > now) next = std::min(next, accept_from_);
+  if (next == SteadyTime::max()) return -1;
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(next - now).count();
+  return static_cast<int>(std::max<int64_t>(left, 0));
+}
+
+void HttpServer::ServeClients() {
+  auto event = std::next(events_.begin());
+  for (auto client = clients_.begin(); client != clients_.end(); ++event) {
+    const bool over =
+        event->revents != 0 &&
+        !client->connection.Continue([this](absl::string_view head) {
+          return AnswerHttp(head, pages_);
+        });
+    client = over ? clients_.erase(client) : std::next(client);
+  }
+}
+
+void HttpServer::AcceptClients() {
+  for (int i = 0; i < kAcceptsPerTurn; ++i) {
+    UniqueFd socket(accept4(listening_.get(), nullptr, nullptr,
+                            SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!socket.valid()) {
+      if (NothingLeft(errno)) NoDescriptors(errno);
+      return;
+    }
+    if (clients_.size() >= kMaxConnections) clients_.pop_front();
+    clients_.push_back(
+        {RealClock().Now() + kPatience, HttpConnection(std::move(socket))});
+  }
+}
+
+// The connection stays in the queue, so poll() would return at once.
+void HttpServer::NoDescriptors(int error) {
+  accept_from_ = RealClock().Now() + kBackOff;
+  if (!clients_.empty()) clients_.pop_front();
+  Report(absl::StrCat("failed to accept a connection: ",
+                      std::generic_category().message(error)));
+}
+
+void HttpServer::Report(absl::string_view trouble) {
+  if (const auto left_out = errors_.Admit(RealClock().Now())) {
+    Log().warn("trouble with metrics url={} cause={} left_out={}", url_,
+               Quoted(trouble), *left_out);
+  }
 }
 
 void HttpServer::Stop() {
   if (!thread_.joinable()) return;
   eventfd_write(wake_.get(), 1);
   thread_.join();
-  http_.reset();
+  clients_.clear();
+  listening_.Reset();
 }
 
 }  // namespace addons

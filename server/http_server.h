@@ -1,38 +1,56 @@
 #ifndef ADDONS_SERVER_HTTP_SERVER_H_
 #define ADDONS_SERVER_HTTP_SERVER_H_
 
-#include <event2/event.h>
-#include <event2/http.h>
+#include <poll.h>
 
+#include <chrono>
+#include <cstddef>
 #include <functional>
+#include <list>
 #include <memory>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "base/clock.h"
+#include "base/log_limit.h"
 #include "base/unique_fd.h"
+#include "server/http_connection.h"
 #include "server/http_endpoint.h"
 
 namespace addons {
 
-/// Answers GET of one path with a text, on a thread of its own. Every other
-/// path is 404, every other method 501. A client that is slow or says nothing
-/// holds up nobody and is cut off after some seconds.
+/// Answers GET of a few paths with a text, on a thread of its own. Every other
+/// path is 404, every other method 501. One request per connection.
+///
+/// Whoever reaches the port costs the daemon little: it holds kMaxConnections
+/// at a time, and closes the oldest for the next one, so that a client that
+/// sends its request at once is answered however many others say nothing; each
+/// is cut off kPatience after it came, whatever it does. Without descriptors it
+/// waits, and the log has one line per minute.
 ///
 /// Start() and Stop() are for one thread.
 class HttpServer {
  public:
+  static constexpr size_t kMaxConnections = 64;
+  static constexpr std::chrono::milliseconds kPatience =
+      std::chrono::seconds(5);
+
   /// The text to answer with. Called on the server's thread, one at a time;
   /// must not block. An exception becomes 500.
   using Content = std::function<std::string()>;
 
-  /// FAILED_PRECONDITION: the address is taken or not this host's.
-  /// PERMISSION_DENIED: a port that is reserved. INTERNAL: the operating system
-  /// refuses otherwise.
+  /// Serves `content` at the endpoint's path, and `more` beside it, under the
+  /// same conditions. FAILED_PRECONDITION: the address is taken or not this
+  /// host's. PERMISSION_DENIED: a port that is reserved. INTERNAL: the
+  /// operating system refuses otherwise.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Start(
-      const HttpEndpoint& endpoint, Content content);
+      const HttpEndpoint& endpoint, Content content,
+      std::vector<HttpPage> more = {});
   /// Stop().
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
@@ -46,27 +64,34 @@ class HttpServer {
   const std::string& url() const { return url_; }
 
  private:
-  struct Free {
-    void operator()(event_base* base) const { event_base_free(base); }
-    void operator()(event* event) const { event_free(event); }
-    void operator()(evhttp* http) const { evhttp_free(http); }
+  struct Client {
+    SteadyTime until;
+    HttpConnection connection;
   };
 
-  HttpServer(HttpEndpoint endpoint, Content content)
-      : endpoint_(std::move(endpoint)), content_(std::move(content)) {}
+  HttpServer(HttpEndpoint endpoint, std::vector<HttpPage> pages)
+      : endpoint_(std::move(endpoint)), pages_(std::move(pages)) {}
 
-  absl::StatusOr<UniqueFd> Listen();
-  absl::Status Prepare();
-  void Answer(evhttp_request* request) const;
+  absl::Status Listen();
   void Run();
+  // False: it is time to end.
+  bool Turn();
+  int PollTimeout(SteadyTime now) const;
+  void ServeClients();
+  void AcceptClients();
+  void NoDescriptors(int error);
+  void Report(absl::string_view trouble);
 
   HttpEndpoint endpoint_;
-  const Content content_;
+  std::vector<HttpPage> pages_;
   std::string url_;
+  UniqueFd listening_;
   UniqueFd wake_;  // readable: stop
-  std::unique_ptr<event_base, Free> base_;
-  std::unique_ptr<event, Free> woken_;
-  std::unique_ptr<evhttp, Free> http_;
+  // Of the thread.
+  std::list<Client> clients_;  // the oldest first
+  std::vector<pollfd> events_;
+  SteadyTime accept_from_;
+  LogLimit errors_{std::chrono::minutes(1)};
   std::jthread thread_;
 };
 

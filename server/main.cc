@@ -8,12 +8,16 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "ceph/librados/call_gate.h"
 #include "ceph/librados/connection_cache.h"
 #include "server/config.h"
+#include "server/core_dumps.h"
 #include "server/daemon.h"
+#include "server/grpc_log.h"
+#include "server/signals.h"
 
 namespace addons {
 namespace {
@@ -36,15 +40,26 @@ AppParts MakeParts(const Config& config) {
 
 int Main(const std::vector<std::string>& arguments) {
   const CommandLine command_line =
-      ParseCommandLine(arguments, ProcessEnvironment);
+      ParseCommandLine(arguments, ProcessEnvironment, ProcessVariables());
   if (!command_line.config.has_value()) {
     std::fputs(command_line.output.c_str(), stdout);
     std::fputs(command_line.errors.c_str(), stderr);
     return command_line.exit_code;
   }
   const Config& config = *command_line.config;
-  // Cannot fail: the level was checked with the other flags.
-  InitLog(config.log_level).IgnoreError();
+  if (const absl::Status log = InitLog(config.log_level); !log.ok()) {
+    std::fprintf(stderr, "rbd-addonsd: %s\n",
+                 std::string(log.message()).c_str());
+    return kExitFailed;
+  }
+  FlushLogOnCrash();
+  TakeGrpcLog();
+  if (!config.core_dumps) {
+    if (const absl::Status forbidden = ForbidCoreDumps(); !forbidden.ok()) {
+      Log().warn("a crash may write keys into a core dump: {}",
+                 forbidden.ToString());
+    }
+  }
   return RunDaemon(config, [&config] { return MakeParts(config); });
 }
 
@@ -52,5 +67,6 @@ int Main(const std::vector<std::string>& arguments) {
 }  // namespace addons
 
 int main(int argc, char** argv) {
+  addons::HoldHangups();
   return addons::Main(std::vector<std::string>(argv, argv + argc));
 }

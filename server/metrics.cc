@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/log.h"
 #include "operation/lane_use.h"
 
 namespace addons {
@@ -95,8 +96,15 @@ void AddOperationCounters(const OperationStats& stats, Families& families) {
       "Calls that gave up waiting for another operation on the same object.",
       stats.conflicts);
   add("calls_refused_total",
-      "Calls refused because the lane was full or the daemon was stopping.",
+      "Calls refused: a full lane, too many that wait, or the daemon stops.",
       stats.refused);
+  families.push_back(
+      With(Gauge("calls_waiting", "Calls that wait for an operation now."),
+           stats.waiting));
+  families.push_back(
+      With(Gauge("operation_threads",
+                 "Threads of operations now; idle ones end after a minute."),
+           stats.threads));
 }
 
 void AddLanes(const OperationTable& table, Families& families) {
@@ -192,12 +200,24 @@ std::vector<MetricFamily> CollectMetrics(const MetricsSources& sources) {
   MetricFamily build = Gauge("build_info", "The daemon's version; always 1.");
   Add(build, {{"version", ADDONS_VERSION}}, 1);
   families.push_back(std::move(build));
+  families.push_back(
+      With(Counter("log_lines_dropped_total",
+                   "Lines of the log that were lost because nobody read them "
+                   "in time."),
+           LogLinesDropped()));
   AddCalls(sources.calls, families);
   AddOperationCounters(sources.operations.stats(), families);
   AddLanes(sources.operations, families);
   if (sources.ceph_calls) AddCephCalls(sources.ceph_calls(), families);
   if (sources.reclaims != nullptr) AddReclaims(*sources.reclaims, families);
   if (sources.trims != nullptr) AddTrims(*sources.trims, families);
+  if (sources.copying_stops) {
+    families.push_back(
+        With(Counter("copying_stops_total",
+                     "Times that rbd-mirror of a pool was blocklisted so that "
+                     "nothing was copied during forced promotions."),
+             sources.copying_stops()));
+  }
   return families;
 }
 

@@ -3,6 +3,7 @@
 
 #include <prometheus/metric_family.h>
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -23,6 +24,9 @@ struct MetricsSources {
   std::function<std::vector<CallHistogram>()> ceph_calls;
   const ReclaimStats* reclaims = nullptr;  // null: not served
   const TrimStats* trims = nullptr;        // null: not served
+  /// How often rbd-mirror was blocklisted for forced promotions; empty: not
+  /// served.
+  std::function<uint64_t()> copying_stops;
 };
 
 /// All metrics, as docs/metrics.md lists them: what the daemon counts anyway,

@@ -7,8 +7,9 @@
 #include "networkfence/network_fence_service.h"
 #include "reclaimspace/controller_reclaim_service.h"
 #include "reclaimspace/node_reclaim_service.h"
+#include "replication/clone_audit_service.h"
+#include "replication/membership.h"
 #include "replication/replication_service.h"
-#include "volumegroup/mirrored_members.h"
 #include "volumegroup/volumegroup_service.h"
 
 namespace addons {
@@ -17,6 +18,10 @@ namespace {
 ReplicationOptions OptionsOf(const Config& config) {
   ReplicationOptions options;
   options.settle_time = config.settle_time;
+  options.takeover_time = config.takeover_time;
+  options.force_without_local_mirror = config.force_without_local_mirror;
+  options.group_members_by_default = config.group_members_by_default;
+  options.leases.instance = config.instance_id;
   return options;
 }
 
@@ -25,6 +30,7 @@ FenceOptions FenceOptionsOf(const Config& config) {
   options.shortest_mask_ipv4 = config.fence_shortest_mask_ipv4;
   options.shortest_mask_ipv6 = config.fence_shortest_mask_ipv6;
   options.auto_unfence = config.enable_fencing;
+  options.home = config.site_clusters;
   return options;
 }
 
@@ -32,7 +38,19 @@ VolumeGroupOptions GroupOptionsOf(const Config& config) {
   VolumeGroupOptions options;
   options.instance_id = config.instance_id;
   options.max_members = config.group_max_members;
+  options.home = config.site_clusters;
   return options;
+}
+
+/// The mirroring of members is kept in step with their group.
+MemberReplication MembersOf(ReplicationEnvironment& environment) {
+  const auto step = [&environment](auto* change_mirroring) {
+    return [&environment, change_mirroring](OperationContext& context,
+                                            const MembershipChange& change) {
+      return change_mirroring(context, environment, change);
+    };
+  };
+  return {step(&CheckGroupChange), step(&EnableAdded), step(&DisableRemoved)};
 }
 
 }  // namespace
@@ -42,24 +60,29 @@ ServiceSet MakeServices(const ServiceParts& parts) {
   set.services.push_back(
       std::make_unique<AdminService>(parts.rpc, parts.operations));
   if (parts.config.modes.controller) {
-    set.peer_tracker = std::make_unique<PeerTracker>(parts.clock);
     set.replication = std::make_unique<ReplicationEnvironment>(
-        parts.resolver, parts.config_store, *set.peer_tracker,
+        parts.resolver, parts.config_store, parts.clock,
         OptionsOf(parts.config));
+    set.replication->leases.StartRenewing();
+    set.copying_stops = [replication = set.replication.get()] {
+      return replication->copying_stops.count();
+    };
     set.services.push_back(std::make_unique<ReplicationService>(
         parts.rpc, parts.operations, *set.replication));
     set.served.volume_replication = true;
+    set.services.push_back(std::make_unique<CloneAuditService>(
+        parts.rpc, parts.operations, parts.config_store, parts.clusters,
+        parts.config.site_clusters));
     set.served.replication_destination_info = true;
-    set.member_replication =
-        std::make_unique<MirroredMembers>(*set.replication);
     set.services.push_back(std::make_unique<VolumeGroupService>(
         parts.rpc, parts.operations,
         VolumeGroupEnvironment{parts.resolver, parts.config_store,
-                               parts.clusters, *set.member_replication,
+                               parts.clusters, set.replication->leases,
+                               MembersOf(*set.replication),
                                GroupOptionsOf(parts.config)}));
     set.served.volume_group = true;
     auto reclaim = std::make_unique<ControllerReclaimService>(
-        parts.rpc, parts.operations, parts.resolver);
+        parts.rpc, parts.operations, parts.resolver, set.replication->leases);
     set.reclaim_stats = &reclaim->stats();
     set.services.push_back(std::move(reclaim));
     set.served.reclaim_space_controller = true;

@@ -3,6 +3,8 @@
 
 #include <grpcpp/impl/service_type.h>
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -13,12 +15,10 @@
 #include "reclaimspace/reclaim_stats.h"
 #include "reclaimspace/trim_stats.h"
 #include "replication/environment.h"
-#include "replication/peer_tracker.h"
 #include "rpc/unary_call.h"
 #include "server/config.h"
 #include "volume/config_store.h"
 #include "volume/resolver.h"
-#include "volumegroup/member_replication.h"
 
 namespace addons {
 
@@ -35,12 +35,11 @@ struct ServiceParts {
 
 struct ServiceSet {
   // What services share; they are destroyed before it.
-  std::unique_ptr<PeerTracker> peer_tracker;
   std::unique_ptr<ReplicationEnvironment> replication;
-  std::unique_ptr<MemberReplication> member_replication;
   std::unique_ptr<TrimStats> trim_stats;  // null: trims are not served
   std::vector<std::unique_ptr<grpc::Service>> services;
   const ReclaimStats* reclaim_stats = nullptr;  // of a service; null: likewise
+  std::function<uint64_t()> copying_stops;      // of `replication`; likewise
   ServedServices served;  // what GetCapabilities may promise
 };
 

@@ -8,18 +8,29 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
+#include <exception>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/start_thread.h"
 
 namespace addons {
 
-absl::StatusOr<std::unique_ptr<TerminationSignals>>
-TerminationSignals::Block() {
+void HoldHangups() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGHUP);
+  // Fails for a wrong argument only.
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
+absl::StatusOr<std::unique_ptr<TerminationSignals>> TerminationSignals::Block(
+    const ThreadStarter& start) {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGTERM);
   sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGHUP);
   struct sigaction ignore {};
   ignore.sa_handler = SIG_IGN;
   if (pthread_sigmask(SIG_BLOCK, &set, nullptr) != 0 ||
@@ -32,14 +43,27 @@ TerminationSignals::Block() {
     return absl::InternalError(
         absl::StrCat("Failed to watch for signals: errno ", errno));
   }
-  return std::unique_ptr<TerminationSignals>(
+  std::unique_ptr<TerminationSignals> self(
       new TerminationSignals(std::move(signals), std::move(wake)));
+  self->thread_ =
+      start("second-signal", [raw = self.get()] { raw->CallOnNext(); });
+  if (!self->thread_) {
+    return absl::InternalError(
+        "Failed to start a thread that waits for signals: raise the limit of "
+        "processes");
+  }
+  return self;
 }
 
 TerminationSignals::TerminationSignals(UniqueFd signals, UniqueFd wake)
     : signals_(std::move(signals)), wake_(std::move(wake)) {}
 
 TerminationSignals::~TerminationSignals() {
+  {
+    const MutexLock lock(mutex_);
+    ending_ = true;
+    changed_.NotifyAll();
+  }
   const uint64_t one = 1;
   // Cannot fail: the counter is far from full.
   [[maybe_unused]] const ssize_t written =
@@ -60,13 +84,29 @@ int TerminationSignals::Next() {
   }
 }
 
-int TerminationSignals::Wait() { return Next(); }
+int TerminationSignals::Wait(absl::FunctionRef<void()> reload) {
+  int signal = Next();
+  for (; signal == SIGHUP; signal = Next()) reload();
+  return signal;
+}
 
 void TerminationSignals::OnNext(std::function<void(int signal)> handler) {
-  thread_ = std::jthread([this, handler = std::move(handler)] {
-    const int signal = Next();
-    if (signal != 0) handler(signal);
-  });
+  const MutexLock lock(mutex_);
+  handler_ = std::move(handler);
+  changed_.NotifyAll();
+}
+
+void TerminationSignals::CallOnNext() {
+  std::function<void(int)> handler;
+  {
+    const MutexLock lock(mutex_);
+    while (!ending_ && handler_ == nullptr) changed_.Wait(mutex_);
+    if (ending_) return;
+    handler = handler_;
+  }
+  int signal = Next();
+  while (signal == SIGHUP) signal = Next();
+  if (signal != 0) handler(signal);
 }
 
 }  // namespace addons

@@ -12,14 +12,17 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <exception>
 #include <system_error>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/clock.h"
 #include "base/log.h"
+#include "base/start_thread.h"
 #include "base/status_macros.h"
 
 namespace addons {
@@ -27,6 +30,9 @@ namespace {
 
 constexpr int kBacklog = 128;
 constexpr int kAcceptRetryMs = 100;
+// Others hold the lock while they start, which takes no time.
+constexpr std::chrono::milliseconds kLockPatience = std::chrono::seconds(5);
+constexpr int kLockRetryMs = 20;
 
 std::string Reason(int error) {
   return absl::StrCat("(", error, ") ", std::generic_category().message(error));
@@ -63,18 +69,38 @@ absl::StatusOr<gid_t> FindGroup(const std::string& name) {
                    "': ", error == 0 ? "there is none" : Reason(error)));
 }
 
-// Who holds the lock, as far as the file tells.
-std::string HolderOf(int lock_fd) {
-  std::array<char, 32> text{};
-  const ssize_t size = pread(lock_fd, text.data(), text.size(), 0);
-  if (size <= 0) return "another process";
-  const absl::string_view pid =
-      absl::StripAsciiWhitespace({text.data(), static_cast<size_t>(size)});
-  return absl::StrCat("process ", Quoted(pid));
+// Who listens at the other end of a connected socket.
+std::string Server(int connected) {
+  ucred peer{};
+  socklen_t size = sizeof(peer);
+  const bool known = getsockopt(connected, SOL_SOCKET, SO_PEERCRED, &peer,
+                                &size) == 0 &&
+                     peer.pid > 0;  // 0: in another pid namespace
+  return known ? absl::StrCat("process ", peer.pid) : "another program";
 }
 
-bool SameFile(const struct stat& a, const struct stat& b) {
-  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+std::string FolderOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+/// Follows no link that somebody else could have put there: what is behind it
+/// would be locked. As the kernel does it in folders for all, links of root and
+/// of this user are good: /var/run is one.
+UniqueFd OpenFolder(const std::string& folder) {
+  constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+  UniqueFd opened(open(folder.c_str(), kFlags | O_NOFOLLOW));
+  if (opened.valid() || (errno != ENOTDIR && errno != ELOOP)) return opened;
+  struct stat link {};
+  if (lstat(folder.c_str(), &link) != 0 || !S_ISLNK(link.st_mode)) {
+    errno = ENOTDIR;
+    return opened;
+  }
+  if (link.st_uid != 0 && link.st_uid != geteuid()) {
+    errno = ELOOP;
+    return opened;
+  }
+  return UniqueFd(open(folder.c_str(), kFlags));
 }
 
 }  // namespace
@@ -86,7 +112,13 @@ absl::StatusOr<std::unique_ptr<UnixListener>> UnixListener::Open(
   if (!listener->wake_.valid()) {
     return SystemError("make an event for", options.path, errno);
   }
-  ADDONS_RETURN_IF_ERROR(listener->TakeLock());
+  if (options.make_folder) {
+    const std::string folder = FolderOf(options.path);
+    if (mkdir(folder.c_str(), 0755) != 0 && errno != EEXIST) {
+      return SystemError("make folder", folder, errno);
+    }
+  }
+  ADDONS_ASSIGN_OR_RETURN(const UniqueFd lock, listener->LockFolder());
   ADDONS_RETURN_IF_ERROR(listener->ClearPath());
   ADDONS_RETURN_IF_ERROR(listener->Bind());
   ADDONS_RETURN_IF_ERROR(listener->SetOwnerAndMode());
@@ -98,36 +130,27 @@ absl::StatusOr<std::unique_ptr<UnixListener>> UnixListener::Open(
 
 UnixListener::~UnixListener() { Close(); }
 
-absl::Status UnixListener::TakeLock() {
-  const std::string path = absl::StrCat(options_.path, ".lock");
-  // A predecessor may remove the file between our open and our lock: then what
-  // we locked is not what the next one will open, and we start over.
-  for (int attempt = 0; attempt < 10; ++attempt) {
-    UniqueFd lock(
-        open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!lock.valid()) return SystemError("open lock file", path, errno);
-    if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-      if (errno != EWOULDBLOCK) return SystemError("lock", path, errno);
-      return absl::FailedPreconditionError(absl::StrCat(
-          "Failed to listen on '", options_.path, "': ", HolderOf(lock.get()),
-          " serves there already (it holds '", path, "')"));
-    }
-    struct stat locked {};
-    struct stat named {};
-    if (fstat(lock.get(), &locked) != 0 || lstat(path.c_str(), &named) != 0 ||
-        !SameFile(locked, named)) {
-      continue;
-    }
-    const std::string pid = absl::StrCat(getpid(), "\n");
-    if (ftruncate(lock.get(), 0) != 0 ||
-        pwrite(lock.get(), pid.data(), pid.size(), 0) < 0) {
-      return SystemError("write lock file", path, errno);
-    }
-    lock_ = std::move(lock);
-    return absl::OkStatus();
+absl::StatusOr<UniqueFd> UnixListener::LockFolder() const {
+  const std::string folder = FolderOf(options_.path);
+  UniqueFd lock = OpenFolder(folder);
+  if (!lock.valid()) {
+    return SystemError(
+        absl::StrCat("listen on '", options_.path, "': failed to open folder"),
+        folder, errno);
   }
-  return absl::InternalError(
-      absl::StrCat("Failed to lock '", path, "': it keeps being replaced"));
+  const SteadyTime until = RealClock().Now() + kLockPatience;
+  while (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) {
+      return SystemError("lock folder", folder, errno);
+    }
+    if (RealClock().Now() >= until) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("Failed to listen on '", options_.path,
+                       "': another program keeps the folder locked"));
+    }
+    poll(nullptr, 0, kLockRetryMs);
+  }
+  return lock;
 }
 
 absl::Status UnixListener::ClearPath() const {
@@ -150,9 +173,10 @@ absl::Status UnixListener::ClearPath() const {
       connect(probe.get(), AsSockaddr(address), sizeof(address));
   // EAGAIN: somebody listens whose queue is full.
   if (connected == 0 || errno == EAGAIN) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("Failed to listen on '", path,
-                     "': another program serves there already"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "Failed to listen on '", path,
+        "': ", connected == 0 ? Server(probe.get()) : "another program",
+        " serves there already"));
   }
   if (errno != ECONNREFUSED && errno != ENOENT) {
     return SystemError("find out whether anybody serves at", path, errno);
@@ -206,9 +230,19 @@ absl::Status UnixListener::SetOwnerAndMode() const {
   return absl::OkStatus();
 }
 
-void UnixListener::Start(Acceptor acceptor) {
-  thread_ = std::jthread(
-      [this, acceptor = std::move(acceptor)] { AcceptLoop(acceptor); });
+absl::Status UnixListener::Start(Acceptor acceptor,
+                                 const ThreadStarter& start) {
+  auto thread = start("socket-accept", [this, acceptor = std::move(acceptor)] {
+    AcceptLoop(acceptor);
+  });
+  if (!thread) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("Failed to accept connections on socket '", options_.path,
+                     "': no thread can be started; raise the limit of "
+                     "processes"));
+  }
+  thread_ = *std::move(thread);
+  return absl::OkStatus();
 }
 
 void UnixListener::AcceptLoop(const Acceptor& acceptor) {
@@ -224,24 +258,42 @@ void UnixListener::AcceptLoop(const Acceptor& acceptor) {
     UniqueFd connection(
         accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (connection.valid()) {
-      acceptor(std::move(connection));
+      Hand(std::move(connection), acceptor);
     } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
                errno == ENOMEM) {
       // The connection stays in the queue, so poll() would return at once.
-      Log().warn("failed to accept a connection cause={}",
-                 Quoted(Reason(errno)));
+      if (const auto left_out = errors_.Admit(RealClock().Now())) {
+        Log().warn("failed to accept a connection cause={} left_out={}",
+                   Quoted(Reason(errno)), *left_out);
+      }
       poll(events.data(), 1, kAcceptRetryMs);
     }
   }
 }
 
-void UnixListener::StopAccepting() {
+void UnixListener::Hand(UniqueFd connection, const Acceptor& acceptor) {
+  try {
+    acceptor(std::move(connection));
+  } catch (const std::exception& e) {  // no memory: that client tries again
+    if (const auto left_out = errors_.Admit(RealClock().Now())) {
+      Log().warn("a connection was dropped type={} left_out={}",
+                 typeid(e).name(), *left_out);
+    }
+  }
+}
+
+void UnixListener::Close() {
   if (thread_.joinable()) {
     const uint64_t one = 1;
     // Cannot fail: the counter is far from full.
     [[maybe_unused]] const ssize_t written =
         write(wake_.get(), &one, sizeof(one));
     thread_.join();
+  }
+  // As long as the socket is open nobody else's can have its inode, and no
+  // other daemon replaces it.
+  if (std::exchange(bound_, false) && StillOurs()) {
+    unlink(options_.path.c_str());
   }
   socket_.Reset();
 }
@@ -250,16 +302,6 @@ bool UnixListener::StillOurs() const {
   struct stat now {};
   return lstat(options_.path.c_str(), &now) == 0 && now.st_dev == device_ &&
          now.st_ino == inode_;
-}
-
-void UnixListener::Close() {
-  StopAccepting();
-  if (std::exchange(bound_, false) && StillOurs())
-    unlink(options_.path.c_str());
-  if (lock_.valid()) {
-    unlink(absl::StrCat(options_.path, ".lock").c_str());
-    lock_.Reset();
-  }
 }
 
 }  // namespace addons

@@ -3,37 +3,48 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
 #include <thread>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/log_limit.h"
+#include "base/start_thread.h"
 #include "base/unique_fd.h"
 
 namespace addons {
 
 struct SocketOptions {
-  std::string path = {};   // absolute
-  mode_t mode = 0600;      // the socket is never open wider than this
-  std::string group = {};  // a name or a number; empty: the process's
+  std::string path = {};     // absolute
+  mode_t mode = 0600;        // the socket is never open wider than this
+  std::string group = {};    // a name or a number; empty: the process's
+  bool make_folder = false;  // when it is missing
 };
 
 /// The daemon's socket. It is made here and not by gRPC, which would silently
 /// take over the socket of a living daemon and, on exit, delete whatever is at
 /// the path.
 ///
-/// Who may have the path is decided by a lock on the file `<path>.lock`; it
-/// holds the owner's process id and is removed on a clean exit. A socket that
-/// is in the way is connected to: if somebody answers, it is left alone, if
-/// not, it is replaced. Anything else at the path is left alone.
+/// Who listens at the path has it. A socket that is in the way is connected to:
+/// if somebody listens, also one that does not answer, it is left alone; if
+/// nobody does, it is replaced. Anything else at the path is left alone. To
+/// look, to replace and to listen are one step for all daemons that start at
+/// the same time: meanwhile they hold a flock(2) on the folder. It leaves no
+/// file in a folder that belongs to CSI sockets alone, is gone with its
+/// process, and is the same for all containers that see the folder, whatever
+/// their network (unlike a socket in the abstract namespace). It is held for
+/// that moment only, so that several sockets can share a folder.
 ///
 /// Not thread-safe; the accepted connections arrive on a thread of its own.
 class UnixListener {
  public:
   using Acceptor = std::function<void(UniqueFd connection)>;
 
-  /// Takes the lock, binds and listens; connections wait until Start().
+  /// Binds and listens; connections wait until Start(). Blocks for some seconds
+  /// at most, while others start.
   /// FAILED_PRECONDITION: somebody else serves there, or the path is taken by
   /// something that is not a socket. INVALID_ARGUMENT: no such group. INTERNAL:
   /// the operating system refuses; the message names what.
@@ -45,14 +56,13 @@ class UnixListener {
   UnixListener& operator=(const UnixListener&) = delete;
 
   /// Hands each connection, non-blocking, to `acceptor`. Call once.
-  void Start(Acceptor acceptor);
+  /// RESOURCE_EXHAUSTED: no thread can be started.
+  absl::Status Start(Acceptor acceptor,
+                     const ThreadStarter& start = StartThread);
 
-  /// From here on, connecting fails. Waits for a call of the acceptor under
-  /// way.
-  void StopAccepting();
-
-  /// StopAccepting(), then removes the socket, if it is still ours, and the
-  /// lock.
+  /// From here on nobody can connect, and the path is free for the next daemon:
+  /// the socket is removed, if it is still ours. Waits for a call of the
+  /// acceptor under way. Idempotent.
   void Close();
 
   const std::string& path() const { return options_.path; }
@@ -60,20 +70,21 @@ class UnixListener {
  private:
   explicit UnixListener(SocketOptions options) : options_(std::move(options)) {}
 
-  absl::Status TakeLock();
+  absl::StatusOr<UniqueFd> LockFolder() const;
   absl::Status ClearPath() const;
   absl::Status Bind();
   absl::Status SetOwnerAndMode() const;
   void AcceptLoop(const Acceptor& acceptor);
+  void Hand(UniqueFd connection, const Acceptor& acceptor);
   bool StillOurs() const;
 
   const SocketOptions options_;
-  UniqueFd lock_;
   UniqueFd socket_;
   UniqueFd wake_;  // readable: stop accepting
   bool bound_ = false;
   dev_t device_ = 0;  // of the socket's file, with inode_
   ino_t inode_ = 0;
+  LogLimit errors_{std::chrono::minutes(1)};  // of the thread
   std::jthread thread_;
 };
 

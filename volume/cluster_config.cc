@@ -26,6 +26,8 @@ std::string Shown(absl::string_view text) {
                       text.size() > kShown ? "...'" : "'");
 }
 
+std::string Shown(const ClusterId& id) { return Shown(id.text()); }
+
 /// The value of `key` (regardless of case) unless it is absent or null. Of
 /// several spellings the last counts, as for ceph-csi.
 const Json* Member(const Json& object, absl::string_view key) {
@@ -55,6 +57,12 @@ absl::StatusOr<std::string> StringMember(const Json& object,
     return absl::InvalidArgumentError(absl::StrCat(key, " is not a string"));
   }
   return value->get<std::string>();
+}
+
+absl::StatusOr<ClusterId> ClusterMember(const Json& object,
+                                        absl::string_view key) {
+  ADDONS_ASSIGN_OR_RETURN(std::string text, StringMember(object, key));
+  return ClusterId(std::move(text));
 }
 
 absl::StatusOr<int64_t> PoolIdFromText(absl::string_view text) {
@@ -122,7 +130,7 @@ absl::StatusOr<ReplicationDestination> ParseDestination(const Json& value) {
   ReplicationDestination destination;
   ADDONS_ASSIGN_OR_RETURN(destination.remote_pool_id, ParseRemotePools(value));
   ADDONS_ASSIGN_OR_RETURN(destination.remote_cluster_id,
-                          StringMember(value, "remoteClusterID"));
+                          ClusterMember(value, "remoteClusterID"));
   if (destination.remote_cluster_id.empty()) {
     return absl::InvalidArgumentError("remoteClusterID is missing");
   }
@@ -134,7 +142,7 @@ absl::StatusOr<ReplicationDestination> ParseDestination(const Json& value) {
 absl::StatusOr<ClusterEntry> ParseEntry(const Json& value,
                                         std::vector<std::string>* warnings) {
   ClusterEntry entry;
-  ADDONS_ASSIGN_OR_RETURN(entry.cluster_id, StringMember(value, "clusterID"));
+  ADDONS_ASSIGN_OR_RETURN(entry.cluster_id, ClusterMember(value, "clusterID"));
   ADDONS_ASSIGN_OR_RETURN(entry.monitors, ParseMonitors(value));
   ADDONS_ASSIGN_OR_RETURN(const Json* rbd, ObjectMember(value, "rbd"));
   if (rbd != nullptr) {
@@ -183,7 +191,8 @@ absl::StatusOr<ClusterMapping> ParseMapping(
     for (const auto& [key, other] : clusters->items()) {
       if (other.is_string() && !key.empty() &&
           !other.get_ref<const std::string&>().empty()) {
-        mapping.cluster_ids.emplace_back(key, other.get<std::string>());
+        mapping.cluster_ids.emplace_back(ClusterId(key),
+                                         ClusterId(other.get<std::string>()));
         continue;
       }
       warnings->push_back(absl::StrCat(place, ": clusterIDMapping of ",
@@ -224,13 +233,13 @@ absl::StatusOr<Json> ParseArray(absl::string_view text,
 /// Fills `entries` with the usable entries, and `broken` with what is wrong
 /// with the others, by cluster id.
 void ParseEntries(const Json& array, std::vector<ClusterEntry>* entries,
-                  std::map<std::string, std::string>* broken,
+                  std::map<ClusterId, std::string>* broken,
                   std::vector<std::string>* warnings) {
-  std::set<std::string> seen;
+  std::set<ClusterId> seen;
   for (size_t i = 0; i < array.size(); ++i) {
     const std::string place = absl::StrCat(kConfigFile, ": entry ", i + 1);
     const auto id = array[i].is_object()
-                        ? StringMember(array[i], "clusterID")
+                        ? ClusterMember(array[i], "clusterID")
                         : absl::InvalidArgumentError("it is not an object");
     if (!id.ok() || id->empty()) {
       warnings->push_back(absl::StrCat(
@@ -317,11 +326,11 @@ ClusterConfig::ParseWithUnknownMapping(absl::string_view config_json,
 }
 
 absl::StatusOr<const ClusterEntry*> ClusterConfig::Find(
-    absl::string_view cluster_id) const {
+    const ClusterId& cluster_id) const {
   for (const ClusterEntry& entry : entries_) {
     if (entry.cluster_id == cluster_id) return &entry;
   }
-  const auto broken = broken_.find(std::string(cluster_id));
+  const auto broken = broken_.find(cluster_id);
   if (broken != broken_.end()) {
     return absl::FailedPreconditionError(
         absl::StrCat("the entry of cluster ", Shown(cluster_id), " in ",
@@ -331,20 +340,32 @@ absl::StatusOr<const ClusterEntry*> ClusterConfig::Find(
       absl::StrCat("cluster ", Shown(cluster_id), " is not in ", kConfigFile));
 }
 
-std::vector<std::pair<std::string, int64_t>> ClusterConfig::Mapped(
-    absl::string_view cluster_id, int64_t pool_id) const {
-  const std::pair<std::string, int64_t> self(cluster_id, pool_id);
-  std::vector<std::pair<std::string, int64_t>> mapped;
+std::vector<std::pair<ClusterId, int64_t>> ClusterConfig::Mapped(
+    const ClusterId& cluster_id, int64_t pool_id) const {
+  const std::pair<ClusterId, int64_t> self(cluster_id, pool_id);
+  std::vector<std::pair<ClusterId, int64_t>> mapped;
   for (const ClusterMapping& mapping : mappings_) {
     for (const auto& clusters : mapping.cluster_ids) {
-      const std::string* cluster = OtherSide(clusters, self.first);
+      const ClusterId* cluster = OtherSide(clusters, self.first);
       if (cluster == nullptr) continue;
       for (const auto& pools : mapping.pool_ids) {
         const int64_t* pool = OtherSide(pools, pool_id);
         if (pool == nullptr) continue;
-        std::pair<std::string, int64_t> other(*cluster, *pool);
+        std::pair<ClusterId, int64_t> other(*cluster, *pool);
         if (other != self) AppendUnique(std::move(other), &mapped);
       }
+    }
+  }
+  return mapped;
+}
+
+std::vector<ClusterId> ClusterConfig::MappedClusters(
+    const ClusterId& cluster_id) const {
+  std::vector<ClusterId> mapped;
+  for (const ClusterMapping& mapping : mappings_) {
+    for (const auto& clusters : mapping.cluster_ids) {
+      const ClusterId* cluster = OtherSide(clusters, cluster_id);
+      if (cluster != nullptr) AppendUnique(*cluster, &mapped);
     }
   }
   return mapped;

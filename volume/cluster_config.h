@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/cluster_id.h"
 
 namespace addons {
 
@@ -19,13 +20,13 @@ namespace addons {
 struct ReplicationDestination {
   /// Empty is an error when it is used. A destination that is malformed in any
   /// place has none, so that nobody derives a wrong handle from the rest.
-  std::string remote_cluster_id;
+  ClusterId remote_cluster_id;
   std::map<std::string, int64_t> remote_pool_id;  // by local pool name
 };
 
 /// One entry of config.json.
 struct ClusterEntry {
-  std::string cluster_id;
+  ClusterId cluster_id;
   std::vector<std::string> monitors;
   std::string rados_namespace;
   std::optional<ReplicationDestination> replication_destination;
@@ -34,7 +35,7 @@ struct ClusterEntry {
 /// One element of cluster-mapping.json: pairs that stand for each other in both
 /// directions, in the order of the file.
 struct ClusterMapping {
-  std::vector<std::pair<std::string, std::string>> cluster_ids;
+  std::vector<std::pair<ClusterId, ClusterId>> cluster_ids;
   std::vector<std::pair<int64_t, int64_t>> pool_ids;
 };
 
@@ -61,12 +62,16 @@ class ClusterConfig {
 
   /// The entry for `cluster_id` (first match wins). NOT_FOUND: none.
   /// FAILED_PRECONDITION: there is one, but it is broken; the message says how.
-  absl::StatusOr<const ClusterEntry*> Find(absl::string_view cluster_id) const;
+  absl::StatusOr<const ClusterEntry*> Find(const ClusterId& cluster_id) const;
 
   /// The other (cluster id, pool id) pairs that stand for this one, in the
   /// order of the file, without duplicates.
-  std::vector<std::pair<std::string, int64_t>> Mapped(
-      absl::string_view cluster_id, int64_t pool_id) const;
+  std::vector<std::pair<ClusterId, int64_t>> Mapped(const ClusterId& cluster_id,
+                                                    int64_t pool_id) const;
+
+  /// The clusters that `cluster_id` is mapped to in either direction, whatever
+  /// the pools. In the order of the file.
+  std::vector<ClusterId> MappedClusters(const ClusterId& cluster_id) const;
 
   const std::vector<ClusterEntry>& entries() const { return entries_; }
   /// Why the mapping is not known completely; empty: it is. As long as it is
@@ -75,7 +80,7 @@ class ClusterConfig {
 
  private:
   std::vector<ClusterEntry> entries_;
-  std::map<std::string, std::string> broken_;  // cluster id -> what is wrong
+  std::map<ClusterId, std::string> broken_;  // what is wrong
   std::vector<ClusterMapping> mappings_;
   std::string mapping_problem_;
 };

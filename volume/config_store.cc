@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mutex.h"
+#include "base/unique_fd.h"
 
 namespace addons {
 namespace {
@@ -73,20 +74,6 @@ bool MayChangeUnnoticed(const FileStamp& stamp) {
   return age < kSeveralTicks && age > -kSeveralTicks;
 }
 
-class FileDescriptor {
- public:
-  explicit FileDescriptor(int fd) : fd_(fd) {}
-  ~FileDescriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
 /// What a file held when it was looked at.
 struct FileContent {
   FileStamp stamp;
@@ -105,9 +92,8 @@ FileContent Unreadable(const std::string& path, int error, FileStamp stamp) {
 FileContent ReadFile(const std::string& path) {
   constexpr size_t kMaxBytes = size_t{16} << 20;
   // Non-blocking: opening a named pipe must not hang.
-  const FileDescriptor file(
-      ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.get() < 0) return Unreadable(path, errno, StampOf(path));
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file.valid()) return Unreadable(path, errno, StampOf(path));
   struct stat info {};
   const int result = ::fstat(file.get(), &info);
   FileContent content;
@@ -195,6 +181,8 @@ class ConfigStore::State {
         mapping_path_(absl::StrCat(directory, "/", kMappingFile)) {}
 
   absl::StatusOr<std::shared_ptr<const ClusterConfig>> Current();
+  /// The next Current() reads the files.
+  void ForgetStamps();
 
  private:
   using View = std::shared_ptr<const ClusterConfig>;
@@ -313,12 +301,22 @@ ConfigStore::State::Current() {
       loaded.problems.empty() ? config_path_ : loaded.problems.front()));
 }
 
+void ConfigStore::State::ForgetStamps() {
+  const MutexLock lock(mutex_);
+  loaded_.stamps.reset();
+}
+
 ConfigStore::ConfigStore(const std::string& directory)
     : state_(std::make_unique<State>(directory)) {}
 
 ConfigStore::~ConfigStore() = default;
 
 absl::StatusOr<std::shared_ptr<const ClusterConfig>> ConfigStore::Current() {
+  return state_->Current();
+}
+
+absl::StatusOr<std::shared_ptr<const ClusterConfig>> ConfigStore::Reload() {
+  state_->ForgetStamps();
   return state_->Current();
 }
 

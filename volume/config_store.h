@@ -26,6 +26,8 @@ class ConfigStore {
   /// UNAVAILABLE: there has never been a readable config.json; the message
   /// names the file and the reason.
   absl::StatusOr<std::shared_ptr<const ClusterConfig>> Current();
+  /// The same, and reads the files also when they look unchanged.
+  absl::StatusOr<std::shared_ptr<const ClusterConfig>> Reload();
 
  private:
   class State;

@@ -1,7 +1,6 @@
 #include "volume/credentials.h"
 
 #include <algorithm>
-#include <cstdint>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
@@ -9,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "ceph/cephx_key.h"
 
 namespace addons {
 namespace {
@@ -16,80 +16,17 @@ namespace {
 constexpr char kUserId[] = "userID";
 constexpr char kUserKey[] = "userKey";
 
-// A decoded cephx key: type, time of creation (seconds, nanoseconds), length of
-// the secret, all little-endian, and the secret.
-constexpr size_t kTypeAt = 0;
-constexpr size_t kLengthAt = 10;
-constexpr size_t kHeaderLength = 12;
-constexpr unsigned kAesType = 1;
-constexpr size_t kAesLength = 16;
-
 absl::Status Refused(absl::string_view what) {
   return absl::UnauthenticatedError(what);
 }
 
-/// Wipes its text when it goes out of scope.
-class WipedString {
- public:
-  WipedString() = default;
-  ~WipedString() { WipeString(text_); }
-  WipedString(const WipedString&) = delete;
-  WipedString& operator=(const WipedString&) = delete;
-  std::string& text() { return text_; }
-
- private:
-  std::string text_;
-};
-
-unsigned LittleEndian16(absl::string_view bytes, size_t at) {
-  return static_cast<unsigned char>(bytes[at]) |
-         static_cast<unsigned>(static_cast<unsigned char>(bytes[at + 1])) << 8;
-}
-
-bool IsBase64(absl::string_view text) {
-  if (text.size() % 4 != 0) return false;
-  absl::string_view digits = text;
-  for (int padding = 0; padding < 2; ++padding) {
-    if (absl::EndsWith(digits, "=")) digits.remove_suffix(1);
-  }
-  return std::all_of(digits.begin(), digits.end(), [](char c) {
-    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '+' ||
-           c == '/';
-  });
-}
-
-/// librados prints a key that it cannot decode to standard error, so each rule
-/// of its decoder is checked here first.
 absl::Status CheckKey(absl::string_view key) {
-  constexpr char kAdvice[] =
-      "; it should be the output of 'ceph auth get-key client.<userID>'";
-  WipedString decoded;
-  if (!IsBase64(key) || !absl::Base64Unescape(key, &decoded.text())) {
-    return Refused(
-        absl::StrCat("'secrets.userKey' is no cephx key: not base64", kAdvice));
-  }
-  const absl::string_view bytes = decoded.text();
-  if (bytes.size() <= kHeaderLength) {
-    return Refused(
-        absl::StrCat("'secrets.userKey' is no cephx key: too short", kAdvice));
-  }
-  if (LittleEndian16(bytes, kLengthAt) != bytes.size() - kHeaderLength) {
-    return Refused(
-        absl::StrCat("'secrets.userKey' is no cephx key: its length is not the "
-                     "one it announces",
-                     kAdvice));
-  }
-  if (const unsigned type = LittleEndian16(bytes, kTypeAt); type != kAesType) {
-    return Refused(
-        absl::StrCat("'secrets.userKey' has the key type ", type,
-                     ", which is not supported by this build; give the "
-                     "user a key of type aes (1)"));
-  }
-  if (bytes.size() - kHeaderLength < kAesLength) {
-    return Refused(
-        absl::StrCat("'secrets.userKey' is no cephx key: too short", kAdvice));
-  }
-  return absl::OkStatus();
+  absl::Status status = CephxKeyType(key).status();
+  if (status.ok()) return status;
+  return Refused(absl::StrCat(
+      "'secrets.userKey' is not a valid cephx key: ", status.message(),
+      "; it should be the output of 'ceph auth get-key "
+      "client.<userID>'"));
 }
 
 absl::Status CheckUserId(absl::string_view id) {
@@ -99,7 +36,7 @@ absl::Status CheckUserId(absl::string_view id) {
         "'secrets.userID' must not begin with 'client.': write the name "
         "without it");
   }
-  if (CheckKey(id).ok()) {
+  if (CephxKeyType(id).ok()) {
     // Ids stand in messages and logs, so a key must not come this far as one.
     return Refused("'secrets.userID' holds a key, not the name of a user");
   }
@@ -113,9 +50,29 @@ absl::Status CheckUserId(absl::string_view id) {
   return absl::OkStatus();
 }
 
-}  // namespace
+/// The field that names the secret.
+absl::string_view NameOf(SecretSource source) {
+  switch (source) {
+    case SecretSource::kCaller:
+      break;
+    case SecretSource::kVolume:
+      return "spec.csi.nodeStageSecretRef of the PersistentVolume";
+    case SecretSource::kReplicationClass:
+      return "replication.storage.openshift.io/replication-secret-name and "
+             "replication-secret-namespace of the VolumeReplicationClass";
+    case SecretSource::kGroupClass:
+      return "replication.storage.openshift.io/group-replication-secret-name "
+             "and group-replication-secret-namespace of the "
+             "VolumeGroupReplicationClass";
+    case SecretSource::kFenceClass:
+      return "csiaddons.openshift.io/networkfence-secret-name and "
+             "networkfence-secret-namespace of the NetworkFenceClass (or "
+             "spec.secret of the NetworkFence)";
+  }
+  return "";
+}
 
-absl::StatusOr<CephUser> UserFromSecrets(const SecretMap& secrets) {
+absl::StatusOr<CephUserRef> ParseUser(const SecretMap& secrets) {
   if (secrets.empty()) {
     return Refused(
         "the request has no secrets: 'secrets.userID' and 'secrets.userKey' "
@@ -135,7 +92,18 @@ absl::StatusOr<CephUser> UserFromSecrets(const SecretMap& secrets) {
       absl::StripAsciiWhitespace(key->second.Reveal());
   if (key_text.empty()) return Refused("'secrets.userKey' is empty");
   if (auto status = CheckKey(key_text); !status.ok()) return status;
-  return CephUser{std::string(id_text), Secret(key_text)};
+  return MakeCephUser(std::string(id_text), Secret(key_text));
+}
+
+}  // namespace
+
+absl::StatusOr<CephUserRef> UserFromSecrets(const SecretMap& secrets,
+                                            SecretSource source) {
+  auto user = ParseUser(secrets);
+  if (user.ok() || source == SecretSource::kCaller) return user;
+  return Refused(absl::StrCat(user.status().message(),
+                              "; the secret is the one named by ",
+                              NameOf(source)));
 }
 
 std::string CallFingerprint(

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "ceph/pool.h"
 
 namespace addons {
 namespace {
@@ -23,8 +24,8 @@ absl::StatusOr<std::optional<std::string>> GroupDirectory::Find(
 
 absl::StatusOr<GroupDirectory::Page> GroupDirectory::List(
     const std::optional<std::string>& after, uint64_t limit) {
-  auto read = pool_.ReadOmapPage(
-      object_, kKeyPrefix, after.has_value() ? KeyOf(*after) : "", limit);
+  auto read = pool_.ReadOmapPage(object_, kKeyPrefix,
+                                 after.has_value() ? KeyOf(*after) : "", limit);
   Page page;
   if (absl::IsNotFound(read.status())) return page;
   if (!read.ok()) return read.status();
@@ -40,7 +41,7 @@ absl::StatusOr<bool> GroupDirectory::Reserve(const std::string& request_name,
   const std::string key = KeyOf(request_name);
   auto reserved = pool_.ReplaceOmapValue(object_, key, std::nullopt, uuid);
   if (!absl::IsNotFound(reserved.status())) return reserved;
-  const absl::Status created = pool_.CreateObject(object_);
+  absl::Status created = pool_.CreateObject(object_);
   if (!created.ok() && !absl::IsAlreadyExists(created)) return created;
   return pool_.ReplaceOmapValue(object_, key, std::nullopt, uuid);
 }

@@ -8,9 +8,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "ceph/pool.h"
 
 namespace addons {
+
+class Pool;
 
 /// ceph-csi's directory of volume groups in one pool and namespace: the object
 /// csi.groups.<instance id>, which leads from the name in a Create request to

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/status_macros.h"
+#include "ceph/pool.h"
 
 namespace addons {
 
@@ -11,16 +12,27 @@ bool GroupImages::NamedBy(const std::optional<ImageGroup>& image) const {
   return image == ImageGroup{group_.pool_id, group_.attributes.group_name};
 }
 
-absl::StatusOr<GroupImages::Names> GroupImages::Complete() const {
+absl::StatusOr<GroupImages::Names> GroupImages::List(
+    bool incomplete_too) const {
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
                           group_.OpenPool(Access::kRead));
   ADDONS_ASSIGN_OR_RETURN(const std::vector<GroupImage> images,
                           pool->GroupImages(group_.attributes.group_name));
   Names names;
   for (const GroupImage& image : images) {
-    if (image.complete) names.emplace(image.pool_id, image.image);
+    if (image.complete || incomplete_too) {
+      names.emplace(image.pool_id, image.image);
+    }
   }
   return names;
+}
+
+absl::StatusOr<GroupImages::Names> GroupImages::All() const {
+  return List(/*incomplete_too=*/true);
+}
+
+absl::StatusOr<GroupImages::Names> GroupImages::Complete() const {
+  return List(/*incomplete_too=*/false);
 }
 
 absl::Status GroupImages::Add(const ResolvedVolume& volume) const {

@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "ceph/pool.h"
 
 namespace addons {
 namespace {
@@ -63,7 +64,7 @@ absl::StatusOr<GroupAttributes> GroupJournal::Read(const std::string& uuid) {
       attributes.creation_time = std::move(value);
     } else {
       snapshot |= !value.empty();
-      attributes.members.push_back(key);
+      attributes.members.emplace_back(key);
     }
   }
   if (snapshot) {
@@ -98,15 +99,15 @@ absl::Status GroupJournal::Remove(const std::string& uuid) {
 }
 
 absl::Status GroupJournal::AddMembers(
-    const std::string& uuid, const std::vector<std::string>& volume_ids) {
+    const std::string& uuid, const std::vector<VolumeHandle>& volumes) {
   OmapValues values;
-  for (const std::string& id : volume_ids) values[id] = "";
+  for (const VolumeHandle& volume : volumes) values[volume.text()] = "";
   return Written(pool_.SetOmapValues(ObjectName(uuid), values), pool_, uuid);
 }
 
 absl::Status GroupJournal::RemoveMembers(
-    const std::string& uuid, const std::vector<std::string>& volume_ids) {
-  return Written(pool_.RemoveOmapKeys(ObjectName(uuid), volume_ids), pool_,
+    const std::string& uuid, const std::vector<VolumeHandle>& volumes) {
+  return Written(pool_.RemoveOmapKeys(ObjectName(uuid), Texts(volumes)), pool_,
                  uuid);
 }
 

@@ -7,8 +7,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "ceph/pool.h"
+#include "volume/csi_handle.h"
 
 namespace addons {
+
+class Pool;
 
 /// What ceph-csi's journal object csi.volume.group.<uuid> says about a volume
 /// group.
@@ -16,7 +19,7 @@ struct GroupAttributes {
   std::string request_name;   // csi.volname: the name of the Create request
   std::string group_name;     // csi.groupname: the rbd group
   std::string creation_time;  // csi.creationtime, RFC 3339; may be empty
-  std::vector<std::string> members;  // volume ids, sorted, each once
+  std::vector<VolumeHandle> members;  // sorted, each once
 };
 
 /// Reads and writes the objects csi.volume.group.<uuid> of ceph-csi's journal.
@@ -43,9 +46,9 @@ class GroupJournal {
   /// Members come and leave in one atomic step; those that are there or absent
   /// already are OK. ABORTED: the group was deleted at the same moment.
   absl::Status AddMembers(const std::string& uuid,
-                          const std::vector<std::string>& volume_ids);
+                          const std::vector<VolumeHandle>& volumes);
   absl::Status RemoveMembers(const std::string& uuid,
-                             const std::vector<std::string>& volume_ids);
+                             const std::vector<VolumeHandle>& volumes);
 
  private:
   Pool& pool_;

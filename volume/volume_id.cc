@@ -11,6 +11,7 @@
 namespace addons {
 namespace {
 
+constexpr uint16_t kVersion = 1;  // the only one that ceph-csi ever wrote
 constexpr size_t kVersionAt = 0;
 constexpr size_t kLengthAt = 5;
 constexpr size_t kClusterAt = 10;
@@ -136,7 +137,8 @@ absl::StatusOr<VolumeId> ParseHandle(absl::string_view text) {
                            " bytes, which the number at byte ", kLengthAt,
                            " announces"));
   }
-  id.cluster_id = std::string(text.substr(kClusterAt, cluster_length));
+  id.cluster_id =
+      ClusterId(std::string(text.substr(kClusterAt, cluster_length)));
 
   const size_t pool_at = kClusterAt + cluster_length + 1;
   status = CheckSeparator(text, pool_at - 1);
@@ -159,16 +161,25 @@ absl::StatusOr<VolumeId> ParseHandle(absl::string_view text) {
 absl::StatusOr<VolumeId> VolumeId::Parse(absl::string_view text,
                                          absl::string_view what) {
   auto id = ParseHandle(text);
+  if (id.ok() && id->version != kVersion) {
+    id = Malformed(text, absl::StrCat("encoding version ", id->version,
+                                      " is not known; only 0001 is"));
+  }
   if (id.ok()) return id;
   return absl::InvalidArgumentError(absl::StrCat(what, id.status().message()));
 }
 
+bool VolumeId::HasShape(absl::string_view text) {
+  return ParseHandle(text).ok();
+}
+
 absl::StatusOr<std::string> VolumeId::ToString() const {
-  if (cluster_id.size() > kMaxClusterLength) {
+  const std::string& cluster = cluster_id.text();
+  if (cluster.size() > kMaxClusterLength) {
     return absl::InvalidArgumentError(absl::StrCat(
         "Failed to compose a volume id: the cluster id '",
-        absl::CHexEscape(absl::string_view(cluster_id).substr(0, kMaxLength)),
-        "' has ", cluster_id.size(), " bytes, at most ", kMaxClusterLength,
+        absl::CHexEscape(absl::string_view(cluster).substr(0, kMaxLength)),
+        "' has ", cluster.size(), " bytes, at most ", kMaxClusterLength,
         " fit"));
   }
   if (uuid.size() != kUuidLength) {
@@ -177,8 +188,8 @@ absl::StatusOr<std::string> VolumeId::ToString() const {
         absl::CHexEscape(absl::string_view(uuid).substr(0, kMaxLength)),
         "' has ", uuid.size(), " bytes instead of ", kUuidLength));
   }
-  return absl::StrFormat("%04x-%04x-%s-%016x-%s", version, cluster_id.size(),
-                         cluster_id, static_cast<uint64_t>(pool_id), uuid);
+  return absl::StrFormat("%04x-%04x-%s-%016x-%s", version, cluster.size(),
+                         cluster, static_cast<uint64_t>(pool_id), uuid);
 }
 
 }  // namespace addons

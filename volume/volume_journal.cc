@@ -3,6 +3,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "ceph/pool.h"
 
 namespace addons {
 namespace {
@@ -104,7 +105,7 @@ absl::StatusOr<bool> VolumeJournal::CorrectImageId(
   if (replaced.ok() || absl::IsNotFound(replaced.status())) {
     return absl::AbortedError(absl::StrCat(
         "Failed to correct ", Describe(pool_, uuid),
-        ": somebody else changed it at the same moment; try again"));
+        ": another client changed it at the same moment; try again"));
   }
   return Annotate(replaced.status(),
                   absl::StrCat("Failed to correct ", Describe(pool_, uuid)));

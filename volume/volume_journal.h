@@ -6,9 +6,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "ceph/pool.h"
 
 namespace addons {
+
+class Pool;
 
 /// What ceph-csi's journal object csi.volume.<uuid> says about a volume.
 struct VolumeAttributes {

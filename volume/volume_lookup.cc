@@ -6,8 +6,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "ceph/errors.h"
+#include "ceph/pool.h"
+#include "ceph/retry_when_blocklisted.h"
 #include "volume/group_journal.h"
+#include "volume/pools.h"
 #include "volume/volume_journal.h"
 
 namespace addons {
@@ -25,18 +27,18 @@ bool IsSilence(const absl::Status& status) {
 }
 
 LookupOutcome Failure(const absl::Status& status, const LookupTarget& target,
-                      const CephUser& user) {
+                      const CephUserRef& user) {
   LookupOutcome outcome;
   outcome.cluster_answered = !IsSilence(status);
-  outcome.blocklisted = CephErrno(status) == kBlocklistedErrno;
+  outcome.blocklisted = SaysBlocklisted(status);
   if (IsRefusal(status)) {
     outcome.verdict = Verdict::kRefused;
     outcome.text =
-        absl::StrCat("cluster '", target.entry.cluster_id, "' refuses user '",
-                     user.id, "': ", status.message());
+        absl::StrCat("cluster '", target.entry.cluster_id.text(),
+                     "' refuses user '", user->id, "': ", status.message());
   } else {
     outcome.verdict = Verdict::kUnreachable;
-    outcome.text = absl::StrCat("cluster '", target.entry.cluster_id,
+    outcome.text = absl::StrCat("cluster '", target.entry.cluster_id.text(),
                                 "' could not be asked: ", status.message());
   }
   return outcome;
@@ -52,10 +54,11 @@ LookupOutcome Answer(Verdict verdict, std::string text) {
 
 LookupOutcome OtherKind(const LookupTarget& target, absl::string_view what,
                         absl::string_view where) {
-  return Answer(Verdict::kOtherKind,
-                absl::StrCat("this is the id of a ", what, ", not of a ",
-                             NameOf(target.kind), " (cluster '",
-                             target.entry.cluster_id, "', ", where, ")"));
+  return Answer(
+      Verdict::kOtherKind,
+      absl::StrCat("this is the id of a ", what, ", not of a ",
+                   NameOf(target.kind), " (cluster '",
+                   target.entry.cluster_id.text(), "', ", where, ")"));
 }
 
 /// Not in the journal: tells apart an unknown id and one of another kind,
@@ -82,13 +85,15 @@ LookupOutcome NotInJournal(Pool& pool, const LookupTarget& target,
     }
   }
   std::string text =
-      absl::StrCat("cluster '", target.entry.cluster_id, "' pool ",
+      absl::StrCat("cluster '", target.entry.cluster_id.text(), "' pool ",
                    target.pool_id, ": ", status.message());
-  if (target.kind == HandleKind::kGroup) {
-    absl::StrAppend(&text,
-                    " (on a peer site a group is known once ceph-csi's "
-                    "controller or CreateVolumeGroup there has written it)");
-  }
+  absl::StrAppend(
+      &text,
+      target.kind == HandleKind::kGroup
+          ? " (on a peer site a group is known once ceph-csi's controller or "
+            "CreateVolumeGroup there has written it)"
+          : " (on a peer site a volume is known once its PV and PVC are there "
+            "and ceph-csi's controller has written this entry)");
   return Answer(Verdict::kAbsent, std::move(text));
 }
 
@@ -107,7 +112,7 @@ Resolved Found(const LookupTarget& target, const Pool& pool,
 }
 
 LookupOutcome ReadVolume(Pool& pool, std::shared_ptr<Cluster> cluster,
-                         const LookupTarget& target, const CephUser& user) {
+                         const LookupTarget& target, const CephUserRef& user) {
   auto attributes = VolumeJournal(pool).Read(target.uuid);
   if (absl::IsNotFound(attributes.status())) {
     return NotInJournal(pool, target, attributes.status());
@@ -116,13 +121,13 @@ LookupOutcome ReadVolume(Pool& pool, std::shared_ptr<Cluster> cluster,
   LookupOutcome outcome = Answer(Verdict::kFound, "");
   auto volume = Found<ResolvedVolume>(target, pool, std::move(cluster),
                                       *std::move(attributes));
-  volume.volume_id = target.id;
+  volume.volume_id = VolumeHandle(target.text);
   outcome.found = std::move(volume);
   return outcome;
 }
 
 LookupOutcome ReadGroup(Pool& pool, std::shared_ptr<Cluster> cluster,
-                        const LookupTarget& target, const CephUser& user) {
+                        const LookupTarget& target, const CephUserRef& user) {
   auto attributes = GroupJournal(pool).Read(target.uuid);
   if (absl::IsNotFound(attributes.status())) {
     return NotInJournal(pool, target, attributes.status());
@@ -135,40 +140,88 @@ LookupOutcome ReadGroup(Pool& pool, std::shared_ptr<Cluster> cluster,
   LookupOutcome outcome = Answer(Verdict::kFound, "");
   auto group = Found<ResolvedGroup>(target, pool, std::move(cluster),
                                     *std::move(attributes));
-  group.group_id = target.id;
+  group.group_id = GroupHandle(target.text);
   outcome.found = std::move(group);
   return outcome;
 }
 
-LookupOutcome LookUpOnce(ClusterProvider& clusters, const LookupTarget& target,
-                         const CephUser& user) {
-  const ClusterEntry& entry = target.entry;
-  auto cluster = clusters.Connect({entry.cluster_id, entry.monitors}, user);
-  if (!cluster.ok()) return Failure(cluster.status(), target, user);
-  const auto pool = (*cluster)->OpenPool(target.pool_id, entry.rados_namespace,
-                                         Access::kRead);
+LookupOutcome Read(Pool& pool, std::shared_ptr<Cluster> cluster,
+                   const LookupTarget& target, const CephUserRef& user) {
+  return target.kind == HandleKind::kVolume
+             ? ReadVolume(pool, std::move(cluster), target, user)
+             : ReadGroup(pool, std::move(cluster), target, user);
+}
+
+LookupOutcome LookInPool(const std::shared_ptr<Cluster>& cluster,
+                         int64_t pool_id, const LookupTarget& target,
+                         const CephUserRef& user) {
+  const auto pool =
+      cluster->OpenPool(pool_id, target.entry.rados_namespace, Access::kRead);
   if (absl::IsNotFound(pool.status())) {
     return Answer(Verdict::kAbsent,
-                  absl::StrCat("cluster '", entry.cluster_id, "' has no pool ",
-                               target.pool_id));
+                  absl::StrCat("cluster '", target.entry.cluster_id.text(),
+                               "' has no pool ", pool_id));
   }
   if (!pool.ok()) return Failure(pool.status(), target, user);
-  return target.kind == HandleKind::kVolume
-             ? ReadVolume(**pool, *std::move(cluster), target, user)
-             : ReadGroup(**pool, *std::move(cluster), target, user);
+  return Read(**pool, cluster, target, user);
+}
+
+/// In which pool of the cluster it is, when it is not where the id or the
+/// mapping says. kAbsent: in none that may be looked at.
+LookupOutcome LookInOtherPools(const std::shared_ptr<Cluster>& cluster,
+                               const LookupTarget& target,
+                               const CephUserRef& user) {
+  const auto pools = ListPools(*cluster);
+  if (!pools.ok()) return Failure(pools.status(), target, user);
+  LookupOutcome none =
+      Answer(Verdict::kAbsent,
+             absl::StrCat("no pool of cluster '",
+                          target.entry.cluster_id.text(), "' has it"));
+  for (const auto& [id, name] : *pools) {
+    if (target.pool_mapped && id == target.pool_id) continue;
+    LookupOutcome outcome = LookInPool(cluster, id, target, user);
+    switch (outcome.verdict) {
+      case Verdict::kFound:
+        outcome =
+            Answer(Verdict::kOtherPool,
+                   absl::StrCat("cluster '", target.entry.cluster_id.text(),
+                                "' has it in pool '", name,
+                                "', which has the id ", id, " there"));
+        outcome.other_pool_id = id;
+        return outcome;
+      case Verdict::kRefused:
+      case Verdict::kUnreachable:
+        none = std::move(outcome);  // it may be there
+        break;
+      default:
+        break;
+    }
+  }
+  return none;
+}
+
+LookupOutcome LookUpOnce(ClusterProvider& clusters, const LookupTarget& target,
+                         const CephUserRef& user) {
+  const ClusterEntry& entry = target.entry;
+  auto connected = clusters.Connect({entry.cluster_id, entry.monitors}, user);
+  if (!connected.ok()) return Failure(connected.status(), target, user);
+  const std::shared_ptr<Cluster> cluster = *std::move(connected);
+  if (!target.pool_mapped) return LookInOtherPools(cluster, target, user);
+  LookupOutcome outcome = LookInPool(cluster, target.pool_id, target, user);
+  if (outcome.verdict != Verdict::kAbsent) return outcome;
+  // The place that is meant has answered; what other pools cannot tell does not
+  // matter.
+  LookupOutcome other = LookInOtherPools(cluster, target, user);
+  return other.verdict == Verdict::kOtherPool ? std::move(other)
+                                              : std::move(outcome);
 }
 
 }  // namespace
 
-const char* NameOf(HandleKind kind) {
-  return kind == HandleKind::kVolume ? "volume" : "volume group";
-}
-
 LookupOutcome LookUp(ClusterProvider& clusters, const LookupTarget& target,
-                     const CephUser& user) {
-  LookupOutcome outcome = LookUpOnce(clusters, target, user);
-  if (outcome.blocklisted) outcome = LookUpOnce(clusters, target, user);
-  return outcome;
+                     const CephUserRef& user) {
+  return RetryWhenBlocklisted(
+      [&] { return LookUpOnce(clusters, target, user); });
 }
 
 }  // namespace addons

@@ -4,15 +4,16 @@
 #include <string>
 
 #include "base/status_macros.h"
+#include "ceph/pool.h"
 #include "volume/group_journal.h"
 
 namespace addons {
 namespace {
 
 /// The volume ids of the views whose result is OK.
-std::vector<std::string> Done(const std::vector<MemberView>& views,
-                              const std::vector<absl::Status>& results) {
-  std::vector<std::string> ids;
+std::vector<VolumeHandle> Done(const std::vector<MemberView>& views,
+                               const std::vector<absl::Status>& results) {
+  std::vector<VolumeHandle> ids;
   for (size_t i = 0; i < views.size(); ++i) {
     if (results[i].ok()) ids.push_back(views[i].volume_id);
   }
@@ -21,42 +22,42 @@ std::vector<std::string> Done(const std::vector<MemberView>& views,
 
 absl::Status Add(OperationContext& context,
                  const VolumeGroupEnvironment& environment,
-                 const MembershipChange& change, Pool& pool,
-                 const std::vector<MemberView>& added) {
+                 const ResolvedGroup& group, const MembershipChange& change,
+                 Pool& pool, const std::vector<MemberView>& added) {
   if (added.empty()) return absl::OkStatus();
   context.Step("adding volumes");
   // A group that came here with the journal alone has no rbd group yet.
-  ADDONS_RETURN_IF_ERROR(change.group.MakeRbdGroup());
-  const std::vector<absl::Status> results =
-      Attach(environment, change.group, added);
-  MembershipChange attached = change;
-  attached.added = Done(added, results);
-  attached.removed.clear();
-  if (!attached.added.empty()) {
+  ADDONS_RETURN_IF_ERROR(group.MakeRbdGroup());
+  const std::vector<absl::Status> results = Attach(environment, group, added);
+  const std::vector<VolumeHandle> attached = Done(added, results);
+  if (!attached.empty()) {
     context.Step("replicating the new volumes");
-    ADDONS_RETURN_IF_ERROR(environment.replication.Join(context, attached));
     ADDONS_RETURN_IF_ERROR(
-        GroupJournal(pool).AddMembers(change.group.uuid, attached.added));
+        environment.replication.join(context, {group.group_id,
+                                               change.user,
+                                               change.kept,
+                                               attached,
+                                               {},
+                                               change.flatten}));
+    ADDONS_RETURN_IF_ERROR(GroupJournal(pool).AddMembers(group.uuid, attached));
   }
   return FirstProblem(added, results);
 }
 
 absl::Status Remove(OperationContext& context,
                     const VolumeGroupEnvironment& environment,
-                    const MembershipChange& change, Pool& pool,
-                    const std::vector<MemberView>& removed) {
+                    const ResolvedGroup& group, const MembershipChange& change,
+                    Pool& pool, const std::vector<MemberView>& removed) {
   if (removed.empty()) return absl::OkStatus();
   if (!change.removed.empty()) {
     context.Step("ending the replication of volumes that leave");
-    ADDONS_RETURN_IF_ERROR(environment.replication.Leave(context, change));
+    ADDONS_RETURN_IF_ERROR(environment.replication.leave(context, change));
   }
   context.Step("removing volumes");
-  const std::vector<absl::Status> results =
-      Detach(environment, change.group, removed);
-  const std::vector<std::string> gone = Done(removed, results);
+  const std::vector<absl::Status> results = Detach(environment, group, removed);
+  const std::vector<VolumeHandle> gone = Done(removed, results);
   if (!gone.empty()) {
-    ADDONS_RETURN_IF_ERROR(
-        GroupJournal(pool).RemoveMembers(change.group.uuid, gone));
+    ADDONS_RETURN_IF_ERROR(GroupJournal(pool).RemoveMembers(group.uuid, gone));
   }
   return FirstProblem(removed, results);
 }
@@ -65,13 +66,15 @@ absl::Status Remove(OperationContext& context,
 
 absl::Status ChangeMembers(OperationContext& context,
                            const VolumeGroupEnvironment& environment,
+                           const ResolvedGroup& group,
                            const MembershipChange& change,
                            const std::vector<MemberView>& added,
                            const std::vector<MemberView>& removed) {
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
-                          change.group.OpenPool(Access::kMutate));
-  ADDONS_RETURN_IF_ERROR(Add(context, environment, change, *pool, added));
-  return Remove(context, environment, change, *pool, removed);
+                          group.OpenPool(Access::kMutate));
+  ADDONS_RETURN_IF_ERROR(
+      Add(context, environment, group, change, *pool, added));
+  return Remove(context, environment, group, change, *pool, removed);
 }
 
 }  // namespace addons

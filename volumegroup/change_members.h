@@ -10,16 +10,26 @@
 
 namespace addons {
 
-/// Changes the members of a group: rbd group, replication and journal, in the
-/// order of MemberReplication, additions before removals. The group's journal
-/// object exists; `change` was validated and BeginMutation() called. `added`
-/// and `removed` are the views of all volumes concerned, the broken ones among
-/// `removed` too.
+/// Changes the members of `group`: rbd group, replication and journal,
+/// additions before removals. The group's journal object exists; `change` was
+/// validated and BeginMutation() called. `added` and `removed` are the views of
+/// all volumes concerned, the broken ones among `removed` too.
+///
+// clang-format off
+///   Add()     "adding volumes"                 MakeRbdGroup(), Attach(): rbd group
+///             "replicating the new volumes"    join()
+///                                              AddMembers(): journal
+///   Remove()  "ending the replication of volumes that leave"
+///                                              leave()
+///             "removing volumes"               Detach(): rbd group
+///                                              RemoveMembers(): journal
+// clang-format on
 ///
 /// When some volume cannot be added the others are, nobody is removed, and the
 /// answer names it; the same call finishes it. Idempotent.
 absl::Status ChangeMembers(OperationContext& context,
                            const VolumeGroupEnvironment& environment,
+                           const ResolvedGroup& group,
                            const MembershipChange& change,
                            const std::vector<MemberView>& added,
                            const std::vector<MemberView>& removed);

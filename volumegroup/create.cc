@@ -5,15 +5,20 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "base/log.h"
 #include "base/status_macros.h"
+#include "base/uuid.h"
+#include "ceph/pool.h"
+#include "lease/leased_context.h"
 #include "volume/group_directory.h"
 #include "volume/group_journal.h"
+#include "volume/home_clusters.h"
+#include "volume/pools.h"
+#include "volume/volume_id.h"
 #include "volumegroup/change_members.h"
 #include "volumegroup/members.h"
-#include "volumegroup/pools.h"
-#include "volumegroup/uuid.h"
 #include "volumegroup/verb_support.h"
 
 namespace addons {
@@ -36,13 +41,14 @@ std::string Describe(const CreateGroupRequest& request) {
   return absl::StrCat("volume group '", request.name, "'");
 }
 
-absl::StatusOr<std::string> ComposeId(const CreateGroupRequest& request,
+absl::StatusOr<GroupHandle> ComposeId(const CreateGroupRequest& request,
                                       const ResolvedGroup& group) {
   VolumeId id;
   id.cluster_id = request.parameters.cluster_id;
   id.pool_id = group.pool_id;
   id.uuid = group.uuid;
-  return id.ToString();
+  ADDONS_ASSIGN_OR_RETURN(std::string text, id.ToString());
+  return GroupHandle(std::move(text));
 }
 
 /// Cluster, pool and namespace that the parameters name.
@@ -50,11 +56,18 @@ absl::StatusOr<ResolvedPlace> FindPlace(
     const VolumeGroupEnvironment& environment,
     const CreateGroupRequest& request) {
   const GroupParameters& parameters = request.parameters;
+  if (!IsHome(environment.options.home, parameters.cluster_id)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "parameters[clusterID] '", parameters.cluster_id.text(),
+        "' is not one of --site-clusters (",
+        absl::StrJoin(environment.options.home, ", ", AppendClusterId),
+        "), and groups are created on this site's clusters only"));
+  }
   ADDONS_ASSIGN_OR_RETURN(const auto config, environment.config.Current());
   const auto entry = config->Find(parameters.cluster_id);
   if (absl::IsNotFound(entry.status())) {
     return absl::InvalidArgumentError(absl::StrCat("parameters[clusterID] '",
-                                                   parameters.cluster_id,
+                                                   parameters.cluster_id.text(),
                                                    "' is not in config.json"));
   }
   ADDONS_RETURN_IF_ERROR(entry.status());
@@ -71,9 +84,9 @@ absl::StatusOr<ResolvedPlace> FindPlace(
     place.pool_id = id;
     return place;
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("parameters[pool] '", parameters.pool,
-                   "' is no pool of cluster '", place.cluster_id, "'"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "parameters[pool] '", parameters.pool, "' is not a pool of cluster '",
+      place.cluster_id.text(), "'"));
 }
 
 absl::StatusOr<Found> FindGroup(const VolumeGroupEnvironment& environment,
@@ -125,7 +138,7 @@ absl::Status IfStillSo(const absl::Status& refusal,
     return refusal;
   }
   return absl::AbortedError(absl::StrCat(
-      Describe(request), " is being created by somebody else; try again"));
+      Describe(request), " is being created by another client; try again"));
 }
 
 /// Removes what a creation that failed has made, in the opposite order. Where
@@ -142,10 +155,12 @@ void Undo(Pool& pool, GroupDirectory& directory, const ResolvedGroup& group) {
   }
 }
 
-/// Makes what is missing of the group itself.
+/// Makes what is missing of the group itself; where the name is free, with the
+/// uuid `fresh_uuid`.
 absl::Status MakeGroup(OperationContext& context,
                        const VolumeGroupEnvironment& environment,
-                       const CreateGroupRequest& request, Found& found) {
+                       const CreateGroupRequest& request,
+                       const std::string& fresh_uuid, Found& found) {
   ResolvedGroup& group = found.group;
   if (found.has_names) return group.MakeRbdGroup();
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
@@ -154,13 +169,13 @@ absl::Status MakeGroup(OperationContext& context,
   GroupDirectory directory(*pool, environment.options.instance_id);
   const bool fresh = group.uuid.empty();
   if (fresh) {
-    group.uuid = NewUuid();
+    group.uuid = fresh_uuid;
     ADDONS_ASSIGN_OR_RETURN(group.group_id, ComposeId(request, group));
     ADDONS_ASSIGN_OR_RETURN(const bool reserved,
                             directory.Reserve(request.name, group.uuid));
     if (!reserved) {
       return absl::AbortedError(absl::StrCat(
-          Describe(request), " is being created by somebody else; try again"));
+          Describe(request), " is being created by another client; try again"));
     }
   }
   group.attributes.request_name = request.name;
@@ -176,73 +191,87 @@ absl::Status MakeGroup(OperationContext& context,
   return made;
 }
 
-absl::StatusOr<GroupOutcome> CreateOnce(
-    OperationContext& context, const VolumeGroupEnvironment& environment,
-    const CreateGroupRequest& request, const HeldKeys& held) {
+/// The lease on the group, which has `fresh_uuid` when it is made now.
+LeaseTarget LeaseFor(const CreateGroupRequest& request,
+                     const ResolvedGroup& group,
+                     const std::string& fresh_uuid) {
+  ResolvedGroup place = group;
+  if (place.uuid.empty()) place.uuid = fresh_uuid;
+  LeaseTarget target = LeaseOf(place);
+  target.text = Describe(request);
+  return target;
+}
+
+absl::StatusOr<ResultOrKeys<GroupAnswer>> CreateOnce(
+    LeasedContext& context, const VolumeGroupEnvironment& environment,
+    const CreateGroupRequest& request, const KeySet& held,
+    const std::string& fresh_uuid) {
   context.Step("looking");
   ADDONS_ASSIGN_OR_RETURN(Found found, FindGroup(environment, request));
   ResolvedGroup& group = found.group;
-  GroupOutcome outcome;
   if (!group.uuid.empty()) {
-    ADDONS_ASSIGN_OR_RETURN(
-        const std::string key,
-        environment.resolver.GroupOperationKey(group.group_id));
-    outcome.more_keys = MissingKeys({key}, held);
-    if (!outcome.more_keys.empty()) return outcome;
+    ADDONS_ASSIGN_OR_RETURN(const OperationKey key,
+                            environment.resolver.KeyOfGroup(group.group_id));
+    if (auto keys = KeysToAdd(held, {key.ToString()})) return *std::move(keys);
   }
+  context.Aim(LeaseFor(request, group, fresh_uuid));
   auto members = ByIdentity(environment.resolver, group.members());
-  std::vector<std::string> added;
+  std::vector<VolumeHandle> added;
   for (const auto& [identity, id] :
-       ByIdentity(environment.resolver, request.volume_ids)) {
+       ByIdentity(environment.resolver, request.volumes)) {
     if (members.try_emplace(identity, id).second) added.push_back(id);
   }
   if (!added.empty()) {
     ADDONS_RETURN_IF_ERROR(
         CheckMemberCount(environment.options, members.size()));
   }
-  const std::vector<MemberView> views =
-      LookAtMembers(environment, request.user, added, LookDeadline(context));
+  const std::vector<MemberView> views = LookAtMembers(
+      environment, request.user, added, Access::kMutate, LookDeadline(context));
   for (const MemberView& view : views) {
     const absl::Status fit =
         CheckMayJoin(group, view, absl::StatusCode::kFailedPrecondition);
     if (!fit.ok()) return IfStillSo(fit, environment, request, found);
   }
   const MembershipChange change{
-      group,           request.user, request.parameters.flatten,
-      group.members(), added,        {}};
-  ADDONS_RETURN_IF_ERROR(environment.replication.Validate(context, change));
+      group.group_id,   request.user, group.members(),
+      std::move(added), {},           request.parameters.flatten};
+  ADDONS_RETURN_IF_ERROR(environment.replication.check(context, change));
 
   ADDONS_RETURN_IF_ERROR(context.BeginMutation());
-  ADDONS_RETURN_IF_ERROR(
-      DuringChange(MakeGroup(context, environment, request, found)));
-  ADDONS_RETURN_IF_ERROR(
-      DuringChange(ChangeMembers(context, environment, change, views, {})));
+  ADDONS_RETURN_IF_ERROR(DuringChange(
+      MakeGroup(context, environment, request, fresh_uuid, found)));
+  ADDONS_RETURN_IF_ERROR(DuringChange(
+      ChangeMembers(context, environment, group, change, views, {})));
 
-  outcome.group.group_id = group.group_id;
-  outcome.group.context = request.parameter_map;
+  GroupAnswer answer;
+  answer.group_id = group.group_id.text();
+  answer.context = request.parameter_map;
   for (const MemberView& view : views) {
-    outcome.group.volumes.push_back(ToAnswer(view));
+    answer.volumes.push_back(ToAnswer(view));
   }
-  for (const std::string& id : group.members()) {
-    outcome.group.volumes.push_back({id, 0, {}});
+  for (const VolumeHandle& id : group.members()) {
+    answer.volumes.push_back({id.text(), 0, {}});
   }
-  return outcome;
+  return answer;
 }
 
 }  // namespace
 
 std::string GroupNameKey(const GroupParameters& parameters,
                          const std::string& name) {
-  return absl::StrCat("group-name/", parameters.cluster_id.size(), ":",
-                      parameters.cluster_id, "/", parameters.pool.size(), ":",
-                      parameters.pool, "/", name);
+  const std::string& cluster = parameters.cluster_id.text();
+  return absl::StrCat("group-name/", cluster.size(), ":", cluster, "/",
+                      parameters.pool.size(), ":", parameters.pool, "/", name);
 }
 
-absl::StatusOr<GroupOutcome> CreateGroup(
+absl::StatusOr<ResultOrKeys<GroupAnswer>> CreateGroup(
     OperationContext& context, const VolumeGroupEnvironment& environment,
-    const CreateGroupRequest& request, const HeldKeys& held) {
-  return RetryWhenBlocklisted(
-      context, [&] { return CreateOnce(context, environment, request, held); });
+    const CreateGroupRequest& request, const KeySet& held) {
+  return RunOnGroup(context, environment, "create",
+                    [&, uuid = NewUuid()](LeasedContext& leased) {
+                      return CreateOnce(leased, environment, request, held,
+                                        uuid);
+                    });
 }
 
 }  // namespace addons

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "operation/growing_keys.h"
 #include "operation/operation_context.h"
 #include "volumegroup/environment.h"
 #include "volumegroup/parameters.h"
@@ -15,8 +16,8 @@ struct CreateGroupRequest {
   std::string name;
   GroupParameters parameters;
   GroupParameterMap parameter_map;  // all of them, as given
-  std::vector<std::string> volume_ids;
-  CephUser user;
+  std::vector<VolumeHandle> volumes;
+  CephUserRef user;
 };
 
 /// The key of the operation table for a group that has a name only.
@@ -25,10 +26,18 @@ std::string GroupNameKey(const GroupParameters& parameters,
 
 /// Creates a volume group as ceph-csi does, or adopts the one of this name.
 ///
-///   look: name -> uuid -> journal; volumes         nothing is changed up to
-///   here directory: name -> uuid object csi.volume.group.<uuid>: names, time
-///   } undone when rbd group                                        } one of
-///   these fails volumes: rbd group, then journal
+// clang-format off
+///   FindGroup()       "looking"                   name, then uuid, then journal
+///   LookAtMembers()                               volumes that are not members yet
+///   CheckMayJoin()                                each of them
+///   check()                                       whether they can be mirrored
+///   -- BeginMutation(): nothing is changed above this line --
+///   MakeGroup()       Reserve()       "reserving the name"      directory: name to uuid
+///                     Create()                                  journal object: names, time
+///                     MakeRbdGroup()  "creating the rbd group"
+///                     Undo()          of a new group, in reverse, when one of these fails
+///   ChangeMembers()                               each volume: rbd group, then journal
+// clang-format on
 ///
 /// Each step finds what it made when it is repeated. A name without object, and
 /// an object without names, are what an interrupted call (also of ceph-csi)
@@ -40,9 +49,9 @@ std::string GroupNameKey(const GroupParameters& parameters,
 /// namespace. ALREADY_EXISTS: the name belongs to a group of other parameters,
 /// or to a volume group snapshot. RESOURCE_EXHAUSTED: too many members.
 /// ABORTED: another replica did the same at the same moment.
-absl::StatusOr<GroupOutcome> CreateGroup(
+absl::StatusOr<ResultOrKeys<GroupAnswer>> CreateGroup(
     OperationContext& context, const VolumeGroupEnvironment& environment,
-    const CreateGroupRequest& request, const HeldKeys& held);
+    const CreateGroupRequest& request, const KeySet& held);
 
 }  // namespace addons
 

@@ -4,6 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "ceph/pool.h"
+#include "lease/leased_context.h"
 #include "volume/group_directory.h"
 #include "volume/group_journal.h"
 #include "volumegroup/members.h"
@@ -14,14 +16,15 @@ namespace {
 
 absl::Status CheckEmpty(OperationContext& context,
                         const VolumeGroupEnvironment& environment,
-                        const CephUser& user, const ResolvedGroup& group) {
+                        const CephUserRef& user, const ResolvedGroup& group) {
   const std::vector<MemberView> members =
-      LookAtMembers(environment, user, group.members(), LookDeadline(context));
+      LookAtMembers(environment, user, group.members(), Access::kMutate,
+                    LookDeadline(context));
   for (const MemberView& view : members) {
     if (view.problem.ok()) {
       return absl::FailedPreconditionError(absl::StrCat(
           group.Describe(), " has members, for instance volume '",
-          view.volume_id,
+          view.volume_id.text(),
           "': take them out with ModifyVolumeGroupMembership first"));
     }
   }
@@ -29,7 +32,7 @@ absl::Status CheckEmpty(OperationContext& context,
     if (!view.broken()) {
       return absl::UnavailableError(
           absl::StrCat(group.Describe(), " may have a member: volume '",
-                       view.volume_id, "': ", view.problem.message()));
+                       view.volume_id.text(), "': ", view.problem.message()));
     }
   }
   return absl::OkStatus();
@@ -48,29 +51,29 @@ absl::Status Remove(OperationContext& context, const ResolvedGroup& group,
   return GroupJournal(*pool).Remove(group.uuid);
 }
 
-absl::StatusOr<GroupOutcome> DeleteOnce(
-    OperationContext& context, const VolumeGroupEnvironment& environment,
-    const DeleteGroupRequest& request) {
+absl::Status DeleteOnce(LeasedContext& context,
+                        const VolumeGroupEnvironment& environment,
+                        const DeleteGroupRequest& request) {
   context.Step("reading the group");
   const auto group = environment.resolver.ResolveGroup(
-      request.group_id, request.user, LookDeadline(context));
-  if (absl::IsNotFound(group.status())) return GroupOutcome();
+      request.group_id, request.user, Access::kMutate, LookDeadline(context));
+  if (absl::IsNotFound(group.status())) return absl::OkStatus();
   ADDONS_RETURN_IF_ERROR(group.status());
+  context.Aim(LeaseOf(*group));
   ADDONS_RETURN_IF_ERROR(
       CheckEmpty(context, environment, request.user, *group));
   ADDONS_RETURN_IF_ERROR(context.BeginMutation());
-  ADDONS_RETURN_IF_ERROR(
-      DuringChange(Remove(context, *group, environment.options.instance_id)));
-  return GroupOutcome();
+  return DuringChange(Remove(context, *group, environment.options.instance_id));
 }
 
 }  // namespace
 
-absl::StatusOr<GroupOutcome> DeleteGroup(
-    OperationContext& context, const VolumeGroupEnvironment& environment,
-    const DeleteGroupRequest& request) {
-  return RetryWhenBlocklisted(
-      context, [&] { return DeleteOnce(context, environment, request); });
+absl::Status DeleteGroup(OperationContext& context,
+                         const VolumeGroupEnvironment& environment,
+                         const DeleteGroupRequest& request) {
+  return RunOnGroup(context, environment, "delete", [&](LeasedContext& leased) {
+    return DeleteOnce(leased, environment, request);
+  });
 }
 
 }  // namespace addons

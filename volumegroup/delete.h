@@ -10,13 +10,20 @@
 namespace addons {
 
 struct DeleteGroupRequest {
-  std::string group_id;
-  CephUser user;
+  GroupHandle group_id;
+  CephUserRef user;
 };
 
 /// Deletes a volume group that has no members but broken ones. Volumes stay.
 ///
-///   rbd group -> name in the directory -> object csi.volume.group.<uuid>
+// clang-format off
+///   ResolveGroup()  "reading the group"             there is none: OK
+///   CheckEmpty()                                    members: FAILED_PRECONDITION
+///   -- BeginMutation(): nothing is changed above this line --
+///   Remove()        "removing the rbd group"        RemoveGroup()
+///                   "removing the journal entry"    Release(): the name in the directory
+///                                                   Remove(): object csi.volume.group.<uuid>
+// clang-format on
 ///
 /// The object goes last, so that a call that was interrupted is finished by the
 /// same call.
@@ -24,9 +31,9 @@ struct DeleteGroupRequest {
 /// OK: it is gone, also when there was none (or no such pool).
 /// FAILED_PRECONDITION: it has members. UNAVAILABLE: a member could not be
 /// looked at.
-absl::StatusOr<GroupOutcome> DeleteGroup(
-    OperationContext& context, const VolumeGroupEnvironment& environment,
-    const DeleteGroupRequest& request);
+absl::Status DeleteGroup(OperationContext& context,
+                         const VolumeGroupEnvironment& environment,
+                         const DeleteGroupRequest& request);
 
 }  // namespace addons
 

@@ -3,32 +3,59 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "ceph/cluster.h"
+#include "lease/keeper.h"
+#include "operation/operation_context.h"
 #include "volume/config_store.h"
+#include "volume/membership.h"
 #include "volume/resolver.h"
-#include "volumegroup/member_replication.h"
 
 namespace addons {
 
 struct VolumeGroupOptions {
   std::string instance_id = "default";  // ceph-csi's --instanceid
   size_t max_members = 100;
+  /// Ids of this site's clusters: groups are made and listed nowhere else;
+  /// empty: all of config.json.
+  std::vector<ClusterId> home{};
   /// How many members of one group are worked on at a time.
   size_t concurrency = 32;
 };
 
-/// What all verbs of volume groups share. Nothing is owned; everything is
-/// thread-safe and outlives the verbs.
+/// What replication has to do when the members of a group change: while a group
+/// is replicated, those that come are mirrored too, and those that leave are
+/// not any more. Called by the operation that holds the keys of the group and
+/// of all volumes concerned, on its thread; from several operations at a time.
+///
+/// check() is called before BeginMutation(), join() and leave() within
+/// ChangeMembers(), which draws the order. The journal decides who is a member.
+/// It changes last, so a call that was interrupted anywhere is repeated with
+/// the same change: join() and leave() must be idempotent.
+struct MemberReplication {
+  using Step =
+      std::function<absl::Status(OperationContext&, const MembershipChange&)>;
+  /// Changes nothing. Not OK: the answer, and the group stays as it is.
+  Step check;
+  /// Not OK: those that are added do not become members, and nobody is removed.
+  Step join;
+  /// Not OK: those that are removed stay members.
+  Step leave;
+};
+
+/// What all verbs of volume groups share. What is referred to is not owned;
+/// everything is thread-safe and outlives the verbs.
 struct VolumeGroupEnvironment {
   Resolver& resolver;
   ConfigStore& config;
   ClusterProvider& clusters;
-  MemberReplication& replication;
+  LeaseKeeper& leases;
+  MemberReplication replication;
   VolumeGroupOptions options;
 };
 
@@ -43,18 +70,6 @@ struct GroupAnswer {
   std::map<std::string, std::string> context;
   std::vector<Volume> volumes;
 };
-
-/// Which objects a verb concerns is known only once it has read the group. It
-/// runs with the keys that the request alone tells; when it finds that it needs
-/// more, it changes nothing and says which, and is to be run again with these,
-/// too.
-struct GroupOutcome {
-  GroupAnswer group;
-  std::set<std::string> more_keys;  // not empty: nothing was done
-};
-
-/// The keys of the operation table that a verb holds.
-using HeldKeys = std::set<std::string>;
 
 }  // namespace addons
 

@@ -9,18 +9,18 @@
 namespace addons {
 
 absl::StatusOr<GroupAnswer> GetGroup(const VolumeGroupEnvironment& environment,
-                                     const std::string& group_id,
-                                     const CephUser& user,
+                                     const GroupHandle& group_id,
+                                     const CephUserRef& user,
                                      SteadyTime deadline) {
-  ADDONS_ASSIGN_OR_RETURN(
-      const ResolvedGroup group,
-      environment.resolver.ResolveGroup(group_id, user, deadline));
+  ADDONS_ASSIGN_OR_RETURN(const ResolvedGroup group,
+                          environment.resolver.ResolveGroup(
+                              group_id, user, Access::kRead, deadline));
   GroupAnswer answer;
-  answer.group_id = group_id;
+  answer.group_id = group_id.text();
   std::vector<std::string> broken;
-  for (const MemberView& view :
-       LookAtMembers(environment, user, group.members(), deadline)) {
-    if (!view.problem.ok()) broken.push_back(view.volume_id);
+  for (const MemberView& view : LookAtMembers(
+           environment, user, group.members(), Access::kRead, deadline)) {
+    if (!view.problem.ok()) broken.push_back(view.volume_id.text());
     answer.volumes.push_back(ToAnswer(view));
   }
   if (!broken.empty()) {

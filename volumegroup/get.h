@@ -13,8 +13,9 @@ namespace addons {
 /// their context has "problem" and the group's context "brokenMembers" names
 /// them. Takes no key and changes nothing. Errors of Resolver::ResolveGroup().
 absl::StatusOr<GroupAnswer> GetGroup(const VolumeGroupEnvironment& environment,
-                                     const std::string& group_id,
-                                     const CephUser& user, SteadyTime deadline);
+                                     const GroupHandle& group_id,
+                                     const CephUserRef& user,
+                                     SteadyTime deadline);
 
 }  // namespace addons
 

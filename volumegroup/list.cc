@@ -12,9 +12,12 @@
 #include "absl/strings/str_cat.h"
 #include "base/parallel.h"
 #include "base/status_macros.h"
+#include "ceph/pool.h"
 #include "volume/group_directory.h"
 #include "volume/group_journal.h"
-#include "volumegroup/pools.h"
+#include "volume/home_clusters.h"
+#include "volume/pools.h"
+#include "volume/volume_id.h"
 
 namespace addons {
 namespace {
@@ -25,13 +28,13 @@ constexpr size_t kMaxVolumes = 10000;
 
 /// The place after which a page begins.
 struct Position {
-  std::string cluster_id;
+  ClusterId cluster_id;
   int64_t pool_id = 0;
   std::string name;
 };
 
 std::string Encode(const Position& position) {
-  const nlohmann::json token = {position.cluster_id, position.pool_id,
+  const nlohmann::json token = {position.cluster_id.text(), position.pool_id,
                                 position.name};
   return absl::WebSafeBase64Escape(
       token.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
@@ -47,20 +50,22 @@ absl::StatusOr<Position> Decode(const std::string& token) {
         "starting_token is not one that ListVolumeGroups gave out: start over "
         "without it");
   }
-  return Position{parts[0].get<std::string>(), parts[1].get<int64_t>(),
-                  parts[2].get<std::string>()};
+  return Position{ClusterId(parts[0].get<std::string>()),
+                  parts[1].get<int64_t>(), parts[2].get<std::string>()};
 }
 
 bool Refused(const absl::Status& status) {
   return absl::IsPermissionDenied(status) || absl::IsUnauthenticated(status);
 }
 
-/// The clusters to list, by id. Of entries that mean the same place only the
+/// This site's clusters, by id. Of entries that mean the same place only the
 /// first counts.
-std::map<std::string, const ClusterEntry*> Places(const ClusterConfig& config) {
-  std::map<std::string, const ClusterEntry*> places;
+std::map<ClusterId, const ClusterEntry*> Places(
+    const ClusterConfig& config, const VolumeGroupOptions& options) {
+  std::map<ClusterId, const ClusterEntry*> places;
   std::set<std::pair<std::vector<std::string>, std::string>> seen;
   for (const ClusterEntry& entry : config.entries()) {
+    if (!IsHome(options.home, entry.cluster_id)) continue;
     if (seen.insert({entry.monitors, entry.rados_namespace}).second) {
       places.try_emplace(entry.cluster_id, &entry);
     }
@@ -83,7 +88,8 @@ class Lister {
   absl::StatusOr<GroupPage> Run(const ClusterConfig& config) {
     absl::Status refusal;
     size_t taken = 0;
-    for (const auto& [cluster_id, entry] : Places(config)) {
+    for (const auto& [cluster_id, entry] :
+         Places(config, environment_.options)) {
       if (after_ && cluster_id < after_->cluster_id) continue;
       const absl::Status status = ListCluster(*entry);
       if (Refused(status)) {
@@ -92,7 +98,7 @@ class Lister {
       }
       ADDONS_RETURN_IF_ERROR(Annotate(
           status, absl::StrCat("Failed to list the volume groups of cluster '",
-                               cluster_id, "'")));
+                               cluster_id.text(), "'")));
       ++taken;
       if (full_) break;
     }
@@ -195,14 +201,14 @@ class Lister {
     if (!group_id.ok()) return absl::OkStatus();  // no uuid: not CSI's
     group.emplace();
     group->group_id = *group_id;
-    for (const std::string& member : attributes->members) {
-      group->volumes.push_back({member, 0, {}});
+    for (const VolumeHandle& member : attributes->members) {
+      group->volumes.push_back({member.text(), 0, {}});
     }
     return absl::OkStatus();
   }
 
   const VolumeGroupEnvironment& environment_;
-  const CephUser& user_;
+  const CephUserRef& user_;
   const std::optional<Position> after_;
   const size_t limit_;
   GroupPage page_;

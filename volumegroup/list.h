@@ -14,7 +14,7 @@ namespace addons {
 struct ListGroupsRequest {
   size_t max_entries = 0;      // 0: as many as fit into one answer
   std::string starting_token;  // empty: from the beginning
-  CephUser user;
+  CephUserRef user;
 };
 
 struct GroupPage {
@@ -22,9 +22,10 @@ struct GroupPage {
   std::string next_token;           // empty: this was the last page
 };
 
-/// The volume groups of all clusters, pools and namespaces of config.json that
-/// the user may read, ordered by cluster id, pool id and name. Entries that are
-/// no groups (volume group snapshots, reservations) are left out.
+/// The volume groups of all clusters of this site, pools and namespaces of
+/// config.json that the user may read, ordered by cluster id, pool id and name.
+/// Entries that are no groups (volume group snapshots, reservations) are left
+/// out.
 ///
 /// A token names the entry that a page ended with; the next page begins after
 /// that place, whatever was created or deleted since. A page costs one read per

@@ -9,6 +9,8 @@
 #include "base/parallel.h"
 #include "base/status_macros.h"
 #include "ceph/errors.h"
+#include "ceph/pool.h"
+#include "ceph/retry_when_blocklisted.h"
 #include "volume/group_images.h"
 #include "volume/group_journal.h"
 
@@ -37,11 +39,12 @@ absl::Status LookAtImage(MemberView& view) {
 }
 
 absl::Status LookOnce(const VolumeGroupEnvironment& environment,
-                      const CephUser& user, SteadyTime deadline,
-                      MemberView& view) {
+                      const CephUserRef& user, Access access,
+                      SteadyTime deadline, MemberView& view) {
   view.volume.reset();
-  ADDONS_ASSIGN_OR_RETURN(view.volume, environment.resolver.Resolve(
-                                           view.volume_id, user, deadline));
+  ADDONS_ASSIGN_OR_RETURN(
+      view.volume,
+      environment.resolver.Resolve(view.volume_id, user, access, deadline));
   const absl::Status status = LookAtImage(view);
   // ENOENT of another call: the image vanished while it was looked at.
   return CephErrno(status) != 0 && absl::IsNotFound(status)
@@ -68,8 +71,8 @@ absl::StatusOr<bool> LeftBehind(const MemberView& view) {
   }
   if (!other.ok()) return other.status();
   if (other->group_name != name) return false;
-  for (const std::string& member : other->members) {
-    if (absl::EndsWith(member, volume.uuid)) return false;
+  for (const VolumeHandle& member : other->members) {
+    if (absl::EndsWith(member.text(), volume.uuid)) return false;
   }
   return true;
 }
@@ -94,7 +97,10 @@ absl::Status DetachOne(const ResolvedGroup& group, const MemberView& view) {
   if (!view.volume.has_value()) return absl::OkStatus();
   const GroupImages images(group);
   const ResolvedVolume& volume = *view.volume;
-  if (view.problem.ok() && images.NamedBy(view.group)) {
+  // Also when the image names no group: a call that died may have left it in
+  // this one. One that is in another group by now is none of ours.
+  if (view.problem.ok() &&
+      (!view.group.has_value() || images.NamedBy(view.group))) {
     ADDONS_RETURN_IF_ERROR(images.Remove(volume, view.image_id));
   }
   // An image that is gone, or was replaced by a resync, may have left itself in
@@ -104,7 +110,8 @@ absl::Status DetachOne(const ResolvedGroup& group, const MemberView& view) {
     const absl::Status status = images.Remove(volume, recorded);
     if (!status.ok()) {
       Log().warn("what is left of volume {} stays in rbd group {}: {}",
-                 Quoted(view.volume_id), Quoted(group.attributes.group_name),
+                 Quoted(view.volume_id.text()),
+                 Quoted(group.attributes.group_name),
                  std::string(status.message()));
     }
   }
@@ -123,28 +130,31 @@ std::vector<absl::Status> ForEach(
 
 }  // namespace
 
-std::map<std::string, std::string> ByIdentity(
-    Resolver& resolver, const std::vector<std::string>& volume_ids) {
-  std::map<std::string, std::string> volumes;
-  for (const std::string& id : volume_ids) {
-    volumes.try_emplace(resolver.OperationKey(id).value_or(id), id);
-  }
-  return volumes;
+std::string Identity(Resolver& resolver, const VolumeHandle& volume_id) {
+  const auto key = resolver.KeyOfVolume(volume_id);
+  return key.ok() ? key->ToString() : volume_id.text();
 }
 
-std::vector<MemberView> LookAtMembers(
-    const VolumeGroupEnvironment& environment, const CephUser& user,
-    const std::vector<std::string>& volume_ids, SteadyTime deadline) {
-  std::vector<MemberView> views(volume_ids.size());
-  RunParallel(volume_ids.size(), environment.options.concurrency,
-              [&](size_t i) {
-                MemberView& view = views[i];
-                view.volume_id = volume_ids[i];
-                view.problem = LookOnce(environment, user, deadline, view);
-                if (CephErrno(view.problem) == kBlocklistedErrno) {
-                  view.problem = LookOnce(environment, user, deadline, view);
-                }
-              });
+std::map<std::string, VolumeHandle> ByIdentity(
+    Resolver& resolver, const std::vector<VolumeHandle>& volumes) {
+  std::map<std::string, VolumeHandle> found;
+  for (const VolumeHandle& id : volumes) {
+    found.try_emplace(Identity(resolver, id), id);
+  }
+  return found;
+}
+
+std::vector<MemberView> LookAtMembers(const VolumeGroupEnvironment& environment,
+                                      const CephUserRef& user,
+                                      const std::vector<VolumeHandle>& volumes,
+                                      Access access, SteadyTime deadline) {
+  std::vector<MemberView> views(volumes.size());
+  RunParallel(volumes.size(), environment.options.concurrency, [&](size_t i) {
+    MemberView& view = views[i];
+    view.volume_id = volumes[i];
+    view.problem = RetryWhenBlocklisted(
+        [&] { return LookOnce(environment, user, access, deadline, view); });
+  });
   return views;
 }
 
@@ -155,12 +165,12 @@ absl::Status CheckMayJoin(const ResolvedGroup& group, const MemberView& view,
   if (volume.cluster->fsid() != group.cluster->fsid() ||
       volume.rados_namespace != group.rados_namespace) {
     return absl::Status(
-        unfit,
-        absl::StrCat("volume '", view.volume_id,
-                     "' cannot be in this group: it is in cluster '",
-                     volume.cluster_id, "' namespace '", volume.rados_namespace,
-                     "', the group in cluster '", group.cluster_id,
-                     "' namespace '", group.rados_namespace, "'"));
+        unfit, absl::StrCat("volume '", view.volume_id.text(),
+                            "' cannot be in this group: it is in cluster '",
+                            volume.cluster_id.text(), "' namespace '",
+                            volume.rados_namespace, "', the group in cluster '",
+                            group.cluster_id.text(), "' namespace '",
+                            group.rados_namespace, "'"));
   }
   if (!view.group.has_value() || GroupImages(group).NamedBy(view.group)) {
     return absl::OkStatus();
@@ -197,8 +207,8 @@ absl::Status FirstProblem(const std::vector<MemberView>& views,
   for (size_t i = 0; i < results.size(); ++i) {
     if (results[i].ok()) continue;
     if (failed++ == 0) {
-      first = Annotate(results[i],
-                       absl::StrCat("volume '", views[i].volume_id, "'"));
+      first = Annotate(
+          results[i], absl::StrCat("volume '", views[i].volume_id.text(), "'"));
     }
   }
   if (failed < 2) return first;
@@ -208,7 +218,7 @@ absl::Status FirstProblem(const std::vector<MemberView>& views,
 
 GroupAnswer::Volume ToAnswer(const MemberView& view) {
   GroupAnswer::Volume answer;
-  answer.volume_id = view.volume_id;
+  answer.volume_id = view.volume_id.text();
   if (!view.problem.ok()) {
     answer.context["problem"] = std::string(view.problem.message());
     return answer;

@@ -9,13 +9,14 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/clock.h"
+#include "ceph/image.h"
 #include "volumegroup/environment.h"
 
 namespace addons {
 
 /// A volume that is, or shall be, a member, as it was found.
 struct MemberView {
-  std::string volume_id;
+  VolumeHandle volume_id;
   /// OK: all that follows is known. Otherwise the volume is broken or cannot be
   /// looked at, and this is why.
   absl::Status problem;
@@ -32,17 +33,22 @@ struct MemberView {
   }
 };
 
-/// Volumes by what identifies them on this site. On a peer site one volume may
-/// be named by the ids of both sites. The first id of a volume is kept; one
-/// whose cluster is not configured stands for itself. Asks no cluster.
-std::map<std::string, std::string> ByIdentity(
-    Resolver& resolver, const std::vector<std::string>& volume_ids);
+/// What identifies a volume on this site: on a peer site one volume may be
+/// named by the ids of both sites. The id of one whose cluster is not
+/// configured stands for itself. Asks no cluster.
+std::string Identity(Resolver& resolver, const VolumeHandle& volume_id);
 
-/// Finds the volumes and opens their images read-only, several at a time, until
-/// `deadline` at most. One result per id, in this order.
-std::vector<MemberView> LookAtMembers(
-    const VolumeGroupEnvironment& environment, const CephUser& user,
-    const std::vector<std::string>& volume_ids, SteadyTime deadline);
+/// Volumes by their identity. The first id of a volume is kept.
+std::map<std::string, VolumeHandle> ByIdentity(
+    Resolver& resolver, const std::vector<VolumeHandle>& volumes);
+
+/// Finds the volumes, to change something there or not, and opens their images
+/// read-only, several at a time, until `deadline` at most. One result per id,
+/// in this order.
+std::vector<MemberView> LookAtMembers(const VolumeGroupEnvironment& environment,
+                                      const CephUserRef& user,
+                                      const std::vector<VolumeHandle>& volumes,
+                                      Access access, SteadyTime deadline);
 
 /// Whether `view` may join. `unfit` is the code for a volume that can never be
 /// in this group: of another cluster or namespace. FAILED_PRECONDITION: it is

@@ -5,20 +5,33 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "operation/growing_keys.h"
 #include "operation/operation_context.h"
-#include "replication/parameters.h"
+#include "volume/membership.h"
 #include "volumegroup/environment.h"
 
 namespace addons {
 
 struct ModifyGroupRequest {
-  std::string group_id;
-  std::vector<std::string> volume_ids;  // all that shall be members
+  GroupHandle group_id;
+  std::vector<VolumeHandle> volumes;  // all that shall be members
   FlattenMode flatten = FlattenMode::kNever;
-  CephUser user;
+  CephUserRef user;
 };
 
 /// Makes the members of a group those that the request names.
+///
+// clang-format off
+///   ResolveGroup()    "reading the group"         the members as the journal has them
+///                                                 the same as wanted: OK
+///   KeysToAdd()                                   of those that leave: again, with their keys
+///   LookAtMembers()   "looking at the volumes"    those that come, those that leave
+///   CheckMayJoin()                                each that comes
+///   WhoIsThere()                                  of those that leave; a broken one may go
+///   check()                                       whether replication allows the change
+///   -- BeginMutation(): nothing is changed above this line --
+///   ChangeMembers()                               first those that come, then those that leave
+// clang-format on
 ///
 /// A list that is unchanged costs one read. Otherwise all volumes that come are
 /// looked at before the first change, and they come before others leave. A
@@ -30,9 +43,9 @@ struct ModifyGroupRequest {
 /// new volume of another cluster or namespace. FAILED_PRECONDITION: a new
 /// volume is in another group. RESOURCE_EXHAUSTED: too many members. ABORTED:
 /// somebody else changed the same things at the same moment.
-absl::StatusOr<GroupOutcome> ModifyGroup(
+absl::StatusOr<ResultOrKeys<GroupAnswer>> ModifyGroup(
     OperationContext& context, const VolumeGroupEnvironment& environment,
-    const ModifyGroupRequest& request, const HeldKeys& held);
+    const ModifyGroupRequest& request, const KeySet& held);
 
 }  // namespace addons
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "base/parameter_keys.h"
 #include "base/status_macros.h"
 
 namespace addons {
@@ -32,7 +33,7 @@ absl::Status CheckPrefix(absl::string_view key, const std::string& prefix) {
   });
   if (bad || prefix.size() > kMaxPrefix) {
     return Wrong(key, prefix,
-                 "is no prefix of an rbd name: at most 128 bytes without "
+                 "is not a prefix of an rbd name: at most 128 bytes without "
                  "control characters, '/' and '@'");
   }
   return absl::OkStatus();
@@ -42,15 +43,22 @@ absl::Status CheckPrefix(absl::string_view key, const std::string& prefix) {
 
 absl::StatusOr<FlattenMode> ParseFlattenMode(const GroupParameterMap& map) {
   const std::string mode = Get(map, "flattenMode");
-  if (mode.empty() || mode == "never") return FlattenMode::kNever;
-  if (mode == "force") return FlattenMode::kForce;
+  if (mode.empty()) return FlattenMode::kNever;
+  if (const auto known = ToFlattenMode(mode)) return *known;
   return Wrong("flattenMode", mode, "is neither 'never' nor 'force'");
+}
+
+absl::Status CheckGroupParameterKeys(const GroupParameterMap& map) {
+  return CheckParameterKeys(
+      map, {"clusterID", "pool", "journalPool", "volumeGroupNamePrefix",
+            "volumeNamePrefix", "flattenMode"});
 }
 
 absl::StatusOr<GroupParameters> GroupParameters::Parse(
     const GroupParameterMap& map) {
+  ADDONS_RETURN_IF_ERROR(CheckGroupParameterKeys(map));
   GroupParameters parameters;
-  parameters.cluster_id = Get(map, "clusterID");
+  parameters.cluster_id = ClusterId(Get(map, "clusterID"));
   parameters.pool = Get(map, "pool");
   for (const char* const key : {"clusterID", "pool"}) {
     if (Get(map, key).empty()) {

@@ -5,7 +5,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "replication/parameters.h"
+#include "base/cluster_id.h"
+#include "volume/membership.h"
 
 namespace addons {
 
@@ -13,7 +14,7 @@ using GroupParameterMap = std::map<std::string, std::string>;
 
 /// What the parameters of CreateVolumeGroup say about a new group.
 struct GroupParameters {
-  std::string cluster_id;
+  ClusterId cluster_id;
   std::string pool;
   std::string name_prefix;  // of the rbd group
   /// volumeNamePrefix, with which drivers of 2024 named groups; empty: not
@@ -30,6 +31,9 @@ struct GroupParameters {
   /// Whether a group of this rbd name may have been made with these parameters.
   bool Fits(const std::string& group_name, const std::string& uuid) const;
 };
+
+/// INVALID_ARGUMENT: a key that GroupParameters::Parse() reads is misspelt.
+absl::Status CheckGroupParameterKeys(const GroupParameterMap& map);
 
 /// What those of ModifyVolumeGroupMembership say: flattenMode alone.
 /// INVALID_ARGUMENT as for GroupParameters::Parse().

@@ -1,38 +1,21 @@
 #include "volumegroup/verb_support.h"
 
-#include <algorithm>
-#include <chrono>
-#include <iterator>
-
 #include "absl/strings/str_cat.h"
+#include "volume/patience.h"
 
 namespace addons {
-namespace {
-
-constexpr std::chrono::seconds kLookPatience{30};
-
-}  // namespace
 
 SteadyTime LookDeadline(OperationContext& context) {
-  return context.DeadlineWithin(kLookPatience);
+  return context.DeadlineWithin(kFindPatience);
 }
 
-std::set<std::string> KeysOf(Resolver& resolver,
-                             const std::vector<std::string>& volume_ids) {
-  std::set<std::string> keys;
-  for (const std::string& id : volume_ids) {
-    auto key = resolver.OperationKey(id);
-    if (key.ok()) keys.insert(*std::move(key));
+KeySet KeysOf(Resolver& resolver, const std::vector<VolumeHandle>& volumes) {
+  KeySet keys;
+  for (const VolumeHandle& id : volumes) {
+    const auto key = resolver.KeyOfVolume(id);
+    if (key.ok()) keys.insert(key->ToString());
   }
   return keys;
-}
-
-std::set<std::string> MissingKeys(const std::set<std::string>& needed,
-                                  const HeldKeys& held) {
-  std::set<std::string> missing;
-  std::set_difference(needed.begin(), needed.end(), held.begin(), held.end(),
-                      std::inserter(missing, missing.end()));
-  return missing;
 }
 
 absl::Status CheckMemberCount(const VolumeGroupOptions& options, size_t count) {

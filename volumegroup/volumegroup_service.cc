@@ -1,6 +1,5 @@
 #include "volumegroup/volumegroup_service.h"
 
-#include <chrono>
 #include <memory>
 #include <set>
 #include <string>
@@ -9,15 +8,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "operation/growing_keys.h"
 #include "operation/run_operation.h"
 #include "rpc/parameters.h"
 #include "rpc/secrets.h"
 #include "rpc/validate.h"
 #include "volume/credentials.h"
+#include "volume/patience.h"
+#include "volume/volume_id.h"
 #include "volumegroup/create.h"
 #include "volumegroup/delete.h"
 #include "volumegroup/get.h"
-#include "volumegroup/keyed_run.h"
 #include "volumegroup/list.h"
 #include "volumegroup/modify.h"
 #include "volumegroup/verb_support.h"
@@ -28,35 +29,40 @@ namespace {
 namespace pb = ::volumegroup;
 using Ids = google::protobuf::RepeatedPtrField<std::string>;
 
-constexpr std::chrono::seconds kReadPatience{60};
-
 /// Each id once, in this order; none may be malformed.
-absl::StatusOr<std::vector<std::string>> VolumeIds(const Ids& ids) {
+absl::StatusOr<std::vector<VolumeHandle>> Volumes(const Ids& ids) {
   std::set<std::string> seen;
-  std::vector<std::string> volume_ids;
+  std::vector<VolumeHandle> volumes;
   for (const std::string& id : ids) {
-    ADDONS_RETURN_IF_ERROR(VolumeId::Parse(id).status());
-    if (seen.insert(id).second) volume_ids.push_back(id);
+    VolumeHandle volume(id);
+    ADDONS_RETURN_IF_ERROR(volume.id().status());
+    if (seen.insert(id).second) volumes.push_back(std::move(volume));
   }
-  return volume_ids;
+  return volumes;
 }
 
 /// The operation of a verb on a group that has an id. Its keys are those of the
 /// group and of the volumes that the request names. Asks no cluster.
 absl::StatusOr<OperationSpec> SpecOf(
-    Resolver& resolver, absl::string_view verb, const std::string& group_id,
-    const CephUser& user, const GroupParameterMap& parameters = {},
-    const std::vector<std::string>& volume_ids = {}) {
-  ADDONS_ASSIGN_OR_RETURN(std::string key,
-                          resolver.GroupOperationKey(group_id));
+    Resolver& resolver, absl::string_view verb, const GroupHandle& group_id,
+    const CephUserRef& user, const GroupParameterMap& parameters = {},
+    const std::vector<VolumeHandle>& volumes = {}) {
+  ADDONS_ASSIGN_OR_RETURN(const OperationKey key,
+                          resolver.KeyOfGroup(group_id));
   OperationSpec spec;
-  spec.cluster = key.substr(0, key.find('/'));
-  const std::set<std::string> volumes = KeysOf(resolver, volume_ids);
-  spec.keys.assign(volumes.begin(), volumes.end());
-  spec.keys.push_back(std::move(key));
+  spec.share = WorkerShare::OfCluster(key.cluster_id);
+  const KeySet keys = KeysOf(resolver, volumes);
+  spec.keys.assign(keys.begin(), keys.end());
+  spec.keys.push_back(key.ToString());
   spec.verb = std::string(verb);
-  spec.object = absl::StrCat("volume group '", group_id, "'");
-  spec.parameters = CallFingerprint(verb, user, parameters, volume_ids);
+  spec.object = absl::StrCat("volume group '", group_id.text(), "'");
+  spec.parameters = CallFingerprint(verb, *user, parameters, Texts(volumes));
+  spec.prove = [&resolver, group_id, user](OperationContext& context) {
+    return resolver
+        .ResolveGroup(group_id, user, Access::kRead,
+                      context.DeadlineWithin(kReadPatience))
+        .status();
+  };
   return spec;
 }
 
@@ -87,31 +93,37 @@ grpc::Status VolumeGroupService::CreateVolumeGroup(
         owned->parameter_map = TakeParameters(request->parameters());
         ADDONS_ASSIGN_OR_RETURN(owned->parameters,
                                 GroupParameters::Parse(owned->parameter_map));
-        ADDONS_ASSIGN_OR_RETURN(owned->volume_ids,
-                                VolumeIds(request->volume_ids()));
+        ADDONS_ASSIGN_OR_RETURN(owned->volumes, Volumes(request->volume_ids()));
         ADDONS_RETURN_IF_ERROR(
-            CheckMemberCount(environment_.options, owned->volume_ids.size()));
-        ADDONS_ASSIGN_OR_RETURN(
-            owned->user, UserFromSecrets(TakeSecrets(request->secrets())));
+            CheckMemberCount(environment_.options, owned->volumes.size()));
+        ADDONS_ASSIGN_OR_RETURN(owned->user,
+                                UserFromSecrets(TakeSecrets(request->secrets()),
+                                                SecretSource::kGroupClass));
         OperationSpec spec;
-        const std::set<std::string> volumes =
-            KeysOf(environment_.resolver, owned->volume_ids);
+        const KeySet volumes = KeysOf(environment_.resolver, owned->volumes);
         spec.keys.assign(volumes.begin(), volumes.end());
         spec.keys.push_back(GroupNameKey(owned->parameters, owned->name));
-        spec.cluster = absl::StrCat(owned->parameters.cluster_id.size(), ":",
-                                    owned->parameters.cluster_id);
+        spec.share = WorkerShare::OfCluster(owned->parameters.cluster_id);
         spec.verb = "create";
         spec.object = absl::StrCat("volume group '", owned->name, "'");
-        spec.parameters = CallFingerprint(
-            spec.verb, owned->user, owned->parameter_map, owned->volume_ids);
+        spec.parameters =
+            CallFingerprint(spec.verb, *owned->user, owned->parameter_map,
+                            Texts(owned->volumes));
+        if (!owned->volumes.empty()) {
+          spec.prove = [this, owned](OperationContext& operation) {
+            return environment_.resolver
+                .Resolve(owned->volumes.front(), owned->user, Access::kRead,
+                         operation.DeadlineWithin(kReadPatience))
+                .status();
+          };
+        }
         ADDONS_ASSIGN_OR_RETURN(
             const GroupAnswer group,
-            RunWithKeys(operations_, std::move(spec), call.caller,
-                        [this, owned](OperationContext& operation,
-                                      const HeldKeys& held) {
-                          return CreateGroup(operation, environment_, *owned,
-                                             held);
-                        }));
+            RunWithGrowingKeys<GroupAnswer>(
+                operations_, std::move(spec), call.caller,
+                [this, owned](OperationContext& operation, const KeySet& held) {
+                  return CreateGroup(operation, environment_, *owned, held);
+                }));
         Fill(group, response->mutable_volume_group());
         return absl::OkStatus();
       });
@@ -125,26 +137,30 @@ grpc::Status VolumeGroupService::ModifyVolumeGroupMembership(
       rpc_, *context, *request, *response,
       [&](const CallContext& call) -> absl::Status {
         auto owned = std::make_shared<ModifyGroupRequest>();
-        owned->group_id = request->volume_group_id();
-        ADDONS_RETURN_IF_ERROR(Require("volume_group_id", owned->group_id));
+        ADDONS_RETURN_IF_ERROR(
+            Require("volume_group_id", request->volume_group_id()));
+        owned->group_id = GroupHandle(request->volume_group_id());
         const GroupParameterMap map = TakeParameters(request->parameters());
+        // A group that is emptied, which comes before its end, needs none.
+        if (!request->volume_ids().empty()) {
+          ADDONS_RETURN_IF_ERROR(CheckGroupParameterKeys(map));
+        }
         ADDONS_ASSIGN_OR_RETURN(owned->flatten, ParseFlattenMode(map));
-        ADDONS_ASSIGN_OR_RETURN(owned->volume_ids,
-                                VolumeIds(request->volume_ids()));
-        ADDONS_ASSIGN_OR_RETURN(
-            owned->user, UserFromSecrets(TakeSecrets(request->secrets())));
+        ADDONS_ASSIGN_OR_RETURN(owned->volumes, Volumes(request->volume_ids()));
+        ADDONS_ASSIGN_OR_RETURN(owned->user,
+                                UserFromSecrets(TakeSecrets(request->secrets()),
+                                                SecretSource::kGroupClass));
         ADDONS_ASSIGN_OR_RETURN(
             OperationSpec spec,
             SpecOf(environment_.resolver, "modify", owned->group_id,
-                   owned->user, map, owned->volume_ids));
+                   owned->user, map, owned->volumes));
         ADDONS_ASSIGN_OR_RETURN(
             const GroupAnswer group,
-            RunWithKeys(operations_, std::move(spec), call.caller,
-                        [this, owned](OperationContext& operation,
-                                      const HeldKeys& held) {
-                          return ModifyGroup(operation, environment_, *owned,
-                                             held);
-                        }));
+            RunWithGrowingKeys<GroupAnswer>(
+                operations_, std::move(spec), call.caller,
+                [this, owned](OperationContext& operation, const KeySet& held) {
+                  return ModifyGroup(operation, environment_, *owned, held);
+                }));
         Fill(group, response->mutable_volume_group());
         return absl::OkStatus();
       });
@@ -157,24 +173,20 @@ grpc::Status VolumeGroupService::DeleteVolumeGroup(
       rpc_, *context, *request, *response,
       [&](const CallContext& call) -> absl::Status {
         auto owned = std::make_shared<DeleteGroupRequest>();
-        owned->group_id = request->volume_group_id();
-        ADDONS_RETURN_IF_ERROR(Require("volume_group_id", owned->group_id));
-        ADDONS_ASSIGN_OR_RETURN(
-            owned->user, UserFromSecrets(TakeSecrets(request->secrets())));
-        auto spec = SpecOf(environment_.resolver, "delete", owned->group_id,
-                           owned->user);
-        if (absl::IsNotFound(spec.status())) {
-          // Without its cluster nobody knows whether the group is gone.
-          return absl::FailedPreconditionError(spec.status().message());
-        }
-        ADDONS_RETURN_IF_ERROR(spec.status());
-        return RunWithKeys(operations_, *std::move(spec), call.caller,
-                           [this, owned](OperationContext& operation,
-                                         const HeldKeys& /*held*/) {
-                             return DeleteGroup(operation, environment_,
-                                                *owned);
-                           })
-            .status();
+        ADDONS_RETURN_IF_ERROR(
+            Require("volume_group_id", request->volume_group_id()));
+        owned->group_id = GroupHandle(request->volume_group_id());
+        ADDONS_ASSIGN_OR_RETURN(owned->user,
+                                UserFromSecrets(TakeSecrets(request->secrets()),
+                                                SecretSource::kGroupClass));
+        ADDONS_ASSIGN_OR_RETURN(const OperationSpec spec,
+                                SpecOf(environment_.resolver, "delete",
+                                       owned->group_id, owned->user));
+        return RunOperation(operations_, spec, call.caller,
+                            [this, owned](OperationContext& operation) {
+                              return DeleteGroup(operation, environment_,
+                                                 *owned);
+                            });
       });
 }
 
@@ -190,13 +202,14 @@ grpc::Status VolumeGroupService::ListVolumeGroups(
         auto owned = std::make_shared<ListGroupsRequest>();
         owned->max_entries = static_cast<size_t>(request->max_entries());
         owned->starting_token = request->starting_token();
-        ADDONS_ASSIGN_OR_RETURN(
-            owned->user, UserFromSecrets(TakeSecrets(request->secrets())));
+        ADDONS_ASSIGN_OR_RETURN(owned->user,
+                                UserFromSecrets(TakeSecrets(request->secrets()),
+                                                SecretSource::kGroupClass));
         OperationSpec spec;
         spec.verb = "list";
         spec.object = "volume groups";
         spec.parameters = CallFingerprint(
-            spec.verb, owned->user, {},
+            spec.verb, *owned->user, {},
             {absl::StrCat(owned->max_entries), owned->starting_token});
         MakeRead(&spec);
         ADDONS_ASSIGN_OR_RETURN(
@@ -221,21 +234,22 @@ grpc::Status VolumeGroupService::ControllerGetVolumeGroup(
   return UnaryCall(
       rpc_, *context, *request, *response,
       [&](const CallContext& call) -> absl::Status {
-        const std::string& group_id = request->volume_group_id();
-        ADDONS_RETURN_IF_ERROR(Require("volume_group_id", group_id));
-        ADDONS_ASSIGN_OR_RETURN(
-            CephUser user, UserFromSecrets(TakeSecrets(request->secrets())));
+        ADDONS_RETURN_IF_ERROR(
+            Require("volume_group_id", request->volume_group_id()));
+        const GroupHandle group_id(request->volume_group_id());
+        ADDONS_ASSIGN_OR_RETURN(const CephUserRef user,
+                                UserFromSecrets(TakeSecrets(request->secrets()),
+                                                SecretSource::kGroupClass));
         ADDONS_ASSIGN_OR_RETURN(
             OperationSpec spec,
             SpecOf(environment_.resolver, "get", group_id, user));
         MakeRead(&spec);
-        const auto owned = std::make_shared<const CephUser>(std::move(user));
         ADDONS_ASSIGN_OR_RETURN(
             const GroupAnswer group,
             RunOperation<GroupAnswer>(
                 operations_, spec, call.caller,
-                [this, owned, group_id](OperationContext& operation) {
-                  return GetGroup(environment_, group_id, *owned,
+                [this, user, group_id](OperationContext& operation) {
+                  return GetGroup(environment_, group_id, user,
                                   operation.DeadlineWithin(kReadPatience));
                 }));
         Fill(group, response->mutable_volume_group());

@@ -1,6 +1,7 @@
 #include "ceph/librados/abandonable_calls.h"
 
 #include <algorithm>
+#include <exception>
 #include <iterator>
 #include <memory>
 #include <utility>
@@ -22,30 +23,53 @@ void AbandonableCalls::TakeEnded(std::list<Running>& ended) {
   }
 }
 
-bool AbandonableCalls::Run(const void* key, std::function<void()> call,
-                           SteadyTime until) {
+absl::Status AbandonableCalls::Run(const void* key, std::function<void()> call,
+                                   SteadyTime until) {
+  struct End {
+    bool reached = false;
+    std::exception_ptr thrown;
+  };
   std::list<Running> ended;  // joined after the lock
-  const auto finished = std::make_shared<bool>(false);
+  const auto end = std::make_shared<End>();
   MutexLock lock(mutex_);
   TakeEnded(ended);
   while (!HasRoom(key)) {
-    if (!changed_.WaitUntil(mutex_, until)) return false;
+    if (!changed_.WaitUntil(mutex_, until)) {
+      return absl::DeadlineExceededError("too many calls of this kind hang");
+    }
     TakeEnded(ended);
   }
   Running& mine = running_.emplace_back();
   mine.key = key;
-  mine.thread =
-      std::jthread([this, raw = &mine, finished, call = std::move(call)] {
-        call();
-        MutexLock done_lock(mutex_);
-        *finished = true;
-        raw->done = true;
-        changed_.NotifyAll();
-      });
-  while (!*finished) {
-    if (!changed_.WaitUntil(mutex_, until) && !*finished) return false;
+  try {
+    auto thread =
+        start_("abandonable", [this, raw = &mine, end, call = std::move(call)] {
+          std::exception_ptr thrown;
+          try {
+            call();
+          } catch (...) {
+            thrown = std::current_exception();
+          }
+          MutexLock done_lock(mutex_);
+          end->thrown = std::move(thrown);
+          end->reached = true;
+          raw->done = true;
+          changed_.NotifyAll();
+        });
+    if (thread) mine.thread = *std::move(thread);
+  } catch (const std::exception&) {  // no memory
   }
-  return true;
+  if (!mine.thread.joinable()) {
+    running_.pop_back();
+    return absl::UnavailableError("the system has no thread left for the call");
+  }
+  while (!end->reached) {
+    if (!changed_.WaitUntil(mutex_, until) && !end->reached) {
+      return absl::DeadlineExceededError("the call goes on");
+    }
+  }
+  if (end->thrown != nullptr) std::rethrow_exception(end->thrown);
+  return absl::OkStatus();
 }
 
 }  // namespace addons

@@ -5,9 +5,12 @@
 #include <functional>
 #include <list>
 #include <thread>
+#include <utility>
 
+#include "absl/status/status.h"
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "base/start_thread.h"
 
 namespace addons {
 
@@ -21,15 +24,18 @@ class AbandonableCalls {
  public:
   static constexpr size_t kMaxPerKey = 4;
 
-  AbandonableCalls() = default;
+  explicit AbandonableCalls(ThreadStarter start = StartThread)
+      : start_(std::move(start)) {}
   AbandonableCalls(const AbandonableCalls&) = delete;
   AbandonableCalls& operator=(const AbandonableCalls&) = delete;
 
-  /// Runs `call` and returns true when it has ended. false: it has not by
-  /// `until`, so it goes on, or it was not begun because the key has too many.
-  /// `call` must own what it touches, and must not be the last owner of this
-  /// object.
-  bool Run(const void* key, std::function<void()> call, SteadyTime until);
+  /// Runs `call` and returns OK when it has ended; an exception of it goes on
+  /// here. DEADLINE_EXCEEDED: it has not ended by `until`, so it goes on, or it
+  /// was not begun because the key has too many. UNAVAILABLE: it was not begun,
+  /// the system has no thread for it. `call` must own what it touches, and must
+  /// not be the last owner of this object.
+  absl::Status Run(const void* key, std::function<void()> call,
+                   SteadyTime until);
 
  private:
   struct Running {
@@ -42,6 +48,7 @@ class AbandonableCalls {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool HasRoom(const void* key) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  const ThreadStarter start_;
   Mutex mutex_;
   CondVar changed_;
   // Last, so that its threads end before the rest goes.

@@ -27,9 +27,6 @@ static_assert(RBD_SNAP_MIRROR_STATE_PRIMARY == 0 &&
               RBD_SNAP_MIRROR_STATE_PRIMARY_DEMOTED == 1 &&
               RBD_SNAP_MIRROR_STATE_NON_PRIMARY == 2 &&
               RBD_SNAP_MIRROR_STATE_NON_PRIMARY_DEMOTED == 3);
-static_assert(RBD_MIRROR_PEER_DIRECTION_RX == 0 &&
-              RBD_MIRROR_PEER_DIRECTION_TX == 1 &&
-              RBD_MIRROR_PEER_DIRECTION_RX_TX == 2);
 
 }  // namespace
 
@@ -86,8 +83,10 @@ MirrorStatusState ToMirrorStatusState(int rbd_mirror_image_status_state) {
       return MirrorStatusState::kStoppingReplay;
     case MIRROR_IMAGE_STATUS_STATE_STOPPED:
       return MirrorStatusState::kStopped;
-    default:
+    case MIRROR_IMAGE_STATUS_STATE_UNKNOWN:
       return MirrorStatusState::kUnknown;
+    default:
+      return MirrorStatusState::kUnrecognized;
   }
 }
 
@@ -119,10 +118,6 @@ SnapshotKind ToSnapshotKind(int rbd_snap_namespace_type) {
     default:
       return SnapshotKind::kUnknown;
   }
-}
-
-bool PeerReceives(int rbd_mirror_peer_direction) {
-  return rbd_mirror_peer_direction != RBD_MIRROR_PEER_DIRECTION_TX;
 }
 
 }  // namespace addons

@@ -15,8 +15,6 @@ MirrorImageState ToMirrorImageState(int rbd_mirror_image_state);
 MirrorStatusState ToMirrorStatusState(int rbd_mirror_image_status_state);
 MirrorSnapshotKind ToMirrorSnapshotKind(int rbd_snap_mirror_state);
 SnapshotKind ToSnapshotKind(int rbd_snap_namespace_type);
-/// Of rbd_mirror_peer_direction_t: does this site pull from the peer?
-bool PeerReceives(int rbd_mirror_peer_direction);
 
 }  // namespace addons
 

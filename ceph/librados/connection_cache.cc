@@ -28,7 +28,7 @@ ConnectionCache::ConnectionCache(ConnectionCacheOptions options, Clock& clock,
                                            std::make_shared<HostResolver>(),
                                            std::make_shared<AbandonableCalls>(),
                                            options.timeouts}](
-              const ClusterTarget& target, const CephUser& user) {
+              const ClusterTarget& target, const CephUserRef& user) {
             return RadosCluster::Connect(environment, target, user);
           }) {}
 
@@ -37,11 +37,11 @@ ConnectionCache::ConnectionCache(ConnectionCacheOptions options, Clock& clock,
     : options_(options),
       clock_(clock),
       connect_(std::move(connect)),
-      sweeper_(options.sweep_interval, [this] { Sweep(); }) {}
+      sweeper_("conn-sweeper", options.sweep_interval, [this] { Sweep(); }) {}
 
 absl::StatusOr<std::shared_ptr<Cluster>> ConnectionCache::Connect(
-    const ClusterTarget& target, const CephUser& user) {
-  const std::string key = CacheKey(target, user);
+    const ClusterTarget& target, const CephUserRef& user) {
+  const std::string key = CacheKey(target, *user);
   std::shared_ptr<Entry> entry;
   std::vector<std::shared_ptr<Entry>> idle;  // closed after the lock
   {

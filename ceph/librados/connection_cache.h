@@ -13,18 +13,12 @@
 #include "base/mutex.h"
 #include "base/periodic.h"
 #include "ceph/cluster.h"
+#include "ceph/librados/cached_cluster.h"
 #include "ceph/librados/call_gate.h"
 #include "ceph/librados/client_environment.h"
 #include "ceph/librados/shared_slot.h"
 
 namespace addons {
-
-/// A cluster that says when the cache should not give it out any more.
-class CachedCluster : public Cluster {
- public:
-  /// The cluster refuses our user or key since we connected. Must not block.
-  virtual bool denied() const = 0;
-};
 
 struct ConnectionCacheOptions {
   ConnectionTimeouts timeouts;
@@ -43,7 +37,7 @@ class ConnectionCache final : public ClusterProvider {
  public:
   using ConnectFn =
       std::function<absl::StatusOr<std::shared_ptr<CachedCluster>>(
-          const ClusterTarget&, const CephUser&)>;
+          const ClusterTarget&, const CephUserRef&)>;
 
   /// Connects with librados; all calls go through `gate`. `clock` must outlive
   /// the cache.
@@ -54,7 +48,7 @@ class ConnectionCache final : public ClusterProvider {
                   ConnectFn connect);
 
   absl::StatusOr<std::shared_ptr<Cluster>> Connect(
-      const ClusterTarget& target, const CephUser& user) override;
+      const ClusterTarget& target, const CephUserRef& user) override;
 
   /// Closes what is idle. Connect() does it as well, and a thread of the cache
   /// every sweep_interval, for a daemon that nobody calls. May block for as

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -37,22 +38,35 @@ std::vector<std::string> LookUp(const std::string& host) {
 
 HostResolver::HostResolver() : HostResolver(&LookUp) {}
 
-HostResolver::HostResolver(LookUpFn look_up) : look_up_(std::move(look_up)) {}
+HostResolver::HostResolver(LookUpFn look_up, ThreadStarter start)
+    : look_up_(std::move(look_up)), start_(std::move(start)) {}
 
 std::shared_ptr<HostResolver::Lookup> HostResolver::FindOrStart(
     const std::string& host) {
-  std::shared_ptr<Lookup>& lookup = lookups_[host];
-  if (lookup != nullptr) return lookup;
-  lookup = std::make_shared<Lookup>();
-  // The map holds the look-up until it is done, so the thread need not.
-  lookup->thread = std::jthread([this, host, raw = lookup.get()] {
-    std::vector<std::string> addresses = look_up_(host);
-    MutexLock lock(mutex_);
-    raw->addresses = std::move(addresses);
-    raw->done = true;
-    changed_.NotifyAll();
-  });
-  return lookup;
+  const auto [it, is_new] = lookups_.try_emplace(host);
+  if (!is_new) return it->second;
+  try {
+    it->second = std::make_shared<Lookup>();
+    // The map holds the look-up until it is done, so the thread need not.
+    auto thread = start_("host-lookup", [this, host, raw = it->second.get()] {
+      std::vector<std::string> addresses;
+      try {
+        addresses = look_up_(host);
+      } catch (...) {  // whoever waits must not wait for ever
+      }
+      MutexLock lock(mutex_);
+      raw->addresses = std::move(addresses);
+      raw->done = true;
+      changed_.NotifyAll();
+    });
+    if (thread) {
+      it->second->thread = *std::move(thread);
+      return it->second;
+    }
+  } catch (const std::exception&) {  // no memory
+  }
+  lookups_.erase(it);
+  return nullptr;
 }
 
 void HostResolver::Prepare(const std::string& host) {
@@ -60,13 +74,20 @@ void HostResolver::Prepare(const std::string& host) {
   FindOrStart(host);
 }
 
-std::vector<std::string> HostResolver::Resolve(const std::string& host,
-                                               SteadyTime until) {
+absl::StatusOr<std::vector<std::string>> HostResolver::Resolve(
+    const std::string& host, SteadyTime until) {
   std::shared_ptr<Lookup> lookup;  // its thread is joined after the lock
   MutexLock lock(mutex_);
   lookup = FindOrStart(host);
+  if (lookup == nullptr) {
+    return absl::UnavailableError(
+        absl::StrCat("Failed to look up '", host,
+                     "': the system has no thread left for it"));
+  }
   while (!lookup->done) {
-    if (!changed_.WaitUntil(mutex_, until) && !lookup->done) return {};
+    if (!changed_.WaitUntil(mutex_, until) && !lookup->done) {
+      return std::vector<std::string>();
+    }
   }
   const auto it = lookups_.find(host);
   if (it != lookups_.end() && it->second == lookup) lookups_.erase(it);

@@ -124,15 +124,21 @@ absl::StatusOr<std::string> MonHost(HostResolver& resolver,
   }
   std::vector<std::string> found;
   std::vector<std::string> missing;
+  absl::Status not_asked;
   for (const Endpoint& endpoint : endpoints) {
-    const std::vector<std::string> hosts =
-        endpoint.literal ? std::vector<std::string>{endpoint.host}
-                         : resolver.Resolve(endpoint.host, until);
-    if (hosts.empty()) missing.push_back(endpoint.host);
-    for (const std::string& host : hosts) {
+    absl::StatusOr<std::vector<std::string>> hosts =
+        std::vector<std::string>{endpoint.host};
+    if (!endpoint.literal) hosts = resolver.Resolve(endpoint.host, until);
+    if (!hosts.ok()) {
+      not_asked = hosts.status();
+      continue;
+    }
+    if (hosts->empty()) missing.push_back(endpoint.host);
+    for (const std::string& host : *hosts) {
       found.push_back(absl::StrCat(endpoint.protocol, host, endpoint.port));
     }
   }
+  if (found.empty() && !not_asked.ok()) return not_asked;
   if (found.empty() && missing.empty()) {
     return absl::UnavailableError(
         "config.json names no monitors for this cluster");

@@ -17,8 +17,8 @@ struct ObjectWatcher {
 };
 
 /// Fills `watchers` with everybody who watches `object`; returns 0 or a
-/// negative errno. The one use of librados' C++ interface, because the C one
-/// has no such call. librados::IoCtx::list_watchers
+/// negative errno. In librados' C++ interface, because the C one has no such
+/// call. librados::IoCtx::list_watchers
 int ListObjectWatchers(rados_ioctx_t ioctx, const std::string& object,
                        std::vector<ObjectWatcher>& watchers);
 

@@ -10,16 +10,16 @@
 namespace addons {
 
 RadosCluster::RadosCluster(ClientEnvironment environment, ClusterTarget target,
-                           CephUser user)
+                           CephUserRef user)
     : environment_(std::move(environment)),
       target_(std::move(target)),
       user_(std::move(user)) {}
 
 absl::StatusOr<std::shared_ptr<CachedCluster>> RadosCluster::Connect(
     const ClientEnvironment& environment, const ClusterTarget& target,
-    const CephUser& user) {
+    const CephUserRef& user) {
   const std::shared_ptr<RadosCluster> cluster(
-      new RadosCluster(environment, target, user.Clone()));
+      new RadosCluster(environment, target, user));
   ADDONS_ASSIGN_OR_RETURN(const std::shared_ptr<RadosConnection> connection,
                           cluster->Connection(ConnectionUse::kRead));
   ADDONS_ASSIGN_OR_RETURN(cluster->fsid_, connection->Fsid());
@@ -40,7 +40,7 @@ absl::StatusOr<std::shared_ptr<RadosConnection>> RadosCluster::Connection(
   absl::StatusOr<std::shared_ptr<RadosConnection>> connection = slot.Get(
       [](const RadosConnection& held) { return !held.dead(); },
       [&] {
-        return RadosConnection::Connect(environment_, target_, user_, use);
+        return RadosConnection::Connect(environment_, target_, *user_, use);
       },
       until);
   if (absl::IsUnauthenticated(connection.status())) refused_ = true;
@@ -67,11 +67,15 @@ absl::StatusOr<std::string> RadosCluster::MgrCommand(const std::string& json) {
   ADDONS_ASSIGN_OR_RETURN(const std::shared_ptr<RadosConnection> connection,
                           Connection(ConnectionUse::kManager));
   const auto answer = std::make_shared<absl::StatusOr<std::string>>();
-  const bool ended = environment_.calls->Run(
+  const absl::Status ended = environment_.calls->Run(
       connection.get(),
       [connection, answer, json] { *answer = connection->MgrCommand(json); },
       std::chrono::steady_clock::now() + environment_.timeouts.mon);
-  return ended ? *answer : connection->MgrCommandTimeout(json);
+  if (ended.ok()) return *answer;
+  if (absl::IsDeadlineExceeded(ended)) {
+    return connection->MgrCommandTimeout(json);
+  }
+  return Annotate(ended, "Failed to run manager command");
 }
 
 std::vector<uint64_t> RadosCluster::OwnClientIds() {
@@ -100,11 +104,15 @@ absl::Status RadosCluster::WaitForLatestMap() {
   ADDONS_ASSIGN_OR_RETURN(const std::shared_ptr<RadosConnection> connection,
                           Connection(ConnectionUse::kRead));
   const auto result = std::make_shared<absl::Status>();
-  const bool ended = environment_.calls->Run(
+  const absl::Status ended = environment_.calls->Run(
       connection.get(),
       [connection, result] { *result = connection->WaitForLatestMap(); },
       std::chrono::steady_clock::now() + environment_.timeouts.mon);
-  return ended ? *result : connection->LatestMapError(-ETIMEDOUT);
+  if (ended.ok()) return *result;
+  if (absl::IsDeadlineExceeded(ended)) {
+    return connection->LatestMapError(-ETIMEDOUT);
+  }
+  return Annotate(ended, "Failed to get the newest OSD map");
 }
 
 bool RadosCluster::denied() const {

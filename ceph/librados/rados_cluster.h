@@ -10,8 +10,8 @@
 
 #include "absl/status/statusor.h"
 #include "ceph/cluster.h"
+#include "ceph/librados/cached_cluster.h"
 #include "ceph/librados/client_environment.h"
-#include "ceph/librados/connection_cache.h"
 #include "ceph/librados/rados_connection.h"
 #include "ceph/librados/shared_slot.h"
 
@@ -25,7 +25,7 @@ class RadosCluster final : public CachedCluster {
   /// as for ClusterProvider::Connect().
   static absl::StatusOr<std::shared_ptr<CachedCluster>> Connect(
       const ClientEnvironment& environment, const ClusterTarget& target,
-      const CephUser& user);
+      const CephUserRef& user);
 
   const std::string& fsid() const override { return fsid_; }
   absl::StatusOr<std::unique_ptr<Pool>> OpenPool(
@@ -40,7 +40,7 @@ class RadosCluster final : public CachedCluster {
 
  private:
   RadosCluster(ClientEnvironment environment, ClusterTarget target,
-               CephUser user);
+               CephUserRef user);
   absl::StatusOr<std::shared_ptr<RadosConnection>> Connection(
       ConnectionUse use);
   std::array<const SharedSlot<RadosConnection>*, 3> Slots() const {
@@ -49,7 +49,7 @@ class RadosCluster final : public CachedCluster {
 
   const ClientEnvironment environment_;
   const ClusterTarget target_;
-  const CephUser user_;
+  const CephUserRef user_;
   std::string fsid_;  // set before anybody else sees this object
   std::atomic<bool> refused_ = false;
   SharedSlot<RadosConnection> read_;

@@ -15,8 +15,9 @@
 #include "base/log.h"
 #include "base/secret.h"
 #include "base/status_macros.h"
+#include "ceph/cephx_key.h"
 #include "ceph/errors.h"
-#include "ceph/librados/cephx_key.h"
+#include "ceph/librados/key_support.h"
 #include "ceph/librados/monitor_addresses.h"
 
 namespace addons {
@@ -29,7 +30,8 @@ std::string Seconds(std::chrono::seconds timeout) {
 }
 
 std::string ClusterName(const ClusterTarget& target) {
-  return absl::StrCat("cluster '", absl::CHexEscape(target.cluster_id), "'");
+  return absl::StrCat("cluster '", absl::CHexEscape(target.cluster_id.text()),
+                      "'");
 }
 
 absl::Status SetOption(rados_t cluster, const char* option,
@@ -40,14 +42,21 @@ absl::Status SetOption(rados_t cluster, const char* option,
   return CephError(result, "set Ceph option", absl::StrCat("'", option, "'"));
 }
 
-absl::Status SetKey(rados_t cluster, const CephUser& user) {
-  std::string key(absl::StripAsciiWhitespace(user.key.Reveal()));
-  absl::Status status = absl::UnauthenticatedError(absl::StrCat(
-      "the key of Ceph user '", absl::CHexEscape(user.id),
-      "' has not the shape of a cephx key; correct userKey in the secret"));
-  if (HasCephxKeyShape(key)) status = SetOption(cluster, "key", key);
-  WipeString(key);
-  return status;
+/// Sets the key and returns its type.
+absl::StatusOr<unsigned> SetKey(rados_t cluster, const CephUser& user) {
+  const absl::string_view key = absl::StripAsciiWhitespace(user.key.Reveal());
+  absl::StatusOr<unsigned> type = CephxKeyType(key);
+  if (!type.ok()) {
+    return absl::UnauthenticatedError(
+        absl::StrCat("the key of Ceph user '", absl::CHexEscape(user.id),
+                     "' is not a valid cephx key: ", type.status().message(),
+                     "; correct userKey in the secret"));
+  }
+  std::string text(key);
+  absl::Status status = SetOption(cluster, "key", text);
+  WipeString(text);
+  if (!status.ok()) return status;
+  return type;
 }
 
 /// librados asks for a new map of the OSDs when a call waits longer than
@@ -58,8 +67,7 @@ absl::Status SetKey(rados_t cluster, const CephUser& user) {
 constexpr double kLongestMapPatience = 2;
 
 absl::Status Configure(rados_t cluster, const std::string& mon_host,
-                       const CephUser& user, ConnectionUse use,
-                       const ConnectionTimeouts& timeouts) {
+                       ConnectionUse use, const ConnectionTimeouts& timeouts) {
   const double map_patience =
       std::min(kLongestMapPatience,
                std::chrono::duration<double>(timeouts.osd_read).count() / 2);
@@ -69,7 +77,7 @@ absl::Status Configure(rados_t cluster, const std::string& mon_host,
       {"err_to_stderr", "false"},
       {"log_file", ""},
       {"mon_host", mon_host},
-      // The key is given below; nothing of this host may stand in for it.
+      // The key is given later; nothing of this host may stand in for it.
       {"keyring", ""},
       {"auth_client_required", "cephx"},
       {"client_mount_timeout", Seconds(timeouts.connect)},
@@ -87,7 +95,7 @@ absl::Status Configure(rados_t cluster, const std::string& mon_host,
   for (const auto& [option, value] : options) {
     ADDONS_RETURN_IF_ERROR(SetOption(cluster, option, value));
   }
-  return SetKey(cluster, user);
+  return absl::OkStatus();
 }
 
 /// `status` with another code and more text; the errno stays.
@@ -102,9 +110,10 @@ absl::Status Recode(const absl::Status& status, absl::StatusCode code,
 }
 
 /// rados_connect answers EACCES for a wrong key and an unknown user alike,
-/// ETIMEDOUT when no monitor speaks, EINVAL and ENOENT when it has no address.
+/// ETIMEDOUT when no monitor speaks, EINVAL and ENOENT when it has no address,
+/// and EINVAL for a key whose type it does not know.
 absl::Status ConnectError(int result, const ClusterTarget& target,
-                          const CephUser& user) {
+                          const CephUser& user, unsigned key_type) {
   const std::string user_name =
       absl::StrCat("user '", absl::CHexEscape(user.id), "'");
   const absl::Status status =
@@ -113,8 +122,17 @@ absl::Status ConnectError(int result, const ClusterTarget& target,
   if (result == -EACCES || result == -EPERM) {
     return Recode(
         status, absl::StatusCode::kUnauthenticated,
-        "the cluster refuses this user or its key; compare the secret "
-        "with 'ceph auth get'");
+        absl::StrCat("the cluster refuses this user or its key; compare the "
+                     "secret with 'ceph auth get'",
+                     key_type == kCephxAes
+                         ? " (its type is aes, which a cluster of Ceph 19.2.6, "
+                           "20.2.4 or newer may refuse altogether)"
+                         : ""));
+  }
+  const std::string unusable =
+      UnusableKeyType(result, key_type, LibradosVersion());
+  if (!unusable.empty()) {
+    return Recode(status, absl::StatusCode::kUnauthenticated, unusable);
   }
   return Recode(status, absl::StatusCode::kUnavailable,
                 absl::StrCat("monitors asked: ", absl::CHexEscape(absl::StrJoin(
@@ -161,20 +179,21 @@ absl::StatusOr<std::shared_ptr<RadosConnection>> RadosConnection::Connect(
   if (created < 0) {
     return CephError(created, "create a client for", ClusterName(target));
   }
-  if (absl::Status status =
-          Configure(cluster.get(), *mon_host, user, use, timeouts);
+  if (absl::Status status = Configure(cluster.get(), *mon_host, use, timeouts);
       !status.ok()) {
     return Annotate(status, what);
   }
+  const absl::StatusOr<unsigned> key_type = SetKey(cluster.get(), user);
+  if (!key_type.ok()) return Annotate(key_type.status(), what);
   const int connected = environment.gate->Call(
       "rados_connect", [&] { return rados_connect(cluster.get()); });
-  if (connected != 0) return ConnectError(connected, target, user);
+  if (connected != 0) return ConnectError(connected, target, user, *key_type);
   return std::shared_ptr<RadosConnection>(new RadosConnection(
       environment.gate, target.cluster_id, use, std::move(cluster)));
 }
 
 RadosConnection::RadosConnection(std::shared_ptr<CallGate> gate,
-                                 std::string cluster_id, ConnectionUse use,
+                                 ClusterId cluster_id, ConnectionUse use,
                                  ClusterHandle cluster)
     : gate_(std::move(gate)),
       cluster_id_(std::move(cluster_id)),
@@ -191,7 +210,7 @@ int RadosConnection::Call(absl::string_view name,
     Log().warn(
         "this client was put on the blocklist, its connection is replaced "
         "cluster={} client={} call={}",
-        Quoted(cluster_id_), client_id_, Quoted(name));
+        Quoted(cluster_id_.text()), client_id_, Quoted(name));
   }
   // Not for commands: that a user may not run one of them is ordinary.
   if (result == -EACCES && name != "rados_mon_command" &&
@@ -208,7 +227,7 @@ absl::StatusOr<std::string> RadosConnection::Fsid() {
   });
   if (result < 0) {
     return CephError(result, "read the fsid of",
-                     absl::StrCat("cluster '", cluster_id_, "'"));
+                     absl::StrCat("cluster '", cluster_id_.text(), "'"));
   }
   return std::string(text.data());
 }
@@ -231,7 +250,7 @@ absl::Status RadosConnection::WaitForLatestMap() {
 absl::Status RadosConnection::LatestMapError(int result) const {
   return CephError(
       result, "get the newest OSD map of",
-      absl::StrCat("cluster '", absl::CHexEscape(cluster_id_), "'"));
+      absl::StrCat("cluster '", absl::CHexEscape(cluster_id_.text()), "'"));
 }
 
 absl::Status RadosConnection::CheckPoolExists(int64_t pool_id) {
@@ -259,9 +278,9 @@ absl::Status RadosConnection::CheckPoolExists(int64_t pool_id) {
                number->get<int64_t>() == pool_id;
       });
   if (found) return absl::OkStatus();
-  return CephError(
-      -ENOENT, "find",
-      absl::StrCat(pool, " in cluster '", absl::CHexEscape(cluster_id_), "'"));
+  return CephError(-ENOENT, "find",
+                   absl::StrCat(pool, " in cluster '",
+                                absl::CHexEscape(cluster_id_.text()), "'"));
 }
 
 absl::StatusOr<IoctxHandle> RadosConnection::OpenIoctx(
@@ -285,7 +304,7 @@ absl::StatusOr<IoctxHandle> RadosConnection::OpenIoctx(
   if (result < 0) {
     return CephError(result, "open",
                      absl::StrCat("pool with id ", pool_id, " in cluster '",
-                                  absl::CHexEscape(cluster_id_), "'"));
+                                  absl::CHexEscape(cluster_id_.text()), "'"));
   }
   rados_ioctx_set_namespace(ioctx.get(), rados_namespace.c_str());
   return ioctx;
@@ -309,7 +328,7 @@ absl::Status RadosConnection::CommandError(int result, absl::string_view daemon,
                                            const std::string& json) const {
   return CephError(result, absl::StrCat("run ", daemon, " command"),
                    absl::StrCat("'", CommandName(json), "' on cluster '",
-                                absl::CHexEscape(cluster_id_), "'"));
+                                absl::CHexEscape(cluster_id_.text()), "'"));
 }
 
 absl::StatusOr<std::string> RadosConnection::Command(absl::string_view name,
@@ -331,7 +350,7 @@ absl::StatusOr<std::string> RadosConnection::Command(absl::string_view name,
     return std::string(absl::StripTrailingAsciiWhitespace(
         absl::string_view(output.get(), output_size)));
   }
-  const absl::Status status = CommandError(result, daemon, json);
+  absl::Status status = CommandError(result, daemon, json);
   const std::string said =
       absl::CHexEscape(absl::StripAsciiWhitespace(
                            absl::string_view(status_text.get(), status_size))

@@ -74,7 +74,7 @@ class RadosConnection {
   absl::Status MgrCommandTimeout(const std::string& json) const;
 
  private:
-  RadosConnection(std::shared_ptr<CallGate> gate, std::string cluster_id,
+  RadosConnection(std::shared_ptr<CallGate> gate, ClusterId cluster_id,
                   ConnectionUse use, ClusterHandle cluster);
   using CommandFn = decltype(&rados_mon_command);
   absl::StatusOr<std::string> Command(absl::string_view name,
@@ -86,7 +86,7 @@ class RadosConnection {
   absl::Status CheckPoolExists(int64_t pool_id);
 
   const std::shared_ptr<CallGate> gate_;
-  const std::string cluster_id_;
+  const ClusterId cluster_id_;
   const ConnectionUse use_;
   const ClusterHandle cluster_;
   uint64_t client_id_ = 0;

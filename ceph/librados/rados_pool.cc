@@ -10,9 +10,11 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "base/status_macros.h"
 #include "ceph/errors.h"
 #include "ceph/librados/ceph_enums.h"
+#include "ceph/librados/object_snapshots.h"
 #include "ceph/librados/object_watchers.h"
 #include "ceph/librados/rbd_image.h"
 #include "ceph/librados/sized_buffer.h"
@@ -22,7 +24,9 @@ namespace {
 
 constexpr uint64_t kOmapPage = 512;
 constexpr size_t kMaxNameSize = size_t{64} * 1024;
+constexpr size_t kMaxNamespacesSize = size_t{16} << 20;
 constexpr size_t kMaxPeers = 1024;
+constexpr size_t kStatusPage = 512;
 constexpr int kReplaceAttempts = 10;
 
 std::string CString(const char* text) { return text == nullptr ? "" : text; }
@@ -173,8 +177,11 @@ int RadosPool::ReadKey(const std::string& object, const std::string& key,
   const int next = rados_omap_get_next2(entries.get(), &found, &data,
                                         &found_size, &data_size);
   if (next < 0) return next;
-  value.reset();
-  if (found != nullptr) value.emplace(data, data_size);
+  if (found == nullptr) {
+    value.reset();
+  } else {
+    value = std::string(data, data_size);
+  }
   return 0;
 }
 
@@ -208,18 +215,35 @@ absl::StatusOr<bool> RadosPool::ReplaceValue(const std::string& object,
 }
 
 // To omap_cmp an absent key has the empty value. So these two are told apart by
-// reading, and the write holds only for the version that was read.
-absl::StatusOr<bool> RadosPool::ReplaceEmptyOrAbsent(
-    const std::string& object, const std::string& key, bool expect_present,
-    const std::string& desired) {
+// reading. Whoever writes a value to an absent key meanwhile is seen by the
+// comparison; other keys of the object may change as they like: a directory in
+// which many names are reserved at the same time changes all the time.
+absl::StatusOr<bool> RadosPool::SetAbsent(const std::string& object,
+                                          const std::string& key,
+                                          const std::string& desired) {
+  std::optional<std::string> value;
+  uint64_t version = 0;
+  int result = ReadKey(object, key, value, version);
+  if (result < 0) return CephError(result, "read", ObjectText(object));
+  if (value.has_value()) return false;
+  result = CompareAndSet(object, key, "", desired, 0);
+  if (result == -ECANCELED) return false;
+  if (result < 0) return CephError(result, "write", ObjectText(object));
+  return true;
+}
+
+// A key that is removed meanwhile would still compare as equal: the write holds
+// only for the version of the object that was read.
+absl::StatusOr<bool> RadosPool::ReplaceEmpty(const std::string& object,
+                                             const std::string& key,
+                                             const std::string& desired) {
   int result = 0;
   for (int attempt = 0; attempt < kReplaceAttempts; ++attempt) {
     std::optional<std::string> value;
     uint64_t version = 0;
     result = ReadKey(object, key, value, version);
     if (result < 0) return CephError(result, "read", ObjectText(object));
-    if (value.has_value() != expect_present) return false;
-    if (!value.value_or("").empty()) return false;
+    if (!value.has_value() || !value->empty()) return false;
     result = CompareAndSet(object, key, "", desired, version);
     if (result == 0) return true;
     if (result == -ECANCELED) return false;
@@ -234,10 +258,9 @@ absl::StatusOr<bool> RadosPool::ReplaceOmapValue(
     const std::string& object, const std::string& key,
     const std::optional<std::string>& expected, const std::string& desired) {
   ADDONS_RETURN_IF_ERROR(CheckWritable(ObjectText(object)));
-  if (expected.has_value() && !expected->empty()) {
-    return ReplaceValue(object, key, *expected, desired);
-  }
-  return ReplaceEmptyOrAbsent(object, key, expected.has_value(), desired);
+  if (!expected.has_value()) return SetAbsent(object, key, desired);
+  return expected->empty() ? ReplaceEmpty(object, key, desired)
+                           : ReplaceValue(object, key, *expected, desired);
 }
 
 absl::StatusOr<std::vector<Watcher>> RadosPool::ListWatchers(
@@ -256,6 +279,54 @@ absl::StatusOr<std::vector<Watcher>> RadosPool::ListWatchers(
         {std::move(watcher.address), watcher.client_id, watcher.cookie});
   }
   return watchers;
+}
+
+absl::StatusOr<std::vector<ObjectSnapshots>> RadosPool::ListSnapshots(
+    const std::vector<std::string>& objects) {
+  std::vector<ListedObject> listed;
+  const int result = connection_->Call("rados_list_snaps", [&] {
+    return ListObjectSnapshots(ioctx_.get(), objects, listed);
+  });
+  if (result < 0) {
+    return CephError(result, "list the snapshots of objects of", PoolText());
+  }
+  std::vector<ObjectSnapshots> found;
+  found.reserve(listed.size());
+  for (ListedObject& object : listed) {
+    ObjectSnapshots snapshots{object.newest_snapshot, {}};
+    for (ListedClone& clone : object.clones) {
+      std::vector<ImageRange> overlap;
+      for (const auto& [offset, length] : clone.overlap) {
+        overlap.push_back({offset, length});
+      }
+      snapshots.clones.push_back({clone.head ? kHead : clone.id,
+                                  std::move(clone.snapshots),
+                                  std::move(overlap), clone.bytes});
+    }
+    found.push_back(std::move(snapshots));
+  }
+  return found;
+}
+
+absl::StatusOr<std::vector<std::string>> RadosPool::Namespaces() {
+  ADDONS_ASSIGN_OR_RETURN(const IoctxHandle pool, DefaultNamespace());
+  std::string names;  // each ends with a zero byte
+  const int result = GrowUntilItFits(
+      1024, kMaxNamespacesSize, [&](size_t capacity, size_t& needed) {
+        names.assign(capacity, '\0');
+        needed = capacity;
+        return connection_->Call("rbd_namespace_list", [&] {
+          return rbd_namespace_list(pool.get(), names.data(), &needed);
+        });
+      });
+  if (result < 0) {
+    return CephError(result, "list the namespaces of",
+                     absl::StrCat("pool '", name_, "'"));
+  }
+  std::vector<std::string> namespaces =
+      absl::StrSplit(names, '\0', absl::SkipEmpty());
+  std::sort(namespaces.begin(), namespaces.end());
+  return namespaces;
 }
 
 // --- mirroring ---------------------------------------------------------------
@@ -294,8 +365,7 @@ absl::StatusOr<std::vector<MirrorPeer>> RadosPool::MirrorPeers() {
   for (int i = 0; i < count; ++i) {
     const rbd_mirror_peer_site_t& site = sites[static_cast<size_t>(i)];
     peers.push_back({CString(site.uuid), CString(site.site_name),
-                     CString(site.mirror_uuid),
-                     PeerReceives(static_cast<int>(site.direction))});
+                     CString(site.mirror_uuid)});
   }
   return peers;
 }
@@ -315,6 +385,35 @@ absl::StatusOr<std::string> RadosPool::MirrorUuid() {
     return CephError(result, "read the mirror uuid of", PoolText());
   }
   return CString(uuid.c_str());
+}
+
+absl::StatusOr<std::vector<ImageStatuses>> RadosPool::MirrorStatuses() {
+  std::vector<ImageStatuses> all;
+  std::vector<char*> ids(kStatusPage);
+  std::vector<rbd_mirror_image_global_status_t> statuses(kStatusPage);
+  std::string last;
+  while (true) {
+    size_t count = 0;
+    const int result =
+        connection_->Call("rbd_mirror_image_global_status_list", [&] {
+          return rbd_mirror_image_global_status_list(ioctx_.get(), last.c_str(),
+                                                     kStatusPage, ids.data(),
+                                                     statuses.data(), &count);
+        });
+    if (result == -ENOENT) return all;  // the pool has no mirroring
+    if (result < 0) {
+      return CephError(result, "list the mirror statuses of", PoolText());
+    }
+    const Cleanup cleanup([&] {
+      rbd_mirror_image_global_status_list_cleanup(ids.data(), statuses.data(),
+                                                  count);
+    });
+    for (size_t i = 0; i < count; ++i) {
+      all.push_back({CString(ids[i]), ToSiteStatuses(statuses[i])});
+    }
+    if (count < kStatusPage) return all;
+    last = all.back().image_id;
+  }
 }
 
 absl::StatusOr<std::optional<MirrorImageInfo>> RadosPool::MirrorInfoById(
@@ -347,7 +446,6 @@ absl::StatusOr<std::optional<MirrorImageInfo>> RadosPool::MirrorInfoById(
 }
 
 // --- images
-// --------------------------------------------------------------------
 
 absl::StatusOr<std::unique_ptr<Image>> RadosPool::Open(
     absl::string_view function, const std::string& name, OpenFn open) {

@@ -1,6 +1,7 @@
 #ifndef ADDONS_CEPH_LIBRADOS_RADOS_POOL_H_
 #define ADDONS_CEPH_LIBRADOS_RADOS_POOL_H_
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -54,6 +55,17 @@ class RadosPool final : public Pool {
                                        const std::string& key,
                                        const std::string& expected) override;
 
+  // rados_pool_locks.cc
+  absl::StatusOr<bool> TakeObjectLock(const ObjectLock& lock,
+                                      std::chrono::seconds duration) override;
+  absl::StatusOr<bool> RenewObjectLock(const ObjectLock& lock,
+                                       std::chrono::seconds duration) override;
+  absl::StatusOr<std::vector<ObjectLocker>> ObjectLockers(
+      const ObjectLock& lock) override;
+  absl::Status BreakObjectLock(const ObjectLock& lock,
+                               const ObjectLocker& locker) override;
+  absl::StatusOr<bool> RemoveLockedObject(const ObjectLock& lock) override;
+
   // rados_pool_groups.cc
   absl::StatusOr<std::vector<GroupImage>> GroupImages(
       const std::string& group) override;
@@ -67,11 +79,17 @@ class RadosPool final : public Pool {
   absl::StatusOr<std::vector<Watcher>> ListWatchers(
       const std::string& object) override;
 
+  absl::StatusOr<std::vector<ObjectSnapshots>> ListSnapshots(
+      const std::vector<std::string>& objects) override;
+
   absl::Status ReachPlacementGroups(uint32_t part, uint32_t parts) override;
+
+  absl::StatusOr<std::vector<std::string>> Namespaces() override;
 
   absl::StatusOr<PoolMirrorMode> MirrorMode() override;
   absl::StatusOr<std::vector<MirrorPeer>> MirrorPeers() override;
   absl::StatusOr<std::string> MirrorUuid() override;
+  absl::StatusOr<std::vector<ImageStatuses>> MirrorStatuses() override;
   absl::StatusOr<std::optional<MirrorImageInfo>> MirrorInfoById(
       const std::string& image_id) override;
 
@@ -104,10 +122,12 @@ class RadosPool final : public Pool {
                                     const std::string& key,
                                     const std::string& expected,
                                     const std::string& desired);
-  absl::StatusOr<bool> ReplaceEmptyOrAbsent(const std::string& object,
-                                            const std::string& key,
-                                            bool expect_present,
-                                            const std::string& desired);
+  absl::StatusOr<bool> SetAbsent(const std::string& object,
+                                 const std::string& key,
+                                 const std::string& desired);
+  absl::StatusOr<bool> ReplaceEmpty(const std::string& object,
+                                    const std::string& key,
+                                    const std::string& desired);
   /// The value of one key and the version of the object that has it.
   int ReadKey(const std::string& object, const std::string& key,
               std::optional<std::string>& value, uint64_t& version);
@@ -120,6 +140,9 @@ class RadosPool final : public Pool {
   absl::Status CheckWritable(const std::string& text) const;
   /// Carries out `op`; the result is a negative errno or 0.
   int Operate(const WriteOp& op, const std::string& object);
+  /// rados_lock_exclusive; the result is a negative errno or 0.
+  int LockExclusive(const ObjectLock& lock, std::chrono::seconds duration,
+                    uint8_t flags);
   /// Calls a function that changes a group.
   absl::Status ChangeGroup(absl::string_view function, absl::string_view action,
                            const std::string& group,
@@ -129,8 +152,8 @@ class RadosPool final : public Pool {
   absl::StatusOr<std::unique_ptr<Image>> Open(absl::string_view function,
                                               const std::string& name,
                                               OpenFn open);
-  /// rbd_mirror_peer_site_list and rbd_mirror_uuid_get are about the whole
-  /// pool.
+  /// rbd_mirror_peer_site_list, rbd_mirror_uuid_get and rbd_namespace_list are
+  /// about the whole pool.
   absl::StatusOr<IoctxHandle> DefaultNamespace();
   std::string PoolText() const;
   std::string ObjectText(absl::string_view object) const;

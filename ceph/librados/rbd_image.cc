@@ -16,6 +16,7 @@
 #include "base/status_macros.h"
 #include "ceph/errors.h"
 #include "ceph/librados/ceph_enums.h"
+#include "ceph/librados/progress_callback.h"
 #include "ceph/librados/sized_buffer.h"
 
 namespace addons {
@@ -53,11 +54,28 @@ std::vector<std::string> FirstStrings(const char* data, size_t count) {
 
 int ReportProgress(uint64_t done, uint64_t total, void* progress) {
   // Only a negative number stops librbd.
-  return (*static_cast<const ProgressFn*>(progress))(done, total) ? 0
-                                                                  : -ECANCELED;
+  return static_cast<ProgressCallback*>(progress)->Report(done, total)
+             ? 0
+             : -ECANCELED;
 }
 
 }  // namespace
+
+std::vector<SiteStatus> ToSiteStatuses(
+    const rbd_mirror_image_global_status_t& status) {
+  std::vector<SiteStatus> sites;
+  for (uint32_t i = 0; i < status.site_statuses_count; ++i) {
+    const rbd_mirror_image_site_status_t& site = status.site_statuses[i];
+    // Where nobody wrote a status, librbd makes up a local one without a time.
+    if (site.last_update == 0) continue;
+    sites.push_back({CString(site.mirror_uuid), site.up,
+                     ToMirrorStatusState(static_cast<int>(site.state)),
+                     CString(site.description), site.last_update});
+  }
+  std::stable_partition(sites.begin(), sites.end(),
+                        [](const SiteStatus& site) { return site.local(); });
+  return sites;
+}
 
 RbdImage::RbdImage(std::shared_ptr<RadosConnection> connection,
                    ImageHandle image, Mode mode, std::string name,
@@ -283,18 +301,7 @@ absl::StatusOr<std::vector<SiteStatus>> RbdImage::MirrorStatus() {
   if (result < 0) return Error(result, "read the mirror status of");
   const Cleanup cleanup(
       [&] { rbd_mirror_image_global_status_cleanup(&status); });
-  std::vector<SiteStatus> sites;
-  for (uint32_t i = 0; i < status.site_statuses_count; ++i) {
-    const rbd_mirror_image_site_status_t& site = status.site_statuses[i];
-    // Where nobody wrote a status, librbd makes up a local one without a time.
-    if (site.last_update == 0) continue;
-    sites.push_back({CString(site.mirror_uuid), site.up,
-                     ToMirrorStatusState(static_cast<int>(site.state)),
-                     CString(site.description), site.last_update});
-  }
-  std::stable_partition(sites.begin(), sites.end(),
-                        [](const SiteStatus& site) { return site.local(); });
-  return sites;
+  return ToSiteStatuses(status);
 }
 
 absl::StatusOr<std::vector<Watcher>> RbdImage::Watchers() {
@@ -446,7 +453,6 @@ absl::StatusOr<std::map<std::string, std::string>> RbdImage::ListMetadata(
 }
 
 // --- mutations
-// -----------------------------------------------------------------
 
 absl::Status RbdImage::SetMetadata(const std::string& key,
                                    const std::string& value) {
@@ -518,11 +524,12 @@ absl::StatusOr<uint64_t> RbdImage::CreateMirrorSnapshot() {
 }
 
 absl::Status RbdImage::Flatten(const ProgressFn& progress) {
-  ProgressFn report = progress;
-  if (!report) report = [](uint64_t, uint64_t) { return true; };
-  return Mutate("rbd_flatten_with_progress", "flatten", [&] {
+  ProgressCallback report(progress);
+  absl::Status flattened = Mutate("rbd_flatten_with_progress", "flatten", [&] {
     return rbd_flatten_with_progress(image_.get(), &ReportProgress, &report);
   });
+  report.Rethrow();
+  return flattened;
 }
 
 }  // namespace addons

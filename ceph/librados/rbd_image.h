@@ -21,6 +21,10 @@
 
 namespace addons {
 
+/// The entries of one image, the local one first.
+std::vector<SiteStatus> ToSiteStatuses(
+    const rbd_mirror_image_global_status_t& status);
+
 /// Image over one rbd_image_t. One thread at a time.
 class RbdImage final : public Image {
  public:

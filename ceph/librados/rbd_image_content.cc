@@ -1,5 +1,6 @@
 // The content of an image: what RbdImage reads and writes of it.
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -12,6 +13,8 @@
 
 namespace addons {
 namespace {
+
+constexpr size_t kMaxPrefix = 512;
 
 bool OnlyZeros(const std::string& bytes) {
   // Compares the bytes with themselves, one further.
@@ -77,7 +80,16 @@ absl::StatusOr<ImageLayout> RbdImage::Layout() {
                                      : 0;
     });
   }
+  // "rbd_data." and an id, which the limit of names of pools' objects bounds.
+  std::string prefix(kMaxPrefix, '\0');
+  if (result >= 0) {
+    result = connection_->Call("rbd_get_block_name_prefix", [&] {
+      return rbd_get_block_name_prefix(image_.get(), prefix.data(),
+                                       prefix.size());
+    });
+  }
   if (result < 0) return Error(result, "read the layout of");
+  layout.object_prefix = prefix.c_str();
   layout.bytes = info.size;
   layout.object_bytes = info.obj_size;
   return layout;
@@ -105,15 +117,17 @@ absl::StatusOr<std::vector<ImageData>> RbdImage::Read(
 }
 
 absl::Status RbdImage::Write(const std::vector<ImageData>& data) {
+  uint64_t longest = 0;
+  for (const ImageData& piece : data) {
+    if (piece.bytes.empty()) longest = std::max(longest, piece.range.length);
+  }
+  const std::string zeros(longest, '\0');
   return Mutate("rbd_aio_write", "write to", [&] {
     return RunTogether(data.size(), [&](size_t i, rbd_completion_t completion) {
       const ImageData& piece = data[i];
-      return piece.bytes.empty()
-                 ? rbd_aio_write_zeroes(image_.get(), piece.range.offset,
-                                        piece.range.length, completion, 0, 0)
-                 : rbd_aio_write(image_.get(), piece.range.offset,
-                                 piece.bytes.size(), piece.bytes.data(),
-                                 completion);
+      return rbd_aio_write(
+          image_.get(), piece.range.offset, piece.range.length,
+          piece.bytes.empty() ? zeros.data() : piece.bytes.data(), completion);
     });
   });
 }

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <future>
 #include <string>
-#include <thread>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/log.h"
+#include "base/start_thread.h"
 #include "base/status_macros.h"
 #include "ceph/librados/rbd_image.h"
 
@@ -60,7 +61,13 @@ absl::Status RbdImage::MutateWithLock(absl::string_view function,
   std::packaged_task<absl::Status()> task(
       [&] { return Mutate(function, action, call); });
   std::future<absl::Status> result = task.get_future();
-  const std::jthread thread(std::move(task));
+  // Joined before `task` and what it refers to are gone.
+  const auto thread = StartThread("image-change", [&task] { task(); });
+  if (!thread) {
+    return absl::UnavailableError(
+        absl::StrCat("Failed to ", action, " ", text_,
+                     ": the system has no thread left for it"));
+  }
   std::chrono::milliseconds pause = patience;
   bool told = false;
   while (result.wait_for(pause) != std::future_status::ready) {

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/status_macros.h"
 #include "ceph/librados/ceph_enums.h"
+#include "ceph/librados/progress_callback.h"
 #include "ceph/librados/rbd_image.h"
 
 namespace addons {
@@ -28,7 +29,7 @@ constexpr std::chrono::milliseconds kLockLook{50};
 /// What librbd's callback knows. It counts objects upwards; when it starts
 /// again, librbd has given up the lock in between.
 struct SparsifyWatch {
-  const ProgressFn& progress;
+  ProgressCallback progress;
   uint64_t last = 0;
   bool stopped = false;
   bool restarted = false;
@@ -41,7 +42,7 @@ int OnObject(uint64_t object, uint64_t total, void* argument) {
   watch.begun = true;
   watch.restarted |= object < watch.last;
   watch.last = object;
-  watch.stopped |= watch.progress && !watch.progress(object, total);
+  watch.stopped |= !watch.progress.Report(object, total);
   const bool end = watch.stopped || watch.restarted || watch.lock_lost;
   return end ? -ECANCELED : 0;
 }
@@ -69,9 +70,10 @@ absl::StatusOr<std::vector<ImageSnapshot>> RbdImage::Snapshots() {
   std::vector<ImageSnapshot> snapshots;
   for (const auto& [id, name] : listed) {
     rbd_snap_namespace_type_t type = RBD_SNAP_NAMESPACE_TYPE_USER;
-    const int result = connection_->Call("rbd_snap_get_namespace_type", [&] {
-      return rbd_snap_get_namespace_type(image_.get(), id, &type);
-    });
+    const int result = connection_->Call(
+        "rbd_snap_get_namespace_type", [this, snapshot = id, &type] {
+          return rbd_snap_get_namespace_type(image_.get(), snapshot, &type);
+        });
     if (result == -ENOENT) continue;  // removed since it was listed
     if (result < 0) return Error(result, "list the snapshots of");
     snapshots.push_back({id, name, ToSnapshotKind(static_cast<int>(type))});
@@ -110,7 +112,7 @@ absl::StatusOr<std::optional<uint64_t>> RbdImage::UsedBytes(
 
 absl::StatusOr<SparsifyEnd> RbdImage::Sparsify(uint64_t sparse_bytes,
                                                const ProgressFn& progress) {
-  SparsifyWatch watch{progress};
+  SparsifyWatch watch{ProgressCallback(progress)};
   int result = 0;
   const absl::Status done = MutateWithLock(
       "rbd_sparsify_with_progress", "sparsify", kLockLook,
@@ -120,6 +122,7 @@ absl::StatusOr<SparsifyEnd> RbdImage::Sparsify(uint64_t sparse_bytes,
         return result;
       },
       [&] { watch.lock_lost = watch.begun.load(); });
+  watch.progress.Rethrow();
   // EROFS: librbd lost the lock and could not get it again.
   if (watch.restarted || watch.lock_lost || result == -EROFS) {
     return SparsifyEnd::kLockLost;

@@ -27,8 +27,10 @@ class SharedSlot {
 
   /// Returns the object if there is one and `usable` says so; else makes one
   /// with `make`, or waits until `until` for another caller that does. A
-  /// failure goes to all who waited and is not kept. UNAVAILABLE when `until`
-  /// passes. `usable` is called under the lock and must not block.
+  /// failure goes to all who waited and is not kept; so does an exception,
+  /// which goes on in the caller whose `make` threw it and is UNAVAILABLE for
+  /// the others. UNAVAILABLE when `until` passes. `usable` is called under the
+  /// lock and must not block.
   Result Get(absl::FunctionRef<bool(const T&)> usable,
              absl::FunctionRef<Result()> make, SteadyTime until) {
     std::shared_ptr<T> old;  // its end may block: after the lock
@@ -41,14 +43,11 @@ class SharedSlot {
       flight = std::make_shared<Flight>();
       flight_ = flight;
     }
+    std::optional<Result> result;
+    const Landing landing(*this, *flight, result);
     old.reset();
-    Result result = make();
-    MutexLock lock(mutex_);
-    if (result.ok()) value_ = *result;
-    flight->result = result;
-    flight_ = nullptr;
-    landed_.NotifyAll();
-    return result;
+    result = make();
+    return *result;
   }
 
   /// What is there now, usable or not; may be null.
@@ -65,20 +64,49 @@ class SharedSlot {
 
  private:
   struct Flight {
-    std::optional<Result> result;
+    bool landed = false;
+    std::optional<Result> result;  // nullopt: `make` threw
   };
+
+  /// Ends a flight, however it ends: who waits for it must not do so for ever.
+  class Landing {
+   public:
+    Landing(SharedSlot& slot, Flight& flight,
+            const std::optional<Result>& result)
+        : slot_(slot), flight_(flight), result_(result) {}
+    ~Landing() { slot_.Land(flight_, result_); }
+    Landing(const Landing&) = delete;
+    Landing& operator=(const Landing&) = delete;
+
+   private:
+    SharedSlot& slot_;
+    Flight& flight_;
+    const std::optional<Result>& result_;
+  };
+
+  // Allocates nothing.
+  void Land(Flight& flight, const std::optional<Result>& result) {
+    MutexLock lock(mutex_);
+    if (result && result->ok()) value_ = **result;
+    flight.result = result;
+    flight.landed = true;
+    flight_ = nullptr;
+    landed_.NotifyAll();
+  }
 
   // A copy of the pointer: the flight may be over, and another one begun,
   // before this thread runs again.
   Result Join(std::shared_ptr<Flight> flight, SteadyTime until)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    while (!flight->result.has_value()) {
-      if (!landed_.WaitUntil(mutex_, until) && !flight->result.has_value()) {
+    while (!flight->landed) {
+      if (!landed_.WaitUntil(mutex_, until) && !flight->landed) {
         return absl::UnavailableError(
             "another request is still connecting to the cluster");
       }
     }
-    return *flight->result;
+    if (flight->result) return *flight->result;
+    return absl::UnavailableError(
+        "another request failed to connect to the cluster; repeat the call");
   }
 
   mutable Mutex mutex_;

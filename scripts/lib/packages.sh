@@ -1,42 +1,70 @@
 # shellcheck shell=bash
-# What a fresh Debian 12 needs, by package name. Sourced by demo.sh and test.sh.
+# What is needed of Debian 12, 13 and testing, by package name; the names are the same in
+# all three. Sourced. scripts/packages.sh prints them.
 
 build_packages=(
   g++ cmake ninja-build
   librados-dev librbd-dev libradospp-dev
   libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
   libabsl-dev libspdlog-dev nlohmann-json3-dev libcli11-dev libssl-dev
-  prometheus-cpp-dev libevent-dev
+  prometheus-cpp-dev
 )
-# Throwaway Ceph clusters: the demo and the integration tests.
+# Tests without clusters.
+test_packages=(libgtest-dev libgmock-dev iproute2)
+# Throwaway Ceph clusters: the demo, and the tests on real clusters.
 ceph_packages=(ceph-mon ceph-mgr ceph-osd ceph-common rbd-mirror)
-test_packages=(
-  libgtest-dev libgmock-dev
+# The demo writes and reads volumes with Ceph's own Python binding.
+demo_packages=(python3 python3-rados python3-rbd)
+integration_packages=(
   # Images as block devices without rbd or nbd, and filesystems on them.
   qemu-system-common qemu-block-extra xfsprogs e2fsprogs mount
-  # Hosts with addresses of their own and wrong clocks, for the fencing tests.
-  iproute2 faketime
+  # Wrong clocks, for the fencing tests.
+  faketime
 )
+# What reads manifests, rules and packages. helm and Kubernetes' schemas come from npm, where
+# that is installed: tests/deploy/tools.sh.
+deploy_packages=(python3 python3-yaml python3-jsonschema prometheus yamllint)
+lint_packages=(clang clang-format clang-tidy shellcheck)
+# Not needed, but used when they are there.
+faster_packages=(ccache mold)
 
-# install_packages NAME...: installs what is missing, as root or through sudo.
-install_packages() {
-  local missing=() name
-  for name in "$@"; do
-    dpkg-query -W -f='${Status}' "$name" 2>/dev/null |
-      grep -q 'install ok installed' || missing+=("$name")
-  done
+# packages_for PURPOSE...: prints the names, one per line. A purpose is a label of the
+# tests, or release, demo, lint or faster.
+packages_for() {
+  local purpose
+  for purpose; do
+    case $purpose in
+      release) printf '%s\n' "${build_packages[@]}" ;;
+      unit | rpc) printf '%s\n' "${build_packages[@]}" "${test_packages[@]}" ;;
+      deploy) printf '%s\n' "${build_packages[@]}" "${test_packages[@]}" "${deploy_packages[@]}" ;;
+      contract) printf '%s\n' "${build_packages[@]}" "${test_packages[@]}" "${ceph_packages[@]}" ;;
+      integration | long)
+        printf '%s\n' "${build_packages[@]}" "${test_packages[@]}" "${ceph_packages[@]}" \
+          "${integration_packages[@]}"
+        ;;
+      demo) printf '%s\n' "${build_packages[@]}" "${ceph_packages[@]}" "${demo_packages[@]}" ;;
+      lint) printf '%s\n' "${build_packages[@]}" "${test_packages[@]}" "${lint_packages[@]}" ;;
+      faster) printf '%s\n' "${faster_packages[@]}" ;;
+      *) return 1 ;;
+    esac
+  done | sort -u
+}
+
+# missing_packages PURPOSE...: prints those that are not installed.
+missing_packages() {
+  local name
+  while IFS= read -r name; do
+    # shellcheck disable=SC2016 # dpkg-query expands it
+    [[ $(dpkg-query -W -f='${db:Status-Status}' "$name" 2>/dev/null) == installed ]] ||
+      printf '%s\n' "$name"
+  done < <(packages_for "$@")
+}
+
+# install_for PURPOSE...: installs what is missing, as root or through sudo.
+install_for() {
+  local missing as_root=()
+  mapfile -t missing < <(missing_packages "$@")
   ((${#missing[@]})) || return 0
-  local as_root=()
-  if ((EUID != 0)); then
-    command -v sudo >/dev/null || {
-      echo "These packages are missing and only root can install them: ${missing[*]}" >&2
-      return 1
-    }
-    as_root=(sudo)
-  fi
-  echo "installing: ${missing[*]}"
-  "${as_root[@]}" apt-get update -qq
-  # No daemons of the system are wanted: the clusters here are started by hand.
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
-    apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+  if ((EUID != 0)); then as_root=(sudo); fi
+  "${as_root[@]}" bash "$(dirname "${BASH_SOURCE[0]}")/install.sh" "${missing[@]}"
 }

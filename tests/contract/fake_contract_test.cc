@@ -5,11 +5,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "tests/contract/content_contract.h"
-#include "tests/contract/contract_fence_suite.h"
-#include "tests/contract/contract_suite.h"
-#include "tests/contract/group_contract.h"
-#include "tests/contract/reclaim_contract.h"
+#include "tests/contract/contract_bed.h"
+#include "tests/contract/contract_fixture.h"
+#include "tests/contract/fence_contract.h"
 #include "tests/fakes/mirrored_pair.h"
 
 namespace addons {
@@ -79,10 +77,9 @@ std::unique_ptr<ContractBed> MakeFakeBed() {
   return std::make_unique<FakeBed>();
 }
 
-INSTANTIATE_TEST_SUITE_P(Fake, ContractTest,
-                         ::testing::Values(BedFactory{"Fake", MakeFakeBed}));
-INSTANTIATE_TEST_SUITE_P(Fake, FenceContractTest,
-                         ::testing::Values(BedFactory{"Fake", MakeFakeBed}));
+const BedFactory kFake{"Fake", MakeFakeBed};
+INSTANTIATE_TEST_SUITE_P(Fake, ContractTest, ::testing::Values(kFake));
+INSTANTIATE_TEST_SUITE_P(Fake, FenceContractTest, ::testing::Values(kFake));
 
 }  // namespace
 }  // namespace addons

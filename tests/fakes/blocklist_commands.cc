@@ -15,7 +15,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
-#include "tests/fakes/fake_world.h"
 
 namespace addons::model {
 namespace {
@@ -92,11 +91,34 @@ json List(std::map<std::string, WallTime>& entries, const char* name,
 }
 
 CommandResult ListAll(Site& site, WallTime now) {
-  std::string text = List(site.blocklist, "addr", now).dump();
-  if (site.range_blocklists) {
-    text += List(site.range_blocklist, "range", now).dump();
+  const json addresses = List(site.blocklist, "addr", now);
+  const json ranges = List(site.range_blocklist, "range", now);
+  std::string text;
+  switch (site.blocklist_listing) {
+    case BlocklistListing::kArrays:
+      text = addresses.dump();
+      if (site.range_blocklists) text += ranges.dump();
+      break;
+    case BlocklistListing::kObject:
+      text = json{{"blocklist", addresses}, {"range_blocklist", ranges}}.dump();
+      break;
+    case BlocklistListing::kNestedArrays:
+      text = json::array({addresses, ranges}).dump();
+      break;
+    case BlocklistListing::kNothing:
+      text = "[][]";
+      break;
   }
   return {0, text, "listed"};
+}
+
+/// As `osd dump` shows them.
+json Dump(const std::map<std::string, WallTime>& entries, const char* type) {
+  json object = json::object();
+  for (const auto& [key, until] : entries) {
+    object[absl::StrCat(type, key)] = Text(until);
+  }
+  return object;
 }
 
 CommandResult Change(Model& model, Site& site, const json& command,
@@ -121,6 +143,10 @@ CommandResult Change(Model& model, Site& site, const json& command,
         *key, now + std::chrono::duration_cast<WallTime::duration>(expire));
     if (!range && *key == model.Address(site.daemon.local_instance)) {
       model.Reconnect(site.daemon);
+    }
+    if (!range && site.peer != nullptr &&
+        *key == model.Address(site.peer->daemon.peer_instance)) {
+      model.ReconnectToPeer(site.peer->daemon);
     }
   }
   site.map_modified = now;
@@ -155,7 +181,9 @@ CommandResult DumpOsds(const Site& site) {
           json{{"epoch", 7},
                {"modified", Text(site.map_modified)},
                {"pools", pools},
-               {"osds", osds}}
+               {"osds", osds},
+               {"blocklist", Dump(site.blocklist, "")},
+               {"range_blocklist", Dump(site.range_blocklist, "cidr:")}}
               .dump(),
           ""};
 }
@@ -205,55 +233,3 @@ CommandResult RunBlocklistCommand(Model& model, Site& site,
 }
 
 }  // namespace addons::model
-
-namespace addons {
-
-void FakeSite::SetService(const std::string& name, const std::string& address,
-                          bool alive) {
-  MutexLock lock(world_.mutex_);
-  for (auto& service : site_.services) {
-    if (service.name != name) continue;
-    service = {name, address, alive};
-    return;
-  }
-  site_.services.push_back({name, address, alive});
-}
-
-void FakeSite::SetRangeBlocklists(bool on) {
-  MutexLock lock(world_.mutex_);
-  site_.range_blocklists = on;
-}
-
-std::map<std::string, WallTime> FakeSite::Blocklist() const {
-  MutexLock lock(world_.mutex_);
-  std::map<std::string, WallTime> entries = site_.blocklist;
-  for (const auto& [key, until] : site_.range_blocklist) {
-    entries[absl::StrCat("range ", key)] = until;
-  }
-  return entries;
-}
-
-void FakeSite::ClearBlocklist() {
-  MutexLock lock(world_.mutex_);
-  site_.blocklist.clear();
-  site_.range_blocklist.clear();
-}
-
-void FakeSite::AddBlocklistEntry(const std::string& key,
-                                 SteadyDuration expire) {
-  MutexLock lock(world_.mutex_);
-  site_.map_modified = world_.model_.wall() + site_.clock_skew;
-  site_.blocklist[key] = site_.map_modified +
-                         std::chrono::duration_cast<WallTime::duration>(expire);
-}
-
-void FakeSite::AddRangeBlocklistEntry(const std::string& key,
-                                      SteadyDuration expire) {
-  MutexLock lock(world_.mutex_);
-  site_.map_modified = world_.model_.wall() + site_.clock_skew;
-  site_.range_blocklist[key] =
-      site_.map_modified +
-      std::chrono::duration_cast<WallTime::duration>(expire);
-}
-
-}  // namespace addons

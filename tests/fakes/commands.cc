@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
+#include "ceph/pool.h"
 #include "nlohmann/json.hpp"
 #include "tests/fakes/blocklist_commands.h"
 
@@ -329,6 +330,7 @@ CommandResult RunMgrCommand(Model& model, Site& site, const std::string& text) {
   const std::string prefix = command.value("prefix", "");
   constexpr absl::string_view kSchedule = "rbd mirror snapshot schedule ";
   const bool ours = absl::StartsWith(prefix, "rbd ");
+  if (ours && !site.mgr_has_module) return {-EINVAL, "", "No handler found"};
   if (ours && !site.mgr_ready) {
     return {-EAGAIN, "", "rbd_support module is not ready, try again"};
   }

@@ -22,7 +22,7 @@ class FakeClusterProvider final : public ClusterProvider {
   explicit FakeClusterProvider(FakeWorld& world) : world_(world) {}
 
   absl::StatusOr<std::shared_ptr<Cluster>> Connect(
-      const ClusterTarget& target, const CephUser& user) override;
+      const ClusterTarget& target, const CephUserRef& user) override;
 
   /// The cluster of a site as its own user; ends the test when it is not there.
   std::shared_ptr<Cluster> Get(FakeSite& site);

@@ -2,15 +2,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
-#include <cstdlib>
 #include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "ceph/errors.h"
-#include "nlohmann/json.hpp"
-#include "tests/fakes/commands.h"
+#include "tests/fakes/die.h"
+#include "tests/fakes/fake_site.h"
 
 namespace addons {
 namespace {
@@ -28,11 +25,6 @@ constexpr SteadyDuration kLongCallStep = std::chrono::milliseconds(50);
 constexpr std::chrono::milliseconds kDriverPatience{5};
 constexpr std::chrono::seconds kLongCallPatience{2};
 
-[[noreturn]] void Die(const std::string& text) {
-  std::fprintf(stderr, "mistake in the test: %s\n", text.c_str());
-  std::abort();
-}
-
 // A cephx key: type 1, a creation time, the length and 16 bytes.
 std::string MakeKey(char seed) {
   std::string bytes("\1\0\0\0\0\0\0\0\0\0\20\0", 12);
@@ -46,7 +38,6 @@ FakeWorld::FakeWorld() = default;
 FakeWorld::~FakeWorld() = default;
 
 // --- time
-// --------------------------------------------------------------------------
 
 SteadyTime FakeWorld::Now() const {
   MutexLock lock(mutex_);
@@ -90,12 +81,13 @@ SteadyTime FakeWorld::AwaitTime(LongCallId call) {
 void FakeWorld::AwaitLongCalls() {
   const auto limit = std::chrono::steady_clock::now() + kLongCallPatience;
   MutexLock lock(mutex_);
-  const auto behind = [&](const LongCall& call) {
-    return call.thread != std::this_thread::get_id() &&
-           call.seen < model_.now();
-  };
-  while (std::any_of(long_calls_.begin(), long_calls_.end(), behind) &&
-         time_or_call_.WaitUntil(mutex_, limit)) {
+  while (true) {
+    const SteadyTime now = model_.now();
+    const bool some_are_behind = std::any_of(
+        long_calls_.begin(), long_calls_.end(), [now](const LongCall& call) {
+          return call.thread != std::this_thread::get_id() && call.seen < now;
+        });
+    if (!some_are_behind || !time_or_call_.WaitUntil(mutex_, limit)) return;
   }
 }
 
@@ -151,7 +143,6 @@ void FakeWorld::Schedule(SteadyDuration after, std::function<void()> action) {
 }
 
 // --- sites
-// ---------------------------------------------------------------------------
 
 FakeSite& FakeWorld::AddSite(const std::string& name) {
   MutexLock lock(mutex_);
@@ -188,7 +179,6 @@ void FakeWorld::SetLinkUp(bool up) {
 }
 
 // --- calls
-// ---------------------------------------------------------------------------
 
 void FakeWorld::SetCallHook(CallHook before, CallHook after) {
   MutexLock lock(mutex_);
@@ -334,438 +324,6 @@ int FakeWorld::Call(const CallInfo& info, const Body& body) {
     }
   }
   return result;
-}
-
-// --- FakeSite: contents
-// --------------------------------------------------------------
-
-CephUser FakeSite::user() const {
-  MutexLock lock(world_.mutex_);
-  return {site_.user, Secret(site_.key)};
-}
-
-std::shared_ptr<model::Image> FakeSite::Find(const std::string& image) const {
-  auto found = model::Model::FindImage(site_, image);
-  if (found == nullptr)
-    Die(absl::StrCat("no image ", image, " on site ", site_.name));
-  return found;
-}
-
-model::PoolState& FakeSite::Pool(const std::string& name) const {
-  for (auto& [id, pool] : site_.pools) {
-    if (pool.name == name) return pool;
-  }
-  Die(absl::StrCat("no pool ", name, " on site ", site_.name));
-}
-
-model::Namespace& FakeSite::Space(const model::Image& image) const {
-  return site_.pools[image.pool_id].namespaces[image.rados_namespace];
-}
-
-void FakeSite::AddPool(int64_t id, const std::string& name) {
-  MutexLock lock(world_.mutex_);
-  model::PoolState& pool = site_.pools[id];
-  pool.id = id;
-  pool.name = name;
-  pool.namespaces[""].mode = PoolMirrorMode::kDisabled;
-}
-
-void FakeSite::SetPoolMirrorMode(const std::string& pool,
-                                 const std::string& rados_namespace,
-                                 PoolMirrorMode mode) {
-  MutexLock lock(world_.mutex_);
-  Pool(pool).namespaces[rados_namespace].mode = mode;
-}
-
-void FakeSite::AddImage(const std::string& pool,
-                        const std::string& rados_namespace,
-                        const std::string& image, uint64_t bytes) {
-  MutexLock lock(world_.mutex_);
-  world_.model_.CreateImage(site_, Pool(pool), rados_namespace, image, bytes);
-}
-
-void FakeSite::AddClone(const std::string& parent, const std::string& clone) {
-  MutexLock lock(world_.mutex_);
-  const auto from = Find(parent);
-  model::PoolState& pool = site_.pools[from->pool_id];
-  const auto image = world_.model_.CreateImage(
-      site_, pool, from->rados_namespace, clone, from->size.bytes);
-  from->other_snapshots.push_back({from->next_snapshot_id++,
-                                   absl::StrCat("for-", clone),
-                                   SnapshotKind::kUser});
-  image->parent = ImageParent{pool.id,  pool.name,  from->rados_namespace,
-                              from->id, from->name, false};
-  image->content = from->content;
-}
-
-void FakeSite::RemoveImage(const std::string& image) {
-  MutexLock lock(world_.mutex_);
-  const auto found = Find(image);
-  found->removed = true;
-  Space(*found).images.erase(image);
-}
-
-bool FakeSite::HasImage(const std::string& image) const {
-  MutexLock lock(world_.mutex_);
-  return model::Model::FindImage(site_, image) != nullptr;
-}
-
-std::string FakeSite::ImageId(const std::string& image) const {
-  MutexLock lock(world_.mutex_);
-  return Find(image)->id;
-}
-
-void FakeSite::SetOmap(const std::string& pool,
-                       const std::string& rados_namespace,
-                       const std::string& object, OmapValues values) {
-  MutexLock lock(world_.mutex_);
-  Pool(pool).namespaces[rados_namespace].omap[object] = std::move(values);
-}
-
-void FakeSite::AddOmapValue(const std::string& pool,
-                            const std::string& rados_namespace,
-                            const std::string& object, const std::string& key,
-                            const std::string& value) {
-  MutexLock lock(world_.mutex_);
-  Pool(pool).namespaces[rados_namespace].omap[object][key] = value;
-}
-
-OmapValues FakeSite::Omap(const std::string& pool,
-                          const std::string& rados_namespace,
-                          const std::string& object) const {
-  MutexLock lock(world_.mutex_);
-  const auto& omap = Pool(pool).namespaces[rados_namespace].omap;
-  const auto it = omap.find(object);
-  if (it == omap.end())
-    Die(absl::StrCat("no object ", object, " on ", site_.name));
-  return it->second;
-}
-
-bool FakeSite::HasOmap(const std::string& pool,
-                       const std::string& rados_namespace,
-                       const std::string& object) const {
-  MutexLock lock(world_.mutex_);
-  return Pool(pool).namespaces[rados_namespace].omap.contains(object);
-}
-
-std::map<std::string, std::vector<std::string>> FakeSite::Groups(
-    const std::string& pool, const std::string& rados_namespace) const {
-  MutexLock lock(world_.mutex_);
-  std::map<std::string, std::vector<std::string>> groups;
-  for (const auto& [name, members] :
-       Pool(pool).namespaces[rados_namespace].groups) {
-    std::vector<std::string>& images = groups[name];
-    for (const auto& [member, complete] : members) {
-      const auto& [pool_id, image_id] = member;
-      const auto image = model::Model::FindImageById(
-          site_.pools[pool_id].namespaces[rados_namespace], image_id);
-      images.push_back(image == nullptr ? "" : image->name);
-    }
-    std::sort(images.begin(), images.end());
-  }
-  return groups;
-}
-
-void FakeSite::LeaveGroupImageIncomplete(const std::string& pool,
-                                         const std::string& rados_namespace,
-                                         const std::string& group,
-                                         const std::string& image_id) {
-  MutexLock lock(world_.mutex_);
-  model::PoolState& state = Pool(pool);
-  state.namespaces[rados_namespace].groups[group][{state.id, image_id}] = false;
-}
-
-void FakeSite::SetImageMetadata(const std::string& image,
-                                const std::string& key,
-                                const std::string& value) {
-  MutexLock lock(world_.mutex_);
-  Find(image)->metadata[key] = value;
-}
-
-// --- FakeSite: workloads
-// -----------------------------------------------------------------
-
-absl::Status FakeSite::Write(const std::string& image, uint64_t value) {
-  MutexLock lock(world_.mutex_);
-  const auto found = Find(image);
-  if (found->read_only()) return CephError(-EROFS, "write", image);
-  found->Fill(value);
-  found->used_objects = found->size.objects;
-  return absl::OkStatus();
-}
-
-uint64_t FakeSite::Data(const std::string& image) const {
-  MutexLock lock(world_.mutex_);
-  return Find(image)->content.front();
-}
-
-bool FakeSite::Torn(const std::string& image) const {
-  MutexLock lock(world_.mutex_);
-  return Find(image)->torn();
-}
-
-void FakeSite::AddWatcher(const std::string& image, const std::string& address,
-                          uint64_t client_id) {
-  MutexLock lock(world_.mutex_);
-  Find(image)->watches.push_back(
-      {{address, client_id, 93000000000000 + client_id}, false, std::nullopt});
-}
-
-void FakeSite::RemoveWatcher(const std::string& image, uint64_t client_id) {
-  MutexLock lock(world_.mutex_);
-  std::erase_if(Find(image)->watches, [&](const model::Watch& watch) {
-    return watch.watcher.client_id == client_id;
-  });
-}
-
-void FakeSite::AddLocker(const std::string& image, const std::string& address,
-                         uint64_t client_id, LockKind kind) {
-  MutexLock lock(world_.mutex_);
-  Find(image)->lock = model::Lock{{absl::StrCat("client.", client_id),
-                                   absl::StrCat("auto ", client_id), address},
-                                  kind == LockKind::kExplicit};
-}
-
-void FakeSite::RemoveLocker(const std::string& image) {
-  MutexLock lock(world_.mutex_);
-  Find(image)->lock.reset();
-}
-
-// --- FakeSite: space
-// ----------------------------------------------------------------------
-
-void FakeSite::SetFeatures(const std::string& image,
-                           const ImageFeatures& features) {
-  MutexLock lock(world_.mutex_);
-  Find(image)->features = features;
-}
-
-void FakeSite::AddSnapshot(const std::string& image, const std::string& name,
-                           SnapshotKind kind) {
-  MutexLock lock(world_.mutex_);
-  const auto found = Find(image);
-  found->other_snapshots.push_back({found->next_snapshot_id++, name, kind});
-}
-
-void FakeSite::SetUsage(const std::string& image, uint64_t used_objects,
-                        uint64_t zero_objects) {
-  MutexLock lock(world_.mutex_);
-  const auto found = Find(image);
-  found->used_objects = used_objects;
-  found->zero_objects = zero_objects;
-}
-
-uint64_t FakeSite::UsedObjects(const std::string& image) const {
-  MutexLock lock(world_.mutex_);
-  return Find(image)->used_objects;
-}
-
-bool FakeSite::HasLock(const std::string& image) const {
-  MutexLock lock(world_.mutex_);
-  return Find(image)->lock.has_value();
-}
-
-// --- FakeSite: mirroring
-// ------------------------------------------------------------------
-
-void FakeSite::EnableMirroring(const std::string& image, MirrorMode mode) {
-  MutexLock lock(world_.mutex_);
-  const auto found = Find(image);
-  if (world_.model_.Enable(site_, Space(*found), *found, mode) != 0) {
-    Die(absl::StrCat("cannot enable mirroring of ", image));
-  }
-}
-
-void FakeSite::CreateMirrorSnapshot(const std::string& image) {
-  MutexLock lock(world_.mutex_);
-  uint64_t id = 0;
-  if (world_.model_.CreateSnapshot(site_, *Find(image), &id) != 0) {
-    Die(absl::StrCat("cannot create a mirror snapshot of ", image));
-  }
-}
-
-void FakeSite::Demote(const std::string& image) {
-  MutexLock lock(world_.mutex_);
-  const auto found = Find(image);
-  const model::Client admin{world_.model_.NewClientId(), "10.0.1.1:0/1"};
-  SteadyDuration ignored{};
-  if (world_.model_.Demote(site_, *found, admin, &ignored) != 0) {
-    Die(absl::StrCat("cannot demote ", image));
-  }
-  found->lock.reset();
-}
-
-void FakeSite::Promote(const std::string& image, Force force) {
-  MutexLock lock(world_.mutex_);
-  const auto found = Find(image);
-  model::Model& model = world_.model_;
-  const model::Client admin{model.NewClientId(), "10.0.1.1:0/1"};
-  model::Model::Promotion promotion;
-  SteadyDuration ignored{};
-  // rbd-mirror lets go at once here.
-  const auto replayer = site_.daemon.replayers.find(found->global_id);
-  if (replayer != site_.daemon.replayers.end())
-    replayer->second.holds_image = false;
-  if (model.BeginPromotion(site_, *found, force, &promotion) != 0 ||
-      model.FinishPromotion(site_, *found, admin, promotion, &ignored) != 0) {
-    Die(absl::StrCat("cannot promote ", image));
-  }
-  found->lock.reset();
-}
-
-uint64_t FakeSite::SnapshotData(const std::string& image,
-                                uint64_t snapshot_id) const {
-  MutexLock lock(world_.mutex_);
-  for (const model::Snapshot& snapshot : Find(image)->snapshots) {
-    if (snapshot.info.id == snapshot_id) return snapshot.content.front();
-  }
-  Die(absl::StrCat("no snapshot ", snapshot_id, " of ", image));
-}
-
-MirrorImageInfo FakeSite::Info(const std::string& image) const {
-  MutexLock lock(world_.mutex_);
-  return world_.model_.Info(*Find(image));
-}
-
-std::vector<MirrorSnapshot> FakeSite::Snapshots(
-    const std::string& image) const {
-  MutexLock lock(world_.mutex_);
-  std::vector<MirrorSnapshot> snapshots;
-  for (const model::Snapshot& snapshot : Find(image)->snapshots) {
-    snapshots.push_back(snapshot.info);
-  }
-  return snapshots;
-}
-
-std::vector<SiteStatus> FakeSite::Status(const std::string& image) const {
-  MutexLock lock(world_.mutex_);
-  const auto found = Find(image);
-  return world_.model_.Status(site_, Space(*found), *found);
-}
-
-void FakeSite::SetStatus(const std::string& image,
-                         const std::string& mirror_uuid,
-                         MirrorStatusState state,
-                         const std::string& description) {
-  MutexLock lock(world_.mutex_);
-  const auto found = Find(image);
-  model::StatusEntry& entry =
-      Space(*found).statuses[found->global_id][mirror_uuid];
-  entry.state = state;
-  entry.description = description;
-  entry.instance = mirror_uuid.empty() ? site_.daemon.local_instance
-                                       : site_.peer->daemon.peer_instance;
-  entry.last_update = world_.model_.ClockOf(site_);
-}
-
-void FakeSite::RemoveStatuses(const std::string& image) {
-  MutexLock lock(world_.mutex_);
-  const auto found = Find(image);
-  model::Model::ForgetStatus(Space(*found), *found);
-}
-
-void FakeSite::ForceSplitBrain(const std::string& image) {
-  MutexLock lock(world_.mutex_);
-  const auto found = Find(image);
-  model::Model& model = world_.model_;
-  model.AddSnapshot(site_, *found, MirrorSnapshotKind::kPrimaryDemoted);
-  if (site_.peer == nullptr) return;
-  const auto other = model::Model::FindImage(*site_.peer, image);
-  if (other != nullptr && !other->primary()) {
-    model.AddSnapshot(*site_.peer, *other, MirrorSnapshotKind::kPrimary);
-  }
-}
-
-void FakeSite::LeaveNextSnapshotIncomplete(const std::string& image) {
-  MutexLock lock(world_.mutex_);
-  Find(image)->next_snapshot_incomplete = true;
-}
-
-void FakeSite::SetMirrorImageState(const std::string& image,
-                                   MirrorImageState state) {
-  MutexLock lock(world_.mutex_);
-  Find(image)->mirror_state = state;
-}
-
-std::string FakeSite::Schedules() const {
-  MutexLock lock(world_.mutex_);
-  return model::RunMgrCommand(
-             world_.model_, site_,
-             R"({"prefix": "rbd mirror snapshot schedule list"})")
-      .output;
-}
-
-// --- FakeSite: faults
-// -----------------------------------------------------------------------
-
-void FakeSite::SetClusterUp(bool up) {
-  MutexLock lock(world_.mutex_);
-  if (up && !site_.up) {
-    site_.daemon.ready_at = world_.model_.now() + model::kDaemonStart;
-    site_.daemon.next_report = site_.daemon.ready_at;
-  }
-  site_.up = up;
-}
-
-void FakeSite::SetMgrUp(bool up) {
-  MutexLock lock(world_.mutex_);
-  site_.mgr_up = up;
-}
-
-void FakeSite::SetMgrModuleReady(bool ready) {
-  MutexLock lock(world_.mutex_);
-  site_.mgr_ready = ready;
-}
-
-void FakeSite::SetMirrorDaemon(DaemonState state) {
-  MutexLock lock(world_.mutex_);
-  world_.model_.SetDaemon(site_, state);
-}
-
-void FakeSite::SetCopySpeed(double objects_per_second) {
-  MutexLock lock(world_.mutex_);
-  site_.daemon.objects_per_second = objects_per_second;
-  for (auto& [global_id, replayer] : site_.daemon.replayers)
-    replayer.budget = 0;
-}
-
-void FakeSite::SetResyncAbsence(SteadyDuration duration) {
-  MutexLock lock(world_.mutex_);
-  site_.daemon.absence_on_resync = duration;
-}
-
-void FakeSite::SetClockSkew(std::chrono::seconds skew) {
-  MutexLock lock(world_.mutex_);
-  site_.clock_skew = skew;
-}
-
-void FakeSite::BlocklistClients() {
-  MutexLock lock(world_.mutex_);
-  for (const auto& connection : world_.connections_) {
-    if (connection->site != site_.name || connection->blocklisted) continue;
-    connection->blocklisted = true;
-    site_.blocklist[connection->client.address] =
-        world_.model_.wall() + site_.clock_skew + std::chrono::hours(1);
-    for (auto& [pool_id, pool] : site_.pools) {
-      for (auto& [space_name, space] : pool.namespaces) {
-        for (auto& [name, image] : space.images) {
-          std::erase_if(image->watches, [&](const model::Watch& watch) {
-            return watch.watcher.client_id == connection->client.id;
-          });
-        }
-      }
-    }
-  }
-}
-
-void FakeSite::SetNeedlessOpenBlocklists(bool on) {
-  MutexLock lock(world_.mutex_);
-  site_.needless_open_blocklists = on;
-}
-
-void FakeSite::SetKey(const std::string& key) {
-  MutexLock lock(world_.mutex_);
-  site_.key = key;
 }
 
 }  // namespace addons

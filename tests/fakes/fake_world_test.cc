@@ -16,6 +16,8 @@
 
 #include "absl/strings/match.h"
 #include "ceph/errors.h"
+#include "ceph/pool.h"
+#include "tests/fakes/fake_site.h"
 #include "tests/fakes/mirrored_pair.h"
 #include "tests/fakes/test_operation_context.h"
 #include "tests/testing/status_matchers.h"
@@ -80,7 +82,6 @@ class FakeWorldTest : public ::testing::Test {
 };
 
 // --- promotions that lose data
-// -------------------------------------------------------
 
 TEST_F(FakeWorldTest,
        PlainPromotionOfHalfADemotionSucceedsWhenTheDaemonIsFrozen) {
@@ -154,7 +155,6 @@ TEST_F(FakeWorldTest, BothSidesCanBePromotedAfterADemotion) {
 }
 
 // --- demotion and resync
-// --------------------------------------------------------------
 
 TEST_F(FakeWorldTest, DemotionMayAnswerOkAndBeIncomplete) {
   a_.LeaveNextSnapshotIncomplete(image_);
@@ -215,7 +215,6 @@ TEST_F(FakeWorldTest, ForcedDisableOfASecondaryIsASplitBrain) {
 }
 
 // --- statuses
-// ------------------------------------------------------------------------------
 
 TEST_F(FakeWorldTest, StatusOfAFrozenDaemonTurnsDown) {
   world_.Advance(seconds(40));
@@ -274,7 +273,6 @@ TEST(FakeWorldOneWayTest, TargetSeesNoStatusOfTheSource) {
 }
 
 // --- clusters that fail
-// -----------------------------------------------------------------------
 
 TEST_F(FakeWorldTest, ReadsOfADeadClusterTimeOut) {
   const auto pool = OpenPool(a_, Access::kRead);
@@ -303,9 +301,9 @@ TEST_F(FakeWorldTest, DeadClusterRefusesConnections) {
 TEST_F(FakeWorldTest, WrongKeyIsUnauthenticated) {
   EXPECT_THAT(pair_.provider().Connect(a_.target(), b_.user()),
               StatusIs(absl::StatusCode::kUnauthenticated));
-  EXPECT_THAT(
-      pair_.provider().Connect(a_.target(), {"csi-rbd", Secret("no key")}),
-      StatusIs(absl::StatusCode::kUnauthenticated));
+  EXPECT_THAT(pair_.provider().Connect(
+                  a_.target(), MakeCephUser("csi-rbd", Secret("no key"))),
+              StatusIs(absl::StatusCode::kUnauthenticated));
 }
 
 TEST_F(FakeWorldTest, HungManagerTimesOut) {
@@ -343,7 +341,6 @@ TEST_F(FakeWorldTest, NeedlessWritableOpenTakesReplicationDown) {
 }
 
 // --- tools for tests
-// ----------------------------------------------------------------------------
 
 TEST_F(FakeWorldTest, HookBeforeACallPreventsIt) {
   world_.SetCallHook([](absl::string_view site, absl::string_view call,

@@ -95,12 +95,17 @@ int RemoveGroupImage(Site& site, PoolState& pool,
   Namespace& where = pool.namespaces[rados_namespace];
   const auto found = where.groups.find(group);
   if (found == where.groups.end()) return -ENOENT;
-  found->second.erase({image_pool_id, image_id});
   const auto image = Model::FindImageById(
       site.pools[image_pool_id].namespaces[rados_namespace], image_id);
-  if (image != nullptr && image->group == ImageGroup{pool.id, group}) {
+  if (image != nullptr && image->group.has_value()) {
+    if (*image->group != ImageGroup{pool.id, group}) {
+      // What its first step wrote stays.
+      found->second[{image_pool_id, image_id}] = false;
+      return -EBADF;
+    }
     image->group.reset();
   }
+  found->second.erase({image_pool_id, image_id});
   return 0;
 }
 

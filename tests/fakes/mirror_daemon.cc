@@ -174,6 +174,9 @@ void Model::Replay(const Pair& pair, const std::string& global_id,
     return;
   }
   if (!pair.site.receives) return;
+  if (local != nullptr && local->mirror_state == MirrorImageState::kDisabling) {
+    return;
+  }
   if (local != nullptr && IsOrphaned(*local)) {
     // A forced promotion asks for the image. A copy from a peer that does not
     // answer is not interrupted.
@@ -193,7 +196,9 @@ void Model::Replay(const Pair& pair, const std::string& global_id,
   }
   replayer.create_at.reset();
   replayer.delete_at.reset();
-  local->mirror_state = MirrorImageState::kEnabled;  // was kCreating
+  if (local->mirror_state == MirrorImageState::kCreating) {
+    local->mirror_state = MirrorImageState::kEnabled;
+  }
   if (HandleResync(pair, local, *remote, replayer)) return;
   SetKind(replayer, Follow(pair.site, *local, *remote, replayer));
 }
@@ -207,6 +212,16 @@ ReplayKind Model::Follow(Site& site, Image& local, Image& remote,
     return ReplayKind::kIncompletePrimary;
   }
   if (remote.newest() == nullptr) return replayer.kind;
+  const bool rested = replayer.kind == ReplayKind::kRemoteDemoted ||
+                      replayer.kind == ReplayKind::kRemoteNotPrimary;
+  if (rested && remote.primary()) {
+    // Its replayer has stopped; the image is looked at once in a while.
+    if (!replayer.notices_at) {
+      replayer.notices_at = now_ + site.daemon.notice_delay;
+    }
+    if (now_ < *replayer.notices_at) return replayer.kind;
+  }
+  replayer.notices_at.reset();
   if (IsNonPrimaryKind(remote.newest()->info.kind)) {
     return ReplayKind::kRemoteNotPrimary;
   }
@@ -363,6 +378,7 @@ void Model::CreateLocal(const Pair& pair, const Image& remote,
   replayer.deleted.reset();
   const auto image = CreateImage(pair.site, pair.pool, pair.space_name,
                                  remote.name, remote.size.bytes);
+  image->made_by_mirror = true;
   image->mirror_state = MirrorImageState::kCreating;
   image->mode = MirrorMode::kSnapshot;
   image->global_id = remote.global_id;
@@ -371,7 +387,6 @@ void Model::CreateLocal(const Pair& pair, const Image& remote,
 }
 
 // --- statuses
-// ------------------------------------------------------------------------
 
 void Model::ReportIfDue(const Pair& pair, const std::string& global_id,
                         bool periodic) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tests/fakes/fake_cluster.h"
+#include "tests/fakes/fake_site.h"
 #include "tests/fakes/fake_world.h"
 
 namespace addons {

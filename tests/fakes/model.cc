@@ -2,73 +2,74 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <functional>
 #include <utility>
 
-#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
 #include "tests/fakes/commands.h"
 
 namespace addons::model {
 namespace {
 
-using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr uint64_t kObjectBytes = uint64_t{4} << 20;
 // Of images below 4 MiB, so that tests can read and write many objects.
 constexpr uint64_t kSmallObjectBytes = uint64_t{64} << 10;
 
-bool IsPrimaryKind(MirrorSnapshotKind kind) {
-  return kind == MirrorSnapshotKind::kPrimary ||
-         kind == MirrorSnapshotKind::kPrimaryDemoted;
-}
-
-// Older mirror snapshots that no peer needs go when librbd makes a primary one.
-void DropUnlinked(Image& image) {
-  std::erase_if(image.snapshots, [&](const Snapshot& snapshot) {
-    return snapshot.info.id != image.snapshots.back().info.id &&
-           snapshot.info.unsynced_peer_uuids.empty();
-  });
-}
-
-// What a forced promotion of half a copy goes back to: the newest complete
-// snapshot below it. Its content is that of one copy earlier, see Snapshot;
-// librbd 16 does so.
-const Snapshot* RollbackSnapshot(const Image& image) {
-  for (size_t i = image.snapshots.size() - 1; i-- > 0;) {
-    const MirrorSnapshot& info = image.snapshots[i].info;
-    if (info.kind != MirrorSnapshotKind::kNonPrimary || info.complete) {
-      return &image.snapshots[i];
-    }
-  }
-  return nullptr;
-}
-
-bool HasMirroredClone(const Site& site, const Image& parent) {
-  for (const auto& [pool_id, pool] : site.pools) {
-    for (const auto& [name, space] : pool.namespaces) {
-      for (const auto& [image_name, image] : space.images) {
-        if (image->parent && image->parent->image_id == parent.id &&
-            image->mirror_state != MirrorImageState::kDisabled) {
-          return true;
-        }
-      }
-    }
-  }
-  return false;
-}
-
-void TurnOff(Image& image) {
-  image.mirror_state = MirrorImageState::kDisabled;
-  image.mode = MirrorMode::kJournal;
-  image.global_id.clear();
-  image.journal_primary = false;
-  image.snapshots.clear();
-}
-
 }  // namespace
+
+ObjectSnapshots SnapshotsOf(const Namespace& where, absl::string_view object) {
+  ObjectSnapshots found;
+  uint64_t number = 0;
+  if (!absl::ConsumePrefix(&object, "rbd_data.") ||
+      !absl::SimpleHexAtoi(object.substr(object.rfind('.') + 1), &number)) {
+    return found;
+  }
+  const auto image =
+      Model::FindImageById(where, object.substr(0, object.rfind('.')));
+  if (image == nullptr) return found;
+  const auto value = [number](const Content& content) {
+    return number < content.size() ? content[number] : 0;
+  };
+  std::optional<uint64_t> last;
+  const auto add = [&](uint64_t snapshot, uint64_t seen) {
+    const bool same = last == seen;
+    last = seen;
+    if (seen == 0) return;  // the object is not there
+    const bool head = snapshot == kHead;
+    if (same) {
+      ObjectClone& clone = found.clones.back();
+      if (head) {
+        // Not cloned since the first of those snapshots.
+        clone.id = kHead;
+        clone.snapshots.clear();
+      } else {
+        clone.snapshots.push_back(snapshot);
+        clone.id = snapshot;
+      }
+      return;
+    }
+    found.clones.push_back(
+        {snapshot,
+         head ? std::vector<uint64_t>() : std::vector<uint64_t>{snapshot},
+         {},
+         image->size.object_bytes});
+  };
+  uint64_t before_head = 0;  // the newest snapshot that the head is not
+  const uint64_t now = value(image->content);
+  for (const Snapshot& snapshot : image->snapshots) {
+    add(snapshot.info.id, value(snapshot.content));
+    if (value(snapshot.content) != now) before_head = snapshot.info.id;
+  }
+  add(kHead, now);
+  found.newest_snapshot = before_head;
+  return found;
+}
 
 const Snapshot* Image::newest_complete() const {
   for (auto it = snapshots.rbegin(); it != snapshots.rend(); ++it) {
@@ -159,7 +160,6 @@ std::string Model::Address(uint64_t client_id) const {
 }
 
 // --- images
-// --------------------------------------------------------------------
 
 std::shared_ptr<Image> Model::CreateImage(Site& site, PoolState& pool,
                                           const std::string& rados_namespace,
@@ -288,241 +288,10 @@ std::vector<SiteStatus> Model::Status(const Site& site, const Namespace& where,
 std::vector<MirrorPeer> Model::Peers(const Site& site) const {
   if (site.peer == nullptr) return {};
   return {{site.peer_uuid, absl::StrCat("site-", site.peer->name),
-           site.peer->daemon.has_called_peer ? site.peer->mirror_uuid : "",
-           site.receives}};
-}
-
-// --- librbd
-// ----------------------------------------------------------------------
-
-Snapshot& Model::AddSnapshot(const Site& site, Image& image,
-                             MirrorSnapshotKind kind) {
-  Snapshot snapshot;
-  snapshot.info.id = image.next_snapshot_id++;
-  snapshot.info.kind = kind;
-  snapshot.info.complete = true;
-  snapshot.info.created = wall_ + site.clock_skew;
-  snapshot.info.primary_snapshot_id = UINT64_MAX - 1;  // CEPH_NOSNAP
-  if (IsPrimaryKind(kind)) {
-    if (site.peer != nullptr && site.peer->receives) {
-      snapshot.info.unsynced_peer_uuids = {site.peer_uuid};
-    }
-    if (std::exchange(image.next_snapshot_incomplete, false)) {
-      snapshot.info.complete = false;
-      snapshot.info.unsynced_peer_uuids.clear();
-    }
-  }
-  snapshot.size = image.size;
-  snapshot.content = image.content;
-  image.snapshots.push_back(std::move(snapshot));
-  return image.snapshots.back();
-}
-
-// librbd asks the owner to let go, and breaks the lock of one that is silent.
-int Model::AcquireLock(Site& site, Image& image, const Client& client,
-                       SteadyDuration* cost) {
-  if (DaemonHoldsLock(site, image)) {
-    if (DaemonWorks(site)) return -EROFS;  // rbd-mirror refuses
-    const bool silent = WatchLives(site.daemon.seen_locally);
-    *cost += silent ? SteadyDuration(milliseconds(31800))
-                    : SteadyDuration(seconds(1));
-    Blocklist(site, site.daemon);
-  }
-  const std::string name = absl::StrCat("client.", client.id);
-  if (image.lock && image.lock->locker.client != name) {
-    // A copy: the lock is replaced below.
-    const std::string address = image.lock->locker.address;
-    const auto watch = std::find_if(
-        image.watches.begin(), image.watches.end(),
-        [&](const Watch& w) { return w.watcher.address == address; });
-    const bool lives = watch != image.watches.end() && !watch->expires;
-    if (lives && image.lock->is_explicit) return -EROFS;
-    if (!lives) {
-      *cost += watch == image.watches.end() ? seconds(1) : seconds(30);
-      site.blocklist[address] = wall_ + site.clock_skew + std::chrono::hours(1);
-    }
-  }
-  image.lock = Lock{
-      {name, absl::StrCat("auto ", 95000000000000 + client.id), client.address},
-      false};
-  return 0;
-}
-
-int Model::SetMetadata(Site& site, Image& image, const Client& client,
-                       const std::string& key, const std::string* value) {
-  if (image.read_only()) return -EROFS;
-  if (value == nullptr && !image.metadata.contains(key)) return -ENOENT;
-  const std::string name = absl::StrCat("client.", client.id);
-  const bool others =
-      image.lock && image.lock->locker.client != name &&
-      std::any_of(image.watches.begin(), image.watches.end(),
-                  [&](const Watch& watch) {
-                    return !watch.expires &&
-                           watch.watcher.address == image.lock->locker.address;
-                  });
-  SteadyDuration ignored{};
-  // A living owner of the lock writes for others.
-  const int r = others ? 0 : AcquireLock(site, image, client, &ignored);
-  if (r < 0) return r;
-  if (value == nullptr) {
-    image.metadata.erase(key);
-  } else {
-    image.metadata[key] = *value;
-  }
-  return 0;
-}
-
-int Model::Enable(Site& site, Namespace& where, Image& image, MirrorMode mode) {
-  if (where.mode == PoolMirrorMode::kDisabled || mode == MirrorMode::kUnknown) {
-    return -EINVAL;
-  }
-  if (image.mirror_state == MirrorImageState::kEnabled) {
-    return image.mode == mode ? 0 : -EINVAL;
-  }
-  if (image.mirror_state != MirrorImageState::kDisabled) return -EINVAL;
-  if (image.parent) {
-    const auto pool = site.pools.find(image.parent->pool_id);
-    if (pool == site.pools.end()) return -EINVAL;
-    const auto parent =
-        FindImageById(pool->second.namespaces[image.parent->rados_namespace],
-                      image.parent->image_id);
-    if (parent == nullptr || !parent->mirrored()) return -EINVAL;
-  }
-  image.mirror_state = MirrorImageState::kEnabled;
-  image.mode = mode;
-  image.global_id = NewUuid();
-  if (mode == MirrorMode::kJournal) {
-    image.journal_primary = true;
-  } else {
-    AddSnapshot(site, image, MirrorSnapshotKind::kPrimary);
-  }
-  return 0;
-}
-
-int Model::Disable(Site& site, Namespace& where, Image& image, Force force) {
-  if (image.mirror_state == MirrorImageState::kDisabled) return 0;
-  if (!image.primary() && force == Force::kNo) return -EINVAL;
-  if (HasMirroredClone(site, image)) return -EBUSY;
-  ForgetStatus(where, image);
-  TurnOff(image);
-  return 0;
-}
-
-int Model::BeginPromotion(Site& site, Image& image, Force force,
-                          Promotion* promotion) {
-  if (image.mirror_state == MirrorImageState::kDisabled) return -ENOENT;
-  if (!image.mirrored() || image.primary()) return -EINVAL;
-  if (image.mode == MirrorMode::kJournal) return 0;
-  const Snapshot* const newest = image.newest();
-  promotion->of_copy =
-      newest == nullptr || newest->info.kind == MirrorSnapshotKind::kNonPrimary;
-  if (!promotion->of_copy) return 0;
-  if (force == Force::kNo) return -EBUSY;
-  // Only an incomplete *kNonPrimary* snapshot is rolled back. An incomplete
-  // demotion is taken as it is, even by force.
-  if (newest != nullptr && !newest->info.complete) {
-    const Snapshot* const found = RollbackSnapshot(image);
-    if (found == nullptr) return -EINVAL;
-    promotion->rollback = *found;
-  }
-  // The orphan that tells rbd-mirror to let go. It is complete and stays when
-  // the promotion is cut short: the next one then sees no need to roll back.
-  AddSnapshot(site, image, MirrorSnapshotKind::kNonPrimary);
-  return 0;
-}
-
-// librbd waits until no rbd-mirror watches the image. One that is busy copying
-// from a peer that does not answer never lets go; a frozen one loses its watch.
-bool Model::PromotionWaits(const Site& site, const Image& image,
-                           const Promotion& promotion) const {
-  return promotion.of_copy && DaemonHoldsLock(site, image) &&
-         WatchLives(site.daemon.seen_locally);
-}
-
-int Model::FinishPromotion(Site& site, Image& image, const Client& client,
-                           const Promotion& promotion, SteadyDuration* cost) {
-  if (image.mode == MirrorMode::kJournal) {
-    image.journal_primary = true;
-    return 0;
-  }
-  if (const int r = AcquireLock(site, image, client, cost); r < 0) return r;
-  if (promotion.rollback) {
-    image.size = promotion.rollback->size;
-    image.content = promotion.rollback->content;
-    // What was rolled back is removed, half a demotion is not.
-    std::erase_if(image.snapshots, [](const Snapshot& snapshot) {
-      return snapshot.info.kind == MirrorSnapshotKind::kNonPrimary &&
-             !snapshot.info.complete;
-    });
-  }
-  const Snapshot* const newest = image.newest();
-  if (newest != nullptr &&
-      newest->info.kind == MirrorSnapshotKind::kPrimaryDemoted &&
-      !newest->info.complete) {
-    image.snapshots.pop_back();
-  }
-  AddSnapshot(site, image, MirrorSnapshotKind::kPrimary);
-  DropUnlinked(image);
-  return 0;
-}
-
-int Model::Demote(Site& site, Image& image, const Client& client,
-                  SteadyDuration* cost) {
-  if (!image.mirrored() || !image.primary()) return -EINVAL;
-  if (image.mode == MirrorMode::kJournal) {
-    image.journal_primary = false;
-    return 0;
-  }
-  if (const int r = AcquireLock(site, image, client, cost); r < 0) return r;
-  AddSnapshot(site, image, MirrorSnapshotKind::kPrimaryDemoted);
-  DropUnlinked(image);
-  // A frozen rbd-mirror of the peer watches the image and acknowledges nothing.
-  const bool slow =
-      site.peer != nullptr && site.peer->daemon.state == DaemonState::kFrozen;
-  *cost += slow ? milliseconds(5500) : milliseconds(1000);
-  return 0;
-}
-
-int Model::Resync(Site& site, Image& image) {
-  if (image.mirror_state == MirrorImageState::kDisabled) return -ENOENT;
-  if (!image.mirrored() || image.primary()) return -EINVAL;
-  image.metadata[absl::StrCat(".rbd_mirror.", site.mirror_uuid)] =
-      R"({"resync_requested": true})";
-  return 0;
-}
-
-int Model::CreateSnapshot(Site& site, Image& image, uint64_t* id) {
-  if (!image.mirrored() || !image.primary() ||
-      image.mode != MirrorMode::kSnapshot) {
-    return -EINVAL;
-  }
-  if (site.peer == nullptr || !site.peer->receives) return -EINVAL;
-  *id = AddSnapshot(site, image, MirrorSnapshotKind::kPrimary).info.id;
-  DropUnlinked(image);
-  return 0;
-}
-
-int Model::BeginWrite(Site& site, Image& image, const Client& client,
-                      SteadyDuration* cost) {
-  if (image.read_only()) return -EROFS;
-  return AcquireLock(site, image, client, cost);
-}
-
-int Model::TakeLock(Site& site, Image& image, const Client& client,
-                    SteadyDuration* cost) {
-  if (const int r = BeginWrite(site, image, client, cost); r < 0) return r;
-  image.lock->is_explicit = true;
-  return 0;
-}
-
-void Model::OpenedForWriting(Site& site, Image& image) {
-  if (site.needless_open_blocklists && DaemonHoldsLock(site, image)) {
-    Blocklist(site, site.daemon);
-  }
+           site.peer->daemon.has_called_peer ? site.peer->mirror_uuid : ""}};
 }
 
 // --- controls
-// ------------------------------------------------------------------------
 
 void Model::Blocklist(Site& site, Daemon& daemon) {
   site.blocklist[Address(daemon.local_instance)] =
@@ -536,6 +305,12 @@ void Model::Reconnect(Daemon& daemon) {
   daemon.seen_locally = now_ - kWatchTimeout;
   for (auto& [global_id, replayer] : daemon.replayers)
     replayer.holds_image = false;
+}
+
+void Model::ReconnectToPeer(Daemon& daemon) {
+  daemon.blocklisted_until = now_ + seconds(90);
+  daemon.peer_instance = NewClientId();
+  daemon.seen_by_peer = now_ - kWatchTimeout;
 }
 
 void Model::SetDaemon(Site& site, DaemonState state) {

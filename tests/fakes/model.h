@@ -23,6 +23,14 @@ namespace addons {
 /// locks for a while, and does nothing (SIGSTOP).
 enum class DaemonState { kRunning, kFrozen, kDown };
 
+/// What `osd blocklist ls` prints.
+enum class BlocklistListing {
+  kArrays,        // up to Ceph 20
+  kObject,        // after it
+  kNestedArrays,  // no release; a shape that nobody knows
+  kNothing,       // no entries, whatever there is
+};
+
 /// The state behind FakeWorld: one or two clusters, their images, and the
 /// rbd-mirror daemons between them, as librbd 16.2 and rbd-mirror 16.2 were
 /// measured to behave. No locking, no waiting: FakeWorld does both. Results are
@@ -76,6 +84,7 @@ struct Image {
   std::vector<Watch> watches;
   std::optional<Lock> lock;
   bool removed = false;
+  bool made_by_mirror = false;  // rbd-mirror created it
 
   MirrorImageState mirror_state = MirrorImageState::kDisabled;
   MirrorMode mode = MirrorMode::kJournal;  // librbd says so while it is off
@@ -103,6 +112,11 @@ struct Image {
   bool primary() const;
   bool read_only() const {
     return mirror_state != MirrorImageState::kDisabled && !primary();
+  }
+  /// The feature that rbd-mirror gives to what it creates, and demote to what
+  /// it demotes.
+  bool marked_non_primary() const {
+    return read_only() && (made_by_mirror || !snapshots.empty());
   }
   bool open_by_this_process() const;
   /// Workloads fill all objects alike: half of one state and half of another.
@@ -136,9 +150,10 @@ struct Replayer {
   std::optional<ReplayKind> reported;
   bool holds_image = false;  // watch and exclusive lock on the local image
   std::optional<SteadyTime> lets_go_at;
-  std::optional<SteadyTime> create_at;  // a deleted or new image appears then
-  std::optional<SteadyTime> delete_at;  // the peer's image is mirrored no more
-  std::shared_ptr<Image> deleted;       // waits for its handles to close
+  std::optional<SteadyTime> notices_at;  // that the peer is primary again
+  std::optional<SteadyTime> create_at;   // a deleted or new image appears then
+  std::optional<SteadyTime> delete_at;   // the peer's image is mirrored no more
+  std::shared_ptr<Image> deleted;        // waits for its handles to close
   SteadyTime sync_started{};
   bool sync_changes = false;  // the snapshot has another content
   int64_t last_sync_seconds = 0;
@@ -160,17 +175,27 @@ struct Daemon {
   bool has_called_peer = false;
   double objects_per_second = 100000;
   SteadyDuration absence_on_resync = std::chrono::seconds(7);
+  /// How long it takes to notice that a demoted peer was promoted again.
+  SteadyDuration notice_delay{0};
   std::map<std::string, Replayer> replayers;  // by global id
 };
 
 /// By pool id and image id: whether the call that added the image has ended.
 using GroupMembers = std::map<std::pair<int64_t, std::string>, bool>;
 
+/// Of an object of ours: ceph's class "lock".
+struct TimedLock {
+  ObjectLocker locker;
+  SteadyTime until{};
+};
+
 struct Namespace {
   PoolMirrorMode mode = PoolMirrorMode::kDisabled;
   std::map<std::string, std::shared_ptr<Image>> images;  // by name
   std::map<std::string, OmapValues> omap;                // by object
-  std::map<std::string, GroupMembers> groups;            // by name
+  /// By object and name of the lock.
+  std::map<std::pair<std::string, std::string>, TimedLock> locks;
+  std::map<std::string, GroupMembers> groups;  // by name
   /// By global id, then by the writer's mirror uuid ("": this site).
   std::map<std::string, std::map<std::string, StatusEntry>> statuses;
 };
@@ -208,6 +233,7 @@ struct Site {
   bool up = true;
   bool mgr_up = true;
   bool mgr_ready = true;
+  bool mgr_has_module = true;  // rbd_support, when the manager is new
   bool needless_open_blocklists = false;
   std::chrono::seconds clock_skew{0};
   Site* peer = nullptr;
@@ -221,7 +247,8 @@ struct Site {
   std::map<std::string, WallTime> blocklist;        // address -> until
   std::map<std::string, WallTime> range_blocklist;  // "10.1.0.0:0/16" -> until
   bool range_blocklists = true;  // false: a Ceph that is too old for them
-  WallTime map_modified{};       // when the OSD map changed last
+  BlocklistListing blocklist_listing = BlocklistListing::kArrays;
+  WallTime map_modified{};  // when the OSD map changed last
   struct Service {
     std::string name;  // "osd.3", "mon.a"
     std::string address;
@@ -235,6 +262,11 @@ struct Client {
   uint64_t id = 0;
   std::string address;
 };
+
+/// What the OSDs keep of an object "rbd_data.<image id>.<number>": one clone
+/// for each run of snapshots between which it was not written with another
+/// content.
+ObjectSnapshots SnapshotsOf(const Namespace& where, absl::string_view object);
 
 class Model {
  public:
@@ -274,7 +306,7 @@ class Model {
   std::vector<MirrorPeer> Peers(const Site& site) const;
 
   // --- what librbd does; `cost` is the simulated time that it takes
-  // ------------
+
   int SetMetadata(Site& site, Image& image, const Client& client,
                   const std::string& key, const std::string* value);
   int Enable(Site& site, Namespace& where, Image& image, MirrorMode mode);
@@ -287,6 +319,10 @@ class Model {
   };
   int BeginPromotion(Site& site, Image& image, Force force,
                      Promotion* promotion);
+  /// A forced promotion (and a forced disabling) ends the process inside
+  /// librbd: a user's snapshot lies between an incomplete copy and the one
+  /// before it.
+  static bool CrashesLibrbd(const Image& image);
   bool PromotionWaits(const Site& site, const Image& image,
                       const Promotion& promotion) const;
   int FinishPromotion(Site& site, Image& image, const Client& client,
@@ -308,6 +344,8 @@ class Model {
   void Blocklist(Site& site, Daemon& daemon);
   /// What an rbd-mirror does that was blocklisted at its own site.
   void Reconnect(Daemon& daemon);
+  /// The same, when it was blocklisted at the peer's site.
+  void ReconnectToPeer(Daemon& daemon);
   void SetDaemon(Site& site, DaemonState state);
   /// The entries about `image` in `where`.
   static void ForgetStatus(Namespace& where, const Image& image);

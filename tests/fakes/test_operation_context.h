@@ -61,7 +61,7 @@ class TestOperationContext final : public OperationContext {
   void SetClock(Clock& clock) { clock_ = &clock; }
 
   // --- what the operation did
-  // --------------------------------------------------
+
   const std::vector<std::string>& steps() const { return steps_; }
   const std::vector<std::pair<uint64_t, uint64_t>>& progress() const {
     return progress_;
@@ -72,7 +72,7 @@ class TestOperationContext final : public OperationContext {
   SteadyDuration slept() const { return slept_; }
 
   // --- OperationContext
-  // -----------------------------------------------------------
+
   Clock& clock() override { return *clock_; }
   void Step(absl::string_view step) override {
     steps_.emplace_back(step);

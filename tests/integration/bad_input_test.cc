@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "tests/integration/two_sites.h"
+#include "tests/cluster/two_sites.h"
 
 namespace addons::testing {
 namespace {
@@ -72,7 +72,9 @@ const std::vector<Verb>& Verbs() {
   using Stub = pb::Controller::Stub;
   static const auto* const verbs = new std::vector<Verb>{
       MakeVerb("enable", Takes::kParameters, &Stub::EnableVolumeReplication),
-      MakeVerb("disable", Takes::kParameters, &Stub::DisableVolumeReplication),
+      // Ignores those that it does not need: a class with a bad one must not
+      // make resources that cannot be deleted.
+      MakeVerb("disable", Takes::kNothing, &Stub::DisableVolumeReplication),
       MakeVerb("promote", Takes::kParameters, &Stub::PromoteVolume),
       MakeVerb("demote", Takes::kNothing, &Stub::DemoteVolume),
       MakeVerb("resync", Takes::kNothing, &Stub::ResyncVolume),
@@ -86,8 +88,8 @@ class BadInputTest : public TwoSitesTest {
  protected:
   static Input Good(const std::string& site, const TestVolume& volume) {
     Input input = ForId(volume.id(site));
-    const CephUser user = Bed().User(site);
-    input.secrets = {{"userID", user.id}, {"userKey", user.key.Reveal()}};
+    const CephUserRef user = Bed().User(site);
+    input.secrets = {{"userID", user->id}, {"userKey", user->key.Reveal()}};
     return input;
   }
   static Input ForId(const std::string& id) {
@@ -116,6 +118,21 @@ class BadInputTest : public TwoSitesTest {
       EXPECT_THAT(status.error_message(), HasSubstr(text)) << verb.name;
     }
   }
+  /// The same of an id that no volume of this driver can have: there is nothing
+  /// to disable.
+  static void EachVerbButDisableRefuses(const Input& input,
+                                        const std::string& text) {
+    const auto stub = Stub("a");
+    for (const Verb& verb : Verbs()) {
+      const grpc::Status status = verb.call(*stub, input);
+      if (verb.name == "disable") {
+        EXPECT_THAT(status, HasCode(Code::OK));
+        continue;
+      }
+      EXPECT_THAT(status, HasCode(Code::INVALID_ARGUMENT)) << verb.name;
+      EXPECT_THAT(status.error_message(), HasSubstr(text)) << verb.name;
+    }
+  }
   static std::string OtherUuid(const std::string& id, char digit) {
     return id.substr(0, id.size() - 36) + "00000000-0000-4000-8000-" +
            std::string(12, digit);
@@ -136,15 +153,12 @@ TEST_F(BadInputTest, WrongSourcesAreRefusedByName) {
   group.source.mutable_volumegroup()->set_volume_group_id(volume.id_a);
   group.parameters["groupReplication"] = "members";
   EachVerbRefuses(group, Code::INVALID_ARGUMENT, "not of a volume group");
-  EachVerbRefuses(WithId(good, "garbage"), Code::INVALID_ARGUMENT, "garbage");
-  EachVerbRefuses(WithId(good, "../../etc/passwd"), Code::INVALID_ARGUMENT,
-                  "etc/passwd");
+  EachVerbButDisableRefuses(WithId(good, "garbage"), "garbage");
+  EachVerbButDisableRefuses(WithId(good, "../../etc/passwd"), "etc/passwd");
   const std::string truncated = volume.id_a.substr(0, volume.id_a.size() - 1);
-  EachVerbRefuses(WithId(good, truncated), Code::INVALID_ARGUMENT, truncated);
-  EachVerbRefuses(WithId(good, volume.id_a + "0"), Code::INVALID_ARGUMENT,
-                  volume.id_a);
-  EachVerbRefuses(WithId(good, std::string(129, 'x')), Code::INVALID_ARGUMENT,
-                  "volume_id");
+  EachVerbButDisableRefuses(WithId(good, truncated), truncated);
+  EachVerbButDisableRefuses(WithId(good, volume.id_a + "0"), volume.id_a);
+  EachVerbButDisableRefuses(WithId(good, std::string(129, 'x')), "volume_id");
 
   EXPECT_EQ(Picture(volume), before);
 }
@@ -186,12 +200,18 @@ TEST_F(BadInputTest, WhatDoesNotExistIsNotFound) {
   const std::string unknown = OtherUuid(volume.id_a, '4');
   EachVerbRefuses(WithId(good, unknown), Code::NOT_FOUND, unknown);
 
-  std::string no_pool = volume.id_a;
+  std::string no_pool = unknown;
   no_pool.replace(no_pool.size() - 37 - 16, 16, "00000000000003e7");
   EachVerbRefuses(WithId(good, no_pool), Code::NOT_FOUND, no_pool);
+
+  // A volume that is there, in a pool with another id.
+  std::string other_pool = volume.id_a;
+  other_pool.replace(other_pool.size() - 37 - 16, 16, "00000000000003e7");
+  EachVerbRefuses(WithId(good, other_pool), Code::UNAVAILABLE,
+                  "RBDPoolIDMapping");
 }
 
-TEST_F(BadInputTest, AnUnknownClusterIsNotFoundButNeverEndsADisable) {
+TEST_F(BadInputTest, AnUnknownClusterIsUnavailableAndNeverEndsADisable) {
   const TestVolume volume = MakeReplicatedVolume();
   const Input input =
       WithId(Good("a", volume),
@@ -199,9 +219,7 @@ TEST_F(BadInputTest, AnUnknownClusterIsNotFoundButNeverEndsADisable) {
   const auto stub = Stub("a");
   for (const Verb& verb : Verbs()) {
     const grpc::Status status = verb.call(*stub, input);
-    EXPECT_THAT(status, HasCode(verb.name == "disable" ? Code::UNAVAILABLE
-                                                       : Code::NOT_FOUND))
-        << verb.name;
+    EXPECT_THAT(status, HasCode(Code::UNAVAILABLE)) << verb.name;
     EXPECT_THAT(status.error_message(), HasSubstr("site-x")) << verb.name;
   }
 }

@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "rbdaddons/admin.pb.h"
-#include "tests/integration/daemon_process.h"
+#include "tests/cluster/daemon_process.h"
 
 namespace addons::testing {
 

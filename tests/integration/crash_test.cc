@@ -13,12 +13,13 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "tests/integration/two_sites.h"
+#include "tests/cluster/two_sites.h"
 
 namespace addons::testing {
 namespace {
 
 using std::chrono::milliseconds;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 class CrashTest : public TwoSitesTest {
@@ -85,7 +86,7 @@ TEST_F(CrashTest, DemoteIsFinishedByTheRetry) {
     EXPECT_THAT(Metadata("a", volume, ".rbd.image.creation_time"),
                 HasSubstr("seconds:"));
     EXPECT_EQ(ReadText("a", volume), fault);
-    ASSERT_THAT(Promote("a", volume), HasCode(Code::OK)) << fault;
+    ASSERT_THAT(PromoteAtLast("a", volume), HasCode(Code::OK)) << fault;
     Rbd("a", {"image-meta", "remove", ImageSpec(volume),
               ".rbd.image.creation_time"});
   }
@@ -105,9 +106,16 @@ TEST_F(CrashTest, PromoteIsFinishedByTheRetry) {
       // #3 is the removal of an old schedule.
       ASSERT_THAT(Schedules("a", volume), HasSubstr("5h"));
     }
-    DieDuring("a", fault,
-              [&] { return Promote("a", volume, false, schedule); });
-    EXPECT_THAT(Promote("a", volume, false, schedule), HasCode(Code::OK))
+    // Until the peer follows it, it does not come as far as its schedule.
+    DieDuring("a", fault, [&] {
+      grpc::Status status;
+      for (int call = 0; call < 9; ++call) {
+        status = Promote("a", volume, false, schedule);
+        if (status.ok() || Daemon("a").WaitForEnd(1)) break;
+      }
+      return status;
+    });
+    EXPECT_THAT(PromoteAtLast("a", volume, schedule), HasCode(Code::OK))
         << fault;
     EXPECT_THAT(Schedules("a", volume), HasSubstr("every " + interval));
     const std::string previous = std::to_string(hours - 1) + "h";
@@ -118,6 +126,9 @@ TEST_F(CrashTest, PromoteIsFinishedByTheRetry) {
 }
 
 class CrashElsewhereTest : public CrashTest {};
+
+/// The daemon dies at a moment that depends on the other site's reports.
+class SuddenDeathTest : public CrashTest {};
 
 TEST_F(CrashElsewhereTest, ForcedPromoteIsFinishedByTheRetry) {
   for (const std::string fault : {"rbd_mirror_image_promote:kill",
@@ -164,14 +175,61 @@ TEST_F(CrashElsewhereTest, DisableIsFinishedByTheRetry) {
   }
 }
 
-TEST_F(CrashElsewhereTest, ResyncIsRequestedOnceAllTheSame) {
+TEST_F(CrashElsewhereTest, AnImageThatIsLeftDisablingIsDisabled) {
+  // librbd marks the image "disabling" first. Who dies then leaves it so for
+  // ever, with or without its mirror snapshots.
+  const TestVolume volume = MakeReplicatedVolume();
+  const std::string key = "image_" + ImageId("a", volume);
+  const std::string file = Bed().Path("mirror-image");
+  const auto rados = [&](std::vector<std::string> args) {
+    const std::vector<std::string> object = {"a", "-p", RealBed::kPool};
+    args.insert(args.begin(), object.begin(), object.end());
+    Testbed("rados", args);
+  };
+  rados({"getomapval", "rbd_mirroring", key, file});
+  std::string record;
+  {
+    std::ifstream input(file, std::ios::binary);
+    record.assign(std::istreambuf_iterator<char>(input), {});
+  }
+  // Header of 6 bytes, length and text of the global id, state.
+  constexpr size_t kState = 6 + 4 + 36;
+  ASSERT_GT(record.size(), kState);
+  ASSERT_EQ(record[kState], 1);  // enabled
+  record[kState] = 0;            // disabling
+  std::ofstream(file, std::ios::binary) << record;
+  rados({"setomapval", "rbd_mirroring", key, "--input-file", file});
+  ASSERT_EQ(MirrorState("a", volume), "disabling");
+
+  const grpc::Status enabled =
+      Enable("a", volume, {}, std::chrono::seconds(10));
+  EXPECT_THAT(enabled, HasCode(Code::UNAVAILABLE));
+  EXPECT_THAT(enabled.error_message(), HasSubstr("disable it once more"));
+  EXPECT_THAT(Disable("a", volume, {}, std::chrono::seconds(30)),
+              HasCode(Code::OK));
+  EXPECT_EQ(MirrorState("a", volume), "disabled");
+  Write("a", volume, "an ordinary image");
+  EXPECT_THAT(Enable("a", volume), HasCode(Code::OK));
+  EXPECT_EQ(MirrorState("a", volume), "enabled");
+}
+
+TEST_F(SuddenDeathTest, ResyncIsRequestedOnceAllTheSame) {
   const TestVolume volume = MakeSplitBrain();
   const std::string old_id = ImageId("a", volume);
   bool ready = false;
   const auto resync = [&] { return Resync("a", volume, true, &ready); };
-  DieDuring("a", "rbd_mirror_image_resync:kill", resync);
+  // Nothing is requested before both sites have reported.
+  const auto until_it_dies = [&] {
+    grpc::Status status;
+    for (int call = 0; call < 90; ++call) {
+      status = resync();
+      if (status.ok() || Daemon("a").WaitForEnd(1)) break;
+    }
+    return status;
+  };
+  DieDuring("a", "rbd_mirror_image_resync:kill", until_it_dies);
   EXPECT_EQ(ImageId("a", volume), old_id);
-  DieDuring("a", "rbd_mirror_image_resync:kill-after", resync);
+  DieDuring("a", "rbd_mirror_image_resync:kill-after", until_it_dies);
 
   std::set<std::string> ids;
   EXPECT_TRUE(Eventually(
@@ -191,36 +249,146 @@ TEST_F(CrashElsewhereTest, ResyncIsRequestedOnceAllTheSame) {
   EXPECT_EQ(ReadText("a", volume), "of site b");
 }
 
-TEST_F(CrashElsewhereTest, APrimaryThatCannotBeWrittenIsRepaired) {
-  // librbd takes the mark "non-primary" off after the snapshot that makes the
-  // image primary, and sets it before the one that demotes it. Who dies between
-  // the two leaves a primary on which every write ends with EROFS.
+// A forced disable of a dead peer's copy that dies inside librbd leaves it
+// "disabling", while rbd-mirror of this site lives.
+class InterruptedDisableTest : public CrashElsewhereTest {
+ protected:
+  const Parameters force_{{"force", "true"}};
+
+  /// Disables by force again, as the operator repeats it.
+  void ExpectCarriedOn(const TestVolume& volume) {
+    grpc::Status status;
+    EXPECT_TRUE(Eventually(
+        [&] {
+          status = Disable("b", volume, force_, std::chrono::seconds(100));
+          EXPECT_THAT(status,
+                      AnyOf(HasCode(Code::OK), HasCode(Code::UNAVAILABLE)));
+          return status.ok();
+        },
+        std::chrono::seconds(200)))
+        << status.error_message();
+    EXPECT_EQ(MirrorState("b", volume), "disabled");
+    Write("b", volume, "plain");
+    EXPECT_EQ(ReadText("b", volume), "plain");
+  }
+};
+
+TEST_F(InterruptedDisableTest, IsCarriedOn) {
+  TestVolume volume;
+  std::vector<TestVolume> spare;
+  for (int i = 0; i < 4; ++i) {
+    spare.push_back(MakeReplicatedVolume());
+    Synchronize("a", spare.back());
+  }
+  Stop("a", "all");
+  // Killed as soon as it is seen to be inside; it may be out by then.
+  bool caught = false;
+  for (size_t tries = 0; tries < spare.size() && !caught; ++tries) {
+    volume = spare[tries];
+    const auto begun = [&] {
+      const std::string state = MirrorState("b", volume);
+      return state == "disabling" || state == "disabled";
+    };
+    // As long as the other site counts as alive the answer is OK, and nothing
+    // is done.
+    auto disabled = std::async(std::launch::async, [&] {
+      return Eventually(
+          [&] {
+            Disable("b", volume, force_, std::chrono::seconds(200));
+            return begun();
+          },
+          std::chrono::seconds(200));
+    });
+    EXPECT_TRUE(Eventually(begun, std::chrono::seconds(200)));
+    Daemon("b").Stop(SIGKILL);
+    disabled.get();
+    caught = MirrorState("b", volume) == "disabling";
+    Restart("b");
+  }
+  ASSERT_TRUE(caught) << "each disable was too quick";
+  ExpectCarriedOn(volume);
+}
+
+/// With clusters of its own: an OSD that stood still for minutes may take no
+/// request for good (its PGs stay "laggy"; Ceph 16.2.15).
+class HeldDisableTest : public InterruptedDisableTest {};
+
+TEST_F(HeldDisableTest, IsCarriedOnWhileRbdMirrorHasTheImageOpen) {
   const TestVolume volume = MakeReplicatedVolume();
-  const std::string header = "rbd_header." + ImageId("a", volume);
-  const std::string file = Bed().Path("features");
-  const std::vector<std::string> object = {"a", "-p", RealBed::kPool};
-  const auto rados = [&](std::vector<std::string> args) {
-    args.insert(args.begin(), object.begin(), object.end());
+  Synchronize("a", volume);
+  Stop("a", "all");
+  // As a death right after librbd's first step leaves it.
+  const std::string file = Bed().Path("mirror-image");
+  const std::string key = "image_" + ImageId("b", volume);
+  const auto rados = [&](const std::string& command,
+                         const std::vector<std::string>& more) {
+    std::vector<std::string> args = {
+        "b", "-p", RealBed::kPool, command, "rbd_mirroring", key};
+    args.insert(args.end(), more.begin(), more.end());
     Testbed("rados", args);
   };
-  rados({"getomapval", header, "features", file});
-  std::string features;
+  rados("getomapval", {file});
+  std::string image;
   {
     std::ifstream input(file, std::ios::binary);
-    features.assign(std::istreambuf_iterator<char>(input), {});
+    image.assign(std::istreambuf_iterator<char>(input), {});
   }
-  ASSERT_EQ(features.size(), 8U);
-  features[1] = static_cast<char>(features[1] | 4);  // bit 10
-  std::ofstream(file, std::ios::binary) << features;
-  rados({"setomapval", header, "features", "--input-file", file});
-  ASSERT_THAT(Rbd("a", {"info", ImageSpec(volume)}), HasSubstr("non-primary"));
-  ASSERT_TRUE(IsPrimary("a", volume));
+  // Version and length, the global id with its length, the state: enabled.
+  constexpr size_t kState = 6 + 4 + 36;
+  ASSERT_GT(image.size(), kState);
+  ASSERT_EQ(image[kState], 1);
+  image[kState] = 0;
+  std::ofstream(file, std::ios::binary) << image;
+  rados("setomapval", {"--input-file", file});
+  ASSERT_EQ(MirrorState("b", volume), "disabling");
+  ExpectCarriedOn(volume);
+}
 
+// librbd takes the mark "non-primary" off after the snapshot that makes the
+// image primary, and sets it before the one that demotes it. Who dies between
+// the two leaves a primary on which every write ends with EROFS.
+class RefusingPrimaryTest : public CrashElsewhereTest {
+ protected:
+  static TestVolume MakeRefusingPrimary() {
+    const TestVolume volume = MakeReplicatedVolume();
+    const std::string header = "rbd_header." + ImageId("a", volume);
+    const std::string file = Bed().Path("features");
+    const std::vector<std::string> object = {"a", "-p", RealBed::kPool};
+    const auto rados = [&](std::vector<std::string> args) {
+      args.insert(args.begin(), object.begin(), object.end());
+      Testbed("rados", args);
+    };
+    rados({"getomapval", header, "features", file});
+    std::string features;
+    {
+      std::ifstream input(file, std::ios::binary);
+      features.assign(std::istreambuf_iterator<char>(input), {});
+    }
+    EXPECT_EQ(features.size(), 8U);
+    features.at(1) = static_cast<char>(features.at(1) | 4);  // bit 10
+    std::ofstream(file, std::ios::binary) << features;
+    rados({"setomapval", header, "features", "--input-file", file});
+    EXPECT_THAT(Rbd("a", {"info", ImageSpec(volume)}),
+                HasSubstr("non-primary"));
+    EXPECT_TRUE(IsPrimary("a", volume));
+    return volume;
+  }
+};
+
+TEST_F(RefusingPrimaryTest, IsPromotedAgain) {
+  const TestVolume volume = MakeRefusingPrimary();
   EXPECT_THAT(Promote("a", volume), HasCode(Code::OK));
   ExpectWritable("a", volume, "writable again");
 }
 
-class SuddenDeathTest : public CrashTest {};
+TEST_F(RefusingPrimaryTest, IsDemoted) {
+  const TestVolume volume = MakeRefusingPrimary();
+  EXPECT_THAT(Demote("a", volume), HasCode(Code::OK));
+  EXPECT_FALSE(IsPrimary("a", volume));
+  EXPECT_THAT(PromoteRepeatedly("b", volume, std::chrono::seconds(120)).back(),
+              HasCode(Code::OK));
+  ExpectWritable("b", volume, "on the other site");
+}
 
 TEST_F(SuddenDeathTest, DemoteAndPromoteConverge) {
   const TestVolume volume = MakeReplicatedVolume();
@@ -232,7 +400,8 @@ TEST_F(SuddenDeathTest, DemoteAndPromoteConverge) {
     EXPECT_EQ(ReadText("a", volume), text);
 
     KillDuring("a", milliseconds(delay), [&] { return Promote("a", volume); });
-    EXPECT_THAT(Promote("a", volume), HasCode(Code::OK)) << delay;
+    // It takes its own demotion back, so the peer must follow it first.
+    EXPECT_THAT(PromoteAtLast("a", volume), HasCode(Code::OK)) << delay;
     EXPECT_EQ(ReadText("a", volume), text);
     ExpectWritable("a", volume, "after " + std::to_string(delay));
   }
@@ -240,6 +409,23 @@ TEST_F(SuddenDeathTest, DemoteAndPromoteConverge) {
   Write("a", volume, "at last");
   Synchronize("a", volume);
   EXPECT_EQ(ReadText("b", volume), "at last");
+}
+
+TEST_F(SuddenDeathTest, DisableConverges) {
+  int disabling = 0;
+  for (const int delay : {4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 50, 60}) {
+    const TestVolume volume = MakeVolume();
+    ASSERT_THAT(Enable("a", volume), HasCode(Code::OK));
+    KillDuring("a", milliseconds(delay), [&] { return Disable("a", volume); });
+    disabling += MirrorState("a", volume) == "disabling" ? 1 : 0;
+    EXPECT_THAT(Disable("a", volume, {}, std::chrono::seconds(40)),
+                HasCode(Code::OK))
+        << delay;
+    EXPECT_EQ(MirrorState("a", volume), "disabled") << delay;
+    EXPECT_THAT(Enable("a", volume), HasCode(Code::OK)) << delay;
+  }
+  // How many of the kills met the middle is chance.
+  RecordProperty("left_disabling", disabling);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "tests/integration/two_sites.h"
+#include "tests/cluster/two_sites.h"
 
 namespace addons::testing {
 namespace {

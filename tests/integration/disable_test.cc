@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "tests/integration/two_sites.h"
+#include "tests/cluster/two_sites.h"
 
 namespace addons::testing {
 namespace {

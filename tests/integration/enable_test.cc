@@ -4,7 +4,7 @@
 #include <chrono>
 #include <string>
 
-#include "tests/integration/two_sites.h"
+#include "tests/cluster/two_sites.h"
 
 namespace addons::testing {
 namespace {
@@ -39,18 +39,32 @@ TEST_F(EnableTest, AnotherModeIsRefused) {
   EXPECT_EQ(MirrorState("a", volume), "enabled");
 }
 
-TEST_F(EnableTest, ACloneNeedsAMirroredParent) {
+TEST_F(EnableTest, ACloneIsRefusedInSnapshotMode) {
   const std::string parent = MakeParent("golden");
   const TestVolume volume = MakeVolume({"--parent", parent + "@origin"});
+  Rbd("a", {"mirror", "image", "enable", parent, "snapshot"});
   const grpc::Status status = Enable("a", volume);
+  EXPECT_THAT(status, HasCode(Code::FAILED_PRECONDITION));
+  EXPECT_THAT(status.error_message(),
+              AllOf(HasSubstr(parent), HasSubstr("loses"),
+                    HasSubstr("flattenMode"), HasSubstr("journal")));
+  EXPECT_EQ(MirrorState("a", volume), "disabled");
+  EXPECT_TRUE(HasParent(volume));
+}
+
+TEST_F(EnableTest, InJournalModeACloneNeedsAMirroredParent) {
+  const Parameters journal = {{"mirroringMode", "journal"}};
+  const std::string parent = MakeParent("journaled");
+  const TestVolume volume = MakeVolume({"--parent", parent + "@origin"});
+  const grpc::Status status = Enable("a", volume, journal);
   EXPECT_THAT(status, HasCode(Code::FAILED_PRECONDITION));
   EXPECT_THAT(status.error_message(),
               AllOf(HasSubstr(parent), HasSubstr("is not mirrored"),
                     HasSubstr("flattenMode")));
   EXPECT_EQ(MirrorState("a", volume), "disabled");
 
-  Rbd("a", {"mirror", "image", "enable", parent, "snapshot"});
-  EXPECT_THAT(Enable("a", volume), HasCode(Code::OK));
+  Rbd("a", {"mirror", "image", "enable", parent, "journal"});
+  EXPECT_THAT(Enable("a", volume, journal), HasCode(Code::OK));
   EXPECT_EQ(MirrorState("a", volume), "enabled");
   EXPECT_TRUE(HasParent(volume));
 }
@@ -59,7 +73,8 @@ TEST_F(EnableTest, AParentInTheTrashIsToldApart) {
   const std::string parent = MakeParent("forgotten");
   const TestVolume volume = MakeVolume({"--parent", parent + "@origin"});
   Rbd("a", {"trash", "mv", parent});
-  const grpc::Status status = Enable("a", volume);
+  const grpc::Status status =
+      Enable("a", volume, {{"mirroringMode", "journal"}});
   EXPECT_THAT(status, HasCode(Code::FAILED_PRECONDITION));
   EXPECT_THAT(status.error_message(),
               AllOf(HasSubstr("in the trash"), HasSubstr("flattenMode")));
@@ -68,6 +83,7 @@ TEST_F(EnableTest, AParentInTheTrashIsToldApart) {
 }
 
 TEST_F(EnableTest, FlattenModeForceDetachesACloneFirst) {
+  if (const auto why = NoFlattenTasks()) GTEST_SKIP() << *why;
   const std::string parent = MakeParent("flattened");
   const TestVolume volume = MakeVolume({"--parent", parent + "@origin"});
   EXPECT_THAT(Enable("a", volume, {{"flattenMode", "force"}}),
@@ -141,11 +157,21 @@ TEST_F(ScheduleTest, TheWantedOneReplacesAnyOther) {
 TEST_F(ScheduleTest, ItIsThereForTheImageThatAResyncMade) {
   const TestVolume volume = MakeSplitBrain();
   ASSERT_THAT(Promote("b", volume, false, Every("4h")), HasCode(Code::OK));
+  // Of the time when this site was primary; the manager keeps it under the id.
+  Rbd("a", {"mirror", "snapshot", "schedule", "add", "--pool", RealBed::kPool,
+            "--image", volume.image, "7h"});
+  const std::string old_id = ImageId("a", volume);
+  const auto levels = [] {
+    return Testbed("rados", {"a", "-p", RealBed::kPool, "listomapkeys",
+                             "rbd_mirror_snapshot_schedule"});
+  };
+  ASSERT_THAT(levels(), HasSubstr(old_id));
   bool ready = false;
   ASSERT_TRUE(Eventually(
       [&] { return Resync("a", volume, true, &ready).ok() && ready; },
       std::chrono::seconds(150)))
       << Status("a", volume);
+  EXPECT_THAT(levels(), Not(HasSubstr(old_id)));
   ASSERT_THAT(Demote("b", volume), HasCode(Code::OK));
   EXPECT_THAT(Promote("a", volume, false, Every("4h")), HasCode(Code::OK));
   EXPECT_EQ(Schedules("a", volume), "every 4h");

@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-#include "tests/integration/two_sites.h"
+#include "tests/cluster/two_sites.h"
 
 namespace addons::testing {
 namespace {
@@ -75,11 +75,9 @@ class FaultTest : public TwoSitesTest {
   static grpc::Status DemoteAs(const TestVolume& volume,
                                const std::string& user,
                                const std::string& key) {
-    grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + kDeadline);
     pb::DemoteVolumeResponse response;
-    return Stub("a")->DemoteVolume(&context, DemoteRequest(volume, user, key),
-                                   &response);
+    return Ask("a", &pb::Controller::Stub::DemoteVolume,
+               DemoteRequest(volume, user, key), &response);
   }
 };
 
@@ -117,17 +115,52 @@ TEST_F(FaultTest, AColdStartMeetsAHungMonitor) {
 
 TEST_F(FaultTest, AHungManagerDelaysOnlyTheSchedule) {
   const TestVolume volume = MakeReplicatedVolume();
-  MeetsAHungPart("mgr", volume, [&](seconds deadline) {
-    return Promote("a", volume, false, {{"schedulingInterval", "3h"}},
-                   deadline);
-  });
-  EXPECT_THAT(Schedules("a", volume), HasSubstr("3h"));
+  Synchronize("a", volume);
+  Stop("a", "mgr");
+  EXPECT_THAT(
+      Promote("a", volume, false, {{"schedulingInterval", "3h"}}, seconds(60)),
+      HasCode(Code::OK));
+  pb::GetVolumeReplicationInfoResponse info;
+  // Once the other site has reported the first copy.
+  EXPECT_TRUE(
+      Eventually([&] { return Info("a", volume, &info).ok(); }, seconds(90)));
+  EXPECT_EQ(info.status(), pb::GetVolumeReplicationInfoResponse::DEGRADED);
+  EXPECT_THAT(info.status_message(), HasSubstr("the manager does not tell"));
+  Continue("a", "mgr");
+  // Nobody calls any more.
+  EXPECT_TRUE(Eventually(
+      [&] { return Schedules("a", volume).find("3h") != std::string::npos; },
+      seconds(120)));
+}
+
+TEST_F(FaultTest, AManagerWithoutItsModuleDelaysOnlyTheSchedule) {
+  const TestVolume volume = MakeReplicatedVolume();
+  Synchronize("a", volume);
+  // Modules that are always on cannot be switched off; their commands can be
+  // refused by a fault in their place.
+  Restart("a", {{"RBD_ADDONS_FAULTS", "rados_mgr_command:errno=95"}});
+  EXPECT_THAT(
+      Promote("a", volume, false, {{"schedulingInterval", "4h"}}, seconds(60)),
+      HasCode(Code::OK));
+  pb::GetVolumeReplicationInfoResponse info;
+  // Once the other site has reported the first copy.
+  EXPECT_TRUE(
+      Eventually([&] { return Info("a", volume, &info).ok(); }, seconds(60)));
+  EXPECT_EQ(info.status(), pb::GetVolumeReplicationInfoResponse::DEGRADED);
+  // After a restart replication info sets what it finds missing.
+  Restart("a");
+  EXPECT_TRUE(Eventually(
+      [&] {
+        return Info("a", volume, &info).ok() &&
+               Schedules("a", volume).find("4h") != std::string::npos;
+      },
+      seconds(120)));
 }
 
 TEST_F(FaultTest, ADemotionOutlivesItsCaller) {
   const TestVolume volume = MakeReplicatedVolume();
   Restart("a", {{"RBD_ADDONS_FAULTS", "rbd_mirror_image_demote:hang=4000"}});
-  const CephUser user = Bed().User("a");
+  const CephUserRef user = Bed().User("a");
   grpc::ClientContext context;
   pb::DemoteVolumeResponse response;
   std::thread canceller([&] {
@@ -138,7 +171,7 @@ TEST_F(FaultTest, ADemotionOutlivesItsCaller) {
     context.TryCancel();
   });
   EXPECT_THAT(Stub("a")->DemoteVolume(
-                  &context, DemoteRequest(volume, user.id, user.key.Reveal()),
+                  &context, DemoteRequest(volume, user->id, user->key.Reveal()),
                   &response),
               HasCode(Code::CANCELLED));
   canceller.join();
@@ -165,7 +198,8 @@ TEST_F(FaultTest, ABlocklistedClientIsReplaced) {
   ASSERT_EQ(own.size(), 1U);
   Testbed("ceph", {"a", "osd", "blocklist", "add", *own.begin()});
 
-  EXPECT_THAT(Promote("a", volume), HasCode(Code::OK));
+  // It takes its own demotion back, so the peer must follow it first.
+  EXPECT_THAT(PromoteAtLast("a", volume), HasCode(Code::OK));
   EXPECT_TRUE(IsPrimary("a", volume));
   Write("a", volume, "writable");
   EXPECT_EQ(ReadText("a", volume), "writable");
@@ -175,9 +209,9 @@ TEST_F(FaultTest, AKeyThatIsNotTheUsersIsUnauthenticated) {
   const TestVolume volume = MakeReplicatedVolume();
   const std::string other =
       Testbed("ceph", {"a", "auth", "get-key", "client.admin"});
-  const grpc::Status status = DemoteAs(volume, Bed().User("a").id, other);
+  const grpc::Status status = DemoteAs(volume, Bed().User("a")->id, other);
   EXPECT_THAT(status, HasCode(Code::UNAUTHENTICATED));
-  EXPECT_THAT(status.error_message(), HasSubstr(Bed().User("a").id));
+  EXPECT_THAT(status.error_message(), HasSubstr(Bed().User("a")->id));
   EXPECT_TRUE(IsPrimary("a", volume));
   // The right one works at once.
   EXPECT_THAT(Demote("a", volume), HasCode(Code::OK));
@@ -186,7 +220,7 @@ TEST_F(FaultTest, AKeyThatIsNotTheUsersIsUnauthenticated) {
 TEST_F(FaultTest, AnUnknownUserIsUnauthenticated) {
   const TestVolume volume = MakeReplicatedVolume();
   const grpc::Status status =
-      DemoteAs(volume, "nobody", Bed().User("a").key.Reveal());
+      DemoteAs(volume, "nobody", Bed().User("a")->key.Reveal());
   EXPECT_THAT(status, HasCode(Code::UNAUTHENTICATED));
   EXPECT_THAT(status.error_message(), HasSubstr("nobody"));
   EXPECT_TRUE(IsPrimary("a", volume));

@@ -5,7 +5,7 @@
 #include <csignal>
 #include <string>
 
-#include "tests/integration/fence_bed.h"
+#include "tests/cluster/fence_bed.h"
 
 namespace addons::testing {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "tests/integration/fence_bed.h"
+#include "tests/cluster/fence_bed.h"
 
 namespace addons::testing {
 namespace {

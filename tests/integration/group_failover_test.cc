@@ -14,6 +14,7 @@ namespace addons::testing {
 namespace {
 
 using std::chrono::seconds;
+using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::Each;
@@ -75,11 +76,35 @@ TEST_F(GroupMoveTest, MembersThatADeathLeavesIncompleteAreMadeWhole) {
   EXPECT_THAT(RbdGroupImages("b", group), UnorderedElementsAreArray(images));
 }
 
+TEST_F(GroupMoveTest, AMemberWithoutReplicationIsNoReasonToForce) {
+  const TestGroup group = MakeReplicatedGroup(2);
+  TestVolume stranger;
+  stranger.id_a = Testbed("volume", {"b", "pvc-without-replication"});
+  WriteJournal("b", group, {stranger});
+  EXPECT_THAT(DemoteGroup("a", group), HasCode(Code::OK));
+  const auto answers = PromoteGroupRepeatedly("b", group, seconds(15));
+  EXPECT_THAT(answers, Each(HasCode(Code::UNAVAILABLE)));
+  EXPECT_THAT(answers.back().error_message(),
+              AllOf(HasSubstr(stranger.id_a), HasSubstr("not enabled")));
+  EXPECT_EQ(Primaries("b", group), 0U);
+
+  // As ceph-csi's controller, or Modify, takes it out.
+  Testbed("rados", {"b", "-p", RealBed::kPool, "rmomapkey",
+                    "csi.volume.group." + group.id.substr(group.id.size() - 36),
+                    stranger.id_a});
+  EXPECT_THAT(PromoteGroupRepeatedly("b", group, seconds(120)).back(),
+              HasCode(Code::OK));
+  EXPECT_EQ(Primaries("b", group), 2U);
+}
+
 TEST_F(GroupMoveTest, EnableInfoDestinationAndDisable) {
   const TestGroup group = MakeGroup(3);
   EXPECT_THAT(EnableGroup("a", group, {}), HasCode(Code::FAILED_PRECONDITION));
   EXPECT_EQ(MirrorState("a", group.members[0]), "disabled");
   EXPECT_THAT(EnableGroup("a", group), HasCode(Code::OK));
+  // Without one, of any level, nobody is protected.
+  Rbd("a", {"mirror", "snapshot", "schedule", "add", "--pool", RealBed::kPool,
+            "1h"});
   for (const TestVolume& member : group.members) {
     EXPECT_EQ(MirrorState("a", member), "enabled");
   }
@@ -102,6 +127,8 @@ TEST_F(GroupMoveTest, EnableInfoDestinationAndDisable) {
       << info.status_message();
   EXPECT_TRUE(info.has_last_sync_time());
   EXPECT_THAT(info.status_message(), HasSubstr("3 healthy"));
+  Rbd("a", {"mirror", "snapshot", "schedule", "remove", "--pool",
+            RealBed::kPool, "1h"});
 
   EXPECT_THAT(DisableGroup("a", group), HasCode(Code::OK));
   EXPECT_THAT(DisableGroup("a", group), HasCode(Code::OK));
@@ -176,7 +203,7 @@ TEST_F(GroupDisasterTest, UnplannedFailoverAndFailbackWithResync) {
       PromoteGroupRepeatedly("b", group, seconds(300), seconds(60));
   EXPECT_THAT(answers.back(), HasCode(Code::FAILED_PRECONDITION));
   EXPECT_THAT(answers.back().error_message(),
-              HasSubstr("consistent only each for itself"));
+              HasSubstr("only individually crash-consistent"));
   EXPECT_EQ(Primaries("b", group), 0U);
   EXPECT_THAT(PromoteGroup("b", group, /*force=*/true), HasCode(Code::OK));
   EXPECT_EQ(Primaries("b", group), 3U);

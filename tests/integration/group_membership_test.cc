@@ -13,7 +13,9 @@
 namespace addons::testing {
 namespace {
 
+using ::testing::Contains;
 using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -136,6 +138,52 @@ TEST_F(GroupMembershipTest, AChangeThatDiesAnywhereIsFinishedByTheSameCall) {
                 ElementsAreArray(IdsOf(group.members)));
     EXPECT_THAT(RbdGroupImages("a", group), SizeIs(2));
   }
+}
+
+// What librbd leaves that dies within the call that takes an image out: the
+// image does not name the group any more, the group still has it.
+TEST_F(GroupMembershipTest, ALeaverThatIsHalfTakenOutLeaves) {
+  TestGroup group = MakeGroup(2);
+  const TestVolume leaver = group.members[1];
+  Rbd("a", {"group", "image", "remove", RbdGroup(group), ImageSpec(leaver)});
+  LeaveIncomplete("a", group, leaver);
+  EXPECT_THAT(RbdGroupImages("a", group), Contains("incomplete"));
+  group.members.pop_back();
+  EXPECT_THAT(Modify(group).status, HasCode(Code::OK));
+  EXPECT_THAT(RbdGroupImages("a", group),
+              ElementsAre(ImageSpec(group.members[0])));
+}
+
+TEST_F(GroupMembershipTest, ReplicationOfAVolumesOwnOutlastsTheGroup) {
+  constexpr char kMark[] = "rbd-addons.mirrored-for-group";
+  TestGroup group = MakeReplicatedGroup(2);
+  const TestVolume leaver = group.members[1];
+  const TestVolume own = MakeReplicatedVolume();
+  group.members.push_back(own);
+  group.members.push_back(MakeVolume());
+  const TestVolume plain = group.members[3];
+  ASSERT_THAT(Modify(group).status, HasCode(Code::OK));
+  EXPECT_EQ(MirrorState("a", plain), "enabled");
+  EXPECT_NE(Metadata("a", plain, kMark), "");
+  EXPECT_EQ(Metadata("a", own, kMark), "");
+
+  // Here it leaves at the first site ...
+  group.members.pop_back();
+  EXPECT_THAT(Modify(group).status, HasCode(Code::OK));
+  EXPECT_EQ(MirrorState("a", plain), "disabled");
+  EXPECT_EQ(Metadata("a", plain, kMark), "");
+
+  // ... and here at the other one, after a move: the marks have come along.
+  WriteJournal("b", group, group.members);
+  EXPECT_THAT(DemoteGroup("a", group), HasCode(Code::OK));
+  EXPECT_THAT(PromoteGroup("b", group), HasCode(Code::OK));
+  group.members = {group.members[0]};
+  EXPECT_THAT(Groups("b").Modify(group.id, IdsOf(group.members)).status,
+              HasCode(Code::OK));
+  EXPECT_EQ(MirrorState("b", own), "enabled");
+  EXPECT_TRUE(IsPrimary("b", own));
+  EXPECT_EQ(MirrorState("b", leaver), "disabled");
+  EXPECT_EQ(MirrorState("b", group.members[0]), "enabled");
 }
 
 // As several controllers of the operator make them, within milliseconds.

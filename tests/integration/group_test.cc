@@ -18,7 +18,8 @@
 #include "base/parallel.h"
 #include "ceph/librados/call_gate.h"
 #include "ceph/librados/connection_cache.h"
-#include "tests/integration/two_sites.h"
+#include "ceph/pool.h"
+#include "tests/cluster/two_sites.h"
 #include "tests/integration/volume_group_client.h"
 #include "tests/testing/status_matchers.h"
 
@@ -89,7 +90,7 @@ class GroupTest : public TwoSitesTest {
   }
 
   // --- what is in the cluster, from the administrator's commands
-  // ---------------------
+
   static Ids Lines(const std::string& text) {
     Ids lines = absl::StrSplit(text, '\n', absl::SkipWhitespace());
     for (std::string& line : lines) {
@@ -317,6 +318,23 @@ TEST_F(GroupTest, TwoDaemonsWorkOnOneGroup) {
     ExpectGone(one, name);
   }
   second.Stop(SIGKILL);
+}
+
+// Their names all stand in one object.
+TEST_F(GroupTest, ManyGroupsAreCreatedAtTheSameTime) {
+  constexpr size_t kCallers = 16;
+  constexpr size_t kGroups = kCallers * 30;
+  std::vector<Group> groups(kGroups);
+  RunParallel(kGroups, kCallers, [&](size_t i) {
+    groups[i] = Create("a", absl::StrCat("vg-crowd-", i), {});
+  });
+  for (const Group& group : groups) {
+    ASSERT_THAT(group.status, HasCode(Code::OK));
+  }
+  EXPECT_THAT(Directory(), SizeIs(kGroups));
+  RunParallel(kGroups, kCallers, [&](size_t i) {
+    EXPECT_THAT(Delete("a", groups[i].id).status, HasCode(Code::OK));
+  });
 }
 
 TEST_F(GroupTest, BrokenMembersBlockNothing) {

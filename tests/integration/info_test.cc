@@ -3,7 +3,7 @@
 #include <chrono>
 #include <string>
 
-#include "tests/integration/two_sites.h"
+#include "tests/cluster/two_sites.h"
 
 namespace addons::testing {
 namespace {
@@ -31,7 +31,8 @@ class InfoTest : public TwoSitesTest {
 };
 
 TEST_F(InfoTest, AHealthyPrimaryKnowsItsLastSync) {
-  const TestVolume volume = MakeReplicatedVolume();
+  const TestVolume volume =
+      MakeReplicatedVolume({{"schedulingInterval", "5m"}});
   Write("a", volume, "data");
   Synchronize("a", volume);
   const Response info = WaitFor("a", volume, Response::HEALTHY);
@@ -67,7 +68,38 @@ TEST_F(InfoTest, NothingCopiedYetIsNotFound) {
   ASSERT_THAT(Enable("a", volume), HasCode(Code::OK));
   ASSERT_THAT(Promote("a", volume), HasCode(Code::OK));
   Response info;
-  EXPECT_THAT(Info("a", volume, &info), HasCode(Code::NOT_FOUND));
+  // The operator must ask again soon; later it need not.
+  EXPECT_THAT(Info("a", volume, &info), HasCode(Code::UNAVAILABLE));
+  grpc::Status status;
+  EXPECT_TRUE(Eventually(
+      [&] {
+        status = Info("a", volume, &info);
+        return status.error_code() == Code::NOT_FOUND;
+      },
+      std::chrono::seconds(90)))
+      << status.error_message();
+}
+
+TEST_F(InfoTest, APrimaryWithoutAScheduleIsDegraded) {
+  const TestVolume volume = MakeReplicatedVolume();
+  Synchronize("a", volume);
+  const Response info = WaitFor("a", volume, Response::DEGRADED);
+  EXPECT_THAT(info.status_message(),
+              HasSubstr("no mirror snapshot schedule applies"));
+  ASSERT_THAT(Promote("a", volume, false, {{"schedulingInterval", "5m"}}),
+              HasCode(Code::OK));
+  WaitFor("a", volume, Response::HEALTHY);
+}
+
+TEST_F(InfoTest, AScheduleThatTheManagerLostIsSetAgain) {
+  const TestVolume volume =
+      MakeReplicatedVolume({{"schedulingInterval", "5m"}});
+  Rbd("a", {"mirror", "snapshot", "schedule", "remove", "--pool",
+            RealBed::kPool, "--image", volume.image});
+  ASSERT_EQ(Schedules("a", volume), "");
+  Synchronize("a", volume);
+  WaitFor("a", volume, Response::HEALTHY);
+  EXPECT_THAT(Schedules("a", volume), HasSubstr("5m"));
 }
 
 TEST_F(InfoTest, ReplicationThatIsOffIsAFailedPrecondition) {
@@ -77,7 +109,8 @@ TEST_F(InfoTest, ReplicationThatIsOffIsAFailedPrecondition) {
 }
 
 TEST_F(InfoTest, ASilentPeerIsDegradedAndTheNumbersStay) {
-  const TestVolume volume = MakeReplicatedVolume();
+  const TestVolume volume =
+      MakeReplicatedVolume({{"schedulingInterval", "5m"}});
   Synchronize("a", volume);
   const Response before = WaitFor("a", volume, Response::HEALTHY);
   ASSERT_TRUE(before.has_last_sync_time());

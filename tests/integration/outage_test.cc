@@ -1,6 +1,6 @@
 // Every daemon of a Ceph cluster dies and is started again, while ours runs on.
 
-#include "tests/integration/reclaim_bed.h"
+#include "tests/cluster/reclaim_bed.h"
 
 namespace addons::testing {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
-#include "tests/integration/two_sites.h"
+#include "tests/cluster/two_sites.h"
 
 namespace addons::testing {
 namespace {
@@ -30,13 +30,13 @@ class PlannedMoveTest : public TwoSitesTest {
                                const Parameters& parameters = {}) {
     Write("a", volume, "from a");
     EXPECT_THAT(Demote("a", volume), HasCode(Code::OK));
-    EXPECT_THAT(Promote("b", volume, false, parameters), HasCode(Code::OK));
+    EXPECT_THAT(PromoteAtLast("b", volume, parameters), HasCode(Code::OK));
     EXPECT_TRUE(IsPrimary("b", volume));
     EXPECT_FALSE(IsPrimary("a", volume));
     EXPECT_EQ(ReadText("b", volume), "from a");
     Write("b", volume, "from b");
     EXPECT_THAT(Demote("b", volume), HasCode(Code::OK));
-    EXPECT_THAT(Promote("a", volume, false, parameters), HasCode(Code::OK));
+    EXPECT_THAT(PromoteAtLast("a", volume, parameters), HasCode(Code::OK));
     EXPECT_TRUE(IsPrimary("a", volume));
     EXPECT_FALSE(IsPrimary("b", volume));
     EXPECT_EQ(ReadText("a", volume), "from b");
@@ -146,7 +146,13 @@ TEST_F(InterruptedMoveTest, NeedsNoMirrorDaemonOnThePeer) {
   Write("a", volume, "before");
   const uint64_t written = Digest("a", volume);
   EXPECT_THAT(Demote("a", volume), HasCode(Code::OK));
-  EXPECT_THAT(Promote("b", volume), HasCode(Code::OK));
+  // The last report of a's rbd-mirror says "primary"; b's own has to tell that
+  // this does not hold any more, which takes a busy machine longer than a call.
+  const std::vector<grpc::Status> answers =
+      PromoteRepeatedly("b", volume, seconds(100));
+  EXPECT_THAT(answers,
+              Each(AnyOf(HasCode(Code::UNAVAILABLE), HasCode(Code::OK))));
+  EXPECT_THAT(answers.back(), HasCode(Code::OK));
   EXPECT_TRUE(IsPrimary("b", volume));
   EXPECT_EQ(Digest("b", volume), written);
 }
@@ -164,6 +170,53 @@ TEST_F(InterruptedMoveTest, NeedsNoMirrorDaemonOnThePeerThatIsLongGone) {
   EXPECT_THAT(Demote("a", volume), HasCode(Code::OK));
   EXPECT_THAT(Promote("b", volume), HasCode(Code::OK));
   EXPECT_EQ(Digest("b", volume), written);
+}
+
+// Its own silence tells this site nothing about the other one.
+TEST_F(InterruptedMoveTest, NeverSuggestsForceWhileBothMirrorsAreDown) {
+  const TestVolume volume = MakeReplicatedVolume();
+  Stop("a", "rbd-mirror");
+  Stop("b", "rbd-mirror");
+  Write("a", volume, "before");
+  const uint64_t written = Digest("a", volume);
+  EXPECT_THAT(Demote("a", volume), HasCode(Code::OK));
+  const std::vector<grpc::Status> silent =
+      PromoteRepeatedly("b", volume, kSettle + seconds(60));
+  EXPECT_THAT(silent, Each(HasCode(Code::UNAVAILABLE)));
+  EXPECT_THAT(silent.back().error_message(),
+              HasSubstr("start rbd-mirror here"));
+  Continue("b", "rbd-mirror");
+  const std::vector<grpc::Status> answers =
+      PromoteRepeatedly("b", volume, seconds(150));
+  EXPECT_THAT(answers,
+              Each(AnyOf(HasCode(Code::UNAVAILABLE), HasCode(Code::OK))));
+  EXPECT_THAT(answers.back(), HasCode(Code::OK));
+  EXPECT_EQ(Digest("b", volume), written);
+}
+
+TEST_F(InterruptedMoveTest, MovesManyVolumesWhileTheirMirrorIsLongGone) {
+  constexpr int kVolumes = 6;
+  std::vector<TestVolume> volumes;
+  for (int i = 0; i < kVolumes; ++i) volumes.push_back(MakeReplicatedVolume());
+  Stop("a", "rbd-mirror");
+  RealClock().SleepFor(kSettle + seconds(32), std::stop_token());
+  std::vector<std::future<std::vector<grpc::Status>>> moves;
+  std::vector<uint64_t> written;
+  for (const TestVolume& volume : volumes) {
+    Write("a", volume, volume.image, 64u << 20);
+    written.push_back(Digest("a", volume));
+    EXPECT_THAT(Demote("a", volume), HasCode(Code::OK));
+    moves.push_back(std::async(std::launch::async, [volume] {
+      return PromoteRepeatedly("b", volume, seconds(200));
+    }));
+  }
+  for (size_t i = 0; i < volumes.size(); ++i) {
+    const std::vector<grpc::Status> answers = moves[i].get();
+    EXPECT_THAT(answers,
+                Each(AnyOf(HasCode(Code::UNAVAILABLE), HasCode(Code::OK))));
+    EXPECT_THAT(answers.back(), HasCode(Code::OK));
+    EXPECT_EQ(Digest("b", volumes[i]), written[i]);
+  }
 }
 
 class SlowMoveTest : public TwoSitesTest {

@@ -4,7 +4,7 @@
 #include <future>
 #include <iostream>
 
-#include "tests/integration/reclaim_bed.h"
+#include "tests/cluster/reclaim_bed.h"
 
 namespace addons::testing {
 namespace {

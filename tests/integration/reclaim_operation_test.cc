@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "tests/cluster/reclaim_bed.h"
 #include "tests/integration/command_line.h"
-#include "tests/integration/reclaim_bed.h"
 
 namespace addons::testing {
 namespace {
@@ -55,7 +55,8 @@ TEST_F(ReclaimOperationTest, TwentyAtOnceAreTwoAtATimeAndAllEndWell) {
   EXPECT_EQ(std::count_if(stuck.begin(), stuck.end(),
                           [](const Reclaimed& answer) {
                             return absl::StrContains(
-                                answer.status.error_message(), "is queued");
+                                answer.status.error_message(),
+                                "has been queued");
                           }),
             18);
 

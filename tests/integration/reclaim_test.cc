@@ -1,7 +1,7 @@
 // ControllerReclaimSpace of the daemon on real clusters with bluestore: what is
 // freed, and that the content stays.
 
-#include "tests/integration/reclaim_bed.h"
+#include "tests/cluster/reclaim_bed.h"
 
 namespace addons::testing {
 namespace {

@@ -1,16 +1,20 @@
 // Site a dies while a snapshot is being copied to site b: a forced promotion
-// returns to the last whole state, whatever happens on the way.
+// returns to the last complete state, whatever happens on the way.
 
 #include <sys/types.h>
 
 #include <csignal>
 #include <fstream>
+#include <functional>
 #include <iostream>
+#include <map>
 #include <stop_token>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
-#include "tests/integration/two_sites.h"
+#include "tests/cluster/two_sites.h"
 
 namespace addons::testing {
 namespace {
@@ -23,31 +27,40 @@ using ::testing::Not;
 
 constexpr uint64_t kBytes = uint64_t{2} << 30;
 constexpr int64_t kObjects = 512;
-/// What the last whole state has written; the rest of it is zeros.
+/// What the last complete state has written; the rest of it is zeros.
 constexpr uint64_t kWholeBytes = kBytes / 2;
-/// A rescue reads and writes so many objects at a time, so saving that state
-/// takes this many writes.
-constexpr int kSavingWrites = kObjects / 2 / 4;
+/// A rescue writes so many small ranges at a time. So many objects must have
+/// arrived that bringing the last complete state back takes two such writes: of
+/// a half-arrived demotion librbd takes nothing back, and what has not arrived
+/// needs no bringing back.
+constexpr int64_t kRangesAtATime = 64;
+constexpr int64_t kArrived = kRangesAtATime + kRangesAtATime / 2;
 
-/// Site a has died before the first test; each volume is in mid-copy on b.
-class RescueTest : public TwoSitesTest {
+/// Each volume is in mid-copy on b, whose rbd-mirror is stopped.
+class MidCopyTest : public TwoSitesTest {
  public:
   struct Volume {
     TestVolume volume;
-    uint64_t digest = 0;  // of the last whole state
+    uint64_t digest = 0;  // of the last complete state
   };
 
-  static void SetUpTestSuite() {
+  static void TearDownTestSuite() {
+    delete volumes_;
+    TwoSitesTest::TearDownTestSuite();
+  }
+
+ protected:
+  /// Volumes by name, with the flags that they are made with. One whose name
+  /// begins with "demotion" is in the middle of that.
+  static void StopInMidCopy(
+      const std::map<std::string, std::vector<std::string>>& volumes) {
     TwoSitesTest::SetUpTestSuite();
     for (const std::string site : {"a", "b"}) {
       Rbd(site, {"config", "pool", "set", RealBed::kPool,
                  "rbd_concurrent_management_ops", "1"});
     }
     volumes_ = new std::map<std::string, Volume>();
-    Make("copy", {});
-    Make("copy, daemon dies", {"--data-pool", "data"});
-    Make("demotion", {});
-    Make("demotion, daemon dies", {"--namespace", RealBed::kNamespace});
+    for (const auto& [name, flags] : volumes) Make(name, flags);
     Testbed("stop", {"b", "rbd-mirror"});
     for (const auto& [name, made] : *volumes_) {
       Write("a", made.volume, "in mid-copy", kBytes);
@@ -58,15 +71,11 @@ class RescueTest : public TwoSitesTest {
       }
     }
     CopyInPart();
+  }
+  static void SiteDies() {
     Testbed("stop", {"a", "all"});
     Testbed("cont", {"b", "rbd-mirror"});
   }
-  static void TearDownTestSuite() {
-    delete volumes_;
-    TwoSitesTest::TearDownTestSuite();
-  }
-
- protected:
   static bool IsDemotion(const std::string& name) {
     return name.starts_with("demotion");
   }
@@ -95,7 +104,7 @@ class RescueTest : public TwoSitesTest {
       all = true;
       for (const auto& [name, made] : *volumes_) {
         const SeenSnapshot newest = NewestSnapshot("b", made.volume);
-        all = all && !newest.complete && newest.copied_objects >= 16;
+        all = all && !newest.complete && newest.copied_objects >= kArrived;
       }
     }
     for (const auto& [name, made] : *volumes_) {
@@ -111,7 +120,8 @@ class RescueTest : public TwoSitesTest {
   /// right.
   static void WaitUntilForceIsRight(const TestVolume& volume) {
     const auto answers = PromoteRepeatedly("b", volume, seconds(150));
-    ASSERT_THAT(answers.back(), HasCode(Code::FAILED_PRECONDITION));
+    ASSERT_THAT(answers.back(), HasCode(Code::FAILED_PRECONDITION))
+        << Status("b", volume);
     ASSERT_THAT(answers.back().error_message(), HasSubstr("no sign of life"));
   }
   /// By force until the call answers something else than "not yet".
@@ -143,12 +153,18 @@ class RescueTest : public TwoSitesTest {
     EXPECT_TRUE(newest.complete);
     EXPECT_FALSE(newest.demoted);
   }
-  /// The daemon dies in the middle of the way back, and another one goes on.
-  static void DieOnTheWayBack(const Volume& made) {
-    Restart("b",
-            {{"RBD_ADDONS_FAULTS",
-              absl::StrCat("rbd_aio_write#", kSavingWrites + 2, ":kill")}});
-    ASSERT_NO_FATAL_FAILURE(WaitUntilForceIsRight(made.volume));
+  /// The daemon dies when everything is saved and nothing is promoted yet, the
+  /// next one in the middle of the way back, and a third one goes on.
+  static void DieOnTheWayBack(
+      const Volume& made,
+      const std::function<void(const TestVolume&)>& before_force) {
+    Restart("b", {{"RBD_ADDONS_FAULTS", "rbd_mirror_image_promote:kill"}});
+    ASSERT_NO_FATAL_FAILURE(before_force(made.volume));
+    EXPECT_THAT(Force(made.volume), HasCode(Code::UNAVAILABLE));
+    ASSERT_TRUE(Daemon("b").WaitForEnd(20));
+    ASSERT_FALSE(IsPrimary("b", made.volume));
+    // What is saved is not written again: the first write brings back.
+    Restart("b", {{"RBD_ADDONS_FAULTS", "rbd_aio_write#2:kill"}});
     EXPECT_THAT(Force(made.volume), HasCode(Code::UNAVAILABLE));
     ASSERT_TRUE(Daemon("b").WaitForEnd(20));
     Restart("b");
@@ -170,7 +186,44 @@ class RescueTest : public TwoSitesTest {
   static std::map<std::string, Volume>* volumes_;
 };
 
-std::map<std::string, RescueTest::Volume>* RescueTest::volumes_ = nullptr;
+std::map<std::string, MidCopyTest::Volume>* MidCopyTest::volumes_ = nullptr;
+
+/// Site a has died before the first test. Forced at once, as an administrator
+/// may.
+class ShortRescueTest : public MidCopyTest {
+ public:
+  static void SetUpTestSuite() {
+    StopInMidCopy(
+        {{"copy", {}},
+         {"demotion, daemon dies", {"--namespace", RealBed::kNamespace}}});
+    SiteDies();
+  }
+};
+
+TEST_F(ShortRescueTest, AnOrdinaryCopy) {
+  const Volume& made = volumes_->at("copy");
+  EXPECT_THAT(Force(made.volume), HasCode(Code::OK));
+  ExpectWhole(made);
+}
+
+TEST_F(ShortRescueTest, ADemotionWhenTheDaemonDies) {
+  DieOnTheWayBack(volumes_->at("demotion, daemon dies"),
+                  [](const TestVolume&) {});
+}
+
+/// Site a has died before the first test. Forced when the daemon says that it
+/// is right.
+class RescueTest : public MidCopyTest {
+ public:
+  static void SetUpTestSuite() {
+    StopInMidCopy(
+        {{"copy", {}},
+         {"copy, daemon dies", {"--data-pool", "data"}},
+         {"demotion", {}},
+         {"demotion, daemon dies", {"--namespace", RealBed::kNamespace}}});
+    SiteDies();
+  }
+};
 
 TEST_F(RescueTest, AnOrdinaryCopy) {
   const Volume& made = volumes_->at("copy");
@@ -187,11 +240,11 @@ TEST_F(RescueTest, ADemotion) {
 }
 
 TEST_F(RescueTest, AnOrdinaryCopyWhenTheDaemonDies) {
-  DieOnTheWayBack(volumes_->at("copy, daemon dies"));
+  DieOnTheWayBack(volumes_->at("copy, daemon dies"), WaitUntilForceIsRight);
 }
 
 TEST_F(RescueTest, ADemotionWhenTheDaemonDies) {
-  DieOnTheWayBack(volumes_->at("demotion, daemon dies"));
+  DieOnTheWayBack(volumes_->at("demotion, daemon dies"), WaitUntilForceIsRight);
 }
 
 /// The last test: it brings site a back.
@@ -214,6 +267,42 @@ TEST_F(RescueTest, ThePeerIsResyncedAfterwards) {
     Synchronize("b", volume);
     EXPECT_EQ(Digest("a", volume), Digest("b", volume)) << name;
   }
+}
+
+/// Site a lives on, and its rbd-mirror looks at b at once.
+class HalfDemotionTest : public MidCopyTest {
+ public:
+  static void SetUpTestSuite() { StopInMidCopy({{"demotion", {}}}); }
+};
+
+TEST_F(HalfDemotionTest, IsNotTakenForTheWholeOneByTheOtherSite) {
+  const Volume& made = volumes_->at("demotion");
+  const TestVolume& volume = made.volume;
+  const uint64_t of_a = Digest("a", volume);
+  EXPECT_THAT(Force(volume), HasCode(Code::OK));
+  ExpectWhole(made);
+  Testbed("cont", {"b", "rbd-mirror"});
+  Write("b", volume, "of site b", kBytes / 4);
+
+  // Its copy holds what b never had whole, and is not said to be in step.
+  grpc::Status answer;
+  bool ready = false;
+  EXPECT_TRUE(Eventually(
+      [&] {
+        answer = Resync("a", volume, false, &ready);
+        EXPECT_FALSE(answer.ok()) << "ready " << ready;
+        return !answer.ok() && answer.error_code() == Code::FAILED_PRECONDITION;
+      },
+      seconds(180)))
+      << answer.error_message() << Status("a", volume);
+  EXPECT_THAT(answer.error_message(), HasSubstr("split brain"));
+  EXPECT_EQ(Digest("a", volume), of_a);
+  EXPECT_TRUE(Eventually(
+      [&] { return Resync("a", volume, true, &ready).ok() && ready; },
+      seconds(180)))
+      << Status("a", volume);
+  Synchronize("b", volume);
+  EXPECT_EQ(Digest("a", volume), Digest("b", volume));
 }
 
 }  // namespace

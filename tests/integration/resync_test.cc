@@ -2,13 +2,18 @@
 // something to copy from.
 
 #include <chrono>
+#include <fstream>
+#include <iterator>
 #include <set>
 #include <string>
 
-#include "tests/integration/two_sites.h"
+#include "replication/state/journal_resync.h"
+#include "tests/cluster/two_sites.h"
 
 namespace addons::testing {
 namespace {
+
+using ::testing::HasSubstr;
 
 class ResyncTest : public TwoSitesTest {
  protected:
@@ -23,14 +28,20 @@ TEST_F(ResyncTest, ASplitBrainIsResyncedOnceAndOnlyByForce) {
   const std::string old_id = ImageId("a", volume);
   bool ready = true;
 
-  EXPECT_THAT(Resync("a", volume, false, &ready), HasCode(Code::OK));
-  EXPECT_FALSE(ready);
+  grpc::Status status;
+  EXPECT_TRUE(Eventually(
+      [&] {
+        status = Resync("a", volume, false, &ready);
+        return status.error_code() == Code::FAILED_PRECONDITION;
+      },
+      std::chrono::seconds(90)))
+      << status.error_message();
+  EXPECT_THAT(status.error_message(), HasSubstr("autoResync: true"));
   EXPECT_FALSE(HasRequest("a", volume));
   EXPECT_EQ(ImageId("a", volume), old_id);
 
   // The operator repeats it until it is ready; every incarnation is counted.
   std::set<std::string> ids;
-  grpc::Status status;
   EXPECT_TRUE(Eventually(
       [&] {
         status = Resync("a", volume, true, &ready);
@@ -77,6 +88,39 @@ TEST_F(ResyncTest, NothingIsDeletedWhileThePeerIsDown) {
   Testbed("ceph", {"b", "osd", "down", "0"});
   EXPECT_EQ(ImageId("a", volume), id);
   EXPECT_FALSE(HasRequest("a", volume));
+}
+
+TEST_F(ResyncTest, ARequestInJournalModeIsSeenAndGoesWithAForcedPromotion) {
+  const Parameters journal = {{"mirroringMode", "journal"}};
+  TestVolume volume = MakeVolume();
+  ASSERT_THAT(Enable("a", volume, journal), HasCode(Code::OK));
+  ASSERT_THAT(Promote("a", volume, false, journal), HasCode(Code::OK));
+  volume.id_b = Testbed("peer-journal", {"b", volume.id_a});
+  bool ready = false;
+  ASSERT_TRUE(Eventually(
+      [&] { return Resync("b", volume, false, &ready).ok() && ready; },
+      std::chrono::seconds(120)))
+      << Status("b", volume);
+
+  // So that the request stays.
+  Testbed("kill", {"b", "rbd-mirror"});
+  Rbd("b", {"mirror", "image", "resync", ImageSpec(volume)});
+  const auto flag = [&] {
+    const std::string file = Bed().Path("journal-client");
+    Testbed("rados", {"b", "-p", RealBed::kPool, "getomapval",
+                      "journal." + ImageId("b", volume), "client_", file});
+    std::ifstream input(file, std::ios::binary);
+    const std::string client(std::istreambuf_iterator<char>(input), {});
+    const auto offset = ResyncFlagOffset(client);
+    EXPECT_TRUE(offset.has_value()) << client.size();
+    return offset.has_value() ? static_cast<int>(client[*offset]) : -1;
+  };
+  EXPECT_EQ(flag(), 1);
+  EXPECT_THAT(Resync("b", volume, false, &ready), HasCode(Code::OK));
+  EXPECT_FALSE(ready);
+  EXPECT_THAT(Promote("b", volume, true, journal), HasCode(Code::OK));
+  EXPECT_EQ(flag(), 0);
+  Testbed("start", {"b", "rbd-mirror"});
 }
 
 TEST_F(ResyncTest, TwoDemotedSitesAreInStep) {

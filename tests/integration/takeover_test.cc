@@ -4,9 +4,12 @@
 #include <csignal>
 #include <fstream>
 #include <future>
+#include <random>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tests/integration/two_sites.h"
+#include "tests/cluster/two_sites.h"
 
 namespace addons::testing {
 namespace {
@@ -16,7 +19,13 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 using ::testing::HasSubstr;
 
-class TakeoverTest : public TwoSitesTest {};
+class TakeoverTest : public TwoSitesTest {
+ public:
+  static void SetUpTestSuite() {
+    const std::vector<std::string> flags = {"--takeover-time=60s"};
+    StartDaemons({{"a", flags}, {"b", flags}});
+  }
+};
 
 TEST_F(TakeoverTest, ALivingPrimaryIsForcedAsideAfterTheSettleTime) {
   const Parameters every_minute = {{"schedulingInterval", "1m"}};
@@ -52,6 +61,30 @@ TEST_F(TakeoverTest, ALivingPrimaryIsForcedAsideAfterTheSettleTime) {
   EXPECT_THAT(Promote("b", volume, true), HasCode(Code::OK));
   EXPECT_TRUE(IsPrimary("b", volume));
   EXPECT_EQ(ReadText("b", volume), "copied");
+}
+
+// Both sites of a planned move are asked at once, and the workload stops late.
+TEST_F(TakeoverTest, APrimaryThatIsToBeDemotedIsNotForcedAside) {
+  const TestVolume volume = MakeReplicatedVolume();
+  Write("a", volume, "early");
+  auto workload = OpenDisk("a", volume);
+  const auto start = steady_clock::now();
+  grpc::Status answer;
+  do {
+    EXPECT_THAT(Demote("a", volume), HasCode(Code::FAILED_PRECONDITION));
+    answer = Promote("b", volume, false, {}, seconds(20));
+    ASSERT_THAT(answer, HasCode(Code::UNAVAILABLE));
+  } while (steady_clock::now() - start < kSettle + seconds(60));
+  EXPECT_THAT(answer.error_message(), HasSubstr("workload"));
+  EXPECT_THAT(answer.error_message(), HasSubstr("client."));
+  workload.reset();
+  Write("a", volume, "late");
+  ASSERT_TRUE(
+      Eventually([&] { return Demote("a", volume).error_code() == Code::OK; },
+                 seconds(60)));
+  EXPECT_EQ(Metadata("a", volume, "rbd-addons.demotion-refused"), "");
+  EXPECT_THAT(PromoteAtLast("b", volume), HasCode(Code::OK));
+  EXPECT_EQ(ReadText("b", volume), "late");
 }
 
 /// What a waiting promotion comes to when another call arrives.
@@ -111,9 +144,9 @@ TEST_F(WaitingPromoteTest, EndsWithItsLastCaller) {
   pb::PromoteVolumeRequest request;
   request.mutable_replication_source()->mutable_volume()->set_volume_id(
       volume.id_b);
-  const CephUser user = Bed().User("b");
-  (*request.mutable_secrets())["userID"] = user.id;
-  (*request.mutable_secrets())["userKey"] = user.key.Reveal();
+  const CephUserRef user = Bed().User("b");
+  (*request.mutable_secrets())["userID"] = user->id;
+  (*request.mutable_secrets())["userKey"] = user->key.Reveal();
   auto waiting = std::async(std::launch::async, [&] {
     pb::PromoteVolumeResponse response;
     return Stub("b")->PromoteVolume(&context, request, &response);
@@ -145,7 +178,8 @@ TEST_F(GivenUpMoveTest, NeverMakesTwoPrimaries) {
   });
   EXPECT_THAT(Promote("b", volume, false, {}, seconds(6)),
               HasCode(Code::UNAVAILABLE));
-  EXPECT_THAT(Promote("a", volume), HasCode(Code::OK));
+  // While b's rbd-mirror may still report, a waits for it.
+  EXPECT_THAT(PromoteAtLast("a", volume), HasCode(Code::OK));
   Continue("b", "rbd-mirror");
 
   EXPECT_FALSE(Eventually([&] { return IsPrimary("b", volume); }, seconds(20)));
@@ -156,6 +190,30 @@ TEST_F(GivenUpMoveTest, NeverMakesTwoPrimaries) {
   Write("a", volume, "after");
   Synchronize("a", volume);
   EXPECT_EQ(ReadText("b", volume), "after");
+}
+
+TEST_F(GivenUpMoveTest, AnswersOnlyWhenThePeerFollows) {
+  const TestVolume volume = MakeReplicatedVolume();
+  EXPECT_THAT(Demote("a", volume), HasCode(Code::OK));
+  ASSERT_TRUE(Eventually([&] {
+    const SeenSnapshot newest = NewestSnapshot("b", volume);
+    return newest.demoted && newest.complete;
+  }));
+  EXPECT_THAT(PromoteAtLast("a", volume), HasCode(Code::OK));
+  EXPECT_FALSE(NewestSnapshot("b", volume).demoted);
+  EXPECT_EQ(Metadata("a", volume, ".rbd-addons.own-demotion"), "");
+  EXPECT_THAT(Promote("b", volume, false, {}, seconds(10)),
+              HasCode(Code::UNAVAILABLE));
+}
+
+TEST_F(GivenUpMoveTest, BothSitesAreNeverToldOk) {
+  std::mt19937 random(20261122);
+  for (int i = 0; i < 3; ++i) {
+    const auto distance = seconds(random() % 12);
+    SCOPED_TRACE(absl::StrCat("b is asked after ", distance.count(), " s"));
+    RaceToPromote(MakeReplicatedVolume(), distance, seconds(35));
+    if (HasFailure()) return;
+  }
 }
 
 }  // namespace

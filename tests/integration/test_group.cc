@@ -40,14 +40,10 @@ Request RequestFor(const std::string& site, const TestGroup& group) {
   request.mutable_replication_source()
       ->mutable_volumegroup()
       ->set_volume_group_id(group.id);
-  const CephUser user = Bed().User(site);
-  (*request.mutable_secrets())["userID"] = user.id;
-  (*request.mutable_secrets())["userKey"] = user.key.Reveal();
+  const CephUserRef user = Bed().User(site);
+  (*request.mutable_secrets())["userID"] = user->id;
+  (*request.mutable_secrets())["userKey"] = user->key.Reveal();
   return request;
-}
-
-void SetDeadline(grpc::ClientContext* context, std::chrono::seconds deadline) {
-  context->set_deadline(std::chrono::system_clock::now() + deadline);
 }
 
 }  // namespace
@@ -104,35 +100,31 @@ TestGroup GroupSitesTest::MakeReplicatedGroup(
 grpc::Status GroupSitesTest::EnableGroup(const std::string& site,
                                          const TestGroup& group,
                                          const Parameters& parameters) {
-  grpc::ClientContext context;
-  SetDeadline(&context, kDeadline);
   auto request = RequestFor<pb::EnableVolumeReplicationRequest>(site, group);
   for (const auto& [key, value] : parameters) {
     (*request.mutable_parameters())[key] = value;
   }
   pb::EnableVolumeReplicationResponse response;
-  return Stub(site)->EnableVolumeReplication(&context, request, &response);
+  return Ask(site, &pb::Controller::Stub::EnableVolumeReplication, request,
+             &response);
 }
 
 grpc::Status GroupSitesTest::DisableGroup(const std::string& site,
                                           const TestGroup& group) {
-  grpc::ClientContext context;
-  SetDeadline(&context, kDeadline);
   pb::DisableVolumeReplicationResponse response;
-  return Stub(site)->DisableVolumeReplication(
-      &context, RequestFor<pb::DisableVolumeReplicationRequest>(site, group),
-      &response);
+  return Ask(site, &pb::Controller::Stub::DisableVolumeReplication,
+             RequestFor<pb::DisableVolumeReplicationRequest>(site, group),
+             &response);
 }
 
 grpc::Status GroupSitesTest::PromoteGroup(const std::string& site,
                                           const TestGroup& group, bool force,
                                           std::chrono::seconds deadline) {
-  grpc::ClientContext context;
-  SetDeadline(&context, deadline);
   auto request = RequestFor<pb::PromoteVolumeRequest>(site, group);
   request.set_force(force);
   pb::PromoteVolumeResponse response;
-  return Stub(site)->PromoteVolume(&context, request, &response);
+  return Ask(site, &pb::Controller::Stub::PromoteVolume, request, &response,
+             deadline);
 }
 
 std::vector<grpc::Status> GroupSitesTest::PromoteGroupRepeatedly(
@@ -149,23 +141,19 @@ std::vector<grpc::Status> GroupSitesTest::PromoteGroupRepeatedly(
 
 grpc::Status GroupSitesTest::DemoteGroup(const std::string& site,
                                          const TestGroup& group) {
-  grpc::ClientContext context;
-  SetDeadline(&context, kDeadline);
   pb::DemoteVolumeResponse response;
-  return Stub(site)->DemoteVolume(
-      &context, RequestFor<pb::DemoteVolumeRequest>(site, group), &response);
+  return Ask(site, &pb::Controller::Stub::DemoteVolume,
+             RequestFor<pb::DemoteVolumeRequest>(site, group), &response);
 }
 
 grpc::Status GroupSitesTest::ResyncGroup(const std::string& site,
                                          const TestGroup& group, bool force,
                                          bool* ready) {
-  grpc::ClientContext context;
-  SetDeadline(&context, kDeadline);
   auto request = RequestFor<pb::ResyncVolumeRequest>(site, group);
   request.set_force(force);
   pb::ResyncVolumeResponse response;
   const grpc::Status status =
-      Stub(site)->ResyncVolume(&context, request, &response);
+      Ask(site, &pb::Controller::Stub::ResyncVolume, request, &response);
   *ready = response.ready();
   return status;
 }
@@ -173,23 +161,19 @@ grpc::Status GroupSitesTest::ResyncGroup(const std::string& site,
 grpc::Status GroupSitesTest::GroupInfo(
     const std::string& site, const TestGroup& group,
     pb::GetVolumeReplicationInfoResponse* info) {
-  grpc::ClientContext context;
-  SetDeadline(&context, kDeadline);
-  return Stub(site)->GetVolumeReplicationInfo(
-      &context, RequestFor<pb::GetVolumeReplicationInfoRequest>(site, group),
-      info);
+  return Ask(site, &pb::Controller::Stub::GetVolumeReplicationInfo,
+             RequestFor<pb::GetVolumeReplicationInfoRequest>(site, group),
+             info);
 }
 
 grpc::Status GroupSitesTest::GroupDestination(
     const std::string& site, const TestGroup& group,
     pb::ReplicationDestination* destination) {
-  grpc::ClientContext context;
-  SetDeadline(&context, kDeadline);
   pb::GetReplicationDestinationInfoResponse response;
-  const grpc::Status status = Stub(site)->GetReplicationDestinationInfo(
-      &context,
-      RequestFor<pb::GetReplicationDestinationInfoRequest>(site, group),
-      &response);
+  const grpc::Status status =
+      Ask(site, &pb::Controller::Stub::GetReplicationDestinationInfo,
+          RequestFor<pb::GetReplicationDestinationInfoRequest>(site, group),
+          &response);
   *destination = response.replication_destination();
   return status;
 }
@@ -203,12 +187,14 @@ size_t GroupSitesTest::Primaries(const std::string& site,
   return primaries;
 }
 
+std::string GroupSitesTest::RbdGroup(const TestGroup& group) {
+  return absl::StrCat(RealBed::kPool, "/", GroupName(group));
+}
+
 std::vector<std::string> GroupSitesTest::RbdGroupImages(
     const std::string& site, const TestGroup& group) {
-  return absl::StrSplit(
-      Rbd(site, {"group", "image", "list",
-                 absl::StrCat(RealBed::kPool, "/", GroupName(group))}),
-      absl::ByAnyChar(" \t\n"), absl::SkipEmpty());
+  return absl::StrSplit(Rbd(site, {"group", "image", "list", RbdGroup(group)}),
+                        absl::ByAnyChar(" \t\n"), absl::SkipEmpty());
 }
 
 void GroupSitesTest::LeaveIncomplete(const std::string& site,

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/integration/two_sites.h"
+#include "tests/cluster/two_sites.h"
 
 namespace addons::testing {
 
@@ -60,6 +60,8 @@ class GroupSitesTest : public TwoSitesTest {
       ::replication::ReplicationDestination* destination);
 
   static size_t Primaries(const std::string& site, const TestGroup& group);
+  /// "pool/csi-vol-group-..."
+  static std::string RbdGroup(const TestGroup& group);
   /// The images in the rbd group on `site`, "pool/image"; after one that is
   /// not complete there "incomplete".
   static std::vector<std::string> RbdGroupImages(const std::string& site,

@@ -23,10 +23,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "reclaimspace/reclaimspace.grpc.pb.h"
-#include "tests/contract/real_bed.h"
+#include "tests/cluster/daemon_process.h"
+#include "tests/cluster/node_volume.h"
+#include "tests/cluster/real_bed.h"
 #include "tests/integration/command_line.h"
-#include "tests/integration/daemon_process.h"
-#include "tests/integration/node_volume.h"
 
 namespace addons::testing {
 namespace {
@@ -64,7 +64,7 @@ class NodeTrimTest : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!CanMountImages()) {
-      GTEST_SKIP() << "needs root, /dev/fuse and /dev/loop-control";
+      GTEST_SKIP() << "needs root, mounts, /dev/fuse and /dev/loop-control";
     }
     staging_ = Bed().Path(absl::StrCat("staging-", ++counter_, "/globalmount"));
     fs::create_directories(staging_);
@@ -96,9 +96,9 @@ class NodeTrimTest : public ::testing::Test {
   }
   Request AskWithSecret(const std::string& id) const {
     Request request = Ask(id);
-    const CephUser user = Bed().User("a");
-    (*request.mutable_secrets())["userID"] = user.id;
-    (*request.mutable_secrets())["userKey"] = user.key.Reveal();
+    const CephUserRef user = Bed().User("a");
+    (*request.mutable_secrets())["userID"] = user->id;
+    (*request.mutable_secrets())["userKey"] = user->key.Reveal();
     return request;
   }
   static Answer Call(const Request& request) {

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
-#include "tests/contract/real_bed.h"
+#include "tests/cluster/real_bed.h"
 
 namespace addons::testing {
 namespace {
@@ -18,9 +18,9 @@ constexpr std::chrono::seconds kDeadline{120};
 
 template <typename Request>
 void FillSecrets(const std::string& site, Request* request) {
-  const CephUser user = Bed().User(site);
-  (*request->mutable_secrets())["userID"] = user.id;
-  (*request->mutable_secrets())["userKey"] = user.key.Reveal();
+  const CephUserRef user = Bed().User(site);
+  (*request->mutable_secrets())["userID"] = user->id;
+  (*request->mutable_secrets())["userKey"] = user->key.Reveal();
 }
 
 template <typename Response>

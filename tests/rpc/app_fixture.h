@@ -27,7 +27,7 @@ class ScriptedClusters final : public ClusterProvider {
       : connect_(std::move(connect)) {}
 
   Connected Connect(const ClusterTarget& /*target*/,
-                    const CephUser& /*user*/) override {
+                    const CephUserRef& /*user*/) override {
     return connect_();
   }
 
@@ -56,6 +56,7 @@ class AppFixture : public ::testing::Test {
   absl::Status Start() {
     AppParts parts;
     parts.clusters = std::make_unique<ScriptedClusters>(connect_);
+    parts.start_thread = start_thread_;
     auto app = App::Create(config_, std::move(parts));
     if (!app.ok()) return app.status();
     app_ = *std::move(app);
@@ -73,7 +74,7 @@ class AppFixture : public ::testing::Test {
     return "0001-0007-cluster-0000000000000001-"
            "11111111-2222-3333-4444-555555555555";
   }
-  /// Has the shape of a cephx key.
+  /// A cephx key of no cluster.
   static std::string SecretKey() {
     return "AQBGK0tlAAAAABAAe1jGVJUIbxnSHUjzYVN5eg==";
   }
@@ -84,6 +85,7 @@ class AppFixture : public ::testing::Test {
   std::function<ConnectResult()> connect_ = [] {
     return absl::UnavailableError("no monitor answered");
   };
+  ThreadStarter start_thread_ = StartThread;
   std::unique_ptr<App> app_;
 };
 

@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "ceph/mirror.h"
+#include "ceph/pool.h"
 #include "identity/identity.grpc.pb.h"
 #include "rbdaddons/admin.grpc.pb.h"
 #include "tests/rpc/error_code_table.h"
@@ -121,6 +123,12 @@ std::string ElsewhereId() {
                       ReplicationServer::kUuid);
 }
 
+/// Of a cluster that answers.
+std::string UnknownId() {
+  return absl::StrCat("0001-0006-site-a-0000000000000002-",
+                      ReplicationServer::kSecondUuid);
+}
+
 void AddVerbs(std::vector<Case>* cases) {
   cases->push_back(
       {"EnableOk", {kEnable, "OK"}, "a", [](ReplicationServer& server) {
@@ -154,13 +162,24 @@ void AddVerbs(std::vector<Case>* cases) {
         server.world.Advance(minutes(3));
       },
       kDisable));
+  cases->push_back(
+      Asked("DisableOfNoHandle", {kDisable, "OK"}, kDisable, VolumeAsk("x")));
   cases->push_back(Asked("DisableOfUnknownCluster", {kDisable, "UNAVAILABLE"},
                          kDisable, VolumeAsk(ElsewhereId())));
   cases->push_back(
       Mirrored("PromoteOk", {kPromote, "OK"}, "a", nullptr, kPromote));
-  cases->push_back(Mirrored("PromoteWithPrimaryPeer",
-                            {kPromote, "FAILED_PRECONDITION"}, "b", nullptr,
-                            kPromote));
+  // The first call is answered early with the reason, the second one waits.
+  cases->push_back({"PromoteWithPrimaryPeer",
+                    {kPromote, "FAILED_PRECONDITION"},
+                    "b",
+                    [](ReplicationServer& server) {
+                      server.AddMirrored();
+                      server.world.Advance(minutes(1));
+                      server.Start();
+                      EXPECT_EQ(server.Call(kPromote).status.error_code(),
+                                grpc::UNAVAILABLE);
+                      return server.Call(kPromote).status;
+                    }});
   cases->push_back(Mirrored(
       "PromoteOfHalfADemotion", {kPromote, "UNAVAILABLE"}, "b",
       [](ReplicationServer& server) {
@@ -201,14 +220,21 @@ void AddVerbs(std::vector<Case>* cases) {
       kResync));
   cases->push_back(Mirrored("InfoOk", {kInfo, "OK"}, "a", nullptr, kInfo));
   cases->push_back(Off("InfoWhileOff", kInfo));
+  const auto fresh_enable = [](ReplicationServer& server) {
+    server.b.SetMirrorDaemon(DaemonState::kDown);
+    server.AddPlain();
+    server.Start();
+    EXPECT_TRUE(server.Call(kEnable).status.ok());
+    return server.Call(kInfo).status;
+  };
+  cases->push_back(
+      {"InfoNotReported", {kInfo, "UNAVAILABLE"}, "a", fresh_enable});
   cases->push_back({"InfoNeverCopied",
                     {kInfo, "NOT_FOUND"},
                     "a",
-                    [](ReplicationServer& server) {
-                      server.b.SetMirrorDaemon(DaemonState::kDown);
-                      server.AddPlain();
-                      server.a.EnableMirroring(server.image);
-                      server.Start();
+                    [fresh_enable](ReplicationServer& server) {
+                      fresh_enable(server);
+                      server.world.Advance(minutes(2));
                       return server.Call(kInfo).status;
                     }});
   cases->push_back(Mirrored("DestinationOk", {kDestination, "OK"}, "a", nullptr,
@@ -237,8 +263,8 @@ constexpr char kFences[] = "fence.FenceController/*";
 
 grpc::Status AskFence(ReplicationServer& server, const std::string& method,
                       FenceAsk ask) {
-  ask.user_id = server.a.user().id;
-  if (ask.user_key.empty()) ask.user_key = server.a.user().key.Reveal();
+  ask.user_id = server.a.user()->id;
+  if (ask.user_key.empty()) ask.user_key = server.a.user()->key.Reveal();
   return CallFence(server.Channel(), method, ask).status;
 }
 
@@ -365,8 +391,8 @@ Case Grouped(std::string name, ErrorCodeRow row, std::string method,
             ask.volume_ids = {server.id};
             ask.parameters = {{"clusterID", "site-a"},
                               {"pool", MirroredPair::kPool}};
-            ask.user_id = server.a.user().id;
-            ask.user_key = server.a.user().key.Reveal();
+            ask.user_id = server.a.user()->id;
+            ask.user_key = server.a.user()->key.Reveal();
             server.SetConflictWait(milliseconds(100));
             if (prepare) prepare(server, ask);
             server.Start();
@@ -538,8 +564,10 @@ void AddCommon(std::vector<Case>* cases) {
       Asked("WrongKey", {kVerbs, "UNAUTHENTICATED"}, kEnable, bad_key));
   cases->push_back(
       Failing("ForbiddenCall", {kVerbs, "PERMISSION_DENIED"}, EPERM));
-  cases->push_back(Asked("UnknownCluster", {kVerbs, "NOT_FOUND"}, kPromote,
+  cases->push_back(Asked("UnknownCluster", {kVerbs, "UNAVAILABLE"}, kPromote,
                          VolumeAsk(ElsewhereId())));
+  cases->push_back(Asked("UnknownVolume", {kVerbs, "NOT_FOUND"}, kPromote,
+                         VolumeAsk(UnknownId())));
   cases->push_back(
       {"StillRunning", {kVerbs, "ABORTED"}, "a", [](ReplicationServer& server) {
          server.AddMirrored();
@@ -606,7 +634,7 @@ void AddReclaim(std::vector<Case>* cases) {
                                server.a.RemoveImage(server.image);
                              }));
   cases->push_back(Reclaimed(
-      "ReclaimElsewhere", "NOT_FOUND",
+      "ReclaimElsewhere", "ABORTED",
       [](ReplicationServer&, Ask& ask) { ask.volume_id = ElsewhereId(); }));
   cases->push_back(Reclaimed(
       "ReclaimTransient", "ABORTED",
@@ -712,6 +740,71 @@ void AddAdmin(std::vector<Case>* cases) {
                     }});
 }
 
+/// An audit of the pool on a, where `prepare` may change the request.
+Case Audited(
+    std::string name, std::string code,
+    std::function<void(ReplicationServer&,
+                       ::rbdaddons::admin::v1::ListMirroredClonesRequest&)>
+        prepare = nullptr) {
+  namespace admin = ::rbdaddons::admin::v1;
+  return {std::move(name),
+          {"ListMirroredClones", std::move(code)},
+          "a",
+          [prepare](ReplicationServer& server) {
+            server.AddMirrored();
+            admin::ListMirroredClonesRequest request;
+            request.set_pool(MirroredPair::kPool);
+            auto& secrets = *request.mutable_secrets();
+            secrets["userID"] = server.a.user()->id;
+            secrets["userKey"] = server.a.user()->key.Reveal();
+            if (prepare) prepare(server, request);
+            server.Start();
+            grpc::ClientContext context;
+            admin::ListMirroredClonesResponse response;
+            return admin::Audit::NewStub(server.Channel())
+                ->ListMirroredClones(&context, request, &response);
+          }};
+}
+
+void AddAudit(std::vector<Case>* cases) {
+  using Request = ::rbdaddons::admin::v1::ListMirroredClonesRequest;
+  const auto fail = [](int error) {
+    return [error](ReplicationServer& server, Request&) {
+      server.world.SetCallHook(
+          [error](absl::string_view, absl::string_view call, bool) {
+            return call == "rados_read_op_omap_get_vals2" ? error : 0;
+          });
+    };
+  };
+  cases->push_back(Audited("AuditOk", "OK"));
+  cases->push_back(Audited("AuditOfOneOfSeveralClusters", "INVALID_ARGUMENT",
+                           [](ReplicationServer& server, Request&) {
+                             server.WriteConfig(
+                                 R"(}, {"clusterID": "more", "monitors": )"
+                                 R"(["site-a:6789"])");
+                           }));
+  cases->push_back(Audited(
+      "AuditOfNoPool", "NOT_FOUND",
+      [](ReplicationServer&, Request& request) { request.set_pool("none"); }));
+  cases->push_back(Audited("AuditInABrokenCluster", "FAILED_PRECONDITION",
+                           [](ReplicationServer& server, Request& request) {
+                             request.set_cluster_id("site-a");
+                             server.WriteConfig(R"(, "monitors": [])");
+                           }));
+  cases->push_back(Audited("AuditWithAWrongKey", "UNAUTHENTICATED",
+                           [](ReplicationServer&, Request& request) {
+                             (*request.mutable_secrets())["userKey"] =
+                                 "AQBGK0tlAAAAABAAe1jGVJUIbxnSHUjzYVN5eg==";
+                           }));
+  cases->push_back(Audited("AuditForbidden", "PERMISSION_DENIED", fail(EPERM)));
+  cases->push_back(
+      Audited("AuditTimedOut", "DEADLINE_EXCEEDED", fail(ETIMEDOUT)));
+  cases->push_back(Audited("AuditOfADeadCluster", "UNAVAILABLE",
+                           [](ReplicationServer& server, Request&) {
+                             server.a.SetClusterUp(false);
+                           }));
+}
+
 /// NodeReclaimSpace has a server of its own.
 Case Trimmed(std::string name, std::string code,
              std::function<grpc::Status(NodeReclaimServer&)> run) {
@@ -765,6 +858,13 @@ void AddNodeReclaim(std::vector<Case>* cases) {
       }));
   cases->push_back(
       Trimmed("TrimOfNoVolume", "NOT_FOUND", [](NodeReclaimServer& server) {
+        server.ForgetPeer();  // which refuses the user
+        auto request = server.Ask();
+        request.set_volume_id(UnknownId());
+        return server.Call(request).status;
+      }));
+  cases->push_back(
+      Trimmed("TrimElsewhere", "ABORTED", [](NodeReclaimServer& server) {
         auto request = server.Ask();
         request.set_volume_id(ElsewhereId());
         return server.Call(request).status;
@@ -787,6 +887,7 @@ TEST(ErrorCodesTest, RowsOfTheDocumentAreWhatTheDaemonAnswers) {
   AddReclaim(&cases);
   AddIdentity(&cases);
   AddAdmin(&cases);
+  AddAudit(&cases);
   std::set<ErrorCodeRow> reached;
   for (const Case& tested : cases) {
     SCOPED_TRACE(tested.name);

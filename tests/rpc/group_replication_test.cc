@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_format.h"
+#include "ceph/mirror.h"
 #include "tests/rpc/replication_server.h"
 
 namespace addons::testing {
@@ -94,6 +96,10 @@ TEST_F(GroupServiceTest, ResyncOfAPrimaryGroupIsRefused) {
 
 TEST_F(GroupServiceTest, InfoListsTheMembers) {
   Start();
+  // Without a schedule they would not be protected.
+  Ask promote = OfGroup();
+  promote.parameters["schedulingInterval"] = "1h";
+  ASSERT_TRUE(server_.Call("PromoteVolume", promote).status.ok());
   const auto answer = server_.Call("GetVolumeReplicationInfo", OfGroup());
   EXPECT_EQ(answer.status.error_code(), grpc::OK);
   EXPECT_THAT(answer.message,
@@ -173,18 +179,15 @@ TEST_F(GroupServiceTest, ChangedMembershipIsNoticed) {
 TEST_F(GroupServiceTest, MembershipThatNeverSettlesIsAborted) {
   Start();
   std::atomic<int> reads{0};
-  const std::string second =
-      server_.pair.VolumeId(server_.a, ReplicationServer::kSecondUuid);
-  server_.world.SetCallHook(
-      [&](absl::string_view, absl::string_view call, bool) {
-        if (call != "rados_read_op_omap_get_vals2") return 0;
-        if (++reads % 2 == 0) {
-          server_.AddGroup({server_.id});
-        } else {
-          server_.AddGroup({server_.id, second});
-        }
-        return 0;
-      });
+  // Each time another one has joined.
+  server_.world.SetCallHook([&](absl::string_view, absl::string_view call,
+                                bool) {
+    if (call != "rados_read_op_omap_get_vals2") return 0;
+    const std::string joined = absl::StrFormat("5ef79ce1-81e8-439b-8405-%012d",
+                                               static_cast<int>(++reads));
+    server_.AddGroup({server_.id, server_.pair.VolumeId(server_.a, joined)});
+    return 0;
+  });
   const auto answer = server_.Call("DemoteVolume", OfGroup());
   server_.world.SetCallHook(nullptr);
   EXPECT_EQ(answer.status.error_code(), grpc::ABORTED);

@@ -32,8 +32,8 @@ Config Modes(bool controller, bool node) {
 class NetworkFenceServiceTest : public ::testing::Test {
  protected:
   FenceAnswer Call(const std::string& method, FenceAsk ask) {
-    if (ask.user_id.empty()) ask.user_id = server_.a.user().id;
-    if (ask.user_key.empty()) ask.user_key = server_.a.user().key.Reveal();
+    if (ask.user_id.empty()) ask.user_id = server_.a.user()->id;
+    if (ask.user_key.empty()) ask.user_key = server_.a.user()->key.Reveal();
     return CallFence(server_.Channel(), method, ask);
   }
   grpc::Status Fence(std::vector<std::string> cidrs) {
@@ -71,6 +71,40 @@ TEST_F(NetworkFenceServiceTest, NothingChangesWhenOneRangeIsWrong) {
   EXPECT_THAT(Fence({"192.0.0.0/7"}).error_message(),
               HasSubstr("wider than this daemon fences"));
   EXPECT_THAT(List(), IsEmpty());
+}
+
+TEST_F(NetworkFenceServiceTest, MisspeltKeysAreRefusedWhereSomethingChanges) {
+  server_.Start();
+  FenceAsk ask;
+  ask.cidrs = {"192.168.1.1"};
+  ask.parameters["allowServiceClient"] = "true";
+  for (const char* method : {"FenceClusterNetwork", "UnfenceClusterNetwork"}) {
+    const grpc::Status status = Call(method, ask).status;
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+    EXPECT_THAT(status.error_message(),
+                HasSubstr("parameter 'allowServiceClient' is not known; is "
+                          "'allowServiceClients' meant?"));
+  }
+  EXPECT_THAT(List(), IsEmpty());
+  for (const char* method : {"ListClusterFence", "GetFenceClients"}) {
+    EXPECT_TRUE(Call(method, ask).status.ok()) << method;
+  }
+}
+
+TEST_F(NetworkFenceServiceTest, AMissingSecretNamesTheKeysOfTheClass) {
+  server_.Start();
+  FenceAsk ask;
+  ask.cidrs = {"192.168.1.1"};
+  ask.user_key = " ";
+  for (const char* method : kFenceMethods) {
+    const grpc::Status status = Call(method, ask).status;
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAUTHENTICATED);
+    EXPECT_THAT(
+        status.error_message(),
+        AllOf(HasSubstr("'secrets.userKey' is empty"),
+              HasSubstr("csiaddons.openshift.io/networkfence-secret-name"),
+              HasSubstr("NetworkFenceClass")));
+  }
 }
 
 TEST_F(NetworkFenceServiceTest, WideEntriesOfOthersCanBeUnfenced) {
@@ -116,6 +150,26 @@ TEST_F(NetworkFenceServiceTest, FenceAndUnfenceOfOneClusterTakeTurns) {
   server_.Release();
 }
 
+TEST(NetworkFenceWorkersTest, AFenceRunsWhileAllWorkersOfItsClusterHang) {
+  Config config;
+  config.operations.control = {2, 1, 8};
+  ReplicationServer server("a", config);
+  server.AddMirrored();
+  server.Hold("rbd_mirror_image_demote");
+  server.Start();
+  std::jthread stuck(
+      [&] { EXPECT_TRUE(server.Call("DemoteVolume").status.ok()); });
+  server.AwaitHeld();
+  FenceAsk ask;
+  ask.cidrs = {"192.168.1.0/24"};
+  ask.user_id = server.a.user()->id;
+  ask.user_key = server.a.user()->key.Reveal();
+  const FenceAnswer answer =
+      CallFence(server.Channel(), "FenceClusterNetwork", ask);
+  EXPECT_TRUE(answer.status.ok()) << answer.status.error_message();
+  server.Release();
+}
+
 TEST_F(NetworkFenceServiceTest, ClientsAreAnsweredWithoutADeadline) {
   server_.Start();
   FenceAsk ask;
@@ -141,8 +195,8 @@ TEST(NetworkFenceModesTest, OwnFenceGoesWithTheFlagAndNeverFailsTheCall) {
   ReplicationServer server("a", config);
   server.Start();
   FenceAsk ask;
-  ask.user_id = server.a.user().id;
-  ask.user_key = server.a.user().key.Reveal();
+  ask.user_id = server.a.user()->id;
+  ask.user_key = server.a.user()->key.Reveal();
   const auto call = [&](const std::string& method) {
     return CallFence(server.Channel(), method, ask);
   };
@@ -196,7 +250,7 @@ TEST(NetworkFenceModesTest, IsAdvertisedPerModeAndServedInBoth) {
 
 TEST_F(NetworkFenceServiceTest, KeysAreNeverShown) {
   server_.Start();
-  const std::string key = server_.a.user().key.Reveal();
+  const std::string key = server_.a.user()->key.Reveal();
   for (const char* method : kFenceMethods) {
     FenceAsk ask;
     ask.cidrs = {"192.168.1.1"};

@@ -53,6 +53,12 @@ class NodeReclaimServer {
     server_->Shutdown();
   }
 
+  /// From now on config.json has the site's cluster only.
+  void ForgetPeer() {
+    dir_.Write("config.json",
+               R"([{"clusterID": "site-a", "monitors": ["site-a:6789"]}])");
+  }
+
   /// As the sidecar asks, with the secret of the site.
   Request Ask() const {
     Request request;
@@ -61,8 +67,8 @@ class NodeReclaimServer {
     request.mutable_volume_capability()->mutable_mount();
     request.mutable_volume_capability()->mutable_access_mode()->set_mode(
         csi::v1::VolumeCapability::AccessMode::SINGLE_NODE_MULTI_WRITER);
-    (*request.mutable_secrets())["userID"] = site.user().id;
-    (*request.mutable_secrets())["userKey"] = site.user().key.Reveal();
+    (*request.mutable_secrets())["userID"] = site.user()->id;
+    (*request.mutable_secrets())["userKey"] = site.user()->key.Reveal();
     return request;
   }
   struct Answer {

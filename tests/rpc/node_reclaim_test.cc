@@ -65,6 +65,14 @@ class NodeReclaimTest : public ::testing::Test {
   NodeReclaimServer server_;
 };
 
+TEST_F(NodeReclaimTest, AMissingSecretNamesTheFieldOfTheVolume) {
+  const Answer answer = Asked(
+      [](Request& request) { request.mutable_secrets()->erase("userKey"); });
+  EXPECT_EQ(answer.status.error_code(), StatusCode::UNAUTHENTICATED);
+  EXPECT_THAT(answer.status.error_message(),
+              HasSubstr("nodeStageSecretRef of the PersistentVolume"));
+}
+
 TEST_F(NodeReclaimTest, SaysWhatWasTrimmed) {
   server_.node.SetTrim([](const TrimRange&) { return uint64_t{1000}; });
   const Answer answer = server_.Call(server_.Ask());
@@ -204,6 +212,7 @@ TEST_F(NodeReclaimTest, ShowsItsProgress) {
   ASSERT_THAT(running, SizeIs(1));
   EXPECT_EQ(running[0].done, 2 * FakeNode::kGiB);
   EXPECT_EQ(running[0].total, 4 * FakeNode::kGiB);
+  EXPECT_EQ(running[0].share.kind, WorkerShare::Kind::kNode);
   go.set_value();
   EXPECT_TRUE(call.get().status.ok());
 }
@@ -254,7 +263,7 @@ TEST(NodeReclaimQueueTest, SaysAbortedWhenTooManyWait) {
 TEST_F(NodeReclaimTest, TellsNobodyTheKey) {
   server_.node.SetMount({}, 0);
   const Answer answer = server_.Call(server_.Ask());
-  const std::string key = server_.site.user().key.Reveal();
+  const std::string key = server_.site.user()->key.Reveal();
   EXPECT_THAT(answer.status.error_message(), Not(HasSubstr(key)));
   EXPECT_THAT(server_.log(), Not(HasSubstr(key)));
 }

@@ -33,9 +33,9 @@ inline ReclaimAnswer Reclaim(ReplicationServer& server, const Ask& ask,
   for (const auto& [key, value] : ask.parameters) {
     (*request.mutable_parameters())[key] = value;
   }
-  (*request.mutable_secrets())["userID"] = server.a.user().id;
+  (*request.mutable_secrets())["userID"] = server.a.user()->id;
   (*request.mutable_secrets())["userKey"] =
-      ask.user_key.empty() ? server.a.user().key.Reveal() : ask.user_key;
+      ask.user_key.empty() ? server.a.user()->key.Reveal() : ask.user_key;
   ::reclaimspace::ControllerReclaimSpaceResponse response;
   ReclaimAnswer answer;
   answer.status = ::reclaimspace::ReclaimSpaceController::NewStub(

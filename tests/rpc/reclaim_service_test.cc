@@ -66,6 +66,27 @@ TEST_F(ReclaimServiceTest, AnswersUsageBeforeAndAfter) {
   EXPECT_EQ(answer.after, 48 * kObject);
 }
 
+TEST_F(ReclaimServiceTest, AMisspeltKeyIsRefusedByName) {
+  Start();
+  Ask ask;
+  ask.volume_id = server_.id;
+  // What else stands in a volume's attributes is for others.
+  ask.parameters = {{"clusterID", "site-a"}, {"pool", "replicapool"}};
+  ExpectCode(Reclaim(server_, ask).status, grpc::StatusCode::OK);
+  ask.parameters["withSnapshot"] = "true";
+  ExpectCode(Reclaim(server_, ask).status, grpc::StatusCode::INVALID_ARGUMENT,
+             "is 'withSnapshots' meant?");
+}
+
+TEST_F(ReclaimServiceTest, AMissingSecretNamesTheFieldOfTheVolume) {
+  Start();
+  Ask ask;
+  ask.volume_id = server_.id;
+  ask.user_key = " ";
+  ExpectCode(Reclaim(server_, ask).status, grpc::StatusCode::UNAUTHENTICATED,
+             "spec.csi.nodeStageSecretRef of the PersistentVolume");
+}
+
 TEST_F(ReclaimServiceTest, AnImageInUseIsOkAndTheLogSaysWhy) {
   Start();
   server_.a.AddWatcher(server_.image, "10.0.0.7:0/1", 4464);
@@ -220,7 +241,8 @@ class CancelTest : public ReclaimServiceTest {
   Resolver resolver_{config_, clusters_};
   Rpc rpc_{RealClock()};
   OperationTable operations_{OperationLimits{}, RealClock()};
-  ControllerReclaimService service_{rpc_, operations_, resolver_};
+  LeaseKeeper leases_{server_.world};
+  ControllerReclaimService service_{rpc_, operations_, resolver_, leases_};
   std::unique_ptr<grpc::Server> own_server_;
 };
 

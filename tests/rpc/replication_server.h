@@ -256,9 +256,9 @@ class ReplicationServer {
       request->mutable_replication_source()->mutable_volume()->set_volume_id(
           ask.volume_id);
     }
-    (*request->mutable_secrets())["userID"] = site_.user().id;
+    (*request->mutable_secrets())["userID"] = site_.user()->id;
     (*request->mutable_secrets())["userKey"] =
-        ask.user_key.empty() ? site_.user().key.Reveal() : ask.user_key;
+        ask.user_key.empty() ? site_.user()->key.Reveal() : ask.user_key;
   }
   template <typename Request>
   void FillWithOldId(const Ask& ask, Request* request) {

@@ -39,6 +39,35 @@ class ServiceTest : public ::testing::Test {
   ReplicationServer server_;
 };
 
+TEST_F(ServiceTest, DisableOfWhatCannotBeOursIsDone) {
+  StartMirrored();
+  std::string other_version = server_.id;
+  other_version[3] = '2';
+  for (const std::string& id :
+       {std::string("pvc-1"), std::string(200, 'x'), std::string("a\nb"),
+        std::string("mig_mons-1")}) {
+    const grpc::Status status =
+        server_.Call("DisableVolumeReplication", For(id)).status;
+    EXPECT_TRUE(status.ok()) << id << ": " << status.error_message();
+    Ask group;
+    group.group_id = id;
+    EXPECT_TRUE(server_.Call("DisableVolumeReplication", group).status.ok())
+        << id;
+    // No other verb takes it for done.
+    EXPECT_EQ(server_.Call("DemoteVolume", For(id)).status.error_code(),
+              grpc::INVALID_ARGUMENT)
+        << id;
+  }
+  EXPECT_THAT(server_.log(), HasSubstr("needs no disable volume=pvc-1"));
+  // Of our kind, and not to be read by this build.
+  const auto refused =
+      server_.Call("DisableVolumeReplication", For(other_version)).status;
+  EXPECT_EQ(refused.error_code(), grpc::INVALID_ARGUMENT);
+  EXPECT_THAT(refused.error_message(), HasSubstr("encoding version 2"));
+  EXPECT_EQ(server_.world.CountMutations(), 0);
+  EXPECT_THAT(server_.log(), Not(HasSubstr(server_.a.user()->key.Reveal())));
+}
+
 class SourceTest : public ServiceTest,
                    public ::testing::WithParamInterface<const char*> {
  protected:
@@ -55,6 +84,18 @@ TEST_P(SourceTest, NoSourceIsInvalid) {
   const auto answer = server_.Call(GetParam(), Ask());
   EXPECT_EQ(answer.status.error_code(), grpc::INVALID_ARGUMENT);
   EXPECT_THAT(answer.status.error_message(), HasSubstr("replication_source"));
+}
+
+TEST_P(SourceTest, AMissingSecretNamesTheKeysOfTheClass) {
+  Ask ask = For(server_.id);
+  ask.user_key = " ";
+  const grpc::Status status = server_.Call(GetParam(), ask).status;
+  EXPECT_EQ(status.error_code(), grpc::UNAUTHENTICATED);
+  EXPECT_THAT(
+      status.error_message(),
+      AllOf(HasSubstr("'secrets.userKey' is empty"),
+            HasSubstr(
+                "replication.storage.openshift.io/replication-secret-name")));
 }
 
 TEST_P(SourceTest, DeprecatedIdAloneNamesTheVolume) {
@@ -98,8 +139,13 @@ TEST_P(SourceTest, GroupWithoutIdIsInvalid) {
             grpc::INVALID_ARGUMENT);
 }
 
-TEST_P(SourceTest, OversizedIdIsInvalidAndReachesNoCluster) {
-  EXPECT_EQ(CodeOf(For(std::string(129, 'x'))), grpc::INVALID_ARGUMENT);
+TEST_P(SourceTest, OversizedIdReachesNoCluster) {
+  // It is none of this driver's, so there is nothing to be disabled.
+  const grpc::StatusCode expected =
+      GetParam() == std::string("DisableVolumeReplication")
+          ? grpc::OK
+          : grpc::INVALID_ARGUMENT;
+  EXPECT_EQ(CodeOf(For(std::string(129, 'x'))), expected);
   EXPECT_TRUE(server_.world.Calls().empty());
 }
 
@@ -167,6 +213,28 @@ TEST_F(ServiceTest, OtherVerbIsAbortedNamingWhatRuns) {
   server_.Release();
 }
 
+TEST_F(ServiceTest, AWrongKeyEndsNobodysOperation) {
+  StartMirrored();
+  // A promote that looks, and has not changed anything.
+  server_.Hold("rbd_mirror_image_get_info");
+  grpc::Status promoted(grpc::UNKNOWN, "not called");
+  {
+    std::jthread caller(
+        [&] { promoted = server_.Call("PromoteVolume").status; });
+    server_.AwaitHeld();
+    Ask wrong = For(server_.id);
+    wrong.user_key = "AQBGK0tlAAAAABAAe1jGVJUIbxnSHUjzYVN5eg==";
+    for (const char* verb :
+         {"DemoteVolume", "ResyncVolume", "DisableVolumeReplication"}) {
+      EXPECT_EQ(server_.Call(verb, wrong).status.error_code(),
+                grpc::UNAUTHENTICATED)
+          << verb;
+    }
+    server_.Release();
+  }
+  EXPECT_TRUE(promoted.ok()) << promoted.error_message();
+}
+
 TEST_F(ServiceTest, QuestionsAreAnsweredWhileAVerbRuns) {
   StartMirrored();
   server_.Hold("rbd_mirror_image_demote");
@@ -201,7 +269,9 @@ TEST_F(ServiceTest, NotReadyResyncIsAnOkAnswer) {
   server_.world.Advance(minutes(1));
   server_.Start();
   const LogCapture log;
-  const auto answer = server_.Call("ResyncVolume");
+  Ask ask = For(server_.id);
+  ask.force = true;
+  const auto answer = server_.Call("ResyncVolume", ask);
   EXPECT_TRUE(answer.status.ok()) << answer.status.error_message();
   EXPECT_FALSE(answer.ready);
   // What it waits for stands in the log alone.
@@ -235,16 +305,18 @@ class SecretsTest : public ServiceTest,
                     public ::testing::WithParamInterface<Backend> {};
 
 TEST_P(SecretsTest, NoMethodShowsOne) {
-  constexpr char kSentinel[] = "SENTINELdoNotShow";
+  constexpr char kSentinel[] = "SENTINEL";  // or it is escaped or broken
   StartMirrored();
   server_.world.SetCallHook(GetParam().hook);
-  const std::string key = server_.a.user().key.Reveal();
+  const std::string key = server_.a.user()->key.Reveal();
   for (const char* method : kReplicationMethods) {
     Ask ask = For(server_.id);
     ask.deadline = seconds(5);
-    ask.parameters = {{"encryptionPassphrase", kSentinel}};
+    ask.parameters = {{"encryptionPassphrase", "SENTINELdoNotShow"}};
     const auto answer = server_.Call(method, ask);
     EXPECT_THAT(answer.status.error_message(),
+                AllOf(Not(HasSubstr(key)), Not(HasSubstr(kSentinel))));
+    EXPECT_THAT(answer.message + answer.destination,
                 AllOf(Not(HasSubstr(key)), Not(HasSubstr(kSentinel))));
   }
   server_.Stop();

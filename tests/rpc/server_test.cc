@@ -119,10 +119,12 @@ TEST_F(ServerTest, TheNodeTrims) {
 TEST_F(ServerTest, TheControllerDoesNotTrim) {
   ASSERT_OK(Start());
   EXPECT_EQ(Capabilities().count("ONLINE"), 0U);
-  EXPECT_EQ(
+  const grpc::Status status =
       RawCall(Channel(), "/reclaimspace.ReclaimSpaceNode/NodeReclaimSpace", "")
-          .status.error_code(),
-      grpc::StatusCode::UNIMPLEMENTED);
+          .status;
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_THAT(status.error_message(), HasSubstr("without --nodeserver"));
+  EXPECT_THAT(log_.text(), HasSubstr("without --nodeserver"));
 }
 
 TEST_F(ServerTest, AdvertisesAlsoWithoutAConfiguration) {
@@ -189,10 +191,11 @@ TEST_F(ServerTest, RefusesMethodsOfServicesThatItDoesNotServe) {
   config_.modes = {};
   ASSERT_OK(Start());
   ::replication::PromoteVolumeResponse response;
-  EXPECT_EQ(::replication::Controller::NewStub(Channel())
-                ->PromoteVolume(BoundedContext().get(), {}, &response)
-                .error_code(),
-            grpc::UNIMPLEMENTED);
+  const grpc::Status status =
+      ::replication::Controller::NewStub(Channel())->PromoteVolume(
+          BoundedContext().get(), {}, &response);
+  EXPECT_EQ(status.error_code(), grpc::UNIMPLEMENTED);
+  EXPECT_THAT(status.error_message(), HasSubstr("without --controllerserver"));
 }
 
 TEST_F(ServerTest, ServesAdministratorsInEveryMode) {
@@ -206,11 +209,33 @@ TEST_F(ServerTest, ServesAdministratorsInEveryMode) {
   EXPECT_EQ(response.lanes_size(), 3);
 }
 
+TEST_F(ServerTest, SaysWhatIsWrongWithARequestThatCannotBeRead) {
+  ASSERT_OK(Start());
+  // Not a message; and one whose volume_id, field 1, is not UTF-8.
+  for (const std::string& request :
+       {std::string("\xff\xff\xff"), std::string("\x0a\x02\xc0\xaf")}) {
+    for (const char* method : {"/replication.Controller/PromoteVolume",
+                               "/reclaimspace.ReclaimSpaceController/"
+                               "ControllerReclaimSpace"}) {
+      const grpc::Status status = RawCall(Channel(), method, request).status;
+      EXPECT_EQ(status.error_code(), grpc::INVALID_ARGUMENT) << method;
+      EXPECT_THAT(status.error_message(),
+                  AllOf(HasSubstr("cannot be read"), HasSubstr("(request ")));
+    }
+  }
+  const std::string log = log_.text();
+  EXPECT_THAT(log, HasSubstr("replication.Controller/PromoteVolume"));
+  EXPECT_THAT(log, HasSubstr("INVALID_ARGUMENT"));
+}
+
 TEST_F(ServerTest, RefusesUnknownMethods) {
   ASSERT_OK(Start());
-  EXPECT_EQ(
-      RawCall(Channel(), "/identity.Identity/Unknown", "").status.error_code(),
-      grpc::UNIMPLEMENTED);
+  for (const char* method :
+       {"/identity.Identity/Unknown", "/no.Such/Method", "/nonsense"}) {
+    const grpc::Status status = RawCall(Channel(), method, "").status;
+    EXPECT_EQ(status.error_code(), grpc::UNIMPLEMENTED) << method;
+    EXPECT_THAT(status.error_message(), HasSubstr("rbd-addonsd")) << method;
+  }
 }
 
 TEST_F(ServerTest, RefusesMessagesOfMoreThanFourMebibytes) {

@@ -1,15 +1,26 @@
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <csignal>
+#include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <future>
 #include <string>
+#include <system_error>
 #include <thread>
+#include <utility>
 
+#include "base/log.h"
+#include "base/start_thread.h"
 #include "replication/replication.grpc.pb.h"
+#include "server/daemon.h"
+#include "server/signals.h"
 #include "tests/rpc/app_fixture.h"
+#include "tests/testing/no_threads.h"
 
 namespace addons {
 namespace {
@@ -56,7 +67,40 @@ TEST_F(ShutdownTest, AnIdleDaemonStopsAtOnce) {
   ASSERT_OK(Start());
   EXPECT_TRUE(app_->Shutdown(std::chrono::seconds(30)));
   EXPECT_FALSE(std::filesystem::exists(config_.socket_path));
-  EXPECT_FALSE(std::filesystem::exists(config_.socket_path + ".lock"));
+}
+
+TEST_F(ShutdownTest, NeedsNoThreadThatIsNotThereYet) {
+  // One accepts connections, one waits for the end.
+  start_thread_ = testing::NoThreads(2);
+  ASSERT_OK(Start());
+  EXPECT_TRUE(app_->Shutdown(std::chrono::seconds(30)));
+}
+
+TEST_F(ShutdownTest, ADaemonThatFindsNoThreadDoesNotStart) {
+  for (const int first : {0, 1}) {
+    start_thread_ = testing::NoThreads(first);
+    EXPECT_THAT(Start(),
+                testing::StatusIs(absl::StatusCode::kResourceExhausted,
+                                  ::testing::HasSubstr("limit of processes")));
+    EXPECT_FALSE(std::filesystem::exists(config_.socket_path));
+  }
+}
+
+TEST(TerminationSignalsTest, TheThreadOfTheSecondSignalIsMadeAtOnce) {
+  // On a thread of its own, which keeps the mask.
+  std::jthread([] {
+    EXPECT_FALSE(TerminationSignals::Block(testing::NoThreads()).ok());
+    int started = 0;
+    auto signals = TerminationSignals::Block(
+        [&](const std::string& name, std::function<void()> run) {
+          ++started;
+          return StartThread(name, std::move(run));
+        });
+    ASSERT_OK(signals);
+    EXPECT_EQ(started, 1);
+    (*signals)->OnNext([](int) {});
+    EXPECT_EQ(started, 1);
+  }).join();
 }
 
 TEST_F(ShutdownTest, CanBeCalledTwice) {
@@ -81,6 +125,56 @@ TEST_F(ShutdownTest, ReportsWorkThatDoesNotEnd) {
   EXPECT_FALSE(app_->Shutdown(std::chrono::milliseconds(10)));
   EXPECT_FALSE(std::filesystem::exists(config_.socket_path));
   gate_->release.set_value();
+}
+
+// Whose connections never close.
+class StuckClusters final : public ClusterProvider {
+ public:
+  ~StuckClusters() override { std::promise<void>().get_future().wait(); }
+  absl::StatusOr<std::shared_ptr<Cluster>> Connect(
+      const ClusterTarget& /*target*/, const CephUserRef& /*user*/) override {
+    return absl::UnavailableError("stuck");
+  }
+};
+
+// With signals blocked, the daemon finds the signal when it begins to wait.
+int RunAndStop(const Config& config) {
+  InitLog("info").IgnoreError();
+  return RunDaemon(config, [] {
+    kill(getpid(), SIGTERM);
+    AppParts parts;
+    parts.clusters = std::make_unique<StuckClusters>();
+    return parts;
+  });
+}
+
+TEST(RunDaemonDeathTest, NoThreadAtTheStartIsAnExitCodeWithAMessage) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const ::addons::testing::TempDir dir;
+  Config config;
+  config.socket_path = dir.File("s");
+  config.config_dir = dir.path();
+  EXPECT_EXIT(
+      {
+        InitLog("info").IgnoreError();
+        std::exit(RunDaemon(config, []() -> AppParts {
+          throw std::system_error(
+              std::make_error_code(std::errc::resource_unavailable_try_again));
+        }));
+      },
+      ::testing::ExitedWithCode(kExitFailed),
+      "failed to start .*raise the limits of processes");
+}
+
+TEST(RunDaemonDeathTest, WhatNobodyWaitsForDoesNotKeepTheProcess) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const ::addons::testing::TempDir dir;
+  Config config;
+  config.socket_path = dir.File("s");
+  config.config_dir = dir.path();
+  config.shutdown_grace = std::chrono::milliseconds(100);
+  EXPECT_EXIT(std::exit(RunAndStop(config)),
+              ::testing::ExitedWithCode(kExitForced), "given up");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "ceph/mirror.h"
 #include "identity/identity.grpc.pb.h"
 #include "tests/rpc/replication_server.h"
 #include "tests/rpc/volume_group_call.h"
@@ -35,8 +36,8 @@ constexpr char kThirdUuid[] = "00000000-0000-4000-8000-000000000003";
 class VolumeGroupServiceTest : public ::testing::Test {
  protected:
   VolumeGroupAnswer Call(const std::string& method, VolumeGroupAsk ask) {
-    ask.user_id = server_.a.user().id;
-    ask.user_key = server_.a.user().key.Reveal();
+    ask.user_id = server_.a.user()->id;
+    if (ask.user_key.empty()) ask.user_key = server_.a.user()->key.Reveal();
     if (method == kCreate && ask.parameters.empty()) {
       ask.parameters = {{"clusterID", server_.a.cluster_id()},
                         {"pool", MirroredPair::kPool}};
@@ -88,6 +89,44 @@ TEST_F(VolumeGroupServiceTest, AGroupLivesFromCreateToDelete) {
   EXPECT_TRUE(OnGroup(kDelete, id).status.ok());
   EXPECT_EQ(OnGroup(kGet, id).status.error_code(), grpc::NOT_FOUND);
   EXPECT_THAT(Call(kList, {}).listed, IsEmpty());
+}
+
+TEST_F(VolumeGroupServiceTest, MisspeltKeysAreRefusedWhereAVolumeMayJoin) {
+  server_.Start();
+  const std::string volume = AddVolume(ReplicationServer::kUuid);
+  const std::string id = Create("vg", {volume}).group_id;
+  VolumeGroupAsk ask;
+  ask.name = "other";
+  ask.group_id = id;
+  ask.volume_ids = {volume};
+  ask.parameters = {{"clusterID", server_.a.cluster_id()},
+                    {"pool", MirroredPair::kPool},
+                    {"flattenmode", "force"}};
+  for (const char* method : {kCreate, kModify}) {
+    const grpc::Status status = Call(method, ask).status;
+    EXPECT_EQ(status.error_code(), grpc::INVALID_ARGUMENT) << method;
+    EXPECT_THAT(status.error_message(), HasSubstr("is 'flattenMode' meant?"));
+  }
+  // One that was made before its class was changed can be emptied, and go.
+  ask.volume_ids.clear();
+  EXPECT_TRUE(Call(kModify, ask).status.ok());
+  EXPECT_TRUE(OnGroup(kDelete, id).status.ok());
+}
+
+TEST_F(VolumeGroupServiceTest, AMissingSecretNamesTheKeysOfTheClass) {
+  server_.Start();
+  VolumeGroupAsk ask;
+  ask.name = "vg";
+  ask.group_id = server_.pair.VolumeId(server_.a, kThirdUuid);
+  ask.user_key = " ";
+  for (const char* method : kVolumeGroupMethods) {
+    const grpc::Status status = Call(method, ask).status;
+    EXPECT_EQ(status.error_code(), grpc::UNAUTHENTICATED) << method;
+    EXPECT_THAT(status.error_message(),
+                AllOf(HasSubstr("replication.storage.openshift.io/"
+                                "group-replication-secret-name"),
+                      HasSubstr("VolumeGroupReplicationClass")));
+  }
 }
 
 TEST_F(VolumeGroupServiceTest, EmptyNamesAndIdsAreInvalid) {
@@ -185,9 +224,11 @@ TEST_F(ReplicatedVolumeGroupTest, WhoComesIsMirroredAndWhoLeavesIsNot) {
   EXPECT_TRUE(Modify(server_.group_id, All()).status.ok());
   EXPECT_TRUE(Mirrored(kThirdUuid));
   EXPECT_TRUE(Modify(server_.group_id, {members_[0], third_}).status.ok());
-  EXPECT_FALSE(Mirrored(ReplicationServer::kSecondUuid));
+  // What was mirrored before the group was, keeps its own replication.
+  EXPECT_TRUE(Mirrored(ReplicationServer::kSecondUuid));
+  EXPECT_TRUE(Modify(server_.group_id, {members_[0]}).status.ok());
+  EXPECT_FALSE(Mirrored(kThirdUuid));
   EXPECT_TRUE(Mirrored(ReplicationServer::kUuid));
-  EXPECT_TRUE(Mirrored(kThirdUuid));
   // As the operator deletes a group.
   EXPECT_TRUE(server_.Call("DisableVolumeReplication", OfGroup()).status.ok());
   EXPECT_TRUE(Modify(server_.group_id, {}).status.ok());

@@ -1,29 +1,43 @@
 #!/usr/bin/env bash
-# A folder is a layer: checks that includes point downwards only, and that the headers
-# of Ceph, gRPC and protobuf stay where they belong. Prints each offence.
+# A folder is a layer: checks that includes point downwards only, that a folder within a
+# folder is an interior (only its parent includes it), and that the headers of Ceph, gRPC
+# and protobuf stay where they belong. Every folder of the top level that holds C++ is
+# walked; one without a row here is an offence. Prints each offence.
 set -euo pipefail
 cd "$1"
 
-# Who may include whom. "replication_service" stands for files named *_service.* and *_service_*.
+# Who may include whom, by layer (layer_of). A folder is a layer; so are an interior, whose
+# place among its parent's files is thereby held, the *_service files, and a door that stands
+# above an interior of its own folder (replication/membership).
 declare -A allowed=(
   [base]="base"
   [ceph]="ceph base"
   [ceph/librados]="ceph/librados ceph base"
   [node]="node base"
   [volume]="volume ceph base"
-  [operation]="operation base"
+  # What an operation is; how the table works inside; the table.
+  [operation_spec]="operation_spec base"
+  [operation/table]="operation/table operation_spec base"
+  [operation]="operation operation/table operation_spec base"
+  # Who of several daemons changes a volume.
+  [lease]="lease operation_spec volume ceph base"
   [rpc]="rpc base"
   [identity]="identity rpc base"
-  [admin_service]="admin operation rpc base"
-  [networkfence]="networkfence operation volume ceph base"
-  [networkfence_service]="networkfence operation volume ceph base rpc"
-  [replication]="replication operation volume ceph base"
-  [replication_service]="replication operation volume ceph base rpc"
-  [reclaimspace]="reclaimspace operation node volume ceph base"
-  [reclaimspace_service]="reclaimspace operation node volume ceph base rpc"
-  [server]="server admin identity networkfence reclaimspace volumegroup replication operation volume ceph/librados ceph rpc base"
-  [volumegroup]="volumegroup replication operation volume ceph base"
-  [volumegroup_service]="volumegroup replication operation volume ceph base rpc"
+  [identity_service]="identity_service identity rpc base"
+  [admin_service]="admin_service admin operation operation_spec rpc base"
+  [networkfence]="networkfence operation operation_spec volume ceph base"
+  [networkfence_service]="networkfence_service networkfence operation operation_spec volume ceph base rpc"
+  # What is seen of an image; the verbs on one; the verbs on a group; who joins and leaves.
+  [replication/state]="replication/state volume ceph base"
+  [replication]="replication replication/state lease operation operation_spec volume ceph base"
+  [replication/group]="replication/group replication replication/state lease operation operation_spec volume ceph base"
+  [replication_membership]="replication_membership replication/group replication replication/state lease operation operation_spec volume ceph base"
+  [replication_service]="replication_service replication/group replication replication/state lease operation operation_spec volume ceph base rpc"
+  [reclaimspace]="reclaimspace lease operation operation_spec node volume ceph base"
+  [reclaimspace_service]="reclaimspace_service reclaimspace lease operation operation_spec node volume ceph base rpc"
+  [volumegroup]="volumegroup lease operation operation_spec volume ceph base"
+  [volumegroup_service]="volumegroup_service volumegroup lease operation operation_spec volume ceph base rpc"
+  [server]="server admin_service identity identity_service networkfence networkfence_service reclaimspace reclaimspace_service volumegroup volumegroup_service replication replication_membership replication_service lease operation operation_spec volume ceph/librados ceph rpc base"
   [cli]="cli rpc base"
 )
 
@@ -33,53 +47,77 @@ offend() {
   offences=$((offences + 1))
 }
 
-layer_of() { # FILE
+# These set REPLY: a subshell for each of thousands of includes takes long.
+layer_of() { # FILE or INCLUDE
   case $1 in
-    ceph/librados/*) echo ceph/librados ;;
-    identity/* | server/* | cli/*) echo "${1%%/*}" ;;
-    */*_service.h | */*_service.cc | */*_service_*.h | */*_service_*.cc) echo "${1%%/*}_service" ;;
-    *) echo "${1%%/*}" ;;
+    ceph/librados/* | operation/table/* | replication/group/* | replication/state/*) REPLY=${1%/*} ;;
+    server/* | cli/*) REPLY=${1%%/*} ;;
+    */*_service.* | */*_service_*) REPLY=${1%%/*}_service ;;
+    replication/membership.*) REPLY=replication_membership ;;
+    operation/operation_context.* | operation/operation_info.* | operation/operation_limits.* | \
+      operation/operation_spec.* | operation/worker_share.*) REPLY=operation_spec ;;
+    *) REPLY=${1%%/*} ;;
   esac
 }
 
-checked=0
-while IFS= read -r file; do
-  layer=$(layer_of "$file")
-  [[ ${allowed[$layer]:-} ]] || { offend "$file: the folder has no row in this test"; continue; }
-  checked=$((checked + 1))
-  while IFS= read -r include; do
-    case $include in
-      *.pb.h)
-        [[ $layer == *_service || $layer =~ ^(rpc|identity|server|cli)$ ]] ||
-          offend "$file: generated code ($include) belongs to services, rpc, server and cli"
-        continue
-        ;;
-      absl/*) continue ;; # not ours; everybody may
-      ceph/librados/*) target=ceph/librados ;;
-      *) target=${include%%/*} ;;
-    esac
-    [[ " ${allowed[$layer]} " == *" $target "* ]] ||
-      offend "$file: includes \"$include\", which is not below $layer"
-  done < <(sed -n 's/^#include "\([^"]*\)".*/\1/p' "$file")
-  if [[ $layer != ceph/librados ]] && grep -qE '^#include <(rados|rbd)/' "$file"; then
-    offend "$file: Ceph's headers belong to ceph/librados"
-  fi
-  if [[ ! ($layer == *_service || $layer =~ ^(rpc|identity|server|cli)$) ]] &&
-    grep -qE '^#include <(grpc|google/protobuf)' "$file"; then
-    offend "$file: gRPC and protobuf belong to services, rpc, server and cli"
-  fi
-  if [[ $layer != server ]] && grep -qE '^#include <(event2|prometheus)/' "$file"; then
-    offend "$file: metrics and HTTP belong to server"
-  fi
-  # Messages may hold secrets, and the redacted form is rpc/redact.h.
-  if grep -qE '(Short|Utf8)?DebugString\(' "$file"; then
-    offend "$file: DebugString shows secrets; use rpc/redact.h"
-  fi
-  if grep -qE 'sleep_for|usleep\(|std::async|\.detach\(\)' "$file"; then
-    offend "$file: no naked sleeps, std::async or detached threads"
-  fi
-done < <(find base ceph node volume operation rpc identity admin networkfence reclaimspace replication volumegroup server cli -name '*.h' -o -name '*.cc' | sort)
+# ceph/librados is a layer of its own, with one door: the main program makes the real
+# provider with it.
+interior_of() { # INCLUDE -> the folder that alone may include it, or nothing
+  local folder=${1%/*}
+  REPLY=
+  case $folder in
+    ceph/librados) ;;
+    */*) REPLY=${folder%/*} ;;
+  esac
+}
 
-((checked > 0)) || offend "no files were checked"
+mapfile -t folders < <(find . -mindepth 2 \( -name '*.h' -o -name '*.cc' \) -not -path './.*' |
+  cut -d/ -f2 | grep -vxE 'tests|bench|build.*' | sort -u)
+((${#folders[@]} > 0)) || offend "no folders were found"
+
+mapfile -t files < <(find "${folders[@]}" -name '*.h' -o -name '*.cc' | sort)
+((${#files[@]} > 0)) || offend "no files were checked"
+declare -A layers
+for file in "${files[@]}"; do
+  layer_of "$file"
+  layers[$file]=$REPLY
+  [[ ${allowed[$REPLY]:-} ]] || offend "$file: the folder has no row in this test"
+done
+
+while IFS=: read -r file include; do
+  layer=${layers[$file]}
+  interior_of "$include"
+  if [[ $REPLY && $file != "$REPLY"/* ]]; then
+    offend "$file: includes \"$include\", which is an interior of $REPLY/"
+  fi
+  layer_of "$include"
+  [[ " ${allowed[$layer]:-} " == *" $REPLY "* ]] ||
+    offend "$file: includes \"$include\" ($REPLY), which is not below $layer"
+done < <(grep -HoE '^#include "[^"]*"' "${files[@]}" | sed 's/#include "//; s/"$//' |
+  grep -vE ':absl/|\.pb\.h$') # not ours, everybody may; generated, see below
+
+# only PATTERN LAYERS MESSAGE: what only files of some layers (a regular expression) hold.
+only() {
+  local file
+  while IFS= read -r file; do
+    [[ ${layers[$file]} =~ ^($2)$ ]] || offend "$file: $3"
+  done < <(grep -lE "$1" "${files[@]}")
+}
+readonly speak_grpc='.*_service|rpc|identity|server|cli'
+only '^#include ".*\.pb\.h"' "$speak_grpc" 'generated code belongs to services, rpc, server and cli'
+only '^#include <(grpc|google/protobuf)' "$speak_grpc" 'gRPC and protobuf belong to services, rpc, server and cli'
+only '^#include <(rados|rbd)/' ceph/librados "Ceph's headers belong to ceph/librados"
+only '^#include <prometheus/' server 'metrics belong to server'
+only 'std::jthread(>| [a-z_]+)?[({]|std::thread\b[^:]|pthread_create' base 'threads are made by base/start_thread.h'
+# Messages may hold secrets, and the redacted form is rpc/redact.h.
+only '(Short|Utf8)?DebugString\(' none 'DebugString shows secrets; use rpc/redact.h'
+only 'sleep_for|usleep\(|std::async|\.detach\(\)' none 'no naked sleeps, std::async or detached threads'
+
+# The kernel's headers are C, and some releases of some of them are no C++.
+while IFS= read -r line; do
+  offend "$line: only <linux/fs.h> is known to be C++ in every release"
+done < <(grep -rnE '^#include <(linux|asm|asm-generic)/' --include='*.h' --include='*.cc' \
+  "${folders[@]}" tests | grep -v '<linux/fs\.h>')
+
 ((offences == 0)) || exit 1
-echo "$checked files, all includes point downwards"
+echo "${#files[@]} files, all includes point downwards"

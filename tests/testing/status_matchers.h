@@ -12,7 +12,9 @@
 
 namespace addons::testing {
 
-inline const absl::Status& ToStatus(const absl::Status& status) { return status; }
+inline const absl::Status& ToStatus(const absl::Status& status) {
+  return status;
+}
 template <typename T>
 const absl::Status& ToStatus(const absl::StatusOr<T>& value) {
   return value.status();
@@ -26,7 +28,8 @@ MATCHER(IsOk, "is OK") {
 
 /// `StatusIs(code)` or `StatusIs(code, HasSubstr("..."))`.
 MATCHER_P2(StatusIs, code, message,
-           "has code " + absl::StatusCodeToString(code) + " and a message that " +
+           "has code " + absl::StatusCodeToString(code) +
+               " and a message that " +
                ::testing::DescribeMatcher<std::string>(message)) {
   *result_listener << ToStatus(arg).ToString();
   return ToStatus(arg).code() == code &&

@@ -82,16 +82,19 @@ TEST_F(AdminServiceTest, SaysEverythingAboutAnOperation) {
   EXPECT_EQ(operation.age_milliseconds(), 61500);
 }
 
-TEST_F(AdminServiceTest, ShowsClustersWithoutTheLengthThatKeysHave) {
-  for (const auto& [cluster, shown] :
-       std::map<std::string, std::string>{{"6:site-a", "site-a"},
-                                          {"site-a", "site-a"},
-                                          {"7:site-a", "7:site-a"},
-                                          {"2:4:", "4:"},
-                                          {"node", "node"}}) {
+TEST_F(AdminServiceTest, ShowsTheClusterAsItIsCalledAndTheNode) {
+  const auto cluster = [](const char* id) {
+    return WorkerShare::OfCluster(ClusterId(id));
+  };
+  for (const auto& [share, shown] : std::map<WorkerShare, std::string>{
+           {cluster("site-a"), "site-a"},
+           {cluster("6:site-a"), "6:site-a"},
+           {cluster("a/b"), "a/b"},
+           {WorkerShare::OfFence(ClusterId("site-a")), "site-a"},
+           {WorkerShare::OfNode(), "node"}}) {
     const auto job = NewJob();
-    OperationSpec spec = Spec("promote", {cluster});
-    spec.cluster = cluster;
+    OperationSpec spec = Spec("promote", {shown});
+    spec.share = share;
     BackgroundCall call(table(), spec, Blocked(job, 1));
     job->started.Pass();
     EXPECT_EQ(List().operations(0).cluster(), shown);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <memory>
 #include <string>
 
@@ -67,6 +68,7 @@ TEST_F(InitLogTest, WritesOneLinePerFactToStandardError) {
   ::testing::internal::CaptureStderr();
   const absl::Status status = InitLog("info");
   Log().info("promoted volume={}", "v1");
+  Log().flush();
   const std::string text = ::testing::internal::GetCapturedStderr();
   ASSERT_OK(status);
   EXPECT_THAT(text, EndsWith(" info promoted volume=v1\n"));
@@ -77,10 +79,24 @@ TEST_F(InitLogTest, LeavesOutWhatIsBelowTheLevel) {
   const absl::Status status = InitLog("warn");
   Log().info("quiet");
   Log().warn("loud");
+  Log().flush();
   const std::string text = ::testing::internal::GetCapturedStderr();
   ASSERT_OK(status);
   EXPECT_THAT(text, Not(HasSubstr("quiet")));
   EXPECT_THAT(text, HasSubstr("loud"));
+}
+
+// The last lines before a crash are the ones that are needed.
+TEST(LogDeathTest, WhatWasLoggedBeforeAnAbortArrives) {
+  EXPECT_DEATH(
+      {
+        InitLog("info").IgnoreError();
+        FlushLogOnCrash();
+        for (int i = 0; i < 1000; ++i) Log().info("filler");
+        Log().info("the last words");
+        std::abort();
+      },
+      "the last words");
 }
 
 }  // namespace

@@ -6,10 +6,18 @@
 #include <chrono>
 #include <future>
 #include <memory>
+#include <optional>
+#include <stdexcept>
 #include <thread>
+
+#include "tests/testing/status_matchers.h"
 
 namespace addons {
 namespace {
+
+using ::addons::testing::StatusIs;
+
+constexpr auto kLate = absl::StatusCode::kDeadlineExceeded;
 
 SteadyTime Now() { return std::chrono::steady_clock::now(); }
 SteadyTime Soon() { return Now() + std::chrono::seconds(30); }
@@ -17,7 +25,7 @@ SteadyTime Soon() { return Now() + std::chrono::seconds(30); }
 TEST(AbandonableCallsTest, WaitsForACallThatEnds) {
   AbandonableCalls calls;
   bool called = false;
-  EXPECT_TRUE(calls.Run(
+  EXPECT_OK(calls.Run(
       nullptr, [&] { called = true; }, Soon()));
   EXPECT_TRUE(called);
 }
@@ -26,10 +34,44 @@ TEST(AbandonableCallsTest, RunsOneCallAfterTheOther) {
   AbandonableCalls calls;
   int count = 0;
   for (int i = 0; i < 20; ++i) {
-    ASSERT_TRUE(calls.Run(
+    ASSERT_OK(calls.Run(
         nullptr, [&] { ++count; }, Soon()));
   }
   EXPECT_EQ(count, 20);
+}
+
+// A key may have four calls: five failures must not use them up.
+TEST(AbandonableCallsTest, AThreadThatCannotBeMadeCostsOneCallOnly) {
+  int failures = 5;
+  AbandonableCalls calls(
+      [&](const std::string& name,
+          std::function<void()> run) -> std::optional<std::jthread> {
+        if (failures-- > 0) {
+          return std::nullopt;
+        }
+        return StartThread(name, std::move(run));
+      });
+  bool called = false;
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_THAT(calls.Run(
+                    nullptr, [&] { called = true; }, Soon()),
+                StatusIs(absl::StatusCode::kUnavailable));
+    EXPECT_FALSE(called);
+  }
+  EXPECT_OK(calls.Run(
+      nullptr, [&] { called = true; }, Soon()));
+  EXPECT_TRUE(called);
+}
+
+TEST(AbandonableCallsTest, AnExceptionGoesOnInTheCaller) {
+  AbandonableCalls calls;
+  EXPECT_THROW(calls
+                   .Run(
+                       nullptr, [] { throw std::runtime_error("no"); }, Soon())
+                   .IgnoreError(),
+               std::runtime_error);
+  EXPECT_OK(calls.Run(
+      nullptr, [] {}, Soon()));
 }
 
 // Calls that hang until the test lets them go.
@@ -45,7 +87,7 @@ class HungCallsTest : public ::testing::Test {
   /// Fills `key` with as many hung calls as it may have.
   void Fill(const void* key) {
     for (size_t i = 0; i < AbandonableCalls::kMaxPerKey; ++i) {
-      EXPECT_FALSE(calls_->Run(key, Hang(), Now()));
+      EXPECT_THAT(calls_->Run(key, Hang(), Now()), StatusIs(kLate));
     }
   }
 
@@ -60,7 +102,7 @@ class HungCallsTest : public ::testing::Test {
 };
 
 TEST_F(HungCallsTest, GoesAwayWhenTheTimeIsOverAndTheCallGoesOn) {
-  EXPECT_FALSE(calls_->Run(&key_, Hang(), Now()));
+  EXPECT_THAT(calls_->Run(&key_, Hang(), Now()), StatusIs(kLate));
   EXPECT_EQ(ended_, 0U);
   release_.set_value();
   calls_.reset();  // waits
@@ -70,8 +112,9 @@ TEST_F(HungCallsTest, GoesAwayWhenTheTimeIsOverAndTheCallGoesOn) {
 TEST_F(HungCallsTest, BeginsNoMoreThanAKeyMayHave) {
   Fill(&key_);
   bool called = false;
-  EXPECT_FALSE(calls_->Run(
-      &key_, [&] { called = true; }, Now()));
+  EXPECT_THAT(calls_->Run(
+                  &key_, [&] { called = true; }, Now()),
+              StatusIs(kLate));
   release_.set_value();
   calls_.reset();
   EXPECT_FALSE(called);
@@ -80,7 +123,7 @@ TEST_F(HungCallsTest, BeginsNoMoreThanAKeyMayHave) {
 
 TEST_F(HungCallsTest, DoesNotHoldUpOtherKeys) {
   Fill(&key_);
-  EXPECT_TRUE(calls_->Run(
+  EXPECT_OK(calls_->Run(
       &other_key_, [] {}, Soon()));
   release_.set_value();
 }
@@ -88,14 +131,14 @@ TEST_F(HungCallsTest, DoesNotHoldUpOtherKeys) {
 TEST_F(HungCallsTest, BeginsACallAsSoonAsThereIsRoom) {
   Fill(&key_);
   bool called = false;
-  bool ended = false;
+  absl::Status ended;
   std::jthread waiter([&] {
     ended = calls_->Run(
         &key_, [&] { called = true; }, Soon());
   });
   release_.set_value();
   waiter.join();
-  EXPECT_TRUE(ended);
+  EXPECT_OK(ended);
   EXPECT_TRUE(called);
 }
 

@@ -1,56 +1,111 @@
-#include "ceph/librados/cephx_key.h"
+#include "ceph/cephx_key.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <string>
 
 #include "absl/strings/escaping.h"
+#include "tests/testing/status_matchers.h"
 
 namespace addons {
 namespace {
 
-std::string Key(char type, size_t stated, size_t real) {
-  std::string bytes(12, '\0');
-  bytes[0] = type;
-  bytes[10] = static_cast<char>(stated);
-  return absl::Base64Escape(bytes + std::string(real, 'k'));
+using ::addons::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string KeyOf(unsigned type, size_t announced, size_t length) {
+  std::string bytes(10, '\2');
+  bytes[0] = static_cast<char>(type % 256);
+  bytes[1] = static_cast<char>(type / 256);
+  bytes += static_cast<char>(announced % 256);
+  bytes += static_cast<char>(announced / 256);
+  bytes += std::string(length, 'S');
+  return absl::Base64Escape(bytes);
 }
 
-TEST(CephxKeyShapeTest, TakesAKeyAsCephWritesIt) {
-  EXPECT_TRUE(HasCephxKeyShape("AQAAAAAAAAAAABAAQqx5/c/ziOZWPQA5TvJz6w=="));
+::testing::Matcher<const absl::StatusOr<unsigned>&> Refuses(
+    const std::string& key, const std::string& why) {
+  return StatusIs(absl::StatusCode::kInvalidArgument,
+                  AllOf(HasSubstr(why), Not(HasSubstr(key))));
 }
 
-TEST(CephxKeyShapeTest, TakesLongerKeysOfOtherTypes) {
-  EXPECT_TRUE(HasCephxKeyShape(Key(2, 32, 32)));
+// As ceph-authtool of 16.2.15 prints it: type 1, 2026-11-22, 16 bytes.
+TEST(CephxKeyTest, ReadsAKeyAsOldReleasesMakeIt) {
+  EXPECT_EQ(
+      CephxKeyType("AQCpRwJr7kSMMhAAy5MPqzt9h5RxqJFJOgsfPg==").value_or(0),
+      kCephxAes);
 }
 
-TEST(CephxKeyShapeTest, RefusesTextThatIsNotBase64) {
-  EXPECT_FALSE(HasCephxKeyShape(""));
-  EXPECT_FALSE(HasCephxKeyShape("not a key"));
-  EXPECT_FALSE(HasCephxKeyShape("AQAAAAAAAAAAABAA*qx5/c/ziOZWPQA5TvJz6w=="));
+// As ceph-authtool of 20.2.4 prints it: type 2, 32 bytes.
+TEST(CephxKeyTest, ReadsAKeyAsNewReleasesMakeIt) {
+  EXPECT_EQ(CephxKeyType("AgC1wwJrjQXaByAA7nEtzw6bCKDt0clP7CCts7KH+e37zU0phxUi"
+                         "XKWjMOg=")
+                .value_or(0),
+            kCephxAes256k);
 }
 
-TEST(CephxKeyShapeTest, RefusesWhiteSpaceAndMissingPadding) {
-  EXPECT_FALSE(HasCephxKeyShape("AQAAAAAAAAAAABAAQqx5/c/ziOZWPQA5TvJz6w"));
-  EXPECT_FALSE(HasCephxKeyShape("AQAAAAAAAAAAABAAQqx5/c/ziOZWPQA5TvJz6w==\n"));
+TEST(CephxKeyTest, LeavesTypesThatItDoesNotKnowToLibrados) {
+  EXPECT_EQ(CephxKeyType(KeyOf(3, 64, 64)).value_or(0), 3U);
+  EXPECT_EQ(CephxKeyType(KeyOf(258, 8, 8)).value_or(0), 258U);
 }
 
-TEST(CephxKeyShapeTest, RefusesALengthThatIsNotTheRest) {
-  EXPECT_FALSE(HasCephxKeyShape(Key(1, 16, 15)));
-  EXPECT_FALSE(HasCephxKeyShape(Key(1, 16, 17)));
+TEST(CephxKeyTest, ReadsALengthOfTwoBytes) {
+  EXPECT_EQ(CephxKeyType(KeyOf(1, 300, 300)).value_or(0), kCephxAes);
 }
 
-TEST(CephxKeyShapeTest, RefusesAnAesKeyOfAnotherSize) {
-  EXPECT_FALSE(HasCephxKeyShape(Key(1, 15, 15)));
-  EXPECT_FALSE(HasCephxKeyShape(Key(1, 32, 32)));
+TEST(CephxKeyTest, RefusesTextThatIsNotBase64) {
+  for (const std::string text : {"not a key", "====", "AQ-_AAAAAQAAABAA",
+                                 "AQABAAAAAQAAABAAQUFBQUFBQUFBQUFBQUFB!!=="}) {
+    EXPECT_THAT(CephxKeyType(text), Refuses(text, "not base64"));
+  }
+  EXPECT_THAT(CephxKeyType(""), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
-TEST(CephxKeyShapeTest, RefusesTypeNone) {
-  EXPECT_FALSE(HasCephxKeyShape(Key(0, 16, 16)));
+TEST(CephxKeyTest, RefusesWhiteSpaceAndMissingPadding) {
+  for (const std::string text : {"AQAAAAAAAAAAABAAQqx5/c/ziOZWPQA5TvJz6w",
+                                 "AQAAAAAAAAAAABAAQqx5/c/ziOZWPQA5TvJz6w=",
+                                 "AQAAAAAAAAAAABAAQqx5/c/ziOZWPQA5TvJz6w==\n",
+                                 "AQAAAAAAAAAA BAAQqx5/c/ziOZWPQA5TvJz6w=="}) {
+    EXPECT_THAT(CephxKeyType(text), Refuses(text, "not base64"));
+  }
 }
 
-TEST(CephxKeyShapeTest, RefusesAHeaderWithoutAKey) {
-  EXPECT_FALSE(HasCephxKeyShape(Key(2, 0, 0)));
+TEST(CephxKeyTest, RefusesALengthThatIsNotTheRest) {
+  for (const size_t announced : {15U, 17U, 272U}) {
+    const std::string key = KeyOf(1, announced, 16);
+    EXPECT_THAT(CephxKeyType(key), Refuses(key, "length"));
+  }
+}
+
+TEST(CephxKeyTest, RefusesAHeaderWithoutAKey) {
+  for (const std::string& key : {KeyOf(1, 0, 0), KeyOf(2, 0, 0)}) {
+    EXPECT_THAT(CephxKeyType(key), Refuses(key, "too short"));
+  }
+}
+
+TEST(CephxKeyTest, RefusesASecretThatIsTooShortForItsCipher) {
+  for (const std::string& key : {KeyOf(1, 15, 15), KeyOf(2, 31, 31)}) {
+    EXPECT_THAT(CephxKeyType(key), Refuses(key, "too short"));
+  }
+}
+
+TEST(CephxKeyTest, RefusesAKeyThatWasEncodedTwice) {
+  const std::string key = absl::Base64Escape(KeyOf(1, 16, 16));
+  EXPECT_THAT(CephxKeyType(key), Refuses(key, "length"));
+}
+
+TEST(CephxKeyTest, RefusesTypeNone) {
+  const std::string key = KeyOf(0, 16, 16);
+  EXPECT_THAT(CephxKeyType(key), Refuses(key, "type"));
+}
+
+TEST(CephxKeyTest, RefusesATextOfAnInsaneLength) {
+  const std::string key = KeyOf(1, 2000, 2000);
+  EXPECT_THAT(CephxKeyType(key), Refuses(key, "too long"));
 }
 
 }  // namespace

@@ -13,14 +13,15 @@
 #include <utility>
 #include <vector>
 
+#include "ceph/pool.h"
+#include "tests/testing/manual_clock.h"
 #include "tests/testing/status_matchers.h"
-#include "tests/unit/ceph/test_clock.h"
 
 namespace addons {
 namespace {
 
+using ::addons::testing::ManualClock;
 using ::addons::testing::StatusIs;
-using ::addons::testing::TestClock;
 using std::chrono::seconds;
 
 class StubCluster final : public CachedCluster {
@@ -57,23 +58,23 @@ class StubCluster final : public CachedCluster {
 class ConnectionCacheTest : public ::testing::Test {
  protected:
   static ClusterTarget Target(std::vector<std::string> monitors) {
-    return {"site-a", std::move(monitors)};
+    return {ClusterId("site-a"), std::move(monitors)};
   }
-  static CephUser User(const std::string& id, const std::string& key) {
-    return {id, Secret(key)};
+  static CephUserRef User(const std::string& id, const std::string& key) {
+    return MakeCephUser(id, Secret(key));
   }
   absl::StatusOr<std::shared_ptr<Cluster>> ConnectAsUsual() {
     return cache_.Connect(Target({"10.0.0.1", "10.0.0.2"}), User("csi", "key"));
   }
 
-  TestClock clock_;
+  ManualClock clock_;
   std::atomic<int> connects_ = 0;
   std::shared_ptr<std::atomic<int>> alive_ =
       std::make_shared<std::atomic<int>>(0);
   std::function<absl::Status(const ClusterTarget&)> before_connect_ =
       [](const ClusterTarget&) { return absl::OkStatus(); };
   ConnectionCache cache_{ConnectionCacheOptions{{}, seconds(600)}, clock_,
-                         [this](const ClusterTarget& target, const CephUser&)
+                         [this](const ClusterTarget& target, const CephUserRef&)
                              -> absl::StatusOr<std::shared_ptr<CachedCluster>> {
                            ++connects_;
                            if (absl::Status status = before_connect_(target);
@@ -168,7 +169,7 @@ TEST_F(ConnectionCacheTest, SweepsWhenNobodyCalls) {
   options.sweep_interval = std::chrono::milliseconds(1);
   std::promise<void> closed;
   ConnectionCache cache(
-      options, clock_, [&](const ClusterTarget&, const CephUser&) {
+      options, clock_, [&](const ClusterTarget&, const CephUserRef&) {
         return std::shared_ptr<CachedCluster>(new StubCluster(alive_),
                                               [&](StubCluster* cluster) {
                                                 delete cluster;

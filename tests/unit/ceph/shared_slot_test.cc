@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <future>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -70,6 +71,20 @@ TEST(SharedSlotTest, DoesNotRememberAFailure) {
                   []() -> Slot::Result { return absl::UnavailableError("no"); },
                   Later()),
               StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_OK(slot.Get(
+      kAlways, []() -> Slot::Result { return std::make_shared<int>(1); },
+      Later()));
+}
+
+TEST(SharedSlotTest, AnExceptionIsNotRememberedEither) {
+  Slot slot;
+  EXPECT_THROW(
+      slot.Get(
+              kAlways, []() -> Slot::Result { throw std::bad_alloc(); },
+              Later())
+          .IgnoreError(),
+      std::bad_alloc);
+  EXPECT_TRUE(slot.Idle());
   EXPECT_OK(slot.Get(
       kAlways, []() -> Slot::Result { return std::make_shared<int>(1); },
       Later()));
@@ -151,6 +166,34 @@ TEST_F(SharedSlotFlightTest, GivesAFailureToAllWhoWaited) {
     }
   }
   EXPECT_EQ(made_, any_made ? 2 : 1);
+}
+
+TEST_F(SharedSlotFlightTest, AnExceptionIsAFailureForThoseWhoWaited) {
+  std::jthread maker([&] {
+    EXPECT_THROW(slot_
+                     .Get(
+                         kAlways,
+                         [&]() -> Slot::Result {
+                           entered_.set_value();
+                           release_.get_future().wait();
+                           throw std::bad_alloc();
+                         },
+                         Later())
+                     .IgnoreError(),
+                 std::bad_alloc);
+  });
+  entered_.get_future().wait();
+  Slot::Result other = absl::UnknownError("not run");
+  std::jthread waiter([&] { other = GetQuickly(Later()); });
+  release_.set_value();
+  maker.join();
+  waiter.join();
+  // One that came late has made an object of its own.
+  if (made_ == 0) {
+    EXPECT_THAT(other, StatusIs(absl::StatusCode::kUnavailable));
+  } else {
+    EXPECT_OK(other);
+  }
 }
 
 TEST_F(SharedSlotFlightTest, StopsWaitingWhenTheTimeIsOver) {

@@ -38,7 +38,7 @@ class FenceDaemon {
   const TempDir dir_;
   ConfigStore config_{dir_.path()};
   FakeClusterProvider clusters_;
-  LookupThreads threads_;
+  BoundedThreads threads_{"test"};
   FenceEnvironment environment_{config_, clusters_, threads_, {}};
 };
 
@@ -57,7 +57,7 @@ class FenceFixture : public ::testing::Test {
     parameters["clusterID"] = "site-a";
     return *FenceParameters::Parse(parameters);
   }
-  FenceTarget Target() { return {"site-a", a_.user()}; }
+  FenceTarget Target() { return {ClusterId("site-a"), a_.user()}; }
 
   absl::Status Fence(const Texts& ranges, const Parameters& parameters = {}) {
     return FenceWith(daemon_, ranges, parameters);

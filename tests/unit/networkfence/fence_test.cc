@@ -5,6 +5,8 @@
 #include <string>
 
 #include "absl/synchronization/notification.h"
+#include "ceph/pool.h"
+#include "networkfence/fence_clients.h"
 #include "tests/unit/networkfence/fence_fixture.h"
 
 namespace addons::testing {
@@ -47,6 +49,19 @@ TEST_F(FenceTest, TakesTheMapToEveryPlacementGroup) {
   EXPECT_THAT(reached, SizeIs(8));
 }
 
+TEST_F(FenceTest, ClusterOfAnotherSiteIsNeitherChangedNorAsked) {
+  daemon_.environment().options.home = {ClusterId("site-b")};
+  const auto refused = [](const absl::Status& status) {
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kFailedPrecondition,
+                                 HasSubstr("--site-clusters (site-b)")));
+  };
+  refused(Fence({"192.168.1.1"}));
+  refused(Unfence({"192.168.1.1"}));
+  refused(ListFences(daemon_.environment(), Target()).status());
+  refused(FindFenceClient(daemon_.environment(), Target()).status());
+  EXPECT_THAT(world_.Calls(), IsEmpty());
+}
+
 TEST_F(FenceTest, RepeatingItChangesNothing) {
   EXPECT_OK(Fence({"192.168.1.0/24"}));
   const auto before = a_.Blocklist();
@@ -54,6 +69,15 @@ TEST_F(FenceTest, RepeatingItChangesNothing) {
   EXPECT_OK(Fence({"192.168.1.0/24"}));
   EXPECT_EQ(a_.Blocklist(), before);
   EXPECT_EQ(CountCommands("\"rm\""), 0);
+}
+
+// Each listing that counts is compared with the map.
+TEST_F(FenceTest, NoListingIsReadWithoutTheMap) {
+  a_.AddRangeBlocklistEntry("192.168.1.0:0/24", hours(1));
+  world_.ClearCalls();
+  EXPECT_OK(Fence({"192.168.1.0/24"}));
+  EXPECT_GT(CountCommands("osd blocklist ls"), 0);
+  EXPECT_EQ(CountCommands("osd blocklist ls"), CountCommands("osd dump"));
 }
 
 TEST_F(FenceTest, ExtendsWhatEndsTooEarly) {
@@ -110,9 +134,9 @@ TEST_F(FenceTest, TimeThatPassedWithoutANewMapCounts) {
 TEST_F(FenceTest, TheClusterIdIsTakenLiterally) {
   // Under this name the peer knows site a; a fence is about one cluster.
   TestOperationContext context(world_);
-  const absl::Status status =
-      addons::Fence(context, daemon_.environment(),
-                    {{"site-b", a_.user()}, *ParseRanges({"192.168.1.1"}), {}});
+  const absl::Status status = addons::Fence(
+      context, daemon_.environment(),
+      {{ClusterId("site-b"), a_.user()}, *ParseRanges({"192.168.1.1"}), {}});
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(status.message(), HasSubstr("site-b"));
 }

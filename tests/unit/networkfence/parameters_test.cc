@@ -22,7 +22,7 @@ absl::StatusOr<FenceParameters> Parse(std::map<std::string, std::string> map) {
 TEST(FenceParametersTest, HasCephCsisDefaults) {
   const auto parameters = Parse({{"other", "is ignored"}});
   ASSERT_OK(parameters);
-  EXPECT_EQ(parameters->cluster_id, "site-a");
+  EXPECT_EQ(parameters->cluster_id, ClusterId("site-a"));
   EXPECT_EQ(parameters->expiry, std::chrono::seconds(157784760));
   EXPECT_FALSE(parameters->allow_service_clients ||
                parameters->remove_contained ||

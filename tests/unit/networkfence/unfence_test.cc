@@ -103,6 +103,74 @@ TEST_F(UnfenceTest, ReadsBack) {
   EXPECT_THAT(status.message(), HasSubstr("192.168.1.5:0/32"));
 }
 
+TEST_F(UnfenceTest, ReadsTheListingOfNewerMonitors) {
+  a_.SetBlocklistListing(BlocklistListing::kObject);
+  EXPECT_OK(Unfence({"192.168.1.5"}));
+  EXPECT_OK(Fence({"192.168.1.5", "fd99::/64"}));
+  a_.AddBlocklistEntry("192.168.1.5:0/0", hours(1));
+  EXPECT_EQ(List(), "192.168.1.5/32, fd99::/64");
+  EXPECT_OK(Unfence({"192.168.1.5"}));
+  EXPECT_THAT(Keys(), ElementsAre("range [fd99::]:0/64"));
+}
+
+TEST_F(UnfenceTest, AListingThatIsNotUnderstoodIsNotAnEmptyOne) {
+  EXPECT_OK(Fence({"192.168.1.5"}));
+  a_.SetBlocklistListing(BlocklistListing::kNestedArrays);
+  const absl::Status status = Unfence({"192.168.1.5"});
+  EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+  EXPECT_THAT(status.message(), HasSubstr("'osd blocklist ls'"));
+  EXPECT_THAT(Keys(), SizeIs(1));
+  EXPECT_EQ(mutations_begun_, 0);
+}
+
+TEST_F(UnfenceTest, AnEmptyListingIsComparedWithTheMap) {
+  for (const bool range : {true, false}) {
+    if (range) {
+      a_.AddRangeBlocklistEntry("192.168.1.5:0/32", hours(1));
+    } else {
+      a_.AddBlocklistEntry("192.168.1.5:0/0", hours(1));
+    }
+    a_.SetBlocklistListing(BlocklistListing::kNothing);
+    const absl::Status status = Unfence({"192.168.1.5"});
+    EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+    EXPECT_THAT(status.message(), HasSubstr("'osd dump'"));
+    EXPECT_THAT(Keys(), SizeIs(1));
+    a_.ClearBlocklist();
+    EXPECT_OK(Unfence({"192.168.1.5"}));
+  }
+}
+
+TEST_F(UnfenceTest, AnEntryThatComesBetweenListAndMapIsNoContradiction) {
+  int calls = 0;
+  world_.SetCallHook(nullptr,
+                     [&](absl::string_view, absl::string_view call, bool) {
+                       // After the list, before the map is read for the first
+                       // time.
+                       if (call == "rados_mon_command" && ++calls == 1) {
+                         a_.AddBlocklistEntry("192.168.9.9:0/77", hours(1));
+                       }
+                       return 0;
+                     });
+  EXPECT_OK(Unfence({"192.168.1.5"}));
+  EXPECT_EQ(calls, 4);
+}
+
+TEST_F(UnfenceTest, AListingThatGetsEmptyIsNoProofOfTheRemoval) {
+  EXPECT_OK(Fence({"192.168.1.5"}));
+  // Another replica fences it again, and the monitor lists nothing any more.
+  world_.SetCallHook(
+      nullptr, [&](absl::string_view, absl::string_view, bool mutation) {
+        if (mutation) {
+          a_.AddRangeBlocklistEntry("192.168.1.5:0/32", hours(1));
+          a_.SetBlocklistListing(BlocklistListing::kNothing);
+        }
+        return 0;
+      });
+  const absl::Status status = Unfence({"192.168.1.5"});
+  EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+  EXPECT_THAT(status.message(), HasSubstr("'osd dump'"));
+}
+
 class ListFencesTest : public FenceFixture {};
 
 TEST_F(ListFencesTest, ShowsRangesAndAddressesSorted) {

@@ -1,24 +1,26 @@
 #include "node/io_priority.h"
 
 #include <gtest/gtest.h>
-#include <linux/ioprio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "node/ioprio_abi.h"
 
 namespace addons {
 namespace {
 
-long Current() { return syscall(SYS_ioprio_get, IOPRIO_WHO_PROCESS, 0); }
+constexpr long kBestEffort5 =
+    (ioprio::kClassBestEffort << ioprio::kClassShift) | 5;
+
+long Current() { return syscall(SYS_ioprio_get, ioprio::kWhoProcess, 0); }
 
 TEST(IdleIoPriorityTest, LastsAsLongAsTheObject) {
-  ASSERT_EQ(syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0,
-                    IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, 5)),
-            0);
+  ASSERT_EQ(syscall(SYS_ioprio_set, ioprio::kWhoProcess, 0, kBestEffort5), 0);
   {
     const IdleIoPriority idle;
-    EXPECT_EQ(IOPRIO_PRIO_CLASS(Current()), IOPRIO_CLASS_IDLE);
+    EXPECT_EQ(Current() >> ioprio::kClassShift, ioprio::kClassIdle);
   }
-  EXPECT_EQ(Current(), IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, 5));
+  EXPECT_EQ(Current(), kBestEffort5);
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::SizeIs;
 
 OperationLimits WithoutConflictWait() {
   OperationLimits limits;
@@ -50,12 +51,11 @@ TEST_F(ConflictTest, NamesWhatRunsSinceWhenAndAtWhichStep) {
       },
       "r7");
   job->started.Pass();
-  EXPECT_THAT(
-      Run(Spec("demote"), Returning(2)),
-      StatusIs(absl::StatusCode::kAborted,
-               "Failed to demote volume 'v1': promote of volume 'v1' is "
-               "still running since 45 s, step 'copying', 12 of 64 "
-               "(request r7); repeat the call later"));
+  EXPECT_THAT(Run(Spec("demote"), Returning(2)),
+              StatusIs(absl::StatusCode::kAborted,
+                       "Failed to demote volume 'v1': promote of volume 'v1' "
+                       "has been running for 45 s, step 'copying', 12 of 64 "
+                       "(request r7); repeat the call later"));
   EXPECT_EQ(table().stats().conflicts, 1U);
 }
 
@@ -193,7 +193,7 @@ TEST_F(ConflictTest, AGroupThatMustWaitDoesNotHoldBackItsOtherMembers) {
 TEST_F(ConflictTest, AGroupComesBeforeALaterCallForOneOfItsMembers) {
   const auto job = NewJob();
   std::vector<std::string> order;
-  const auto note = [&order](const std::string& what) -> OperationTable::Work {
+  const auto note = [&order](const std::string& what) -> OperationWork {
     return [&order, what](OperationContext&) -> absl::StatusOr<std::any> {
       order.push_back(what);
       return std::any(0);
@@ -240,6 +240,89 @@ TEST_F(ConflictTest, SupersedesWhatOnlyWaits) {
   EXPECT_EQ(demote.Value(), 2);
   EXPECT_THAT(*seen, StatusIs(absl::StatusCode::kAborted, text));
   EXPECT_EQ(table().stats().superseded, 1U);
+}
+
+TEST_F(ConflictTest, EndsNothingForAUserWhoIsNotLetIn) {
+  for (const bool yielding : {false, true}) {
+    const auto job = NewJob();
+    const OperationSpec held =
+        yielding ? Yielding(Spec("trim")) : Spec("promote");
+    BackgroundCall running(table(), held,
+                           yielding ? MutatingUntilStopped(job) : Waiting(job));
+    job->started.Pass();
+    OperationSpec demote = Superseding(Spec("demote"));
+    demote.prove = [](OperationContext&) {
+      return absl::UnauthenticatedError("wrong key");
+    };
+    EXPECT_THAT(Run(demote, Returning(2)),
+                StatusIs(absl::StatusCode::kUnauthenticated));
+    ASSERT_THAT(table().List(), SizeIs(1));
+    EXPECT_FALSE(table().List().at(0).stopping);
+    EXPECT_FALSE(running.returned());
+    EXPECT_EQ(table().stats().superseded, yielding ? 1U : 0U);
+
+    demote.prove = [](OperationContext&) { return absl::OkStatus(); };
+    EXPECT_OK(Run(demote, Returning(2)));
+    EXPECT_THAT(running.Result(), StatusIs(absl::StatusCode::kAborted));
+  }
+}
+
+TEST_F(ConflictTest, AProofThatHangsEndsNothingEither) {
+  const auto job = NewJob();
+  BackgroundCall running(table(), Spec("promote"), Waiting(job));
+  job->started.Pass();
+  const auto hanging = NewJob();
+  OperationSpec demote = Superseding(Spec("demote"));
+  demote.prove = [hanging](OperationContext&) {
+    hanging->release.Pass();
+    return absl::OkStatus();
+  };
+  Caller caller;
+  caller.deadline = RealIn(milliseconds(100));
+  EXPECT_THAT(table().Run(demote, caller, Returning(2)),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       HasSubstr("the cluster has answered")));
+  EXPECT_FALSE(running.returned());
+  EXPECT_EQ(table().stats().superseded, 0U);
+}
+
+TEST_F(ConflictTest, NobodyStandsInLineBehindAProof) {
+  const auto job = NewJob();
+  BackgroundCall running(table(), Spec("promote"), Blocked(job, 1));
+  job->started.Pass();
+  const auto hanging = NewJob();
+  OperationSpec demote = Superseding(Spec("demote"));
+  demote.prove = [hanging](OperationContext&) {
+    hanging->started.Open();
+    hanging->release.Pass();
+    return absl::UnauthenticatedError("wrong key");
+  };
+  BackgroundCall refused(table(), demote, Returning(2));
+  hanging->started.Pass();
+  job->release.Open();
+  EXPECT_EQ(running.Value(), 1);
+  EXPECT_OK(Run(Spec("enable"), Returning(3)));
+  EXPECT_FALSE(refused.returned());
+  hanging->release.Open();
+  EXPECT_THAT(refused.Result(), StatusIs(absl::StatusCode::kUnauthenticated));
+}
+
+TEST_F(ConflictTest, AsksForNoProofWhereNothingIsEnded) {
+  int asked = 0;
+  OperationSpec demote = Superseding(Spec("demote"));
+  demote.prove = [&asked](OperationContext&) {
+    ++asked;
+    return absl::UnauthenticatedError("wrong key");
+  };
+  EXPECT_OK(Run(demote, Returning(1)));
+  const auto job = NewJob();
+  BackgroundCall mutating(table(), Spec("promote"), Mutating(job, 1));
+  job->started.Pass();
+  BackgroundCall waiting(table(), demote, Returning(2));
+  ASSERT_TRUE(waiting.AwaitWaiting());
+  job->release.Open();
+  EXPECT_EQ(waiting.Value(), 2);
+  EXPECT_EQ(asked, 0);
 }
 
 TEST_F(ConflictTest, TheSupersededCallerDoesNotWaitForItsOperation) {

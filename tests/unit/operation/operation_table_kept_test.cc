@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "base/status_macros.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/unit/operation/table_testing.h"
 
@@ -87,10 +88,57 @@ TEST_F(KeptTest, IsForgottenAfterAWhile) {
   EXPECT_EQ(Value(Kept("trim"), 2), 2);
 }
 
-TEST_F(KeptTest, IsForgottenWhenOtherWorkIsAdmittedOnAKey) {
+TEST_F(KeptTest, ItsAgeCountsFromTheEndOfTheOperation) {
+  const auto job = NewJob();
+  RunWithoutCaller(Kept("trim"), Mutating(job, 1), job);
+  clock_.Advance(minutes(8));
+  job->release.Open();
+  ASSERT_TRUE(AwaitEmpty());
+  clock_.Advance(minutes(10) - milliseconds(1));
+  EXPECT_EQ(Value(Kept("trim"), 2), 1);
+  // Asking for it does not make it younger.
+  clock_.Advance(milliseconds(1));
+  EXPECT_EQ(Value(Kept("trim"), 2), 2);
+}
+
+TEST_F(KeptTest, GivingItOutToNobodyDoesNotMakeItYounger) {
+  Leave(Kept("promote"), 1);
+  clock_.Advance(minutes(9));
+  const auto job = NewJob();
+  OperationSpec spec = Kept("promote");
+  spec.still_true = [job] {
+    job->started.Open();
+    job->release.Pass();
+    return true;
+  };
+  BackgroundCall call(table(), spec, Returning(2));
+  job->started.Pass();
+  call.HangUp();
+  EXPECT_THAT(call.Result(), StatusIs(absl::StatusCode::kCancelled));
+  job->release.Open();
+  ASSERT_TRUE(AwaitEmpty());
+  clock_.Advance(minutes(1));
+  EXPECT_EQ(Value(Kept("promote"), 3), 3);
+}
+
+TEST_F(KeptTest, IsForgottenWhenOtherWorkChangesSomethingOnAKey) {
   Leave(Kept("promote", {"k1", "k2"}), 1);
-  ASSERT_OK(Run(Spec("demote", {"k2"}), Returning(5)));
+  ASSERT_OK(Run(Spec("demote", {"k2"}),
+                [](OperationContext& context) -> absl::StatusOr<std::any> {
+                  ADDONS_RETURN_IF_ERROR(context.BeginMutation());
+                  return std::any(5);
+                }));
   EXPECT_EQ(Value(Kept("promote", {"k1", "k2"}), 2), 2);
+}
+
+TEST_F(KeptTest, AUserThatIsRefusedDoesNotMakeItForgotten) {
+  Leave(Kept("promote"), 1);
+  EXPECT_THAT(Run(Spec("demote"),
+                  [](OperationContext&) -> absl::StatusOr<std::any> {
+                    return absl::UnauthenticatedError("wrong key");
+                  }),
+              StatusIs(absl::StatusCode::kUnauthenticated));
+  EXPECT_EQ(Value(Kept("promote"), 2), 1);
 }
 
 TEST_F(KeptTest, OtherKeysDoNotMatter) {

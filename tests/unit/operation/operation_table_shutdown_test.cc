@@ -214,7 +214,9 @@ void DestroyWithAStuckOperation() {
                       });
   started.Pass();
   table.reset();
-  std::_Exit(absl::IsUnavailable(call.Result().status()) ? 3 : 4);
+  const bool answered = absl::IsUnavailable(call.Result().status());
+  Log().flush();
+  std::_Exit(answered ? 3 : 4);
 }
 
 TEST(ShutdownDeathTest, TheDestructorDoesNotHangOnAStuckOperation) {

@@ -56,7 +56,8 @@ class StressTest : public ::testing::Test {
     std::sort(spec.keys.begin(), spec.keys.end());
     spec.keys.erase(std::unique(spec.keys.begin(), spec.keys.end()),
                     spec.keys.end());
-    spec.cluster = random() % 2 == 0 ? "a" : "b";
+    spec.share =
+        WorkerShare::OfCluster(ClusterId(random() % 2 == 0 ? "a" : "b"));
     spec.lane = spec.verb == "trim" ? Lane::kBulk : Lane::kControl;
     spec.supersedes = spec.verb == "demote";
     spec.keep_result = spec.verb == "promote";
@@ -66,8 +67,7 @@ class StressTest : public ::testing::Test {
     return spec;
   }
 
-  OperationTable::Work RandomWork(const OperationSpec& spec,
-                                  std::mt19937& random) {
+  OperationWork RandomWork(const OperationSpec& spec, std::mt19937& random) {
     const auto naps = random() % 4;
     const bool mutates = random() % 2 == 0;
     const bool throws = random() % 16 == 0;

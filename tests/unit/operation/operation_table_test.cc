@@ -195,8 +195,9 @@ TEST_F(OperationTableTest, AnswersBeforeTheDeadlineWithAgeStepAndProgress) {
   EXPECT_THAT(
       call.Result(),
       StatusIs(absl::StatusCode::kAborted,
-               "promote of volume 'v1' is still running since 45 s, step "
-               "'copying', 12 of 64; the call can be repeated and will "
+               "promote of volume 'v1' has been running for 45 s, step "
+               "'copying', 12 of 64, cluster 'c1'; the call can be repeated "
+               "and will "
                "join it"));
 }
 
@@ -239,8 +240,9 @@ TEST_F(OperationTableTest, WithoutADeadlineTheLongestWaitApplies) {
   limits.max_wait = milliseconds(50);
   Restart(limits);
   const auto job = NewJob();
-  EXPECT_THAT(Run(Spec("promote"), Waiting(job)),
-              StatusIs(absl::StatusCode::kAborted, HasSubstr("still running")));
+  EXPECT_THAT(
+      Run(Spec("promote"), Waiting(job)),
+      StatusIs(absl::StatusCode::kAborted, HasSubstr("has been running")));
 }
 
 TEST_F(OperationTableTest, ADeadlineNearerThanTheMarginStillRunsTheWork) {

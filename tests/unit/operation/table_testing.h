@@ -8,7 +8,6 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
-#include <latch>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -22,6 +21,8 @@
 #include "base/log.h"
 #include "base/mutex.h"
 #include "operation/operation_table.h"
+#include "tests/testing/gate.h"
+#include "tests/testing/manual_clock.h"
 
 namespace addons::testing {
 
@@ -29,59 +30,6 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
-
-/// Time that passes only in Advance().
-class ManualClock final : public Clock {
- public:
-  SteadyTime Now() const override {
-    MutexLock lock(mutex_);
-    return now_;
-  }
-  WallTime WallNow() const override {
-    return WallTime(Now().time_since_epoch());
-  }
-  bool SleepFor(SteadyDuration duration, std::stop_token stop) override {
-    const std::stop_callback wake(stop, [this] {
-      MutexLock lock(mutex_);
-      changed_.NotifyAll();
-    });
-    MutexLock lock(mutex_);
-    const SteadyTime until = now_ + duration;
-    ++sleepers_;
-    changed_.NotifyAll();
-    while (now_ < until && !stop.stop_requested()) changed_.Wait(mutex_);
-    --sleepers_;
-    return now_ >= until;
-  }
-  void Advance(SteadyDuration duration) {
-    MutexLock lock(mutex_);
-    now_ += duration;
-    changed_.NotifyAll();
-  }
-  void AwaitSleepers(int count) {
-    MutexLock lock(mutex_);
-    while (sleepers_ < count) changed_.Wait(mutex_);
-  }
-
- private:
-  mutable Mutex mutex_;
-  CondVar changed_;
-  SteadyTime now_ ABSL_GUARDED_BY(mutex_) = SteadyTime(hours(1000));
-  int sleepers_ ABSL_GUARDED_BY(mutex_) = 0;
-};
-
-/// Opened once; Pass() blocks until then.
-class Gate {
- public:
-  void Open() {
-    if (!open_.exchange(true)) latch_.count_down();
-  }
-  void Pass() const { latch_.wait(); }
-
- private:
-  std::atomic<bool> open_{false};
-  std::latch latch_{1};
-};
 
 /// Whether `condition` comes true within a time that only a failure needs.
 inline bool Eventually(const std::function<bool()>& condition) {
@@ -101,8 +49,7 @@ inline SteadyTime RealIn(milliseconds duration) {
 class BackgroundCall {
  public:
   BackgroundCall(OperationTable& table, const OperationSpec& spec,
-                 OperationTable::Work work,
-                 const std::string& request_id = "r1",
+                 OperationWork work, const std::string& request_id = "r1",
                  std::optional<SteadyTime> deadline = std::nullopt)
       : thread_([this, &table, spec, work = std::move(work), request_id,
                  deadline]() mutable {
@@ -141,6 +88,10 @@ class BackgroundCall {
   bool AwaitWaiting() {
     return Eventually([this] { return polls_ >= 2; });
   }
+  /// The same where the table asks once: it is about to look, or has looked.
+  bool AwaitLook() {
+    return Eventually([this] { return polls_ >= 1; });
+  }
 
  private:
   void Join() {
@@ -163,7 +114,7 @@ struct Job {
 };
 
 /// Looks (blocked), changes nothing, returns `value`.
-inline OperationTable::Work Blocked(std::shared_ptr<Job> job, int value) {
+inline OperationWork Blocked(std::shared_ptr<Job> job, int value) {
   return [job = std::move(job),
           value](OperationContext&) -> absl::StatusOr<std::any> {
     ++job->runs;
@@ -174,7 +125,7 @@ inline OperationTable::Work Blocked(std::shared_ptr<Job> job, int value) {
 }
 
 /// Begins to mutate, blocks, returns `value`.
-inline OperationTable::Work Mutating(std::shared_ptr<Job> job, int value) {
+inline OperationWork Mutating(std::shared_ptr<Job> job, int value) {
   return [job = std::move(job),
           value](OperationContext& context) -> absl::StatusOr<std::any> {
     ++job->runs;
@@ -187,8 +138,8 @@ inline OperationTable::Work Mutating(std::shared_ptr<Job> job, int value) {
 }
 
 /// Waits for a state that never comes; `seen` gets what it was told.
-inline OperationTable::Work Waiting(
-    std::shared_ptr<Job> job, std::shared_ptr<absl::Status> seen = nullptr) {
+inline OperationWork Waiting(std::shared_ptr<Job> job,
+                             std::shared_ptr<absl::Status> seen = nullptr) {
   return [job = std::move(job), seen = std::move(seen)](
              OperationContext& context) -> absl::StatusOr<std::any> {
     ++job->runs;
@@ -202,7 +153,7 @@ inline OperationTable::Work Waiting(
   };
 }
 
-inline OperationTable::Work Returning(int value) {
+inline OperationWork Returning(int value) {
   return [value](OperationContext&) -> absl::StatusOr<std::any> {
     return std::any(value);
   };
@@ -212,7 +163,7 @@ inline OperationSpec Spec(const std::string& verb,
                           std::vector<std::string> keys = {"k1"}) {
   OperationSpec spec;
   spec.keys = std::move(keys);
-  spec.cluster = "c1";
+  spec.share = WorkerShare::OfCluster(ClusterId("c1"));
   spec.verb = verb;
   spec.object = "volume 'v1'";
   return spec;
@@ -229,7 +180,7 @@ inline OperationSpec Yielding(OperationSpec spec) {
 }
 
 /// Begins to mutate and goes on until it is told to stop.
-inline OperationTable::Work MutatingUntilStopped(std::shared_ptr<Job> job) {
+inline OperationWork MutatingUntilStopped(std::shared_ptr<Job> job) {
   return [job = std::move(job)](
              OperationContext& context) -> absl::StatusOr<std::any> {
     const absl::Status begun = context.BeginMutation();
@@ -302,8 +253,7 @@ class TableTest : public ::testing::Test {
     return jobs_.back();
   }
   OperationTable& table() { return *table_; }
-  absl::StatusOr<std::any> Run(const OperationSpec& spec,
-                               OperationTable::Work work) {
+  absl::StatusOr<std::any> Run(const OperationSpec& spec, OperationWork work) {
     Caller caller;
     caller.request_id = "direct";
     return table_->Run(spec, caller, std::move(work));
@@ -312,8 +262,7 @@ class TableTest : public ::testing::Test {
     return Eventually([this] { return table_->List().empty(); });
   }
   /// Calls and goes away once the work has begun.
-  void RunWithoutCaller(const OperationSpec& spec,
-                        const OperationTable::Work& work,
+  void RunWithoutCaller(const OperationSpec& spec, const OperationWork& work,
                         const std::shared_ptr<Job>& job) {
     BackgroundCall call(table(), spec, work);
     job->started.Pass();
@@ -321,7 +270,7 @@ class TableTest : public ::testing::Test {
     call.Result().IgnoreError();  // CANCELLED: the caller has gone
   }
 
-  ManualClock clock_;
+  ManualClock clock_{ManualClock::Sleep::kWaits};
 
  private:
   std::vector<std::shared_ptr<Job>> jobs_;

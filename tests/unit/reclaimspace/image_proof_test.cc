@@ -27,8 +27,8 @@ class ImageProofTest : public ::testing::Test {
     std::vector<std::string> warnings;
     config_ = *ClusterConfig::Parse(pair_.ConfigJson(), pair_.MappingJson(),
                                     &warnings);
-    volume_.volume_id = pair_.VolumeId(pair_.a(), kUuid);
-    volume_.cluster_id = "site-a";
+    volume_.volume_id = VolumeHandle(pair_.VolumeId(pair_.a(), kUuid));
+    volume_.cluster_id = ClusterId("site-a");
     volume_.pool_id = 2;
     volume_.pool_name = "replicapool";
     volume_.cluster = pair_.cluster(pair_.a());
@@ -41,9 +41,10 @@ class ImageProofTest : public ::testing::Test {
     mapped_.fsid = pair_.a().fsid();
   }
   absl::Status ByCeph() { return ProveByCeph(mapped_, volume_); }
-  absl::Status ByNode() { return ByNode(volume_.volume_id); }
+  absl::Status ByNode() { return ByNode(volume_.volume_id.text()); }
   absl::Status ByNode(const std::string& id) {
-    return ProveByNode(mapped_, id, staging_.path(), config_.get());
+    return ProveByNode(mapped_, VolumeHandle(id), staging_.path(),
+                       config_.get());
   }
   void Record(const std::string& pool, const std::string& rados_namespace,
               const std::string& image) {
@@ -95,7 +96,7 @@ TEST_F(ImageProofTest, WithoutPoolIdAndFsidTheNamesDecide) {
 TEST_F(ImageProofTest, ATagAloneMustBeTheVolumeId) {
   mapped_ = MappedImage();
   mapped_.device = "nbd0";
-  mapped_.tag = volume_.volume_id;
+  mapped_.tag = volume_.volume_id.text();
   EXPECT_OK(ByCeph());
   EXPECT_OK(ByNode());
   mapped_.tag = "something";
@@ -163,7 +164,7 @@ TEST_F(ImageProofTest, TheRecordMustNameThatImage) {
 
 TEST_F(ImageProofTest, WithoutStagingPathThereIsNoRecord) {
   mapped_.image = "my-disk";
-  EXPECT_THAT(ProveByNode(mapped_, "my-disk", "", config_.get()),
+  EXPECT_THAT(ProveByNode(mapped_, VolumeHandle("my-disk"), "", config_.get()),
               StatusIs(kRefused, HasSubstr("no staging path")));
 }
 

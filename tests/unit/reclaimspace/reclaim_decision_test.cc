@@ -14,7 +14,7 @@ constexpr auto kYes = WithSnapshots::kYes;
 const Watcher kWorkload{"10.0.0.7:0/1", 4464, 1};
 const Locker kLock{"client.4464", "auto 1", "10.0.0.7:0/1"};
 
-void ExpectSkip(const std::optional<Skip>& skip, ReclaimOutcome outcome,
+void ExpectSkip(const std::optional<SkipReason>& skip, ReclaimOutcome outcome,
                 const std::string& reason) {
   ASSERT_TRUE(skip.has_value());
   EXPECT_EQ(skip->outcome, outcome) << skip->reason;

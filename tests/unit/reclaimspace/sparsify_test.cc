@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "ceph/pool.h"
 #include "reclaimspace/image_facts.h"
 #include "tests/fakes/mirrored_pair.h"
 #include "tests/fakes/test_operation_context.h"
@@ -71,7 +72,8 @@ class SparsifyTest : public ::testing::Test {
     });
     if (script_) script_(context);
     const SteadyTime begin = world_.Now();
-    auto result = Sparsify(context, environment_, {id_, a_.user(), parameters});
+    auto result = Sparsify(context, environment_,
+                           {VolumeHandle(id_), a_.user(), parameters});
     took_ = world_.Now() - begin;
     progress_ = context.progress();
     return result;
@@ -122,7 +124,8 @@ class SparsifyTest : public ::testing::Test {
   FakeClusterProvider clusters_{world_};
   Resolver resolver_{config_, clusters_};
   ReclaimStats stats_;
-  SparsifyEnvironment environment_{resolver_, stats_, {}};
+  LeaseKeeper leases_{world_};
+  SparsifyEnvironment environment_{resolver_, leases_, stats_, {}};
   const std::string image_ = MirroredPair::ImageName(kUuid);
   std::string id_;
 

@@ -12,7 +12,8 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "replication/rescue_record.h"
+#include "ceph/mirror.h"
+#include "replication/state/rescue_record.h"
 #include "tests/rpc/error_code_table.h"
 #include "tests/unit/replication/verbs_fixture.h"
 
@@ -188,6 +189,16 @@ std::vector<Scenario> Scenarios() {
          bench.b_.Promote(bench.image_, Force::kNo);
        },
        [](Bench& bench) { return bench.Promote(bench.on(bench.b_)); }});
+  all.push_back({"PromoteTakesBack", "PromoteVolume",
+                 [](Bench& bench) {
+                   bench.AddMirrored();
+                   bench.a_.Demote(bench.image_);
+                   bench.world_.Advance(minutes(1));
+                 },
+                 [](Bench& bench) {
+                   return bench.Promote(bench.on(bench.a_), Force::kNo,
+                                        Every5Minutes());
+                 }});
   all.push_back(
       {"Demote", "DemoteVolume",
        [](Bench& bench) {

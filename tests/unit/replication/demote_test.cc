@@ -4,6 +4,9 @@
 
 #include <cerrno>
 
+#include "ceph/mirror.h"
+#include "ceph/pool.h"
+#include "replication/state/move_marks.h"
 #include "tests/unit/replication/verbs_fixture.h"
 
 namespace addons::testing {
@@ -37,6 +40,19 @@ TEST_F(VerbsTest, DemoteIsRefusedWhileReplicationIsOff) {
   AddPlain();
   EXPECT_THAT(Demote(on_a_), StatusIs(kFailedPrecondition,
                                       HasSubstr("replication is not enabled")));
+}
+
+TEST_F(DemoteTest, WorkloadThatOpensTheImageInTheLastMomentIsNotDemoted) {
+  world_.SetCallHook([this](absl::string_view, absl::string_view call, bool) {
+    if (call == "rbd_metadata_set") {
+      a_.AddWatcher(image_, "10.0.0.7:0/77", 4711);
+    }
+    return 0;
+  });
+  EXPECT_THAT(Demote(on_a_), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                      HasSubstr("10.0.0.7:0/77")));
+  EXPECT_TRUE(a_.Info(image_).primary);
+  EXPECT_EQ(world_.CountCalls("a", "rbd_mirror_image_demote"), 0);
 }
 
 TEST_F(DemoteTest, PrimaryIsDemotedWithAWholeSnapshot) {
@@ -97,8 +113,63 @@ TEST_F(DemoteTest, ImageInUseIsRefusedByNameAndStaysPrimary) {
   EXPECT_THAT(Demote(on_a_),
               StatusIs(kFailedPrecondition,
                        AllOf(HasSubstr("client.4464"), HasSubstr(kClient))));
-  EXPECT_EQ(world_.CountMutations(), 0);
+  EXPECT_EQ(Demotions("a"), 0);
   EXPECT_TRUE(a_.Info(image_).primary);
+}
+
+TEST_F(DemoteTest, RefusalIsToldToTheOtherSite) {
+  a_.AddWatcher(image_, kClient, 4464);
+  a_.AddLocker(image_, kClient, 4464, FakeSite::LockKind::kExplicit);
+  EXPECT_THAT(Demote(on_a_), StatusIs(kFailedPrecondition));
+  world_.Advance(seconds(5));
+  EXPECT_THAT(Metadata(b_, kRefusedDemotionKey),
+              AllOf(HasSubstr("client.4464"), HasSubstr(kClient)));
+  EXPECT_TRUE(a_.HasLock(image_));
+}
+
+TEST_F(DemoteTest, RefusalIsToldAgainOnlyWhenItIsNewsOrOld) {
+  a_.AddWatcher(image_, kClient, 4464);
+  EXPECT_THAT(Demote(on_a_), StatusIs(kFailedPrecondition));
+  const std::string told = Metadata(a_, kRefusedDemotionKey);
+  world_.ClearCalls();
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_THAT(Demote(on_a_), StatusIs(kFailedPrecondition));
+    world_.Advance(seconds(30));
+  }
+  EXPECT_EQ(world_.CountMutations(), 0);
+  world_.Advance(seconds(60));
+  EXPECT_THAT(Demote(on_a_), StatusIs(kFailedPrecondition));
+  const std::string again = Metadata(a_, kRefusedDemotionKey);
+  EXPECT_NE(again, told);
+  EXPECT_EQ(ParseRefusedDemotion(again).since,
+            ParseRefusedDemotion(told).since);
+  a_.AddWatcher(image_, "10.1.2.4:0/78", 4465);
+  EXPECT_THAT(Demote(on_a_), StatusIs(kFailedPrecondition));
+  EXPECT_THAT(Metadata(a_, kRefusedDemotionKey), HasSubstr("client.4465"));
+}
+
+TEST_F(DemoteTest, NoteOfARefusalGoesWithTheDemotion) {
+  a_.AddWatcher(image_, kClient, 4464);
+  EXPECT_THAT(Demote(on_a_), StatusIs(kFailedPrecondition));
+  a_.RemoveWatcher(image_, 4464);
+  EXPECT_OK(Demote(on_a_));
+  EXPECT_EQ(Metadata(a_, kRefusedDemotionKey), "absent");
+  ASSERT_OK(Promote(on_b_));
+  EXPECT_EQ(Metadata(b_, kRefusedDemotionKey), "absent");
+}
+
+TEST_F(DemoteTest, NoteOfARefusalGoesWithAPromotion) {
+  a_.AddWatcher(image_, kClient, 4464);
+  EXPECT_THAT(Demote(on_a_), StatusIs(kFailedPrecondition));
+  EXPECT_OK(Promote(on_a_));
+  EXPECT_EQ(Metadata(a_, kRefusedDemotionKey), "absent");
+}
+
+TEST_F(DemoteTest, RefusalStandsAlsoWhenItCannotBeTold) {
+  a_.AddWatcher(image_, kClient, 4464);
+  Fail("rbd_metadata_set", EIO, 100);
+  EXPECT_THAT(Demote(on_a_),
+              StatusIs(kFailedPrecondition, HasSubstr("client.4464")));
 }
 
 TEST_F(DemoteTest, EachClientIsNamed) {
@@ -133,7 +204,7 @@ TEST_F(DemoteTest, ClientThatComesBackDuringThatTimeStopsTheDemotion) {
   world_.ClearCalls();
   EXPECT_THAT(Demote(on_a_),
               StatusIs(kFailedPrecondition, HasSubstr("client.4464")));
-  EXPECT_EQ(world_.CountMutations(), 0);
+  EXPECT_EQ(Demotions("a"), 0);
 }
 
 TEST_F(DemoteTest, CallerThatLeavesDuringThatTimeStopsTheDemotion) {
@@ -172,6 +243,46 @@ TEST_F(DemoteTest, IncompleteDemotionIsLeftAloneWhenThePeerIsPrimary) {
   world_.ClearCalls();
   EXPECT_THAT(Demote(on_a_), StatusIs(kUnavailable, HasSubstr("is primary")));
   EXPECT_EQ(world_.CountMutations(), 0);
+}
+
+TEST_F(DemoteTest, IncompleteDemotionIsLeftAloneWhenThePeerWasPrimaryAtLast) {
+  a_.LeaveNextSnapshotIncomplete(image_);
+  a_.Demote(image_);
+  b_.Promote(image_, Force::kYes);
+  world_.Advance(seconds(65));
+  b_.SetMirrorDaemon(DaemonState::kDown);
+  world_.Advance(std::chrono::minutes(3));
+  world_.ClearCalls();
+  EXPECT_THAT(Demote(on_a_),
+              StatusIs(kUnavailable, AllOf(HasSubstr("was primary"),
+                                           HasSubstr("is silent now"))));
+  EXPECT_EQ(world_.CountMutations(), 0);
+}
+
+TEST_F(DemoteTest, ADemotionThatLeftAnotherSnapshotIsNoSuccess) {
+  // librbd answers success each time, and leaves no demotion of this site.
+  world_.SetCallHook(nullptr,
+                     [this](absl::string_view, absl::string_view call, bool) {
+                       if (call == "rbd_mirror_image_demote") {
+                         a_.RemoveMirrorSnapshots(image_);
+                       }
+                       return 0;
+                     });
+  EXPECT_THAT(
+      Demote(on_a_),
+      StatusIs(kUnavailable,
+               HasSubstr("none of its mirror snapshots is a demotion")));
+}
+
+TEST_F(DemoteTest, ACopyThatArrivedSinceDoesNotHideTheDemotion) {
+  world_.SetCallHook(nullptr,
+                     [this](absl::string_view, absl::string_view call, bool) {
+                       if (call == "rbd_mirror_image_demote") {
+                         a_.AddCopiedSnapshot(image_);
+                       }
+                       return 0;
+                     });
+  EXPECT_OK(Demote(on_a_));
 }
 
 TEST_F(DemoteTest, DemotionWithoutEffectIsNoSuccess) {

@@ -39,13 +39,12 @@ class DestinationTest : public ::testing::Test {
     if (!mapping.empty()) dir_.Write("cluster-mapping.json", mapping);
     config_ = std::make_unique<ConfigStore>(dir_.path());
     resolver_ = std::make_unique<Resolver>(*config_, clusters_);
-    environment_ =
-        std::make_unique<ReplicationEnvironment>(ReplicationEnvironment{
-            *resolver_, *config_, tracker_, ReplicationOptions()});
+    environment_ = std::make_unique<ReplicationEnvironment>(
+        *resolver_, *config_, world_, ReplicationOptions());
     finder_ = std::make_unique<DestinationFinder>(*environment_);
   }
   absl::StatusOr<std::string> Find(const std::string& id = kSource) {
-    return finder_->Find({id, site_.user()},
+    return finder_->Find({VolumeHandle(id), site_.user()},
                          RealClock().Now() + std::chrono::minutes(1));
   }
   static std::string Id(const std::string& head, int pool) {
@@ -60,7 +59,6 @@ class DestinationTest : public ::testing::Test {
   FakeSite& site_ = world_.AddSite("a");
   FakeClusterProvider clusters_{world_};
   const TempDir dir_;
-  PeerTracker tracker_{world_};
   std::unique_ptr<ConfigStore> config_;
   std::unique_ptr<Resolver> resolver_;
   std::unique_ptr<ReplicationEnvironment> environment_;
@@ -171,9 +169,8 @@ TEST_F(DestinationTest, MirroringNeedNotBeEnabled) {
 TEST_F(DestinationTest, NoConfigurationIsUnavailable) {
   config_ = std::make_unique<ConfigStore>(dir_.path());
   resolver_ = std::make_unique<Resolver>(*config_, clusters_);
-  environment_ =
-      std::make_unique<ReplicationEnvironment>(ReplicationEnvironment{
-          *resolver_, *config_, tracker_, ReplicationOptions()});
+  environment_ = std::make_unique<ReplicationEnvironment>(
+      *resolver_, *config_, world_, ReplicationOptions());
   finder_ = std::make_unique<DestinationFinder>(*environment_);
   EXPECT_THAT(Find(), StatusIs(absl::StatusCode::kUnavailable));
 }

@@ -2,6 +2,9 @@
 
 #include "replication/disable.h"
 
+#include <cerrno>
+
+#include "ceph/mirror.h"
 #include "tests/unit/replication/verbs_fixture.h"
 
 namespace addons::testing {
@@ -97,6 +100,7 @@ TEST_F(DisableTest, PeerThatDiedBeforeItsFirstReportIsNoOneWayMirroring) {
 }
 
 TEST_F(DisableTest, NobodyPrimaryTakesForce) {
+  deadline_ = minutes(3);
   a_.Demote(image_);
   world_.Advance(minutes(2));
   EXPECT_THAT(Disable(on_b_), StatusIs(kFailedPrecondition,
@@ -105,26 +109,151 @@ TEST_F(DisableTest, NobodyPrimaryTakesForce) {
                                        HasSubstr("neither site is primary")));
 }
 
+TEST_F(DisableTest, APeerThatWasJustPromotedIsAwaited) {
+  deadline_ = minutes(3);
+  for (const ParameterMap& parameters : {ParameterMap(), force_}) {
+    a_.Demote(image_);
+    world_.Advance(minutes(2));
+    b_.Promote(image_, Force::kNo);  // its report says so later
+    EXPECT_OK(Disable(on_a_, parameters));
+    EXPECT_EQ(a_.Info(image_).state, MirrorImageState::kEnabled);
+    b_.Demote(image_);
+    world_.Advance(minutes(2));
+    a_.Promote(image_, Force::kNo);
+    world_.Advance(minutes(2));
+  }
+}
+
 TEST_F(DisableTest, ForceWorksWhereNobodyIsPrimary) {
+  deadline_ = minutes(3);
   a_.Demote(image_);
   world_.Advance(minutes(2));
   EXPECT_OK(Disable(on_b_, force_));
   EXPECT_EQ(b_.Info(image_).state, MirrorImageState::kDisabled);
 }
 
-TEST_F(DisableTest, DisablingIsAwaited) {
+TEST_F(DisableTest, DisableOfAnotherClientIsAwaited) {
   a_.SetMirrorImageState(image_, MirrorImageState::kDisabling);
-  world_.Schedule(seconds(10), [this] {
+  world_.Schedule(seconds(2), [this] {
     a_.SetMirrorImageState(image_, MirrorImageState::kDisabled);
   });
+  world_.ClearCalls();
   EXPECT_OK(Disable(on_a_));
-  EXPECT_GE(took_, seconds(10));
+  EXPECT_GE(took_, seconds(2));
+  EXPECT_EQ(world_.CountMutations(), 0);
 }
 
-TEST_F(DisableTest, DisablingThatDoesNotEndIsUnavailable) {
+TEST_F(DisableTest, InterruptedDisableIsCarriedOn) {
+  a_.InterruptDisable(image_);
+  EXPECT_OK(Disable(on_a_));
+  EXPECT_EQ(a_.Info(image_).state, MirrorImageState::kDisabled);
+  EXPECT_GE(took_, on_a_.options().look_gap);
+  EXPECT_LT(took_, seconds(10));
+  EXPECT_OK(Enable(on_a_));
+}
+
+TEST_F(DisableTest, DisableThatIsInterruptedBeforeItsSnapshotsGoIsCarriedOn) {
   a_.SetMirrorImageState(image_, MirrorImageState::kDisabling);
-  EXPECT_THAT(Disable(on_a_),
-              StatusIs(kUnavailable, HasSubstr("still being disabled")));
+  EXPECT_OK(Disable(on_a_));
+  EXPECT_EQ(a_.Info(image_).state, MirrorImageState::kDisabled);
+}
+
+TEST_F(DisableTest, DisableThatLosesTheRaceToAnotherClientIsOkAllTheSame) {
+  a_.InterruptDisable(image_);
+  world_.SetCallHook([this](absl::string_view, absl::string_view call, bool) {
+    if (call != "rbd_mirror_image_disable") return 0;
+    a_.SetMirrorImageState(image_, MirrorImageState::kDisabled);
+    return EINVAL;
+  });
+  EXPECT_OK(Disable(on_a_));
+}
+
+TEST_F(DisableTest, CopyThatRbdMirrorRemovesIsLeftToIt) {
+  b_.SetMirrorImageState(image_, MirrorImageState::kDisabling);
+  a_.SetClusterUp(false);  // so that the simulated one does nothing
+  world_.ClearCalls();
+  EXPECT_THAT(Disable(on_b_, force_),
+              StatusIs(kUnavailable, HasSubstr("rbd-mirror of this site")));
+  EXPECT_EQ(world_.CountMutations(), 0);
+}
+
+// rbd-mirror keeps the copy of a dead peer open, as if it copied still.
+TEST_F(DisableTest,
+       ForcedDisableOfADeadPeersCopyIsCarriedOnWithRbdMirrorAlive) {
+  LoseA();
+  b_.SetMirrorImageState(image_, MirrorImageState::kDisabling);
+  ASSERT_TRUE(b_.Status(image_).front().up);
+  const SteadyTime begin = world_.Now();
+  absl::Status status;
+  for (int call = 0; call < 3; ++call) {
+    status = Disable(on_b_, force_);
+    if (status.ok()) break;
+    EXPECT_THAT(status, StatusIs(kUnavailable, HasSubstr("rbd-mirror")));
+  }
+  EXPECT_OK(status);
+  EXPECT_GE(world_.Now() - begin, on_b_.options().settle_time);
+  EXPECT_EQ(b_.Info(image_).state, MirrorImageState::kDisabled);
+  EXPECT_OK(b_.Write(image_, 3));
+}
+
+TEST_F(DisableTest, InterruptedForcedDisableIsCarriedOnAtOnceWhenNobodyIsAtIt) {
+  LoseA();
+  b_.SetMirrorDaemon(DaemonState::kDown);
+  world_.Advance(minutes(1));
+  b_.SetMirrorImageState(image_, MirrorImageState::kDisabling);
+  b_.SetStatus(image_, "", MirrorStatusState::kReplaying, "replaying");
+  EXPECT_OK(Disable(on_b_, force_));
+  EXPECT_LT(took_, seconds(15));
+}
+
+TEST_F(DisableTest, AnotherClientThatHasTheCopyOpenIsAwaited) {
+  LoseA();
+  b_.SetMirrorDaemon(DaemonState::kDown);
+  world_.Advance(minutes(1));
+  b_.SetMirrorImageState(image_, MirrorImageState::kDisabling);
+  b_.AddWatcher(image_, "10.0.0.7:0/77", 4711);
+  deadline_ = minutes(5);
+  world_.ClearCalls();
+  EXPECT_THAT(Disable(on_b_, force_),
+              StatusIs(kUnavailable, HasSubstr("10.0.0.7:0/77")));
+  EXPECT_EQ(world_.CountMutations(), 0);
+  // It died, or is done.
+  b_.RemoveWatcher(image_, 4711);
+  EXPECT_OK(Disable(on_b_, force_));
+}
+
+TEST_F(DisableTest, InterruptedForcedDisableTakesForceAgain) {
+  LoseA();
+  b_.SetMirrorDaemon(DaemonState::kDown);
+  b_.SetMirrorImageState(image_, MirrorImageState::kDisabling);
+  world_.Advance(minutes(1));
+  EXPECT_THAT(Disable(on_b_),
+              StatusIs(kFailedPrecondition, HasSubstr("force: \"true\"")));
+  EXPECT_OK(Disable(on_b_, force_));
+  EXPECT_EQ(b_.Info(image_).state, MirrorImageState::kDisabled);
+}
+
+TEST_F(VerbsTest, InterruptedEnableIsUndoneByDisable) {
+  AddPlain();
+  a_.InterruptEnable(image_);
+  EXPECT_OK(Disable(on_a_));
+  EXPECT_EQ(a_.Info(image_).state, MirrorImageState::kDisabled);
+}
+
+TEST_F(DisableTest, OtherVerbsNameTheWayOutOfAnInterruptedDisable) {
+  a_.InterruptDisable(image_);
+  deadline_ = seconds(20);
+  for (const absl::Status& status :
+       {Enable(on_a_), Promote(on_a_), Promote(on_a_, Force::kYes),
+        Demote(on_a_), Resync(on_a_).status(), Info(on_a_).status()}) {
+    EXPECT_FALSE(status.ok());
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("disable it once more"));
+  }
+  EXPECT_THAT(Enable(on_a_), StatusIs(kUnavailable));
+  // The operator would force, and that is refused as well.
+  EXPECT_THAT(Promote(on_a_), StatusIs(kUnavailable));
+  EXPECT_OK(Disable(on_a_));
 }
 
 TEST_F(DisableTest, ManagerThatIsDownIsUnavailableAndNothingIsDisabled) {

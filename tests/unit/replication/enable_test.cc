@@ -4,6 +4,8 @@
 
 #include <cerrno>
 
+#include "ceph/mirror.h"
+#include "ceph/pool.h"
 #include "tests/unit/replication/verbs_fixture.h"
 
 namespace addons::testing {
@@ -132,18 +134,35 @@ TEST_F(EnableTest, DisablingThatDoesNotEndIsUnavailable) {
               StatusIs(kUnavailable, HasSubstr("is being disabled")));
 }
 
-TEST_F(EnableTest, CloneOfAnImageThatIsNotMirroredIsRefused) {
+TEST_F(EnableTest, CloneIsRefusedInSnapshotModeWithTheWaysOut) {
   AddClone();
-  EXPECT_THAT(Enable(on_a_),
+  const auto refused = [] {
+    return StatusIs(
+        kFailedPrecondition,
+        AllOf(HasSubstr(kParent), HasSubstr("loses"),
+              HasSubstr("flattenMode: \"force\""), HasSubstr("journal")));
+  };
+  EXPECT_THAT(Enable(on_a_), refused());
+  // Mirroring the parent as well does not help.
+  a_.EnableMirroring(kParent);
+  EXPECT_THAT(Enable(on_a_), refused());
+  EXPECT_EQ(a_.Info(image_).state, MirrorImageState::kDisabled);
+  EXPECT_TRUE(HasParent());
+}
+
+TEST_F(EnableTest, JournalModeRefusesACloneOfAnImageThatIsNotMirrored) {
+  AddClone();
+  EXPECT_THAT(Enable(on_a_, journal_),
               StatusIs(kFailedPrecondition,
-                       AllOf(HasSubstr(kParent), HasSubstr("flattenMode"))));
+                       AllOf(HasSubstr(kParent), HasSubstr("not mirrored"),
+                             HasSubstr("flattenMode"))));
   EXPECT_EQ(a_.Info(image_).state, MirrorImageState::kDisabled);
 }
 
-TEST_F(EnableTest, CloneOfAMirroredImageIsEnabled) {
+TEST_F(EnableTest, JournalModeTakesACloneOfAMirroredImage) {
   AddClone();
   a_.EnableMirroring(kParent);
-  EXPECT_OK(Enable(on_a_));
+  EXPECT_OK(Enable(on_a_, journal_));
   EXPECT_TRUE(HasParent());
 }
 
@@ -199,6 +218,28 @@ TEST_F(EnableTest, ImageThatACrashLeftCreatingIsEnabled) {
   EXPECT_OK(Enable(on_a_));
   EXPECT_EQ(a_.Info(image_).state, MirrorImageState::kEnabled);
   EXPECT_TRUE(a_.Info(image_).primary);
+}
+
+TEST_F(EnableTest, EnableThatACrashLeftWithoutASnapshotIsFinished) {
+  AddPlain();
+  a_.InterruptEnable(image_);
+  EXPECT_OK(Enable(on_a_));
+  EXPECT_EQ(a_.Info(image_).state, MirrorImageState::kEnabled);
+  EXPECT_TRUE(a_.Info(image_).primary);
+}
+
+TEST_F(EnableTest, ImageThatRbdMirrorIsJustCreatingIsLeftToIt) {
+  AddMirrored();
+  // Made by rbd-mirror, and nobody has reported on it yet.
+  a_.SetClusterUp(false);
+  b_.SetMirrorImageState(image_, MirrorImageState::kCreating);
+  b_.RemoveMirrorSnapshots(image_);
+  b_.RemoveStatuses(image_);
+  world_.ClearCalls();
+  EXPECT_OK(Enable(on_b_));
+  EXPECT_EQ(world_.CountMutations(), 0);
+  EXPECT_EQ(b_.Info(image_).state, MirrorImageState::kCreating);
+  EXPECT_FALSE(b_.Info(image_).primary);
 }
 
 TEST_F(EnableTest, EnableThatHadNoEffectIsNoSuccess) {

@@ -3,6 +3,9 @@
 
 #include "replication/info.h"
 
+#include "ceph/mirror.h"
+#include "replication/upkeep.h"
+#include "tests/testing/handles.h"
 #include "tests/unit/replication/verbs_fixture.h"
 
 namespace addons::testing {
@@ -18,6 +21,7 @@ class InfoTest : public VerbsTest {
  protected:
   InfoTest() {
     AddMirrored();
+    EXPECT_OK(Promote(on_a_, Force::kNo, {{"schedulingInterval", "1h"}}));
     world_.Advance(minutes(1));
     world_.ClearCalls();
   }
@@ -42,13 +46,18 @@ TEST_F(VerbsTest, InfoIsRefusedWhileReplicationIsOff) {
                                     HasSubstr("enable it first")));
 }
 
-TEST_F(VerbsTest, InfoOfAnImageThatWasNeverCopiedIsNotFound) {
+TEST_F(VerbsTest, InfoOfAFreshEnableIsAskedForAgainSoonAndThenNotFound) {
   b_.SetMirrorDaemon(DaemonState::kDown);
   AddPlain();
-  a_.EnableMirroring(image_);
+  ASSERT_OK(Enable(on_a_));
+  // The operator asks right after the promotion, and then not for a long time.
+  EXPECT_THAT(Info(on_a_), StatusIs(absl::StatusCode::kUnavailable,
+                                    HasSubstr("no peer has reported")));
   world_.Advance(minutes(1));
   EXPECT_THAT(Info(on_a_), StatusIs(absl::StatusCode::kNotFound,
-                                    HasSubstr("was ever copied")));
+                                    AllOf(HasSubstr("first copy"),
+                                          HasSubstr("not complete yet"),
+                                          HasSubstr("no peer has reported"))));
 }
 
 TEST_F(InfoTest, PrimaryWithALivingPeerIsHealthyWithNumbers) {
@@ -105,15 +114,13 @@ TEST_F(InfoTest, UnparsableReportIsDegradedAndSaysSo) {
   EXPECT_THAT(info.message, HasSubstr("cannot be read"));
 }
 
-TEST_F(InfoTest, NeverSyncedUnreachableAndUnparsableAreDifferentMessages) {
+TEST_F(InfoTest, PeerThatTellsNoNumbersAfterARestartIsNoFirstCopy) {
+  // The newest copied snapshot lists its peer still, like one never copied.
   PeerSays(MirrorStatusState::kStartingReplay, "starting replay");
-  const auto never = Info(on_a_);
-  EXPECT_THAT(never, StatusIs(absl::StatusCode::kNotFound));
-  PeerSays(MirrorStatusState::kReplaying, "replaying, 17");
-  const auto unparsable = Info(on_a_);
-  EXPECT_THAT(std::string(unparsable.status().message()),
-              HasSubstr("cannot be read"));
-  EXPECT_NE(never.status().message(), unparsable.status().message());
+  Daemon restarted(world_, pair_, a_);
+  const ReplicationInfo info = MustInfo(restarted);
+  EXPECT_EQ(info.health, ReplicationHealth::kDegraded);
+  EXPECT_THAT(info.message, HasSubstr("not reported yet"));
 }
 
 TEST_F(InfoTest, DeadPeerIsUnreachableWithTheLastNumbers) {
@@ -210,20 +217,22 @@ TEST_F(InfoTest, PendingResyncWithoutItsSourceIsTold) {
   EXPECT_THAT(MustInfo(on_b_).message, HasSubstr("the peer is unreachable"));
 }
 
-TEST_F(InfoTest, MissingImageIsNotFound) {
+TEST_F(InfoTest, MissingImageIsAnErrorThatTheOperatorShows) {
   a_.RemoveImage(image_);
-  EXPECT_THAT(Info(on_a_), StatusIs(absl::StatusCode::kNotFound,
-                                    HasSubstr("does not exist")));
+  const ReplicationInfo info = MustInfo(on_a_);
+  EXPECT_EQ(info.health, ReplicationHealth::kError);
+  EXPECT_THAT(info.message, HasSubstr("does not exist"));
+  EXPECT_FALSE(info.last_sync_time.has_value());
 }
 
 TEST_F(InfoTest, ReportFromBeforeAPlannedMoveIsNoSplitBrain) {
   a_.Demote(image_);
   world_.Advance(seconds(5));
-  ASSERT_OK(Promote(on_b_));
-  const auto info = Info(on_b_);
-  // Nothing was copied back yet, and nobody reported numbers.
-  EXPECT_THAT(info, StatusIs(absl::StatusCode::kNotFound,
-                             HasSubstr("since this site became primary")));
+  ASSERT_OK(Promote(on_b_, Force::kNo, {{"schedulingInterval", "1h"}}));
+  // Nobody has reported since; the operator must ask again soon.
+  EXPECT_THAT(Info(on_b_),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       HasSubstr("since this site became primary")));
   EXPECT_TRUE(world_.AdvanceUntil(
       [&] {
         const auto later = Info(on_b_);
@@ -232,8 +241,21 @@ TEST_F(InfoTest, ReportFromBeforeAPlannedMoveIsNoSplitBrain) {
       minutes(2)));
 }
 
+TEST_F(InfoTest, PeerThatNeverReportsAfterAMoveIsDegradedInTheEnd) {
+  a_.Demote(image_);
+  world_.Advance(seconds(5));
+  ASSERT_OK(Promote(on_b_, Force::kNo, {{"schedulingInterval", "1h"}}));
+  a_.SetMirrorDaemon(DaemonState::kFrozen);
+  EXPECT_THAT(Info(on_b_), StatusIs(absl::StatusCode::kUnavailable));
+  world_.Advance(minutes(2));
+  EXPECT_EQ(MustInfo(on_b_).health, ReplicationHealth::kDegraded);
+}
+
 TEST_F(InfoTest, PeerThatStaysPrimaryAfterAForcedPromotionIsASplitBrain) {
   ASSERT_OK(Promote(on_b_, Force::kYes));
+  // That has ended the copying of both; they come back and report.
+  a_.ReconnectMirrorDaemon();
+  b_.ReconnectMirrorDaemon();
   world_.Advance(minutes(1));
   b_.CreateMirrorSnapshot(image_);
   const ReplicationInfo info = MustInfo(on_b_);
@@ -241,10 +263,290 @@ TEST_F(InfoTest, PeerThatStaysPrimaryAfterAForcedPromotionIsASplitBrain) {
   EXPECT_THAT(info.message, HasSubstr("split brain"));
 }
 
+TEST_F(InfoTest, NumbersOfAnEarlierTermAsPrimaryDoNotCount) {
+  // One daemon has seen it all: a, then b, then a again.
+  ASSERT_EQ(MustInfo(on_a_).health, ReplicationHealth::kHealthy);
+  ASSERT_OK(Demote(on_a_));
+  world_.Advance(minutes(1));
+  ASSERT_OK(Promote(on_b_, Force::kNo, {{"schedulingInterval", "1h"}}));
+  world_.Advance(minutes(1));
+  ASSERT_OK(Demote(on_b_));
+  world_.Advance(minutes(1));
+  ASSERT_OK(Promote(on_a_, Force::kNo, {{"schedulingInterval", "1h"}}));
+  EXPECT_THAT(Info(on_a_), StatusIs(absl::StatusCode::kUnavailable,
+                                    HasSubstr("has not reported since")));
+  ASSERT_TRUE(world_.AdvanceUntil(
+      [&] {
+        const auto later = Info(on_a_);
+        return later.ok() && later->health == ReplicationHealth::kHealthy;
+      },
+      minutes(2)));
+  // One that says less now does not bring back what it said in between.
+  PeerSays(MirrorStatusState::kStartingReplay, "starting replay");
+  EXPECT_THAT(MustInfo(on_a_).message, HasSubstr("s ago"));
+}
+
+TEST_F(InfoTest, KeptNumbersOfAnEarlierTermDoNotComeBack) {
+  ASSERT_TRUE(MustInfo(on_a_).last_sync_time.has_value());
+  ASSERT_OK(Demote(on_a_));
+  world_.Advance(minutes(1));
+  ASSERT_OK(Promote(on_a_, Force::kNo, {{"schedulingInterval", "1h"}}));
+  world_.Advance(seconds(2));
+  PeerSays(MirrorStatusState::kStartingReplay, "starting replay");
+  Info(on_a_).IgnoreError();
+  world_.Advance(seconds(2));
+  const ReplicationInfo info = MustInfo(on_a_);
+  EXPECT_EQ(info.health, ReplicationHealth::kDegraded) << info.message;
+  EXPECT_FALSE(info.last_sync_time.has_value());
+}
+
+TEST_F(InfoTest, PromotionOfTheOwnDemotionIsAskedForAgainSoon) {
+  // What the peer said last is from before all this.
+  PeerSays(MirrorStatusState::kReplaying,
+           absl::StrCat("replaying, ", kNumbers));
+  b_.SetMirrorDaemon(DaemonState::kFrozen);
+  world_.Advance(seconds(2));
+  a_.Demote(image_);
+  world_.Advance(seconds(2));
+  a_.Promote(image_, Force::kNo);
+  EXPECT_THAT(Info(on_a_), StatusIs(absl::StatusCode::kUnavailable,
+                                    HasSubstr("has not reported since")));
+}
+
+// --- the first copy
+
+class FirstCopyTest : public VerbsTest {
+ protected:
+  FirstCopyTest() {
+    AddPlain();
+    EXPECT_OK(Enable(on_a_));
+  }
+  void AwaitCopy() {
+    ASSERT_TRUE(world_.AdvanceUntil(
+        [this] { return b_.HasImage(image_) && pair_.InSync(b_, image_); },
+        minutes(3)));
+    world_.Advance(minutes(1));
+  }
+  void PeerSays(const std::string& description) {
+    a_.SetStatus(image_, b_.mirror_uuid(), MirrorStatusState::kReplaying,
+                 description);
+  }
+  std::vector<VolumeHandle> KeepUp() {
+    const auto info = Info(on_a_);
+    EXPECT_OK(info);
+    if (!info.ok()) return {};
+    EXPECT_OK(Run([&](OperationContext& context) {
+      return addons::KeepUp(context, on_a_.environment(), {on_a_.Target(id_)});
+    }));
+    return info->upkeep;
+  }
+};
+
+TEST_F(FirstCopyTest, UntilItIsWholeInfoIsNotFoundAndNothingElseIs) {
+  world_.Advance(seconds(2));
+  constexpr char kSyncing[] =
+      R"(replaying, {"replay_state":"syncing","syncing_percent":3})";
+  PeerSays(kSyncing);
+  EXPECT_THAT(Info(on_a_), StatusIs(absl::StatusCode::kNotFound,
+                                    AllOf(HasSubstr("not complete yet"),
+                                          HasSubstr("site-b' is replaying"))));
+  PeerSays("replaying, 17");
+  const auto unread = Info(on_a_);
+  ASSERT_OK(unread);
+  EXPECT_THAT(unread->message, HasSubstr("cannot be read"));
+  b_.SetClusterUp(false);
+  world_.Advance(minutes(3));
+  PeerSays(kSyncing);
+  b_.SetClusterUp(false);
+  world_.Advance(minutes(3));
+  const auto unreachable = Info(on_a_);
+  ASSERT_OK(unreachable);
+  EXPECT_THAT(unreachable->message, HasSubstr("unreachable"));
+}
+
+TEST_F(FirstCopyTest, ThatItIsWholeIsRememberedWithTheImage) {
+  AwaitCopy();
+  EXPECT_EQ(KeepUp(), Handles({id_}));
+  EXPECT_EQ(KeepUp(), std::vector<VolumeHandle>());
+  PeerSays("starting replay");
+  Daemon restarted(world_, pair_, a_);
+  const auto info = Info(restarted);
+  ASSERT_OK(info);
+  EXPECT_EQ(info->health, ReplicationHealth::kDegraded);
+  EXPECT_THAT(info->message, HasSubstr("not reported yet"));
+}
+
+TEST_F(FirstCopyTest, DeadPeerWhoseReportIsGoneIsNoFirstCopy) {
+  AwaitCopy();
+  KeepUp();
+  b_.SetMirrorDaemon(DaemonState::kDown);
+  a_.RemoveStatuses(image_);
+  Daemon restarted(world_, pair_, a_);
+  Info(restarted).IgnoreError();
+  world_.Advance(minutes(2));
+  const auto info = Info(restarted);
+  ASSERT_OK(info);
+  EXPECT_EQ(info->health, ReplicationHealth::kDegraded);
+}
+
+TEST_F(FirstCopyTest, ANewEnablingAwaitsItsOwnFirstCopy) {
+  AwaitCopy();
+  KeepUp();
+  ASSERT_OK(Disable(on_a_));
+  b_.SetMirrorDaemon(DaemonState::kDown);
+  ASSERT_OK(Enable(on_a_));
+  Info(on_a_).IgnoreError();
+  world_.Advance(minutes(1));
+  EXPECT_THAT(Info(on_a_), StatusIs(absl::StatusCode::kNotFound));
+}
+
+// --- since when this site is primary
+
+TEST_F(InfoTest, SinceWhenThisSiteIsPrimaryIsNotedByTheUpkeep) {
+  const ReplicationInfo info = MustInfo(on_a_);
+  EXPECT_EQ(info.upkeep, Handles({id_}));
+  ASSERT_OK(Run([&](OperationContext& context) {
+    return addons::KeepUp(context, on_a_.environment(), {on_a_.Target(id_)});
+  }));
+  EXPECT_TRUE(MustInfo(on_a_).upkeep.empty());
+  ASSERT_OK(Demote(on_a_));
+  world_.Advance(minutes(1));
+  ASSERT_OK(Promote(on_a_, Force::kNo, {{"schedulingInterval", "1h"}}));
+  world_.Advance(minutes(1));
+  EXPECT_EQ(MustInfo(on_a_).upkeep, Handles({id_}));
+}
+
+// --- HEALTHY means protected
+
+class ProtectionTest : public VerbsTest {
+ protected:
+  ProtectionTest() {
+    AddMirrored();
+    world_.Advance(minutes(1));
+  }
+  void PromoteEvery(const std::string& interval) {
+    ASSERT_OK(Promote(on_a_, Force::kNo, {{"schedulingInterval", interval}}));
+  }
+  void Command(const std::string& json) {
+    ASSERT_OK(pair_.cluster(a_)->MgrCommand(json));
+  }
+  void ExpectHealth(ReplicationHealth health, const std::string& text) {
+    const auto info = Info(on_a_);
+    ASSERT_OK(info);
+    EXPECT_EQ(info->health, health) << info->message;
+    EXPECT_THAT(info->message, HasSubstr(text));
+  }
+  absl::Status KeepUp() {
+    return Run([&](OperationContext& context) {
+      return addons::KeepUp(context, on_a_.environment(), {on_a_.Target(id_)});
+    });
+  }
+  static constexpr auto kDegraded = ReplicationHealth::kDegraded;
+  static constexpr auto kHealthy = ReplicationHealth::kHealthy;
+};
+
+TEST_F(ProtectionTest, PrimaryWithoutAScheduleIsDegraded) {
+  ASSERT_OK(Promote(on_a_));
+  ExpectHealth(kDegraded, "no mirror snapshot schedule applies");
+  PromoteEvery("5m");
+  ExpectHealth(kHealthy, "");
+}
+
+TEST_F(ProtectionTest, ScheduleOfThePoolIsAScheduleToo) {
+  Command(R"({"prefix":"rbd mirror snapshot schedule add",)"
+          R"("level_spec":"replicapool/","interval":"7m"})");
+  ExpectHealth(kHealthy, "");
+}
+
+TEST_F(ProtectionTest, ScheduleThatWasTakenAwayIsDegradedAndPutBack) {
+  PromoteEvery("5m");
+  Command(R"({"prefix":"rbd mirror snapshot schedule remove",)"
+          R"("level_spec":"replicapool/)" +
+          image_ + R"("})");
+  ExpectHealth(kDegraded, "(every 5m) is not set");
+  EXPECT_EQ(Info(on_a_)->upkeep, Handles({id_}));
+  EXPECT_OK(KeepUp());
+  ExpectHealth(kHealthy, "");
+  EXPECT_TRUE(Info(on_a_)->upkeep.empty());
+}
+
+TEST_F(ProtectionTest, AnotherScheduleThanTheWantedOneIsDegraded) {
+  PromoteEvery("5m");
+  Command(R"({"prefix":"rbd mirror snapshot schedule remove",)"
+          R"("level_spec":"replicapool/)" +
+          image_ + R"("})");
+  Command(R"({"prefix":"rbd mirror snapshot schedule add",)"
+          R"("interval":"1d","level_spec":"replicapool/)" +
+          image_ + R"("})");
+  ExpectHealth(kDegraded, "another one (every 1d)");
+}
+
+TEST_F(ProtectionTest, CopyOlderThanTwoIntervalsIsDegraded) {
+  PromoteEvery("5m");
+  // No scheduled snapshot is ever taken here.
+  world_.Advance(minutes(7));
+  ExpectHealth(kHealthy, "");
+  world_.Advance(minutes(5));
+  ExpectHealth(kDegraded, "older than two intervals (every 5m)");
+  a_.CreateMirrorSnapshot(image_);
+  world_.Advance(minutes(1));
+  ExpectHealth(kHealthy, "");
+}
+
+TEST_F(ProtectionTest, ManagerOutageDoesNotKeepAPrimaryFromOk) {
+  a_.SetMgrUp(false);
+  PromoteEvery("5m");
+  EXPECT_LT(took_, minutes(1));
+  ExpectHealth(kDegraded, "the manager does not tell");
+  EXPECT_EQ(Info(on_a_)->upkeep, Handles({id_}));
+  EXPECT_THAT(KeepUp(), StatusIs(absl::StatusCode::kUnavailable));
+  a_.SetMgrUp(true);
+  ExpectHealth(kDegraded, "(every 5m) is not set");
+  // The daemon was restarted meanwhile: what is wanted stands in the image.
+  Daemon another(world_, pair_, a_);
+  EXPECT_EQ(Info(another)->upkeep, Handles({id_}));
+  EXPECT_OK(KeepUp());
+  ExpectHealth(kHealthy, "");
+  EXPECT_THAT(a_.Schedules(), HasSubstr(image_));
+}
+
+TEST_F(ProtectionTest, UpkeepOfWhatIsInOrderChangesNothing) {
+  PromoteEvery("5m");
+  EXPECT_OK(KeepUp());  // notes since when the image is primary
+  world_.ClearCalls();
+  EXPECT_OK(KeepUp());
+  EXPECT_EQ(world_.CountMutations(), 0);
+}
+
+TEST_F(ProtectionTest, UpkeepLeavesASecondaryAlone) {
+  PromoteEvery("5m");
+  ASSERT_OK(Demote(on_a_));
+  Command(R"({"prefix":"rbd mirror snapshot schedule remove",)"
+          R"("level_spec":"replicapool/)" +
+          image_ + R"("})");
+  world_.ClearCalls();
+  EXPECT_OK(KeepUp());
+  EXPECT_EQ(world_.CountMutations(), 0);
+}
+
+TEST_F(ProtectionTest, ScheduleOfAnEarlierEnablingIsNotWanted) {
+  PromoteEvery("5m");
+  ASSERT_OK(Disable(on_a_));
+  ASSERT_OK(Enable(on_a_));
+  ASSERT_TRUE(world_.AdvanceUntil(
+      [this] { return b_.HasImage(image_) && pair_.InSync(b_, image_); },
+      minutes(3)));
+  world_.Advance(minutes(1));
+  ExpectHealth(kDegraded, "no mirror snapshot schedule applies");
+  EXPECT_OK(KeepUp());
+  EXPECT_THAT(a_.Schedules(), Not(HasSubstr(image_)));
+}
+
 class InfoOneWayTest : public VerbsTest {
  protected:
   InfoOneWayTest() : VerbsTest(MirroredPairOptions{.one_way = true}) {
     AddMirrored();
+    EXPECT_OK(Promote(on_a_, Force::kNo, {{"schedulingInterval", "1h"}}));
     world_.Advance(minutes(1));
   }
 };

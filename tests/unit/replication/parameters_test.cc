@@ -45,6 +45,49 @@ TEST(ReplicationParametersTest, JournalModeHasNoSchedule) {
   EXPECT_FALSE(parameters->schedule.has_value());
 }
 
+TEST(ReplicationParametersTest, MisspeltKeysAreRefusedByName) {
+  for (const std::string key :
+       {"schedulinginterval", "SchedulingInterval", "schedulingIntervall",
+        "schedulingIntrval", "schedulingIntervak", "mirroringmode",
+        "flattenmode", "Force", "forc", "groupreplication",
+        "schedulingStarttime"}) {
+    EXPECT_THAT(ReplicationParameters::Parse({{key, "1m"}}),
+                StatusIs(kInvalid, AllOf(HasSubstr("'" + key + "'"),
+                                         HasSubstr("meant?"))))
+        << key;
+  }
+}
+
+TEST(ReplicationParametersTest, KeysOfOthersAreIgnored) {
+  EXPECT_OK(ReplicationParameters::Parse({{"clusterID", "x"},
+                                          {"pool", "y"},
+                                          {"mode", "z"},
+                                          {"schedule", "1m"},
+                                          {"groupReplication", "members"}}));
+}
+
+TEST(ReplicationParametersTest, DisableReadsForceAlone) {
+  const auto parameters =
+      ReplicationParameters::ParseForDisable({{"force", "true"},
+                                              {"schedulingInterval", "5x"},
+                                              {"mirroringMode", "?"},
+                                              {"flattenmode", "?"}});
+  ASSERT_OK(parameters);
+  EXPECT_EQ(parameters->force, Force::kYes);
+  EXPECT_THAT(ReplicationParameters::ParseForDisable({{"force", "maybe"}}),
+              StatusIs(kInvalid, HasSubstr("force")));
+}
+
+TEST(ReplicationParametersTest, StartTimeIsARealOne) {
+  for (const std::string text :
+       {"2026-13-45T03:00:00Z", "2026-02-30T03:00:00Z", "2026-00-10 03:00",
+        "0000-01-01T00:00:00Z", "2026-13-45", "25:00:00", "03:60:00"}) {
+    EXPECT_THAT(ParseStartTime(text), StatusIs(kInvalid, HasSubstr(text)));
+  }
+  EXPECT_OK(ParseStartTime("2028-02-29T03:00:00Z"));
+  EXPECT_OK(ParseStartTime("03:00"));
+}
+
 struct BadValue {
   ParameterMap map;
   const char* key;

@@ -1,11 +1,13 @@
-// A forced promotion in the middle of a copy: the last whole state comes back,
-// whatever happens on the way.
+// A forced promotion in the middle of a copy: the last complete state comes
+// back, whatever happens on the way.
 
 #include "replication/rescue.h"
 
 #include <cerrno>
 #include <optional>
 
+#include "ceph/mirror.h"
+#include "ceph/pool.h"
 #include "tests/unit/replication/verbs_fixture.h"
 
 namespace addons::testing {
@@ -22,12 +24,16 @@ using ::testing::Not;
 constexpr auto kUnavailable = absl::StatusCode::kUnavailable;
 using Kind = MirrorSnapshotKind;
 
-/// The last whole state on b holds 1, of which the copy of 2 has overwritten
+/// The last complete state on b holds 1, of which the copy of 2 has overwritten
 /// some.
 class RescueTest : public VerbsTest,
                    public ::testing::WithParamInterface<Kind> {
  protected:
-  RescueTest() { AddMirrored(kSmallImage); }
+  RescueTest() {
+    AddMirrored(kSmallImage);
+    // It is stopped in the middle of the copy.
+    on_b_.options().force_without_local_mirror = true;
+  }
 
   void DieMidCopy(Kind kind, DaemonState state = DaemonState::kDown) {
     StopMidCopy(kind, state);
@@ -79,8 +85,8 @@ TEST_P(RescueTest, BringsTheLastWholeStateBack) {
   DieMidCopy(GetParam());
   EXPECT_OK(Promote(on_b_, Force::kYes));
   ExpectWhole(1);
-  EXPECT_THAT(steps_, Contains("saving the last whole state"));
-  EXPECT_THAT(steps_, Contains("bringing the last whole state back"));
+  EXPECT_THAT(steps_, Contains("saving the last complete state"));
+  EXPECT_THAT(steps_, Contains("bringing the last complete state back"));
   EXPECT_THAT(progress_, Contains(std::pair(uint64_t{kSmallImage},
                                             uint64_t{kSmallImage})));
 }
@@ -133,9 +139,7 @@ TEST_P(RescueTest, AFullPoolLeavesEverythingAsItWas) {
 
 TEST_P(RescueTest, AFullPoolDuringTheWayBackKeepsTheRescueImage) {
   DieMidCopy(GetParam());
-  DieAt("rbd_mirror_image_create_snapshot");
-  Fail("rbd_resize2", ENOSPC, 1);
-  ASSERT_OK(b_.Write(image_, 77));  // whatever it holds
+  DieAt("rbd_aio_write", 10);  // the second round of the way back
   Fail("rbd_aio_write", ENOSPC, 1);
   EXPECT_THAT(
       Promote(on_b_),
@@ -156,6 +160,7 @@ TEST_P(RescueTest, WhatIsPromotedAlreadyIsNotTakenForWhole) {
   ASSERT_OK(info);
   EXPECT_EQ(info->health, ReplicationHealth::kError);
   EXPECT_THAT(info->message, HasSubstr(RescueImageName(image_)));
+  EXPECT_THAT(info->upkeep, IsEmpty()) << "notes wait until it is whole";
   EXPECT_THAT(Demote(on_b_), StatusIs(kUnavailable, HasSubstr("half-done")));
   EXPECT_THAT(Disable(on_b_), StatusIs(kUnavailable, HasSubstr("half-done")));
   EXPECT_THAT(Resync(on_b_, Force::kYes),
@@ -166,7 +171,9 @@ TEST_P(RescueTest, WhatIsPromotedAlreadyIsNotTakenForWhole) {
   EXPECT_OK(Promote(on_b_));
   ExpectWhole(1);
   EXPECT_OK(Promote(on_b_));
-  EXPECT_THAT(Info(on_b_), StatusIs(absl::StatusCode::kNotFound));
+  const auto restored = Info(on_b_);
+  ASSERT_OK(restored);
+  EXPECT_EQ(restored->health, ReplicationHealth::kDegraded);
 }
 
 TEST_P(RescueTest, NothingIsWrittenUnderAWorkload) {
@@ -186,7 +193,7 @@ TEST_P(RescueTest, AWorkloadThatReadHalfOfItIsNotLeftWithThat) {
   DieMidCopy(GetParam());
   script_ = [this](TestOperationContext& context) {
     context.OnStep([this](absl::string_view step) {
-      if (step != "bringing the last whole state back") return;
+      if (step != "bringing the last complete state back") return;
       b_.AddWatcher(image_, "10.0.0.9:0/1", 9001);
     });
   };
@@ -264,7 +271,7 @@ TEST_P(RescueTest, ASecondProcessWaitsForTheFirst) {
 
 TEST_P(RescueTest, OnlySomeRescuesRunAtATime) {
   DieMidCopy(GetParam());
-  std::vector<RescueSlots::Slot> taken;
+  std::vector<Slots::Slot> taken;
   while (auto slot = on_b_.environment().rescue_slots.TryTake()) {
     taken.push_back(std::move(slot));
   }
@@ -296,25 +303,110 @@ TEST_F(HalfDemotionTest, RbdMirrorThatHangsIsEvicted) {
 
 using LivingPeerTest = RescueTest;
 
-TEST_F(LivingPeerTest, ACopyThatGoesOnIsAwaited) {
+TEST_F(LivingPeerTest, ACopyThatGoesOnIsEnded) {
   StopMidCopy(Kind::kNonPrimary, DaemonState::kDown);
   b_.SetMirrorDaemon(DaemonState::kRunning);
   b_.SetCopySpeed(0.5);
-  deadline_ = minutes(2);
+  world_.Advance(seconds(10));
   EXPECT_OK(Promote(on_b_, Force::kYes));
-  ExpectWhole(2);
-  EXPECT_THAT(steps_, Not(Contains("saving the last whole state")));
+  ExpectWhole(1);
+  EXPECT_EQ(on_b_.environment().copying_stops.count(), 1U);
 }
 
-TEST_F(LivingPeerTest, ACopyThatStandsStillIsGivenUpAfterTheSettleTime) {
+TEST_F(LivingPeerTest, RbdMirrorThatComesBackDuringTheSaveIsSentAwayAgain) {
   StopMidCopy(Kind::kNonPrimary, DaemonState::kRunning);
-  b_.SetCopySpeed(0);
-  world_.ClearCalls();
-  EXPECT_THAT(Promote(on_b_, Force::kYes),
-              StatusIs(kUnavailable, HasSubstr("objects copied")));
-  EXPECT_EQ(world_.CountMutations(), 0);
+  script_ = [this](TestOperationContext& context) {
+    context.OnStep([this](absl::string_view step) {
+      if (step != "saving the last complete state") return;
+      b_.SetMirrorDaemon(DaemonState::kDown);
+      b_.ReconnectMirrorDaemon();
+      b_.SetMirrorDaemon(DaemonState::kRunning);
+    });
+  };
   deadline_ = minutes(3);
   EXPECT_OK(Promote(on_b_, Force::kYes));
+  ExpectWhole(1);
+  EXPECT_GE(on_b_.environment().copying_stops.count(), 2U);
+}
+
+TEST_F(LivingPeerTest, ASnapshotOfAUserInMidCopyIsNeverForced) {
+  b_.AddSnapshot(image_, "backup", SnapshotKind::kUser);
+  StopMidCopy(Kind::kNonPrimary, DaemonState::kDown);
+  LoseA();
+  world_.ClearCalls();
+  EXPECT_THAT(Promote(on_b_, Force::kYes),
+              StatusIs(kUnavailable, HasSubstr("'backup'")));
+  deadline_ = minutes(3);
+  ASSERT_THAT(Promote(on_b_), StatusIs(absl::StatusCode::kFailedPrecondition));
+  EXPECT_THAT(Disable(on_b_, {{"force", "true"}}),
+              StatusIs(kUnavailable, HasSubstr("'backup'")));
+  EXPECT_EQ(world_.CountMutations(), 0);
+}
+
+/// The daemon has died on the way back, and somebody has used the image.
+class WrittenSinceTest : public RescueTest {
+ protected:
+  void DieOnTheWayBack() {
+    DieMidCopy(Kind::kNonPrimary);
+    DieAt("rbd_aio_write", 10);  // 8 rounds save; one has brought back
+    ASSERT_TRUE(b_.Info(image_).primary);
+    world_.Advance(minutes(1));
+  }
+  void ExpectRefusal() {
+    EXPECT_THAT(Promote(on_b_),
+                StatusIs(kUnavailable, HasSubstr("written to since")));
+    EXPECT_EQ(Record()->step, RescueStep::kWritten);
+    const auto info = Info(on_b_);
+    ASSERT_OK(info);
+    EXPECT_EQ(info->health, ReplicationHealth::kError);
+    EXPECT_THAT(info->message, HasSubstr("image-meta set"));
+    EXPECT_THAT(Demote(on_b_),
+                StatusIs(kUnavailable, HasSubstr("written to since")));
+    EXPECT_THAT(Promote(on_b_, Force::kYes),
+                StatusIs(kUnavailable, HasSubstr("written to since")));
+  }
+  void Decide(const std::string& decision) {
+    b_.SetImageMetadata(RescueImageName(image_), kRescueDecision, decision);
+  }
+};
+
+TEST_F(WrittenSinceTest, IsNotOverwritten) {
+  DieOnTheWayBack();
+  ASSERT_OK(b_.Write(image_, 77));
+  ExpectRefusal();
+  EXPECT_EQ(b_.Data(image_), 77U);
+}
+
+TEST_F(WrittenSinceTest, IsKeptWhenAnAdministratorWantsThat) {
+  DieOnTheWayBack();
+  ASSERT_OK(b_.Write(image_, 77));
+  ExpectRefusal();
+  Decide(kKeepWhatWasWritten);
+  EXPECT_OK(Promote(on_b_));
+  EXPECT_EQ(b_.Data(image_), 77U);
+  EXPECT_FALSE(HasRescueImage());
+}
+
+TEST_F(WrittenSinceTest, IsOverwrittenWhenAnAdministratorWantsThat) {
+  DieOnTheWayBack();
+  ASSERT_OK(b_.Write(image_, 77));
+  ExpectRefusal();
+  Decide(kOverwriteWhatWasWritten);
+  EXPECT_OK(Promote(on_b_));
+  ExpectWhole(1);
+}
+
+TEST_F(WrittenSinceTest, ALaterSnapshotCountsAsWritten) {
+  DieOnTheWayBack();
+  ASSERT_OK(b_.Write(image_, 77));
+  b_.CreateMirrorSnapshot(image_);
+  ExpectRefusal();
+  EXPECT_EQ(b_.Data(image_), 77U);
+}
+
+TEST_F(WrittenSinceTest, TheRescueItselfDoesNotCount) {
+  DieOnTheWayBack();
+  EXPECT_OK(Promote(on_b_));
   ExpectWhole(1);
 }
 

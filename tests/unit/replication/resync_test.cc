@@ -3,6 +3,7 @@
 
 #include "replication/resync.h"
 
+#include "ceph/mirror.h"
 #include "tests/unit/replication/verbs_fixture.h"
 
 namespace addons::testing {
@@ -10,6 +11,7 @@ namespace {
 
 using std::chrono::minutes;
 using std::chrono::seconds;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr auto kFailedPrecondition = absl::StatusCode::kFailedPrecondition;
@@ -45,8 +47,20 @@ class ResyncTest : public VerbsTest {
           return a_.Status(image_).front().state == MirrorStatusState::kError;
         },
         minutes(2)));
+    world_.Advance(minutes(1));  // both sites have reported since
     world_.ClearCalls();
   }
+  /// Calls as the operator does, until an answer is not UNAVAILABLE.
+  absl::StatusOr<ResyncResult> ResyncUntilDecided(Daemon& daemon, Force force) {
+    for (int call = 0; call < 20; ++call) {
+      auto answer = Resync(daemon, force);
+      if (!absl::IsUnavailable(answer.status())) return answer;
+      world_.Advance(seconds(30));
+      keep_();
+    }
+    return absl::DeadlineExceededError("never decided");
+  }
+  std::function<void()> keep_ = [] {};  // before each call but the first
 };
 
 TEST_F(VerbsTest, ResyncIsRefusedWhileReplicationIsOff) {
@@ -84,11 +98,35 @@ TEST_F(ResyncTest, CopyUnderWayIsNotReadyWithProgress) {
   EXPECT_EQ(Requests(), 0);
 }
 
-TEST_F(ResyncTest, SplitBrainWithoutForceSaysThatForceIsNeeded) {
+TEST_F(ResyncTest, SplitBrainWithoutForceIsAPersonsDecision) {
   SplitAndDemoteA();
-  const auto answer = Resync(on_a_);
+  EXPECT_THAT(Resync(on_a_), StatusIs(kFailedPrecondition,
+                                      AllOf(HasSubstr("split brain"),
+                                            HasSubstr("autoResync: true"))));
+  EXPECT_EQ(Requests(), 0);
+}
+
+TEST_F(ResyncTest, ReportsFromBeforeTheDemotionSayNothing) {
+  a_.SetClusterUp(false);
+  world_.Advance(minutes(3));
+  b_.Promote(image_, Force::kYes);
+  a_.SetClusterUp(true);
+  world_.Advance(minutes(1));
+  ASSERT_OK(Demote(on_a_));
+  EXPECT_THAT(Resync(on_a_, Force::kYes),
+              StatusIs(kUnavailable, HasSubstr("waiting for both sites")));
+  EXPECT_EQ(Requests(), 0);
+}
+
+TEST_F(ResyncTest, OwnDemotionThatThePeerIsStillCopyingIsNotReady) {
+  b_.SetCopySpeed(0.3);
+  ASSERT_OK(a_.Write(image_, 2));
+  a_.Demote(image_);
+  world_.Advance(minutes(2));
+  ASSERT_FALSE(Newest(b_).complete);
+  const auto answer = Resync(on_a_, Force::kYes);
   EXPECT_THAT(answer, IsNotReady());
-  EXPECT_THAT(answer->message, HasSubstr("force"));
+  EXPECT_THAT(answer->message, HasSubstr("still copying the demotion"));
   EXPECT_EQ(Requests(), 0);
 }
 
@@ -116,12 +154,21 @@ TEST_F(ResyncTest, NeverASecondRequestUntilTheCopyIsReady) {
   a_.SetCopySpeed(2);
   ASSERT_THAT(Resync(on_a_, Force::kYes), IsNotReady());
   bool ready = false;
+  bool begun = false;
   for (int call = 0; call < 60 && !ready; ++call) {
     world_.Advance(seconds(3));
     const auto answer = Resync(on_a_, Force::kYes);
-    ASSERT_OK(answer);
+    if (!answer.ok()) {
+      // Whole, and the peer has not reported on the new image yet.
+      ASSERT_THAT(answer,
+                  StatusIs(kUnavailable, HasSubstr("waiting for both sites")));
+      ASSERT_TRUE(Newest(a_).complete);
+      continue;
+    }
+    begun |= !answer->ready;
     ready = answer->ready;
   }
+  EXPECT_TRUE(begun);
   EXPECT_TRUE(ready);
   EXPECT_EQ(Requests(), 1);
 }
@@ -136,6 +183,76 @@ TEST_F(ResyncTest, AbsentImageIsNotReady) {
   EXPECT_THAT(answer, IsNotReady());
   EXPECT_THAT(answer->message, HasSubstr("absent"));
   EXPECT_EQ(Requests(), 1);
+  // It does not come back, and nobody is known to be there to copy from.
+  b_.SetClusterUp(false);
+  world_.Advance(minutes(2));
+  EXPECT_THAT(Resync(on_a_, Force::kYes),
+              StatusIs(kUnavailable, HasSubstr("absent")));
+}
+
+TEST_F(ResyncTest, AbsentImageOfWhichNothingIsKnownIsNoResync) {
+  b_.RemoveImage(image_);
+  a_.SetClusterUp(false);
+  EXPECT_THAT(Resync(on_b_, Force::kYes),
+              StatusIs(kUnavailable, HasSubstr("absent")));
+}
+
+// That the peer is primary cannot be read while the image is away.
+TEST_F(ResyncTest, AbsentImageIsUnavailableAfterARestart) {
+  SplitAndDemoteA();
+  a_.SetResyncAbsence(minutes(5));
+  ASSERT_THAT(Resync(on_a_, Force::kYes), IsNotReady());
+  ASSERT_TRUE(
+      world_.AdvanceUntil([&] { return !a_.HasImage(image_); }, minutes(2)));
+  Daemon restarted(world_, pair_, a_);
+  for (const Force force : {Force::kNo, Force::kYes}) {
+    EXPECT_THAT(Resync(restarted, force),
+                StatusIs(kUnavailable, HasSubstr("absent")));
+  }
+  EXPECT_EQ(Requests(), 1);
+  // The copy that is being made then tells.
+  a_.SetCopySpeed(1);
+  ASSERT_TRUE(
+      world_.AdvanceUntil([&] { return a_.HasImage(image_); }, minutes(6)));
+  for (int call = 0; call < 60; ++call) {
+    const auto answer = Resync(restarted, Force::kYes);
+    if (answer.ok() && answer->ready) break;
+    if (!answer.ok()) {
+      ASSERT_THAT(answer.status(), StatusIs(kUnavailable));
+    }
+    world_.Advance(seconds(10));
+  }
+  EXPECT_THAT(Resync(restarted, Force::kYes), IsReady());
+  EXPECT_EQ(Requests(), 1);
+}
+
+TEST_F(ResyncTest, OwnDemotionInJournalModeThatThePeerStillReplaysIsNotReady) {
+  a_.RemoveImage(image_);
+  a_.AddImage(MirroredPair::kPool, "", image_);
+  a_.EnableMirroring(image_, MirrorMode::kJournal);
+  a_.SetImageMetadata(image_, ".rbd-addons.own-demotion", "demoted");
+  a_.Demote(image_);
+  world_.Advance(minutes(1));
+  const auto report = [&](const std::string& peer, MirrorStatusState state,
+                          const std::string& text) {
+    a_.SetStatus(image_, peer, state, text);
+  };
+  report("", MirrorStatusState::kUnknown, "remote image is not primary");
+  report(b_.mirror_uuid(), MirrorStatusState::kReplaying,
+         R"(replaying, {"entries_behind_primary":7})");
+  const auto answer = Resync(on_a_, Force::kYes);
+  EXPECT_THAT(answer, IsNotReady());
+  EXPECT_THAT(answer->message, HasSubstr("still copying the demotion"));
+  // It has met the demotion.
+  report(b_.mirror_uuid(), MirrorStatusState::kUnknown, "remote image demoted");
+  EXPECT_THAT(Resync(on_a_, Force::kYes), IsReady());
+  // It does not live.
+  report(b_.mirror_uuid(), MirrorStatusState::kReplaying,
+         R"(replaying, {"entries_behind_primary":7})");
+  Resync(on_a_).IgnoreError();
+  world_.Advance(minutes(2));
+  EXPECT_THAT(Resync(on_a_), StatusIs(kUnavailable));
+  EXPECT_EQ(Requests(), 0);
 }
 
 TEST_F(ResyncTest, ImageIdOfTheNewCopyIsWrittenIntoTheJournal) {
@@ -187,14 +304,71 @@ TEST_F(ResyncTest, PendingRequestWhoseSourceDiedIsUnavailable) {
   EXPECT_EQ(Requests(), 1);
 }
 
-TEST_F(ResyncTest, ErrorOfTheVeryImageThatWasDemotedHereIsResynced) {
-  ASSERT_OK(Demote(on_a_));
-  b_.Promote(image_, Force::kYes);
-  world_.Advance(minutes(1));
-  a_.SetStatus(image_, "", MirrorStatusState::kError, "failed to do something");
-  world_.ClearCalls();
-  EXPECT_THAT(Resync(on_a_, Force::kYes), IsNotReady());
+class StandingErrorTest : public ResyncTest {
+ protected:
+  bool keep_set_ = false;
+  /// a was demoted, b promoted by force, and a's rbd-mirror reports `text`
+  /// again and again.
+  void KeepReporting(const std::string& text) {
+    ASSERT_OK(Demote(on_a_));
+    b_.Promote(image_, Force::kYes);
+    world_.Advance(minutes(1));
+    keep_ = [this, text] {
+      a_.SetStatus(image_, "", MirrorStatusState::kError, text);
+    };
+    keep_();
+    world_.ClearCalls();
+  }
+};
+
+TEST_F(StandingErrorTest, OfTheVeryImageThatWasDemotedHereIsResyncedInTheEnd) {
+  KeepReporting("failed to do something");
+  EXPECT_THAT(Resync(on_a_, Force::kYes),
+              StatusIs(kUnavailable, HasSubstr("failed to do something")));
+  const SteadyTime begin = world_.Now();
+  EXPECT_THAT(ResyncUntilDecided(on_a_, Force::kYes), IsNotReady());
+  EXPECT_GE(world_.Now() - begin, on_a_.options().settle_time);
   EXPECT_EQ(Requests(), 1);
+}
+
+TEST_F(StandingErrorTest, IsAPersonsDecisionWithoutForce) {
+  KeepReporting("failed to do something");
+  EXPECT_THAT(
+      ResyncUntilDecided(on_a_, Force::kNo),
+      StatusIs(kFailedPrecondition, AllOf(HasSubstr("failed to do something"),
+                                          HasSubstr("autoResync: true"))));
+  EXPECT_EQ(Requests(), 0);
+}
+
+TEST_F(StandingErrorTest, ReportThatIsNotRewrittenProvesNothing) {
+  KeepReporting("failed to do something");
+  a_.SetMirrorDaemon(DaemonState::kFrozen);
+  keep_ = [] {};
+  for (int call = 0; call < 10; ++call) {
+    EXPECT_THAT(Resync(on_a_, Force::kYes), StatusIs(kUnavailable));
+    world_.Advance(seconds(20));
+  }
+  EXPECT_EQ(Requests(), 0);
+}
+
+TEST_F(StandingErrorTest, ThatPassesByItselfNeverDeletesACopy) {
+  for (const std::string text :
+       {"failed to open image: (110) Connection timed out",
+        "error: No space left on device", "disk quota exceeded",
+        "failed to copy snapshot: client is blocklisted"}) {
+    SCOPED_TRACE(text);
+    if (!keep_set_) KeepReporting(text);
+    keep_set_ = true;
+    keep_ = [this, text] {
+      a_.SetStatus(image_, "", MirrorStatusState::kError, text);
+    };
+    for (int call = 0; call < 12; ++call) {
+      keep_();
+      EXPECT_THAT(Resync(on_a_, Force::kYes), StatusIs(kUnavailable));
+      world_.Advance(seconds(30));
+    }
+    EXPECT_EQ(Requests(), 0);
+  }
 }
 
 TEST_F(ResyncTest, ErrorOfAnotherIncarnationIsReported) {

@@ -1,9 +1,15 @@
 // Mirror snapshot schedules, as promote and disable keep them.
 
 #include <cerrno>
+#include <chrono>
+#include <stop_token>
 
 #include "absl/strings/match.h"
+#include "ceph/mirror.h"
+#include "operation/operation_table.h"
+#include "replication/background_upkeep.h"
 #include "replication/mirror_schedule.h"
+#include "replication/upkeep.h"
 #include "tests/unit/replication/verbs_fixture.h"
 
 namespace addons::testing {
@@ -102,7 +108,9 @@ TEST_F(ScheduleTest, NewOneIsAddedBeforeTheOldOneGoes) {
   EXPECT_OK(PromoteEvery("1h"));
   std::vector<std::string> changes;
   for (const CallRecord& call : world_.Calls()) {
-    if (call.mutation) changes.push_back(call.object);
+    if (call.mutation && absl::StrContains(call.object, "schedule ")) {
+      changes.push_back(call.object);
+    }
   }
   ASSERT_THAT(changes, SizeIs(2));
   EXPECT_THAT(changes[0], HasSubstr("schedule add"));
@@ -127,17 +135,169 @@ TEST_F(ScheduleTest, NoIntervalLeavesSchedulesAlone) {
 
 TEST_F(ScheduleTest, ManagerThatIsStartingIsAwaited) {
   a_.SetMgrModuleReady(false);
-  world_.Schedule(seconds(20), [this] { a_.SetMgrModuleReady(true); });
+  world_.Schedule(seconds(5), [this] { a_.SetMgrModuleReady(true); });
   EXPECT_OK(PromoteEvery("5m"));
-  EXPECT_GE(took_, seconds(20));
+  EXPECT_GE(took_, seconds(5));
   EXPECT_THAT(Present(), SizeIs(1));
 }
 
-TEST_F(ScheduleTest, ManagerThatStaysAwayIsUnavailable) {
+TEST_F(ScheduleTest, ManagerThatStaysAwayKeepsNoPrimaryFromOk) {
   a_.SetMgrModuleReady(false);
-  deadline_ = minutes(3);
-  EXPECT_THAT(PromoteEvery("5m"), StatusIs(absl::StatusCode::kUnavailable,
-                                           HasSubstr("rbd_support")));
+  EXPECT_OK(PromoteEvery("5m"));
+  EXPECT_THAT(a_.Schedules(), Not(HasSubstr(image_)));
+  a_.SetMgrModuleReady(true);
+  EXPECT_OK(PromoteEvery("5m"));
+  EXPECT_THAT(Present(), SizeIs(1));
+}
+
+TEST_F(ScheduleTest, ManagerWithoutTheModuleKeepsNoPrimaryFromOk) {
+  for (const int error : {0, EOPNOTSUPP, EIO}) {
+    SCOPED_TRACE(error);
+    if (error == 0) {
+      a_.SetMgrHasModule(false);
+    } else {
+      world_.SetCallHook(
+          [error](absl::string_view, absl::string_view call, bool) {
+            return call == "rados_mgr_command" ? error : 0;
+          });
+    }
+    const std::string interval = absl::StrCat(5 + error, "m");
+    EXPECT_OK(PromoteEvery(interval));
+    EXPECT_LT(took_, seconds(15));
+    const auto info = Info(on_a_);
+    ASSERT_OK(info);
+    EXPECT_EQ(info->health, ReplicationHealth::kDegraded);
+    EXPECT_THAT(info->message, HasSubstr("manager does not tell"));
+    EXPECT_THAT(info->upkeep, SizeIs(1));
+    EXPECT_THAT(on_a_.environment().due_schedules.All(), SizeIs(1));
+    a_.SetMgrHasModule(true);
+    world_.SetCallHook(nullptr);
+    TestOperationContext context(world_);
+    EXPECT_OK(KeepUp(context, on_a_.environment(), {on_a_.Target(id_)}));
+    ASSERT_THAT(Present(), SizeIs(1));
+    EXPECT_EQ(Present()[0].interval, minutes(5 + error));
+  }
+}
+
+TEST_F(ScheduleTest, ManagerWithoutTheModuleKeepsADisableWaiting) {
+  a_.SetMgrHasModule(false);
+  EXPECT_THAT(Disable(on_a_), StatusIs(absl::StatusCode::kUnavailable,
+                                       HasSubstr("rbd_support")));
+  EXPECT_EQ(a_.Info(image_).state, MirrorImageState::kEnabled);
+}
+
+TEST_F(ScheduleTest, WhatWasDueIsSetInTheBackground) {
+  a_.SetMgrHasModule(false);
+  ASSERT_OK(PromoteEvery("5m"));
+  a_.SetMgrHasModule(true);
+  on_a_.options().upkeep_interval = std::chrono::milliseconds(10);
+  OperationTable operations(OperationLimits(), RealClock());
+  {
+    const BackgroundUpkeep upkeep(operations, on_a_.environment());
+    const SteadyTime give_up = RealClock().Now() + seconds(30);
+    while (!on_a_.environment().due_schedules.All().empty() &&
+           RealClock().Now() < give_up) {
+      RealClock().SleepFor(std::chrono::milliseconds(5), std::stop_token());
+    }
+  }
+  EXPECT_THAT(on_a_.environment().due_schedules.All(), SizeIs(0));
+  EXPECT_THAT(Present(), SizeIs(1));
+}
+
+TEST_F(ScheduleTest, WhatIsDueStaysDueWhileTheManagerIsAway) {
+  a_.SetMgrHasModule(false);
+  ASSERT_OK(PromoteEvery("5m"));
+  on_a_.options().upkeep_interval = std::chrono::milliseconds(10);
+  OperationTable operations(OperationLimits(), RealClock());
+  world_.ClearCalls();
+  {
+    const BackgroundUpkeep upkeep(operations, on_a_.environment());
+    const SteadyTime give_up = RealClock().Now() + seconds(30);
+    while (world_.CountCalls("a", "rados_mgr_command") < 2 &&
+           RealClock().Now() < give_up) {
+      RealClock().SleepFor(std::chrono::milliseconds(5), std::stop_token());
+    }
+  }
+  EXPECT_THAT(on_a_.environment().due_schedules.All(), SizeIs(1));
+}
+
+/// Schedules as the manager keeps them, by "pool id/namespace/image id".
+class StaleScheduleTest : public ScheduleTest {
+ protected:
+  static constexpr char kSchedules[] = "rbd_mirror_snapshot_schedule";
+  void Keep(const std::string& level) {
+    a_.AddOmapValue(MirroredPair::kPool, "", kSchedules, level, "[]");
+  }
+  bool Kept(const std::string& level) {
+    return a_.Omap(MirroredPair::kPool, "", kSchedules).contains(level);
+  }
+  std::string LevelOf(const std::string& image_id) {
+    return absl::StrCat(pair_.pool_id(a_), "//", image_id);
+  }
+};
+
+TEST_F(StaleScheduleTest, ScheduleOfAnImageIdThatIsGoneGoes) {
+  // As after a resync: the manager keeps the schedule of the old id, which
+  // cannot be named any more.
+  const std::string level = LevelOf(Journal(a_)["csi.imageid"]);
+  a_.AddImage(MirroredPair::kPool, "", "another");
+  const std::string another = LevelOf(a_.ImageId("another"));
+  Keep(level);
+  Keep(another);
+  a_.RemoveImage(image_);
+  a_.AddImage(MirroredPair::kPool, "", image_);
+  a_.EnableMirroring(image_);
+  ASSERT_OK(Promote(on_a_));
+  EXPECT_FALSE(Kept(level));
+  EXPECT_TRUE(Kept(another));
+}
+
+TEST_F(StaleScheduleTest, WhatAnEarlierCallDidNotRemoveGoesWithTheNext) {
+  // The journal has the new id already: a daemon died, or a removal failed.
+  const std::string own = LevelOf(a_.ImageId(image_));
+  for (const std::string& level :
+       {LevelOf("10a1"), LevelOf("10a2"), own, std::string("2"),
+        std::string("2/"), std::string("2/tenant1/10a1"),
+        std::string("22//10a1")}) {
+    Keep(level);
+  }
+  ASSERT_OK(Enable(on_a_));
+  EXPECT_FALSE(Kept(LevelOf("10a1")));
+  EXPECT_FALSE(Kept(LevelOf("10a2")));
+  EXPECT_TRUE(Kept(own));
+  EXPECT_TRUE(Kept("2"));
+  EXPECT_TRUE(Kept("2/"));
+  // Of another namespace or pool.
+  EXPECT_TRUE(Kept("2/tenant1/10a1"));
+  EXPECT_TRUE(Kept("22//10a1"));
+}
+
+TEST_F(StaleScheduleTest, AreLookedForOnceInTenMinutes) {
+  ASSERT_OK(Enable(on_a_));
+  Keep(LevelOf("10a1"));
+  world_.Advance(minutes(9));
+  world_.ClearCalls();
+  ASSERT_OK(Promote(on_a_));
+  EXPECT_TRUE(Kept(LevelOf("10a1")));
+  world_.Advance(minutes(1));
+  ASSERT_OK(Promote(on_a_));
+  EXPECT_FALSE(Kept(LevelOf("10a1")));
+}
+
+TEST_F(StaleScheduleTest, ThatCannotBeRemovedStayAndHarmNoVerb) {
+  Keep(LevelOf("10a1"));
+  Fail("rados_write_op_omap_rm_keys2", EIO, 1);
+  EXPECT_OK(Enable(on_a_));
+  EXPECT_TRUE(Kept(LevelOf("10a1")));
+  EXPECT_OK(Promote(on_a_));
+  EXPECT_FALSE(Kept(LevelOf("10a1")));
+}
+
+TEST_F(StaleScheduleTest, OfAnImageThatCannotBeAskedForStay) {
+  Keep(LevelOf("10a1"));
+  Fail("rados_list_watchers", EIO, 100);
+  EXPECT_OK(Enable(on_a_));
+  EXPECT_TRUE(Kept(LevelOf("10a1")));
 }
 
 TEST_F(ScheduleTest, JournalModeHasNoSchedule) {

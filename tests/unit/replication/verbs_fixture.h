@@ -34,7 +34,9 @@ inline constexpr char kUuid[] = "5ef79ce1-81e8-439b-8405-35138edf5b89";
 class Daemon {
  public:
   Daemon(FakeWorld& world, const MirroredPair& pair, FakeSite& site)
-      : site_(site), clusters_(world), tracker_(world) {
+      : site_(site),
+        clusters_(world),
+        environment_(resolver_, config_, world, {}) {
     dir_.Write(
         "config.json",
         absl::StrCat(R"([{"clusterID": ")", site.cluster_id(),
@@ -43,13 +45,15 @@ class Daemon {
                      R"(-ns", "monitors": [")", site.cluster_id(),
                      R"(:6789"], "rbd": {"radosNamespace": "tenant1"}}])"));
     dir_.Write("cluster-mapping.json", pair.MappingJson());
+    // Only tests of that want the first call to be answered early.
+    environment_.options.first_answer = std::chrono::hours(1);
   }
 
   FakeSite& site() { return site_; }
   ReplicationEnvironment& environment() { return environment_; }
   ReplicationOptions& options() { return environment_.options; }
   VolumeTarget Target(const std::string& volume_id) const {
-    return {volume_id, site_.user()};
+    return {VolumeHandle(volume_id), site_.user()};
   }
 
  private:
@@ -58,8 +62,7 @@ class Daemon {
   ConfigStore config_{dir_.path()};
   FakeClusterProvider clusters_;
   Resolver resolver_{config_, clusters_};
-  PeerTracker tracker_;
-  ReplicationEnvironment environment_{resolver_, config_, tracker_, {}};
+  ReplicationEnvironment environment_;
 };
 
 /// A mirrored pair with one volume, primary on a, and the verbs as an operator

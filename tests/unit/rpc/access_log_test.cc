@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/rpc/log_capture.h"
-#include "tests/unit/rpc/manual_clock.h"
+#include "tests/testing/manual_clock.h"
 
 namespace addons {
 namespace {
@@ -42,6 +42,14 @@ TEST_F(AccessLogTest, TellsAChangeInOneLine) {
 TEST_F(AccessLogTest, TellsReadsAtDebugOnly) {
   Write(absl::OkStatus(), "identity.Identity/Probe");
   EXPECT_EQ(captured_.text(), "");
+}
+
+// The operator asks it every 15 s for as long as a copy takes.
+TEST_F(AccessLogTest, TellsAResyncAtDebugOnlyUnlessItFails) {
+  Write(absl::OkStatus(), "replication.Controller/ResyncVolume");
+  EXPECT_EQ(captured_.text(), "");
+  Write(absl::UnavailableError("gone"), "replication.Controller/ResyncVolume");
+  EXPECT_THAT(captured_.text(), HasSubstr("code=UNAVAILABLE"));
 }
 
 TEST_F(AccessLogTest, TellsFailedReads) {

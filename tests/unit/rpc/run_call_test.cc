@@ -7,8 +7,8 @@
 #include "replication/replication.pb.h"
 #include "rpc/unary_call.h"
 #include "tests/rpc/log_capture.h"
+#include "tests/testing/manual_clock.h"
 #include "tests/testing/status_matchers.h"
-#include "tests/unit/rpc/manual_clock.h"
 
 namespace addons {
 namespace {

@@ -1,6 +1,13 @@
 #include "rpc/secrets.h"
 
+#include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/clock.h"
+#include "replication/replication.pb.h"
+#include "rpc/unary_call.h"
 
 namespace addons {
 namespace {
@@ -17,6 +24,45 @@ TEST(TakeSecretsTest, TakesEveryEntry) {
 
 TEST(TakeSecretsTest, TakesNothingFromNothing) {
   EXPECT_TRUE(TakeSecrets({}).empty());
+}
+
+using Request = replication::PromoteVolumeRequest;
+
+std::string Reflected(const Request& request) {
+  const auto* const field = Request::descriptor()->FindFieldByName("secrets");
+  const auto& entry =
+      request.GetReflection()->GetRepeatedMessage(request, field, 0);
+  return entry.GetReflection()->GetString(entry,
+                                          field->message_type()->map_value());
+}
+
+TEST(WipeSecretsTest, OverwritesTheMapAndWhatReflectionCopied) {
+  Request request;
+  (*request.mutable_secrets())["userKey"] = "hush";
+  (*request.mutable_parameters())["kept"] = "words";
+  ASSERT_EQ(Reflected(request), "hush");
+  WipeSecrets(request, "secrets", request.secrets());
+  EXPECT_EQ(request.secrets().at("userKey"), std::string(4, '\0'));
+  EXPECT_EQ(Reflected(request), std::string(4, '\0'));
+  EXPECT_EQ(request.parameters().at("kept"), "words");
+}
+
+TEST(WipeSecretsTest, IsTheEndOfEachCall) {
+  Rpc rpc(RealClock());
+  const grpc::ServerContext context;
+  Request request;
+  request.mutable_replication_source()->mutable_volume()->set_volume_id("v");
+  (*request.mutable_secrets())["userKey"] = "a longer text than fits in place";
+  const replication::PromoteVolumeResponse response;
+  std::string seen;
+  EXPECT_TRUE(
+      UnaryCall(rpc, context, request, response, [&](const CallContext&) {
+        seen = request.secrets().at("userKey");
+        return absl::OkStatus();
+      }).ok());
+  EXPECT_EQ(seen, "a longer text than fits in place");
+  EXPECT_EQ(request.secrets().at("userKey"), std::string(seen.size(), '\0'));
+  EXPECT_EQ(Reflected(request), std::string(seen.size(), '\0'));
 }
 
 }  // namespace

@@ -56,6 +56,20 @@ TEST(ValidateRequestTest, RefusesControlCharactersInAnId) {
               StatusIs(kInvalid, HasSubstr("control character")));
 }
 
+TEST(ValidateRequestTest, RefusesTabsAndLineEndsInNames) {
+  for (const char* text : {"a\tb", "a\nb", "a\r"}) {
+    EXPECT_THAT(ValidateRequest(ForVolume(text)),
+                StatusIs(kInvalid, HasSubstr("control character")));
+    volumegroup::CreateVolumeGroupRequest request;
+    request.set_name(text);
+    EXPECT_THAT(ValidateRequest(request),
+                StatusIs(kInvalid, HasSubstr("name")));
+    volumegroup::CreateVolumeGroupRequest with_parameter;
+    (*with_parameter.mutable_parameters())[text] = "b";
+    EXPECT_THAT(ValidateRequest(with_parameter), StatusIs(kInvalid));
+  }
+}
+
 TEST(ValidateRequestTest, RefusesNulInAnId) {
   EXPECT_THAT(ValidateRequest(ForVolume(std::string("a\0b", 3))),
               StatusIs(kInvalid, HasSubstr("control character")));

@@ -490,6 +490,17 @@ Package Admin() {
           "rbdaddons.admin.v1.Operation operation=2}",
           "enum rbdaddons.admin.v1.CancelOperationResponse.Effect "
           "{UNSPECIFIED=0; NEVER_STARTS=1; STOPS_NOW=2; STOPS_AFTER_CHANGE=3}",
+          "/rbdaddons.admin.v1.Audit/ListMirroredClones "
+          "rbdaddons.admin.v1.ListMirroredClonesRequest -> "
+          "rbdaddons.admin.v1.ListMirroredClonesResponse",
+          "rbdaddons.admin.v1.ListMirroredClonesRequest {string cluster_id=1; "
+          "string pool=2; M secrets=3 [secret]}",
+          "rbdaddons.admin.v1.ListMirroredClonesResponse {"
+          "rep rbdaddons.admin.v1.MirroredClone clones=1; bool more=2}",
+          "rbdaddons.admin.v1.MirroredClone {string image=1; "
+          "rbdaddons.admin.v1.MirroredClone.State state=2; string text=3}",
+          "enum rbdaddons.admin.v1.MirroredClone.State {UNSPECIFIED=0; "
+          "HAS_PARENT=1; WAS_FLATTENED=2}",
       }};
 }
 
@@ -516,7 +527,7 @@ TEST(WireMethodsTest, EveryMethodHasARequestTypeOfItsOwn) {
       }
     }
   }
-  EXPECT_EQ(methods.size(), 3U + 2U + 4U + 7U + 5U + 1U + 3U + 2U);
+  EXPECT_EQ(methods.size(), 3U + 2U + 4U + 7U + 5U + 1U + 3U + 3U);
 }
 
 }  // namespace

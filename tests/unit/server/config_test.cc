@@ -22,11 +22,18 @@ class ConfigTest : public ::testing::Test {
   CommandLine Parse(std::vector<std::string> flags) {
     flags.insert(flags.begin(), "rbd-addonsd");
     return ParseCommandLine(
-        flags, [this](const std::string& name) -> std::optional<std::string> {
+        flags,
+        [this](const std::string& name) -> std::optional<std::string> {
           const auto it = environment_.find(name);
           if (it == environment_.end()) return std::nullopt;
           return it->second;
-        });
+        },
+        VariableNames());
+  }
+  std::vector<std::string> VariableNames() const {
+    std::vector<std::string> names;
+    for (const auto& [name, value] : environment_) names.push_back(name);
+    return names;
   }
   // The configuration that must come out of `flags`.
   Config Good(const std::vector<std::string>& flags) {
@@ -48,7 +55,7 @@ class ConfigTest : public ::testing::Test {
 
 TEST_F(ConfigTest, HasTheDriversDefaults) {
   const Config config = Good({});
-  EXPECT_EQ(config.socket_path, "/tmp/csi-addons.sock");
+  EXPECT_EQ(config.socket_path, "/run/rbd-addons/csi-addons.sock");
   EXPECT_EQ(config.driver_name, "rbd.csi.ceph.com");
   EXPECT_EQ(config.instance_id, "default");
   EXPECT_EQ(config.config_dir, "/etc/ceph-csi-config");
@@ -84,11 +91,10 @@ TEST_F(ConfigTest, TakesThePodSpecOfTheDriversProvisioner) {
   EXPECT_FALSE(config.modes.node);
   EXPECT_EQ(config.node_id, "node-1");
   EXPECT_EQ(config.socket_path, "/csi/csi-addons.sock");
-  EXPECT_THAT(
-      config.ignored_flags,
-      ElementsAre("--endpoint", "--v", "--pidlimit", "--rbdhardmaxclonedepth",
-                  "--rbdsoftmaxclonedepth", "--enableprofiling",
-                  "--setmetadata"));
+  EXPECT_THAT(config.ignored_flags,
+              ElementsAre("--v", "--pidlimit", "--rbdhardmaxclonedepth",
+                          "--rbdsoftmaxclonedepth", "--enableprofiling",
+                          "--setmetadata", "--endpoint"));
   EXPECT_TRUE(config.enable_fencing);
 }
 
@@ -102,6 +108,12 @@ TEST_F(ConfigTest, TakesEveryFlagOfTheDriver) {
             "--crush-location-labels=a,b", "--domainlabels=d", "--automaxprocs",
             "--feature-gates=A=true", "--logtostderr"});
   EXPECT_EQ(config.ignored_flags.size(), 17U);
+}
+
+TEST_F(ConfigTest, HomeClustersAreAList) {
+  EXPECT_TRUE(Good({}).site_clusters.empty());
+  EXPECT_THAT(Good({"--site-clusters=a, b,"}).site_clusters,
+              ElementsAre(ClusterId("a"), ClusterId("b")));
 }
 
 TEST_F(ConfigTest, LoopDevicesAreNoImagesUnlessAsked) {
@@ -173,9 +185,47 @@ TEST_F(ConfigTest, PrefersItsOwnVariableForTheEndpoint) {
   EXPECT_EQ(Good({}).socket_path, "/c");
 }
 
+TEST_F(ConfigTest, UnderstandsTheShortNameOfTheEndpoint) {
+  environment_ = {{"CSI_ENDPOINT", "unix:///a"}};
+  const Config config = Good({"--endpoint", "unix:///e"});
+  EXPECT_EQ(config.socket_path, "/e");
+  EXPECT_THAT(config.ignored_flags, ElementsAre());
+}
+
+// Where both are there, --endpoint is the driver's own socket.
+TEST_F(ConfigTest, TheFullNameOfTheEndpointGoesBeforeTheShortOne) {
+  const Config config =
+      Good({"--csi-addons-endpoint=unix:///c", "--endpoint=unix:///e"});
+  EXPECT_EQ(config.socket_path, "/c");
+  EXPECT_THAT(config.ignored_flags, ElementsAre("--endpoint"));
+  environment_ = {{"CSI_ADDONS_ENDPOINT", "unix:///b"}};
+  EXPECT_EQ(Good({"--endpoint=unix:///e"}).socket_path, "/b");
+}
+
+TEST_F(ConfigTest, AWrongShortEndpointIsNamedAsItWasWritten) {
+  EXPECT_THAT(Bad({"--endpoint=tcp://x"}), HasSubstr("--endpoint tcp://x"));
+}
+
+TEST_F(ConfigTest, NamesVariablesThatDoNotExist) {
+  environment_ = {{"RBD_ADDONS_LOG_LEVEL", "debug"},
+                  {"RBD_ADDONS_LOGLEVEL", "debug"},
+                  {"RBD_ADDONS_SETTLE", "1m"},
+                  {"PATH", "/bin"}};
+  EXPECT_THAT(Good({}).unknown_variables,
+              ElementsAre("RBD_ADDONS_LOGLEVEL", "RBD_ADDONS_SETTLE"));
+}
+
+TEST_F(ConfigTest, VariablesOfAServiceAreNoMistake) {
+  environment_ = {{"RBD_ADDONS_METRICS_SERVICE_HOST", "10.0.0.1"},
+                  {"RBD_ADDONS_METRICS_SERVICE_PORT_HTTP", "9641"},
+                  {"RBD_ADDONS_PORT", "tcp://10.0.0.1:9641"},
+                  {"RBD_ADDONS_PORT_9641_TCP_ADDR", "10.0.0.1"}};
+  EXPECT_THAT(Good({}).unknown_variables, ElementsAre());
+}
+
 TEST_F(ConfigTest, AnEmptyVariableIsNotSet) {
   environment_ = {{"CSI_ADDONS_ENDPOINT", ""}};
-  EXPECT_EQ(Good({}).socket_path, "/tmp/csi-addons.sock");
+  EXPECT_EQ(Good({}).socket_path, "/run/rbd-addons/csi-addons.sock");
 }
 
 TEST_F(ConfigTest, ReadsLaneLimits) {
@@ -298,6 +348,33 @@ TEST_F(ConfigTest, RefusesAnEmptyInstanceId) {
   EXPECT_THAT(Bad({"--instanceid="}), HasSubstr("--instanceid"));
 }
 
+TEST_F(ConfigTest, TakesTheTimesOfATakeover) {
+  const Config defaults = Good({});
+  EXPECT_EQ(defaults.takeover_time, seconds(180));
+  EXPECT_FALSE(defaults.force_without_local_mirror);
+  const Config config = Good({"--settle-time=60s", "--takeover-time=60s",
+                              "--force-without-local-mirror"});
+  EXPECT_EQ(config.takeover_time, seconds(60));
+  EXPECT_TRUE(config.force_without_local_mirror);
+}
+
+TEST_F(ConfigTest, GroupsAreReplicatedByMembersWhereTheDaemonSaysSo) {
+  EXPECT_FALSE(Good({}).group_members_by_default);
+  EXPECT_TRUE(Good({"--group-replication=members"}).group_members_by_default);
+  EXPECT_THAT(Describe(Good({"--group-replication=members"})),
+              HasSubstr("group_replication=members"));
+  EXPECT_FALSE(Good({"--group-replication="}).group_members_by_default);
+  EXPECT_THAT(Bad({"--group-replication=native"}),
+              HasSubstr("--group-replication native: is not 'members'"));
+}
+
+TEST_F(ConfigTest, ATakeoverNeedsTheSettleTimeAtLeast) {
+  EXPECT_THAT(Bad({"--takeover-time=80s"}),
+              HasSubstr("--takeover-time 80s: is less than the settle time"));
+  // A longer settle time alone is no mistake.
+  EXPECT_EQ(Good({"--settle-time=240s"}).takeover_time, seconds(240));
+}
+
 TEST_F(ConfigTest, NamesTheVariableThatIsWrong) {
   environment_ = {{"RBD_ADDONS_LOG_LEVEL", "loud"}};
   EXPECT_THAT(
@@ -318,14 +395,31 @@ TEST_F(ConfigTest, HelpNamesEveryFlagAndExitsWithZero) {
   EXPECT_FALSE(line.config.has_value());
   EXPECT_EQ(line.exit_code, 0);
   EXPECT_EQ(line.errors, "");
-  for (const char* flag :
-       {"--csi-addons-endpoint", "--drivername",       "--nodeid",
-        "--instanceid",          "--controllerserver", "--nodeserver",
-        "--config-dir",          "--image-exports",    "--log-level",
-        "--socket-mode",         "--socket-group",     "--shutdown-grace",
-        "--settle-time",         "--operation-wait",   "--control-workers",
-        "--bulk-queue",          "--read-timeout",     "--metricsport",
-        "--metricspath",         "--metrics-address"}) {
+  for (const char* flag : {"--csi-addons-endpoint",
+                           "--drivername",
+                           "--nodeid",
+                           "--instanceid",
+                           "--controllerserver",
+                           "--nodeserver",
+                           "--config-dir",
+                           "--site-clusters",
+                           "--image-exports",
+                           "--log-level",
+                           "--socket-mode",
+                           "--socket-group",
+                           "--shutdown-grace",
+                           "--settle-time",
+                           "--takeover-time",
+                           "--force-without-local-mirror",
+                           "--operation-wait",
+                           "--group-max-members",
+                           "--group-replication",
+                           "--control-workers",
+                           "--bulk-queue",
+                           "--read-timeout",
+                           "--metricsport",
+                           "--metricspath",
+                           "--metrics-address"}) {
     EXPECT_THAT(line.output, HasSubstr(std::string("\n  ") + flag)) << flag;
   }
 }

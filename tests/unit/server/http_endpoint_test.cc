@@ -46,7 +46,8 @@ TEST(HttpEndpointTest, ChecksPaths) {
        {std::string(""), std::string("/"), std::string("metrics"),
         std::string("/a/"), std::string("//a"), std::string("/../a"),
         std::string("/a/."), std::string("/a?b"), std::string("/a b"),
-        std::string("/a%20b"), "/" + std::string(128, 'a')}) {
+        std::string("/a%20b"), std::string("/healthz"), std::string("/readyz"),
+        "/" + std::string(128, 'a')}) {
     EXPECT_THAT(CheckHttpPath(path),
                 StatusIs(absl::StatusCode::kInvalidArgument))
         << path;

@@ -1,15 +1,21 @@
 #include "server/http_server.h"
 
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <future>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "tests/rpc/log_capture.h"
 #include "tests/testing/http_get.h"
 #include "tests/testing/status_matchers.h"
 
@@ -65,6 +71,18 @@ TEST(HttpServerTest, HasNothingElse) {
   }
 }
 
+TEST(HttpServerTest, ServesMorePagesBesideIt) {
+  auto server = HttpServer::Start({"127.0.0.1", 0, "/metrics"}, Numbers,
+                                  {{"/readyz", [] {
+                                      return HttpReply{false, "starting\n"};
+                                    }}});
+  ASSERT_OK(server);
+  EXPECT_EQ(HttpGet((*server)->url()).body, "a 1\n");
+  const HttpAnswer answer = HttpGet(SiblingOf((*server)->url(), "/readyz"));
+  EXPECT_EQ(answer.code, 503);
+  EXPECT_EQ(answer.body, "starting\n");
+}
+
 TEST(HttpServerTest, AnswersOnSix) {
   const auto server = Serve(Numbers, "::1");
   EXPECT_THAT(server->url(), HasSubstr("http://[::1]:"));
@@ -115,6 +133,100 @@ TEST(HttpServerTest, SilentClientsHoldUpNobody) {
   EXPECT_EQ(HttpGet(server->url()).code, 200);
   server->Stop();
   EXPECT_LT(steady_clock::now() - begin, seconds(4));
+}
+
+size_t OpenDescriptors() {
+  size_t count = 0;
+  for ([[maybe_unused]] const auto& entry :
+       std::filesystem::directory_iterator("/proc/self/fd")) {
+    ++count;
+  }
+  return count;
+}
+
+// As many as would take every descriptor: 1500 that send one byte and wait.
+TEST(HttpServerTest, ManySilentClientsTakeNeitherTheAnswerNorTheDescriptors) {
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const rlimit before = limit;
+  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, 8192);
+  ASSERT_GE(limit.rlim_cur, 2000U);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  const auto server = Serve(Numbers);
+  const size_t at_first = OpenDescriptors();
+  std::vector<UniqueFd> silent;
+  for (int i = 0; i < 1500; ++i) {
+    silent.push_back(HttpConnect(HttpTarget(server->url())));
+    ASSERT_TRUE(silent.back().valid()) << i;
+    ASSERT_EQ(send(silent.back().get(), "G", 1, MSG_NOSIGNAL), 1) << i;
+    if (i % 100 == 99) {
+      EXPECT_EQ(HttpGet(server->url()).code, 200) << i;
+    }
+  }
+  EXPECT_LE(OpenDescriptors(),
+            at_first + silent.size() + HttpServer::kMaxConnections);
+  silent.clear();
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+// One byte now and then keeps nobody in.
+TEST(HttpServerTest, AClientIsCutOffHoweverItKeepsBusy) {
+  const auto server = Serve(Numbers);
+  const UniqueFd client = HttpConnect(HttpTarget(server->url()));
+  const auto begin = steady_clock::now();
+  const auto until = begin + 3 * HttpServer::kPatience;
+  bool cut = false;
+  while (!cut && steady_clock::now() < until) {
+    cut = send(client.get(), "G", 1, MSG_NOSIGNAL) != 1;
+    pollfd hangup{client.get(), POLLRDHUP, 0};
+    cut = cut || poll(&hangup, 1, 100) == 1;
+  }
+  EXPECT_TRUE(cut);
+  EXPECT_GE(steady_clock::now() - begin,
+            HttpServer::kPatience - std::chrono::milliseconds(500));
+}
+
+// Nothing else happens that could wake the server.
+TEST(HttpServerTest, AClientThatSaysNothingIsCutOff) {
+  const auto server = Serve(Numbers);
+  const UniqueFd client = HttpConnect(HttpTarget(server->url()));
+  ASSERT_TRUE(client.valid());
+  pollfd hangup{client.get(), POLLRDHUP, 0};
+  const std::chrono::milliseconds limit = 3 * HttpServer::kPatience;
+  EXPECT_EQ(poll(&hangup, 1, static_cast<int>(limit.count())), 1);
+}
+
+TEST(HttpServerTest, WithoutDescriptorsItWaitsAndSaysSoOnce) {
+  LogCapture log;
+  const auto server = Serve(Numbers);
+  EXPECT_EQ(HttpGet(server->url()).code, 200);
+  std::vector<UniqueFd> waiting;
+  for (int i = 0; i < 4; ++i) {
+    waiting.emplace_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  }
+  std::vector<UniqueFd> all;
+  while (all.empty() || all.back().valid()) all.emplace_back(dup(0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port =
+      htons(static_cast<uint16_t>(std::stoi(HttpTarget(server->url()).port)));
+  for (const UniqueFd& client : waiting) {
+    EXPECT_EQ(connect(client.get(), reinterpret_cast<const sockaddr*>(&address),
+                      sizeof(address)),
+              0);
+  }
+  // Long enough for several tries, not for the next line.
+  EXPECT_EQ(poll(nullptr, 0, 2000), 0);
+  all.clear();
+  const std::string request = "GET /metrics HTTP/1.0\r\n\r\n";
+  for (const UniqueFd& client : waiting) {
+    send(client.get(), request.data(), request.size(), MSG_NOSIGNAL);
+  }
+  EXPECT_EQ(HttpGet(server->url()).code, 200);
+  const std::string text = log.text();
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
+  EXPECT_THAT(text, HasSubstr("Too many open files"));
 }
 
 TEST(HttpServerTest, AClientThatHangsUpHarmsNobody) {

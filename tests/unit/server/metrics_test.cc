@@ -23,7 +23,8 @@ using ::testing::Not;
 class MetricsTest : public TableTest {
  protected:
   MetricsSources Sources() {
-    MetricsSources sources{calls_, table(), nullptr, &reclaims_, &trims_};
+    MetricsSources sources{calls_,     table(), nullptr,
+                           &reclaims_, &trims_, [] { return uint64_t{3}; }};
     sources.ceph_calls = [this] { return ceph_calls_; };
     return sources;
   }
@@ -154,13 +155,18 @@ TEST_F(MetricsTest, EveryOutcomeIsThereFromTheStart) {
   EXPECT_EQ(Value("trimmed_bytes_total"), "5368709120");
 }
 
+TEST_F(MetricsTest, CountsTheTimesThatCopyingWasEnded) {
+  EXPECT_EQ(Value("copying_stops_total"), "3");
+}
+
 TEST_F(MetricsTest, WhatIsNotServedIsNotThere) {
   MetricsSources sources = Sources();
   sources.reclaims = nullptr;
   sources.trims = nullptr;
   sources.ceph_calls = nullptr;
+  sources.copying_stops = nullptr;
   const std::string text = MetricsText(sources);
-  for (const char* part : {"reclaim", "trim", "ceph_call"}) {
+  for (const char* part : {"reclaim", "trim", "ceph_call", "copying"}) {
     EXPECT_THAT(text, Not(HasSubstr(std::string("rbd_addons_") + part)));
   }
   EXPECT_THAT(text, HasSubstr("rbd_addons_build_info{version=\""));
@@ -179,7 +185,7 @@ TEST_F(MetricsTest, NamesFollowTheConventions) {
         << family.name;
     EXPECT_NE(family.help, "") << family.name;
   }
-  EXPECT_EQ(names.size(), 22U);
+  EXPECT_EQ(names.size(), 26U);
 }
 
 // The document for administrators has them all, and no others.

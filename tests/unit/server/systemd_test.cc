@@ -4,8 +4,14 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <optional>
 #include <string>
 
 #include "base/unique_fd.h"
@@ -29,15 +35,18 @@ UniqueFd ListenForDatagrams(const std::string& path) {
   return fd;
 }
 
+std::string Receive(const UniqueFd& fd, int flags) {
+  std::array<char, 64> received{};
+  const ssize_t size = recv(fd.get(), received.data(), received.size(), flags);
+  return std::string(received.data(),
+                     static_cast<size_t>(std::max<ssize_t>(size, 0)));
+}
+
 TEST(NotifySystemdTest, SendsTheState) {
   const TempDir dir;
   const UniqueFd fd = ListenForDatagrams(dir.File("notify"));
   ASSERT_OK(NotifySystemd(dir.File("notify"), "READY=1"));
-  std::array<char, 64> received{};
-  const ssize_t size =
-      recv(fd.get(), received.data(), received.size(), MSG_DONTWAIT);
-  ASSERT_GT(size, 0);
-  EXPECT_EQ(std::string(received.data(), static_cast<size_t>(size)), "READY=1");
+  EXPECT_EQ(Receive(fd, MSG_DONTWAIT), "READY=1");
 }
 
 TEST(NotifySystemdTest, DoesNothingWithoutASocket) {
@@ -53,6 +62,52 @@ TEST(NotifySystemdTest, ReportsADeadSocket) {
 TEST(NotifySystemdTest, RefusesAStrangeName) {
   EXPECT_THAT(NotifySystemd("vsock:2:1", "READY=1"),
               StatusIs(absl::StatusCode::kInvalidArgument));
+}
+
+TEST(WatchdogIntervalTest, IsWhatSystemdAsksThisProcessFor) {
+  const std::string own = std::to_string(getpid());
+  EXPECT_EQ(WatchdogInterval("30000000", own), std::chrono::seconds(30));
+  EXPECT_EQ(WatchdogInterval("30000000", ""), std::chrono::seconds(30));
+  EXPECT_EQ(WatchdogInterval("30000000", "1"), std::nullopt);
+  EXPECT_EQ(WatchdogInterval("30000000", "x"), std::nullopt);
+  for (const char* usec : {"", "0", "-1", "30s"}) {
+    EXPECT_EQ(WatchdogInterval(usec, ""), std::nullopt) << usec;
+  }
+}
+
+TEST(SystemdWatchdogTest, TellsAgainAndAgain) {
+  const TempDir dir;
+  const UniqueFd fd = ListenForDatagrams(dir.File("notify"));
+  const SystemdWatchdog watchdog(dir.File("notify"),
+                                 std::chrono::milliseconds(2), [] {});
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(Receive(fd, 0), "WATCHDOG=1");
+}
+
+TEST(SystemdWatchdogTest, SaysNothingWhileTheDaemonHangs) {
+  const TempDir dir;
+  const UniqueFd fd = ListenForDatagrams(dir.File("notify"));
+  std::promise<void> asked;
+  std::promise<void> answer;
+  std::atomic<int> calls{0};
+  const SystemdWatchdog watchdog(dir.File("notify"),
+                                 std::chrono::milliseconds(1), [&] {
+                                   if (++calls != 1) return;
+                                   asked.set_value();
+                                   answer.get_future().wait();
+                                 });
+  asked.get_future().wait();
+  EXPECT_EQ(Receive(fd, MSG_DONTWAIT), "");
+  answer.set_value();
+  EXPECT_EQ(Receive(fd, 0), "WATCHDOG=1");
+}
+
+TEST(SystemdWatchdogTest, EndsAtOnce) {
+  const TempDir dir;
+  const UniqueFd fd = ListenForDatagrams(dir.File("notify"));
+  std::optional<SystemdWatchdog> watchdog;
+  watchdog.emplace(dir.File("notify"), std::chrono::hours(1), [] {});
+  EXPECT_EQ(Receive(fd, 0), "WATCHDOG=1");
+  watchdog.reset();  // the test's own deadline would end it otherwise
 }
 
 }  // namespace

@@ -9,12 +9,19 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <future>
+#include <new>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tests/testing/no_threads.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"
 
@@ -23,6 +30,7 @@ namespace {
 
 using ::addons::testing::StatusIs;
 using ::addons::testing::TempDir;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr auto kTaken = absl::StatusCode::kFailedPrecondition;
@@ -75,11 +83,32 @@ class UnixListenerTest : public ::testing::Test {
   const std::string path_ = dir_.File("s");
 };
 
+TEST_F(UnixListenerTest, TheSocketIsNeverOpenToMoreThanItsMode) {
+  const mode_t before = umask(0);
+  SocketOptions options;
+  options.mode = 0600;
+  std::atomic<bool> done{false};
+  std::atomic<mode_t> seen{0};
+  std::thread watcher([&] {
+    while (!done) {
+      struct stat info {};
+      if (lstat(path_.c_str(), &info) == 0) seen |= info.st_mode & mode_t{0777};
+    }
+  });
+  // Between the steps of an opening there are microseconds.
+  for (int i = 0; i < 500; ++i) EXPECT_OK(Open(options));
+  done = true;
+  watcher.join();
+  umask(before);
+  EXPECT_EQ(seen & mode_t{0177}, mode_t{0}) << std::oct << seen;
+}
+
 TEST_F(UnixListenerTest, HandsOverConnections) {
   auto listener = Open();
   ASSERT_OK(listener);
   std::promise<UniqueFd> accepted;
-  (*listener)->Start([&](UniqueFd fd) { accepted.set_value(std::move(fd)); });
+  ASSERT_OK((*listener)->Start(
+      [&](UniqueFd fd) { accepted.set_value(std::move(fd)); }));
   const UniqueFd client = NewSocket();
   ASSERT_TRUE(Connect(client, path_));
   const UniqueFd served = accepted.get_future().get();
@@ -93,7 +122,8 @@ TEST_F(UnixListenerTest, HandsOverNonBlockingConnections) {
   auto listener = Open();
   ASSERT_OK(listener);
   std::promise<UniqueFd> accepted;
-  (*listener)->Start([&](UniqueFd fd) { accepted.set_value(std::move(fd)); });
+  ASSERT_OK((*listener)->Start(
+      [&](UniqueFd fd) { accepted.set_value(std::move(fd)); }));
   const UniqueFd client = NewSocket();
   ASSERT_TRUE(Connect(client, path_));
   const UniqueFd served = accepted.get_future().get();
@@ -106,7 +136,7 @@ TEST_F(UnixListenerTest, ConnectionsWaitUntilStart) {
   const UniqueFd client = NewSocket();
   ASSERT_TRUE(Connect(client, path_));
   std::promise<void> accepted;
-  (*listener)->Start([&](const UniqueFd&) { accepted.set_value(); });
+  ASSERT_OK((*listener)->Start([&](const UniqueFd&) { accepted.set_value(); }));
   accepted.get_future().wait();
 }
 
@@ -139,7 +169,6 @@ TEST_F(UnixListenerTest, RefusesAnUnknownGroupAndLeavesNothingBehind) {
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("no-such-group-here")));
   EXPECT_FALSE(Exists("s"));
-  EXPECT_FALSE(Exists("s.lock"));
 }
 
 TEST_F(UnixListenerTest, RefusesASecondListener) {
@@ -153,7 +182,9 @@ TEST_F(UnixListenerTest, RefusesASecondListener) {
 TEST_F(UnixListenerTest, RefusesTheSocketOfAnotherProgram) {
   const UniqueFd other = Bound(path_);
   ASSERT_EQ(listen(other.get(), 1), 0);
-  EXPECT_THAT(Open(), StatusIs(kTaken, HasSubstr("another program")));
+  EXPECT_THAT(Open(),
+              StatusIs(kTaken, HasSubstr(absl::StrCat("process ", getpid(),
+                                                      " serves there"))));
   EXPECT_TRUE(Connect(NewSocket(), path_));
 }
 
@@ -173,9 +204,67 @@ TEST_F(UnixListenerTest, ReplacesADeadSocket) {
   EXPECT_TRUE(Connect(NewSocket(), path_));
 }
 
-TEST_F(UnixListenerTest, IgnoresTheLockFileOfADeadProcess) {
-  dir_.Write("s.lock", "12345\n");
-  EXPECT_OK(Open());
+// The folder belongs to the sockets of CSI drivers.
+TEST_F(UnixListenerTest, LeavesNothingButTheSocketInTheFolder) {
+  auto listener = Open();
+  ASSERT_OK(listener);
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(dir_.path())) {
+    names.push_back(entry.path().filename());
+  }
+  EXPECT_EQ(names, std::vector<std::string>{"s"});
+}
+
+TEST_F(UnixListenerTest, SeveralSocketsShareAFolder) {
+  auto one = Open();
+  ASSERT_OK(one);
+  EXPECT_OK(UnixListener::Open({.path = dir_.File("other")}));
+}
+
+// Each of them finds a dead socket and wants to replace it.
+TEST_F(UnixListenerTest, OfManyThatStartAtOnceOneServes) {
+  for (int round = 0; round < 20; ++round) {
+    Bound(path_).Reset();
+    std::vector<std::future<absl::StatusOr<std::unique_ptr<UnixListener>>>>
+        starts;
+    for (int i = 0; i < 8; ++i) {
+      starts.push_back(
+          std::async(std::launch::async, [this] { return Open(); }));
+    }
+    std::vector<absl::StatusOr<std::unique_ptr<UnixListener>>> listeners;
+    for (auto& start : starts) listeners.push_back(start.get());
+    const auto served =
+        std::count_if(listeners.begin(), listeners.end(),
+                      [](const auto& listener) { return listener.ok(); });
+    EXPECT_EQ(served, 1);
+    for (auto& listener : listeners) {
+      if (!listener.ok()) {
+        EXPECT_THAT(listener, StatusIs(kTaken, HasSubstr("serves there")));
+      }
+    }
+    EXPECT_TRUE(Connect(NewSocket(), path_));
+    listeners.clear();
+  }
+}
+
+TEST_F(UnixListenerTest, WaitsForAnotherDaemonThatStarts) {
+  UniqueFd folder(
+      open(dir_.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  ASSERT_EQ(flock(folder.get(), LOCK_EX), 0);
+  auto start = std::async(std::launch::async, [this] { return Open(); });
+  EXPECT_EQ(start.wait_for(std::chrono::milliseconds(100)),
+            std::future_status::timeout);
+  EXPECT_FALSE(Exists("s"));
+  folder.Reset();
+  EXPECT_OK(start.get());
+}
+
+TEST_F(UnixListenerTest, MakesTheFolderIfToldTo) {
+  auto listener =
+      UnixListener::Open({.path = dir_.File("new/s"), .make_folder = true});
+  ASSERT_OK(listener);
+  EXPECT_TRUE(Connect(NewSocket(), dir_.File("new/s")));
+  EXPECT_EQ(ModeOf(dir_.File("new")) & mode_t{022}, 0U);
 }
 
 TEST_F(UnixListenerTest, LeavesARegularFileAlone) {
@@ -196,12 +285,25 @@ TEST_F(UnixListenerTest, NamesTheMissingFolder) {
               StatusIs(absl::StatusCode::kInternal, HasSubstr("none/s")));
 }
 
-TEST_F(UnixListenerTest, CloseRemovesSocketAndLock) {
+TEST_F(UnixListenerTest, CloseRemovesTheSocket) {
   auto listener = Open();
   ASSERT_OK(listener);
+  ASSERT_OK((*listener)->Start([](const UniqueFd&) {}));
   (*listener)->Close();
   EXPECT_FALSE(Exists("s"));
-  EXPECT_FALSE(Exists("s.lock"));
+  EXPECT_FALSE(Connect(NewSocket(), path_));
+  (*listener)->Close();
+}
+
+// The successor's socket may have got the inode of ours.
+TEST_F(UnixListenerTest, ASuccessorCanServeAtOnce) {
+  auto first = Open();
+  ASSERT_OK(first);
+  (*first)->Close();
+  auto second = Open();
+  ASSERT_OK(second);
+  first->reset();
+  EXPECT_TRUE(Connect(NewSocket(), path_));
 }
 
 TEST_F(UnixListenerTest, CloseLeavesTheSocketOfAnotherProgramAlone) {
@@ -214,13 +316,42 @@ TEST_F(UnixListenerTest, CloseLeavesTheSocketOfAnotherProgramAlone) {
   EXPECT_TRUE(Connect(NewSocket(), path_));
 }
 
-TEST_F(UnixListenerTest, StopAcceptingRefusesNewConnections) {
+TEST_F(UnixListenerTest, AnAcceptorThatThrowsCostsOneConnection) {
   auto listener = Open();
   ASSERT_OK(listener);
-  (*listener)->Start([](const UniqueFd&) {});
-  (*listener)->StopAccepting();
-  EXPECT_FALSE(Connect(NewSocket(), path_));
-  EXPECT_TRUE(Exists("s.lock"));
+  int calls = 0;
+  std::promise<void> accepted;
+  ASSERT_OK((*listener)->Start([&](const UniqueFd&) {
+    if (++calls == 1) throw std::bad_alloc();
+    accepted.set_value();
+  }));
+  const UniqueFd unlucky = NewSocket();
+  ASSERT_TRUE(Connect(unlucky, path_));
+  const UniqueFd next = NewSocket();
+  ASSERT_TRUE(Connect(next, path_));
+  accepted.get_future().wait();
+}
+
+TEST_F(UnixListenerTest, NoThreadIsAnErrorAndNoEnd) {
+  auto listener = Open();
+  ASSERT_OK(listener);
+  EXPECT_THAT(
+      (*listener)->Start([](const UniqueFd&) {}, testing::NoThreads()),
+      StatusIs(absl::StatusCode::kResourceExhausted,
+               AllOf(HasSubstr(path_), HasSubstr("limit of processes"))));
+}
+
+TEST_F(UnixListenerTest, ALinkOfAnotherUserIsNotFollowed) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, for a link of another user";
+  const std::string real = dir_.File("real");
+  const std::string link = dir_.File("link");
+  ASSERT_EQ(mkdir(real.c_str(), 0700), 0);
+  ASSERT_EQ(symlink(real.c_str(), link.c_str()), 0);
+  SocketOptions options;
+  options.path = link + "/s";
+  EXPECT_OK(UnixListener::Open(options));  // a link of root, like /var/run
+  ASSERT_EQ(lchown(link.c_str(), 4711, 4711), 0);
+  EXPECT_FALSE(UnixListener::Open(options).ok());
 }
 
 TEST_F(UnixListenerTest, ThePathCanBeUsedAgain) {

@@ -49,9 +49,9 @@ TEST(ClusterConfigTest, ReadsAnEntry) {
     "clusterID": "a", "monitors": ["10.0.0.1:6789", " v2:10.0.0.2:3300 "],
     "rbd": {"radosNamespace": "tenant1", "mirrorDaemonCount": 2},
     "cephFS": {"subvolumeGroup": "csi"}}])");
-  const auto entry = parsed.config->Find("a");
+  const auto entry = parsed.config->Find(ClusterId("a"));
   ASSERT_OK(entry);
-  EXPECT_EQ((*entry)->cluster_id, "a");
+  EXPECT_EQ((*entry)->cluster_id, ClusterId("a"));
   EXPECT_THAT((*entry)->monitors,
               ElementsAre("10.0.0.1:6789", "v2:10.0.0.2:3300"));
   EXPECT_EQ((*entry)->rados_namespace, "tenant1");
@@ -62,7 +62,7 @@ TEST(ClusterConfigTest, ReadsAnEntry) {
 TEST(ClusterConfigTest, MatchesKeysWithoutRegardToCase) {
   const auto parsed = Parse(
       R"([{"ClusterId": "a", "MONITORS": ["m"], "RBD": {"RadosNameSpace": "n"}}])");
-  const auto entry = parsed.config->Find("a");
+  const auto entry = parsed.config->Find(ClusterId("a"));
   ASSERT_OK(entry);
   EXPECT_EQ((*entry)->rados_namespace, "n");
 }
@@ -70,13 +70,14 @@ TEST(ClusterConfigTest, MatchesKeysWithoutRegardToCase) {
 TEST(ClusterConfigTest, TakesTheLastOfSeveralSpellings) {
   const auto parsed =
       Parse(R"([{"clusterID": "a", "monitors": ["m1"], "Monitors": ["m2"]}])");
-  EXPECT_THAT((*parsed.config->Find("a"))->monitors, ElementsAre("m2"));
+  EXPECT_THAT((*parsed.config->Find(ClusterId("a")))->monitors,
+              ElementsAre("m2"));
 }
 
 TEST(ClusterConfigTest, TakesNullForAbsent) {
   const auto parsed = Parse(
       EntryWith(R"("rbd": {"radosNamespace": null}, "readAffinity": null)"));
-  EXPECT_OK(parsed.config->Find("a"));
+  EXPECT_OK(parsed.config->Find(ClusterId("a")));
   EXPECT_THAT(parsed.warnings, IsEmpty());
 }
 
@@ -84,7 +85,7 @@ TEST(ClusterConfigTest, IgnoresTypeErrorsInSectionsThatItDoesNotUse) {
   const auto parsed = Parse(EntryWith(
       R"("readAffinity": {"enabled": "false"}, "cephFS": 7, "nfs": [],
          "rbd": {"mirrorDaemonCount": "two"})"));
-  EXPECT_OK(parsed.config->Find("a"));
+  EXPECT_OK(parsed.config->Find(ClusterId("a")));
   EXPECT_THAT(parsed.warnings, IsEmpty());
 }
 
@@ -92,7 +93,7 @@ TEST(ClusterConfigTest, AnEmptyMonitorListMakesTheEntryUnusable) {
   for (const std::string monitors : {"[]", "[\" \"]", "null"}) {
     const auto parsed =
         Parse(R"([{"clusterID": "a", "monitors": )" + monitors + "}]");
-    EXPECT_THAT(parsed.config->Find("a"),
+    EXPECT_THAT(parsed.config->Find(ClusterId("a")),
                 StatusIs(absl::StatusCode::kFailedPrecondition,
                          HasSubstr("monitors is empty")));
     EXPECT_THAT(parsed.warnings, ElementsAre(HasSubstr("cluster 'a'")));
@@ -107,8 +108,8 @@ TEST(ClusterConfigTest, OneBrokenEntryLeavesTheOthersUsable) {
        R"({"clusterID": "bad", "monitors": ["m"], "rbd": "x"})",
        R"({"clusterID": "bad", "monitors": ["m"], "rbd": {"radosNamespace": 1}})"}) {
     const auto parsed = Parse("[" + broken + "," + kGoodEntry + "]");
-    EXPECT_OK(parsed.config->Find("good"));
-    EXPECT_THAT(parsed.config->Find("bad"),
+    EXPECT_OK(parsed.config->Find(ClusterId("good")));
+    EXPECT_THAT(parsed.config->Find(ClusterId("bad")),
                 StatusIs(absl::StatusCode::kFailedPrecondition,
                          HasSubstr("'bad' in config.json is not usable")));
     EXPECT_THAT(parsed.config->entries(), SizeIs(1));
@@ -121,7 +122,7 @@ TEST(ClusterConfigTest, AnEntryWithoutAnIdIsIgnoredWithAWarning) {
        {R"({"monitors": ["m"]})", R"({"clusterID": "", "monitors": ["m"]})",
         R"({"clusterID": 5, "monitors": ["m"]})", "7", "[]"}) {
     const auto parsed = Parse("[" + broken + "," + kGoodEntry + "]");
-    EXPECT_OK(parsed.config->Find("good"));
+    EXPECT_OK(parsed.config->Find(ClusterId("good")));
     EXPECT_THAT(parsed.warnings,
                 ElementsAre(HasSubstr("config.json: entry 1 ignored")));
   }
@@ -130,13 +131,14 @@ TEST(ClusterConfigTest, AnEntryWithoutAnIdIsIgnoredWithAWarning) {
 TEST(ClusterConfigTest, TheFirstOfTwoEntriesWithOneIdWins) {
   const auto parsed = Parse(R"([{"clusterID": "a", "monitors": ["first"]},
                                 {"clusterID": "a", "monitors": ["second"]}])");
-  EXPECT_THAT((*parsed.config->Find("a"))->monitors, ElementsAre("first"));
+  EXPECT_THAT((*parsed.config->Find(ClusterId("a")))->monitors,
+              ElementsAre("first"));
   EXPECT_THAT(parsed.warnings, ElementsAre(AllOf(HasSubstr("entry 2 ignored"),
                                                  HasSubstr("cluster 'a'"))));
 }
 
 TEST(ClusterConfigTest, AnUnknownClusterIsNotFound) {
-  EXPECT_THAT(Parse("[]").config->Find("nowhere"),
+  EXPECT_THAT(Parse("[]").config->Find(ClusterId("nowhere")),
               StatusIs(absl::StatusCode::kNotFound,
                        HasSubstr("'nowhere' is not in config.json")));
 }
@@ -160,9 +162,9 @@ TEST(ClusterConfigTest, ReadsTheReplicationDestination) {
       "rbd": {"remotePoolMapping": {"rbd": {"poolID": "5"},
                                     "other": {"poolid": 6}}}})"));
   const auto& destination =
-      (*parsed.config->Find("a"))->replication_destination;
+      (*parsed.config->Find(ClusterId("a")))->replication_destination;
   ASSERT_TRUE(destination.has_value());
-  EXPECT_EQ(destination->remote_cluster_id, "b");
+  EXPECT_EQ(destination->remote_cluster_id, ClusterId("b"));
   EXPECT_THAT(destination->remote_pool_id,
               ElementsAre(Pair("other", 6), Pair("rbd", 5)));
 }
@@ -171,9 +173,9 @@ TEST(ClusterConfigTest, AReplicationDestinationNeedsNoPools) {
   const auto parsed =
       Parse(EntryWith(R"("replicationDestination": {"remoteClusterID": "b"})"));
   const auto& destination =
-      (*parsed.config->Find("a"))->replication_destination;
+      (*parsed.config->Find(ClusterId("a")))->replication_destination;
   ASSERT_TRUE(destination.has_value());
-  EXPECT_EQ(destination->remote_cluster_id, "b");
+  EXPECT_EQ(destination->remote_cluster_id, ClusterId("b"));
   EXPECT_THAT(parsed.warnings, IsEmpty());
 }
 
@@ -186,10 +188,11 @@ TEST(ClusterConfigTest, ABrokenReplicationDestinationHasNoClusterToDeriveFrom) {
             "rbd": {"remotePoolMapping": {"p": {"poolID": "x"}}}})"}) {
     const auto parsed =
         Parse(EntryWith("\"replicationDestination\": " + destination));
-    const auto entry = parsed.config->Find("a");
+    const auto entry = parsed.config->Find(ClusterId("a"));
     ASSERT_OK(entry);
     ASSERT_TRUE((*entry)->replication_destination.has_value());
-    EXPECT_EQ((*entry)->replication_destination->remote_cluster_id, "");
+    EXPECT_EQ((*entry)->replication_destination->remote_cluster_id,
+              ClusterId(""));
     EXPECT_THAT(
         parsed.warnings,
         ElementsAre(HasSubstr("replicationDestination of cluster 'a'")));
@@ -203,40 +206,47 @@ constexpr char kMapping[] = R"([
 
 TEST(ClusterMappingTest, IsSymmetric) {
   const auto config = ParseMappingOnly(kMapping).config;
-  EXPECT_THAT(config->Mapped("site1", 1), ElementsAre(Pair("site2", 2)));
-  EXPECT_THAT(config->Mapped("site2", 2), ElementsAre(Pair("site1", 1)));
-  EXPECT_THAT(config->Mapped("site1", 11), ElementsAre(Pair("site2", 12)));
-  EXPECT_THAT(config->Mapped("site2", 11), ElementsAre(Pair("site1", 12)));
+  EXPECT_THAT(config->Mapped(ClusterId("site1"), 1),
+              ElementsAre(Pair(ClusterId("site2"), 2)));
+  EXPECT_THAT(config->Mapped(ClusterId("site2"), 2),
+              ElementsAre(Pair(ClusterId("site1"), 1)));
+  EXPECT_THAT(config->Mapped(ClusterId("site1"), 11),
+              ElementsAre(Pair(ClusterId("site2"), 12)));
+  EXPECT_THAT(config->Mapped(ClusterId("site2"), 11),
+              ElementsAre(Pair(ClusterId("site1"), 12)));
 }
 
 TEST(ClusterMappingTest, NeedsBothTheClusterAndThePool) {
   const auto config = ParseMappingOnly(kMapping).config;
-  EXPECT_THAT(config->Mapped("site1", 3), IsEmpty());
-  EXPECT_THAT(config->Mapped("site3", 1), IsEmpty());
+  EXPECT_THAT(config->Mapped(ClusterId("site1"), 3), IsEmpty());
+  EXPECT_THAT(config->Mapped(ClusterId("site3"), 1), IsEmpty());
 }
 
 TEST(ClusterMappingTest, MatchesTheSpellingOfTheOperator) {
   const auto parsed = ParseMappingOnly(
       R"([{"clusterIdMapping": {"a": "b"}, "rbdPoolIDMapping": [{"1": "1"}]}])");
-  EXPECT_THAT(parsed.config->Mapped("a", 1), ElementsAre(Pair("b", 1)));
+  EXPECT_THAT(parsed.config->Mapped(ClusterId("a"), 1),
+              ElementsAre(Pair(ClusterId("b"), 1)));
 }
 
 TEST(ClusterMappingTest, AcceptsPoolIdsAsNumbers) {
   const auto parsed = ParseMappingOnly(
       R"([{"clusterIDMapping": {"a": "b"}, "RBDPoolIDMapping": [{"1": 5}]}])");
-  EXPECT_THAT(parsed.config->Mapped("a", 1), ElementsAre(Pair("b", 5)));
+  EXPECT_THAT(parsed.config->Mapped(ClusterId("a"), 1),
+              ElementsAre(Pair(ClusterId("b"), 5)));
 }
 
 TEST(ClusterMappingTest, MapsPoolsOfSitesWithTheSameClusterId) {
   const auto parsed = ParseMappingOnly(
       R"([{"clusterIDMapping": {"a": "a"}, "RBDPoolIDMapping": [{"1": "2"}]}])");
-  EXPECT_THAT(parsed.config->Mapped("a", 1), ElementsAre(Pair("a", 2)));
+  EXPECT_THAT(parsed.config->Mapped(ClusterId("a"), 1),
+              ElementsAre(Pair(ClusterId("a"), 2)));
 }
 
 TEST(ClusterMappingTest, NeverMapsToItself) {
   const auto parsed = ParseMappingOnly(
       R"([{"clusterIDMapping": {"a": "a"}, "RBDPoolIDMapping": [{"1": "1"}]}])");
-  EXPECT_THAT(parsed.config->Mapped("a", 1), IsEmpty());
+  EXPECT_THAT(parsed.config->Mapped(ClusterId("a"), 1), IsEmpty());
 }
 
 TEST(ClusterMappingTest, KeepsTheOrderOfTheFileWithoutDuplicates) {
@@ -245,9 +255,10 @@ TEST(ClusterMappingTest, KeepsTheOrderOfTheFileWithoutDuplicates) {
        "RBDPoolIDMapping": [{"1": "9"}, {"1": "3"}]},
       {"clusterIDMapping": {"a": "b"}, "RBDPoolIDMapping": [{"1": "1"}]},
       {"clusterIDMapping": {"a": "z"}, "RBDPoolIDMapping": [{"1": "9"}]}])");
-  EXPECT_THAT(parsed.config->Mapped("a", 1),
-              ElementsAre(Pair("z", 9), Pair("z", 3), Pair("y", 9),
-                          Pair("y", 3), Pair("b", 1)));
+  EXPECT_THAT(parsed.config->Mapped(ClusterId("a"), 1),
+              ElementsAre(Pair(ClusterId("z"), 9), Pair(ClusterId("z"), 3),
+                          Pair(ClusterId("y"), 9), Pair(ClusterId("y"), 3),
+                          Pair(ClusterId("b"), 1)));
 }
 
 TEST(ClusterMappingTest, OneBrokenElementLeavesTheOthersUsable) {
@@ -257,7 +268,8 @@ TEST(ClusterMappingTest, OneBrokenElementLeavesTheOthersUsable) {
         R"({"clusterIDMapping": {"a": "x"}, "RBDPoolIDMapping": ["1"]})"}) {
     const auto parsed = ParseMappingOnly("[" + broken + R"(,
         {"clusterIDMapping": {"a": "b"}, "RBDPoolIDMapping": [{"1": "2"}]}])");
-    EXPECT_THAT(parsed.config->Mapped("a", 1), ElementsAre(Pair("b", 2)));
+    EXPECT_THAT(parsed.config->Mapped(ClusterId("a"), 1),
+                ElementsAre(Pair(ClusterId("b"), 2)));
     EXPECT_THAT(
         parsed.warnings,
         ElementsAre(HasSubstr("cluster-mapping.json: element 1 ignored")));
@@ -273,8 +285,9 @@ TEST(ClusterMappingTest, OneBrokenPairLeavesTheOthersUsable) {
         ParseMappingOnly(R"([{"clusterIDMapping": {"a": "b", "c": 7},
                           "RBDPoolIDMapping": [{)" +
                          broken + R"(, "5": "6"}]}])");
-    EXPECT_THAT(parsed.config->Mapped("a", 5), ElementsAre(Pair("b", 6)));
-    EXPECT_THAT(parsed.config->Mapped("a", 1), IsEmpty());
+    EXPECT_THAT(parsed.config->Mapped(ClusterId("a"), 5),
+                ElementsAre(Pair(ClusterId("b"), 6)));
+    EXPECT_THAT(parsed.config->Mapped(ClusterId("a"), 1), IsEmpty());
     EXPECT_THAT(parsed.warnings,
                 ElementsAre(HasSubstr("clusterIDMapping of 'c'"),
                             HasSubstr("RBDPoolIDMapping of")));
@@ -283,7 +296,7 @@ TEST(ClusterMappingTest, OneBrokenPairLeavesTheOthersUsable) {
 
 TEST(ClusterMappingTest, IsKnownWhenThereIsNone) {
   const auto config = Parse("[]").config;
-  EXPECT_THAT(config->Mapped("a", 1), IsEmpty());
+  EXPECT_THAT(config->Mapped(ClusterId("a"), 1), IsEmpty());
   EXPECT_EQ(config->mapping_problem(), "");
 }
 
@@ -291,7 +304,7 @@ TEST(ClusterMappingTest, CanBeUnknown) {
   const auto config = ClusterConfig::ParseWithUnknownMapping(
       std::string("[") + kGoodEntry + "]", "half written", nullptr);
   ASSERT_OK(config);
-  EXPECT_OK((*config)->Find("good"));
+  EXPECT_OK((*config)->Find(ClusterId("good")));
   EXPECT_EQ((*config)->mapping_problem(), "half written");
 }
 

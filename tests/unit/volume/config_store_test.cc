@@ -57,13 +57,13 @@ class ConfigStoreTest : public ::testing::Test {
     const auto config = store_.Current();
     EXPECT_OK(config);
     if (!config.ok() || (*config)->entries().empty()) return "";
-    return (*config)->entries().front().cluster_id;
+    return (*config)->entries().front().cluster_id.text();
   }
-  std::vector<std::pair<std::string, int64_t>> Mapped() {
+  std::vector<std::pair<ClusterId, int64_t>> Mapped() {
     const auto config = store_.Current();
     EXPECT_OK(config);
     if (!config.ok()) return {};
-    return (*config)->Mapped("a", 1);
+    return (*config)->Mapped(ClusterId("a"), 1);
   }
 
   TempDir folder_;
@@ -78,7 +78,7 @@ TEST_F(ConfigStoreTest, ServesTheFolder) {
   folder_.Write("config.json", ConfigWith("a"));
   folder_.Write("cluster-mapping.json", kMapping);
   EXPECT_EQ(Current(), "a");
-  EXPECT_THAT(Mapped(), ElementsAre(Pair("b", 2)));
+  EXPECT_THAT(Mapped(), ElementsAre(Pair(ClusterId("b"), 2)));
   EXPECT_THAT(LogLines(), IsEmpty());
 }
 
@@ -105,7 +105,7 @@ TEST_F(ConfigStoreTest, MissingMappingMeansNone) {
   folder_.Write("config.json", ConfigWith("a"));
   const auto config = store_.Current();
   ASSERT_OK(config);
-  EXPECT_THAT((*config)->Mapped("a", 1), IsEmpty());
+  EXPECT_THAT((*config)->Mapped(ClusterId("a"), 1), IsEmpty());
   EXPECT_EQ((*config)->mapping_problem(), "");
   EXPECT_THAT(LogLines(), IsEmpty());
 }
@@ -155,7 +155,7 @@ TEST_F(ConfigStoreTest, SeesAMappingThatArrivesLater) {
   folder_.Write("config.json", ConfigWith("a"));
   EXPECT_THAT(Mapped(), IsEmpty());
   folder_.Write("cluster-mapping.json", kMapping);
-  EXPECT_THAT(Mapped(), ElementsAre(Pair("b", 2)));
+  EXPECT_THAT(Mapped(), ElementsAre(Pair(ClusterId("b"), 2)));
 }
 
 TEST_F(ConfigStoreTest, AHalfWrittenFileKeepsTheLastGoodViewAndWarnsOnce) {
@@ -196,7 +196,7 @@ TEST_F(ConfigStoreTest, ARemovedConfigurationKeepsTheLastGoodViewAndWarnsOnce) {
   folder_.Remove("config.json");
   folder_.Remove("cluster-mapping.json");
   EXPECT_EQ(Current(), "a");
-  EXPECT_THAT(Mapped(), ElementsAre(Pair("b", 2)));
+  EXPECT_THAT(Mapped(), ElementsAre(Pair(ClusterId("b"), 2)));
   EXPECT_THAT(LogLines(), ElementsAre(AllOf(HasSubstr("config.json"),
                                             HasSubstr("No such file"))));
 }
@@ -204,7 +204,7 @@ TEST_F(ConfigStoreTest, ARemovedConfigurationKeepsTheLastGoodViewAndWarnsOnce) {
 TEST_F(ConfigStoreTest, ARemovedMappingIsNoMappingAndIsLogged) {
   folder_.Write("config.json", ConfigWith("a"));
   folder_.Write("cluster-mapping.json", kMapping);
-  EXPECT_THAT(Mapped(), ElementsAre(Pair("b", 2)));
+  EXPECT_THAT(Mapped(), ElementsAre(Pair(ClusterId("b"), 2)));
   folder_.Remove("cluster-mapping.json");
   EXPECT_THAT(Mapped(), IsEmpty());
   EXPECT_THAT(Mapped(), IsEmpty());
@@ -219,7 +219,7 @@ TEST_F(ConfigStoreTest,
   folder_.Write("cluster-mapping.json", "");
   folder_.Write("config.json", ConfigWith("b"));
   EXPECT_EQ(Current(), "b");
-  EXPECT_THAT(Mapped(), ElementsAre(Pair("b", 2)));
+  EXPECT_THAT(Mapped(), ElementsAre(Pair(ClusterId("b"), 2)));
 }
 
 TEST_F(ConfigStoreTest, AMappingThatWasNeverReadableIsUnknown) {
@@ -227,7 +227,7 @@ TEST_F(ConfigStoreTest, AMappingThatWasNeverReadableIsUnknown) {
   folder_.Write("cluster-mapping.json", "[{");
   const auto config = store_.Current();
   ASSERT_OK(config);
-  EXPECT_OK((*config)->Find("a"));
+  EXPECT_OK((*config)->Find(ClusterId("a")));
   EXPECT_THAT((*config)->mapping_problem(), HasSubstr("cluster-mapping.json"));
 
   folder_.Write("cluster-mapping.json", kMapping);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "ceph/errors.h"
+#include "ceph/pool.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/unit/volume/journal_fixtures.h"
 #include "tests/unit/volume/memory_cluster.h"

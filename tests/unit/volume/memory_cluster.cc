@@ -6,27 +6,13 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status_macros.h"
+#include "ceph/mirror.h"
+#include "ceph/pool.h"
 #include "tests/unit/volume/journal_fixtures.h"
 
 namespace addons::testing {
-
-void Gate::Pass() {
-  const MutexLock lock(mutex_);
-  ++arrivals_;
-  changed_.NotifyAll();
-  while (!open_) changed_.Wait(mutex_);
-}
-
-void Gate::Open() {
-  const MutexLock lock(mutex_);
-  open_ = true;
-  changed_.NotifyAll();
-}
-
-void Gate::AwaitArrivals(int count) {
-  const MutexLock lock(mutex_);
-  while (arrivals_ < count) changed_.Wait(mutex_);
-}
 
 class MemoryCluster::Contents {
  public:
@@ -136,6 +122,25 @@ class MemoryPool : public Pool {
       const std::string& /*expected*/) override {
     return Unimplemented();
   }
+  absl::StatusOr<bool> TakeObjectLock(
+      const ObjectLock& /*lock*/, std::chrono::seconds /*duration*/) override {
+    return Unimplemented();
+  }
+  absl::StatusOr<bool> RenewObjectLock(
+      const ObjectLock& /*lock*/, std::chrono::seconds /*duration*/) override {
+    return Unimplemented();
+  }
+  absl::StatusOr<std::vector<ObjectLocker>> ObjectLockers(
+      const ObjectLock& /*lock*/) override {
+    return Unimplemented();
+  }
+  absl::Status BreakObjectLock(const ObjectLock& /*lock*/,
+                               const ObjectLocker& /*locker*/) override {
+    return Unimplemented();
+  }
+  absl::StatusOr<bool> RemoveLockedObject(const ObjectLock& /*lock*/) override {
+    return Unimplemented();
+  }
   absl::StatusOr<std::vector<GroupImage>> GroupImages(
       const std::string& /*group*/) override {
     return Unimplemented();
@@ -171,6 +176,16 @@ class MemoryPool : public Pool {
     return Unimplemented();
   }
   absl::StatusOr<std::string> MirrorUuid() override { return Unimplemented(); }
+  absl::StatusOr<std::vector<std::string>> Namespaces() override {
+    return Unimplemented();
+  }
+  absl::StatusOr<std::vector<ImageStatuses>> MirrorStatuses() override {
+    return Unimplemented();
+  }
+  absl::StatusOr<std::vector<ObjectSnapshots>> ListSnapshots(
+      const std::vector<std::string>& /*objects*/) override {
+    return Unimplemented();
+  }
   absl::StatusOr<std::optional<MirrorImageInfo>> MirrorInfoById(
       const std::string& /*image_id*/) override {
     return Unimplemented();
@@ -283,9 +298,16 @@ absl::StatusOr<std::unique_ptr<Pool>> MemoryCluster::OpenPool(
                                       rados_namespace);
 }
 
-absl::StatusOr<std::string> MemoryCluster::MonCommand(
-    const std::string& /*json*/) {
-  return Unimplemented();
+absl::StatusOr<std::string> MemoryCluster::MonCommand(const std::string& json) {
+  if (!absl::StrContains(json, "osd lspools")) return Unimplemented();
+  ADDONS_RETURN_IF_ERROR(contents_->Enter("osd lspools"));
+  const MutexLock lock(contents_->mutex);
+  std::vector<std::string> pools;
+  for (const auto& [id, name] : contents_->pools) {
+    pools.push_back(absl::StrCat(R"({"poolnum": )", id, R"(, "poolname": ")",
+                                 name, R"("})"));
+  }
+  return absl::StrCat("[", absl::StrJoin(pools, ","), "]");
 }
 
 absl::StatusOr<std::string> MemoryCluster::MgrCommand(
@@ -305,7 +327,7 @@ void MemoryClusters::Add(const std::string& monitor,
 }
 
 absl::StatusOr<std::shared_ptr<Cluster>> MemoryClusters::Connect(
-    const ClusterTarget& target, const CephUser& /*user*/) {
+    const ClusterTarget& target, const CephUserRef& /*user*/) {
   const auto found = clusters_.find(target.monitors.front());
   if (found == clusters_.end()) {
     return absl::UnavailableError("no monitor answered");

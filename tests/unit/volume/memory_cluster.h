@@ -10,24 +10,10 @@
 
 #include "base/mutex.h"
 #include "ceph/cluster.h"
+#include "ceph/pool.h"
+#include "tests/testing/gate.h"
 
 namespace addons::testing {
-
-/// Holds callers until it is opened.
-class Gate {
- public:
-  /// Blocks while the gate is shut.
-  void Pass();
-  void Open();
-  /// Blocks until `count` callers have come to the gate.
-  void AwaitArrivals(int count);
-
- private:
-  Mutex mutex_;
-  CondVar changed_;
-  bool open_ ABSL_GUARDED_BY(mutex_) = false;
-  int arrivals_ ABSL_GUARDED_BY(mutex_) = 0;
-};
 
 /// Is asked before each call ("Connect", "OpenPool 2", "ReadOmap
 /// csi.volume.x"): it may block, and its error becomes the call's.
@@ -80,7 +66,7 @@ class MemoryClusters : public ClusterProvider {
   void Add(const std::string& monitor, std::shared_ptr<MemoryCluster> cluster);
 
   absl::StatusOr<std::shared_ptr<Cluster>> Connect(
-      const ClusterTarget& target, const CephUser& user) override;
+      const ClusterTarget& target, const CephUserRef& user) override;
 
  private:
   std::map<std::string, std::shared_ptr<MemoryCluster>> clusters_;

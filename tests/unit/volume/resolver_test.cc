@@ -13,12 +13,14 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/bounded_threads.h"
 #include "ceph/errors.h"
+#include "ceph/pool.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"
 #include "tests/unit/volume/journal_fixtures.h"
 #include "tests/unit/volume/memory_cluster.h"
-#include "volume/lookup_threads.h"
+#include "volume/volume_id.h"
 
 namespace addons {
 namespace {
@@ -51,7 +53,7 @@ constexpr char kOtherId[] =
 constexpr char kIdOfSite2[] =
     "0001-0005-site2-0000000000000007-b891b493-7754-470d-b2a0-4ca18f698b2a";
 
-constexpr ResolverTimes kPatient = {hours(1), hours(1)};
+const ResolverOptions kPatient = {hours(1), hours(1), hours(1), {}};
 
 absl::Status Unreachable() {
   return absl::UnavailableError("no monitor answered");
@@ -109,20 +111,21 @@ class ResolverTest : public ::testing::Test {
                   absl::StrCat("[", absl::StrJoin(elements, ","), "]"));
   }
 
-  Resolver& ResolverWith(const ResolverTimes& times) {
-    resolver_ = std::make_unique<Resolver>(config_, clusters_, times);
+  Resolver& ResolverWith(const ResolverOptions& options) {
+    resolver_ = std::make_unique<Resolver>(config_, clusters_, options);
     return *resolver_;
   }
   absl::StatusOr<ResolvedVolume> Resolve(const std::string& id = kId,
                                          SteadyDuration patience = hours(1)) {
-    const CephUser user{"csi", Secret("key")};
-    return resolver_->Resolve(id, user, RealClock().Now() + patience);
+    const CephUserRef user = MakeCephUser("csi", Secret("key"));
+    return resolver_->Resolve(VolumeHandle(id), user, access_,
+                              RealClock().Now() + patience);
   }
   /// The cluster that the volume was found on.
   std::string ResolvedCluster(const std::string& id = kId) {
     const auto volume = Resolve(id);
     EXPECT_OK(volume);
-    return volume.ok() ? volume->cluster_id : "";
+    return volume.ok() ? volume->cluster_id.text() : "";
   }
   /// Makes a connect to the cluster hang until the end of the test.
   void HangAtConnect(MemoryCluster& cluster) {
@@ -144,6 +147,7 @@ class ResolverTest : public ::testing::Test {
   const std::shared_ptr<MemoryCluster> site3_ =
       std::make_shared<MemoryCluster>();
   MemoryClusters clusters_;
+  Access access_ = Access::kRead;
   ConfigStore config_{folder_.path()};
   Gate hang_;
   std::unique_ptr<Resolver> resolver_ =
@@ -151,7 +155,6 @@ class ResolverTest : public ::testing::Test {
 };
 
 // --- which place is used
-// ---------------------------------------------------------
 
 TEST_F(ResolverTest, UsesTheClusterOfTheIdWhenItHasTheVolume) {
   site1_->PutVolume(2, kUuid);
@@ -159,7 +162,7 @@ TEST_F(ResolverTest, UsesTheClusterOfTheIdWhenItHasTheVolume) {
   const auto volume = Resolve();
   ASSERT_OK(volume);
   EXPECT_EQ(volume->volume_id, kId);
-  EXPECT_EQ(volume->cluster_id, "site1");
+  EXPECT_EQ(volume->cluster_id, ClusterId("site1"));
   EXPECT_EQ(volume->pool_id, 2);
   EXPECT_EQ(volume->pool_name, "pool-of-1");
   EXPECT_EQ(volume->rados_namespace, "");
@@ -175,7 +178,7 @@ TEST_F(ResolverTest, UsesTheMappedClusterWhenTheOtherIsNotConfigured) {
   const auto volume = Resolve();
   ASSERT_OK(volume);
   EXPECT_EQ(volume->volume_id, kId);
-  EXPECT_EQ(volume->cluster_id, "site2");
+  EXPECT_EQ(volume->cluster_id, ClusterId("site2"));
   EXPECT_EQ(volume->pool_id, 7);
   EXPECT_EQ(volume->pool_name, "pool-of-2");
   EXPECT_EQ(volume->cluster, site2_);
@@ -228,7 +231,7 @@ TEST_F(ResolverTest, MapsInBothDirections) {
   site1_->PutVolume(2, kUuid);
   const auto volume = Resolve(kIdOfSite2);
   ASSERT_OK(volume);
-  EXPECT_EQ(volume->cluster_id, "site1");
+  EXPECT_EQ(volume->cluster_id, ClusterId("site1"));
   EXPECT_EQ(volume->pool_id, 2);
 }
 
@@ -277,7 +280,6 @@ TEST_F(ResolverTest, DescribesAVolumeInTheDefaultNamespace) {
 }
 
 // --- dead sites
-// ------------------------------------------------------------------
 
 TEST_F(ResolverTest, NeverWaitsForADeadMappedCluster) {
   HangAtConnect(*site2_);
@@ -356,6 +358,80 @@ TEST_F(ResolverTest, AsksASilentClusterWhenNobodyElseHasTheVolume) {
   EXPECT_EQ(ResolvedCluster(kOtherId), "site1");
 }
 
+// --- where something may be changed
+
+TEST_F(ResolverTest, AChangeDoesNotGoPastAClusterThatIsSilentForAMoment) {
+  FailAtConnect(*site1_, Unreachable());
+  site2_->PutVolume(7, kUuid);
+  EXPECT_EQ(ResolvedCluster(), "site2");
+  access_ = Access::kMutate;
+  EXPECT_THAT(Resolve(), StatusIs(absl::StatusCode::kUnavailable,
+                                  AllOf(HasSubstr("'site2' has it"),
+                                        HasSubstr("--site-clusters=site2"))));
+  site1_->SetHook(nullptr);  // it says no
+  EXPECT_EQ(ResolvedCluster(), "site2");
+}
+
+TEST_F(ResolverTest, AChangeDoesNotGoPastAClusterThatHangs) {
+  ResolverWith({milliseconds(10), hours(1), hours(1), {}});
+  HangAtConnect(*site1_);
+  site2_->PutVolume(7, kUuid);
+  access_ = Access::kMutate;
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THAT(Resolve(kId, milliseconds(200)),
+                StatusIs(absl::StatusCode::kUnavailable,
+                         HasSubstr("'site1' did not answer in time")));
+  }
+}
+
+TEST_F(ResolverTest, AChangeGoesPastAClusterWhoseSilenceHasLasted) {
+  const SteadyDuration settle = milliseconds(300);
+  ResolverWith({milliseconds(10), hours(1), settle, {}});
+  FailAtConnect(*site1_, Unreachable());
+  site2_->PutVolume(7, kUuid);
+  access_ = Access::kMutate;
+  const SteadyTime begin = RealClock().Now();
+  while (!Resolve().ok()) {
+    ASSERT_LT(RealClock().Now() - begin, seconds(60));
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  EXPECT_GE(RealClock().Now() - begin, settle);
+  // One answer ends it. A call does not wait for that of a silent cluster, so
+  // the first one may still go past it.
+  site1_->SetHook(nullptr);
+  site1_->PutVolume(2, kUuid);
+  while (ResolvedCluster() != "site1") {
+    ASSERT_LT(RealClock().Now() - begin, seconds(60));
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  FailAtConnect(*site1_, Unreachable());
+  EXPECT_THAT(Resolve(), StatusIs(absl::StatusCode::kUnavailable));
+}
+
+TEST_F(ResolverTest, WithHomeClustersNoOtherIsAsked) {
+  ResolverWith({hours(1), hours(1), hours(1), {ClusterId("site2")}});
+  HangAtConnect(*site1_);
+  site1_->PutVolume(2, kUuid);
+  site2_->PutVolume(7, kUuid);
+  for (const Access access : {Access::kRead, Access::kMutate}) {
+    access_ = access;
+    EXPECT_EQ(ResolvedCluster(), "site2");
+  }
+  EXPECT_EQ(site1_->CountCalls("Connect"), 0);
+  EXPECT_EQ(resolver_->KeyOfVolume(VolumeHandle(kId)).value().cluster_id,
+            ClusterId("site2"));
+  EXPECT_THAT(Resolve(kOtherId), StatusIs(absl::StatusCode::kNotFound));
+}
+
+TEST_F(ResolverTest, HomeClustersThatNothingBelongsToAreNoProofOfAbsence) {
+  ResolverWith({hours(1), hours(1), hours(1), {ClusterId("site-2")}});
+  site2_->PutVolume(7, kUuid);
+  const auto refused =
+      StatusIs(absl::StatusCode::kUnavailable, HasSubstr("--site-clusters"));
+  EXPECT_THAT(Resolve(), refused);
+  EXPECT_THAT(resolver_->KeyOfVolume(VolumeHandle(kId)), refused);
+}
+
 TEST_F(ResolverTest, GivesTheClusterOfTheIdItsTimeWhenAllHadBeenSilent) {
   const SteadyDuration grace = milliseconds(200);
   ResolverWith({grace, hours(1)});
@@ -379,18 +455,18 @@ TEST_F(ResolverTest, AsksInTheBackgroundEvenWhenItMustQueueForIt) {
 
   // Another user's lookups take all threads of site1.
   HangAtConnect(*site1_);
-  for (int i = 1; i <= LookupThreads::kThreadsPerLane; ++i) {
+  for (int i = 1; i <= BoundedThreads::kThreadsPerLane; ++i) {
     site2_->SetHook(At("Connect", [this, i] {
       hang_.AwaitArrivals(i);
       return absl::OkStatus();
     }));
-    const CephUser other{"other", Secret("key")};
-    EXPECT_OK(
-        resolver_->Resolve(kIdOfSite2, other, RealClock().Now() + hours(1)));
+    const CephUserRef other = MakeCephUser("other", Secret("key"));
+    EXPECT_OK(resolver_->Resolve(VolumeHandle(kIdOfSite2), other, Access::kRead,
+                                 RealClock().Now() + hours(1)));
   }
   EXPECT_EQ(ResolvedCluster(), "site2");
   hang_.Open();
-  const int asked = 1 + LookupThreads::kThreadsPerLane + 1;
+  const int asked = 1 + BoundedThreads::kThreadsPerLane + 1;
   while (site1_->CountCalls("Connect") < asked) std::this_thread::yield();
 }
 
@@ -398,8 +474,9 @@ TEST_F(ResolverTest, RemembersSilencePerUser) {
   FailAtConnect(*site1_, Unreachable());
   site2_->PutVolume(7, kUuid);
   EXPECT_EQ(ResolvedCluster(), "site2");
-  const CephUser other{"other", Secret("key")};
-  EXPECT_OK(resolver_->Resolve(kId, other, RealClock().Now() + hours(1)));
+  const CephUserRef other = MakeCephUser("other", Secret("key"));
+  EXPECT_OK(resolver_->Resolve(VolumeHandle(kId), other, Access::kRead,
+                               RealClock().Now() + hours(1)));
   EXPECT_EQ(site1_->CountCalls("Connect"), 2);
 }
 
@@ -417,7 +494,7 @@ TEST_F(ResolverTest, TakesWhatWasFoundAtADeadlineWithinTheGraceTime) {
   site2_->PutVolume(7, kUuid);
   const auto volume = Resolve(kId, milliseconds(200));
   ASSERT_OK(volume);
-  EXPECT_EQ(volume->cluster_id, "site2");
+  EXPECT_EQ(volume->cluster_id, ClusterId("site2"));
 }
 
 TEST_F(ResolverTest, AsksTheOnlyClusterInTheCallersThread) {
@@ -477,7 +554,6 @@ TEST_F(ResolverTest, ServesManyThreads) {
 }
 
 // --- errors
-// ------------------------------------------------------------------------
 
 TEST_F(ResolverTest, IsNotFoundWhenAllSayNoNamingWhereItLooked) {
   EXPECT_THAT(
@@ -496,18 +572,109 @@ TEST_F(ResolverTest, IsNotFoundWhenThePoolsAreGone) {
                        HasSubstr("cluster 'site1' has no pool 9")));
 }
 
-TEST_F(ResolverTest, IsNotFoundWhenNoClusterIsConfigured) {
-  Configure({"site3"});
-  EXPECT_THAT(Resolve(), StatusIs(absl::StatusCode::kNotFound,
-                                  AllOf(HasSubstr("not in config.json"),
-                                        HasSubstr("'site1', 'site2'"))));
-}
-
-TEST_F(ResolverTest, IsNotFoundWhenAMappedClusterRefusesTheUserMentioningIt) {
-  FailAtConnect(*site2_, Refusal());
+TEST_F(ResolverTest, NotFoundSaysWhatMustBeThereFirst) {
+  Configure({"site2"});
   EXPECT_THAT(Resolve(),
               StatusIs(absl::StatusCode::kNotFound,
+                       AllOf(HasSubstr("PV and PVC"), HasSubstr("ceph-csi"),
+                             Not(HasSubstr("config.json")))));
+}
+
+TEST_F(ResolverTest, PeerThatIsNotConfiguredIsNotMentioned) {
+  Configure({"site1"});
+  EXPECT_THAT(Resolve(), StatusIs(absl::StatusCode::kNotFound,
+                                  Not(HasSubstr("config.json"))));
+  FailAtConnect(*site1_, Refusal());
+  EXPECT_THAT(Resolve(), StatusIs(absl::StatusCode::kUnauthenticated,
+                                  Not(HasSubstr("config.json"))));
+}
+
+TEST_F(ResolverTest, NobodyWasAskedWhenNoClusterIsConfigured) {
+  Configure({"site3"});
+  const auto matches =
+      AllOf(HasSubstr("not in config.json"), HasSubstr("'site1', 'site2'"));
+  EXPECT_THAT(Resolve(), StatusIs(absl::StatusCode::kUnavailable, matches));
+  EXPECT_THAT(resolver_->KeyOfVolume(VolumeHandle(kId)),
+              StatusIs(absl::StatusCode::kUnavailable, matches));
+}
+
+TEST_F(ResolverTest, PlaceThatRefusesTheUserHasNotSaidNo) {
+  FailAtConnect(*site2_, Refusal());
+  EXPECT_THAT(Resolve(),
+              StatusIs(absl::StatusCode::kPermissionDenied,
                        HasSubstr("cluster 'site2' refuses user 'csi'")));
+}
+
+// --- without memory
+
+TEST_F(ResolverTest, LookupThatThrowsHasNotAskedItsCluster) {
+  site1_->PutVolume(2, kUuid);
+  std::atomic<bool> throws = true;
+  site1_->SetHook([&throws](const std::string&) -> absl::Status {
+    if (throws) throw std::bad_alloc();
+    return absl::OkStatus();
+  });
+  for (const bool one_place : {false, true}) {  // on a thread, or on this one
+    if (one_place) Map({});
+    throws = true;
+    EXPECT_THAT(Resolve(), StatusIs(absl::StatusCode::kUnavailable,
+                                    AllOf(HasSubstr("cluster 'site1' could"),
+                                          HasSubstr("unexpected exception"))));
+    throws = false;
+    EXPECT_OK(Resolve());  // and nobody takes it for silent
+  }
+}
+
+// --- pools that are not mapped
+
+TEST_F(ResolverTest, VolumeInAPoolThatIsNotMappedNamesTheMissingLine) {
+  Configure({"site2"});
+  site2_->AddPool(9, "other");
+  site2_->PutVolume(9, kUuid);
+  const std::string id =
+      absl::StrCat("0001-0005-site1-0000000000000004-", kUuid);
+  EXPECT_THAT(
+      Resolve(id),
+      StatusIs(absl::StatusCode::kUnavailable,
+               AllOf(HasSubstr("in pool 'other', which has the id 9"),
+                     HasSubstr(R"({"clusterIDMapping": {"site1": "site2"})"),
+                     HasSubstr(R"("RBDPoolIDMapping": [{"4": "9"}])"))));
+}
+
+TEST_F(ResolverTest, SitesWithOneClusterIdAndOtherPoolIdsAreTold) {
+  Configure({"site1"});
+  site1_->AddPool(5, "other");
+  site1_->PutVolume(5, kUuid);
+  EXPECT_THAT(Resolve(),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       HasSubstr(R"("RBDPoolIDMapping": [{"2": "5"}])")));
+}
+
+TEST_F(ResolverTest, IsNotFoundWhenNoPoolOfTheMappedClusterHasIt) {
+  Configure({"site2"});
+  const std::string id =
+      absl::StrCat("0001-0005-site1-0000000000000004-", kUuid);
+  EXPECT_THAT(Resolve(id), StatusIs(absl::StatusCode::kNotFound,
+                                    HasSubstr("no pool of cluster 'site2'")));
+}
+
+TEST_F(ResolverTest, PoolThatRefusesTheUserMayHaveIt) {
+  Configure({"site2"});
+  site2_->SetHook(
+      At(kObjectRead, [] { return CephError(-1, "read", "omap"); }));
+  const std::string id =
+      absl::StrCat("0001-0005-site1-0000000000000004-", kUuid);
+  EXPECT_THAT(Resolve(id), StatusIs(absl::StatusCode::kUnauthenticated));
+}
+
+TEST_F(ResolverTest, OtherPoolsAreNotSearchedWhileTheVolumeIsWhereItShouldBe) {
+  site1_->AddPool(4, "here");
+  site1_->PutVolume(4, kUuid);
+  const std::string id =
+      absl::StrCat("0001-0005-site1-0000000000000004-", kUuid);
+  EXPECT_EQ(ResolvedCluster(id), "site1");
+  EXPECT_THAT(site2_->Calls(), IsEmpty());
+  EXPECT_EQ(site1_->CountCalls("osd lspools"), 0);
 }
 
 TEST_F(ResolverTest, IsUnauthenticatedWhenTheOnlyClusterRefusesTheUser) {
@@ -657,55 +824,64 @@ TEST_F(ResolverTest, NeverWrites) {
 }
 
 // --- keys of operations
-// ------------------------------------------------------------
 
 TEST_F(ResolverTest, OperationKeyIsTheSameForAllIdsOfAVolume) {
   Configure({"site2"});
-  const auto key = resolver_->OperationKey(kId);
+  const auto key = resolver_->KeyOfVolume(VolumeHandle(kId));
   ASSERT_OK(key);
-  EXPECT_EQ(*key, resolver_->OperationKey(kIdOfSite2).value());
-  EXPECT_EQ(*key, absl::StrCat("5:site2/7//", kUuid));
+  EXPECT_EQ(*key, resolver_->KeyOfVolume(VolumeHandle(kIdOfSite2)).value());
+  EXPECT_EQ(key->ToString(), absl::StrCat("5:site2/7//", kUuid));
 }
 
 TEST_F(ResolverTest, OperationKeyTellsVolumesApart) {
-  EXPECT_NE(resolver_->OperationKey(kId).value(),
-            resolver_->OperationKey(kOtherId).value());
+  EXPECT_NE(resolver_->KeyOfVolume(VolumeHandle(kId)).value(),
+            resolver_->KeyOfVolume(VolumeHandle(kOtherId)).value());
 }
 
 TEST_F(ResolverTest, OperationKeyHasTheNamespace) {
   folder_.Write("config.json", R"([{"clusterID": "site1", "monitors": ["m1"],
                                     "rbd": {"radosNamespace": "tenant1"}}])");
-  EXPECT_EQ(resolver_->OperationKey(kId).value(),
+  EXPECT_EQ(resolver_->KeyOfVolume(VolumeHandle(kId)).value().ToString(),
             absl::StrCat("5:site1/2/tenant1/", kUuid));
 }
 
+TEST_F(ResolverTest, OperationKeyTakesAClusterIdWithASlash) {
+  folder_.Write("config.json",
+                R"([{"clusterID": "a/b:c", "monitors": ["m1"]}])");
+  const VolumeId id{1, ClusterId("a/b:c"), 2, kUuid};
+  const auto key = resolver_->KeyOfVolume(VolumeHandle(id.ToString().value()));
+  ASSERT_OK(key);
+  EXPECT_EQ(key->cluster_id, ClusterId("a/b:c"));
+  EXPECT_EQ(key->ToString(), absl::StrCat("5:a/b:c/2//", kUuid));
+}
+
 TEST_F(ResolverTest, OperationKeyAsksNoCluster) {
-  EXPECT_OK(resolver_->OperationKey(kId));
+  EXPECT_OK(resolver_->KeyOfVolume(VolumeHandle(kId)));
   EXPECT_THAT(site1_->Calls(), IsEmpty());
   EXPECT_THAT(site2_->Calls(), IsEmpty());
 }
 
 TEST_F(ResolverTest, OperationKeyNeedsAVolumeId) {
-  EXPECT_THAT(resolver_->OperationKey("pvc-1"),
+  EXPECT_THAT(resolver_->KeyOfVolume(VolumeHandle("pvc-1")),
               StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
 TEST_F(ResolverTest, OperationKeyNeedsAConfiguredCluster) {
   Configure({"site3"});
-  EXPECT_THAT(resolver_->OperationKey(kId),
-              StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_THAT(resolver_->KeyOfVolume(VolumeHandle(kId)),
+              StatusIs(absl::StatusCode::kUnavailable));
 }
 
 TEST_F(ResolverTest, OperationKeyNeedsAUsableEntry) {
   folder_.Write("config.json", R"([{"clusterID": "site1", "monitors": []}])");
   EXPECT_THAT(
-      resolver_->OperationKey(kId),
+      resolver_->KeyOfVolume(VolumeHandle(kId)),
       StatusIs(absl::StatusCode::kUnavailable, HasSubstr("monitors is empty")));
 }
 
 TEST_F(ResolverTest, OperationKeyNeedsAConfiguration) {
   folder_.Remove("config.json");
-  EXPECT_THAT(resolver_->OperationKey(kId),
+  EXPECT_THAT(resolver_->KeyOfVolume(VolumeHandle(kId)),
               StatusIs(absl::StatusCode::kUnavailable));
 }
 

@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "ceph/errors.h"
+#include "ceph/pool.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/unit/volume/journal_fixtures.h"
 #include "tests/unit/volume/memory_cluster.h"
@@ -84,7 +85,8 @@ TEST_F(VolumeJournalTest, FindsEveryVolumeOfARealProvisioner) {
     if (!absl::StartsWith(name, "pvc-")) continue;
     const VolumeId id = VolumeId::Parse(fixture.id).value();
     const auto pool = cluster_.OpenPool(
-        id.pool_id, id.cluster_id == "peer-ns" ? "tenant1" : "", Access::kRead);
+        id.pool_id, id.cluster_id.text() == "peer-ns" ? "tenant1" : "",
+        Access::kRead);
     const auto volume = VolumeJournal(**pool).Read(id.uuid);
     ASSERT_OK(volume) << name;
     EXPECT_EQ(volume->request_name, name);

@@ -1,5 +1,6 @@
 #include "volumegroup/create.h"
 
+#include "ceph/pool.h"
 #include "tests/unit/volumegroup/groups_fixture.h"
 
 namespace addons::testing {
@@ -53,6 +54,18 @@ TEST_F(CreateGroupTest, AnswersWithVolumesAndParameters) {
       group->volumes[0].context,
       UnorderedElementsAre(Pair("imageName", Image(1)),
                            Pair("journalPool", kPool), Pair("pool", kPool)));
+}
+
+TEST_F(CreateGroupTest, IsRefusedOnAClusterOfAnotherSite) {
+  on_a_.environment().options.home = {ClusterId("site-b")};
+  world_.ClearCalls();
+  EXPECT_THAT(Create(on_a_, "vg", {}),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr("parameters[clusterID] 'site-a'"),
+                             HasSubstr("--site-clusters (site-b)"))));
+  EXPECT_THAT(world_.Calls(), IsEmpty());
+  on_a_.environment().options.home = {ClusterId("site-a")};
+  EXPECT_OK(Create(on_a_, "vg", {}));
 }
 
 TEST_F(CreateGroupTest, UsesInstanceIdAndPrefix) {
@@ -188,7 +201,7 @@ TEST_F(CreateGroupTest, ChecksEverythingBeforeTheFirstChange) {
   EXPECT_THAT(
       Create(on_a_, "vg", {good}, {{"clusterID", "site-a"}, {"pool", "nope"}}),
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("'nope'")));
-  on_a_.replication().fails_at = "validate";
+  on_a_.replication().fails_at = "check";
   EXPECT_THAT(Create(on_a_, "vg", {good}),
               StatusIs(absl::StatusCode::kInternal));
   EXPECT_EQ(world_.CountMutations(), 0);

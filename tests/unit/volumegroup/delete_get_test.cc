@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include "ceph/pool.h"
 #include "tests/unit/volumegroup/groups_fixture.h"
 
 namespace addons::testing {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "ceph/pool.h"
 #include "tests/unit/volume/journal_fixtures.h"
 #include "tests/unit/volumegroup/groups_fixture.h"
 

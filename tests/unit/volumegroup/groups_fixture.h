@@ -8,18 +8,20 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "replication/environment.h"
+#include "replication/membership.h"
 #include "tests/fakes/mirrored_pair.h"
 #include "tests/fakes/paced_clock.h"
 #include "tests/fakes/test_operation_context.h"
+#include "tests/testing/handles.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"
 #include "volumegroup/create.h"
@@ -32,33 +34,27 @@
 namespace addons::testing {
 
 /// Writes down what it is asked, and may refuse it or pass it on.
-class RecordingReplication final : public MemberReplication {
+class RecordingReplication {
  public:
-  absl::Status Validate(OperationContext& context,
-                        const MembershipChange& change) override {
-    EXPECT_FALSE(context.mutating());
-    const absl::Status status = Record("validate", change);
-    return status.ok() && next != nullptr ? next->Validate(context, change)
-                                          : status;
-  }
-  absl::Status Join(OperationContext& context,
-                    const MembershipChange& change) override {
-    EXPECT_TRUE(context.mutating());
-    const absl::Status status = Record("join", change);
-    return status.ok() && next != nullptr ? next->Join(context, change)
-                                          : status;
-  }
-  absl::Status Leave(OperationContext& context,
-                     const MembershipChange& change) override {
-    EXPECT_TRUE(context.mutating());
-    const absl::Status status = Record("leave", change);
-    return status.ok() && next != nullptr ? next->Leave(context, change)
-                                          : status;
+  /// They refer to this.
+  MemberReplication Steps() {
+    const auto step = [this](const char* call, bool mutating,
+                             MemberReplication::Step MemberReplication::*on) {
+      return [this, call, mutating, on](OperationContext& context,
+                                        const MembershipChange& change) {
+        EXPECT_EQ(context.mutating(), mutating);
+        const absl::Status status = Record(call, change);
+        return status.ok() && next.*on ? (next.*on)(context, change) : status;
+      };
+    };
+    return {step("check", false, &MemberReplication::check),
+            step("join", true, &MemberReplication::join),
+            step("leave", true, &MemberReplication::leave)};
   }
 
   std::vector<std::string> calls;
-  std::string fails_at;               // "join": that call answers INTERNAL
-  MemberReplication* next = nullptr;  // not owned
+  std::string fails_at;    // "join": that call answers INTERNAL
+  MemberReplication next;  // whom they are passed on to
 
  private:
   absl::Status Record(const std::string& call, const MembershipChange& change) {
@@ -69,12 +65,25 @@ class RecordingReplication final : public MemberReplication {
   }
 };
 
+/// What the server passes on to replication.
+inline MemberReplication MirroringOf(ReplicationEnvironment& environment) {
+  const auto step = [&environment](auto* change_mirroring) {
+    return [&environment, change_mirroring](OperationContext& context,
+                                            const MembershipChange& change) {
+      return change_mirroring(context, environment, change);
+    };
+  };
+  return {step(&CheckGroupChange), step(&EnableAdded), step(&DisableRemoved)};
+}
+
 /// One daemon. It knows the clusters in `config`.
 class GroupDaemon {
  public:
   GroupDaemon(FakeWorld& world, FakeSite& site, const std::string& config,
               const std::string& mapping)
-      : site_(site), clusters_(world), tracker_(world) {
+      : site_(site),
+        clusters_(world),
+        mirroring_(resolver_, config_, world, {}) {
     dir_.Write("config.json", config);
     dir_.Write("cluster-mapping.json", mapping);
     environment_.options.concurrency = 4;
@@ -94,11 +103,11 @@ class GroupDaemon {
   ConfigStore config_{dir_.path()};
   FakeClusterProvider clusters_;
   Resolver resolver_{config_, clusters_};
-  PeerTracker tracker_;
-  ReplicationEnvironment mirroring_{resolver_, config_, tracker_, {}};
+  ReplicationEnvironment mirroring_;
   RecordingReplication replication_;
   VolumeGroupEnvironment environment_{
-      resolver_, config_, clusters_, replication_, {}};
+      resolver_, config_, clusters_, mirroring_.leases, replication_.Steps(),
+      {}};
 };
 
 /// A pair of sites and the verbs as a server runs them, without a table: the
@@ -132,15 +141,17 @@ class GroupTest : public ::testing::Test {
 
   template <typename Verb>
   absl::StatusOr<GroupAnswer> Run(const Verb& verb) {
-    HeldKeys held;
+    KeySet held;
     for (int attempt = 0; attempt < 5; ++attempt) {
       TestOperationContext context(world_);
       context.SetClock(clock_);
-      absl::StatusOr<GroupOutcome> outcome = verb(context, held);
+      absl::StatusOr<ResultOrKeys<GroupAnswer>> outcome = verb(context, held);
       if (!outcome.ok()) return outcome.status();
-      if (outcome->more_keys.empty()) return outcome->group;
+      if (std::holds_alternative<GroupAnswer>(*outcome)) {
+        return std::get<GroupAnswer>(*outcome);
+      }
       EXPECT_EQ(context.mutations_begun(), 0);
-      held.insert(outcome->more_keys.begin(), outcome->more_keys.end());
+      held = std::get<KeySet>(*outcome);
     }
     return absl::AbortedError("never enough keys");
   }
@@ -151,31 +162,35 @@ class GroupTest : public ::testing::Test {
       const GroupParameterMap& map = DefaultParameters()) {
     auto parameters = GroupParameters::Parse(map);
     if (!parameters.ok()) return parameters.status();
-    return Run([&](OperationContext& context, const HeldKeys& held) {
+    return Run([&](OperationContext& context, const KeySet& held) {
       return CreateGroup(
           context, daemon.environment(),
-          {name, *parameters, map, volume_ids, daemon.site().user()}, held);
+          {name, *parameters, map, Handles(volume_ids), daemon.site().user()},
+          held);
     });
   }
   absl::StatusOr<GroupAnswer> Modify(
       GroupDaemon& daemon, const std::string& group_id,
       const std::vector<std::string>& volume_ids) {
-    return Run([&](OperationContext& context, const HeldKeys& held) {
+    return Run([&](OperationContext& context, const KeySet& held) {
       return ModifyGroup(context, daemon.environment(),
-                         {group_id, volume_ids, {}, daemon.site().user()},
+                         {GroupHandle(group_id),
+                          Handles(volume_ids),
+                          {},
+                          daemon.site().user()},
                          held);
     });
   }
   absl::Status Delete(GroupDaemon& daemon, const std::string& group_id) {
-    return Run([&](OperationContext& context, const HeldKeys&) {
-             return DeleteGroup(context, daemon.environment(),
-                                {group_id, daemon.site().user()});
-           })
-        .status();
+    TestOperationContext context(world_);
+    context.SetClock(clock_);
+    return DeleteGroup(context, daemon.environment(),
+                       {GroupHandle(group_id), daemon.site().user()});
   }
   absl::StatusOr<GroupAnswer> Get(GroupDaemon& daemon,
                                   const std::string& group_id) {
-    return GetGroup(daemon.environment(), group_id, daemon.site().user(),
+    return GetGroup(daemon.environment(), GroupHandle(group_id),
+                    daemon.site().user(),
                     RealClock().Now() + std::chrono::minutes(1));
   }
 

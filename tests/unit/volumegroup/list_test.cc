@@ -76,6 +76,18 @@ TEST_F(ListGroupsTest, GoesThroughAllPoolsAndNamespacesInOrder) {
   EXPECT_THAT(Ids(page->groups[1]), ElementsAre(pair_.VolumeId(a_, Uuid(2))));
 }
 
+TEST_F(ListGroupsTest, ClustersOfOtherSitesAreNotListed) {
+  const std::string here = PutGroup("a", 1);
+  PutGroup("b", 2, "tenant1");
+  on_a_.environment().options.home = {ClusterId("site-a")};
+  world_.ClearCalls();
+  EXPECT_THAT(AllUuids(50), ElementsAre(here));
+  on_a_.environment().options.home = {ClusterId("site-c")};
+  world_.ClearCalls();
+  EXPECT_THAT(AllUuids(50), IsEmpty());
+  EXPECT_THAT(world_.Calls(), IsEmpty());
+}
+
 TEST_F(ListGroupsTest, LeavesOutWhatIsNoGroup) {
   const std::string group = PutGroup("b", 1);
   // A group snapshot, a name without object, an object without names, no uuid.
@@ -147,8 +159,8 @@ TEST_F(ListGroupsTest, ListsTheClustersThatTakeTheUser) {
   EXPECT_THAT(AllUuids(10), ElementsAre(Uuid(1)));
   a_.SetKey("AQBGK0tlAAAAABAAe1jGVJUIbxnSHUjzYVN5eg==");
   b_.SetKey("BQBGK0tlAAAAABAAe1jGVJUIbxnSHUjzYVN5eg==");
-  CephUser nobody = a_.user();
-  nobody.key = Secret("CQBGK0tlAAAAABAAe1jGVJUIbxnSHUjzYVN5eg==");
+  CephUserRef nobody = MakeCephUser(
+      a_.user()->id, Secret("CQBGK0tlAAAAABAAe1jGVJUIbxnSHUjzYVN5eg=="));
   EXPECT_THAT(ListGroups(on_a_.environment(), {0, "", std::move(nobody)}),
               StatusIs(absl::StatusCode::kUnauthenticated));
 }

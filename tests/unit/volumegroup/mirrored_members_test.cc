@@ -1,49 +1,88 @@
 // Volumes that join or leave a group whose members are mirrored, through the
 // verbs of groups.
 
-#include "volumegroup/mirrored_members.h"
-
 #include <gmock/gmock.h>
 
-#include "replication/group_promote.h"
+#include "ceph/mirror.h"
+#include "replication/enable.h"
+#include "replication/group/disable.h"
+#include "replication/group/enable.h"
+#include "replication/group/promote.h"
+#include "replication/state/group_mark.h"
 #include "tests/unit/volumegroup/groups_fixture.h"
 
 namespace addons::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Key;
+using ::testing::Not;
 
 constexpr auto kFailedPrecondition = absl::StatusCode::kFailedPrecondition;
 
 class MirroredMembersTest : public GroupTest {
  protected:
-  MirroredMembersTest() { on_a_.replication().next = &members_; }
+  MirroredMembersTest() {
+    on_a_.replication().next = MirroringOf(on_a_.mirroring());
+  }
 
-  /// A group of two volumes, 1 and 2, which are mirrored every 5 minutes.
-  void MakeMirroredGroup() {
-    for (int i = 1; i <= 2; ++i) {
-      ids_.push_back(pair_.AddMirroredVolume(a_, Uuid(i)));
-    }
+  GroupTarget Group() {
+    return {GroupHandle(group_), on_a_.site().user(), Handles(ids_)};
+  }
+  /// The group of `ids_`, of volumes on a, is mirrored every 5 minutes.
+  void MirrorGroup() {
     const auto group = Create(on_a_, "vg", ids_);
     ASSERT_OK(group);
     group_ = group->group_id;
-    TestOperationContext context(world_);
-    context.SetClock(clock_);
-    ASSERT_OK(PromoteGroup(
-        context, on_a_.mirroring(), {group_, on_a_.site().user(), ids_},
-        Force::kNo,
-        *ReplicationParameters::Parse({{"schedulingInterval", "5m"}})));
+    const auto parameters =
+        ReplicationParameters::Parse({{"schedulingInterval", "5m"}});
+    {
+      TestOperationContext context(world_);
+      context.SetClock(clock_);
+      ASSERT_OK(EnableGroup(context, on_a_.mirroring(), Group(), *parameters));
+    }
     // rbd-mirror of both sites has reported on what it has.
     world_.Advance(std::chrono::minutes(1));
+    {
+      TestOperationContext context(world_);
+      context.SetClock(clock_);
+      ASSERT_OK(PromoteGroup(context, on_a_.mirroring(), Group(), Force::kNo,
+                             *parameters));
+    }
+    for (const std::string& id : ids_) pair_.AddJournal(b_, UuidOf(id));
+    world_.Advance(std::chrono::minutes(1));
+  }
+  /// Of two volumes, 1 and 2.
+  void MakeMirroredGroup() {
+    ids_ = AddVolumes(2);
+    MirrorGroup();
+  }
+  /// As a VolumeReplication of its own asks for it.
+  void MirrorForItself(const std::string& id) {
+    TestOperationContext context(world_);
+    context.SetClock(clock_);
+    EXPECT_OK(Enable(context, on_a_.mirroring(),
+                     {{VolumeHandle(id), on_a_.site().user()}, {}}));
+    world_.Advance(std::chrono::minutes(1));
+  }
+  std::string AddMirroredVolume(int number) {
+    std::string id = AddVolume(number);
+    MirrorForItself(id);
+    return id;
+  }
+  /// The same with volume 4, which had replication of its own before.
+  void MakeGroupWithOwn() {
+    MakeMirroredGroup();
+    ASSERT_OK(Modify(on_a_, group_, {ids_[0], ids_[1], AddMirroredVolume(4)}));
   }
   bool Mirrored(int number) {
     return a_.Info(Image(number)).state == MirrorImageState::kEnabled;
   }
 
-  MirroredMembers members_{on_a_.mirroring()};
   std::vector<std::string> ids_;
   std::string group_;
 };
@@ -86,6 +125,59 @@ TEST_F(MirroredMembersTest, AVolumeThatLeavesIsNotMirroredAnyMore) {
   EXPECT_THAT(Members(group_), ElementsAre(ids_[0]));
   ASSERT_OK(Modify(on_a_, group_, {}));
   EXPECT_FALSE(Mirrored(1));
+}
+
+TEST_F(MirroredMembersTest, ReplicationOfAVolumesOwnOutlastsTheGroup) {
+  MakeMirroredGroup();
+  const std::string own = AddMirroredVolume(3);
+  const std::string plain = AddVolume(4);
+  ASSERT_OK(Modify(on_a_, group_, {ids_[0], ids_[1], own, plain}));
+  EXPECT_TRUE(Mirrored(4));
+  ASSERT_OK(Modify(on_a_, group_, {ids_[0]}));
+  EXPECT_TRUE(Mirrored(1));
+  EXPECT_FALSE(Mirrored(2));
+  EXPECT_TRUE(Mirrored(3));
+  EXPECT_FALSE(Mirrored(4));
+  EXPECT_THAT(Members(group_), ElementsAre(ids_[0]));
+  // One that came without replication, and left, has none of its own.
+  ASSERT_OK(Modify(on_a_, group_, {ids_[0], own, plain}));
+  ASSERT_OK(Modify(on_a_, group_, {}));
+  EXPECT_TRUE(Mirrored(3));
+  EXPECT_FALSE(Mirrored(4));
+}
+
+TEST_F(MirroredMembersTest, ItIsTheVolumesOwnAlsoWhereTheGroupCameLater) {
+  ids_ = {AddMirroredVolume(1), AddVolume(2)};
+  MirrorGroup();
+  EXPECT_TRUE(Mirrored(2));
+  ASSERT_OK(Modify(on_a_, group_, {}));
+  EXPECT_TRUE(Mirrored(1));
+  EXPECT_FALSE(Mirrored(2));
+}
+
+// The mark of the group does not outlast its mirroring.
+TEST_F(MirroredMembersTest, ReplicationThatBeganAfterTheGroupsIsTheVolumesOwn) {
+  MakeMirroredGroup();
+  {
+    TestOperationContext context(world_);
+    context.SetClock(clock_);
+    ASSERT_OK(DisableGroup(context, on_a_.mirroring(), Group(), {}));
+  }
+  EXPECT_FALSE(Mirrored(1));
+  EXPECT_THAT(a_.ImageMetadata(Image(1)), Not(Contains(Key(kGroupMark))));
+  for (const std::string& id : ids_) MirrorForItself(id);
+  ASSERT_OK(Modify(on_a_, group_, {ids_[0]}));
+  EXPECT_TRUE(Mirrored(2));
+}
+
+TEST_F(MirroredMembersTest, ACloneOfAMemberIsNotTakenForOne) {
+  MakeMirroredGroup();
+  const std::string own = AddMirroredVolume(3);
+  // As a clone inherits it.
+  a_.SetImageMetadata(Image(3), kGroupMark, Uuid(1));
+  ASSERT_OK(Modify(on_a_, group_, {ids_[0], ids_[1], own}));
+  ASSERT_OK(Modify(on_a_, group_, {ids_[0], ids_[1]}));
+  EXPECT_TRUE(Mirrored(3));
 }
 
 TEST_F(MirroredMembersTest, AGroupThatIsNotReplicatedMirrorsNothing) {
@@ -133,8 +225,7 @@ TEST_F(MirroredMembersTest, DeletedMembersBlockNoChange) {
 }
 
 TEST_F(MirroredMembersTest, OnTheSecondarySiteMirroringStaysAsItIs) {
-  MirroredMembers on_b(on_b_.mirroring());
-  on_b_.replication().next = &on_b;
+  on_b_.replication().next = MirroringOf(on_b_.mirroring());
   MakeMirroredGroup();
   const auto group =
       Create(on_b_, "vg", ids_, {{"clusterID", "site-b"}, {"pool", kPool}});
@@ -149,7 +240,7 @@ TEST_F(MirroredMembersTest, AChangeThatDiesAnywhereIsFinishedByTheSameCall) {
   // Counts the changes first.
   int changes = 0;
   {
-    MakeMirroredGroup();
+    MakeGroupWithOwn();
     world_.ClearCalls();
     ASSERT_OK(Modify(on_a_, group_, {ids_[0], AddVolume(3)}));
     changes = world_.CountMutations();
@@ -163,7 +254,7 @@ TEST_F(MirroredMembersTest, AChangeThatDiesAnywhereIsFinishedByTheSameCall) {
         void TestBody() override {}
         void Die(int at, bool after) {
           on_a_.environment().options.concurrency = 1;
-          MakeMirroredGroup();
+          MakeGroupWithOwn();
           const std::string added = AddVolume(3);
           StrikeAtMutation(at, 0, after);
           try {
@@ -175,6 +266,7 @@ TEST_F(MirroredMembersTest, AChangeThatDiesAnywhereIsFinishedByTheSameCall) {
           EXPECT_TRUE(Mirrored(1));
           EXPECT_FALSE(Mirrored(2));
           EXPECT_TRUE(Mirrored(3));
+          EXPECT_TRUE(Mirrored(4));
           EXPECT_THAT(a_.Schedules(),
                       AllOf(HasSubstr(Image(1)), HasSubstr(Image(3))));
           EXPECT_THAT(Members(group_), ElementsAre(ids_[0], added));

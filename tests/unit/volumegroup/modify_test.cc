@@ -1,5 +1,9 @@
 #include "volumegroup/modify.h"
 
+#include <utility>
+
+#include "ceph/pool.h"
+#include "lease/keeper.h"
 #include "tests/unit/volumegroup/groups_fixture.h"
 
 namespace addons::testing {
@@ -19,6 +23,11 @@ class ModifyGroupTest : public GroupTest {
     name_ = "csi-vol-group-" + UuidOf(id_);
     on_a_.replication().calls.clear();
     world_.ClearCalls();
+  }
+  std::unique_ptr<Pool> RbdPool() {
+    return pair_.cluster(a_)
+        ->OpenPool(pair_.pool_id(a_), "", Access::kMutate)
+        .value();
   }
 
   std::string id_;
@@ -63,7 +72,8 @@ TEST_F(ModifyGroupTest, AddsBeforeItRemovesAndTheJournalComesLast) {
                                    "rbd_group_image_remove_by_id",
                                    "rados_write_op_omap_rm_keys2"));
   EXPECT_THAT(on_a_.replication().calls,
-              ElementsAre("validate +1 -1", "join +1 -0", "leave +1 -1"));
+              ElementsAre("check +1 -1",  // before the lease, and with it
+                          "check +1 -1", "join +1 -0", "leave +1 -1"));
 }
 
 TEST_F(ModifyGroupTest, ChangesNothingWhenSomethingIsWrong) {
@@ -78,7 +88,7 @@ TEST_F(ModifyGroupTest, ChangesNothingWhenSomethingIsWrong) {
   EXPECT_THAT(Modify(on_a_, id_, volumes),
               StatusIs(absl::StatusCode::kResourceExhausted));
   on_a_.environment().options.max_members = 100;
-  on_a_.replication().fails_at = "validate";
+  on_a_.replication().fails_at = "check";
   EXPECT_THAT(Modify(on_a_, id_, volumes),
               StatusIs(absl::StatusCode::kInternal));
   EXPECT_EQ(world_.CountMutations(), 0);
@@ -120,7 +130,8 @@ TEST_F(ModifyGroupTest, BrokenMembersNeitherBlockNorStay) {
   // ... and they may leave.
   ASSERT_OK(Modify(on_a_, id_, {volumes[0], volumes[4]}));
   EXPECT_THAT(Members(id_), ElementsAre(volumes[0], volumes[4]));
-  EXPECT_EQ(on_a_.replication().calls.size(), 4U)
+  // Of each change: check() before the lease and with it, join() or leave().
+  EXPECT_EQ(on_a_.replication().calls.size(), 6U)
       << "replication was asked about broken members";
 }
 
@@ -179,6 +190,73 @@ TEST_F(ModifyGroupTest, ADeletedGroupIsNotMadeAgain) {
               StatusIs(absl::StatusCode::kAborted));
   EXPECT_FALSE(HasJournal(id_));
   EXPECT_THAT(RbdGroups(), IsEmpty());
+}
+
+// librbd notes in the group that the image is incomplete, then takes the note
+// of the group out of the image, then the image out of the group.
+TEST_F(ModifyGroupTest, AMemberWhoseRemovalDiedWithinLibrbdLeavesTheRbdGroup) {
+  const auto volumes = AddVolumes(2);
+  MakeGroup(volumes);
+  const std::string image_id = a_.ImageId(Image(2));
+  ASSERT_OK(RbdPool()->RemoveGroupImage(name_, pair_.pool_id(a_), image_id));
+  a_.LeaveGroupImageIncomplete(kPool, "", name_, image_id);
+  ASSERT_OK(Modify(on_a_, id_, {volumes[0]}));
+  EXPECT_THAT(RbdGroups().at(name_), ElementsAre(Image(1)));
+  EXPECT_THAT(Members(id_), ElementsAre(volumes[0]));
+}
+
+TEST_F(ModifyGroupTest, AMemberThatIsInAnotherRbdGroupByNowIsLeftThere) {
+  const auto volumes = AddVolumes(2);
+  MakeGroup(volumes);
+  const auto pool = RbdPool();
+  const int64_t pool_id = pair_.pool_id(a_);
+  ASSERT_OK(pool->RemoveGroupImage(name_, pool_id, a_.ImageId(Image(2))));
+  ASSERT_OK(pool->CreateGroup("made-by-hand"));
+  ASSERT_OK(pool->AddGroupImage("made-by-hand", pool_id, Image(2)));
+  ASSERT_OK(Modify(on_a_, id_, {volumes[0]}));
+  EXPECT_THAT(RbdGroups().at(name_), ElementsAre(Image(1)));
+  EXPECT_THAT(RbdGroups().at("made-by-hand"), ElementsAre(Image(2)));
+}
+
+// Another daemon has made the members others after this one has looked: what
+// is to come and to go is found out again, with the lease on the group.
+TEST_F(ModifyGroupTest, WhatAnotherDaemonHasMadeOfItMeanwhileIsSeen) {
+  const auto volumes = AddVolumes(4);
+  MakeGroup({});
+  GroupDaemon second(world_, a_, pair_.ConfigJson(), pair_.MappingJson());
+  bool done = false;
+  world_.SetCallHook([&](absl::string_view, absl::string_view call, bool) {
+    if (call == "rados_lock_exclusive" && !std::exchange(done, true)) {
+      EXPECT_OK(Modify(second, id_, {volumes[2], volumes[3]}));
+    }
+    return 0;
+  });
+  EXPECT_OK(Modify(on_a_, id_, {volumes[0], volumes[1]}));
+  EXPECT_TRUE(done);
+  EXPECT_THAT(Members(id_), ElementsAre(volumes[0], volumes[1]));
+  EXPECT_THAT(RbdGroups().at(name_), ElementsAre(Image(1), Image(2)));
+}
+
+TEST_F(ModifyGroupTest, ADaemonThatHasTheLeaseIsNamed) {
+  const auto volumes = AddVolumes(2);
+  MakeGroup({volumes[0]});
+  LeaseOptions options;
+  options.self = {"far", "another-boot", "1", 7, 7};
+  LeaseKeeper other(world_, options);
+  ResolvedGroup group;
+  group.cluster = pair_.cluster(a_);
+  group.pool_id = pair_.pool_id(a_);
+  group.uuid = UuidOf(id_);
+  const auto lease = other.TryTake(LeaseOf(group), "modify");
+  ASSERT_OK(lease);
+  EXPECT_THAT(Modify(on_a_, id_, volumes),
+              StatusIs(absl::StatusCode::kAborted, HasSubstr("on host 'far'")));
+  EXPECT_THAT(Delete(on_a_, id_).code(),
+              ::testing::AnyOf(absl::StatusCode::kAborted,
+                               absl::StatusCode::kFailedPrecondition));
+  EXPECT_THAT(Members(id_), ElementsAre(volumes[0]));
+  other.GiveBack(lease->lease);
+  EXPECT_OK(Modify(on_a_, id_, volumes));
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 
 #include <set>
 
+#include "base/uuid.h"
 #include "tests/testing/status_matchers.h"
-#include "volumegroup/uuid.h"
 
 namespace addons {
 namespace {
@@ -26,7 +26,7 @@ absl::StatusOr<GroupParameters> Parse(const GroupParameterMap& more) {
 TEST(GroupParametersTest, HaveTheDriversDefaults) {
   const auto parameters = Parse({});
   ASSERT_OK(parameters);
-  EXPECT_EQ(parameters->cluster_id, "c");
+  EXPECT_EQ(parameters->cluster_id, ClusterId("c"));
   EXPECT_EQ(parameters->pool, "p");
   EXPECT_EQ(parameters->name_prefix, "csi-vol-group-");
 }

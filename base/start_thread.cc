@@ -1,0 +1,45 @@
+#include "base/start_thread.h"
+
+#include <pthread.h>
+
+#include <cstddef>
+#include <exception>
+#include <utility>
+
+namespace addons {
+namespace {
+
+void SetName(const std::string& name) {
+  constexpr size_t kLongest = 15;  // the kernel's limit
+  // Fails for none but a longer name.
+  pthread_setname_np(pthread_self(), name.substr(0, kLongest).c_str());
+}
+
+}  // namespace
+
+std::optional<std::jthread> StartThread(const std::string& name,
+                                        std::function<void()> run) {
+  try {
+    return std::jthread([name, run = std::move(run)] {
+      SetName(name);
+      run();
+    });
+  } catch (const std::exception&) {  // std::system_error, std::bad_alloc
+    return std::nullopt;
+  }
+}
+
+std::optional<std::jthread> StartStoppableThread(
+    const std::string& name, std::function<void(const std::stop_token&)> run) {
+  try {
+    return std::jthread(
+        [name, run = std::move(run)](const std::stop_token& stop) {
+          SetName(name);
+          run(stop);
+        });
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace addons

@@ -1,0 +1,9 @@
+#include "base/utc.h"
+
+namespace addons {
+
+std::string FormatUtc(absl::Time time) {
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", time, absl::UTCTimeZone());
+}
+
+}  // namespace addons

@@ -1,0 +1,49 @@
+#ifndef ADDONS_CEPH_IMAGE_COPY_H_
+#define ADDONS_CEPH_IMAGE_COPY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace addons {
+
+class Image;
+struct ImageRange;
+
+struct ImageCopyOptions {
+  /// So many pieces (an object each, at most 4 MiB), or more where they are
+  /// smaller, are read and written at a time. Up to four times as much is held
+  /// in memory.
+  size_t pieces = 4;
+};
+
+/// Called between two rounds, with bytes; a status that is not OK ends the copy
+/// with it.
+using CopyProgressFn =
+    std::function<absl::Status(uint64_t done, uint64_t total)>;
+
+/// Makes `target` (open for writing) contain in `ranges` (ascending, within
+/// both) what `source` contains there. Only blocks that differ are written,
+/// zeros as data; all that was written is flushed, read back and compared. Can
+/// be broken off and begun again at any time. INTERNAL: what was read back
+/// differs.
+absl::Status CopyRanges(Image& source, Image& target,
+                        const std::vector<ImageRange>& ranges,
+                        const ImageCopyOptions& options,
+                        const CopyProgressFn& progress);
+
+/// Whether both images contain the same in `ranges`.
+absl::StatusOr<bool> SameContent(Image& one, Image& other,
+                                 const std::vector<ImageRange>& ranges,
+                                 const ImageCopyOptions& options);
+
+/// The sum of their lengths.
+uint64_t TotalBytes(const std::vector<ImageRange>& ranges);
+
+}  // namespace addons
+
+#endif  // ADDONS_CEPH_IMAGE_COPY_H_

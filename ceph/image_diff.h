@@ -1,0 +1,54 @@
+#ifndef ADDONS_CEPH_IMAGE_DIFF_H_
+#define ADDONS_CEPH_IMAGE_DIFF_H_
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "ceph/image.h"
+#include "ceph/pool.h"
+
+namespace addons {
+
+// What differs between two states of an image, from what the OSDs keep about
+// each object: librbd 16 compares user snapshots only, by name, and object maps
+// of a secondary's snapshots are wrong.
+
+/// Two states of an image, the older one first: snapshot ids, or kHead.
+struct ImageStates {
+  uint64_t from = 0;
+  uint64_t to = kHead;
+};
+
+/// What may differ in one object between two states, ascending.
+std::vector<ImageRange> ObjectDifference(const ObjectSnapshots& object,
+                                         const ImageStates& states);
+
+/// Where a range of object `number` is in an image with this layout; added to
+/// `ranges`.
+void AddImageRanges(const ImageLayout& layout, uint64_t number,
+                    const ImageRange& in_object,
+                    std::vector<ImageRange>* ranges);
+
+/// `ranges` in ascending order, each grown to whole blocks of 4 KiB and joined
+/// with those that touch it, without what lies beyond `bytes`.
+std::vector<ImageRange> Joined(std::vector<ImageRange> ranges, uint64_t bytes);
+
+/// Called now and then, with objects; a status that is not OK ends it.
+using DiffProgressFn =
+    std::function<absl::Status(uint64_t done, uint64_t total)>;
+
+/// Where an image of `layout` (of its largest state) differs in any of these
+/// pairs of states, as Joined() within the first `bytes`. It may tell of more
+/// than differs, never of less. `data` is the pool and namespace that the
+/// objects are in. One read operation for each object, also for absent ones.
+absl::StatusOr<std::vector<ImageRange>> ChangedRanges(
+    Pool& data, const ImageLayout& layout,
+    const std::vector<ImageStates>& states, uint64_t bytes,
+    const DiffProgressFn& progress);
+
+}  // namespace addons
+
+#endif  // ADDONS_CEPH_IMAGE_DIFF_H_

@@ -1,0 +1,301 @@
+#include "lease/keeper.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "absl/time/time.h"
+#include "base/log.h"
+#include "base/status_macros.h"
+#include "base/utc.h"
+#include "base/uuid.h"
+#include "ceph/errors.h"
+
+namespace addons {
+namespace {
+
+constexpr char kLockName[] = "rbd-addons.lease";
+/// How often who has it may have changed between two calls of one try.
+constexpr int kTries = 5;
+/// Dead clients whose watches may still be there; each for 30 s.
+constexpr size_t kMostDead = 4096;
+constexpr std::chrono::milliseconds kRound{1000};
+
+/// That the object of a lease is not there, or cannot be made, says nothing
+/// about the volume.
+absl::Status NoAnswer(const absl::Status& status, const LeaseTarget& target) {
+  const std::string text = absl::StrCat("Failed to take the lease on ",
+                                        target.text, ": ", status.message());
+  switch (status.code()) {
+    case absl::StatusCode::kUnavailable:  // keeps the errno of a blocklisting
+      return status;
+    case absl::StatusCode::kPermissionDenied:
+    case absl::StatusCode::kUnauthenticated:
+    case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kResourceExhausted:
+    case absl::StatusCode::kInternal:
+      return absl::Status(status.code(), text);
+    default:
+      return absl::UnavailableError(text);
+  }
+}
+
+std::optional<uint64_t> ClientId(const ObjectLocker& locker) {
+  absl::string_view name = locker.client;
+  uint64_t id = 0;
+  if (!absl::ConsumePrefix(&name, "client.") || !absl::SimpleAtoi(name, &id)) {
+    return std::nullopt;
+  }
+  return id;
+}
+
+ObjectLock LockOf(const LeaseTarget& target, const std::string& cookie) {
+  return {target.object, kLockName, cookie};
+}
+
+}  // namespace
+
+class LeaseKeeper::Held {
+ public:
+  Held(LeaseTarget lease_target, std::unique_ptr<Pool> lease_pool,
+       const std::string& cookie, SteadyTime now)
+      : target(std::move(lease_target)),
+        lock(LockOf(target, cookie)),
+        pool(std::move(lease_pool)),
+        renewed(now) {}
+
+  const LeaseTarget target;
+  const ObjectLock lock;
+  /// Of the client that took it: another connection could not renew it.
+  const std::unique_ptr<Pool> pool;
+
+  // Guarded by the keeper's mutex.
+  SteadyTime renewed;  // begin of the last renewal that Ceph confirmed
+  bool busy = false;   // a thread uses the pool
+  bool lost = false;
+};
+
+LeaseKeeper::LeaseKeeper(Clock& clock, LeaseOptions options)
+    : clock_(clock), options_(std::move(options)) {}
+
+LeaseKeeper::~LeaseKeeper() {
+  rounds_.reset();
+  renewals_.reset();
+}
+
+void LeaseKeeper::StartRenewing() {
+  renewals_ = std::make_unique<BoundedThreads>("lease-renewal");
+  {
+    const MutexLock lock(mutex_);
+    own_threads_ = true;
+  }
+  rounds_ =
+      std::make_unique<Periodic>("lease-clock", kRound, [this] { RenewDue(); });
+}
+
+std::string LeaseKeeper::Reserve(const std::string& verb) {
+  LeaseHolder holder;
+  holder.process = options_.self;
+  holder.instance = options_.instance;
+  holder.verb = verb;
+  holder.since = FormatUtc(absl::FromChrono(clock_.WallNow()));
+  holder.token = NewUuid();
+  std::string cookie = FormatLeaseHolder(holder);
+  const MutexLock lock(mutex_);
+  cookies_.insert(cookie);
+  return cookie;
+}
+
+void LeaseKeeper::Release(const std::string& cookie) {
+  const MutexLock lock(mutex_);
+  cookies_.erase(cookie);
+}
+
+LeaseKeeper::Standing LeaseKeeper::StandingOf(
+    const ObjectLocker& locker) const {
+  {
+    const MutexLock lock(mutex_);
+    if (cookies_.contains(locker.cookie)) return Standing::kOfThisDaemon;
+  }
+  const auto holder = ParseLeaseHolder(locker.cookie);
+  if (!holder.has_value()) return Standing::kAnother;
+  return SameProcess(holder->process, options_.self) ||
+                 ProvenDead(holder->process, options_.self, options_.probe)
+             ? Standing::kDead
+             : Standing::kAnother;
+}
+
+std::string LeaseKeeper::Describe(const ObjectLocker& locker) const {
+  const auto holder = ParseLeaseHolder(locker.cookie);
+  return holder.has_value()
+             ? DescribeLeaseHolder(*holder)
+             : absl::StrCat(locker.client, " at ", locker.address);
+}
+
+void LeaseKeeper::RememberDead(const LeaseTarget& target,
+                               const ObjectLocker& locker) {
+  const auto id = ClientId(locker);
+  if (!id.has_value()) return;
+  const MutexLock lock(mutex_);
+  if (dead_.size() >= kMostDead) dead_.clear();
+  dead_.emplace(target.place.cluster->fsid(), *id);
+}
+
+absl::StatusOr<LeaseKeeper::Outcome> LeaseKeeper::TryTake(
+    const LeaseTarget& target, const std::string& verb) {
+  auto opened = target.place.OpenPool(Access::kMutate);
+  if (!opened.ok()) return NoAnswer(opened.status(), target);
+  std::unique_ptr<Pool> pool = *std::move(opened);
+  for (int tries = 0; tries < kTries; ++tries) {
+    const SteadyTime begin = clock_.Now();
+    const std::string cookie = Reserve(verb);
+    const ObjectLock lock = LockOf(target, cookie);
+    const auto taken = pool->TakeObjectLock(lock, options_.duration);
+    if (taken.ok() && *taken) {
+      auto lease =
+          std::make_shared<Held>(target, std::move(pool), cookie, begin);
+      const MutexLock guard(mutex_);
+      held_.push_back(lease);
+      return Outcome{std::move(lease), ""};
+    }
+    Release(cookie);
+    if (!taken.ok()) return NoAnswer(taken.status(), target);
+    const auto lockers = pool->ObjectLockers(lock);
+    if (!lockers.ok()) return NoAnswer(lockers.status(), target);
+    if (lockers->empty()) continue;  // gone in between
+    const ObjectLocker& locker = lockers->front();
+    if (StandingOf(locker) != Standing::kDead) {
+      return Outcome{nullptr, Describe(locker)};
+    }
+    RememberDead(target, locker);
+    Log().info("the lease on {} is taken from a dead daemon: {}", target.text,
+               Describe(locker));
+    const absl::Status broken = pool->BreakObjectLock(lock, locker);
+    if (!broken.ok()) return NoAnswer(broken, target);
+  }
+  return Outcome{nullptr, "others, who come and go"};
+}
+
+bool LeaseKeeper::BeginRenewal(Held& lease) {
+  if (lease.busy || lease.lost ||
+      clock_.Now() - lease.renewed < options_.renew_after) {
+    return false;
+  }
+  lease.busy = true;
+  return true;
+}
+
+void LeaseKeeper::Renew(Held& lease) {
+  const SteadyTime begin = clock_.Now();
+  absl::StatusOr<bool> renewed = absl::UnavailableError("interrupted");
+  try {
+    renewed = lease.pool->RenewObjectLock(lease.lock, options_.duration);
+  } catch (...) {
+    const MutexLock lock(mutex_);
+    lease.busy = false;
+    changed_.NotifyAll();
+    throw;
+  }
+  const MutexLock lock(mutex_);
+  lease.busy = false;
+  if (renewed.ok() && *renewed) {
+    lease.renewed = begin;
+  } else if (renewed.ok() || CephErrno(renewed.status()) == kBlocklistedErrno) {
+    lease.lost = true;
+  }
+  changed_.NotifyAll();
+}
+
+absl::Status LeaseKeeper::Check(const std::shared_ptr<Held>& lease) {
+  bool renew = false;
+  {
+    const MutexLock lock(mutex_);
+    // Somebody renews it; near its end that is waited for.
+    while (lease->busy && !lease->lost &&
+           clock_.Now() - lease->renewed >= options_.trust) {
+      changed_.Wait(mutex_);
+    }
+    renew = BeginRenewal(*lease);
+  }
+  if (renew) Renew(*lease);
+  const MutexLock lock(mutex_);
+  if (!lease->lost && clock_.Now() - lease->renewed < options_.trust) {
+    return absl::OkStatus();
+  }
+  lease->lost = true;
+  return absl::UnavailableError(
+      absl::StrCat("the lease on ", lease->target.text,
+                   " was lost in the middle of the work; repeat the call"));
+}
+
+void LeaseKeeper::GiveBack(const std::shared_ptr<Held>& lease) {
+  bool lost = false;
+  {
+    const MutexLock lock(mutex_);
+    while (lease->busy) changed_.Wait(mutex_);
+    lease->busy = true;  // no renewal any more
+    lost = lease->lost;
+    held_.remove(lease);
+  }
+  if (!lost) {
+    const auto removed = lease->pool->RemoveLockedObject(lease->lock);
+    if (!removed.ok()) {
+      Log().warn(
+          "the lease on {} could not be given back and ends by itself: {}",
+          lease->target.text, std::string(removed.status().message()));
+    } else if (!*removed) {
+      Log().warn("the lease on {} had ended before it was given back",
+                 lease->target.text);
+    }
+  }
+  Release(lease->lock.cookie);
+}
+
+void LeaseKeeper::Forget(const std::shared_ptr<Held>& lease) {
+  const MutexLock lock(mutex_);
+  while (lease->busy) changed_.Wait(mutex_);
+  lease->busy = true;
+  held_.remove(lease);
+  cookies_.erase(lease->lock.cookie);
+}
+
+// A cluster that hangs keeps threads of its own only.
+void LeaseKeeper::RenewDue() {
+  std::vector<std::shared_ptr<Held>> due;
+  bool own_threads = false;
+  {
+    const MutexLock lock(mutex_);
+    own_threads = own_threads_;
+    for (const auto& lease : held_) {
+      if (BeginRenewal(*lease)) due.push_back(lease);
+    }
+  }
+  for (const auto& lease : due) {
+    const bool begun =
+        own_threads && renewals_->Run(lease->target.place.cluster->fsid(),
+                                      [this, lease] { Renew(*lease); });
+    if (!begun) Renew(*lease);
+  }
+}
+
+absl::StatusOr<std::set<uint64_t>> LeaseKeeper::DaemonClients(
+    const LeaseTarget& target) {
+  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
+                          target.place.OpenPool(Access::kRead));
+  ADDONS_ASSIGN_OR_RETURN(const std::vector<ObjectLocker> lockers,
+                          pool->ObjectLockers(LockOf(target, "")));
+  std::set<uint64_t> ids;
+  for (const ObjectLocker& locker : lockers) {
+    if (const auto id = ClientId(locker); id.has_value()) ids.insert(*id);
+    if (StandingOf(locker) == Standing::kDead) RememberDead(target, locker);
+  }
+  const MutexLock lock(mutex_);
+  for (const auto& [fsid, id] : dead_) {
+    if (fsid == target.place.cluster->fsid()) ids.insert(id);
+  }
+  return ids;
+}
+
+}  // namespace addons

@@ -1,0 +1,17 @@
+#include "lease/target.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace addons {
+
+LeaseTarget LeaseOf(const ResolvedVolume& volume) {
+  return {volume, absl::StrCat("rbd_addons.lease.", volume.uuid),
+          volume.Describe()};
+}
+
+LeaseTarget LeaseOf(const ResolvedGroup& group) {
+  return {group, absl::StrCat("rbd_addons.lease.group.", group.uuid),
+          absl::StrCat("volume group '", group.group_id.text(), "'")};
+}
+
+}  // namespace addons

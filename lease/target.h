@@ -1,0 +1,23 @@
+#ifndef ADDONS_LEASE_TARGET_H_
+#define ADDONS_LEASE_TARGET_H_
+
+#include <string>
+
+#include "volume/resolved.h"
+
+namespace addons {
+
+/// What a lease is about, and the object of our own that carries it.
+struct LeaseTarget {
+  ResolvedPlace place;
+  std::string object;  // "rbd_addons.lease.<uuid>", in pool and namespace
+  std::string text;    // for messages
+};
+
+LeaseTarget LeaseOf(const ResolvedVolume& volume);
+/// Also for one that is about to be made; it has its uuid already.
+LeaseTarget LeaseOf(const ResolvedGroup& group);
+
+}  // namespace addons
+
+#endif  // ADDONS_LEASE_TARGET_H_

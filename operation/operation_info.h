@@ -1,0 +1,49 @@
+#ifndef ADDONS_OPERATION_OPERATION_INFO_H_
+#define ADDONS_OPERATION_OPERATION_INFO_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "operation/operation_spec.h"
+#include "operation/worker_share.h"
+
+namespace addons {
+
+/// Counters since the start, but for the last two. started - finished
+/// operations are with a worker now.
+struct OperationStats {
+  uint64_t started = 0;     // given to a worker
+  uint64_t finished = 0;    // their work has returned
+  uint64_t joined = 0;      // calls that joined an operation
+  uint64_t kept = 0;        // calls answered with a kept result
+  uint64_t superseded = 0;  // operations ended for another verb
+  uint64_t cancelled = 0;   // operations that an administrator cancelled
+  uint64_t conflicts = 0;   // calls that gave up waiting for their keys
+  uint64_t refused = 0;     // calls refused: too many, or shutting down
+  size_t waiting = 0;       // calls that wait now
+  size_t threads = 0;       // threads now
+};
+
+/// One line of OperationTable::List().
+struct OperationInfo {
+  uint64_t id = 0;
+  std::string verb;
+  std::string object;
+  Lane lane = Lane::kControl;
+  WorkerShare share;
+  std::string step;
+  std::string request_id;  // of the call that started it
+  bool running = false;    // false: still queued
+  bool mutating = false;
+  bool stopping = false;  // was asked to stop
+  uint64_t done = 0;
+  uint64_t total = 0;
+  size_t callers = 0;
+  std::chrono::milliseconds age{0};  // since its admission, by the clock
+};
+
+}  // namespace addons
+
+#endif  // ADDONS_OPERATION_OPERATION_INFO_H_

@@ -1,0 +1,416 @@
+// The workers' side of the table: threads, the operation's context, the
+// watchdog.
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <typeinfo>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/log.h"
+#include "base/start_thread.h"
+#include "operation/table/state.h"
+
+namespace addons {
+namespace {
+
+int64_t Milliseconds(SteadyDuration duration) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(duration)
+      .count();
+}
+
+/// Says only the type: what() may quote the request, secrets included.
+absl::Status ExceptionStatus(const OperationSpec& spec,
+                             absl::string_view type) {
+  return absl::InternalError(
+      FailedText(spec, absl::StrCat("unexpected exception ", type)));
+}
+
+/// A question that fails counts as a no: the work then finds out.
+bool AskStillTrue(const OperationSpec& spec) {
+  try {
+    return spec.still_true();
+  } catch (...) {
+    return false;
+  }
+}
+
+}  // namespace
+
+/// An operation's view of the table.
+class TableState::Context final : public OperationContext {
+ public:
+  Context(TableState& state, Operation& operation)
+      : state_(state), operation_(operation) {}
+
+  Clock& clock() override { return state_.clock_; }
+  void Step(absl::string_view step) override {
+    state_.SetStep(operation_, step);
+  }
+  void Progress(uint64_t done, uint64_t total) override {
+    state_.SetProgress(operation_, done, total);
+  }
+  void SetPending(absl::Status pending) override {
+    state_.SetPending(operation_, std::move(pending));
+  }
+  absl::Status SleepFor(SteadyDuration duration) override {
+    return state_.SleepFor(operation_, duration);
+  }
+  absl::Status BeginMutation() override {
+    return state_.BeginMutation(operation_);
+  }
+  bool mutating() const override { return state_.IsMutating(operation_); }
+  std::optional<SteadyTime> LatestDeadline() const override {
+    return state_.LatestDeadline(operation_);
+  }
+  std::stop_token stop_token() const override {
+    return operation_.stop.get_token();
+  }
+
+ private:
+  TableState& state_;  // the worker holds both
+  Operation& operation_;
+};
+
+void TableState::SetStep(Operation& operation, absl::string_view step) {
+  MutexLock lock(mutex_);
+  if (operation.step == step) return;
+  operation.step.assign(step.data(), step.size());
+  operation.done = 0;  // Progress() is that of the step
+  operation.total = 0;
+  operation.last_progress = clock_.Now();
+}
+
+void TableState::SetProgress(Operation& operation, uint64_t done,
+                             uint64_t total) {
+  MutexLock lock(mutex_);
+  if (operation.done == done && operation.total == total) return;
+  operation.done = done;
+  operation.total = total;
+  operation.last_progress = clock_.Now();
+}
+
+void TableState::SetPending(Operation& operation, absl::Status pending) {
+  MutexLock lock(mutex_);
+  operation.pending = std::move(pending);
+}
+
+absl::Status TableState::SleepFor(Operation& operation,
+                                  SteadyDuration duration) {
+  clock_.SleepFor(duration, operation.stop.get_token());
+  MutexLock lock(mutex_);
+  return operation.stop_reason.value_or(absl::OkStatus());
+}
+
+absl::Status TableState::BeginMutation(Operation& operation) {
+  MutexLock lock(mutex_);
+  if (operation.mutating) return absl::OkStatus();
+  if (operation.stop_reason) return *operation.stop_reason;
+  operation.mutating = true;
+  operation.last_progress = clock_.Now();
+  // Not before: until here its user may have no right to be heard at all.
+  kept_.DropOthers(operation.spec);
+  return absl::OkStatus();
+}
+
+bool TableState::IsMutating(const Operation& operation) const {
+  MutexLock lock(mutex_);
+  return operation.mutating;
+}
+
+std::optional<SteadyTime> TableState::LatestDeadline(
+    const Operation& operation) const {
+  MutexLock lock(mutex_);
+  if (operation.deadlines.empty()) return std::nullopt;
+  return *operation.deadlines.rbegin();
+}
+
+TableState::LaneState& TableState::LaneOf(const OperationSpec& spec) {
+  switch (spec.lane) {
+    case Lane::kBulk:
+      return bulk_;
+    case Lane::kRead:
+      return read_;
+    case Lane::kControl:
+      break;
+  }
+  return control_;
+}
+
+bool TableState::EnsureThreads(LaneState& lane) {
+  while (lane.threads < lane.queue.reserved()) {
+    try {
+      lane.idle.reserve(lane.threads +
+                        1);  // a worker must not run out of memory
+    } catch (const std::exception&) {
+      break;
+    }
+    if (!StartWorker(lane.thread_name,
+                     [&lane](TableState& state) { state.WorkerLoop(lane); })) {
+      break;
+    }
+    ++lane.threads;
+  }
+  return lane.threads > 0;
+}
+
+bool TableState::StartWorker(const char* name,
+                             std::function<void(TableState&)> loop) {
+  // As many threads as the system allows, or has memory for: go on with those.
+  try {
+    std::list<std::jthread> started(1);
+    auto thread = StartThread(name, [self = shared_from_this(),
+                                     loop = std::move(loop)] { loop(*self); });
+    if (!thread) return false;
+    started.front() = *std::move(thread);
+    threads_.splice(threads_.end(), started);
+  } catch (const std::exception&) {
+    return false;
+  }
+  ++live_threads_;
+  return true;
+}
+
+void TableState::ThreadEnds() {
+  MutexLock lock(mutex_);
+  --live_threads_;
+  thread_ended_.NotifyAll();
+}
+
+std::list<std::jthread> TableState::EndedBefore() {
+  std::list<std::jthread> before;
+  before.swap(ended_threads_);
+  const auto self = std::find_if(
+      threads_.begin(), threads_.end(), [](const std::jthread& thread) {
+        return thread.get_id() == std::this_thread::get_id();
+      });
+  ended_threads_.splice(ended_threads_.end(), threads_, self);
+  return before;
+}
+
+void TableState::WakeWorker(LaneState& lane) {
+  EnsureThreads(lane);
+  if (lane.idle.empty()) return;  // who ends its work looks for more
+  lane.idle.back()->NotifyOne();
+  lane.idle.pop_back();
+}
+
+void TableState::EndThreads() {
+  const SteadyTime until =
+      std::chrono::steady_clock::now() + limits_.stuck_wait;
+  std::list<std::jthread> threads;
+  std::vector<std::string> stuck;
+  {
+    MutexLock lock(mutex_);
+    ending_ = true;
+    for (LaneState* lane : {&control_, &bulk_, &read_}) {
+      for (CondVar* worker : lane->idle) worker->NotifyOne();
+    }
+    watchdog_wake_.NotifyAll();
+    while (live_threads_ > 0 && thread_ended_.WaitUntil(mutex_, until)) {
+    }
+    if (live_threads_ == 0) {
+      threads.swap(threads_);
+      threads.splice(threads.end(), ended_threads_);
+    } else {
+      left_behind_ = shared_from_this();
+      for (const auto& [id, operation] : operations_) {
+        stuck.push_back(Describe(*operation, clock_.Now()));
+      }
+    }
+  }
+  if (!stuck.empty()) {
+    Log().error("operations do not stop, their workers are left behind: {}",
+                Quoted(absl::StrJoin(stuck, "; ")));
+  }
+  for (std::jthread& thread : threads) thread.join();
+}
+
+TableState::OperationPtr TableState::NextFor(LaneState& lane) {
+  const SteadyTime until =
+      std::chrono::steady_clock::now() + limits_.worker_idle;
+  CondVar wake;
+  bool in_time = true;
+  for (;;) {
+    // Also when time is up: there may be something just now.
+    OperationPtr operation = TakeReady(lane);
+    if (operation != nullptr || ending_ || !in_time) return operation;
+    lane.idle.push_back(&wake);
+    in_time = wake.WaitUntil(mutex_, until);
+    std::erase(lane.idle, &wake);
+  }
+}
+
+void TableState::WorkerLoop(LaneState& lane) {
+  std::list<std::jthread> before;
+  for (;;) {
+    OperationPtr operation;
+    {
+      MutexLock lock(mutex_);
+      operation = NextFor(lane);
+      if (operation == nullptr) {
+        --lane.threads;
+        // At the end of the table all of them are joined by others.
+        if (!ending_) before = EndedBefore();
+        break;
+      }
+    }
+    Finish(operation, PerformOrFail(*operation));
+  }
+  before.clear();  // joins; they have nothing to do any more
+  ThreadEnds();
+}
+
+TableState::OperationPtr TableState::TakeReady(LaneState& lane) {
+  const std::optional<uint64_t> id = lane.queue.Pop();
+  if (!id) return nullptr;
+  OperationPtr operation = operations_.at(*id);
+  operation->running = true;
+  operation->last_progress = clock_.Now();
+  operation->last_warning = operation->last_progress;
+  ++stats_.started;
+  return operation;
+}
+
+std::optional<TableState::Result> TableState::CheckKept(Operation& operation) {
+  if (!operation.kept) return std::nullopt;
+  const bool still_true = AskStillTrue(operation.spec);
+  MutexLock lock(mutex_);
+  if (still_true) {
+    ++stats_.kept;
+    return Result(*operation.kept);
+  }
+  operation.kept.reset();
+  kept_.Drop(operation.spec);
+  if (operation.stop_reason) return *operation.stop_reason;
+  return std::nullopt;
+}
+
+// The work is destroyed here: what it owns may call Ceph when it dies, so this
+// must happen on the worker and before the keys are free.
+TableState::Result TableState::Perform(Operation& operation) {
+  const OperationWork work = std::move(operation.work);
+  if (std::optional<Result> kept = CheckKept(operation)) {
+    return *std::move(kept);
+  }
+  Context context(*this, operation);
+  try {
+    return work(context);
+  } catch (const std::exception& e) {
+    return ExceptionStatus(operation.spec, typeid(e).name());
+  } catch (...) {
+    return ExceptionStatus(operation.spec, "of an unknown type");
+  }
+}
+
+// Whatever happens, the operation ends and its keys get free: without memory
+// even for the text of the error, the error has none.
+TableState::Result TableState::PerformOrFail(Operation& operation) noexcept {
+  try {
+    return Perform(operation);
+  } catch (...) {
+    return absl::Status(absl::StatusCode::kInternal, "");
+  }
+}
+
+void TableState::Finish(const OperationPtr& operation, Result result) {
+  const absl::Status status = result.status();
+  SteadyDuration duration{0};
+  bool outlived_its_callers = false;
+  {
+    MutexLock lock(mutex_);
+    const SteadyTime now = clock_.Now();
+    const OperationSpec& spec = operation->spec;
+    const bool nobody_waits = operation->deadlines.empty();
+    if (nobody_waits && spec.keep_result && result.ok() && !operation->kept &&
+        !operation->stop_reason) {
+      try {
+        kept_.Keep(spec, *result, now);
+      } catch (...) {  // no memory: the retry runs it again
+      }
+    }
+    duration = now - operation->admitted;
+    outlived_its_callers = nobody_waits && operation->mutating;
+    operation->result = std::move(result);
+    operation->changed.NotifyAll();
+    ++stats_.finished;
+    LaneState& lane = LaneOf(spec);
+    lane.queue.Finish(spec.share);
+    Release(operation);
+    if (lane.queue.ready() > 0) WakeWorker(lane);
+  }
+  if (!outlived_its_callers) return;
+  try {
+    LogLateEnd(*operation, status, duration);
+  } catch (...) {  // no memory for the line
+  }
+}
+
+void TableState::LogLateEnd(const Operation& operation,
+                            const absl::Status& status,
+                            SteadyDuration duration) {
+  Log().info(
+      "operation ended after its callers had left req={} verb={} object={} "
+      "code={} message={} dur_ms={}",
+      Quoted(operation.request_id), Quoted(operation.spec.verb),
+      Quoted(operation.spec.object), absl::StatusCodeToString(status.code()),
+      Quoted(status.message()), Milliseconds(duration));
+}
+
+void TableState::EnsureWatchdog() {
+  if (limits_.watchdog.count() <= 0) return;
+  if (!watchdog_started_) {
+    watchdog_started_ = StartWorker(
+        "op-watchdog", [](TableState& state) { state.WatchdogLoop(); });
+  }
+  if (operations_.size() == 1) watchdog_wake_.NotifyOne();
+}
+
+void TableState::WatchdogLoop() {
+  using std::chrono::milliseconds;
+  const milliseconds tick =
+      std::clamp(limits_.watchdog / 4, milliseconds(10), milliseconds(10000));
+  for (;;) {
+    std::vector<std::string> lines;
+    {
+      MutexLock lock(mutex_);
+      if (ending_) break;
+      if (operations_.empty()) {
+        watchdog_wake_.Wait(mutex_);
+      } else {
+        watchdog_wake_.WaitUntil(mutex_,
+                                 std::chrono::steady_clock::now() + tick);
+      }
+      try {
+        lines = Overdue();
+      } catch (...) {  // no memory: at the next look
+      }
+    }
+    for (const std::string& line : lines) Log().warn("{}", line);
+  }
+  ThreadEnds();
+}
+
+std::vector<std::string> TableState::Overdue() {
+  const SteadyTime now = clock_.Now();
+  std::vector<std::string> lines;
+  for (const auto& [id, operation] : operations_) {
+    const SteadyTime since =
+        std::max(operation->last_progress, operation->last_warning);
+    if (!operation->running || now - since < limits_.watchdog) continue;
+    operation->last_warning = now;
+    lines.push_back(absl::StrCat(
+        "operation makes no progress id=", id, " req=",
+        Quoted(operation->request_id), " verb=", Quoted(operation->spec.verb),
+        " object=", Quoted(operation->spec.object),
+        " step=", Quoted(operation->step), " done=", operation->done,
+        " total=", operation->total,
+        " idle_ms=", Milliseconds(now - operation->last_progress),
+        " age_ms=", Milliseconds(now - operation->admitted)));
+  }
+  return lines;
+}
+
+}  // namespace addons

@@ -1,0 +1,56 @@
+#include "replication/flatten_task.h"
+
+#include <nlohmann/json.hpp>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace addons {
+namespace {
+
+using nlohmann::json;
+
+absl::Status NotUnderstood() {
+  return absl::InternalError(
+      "the manager's answer to 'rbd task list' is not understood");
+}
+
+/// nullopt: there is none, or it is no text.
+std::optional<std::string> Text(const json& object, const char* name) {
+  const auto it = object.find(name);
+  if (it == object.end() || !it->is_string()) return std::nullopt;
+  return it->get<std::string>();
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<FlattenTask>> FindFlattenTask(
+    const std::string& list, const std::string& spec) {
+  const json tasks = json::parse(list, nullptr, false);
+  if (!tasks.is_array()) return NotUnderstood();
+  for (const json& task : tasks) {
+    const auto refs = task.find("refs");
+    if (refs == task.end() || !refs->is_object()) return NotUnderstood();
+    const auto action = Text(*refs, "action");
+    if (!action.has_value()) return NotUnderstood();
+    if (*action != "flatten") continue;
+    const auto pool = Text(*refs, "pool_name");
+    const auto image = Text(*refs, "image_name");
+    if (!pool.has_value() || !image.has_value()) return NotUnderstood();
+    const std::string rados_namespace =
+        Text(*refs, "pool_namespace").value_or("");
+    if (absl::StrCat(*pool, "/", rados_namespace,
+                     rados_namespace.empty() ? "" : "/", *image) != spec) {
+      continue;
+    }
+    FlattenTask found;
+    if (const auto progress = task.find("progress");
+        progress != task.end() && progress->is_number()) {
+      found.progress = progress->get<double>();
+    }
+    return found;
+  }
+  return std::nullopt;
+}
+
+}  // namespace addons

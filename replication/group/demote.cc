@@ -1,0 +1,49 @@
+#include "replication/group/demote.h"
+
+#include "base/log.h"
+#include "base/status_macros.h"
+#include "replication/demote.h"
+#include "replication/group/group_run.h"
+#include "replication/group/rbd_group.h"
+
+namespace addons {
+namespace {
+
+/// Members that a workload keeps from being demoted tell the other site.
+void TellOfWorkloads(OperationContext& context,
+                     ReplicationEnvironment& environment,
+                     const GroupTarget& target, GroupRun& run) {
+  for (const GroupMember& member : run.members()) {
+    if (!absl::IsFailedPrecondition(member.status)) continue;
+    const absl::Status told = TellRefusedDemotion(
+        context, environment, {member.volume_id, target.user});
+    if (!told.ok()) {
+      Log().warn("the other site was not told that volume={} is in use: {}",
+                 Quoted(member.volume_id.text()), told.ToString());
+    }
+  }
+}
+
+}  // namespace
+
+absl::Status DemoteGroup(OperationContext& context,
+                         ReplicationEnvironment& environment,
+                         const GroupTarget& target) {
+  if (target.members.empty()) return absl::OkStatus();
+  ADDONS_ASSIGN_OR_RETURN(const RbdGroup group,
+                          FindRbdGroup(context, environment, target));
+  GroupRun run(context, environment.options, target,
+               {target.group_id, "demote", "being demoted", "demoted"},
+               [&](OperationContext& member, const VolumeTarget& volume) {
+                 const absl::Status demoted = Demote(
+                     member, environment, {volume, VerbScope::kGroupMember});
+                 return demoted.ok()
+                            ? LeaveRbdGroup(member, environment, group, volume)
+                            : demoted;
+               });
+  absl::Status status = RunAllOrNone(run);
+  if (!status.ok()) TellOfWorkloads(context, environment, target, run);
+  return status;
+}
+
+}  // namespace addons

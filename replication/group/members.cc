@@ -1,0 +1,42 @@
+#include "replication/group/members.h"
+
+#include <set>
+#include <utility>
+
+#include "base/status_macros.h"
+
+namespace addons {
+
+absl::StatusOr<JournalMembers> ReadGroupMembers(Resolver& resolver,
+                                                const GroupHandle& group_id,
+                                                const CephUserRef& user,
+                                                SteadyTime deadline) {
+  ADDONS_ASSIGN_OR_RETURN(
+      const ResolvedGroup group,
+      resolver.ResolveGroup(group_id, user, Access::kRead, deadline));
+  JournalMembers members;
+  members.fsid = group.cluster->fsid();
+  std::set<OperationKey> keys;
+  for (const VolumeHandle& member : group.members()) {
+    const auto key = resolver.KeyOfVolume(member);
+    if (!key.ok() || keys.insert(*key).second) {
+      members.volumes.push_back(member);
+    }
+  }
+  return members;
+}
+
+absl::StatusOr<KeySet> GroupKeys(Resolver& resolver,
+                                 const GroupHandle& group_id,
+                                 const std::vector<VolumeHandle>& members) {
+  ADDONS_ASSIGN_OR_RETURN(const OperationKey own,
+                          resolver.KeyOfGroup(group_id));
+  KeySet keys = {own.ToString()};
+  for (const VolumeHandle& member : members) {
+    const auto key = resolver.KeyOfVolume(member);
+    if (key.ok()) keys.insert(key->ToString());
+  }
+  return keys;
+}
+
+}  // namespace addons

@@ -1,0 +1,51 @@
+#ifndef ADDONS_REPLICATION_GROUP_MEMBERS_H_
+#define ADDONS_REPLICATION_GROUP_MEMBERS_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/clock.h"
+#include "ceph/cluster.h"
+#include "operation/growing_keys.h"
+#include "replication/environment.h"
+#include "volume/resolver.h"
+
+namespace addons {
+
+/// The volume group that a verb works on.
+struct GroupTarget {
+  GroupHandle group_id;
+  CephUserRef user;
+  /// As this site's journal has them, each volume once.
+  std::vector<VolumeHandle> members;
+  std::string fsid{};  // of the group's cluster; empty: not known
+
+  VolumeTarget Member(size_t i) const { return {members[i], user, fsid}; }
+};
+
+/// What the journal says of a group.
+struct JournalMembers {
+  std::vector<VolumeHandle> volumes;  // sorted, each volume once
+  std::string fsid;                   // of the cluster with the journal
+};
+
+/// The members of a group from this site's journal. Each volume once: on a peer
+/// site one volume may stand there under the ids of both sites.
+/// Blocks until `deadline` at most. Errors of Resolver::ResolveGroup().
+absl::StatusOr<JournalMembers> ReadGroupMembers(Resolver& resolver,
+                                                const GroupHandle& group_id,
+                                                const CephUserRef& user,
+                                                SteadyTime deadline);
+
+/// The keys of the operation table for the group and all its members. A member
+/// whose cluster is not configured has none: its own verb explains it. Errors
+/// of Resolver::KeyOfGroup(). Asks no cluster.
+absl::StatusOr<KeySet> GroupKeys(Resolver& resolver,
+                                 const GroupHandle& group_id,
+                                 const std::vector<VolumeHandle>& members);
+
+}  // namespace addons
+
+#endif  // ADDONS_REPLICATION_GROUP_MEMBERS_H_

@@ -1,0 +1,96 @@
+#include "replication/group/promote.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "base/log.h"
+#include "base/status_macros.h"
+#include "replication/group/group_run.h"
+#include "replication/group/rbd_group.h"
+#include "replication/promote.h"
+
+namespace addons {
+namespace {
+
+/// FAILED_PRECONDITION would make the operator promote by force the members
+/// that are left, although only the retry tells whether that is right.
+absl::Status UnfinishedPlan(GroupRun& run) {
+  const absl::StatusCode code = GroupCode(run.members());
+  return run.Failure(code == absl::StatusCode::kFailedPrecondition
+                         ? absl::StatusCode::kUnavailable
+                         : code);
+}
+
+absl::Status PromotePlanned(GroupRun& run) {
+  ADDONS_RETURN_IF_ERROR(run.Probe());
+  if (const GroupMembers members = run.members(); AnyFailed(members)) {
+    absl::Status failure = run.Failure(PromoteGroupCode(members));
+    if (!absl::IsFailedPrecondition(failure)) return failure;
+    return Annotate(failure,
+                    "forcing promotes each member to its own last snapshot, "
+                    "the members are then only individually crash-consistent");
+  }
+  ADDONS_RETURN_IF_ERROR(run.RunReady());
+  return AnyFailed(run.members()) ? UnfinishedPlan(run) : absl::OkStatus();
+}
+
+absl::Status PromoteByForce(GroupRun& run) {
+  ADDONS_RETURN_IF_ERROR(run.RunAll());
+  const GroupMembers members = run.members();
+  Log().warn(
+      "volume group promoted by force: its members are only individually "
+      "crash-consistent group={} members={}",
+      Quoted(run.text().group_id.text()),
+      Quoted(CountMembers(run.text(), members)));
+  if (!AnyFailed(members)) return absl::OkStatus();
+  const bool none_done = std::all_of(
+      members.begin(), members.end(), [](const GroupMember& member) {
+        return member.state == MemberState::kFailed;
+      });
+  return none_done ? run.Failure(PromoteGroupCode(members))
+                   : UnfinishedPlan(run);
+}
+
+absl::Status PromoteMembers(OperationContext& context,
+                            ReplicationEnvironment& environment,
+                            const GroupTarget& target, Force force,
+                            const ReplicationParameters& parameters) {
+  std::optional<SteadyTime> answer_by;
+  if (force == Force::kNo &&
+      environment.series.IsFirstCall(target.group_id.text())) {
+    answer_by = context.clock().Now() + environment.options.first_answer;
+  }
+  GroupRun run(
+      context, environment.options, target,
+      {target.group_id, force == Force::kYes ? "promote by force" : "promote",
+       "being promoted", "primary"},
+      [&](OperationContext& member, const VolumeTarget& volume) {
+        return Promote(
+            member, environment,
+            {volume, force, parameters, VerbScope::kGroupMember, answer_by});
+      });
+  absl::Status status =
+      force == Force::kYes ? PromoteByForce(run) : PromotePlanned(run);
+  if (status.ok()) environment.series.EndCalls(target.group_id.text());
+  return status;
+}
+
+}  // namespace
+
+absl::Status PromoteGroup(OperationContext& context,
+                          ReplicationEnvironment& environment,
+                          const GroupTarget& target, Force force,
+                          const ReplicationParameters& parameters) {
+  if (target.members.empty()) {
+    return absl::UnavailableError(absl::StrCat(
+        "Failed to promote volume group '", target.group_id.text(),
+        "': the journal of this site lists no members (yet); ceph-csi's "
+        "controller or CreateVolumeGroup on this site writes them"));
+  }
+  ADDONS_RETURN_IF_ERROR(
+      PromoteMembers(context, environment, target, force, parameters));
+  return JoinRbdGroup(context, environment, target);
+}
+
+}  // namespace addons

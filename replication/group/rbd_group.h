@@ -1,0 +1,50 @@
+#ifndef ADDONS_REPLICATION_GROUP_RBD_GROUP_H_
+#define ADDONS_REPLICATION_GROUP_RBD_GROUP_H_
+
+#include "absl/status/status.h"
+#include "operation/operation_context.h"
+#include "replication/environment.h"
+#include "replication/group/members.h"
+#include "volume/group_images.h"
+#include "volume/resolver.h"
+
+namespace addons {
+
+// On each site the rbd group of a volume group holds those members that are
+// primary there. rbd-mirror cannot delete an image that is in a group: when a
+// resync, or a disable on the other site, takes a secondary's copy away, it
+// would stay in the trash for ever (measured, 16.2.15).
+//
+// Who is a member stands in the journal; nothing of a failover depends on the
+// rbd group. So what fails here is logged and is no failure of the verb: not OK
+// is only what BeginMutation() returned.
+
+/// The rbd group of a volume group, as it is before members leave it.
+struct RbdGroup {
+  ResolvedGroup group;
+  GroupImages::Names images;  // as it lists them
+};
+
+/// Finds it. Errors are those of Resolver::ResolveGroup(); a list that cannot
+/// be read counts as empty.
+absl::StatusOr<RbdGroup> FindRbdGroup(OperationContext& context,
+                                      ReplicationEnvironment& environment,
+                                      const GroupTarget& target);
+
+/// Takes a member that is not primary any more out of `group`: one that names
+/// it, and one that it lists although the image names none, as a call that died
+/// leaves it. Idempotent.
+absl::Status LeaveRbdGroup(OperationContext& context,
+                           ReplicationEnvironment& environment,
+                           const RbdGroup& group, const VolumeTarget& member);
+
+/// Makes the rbd group if there is none, and puts the members that are primary
+/// and in no group into it, several at a time; those that an interrupted call
+/// left incomplete there, too. Idempotent.
+absl::Status JoinRbdGroup(OperationContext& context,
+                          ReplicationEnvironment& environment,
+                          const GroupTarget& target);
+
+}  // namespace addons
+
+#endif  // ADDONS_REPLICATION_GROUP_RBD_GROUP_H_

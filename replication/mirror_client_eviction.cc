@@ -1,0 +1,260 @@
+#include "replication/mirror_client_eviction.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/start_thread.h"
+#include "base/status_macros.h"
+#include "ceph/barrier.h"
+#include "ceph/blocklist_commands.h"
+#include "ceph/cluster_services.h"
+#include "ceph/mirror_clients.h"
+#include "ceph/pool.h"
+
+namespace addons {
+namespace {
+
+/// rbd-mirror never comes back with a client that was blocklisted.
+constexpr std::chrono::minutes kBlocklistTime{5};
+/// So long a step serves promotions: rbd-mirror's new clients appear four
+/// seconds after it at the earliest.
+constexpr std::chrono::seconds kStepServes{3};
+constexpr std::chrono::seconds kBarrierPatience{5};
+/// A client that is dead keeps its lock, and was blocklisted by then.
+constexpr std::chrono::minutes kTrusted = kBlocklistTime / 2;
+
+/// Who may copy onto a volume, and where it would write.
+struct Copiers {
+  std::vector<Watcher> clients;
+  std::optional<Watcher> dead_lock_owner;
+  std::set<int64_t> pools;
+
+  bool nobody() const { return clients.empty() && !dead_lock_owner; }
+  std::vector<Watcher> all() const {
+    std::vector<Watcher> everybody = clients;
+    if (dead_lock_owner) everybody.push_back(*dead_lock_owner);
+    return everybody;
+  }
+};
+
+/// The owner of the image's lock, when it has not the image open: an rbd-mirror
+/// that was stopped, and might go on where it was. (A living owner that is no
+/// rbd-mirror is a workload of old, which librbd asks for the lock.)
+absl::StatusOr<std::optional<Watcher>> DeadLockOwner(
+    Image& image, const std::vector<Watcher>& clients) {
+  ADDONS_ASSIGN_OR_RETURN(const std::vector<Locker> lockers, image.Lockers());
+  if (lockers.empty()) return std::nullopt;
+  ADDONS_ASSIGN_OR_RETURN(const std::vector<Watcher> open, image.Watchers());
+  for (const Locker& locker : lockers) {
+    absl::string_view number = locker.client;
+    uint64_t client_id = 0;
+    if (!absl::ConsumePrefix(&number, "client.") ||
+        !absl::SimpleAtoi(number, &client_id) || locker.address.empty() ||
+        HasClient(open, client_id) || HasClient(clients, client_id)) {
+      continue;
+    }
+    return Watcher{locker.address, client_id, 0};
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<Copiers> ListCopiers(Session& session) {
+  Copiers copiers;
+  ADDONS_ASSIGN_OR_RETURN(copiers.clients, ListMirrorClients(*session.reads));
+  ADDONS_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Image> image,
+      session.reads->OpenImageReadOnly(session.volume.image_name()));
+  ADDONS_ASSIGN_OR_RETURN(copiers.dead_lock_owner,
+                          DeadLockOwner(*image, copiers.clients));
+  ADDONS_ASSIGN_OR_RETURN(const ImageLayout layout, image->Layout());
+  ADDONS_RETURN_IF_ERROR(image->Close());
+  copiers.pools = {session.reads->id(), layout.data_pool_id};
+  const std::vector<uint64_t> own = session.cluster().OwnClientIds();
+  const auto is_own = [&](const Watcher& client) {
+    return std::find(own.begin(), own.end(), client.client_id) != own.end();
+  };
+  std::erase_if(copiers.clients, is_own);
+  if (copiers.dead_lock_owner && is_own(*copiers.dead_lock_owner)) {
+    copiers.dead_lock_owner.reset();
+  }
+  return copiers;
+}
+
+bool Ended(ReplicationEnvironment& environment, const Session& session,
+           const Copiers& copiers) {
+  if (copiers.nobody()) return true;
+  const CopyingStop last =
+      environment.copying_stops.Last(PoolKey(session.volume));
+  const SteadyDuration age = environment.clock.Now() - last.known_to_osds_since;
+  const auto blocklisted = [&](const Watcher& client) {
+    return last.clients.contains(client.client_id);
+  };
+  if (!std::includes(last.pools.begin(), last.pools.end(),
+                     copiers.pools.begin(), copiers.pools.end())) {
+    return false;
+  }
+  if (copiers.dead_lock_owner &&
+      (age > kTrusted || !blocklisted(*copiers.dead_lock_owner))) {
+    return false;
+  }
+  return copiers.clients.empty() ||
+         (age <= kStepServes &&
+          std::all_of(copiers.clients.begin(), copiers.clients.end(),
+                      blocklisted));
+}
+
+/// Of those pools; the monitors may not tell of others.
+std::vector<RbdPool> Among(std::vector<RbdPool> pools,
+                           const std::set<int64_t>& wanted) {
+  std::erase_if(pools,
+                [&](const RbdPool& pool) { return !wanted.contains(pool.id); });
+  return pools;
+}
+
+absl::Status Evict(ReplicationEnvironment& environment, Session& session,
+                   const Copiers& copiers) {
+  const std::vector<Watcher> clients = copiers.all();
+  std::vector<BlocklistKey> keys;
+  keys.reserve(clients.size());
+  for (const Watcher& client : clients) {
+    keys.push_back(ClientKey(client.address));
+  }
+  // One client may be there under two ids.
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  Cluster& cluster = session.cluster();
+  ADDONS_RETURN_IF_ERROR(FirstError(AddEntries(cluster, keys, kBlocklistTime)));
+  ADDONS_RETURN_IF_ERROR(cluster.WaitForLatestMap());
+  ADDONS_ASSIGN_OR_RETURN(const OsdMapView map, ReadOsdMap(cluster));
+  const std::vector<std::string> silent =
+      ReachAllPrimaries(environment.threads, session.volume.cluster,
+                        Among(map.pools, copiers.pools), kBarrierPatience);
+  CopyingStop stop;
+  stop.pools = copiers.pools;
+  stop.known_to_osds_since = environment.clock.Now();
+  for (const Watcher& client : clients) {
+    stop.clients.insert(client.client_id);
+  }
+  environment.copying_stops.Keep(PoolKey(session.volume), stop);
+  Log().warn(
+      "copying ended for a forced promotion: rbd-mirror of this site and of "
+      "its peers was blocklisted and reconnects by itself; replication of this "
+      "pool pauses for 20 to 70 s, in both directions pool={} clients={}",
+      Quoted(session.reads->ImageSpec("")), Quoted(DescribeWatchers(clients)));
+  if (!silent.empty()) {
+    Log().warn(
+        "OSDs that did not answer learn of the blocklisted rbd-mirror when "
+        "they do: {}",
+        Quoted(absl::StrJoin(silent, "; ")));
+  }
+  return absl::OkStatus();
+}
+
+/// Whoever goes on when this daemon dies must know that this site's rbd-mirror
+/// was silenced, so it is written before that; and after, because rbd-mirror
+/// may have reported meanwhile. Without the note other volumes wait for a
+/// person.
+absl::Status EvictAndNote(ReplicationEnvironment& environment, Session& session,
+                          const Copiers& copiers) {
+  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
+                          session.volume.OpenPool(Access::kMutate));
+  ADDONS_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Pool> whole,
+      OpenDefaultNamespace(session.cluster(), *pool, Access::kMutate));
+  pool->FailWhenFull();
+  if (whole != nullptr) whole->FailWhenFull();
+  const auto note = [&] {
+    if (copiers.clients.empty()) return;
+    const absl::Status noted = environment.series.NoteEviction(
+        {*pool, whole.get()}, WholePoolKey(session.volume));
+    if (noted.ok()) return;
+    Log().warn("the eviction of rbd-mirror could not be noted pool={}: {}",
+               Quoted(session.reads->ImageSpec("")), noted.ToString());
+  };
+  note();
+  ADDONS_RETURN_IF_ERROR(Evict(environment, session, copiers));
+  note();
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<bool> CopyingHasEnded(ReplicationEnvironment& environment,
+                                     Session& session) {
+  ADDONS_ASSIGN_OR_RETURN(const Copiers copiers, ListCopiers(session));
+  return Ended(environment, session, copiers);
+}
+
+absl::Status EndCopying(OperationContext& context,
+                        ReplicationEnvironment& environment, Session& session,
+                        bool others_alive) {
+  constexpr std::chrono::milliseconds kAskAgain{100};
+  CopyingStops::Turn turn;
+  while (true) {
+    ADDONS_ASSIGN_OR_RETURN(const Copiers copiers, ListCopiers(session));
+    if (Ended(environment, session, copiers)) return absl::OkStatus();
+    if (turn == nullptr) {
+      turn = environment.copying_stops.TryTake(PoolKey(session.volume));
+      if (turn == nullptr) {
+        ADDONS_RETURN_IF_ERROR(context.SleepFor(kAskAgain));
+      }
+      continue;  // somebody else may just have done it
+    }
+    context.Step("ending the copying of the pool");
+    if (others_alive) {
+      environment.tracker.NoteDisturbance(session.cluster().fsid());
+    }
+    return EvictAndNote(environment, session, copiers);
+  }
+}
+
+absl::StatusOr<std::unique_ptr<EvictionWatchdog>> EvictionWatchdog::Start(
+    ReplicationEnvironment& environment, Session& session) {
+  const auto evict = [&environment, &session]() -> absl::Status {
+    ADDONS_ASSIGN_OR_RETURN(const Copiers copiers, ListCopiers(session));
+    return copiers.nobody() ? absl::OkStatus()
+                            : EvictAndNote(environment, session, copiers);
+  };
+  std::unique_ptr<EvictionWatchdog> watchdog(new EvictionWatchdog);
+  auto thread = environment.start_thread(
+      "evict-watchdog", [evict, stop = watchdog->stop_.get_token()] {
+        while (RealClock().SleepFor(kPatience, stop)) {
+          try {
+            const absl::Status evicted = evict();
+            if (evicted.ok()) continue;
+            Log().warn(
+                "a forced promotion takes long, and rbd-mirror was not "
+                "blocklisted again: {}",
+                evicted.ToString());
+          } catch (...) {
+            // No memory, say: the next turn is another one.
+          }
+        }
+      });
+  if (!thread) {
+    return FailedTo("promote", session.volume, absl::StatusCode::kUnavailable,
+                    "no thread can be started that watches over it; raise the "
+                    "limit of processes, or repeat the call later");
+  }
+  watchdog->thread_ = *std::move(thread);
+  return watchdog;
+}
+
+EvictionWatchdog::~EvictionWatchdog() { stop_.request_stop(); }
+
+}  // namespace addons

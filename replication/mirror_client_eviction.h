@@ -1,0 +1,67 @@
+#ifndef ADDONS_REPLICATION_MIRROR_CLIENT_EVICTION_H_
+#define ADDONS_REPLICATION_MIRROR_CLIENT_EVICTION_H_
+
+#include <chrono>
+#include <memory>
+#include <stop_token>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "operation/operation_context.h"
+#include "replication/environment.h"
+#include "replication/session.h"
+
+namespace addons {
+
+/// Whether nobody can be copying onto the volume's pool: no rbd-mirror client
+/// is there, or all that are have been blocklisted a moment ago, by this or
+/// another promotion of the pool. Errors are those of the reads.
+absl::StatusOr<bool> CopyingHasEnded(ReplicationEnvironment& environment,
+                                     Session& session);
+
+/// Ends the copying, where it has not ended yet: the rbd-mirror clients of this
+/// pool in this cluster (those of this site and of its peers), and whoever died
+/// with the lock of the image, are blocklisted for five minutes, and the OSD
+/// map is taken to the acting primaries of the pool and of the image's data
+/// pool. From then on a look at the image stays true until rbd-mirror comes
+/// back, seconds later at the earliest. Replication of the pool pauses for 20
+/// to 70 s, in both directions.
+///
+/// Blocks for a second or two; waits while another promotion of the pool does
+/// the same, and shares it then. Call within a mutation. `others_alive`: peers
+/// report, so that their silence from now on is this daemon's doing.
+absl::Status EndCopying(OperationContext& context,
+                        ReplicationEnvironment& environment, Session& session,
+                        bool others_alive);
+
+/// Around librbd's forced promotion, which waits for ever for a holder of the
+/// image that lives: whenever 30 s have passed, an rbd-mirror that came back
+/// meanwhile is blocklisted, too.
+///
+/// Works on a thread of its own, because the caller's is inside librbd; and by
+/// real time, because that is what librbd blocks in. The destructor waits for
+/// it.
+class EvictionWatchdog {
+ public:
+  static constexpr std::chrono::seconds kPatience{30};
+
+  /// Nothing is owned; the session is left to this object while it lives.
+  /// UNAVAILABLE: no thread can be made, and nobody would end a promotion that
+  /// waits for ever, so it must not begin.
+  static absl::StatusOr<std::unique_ptr<EvictionWatchdog>> Start(
+      ReplicationEnvironment& environment, Session& session);
+  ~EvictionWatchdog();
+  EvictionWatchdog(const EvictionWatchdog&) = delete;
+  EvictionWatchdog& operator=(const EvictionWatchdog&) = delete;
+
+ private:
+  EvictionWatchdog() = default;
+
+  std::stop_source stop_;
+  std::jthread thread_;
+};
+
+}  // namespace addons
+
+#endif  // ADDONS_REPLICATION_MIRROR_CLIENT_EVICTION_H_

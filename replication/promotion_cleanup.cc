@@ -1,0 +1,115 @@
+#include "replication/promotion_cleanup.h"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "base/log.h"
+#include "base/status_macros.h"
+#include "replication/state/journal_resync.h"
+#include "replication/state/move_marks.h"
+#include "replication/state/rescue_record.h"
+
+namespace addons {
+
+absl::Status MakeWritable(OperationContext& context,
+                          ReplicationEnvironment& environment, Session& session,
+                          MirrorView* view) {
+  if (!view->marked_non_primary) return absl::OkStatus();
+  // So does a promotion that another replica is just finishing.
+  ADDONS_RETURN_IF_ERROR(context.SleepFor(environment.options.look_gap));
+  ADDONS_ASSIGN_OR_RETURN(*view, Look(context, environment, session));
+  if (!view->info.primary || !view->marked_non_primary) return absl::OkStatus();
+  ADDONS_RETURN_IF_ERROR(context.BeginMutation());
+  context.Step("making a half-promoted image writable");
+  Log().warn(
+      "the image is primary but refuses writes; demoting and promoting "
+      "it again volume={}",
+      Quoted(session.volume.volume_id.text()));
+  ADDONS_RETURN_IF_ERROR(ChangeImage(
+      session.volume, [](Image& image) { return image.MirrorDemote(); }));
+  ADDONS_RETURN_IF_ERROR(ChangeImage(session.volume, [](Image& image) {
+    return image.MirrorPromote(Force::kNo);
+  }));
+  ADDONS_ASSIGN_OR_RETURN(*view, Look(context, environment, session));
+  if (view->info.primary && !view->marked_non_primary) return absl::OkStatus();
+  return FailedTo("promote", session.volume, absl::StatusCode::kUnavailable,
+                  "the image is primary but refuses writes; repeat the call");
+}
+
+absl::Status RemoveHalfCopies(OperationContext& context, Session& session,
+                              const MirrorView& view) {
+  const std::vector<uint64_t> half = HalfCopies(view);
+  if (half.empty()) return absl::OkStatus();
+  ADDONS_RETURN_IF_ERROR(context.BeginMutation());
+  context.Step("removing half a copy");
+  return ChangeImage(session.volume, [&](Image& image) -> absl::Status {
+    for (const uint64_t snapshot_id : half) {
+      ADDONS_RETURN_IF_ERROR(image.RemoveSnapshot(snapshot_id));
+    }
+    return absl::OkStatus();
+  });
+}
+
+absl::Status CompleteHalfDone(OperationContext& context,
+                              ReplicationEnvironment& environment,
+                              Session& session, MirrorView* view) {
+  const auto half_done = [](const MirrorView& seen) {
+    const MirrorSnapshot* newest = seen.Newest();
+    return newest != nullptr && newest->kind == MirrorSnapshotKind::kPrimary &&
+           !newest->complete;
+  };
+  if (view->info.mode == MirrorMode::kJournal || !half_done(*view)) {
+    return absl::OkStatus();
+  }
+  // A scheduled snapshot looks the same for a moment while it is made.
+  const uint64_t suspect = view->Newest()->id;
+  ADDONS_RETURN_IF_ERROR(context.SleepFor(environment.options.look_gap));
+  ADDONS_ASSIGN_OR_RETURN(*view, Look(context, environment, session));
+  if (!half_done(*view) || view->Newest()->id != suspect) {
+    return absl::OkStatus();
+  }
+  ADDONS_RETURN_IF_ERROR(context.BeginMutation());
+  context.Step("completing a half-done promotion");
+  Log().warn("completing a half-done promotion volume={} snapshot={}",
+             Quoted(session.volume.volume_id.text()), suspect);
+  return ChangeImage(session.volume, [](Image& image) {
+    return image.CreateMirrorSnapshot().status();
+  });
+}
+
+absl::Status RemoveMarks(OperationContext& context, Session& session,
+                         const MirrorView& view) {
+  if (!view.own_demotion_mark && !view.refused_demotion.has_value()) {
+    return absl::OkStatus();
+  }
+  ADDONS_RETURN_IF_ERROR(context.BeginMutation());
+  return ChangeImage(session.volume, [](Image& image) {
+    const absl::Status removed = image.RemoveMetadata(kRefusedDemotionKey);
+    return removed.ok() ? image.RemoveMetadata(kOwnDemotionKey) : removed;
+  });
+}
+
+absl::Status RemoveStaleResyncRequest(OperationContext& context,
+                                      Session& session,
+                                      const MirrorView& view) {
+  if (!view.resync_requested) return absl::OkStatus();
+  ADDONS_RETURN_IF_ERROR(context.BeginMutation());
+  if (view.info.mode == MirrorMode::kJournal) {
+    ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
+                            session.volume.OpenPool(Access::kMutate));
+    ADDONS_RETURN_IF_ERROR(ClearJournalResync(*pool, view.image_id));
+  }
+  return ChangeImage(session.volume, [](Image& image) -> absl::Status {
+    ADDONS_ASSIGN_OR_RETURN(const auto requests,
+                            image.ListMetadata(kResyncKeyPrefix));
+    for (const auto& [key, value] : requests) {
+      if (!absl::StrContains(value, "resync_requested")) continue;
+      ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(key));
+    }
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace addons

@@ -1,0 +1,53 @@
+#ifndef ADDONS_REPLICATION_PROMOTION_CLEANUP_H_
+#define ADDONS_REPLICATION_PROMOTION_CLEANUP_H_
+
+#include "absl/status/status.h"
+#include "operation/operation_context.h"
+#include "replication/environment.h"
+#include "replication/session.h"
+#include "replication/state/mirror_view.h"
+
+namespace addons {
+
+// What has to be made up for on an image that is primary: a promotion that died
+// half-way, on this daemon or another one, and what earlier roles left. Each
+// changes nothing where nothing is wrong, and may be repeated. `view` is the
+// last look, and is replaced by those that look again.
+//
+// clang-format off
+///   MakeWritable()              "making a half-promoted image writable"
+///   RemoveHalfCopies()          "removing half a copy"
+///   CompleteHalfDone()          "completing a half-done promotion"
+///   RemoveMarks(), RemoveStaleResyncRequest()
+// clang-format on
+
+/// A crash inside librbd can leave a primary that still refuses all writes.
+/// Demoting and promoting it again takes the mark away. UNAVAILABLE: it did
+/// not.
+absl::Status MakeWritable(OperationContext& context,
+                          ReplicationEnvironment& environment, Session& session,
+                          MirrorView* view);
+
+/// Half a copy is of no use to a primary. Of half a demotion a peer would go
+/// on, without a resync, as if it were the whole one, with another content.
+absl::Status RemoveHalfCopies(OperationContext& context, Session& session,
+                              const MirrorView& view);
+
+/// A primary whose newest snapshot is not complete gets a new one.
+absl::Status CompleteHalfDone(OperationContext& context,
+                              ReplicationEnvironment& environment,
+                              Session& session, MirrorView* view);
+
+/// What notes of an earlier move are left. The peer's goes with the next
+/// snapshot.
+absl::Status RemoveMarks(OperationContext& context, Session& session,
+                         const MirrorView& view);
+
+/// A resync that was requested when this image was a copy would delete it as
+/// soon as it is a secondary again.
+absl::Status RemoveStaleResyncRequest(OperationContext& context,
+                                      Session& session, const MirrorView& view);
+
+}  // namespace addons
+
+#endif  // ADDONS_REPLICATION_PROMOTION_CLEANUP_H_

@@ -1,0 +1,104 @@
+#include "replication/stale_schedules.h"
+
+#include <memory>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/log.h"
+#include "base/status_macros.h"
+#include "ceph/pool.h"
+#include "lease/leased_context.h"
+
+namespace addons {
+namespace {
+
+// As the manager's module rbd_support keeps them: in the default namespace of
+// the pool, by "pool id/namespace/image id".
+constexpr char kSchedules[] = "rbd_mirror_snapshot_schedule";
+
+std::string LevelPrefix(const ResolvedVolume& volume) {
+  return absl::StrCat(volume.pool_id, "/", volume.rados_namespace, "/");
+}
+
+/// An image has its header object for as long as it exists, in the trash as
+/// well, and its id is never given again.
+absl::StatusOr<bool> ImageIsGone(Pool& pool, absl::string_view image_id) {
+  const absl::Status seen =
+      pool.ListWatchers(absl::StrCat("rbd_header.", image_id)).status();
+  if (absl::IsNotFound(seen)) return true;
+  ADDONS_RETURN_IF_ERROR(seen);
+  return false;
+}
+
+absl::Status Sweep(OperationContext& context, Session& session) {
+  const ResolvedVolume& volume = session.volume;
+  const std::string prefix = LevelPrefix(volume);
+  ADDONS_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Pool> whole,
+      volume.cluster->OpenPool(volume.pool_id, "", Access::kRead));
+  const auto levels = whole->ReadOmap(kSchedules, prefix);
+  if (absl::IsNotFound(levels.status())) return absl::OkStatus();
+  ADDONS_RETURN_IF_ERROR(levels.status());
+  std::vector<std::string> gone;
+  for (const auto& [level, schedule] : *levels) {
+    const std::string image_id = level.substr(prefix.size());
+    if (image_id.empty()) continue;  // the namespace's own
+    ADDONS_ASSIGN_OR_RETURN(const bool is_gone,
+                            ImageIsGone(*session.reads, image_id));
+    if (is_gone) gone.push_back(level);
+  }
+  if (gone.empty()) return absl::OkStatus();
+  ADDONS_RETURN_IF_ERROR(context.BeginMutation());
+  ADDONS_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Pool> pool,
+      volume.cluster->OpenPool(volume.pool_id, "", Access::kMutate));
+  ADDONS_RETURN_IF_ERROR(pool->RemoveOmapKeys(kSchedules, gone));
+  Log().info(
+      "removed the mirror snapshot schedules of image ids that are gone "
+      "pool={} levels={}",
+      Quoted(whole->name()), Quoted(absl::StrJoin(gone, " ")));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void SweepSchedules(OperationContext& context,
+                    ReplicationEnvironment& environment, Session& session) {
+  if (!environment.schedule_sweeps.TryTake(PoolKey(session.volume))) return;
+  const absl::Status swept = Sweep(context, session);
+  // A user of a namespace alone may not look at the schedules.
+  if (swept.ok() || absl::IsPermissionDenied(swept)) return;
+  environment.schedule_sweeps.GiveBack(PoolKey(session.volume));
+  if (SaysLookAgain(swept)) return;  // with the whole verb
+  Log().warn("stale mirror snapshot schedules of pool={} stay: {}",
+             Quoted(session.reads->name()), Quoted(swept.message()));
+}
+
+void ForgetSchedulesOfId(const ResolvedVolume& volume,
+                         const std::string& image_id) {
+  const std::string level = absl::StrCat(LevelPrefix(volume), image_id);
+  const auto remove = [&]() -> absl::Status {
+    ADDONS_ASSIGN_OR_RETURN(
+        const std::unique_ptr<Pool> pool,
+        volume.cluster->OpenPool(volume.pool_id, "", Access::kMutate));
+    const auto present = pool->ReadOmapKey(kSchedules, level);
+    if (absl::IsNotFound(present.status())) return absl::OkStatus();
+    ADDONS_RETURN_IF_ERROR(present.status());
+    if (!present->has_value()) return absl::OkStatus();
+    ADDONS_RETURN_IF_ERROR(pool->RemoveOmapKeys(kSchedules, {level}));
+    Log().info(
+        "removed the mirror snapshot schedule of an image id that is gone "
+        "volume={} id={}",
+        Quoted(volume.volume_id.text()), image_id);
+    return absl::OkStatus();
+  };
+  if (const absl::Status removed = remove(); !removed.ok()) {
+    Log().warn(
+        "the mirror snapshot schedule of an image id that is gone stays "
+        "volume={} id={}: {}",
+        Quoted(volume.volume_id.text()), image_id, Quoted(removed.message()));
+  }
+}
+
+}  // namespace addons

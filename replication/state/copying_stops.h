@@ -1,0 +1,52 @@
+#ifndef ADDONS_REPLICATION_STATE_COPYING_STOPS_H_
+#define ADDONS_REPLICATION_STATE_COPYING_STOPS_H_
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "base/clock.h"
+#include "base/mutex.h"
+
+namespace addons {
+
+/// One time that the rbd-mirror clients of a pool were put on the blocklist.
+struct CopyingStop {
+  std::set<uint64_t> clients;      // that were blocklisted, by it or before
+  std::set<int64_t> pools;         // whose OSDs know of it
+  SteadyTime known_to_osds_since;  // from then on nothing more is copied
+};
+
+/// Remembers for each pool (any text that names it) how its copying was ended
+/// last, so that the forced promotions of the pool share one such step.
+/// Thread-safe.
+class CopyingStops {
+ public:
+  /// Free again when it dies.
+  using Turn = std::shared_ptr<void>;
+
+  /// nullptr: another one works on this pool now.
+  Turn TryTake(const std::string& pool);
+
+  CopyingStop Last(const std::string& pool);
+  /// Adds the clients to those of the pool; the rest takes the place of the
+  /// last stop's.
+  void Keep(const std::string& pool, const CopyingStop& stop);
+
+  /// How often copying was ended, in all pools.
+  uint64_t count() const { return count_; }
+
+ private:
+  Mutex mutex_;
+  std::map<std::string, CopyingStop> stops_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, std::weak_ptr<void>> turns_ ABSL_GUARDED_BY(mutex_);
+  std::atomic<uint64_t> count_ = 0;
+};
+
+}  // namespace addons
+
+#endif  // ADDONS_REPLICATION_STATE_COPYING_STOPS_H_

@@ -1,0 +1,49 @@
+#ifndef ADDONS_REPLICATION_STATE_EVICTION_NOTE_H_
+#define ADDONS_REPLICATION_STATE_EVICTION_NOTE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "ceph/cluster.h"
+
+namespace addons {
+
+class Pool;
+
+/// The object that holds the note, in the pool and namespace where a promotion
+/// was forced and in the pool's default namespace: rbd-mirror has one client
+/// for all of them. It stays; a note that is older than rbd-mirror's reports
+/// says nothing.
+inline constexpr char kEvictionObject[] = "rbd_addons.copying";
+
+/// A pool as a volume sees it, and its default namespace. Nothing is owned.
+struct PoolAndDefault {
+  Pool& own;
+  Pool* whole = nullptr;  // nullptr: `own` is that
+};
+
+/// The default namespace of the pool, for PoolAndDefault; nullptr when `own` is
+/// that.
+absl::StatusOr<std::unique_ptr<Pool>> OpenDefaultNamespace(Cluster& cluster,
+                                                           const Pool& own,
+                                                           Access access);
+
+/// Writes into the pool that this site's rbd-mirror was blocklisted for a
+/// forced promotion, and when it had last reported on an image of the pool (by
+/// the cluster's clock, seconds since 1970): a daemon that starts later, and
+/// other replicas, must not take its silence for an rbd-mirror that is down.
+/// Needs mutation pools. A user may be limited to the namespace, so one of the
+/// two places is enough. Blocks for at most four changes.
+absl::Status WriteEvictionNote(const PoolAndDefault& pool,
+                               int64_t newest_report);
+
+/// When rbd-mirror had last reported before it was blocklisted; nullopt: no
+/// promotion was forced here, or no place can be read. Blocks for two reads.
+std::optional<int64_t> ReadEvictionNote(const PoolAndDefault& pool);
+
+}  // namespace addons
+
+#endif  // ADDONS_REPLICATION_STATE_EVICTION_NOTE_H_

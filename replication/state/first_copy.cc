@@ -1,0 +1,41 @@
+#include "replication/state/first_copy.h"
+
+#include <algorithm>
+
+namespace addons {
+namespace {
+
+bool Marked(const MirrorView& view) {
+  const auto found = view.marks.find(kFirstCopyMark);
+  return found != view.marks.end() && found->second == view.image_id;
+}
+
+bool TellsOfACopy(const SiteView& peer) {
+  const auto numbers = ParseSyncNumbers(peer.status.description);
+  return numbers.ok() && numbers->has_value() &&
+         (*numbers)->local_snapshot_time.has_value();
+}
+
+/// A whole snapshot that no peer has to copy any more, or one of another role
+/// than the one that enabling made.
+bool ShowsACopy(const MirrorSnapshot& snapshot) {
+  return snapshot.kind != MirrorSnapshotKind::kPrimary ||
+         (snapshot.complete && snapshot.unsynced_peer_uuids.empty());
+}
+
+bool CopySeen(const MirrorView& view) {
+  return std::any_of(view.peers.begin(), view.peers.end(), TellsOfACopy) ||
+         std::any_of(view.snapshots.begin(), view.snapshots.end(), ShowsACopy);
+}
+
+}  // namespace
+
+bool FirstCopyAwaited(const MirrorView& view) {
+  return Marked(view) && !CopySeen(view);
+}
+
+bool FirstCopyMarkIsOver(const MirrorView& view) {
+  return Marked(view) && CopySeen(view);
+}
+
+}  // namespace addons

@@ -1,0 +1,299 @@
+#include "replication/state/mirror_view.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "base/log.h"
+#include "base/status_macros.h"
+#include "base/utc.h"
+#include "ceph/pool.h"
+#include "replication/state/journal_replay.h"
+#include "replication/state/journal_resync.h"
+#include "replication/state/primary_term.h"
+
+namespace addons {
+namespace {
+
+std::string TrackerKey(const ResolvedVolume& volume,
+                       const MirrorImageInfo& info) {
+  return absl::StrCat(PoolKey(volume), "/",
+                      info.global_id.empty() ? volume.uuid : info.global_id);
+}
+
+/// What a newer Ceph calls by a name of its own must not count as something
+/// that this build knows, or as nothing.
+absl::Status CheckKnown(const MirrorView& view) {
+  const auto unclear = [](const char* what) {
+    return absl::UnavailableError(
+        absl::StrCat(what,
+                     " is one that this build of rbd-addons does not "
+                     "know; it needs a newer one"));
+  };
+  if (view.info.state == MirrorImageState::kUnknown) {
+    return unclear("the image's mirroring state");
+  }
+  if (view.info.mode == MirrorMode::kUnknown) {
+    return unclear("the image's mirroring mode");
+  }
+  for (const MirrorSnapshot& snapshot : view.snapshots) {
+    if (snapshot.kind == MirrorSnapshotKind::kUnknown) {
+      return unclear("the kind of a mirror snapshot");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadImage(Image& image, MirrorView* view,
+                       std::vector<SiteStatus>* sites,
+                       std::optional<std::string>* refused) {
+  ADDONS_ASSIGN_OR_RETURN(view->info, image.MirrorInfo());
+  ADDONS_ASSIGN_OR_RETURN(view->image_id, image.Id());
+  ADDONS_ASSIGN_OR_RETURN(view->created, image.CreateTimestamp());
+  ADDONS_ASSIGN_OR_RETURN(view->size, image.Size());
+  ADDONS_ASSIGN_OR_RETURN(view->marked_non_primary, image.MarkedNonPrimary());
+  ADDONS_ASSIGN_OR_RETURN(view->parent, image.Parent());
+  ADDONS_ASSIGN_OR_RETURN(const auto metadata, image.ListMetadata(""));
+  for (const auto& [key, value] : metadata) {
+    if (absl::StartsWith(key, kResyncKeyPrefix) &&
+        absl::StrContains(value, "resync_requested") &&
+        absl::StrContains(value, "true")) {
+      view->resync_requested = true;
+    }
+    if (absl::StartsWith(key, kSharedMarkPrefix) ||
+        absl::StartsWith(key, kLocalMarkPrefix)) {
+      view->marks[key] = value;
+    }
+    if (key == kOwnDemotionKey) view->own_demotion_mark = true;
+    if (key == kRefusedDemotionKey) *refused = value;
+  }
+  if (view->info.state == MirrorImageState::kDisabled) return absl::OkStatus();
+  ADDONS_ASSIGN_OR_RETURN(view->snapshots, image.MirrorSnapshots());
+  ADDONS_ASSIGN_OR_RETURN(view->other_snapshots, image.Snapshots());
+  std::erase_if(view->other_snapshots, [](const ImageSnapshot& snapshot) {
+    return snapshot.kind == SnapshotKind::kMirror;
+  });
+  ADDONS_ASSIGN_OR_RETURN(*sites, image.MirrorStatus());
+  return CheckKnown(*view);
+}
+
+/// What the header of the image's journal tells.
+absl::Status ReadJournal(Pool& pool, MirrorView* view) {
+  if (!view->enabled() || view->info.mode != MirrorMode::kJournal) {
+    return absl::OkStatus();
+  }
+  if (!view->resync_requested) {
+    ADDONS_ASSIGN_OR_RETURN(view->resync_requested,
+                            JournalResyncRequested(pool, view->image_id));
+  }
+  if (view->info.primary) return absl::OkStatus();
+  ADDONS_ASSIGN_OR_RETURN(const bool replayed,
+                          JournalReplayBegan(pool, view->image_id));
+  view->first_copy_pending = !replayed;
+  return absl::OkStatus();
+}
+
+/// How long a peer whose rbd-mirror has once called at this pool has been
+/// silent about this image; nullopt: no peer ever called.
+absl::StatusOr<std::optional<SteadyDuration>> SilentPeerAge(
+    Pool& pool, const MirrorView& view, PeerTracker& tracker) {
+  ADDONS_ASSIGN_OR_RETURN(const auto peers, pool.MirrorPeers());
+  for (const MirrorPeer& peer : peers) {
+    if (peer.mirror_uuid.empty()) continue;
+    SiteStatus no_report;  // ages as one that is never rewritten
+    no_report.mirror_uuid = peer.mirror_uuid;
+    return tracker.Age(absl::StrCat(view.tracker_key, "/silent"), no_report,
+                       nullptr);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string PoolKey(const ResolvedVolume& volume) {
+  return absl::StrCat(WholePoolKey(volume), "/", volume.rados_namespace);
+}
+
+std::string WholePoolKey(const ResolvedVolume& volume) {
+  return absl::StrCat(volume.cluster->fsid(), "/", volume.pool_id);
+}
+
+const MirrorSnapshot* MirrorView::Newest() const {
+  return snapshots.empty() ? nullptr : &snapshots.back();
+}
+
+bool MirrorView::OwnDemotion() const {
+  return Newest() != nullptr &&
+         Newest()->kind == MirrorSnapshotKind::kPrimaryDemoted;
+}
+
+const MirrorSnapshot* MirrorView::LastComplete() const {
+  const auto it = std::find_if(snapshots.rbegin(), snapshots.rend(),
+                               [](const auto& snap) { return snap.complete; });
+  return it == snapshots.rend() ? nullptr : &*it;
+}
+
+std::optional<int64_t> MirrorView::PrimarySince() const {
+  return PrimaryTermBegan(*this);
+}
+
+bool MirrorView::ReportedSincePrimary(const SiteView& peer) const {
+  const std::optional<int64_t> since = PrimarySince();
+  return !since.has_value() || peer.status.last_update >= *since;
+}
+
+bool MirrorView::LocalDaemonUp() const {
+  return local.has_value() && local->status.up;
+}
+
+const SiteView* MirrorView::FreshPeer(SiteRole role,
+                                      SteadyDuration settle) const {
+  for (const SiteView& peer : peers) {
+    if (peer.role == role && peer.age < settle) return &peer;
+  }
+  return nullptr;
+}
+
+bool MirrorView::AnyFreshPeer(SteadyDuration settle) const {
+  return (silent_peer_age.has_value() && *silent_peer_age < settle) ||
+         std::any_of(peers.begin(), peers.end(),
+                     [&](const SiteView& peer) { return peer.age < settle; });
+}
+
+bool MirrorView::SplitBrain() const {
+  return local.has_value() && local->status.up &&
+         local->role == SiteRole::kSplitBrain;
+}
+
+std::string MirrorView::UnclearReport(SteadyDuration settle) const {
+  const auto unclear = [&](const SiteView& site) {
+    return site.status.state == MirrorStatusState::kUnrecognized &&
+           site.age < settle;
+  };
+  for (const SiteView& peer : peers) {
+    if (unclear(peer)) {
+      return absl::StrCat("the peer site reports '",
+                          DescriptionText(peer.status.description),
+                          "' with a state that this build does not know");
+    }
+  }
+  if (local.has_value() && local->status.up && unclear(*local)) {
+    return absl::StrCat("rbd-mirror of this site reports '",
+                        DescriptionText(local->status.description),
+                        "' with a state that this build does not know");
+  }
+  return "";
+}
+
+int64_t MirrorView::EntriesBehind() const {
+  if (!local.has_value()) return 0;
+  const auto numbers = ParseSyncNumbers(local->status.description);
+  if (!numbers.ok() || !numbers->has_value()) return 0;
+  return (*numbers)->entries_behind.value_or(0);
+}
+
+std::string MirrorView::RestorePoint() const {
+  if (info.mode == MirrorMode::kJournal) {
+    if (first_copy_pending) return "nothing: the first copy is not complete";
+    const int64_t behind = EntriesBehind();
+    return behind > 0 ? absl::StrCat("the last entry replayed, ", behind,
+                                     " behind what is known")
+                      : "the last entry replayed";
+  }
+  const MirrorSnapshot* complete = LastComplete();
+  if (complete == nullptr) return "nothing: no snapshot has arrived completely";
+  // The primary's own time of that snapshot is what a person wants to know; the
+  // local one only says when copying it began.
+  if (local.has_value()) {
+    const auto numbers = ParseSyncNumbers(local->status.description);
+    if (numbers.ok() && numbers->has_value() &&
+        (*numbers)->local_snapshot_time.has_value()) {
+      return absl::StrCat("the state of ",
+                          FormatUnixSeconds(*(*numbers)->local_snapshot_time));
+    }
+  }
+  return absl::StrCat("the snapshot that arrived at ",
+                      FormatUnixSeconds(std::chrono::system_clock::to_time_t(
+                          complete->created)));
+}
+
+std::string MirrorView::Progress() const {
+  const MirrorSnapshot* newest = Newest();
+  if (newest == nullptr) return "none";
+  return absl::StrCat(newest->id, "/", newest->complete ? 1 : 0, "/",
+                      newest->last_copied_object);
+}
+
+std::string MirrorView::CopyProgress() const {
+  const MirrorSnapshot* newest = Newest();
+  if (newest == nullptr || newest->complete) return "";
+  return absl::StrCat(std::min(newest->last_copied_object, size.objects),
+                      " of ", size.objects, " objects copied");
+}
+
+absl::StatusOr<MirrorView> LookAt(const ResolvedVolume& volume, Pool& pool,
+                                  PeerTracker& tracker) {
+  ADDONS_ASSIGN_OR_RETURN(std::unique_ptr<Image> image,
+                          pool.OpenImageReadOnly(volume.image_name()));
+  MirrorView view;
+  std::vector<SiteStatus> sites;
+  // Only opening it tells that there is no such image.
+  std::optional<std::string> refused;
+  absl::Status read = ReadImage(*image, &view, &sites, &refused);
+  if (read.ok()) read = image->Close();
+  if (!read.ok()) return AfterResolve(read, volume);
+  ADDONS_RETURN_IF_ERROR(ReadJournal(pool, &view));
+
+  view.pool_key = WholePoolKey(volume);
+  view.tracker_key = TrackerKey(volume, view.info);
+  if (refused.has_value()) {
+    view.refused_demotion = ParseRefusedDemotion(*refused);
+    view.refused_demotion_age = tracker.MarkAge(view.tracker_key, *refused);
+  }
+  const auto local =
+      std::find_if(sites.begin(), sites.end(),
+                   [](const auto& site) { return site.local(); });
+  const SiteStatus* local_entry = local == sites.end() ? nullptr : &*local;
+  for (const SiteStatus& site : sites) {
+    SiteView entry{site, RoleOf(site),
+                   tracker.Age(view.tracker_key, site, local_entry)};
+    if (site.local()) {
+      view.local = std::move(entry);
+    } else {
+      view.peers.push_back(std::move(entry));
+    }
+  }
+  if (view.peers.empty() && view.enabled() && !view.info.primary) {
+    ADDONS_ASSIGN_OR_RETURN(view.silent_peer_age,
+                            SilentPeerAge(pool, view, tracker));
+  }
+  view.quiet_for = tracker.QuietFor(view.tracker_key, view.Progress());
+  return view;
+}
+
+std::string SiteName(Pool& pool, const std::string& mirror_uuid) {
+  const auto peers = pool.MirrorPeers();
+  if (peers.ok()) {
+    for (const MirrorPeer& peer : *peers) {
+      if (peer.mirror_uuid == mirror_uuid && !peer.site_name.empty()) {
+        return absl::StrCat("site '", peer.site_name, "'");
+      }
+    }
+  }
+  return "the peer site";
+}
+
+std::string FormatUnixSeconds(int64_t seconds) {
+  return FormatUtc(absl::FromUnixSeconds(seconds));
+}
+
+absl::Status AfterResolve(const absl::Status& status,
+                          const ResolvedVolume& volume) {
+  if (status.code() != absl::StatusCode::kNotFound) return status;
+  return absl::UnavailableError(absl::StrCat(
+      volume.Describe(), " changed during the call: ", status.message()));
+}
+
+}  // namespace addons

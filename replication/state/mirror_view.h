@@ -1,0 +1,197 @@
+#ifndef ADDONS_REPLICATION_STATE_MIRROR_VIEW_H_
+#define ADDONS_REPLICATION_STATE_MIRROR_VIEW_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/clock.h"
+#include "ceph/image.h"
+#include "ceph/mirror.h"
+#include "replication/state/move_marks.h"
+#include "replication/state/peer_tracker.h"
+#include "replication/state/site_report.h"
+#include "volume/resolved.h"
+
+namespace addons {
+
+/// librbd keeps a resync request under such a metadata key until the image is
+/// replaced.
+inline constexpr char kResyncKeyPrefix[] = ".rbd_mirror.";
+/// What this daemon remembers in the metadata of an image begins so: the first
+/// arrives on the peer site with a mirror snapshot, the second stays here.
+inline constexpr char kSharedMarkPrefix[] = "rbd-addons.";
+inline constexpr char kLocalMarkPrefix[] = ".rbd-addons.";
+
+/// One site's entry with what can be said about its age.
+struct SiteView {
+  SiteStatus status;
+  SiteRole role = SiteRole::kUnclear;
+  /// At least so old. Never computed from this host's wall clock.
+  SteadyDuration age{0};
+};
+
+/// Names the pool and namespace of a volume among all clusters.
+std::string PoolKey(const ResolvedVolume& volume);
+/// Names the pool, whatever its namespaces: rbd-mirror copies all of them in
+/// one queue.
+std::string WholePoolKey(const ResolvedVolume& volume);
+
+/// Everything that one look from this site shows of a mirrored image.
+///
+/// The life of an image on one site. What has no verb beside it is the work of
+/// rbd-mirror, after something happened on the peer site:
+///
+// clang-format off
+///                                                               ┌─────────┐
+///   off ────────────────────── Enable() ───────────────────────>│         │
+///    │  the peer's image is enabled                             │         │
+///    v                                                          │         │
+///   first copy                                                  │         │
+///    │  it is whole                                             │         │
+///    v                                                          │         │
+///   whole copy ─────────────── Promote() by force ─────────────>│         │
+///    │  ^  the peer's next snapshot                             │         │
+///    v  │                                                       │ primary │
+///   mid copy ───────────────── Promote() by force, Rescue ─────>│         │
+///    │  it was the peer's demotion, and is whole                │         │
+///    v                                                          │         │
+///   demotion arrived ───────── Promote() ──────────────────────>│         │
+///    v  the peer is promoted again                              │         │
+///   mid copy                                                    │         │
+///                                                               │         │
+///   own demotion <──────────── Demote() ────────────────────────│         │
+///    │ └────────────────────── Promote(), TakeBack ────────────>│         │
+///    v  the peer is promoted                                    └─────────┘
+///   mid copy, or split brain where the peer did not have the demotion whole
+///
+///   Disable()   primary, or by force a copy ──> off; the peer's copy is removed
+///   Resync()    a split brain, by force ──> resync requested ──> absent ──> first copy
+///
+///   state               how it is seen
+///
+///   off                 not enabled()
+///   first copy          InMidCopy() without a RescueSnapshot(); first_copy_pending
+///   mid copy            RescueSnapshot()                replication/state/rescue_record.h
+///   whole copy          Newest() is LastComplete()
+///   demotion arrived    DemotionArrived()               replication/peer_claims.h
+///   own demotion        OwnDemotion(); own_demotion_mark
+///   primary             info.primary
+///   split brain         SplitBrain()
+///   resync requested    resync_requested
+///   copy made anew      CopyRunning()                   replication/resync.h
+///
+///   Journal mode has no mid copy: EntriesBehind() tells what is missing.
+///
+///   what a crash left                   who makes up for it
+///
+///   HalfEnabled()                       Enable(), Disable()
+///                                         replication/leftover.h, replication/enable.h
+///   disabling                           Disable(): CarryOn()
+///                                         replication/disable.h
+///   OwnHalfDemotion()                   Demote(): Repair(); Promote()
+///                                         replication/demote.h
+///   primary and marked_non_primary      Promote(): MakeWritable()
+///   primary with HalfCopies()           Promote(): RemoveHalfCopies()
+///   primary, Newest() not complete      Promote(): CompleteHalfDone()
+///                                         replication/promotion_cleanup.h
+///   primary with own_demotion_mark      Promote(): AwaitFollowers()
+///                                         replication/promote.h, replication/take_back.h
+///   AwaitsRestore()                     Promote(): FinishRescue()
+// clang-format on
+struct MirrorView {
+  std::string image_id;
+  Timestamp created;
+  ImageSize size;
+  MirrorImageInfo info;
+  std::vector<MirrorSnapshot> snapshots;  // ascending
+  /// Snapshots of users and groups, ascending; empty while mirroring is off.
+  std::vector<ImageSnapshot> other_snapshots;
+  std::optional<SiteView> local;
+  std::vector<SiteView> peers;
+  /// Where nobody has reported on a secondary image, although the rbd-mirror of
+  /// a peer is known to this pool: how long this process has seen it so.
+  std::optional<SteadyDuration> silent_peer_age;
+  std::optional<ImageParent> parent;
+  std::map<std::string, std::string> marks;  // metadata that this daemon wrote
+  bool resync_requested = false;
+  /// Journal mode, on a secondary: the first copy of the image is not whole,
+  /// see JournalReplayBegan().
+  bool first_copy_pending = false;
+  bool marked_non_primary = false;  // refuses all writes, whatever its role
+  /// On a secondary: the peer has told that it wants to be demoted and cannot.
+  std::optional<RefusedDemotion> refused_demotion;
+  /// Since this process has seen that, in its present words.
+  SteadyDuration refused_demotion_age{0};
+  bool own_demotion_mark = false;  // kOwnDemotionKey
+  std::string pool_key;            // WholePoolKey()
+  std::string tracker_key;
+  /// How long nothing was copied onto this site, seen by this process.
+  SteadyDuration quiet_for{0};
+
+  bool enabled() const {
+    return info.state == MirrorImageState::kEnabled ||
+           info.state == MirrorImageState::kCreating;
+  }
+  const MirrorSnapshot* Newest() const;
+  /// The newest snapshot is a demotion of this site's own.
+  bool OwnDemotion() const;
+  /// The newest complete one: what a forced promote returns to.
+  const MirrorSnapshot* LastComplete() const;
+
+  /// When this site's image became primary, by its cluster's clock, or a later
+  /// time when older snapshots had been dropped before that was noted
+  /// (state/primary_term.h); nullopt: it is not primary, or in journal mode.
+  std::optional<int64_t> PrimarySince() const;
+  /// Its report was written after this site's image became primary, so that it
+  /// can be about that.
+  bool ReportedSincePrimary(const SiteView& peer) const;
+
+  /// The local rbd-mirror has an entry and its daemon is up.
+  bool LocalDaemonUp() const;
+  /// A peer that reported within `settle` (and what it says is current).
+  const SiteView* FreshPeer(SiteRole role, SteadyDuration settle) const;
+  bool AnyFreshPeer(SteadyDuration settle) const;
+  /// No rbd-mirror of a peer has ever reported on this image or called at this
+  /// pool: the local one's own report stands for life.
+  bool OneWay() const { return peers.empty() && !silent_peer_age.has_value(); }
+  bool SplitBrain() const;
+  /// A report, not older than `settle`, with a state that this build does not
+  /// know: what that site is doing is unclear. Empty text: there is none.
+  std::string UnclearReport(SteadyDuration settle) const;
+
+  /// "the state of 2026-11-20T03:00:00Z", or "nothing: no complete snapshot".
+  std::string RestorePoint() const;
+  /// Journal mode: entries that the local rbd-mirror knows of and has not
+  /// replayed yet; 0 when it does not say.
+  int64_t EntriesBehind() const;
+  /// Changes whenever rbd-mirror has copied something onto this site.
+  std::string Progress() const;
+  /// "12 of 64 objects copied", empty when nothing is being copied.
+  std::string CopyProgress() const;
+};
+
+/// Opens the image read-only, reads what MirrorView holds, closes it. `pool` is
+/// a read pool of the volume. NOT_FOUND: no such image. UNAVAILABLE: its state,
+/// mode or a mirror snapshot is of a kind that this build does not know.
+absl::StatusOr<MirrorView> LookAt(const ResolvedVolume& volume, Pool& pool,
+                                  PeerTracker& tracker);
+
+/// "site 'site-a'" by mirror uuid, "the peer site" when its name is not known.
+std::string SiteName(Pool& pool, const std::string& mirror_uuid);
+
+/// RFC 3339 in UTC.
+std::string FormatUnixSeconds(int64_t seconds);
+
+/// A status of a read or mutation after the volume was found. NOT_FOUND would
+/// mean something else to the caller by now and becomes UNAVAILABLE.
+absl::Status AfterResolve(const absl::Status& status,
+                          const ResolvedVolume& volume);
+
+}  // namespace addons
+
+#endif  // ADDONS_REPLICATION_STATE_MIRROR_VIEW_H_

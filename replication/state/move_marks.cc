@@ -1,0 +1,34 @@
+#include "replication/state/move_marks.h"
+
+#include <nlohmann/json.hpp>
+
+namespace addons {
+
+std::string FormatRefusedDemotion(const RefusedDemotion& refused) {
+  const nlohmann::json object = {{"workload", refused.workload},
+                                 {"since", refused.since},
+                                 {"told", refused.told}};
+  return object.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+}
+
+RefusedDemotion ParseRefusedDemotion(const std::string& text) {
+  RefusedDemotion refused;
+  const nlohmann::json object =
+      nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
+  if (object.is_object()) {
+    const auto take = [&](const char* key, std::string* value) {
+      const auto it = object.find(key);
+      if (it != object.end() && it->is_string()) *value = *it;
+    };
+    take("workload", &refused.workload);
+    take("since", &refused.since);
+    if (const auto it = object.find("told");
+        it != object.end() && it->is_number_integer()) {
+      refused.told = it->get<int64_t>();
+    }
+  }
+  if (refused.workload.empty()) refused.workload = "an unknown client";
+  return refused;
+}
+
+}  // namespace addons

@@ -1,0 +1,33 @@
+#ifndef ADDONS_REPLICATION_STATE_MOVE_MARKS_H_
+#define ADDONS_REPLICATION_STATE_MOVE_MARKS_H_
+
+#include <cstdint>
+#include <string>
+
+namespace addons {
+
+// What a planned move notes in an image's metadata. Keys that begin with
+// ".rbd" stay on their site, others travel to the peer with the next mirror
+// snapshot, or by themselves in journal mode.
+
+/// The primary wants to be demoted, and a workload keeps it from that.
+inline constexpr char kRefusedDemotionKey[] = "rbd-addons.demotion-refused";
+
+struct RefusedDemotion {
+  std::string workload;  // "client.4464 at 10.0.0.5:0/123"
+  std::string since;     // of the first refusal, by that site's clock
+  int64_t told = 0;      // when this was written, unix seconds of that site
+};
+
+std::string FormatRefusedDemotion(const RefusedDemotion& refused);
+/// A text that another version wrote stands for an unknown workload.
+RefusedDemotion ParseRefusedDemotion(const std::string& text);
+
+/// This site has demoted its image. As long as the image is primary and has
+/// this mark, a promotion that takes the demotion back waits for the peers, and
+/// nobody was told that this site is primary.
+inline constexpr char kOwnDemotionKey[] = ".rbd-addons.own-demotion";
+
+}  // namespace addons
+
+#endif  // ADDONS_REPLICATION_STATE_MOVE_MARKS_H_

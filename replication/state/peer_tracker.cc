@@ -1,0 +1,104 @@
+#include "replication/state/peer_tracker.h"
+
+#include <algorithm>
+
+#include "ceph/mirror.h"
+
+namespace addons {
+namespace {
+
+constexpr std::chrono::minutes kForgetAfter{30};
+constexpr std::chrono::minutes kDisturbedFor{2};
+
+}  // namespace
+
+PeerTracker::Image& PeerTracker::Touch(const std::string& key) {
+  const SteadyTime now = clock_.Now();
+  if (now - swept_at_ > kForgetAfter) {
+    swept_at_ = now;
+    std::erase_if(images_, [&](const auto& entry) {
+      return now - entry.second.used_at > kForgetAfter;
+    });
+  }
+  Image& image = images_[key];
+  image.used_at = now;
+  return image;
+}
+
+SteadyDuration PeerTracker::Age(const std::string& key, const SiteStatus& entry,
+                                const SiteStatus* local) {
+  MutexLock lock(mutex_);
+  Image& image = Touch(key);
+  const SteadyTime now = clock_.Now();
+  const auto [it, first] = image.entries.try_emplace(entry.mirror_uuid);
+  Seen& seen = it->second;
+  if (first || seen.last_update != entry.last_update) {
+    seen.last_update = entry.last_update;
+    seen.changed_at = now;
+  }
+  SteadyDuration age = now - seen.changed_at;
+  // Both stamps come from one OSD's clock. Ours is at most as new as now, so
+  // the difference is a lower bound, also when our own daemon has stopped
+  // since.
+  if (local != nullptr && local->last_update > entry.last_update) {
+    age = std::max<SteadyDuration>(
+        age, std::chrono::seconds(local->last_update - entry.last_update));
+  }
+  return age;
+}
+
+SteadyDuration PeerTracker::QuietFor(const std::string& key,
+                                     const std::string& progress) {
+  MutexLock lock(mutex_);
+  Image& image = Touch(key);
+  const SteadyTime now = clock_.Now();
+  if (!image.progress_seen || image.progress != progress) {
+    image.progress_seen = true;
+    image.progress = progress;
+    image.progress_at = now;
+  }
+  return now - image.progress_at;
+}
+
+SteadyDuration PeerTracker::MarkAge(const std::string& key,
+                                    const std::string& mark) {
+  MutexLock lock(mutex_);
+  Image& image = Touch(key);
+  const SteadyTime now = clock_.Now();
+  if (image.mark != mark) {
+    image.mark = mark;
+    image.mark_at = now;
+  }
+  return now - image.mark_at;
+}
+
+void PeerTracker::NoteDisturbance(const std::string& fsid) {
+  MutexLock lock(mutex_);
+  disturbed_[fsid] = clock_.Now();
+}
+
+bool PeerTracker::Disturbed(const std::string& fsid) {
+  MutexLock lock(mutex_);
+  const auto it = disturbed_.find(fsid);
+  return it != disturbed_.end() && clock_.Now() - it->second < kDisturbedFor;
+}
+
+void PeerTracker::KeepNumbers(const std::string& key, const SiteStatus& entry,
+                              const SyncNumbers& numbers) {
+  MutexLock lock(mutex_);
+  Touch(key).numbers[entry.mirror_uuid] =
+      Numbers{numbers, clock_.Now(), entry.last_update};
+}
+
+std::optional<PeerTracker::LastGood> PeerTracker::LastNumbers(
+    const std::string& key, const std::string& mirror_uuid) {
+  MutexLock lock(mutex_);
+  const auto image = images_.find(key);
+  if (image == images_.end()) return std::nullopt;
+  const auto it = image->second.numbers.find(mirror_uuid);
+  if (it == image->second.numbers.end()) return std::nullopt;
+  return LastGood{it->second.numbers, clock_.Now() - it->second.at,
+                  it->second.reported};
+}
+
+}  // namespace addons

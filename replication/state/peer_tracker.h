@@ -1,0 +1,92 @@
+#ifndef ADDONS_REPLICATION_STATE_PEER_TRACKER_H_
+#define ADDONS_REPLICATION_STATE_PEER_TRACKER_H_
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "replication/state/site_report.h"
+
+namespace addons {
+
+struct SiteStatus;
+
+/// What this process remembers of mirrored images between looks: since when an
+/// entry has not changed, since when nothing was copied, since when the other
+/// site's note is known, and the last good numbers. All by monotonic time: wall
+/// clocks of sites are never compared. Losing it (restart) only makes waiting
+/// start anew. Thread-safe; entries that nobody asked for in half an hour are
+/// dropped.
+class PeerTracker {
+ public:
+  /// `clock` is not owned.
+  explicit PeerTracker(Clock& clock) : clock_(clock) {}
+
+  /// At least so long has `entry` of the image `key` not been rewritten.
+  /// `local` is the local site's entry, stamped by the same cluster, if there
+  /// is one.
+  SteadyDuration Age(const std::string& key, const SiteStatus& entry,
+                     const SiteStatus* local);
+
+  /// How long `progress` (any text that changes when something is copied) has
+  /// been the same.
+  SteadyDuration QuietFor(const std::string& key, const std::string& progress);
+
+  /// How long ago `mark`, a note that the other site left in the image's
+  /// metadata, was seen here for the first time.
+  SteadyDuration MarkAge(const std::string& key, const std::string& mark);
+
+  /// A writable open of ours got rbd-mirror of this cluster blocklisted:
+  /// reports that stop within the next two minutes are no sign of a dead peer.
+  void NoteDisturbance(const std::string& fsid);
+  bool Disturbed(const std::string& fsid);
+
+  /// Last good numbers of one site's entry, with the time since they were read
+  /// and the stamp of the report that they are from.
+  struct LastGood {
+    SyncNumbers numbers;
+    SteadyDuration age{0};
+    int64_t reported = 0;
+  };
+  void KeepNumbers(const std::string& key, const SiteStatus& entry,
+                   const SyncNumbers& numbers);
+  std::optional<LastGood> LastNumbers(const std::string& key,
+                                      const std::string& mirror_uuid);
+
+ private:
+  struct Seen {
+    int64_t last_update = 0;
+    SteadyTime changed_at;
+  };
+  struct Numbers {
+    SyncNumbers numbers;
+    SteadyTime at;
+    int64_t reported = 0;
+  };
+  struct Image {
+    SteadyTime used_at;
+    std::map<std::string, Seen> entries;  // by mirror uuid
+    std::string progress;
+    SteadyTime progress_at;
+    bool progress_seen = false;
+    std::string mark;
+    SteadyTime mark_at;
+    std::map<std::string, Numbers> numbers;
+  };
+
+  Image& Touch(const std::string& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  Clock& clock_;
+  Mutex mutex_;
+  std::map<std::string, Image> images_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, SteadyTime> disturbed_ ABSL_GUARDED_BY(mutex_);
+  SteadyTime swept_at_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace addons
+
+#endif  // ADDONS_REPLICATION_STATE_PEER_TRACKER_H_

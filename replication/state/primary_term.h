@@ -1,0 +1,27 @@
+#ifndef ADDONS_REPLICATION_STATE_PRIMARY_TERM_H_
+#define ADDONS_REPLICATION_STATE_PRIMARY_TERM_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "replication/state/mirror_view.h"
+
+namespace addons {
+
+// Since when an image is primary shows the oldest snapshot of the present term.
+// librbd drops it after a few more, so its time is noted while it is there.
+
+/// The note. With the prefix ".rbd", so that it stays on this site.
+inline constexpr char kPrimaryTermMark[] = ".rbd-addons.primary-since";
+
+/// As MirrorView::PrimarySince(). Journal mode has no snapshots: nullopt.
+std::optional<int64_t> PrimaryTermBegan(const MirrorView& view);
+
+/// What kPrimaryTermMark says about the present term; empty: it is not due,
+/// because it says that already or the image is not primary.
+std::string PrimaryTermMarkDue(const MirrorView& view);
+
+}  // namespace addons
+
+#endif  // ADDONS_REPLICATION_STATE_PRIMARY_TERM_H_

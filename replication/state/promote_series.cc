@@ -1,0 +1,329 @@
+#include "replication/state/promote_series.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/log.h"
+#include "base/status_macros.h"
+#include "ceph/mirror.h"
+#include "ceph/pool.h"
+#include "replication/state/site_report.h"
+
+namespace addons {
+namespace {
+
+/// A series ends when nobody has asked for so long.
+constexpr std::chrono::seconds kGap{60};
+constexpr std::chrono::seconds kListingInterval{1};
+/// Which namespaces there are, and which of them are mirrored.
+constexpr std::chrono::seconds kNamespacesInterval{30};
+/// The note of an eviction may hold a stamp of another namespace's images.
+/// rbd-mirror reports on each of its images every 30 s, and the stamps are of
+/// several OSDs. One that is back is beyond that when it has reported twice.
+constexpr int64_t kReportsApart = 45;
+/// Longer than the longest pause of an operator that retries ever later.
+constexpr std::chrono::minutes kForgetCallAfter{20};
+constexpr std::chrono::minutes kForgetAfter{30};
+
+/// When rbd-mirror of this site has reported last, on any of these images.
+int64_t NewestReport(const std::vector<ImageStatuses>& statuses) {
+  int64_t newest = 0;
+  for (const ImageStatuses& image : statuses) {
+    for (const SiteStatus& site : image.sites) {
+      if (site.local()) newest = std::max(newest, site.last_update);
+    }
+  }
+  return newest;
+}
+
+}  // namespace
+
+struct PromoteSeries::Listing {
+  SteadyTime begin;
+  std::vector<std::string> others;
+  std::optional<SteadyTime> others_at;
+  std::set<std::string> skipped;  // somebody else has just read them
+  std::map<std::string, std::vector<ImageStatuses>> statuses;
+  std::optional<int64_t> report_at_eviction;
+};
+
+PromoteSeries::PoolState& PromoteSeries::Join(const std::string& pool) {
+  const SteadyTime now = clock_.Now();
+  const auto [it, first] = pools_.try_emplace(pool);
+  PoolState& state = it->second;
+  if (first || now - state.asked_at > kGap) {
+    ++state.series;
+    state.begun = now;
+    state.claims.clear();
+  }
+  state.asked_at = now;
+  return state;
+}
+
+void PromoteSeries::Sweep(SteadyTime now) {
+  if (now - swept_at_ <= kForgetAfter) return;
+  swept_at_ = now;
+  std::erase_if(pools_, [&](const auto& entry) {
+    const PoolState& pool = entry.second;
+    return now - pool.asked_at > kForgetAfter &&
+           std::none_of(
+               pool.readers.begin(), pool.readers.end(),
+               [](const auto& reader) { return reader.second.listing; });
+  });
+  std::erase_if(images_, [&](const auto& entry) {
+    return now - entry.second.used_at > kForgetAfter;
+  });
+  std::erase_if(calls_, [&](const auto& entry) {
+    return now - entry.second > kForgetCallAfter;
+  });
+}
+
+SeriesClocks PromoteSeries::Note(const Seen& seen) {
+  const MutexLock lock(mutex_);
+  const SteadyTime now = clock_.Now();
+  Sweep(now);
+  PoolState& pool = Join(seen.pool);
+  ImageState& image = images_[seen.image];
+  if (image.pool != seen.pool || image.series != pool.series) {
+    image = ImageState();
+    image.pool = seen.pool;
+    image.series = pool.series;
+    image.first_look = now;
+  }
+  image.used_at = now;
+
+  const auto [progress, first] =
+      pool.progress.try_emplace(seen.image, seen.progress);
+  if (!first && progress->second != seen.progress) {
+    progress->second = seen.progress;
+    pool.noisy_at = now;
+  }
+  if (!seen.receiving && !pool.evicted_at.has_value()) image.deaf_at = now;
+
+  SeriesClocks clocks;
+  clocks.looked_for = now - image.first_look;
+  // What is not listed yet is not known: only until then it was quiet.
+  clocks.quiet_for = std::max<SteadyDuration>(
+      SteadyDuration(0), pool.readers[seen.rados_namespace].listed_at -
+                             std::max({pool.begun, pool.noisy_at,
+                                       image.first_look, image.deaf_at}));
+  if (pool.evicted_at.has_value()) {
+    clocks.evicted_for = now - *pool.evicted_at;
+  }
+  if (!seen.primary_peer.has_value()) {
+    image.primary_peer.clear();
+    return clocks;
+  }
+  if (image.primary_peer != *seen.primary_peer) {
+    image.primary_peer = *seen.primary_peer;
+    image.primary_since = now;
+  }
+  clocks.image_primary_for = now - image.primary_since;
+  const auto [claim, unheard] = pool.claims.try_emplace(*seen.primary_peer);
+  if (unheard || now - claim->second.seen_at > kGap) claim->second.since = now;
+  claim->second.seen_at = now;
+  clocks.peer_primary_for = now - claim->second.since;
+  return clocks;
+}
+
+void PromoteSeries::LogRefusal(const Pool& own, const std::string& pool_key,
+                               const std::string& rados_namespace,
+                               const absl::Status& refusal) {
+  {
+    const MutexLock lock(mutex_);
+    if (!pools_[pool_key].refused.insert(rados_namespace).second) return;
+  }
+  Log().warn(
+      "the user may not look at {} of pool={}, so what rbd-mirror copies there "
+      "is no sign of life for promotions elsewhere in the pool: {}",
+      rados_namespace.empty()
+          ? "the default namespace"
+          : absl::StrCat("namespace ", Quoted(rados_namespace)),
+      Quoted(own.name()), Quoted(refusal.message()));
+}
+
+absl::StatusOr<std::vector<std::string>> PromoteSeries::MirroredOthers(
+    Cluster& cluster, Pool& own, const std::string& pool_key) {
+  auto names = own.Namespaces();
+  if (absl::IsPermissionDenied(names.status())) {
+    // It may not look at the default namespace, which has the list.
+    LogRefusal(own, pool_key, "", names.status());
+    return std::vector<std::string>();
+  }
+  ADDONS_RETURN_IF_ERROR(names.status());
+  names->emplace_back();  // the default one
+  std::vector<std::string> mirrored;
+  for (std::string& name : *names) {
+    if (name == own.rados_namespace()) continue;
+    ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
+                            cluster.OpenPool(own.id(), name, Access::kRead));
+    const auto mode = pool->MirrorMode();
+    if (absl::IsNotFound(mode.status())) continue;
+    if (absl::IsPermissionDenied(mode.status())) {
+      LogRefusal(own, pool_key, name, mode.status());
+      continue;
+    }
+    ADDONS_RETURN_IF_ERROR(mode.status());
+    if (*mode != PoolMirrorMode::kDisabled) mirrored.push_back(std::move(name));
+  }
+  return mirrored;
+}
+
+absl::Status PromoteSeries::Read(Cluster& cluster, Pool& own,
+                                 const std::string& pool_key,
+                                 Listing* listing) {
+  if (!listing->others_at.has_value() ||
+      listing->begin - *listing->others_at >= kNamespacesInterval) {
+    ADDONS_ASSIGN_OR_RETURN(listing->others,
+                            MirroredOthers(cluster, own, pool_key));
+    listing->others_at = listing->begin;
+  }
+  ADDONS_ASSIGN_OR_RETURN(listing->statuses[own.rados_namespace()],
+                          own.MirrorStatuses());
+  for (const std::string& name : listing->others) {
+    if (listing->skipped.contains(name)) continue;
+    ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
+                            cluster.OpenPool(own.id(), name, Access::kRead));
+    auto statuses = pool->MirrorStatuses();
+    if (absl::IsNotFound(statuses.status())) continue;  // removed meanwhile
+    if (absl::IsPermissionDenied(statuses.status())) {
+      LogRefusal(own, pool_key, name, statuses.status());
+      continue;
+    }
+    ADDONS_RETURN_IF_ERROR(statuses.status());
+    listing->statuses[name] = *std::move(statuses);
+  }
+  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> whole,
+                          OpenDefaultNamespace(cluster, own, Access::kRead));
+  listing->report_at_eviction = ReadEvictionNote({own, whole.get()});
+  return absl::OkStatus();
+}
+
+absl::Status PromoteSeries::List(Cluster& cluster, Pool& own,
+                                 const std::string& pool_key) {
+  const std::string& name = own.rados_namespace();
+  Listing listing;
+  {
+    const MutexLock lock(mutex_);
+    PoolState& state = Join(pool_key);
+    Reader& reader = state.readers[name];
+    listing.begin = clock_.Now();
+    if (reader.listing ||
+        (reader.listed_at >= state.begun &&
+         listing.begin - reader.listed_at < kListingInterval)) {
+      return absl::OkStatus();
+    }
+    reader.listing = true;
+    listing.others = reader.others;
+    listing.others_at = reader.others_at;
+    for (const auto& [other, read_at] : state.read_at) {
+      if (listing.begin - read_at < kListingInterval) {
+        listing.skipped.insert(other);
+      }
+    }
+  }
+  absl::Status listed = absl::UnknownError("not listed");
+  try {
+    listed = Read(cluster, own, pool_key, &listing);
+  } catch (...) {
+    EndListing(pool_key, name);
+    throw;
+  }
+  EndListing(pool_key, name);
+  if (!listed.ok()) return listed;
+  const MutexLock lock(mutex_);
+  Apply(listing, name, &pools_[pool_key]);
+  return absl::OkStatus();
+}
+
+void PromoteSeries::Apply(const Listing& listing, const std::string& reader,
+                          PoolState* state) {
+  SteadyTime known_until = listing.begin;
+  for (const std::string& name : listing.others) {
+    if (listing.skipped.contains(name)) {
+      known_until = std::min(known_until, state->read_at[name]);
+    }
+  }
+  for (const auto& [name, statuses] : listing.statuses) {
+    const bool seen_before = state->read_at.contains(name);
+    state->newest_report =
+        std::max(state->newest_report, NewestReport(statuses));
+    for (const ImageStatuses& image : statuses) {
+      for (const SiteStatus& site : image.sites) {
+        if (!site.local()) continue;
+        std::string arrival = ArrivalText(site.description);
+        // A report without numbers takes back nothing that was seen.
+        if (arrival.empty()) continue;
+        const auto [it, unheard] =
+            state->numbers.try_emplace(absl::StrCat(name, "/", image.image_id));
+        if (unheard ? seen_before : it->second != arrival) {
+          state->noisy_at = listing.begin;
+        }
+        it->second = std::move(arrival);
+      }
+    }
+    state->read_at[name] = listing.begin;
+  }
+  const bool silenced =
+      listing.report_at_eviction.has_value() &&
+      state->newest_report <= *listing.report_at_eviction + kReportsApart;
+  if (silenced && !state->evicted_at.has_value()) {
+    state->evicted_at = listing.begin;
+  } else if (!silenced && state->evicted_at.has_value()) {
+    // It is back, and gets its time before its silence says anything.
+    state->evicted_at.reset();
+    state->noisy_at = listing.begin;
+  }
+  Reader& own = state->readers[reader];
+  own.listed_at = known_until;
+  own.others = listing.others;
+  own.others_at = listing.others_at;
+}
+
+void PromoteSeries::EndListing(const std::string& pool_key,
+                               const std::string& reader) {
+  const MutexLock lock(mutex_);
+  pools_[pool_key].readers[reader].listing = false;
+}
+
+absl::Status PromoteSeries::NoteEviction(const PoolAndDefault& pool,
+                                         const std::string& pool_key) {
+  // What was reported before must not be taken for a return.
+  ADDONS_ASSIGN_OR_RETURN(const std::vector<ImageStatuses> statuses,
+                          pool.own.MirrorStatuses());
+  int64_t newest = NewestReport(statuses);
+  {
+    const MutexLock lock(mutex_);
+    newest = std::max(newest, Join(pool_key).newest_report);
+  }
+  ADDONS_RETURN_IF_ERROR(WriteEvictionNote(pool, newest));
+  const MutexLock lock(mutex_);
+  Join(pool_key).evicted_at = clock_.Now();
+  return absl::OkStatus();
+}
+
+void PromoteSeries::ForgetPrimary(const std::string& image) {
+  const MutexLock lock(mutex_);
+  const auto it = images_.find(image);
+  if (it != images_.end()) it->second.primary_peer.clear();
+}
+
+bool PromoteSeries::IsFirstCall(const std::string& object) {
+  const MutexLock lock(mutex_);
+  const SteadyTime now = clock_.Now();
+  const auto [it, first] = calls_.try_emplace(object, now);
+  const bool answer = first || now - it->second > kForgetCallAfter;
+  it->second = now;
+  return answer;
+}
+
+void PromoteSeries::EndCalls(const std::string& object) {
+  const MutexLock lock(mutex_);
+  calls_.erase(object);
+}
+
+}  // namespace addons

@@ -1,0 +1,156 @@
+#ifndef ADDONS_REPLICATION_STATE_PROMOTE_SERIES_H_
+#define ADDONS_REPLICATION_STATE_PROMOTE_SERIES_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "replication/state/eviction_note.h"
+
+namespace addons {
+
+class Cluster;
+class Pool;
+
+/// For how long something has been so, seen by the calls of one series.
+struct SeriesClocks {
+  /// Since the first look at this image.
+  SteadyDuration looked_for{0};
+  /// Nothing has arrived in the pool, although it could have for this image,
+  /// which has been looked at all the time.
+  SteadyDuration quiet_for{0};
+  /// The peer has been primary, for any image of the pool.
+  SteadyDuration peer_primary_for{0};
+  /// Likewise, for this image.
+  SteadyDuration image_primary_for{0};
+  /// The copying of the pool was ended for a forced promotion, and no
+  /// rbd-mirror of this site has reported again: since then, or since this
+  /// daemon has learnt of it. nullopt: one has.
+  std::optional<SteadyDuration> evicted_for;
+};
+
+/// What the calls that want to promote images of one pool have seen together,
+/// so that a thousand of them wait for a dead or living primary once. A pool is
+/// meant with all its namespaces, because rbd-mirror copies five images of the
+/// pool at a time: one may wait behind those of another namespace. A series
+/// ends when 60 s pass without a look. Kept in memory, by monotonic time: a
+/// restart only makes waiting begin anew. Only that this site's rbd-mirror was
+/// silenced on purpose is kept in the pool. Thread-safe.
+class PromoteSeries {
+ public:
+  /// `clock` is not owned.
+  explicit PromoteSeries(Clock& clock) : clock_(clock) {}
+
+  /// What one look at one image shows.
+  struct Seen {
+    std::string pool;   // "fsid/pool id"
+    std::string image;  // unique among all pools
+    /// Changes when something of the peer arrives for this image.
+    std::string progress;
+    /// rbd-mirror of this site could have received something.
+    bool receiving = true;
+    /// The peer that says that its image is primary, if there is one.
+    std::optional<std::string> primary_peer;
+    std::string rados_namespace{};  // of the image; the one of List()
+  };
+  SeriesClocks Note(const Seen& seen);
+
+  /// Lists the statuses of the pool that `own` is a namespace of, in all its
+  /// mirrored namespaces, and notes what has arrived since the last time. What
+  /// was listed within the last second is not listed again; returns at once
+  /// when somebody else is at it for the same namespace. A namespace that the
+  /// user of `cluster` may not read is left out, and logged once. Blocks for a
+  /// read for each namespace and two more, and every half a minute for one
+  /// more each.
+  absl::Status List(Cluster& cluster, Pool& own, const std::string& pool_key);
+
+  /// This daemon is about to blocklist the rbd-mirror clients of the pool, or
+  /// has just done so. Where the peer is dead, rbd-mirror of this site never
+  /// reports again (measured), and its silence is of our own making. Written
+  /// into the pool, so that it outlives the daemon; needs mutation pools.
+  /// Blocks for a read and at most four changes.
+  absl::Status NoteEviction(const PoolAndDefault& pool,
+                            const std::string& pool_key);
+
+  /// The peer-is-primary clock of the image begins anew: after every mutating
+  /// verb on it.
+  void ForgetPrimary(const std::string& image);
+
+  /// Whether this is the first call for `object` (a volume or group) since
+  /// EndCalls(), or since it was asked for last, long ago.
+  bool IsFirstCall(const std::string& object);
+  void EndCalls(const std::string& object);
+
+ private:
+  /// The calls for images of one namespace, whose user may read some of the
+  /// others.
+  struct Reader {
+    bool listing = false;
+    SteadyTime listed_at;
+    std::vector<std::string> others;  // mirrored namespaces that it may read
+    std::optional<SteadyTime> others_at;
+  };
+  struct PoolState {
+    uint64_t series = 0;
+    SteadyTime begun;
+    SteadyTime asked_at;
+    SteadyTime noisy_at;                        // something arrived
+    std::map<std::string, Reader> readers;      // by the namespace asked for
+    std::map<std::string, SteadyTime> read_at;  // each namespace
+    std::set<std::string> refused;              // namespaces that were logged
+    int64_t newest_report = 0;  // of this site, by its cluster's clock
+    std::optional<SteadyTime> evicted_at;
+    std::map<std::string, std::string> numbers;   // by namespace and image id
+    std::map<std::string, std::string> progress;  // by image key
+    struct Claim {
+      SteadyTime since;
+      SteadyTime seen_at;
+    };
+    std::map<std::string, Claim> claims;  // by the peer's mirror uuid
+  };
+  struct ImageState {
+    std::string pool;
+    uint64_t series = 0;
+    SteadyTime first_look;
+    SteadyTime deaf_at;  // nothing could have arrived
+    std::string primary_peer;
+    SteadyTime primary_since;
+    SteadyTime used_at;
+  };
+
+  /// The statuses of the namespaces, and the note of an eviction.
+  struct Listing;
+  absl::Status Read(Cluster& cluster, Pool& own, const std::string& pool_key,
+                    Listing* listing);
+  absl::StatusOr<std::vector<std::string>> MirroredOthers(
+      Cluster& cluster, Pool& own, const std::string& pool_key);
+  void LogRefusal(const Pool& own, const std::string& pool_key,
+                  const std::string& rados_namespace,
+                  const absl::Status& refusal);
+  void EndListing(const std::string& pool_key, const std::string& reader);
+  void Apply(const Listing& listing, const std::string& reader,
+             PoolState* state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  PoolState& Join(const std::string& pool)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Sweep(SteadyTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  Clock& clock_;
+  Mutex mutex_;
+  std::map<std::string, PoolState> pools_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, ImageState> images_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, SteadyTime> calls_ ABSL_GUARDED_BY(mutex_);
+  SteadyTime swept_at_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace addons
+
+#endif  // ADDONS_REPLICATION_STATE_PROMOTE_SERIES_H_

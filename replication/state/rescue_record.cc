@@ -1,0 +1,277 @@
+#include "replication/state/rescue_record.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "base/status_macros.h"
+
+namespace addons {
+namespace {
+
+constexpr char kPrefix[] = "rbd-addons-rescue.";
+constexpr char kKey[] = "rbd-addons.rescue";
+
+constexpr std::array<std::pair<RescueStep, absl::string_view>, 6> kSteps = {{
+    {RescueStep::kSaving, "saving"},
+    {RescueStep::kSaved, "saved"},
+    {RescueStep::kPromoting, "promoting"},
+    {RescueStep::kWritten, "written since"},
+    {RescueStep::kWhole, "whole"},
+    {RescueStep::kRestored, "restored"},
+}};
+
+constexpr char kRangesKey[] = "rbd-addons.rescue.ranges";
+/// Of a value of metadata; one that is longer makes every open slower.
+constexpr size_t kMaxRangesText = 16384;
+
+std::string RangesKey(uint64_t generation, uint64_t value) {
+  return absl::StrCat(kRangesKey, ".", generation, ".", value);
+}
+
+uint64_t Number(const nlohmann::json& json, const char* name) {
+  const auto it = json.find(name);
+  return it != json.end() && it->is_number_unsigned() ? it->get<uint64_t>() : 0;
+}
+
+bool IsCopy(const MirrorSnapshot& snapshot) {
+  return snapshot.kind == MirrorSnapshotKind::kNonPrimary ||
+         snapshot.kind == MirrorSnapshotKind::kNonPrimaryDemoted;
+}
+
+/// Left behind by a forced promotion that died: says nothing about a copy.
+bool IsOrphan(const MirrorSnapshot& snapshot) {
+  return snapshot.kind == MirrorSnapshotKind::kNonPrimary &&
+         snapshot.primary_mirror_uuid.empty();
+}
+
+const MirrorSnapshot* NewestOfAnySite(const MirrorView& view) {
+  const auto it = std::find_if_not(view.snapshots.rbegin(),
+                                   view.snapshots.rend(), IsOrphan);
+  return it == view.snapshots.rend() ? nullptr : &*it;
+}
+
+}  // namespace
+
+std::string RescueImageName(absl::string_view image) {
+  return absl::StrCat(kPrefix, image);
+}
+
+absl::StatusOr<RescueRecord> ReadRescueRecord(Image& rescue_image) {
+  ADDONS_ASSIGN_OR_RETURN(const auto text, rescue_image.Metadata(kKey));
+  RescueRecord record;
+  const auto json = nlohmann::json::parse(text.value_or(""), nullptr, false);
+  if (!json.is_object()) return record;
+  const auto step = json.find("step");
+  const auto image_id = json.find("image_id");
+  const auto snapshot_id = json.find("snapshot_id");
+  if (step == json.end() || !step->is_string() || image_id == json.end() ||
+      !image_id->is_string() || snapshot_id == json.end() ||
+      !snapshot_id->is_number_unsigned()) {
+    return record;
+  }
+  const auto known =
+      std::find_if(kSteps.begin(), kSteps.end(), [&](const auto& entry) {
+        return entry.second == step->get_ref<const std::string&>();
+      });
+  if (known == kSteps.end()) return record;
+  record.step = known->first;
+  record.image_id = image_id->get<std::string>();
+  record.snapshot_id = snapshot_id->get<uint64_t>();
+  record.bytes = Number(json, "bytes");
+  record.ranges_generation = Number(json, "ranges_generation");
+  record.ranges_values = Number(json, "ranges_values");
+  record.promotion_snapshot_id = Number(json, "promotion_snapshot_id");
+  return record;
+}
+
+absl::StatusOr<std::optional<RescueRecord>> ReadRescueRecord(
+    Pool& pool, const std::string& image) {
+  auto opened = pool.OpenImageReadOnly(RescueImageName(image));
+  if (absl::IsNotFound(opened.status())) return std::nullopt;
+  ADDONS_RETURN_IF_ERROR(opened.status());
+  ADDONS_ASSIGN_OR_RETURN(RescueRecord record, ReadRescueRecord(**opened));
+  ADDONS_RETURN_IF_ERROR((*opened)->Close());
+  return std::make_optional(std::move(record));
+}
+
+absl::Status WriteRescueRecord(Image& rescue_image,
+                               const RescueRecord& record) {
+  const auto step = std::find_if(
+      kSteps.begin(), kSteps.end(),
+      [&](const auto& entry) { return entry.first == record.step; });
+  return rescue_image.SetMetadata(
+      kKey,
+      nlohmann::json{{"step", step->second},
+                     {"image_id", record.image_id},
+                     {"snapshot_id", record.snapshot_id},
+                     {"bytes", record.bytes},
+                     {"ranges_generation", record.ranges_generation},
+                     {"ranges_values", record.ranges_values},
+                     {"promotion_snapshot_id", record.promotion_snapshot_id}}
+          .dump());
+}
+
+absl::StatusOr<std::vector<ImageRange>> ReadRescueRanges(
+    Image& rescue_image, const RescueRecord& record) {
+  std::vector<ImageRange> ranges;
+  for (uint64_t i = 0; i < record.ranges_values; ++i) {
+    const std::string key = RangesKey(record.ranges_generation, i);
+    ADDONS_ASSIGN_OR_RETURN(const auto text, rescue_image.Metadata(key));
+    bool readable = text.has_value();
+    for (const absl::string_view one :
+         absl::StrSplit(text.value_or(""), ',', absl::SkipEmpty())) {
+      const std::pair<absl::string_view, absl::string_view> parts =
+          absl::StrSplit(one, absl::MaxSplits('+', 1));
+      ImageRange range;
+      readable = readable && absl::SimpleHexAtoi(parts.first, &range.offset) &&
+                 absl::SimpleHexAtoi(parts.second, &range.length);
+      ranges.push_back(range);
+    }
+    if (!readable) {
+      return absl::InternalError(absl::StrCat("metadata '", key, "' of image '",
+                                              rescue_image.name(),
+                                              "' is missing or damaged"));
+    }
+  }
+  return ranges;
+}
+
+absl::Status WriteRescueRanges(Image& rescue_image,
+                               const std::vector<ImageRange>& ranges,
+                               RescueRecord* record) {
+  const uint64_t generation = record->ranges_generation + 1;
+  uint64_t values = 0;
+  std::string text;
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    absl::StrAppend(&text, absl::Hex(ranges[i].offset), "+",
+                    absl::Hex(ranges[i].length), ",");
+    if (text.size() < kMaxRangesText && i + 1 < ranges.size()) continue;
+    ADDONS_RETURN_IF_ERROR(
+        rescue_image.SetMetadata(RangesKey(generation, values++), text));
+    text.clear();
+  }
+  record->ranges_generation = generation;
+  record->ranges_values = values;
+  return absl::OkStatus();
+}
+
+std::vector<uint64_t> HalfCopies(const std::vector<MirrorSnapshot>& snapshots) {
+  std::vector<uint64_t> ids;
+  for (const MirrorSnapshot& snapshot : snapshots) {
+    if (IsCopy(snapshot) && !snapshot.complete) ids.push_back(snapshot.id);
+  }
+  return ids;
+}
+
+std::vector<uint64_t> HalfCopies(const MirrorView& view) {
+  return HalfCopies(view.snapshots);
+}
+
+bool InMidCopy(const MirrorView& view) {
+  if (view.info.mode == MirrorMode::kJournal) return false;
+  const MirrorSnapshot* newest = NewestOfAnySite(view);
+  return newest != nullptr && !newest->complete && IsCopy(*newest);
+}
+
+const MirrorSnapshot* WholeBeforeRescue(const MirrorView& view) {
+  if (!InMidCopy(view)) return nullptr;
+  const MirrorSnapshot* newest = NewestOfAnySite(view);
+  const auto it = std::find_if(view.snapshots.rbegin(), view.snapshots.rend(),
+                               [&](const MirrorSnapshot& snapshot) {
+                                 return snapshot.id < newest->id &&
+                                        snapshot.complete &&
+                                        !IsOrphan(snapshot);
+                               });
+  return it == view.snapshots.rend() ? nullptr : &*it;
+}
+
+const MirrorSnapshot* RescueSnapshot(const MirrorView& view) {
+  return WholeBeforeRescue(view) == nullptr ? nullptr : NewestOfAnySite(view);
+}
+
+const ImageSnapshot* UserSnapshotInMidCopy(const MirrorView& view) {
+  const MirrorSnapshot* wanted = RescueSnapshot(view);
+  if (wanted == nullptr) return nullptr;
+  const MirrorSnapshot* whole = WholeBeforeRescue(view);
+  const auto it =
+      std::find_if(view.other_snapshots.begin(), view.other_snapshots.end(),
+                   [&](const ImageSnapshot& snapshot) {
+                     return snapshot.id > whole->id && snapshot.id < wanted->id;
+                   });
+  return it == view.other_snapshots.end() ? nullptr : &*it;
+}
+
+std::string DescribeUserSnapshotInMidCopy(const ImageSnapshot& snapshot) {
+  return absl::StrCat(
+      "a copy has arrived in part that brought the snapshot '", snapshot.name,
+      "' of the other site with it: the last complete state is not on this "
+      "site any more, only the one before it, and Ceph crashes on such an "
+      "image (tracker.ceph.com/issues/70075), so nothing was changed; let the "
+      "copy become complete (start the other site and rbd-mirror here again), "
+      "or see 'A snapshot in the middle of a copy' in docs/replication.md");
+}
+
+uint64_t PromotionSnapshot(const RescueRecord& record, const MirrorView& view) {
+  if (record.promotion_snapshot_id != 0) return record.promotion_snapshot_id;
+  for (const MirrorSnapshot& snapshot : view.snapshots) {
+    if (snapshot.id > record.snapshot_id &&
+        snapshot.kind == MirrorSnapshotKind::kPrimary) {
+      return snapshot.id;
+    }
+  }
+  return 0;
+}
+
+bool AwaitsRestore(const RescueRecord& record, const MirrorView& view) {
+  const bool begun = record.step == RescueStep::kPromoting ||
+                     record.step == RescueStep::kWritten ||
+                     record.step == RescueStep::kWhole;
+  if (!begun || record.image_id != view.image_id) return false;
+  return std::none_of(view.snapshots.begin(), view.snapshots.end(),
+                      [&](const MirrorSnapshot& snapshot) {
+                        return IsCopy(snapshot) && !IsOrphan(snapshot) &&
+                               snapshot.complete &&
+                               snapshot.id >= record.snapshot_id;
+                      });
+}
+
+std::string DescribeAwaitedRestore(const RescueRecord& record,
+                                   absl::string_view image,
+                                   absl::string_view rescue_spec) {
+  if (record.step == RescueStep::kWritten) {
+    return absl::StrCat(
+        "its forced promotion was interrupted before it had its last complete "
+        "state back, and it was written to since: what it holds is not "
+        "complete, and that state is not brought back over those writes; stop "
+        "the workload and decide: 'rbd image-meta set ",
+        rescue_spec, " ", kRescueDecision, " ", kOverwriteWhatWasWritten,
+        "' brings that state back, '", kKeepWhatWasWritten, "' in place of '",
+        kOverwriteWhatWasWritten,
+        "' keeps what is there; then promote it on this site");
+  }
+  return absl::StrCat(
+      "its forced promotion is half-done: the image is not complete, and its "
+      "last complete state is in the image '",
+      RescueImageName(image),
+      "' of the same pool; promote it on this site to bring that back, and "
+      "start no workload before");
+}
+
+bool RescueIsLive(const RescueRecord& record, const MirrorView& view) {
+  if (AwaitsRestore(record, view)) return true;
+  if (view.info.primary || record.image_id != view.image_id ||
+      record.step == RescueStep::kRestored) {
+    return false;
+  }
+  const MirrorSnapshot* snapshot = RescueSnapshot(view);
+  return snapshot != nullptr && snapshot->id == record.snapshot_id;
+}
+
+}  // namespace addons

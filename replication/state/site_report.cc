@@ -1,0 +1,116 @@
+#include "replication/state/site_report.h"
+
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "ceph/mirror.h"
+
+namespace addons {
+namespace {
+
+std::optional<int64_t> Number(const nlohmann::json& object, const char* key) {
+  const auto it = object.find(key);
+  if (it == object.end() || !it->is_number()) return std::nullopt;
+  return it->get<int64_t>();
+}
+
+}  // namespace
+
+std::string DescriptionText(absl::string_view description) {
+  const size_t comma = description.find(',');
+  return std::string(absl::StripAsciiWhitespace(description.substr(0, comma)));
+}
+
+absl::StatusOr<std::optional<SyncNumbers>> ParseSyncNumbers(
+    absl::string_view description) {
+  const size_t comma = description.find(',');
+  if (comma == absl::string_view::npos) return std::nullopt;
+  const absl::string_view text =
+      absl::StripAsciiWhitespace(description.substr(comma + 1));
+  const nlohmann::json object =
+      nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
+  if (!object.is_object()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the mirror status '", description.substr(0, 256),
+                     "' does not end in a JSON object"));
+  }
+  SyncNumbers numbers;
+  numbers.local_snapshot_time = Number(object, "local_snapshot_timestamp");
+  if (numbers.local_snapshot_time == 0) numbers.local_snapshot_time.reset();
+  numbers.remote_snapshot_time = Number(object, "remote_snapshot_timestamp");
+  numbers.last_snapshot_bytes = Number(object, "last_snapshot_bytes");
+  numbers.last_snapshot_seconds = Number(object, "last_snapshot_sync_seconds");
+  numbers.syncing_percent = Number(object, "syncing_percent");
+  numbers.entries_behind = Number(object, "entries_behind_primary");
+  if (const auto it = object.find("replay_state");
+      it != object.end() && it->is_string()) {
+    numbers.replay_state = it->get<std::string>();
+  }
+  return numbers;
+}
+
+std::string ArrivalText(absl::string_view description) {
+  const size_t comma = description.find(',');
+  if (comma == absl::string_view::npos) return "";
+  const absl::string_view text =
+      absl::StripAsciiWhitespace(description.substr(comma + 1));
+  const nlohmann::json object =
+      nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
+  if (!object.is_object()) return "";
+  std::string arrival;
+  for (const char* key :
+       {"local_snapshot_timestamp", "remote_snapshot_timestamp",
+        "syncing_snapshot_timestamp", "syncing_percent", "bytes_per_second",
+        "entries_behind_primary", "non_primary_position", "primary_position"}) {
+    const auto it = object.find(key);
+    if (it == object.end()) continue;
+    absl::StrAppend(&arrival, key, "=", it->dump(), " ");
+  }
+  return arrival;
+}
+
+SiteRole RoleOf(const SiteStatus& status) {
+  switch (status.state) {
+    case MirrorStatusState::kStopped:
+      // Also reached when somebody stopped the replayer by hand.
+      return absl::StrContains(status.description, "primary") &&
+                     !absl::StrContains(status.description, "not primary") &&
+                     !absl::StrContains(status.description, "non-primary")
+                 ? SiteRole::kPrimary
+                 : SiteRole::kUnclear;
+    case MirrorStatusState::kUnknown:
+      return SiteRole::kNotPrimary;
+    case MirrorStatusState::kSyncing:
+    case MirrorStatusState::kStartingReplay:
+    case MirrorStatusState::kReplaying:
+    case MirrorStatusState::kStoppingReplay:
+      return SiteRole::kSecondary;
+    case MirrorStatusState::kError:
+      return absl::StrContains(status.description, "split-brain")
+                 ? SiteRole::kSplitBrain
+                 : SiteRole::kError;
+    case MirrorStatusState::kUnrecognized:
+      break;
+  }
+  return SiteRole::kUnclear;
+}
+
+bool IsIdle(const SiteStatus& status) {
+  if (status.state != MirrorStatusState::kReplaying) return false;
+  const auto numbers = ParseSyncNumbers(status.description);
+  if (!numbers.ok()) return false;
+  // In journal mode rbd-mirror does not say it.
+  return !numbers->has_value() || (*numbers)->replay_state.empty() ||
+         (*numbers)->replay_state == "idle";
+}
+
+bool IsSyncing(const SiteStatus& status) {
+  if (status.state == MirrorStatusState::kSyncing) return true;
+  const auto numbers = ParseSyncNumbers(status.description);
+  return numbers.ok() && numbers->has_value() &&
+         (*numbers)->replay_state == "syncing";
+}
+
+}  // namespace addons

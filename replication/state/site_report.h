@@ -1,0 +1,62 @@
+#ifndef ADDONS_REPLICATION_STATE_SITE_REPORT_H_
+#define ADDONS_REPLICATION_STATE_SITE_REPORT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace addons {
+
+struct SiteStatus;
+
+/// The numbers at the end of a mirror status description, as rbd-mirror writes
+/// them: "<text>, {json}". Unknown is absent, never zero.
+struct SyncNumbers {
+  std::optional<int64_t> local_snapshot_time;   // unix seconds on the primary
+  std::optional<int64_t> remote_snapshot_time;  // newest one on the primary
+  std::optional<int64_t> last_snapshot_bytes;
+  std::optional<int64_t> last_snapshot_seconds;
+  std::optional<int64_t> syncing_percent;
+  std::optional<int64_t> entries_behind;  // journal mode: not replayed yet
+  std::string replay_state;  // "idle", "syncing", empty, or an unknown word
+};
+
+/// The text before the first comma.
+std::string DescriptionText(absl::string_view description);
+
+/// nullopt: the description has no numbers. INVALID_ARGUMENT: it has something
+/// after the comma that is not one JSON object.
+absl::StatusOr<std::optional<SyncNumbers>> ParseSyncNumbers(
+    absl::string_view description);
+
+/// The part of a description that changes when something arrives from the
+/// primary: which of its snapshots are known and copied, how far a copy is, the
+/// speed, the journal's positions. Empty: it tells nothing of this kind.
+std::string ArrivalText(absl::string_view description);
+
+/// What a site's report says about the role of its image.
+enum class SiteRole {
+  kPrimary,     // its rbd-mirror found the local image primary
+  kNotPrimary,  // both images are demoted, as far as it could see
+  kSecondary,   // it replays, or starts or stops replaying
+  kSplitBrain,
+  kError,    // another error
+  kUnclear,  // stopped by hand, or a state that this build does not know
+};
+
+/// Role from the state; texts only where the state leaves it open.
+SiteRole RoleOf(const SiteStatus& status);
+
+/// Whether the site follows its peer and says nothing of a copy under way. A
+/// description that this build does not understand is no such word.
+bool IsIdle(const SiteStatus& status);
+
+/// Whether the site says that it is copying right now.
+bool IsSyncing(const SiteStatus& status);
+
+}  // namespace addons
+
+#endif  // ADDONS_REPLICATION_STATE_SITE_REPORT_H_

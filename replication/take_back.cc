@@ -1,0 +1,113 @@
+#include "replication/take_back.h"
+
+#include <memory>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/log.h"
+#include "base/status_macros.h"
+#include "ceph/mirror_clients.h"
+#include "ceph/pool.h"
+#include "replication/peer_claims.h"
+#include "replication/role_log.h"
+#include "replication/state/move_marks.h"
+
+namespace addons {
+
+absl::Status TakeBack::Refuse(const std::string& reason) const {
+  return FailedTo("promote", session_.volume, absl::StatusCode::kUnavailable,
+                  reason);
+}
+
+absl::Status TakeBack::MarkOwnDemotion() {
+  return ChangeImage(session_.volume, [](Image& image) {
+    return image.SetMetadata(kOwnDemotionKey, "taken back");
+  });
+}
+
+/// Nobody was told that this site is primary: it can give the role back, unless
+/// a workload has begun all the same.
+absl::Status TakeBack::Yield(const std::string& peer) {
+  const std::string reason =
+      absl::StrCat(SiteName(*session_.reads, peer),
+                   " was promoted while this site took its own demotion back");
+  auto image = session_.reads->OpenImageReadOnly(session_.volume.image_name());
+  if (!image.ok()) return AfterResolve(image.status(), session_.volume);
+  ADDONS_ASSIGN_OR_RETURN(const std::vector<Watcher> workloads,
+                          FindWorkloads(environment_, session_, **image));
+  if (!workloads.empty()) {
+    return Refuse(absl::StrCat(reason,
+                               ", and this site cannot give the role "
+                               "back, because the image is in use by ",
+                               DescribeWatchers(workloads)));
+  }
+  ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
+  context_.Step("demoting again");
+  Log().warn("{}; this site is demoted again volume={}", reason,
+             Quoted(session_.volume.volume_id.text()));
+  ADDONS_RETURN_IF_ERROR(ChangeImage(
+      session_.volume, [](Image& opened) { return opened.MirrorDemote(); }));
+  ADDONS_ASSIGN_OR_RETURN(const MirrorView after,
+                          Look(context_, environment_, session_));
+  if (!after.info.primary) {
+    LogRoleChange(session_.volume, "primary", RoleOf(after),
+                  absl::StrCat("demoted again: ", reason));
+  }
+  return Refuse(absl::StrCat(reason, "; this site has given the role back"));
+}
+
+absl::Status TakeBack::ByForce(const MirrorView& view) {
+  ReportWatch& reports = session_.memory->Reports(view);
+  reports.Note(view);
+  const FollowerVerdict verdict = JudgeFollowers(
+      view, environment_.options.settle_time,
+      [&](const std::string& uuid) { return reports.Rewrites(uuid); });
+  if (verdict.state == FollowerState::kFollow) return absl::OkStatus();
+  const std::string peer = SiteName(*session_.reads, verdict.peer);
+  if (verdict.state == FollowerState::kTaken) {
+    return Refuse(absl::StrCat(
+        "this site was promoted by force and is primary, but ", peer,
+        " has said since that it is primary as well; stop the workload on one "
+        "of the two sites and demote it there, then resync it"));
+  }
+  Log().warn(
+      "this site has taken its own demotion back by force, without waiting "
+      "until {} follows it; if that site is promoted now, both are primary "
+      "volume={}",
+      peer, Quoted(session_.volume.volume_id.text()));
+  return absl::OkStatus();
+}
+
+absl::Status TakeBack::AwaitFollowers(Force force, const WaitFn& wait,
+                                      MirrorView* view) {
+  if (force == Force::kYes) return ByForce(*view);
+  if (!view->own_demotion_mark) ADDONS_RETURN_IF_ERROR(MarkOwnDemotion());
+  const SteadyTime begin = context_.clock().Now();
+  while (true) {
+    ReportWatch& reports = session_.memory->Reports(*view);
+    reports.Note(*view);
+    const FollowerVerdict verdict = JudgeFollowers(
+        *view, environment_.options.settle_time,
+        [&](const std::string& uuid) { return reports.Rewrites(uuid); });
+    if (verdict.state == FollowerState::kFollow) break;
+    if (verdict.state == FollowerState::kTaken) return Yield(verdict.peer);
+    const std::string reason = absl::StrCat(
+        "this site has taken its own demotion back and waits until ",
+        SiteName(*session_.reads, verdict.peer),
+        " follows it; start no workload before (up to a minute)");
+    // The retry goes on without holding others up.
+    const bool stay =
+        context_.LatestDeadline().has_value() &&
+        context_.clock().Now() - begin < environment_.options.first_answer;
+    if (context_.mutating() && !stay) return Refuse(reason);
+    ADDONS_RETURN_IF_ERROR(wait(*view, reason));
+    ADDONS_ASSIGN_OR_RETURN(*view, Look(context_, environment_, session_));
+    if (!view->info.primary) {
+      return Refuse("the image was demoted by somebody else meanwhile");
+    }
+  }
+  context_.SetPending(absl::OkStatus());
+  return absl::OkStatus();
+}
+
+}  // namespace addons

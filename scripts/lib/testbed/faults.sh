@@ -1,0 +1,50 @@
+# shellcheck shell=bash
+# The commands stop, cont, kill and start: what tests do to single daemons.
+
+# start_again SITE DAEMON: after a kill; nothing when it runs.
+start_again() {
+  local file=$DIR/$1/pid/$2
+  if ours "$file"; then return; fi
+  rm -f "$file"
+  if [[ $2 == osd* && $STORE == memstore ]]; then
+    printf '%s: %s: this OSD starts without its data, the pools will not answer\n' "$PROG" "$1" >&2
+  fi
+  start_daemon "$1" "$2"
+  if [[ $2 == mon ]]; then wait_for "$1: mon" "$DIR/$1/log/mon.a.log" mon_listens "$1"; fi
+}
+
+# signal_daemon ACTION SITE DAEMON: stop, cont or kill; a killed one has ended when this returns.
+signal_daemon() {
+  local file=$DIR/$2/pid/$3
+  if ours "$file"; then
+    case $1 in
+      stop) kill -STOP "$PID" ;;
+      cont) kill -CONT "$PID" ;;
+      kill)
+        kill -KILL "$PID"
+        while any_alive "$file"; do sleep 0.02; done
+        rm -f "$file"
+        ;;
+    esac
+  elif [[ $1 != kill ]]; then
+    die "$2: $3 is not running"
+  fi
+}
+
+# cmd_signal stop|cont|kill|start DIR SITE DAEMON
+cmd_signal() {
+  local action=$1 site=${3:-} daemon targets
+  load_bed "${2:-}"
+  need_site "$site"
+  read -ra targets <<<"$(daemons "$site")"
+  if [[ ${4:-} != all ]]; then
+    [[ " ${targets[*]} " == *" ${4:-} "* ]] || usage_error "DAEMON is one of ${targets[*]} all"
+    targets=("$4")
+  fi
+  for daemon in "${targets[@]}"; do
+    case $action in
+      start) start_again "$site" "$daemon" ;;
+      *) signal_daemon "$action" "$site" "$daemon" ;;
+    esac
+  done
+}

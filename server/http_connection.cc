@@ -1,0 +1,120 @@
+#include "server/http_connection.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace addons {
+namespace {
+
+// What is read and thrown away of a client that goes on after its request.
+constexpr size_t kMaxDrained = 65536;
+
+std::string Answer(absl::string_view status, absl::string_view type,
+                   absl::string_view body) {
+  return absl::StrCat("HTTP/1.1 ", status, "\r\nContent-Type: ", type,
+                      "\r\nContent-Length: ", body.size(),
+                      "\r\nConnection: close\r\n\r\n", body);
+}
+
+std::string Error(absl::string_view status) {
+  return Answer(status, "text/plain; charset=utf-8",
+                absl::StrCat(status, "\n"));
+}
+
+// Where the header lines end; npos: not yet.
+size_t EndOfHead(absl::string_view text) {
+  const size_t end = text.find("\r\n\r\n");
+  return end != absl::string_view::npos ? end : text.find("\n\n");
+}
+
+bool WouldBlock() { return errno == EAGAIN || errno == EINTR; }
+
+}  // namespace
+
+std::string AnswerHttp(absl::string_view head,
+                       const std::vector<HttpPage>& pages) {
+  const absl::string_view line = head.substr(0, head.find_first_of("\r\n"));
+  const std::vector<absl::string_view> words = absl::StrSplit(line, ' ');
+  if (words.size() != 3 || words[0].empty() ||
+      !absl::StartsWith(words[2], "HTTP/1.")) {
+    return Error("400 Bad Request");
+  }
+  if (words[0] != "GET") return Error("501 Not Implemented");
+  const absl::string_view path = words[1].substr(0, words[1].find('?'));
+  const auto page =
+      std::find_if(pages.begin(), pages.end(),
+                   [path](const HttpPage& p) { return p.path == path; });
+  if (page == pages.end()) return Error("404 Not Found");
+  try {
+    const HttpReply reply = page->content();
+    return Answer(reply.ok ? "200 OK" : "503 Service Unavailable",
+                  "text/plain; version=0.0.4; charset=utf-8", reply.text);
+  } catch (...) {  // what it says may be anything
+    return Error("500 Internal Server Error");
+  }
+}
+
+short HttpConnection::events() const {
+  return phase_ == Phase::kSend ? POLLOUT : POLLIN;
+}
+
+bool HttpConnection::Continue(
+    absl::FunctionRef<std::string(absl::string_view head)> answer) {
+  if (phase_ == Phase::kRead && !Read(answer)) return false;
+  if (phase_ == Phase::kSend && !Send()) return false;
+  return phase_ != Phase::kDrain || Drain();
+}
+
+bool HttpConnection::Read(
+    absl::FunctionRef<std::string(absl::string_view head)> answer) {
+  std::array<char, 4096> buffer{};
+  const ssize_t size = recv(fd(), buffer.data(), buffer.size(), 0);
+  if (size < 0) return WouldBlock();
+  if (size == 0) return false;
+  head_.append(buffer.data(), static_cast<size_t>(size));
+  const size_t end = EndOfHead(head_);
+  if (end != absl::string_view::npos) {
+    answer_ = answer(absl::string_view(head_).substr(0, end));
+  } else if (head_.size() > kMaxHead) {
+    answer_ = Error("431 Request Header Fields Too Large");
+  } else {
+    return true;
+  }
+  phase_ = Phase::kSend;
+  return true;
+}
+
+bool HttpConnection::Send() {
+  while (sent_ < answer_.size()) {
+    const ssize_t size = send(fd(), answer_.data() + sent_,
+                              answer_.size() - sent_, MSG_NOSIGNAL);
+    if (size < 0) return WouldBlock();
+    sent_ += static_cast<size_t>(size);
+  }
+  // To close while there is something to read would take the answer away from
+  // the client.
+  shutdown(fd(), SHUT_WR);
+  phase_ = Phase::kDrain;
+  return true;
+}
+
+bool HttpConnection::Drain() {
+  std::array<char, 4096> buffer{};
+  while (drained_ < kMaxDrained) {
+    const ssize_t size = recv(fd(), buffer.data(), buffer.size(), 0);
+    if (size < 0) return WouldBlock();
+    if (size == 0) return false;
+    drained_ += static_cast<size_t>(size);
+  }
+  return false;
+}
+
+}  // namespace addons

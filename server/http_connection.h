@@ -1,0 +1,66 @@
+#ifndef ADDONS_SERVER_HTTP_CONNECTION_H_
+#define ADDONS_SERVER_HTTP_CONNECTION_H_
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/strings/string_view.h"
+#include "base/unique_fd.h"
+
+namespace addons {
+
+struct HttpReply {
+  bool ok = true;  // 200; false: 503, not now
+  std::string text;
+};
+
+/// What GET of one path is answered with. `content` must not block; an
+/// exception becomes 500.
+struct HttpPage {
+  std::string path;
+  std::function<HttpReply()> content;
+};
+
+/// What a request is answered with, head and all: the page of its path for GET,
+/// 404 and 501 for others, 400 for what is no request. `head` is the request
+/// with all its header lines.
+std::string AnswerHttp(absl::string_view head,
+                       const std::vector<HttpPage>& pages);
+
+/// One connection of a client: reads a request, sends one answer, closes. Never
+/// blocks.
+class HttpConnection {
+ public:
+  static constexpr size_t kMaxHead = 16384;
+
+  /// `socket` is non-blocking.
+  explicit HttpConnection(UniqueFd socket) : socket_(std::move(socket)) {}
+
+  int fd() const { return socket_.get(); }
+  /// What to poll() for: POLLIN or POLLOUT.
+  short events() const;
+
+  /// Goes as far as the client lets it. `answer` turns a request's head into an
+  /// answer. False: over, close it.
+  bool Continue(absl::FunctionRef<std::string(absl::string_view head)> answer);
+
+ private:
+  bool Read(absl::FunctionRef<std::string(absl::string_view head)> answer);
+  bool Send();
+  bool Drain();
+
+  UniqueFd socket_;
+  std::string head_;
+  std::string answer_;
+  size_t sent_ = 0;
+  size_t drained_ = 0;
+  enum class Phase { kRead, kSend, kDrain } phase_ = Phase::kRead;
+};
+
+}  // namespace addons
+
+#endif  // ADDONS_SERVER_HTTP_CONNECTION_H_

@@ -1,0 +1,84 @@
+#include "server/unserved_methods.h"
+
+#include <google/protobuf/descriptor.h>
+#include <grpcpp/grpcpp.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "base/log.h"
+
+namespace addons {
+namespace {
+
+/// Which modes serve a service, beside those that every program serves.
+struct ServingModes {
+  const char* service;
+  bool controller;
+  bool node;
+};
+constexpr ServingModes kServingModes[] = {
+    {"replication.Controller", true, false},
+    {"volumegroup.Controller", true, false},
+    {"reclaimspace.ReclaimSpaceController", true, false},
+    {"reclaimspace.ReclaimSpaceNode", false, true},
+    {"fence.FenceController", true, true},
+    {"rbdaddons.admin.v1.Audit", true, false},
+};
+
+/// Ends its call at once, and itself with it.
+class Refusal final : public grpc::ServerGenericBidiReactor {
+ public:
+  explicit Refusal(grpc::Status status) { Finish(std::move(status)); }
+  void OnDone() override { delete this; }
+};
+
+class UnservedMethods final : public grpc::CallbackGenericService {
+ public:
+  explicit UnservedMethods(const Modes& modes) : modes_(modes) {}
+
+  grpc::ServerGenericBidiReactor* CreateReactor(
+      grpc::GenericCallbackServerContext* context) override {
+    const std::string method(absl::StripPrefix(context->method(), "/"));
+    const std::string why = WhyNotServed(method, modes_);
+    Log().info("call of a method that is not served method={} message={}",
+               Quoted(method), Quoted(why));
+    return new Refusal({grpc::StatusCode::UNIMPLEMENTED, why});
+  }
+
+ private:
+  const Modes modes_;
+};
+
+}  // namespace
+
+std::string WhyNotServed(const std::string& method, const Modes& modes) {
+  const std::string service = method.substr(0, method.rfind('/'));
+  const auto* known =
+      google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(
+          service);
+  if (known == nullptr) {
+    return "this program (rbd-addonsd) has no such service";
+  }
+  for (const ServingModes& serving : kServingModes) {
+    if (service != serving.service) continue;
+    if ((serving.controller && modes.controller) ||
+        (serving.node && modes.node)) {
+      break;
+    }
+    return absl::StrCat("this rbd-addonsd does not serve ", service,
+                        ": it was started without ",
+                        serving.controller ? "--controllerserver" : "",
+                        serving.controller && serving.node ? " and " : "",
+                        serving.node ? "--nodeserver" : "");
+  }
+  return absl::StrCat("this version of rbd-addonsd does not serve ", method);
+}
+
+std::unique_ptr<grpc::CallbackGenericService> MakeUnservedMethods(
+    const Modes& modes) {
+  return std::make_unique<UnservedMethods>(modes);
+}
+
+}  // namespace addons

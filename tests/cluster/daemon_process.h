@@ -1,0 +1,45 @@
+#ifndef ADDONS_TESTS_CLUSTER_DAEMON_PROCESS_H_
+#define ADDONS_TESTS_CLUSTER_DAEMON_PROCESS_H_
+
+#include <sys/types.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace addons::testing {
+
+/// The built rbd-addonsd as a child process that dies with this test program.
+/// Its log is a file. One thread at a time.
+class DaemonProcess {
+ public:
+  DaemonProcess(std::string socket, std::string log_file,
+                std::vector<std::string> flags);
+  ~DaemonProcess();
+  DaemonProcess(const DaemonProcess&) = delete;
+  DaemonProcess& operator=(const DaemonProcess&) = delete;
+
+  /// Starts it with these variables added to the environment and waits until
+  /// the socket accepts. False: it ended or did not answer within 20 s.
+  bool Start(const std::map<std::string, std::string>& environment = {});
+  /// Sends `signal` and waits for the end (SIGTERM, SIGKILL).
+  void Stop(int signal);
+  /// Waits until it has ended by itself; false after `seconds`.
+  bool WaitForEnd(int seconds);
+  bool Running();
+  pid_t pid() const { return pid_; }
+
+  const std::string& socket() const { return socket_; }
+  /// Everything it has logged so far, over all starts.
+  std::string Log() const;
+
+ private:
+  const std::string socket_;
+  const std::string log_file_;
+  const std::vector<std::string> flags_;
+  pid_t pid_ = -1;
+};
+
+}  // namespace addons::testing
+
+#endif  // ADDONS_TESTS_CLUSTER_DAEMON_PROCESS_H_

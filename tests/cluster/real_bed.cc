@@ -1,0 +1,140 @@
+#include "tests/cluster/real_bed.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/status_macros.h"
+
+namespace addons::testing {
+namespace {
+
+std::vector<std::string>& BedFlags() {
+  static std::vector<std::string> flags;
+  return flags;
+}
+
+class BedEnvironment final : public ::testing::Environment {
+ public:
+  void SetUp() override {
+    auto bed = RealBed::Start(BedFlags());
+    ASSERT_TRUE(bed.ok()) << bed.status();
+    bed_ = *std::move(bed);
+  }
+  void TearDown() override { bed_.reset(); }
+  RealBed& bed() { return *bed_; }
+
+ private:
+  std::unique_ptr<RealBed> bed_;
+};
+
+// gtest owns it; made before main() so that it precedes every test.
+BedEnvironment* const environment = [] {
+  auto* made = std::make_unique<BedEnvironment>().release();
+  ::testing::AddGlobalTestEnvironment(made);
+  return made;
+}();
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<RealBed>> RealBed::Start(
+    const std::vector<std::string>& flags) {
+  std::string dir =
+      (std::filesystem::temp_directory_path() / "rbda-bed.XXXXXX").string();
+  if (mkdtemp(dir.data()) == nullptr) {
+    return absl::InternalError(absl::StrCat("mkdtemp ", dir, " failed"));
+  }
+  std::unique_ptr<RealBed> bed(new RealBed(dir));
+  std::vector<std::string> args = {"--mirror"};
+  args.insert(args.end(), flags.begin(), flags.end());
+  ADDONS_RETURN_IF_ERROR(bed->Run("up", args).status());
+  return bed;
+}
+
+RealBed::~RealBed() {
+  const auto down = Run("down", {});
+  if (!down.ok()) std::cerr << down.status() << std::endl;
+}
+
+absl::StatusOr<std::string> RealBed::Run(const std::string& command,
+                                         const std::vector<std::string>& args) {
+  std::vector<std::string> all = {command, dir_};
+  all.insert(all.end(), args.begin(), args.end());
+  return RunTestbed(all);
+}
+
+absl::Status RealBed::LeaveGroupImageIncomplete(const std::string& site,
+                                                const std::string& group,
+                                                const std::string& image_id) {
+  const auto rados = [&](std::vector<std::string> args) {
+    args.insert(args.begin(), {site, "-p", kPool});
+    return Run("rados", args);
+  };
+  ADDONS_ASSIGN_OR_RETURN(const std::string id,
+                          rados({"getomapval", "rbd_group_directory",
+                                 absl::StrCat("name_", group), "/dev/stdout"}));
+  constexpr size_t kLengthBytes = 4;
+  if (id.size() <= kLengthBytes) {
+    return absl::InternalError(absl::StrCat("no id of rbd group ", group));
+  }
+  return rados({"setomapval",
+                absl::StrCat("rbd_group_header.", id.substr(kLengthBytes)),
+                absl::StrFormat("image_%016x_%s", PoolId(site), image_id),
+                "\x01"})
+      .status();
+}
+
+std::string RealBed::ReadFile(const std::string& name) const {
+  std::ifstream file(Path(name));
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+ClusterTarget RealBed::Target(const std::string& site) const {
+  const auto config = nlohmann::json::parse(
+      ReadFile(absl::StrCat(site, "/csi-config/config.json")));
+  return {ClusterId(config.at(0).at("clusterID")), config.at(0).at("monitors")};
+}
+
+CephUserRef RealBed::User(const std::string& site) const {
+  const auto secrets =
+      nlohmann::json::parse(ReadFile(absl::StrCat(site, "/secrets.json")));
+  return MakeCephUser(secrets.at("userID"),
+                      Secret(secrets.at("userKey").get<std::string>()));
+}
+
+int64_t RealBed::PoolId(const std::string& site) const {
+  return std::stoll(ReadFile(absl::StrCat(site, "/pool-id")));
+}
+
+RealBed& Bed() { return environment->bed(); }
+
+std::optional<std::string> NoFlattenTasks() {
+  const auto versions = Bed().Run("ceph", {"a", "versions", "-f", "json"});
+  EXPECT_TRUE(versions.ok()) << versions.status();
+  if (!versions.ok()) return std::nullopt;
+  const auto managers = nlohmann::json::parse(*versions).at("mgr");
+  for (const auto& [version, count] : managers.items()) {
+    if (absl::StartsWith(version, "ceph version 18.2.")) {
+      return absl::StrCat("this manager dies of a flatten task: ", version);
+    }
+  }
+  return std::nullopt;
+}
+
+bool StartBedWith(std::vector<std::string> flags) {
+  BedFlags() = std::move(flags);
+  return true;
+}
+
+}  // namespace addons::testing

@@ -1,0 +1,79 @@
+#ifndef ADDONS_TESTS_CLUSTER_REAL_BED_H_
+#define ADDONS_TESTS_CLUSTER_REAL_BED_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "ceph/cluster.h"
+#include "ceph/librados/connection_cache.h"
+#include "tests/cluster/testbed.h"
+
+namespace addons::testing {
+
+/// Two throwaway Ceph clusters, "a" and "b", that mirror each other: started by
+/// scripts/testbed in a temporary folder and ended with this object.
+class RealBed {
+ public:
+  /// `flags` as of `testbed up`, besides --mirror.
+  static absl::StatusOr<std::unique_ptr<RealBed>> Start(
+      const std::vector<std::string>& flags = {});
+  ~RealBed();
+  RealBed(const RealBed&) = delete;
+  RealBed& operator=(const RealBed&) = delete;
+
+  /// `scripts/testbed COMMAND <bed> ARGS...`; returns what it prints, without
+  /// the last line's end.
+  absl::StatusOr<std::string> Run(const std::string& command,
+                                  const std::vector<std::string>& args);
+
+  /// Leaves an rbd group of kPool as a client does that dies while it adds the
+  /// image with this internal id, after the image was told, if there is one.
+  absl::Status LeaveGroupImageIncomplete(const std::string& site,
+                                         const std::string& group,
+                                         const std::string& image_id);
+
+  /// What config.json and the secret of a site say.
+  ClusterTarget Target(const std::string& site) const;
+  CephUserRef User(const std::string& site) const;
+  /// Of "replicapool" there.
+  int64_t PoolId(const std::string& site) const;
+  /// A file of this name in the bed's folder.
+  std::string Path(const std::string& name) const { return dir_ + "/" + name; }
+  static constexpr char kPool[] = "replicapool";
+  static constexpr char kNamespace[] = "tenant1";
+
+ private:
+  explicit RealBed(std::string dir) : dir_(std::move(dir)) {}
+  std::string ReadFile(const std::string& name) const;
+  const std::string dir_;
+};
+
+/// Short bounds, so that tests of hung daemons end soon.
+inline ConnectionCacheOptions ShortTimeouts() {
+  return {{std::chrono::seconds(5), std::chrono::seconds(3),
+           std::chrono::seconds(3)},
+          std::chrono::seconds(600)};
+}
+
+/// The bed of this test program, started before the first test. Never null in a
+/// test.
+RealBed& Bed();
+
+/// Why the manager of site a must be given no flatten task, which that of one
+/// release does not survive; nullopt: it may. "Known faults of the
+/// distributions" in docs/compatibility.md.
+std::optional<std::string> NoFlattenTasks();
+
+/// Has Bed() started with these flags. To be called before main(), by the
+/// initializer of a global, whose value it is.
+bool StartBedWith(std::vector<std::string> flags);
+
+}  // namespace addons::testing
+
+#endif  // ADDONS_TESTS_CLUSTER_REAL_BED_H_

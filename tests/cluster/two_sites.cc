@@ -1,0 +1,482 @@
+#include "tests/cluster/two_sites.h"
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <iostream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "base/clock.h"
+
+namespace addons::testing {
+namespace {
+
+namespace pb = ::replication;
+using nlohmann::json;
+
+std::map<std::string, std::unique_ptr<DaemonProcess>>& Daemons() {
+  static std::map<std::string, std::unique_ptr<DaemonProcess>> daemons;
+  return daemons;
+}
+
+std::string Spec(const TestVolume& volume) {
+  const std::string pool =
+      volume.rados_namespace.empty()
+          ? std::string(RealBed::kPool)
+          : absl::StrCat(RealBed::kPool, "/", volume.rados_namespace);
+  return absl::StrCat(pool, "/", volume.image);
+}
+
+template <typename Request>
+Request RequestFor(const std::string& site, const TestVolume& volume) {
+  Request request;
+  request.mutable_replication_source()->mutable_volume()->set_volume_id(
+      volume.id(site));
+  const CephUserRef user = Bed().User(site);
+  (*request.mutable_secrets())["userID"] = user->id;
+  (*request.mutable_secrets())["userKey"] = user->key.Reveal();
+  return request;
+}
+
+template <typename Request>
+Request RequestFor(const std::string& site, const TestVolume& volume,
+                   const Parameters& parameters) {
+  Request request = RequestFor<Request>(site, volume);
+  for (const auto& [key, value] : parameters) {
+    (*request.mutable_parameters())[key] = value;
+  }
+  return request;
+}
+
+/// The newest mirror snapshot of an image as `rbd snap ls --all` lists it.
+json NewestMirrorSnapshot(const std::string& listing) {
+  json newest;
+  for (const json& snapshot : json::parse(listing, nullptr, false)) {
+    if (snapshot.value("namespace", json::object()).value("type", "") ==
+        "mirror") {
+      newest = snapshot;
+    }
+  }
+  return newest;
+}
+
+}  // namespace
+
+void TwoSitesTest::SetUpTestSuite() { StartDaemons({}); }
+
+void TwoSitesTest::StartDaemons(
+    const std::map<std::string, std::vector<std::string>>& more_flags) {
+  for (const std::string site : {"a", "b"}) {
+    std::vector<std::string> flags = {
+        "--controllerserver", "--drivername=rbd.csi.ceph.com",
+        // A primary that died must be seen as dead before it could be taken for
+        // one that lives on: its last reports count for a while.
+        "--settle-time=60s", "--takeover-time=120s",
+        "--config-dir=" + Bed().Path(site + "/csi-config")};
+    const auto more = more_flags.find(site);
+    if (more != more_flags.end()) {
+      flags.insert(flags.end(), more->second.begin(), more->second.end());
+    }
+    auto daemon = std::make_unique<DaemonProcess>(Bed().Path(site + ".sock"),
+                                                  Bed().Path(site + ".log"),
+                                                  std::move(flags));
+    ASSERT_TRUE(daemon->Start()) << daemon->Log();
+    Daemons()[site] = std::move(daemon);
+  }
+}
+
+void TwoSitesTest::TearDownTestSuite() { Daemons().clear(); }
+
+void TwoSitesTest::SetUp() {
+  for (const std::string site : {"a", "b"}) {
+    if (!Daemon(site).Running()) {
+      ASSERT_TRUE(Daemon(site).Start()) << Daemon(site).Log();
+    }
+  }
+}
+
+void TwoSitesTest::TearDown() {
+  while (!stopped_.empty()) {
+    Continue(stopped_.back().first, stopped_.back().second);
+  }
+  if (!HasFailure()) return;
+  for (const std::string site : {"a", "b"}) {
+    std::cerr << "--- log of the daemon at site " << site << "\n"
+              << Daemon(site).Log() << std::endl;
+  }
+}
+
+void TwoSitesTest::RaceToPromote(const TestVolume& volume,
+                                 std::chrono::seconds distance,
+                                 std::chrono::seconds tail) {
+  using std::chrono::steady_clock;
+  EXPECT_EQ(Demote("a", volume).error_code(), Code::OK);
+  EXPECT_TRUE(Eventually([&] {
+    const SeenSnapshot newest = NewestSnapshot("b", volume);
+    return newest.demoted && newest.complete;
+  }));
+  const auto start = steady_clock::now();
+  std::atomic<int64_t> first_ok{0};  // seconds after the start
+  const auto ask = [&](const std::string& site,
+                       std::chrono::seconds after) -> bool {
+    RealClock().SleepFor(after, std::stop_token());
+    while (true) {
+      const auto passed = std::chrono::duration_cast<std::chrono::seconds>(
+          steady_clock::now() - start);
+      const int64_t ok_at = first_ok;
+      if (passed > std::chrono::minutes(5) ||
+          (ok_at > 0 && passed.count() > ok_at + tail.count())) {
+        return false;
+      }
+      const grpc::Status answer =
+          Promote(site, volume, false, {}, std::chrono::seconds(20));
+      if (answer.ok()) {
+        int64_t none = 0;
+        first_ok.compare_exchange_strong(none,
+                                         std::max<int64_t>(1, passed.count()));
+        return true;
+      }
+      if (answer.error_code() != Code::UNAVAILABLE) {
+        ADD_FAILURE() << site << ": code " << answer.error_code() << ": "
+                      << answer.error_message();
+        return false;
+      }
+      RealClock().SleepFor(std::chrono::milliseconds(200), std::stop_token());
+    }
+  };
+  auto b = std::async(std::launch::async, ask, "b", distance);
+  const bool a_ok = ask("a", std::chrono::seconds(0));
+  const bool b_ok = b.get();
+  EXPECT_NE(a_ok, b_ok) << "a: " << a_ok << ", b: " << b_ok;
+  EXPECT_EQ(IsPrimary("a", volume), a_ok);
+  EXPECT_EQ(IsPrimary("b", volume), b_ok);
+}
+
+DaemonProcess& TwoSitesTest::Daemon(const std::string& site) {
+  return *Daemons().at(site);
+}
+
+std::string TwoSitesTest::Testbed(const std::string& command,
+                                  const std::vector<std::string>& args) {
+  const auto output = Bed().Run(command, args);
+  EXPECT_TRUE(output.ok()) << output.status();
+  return output.value_or("");
+}
+
+std::string TwoSitesTest::Rbd(const std::string& site,
+                              const std::vector<std::string>& args) {
+  std::vector<std::string> all = {site};
+  all.insert(all.end(), args.begin(), args.end());
+  return Testbed("rbd", all);
+}
+
+void TwoSitesTest::Stop(const std::string& site, const std::string& daemon) {
+  stopped_.emplace_back(site, daemon);
+  Testbed("stop", {site, daemon});
+}
+
+void TwoSitesTest::Continue(const std::string& site,
+                            const std::string& daemon) {
+  std::erase(stopped_, std::make_pair(site, daemon));
+  Testbed("cont", {site, daemon});
+}
+
+TestVolume TwoSitesTest::MakeVolume(const std::vector<std::string>& flags) {
+  static int number = 0;
+  TestVolume volume;
+  std::vector<std::string> args = {"a", absl::StrCat("pvc-test-", ++number)};
+  for (size_t i = 0; i + 1 < flags.size(); ++i) {
+    if (flags[i] == "--namespace") volume.rados_namespace = flags[i + 1];
+  }
+  args.insert(args.end(), flags.begin(), flags.end());
+  volume.id_a = Testbed("volume", args);
+  if (volume.id_a.size() > 36) {
+    volume.image =
+        absl::StrCat("csi-vol-", volume.id_a.substr(volume.id_a.size() - 36));
+  }
+  return volume;
+}
+
+TestVolume TwoSitesTest::MakeReplicatedVolume(
+    const Parameters& parameters, const std::vector<std::string>& flags) {
+  TestVolume volume = MakeVolume(flags);
+  EXPECT_THAT(Enable("a", volume, parameters), HasCode(Code::OK));
+  EXPECT_THAT(Promote("a", volume, false, parameters), HasCode(Code::OK));
+  volume.id_b = Testbed("peer-journal", {"b", volume.id_a});
+  EXPECT_TRUE(Eventually([&] { return MirrorState("b", volume) == "enabled"; },
+                         std::chrono::seconds(180)))
+      << "the image did not arrive on site b";
+  return volume;
+}
+
+void TwoSitesTest::Synchronize(const std::string& primary,
+                               const TestVolume& volume) {
+  const std::string other = primary == "a" ? "b" : "a";
+  Rbd(primary, {"mirror", "image", "snapshot", Spec(volume)});
+  const json taken = NewestMirrorSnapshot(
+      Rbd(primary, {"snap", "ls", "--all", "--format", "json", Spec(volume)}));
+  ASSERT_TRUE(taken.is_object());
+  EXPECT_TRUE(Eventually([&] {
+    const auto listing = Bed().Run("rbd", {other, "snap", "ls", "--all",
+                                           "--format", "json", Spec(volume)});
+    if (!listing.ok()) return false;
+    const json newest = NewestMirrorSnapshot(*listing);
+    return newest.is_object() && newest["namespace"].value("complete", false) &&
+           newest["namespace"].value("primary_snap_id", -1) >= taken["id"];
+  })) << "the snapshot did not arrive on site "
+      << other;
+}
+
+std::unique_ptr<Disk> TwoSitesTest::OpenDisk(const std::string& site,
+                                             const TestVolume& volume,
+                                             Disk::Mode mode) {
+  auto disk =
+      std::make_unique<Disk>(Bed().Path(site + "/ceph.conf"), RealBed::kPool,
+                             volume.rados_namespace, volume.image, mode);
+  EXPECT_EQ(disk->result(), 0) << "opening " << volume.image << " on " << site;
+  return disk;
+}
+
+void TwoSitesTest::Write(const std::string& site, const TestVolume& volume,
+                         const std::string& text, uint64_t bytes) {
+  EXPECT_EQ(OpenDisk(site, volume)->Fill(text + "\n", bytes), 0);
+}
+
+std::string TwoSitesTest::ReadText(const std::string& site,
+                                   const TestVolume& volume) {
+  const std::string data =
+      OpenDisk(site, volume, Disk::Mode::kReadOnly)->Read(0, 256);
+  return data.substr(0, data.find('\n'));
+}
+
+uint64_t TwoSitesTest::Digest(const std::string& site,
+                              const TestVolume& volume) {
+  return OpenDisk(site, volume, Disk::Mode::kReadOnly)->Digest();
+}
+
+namespace {
+
+json ImageInfo(const std::string& site, const TestVolume& volume) {
+  const auto output =
+      Bed().Run("rbd", {site, "info", "--format", "json", Spec(volume)});
+  if (!output.ok()) return nullptr;
+  return json::parse(*output, nullptr, false);
+}
+
+}  // namespace
+
+bool TwoSitesTest::IsPrimary(const std::string& site,
+                             const TestVolume& volume) {
+  const json info = ImageInfo(site, volume);
+  return info.is_object() &&
+         info.value("mirroring", json::object()).value("primary", false);
+}
+
+std::string TwoSitesTest::MirrorState(const std::string& site,
+                                      const TestVolume& volume) {
+  const json info = ImageInfo(site, volume);
+  if (!info.is_object()) return "absent";
+  return info.value("mirroring", json::object()).value("state", "disabled");
+}
+
+std::string TwoSitesTest::ImageId(const std::string& site,
+                                  const TestVolume& volume) {
+  const json info = ImageInfo(site, volume);
+  return info.is_object() ? info.value("id", "") : "";
+}
+
+std::string TwoSitesTest::JournalImageId(const std::string& site,
+                                         const TestVolume& volume) {
+  const std::string& id = volume.id(site);
+  // getomapval prints a dump; a file takes the bare value.
+  const std::string file = Bed().Path("omap-value");
+  const auto fetched = Bed().Run(
+      "rados",
+      {site, "-p", RealBed::kPool, "-N", volume.rados_namespace, "getomapval",
+       "csi.volume." + id.substr(id.size() - 36), "csi.imageid", file});
+  if (!fetched.ok()) return "";
+  std::ifstream input(file);
+  return std::string(std::istreambuf_iterator<char>(input), {});
+}
+
+std::string TwoSitesTest::Metadata(const std::string& site,
+                                   const TestVolume& volume,
+                                   const std::string& key) {
+  return Bed()
+      .Run("rbd", {site, "image-meta", "get", Spec(volume), key})
+      .value_or("");
+}
+
+std::string TwoSitesTest::Status(const std::string& site,
+                                 const TestVolume& volume) {
+  return Bed()
+      .Run("rbd", {site, "mirror", "image", "status", "--format", "json",
+                   Spec(volume)})
+      .value_or("");
+}
+
+TestVolume TwoSitesTest::MakeSplitBrain() {
+  TestVolume volume = MakeReplicatedVolume();
+  Write("a", volume, "common");
+  Synchronize("a", volume);
+  EXPECT_THAT(Promote("b", volume, true), HasCode(Code::OK));
+  Write("b", volume, "of site b");
+  Write("a", volume, "of site a");
+  EXPECT_THAT(Demote("a", volume), HasCode(Code::OK));
+  EXPECT_TRUE(Eventually([&] {
+    return Status("a", volume).find("split-brain") != std::string::npos;
+  })) << Status("a", volume);
+  return volume;
+}
+
+void TwoSitesTest::Restart(
+    const std::string& site,
+    const std::map<std::string, std::string>& environment) {
+  Daemon(site).Stop(SIGKILL);
+  ASSERT_TRUE(Daemon(site).Start(environment)) << Daemon(site).Log();
+}
+
+std::string TwoSitesTest::Schedules(const std::string& site,
+                                    const TestVolume& volume) {
+  // Ends with an error code when there is none.
+  return Bed()
+      .Run("rbd", {site, "mirror", "snapshot", "schedule", "ls", "--pool",
+                   RealBed::kPool, "--namespace", volume.rados_namespace,
+                   "--image", volume.image})
+      .value_or("");
+}
+
+std::string TwoSitesTest::ImageSpec(const TestVolume& volume) {
+  return Spec(volume);
+}
+
+TwoSitesTest::SeenSnapshot TwoSitesTest::NewestSnapshot(
+    const std::string& site, const TestVolume& volume) {
+  const auto listing = Bed().Run(
+      "rbd", {site, "snap", "ls", "--all", "--format", "json", Spec(volume)});
+  if (!listing.ok()) return {};
+  const json newest = NewestMirrorSnapshot(*listing);
+  if (!newest.is_object()) return {};
+  const json& mirror = newest["namespace"];
+  return {newest.value("id", int64_t{-1}), mirror.value("complete", false),
+          mirror.value("state", "").find("demoted") != std::string::npos,
+          mirror.value("last_copied_object_number", int64_t{0})};
+}
+
+std::unique_ptr<pb::Controller::Stub> TwoSitesTest::Stub(
+    const std::string& site) {
+  grpc::ChannelArguments arguments;
+  // Each call meets the daemon that runs now, also after a restart.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  return pb::Controller::NewStub(
+      grpc::CreateCustomChannel("unix:" + Daemon(site).socket(),
+                                grpc::InsecureChannelCredentials(), arguments));
+}
+
+grpc::Status TwoSitesTest::Enable(const std::string& site,
+                                  const TestVolume& volume,
+                                  const Parameters& parameters,
+                                  std::chrono::seconds deadline) {
+  pb::EnableVolumeReplicationResponse response;
+  return Ask(
+      site, &pb::Controller::Stub::EnableVolumeReplication,
+      RequestFor<pb::EnableVolumeReplicationRequest>(site, volume, parameters),
+      &response, deadline);
+}
+
+grpc::Status TwoSitesTest::Disable(const std::string& site,
+                                   const TestVolume& volume,
+                                   const Parameters& parameters,
+                                   std::chrono::seconds deadline) {
+  pb::DisableVolumeReplicationResponse response;
+  return Ask(
+      site, &pb::Controller::Stub::DisableVolumeReplication,
+      RequestFor<pb::DisableVolumeReplicationRequest>(site, volume, parameters),
+      &response, deadline);
+}
+
+grpc::Status TwoSitesTest::Promote(const std::string& site,
+                                   const TestVolume& volume, bool force,
+                                   const Parameters& parameters,
+                                   std::chrono::seconds deadline) {
+  auto request = RequestFor<pb::PromoteVolumeRequest>(site, volume, parameters);
+  request.set_force(force);
+  pb::PromoteVolumeResponse response;
+  return Ask(site, &pb::Controller::Stub::PromoteVolume, request, &response,
+             deadline);
+}
+
+std::vector<grpc::Status> TwoSitesTest::PromoteRepeatedly(
+    const std::string& site, const TestVolume& volume,
+    std::chrono::seconds limit, std::chrono::seconds each) {
+  std::vector<grpc::Status> answers;
+  const auto until = std::chrono::steady_clock::now() + limit;
+  do {
+    answers.push_back(Promote(site, volume, false, {}, each));
+  } while (answers.back().error_code() == Code::UNAVAILABLE &&
+           std::chrono::steady_clock::now() < until);
+  return answers;
+}
+
+grpc::Status TwoSitesTest::PromoteAtLast(const std::string& site,
+                                         const TestVolume& volume,
+                                         const Parameters& parameters) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(3);
+  grpc::Status answer;
+  do {
+    answer = Promote(site, volume, false, parameters);
+  } while (answer.error_code() == Code::UNAVAILABLE &&
+           std::chrono::steady_clock::now() < end);
+  return answer;
+}
+
+grpc::Status TwoSitesTest::Demote(const std::string& site,
+                                  const TestVolume& volume,
+                                  std::chrono::seconds deadline) {
+  pb::DemoteVolumeResponse response;
+  return Ask(site, &pb::Controller::Stub::DemoteVolume,
+             RequestFor<pb::DemoteVolumeRequest>(site, volume), &response,
+             deadline);
+}
+
+grpc::Status TwoSitesTest::Resync(const std::string& site,
+                                  const TestVolume& volume, bool force,
+                                  bool* ready, std::chrono::seconds deadline) {
+  auto request = RequestFor<pb::ResyncVolumeRequest>(site, volume);
+  request.set_force(force);
+  pb::ResyncVolumeResponse response;
+  const grpc::Status status = Ask(site, &pb::Controller::Stub::ResyncVolume,
+                                  request, &response, deadline);
+  *ready = response.ready();
+  return status;
+}
+
+grpc::Status TwoSitesTest::Info(const std::string& site,
+                                const TestVolume& volume,
+                                pb::GetVolumeReplicationInfoResponse* info,
+                                std::chrono::seconds deadline) {
+  return Ask(site, &pb::Controller::Stub::GetVolumeReplicationInfo,
+             RequestFor<pb::GetVolumeReplicationInfoRequest>(site, volume),
+             info, deadline);
+}
+
+grpc::Status TwoSitesTest::Destination(const std::string& site,
+                                       const TestVolume& volume,
+                                       std::string* id) {
+  pb::GetReplicationDestinationInfoResponse response;
+  const grpc::Status status =
+      Ask(site, &pb::Controller::Stub::GetReplicationDestinationInfo,
+          RequestFor<pb::GetReplicationDestinationInfoRequest>(site, volume),
+          &response);
+  *id = response.replication_destination().volume().volume_id();
+  return status;
+}
+
+}  // namespace addons::testing

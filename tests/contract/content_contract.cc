@@ -1,0 +1,190 @@
+// What the rescue of an image's content relies on.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "ceph/image_diff.h"
+#include "ceph/mirror.h"
+#include "ceph/pool.h"
+#include "tests/contract/contract_fixture.h"
+#include "tests/testing/status_matchers.h"
+
+namespace addons {
+namespace {
+
+using ::addons::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr uint64_t kObject = uint64_t{4} << 20;
+
+/// Each object of an image of `bytes`.
+std::vector<ImageRange> Objects(uint64_t bytes) {
+  std::vector<ImageRange> ranges;
+  for (uint64_t at = 0; at < bytes; at += kObject) {
+    ranges.push_back({at, kObject});
+  }
+  return ranges;
+}
+
+TEST_P(ContractTest, AnImageThatIsMadeLikeAnotherTakesItsContent) {
+  MakeImage(kA, "content-from");
+  ASSERT_OK(bed().Write(kA, "content-from", 7));
+  const auto from = Look(kA, "content-from");
+  const auto layout = from->Layout();
+  ASSERT_OK(layout);
+  EXPECT_EQ(layout->bytes, kBytes);
+  EXPECT_EQ(layout->object_bytes, kObject);
+  EXPECT_EQ(layout->data_pool_id, bed().PoolId(kA));
+
+  const auto pool = OpenPool(kA, Access::kMutate);
+  ASSERT_OK(pool->CreateImage("content-to", *layout));
+  EXPECT_THAT(pool->CreateImage("content-to", *layout),
+              StatusIs(absl::StatusCode::kAlreadyExists));
+  EXPECT_EQ(Look(kA, "content-to")->MirrorInfo()->state,
+            MirrorImageState::kDisabled);
+
+  const auto content = from->Read(Objects(kBytes));
+  ASSERT_OK(content);
+  ASSERT_THAT(*content, SizeIs(kBytes / kObject));
+  ASSERT_OK(Change(kA, "content-to", [&](Image& image) {
+    const auto before = image.Read({{kObject, kObject}});
+    EXPECT_OK(before);
+    EXPECT_EQ(before->front().bytes, "");  // zeros
+    const absl::Status written = image.Write(*content);
+    EXPECT_OK(image.Flush());
+    return written;
+  }));
+  EXPECT_EQ(*bed().Fingerprint(kA, "content-to"),
+            *bed().Fingerprint(kA, "content-from"));
+
+  ASSERT_OK(Change(kA, "content-to", [](Image& image) {
+    return image.Write({{{kObject, 2 * kObject}, ""}});
+  }));
+  const auto zeroed = Look(kA, "content-to")->Read(Objects(kBytes));
+  ASSERT_OK(zeroed);
+  EXPECT_NE((*zeroed)[0].bytes, "");
+  EXPECT_EQ((*zeroed)[1].bytes, "");
+  EXPECT_EQ((*zeroed)[2].bytes, "");
+  EXPECT_EQ((*zeroed)[3].bytes, content->back().bytes);
+
+  ASSERT_OK(Change(kA, "content-to",
+                   [](Image& image) { return image.Resize(2 * kObject); }));
+  EXPECT_EQ(Look(kA, "content-to")->Size()->bytes, 2 * kObject);
+}
+
+TEST_P(ContractTest, AnImageIsRemovedUnlessItIsOpen) {
+  MakeImage(kA, "content-removed");
+  const auto pool = OpenPool(kA, Access::kMutate);
+  ASSERT_OK(Change(kA, "content-removed", [&](Image&) {
+    EXPECT_THAT(pool->RemoveImage("content-removed"), HasErrno(EBUSY));
+    return absl::OkStatus();
+  }));
+  EXPECT_OK(pool->RemoveImage("content-removed"));
+  EXPECT_EQ(Look(kA, "content-removed"), nullptr);
+  EXPECT_OK(pool->RemoveImage("content-removed"));
+}
+
+TEST_P(ContractTest, ALockIsHeldUntilTheImageIsClosed) {
+  MakeImage(kA, "content-locked");
+  ASSERT_OK(Change(kA, "content-locked", [](Image& image) {
+    EXPECT_OK(image.AcquireLock());
+    EXPECT_THAT(*Look(kA, "content-locked")->Lockers(), SizeIs(1));
+    EXPECT_TRUE(image.HoldsLock().value_or(false));
+    return image.SetMetadata("k", "v");
+  }));
+  EXPECT_THAT(*Look(kA, "content-locked")->Lockers(), IsEmpty());
+}
+
+TEST_P(ContractTest, AMirrorSnapshotIsReadByItsId) {
+  ASSERT_NO_FATAL_FAILURE(NeedMirrored(kStanding));
+  const auto head = Look(kA, kStanding)->Read(Objects(kBytes));
+  ASSERT_OK(head);
+  const auto image = Look(kA, kStanding);
+  const auto snapshots = image->MirrorSnapshots();
+  ASSERT_OK(snapshots);
+  ASSERT_FALSE(snapshots->empty());
+  EXPECT_THAT(image->SelectSnapshot(snapshots->back().id + 1000),
+              StatusIs(absl::StatusCode::kNotFound));
+  ASSERT_OK(image->SelectSnapshot(snapshots->back().id));
+  EXPECT_EQ(image->Layout()->bytes, kBytes);
+  const auto content = image->Read(Objects(kBytes));
+  ASSERT_OK(content);
+  for (size_t i = 0; i < head->size(); ++i) {
+    EXPECT_EQ((*content)[i].bytes, (*head)[i].bytes) << i;
+  }
+}
+
+TEST_P(ContractTest, WhatWasWrittenSinceASnapshotIsTold) {
+  MakeImage(kA, "content-diff");
+  ASSERT_OK(bed().Write(kA, "content-diff", 7));
+  ASSERT_OK(Change(kA, "content-diff", [](Image& image) {
+    return image.MirrorEnable(MirrorMode::kSnapshot);
+  }));
+  const auto layout = Look(kA, "content-diff")->Layout();
+  ASSERT_OK(layout);
+  ASSERT_NE(layout->object_prefix, "");
+  const auto since = [&](uint64_t snapshot) {
+    auto changed = ChangedRanges(
+        *OpenPool(kA, Access::kRead), *layout, {{snapshot, kHead}}, kBytes,
+        [](uint64_t, uint64_t) { return absl::OkStatus(); });
+    EXPECT_OK(changed);
+    std::vector<std::pair<uint64_t, uint64_t>> ranges;
+    for (const ImageRange& range : *changed) {
+      ranges.emplace_back(range.offset, range.length);
+    }
+    return ranges;
+  };
+  const auto write = [&](const ImageData& data) {
+    ASSERT_OK(Change(kA, "content-diff", [&](Image& image) {
+      EXPECT_OK(image.Write({data}));
+      return image.Flush();
+    }));
+  };
+  const auto snapshot = Newest(kA, "content-diff");
+  ASSERT_TRUE(snapshot.has_value());
+  EXPECT_THAT(since(snapshot->id), IsEmpty());
+  write({{kObject, kObject}, std::string(kObject, 'x')});
+  EXPECT_THAT(since(snapshot->id), ElementsAre(std::pair(kObject, kObject)));
+  write({{3 * kObject, kObject}, ""});  // zeros
+  EXPECT_THAT(since(snapshot->id),
+              ElementsAre(std::pair(kObject, kObject),
+                          std::pair(3 * kObject, kObject)));
+  EXPECT_THAT(since(kHead), IsEmpty());
+
+  const auto absent =
+      OpenPool(kA, Access::kRead)->ListSnapshots({"no-such-object"});
+  ASSERT_OK(absent);
+  ASSERT_THAT(*absent, SizeIs(1));
+  EXPECT_THAT(absent->front().clones, IsEmpty());
+}
+
+TEST_P(ContractTest, AMirrorSnapshotIsRemovedByItsId) {
+  MakeImage(kA, "content-snapshot");
+  ASSERT_OK(Change(kA, "content-snapshot", [](Image& image) {
+    return image.MirrorEnable(MirrorMode::kSnapshot);
+  }));
+  const auto before = Newest(kA, "content-snapshot");
+  ASSERT_TRUE(before.has_value());
+  ASSERT_OK(Change(kA, "content-snapshot", [](Image& image) {
+    return image.CreateMirrorSnapshot().status();
+  }));
+  const uint64_t made = Newest(kA, "content-snapshot")->id;
+  ASSERT_NE(made, before->id);
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_OK(Change(kA, "content-snapshot",
+                     [&](Image& image) { return image.RemoveSnapshot(made); }));
+    EXPECT_NE(Newest(kA, "content-snapshot")->id, made);
+  }
+}
+
+}  // namespace
+}  // namespace addons

@@ -1,0 +1,224 @@
+// Images that are not mirrored, and those that are not there.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "absl/status/status.h"
+#include "ceph/mirror.h"
+#include "ceph/pool.h"
+#include "tests/contract/contract_fixture.h"
+#include "tests/testing/status_matchers.h"
+
+namespace addons {
+namespace {
+
+using ::addons::testing::StatusIs;
+using ::testing::Eq;
+using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
+using ::testing::Optional;
+using ::testing::Pair;
+using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
+
+// --- what is not there
+
+TEST_P(ContractTest, UnknownPoolIsNotFound) {
+  EXPECT_THAT(bed().ClusterFor(kA).OpenPool(4711, "", Access::kRead),
+              StatusIs(absl::StatusCode::kNotFound));
+}
+
+TEST_P(ContractTest, AbsentImageIsNotFoundHoweverItIsOpened) {
+  const auto pool = OpenPool(kA, Access::kMutate);
+  EXPECT_THAT(pool->OpenImageReadOnly("absent"), HasErrno(ENOENT));
+  EXPECT_THAT(pool->OpenImageByIdReadOnly("ffffffff"), HasErrno(ENOENT));
+  EXPECT_THAT(pool->OpenImage("absent"), HasErrno(ENOENT));
+}
+
+TEST_P(ContractTest, WatchersOfAnAbsentObjectAreNotFound) {
+  EXPECT_THAT(OpenPool(kA, Access::kRead)->ListWatchers("absent"),
+              StatusIs(absl::StatusCode::kNotFound));
+}
+
+// --- plain images
+
+TEST_P(ContractTest, ImageIsOpenedByItsId) {
+  MakeImage(kA, "plain-id");
+  const std::string id = IdOf(kA, "plain-id");
+  const auto image = OpenPool(kA, Access::kRead)->OpenImageByIdReadOnly(id);
+  ASSERT_OK(image);
+  EXPECT_EQ((*image)->name(), "plain-id");
+}
+
+TEST_P(ContractTest, SizeAndCreationTimeAreTold) {
+  MakeImage(kA, "plain-size");
+  const auto image = Look(kA, "plain-size");
+  ASSERT_NE(image, nullptr);
+  const auto size = image->Size();
+  ASSERT_OK(size);
+  EXPECT_EQ(size->bytes, kBytes);
+  EXPECT_EQ(size->object_bytes * size->objects, kBytes);
+  const auto created = image->CreateTimestamp();
+  ASSERT_OK(created);
+  EXPECT_GT(created->seconds, 0);
+}
+
+TEST_P(ContractTest, ReadOnlyHandleLeavesNoWatch) {
+  MakeImage(kA, "plain-read");
+  const auto first = Look(kA, "plain-read");
+  const auto second = Look(kA, "plain-read");
+  ASSERT_NE(second, nullptr);
+  EXPECT_THAT(ClientIds(second->Watchers()), IsEmpty());
+}
+
+TEST_P(ContractTest, WritableHandleIsWatchedByOneOfOurClients) {
+  MakeImage(kA, "plain-write");
+  const auto image = OpenPool(kA, Access::kMutate)->OpenImage("plain-write");
+  ASSERT_OK(image);
+  const auto watchers = ClientIds((*image)->Watchers());
+  EXPECT_THAT(watchers, SizeIs(1));
+  const auto own = bed().ClusterFor(kA).OwnClientIds();
+  EXPECT_THAT(std::set<uint64_t>(own.begin(), own.end()),
+              IsSupersetOf(watchers));
+}
+
+TEST_P(ContractTest, ClosingAWritableHandleEndsItsWatch) {
+  MakeImage(kA, "plain-close");
+  ASSERT_OK(Change(kA, "plain-close", [](Image&) { return absl::OkStatus(); }));
+  EXPECT_THAT(ClientIds(Look(kA, "plain-close")->Watchers()), IsEmpty());
+}
+
+TEST_P(ContractTest, UnusedImageIsNotLocked) {
+  MakeImage(kA, "plain-lock");
+  const auto lockers = Look(kA, "plain-lock")->Lockers();
+  ASSERT_OK(lockers);
+  EXPECT_THAT(*lockers, IsEmpty());
+}
+
+TEST_P(ContractTest, MetadataIsKeptUnderItsKey) {
+  MakeImage(kA, "plain-meta");
+  ASSERT_OK(Change(kA, "plain-meta", [](Image& image) {
+    return image.SetMetadata(".rbd.image.creation_time", "seconds:1");
+  }));
+  EXPECT_THAT(*Look(kA, "plain-meta")->Metadata(".rbd.image.creation_time"),
+              Optional(Eq("seconds:1")));
+}
+
+TEST_P(ContractTest, AbsentMetadataIsNoError) {
+  MakeImage(kA, "plain-nometa");
+  const auto value = Look(kA, "plain-nometa")->Metadata("absent");
+  ASSERT_OK(value);
+  EXPECT_EQ(*value, std::nullopt);
+}
+
+TEST_P(ContractTest, MetadataIsListedByPrefix) {
+  MakeImage(kA, "plain-list");
+  ASSERT_OK(Change(kA, "plain-list", [](Image& image) {
+    absl::Status status = image.SetMetadata("csi/a", "1");
+    status.Update(image.SetMetadata("csi/b", "2"));
+    status.Update(image.SetMetadata("other", "3"));
+    return status;
+  }));
+  EXPECT_THAT(*Look(kA, "plain-list")->ListMetadata("csi/"),
+              UnorderedElementsAre(Pair("csi/a", "1"), Pair("csi/b", "2")));
+}
+
+TEST_P(ContractTest, RemovingMetadataTwiceIsOk) {
+  MakeImage(kA, "plain-remove");
+  ASSERT_OK(Change(kA, "plain-remove",
+                   [](Image& image) { return image.SetMetadata("k", "v"); }));
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_OK(Change(kA, "plain-remove",
+                     [](Image& image) { return image.RemoveMetadata("k"); }));
+  }
+  EXPECT_EQ(*Look(kA, "plain-remove")->Metadata("k"), std::nullopt);
+}
+
+// --- clones
+
+TEST_P(ContractTest, CloneNamesItsParent) {
+  MakeImage(kA, "parent-1");
+  ASSERT_OK(bed().CreateClone(kA, "parent-1", "clone-1"));
+  const auto parent = Look(kA, "clone-1")->Parent();
+  ASSERT_OK(parent);
+  ASSERT_TRUE(parent->has_value());
+  EXPECT_EQ((*parent)->image_name, "parent-1");
+  EXPECT_EQ((*parent)->image_id, IdOf(kA, "parent-1"));
+  EXPECT_EQ((*parent)->pool_id, bed().PoolId(kA));
+  EXPECT_EQ((*parent)->pool_name, bed().PoolName());
+  EXPECT_FALSE((*parent)->in_trash);
+}
+
+TEST_P(ContractTest, ImageThatIsNoCloneHasNoParent) {
+  MakeImage(kA, "plain-parent");
+  const auto parent = Look(kA, "plain-parent")->Parent();
+  ASSERT_OK(parent);
+  EXPECT_FALSE(parent->has_value());
+}
+
+TEST_P(ContractTest, FlattenReportsProgressAndRemovesTheParent) {
+  MakeImage(kA, "parent-2");
+  ASSERT_OK(bed().CreateClone(kA, "parent-2", "clone-2"));
+  int calls = 0;
+  ASSERT_OK(Change(kA, "clone-2", [&](Image& image) {
+    return image.Flatten([&](uint64_t done, uint64_t total) {
+      calls += done <= total ? 1 : 0;
+      return true;
+    });
+  }));
+  EXPECT_GT(calls, 0);
+  EXPECT_FALSE(Look(kA, "clone-2")->Parent()->has_value());
+}
+
+TEST_P(ContractTest, CloneOfAnUnmirroredParentCannotBeMirrored) {
+  MakeImage(kA, "parent-3");
+  ASSERT_OK(bed().CreateClone(kA, "parent-3", "clone-3"));
+  EXPECT_THAT(Change(kA, "clone-3",
+                     [](Image& image) {
+                       return image.MirrorEnable(MirrorMode::kSnapshot);
+                     }),
+              HasErrno(EINVAL));
+}
+
+// --- no mirroring
+
+TEST_P(ContractTest, UnmirroredImageIsDisabledAndHasNoRole) {
+  MakeImage(kA, "plain-off");
+  const auto info = Look(kA, "plain-off")->MirrorInfo();
+  ASSERT_OK(info);
+  EXPECT_EQ(info->state, MirrorImageState::kDisabled);
+  const auto by_id =
+      OpenPool(kA, Access::kRead)->MirrorInfoById(IdOf(kA, "plain-off"));
+  ASSERT_OK(by_id);
+  EXPECT_FALSE(by_id->has_value());
+}
+
+TEST_P(ContractTest, DisablingAnUnmirroredImageIsOk) {
+  MakeImage(kA, "plain-disable");
+  EXPECT_OK(Change(kA, "plain-disable", [](Image& image) {
+    return image.MirrorDisable(Force::kNo);
+  }));
+}
+
+TEST_P(ContractTest, UnmirroredImageCannotChangeItsRole) {
+  MakeImage(kA, "plain-role");
+  EXPECT_THAT(
+      Change(kA, "plain-role",
+             [](Image& image) { return image.MirrorPromote(Force::kNo); }),
+      HasErrno(ENOENT));
+  EXPECT_THAT(Change(kA, "plain-role",
+                     [](Image& image) { return image.MirrorDemote(); }),
+              HasErrno(EINVAL));
+  EXPECT_THAT(Change(kA, "plain-role",
+                     [](Image& image) { return image.MirrorResync(); }),
+              HasErrno(ENOENT));
+}
+
+}  // namespace
+}  // namespace addons

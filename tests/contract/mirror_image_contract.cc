@@ -1,0 +1,196 @@
+// A mirrored image at rest: what both sites show, and what they refuse.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "ceph/mirror.h"
+#include "ceph/pool.h"
+#include "tests/contract/contract_fixture.h"
+#include "tests/testing/status_matchers.h"
+
+namespace addons {
+namespace {
+
+using ::addons::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::IsSupersetOf;
+using ::testing::SizeIs;
+
+TEST_P(ContractTest, EnabledImageIsPrimaryWithACompleteSnapshot) {
+  ASSERT_NO_FATAL_FAILURE(NeedMirrored(kStanding));
+  const auto info = Look(kA, kStanding)->MirrorInfo();
+  ASSERT_OK(info);
+  EXPECT_EQ(info->state, MirrorImageState::kEnabled);
+  EXPECT_EQ(info->mode, MirrorMode::kSnapshot);
+  EXPECT_TRUE(info->primary);
+  EXPECT_FALSE(info->global_id.empty());
+  EXPECT_TRUE(NewestIs(kA, kStanding, MirrorSnapshotKind::kPrimary));
+}
+
+TEST_P(ContractTest, CopyIsNonPrimaryAndHasTheSameGlobalId) {
+  ASSERT_NO_FATAL_FAILURE(NeedMirrored(kStanding));
+  const auto info = Look(kB, kStanding)->MirrorInfo();
+  ASSERT_OK(info);
+  EXPECT_EQ(info->state, MirrorImageState::kEnabled);
+  EXPECT_FALSE(info->primary);
+  EXPECT_EQ(info->global_id, Look(kA, kStanding)->MirrorInfo()->global_id);
+}
+
+TEST_P(ContractTest, CopiedSnapshotNamesItsOrigin) {
+  ASSERT_NO_FATAL_FAILURE(NeedMirrored(kStanding));
+  const auto copy = Newest(kB, kStanding);
+  const auto original = Newest(kA, kStanding);
+  ASSERT_TRUE(copy && original);
+  EXPECT_EQ(copy->primary_mirror_uuid, MirrorUuid(kA));
+  EXPECT_EQ(copy->primary_snapshot_id, original->id);
+  EXPECT_GT(copy->last_copied_object, 0U);
+}
+
+TEST_P(ContractTest, NewestCopiedSnapshotStillListsThePeer) {
+  ASSERT_NO_FATAL_FAILURE(NeedMirrored(kStanding));
+  const auto original = Newest(kA, kStanding);
+  ASSERT_TRUE(original);
+  EXPECT_THAT(
+      original->unsynced_peer_uuids,
+      ElementsAre(OpenPool(kA, Access::kRead)->MirrorPeers()->front().uuid));
+}
+
+TEST_P(ContractTest, CopyHasTheContentAndSize) {
+  ASSERT_NO_FATAL_FAILURE(NeedMirrored(kStanding));
+  EXPECT_EQ(*bed().Fingerprint(kA, kStanding),
+            *bed().Fingerprint(kB, kStanding));
+  EXPECT_EQ(Look(kB, kStanding)->Size()->bytes, kBytes);
+}
+
+TEST_P(ContractTest, RoleIsKnownByIdOnBothSites) {
+  ASSERT_NO_FATAL_FAILURE(NeedMirrored(kStanding));
+  for (const auto& [site, primary] :
+       {std::pair(kA, true), std::pair(kB, false)}) {
+    const auto info =
+        OpenPool(site, Access::kRead)->MirrorInfoById(IdOf(site, kStanding));
+    ASSERT_OK(info);
+    ASSERT_TRUE(info->has_value());
+    EXPECT_EQ((*info)->primary, primary);
+    EXPECT_EQ((*info)->state, MirrorImageState::kEnabled);
+    EXPECT_EQ((*info)->mode, MirrorMode::kSnapshot);
+  }
+}
+
+TEST_P(ContractTest, EnablingAgainIsOkOnBothSites) {
+  ASSERT_NO_FATAL_FAILURE(NeedMirrored(kStanding));
+  const auto before = Newest(kA, kStanding);
+  EXPECT_OK(Change(kA, kStanding, [](Image& image) {
+    return image.MirrorEnable(MirrorMode::kSnapshot);
+  }));
+  EXPECT_OK(Change(kB, kStanding, [](Image& image) {
+    return image.MirrorEnable(MirrorMode::kSnapshot);
+  }));
+  EXPECT_EQ(Newest(kA, kStanding)->id, before->id);
+}
+
+TEST_P(ContractTest, EnablingInTheOtherModeIsRefused) {
+  ASSERT_NO_FATAL_FAILURE(NeedMirrored(kStanding));
+  EXPECT_THAT(Change(kA, kStanding,
+                     [](Image& image) {
+                       return image.MirrorEnable(MirrorMode::kJournal);
+                     }),
+              HasErrno(EINVAL));
+}
+
+TEST_P(ContractTest, PrimaryCannotBePromoted) {
+  ASSERT_NO_FATAL_FAILURE(NeedMirrored(kStanding));
+  EXPECT_THAT(
+      Change(kA, kStanding,
+             [](Image& image) { return image.MirrorPromote(Force::kNo); }),
+      HasErrno(EINVAL));
+}
+
+TEST_P(ContractTest, PrimaryCannotBeResynced) {
+  ASSERT_NO_FATAL_FAILURE(NeedMirrored(kStanding));
+  EXPECT_THAT(
+      Change(kA, kStanding, [](Image& image) { return image.MirrorResync(); }),
+      HasErrno(EINVAL));
+}
+
+TEST_P(ContractTest, PromotingWhileThePeerIsPrimaryIsBusy) {
+  ASSERT_NO_FATAL_FAILURE(NeedMirrored(kStanding));
+  EXPECT_THAT(
+      Change(kB, kStanding,
+             [](Image& image) { return image.MirrorPromote(Force::kNo); }),
+      HasErrno(EBUSY));
+}
+
+TEST_P(ContractTest, SecondaryCannotBeDemoted) {
+  ASSERT_NO_FATAL_FAILURE(NeedMirrored(kStanding));
+  EXPECT_THAT(
+      Change(kB, kStanding, [](Image& image) { return image.MirrorDemote(); }),
+      HasErrno(EINVAL));
+}
+
+TEST_P(ContractTest, SecondaryMakesNoMirrorSnapshots) {
+  ASSERT_NO_FATAL_FAILURE(NeedMirrored(kStanding));
+  EXPECT_THAT(Change(kB, kStanding,
+                     [](Image& image) {
+                       return image.CreateMirrorSnapshot().status();
+                     }),
+              HasErrno(EINVAL));
+}
+
+TEST_P(ContractTest, SecondaryIsDisabledByForceOnly) {
+  ASSERT_NO_FATAL_FAILURE(NeedMirrored(kStanding));
+  EXPECT_THAT(
+      Change(kB, kStanding,
+             [](Image& image) { return image.MirrorDisable(Force::kNo); }),
+      HasErrno(EINVAL));
+}
+
+TEST_P(ContractTest, SecondarysMetadataIsReadOnly) {
+  ASSERT_NO_FATAL_FAILURE(NeedMirrored(kStanding));
+  EXPECT_THAT(Change(kB, kStanding,
+                     [](Image& image) { return image.SetMetadata("k", "v"); }),
+              HasErrno(EROFS));
+}
+
+TEST_P(ContractTest, PrimaryIsWatchedByThePeersDaemonOnly) {
+  ASSERT_NO_FATAL_FAILURE(NeedMirrored(kStanding));
+  const auto watched = [] {
+    return !ClientIds(Look(kA, kStanding)->Watchers()).empty();
+  };
+  ASSERT_TRUE(bed().WaitFor(watched, kCopyLimit));
+  EXPECT_THAT(MirrorClients(kA),
+              IsSupersetOf(ClientIds(Look(kA, kStanding)->Watchers())));
+}
+
+TEST_P(ContractTest, SecondaryIsWatchedAndLockedByItsDaemon) {
+  ASSERT_NO_FATAL_FAILURE(NeedMirrored(kStanding));
+  const auto locked = [] { return !Look(kB, kStanding)->Lockers()->empty(); };
+  ASSERT_TRUE(bed().WaitFor(locked, kCopyLimit));
+  const auto image = Look(kB, kStanding);
+  const auto watchers = ClientIds(image->Watchers());
+  ASSERT_THAT(watchers, SizeIs(1));
+  EXPECT_THAT(MirrorClients(kB), IsSupersetOf(watchers));
+  const auto lockers = image->Lockers();
+  ASSERT_OK(lockers);
+  EXPECT_THAT(*lockers,
+              ElementsAre(Field(&Locker::client,
+                                absl::StrCat("client.", *watchers.begin()))));
+}
+
+TEST_P(ContractTest, TheHeaderOfAnImageTellsWhetherItExists) {
+  ASSERT_NO_FATAL_FAILURE(NeedMirrored(kStanding));
+  const auto pool = OpenPool(kB, Access::kRead);
+  const std::string header = absl::StrCat("rbd_header.", IdOf(kB, kStanding));
+  EXPECT_OK(pool->ListWatchers(header));
+  EXPECT_THAT(pool->ListWatchers(absl::StrCat(header, "0")),
+              StatusIs(absl::StatusCode::kNotFound));
+}
+
+}  // namespace
+}  // namespace addons

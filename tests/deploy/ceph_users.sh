@@ -1,0 +1,187 @@
+#!/usr/bin/env bash
+# Every call with exactly the capabilities that deploy/ceph/create-user.sh gives, limited to a
+# pool and then to one namespace, and what fails without each of them. On two throwaway Ceph
+# sites; five to ten minutes.
+#
+#   tests/deploy/ceph_users.sh [BIN]   BIN: folder with the programs, default build/debug/bin
+#
+# Each line says what held ("ok") or did not ("not ok"); the exit code is that of all.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+bin=$(realpath "${1:-build/debug/bin}")
+for program in ceph-mon ceph-osd rbd-mirror; do
+  command -v "$program" >/dev/null || { echo "skipped: $program is not here"; exit 77; }
+done
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/rbda-users.XXXXXX")
+bed=$work/bed
+pool=replicapool
+daemons=()
+clean_up() {
+  for pid in "${daemons[@]}"; do kill "$pid" 2>/dev/null || true; done
+  for pid in "${daemons[@]}"; do wait "$pid" 2>/dev/null || true; done
+  scripts/testbed down "$bed" || true
+  rm -rf "$work"
+}
+trap clean_up EXIT
+trap 'exit 130' INT TERM
+
+# shellcheck source=scripts/lib/checks.sh
+. scripts/lib/checks.sh
+rbd() { scripts/testbed rbd "$bed" "$@"; }
+
+# call SITE METHOD JSON, as $user: the answer, or the error, is in $work/answer.
+call() {
+  "$bin/rbd-addons" call --endpoint "unix://$work/$1.sock" --secrets-file "$work/$1.$user.json" \
+    --timeout "${timeout:-150}" "$2" - <<<"$3" >"$work/answer" 2>&1
+}
+verb() { call "$1" "replication.Controller/$2" "{\"replication_source\":{\"volume\":{\"volume_id\":\"$id\"}}${3:+,$3}}"; }
+answer() { tr '\n' ' ' <"$work/answer" | cut -c1-"${1:-200}"; }
+code() { sed 's/:.*//;q' "$work/answer"; }
+expect() { # CODE WHAT COMMAND...
+  local wanted=$1 what=$2 got=OK
+  shift 2
+  "$@" || got=$(code)
+  if [[ $got == "$wanted" ]]; then held "$user: $what: $got"; else failed "$user: $what: $(answer 400), expected $wanted"; fi
+}
+until_true() { # SECONDS WHAT COMMAND...
+  local end=$((SECONDS + $1)) what=$2
+  shift 2
+  until "$@"; do
+    if ((SECONDS >= end)); then failed "$user: $what: $(answer 400)"; return 0; fi
+    sleep 1
+  done
+  held "$user: $what"
+}
+
+# least NAME PLACE SITE...: a user as the script makes it, on these sites.
+least() {
+  local name=$1 place=$2 site
+  shift 2
+  for site; do
+    CEPH="scripts/testbed ceph $bed $site" deploy/ceph/create-user.sh --pool "$place" --format json \
+      "client.$name" >"$work/$site.$name.json" 2>/dev/null
+  done
+}
+# given NAME CAPABILITY...: a user of site a with just these.
+given() {
+  local name=$1
+  shift
+  scripts/testbed ceph "$bed" a auth get-or-create "client.$name" "$@" >/dev/null 2>&1
+  printf '{"userID": "%s", "userKey": "%s"}\n' "$name" "$(scripts/testbed ceph "$bed" a auth get-key "client.$name" 2>/dev/null)" \
+    >"$work/a.$name.json"
+}
+
+scripts/testbed up "$bed" --mirror
+scripts/testbed ceph "$bed" a --version
+for site in a b; do
+  "$bin/rbd-addonsd" --controllerserver --drivername rbd.csi.ceph.com --csi-addons-endpoint "unix://$work/$site.sock" \
+    --config-dir "$bed/$site/csi-config" --settle-time 60s 2>"$work/$site.log" &
+  daemons+=($!)
+done
+user=nobody
+probe() { "$bin/rbd-addons" probe --endpoint "unix://$work/$1.sock" >"$work/answer" 2>&1; }
+for site in a b; do until_true 40 "the daemon of site $site answers" probe "$site"; done
+
+schedule='"parameters":{"mirroringMode":"snapshot","schedulingInterval":"1h"}'
+followed() { verb b GetVolumeReplicationInfo && grep -q 'HEALTHY' "$work/answer"; }
+copied() { verb a GetVolumeReplicationInfo && grep -q 'last_sync_time\|lastSyncTime' "$work/answer"; }
+has_schedule() { rbd a mirror snapshot schedule ls --pool "$pool" ${namespace:+--namespace "$namespace"} --image "$image" >"$work/answer" 2>&1 && grep -q 'every 1h' "$work/answer"; }
+fence() { call a "fence.FenceController/$1" "{\"parameters\":{\"clusterID\":\"$cluster\"},\"cidrs\":[{\"cidr\":\"192.0.2.16/28\"}]}"; }
+group() { call a "volumegroup.Controller/$1" "$2"; }
+ready() { verb b ResyncVolume '"force":true' && grep -q '"ready": *true' "$work/answer"; }
+told() { ! verb a PromoteVolume "$schedule" && [[ $(code) == FAILED_PRECONDITION ]]; }
+
+# What every call answers for a user of one place.
+all_calls() {
+  local place=$1 group_id
+  namespace=''
+  if [[ $place == */* ]]; then namespace=${place#*/}; fi
+  cluster=site-a${namespace:+-ns}
+  id=$(scripts/testbed volume "$bed" a "pvc-$user" ${namespace:+--namespace "$namespace"})
+  image=csi-vol-${id: -36}
+  expect OK 'reclaim' call a reclaimspace.ReclaimSpaceController/ControllerReclaimSpace "{\"volume_id\":\"$id\"}"
+  expect OK 'create a group' group CreateVolumeGroup \
+    "{\"name\":\"g-$user\",\"parameters\":{\"clusterID\":\"$cluster\",\"pool\":\"$pool\"},\"volume_ids\":[\"$id\"]}"
+  group_id=$(grep -oE '"volume_?[gG]roup_?[iI]d": *"[^"]*"' "$work/answer" | sed 's/.*"\([^"]*\)"$/\1/')
+  expect OK 'get it' group ControllerGetVolumeGroup "{\"volume_group_id\":\"$group_id\"}"
+  expect OK 'list groups' group ListVolumeGroups '{}'
+  expect OK 'empty it' group ModifyVolumeGroupMembership "{\"volume_group_id\":\"$group_id\",\"volume_ids\":[]}"
+  expect OK 'delete it' group DeleteVolumeGroup "{\"volume_group_id\":\"$group_id\"}"
+  expect OK 'fence' fence FenceClusterNetwork
+  expect OK 'list fences' call a fence.FenceController/ListClusterFence "{\"parameters\":{\"clusterID\":\"$cluster\"}}"
+  expect OK 'fence clients' call a fence.FenceController/GetFenceClients "{\"parameters\":{\"clusterID\":\"$cluster\"}}"
+  expect OK 'unfence' fence UnfenceClusterNetwork
+  expect OK 'enable' verb a EnableVolumeReplication "$schedule"
+  expect OK 'promote where it is primary' verb a PromoteVolume "$schedule"
+  until_true 20 'the schedule is set' has_schedule
+  until_true 150 'info tells of the first copy' copied
+  scripts/testbed peer-journal "$bed" b "$id" >/dev/null
+  expect OK 'destination' verb a GetReplicationDestinationInfo
+  expect OK 'demote' verb a DemoteVolume
+  expect OK 'promote on the other site' verb b PromoteVolume "$schedule"
+  # Otherwise a knows of nobody but itself, and takes its own demotion back.
+  until_true 150 'the other site is followed' followed
+  scripts/testbed stop "$bed" b all
+  timeout=30
+  until_true 200 'a dead site is recognised' told
+  timeout=150
+  expect OK 'promote by force' verb a PromoteVolume "\"force\":true,$schedule"
+  scripts/testbed cont "$bed" b all
+  expect OK 'demote the site that came back' verb b DemoteVolume
+  until_true 240 'resync' ready
+}
+least least-pool "$pool" a b
+least least-namespace "$pool/tenant1" a b
+user=least-pool
+all_calls "$pool"
+pool_id=$id
+user=least-namespace
+all_calls "$pool/tenant1"
+expect OK 'disable' verb a DisableVolumeReplication
+
+# The limits are limits.
+id=$pool_id
+user=least-namespace
+expect UNAUTHENTICATED 'a volume of the pool itself' verb a GetVolumeReplicationInfo
+
+# What each capability is for.
+rbd_osd="profile rbd pool=$pool"
+given no-blocklist mon 'profile rbd' mgr "$rbd_osd" osd "$rbd_osd"
+given no-mgr mon 'profile rbd, allow command "osd blocklist"' osd "$rbd_osd"
+given no-osd mon 'profile rbd, allow command "osd blocklist"' mgr "$rbd_osd"
+given read-only mon 'profile rbd' osd "profile rbd-read-only pool=$pool"
+given no-mon osd "$rbd_osd"
+cluster=site-a namespace='' image=csi-vol-${id: -36}
+user=no-blocklist
+expect OK 'info' verb a GetVolumeReplicationInfo
+# "profile rbd" of 16.2 allows it by itself.
+expect OK 'fence' fence FenceClusterNetwork
+user=no-mgr
+expect OK 'info' verb a GetVolumeReplicationInfo
+expect OK 'fence' fence FenceClusterNetwork
+expect OK 'unfence' fence UnfenceClusterNetwork
+other='"parameters":{"mirroringMode":"snapshot","schedulingInterval":"2h"}'
+got=OK
+verb a PromoteVolume "$other" || got=$(code)
+held "$user: promote with another interval: $got: $(answer 300)"
+has_other() { rbd a mirror snapshot schedule ls --pool "$pool" --image "$image" 2>/dev/null | grep -q 'every 2h'; }
+if has_other; then failed "$user: the schedule was changed"; else held "$user: the schedule is not changed"; fi
+user=no-osd
+expect UNAUTHENTICATED 'info' verb a GetVolumeReplicationInfo
+user=read-only
+expect OK 'info' verb a GetVolumeReplicationInfo
+expect PERMISSION_DENIED 'demote' verb a DemoteVolume
+user=no-mon
+expect UNAUTHENTICATED 'info' verb a GetVolumeReplicationInfo
+user=least-pool
+expect OK 'demote' verb a DemoteVolume
+# It takes its own demotion back, and waits until the other site follows it.
+until_true 150 'promote again' verb a PromoteVolume "$schedule"
+expect OK 'disable' verb a DisableVolumeReplication
+
+if ((failures)); then
+  for site in a b; do printf -- '--- log of the daemon of site %s\n' "$site"; tail -n 40 "$work/$site.log"; done
+fi
+printf '%d failures\n' "$failures"
+((failures == 0))

@@ -1,0 +1,160 @@
+"""The manifests fit the daemon: each flag and variable exists, each path is mounted, each key
+of a ConfigMap is read, ports and probes are those that are served. DAEMON is the program."""
+
+import json
+import os
+import re
+import socket
+import subprocess
+import tempfile
+import unittest
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from objects import OVERLAYS, SOURCE, chart, container, main, matrix, overlay, pod, run, workloads
+
+DAEMON = os.environ.get("DAEMON")
+
+
+def flags():
+    return set(re.findall(r"^  --([a-z0-9-]+)", run(DAEMON, "--help"), re.M))
+
+
+def variable(flag):
+    return "RBD_ADDONS_" + flag.upper().replace("-", "_")
+
+
+@unittest.skipUnless(DAEMON, "DAEMON is not set")
+class Manifests(unittest.TestCase):
+    def each(self):
+        for _, things in matrix():
+            for workload in workloads(things):
+                yield workload, things
+
+    def test_every_flag_exists(self):
+        known, seen = flags(), set()
+        for workload, _ in self.each():
+            daemon = container(workload)
+            for argument in daemon["args"]:
+                flag = re.match(r"--([a-z0-9-]+)(=|$)", argument)
+                self.assertTrue(flag, argument)
+                seen.add(flag[1])
+            variables = {e["name"] for e in daemon["env"]}
+            self.assertLessEqual({v for v in variables if v.startswith("RBD_ADDONS_")}, set(map(variable, known)))
+            # What an argument refers to is there.
+            for name in re.findall(r"\$\((\w+)\)", " ".join(daemon["args"])):
+                self.assertIn(name, variables)
+        self.assertGreater(len(seen), 4)
+        self.assertLessEqual(seen, known)
+
+    def test_the_daemon_takes_them_all(self):
+        for workload in workloads(overlay(OVERLAYS / "rook")) + workloads(chart()):
+            daemon = container(workload)
+            given = {e["name"]: e.get("value", "x") for e in daemon["env"]}
+            given["POD_IP"] = "10.0.0.1"
+            arguments = [re.sub(r"\$\((\w+)\)", lambda m: given[m[1]], a) for a in daemon["args"]]
+            # A wrong one more makes it say all that is wrong, and start nothing.
+            done = subprocess.run([DAEMON, *arguments, "--log-level=none"], env=given, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 2)
+            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+
+    def test_paths_of_flags_are_mounted(self):
+        for workload, _ in self.each():
+            daemon, sidecar = container(workload), container(workload, "csi-addons")
+            mounts = {m["mountPath"]: m for m in daemon["volumeMounts"]}
+            arguments = dict(a.split("=", 1) for a in daemon["args"] if "=" in a)
+            endpoint = arguments["--csi-addons-endpoint"]
+            self.assertIn("--csi-addons-address=" + endpoint, sidecar["args"])
+            folder = os.path.dirname(endpoint.removeprefix("unix://"))
+            self.assertFalse(mounts[folder].get("readOnly", False))
+            self.assertIn((mounts[folder]["name"], folder),
+                          {(m["name"], m["mountPath"]) for m in sidecar["volumeMounts"]})
+            self.assertIn(arguments["--config-dir"], mounts)
+            volumes = {v["name"] for v in pod(workload)["volumes"]}
+            for one in (daemon, sidecar):
+                self.assertLessEqual({m["name"] for m in one["volumeMounts"]}, volumes)
+
+    def test_a_node_sees_the_kubelets_mounts_at_their_own_paths(self):
+        for settings in ([], ["kubeletDir=/var/snap/kubelet"]):
+            workload = next(w for w in workloads(chart(*settings)) if w["kind"] == "DaemonSet")
+            root = "/var/snap/kubelet" if settings else "/var/lib/kubelet"
+            paths = {v["name"]: v["hostPath"]["path"] for v in pod(workload)["volumes"] if "hostPath" in v}
+            self.assertEqual(set(paths.values()), {root + "/plugins", root + "/pods"})
+            for mount in container(workload)["volumeMounts"]:
+                if mount["name"] in paths:
+                    self.assertEqual(mount["mountPath"], paths[mount["name"]])
+                    self.assertEqual(mount["mountPropagation"], "HostToContainer")
+            self.assertIn(f"--stagingpath={root}/plugins/kubernetes.io/csi/", container(workload, "csi-addons")["args"])
+
+    def test_probes_and_scrapes_meet_the_port(self):
+        for workload, things in self.each():
+            daemon = container(workload)
+            ports = {p["name"]: p["containerPort"] for p in daemon["ports"]}
+            served = {e["name"]: e.get("value") for e in daemon["env"]}
+            self.assertEqual(str(ports["http-metrics"]), served["RBD_ADDONS_METRICSPORT"])
+            self.assertIn("POD_IP", served)  # what the daemon listens at
+            for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+                self.assertEqual(daemon[probe]["httpGet"]["port"], "http-metrics")
+            for thing in things:
+                if thing["kind"] == "PodMonitor":
+                    self.assertEqual(thing["spec"]["podMetricsEndpoints"][0]["port"], "http-metrics")
+                if thing["kind"] == "NetworkPolicy":
+                    open_ports = {p["port"] for rule in thing["spec"]["ingress"] for p in rule["ports"]}
+                    sidecar = container(next(w for w in workloads(things) if w["kind"] == "Deployment"), "csi-addons")
+                    self.assertIn(sidecar["ports"][0]["containerPort"], open_ports)
+                    self.assertLessEqual(open_ports, {sidecar["ports"][0]["containerPort"], ports["http-metrics"]})
+
+    def test_there_is_time_to_stop(self):
+        grace = int(re.search(r"shutdown-grace=VALUE\n.*\(default (\d+)s\)", run(DAEMON, "--help"))[1])
+        for workload, _ in self.each():
+            self.assertGreaterEqual(pod(workload)["terminationGracePeriodSeconds"], grace + 10)
+
+    def test_sites_of_the_chart_start_a_daemon(self):
+        """What the chart writes into its own ConfigMap is what the daemon reads, and the probes
+        are served where the manifests look for them."""
+        things = chart("config.create=true", "config.clusters[0].clusterID=a",
+                       "config.clusters[0].monitors[0]=127.0.0.1:1")
+        data = next(t for t in things if t["kind"] == "ConfigMap")["data"]
+        self.assertEqual(json.loads(data["config.json"])[0]["clusterID"], "a")
+        daemon = container(next(w for w in workloads(things) if w["kind"] == "Deployment"))
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+            arguments = [a.replace("/etc/ceph-csi-config", folder).replace("/csi/", folder + "/") for a in daemon["args"]]
+            variables = {e["name"]: e.get("value", "127.0.0.1") for e in daemon["env"]}
+            variables["RBD_ADDONS_METRICSPORT"] = str(port)
+            # As systemd hears it: no test waits for a time.
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
+                notify.bind(folder + "/notify")
+                notify.settimeout(60)
+                variables["NOTIFY_SOCKET"] = folder + "/notify"
+                with subprocess.Popen([DAEMON, *arguments], env=variables, stderr=subprocess.PIPE, text=True) as process:
+                    try:
+                        self.assertEqual(notify.recv(64), b"READY=1")
+                        url = f"http://127.0.0.1:{port}"
+                        live, ready = (daemon[p]["httpGet"]["path"] for p in ("livenessProbe", "readinessProbe"))
+                        self.assertEqual(urllib.request.urlopen(url + live, timeout=20).status, 200)
+                        with self.assertRaises(urllib.error.HTTPError) as refused:
+                            urllib.request.urlopen(url + ready, timeout=20)
+                        self.assertEqual(refused.exception.code, 503)
+                        refused.exception.close()
+                        for name, text in data.items():
+                            (Path(folder) / name).write_text(text)
+                        self.assertEqual(urllib.request.urlopen(url + ready, timeout=20).status, 200)
+                    finally:
+                        process.terminate()
+                        log = process.communicate(timeout=60)[1]
+        self.assertEqual(process.returncode, 0, log)
+
+    def test_the_files_are_the_keys_that_the_daemon_reads(self):
+        code = "".join(p.read_text() for p in (SOURCE / "volume").glob("config_*.cc"))
+        data = next(t for t in chart("config.create=true") if t["kind"] == "ConfigMap")["data"]
+        self.assertEqual(set(data), {"config.json", "cluster-mapping.json"})
+        for name in data:
+            self.assertIn(f'"{name}"', code.replace('/', '"'))
+
+
+if __name__ == "__main__":
+    main()

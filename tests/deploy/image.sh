@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# The image: built without a registry, started as its manifests start it (not root, nothing
+# that can be written but the socket's folder), and called. Ends with 77 where that cannot
+# be tried.
+#
+#   tests/deploy/image.sh BUILD   with the programs of a built tree and this host's libraries
+#   tests/deploy/image.sh         as it is shipped, with those of Debian testing; takes long
+# shellcheck disable=SC2016 # what is in single quotes is expanded by another shell
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+skip() { echo "skipped: $*"; exit 77; }
+((EUID == 0)) || skip "not root"
+for program in buildah unshare setpriv; do
+  command -v "$program" >/dev/null || skip "$program is not here"
+done
+[[ ${1:-} ]] || command -v mmdebstrap >/dev/null || skip "mmdebstrap is not here"
+unshare --mount --pid --fork true 2>/dev/null || skip "namespaces cannot be made here"
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/rbda-image.XXXXXX")
+# Its own store, so that nothing is left of it.
+export CONTAINERS_STORAGE_CONF=$work/storage.conf
+printf '[storage]\ndriver = "vfs"\nrunroot = "%s/run"\ngraphroot = "%s/graph"\n' "$work" "$work" >"$CONTAINERS_STORAGE_CONF"
+export STORAGE_DRIVER=vfs
+clean_up() {
+  buildah rm --all >/dev/null 2>&1 || true
+  rm -rf --one-file-system "$work"
+}
+trap clean_up EXIT
+trap 'exit 130' INT TERM
+# shellcheck source=scripts/lib/checks.sh
+. scripts/lib/checks.sh
+
+name=localhost/rbd-addons-test:1
+deploy/image/build.sh ${1:+--build "$1"} "$name"
+container=$(buildah from "$name")
+root=$(buildah mount "$container")
+size=$(du -sm --apparent-size "$root" | cut -f1)
+echo "size: $size MiB"
+if [[ ! ${1:-} ]]; then check "less than 150 MiB" test "$size" -lt 150; fi
+
+config() { buildah inspect --format "{{.OCIv1.Config.$1}}" "$name"; }
+check "it is not root" test "$(config User)" = 65532:65532
+check "it starts the daemon" test "$(config Entrypoint)" = '[/usr/sbin/rbd-addonsd]'
+version=$(sed -n 's/^project(rbd-addons VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+check "its label is the version" test "$(buildah inspect --format '{{index .OCIv1.Config.Labels "org.opencontainers.image.version"}}' "$name")" = "$version"
+others=$(find "$root" -type f -perm /111 ! -name '*.so*' ! -name 'rbd-addons*' ! -name 'ld-*' | head)
+if [[ $others ]]; then failed "programs that are not ours: $others"; else held "there are no other programs, and no shell"; fi
+writable=$(find "$root" -perm /022 ! -type l ! -path "$root/tmp" | head)
+if [[ $writable ]]; then failed "others may write: $writable"; else held "nobody else may write anything"; fi
+check "the SBOM is JSON, and names what is loaded" python3 -c '
+import json, sys
+packages = {p["name"] for p in json.load(open(sys.argv[1]))["packages"]}
+assert {"rbd-addons", "librados2", "librbd1", "libc6"} <= packages, packages' "$root/usr/share/doc/rbd-addons/sbom.spdx.json"
+check "and each package brings its copyright" bash -c '
+for name in librados2 librbd1 libc6; do test -s "$1/usr/share/doc/$name/copyright"; done' x "$root"
+
+# As the controller runs: user 65532 without a capability, a read-only root, and two folders.
+mkdir "$work/csi" "$work/config"
+chmod 1777 "$work/csi"
+echo '[{"clusterID": "a", "monitors": ["127.0.0.1:1"]}]' >"$work/config/config.json"
+cat >"$work/start" <<'START'
+root=$1 work=$2
+shift 2
+mkdir -p "$root/csi" "$root/etc/ceph-csi-config" "$root/proc"
+mount --bind "$root" "$root"
+mount -t proc proc "$root/proc"
+mount --bind "$work/csi" "$root/csi"
+mount --bind "$work/config" "$root/etc/ceph-csi-config"
+mount -o remount,bind,ro "$root"
+exec chroot --userspec=65532:65532 "$root" "$@"
+START
+inside() {
+  # Capabilities are dropped by exec as another user; the bounding set after the mounts.
+  unshare --mount --pid --fork --kill-child bash -eu "$work/start" "$root" "$work" "$@"
+}
+inside /usr/sbin/rbd-addonsd --controllerserver --csi-addons-endpoint=unix:///csi/csi-addons.sock \
+  --config-dir=/etc/ceph-csi-config 2>"$work/log" &
+daemon=$!
+ask() { inside /usr/bin/rbd-addons "$@" --endpoint unix:///csi/csi-addons.sock; }
+for _ in $(seq 100); do
+  if [[ -S $work/csi/csi-addons.sock ]]; then break; fi
+  sleep 0.1
+done
+check "Probe" ask probe
+check "GetIdentity has the version" bash -c 'grep -q "$1" <<<"$2"' x "\"$version\"" "$(ask call identity.Identity/GetIdentity)"
+check "the log says that it serves" grep -q ' serving ' "$work/log"
+kill "$daemon" 2>/dev/null || true
+wait "$daemon" 2>/dev/null || true
+
+# From the start of the program to its first answer, on this machine as it is now.
+check "start to the first Probe" python3 tests/deploy/first_probe.py "$root" 10
+cat "$work/output"
+
+printf '%d failures\n' "$failures"
+((failures == 0))

@@ -1,0 +1,160 @@
+// The mirroring of an image: what its handle tells and changes.
+
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tests/fakes/fake_image.h"
+
+namespace addons {
+namespace {
+
+using model::Model;
+using model::Site;
+using std::chrono::seconds;
+
+}  // namespace
+
+absl::StatusOr<bool> FakeImage::MarkedNonPrimary() {
+  bool marked = false;
+  const int r = Run("rbd_get_features", Use::kMemory,
+                    [&](Model&, Site&, SteadyDuration*) {
+                      marked = image_->marked_non_primary();
+                      return 0;
+                    });
+  if (r < 0) return Error(r, "read the features of");
+  return marked;
+}
+
+absl::StatusOr<MirrorImageInfo> FakeImage::MirrorInfo() {
+  MirrorImageInfo info;
+  const int r =
+      Run("rbd_mirror_image_get_info", Use::kRead,
+          [&](Model& model, Site&, SteadyDuration*) {
+            info = model.Info(*image_);
+            // State and id are read, the role comes from the snapshots
+            // that the handle knows.
+            if (!writable_ && info.state != MirrorImageState::kDisabled) {
+              info.primary = seen_.primary();
+            }
+            return 0;
+          });
+  if (r < 0) return Error(r, "get the mirroring state of");
+  return info;
+}
+
+absl::StatusOr<std::vector<MirrorSnapshot>> FakeImage::MirrorSnapshots() {
+  std::vector<MirrorSnapshot> snapshots;
+  const int r =
+      Run("rbd_snap_list", Use::kMemory, [&](Model&, Site&, SteadyDuration*) {
+        for (const auto& snapshot : (writable_ ? *image_ : seen_).snapshots) {
+          snapshots.push_back(snapshot.info);
+        }
+        return 0;
+      });
+  if (r < 0) return Error(r, "list the snapshots of");
+  return snapshots;
+}
+
+absl::StatusOr<std::vector<SiteStatus>> FakeImage::MirrorStatus() {
+  std::vector<SiteStatus> statuses;
+  const int r =
+      Run("rbd_mirror_image_get_global_status", Use::kRead,
+          [&](Model& model, Site& site, SteadyDuration*) {
+            const auto& space =
+                site.pools[image_->pool_id].namespaces[image_->rados_namespace];
+            statuses = model.Status(site, space, *image_);
+            return 0;
+          });
+  if (r < 0) return Error(r, "get the mirroring status of");
+  return statuses;
+}
+
+absl::Status FakeImage::MirrorEnable(MirrorMode mode) {
+  return Mutate("rbd_mirror_image_enable2", "enable mirroring of",
+                [&](Model& model, Site& site, SteadyDuration*) {
+                  return model.Enable(site, Space(site), *image_, mode);
+                });
+}
+
+absl::Status FakeImage::MirrorDisable(Force force) {
+  if (force == Force::kYes) ExpectNoCrash("rbd_mirror_image_disable");
+  return Mutate("rbd_mirror_image_disable", "disable mirroring of",
+                [&](Model& model, Site& site, SteadyDuration*) {
+                  return model.Disable(site, Space(site), *image_, force);
+                });
+}
+
+absl::Status FakeImage::MirrorPromote(Force force) {
+  if (force == Force::kYes) ExpectNoCrash("rbd_mirror_image_promote");
+  std::optional<Model::Promotion> promotion;
+  return Mutate(
+      "rbd_mirror_image_promote", "promote",
+      [&](Model& model, Site& site, SteadyDuration* cost) {
+        if (!promotion) {
+          promotion.emplace();
+          const int r = model.BeginPromotion(site, *image_, force, &*promotion);
+          if (r < 0) return r;
+        }
+        if (model.PromotionWaits(site, *image_, *promotion)) {
+          *cost = seconds(5);
+          return model::kAgain;
+        }
+        return model.FinishPromotion(site, *image_, Self(), *promotion, cost);
+      });
+}
+
+absl::Status FakeImage::MirrorDemote() {
+  return Mutate("rbd_mirror_image_demote", "demote",
+                [&](Model& model, Site& site, SteadyDuration* cost) {
+                  return model.Demote(site, *image_, Self(), cost);
+                });
+}
+
+absl::Status FakeImage::MirrorResync() {
+  return MutateThroughAnyHandle("rbd_mirror_image_resync",
+                                "request a resync of",
+                                [&](Model& model, Site& site, SteadyDuration*) {
+                                  return model.Resync(site, *image_);
+                                });
+}
+
+absl::StatusOr<uint64_t> FakeImage::CreateMirrorSnapshot() {
+  uint64_t id = 0;
+  absl::Status status =
+      Mutate("rbd_mirror_image_create_snapshot", "create a mirror snapshot of",
+             [&](Model& model, Site& site, SteadyDuration*) {
+               return model.CreateSnapshot(site, *image_, &id);
+             });
+  if (!status.ok()) return status;
+  return id;
+}
+
+absl::Status FakeImage::RemoveSnapshot(uint64_t snapshot_id) {
+  return Mutate("rbd_snap_remove_by_id", "remove a snapshot of",
+                [&](Model& model, Site& site, SteadyDuration* cost) {
+                  const int r = model.BeginWrite(site, *image_, Self(), cost);
+                  if (r < 0) return r;
+                  std::erase_if(image_->snapshots,
+                                [&](const model::Snapshot& snapshot) {
+                                  return snapshot.info.id == snapshot_id;
+                                });
+                  return 0;
+                });
+}
+
+void FakeImage::ExpectNoCrash(absl::string_view call) {
+  bool crashes = false;
+  {
+    MutexLock lock(world_.mutex_);
+    crashes = Model::CrashesLibrbd(*image_);
+  }
+  if (crashes) {
+    world_.AddViolation(absl::StrCat(call, " of ", spec_, " crashes librbd"));
+  }
+}
+
+}  // namespace addons

@@ -1,0 +1,234 @@
+#include "tests/fakes/fake_pool.h"
+
+#include <cerrno>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "ceph/errors.h"
+#include "tests/fakes/groups.h"
+
+namespace addons {
+namespace {
+
+using model::Model;
+using model::Site;
+
+}  // namespace
+
+absl::StatusOr<OmapValues> FakePool::ReadOmap(const std::string& object,
+                                              const std::string& prefix) {
+  OmapValues values;
+  const int r = Run("rados_read_op_omap_get_vals2", object, Needs::kOsd, false,
+                    [&](Model&, Site& site, SteadyDuration*) {
+                      const auto& omap = Space(site).omap;
+                      const auto it = omap.find(object);
+                      if (it == omap.end()) return -ENOENT;
+                      for (const auto& [key, value] : it->second) {
+                        if (absl::StartsWith(key, prefix)) values[key] = value;
+                      }
+                      return 0;
+                    });
+  if (r < 0) return Error(r, "read", object);
+  return values;
+}
+
+absl::StatusOr<OmapPage> FakePool::ReadOmapPage(const std::string& object,
+                                                const std::string& prefix,
+                                                const std::string& after,
+                                                uint64_t limit) {
+  OmapPage page;
+  const int r = Run("rados_read_op_omap_get_vals2", object, Needs::kOsd, false,
+                    [&](Model&, Site& site, SteadyDuration*) {
+                      const auto& omap = Space(site).omap;
+                      const auto it = omap.find(object);
+                      if (it == omap.end()) return -ENOENT;
+                      for (const auto& [key, value] : it->second) {
+                        if (!absl::StartsWith(key, prefix) || key <= after)
+                          continue;
+                        if (page.values.size() == limit) {
+                          page.more = true;
+                          break;
+                        }
+                        page.values[key] = value;
+                      }
+                      return 0;
+                    });
+  if (r < 0) return Error(r, "read", object);
+  return page;
+}
+
+absl::StatusOr<std::optional<std::string>> FakePool::ReadOmapKey(
+    const std::string& object, const std::string& key) {
+  std::optional<std::string> value;
+  const int r = Run("rados_read_op_omap_get_vals_by_keys2", object, Needs::kOsd,
+                    false, [&](Model&, Site& site, SteadyDuration*) {
+                      const auto& omap = Space(site).omap;
+                      const auto it = omap.find(object);
+                      if (it == omap.end()) return -ENOENT;
+                      const auto found = it->second.find(key);
+                      if (found != it->second.end()) value = found->second;
+                      return 0;
+                    });
+  if (r < 0) return Error(r, "read", object);
+  return value;
+}
+
+absl::Status FakePool::CreateObject(const std::string& object) {
+  return Change("rados_write_op_create", "create", object, [&](Site& site) {
+    return model::CreateObject(Space(site), object);
+  });
+}
+
+absl::Status FakePool::RemoveObject(const std::string& object) {
+  return Change("rados_write_op_remove", "remove", object, [&](Site& site) {
+    Space(site).omap.erase(object);
+    std::erase_if(Space(site).locks, [&](const auto& entry) {
+      return entry.first.first == object;
+    });
+    return 0;
+  });
+}
+
+absl::Status FakePool::SetOmapValues(const std::string& object,
+                                     const OmapValues& values) {
+  return Change("rados_write_op_omap_set2", "write", object, [&](Site& site) {
+    return model::SetOmapValues(Space(site), object, values);
+  });
+}
+
+absl::Status FakePool::RemoveOmapKeys(const std::string& object,
+                                      const std::vector<std::string>& keys) {
+  return Change("rados_write_op_omap_rm_keys2", "write", object,
+                [&](Site& site) {
+                  return model::RemoveOmapKeys(Space(site), object, keys);
+                });
+}
+
+absl::StatusOr<bool> FakePool::RemoveOmapValue(const std::string& object,
+                                               const std::string& key,
+                                               const std::string& expected) {
+  bool removed = false;
+  const absl::Status status =
+      Change("rados_write_op_omap_rm_keys2", "write", object, [&](Site& site) {
+        return model::RemoveOmapValue(Space(site), object, key, expected,
+                                      &removed);
+      });
+  if (!status.ok()) return status;
+  return removed;
+}
+
+absl::StatusOr<bool> FakePool::ReplaceOmapValue(
+    const std::string& object, const std::string& key,
+    const std::optional<std::string>& expected, const std::string& desired) {
+  if (connection_->access != Access::kMutate) {
+    world_.AddViolation(
+        absl::StrCat("change of ", object, " through a read connection"));
+    return Error(-EROFS, "change", object);
+  }
+  bool replaced = false;
+  const int r =
+      Run("rados_write_op_omap_set2", object, Needs::kOsd, true,
+          [&](Model&, Site& site, SteadyDuration*) {
+            auto& omap = Space(site).omap;
+            const auto it = omap.find(object);
+            if (it == omap.end()) return -ENOENT;
+            const auto value = it->second.find(key);
+            const bool found = value != it->second.end();
+            replaced = expected ? found && value->second == *expected : !found;
+            if (replaced) it->second[key] = desired;
+            return 0;
+          });
+  if (r < 0) return Error(r, "change", object);
+  return replaced;
+}
+
+absl::StatusOr<std::vector<Watcher>> FakePool::ListWatchers(
+    const std::string& object) {
+  std::vector<Watcher> watchers;
+  const int r = Run("rados_list_watchers", object, Needs::kOsd, false,
+                    [&](Model& model, Site& site, SteadyDuration*) {
+                      const auto& space = Space(site);
+                      if (object == "rbd_mirroring") {
+                        if (space.mode == PoolMirrorMode::kDisabled)
+                          return -ENOENT;
+                        watchers = model.MirroringWatchers(site);
+                        return 0;
+                      }
+                      for (const auto& [name, image] : space.images) {
+                        if (object != absl::StrCat("rbd_header.", image->id))
+                          continue;
+                        watchers = model.Watchers(site, *image);
+                        return 0;
+                      }
+                      return space.omap.contains(object) ? 0 : -ENOENT;
+                    });
+  if (r < 0) return Error(r, "list the watchers of", object);
+  return watchers;
+}
+
+absl::StatusOr<std::vector<ObjectSnapshots>> FakePool::ListSnapshots(
+    const std::vector<std::string>& objects) {
+  std::vector<ObjectSnapshots> found;
+  const int r =
+      Run("rados_list_snaps", "", Needs::kOsd, false,
+          [&](Model&, Site& site, SteadyDuration*) {
+            for (const std::string& object : objects) {
+              found.push_back(model::SnapshotsOf(Space(site), object));
+            }
+            return 0;
+          });
+  if (r < 0) return Error(r, "list the snapshots of objects of", "");
+  return found;
+}
+
+absl::Status FakePool::ReachPlacementGroups(uint32_t part, uint32_t parts) {
+  const int r =
+      Run("rados_object_list", absl::StrCat(part, "/", parts), Needs::kOsd,
+          false, [](Model&, Site&, SteadyDuration*) { return 0; });
+  if (r < 0) return Error(r, "reach placement groups of", name_);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::string>> FakePool::Namespaces() {
+  std::vector<std::string> names;
+  const int r =
+      Run("rbd_namespace_list", "rbd_namespace", Needs::kOsd, false,
+          [&](Model&, Site& site, SteadyDuration*) {
+            for (const auto& [name, space] : site.pools[id_].namespaces) {
+              if (!name.empty()) names.push_back(name);
+            }
+            return 0;
+          });
+  if (r < 0) return Error(r, "list the namespaces of", "");
+  return names;
+}
+
+int FakePool::Run(const char* call, const std::string& object, Needs needs,
+                  bool mutation, const FakeWorld::Body& body) {
+  return world_.Call(
+      {connection_->site, call, object, mutation, needs, connection_}, body);
+}
+
+absl::Status FakePool::Change(const char* call, absl::string_view action,
+                              const std::string& object,
+                              const std::function<int(Site&)>& change) {
+  if (connection_->access != Access::kMutate) {
+    world_.AddViolation(
+        absl::StrCat("change of ", object, " through a read connection"));
+    return Error(-EROFS, action, object);
+  }
+  const int r =
+      Run(call, object, Needs::kOsd, true,
+          [&](Model&, Site& site, SteadyDuration*) { return change(site); });
+  return r < 0 ? Error(r, action, object) : absl::OkStatus();
+}
+
+absl::Status FakePool::Error(int result, absl::string_view action,
+                             const std::string& object) const {
+  return object.empty()
+             ? CephError(result, action, absl::StrCat("pool '", name_, "'"))
+             : CephError(result, action,
+                         absl::StrCat("'", ImageSpec(object), "'"));
+}
+
+}  // namespace addons

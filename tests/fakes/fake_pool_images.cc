@@ -1,0 +1,122 @@
+// The images of a pool: opened, created, removed.
+
+#include <cerrno>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ceph/errors.h"
+#include "tests/fakes/fake_image.h"
+#include "tests/fakes/fake_pool.h"
+
+namespace addons {
+namespace {
+
+using model::Model;
+using model::Site;
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Image>> FakePool::OpenImageReadOnly(
+    const std::string& name) {
+  return Open("rbd_open_read_only", name, false, false);
+}
+
+absl::StatusOr<std::unique_ptr<Image>> FakePool::OpenImageByIdReadOnly(
+    const std::string& image_id) {
+  return Open("rbd_open_by_id_read_only", image_id, true, false);
+}
+
+absl::StatusOr<std::unique_ptr<Image>> FakePool::OpenImage(
+    const std::string& name) {
+  return Open("rbd_open", name, false, true);
+}
+
+absl::Status FakePool::CreateImage(const std::string& name,
+                                   const ImageLayout& layout) {
+  return ChangeImages("rbd_create4", "create", name,
+                      [&](Model& model, Site& site, SteadyDuration*) {
+                        if (Space(site).images.contains(name)) {
+                          return -EEXIST;
+                        }
+                        const auto image = model.CreateImage(
+                            site, site.pools[id_], rados_namespace_, name,
+                            layout.bytes);
+                        image->size.object_bytes = layout.object_bytes;
+                        image->Resize(layout.bytes);
+                        return 0;
+                      });
+}
+
+absl::Status FakePool::RemoveImage(const std::string& name) {
+  return ChangeImages("rbd_remove", "remove", name,
+                      [&](Model&, Site& site, SteadyDuration*) {
+                        auto& images = Space(site).images;
+                        const auto it = images.find(name);
+                        if (it == images.end()) return 0;
+                        if (!it->second->watches.empty()) return -EBUSY;
+                        if (!it->second->snapshots.empty()) return -ENOTEMPTY;
+                        it->second->removed = true;
+                        images.erase(it);
+                        return 0;
+                      });
+}
+
+absl::Status FakePool::ChangeImages(const char* call, const char* action,
+                                    const std::string& name,
+                                    const FakeWorld::Body& body) {
+  const std::string text = absl::StrCat("image '", ImageSpec(name), "'");
+  if (connection_->access != Access::kMutate) {
+    world_.AddViolation(
+        absl::StrCat(call, " of ", text, " through a read connection"));
+    return CephError(-EROFS, action, text);
+  }
+  const int r = Run(call, name, Needs::kOsd, true, body);
+  return r < 0 ? CephError(r, action, text) : absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Image>> FakePool::Open(const char* call,
+                                                      const std::string& key,
+                                                      bool by_id,
+                                                      bool writable) {
+  std::shared_ptr<model::Image> image;
+  model::Image seen;
+  uint64_t cookie = 0;
+  const int r = Run(
+      call, key, Needs::kOsd, false,
+      [&](Model& model, Site& site, SteadyDuration*) {
+        model::Namespace& space = Space(site);
+        if (by_id) {
+          image = Model::FindImageById(space, key);
+        } else if (const auto it = space.images.find(key);
+                   it != space.images.end()) {
+          image = it->second;
+        }
+        if (image == nullptr) return -ENOENT;
+        if (writable) {
+          cookie = 95000000000000 + model.NewClientId();
+          image->watches.push_back(
+              {{connection_->client.address, connection_->client.id, cookie},
+               true,
+               std::nullopt});
+          model.OpenedForWriting(site, *image);
+        }
+        seen = *image;
+        return 0;
+      });
+  const auto failed = [&] {
+    return CephError(r, "open", absl::StrCat("image '", ImageSpec(key), "'"));
+  };
+  if (image == nullptr) return failed();
+  auto opened = std::make_unique<FakeImage>(
+      world_, connection_, ImageSpec(seen.name), std::move(image),
+      std::move(seen), writable, cookie);
+  // An open that fails late leaves no watch behind.
+  if (r < 0) return failed();
+  return opened;
+}
+
+}  // namespace addons

@@ -1,0 +1,194 @@
+#ifndef ADDONS_TESTS_FAKES_FAKE_SITE_H_
+#define ADDONS_TESTS_FAKES_FAKE_SITE_H_
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "base/clock.h"
+#include "ceph/cluster.h"
+#include "tests/fakes/model.h"
+
+namespace addons {
+
+class FakeWorld;
+
+/// The controls of one cluster: what an administrator, a workload or bad luck
+/// does. Images are named by their name alone, so keep names unique in a site.
+/// Bad names are a mistake of the test and end it. Thread-safe.
+class FakeSite {
+ public:
+  FakeSite(FakeWorld& world, model::Site& site) : world_(world), site_(site) {}
+
+  const std::string& name() const { return site_.name; }
+  const std::string& fsid() const { return site_.fsid; }
+  const std::string& mirror_uuid() const { return site_.mirror_uuid; }
+  const std::string& cluster_id() const { return site_.cluster_id; }
+  /// The user that this cluster accepts.
+  CephUserRef user() const;
+  ClusterTarget target() const {
+    return {ClusterId(site_.cluster_id), {site_.cluster_id + ":6789"}};
+  }
+
+  // --- contents
+
+  void AddPool(int64_t id, const std::string& name);
+  /// Also creates the namespace.
+  void SetPoolMirrorMode(const std::string& pool,
+                         const std::string& rados_namespace,
+                         PoolMirrorMode mode);
+  void AddImage(const std::string& pool, const std::string& rados_namespace,
+                const std::string& image, uint64_t bytes = uint64_t{256} << 20);
+  void AddClone(const std::string& parent, const std::string& clone);
+  void RemoveImage(const std::string& image);
+  bool HasImage(const std::string& image) const;
+  std::string ImageId(const std::string& image) const;
+  void SetOmap(const std::string& pool, const std::string& rados_namespace,
+               const std::string& object, OmapValues values);
+  /// Creates the object when it is not there.
+  void AddOmapValue(const std::string& pool, const std::string& rados_namespace,
+                    const std::string& object, const std::string& key,
+                    const std::string& value);
+  OmapValues Omap(const std::string& pool, const std::string& rados_namespace,
+                  const std::string& object) const;
+  bool HasOmap(const std::string& pool, const std::string& rados_namespace,
+               const std::string& object) const;
+  /// The rbd groups by name, with the names of their images ("": it is gone).
+  std::map<std::string, std::vector<std::string>> Groups(
+      const std::string& pool, const std::string& rados_namespace) const;
+  /// Leaves `group` as a client does that dies while it adds the image with
+  /// this internal id, which may be gone.
+  void LeaveGroupImageIncomplete(const std::string& pool,
+                                 const std::string& rados_namespace,
+                                 const std::string& group,
+                                 const std::string& image_id);
+  void SetImageMetadata(const std::string& image, const std::string& key,
+                        const std::string& value);
+  std::map<std::string, std::string> ImageMetadata(
+      const std::string& image) const;
+
+  // --- workloads
+
+  /// What a client does that has the image mapped. EROFS unless primary.
+  absl::Status Write(const std::string& image, uint64_t value);
+  uint64_t Data(const std::string& image) const;
+  /// The content is no state that the image ever had.
+  bool Torn(const std::string& image) const;
+  void AddWatcher(const std::string& image, const std::string& address,
+                  uint64_t client_id);
+  void RemoveWatcher(const std::string& image, uint64_t client_id);
+  enum class LockKind { kAutomatic, kExplicit };
+  /// A client (of AddWatcher()) takes the exclusive lock.
+  void AddLocker(const std::string& image, const std::string& address,
+                 uint64_t client_id, LockKind kind);
+  void RemoveLocker(const std::string& image);
+
+  // --- space
+
+  void SetFeatures(const std::string& image, const ImageFeatures& features);
+  void AddSnapshot(const std::string& image, const std::string& name,
+                   SnapshotKind kind);
+  /// So many objects exist, and so many of them have nothing but zeros.
+  void SetUsage(const std::string& image, uint64_t used_objects,
+                uint64_t zero_objects);
+  uint64_t UsedObjects(const std::string& image) const;
+  bool HasLock(const std::string& image) const;
+
+  // --- mirroring, as an administrator
+
+  void EnableMirroring(const std::string& image,
+                       MirrorMode mode = MirrorMode::kSnapshot);
+  void CreateMirrorSnapshot(const std::string& image);
+  void Demote(const std::string& image);
+  void Promote(const std::string& image, Force force);
+  MirrorImageInfo Info(const std::string& image) const;
+  std::vector<MirrorSnapshot> Snapshots(const std::string& image) const;
+  /// What reading the snapshot gives; see model::Snapshot.
+  uint64_t SnapshotData(const std::string& image, uint64_t snapshot_id) const;
+  std::vector<SiteStatus> Status(const std::string& image) const;
+  /// Overwrites an entry until the daemon writes it again; `mirror_uuid` empty:
+  /// the local one.
+  void SetStatus(const std::string& image, const std::string& mirror_uuid,
+                 MirrorStatusState state, const std::string& description);
+  void RemoveStatuses(const std::string& image);
+  /// This site's image goes its own way: demoted, and unrelated to the peer's,
+  /// which is primary.
+  void ForceSplitBrain(const std::string& image);
+  /// The next demotion, promotion or mirror snapshot answers 0 and leaves an
+  /// incomplete snapshot, as after a stall of the cluster.
+  void LeaveNextSnapshotIncomplete(const std::string& image);
+  void SetMirrorImageState(const std::string& image, MirrorImageState state);
+  void RemoveMirrorSnapshots(const std::string& image);
+  /// As a client leaves it that dies in the middle of disabling: "disabling",
+  /// and its mirror snapshots are gone.
+  void InterruptDisable(const std::string& image);
+  /// As one leaves it that dies in the middle of enabling: "creating".
+  void InterruptEnable(const std::string& image);
+  /// A copy of what this secondary has already arrived, whole, just now.
+  void AddCopiedSnapshot(const std::string& image);
+  /// Schedules by level, as `rbd mirror snapshot schedule list` prints them.
+  std::string Schedules() const;
+
+  // --- faults
+
+  /// Down: connections are refused after 5 s, reads time out after 10 s,
+  /// mutations hang until it is up again, its rbd-mirror does nothing.
+  void SetClusterUp(bool up);
+  /// Down: manager commands answer ETIMEDOUT after 5 s.
+  void SetMgrUp(bool up);
+  /// Not ready: the module's commands answer EAGAIN.
+  void SetMgrModuleReady(bool ready);
+  /// false: the manager does not know the module's commands.
+  void SetMgrHasModule(bool has);
+  void SetMirrorDaemon(DaemonState state);
+  /// After it was blocklisted, sooner than it would.
+  void ReconnectMirrorDaemon();
+  void SetCopySpeed(double objects_per_second);
+  /// How long its rbd-mirror takes to notice that a demoted peer was promoted
+  /// again: 0 here, up to 30 s with default intervals.
+  void SetNoticeDelay(SteadyDuration delay);
+  /// How long a resync keeps the image away (7 s).
+  void SetResyncAbsence(SteadyDuration duration);
+  /// This cluster's wall clock: stamps of statuses and snapshots.
+  void SetClockSkew(std::chrono::seconds skew);
+  /// All connections of this process get blocklisted.
+  void BlocklistClients();
+  /// A daemon "osd.3", "mon.a" or "mgr.x" at "10.0.0.1:6800"; a name that is
+  /// known already gets this address and state.
+  void SetService(const std::string& name, const std::string& address,
+                  bool alive);
+  /// A Ceph that has no range blocklists yet.
+  void SetRangeBlocklists(bool on);
+  /// How `osd blocklist ls` prints the entries.
+  void SetBlocklistListing(BlocklistListing listing);
+  /// All entries by key as listed; those of ranges with "range " before it.
+  std::map<std::string, WallTime> Blocklist() const;
+  void ClearBlocklist();
+  /// An administrator's `osd blocklist [range] add`; `key` as it is listed.
+  void AddBlocklistEntry(const std::string& key, SteadyDuration expire);
+  void AddRangeBlocklistEntry(const std::string& key, SteadyDuration expire);
+  /// A writable open of an image that rbd-mirror copies blocklists rbd-mirror.
+  void SetNeedlessOpenBlocklists(bool on);
+  /// The key that the cluster accepts from now on.
+  void SetKey(const std::string& key);
+
+ private:
+  friend class FakeWorld;
+  friend class FakeClusterProvider;
+
+  // The world's lock is held in all of these.
+  std::shared_ptr<model::Image> Find(const std::string& image) const;
+  model::PoolState& Pool(const std::string& name) const;
+  model::Namespace& Space(const model::Image& image) const;
+
+  FakeWorld& world_;
+  model::Site& site_;
+};
+
+}  // namespace addons
+
+#endif  // ADDONS_TESTS_FAKES_FAKE_SITE_H_

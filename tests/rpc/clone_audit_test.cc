@@ -1,0 +1,105 @@
+// The audit of a pool through the command line and the socket, on simulated
+// clusters.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "cli/commands.h"
+#include "tests/rpc/replication_server.h"
+
+namespace addons::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class CloneAuditTest : public ::testing::Test {
+ protected:
+  void AddClone(const std::string& parent) {
+    server_.a.AddImage(MirroredPair::kPool, "", parent);
+    server_.a.AddClone(parent, server_.image);
+    server_.a.EnableMirroring(parent);
+    server_.a.EnableMirroring(server_.image);
+    // librbd's list of what is mirrored, which the simulated one does not keep.
+    for (const std::string& image : {parent, server_.image}) {
+      server_.a.AddOmapValue(MirroredPair::kPool, "", "rbd_mirroring",
+                             absl::StrCat("image_", server_.a.ImageId(image)),
+                             "");
+    }
+  }
+  int Audit(std::vector<std::string> more = {}) {
+    dir_.Write("secrets.json",
+               absl::StrCat(R"({"userID": ")", server_.a.user()->id,
+                            R"(", "userKey": ")",
+                            server_.a.user()->key.Reveal(), R"("})"));
+    std::vector<std::string> arguments = {"rbd-addons",
+                                          "audit",
+                                          "clones",
+                                          "--endpoint",
+                                          server_.endpoint(),
+                                          "--pool",
+                                          MirroredPair::kPool,
+                                          "--secrets-file",
+                                          dir_.File("secrets.json")};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    std::istringstream in;
+    out_.str("");
+    err_.str("");
+    return RunCli(arguments, in, out_, err_);
+  }
+
+  const TempDir dir_;
+  ReplicationServer server_;
+  std::ostringstream out_;
+  std::ostringstream err_;
+};
+
+TEST_F(CloneAuditTest, APoolWithoutClonesIsSaidToBeInOrder) {
+  server_.AddMirrored();
+  server_.Start();
+  EXPECT_EQ(Audit(), 0) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("no mirrored clones"));
+}
+
+TEST_F(CloneAuditTest, AMirroredCloneIsNamedWithItsRepair) {
+  AddClone("golden");
+  server_.Start();
+  server_.world.ClearCalls();
+  EXPECT_EQ(Audit({"--cluster", "site-a"}), 0) << err_.str();
+  const std::string spec = absl::StrCat("replicapool/", server_.image);
+  EXPECT_THAT(out_.str(),
+              AllOf(HasSubstr(spec + ": it is a clone of 'replicapool/golden'"),
+                    HasSubstr("rbd flatten " + spec), HasSubstr("1 image\n")));
+  EXPECT_THAT(out_.str(), Not(HasSubstr("replicapool/golden: ")));
+  EXPECT_EQ(server_.world.CountMutations(), 0);
+  EXPECT_EQ(Audit({"--json"}), 0);
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("\"state\": \"HAS_PARENT\""),
+                                HasSubstr("\"image\": \"" + spec + "\"")));
+  EXPECT_THAT(server_.log(), Not(HasSubstr(server_.a.user()->key.Reveal())));
+}
+
+TEST_F(CloneAuditTest, ClusterOfAnotherSiteIsNotAsked) {
+  Config config;
+  config.site_clusters = {ClusterId("site-b")};
+  ReplicationServer server("a", config);
+  server.Start();
+  std::istringstream in;
+  dir_.Write("secrets.json", R"({"userID": "x", "userKey": ")"
+                             R"(AQBGK0tlAAAAABAAe1jGVJUIbxnSHUjzYVN5eg=="})");
+  EXPECT_EQ(
+      RunCli({"rbd-addons", "audit", "clones", "--endpoint", server.endpoint(),
+              "--pool", MirroredPair::kPool, "--cluster", "site-a",
+              "--secrets-file", dir_.File("secrets.json")},
+             in, out_, err_),
+      grpc::FAILED_PRECONDITION);
+  EXPECT_THAT(err_.str(), HasSubstr("--site-clusters (site-b)"));
+}
+
+}  // namespace
+}  // namespace addons::testing

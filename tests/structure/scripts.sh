@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# The scripts' manners: --help explains and ends with 0; what they do not know is refused
+# with 2 and an explanation; neither installs or builds anything. And tests without clusters
+# do not install Ceph's daemons. Prints each offence.
+set -euo pipefail
+cd "$1"
+
+offences=0
+offend() {
+  printf '%s\n' "$*" >&2
+  offences=$((offences + 1))
+}
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/bin"
+for program in apt-get sudo cmake ninja ctest clang-format; do
+  # shellcheck disable=SC2016 # expanded by the program
+  printf '#!/bin/sh\necho "$0 $*" >>%s/called\nexit 1\n' "$work" >"$work/bin/$program"
+  chmod 755 "$work/bin/$program"
+done
+
+# ends_with STATUS SCRIPT ARGUMENT...: and says how it is used.
+ends_with() {
+  local expected=$1 status=0 output
+  shift
+  output=$(PATH=$work/bin:$PATH "$@" 2>&1 </dev/null) || status=$?
+  ((status == expected)) || offend "$*: ended with $status, not $expected"
+  [[ $output == *"  $1"* ]] || offend "$*: does not say how it is used"
+}
+
+for script in demo dev lint packages release test; do
+  ends_with 0 "scripts/$script.sh" --help
+  ends_with 2 "scripts/$script.sh" --no-such-option
+  ends_with 2 "scripts/$script.sh" no-such-word
+done
+ends_with 2 scripts/test.sh unit no-such-label
+ends_with 2 scripts/dev.sh
+# The test bed's help tells all that a newcomer asks for, and each of its commands, options
+# and variables; each of its functions has a line that says what it does.
+help=$(scripts/testbed --help) || offend "scripts/testbed --help: ended with $?"
+for word in 'Ends with 0' csi-rbd.key secrets.json csi-config/ pool-id pid/ log/ TESTBED_TIMEOUT \
+  ceph-mon ceph-mgr ceph-osd rbd-mirror \
+  $(sed -n '/^main() {/,/^}/s/^ *\([a-z| -]*\)) cmd_.*/\1/p' scripts/testbed | tr -d '|') \
+  $(sed -nE 's/^ *(--?[a-z-]+)\) .*/\1/p' scripts/lib/testbed/*.sh) \
+  $(grep -ohE '\bTESTBED_[A-Z_]+' scripts/lib/testbed/*.sh); do
+  [[ $help == *"$word"* ]] || offend "scripts/testbed --help: says nothing about $word"
+done
+while IFS= read -r function; do
+  offend "$function: no line before it says what it does"
+done < <(awk '/^[a-z_]+\(\) \{/ && before !~ /^#/ { print FILENAME ": " $1 } { before = $0 }' \
+  scripts/testbed scripts/lib/testbed/*.sh)
+for wrong in no-such-command 'up --no-such-option' up; do
+  status=0
+  # shellcheck disable=SC2086 # words
+  output=$(scripts/testbed $wrong 2>&1) || status=$?
+  [[ $status == 2 && $output == *'--help'* ]] || offend "scripts/testbed $wrong: ended with $status: $output"
+done
+[[ ! -e $work/called ]] || offend "$(sort -u "$work/called")"
+
+for purpose in release unit rpc deploy; do
+  names=$(scripts/packages.sh "$purpose")
+  grep -qx librbd-dev <<<"$names" || offend "packages.sh $purpose: librbd-dev is missing"
+  ! grep -qxE 'ceph-(mon|mgr|osd)|rbd-mirror' <<<"$names" ||
+    offend "packages.sh $purpose: needs no daemons of Ceph"
+done
+for purpose in contract integration long demo; do
+  grep -qx ceph-mon <<<"$(scripts/packages.sh "$purpose")" || offend "packages.sh $purpose: ceph-mon is missing"
+done
+
+((offences == 0)) || exit 1
+echo "the scripts refuse what they do not know, and change nothing then"

@@ -1,0 +1,104 @@
+#include "ceph/image_diff.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace addons {
+
+// For messages and matchers of these tests.
+static bool operator==(const ImageRange& one, const ImageRange& other) {
+  return one.offset == other.offset && one.length == other.length;
+}
+
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+
+ImageRange R(uint64_t offset, uint64_t length) { return {offset, length}; }
+
+TEST(ObjectDifferenceTest, AnObjectThatWasNeverThereDoesNotDiffer) {
+  EXPECT_THAT(ObjectDifference({}, {4, 7}), IsEmpty());
+  EXPECT_THAT(ObjectDifference({}, {4, kHead}), IsEmpty());
+}
+
+TEST(ObjectDifferenceTest, WhatWasWrittenBeforeBothDoesNotDiffer) {
+  // Written after snapshot 3 was made, and never since.
+  const ObjectSnapshots object{3, {{kHead, {}, {}, 4 * kMiB}}};
+  EXPECT_THAT(ObjectDifference(object, {4, 7}), IsEmpty());
+  EXPECT_THAT(ObjectDifference(object, {7, kHead}), IsEmpty());
+}
+
+TEST(ObjectDifferenceTest, AnObjectThatCameAfterwardsDiffersAsAWhole) {
+  const ObjectSnapshots object{4, {{kHead, {}, {}, kMiB}}};
+  EXPECT_THAT(ObjectDifference(object, {4, 7}), ElementsAre(R(0, kMiB)));
+  EXPECT_THAT(ObjectDifference(object, {4, kHead}), ElementsAre(R(0, kMiB)));
+  EXPECT_THAT(ObjectDifference(object, {7, kHead}), IsEmpty());
+}
+
+TEST(ObjectDifferenceTest, AnObjectThatWentDiffersAsAWhole) {
+  const ObjectSnapshots object{7, {{7, {4, 7}, {}, kMiB}}};
+  EXPECT_THAT(ObjectDifference(object, {4, 7}), IsEmpty());
+  EXPECT_THAT(ObjectDifference(object, {7, kHead}), ElementsAre(R(0, kMiB)));
+}
+
+TEST(ObjectDifferenceTest, OfAnOverwriteOnlyWhatDoesNotOverlapDiffers) {
+  const ObjectSnapshots object{
+      7,
+      {{7, {4, 7}, {R(0, 4096), R(8192, kMiB - 8192)}, kMiB},
+       {kHead, {}, {}, 2 * kMiB}}};
+  EXPECT_THAT(ObjectDifference(object, {4, kHead}),
+              ElementsAre(R(4096, 4096), R(kMiB, kMiB)));
+  EXPECT_THAT(ObjectDifference(object, {4, 7}), IsEmpty());
+}
+
+TEST(ObjectDifferenceTest, ChangesAddUpOverTheClonesInBetween) {
+  const ObjectSnapshots object{9,
+                               {{4, {4}, {R(4096, kMiB - 4096)}, kMiB},
+                                {7, {7}, {R(0, kMiB - 512)}, kMiB},
+                                {9, {9}, {R(0, kMiB)}, kMiB},
+                                {kHead, {}, {}, kMiB}}};
+  EXPECT_THAT(ObjectDifference(object, {4, 9}),
+              ElementsAre(R(0, 4096), R(kMiB - 512, 512)));
+  EXPECT_THAT(ObjectDifference(object, {9, kHead}), IsEmpty());
+  EXPECT_THAT(ObjectDifference(object, {4, 7}), ElementsAre(R(0, 4096)));
+}
+
+std::vector<ImageRange> InImage(const ImageLayout& layout, uint64_t number,
+                                const ImageRange& range) {
+  std::vector<ImageRange> ranges;
+  AddImageRanges(layout, number, range, &ranges);
+  return ranges;
+}
+
+TEST(ImageRangesTest, ObjectsFollowEachOther) {
+  const ImageLayout layout{100 * kMiB, 4 * kMiB, 4 * kMiB, 1, 2, "rbd_data.1"};
+  EXPECT_THAT(InImage(layout, 0, {0, 4 * kMiB}), ElementsAre(R(0, 4 * kMiB)));
+  EXPECT_THAT(InImage(layout, 3, {512, 1024}),
+              ElementsAre(R(12 * kMiB + 512, 1024)));
+}
+
+TEST(ImageRangesTest, StripesAreSpreadOverASetOfObjects) {
+  // Objects of 4 units; 3 objects take turns.
+  const ImageLayout layout{100 * kMiB, 4 * kMiB, kMiB, 3, 2, "rbd_data.1"};
+  EXPECT_THAT(InImage(layout, 0, {0, 2 * kMiB}),
+              ElementsAre(R(0, kMiB), R(3 * kMiB, kMiB)));
+  EXPECT_THAT(InImage(layout, 2, {kMiB - 1, 2}),
+              ElementsAre(R(3 * kMiB - 1, 1), R(5 * kMiB, 1)));
+  // The second set begins after 12 units.
+  EXPECT_THAT(InImage(layout, 4, {3 * kMiB, 512}),
+              ElementsAre(R((12 + 3 * 3 + 1) * kMiB, 512)));
+}
+
+TEST(JoinedTest, SortsGrowsJoinsAndCuts) {
+  EXPECT_THAT(Joined({{20000, 10}, {0, 1}, {4096, 4096}, {30000, 9}}, 30005),
+              ElementsAre(R(0, 8192), R(16384, 4096), R(28672, 1333)));
+  EXPECT_THAT(Joined({{8192, 1}, {5, 0}}, 8192), IsEmpty());
+}
+
+}  // namespace
+}  // namespace addons

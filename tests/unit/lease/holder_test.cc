@@ -1,0 +1,102 @@
+#include "lease/holder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+
+namespace addons {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+ProcessIdentity Process(int64_t pid, uint64_t started) {
+  return {"host-1", "0f6b2a3c", "4026531836", pid, started};
+}
+
+ProcessProbe Gone() {
+  return [](int64_t) { return ProcessState{false, std::nullopt}; };
+}
+ProcessProbe StartedAt(std::optional<uint64_t> started) {
+  return [started](int64_t) { return ProcessState{true, started}; };
+}
+
+TEST(LeaseHolderTest, ACookieSaysWhoWroteIt) {
+  const LeaseHolder holder{Process(7, 1234), "default", "promote",
+                           "2026-01-31T12:00:00Z", "5ef79ce1"};
+  const auto read = ParseLeaseHolder(FormatLeaseHolder(holder));
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(read->process, holder.process);
+  EXPECT_EQ(read->instance, "default");
+  EXPECT_EQ(read->verb, "promote");
+  EXPECT_EQ(read->since, holder.since);
+  EXPECT_EQ(read->token, holder.token);
+  EXPECT_EQ(DescribeLeaseHolder(*read),
+            "'promote' by instance 'default' on host 'host-1' (process 7) "
+            "since 2026-01-31T12:00:00Z");
+}
+
+TEST(LeaseHolderTest, ACookieIsBoundedAndHasNoForeignFields) {
+  const std::string longest(10000, 'x');
+  const LeaseHolder holder{{absl::StrCat("a pid=1\n", longest), longest,
+                            longest, INT64_MAX, UINT64_MAX},
+                           longest,
+                           longest,
+                           longest,
+                           longest};
+  const std::string cookie = FormatLeaseHolder(holder);
+  EXPECT_LE(cookie.size(), 512U);
+  EXPECT_THAT(cookie, Not(HasSubstr("\n")));
+  const auto read = ParseLeaseHolder(cookie);
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(read->process.pid, INT64_MAX);
+}
+
+TEST(LeaseHolderTest, CookiesOfOthersAreNotOurs) {
+  for (const char* const cookie :
+       {"", " ", "auto 4711", "rbd-addons-lease-1", "rbd-addons-lease-2 pid=1",
+        "rbd-addons-lease-1 pid=x start=1"}) {
+    EXPECT_FALSE(ParseLeaseHolder(cookie).has_value()) << cookie;
+  }
+}
+
+TEST(LeaseHolderTest, AProcessIsProvenDeadByItsPidOrItsStart) {
+  const ProcessIdentity self = Process(9, 99);
+  EXPECT_TRUE(ProvenDead(Process(7, 1234), self, Gone()));
+  EXPECT_TRUE(ProvenDead(Process(7, 1234), self, StartedAt(1235)));
+  EXPECT_FALSE(ProvenDead(Process(7, 1234), self, StartedAt(1234)));
+  EXPECT_FALSE(ProvenDead(Process(7, 1234), self, StartedAt(std::nullopt)));
+}
+
+TEST(LeaseHolderTest, NothingIsProvenOfAnotherNamespaceBootOrMachine) {
+  const ProcessIdentity self = Process(9, 99);
+  ProcessIdentity other = Process(7, 1234);
+  other.pid_namespace = "4026532000";
+  EXPECT_FALSE(ProvenDead(other, self, Gone()));
+  other = Process(7, 1234);
+  other.boot = "another";
+  EXPECT_FALSE(ProvenDead(other, self, Gone()));
+  other.boot = "";
+  ProcessIdentity unknown = self;
+  unknown.boot = "";
+  EXPECT_FALSE(ProvenDead(other, unknown, Gone()));
+  EXPECT_FALSE(ProvenDead(Process(7, 0), self, Gone()));
+  EXPECT_FALSE(SameProcess(other, other));
+}
+
+TEST(LeaseHolderTest, ThisProcessIsAliveAndTheSame) {
+  const ProcessIdentity self = ThisProcess();
+  EXPECT_EQ(self.pid, getpid());
+  EXPECT_TRUE(SameProcess(self, ThisProcess()));
+  EXPECT_FALSE(ProvenDead(self, self, ProbeProcess));
+  const ProcessState state = ProbeProcess(getpid());
+  EXPECT_TRUE(state.exists);
+  EXPECT_EQ(state.started, self.started);
+  // Pids end below 2^22.
+  EXPECT_FALSE(ProbeProcess(1 << 23).exists);
+}
+
+}  // namespace
+}  // namespace addons

@@ -1,0 +1,401 @@
+// Who has a lease, who waits for it, who replaces it: two daemons on one
+// simulated cluster.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "lease/keeper.h"
+#include "lease/leased_context.h"
+#include "tests/fakes/mirrored_pair.h"
+#include "tests/fakes/test_operation_context.h"
+#include "tests/testing/status_matchers.h"
+
+namespace addons::testing {
+namespace {
+
+using std::chrono::seconds;
+using ::testing::AllOf;
+using ::testing::AnyOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+class LeaseTest : public ::testing::Test {
+ protected:
+  /// The daemon with this pid; all of them run on one machine.
+  static LeaseOptions OptionsOf(int64_t pid) {
+    LeaseOptions options;
+    options.instance = "csi";
+    options.self = {"host", "boot", "4026531836", pid, 100};
+    options.probe = [](int64_t) { return ProcessState{true, 100}; };
+    return options;
+  }
+
+  void TearDown() override { EXPECT_THAT(world_.Violations(), IsEmpty()); }
+
+  LeaseTarget Target() {
+    ResolvedVolume volume;
+    volume.cluster = cluster_;
+    volume.pool_id = pair_.pool_id(pair_.a());
+    volume.pool_name = MirroredPair::kPool;
+    volume.uuid = "u1";
+    volume.volume_id = VolumeHandle("handle");
+    volume.attributes.image_name = "csi-vol-u1";
+    return LeaseOf(volume);
+  }
+  bool ObjectExists() {
+    return pair_.a().HasOmap(MirroredPair::kPool, "", "rbd_addons.lease.u1");
+  }
+  std::shared_ptr<LeaseKeeper::Held> Take(LeaseKeeper& keeper) {
+    auto outcome = keeper.TryTake(Target(), "promote");
+    EXPECT_OK(outcome);
+    return outcome.ok() ? outcome->lease : nullptr;
+  }
+  std::string HolderSeenBy(LeaseKeeper& keeper) {
+    const auto outcome = keeper.TryTake(Target(), "demote");
+    EXPECT_OK(outcome);
+    EXPECT_TRUE(outcome.ok() && outcome->lease == nullptr);
+    return outcome.ok() ? outcome->holder : "";
+  }
+
+  FakeWorld world_;
+  MirroredPair pair_{world_};
+  std::shared_ptr<Cluster> cluster_ = pair_.cluster(pair_.a());
+  LeaseKeeper first_{world_, OptionsOf(1)};
+  LeaseKeeper second_{world_, OptionsOf(2)};
+};
+
+TEST_F(LeaseTest, OnlyOneDaemonHasItAndTheOtherIsToldWho) {
+  const auto lease = Take(first_);
+  ASSERT_NE(lease, nullptr);
+  EXPECT_THAT(HolderSeenBy(second_),
+              AllOf(HasSubstr("'promote' by instance 'csi' on host 'host'"),
+                    HasSubstr("(process 1) since ")));
+  first_.GiveBack(lease);
+  EXPECT_FALSE(ObjectExists());
+  const auto next = Take(second_);
+  ASSERT_NE(next, nullptr);
+  second_.GiveBack(next);
+  EXPECT_FALSE(ObjectExists());
+}
+
+TEST_F(LeaseTest, TwoOperationsOfOneDaemonExcludeEachOther) {
+  const auto lease = Take(first_);
+  EXPECT_THAT(HolderSeenBy(first_), HasSubstr("process 1"));
+  first_.GiveBack(lease);
+}
+
+TEST_F(LeaseTest, ItEndsByItselfAfterItsDuration) {
+  const auto lease = Take(first_);
+  world_.Advance(seconds(39));
+  HolderSeenBy(second_);
+  world_.Advance(seconds(1));
+  const auto next = Take(second_);
+  ASSERT_NE(next, nullptr);
+  // Who had it learns that it is lost, and removes nothing.
+  EXPECT_THAT(first_.Check(lease),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("repeat")));
+  first_.GiveBack(lease);
+  EXPECT_TRUE(ObjectExists());
+  EXPECT_OK(second_.Check(next));
+  second_.GiveBack(next);
+}
+
+TEST_F(LeaseTest, WhoRenewsItKeepsIt) {
+  const auto lease = Take(first_);
+  for (int i = 0; i < 12; ++i) {
+    world_.Advance(seconds(10));
+    first_.RenewDue();
+  }
+  EXPECT_OK(first_.Check(lease));
+  HolderSeenBy(second_);
+  first_.GiveBack(lease);
+}
+
+TEST_F(LeaseTest, ACheckRenewsWhatIsDue) {
+  const auto lease = Take(first_);
+  for (int i = 0; i < 4; ++i) {
+    world_.Advance(seconds(30));
+    EXPECT_OK(first_.Check(lease));
+  }
+  HolderSeenBy(second_);
+  first_.GiveBack(lease);
+}
+
+TEST_F(LeaseTest, WhatCannotBeRenewedIsTakenForLostBeforeItEnds) {
+  const auto lease = Take(first_);
+  world_.SetCallHook([](absl::string_view, absl::string_view call, bool) {
+    return call == "rados_lock_exclusive" ? EIO : 0;
+  });
+  world_.Advance(seconds(20));
+  EXPECT_OK(first_.Check(lease));
+  world_.Advance(seconds(15));
+  EXPECT_THAT(first_.Check(lease), StatusIs(absl::StatusCode::kUnavailable));
+  world_.SetCallHook(nullptr);
+  HolderSeenBy(second_);  // it is still there
+}
+
+TEST_F(LeaseTest, ThatOfAProvenDeadDaemonIsReplacedAtOnce) {
+  Take(first_);
+  LeaseOptions options = OptionsOf(3);
+  options.probe = [](int64_t pid) {
+    return ProcessState{pid != 1, std::nullopt};
+  };
+  LeaseKeeper successor(world_, options);
+  const auto lease = Take(successor);
+  ASSERT_NE(lease, nullptr);
+  EXPECT_EQ(world_.CountCalls("a", "rados_break_lock"), 1);
+  successor.GiveBack(lease);
+}
+
+TEST_F(LeaseTest, ThatOfAnotherMachineIsLeftToEnd) {
+  Take(first_);
+  LeaseOptions options = OptionsOf(3);
+  options.self.boot = "another";
+  options.probe = [](int64_t) { return ProcessState{false, std::nullopt}; };
+  LeaseKeeper other(world_, options);
+  HolderSeenBy(other);
+  EXPECT_EQ(world_.CountCalls("a", "rados_break_lock"), 0);
+}
+
+TEST_F(LeaseTest, WhatThisDaemonLostWithItsConnectionIsReplacedAtOnce) {
+  const auto lease = Take(first_);
+  pair_.a().BlocklistClients();
+  world_.Advance(seconds(10));
+  first_.RenewDue();
+  EXPECT_THAT(first_.Check(lease), StatusIs(absl::StatusCode::kUnavailable));
+  first_.GiveBack(lease);
+  HolderSeenBy(second_);
+  const auto again = Take(first_);
+  ASSERT_NE(again, nullptr);
+  first_.GiveBack(again);
+}
+
+TEST_F(LeaseTest, AnUnknownOwnerIsNamedAsCephDoes) {
+  const auto pool =
+      *cluster_->OpenPool(pair_.pool_id(pair_.a()), "", Access::kMutate);
+  ASSERT_TRUE(*pool->TakeObjectLock(
+      {"rbd_addons.lease.u1", "rbd-addons.lease", "by hand"}, seconds(60)));
+  EXPECT_THAT(HolderSeenBy(first_), HasSubstr("client."));
+}
+
+TEST_F(LeaseTest, ErrorsOfTheLeaseAreNoAnswerAboutTheVolume) {
+  struct Row {
+    int error;
+    absl::StatusCode code;
+  };
+  for (const Row& row : {Row{EPERM, absl::StatusCode::kPermissionDenied},
+                         Row{ENOENT, absl::StatusCode::kUnavailable},
+                         Row{EEXIST, absl::StatusCode::kUnavailable},
+                         Row{EOPNOTSUPP, absl::StatusCode::kUnavailable},
+                         Row{EIO, absl::StatusCode::kInternal},
+                         Row{ETIMEDOUT, absl::StatusCode::kDeadlineExceeded}}) {
+    world_.SetCallHook([&row](absl::string_view, absl::string_view call, bool) {
+      return call == "rados_lock_exclusive" ? row.error : 0;
+    });
+    EXPECT_THAT(first_.TryTake(Target(), "promote").status(),
+                StatusIs(row.code))
+        << row.error;
+  }
+}
+
+TEST_F(LeaseTest, ClientsOfDaemonsAreKnown) {
+  EXPECT_THAT(*first_.DaemonClients(Target()), IsEmpty());
+  const auto lease = Take(first_);
+  // Both daemons of this test share one connection.
+  const auto own = cluster_->OwnClientIds();
+  const auto clients = *second_.DaemonClients(Target());
+  ASSERT_EQ(clients.size(), 1U);
+  EXPECT_THAT(own, Contains(*clients.begin()));
+  first_.GiveBack(lease);
+  EXPECT_THAT(*second_.DaemonClients(Target()), IsEmpty());
+}
+
+TEST_F(LeaseTest, TheClientOfADeadDaemonStaysKnown) {
+  Take(first_);
+  LeaseOptions options = OptionsOf(3);
+  options.probe = [](int64_t) { return ProcessState{false, std::nullopt}; };
+  LeaseKeeper successor(world_, options);
+  successor.GiveBack(Take(successor));
+  EXPECT_EQ(successor.DaemonClients(Target())->size(), 1U);
+}
+
+// --- the context
+
+/// A verb that notes how often it was run, and changes something.
+class LeasedContextTest : public LeaseTest {
+ protected:
+  using Verb = std::function<absl::Status(LeasedContext&)>;
+
+  absl::Status Run(LeaseKeeper& keeper, const Verb& verb) {
+    return RunLeased(context_, keeper, "promote", [&](LeasedContext& leased) {
+      ++runs_;
+      leased.Aim(Target());
+      return verb(leased);
+    });
+  }
+
+  TestOperationContext context_{world_};
+  int runs_ = 0;
+};
+
+TEST_F(LeasedContextTest, AVerbLooksAgainWhenTheLeaseIsItsOwn) {
+  std::vector<bool> begun;
+  EXPECT_OK(Run(first_, [&](LeasedContext& leased) {
+    const absl::Status status = leased.BeginMutation();
+    begun.push_back(status.ok());
+    EXPECT_EQ(SaysLookAgain(status), !status.ok());
+    EXPECT_EQ(leased.mutating(), status.ok());
+    EXPECT_TRUE(ObjectExists());
+    return status;
+  }));
+  EXPECT_THAT(begun, ::testing::ElementsAre(false, true));
+  EXPECT_EQ(context_.mutations_begun(), 1);
+  EXPECT_FALSE(ObjectExists());
+}
+
+TEST_F(LeasedContextTest, AVerbThatChangesNothingTakesNone) {
+  EXPECT_OK(Run(first_, [](LeasedContext&) { return absl::OkStatus(); }));
+  EXPECT_EQ(world_.CountCalls("a", "rados_lock_exclusive"), 0);
+  EXPECT_EQ(runs_, 1);
+}
+
+// It does not matter what the verb makes of the refusal.
+TEST_F(LeasedContextTest, AVerbThatSwallowsTheRefusalIsRunAgainAllTheSame) {
+  EXPECT_OK(Run(first_, [](LeasedContext& leased) {
+    leased.BeginMutation().IgnoreError();
+    EXPECT_EQ(leased.SleepFor(seconds(1)).ok(), leased.mutating());
+    return absl::OkStatus();
+  }));
+  EXPECT_EQ(runs_, 2);
+  EXPECT_EQ(context_.mutations_begun(), 1);
+}
+
+TEST_F(LeasedContextTest, AnotherDaemonIsWaitedForAndThenNamed) {
+  const auto lease = Take(second_);
+  const SteadyTime begin = world_.Now();
+  const SteadyDuration renew = seconds(10);
+  world_.Schedule(renew, [&] { second_.RenewDue(); });
+  EXPECT_THAT(
+      Run(first_, [](LeasedContext& leased) { return leased.BeginMutation(); }),
+      StatusIs(absl::StatusCode::kAborted,
+               AllOf(HasSubstr("another daemon is at work"),
+                     HasSubstr("process 2"))));
+  EXPECT_EQ(runs_, 1);
+  EXPECT_EQ(context_.mutations_begun(), 0);
+  EXPECT_GE(world_.Now() - begin, seconds(20));
+  EXPECT_LE(world_.Now() - begin, seconds(21));
+  EXPECT_THAT(context_.steps(),
+              Contains(HasSubstr("waiting for another daemon")));
+  second_.GiveBack(lease);
+}
+
+TEST_F(LeasedContextTest, TheWaitEndsWithTheCallerWhoIsToldWhy) {
+  const auto lease = Take(second_);
+  context_.SetDeadline(seconds(5));
+  EXPECT_THAT(
+      Run(first_, [](LeasedContext& leased) { return leased.BeginMutation(); }),
+      AnyOf(StatusIs(absl::StatusCode::kCancelled),
+            StatusIs(absl::StatusCode::kAborted)));
+  EXPECT_THAT(context_.pending(),
+              StatusIs(absl::StatusCode::kAborted, HasSubstr("process 2")));
+  EXPECT_LE(context_.slept(), seconds(5));
+  second_.GiveBack(lease);
+}
+
+TEST_F(LeasedContextTest, ItGoesOnWhenTheOtherDaemonHasEnded) {
+  const auto lease = Take(second_);
+  world_.Schedule(seconds(3), [&] { second_.GiveBack(lease); });
+  EXPECT_OK(Run(first_,
+                [](LeasedContext& leased) { return leased.BeginMutation(); }));
+  EXPECT_EQ(runs_, 2);
+  EXPECT_OK(context_.pending());
+}
+
+TEST_F(LeasedContextTest, WhoWaitsBeforeTheFirstChangeGivesItBack) {
+  bool waited = false;
+  EXPECT_OK(Run(first_, [&](LeasedContext& leased) -> absl::Status {
+    const bool free = !ObjectExists();
+    if (runs_ == 2 && !waited) {
+      EXPECT_FALSE(free);
+      for (int i = 0; i < 30; ++i) EXPECT_OK(leased.SleepFor(seconds(1)));
+      EXPECT_FALSE(ObjectExists());
+      waited = true;
+    }
+    return leased.BeginMutation();
+  }));
+  EXPECT_TRUE(waited);
+  EXPECT_EQ(runs_, 3);
+}
+
+// Otherwise it would be run again for ever.
+TEST_F(LeasedContextTest, AVerbWhoseWaitBeginsAnewEachTimeComesToItsEnd) {
+  context_.SetDeadline(std::chrono::hours(1));
+  EXPECT_OK(Run(first_, [&](LeasedContext& leased) -> absl::Status {
+    for (int i = 0; i < 60; ++i) EXPECT_OK(leased.SleepFor(seconds(1)));
+    return leased.BeginMutation();
+  }));
+  EXPECT_LE(runs_, 6);
+}
+
+TEST_F(LeasedContextTest, OneThatIsLostInTheMiddleEndsTheVerb) {
+  EXPECT_THAT(Run(first_,
+                  [&](LeasedContext& leased) -> absl::Status {
+                    const absl::Status begun = leased.BeginMutation();
+                    if (!begun.ok()) return begun;
+                    world_.Advance(seconds(60));
+                    return leased.BeginMutation();
+                  }),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("repeat")));
+  EXPECT_EQ(runs_, 2);
+}
+
+TEST_F(LeasedContextTest, OneThatIsLostBeforeTheFirstChangeIsTakenAgain) {
+  context_.SetDeadline(std::chrono::hours(1));
+  EXPECT_OK(Run(first_, [&](LeasedContext& leased) -> absl::Status {
+    if (runs_ == 2) world_.Advance(seconds(60));
+    return leased.BeginMutation();
+  }));
+  EXPECT_EQ(runs_, 3);
+}
+
+TEST_F(LeasedContextTest, AProcessThatDiesLeavesItBehind) {
+  EXPECT_THROW(Run(first_,
+                   [&](LeasedContext& leased) -> absl::Status {
+                     if (leased.BeginMutation().ok()) throw FakeCrash();
+                     return absl::OkStatus();
+                   })
+                   .IgnoreError(),
+               FakeCrash);
+  EXPECT_TRUE(ObjectExists());
+  HolderSeenBy(second_);
+  // The restarted daemon.
+  LeaseKeeper successor(world_, OptionsOf(1));
+  const auto lease = Take(successor);
+  ASSERT_NE(lease, nullptr);
+  successor.GiveBack(lease);
+}
+
+TEST_F(LeasedContextTest, AnotherThingHasAnotherLease) {
+  LeasedContext leased(context_, first_, "create");
+  leased.Aim(Target());
+  ASSERT_OK(leased.Take());
+  LeaseTarget other = Target();
+  other.object = "rbd_addons.lease.u2";
+  leased.Aim(other);
+  EXPECT_FALSE(ObjectExists());
+  ASSERT_OK(leased.Take());
+  EXPECT_TRUE(
+      pair_.a().HasOmap(MirroredPair::kPool, "", "rbd_addons.lease.u2"));
+  leased.GiveBack();
+}
+
+}  // namespace
+}  // namespace addons::testing

@@ -1,0 +1,141 @@
+// What a fence reads of the monitors, on the answers of every recorded release.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "ceph/blocklist.h"
+#include "ceph/cluster_services.h"
+#include "ceph/pool.h"
+#include "tests/testing/answering_cluster.h"
+#include "tests/testing/recorded_ceph.h"
+#include "tests/testing/status_matchers.h"
+
+namespace addons::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using Kind = BlocklistEntry::Kind;
+
+class RecordedServicesTest : public ::testing::TestWithParam<std::string> {
+ protected:
+  RecordedServicesTest() {
+    cluster_.Answer("osd dump", Recorded(GetParam(), "osd-dump.json"));
+    cluster_.Answer("quorum_status",
+                    Recorded(GetParam(), "quorum-status.json"));
+    cluster_.Answer("mgr dump", Recorded(GetParam(), "mgr-dump.json"));
+  }
+
+  AnsweringCluster cluster_;
+  const IpAddress loopback_ = *IpAddress::Parse("127.0.0.1");
+};
+
+TEST_P(RecordedServicesTest, TheOsdsAndThePoolsForRbd) {
+  const auto view = ReadOsdMap(cluster_);
+  ASSERT_OK(view);
+  ASSERT_THAT(view->osds, SizeIs(1));
+  EXPECT_EQ(view->osds[0].name, "osd.0");
+  EXPECT_THAT(view->osds[0].addresses, ElementsAre(loopback_));
+  ASSERT_THAT(view->pools, SizeIs(1));
+  EXPECT_EQ(view->pools[0].id, 1);
+  EXPECT_EQ(view->pools[0].name, "replicapool");
+  EXPECT_EQ(view->pools[0].placement_groups, 8U);
+  EXPECT_GT(view->modified, absl::FromUnixSeconds(1700000000));
+  EXPECT_TRUE(view->lists_addresses);
+  EXPECT_TRUE(view->lists_ranges);
+}
+
+TEST_P(RecordedServicesTest, TheMonitorsInTheQuorum) {
+  const auto quorum = ReadQuorum(cluster_);
+  ASSERT_OK(quorum);
+  ASSERT_THAT(*quorum, SizeIs(1));
+  EXPECT_EQ(quorum->front().name, "mon.a");
+  EXPECT_THAT(quorum->front().addresses, ElementsAre(loopback_));
+}
+
+TEST_P(RecordedServicesTest, TheActiveManager) {
+  const auto managers = ReadManager(cluster_);
+  ASSERT_OK(managers);
+  ASSERT_THAT(*managers, SizeIs(1));
+  EXPECT_EQ(managers->front().name, "mgr.x");
+  EXPECT_THAT(managers->front().addresses, ElementsAre(loopback_));
+}
+
+TEST_P(RecordedServicesTest, TheBlocklist) {
+  const auto empty =
+      Blocklist::Parse(Recorded(GetParam(), "osd-blocklist-ls/empty.txt"));
+  ASSERT_OK(empty);
+  EXPECT_THAT(empty->entries, IsEmpty());
+  EXPECT_TRUE(empty->has_ranges);
+
+  const auto clients = Blocklist::Parse(
+      Recorded(GetParam(), "osd-blocklist-ls/without-ranges.txt"));
+  ASSERT_OK(clients);
+  EXPECT_THAT(clients->unreadable, IsEmpty());
+  EXPECT_THAT(clients->entries, SizeIs(3));
+
+  const auto all = Blocklist::Parse(
+      Recorded(GetParam(), "osd-blocklist-ls/with-ranges.txt"));
+  ASSERT_OK(all);
+  EXPECT_THAT(all->unreadable, IsEmpty());
+  ASSERT_THAT(all->entries, SizeIs(6));
+  for (const BlocklistEntry& entry : all->entries) {
+    EXPECT_TRUE(entry.until.has_value()) << entry.key;
+  }
+  const auto* const range = all->FindRange(*Cidr::Parse("198.51.100.0/24"));
+  ASSERT_NE(range, nullptr);
+  EXPECT_EQ(range->Argument(), "198.51.100.0/24");
+  EXPECT_NE(all->FindRange(*Cidr::Parse("2001:db8:1::/64")), nullptr);
+  // Given with host bits, and stored with them.
+  EXPECT_EQ(all->FindRange(*Cidr::Parse("203.0.113.0/28")), nullptr);
+  EXPECT_NE(all->FindAddress(*IpAddress::Parse("192.0.2.8")), nullptr);
+}
+
+INSTANTIATE_TEST_SUITE_P(Releases, RecordedServicesTest,
+                         ::testing::ValuesIn(RecordedReleases()), ReleaseName);
+
+// A fence asks these what it would hit: nothing understood is not nothing hit.
+TEST(ServicesShapeTest, AnUnknownShapeIsAnErrorThatNamesTheCommand) {
+  constexpr char kStamp[] = R"("modified":"2026-11-22T01:54:00.534338+0000")";
+  for (const char* const rest :
+       {R"("pools":[])", R"("osds":[])", R"("osds":{"0":{}},"pools":[])",
+        R"("pools":[],"osds":[{"osd":0}])",
+        R"("pools":[],"osds":[{"osd":0,"up":true}])",
+        R"("pools":[],"osds":[{"osd":0,"up":1}])",
+        R"("pools":[],"osds":[{"osd":0,"up":1,"public_addrs":{"addrvec":)"
+        R"([{"addr":"(unrecognized address family 7)/0"}]}}])"}) {
+    AnsweringCluster cluster;
+    cluster.Answer("osd dump", absl::StrCat("{", kStamp, ",", rest, "}"));
+    const auto view = ReadOsdMap(cluster);
+    EXPECT_EQ(view.status().code(), absl::StatusCode::kInternal) << rest;
+    EXPECT_THAT(view.status().message(), HasSubstr("osd dump"));
+  }
+  for (const char* const answer :
+       {"{}", R"({"quorum":[0]})", R"({"monmap":{"mons":[]}})",
+        R"({"quorum":[0],"monmap":{"mons":{}}})",
+        R"({"quorum":[0],"monmap":{"mons":[{"name":"a","rank":0}]}})"}) {
+    AnsweringCluster cluster;
+    cluster.Answer("quorum_status", std::string(answer));
+    const auto quorum = ReadQuorum(cluster);
+    EXPECT_EQ(quorum.status().code(), absl::StatusCode::kInternal) << answer;
+    EXPECT_THAT(quorum.status().message(), HasSubstr("quorum_status"));
+  }
+}
+
+TEST(ServicesShapeTest, AnOsdThatIsDownIsNowhere) {
+  AnsweringCluster cluster;
+  cluster.Answer("osd dump",
+                 std::string(R"({"modified":"2026-11-22T01:54:00+0000",)"
+                             R"("pools":[],"osds":[{"osd":0,"up":0}]})"));
+  const auto view = ReadOsdMap(cluster);
+  ASSERT_OK(view);
+  EXPECT_THAT(view->osds, IsEmpty());
+}
+
+}  // namespace
+}  // namespace addons::testing

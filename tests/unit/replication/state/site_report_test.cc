@@ -1,0 +1,141 @@
+#include "replication/state/site_report.h"
+
+#include "ceph/mirror.h"
+#include "tests/testing/status_matchers.h"
+
+namespace addons {
+namespace {
+
+using ::addons::testing::StatusIs;
+
+SiteStatus Status(MirrorStatusState state, const char* description) {
+  SiteStatus status;
+  status.up = true;
+  status.state = state;
+  status.description = description;
+  return status;
+}
+
+constexpr char kReplaying[] =
+    R"(replaying, {"bytes_per_second":0.0,"bytes_per_snapshot":81920.0,)"
+    R"("last_snapshot_bytes":81920,"last_snapshot_sync_seconds":3,)"
+    R"("local_snapshot_timestamp":1684675261,)"
+    R"("remote_snapshot_timestamp":1684675262,"replay_state":"idle"})";
+
+TEST(SiteReportTest, ReadsTheNumbersOfAReplayingImage) {
+  const auto numbers = ParseSyncNumbers(kReplaying);
+  ASSERT_OK(numbers);
+  ASSERT_TRUE(numbers->has_value());
+  EXPECT_EQ((*numbers)->local_snapshot_time, 1684675261);
+  EXPECT_EQ((*numbers)->remote_snapshot_time, 1684675262);
+  EXPECT_EQ((*numbers)->last_snapshot_bytes, 81920);
+  EXPECT_EQ((*numbers)->last_snapshot_seconds, 3);
+  EXPECT_EQ((*numbers)->replay_state, "idle");
+  EXPECT_FALSE((*numbers)->syncing_percent.has_value());
+}
+
+TEST(SiteReportTest, UnknownNumbersAreAbsentNotZero) {
+  const auto numbers = ParseSyncNumbers(
+      R"(replaying, {"replay_state":"syncing","syncing_percent":12,)"
+      R"("local_snapshot_timestamp":0})");
+  ASSERT_OK(numbers);
+  ASSERT_TRUE(numbers->has_value());
+  EXPECT_FALSE((*numbers)->local_snapshot_time.has_value());
+  EXPECT_FALSE((*numbers)->last_snapshot_bytes.has_value());
+  EXPECT_EQ((*numbers)->syncing_percent, 12);
+}
+
+TEST(SiteReportTest, ATextWithoutNumbersIsNoError) {
+  const auto numbers = ParseSyncNumbers("local image is primary");
+  ASSERT_OK(numbers);
+  EXPECT_FALSE(numbers->has_value());
+}
+
+TEST(SiteReportTest, WhatIsNotJsonIsSaidToBeUnreadable) {
+  EXPECT_THAT(ParseSyncNumbers("replaying, soon"),
+              StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(ParseSyncNumbers("replaying, [1]"),
+              StatusIs(absl::StatusCode::kInvalidArgument));
+}
+
+TEST(SiteReportTest, TextEndsAtTheFirstComma) {
+  EXPECT_EQ(DescriptionText(kReplaying), "replaying");
+  EXPECT_EQ(DescriptionText("local image is primary"),
+            "local image is primary");
+}
+
+TEST(SiteReportTest, RolesComeFromTheState) {
+  using S = MirrorStatusState;
+  EXPECT_EQ(RoleOf(Status(S::kStopped, "local image is primary")),
+            SiteRole::kPrimary);
+  EXPECT_EQ(RoleOf(Status(S::kStopped, "stopped")), SiteRole::kUnclear);
+  EXPECT_EQ(RoleOf(Status(S::kStopped, "remote image is non-primary")),
+            SiteRole::kUnclear);
+  EXPECT_EQ(RoleOf(Status(S::kUnknown, "remote image demoted")),
+            SiteRole::kNotPrimary);
+  EXPECT_EQ(RoleOf(Status(S::kReplaying, kReplaying)), SiteRole::kSecondary);
+  EXPECT_EQ(RoleOf(Status(S::kSyncing, "bootstrapping")), SiteRole::kSecondary);
+  EXPECT_EQ(RoleOf(Status(S::kError, "split-brain")), SiteRole::kSplitBrain);
+  EXPECT_EQ(RoleOf(Status(S::kError, "failed to open")), SiteRole::kError);
+  EXPECT_EQ(RoleOf(Status(S::kUnrecognized, "remote image is not primary")),
+            SiteRole::kUnclear);
+}
+
+TEST(SiteReportTest, IsIdleOnlyInWordsThatItKnows) {
+  using S = MirrorStatusState;
+  EXPECT_TRUE(IsIdle(Status(S::kReplaying, kReplaying)));
+  EXPECT_TRUE(IsIdle(Status(S::kReplaying, "replaying")));
+  for (const char* other :
+       {R"(replaying, {"replay_state":"syncing"})",
+        R"(replaying, {"replay_state":"rearranging"})", "replaying, soon"}) {
+    EXPECT_FALSE(IsIdle(Status(S::kReplaying, other))) << other;
+  }
+  EXPECT_FALSE(IsIdle(Status(S::kUnknown, kReplaying)));
+  EXPECT_FALSE(IsIdle(Status(S::kUnrecognized, kReplaying)));
+}
+
+TEST(SiteReportTest, SyncingIsAStateOrAReplayState) {
+  EXPECT_TRUE(IsSyncing(Status(MirrorStatusState::kSyncing, "bootstrapping")));
+  EXPECT_TRUE(IsSyncing(Status(MirrorStatusState::kReplaying,
+                               R"(replaying, {"replay_state":"syncing"})")));
+  EXPECT_FALSE(IsSyncing(Status(MirrorStatusState::kReplaying, kReplaying)));
+}
+
+TEST(ArrivalTextTest, ChangesWithWhatArrivesAndWithNothingElse) {
+  const std::string idle = ArrivalText(
+      R"(replaying, {"bytes_per_second":0.0,"local_snapshot_timestamp":7,)"
+      R"("remote_snapshot_timestamp":7,"replay_state":"idle"})");
+  EXPECT_NE(idle, "");
+  EXPECT_EQ(
+      ArrivalText(R"(replaying, {"bytes_per_second":0.0,)"
+                  R"("local_snapshot_timestamp":7,)"
+                  R"("remote_snapshot_timestamp":7,"replay_state":"syncing"})"),
+      idle);
+  for (const char* news :
+       {R"(replaying, {"bytes_per_second":0.0,"local_snapshot_timestamp":7,)"
+        R"("remote_snapshot_timestamp":8})",
+        R"(replaying, {"bytes_per_second":9.5,"local_snapshot_timestamp":7,)"
+        R"("remote_snapshot_timestamp":7})",
+        R"(replaying, {"bytes_per_second":0.0,"local_snapshot_timestamp":7,)"
+        R"("remote_snapshot_timestamp":7,"syncing_percent":3})"}) {
+    EXPECT_NE(ArrivalText(news), idle) << news;
+  }
+  EXPECT_NE(ArrivalText(R"(replaying, {"entries_behind_primary":3})"),
+            ArrivalText(R"(replaying, {"entries_behind_primary":2})"));
+}
+
+TEST(ArrivalTextTest, IsEmptyWhereNothingIsToldOfThat) {
+  for (const char* text : {"", "starting replay", "replaying, {broken",
+                           "replaying, 17", "replaying, {}"}) {
+    EXPECT_EQ(ArrivalText(text), "") << text;
+  }
+}
+
+TEST(RoleOfTest, AStateThatIsNotKnownIsUnclear) {
+  EXPECT_EQ(RoleOf(Status(MirrorStatusState::kUnrecognized,
+                          "local image is primary")),
+            SiteRole::kUnclear);
+}
+
+}  // namespace
+}  // namespace addons

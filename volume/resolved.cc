@@ -1,0 +1,36 @@
+#include "volume/resolved.h"
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "ceph/pool.h"
+
+namespace addons {
+
+absl::StatusOr<std::unique_ptr<Pool>> ResolvedPlace::OpenPool(
+    Access access) const {
+  return cluster->OpenPool(pool_id, rados_namespace, access);
+}
+
+std::string ResolvedPlace::Spec(const std::string& name) const {
+  return absl::StrCat(pool_name, "/", rados_namespace,
+                      rados_namespace.empty() ? "" : "/", name);
+}
+
+std::string ResolvedVolume::Describe() const {
+  return absl::StrCat("image '", Spec(image_name()), "' (volume '",
+                      volume_id.text(), "')");
+}
+
+std::string ResolvedGroup::Describe() const {
+  return absl::StrCat("rbd group '", Spec(attributes.group_name),
+                      "' (volume group '", group_id.text(), "')");
+}
+
+absl::Status ResolvedGroup::MakeRbdGroup() const {
+  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
+                          OpenPool(Access::kMutate));
+  const absl::Status created = pool->CreateGroup(attributes.group_name);
+  return absl::IsAlreadyExists(created) ? absl::OkStatus() : created;
+}
+
+}  // namespace addons
