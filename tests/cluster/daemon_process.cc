@@ -10,10 +10,14 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <system_error>
 #include <utility>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "tests/cluster/testbed.h"
 
 namespace addons::testing {
@@ -37,6 +41,27 @@ bool Accepts(const std::string& path) {
               sizeof(address)) == 0;
   close(fd);
   return connected;
+}
+
+/// Whether the daemon's thread that writes its log has nothing to write: what a
+/// call logs is queued before its answer, and wakes that thread. Linux,
+/// /proc/PID/task/TID/{comm,status}.
+bool LogIsWritten(pid_t daemon) {
+  std::error_code error;
+  std::filesystem::directory_iterator task(
+      absl::StrCat("/proc/", daemon, "/task"), error);
+  while (!error && task != std::filesystem::directory_iterator()) {
+    std::string name;
+    std::ifstream(task->path() / "comm") >> name;
+    if (name == "log-writer") {
+      std::ostringstream status;
+      status << std::ifstream(task->path() / "status").rdbuf();
+      return !absl::StrContains(status.str(), "State:\tR") &&
+             !absl::StrContains(status.str(), "State:\tD");
+    }
+    task.increment(error);
+  }
+  return true;  // it has ended, and has written all that it will
 }
 
 }  // namespace
@@ -102,6 +127,7 @@ void DaemonProcess::Stop(int signal) {
 }
 
 std::string DaemonProcess::Log() const {
+  if (pid_ > 0) Eventually([this] { return LogIsWritten(pid_); });
   std::ifstream file(log_file_);
   std::ostringstream text;
   text << file.rdbuf();

@@ -30,7 +30,8 @@ class DaemonProcess {
   pid_t pid() const { return pid_; }
 
   const std::string& socket() const { return socket_; }
-  /// Everything it has logged so far, over all starts.
+  /// Everything it has logged so far, over all starts, with what it logged
+  /// before its last answer.
   std::string Log() const;
 
  private:
