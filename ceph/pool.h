@@ -229,6 +229,10 @@ class Pool {
 
   // --- images
 
+  /// Whether there is an image of this name, without opening it: asks for the
+  /// small object that maps the name to an id. One whose creation or removal
+  /// was interrupted may count as there. rados_stat of "rbd_id.<name>"
+  virtual absl::StatusOr<bool> HasImage(const std::string& name) = 0;
   /// NOT_FOUND: no such image. rbd_open_read_only: leaves no watch.
   virtual absl::StatusOr<std::unique_ptr<Image>> OpenImageReadOnly(
       const std::string& name) = 0;

@@ -42,8 +42,9 @@ class Sparsification {
  private:
   absl::Status Find();
   absl::StatusOr<std::unique_ptr<Image>> OpenForLooking();
-  absl::StatusOr<std::optional<SkipReason>> Look();
-  absl::StatusOr<std::optional<SkipReason>> LookPastPredecessor();
+  absl::StatusOr<std::optional<SkipReason>> Look(Image& image);
+  absl::StatusOr<std::optional<SkipReason>> LookPastPredecessor(
+      std::unique_ptr<Image>* image);
   absl::StatusOr<std::optional<SkipReason>> Change();
   absl::StatusOr<std::optional<SkipReason>> ChangeLeased(LeasedContext& leased);
   absl::StatusOr<std::optional<SkipReason>> Work(LeasedContext& leased,
@@ -86,20 +87,22 @@ absl::StatusOr<std::unique_ptr<Image>> Sparsification::OpenForLooking() {
                 "the journal names it, but the pool has no such image");
 }
 
-absl::StatusOr<std::optional<SkipReason>> Sparsification::Look() {
-  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Image> image, OpenForLooking());
-  ADDONS_ASSIGN_OR_RETURN(facts_, ReadFacts(*volume_.cluster, *reads_, *image));
+/// `image` was opened just now: a handle does not see what comes later.
+absl::StatusOr<std::optional<SkipReason>> Sparsification::Look(Image& image) {
+  ADDONS_ASSIGN_OR_RETURN(facts_, ReadFacts(*volume_.cluster, *reads_, image));
   return WhySkip(facts_, request_.parameters.with_snapshots);
 }
 
 /// A daemon that was killed in the middle keeps its watch for a while. Taken
-/// for a workload it would end the job as if all were done.
-absl::StatusOr<std::optional<SkipReason>>
-Sparsification::LookPastPredecessor() {
+/// for a workload it would end the job as if all were done. `image` is that of
+/// the last look.
+absl::StatusOr<std::optional<SkipReason>> Sparsification::LookPastPredecessor(
+    std::unique_ptr<Image>* image) {
   const SteadyTime until =
       context_.clock().Now() + environment_.options.predecessor_patience;
   for (;;) {
-    ADDONS_ASSIGN_OR_RETURN(std::optional<SkipReason> skip, Look());
+    ADDONS_ASSIGN_OR_RETURN(*image, OpenForLooking());
+    ADDONS_ASSIGN_OR_RETURN(std::optional<SkipReason> skip, Look(**image));
     if (!skip || skip->outcome != ReclaimOutcome::kOtherDaemon) return skip;
     if (context_.clock().Now() >= until) return skip;
     context_.Step("waiting for another instance of this daemon to end");
@@ -182,15 +185,15 @@ absl::StatusOr<std::optional<SkipReason>> Sparsification::Work(
   ADDONS_ASSIGN_OR_RETURN(const bool locked, TakeLock(image));
   // Who came between the first look and our watch is seen now; who comes later
   // is seen by the looks below.
-  ADDONS_ASSIGN_OR_RETURN(std::optional<SkipReason> skip, Look());
+  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Image> looking,
+                          OpenForLooking());
+  ADDONS_ASSIGN_OR_RETURN(std::optional<SkipReason> skip, Look(*looking));
   if (!skip && !locked) {
     skip = SkipReason{ReclaimOutcome::kInUse, "another client has its lock"};
   }
   if (skip) return skip;
   // It may take hours, and ends when another daemon opens the image.
   leased.GiveBack();
-  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Image> looking,
-                          OpenForLooking());
   SparsifyThread work(image, request_.parameters.sparse_bytes, context_.clock(),
                       environment_.options.permit);
   context_.Step("sparsifying");
@@ -216,8 +219,12 @@ absl::StatusOr<std::optional<SkipReason>> Sparsification::ChangeLeased(
     LeasedContext& leased) {
   // Measuring may have taken a while, and opening a secondary for writing would
   // do harm.
-  ADDONS_ASSIGN_OR_RETURN(const std::optional<SkipReason> now, Look());
-  if (now) return now;
+  {
+    ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Image> image,
+                            OpenForLooking());
+    ADDONS_ASSIGN_OR_RETURN(std::optional<SkipReason> now, Look(*image));
+    if (now) return now;
+  }
   ADDONS_RETURN_IF_ERROR(leased.BeginMutation());
   context_.Step("taking the lock");
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
@@ -235,14 +242,16 @@ absl::StatusOr<std::optional<SkipReason>> Sparsification::ChangeLeased(
 absl::StatusOr<SparsifyResult> Sparsification::Run() {
   ADDONS_RETURN_IF_ERROR(Find());
   context_.Step("looking at the image");
+  std::unique_ptr<Image> image;
   ADDONS_ASSIGN_OR_RETURN(std::optional<SkipReason> skip,
-                          LookPastPredecessor());
+                          LookPastPredecessor(&image));
   ADDONS_RETURN_IF_ERROR(
       request_.parameters.CheckObjectSize(facts_.size.object_bytes));
   SparsifyResult result;
   context_.Step("measuring");
   const std::chrono::milliseconds at_most = environment_.options.measure_time;
-  ADDONS_ASSIGN_OR_RETURN(result.before_bytes, MeasureImage(volume_, at_most));
+  ADDONS_ASSIGN_OR_RETURN(result.before_bytes, image->UsedBytes(at_most));
+  image.reset();
   result.after_bytes = result.before_bytes;
   if (!skip) {
     ADDONS_ASSIGN_OR_RETURN(skip, Change());

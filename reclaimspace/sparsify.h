@@ -62,7 +62,7 @@ struct SparsifyResult {
 ///     Find()                   "finding the volume"
 ///     LookPastPredecessor()    "looking at the image"; WhySkip()
 ///                              "waiting for another instance of this daemon to end"
-///     MeasureImage()           "measuring"
+///     UsedBytes()              "measuring"
 ///     Change(), or the reason to skip it:
 ///                              Take() the lease, Look() once more
 ///                              BeginMutation(), "taking the lock"

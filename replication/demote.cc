@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -47,21 +48,26 @@ class Demotion {
   const std::string& workload() const { return workload_; }
 
  private:
-  absl::Status RefuseWorkloads();
+  absl::Status LookAround();
   absl::Status RefuseIfAny(const std::vector<Watcher>& workloads);
-  bool IsCurrent(const MirrorView& view, const SiteView& peer);
-  absl::StatusOr<bool> Followed(const MirrorView& view);
-  absl::Status WaitForFollower(MirrorView view);
-  absl::StatusOr<bool> PublishedAndUnwatched();
+  bool IsCurrent(const SiteView& peer);
+  absl::StatusOr<bool> Followed();
+  absl::Status WaitForFollower();
+  bool Published() const;
   absl::Status WriteMarks(Image& image);
   absl::Status DemotePrimary();
-  absl::Status Repair(const MirrorView& view);
+  absl::Status Repair();
   absl::Status Failed(absl::StatusCode code, const std::string& reason) const;
 
   OperationContext& context_;
   ReplicationEnvironment& environment_;
   Session& session_;
   std::string workload_;
+  // --- of the last look, through one open image
+  MirrorView view_;
+  std::vector<Watcher> workloads_;  // of a primary
+  bool open_by_mirror_ = false;     // a primary: a peer copies from it
+  std::map<std::string, std::string> published_;  // ceph-csi's marks
 };
 
 /// What is wrong with the image after a demotion that reported success; empty:
@@ -101,61 +107,81 @@ absl::Status Demotion::Failed(absl::StatusCode code,
   return FailedTo("demote", session_.volume, code, reason);
 }
 
+/// An image is opened once for all that a look must tell.
+absl::Status Demotion::LookAround() {
+  const auto also = [this](Image& image,
+                           const MirrorView& seen) -> absl::Status {
+    workloads_.clear();
+    open_by_mirror_ = false;
+    published_.clear();
+    if (!seen.enabled() || !seen.info.primary) return absl::OkStatus();
+    ADDONS_ASSIGN_OR_RETURN(workloads_,
+                            FindWorkloads(environment_, session_, image));
+    if (seen.info.mode != MirrorMode::kJournal) {
+      ADDONS_ASSIGN_OR_RETURN(open_by_mirror_,
+                              MirrorFollows(*session_.reads, image));
+    }
+    ADDONS_ASSIGN_OR_RETURN(published_, image.ListMetadata(kPublishPrefix));
+    return absl::OkStatus();
+  };
+  ADDONS_ASSIGN_OR_RETURN(view_, Look(context_, environment_, session_, also));
+  return absl::OkStatus();
+}
+
 absl::Status Demotion::Run() {
   context_.Step("looking at the image");
-  ADDONS_ASSIGN_OR_RETURN(MirrorView view,
-                          Look(context_, environment_, session_));
-  if (view.info.state == MirrorImageState::kDisabling) {
+  ADDONS_RETURN_IF_ERROR(LookAround());
+  if (view_.info.state == MirrorImageState::kDisabling) {
     return Failed(absl::StatusCode::kUnavailable, kDisablingText);
   }
-  if (!view.enabled()) {
+  if (!view_.enabled()) {
     return Failed(absl::StatusCode::kFailedPrecondition,
                   "replication is not enabled");
   }
-  environment_.series.ForgetPrimary(view.tracker_key);
+  environment_.series.ForgetPrimary(view_.tracker_key);
   ADDONS_ASSIGN_OR_RETURN(
       const auto rescue,
       ReadRescueRecord(*session_.reads, session_.volume.image_name()));
-  if (rescue.has_value() && AwaitsRestore(*rescue, view)) {
+  if (rescue.has_value() && AwaitsRestore(*rescue, view_)) {
     return Failed(
         absl::StatusCode::kUnavailable,
         DescribeAwaitedRestore(*rescue, session_.volume.image_name(),
                                session_.reads->ImageSpec(RescueImageName(
                                    session_.volume.image_name()))));
   }
-  if (view.info.primary) {
+  if (view_.info.primary) {
     // The site that is promoted next would go on with a copy that is not whole.
     const std::string loss = DescribeCloneLoss(
-        view, session_.volume.Spec(session_.volume.image_name()));
+        view_, session_.volume.Spec(session_.volume.image_name()));
     if (!loss.empty()) {
       return Failed(absl::StatusCode::kFailedPrecondition, loss);
     }
   }
   bool demoted = false;  // by this call
   for (int repair = 0; repair <= kRepairs; ++repair) {
-    if (!view.info.primary) {
-      if (!OwnHalfDemotion(view)) break;
-      ADDONS_RETURN_IF_ERROR(Repair(view));
+    if (!view_.info.primary) {
+      if (!OwnHalfDemotion(view_)) break;
+      ADDONS_RETURN_IF_ERROR(Repair());
     }
-    ADDONS_RETURN_IF_ERROR(WaitForFollower(view));
+    ADDONS_RETURN_IF_ERROR(WaitForFollower());
     const absl::Status done = DemotePrimary();
     // EINVAL is also what librbd says when somebody else was faster.
     if (!done.ok() && CephErrno(done) != EINVAL) return done;
     demoted = true;
-    ADDONS_ASSIGN_OR_RETURN(view, Look(context_, environment_, session_));
-    if (!done.ok() && view.info.primary) return done;
-    if (done.ok() && !view.info.primary) {
-      LogRoleChange(session_.volume, "primary", RoleOf(view), "demoted");
+    ADDONS_RETURN_IF_ERROR(LookAround());
+    if (!done.ok() && view_.info.primary) return done;
+    if (done.ok() && !view_.info.primary) {
+      LogRoleChange(session_.volume, "primary", RoleOf(view_), "demoted");
     }
   }
   if (!demoted) return absl::OkStatus();  // a secondary all along
-  const std::string bad = DescribeBadDemotion(view);
+  const std::string bad = DescribeBadDemotion(view_);
   return bad.empty() ? absl::OkStatus()
                      : Failed(absl::StatusCode::kUnavailable, bad);
 }
 
-absl::Status Demotion::Repair(const MirrorView& view) {
-  if (const SiteView* peer = ClaimingPeer(view); peer != nullptr) {
+absl::Status Demotion::Repair() {
+  if (const SiteView* peer = ClaimingPeer(view_); peer != nullptr) {
     const std::string name =
         SiteName(*session_.reads, peer->status.mirror_uuid);
     const bool silent = peer->age >= environment_.options.settle_time;
@@ -171,7 +197,7 @@ absl::Status Demotion::Repair(const MirrorView& view) {
                    : " is primary; resync this image"));
   }
   if (const std::string unclear =
-          view.UnclearReport(environment_.options.settle_time);
+          view_.UnclearReport(environment_.options.settle_time);
       !unclear.empty()) {
     return Failed(absl::StatusCode::kUnavailable,
                   absl::StrCat("an earlier demotion is half-done and is not "
@@ -181,25 +207,17 @@ absl::Status Demotion::Repair(const MirrorView& view) {
   ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
   context_.Step("repairing a half-done demotion");
   Log().warn("repairing a half-done demotion volume={} snapshot={}",
-             Quoted(session_.volume.volume_id.text()), view.Newest()->id);
+             Quoted(session_.volume.volume_id.text()), view_.Newest()->id);
   ADDONS_RETURN_IF_ERROR(ChangeImage(session_.volume, [](Image& image) {
     return image.MirrorPromote(Force::kNo);
   }));
-  ADDONS_ASSIGN_OR_RETURN(const MirrorView after,
-                          Look(context_, environment_, session_));
-  if (after.info.primary) {
-    LogRoleChange(session_.volume, RoleOf(view), RoleOf(after),
+  const std::string role_before(RoleOf(view_));
+  ADDONS_RETURN_IF_ERROR(LookAround());
+  if (view_.info.primary) {
+    LogRoleChange(session_.volume, role_before, RoleOf(view_),
                   "promoted, to repair a half-done demotion");
   }
   return absl::OkStatus();
-}
-
-absl::Status Demotion::RefuseWorkloads() {
-  auto image = session_.reads->OpenImageReadOnly(session_.volume.image_name());
-  if (!image.ok()) return AfterResolve(image.status(), session_.volume);
-  ADDONS_ASSIGN_OR_RETURN(const std::vector<Watcher> workloads,
-                          FindWorkloads(environment_, session_, **image));
-  return RefuseIfAny(workloads);
 }
 
 absl::Status Demotion::RefuseIfAny(const std::vector<Watcher>& workloads) {
@@ -213,12 +231,12 @@ absl::Status Demotion::RefuseIfAny(const std::vector<Watcher>& workloads) {
 
 /// What `peer` reports is about the time since this site became primary, and
 /// not an older text that rbd-mirror wrote once more before it looked again.
-bool Demotion::IsCurrent(const MirrorView& view, const SiteView& peer) {
+bool Demotion::IsCurrent(const SiteView& peer) {
   const int rewrites =
-      session_.memory->Reports(view).Rewrites(peer.status.mirror_uuid);
+      session_.memory->Reports(view_).Rewrites(peer.status.mirror_uuid);
   const bool secondary = peer.role == SiteRole::kSecondary;
   if (rewrites >= (secondary ? 1 : 2)) return true;
-  const std::optional<int64_t> since = view.PrimarySince();
+  const std::optional<int64_t> since = view_.PrimarySince();
   return since.has_value() && peer.status.last_update >=
                                   *since + (secondary ? 0 : kReportLag.count());
 }
@@ -227,18 +245,11 @@ bool Demotion::IsCurrent(const MirrorView& view, const SiteView& peer) {
 /// this site is primary must not lose its chance: when both sides are demoted,
 /// nothing is copied any more, and its next promote would return to the state
 /// before this site became primary.
-absl::StatusOr<bool> Demotion::Followed(const MirrorView& view) {
-  if (view.info.mode != MirrorMode::kJournal) {
-    auto image =
-        session_.reads->OpenImageReadOnly(session_.volume.image_name());
-    if (!image.ok()) return AfterResolve(image.status(), session_.volume);
-    ADDONS_ASSIGN_OR_RETURN(const bool open_by_mirror,
-                            MirrorFollows(*session_.reads, **image));
-    if (open_by_mirror) return true;
-  }
-  session_.memory->Reports(view).Note(view);
-  for (const SiteView& peer : view.peers) {
-    if (!IsCurrent(view, peer)) continue;
+absl::StatusOr<bool> Demotion::Followed() {
+  if (open_by_mirror_) return true;
+  session_.memory->Reports(view_).Note(view_);
+  for (const SiteView& peer : view_.peers) {
+    if (!IsCurrent(peer)) continue;
     switch (peer.role) {
       case SiteRole::kSecondary:
       // These will not copy: demoting this side is the way out.
@@ -255,11 +266,11 @@ absl::StatusOr<bool> Demotion::Followed(const MirrorView& view) {
   return peers.empty();
 }
 
-absl::Status Demotion::WaitForFollower(MirrorView view) {
+absl::Status Demotion::WaitForFollower() {
   if (context_.mutating()) return absl::OkStatus();
-  while (view.info.primary) {
-    ADDONS_RETURN_IF_ERROR(RefuseWorkloads());
-    ADDONS_ASSIGN_OR_RETURN(const bool followed, Followed(view));
+  while (view_.info.primary) {
+    ADDONS_RETURN_IF_ERROR(RefuseIfAny(workloads_));
+    ADDONS_ASSIGN_OR_RETURN(const bool followed, Followed());
     if (followed) break;
     context_.Step("waiting until the peer follows this site");
     context_.SetPending(Failed(
@@ -269,18 +280,15 @@ absl::Status Demotion::WaitForFollower(MirrorView view) {
         "site runs (`rbd mirror pool status`)"));
     ADDONS_RETURN_IF_ERROR(
         context_.SleepFor(environment_.options.poll_interval));
-    ADDONS_ASSIGN_OR_RETURN(view, Look(context_, environment_, session_));
+    ADDONS_RETURN_IF_ERROR(LookAround());
   }
   context_.SetPending(absl::OkStatus());
   return absl::OkStatus();
 }
 
-absl::StatusOr<bool> Demotion::PublishedAndUnwatched() {
-  auto image = session_.reads->OpenImageReadOnly(session_.volume.image_name());
-  if (!image.ok()) return AfterResolve(image.status(), session_.volume);
-  ADDONS_ASSIGN_OR_RETURN(const auto metadata,
-                          (*image)->ListMetadata(kPublishPrefix));
-  for (const auto& [key, value] : metadata) {
+/// ceph-csi says so, and nobody has it open.
+bool Demotion::Published() const {
+  for (const auto& [key, value] : published_) {
     if (absl::StrContains(key, "/clientaddress/") ||
         absl::StrContains(key, "/userid/")) {
       Log().warn(
@@ -311,22 +319,21 @@ absl::Status Demotion::WriteMarks(Image& image) {
 }
 
 absl::Status Demotion::DemotePrimary() {
-  ADDONS_RETURN_IF_ERROR(RefuseWorkloads());
-  if (!context_.mutating() && !session_.memory->awaited_workload) {
-    ADDONS_ASSIGN_OR_RETURN(const bool published, PublishedAndUnwatched());
-    if (published) {
-      // Its client may be between two watches; a mark alone must not stop a
-      // failover for ever.
-      context_.Step("waiting whether the workload comes back");
-      context_.SetPending(
-          Failed(absl::StatusCode::kUnavailable,
-                 "the volume is still marked as published; looking once more"));
-      ADDONS_RETURN_IF_ERROR(
-          context_.SleepFor(environment_.options.watch_timeout));
-      session_.memory->awaited_workload = true;
-      context_.SetPending(absl::OkStatus());
-      ADDONS_RETURN_IF_ERROR(RefuseWorkloads());
-    }
+  ADDONS_RETURN_IF_ERROR(RefuseIfAny(workloads_));
+  if (!context_.mutating() && !session_.memory->awaited_workload &&
+      Published()) {
+    // Its client may be between two watches; a mark alone must not stop a
+    // failover for ever.
+    context_.Step("waiting whether the workload comes back");
+    context_.SetPending(
+        Failed(absl::StatusCode::kUnavailable,
+               "the volume is still marked as published; looking once more"));
+    ADDONS_RETURN_IF_ERROR(
+        context_.SleepFor(environment_.options.watch_timeout));
+    session_.memory->awaited_workload = true;
+    context_.SetPending(absl::OkStatus());
+    ADDONS_RETURN_IF_ERROR(LookAround());
+    ADDONS_RETURN_IF_ERROR(RefuseIfAny(workloads_));
   }
   ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
   context_.Step("demoting");

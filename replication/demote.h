@@ -16,7 +16,7 @@ struct DemoteRequest {
 /// promoted.
 ///
 // clang-format off
-///   Run(): Look()  "looking at the image"
+///   Run(): LookAround()  "looking at the image"
 ///     ├─ off ───────────────────────────> FAILED_PRECONDITION
 ///     ├─ disabling ─────────────────────> UNAVAILABLE
 ///     ├─ AwaitsRestore() ───────────────> UNAVAILABLE: promote it here first
@@ -29,7 +29,7 @@ struct DemoteRequest {
 ///          │                                            │
 ///        DemotePrimary() <──────────────────────────────┤
 ///          │                                            │
-///        Look()                                         │
+///        LookAround()                                   │
 ///          ├─ still primary, and librbd refused ──> its error
 ///          ├─ still primary ────────────────────────────┤  a few times
 ///          ├─ OwnHalfDemotion() ──> Repair() ───────────┘
@@ -38,10 +38,12 @@ struct DemoteRequest {
 ///
 ///   Repair()           ClaimingPeer(), UnclearReport(): UNAVAILABLE
 ///                      BeginMutation(), "repairing a half-done demotion": promotes it
-///   WaitForFollower()  RefuseWorkloads(): FAILED_PRECONDITION
+///   LookAround()       Look(): the image, and through the same handle FindWorkloads(),
+///                      MirrorFollows() and what ceph-csi has published
+///   WaitForFollower()  RefuseIfAny(): FAILED_PRECONDITION
 ///                      until Followed(): "waiting until the peer follows this site"
-///   DemotePrimary()    RefuseWorkloads(): FAILED_PRECONDITION
-///                      PublishedAndUnwatched(): "waiting whether the workload comes back"
+///   DemotePrimary()    RefuseIfAny(): FAILED_PRECONDITION
+///                      Published(): "waiting whether the workload comes back"
 ///                      BeginMutation(), "demoting"
 ///                      WriteMarks(), RefuseIfAny(), MirrorDemote()
 ///   TellRefusal()      when a workload kept it from demoting: tells the other site

@@ -105,10 +105,10 @@ absl::Status Enabling::NoteForWhom(Image& image) const {
 }
 
 absl::Status Enabling::Run() {
+  MirrorView view;
   while (true) {
     context_.Step("looking at the image");
-    ADDONS_ASSIGN_OR_RETURN(const MirrorView view,
-                            Look(context_, environment_, session_));
+    ADDONS_ASSIGN_OR_RETURN(view, Look(context_, environment_, session_));
     environment_.series.ForgetPrimary(view.tracker_key);
     if (HalfEnabled(view)) {
       ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
@@ -140,7 +140,7 @@ absl::Status Enabling::Run() {
 
   context_.SetPending(absl::OkStatus());
   ADDONS_RETURN_IF_ERROR(CheckPool());
-  ADDONS_RETURN_IF_ERROR(PrepareParent(context_, environment_, session_,
+  ADDONS_RETURN_IF_ERROR(PrepareParent(context_, environment_, session_, view,
                                        request_.parameters.mode,
                                        request_.parameters.flatten));
   ADDONS_RETURN_IF_ERROR(context_.BeginMutation());

@@ -142,9 +142,9 @@ absl::Status Flatten(OperationContext& context,
 
 absl::Status PrepareParent(OperationContext& context,
                            const ReplicationEnvironment& environment,
-                           Session& session, MirrorMode mirror_mode,
-                           FlattenMode mode) {
-  ADDONS_ASSIGN_OR_RETURN(const auto parent, ReadParent(session));
+                           Session& session, const MirrorView& view,
+                           MirrorMode mirror_mode, FlattenMode mode) {
+  const std::optional<ImageParent>& parent = view.parent;
   if (!parent.has_value()) return absl::OkStatus();
   if (mode == FlattenMode::kNever) {
     return mirror_mode == MirrorMode::kSnapshot

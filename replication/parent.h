@@ -9,19 +9,19 @@
 
 namespace addons {
 
-/// Makes sure that a clone can be mirrored. OK: the image has no parent (any
-/// more), or, in journal mode with FlattenMode::kNever, its parent is mirrored.
-/// FAILED_PRECONDITION (only with kNever): snapshot mode, which loses what a
-/// clone has from its parent; or, in journal mode, the parent is in the trash
-/// or not mirrored.
+/// Makes sure that a clone can be mirrored; `view` is a look of this call. OK:
+/// the image has no parent (any more), or, in journal mode with
+/// FlattenMode::kNever, its parent is mirrored. FAILED_PRECONDITION (only with
+/// kNever): snapshot mode, which loses what a clone has from its parent; or, in
+/// journal mode, the parent is in the trash or not mirrored.
 ///
 /// With FlattenMode::kForce the image is flattened, by the manager's task queue
 /// or, where that does not exist, in this process; progress is reported; the
 /// work goes on without callers.
 absl::Status PrepareParent(OperationContext& context,
                            const ReplicationEnvironment& environment,
-                           Session& session, MirrorMode mirror_mode,
-                           FlattenMode mode);
+                           Session& session, const MirrorView& view,
+                           MirrorMode mirror_mode, FlattenMode mode);
 
 /// Writes down that an image which is mirrored by snapshots has a parent, see
 /// mirrored_clone.h. Changes nothing when that is written already, or on a

@@ -121,8 +121,8 @@ absl::StatusOr<std::vector<Watcher>> FindWorkloads(
 
 absl::StatusOr<MirrorView> Look(const OperationContext& context,
                                 ReplicationEnvironment& environment,
-                                const Session& session) {
-  auto view = LookAt(session.volume, *session.reads, environment.tracker);
+                                const Session& session, const AlsoRead& also) {
+  auto view = LookAt(session.volume, *session.reads, environment.tracker, also);
   if (!absl::IsNotFound(view.status())) return view;
   if (context.mutating()) return AfterResolve(view.status(), session.volume);
   return ImageMissing(session.volume);

@@ -82,7 +82,8 @@ absl::StatusOr<std::vector<Watcher>> FindWorkloads(
 /// change; afterwards it is UNAVAILABLE.
 absl::StatusOr<MirrorView> Look(const OperationContext& context,
                                 ReplicationEnvironment& environment,
-                                const Session& session);
+                                const Session& session,
+                                const AlsoRead& also = nullptr);
 
 /// "Failed to <action> image '...' (volume '...'): <reason>".
 absl::Status FailedTo(absl::string_view action, const ResolvedVolume& volume,

@@ -462,6 +462,18 @@ absl::StatusOr<std::unique_ptr<Image>> RadosPool::Open(
                                     ImageSpec(name));
 }
 
+absl::StatusOr<bool> RadosPool::HasImage(const std::string& name) {
+  const std::string object = absl::StrCat("rbd_id.", name);
+  uint64_t bytes = 0;
+  time_t modified = 0;
+  const int result = connection_->Call("rados_stat", [&] {
+    return rados_stat(ioctx_.get(), object.c_str(), &bytes, &modified);
+  });
+  if (result == -ENOENT) return false;
+  if (result < 0) return CephError(result, "look for", ObjectText(object));
+  return true;
+}
+
 absl::StatusOr<std::unique_ptr<Image>> RadosPool::OpenImageReadOnly(
     const std::string& name) {
   return Open("rbd_open_read_only", name, [&](ImageHandle& image) {

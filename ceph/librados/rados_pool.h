@@ -93,6 +93,7 @@ class RadosPool final : public Pool {
   absl::StatusOr<std::optional<MirrorImageInfo>> MirrorInfoById(
       const std::string& image_id) override;
 
+  absl::StatusOr<bool> HasImage(const std::string& name) override;
   absl::StatusOr<std::unique_ptr<Image>> OpenImageReadOnly(
       const std::string& name) override;
   absl::StatusOr<std::unique_ptr<Image>> OpenImageByIdReadOnly(

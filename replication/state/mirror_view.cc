@@ -234,7 +234,7 @@ std::string MirrorView::CopyProgress() const {
 }
 
 absl::StatusOr<MirrorView> LookAt(const ResolvedVolume& volume, Pool& pool,
-                                  PeerTracker& tracker) {
+                                  PeerTracker& tracker, const AlsoRead& also) {
   ADDONS_ASSIGN_OR_RETURN(std::unique_ptr<Image> image,
                           pool.OpenImageReadOnly(volume.image_name()));
   MirrorView view;
@@ -242,6 +242,7 @@ absl::StatusOr<MirrorView> LookAt(const ResolvedVolume& volume, Pool& pool,
   // Only opening it tells that there is no such image.
   std::optional<std::string> refused;
   absl::Status read = ReadImage(*image, &view, &sites, &refused);
+  if (read.ok() && also != nullptr) read = also(*image, view);
   if (read.ok()) read = image->Close();
   if (!read.ok()) return AfterResolve(read, volume);
   ADDONS_RETURN_IF_ERROR(ReadJournal(pool, &view));

@@ -2,6 +2,7 @@
 #define ADDONS_REPLICATION_STATE_MIRROR_VIEW_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -175,11 +176,19 @@ struct MirrorView {
   std::string CopyProgress() const;
 };
 
-/// Opens the image read-only, reads what MirrorView holds, closes it. `pool` is
-/// a read pool of the volume. NOT_FOUND: no such image. UNAVAILABLE: its state,
-/// mode or a mirror snapshot is of a kind that this build does not know.
+/// Reads more from the image that a look has open, as opening it again is what
+/// costs most. The view is not complete yet: it has what the image itself
+/// holds, and nothing of the sites' reports.
+using AlsoRead = std::function<absl::Status(Image&, const MirrorView&)>;
+
+/// Opens the image read-only, reads what MirrorView holds, and what `also`
+/// reads if there is one, closes it. `pool` is a read pool of the volume.
+/// NOT_FOUND: no such image. UNAVAILABLE: its state, mode or a mirror snapshot
+/// is of a kind that this build does not know. An error of `also` ends the
+/// look.
 absl::StatusOr<MirrorView> LookAt(const ResolvedVolume& volume, Pool& pool,
-                                  PeerTracker& tracker);
+                                  PeerTracker& tracker,
+                                  const AlsoRead& also = nullptr);
 
 /// "site 'site-a'" by mirror uuid, "the peer site" when its name is not known.
 std::string SiteName(Pool& pool, const std::string& mirror_uuid);

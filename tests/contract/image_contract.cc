@@ -39,6 +39,15 @@ TEST_P(ContractTest, AbsentImageIsNotFoundHoweverItIsOpened) {
   EXPECT_THAT(pool->OpenImageReadOnly("absent"), HasErrno(ENOENT));
   EXPECT_THAT(pool->OpenImageByIdReadOnly("ffffffff"), HasErrno(ENOENT));
   EXPECT_THAT(pool->OpenImage("absent"), HasErrno(ENOENT));
+  EXPECT_FALSE(pool->HasImage("absent").value());
+}
+
+TEST_P(ContractTest, ImageIsSeenWithoutOpeningIt) {
+  MakeImage(kA, "plain-there");
+  EXPECT_TRUE(OpenPool(kA, Access::kRead)->HasImage("plain-there").value());
+  const auto pool = OpenPool(kA, Access::kMutate);
+  ASSERT_OK(pool->RemoveImage("plain-there"));
+  EXPECT_FALSE(pool->HasImage("plain-there").value());
 }
 
 TEST_P(ContractTest, WatchersOfAnAbsentObjectAreNotFound) {

@@ -101,6 +101,7 @@ class FakePool final : public Pool {
 
   // --- images (fake_pool_images.cc)
 
+  absl::StatusOr<bool> HasImage(const std::string& name) override;
   absl::StatusOr<std::unique_ptr<Image>> OpenImageReadOnly(
       const std::string& name) override;
   absl::StatusOr<std::unique_ptr<Image>> OpenImageByIdReadOnly(

@@ -20,6 +20,19 @@ using model::Site;
 
 }  // namespace
 
+absl::StatusOr<bool> FakePool::HasImage(const std::string& name) {
+  bool there = false;
+  const std::string object = absl::StrCat("rbd_id.", name);
+  const int r = Run("rados_stat", object, Needs::kOsd, false,
+                    [&](Model&, Site& site, SteadyDuration*) {
+                      there = Space(site).images.contains(name);
+                      return there ? 0 : -ENOENT;
+                    });
+  if (r == -ENOENT) return false;
+  if (r < 0) return CephError(r, "look for", absl::StrCat("'", object, "'"));
+  return there;
+}
+
 absl::StatusOr<std::unique_ptr<Image>> FakePool::OpenImageReadOnly(
     const std::string& name) {
   return Open("rbd_open_read_only", name, false, false);

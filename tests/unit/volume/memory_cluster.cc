@@ -190,6 +190,9 @@ class MemoryPool : public Pool {
       const std::string& /*image_id*/) override {
     return Unimplemented();
   }
+  absl::StatusOr<bool> HasImage(const std::string& /*name*/) override {
+    return Unimplemented();
+  }
   absl::StatusOr<std::unique_ptr<Image>> OpenImageReadOnly(
       const std::string& /*name*/) override {
     return Unimplemented();
