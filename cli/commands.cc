@@ -1,11 +1,12 @@
 #include "cli/commands.h"
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
 #include <iterator>
 #include <memory>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -15,11 +16,11 @@
 #include "cli/channel.h"
 #include "cli/methods.h"
 #include "cli/operations.h"
+#include "cli/replication_verbs.h"
 #include "identity/identity.pb.h"
 #include "rbdaddons/admin.pb.h"
 #include "rpc/endpoint.h"
 #include "rpc/method.h"
-#include "rpc/text.h"
 
 namespace addons {
 namespace {
@@ -27,8 +28,6 @@ namespace {
 namespace admin = ::rbdaddons::admin::v1;
 using google::protobuf::Message;
 using google::protobuf::MethodDescriptor;
-
-constexpr size_t kMaxShownMessage = 4096;
 
 struct Options {
   std::string endpoint;
@@ -40,12 +39,7 @@ struct Options {
   uint64_t operation_id = 0;
   std::string cluster;
   std::string pool;
-};
-
-struct Streams {
-  std::istream& in;
-  std::ostream& out;
-  std::ostream& err;
+  ReplicationCommand replication;
 };
 
 std::string DefaultEndpoint() {
@@ -61,29 +55,9 @@ std::string ReadAll(std::istream& in) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  std::ifstream file(path);
-  std::string text = ReadAll(file);
-  if (!file.is_open() || file.bad()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("Failed to read file '", path, "'"));
-  }
-  if (text.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("file '", path, "' is empty"));
-  }
-  return text;
-}
-
 std::chrono::milliseconds TimeoutOf(const Options& options) {
   return std::chrono::milliseconds(
       static_cast<int64_t>(options.timeout_seconds * 1000));
-}
-
-int Fail(const absl::Status& status, int exit_code, Streams& streams) {
-  streams.err << absl::StatusCodeToString(status.code()) << ": "
-              << CleanLine(status.message(), kMaxShownMessage) << "\n";
-  return exit_code;
 }
 
 absl::StatusOr<std::unique_ptr<Message>> ReadRequest(
@@ -202,6 +176,61 @@ void AddConnectionOptions(CLI::App& command, Options& options) {
       ->check(CLI::Range(0.001, 86400.0));
 }
 
+/// The verbs of replication, as subcommands. Returns them with what each is.
+std::vector<std::pair<const CLI::App*, ReplicationVerb>> AddReplicationVerbs(
+    CLI::App& app, Options& options) {
+  struct Verb {
+    ReplicationVerb verb;
+    const char* name;
+    const char* text;
+    const char* force;  // what it does by force; null: it has no such form
+    bool parameters;
+  };
+  constexpr std::array<Verb, 6> kVerbs = {{
+      {ReplicationVerb::kInfo, "info",
+       "Show how far the copy of a volume is, seen from this site", nullptr,
+       false},
+      {ReplicationVerb::kEnable, "enable", "Begin to replicate a volume",
+       nullptr, true},
+      {ReplicationVerb::kPromote, "promote",
+       "Make this site's image of a volume the primary one",
+       "Without the other site: returns to the last complete copy", true},
+      {ReplicationVerb::kDemote, "demote",
+       "Make this site's image of a volume a secondary one", nullptr, false},
+      {ReplicationVerb::kResync, "resync",
+       "Bring this site's copy of a volume in step with the other site",
+       "Delete it and copy anew where the two sites differ", false},
+      {ReplicationVerb::kDisable, "disable", "End the replication of a volume",
+       "Also of a copy whose primary is lost for good", false},
+  }};
+  std::vector<std::pair<const CLI::App*, ReplicationVerb>> added;
+  ReplicationCommand& command = options.replication;
+  for (const Verb& verb : kVerbs) {
+    CLI::App& sub = *app.add_subcommand(verb.name, verb.text);
+    sub.add_option("id", command.id, "Id of the volume, or of the group")
+        ->required();
+    sub.add_flag("--group", command.group, "It is the id of a volume group");
+    if (verb.force != nullptr) {
+      sub.add_flag("--force", command.force, verb.force);
+      sub.add_flag("--yes", command.yes, "Do not ask before --force");
+    }
+    if (verb.parameters) {
+      sub.add_option("--parameter", command.parameters,
+                     "KEY=VALUE of a VolumeReplicationClass, for example "
+                     "schedulingInterval=5m; may be repeated");
+    }
+    if (verb.verb == ReplicationVerb::kInfo) {
+      sub.add_flag("--json", command.json, "Print it as JSON");
+    }
+    sub.add_option("--secrets-file", command.secrets_file,
+                   "File with userID and userKey, a JSON object of strings")
+        ->required();
+    AddConnectionOptions(sub, options);
+    added.emplace_back(&sub, verb.verb);
+  }
+  return added;
+}
+
 }  // namespace
 
 int RunCli(const std::vector<std::string>& arguments, std::istream& in,
@@ -257,6 +286,7 @@ int RunCli(const std::vector<std::string>& arguments, std::istream& in,
       ->required();
   audit_clones.add_flag("--json", options.json, "Print it as JSON");
   AddConnectionOptions(audit_clones, options);
+  const auto replication_verbs = AddReplicationVerbs(app, options);
   const CLI::App& methods =
       *app.add_subcommand("methods", "List the methods that can be called");
 
@@ -266,6 +296,13 @@ int RunCli(const std::vector<std::string>& arguments, std::istream& in,
         std::vector<std::string>(arguments.rbegin(), arguments.rend() - 1));
   } catch (const CLI::ParseError& error) {
     return app.exit(error, out, err) == 0 ? 0 : kCliUsage;
+  }
+  for (const auto& [sub, verb] : replication_verbs) {
+    if (!sub->parsed()) continue;
+    options.replication.verb = verb;
+    options.replication.endpoint = options.endpoint;
+    options.replication.timeout = TimeoutOf(options);
+    return RunReplicationCommand(options.replication, streams);
   }
   if (methods.parsed()) return MethodsCommand(streams);
   if (probe.parsed()) return ProbeCommand(options, streams);

@@ -6,11 +6,9 @@
 #include <string>
 #include <vector>
 
-namespace addons {
+#include "cli/streams.h"
 
-/// Wrong use of the command line (EX_USAGE); all other exit codes are 0 or the
-/// number of the gRPC code that the call ended with.
-inline constexpr int kCliUsage = 64;
+namespace addons {
 
 /// The program `rbd-addons`. The first argument is its name. Returns its exit
 /// code.

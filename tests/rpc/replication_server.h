@@ -119,6 +119,7 @@ class ReplicationServer {
     return app_->Shutdown(grace);
   }
 
+  FakeSite& site() { return site_; }
   std::string metrics_url() const { return app_->metrics_url(); }
   std::string endpoint() const { return "unix://" + config_.socket_path; }
   std::shared_ptr<grpc::Channel> Channel() const {

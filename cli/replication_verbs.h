@@ -1,0 +1,44 @@
+#ifndef ADDONS_CLI_REPLICATION_VERBS_H_
+#define ADDONS_CLI_REPLICATION_VERBS_H_
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "cli/streams.h"
+
+namespace addons {
+
+enum class ReplicationVerb {
+  kEnable,
+  kDisable,
+  kPromote,
+  kDemote,
+  kResync,
+  kInfo
+};
+
+/// What a person asks of the replication of a volume or group.
+struct ReplicationCommand {
+  ReplicationVerb verb = ReplicationVerb::kInfo;
+  std::string endpoint;
+  std::string id;
+  bool group = false;  // `id` is of a volume group
+  bool force = false;
+  bool yes = false;  // do not ask before what may lose data
+  bool json = false;
+  std::vector<std::string> parameters;  // "key=value"
+  std::string secrets_file;
+  std::chrono::milliseconds timeout{};
+};
+
+/// Does it, as often as the daemon asks for the call to be repeated (and a
+/// resync until the copy is in step), within `timeout`: each new reason to wait
+/// is a line on the error stream. Before what may lose data it asks, and takes
+/// nothing but "yes" for an answer. Blocks. Returns the exit code: 0, kCliUsage
+/// or the number of the gRPC code.
+int RunReplicationCommand(const ReplicationCommand& command, Streams& streams);
+
+}  // namespace addons
+
+#endif  // ADDONS_CLI_REPLICATION_VERBS_H_

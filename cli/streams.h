@@ -1,0 +1,35 @@
+#ifndef ADDONS_CLI_STREAMS_H_
+#define ADDONS_CLI_STREAMS_H_
+
+#include <istream>
+#include <ostream>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace addons {
+
+/// Wrong use of the command line (EX_USAGE); all other exit codes are 0 or the
+/// number of the gRPC code that the call ended with.
+inline constexpr int kCliUsage = 64;
+
+/// What a command reads and prints. Not owned.
+struct Streams {
+  std::istream& in;
+  std::ostream& out;
+  std::ostream& err;
+};
+
+/// "CODE: message" as one line of clean text.
+std::string ErrorLine(const absl::Status& status);
+
+/// Prints ErrorLine() and returns `exit_code`.
+int Fail(const absl::Status& status, int exit_code, Streams& streams);
+
+/// All of a file that is not empty. INVALID_ARGUMENT otherwise.
+absl::StatusOr<std::string> ReadFile(const std::string& path);
+
+}  // namespace addons
+
+#endif  // ADDONS_CLI_STREAMS_H_

@@ -1,0 +1,160 @@
+// The verbs of replication on the command line, through the socket, on
+// simulated clusters.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "cli/commands.h"
+#include "tests/rpc/replication_server.h"
+
+namespace addons::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class CliReplicationTest : public ::testing::Test {
+ protected:
+  explicit CliReplicationTest(const std::string& site = "a") : server_(site) {}
+
+  int Run(std::vector<std::string> arguments, const std::string& typed = "") {
+    const FakeSite& site = server_.site();
+    dir_.Write(
+        "secrets.json",
+        absl::StrCat(R"({"userID": ")", site.user()->id, R"(", "userKey": ")",
+                     site.user()->key.Reveal(), R"("})"));
+    arguments.insert(arguments.begin(), "rbd-addons");
+    arguments.insert(arguments.end(),
+                     {"--endpoint", server_.endpoint(), "--secrets-file",
+                      dir_.File("secrets.json")});
+    std::istringstream in(typed);
+    out_.str("");
+    err_.str("");
+    return RunCli(arguments, in, out_, err_);
+  }
+  int Calls(const std::string& call) {
+    return server_.world.CountCalls(server_.site().name(), call);
+  }
+
+  const TempDir dir_;
+  ReplicationServer server_;
+  std::ostringstream out_;
+  std::ostringstream err_;
+};
+
+class CliReplicationOnBTest : public CliReplicationTest {
+ protected:
+  CliReplicationOnBTest() : CliReplicationTest("b") {}
+};
+
+TEST_F(CliReplicationTest, AVolumeIsEnabledShownAndDisabled) {
+  server_.AddPlain();
+  server_.Start();
+  EXPECT_EQ(Run({"enable", server_.id, "--parameter", "mirroringMode=snapshot",
+                 "--parameter", "schedulingInterval=5m"}),
+            0)
+      << err_.str();
+  EXPECT_EQ(out_.str(), "replication is enabled\n");
+  EXPECT_TRUE(server_.a.Info(server_.image).primary);
+  EXPECT_EQ(Run({"promote", server_.id, "--parameter=schedulingInterval=5m"}),
+            0)
+      << err_.str();
+  EXPECT_EQ(out_.str(), "this site is primary\n");
+  EXPECT_EQ(Run({"disable", server_.id}), 0) << err_.str();
+  EXPECT_EQ(Calls("rbd_mirror_image_disable"), 1);
+}
+
+TEST_F(CliReplicationTest, InfoIsShownToPeopleAndAsJson) {
+  server_.AddMirrored();
+  server_.Start();
+  EXPECT_EQ(Run({"info", server_.id}), 0) << err_.str();
+  EXPECT_THAT(out_.str(),
+              AllOf(HasSubstr("replication  "), HasSubstr("message      "),
+                    HasSubstr("last sync    ")));
+  EXPECT_EQ(Run({"info", server_.id, "--json"}), 0) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("\"status_message\": "));
+}
+
+TEST_F(CliReplicationTest, AnErrorThatStaysIsNotRepeated) {
+  server_.AddPlain();
+  server_.Start();
+  EXPECT_EQ(Run({"demote", server_.id}), grpc::FAILED_PRECONDITION);
+  EXPECT_THAT(err_.str(), AllOf(StartsWith("FAILED_PRECONDITION: "),
+                                HasSubstr("replication is not enabled"),
+                                Not(HasSubstr("waiting"))));
+  EXPECT_EQ(out_.str(), "");
+}
+
+TEST_F(CliReplicationTest, ADaemonThatIsNotThereIsNotWaitedFor) {
+  server_.AddPlain();
+  EXPECT_EQ(Run({"demote", server_.id}), grpc::UNAVAILABLE);
+  EXPECT_THAT(err_.str(), Not(HasSubstr("waiting")));
+}
+
+TEST_F(CliReplicationTest, AGroupIsPromoted) {
+  server_.AddMirroredGroup();
+  server_.Start();
+  EXPECT_EQ(Run({"promote", "--group", server_.group_id}), 0) << err_.str();
+}
+
+TEST_F(CliReplicationTest, AParameterNeedsAKeyAndAValue) {
+  EXPECT_EQ(Run({"enable", "some-id", "--parameter", "5m"}), kCliUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("'5m' is not KEY=VALUE"));
+}
+
+TEST_F(CliReplicationTest, DemoteHasNoForce) {
+  EXPECT_EQ(Run({"demote", "some-id", "--force"}), kCliUsage);
+}
+
+TEST_F(CliReplicationOnBTest, ForceAsksFirstAndTakesOnlyYes) {
+  server_.AddMirrored();
+  server_.id = server_.pair.VolumeId(server_.b, ReplicationServer::kUuid);
+  server_.Start();
+  for (const std::string typed : {"", "y\n", "no\n"}) {
+    EXPECT_EQ(Run({"promote", server_.id, "--force"}, typed), kCliUsage);
+    EXPECT_THAT(err_.str(), AllOf(HasSubstr("is lost"), HasSubstr(server_.id),
+                                  HasSubstr("nothing was changed")));
+  }
+  EXPECT_EQ(Calls("rbd_mirror_image_promote"), 0);
+  server_.a.SetClusterUp(false);
+  EXPECT_EQ(Run({"promote", server_.id, "--force"}, "yes\n"), 0) << err_.str();
+  EXPECT_TRUE(server_.b.Info(server_.image).primary);
+}
+
+TEST_F(CliReplicationOnBTest, YesAnswersBeforehand) {
+  server_.AddMirrored();
+  server_.id = server_.pair.VolumeId(server_.b, ReplicationServer::kUuid);
+  server_.Start();
+  server_.a.SetClusterUp(false);
+  EXPECT_EQ(Run({"promote", server_.id, "--force", "--yes"}), 0) << err_.str();
+  EXPECT_THAT(err_.str(), Not(HasSubstr("type yes")));
+}
+
+// The first call is answered with the reason, and then it is asked again.
+TEST_F(CliReplicationOnBTest, ACallThatMustBeRepeatedIs) {
+  server_.AddMirrored();
+  server_.id = server_.pair.VolumeId(server_.b, ReplicationServer::kUuid);
+  server_.Start();
+  EXPECT_EQ(Run({"promote", server_.id, "--timeout", "60"}),
+            grpc::FAILED_PRECONDITION);
+  EXPECT_THAT(err_.str(), AllOf(HasSubstr("waiting: UNAVAILABLE: "),
+                                HasSubstr("FAILED_PRECONDITION: ")));
+}
+
+TEST_F(CliReplicationOnBTest, AResyncIsRepeatedUntilTheCopyIsInStep) {
+  server_.AddMirrored();
+  server_.id = server_.pair.VolumeId(server_.b, ReplicationServer::kUuid);
+  server_.Start();
+  EXPECT_EQ(Run({"resync", server_.id}), 0) << err_.str();
+  EXPECT_EQ(out_.str(), "this copy is in step with the other site\n");
+}
+
+}  // namespace
+}  // namespace addons::testing
