@@ -1,0 +1,257 @@
+// Calls one method of a CSI-Addons server, this one or another, from many
+// threads, and prints how long the calls took and what they cost the server.
+// scripts/bench.sh drives it.
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "cli/call.h"
+#include "cli/channel.h"
+#include "cli/methods.h"
+
+namespace addons {
+namespace {
+
+using std::chrono::steady_clock;
+using Milliseconds = std::chrono::duration<double, std::milli>;
+
+struct Options {
+  std::string endpoint;
+  std::string method;
+  std::string requests_file;
+  std::string secrets_file;
+  std::string name;
+  int concurrency = 1;
+  int times = 1;
+  int timeout_s = 150;
+  int pid = 0;
+  bool header = false;
+  bool json = false;
+};
+
+/// What the server has used so far. Linux, /proc/PID/{stat,status}.
+struct Usage {
+  double cpu_s = 0;
+  double resident_mib = 0;
+  int threads = 0;
+};
+
+struct Result {
+  std::vector<double> took_ms;  // ascending
+  std::map<std::string, int> errors;
+  double wall_s = 0;
+  Usage before;
+  Usage after;
+};
+
+absl::StatusOr<std::string> Contents(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) {
+    return absl::NotFoundError(absl::StrCat("Failed to read ", path));
+  }
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+absl::StatusOr<Usage> UsageOf(int pid) {
+  Usage usage;
+  if (pid == 0) return usage;
+  const std::string folder = absl::StrCat("/proc/", pid, "/");
+  ADDONS_ASSIGN_OR_RETURN(const std::string stat,
+                          Contents(absl::StrCat(folder, "stat")));
+  // The name in brackets may hold spaces; utime and stime are 11 fields on.
+  std::istringstream fields(stat.substr(stat.rfind(')') + 1));
+  std::string skipped;
+  for (int i = 0; i < 11; ++i) fields >> skipped;
+  int64_t user = 0;
+  int64_t system = 0;
+  fields >> user >> system;
+  usage.cpu_s = static_cast<double>(user + system) /
+                static_cast<double>(sysconf(_SC_CLK_TCK));
+  ADDONS_ASSIGN_OR_RETURN(const std::string status,
+                          Contents(absl::StrCat(folder, "status")));
+  std::istringstream lines(status);
+  for (std::string key; lines >> key;) {
+    if (key == "VmRSS:") {
+      lines >> usage.resident_mib;
+      usage.resident_mib /= 1024;
+    } else if (key == "Threads:") {
+      lines >> usage.threads;
+    }
+  }
+  return usage;
+}
+
+using Requests = std::vector<std::unique_ptr<google::protobuf::Message>>;
+
+/// One request per line of the file.
+absl::StatusOr<Requests> ReadRequests(
+    const Options& options, const google::protobuf::MethodDescriptor& method) {
+  std::string secrets;
+  if (!options.secrets_file.empty()) {
+    ADDONS_ASSIGN_OR_RETURN(secrets, Contents(options.secrets_file));
+  }
+  std::string text = "{}\n";
+  if (!options.requests_file.empty()) {
+    ADDONS_ASSIGN_OR_RETURN(text, Contents(options.requests_file));
+  }
+  Requests requests;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty()) continue;
+    ADDONS_ASSIGN_OR_RETURN(
+        auto request, MakeRequest(method, line, TextSource::kInput, secrets));
+    requests.push_back(std::move(request));
+  }
+  if (requests.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(options.requests_file, " has no request"));
+  }
+  return requests;
+}
+
+absl::StatusOr<Result> Run(const Options& options) {
+  ADDONS_ASSIGN_OR_RETURN(const auto* method, FindMethod(options.method));
+  ADDONS_ASSIGN_OR_RETURN(const Requests requests,
+                          ReadRequests(options, *method));
+  ADDONS_ASSIGN_OR_RETURN(const auto channel, OpenChannel(options.endpoint));
+  const size_t total = requests.size() * static_cast<size_t>(options.times);
+  std::vector<double> took(total);
+  std::vector<std::string> errors(total);
+  std::atomic<size_t> next{0};
+  const auto work = [&] {
+    for (size_t i = next++; i < total; i = next++) {
+      const auto response = NewMessage(*method->output_type());
+      const auto begin = steady_clock::now();
+      const absl::Status status =
+          CallMethod(channel, *method, *requests[i % requests.size()],
+                     std::chrono::seconds(options.timeout_s), *response);
+      took[i] = Milliseconds(steady_clock::now() - begin).count();
+      if (!status.ok()) errors[i] = absl::StatusCodeToString(status.code());
+    }
+  };
+  Result result;
+  ADDONS_ASSIGN_OR_RETURN(result.before, UsageOf(options.pid));
+  const auto begin = steady_clock::now();
+  {
+    std::vector<std::jthread> workers;
+    for (int i = 0; i < options.concurrency; ++i) workers.emplace_back(work);
+  }
+  result.wall_s =
+      std::chrono::duration<double>(steady_clock::now() - begin).count();
+  ADDONS_ASSIGN_OR_RETURN(result.after, UsageOf(options.pid));
+  std::sort(took.begin(), took.end());
+  result.took_ms = std::move(took);
+  for (const std::string& error : errors) {
+    if (!error.empty()) ++result.errors[error];
+  }
+  return result;
+}
+
+double Percentile(const std::vector<double>& ascending, double part) {
+  const auto last = static_cast<double>(ascending.size() - 1);
+  return ascending[static_cast<size_t>(part * last)];
+}
+
+void Print(const Options& options, const Result& result) {
+  const auto calls = static_cast<double>(result.took_ms.size());
+  const double cpu_ms =
+      (result.after.cpu_s - result.before.cpu_s) * 1000 / calls;
+  if (options.json) {
+    const nlohmann::json row = {{"name", options.name},
+                                {"method", options.method},
+                                {"concurrency", options.concurrency},
+                                {"calls", result.took_ms.size()},
+                                {"median_ms", Percentile(result.took_ms, 0.5)},
+                                {"p99_ms", Percentile(result.took_ms, 0.99)},
+                                {"calls_per_s", calls / result.wall_s},
+                                {"errors", result.errors},
+                                {"cpu_ms_per_call", cpu_ms},
+                                {"resident_mib", result.after.resident_mib},
+                                {"threads", result.after.threads}};
+    std::printf("%s\n", row.dump().c_str());
+    return;
+  }
+  if (options.header) {
+    std::printf("%-36s %4s %6s %10s %10s %9s %8s %8s %7s  %s\n", "what", "c",
+                "calls", "median ms", "p99 ms", "calls/s", "CPU ms", "MiB",
+                "threads", "errors");
+  }
+  std::string errors;
+  for (const auto& [code, count] : result.errors) {
+    absl::StrAppend(&errors, errors.empty() ? "" : ", ", count, " ", code);
+  }
+  std::printf("%-36s %4d %6zu %10.2f %10.2f %9.1f %8.2f %8.1f %7d  %s\n",
+              options.name.c_str(), options.concurrency, result.took_ms.size(),
+              Percentile(result.took_ms, 0.5), Percentile(result.took_ms, 0.99),
+              calls / result.wall_s, cpu_ms, result.after.resident_mib,
+              result.after.threads, errors.empty() ? "-" : errors.c_str());
+}
+
+int Main(int argc, char** argv) {
+  Options options;
+  CLI::App app(
+      "Calls one method of a CSI-Addons server many times, and prints how long "
+      "the calls took (median, 99th percentile), how many there were in a "
+      "second, and the server's CPU time per call, memory and threads.");
+  app.add_option("method", options.method,
+                 "as for \"rbd-addons call\": Probe, PromoteVolume, ...")
+      ->required();
+  app.add_option("--endpoint", options.endpoint, "unix://PATH of the server")
+      ->required();
+  app.add_option("--requests", options.requests_file,
+                 "one request per line, as JSON; none: one empty request");
+  app.add_option("--secrets-file", options.secrets_file,
+                 "JSON object that is added to each request as its secrets");
+  app.add_option("--concurrency", options.concurrency, "callers at a time")
+      ->check(CLI::Range(1, 10000));
+  app.add_option("--times", options.times, "passes over the requests")
+      ->check(CLI::Range(1, 10000000));
+  app.add_option("--timeout", options.timeout_s, "of each call, in seconds")
+      ->check(CLI::Range(1, 3600));
+  app.add_option("--pid", options.pid, "of the server, for CPU and memory");
+  app.add_option("--name", options.name, "of the row; default: the method");
+  app.add_flag("--header", options.header, "prints the columns' names first");
+  app.add_flag("--json", options.json, "prints an object in place of a row");
+  CLI11_PARSE(app, argc, argv);
+  if (options.name.empty()) options.name = options.method;
+  const auto result = Run(options);
+  if (!result.ok()) {
+    std::fprintf(stderr, "rbd-addons-load: %s\n",
+                 std::string(result.status().message()).c_str());
+    return 2;
+  }
+  Print(options, *result);
+  return result->errors.empty() ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace addons
+
+int main(int argc, char** argv) {
+  try {
+    return addons::Main(argc, argv);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "rbd-addons-load: %s\n", e.what());
+    return 2;
+  }
+}

@@ -1,0 +1,209 @@
+#!/usr/bin/env bash
+# Measures a daemon on two throwaway mirrored Ceph sites of this machine: how long each call
+# takes, how many there are in a second, and what they cost the daemon.
+#
+#   scripts/bench.sh [--volumes N] [--concurrency "C..."] [--default-monitors] [--json FILE]
+#                    [NAME=BIN...]
+#
+# BIN is a folder with rbd-addonsd, by default build/release/bin, which is built first. Several
+# are measured in turn in one run, on the same volumes: only such figures can be compared.
+#   --volumes N          default 20
+#   --concurrency "C.."  calls at a time, default "1 8"
+#   --default-monitors   Ceph's own monitor timers, with which each change of a mirrored image
+#                        takes a second; without this they are out of the way
+#   --json FILE          appends each row as a JSON object
+# Takes about two minutes for each BIN and number of calls at a time.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+# shellcheck source=scripts/lib/common.sh
+. scripts/lib/common.sh
+# shellcheck source=scripts/lib/packages.sh
+. scripts/lib/packages.sh
+# shellcheck source=scripts/lib/machine.sh
+. scripts/lib/machine.sh
+# shellcheck source=scripts/lib/build.sh
+. scripts/lib/build.sh
+
+usage() { sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' scripts/bench.sh; }
+wrong() {
+  printf 'bench.sh: %s\n\n' "$1" >&2
+  usage >&2
+  exit 2
+}
+volumes=20 concurrency='1 8' default_monitors='' json='' servers=()
+while (($#)); do
+  case $1 in
+    -h | --help)
+      usage
+      exit 0
+      ;;
+    --volumes | --concurrency | --json)
+      (($# > 1)) || wrong "$1 needs a value"
+      printf -v "${1#--}" '%s' "$2"
+      shift
+      ;;
+    --default-monitors) default_monitors=yes ;;
+    *=*)
+      [[ -x ${1#*=}/rbd-addonsd ]] || wrong "there is no program ${1#*=}/rbd-addonsd"
+      servers+=("$1")
+      ;;
+    *) wrong "there is no option '$1'" ;;
+  esac
+  shift
+done
+[[ $volumes =~ ^[1-9][0-9]*$ ]] || wrong "--volumes needs a number, not '$volumes'"
+[[ $concurrency =~ ^[1-9][0-9\ ]*$ ]] || wrong "--concurrency needs numbers, not '$concurrency'"
+
+check_machine integration
+on_interrupt_say_so
+install_for release integration
+use_temporary_folder
+if ((!${#servers[@]})); then
+  configure release
+  build release
+  servers=(this="$PWD/build/release/bin")
+fi
+if [[ ! -x build/release/bin/rbd-addons-load ]]; then
+  configure release
+  build release rbd-addons-load rbd-addons
+fi
+load=$PWD/build/release/bin/rbd-addons-load
+
+work=$TMPDIR
+bed=$work/bed
+daemons=()
+end_daemons() {
+  local pid
+  for pid in "${daemons[@]}"; do kill "$pid" 2>/dev/null || true; done
+  for pid in "${daemons[@]}"; do wait "$pid" 2>/dev/null || true; done
+  daemons=()
+}
+clean_up() {
+  end_daemons
+  remove_temporary_folder
+}
+trap clean_up EXIT
+
+scripts/testbed up "$bed" --mirror
+if [[ ! $default_monitors ]]; then
+  for site in a b; do
+    scripts/testbed ceph "$bed" "$site" config set mon paxos_propose_interval 0.01
+    scripts/testbed ceph "$bed" "$site" config set mon paxos_min_wait 0.01
+  done
+fi
+ids=()
+for ((i = 1; i <= volumes; ++i)); do
+  progress "    making volumes: $i of $volumes"
+  ids+=("$(scripts/testbed volume "$bed" a "pvc-bench-$i")")
+done
+progress_done
+
+# requests SITE [FIELDS]: one line per volume, in $work/requests.
+requests() {
+  local id extra=${2:+,$2} ids_here=("${ids[@]}")
+  if [[ $1 == b ]]; then ids_here=("${ids_b[@]}"); fi
+  for id in "${ids_here[@]}"; do
+    printf '{"replication_source":{"volume":{"volume_id":"%s"}}%s}\n' "$id" "$extra"
+  done >"$work/requests"
+}
+failures=0
+# measure SITE NAME METHOD [TIMES]
+measure() {
+  local site=$1 name=$2 method=$3 options=() index=0 result=0
+  if [[ $site == b ]]; then index=1; fi
+  options=(--endpoint "unix://$work/$site.sock" --pid "${daemons[index]}" --times "${4:-1}"
+    --concurrency "$at_once" --name "$server: $name")
+  if [[ $method != */Probe ]]; then
+    options+=(--requests "$work/requests" --secrets-file "$bed/$site/secrets.json")
+  fi
+  "$load" "$method" "${options[@]}" --json >"$work/row" || result=$?
+  if [[ $json ]]; then cat "$work/row" >>"$json"; fi
+  cat "$work/row" >>"$work/rows"
+  progress "    $server, $at_once at a time: $name"
+  if ((result != 0)); then
+    progress_done
+    printf "bench.sh: of '%s' some calls failed: %s\n" "$name" "$(cat "$work/row")" >&2
+    failures=$((failures + 1))
+  fi
+}
+copied() { # every volume has its first copy on b
+  local id
+  for id in "${ids[@]}"; do
+    scripts/testbed rbd "$bed" b mirror image status "replicapool/csi-vol-${id: -36}" 2>/dev/null |
+      grep -q 'up+replaying\|up+stopped' || return 1
+  done
+}
+reported() { # replication info has an answer for each of them
+  "$load" GetVolumeReplicationInfo --endpoint "unix://$work/a.sock" --requests "$work/requests" \
+    --secrets-file "$bed/a/secrets.json" >/dev/null
+}
+gone() { [[ -z $(scripts/testbed rbd "$bed" b ls replicapool) ]]; }
+await() { # SECONDS WHAT COMMAND
+  local end=$((SECONDS + $1))
+  progress "    waiting until $2"
+  until "$3"; do
+    if ((SECONDS >= end)); then
+      progress_done
+      printf 'bench.sh: gave up waiting until %s\n' "$2" >&2
+      exit 1
+    fi
+    sleep 2
+  done
+}
+
+schedule='"parameters":{"mirroringMode":"snapshot","schedulingInterval":"1h"}'
+ids_b=()
+for named in "${servers[@]}"; do
+  server=${named%%=*} bin=${named#*=}
+  for at_once in $concurrency; do
+    for site in a b; do
+      "$bin/rbd-addonsd" --controllerserver --drivername rbd.csi.ceph.com \
+        --csi-addons-endpoint "unix://$work/$site.sock" --config-dir "$bed/$site/csi-config" \
+        --settle-time 60s 2>>"$work/$server-$site.log" &
+      daemons+=($!)
+    done
+    for site in a b; do
+      until [[ -S $work/$site.sock ]]; do sleep 0.1; done
+    done
+    measure a probe identity.Identity/Probe 2000
+    requests a "$schedule"
+    measure a enable EnableVolumeReplication
+    measure a 'enable again' EnableVolumeReplication
+    await 600 'the other site has all copies' copied
+    if ((!${#ids_b[@]})); then
+      for id in "${ids[@]}"; do ids_b+=("$(scripts/testbed peer-journal "$bed" b "$id")"); done
+    fi
+    measure a 'promote, primary already' PromoteVolume
+    requests a
+    await 180 'the copies are reported' reported
+    measure a 'replication info' GetVolumeReplicationInfo 3
+    measure a 'planned move: demote' DemoteVolume
+    requests b "$schedule"
+    measure b 'planned move: promote' PromoteVolume
+    requests b
+    measure b 'move back: demote' DemoteVolume
+    requests a "$schedule"
+    measure a 'move back: promote' PromoteVolume
+    requests a "$schedule"
+    measure a disable DisableVolumeReplication
+    measure a 'disable again' DisableVolumeReplication
+    await 600 'the other site has removed its copies' gone
+    end_daemons
+    rm -f "$work"/?.sock
+  done
+done
+progress_done
+
+printf '%s, Ceph %s, %s volumes, %s processors, monitors %s\n\n' "$(date -u +%F)" \
+  "$(scripts/testbed ceph "$bed" a --version | awk '{ print $3 }')" "$volumes" "$(nproc)" \
+  "$([[ $default_monitors ]] && printf 'with their default timers' || printf 'without delay')"
+printf '| what | at once | median ms | p99 ms | calls/s | CPU ms per call | MiB | threads |\n'
+printf '|---|---|---|---|---|---|---|---|\n'
+python3 -c '
+import json, sys
+rows = [json.loads(line) for line in sys.stdin]
+for row in sorted(rows, key=lambda row: (row["concurrency"], row["name"].split(": ", 1)[1])):
+    print("| {name} | {concurrency} | {median_ms:.1f} | {p99_ms:.1f} | {calls_per_s:.0f} | "
+          "{cpu_ms_per_call:.1f} | {resident_mib:.0f} | {threads} |".format(**row))
+' <"$work/rows"
+((failures == 0))
