@@ -117,13 +117,12 @@ bool Confirmed(const VerbText& text, const ReplicationCommand& command,
   return false;
 }
 
-/// The daemon answered so, and asks for the call to be repeated. Its messages
-/// name the request; those of a connection that fails do not.
-bool AsksToRepeat(const absl::Status& status) {
-  const bool may_pass = absl::IsUnavailable(status) ||
-                        absl::IsAborted(status) ||
-                        absl::IsDeadlineExceeded(status);
-  return may_pass && absl::StrContains(status.message(), "(request ");
+/// It goes on without this call, or the daemon asks for it to be repeated. The
+/// daemon's messages name the request; those of a connection that fails do not.
+bool MustBeRepeated(const absl::Status& status) {
+  if (absl::IsDeadlineExceeded(status)) return true;
+  return (absl::IsUnavailable(status) || absl::IsAborted(status)) &&
+         absl::StrContains(status.message(), "(request ");
 }
 
 /// Without the id of the request, which is another one each time.
@@ -162,7 +161,7 @@ absl::Status CallUntilDone(const ReplicationCommand& command,
       if (status.ok()) return status;
       // It has begun: by force once more would begin it anew.
       static_cast<pb::ResyncVolumeRequest&>(request).set_force(false);
-    } else if (!AsksToRepeat(status)) {
+    } else if (!MustBeRepeated(status)) {
       return status;
     }
     if (steady_clock::now() + kPause >= end) return status;
