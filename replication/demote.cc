@@ -164,7 +164,7 @@ absl::Status Demotion::Run() {
       ADDONS_RETURN_IF_ERROR(Repair());
     }
     ADDONS_RETURN_IF_ERROR(WaitForFollower());
-    const absl::Status done = DemotePrimary();
+    absl::Status done = DemotePrimary();
     // EINVAL is also what librbd says when somebody else was faster.
     if (!done.ok() && CephErrno(done) != EINVAL) return done;
     demoted = true;
@@ -380,11 +380,10 @@ absl::Status Demote(OperationContext& context,
             request.scope == VerbScope::kGroupMember) {
           return status;
         }
-        if (const absl::Status told =
-                TellRefusal(leased, environment, session, demotion.workload());
-            SaysLookAgain(told)) {
-          return told;
-        } else if (!told.ok()) {
+        absl::Status told =
+            TellRefusal(leased, environment, session, demotion.workload());
+        if (SaysLookAgain(told)) return told;
+        if (!told.ok()) {
           Log().warn("the other site was not told that volume={} is in use: {}",
                      Quoted(session.volume.volume_id.text()), told.ToString());
         }

@@ -153,7 +153,7 @@ absl::Status Enabling::Run() {
     }
     return image.MirrorEnable(request_.parameters.mode);
   };
-  const absl::Status enabled = ChangeImage(session_.volume, enable);
+  absl::Status enabled = ChangeImage(session_.volume, enable);
   // EINVAL is also what librbd says when somebody else was faster.
   if (!enabled.ok() && CephErrno(enabled) != EINVAL) return enabled;
   ADDONS_ASSIGN_OR_RETURN(const MirrorView after,
