@@ -1,6 +1,7 @@
 #include "ceph/mirror_clients.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -23,43 +24,26 @@ absl::StatusOr<std::vector<Watcher>> ListMirrorClients(Pool& pool) {
   return watchers;
 }
 
-absl::StatusOr<std::vector<Watcher>> ListWorkloads(Cluster& cluster, Pool& pool,
-                                                   Image& image) {
+absl::StatusOr<ImageClients> ListClients(Cluster& cluster, Pool& pool,
+                                         Image& image) {
   ADDONS_ASSIGN_OR_RETURN(std::vector<Watcher> watchers, image.Watchers());
-  return OnlyWorkloads(cluster, pool, std::move(watchers));
-}
-
-absl::StatusOr<std::vector<Watcher>> OnlyWorkloads(
-    Cluster& cluster, Pool& pool, std::vector<Watcher> watchers) {
   const std::vector<uint64_t> own = cluster.OwnClientIds();
   std::erase_if(watchers, [&](const Watcher& watcher) {
     return std::find(own.begin(), own.end(), watcher.client_id) != own.end();
   });
-  if (watchers.empty()) return watchers;
+  if (watchers.empty()) return ImageClients();
   ADDONS_ASSIGN_OR_RETURN(const std::vector<Watcher> mirror,
                           ListMirrorClients(pool));
-  std::erase_if(watchers, [&](const Watcher& watcher) {
+  const size_t mirrors = std::erase_if(watchers, [&](const Watcher& watcher) {
     return HasClient(mirror, watcher.client_id);
   });
-  return watchers;
+  return ImageClients{std::move(watchers), mirrors > 0};
 }
 
 bool HasClient(const std::vector<Watcher>& watchers, uint64_t client_id) {
   return std::any_of(
       watchers.begin(), watchers.end(),
       [&](const Watcher& watcher) { return watcher.client_id == client_id; });
-}
-
-absl::StatusOr<bool> MirrorFollows(Pool& pool, Image& image) {
-  ADDONS_ASSIGN_OR_RETURN(const std::vector<Watcher> watchers,
-                          image.Watchers());
-  if (watchers.empty()) return false;
-  ADDONS_ASSIGN_OR_RETURN(const std::vector<Watcher> mirror,
-                          ListMirrorClients(pool));
-  return std::any_of(watchers.begin(), watchers.end(),
-                     [&](const Watcher& watcher) {
-                       return HasClient(mirror, watcher.client_id);
-                     });
 }
 
 std::string DescribeWatchers(const std::vector<Watcher>& watchers) {

@@ -18,21 +18,16 @@ class Pool;
 /// nothing is cached). None at all is OK.
 absl::StatusOr<std::vector<Watcher>> ListMirrorClients(Pool& pool);
 
-/// Watchers of `image` that are neither rbd-mirror nor this process: clients
-/// that have it open for writing.
-absl::StatusOr<std::vector<Watcher>> ListWorkloads(Cluster& cluster, Pool& pool,
-                                                   Image& image);
-
-/// Those of `watchers`, the watchers of an image in `pool`, that are neither
-/// rbd-mirror nor this process.
-absl::StatusOr<std::vector<Watcher>> OnlyWorkloads(
-    Cluster& cluster, Pool& pool, std::vector<Watcher> watchers);
+/// Who has an image open for writing, this process left out.
+struct ImageClients {
+  std::vector<Watcher> workloads;  // all but rbd-mirror
+  /// An rbd-mirror has it open: of a primary the peer's, which copies from it.
+  bool mirror = false;
+};
+absl::StatusOr<ImageClients> ListClients(Cluster& cluster, Pool& pool,
+                                         Image& image);
 
 bool HasClient(const std::vector<Watcher>& watchers, uint64_t client_id);
-
-/// Whether an rbd-mirror has `image`, a primary one, open: the peer's, which
-/// copies from it.
-absl::StatusOr<bool> MirrorFollows(Pool& pool, Image& image);
 
 /// "client.4464 at 10.0.0.1:0/123, ...".
 std::string DescribeWatchers(const std::vector<Watcher>& watchers);

@@ -22,7 +22,9 @@ absl::StatusOr<ImageFacts> ReadFacts(Cluster& cluster, Pool& pool,
   facts.secondary = marked || (mirror.state != MirrorImageState::kDisabled &&
                                !mirror.primary);
   ADDONS_ASSIGN_OR_RETURN(facts.snapshots, image.Snapshots());
-  ADDONS_ASSIGN_OR_RETURN(facts.workloads, ListWorkloads(cluster, pool, image));
+  ADDONS_ASSIGN_OR_RETURN(ImageClients clients,
+                          ListClients(cluster, pool, image));
+  facts.workloads = std::move(clients.workloads);
   ADDONS_ASSIGN_OR_RETURN(facts.lockers, image.Lockers());
   const std::vector<uint64_t> own = cluster.OwnClientIds();
   std::erase_if(facts.lockers, [&](const Locker& locker) {

@@ -150,15 +150,15 @@ absl::StatusOr<std::optional<SkipReason>> Sparsification::WatchOver(
     ADDONS_RETURN_IF_ERROR(
         context_.SleepFor(environment_.options.look_interval));
     Report(work.objects());
-    const auto workloads = ListWorkloads(*volume_.cluster, *reads_, looking);
-    if (!workloads.ok()) {
-      blind = workloads.status();  // goes on until the permit has run out
-    } else if (workloads->empty()) {
+    const auto clients = ListClients(*volume_.cluster, *reads_, looking);
+    if (!clients.ok()) {
+      blind = clients.status();  // goes on until the permit has run out
+    } else if (clients->workloads.empty()) {
       work.Renew();
     } else {
-      skip = SkipReason{
-          ReclaimOutcome::kInterrupted,
-          absl::StrCat("it was opened by ", DescribeWatchers(*workloads))};
+      skip = SkipReason{ReclaimOutcome::kInterrupted,
+                        absl::StrCat("it was opened by ",
+                                     DescribeWatchers(clients->workloads))};
     }
   }
   work.Revoke();

@@ -115,12 +115,10 @@ absl::Status Demotion::LookAround() {
     open_by_mirror_ = false;
     published_.clear();
     if (!seen.enabled() || !seen.info.primary) return absl::OkStatus();
-    ADDONS_ASSIGN_OR_RETURN(workloads_,
-                            FindWorkloads(environment_, session_, image));
-    if (seen.info.mode != MirrorMode::kJournal) {
-      ADDONS_ASSIGN_OR_RETURN(open_by_mirror_,
-                              MirrorFollows(*session_.reads, image));
-    }
+    ADDONS_ASSIGN_OR_RETURN(ImageClients clients,
+                            FindClients(environment_, session_, image));
+    workloads_ = std::move(clients.workloads);
+    open_by_mirror_ = clients.mirror && seen.info.mode != MirrorMode::kJournal;
     ADDONS_ASSIGN_OR_RETURN(published_, image.ListMetadata(kPublishPrefix));
     return absl::OkStatus();
   };
@@ -342,9 +340,9 @@ absl::Status Demotion::DemotePrimary() {
     // Once more, on the handle that demotes: between the last look and now
     // somebody may have opened the image.
     const auto demote = [&]() -> absl::Status {
-      ADDONS_ASSIGN_OR_RETURN(const std::vector<Watcher> opened,
-                              FindWorkloads(environment_, session_, image));
-      ADDONS_RETURN_IF_ERROR(RefuseIfAny(opened));
+      ADDONS_ASSIGN_OR_RETURN(const ImageClients opened,
+                              FindClients(environment_, session_, image));
+      ADDONS_RETURN_IF_ERROR(RefuseIfAny(opened.workloads));
       return image.MirrorDemote();
     };
     if (absl::Status demoted = demote(); !demoted.ok()) {
@@ -353,14 +351,14 @@ absl::Status Demotion::DemotePrimary() {
       return demoted;
     }
     // librbd protects nobody: who opened the image since we looked gets EROFS.
-    const auto workloads = FindWorkloads(environment_, session_, image);
-    if (workloads.ok() && !workloads->empty()) {
+    const auto clients = FindClients(environment_, session_, image);
+    if (clients.ok() && !clients->workloads.empty()) {
       Log().warn(
           "volume={} was opened while it was demoted; these clients cannot "
           "write "
           "any more: {}",
           Quoted(session_.volume.volume_id.text()),
-          DescribeWatchers(*workloads));
+          DescribeWatchers(clients->workloads));
     }
     return absl::OkStatus();
   });
@@ -400,11 +398,11 @@ absl::Status TellRefusedDemotion(OperationContext& context,
         auto image =
             session.reads->OpenImageReadOnly(session.volume.image_name());
         if (!image.ok()) return AfterResolve(image.status(), session.volume);
-        ADDONS_ASSIGN_OR_RETURN(const std::vector<Watcher> workloads,
-                                FindWorkloads(environment, session, **image));
-        if (workloads.empty()) return absl::OkStatus();
+        ADDONS_ASSIGN_OR_RETURN(const ImageClients clients,
+                                FindClients(environment, session, **image));
+        if (clients.workloads.empty()) return absl::OkStatus();
         return TellRefusal(leased, environment, session,
-                           DescribeWatchers(workloads));
+                           DescribeWatchers(clients.workloads));
       });
 }
 

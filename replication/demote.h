@@ -38,8 +38,8 @@ struct DemoteRequest {
 ///
 ///   Repair()           ClaimingPeer(), UnclearReport(): UNAVAILABLE
 ///                      BeginMutation(), "repairing a half-done demotion": promotes it
-///   LookAround()       Look(): the image, and through the same handle FindWorkloads(),
-///                      MirrorFollows() and what ceph-csi has published
+///   LookAround()       Look(): the image, and through the same handle FindClients()
+///                      and what ceph-csi has published
 ///   WaitForFollower()  RefuseIfAny(): FAILED_PRECONDITION
 ///                      until Followed(): "waiting until the peer follows this site"
 ///   DemotePrimary()    RefuseIfAny(): FAILED_PRECONDITION

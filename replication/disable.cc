@@ -205,14 +205,12 @@ absl::StatusOr<std::optional<absl::Status>> Disabling::DecideSecondary(
 absl::StatusOr<std::string> Disabling::AtWork(const MirrorView& view) {
   auto image = session_.reads->OpenImageReadOnly(session_.volume.image_name());
   if (!image.ok()) return AfterResolve(image.status(), session_.volume);
-  ADDONS_ASSIGN_OR_RETURN(std::vector<Watcher> others,
-                          FindWorkloads(environment_, session_, **image));
-  if (!others.empty()) return DescribeWatchers(others);
-  ADDONS_ASSIGN_OR_RETURN(const bool open_by_mirror,
-                          MirrorFollows(*session_.reads, **image));
+  ADDONS_ASSIGN_OR_RETURN(const ImageClients clients,
+                          FindClients(environment_, session_, **image));
+  if (!clients.workloads.empty()) return DescribeWatchers(clients.workloads);
   const SteadyDuration unchanged =
       environment_.tracker.MarkAge(DisablingKey(view), disabling_as_);
-  return open_by_mirror && unchanged < environment_.options.settle_time
+  return clients.mirror && unchanged < environment_.options.settle_time
              ? "rbd-mirror of this site"
              : "";
 }

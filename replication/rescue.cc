@@ -348,13 +348,14 @@ absl::Status Rescue::AwaitNoWorkload(Image& image) {
       context_.clock().Now() + environment_.options.watch_timeout;
   while (true) {
     ADDONS_ASSIGN_OR_RETURN(
-        const std::vector<Watcher> workloads,
-        ListWorkloads(session_.cluster(), *session_.reads, image));
-    if (workloads.empty()) return absl::OkStatus();
+        const ImageClients clients,
+        ListClients(session_.cluster(), *session_.reads, image));
+    if (clients.workloads.empty()) return absl::OkStatus();
     absl::Status in_use = Failed(absl::StrCat(
         "it was promoted and must still get its last complete state back from "
         "image '",
-        rescue_name_, "', but is in use by ", DescribeWatchers(workloads),
+        rescue_name_, "', but is in use by ",
+        DescribeWatchers(clients.workloads),
         "; stop that workload, what it reads is not complete"));
     if (context_.clock().Now() >= patience) return in_use;
     context_.Step("waiting until nobody has the image open");

@@ -104,19 +104,19 @@ absl::Status ChangeImage(const ResolvedVolume& volume,
   return AfterResolve(run(), volume);
 }
 
-absl::StatusOr<std::vector<Watcher>> FindWorkloads(
-    ReplicationEnvironment& environment, const Session& session, Image& image) {
+absl::StatusOr<ImageClients> FindClients(ReplicationEnvironment& environment,
+                                         const Session& session, Image& image) {
   ADDONS_ASSIGN_OR_RETURN(
-      std::vector<Watcher> workloads,
-      ListWorkloads(session.cluster(), *session.reads, image));
-  if (workloads.empty()) return workloads;
+      ImageClients clients,
+      ListClients(session.cluster(), *session.reads, image));
+  if (clients.workloads.empty()) return clients;
   ADDONS_ASSIGN_OR_RETURN(
       const std::set<uint64_t> daemons,
       environment.leases.DaemonClients(LeaseOf(session.volume)));
-  std::erase_if(workloads, [&](const Watcher& watcher) {
+  std::erase_if(clients.workloads, [&](const Watcher& watcher) {
     return daemons.contains(watcher.client_id);
   });
-  return workloads;
+  return clients;
 }
 
 absl::StatusOr<MirrorView> Look(const OperationContext& context,

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "ceph/mirror_clients.h"
 #include "ceph/pool.h"
 #include "lease/leased_context.h"
 #include "operation/operation_context.h"
@@ -72,11 +73,10 @@ absl::Status RunWithSession(OperationContext& context,
 absl::Status ChangeImage(const ResolvedVolume& volume,
                          const std::function<absl::Status(Image&)>& change);
 
-/// The clients that have the image open for writing and are neither rbd-mirror
-/// nor a daemon that holds the lease, or died with it: with such a one
-/// BeginMutation() deals.
-absl::StatusOr<std::vector<Watcher>> FindWorkloads(
-    ReplicationEnvironment& environment, const Session& session, Image& image);
+/// ListClients(), whose workloads are no daemons that hold the lease, or died
+/// with it, either: with such a one BeginMutation() deals.
+absl::StatusOr<ImageClients> FindClients(ReplicationEnvironment& environment,
+                                         const Session& session, Image& image);
 
 /// LookAt() for verbs. NOT_FOUND (the image is missing) only before the first
 /// change; afterwards it is UNAVAILABLE.

@@ -33,13 +33,13 @@ absl::Status TakeBack::Yield(const std::string& peer) {
                    " was promoted while this site took its own demotion back");
   auto image = session_.reads->OpenImageReadOnly(session_.volume.image_name());
   if (!image.ok()) return AfterResolve(image.status(), session_.volume);
-  ADDONS_ASSIGN_OR_RETURN(const std::vector<Watcher> workloads,
-                          FindWorkloads(environment_, session_, **image));
-  if (!workloads.empty()) {
+  ADDONS_ASSIGN_OR_RETURN(const ImageClients clients,
+                          FindClients(environment_, session_, **image));
+  if (!clients.workloads.empty()) {
     return Refuse(absl::StrCat(reason,
                                ", and this site cannot give the role "
                                "back, because the image is in use by ",
-                               DescribeWatchers(workloads)));
+                               DescribeWatchers(clients.workloads)));
   }
   ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
   context_.Step("demoting again");
