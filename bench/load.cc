@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -26,6 +25,7 @@
 #include "cli/call.h"
 #include "cli/channel.h"
 #include "cli/methods.h"
+#include "cli/streams.h"
 
 namespace addons {
 namespace {
@@ -62,22 +62,12 @@ struct Result {
   Usage after;
 };
 
-absl::StatusOr<std::string> Contents(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) {
-    return absl::NotFoundError(absl::StrCat("Failed to read ", path));
-  }
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 absl::StatusOr<Usage> UsageOf(int pid) {
   Usage usage;
   if (pid == 0) return usage;
   const std::string folder = absl::StrCat("/proc/", pid, "/");
   ADDONS_ASSIGN_OR_RETURN(const std::string stat,
-                          Contents(absl::StrCat(folder, "stat")));
+                          ReadFile(absl::StrCat(folder, "stat")));
   // The name in brackets may hold spaces; utime and stime are 11 fields on.
   std::istringstream fields(stat.substr(stat.rfind(')') + 1));
   std::string skipped;
@@ -88,7 +78,7 @@ absl::StatusOr<Usage> UsageOf(int pid) {
   usage.cpu_s = static_cast<double>(user + system) /
                 static_cast<double>(sysconf(_SC_CLK_TCK));
   ADDONS_ASSIGN_OR_RETURN(const std::string status,
-                          Contents(absl::StrCat(folder, "status")));
+                          ReadFile(absl::StrCat(folder, "status")));
   std::istringstream lines(status);
   for (std::string key; lines >> key;) {
     if (key == "VmRSS:") {
@@ -108,11 +98,11 @@ absl::StatusOr<Requests> ReadRequests(
     const Options& options, const google::protobuf::MethodDescriptor& method) {
   std::string secrets;
   if (!options.secrets_file.empty()) {
-    ADDONS_ASSIGN_OR_RETURN(secrets, Contents(options.secrets_file));
+    ADDONS_ASSIGN_OR_RETURN(secrets, ReadFile(options.secrets_file));
   }
   std::string text = "{}\n";
   if (!options.requests_file.empty()) {
-    ADDONS_ASSIGN_OR_RETURN(text, Contents(options.requests_file));
+    ADDONS_ASSIGN_OR_RETURN(text, ReadFile(options.requests_file));
   }
   Requests requests;
   std::istringstream lines(text);

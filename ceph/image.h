@@ -40,11 +40,11 @@ struct ImageParent {
   bool in_trash = false;
 };
 
-/// The rbd group that an image belongs to.
-struct ImageGroup {
+/// Names an rbd group, as the one that an image belongs to.
+struct GroupSpec {
   int64_t pool_id = 0;
   std::string name;
-  friend bool operator==(const ImageGroup&, const ImageGroup&) = default;
+  friend bool operator==(const GroupSpec&, const GroupSpec&) = default;
 };
 
 struct ImageSize {
@@ -167,7 +167,7 @@ class Image {
   virtual absl::StatusOr<std::optional<uint64_t>> UsedBytes(
       std::chrono::milliseconds at_most) = 0;
   /// nullopt: in none. rbd_get_group
-  virtual absl::StatusOr<std::optional<ImageGroup>> Group() = 0;
+  virtual absl::StatusOr<std::optional<GroupSpec>> Group() = 0;
 
   // --- mutations: need an image opened for writing on a mutation pool -------
   /// Takes the exclusive lock where nobody has it; where another client has it,

@@ -168,6 +168,13 @@ int MethodsCommand(Streams& streams) {
   return 0;
 }
 
+void AddUserOption(CLI::App& command, std::string& secrets_file) {
+  command
+      .add_option("--secrets-file", secrets_file,
+                  "File with userID and userKey, a JSON object of strings")
+      ->required();
+}
+
 void AddConnectionOptions(CLI::App& command, Options& options) {
   command.add_option("--endpoint", options.endpoint, "Socket of the daemon")
       ->capture_default_str();
@@ -222,9 +229,7 @@ std::vector<std::pair<const CLI::App*, ReplicationVerb>> AddReplicationVerbs(
     if (verb.verb == ReplicationVerb::kInfo) {
       sub.add_flag("--json", command.json, "Print it as JSON");
     }
-    sub.add_option("--secrets-file", command.secrets_file,
-                   "File with userID and userKey, a JSON object of strings")
-        ->required();
+    AddUserOption(sub, command.secrets_file);
     AddConnectionOptions(sub, options);
     added.emplace_back(&sub, verb.verb);
   }
@@ -280,10 +285,7 @@ int RunCli(const std::vector<std::string>& arguments, std::istream& in,
       ->required();
   audit_clones.add_option("--cluster", options.cluster,
                           "Its cluster in config.json, where that has several");
-  audit_clones
-      .add_option("--secrets-file", options.secrets_file,
-                  "File with userID and userKey, a JSON object of strings")
-      ->required();
+  AddUserOption(audit_clones, options.secrets_file);
   audit_clones.add_flag("--json", options.json, "Print it as JSON");
   AddConnectionOptions(audit_clones, options);
   const auto replication_verbs = AddReplicationVerbs(app, options);

@@ -39,9 +39,10 @@ constexpr int kRepairs = 3;
 
 class Demotion {
  public:
-  Demotion(OperationContext& context, ReplicationEnvironment& environment,
-           Session& session)
-      : context_(context), environment_(environment), session_(session) {}
+  explicit Demotion(Session& session)
+      : context_(session.context),
+        environment_(session.environment),
+        session_(session) {}
 
   absl::Status Run();
   /// After Run(): the workload that it refused for, or an empty text.
@@ -115,14 +116,13 @@ absl::Status Demotion::LookAround() {
     open_by_mirror_ = false;
     published_.clear();
     if (!seen.enabled() || !seen.info.primary) return absl::OkStatus();
-    ADDONS_ASSIGN_OR_RETURN(ImageClients clients,
-                            FindClients(environment_, session_, image));
+    ADDONS_ASSIGN_OR_RETURN(ImageClients clients, FindClients(session_, image));
     workloads_ = std::move(clients.workloads);
     open_by_mirror_ = clients.mirror && seen.info.mode != MirrorMode::kJournal;
     ADDONS_ASSIGN_OR_RETURN(published_, image.ListMetadata(kPublishPrefix));
     return absl::OkStatus();
   };
-  ADDONS_ASSIGN_OR_RETURN(view_, Look(context_, environment_, session_, also));
+  ADDONS_ASSIGN_OR_RETURN(view_, Look(session_, also));
   return absl::OkStatus();
 }
 
@@ -231,7 +231,7 @@ absl::Status Demotion::RefuseIfAny(const std::vector<Watcher>& workloads) {
 /// not an older text that rbd-mirror wrote once more before it looked again.
 bool Demotion::IsCurrent(const SiteView& peer) {
   const int rewrites =
-      session_.memory->Reports(view_).Rewrites(peer.status.mirror_uuid);
+      session_.memory.Reports(view_).Rewrites(peer.status.mirror_uuid);
   const bool secondary = peer.role == SiteRole::kSecondary;
   if (rewrites >= (secondary ? 1 : 2)) return true;
   const std::optional<int64_t> since = view_.PrimarySince();
@@ -245,7 +245,7 @@ bool Demotion::IsCurrent(const SiteView& peer) {
 /// before this site became primary.
 absl::StatusOr<bool> Demotion::Followed() {
   if (open_by_mirror_) return true;
-  session_.memory->Reports(view_).Note(view_);
+  session_.memory.Reports(view_).Note(view_);
   for (const SiteView& peer : view_.peers) {
     if (!IsCurrent(peer)) continue;
     switch (peer.role) {
@@ -318,7 +318,7 @@ absl::Status Demotion::WriteMarks(Image& image) {
 
 absl::Status Demotion::DemotePrimary() {
   ADDONS_RETURN_IF_ERROR(RefuseIfAny(workloads_));
-  if (!context_.mutating() && !session_.memory->awaited_workload &&
+  if (!context_.mutating() && !session_.memory.awaited_workload &&
       Published()) {
     // Its client may be between two watches; a mark alone must not stop a
     // failover for ever.
@@ -328,7 +328,7 @@ absl::Status Demotion::DemotePrimary() {
                "the volume is still marked as published; looking once more"));
     ADDONS_RETURN_IF_ERROR(
         context_.SleepFor(environment_.options.watch_timeout));
-    session_.memory->awaited_workload = true;
+    session_.memory.awaited_workload = true;
     context_.SetPending(absl::OkStatus());
     ADDONS_RETURN_IF_ERROR(LookAround());
     ADDONS_RETURN_IF_ERROR(RefuseIfAny(workloads_));
@@ -341,7 +341,7 @@ absl::Status Demotion::DemotePrimary() {
     // somebody may have opened the image.
     const auto demote = [&]() -> absl::Status {
       ADDONS_ASSIGN_OR_RETURN(const ImageClients opened,
-                              FindClients(environment_, session_, image));
+                              FindClients(session_, image));
       ADDONS_RETURN_IF_ERROR(RefuseIfAny(opened.workloads));
       return image.MirrorDemote();
     };
@@ -351,7 +351,7 @@ absl::Status Demotion::DemotePrimary() {
       return demoted;
     }
     // librbd protects nobody: who opened the image since we looked gets EROFS.
-    const auto clients = FindClients(environment_, session_, image);
+    const auto clients = FindClients(session_, image);
     if (clients.ok() && !clients->workloads.empty()) {
       Log().warn(
           "volume={} was opened while it was demoted; these clients cannot "
@@ -371,15 +371,14 @@ absl::Status Demote(OperationContext& context,
                     const DemoteRequest& request) {
   return RunWithSession(
       context, environment, request.target, "demote",
-      [&](OperationContext& leased, Session& session) -> absl::Status {
-        Demotion demotion(leased, environment, session);
+      [&](Session& session) -> absl::Status {
+        Demotion demotion(session);
         absl::Status status = demotion.Run();
         if (status.ok() || demotion.workload().empty() ||
             request.scope == VerbScope::kGroupMember) {
           return status;
         }
-        absl::Status told =
-            TellRefusal(leased, environment, session, demotion.workload());
+        absl::Status told = TellRefusal(session, demotion.workload());
         if (SaysLookAgain(told)) return told;
         if (!told.ok()) {
           Log().warn("the other site was not told that volume={} is in use: {}",
@@ -394,15 +393,14 @@ absl::Status TellRefusedDemotion(OperationContext& context,
                                  const VolumeTarget& target) {
   return RunWithSession(
       context, environment, target, "note a refused demotion of",
-      [&](OperationContext& leased, Session& session) -> absl::Status {
+      [&](Session& session) -> absl::Status {
         auto image =
             session.reads->OpenImageReadOnly(session.volume.image_name());
         if (!image.ok()) return AfterResolve(image.status(), session.volume);
         ADDONS_ASSIGN_OR_RETURN(const ImageClients clients,
-                                FindClients(environment, session, **image));
+                                FindClients(session, **image));
         if (clients.workloads.empty()) return absl::OkStatus();
-        return TellRefusal(leased, environment, session,
-                           DescribeWatchers(clients.workloads));
+        return TellRefusal(session, DescribeWatchers(clients.workloads));
       });
 }
 

@@ -26,10 +26,9 @@ namespace {
 
 class Disabling {
  public:
-  Disabling(OperationContext& context, ReplicationEnvironment& environment,
-            const DisableRequest& request, Session& session)
-      : context_(context),
-        environment_(environment),
+  Disabling(const DisableRequest& request, Session& session)
+      : context_(session.context),
+        environment_(session.environment),
         request_(request),
         session_(session) {}
 
@@ -92,7 +91,7 @@ absl::Status Disabling::RefuseUnfinishedRescue(const MirrorView& view) {
       ReadRescueRecord(*session_.reads, session_.volume.image_name()));
   if (!rescue.has_value()) return absl::OkStatus();
   if (!RescueIsLive(*rescue, view)) {
-    return Rescue(context_, environment_, session_).Remove();
+    return Rescue(session_).Remove();
   }
   return Failed(
       absl::StatusCode::kUnavailable,
@@ -168,7 +167,7 @@ absl::StatusOr<std::optional<absl::Status>> Disabling::DecideSecondary(
   const SiteView* not_primary = view.FreshPeer(SiteRole::kNotPrimary, settle);
   const bool nobody_primary = not_primary != nullptr;
   if (nobody_primary &&
-      session_.memory->Reports(view).Rewrites(not_primary->status.mirror_uuid) <
+      session_.memory.Reports(view).Rewrites(not_primary->status.mirror_uuid) <
           kRewritesOfPresent) {
     // It may just have been promoted.
     *waiting_for =
@@ -206,7 +205,7 @@ absl::StatusOr<std::string> Disabling::AtWork(const MirrorView& view) {
   auto image = session_.reads->OpenImageReadOnly(session_.volume.image_name());
   if (!image.ok()) return AfterResolve(image.status(), session_.volume);
   ADDONS_ASSIGN_OR_RETURN(const ImageClients clients,
-                          FindClients(environment_, session_, **image));
+                          FindClients(session_, **image));
   if (!clients.workloads.empty()) return DescribeWatchers(clients.workloads);
   const SteadyDuration unchanged =
       environment_.tracker.MarkAge(DisablingKey(view), disabling_as_);
@@ -267,10 +266,9 @@ absl::StatusOr<std::optional<absl::Status>> Disabling::CarryOn(
 absl::Status Disabling::Run() {
   while (true) {
     context_.Step("looking at both sites");
-    ADDONS_ASSIGN_OR_RETURN(const MirrorView view,
-                            Look(context_, environment_, session_));
+    ADDONS_ASSIGN_OR_RETURN(const MirrorView view, Look(session_));
     environment_.series.ForgetPrimary(view.tracker_key);
-    session_.memory->Reports(view).Note(view);
+    session_.memory.Reports(view).Note(view);
     std::string waiting_for;
     if (view.info.state == MirrorImageState::kDisabled) {
       if (!role_before_.empty()) {
@@ -309,7 +307,7 @@ absl::Status Disabling::Run() {
     if (decided.has_value()) return *decided;
     if (forced_ || carried_on_ != carried_on) continue;
     ADDONS_RETURN_IF_ERROR(
-        WaitToLookAgain(context_, environment_, waiting_for,
+        WaitToLookAgain(session_, waiting_for,
                         Failed(absl::StatusCode::kUnavailable, waiting_for)));
   }
 }
@@ -321,9 +319,7 @@ absl::Status Disable(OperationContext& context,
                      const DisableRequest& request) {
   return RunWithSession(
       context, environment, request.target, "disable replication of",
-      [&](OperationContext& leased, Session& session) {
-        return Disabling(leased, environment, request, session).Run();
-      });
+      [&](Session& session) { return Disabling(request, session).Run(); });
 }
 
 }  // namespace addons

@@ -20,10 +20,9 @@ namespace {
 
 class Enabling {
  public:
-  Enabling(OperationContext& context, ReplicationEnvironment& environment,
-           const EnableRequest& request, Session& session)
-      : context_(context),
-        environment_(environment),
+  Enabling(const EnableRequest& request, Session& session)
+      : context_(session.context),
+        environment_(session.environment),
         request_(request),
         session_(session) {}
 
@@ -108,7 +107,7 @@ absl::Status Enabling::Run() {
   MirrorView view;
   while (true) {
     context_.Step("looking at the image");
-    ADDONS_ASSIGN_OR_RETURN(view, Look(context_, environment_, session_));
+    ADDONS_ASSIGN_OR_RETURN(view, Look(session_));
     environment_.series.ForgetPrimary(view.tracker_key);
     if (HalfEnabled(view)) {
       ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
@@ -121,8 +120,8 @@ absl::Status Enabling::Run() {
     }
     if (view.enabled()) {
       ADDONS_RETURN_IF_ERROR(CheckMode(view));
-      SweepSchedules(context_, environment_, session_);
-      return RememberClone(context_, session_, view);
+      SweepSchedules(session_);
+      return RememberClone(session_, view);
     }
     if (view.info.state == MirrorImageState::kDisabled &&
         !view.resync_requested) {
@@ -133,15 +132,13 @@ absl::Status Enabling::Run() {
         view.resync_requested
             ? "rbd-mirror is about to replace the image (resync)"
             : kDisablingText;
-    ADDONS_RETURN_IF_ERROR(
-        WaitToLookAgain(context_, environment_, reason,
-                        Failed(absl::StatusCode::kUnavailable, reason)));
+    ADDONS_RETURN_IF_ERROR(WaitToLookAgain(
+        session_, reason, Failed(absl::StatusCode::kUnavailable, reason)));
   }
 
   context_.SetPending(absl::OkStatus());
   ADDONS_RETURN_IF_ERROR(CheckPool());
-  ADDONS_RETURN_IF_ERROR(PrepareParent(context_, environment_, session_, view,
-                                       request_.parameters.mode,
+  ADDONS_RETURN_IF_ERROR(PrepareParent(session_, view, request_.parameters.mode,
                                        request_.parameters.flatten));
   ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
   context_.Step("enabling");
@@ -156,8 +153,7 @@ absl::Status Enabling::Run() {
   absl::Status enabled = ChangeImage(session_.volume, enable);
   // EINVAL is also what librbd says when somebody else was faster.
   if (!enabled.ok() && CephErrno(enabled) != EINVAL) return enabled;
-  ADDONS_ASSIGN_OR_RETURN(const MirrorView after,
-                          Look(context_, environment_, session_));
+  ADDONS_ASSIGN_OR_RETURN(const MirrorView after, Look(session_));
   if (!after.enabled()) {
     if (!enabled.ok() && after.info.state == MirrorImageState::kDisabled) {
       return enabled;
@@ -170,7 +166,7 @@ absl::Status Enabling::Run() {
                                               "changing; repeat the call"));
   }
   LogRoleChange(session_.volume, "off", RoleOf(after), "enabled");
-  SweepSchedules(context_, environment_, session_);
+  SweepSchedules(session_);
   return CheckMode(after);
 }
 
@@ -181,9 +177,7 @@ absl::Status Enable(OperationContext& context,
                     const EnableRequest& request) {
   return RunWithSession(
       context, environment, request.target, "enable replication of",
-      [&](OperationContext& leased, Session& session) {
-        return Enabling(leased, environment, request, session).Run();
-      });
+      [&](Session& session) { return Enabling(request, session).Run(); });
 }
 
 }  // namespace addons

@@ -9,13 +9,13 @@
 
 namespace addons {
 
-absl::StatusOr<bool> CorrectImageId(OperationContext& context, Session& session,
+absl::StatusOr<bool> CorrectImageId(Session& session,
                                     const std::string& image_id) {
   const ResolvedVolume& volume = session.volume;
   const std::string& old = volume.attributes.image_id;
   if (old == image_id) return false;
-  ADDONS_RETURN_IF_ERROR(context.BeginMutation());
-  context.Step("correcting the image id in the journal");
+  ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
+  session.context.Step("correcting the image id in the journal");
   ADDONS_ASSIGN_OR_RETURN(std::unique_ptr<Pool> pool,
                           volume.OpenPool(Access::kMutate));
   const auto changed =

@@ -13,7 +13,7 @@ namespace addons {
 /// something else: a resync gives the image a new id, and ceph-csi deletes by
 /// that key. Writes nothing when it is right already. Returns whether the
 /// journal had another id: the image was made anew since it was written.
-absl::StatusOr<bool> CorrectImageId(OperationContext& context, Session& session,
+absl::StatusOr<bool> CorrectImageId(Session& session,
                                     const std::string& image_id);
 
 }  // namespace addons

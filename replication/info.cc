@@ -184,24 +184,25 @@ std::optional<int64_t> ClusterTime(const MirrorView& view) {
 
 /// A primary is protected when what is written is copied: there is a schedule,
 /// it is the wanted one, and it has been followed.
-void AddSchedule(Session& session, const MirrorView& view, Report* report) {
+void AddSchedule(const OpenedVolume& opened, const MirrorView& view,
+                 Report* report) {
   const std::optional<SnapshotSchedule> wanted = WantedSchedule(view);
   const auto applied = ReadAppliedSchedules(
-      session.cluster(), session.reads->ImageSpec(session.volume.image_name()),
+      opened.cluster(), opened.reads->ImageSpec(opened.volume.image_name()),
       view.image_id);
   if (!applied.ok()) {
     report->Add(ReplicationHealth::kDegraded,
                 absl::StrCat("whether mirror snapshots are scheduled is not "
                              "known, because the manager does not tell: ",
                              applied.status().message()));
-    if (wanted.has_value()) report->UpkeepIsDue(session.volume.volume_id);
+    if (wanted.has_value()) report->UpkeepIsDue(opened.volume.volume_id);
     return;
   }
   const std::vector<SnapshotSchedule>& schedules =
       applied->own.empty() ? applied->inherited : applied->own;
   if (wanted.has_value() && std::find(applied->own.begin(), applied->own.end(),
                                       *wanted) == applied->own.end()) {
-    report->UpkeepIsDue(session.volume.volume_id);
+    report->UpkeepIsDue(opened.volume.volume_id);
     report->Add(
         ReplicationHealth::kDegraded,
         absl::StrCat("the mirror snapshot schedule that was asked for (",
@@ -255,14 +256,14 @@ std::optional<SteadyDuration> UnreportedFor(PeerTracker& tracker,
 constexpr std::chrono::seconds kFirstReport{60};
 
 absl::StatusOr<ReplicationInfo> SummarizePrimary(
-    ReplicationEnvironment& environment, Session& session,
+    ReplicationEnvironment& environment, const OpenedVolume& opened,
     const MirrorView& view, Report report) {
   const SteadyDuration settle = environment.options.settle_time;
   const bool snapshots = view.info.mode == MirrorMode::kSnapshot;
   bool silent = false;
   bool unread = false;
   for (const SiteView& peer : view.peers) {
-    const std::string name = SiteName(*session.reads, peer.status.mirror_uuid);
+    const std::string name = SiteName(*opened.reads, peer.status.mirror_uuid);
     AddPeer(view, peer, name, settle, &report);
     silent |= !peer.status.up || peer.age >= settle;
     if (!view.ReportedSincePrimary(peer)) continue;
@@ -270,7 +271,7 @@ absl::StatusOr<ReplicationInfo> SummarizePrimary(
     unread |= !ParseSyncNumbers(peer.status.description).ok();
   }
   if (view.peers.empty()) {
-    ADDONS_ASSIGN_OR_RETURN(const auto known, session.reads->MirrorPeers());
+    ADDONS_ASSIGN_OR_RETURN(const auto known, opened.reads->MirrorPeers());
     silent |= known.empty();
     report.Add(ReplicationHealth::kDegraded,
                known.empty()
@@ -278,7 +279,7 @@ absl::StatusOr<ReplicationInfo> SummarizePrimary(
                    : "no peer has reported on the image yet; check rbd-mirror "
                      "of the other site");
   }
-  if (snapshots) AddSchedule(session, view, &report);
+  if (snapshots) AddSchedule(opened, view, &report);
   // Errors must be seen even when there are no numbers.
   if (report.health() == ReplicationHealth::kError || report.has_numbers() ||
       view.own_demotion_mark) {
@@ -287,12 +288,12 @@ absl::StatusOr<ReplicationInfo> SummarizePrimary(
   const auto unreported = UnreportedFor(environment.tracker, view);
   if (!silent && unreported.has_value() && *unreported < kFirstReport) {
     return absl::UnavailableError(absl::StrCat(
-        "the replication of ", session.volume.Describe(), " is not known yet: ",
+        "the replication of ", opened.volume.Describe(), " is not known yet: ",
         report.text(), "; this takes up to a minute after a promotion"));
   }
   if (snapshots && !silent && !unread && FirstCopyAwaited(view)) {
     return absl::NotFoundError(
-        absl::StrCat("the first copy of ", session.volume.Describe(),
+        absl::StrCat("the first copy of ", opened.volume.Describe(),
                      " is not complete yet: ", report.text()));
   }
   if (snapshots) {
@@ -303,24 +304,24 @@ absl::StatusOr<ReplicationInfo> SummarizePrimary(
 }
 
 absl::StatusOr<ReplicationInfo> Summarize(ReplicationEnvironment& environment,
-                                          Session& session,
+                                          const OpenedVolume& opened,
                                           const MirrorView& view) {
   const SteadyDuration settle = environment.options.settle_time;
   Report report;
   ADDONS_ASSIGN_OR_RETURN(
       const auto rescue,
-      ReadRescueRecord(*session.reads, session.volume.image_name()));
+      ReadRescueRecord(*opened.reads, opened.volume.image_name()));
   if (rescue.has_value() && AwaitsRestore(*rescue, view)) {
     report.Add(ReplicationHealth::kError,
-               DescribeAwaitedRestore(*rescue, session.volume.image_name(),
-                                      session.reads->ImageSpec(RescueImageName(
-                                          session.volume.image_name()))));
+               DescribeAwaitedRestore(*rescue, opened.volume.image_name(),
+                                      opened.reads->ImageSpec(RescueImageName(
+                                          opened.volume.image_name()))));
   } else if (rescue.has_value() && RescueIsLive(*rescue, view)) {
     report.Add(ReplicationHealth::kDegraded,
                "a forced promotion saves the last complete state first");
   }
   if (std::string loss = DescribeCloneLoss(
-          view, session.volume.Spec(session.volume.image_name()));
+          view, opened.volume.Spec(opened.volume.image_name()));
       !loss.empty()) {
     report.Add(ReplicationHealth::kError, std::move(loss));
   }
@@ -333,11 +334,11 @@ absl::StatusOr<ReplicationInfo> Summarize(ReplicationEnvironment& environment,
   if (view.info.primary) {
     if (!CloneMarkDue(view).empty() || !PrimaryTermMarkDue(view).empty() ||
         FirstCopyMarkIsOver(view)) {
-      report.UpkeepIsDue(session.volume.volume_id);
+      report.UpkeepIsDue(opened.volume.volume_id);
     }
     ADDONS_ASSIGN_OR_RETURN(
         ReplicationInfo info,
-        SummarizePrimary(environment, session, view, std::move(report)));
+        SummarizePrimary(environment, opened, view, std::move(report)));
     // A promotion that died may have left a client that holds the lock for a
     // while; what only takes notes does not queue there, before the verb that
     // puts things right.
@@ -376,27 +377,27 @@ absl::StatusOr<ReplicationInfo> ReadOnce(ReplicationEnvironment& environment,
                                          const VolumeTarget& target,
                                          SteadyTime deadline) {
   ADDONS_ASSIGN_OR_RETURN(
-      Session session,
-      OpenSession(environment, target, Access::kRead, deadline));
-  const auto view = LookAt(session.volume, *session.reads, environment.tracker);
+      const OpenedVolume opened,
+      OpenVolume(environment, target, Access::kRead, deadline));
+  const auto view = LookAt(opened.volume, *opened.reads, environment.tracker);
   if (absl::IsNotFound(view.status())) {
     // The operator would ignore NOT_FOUND.
     ReplicationInfo info;
     info.health = ReplicationHealth::kError;
-    info.message = std::string(ImageMissing(session.volume).message());
+    info.message = std::string(ImageMissing(opened.volume).message());
     return info;
   }
   ADDONS_RETURN_IF_ERROR(view.status());
   if (view->info.state == MirrorImageState::kDisabling) {
     return absl::FailedPreconditionError(
-        absl::StrCat(session.volume.Describe(), ": ", kDisablingText));
+        absl::StrCat(opened.volume.Describe(), ": ", kDisablingText));
   }
   if (!view->enabled()) {
     return absl::FailedPreconditionError(
-        absl::StrCat("replication of ", session.volume.Describe(), " is ",
+        absl::StrCat("replication of ", opened.volume.Describe(), " is ",
                      Name(view->info.state), "; enable it first"));
   }
-  return Summarize(environment, session, *view);
+  return Summarize(environment, opened, *view);
 }
 
 }  // namespace

@@ -28,13 +28,12 @@ struct Seen {
 Seen LookAtMember(ReplicationEnvironment& environment,
                   const VolumeTarget& target, SteadyTime deadline) {
   Seen seen;
-  auto session = OpenSession(environment, target, Access::kMutate, deadline);
-  if (!session.ok()) {
-    seen.status = session.status();
+  auto opened = OpenVolume(environment, target, Access::kMutate, deadline);
+  if (!opened.ok()) {
+    seen.status = opened.status();
     return seen;
   }
-  const auto view =
-      LookAt(session->volume, *session->reads, environment.tracker);
+  const auto view = LookAt(opened->volume, *opened->reads, environment.tracker);
   if (!view.ok()) {
     seen.status = view.status();
     return seen;
@@ -56,13 +55,13 @@ absl::Status Failed(const MembershipChange& change, absl::StatusCode code,
 absl::StatusOr<std::optional<SnapshotSchedule>> ReadSchedule(
     OperationContext& context, ReplicationEnvironment& environment,
     const VolumeTarget& target) {
-  ADDONS_ASSIGN_OR_RETURN(const Session session,
-                          OpenSession(environment, target, Access::kMutate,
-                                      ResolveDeadline(context)));
+  ADDONS_ASSIGN_OR_RETURN(const OpenedVolume opened,
+                          OpenVolume(environment, target, Access::kMutate,
+                                     ResolveDeadline(context)));
   ADDONS_ASSIGN_OR_RETURN(
       const std::vector<SnapshotSchedule> schedules,
-      ListSchedules(context, environment.options, session.cluster(),
-                    session.reads->ImageSpec(session.volume.image_name())));
+      ListSchedules(context, environment.options, opened.cluster(),
+                    opened.reads->ImageSpec(opened.volume.image_name())));
   if (schedules.empty()) return std::optional<SnapshotSchedule>();
   return std::make_optional(schedules.front());
 }
@@ -154,9 +153,8 @@ absl::Status SetSchedule(OperationContext& context,
                          const ReplicationParameters& parameters) {
   return RunWithSession(
       context, environment, volume, "set the schedule of",
-      [&](OperationContext& leased, Session& session) -> absl::Status {
-        ADDONS_ASSIGN_OR_RETURN(const MirrorView view,
-                                Look(leased, environment, session));
+      [&](Session& session) -> absl::Status {
+        ADDONS_ASSIGN_OR_RETURN(const MirrorView view, Look(session));
         if (!view.info.primary) {
           return absl::FailedPreconditionError(absl::StrCat(
               session.volume.Describe(),
@@ -164,8 +162,7 @@ absl::Status SetSchedule(OperationContext& context,
               "it first"));
         }
         if (!parameters.schedule.has_value()) return absl::OkStatus();
-        return KeepSchedule(leased, environment, session, volume.user, view,
-                            *parameters.schedule);
+        return KeepSchedule(session, volume.user, view, *parameters.schedule);
       });
 }
 

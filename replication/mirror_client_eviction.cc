@@ -95,12 +95,12 @@ absl::StatusOr<Copiers> ListCopiers(Session& session) {
   return copiers;
 }
 
-bool Ended(ReplicationEnvironment& environment, const Session& session,
-           const Copiers& copiers) {
+bool Ended(const Session& session, const Copiers& copiers) {
   if (copiers.nobody()) return true;
   const CopyingStop last =
-      environment.copying_stops.Last(PoolKey(session.volume));
-  const SteadyDuration age = environment.clock.Now() - last.known_to_osds_since;
+      session.environment.copying_stops.Last(PoolKey(session.volume));
+  const SteadyDuration age =
+      session.environment.clock.Now() - last.known_to_osds_since;
   const auto blocklisted = [&](const Watcher& client) {
     return last.clients.contains(client.client_id);
   };
@@ -126,8 +126,7 @@ std::vector<RbdPool> Among(std::vector<RbdPool> pools,
   return pools;
 }
 
-absl::Status Evict(ReplicationEnvironment& environment, Session& session,
-                   const Copiers& copiers) {
+absl::Status Evict(Session& session, const Copiers& copiers) {
   const std::vector<Watcher> clients = copiers.all();
   std::vector<BlocklistKey> keys;
   keys.reserve(clients.size());
@@ -142,15 +141,15 @@ absl::Status Evict(ReplicationEnvironment& environment, Session& session,
   ADDONS_RETURN_IF_ERROR(cluster.WaitForLatestMap());
   ADDONS_ASSIGN_OR_RETURN(const OsdMapView map, ReadOsdMap(cluster));
   const std::vector<std::string> silent =
-      ReachAllPrimaries(environment.threads, session.volume.cluster,
+      ReachAllPrimaries(session.environment.threads, session.volume.cluster,
                         Among(map.pools, copiers.pools), kBarrierPatience);
   CopyingStop stop;
   stop.pools = copiers.pools;
-  stop.known_to_osds_since = environment.clock.Now();
+  stop.known_to_osds_since = session.environment.clock.Now();
   for (const Watcher& client : clients) {
     stop.clients.insert(client.client_id);
   }
-  environment.copying_stops.Keep(PoolKey(session.volume), stop);
+  session.environment.copying_stops.Keep(PoolKey(session.volume), stop);
   Log().warn(
       "copying ended for a forced promotion: rbd-mirror of this site and of "
       "its peers was blocklisted and reconnects by itself; replication of this "
@@ -169,8 +168,7 @@ absl::Status Evict(ReplicationEnvironment& environment, Session& session,
 /// was silenced, so it is written before that; and after, because rbd-mirror
 /// may have reported meanwhile. Without the note other volumes wait for a
 /// person.
-absl::Status EvictAndNote(ReplicationEnvironment& environment, Session& session,
-                          const Copiers& copiers) {
+absl::Status EvictAndNote(Session& session, const Copiers& copiers) {
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
                           session.volume.OpenPool(Access::kMutate));
   ADDONS_ASSIGN_OR_RETURN(
@@ -180,58 +178,54 @@ absl::Status EvictAndNote(ReplicationEnvironment& environment, Session& session,
   if (whole != nullptr) whole->FailWhenFull();
   const auto note = [&] {
     if (copiers.clients.empty()) return;
-    const absl::Status noted = environment.series.NoteEviction(
+    const absl::Status noted = session.environment.series.NoteEviction(
         {*pool, whole.get()}, WholePoolKey(session.volume));
     if (noted.ok()) return;
     Log().warn("the eviction of rbd-mirror could not be noted pool={}: {}",
                Quoted(session.reads->ImageSpec("")), noted.ToString());
   };
   note();
-  ADDONS_RETURN_IF_ERROR(Evict(environment, session, copiers));
+  ADDONS_RETURN_IF_ERROR(Evict(session, copiers));
   note();
   return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<bool> CopyingHasEnded(ReplicationEnvironment& environment,
-                                     Session& session) {
+absl::StatusOr<bool> CopyingHasEnded(Session& session) {
   ADDONS_ASSIGN_OR_RETURN(const Copiers copiers, ListCopiers(session));
-  return Ended(environment, session, copiers);
+  return Ended(session, copiers);
 }
 
-absl::Status EndCopying(OperationContext& context,
-                        ReplicationEnvironment& environment, Session& session,
-                        bool others_alive) {
+absl::Status EndCopying(Session& session, bool others_alive) {
   constexpr std::chrono::milliseconds kAskAgain{100};
   CopyingStops::Turn turn;
   while (true) {
     ADDONS_ASSIGN_OR_RETURN(const Copiers copiers, ListCopiers(session));
-    if (Ended(environment, session, copiers)) return absl::OkStatus();
+    if (Ended(session, copiers)) return absl::OkStatus();
     if (turn == nullptr) {
-      turn = environment.copying_stops.TryTake(PoolKey(session.volume));
+      turn = session.environment.copying_stops.TryTake(PoolKey(session.volume));
       if (turn == nullptr) {
-        ADDONS_RETURN_IF_ERROR(context.SleepFor(kAskAgain));
+        ADDONS_RETURN_IF_ERROR(session.context.SleepFor(kAskAgain));
       }
       continue;  // somebody else may just have done it
     }
-    context.Step("ending the copying of the pool");
+    session.context.Step("ending the copying of the pool");
     if (others_alive) {
-      environment.tracker.NoteDisturbance(session.cluster().fsid());
+      session.environment.tracker.NoteDisturbance(session.cluster().fsid());
     }
-    return EvictAndNote(environment, session, copiers);
+    return EvictAndNote(session, copiers);
   }
 }
 
 absl::StatusOr<std::unique_ptr<EvictionWatchdog>> EvictionWatchdog::Start(
-    ReplicationEnvironment& environment, Session& session) {
-  const auto evict = [&environment, &session]() -> absl::Status {
+    Session& session) {
+  const auto evict = [&session]() -> absl::Status {
     ADDONS_ASSIGN_OR_RETURN(const Copiers copiers, ListCopiers(session));
-    return copiers.nobody() ? absl::OkStatus()
-                            : EvictAndNote(environment, session, copiers);
+    return copiers.nobody() ? absl::OkStatus() : EvictAndNote(session, copiers);
   };
   std::unique_ptr<EvictionWatchdog> watchdog(new EvictionWatchdog);
-  auto thread = environment.start_thread(
+  auto thread = session.environment.start_thread(
       "evict-watchdog", [evict, stop = watchdog->stop_.get_token()] {
         while (RealClock().SleepFor(kPatience, stop)) {
           try {

@@ -17,8 +17,7 @@ namespace addons {
 /// Whether nobody can be copying onto the volume's pool: no rbd-mirror client
 /// is there, or all that are have been blocklisted a moment ago, by this or
 /// another promotion of the pool. Errors are those of the reads.
-absl::StatusOr<bool> CopyingHasEnded(ReplicationEnvironment& environment,
-                                     Session& session);
+absl::StatusOr<bool> CopyingHasEnded(Session& session);
 
 /// Ends the copying, where it has not ended yet: the rbd-mirror clients of this
 /// pool in this cluster (those of this site and of its peers), and whoever died
@@ -31,9 +30,7 @@ absl::StatusOr<bool> CopyingHasEnded(ReplicationEnvironment& environment,
 /// Blocks for a second or two; waits while another promotion of the pool does
 /// the same, and shares it then. Call within a mutation. `others_alive`: peers
 /// report, so that their silence from now on is this daemon's doing.
-absl::Status EndCopying(OperationContext& context,
-                        ReplicationEnvironment& environment, Session& session,
-                        bool others_alive);
+absl::Status EndCopying(Session& session, bool others_alive);
 
 /// Around librbd's forced promotion, which waits for ever for a holder of the
 /// image that lives: whenever 30 s have passed, an rbd-mirror that came back
@@ -50,7 +47,7 @@ class EvictionWatchdog {
   /// UNAVAILABLE: no thread can be made, and nobody would end a promotion that
   /// waits for ever, so it must not begin.
   static absl::StatusOr<std::unique_ptr<EvictionWatchdog>> Start(
-      ReplicationEnvironment& environment, Session& session);
+      Session& session);
   ~EvictionWatchdog();
   EvictionWatchdog(const EvictionWatchdog&) = delete;
   EvictionWatchdog& operator=(const EvictionWatchdog&) = delete;

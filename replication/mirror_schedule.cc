@@ -216,28 +216,27 @@ std::optional<SnapshotSchedule> WantedSchedule(const MirrorView& view) {
   return *std::move(schedule);
 }
 
-absl::Status KeepSchedule(OperationContext& context,
-                          ReplicationEnvironment& environment, Session& session,
-                          const CephUserRef& user, const MirrorView& view,
+absl::Status KeepSchedule(Session& session, const CephUserRef& user,
+                          const MirrorView& view,
                           const SnapshotSchedule& wanted) {
   if (WantedSchedule(view) != wanted) {
     json mark = {{kGlobalId, view.info.global_id},
                  {"interval", wanted.interval_text}};
     if (!wanted.start_time.empty()) mark["start_time"] = wanted.start_time;
-    ADDONS_RETURN_IF_ERROR(context.BeginMutation());
-    context.Step("writing down the mirror snapshot schedule");
+    ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
+    session.context.Step("writing down the mirror snapshot schedule");
     ADDONS_RETURN_IF_ERROR(ChangeImage(session.volume, [&](Image& image) {
       return image.SetMetadata(kScheduleMark, mark.dump());
     }));
   }
-  ReplicationOptions options = environment.options;
+  ReplicationOptions options = session.environment.options;
   options.mgr_patience = options.schedule_patience;
   absl::Status set = EnsureSchedule(
-      context, options, session.cluster(),
+      session.context, options, session.cluster(),
       session.reads->ImageSpec(session.volume.image_name()), wanted);
   if (!absl::IsUnavailable(set)) return set;
   const bool remembered =
-      environment.due_schedules.Add(session.volume.volume_id, user);
+      session.environment.due_schedules.Add(session.volume.volume_id, user);
   Log().warn(
       "the image is primary, but its mirror snapshot schedule is not set yet, "
       "{} volume={}: {}",
@@ -248,14 +247,12 @@ absl::Status KeepSchedule(OperationContext& context,
   return absl::OkStatus();
 }
 
-absl::Status SetWantedSchedule(OperationContext& context,
-                               ReplicationEnvironment& environment,
-                               Session& session, const MirrorView& view) {
+absl::Status SetWantedSchedule(Session& session, const MirrorView& view) {
   const std::optional<SnapshotSchedule> wanted = WantedSchedule(view);
   if (!wanted.has_value()) return absl::OkStatus();
-  ReplicationOptions options = environment.options;
+  ReplicationOptions options = session.environment.options;
   options.mgr_patience = options.schedule_patience;
-  return EnsureSchedule(context, options, session.cluster(),
+  return EnsureSchedule(session.context, options, session.cluster(),
                         session.reads->ImageSpec(session.volume.image_name()),
                         *wanted);
 }

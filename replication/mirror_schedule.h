@@ -57,16 +57,13 @@ std::optional<SnapshotSchedule> WantedSchedule(const MirrorView& view);
 /// down first, and a manager that does not answer within
 /// options.schedule_patience is no error: it is remembered
 /// (environment.due_schedules), and SetWantedSchedule() makes up for it.
-absl::Status KeepSchedule(OperationContext& context,
-                          ReplicationEnvironment& environment, Session& session,
-                          const CephUserRef& user, const MirrorView& view,
+absl::Status KeepSchedule(Session& session, const CephUserRef& user,
+                          const MirrorView& view,
                           const SnapshotSchedule& wanted);
 
 /// EnsureSchedule() with what is written down; OK when nothing is. UNAVAILABLE:
 /// the manager does not answer.
-absl::Status SetWantedSchedule(OperationContext& context,
-                               ReplicationEnvironment& environment,
-                               Session& session, const MirrorView& view);
+absl::Status SetWantedSchedule(Session& session, const MirrorView& view);
 
 }  // namespace addons
 

@@ -90,29 +90,28 @@ bool TaskQueueMissing(const absl::Status& status) {
           absl::StrContains(status.message(), "No handler"));
 }
 
-absl::Status FlattenHere(OperationContext& context, Session& session) {
+absl::Status FlattenHere(Session& session) {
   return ChangeImage(session.volume, [&](Image& image) {
     return image.Flatten([&](uint64_t done, uint64_t total) {
-      context.Progress(done, total);
-      return !context.stop_token().stop_requested();
+      session.context.Progress(done, total);
+      return !session.context.stop_token().stop_requested();
     });
   });
 }
 
-absl::Status Flatten(OperationContext& context,
-                     const ReplicationEnvironment& environment,
-                     Session& session) {
+absl::Status Flatten(Session& session) {
   const std::string spec =
       session.reads->ImageSpec(session.volume.image_name());
   const std::string add =
       json{{"prefix", "rbd task add flatten"}, {"image_spec", spec}}.dump();
   const std::string list =
       json{{"prefix", "rbd task list"}, {"format", "json"}}.dump();
-  const ReplicationOptions& options = environment.options;
+  const ReplicationOptions& options = session.environment.options;
 
   for (int tries = 0; tries < kTaskTries; ++tries) {
-    const auto queued = RunMgrCommand(context, options, session.cluster(), add);
-    if (TaskQueueMissing(queued.status())) return FlattenHere(context, session);
+    const auto queued =
+        RunMgrCommand(session.context, options, session.cluster(), add);
+    if (TaskQueueMissing(queued.status())) return FlattenHere(session);
     // ENOENT: it has no parent any more; the look below decides.
     if (!queued.ok() && CephErrno(queued.status()) != ENOENT) {
       return queued.status();
@@ -122,14 +121,15 @@ absl::Status Flatten(OperationContext& context,
       ADDONS_ASSIGN_OR_RETURN(const auto parent, ReadParent(session));
       if (!parent.has_value()) return absl::OkStatus();
       const auto tasks =
-          RunMgrCommand(context, options, session.cluster(), list);
+          RunMgrCommand(session.context, options, session.cluster(), list);
       ADDONS_RETURN_IF_ERROR(tasks.status());
       ADDONS_ASSIGN_OR_RETURN(const auto task, FindFlattenTask(*tasks, spec));
       running = task.has_value();
       if (running && task->progress.has_value()) {
-        context.Progress(static_cast<uint64_t>(*task->progress * 100), 100);
+        session.context.Progress(static_cast<uint64_t>(*task->progress * 100),
+                                 100);
       }
-      ADDONS_RETURN_IF_ERROR(context.SleepFor(options.poll_interval));
+      ADDONS_RETURN_IF_ERROR(session.context.SleepFor(options.poll_interval));
     }
   }
   return FailedTo(
@@ -140,9 +140,7 @@ absl::Status Flatten(OperationContext& context,
 
 }  // namespace
 
-absl::Status PrepareParent(OperationContext& context,
-                           const ReplicationEnvironment& environment,
-                           Session& session, const MirrorView& view,
+absl::Status PrepareParent(Session& session, const MirrorView& view,
                            MirrorMode mirror_mode, FlattenMode mode) {
   const std::optional<ImageParent>& parent = view.parent;
   if (!parent.has_value()) return absl::OkStatus();
@@ -151,17 +149,16 @@ absl::Status PrepareParent(OperationContext& context,
                ? RefuseSnapshotMode(session, *parent)
                : CheckParent(session, *parent);
   }
-  ADDONS_RETURN_IF_ERROR(context.BeginMutation());
-  context.Step("flattening the image");
-  return Flatten(context, environment, session);
+  ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
+  session.context.Step("flattening the image");
+  return Flatten(session);
 }
 
-absl::Status RememberClone(OperationContext& context, Session& session,
-                           const MirrorView& view) {
+absl::Status RememberClone(Session& session, const MirrorView& view) {
   const std::string mark = CloneMarkDue(view);
   if (mark.empty() || !view.info.primary) return absl::OkStatus();
-  ADDONS_RETURN_IF_ERROR(context.BeginMutation());
-  context.Step("noting that the image is a clone");
+  ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
+  session.context.Step("noting that the image is a clone");
   Log().warn("a mirrored image loses data volume={}: {}",
              Quoted(session.volume.volume_id.text()),
              DescribeCloneLoss(

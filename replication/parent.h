@@ -18,16 +18,13 @@ namespace addons {
 /// With FlattenMode::kForce the image is flattened, by the manager's task queue
 /// or, where that does not exist, in this process; progress is reported; the
 /// work goes on without callers.
-absl::Status PrepareParent(OperationContext& context,
-                           const ReplicationEnvironment& environment,
-                           Session& session, const MirrorView& view,
+absl::Status PrepareParent(Session& session, const MirrorView& view,
                            MirrorMode mirror_mode, FlattenMode mode);
 
 /// Writes down that an image which is mirrored by snapshots has a parent, see
 /// mirrored_clone.h. Changes nothing when that is written already, or on a
 /// secondary, where nothing can be written. `view` is a look of this call.
-absl::Status RememberClone(OperationContext& context, Session& session,
-                           const MirrorView& view);
+absl::Status RememberClone(Session& session, const MirrorView& view);
 
 /// Says in the log what a forced promotion of a clone goes without.
 void WarnOfCloneLoss(const Session& session, const MirrorView& view);

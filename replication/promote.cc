@@ -44,13 +44,12 @@ bool SameSnapshots(const MirrorView& one, const MirrorView& other) {
 /// One promotion of one volume, from the first look to the answer.
 class Promotion {
  public:
-  Promotion(OperationContext& context, ReplicationEnvironment& environment,
-            const PromoteRequest& request, Session& session)
-      : context_(context),
-        environment_(environment),
+  Promotion(const PromoteRequest& request, Session& session)
+      : context_(session.context),
+        environment_(session.environment),
         request_(request),
         session_(session),
-        rescue_(context, environment, session) {}
+        rescue_(session) {}
 
   absl::Status Run();
 
@@ -86,11 +85,11 @@ class Promotion {
 
 absl::StatusOr<PromoteDecision> Promotion::LookAndDecide() {
   looked_at_ = context_.clock().Now();
-  ADDONS_ASSIGN_OR_RETURN(view_, Look(context_, environment_, session_));
+  ADDONS_ASSIGN_OR_RETURN(view_, Look(session_));
   ADDONS_ASSIGN_OR_RETURN(
       record_, ReadRescueRecord(*session_.reads, session_.volume.image_name()));
   PromoteEvidence seen{.view = view_, .rescue = record_};
-  std::optional<MirrorView>& first_look = session_.memory->first_look;
+  std::optional<MirrorView>& first_look = session_.memory.first_look;
   seen.first_look = first_look.has_value() ? &*first_look : nullptr;
   seen.disturbed = environment_.tracker.Disturbed(session_.cluster().fsid());
   if (request_.parameters.schedule.has_value()) {
@@ -211,9 +210,8 @@ absl::Status Promotion::Run() {
 absl::Status Promotion::EndCopyingFirst() {
   ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
   if (!mutating_since_.has_value()) mutating_since_ = context_.clock().Now();
-  ADDONS_RETURN_IF_ERROR(
-      EndCopying(context_, environment_, session_,
-                 view_.AnyFreshPeer(environment_.options.settle_time)));
+  ADDONS_RETURN_IF_ERROR(EndCopying(
+      session_, view_.AnyFreshPeer(environment_.options.settle_time)));
   copying_ended_at_ = context_.clock().Now();
   return absl::OkStatus();
 }
@@ -226,7 +224,7 @@ absl::StatusOr<bool> Promotion::LookIsFinal() {
       context_.clock().Now() - looked_at_ > kFresh) {
     return false;
   }
-  return CopyingHasEnded(environment_, session_);
+  return CopyingHasEnded(session_);
 }
 
 /// Everything that must be true for librbd's forced promotion. false: not yet,
@@ -277,7 +275,7 @@ absl::Status Promotion::FinishRescue(MirrorView* view) {
   if (!record_.has_value()) return absl::OkStatus();
   if (!AwaitsRestore(*record_, *view)) return rescue_.Remove();
   ADDONS_RETURN_IF_ERROR(rescue_.Restore());
-  ADDONS_ASSIGN_OR_RETURN(*view, Look(context_, environment_, session_));
+  ADDONS_ASSIGN_OR_RETURN(*view, Look(session_));
   return absl::OkStatus();
 }
 
@@ -290,7 +288,7 @@ absl::Status Promotion::CallPromote(Force force) {
     });
   }
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<EvictionWatchdog> watchdog,
-                          EvictionWatchdog::Start(environment_, session_));
+                          EvictionWatchdog::Start(session_));
   return ChangeImage(session_.volume, [&](Image& image) -> absl::Status {
     ADDONS_RETURN_IF_ERROR(image.MirrorPromote(Force::kYes));
     // At once, on the same handle: rbd-mirror is on its way back.
@@ -313,8 +311,7 @@ absl::StatusOr<std::optional<MirrorView>> Promotion::TryPromote(Force force) {
   environment_.series.ForgetPrimary(view_.tracker_key);
 
   // What counts is what is there now, not what the call said.
-  ADDONS_ASSIGN_OR_RETURN(MirrorView after,
-                          Look(context_, environment_, session_));
+  ADDONS_ASSIGN_OR_RETURN(MirrorView after, Look(session_));
   if (after.info.primary) {
     if (record_.has_value() && AwaitsRestore(*record_, after)) {
       ADDONS_RETURN_IF_ERROR(rescue_.Promoted(after));
@@ -348,35 +345,32 @@ absl::Status Promotion::AwaitFollowers(MirrorView* view) {
   if (!took_back_ && !(view->own_demotion_mark && !mutating_since_)) {
     return absl::OkStatus();
   }
-  return TakeBack(context_, environment_, session_)
-      .AwaitFollowers(
-          request_.force,
-          [this](const MirrorView& seen, const std::string& reason) {
-            view_ = seen;
-            return Wait(reason);
-          },
-          view);
+  return TakeBack(session_).AwaitFollowers(
+      request_.force,
+      [this](const MirrorView& seen, const std::string& reason) {
+        view_ = seen;
+        return Wait(reason);
+      },
+      view);
 }
 
 absl::Status Promotion::Finish(MirrorView view) {
-  ADDONS_RETURN_IF_ERROR(MakeWritable(context_, environment_, session_, &view));
-  ADDONS_RETURN_IF_ERROR(RemoveHalfCopies(context_, session_, view));
+  ADDONS_RETURN_IF_ERROR(MakeWritable(session_, &view));
+  ADDONS_RETURN_IF_ERROR(RemoveHalfCopies(session_, view));
   ADDONS_RETURN_IF_ERROR(FinishRescue(&view));
-  ADDONS_RETURN_IF_ERROR(
-      CompleteHalfDone(context_, environment_, session_, &view));
+  ADDONS_RETURN_IF_ERROR(CompleteHalfDone(session_, &view));
   ADDONS_RETURN_IF_ERROR(AwaitFollowers(&view));
-  ADDONS_RETURN_IF_ERROR(RemoveMarks(context_, session_, view));
-  ADDONS_RETURN_IF_ERROR(RemoveStaleResyncRequest(context_, session_, view));
-  ADDONS_RETURN_IF_ERROR(
-      CorrectImageId(context_, session_, view.image_id).status());
-  ADDONS_RETURN_IF_ERROR(RememberClone(context_, session_, view));
-  SweepSchedules(context_, environment_, session_);
+  ADDONS_RETURN_IF_ERROR(RemoveMarks(session_, view));
+  ADDONS_RETURN_IF_ERROR(RemoveStaleResyncRequest(session_, view));
+  ADDONS_RETURN_IF_ERROR(CorrectImageId(session_, view.image_id).status());
+  ADDONS_RETURN_IF_ERROR(RememberClone(session_, view));
+  SweepSchedules(session_);
   if (!request_.parameters.schedule.has_value() ||
       view.info.mode != MirrorMode::kSnapshot) {
     return absl::OkStatus();
   }
-  return KeepSchedule(context_, environment_, session_, request_.target.user,
-                      view, *request_.parameters.schedule);
+  return KeepSchedule(session_, request_.target.user, view,
+                      *request_.parameters.schedule);
 }
 
 }  // namespace
@@ -395,9 +389,7 @@ absl::Status Promote(OperationContext& context,
   }
   absl::Status status = RunWithSession(
       context, environment, timed.target, "promote",
-      [&](OperationContext& leased, Session& session) {
-        return Promotion(leased, environment, timed, session).Run();
-      });
+      [&](Session& session) { return Promotion(timed, session).Run(); });
   if (status.ok()) environment.series.EndCalls(volume_id);
   return status;
 }

@@ -13,16 +13,15 @@
 
 namespace addons {
 
-absl::Status MakeWritable(OperationContext& context,
-                          ReplicationEnvironment& environment, Session& session,
-                          MirrorView* view) {
+absl::Status MakeWritable(Session& session, MirrorView* view) {
   if (!view->marked_non_primary) return absl::OkStatus();
   // So does a promotion that another replica is just finishing.
-  ADDONS_RETURN_IF_ERROR(context.SleepFor(environment.options.look_gap));
-  ADDONS_ASSIGN_OR_RETURN(*view, Look(context, environment, session));
+  ADDONS_RETURN_IF_ERROR(
+      session.context.SleepFor(session.environment.options.look_gap));
+  ADDONS_ASSIGN_OR_RETURN(*view, Look(session));
   if (!view->info.primary || !view->marked_non_primary) return absl::OkStatus();
-  ADDONS_RETURN_IF_ERROR(context.BeginMutation());
-  context.Step("making a half-promoted image writable");
+  ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
+  session.context.Step("making a half-promoted image writable");
   Log().warn(
       "the image is primary but refuses writes; demoting and promoting "
       "it again volume={}",
@@ -32,18 +31,17 @@ absl::Status MakeWritable(OperationContext& context,
   ADDONS_RETURN_IF_ERROR(ChangeImage(session.volume, [](Image& image) {
     return image.MirrorPromote(Force::kNo);
   }));
-  ADDONS_ASSIGN_OR_RETURN(*view, Look(context, environment, session));
+  ADDONS_ASSIGN_OR_RETURN(*view, Look(session));
   if (view->info.primary && !view->marked_non_primary) return absl::OkStatus();
   return FailedTo("promote", session.volume, absl::StatusCode::kUnavailable,
                   "the image is primary but refuses writes; repeat the call");
 }
 
-absl::Status RemoveHalfCopies(OperationContext& context, Session& session,
-                              const MirrorView& view) {
+absl::Status RemoveHalfCopies(Session& session, const MirrorView& view) {
   const std::vector<uint64_t> half = HalfCopies(view);
   if (half.empty()) return absl::OkStatus();
-  ADDONS_RETURN_IF_ERROR(context.BeginMutation());
-  context.Step("removing half a copy");
+  ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
+  session.context.Step("removing half a copy");
   return ChangeImage(session.volume, [&](Image& image) -> absl::Status {
     for (const uint64_t snapshot_id : half) {
       ADDONS_RETURN_IF_ERROR(image.RemoveSnapshot(snapshot_id));
@@ -52,9 +50,7 @@ absl::Status RemoveHalfCopies(OperationContext& context, Session& session,
   });
 }
 
-absl::Status CompleteHalfDone(OperationContext& context,
-                              ReplicationEnvironment& environment,
-                              Session& session, MirrorView* view) {
+absl::Status CompleteHalfDone(Session& session, MirrorView* view) {
   const auto half_done = [](const MirrorView& seen) {
     const MirrorSnapshot* newest = seen.Newest();
     return newest != nullptr && newest->kind == MirrorSnapshotKind::kPrimary &&
@@ -65,13 +61,14 @@ absl::Status CompleteHalfDone(OperationContext& context,
   }
   // A scheduled snapshot looks the same for a moment while it is made.
   const uint64_t suspect = view->Newest()->id;
-  ADDONS_RETURN_IF_ERROR(context.SleepFor(environment.options.look_gap));
-  ADDONS_ASSIGN_OR_RETURN(*view, Look(context, environment, session));
+  ADDONS_RETURN_IF_ERROR(
+      session.context.SleepFor(session.environment.options.look_gap));
+  ADDONS_ASSIGN_OR_RETURN(*view, Look(session));
   if (!half_done(*view) || view->Newest()->id != suspect) {
     return absl::OkStatus();
   }
-  ADDONS_RETURN_IF_ERROR(context.BeginMutation());
-  context.Step("completing a half-done promotion");
+  ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
+  session.context.Step("completing a half-done promotion");
   Log().warn("completing a half-done promotion volume={} snapshot={}",
              Quoted(session.volume.volume_id.text()), suspect);
   return ChangeImage(session.volume, [](Image& image) {
@@ -79,23 +76,21 @@ absl::Status CompleteHalfDone(OperationContext& context,
   });
 }
 
-absl::Status RemoveMarks(OperationContext& context, Session& session,
-                         const MirrorView& view) {
+absl::Status RemoveMarks(Session& session, const MirrorView& view) {
   if (!view.own_demotion_mark && !view.refused_demotion.has_value()) {
     return absl::OkStatus();
   }
-  ADDONS_RETURN_IF_ERROR(context.BeginMutation());
+  ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
   return ChangeImage(session.volume, [](Image& image) {
     const absl::Status removed = image.RemoveMetadata(kRefusedDemotionKey);
     return removed.ok() ? image.RemoveMetadata(kOwnDemotionKey) : removed;
   });
 }
 
-absl::Status RemoveStaleResyncRequest(OperationContext& context,
-                                      Session& session,
+absl::Status RemoveStaleResyncRequest(Session& session,
                                       const MirrorView& view) {
   if (!view.resync_requested) return absl::OkStatus();
-  ADDONS_RETURN_IF_ERROR(context.BeginMutation());
+  ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
   if (view.info.mode == MirrorMode::kJournal) {
     ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
                             session.volume.OpenPool(Access::kMutate));

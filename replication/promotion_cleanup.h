@@ -24,29 +24,22 @@ namespace addons {
 /// A crash inside librbd can leave a primary that still refuses all writes.
 /// Demoting and promoting it again takes the mark away. UNAVAILABLE: it did
 /// not.
-absl::Status MakeWritable(OperationContext& context,
-                          ReplicationEnvironment& environment, Session& session,
-                          MirrorView* view);
+absl::Status MakeWritable(Session& session, MirrorView* view);
 
 /// Half a copy is of no use to a primary. Of half a demotion a peer would go
 /// on, without a resync, as if it were the whole one, with another content.
-absl::Status RemoveHalfCopies(OperationContext& context, Session& session,
-                              const MirrorView& view);
+absl::Status RemoveHalfCopies(Session& session, const MirrorView& view);
 
 /// A primary whose newest snapshot is not complete gets a new one.
-absl::Status CompleteHalfDone(OperationContext& context,
-                              ReplicationEnvironment& environment,
-                              Session& session, MirrorView* view);
+absl::Status CompleteHalfDone(Session& session, MirrorView* view);
 
 /// What notes of an earlier move are left. The peer's goes with the next
 /// snapshot.
-absl::Status RemoveMarks(OperationContext& context, Session& session,
-                         const MirrorView& view);
+absl::Status RemoveMarks(Session& session, const MirrorView& view);
 
 /// A resync that was requested when this image was a copy would delete it as
 /// soon as it is a secondary again.
-absl::Status RemoveStaleResyncRequest(OperationContext& context,
-                                      Session& session, const MirrorView& view);
+absl::Status RemoveStaleResyncRequest(Session& session, const MirrorView& view);
 
 }  // namespace addons
 

@@ -53,10 +53,9 @@ std::pair<std::vector<ImageRange>, std::vector<ImageRange>> Split(
 
 }  // namespace
 
-Rescue::Rescue(OperationContext& context, ReplicationEnvironment& environment,
-               Session& session)
-    : context_(context),
-      environment_(environment),
+Rescue::Rescue(Session& session)
+    : context_(session.context),
+      environment_(session.environment),
       session_(session),
       rescue_name_(RescueImageName(session.volume.image_name())) {}
 
@@ -164,7 +163,7 @@ absl::Status Rescue::KeepCopyingEnded() {
   const SteadyTime now = context_.clock().Now();
   if (now - copying_checked_at_ < kCheckEvery) return absl::OkStatus();
   copying_checked_at_ = now;
-  return EndCopying(context_, environment_, session_, /*others_alive=*/false);
+  return EndCopying(session_, /*others_alive=*/false);
 }
 
 absl::StatusOr<std::vector<ImageRange>> Rescue::Changed(
@@ -235,8 +234,7 @@ absl::Status Rescue::SaveSnapshot(const MirrorView& view,
   ADDONS_RETURN_IF_ERROR(CreateRescueImage(layout));
 
   // Somebody else may have gone on before this process had the lock.
-  ADDONS_ASSIGN_OR_RETURN(const MirrorView now,
-                          Look(context_, environment_, session_));
+  ADDONS_ASSIGN_OR_RETURN(const MirrorView now, Look(session_));
   const auto still_wanted = [&](const MirrorView& seen) {
     const MirrorSnapshot* snapshot = RescueSnapshot(seen);
     return !seen.info.primary && snapshot != nullptr &&
@@ -281,8 +279,7 @@ absl::Status Rescue::SaveSnapshot(const MirrorView& view,
   ADDONS_RETURN_IF_ERROR(WriteRescueRanges(*rescue_image_, ranges, &record));
   // A snapshot that was completed meanwhile may have been removed meanwhile,
   // and then reads as zeros.
-  ADDONS_ASSIGN_OR_RETURN(const MirrorView after,
-                          Look(context_, environment_, session_));
+  ADDONS_ASSIGN_OR_RETURN(const MirrorView after, Look(session_));
   if (!still_wanted(after)) return absl::OkStatus();
   if (!goes_on) record.step = RescueStep::kSaved;
   ADDONS_RETURN_IF_ERROR(SetRecord(record));
@@ -460,8 +457,7 @@ absl::Status Rescue::Restore() {
   const absl::Status opened = OpenRescueImage();
   if (absl::IsNotFound(opened)) return JustChanged();
   ADDONS_RETURN_IF_ERROR(opened);
-  ADDONS_ASSIGN_OR_RETURN(const MirrorView view,
-                          Look(context_, environment_, session_));
+  ADDONS_ASSIGN_OR_RETURN(const MirrorView view, Look(session_));
   if (!view.info.primary) return JustChanged();
   if (!AwaitsRestore(record_, view)) return Remove();
   ADDONS_ASSIGN_OR_RETURN(const auto decision,

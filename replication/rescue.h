@@ -62,8 +62,7 @@ namespace addons {
 class Rescue {
  public:
   /// Nothing is owned.
-  Rescue(OperationContext& context, ReplicationEnvironment& environment,
-         Session& session);
+  explicit Rescue(Session& session);
   ~Rescue();
   Rescue(const Rescue&) = delete;
   Rescue& operator=(const Rescue&) = delete;

@@ -32,11 +32,9 @@ constexpr std::chrono::seconds kStampMargin{15};
 
 class Resynchronization {
  public:
-  Resynchronization(OperationContext& context,
-                    ReplicationEnvironment& environment,
-                    const ResyncRequest& request, Session& session)
-      : context_(context),
-        environment_(environment),
+  Resynchronization(const ResyncRequest& request, Session& session)
+      : context_(session.context),
+        environment_(session.environment),
         request_(request),
         session_(session),
         key_(absl::StrCat(session.cluster().fsid(), "/", session.volume.pool_id,
@@ -231,18 +229,18 @@ absl::StatusOr<bool> Resynchronization::DemotedIncarnation(
 
 absl::StatusOr<ResyncResult> Resynchronization::Ready(const MirrorView& view) {
   ADDONS_ASSIGN_OR_RETURN(const bool made_anew,
-                          CorrectImageId(context_, session_, view.image_id));
+                          CorrectImageId(session_, view.image_id));
   if (made_anew) {
     LogRoleChange(session_.volume, kBeingMadeAnew, RoleOf(view),
                   "resync ended: rbd-mirror has recreated this copy");
   }
-  SweepSchedules(context_, environment_, session_);
+  SweepSchedules(session_);
   // A state before this one, which nobody went back to.
   ADDONS_ASSIGN_OR_RETURN(
       const auto rescue,
       ReadRescueRecord(*session_.reads, session_.volume.image_name()));
   if (rescue.has_value() && !RescueIsLive(*rescue, view)) {
-    ADDONS_RETURN_IF_ERROR(Rescue(context_, environment_, session_).Remove());
+    ADDONS_RETURN_IF_ERROR(Rescue(session_).Remove());
   }
   return ResyncResult{true, "this copy is in step with its peer"};
 }
@@ -399,14 +397,13 @@ absl::StatusOr<ResyncResult> Resync(OperationContext& context,
                                     ReplicationEnvironment& environment,
                                     const ResyncRequest& request) {
   ResyncResult result;
-  ADDONS_RETURN_IF_ERROR(RunWithSession(
-      context, environment, request.target, "resync",
-      [&](OperationContext& leased, Session& session) -> absl::Status {
-        ADDONS_ASSIGN_OR_RETURN(
-            result,
-            Resynchronization(leased, environment, request, session).Run());
-        return absl::OkStatus();
-      }));
+  ADDONS_RETURN_IF_ERROR(
+      RunWithSession(context, environment, request.target, "resync",
+                     [&](Session& session) -> absl::Status {
+                       ADDONS_ASSIGN_OR_RETURN(
+                           result, Resynchronization(request, session).Run());
+                       return absl::OkStatus();
+                     }));
   return result;
 }
 

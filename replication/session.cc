@@ -27,17 +27,17 @@ absl::Status RunOnce(LeasedContext& context,
                      const VolumeTarget& target, const SessionWork& work,
                      CallMemory& memory) {
   context.Step("finding the volume");
-  auto opened = OpenSession(environment, target, Access::kMutate,
-                            ResolveDeadline(context));
+  auto opened = OpenVolume(environment, target, Access::kMutate,
+                           ResolveDeadline(context));
   // It was there a moment ago: that it is gone is for the next call to say.
   if (absl::IsNotFound(opened.status()) && memory.found) {
     return absl::UnavailableError(opened.status().message());
   }
-  ADDONS_ASSIGN_OR_RETURN(Session session, std::move(opened));
+  ADDONS_RETURN_IF_ERROR(opened.status());
   memory.found = true;
-  session.memory = &memory;
+  Session session{*std::move(opened), context, environment, memory};
   context.Aim(LeaseOf(session.volume));
-  const absl::Status status = work(context, session);
+  const absl::Status status = work(session);
   // ENOENT of a single call is not about the volume, which was found.
   return CephErrno(status) == ENOENT ? AfterResolve(status, session.volume)
                                      : status;
@@ -55,25 +55,25 @@ SteadyTime ResolveDeadline(OperationContext& context) {
   return context.DeadlineWithin(kFindPatience);
 }
 
-absl::StatusOr<Session> OpenSession(ReplicationEnvironment& environment,
-                                    const VolumeTarget& target, Access access,
-                                    SteadyTime deadline) {
-  Session session;
-  ADDONS_ASSIGN_OR_RETURN(session.volume,
-                          environment.resolver.Resolve(
-                              target.volume_id, target.user, access, deadline));
-  if (!target.fsid.empty() && session.volume.cluster->fsid() != target.fsid) {
+absl::StatusOr<OpenedVolume> OpenVolume(ReplicationEnvironment& environment,
+                                        const VolumeTarget& target,
+                                        Access access, SteadyTime deadline) {
+  OpenedVolume opened;
+  ADDONS_ASSIGN_OR_RETURN(
+      opened.volume, environment.resolver.Resolve(target.volume_id, target.user,
+                                                  access, deadline));
+  if (!target.fsid.empty() && opened.cluster().fsid() != target.fsid) {
     return absl::UnavailableError(absl::StrCat(
-        session.volume.Describe(), " was found on cluster '",
-        session.volume.cluster_id.text(),
+        opened.volume.Describe(), " was found on cluster '",
+        opened.volume.cluster_id.text(),
         "', which is not the cluster of its group (fsid ", target.fsid,
         "); start the daemon with --site-clusters, so that only this site's "
         "cluster is looked at"));
   }
-  auto pool = session.volume.OpenPool(Access::kRead);
-  if (!pool.ok()) return AfterResolve(pool.status(), session.volume);
-  session.reads = *std::move(pool);
-  return session;
+  auto pool = opened.volume.OpenPool(Access::kRead);
+  if (!pool.ok()) return AfterResolve(pool.status(), opened.volume);
+  opened.reads = *std::move(pool);
+  return opened;
 }
 
 absl::Status RunWithSession(OperationContext& context,
@@ -104,27 +104,26 @@ absl::Status ChangeImage(const ResolvedVolume& volume,
   return AfterResolve(run(), volume);
 }
 
-absl::StatusOr<ImageClients> FindClients(ReplicationEnvironment& environment,
-                                         const Session& session, Image& image) {
+absl::StatusOr<ImageClients> FindClients(const Session& session, Image& image) {
   ADDONS_ASSIGN_OR_RETURN(
       ImageClients clients,
       ListClients(session.cluster(), *session.reads, image));
   if (clients.workloads.empty()) return clients;
   ADDONS_ASSIGN_OR_RETURN(
       const std::set<uint64_t> daemons,
-      environment.leases.DaemonClients(LeaseOf(session.volume)));
+      session.environment.leases.DaemonClients(LeaseOf(session.volume)));
   std::erase_if(clients.workloads, [&](const Watcher& watcher) {
     return daemons.contains(watcher.client_id);
   });
   return clients;
 }
 
-absl::StatusOr<MirrorView> Look(const OperationContext& context,
-                                ReplicationEnvironment& environment,
-                                const Session& session, const AlsoRead& also) {
-  auto view = LookAt(session.volume, *session.reads, environment.tracker, also);
+absl::StatusOr<MirrorView> Look(const Session& session, const AlsoRead& also) {
+  auto view =
+      LookAt(session.volume, *session.reads, session.environment.tracker, also);
   if (!absl::IsNotFound(view.status())) return view;
-  if (context.mutating()) return AfterResolve(view.status(), session.volume);
+  if (session.context.mutating())
+    return AfterResolve(view.status(), session.volume);
   return ImageMissing(session.volume);
 }
 
@@ -134,16 +133,15 @@ absl::Status FailedTo(absl::string_view action, const ResolvedVolume& volume,
                                          volume.Describe(), ": ", reason));
 }
 
-absl::Status WaitToLookAgain(OperationContext& context,
-                             const ReplicationEnvironment& environment,
-                             absl::string_view reason,
+absl::Status WaitToLookAgain(const Session& session, absl::string_view reason,
                              const absl::Status& pending) {
+  OperationContext& context = session.context;
   context.Step(absl::StrCat("waiting: ", reason));
   context.SetPending(pending);
   if (context.mutating() && !context.LatestDeadline().has_value()) {
     return pending;
   }
-  return context.SleepFor(environment.options.poll_interval);
+  return context.SleepFor(session.environment.options.poll_interval);
 }
 
 absl::Status ImageMissing(const ResolvedVolume& volume) {

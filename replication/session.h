@@ -35,13 +35,21 @@ struct CallMemory {
   std::optional<bool> primary_;
 };
 
-/// What a verb works with once its volume is found.
-struct Session {
+/// A volume that was found.
+struct OpenedVolume {
   ResolvedVolume volume;
-  std::unique_ptr<Pool> reads;   // of the volume's pool, on the read connection
-  CallMemory* memory = nullptr;  // of RunWithSession(); null without it
+  std::unique_ptr<Pool> reads;  // of its pool, on the read connection
 
   Cluster& cluster() const { return *volume.cluster; }
+};
+
+/// What a verb works with once its volume is found. For one thread.
+struct Session : OpenedVolume {
+  /// Before the first change it takes the lease on the volume, and when it
+  /// does, the work is done again from the start (lease/leased_context.h).
+  OperationContext& context;
+  ReplicationEnvironment& environment;
+  CallMemory& memory;
 };
 
 /// Until when a verb waits for a volume or group to be found: as long as its
@@ -51,14 +59,12 @@ SteadyTime ResolveDeadline(OperationContext& context);
 /// Finds the volume, to change something there or not; blocks until `deadline`
 /// at most. Errors of Resolver::Resolve(). UNAVAILABLE also: it is not on the
 /// cluster that `target` says.
-absl::StatusOr<Session> OpenSession(ReplicationEnvironment& environment,
-                                    const VolumeTarget& target, Access access,
-                                    SteadyTime deadline);
+absl::StatusOr<OpenedVolume> OpenVolume(ReplicationEnvironment& environment,
+                                        const VolumeTarget& target,
+                                        Access access, SteadyTime deadline);
 
-/// A verb's work with its volume. It uses the context that it is given: before
-/// the first change that takes the lease on the volume, and when it does, the
-/// work is done again from the start (lease/leased_context.h).
-using SessionWork = std::function<absl::Status(OperationContext&, Session&)>;
+/// A verb's work with its volume.
+using SessionWork = std::function<absl::Status(Session&)>;
 
 /// Finds the volume and runs `work`. When the answer is that this client was
 /// blocklisted and nothing was changed yet, once more on a new connection.
@@ -75,14 +81,11 @@ absl::Status ChangeImage(const ResolvedVolume& volume,
 
 /// ListClients(), whose workloads are no daemons that hold the lease, or died
 /// with it, either: with such a one BeginMutation() deals.
-absl::StatusOr<ImageClients> FindClients(ReplicationEnvironment& environment,
-                                         const Session& session, Image& image);
+absl::StatusOr<ImageClients> FindClients(const Session& session, Image& image);
 
 /// LookAt() for verbs. NOT_FOUND (the image is missing) only before the first
 /// change; afterwards it is UNAVAILABLE.
-absl::StatusOr<MirrorView> Look(const OperationContext& context,
-                                ReplicationEnvironment& environment,
-                                const Session& session,
+absl::StatusOr<MirrorView> Look(const Session& session,
                                 const AlsoRead& also = nullptr);
 
 /// "Failed to <action> image '...' (volume '...'): <reason>".
@@ -92,9 +95,7 @@ absl::Status FailedTo(absl::string_view action, const ResolvedVolume& volume,
 /// Between two looks of a verb that waits for a state: tells callers what it
 /// waits for, which is `pending` for those that leave, and sleeps for a poll
 /// interval. `pending` when nobody waits any more after the first change.
-absl::Status WaitToLookAgain(OperationContext& context,
-                             const ReplicationEnvironment& environment,
-                             absl::string_view reason,
+absl::Status WaitToLookAgain(const Session& session, absl::string_view reason,
                              const absl::Status& pending);
 
 /// The answer for a volume whose journal entry is there but whose image is not.

@@ -31,7 +31,7 @@ absl::StatusOr<bool> ImageIsGone(Pool& pool, absl::string_view image_id) {
   return false;
 }
 
-absl::Status Sweep(OperationContext& context, Session& session) {
+absl::Status Sweep(Session& session) {
   const ResolvedVolume& volume = session.volume;
   const std::string prefix = LevelPrefix(volume);
   ADDONS_ASSIGN_OR_RETURN(
@@ -49,7 +49,7 @@ absl::Status Sweep(OperationContext& context, Session& session) {
     if (is_gone) gone.push_back(level);
   }
   if (gone.empty()) return absl::OkStatus();
-  ADDONS_RETURN_IF_ERROR(context.BeginMutation());
+  ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
   ADDONS_ASSIGN_OR_RETURN(
       const std::unique_ptr<Pool> pool,
       volume.cluster->OpenPool(volume.pool_id, "", Access::kMutate));
@@ -63,13 +63,13 @@ absl::Status Sweep(OperationContext& context, Session& session) {
 
 }  // namespace
 
-void SweepSchedules(OperationContext& context,
-                    ReplicationEnvironment& environment, Session& session) {
-  if (!environment.schedule_sweeps.TryTake(PoolKey(session.volume))) return;
-  const absl::Status swept = Sweep(context, session);
+void SweepSchedules(Session& session) {
+  if (!session.environment.schedule_sweeps.TryTake(PoolKey(session.volume)))
+    return;
+  const absl::Status swept = Sweep(session);
   // A user of a namespace alone may not look at the schedules.
   if (swept.ok() || absl::IsPermissionDenied(swept)) return;
-  environment.schedule_sweeps.GiveBack(PoolKey(session.volume));
+  session.environment.schedule_sweeps.GiveBack(PoolKey(session.volume));
   if (SaysLookAgain(swept)) return;  // with the whole verb
   Log().warn("stale mirror snapshot schedules of pool={} stay: {}",
              Quoted(session.reads->name()), Quoted(swept.message()));

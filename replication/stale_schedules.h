@@ -17,8 +17,7 @@ namespace addons {
 /// that no image has any more: what ForgetSchedulesOfId() failed to, or what
 /// other programs left. At most once in ten minutes per pool and namespace; a
 /// failure is logged only. Blocks for one read, and for one of each schedule.
-void SweepSchedules(OperationContext& context,
-                    ReplicationEnvironment& environment, Session& session);
+void SweepSchedules(Session& session);
 
 /// Removes the schedules of an image id that no image of the volume has any
 /// more: the manager keeps them, and does not let them be named. A failure is

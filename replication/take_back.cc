@@ -34,7 +34,7 @@ absl::Status TakeBack::Yield(const std::string& peer) {
   auto image = session_.reads->OpenImageReadOnly(session_.volume.image_name());
   if (!image.ok()) return AfterResolve(image.status(), session_.volume);
   ADDONS_ASSIGN_OR_RETURN(const ImageClients clients,
-                          FindClients(environment_, session_, **image));
+                          FindClients(session_, **image));
   if (!clients.workloads.empty()) {
     return Refuse(absl::StrCat(reason,
                                ", and this site cannot give the role "
@@ -47,8 +47,7 @@ absl::Status TakeBack::Yield(const std::string& peer) {
              Quoted(session_.volume.volume_id.text()));
   ADDONS_RETURN_IF_ERROR(ChangeImage(
       session_.volume, [](Image& opened) { return opened.MirrorDemote(); }));
-  ADDONS_ASSIGN_OR_RETURN(const MirrorView after,
-                          Look(context_, environment_, session_));
+  ADDONS_ASSIGN_OR_RETURN(const MirrorView after, Look(session_));
   if (!after.info.primary) {
     LogRoleChange(session_.volume, "primary", RoleOf(after),
                   absl::StrCat("demoted again: ", reason));
@@ -57,7 +56,7 @@ absl::Status TakeBack::Yield(const std::string& peer) {
 }
 
 absl::Status TakeBack::ByForce(const MirrorView& view) {
-  ReportWatch& reports = session_.memory->Reports(view);
+  ReportWatch& reports = session_.memory.Reports(view);
   reports.Note(view);
   const FollowerVerdict verdict = JudgeFollowers(
       view, environment_.options.settle_time,
@@ -84,7 +83,7 @@ absl::Status TakeBack::AwaitFollowers(Force force, const WaitFn& wait,
   if (!view->own_demotion_mark) ADDONS_RETURN_IF_ERROR(MarkOwnDemotion());
   const SteadyTime begin = context_.clock().Now();
   while (true) {
-    ReportWatch& reports = session_.memory->Reports(*view);
+    ReportWatch& reports = session_.memory.Reports(*view);
     reports.Note(*view);
     const FollowerVerdict verdict = JudgeFollowers(
         *view, environment_.options.settle_time,
@@ -101,7 +100,7 @@ absl::Status TakeBack::AwaitFollowers(Force force, const WaitFn& wait,
         context_.clock().Now() - begin < environment_.options.first_answer;
     if (context_.mutating() && !stay) return Refuse(reason);
     ADDONS_RETURN_IF_ERROR(wait(*view, reason));
-    ADDONS_ASSIGN_OR_RETURN(*view, Look(context_, environment_, session_));
+    ADDONS_ASSIGN_OR_RETURN(*view, Look(session_));
     if (!view->info.primary) {
       return Refuse("the image was demoted by somebody else meanwhile");
     }

@@ -32,9 +32,10 @@ namespace addons {
 class TakeBack {
  public:
   /// Nothing is owned.
-  TakeBack(OperationContext& context, ReplicationEnvironment& environment,
-           Session& session)
-      : context_(context), environment_(environment), session_(session) {}
+  explicit TakeBack(Session& session)
+      : context_(session.context),
+        environment_(session.environment),
+        session_(session) {}
 
   /// Tells callers why it waits, and waits a moment; its error ends it all.
   using WaitFn =

@@ -15,17 +15,14 @@ constexpr std::chrono::minutes kTellAgainAfter{3};
 
 }  // namespace
 
-absl::Status TellRefusal(OperationContext& context,
-                         ReplicationEnvironment& environment, Session& session,
-                         const std::string& workload) {
-  ADDONS_ASSIGN_OR_RETURN(const MirrorView view,
-                          Look(context, environment, session));
+absl::Status TellRefusal(Session& session, const std::string& workload) {
+  ADDONS_ASSIGN_OR_RETURN(const MirrorView view, Look(session));
   if (!view.enabled() || !view.info.primary) return absl::OkStatus();
   if (view.marked_non_primary) {
     return absl::UnavailableError(
         "the image refuses writes, because an earlier demotion died half-way");
   }
-  const absl::Time now = absl::FromChrono(context.clock().WallNow());
+  const absl::Time now = absl::FromChrono(session.context.clock().WallNow());
   RefusedDemotion note{workload, FormatUtc(now), absl::ToUnixSeconds(now)};
   if (view.refused_demotion.has_value()) {
     const std::chrono::seconds age(note.told - view.refused_demotion->told);
@@ -37,8 +34,8 @@ absl::Status TellRefusal(OperationContext& context,
       note.since = view.refused_demotion->since;
     }
   }
-  ADDONS_RETURN_IF_ERROR(context.BeginMutation());
-  context.Step("telling the other site that a workload is still there");
+  ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
+  session.context.Step("telling the other site that a workload is still there");
   return ChangeImage(session.volume, [&](Image& image) -> absl::Status {
     ADDONS_RETURN_IF_ERROR(
         image.SetMetadata(kRefusedDemotionKey, FormatRefusedDemotion(note)));

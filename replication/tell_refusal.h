@@ -15,9 +15,7 @@ namespace addons {
 /// the mirror snapshot that it travels with. Changes nothing when the note is
 /// of the last minutes and names the same workload, or when the image is not
 /// primary any more.
-absl::Status TellRefusal(OperationContext& context,
-                         ReplicationEnvironment& environment, Session& session,
-                         const std::string& workload);
+absl::Status TellRefusal(Session& session, const std::string& workload);
 
 }  // namespace addons
 

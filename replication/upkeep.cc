@@ -17,13 +17,12 @@ namespace addons {
 namespace {
 
 /// Notes for the time when what is seen now cannot be seen any more.
-absl::Status KeepNotes(OperationContext& context, Session& session,
-                       const MirrorView& view) {
+absl::Status KeepNotes(Session& session, const MirrorView& view) {
   const std::string term = PrimaryTermMarkDue(view);
   const bool copied = FirstCopyMarkIsOver(view);
   if (term.empty() && !copied) return absl::OkStatus();
-  ADDONS_RETURN_IF_ERROR(context.BeginMutation());
-  context.Step("noting since when the image is primary, or was copied");
+  ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
+  session.context.Step("noting since when the image is primary, or was copied");
   return ChangeImage(session.volume, [&](Image& image) -> absl::Status {
     if (!term.empty()) {
       ADDONS_RETURN_IF_ERROR(image.SetMetadata(kPrimaryTermMark, term));
@@ -39,17 +38,16 @@ absl::Status KeepUp(OperationContext& context,
                     const UpkeepRequest& request) {
   return RunWithSession(
       context, environment, request.target, "keep up replication of",
-      [&](OperationContext& leased, Session& session) -> absl::Status {
-        leased.Step("looking at the image");
-        ADDONS_ASSIGN_OR_RETURN(const MirrorView view,
-                                Look(leased, environment, session));
+      [&](Session& session) -> absl::Status {
+        session.context.Step("looking at the image");
+        ADDONS_ASSIGN_OR_RETURN(const MirrorView view, Look(session));
         if (!view.enabled() || !view.info.primary ||
             view.info.mode != MirrorMode::kSnapshot) {
           return absl::OkStatus();
         }
-        ADDONS_RETURN_IF_ERROR(RememberClone(leased, session, view));
-        ADDONS_RETURN_IF_ERROR(KeepNotes(leased, session, view));
-        return SetWantedSchedule(leased, environment, session, view);
+        ADDONS_RETURN_IF_ERROR(RememberClone(session, view));
+        ADDONS_RETURN_IF_ERROR(KeepNotes(session, view));
+        return SetWantedSchedule(session, view);
       });
 }
 

@@ -24,7 +24,6 @@ cd "$(dirname "$0")/.."
 # shellcheck source=scripts/lib/build.sh
 . scripts/lib/build.sh
 
-usage() { sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' scripts/bench.sh; }
 wrong() {
   printf 'bench.sh: %s\n\n' "$1" >&2
   usage >&2

@@ -21,8 +21,6 @@ root=$PWD
 # shellcheck source=scripts/lib/build.sh
 . scripts/lib/build.sh
 
-usage() { sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' scripts/demo.sh; }
-
 keep='' short=''
 for argument; do
   case $argument in

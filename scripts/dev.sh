@@ -26,8 +26,8 @@ test_folders() {
     sed 's|^tests/||; s|/CMakeLists.txt$||'
   printf 'structure\ndeploy\n'
 }
-usage() {
-  sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' scripts/dev.sh
+usage_of_folders() {
+  usage
   printf 'Folders:'
   test_folders | sed 's|^unit/||; t; s|^|tests/|' | sort | paste -sd ' ' | fold -s -w 90 | sed 's/^/  /'
 }
@@ -57,13 +57,13 @@ tests_of() {
 
 case ${1:-} in
   -h | --help)
-    usage
+    usage_of_folders
     exit 0
     ;;
 esac
 if ! tests=$(tests_of "${1:-}") || (($# > 2)); then
   if [[ ${1:-} ]]; then printf "dev.sh: '%s' has no tests\n\n" "$1" >&2; fi
-  usage >&2
+  usage_of_folders >&2
   exit 2
 fi
 case $tests in

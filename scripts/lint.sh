@@ -26,8 +26,6 @@ cd "$(dirname "$0")/.."
 # shellcheck source=scripts/lib/build.sh
 . scripts/lib/build.sh
 
-usage() { sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' scripts/lint.sh; }
-
 checks=()
 for argument; do
   case $argument in

@@ -12,7 +12,6 @@ cd "$(dirname "$0")/.."
 # shellcheck source=scripts/lib/common.sh
 . scripts/lib/common.sh
 
-usage() { sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "$0"; }
 into=dist tag=''
 while (($#)); do
   case $1 in

@@ -15,8 +15,8 @@
 #
 # Real clusters run on loopback, below a temporary folder, and are taken down again, also
 # when the run is interrupted. JOBS=N bounds compilers and tests at a time; JUNIT=FILE
-# writes the results there, too, and
-# single tests that were skipped within a program into FILE.skips.
+# writes the results there, too, and single tests that were skipped within a program into
+# FILE.skips.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=scripts/lib/common.sh
@@ -27,8 +27,6 @@ cd "$(dirname "$0")/.."
 . scripts/lib/machine.sh
 # shellcheck source=scripts/lib/build.sh
 . scripts/lib/build.sh
-
-usage() { sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' scripts/test.sh; }
 
 labels=()
 for argument; do

@@ -8,8 +8,8 @@
 
 namespace addons {
 
-bool GroupImages::NamedBy(const std::optional<ImageGroup>& image) const {
-  return image == ImageGroup{group_.pool_id, group_.attributes.group_name};
+bool GroupImages::NamedBy(const std::optional<GroupSpec>& image) const {
+  return image == GroupSpec{group_.pool_id, group_.attributes.group_name};
 }
 
 absl::StatusOr<GroupImages::Names> GroupImages::List(

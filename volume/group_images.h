@@ -31,7 +31,7 @@ class GroupImages {
 
   /// Whether this is the group that an image says it is in. That does not mean
   /// that it is complete there.
-  bool NamedBy(const std::optional<ImageGroup>& image) const;
+  bool NamedBy(const std::optional<GroupSpec>& image) const;
   /// All that the group has, or those that are complete there. Empty when one
   /// of the images is gone: then librbd shows none of them.
   absl::StatusOr<Names> All() const;

@@ -24,8 +24,8 @@ struct MemberView {
   std::optional<ResolvedVolume> volume;
   std::string image_id;
   uint64_t size_bytes = 0;
-  std::optional<ImageGroup> group;  // the rbd group that it is in
-  bool secondary = false;           // mirrored to this site, not from it
+  std::optional<GroupSpec> group;  // the rbd group that it is in
+  bool secondary = false;          // mirrored to this site, not from it
 
   /// The volume is gone for certain: its journal entry or its image.
   bool broken() const {

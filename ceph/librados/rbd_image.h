@@ -57,7 +57,7 @@ class RbdImage final : public Image {
   absl::StatusOr<std::vector<ImageSnapshot>> Snapshots() override;
   absl::StatusOr<std::optional<uint64_t>> UsedBytes(
       std::chrono::milliseconds at_most) override;
-  absl::StatusOr<std::optional<ImageGroup>> Group() override;
+  absl::StatusOr<std::optional<GroupSpec>> Group() override;
 
   absl::Status SetMetadata(const std::string& key,
                            const std::string& value) override;

@@ -4,7 +4,7 @@
 
 namespace addons {
 
-absl::StatusOr<std::optional<ImageGroup>> RbdImage::Group() {
+absl::StatusOr<std::optional<GroupSpec>> RbdImage::Group() {
   rbd_group_info_t info = {};
   const int result = connection_->Call("rbd_get_group", [&] {
     return rbd_get_group(image_.get(), &info, sizeof(info));
@@ -13,7 +13,7 @@ absl::StatusOr<std::optional<ImageGroup>> RbdImage::Group() {
   const Cleanup cleanup(
       [&] { rbd_group_info_cleanup(&info, sizeof(rbd_group_info_t)); });
   if (info.name == nullptr || *info.name == '\0') return std::nullopt;
-  return ImageGroup{info.pool, info.name};
+  return GroupSpec{info.pool, info.name};
 }
 
 }  // namespace addons

@@ -19,24 +19,24 @@ struct GroupedImage {
   ResolvedVolume volume;
   std::string image_id;
   bool secondary = false;
-  std::optional<ImageGroup> group;
+  std::optional<GroupSpec> group;
 };
 
 absl::StatusOr<GroupedImage> LookAtImage(ReplicationEnvironment& environment,
                                          const VolumeTarget& member,
                                          SteadyTime deadline) {
   ADDONS_ASSIGN_OR_RETURN(
-      Session session,
-      OpenSession(environment, member, Access::kMutate, deadline));
+      OpenedVolume opened,
+      OpenVolume(environment, member, Access::kMutate, deadline));
   ADDONS_ASSIGN_OR_RETURN(
       const std::unique_ptr<Image> image,
-      session.reads->OpenImageReadOnly(session.volume.image_name()));
+      opened.reads->OpenImageReadOnly(opened.volume.image_name()));
   GroupedImage found;
   ADDONS_ASSIGN_OR_RETURN(found.image_id, image->Id());
   ADDONS_ASSIGN_OR_RETURN(found.secondary, image->MarkedNonPrimary());
   ADDONS_ASSIGN_OR_RETURN(found.group, image->Group());
   ADDONS_RETURN_IF_ERROR(image->Close());
-  found.volume = std::move(session.volume);
+  found.volume = std::move(opened.volume);
   return found;
 }
 

@@ -4,6 +4,9 @@
 # Messages are parsed nowhere, but sorted lists and sudo's environment differ without it.
 export LC_ALL=C.UTF-8
 
+# usage: prints the comment at the top of the script, from the root of the checkout.
+usage() { sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "scripts/${0##*/}"; }
+
 terminal=
 if [[ -t 1 && ${TERM:-dumb} != dumb ]]; then terminal=1; fi
 width=100

@@ -43,7 +43,7 @@ TEST_P(ContractTest, AnImageIsInOneGroupAtMost) {
       pool->AddGroupImage("group-second", bed().PoolId(kA), "group-member"),
       StatusIs(absl::StatusCode::kAlreadyExists));
   EXPECT_EQ(*Look(kA, "group-member")->Group(),
-            (ImageGroup{bed().PoolId(kA), "group-first"}));
+            (GroupSpec{bed().PoolId(kA), "group-first"}));
 }
 
 TEST_P(ContractTest, AGroupShowsItsImages) {
@@ -100,7 +100,7 @@ TEST_P(ContractTest, AnImageOfAnotherGroupIsNotTakenOut) {
                                      IdOf(kA, "group-elsewhere")),
               HasErrno(EBADF));
   EXPECT_EQ(*Look(kA, "group-elsewhere")->Group(),
-            (ImageGroup{bed().PoolId(kA), "group-of-it"}));
+            (GroupSpec{bed().PoolId(kA), "group-of-it"}));
   EXPECT_THAT(
       *pool->GroupImages("group-not-of-it"),
       ElementsAre(GroupImage{bed().PoolId(kA), "group-elsewhere", false}));

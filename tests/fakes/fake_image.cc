@@ -60,8 +60,8 @@ absl::StatusOr<std::optional<ImageParent>> FakeImage::Parent() {
   return parent;
 }
 
-absl::StatusOr<std::optional<ImageGroup>> FakeImage::Group() {
-  std::optional<ImageGroup> group;
+absl::StatusOr<std::optional<GroupSpec>> FakeImage::Group() {
+  std::optional<GroupSpec> group;
   const int r =
       Run("rbd_get_group", Use::kHeader, [&](Model&, Site&, SteadyDuration*) {
         group = image_->group;

@@ -55,7 +55,7 @@ class FakeImage final : public Image {
   absl::StatusOr<Timestamp> CreateTimestamp() override;
   absl::StatusOr<ImageFeatures> Features() override;
   absl::StatusOr<std::optional<ImageParent>> Parent() override;
-  absl::StatusOr<std::optional<ImageGroup>> Group() override;
+  absl::StatusOr<std::optional<GroupSpec>> Group() override;
   absl::StatusOr<std::vector<Watcher>> Watchers() override;
   absl::StatusOr<std::vector<Locker>> Lockers() override;
   absl::StatusOr<bool> HoldsLock() override;

@@ -80,8 +80,8 @@ int AddGroupImage(Site& site, PoolState& pool,
       site.pools[image_pool_id].namespaces[rados_namespace].images;
   const auto target = images.find(image);
   if (target == images.end()) return -ENOENT;
-  std::optional<ImageGroup>& present = target->second->group;
-  const ImageGroup wanted{pool.id, group};
+  std::optional<GroupSpec>& present = target->second->group;
+  const GroupSpec wanted{pool.id, group};
   if (present && *present != wanted) return -EEXIST;
   present = wanted;
   found->second[{image_pool_id, target->second->id}] = true;
@@ -98,7 +98,7 @@ int RemoveGroupImage(Site& site, PoolState& pool,
   const auto image = Model::FindImageById(
       site.pools[image_pool_id].namespaces[rados_namespace], image_id);
   if (image != nullptr && image->group.has_value()) {
-    if (*image->group != ImageGroup{pool.id, group}) {
+    if (*image->group != GroupSpec{pool.id, group}) {
       // What its first step wrote stays.
       found->second[{image_pool_id, image_id}] = false;
       return -EBADF;

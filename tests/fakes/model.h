@@ -79,7 +79,7 @@ struct Image {
   ImageSize size;
   Timestamp created;
   std::optional<ImageParent> parent;
-  std::optional<ImageGroup> group;
+  std::optional<GroupSpec> group;
   std::map<std::string, std::string> metadata;
   std::vector<Watch> watches;
   std::optional<Lock> lock;

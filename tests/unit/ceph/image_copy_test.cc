@@ -132,9 +132,7 @@ class ByteImage final : public Image {
       std::chrono::milliseconds) override {
     return Unused();
   }
-  absl::StatusOr<std::optional<ImageGroup>> Group() override {
-    return Unused();
-  }
+  absl::StatusOr<std::optional<GroupSpec>> Group() override { return Unused(); }
   absl::StatusOr<bool> HoldsLock() override { return Unused(); }
   absl::StatusOr<SparsifyEnd> Sparsify(uint64_t, const ProgressFn&) override {
     return Unused();
