@@ -1,6 +1,7 @@
 #include "replication/resync.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <iterator>
 #include <memory>
@@ -11,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "ceph/errors.h"
 #include "replication/demotion_mark.h"
 #include "replication/image_id.h"
 #include "replication/leftover.h"
@@ -255,7 +257,19 @@ absl::StatusOr<ResyncResult> Resynchronization::Request(
   // local rbd-mirror blocklisted.
   auto image = pool->OpenImageReadOnly(session_.volume.image_name());
   if (!image.ok()) return AfterResolve(image.status(), session_.volume);
-  ADDONS_RETURN_IF_ERROR((*image)->MirrorResync());
+  const absl::Status requested = (*image)->MirrorResync();
+  // Of an image that is not mirrored any more: librbd 16.2 and 18.2 say ENOENT,
+  // 20.2 EINVAL.
+  if (const int error = CephErrno(requested);
+      error == EINVAL || error == ENOENT) {
+    ADDONS_ASSIGN_OR_RETURN(const MirrorView now, Look(session_));
+    if (!now.enabled()) {
+      return Failed(absl::StatusCode::kUnavailable,
+                    "replication was disabled at the same moment; repeat the "
+                    "call");
+    }
+  }
+  ADDONS_RETURN_IF_ERROR(requested);
   LogRoleChange(session_.volume, role, kBeingMadeAnew,
                 "resync begun: rbd-mirror deletes this copy and copies again");
   ADDONS_RETURN_IF_ERROR((*image)->Close());

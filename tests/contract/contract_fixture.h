@@ -127,6 +127,13 @@ MATCHER_P(HasErrno, error, absl::StrCat("carries errno ", error)) {
   *result_listener << testing::ToStatus(arg).ToString();
   return CephErrno(testing::ToStatus(arg)) == error;
 }
+/// Where releases differ.
+MATCHER_P2(HasEitherErrno, one, other,
+           absl::StrCat("carries errno ", one, " or ", other)) {
+  *result_listener << testing::ToStatus(arg).ToString();
+  const int error = CephErrno(testing::ToStatus(arg));
+  return error == one || error == other;
+}
 
 }  // namespace addons
 

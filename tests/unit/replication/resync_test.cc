@@ -3,6 +3,8 @@
 
 #include "replication/resync.h"
 
+#include <cerrno>
+
 #include "ceph/mirror.h"
 #include "tests/unit/replication/verbs_fixture.h"
 
@@ -147,6 +149,27 @@ TEST_F(ResyncTest, SplitBrainIsResyncedByForceFromALivingPrimary) {
   EXPECT_THAT(Resync(on_a_, Force::kYes), IsReady());
   EXPECT_EQ(a_.Data(image_), 77U);
 }
+
+/// What librbd answers differs between releases.
+class ResyncOfDisabledTest : public ResyncTest,
+                             public ::testing::WithParamInterface<int> {};
+
+TEST_P(ResyncOfDisabledTest, DisabledInTheSameMomentIsUnavailable) {
+  SplitAndDemoteA();
+  world_.SetCallHook([&](absl::string_view site, absl::string_view call, bool) {
+    if (site != "a" || call != "rbd_mirror_image_resync") return 0;
+    a_.SetMirrorImageState(image_, MirrorImageState::kDisabled);
+    return GetParam();
+  });
+  EXPECT_THAT(Resync(on_a_, Force::kYes),
+              StatusIs(kUnavailable, HasSubstr("was disabled")));
+  world_.SetCallHook(nullptr);
+  EXPECT_THAT(Resync(on_a_, Force::kYes),
+              StatusIs(kFailedPrecondition, HasSubstr("not enabled")));
+}
+
+INSTANTIATE_TEST_SUITE_P(Releases, ResyncOfDisabledTest,
+                         ::testing::Values(ENOENT, EINVAL));
 
 TEST_F(ResyncTest, NeverASecondRequestUntilTheCopyIsReady) {
   SplitAndDemoteA();
