@@ -91,6 +91,8 @@ enter() { # SOURCE FS BUILD GUEST_FS GUEST_BUILD SHARED COMMAND...
   shift 6
   set -e
   ip link set lo up
+  # "ip netns" and others change how "/" propagates mounts, so it has to be one.
+  mount --bind "$fs" "$fs"
   furnish() { # TREE BUILD
     mkdir -p "$1$source"
     mount -t proc proc "$1/proc"
