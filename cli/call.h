@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "cli/streams.h"
 
 namespace addons {
 
@@ -30,6 +31,9 @@ absl::StatusOr<std::unique_ptr<google::protobuf::Message>> MakeRequest(
 
 /// `message` as indented JSON, unset fields included, secrets as ***.
 absl::StatusOr<std::string> ToJson(const google::protobuf::Message& message);
+
+/// Prints ToJson(). Returns the exit code.
+int PrintJson(const google::protobuf::Message& message, Streams& streams);
 
 }  // namespace addons
 

@@ -17,6 +17,7 @@
 #include "cli/methods.h"
 #include "cli/operations.h"
 #include "cli/replication_verbs.h"
+#include "cli/storage_verbs.h"
 #include "identity/identity.pb.h"
 #include "rbdaddons/admin.pb.h"
 #include "rpc/endpoint.h"
@@ -40,6 +41,7 @@ struct Options {
   std::string cluster;
   std::string pool;
   ReplicationCommand replication;
+  StorageCommand storage;
 };
 
 std::string DefaultEndpoint() {
@@ -71,13 +73,6 @@ absl::StatusOr<std::unique_ptr<Message>> ReadRequest(
   return MakeRequest(method, json,
                      from_input ? TextSource::kInput : TextSource::kCommandLine,
                      secrets);
-}
-
-int PrintJson(const Message& message, Streams& streams) {
-  const absl::StatusOr<std::string> json = ToJson(message);
-  if (!json.ok()) return Fail(json.status(), json.status().raw_code(), streams);
-  streams.out << *json;
-  return 0;
 }
 
 int CallCommand(const Options& options, Streams& streams) {
@@ -168,11 +163,12 @@ int MethodsCommand(Streams& streams) {
   return 0;
 }
 
-void AddUserOption(CLI::App& command, std::string& secrets_file) {
-  command
-      .add_option("--secrets-file", secrets_file,
-                  "File with userID and userKey, a JSON object of strings")
-      ->required();
+CLI::Option& AddUserOption(CLI::App& command, std::string& secrets_file) {
+  return *command
+              .add_option("--secrets-file", secrets_file,
+                          "File with userID and userKey, a JSON object of "
+                          "strings")
+              ->required();
 }
 
 void AddConnectionOptions(CLI::App& command, Options& options) {
@@ -236,6 +232,112 @@ std::vector<std::pair<const CLI::App*, ReplicationVerb>> AddReplicationVerbs(
   return added;
 }
 
+using StorageVerbs = std::vector<std::pair<const CLI::App*, StorageVerb>>;
+
+void AddFenceVerbs(CLI::App& app, Options& options, StorageVerbs& added) {
+  struct Verb {
+    StorageVerb verb;
+    const char* name;
+    const char* text;
+    bool changes;
+  };
+  constexpr std::array<Verb, 4> kVerbs = {{
+      {StorageVerb::kFence, "fence", "Cut addresses off from a cluster", true},
+      {StorageVerb::kUnfence, "unfence", "Let addresses in again", true},
+      {StorageVerb::kFences, "fences", "List what is fenced", false},
+      {StorageVerb::kFenceClient, "fence-client",
+       "Show under which addresses the cluster knows the daemon's host", false},
+  }};
+  StorageCommand& command = options.storage;
+  for (const Verb& verb : kVerbs) {
+    CLI::App& sub = *app.add_subcommand(verb.name, verb.text);
+    if (verb.changes) {
+      sub.add_option("cidr", command.cidrs,
+                     "Addresses or ranges, for example 10.0.0.5/32")
+          ->required();
+      sub.add_option("--parameter", command.parameters,
+                     "KEY=VALUE of a NetworkFenceClass; may be repeated")
+          ->allow_extra_args(false);
+    } else {
+      sub.add_flag("--json", command.json, "Print it as JSON");
+    }
+    sub.add_option("--cluster", command.cluster, "Its id in config.json")
+        ->required();
+    AddUserOption(sub, command.secrets_file);
+    AddConnectionOptions(sub, options);
+    added.emplace_back(&sub, verb.verb);
+  }
+}
+
+void AddSpaceVerbs(CLI::App& app, Options& options, StorageVerbs& added) {
+  StorageCommand& command = options.storage;
+  CLI::App& reclaim = *app.add_subcommand(
+      "reclaim", "Give space that a volume holds as zeros back to the pool");
+  reclaim.add_option("id", command.id, "Id of the volume")->required();
+  reclaim
+      .add_option("--parameter", command.parameters,
+                  "KEY=VALUE, for example sparseSize=64Ki; may be repeated")
+      ->allow_extra_args(false);
+  AddUserOption(reclaim, command.secrets_file);
+  CLI::App& trim = *app.add_subcommand(
+      "trim", "Give space of deleted files back, on the node of the volume");
+  trim.add_option("id", command.id, "Id of the volume")->required();
+  trim.add_option("--path", command.path, "Where the volume is staged")
+      ->required();
+  AddUserOption(trim, command.secrets_file).required(false);
+  for (const auto& [sub, verb] : {std::pair(&reclaim, StorageVerb::kReclaim),
+                                  std::pair(&trim, StorageVerb::kTrim)}) {
+    sub->add_flag("--json", command.json, "Print it as JSON");
+    AddConnectionOptions(*sub, options);
+    added.emplace_back(sub, verb);
+  }
+}
+
+void AddGroupVerbs(CLI::App& app, Options& options, StorageVerbs& added) {
+  struct Verb {
+    StorageVerb verb;
+    const char* name;
+    const char* text;
+    const char* id;       // what it is about; null: nothing
+    const char* volumes;  // which it takes; null: none
+  };
+  constexpr const char* kId = "Id of the group";
+  constexpr std::array<Verb, 5> kVerbs = {{
+      {StorageVerb::kGroupList, "list", "List the volume groups", nullptr,
+       nullptr},
+      {StorageVerb::kGroupShow, "show", "Show a group and its volumes", kId,
+       nullptr},
+      {StorageVerb::kGroupCreate, "create", "Make a group of volumes",
+       "Name of the group; the same name is the same group",
+       "Id of a member; may be repeated"},
+      {StorageVerb::kGroupModify, "set-members", "Give a group other members",
+       kId, "Id of a member; those that are not named leave the group"},
+      {StorageVerb::kGroupDelete, "delete",
+       "Delete a group that has no members; volumes stay", kId, nullptr},
+  }};
+  StorageCommand& command = options.storage;
+  CLI::App& group = *app.add_subcommand("group", "Volume groups");
+  group.require_subcommand(1);
+  for (const Verb& verb : kVerbs) {
+    CLI::App& sub = *group.add_subcommand(verb.name, verb.text);
+    if (verb.id != nullptr) {
+      sub.add_option("id", command.id, verb.id)->required();
+    }
+    if (verb.volumes != nullptr) {
+      sub.add_option("--volume", command.volumes, verb.volumes)
+          ->allow_extra_args(false);
+      sub.add_option("--parameter", command.parameters,
+                     "KEY=VALUE of a VolumeGroupReplicationClass, for example "
+                     "pool=replicapool; may be repeated")
+          ->allow_extra_args(false);
+    }
+    sub.add_flag("--json", command.json, "Print it as JSON");
+    AddUserOption(sub, command.secrets_file);
+    AddConnectionOptions(sub, options);
+    added.emplace_back(&sub, verb.verb);
+  }
+}
+
 }  // namespace
 
 int RunCli(const std::vector<std::string>& arguments, std::istream& in,
@@ -289,6 +391,10 @@ int RunCli(const std::vector<std::string>& arguments, std::istream& in,
   audit_clones.add_flag("--json", options.json, "Print it as JSON");
   AddConnectionOptions(audit_clones, options);
   const auto replication_verbs = AddReplicationVerbs(app, options);
+  StorageVerbs storage_verbs;
+  AddFenceVerbs(app, options, storage_verbs);
+  AddSpaceVerbs(app, options, storage_verbs);
+  AddGroupVerbs(app, options, storage_verbs);
   const CLI::App& methods =
       *app.add_subcommand("methods", "List the methods that can be called");
 
@@ -305,6 +411,13 @@ int RunCli(const std::vector<std::string>& arguments, std::istream& in,
     options.replication.endpoint = options.endpoint;
     options.replication.timeout = TimeoutOf(options);
     return RunReplicationCommand(options.replication, streams);
+  }
+  for (const auto& [sub, verb] : storage_verbs) {
+    if (!sub->parsed()) continue;
+    options.storage.verb = verb;
+    options.storage.endpoint = options.endpoint;
+    options.storage.timeout = TimeoutOf(options);
+    return RunStorageCommand(options.storage, streams);
   }
   if (methods.parsed()) return MethodsCommand(streams);
   if (probe.parsed()) return ProbeCommand(options, streams);

@@ -1,21 +1,17 @@
 #include "cli/replication_verbs.h"
 
-#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <stop_token>
-#include <utility>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "base/clock.h"
 #include "base/status_macros.h"
 #include "base/utc.h"
 #include "cli/call.h"
-#include "cli/channel.h"
 #include "cli/methods.h"
+#include "cli/parameters.h"
+#include "cli/repeated_call.h"
 #include "replication/replication.pb.h"
 #include "rpc/text.h"
 
@@ -24,15 +20,8 @@ namespace {
 
 namespace pb = ::replication;
 using google::protobuf::Message;
-using google::protobuf::MethodDescriptor;
 using nlohmann::json;
-using std::chrono::milliseconds;
-using std::chrono::seconds;
-using std::chrono::steady_clock;
 
-/// One call waits so long at most, so that the reason is seen soon.
-constexpr seconds kOneCall{30};
-constexpr seconds kPause{2};
 constexpr size_t kMaxText = 4096;
 
 struct VerbText {
@@ -81,15 +70,10 @@ absl::StatusOr<std::string> RequestText(const ReplicationCommand& command) {
   } else {
     request["replication_source"]["volume"]["volume_id"] = command.id;
   }
-  for (const std::string& parameter : command.parameters) {
-    const size_t equals = parameter.find('=');
-    if (equals == 0 || equals == std::string::npos) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--parameter '", parameter, "' is not KEY=VALUE"));
-    }
-    request["parameters"][parameter.substr(0, equals)] =
-        parameter.substr(equals + 1);
-  }
+  ADDONS_ASSIGN_OR_RETURN(const auto parameters,
+                          ParseParameters(command.parameters));
+  // Not every request has them.
+  if (!parameters.empty()) request["parameters"] = parameters;
   if (command.force) {
     // Disable has no field of its own for it.
     if (command.verb == ReplicationVerb::kDisable) {
@@ -117,60 +101,16 @@ bool Confirmed(const VerbText& text, const ReplicationCommand& command,
   return false;
 }
 
-/// It goes on without this call, or the daemon asks for it to be repeated. The
-/// daemon's messages name the request; those of a connection that fails do not.
-bool MustBeRepeated(const absl::Status& status) {
-  if (absl::IsDeadlineExceeded(status)) return true;
-  return (absl::IsUnavailable(status) || absl::IsAborted(status)) &&
-         absl::StrContains(status.message(), "(request ");
-}
-
-/// Without the id of the request, which is another one each time.
-std::string Reason(const absl::Status& status) {
-  std::string line = ErrorLine(status);
-  const size_t request = line.rfind(" (request ");
-  return request == std::string::npos ? line : line.substr(0, request);
-}
-
 /// A resync is done when the copy is in step.
-absl::Status NotReady(const ReplicationCommand& command,
-                      const Message& response) {
-  if (command.verb != ReplicationVerb::kResync ||
-      static_cast<const pb::ResyncVolumeResponse&>(response).ready()) {
+absl::Status CopyIsInStep(Message& request, const Message& response) {
+  if (static_cast<const pb::ResyncVolumeResponse&>(response).ready()) {
     return absl::OkStatus();
   }
+  // It has begun: by force once more would begin it anew.
+  static_cast<pb::ResyncVolumeRequest&>(request).set_force(false);
   return absl::UnavailableError(
       "the resync is under way; `rbd mirror image status` shows how far it is, "
       "and the call can be repeated");
-}
-
-absl::Status CallUntilDone(const ReplicationCommand& command,
-                           const MethodDescriptor& method, Message& request,
-                           Message& response, Streams& streams) {
-  ADDONS_ASSIGN_OR_RETURN(const auto channel, OpenChannel(command.endpoint));
-  const auto end = steady_clock::now() + command.timeout;
-  std::string last_reason;
-  while (true) {
-    const auto left =
-        std::chrono::duration_cast<milliseconds>(end - steady_clock::now());
-    absl::Status status = CallMethod(
-        channel, method, request,
-        std::clamp<milliseconds>(left, milliseconds(1), kOneCall), response);
-    if (status.ok()) {
-      status = NotReady(command, response);
-      if (status.ok()) return status;
-      // It has begun: by force once more would begin it anew.
-      static_cast<pb::ResyncVolumeRequest&>(request).set_force(false);
-    } else if (!MustBeRepeated(status)) {
-      return status;
-    }
-    if (steady_clock::now() + kPause >= end) return status;
-    if (std::string reason = Reason(status); reason != last_reason) {
-      streams.err << "waiting: " << reason << std::endl;
-      last_reason = std::move(reason);
-    }
-    RealClock().SleepFor(kPause, std::stop_token());
-  }
 }
 
 std::string InfoText(const pb::GetVolumeReplicationInfoResponse& info) {
@@ -198,13 +138,8 @@ std::string InfoText(const pb::GetVolumeReplicationInfoResponse& info) {
 
 int Print(const ReplicationCommand& command, const Message& response,
           Streams& streams) {
-  if (command.json) {
-    const absl::StatusOr<std::string> text = ToJson(response);
-    if (!text.ok()) {
-      return Fail(text.status(), text.status().raw_code(), streams);
-    }
-    streams.out << *text;
-  } else if (command.verb == ReplicationVerb::kInfo) {
+  if (command.json) return PrintJson(response, streams);
+  if (command.verb == ReplicationVerb::kInfo) {
     streams.out << InfoText(
         static_cast<const pb::GetVolumeReplicationInfoResponse&>(response));
   } else {
@@ -219,27 +154,19 @@ int RunReplicationCommand(const ReplicationCommand& command, Streams& streams) {
   const VerbText text = TextOf(command.verb);
   const auto method = FindMethod(text.method);
   if (!method.ok()) return Fail(method.status(), kCliUsage, streams);
-  const auto make =
-      [&]() -> absl::StatusOr<std::unique_ptr<google::protobuf::Message>> {
+  const auto make = [&]() -> absl::StatusOr<std::unique_ptr<Message>> {
     ADDONS_ASSIGN_OR_RETURN(const std::string json, RequestText(command));
-    ADDONS_ASSIGN_OR_RETURN(const std::string secrets,
-                            ReadFile(command.secrets_file));
-    return MakeRequest(**method, json, TextSource::kCommandLine, secrets);
+    return MakeVerbRequest(**method, json, command.secrets_file);
   };
   const auto request = make();
   if (!request.ok()) return Fail(request.status(), kCliUsage, streams);
   if (!Confirmed(text, command, streams)) return kCliUsage;
   const auto response = NewMessage(*(*method)->output_type());
+  RepeatedCall call{command.endpoint, command.timeout, nullptr};
+  if (command.verb == ReplicationVerb::kResync) call.judge = CopyIsInStep;
   const absl::Status called =
-      CallUntilDone(command, **method, **request, *response, streams);
-  if (!called.ok()) {
-    return Fail(called,
-                absl::IsInvalidArgument(called) &&
-                        !absl::StrContains(called.message(), "(request ")
-                    ? kCliUsage
-                    : called.raw_code(),
-                streams);
-  }
+      CallUntilDone(call, **method, **request, *response, streams);
+  if (!called.ok()) return FailCall(called, streams);
   return Print(command, *response, streams);
 }
 

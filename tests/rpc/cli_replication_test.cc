@@ -4,13 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <sstream>
 #include <string>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "cli/commands.h"
-#include "tests/rpc/replication_server.h"
+#include "tests/rpc/cli_fixture.h"
 
 namespace addons::testing {
 namespace {
@@ -20,33 +16,9 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-class CliReplicationTest : public ::testing::Test {
+class CliReplicationTest : public CliVerbTest {
  protected:
-  explicit CliReplicationTest(const std::string& site = "a") : server_(site) {}
-
-  int Run(std::vector<std::string> arguments, const std::string& typed = "") {
-    const FakeSite& site = server_.site();
-    dir_.Write(
-        "secrets.json",
-        absl::StrCat(R"({"userID": ")", site.user()->id, R"(", "userKey": ")",
-                     site.user()->key.Reveal(), R"("})"));
-    arguments.insert(arguments.begin(), "rbd-addons");
-    arguments.insert(arguments.end(),
-                     {"--endpoint", server_.endpoint(), "--secrets-file",
-                      dir_.File("secrets.json")});
-    std::istringstream in(typed);
-    out_.str("");
-    err_.str("");
-    return RunCli(arguments, in, out_, err_);
-  }
-  int Calls(const std::string& call) {
-    return server_.world.CountCalls(server_.site().name(), call);
-  }
-
-  const TempDir dir_;
-  ReplicationServer server_;
-  std::ostringstream out_;
-  std::ostringstream err_;
+  using CliVerbTest::CliVerbTest;
 };
 
 class CliReplicationOnBTest : public CliReplicationTest {

@@ -1,0 +1,48 @@
+#ifndef ADDONS_CLI_STORAGE_VERBS_H_
+#define ADDONS_CLI_STORAGE_VERBS_H_
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "cli/streams.h"
+
+namespace addons {
+
+enum class StorageVerb {
+  kFence,
+  kUnfence,
+  kFences,
+  kFenceClient,
+  kReclaim,
+  kTrim,
+  kGroupCreate,
+  kGroupModify,
+  kGroupDelete,
+  kGroupList,
+  kGroupShow
+};
+
+/// What a person asks of fences, space and volume groups. Each verb uses some
+/// of the fields.
+struct StorageCommand {
+  StorageVerb verb = StorageVerb::kFences;
+  std::string endpoint;
+  std::string id;       // of the volume or group; the name of a new group
+  std::string cluster;  // its id in config.json
+  std::string path;     // where a volume is staged on this node
+  std::vector<std::string> cidrs;
+  std::vector<std::string> volumes;     // ids of a group's members
+  std::vector<std::string> parameters;  // "key=value"
+  bool json = false;
+  std::string secrets_file;
+  std::chrono::milliseconds timeout{};
+};
+
+/// Does it, see CallUntilDone(), and prints what came of it. Blocks. Returns
+/// the exit code: 0, kCliUsage or the number of the gRPC code.
+int RunStorageCommand(const StorageCommand& command, Streams& streams);
+
+}  // namespace addons
+
+#endif  // ADDONS_CLI_STORAGE_VERBS_H_
