@@ -16,8 +16,9 @@ ceph_packages=(ceph-mon ceph-mgr ceph-osd ceph-common rbd-mirror)
 # The demo writes and reads volumes with Ceph's own Python binding.
 demo_packages=(python3 python3-rados python3-rbd)
 integration_packages=(
-  # Images as block devices without rbd or nbd, and filesystems on them.
-  qemu-system-common qemu-block-extra xfsprogs e2fsprogs mount
+  # Images as block devices without rbd or nbd, and filesystems on them. qemu-storage-daemon
+  # is in the first of these in Debian 12, and in the second since.
+  qemu-system-common qemu-utils qemu-block-extra xfsprogs e2fsprogs mount
   # Wrong clocks, for the fencing tests.
   faketime
 )

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <csignal>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -38,6 +39,7 @@ pid_t Spawn(std::vector<std::string> arguments, int output) {
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
     execvp(argv[0], argv.data());
+    perror(argv[0]);
     _exit(127);
   }
   return pid;
