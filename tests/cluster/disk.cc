@@ -3,6 +3,7 @@
 #include <rados/librados.h>
 #include <rbd/librbd.h>
 
+#include <array>
 #include <functional>
 #include <vector>
 
@@ -75,6 +76,16 @@ std::string Disk::Read(uint64_t offset, size_t size) {
   if (got < 0) return "";
   data.resize(static_cast<size_t>(got));
   return data;
+}
+
+std::string Disk::Metadata(const std::string& key) {
+  std::array<char, 4096> value{};
+  size_t size = value.size();
+  if (result_ < 0 ||
+      rbd_metadata_get(handles_->image, key.c_str(), value.data(), &size) < 0) {
+    return "";
+  }
+  return value.data();
 }
 
 uint64_t Disk::Digest() {

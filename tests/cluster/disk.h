@@ -27,6 +27,8 @@ class Disk {
   int Write(uint64_t offset, const std::string& data);
   /// The `size` bytes at `offset`; empty on an error.
   std::string Read(uint64_t offset, size_t size);
+  /// A metadata value of the image; empty when there is none, or on an error.
+  std::string Metadata(const std::string& key);
   /// A number that tells the content of the whole image from any other.
   uint64_t Digest();
   uint64_t size() const { return size_; }

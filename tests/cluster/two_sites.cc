@@ -309,9 +309,10 @@ std::string TwoSitesTest::JournalImageId(const std::string& site,
 std::string TwoSitesTest::Metadata(const std::string& site,
                                    const TestVolume& volume,
                                    const std::string& key) {
-  return Bed()
-      .Run("rbd", {site, "image-meta", "get", Spec(volume), key})
-      .value_or("");
+  // "rbd image-meta get" has the image open for writing, as a workload has.
+  return Disk(Bed().Path(site + "/ceph.conf"), RealBed::kPool,
+              volume.rados_namespace, volume.image, Disk::Mode::kReadOnly)
+      .Metadata(key);
 }
 
 std::string TwoSitesTest::Status(const std::string& site,

@@ -105,7 +105,8 @@ class TwoSitesTest : public ::testing::Test {
   /// csi.imageid of the journal.
   static std::string JournalImageId(const std::string& site,
                                     const TestVolume& volume);
-  /// One entry of the image's metadata; empty when there is none.
+  /// One entry of the image's metadata; empty when there is none. Reads only,
+  /// so that it is no workload.
   static std::string Metadata(const std::string& site, const TestVolume& volume,
                               const std::string& key);
   /// `rbd mirror image status`, as JSON text.

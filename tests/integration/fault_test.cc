@@ -164,7 +164,7 @@ TEST_F(FaultTest, ADemotionOutlivesItsCaller) {
   grpc::ClientContext context;
   pb::DemoteVolumeResponse response;
   std::thread canceller([&] {
-    // Reading needs no lock: the mark is written right before the demotion.
+    // This mark is written right before the demotion.
     EXPECT_TRUE(Eventually([&] {
       return !Metadata("a", volume, ".rbd.image.creation_time").empty();
     }));
