@@ -96,10 +96,8 @@ using Requests = std::vector<std::unique_ptr<google::protobuf::Message>>;
 /// One request per line of the file.
 absl::StatusOr<Requests> ReadRequests(
     const Options& options, const google::protobuf::MethodDescriptor& method) {
-  std::string secrets;
-  if (!options.secrets_file.empty()) {
-    ADDONS_ASSIGN_OR_RETURN(secrets, ReadFile(options.secrets_file));
-  }
+  ADDONS_ASSIGN_OR_RETURN(const std::string secrets,
+                          ReadOptionalFile(options.secrets_file));
   std::string text = "{}\n";
   if (!options.requests_file.empty()) {
     ADDONS_ASSIGN_OR_RETURN(text, ReadFile(options.requests_file));

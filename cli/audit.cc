@@ -1,17 +1,10 @@
 #include "cli/audit.h"
 
-#include <cstddef>
-
 #include "absl/strings/str_cat.h"
+#include "cli/streams.h"
 #include "rpc/text.h"
 
 namespace addons {
-namespace {
-
-constexpr size_t kMaxName = 512;
-constexpr size_t kMaxText = 4096;
-
-}  // namespace
 
 std::string AuditText(
     const ::rbdaddons::admin::v1::ListMirroredClonesResponse& found) {
@@ -21,8 +14,8 @@ std::string AuditText(
   }
   std::string text;
   for (const auto& clone : found.clones()) {
-    absl::StrAppend(&text, CleanLine(clone.image(), kMaxName), ": ",
-                    CleanLine(clone.text(), kMaxText), "\n");
+    absl::StrAppend(&text, CleanLine(clone.image(), kMaxShownName), ": ",
+                    CleanLine(clone.text(), kMaxShownText), "\n");
   }
   absl::StrAppend(&text, found.clones_size(),
                   found.clones_size() == 1 ? " image" : " images",

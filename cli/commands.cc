@@ -66,10 +66,8 @@ absl::StatusOr<std::unique_ptr<Message>> ReadRequest(
     const Options& options, const MethodDescriptor& method, Streams& streams) {
   const bool from_input = options.request == "-";
   const std::string json = from_input ? ReadAll(streams.in) : options.request;
-  std::string secrets;
-  if (!options.secrets_file.empty()) {
-    ADDONS_ASSIGN_OR_RETURN(secrets, ReadFile(options.secrets_file));
-  }
+  ADDONS_ASSIGN_OR_RETURN(const std::string secrets,
+                          ReadOptionalFile(options.secrets_file));
   return MakeRequest(method, json,
                      from_input ? TextSource::kInput : TextSource::kCommandLine,
                      secrets);
@@ -232,6 +230,29 @@ std::vector<std::pair<const CLI::App*, ReplicationVerb>> AddReplicationVerbs(
   return added;
 }
 
+/// Whether one of `verbs` was given; then `command` is of that one.
+template <typename Verb, typename Command>
+bool IsGiven(const std::vector<std::pair<const CLI::App*, Verb>>& verbs,
+             const Options& options, Command& command) {
+  for (const auto& [sub, verb] : verbs) {
+    if (!sub->parsed()) continue;
+    command.verb = verb;
+    command.endpoint = options.endpoint;
+    command.timeout = TimeoutOf(options);
+    return true;
+  }
+  return false;
+}
+
+/// `of` is what the parameters are of, with an example.
+void AddParameterOption(CLI::App& command, StorageCommand& storage,
+                        const std::string& of) {
+  command
+      .add_option("--parameter", storage.parameters,
+                  "KEY=VALUE" + of + "; may be repeated")
+      ->allow_extra_args(false);
+}
+
 using StorageVerbs = std::vector<std::pair<const CLI::App*, StorageVerb>>;
 
 void AddFenceVerbs(CLI::App& app, Options& options, StorageVerbs& added) {
@@ -255,9 +276,7 @@ void AddFenceVerbs(CLI::App& app, Options& options, StorageVerbs& added) {
       sub.add_option("cidr", command.cidrs,
                      "Addresses or ranges, for example 10.0.0.5/32")
           ->required();
-      sub.add_option("--parameter", command.parameters,
-                     "KEY=VALUE of a NetworkFenceClass; may be repeated")
-          ->allow_extra_args(false);
+      AddParameterOption(sub, command, " of a NetworkFenceClass");
     } else {
       sub.add_flag("--json", command.json, "Print it as JSON");
     }
@@ -274,10 +293,7 @@ void AddSpaceVerbs(CLI::App& app, Options& options, StorageVerbs& added) {
   CLI::App& reclaim = *app.add_subcommand(
       "reclaim", "Give space that a volume holds as zeros back to the pool");
   reclaim.add_option("id", command.id, "Id of the volume")->required();
-  reclaim
-      .add_option("--parameter", command.parameters,
-                  "KEY=VALUE, for example sparseSize=64Ki; may be repeated")
-      ->allow_extra_args(false);
+  AddParameterOption(reclaim, command, ", for example sparseSize=64Ki");
   AddUserOption(reclaim, command.secrets_file);
   CLI::App& trim = *app.add_subcommand(
       "trim", "Give space of deleted files back, on the node of the volume");
@@ -326,10 +342,9 @@ void AddGroupVerbs(CLI::App& app, Options& options, StorageVerbs& added) {
     if (verb.volumes != nullptr) {
       sub.add_option("--volume", command.volumes, verb.volumes)
           ->allow_extra_args(false);
-      sub.add_option("--parameter", command.parameters,
-                     "KEY=VALUE of a VolumeGroupReplicationClass, for example "
-                     "pool=replicapool; may be repeated")
-          ->allow_extra_args(false);
+      AddParameterOption(sub, command,
+                         " of a VolumeGroupReplicationClass, for example "
+                         "pool=replicapool");
     }
     sub.add_flag("--json", command.json, "Print it as JSON");
     AddUserOption(sub, command.secrets_file);
@@ -405,18 +420,10 @@ int RunCli(const std::vector<std::string>& arguments, std::istream& in,
   } catch (const CLI::ParseError& error) {
     return app.exit(error, out, err) == 0 ? 0 : kCliUsage;
   }
-  for (const auto& [sub, verb] : replication_verbs) {
-    if (!sub->parsed()) continue;
-    options.replication.verb = verb;
-    options.replication.endpoint = options.endpoint;
-    options.replication.timeout = TimeoutOf(options);
+  if (IsGiven(replication_verbs, options, options.replication)) {
     return RunReplicationCommand(options.replication, streams);
   }
-  for (const auto& [sub, verb] : storage_verbs) {
-    if (!sub->parsed()) continue;
-    options.storage.verb = verb;
-    options.storage.endpoint = options.endpoint;
-    options.storage.timeout = TimeoutOf(options);
+  if (IsGiven(storage_verbs, options, options.storage)) {
     return RunStorageCommand(options.storage, streams);
   }
   if (methods.parsed()) return MethodsCommand(streams);

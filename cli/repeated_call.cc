@@ -44,13 +44,12 @@ std::string Reason(const absl::Status& status) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<google::protobuf::Message>> MakeVerbRequest(
-    const google::protobuf::MethodDescriptor& method, const std::string& json,
-    const std::string& secrets_file) {
-  std::string secrets;
-  if (!secrets_file.empty()) {
-    ADDONS_ASSIGN_OR_RETURN(secrets, ReadFile(secrets_file));
-  }
-  return MakeRequest(method, json, TextSource::kCommandLine, secrets);
+    const google::protobuf::MethodDescriptor& method,
+    const absl::StatusOr<std::string>& json, const std::string& secrets_file) {
+  ADDONS_RETURN_IF_ERROR(json.status());
+  ADDONS_ASSIGN_OR_RETURN(const std::string secrets,
+                          ReadOptionalFile(secrets_file));
+  return MakeRequest(method, *json, TextSource::kCommandLine, secrets);
 }
 
 absl::Status CallUntilDone(const RepeatedCall& call,

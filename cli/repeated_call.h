@@ -16,11 +16,11 @@
 namespace addons {
 
 /// The request of a verb: `json` as MakeRequest() takes it, with the secrets of
-/// `secrets_file`, or none where that is empty. Errors of MakeRequest() and
-/// ReadFile().
+/// `secrets_file`, or none where that is empty. Errors are that of `json`, and
+/// those of MakeRequest() and ReadFile().
 absl::StatusOr<std::unique_ptr<google::protobuf::Message>> MakeVerbRequest(
-    const google::protobuf::MethodDescriptor& method, const std::string& json,
-    const std::string& secrets_file);
+    const google::protobuf::MethodDescriptor& method,
+    const absl::StatusOr<std::string>& json, const std::string& secrets_file);
 
 /// How a verb calls a method for a person.
 struct RepeatedCall {

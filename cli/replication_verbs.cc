@@ -1,6 +1,5 @@
 #include "cli/replication_verbs.h"
 
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "absl/status/statusor.h"
@@ -21,8 +20,6 @@ namespace {
 namespace pb = ::replication;
 using google::protobuf::Message;
 using nlohmann::json;
-
-constexpr size_t kMaxText = 4096;
 
 struct VerbText {
   const char* method;
@@ -91,7 +88,7 @@ bool Confirmed(const VerbText& text, const ReplicationCommand& command,
   if (!command.force || command.yes || *text.loss == '\0') return true;
   streams.err << text.loss << "\n"
               << (command.group ? "volume group " : "volume ")
-              << CleanLine(command.id, kMaxText)
+              << CleanLine(command.id, kMaxShownText)
               << ": type yes to go on, anything else to change nothing: "
               << std::flush;
   std::string answer;
@@ -117,7 +114,7 @@ std::string InfoText(const pb::GetVolumeReplicationInfoResponse& info) {
   std::string text = absl::StrCat(
       "replication  ",
       pb::GetVolumeReplicationInfoResponse::Status_Name(info.status()),
-      "\nmessage      ", CleanLine(info.status_message(), kMaxText), "\n");
+      "\nmessage      ", CleanLine(info.status_message(), kMaxShownText), "\n");
   if (!info.has_last_sync_time()) {
     absl::StrAppend(&text, "last sync    not known\n");
     return text;
@@ -154,11 +151,8 @@ int RunReplicationCommand(const ReplicationCommand& command, Streams& streams) {
   const VerbText text = TextOf(command.verb);
   const auto method = FindMethod(text.method);
   if (!method.ok()) return Fail(method.status(), kCliUsage, streams);
-  const auto make = [&]() -> absl::StatusOr<std::unique_ptr<Message>> {
-    ADDONS_ASSIGN_OR_RETURN(const std::string json, RequestText(command));
-    return MakeVerbRequest(**method, json, command.secrets_file);
-  };
-  const auto request = make();
+  const auto request =
+      MakeVerbRequest(**method, RequestText(command), command.secrets_file);
   if (!request.ok()) return Fail(request.status(), kCliUsage, streams);
   if (!Confirmed(text, command, streams)) return kCliUsage;
   const auto response = NewMessage(*(*method)->output_type());

@@ -1,9 +1,7 @@
 #include "cli/storage_verbs.h"
 
 #include <cstdint>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -24,9 +22,6 @@ namespace {
 
 using google::protobuf::Message;
 using nlohmann::json;
-
-constexpr size_t kMaxName = 512;
-constexpr size_t kMaxText = 4096;
 
 const char* MethodOf(StorageVerb verb) {
   switch (verb) {
@@ -102,7 +97,7 @@ std::string Cidrs(
     const google::protobuf::RepeatedPtrField<::fence::CIDR>& cidrs,
     const char* between) {
   return absl::StrJoin(cidrs, between, [](std::string* out, const auto& cidr) {
-    absl::StrAppend(out, CleanLine(cidr.cidr(), kMaxName));
+    absl::StrAppend(out, CleanLine(cidr.cidr(), kMaxShownName));
   });
 }
 
@@ -114,7 +109,7 @@ std::string FencesText(const ::fence::ListClusterFenceResponse& found) {
 std::string ClientsText(const ::fence::GetFenceClientsResponse& found) {
   std::string text;
   for (const auto& client : found.clients()) {
-    absl::StrAppend(&text, CleanLine(client.id(), kMaxName), "  ",
+    absl::StrAppend(&text, CleanLine(client.id(), kMaxShownName), "  ",
                     Cidrs(client.addresses(), ", "), "\n");
   }
   return text;
@@ -138,13 +133,13 @@ std::string UsageText(const Message& message) {
 
 std::string GroupText(const ::volumegroup::VolumeGroup& group) {
   std::string text = absl::StrCat(
-      "group  ", CleanLine(group.volume_group_id(), kMaxName), "\n");
+      "group  ", CleanLine(group.volume_group_id(), kMaxShownName), "\n");
   for (const auto& volume : group.volumes()) {
-    absl::StrAppend(&text, "  ", CleanLine(volume.volume_id(), kMaxName));
+    absl::StrAppend(&text, "  ", CleanLine(volume.volume_id(), kMaxShownName));
     const auto problem = volume.volume_context().find("problem");
     if (problem != volume.volume_context().end()) {
       absl::StrAppend(&text,
-                      "  broken: ", CleanLine(problem->second, kMaxText));
+                      "  broken: ", CleanLine(problem->second, kMaxShownText));
     }
     absl::StrAppend(&text, "\n");
   }
@@ -157,9 +152,9 @@ std::string GroupsText(const ::volumegroup::ListVolumeGroupsResponse& found) {
   if (found.entries().empty()) return "there are no volume groups\n";
   std::string text;
   for (const auto& entry : found.entries()) {
-    absl::StrAppend(&text,
-                    CleanLine(entry.volume_group().volume_group_id(), kMaxName),
-                    "\n");
+    absl::StrAppend(
+        &text, CleanLine(entry.volume_group().volume_group_id(), kMaxShownName),
+        "\n");
   }
   return text;
 }
@@ -171,9 +166,9 @@ std::string GroupOf(const Message& message) {
 
 std::string ResultText(const StorageCommand& command, const Message& message) {
   const auto ranges = [&] {
-    return absl::StrCat(CleanLine(absl::StrJoin(command.cidrs, ", "), kMaxText),
-                        " in cluster '", CleanLine(command.cluster, kMaxName),
-                        "'\n");
+    return absl::StrCat(
+        CleanLine(absl::StrJoin(command.cidrs, ", "), kMaxShownText),
+        " in cluster '", CleanLine(command.cluster, kMaxShownName), "'\n");
   };
   switch (command.verb) {
     case StorageVerb::kFence:
@@ -211,11 +206,8 @@ std::string ResultText(const StorageCommand& command, const Message& message) {
 int RunStorageCommand(const StorageCommand& command, Streams& streams) {
   const auto method = FindMethod(MethodOf(command.verb));
   if (!method.ok()) return Fail(method.status(), kCliUsage, streams);
-  const auto make = [&]() -> absl::StatusOr<std::unique_ptr<Message>> {
-    ADDONS_ASSIGN_OR_RETURN(const std::string text, RequestText(command));
-    return MakeVerbRequest(**method, text, command.secrets_file);
-  };
-  const auto request = make();
+  const auto request =
+      MakeVerbRequest(**method, RequestText(command), command.secrets_file);
   if (!request.ok()) return Fail(request.status(), kCliUsage, streams);
   const auto response = NewMessage(*(*method)->output_type());
   const absl::Status called =

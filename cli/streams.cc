@@ -1,6 +1,5 @@
 #include "cli/streams.h"
 
-#include <cstddef>
 #include <fstream>
 #include <iterator>
 
@@ -8,15 +7,10 @@
 #include "rpc/text.h"
 
 namespace addons {
-namespace {
-
-constexpr size_t kMaxShownMessage = 4096;
-
-}  // namespace
 
 std::string ErrorLine(const absl::Status& status) {
   return absl::StrCat(absl::StatusCodeToString(status.code()), ": ",
-                      CleanLine(status.message(), kMaxShownMessage));
+                      CleanLine(status.message(), kMaxShownText));
 }
 
 int Fail(const absl::Status& status, int exit_code, Streams& streams) {
@@ -37,6 +31,11 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
         absl::StrCat("file '", path, "' is empty"));
   }
   return text;
+}
+
+absl::StatusOr<std::string> ReadOptionalFile(const std::string& path) {
+  if (path.empty()) return std::string();
+  return ReadFile(path);
 }
 
 }  // namespace addons

@@ -1,6 +1,7 @@
 #ifndef ADDONS_CLI_STREAMS_H_
 #define ADDONS_CLI_STREAMS_H_
 
+#include <cstddef>
 #include <istream>
 #include <ostream>
 #include <string>
@@ -13,6 +14,10 @@ namespace addons {
 /// Wrong use of the command line (EX_USAGE); all other exit codes are 0 or the
 /// number of the gRPC code that the call ended with.
 inline constexpr int kCliUsage = 64;
+
+/// How much is shown of what somebody else wrote, in bytes.
+inline constexpr size_t kMaxShownName = 512;
+inline constexpr size_t kMaxShownText = 4096;
 
 /// What a command reads and prints. Not owned.
 struct Streams {
@@ -29,6 +34,9 @@ int Fail(const absl::Status& status, int exit_code, Streams& streams);
 
 /// All of a file that is not empty. INVALID_ARGUMENT otherwise.
 absl::StatusOr<std::string> ReadFile(const std::string& path);
+/// ReadFile(), or nothing where `path` is empty: of an option that is not
+/// given.
+absl::StatusOr<std::string> ReadOptionalFile(const std::string& path);
 
 }  // namespace addons
 

@@ -122,8 +122,9 @@ absl::StatusOr<MirrorView> Look(const Session& session, const AlsoRead& also) {
   auto view =
       LookAt(session.volume, *session.reads, session.environment.tracker, also);
   if (!absl::IsNotFound(view.status())) return view;
-  if (session.context.mutating())
+  if (session.context.mutating()) {
     return AfterResolve(view.status(), session.volume);
+  }
   return ImageMissing(session.volume);
 }
 

@@ -64,8 +64,9 @@ absl::Status Sweep(Session& session) {
 }  // namespace
 
 void SweepSchedules(Session& session) {
-  if (!session.environment.schedule_sweeps.TryTake(PoolKey(session.volume)))
+  if (!session.environment.schedule_sweeps.TryTake(PoolKey(session.volume))) {
     return;
+  }
   const absl::Status swept = Sweep(session);
   // A user of a namespace alone may not look at the schedules.
   if (swept.ok() || absl::IsPermissionDenied(swept)) return;

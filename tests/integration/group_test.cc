@@ -346,9 +346,8 @@ TEST_F(GroupTest, BrokenMembersBlockNothing) {
       absl::StrCat(RealBed::kPool, "/", ImageOf(volumes[0]));
   if (!Bed().Run("rbd", {"a", "trash", "mv", image}).ok()) {
     // librbd 20.2 keeps members of a group out of the trash.
-    const std::string uuid = group.id.substr(group.id.size() - 36);
     Rbd("a", {"group", "image", "rm",
-              absl::StrCat(RealBed::kPool, "/csi-vol-group-", uuid), image});
+              absl::StrCat(RealBed::kPool, "/", RbdName(group)), image});
     Rbd("a", {"trash", "mv", image});
   }
   Testbed("rados", {"a", "-p", RealBed::kPool, "rm",
