@@ -17,6 +17,7 @@ namespace pb = ::rbdaddons::admin::v1;
 
 pb::Operation::State StateOf(const OperationInfo& info) {
   if (info.stopping) return pb::Operation::STOPPING;
+  if (info.between_looks) return pb::Operation::WAITING;
   return info.running ? pb::Operation::RUNNING : pb::Operation::QUEUED;
 }
 
@@ -45,6 +46,7 @@ void Fill(const LaneUse& use, pb::Lane* lane) {
   lane->set_name(std::string(Name(use.lane)));
   lane->set_running(static_cast<uint32_t>(use.running));
   lane->set_workers(static_cast<uint32_t>(use.limits.workers));
+  lane->set_waiting(static_cast<uint32_t>(use.waiting));
   lane->set_queued(static_cast<uint32_t>(use.queued));
   lane->set_queue_limit(static_cast<uint32_t>(use.limits.queued));
 }
@@ -70,8 +72,9 @@ absl::StatusOr<OperationInfo> Cancel(OperationTable& operations, uint64_t id) {
 AdminService::AdminService(Rpc& rpc, OperationTable& operations)
     : rpc_(rpc), operations_(operations) {}
 
-grpc::Status AdminService::ListOperations(
-    grpc::ServerContext* context, const pb::ListOperationsRequest* request,
+grpc::ServerUnaryReactor* AdminService::ListOperations(
+    grpc::CallbackServerContext* context,
+    const pb::ListOperationsRequest* request,
     pb::ListOperationsResponse* response) {
   return UnaryCall(
       rpc_, *context, *request, *response, [&](const CallContext&) {
@@ -86,12 +89,13 @@ grpc::Status AdminService::ListOperations(
       });
 }
 
-grpc::Status AdminService::CancelOperation(
-    grpc::ServerContext* context, const pb::CancelOperationRequest* request,
+grpc::ServerUnaryReactor* AdminService::CancelOperation(
+    grpc::CallbackServerContext* context,
+    const pb::CancelOperationRequest* request,
     pb::CancelOperationResponse* response) {
   return UnaryCall(
       rpc_, *context, *request, *response,
-      [&](const CallContext& call) -> absl::Status {
+      [&](const CallContext& call) -> Reply {
         ADDONS_ASSIGN_OR_RETURN(const OperationInfo before,
                                 Cancel(operations_, request->operation_id()));
         // The access log knows only the id, which means nothing later.

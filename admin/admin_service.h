@@ -10,17 +10,18 @@ namespace addons {
 /// rbdaddons.admin.v1.Operations: what runs, and how to stop it. Asks the
 /// operation table and nothing else, and is no operation itself, so it answers
 /// also when all workers hang. Thread-safe.
-class AdminService final : public ::rbdaddons::admin::v1::Operations::Service {
+class AdminService final
+    : public ::rbdaddons::admin::v1::Operations::CallbackService {
  public:
   /// Nothing is owned; everything outlives the service.
   AdminService(Rpc& rpc, OperationTable& operations);
 
-  grpc::Status ListOperations(
-      grpc::ServerContext* context,
+  grpc::ServerUnaryReactor* ListOperations(
+      grpc::CallbackServerContext* context,
       const ::rbdaddons::admin::v1::ListOperationsRequest* request,
       ::rbdaddons::admin::v1::ListOperationsResponse* response) override;
-  grpc::Status CancelOperation(
-      grpc::ServerContext* context,
+  grpc::ServerUnaryReactor* CancelOperation(
+      grpc::CallbackServerContext* context,
       const ::rbdaddons::admin::v1::CancelOperationRequest* request,
       ::rbdaddons::admin::v1::CancelOperationResponse* response) override;
 

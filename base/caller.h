@@ -1,8 +1,8 @@
 #ifndef ADDONS_BASE_CALLER_H_
 #define ADDONS_BASE_CALLER_H_
 
-#include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include "base/clock.h"
@@ -12,7 +12,7 @@ namespace addons {
 /// Somebody who waits for an answer.
 struct Caller {
   std::optional<SteadyTime> deadline;  // real time; nullopt: it set none
-  std::function<bool()> cancelled;     // polled; may be empty
+  std::stop_token gone;                // requested when it has gone
   std::string request_id;              // unique among the log lines of replicas
 };
 

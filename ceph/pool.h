@@ -233,6 +233,13 @@ class Pool {
   /// small object that maps the name to an id. One whose creation or removal
   /// was interrupted may count as there. rados_stat of "rbd_id.<name>"
   virtual absl::StatusOr<bool> HasImage(const std::string& name) = 0;
+  /// A number that is another one after each change of the image's header,
+  /// which holds its size, snapshots (mirror snapshots, and how far they are
+  /// copied) and metadata: to see without opening it that nothing has changed
+  /// there. NOT_FOUND: no such image. rados_stat of "rbd_header.<id>", and
+  /// rados_get_last_version
+  virtual absl::StatusOr<uint64_t> HeaderVersion(
+      const std::string& image_id) = 0;
   /// NOT_FOUND: no such image. rbd_open_read_only: leaves no watch.
   virtual absl::StatusOr<std::unique_ptr<Image>> OpenImageReadOnly(
       const std::string& name) = 0;

@@ -25,6 +25,8 @@ std::string StateText(const pb::Operation& operation) {
       return "queued";
     case pb::Operation::RUNNING:
       return operation.mutating() ? "changing" : "running";
+    case pb::Operation::WAITING:
+      return "waiting";
     case pb::Operation::STOPPING:
       return "stopping";
     default:
@@ -100,7 +102,8 @@ std::string OperationsText(const pb::ListOperationsResponse& list) {
   for (const pb::Lane& lane : list.lanes()) {
     absl::StrAppend(&text, "lane ", CleanLine(lane.name(), kMaxCell), ": ",
                     lane.running(), " of ", lane.workers(), " running, ",
-                    lane.queued(), " of ", lane.queue_limit(), " queued\n");
+                    lane.waiting(), " waiting, ", lane.queued(), " of ",
+                    lane.queue_limit(), " queued\n");
   }
   return text;
 }

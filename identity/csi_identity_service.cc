@@ -12,8 +12,9 @@ CsiIdentityService::CsiIdentityService(Rpc& rpc, IdentityInfo info,
                                        Readiness readiness)
     : rpc_(rpc), info_(std::move(info)), readiness_(std::move(readiness)) {}
 
-grpc::Status CsiIdentityService::GetPluginInfo(
-    grpc::ServerContext* context, const pb::GetPluginInfoRequest* request,
+grpc::ServerUnaryReactor* CsiIdentityService::GetPluginInfo(
+    grpc::CallbackServerContext* context,
+    const pb::GetPluginInfoRequest* request,
     pb::GetPluginInfoResponse* response) {
   return UnaryCall(rpc_, *context, *request, *response,
                    [&](const CallContext&) {
@@ -25,24 +26,23 @@ grpc::Status CsiIdentityService::GetPluginInfo(
                    });
 }
 
-grpc::Status CsiIdentityService::GetPluginCapabilities(
-    grpc::ServerContext* context,
+grpc::ServerUnaryReactor* CsiIdentityService::GetPluginCapabilities(
+    grpc::CallbackServerContext* context,
     const pb::GetPluginCapabilitiesRequest* request,
     pb::GetPluginCapabilitiesResponse* response) {
   return UnaryCall(rpc_, *context, *request, *response,
                    [](const CallContext&) { return absl::OkStatus(); });
 }
 
-grpc::Status CsiIdentityService::Probe(grpc::ServerContext* context,
-                                       const pb::ProbeRequest* request,
-                                       pb::ProbeResponse* response) {
-  return UnaryCall(rpc_, *context, *request, *response,
-                   [&](const CallContext&) -> absl::Status {
-                     ADDONS_ASSIGN_OR_RETURN(const bool ready,
-                                             ProbeAnswer(readiness_));
-                     response->mutable_ready()->set_value(ready);
-                     return absl::OkStatus();
-                   });
+grpc::ServerUnaryReactor* CsiIdentityService::Probe(
+    grpc::CallbackServerContext* context, const pb::ProbeRequest* request,
+    pb::ProbeResponse* response) {
+  return UnaryCall(
+      rpc_, *context, *request, *response, [&](const CallContext&) -> Reply {
+        ADDONS_ASSIGN_OR_RETURN(const bool ready, ProbeAnswer(readiness_));
+        response->mutable_ready()->set_value(ready);
+        return absl::OkStatus();
+      });
 }
 
 }  // namespace addons

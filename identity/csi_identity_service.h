@@ -11,22 +11,22 @@ namespace addons {
 /// csi.v1.Identity, so that the liveness sidecar of Kubernetes can watch this
 /// daemon. It reports no plugin capability: volumes are the driver's business.
 /// Thread-safe.
-class CsiIdentityService final : public ::csi::v1::Identity::Service {
+class CsiIdentityService final : public ::csi::v1::Identity::CallbackService {
  public:
   /// `rpc` is not owned.
   CsiIdentityService(Rpc& rpc, IdentityInfo info, Readiness readiness);
 
-  grpc::Status GetPluginInfo(
-      grpc::ServerContext* context,
+  grpc::ServerUnaryReactor* GetPluginInfo(
+      grpc::CallbackServerContext* context,
       const ::csi::v1::GetPluginInfoRequest* request,
       ::csi::v1::GetPluginInfoResponse* response) override;
-  grpc::Status GetPluginCapabilities(
-      grpc::ServerContext* context,
+  grpc::ServerUnaryReactor* GetPluginCapabilities(
+      grpc::CallbackServerContext* context,
       const ::csi::v1::GetPluginCapabilitiesRequest* request,
       ::csi::v1::GetPluginCapabilitiesResponse* response) override;
-  grpc::Status Probe(grpc::ServerContext* context,
-                     const ::csi::v1::ProbeRequest* request,
-                     ::csi::v1::ProbeResponse* response) override;
+  grpc::ServerUnaryReactor* Probe(grpc::CallbackServerContext* context,
+                                  const ::csi::v1::ProbeRequest* request,
+                                  ::csi::v1::ProbeResponse* response) override;
 
  private:
   Rpc& rpc_;

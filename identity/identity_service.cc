@@ -98,9 +98,9 @@ IdentityService::IdentityService(Rpc& rpc, IdentityInfo info,
       capabilities_(ToProto(capabilities)),
       readiness_(std::move(readiness)) {}
 
-grpc::Status IdentityService::GetIdentity(grpc::ServerContext* context,
-                                          const pb::GetIdentityRequest* request,
-                                          pb::GetIdentityResponse* response) {
+grpc::ServerUnaryReactor* IdentityService::GetIdentity(
+    grpc::CallbackServerContext* context, const pb::GetIdentityRequest* request,
+    pb::GetIdentityResponse* response) {
   return UnaryCall(rpc_, *context, *request, *response,
                    [&](const CallContext&) {
                      response->set_name(info_.name);
@@ -111,8 +111,9 @@ grpc::Status IdentityService::GetIdentity(grpc::ServerContext* context,
                    });
 }
 
-grpc::Status IdentityService::GetCapabilities(
-    grpc::ServerContext* context, const pb::GetCapabilitiesRequest* request,
+grpc::ServerUnaryReactor* IdentityService::GetCapabilities(
+    grpc::CallbackServerContext* context,
+    const pb::GetCapabilitiesRequest* request,
     pb::GetCapabilitiesResponse* response) {
   return UnaryCall(rpc_, *context, *request, *response,
                    [&](const CallContext&) {
@@ -121,16 +122,15 @@ grpc::Status IdentityService::GetCapabilities(
                    });
 }
 
-grpc::Status IdentityService::Probe(grpc::ServerContext* context,
-                                    const pb::ProbeRequest* request,
-                                    pb::ProbeResponse* response) {
-  return UnaryCall(rpc_, *context, *request, *response,
-                   [&](const CallContext&) -> absl::Status {
-                     ADDONS_ASSIGN_OR_RETURN(const bool ready,
-                                             ProbeAnswer(readiness_));
-                     response->mutable_ready()->set_value(ready);
-                     return absl::OkStatus();
-                   });
+grpc::ServerUnaryReactor* IdentityService::Probe(
+    grpc::CallbackServerContext* context, const pb::ProbeRequest* request,
+    pb::ProbeResponse* response) {
+  return UnaryCall(
+      rpc_, *context, *request, *response, [&](const CallContext&) -> Reply {
+        ADDONS_ASSIGN_OR_RETURN(const bool ready, ProbeAnswer(readiness_));
+        response->mutable_ready()->set_value(ready);
+        return absl::OkStatus();
+      });
 }
 
 }  // namespace addons

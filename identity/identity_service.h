@@ -21,24 +21,25 @@ struct IdentityInfo {
 
 /// identity.Identity. GetIdentity and GetCapabilities answer what they were
 /// built with: they touch nothing and cannot fail. Thread-safe.
-class IdentityService final : public ::identity::Identity::Service {
+class IdentityService final : public ::identity::Identity::CallbackService {
  public:
   /// `rpc` is not owned.
   IdentityService(Rpc& rpc, IdentityInfo info,
                   const std::vector<CapabilityId>& capabilities,
                   Readiness readiness);
 
-  grpc::Status GetIdentity(grpc::ServerContext* context,
-                           const ::identity::GetIdentityRequest* request,
-                           ::identity::GetIdentityResponse* response) override;
-  grpc::Status GetCapabilities(
-      grpc::ServerContext* context,
+  grpc::ServerUnaryReactor* GetIdentity(
+      grpc::CallbackServerContext* context,
+      const ::identity::GetIdentityRequest* request,
+      ::identity::GetIdentityResponse* response) override;
+  grpc::ServerUnaryReactor* GetCapabilities(
+      grpc::CallbackServerContext* context,
       const ::identity::GetCapabilitiesRequest* request,
       ::identity::GetCapabilitiesResponse* response) override;
   /// FAILED_PRECONDITION with Readiness's reason when it is an error.
-  grpc::Status Probe(grpc::ServerContext* context,
-                     const ::identity::ProbeRequest* request,
-                     ::identity::ProbeResponse* response) override;
+  grpc::ServerUnaryReactor* Probe(grpc::CallbackServerContext* context,
+                                  const ::identity::ProbeRequest* request,
+                                  ::identity::ProbeResponse* response) override;
 
  private:
   Rpc& rpc_;

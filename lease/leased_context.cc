@@ -103,6 +103,11 @@ absl::Status LeasedContext::SleepFor(SteadyDuration duration) {
   return inner_.SleepFor(duration);
 }
 
+absl::Status LeasedContext::LookAgainAfter(SteadyDuration duration) {
+  if (refused_ || held_ != nullptr) return SleepFor(duration);
+  return inner_.LookAgainAfter(duration);
+}
+
 absl::Status LeasedContext::BeginMutation() {
   if (inner_.only_looks()) return inner_.BeginMutation();
   if (refused_) return LookAgain();

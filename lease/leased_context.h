@@ -1,6 +1,7 @@
 #ifndef ADDONS_LEASE_LEASED_CONTEXT_H_
 #define ADDONS_LEASE_LEASED_CONTEXT_H_
 
+#include <any>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -55,6 +56,9 @@ class LeasedContext final : public OperationContext {
     inner_.SetPending(std::move(pending));
   }
   absl::Status SleepFor(SteadyDuration duration) override;
+  /// While it has the lease, as SleepFor().
+  absl::Status LookAgainAfter(SteadyDuration duration) override;
+  std::any& memory() override { return inner_.memory(); }
   /// UNAVAILABLE also: the lease was lost after the first change.
   [[nodiscard]] absl::Status BeginMutation() override;
   bool mutating() const override { return inner_.mutating(); }

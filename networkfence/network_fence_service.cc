@@ -88,6 +88,14 @@ absl::StatusOr<std::vector<Cidr>> RangesOf(const Request& request) {
   return ParseRanges(texts);
 }
 
+void Fill(const FenceClient& client, pb::GetFenceClientsResponse* response) {
+  pb::ClientDetails* const details = response->add_clients();
+  details->set_id(client.id);
+  for (const Cidr& address : client.addresses) {
+    details->add_addresses()->set_cidr(address.Text());
+  }
+}
+
 }  // namespace
 
 NetworkFenceService::NetworkFenceService(Rpc& rpc, OperationTable& operations,
@@ -98,12 +106,13 @@ NetworkFenceService::NetworkFenceService(Rpc& rpc, OperationTable& operations,
       operations_(operations),
       environment_{config, clusters, threads_, options} {}
 
-grpc::Status NetworkFenceService::FenceClusterNetwork(
-    grpc::ServerContext* context, const pb::FenceClusterNetworkRequest* request,
+grpc::ServerUnaryReactor* NetworkFenceService::FenceClusterNetwork(
+    grpc::CallbackServerContext* context,
+    const pb::FenceClusterNetworkRequest* request,
     pb::FenceClusterNetworkResponse* response) {
   return UnaryCall(
       rpc_, *context, *request, *response,
-      [&](const CallContext& rpc_call) -> absl::Status {
+      [&](const CallContext& rpc_call) -> Reply {
         ADDONS_ASSIGN_OR_RETURN(std::vector<Cidr> ranges, RangesOf(*request));
         ADDONS_RETURN_IF_ERROR(CheckWidth(ranges, environment_.options));
         ranges = Merged(std::move(ranges));
@@ -119,13 +128,13 @@ grpc::Status NetworkFenceService::FenceClusterNetwork(
       });
 }
 
-grpc::Status NetworkFenceService::UnfenceClusterNetwork(
-    grpc::ServerContext* context,
+grpc::ServerUnaryReactor* NetworkFenceService::UnfenceClusterNetwork(
+    grpc::CallbackServerContext* context,
     const pb::UnfenceClusterNetworkRequest* request,
     pb::UnfenceClusterNetworkResponse* response) {
   return UnaryCall(
       rpc_, *context, *request, *response,
-      [&](const CallContext& rpc_call) -> absl::Status {
+      [&](const CallContext& rpc_call) -> Reply {
         ADDONS_ASSIGN_OR_RETURN(std::vector<Cidr> ranges, RangesOf(*request));
         ADDONS_ASSIGN_OR_RETURN(
             FenceCall call,
@@ -139,12 +148,13 @@ grpc::Status NetworkFenceService::UnfenceClusterNetwork(
       });
 }
 
-grpc::Status NetworkFenceService::ListClusterFence(
-    grpc::ServerContext* context, const pb::ListClusterFenceRequest* request,
+grpc::ServerUnaryReactor* NetworkFenceService::ListClusterFence(
+    grpc::CallbackServerContext* context,
+    const pb::ListClusterFenceRequest* request,
     pb::ListClusterFenceResponse* response) {
   return UnaryCall(
       rpc_, *context, *request, *response,
-      [&](const CallContext& rpc_call) -> absl::Status {
+      [&](const CallContext& rpc_call) -> Reply {
         ADDONS_ASSIGN_OR_RETURN(
             FenceCall call,
             PrepareCall(environment_.config, request->parameters(),
@@ -153,25 +163,28 @@ grpc::Status NetworkFenceService::ListClusterFence(
         MakeRead(&call.spec);
         auto target =
             std::make_shared<const FenceTarget>(std::move(call.target));
-        ADDONS_ASSIGN_OR_RETURN(const std::vector<Cidr> ranges,
-                                RunOperation<std::vector<Cidr>>(
-                                    operations_, call.spec, rpc_call.caller,
-                                    [this, target](OperationContext&) {
-                                      return ListFences(environment_, *target);
-                                    }));
-        for (const Cidr& range : ranges) {
-          response->add_cidrs()->set_cidr(range.Text());
-        }
-        return absl::OkStatus();
+        return RunOperation<std::vector<Cidr>>(
+                   operations_, call.spec, rpc_call.caller,
+                   [this, target](OperationContext&) {
+                     return ListFences(environment_, *target);
+                   })
+            .Then([response](const absl::StatusOr<std::vector<Cidr>>& ranges) {
+              if (!ranges.ok()) return ranges.status();
+              for (const Cidr& range : *ranges) {
+                response->add_cidrs()->set_cidr(range.Text());
+              }
+              return absl::OkStatus();
+            });
       });
 }
 
-grpc::Status NetworkFenceService::GetFenceClients(
-    grpc::ServerContext* context, const pb::GetFenceClientsRequest* request,
+grpc::ServerUnaryReactor* NetworkFenceService::GetFenceClients(
+    grpc::CallbackServerContext* context,
+    const pb::GetFenceClientsRequest* request,
     pb::GetFenceClientsResponse* response) {
   return UnaryCall(
       rpc_, *context, *request, *response,
-      [&](const CallContext& rpc_call) -> absl::Status {
+      [&](const CallContext& rpc_call) -> Reply {
         ADDONS_ASSIGN_OR_RETURN(
             FenceCall call,
             PrepareCall(environment_.config, request->parameters(),
@@ -187,43 +200,49 @@ grpc::Status NetworkFenceService::GetFenceClients(
         OperationSpec change = call.spec;
         call.spec.action = "find the addresses of this node in";
         MakeRead(&call.spec);
-        ADDONS_ASSIGN_OR_RETURN(
-            const FenceClient client,
-            RunOperation<FenceClient>(operations_, call.spec, caller,
-                                      [this, target](OperationContext&) {
-                                        return FindFenceClient(environment_,
-                                                               *target);
-                                      }));
-        if (environment_.options.auto_unfence) {
-          LiftAutomaticFence(std::move(change), caller, target,
-                             client.addresses);
-        }
-        pb::ClientDetails* const details = response->add_clients();
-        details->set_id(client.id);
-        for (const Cidr& address : client.addresses) {
-          details->add_addresses()->set_cidr(address.Text());
-        }
-        return absl::OkStatus();
+        return RunOperation<FenceClient>(operations_, call.spec, caller,
+                                         [this, target](OperationContext&) {
+                                           return FindFenceClient(environment_,
+                                                                  *target);
+                                         })
+            .Then([this, change, caller,
+                   target](absl::StatusOr<FenceClient> client)
+                      -> Later<absl::StatusOr<FenceClient>> {
+              if (!client.ok() || !environment_.options.auto_unfence) {
+                return client;
+              }
+              return LiftAutomaticFence(change, caller, target, *client);
+            })
+            .Then([response](const absl::StatusOr<FenceClient>& client) {
+              if (client.ok()) Fill(*client, response);
+              return client.status();
+            });
       });
 }
 
-void NetworkFenceService::LiftAutomaticFence(
+Later<absl::StatusOr<FenceClient>> NetworkFenceService::LiftAutomaticFence(
     OperationSpec change, const Caller& caller,
     const std::shared_ptr<const FenceTarget>& target,
-    const std::vector<Cidr>& addresses) {
+    const FenceClient& client) {
   change.verb = "lift the automatic fence";
   change.action = "lift the automatic fence of this node in";
   change.parameters = absl::StrCat(change.verb, "\n", change.parameters, "\n",
-                                   JoinRanges(addresses));
-  const absl::Status lifted = RunOperation(
-      operations_, change, caller,
-      [this, target, addresses](OperationContext& operation) {
-        return auto_unfence_.Run(operation, environment_, *target, addresses);
+                                   JoinRanges(client.addresses));
+  return RunOperation(operations_, change, caller,
+                      [this, target, addresses = client.addresses](
+                          OperationContext& operation) {
+                        return auto_unfence_.Run(operation, environment_,
+                                                 *target, addresses);
+                      })
+      .Then([target, client](
+                const absl::Status& lifted) -> absl::StatusOr<FenceClient> {
+        if (!lifted.ok()) {
+          Log().warn("automatic fence not lifted cluster={} error={}",
+                     Quoted(target->cluster_id.text()),
+                     Quoted(lifted.ToString()));
+        }
+        return client;
       });
-  if (!lifted.ok()) {
-    Log().warn("automatic fence not lifted cluster={} error={}",
-               Quoted(target->cluster_id.text()), Quoted(lifted.ToString()));
-  }
 }
 
 }  // namespace addons

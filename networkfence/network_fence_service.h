@@ -10,6 +10,7 @@
 #include "fence/fence.grpc.pb.h"
 #include "networkfence/auto_unfence.h"
 #include "networkfence/environment.h"
+#include "networkfence/fence_clients.h"
 #include "operation/operation_table.h"
 #include "rpc/unary_call.h"
 #include "volume/config_store.h"
@@ -18,36 +19,38 @@ namespace addons {
 
 /// fence.FenceController: translates requests, hands them to the operation
 /// table, translates results. Thread-safe.
-class NetworkFenceService final : public ::fence::FenceController::Service {
+class NetworkFenceService final
+    : public ::fence::FenceController::CallbackService {
  public:
   /// Nothing is owned; everything outlives the service.
   NetworkFenceService(Rpc& rpc, OperationTable& operations, ConfigStore& config,
                       ClusterProvider& clusters, const FenceOptions& options);
 
-  grpc::Status FenceClusterNetwork(
-      grpc::ServerContext* context,
+  grpc::ServerUnaryReactor* FenceClusterNetwork(
+      grpc::CallbackServerContext* context,
       const ::fence::FenceClusterNetworkRequest* request,
       ::fence::FenceClusterNetworkResponse* response) override;
-  grpc::Status UnfenceClusterNetwork(
-      grpc::ServerContext* context,
+  grpc::ServerUnaryReactor* UnfenceClusterNetwork(
+      grpc::CallbackServerContext* context,
       const ::fence::UnfenceClusterNetworkRequest* request,
       ::fence::UnfenceClusterNetworkResponse* response) override;
-  grpc::Status ListClusterFence(
-      grpc::ServerContext* context,
+  grpc::ServerUnaryReactor* ListClusterFence(
+      grpc::CallbackServerContext* context,
       const ::fence::ListClusterFenceRequest* request,
       ::fence::ListClusterFenceResponse* response) override;
-  grpc::Status GetFenceClients(
-      grpc::ServerContext* context,
+  grpc::ServerUnaryReactor* GetFenceClients(
+      grpc::CallbackServerContext* context,
       const ::fence::GetFenceClientsRequest* request,
       ::fence::GetFenceClientsResponse* response) override;
 
  private:
-  /// What GetFenceClients does besides, when it is switched on. Fails into the
-  /// log: the addresses are what was asked for, and an error would keep the
-  /// node from being registered.
-  void LiftAutomaticFence(OperationSpec change, const Caller& caller,
-                          const std::shared_ptr<const FenceTarget>& target,
-                          const std::vector<Cidr>& addresses);
+  /// What GetFenceClients does besides, when it is switched on; then `client`.
+  /// Fails into the log: the addresses are what was asked for, and an error
+  /// would keep the node from being registered.
+  Later<absl::StatusOr<FenceClient>> LiftAutomaticFence(
+      OperationSpec change, const Caller& caller,
+      const std::shared_ptr<const FenceTarget>& target,
+      const FenceClient& client);
 
   Rpc& rpc_;
   OperationTable& operations_;

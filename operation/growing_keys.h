@@ -42,24 +42,30 @@ inline constexpr int kKeyAttempts = 5;
 /// those that `work` asks for. ABORTED: they change faster than they can be
 /// taken.
 template <typename Result>
-absl::StatusOr<Result> RunWithGrowingKeys(
+Later<absl::StatusOr<Result>> RunWithGrowingKeys(
     OperationTable& table, OperationSpec spec, const Caller& caller,
     const std::function<absl::StatusOr<ResultOrKeys<Result>>(
-        OperationContext&, const KeySet& held)>& work) {
-  for (int attempt = 0; attempt < kKeyAttempts; ++attempt) {
-    ADDONS_ASSIGN_OR_RETURN(
-        ResultOrKeys<Result> outcome,
-        RunOperation<ResultOrKeys<Result>>(
-            table, spec, caller,
-            [work, held = KeySet(spec.keys.begin(), spec.keys.end())](
-                OperationContext& context) { return work(context, held); }));
-    if (auto* const result = std::get_if<Result>(&outcome)) {
-      return std::move(*result);
-    }
-    const KeySet& keys = std::get<KeySet>(outcome);
-    spec.keys.assign(keys.begin(), keys.end());
-  }
-  return KeysChangeTooOften(spec);
+        OperationContext&, const KeySet& held)>& work,
+    int attempts = kKeyAttempts) {
+  const KeySet held(spec.keys.begin(), spec.keys.end());
+  return RunOperation<ResultOrKeys<Result>>(
+             table, spec, caller,
+             [work, held](OperationContext& context) {
+               return work(context, held);
+             })
+      .Then([&table, spec, caller, work,
+             attempts](absl::StatusOr<ResultOrKeys<Result>> outcome) mutable
+            -> Later<absl::StatusOr<Result>> {
+        ADDONS_RETURN_IF_ERROR(outcome.status());
+        if (auto* const result = std::get_if<Result>(&*outcome)) {
+          return std::move(*result);
+        }
+        if (attempts <= 1) return KeysChangeTooOften(spec);
+        const KeySet& keys = std::get<KeySet>(*outcome);
+        spec.keys.assign(keys.begin(), keys.end());
+        return RunWithGrowingKeys<Result>(table, std::move(spec), caller, work,
+                                          attempts - 1);
+      });
 }
 
 }  // namespace addons

@@ -28,7 +28,9 @@ std::vector<LaneUse> UseOfLanes(const OperationLimits& limits,
     use.limits = LimitsOf(limits, lane);
     for (const OperationInfo& info : list) {
       if (info.lane != lane) continue;
-      ++(info.running ? use.running : use.queued);
+      ++(info.between_looks ? use.waiting
+         : info.running     ? use.running
+                            : use.queued);
       use.oldest = std::max(use.oldest, info.age);
     }
     uses.push_back(use);

@@ -15,7 +15,8 @@ namespace addons {
 struct LaneUse {
   Lane lane = Lane::kControl;
   LaneLimits limits;
-  size_t running = 0;
+  size_t running = 0;  // with a worker
+  size_t waiting = 0;  // between two looks
   size_t queued = 0;
   std::chrono::milliseconds oldest{0};  // age; 0: the lane is empty
 };

@@ -2,6 +2,7 @@
 #define ADDONS_OPERATION_OPERATION_CONTEXT_H_
 
 #include <algorithm>
+#include <any>
 #include <cstdint>
 #include <optional>
 #include <stop_token>
@@ -42,6 +43,17 @@ class OperationContext {
   /// the wait short.
   virtual absl::Status SleepFor(SteadyDuration duration) = 0;
 
+  /// SleepFor() for work that can begin anew, so that it costs no worker
+  /// meanwhile. OK: it has waited, go on. Otherwise return that status at once:
+  /// the work is run again from its start after `duration` (RunsAgain()), or is
+  /// to end, as after SleepFor().
+  virtual absl::Status LookAgainAfter(SteadyDuration duration) {
+    return SleepFor(duration);
+  }
+  /// What the work keeps for when it is run again; empty at first. It may die
+  /// on any thread.
+  virtual std::any& memory() = 0;
+
   /// Call immediately before the first change, after re-reading what the
   /// decision rests on. Not OK: return that status and change nothing. OK when
   /// called again.
@@ -66,6 +78,11 @@ class OperationContext {
   /// progress callbacks (thread-safe).
   virtual std::stop_token stop_token() const = 0;
 };
+
+/// What LookAgainAfter() answers when the work is run again. Nobody else sees
+/// it.
+absl::Status RunAgain();
+bool RunsAgain(const absl::Status& status);
 
 }  // namespace addons
 

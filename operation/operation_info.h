@@ -11,11 +11,10 @@
 
 namespace addons {
 
-/// Counters since the start, but for the last two. started - finished
-/// operations are with a worker now.
+/// Counters since the start, but for the last two.
 struct OperationStats {
-  uint64_t started = 0;     // given to a worker
-  uint64_t finished = 0;    // their work has returned
+  uint64_t started = 0;     // given to a worker for the first time
+  uint64_t finished = 0;    // of these: ended
   uint64_t joined = 0;      // calls that joined an operation
   uint64_t kept = 0;        // calls answered with a kept result
   uint64_t superseded = 0;  // operations ended for another verb
@@ -34,8 +33,9 @@ struct OperationInfo {
   Lane lane = Lane::kControl;
   WorkerShare share;
   std::string step;
-  std::string request_id;  // of the call that started it
-  bool running = false;    // false: still queued
+  std::string request_id;      // of the call that started it
+  bool running = false;        // false: still queued
+  bool between_looks = false;  // running, but waiting for a state: no worker
   bool mutating = false;
   bool stopping = false;  // was asked to stop
   uint64_t done = 0;

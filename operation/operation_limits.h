@@ -13,23 +13,20 @@ struct LaneLimits {
 };
 
 struct OperationLimits {
-  // A promote that waits for a demotion holds its worker, and the operator
-  // works on a hundred volumes at a time.
-  LaneLimits control{128, 112, 512};
+  // Two clusters that hang leave workers for a third one. A site fails over with
+  // all its volumes at once, and what is queued costs little.
+  LaneLimits control{128, 56, 4096};
   LaneLimits bulk{4, 2, 64};
-  LaneLimits read{32, 24, 512};
+  LaneLimits read{32, 12, 4096};
   /// Calls that wait at the same time, those that joined an operation included;
-  /// beyond that RESOURCE_EXHAUSTED at once. Each of them holds a thread.
-  size_t max_waiting = 1200;
+  /// beyond that RESOURCE_EXHAUSTED at once. They hold memory, but no thread.
+  size_t max_waiting = 16384;
   std::chrono::milliseconds conflict_wait = std::chrono::seconds(20);
   std::chrono::milliseconds max_wait = std::chrono::seconds(165);
   /// A caller is answered so long before its deadline, so that it gets the
   /// answer (half of the time, when it has less than twice as much).
   std::chrono::milliseconds answer_margin = std::chrono::milliseconds(500);
   std::chrono::milliseconds keep_results = std::chrono::minutes(10);
-  /// How often a caller's `cancelled` is asked. All else wakes who waits for
-  /// it.
-  std::chrono::milliseconds cancel_poll{50};
   /// The log names an operation that runs longer than this without progress,
   /// again and again after the same time; 0: never.
   std::chrono::milliseconds watchdog = std::chrono::minutes(5);

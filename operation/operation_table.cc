@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/later.h"
 #include "operation/table/state.h"
 
 namespace addons {
@@ -14,11 +15,18 @@ OperationTable::~OperationTable() {
   state_->EndThreads();
 }
 
+void OperationTable::Start(const OperationSpec& spec, const Caller& caller,
+                           OperationWork work, OnAnswer on_answer) {
+  const std::shared_ptr<TableState> state = state_;
+  state->Start(spec, caller, std::move(work), std::move(on_answer));
+}
+
 absl::StatusOr<std::any> OperationTable::Run(const OperationSpec& spec,
                                              const Caller& caller,
                                              OperationWork work) {
-  const std::shared_ptr<TableState> state = state_;
-  return state->Run(spec, caller, std::move(work));
+  return Await(Later<absl::StatusOr<std::any>>::From([&](OnAnswer on_answer) {
+    Start(spec, caller, std::move(work), std::move(on_answer));
+  }));
 }
 
 std::vector<OperationInfo> OperationTable::List() const {

@@ -4,6 +4,7 @@
 #include <any>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -19,7 +20,7 @@ namespace addons {
 class TableState;
 
 /// All operations that run in this process: an RPC waits for an operation, it
-/// does not own it. Run() is the only way to change anything in Ceph.
+/// does not own it. Start() is the only way to change anything in Ceph.
 ///
 /// For each call:
 ///  - nothing runs on its keys: the operation is queued on its lane and
@@ -37,6 +38,9 @@ class TableState;
 /// what the operation set with SetPending() (default: ABORTED with verb, age
 /// and step); or CANCELLED when it has gone. The operation goes on in the last
 /// two cases under the rules of OperationContext.
+///
+/// A call that waits holds no thread, and an operation between two looks
+/// (OperationContext::LookAgainAfter()) no worker.
 ///
 /// With keep_result, an OK result that no caller was there to collect is given
 /// to those who ask for the same within Limits::keep_results. It is forgotten
@@ -63,12 +67,22 @@ class OperationTable {
   OperationTable(const OperationTable&) = delete;
   OperationTable& operator=(const OperationTable&) = delete;
 
-  /// Blocks as described above. RESOURCE_EXHAUSTED when the lane's queue is
-  /// full, or Limits::max_waiting calls wait already, UNAVAILABLE when the
-  /// table is shutting down, DEADLINE_EXCEEDED when the deadline has passed
-  /// already. `work` runs once or never, and may outlive this call: it owns or
-  /// shares all that it uses, and does not call Run() itself. It is destroyed
-  /// by the worker before its keys are free again.
+  /// What a call gets, once. It must not block, and is called on the caller's
+  /// own thread, within Start(), or on another one. When it throws, it is
+  /// destroyed, and that is all.
+  using OnAnswer = std::function<void(absl::StatusOr<std::any>)>;
+
+  /// Never blocks. Answers as described above; RESOURCE_EXHAUSTED when the
+  /// lane's queue is full, or Limits::max_waiting calls wait already,
+  /// UNAVAILABLE when the table is shutting down, DEADLINE_EXCEEDED when the
+  /// deadline has passed already. `work` runs once, or never, or each time that
+  /// it asks for that (OperationContext::LookAgainAfter()), and may outlive
+  /// this call: it owns or shares all that it uses, and calls neither Start()
+  /// nor Run() itself. It is destroyed before its keys are free again.
+  /// An exception (no memory): the call is as if it never came.
+  void Start(const OperationSpec& spec, const Caller& caller,
+             OperationWork work, OnAnswer on_answer);
+  /// Start(), and waits for the answer.
   absl::StatusOr<std::any> Run(const OperationSpec& spec, const Caller& caller,
                                OperationWork work);
 

@@ -8,13 +8,15 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/caller.h"
+#include "base/later.h"
 #include "base/status_macros.h"
 #include "operation/operation_context.h"
 #include "operation/operation_table.h"
 
 namespace addons {
 
-// How services use the operation table.
+// How services use the operation table: nothing here blocks.
 
 /// Makes the operation that `spec` describes a read: it shares no key with what
 /// changes things, so it neither blocks nor waits for that; equal reads at the
@@ -34,34 +36,40 @@ absl::StatusOr<Result> ResultAs(absl::StatusOr<std::any> result,
   return std::move(*value);
 }
 
-/// OperationTable::Run() for work that returns `Result`.
+/// OperationTable::Start(). `table` outlives it.
+Later<absl::StatusOr<std::any>> StartOperation(OperationTable& table,
+                                               OperationSpec spec,
+                                               Caller caller,
+                                               OperationWork work);
+
+/// The same for work that returns `Result`.
 template <typename Result>
-absl::StatusOr<Result> RunOperation(
+Later<absl::StatusOr<Result>> RunOperation(
     OperationTable& table, const OperationSpec& spec, const Caller& caller,
     std::function<absl::StatusOr<Result>(OperationContext&)> work) {
-  return ResultAs<Result>(
-      table.Run(spec, caller,
-                [work = std::move(work)](
-                    OperationContext& context) -> absl::StatusOr<std::any> {
-                  ADDONS_ASSIGN_OR_RETURN(Result value, work(context));
-                  return std::any(std::move(value));
-                }),
-      spec);
+  return StartOperation(table, spec, caller,
+                        [work = std::move(work)](OperationContext& context)
+                            -> absl::StatusOr<std::any> {
+                          ADDONS_ASSIGN_OR_RETURN(Result value, work(context));
+                          return std::any(std::move(value));
+                        })
+      .Then([spec](absl::StatusOr<std::any> result) {
+        return ResultAs<Result>(std::move(result), spec);
+      });
 }
 
-/// OperationTable::Run() for work that answers with nothing but its status.
-absl::Status RunOperation(OperationTable& table, const OperationSpec& spec,
-                          const Caller& caller,
-                          std::function<absl::Status(OperationContext&)> work);
+/// The same for work that answers with nothing but its status.
+Later<absl::Status> RunOperation(
+    OperationTable& table, const OperationSpec& spec, const Caller& caller,
+    std::function<absl::Status(OperationContext&)> work);
 
 /// The same for a verb. The operation may outlive the call, so it owns the
 /// request; `environment` outlives the operation.
 template <typename Environment, typename Request>
-absl::Status RunVerb(OperationTable& table, const OperationSpec& spec,
-                     const Caller& caller, Environment& environment,
-                     Request request,
-                     absl::Status (*verb)(OperationContext&, Environment&,
-                                          const Request&)) {
+Later<absl::Status> RunVerb(
+    OperationTable& table, const OperationSpec& spec, const Caller& caller,
+    Environment& environment, Request request,
+    absl::Status (*verb)(OperationContext&, Environment&, const Request&)) {
   auto owned = std::make_shared<const Request>(std::move(request));
   return RunOperation(table, spec, caller,
                       [&environment, owned, verb](OperationContext& context) {

@@ -75,30 +75,33 @@ ControllerReclaimService::ControllerReclaimService(
       operations_(operations),
       environment_{resolver, leases, stats_, options} {}
 
-grpc::Status ControllerReclaimService::ControllerReclaimSpace(
-    grpc::ServerContext* context,
+grpc::ServerUnaryReactor* ControllerReclaimService::ControllerReclaimSpace(
+    grpc::CallbackServerContext* context,
     const pb::ControllerReclaimSpaceRequest* request,
     pb::ControllerReclaimSpaceResponse* response) {
   return UnaryCall(
       rpc_, *context, *request, *response,
-      [&](const CallContext& call) -> absl::Status {
+      [&](const CallContext& call) -> Reply {
         ADDONS_ASSIGN_OR_RETURN(SparsifyRequest sparsify, Translate(*request));
         const auto spec = SpecOf(environment_.resolver, sparsify);
         if (!spec.ok()) return AbortedIfTransient(spec.status());
         // The operation outlives the call, so it owns its request.
         auto owned =
             std::make_shared<const SparsifyRequest>(std::move(sparsify));
-        const auto result = RunOperation<SparsifyResult>(
-            operations_, *spec, call.caller,
-            [this, owned](OperationContext& operation) {
-              return Sparsify(operation, environment_, *owned);
+        return RunOperation<SparsifyResult>(
+                   operations_, *spec, call.caller,
+                   [this, owned](OperationContext& operation) {
+                     return Sparsify(operation, environment_, *owned);
+                   })
+            .Then([object = spec->object, gone = call.caller.gone,
+                   response](const absl::StatusOr<SparsifyResult>& result) {
+              if (!result.ok()) {
+                return AnswerFor(result.status(), gone.stop_requested(),
+                                 object);
+              }
+              Fill(*result, response);
+              return absl::OkStatus();
             });
-        if (!result.ok()) {
-          return AnswerFor(result.status(), call.caller.cancelled(),
-                           spec->object);
-        }
-        Fill(*result, response);
-        return absl::OkStatus();
       });
 }
 

@@ -11,15 +11,15 @@ namespace addons {
 /// reclaimspace.ReclaimSpaceController: translates requests, hands them to the
 /// operation table, translates results. Thread-safe.
 class ControllerReclaimService final
-    : public ::reclaimspace::ReclaimSpaceController::Service {
+    : public ::reclaimspace::ReclaimSpaceController::CallbackService {
  public:
   /// Nothing is owned; everything outlives the service.
   ControllerReclaimService(Rpc& rpc, OperationTable& operations,
                            Resolver& resolver, LeaseKeeper& leases,
                            const SparsifyOptions& options = {});
 
-  grpc::Status ControllerReclaimSpace(
-      grpc::ServerContext* context,
+  grpc::ServerUnaryReactor* ControllerReclaimSpace(
+      grpc::CallbackServerContext* context,
       const ::reclaimspace::ControllerReclaimSpaceRequest* request,
       ::reclaimspace::ControllerReclaimSpaceResponse* response) override;
 

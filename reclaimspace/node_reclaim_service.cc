@@ -130,27 +130,31 @@ NodeReclaimService::NodeReclaimService(Rpc& rpc, OperationTable& operations,
       operations_(operations),
       environment_(std::move(environment)) {}
 
-grpc::Status NodeReclaimService::NodeReclaimSpace(
-    grpc::ServerContext* context, const pb::NodeReclaimSpaceRequest* request,
+grpc::ServerUnaryReactor* NodeReclaimService::NodeReclaimSpace(
+    grpc::CallbackServerContext* context,
+    const pb::NodeReclaimSpaceRequest* request,
     pb::NodeReclaimSpaceResponse* response) {
   return UnaryCall(
       rpc_, *context, *request, *response,
-      [&](const CallContext& call) -> absl::Status {
+      [&](const CallContext& call) -> Reply {
         ADDONS_ASSIGN_OR_RETURN(TrimRequest trim, Translate(*request));
         const OperationSpec spec = SpecOf(trim);
         // The operation outlives the call, so it owns its request.
         auto owned = std::make_shared<const TrimRequest>(std::move(trim));
-        const auto result = RunOperation<TrimResult>(
-            operations_, spec, call.caller,
-            [this, owned](OperationContext& operation) {
-              return Trim(operation, environment_, *owned);
+        return RunOperation<TrimResult>(
+                   operations_, spec, call.caller,
+                   [this, owned](OperationContext& operation) {
+                     return Trim(operation, environment_, *owned);
+                   })
+            .Then([object = spec.object, gone = call.caller.gone,
+                   response](const absl::StatusOr<TrimResult>& result) {
+              if (!result.ok()) {
+                return AnswerFor(result.status(), gone.stop_requested(),
+                                 object);
+              }
+              Fill(*result, response);
+              return absl::OkStatus();
             });
-        if (!result.ok()) {
-          return AnswerFor(result.status(), call.caller.cancelled(),
-                           spec.object);
-        }
-        Fill(*result, response);
-        return absl::OkStatus();
       });
 }
 

@@ -11,14 +11,14 @@ namespace addons {
 /// reclaimspace.ReclaimSpaceNode: translates requests, hands them to the
 /// operation table, translates results. Thread-safe.
 class NodeReclaimService final
-    : public ::reclaimspace::ReclaimSpaceNode::Service {
+    : public ::reclaimspace::ReclaimSpaceNode::CallbackService {
  public:
   /// Nothing is owned; everything outlives the service.
   NodeReclaimService(Rpc& rpc, OperationTable& operations,
                      TrimEnvironment environment);
 
-  grpc::Status NodeReclaimSpace(
-      grpc::ServerContext* context,
+  grpc::ServerUnaryReactor* NodeReclaimSpace(
+      grpc::CallbackServerContext* context,
       const ::reclaimspace::NodeReclaimSpaceRequest* request,
       ::reclaimspace::NodeReclaimSpaceResponse* response) override;
 

@@ -29,21 +29,21 @@ BackgroundUpkeep::BackgroundUpkeep(OperationTable& operations,
       rounds_("upkeep", environment.options.upkeep_interval,
               [this] { RunRound(); }) {}
 
-BackgroundUpkeep::~BackgroundUpkeep() { stop_ = true; }
+BackgroundUpkeep::~BackgroundUpkeep() { stop_.request_stop(); }
 
 void BackgroundUpkeep::RunRound() {
   std::set<ClusterId> away;
   for (const DueSchedules::Due& due : environment_.due_schedules.All()) {
-    if (stop_) return;
+    if (stop_.stop_requested()) return;
     const auto key = environment_.resolver.KeyOfVolume(due.volume_id);
     const ClusterId cluster = key.ok() ? key->cluster_id : ClusterId();
     if (away.contains(cluster)) continue;
     Caller caller;
     caller.deadline = RealClock().Now() + kPatience;
-    caller.cancelled = [this] { return stop_.load(); };
+    caller.gone = stop_.get_token();
     caller.request_id = "upkeep";
-    const absl::Status kept =
-        RunKeepUp(operations_, environment_, {due.volume_id, due.user}, caller);
+    const absl::Status kept = Await(RunKeepUp(
+        operations_, environment_, {due.volume_id, due.user}, caller));
     if (MayPass(kept)) {
       away.insert(cluster);
       continue;

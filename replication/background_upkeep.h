@@ -1,7 +1,7 @@
 #ifndef ADDONS_REPLICATION_BACKGROUND_UPKEEP_H_
 #define ADDONS_REPLICATION_BACKGROUND_UPKEEP_H_
 
-#include <atomic>
+#include <stop_token>
 #include <chrono>
 
 #include "base/periodic.h"
@@ -29,7 +29,7 @@ class BackgroundUpkeep {
 
   OperationTable& operations_;
   ReplicationEnvironment& environment_;
-  std::atomic<bool> stop_{false};
+  std::stop_source stop_;
   const Periodic rounds_;  // last: it uses what is above
 };
 

@@ -97,6 +97,20 @@ pb::MirroredClone::State StateOf(CloneState state) {
                                          : pb::MirroredClone::WAS_FLATTENED;
 }
 
+void Fill(const std::vector<CloneFinding>& findings,
+          pb::ListMirroredClonesResponse* response) {
+  for (const CloneFinding& finding : findings) {
+    if (response->clones_size() == kMostFindings) {
+      response->set_more(true);
+      break;
+    }
+    pb::MirroredClone& clone = *response->add_clones();
+    clone.set_image(finding.image);
+    clone.set_state(StateOf(finding.state));
+    clone.set_text(finding.text);
+  }
+}
+
 }  // namespace
 
 CloneAuditService::CloneAuditService(Rpc& rpc, OperationTable& operations,
@@ -109,12 +123,13 @@ CloneAuditService::CloneAuditService(Rpc& rpc, OperationTable& operations,
       clusters_(clusters),
       home_(std::move(home)) {}
 
-grpc::Status CloneAuditService::ListMirroredClones(
-    grpc::ServerContext* context, const pb::ListMirroredClonesRequest* request,
+grpc::ServerUnaryReactor* CloneAuditService::ListMirroredClones(
+    grpc::CallbackServerContext* context,
+    const pb::ListMirroredClonesRequest* request,
     pb::ListMirroredClonesResponse* response) {
   return UnaryCall(
       rpc_, *context, *request, *response,
-      [&](const CallContext& call) -> absl::Status {
+      [&](const CallContext& call) -> Reply {
         ADDONS_RETURN_IF_ERROR(Require("pool", request->pool()));
         auto owned = std::make_shared<AuditRequest>();
         owned->cluster_id = ClusterId(request->cluster_id());
@@ -128,24 +143,16 @@ grpc::Status CloneAuditService::ListMirroredClones(
         spec.parameters =
             CallFingerprint(spec.verb, *owned->user, {}, {spec.object});
         MakeRead(&spec);
-        ADDONS_ASSIGN_OR_RETURN(const std::vector<CloneFinding> findings,
-                                RunOperation<std::vector<CloneFinding>>(
-                                    operations_, spec, call.caller,
-                                    [this, owned](OperationContext& operation) {
-                                      return Audit(operation, config_,
-                                                   clusters_, home_, *owned);
-                                    }));
-        for (const CloneFinding& finding : findings) {
-          if (response->clones_size() == kMostFindings) {
-            response->set_more(true);
-            break;
-          }
-          pb::MirroredClone& clone = *response->add_clones();
-          clone.set_image(finding.image);
-          clone.set_state(StateOf(finding.state));
-          clone.set_text(finding.text);
-        }
-        return absl::OkStatus();
+        return RunOperation<std::vector<CloneFinding>>(
+                   operations_, spec, call.caller,
+                   [this, owned](OperationContext& operation) {
+                     return Audit(operation, config_, clusters_, home_, *owned);
+                   })
+            .Then([response](
+                      const absl::StatusOr<std::vector<CloneFinding>>& found) {
+              if (found.ok()) Fill(*found, response);
+              return found.status();
+            });
       });
 }
 

@@ -14,15 +14,16 @@ namespace addons {
 
 /// rbdaddons.admin.v1.Audit: what is wrong in a pool although every status says
 /// that all is well. Reads only, and takes no operation key. Thread-safe.
-class CloneAuditService final : public ::rbdaddons::admin::v1::Audit::Service {
+class CloneAuditService final
+    : public ::rbdaddons::admin::v1::Audit::CallbackService {
  public:
   /// Nothing but `home` (the clusters of this site, the only ones that are
   /// asked; empty: all) is owned; everything outlives the service.
   CloneAuditService(Rpc& rpc, OperationTable& operations, ConfigStore& config,
                     ClusterProvider& clusters, std::vector<ClusterId> home);
 
-  grpc::Status ListMirroredClones(
-      grpc::ServerContext* context,
+  grpc::ServerUnaryReactor* ListMirroredClones(
+      grpc::CallbackServerContext* context,
       const ::rbdaddons::admin::v1::ListMirroredClonesRequest* request,
       ::rbdaddons::admin::v1::ListMirroredClonesResponse* response) override;
 

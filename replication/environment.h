@@ -40,6 +40,9 @@ struct ReplicationOptions {
   /// that the reason is shown.
   std::chrono::milliseconds first_answer = std::chrono::seconds(20);
   std::chrono::milliseconds poll_interval{1000};
+  /// A promotion that waits opens the image again after this time at the
+  /// latest; in between only when something has changed in its header.
+  std::chrono::milliseconds longest_rest{5000};
   /// Distance of the two looks that prove that nothing is being copied.
   std::chrono::milliseconds look_gap{3000};
   /// After this time Ceph drops the watch of a client that died.

@@ -54,6 +54,8 @@ class Promotion {
   absl::Status Run();
 
  private:
+  absl::StatusOr<bool> MayRest();
+  void NoteVersion();
   absl::StatusOr<PromoteDecision> LookAndDecide();
   absl::StatusOr<SeriesClocks> ReadClocks(bool disturbed);
   absl::Status Wait(const std::string& reason);
@@ -83,9 +85,39 @@ class Promotion {
   bool took_back_ = false;  // this site's own demotion
 };
 
+/// Whether the last look has found nothing to do yet, not long ago, and the
+/// image is as it was then: another look would find the same. What tells of the
+/// sites without changing the image, their reports and silence, may be seen a
+/// little later.
+absl::StatusOr<bool> Promotion::MayRest() {
+  const CallMemory& memory = session_.memory;
+  if (context_.mutating() || !memory.looked_at.has_value() ||
+      !memory.header_version.has_value() ||
+      context_.clock().Now() - *memory.looked_at >=
+          environment_.options.longest_rest) {
+    return false;
+  }
+  const auto version = session_.reads->HeaderVersion(memory.image_id);
+  return version.ok() && *version == *memory.header_version;
+}
+
+/// The version is read before the look, so that a change during the look counts
+/// as one after it. In journal mode the header does not tell what arrives.
+void Promotion::NoteVersion() {
+  CallMemory& memory = session_.memory;
+  memory.looked_at.reset();
+  memory.header_version.reset();
+  if (memory.image_id.empty()) return;
+  const auto version = session_.reads->HeaderVersion(memory.image_id);
+  if (version.ok()) memory.header_version = *version;
+}
+
 absl::StatusOr<PromoteDecision> Promotion::LookAndDecide() {
+  NoteVersion();
   looked_at_ = context_.clock().Now();
   ADDONS_ASSIGN_OR_RETURN(view_, Look(session_));
+  session_.memory.image_id =
+      view_.info.mode == MirrorMode::kSnapshot ? view_.image_id : "";
   ADDONS_ASSIGN_OR_RETURN(
       record_, ReadRescueRecord(*session_.reads, session_.volume.image_name()));
   PromoteEvidence seen{.view = view_, .rescue = record_};
@@ -139,11 +171,16 @@ absl::Status Promotion::Wait(const std::string& reason) {
       newest != nullptr && !newest->complete) {
     context_.Progress(newest->last_copied_object, view_.size.objects);
   }
-  return context_.SleepFor(environment_.options.poll_interval);
+  return context_.LookAgainAfter(environment_.options.poll_interval);
 }
 
 absl::Status Promotion::Run() {
   while (true) {
+    ADDONS_ASSIGN_OR_RETURN(const bool rests, MayRest());
+    if (rests) {
+      ADDONS_RETURN_IF_ERROR(Wait(session_.memory.waits_for));
+      continue;
+    }
     if (!context_.mutating()) context_.Step("looking at both sites");
     ADDONS_ASSIGN_OR_RETURN(const PromoteDecision decision, LookAndDecide());
     switch (decision.action) {
@@ -165,6 +202,8 @@ absl::Status Promotion::Run() {
       case PromoteAction::kWait: {
         // An earlier try began to mutate, was refused by librbd, and by now the
         // other side looks different: nothing was changed, so just wait on.
+        session_.memory.looked_at = looked_at_;
+        session_.memory.waits_for = decision.reason;
         ADDONS_RETURN_IF_ERROR(Wait(decision.reason));
         if (!mutating_since_.has_value()) break;
         if (context_.clock().Now() - *mutating_since_ >
@@ -378,18 +417,23 @@ absl::Status Promotion::Finish(MirrorView view) {
 absl::Status Promote(OperationContext& context,
                      ReplicationEnvironment& environment,
                      const PromoteRequest& request) {
-  // The first answer shows what is waited for; later calls wait as long as they
-  // may.
-  PromoteRequest timed{request.target, request.force, request.parameters,
-                       request.scope, request.answer_by};
   const std::string& volume_id = request.target.volume_id.text();
-  if (request.scope == VerbScope::kVolume && request.force == Force::kNo &&
-      environment.series.IsFirstCall(volume_id)) {
-    timed.answer_by = context.clock().Now() + environment.options.first_answer;
-  }
   absl::Status status = RunWithSession(
-      context, environment, timed.target, "promote",
-      [&](Session& session) { return Promotion(timed, session).Run(); });
+      context, environment, request.target, "promote", [&](Session& session) {
+        PromoteRequest timed = request;
+        CallMemory& memory = session.memory;
+        // The first answer shows what is waited for; later calls wait as long
+        // as they may.
+        if (!std::exchange(memory.begun, true) &&
+            request.scope == VerbScope::kVolume &&
+            request.force == Force::kNo &&
+            environment.series.IsFirstCall(volume_id)) {
+          memory.answer_by =
+              context.clock().Now() + environment.options.first_answer;
+        }
+        if (memory.answer_by.has_value()) timed.answer_by = memory.answer_by;
+        return Promotion(timed, session).Run();
+      });
   if (status.ok()) environment.series.EndCalls(volume_id);
   return status;
 }

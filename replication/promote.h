@@ -56,6 +56,9 @@ struct PromoteRequest {
 ///              SweepSchedules(), KeepSchedule() ──> OK
 // clang-format on
 ///
+/// While it waits it holds no worker, and while nothing changes in the image's
+/// header the image is opened every ReplicationOptions::longest_rest only.
+///
 /// OK: the image was read back as primary with a complete snapshot, its
 /// schedule is the wanted one. FAILED_PRECONDITION: replication is off, or
 /// promoting by force is the only way (the operator does it at once).

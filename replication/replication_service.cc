@@ -45,7 +45,7 @@ GroupCall OnGroup(const SourceCall& call) {
 }
 
 /// The same for a group.
-absl::Status RunGroupVerb(
+Reply RunGroupVerb(
     OperationTable& operations, Resolver& resolver, const SourceCall& call,
     const CallContext& rpc_call,
     std::function<absl::Status(OperationContext&, const GroupTarget&)> verb) {
@@ -57,7 +57,9 @@ absl::Status RunGroupVerb(
                ADDONS_RETURN_IF_ERROR(verb(context, target));
                return std::monostate();
              })
-      .status();
+      .Then([](const absl::StatusOr<std::monostate>& result) {
+        return result.status();
+      });
 }
 
 /// What a request is about, whether it can be or not.
@@ -71,22 +73,22 @@ std::string SourceId(const pb::DisableVolumeReplicationRequest& request) {
 /// What cannot be a volume of this driver needs no disable, and its resource
 /// must not stay for ever because of that: also not when the id breaks the
 /// limits of a request, which is therefore served without all that is in it.
-grpc::Status DisableForeign(
-    Rpc& rpc, const grpc::ServerContext& context,
+grpc::ServerUnaryReactor* DisableForeign(
+    Rpc& rpc, const grpc::CallbackServerContext& context,
     const pb::DisableVolumeReplicationRequest& request,
     const pb::DisableVolumeReplicationResponse& response,
     const std::string& id) {
-  const pb::DisableVolumeReplicationRequest bare;
-  const grpc::Status status =
-      UnaryCall(rpc, context, bare, response, [&](const CallContext& call) {
+  return ServeUnary(
+      rpc, context, pb::DisableVolumeReplicationRequest::default_instance(),
+      response,
+      [&request] { WipeSecrets(request, "secrets", request.secrets()); },
+      [&](const CallContext& call) {
         Log().warn(
             "what cannot be a volume of this driver needs no disable volume={} "
             "req={}",
             Quoted(id), call.caller.request_id);
         return absl::OkStatus();
       });
-  WipeSecrets(request, "secrets", request.secrets());
-  return status;
 }
 
 /// How long replication info waits for what it makes up for; that goes on
@@ -141,13 +143,13 @@ ReplicationService::ReplicationService(Rpc& rpc, OperationTable& operations,
       environment_(environment),
       destinations_(environment_) {}
 
-grpc::Status ReplicationService::EnableVolumeReplication(
-    grpc::ServerContext* context,
+grpc::ServerUnaryReactor* ReplicationService::EnableVolumeReplication(
+    grpc::CallbackServerContext* context,
     const pb::EnableVolumeReplicationRequest* request,
     pb::EnableVolumeReplicationResponse* response) {
   return UnaryCall(
       rpc_, *context, *request, *response,
-      [&](const CallContext& rpc_call) -> absl::Status {
+      [&](const CallContext& rpc_call) -> Reply {
         const ParameterMap map = TakeParameters(request->parameters());
         ADDONS_ASSIGN_OR_RETURN(const ReplicationParameters parameters,
                                 ReplicationParameters::Parse(map));
@@ -171,8 +173,8 @@ grpc::Status ReplicationService::EnableVolumeReplication(
       });
 }
 
-grpc::Status ReplicationService::DisableVolumeReplication(
-    grpc::ServerContext* context,
+grpc::ServerUnaryReactor* ReplicationService::DisableVolumeReplication(
+    grpc::CallbackServerContext* context,
     const pb::DisableVolumeReplicationRequest* request,
     pb::DisableVolumeReplicationResponse* response) {
   if (const std::string id = SourceId(*request);
@@ -181,7 +183,7 @@ grpc::Status ReplicationService::DisableVolumeReplication(
   }
   return UnaryCall(
       rpc_, *context, *request, *response,
-      [&](const CallContext& rpc_call) -> absl::Status {
+      [&](const CallContext& rpc_call) -> Reply {
         const ParameterMap map = TakeParameters(request->parameters());
         ADDONS_ASSIGN_OR_RETURN(const ReplicationParameters parameters,
                                 ReplicationParameters::ParseForDisable(map));
@@ -205,12 +207,13 @@ grpc::Status ReplicationService::DisableVolumeReplication(
       });
 }
 
-grpc::Status ReplicationService::PromoteVolume(
-    grpc::ServerContext* context, const pb::PromoteVolumeRequest* request,
+grpc::ServerUnaryReactor* ReplicationService::PromoteVolume(
+    grpc::CallbackServerContext* context,
+    const pb::PromoteVolumeRequest* request,
     pb::PromoteVolumeResponse* response) {
   return UnaryCall(
       rpc_, *context, *request, *response,
-      [&](const CallContext& rpc_call) -> absl::Status {
+      [&](const CallContext& rpc_call) -> Reply {
         const ParameterMap map = TakeParameters(request->parameters());
         ADDONS_ASSIGN_OR_RETURN(const ReplicationParameters parameters,
                                 ReplicationParameters::Parse(map));
@@ -237,12 +240,13 @@ grpc::Status ReplicationService::PromoteVolume(
       });
 }
 
-grpc::Status ReplicationService::DemoteVolume(
-    grpc::ServerContext* context, const pb::DemoteVolumeRequest* request,
+grpc::ServerUnaryReactor* ReplicationService::DemoteVolume(
+    grpc::CallbackServerContext* context,
+    const pb::DemoteVolumeRequest* request,
     pb::DemoteVolumeResponse* response) {
   return UnaryCall(
       rpc_, *context, *request, *response,
-      [&](const CallContext& rpc_call) -> absl::Status {
+      [&](const CallContext& rpc_call) -> Reply {
         ADDONS_ASSIGN_OR_RETURN(
             SourceCall call,
             PrepareCall(environment_.resolver, *request, "demote"));
@@ -259,12 +263,13 @@ grpc::Status ReplicationService::DemoteVolume(
       });
 }
 
-grpc::Status ReplicationService::ResyncVolume(
-    grpc::ServerContext* context, const pb::ResyncVolumeRequest* request,
+grpc::ServerUnaryReactor* ReplicationService::ResyncVolume(
+    grpc::CallbackServerContext* context,
+    const pb::ResyncVolumeRequest* request,
     pb::ResyncVolumeResponse* response) {
   return UnaryCall(
       rpc_, *context, *request, *response,
-      [&](const CallContext& rpc_call) -> absl::Status {
+      [&](const CallContext& rpc_call) -> Reply {
         ADDONS_ASSIGN_OR_RETURN(
             SourceCall call,
             PrepareCall(environment_.resolver, *request,
@@ -272,16 +277,19 @@ grpc::Status ReplicationService::ResyncVolume(
         call.spec.supersedes = true;
         const Force force = request->force() ? Force::kYes : Force::kNo;
         const std::string object = call.spec.object;
-        ADDONS_ASSIGN_OR_RETURN(const ResyncResult result,
-                                RunResync(std::move(call), force, rpc_call));
-        response->set_ready(result.ready);
-        resyncs_.Answered(object, result.ready, result.message,
-                          rpc_.clock().Now());
-        return absl::OkStatus();
+        return RunResync(std::move(call), force, rpc_call)
+            .Then([this, object, response](
+                      absl::StatusOr<ResyncResult> result) -> absl::Status {
+              ADDONS_RETURN_IF_ERROR(result.status());
+              response->set_ready(result->ready);
+              resyncs_.Answered(object, result->ready, result->message,
+                                rpc_.clock().Now());
+              return absl::OkStatus();
+            });
       });
 }
 
-absl::StatusOr<ResyncResult> ReplicationService::RunResync(
+Later<absl::StatusOr<ResyncResult>> ReplicationService::RunResync(
     SourceCall call, Force force, const CallContext& rpc_call) {
   if (call.is_group) {
     return RunOnGroup<ResyncResult>(
@@ -299,7 +307,7 @@ absl::StatusOr<ResyncResult> ReplicationService::RunResync(
                                     });
 }
 
-absl::StatusOr<ReplicationInfo> ReplicationService::ReadInfo(
+Later<absl::StatusOr<ReplicationInfo>> ReplicationService::ReadInfo(
     const SourceCall& call, const Caller& caller) {
   return RunOperation<ReplicationInfo>(
       operations_, call.spec, caller,
@@ -312,90 +320,124 @@ absl::StatusOr<ReplicationInfo> ReplicationService::ReadInfo(
       });
 }
 
-bool ReplicationService::RunUpkeep(const std::vector<VolumeHandle>& volumes,
-                                   const CephUserRef& user,
-                                   const Caller& caller) {
-  const SteadyTime until = std::min(caller.deadline.value_or(SteadyTime::max()),
-                                    RealClock().Now() + kUpkeepPatience);
-  bool any = false;
-  for (const VolumeHandle& volume_id : volumes) {
-    if (RealClock().Now() >= until) break;
-    Caller waiting = caller;
-    waiting.deadline = until;
-    const absl::Status kept =
-        RunKeepUp(operations_, environment_, {volume_id, user}, waiting);
-    any |= kept.ok();
-    if (!kept.ok()) {
-      Log().warn(
-          "what a volume's replication lacks could not be set yet "
-          "volume={}: {}",
-          Quoted(volume_id.text()), Quoted(kept.message()));
-    }
+Later<bool> ReplicationService::RunUpkeep(Upkeep upkeep) {
+  if (upkeep.next == upkeep.volumes.size() ||
+      RealClock().Now() >= *upkeep.caller.deadline) {
+    return upkeep.any;
   }
-  return any;
+  const VolumeHandle volume_id = upkeep.volumes[upkeep.next];
+  const Caller caller = upkeep.caller;
+  return RunKeepUp(operations_, environment_, {volume_id, upkeep.user}, caller)
+      .Then([this, volume_id,
+             upkeep = std::move(upkeep)](const absl::Status& kept) mutable {
+        if (!kept.ok()) {
+          Log().warn(
+              "what a volume's replication lacks could not be set yet "
+              "volume={}: {}",
+              Quoted(volume_id.text()), Quoted(kept.message()));
+        }
+        upkeep.any |= kept.ok();
+        ++upkeep.next;
+        return RunUpkeep(std::move(upkeep));
+      });
 }
 
-grpc::Status ReplicationService::GetVolumeReplicationInfo(
-    grpc::ServerContext* context,
+Later<absl::StatusOr<ReplicationInfo>> ReplicationService::ReadInfoAfterUpkeep(
+    const SourceCall& call, const Caller& caller, ReplicationInfo info) {
+  if (info.upkeep.empty()) return info;
+  Upkeep upkeep;
+  upkeep.volumes = info.upkeep;
+  upkeep.user = call.target.user;
+  upkeep.caller = caller;
+  upkeep.caller.deadline = std::min(caller.deadline.value_or(SteadyTime::max()),
+                                    RealClock().Now() + kUpkeepPatience);
+  return RunUpkeep(std::move(upkeep))
+      .Then([this, call, caller, info = std::move(info)](
+                bool any) mutable -> Later<absl::StatusOr<ReplicationInfo>> {
+        if (!any) return std::move(info);
+        return ReadInfo(call, caller);
+      });
+}
+
+grpc::ServerUnaryReactor* ReplicationService::GetVolumeReplicationInfo(
+    grpc::CallbackServerContext* context,
     const pb::GetVolumeReplicationInfoRequest* request,
     pb::GetVolumeReplicationInfoResponse* response) {
   return UnaryCall(
       rpc_, *context, *request, *response,
-      [&](const CallContext& rpc_call) -> absl::Status {
+      [&](const CallContext& rpc_call) -> Reply {
         ADDONS_ASSIGN_OR_RETURN(
             SourceCall call,
             PrepareCall(environment_.resolver, *request, "replication info"));
         call.spec.action = "read the replication state of";
         MakeRead(&call.spec);
-        ADDONS_ASSIGN_OR_RETURN(ReplicationInfo info,
-                                ReadInfo(call, rpc_call.caller));
-        if (RunUpkeep(info.upkeep, call.target.user, rpc_call.caller)) {
-          ADDONS_ASSIGN_OR_RETURN(info, ReadInfo(call, rpc_call.caller));
-        }
-        Fill(info, response);
-        return absl::OkStatus();
+        return ReadInfo(call, rpc_call.caller)
+            .Then([this, call, caller = rpc_call.caller](
+                      absl::StatusOr<ReplicationInfo> info)
+                      -> Later<absl::StatusOr<ReplicationInfo>> {
+              ADDONS_RETURN_IF_ERROR(info.status());
+              return ReadInfoAfterUpkeep(call, caller, *std::move(info));
+            })
+            .Then([response](const absl::StatusOr<ReplicationInfo>& info) {
+              if (info.ok()) Fill(*info, response);
+              return info.status();
+            });
       });
 }
 
-grpc::Status ReplicationService::GetReplicationDestinationInfo(
-    grpc::ServerContext* context,
+grpc::ServerUnaryReactor* ReplicationService::GetReplicationDestinationInfo(
+    grpc::CallbackServerContext* context,
     const pb::GetReplicationDestinationInfoRequest* request,
     pb::GetReplicationDestinationInfoResponse* response) {
   return UnaryCall(
       rpc_, *context, *request, *response,
-      [&](const CallContext& rpc_call) -> absl::Status {
+      [&](const CallContext& rpc_call) -> Reply {
         ADDONS_ASSIGN_OR_RETURN(SourceCall call,
                                 PrepareCall(environment_.resolver, *request,
                                             "replication destination"));
         call.spec.action = "find the replication destination of";
         MakeRead(&call.spec);
-        auto* destination = response->mutable_replication_destination();
-        if (call.is_group) {
-          ADDONS_ASSIGN_OR_RETURN(
-              const GroupDestination found,
-              RunOperation<GroupDestination>(
-                  operations_, call.spec, rpc_call.caller,
-                  [this, group_id = call.group_id,
-                   user = call.target.user](OperationContext& operation) {
-                    return FindGroupDestination(
-                        environment_, destinations_, group_id, user,
-                        operation.DeadlineWithin(kReadPatience));
-                  }));
-          auto* group = destination->mutable_volumegroup();
-          group->set_volume_group_id(found.group_id);
-          group->mutable_volume_ids()->insert(found.volume_ids.begin(),
-                                              found.volume_ids.end());
-          return absl::OkStatus();
-        }
-        ADDONS_ASSIGN_OR_RETURN(
-            const std::string id,
-            RunOperation<std::string>(
-                operations_, call.spec, rpc_call.caller,
-                [this, target = call.target](OperationContext& operation) {
-                  return destinations_.Find(
-                      target, operation.DeadlineWithin(kReadPatience));
-                }));
-        destination->mutable_volume()->set_volume_id(id);
+        return call.is_group ? FindOfGroup(call, rpc_call.caller, response)
+                             : FindOfVolume(call, rpc_call.caller, response);
+      });
+}
+
+Reply ReplicationService::FindOfGroup(
+    const SourceCall& call, const Caller& caller,
+    pb::GetReplicationDestinationInfoResponse* response) {
+  return RunOperation<GroupDestination>(
+             operations_, call.spec, caller,
+             [this, group_id = call.group_id,
+              user = call.target.user](OperationContext& operation) {
+               return FindGroupDestination(
+                   environment_, destinations_, group_id, user,
+                   operation.DeadlineWithin(kReadPatience));
+             })
+      .Then([response](absl::StatusOr<GroupDestination> found) -> absl::Status {
+        ADDONS_RETURN_IF_ERROR(found.status());
+        auto* group =
+            response->mutable_replication_destination()->mutable_volumegroup();
+        group->set_volume_group_id(found->group_id);
+        group->mutable_volume_ids()->insert(found->volume_ids.begin(),
+                                            found->volume_ids.end());
+        return absl::OkStatus();
+      });
+}
+
+Reply ReplicationService::FindOfVolume(
+    const SourceCall& call, const Caller& caller,
+    pb::GetReplicationDestinationInfoResponse* response) {
+  return RunOperation<std::string>(
+             operations_, call.spec, caller,
+             [this, target = call.target](OperationContext& operation) {
+               return destinations_.Find(
+                   target, operation.DeadlineWithin(kReadPatience));
+             })
+      .Then([response](const absl::StatusOr<std::string>& id) -> absl::Status {
+        ADDONS_RETURN_IF_ERROR(id.status());
+        response->mutable_replication_destination()
+            ->mutable_volume()
+            ->set_volume_id(*id);
         return absl::OkStatus();
       });
 }

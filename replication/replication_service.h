@@ -1,6 +1,7 @@
 #ifndef ADDONS_REPLICATION_REPLICATION_SERVICE_H_
 #define ADDONS_REPLICATION_REPLICATION_SERVICE_H_
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,49 +21,67 @@ namespace addons {
 
 /// replication.Controller: translates requests, hands them to the operation
 /// table, translates results. Thread-safe.
-class ReplicationService final : public ::replication::Controller::Service {
+class ReplicationService final
+    : public ::replication::Controller::CallbackService {
  public:
   /// Nothing is owned; everything outlives the service.
   ReplicationService(Rpc& rpc, OperationTable& operations,
                      ReplicationEnvironment& environment);
 
-  grpc::Status EnableVolumeReplication(
-      grpc::ServerContext* context,
+  grpc::ServerUnaryReactor* EnableVolumeReplication(
+      grpc::CallbackServerContext* context,
       const ::replication::EnableVolumeReplicationRequest* request,
       ::replication::EnableVolumeReplicationResponse* response) override;
-  grpc::Status DisableVolumeReplication(
-      grpc::ServerContext* context,
+  grpc::ServerUnaryReactor* DisableVolumeReplication(
+      grpc::CallbackServerContext* context,
       const ::replication::DisableVolumeReplicationRequest* request,
       ::replication::DisableVolumeReplicationResponse* response) override;
-  grpc::Status PromoteVolume(
-      grpc::ServerContext* context,
+  grpc::ServerUnaryReactor* PromoteVolume(
+      grpc::CallbackServerContext* context,
       const ::replication::PromoteVolumeRequest* request,
       ::replication::PromoteVolumeResponse* response) override;
-  grpc::Status DemoteVolume(
-      grpc::ServerContext* context,
+  grpc::ServerUnaryReactor* DemoteVolume(
+      grpc::CallbackServerContext* context,
       const ::replication::DemoteVolumeRequest* request,
       ::replication::DemoteVolumeResponse* response) override;
-  grpc::Status ResyncVolume(
-      grpc::ServerContext* context,
+  grpc::ServerUnaryReactor* ResyncVolume(
+      grpc::CallbackServerContext* context,
       const ::replication::ResyncVolumeRequest* request,
       ::replication::ResyncVolumeResponse* response) override;
-  grpc::Status GetVolumeReplicationInfo(
-      grpc::ServerContext* context,
+  grpc::ServerUnaryReactor* GetVolumeReplicationInfo(
+      grpc::CallbackServerContext* context,
       const ::replication::GetVolumeReplicationInfoRequest* request,
       ::replication::GetVolumeReplicationInfoResponse* response) override;
-  grpc::Status GetReplicationDestinationInfo(
-      grpc::ServerContext* context,
+  grpc::ServerUnaryReactor* GetReplicationDestinationInfo(
+      grpc::CallbackServerContext* context,
       const ::replication::GetReplicationDestinationInfoRequest* request,
       ::replication::GetReplicationDestinationInfoResponse* response) override;
 
  private:
-  absl::StatusOr<ResyncResult> RunResync(SourceCall call, Force force,
-                                         const CallContext& rpc_call);
-  absl::StatusOr<ReplicationInfo> ReadInfo(const SourceCall& call,
-                                           const Caller& caller);
+  /// Making up for what volumes lack, one after the other.
+  struct Upkeep {
+    std::vector<VolumeHandle> volumes;
+    CephUserRef user;
+    Caller caller;  // has a deadline
+    size_t next = 0;
+    bool any = false;
+  };
+
+  Later<absl::StatusOr<ResyncResult>> RunResync(SourceCall call, Force force,
+                                                const CallContext& rpc_call);
+  Later<absl::StatusOr<ReplicationInfo>> ReadInfo(const SourceCall& call,
+                                                  const Caller& caller);
+  /// `info`, or what there is to tell when that was made up for which it says.
+  Later<absl::StatusOr<ReplicationInfo>> ReadInfoAfterUpkeep(
+      const SourceCall& call, const Caller& caller, ReplicationInfo info);
   /// Whether anything was made up for.
-  bool RunUpkeep(const std::vector<VolumeHandle>& volumes,
-                 const CephUserRef& user, const Caller& caller);
+  Later<bool> RunUpkeep(Upkeep upkeep);
+  Reply FindOfGroup(
+      const SourceCall& call, const Caller& caller,
+      ::replication::GetReplicationDestinationInfoResponse* response);
+  Reply FindOfVolume(
+      const SourceCall& call, const Caller& caller,
+      ::replication::GetReplicationDestinationInfoResponse* response);
 
   Rpc& rpc_;
   OperationTable& operations_;

@@ -1,5 +1,6 @@
 #include "replication/session.h"
 
+#include <any>
 #include <cerrno>
 #include <memory>
 #include <set>
@@ -82,11 +83,15 @@ absl::Status RunWithSession(OperationContext& context,
                             const SessionWork& work) {
   return RetryWhenBlocklisted(
       [&] {
-        CallMemory memory;
-        return RunLeased(
+        std::any& kept = context.memory();
+        if (!kept.has_value()) kept = CallMemory();
+        absl::Status status = RunLeased(
             context, environment.leases, verb, [&](LeasedContext& leased) {
-              return RunOnce(leased, environment, target, work, memory);
+              return RunOnce(leased, environment, target, work,
+                             std::any_cast<CallMemory&>(kept));
             });
+        if (!RunsAgain(status)) kept.reset();
+        return status;
       },
       [&] { return !context.mutating(); });
 }

@@ -1,6 +1,7 @@
 #ifndef ADDONS_REPLICATION_SESSION_H_
 #define ADDONS_REPLICATION_SESSION_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -27,8 +28,15 @@ struct CallMemory {
   ReportWatch& Reports(const MirrorView& view);
 
   std::optional<MirrorView> first_look;
-  bool awaited_workload = false;  // that is between two watches
-  bool found = false;             // the volume
+  // Of a promotion.
+  bool begun = false;
+  std::optional<SteadyTime> answer_by;
+  std::string image_id;                    // at the last look
+  std::optional<uint64_t> header_version;  // before it
+  std::optional<SteadyTime> looked_at;     // when it found nothing to do yet
+  std::string waits_for;                   // what it then said
+  bool awaited_workload = false;           // that is between two watches
+  bool found = false;                      // the volume
 
  private:
   ReportWatch reports_;

@@ -51,9 +51,10 @@ absl::Status KeepUp(OperationContext& context,
       });
 }
 
-absl::Status RunKeepUp(OperationTable& operations,
-                       ReplicationEnvironment& environment,
-                       const VolumeTarget& target, const Caller& caller) {
+Later<absl::Status> RunKeepUp(OperationTable& operations,
+                              ReplicationEnvironment& environment,
+                              const VolumeTarget& target,
+                              const Caller& caller) {
   ADDONS_ASSIGN_OR_RETURN(const OperationKey key,
                           environment.resolver.KeyOfVolume(target.volume_id));
   OperationSpec spec;

@@ -2,6 +2,8 @@
 #define ADDONS_REPLICATION_UPKEEP_H_
 
 #include "absl/status/status.h"
+#include "base/caller.h"
+#include "base/later.h"
 #include "operation/operation_context.h"
 #include "operation/operation_table.h"
 #include "replication/environment.h"
@@ -26,10 +28,10 @@ absl::Status KeepUp(OperationContext& context,
                     const UpkeepRequest& request);
 
 /// KeepUp() of one volume as an operation, for `caller`. Errors are also those
-/// of OperationTable::Run() and of a volume id that is none.
-absl::Status RunKeepUp(OperationTable& operations,
-                       ReplicationEnvironment& environment,
-                       const VolumeTarget& target, const Caller& caller);
+/// of OperationTable::Start() and of a volume id that is none.
+Later<absl::Status> RunKeepUp(OperationTable& operations,
+                              ReplicationEnvironment& environment,
+                              const VolumeTarget& target, const Caller& caller);
 
 }  // namespace addons
 

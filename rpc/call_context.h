@@ -7,8 +7,7 @@
 
 namespace addons {
 
-/// What a handler may know about its call. Valid until the handler returns; so
-/// is `caller.cancelled`, which is never empty.
+/// What a handler may know about its call.
 struct CallContext {
   Caller caller;
   std::string method;  // "replication.Controller/PromoteVolume"

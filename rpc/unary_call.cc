@@ -4,8 +4,11 @@
 
 #include <chrono>
 #include <exception>
+#include <memory>
 #include <random>
+#include <stop_token>
 #include <typeinfo>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
@@ -30,21 +33,106 @@ void Trace(const char* what, const CallContext& call, const Message& message) {
               call.caller.request_id, Redacted(message));
 }
 
-absl::Status Guarded(const CallHandler& handler, const CallContext& call) {
-  try {
-    return handler(call);
-  } catch (const std::exception& e) {
-    // Only the type: what() may quote the request, secrets included.
-    Log().error("exception in handler method={} req={} type={}", call.method,
-                call.caller.request_id, typeid(e).name());
-  } catch (...) {
-    Log().error("exception in handler method={} req={}", call.method,
-                call.caller.request_id);
-  }
+absl::Status Unexpected(const CallContext& call) {
   return absl::InternalError(absl::StrCat(
       "Failed to serve ", call.method,
       ": unexpected error; the daemon's log has it under the request's id"));
 }
+
+/// One call, from its request to its answer. Whoever is to answer it shares it;
+/// when the last of them dies, for an exception, it answers itself.
+class RunningCall {
+ public:
+  RunningCall(Rpc& rpc, CallContext call, const Message& request,
+              const Message& response, Reply::Receiver receive)
+      : rpc_(rpc),
+        call_(std::move(call)),
+        request_(request),
+        response_(response),
+        receive_(std::move(receive)),
+        begin_(rpc.clock().Now()) {
+    rpc_.stats().Started();
+  }
+  ~RunningCall() { FinishUnexpected("lost on the way"); }
+  RunningCall(const RunningCall&) = delete;
+  RunningCall& operator=(const RunningCall&) = delete;
+
+  static void Run(const std::shared_ptr<RunningCall>& self,
+                  const CallHandler& handler) {
+    try {
+      Trace("request", self->call_, self->request_);
+      absl::Status invalid = ValidateRequest(self->request_);
+      if (!invalid.ok()) {
+        self->valid_ = false;
+        self->Finish(std::move(invalid));
+        return;
+      }
+      handler(self->call_).Start([self](absl::Status status) {
+        self->Finish(std::move(status));
+      });
+      return;
+    } catch (const std::exception& e) {
+      // Only the type: what() may quote the request, secrets included.
+      self->FinishUnexpected(typeid(e).name());
+    } catch (...) {
+      self->FinishUnexpected("");
+    }
+  }
+
+ private:
+  void FinishUnexpected(const char* type) noexcept {
+    if (finished_) return;
+    absl::Status status(absl::StatusCode::kInternal, "");
+    try {
+      Log().error("exception in handler method={} req={} type={}", call_.method,
+                  call_.caller.request_id, type);
+      status = Unexpected(call_);
+    } catch (...) {  // no memory for the text
+    }
+    Finish(std::move(status));
+  }
+
+  void Finish(absl::Status status) {
+    finished_ = true;
+    try {
+      Note(status);
+    } catch (...) {  // no memory for the line
+    }
+    receive_(std::move(status));
+  }
+
+  void Note(const absl::Status& status) {
+    if (status.ok()) Trace("response", call_, response_);
+    const SteadyDuration took = rpc_.clock().Now() - begin_;
+    rpc_.stats().Finished(call_.method, status.code(), took);
+    rpc_.access_log().Write(
+        {call_.caller.request_id, call_.method,
+         // What broke a limit is not worth repeating in the log.
+         valid_ ? ObjectOfRequest(request_) : "", status,
+         std::chrono::duration_cast<std::chrono::milliseconds>(took)});
+  }
+
+  Rpc& rpc_;
+  const CallContext call_;
+  const Message& request_;
+  const Message& response_;
+  const Reply::Receiver receive_;
+  const SteadyTime begin_;
+  bool valid_ = true;
+  bool finished_ = false;
+};
+
+/// gRPC's side of a call. It deletes itself when gRPC has done with it, which
+/// is after Finish() only.
+class Reactor final : public grpc::ServerUnaryReactor {
+ public:
+  std::stop_token gone() const { return gone_.get_token(); }
+  void OnCancel() override { gone_.request_stop(); }
+  void OnDone() override { delete this; }
+
+ private:
+  std::stop_source gone_;
+};
 
 }  // namespace
 
@@ -56,7 +144,7 @@ std::string Rpc::NextRequestId() {
                       next_id_.fetch_add(1, std::memory_order_relaxed));
 }
 
-std::optional<SteadyTime> DeadlineOf(const grpc::ServerContext& context,
+std::optional<SteadyTime> DeadlineOf(const grpc::CallbackServerContext& context,
                                      SteadyTime now) {
   constexpr std::chrono::hours kForEver(24 * 365);
   const gpr_timespec left = gpr_time_sub(
@@ -68,35 +156,40 @@ std::optional<SteadyTime> DeadlineOf(const grpc::ServerContext& context,
          std::chrono::nanoseconds(left.tv_nsec);
 }
 
-absl::Status RunCall(Rpc& rpc, const CallContext& call, const Message& request,
-                     const Message& response, const CallHandler& handler) {
-  const SteadyTime begin = rpc.clock().Now();
-  rpc.stats().Started();
-  Trace("request", call, request);
-  absl::Status status = ValidateRequest(request);
-  const bool valid = status.ok();
-  if (valid) status = Guarded(handler, call);
-  if (status.ok()) Trace("response", call, response);
-  const SteadyDuration took = rpc.clock().Now() - begin;
-  rpc.stats().Finished(call.method, status.code(), took);
-  rpc.access_log().Write(
-      {call.caller.request_id, call.method,
-       // What broke a limit is not worth repeating in the log.
-       valid ? ObjectOfRequest(request) : "", status,
-       std::chrono::duration_cast<std::chrono::milliseconds>(took)});
-  return status;
+Reply RunCall(Rpc& rpc, const CallContext& call, const Message& request,
+              const Message& response, const CallHandler& handler) {
+  return Reply::From(
+      [&rpc, call, &request, &response, handler](Reply::Receiver receive) {
+        RunningCall::Run(std::make_shared<RunningCall>(
+                             rpc, call, request, response, std::move(receive)),
+                         handler);
+      });
 }
 
-grpc::Status ServeUnary(Rpc& rpc, const grpc::ServerContext& context,
-                        const Message& request, const Message& response,
-                        const CallHandler& handler) {
+grpc::ServerUnaryReactor* ServeUnary(Rpc& rpc,
+                                     const grpc::CallbackServerContext& context,
+                                     const Message& request,
+                                     const Message& response,
+                                     std::function<void()> wipe,
+                                     const CallHandler& handler) {
+  auto* const reactor = new Reactor;
+  std::string request_id = rpc.NextRequestId();
   const CallContext call{
       // Callers wait in real time, whatever the clock is.
-      {DeadlineOf(context, RealClock().Now()),
-       [&context] { return context.IsCancelled(); }, rpc.NextRequestId()},
+      {DeadlineOf(context, RealClock().Now()), reactor->gone(), request_id},
       MethodOfRequest(request)};
-  return ToGrpc(RunCall(rpc, call, request, response, handler),
-                call.caller.request_id);
+  RunCall(rpc, call, request, response, handler)
+      .Start([reactor, wipe = std::move(wipe),
+              request_id = std::move(request_id)](const absl::Status& status) {
+        grpc::Status answer(grpc::StatusCode::INTERNAL, "");
+        try {
+          if (wipe != nullptr) wipe();
+          answer = ToGrpc(status, request_id);
+        } catch (...) {  // no memory for the text
+        }
+        reactor->Finish(std::move(answer));
+      });
+  return reactor;
 }
 
 }  // namespace addons

@@ -3,16 +3,18 @@
 
 #include <google/protobuf/message.h>
 #include <grpcpp/server_context.h>
-#include <grpcpp/support/status.h>
+#include <grpcpp/support/server_callback.h>
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "base/clock.h"
+#include "base/later.h"
 #include "rpc/access_log.h"
 #include "rpc/call_context.h"
 #include "rpc/call_stats.h"
@@ -41,22 +43,28 @@ class Rpc {
   AccessLog access_log_;
 };
 
-using CallHandler = std::function<absl::Status(const CallContext&)>;
+/// What a handler answers: a status, or work that will bring one.
+using Reply = Later<absl::Status>;
+/// Must not block: it runs on one of gRPC's few threads.
+using CallHandler = std::function<Reply(const CallContext&)>;
 
-/// UnaryCall() without its last step.
-grpc::Status ServeUnary(Rpc& rpc, const grpc::ServerContext& context,
-                        const google::protobuf::Message& request,
-                        const google::protobuf::Message& response,
-                        const CallHandler& handler);
+/// UnaryCall() for a request that `wipe` cleans.
+grpc::ServerUnaryReactor* ServeUnary(Rpc& rpc,
+                                     const grpc::CallbackServerContext& context,
+                                     const google::protobuf::Message& request,
+                                     const google::protobuf::Message& response,
+                                     std::function<void()> wipe,
+                                     const CallHandler& handler);
 
 /// The one way into the daemon: every method of every service is this call and
 /// nothing else,
 ///
-///   grpc::Status PromoteVolume(grpc::ServerContext* context,
-///                              const pb::PromoteVolumeRequest* request,
-///                              pb::PromoteVolumeResponse* response) override {
+///   grpc::ServerUnaryReactor* PromoteVolume(
+///       grpc::CallbackServerContext* context,
+///       const pb::PromoteVolumeRequest* request,
+///       pb::PromoteVolumeResponse* response) override {
 ///     return UnaryCall(rpc_, *context, *request, *response,
-///                      [&](const CallContext& call) { ... });
+///                      [&](const CallContext& call) -> Reply { ... });
 ///   }
 ///
 /// In this order: request id, limits (ValidateRequest), the handler, counters,
@@ -64,30 +72,35 @@ grpc::Status ServeUnary(Rpc& rpc, const grpc::ServerContext& context,
 /// handler. An exception becomes INTERNAL. Request and response are logged at
 /// trace level, redacted.
 ///
+/// The handler ends at once, and the call when its reply has come; until then
+/// it holds no thread, and request and response stay where they are. The
+/// caller's going is passed on at once (Caller::gone).
+///
 /// When it is served, the secrets in the request are overwritten: what the
 /// handler needs of them beyond its own end it has taken (TakeSecrets).
 template <typename Request>
-grpc::Status UnaryCall(Rpc& rpc, const grpc::ServerContext& context,
-                       const Request& request,
-                       const google::protobuf::Message& response,
-                       const CallHandler& handler) {
-  const grpc::Status status =
-      ServeUnary(rpc, context, request, response, handler);
+grpc::ServerUnaryReactor* UnaryCall(Rpc& rpc,
+                                    const grpc::CallbackServerContext& context,
+                                    const Request& request,
+                                    const google::protobuf::Message& response,
+                                    const CallHandler& handler) {
+  std::function<void()> wipe;
   if constexpr (requires { request.secrets(); }) {
-    WipeSecrets(request, "secrets", request.secrets());
+    wipe = [&request] { WipeSecrets(request, "secrets", request.secrets()); };
   }
-  return status;
+  return ServeUnary(rpc, context, request, response, std::move(wipe), handler);
 }
 
-/// The same without gRPC: `call` has a request id and a method already.
-absl::Status RunCall(Rpc& rpc, const CallContext& call,
-                     const google::protobuf::Message& request,
-                     const google::protobuf::Message& response,
-                     const CallHandler& handler);
+/// The same without gRPC: `call` has a request id and a method already. Request
+/// and response outlive it.
+Reply RunCall(Rpc& rpc, const CallContext& call,
+              const google::protobuf::Message& request,
+              const google::protobuf::Message& response,
+              const CallHandler& handler);
 
 /// When the caller stops waiting, on the monotonic clock whose time is `now`;
 /// nullopt when it set no deadline, or one in more than a year.
-std::optional<SteadyTime> DeadlineOf(const grpc::ServerContext& context,
+std::optional<SteadyTime> DeadlineOf(const grpc::CallbackServerContext& context,
                                      SteadyTime now);
 
 }  // namespace addons

@@ -3,7 +3,7 @@
 # takes, how many there are in a second, and what they cost the daemon.
 #
 #   scripts/bench.sh [--volumes N] [--concurrency "C..."] [--default-monitors] [--json FILE]
-#                    [NAME=BIN...]
+#                    [--waiting N] [NAME=BIN...]
 #
 # BIN is a folder with rbd-addonsd, by default build/release/bin, which is built first. Several
 # are measured in turn in one run, on the same volumes: only such figures can be compared.
@@ -11,6 +11,8 @@
 #   --concurrency "C.."  calls at a time, default "1 8"
 #   --default-monitors   Ceph's own monitor timers, with which each change of a mirrored image
 #                        takes a second; without this they are out of the way
+#   --waiting N          besides, what N promotions cost that wait for the other site's
+#                        demotion (a minute more)
 #   --json FILE          appends each row as a JSON object
 # Takes about two minutes for each BIN and number of calls at a time.
 set -euo pipefail
@@ -29,14 +31,14 @@ wrong() {
   usage >&2
   exit 2
 }
-volumes=20 concurrency='1 8' default_monitors='' json='' servers=()
+volumes=20 concurrency='1 8' default_monitors='' waiting=0 json='' servers=()
 while (($#)); do
   case $1 in
     -h | --help)
       usage
       exit 0
       ;;
-    --volumes | --concurrency | --json)
+    --volumes | --concurrency | --waiting | --json)
       (($# > 1)) || wrong "$1 needs a value"
       printf -v "${1#--}" '%s' "$2"
       shift
@@ -51,6 +53,7 @@ while (($#)); do
   shift
 done
 [[ $volumes =~ ^[1-9][0-9]*$ ]] || wrong "--volumes needs a number, not '$volumes'"
+[[ $waiting =~ ^[0-9]+$ ]] || wrong "--waiting needs a number, not '$waiting'"
 [[ $concurrency =~ ^[1-9][0-9\ ]*$ ]] || wrong "--concurrency needs numbers, not '$concurrency'"
 
 check_machine integration
@@ -125,6 +128,33 @@ measure() {
     failures=$((failures + 1))
   fi
 }
+# Promotions on the other site while this one is primary and alive: they wait.
+measure_waiting() {
+  local storm ticks idle
+  idle=$(server_use)
+  "$load" PromoteVolume --endpoint "unix://$work/b.sock" --requests "$work/requests" \
+    --secrets-file "$bed/b/secrets.json" --concurrency "$waiting" --timeout 60 \
+    --times $(((waiting + volumes - 1) / volumes)) >/dev/null 2>&1 &
+  storm=$!
+  # The first call of each volume is answered after 20 s; all others wait for a minute.
+  progress "    $server: $waiting promotions wait"
+  sleep 25
+  ticks=$(cpu_ticks)
+  sleep 10
+  ticks=$(($(cpu_ticks) - ticks))
+  printf '%s: %s promotions of %s volumes wait: %s; idle before: %s; %s %% of a processor\n' \
+    "$server" "$waiting" "$volumes" "$(server_use)" "$idle" \
+    $((ticks * 100 / 10 / $(getconf CLK_TCK))) >>"$work/waiting"
+  measure b "probe, $waiting promotions wait" identity.Identity/Probe 500
+  wait "$storm" || true # that they wait in vain
+  sleep 70
+  printf '%s: 70 s later: %s\n' "$server" "$(server_use)" >>"$work/waiting"
+}
+server_use() { # of site b
+  awk '/^Threads:/ { threads = $2 } /^VmRSS:/ { mib = $2 / 1024 }
+    END { printf "%d threads, %d MiB", threads, mib }' "/proc/${daemons[1]}/status"
+}
+cpu_ticks() { awk '{ print $14 + $15 }' "/proc/${daemons[1]}/stat"; }
 copied() { # every volume has its first copy on b
   local id
   for id in "${ids[@]}"; do
@@ -176,6 +206,11 @@ for named in "${servers[@]}"; do
     requests a
     await 180 'the copies are reported' reported
     measure a 'replication info' GetVolumeReplicationInfo 3
+    if ((waiting)); then
+      requests b "$schedule"
+      measure_waiting
+      requests a
+    fi
     measure a 'planned move: demote' DemoteVolume
     requests b "$schedule"
     measure b 'planned move: promote' PromoteVolume
@@ -205,4 +240,5 @@ for row in sorted(rows, key=lambda row: (row["concurrency"], row["name"].split("
     print("| {name} | {concurrency} | {median_ms:.1f} | {p99_ms:.1f} | {calls_per_s:.0f} | "
           "{cpu_ms_per_call:.1f} | {resident_mib:.0f} | {threads} |".format(**row))
 ' <"$work/rows"
+if ((waiting)); then printf '\n' && cat "$work/waiting"; fi
 ((failures == 0))

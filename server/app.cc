@@ -24,10 +24,9 @@ namespace addons {
 namespace {
 
 constexpr int kMaxMessageBytes = 4 << 20;
-// Threads beyond those that wait for operations: reads, identity, gRPC's
-// pollers.
-constexpr int kThreadHeadroom = 64;
-constexpr int kPollingQueues = 2;
+// Only reflection is still served by threads that wait: so many of its callers
+// at a time, and gRPC's pollers.
+constexpr int kMostThreads = 16;
 // What a call gets after its operation ended, to send its answer.
 constexpr std::chrono::milliseconds kAnswerTime = std::chrono::seconds(1);
 // What the server gets after that to notice that everybody has gone.
@@ -159,10 +158,10 @@ absl::Status App::BuildServer() {
   // loses its one connection, for whatever reason.
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
   builder.SetResourceQuota(
-      grpc::ResourceQuota("rbd-addonsd").SetMaxThreads(MaxThreads()));
-  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, kPollingQueues);
+      grpc::ResourceQuota("rbd-addonsd").SetMaxThreads(kMostThreads));
+  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
   builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
-  builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 4);
+  builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 2);
   for (const auto* services : {&identity_, &domain_.services}) {
     for (const auto& service : *services)
       builder.RegisterService(service.get());
@@ -179,12 +178,6 @@ absl::Status App::BuildServer() {
     return absl::InternalError("Failed to start the gRPC server");
   }
   return absl::OkStatus();
-}
-
-// Each call that waits for an operation holds a thread of gRPC. When they run
-// out, gRPC refuses even trivial calls, so the table refuses before that.
-int App::MaxThreads() const {
-  return static_cast<int>(config_.operations.max_waiting) + kThreadHeadroom;
 }
 
 absl::StatusOr<bool> App::Ready() {

@@ -87,7 +87,6 @@ class App {
   void StopServer();
   absl::StatusOr<bool> Ready();
   HttpReply ReadyReply();
-  int MaxThreads() const;
   bool WaitForServer(std::chrono::milliseconds at_most);
 
   const Config config_;

@@ -389,9 +389,9 @@ std::vector<Flag> TimeFlags() {
            [](Config& c) -> Milliseconds& { return c.operations.max_wait; },
            seconds(1))},
       {"max-waiting",
-       "calls that may wait at the same time; each holds a thread", "1200",
+       "calls that may wait at the same time; each holds some memory", "16384",
        SetCount([](Config& c) -> size_t& { return c.operations.max_waiting; },
-                10000)},
+                100000)},
       {"keep-results", "time a result is kept that nobody waited for", "10m",
        SetDuration(
            [](Config& c) -> Milliseconds& { return c.operations.keep_results; },

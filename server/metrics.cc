@@ -120,6 +120,7 @@ void AddLanes(const OperationTable& table, Families& families) {
   for (const LaneUse& use : UseOfLanes(table.limits(), table.List())) {
     const Label lane = {"lane", std::string(Name(use.lane))};
     Add(operations, {lane, {"state", "running"}}, use.running);
+    Add(operations, {lane, {"state", "waiting"}}, use.waiting);
     Add(operations, {lane, {"state", "queued"}}, use.queued);
     Add(oldest, {lane}, Seconds(use.oldest).count());
     Add(workers, {lane}, use.limits.workers);

@@ -79,14 +79,23 @@ void Fill(const GroupAnswer& group, pb::VolumeGroup* response) {
   }
 }
 
+template <typename Response>
+auto FillGroup(Response* response) {
+  return [response](const absl::StatusOr<GroupAnswer>& group) {
+    if (group.ok()) Fill(*group, response->mutable_volume_group());
+    return group.status();
+  };
+}
+
 }  // namespace
 
-grpc::Status VolumeGroupService::CreateVolumeGroup(
-    grpc::ServerContext* context, const pb::CreateVolumeGroupRequest* request,
+grpc::ServerUnaryReactor* VolumeGroupService::CreateVolumeGroup(
+    grpc::CallbackServerContext* context,
+    const pb::CreateVolumeGroupRequest* request,
     pb::CreateVolumeGroupResponse* response) {
   return UnaryCall(
       rpc_, *context, *request, *response,
-      [&](const CallContext& call) -> absl::Status {
+      [&](const CallContext& call) -> Reply {
         ADDONS_RETURN_IF_ERROR(Require("name", request->name()));
         auto owned = std::make_shared<CreateGroupRequest>();
         owned->name = request->name();
@@ -117,25 +126,23 @@ grpc::Status VolumeGroupService::CreateVolumeGroup(
                 .status();
           };
         }
-        ADDONS_ASSIGN_OR_RETURN(
-            const GroupAnswer group,
-            RunWithGrowingKeys<GroupAnswer>(
-                operations_, std::move(spec), call.caller,
-                [this, owned](OperationContext& operation, const KeySet& held) {
-                  return CreateGroup(operation, environment_, *owned, held);
-                }));
-        Fill(group, response->mutable_volume_group());
-        return absl::OkStatus();
+        return RunWithGrowingKeys<GroupAnswer>(
+                   operations_, std::move(spec), call.caller,
+                   [this, owned](OperationContext& operation,
+                                 const KeySet& held) {
+                     return CreateGroup(operation, environment_, *owned, held);
+                   })
+            .Then(FillGroup(response));
       });
 }
 
-grpc::Status VolumeGroupService::ModifyVolumeGroupMembership(
-    grpc::ServerContext* context,
+grpc::ServerUnaryReactor* VolumeGroupService::ModifyVolumeGroupMembership(
+    grpc::CallbackServerContext* context,
     const pb::ModifyVolumeGroupMembershipRequest* request,
     pb::ModifyVolumeGroupMembershipResponse* response) {
   return UnaryCall(
       rpc_, *context, *request, *response,
-      [&](const CallContext& call) -> absl::Status {
+      [&](const CallContext& call) -> Reply {
         auto owned = std::make_shared<ModifyGroupRequest>();
         ADDONS_RETURN_IF_ERROR(
             Require("volume_group_id", request->volume_group_id()));
@@ -154,24 +161,23 @@ grpc::Status VolumeGroupService::ModifyVolumeGroupMembership(
             OperationSpec spec,
             SpecOf(environment_.resolver, "modify", owned->group_id,
                    owned->user, map, owned->volumes));
-        ADDONS_ASSIGN_OR_RETURN(
-            const GroupAnswer group,
-            RunWithGrowingKeys<GroupAnswer>(
-                operations_, std::move(spec), call.caller,
-                [this, owned](OperationContext& operation, const KeySet& held) {
-                  return ModifyGroup(operation, environment_, *owned, held);
-                }));
-        Fill(group, response->mutable_volume_group());
-        return absl::OkStatus();
+        return RunWithGrowingKeys<GroupAnswer>(
+                   operations_, std::move(spec), call.caller,
+                   [this, owned](OperationContext& operation,
+                                 const KeySet& held) {
+                     return ModifyGroup(operation, environment_, *owned, held);
+                   })
+            .Then(FillGroup(response));
       });
 }
 
-grpc::Status VolumeGroupService::DeleteVolumeGroup(
-    grpc::ServerContext* context, const pb::DeleteVolumeGroupRequest* request,
+grpc::ServerUnaryReactor* VolumeGroupService::DeleteVolumeGroup(
+    grpc::CallbackServerContext* context,
+    const pb::DeleteVolumeGroupRequest* request,
     pb::DeleteVolumeGroupResponse* response) {
   return UnaryCall(
       rpc_, *context, *request, *response,
-      [&](const CallContext& call) -> absl::Status {
+      [&](const CallContext& call) -> Reply {
         auto owned = std::make_shared<DeleteGroupRequest>();
         ADDONS_RETURN_IF_ERROR(
             Require("volume_group_id", request->volume_group_id()));
@@ -190,12 +196,13 @@ grpc::Status VolumeGroupService::DeleteVolumeGroup(
       });
 }
 
-grpc::Status VolumeGroupService::ListVolumeGroups(
-    grpc::ServerContext* context, const pb::ListVolumeGroupsRequest* request,
+grpc::ServerUnaryReactor* VolumeGroupService::ListVolumeGroups(
+    grpc::CallbackServerContext* context,
+    const pb::ListVolumeGroupsRequest* request,
     pb::ListVolumeGroupsResponse* response) {
   return UnaryCall(
       rpc_, *context, *request, *response,
-      [&](const CallContext& call) -> absl::Status {
+      [&](const CallContext& call) -> Reply {
         if (request->max_entries() < 0) {
           return InvalidField("max_entries", "is negative");
         }
@@ -212,28 +219,29 @@ grpc::Status VolumeGroupService::ListVolumeGroups(
             spec.verb, *owned->user, {},
             {absl::StrCat(owned->max_entries), owned->starting_token});
         MakeRead(&spec);
-        ADDONS_ASSIGN_OR_RETURN(
-            const GroupPage page,
-            RunOperation<GroupPage>(
-                operations_, spec, call.caller,
-                [this, owned](OperationContext& /*operation*/) {
-                  return ListGroups(environment_, *owned);
-                }));
-        for (const GroupAnswer& group : page.groups) {
-          Fill(group, response->add_entries()->mutable_volume_group());
-        }
-        response->set_next_token(page.next_token);
-        return absl::OkStatus();
+        return RunOperation<GroupPage>(
+                   operations_, spec, call.caller,
+                   [this, owned](OperationContext& /*operation*/) {
+                     return ListGroups(environment_, *owned);
+                   })
+            .Then([response](const absl::StatusOr<GroupPage>& page) {
+              if (!page.ok()) return page.status();
+              for (const GroupAnswer& group : page->groups) {
+                Fill(group, response->add_entries()->mutable_volume_group());
+              }
+              response->set_next_token(page->next_token);
+              return absl::OkStatus();
+            });
       });
 }
 
-grpc::Status VolumeGroupService::ControllerGetVolumeGroup(
-    grpc::ServerContext* context,
+grpc::ServerUnaryReactor* VolumeGroupService::ControllerGetVolumeGroup(
+    grpc::CallbackServerContext* context,
     const pb::ControllerGetVolumeGroupRequest* request,
     pb::ControllerGetVolumeGroupResponse* response) {
   return UnaryCall(
       rpc_, *context, *request, *response,
-      [&](const CallContext& call) -> absl::Status {
+      [&](const CallContext& call) -> Reply {
         ADDONS_RETURN_IF_ERROR(
             Require("volume_group_id", request->volume_group_id()));
         const GroupHandle group_id(request->volume_group_id());
@@ -244,16 +252,13 @@ grpc::Status VolumeGroupService::ControllerGetVolumeGroup(
             OperationSpec spec,
             SpecOf(environment_.resolver, "get", group_id, user));
         MakeRead(&spec);
-        ADDONS_ASSIGN_OR_RETURN(
-            const GroupAnswer group,
-            RunOperation<GroupAnswer>(
-                operations_, spec, call.caller,
-                [this, user, group_id](OperationContext& operation) {
-                  return GetGroup(environment_, group_id, user,
-                                  operation.DeadlineWithin(kReadPatience));
-                }));
-        Fill(group, response->mutable_volume_group());
-        return absl::OkStatus();
+        return RunOperation<GroupAnswer>(
+                   operations_, spec, call.caller,
+                   [this, user, group_id](OperationContext& operation) {
+                     return GetGroup(environment_, group_id, user,
+                                     operation.DeadlineWithin(kReadPatience));
+                   })
+            .Then(FillGroup(response));
       });
 }
 

@@ -10,31 +10,32 @@ namespace addons {
 
 /// volumegroup.Controller: translates requests, hands them to the operation
 /// table, translates results. Thread-safe.
-class VolumeGroupService final : public ::volumegroup::Controller::Service {
+class VolumeGroupService final
+    : public ::volumegroup::Controller::CallbackService {
  public:
   /// Nothing is owned; everything outlives the service.
   VolumeGroupService(Rpc& rpc, OperationTable& operations,
                      const VolumeGroupEnvironment& environment)
       : rpc_(rpc), operations_(operations), environment_(environment) {}
 
-  grpc::Status CreateVolumeGroup(
-      grpc::ServerContext* context,
+  grpc::ServerUnaryReactor* CreateVolumeGroup(
+      grpc::CallbackServerContext* context,
       const ::volumegroup::CreateVolumeGroupRequest* request,
       ::volumegroup::CreateVolumeGroupResponse* response) override;
-  grpc::Status ModifyVolumeGroupMembership(
-      grpc::ServerContext* context,
+  grpc::ServerUnaryReactor* ModifyVolumeGroupMembership(
+      grpc::CallbackServerContext* context,
       const ::volumegroup::ModifyVolumeGroupMembershipRequest* request,
       ::volumegroup::ModifyVolumeGroupMembershipResponse* response) override;
-  grpc::Status DeleteVolumeGroup(
-      grpc::ServerContext* context,
+  grpc::ServerUnaryReactor* DeleteVolumeGroup(
+      grpc::CallbackServerContext* context,
       const ::volumegroup::DeleteVolumeGroupRequest* request,
       ::volumegroup::DeleteVolumeGroupResponse* response) override;
-  grpc::Status ListVolumeGroups(
-      grpc::ServerContext* context,
+  grpc::ServerUnaryReactor* ListVolumeGroups(
+      grpc::CallbackServerContext* context,
       const ::volumegroup::ListVolumeGroupsRequest* request,
       ::volumegroup::ListVolumeGroupsResponse* response) override;
-  grpc::Status ControllerGetVolumeGroup(
-      grpc::ServerContext* context,
+  grpc::ServerUnaryReactor* ControllerGetVolumeGroup(
+      grpc::CallbackServerContext* context,
       const ::volumegroup::ControllerGetVolumeGroupRequest* request,
       ::volumegroup::ControllerGetVolumeGroupResponse* response) override;
 

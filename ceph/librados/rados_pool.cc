@@ -474,6 +474,21 @@ absl::StatusOr<bool> RadosPool::HasImage(const std::string& name) {
   return true;
 }
 
+absl::StatusOr<uint64_t> RadosPool::HeaderVersion(const std::string& image_id) {
+  const std::string object = absl::StrCat("rbd_header.", image_id);
+  uint64_t bytes = 0;
+  time_t modified = 0;
+  uint64_t version = 0;
+  const int result = connection_->Call("rados_stat", [&] {
+    const int stated =
+        rados_stat(ioctx_.get(), object.c_str(), &bytes, &modified);
+    version = rados_get_last_version(ioctx_.get());
+    return stated;
+  });
+  if (result < 0) return CephError(result, "look at", ObjectText(object));
+  return version;
+}
+
 absl::StatusOr<std::unique_ptr<Image>> RadosPool::OpenImageReadOnly(
     const std::string& name) {
   return Open("rbd_open_read_only", name, [&](ImageHandle& image) {

@@ -94,6 +94,7 @@ class RadosPool final : public Pool {
       const std::string& image_id) override;
 
   absl::StatusOr<bool> HasImage(const std::string& name) override;
+  absl::StatusOr<uint64_t> HeaderVersion(const std::string& image_id) override;
   absl::StatusOr<std::unique_ptr<Image>> OpenImageReadOnly(
       const std::string& name) override;
   absl::StatusOr<std::unique_ptr<Image>> OpenImageByIdReadOnly(

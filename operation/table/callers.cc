@@ -1,11 +1,10 @@
-// The callers' side of the table: admit, join, supersede, wait, give up.
+// The callers' side of the table: admit, join, supersede, answer, give up.
 
 #include <algorithm>
 #include <chrono>
 #include <string>
 #include <utility>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "base/status_macros.h"
@@ -28,10 +27,6 @@ OperationSpec WithSortedKeys(OperationSpec spec) {
   return spec;
 }
 
-bool HasGone(const Caller& caller) {
-  return caller.cancelled && caller.cancelled();
-}
-
 absl::Status GoneStatus(const OperationSpec& spec) {
   return absl::CancelledError(FailedText(spec, "the caller has gone"));
 }
@@ -46,49 +41,55 @@ TableState::TableState(const OperationLimits& limits, Clock& clock)
       bulk_("op-bulk", limits.bulk),
       read_("op-read", limits.read) {}
 
-TableState::Call::Call(OperationSpec what, const Caller& who, OperationWork how)
-    : spec(WithSortedKeys(std::move(what))),
-      caller(who),
-      work(std::move(how)) {}
-
-TableState::Result TableState::Run(OperationSpec spec, const Caller& caller,
-                                   OperationWork work) {
-  {
-    MutexLock lock(mutex_);
-    if (stats_.waiting >= limits_.max_waiting) {
-      ++stats_.refused;
-      return absl::ResourceExhaustedError(FailedText(
-          spec, absl::StrCat(stats_.waiting,
-                             " calls wait already, and --max-waiting allows "
-                             "no more; repeat the call later")));
-    }
-    ++stats_.waiting;
-  }
-  const absl::Cleanup left = [this] {
-    MutexLock lock(mutex_);
-    --stats_.waiting;
-  };
-  return RunCounted(std::move(spec), caller, std::move(work));
+void TableState::Start(OperationSpec spec, const Caller& caller,
+                       OperationWork work,
+                       std::function<void(Result)> on_answer) {
+  Begin(std::make_shared<Call>(WithSortedKeys(std::move(spec)), caller,
+                               std::move(work), std::move(on_answer)),
+        Counted::kYes);
 }
 
-TableState::Result TableState::RunCounted(OperationSpec spec,
-                                          const Caller& caller,
-                                          OperationWork work) {
-  Call call(std::move(spec), caller, std::move(work));
-  ADDONS_RETURN_IF_ERROR(SetTimes(call));
-  Outcome outcome;
-  // Without memory for one call, the others go on: nothing of it stays behind.
+void TableState::Begin(const CallPtr& call, Counted counted) {
+  const absl::Status timely = SetTimes(*call);
+  WatchCaller(call);
+  AfterUnlock after;
+  MutexLock lock(mutex_);
+  if (call->phase == Call::Phase::kAnswered) return;  // the caller has gone
+  std::optional<absl::Status> refused = Refusal(*call, counted);
+  if (!refused && !timely.ok()) refused = timely;
+  if (refused) {
+    Answer(call, *std::move(refused), after);
+    return;
+  }
+  call->counted = counted == Counted::kYes;
+  if (call->counted) ++stats_.waiting;
+  // Without memory for one call, the others go on: nothing of it stays.
   try {
-    outcome = Obtain(call);
-    if (outcome.answer) return *std::move(outcome.answer);
-    return Await(call, outcome.operation);
+    SetTimer(call, call->give_up_at);
+    Consider(call, after);
   } catch (...) {
-    AfterUnlock after;
-    MutexLock lock(mutex_);
-    DropTicket(call);
-    if (outcome.operation != nullptr) Leave(call, outcome.operation, after);
+    Forget(call, after);
+    Settle(after);
     throw;
   }
+  Settle(after);
+}
+
+std::optional<absl::Status> TableState::Refusal(const Call& call,
+                                                Counted counted) {
+  if (counted == Counted::kYes && stats_.waiting >= limits_.max_waiting) {
+    ++stats_.refused;
+    return absl::ResourceExhaustedError(FailedText(
+        call.spec, absl::StrCat(stats_.waiting,
+                                " calls wait already, and --max-waiting allows "
+                                "no more; repeat the call later")));
+  }
+  if (!EnsureTimer()) {
+    ++stats_.refused;
+    return absl::ResourceExhaustedError(
+        FailedText(call.spec, "no thread could be started for it"));
+  }
+  return std::nullopt;
 }
 
 absl::Status TableState::SetTimes(Call& call) const {
@@ -109,93 +110,150 @@ absl::Status TableState::SetTimes(Call& call) const {
   return absl::OkStatus();
 }
 
-TableState::Outcome TableState::Obtain(Call& call) {
-  absl::Status refused;
-  while (refused.ok() && !HasGone(call.caller)) {
-    {
-      AfterUnlock after;
-      MutexLock lock(mutex_);
-      std::optional<Outcome> outcome = Decide(call, after);
-      if (outcome) {
-        DropTicket(call);
-        return *std::move(outcome);
-      }
-      if (call.must_prove) {
-        // Nobody stands in line behind a call that may be refused.
-        DropTicket(call);
-      } else {
-        TakeTicket(call);
-        if (after.empty()) {
-          call.turn.WaitUntil(
-              mutex_,
-              std::min(call.give_up_at, RealNow() + limits_.cancel_poll));
-        }
-      }
-    }
-    if (std::exchange(call.must_prove, false)) {
-      refused = Prove(call);
-      call.proved = true;
-    }
-  }
-  MutexLock lock(mutex_);
-  DropTicket(call);
-  return {refused.ok() ? GoneStatus(call.spec) : refused, nullptr};
+/// The caller's token may outlive the table, and the call.
+void TableState::WatchCaller(const CallPtr& call) {
+  if (!call->caller.gone.stop_possible()) return;
+  call->gone.emplace(
+      call->caller.gone,
+      [weak_state = weak_from_this(), weak_call = std::weak_ptr<Call>(call)] {
+        const auto state = weak_state.lock();
+        const CallPtr gone = weak_call.lock();
+        if (state != nullptr && gone != nullptr) state->CallerHasGone(gone);
+      });
 }
 
-absl::Status TableState::Prove(const Call& call) {
-  OperationSpec spec;  // without keys: it excludes nothing
-  spec.share = call.spec.share;
-  spec.verb = call.spec.verb;
-  spec.action = call.spec.action;
-  spec.object = call.spec.object;
-  spec.lane = Lane::kRead;
-  const absl::Status pending = absl::UnavailableError(
-      FailedText(spec,
-                 "another operation runs, and is not ended before the "
-                 "cluster has answered to the user of this call"));
-  return RunCounted(
-             spec, call.caller,
-             [prove = call.spec.prove,
-              pending](OperationContext& context) -> absl::StatusOr<std::any> {
-               context.Step("connecting before another operation is ended");
-               context.SetPending(pending);
-               ADDONS_RETURN_IF_ERROR(prove(context));
-               return std::any();
-             })
-      .status();
+void TableState::CallerHasGone(const CallPtr& call) {
+  AfterUnlock after;
+  MutexLock lock(mutex_);
+  if (call->phase == Call::Phase::kAnswered) return;
+  absl::Status status(absl::StatusCode::kCancelled, "");
+  try {
+    status = GoneStatus(call->spec);
+  } catch (...) {  // no memory for the text, which nobody reads
+  }
+  Answer(call, std::move(status), after);
+  Settle(after);
+}
+
+void TableState::Consider(const CallPtr& call, AfterUnlock& after) {
+  if (call->phase != Call::Phase::kInLine) return;
+  std::optional<Outcome> outcome = Decide(call, after);
+  if (outcome) {
+    DropTicket(*call);
+    if (outcome->answer) {
+      Answer(call, *std::move(outcome->answer), after);
+      return;
+    }
+    call->phase = Call::Phase::kAwaits;
+    SetTimer(call, call->answer_at);
+    return;
+  }
+  if (!std::exchange(call->must_prove, false)) {
+    TakeTicket(call);
+    return;
+  }
+  // Nobody stands in line behind a call that may be refused.
+  DropTicket(*call);
+  after.Do([self = shared_from_this(), call] { self->Prove(call); });
+  call->phase = Call::Phase::kProves;
+}
+
+void TableState::ConsiderOrFail(const CallPtr& call, AfterUnlock& after) {
+  try {
+    Consider(call, after);
+  } catch (...) {
+    Answer(call, absl::Status(absl::StatusCode::kInternal, ""), after);
+  }
+}
+
+void TableState::Settle(AfterUnlock& after) {
+  while (!to_consider_.empty()) {
+    const CallPtr call = to_consider_.Pop();
+    call->in_line = false;
+    ConsiderOrFail(call, after);
+  }
+}
+
+void TableState::Prove(const CallPtr& call) {
+  absl::Status failed(absl::StatusCode::kInternal, "");
+  try {
+    OperationSpec spec;  // without keys: it excludes nothing
+    spec.share = call->spec.share;
+    spec.verb = call->spec.verb;
+    spec.action = call->spec.action;
+    spec.object = call->spec.object;
+    spec.lane = Lane::kRead;
+    const absl::Status pending = absl::UnavailableError(
+        FailedText(spec,
+                   "another operation runs, and is not ended before the "
+                   "cluster has answered to the user of this call"));
+    OperationWork ask =
+        [prove = call->spec.prove,
+         pending](OperationContext& context) -> absl::StatusOr<std::any> {
+      context.Step("connecting before another operation is ended");
+      context.SetPending(pending);
+      ADDONS_RETURN_IF_ERROR(prove(context));
+      return std::any();
+    };
+    Begin(std::make_shared<Call>(
+              std::move(spec), call->caller, std::move(ask),
+              [self = shared_from_this(), call](const Result& verdict) {
+                self->Proved(call, verdict.status());
+              }),
+          Counted::kNo);
+    return;
+  } catch (...) {  // no memory
+  }
+  Proved(call, failed);
+}
+
+void TableState::Proved(const CallPtr& call, const absl::Status& verdict) {
+  AfterUnlock after;
+  MutexLock lock(mutex_);
+  if (call->phase != Call::Phase::kProves) return;
+  call->phase = Call::Phase::kInLine;
+  call->proved = true;
+  if (verdict.ok()) {
+    SetTimer(call, call->give_up_at);
+    ConsiderOrFail(call, after);
+  } else {
+    Answer(call, verdict, after);
+  }
+  Settle(after);
 }
 
 // Also after each wait: whatever was seen before it may have changed.
-std::optional<TableState::Outcome> TableState::Decide(Call& call,
+std::optional<TableState::Outcome> TableState::Decide(const CallPtr& call,
                                                       AfterUnlock& after) {
+  const OperationSpec& spec = call->spec;
   if (draining_) {
     ++stats_.refused;
-    return Outcome{absl::UnavailableError(
-                       FailedText(call.spec, "the server is shutting down")),
-                   nullptr};
+    return Outcome{
+        absl::UnavailableError(FailedText(spec, "the server is shutting down")),
+        nullptr};
   }
   if (std::optional<Outcome> joined = Join(call)) return joined;
-  const bool first_look = !call.ticket;
-  const bool in_time = RealNow() < call.give_up_at;
-  if (first_look || in_time) Supersede(call, after);
-  if (IsFree(call.spec) && EarlierCall(call) == nullptr) {
-    return Admit(call, after);
-  }
+  const bool first_look = !call->ticket;
+  const bool in_time = RealNow() < call->give_up_at;
+  if (first_look || in_time) Supersede(*call, after);
+  if (IsFree(spec) && EarlierCall(*call) == nullptr) return Admit(call, after);
   if (in_time) return std::nullopt;
   ++stats_.conflicts;
-  return Outcome{ConflictStatus(call), nullptr};
+  return Outcome{ConflictStatus(*call), nullptr};
 }
 
-std::optional<TableState::Outcome> TableState::Join(const Call& call) {
-  if (call.spec.keys.empty()) return std::nullopt;
-  const auto it = holders_.find(call.spec.keys.front());
+std::optional<TableState::Outcome> TableState::Join(const CallPtr& call) {
+  const OperationSpec& spec = call->spec;
+  if (spec.keys.empty()) return std::nullopt;
+  const auto it = holders_.find(spec.keys.front());
   if (it == holders_.end()) return std::nullopt;
   const OperationPtr& operation = it->second;
   // One that was asked to stop has no result to wait for.
-  if (operation->stop_reason || !IsSameWork(operation->spec, call.spec)) {
+  if (operation->stop_reason || !IsSameWork(operation->spec, spec)) {
     return std::nullopt;
   }
-  operation->deadlines.insert(call.clock_deadline);
+  call->place = operation->calls.emplace(call->clock_deadline, call);
+  call->operation = operation;
   ++stats_.joined;
   return Outcome{std::nullopt, operation};
 }
@@ -227,25 +285,24 @@ void TableState::Supersede(Call& call, AfterUnlock& after) {
   }
 }
 
-TableState::Outcome TableState::Admit(Call& call, AfterUnlock& after) {
-  const std::any* kept = kept_.Find(call.spec, clock_.Now());
-  if (kept != nullptr && !call.spec.still_true) {
+TableState::Outcome TableState::Admit(const CallPtr& call, AfterUnlock& after) {
+  const std::any* kept = kept_.Find(call->spec, clock_.Now());
+  if (kept != nullptr && !call->spec.still_true) {
     ++stats_.kept;
     return {Result(*kept), nullptr};
   }
-  LaneState& lane = LaneOf(call.spec);
+  LaneState& lane = LaneOf(call->spec);
   const uint64_t id = next_id_++;
-  OperationSpec spec = call.spec;
+  OperationSpec spec = call->spec;
   spec.prove = nullptr;  // it has served; release captures
   auto operation =
-      std::make_shared<Operation>(id, std::move(spec), call.caller.request_id,
+      std::make_shared<Operation>(id, std::move(spec), call->caller.request_id,
                                   OperationWork(), clock_.Now());
   if (kept != nullptr) operation->kept = *kept;
-  operation->deadlines.insert(call.clock_deadline);
-  if (lane.queue.Push(id, call.spec.share) == LaneQueue::Place::kFull) {
+  if (lane.queue.Push(id, call->spec.share) == LaneQueue::Place::kFull) {
     ++stats_.refused;
     return {absl::ResourceExhaustedError(FailedText(
-                call.spec,
+                call->spec,
                 absl::StrCat("all workers are busy and ", lane.queue.queued(),
                              " operations wait for one; repeat the call "
                              "later"))),
@@ -253,69 +310,80 @@ TableState::Outcome TableState::Admit(Call& call, AfterUnlock& after) {
   }
   try {
     operations_.emplace(id, operation);
-    for (const std::string& key : call.spec.keys) holders_[key] = operation;
+    for (const std::string& key : call->spec.keys) holders_[key] = operation;
+    call->place = operation->calls.emplace(call->clock_deadline, call);
   } catch (...) {
     lane.queue.Remove(id);
     Release(operation);
     throw;
   }
-  operation->work = std::move(call.work);
+  call->operation = operation;
+  operation->work = std::move(call->work);
   if (!EnsureThreads(lane)) {
-    RemoveUnstarted(operation, after);
+    operation->calls.erase(call->place);
+    call->operation = nullptr;
+    RemoveFromLane(operation);
+    after.Stop(operation);
     ++stats_.refused;
     return {absl::ResourceExhaustedError(
-                FailedText(call.spec, "no thread could be started for it")),
+                FailedText(call->spec, "no thread could be started for it")),
             nullptr};
   }
   WakeWorker(lane);
-  EnsureWatchdog();
   return {std::nullopt, std::move(operation)};
 }
 
-TableState::Result TableState::Await(const Call& call,
-                                     const OperationPtr& operation) {
-  for (;;) {
-    const bool gone = HasGone(call.caller);
-    AfterUnlock after;
-    MutexLock lock(mutex_);
-    std::optional<Result> answer = AnswerNow(call, *operation, gone);
-    if (!answer) {
-      operation->changed.WaitUntil(
-          mutex_, std::min(call.answer_at, RealNow() + limits_.cancel_poll));
-      answer = AnswerNow(call, *operation, /*gone=*/false);
-    }
-    if (answer) {
-      Leave(call, operation, after);
-      return *std::move(answer);
+void TableState::Answer(const CallPtr& call, Result result,
+                        AfterUnlock& after) {
+  Forget(call, after);
+  call->answer = std::move(result);
+  after.Answer(call);
+}
+
+// The same answer for all, so nothing of it may fail for one of them.
+void TableState::AnswerAll(const OperationPtr& operation, const Result& result,
+                           AfterUnlock& after) {
+  while (!operation->calls.empty()) {
+    const CallPtr call = operation->calls.begin()->second;
+    operation->calls.erase(operation->calls.begin());
+    call->operation = nullptr;
+    try {
+      Answer(call, result, after);
+    } catch (...) {
+      Answer(call, absl::Status(absl::StatusCode::kInternal, ""), after);
     }
   }
 }
 
-std::optional<TableState::Result> TableState::AnswerNow(
-    const Call& call, const Operation& operation, bool gone) const {
-  if (operation.answer) return *operation.answer;
-  if (operation.result) return operation.result;
-  if (gone) return GoneStatus(call.spec);
-  if (RealNow() < call.answer_at) return std::nullopt;
-  return PendingStatus(operation, clock_.Now());
+void TableState::Forget(const CallPtr& call, AfterUnlock& after) {
+  call->phase = Call::Phase::kAnswered;
+  DropTicket(*call);
+  if (call->timer) timers_.erase(*call->timer);
+  call->timer.reset();
+  if (call->counted) --stats_.waiting;
+  call->counted = false;
+  if (call->operation == nullptr) return;
+  const OperationPtr operation = std::move(call->operation);
+  call->operation = nullptr;
+  operation->calls.erase(call->place);
+  EndIfNobodyWaits(operation, after);
 }
 
-void TableState::Leave(const Call& call, const OperationPtr& operation,
-                       AfterUnlock& after) {
-  const auto it = operation->deadlines.find(call.clock_deadline);
-  if (it != operation->deadlines.end()) operation->deadlines.erase(it);
-  if (!operation->deadlines.empty() || operation->result ||
-      operation->mutating) {
+void TableState::EndIfNobodyWaits(const OperationPtr& operation,
+                                  AfterUnlock& after) {
+  if (!operation->calls.empty() || operation->ended || operation->mutating) {
     return;
   }
-  Stop(operation,
-       absl::CancelledError(absl::StrCat("nobody waits for ",
-                                         Name(operation->spec), " any more")),
-       std::nullopt, after);
+  absl::Status reason(absl::StatusCode::kCancelled, "");
+  try {
+    reason = absl::CancelledError(
+        absl::StrCat("nobody waits for ", Name(operation->spec), " any more"));
+  } catch (...) {  // no memory for the text
+  }
+  Stop(operation, reason, std::nullopt, after);
 }
 
-std::vector<TableState::OperationPtr> TableState::Holders(
-    const OperationSpec& spec) const {
+std::vector<OperationPtr> TableState::Holders(const OperationSpec& spec) const {
   std::vector<OperationPtr> holders;
   for (const std::string& key : spec.keys) {
     const auto it = holders_.find(key);
@@ -337,13 +405,13 @@ bool TableState::IsFree(const OperationSpec& spec) const {
 
 // First come, first served, except that a call which needs several keys and
 // cannot have them all yet does not hold back those who need one of them.
-const TableState::Call* TableState::EarlierCall(const Call& call) const {
+const Call* TableState::EarlierCall(const Call& call) const {
   for (const std::string& key : call.spec.keys) {
     const auto it = waiters_.find(key);
     if (it == waiters_.end()) continue;
-    for (const Call* other : it->second) {
+    for (const CallPtr& other : it->second) {
       if (call.ticket && *other->ticket >= *call.ticket) break;
-      if (IsFree(other->spec)) return other;
+      if (IsFree(other->spec)) return other.get();
     }
   }
   return nullptr;
@@ -367,11 +435,11 @@ absl::Status TableState::ConflictStatus(const Call& call) const {
                               " waits before it; repeat the call later")));
 }
 
-void TableState::TakeTicket(Call& call) {
-  if (call.ticket) return;
-  call.ticket = next_ticket_++;
-  for (const std::string& key : call.spec.keys) {
-    waiters_[key].push_back(&call);
+void TableState::TakeTicket(const CallPtr& call) {
+  if (call->ticket) return;
+  call->ticket = next_ticket_++;
+  for (const std::string& key : call->spec.keys) {
+    waiters_[key].push_back(call);
   }
 }
 
@@ -381,46 +449,61 @@ void TableState::DropTicket(Call& call) {
   for (const std::string& key : call.spec.keys) {
     const auto it = waiters_.find(key);
     if (it == waiters_.end()) continue;
-    std::erase(it->second, &call);
+    std::erase_if(it->second, [&call](const CallPtr& other) {
+      return other.get() == &call;
+    });
     if (it->second.empty()) waiters_.erase(it);
   }
-  NotifyWaiters(call.spec);
+  CallWaiters(call.spec);
 }
 
-void TableState::NotifyWaiters(const OperationSpec& spec) {
+void TableState::CallWaiters(const OperationSpec& spec) {
   for (const std::string& key : spec.keys) {
     const auto it = waiters_.find(key);
     if (it == waiters_.end()) continue;
-    for (Call* waiter : it->second) waiter->turn.NotifyOne();
+    for (const CallPtr& waiter : it->second) {
+      if (!std::exchange(waiter->in_line, true)) to_consider_.Push(waiter);
+    }
   }
 }
 
 void TableState::Stop(const OperationPtr& operation, const absl::Status& reason,
                       const std::optional<absl::Status>& answer,
                       AfterUnlock& after) {
-  if (operation->result) return;
-  if (answer && !operation->answer) {
-    operation->answer = answer;
-    operation->changed.NotifyAll();
+  if (operation->ended) return;
+  if (!operation->stop_reason) {
+    operation->stop_reason = reason;
+    after.Stop(operation);
+    // With a worker it ends by itself.
+    if (operation->parked) {
+      RemoveParked(operation);
+    } else {
+      RemoveFromLane(operation);
+    }
   }
-  if (operation->stop_reason) return;
-  operation->stop_reason = reason;
-  after.RequestStop(operation->stop);
-  if (!operation->running) RemoveUnstarted(operation, after);
+  if (answer) AnswerAll(operation, *answer, after);
 }
 
-void TableState::RemoveUnstarted(const OperationPtr& operation,
-                                 AfterUnlock& after) {
+void TableState::RemoveFromLane(const OperationPtr& operation) {
   LaneState& lane = LaneOf(operation->spec);
-  lane.queue.Remove(operation->id);
-  after.Destroy(std::move(operation->work));
+  if (!lane.queue.Remove(operation->id)) return;
+  operation->ended = true;
+  if (operation->running) ++stats_.finished;
   Release(operation);
   if (lane.queue.ready() > 0) WakeWorker(lane);
 }
 
+void TableState::RemoveParked(const OperationPtr& operation) {
+  parked_.erase(*operation->parked);
+  operation->parked.reset();
+  operation->ended = true;
+  ++stats_.finished;
+  Release(operation);
+}
+
 void TableState::Release(const OperationPtr& operation) {
   for (const std::string& key : operation->spec.keys) holders_.erase(key);
-  NotifyWaiters(operation->spec);
+  CallWaiters(operation->spec);
   operations_.erase(operation->id);
   if (operations_.empty()) operation_ended_.NotifyAll();
 }
@@ -463,6 +546,7 @@ absl::StatusOr<OperationInfo> TableState::Cancel(uint64_t id) {
   if (!operation->stop_reason) ++stats_.cancelled;
   Stop(operation, reason,
        operation->mutating ? std::nullopt : std::make_optional(reason), after);
+  Settle(after);
   return before;
 }
 
@@ -489,9 +573,12 @@ std::vector<OperationInfo> TableState::Drain(std::chrono::milliseconds grace) {
     MutexLock lock(mutex_);
     draining_ = true;
     for (const auto& [key, waiters] : waiters_) {
-      for (Call* waiter : waiters) waiter->turn.NotifyOne();
+      for (const CallPtr& waiter : waiters) {
+        if (!std::exchange(waiter->in_line, true)) to_consider_.Push(waiter);
+      }
     }
     StopForShutdown(after, /*also_mutating=*/false);
+    Settle(after);
   }
   AfterUnlock after;
   MutexLock lock(mutex_);
@@ -499,6 +586,7 @@ std::vector<OperationInfo> TableState::Drain(std::chrono::milliseconds grace) {
     operation_ended_.WaitUntil(mutex_, until);
   }
   StopForShutdown(after, /*also_mutating=*/true);
+  Settle(after);
   return ListLocked();
 }
 

@@ -36,6 +36,14 @@ LaneQueue::Place LaneQueue::Push(uint64_t id, const WorkerShare& share) {
   return Place::kQueued;
 }
 
+void LaneQueue::PushAgain(uint64_t id, const WorkerShare& share) {
+  if (MayRun(share)) {
+    Reserve({id, share});
+  } else {
+    queued_.push_back({id, share});
+  }
+}
+
 std::optional<uint64_t> LaneQueue::Pop() {
   if (ready_.empty()) return std::nullopt;
   const uint64_t id = ready_.front().id;

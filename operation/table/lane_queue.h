@@ -27,6 +27,9 @@ class LaneQueue {
   /// Adds `id`; kFull: it was not added. Only queued entries count for the
   /// bound.
   Place Push(uint64_t id, const WorkerShare& share);
+  /// The same for one that has been finished and goes on: the bound does not
+  /// count.
+  void PushAgain(uint64_t id, const WorkerShare& share);
   /// The next ready entry for a worker; nullopt when there is none.
   std::optional<uint64_t> Pop();
   /// Takes out an entry that no worker has popped; false when there is none.

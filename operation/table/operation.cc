@@ -55,11 +55,12 @@ OperationInfo Info(const Operation& operation, SteadyTime now) {
   info.step = operation.step;
   info.request_id = operation.request_id;
   info.running = operation.running;
+  info.between_looks = operation.parked.has_value();
   info.mutating = operation.mutating;
   info.stopping = operation.stop_reason.has_value();
   info.done = operation.done;
   info.total = operation.total;
-  info.callers = operation.deadlines.size();
+  info.callers = operation.calls.size();
   info.age = std::chrono::duration_cast<std::chrono::milliseconds>(
       now - operation.admitted);
   return info;
@@ -78,14 +79,35 @@ std::string ClusterText(const ClusterId& id) {
 
 absl::Status PendingStatus(const Operation& operation, SteadyTime now) {
   if (!operation.pending.ok()) return operation.pending;
-  const bool goes_on = operation.mutating || operation.deadlines.size() > 1;
+  const bool goes_on = operation.mutating || operation.calls.size() > 1;
   return absl::AbortedError(absl::StrCat(
       Describe(operation, now), ClusterText(operation.spec.share.cluster_id),
       "; the call can be repeated", goes_on ? " and will join it" : ""));
 }
 
+void AfterUnlock::Stop(OperationPtr operation) {
+  operation->next_stopped = std::move(stopped_);
+  stopped_ = std::move(operation);
+}
+
 AfterUnlock::~AfterUnlock() {
-  for (std::stop_source& stop : stops_) stop.request_stop();
+  while (stopped_ != nullptr) {
+    const OperationPtr operation = std::move(stopped_);
+    stopped_ = std::move(operation->next_stopped);
+    operation->stop.request_stop();
+    if (operation->ended) operation->work = nullptr;
+  }
+  for (const std::function<void()>& action : actions_) action();
+  while (!answered_.empty()) {
+    const CallPtr call = answered_.Pop();
+    const std::function<void(Call::Result)> on_answer =
+        std::move(call->on_answer);
+    try {
+      on_answer(*std::move(call->answer));
+    } catch (...) {
+      // Who has to answer somebody does so when the receiver dies.
+    }
+  }
 }
 
 }  // namespace addons

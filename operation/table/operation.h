@@ -3,9 +3,10 @@
 
 #include <any>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -14,19 +15,23 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/clock.h"
-#include "base/mutex.h"
 #include "operation/operation_info.h"
 #include "operation/operation_spec.h"
+#include "operation/table/call.h"
 
 namespace addons {
+
+using OperationPtr = std::shared_ptr<Operation>;
+/// By the time of the next look, of the table's clock.
+using ParkedOperations = std::multimap<SteadyTime, OperationPtr>;
 
 /// One operation of the table, from its admission to its end. Shared by the
 /// table, its worker and those who wait for it, because each of them may be the
 /// last.
 ///
 /// What is not const is guarded by the table's mutex, except `stop`
-/// (thread-safe), and `work` and `kept`, which are the worker's once `running`
-/// is set.
+/// (thread-safe), and `work`, `kept` and `memory`, which are the worker's while
+/// one runs it.
 struct Operation {
   Operation(uint64_t operation_id, OperationSpec what, std::string request,
             OperationWork how, SteadyTime now);
@@ -38,16 +43,21 @@ struct Operation {
 
   OperationWork work;
   std::optional<std::any> kept;  // to be given out if it is still true
+  std::any memory;               // OperationContext::memory()
   std::stop_source stop;
 
-  bool running = false;
+  bool running = false;  // or between two looks
   bool mutating = false;
+  /// Set by the work, for the worker: it is to be run again after this time.
+  std::optional<SteadyDuration> look_again_after;
+  /// Between two looks, with no worker: its place among those.
+  std::optional<ParkedOperations::iterator> parked;
   /// Set once, together with the request on `stop`: what the operation is told.
   std::optional<absl::Status> stop_reason;
   /// What those who wait get instead of the result.
   std::optional<absl::Status> answer;
-  std::optional<absl::StatusOr<std::any>> result;
-  CondVar changed;  // `answer` or `result` was set
+  bool ended = false;
+  OperationPtr next_stopped;  // of AfterUnlock
 
   absl::Status pending;  // OK: none
   std::string step;
@@ -55,8 +65,8 @@ struct Operation {
   uint64_t total = 0;
   SteadyTime last_progress;
   SteadyTime last_warning;
-  /// One for each of those who wait.
-  std::multiset<SteadyTime> deadlines;
+  /// Those who wait, by Call::clock_deadline.
+  CallsByTime calls;
 };
 
 /// "promote of volume '...'".
@@ -77,13 +87,19 @@ class AfterUnlock {
   AfterUnlock(const AfterUnlock&) = delete;
   AfterUnlock& operator=(const AfterUnlock&) = delete;
 
-  bool empty() const { return stops_.empty() && works_.empty(); }
-  void RequestStop(const std::stop_source& stop) { stops_.push_back(stop); }
-  void Destroy(OperationWork work) { works_.push_back(std::move(work)); }
+  /// Requests the stop of an operation, once for each, and destroys its work if
+  /// it has ended. Never fails.
+  void Stop(OperationPtr operation);
+  /// Gives the call its `answer`. Never fails.
+  void Answer(CallPtr call) { answered_.Push(std::move(call)); }
+  void Do(std::function<void()> action) {
+    actions_.push_back(std::move(action));
+  }
 
  private:
-  std::vector<std::stop_source> stops_;
-  std::vector<OperationWork> works_;
+  OperationPtr stopped_;
+  CallQueue<&Call::next_answered> answered_;
+  std::vector<std::function<void()>> actions_;
 };
 
 }  // namespace addons

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -22,6 +23,7 @@
 #include "operation/operation_info.h"
 #include "operation/operation_limits.h"
 #include "operation/operation_spec.h"
+#include "operation/table/call.h"
 #include "operation/table/kept_results.h"
 #include "operation/table/lane_queue.h"
 #include "operation/table/operation.h"
@@ -30,20 +32,19 @@ namespace addons {
 
 /// The inside of OperationTable. Every decision about an operation (admit,
 /// join, supersede, stop, begin to mutate, end) is made under one mutex;
-/// nothing of others (work, stop callbacks, `cancelled`, logging) runs under
-/// it.
+/// nothing of others (work, stop callbacks, answers, logging) runs under it.
 ///
-/// Shared by the table, the calls and the workers: a worker that is stuck keeps
-/// it. Callers' side: callers.cc; workers' side: workers.cc.
+/// Shared by the table, the calls and the threads: a worker that is stuck keeps
+/// it. Callers' side: callers.cc; what comes with time: timer.cc; workers'
+/// side: workers.cc.
 class TableState : public std::enable_shared_from_this<TableState> {
  public:
+  using Result = Call::Result;
+
   TableState(const OperationLimits& limits, Clock& clock);
 
-  absl::StatusOr<std::any> Run(OperationSpec spec, const Caller& caller,
-                               OperationWork work);
-  /// The same for a call that is counted already.
-  absl::StatusOr<std::any> RunCounted(OperationSpec spec, const Caller& caller,
-                                      OperationWork work);
+  void Start(OperationSpec spec, const Caller& caller, OperationWork work,
+             std::function<void(Result)> on_answer);
   std::vector<OperationInfo> List() const;
   OperationStats stats() const;
   const OperationLimits& limits() const { return limits_; }
@@ -58,30 +59,15 @@ class TableState : public std::enable_shared_from_this<TableState> {
   void SetProgress(Operation& operation, uint64_t done, uint64_t total);
   void SetPending(Operation& operation, absl::Status pending);
   absl::Status SleepFor(Operation& operation, SteadyDuration duration);
+  absl::Status LookAgainAfter(Operation& operation, SteadyDuration duration);
   absl::Status BeginMutation(Operation& operation);
   bool IsMutating(const Operation& operation) const;
   std::optional<SteadyTime> LatestDeadline(const Operation& operation) const;
 
  private:
   class Context;
-  using OperationPtr = std::shared_ptr<Operation>;
-  using Result = absl::StatusOr<std::any>;
+  enum class Counted { kNo, kYes };
 
-  /// One call inside Run(). Times are real, except `clock_deadline`.
-  struct Call {
-    Call(OperationSpec what, const Caller& who, OperationWork how);
-
-    const OperationSpec spec;  // keys sorted, without duplicates
-    const Caller& caller;
-    OperationWork work;
-    SteadyTime answer_at;   // without a result by then: the pending status
-    SteadyTime give_up_at;  // keys not free by then: ABORTED
-    SteadyTime clock_deadline;
-    std::optional<uint64_t> ticket;  // place among those who wait for keys
-    bool must_prove = false;         // it would end another operation
-    bool proved = false;
-    CondVar turn;
-  };
   /// How a call goes on: with an answer, or with an operation to wait for.
   struct Outcome {
     std::optional<Result> answer;
@@ -99,23 +85,38 @@ class TableState : public std::enable_shared_from_this<TableState> {
   };
 
   // Callers' side. `after` is for what must wait until the mutex is free.
+  void Begin(const CallPtr& call, Counted counted);
   absl::Status SetTimes(Call& call) const;
-  Outcome Obtain(Call& call);
-  absl::Status Prove(const Call& call);
-  std::optional<Outcome> Decide(Call& call, AfterUnlock& after)
+  std::optional<absl::Status> Refusal(const Call& call, Counted counted)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  std::optional<Outcome> Join(const Call& call)
+  void WatchCaller(const CallPtr& call);
+  void CallerHasGone(const CallPtr& call);
+  void Consider(const CallPtr& call, AfterUnlock& after)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ConsiderOrFail(const CallPtr& call, AfterUnlock& after)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  /// Considers all whose turn it may be now. Ends every locked section in which
+  /// keys may have become free.
+  void Settle(AfterUnlock& after) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Prove(const CallPtr& call);
+  void Proved(const CallPtr& call, const absl::Status& verdict);
+  std::optional<Outcome> Decide(const CallPtr& call, AfterUnlock& after)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::optional<Outcome> Join(const CallPtr& call)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Supersede(Call& call, AfterUnlock& after)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  Outcome Admit(Call& call, AfterUnlock& after)
+  Outcome Admit(const CallPtr& call, AfterUnlock& after)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  Result Await(const Call& call, const OperationPtr& operation);
-  std::optional<Result> AnswerNow(const Call& call, const Operation& operation,
-                                  bool gone) const
+  void Answer(const CallPtr& call, Result result, AfterUnlock& after)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Leave(const Call& call, const OperationPtr& operation,
-             AfterUnlock& after) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void AnswerAll(const OperationPtr& operation, const Result& result,
+                 AfterUnlock& after) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  /// Takes the call out of everything that knows it.
+  void Forget(const CallPtr& call, AfterUnlock& after)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void EndIfNobodyWaits(const OperationPtr& operation, AfterUnlock& after)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // Keys and those who wait for them.
   std::vector<OperationPtr> Holders(const OperationSpec& spec) const
@@ -126,9 +127,10 @@ class TableState : public std::enable_shared_from_this<TableState> {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status ConflictStatus(const Call& call) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void TakeTicket(Call& call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TakeTicket(const CallPtr& call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void DropTicket(Call& call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void NotifyWaiters(const OperationSpec& spec)
+  /// Settle() will consider those who wait for one of these keys.
+  void CallWaiters(const OperationSpec& spec)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // The end of operations.
@@ -137,12 +139,28 @@ class TableState : public std::enable_shared_from_this<TableState> {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void StopForShutdown(AfterUnlock& after, bool also_mutating)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void RemoveUnstarted(const OperationPtr& operation, AfterUnlock& after)
+  /// If no worker has it.
+  void RemoveFromLane(const OperationPtr& operation)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void RemoveParked(const OperationPtr& operation)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Release(const OperationPtr& operation)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::vector<OperationInfo> ListLocked() const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  // Time.
+  bool EnsureTimer() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void SetTimer(const CallPtr& call, SteadyTime due)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TimerLoop();
+  SteadyTime NextTimer() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void FireTimers(AfterUnlock& after) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TimeIsUp(const CallPtr& call, AfterUnlock& after)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::vector<std::string> Overdue() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void LookLoop();
+  void LookAgainAtDue() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // Workers' side.
   LaneState& LaneOf(const OperationSpec& spec)
@@ -167,10 +185,11 @@ class TableState : public std::enable_shared_from_this<TableState> {
   Result PerformOrFail(Operation& operation) noexcept;
   static void LogLateEnd(const Operation& operation, const absl::Status& status,
                          SteadyDuration duration);
+  /// Runs it, until it has ended or is parked.
+  void Serve(const OperationPtr& operation);
+  /// Gives its worker free until the next look. False: it cannot be parked.
+  bool Park(const OperationPtr& operation);
   void Finish(const OperationPtr& operation, Result result);
-  void EnsureWatchdog() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void WatchdogLoop();
-  std::vector<std::string> Overdue() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const OperationLimits limits_;
   Clock& clock_;  // not owned
@@ -184,17 +203,28 @@ class TableState : public std::enable_shared_from_this<TableState> {
   std::map<uint64_t, OperationPtr> operations_ ABSL_GUARDED_BY(mutex_);
   std::unordered_map<std::string, OperationPtr> holders_
       ABSL_GUARDED_BY(mutex_);
-  /// By key, in the order of their tickets. A Call lives on its caller's stack.
-  std::unordered_map<std::string, std::vector<Call*>> waiters_
+  /// By key, in the order of their tickets.
+  std::unordered_map<std::string, std::vector<CallPtr>> waiters_
       ABSL_GUARDED_BY(mutex_);
+  CallQueue<&Call::next_in_line> to_consider_ ABSL_GUARDED_BY(mutex_);
   KeptResults kept_ ABSL_GUARDED_BY(mutex_);
   LaneState control_ ABSL_GUARDED_BY(mutex_);
   LaneState bulk_ ABSL_GUARDED_BY(mutex_);
   LaneState read_ ABSL_GUARDED_BY(mutex_);
   CondVar operation_ended_;
 
-  bool watchdog_started_ ABSL_GUARDED_BY(mutex_) = false;
-  CondVar watchdog_wake_;
+  /// Of all calls that are not answered yet; real time.
+  CallsByTime timers_ ABSL_GUARDED_BY(mutex_);
+  bool timer_started_ ABSL_GUARDED_BY(mutex_) = false;
+  SteadyTime timer_sleeps_until_ ABSL_GUARDED_BY(mutex_);
+  SteadyTime next_watch_ ABSL_GUARDED_BY(mutex_);
+  CondVar timer_wake_;
+  /// Between two looks; the table's clock.
+  ParkedOperations parked_ ABSL_GUARDED_BY(mutex_);
+  bool looks_started_ ABSL_GUARDED_BY(mutex_) = false;
+  std::stop_source look_sleep_ ABSL_GUARDED_BY(mutex_);
+  CondVar look_wake_;
+
   std::list<std::jthread> threads_ ABSL_GUARDED_BY(mutex_);
   std::list<std::jthread> ended_threads_ ABSL_GUARDED_BY(mutex_);
   size_t live_threads_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -1,5 +1,4 @@
-// The workers' side of the table: threads, the operation's context, the
-// watchdog.
+// The workers' side of the table: threads, and the operation's context.
 
 #include <algorithm>
 #include <chrono>
@@ -7,6 +6,7 @@
 #include <typeinfo>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/log.h"
@@ -58,6 +58,10 @@ class TableState::Context final : public OperationContext {
   absl::Status SleepFor(SteadyDuration duration) override {
     return state_.SleepFor(operation_, duration);
   }
+  absl::Status LookAgainAfter(SteadyDuration duration) override {
+    return state_.LookAgainAfter(operation_, duration);
+  }
+  std::any& memory() override { return operation_.memory; }
   absl::Status BeginMutation() override {
     return state_.BeginMutation(operation_);
   }
@@ -104,6 +108,15 @@ absl::Status TableState::SleepFor(Operation& operation,
   return operation.stop_reason.value_or(absl::OkStatus());
 }
 
+absl::Status TableState::LookAgainAfter(Operation& operation,
+                                        SteadyDuration duration) {
+  if (IsMutating(operation)) return SleepFor(operation, duration);
+  MutexLock lock(mutex_);
+  if (operation.stop_reason) return *operation.stop_reason;
+  operation.look_again_after = duration;
+  return RunAgain();
+}
+
 absl::Status TableState::BeginMutation(Operation& operation) {
   MutexLock lock(mutex_);
   if (operation.mutating) return absl::OkStatus();
@@ -123,8 +136,8 @@ bool TableState::IsMutating(const Operation& operation) const {
 std::optional<SteadyTime> TableState::LatestDeadline(
     const Operation& operation) const {
   MutexLock lock(mutex_);
-  if (operation.deadlines.empty()) return std::nullopt;
-  return *operation.deadlines.rbegin();
+  if (operation.calls.empty()) return std::nullopt;
+  return operation.calls.rbegin()->first;
 }
 
 TableState::LaneState& TableState::LaneOf(const OperationSpec& spec) {
@@ -203,12 +216,18 @@ void TableState::EndThreads() {
   std::list<std::jthread> threads;
   std::vector<std::string> stuck;
   {
-    MutexLock lock(mutex_);
-    ending_ = true;
-    for (LaneState* lane : {&control_, &bulk_, &read_}) {
-      for (CondVar* worker : lane->idle) worker->NotifyOne();
+    {
+      AfterUnlock after;
+      MutexLock lock(mutex_);
+      ending_ = true;
+      for (LaneState* lane : {&control_, &bulk_, &read_}) {
+        for (CondVar* worker : lane->idle) worker->NotifyOne();
+      }
+      timer_wake_.NotifyAll();
+      look_wake_.NotifyAll();
+      after.Do([sleep = look_sleep_]() mutable { sleep.request_stop(); });
     }
-    watchdog_wake_.NotifyAll();
+    MutexLock lock(mutex_);
     while (live_threads_ > 0 && thread_ended_.WaitUntil(mutex_, until)) {
     }
     if (live_threads_ == 0) {
@@ -228,7 +247,7 @@ void TableState::EndThreads() {
   for (std::jthread& thread : threads) thread.join();
 }
 
-TableState::OperationPtr TableState::NextFor(LaneState& lane) {
+OperationPtr TableState::NextFor(LaneState& lane) {
   const SteadyTime until =
       std::chrono::steady_clock::now() + limits_.worker_idle;
   CondVar wake;
@@ -257,21 +276,41 @@ void TableState::WorkerLoop(LaneState& lane) {
         break;
       }
     }
-    Finish(operation, PerformOrFail(*operation));
+    Serve(operation);
   }
   before.clear();  // joins; they have nothing to do any more
   ThreadEnds();
 }
 
-TableState::OperationPtr TableState::TakeReady(LaneState& lane) {
+OperationPtr TableState::TakeReady(LaneState& lane) {
   const std::optional<uint64_t> id = lane.queue.Pop();
   if (!id) return nullptr;
   OperationPtr operation = operations_.at(*id);
-  operation->running = true;
-  operation->last_progress = clock_.Now();
-  operation->last_warning = operation->last_progress;
-  ++stats_.started;
+  if (!operation->running) {
+    operation->running = true;
+    operation->last_progress = clock_.Now();
+    operation->last_warning = operation->last_progress;
+    ++stats_.started;
+  }
   return operation;
+}
+
+void TableState::Serve(const OperationPtr& operation) {
+  for (;;) {
+    Result result = PerformOrFail(*operation);
+    if (!operation->look_again_after) {
+      Finish(operation, std::move(result));
+      return;
+    }
+    if (Park(operation)) return;
+    // It was asked to stop, or there is no thread or memory for parking.
+    const absl::Status slept =
+        SleepFor(*operation, *operation->look_again_after);
+    if (slept.ok()) continue;
+    operation->work = nullptr;
+    Finish(operation, slept);
+    return;
+  }
 }
 
 std::optional<TableState::Result> TableState::CheckKept(Operation& operation) {
@@ -288,19 +327,26 @@ std::optional<TableState::Result> TableState::CheckKept(Operation& operation) {
   return std::nullopt;
 }
 
-// The work is destroyed here: what it owns may call Ceph when it dies, so this
-// must happen on the worker and before the keys are free.
+// The work is destroyed here, unless it is run again: what it owns may call
+// Ceph when it dies, so this must happen on the worker and before the keys are
+// free.
 TableState::Result TableState::Perform(Operation& operation) {
-  const OperationWork work = std::move(operation.work);
+  absl::Cleanup destroy = [&operation] { operation.work = nullptr; };
   if (std::optional<Result> kept = CheckKept(operation)) {
     return *std::move(kept);
   }
+  operation.look_again_after.reset();
   Context context(*this, operation);
   try {
-    return work(context);
+    Result result = operation.work(context);
+    if (!RunsAgain(result.status())) operation.look_again_after.reset();
+    if (operation.look_again_after) std::move(destroy).Cancel();
+    return result;
   } catch (const std::exception& e) {
+    operation.look_again_after.reset();
     return ExceptionStatus(operation.spec, typeid(e).name());
   } catch (...) {
+    operation.look_again_after.reset();
     return ExceptionStatus(operation.spec, "of an unknown type");
   }
 }
@@ -315,15 +361,41 @@ TableState::Result TableState::PerformOrFail(Operation& operation) noexcept {
   }
 }
 
+bool TableState::Park(const OperationPtr& operation) {
+  AfterUnlock after;
+  MutexLock lock(mutex_);
+  if (operation->stop_reason) return false;
+  if (!looks_started_) {
+    looks_started_ =
+        StartWorker("op-looks", [](TableState& state) { state.LookLoop(); });
+  }
+  if (!looks_started_) return false;
+  const SteadyTime due = clock_.Now() + *operation->look_again_after;
+  try {
+    if (!parked_.empty() && due < parked_.begin()->first) {
+      after.Do([sleep = look_sleep_]() mutable { sleep.request_stop(); });
+    }
+    operation->parked = parked_.emplace(due, operation);
+  } catch (...) {  // no memory
+    return false;
+  }
+  look_wake_.NotifyOne();
+  LaneState& lane = LaneOf(operation->spec);
+  lane.queue.Finish(operation->spec.share);
+  if (lane.queue.ready() > 0) WakeWorker(lane);
+  return true;
+}
+
 void TableState::Finish(const OperationPtr& operation, Result result) {
   const absl::Status status = result.status();
   SteadyDuration duration{0};
   bool outlived_its_callers = false;
   {
+    AfterUnlock after;
     MutexLock lock(mutex_);
     const SteadyTime now = clock_.Now();
     const OperationSpec& spec = operation->spec;
-    const bool nobody_waits = operation->deadlines.empty();
+    const bool nobody_waits = operation->calls.empty();
     if (nobody_waits && spec.keep_result && result.ok() && !operation->kept &&
         !operation->stop_reason) {
       try {
@@ -333,12 +405,13 @@ void TableState::Finish(const OperationPtr& operation, Result result) {
     }
     duration = now - operation->admitted;
     outlived_its_callers = nobody_waits && operation->mutating;
-    operation->result = std::move(result);
-    operation->changed.NotifyAll();
+    operation->ended = true;
+    AnswerAll(operation, result, after);
     ++stats_.finished;
     LaneState& lane = LaneOf(spec);
     lane.queue.Finish(spec.share);
     Release(operation);
+    Settle(after);
     if (lane.queue.ready() > 0) WakeWorker(lane);
   }
   if (!outlived_its_callers) return;
@@ -357,60 +430,6 @@ void TableState::LogLateEnd(const Operation& operation,
       Quoted(operation.request_id), Quoted(operation.spec.verb),
       Quoted(operation.spec.object), absl::StatusCodeToString(status.code()),
       Quoted(status.message()), Milliseconds(duration));
-}
-
-void TableState::EnsureWatchdog() {
-  if (limits_.watchdog.count() <= 0) return;
-  if (!watchdog_started_) {
-    watchdog_started_ = StartWorker(
-        "op-watchdog", [](TableState& state) { state.WatchdogLoop(); });
-  }
-  if (operations_.size() == 1) watchdog_wake_.NotifyOne();
-}
-
-void TableState::WatchdogLoop() {
-  using std::chrono::milliseconds;
-  const milliseconds tick =
-      std::clamp(limits_.watchdog / 4, milliseconds(10), milliseconds(10000));
-  for (;;) {
-    std::vector<std::string> lines;
-    {
-      MutexLock lock(mutex_);
-      if (ending_) break;
-      if (operations_.empty()) {
-        watchdog_wake_.Wait(mutex_);
-      } else {
-        watchdog_wake_.WaitUntil(mutex_,
-                                 std::chrono::steady_clock::now() + tick);
-      }
-      try {
-        lines = Overdue();
-      } catch (...) {  // no memory: at the next look
-      }
-    }
-    for (const std::string& line : lines) Log().warn("{}", line);
-  }
-  ThreadEnds();
-}
-
-std::vector<std::string> TableState::Overdue() {
-  const SteadyTime now = clock_.Now();
-  std::vector<std::string> lines;
-  for (const auto& [id, operation] : operations_) {
-    const SteadyTime since =
-        std::max(operation->last_progress, operation->last_warning);
-    if (!operation->running || now - since < limits_.watchdog) continue;
-    operation->last_warning = now;
-    lines.push_back(absl::StrCat(
-        "operation makes no progress id=", id, " req=",
-        Quoted(operation->request_id), " verb=", Quoted(operation->spec.verb),
-        " object=", Quoted(operation->spec.object),
-        " step=", Quoted(operation->step), " done=", operation->done,
-        " total=", operation->total,
-        " idle_ms=", Milliseconds(now - operation->last_progress),
-        " age_ms=", Milliseconds(now - operation->admitted)));
-  }
-  return lines;
 }
 
 }  // namespace addons

@@ -8,30 +8,33 @@
 
 namespace addons {
 
-absl::StatusOr<OperationSpec> WithMemberKeys(OperationTable& operations,
-                                             Resolver& resolver,
-                                             const GroupCall& call,
-                                             const Caller& caller) {
+Later<absl::StatusOr<OperationSpec>> WithMemberKeys(OperationTable& operations,
+                                                    Resolver& resolver,
+                                                    const GroupCall& call,
+                                                    const Caller& caller) {
   OperationSpec read = call.spec;
   ADDONS_ASSIGN_OR_RETURN(const OperationKey key,
                           resolver.KeyOfGroup(call.group_id));
   read.parameters = absl::StrCat("members\n", read.parameters);
   read.keys = {key.ToString()};
   MakeRead(&read);
-  ADDONS_ASSIGN_OR_RETURN(const JournalMembers members,
-                          RunOperation<JournalMembers>(
-                              operations, read, caller,
-                              [&resolver, group_id = call.group_id,
-                               user = call.user](OperationContext& context) {
-                                return ReadGroupMembers(
-                                    resolver, group_id, user,
-                                    ResolveDeadline(context));
-                              }));
-  ADDONS_ASSIGN_OR_RETURN(const KeySet keys,
-                          GroupKeys(resolver, call.group_id, members.volumes));
-  OperationSpec spec = call.spec;
-  spec.keys.assign(keys.begin(), keys.end());
-  return spec;
+  return RunOperation<JournalMembers>(
+             operations, read, caller,
+             [&resolver, group_id = call.group_id,
+              user = call.user](OperationContext& context) {
+               return ReadGroupMembers(resolver, group_id, user,
+                                       ResolveDeadline(context));
+             })
+      .Then([&resolver, call](const absl::StatusOr<JournalMembers>& members)
+                -> absl::StatusOr<OperationSpec> {
+        ADDONS_RETURN_IF_ERROR(members.status());
+        ADDONS_ASSIGN_OR_RETURN(
+            const KeySet keys,
+            GroupKeys(resolver, call.group_id, members->volumes));
+        OperationSpec spec = call.spec;
+        spec.keys.assign(keys.begin(), keys.end());
+        return spec;
+      });
 }
 
 absl::StatusOr<std::variant<GroupTarget, KeySet>> TargetOrKeys(

@@ -23,12 +23,11 @@ struct GroupCall {
 
 /// The operation of `call` with the keys of the group and of the members that
 /// its journal has now, so that a retry joins it. Reads on the read lane;
-/// blocks and answers as OperationTable::Run(). Other errors are those of
-/// Resolver::ResolveGroup().
-absl::StatusOr<OperationSpec> WithMemberKeys(OperationTable& operations,
-                                             Resolver& resolver,
-                                             const GroupCall& call,
-                                             const Caller& caller);
+/// errors are those of OperationTable::Start() and Resolver::ResolveGroup().
+Later<absl::StatusOr<OperationSpec>> WithMemberKeys(OperationTable& operations,
+                                                    Resolver& resolver,
+                                                    const GroupCall& call,
+                                                    const Caller& caller);
 
 /// The group with its present members, or, when not all of their keys are held,
 /// the keys that are needed.
@@ -43,26 +42,31 @@ absl::StatusOr<std::variant<GroupTarget, KeySet>> TargetOrKeys(
 /// operation is run again with the keys that it needs (RunWithGrowingKeys()).
 /// `resolver` is not owned and outlives the operation.
 template <typename Result>
-absl::StatusOr<Result> RunOnGroup(
+Later<absl::StatusOr<Result>> RunOnGroup(
     OperationTable& operations, Resolver& resolver, const GroupCall& call,
     const Caller& caller,
     std::function<absl::StatusOr<Result>(OperationContext&, const GroupTarget&)>
         verb) {
-  ADDONS_ASSIGN_OR_RETURN(OperationSpec spec,
-                          WithMemberKeys(operations, resolver, call, caller));
-  return RunWithGrowingKeys<Result>(
-      operations, std::move(spec), caller,
+  const auto work =
       [&resolver, group_id = call.group_id, user = call.user,
-       verb = std::move(verb)](OperationContext& context, const KeySet& held)
-          -> absl::StatusOr<ResultOrKeys<Result>> {
-        ADDONS_ASSIGN_OR_RETURN(
-            auto target, TargetOrKeys(context, resolver, group_id, user, held));
-        if (auto* const keys = std::get_if<KeySet>(&target)) {
-          return std::move(*keys);
-        }
-        ADDONS_ASSIGN_OR_RETURN(Result result,
-                                verb(context, std::get<GroupTarget>(target)));
-        return result;
+       verb = std::move(verb)](
+          OperationContext& context,
+          const KeySet& held) -> absl::StatusOr<ResultOrKeys<Result>> {
+    ADDONS_ASSIGN_OR_RETURN(
+        auto target, TargetOrKeys(context, resolver, group_id, user, held));
+    if (auto* const keys = std::get_if<KeySet>(&target)) {
+      return std::move(*keys);
+    }
+    ADDONS_ASSIGN_OR_RETURN(Result result,
+                            verb(context, std::get<GroupTarget>(target)));
+    return result;
+  };
+  return WithMemberKeys(operations, resolver, call, caller)
+      .Then([&operations, caller, work](absl::StatusOr<OperationSpec> spec)
+                -> Later<absl::StatusOr<Result>> {
+        ADDONS_RETURN_IF_ERROR(spec.status());
+        return RunWithGrowingKeys<Result>(operations, *std::move(spec), caller,
+                                          work);
       });
 }
 

@@ -1,6 +1,7 @@
 #ifndef ADDONS_REPLICATION_GROUP_MEMBER_CONTEXT_H_
 #define ADDONS_REPLICATION_GROUP_MEMBER_CONTEXT_H_
 
+#include <any>
 #include <cstdint>
 #include <optional>
 #include <stop_token>
@@ -51,6 +52,7 @@ class MemberContext final : public OperationContext {
     pending_ = std::move(pending);
   }
   absl::Status SleepFor(SteadyDuration duration) override;
+  std::any& memory() override { return memory_; }
   [[nodiscard]] absl::Status BeginMutation() override;
   bool mutating() const override { return mutating_; }
   bool only_looks() const override { return mode_ == Mode::kProbe; }
@@ -67,6 +69,7 @@ class MemberContext final : public OperationContext {
   const SteadyTime give_up_;
   std::string step_;
   absl::Status pending_;
+  std::any memory_;
   bool reached_change_ = false;
   bool gave_way_ = false;
   bool mutating_ = false;

@@ -50,6 +50,24 @@ TEST_P(ContractTest, ImageIsSeenWithoutOpeningIt) {
   EXPECT_FALSE(pool->HasImage("plain-there").value());
 }
 
+TEST_P(ContractTest, EachChangeOfAnImagesHeaderIsSeenWithoutOpeningIt) {
+  MakeImage(kA, "plain-header");
+  const auto pool = OpenPool(kA, Access::kMutate);
+  const auto image = pool->OpenImage("plain-header").value();
+  const std::string id = image->Id().value();
+  const auto watcher = OpenPool(kA, Access::kRead);
+  const uint64_t first = watcher->HeaderVersion(id).value();
+  EXPECT_EQ(watcher->HeaderVersion(id).value(), first);
+  ASSERT_OK(image->SetMetadata("k", "v"));
+  const uint64_t second = watcher->HeaderVersion(id).value();
+  EXPECT_NE(second, first);
+  ASSERT_OK(image->RemoveMetadata("k"));
+  ASSERT_OK(image->SetMetadata("k", "w"));
+  EXPECT_NE(watcher->HeaderVersion(id).value(), second);
+  ASSERT_OK(image->Close());
+  EXPECT_THAT(watcher->HeaderVersion("ffffffff"), HasErrno(ENOENT));
+}
+
 TEST_P(ContractTest, WatchersOfAnAbsentObjectAreNotFound) {
   EXPECT_THAT(OpenPool(kA, Access::kRead)->ListWatchers("absent"),
               StatusIs(absl::StatusCode::kNotFound));

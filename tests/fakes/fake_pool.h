@@ -102,6 +102,7 @@ class FakePool final : public Pool {
   // --- images (fake_pool_images.cc)
 
   absl::StatusOr<bool> HasImage(const std::string& name) override;
+  absl::StatusOr<uint64_t> HeaderVersion(const std::string& image_id) override;
   absl::StatusOr<std::unique_ptr<Image>> OpenImageReadOnly(
       const std::string& name) override;
   absl::StatusOr<std::unique_ptr<Image>> OpenImageByIdReadOnly(

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +19,24 @@ namespace {
 using model::Model;
 using model::Site;
 
+/// Another number for each other content of what is in the header.
+uint64_t VersionOf(const model::Image& image) {
+  std::string header = absl::StrCat(image.size.bytes);
+  for (const auto& [key, value] : image.metadata) {
+    absl::StrAppend(&header, "\n", key, "=", value);
+  }
+  for (const model::Snapshot& snapshot : image.snapshots) {
+    absl::StrAppend(&header, "\n", snapshot.info.id, " ",
+                    static_cast<int>(snapshot.info.kind), " ",
+                    snapshot.info.complete, " ",
+                    snapshot.info.last_copied_object);
+  }
+  for (const ImageSnapshot& snapshot : image.other_snapshots) {
+    absl::StrAppend(&header, "\nsnapshot ", snapshot.id);
+  }
+  return std::hash<std::string>()(header);
+}
+
 }  // namespace
 
 absl::StatusOr<bool> FakePool::HasImage(const std::string& name) {
@@ -31,6 +50,21 @@ absl::StatusOr<bool> FakePool::HasImage(const std::string& name) {
   if (r == -ENOENT) return false;
   if (r < 0) return CephError(r, "look for", absl::StrCat("'", object, "'"));
   return there;
+}
+
+absl::StatusOr<uint64_t> FakePool::HeaderVersion(const std::string& image_id) {
+  uint64_t version = 0;
+  const std::string object = absl::StrCat("rbd_header.", image_id);
+  const int r = Run("rados_stat", object, Needs::kOsd, false,
+                    [&](Model&, Site& site, SteadyDuration*) {
+                      const auto image =
+                          Model::FindImageById(Space(site), image_id);
+                      if (image == nullptr) return -ENOENT;
+                      version = VersionOf(*image);
+                      return 0;
+                    });
+  if (r < 0) return CephError(r, "look at", absl::StrCat("'", object, "'"));
+  return version;
 }
 
 absl::StatusOr<std::unique_ptr<Image>> FakePool::OpenImageReadOnly(

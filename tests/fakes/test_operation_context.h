@@ -2,6 +2,7 @@
 #define ADDONS_TESTS_FAKES_TEST_OPERATION_CONTEXT_H_
 
 #include <algorithm>
+#include <any>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -94,6 +95,7 @@ class TestOperationContext final : public OperationContext {
     return Stopped();
   }
 
+  std::any& memory() override { return memory_; }
   [[nodiscard]] absl::Status BeginMutation() override {
     if (absl::Status stopped = Stopped(); !stopped.ok()) return stopped;
     mutating_ = true;
@@ -142,6 +144,7 @@ class TestOperationContext final : public OperationContext {
   std::vector<std::string> steps_;
   std::vector<std::pair<uint64_t, uint64_t>> progress_;
   absl::Status pending_;
+  std::any memory_;
   int mutations_begun_ = 0;
   std::atomic<bool> mutating_{false};  // the world asks from any thread
   SteadyDuration slept_{};

@@ -219,8 +219,10 @@ TEST_F(AdminTest, TheCommandLineShowsAndCancelsAnOperation) {
       AllOf(StartsWith("ID  STATE "), HasSubstr("\n1   running  demote  "),
             HasSubstr(absl::StrCat("'", server_.id, "'")),
             HasSubstr("  control  site-a  "),
-            HasSubstr("\nlane control: 1 of 1 running, 0 of 1 queued\n"),
-            HasSubstr("\nlane bulk: 0 of 1 running, 0 of 1 queued\n")));
+            HasSubstr(
+                "\nlane control: 1 of 1 running, 0 waiting, 0 of 1 queued\n"),
+            HasSubstr(
+                "\nlane bulk: 0 of 1 running, 0 waiting, 0 of 1 queued\n")));
   ASSERT_EQ(RunAtEndpoint({"operations", "--json"}), 0) << err_.str();
   EXPECT_THAT(out_.str(), AllOf(HasSubstr("\"operation_id\": \"1\""),
                                 HasSubstr("\"state\": \"RUNNING\""),

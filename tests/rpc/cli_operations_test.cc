@@ -39,6 +39,7 @@ TEST(OperationsTextTest, AlignsItsColumns) {
   lane->set_name("bulk");
   lane->set_running(1);
   lane->set_workers(4);
+  lane->set_waiting(7);
   lane->set_queued(1);
   lane->set_queue_limit(64);
   EXPECT_EQ(
@@ -49,16 +50,18 @@ TEST(OperationsTextTest, AlignsItsColumns) {
       "2        bulk  c        r-1\n"
       "18  queued    sparsify  volume 'v'  0s      -            -         "
       "0        bulk  c        r-1\n"
-      "lane bulk: 1 of 4 running, 1 of 64 queued\n");
+      "lane bulk: 1 of 4 running, 7 waiting, 1 of 64 queued\n");
 }
 
 TEST(OperationsTextTest, TellsStatesApart) {
   pb::ListOperationsResponse list;
   Add(list, pb::Operation::STOPPING)->set_mutating(true);
   Add(list, pb::Operation::RUNNING);
+  Add(list, pb::Operation::WAITING);
   const std::string text = OperationsText(list);
   EXPECT_THAT(text, HasSubstr("9   stopping  "));
   EXPECT_THAT(text, HasSubstr("18  running   "));
+  EXPECT_THAT(text, HasSubstr("27  waiting   "));
 }
 
 // A terminal obeys control characters.

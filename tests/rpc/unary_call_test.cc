@@ -4,11 +4,18 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <functional>
 #include <future>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "identity/identity.grpc.pb.h"
 #include "tests/rpc/app_fixture.h"
@@ -20,12 +27,13 @@ using ::addons::testing::BoundedContext;
 using ::testing::MatchesRegex;
 
 // One method whose handler is the test's.
-class ProbeService final : public ::identity::Identity::Service {
+class ProbeService final : public ::identity::Identity::CallbackService {
  public:
   explicit ProbeService(CallHandler handler) : handler_(std::move(handler)) {}
-  grpc::Status Probe(grpc::ServerContext* context,
-                     const ::identity::ProbeRequest* request,
-                     ::identity::ProbeResponse* response) override {
+  grpc::ServerUnaryReactor* Probe(
+      grpc::CallbackServerContext* context,
+      const ::identity::ProbeRequest* request,
+      ::identity::ProbeResponse* response) override {
     return UnaryCall(rpc_, *context, *request, *response, handler_);
   }
 
@@ -106,25 +114,67 @@ TEST_F(UnaryCallTest, TakesADeadlineInManyYearsForNone) {
   EXPECT_FALSE(told.get_future().get().has_value());
 }
 
-TEST_F(UnaryCallTest, NoticesThatTheCallerHasGone) {
+TEST_F(UnaryCallTest, SaysAtOnceThatTheCallerHasGone) {
   std::promise<void> started;
-  std::promise<bool> noticed;
+  std::promise<void> gone;
+  std::optional<std::stop_callback<std::function<void()>>> heard;
   Serve([&](const CallContext& call) {
-    started.set_value();
-    const SteadyTime until = RealClock().Now() + std::chrono::seconds(30);
-    bool cancelled = false;
-    while (!cancelled && RealClock().Now() < until) {
-      RealClock().SleepFor(std::chrono::milliseconds(5), {});
-      cancelled = call.caller.cancelled();
-    }
-    noticed.set_value(cancelled);
-    return absl::OkStatus();
+    return Reply::From([&, token = call.caller.gone](Reply::Receiver receive) {
+      heard.emplace(token, [&gone, receive = std::move(receive)] {
+        gone.set_value();
+        receive(absl::CancelledError("the caller has gone"));
+      });
+      started.set_value();
+    });
   });
   const auto context = BoundedContext();
   std::jthread caller([&] { Probe(*context); });
   started.get_future().wait();
   context->TryCancel();
-  EXPECT_TRUE(noticed.get_future().get());
+  EXPECT_EQ(gone.get_future().wait_for(std::chrono::seconds(30)),
+            std::future_status::ready);
+}
+
+// gRPC has few threads for all calls.
+TEST_F(UnaryCallTest, CallsThatWaitHoldNoThread) {
+  constexpr int kCalls = 200;
+  std::mutex mutex;
+  std::vector<Reply::Receiver> waiting;
+  std::atomic<bool> wait = true;
+  Serve([&](const CallContext&) -> Reply {
+    if (!wait) return absl::OkStatus();
+    return Reply::From([&](Reply::Receiver receive) {
+      const std::lock_guard<std::mutex> lock(mutex);
+      waiting.push_back(std::move(receive));
+    });
+  });
+  std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
+  std::vector<std::future<grpc::Status>> answers;
+  const ::identity::ProbeRequest request;
+  std::vector<::identity::ProbeResponse> responses(kCalls);
+  for (int i = 0; i < kCalls; ++i) {
+    contexts.push_back(BoundedContext());
+    auto answer = std::make_shared<std::promise<grpc::Status>>();
+    answers.push_back(answer->get_future());
+    stub_->async()->Probe(contexts.back().get(), &request,
+                          &responses[static_cast<size_t>(i)],
+                          [answer](grpc::Status status) {
+                            answer->set_value(std::move(status));
+                          });
+  }
+  const auto all_wait = [&] {
+    const std::lock_guard<std::mutex> lock(mutex);
+    return waiting.size() == kCalls;
+  };
+  const SteadyTime until = RealClock().Now() + std::chrono::seconds(30);
+  while (!all_wait() && RealClock().Now() < until) std::this_thread::yield();
+  ASSERT_TRUE(all_wait());
+  wait = false;
+  EXPECT_TRUE(Probe(*BoundedContext()).ok());
+  for (const Reply::Receiver& receive : waiting) receive(absl::OkStatus());
+  for (std::future<grpc::Status>& answer : answers) {
+    EXPECT_TRUE(answer.get().ok());
+  }
 }
 
 TEST_F(UnaryCallTest, SendsCodeMessageAndRequestId) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "tests/testing/in_process_server.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/unit/operation/table_testing.h"
 
@@ -21,19 +22,24 @@ using ::testing::HasSubstr;
 class AdminServiceTest : public TableTest {
  protected:
   pb::ListOperationsResponse List() {
-    grpc::ServerContext context;
-    const pb::ListOperationsRequest request;
+    AdminService service(rpc_, table());
+    InProcessServer server(service);
+    grpc::ClientContext context;
     pb::ListOperationsResponse response;
     const grpc::Status status =
-        Service().ListOperations(&context, &request, &response);
+        pb::Operations::NewStub(server.Channel())
+            ->ListOperations(&context, pb::ListOperationsRequest(), &response);
     EXPECT_TRUE(status.ok()) << status.error_message();
     return response;
   }
   grpc::Status Cancel(uint64_t id, pb::CancelOperationResponse* response) {
-    grpc::ServerContext context;
+    AdminService service(rpc_, table());
+    InProcessServer server(service);
+    grpc::ClientContext context;
     pb::CancelOperationRequest request;
     request.set_operation_id(id);
-    return Service().CancelOperation(&context, &request, response);
+    return pb::Operations::NewStub(server.Channel())
+        ->CancelOperation(&context, request, response);
   }
   Effect Cancel(uint64_t id) {
     Effect response;
@@ -43,7 +49,6 @@ class AdminServiceTest : public TableTest {
   }
 
  private:
-  AdminService Service() { return {rpc_, table()}; }
   Rpc rpc_{clock_};
 };
 

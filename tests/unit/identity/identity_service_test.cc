@@ -9,9 +9,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "identity/csi_identity_service.h"
+#include "tests/testing/in_process_server.h"
 
 namespace addons {
 namespace {
+
+using ::addons::testing::InProcessServer;
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -33,7 +36,11 @@ class IdentityServiceTest : public ::testing::Test {
     IdentityService service(rpc_, kInfo, Capabilities(modes, kAll), readiness_);
     const ::identity::GetCapabilitiesRequest request;
     ::identity::GetCapabilitiesResponse response;
-    EXPECT_TRUE(service.GetCapabilities(&context_, &request, &response).ok());
+    InProcessServer server(service);
+    grpc::ClientContext context;
+    EXPECT_TRUE(::identity::Identity::NewStub(server.Channel())
+                    ->GetCapabilities(&context, request, &response)
+                    .ok());
     std::vector<std::string> texts;
     for (const auto& capability : response.capabilities()) {
       texts.push_back(Text(capability));
@@ -55,11 +62,13 @@ class IdentityServiceTest : public ::testing::Test {
   grpc::Status Probe(::identity::ProbeResponse* response) {
     IdentityService service(rpc_, kInfo, {}, readiness_);
     const ::identity::ProbeRequest request;
-    return service.Probe(&context_, &request, response);
+    InProcessServer server(service);
+    grpc::ClientContext context;
+    return ::identity::Identity::NewStub(server.Channel())
+        ->Probe(&context, request, response);
   }
 
   Rpc rpc_{RealClock()};
-  grpc::ServerContext context_;
   Readiness readiness_ = [] { return true; };
 };
 
@@ -67,7 +76,11 @@ TEST_F(IdentityServiceTest, TellsNameVersionAndManifest) {
   IdentityService service(rpc_, kInfo, {}, readiness_);
   const ::identity::GetIdentityRequest request;
   ::identity::GetIdentityResponse response;
-  ASSERT_TRUE(service.GetIdentity(&context_, &request, &response).ok());
+  InProcessServer server(service);
+  grpc::ClientContext context;
+  ASSERT_TRUE(::identity::Identity::NewStub(server.Channel())
+                  ->GetIdentity(&context, request, &response)
+                  .ok());
   EXPECT_EQ(response.name(), "rbd.csi.example.com");
   EXPECT_EQ(response.vendor_version(), "1.2.3");
   EXPECT_EQ(response.manifest().at("librbd"), "16");
@@ -131,7 +144,11 @@ TEST_F(IdentityServiceTest, CsiIdentityHasTheSameName) {
   CsiIdentityService service(rpc_, kInfo, readiness_);
   const csi::v1::GetPluginInfoRequest request;
   csi::v1::GetPluginInfoResponse response;
-  ASSERT_TRUE(service.GetPluginInfo(&context_, &request, &response).ok());
+  InProcessServer server(service);
+  grpc::ClientContext context;
+  ASSERT_TRUE(csi::v1::Identity::NewStub(server.Channel())
+                  ->GetPluginInfo(&context, request, &response)
+                  .ok());
   EXPECT_EQ(response.name(), "rbd.csi.example.com");
   EXPECT_EQ(response.vendor_version(), "1.2.3");
 }
@@ -140,8 +157,11 @@ TEST_F(IdentityServiceTest, CsiIdentityHasNoPluginCapability) {
   CsiIdentityService service(rpc_, kInfo, readiness_);
   const csi::v1::GetPluginCapabilitiesRequest request;
   csi::v1::GetPluginCapabilitiesResponse response;
-  ASSERT_TRUE(
-      service.GetPluginCapabilities(&context_, &request, &response).ok());
+  InProcessServer server(service);
+  grpc::ClientContext context;
+  ASSERT_TRUE(csi::v1::Identity::NewStub(server.Channel())
+                  ->GetPluginCapabilities(&context, request, &response)
+                  .ok());
   EXPECT_EQ(response.capabilities_size(), 0);
 }
 
@@ -151,7 +171,11 @@ TEST_F(IdentityServiceTest, CsiProbeFailsWithTheReason) {
   });
   const csi::v1::ProbeRequest request;
   csi::v1::ProbeResponse response;
-  EXPECT_EQ(service.Probe(&context_, &request, &response).error_code(),
+  InProcessServer server(service);
+  grpc::ClientContext context;
+  EXPECT_EQ(csi::v1::Identity::NewStub(server.Channel())
+                ->Probe(&context, request, &response)
+                .error_code(),
             grpc::FAILED_PRECONDITION);
 }
 

@@ -36,13 +36,17 @@ TEST(LaneUseTest, EveryLaneIsThereAlsoWhenNothingRuns) {
 }
 
 TEST(LaneUseTest, CountsWhatRunsAndWhatWaitsAndKnowsTheOldest) {
-  const std::vector<LaneUse> uses = UseOfLanes(
-      OperationLimits{}, {Listed(Lane::kBulk, true, milliseconds(9)),
-                          Listed(Lane::kBulk, true, milliseconds(30)),
-                          Listed(Lane::kBulk, false, milliseconds(5)),
-                          Listed(Lane::kRead, true, milliseconds(1))});
+  OperationInfo between_looks = Listed(Lane::kBulk, true, milliseconds(2));
+  between_looks.between_looks = true;
+  const std::vector<LaneUse> uses =
+      UseOfLanes(OperationLimits{},
+                 {between_looks, Listed(Lane::kBulk, true, milliseconds(9)),
+                  Listed(Lane::kBulk, true, milliseconds(30)),
+                  Listed(Lane::kBulk, false, milliseconds(5)),
+                  Listed(Lane::kRead, true, milliseconds(1))});
   EXPECT_EQ(uses[0].running, 0U);
   EXPECT_EQ(uses[1].running, 2U);
+  EXPECT_EQ(uses[1].waiting, 1U);
   EXPECT_EQ(uses[1].queued, 1U);
   EXPECT_EQ(uses[1].oldest, milliseconds(30));
   EXPECT_EQ(uses[2].running, 1U);

@@ -85,7 +85,6 @@ TEST_F(ConflictTest, StartsAsSoonAsTheKeysAreFree) {
   BackgroundCall first(table(), Spec("promote"), Mutating(job, 1));
   job->started.Pass();
   BackgroundCall second(table(), Spec("demote"), Returning(2));
-  ASSERT_TRUE(second.AwaitWaiting());
   EXPECT_FALSE(second.returned());
   job->release.Open();
   EXPECT_EQ(second.Value(), 2);
@@ -119,7 +118,6 @@ TEST_F(ConflictTest, StopsWaitingWhenTheCallerHasGone) {
   BackgroundCall first(table(), Spec("promote"), Mutating(job, 1));
   job->started.Pass();
   BackgroundCall second(table(), Spec("demote"), Returning(2));
-  ASSERT_TRUE(second.AwaitWaiting());
   second.HangUp();
   EXPECT_THAT(second.Result(), StatusIs(absl::StatusCode::kCancelled));
   job->release.Open();
@@ -132,9 +130,7 @@ TEST_F(ConflictTest, ACallerThatHasGoneNoLongerHoldsItsPlace) {
   BackgroundCall first(table(), Spec("promote"), Mutating(job, 1));
   job->started.Pass();
   BackgroundCall second(table(), Spec("demote"), Returning(2));
-  ASSERT_TRUE(second.AwaitWaiting());
   BackgroundCall third(table(), Spec("resync"), Returning(3));
-  ASSERT_TRUE(third.AwaitWaiting());
   second.HangUp();
   second.Result().IgnoreError();
   job->release.Open();
@@ -147,9 +143,7 @@ TEST_F(ConflictTest, JoinsWhatAnEarlierOneStartedMeanwhile) {
   BackgroundCall first(table(), Spec("promote"), Mutating(job, 1));
   job->started.Pass();
   BackgroundCall second(table(), Spec("demote"), Mutating(successor, 2));
-  ASSERT_TRUE(second.AwaitWaiting());
   BackgroundCall third(table(), Spec("demote"), Mutating(successor, 3));
-  ASSERT_TRUE(third.AwaitWaiting());
   job->release.Open();
   successor->started.Pass();
   ASSERT_TRUE(Eventually([&] { return table().stats().joined == 1; }));
@@ -172,7 +166,6 @@ TEST_F(ConflictTest, ServesInOrderOfArrival) {
           order.push_back(i);
           return std::any(i);
         }));
-    ASSERT_TRUE(waiting.back()->AwaitWaiting());
   }
   job->release.Open();
   for (const auto& call : waiting) EXPECT_OK(call->Result());
@@ -184,7 +177,6 @@ TEST_F(ConflictTest, AGroupThatMustWaitDoesNotHoldBackItsOtherMembers) {
   BackgroundCall member(table(), Spec("promote", {"k1"}), Mutating(job, 1));
   job->started.Pass();
   BackgroundCall group(table(), Spec("demote", {"k1", "k2"}), Returning(2));
-  ASSERT_TRUE(group.AwaitWaiting());
   EXPECT_OK(Run(Spec("resync", {"k2"}), Returning(3)));
   job->release.Open();
   EXPECT_EQ(group.Value(), 2);
@@ -202,9 +194,7 @@ TEST_F(ConflictTest, AGroupComesBeforeALaterCallForOneOfItsMembers) {
   BackgroundCall member(table(), Spec("promote", {"k1"}), Mutating(job, 1));
   job->started.Pass();
   BackgroundCall group(table(), Spec("demote", {"k1", "k2"}), note("group"));
-  ASSERT_TRUE(group.AwaitWaiting());
   BackgroundCall later(table(), Spec("resync", {"k1"}), note("later"));
-  ASSERT_TRUE(later.AwaitWaiting());
   job->release.Open();
   EXPECT_OK(group.Result());
   EXPECT_OK(later.Result());
@@ -319,7 +309,6 @@ TEST_F(ConflictTest, AsksForNoProofWhereNothingIsEnded) {
   BackgroundCall mutating(table(), Spec("promote"), Mutating(job, 1));
   job->started.Pass();
   BackgroundCall waiting(table(), demote, Returning(2));
-  ASSERT_TRUE(waiting.AwaitWaiting());
   job->release.Open();
   EXPECT_EQ(waiting.Value(), 2);
   EXPECT_EQ(asked, 0);
@@ -369,7 +358,6 @@ TEST_F(ConflictTest, AMutationIsNotSuperseded) {
   BackgroundCall promote(table(), Spec("promote"), Mutating(job, 1));
   job->started.Pass();
   BackgroundCall demote(table(), Superseding(Spec("demote")), Returning(2));
-  ASSERT_TRUE(demote.AwaitWaiting());
   EXPECT_FALSE(promote.returned());
   job->release.Open();
   EXPECT_EQ(promote.Value(), 1);
@@ -449,7 +437,6 @@ TEST_F(ConflictTest, AGroupSupersedesAllOfItsMembersOperationsOrNone) {
   mutates->started.Pass();
   BackgroundCall group(table(), Superseding(Spec("demote", {"k1", "k2"})),
                        Returning(3));
-  ASSERT_TRUE(group.AwaitWaiting());
   EXPECT_FALSE(first.returned());
   mutates->release.Open();
   EXPECT_EQ(second.Value(), 2);

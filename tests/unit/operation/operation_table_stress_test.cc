@@ -97,15 +97,19 @@ class StressTest : public ::testing::Test {
     std::mt19937 random(seed);
     for (int i = 0; i < kCallsPerThread; ++i) {
       const OperationSpec spec = RandomSpec(random);
+      std::stop_source gone;
+      std::jthread hangs_up;
       Caller caller;
       caller.request_id = absl::StrCat(seed, "-", i);
       if (random() % 2 == 0) {
         caller.deadline = RealIn(milliseconds(random() % 30));
       }
       if (random() % 4 == 0) {
-        caller.cancelled = [left = random() % 3]() mutable {
-          return left-- == 0;
-        };
+        caller.gone = gone.get_token();
+        hangs_up = std::jthread([&gone, after = random() % 2000] {
+          std::this_thread::sleep_for(std::chrono::microseconds(after));
+          gone.request_stop();
+        });
       }
       Check(spec, table.Run(spec, caller, RandomWork(spec, random)));
       if (random() % 8 == 0) CancelOne(table, random);

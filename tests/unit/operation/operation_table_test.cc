@@ -65,9 +65,9 @@ TEST_F(OperationTableTest, ServesTheKeyAgainAfterAnException) {
 }
 
 TEST_F(OperationTableTest, RunOperationReturnsTheTypeOfTheWork) {
-  const absl::StatusOr<std::string> result = RunOperation<std::string>(
+  const absl::StatusOr<std::string> result = Await(RunOperation<std::string>(
       table(), Spec("promote"), Caller{},
-      [](OperationContext&) -> absl::StatusOr<std::string> { return "done"; });
+      [](OperationContext&) -> absl::StatusOr<std::string> { return "done"; }));
   ASSERT_OK(result);
   EXPECT_EQ(*result, "done");
 }
@@ -78,9 +78,9 @@ TEST_F(OperationTableTest, RunOperationReportsAnotherTypeOfJoinedWork) {
   job->started.Pass();
   absl::StatusOr<std::string> result = std::string();
   std::thread second([&] {
-    result = RunOperation<std::string>(
+    result = Await(RunOperation<std::string>(
         table(), Spec("promote"), Caller{},
-        [](OperationContext&) -> absl::StatusOr<std::string> { return "x"; });
+        [](OperationContext&) -> absl::StatusOr<std::string> { return "x"; }));
   });
   EXPECT_TRUE(Eventually([&] { return table().stats().joined == 1; }));
   job->release.Open();
@@ -89,12 +89,13 @@ TEST_F(OperationTableTest, RunOperationReportsAnotherTypeOfJoinedWork) {
 }
 
 TEST_F(OperationTableTest, RunOperationReturnsTheStatusOfTheWork) {
-  EXPECT_OK(RunOperation(table(), Spec("promote"), Caller{},
-                         [](OperationContext&) { return absl::OkStatus(); }));
-  EXPECT_THAT(
-      RunOperation(table(), Spec("promote"), Caller{},
-                   [](OperationContext&) { return absl::AbortedError("no"); }),
-      StatusIs(absl::StatusCode::kAborted, "no"));
+  EXPECT_OK(
+      Await(RunOperation(table(), Spec("promote"), Caller{},
+                         [](OperationContext&) { return absl::OkStatus(); })));
+  EXPECT_THAT(Await(RunOperation(
+                  table(), Spec("promote"), Caller{},
+                  [](OperationContext&) { return absl::AbortedError("no"); })),
+              StatusIs(absl::StatusCode::kAborted, "no"));
 }
 
 TEST_F(OperationTableTest, AReadSharesNoKeyWithWhatChangesThings) {
@@ -172,8 +173,10 @@ TEST_F(OperationTableTest, APassedDeadlineIsAnsweredAtOnce) {
 }
 
 TEST_F(OperationTableTest, ACallerThatHasGoneStartsNothing) {
+  const auto gone = std::make_unique<std::stop_source>();
+  gone->request_stop();
   Caller caller;
-  caller.cancelled = [] { return true; };
+  caller.gone = gone->get_token();
   EXPECT_THAT(table().Run(Spec("promote"), caller, Returning(1)),
               StatusIs(absl::StatusCode::kCancelled));
   EXPECT_EQ(table().stats().started, 0U);
@@ -406,7 +409,6 @@ TEST_F(OperationTableTest, ARetryAfterTheStopWaitsForTheEndAndStartsAnew) {
   const auto job = NewJob();
   RunWithoutCaller(Spec("promote"), Blocked(job, 1), job);
   BackgroundCall retry(table(), Spec("promote"), Returning(2));
-  ASSERT_TRUE(retry.AwaitWaiting());
   EXPECT_FALSE(retry.returned());
   job->release.Open();
   EXPECT_EQ(retry.Value(), 2);

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <future>
 #include <string>
 #include <thread>
 
@@ -24,7 +23,6 @@ class WakeTest : public TableTest {
   WakeTest() : TableTest(NoPolls()) {}
   static OperationLimits NoPolls() {
     OperationLimits limits;
-    limits.cancel_poll = hours(1);
     limits.conflict_wait = kDeadline;
     return limits;
   }
@@ -77,7 +75,6 @@ TEST_F(WakeTest, TheEndOfAnOperationWakesWhoWaitsForItsKeys) {
   BackgroundCall third(table(), Spec("promote", {"k2"}), Returning(3), "r3",
                        RealIn(kDeadline));
   // Both have looked once, and stand in line.
-  ASSERT_TRUE(second.AwaitLook() && third.AwaitLook());
   job->release.Open();
   EXPECT_TRUE(ReturnsSoon(second));
   EXPECT_TRUE(ReturnsSoon(third));
@@ -91,7 +88,6 @@ TEST_F(WakeTest, BeingSupersededWakesTheCallers) {
   const auto job = NewJob();
   BackgroundCall promote(table(), Spec("promote"), Blocked(job, 1), "r1",
                          RealIn(kDeadline));
-  ASSERT_TRUE(promote.AwaitWaiting());
   job->started.Pass();
   BackgroundCall demote(table(), Superseding(Spec("demote")), Returning(2),
                         "r2", RealIn(kDeadline));
@@ -118,49 +114,57 @@ TEST_F(WakeTest, ACancelWakesTheCallers) {
   const auto job = NewJob();
   BackgroundCall call(table(), Spec("promote"), Blocked(job, 1), "r1",
                       RealIn(kDeadline));
-  ASSERT_TRUE(call.AwaitWaiting());
   job->started.Pass();
   ASSERT_OK(table().Cancel(table().List().at(0).id));
   EXPECT_TRUE(ReturnsSoon(call));
   EXPECT_THAT(call.Result(), StatusIs(absl::StatusCode::kCancelled));
 }
 
-// The keys are free, and it is the turn of one who goes away instead.
-TEST_F(WakeTest, WhoLeavesTheLineLetsTheNextOneIn) {
+TEST_F(WakeTest, ACallersGoingIsHeardAtOnce) {
+  const auto job = NewJob();
+  BackgroundCall running(table(), Spec("promote"), Blocked(job, 1), "r1",
+                         RealIn(kDeadline));
+  BackgroundCall queueing(table(), Spec("demote"), Returning(2), "r2",
+                          RealIn(kDeadline));
+  job->started.Pass();
+  queueing.HangUp();
+  EXPECT_TRUE(ReturnsSoon(queueing));
+  EXPECT_THAT(queueing.Result(), StatusIs(absl::StatusCode::kCancelled));
+  running.HangUp();
+  EXPECT_TRUE(ReturnsSoon(running));
+  EXPECT_THAT(running.Result(), StatusIs(absl::StatusCode::kCancelled));
+}
+
+TEST_F(WakeTest, WhoLeavesTheLineDoesNotHoldItUp) {
   const auto job = NewJob();
   BackgroundCall holder(table(), Spec("trim"), Mutating(job, 1), "r1",
                         RealIn(kDeadline));
   job->started.Pass();
-  Gate stood_in_line;
-  Gate has_its_turn;
-  Gate goes_away;
-  Caller caller;
-  caller.request_id = "r2";
-  caller.deadline = RealIn(kDeadline);
-  caller.cancelled = [&, looks = 0]() mutable {
-    if (looks++ == 0) {
-      stood_in_line.Open();
-      return false;
-    }
-    has_its_turn.Open();
-    goes_away.Pass();
-    return true;
-  };
-  auto first = std::async(std::launch::async, [&] {
-    return table().Run(Spec("demote"), caller, Returning(2)).status();
-  });
-  stood_in_line.Pass();
+  BackgroundCall first(table(), Spec("demote"), Returning(2), "r2",
+                       RealIn(kDeadline));
   BackgroundCall second(table(), Spec("promote"), Returning(3), "r3",
                         RealIn(kDeadline));
-  ASSERT_TRUE(second.AwaitLook());
+  first.HangUp();
+  EXPECT_TRUE(ReturnsSoon(first));
+  EXPECT_THAT(first.Result(), StatusIs(absl::StatusCode::kCancelled));
   job->release.Open();
-  has_its_turn.Pass();
-  // It has looked again, and waits for the first one's turn to be over.
-  EXPECT_TRUE(second.AwaitWaiting());
-  goes_away.Open();
-  EXPECT_THAT(first.get(), StatusIs(absl::StatusCode::kCancelled));
   EXPECT_TRUE(ReturnsSoon(second));
   EXPECT_EQ(second.Value(), 3);
+}
+
+// Each deadline is kept by itself, also one that comes while the timer sleeps
+// towards a later one.
+TEST_F(WakeTest, AnEarlierDeadlineIsNotForgotten) {
+  const auto job = NewJob();
+  BackgroundCall late(table(), Spec("promote"), Blocked(job, 1), "r1",
+                      RealIn(kDeadline));
+  job->started.Pass();
+  std::this_thread::sleep_for(milliseconds(50));
+  BackgroundCall early(table(), Spec("promote"), Blocked(job, 1), "r2",
+                       RealIn(seconds(1)));
+  EXPECT_TRUE(ReturnsSoon(early));
+  EXPECT_THAT(early.Result(), StatusIs(absl::StatusCode::kAborted));
+  EXPECT_FALSE(late.returned());
 }
 
 TEST_F(WakeTest, AShutdownWakesAll) {
@@ -170,7 +174,6 @@ TEST_F(WakeTest, AShutdownWakesAll) {
   job->started.Pass();
   BackgroundCall queueing(table(), Spec("demote"), Returning(2), "r2",
                           RealIn(kDeadline));
-  ASSERT_TRUE(queueing.AwaitLook());
   EXPECT_EQ(table().Drain(milliseconds(0)).size(), 1U);
   EXPECT_TRUE(ReturnsSoon(running));
   EXPECT_TRUE(ReturnsSoon(queueing));

@@ -8,9 +8,11 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
@@ -45,64 +47,46 @@ inline SteadyTime RealIn(milliseconds duration) {
   return std::chrono::steady_clock::now() + duration;
 }
 
-/// One call of Run() on a thread of its own.
+/// One call of Start().
 class BackgroundCall {
  public:
   BackgroundCall(OperationTable& table, const OperationSpec& spec,
                  OperationWork work, const std::string& request_id = "r1",
-                 std::optional<SteadyTime> deadline = std::nullopt)
-      : thread_([this, &table, spec, work = std::move(work), request_id,
-                 deadline]() mutable {
-          Caller caller;
-          caller.deadline = deadline;
-          caller.request_id = request_id;
-          caller.cancelled = [this] {
-            ++polls_;
-            return gone_.load();
-          };
-          result_ = table.Run(spec, caller, std::move(work));
-          returned_ = true;
-        }) {}
-  /// Hangs up, so that a test that failed ends.
-  ~BackgroundCall() {
-    HangUp();
-    Join();
+                 std::optional<SteadyTime> deadline = std::nullopt) {
+    Caller caller;
+    caller.deadline = deadline;
+    caller.request_id = request_id;
+    caller.gone = gone_.get_token();
+    table.Start(spec, caller, std::move(work),
+                [answer = answer_](absl::StatusOr<std::any> result) {
+                  ++answer->times;
+                  answer->promise.set_value(std::move(result));
+                });
   }
+  /// Hangs up, so that a test that failed ends.
+  ~BackgroundCall() { HangUp(); }
   BackgroundCall(const BackgroundCall&) = delete;
   BackgroundCall& operator=(const BackgroundCall&) = delete;
 
   /// The caller goes away.
-  void HangUp() { gone_ = true; }
-  bool returned() const { return returned_; }
-  /// Blocks until the call has returned.
-  const absl::StatusOr<std::any>& Result() {
-    Join();
-    return result_;
-  }
+  void HangUp() { gone_.request_stop(); }
+  bool returned() const { return answer_->times > 0; }
+  /// Blocks until the call has been answered.
+  const absl::StatusOr<std::any>& Result() { return result_.get(); }
   int Value() {
-    Join();
-    return result_.ok() ? std::any_cast<int>(*result_) : -1;
-  }
-  /// Blocks until the table has asked twice whether the caller has gone: it has
-  /// looked once at what runs then, and waits.
-  bool AwaitWaiting() {
-    return Eventually([this] { return polls_ >= 2; });
-  }
-  /// The same where the table asks once: it is about to look, or has looked.
-  bool AwaitLook() {
-    return Eventually([this] { return polls_ >= 1; });
+    const absl::StatusOr<std::any>& result = Result();
+    return result.ok() ? std::any_cast<int>(*result) : -1;
   }
 
  private:
-  void Join() {
-    if (thread_.joinable()) thread_.join();
-  }
-
-  std::atomic<bool> gone_{false};
-  std::atomic<bool> returned_{false};
-  std::atomic<int> polls_{0};
-  absl::StatusOr<std::any> result_ = std::any(-2);
-  std::thread thread_;
+  struct Answer {
+    std::atomic<int> times{0};
+    std::promise<absl::StatusOr<std::any>> promise;
+  };
+  std::stop_source gone_;
+  const std::shared_ptr<Answer> answer_ = std::make_shared<Answer>();
+  const std::shared_future<absl::StatusOr<std::any>> result_ =
+      answer_->promise.get_future().share();
 };
 
 /// Work that blocks, as in a Ceph call, until it is released. Shared, because

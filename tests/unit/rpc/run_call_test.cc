@@ -1,8 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "replication/replication.pb.h"
 #include "rpc/unary_call.h"
@@ -24,8 +26,8 @@ constexpr char kMethod[] = "replication.Controller/PromoteVolume";
 class RunCallTest : public ::testing::Test {
  protected:
   absl::Status Run(const CallHandler& handler) {
-    return RunCall(rpc_, {{std::nullopt, [] { return false; }, "r-1"}, kMethod},
-                   request_, response_, handler);
+    return Await(RunCall(rpc_, {{std::nullopt, {}, "r-1"}, kMethod}, request_,
+                         response_, handler));
   }
 
   LogCapture log_;
@@ -51,6 +53,32 @@ TEST_F(RunCallTest, KeepsInvalidRequestsFromTheHandler) {
   });
   EXPECT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_FALSE(called);
+}
+
+// An operation ends on a thread that has no use for an exception.
+TEST_F(RunCallTest, AReplyThatIsLostIsInternal) {
+  EXPECT_THAT(Run([](const CallContext&) {
+                return Reply::From([](const Reply::Receiver&) {});
+              }),
+              StatusIs(absl::StatusCode::kInternal,
+                       HasSubstr("PromoteVolume: unexpected error")));
+}
+
+TEST_F(RunCallTest, AReplyMayComeLater) {
+  Reply::Receiver kept;
+  std::optional<absl::Status> answer;
+  RunCall(rpc_, {{std::nullopt, {}, "r-1"}, kMethod}, request_, response_,
+          [&kept](const CallContext&) {
+            return Reply::From([&kept](Reply::Receiver receive) {
+              kept = std::move(receive);
+            });
+          })
+      .Start([&answer](absl::Status status) { answer = std::move(status); });
+  EXPECT_EQ(answer, std::nullopt);
+  EXPECT_EQ(rpc_.stats().in_flight(), 1U);
+  kept(absl::AbortedError("busy"));
+  EXPECT_THAT(answer.value(), StatusIs(absl::StatusCode::kAborted, "busy"));
+  EXPECT_EQ(rpc_.stats().in_flight(), 0U);
 }
 
 TEST_F(RunCallTest, TurnsAnExceptionIntoInternal) {

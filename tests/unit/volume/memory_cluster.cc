@@ -193,6 +193,10 @@ class MemoryPool : public Pool {
   absl::StatusOr<bool> HasImage(const std::string& /*name*/) override {
     return Unimplemented();
   }
+  absl::StatusOr<uint64_t> HeaderVersion(
+      const std::string& /*image_id*/) override {
+    return Unimplemented();
+  }
   absl::StatusOr<std::unique_ptr<Image>> OpenImageReadOnly(
       const std::string& /*name*/) override {
     return Unimplemented();

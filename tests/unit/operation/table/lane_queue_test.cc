@@ -35,6 +35,24 @@ TEST(LaneQueueTest, RunningEntriesDoNotCountForTheQueueBound) {
   EXPECT_EQ(queue.Push(4, Of("a")), Place::kFull);
 }
 
+TEST(LaneQueueTest, WhatGoesOnIsNotRefused) {
+  LaneQueue queue(LaneLimits{1, 1, 1});
+  queue.Push(1, Of("a"));
+  EXPECT_EQ(queue.Pop(), 1U);
+  queue.Finish(Of("a"));
+  queue.Push(2, Of("a"));
+  EXPECT_EQ(queue.Push(3, Of("a")), Place::kQueued);
+  queue.PushAgain(1, Of("a"));
+  EXPECT_EQ(queue.queued(), 2U);
+  EXPECT_EQ(queue.Push(4, Of("a")), Place::kFull);
+  for (const uint64_t next : {2U, 3U, 1U}) {
+    EXPECT_EQ(queue.Pop(), next);
+    queue.Finish(Of("a"));
+  }
+  queue.PushAgain(1, Of("a"));
+  EXPECT_EQ(queue.Pop(), 1U);
+}
+
 TEST(LaneQueueTest, AClusterBeyondItsShareLetsOthersPass) {
   LaneQueue queue(LaneLimits{3, 1, 10});
   EXPECT_EQ(queue.Push(1, Of("hung")), Place::kReady);
