@@ -481,9 +481,10 @@ Package Admin() {
           "string step=8; uint64 done=9; uint64 total=10; uint32 callers=11; "
           "string request_id=12; int64 age_milliseconds=13}",
           "enum rbdaddons.admin.v1.Operation.State {UNSPECIFIED=0; QUEUED=1; "
-          "RUNNING=2; STOPPING=3}",
+          "RUNNING=2; STOPPING=3; WAITING=4}",
           "rbdaddons.admin.v1.Lane {string name=1; uint32 running=2; "
-          "uint32 workers=3; uint32 queued=4; uint32 queue_limit=5}",
+          "uint32 workers=3; uint32 queued=4; uint32 queue_limit=5; "
+          "uint32 waiting=6}",
           "rbdaddons.admin.v1.CancelOperationRequest {uint64 operation_id=1}",
           "rbdaddons.admin.v1.CancelOperationResponse {"
           "rbdaddons.admin.v1.CancelOperationResponse.Effect effect=1; "
