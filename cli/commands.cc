@@ -14,6 +14,7 @@
 #include "cli/audit.h"
 #include "cli/call.h"
 #include "cli/channel.h"
+#include "cli/inspection.h"
 #include "cli/methods.h"
 #include "cli/operations.h"
 #include "cli/replication_verbs.h"
@@ -42,6 +43,7 @@ struct Options {
   std::string pool;
   ReplicationCommand replication;
   StorageCommand storage;
+  CheckFailoverCommand check;
 };
 
 std::string DefaultEndpoint() {
@@ -353,6 +355,36 @@ void AddGroupVerbs(CLI::App& app, Options& options, StorageVerbs& added) {
   }
 }
 
+const CLI::App& AddCheckFailover(CLI::App& app, Options& options) {
+  CheckFailoverCommand& command = options.check;
+  CLI::App& sub = *app.add_subcommand(
+      "check-failover",
+      "Say whether volumes could be promoted on this site now, and what a "
+      "forced promotion would lose");
+  CLI::Option& ids = *sub.add_option("id", command.ids, "Ids of volumes");
+  CLI::Option& pool =
+      *sub.add_option("--pool", command.pool,
+                      "Name of a pool: all its mirrored images instead")
+           ->excludes(&ids);
+  sub.add_option("--cluster", command.cluster,
+                 "The pool's cluster in config.json, where that has several")
+      ->needs(&pool);
+  CLI::Option& planned =
+      *sub.add_flag("--planned", command.planned,
+                    "Exit with 0 only when all would be promoted planned");
+  sub.add_flag("--force", command.forced,
+               "Exit with 0 only when all would be promoted by force")
+      ->excludes(&planned);
+  sub.add_option("--parameter", command.parameters,
+                 "KEY=VALUE of a VolumeReplicationClass, as promote gets it; "
+                 "may be repeated")
+      ->allow_extra_args(false);
+  sub.add_flag("--json", command.json, "Print it as JSON");
+  AddUserOption(sub, command.secrets_file);
+  AddConnectionOptions(sub, options);
+  return sub;
+}
+
 }  // namespace
 
 int RunCli(const std::vector<std::string>& arguments, std::istream& in,
@@ -406,6 +438,7 @@ int RunCli(const std::vector<std::string>& arguments, std::istream& in,
   audit_clones.add_flag("--json", options.json, "Print it as JSON");
   AddConnectionOptions(audit_clones, options);
   const auto replication_verbs = AddReplicationVerbs(app, options);
+  const CLI::App& check_failover = AddCheckFailover(app, options);
   StorageVerbs storage_verbs;
   AddFenceVerbs(app, options, storage_verbs);
   AddSpaceVerbs(app, options, storage_verbs);
@@ -425,6 +458,11 @@ int RunCli(const std::vector<std::string>& arguments, std::istream& in,
   }
   if (IsGiven(storage_verbs, options, options.storage)) {
     return RunStorageCommand(options.storage, streams);
+  }
+  if (check_failover.parsed()) {
+    options.check.endpoint = options.endpoint;
+    options.check.timeout = TimeoutOf(options);
+    return RunCheckFailover(options.check, streams);
   }
   if (methods.parsed()) return MethodsCommand(streams);
   if (probe.parsed()) return ProbeCommand(options, streams);

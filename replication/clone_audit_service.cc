@@ -1,22 +1,17 @@
 #include "replication/clone_audit_service.h"
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <optional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "ceph/pool.h"
 #include "operation/run_operation.h"
 #include "replication/clone_audit.h"
+#include "replication/named_pool.h"
 #include "rpc/secrets.h"
 #include "rpc/validate.h"
 #include "volume/credentials.h"
-#include "volume/home_clusters.h"
-#include "volume/pools.h"
 
 namespace addons {
 namespace {
@@ -26,68 +21,14 @@ namespace pb = ::rbdaddons::admin::v1;
 // So an answer stays far below the 4 MiB that gRPC takes.
 constexpr size_t kMostFindings = 2000;
 
-struct AuditRequest {
-  ClusterId cluster_id;  // empty: the only one of this site
-  std::string pool;
-  CephUserRef user;
-};
-
-std::string Describe(const AuditRequest& request) {
-  return absl::StrCat("pool '", request.pool, "'",
-                      request.cluster_id.empty() ? "" : " of cluster '",
-                      request.cluster_id.text(),
-                      request.cluster_id.empty() ? "" : "'");
-}
-
-/// The entry that is meant. FAILED_PRECONDITION: it is broken, or another
-/// site's. INVALID_ARGUMENT: none is named, and there are several.
-absl::StatusOr<const ClusterEntry*> FindEntry(
-    const ClusterConfig& config, const std::vector<ClusterId>& home,
-    const ClusterId& cluster_id) {
-  if (!cluster_id.empty()) {
-    if (IsHome(home, cluster_id)) return config.Find(cluster_id);
-    return absl::FailedPreconditionError(absl::StrCat(
-        "cluster '", cluster_id.text(), "' is not one of --site-clusters (",
-        absl::StrJoin(home, ", ", AppendClusterId),
-        "): ask the daemon of its site"));
-  }
-  const ClusterEntry* only = nullptr;
-  for (const ClusterEntry& entry : config.entries()) {
-    if (!IsHome(home, entry.cluster_id)) continue;
-    if (only != nullptr) {
-      return InvalidField("cluster_id",
-                          "is missing, and config.json has several clusters");
-    }
-    only = &entry;
-  }
-  if (only != nullptr) return only;
-  return InvalidField(
-      "cluster_id", "is missing, and config.json has no cluster of this site");
-}
-
 absl::StatusOr<std::vector<CloneFinding>> Audit(
     OperationContext& context, ConfigStore& config, ClusterProvider& clusters,
-    const std::vector<ClusterId>& home, const AuditRequest& request) {
+    const std::vector<ClusterId>& home, const NamedPool& named) {
   context.Step("finding the pool");
-  ADDONS_ASSIGN_OR_RETURN(const auto current, config.Current());
-  ADDONS_ASSIGN_OR_RETURN(const ClusterEntry* const entry,
-                          FindEntry(*current, home, request.cluster_id));
-  ADDONS_ASSIGN_OR_RETURN(
-      const std::shared_ptr<Cluster> cluster,
-      clusters.Connect({entry->cluster_id, entry->monitors}, request.user));
-  ADDONS_ASSIGN_OR_RETURN(const auto pools, ListPools(*cluster));
-  std::optional<int64_t> pool_id;
-  for (const auto& [id, name] : pools) {
-    if (name == request.pool) pool_id = id;
-  }
-  if (!pool_id.has_value()) {
-    return absl::NotFoundError(
-        absl::StrCat("cluster '", entry->cluster_id.text(), "' has no pool '",
-                     request.pool, "'"));
-  }
-  ADDONS_ASSIGN_OR_RETURN(
-      const std::unique_ptr<Pool> pool,
-      cluster->OpenPool(*pool_id, entry->rados_namespace, Access::kRead));
+  ADDONS_ASSIGN_OR_RETURN(const ResolvedPlace place,
+                          FindPool(config, clusters, home, named));
+  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
+                          place.OpenPool(Access::kRead));
   context.Step("looking at the mirrored images");
   return AuditMirroredClones(*pool, context.stop_token());
 }
@@ -131,7 +72,7 @@ grpc::ServerUnaryReactor* CloneAuditService::ListMirroredClones(
       rpc_, *context, *request, *response,
       [&](const CallContext& call) -> Reply {
         ADDONS_RETURN_IF_ERROR(Require("pool", request->pool()));
-        auto owned = std::make_shared<AuditRequest>();
+        auto owned = std::make_shared<NamedPool>();
         owned->cluster_id = ClusterId(request->cluster_id());
         owned->pool = request->pool();
         ADDONS_ASSIGN_OR_RETURN(

@@ -9,31 +9,22 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "ceph/errors.h"
 #include "ceph/mirror_clients.h"
 #include "lease/leased_context.h"
+#include "replication/demote_decision.h"
 #include "replication/demotion_mark.h"
-#include "replication/leftover.h"
-#include "replication/peer_claims.h"
 #include "replication/role_log.h"
 #include "replication/session.h"
-#include "replication/state/mirrored_clone.h"
 #include "replication/state/rescue_record.h"
 #include "replication/tell_refusal.h"
 
 namespace addons {
 namespace {
 
-/// Written by ceph-csi: who staged the volume. The leading dot keeps it on this
-/// site.
-constexpr char kPublishPrefix[] = ".rbd.csi.ceph.com/";
-/// rbd-mirror looks at its images every 30 s and writes its reports every 30 s,
-/// so a text can be out of date for so long.
-constexpr std::chrono::seconds kReportLag{60};
 /// A demotion that ends half-done is repaired so often within one call.
 constexpr int kRepairs = 3;
 
@@ -50,20 +41,22 @@ class Demotion {
 
  private:
   absl::Status LookAround();
+  absl::StatusOr<DemoteDecision> Decide();
+  absl::Status Refuse(const DemoteDecision& decision);
   absl::Status RefuseIfAny(const std::vector<Watcher>& workloads);
-  bool IsCurrent(const SiteView& peer);
-  absl::StatusOr<bool> Followed();
-  absl::Status WaitForFollower();
-  bool Published() const;
+  absl::Status AwaitFollower(const std::string& reason);
+  absl::Status AwaitWorkload(const std::string& reason);
   absl::Status WriteMarks(Image& image);
   absl::Status DemotePrimary();
   absl::Status Repair();
+  absl::Status ReadBack() const;
   absl::Status Failed(absl::StatusCode code, const std::string& reason) const;
 
   OperationContext& context_;
   ReplicationEnvironment& environment_;
   Session& session_;
   std::string workload_;
+  std::optional<RescueRecord> rescue_;  // of the rescue image
   // --- of the last look, through one open image
   MirrorView view_;
   std::vector<Watcher> workloads_;  // of a primary
@@ -126,82 +119,84 @@ absl::Status Demotion::LookAround() {
   return absl::OkStatus();
 }
 
+absl::StatusOr<DemoteDecision> Demotion::Decide() {
+  const std::string& image = session_.volume.image_name();
+  DemoteEvidence seen{
+      .view = view_,
+      .rescue = rescue_,
+      .spec = session_.volume.Spec(image),
+      .rescue_spec = session_.reads->ImageSpec(RescueImageName(image)),
+      .image = image,
+      .workloads = workloads_,
+      .open_by_mirror = open_by_mirror_,
+      .published = published_};
+  seen.begun = context_.mutating();
+  seen.awaited_workload = session_.memory.awaited_workload;
+  ReportWatch& reports = session_.memory.Reports(view_);
+  seen.rewrites = [&](const std::string& uuid) {
+    return reports.Rewrites(uuid);
+  };
+  if (view_.info.primary && !seen.begun) {
+    reports.Note(view_);
+    if (workloads_.empty() && !FollowerSeen(seen)) {
+      ADDONS_ASSIGN_OR_RETURN(const auto peers, session_.reads->MirrorPeers());
+      seen.no_peers = peers.empty();
+    }
+  }
+  return DecideDemote(seen, environment_.options.settle_time,
+                      [this](const std::string& uuid) {
+                        return SiteName(*session_.reads, uuid);
+                      });
+}
+
 absl::Status Demotion::Run() {
   context_.Step("looking at the image");
   ADDONS_RETURN_IF_ERROR(LookAround());
-  if (view_.info.state == MirrorImageState::kDisabling) {
-    return Failed(absl::StatusCode::kUnavailable, kDisablingText);
+  if (view_.enabled()) {
+    environment_.series.ForgetPrimary(view_.tracker_key);
+    ADDONS_ASSIGN_OR_RETURN(
+        rescue_,
+        ReadRescueRecord(*session_.reads, session_.volume.image_name()));
   }
-  if (!view_.enabled()) {
-    return Failed(absl::StatusCode::kFailedPrecondition,
-                  "replication is not enabled");
-  }
-  environment_.series.ForgetPrimary(view_.tracker_key);
-  ADDONS_ASSIGN_OR_RETURN(
-      const auto rescue,
-      ReadRescueRecord(*session_.reads, session_.volume.image_name()));
-  if (rescue.has_value() && AwaitsRestore(*rescue, view_)) {
-    return Failed(
-        absl::StatusCode::kUnavailable,
-        DescribeAwaitedRestore(*rescue, session_.volume.image_name(),
-                               session_.reads->ImageSpec(RescueImageName(
-                                   session_.volume.image_name()))));
-  }
-  if (view_.info.primary) {
-    // The site that is promoted next would go on with a copy that is not whole.
-    const std::string loss = DescribeCloneLoss(
-        view_, session_.volume.Spec(session_.volume.image_name()));
-    if (!loss.empty()) {
-      return Failed(absl::StatusCode::kFailedPrecondition, loss);
+  int repairs = 0;
+  int demotions = 0;
+  while (true) {
+    ADDONS_ASSIGN_OR_RETURN(const DemoteDecision decision, Decide());
+    switch (decision.action) {
+      case DemoteAction::kRefuse:
+        return Refuse(decision);
+      case DemoteAction::kSecondary:  // all along, or by this call
+        return demotions == 0 ? absl::OkStatus() : ReadBack();
+      case DemoteAction::kRepair:
+        if (repairs++ > kRepairs) return ReadBack();
+        ADDONS_RETURN_IF_ERROR(Repair());
+        break;
+      case DemoteAction::kAwaitFollower:
+        ADDONS_RETURN_IF_ERROR(AwaitFollower(decision.reason));
+        break;
+      case DemoteAction::kAwaitWorkload:
+        ADDONS_RETURN_IF_ERROR(AwaitWorkload(decision.reason));
+        break;
+      case DemoteAction::kDemote:
+        if (demotions++ > kRepairs) return ReadBack();
+        ADDONS_RETURN_IF_ERROR(DemotePrimary());
+        break;
     }
   }
-  bool demoted = false;  // by this call
-  for (int repair = 0; repair <= kRepairs; ++repair) {
-    if (!view_.info.primary) {
-      if (!OwnHalfDemotion(view_)) break;
-      ADDONS_RETURN_IF_ERROR(Repair());
-    }
-    ADDONS_RETURN_IF_ERROR(WaitForFollower());
-    absl::Status done = DemotePrimary();
-    // EINVAL is also what librbd says when somebody else was faster.
-    if (!done.ok() && CephErrno(done) != EINVAL) return done;
-    demoted = true;
-    ADDONS_RETURN_IF_ERROR(LookAround());
-    if (!done.ok() && view_.info.primary) return done;
-    if (done.ok() && !view_.info.primary) {
-      LogRoleChange(session_.volume, "primary", RoleOf(view_), "demoted");
-    }
-  }
-  if (!demoted) return absl::OkStatus();  // a secondary all along
+}
+
+absl::Status Demotion::ReadBack() const {
   const std::string bad = DescribeBadDemotion(view_);
   return bad.empty() ? absl::OkStatus()
                      : Failed(absl::StatusCode::kUnavailable, bad);
 }
 
+absl::Status Demotion::Refuse(const DemoteDecision& decision) {
+  workload_ = decision.workload;
+  return Failed(decision.code, decision.reason);
+}
+
 absl::Status Demotion::Repair() {
-  if (const SiteView* peer = ClaimingPeer(view_); peer != nullptr) {
-    const std::string name =
-        SiteName(*session_.reads, peer->status.mirror_uuid);
-    const bool silent = peer->age >= environment_.options.settle_time;
-    return Failed(
-        absl::StatusCode::kUnavailable,
-        absl::StrCat(
-            "an earlier demotion is half-done and cannot be repaired, because ",
-            name,
-            silent ? " was primary when its rbd-mirror reported last, and is "
-                     "silent now; start rbd-mirror there, and resync this "
-                     "image if that site is still primary; if that site is "
-                     "lost, promote this image by force"
-                   : " is primary; resync this image"));
-  }
-  if (const std::string unclear =
-          view_.UnclearReport(environment_.options.settle_time);
-      !unclear.empty()) {
-    return Failed(absl::StatusCode::kUnavailable,
-                  absl::StrCat("an earlier demotion is half-done and is not "
-                               "repaired, because ",
-                               unclear));
-  }
   ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
   context_.Step("repairing a half-done demotion");
   Log().warn("repairing a half-done demotion volume={} snapshot={}",
@@ -221,82 +216,27 @@ absl::Status Demotion::Repair() {
 absl::Status Demotion::RefuseIfAny(const std::vector<Watcher>& workloads) {
   if (workloads.empty()) return absl::OkStatus();
   workload_ = DescribeWatchers(workloads);
-  return Failed(absl::StatusCode::kFailedPrecondition,
-                absl::StrCat("the image is in use by ", workload_,
-                             "; stop the workload (a client that died is gone "
-                             "from this list after 30 s)"));
+  return Failed(absl::StatusCode::kFailedPrecondition, DescribeUse(workload_));
 }
 
-/// What `peer` reports is about the time since this site became primary, and
-/// not an older text that rbd-mirror wrote once more before it looked again.
-bool Demotion::IsCurrent(const SiteView& peer) {
-  const int rewrites =
-      session_.memory.Reports(view_).Rewrites(peer.status.mirror_uuid);
-  const bool secondary = peer.role == SiteRole::kSecondary;
-  if (rewrites >= (secondary ? 1 : 2)) return true;
-  const std::optional<int64_t> since = view_.PrimarySince();
-  return since.has_value() && peer.status.last_update >=
-                                  *since + (secondary ? 0 : kReportLag.count());
+absl::Status Demotion::AwaitFollower(const std::string& reason) {
+  context_.Step("waiting until the peer follows this site");
+  context_.SetPending(Failed(absl::StatusCode::kUnavailable, reason));
+  ADDONS_RETURN_IF_ERROR(context_.SleepFor(environment_.options.poll_interval));
+  return LookAround();
 }
 
-/// A peer copies from this image, or cannot. One that has not noticed yet that
-/// this site is primary must not lose its chance: when both sides are demoted,
-/// nothing is copied any more, and its next promote would return to the state
-/// before this site became primary.
-absl::StatusOr<bool> Demotion::Followed() {
-  if (open_by_mirror_) return true;
-  session_.memory.Reports(view_).Note(view_);
-  for (const SiteView& peer : view_.peers) {
-    if (!IsCurrent(peer)) continue;
-    switch (peer.role) {
-      case SiteRole::kSecondary:
-      // These will not copy: demoting this side is the way out.
-      case SiteRole::kPrimary:
-      case SiteRole::kSplitBrain:
-      case SiteRole::kError:
-        return true;
-      case SiteRole::kNotPrimary:
-      case SiteRole::kUnclear:
-        break;
-    }
-  }
-  ADDONS_ASSIGN_OR_RETURN(const auto peers, session_.reads->MirrorPeers());
-  return peers.empty();
-}
-
-absl::Status Demotion::WaitForFollower() {
-  if (context_.mutating()) return absl::OkStatus();
-  while (view_.info.primary) {
-    ADDONS_RETURN_IF_ERROR(RefuseIfAny(workloads_));
-    ADDONS_ASSIGN_OR_RETURN(const bool followed, Followed());
-    if (followed) break;
-    context_.Step("waiting until the peer follows this site");
-    context_.SetPending(Failed(
-        absl::StatusCode::kUnavailable,
-        "no peer has noticed yet that this site is primary; demoted now, its "
-        "copy would stay behind for ever; check that rbd-mirror of the other "
-        "site runs (`rbd mirror pool status`)"));
-    ADDONS_RETURN_IF_ERROR(
-        context_.SleepFor(environment_.options.poll_interval));
-    ADDONS_RETURN_IF_ERROR(LookAround());
-  }
-  context_.SetPending(absl::OkStatus());
-  return absl::OkStatus();
-}
-
-/// ceph-csi says so, and nobody has it open.
-bool Demotion::Published() const {
-  for (const auto& [key, value] : published_) {
-    if (absl::StrContains(key, "/clientaddress/") ||
-        absl::StrContains(key, "/userid/")) {
-      Log().warn(
-          "volume={} is still marked as published by key={}, but nobody has it "
-          "open",
-          Quoted(session_.volume.volume_id.text()), Quoted(key));
-      return true;
-    }
-  }
-  return false;
+absl::Status Demotion::AwaitWorkload(const std::string& reason) {
+  Log().warn(
+      "volume={} is still marked as published by key={}, but nobody has it "
+      "open",
+      Quoted(session_.volume.volume_id.text()),
+      Quoted(PublishedMark(published_)));
+  context_.Step("waiting whether the workload comes back");
+  context_.SetPending(Failed(absl::StatusCode::kUnavailable, reason));
+  ADDONS_RETURN_IF_ERROR(context_.SleepFor(environment_.options.watch_timeout));
+  session_.memory.awaited_workload = true;
+  return LookAround();
 }
 
 /// What a demotion leaves in the metadata. A try that died inside librbd's call
@@ -317,25 +257,10 @@ absl::Status Demotion::WriteMarks(Image& image) {
 }
 
 absl::Status Demotion::DemotePrimary() {
-  ADDONS_RETURN_IF_ERROR(RefuseIfAny(workloads_));
-  if (!context_.mutating() && !session_.memory.awaited_workload &&
-      Published()) {
-    // Its client may be between two watches; a mark alone must not stop a
-    // failover for ever.
-    context_.Step("waiting whether the workload comes back");
-    context_.SetPending(
-        Failed(absl::StatusCode::kUnavailable,
-               "the volume is still marked as published; looking once more"));
-    ADDONS_RETURN_IF_ERROR(
-        context_.SleepFor(environment_.options.watch_timeout));
-    session_.memory.awaited_workload = true;
-    context_.SetPending(absl::OkStatus());
-    ADDONS_RETURN_IF_ERROR(LookAround());
-    ADDONS_RETURN_IF_ERROR(RefuseIfAny(workloads_));
-  }
+  context_.SetPending(absl::OkStatus());
   ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
   context_.Step("demoting");
-  return ChangeImage(session_.volume, [&](Image& image) -> absl::Status {
+  const auto demote_it = [&](Image& image) -> absl::Status {
     ADDONS_RETURN_IF_ERROR(WriteMarks(image));
     // Once more, on the handle that demotes: between the last look and now
     // somebody may have opened the image.
@@ -361,7 +286,16 @@ absl::Status Demotion::DemotePrimary() {
           DescribeWatchers(clients->workloads));
     }
     return absl::OkStatus();
-  });
+  };
+  const absl::Status done = ChangeImage(session_.volume, demote_it);
+  // EINVAL is also what librbd says when somebody else was faster.
+  if (!done.ok() && CephErrno(done) != EINVAL) return done;
+  ADDONS_RETURN_IF_ERROR(LookAround());
+  if (!done.ok() && view_.info.primary) return done;
+  if (done.ok() && !view_.info.primary) {
+    LogRoleChange(session_.volume, "primary", RoleOf(view_), "demoted");
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace

@@ -17,35 +17,31 @@ struct DemoteRequest {
 ///
 // clang-format off
 ///   Run(): LookAround()  "looking at the image"
+///     │
+///     DecideDemote() <────────────────────────────────────┐   demote_decision.h
 ///     ├─ off ───────────────────────────> FAILED_PRECONDITION
-///     ├─ disabling ─────────────────────> UNAVAILABLE
+///     ├─ disabling ─────────────────────> UNAVAILABLE     │
 ///     ├─ AwaitsRestore() ───────────────> UNAVAILABLE: promote it here first
 ///     ├─ primary, DescribeCloneLoss() ──> FAILED_PRECONDITION
-///     ├─ secondary, no OwnHalfDemotion() ──> OK
-///     ├─ OwnHalfDemotion() ──> Repair() ────────────────┐
-///     └─ primary                                        │
-///          │                                            │
-///        WaitForFollower()                              │
-///          │                                            │
-///        DemotePrimary() <──────────────────────────────┤
-///          │                                            │
-///        LookAround()                                   │
-///          ├─ still primary, and librbd refused ──> its error
-///          ├─ still primary ────────────────────────────┤  a few times
-///          ├─ OwnHalfDemotion() ──> Repair() ───────────┘
-///          └─ DescribeBadDemotion() ─┬─ nothing ──> OK
-///                                    └─ bad ──────> UNAVAILABLE
+///     ├─ secondary ─────────────────────> OK, or ReadBack()
+///     ├─ OwnHalfDemotion()                                │
+///     │    ├─ ClaimingPeer(), UnclearReport() ──> UNAVAILABLE
+///     │    └─ else ──> Repair() ──────────────────────────┤
+///     ├─ primary, DescribeUse() ────────> FAILED_PRECONDITION, TellRefusal()
+///     ├─ primary, not FollowerSeen() ──> AwaitFollower() ─┤
+///     ├─ primary, PublishedMark() ──> AwaitWorkload() ────┤
+///     └─ primary ──> DemotePrimary() ─────────────────────┤  a few times
+///                      └─ still primary, and librbd refused ──> its error
 ///
-///   Repair()           ClaimingPeer(), UnclearReport(): UNAVAILABLE
-///                      BeginMutation(), "repairing a half-done demotion": promotes it
 ///   LookAround()       Look(): the image, and through the same handle FindClients()
 ///                      and what ceph-csi has published
-///   WaitForFollower()  RefuseIfAny(): FAILED_PRECONDITION
-///                      until Followed(): "waiting until the peer follows this site"
-///   DemotePrimary()    RefuseIfAny(): FAILED_PRECONDITION
-///                      Published(): "waiting whether the workload comes back"
-///                      BeginMutation(), "demoting"
+///   Repair()           BeginMutation(), "repairing a half-done demotion": promotes it
+///   AwaitFollower()    "waiting until the peer follows this site"
+///   AwaitWorkload()    "waiting whether the workload comes back"
+///   DemotePrimary()    BeginMutation(), "demoting"
 ///                      WriteMarks(), RefuseIfAny(), MirrorDemote()
+///   ReadBack()         DescribeBadDemotion() ─┬─ nothing ──> OK
+///                                             └─ bad ──────> UNAVAILABLE
 ///   TellRefusal()      when a workload kept it from demoting: tells the other site
 // clang-format on
 ///

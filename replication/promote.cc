@@ -24,7 +24,6 @@
 #include "replication/rescue.h"
 #include "replication/role_log.h"
 #include "replication/session.h"
-#include "replication/signs_of_life.h"
 #include "replication/stale_schedules.h"
 #include "replication/state/move_marks.h"
 #include "replication/state/rescue_record.h"
@@ -127,8 +126,7 @@ absl::StatusOr<PromoteDecision> Promotion::LookAndDecide() {
   if (request_.parameters.schedule.has_value()) {
     seen.interval = request_.parameters.schedule->interval;
   }
-  // A forced promotion rests on none of that, and must not fail for it.
-  if (request_.force == Force::kNo && view_.enabled() && !view_.info.primary) {
+  if (NeedsClocks(view_, request_.force)) {
     ADDONS_ASSIGN_OR_RETURN(seen.clocks, ReadClocks(seen.disturbed));
   }
   PromoteDecision decision =
@@ -141,17 +139,10 @@ absl::StatusOr<PromoteDecision> Promotion::LookAndDecide() {
 }
 
 absl::StatusOr<SeriesClocks> Promotion::ReadClocks(bool disturbed) {
-  const ReplicationOptions& options = environment_.options;
   ADDONS_RETURN_IF_ERROR(environment_.series.List(
       session_.cluster(), *session_.reads, view_.pool_key));
-  PromoteSeries::Seen seen;
-  seen.pool = view_.pool_key;
-  seen.rados_namespace = session_.volume.rados_namespace;
-  seen.image = view_.tracker_key;
-  seen.progress = view_.Progress();
-  seen.receiving = !disturbed && LocalMirrorWorks(view_, options);
-  seen.primary_peer = PrimaryPeer(view_, options.settle_time);
-  return environment_.series.Note(seen);
+  return environment_.series.Note(SeenInSeries(
+      view_, session_.volume.rados_namespace, disturbed, environment_.options));
 }
 
 absl::Status Promotion::Refuse(absl::StatusCode code,
@@ -184,19 +175,15 @@ absl::Status Promotion::Run() {
     if (!context_.mutating()) context_.Step("looking at both sites");
     ADDONS_ASSIGN_OR_RETURN(const PromoteDecision decision, LookAndDecide());
     switch (decision.action) {
-      case PromoteAction::kRefuseOff:
-        return Refuse(request_.scope == VerbScope::kGroupMember
-                          ? absl::StatusCode::kUnavailable
-                          : absl::StatusCode::kFailedPrecondition,
-                      decision.reason);
       case PromoteAction::kAlreadyPrimary:
         return Finish(std::move(view_));
+      case PromoteAction::kRefuseOff:
       case PromoteAction::kRefusePeerTookBack:
       case PromoteAction::kRefusePeerPrimary:
       case PromoteAction::kRefuseNoLife:
-        return Refuse(absl::StatusCode::kFailedPrecondition, decision.reason);
       case PromoteAction::kNothingToForce:
-        return Refuse(absl::StatusCode::kUnavailable, decision.reason);
+        return Refuse(AnswerTo(decision.action, request_.scope),
+                      decision.reason);
       case PromoteAction::kWaitForWorkload:
       case PromoteAction::kWaitForLocalMirror:
       case PromoteAction::kWait: {
@@ -229,10 +216,7 @@ absl::Status Promotion::Run() {
       }
       case PromoteAction::kPlain: {
         ADDONS_RETURN_IF_ERROR(PrepareRescue(decision.action));
-        // In journal mode only the mark tells whose demotion was the last.
-        took_back_ =
-            view_.OwnDemotion() || (view_.info.mode == MirrorMode::kJournal &&
-                                    view_.own_demotion_mark);
+        took_back_ = TakesOwnDemotionBack(view_);
         ADDONS_ASSIGN_OR_RETURN(std::optional<MirrorView> promoted,
                                 TryPromote(Force::kNo));
         if (promoted.has_value()) {

@@ -183,6 +183,53 @@ PromoteDecision DecideUnforced(
 
 }  // namespace
 
+absl::StatusCode AnswerTo(PromoteAction action, VerbScope scope) {
+  switch (action) {
+    case PromoteAction::kRefuseOff:
+      return scope == VerbScope::kGroupMember
+                 ? absl::StatusCode::kUnavailable
+                 : absl::StatusCode::kFailedPrecondition;
+    case PromoteAction::kRefusePeerTookBack:
+    case PromoteAction::kRefusePeerPrimary:
+    case PromoteAction::kRefuseNoLife:
+      return absl::StatusCode::kFailedPrecondition;
+    case PromoteAction::kNothingToForce:
+    case PromoteAction::kWaitForWorkload:
+    case PromoteAction::kWaitForLocalMirror:
+    case PromoteAction::kWait:
+      return absl::StatusCode::kUnavailable;
+    case PromoteAction::kAlreadyPrimary:
+    case PromoteAction::kPlain:
+    case PromoteAction::kForced:
+    case PromoteAction::kRescue:
+      break;
+  }
+  return absl::StatusCode::kOk;
+}
+
+bool TakesOwnDemotionBack(const MirrorView& view) {
+  return view.OwnDemotion() ||
+         (view.info.mode == MirrorMode::kJournal && view.own_demotion_mark);
+}
+
+bool NeedsClocks(const MirrorView& view, Force force) {
+  return force == Force::kNo && view.enabled() && !view.info.primary;
+}
+
+PromoteSeries::Seen SeenInSeries(const MirrorView& view,
+                                 const std::string& rados_namespace,
+                                 bool disturbed,
+                                 const ReplicationOptions& options) {
+  PromoteSeries::Seen seen;
+  seen.pool = view.pool_key;
+  seen.rados_namespace = rados_namespace;
+  seen.image = view.tracker_key;
+  seen.progress = view.Progress();
+  seen.receiving = !disturbed && LocalMirrorWorks(view, options);
+  seen.primary_peer = PrimaryPeer(view, options.settle_time);
+  return seen;
+}
+
 PromoteDecision DecidePromote(
     const PromoteEvidence& seen, Force force, const ReplicationOptions& options,
     const std::function<std::string(const std::string&)>& site_name) {

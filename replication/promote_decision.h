@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "ceph/image.h"
 #include "replication/environment.h"
 #include "replication/state/mirror_view.h"
@@ -49,6 +50,25 @@ struct PromoteDecision {
   /// For a person: what is seen, what is missing, what to do.
   std::string reason;
 };
+
+/// What a call is answered for such a row: OK stands for a row that goes on to
+/// promote. In a group a member without replication is no reason to force the
+/// others.
+absl::StatusCode AnswerTo(PromoteAction action, VerbScope scope);
+
+/// Whether promoting the image plainly takes back a demotion of this site's
+/// own. In journal mode only the mark tells whose demotion was the last.
+bool TakesOwnDemotionBack(const MirrorView& view);
+
+/// Whether the clocks of a series count for such a call: a forced one rests on
+/// none of that, and must not fail for it.
+bool NeedsClocks(const MirrorView& view, Force force);
+
+/// What the series is told of a look.
+PromoteSeries::Seen SeenInSeries(const MirrorView& view,
+                                 const std::string& rados_namespace,
+                                 bool disturbed,
+                                 const ReplicationOptions& options);
 
 /// Decides from one look; a pure function. FAILED_PRECONDITION makes the
 /// operator promote by force at once, so a kRefuse... row stands only where

@@ -7,6 +7,10 @@
 #include "ceph/image.h"
 #include "operation/operation_context.h"
 #include "replication/environment.h"
+#include "replication/resync_decision.h"
+#include "replication/session.h"
+#include "replication/state/mirror_view.h"
+#include "replication/state/resync_history.h"
 
 namespace addons {
 
@@ -28,27 +32,28 @@ struct ResyncResult {
 ///
 // clang-format off
 ///   Run(): LookAt()  "looking at both sites"
+///     │
+///     JudgeResync(): DecideResync()                    see resync_decision.h
 ///     ├─ absent ──> DecideAbsent() ─┬─ SawPrimaryLately() ──> not ready
 ///     │                             └─ else ────────────────> UNAVAILABLE
-///     └─ Decide()
-///          ├─ off, or primary ──────────────────────────────> FAILED_PRECONDITION
-///          ├─ disabling ────────────────────────────────────> UNAVAILABLE
-///          ├─ requested already, or CopyRunning()
-///          │    ├─ SourceIsSilent(), nothing is copied
-///          │    │    any more ──> SourceGone() ─────────────> UNAVAILABLE
-///          │    └─ else ────────────────────────────────────> not ready
-///          └─ DecideIdle()
-///               ├─ rbd-mirror of this site is down ─────────> UNAVAILABLE
-///               ├─ no IsCurrent() report ──> Waiting() ─────> UNAVAILABLE
-///               ├─ PeerCopiesOwnDemotion() ─────────────────> not ready
-///               ├─ WholeCopy(), and LivingPrimary()
-///               │    or both sites are demoted ──> Ready() ─> ready
-///               ├─ an error ──> DecideOnError()
-///               └─ else ──> Waiting() ──────────────────────> UNAVAILABLE
+///     ├─ off, or primary ───────────────────────────────────> FAILED_PRECONDITION
+///     ├─ disabling ─────────────────────────────────────────> UNAVAILABLE
+///     ├─ requested already, or CopyRunning()
+///     │    ├─ SourceIsSilent(), nothing is copied
+///     │    │    any more ──> SourceGone() ──────────────────> UNAVAILABLE
+///     │    └─ else ─────────────────────────────────────────> not ready
+///     └─ DecideIdle()
+///          ├─ rbd-mirror of this site is down ──────────────> UNAVAILABLE
+///          ├─ no IsCurrent() report ──> Waiting() ──────────> UNAVAILABLE
+///          ├─ PeerCopiesOwnDemotion() ──────────────────────> not ready
+///          ├─ WholeCopy(), and LivingPrimary()
+///          │    or both sites are demoted ──> Ready() ──────> ready
+///          ├─ ReportsError() ──> DecideOnError()
+///          └─ else ──> Waiting() ───────────────────────────> UNAVAILABLE
 ///
 ///   DecideOnError()
-///     ├─ no split brain, and PassesByItself(), not standing for long,
-///     │    or no DemotedIncarnation() ──────────────────────> UNAVAILABLE
+///     ├─ no split brain, and not MayBeStanding(): it PassesByItself() or does
+///     │    not stand for long, or no IsDemotedIncarnation() ─> UNAVAILABLE
 ///     ├─ no living primary ─────────────────────────────────> UNAVAILABLE
 ///     ├─ without force ─────────────────────────────────────> FAILED_PRECONDITION
 ///     └─ by force ──> Request() ────────────────────────────> not ready
@@ -65,6 +70,14 @@ struct ResyncResult {
 absl::StatusOr<ResyncResult> Resync(OperationContext& context,
                                     ReplicationEnvironment& environment,
                                     const ResyncRequest& request);
+
+/// What Resync() decides from a look (nullptr: the image is absent), with what
+/// `history` remembers, which is told of it. Reads from the image once more
+/// where an error may be a lasting one.
+absl::StatusOr<ResyncDecision> JudgeResync(const OpenedVolume& opened,
+                                           ResyncHistory& history,
+                                           const MirrorView* view, Force force,
+                                           SteadyDuration settle);
 
 }  // namespace addons
 

@@ -14,6 +14,24 @@
 
 namespace addons {
 
+std::string DescribeAwaitedFollower(const std::string& site) {
+  return absl::StrCat(
+      "this site has taken its own demotion back and waits until ", site,
+      " follows it; start no workload before (up to a minute)");
+}
+
+std::string DescribeTakenRole(const std::string& site) {
+  return absl::StrCat(
+      site, " was promoted while this site took its own demotion back");
+}
+
+std::string DescribeTwoPrimaries(const std::string& site) {
+  return absl::StrCat(
+      "this site was promoted by force and is primary, but ", site,
+      " has said since that it is primary as well; stop the workload on one "
+      "of the two sites and demote it there, then resync it");
+}
+
 absl::Status TakeBack::Refuse(const std::string& reason) const {
   return FailedTo("promote", session_.volume, absl::StatusCode::kUnavailable,
                   reason);
@@ -28,9 +46,7 @@ absl::Status TakeBack::MarkOwnDemotion() {
 /// Nobody was told that this site is primary: it can give the role back, unless
 /// a workload has begun all the same.
 absl::Status TakeBack::Yield(const std::string& peer) {
-  const std::string reason =
-      absl::StrCat(SiteName(*session_.reads, peer),
-                   " was promoted while this site took its own demotion back");
+  const std::string reason = DescribeTakenRole(SiteName(*session_.reads, peer));
   auto image = session_.reads->OpenImageReadOnly(session_.volume.image_name());
   if (!image.ok()) return AfterResolve(image.status(), session_.volume);
   ADDONS_ASSIGN_OR_RETURN(const ImageClients clients,
@@ -64,10 +80,7 @@ absl::Status TakeBack::ByForce(const MirrorView& view) {
   if (verdict.state == FollowerState::kFollow) return absl::OkStatus();
   const std::string peer = SiteName(*session_.reads, verdict.peer);
   if (verdict.state == FollowerState::kTaken) {
-    return Refuse(absl::StrCat(
-        "this site was promoted by force and is primary, but ", peer,
-        " has said since that it is primary as well; stop the workload on one "
-        "of the two sites and demote it there, then resync it"));
+    return Refuse(DescribeTwoPrimaries(peer));
   }
   Log().warn(
       "this site has taken its own demotion back by force, without waiting "
@@ -90,10 +103,8 @@ absl::Status TakeBack::AwaitFollowers(Force force, const WaitFn& wait,
         [&](const std::string& uuid) { return reports.Rewrites(uuid); });
     if (verdict.state == FollowerState::kFollow) break;
     if (verdict.state == FollowerState::kTaken) return Yield(verdict.peer);
-    const std::string reason = absl::StrCat(
-        "this site has taken its own demotion back and waits until ",
-        SiteName(*session_.reads, verdict.peer),
-        " follows it; start no workload before (up to a minute)");
+    const std::string reason =
+        DescribeAwaitedFollower(SiteName(*session_.reads, verdict.peer));
     // The retry goes on without holding others up.
     const bool stay =
         context_.LatestDeadline().has_value() &&

@@ -61,6 +61,15 @@ class TakeBack {
   Session& session_;
 };
 
+// What it answers, without its object, about a peer that `site` names.
+
+/// Not yet: the peer does not follow.
+std::string DescribeAwaitedFollower(const std::string& site);
+/// The peer was promoted meanwhile.
+std::string DescribeTakenRole(const std::string& site);
+/// So it was, and this site is the primary by force.
+std::string DescribeTwoPrimaries(const std::string& site);
+
 }  // namespace addons
 
 #endif  // ADDONS_REPLICATION_TAKE_BACK_H_

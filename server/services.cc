@@ -8,6 +8,7 @@
 #include "reclaimspace/controller_reclaim_service.h"
 #include "reclaimspace/node_reclaim_service.h"
 #include "replication/clone_audit_service.h"
+#include "replication/inspection_service.h"
 #include "replication/membership.h"
 #include "replication/replication_service.h"
 #include "volumegroup/volumegroup_service.h"
@@ -73,6 +74,9 @@ ServiceSet MakeServices(const ServiceParts& parts) {
     set.services.push_back(std::make_unique<CloneAuditService>(
         parts.rpc, parts.operations, parts.config_store, parts.clusters,
         parts.config.site_clusters));
+    set.services.push_back(std::make_unique<InspectionService>(
+        parts.rpc, parts.operations, parts.config_store, parts.clusters,
+        *set.replication, parts.config.site_clusters));
     set.served.replication_destination_info = true;
     set.services.push_back(std::make_unique<VolumeGroupService>(
         parts.rpc, parts.operations,

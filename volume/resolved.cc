@@ -17,8 +17,11 @@ std::string ResolvedPlace::Spec(const std::string& name) const {
 }
 
 std::string ResolvedVolume::Describe() const {
-  return absl::StrCat("image '", Spec(image_name()), "' (volume '",
-                      volume_id.text(), "')");
+  std::string text = absl::StrCat("image '", Spec(image_name()), "'");
+  if (!volume_id.empty()) {
+    absl::StrAppend(&text, " (volume '", volume_id.text(), "')");
+  }
+  return text;
 }
 
 std::string ResolvedGroup::Describe() const {

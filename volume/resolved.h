@@ -33,7 +33,7 @@ struct ResolvedPlace {
 };
 
 struct ResolvedVolume : ResolvedPlace {
-  VolumeHandle volume_id;  // as the caller wrote it
+  VolumeHandle volume_id;  // as the caller wrote it; empty: found by its pool
   VolumeAttributes attributes;
 
   const std::string& image_name() const { return attributes.image_name; }

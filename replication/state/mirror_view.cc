@@ -194,6 +194,16 @@ int64_t MirrorView::EntriesBehind() const {
   return (*numbers)->entries_behind.value_or(0);
 }
 
+std::optional<int64_t> MirrorView::RestoreTime() const {
+  if (info.mode == MirrorMode::kJournal || LastComplete() == nullptr ||
+      !local.has_value()) {
+    return std::nullopt;
+  }
+  const auto numbers = ParseSyncNumbers(local->status.description);
+  if (!numbers.ok() || !numbers->has_value()) return std::nullopt;
+  return (*numbers)->local_snapshot_time;
+}
+
 std::string MirrorView::RestorePoint() const {
   if (info.mode == MirrorMode::kJournal) {
     if (first_copy_pending) return "nothing: the first copy is not complete";
@@ -206,13 +216,8 @@ std::string MirrorView::RestorePoint() const {
   if (complete == nullptr) return "nothing: no snapshot has arrived completely";
   // The primary's own time of that snapshot is what a person wants to know; the
   // local one only says when copying it began.
-  if (local.has_value()) {
-    const auto numbers = ParseSyncNumbers(local->status.description);
-    if (numbers.ok() && numbers->has_value() &&
-        (*numbers)->local_snapshot_time.has_value()) {
-      return absl::StrCat("the state of ",
-                          FormatUnixSeconds(*(*numbers)->local_snapshot_time));
-    }
+  if (const std::optional<int64_t> time = RestoreTime(); time.has_value()) {
+    return absl::StrCat("the state of ", FormatUnixSeconds(*time));
   }
   return absl::StrCat("the snapshot that arrived at ",
                       FormatUnixSeconds(std::chrono::system_clock::to_time_t(
@@ -235,15 +240,24 @@ std::string MirrorView::CopyProgress() const {
 
 absl::StatusOr<MirrorView> LookAt(const ResolvedVolume& volume, Pool& pool,
                                   PeerTracker& tracker, const AlsoRead& also) {
-  ADDONS_ASSIGN_OR_RETURN(std::unique_ptr<Image> image,
+  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Image> image,
                           pool.OpenImageReadOnly(volume.image_name()));
+  ADDONS_ASSIGN_OR_RETURN(MirrorView view,
+                          LookAt(volume, pool, *image, tracker, also));
+  const absl::Status closed = image->Close();
+  if (!closed.ok()) return AfterResolve(closed, volume);
+  return view;
+}
+
+absl::StatusOr<MirrorView> LookAt(const ResolvedVolume& volume, Pool& pool,
+                                  Image& image, PeerTracker& tracker,
+                                  const AlsoRead& also) {
   MirrorView view;
   std::vector<SiteStatus> sites;
   // Only opening it tells that there is no such image.
   std::optional<std::string> refused;
-  absl::Status read = ReadImage(*image, &view, &sites, &refused);
-  if (read.ok() && also != nullptr) read = also(*image, view);
-  if (read.ok()) read = image->Close();
+  absl::Status read = ReadImage(image, &view, &sites, &refused);
+  if (read.ok() && also != nullptr) read = also(image, view);
   if (!read.ok()) return AfterResolve(read, volume);
   ADDONS_RETURN_IF_ERROR(ReadJournal(pool, &view));
 
@@ -274,16 +288,19 @@ absl::StatusOr<MirrorView> LookAt(const ResolvedVolume& volume, Pool& pool,
   return view;
 }
 
-std::string SiteName(Pool& pool, const std::string& mirror_uuid) {
-  const auto peers = pool.MirrorPeers();
-  if (peers.ok()) {
-    for (const MirrorPeer& peer : *peers) {
-      if (peer.mirror_uuid == mirror_uuid && !peer.site_name.empty()) {
-        return absl::StrCat("site '", peer.site_name, "'");
-      }
+std::string SiteName(const std::vector<MirrorPeer>& peers,
+                     const std::string& mirror_uuid) {
+  for (const MirrorPeer& peer : peers) {
+    if (peer.mirror_uuid == mirror_uuid && !peer.site_name.empty()) {
+      return absl::StrCat("site '", peer.site_name, "'");
     }
   }
   return "the peer site";
+}
+
+std::string SiteName(Pool& pool, const std::string& mirror_uuid) {
+  const auto peers = pool.MirrorPeers();
+  return SiteName(peers.ok() ? *peers : std::vector<MirrorPeer>(), mirror_uuid);
 }
 
 std::string FormatUnixSeconds(int64_t seconds) {

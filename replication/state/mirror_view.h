@@ -84,7 +84,7 @@ std::string WholePoolKey(const ResolvedVolume& volume);
 ///   primary             info.primary
 ///   split brain         SplitBrain()
 ///   resync requested    resync_requested
-///   copy made anew      CopyRunning()                   replication/resync.h
+///   copy made anew      CopyRunning()                   replication/resync.h, resync_decision.h
 ///
 ///   Journal mode has no mid copy: EntriesBehind() tells what is missing.
 ///
@@ -165,6 +165,10 @@ struct MirrorView {
   /// know: what that site is doing is unclear. Empty text: there is none.
   std::string UnclearReport(SteadyDuration settle) const;
 
+  /// Snapshot mode: when the primary was in the state that the last complete
+  /// snapshot holds, by its own clock; nullopt: rbd-mirror does not say, or
+  /// there is none.
+  std::optional<int64_t> RestoreTime() const;
   /// "the state of 2026-11-20T03:00:00Z", or "nothing: no complete snapshot".
   std::string RestorePoint() const;
   /// Journal mode: entries that the local rbd-mirror knows of and has not
@@ -190,8 +194,16 @@ absl::StatusOr<MirrorView> LookAt(const ResolvedVolume& volume, Pool& pool,
                                   PeerTracker& tracker,
                                   const AlsoRead& also = nullptr);
 
+/// The same through a handle that is open already and has not been looked at,
+/// of the image that `volume` names; it stays open.
+absl::StatusOr<MirrorView> LookAt(const ResolvedVolume& volume, Pool& pool,
+                                  Image& image, PeerTracker& tracker,
+                                  const AlsoRead& also = nullptr);
+
 /// "site 'site-a'" by mirror uuid, "the peer site" when its name is not known.
 std::string SiteName(Pool& pool, const std::string& mirror_uuid);
+std::string SiteName(const std::vector<MirrorPeer>& peers,
+                     const std::string& mirror_uuid);
 
 /// RFC 3339 in UTC.
 std::string FormatUnixSeconds(int64_t seconds);

@@ -312,6 +312,26 @@ void PromoteSeries::ForgetPrimary(const std::string& image) {
   if (it != images_.end()) it->second.primary_peer.clear();
 }
 
+void PromoteSeries::CopyTo(const std::string& pool_key,
+                           PromoteSeries& copy) const {
+  PoolState pool;
+  std::map<std::string, ImageState> images;
+  {
+    const MutexLock lock(mutex_);
+    const auto known = pools_.find(pool_key);
+    if (known == pools_.end()) return;
+    pool = known->second;
+    for (const auto& [key, image] : images_) {
+      if (image.pool == pool_key) images.emplace(key, image);
+    }
+  }
+  // Who lists for this one does not list for the copy.
+  for (auto& [name, reader] : pool.readers) reader.listing = false;
+  const MutexLock lock(copy.mutex_);
+  copy.pools_[pool_key] = std::move(pool);
+  copy.images_ = std::move(images);
+}
+
 bool PromoteSeries::IsFirstCall(const std::string& object) {
   const MutexLock lock(mutex_);
   const SteadyTime now = clock_.Now();

@@ -85,6 +85,12 @@ class PromoteSeries {
   /// verb on it.
   void ForgetPrimary(const std::string& image);
 
+  /// Makes `copy`, which is new, know of this pool and its images what this one
+  /// knows. It is for those who only want to know what a promotion would see
+  /// now: the series itself must not count their looks as those of calls that
+  /// wait, or a living primary would be forced aside by the first of them.
+  void CopyTo(const std::string& pool_key, PromoteSeries& copy) const;
+
   /// Whether this is the first call for `object` (a volume or group) since
   /// EndCalls(), or since it was asked for last, long ago.
   bool IsFirstCall(const std::string& object);
@@ -144,7 +150,7 @@ class PromoteSeries {
   void Sweep(SteadyTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Clock& clock_;
-  Mutex mutex_;
+  mutable Mutex mutex_;
   std::map<std::string, PoolState> pools_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, ImageState> images_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, SteadyTime> calls_ ABSL_GUARDED_BY(mutex_);

@@ -1,6 +1,7 @@
 #include "replication/state/resync_history.h"
 
 #include <chrono>
+#include <utility>
 
 namespace addons {
 namespace {
@@ -52,6 +53,16 @@ ResyncHistory::Standing ResyncHistory::SawError(const std::string& key,
 void ResyncHistory::SawNoError(const std::string& key) {
   const MutexLock lock(mutex_);
   Touch(key).error.reset();
+}
+
+void ResyncHistory::CopyTo(ResyncHistory& copy) const {
+  std::map<std::string, Volume> volumes;
+  {
+    const MutexLock lock(mutex_);
+    volumes = volumes_;
+  }
+  const MutexLock lock(copy.mutex_);
+  copy.volumes_ = std::move(volumes);
 }
 
 }  // namespace addons

@@ -34,6 +34,10 @@ class ResyncHistory {
   Standing SawError(const std::string& key, int64_t last_update);
   void SawNoError(const std::string& key);
 
+  /// Makes `copy`, which is new, remember all that this one does: for those who
+  /// only want to know what a resync would answer.
+  void CopyTo(ResyncHistory& copy) const;
+
  private:
   struct Error {
     SteadyTime since;
@@ -49,7 +53,7 @@ class ResyncHistory {
   Volume& Touch(const std::string& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Clock& clock_;
-  Mutex mutex_;
+  mutable Mutex mutex_;
   std::map<std::string, Volume> volumes_ ABSL_GUARDED_BY(mutex_);
   SteadyTime swept_at_ ABSL_GUARDED_BY(mutex_);
 };

@@ -740,6 +740,74 @@ void AddAdmin(std::vector<Case>* cases) {
                     }});
 }
 
+using CheckRequest = ::rbdaddons::admin::v1::CheckFailoverRequest;
+
+/// A check of the pool on b, where `prepare` may change the request.
+Case Checked(
+    std::string name, std::string code,
+    std::function<void(ReplicationServer&, CheckRequest&)> prepare = nullptr) {
+  namespace admin = ::rbdaddons::admin::v1;
+  return {std::move(name),
+          {"CheckFailover", std::move(code)},
+          "b",
+          [prepare](ReplicationServer& server) {
+            server.AddMirrored();
+            CheckRequest request;
+            request.set_pool(MirroredPair::kPool);
+            auto& secrets = *request.mutable_secrets();
+            secrets["userID"] = server.b.user()->id;
+            secrets["userKey"] = server.b.user()->key.Reveal();
+            if (prepare) prepare(server, request);
+            server.Start();
+            grpc::ClientContext context;
+            admin::CheckFailoverResponse response;
+            return admin::Inspection::NewStub(server.Channel())
+                ->CheckFailover(&context, request, &response);
+          }};
+}
+
+void AddCheckFailover(std::vector<Case>* cases) {
+  const auto fail = [](int error) {
+    return [error](ReplicationServer& server, CheckRequest&) {
+      server.world.SetCallHook(
+          [error](absl::string_view, absl::string_view call, bool) {
+            return call == "rbd_mirror_image_global_status_list" ? error : 0;
+          });
+    };
+  };
+  cases->push_back(Checked("CheckOk", "OK"));
+  cases->push_back(Checked(
+      "CheckOfNothing", "INVALID_ARGUMENT",
+      [](ReplicationServer&, CheckRequest& request) { request.clear_pool(); }));
+  cases->push_back(
+      Checked("CheckOfBoth", "INVALID_ARGUMENT",
+              [](ReplicationServer& server, CheckRequest& request) {
+                request.add_volume_ids(server.id);
+              }));
+  cases->push_back(Checked("CheckOfNoPool", "NOT_FOUND",
+                           [](ReplicationServer&, CheckRequest& request) {
+                             request.set_pool("none");
+                           }));
+  cases->push_back(
+      Checked("CheckInABrokenCluster", "FAILED_PRECONDITION",
+              [](ReplicationServer& server, CheckRequest& request) {
+                request.set_cluster_id("site-b");
+                server.WriteConfig(R"(, "monitors": [])");
+              }));
+  cases->push_back(Checked("CheckWithAWrongKey", "UNAUTHENTICATED",
+                           [](ReplicationServer&, CheckRequest& request) {
+                             (*request.mutable_secrets())["userKey"] =
+                                 "AQBGK0tlAAAAABAAe1jGVJUIbxnSHUjzYVN5eg==";
+                           }));
+  cases->push_back(Checked("CheckForbidden", "PERMISSION_DENIED", fail(EPERM)));
+  cases->push_back(Checked("CheckOnASilentCluster", "UNAVAILABLE",
+                           [](ReplicationServer& server, CheckRequest&) {
+                             server.b.SetClusterUp(false);
+                           }));
+  cases->push_back(
+      Checked("CheckTimesOut", "DEADLINE_EXCEEDED", fail(ETIMEDOUT)));
+}
+
 /// An audit of the pool on a, where `prepare` may change the request.
 Case Audited(
     std::string name, std::string code,
@@ -888,6 +956,7 @@ TEST(ErrorCodesTest, RowsOfTheDocumentAreWhatTheDaemonAnswers) {
   AddIdentity(&cases);
   AddAdmin(&cases);
   AddAudit(&cases);
+  AddCheckFailover(&cases);
   std::set<ErrorCodeRow> reached;
   for (const Case& tested : cases) {
     SCOPED_TRACE(tested.name);

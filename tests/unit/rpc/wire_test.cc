@@ -502,6 +502,26 @@ Package Admin() {
           "rbdaddons.admin.v1.MirroredClone.State state=2; string text=3}",
           "enum rbdaddons.admin.v1.MirroredClone.State {UNSPECIFIED=0; "
           "HAS_PARENT=1; WAS_FLATTENED=2}",
+          "/rbdaddons.admin.v1.Inspection/CheckFailover "
+          "rbdaddons.admin.v1.CheckFailoverRequest -> "
+          "rbdaddons.admin.v1.CheckFailoverResponse",
+          "rbdaddons.admin.v1.Forecast {string verb=1; bool force=2; "
+          "rbdaddons.admin.v1.Forecast.Verdict verdict=3; string code=4; "
+          "string reason=5}",
+          "enum rbdaddons.admin.v1.Forecast.Verdict {UNSPECIFIED=0; WORKS=1; "
+          "WAITS=2; REFUSES=3; UNCLEAR=4}",
+          "rbdaddons.admin.v1.CheckFailoverRequest {rep string volume_ids=1; "
+          "string cluster_id=2; string pool=3; M parameters=4; "
+          "M secrets=5 [secret]}",
+          "rbdaddons.admin.v1.CheckFailoverResponse {"
+          "rep rbdaddons.admin.v1.FailoverFinding findings=1; bool more=2; "
+          "uint32 volumes=3; uint32 planned=4; uint32 forced=5; "
+          "uint32 either=6; uint32 neither=7; uint32 unclear=8}",
+          "rbdaddons.admin.v1.FailoverFinding {string volume_id=1; "
+          "string image=2; string role=3; "
+          "rbdaddons.admin.v1.Forecast planned=4; "
+          "rbdaddons.admin.v1.Forecast forced=5; string returns_to=6; "
+          "opt int64 returns_to_time=7; opt uint64 lost_bytes=8}",
       }};
 }
 

@@ -1,0 +1,119 @@
+#include "cli/inspection.h"
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "cli/call.h"
+#include "cli/channel.h"
+#include "cli/methods.h"
+#include "cli/parameters.h"
+#include "cli/repeated_call.h"
+#include "rpc/method.h"
+#include "rpc/text.h"
+
+namespace addons {
+namespace {
+
+namespace pb = ::rbdaddons::admin::v1;
+
+std::string VerdictText(const pb::Forecast& forecast) {
+  return absl::AsciiStrToLower(pb::Forecast::Verdict_Name(forecast.verdict()));
+}
+
+std::string Reason(const pb::Forecast& forecast) {
+  return CleanLine(forecast.reason(), kMaxShownText);
+}
+
+/// Calls the method that `request` belongs to, with the secrets of the file.
+absl::Status Ask(const std::string& endpoint, std::chrono::milliseconds timeout,
+                 const std::string& secrets_file,
+                 google::protobuf::Message& request,
+                 google::protobuf::Message& response) {
+  ADDONS_ASSIGN_OR_RETURN(const auto* method,
+                          FindMethod(MethodOfRequest(request)));
+  ADDONS_ASSIGN_OR_RETURN(const auto with_secrets,
+                          MakeVerbRequest(*method, "{}", secrets_file));
+  request.MergeFrom(*with_secrets);
+  ADDONS_ASSIGN_OR_RETURN(const auto channel, OpenChannel(endpoint));
+  return CallMethod(channel, *method, request, timeout, response);
+}
+
+FailoverWay WayOf(const CheckFailoverCommand& command) {
+  if (command.planned) return FailoverWay::kPlanned;
+  return command.forced ? FailoverWay::kForced : FailoverWay::kEither;
+}
+
+uint32_t Working(const pb::CheckFailoverResponse& found, FailoverWay way) {
+  switch (way) {
+    case FailoverWay::kPlanned:
+      return found.planned();
+    case FailoverWay::kForced:
+      return found.forced();
+    case FailoverWay::kEither:
+      break;
+  }
+  return found.either();
+}
+
+}  // namespace
+
+std::string CheckFailoverText(const pb::CheckFailoverResponse& found) {
+  std::string text;
+  for (const pb::FailoverFinding& finding : found.findings()) {
+    absl::StrAppend(
+        &text,
+        CleanLine(
+            finding.image().empty() ? finding.volume_id() : finding.image(),
+            kMaxShownName),
+        finding.role().empty() ? "" : " (", CleanLine(finding.role(), 32),
+        finding.role().empty() ? "" : ")", "\n  planned   ",
+        VerdictText(finding.planned()), ": ", Reason(finding.planned()),
+        "\n  by force  ", VerdictText(finding.forced()), ": ",
+        Reason(finding.forced()), "\n");
+  }
+  if (found.more()) {
+    absl::StrAppend(
+        &text, "... and ",
+        static_cast<int64_t>(found.volumes()) - found.findings_size(),
+        " more\n");
+  }
+  absl::StrAppend(&text, found.volumes(),
+                  found.volumes() == 1 ? " volume: " : " volumes: ",
+                  found.planned(), " would be promoted planned, ",
+                  found.forced(), " by force; ", found.neither(), " in no way");
+  if (found.unclear() > 0) {
+    absl::StrAppend(&text, ", of which ", found.unclear(),
+                    found.unclear() == 1 ? " is" : " are", " unclear");
+  }
+  text.push_back('\n');
+  return text;
+}
+
+int RunCheckFailover(const CheckFailoverCommand& command, Streams& streams) {
+  pb::CheckFailoverRequest request;
+  for (const std::string& id : command.ids) request.add_volume_ids(id);
+  request.set_pool(command.pool);
+  request.set_cluster_id(command.cluster);
+  const auto parameters = ParseParameters(command.parameters);
+  if (!parameters.ok()) return Fail(parameters.status(), kCliUsage, streams);
+  request.mutable_parameters()->insert(parameters->begin(), parameters->end());
+  pb::CheckFailoverResponse found;
+  const absl::Status called = Ask(command.endpoint, command.timeout,
+                                  command.secrets_file, request, found);
+  if (!called.ok()) return FailCall(called, streams);
+  if (command.json) {
+    const int printed = PrintJson(found, streams);
+    if (printed != 0) return printed;
+  } else {
+    streams.out << CheckFailoverText(found);
+  }
+  // That nothing was found says nothing.
+  const bool all =
+      found.volumes() > 0 && Working(found, WayOf(command)) == found.volumes();
+  return all ? 0 : kWouldNotWork;
+}
+
+}  // namespace addons

@@ -1,0 +1,45 @@
+#ifndef ADDONS_CLI_INSPECTION_H_
+#define ADDONS_CLI_INSPECTION_H_
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "cli/streams.h"
+#include "rbdaddons/admin.pb.h"
+
+namespace addons {
+
+/// The exit code of a check that was made, where a volume would not fail over:
+/// the number of FAILED_PRECONDITION.
+inline constexpr int kWouldNotWork = 9;
+
+/// In which way volumes have to work.
+enum class FailoverWay { kEither, kPlanned, kForced };
+
+/// What a person asks about a failover.
+struct CheckFailoverCommand {
+  std::string endpoint;
+  std::vector<std::string> ids;  // of volumes; or else
+  std::string pool;
+  std::string cluster;
+  bool planned = false;
+  bool forced = false;
+  bool json = false;
+  std::vector<std::string> parameters;  // "key=value"
+  std::string secrets_file;
+  std::chrono::milliseconds timeout{};
+};
+
+/// Asks, and prints what was found. Returns the exit code: 0 when all volumes
+/// would work in the way that is asked for, kWouldNotWork when not, kCliUsage
+/// or the number of the gRPC code when nothing was found out.
+int RunCheckFailover(const CheckFailoverCommand& command, Streams& streams);
+
+/// Three lines for each volume, and the numbers.
+std::string CheckFailoverText(
+    const ::rbdaddons::admin::v1::CheckFailoverResponse& found);
+
+}  // namespace addons
+
+#endif  // ADDONS_CLI_INSPECTION_H_

@@ -1,0 +1,43 @@
+#ifndef ADDONS_REPLICATION_INSPECTION_SERVICE_H_
+#define ADDONS_REPLICATION_INSPECTION_SERVICE_H_
+
+#include <vector>
+
+#include "ceph/cluster.h"
+#include "operation/operation_table.h"
+#include "rbdaddons/admin.grpc.pb.h"
+#include "replication/environment.h"
+#include "rpc/unary_call.h"
+#include "volume/config_store.h"
+
+namespace addons {
+
+/// rbdaddons.admin.v1.Inspection: what verbs of replication would do, and why.
+/// Reads only, and takes no operation key. Thread-safe.
+class InspectionService final
+    : public ::rbdaddons::admin::v1::Inspection::Service {
+ public:
+  /// Nothing but `home` (the clusters of this site, the only ones of which a
+  /// pool is looked at; empty: all) is owned; everything outlives the service.
+  InspectionService(Rpc& rpc, OperationTable& operations, ConfigStore& config,
+                    ClusterProvider& clusters,
+                    ReplicationEnvironment& environment,
+                    std::vector<ClusterId> home);
+
+  grpc::Status CheckFailover(
+      grpc::ServerContext* context,
+      const ::rbdaddons::admin::v1::CheckFailoverRequest* request,
+      ::rbdaddons::admin::v1::CheckFailoverResponse* response) override;
+
+ private:
+  Rpc& rpc_;
+  OperationTable& operations_;
+  ConfigStore& config_;
+  ClusterProvider& clusters_;
+  ReplicationEnvironment& environment_;
+  const std::vector<ClusterId> home_;
+};
+
+}  // namespace addons
+
+#endif  // ADDONS_REPLICATION_INSPECTION_SERVICE_H_

@@ -1,0 +1,116 @@
+// What administrators ask about volumes, on the command line, through the
+// socket, on simulated clusters.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "tests/rpc/cli_fixture.h"
+
+namespace addons::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class CliInspectionTest : public CliVerbTest {
+ protected:
+  CliInspectionTest() : CliVerbTest("b") {
+    server_.AddMirrored();
+    server_.world.Advance(std::chrono::minutes(1));
+  }
+  void DemoteOnA() {
+    server_.a.Demote(server_.image);
+    server_.world.Advance(std::chrono::minutes(2));
+  }
+  nlohmann::json Answer() { return nlohmann::json::parse(out_.str()); }
+
+  const std::string spec_ = absl::StrCat("replicapool/", server_.image);
+};
+
+TEST_F(CliInspectionTest, ACheckSaysWhatBothWaysWouldDo) {
+  server_.Start();
+  server_.world.ClearCalls();
+  EXPECT_EQ(Run({"check-failover", server_.id}), 0) << err_.str();
+  EXPECT_THAT(
+      out_.str(),
+      AllOf(StartsWith(spec_ + " (secondary)\n"),
+            HasSubstr("\n  planned   waits: site 'site-a' still reports its "
+                      "image as primary: demote it there"),
+            HasSubstr("\n  by force  works: it returns to the state of "),
+            HasSubstr("\n1 volume: 0 would be promoted planned, 1 by force; 0 "
+                      "in no way\n")));
+  EXPECT_EQ(server_.world.CountMutations(), 0);
+  EXPECT_EQ(Calls("rbd_open"), 0);
+  EXPECT_THAT(server_.log(), Not(HasSubstr(server_.b.user()->key.Reveal())));
+}
+
+TEST_F(CliInspectionTest, TheExitCodeIsAboutTheWayThatIsAskedFor) {
+  server_.Start();
+  EXPECT_EQ(Run({"check-failover", server_.id, "--planned"}), 9);
+  EXPECT_EQ(Run({"check-failover", server_.id, "--force"}), 0);
+  DemoteOnA();
+  EXPECT_EQ(Run({"check-failover", server_.id, "--planned"}), 0) << out_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("planned   works"));
+}
+
+TEST_F(CliInspectionTest, APoolIsCheckedWhole) {
+  (void)server_.pair.AddMirroredVolume(server_.a,
+                                       ReplicationServer::kSecondUuid);
+  DemoteOnA();
+  server_.Start();
+  EXPECT_EQ(Run({"check-failover", "--pool", "replicapool", "--json"}), 0)
+      << err_.str();
+  const nlohmann::json found = Answer();
+  EXPECT_EQ(found["volumes"], 2);
+  EXPECT_EQ(found["planned"], 1);
+  EXPECT_EQ(found["forced"], 2);
+  ASSERT_EQ(found["findings"].size(), 2U);
+  // What is not ready comes first.
+  const nlohmann::json& first = found["findings"][0];
+  EXPECT_EQ(first["image"], absl::StrCat("replicapool/", server_.second_image));
+  EXPECT_EQ(first["planned"]["verdict"], "WAITS");
+  EXPECT_EQ(first["planned"]["code"], "UNAVAILABLE");
+  EXPECT_TRUE(first.contains("returns_to_time"));
+  EXPECT_EQ(found["findings"][1]["planned"]["verdict"], "WORKS");
+  EXPECT_EQ(found["findings"][1]["lost_bytes"], "0");
+}
+
+TEST_F(CliInspectionTest, WhatCannotBeSeenIsNeverZero) {
+  server_.Start();
+  server_.b.SetClusterUp(false);
+  EXPECT_EQ(Run({"check-failover", server_.id}), 9) << err_.str();
+  EXPECT_THAT(out_.str(),
+              AllOf(HasSubstr("planned   unclear: "),
+                    HasSubstr("1 in no way, of which 1 is unclear\n")));
+}
+
+TEST_F(CliInspectionTest, APoolWithoutMirroredImagesIsNoFailoverThatWorks) {
+  server_.b.AddPool(9, "empty");
+  server_.Start();
+  EXPECT_EQ(Run({"check-failover", "--pool", "empty"}), 9) << err_.str();
+  EXPECT_THAT(out_.str(), StartsWith("0 volumes: "));
+}
+
+TEST_F(CliInspectionTest, WrongUseAsksNobody) {
+  server_.Start();
+  EXPECT_EQ(Run({"check-failover"}), grpc::INVALID_ARGUMENT);
+  EXPECT_THAT(err_.str(), HasSubstr("volume_ids"));
+  EXPECT_EQ(Run({"check-failover", server_.id, "--pool", "replicapool"}), 64);
+  EXPECT_EQ(Run({"check-failover", server_.id, "--planned", "--force"}), 64);
+  EXPECT_EQ(Run({"check-failover", "no-id"}), grpc::INVALID_ARGUMENT);
+  EXPECT_EQ(Run({"check-failover", server_.id, "--parameter", "x"}), 64);
+}
+
+TEST_F(CliInspectionTest, ThatNoDaemonAnswersIsNoAnswer) {
+  EXPECT_EQ(Run({"check-failover", server_.id}), grpc::UNAVAILABLE);
+}
+
+}  // namespace
+}  // namespace addons::testing
