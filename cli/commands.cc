@@ -44,6 +44,7 @@ struct Options {
   ReplicationCommand replication;
   StorageCommand storage;
   CheckFailoverCommand check;
+  ExplainCommand explain;
 };
 
 std::string DefaultEndpoint() {
@@ -355,6 +356,30 @@ void AddGroupVerbs(CLI::App& app, Options& options, StorageVerbs& added) {
   }
 }
 
+/// As promote gets them.
+void AddClassParameters(CLI::App& command,
+                        std::vector<std::string>& parameters) {
+  command
+      .add_option("--parameter", parameters,
+                  "KEY=VALUE of a VolumeReplicationClass, as promote gets it; "
+                  "may be repeated")
+      ->allow_extra_args(false);
+}
+
+const CLI::App& AddExplain(CLI::App& app, Options& options) {
+  ExplainCommand& command = options.explain;
+  CLI::App& sub = *app.add_subcommand(
+      "explain",
+      "Show all that this site knows of a volume, and what promote, demote and "
+      "resync would answer now");
+  sub.add_option("id", command.id, "Id of the volume")->required();
+  AddClassParameters(sub, command.parameters);
+  sub.add_flag("--json", command.json, "Print it as JSON");
+  AddUserOption(sub, command.secrets_file);
+  AddConnectionOptions(sub, options);
+  return sub;
+}
+
 const CLI::App& AddCheckFailover(CLI::App& app, Options& options) {
   CheckFailoverCommand& command = options.check;
   CLI::App& sub = *app.add_subcommand(
@@ -375,10 +400,7 @@ const CLI::App& AddCheckFailover(CLI::App& app, Options& options) {
   sub.add_flag("--force", command.forced,
                "Exit with 0 only when all would be promoted by force")
       ->excludes(&planned);
-  sub.add_option("--parameter", command.parameters,
-                 "KEY=VALUE of a VolumeReplicationClass, as promote gets it; "
-                 "may be repeated")
-      ->allow_extra_args(false);
+  AddClassParameters(sub, command.parameters);
   sub.add_flag("--json", command.json, "Print it as JSON");
   AddUserOption(sub, command.secrets_file);
   AddConnectionOptions(sub, options);
@@ -439,6 +461,7 @@ int RunCli(const std::vector<std::string>& arguments, std::istream& in,
   AddConnectionOptions(audit_clones, options);
   const auto replication_verbs = AddReplicationVerbs(app, options);
   const CLI::App& check_failover = AddCheckFailover(app, options);
+  const CLI::App& explain = AddExplain(app, options);
   StorageVerbs storage_verbs;
   AddFenceVerbs(app, options, storage_verbs);
   AddSpaceVerbs(app, options, storage_verbs);
@@ -463,6 +486,11 @@ int RunCli(const std::vector<std::string>& arguments, std::istream& in,
     options.check.endpoint = options.endpoint;
     options.check.timeout = TimeoutOf(options);
     return RunCheckFailover(options.check, streams);
+  }
+  if (explain.parsed()) {
+    options.explain.endpoint = options.endpoint;
+    options.explain.timeout = TimeoutOf(options);
+    return RunExplain(options.explain, streams);
   }
   if (methods.parsed()) return MethodsCommand(streams);
   if (probe.parsed()) return ProbeCommand(options, streams);

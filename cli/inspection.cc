@@ -116,4 +116,45 @@ int RunCheckFailover(const CheckFailoverCommand& command, Streams& streams) {
   return all ? 0 : kWouldNotWork;
 }
 
+std::string ExplainText(const pb::ExplainVolumeResponse& explained) {
+  std::string text;
+  std::string topic;
+  for (const pb::Fact& fact : explained.facts()) {
+    const std::string of = CleanLine(fact.topic(), kMaxShownName);
+    if (of != topic) absl::StrAppend(&text, of, "\n");
+    topic = of;
+    absl::StrAppend(&text, "  ", CleanLine(fact.name(), kMaxShownName), ": ",
+                    CleanLine(fact.value(), kMaxShownText), "\n");
+  }
+  if (!explained.unseen().empty())
+    absl::StrAppend(&text, "could not be seen\n");
+  for (const std::string& unseen : explained.unseen()) {
+    absl::StrAppend(&text, "  ", CleanLine(unseen, kMaxShownText), "\n");
+  }
+  absl::StrAppend(&text, "what would be answered now\n");
+  for (const pb::Forecast& forecast : explained.forecasts()) {
+    absl::StrAppend(&text, "  ", CleanLine(forecast.verb(), kMaxShownName),
+                    forecast.force() ? " by force " : " ",
+                    VerdictText(forecast), " (",
+                    CleanLine(forecast.code(), kMaxShownName),
+                    "): ", Reason(forecast), "\n");
+  }
+  return text;
+}
+
+int RunExplain(const ExplainCommand& command, Streams& streams) {
+  pb::ExplainVolumeRequest request;
+  request.set_volume_id(command.id);
+  const auto parameters = ParseParameters(command.parameters);
+  if (!parameters.ok()) return Fail(parameters.status(), kCliUsage, streams);
+  request.mutable_parameters()->insert(parameters->begin(), parameters->end());
+  pb::ExplainVolumeResponse explained;
+  const absl::Status called = Ask(command.endpoint, command.timeout,
+                                  command.secrets_file, request, explained);
+  if (!called.ok()) return FailCall(called, streams);
+  if (command.json) return PrintJson(explained, streams);
+  streams.out << ExplainText(explained);
+  return 0;
+}
+
 }  // namespace addons

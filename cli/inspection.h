@@ -36,6 +36,24 @@ struct CheckFailoverCommand {
 /// or the number of the gRPC code when nothing was found out.
 int RunCheckFailover(const CheckFailoverCommand& command, Streams& streams);
 
+/// Whose explanation a person wants.
+struct ExplainCommand {
+  std::string endpoint;
+  std::string id;  // of a volume
+  bool json = false;
+  std::vector<std::string> parameters;  // "key=value"
+  std::string secrets_file;
+  std::chrono::milliseconds timeout{};
+};
+
+/// Asks, and prints what was seen. Returns the exit code: 0, kCliUsage or the
+/// number of the gRPC code.
+int RunExplain(const ExplainCommand& command, Streams& streams);
+
+/// A line for each fact, and what verbs would answer.
+std::string ExplainText(
+    const ::rbdaddons::admin::v1::ExplainVolumeResponse& explained);
+
 /// Three lines for each volume, and the numbers.
 std::string CheckFailoverText(
     const ::rbdaddons::admin::v1::CheckFailoverResponse& found);

@@ -12,11 +12,11 @@
 #include "base/utc.h"
 #include "base/uuid.h"
 #include "ceph/errors.h"
+#include "lease/who_holds.h"
 
 namespace addons {
 namespace {
 
-constexpr char kLockName[] = "rbd-addons.lease";
 /// How often who has it may have changed between two calls of one try.
 constexpr int kTries = 5;
 /// Dead clients whose watches may still be there; each for 30 s.
@@ -51,10 +51,6 @@ std::optional<uint64_t> ClientId(const ObjectLocker& locker) {
   return id;
 }
 
-ObjectLock LockOf(const LeaseTarget& target, const std::string& cookie) {
-  return {target.object, kLockName, cookie};
-}
-
 }  // namespace
 
 class LeaseKeeper::Held {
@@ -62,7 +58,7 @@ class LeaseKeeper::Held {
   Held(LeaseTarget lease_target, std::unique_ptr<Pool> lease_pool,
        const std::string& cookie, SteadyTime now)
       : target(std::move(lease_target)),
-        lock(LockOf(target, cookie)),
+        lock(LeaseLockOf(target, cookie)),
         pool(std::move(lease_pool)),
         renewed(now) {}
 
@@ -128,10 +124,7 @@ LeaseKeeper::Standing LeaseKeeper::StandingOf(
 }
 
 std::string LeaseKeeper::Describe(const ObjectLocker& locker) const {
-  const auto holder = ParseLeaseHolder(locker.cookie);
-  return holder.has_value()
-             ? DescribeLeaseHolder(*holder)
-             : absl::StrCat(locker.client, " at ", locker.address);
+  return DescribeLeaseLocker(locker);
 }
 
 void LeaseKeeper::RememberDead(const LeaseTarget& target,
@@ -151,7 +144,7 @@ absl::StatusOr<LeaseKeeper::Outcome> LeaseKeeper::TryTake(
   for (int tries = 0; tries < kTries; ++tries) {
     const SteadyTime begin = clock_.Now();
     const std::string cookie = Reserve(verb);
-    const ObjectLock lock = LockOf(target, cookie);
+    const ObjectLock lock = LeaseLockOf(target, cookie);
     const auto taken = pool->TakeObjectLock(lock, options_.duration);
     if (taken.ok() && *taken) {
       auto lease =
@@ -285,7 +278,7 @@ absl::StatusOr<std::set<uint64_t>> LeaseKeeper::DaemonClients(
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
                           target.place.OpenPool(Access::kRead));
   ADDONS_ASSIGN_OR_RETURN(const std::vector<ObjectLocker> lockers,
-                          pool->ObjectLockers(LockOf(target, "")));
+                          pool->ObjectLockers(LeaseLockOf(target, "")));
   std::set<uint64_t> ids;
   for (const ObjectLocker& locker : lockers) {
     if (const auto id = ClientId(locker); id.has_value()) ids.insert(*id);

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "operation/run_operation.h"
+#include "replication/explain.h"
 #include "replication/failover_check.h"
 #include "replication/forecast.h"
 #include "replication/named_pool.h"
@@ -51,7 +52,7 @@ pb::Forecast::Verdict VerdictOf(Verdict verdict) {
   return pb::Forecast::UNCLEAR;
 }
 
-void Fill(const Forecast& forecast, const char* verb, Force force,
+void Fill(const Forecast& forecast, const std::string& verb, Force force,
           pb::Forecast* filled) {
   filled->set_verb(verb);
   filled->set_force(force == Force::kYes);
@@ -122,6 +123,18 @@ void Fill(Findings findings, pb::CheckFailoverResponse* response) {
   }
 }
 
+using Parameters = google::protobuf::Map<std::string, std::string>;
+
+/// How often the primary takes mirror snapshots, if the caller says so.
+absl::StatusOr<std::optional<std::chrono::minutes>> IntervalOf(
+    const Parameters& parameters) {
+  ADDONS_ASSIGN_OR_RETURN(
+      const ReplicationParameters parsed,
+      ReplicationParameters::Parse(TakeParameters(parameters)));
+  if (!parsed.schedule.has_value()) return std::nullopt;
+  return parsed.schedule->interval;
+}
+
 absl::StatusOr<CheckRequest> Parse(const pb::CheckFailoverRequest& request) {
   if (request.volume_ids().empty() == request.pool().empty()) {
     return InvalidField("volume_ids", request.pool().empty()
@@ -129,12 +142,7 @@ absl::StatusOr<CheckRequest> Parse(const pb::CheckFailoverRequest& request) {
                                           : "and pool exclude each other");
   }
   CheckRequest check;
-  ADDONS_ASSIGN_OR_RETURN(
-      const ReplicationParameters parameters,
-      ReplicationParameters::Parse(TakeParameters(request.parameters())));
-  if (parameters.schedule.has_value()) {
-    check.interval = parameters.schedule->interval;
-  }
+  ADDONS_ASSIGN_OR_RETURN(check.interval, IntervalOf(request.parameters()));
   ADDONS_ASSIGN_OR_RETURN(check.pool.user,
                           UserFromSecrets(TakeSecrets(request.secrets())));
   check.pool.cluster_id = ClusterId(request.cluster_id());
@@ -145,6 +153,15 @@ absl::StatusOr<CheckRequest> Parse(const pb::CheckFailoverRequest& request) {
     check.volumes.push_back({std::move(volume_id), check.pool.user});
   }
   return check;
+}
+
+/// One question of this user, which reads.
+void MakeQuestion(const CephUser& user, const Parameters& parameters,
+                  const std::vector<std::string>& objects,
+                  OperationSpec* spec) {
+  spec->parameters =
+      CallFingerprint(spec->verb, user, TakeParameters(parameters), objects);
+  MakeRead(spec);
 }
 
 OperationSpec SpecOf(const CheckRequest& check,
@@ -169,11 +186,42 @@ OperationSpec SpecOf(const CheckRequest& check,
       objects.push_back(target.volume_id.text());
     }
   }
-  spec.parameters =
-      CallFingerprint(spec.verb, *check.pool.user,
-                      TakeParameters(request.parameters()), objects);
-  MakeRead(&spec);
+  MakeQuestion(*check.pool.user, request.parameters(), objects, &spec);
   return spec;
+}
+
+/// What runs on the volume in this daemon, but for questions like this one.
+void AddOperations(const OperationTable& operations,
+                   const std::string& volume_id,
+                   pb::ExplainVolumeResponse* response) {
+  for (const OperationInfo& info : operations.List()) {
+    if (info.lane == Lane::kRead ||
+        info.object != absl::StrCat("volume '", volume_id, "'")) {
+      continue;
+    }
+    pb::Fact& fact = *response->add_facts();
+    fact.set_topic("daemons");
+    fact.set_name(absl::StrCat("operation ", info.id));
+    fact.set_value(absl::StrCat(
+        info.verb, info.running ? ", " : ", queued ", info.step, ", for ",
+        std::chrono::duration_cast<std::chrono::seconds>(info.age).count(),
+        " s, request ", info.request_id));
+  }
+}
+
+void Fill(const Explanation& explained, pb::ExplainVolumeResponse* response) {
+  for (const Fact& fact : explained.facts) {
+    pb::Fact& filled = *response->add_facts();
+    filled.set_topic(fact.topic);
+    filled.set_name(fact.name);
+    filled.set_value(fact.value);
+  }
+  for (const std::string& unseen : explained.unseen) {
+    response->add_unseen(unseen);
+  }
+  for (const VerbForecast& verb : explained.forecasts) {
+    Fill(verb.forecast, verb.verb, verb.force, response->add_forecasts());
+  }
 }
 
 }  // namespace
@@ -218,6 +266,38 @@ grpc::Status InspectionService::CheckFailover(
                                              check->interval);
                 }));
         Fill(std::move(findings), response);
+        return absl::OkStatus();
+      });
+}
+
+grpc::Status InspectionService::ExplainVolume(
+    grpc::ServerContext* context, const pb::ExplainVolumeRequest* request,
+    pb::ExplainVolumeResponse* response) {
+  return UnaryCall(
+      rpc_, *context, *request, *response,
+      [&](const CallContext& call) -> absl::Status {
+        ADDONS_RETURN_IF_ERROR(Require("volume_id", request->volume_id()));
+        VolumeTarget target{VolumeHandle(request->volume_id()), nullptr};
+        ADDONS_ASSIGN_OR_RETURN(const VolumeId id, target.volume_id.id());
+        ADDONS_ASSIGN_OR_RETURN(const auto interval,
+                                IntervalOf(request->parameters()));
+        ADDONS_ASSIGN_OR_RETURN(
+            target.user, UserFromSecrets(TakeSecrets(request->secrets())));
+        OperationSpec spec;
+        spec.share = WorkerShare::OfCluster(id.cluster_id);
+        spec.verb = "explain";
+        spec.object = absl::StrCat("volume '", request->volume_id(), "'");
+        MakeQuestion(*target.user, request->parameters(), {spec.object}, &spec);
+        ADDONS_ASSIGN_OR_RETURN(
+            const Explanation explained,
+            RunOperation<Explanation>(
+                operations_, spec, call.caller,
+                [this, target, interval](OperationContext& operation) {
+                  return addons::ExplainVolume(operation, environment_, target,
+                                               interval);
+                }));
+        Fill(explained, response);
+        AddOperations(operations_, request->volume_id(), response);
         return absl::OkStatus();
       });
 }

@@ -28,6 +28,10 @@ class InspectionService final
       grpc::ServerContext* context,
       const ::rbdaddons::admin::v1::CheckFailoverRequest* request,
       ::rbdaddons::admin::v1::CheckFailoverResponse* response) override;
+  grpc::Status ExplainVolume(
+      grpc::ServerContext* context,
+      const ::rbdaddons::admin::v1::ExplainVolumeRequest* request,
+      ::rbdaddons::admin::v1::ExplainVolumeResponse* response) override;
 
  private:
   Rpc& rpc_;

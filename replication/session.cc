@@ -3,14 +3,13 @@
 #include <any>
 #include <cerrno>
 #include <memory>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "ceph/errors.h"
-#include "ceph/mirror_clients.h"
 #include "ceph/retry_when_blocklisted.h"
+#include "replication/image_clients.h"
 #include "volume/patience.h"
 
 namespace addons {
@@ -110,17 +109,7 @@ absl::Status ChangeImage(const ResolvedVolume& volume,
 }
 
 absl::StatusOr<ImageClients> FindClients(const Session& session, Image& image) {
-  ADDONS_ASSIGN_OR_RETURN(
-      ImageClients clients,
-      ListClients(session.cluster(), *session.reads, image));
-  if (clients.workloads.empty()) return clients;
-  ADDONS_ASSIGN_OR_RETURN(
-      const std::set<uint64_t> daemons,
-      session.environment.leases.DaemonClients(LeaseOf(session.volume)));
-  std::erase_if(clients.workloads, [&](const Watcher& watcher) {
-    return daemons.contains(watcher.client_id);
-  });
-  return clients;
+  return FindClients(session, session.environment.leases, image);
 }
 
 absl::StatusOr<MirrorView> Look(const Session& session, const AlsoRead& also) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <future>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -106,6 +107,57 @@ TEST_F(CliInspectionTest, WrongUseAsksNobody) {
   EXPECT_EQ(Run({"check-failover", server_.id, "--planned", "--force"}), 64);
   EXPECT_EQ(Run({"check-failover", "no-id"}), grpc::INVALID_ARGUMENT);
   EXPECT_EQ(Run({"check-failover", server_.id, "--parameter", "x"}), 64);
+}
+
+TEST_F(CliInspectionTest, AVolumeIsExplained) {
+  server_.Start();
+  server_.world.ClearCalls();
+  EXPECT_EQ(Run({"explain", server_.id}), 0) << err_.str();
+  EXPECT_THAT(
+      out_.str(),
+      AllOf(StartsWith("id\n  volume: " + server_.id + "\n"),
+            HasSubstr("\nplace\n  cluster: site-b, to which the id's is "
+                      "mapped\n"),
+            HasSubstr("\nimage\n  name: " + spec_ + "\n"),
+            HasSubstr("\n  role: secondary\n"),
+            HasSubstr("\nwhat would be answered now\n  promote waits "
+                      "(UNAVAILABLE): site 'site-a' still reports"),
+            HasSubstr("\n  promote by force works (OK): it returns to ")));
+  EXPECT_THAT(out_.str(), Not(HasSubstr("could not be seen")));
+  EXPECT_EQ(server_.world.CountMutations(), 0);
+  EXPECT_EQ(Calls("rbd_open"), 0);
+  EXPECT_THAT(out_.str() + server_.log(),
+              Not(HasSubstr(server_.b.user()->key.Reveal())));
+  EXPECT_EQ(Run({"explain", server_.id, "--json"}), 0);
+  const nlohmann::json explained = Answer();
+  EXPECT_EQ(explained["forecasts"].size(), 5U);
+  EXPECT_EQ(explained["facts"][0]["topic"], "id");
+}
+
+TEST_F(CliInspectionTest, WhatRunsOnAVolumeIsPartOfItsExplanation) {
+  server_.Hold("rbd_mirror_image_promote");
+  DemoteOnA();
+  server_.Start();
+  auto promote = std::async(std::launch::async, [&] {
+    Ask ask;
+    ask.volume_id = server_.id;
+    return server_.Call("PromoteVolume", ask).status;
+  });
+  server_.AwaitHeld();
+  EXPECT_EQ(Run({"explain", server_.id}), 0) << err_.str();
+  server_.Release();
+  EXPECT_THAT(out_.str(),
+              HasSubstr("\n  operation 1: promote, promoting, for "));
+  EXPECT_TRUE(promote.get().ok());
+}
+
+TEST_F(CliInspectionTest, WhatAnExplanationCouldNotSeeIsSaid) {
+  server_.Start();
+  server_.b.SetClusterUp(false);
+  EXPECT_EQ(Run({"explain", server_.id}), 0) << err_.str();
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("could not be seen\n  the volume: "),
+                                HasSubstr("promote unclear")));
+  EXPECT_EQ(Run({"explain", "no-id"}), grpc::INVALID_ARGUMENT);
 }
 
 TEST_F(CliInspectionTest, ThatNoDaemonAnswersIsNoAnswer) {

@@ -808,6 +808,49 @@ void AddCheckFailover(std::vector<Case>* cases) {
       Checked("CheckTimesOut", "DEADLINE_EXCEEDED", fail(ETIMEDOUT)));
 }
 
+using ExplainRequest = ::rbdaddons::admin::v1::ExplainVolumeRequest;
+
+/// The volume explained on a, where `prepare` may change the request.
+Case Explained(std::string name, std::string code,
+               std::function<void(ReplicationServer&, ExplainRequest&)>
+                   prepare = nullptr) {
+  namespace admin = ::rbdaddons::admin::v1;
+  return {std::move(name),
+          {"ExplainVolume", std::move(code)},
+          "a",
+          [prepare](ReplicationServer& server) {
+            server.AddMirrored();
+            ExplainRequest request;
+            request.set_volume_id(server.id);
+            auto& secrets = *request.mutable_secrets();
+            secrets["userID"] = server.a.user()->id;
+            secrets["userKey"] = server.a.user()->key.Reveal();
+            if (prepare) prepare(server, request);
+            server.Start();
+            grpc::ClientContext context;
+            admin::ExplainVolumeResponse response;
+            return admin::Inspection::NewStub(server.Channel())
+                ->ExplainVolume(&context, request, &response);
+          }};
+}
+
+void AddExplain(std::vector<Case>* cases) {
+  cases->push_back(Explained("ExplainOk", "OK"));
+  cases->push_back(Explained("ExplainOfASilentCluster", "OK",
+                             [](ReplicationServer& server, ExplainRequest&) {
+                               server.a.SetClusterUp(false);
+                             }));
+  cases->push_back(Explained("ExplainOfNothing", "INVALID_ARGUMENT",
+                             [](ReplicationServer&, ExplainRequest& request) {
+                               request.clear_volume_id();
+                             }));
+  cases->push_back(Explained("ExplainWithAWrongKey", "UNAUTHENTICATED",
+                             [](ReplicationServer&, ExplainRequest& request) {
+                               (*request.mutable_secrets())["userKey"] =
+                                   "AQBGK0tlAAAAABAAe1jGVJUIbxnSHUjzYVN5eg==";
+                             }));
+}
+
 /// An audit of the pool on a, where `prepare` may change the request.
 Case Audited(
     std::string name, std::string code,
@@ -957,6 +1000,7 @@ TEST(ErrorCodesTest, RowsOfTheDocumentAreWhatTheDaemonAnswers) {
   AddAdmin(&cases);
   AddAudit(&cases);
   AddCheckFailover(&cases);
+  AddExplain(&cases);
   std::set<ErrorCodeRow> reached;
   for (const Case& tested : cases) {
     SCOPED_TRACE(tested.name);

@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ceph/mirror.h"
 #include "replication/session.h"
 #include "tests/unit/replication/verbs_fixture.h"
+#include "tests/unit/replication/without_numbers.h"
 
 namespace addons::testing {
 namespace {
@@ -25,18 +25,6 @@ using std::chrono::seconds;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-/// The numbers of a text, of which some are ages, are one second older in the
-/// next one.
-std::string WithoutNumbers(absl::string_view text) {
-  std::string without;
-  for (const char c : text) {
-    const bool digit = c >= '0' && c <= '9';
-    if (digit && !without.empty() && without.back() == '#') continue;
-    without.push_back(digit ? '#' : c);
-  }
-  return without;
-}
 
 class FailoverCheckTest : public VerbsTest {
  protected:

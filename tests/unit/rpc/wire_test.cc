@@ -505,6 +505,9 @@ Package Admin() {
           "/rbdaddons.admin.v1.Inspection/CheckFailover "
           "rbdaddons.admin.v1.CheckFailoverRequest -> "
           "rbdaddons.admin.v1.CheckFailoverResponse",
+          "/rbdaddons.admin.v1.Inspection/ExplainVolume "
+          "rbdaddons.admin.v1.ExplainVolumeRequest -> "
+          "rbdaddons.admin.v1.ExplainVolumeResponse",
           "rbdaddons.admin.v1.Forecast {string verb=1; bool force=2; "
           "rbdaddons.admin.v1.Forecast.Verdict verdict=3; string code=4; "
           "string reason=5}",
@@ -522,6 +525,13 @@ Package Admin() {
           "rbdaddons.admin.v1.Forecast planned=4; "
           "rbdaddons.admin.v1.Forecast forced=5; string returns_to=6; "
           "opt int64 returns_to_time=7; opt uint64 lost_bytes=8}",
+          "rbdaddons.admin.v1.ExplainVolumeRequest {string volume_id=1; "
+          "M parameters=2; M secrets=3 [secret]}",
+          "rbdaddons.admin.v1.ExplainVolumeResponse {"
+          "rep rbdaddons.admin.v1.Fact facts=1; rep string unseen=2; "
+          "rep rbdaddons.admin.v1.Forecast forecasts=3}",
+          "rbdaddons.admin.v1.Fact {string topic=1; string name=2; "
+          "string value=3}",
       }};
 }
 
