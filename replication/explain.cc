@@ -265,8 +265,10 @@ void Explaining::AddClients() {
     Add("image", "lock",
         absl::StrCat("held by ", locker.client, " at ", locker.address));
   }
-  for (const auto& [key, value] : image_.published) {
-    Add("image", "published", absl::StrCat(key, " = ", value));
+  // Nothing else of what has that prefix: ceph-csi keeps keys there, too.
+  if (const std::string mark = PublishedMark(image_.published); !mark.empty()) {
+    Add("image", "published",
+        absl::StrCat(mark, " = ", image_.published.at(mark)));
   }
 }
 

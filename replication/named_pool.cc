@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
-#include "rpc/validate.h"
 #include "volume/home_clusters.h"
 #include "volume/pools.h"
 
@@ -27,14 +26,14 @@ absl::StatusOr<const ClusterEntry*> FindEntry(
   for (const ClusterEntry& entry : config.entries()) {
     if (!IsHome(home, entry.cluster_id)) continue;
     if (only != nullptr) {
-      return InvalidField("cluster_id",
-                          "is missing, and config.json has several clusters");
+      return absl::InvalidArgumentError(
+          "cluster_id: is missing, and config.json has several clusters");
     }
     only = &entry;
   }
   if (only != nullptr) return only;
-  return InvalidField(
-      "cluster_id", "is missing, and config.json has no cluster of this site");
+  return absl::InvalidArgumentError(
+      "cluster_id: is missing, and config.json has no cluster of this site");
 }
 
 }  // namespace

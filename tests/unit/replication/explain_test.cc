@@ -27,6 +27,7 @@ using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 class ExplainTest : public VerbsTest {
@@ -334,6 +335,18 @@ TEST_F(ExplainTest, WhoHasAPrimaryOpenIsSaid) {
                fact.value.rfind("rbd-mirror, ", 0) == 0;
       });
   EXPECT_TRUE(by_mirror) << "the peer's rbd-mirror copies from it";
+}
+
+TEST_F(ExplainTest, OfCephCsisMetadataOnlyWhoPublishedIsShown) {
+  AddMirrored();
+  a_.SetImageMetadata(image_, ".rbd.csi.ceph.com/dek", "an-encrypted-key");
+  a_.SetImageMetadata(image_, ".rbd.csi.ceph.com/userid/node-1", "csi-rbd");
+  const Explanation explained = Explain(on_a_);
+  EXPECT_EQ(Said(explained, "image/published"),
+            ".rbd.csi.ceph.com/userid/node-1 = csi-rbd");
+  for (const Fact& fact : explained.facts) {
+    EXPECT_THAT(fact.value, Not(HasSubstr("an-encrypted-key")));
+  }
 }
 
 TEST_F(ExplainTest, WantedAndRealScheduleAreTold) {

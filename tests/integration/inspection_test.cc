@@ -1,0 +1,139 @@
+// What administrators are told before they act is what the act then answers, on
+// real clusters.
+
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "tests/cluster/two_sites.h"
+#include "tests/integration/command_line.h"
+
+namespace addons::testing {
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+using ::testing::HasSubstr;
+
+class InspectionTest : public TwoSitesTest {
+ protected:
+  static CliResult Ask(const std::string& site,
+                       std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(),
+                     {"--json", "--secrets-file",
+                      Bed().Path(absl::StrCat(site, "/secrets.json"))});
+    return RbdAddons(Daemon(site), std::move(arguments));
+  }
+  static json Check(const std::string& site, const TestVolume& volume) {
+    const CliResult result = Ask(site, {"check-failover", volume.id(site)});
+    const json found = json::parse(result.out, nullptr, false);
+    if (!found.is_object() || found["findings"].size() != 1) {
+      ADD_FAILURE() << result.out << result.err;
+      return json::object();
+    }
+    return found["findings"][0];
+  }
+  static json Explain(const std::string& site, const TestVolume& volume) {
+    const CliResult result = Ask(site, {"explain", volume.id(site)});
+    EXPECT_EQ(result.code, 0) << result.err;
+    return json::parse(result.out, nullptr, false);
+  }
+  static std::string Said(const json& explained, const std::string& topic,
+                          const std::string& name) {
+    for (const json& fact : explained["facts"]) {
+      if (fact["topic"] == topic && fact["name"] == name) return fact["value"];
+    }
+    return "";
+  }
+  static json Forecast(const json& explained, const std::string& verb,
+                       bool force) {
+    for (const json& forecast : explained["forecasts"]) {
+      if (forecast["verb"] == verb && forecast["force"] == force) {
+        return forecast;
+      }
+    }
+    return json::object();
+  }
+};
+
+TEST_F(InspectionTest, WhatIsSaidIsWhatIsAnswered) {
+  const TestVolume volume =
+      MakeReplicatedVolume({{"schedulingInterval", "1h"}});
+  Write("a", volume, "written");
+  Synchronize("a", volume);
+
+  // With a workload.
+  std::unique_ptr<Disk> disk = OpenDisk("a", volume);
+  ASSERT_EQ(disk->Write(0, "once"), 0);
+  json on_a = Explain("a", volume);
+  EXPECT_TRUE(on_a["unseen"].empty()) << on_a["unseen"];
+  EXPECT_EQ(Said(on_a, "mirroring", "role"), "primary");
+  EXPECT_EQ(Said(on_a, "image", "name"), ImageSpec(volume));
+  EXPECT_EQ(Said(on_a, "image", "id"), ImageId("a", volume));
+  EXPECT_EQ(Said(on_a, "schedule", "real"), "every 1h");
+  const json refusal = Forecast(on_a, "demote", false);
+  EXPECT_EQ(refusal["verdict"], "REFUSES") << refusal;
+  const grpc::Status refused = Demote("a", volume);
+  EXPECT_THAT(refused, HasCode(Code::FAILED_PRECONDITION));
+  EXPECT_THAT(refused.error_message(),
+              HasSubstr(refusal["reason"].get<std::string>()));
+  disk.reset();
+  EXPECT_EQ(Check("a", volume)["planned"]["verdict"], "WORKS");
+
+  // The primary lives: a planned move waits for its demotion, a forced one
+  // would work.
+  json found = Check("b", volume);
+  EXPECT_EQ(found["planned"]["verdict"], "WAITS") << found;
+  EXPECT_EQ(found["forced"]["verdict"], "WORKS") << found;
+  EXPECT_NE(found["returns_to"], "") << found;
+  EXPECT_THAT(Promote("b", volume, false, {}, seconds(3)),
+              HasCode(Code::UNAVAILABLE));
+  EXPECT_EQ(Explain("b", volume)["forecasts"].size(), 5U);
+
+  // The second half of a planned move.
+  ASSERT_TRUE(
+      Eventually([&] { return Demote("a", volume).error_code() == Code::OK; },
+                 seconds(90)));
+  EXPECT_TRUE(Eventually(
+      [&] { return Check("b", volume)["planned"]["verdict"] == "WORKS"; },
+      seconds(90)));
+  EXPECT_THAT(Promote("b", volume, false, {}, seconds(15)), HasCode(Code::OK));
+  EXPECT_TRUE(IsPrimary("b", volume));
+}
+
+// RBD_ADDONS_CHECKED_IMAGES sets how many images the pool gets.
+TEST_F(InspectionTest, APoolIsCheckedInSeconds) {
+  const char* wanted = std::getenv(
+      "RBD_ADDONS_CHECKED_IMAGES");  // NOLINT(concurrency-mt-unsafe)
+  int images = 0;
+  if (wanted == nullptr || !absl::SimpleAtoi(wanted, &images)) images = 20;
+  for (int i = 0; i < images; ++i) {
+    const std::string spec = absl::StrCat(RealBed::kPool, "/checked-", i);
+    Rbd("a", {"create", "--size", "1M", spec});
+    Rbd("a", {"mirror", "image", "enable", spec, "snapshot"});
+  }
+  const steady_clock::time_point begin = steady_clock::now();
+  const CliResult result = Ask("a", {"check-failover", "--pool", RealBed::kPool,
+                                     "--cluster", "site-a", "--planned"});
+  const auto took =
+      std::chrono::duration_cast<milliseconds>(steady_clock::now() - begin);
+  const json found = json::parse(result.out, nullptr, false);
+  ASSERT_TRUE(found.is_object()) << result.out << result.err;
+  EXPECT_GE(found["volumes"].get<int>(), images);
+  EXPECT_EQ(found["unclear"], 0) << result.out;
+  std::cout << found["volumes"] << " images were checked in " << took.count()
+            << " ms\n";
+  RecordProperty("milliseconds", static_cast<int>(took.count()));
+  EXPECT_LT(took, seconds(5));
+}
+
+}  // namespace
+}  // namespace addons::testing
