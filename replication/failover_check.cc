@@ -39,13 +39,15 @@ absl::StatusOr<Looked> LookAtVolume(const OpenedVolume& opened,
 
 /// An image of the pool's listing, whose name only opening it tells. NOT_FOUND:
 /// it is gone meanwhile.
-absl::StatusOr<Looked> LookAtId(const std::string& image_id,
-                                OpenedVolume& opened, PeerTracker& tracker) {
+absl::StatusOr<Looked> LookAtListed(const ImageStatuses& listed,
+                                    OpenedVolume& opened,
+                                    PeerTracker& tracker) {
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Image> image,
-                          opened.reads->OpenImageByIdReadOnly(image_id));
+                          opened.reads->OpenImageByIdReadOnly(listed.image_id));
   opened.volume.attributes.image_name = image->name();
   ADDONS_ASSIGN_OR_RETURN(
-      MirrorView view, LookAt(opened.volume, *opened.reads, *image, tracker));
+      MirrorView view,
+      LookAt(opened.volume, *opened.reads, *image, listed.sites, tracker));
   ADDONS_RETURN_IF_ERROR(image->Close());
   ADDONS_ASSIGN_OR_RETURN(
       auto rescue, ReadRescueRecord(*opened.reads, opened.volume.image_name()));
@@ -184,7 +186,7 @@ absl::StatusOr<std::vector<FailoverFinding>> Check::OfPool(
     absl::StatusOr<Looked> looked = absl::UnknownError("not looked at");
     if (auto pool = place.OpenPool(Access::kRead); pool.ok()) {
       opened.reads = *std::move(pool);
-      looked = LookAtId(images[i].image_id, opened, environment_.tracker);
+      looked = LookAtListed(images[i], opened, environment_.tracker);
     } else {
       looked = pool.status();
     }

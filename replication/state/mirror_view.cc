@@ -46,8 +46,8 @@ absl::Status CheckKnown(const MirrorView& view) {
   return absl::OkStatus();
 }
 
-absl::Status ReadImage(Image& image, MirrorView* view,
-                       std::vector<SiteStatus>* sites,
+absl::Status ReadImage(Image& image, const std::vector<SiteStatus>* listed,
+                       MirrorView* view, std::vector<SiteStatus>* sites,
                        std::optional<std::string>* refused) {
   ADDONS_ASSIGN_OR_RETURN(view->info, image.MirrorInfo());
   ADDONS_ASSIGN_OR_RETURN(view->image_id, image.Id());
@@ -75,7 +75,11 @@ absl::Status ReadImage(Image& image, MirrorView* view,
   std::erase_if(view->other_snapshots, [](const ImageSnapshot& snapshot) {
     return snapshot.kind == SnapshotKind::kMirror;
   });
-  ADDONS_ASSIGN_OR_RETURN(*sites, image.MirrorStatus());
+  if (listed != nullptr) {
+    *sites = *listed;
+  } else {
+    ADDONS_ASSIGN_OR_RETURN(*sites, image.MirrorStatus());
+  }
   return CheckKnown(*view);
 }
 
@@ -108,6 +112,48 @@ absl::StatusOr<std::optional<SteadyDuration>> SilentPeerAge(
                        nullptr);
   }
   return std::nullopt;
+}
+
+/// A look through an open image; `listed`, where given, are its reports.
+absl::StatusOr<MirrorView> LookThrough(const ResolvedVolume& volume, Pool& pool,
+                                       Image& image,
+                                       const std::vector<SiteStatus>* listed,
+                                       PeerTracker& tracker,
+                                       const AlsoRead& also) {
+  MirrorView view;
+  std::vector<SiteStatus> sites;
+  // Only opening it tells that there is no such image.
+  std::optional<std::string> refused;
+  absl::Status read = ReadImage(image, listed, &view, &sites, &refused);
+  if (read.ok() && also != nullptr) read = also(image, view);
+  if (!read.ok()) return AfterResolve(read, volume);
+  ADDONS_RETURN_IF_ERROR(ReadJournal(pool, &view));
+
+  view.pool_key = WholePoolKey(volume);
+  view.tracker_key = TrackerKey(volume, view.info);
+  if (refused.has_value()) {
+    view.refused_demotion = ParseRefusedDemotion(*refused);
+    view.refused_demotion_age = tracker.MarkAge(view.tracker_key, *refused);
+  }
+  const auto local =
+      std::find_if(sites.begin(), sites.end(),
+                   [](const auto& site) { return site.local(); });
+  const SiteStatus* local_entry = local == sites.end() ? nullptr : &*local;
+  for (const SiteStatus& site : sites) {
+    SiteView entry{site, RoleOf(site),
+                   tracker.Age(view.tracker_key, site, local_entry)};
+    if (site.local()) {
+      view.local = std::move(entry);
+    } else {
+      view.peers.push_back(std::move(entry));
+    }
+  }
+  if (view.peers.empty() && view.enabled() && !view.info.primary) {
+    ADDONS_ASSIGN_OR_RETURN(view.silent_peer_age,
+                            SilentPeerAge(pool, view, tracker));
+  }
+  view.quiet_for = tracker.QuietFor(view.tracker_key, view.Progress());
+  return view;
 }
 
 }  // namespace
@@ -242,50 +288,18 @@ absl::StatusOr<MirrorView> LookAt(const ResolvedVolume& volume, Pool& pool,
                                   PeerTracker& tracker, const AlsoRead& also) {
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Image> image,
                           pool.OpenImageReadOnly(volume.image_name()));
-  ADDONS_ASSIGN_OR_RETURN(MirrorView view,
-                          LookAt(volume, pool, *image, tracker, also));
+  ADDONS_ASSIGN_OR_RETURN(MirrorView view, LookThrough(volume, pool, *image,
+                                                       nullptr, tracker, also));
   const absl::Status closed = image->Close();
   if (!closed.ok()) return AfterResolve(closed, volume);
   return view;
 }
 
 absl::StatusOr<MirrorView> LookAt(const ResolvedVolume& volume, Pool& pool,
-                                  Image& image, PeerTracker& tracker,
-                                  const AlsoRead& also) {
-  MirrorView view;
-  std::vector<SiteStatus> sites;
-  // Only opening it tells that there is no such image.
-  std::optional<std::string> refused;
-  absl::Status read = ReadImage(image, &view, &sites, &refused);
-  if (read.ok() && also != nullptr) read = also(image, view);
-  if (!read.ok()) return AfterResolve(read, volume);
-  ADDONS_RETURN_IF_ERROR(ReadJournal(pool, &view));
-
-  view.pool_key = WholePoolKey(volume);
-  view.tracker_key = TrackerKey(volume, view.info);
-  if (refused.has_value()) {
-    view.refused_demotion = ParseRefusedDemotion(*refused);
-    view.refused_demotion_age = tracker.MarkAge(view.tracker_key, *refused);
-  }
-  const auto local =
-      std::find_if(sites.begin(), sites.end(),
-                   [](const auto& site) { return site.local(); });
-  const SiteStatus* local_entry = local == sites.end() ? nullptr : &*local;
-  for (const SiteStatus& site : sites) {
-    SiteView entry{site, RoleOf(site),
-                   tracker.Age(view.tracker_key, site, local_entry)};
-    if (site.local()) {
-      view.local = std::move(entry);
-    } else {
-      view.peers.push_back(std::move(entry));
-    }
-  }
-  if (view.peers.empty() && view.enabled() && !view.info.primary) {
-    ADDONS_ASSIGN_OR_RETURN(view.silent_peer_age,
-                            SilentPeerAge(pool, view, tracker));
-  }
-  view.quiet_for = tracker.QuietFor(view.tracker_key, view.Progress());
-  return view;
+                                  Image& image,
+                                  const std::vector<SiteStatus>& reports,
+                                  PeerTracker& tracker) {
+  return LookThrough(volume, pool, image, &reports, tracker, nullptr);
 }
 
 std::string SiteName(const std::vector<MirrorPeer>& peers,

@@ -195,10 +195,12 @@ absl::StatusOr<MirrorView> LookAt(const ResolvedVolume& volume, Pool& pool,
                                   const AlsoRead& also = nullptr);
 
 /// The same through a handle that is open already and has not been looked at,
-/// of the image that `volume` names; it stays open.
+/// of the image that `volume` names; it stays open. `reports` are what a
+/// listing of the pool has just told of the image; they are not read again.
 absl::StatusOr<MirrorView> LookAt(const ResolvedVolume& volume, Pool& pool,
-                                  Image& image, PeerTracker& tracker,
-                                  const AlsoRead& also = nullptr);
+                                  Image& image,
+                                  const std::vector<SiteStatus>& reports,
+                                  PeerTracker& tracker);
 
 /// "site 'site-a'" by mirror uuid, "the peer site" when its name is not known.
 std::string SiteName(Pool& pool, const std::string& mirror_uuid);

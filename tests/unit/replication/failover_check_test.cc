@@ -520,6 +520,10 @@ TEST_F(FailoverCheckTest, APoolIsEachOfItsMirroredImages) {
   EXPECT_EQ((*found)[1].role, "demoted");
   EXPECT_EQ((*found)[1].forecast.planned.verdict, Verdict::kWorks);
   EXPECT_EQ(world_.CountMutations(), 0);
+  // The reports are listed, and each image is opened once.
+  EXPECT_EQ(world_.CountCalls("b", "rbd_mirror_image_get_global_status"), 0);
+  EXPECT_EQ(world_.CountCalls("b", "rbd_open_by_id_read_only"), 2);
+  EXPECT_EQ(world_.CountCalls("b", "rbd_open_read_only"), 0);
   // As asking for the volume says it.
   EXPECT_EQ(Check(on_b_).planned.reason, (*found)[1].forecast.planned.reason);
 }
