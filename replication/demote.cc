@@ -287,7 +287,7 @@ absl::Status Demotion::DemotePrimary() {
     }
     return absl::OkStatus();
   };
-  const absl::Status done = ChangeImage(session_.volume, demote_it);
+  absl::Status done = ChangeImage(session_.volume, demote_it);
   // EINVAL is also what librbd says when somebody else was faster.
   if (!done.ok() && CephErrno(done) != EINVAL) return done;
   ADDONS_RETURN_IF_ERROR(LookAround());

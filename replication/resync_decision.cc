@@ -235,8 +235,8 @@ ResyncDecision DecideIdle(const ResyncEvidence& seen, SteadyDuration settle,
         absl::StrCat(PeerName(view, site_name),
                      " is still copying the demotion of this site"));
   }
-  const ResyncDecision ready = {ResyncAction::kReady, StatusCode::kOk,
-                                "this copy is in step with its peer"};
+  ResyncDecision ready = {ResyncAction::kReady, StatusCode::kOk,
+                          "this copy is in step with its peer"};
   if (WholeCopy(view)) {
     if (IsIdle(view.local->status) && LivingPrimary(view, settle)) {
       return ready;
