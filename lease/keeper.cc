@@ -123,10 +123,6 @@ LeaseKeeper::Standing LeaseKeeper::StandingOf(
              : Standing::kAnother;
 }
 
-std::string LeaseKeeper::Describe(const ObjectLocker& locker) const {
-  return DescribeLeaseLocker(locker);
-}
-
 void LeaseKeeper::RememberDead(const LeaseTarget& target,
                                const ObjectLocker& locker) {
   const auto id = ClientId(locker);
@@ -160,11 +156,11 @@ absl::StatusOr<LeaseKeeper::Outcome> LeaseKeeper::TryTake(
     if (lockers->empty()) continue;  // gone in between
     const ObjectLocker& locker = lockers->front();
     if (StandingOf(locker) != Standing::kDead) {
-      return Outcome{nullptr, Describe(locker)};
+      return Outcome{nullptr, DescribeLeaseLocker(locker)};
     }
     RememberDead(target, locker);
     Log().info("the lease on {} is taken from a dead daemon: {}", target.text,
-               Describe(locker));
+               DescribeLeaseLocker(locker));
     const absl::Status broken = pool->BreakObjectLock(lock, locker);
     if (!broken.ok()) return NoAnswer(broken, target);
   }

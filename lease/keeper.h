@@ -98,7 +98,6 @@ class LeaseKeeper {
   void Release(const std::string& cookie);
   Standing StandingOf(const ObjectLocker& locker) const;
   void RememberDead(const LeaseTarget& target, const ObjectLocker& locker);
-  std::string Describe(const ObjectLocker& locker) const;
   bool BeginRenewal(Held& lease) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Renew(Held& lease);
 
