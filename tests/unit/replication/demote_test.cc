@@ -107,6 +107,19 @@ TEST_F(DemoteTest, WaitsUntilThePeerFollows) {
   EXPECT_EQ(a_.Data(image_), 7U);
 }
 
+TEST_F(DemoteTest, AnImageThatWasDemotedMeanwhileIsDone) {
+  ASSERT_OK(Demote(on_a_));
+  a_.SetMirrorDaemon(DaemonState::kDown);
+  ASSERT_OK(Promote(on_b_));
+  // It waits for a follower; somebody demotes the image by hand.
+  world_.Schedule(seconds(5), [this] {
+    b_.Demote(image_);
+    world_.ClearCalls();
+  });
+  EXPECT_OK(Demote(on_b_));
+  EXPECT_EQ(world_.CountMutations(), 0);
+}
+
 TEST_F(DemoteTest, ImageInUseIsRefusedByNameAndStaysPrimary) {
   a_.AddWatcher(image_, kClient, 4464);
   world_.ClearCalls();
