@@ -72,9 +72,9 @@ class Cluster {
   /// The addresses that the cluster sees of the connections that are up, as
   /// Ceph writes them: "10.0.0.1:0/123" or "[v2:...,v1:...]". rados_getaddrs
   virtual std::vector<std::string> OwnAddresses() = 0;
-  /// Blocks until the read connection has the newest OSD map, at most for the
-  /// monitor timeout: what is sent on it from then on takes that map to the
-  /// OSDs. rados_wait_for_latest_osdmap
+  /// Blocks until the read and the mutation connection have the newest OSD map,
+  /// at most for the monitor timeout each: what is sent on them from then on
+  /// takes it to the OSDs. rados_wait_for_latest_osdmap
   virtual absl::Status WaitForLatestMap() = 0;
 };
 

@@ -17,6 +17,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "lease/namespace_id.h"
 
 namespace addons {
 namespace {
@@ -24,7 +25,8 @@ namespace {
 constexpr absl::string_view kMagic = "rbd-addons-lease-1";
 // Together with the names less than 512 bytes.
 constexpr size_t kLongText = 64;
-constexpr size_t kShortText = 40;
+constexpr size_t kShortText = 36;  // a uuid
+constexpr size_t kNumber = 20;
 
 std::string ReadFile(const std::string& path) {
   std::ifstream file(path);
@@ -44,18 +46,6 @@ std::optional<uint64_t> StartOf(const std::string& stat) {
     return std::nullopt;
   }
   return started;
-}
-
-std::string PidNamespace() {
-  std::array<char, 64> link{};
-  const ssize_t size = readlink("/proc/self/ns/pid", link.data(), link.size());
-  if (size <= 0) return "";
-  std::string digits;
-  for (const char c :
-       absl::string_view(link.data(), static_cast<size_t>(size))) {
-    if (absl::ascii_isdigit(static_cast<unsigned char>(c))) digits.push_back(c);
-  }
-  return digits;
 }
 
 /// Both say what they are, and pids mean the same to them.
@@ -84,9 +74,11 @@ ProcessIdentity ThisProcess() {
   if (gethostname(host.data(), host.size() - 1) == 0) self.host = host.data();
   self.boot = std::string(
       absl::StripAsciiWhitespace(ReadFile("/proc/sys/kernel/random/boot_id")));
-  self.pid_namespace = PidNamespace();
+  self.pid_namespace = NamespaceId("pid");
   self.pid = getpid();
   self.started = StartOf(ReadFile("/proc/self/stat")).value_or(0);
+  self.net_namespace = NamespaceId("net");
+  self.life = LifeSign();
   return self;
 }
 
@@ -115,13 +107,27 @@ bool ProvenDead(const ProcessIdentity& process, const ProcessIdentity& self,
          (state.started.has_value() && *state.started != process.started);
 }
 
+bool LifeEnded(const ProcessIdentity& process, const ProcessIdentity& self,
+               const LifeSignProbe& gone) {
+  return !process.boot.empty() && process.boot == self.boot &&
+         !process.net_namespace.empty() &&
+         process.net_namespace == self.net_namespace && !process.life.empty() &&
+         gone(process.life);
+}
+
+bool OfInstance(const LeaseHolder& holder, absl::string_view instance) {
+  return holder.instance == Clean(instance, kLongText);
+}
+
 std::string FormatLeaseHolder(const LeaseHolder& holder) {
   const ProcessIdentity& process = holder.process;
   return absl::StrCat(kMagic, " host=", Clean(process.host, kLongText),
                       " instance=", Clean(holder.instance, kLongText),
                       " boot=", Clean(process.boot, kShortText),
-                      " ns=", Clean(process.pid_namespace, kShortText),
+                      " ns=", Clean(process.pid_namespace, kNumber),
                       " pid=", process.pid, " start=", process.started,
+                      " net=", Clean(process.net_namespace, kNumber),
+                      " life=", Clean(process.life, kShortText),
                       " since=", Clean(holder.since, kShortText),
                       " token=", Clean(holder.token, kShortText),
                       " verb=", Clean(holder.verb, kShortText));
@@ -140,6 +146,8 @@ std::optional<LeaseHolder> ParseLeaseHolder(absl::string_view cookie) {
   holder.process.host = fields["host"];
   holder.process.boot = fields["boot"];
   holder.process.pid_namespace = fields["ns"];
+  holder.process.net_namespace = fields["net"];
+  holder.process.life = fields["life"];
   if (!absl::SimpleAtoi(fields["pid"], &holder.process.pid) ||
       !absl::SimpleAtoi(fields["start"], &holder.process.started)) {
     return std::nullopt;

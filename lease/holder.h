@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "lease/life_sign.h"
 
 namespace addons {
 
@@ -14,11 +15,13 @@ namespace addons {
 /// still there. Nothing in it is secret: everybody who may read the pool sees
 /// it.
 struct ProcessIdentity {
-  std::string host;           // its name; in Kubernetes the pod's
-  std::string boot;           // id of the machine's boot
-  std::string pid_namespace;  // "4026531836"
-  int64_t pid = 0;            // within that
-  uint64_t started = 0;       // ticks of the kernel's clock since the boot
+  std::string host;             // its name; in Kubernetes the pod's
+  std::string boot;             // id of the machine's boot
+  std::string pid_namespace;    // "4026531836"
+  int64_t pid = 0;              // within that
+  uint64_t started = 0;         // ticks of the kernel's clock since the boot
+  std::string net_namespace{};  // as pid_namespace
+  std::string life{};           // its LifeSign()
   friend bool operator==(const ProcessIdentity&,
                          const ProcessIdentity&) = default;
 };
@@ -43,6 +46,13 @@ bool SameProcess(const ProcessIdentity& one, const ProcessIdentity& other);
 bool ProvenDead(const ProcessIdentity& process, const ProcessIdentity& self,
                 const ProcessProbe& probe);
 
+/// Whether `process` was one of this boot and of the network namespace of
+/// `self`, and its life sign is gone: so a new container of a pod knows the one
+/// before it, whose pid means nothing to it. What that one has sent may still
+/// be under way: it is to be kept from the cluster first.
+bool LifeEnded(const ProcessIdentity& process, const ProcessIdentity& self,
+               const LifeSignProbe& gone);
+
 /// Who holds a lease.
 struct LeaseHolder {
   ProcessIdentity process;
@@ -57,6 +67,9 @@ struct LeaseHolder {
 std::string FormatLeaseHolder(const LeaseHolder& holder);
 /// nullopt: not a cookie of ours.
 std::optional<LeaseHolder> ParseLeaseHolder(absl::string_view cookie);
+
+/// Whether it is of the daemons with this --instance-id.
+bool OfInstance(const LeaseHolder& holder, absl::string_view instance);
 
 /// "promote by instance 'default' on host 'csi-0' (process 7) since ...".
 std::string DescribeLeaseHolder(const LeaseHolder& holder);

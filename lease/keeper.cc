@@ -11,6 +11,7 @@
 #include "base/status_macros.h"
 #include "base/utc.h"
 #include "base/uuid.h"
+#include "ceph/blocklist_commands.h"
 #include "ceph/errors.h"
 #include "lease/who_holds.h"
 
@@ -49,6 +50,15 @@ std::optional<uint64_t> ClientId(const ObjectLocker& locker) {
     return std::nullopt;
   }
   return id;
+}
+
+/// "10.0.0.1:0/123" of "v1:10.0.0.1:0/123": blocklisted is the client, whatever
+/// it speaks.
+absl::string_view BareAddress(absl::string_view address) {
+  for (const absl::string_view type : {"v1:", "v2:", "any:"}) {
+    if (absl::ConsumePrefix(&address, type)) break;
+  }
+  return address;
 }
 
 }  // namespace
@@ -117,9 +127,14 @@ LeaseKeeper::Standing LeaseKeeper::StandingOf(
   }
   const auto holder = ParseLeaseHolder(locker.cookie);
   if (!holder.has_value()) return Standing::kAnother;
-  return SameProcess(holder->process, options_.self) ||
-                 ProvenDead(holder->process, options_.self, options_.probe)
-             ? Standing::kDead
+  if (SameProcess(holder->process, options_.self) ||
+      ProvenDead(holder->process, options_.self, options_.probe)) {
+    return Standing::kDead;
+  }
+  return OfInstance(*holder, options_.instance) &&
+                 LifeEnded(holder->process, options_.self,
+                           options_.life_sign_is_gone)
+             ? Standing::kPredecessor
              : Standing::kAnother;
 }
 
@@ -130,6 +145,29 @@ void LeaseKeeper::RememberDead(const LeaseTarget& target,
   const MutexLock lock(mutex_);
   if (dead_.size() >= kMostDead) dead_.clear();
   dead_.emplace(target.place.cluster->fsid(), *id);
+}
+
+bool LeaseKeeper::ShutOut(const LeaseTarget& target,
+                          const ObjectLocker& locker) {
+  {
+    const MutexLock lock(mutex_);
+    if (left_to_end_.contains(locker.cookie)) return false;
+  }
+  Cluster& cluster = *target.place.cluster;
+  absl::Status status = FirstError(AddEntries(
+      cluster, {ClientKey(BareAddress(locker.address))}, options_.blocklisted));
+  // An OSD that has a call with that map from us takes nothing from it any
+  // more.
+  if (status.ok()) status = cluster.WaitForLatestMap();
+  if (status.ok()) return true;
+  Log().warn(
+      "the lease on {} is left to end by itself: its dead holder cannot be "
+      "blocklisted: {}: {}",
+      target.text, DescribeLeaseLocker(locker), std::string(status.message()));
+  const MutexLock lock(mutex_);
+  if (left_to_end_.size() >= kMostDead) left_to_end_.clear();
+  left_to_end_.insert(locker.cookie);
+  return false;
 }
 
 absl::StatusOr<LeaseKeeper::Outcome> LeaseKeeper::TryTake(
@@ -155,11 +193,15 @@ absl::StatusOr<LeaseKeeper::Outcome> LeaseKeeper::TryTake(
     if (!lockers.ok()) return NoAnswer(lockers.status(), target);
     if (lockers->empty()) continue;  // gone in between
     const ObjectLocker& locker = lockers->front();
-    if (StandingOf(locker) != Standing::kDead) {
+    const Standing standing = StandingOf(locker);
+    const bool shut_out =
+        standing == Standing::kPredecessor && ShutOut(target, locker);
+    if (standing != Standing::kDead && !shut_out) {
       return Outcome{nullptr, DescribeLeaseLocker(locker)};
     }
     RememberDead(target, locker);
-    Log().info("the lease on {} is taken from a dead daemon: {}", target.text,
+    Log().info("the lease on {} is taken from a dead daemon{}: {}", target.text,
+               shut_out ? ", whose client was blocklisted" : "",
                DescribeLeaseLocker(locker));
     const absl::Status broken = pool->BreakObjectLock(lock, locker);
     if (!broken.ok()) return NoAnswer(broken, target);
@@ -278,7 +320,10 @@ absl::StatusOr<std::set<uint64_t>> LeaseKeeper::DaemonClients(
   std::set<uint64_t> ids;
   for (const ObjectLocker& locker : lockers) {
     if (const auto id = ClientId(locker); id.has_value()) ids.insert(*id);
-    if (StandingOf(locker) == Standing::kDead) RememberDead(target, locker);
+    const Standing standing = StandingOf(locker);
+    if (standing == Standing::kDead || standing == Standing::kPredecessor) {
+      RememberDead(target, locker);
+    }
   }
   const MutexLock lock(mutex_);
   for (const auto& [fsid, id] : dead_) {

@@ -28,6 +28,7 @@ struct LeaseOptions {
   std::string instance = "default";
   ProcessIdentity self = ThisProcess();
   ProcessProbe probe = ProbeProcess;
+  LifeSignProbe life_sign_is_gone = LifeSignIsGone;
   /// How long a lease lasts by the OSD's clock when nobody renews it, and how
   /// often it is renewed.
   std::chrono::seconds duration{40};
@@ -40,6 +41,9 @@ struct LeaseOptions {
   std::chrono::milliseconds poll{250};
   /// For how long a verb that only waits keeps one.
   std::chrono::seconds idle{10};
+  /// For how long a predecessor's client is blocklisted. It never comes back:
+  /// each process has an address of its own.
+  std::chrono::seconds blocklisted{std::chrono::hours(1)};
 };
 
 /// The leases of this daemon: who changes a volume or a volume group has one on
@@ -50,7 +54,10 @@ struct LeaseOptions {
 /// There is one keeper in a process: a lease that says it is of this process
 /// and is not among those of the keeper is one that a connection lost which was
 /// replaced, or one that could not be given back; it is replaced at once, like
-/// that of a process of this machine that is proven dead. Thread-safe.
+/// that of a process of this machine that is proven dead. A predecessor of the
+/// same instance that has ended, but whose pid proves nothing here, is
+/// blocklisted first. Nobody else ever is: all other leases, that of a
+/// blocklisted client among them, end by themselves. Thread-safe.
 class LeaseKeeper {
  public:
   /// A lease that was taken.
@@ -92,11 +99,14 @@ class LeaseKeeper {
   const LeaseOptions& options() const { return options_; }
 
  private:
-  enum class Standing { kAnother, kOfThisDaemon, kDead };
+  enum class Standing { kAnother, kOfThisDaemon, kPredecessor, kDead };
 
   std::string Reserve(const std::string& verb);
   void Release(const std::string& cookie);
   Standing StandingOf(const ObjectLocker& locker) const;
+  /// From now on Ceph takes nothing from it that comes after this client's next
+  /// call. false: it was not possible; its lease is left to end.
+  bool ShutOut(const LeaseTarget& target, const ObjectLocker& locker);
   void RememberDead(const LeaseTarget& target, const ObjectLocker& locker);
   bool BeginRenewal(Held& lease) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Renew(Held& lease);
@@ -110,6 +120,8 @@ class LeaseKeeper {
   std::list<std::shared_ptr<Held>> held_ ABSL_GUARDED_BY(mutex_);
   /// By fsid.
   std::set<std::pair<std::string, uint64_t>> dead_ ABSL_GUARDED_BY(mutex_);
+  /// Cookies of predecessors that could not be shut out: once is enough.
+  std::set<std::string> left_to_end_ ABSL_GUARDED_BY(mutex_);
   bool own_threads_ ABSL_GUARDED_BY(mutex_) = false;
 
   // Last: they use what is above.

@@ -99,10 +99,19 @@ std::vector<std::string> RadosCluster::OwnAddresses() {
   return addresses;
 }
 
-// librados gives it no bound, so it gets ours. One that is abandoned goes on.
+// One for changes that is made later has that map from the beginning.
 absl::Status RadosCluster::WaitForLatestMap() {
-  ADDONS_ASSIGN_OR_RETURN(const std::shared_ptr<RadosConnection> connection,
+  ADDONS_ASSIGN_OR_RETURN(const std::shared_ptr<RadosConnection> reads,
                           Connection(ConnectionUse::kRead));
+  ADDONS_RETURN_IF_ERROR(WaitForLatestMap(reads));
+  const std::shared_ptr<RadosConnection> changes = mutate_.Peek();
+  if (changes == nullptr || changes->dead()) return absl::OkStatus();
+  return WaitForLatestMap(changes);
+}
+
+// librados gives it no bound, so it gets ours. One that is abandoned goes on.
+absl::Status RadosCluster::WaitForLatestMap(
+    const std::shared_ptr<RadosConnection>& connection) {
   const auto result = std::make_shared<absl::Status>();
   const absl::Status ended = environment_.calls->Run(
       connection.get(),

@@ -43,6 +43,8 @@ class RadosCluster final : public CachedCluster {
                CephUserRef user);
   absl::StatusOr<std::shared_ptr<RadosConnection>> Connection(
       ConnectionUse use);
+  absl::Status WaitForLatestMap(
+      const std::shared_ptr<RadosConnection>& connection);
   std::array<const SharedSlot<RadosConnection>*, 3> Slots() const {
     return {&read_, &mutate_, &manager_};
   }

@@ -285,7 +285,12 @@ int FakeWorld::Await(const CallInfo& info) {
     return r;
   }
   MutexLock lock(mutex_);
-  if (!info.connection->blocklisted) return 0;
+  const model::Site& site = *model_.FindSite(info.site);
+  if (!info.connection->blocklisted &&
+      !site.blocklist.contains(info.connection->client.address)) {
+    return 0;
+  }
+  info.connection->blocklisted = true;
   info.connection->dropped = true;
   return -ESHUTDOWN;
 }

@@ -13,7 +13,8 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 ProcessIdentity Process(int64_t pid, uint64_t started) {
-  return {"host-1", "0f6b2a3c", "4026531836", pid, started};
+  return {"host-1", "0f6b2a3c",   "4026531836", pid,
+          started,  "4026531840", "fe0e47d1"};
 }
 
 ProcessProbe Gone() {
@@ -41,7 +42,7 @@ TEST(LeaseHolderTest, ACookieSaysWhoWroteIt) {
 TEST(LeaseHolderTest, ACookieIsBoundedAndHasNoForeignFields) {
   const std::string longest(10000, 'x');
   const LeaseHolder holder{{absl::StrCat("a pid=1\n", longest), longest,
-                            longest, INT64_MAX, UINT64_MAX},
+                            longest, INT64_MAX, UINT64_MAX, longest, longest},
                            longest,
                            longest,
                            longest,
@@ -86,11 +87,43 @@ TEST(LeaseHolderTest, NothingIsProvenOfAnotherNamespaceBootOrMachine) {
   EXPECT_FALSE(SameProcess(other, other));
 }
 
+TEST(LeaseHolderTest, ALifeEndsWithItsSignOnOneBootInOneNetwork) {
+  const auto gone = [](const std::string& name) { return name == "fe0e47d1"; };
+  const auto there = [](const std::string&) { return false; };
+  const ProcessIdentity self = {"host-1", "0f6b2a3c",   "4026532000", 1,
+                                5,        "4026531840", "anothers"};
+  EXPECT_TRUE(LifeEnded(Process(1, 4), self, gone));
+  EXPECT_FALSE(LifeEnded(Process(1, 4), self, there));
+  for (std::string ProcessIdentity::*const field :
+       {&ProcessIdentity::boot, &ProcessIdentity::net_namespace,
+        &ProcessIdentity::life}) {
+    for (const std::string text : {"", "other"}) {
+      ProcessIdentity process = Process(1, 4);
+      process.*field = text;
+      EXPECT_FALSE(LifeEnded(process, self, gone)) << text;
+      // Nor is what neither of them knows the same.
+      ProcessIdentity unsure = self;
+      if (text.empty()) unsure.*field = text;
+      EXPECT_FALSE(LifeEnded(process, unsure, gone)) << text;
+    }
+  }
+}
+
+TEST(LeaseHolderTest, AnInstanceIsKnownByItsNameAsTheCookieWritesIt) {
+  LeaseHolder holder{Process(7, 1234), "of site b/2", "promote", "", ""};
+  const auto read = ParseLeaseHolder(FormatLeaseHolder(holder));
+  ASSERT_TRUE(read.has_value());
+  EXPECT_TRUE(OfInstance(*read, "of site b/2"));
+  EXPECT_FALSE(OfInstance(*read, "of site b/3"));
+}
+
 TEST(LeaseHolderTest, ThisProcessIsAliveAndTheSame) {
   const ProcessIdentity self = ThisProcess();
   EXPECT_EQ(self.pid, getpid());
   EXPECT_TRUE(SameProcess(self, ThisProcess()));
   EXPECT_FALSE(ProvenDead(self, self, ProbeProcess));
+  EXPECT_FALSE(self.life.empty());
+  EXPECT_FALSE(LifeEnded(self, self, LifeSignIsGone));
   const ProcessState state = ProbeProcess(getpid());
   EXPECT_TRUE(state.exists);
   EXPECT_EQ(state.started, self.started);

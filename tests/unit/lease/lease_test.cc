@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <chrono>
 #include <functional>
+#include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,8 +25,10 @@ using std::chrono::seconds;
 using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Key;
 using ::testing::Not;
 
 class LeaseTest : public ::testing::Test {
@@ -162,6 +166,136 @@ TEST_F(LeaseTest, ThatOfAnotherMachineIsLeftToEnd) {
   options.probe = [](int64_t) { return ProcessState{false, std::nullopt}; };
   LeaseKeeper other(world_, options);
   HolderSeenBy(other);
+  EXPECT_EQ(world_.CountCalls("a", "rados_break_lock"), 0);
+}
+
+/// The daemon before this one in the same pod: its pid means nothing here.
+class PredecessorTest : public LeaseTest {
+ protected:
+  PredecessorTest() {
+    its_options_.self.net_namespace = "4026531840";
+    its_options_.self.life = "life-1";
+    options_.self.pid_namespace = "4026532000";
+    options_.self.net_namespace = "4026531840";
+    options_.self.life = "life-3";
+    options_.life_sign_is_gone = [this](const std::string& name) {
+      return gone_.contains(name);
+    };
+  }
+  /// It takes the lease with a connection of its own.
+  void TakeByPredecessor() {
+    predecessor_ = std::make_unique<LeaseKeeper>(world_, its_options_);
+    its_target_ = Target();
+    its_target_.place.cluster = FakeClusterProvider(world_).Get(pair_.a());
+    const auto outcome = predecessor_->TryTake(its_target_, "promote");
+    ASSERT_OK(outcome);
+    its_lease_ = outcome->lease;
+    ASSERT_NE(its_lease_, nullptr);
+    its_address_ = its_target_.place.cluster->OwnAddresses().back();
+  }
+  void Start() { keeper_ = std::make_unique<LeaseKeeper>(world_, options_); }
+  /// Nobody takes it as long as it lasts, and nobody is shut out.
+  void ExpectLeftToEnd() {
+    Start();
+    HolderSeenBy(*keeper_);
+    world_.Advance(seconds(39));
+    HolderSeenBy(*keeper_);
+    world_.Advance(seconds(1));
+    const auto lease = Take(*keeper_);
+    ASSERT_NE(lease, nullptr);
+    keeper_->GiveBack(lease);
+    EXPECT_EQ(world_.CountCalls("a", "rados_break_lock"), 0);
+    EXPECT_THAT(pair_.a().Blocklist(), IsEmpty());
+  }
+
+  LeaseOptions its_options_ = OptionsOf(1);
+  LeaseOptions options_ = OptionsOf(3);
+  std::set<std::string> gone_{"life-1"};
+  LeaseTarget its_target_;
+  std::shared_ptr<LeaseKeeper::Held> its_lease_;
+  std::string its_address_;
+  std::unique_ptr<LeaseKeeper> predecessor_;
+  std::unique_ptr<LeaseKeeper> keeper_;
+};
+
+// What it has sent may still be under way.
+TEST_F(PredecessorTest, IsBlocklistedBeforeItsLeaseIsReplaced) {
+  TakeByPredecessor();
+  const auto its_pool = *its_target_.place.OpenPool(Access::kMutate);
+  bool blocklisted_first = false;
+  world_.SetCallHook([&](absl::string_view, absl::string_view call, bool) {
+    if (call == "rados_break_lock") {
+      blocklisted_first =
+          world_.CountCalls("a", "rados_wait_for_latest_osdmap") == 1;
+      EXPECT_THAT(its_pool->CreateObject("late"),
+                  StatusIs(absl::StatusCode::kUnavailable));
+    }
+    return 0;
+  });
+  Start();
+  const auto lease = Take(*keeper_);
+  ASSERT_NE(lease, nullptr);
+  EXPECT_TRUE(blocklisted_first);
+  EXPECT_THAT(pair_.a().Blocklist(), ElementsAre(Key(its_address_)));
+  EXPECT_FALSE(pair_.a().HasOmap(MirroredPair::kPool, "", "late"));
+  // Its watches end with the blocklisting or 30 s later.
+  EXPECT_EQ(keeper_->DaemonClients(Target())->size(), 2U);
+  keeper_->GiveBack(lease);
+}
+
+TEST_F(PredecessorTest, ThatLivesIsLeftAlone) {
+  gone_.clear();
+  TakeByPredecessor();
+  ExpectLeftToEnd();
+}
+
+TEST_F(PredecessorTest, OfAnotherInstanceIsLeftAlone) {
+  its_options_.instance = "other";
+  TakeByPredecessor();
+  ExpectLeftToEnd();
+}
+
+TEST_F(PredecessorTest, OfAnotherPodIsLeftAlone) {
+  its_options_.self.net_namespace = "4026539999";
+  TakeByPredecessor();
+  ExpectLeftToEnd();
+}
+
+TEST_F(PredecessorTest, OfAnotherMachineIsLeftAlone) {
+  its_options_.self.boot = "another";
+  TakeByPredecessor();
+  ExpectLeftToEnd();
+}
+
+TEST_F(PredecessorTest, WithoutASignOfLifeIsLeftAlone) {
+  its_options_.self.life = "";
+  gone_.insert("");
+  TakeByPredecessor();
+  ExpectLeftToEnd();
+}
+
+TEST_F(PredecessorTest, ThatCannotBeBlocklistedIsLeftToEndAndThatIsTriedOnce) {
+  TakeByPredecessor();
+  world_.SetCallHook([](absl::string_view, absl::string_view call, bool) {
+    return call == "rados_mon_command" ? EACCES : 0;
+  });
+  ExpectLeftToEnd();
+  EXPECT_EQ(world_.CountCalls("a", "rados_mon_command"), 1);
+}
+
+// Fencing, say. What it was doing may be half done, and nobody knows of it.
+TEST_F(PredecessorTest, WhoWasBlocklistedByOthersKeepsItUntilItEnds) {
+  its_options_.self = {"far", "another", "1", 1, 1};
+  TakeByPredecessor();
+  pair_.a().BlocklistClients();
+  Start();
+  HolderSeenBy(*keeper_);
+  world_.Advance(seconds(39));
+  HolderSeenBy(*keeper_);
+  world_.Advance(seconds(1));
+  const auto lease = Take(*keeper_);
+  ASSERT_NE(lease, nullptr);
+  keeper_->GiveBack(lease);
   EXPECT_EQ(world_.CountCalls("a", "rados_break_lock"), 0);
 }
 
