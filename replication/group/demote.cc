@@ -24,26 +24,31 @@ void TellOfWorkloads(OperationContext& context,
   }
 }
 
+absl::Status DemoteMembers(OperationContext& context,
+                           ReplicationEnvironment& environment,
+                           const GroupTarget& target) {
+  GroupRun run(
+      context, environment.options, target,
+      {target.group_id, "demote", "being demoted", "demoted"},
+      [&](OperationContext& member, const VolumeTarget& volume) {
+        return Demote(member, environment, {volume, VerbScope::kGroupMember});
+      });
+  absl::Status status = RunAllOrNone(run);
+  if (!status.ok()) TellOfWorkloads(context, environment, target, run);
+  return status;
+}
+
 }  // namespace
 
 absl::Status DemoteGroup(OperationContext& context,
                          ReplicationEnvironment& environment,
                          const GroupTarget& target) {
   if (target.members.empty()) return absl::OkStatus();
-  ADDONS_ASSIGN_OR_RETURN(const RbdGroup group,
-                          FindRbdGroup(context, environment, target));
-  GroupRun run(context, environment.options, target,
-               {target.group_id, "demote", "being demoted", "demoted"},
-               [&](OperationContext& member, const VolumeTarget& volume) {
-                 const absl::Status demoted = Demote(
-                     member, environment, {volume, VerbScope::kGroupMember});
-                 return demoted.ok()
-                            ? LeaveRbdGroup(member, environment, group, volume)
-                            : demoted;
-               });
-  absl::Status status = RunAllOrNone(run);
-  if (!status.ok()) TellOfWorkloads(context, environment, target, run);
-  return status;
+  const absl::Status demoted = DemoteMembers(context, environment, target);
+  // Nothing was changed.
+  if (!demoted.ok() && !context.mutating()) return demoted;
+  const absl::Status left = LeaveRbdGroup(context, environment, target);
+  return demoted.ok() ? left : demoted;
 }
 
 }  // namespace addons

@@ -1,5 +1,6 @@
 #include "replication/group/rbd_group.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,7 +10,9 @@
 #include "base/log.h"
 #include "base/parallel.h"
 #include "base/status_macros.h"
+#include "lease/leased_context.h"
 #include "replication/session.h"
+#include "volume/group_images.h"
 
 namespace addons {
 namespace {
@@ -47,6 +50,45 @@ void Warn(const absl::Status& status, absl::string_view what,
              std::string(status.message()));
 }
 
+/// A group and those of its members whose images could be looked at.
+struct GroupedImages {
+  ResolvedGroup group;
+  std::vector<GroupedImage> images;
+};
+
+/// Of `target` only what the journal lists now: a member may have left since
+/// the caller has read it. nullopt: the group cannot be found, which is logged.
+std::optional<GroupedImages> LookAtGroup(OperationContext& context,
+                                         ReplicationEnvironment& environment,
+                                         const GroupTarget& target) {
+  const SteadyTime deadline = ResolveDeadline(context);
+  auto group = environment.resolver.ResolveGroup(target.group_id, target.user,
+                                                 Access::kMutate, deadline);
+  Warn(group.status(), "cannot look for the rbd group of volume group",
+       target.group_id.text());
+  if (!group.ok()) return std::nullopt;
+  GroupedImages found{*std::move(group), {}};
+  std::vector<VolumeHandle> members;
+  for (const VolumeHandle& id : found.group.members()) {
+    if (std::find(target.members.begin(), target.members.end(), id) !=
+        target.members.end()) {
+      members.push_back(id);
+    }
+  }
+  std::vector<absl::StatusOr<GroupedImage>> images(members.size());
+  RunParallel(
+      images.size(), environment.options.group_members_at_once, [&](size_t i) {
+        images[i] =
+            LookAtImage(environment, {members[i], target.user}, deadline);
+      });
+  for (size_t i = 0; i < images.size(); ++i) {
+    Warn(images[i].status(), "cannot look for the rbd group of volume",
+         members[i].text());
+    if (images[i].ok()) found.images.push_back(*std::move(images[i]));
+  }
+  return found;
+}
+
 /// Those of `images`, which say that they are in the group, that are not
 /// complete there. One call shows it of all.
 std::vector<const GroupedImage*> Incomplete(
@@ -67,88 +109,93 @@ std::vector<const GroupedImage*> Incomplete(
   return incomplete;
 }
 
-}  // namespace
-
-absl::StatusOr<RbdGroup> FindRbdGroup(OperationContext& context,
-                                      ReplicationEnvironment& environment,
-                                      const GroupTarget& target) {
-  RbdGroup found;
-  ADDONS_ASSIGN_OR_RETURN(found.group,
-                          environment.resolver.ResolveGroup(
-                              target.group_id, target.user, Access::kMutate,
-                              ResolveDeadline(context)));
-  auto images = GroupImages(found.group).All();
-  Warn(images.status(), "cannot list the rbd group of volume group",
+absl::Status LeaveOnce(LeasedContext& context,
+                       ReplicationEnvironment& environment,
+                       const GroupTarget& target) {
+  const auto found = LookAtGroup(context, environment, target);
+  if (!found.has_value()) return absl::OkStatus();
+  context.Aim(LeaseOf(found->group));
+  const GroupImages rbd_group(found->group);
+  const auto listed = rbd_group.All();
+  Warn(listed.status(), "cannot list the rbd group of volume group",
        target.group_id.text());
-  if (images.ok()) found.images = *std::move(images);
-  return found;
-}
-
-absl::Status LeaveRbdGroup(OperationContext& context,
-                           ReplicationEnvironment& environment,
-                           const RbdGroup& group, const VolumeTarget& member) {
-  const auto image = LookAtImage(environment, member, ResolveDeadline(context));
-  Warn(image.status(), "cannot look for the rbd group of volume",
-       member.volume_id.text());
-  if (!image.ok()) return absl::OkStatus();
-  const GroupImages images(group.group);
-  const bool left_behind = !image->group.has_value() &&
-                           group.images.contains({image->volume.pool_id,
-                                                  image->volume.image_name()});
-  if (!images.NamedBy(image->group) && !left_behind) return absl::OkStatus();
+  std::vector<const GroupedImage*> leaving;
+  for (const GroupedImage& image : found->images) {
+    const bool left_behind =
+        !image.group.has_value() && listed.ok() &&
+        listed->contains({image.volume.pool_id, image.volume.image_name()});
+    if (image.secondary && (rbd_group.NamedBy(image.group) || left_behind)) {
+      leaving.push_back(&image);
+    }
+  }
+  if (leaving.empty()) return absl::OkStatus();
   ADDONS_RETURN_IF_ERROR(context.BeginMutation());
-  Warn(images.Remove(image->volume, image->image_id),
-       "a copy stays in its rbd group, where rbd-mirror cannot delete it: "
-       "volume",
-       member.volume_id.text());
+  context.Step("taking the members out of their rbd group");
+  RunParallel(leaving.size(), environment.options.group_members_at_once,
+              [&](size_t i) {
+                Warn(rbd_group.Remove(leaving[i]->volume, leaving[i]->image_id),
+                     "a copy stays in its rbd group, where rbd-mirror cannot "
+                     "delete it: volume",
+                     leaving[i]->volume.volume_id.text());
+              });
   return absl::OkStatus();
 }
 
-absl::Status JoinRbdGroup(OperationContext& context,
-                          ReplicationEnvironment& environment,
-                          const GroupTarget& target) {
-  const SteadyTime deadline = ResolveDeadline(context);
-  const auto group = environment.resolver.ResolveGroup(
-      target.group_id, target.user, Access::kMutate, deadline);
-  Warn(group.status(), "cannot look for the rbd group of volume group",
-       target.group_id.text());
-  if (!group.ok()) return absl::OkStatus();
-  const size_t at_once = environment.options.group_members_at_once;
-  std::vector<absl::StatusOr<GroupedImage>> images(target.members.size());
-  RunParallel(images.size(), at_once, [&](size_t i) {
-    images[i] =
-        LookAtImage(environment, {target.members[i], target.user}, deadline);
-  });
-  const GroupImages rbd_group(*group);
+absl::Status JoinOnce(LeasedContext& context,
+                      ReplicationEnvironment& environment,
+                      const GroupTarget& target) {
+  const auto found = LookAtGroup(context, environment, target);
+  if (!found.has_value()) return absl::OkStatus();
+  context.Aim(LeaseOf(found->group));
+  const GroupImages rbd_group(found->group);
   std::vector<const GroupedImage*> missing;
   std::vector<const GroupedImage*> present;
-  for (size_t i = 0; i < images.size(); ++i) {
-    Warn(images[i].status(), "cannot look for the rbd group of volume",
-         target.members[i].text());
-    if (!images[i].ok() || images[i]->secondary) continue;
-    if (!images[i]->group.has_value()) {
-      missing.push_back(&*images[i]);
-    } else if (rbd_group.NamedBy(images[i]->group)) {
-      present.push_back(&*images[i]);
+  for (const GroupedImage& image : found->images) {
+    if (image.secondary) continue;
+    if (!image.group.has_value()) {
+      missing.push_back(&image);
+    } else if (rbd_group.NamedBy(image.group)) {
+      present.push_back(&image);
     }
   }
-  for (const GroupedImage* image : Incomplete(*group, present)) {
+  for (const GroupedImage* image : Incomplete(found->group, present)) {
     missing.push_back(image);
   }
   if (missing.empty()) return absl::OkStatus();
   ADDONS_RETURN_IF_ERROR(context.BeginMutation());
   context.Step("putting the members into their rbd group");
-  if (const absl::Status made = group->MakeRbdGroup(); !made.ok()) {
+  if (const absl::Status made = found->group.MakeRbdGroup(); !made.ok()) {
     Warn(made, "cannot make the rbd group of volume group",
          target.group_id.text());
     return absl::OkStatus();
   }
-  RunParallel(missing.size(), at_once, [&](size_t i) {
-    Warn(rbd_group.Add(missing[i]->volume),
-         "cannot put into its rbd group: volume",
-         missing[i]->volume.volume_id.text());
-  });
+  RunParallel(missing.size(), environment.options.group_members_at_once,
+              [&](size_t i) {
+                Warn(rbd_group.Add(missing[i]->volume),
+                     "cannot put into its rbd group: volume",
+                     missing[i]->volume.volume_id.text());
+              });
   return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status LeaveRbdGroup(OperationContext& context,
+                           ReplicationEnvironment& environment,
+                           const GroupTarget& target) {
+  return RunLeased(context, environment.leases, "take members out of",
+                   [&](LeasedContext& leased) {
+                     return LeaveOnce(leased, environment, target);
+                   });
+}
+
+absl::Status JoinRbdGroup(OperationContext& context,
+                          ReplicationEnvironment& environment,
+                          const GroupTarget& target) {
+  return RunLeased(context, environment.leases, "put members into",
+                   [&](LeasedContext& leased) {
+                     return JoinOnce(leased, environment, target);
+                   });
 }
 
 }  // namespace addons

@@ -5,8 +5,6 @@
 #include "operation/operation_context.h"
 #include "replication/environment.h"
 #include "replication/group/members.h"
-#include "volume/group_images.h"
-#include "volume/resolver.h"
 
 namespace addons {
 
@@ -18,25 +16,17 @@ namespace addons {
 // Who is a member stands in the journal; nothing of a failover depends on the
 // rbd group. So what fails here is logged and is no failure of the verb: not OK
 // is only what BeginMutation() returned.
+//
+// librbd changes group and image in several steps, which two clients can mix,
+// and what a verb has seen may be old by then: so both take the lease on the
+// group, as those do that change its members, and look again with it.
 
-/// The rbd group of a volume group, as it is before members leave it.
-struct RbdGroup {
-  ResolvedGroup group;
-  GroupImages::Names images;  // as it lists them
-};
-
-/// Finds it. Errors are those of Resolver::ResolveGroup(); a list that cannot
-/// be read counts as empty.
-absl::StatusOr<RbdGroup> FindRbdGroup(OperationContext& context,
-                                      ReplicationEnvironment& environment,
-                                      const GroupTarget& target);
-
-/// Takes a member that is not primary any more out of `group`: one that names
-/// it, and one that it lists although the image names none, as a call that died
-/// leaves it. Idempotent.
+/// Takes the members that are not primary any more out of the rbd group: those
+/// that name it, and those that it lists although the image names none, as a
+/// call that died leaves it. Idempotent.
 absl::Status LeaveRbdGroup(OperationContext& context,
                            ReplicationEnvironment& environment,
-                           const RbdGroup& group, const VolumeTarget& member);
+                           const GroupTarget& target);
 
 /// Makes the rbd group if there is none, and puts the members that are primary
 /// and in no group into it, several at a time; those that an interrupted call
