@@ -339,14 +339,14 @@ absl::Status Rescue::Promoted(const MirrorView& view) {
   return SetRecord(record);
 }
 
-/// A daemon that died a moment ago still counts as one.
+/// One that died a moment ago still counts as one, but no daemon does that died
+/// with the lease.
 absl::Status Rescue::AwaitNoWorkload(Image& image) {
   const SteadyTime patience =
       context_.clock().Now() + environment_.options.watch_timeout;
   while (true) {
-    ADDONS_ASSIGN_OR_RETURN(
-        const ImageClients clients,
-        ListClients(session_.cluster(), *session_.reads, image));
+    ADDONS_ASSIGN_OR_RETURN(const ImageClients clients,
+                            FindClients(session_, image));
     if (clients.workloads.empty()) return absl::OkStatus();
     absl::Status in_use = Failed(absl::StrCat(
         "it was promoted and must still get its last complete state back from "

@@ -8,6 +8,7 @@
 
 #include "ceph/mirror.h"
 #include "ceph/pool.h"
+#include "lease/keeper.h"
 #include "tests/unit/replication/verbs_fixture.h"
 
 namespace addons::testing {
@@ -369,6 +370,37 @@ class WrittenSinceTest : public RescueTest {
     b_.SetImageMetadata(RescueImageName(image_), kRescueDecision, decision);
   }
 };
+
+// Its watch lives for 30 s, and says nothing of a workload.
+TEST_F(WrittenSinceTest, ADaemonThatDiedIsNoWorkload) {
+  DieOnTheWayBack();
+  LeaseOptions options;
+  options.self.pid = 1 << 23;  // no pid is so large
+  LeaseKeeper dead(world_, options);
+  ResolvedVolume volume;
+  volume.cluster = FakeClusterProvider(world_).Get(b_);
+  volume.pool_id = pair_.pool_id(b_);
+  volume.pool_name = MirroredPair::kPool;
+  volume.uuid = kUuid;
+  const auto outcome = dead.TryTake(LeaseOf(volume), "promote");
+  ASSERT_OK(outcome);
+  ASSERT_NE(outcome->lease, nullptr);
+  const auto pool = *volume.OpenPool(Access::kMutate);
+  const auto image = *pool->OpenImage(image_);
+  EXPECT_OK(Promote(on_b_, Force::kYes));
+  EXPECT_LT(took_, seconds(10));
+  EXPECT_THAT(steps_, Not(Contains("waiting until nobody has the image open")));
+  ExpectWhole(1);
+  EXPECT_OK(image->Close());
+}
+
+TEST_F(WrittenSinceTest, AWorkloadIsWaitedForAndNamed) {
+  DieOnTheWayBack();
+  b_.AddWatcher(image_, "10.0.0.7:0/1", 9999);
+  EXPECT_THAT(Promote(on_b_, Force::kYes),
+              StatusIs(kUnavailable,
+                       AllOf(HasSubstr("in use by"), HasSubstr("10.0.0.7"))));
+}
 
 TEST_F(WrittenSinceTest, IsNotOverwritten) {
   DieOnTheWayBack();
