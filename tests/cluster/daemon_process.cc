@@ -30,6 +30,21 @@ std::string DaemonProgram() {
   return other != nullptr && *other != '\0' ? other : ADDONS_DAEMON;
 }
 
+/// Runs what follows. The shell is the namespace's first process, which the
+/// kernel protects from signals of its own namespace, and all of it ends with
+/// the one that is killed.
+std::vector<std::string> ContainerCommand() {
+  return {"unshare",
+          "--pid",
+          "--fork",
+          "--mount-proc",
+          "--kill-child=SIGKILL",
+          "sh",
+          "-c",
+          R"("$@"; exit $?)",
+          "sh"};
+}
+
 bool Accepts(const std::string& path) {
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return false;
@@ -78,8 +93,11 @@ DaemonProcess::~DaemonProcess() {
 
 bool DaemonProcess::Start(
     const std::map<std::string, std::string>& environment) {
-  std::vector<std::string> arguments = {
-      DaemonProgram(), "--csi-addons-endpoint=unix://" + socket_};
+  std::vector<std::string> arguments;
+  if (in_container_) arguments = ContainerCommand();
+  arguments.insert(
+      arguments.end(),
+      {DaemonProgram(), "--csi-addons-endpoint=unix://" + socket_});
   arguments.insert(arguments.end(), flags_.begin(), flags_.end());
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
@@ -98,7 +116,7 @@ bool DaemonProcess::Start(
     for (const auto& [name, value] : environment) {
       setenv(name.c_str(), value.c_str(), 1);
     }
-    execv(argv[0], argv.data());
+    execvp(argv[0], argv.data());
     _exit(127);
   }
   return Eventually([this] { return !Running() || Accepts(socket_); },

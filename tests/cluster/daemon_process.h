@@ -19,6 +19,10 @@ class DaemonProcess {
   DaemonProcess(const DaemonProcess&) = delete;
   DaemonProcess& operator=(const DaemonProcess&) = delete;
 
+  /// From the next start on in a pid namespace of its own, as each container of
+  /// a pod has one; network and files stay those of the test. Needs
+  /// CanMakeNamespaces(CLONE_NEWPID | CLONE_NEWNS).
+  void RunInContainer() { in_container_ = true; }
   /// Starts it with these variables added to the environment and waits until
   /// the socket accepts. False: it ended or did not answer within 20 s.
   bool Start(const std::map<std::string, std::string>& environment = {});
@@ -38,7 +42,8 @@ class DaemonProcess {
   const std::string socket_;
   const std::string log_file_;
   const std::vector<std::string> flags_;
-  pid_t pid_ = -1;
+  bool in_container_ = false;
+  pid_t pid_ = -1;  // in a container: of what made the namespace
 };
 
 }  // namespace addons::testing

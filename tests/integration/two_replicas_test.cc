@@ -2,6 +2,9 @@
 // moment: one changes the volume, the other one waits for it or is told who
 // works, and none of them dies.
 
+#include <fcntl.h>
+#include <sched.h>
+
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -9,15 +12,22 @@
 #include <functional>
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "absl/time/time.h"
 #include "base/clock.h"
+#include "base/unique_fd.h"
 #include "replication/replication.grpc.pb.h"
+#include "tests/cluster/privileges.h"
 #include "tests/cluster/two_sites.h"
+#include "tests/integration/test_group.h"
 #include "tests/integration/volume_group_client.h"
 
 namespace addons::testing {
@@ -26,9 +36,12 @@ namespace {
 namespace pb = ::replication;
 using std::chrono::seconds;
 using ::testing::AnyOf;
+using ::testing::Contains;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::SizeIs;
 
 /// So often is each race run; RBD_ADDONS_RACES sets another number.
 int Rounds() {
@@ -41,7 +54,7 @@ int Rounds() {
   return rounds;
 }
 
-class TwoReplicasTest : public TwoSitesTest {
+class TwoReplicasTest : public GroupSitesTest {
  protected:
   void SetUp() override {
     TwoSitesTest::SetUp();
@@ -71,7 +84,7 @@ class TwoReplicasTest : public TwoSitesTest {
 
   template <typename Request, typename Response, typename Method>
   static grpc::Status Call(const std::string& socket, const TestVolume& volume,
-                           Method method) {
+                           Method method, seconds deadline = kDeadline) {
     const auto stub = pb::Controller::NewStub(grpc::CreateChannel(
         "unix:" + socket, grpc::InsecureChannelCredentials()));
     Request request;
@@ -81,7 +94,7 @@ class TwoReplicasTest : public TwoSitesTest {
     (*request.mutable_secrets())["userID"] = user->id;
     (*request.mutable_secrets())["userKey"] = user->key.Reveal();
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + kDeadline);
+    context.set_deadline(std::chrono::system_clock::now() + deadline);
     Response response;
     return (stub.get()->*method)(&context, request, &response);
   }
@@ -98,8 +111,49 @@ class TwoReplicasTest : public TwoSitesTest {
   }
   static grpc::Status DemoteAt(const std::string& socket,
                                const TestVolume& volume) {
+    return DemoteWithin(kDeadline, socket, volume);
+  }
+  static grpc::Status DemoteWithin(seconds deadline, const std::string& socket,
+                                   const TestVolume& volume) {
     return Call<pb::DemoteVolumeRequest, pb::DemoteVolumeResponse>(
-        socket, volume, &pb::Controller::Stub::DemoteVolume);
+        socket, volume, &pb::Controller::Stub::DemoteVolume, deadline);
+  }
+
+  /// "127.0.0.1:0/123" of who has the lease on the volume; empty: nobody.
+  static std::string HolderAddress(const TestVolume& volume) {
+    const std::string uuid = volume.id("a").substr(volume.id("a").size() - 36);
+    const auto info =
+        Bed().Run("rados", {"a", "-p", RealBed::kPool, "lock", "info",
+                            "rbd_addons.lease." + uuid, "rbd-addons.lease"});
+    if (!info.ok()) return "";
+    const auto parsed = nlohmann::json::parse(*info, nullptr, false);
+    if (!parsed.is_object() || parsed["lockers"].empty()) return "";
+    std::string address = parsed["lockers"][0]["addr"];
+    return std::string(absl::StripPrefix(address, "v1:"));
+  }
+  static size_t BlocklistedClients() {
+    return std::vector<std::string>(
+               absl::StrSplit(Testbed("ceph", {"a", "osd", "blocklist", "ls"}),
+                              '\n', absl::SkipEmpty()))
+        .size();
+  }
+
+  template <typename Request, typename Response, typename Method>
+  static grpc::Status CallOnGroup(const std::string& socket,
+                                  const TestGroup& group, Method method) {
+    const auto stub = pb::Controller::NewStub(grpc::CreateChannel(
+        "unix:" + socket, grpc::InsecureChannelCredentials()));
+    Request request;
+    request.mutable_replication_source()
+        ->mutable_volumegroup()
+        ->set_volume_group_id(group.id);
+    const CephUserRef user = Bed().User("a");
+    (*request.mutable_secrets())["userID"] = user->id;
+    (*request.mutable_secrets())["userKey"] = user->key.Reveal();
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kDeadline);
+    Response response;
+    return (stub.get()->*method)(&context, request, &response);
   }
 
   using Verb =
@@ -207,6 +261,30 @@ TEST_F(TwoReplicasTest, ModifyOfOneGroupByBoth) {
   ExpectNoLeases();
 }
 
+// Each of them also takes the members out of the rbd group, or puts them in.
+TEST_F(TwoReplicasTest, DemoteAndPromoteOfOneGroupByBoth) {
+  const TestGroup group = MakeReplicatedGroup(3);
+  const auto demote = [&](const std::string& socket, const TestVolume&) {
+    return CallOnGroup<pb::DemoteVolumeRequest, pb::DemoteVolumeResponse>(
+        socket, group, &pb::Controller::Stub::DemoteVolume);
+  };
+  const auto promote = [&](const std::string& socket, const TestVolume&) {
+    return CallOnGroup<pb::PromoteVolumeRequest, pb::PromoteVolumeResponse>(
+        socket, group, &pb::Controller::Stub::PromoteVolume);
+  };
+  for (int round = 0; round < (Rounds() + 2) / 3; ++round) {
+    Race(absl::StrCat("demote ", round), demote, {});
+    EXPECT_EQ(Primaries("a", group), 0U);
+    EXPECT_THAT(RbdGroupImages("a", group), IsEmpty());
+    Race(absl::StrCat("promote ", round), promote, {});
+    EXPECT_EQ(Primaries("a", group), 3U);
+    const auto images = RbdGroupImages("a", group);
+    EXPECT_THAT(images, SizeIs(3));
+    EXPECT_THAT(images, Not(Contains("incomplete")));
+  }
+  ExpectNoLeases();
+}
+
 // Its lease is replaced at once, and its watch is no workload. librbd waits for
 // that watch to end, 30 s, where the dead client has the exclusive lock.
 TEST_F(TwoReplicasTest, ADaemonThatDiesInTheMiddleIsReplaced) {
@@ -226,6 +304,100 @@ TEST_F(TwoReplicasTest, ADaemonThatDiesInTheMiddleIsReplaced) {
     EXPECT_THAT(PromoteAtLast("a", volume), HasCode(Code::OK)) << fault;
     ExpectNoLeases();
   }
+}
+
+// Its pid tells the next container nothing, but its sign of life is gone: its
+// client is blocklisted, so that nothing it has sent comes late, and librbd
+// does not wait for its watch either.
+TEST_F(TwoReplicasTest, ThePredecessorInAPodIsShutOutAndReplaced) {
+  if (!CanMakeNamespaces(CLONE_NEWPID | CLONE_NEWNS)) {
+    GTEST_SKIP() << "making pid namespaces takes root";
+  }
+  const TestVolume volume = MakeReplicatedVolume();
+  second_->Stop(SIGTERM);
+  second_->RunInContainer();
+  for (const std::string fault :
+       {"rbd_mirror_image_demote:kill", "rbd_mirror_image_demote:kill-after"}) {
+    const size_t before = BlocklistedClients();
+    ASSERT_TRUE(second_->Start({{"RBD_ADDONS_FAULTS", fault}}));
+    // As long as this is open, no other namespace gets its number: that would
+    // prove the death by itself.
+    const UniqueFd its_namespace(open(
+        absl::StrCat("/proc/", second_->pid(), "/ns/pid_for_children").c_str(),
+        O_RDONLY | O_CLOEXEC));
+    ASSERT_TRUE(its_namespace.valid());
+    EXPECT_THAT(DemoteAt(second(), volume), HasCode(Code::UNAVAILABLE));
+    EXPECT_TRUE(second_->WaitForEnd(20)) << "survived " << fault;
+    const std::string address = HolderAddress(volume);
+    EXPECT_FALSE(address.empty());
+    ASSERT_TRUE(second_->Start());
+    const SteadyTime begin = RealClock().Now();
+    EXPECT_THAT(DemoteAt(second(), volume), HasCode(Code::OK)) << fault;
+    const SteadyDuration took = RealClock().Now() - begin;
+    std::cerr << "replaced in " << absl::FromChrono(took) << std::endl;
+    EXPECT_LT(took, seconds(15)) << fault;
+    EXPECT_FALSE(IsPrimary("a", volume));
+    EXPECT_THAT(PromoteAtLast("a", volume), HasCode(Code::OK)) << fault;
+    ExpectNoLeases();
+    // By whoever came to a change first. That one client, and nobody else.
+    EXPECT_THAT(Testbed("ceph", {"a", "osd", "blocklist", "ls"}),
+                HasSubstr(address));
+    EXPECT_EQ(BlocklistedClients(), before + 1);
+    second_->Stop(SIGKILL);
+  }
+  ASSERT_TRUE(second_->Start());
+}
+
+TEST_F(TwoReplicasTest, ADaemonOfAnotherContainerThatWorksIsLeftAlone) {
+  if (!CanMakeNamespaces(CLONE_NEWPID | CLONE_NEWNS)) {
+    GTEST_SKIP() << "making pid namespaces takes root";
+  }
+  const TestVolume volume = MakeReplicatedVolume();
+  const size_t before = BlocklistedClients();
+  second_->Stop(SIGTERM);
+  second_->RunInContainer();
+  ASSERT_TRUE(second_->Start(
+      {{"RBD_ADDONS_FAULTS", "rbd_mirror_image_demote#1:hang=8000"}}));
+  grpc::Status answer;
+  {
+    const std::jthread thread([&] { answer = DemoteAt(second(), volume); });
+    ASSERT_TRUE(Eventually([&] { return !HolderAddress(volume).empty(); }));
+    EXPECT_THAT(
+        DemoteWithin(seconds(4), first(), volume),
+        AnyOf(HasCode(Code::ABORTED), HasCode(Code::DEADLINE_EXCEEDED)));
+  }
+  EXPECT_THAT(answer, HasCode(Code::OK));
+  EXPECT_FALSE(IsPrimary("a", volume));
+  EXPECT_EQ(BlocklistedClients(), before);
+  ExpectNoLeases();
+}
+
+// Blocklisted is not dead: the others wait until its lease ends, and only it
+// knows better.
+TEST_F(TwoReplicasTest, ADaemonThatWasBlocklistedReplacesItsOwnLease) {
+  const TestVolume volume = MakeReplicatedVolume();
+  Restart("a", {{"RBD_ADDONS_FAULTS", "rbd_mirror_image_demote#1:hang=6000"}});
+  grpc::Status answer;
+  {
+    const std::jthread thread([&] { answer = DemoteAt(first(), volume); });
+    std::string address;
+    ASSERT_TRUE(Eventually([&] {
+      address = HolderAddress(volume);
+      return !address.empty();
+    }));
+    Testbed("ceph", {"a", "osd", "blocklist", "add", address, "60"});
+  }
+  EXPECT_THAT(answer, HasCode(Code::UNAVAILABLE));
+  EXPECT_EQ(HolderAddress(volume).empty(), false);
+  EXPECT_THAT(DemoteWithin(seconds(5), second(), volume),
+              AnyOf(HasCode(Code::ABORTED), HasCode(Code::DEADLINE_EXCEEDED)));
+  const SteadyTime begin = RealClock().Now();
+  EXPECT_THAT(DemoteAt(first(), volume), HasCode(Code::OK));
+  const SteadyDuration took = RealClock().Now() - begin;
+  std::cerr << "replaced in " << absl::FromChrono(took) << std::endl;
+  EXPECT_LT(took, seconds(15));
+  EXPECT_FALSE(IsPrimary("a", volume));
+  ExpectNoLeases();
 }
 
 }  // namespace
