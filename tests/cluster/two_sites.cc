@@ -189,7 +189,7 @@ void TwoSitesTest::Continue(const std::string& site,
 }
 
 TestVolume TwoSitesTest::MakeVolume(const std::vector<std::string>& flags) {
-  static int number = 0;
+  static std::atomic<int> number = 0;  // several threads make volumes
   TestVolume volume;
   std::vector<std::string> args = {"a", absl::StrCat("pvc-test-", ++number)};
   for (size_t i = 0; i + 1 < flags.size(); ++i) {
