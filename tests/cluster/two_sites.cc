@@ -26,6 +26,12 @@ std::map<std::string, std::unique_ptr<DaemonProcess>>& Daemons() {
   return daemons;
 }
 
+/// As the operator does; ABORTED: the call still runs at its caller's deadline.
+bool IsToBeRepeated(const grpc::Status& answer) {
+  return answer.error_code() == grpc::StatusCode::UNAVAILABLE ||
+         answer.error_code() == grpc::StatusCode::ABORTED;
+}
+
 std::string Spec(const TestVolume& volume) {
   const std::string pool =
       volume.rados_namespace.empty()
@@ -143,7 +149,7 @@ void TwoSitesTest::RaceToPromote(const TestVolume& volume,
                                          std::max<int64_t>(1, passed.count()));
         return true;
       }
-      if (answer.error_code() != Code::UNAVAILABLE) {
+      if (!IsToBeRepeated(answer)) {
         ADD_FAILURE() << site << ": code " << answer.error_code() << ": "
                       << answer.error_message();
         return false;
@@ -421,7 +427,7 @@ std::vector<grpc::Status> TwoSitesTest::PromoteRepeatedly(
   const auto until = std::chrono::steady_clock::now() + limit;
   do {
     answers.push_back(Promote(site, volume, false, {}, each));
-  } while (answers.back().error_code() == Code::UNAVAILABLE &&
+  } while (IsToBeRepeated(answers.back()) &&
            std::chrono::steady_clock::now() < until);
   return answers;
 }
@@ -433,8 +439,7 @@ grpc::Status TwoSitesTest::PromoteAtLast(const std::string& site,
   grpc::Status answer;
   do {
     answer = Promote(site, volume, false, parameters);
-  } while (answer.error_code() == Code::UNAVAILABLE &&
-           std::chrono::steady_clock::now() < end);
+  } while (IsToBeRepeated(answer) && std::chrono::steady_clock::now() < end);
   return answer;
 }
 
