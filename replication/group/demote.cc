@@ -44,7 +44,7 @@ absl::Status DemoteGroup(OperationContext& context,
                          ReplicationEnvironment& environment,
                          const GroupTarget& target) {
   if (target.members.empty()) return absl::OkStatus();
-  const absl::Status demoted = DemoteMembers(context, environment, target);
+  absl::Status demoted = DemoteMembers(context, environment, target);
   // Nothing was changed.
   if (!demoted.ok() && !context.mutating()) return demoted;
   const absl::Status left = LeaveRbdGroup(context, environment, target);
