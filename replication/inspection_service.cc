@@ -238,44 +238,46 @@ InspectionService::InspectionService(Rpc& rpc, OperationTable& operations,
       environment_(environment),
       home_(std::move(home)) {}
 
-grpc::Status InspectionService::CheckFailover(
-    grpc::ServerContext* context, const pb::CheckFailoverRequest* request,
+grpc::ServerUnaryReactor* InspectionService::CheckFailover(
+    grpc::CallbackServerContext* context,
+    const pb::CheckFailoverRequest* request,
     pb::CheckFailoverResponse* response) {
   return UnaryCall(
       rpc_, *context, *request, *response,
-      [&](const CallContext& call) -> absl::Status {
+      [&](const CallContext& call) -> Reply {
         ADDONS_ASSIGN_OR_RETURN(CheckRequest parsed, Parse(*request));
         const auto check =
             std::make_shared<const CheckRequest>(std::move(parsed));
-        ADDONS_ASSIGN_OR_RETURN(
-            Findings findings,
-            RunOperation<Findings>(
-                operations_, SpecOf(*check, *request), call.caller,
-                [this, check](
-                    OperationContext& operation) -> absl::StatusOr<Findings> {
-                  if (!check->volumes.empty()) {
-                    return addons::CheckFailover(operation, environment_,
-                                                 check->volumes,
-                                                 check->interval);
-                  }
-                  operation.Step("finding the pool");
-                  ADDONS_ASSIGN_OR_RETURN(
-                      const ResolvedPlace place,
-                      FindPool(config_, clusters_, home_, check->pool));
-                  return CheckFailoverOfPool(operation, environment_, place,
-                                             check->interval);
-                }));
-        Fill(std::move(findings), response);
-        return absl::OkStatus();
+        return RunOperation<Findings>(
+                   operations_, SpecOf(*check, *request), call.caller,
+                   [this, check](OperationContext& operation)
+                       -> absl::StatusOr<Findings> {
+                     if (!check->volumes.empty()) {
+                       return addons::CheckFailover(operation, environment_,
+                                                    check->volumes,
+                                                    check->interval);
+                     }
+                     operation.Step("finding the pool");
+                     ADDONS_ASSIGN_OR_RETURN(
+                         const ResolvedPlace place,
+                         FindPool(config_, clusters_, home_, check->pool));
+                     return CheckFailoverOfPool(operation, environment_, place,
+                                                check->interval);
+                   })
+            .Then([response](absl::StatusOr<Findings> findings) {
+              if (findings.ok()) Fill(*std::move(findings), response);
+              return findings.status();
+            });
       });
 }
 
-grpc::Status InspectionService::ExplainVolume(
-    grpc::ServerContext* context, const pb::ExplainVolumeRequest* request,
+grpc::ServerUnaryReactor* InspectionService::ExplainVolume(
+    grpc::CallbackServerContext* context,
+    const pb::ExplainVolumeRequest* request,
     pb::ExplainVolumeResponse* response) {
   return UnaryCall(
       rpc_, *context, *request, *response,
-      [&](const CallContext& call) -> absl::Status {
+      [&](const CallContext& call) -> Reply {
         ADDONS_RETURN_IF_ERROR(Require("volume_id", request->volume_id()));
         VolumeTarget target{VolumeHandle(request->volume_id()), nullptr};
         ADDONS_ASSIGN_OR_RETURN(const VolumeId id, target.volume_id.id());
@@ -288,17 +290,19 @@ grpc::Status InspectionService::ExplainVolume(
         spec.verb = "explain";
         spec.object = absl::StrCat("volume '", request->volume_id(), "'");
         MakeQuestion(*target.user, request->parameters(), {spec.object}, &spec);
-        ADDONS_ASSIGN_OR_RETURN(
-            const Explanation explained,
-            RunOperation<Explanation>(
-                operations_, spec, call.caller,
-                [this, target, interval](OperationContext& operation) {
-                  return addons::ExplainVolume(operation, environment_, target,
-                                               interval);
-                }));
-        Fill(explained, response);
-        AddOperations(operations_, request->volume_id(), response);
-        return absl::OkStatus();
+        return RunOperation<Explanation>(
+                   operations_, spec, call.caller,
+                   [this, target, interval](OperationContext& operation) {
+                     return addons::ExplainVolume(operation, environment_,
+                                                  target, interval);
+                   })
+            .Then([this, response, volume_id = request->volume_id()](
+                      const absl::StatusOr<Explanation>& explained) {
+              if (!explained.ok()) return explained.status();
+              Fill(*explained, response);
+              AddOperations(operations_, volume_id, response);
+              return absl::OkStatus();
+            });
       });
 }
 

@@ -15,7 +15,7 @@ namespace addons {
 /// rbdaddons.admin.v1.Inspection: what verbs of replication would do, and why.
 /// Reads only, and takes no operation key. Thread-safe.
 class InspectionService final
-    : public ::rbdaddons::admin::v1::Inspection::Service {
+    : public ::rbdaddons::admin::v1::Inspection::CallbackService {
  public:
   /// Nothing but `home` (the clusters of this site, the only ones of which a
   /// pool is looked at; empty: all) is owned; everything outlives the service.
@@ -24,12 +24,12 @@ class InspectionService final
                     ReplicationEnvironment& environment,
                     std::vector<ClusterId> home);
 
-  grpc::Status CheckFailover(
-      grpc::ServerContext* context,
+  grpc::ServerUnaryReactor* CheckFailover(
+      grpc::CallbackServerContext* context,
       const ::rbdaddons::admin::v1::CheckFailoverRequest* request,
       ::rbdaddons::admin::v1::CheckFailoverResponse* response) override;
-  grpc::Status ExplainVolume(
-      grpc::ServerContext* context,
+  grpc::ServerUnaryReactor* ExplainVolume(
+      grpc::CallbackServerContext* context,
       const ::rbdaddons::admin::v1::ExplainVolumeRequest* request,
       ::rbdaddons::admin::v1::ExplainVolumeResponse* response) override;
 
