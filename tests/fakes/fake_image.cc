@@ -16,8 +16,8 @@ using model::Site;
 }  // namespace
 
 FakeImage::~FakeImage() {
-  const bool crashed = std::uncaught_exceptions() > exceptions_;
-  if (open_) Release(crashed);
+  const bool unwinding = std::uncaught_exceptions() > exceptions_;
+  if (open_) Release(/*crashed=*/unwinding && world_.ProcessDied());
 }
 
 absl::StatusOr<std::string> FakeImage::Id() {

@@ -132,35 +132,48 @@ absl::StatusOr<std::unique_ptr<Image>> FakePool::Open(const char* call,
   std::shared_ptr<model::Image> image;
   model::Image seen;
   uint64_t cookie = 0;
-  const int r = Run(
-      call, key, Needs::kOsd, false,
-      [&](Model& model, Site& site, SteadyDuration*) {
-        model::Namespace& space = Space(site);
-        if (by_id) {
-          image = Model::FindImageById(space, key);
-        } else if (const auto it = space.images.find(key);
-                   it != space.images.end()) {
-          image = it->second;
-        }
-        if (image == nullptr) return -ENOENT;
-        if (writable) {
-          cookie = 95000000000000 + model.NewClientId();
-          image->watches.push_back(
-              {{connection_->client.address, connection_->client.id, cookie},
-               true,
-               std::nullopt});
-          model.OpenedForWriting(site, *image);
-        }
-        seen = *image;
-        return 0;
-      });
+  const auto make_handle = [&] {
+    return std::make_unique<FakeImage>(world_, connection_,
+                                       ImageSpec(seen.name), std::move(image),
+                                       std::move(seen), writable, cookie);
+  };
+  const auto open = [&] {
+    return Run(call, key, Needs::kOsd, false,
+               [&](Model& model, Site& site, SteadyDuration*) {
+                 model::Namespace& space = Space(site);
+                 if (by_id) {
+                   image = Model::FindImageById(space, key);
+                 } else if (const auto it = space.images.find(key);
+                            it != space.images.end()) {
+                   image = it->second;
+                 }
+                 if (image == nullptr) return -ENOENT;
+                 if (writable) {
+                   cookie = 95000000000000 + model.NewClientId();
+                   image->watches.push_back({{connection_->client.address,
+                                              connection_->client.id, cookie},
+                                             true,
+                                             std::nullopt});
+                   model.OpenedForWriting(site, *image);
+                 }
+                 seen = *image;
+                 return 0;
+               });
+  };
+  int r = 0;
+  try {
+    r = open();
+  } catch (...) {
+    // The handle unwinds like one that the caller has: a dead client's watch
+    // stays for a while.
+    const auto handle = image == nullptr ? nullptr : make_handle();
+    throw;
+  }
   const auto failed = [&] {
     return CephError(r, "open", absl::StrCat("image '", ImageSpec(key), "'"));
   };
   if (image == nullptr) return failed();
-  auto opened = std::make_unique<FakeImage>(
-      world_, connection_, ImageSpec(seen.name), std::move(image),
-      std::move(seen), writable, cookie);
+  auto opened = make_handle();
   // An open that fails late leaves no watch behind.
   if (r < 0) return failed();
   return opened;

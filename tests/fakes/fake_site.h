@@ -71,6 +71,11 @@ class FakeSite {
   std::map<std::string, std::string> ImageMetadata(
       const std::string& image) const;
 
+  /// Everything that is there, key by key, so that two runs can be compared:
+  /// what differs between runs that did the same (ids, times, addresses of
+  /// clients, how many snapshots were taken) is left out or replaced by a word.
+  std::map<std::string, std::string> Contents() const;
+
   // --- workloads
 
   /// What a client does that has the image mapped. EROFS unless primary.

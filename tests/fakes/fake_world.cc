@@ -295,6 +295,26 @@ int FakeWorld::Await(const CallInfo& info) {
   return -ESHUTDOWN;
 }
 
+int FakeWorld::RunHook(const CallHook& hook, const CallInfo& info) {
+  if (!hook) return 0;
+  try {
+    return hook(info.site, info.call, info.mutation);
+  } catch (const FakeCrash&) {
+    MutexLock lock(mutex_);
+    process_died_ = true;
+    throw;
+  } catch (...) {
+    MutexLock lock(mutex_);
+    process_died_ = false;
+    throw;
+  }
+}
+
+bool FakeWorld::ProcessDied() const {
+  MutexLock lock(mutex_);
+  return process_died_;
+}
+
 int FakeWorld::Call(const CallInfo& info, const Body& body) {
   Record(info);
   CallHook before;
@@ -304,12 +324,7 @@ int FakeWorld::Call(const CallInfo& info, const Body& body) {
     before = before_;
     after = after_;
   }
-  if (before) {
-    if (const int error = before(info.site, info.call, info.mutation);
-        error > 0) {
-      return -error;
-    }
-  }
+  if (const int error = RunHook(before, info); error > 0) return -error;
   if (const int r = Await(info); r != 0) return r;
   int result = model::kAgain;
   const SteadyTime give_up = Now() + kHangLimit;
@@ -322,12 +337,7 @@ int FakeWorld::Call(const CallInfo& info, const Body& body) {
     }
     Advance(cost);
   }
-  if (after) {
-    if (const int error = after(info.site, info.call, info.mutation);
-        error > 0) {
-      return -error;
-    }
-  }
+  if (const int error = RunHook(after, info); error > 0) return -error;
   return result;
 }
 

@@ -84,7 +84,8 @@ class FakeWorld final : public Clock {
 
   /// `before` runs before each call takes effect (an errno: it has none),
   /// `after` when it has (an errno: the effect stays and the caller is told of
-  /// a failure).
+  /// a failure). One that throws FakeCrash ends the process there; any other
+  /// exception is one of the call, and handles are closed as it unwinds.
   void SetCallHook(CallHook before, CallHook after = nullptr);
 
   std::vector<CallRecord> Calls() const;
@@ -133,6 +134,8 @@ class FakeWorld final : public Clock {
   /// The choke point of all interface calls: log, hooks, availability, body,
   /// cost.
   int Call(const CallInfo& info, const Body& body);
+  int RunHook(const CallHook& hook, const CallInfo& info);
+  bool ProcessDied() const;
   int Await(const CallInfo& info);
   /// A hung answer: until the cluster is up, at most `limit`.
   int AwaitCluster(const std::string& site, SteadyDuration limit);
@@ -166,6 +169,8 @@ class FakeWorld final : public Clock {
   CallHook after_ ABSL_GUARDED_BY(mutex_);
   std::function<bool()> guard_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<Connection>> connections_ ABSL_GUARDED_BY(mutex_);
+  /// Which exception unwinds: a dead process leaves its handles open.
+  bool process_died_ ABSL_GUARDED_BY(mutex_) = true;
   std::list<LongCall> long_calls_ ABSL_GUARDED_BY(mutex_);
   CondVar time_or_call_;  // time has passed, or a long call has seen it
 };
