@@ -1,5 +1,6 @@
 #include "replication/mirror_client_guard.h"
 
+#include <exception>
 #include <utility>
 
 #include "base/log.h"
@@ -16,6 +17,15 @@ MirrorClientGuard::MirrorClientGuard(Cluster& cluster, Pool& pool,
 }
 
 MirrorClientGuard::~MirrorClientGuard() {
+  try {
+    Look();
+  } catch (const std::exception&) {
+    // No memory: a destructor must not end the process for it.
+    tracker_.NoteDisturbance(cluster_.fsid());
+  }
+}
+
+void MirrorClientGuard::Look() {
   if (before_.empty()) return;
   const auto blocklist = ReadBlocklist(cluster_);
   if (!blocklist.ok()) {

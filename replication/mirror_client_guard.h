@@ -23,6 +23,8 @@ class MirrorClientGuard {
   MirrorClientGuard& operator=(const MirrorClientGuard&) = delete;
 
  private:
+  void Look();
+
   Cluster& cluster_;
   PeerTracker& tracker_;
   std::vector<Watcher> before_;

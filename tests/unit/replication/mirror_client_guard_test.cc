@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <memory>
+#include <new>
 #include <string>
 
 #include "ceph/mirror_clients.h"
@@ -48,6 +49,14 @@ TEST_F(MirrorClientGuardTest, NothingHappened) {
   EXPECT_FALSE(ToldOf([&] {
     site_.AddBlocklistEntry("192.168.1.7:0/4711", hours(1));
   })) << "somebody else";
+}
+
+TEST_F(MirrorClientGuardTest, NoMemoryToLook) {
+  EXPECT_TRUE(ToldOf([&] {
+    world_.SetCallHook([](absl::string_view, absl::string_view, bool) -> int {
+      throw std::bad_alloc();
+    });
+  })) << "a peer must not be taken for dead";
 }
 
 TEST_F(MirrorClientGuardTest, RbdMirrorWasBlocklisted) {
