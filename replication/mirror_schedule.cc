@@ -235,6 +235,10 @@ absl::Status KeepSchedule(Session& session, const CephUserRef& user,
       session.context, options, session.cluster(),
       session.reads->ImageSpec(session.volume.image_name()), wanted);
   if (!absl::IsUnavailable(set)) return set;
+  // A lease that was lost meanwhile is no silence of the manager.
+  if (session.context.mutating()) {
+    ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
+  }
   const bool remembered =
       session.environment.due_schedules.Add(session.volume.volume_id, user);
   Log().warn(

@@ -179,6 +179,18 @@ TEST_F(ScheduleTest, ManagerWithoutTheModuleKeepsNoPrimaryFromOk) {
   }
 }
 
+TEST_F(ScheduleTest, LostLeaseIsNoSilenceOfTheManager) {
+  world_.SetCallHook([this](absl::string_view, absl::string_view call, bool) {
+    if (call == "rbd_metadata_set") world_.Advance(seconds(70));
+    return 0;
+  });
+  EXPECT_THAT(PromoteEvery("5m"),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("lease")));
+  world_.SetCallHook(nullptr);
+  EXPECT_OK(PromoteEvery("5m"));
+  EXPECT_THAT(Present(), SizeIs(1));
+}
+
 TEST_F(ScheduleTest, ManagerWithoutTheModuleKeepsADisableWaiting) {
   a_.SetMgrHasModule(false);
   EXPECT_THAT(Disable(on_a_), StatusIs(absl::StatusCode::kUnavailable,
