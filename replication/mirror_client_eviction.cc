@@ -169,17 +169,21 @@ absl::Status Evict(Session& session, const Copiers& copiers) {
 /// may have reported meanwhile. Without the note other volumes wait for a
 /// person.
 absl::Status EvictAndNote(Session& session, const Copiers& copiers) {
-  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
-                          session.volume.OpenPool(Access::kMutate));
-  ADDONS_ASSIGN_OR_RETURN(
-      const std::unique_ptr<Pool> whole,
-      OpenDefaultNamespace(session.cluster(), *pool, Access::kMutate));
-  pool->FailWhenFull();
-  if (whole != nullptr) whole->FailWhenFull();
+  // Each time on new handles: the connection may have been replaced.
+  const auto write = [&]() -> absl::Status {
+    ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
+                            session.volume.OpenPool(Access::kMutate));
+    ADDONS_ASSIGN_OR_RETURN(
+        const std::unique_ptr<Pool> whole,
+        OpenDefaultNamespace(session.cluster(), *pool, Access::kMutate));
+    pool->FailWhenFull();
+    if (whole != nullptr) whole->FailWhenFull();
+    return session.environment.series.NoteEviction(
+        {*pool, whole.get()}, WholePoolKey(session.volume));
+  };
   const auto note = [&] {
     if (copiers.clients.empty()) return;
-    const absl::Status noted = session.environment.series.NoteEviction(
-        {*pool, whole.get()}, WholePoolKey(session.volume));
+    const absl::Status noted = write();
     if (noted.ok()) return;
     Log().warn("the eviction of rbd-mirror could not be noted pool={}: {}",
                Quoted(session.reads->ImageSpec("")), noted.ToString());
