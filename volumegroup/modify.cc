@@ -13,12 +13,13 @@ namespace {
 /// The volumes among `leaving` that are there. UNAVAILABLE: one may be, and
 /// must not leave without being taken out of everything.
 absl::StatusOr<std::vector<VolumeHandle>> WhoIsThere(
-    const std::vector<MemberView>& leaving) {
+    Resolver& resolver, const std::vector<MemberView>& leaving) {
   std::vector<VolumeHandle> there;
   for (const MemberView& view : leaving) {
     if (view.problem.ok()) {
       there.push_back(view.volume_id);
-    } else if (view.volume.has_value() && !view.broken()) {
+    } else if (!view.broken() && resolver.KeyOfVolume(view.volume_id).ok()) {
+      // Its rbd group and its mirroring would stay as they are for ever.
       return absl::UnavailableError(
           absl::StrCat("Failed to look at volume '", view.volume_id.text(),
                        "', which is to leave: ", view.problem.message()));
@@ -75,7 +76,8 @@ absl::StatusOr<ResultOrKeys<GroupAnswer>> ModifyOnce(
                     LookDeadline(context));
   MembershipChange change{request.group_id, request.user, kept, added, {},
                           request.flatten};
-  ADDONS_ASSIGN_OR_RETURN(change.removed, WhoIsThere(leaving));
+  ADDONS_ASSIGN_OR_RETURN(change.removed,
+                          WhoIsThere(environment.resolver, leaving));
   ADDONS_RETURN_IF_ERROR(environment.replication.check(context, change));
 
   ADDONS_RETURN_IF_ERROR(context.BeginMutation());

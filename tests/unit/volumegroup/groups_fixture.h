@@ -17,13 +17,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "replication/environment.h"
-#include "replication/membership.h"
 #include "tests/fakes/mirrored_pair.h"
 #include "tests/fakes/paced_clock.h"
 #include "tests/fakes/test_operation_context.h"
 #include "tests/testing/handles.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"
+#include "tests/unit/volumegroup/mirroring_of.h"
 #include "volumegroup/create.h"
 #include "volumegroup/delete.h"
 #include "volumegroup/get.h"
@@ -64,17 +64,6 @@ class RecordingReplication {
                             : absl::OkStatus();
   }
 };
-
-/// What the server passes on to replication.
-inline MemberReplication MirroringOf(ReplicationEnvironment& environment) {
-  const auto step = [&environment](auto* change_mirroring) {
-    return [&environment, change_mirroring](OperationContext& context,
-                                            const MembershipChange& change) {
-      return change_mirroring(context, environment, change);
-    };
-  };
-  return {step(&CheckGroupChange), step(&EnableAdded), step(&DisableRemoved)};
-}
 
 /// One daemon. It knows the clusters in `config`.
 class GroupDaemon {

@@ -146,6 +146,22 @@ TEST_F(ModifyGroupTest, AMemberThatCannotBeLookedAtForNowDoesNotLeaveHalfway) {
   EXPECT_EQ(world_.CountMutations(), 0);
 }
 
+TEST_F(ModifyGroupTest, AMemberThatCannotBeFoundForNowDoesNotLeaveHalfway) {
+  const auto volumes = AddVolumes(1);
+  MakeGroup(volumes);
+  world_.SetCallHook([this](absl::string_view, absl::string_view, bool) {
+    return world_.Calls().back().object == "csi.volume." + Uuid(1) ? ETIMEDOUT
+                                                                   : 0;
+  });
+  EXPECT_THAT(Modify(on_a_, id_, {}),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr(volumes[0])));
+  world_.SetCallHook(nullptr);
+  EXPECT_THAT(Members(id_), ElementsAre(volumes[0]));
+  ASSERT_OK(Modify(on_a_, id_, {}));
+  EXPECT_THAT(RbdGroups(),
+              ElementsAre(Pair("csi-vol-group-" + UuidOf(id_), IsEmpty())));
+}
+
 TEST_F(ModifyGroupTest, NobodyLeavesWhenReplicationCannotLetNewOnesIn) {
   const auto volumes = AddVolumes(2);
   MakeGroup({volumes[0]});
