@@ -50,6 +50,8 @@ class Daemon {
   }
 
   FakeSite& site() { return site_; }
+  ConfigStore& config() { return config_; }
+  FakeClusterProvider& clusters() { return clusters_; }
   ReplicationEnvironment& environment() { return environment_; }
   ReplicationOptions& options() { return environment_.options; }
   VolumeTarget Target(const std::string& volume_id) const {

@@ -1,0 +1,274 @@
+#include "tests/faults/enumeration.h"
+
+#include <gmock/gmock.h>
+
+#include <cerrno>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+
+namespace addons::testing {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+using Contents = std::map<std::string, std::string>;
+
+// As the operator repeats a call; more than any undisturbed scenario needs.
+constexpr int kMostCalls = 40;
+constexpr seconds kPause{20};
+// Until what was begun has ended, and what a dead client left is gone.
+constexpr minutes kSettle{4};
+
+/// The id of a group that was made in this run is random.
+std::string WithoutGroup(const Rig& rig, const std::string& text) {
+  constexpr size_t kUuidLength = 36;
+  if (rig.group_id_.size() < kUuidLength) return text;
+  return absl::StrReplaceAll(
+      text,
+      {{rig.group_id_.substr(rig.group_id_.size() - kUuidLength), "<group>"}});
+}
+
+Contents ContentsOf(const Rig& rig, const FakeSite& site) {
+  Contents contents;
+  for (const auto& [key, value] : site.Contents()) {
+    contents[WithoutGroup(rig, absl::StrCat(site.name(), ": ", key))] =
+        WithoutGroup(rig, value);
+  }
+  return contents;
+}
+
+/// librbd's lock of a client that died stays until another one wants it (what
+/// that client watches does not), and so does the empty object of its lease:
+/// ADR 16 says until the volume is changed again.
+void DropTracesOfTheDead(Contents* contents) {
+  std::erase_if(*contents, [](const auto& entry) {
+    return absl::EndsWith(entry.first, " lock") ||
+           (absl::StrContains(entry.first, ": object ") &&
+            absl::StrContains(entry.first, "rbd_addons.lease."));
+  });
+}
+
+/// What an OK stands on. Who has a lease or a watch is nobody's claim: those of
+/// a dead client end by themselves.
+Contents Claimed(const Rig& rig, const FakeSite& site) {
+  Contents contents = ContentsOf(rig, site);
+  DropTracesOfTheDead(&contents);
+  std::erase_if(contents, [](const auto& entry) {
+    return absl::StrContains(entry.first, ": lock ") ||
+           absl::EndsWith(entry.first, " watchers");
+  });
+  return contents;
+}
+
+Contents EndOf(Rig& rig) {
+  rig.a_.SetClusterUp(true);
+  rig.world_.Advance(kSettle);
+  Contents contents = ContentsOf(rig, rig.a_);
+  contents.merge(ContentsOf(rig, rig.b_));
+  DropTracesOfTheDead(&contents);
+  return contents;
+}
+
+void Compare(const std::string& when, const Contents& wanted,
+             const Contents& found, std::vector<std::string>* wrong) {
+  for (const auto& [key, value] : wanted) {
+    const auto it = found.find(key);
+    if (it == found.end()) {
+      wrong->push_back(absl::StrCat(when, ", missing: ", key, " = ", value));
+    } else if (it->second != value) {
+      wrong->push_back(absl::StrCat(when, ": ", key, " = ", it->second,
+                                    " instead of ", value));
+    }
+  }
+  for (const auto& [key, value] : found) {
+    if (!wanted.contains(key)) {
+      wrong->push_back(absl::StrCat(when, ", left over: ", key, " = ", value));
+    }
+  }
+}
+
+std::unique_ptr<Rig> Prepared(const Scenario& scenario) {
+  auto rig = std::make_unique<Rig>();
+  scenario.prepare(*rig);
+  rig->Restart();
+  rig->world_.ClearCalls();
+  return rig;
+}
+
+/// Codes that claim something of the objects of the call, and make the operator
+/// do what cannot be undone.
+bool Claims(absl::StatusCode code) {
+  switch (code) {
+    case absl::StatusCode::kNotFound:
+    case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kAlreadyExists:
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kUnauthenticated:
+    case absl::StatusCode::kUnimplemented:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool LiesOfAbsence(const FaultCase& one) {
+  return one.fault.strike == Strike::kError && one.fault.error == ENOENT;
+}
+
+/// The fault is what Ceph says when that is so.
+bool Said(const Fault& fault, absl::StatusCode code) {
+  if (fault.strike != Strike::kError) return false;
+  switch (fault.error) {
+    case ENOENT:
+      return true;
+    case EPERM:
+    case EACCES:
+      return code == absl::StatusCode::kUnauthenticated;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+std::string Name(const FaultCase& one) {
+  return absl::StrCat(one.position.site, " ", one.position.call, " #",
+                      one.position.occurrence, ": ", Name(one.fault));
+}
+
+Enumeration::Enumeration(const Scenario& scenario,
+                         const std::set<ErrorCodeRow>& rows)
+    : scenario_(scenario), rows_(rows) {
+  const auto rig = Prepared(scenario);
+  absl::Status status;
+  for (int call = 0; call < kMostCalls; ++call) {
+    status = scenario.call(*rig);
+    if (status.ok()) break;
+    rig->world_.Advance(kPause);
+  }
+  if (!status.ok()) wrong_.push_back(status.ToString());
+  calls_ = rig->world_.Calls();
+  for (const CallRecord& call : calls_) {
+    if (!ErrnosOfCalls().contains(call.call)) {
+      wrong_.push_back("fault.cc has no row for " + call.call);
+    }
+  }
+  said_ = WithoutGroup(*rig, rig->said());
+  when_ok_ = Claimed(*rig, rig->world_.site(scenario.site));
+  status = scenario.call(*rig);
+  if (!status.ok()) wrong_.push_back("repeated: " + status.ToString());
+  in_the_end_ = EndOf(*rig);
+  for (const std::string& violation : rig->world_.Violations()) {
+    wrong_.push_back(violation);
+  }
+}
+
+std::vector<FaultCase> Enumeration::Cases(const Choice& choose) const {
+  std::vector<FaultCase> cases;
+  std::map<std::pair<std::string, std::string>, int> made;
+  for (const CallRecord& call : calls_) {
+    const int occurrence = ++made[{call.site, call.call}];
+    std::vector<Fault> faults = FaultsAt(call);
+    if (choose) choose(&faults);
+    for (const Fault& fault : faults) {
+      cases.push_back({{call.site, call.call, occurrence}, fault});
+    }
+  }
+  return cases;
+}
+
+bool Enumeration::Believes(const FaultCase& one) const {
+  return one.fault.strike == Strike::kError &&
+         scenario_.believes.contains(one.fault.error);
+}
+
+void Enumeration::Judge(Rig& rig, const absl::Status& status,
+                        const FaultCase& one, bool first_ok,
+                        std::vector<std::string>* wrong) const {
+  if (status.ok() && Believes(one)) return;
+  if (status.ok()) {
+    const std::string said = WithoutGroup(rig, rig.said());
+    const bool agrees =
+        scenario_.agrees ? scenario_.agrees(said, said_) : said == said_;
+    if (!agrees) {
+      wrong->push_back(
+          absl::StrCat("OK says '", said, "' instead of '", said_, "'"));
+    }
+    Contents wanted = when_ok_;
+    Contents found = Claimed(rig, rig.world_.site(scenario_.site));
+    if (first_ok) {
+      // Ceph has lied that something is not there, and this may stand on it.
+      if (LiesOfAbsence(one)) return;
+      for (const Deferred& deferred : scenario_.deferred) {
+        if (!deferred.call.empty() && deferred.call != one.position.call) {
+          continue;
+        }
+        const auto left_open = [&](const auto& entry) {
+          return absl::StrContains(entry.first, deferred.key);
+        };
+        std::erase_if(wanted, left_open);
+        std::erase_if(found, left_open);
+      }
+    }
+    Compare(first_ok ? "at OK" : "at the next OK", wanted, found, wrong);
+    return;
+  }
+  const std::string code = absl::StatusCodeToString(status.code());
+  if (!rows_.contains({"*", code}) &&
+      !rows_.contains({scenario_.service + "/*", code}) &&
+      !rows_.contains({scenario_.rpc, code})) {
+    wrong->push_back(absl::StrCat("no row for it: ", status.ToString()));
+  }
+  if (status.message().empty()) {
+    wrong->push_back(absl::StrCat(code, " without a text"));
+  }
+  if (Claims(status.code()) && !Said(one.fault, status.code()) &&
+      !scenario_.may_answer.contains(status.code())) {
+    wrong->push_back(
+        absl::StrCat("claims what nobody saw: ", status.ToString()));
+  }
+}
+
+FaultResult Enumeration::Try(const FaultCase& one) const {
+  const auto rig = Prepared(scenario_);
+  FaultResult result;
+  bool ended = false;
+  bool was_ok = false;
+  {
+    Injector injector(rig->world_, one.position, one.fault);
+    rig->SetInjector(&injector);
+    absl::Status status;
+    for (int call = 0; call < kMostCalls && !ended; ++call) {
+      try {
+        status = scenario_.call(*rig);
+      } catch (const FakeCrash&) {
+      }
+      if (injector.dead()) {
+        rig->Restart();
+        continue;
+      }
+      Judge(*rig, status, one, !was_ok, &result.wrong);
+      ended = status.ok() && was_ok;
+      was_ok = status.ok();
+      if (!was_ok) rig->world_.Advance(kPause);
+    }
+    result.reached = injector.reached();
+    rig->SetInjector(nullptr);
+    if (!ended) {
+      result.wrong.push_back(
+          absl::StrCat("never OK again: ", status.ToString()));
+    }
+  }
+  const Contents end = EndOf(*rig);
+  if (!Believes(one)) Compare("in the end", in_the_end_, end, &result.wrong);
+  for (const std::string& violation : rig->world_.Violations()) {
+    result.wrong.push_back(absl::StrCat("forbidden: ", violation));
+  }
+  return result;
+}
+
+}  // namespace addons::testing

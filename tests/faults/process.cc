@@ -1,0 +1,20 @@
+#include "tests/faults/process.h"
+
+namespace addons::testing {
+
+Process::Process(FakeWorld& world, const MirroredPair& pair, FakeSite& site)
+    : Daemon(world, pair, site) {
+  // Fewer calls that do the same again.
+  options().poll_interval = std::chrono::seconds(10);
+  options().rescue_copy.pieces = 32;
+  // One thread, so that the calls of a verb have an order.
+  options().group_members_at_once = 1;
+  options().group_threads = 1;
+  options().group_looking_threads = 0;
+  groups_.options.concurrency = 1;
+  // Real time, in which the model answers at once.
+  fences_.options.preflight_patience = std::chrono::milliseconds(500);
+  fences_.options.barrier_patience = std::chrono::milliseconds(500);
+}
+
+}  // namespace addons::testing

@@ -1,0 +1,30 @@
+#ifndef ADDONS_TESTS_FAULTS_PROCESS_H_
+#define ADDONS_TESTS_FAULTS_PROCESS_H_
+
+#include "base/bounded_threads.h"
+#include "networkfence/environment.h"
+#include "tests/unit/replication/verbs_fixture.h"
+#include "tests/unit/volumegroup/mirroring_of.h"
+#include "volumegroup/environment.h"
+
+namespace addons::testing {
+
+/// All that the process of a site's daemon keeps in memory: it dies with this.
+class Process final : public Daemon {
+ public:
+  Process(FakeWorld& world, const MirroredPair& pair, FakeSite& site);
+
+  VolumeGroupEnvironment& groups() { return groups_; }
+  FenceEnvironment& fences() { return fences_; }
+
+ private:
+  VolumeGroupEnvironment groups_{
+      environment().resolver,     config(), clusters(), environment().leases,
+      MirroringOf(environment()), {}};
+  BoundedThreads barrier_{"fence-barrier"};
+  FenceEnvironment fences_{config(), clusters(), barrier_, {}};
+};
+
+}  // namespace addons::testing
+
+#endif  // ADDONS_TESTS_FAULTS_PROCESS_H_

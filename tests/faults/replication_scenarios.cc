@@ -1,0 +1,320 @@
+// The verbs on one volume.
+
+#include <chrono>
+#include <utility>
+
+#include "replication/state/rescue_record.h"
+#include "tests/faults/scenario.h"
+
+namespace addons::testing {
+namespace {
+
+using std::chrono::minutes;
+
+constexpr char kEnable[] = "EnableVolumeReplication";
+constexpr char kDisable[] = "DisableVolumeReplication";
+constexpr char kPromote[] = "PromoteVolume";
+constexpr char kDemote[] = "DemoteVolume";
+constexpr char kResync[] = "ResyncVolume";
+
+using Prepare = std::function<void(Rig&)>;
+using Call = std::function<absl::Status(Rig&)>;
+
+Scenario Make(std::string name, std::string rpc, std::string site,
+              Prepare prepare, Call call) {
+  return {std::move(name), "replication.Controller", std::move(rpc),
+          std::move(site), std::move(prepare),       std::move(call)};
+}
+
+const ParameterMap& Every5Minutes() {
+  static const ParameterMap* const map =
+      new ParameterMap{{"schedulingInterval", "5m"}};
+  return *map;
+}
+
+absl::Status PromoteA(Rig& rig) {
+  return rig.Promote(rig.a_, Force::kNo, Every5Minutes());
+}
+absl::Status PromoteB(Rig& rig) {
+  return rig.Promote(rig.b_, Force::kNo, Every5Minutes());
+}
+absl::Status ForceB(Rig& rig) {
+  return rig.Promote(rig.b_, Force::kYes, Every5Minutes());
+}
+absl::Status DemoteA(Rig& rig) { return rig.Demote(rig.a_); }
+absl::Status DisableA(Rig& rig) { return rig.Disable(rig.a_); }
+absl::Status ResyncA(Rig& rig) { return rig.Resync(rig.a_, Force::kYes); }
+
+/// Content 5 is on a alone, until the demotion is copied.
+void DemotedOnA(Rig& rig) {
+  rig.AddMirrored();
+  ASSERT_OK(rig.a_.Write(rig.image_, 5));
+  rig.a_.Demote(rig.image_);
+  rig.world_.Advance(minutes(1));
+}
+
+/// b was promoted by force while a was away, and a is demoted since.
+void SplitAndDemoted(Rig& rig) {
+  rig.AddMirrored();
+  rig.LoseA();
+  rig.b_.Promote(rig.image_, Force::kYes);
+  rig.a_.SetClusterUp(true);
+  rig.world_.Advance(minutes(1));
+  ASSERT_OK(rig.Demote(rig.a_));
+  rig.world_.Advance(minutes(2));
+}
+
+void AddEnable(std::vector<Scenario>* all) {
+  const auto plain = [](Rig& rig) {
+    rig.AddPlain();
+    rig.pair_.AddJournal(rig.b_, kUuid);
+  };
+  const Call enable = [](Rig& rig) { return rig.Enable(rig.a_); };
+  all->push_back(Make("EnableFresh", kEnable, "a", plain, enable));
+  all->push_back(Make("EnableJournalFresh", kEnable, "a", plain, [](Rig& rig) {
+    return rig.Enable(rig.a_, {{"mirroringMode", "journal"}});
+  }));
+  all->push_back(Make(
+      "EnableRepeated", kEnable, "a", [](Rig& rig) { rig.AddMirrored(); },
+      enable));
+  all->push_back(Make(
+      "EnableHalfDone", kEnable, "a",
+      [plain](Rig& rig) {
+        plain(rig);
+        // A running one removes an image that stays "creating".
+        rig.a_.SetMirrorDaemon(DaemonState::kDown);
+        rig.a_.InterruptEnable(rig.image_);
+      },
+      enable));
+}
+
+/// A manager that does not answer keeps no volume from being primary: the
+/// schedule is written down, and the next call or the upkeep sets it.
+const Deferred kSchedule = {"rados_mgr_command", ": schedule "};
+/// It holds nothing that is needed any more: the next promotion removes it.
+const Deferred kRescueImage = {"rbd_remove", "rbd-addons-rescue."};
+
+/// A clone of "golden", whose parent is mirrored.
+void Clone(Rig& rig) {
+  rig.a_.AddImage(MirroredPair::kPool, "", "golden");
+  rig.a_.EnableMirroring("golden");
+  rig.a_.AddClone("golden", rig.image_);
+  rig.pair_.AddJournal(rig.a_, kUuid);
+  rig.pair_.AddJournal(rig.b_, kUuid);
+  rig.id_ = rig.pair_.VolumeId(rig.a_, kUuid);
+}
+
+void AddClones(std::vector<Scenario>* all) {
+  const Call flatten = [](Rig& rig) {
+    return rig.Enable(rig.a_, {{"flattenMode", "force"}});
+  };
+  all->push_back(Make("EnableFlattens", kEnable, "a", Clone, flatten));
+  // Where the user may not use the manager's queue of tasks.
+  all->push_back(Make(
+      "EnableFlattensItself", kEnable, "a",
+      [](Rig& rig) {
+        Clone(rig);
+        rig.a_.SetMgrHasModule(false);
+      },
+      flatten));
+  all->push_back(
+      Make("EnableJournalOfAClone", kEnable, "a", Clone, [](Rig& rig) {
+        return rig.Enable(rig.a_, {{"mirroringMode", "journal"}});
+      }));
+}
+
+void AddPromote(std::vector<Scenario>* all) {
+  const size_t first = all->size();
+  all->push_back(Make(
+      "PromotePlannedFresh", kPromote, "b",
+      [](Rig& rig) {
+        DemotedOnA(rig);
+        rig.WrongImageId(rig.b_);
+      },
+      PromoteB));
+  all->push_back(Make(
+      "PromotePlannedRepeated", kPromote, "b",
+      [](Rig& rig) {
+        DemotedOnA(rig);
+        ASSERT_OK(PromoteB(rig));
+        rig.world_.Advance(minutes(1));
+      },
+      PromoteB));
+  all->push_back(Make(
+      "PromotePlannedHalfDone", kPromote, "b",
+      [](Rig& rig) {
+        DemotedOnA(rig);
+        rig.b_.LeaveNextSnapshotIncomplete(rig.image_);
+        rig.b_.Promote(rig.image_, Force::kNo);
+      },
+      PromoteB));
+  all->push_back(Make("PromoteTakesBack", kPromote, "a", DemotedOnA, PromoteA));
+  const auto lost = [](Rig& rig) {
+    rig.AddMirrored();
+    rig.LoseA();
+  };
+  all->push_back(Make("PromoteForcedFresh", kPromote, "b", lost, ForceB));
+  all->push_back(Make(
+      "PromoteForcedRepeated", kPromote, "b",
+      [lost](Rig& rig) {
+        lost(rig);
+        ASSERT_OK(ForceB(rig));
+      },
+      ForceB));
+  for (const auto kind : {MirrorSnapshotKind::kNonPrimary,
+                          MirrorSnapshotKind::kNonPrimaryDemoted}) {
+    const bool demoted = kind == MirrorSnapshotKind::kNonPrimaryDemoted;
+    all->push_back(Make(
+        demoted ? "PromoteForcedInHalfADemotion" : "PromoteForcedInHalfACopy",
+        kPromote, "b",
+        [kind](Rig& rig) {
+          rig.AddMirrored(Rig::kSmallImage);
+          rig.StopMidCopy(kind, DaemonState::kDown);
+          rig.LoseA();
+        },
+        ForceB));
+  }
+  // Of a rescue that died before the image grew.
+  all->push_back(Make(
+      "PromoteForcedWithAnOldRescueImage", kPromote, "b",
+      [](Rig& rig) {
+        rig.AddMirrored(Rig::kSmallImage);
+        rig.StopMidCopy(MirrorSnapshotKind::kNonPrimary, DaemonState::kDown);
+        rig.b_.AddImage(MirroredPair::kPool, "", RescueImageName(rig.image_),
+                        Rig::kSmallImage / 2);
+        rig.LoseA();
+      },
+      ForceB));
+  for (size_t i = first; i < all->size(); ++i) {
+    all->at(i).deferred = {kSchedule, kRescueImage};
+  }
+}
+
+void AddDemote(std::vector<Scenario>* all) {
+  all->push_back(Make(
+      "DemoteFresh", kDemote, "a",
+      [](Rig& rig) {
+        rig.AddMirrored();
+        ASSERT_OK(rig.a_.Write(rig.image_, 5));
+        rig.a_.SetImageMetadata(rig.image_, ".rbd.csi.ceph.com/userid/node-1",
+                                "x");
+      },
+      DemoteA));
+  all->push_back(Make(
+      "DemoteRepeated", kDemote, "a",
+      [](Rig& rig) {
+        rig.AddMirrored();
+        ASSERT_OK(DemoteA(rig));
+        rig.world_.Advance(minutes(1));
+      },
+      DemoteA));
+  // Its lease is still there.
+  all->push_back(Make(
+      "DemoteAfterADeadDaemon", kDemote, "a",
+      [](Rig& rig) {
+        rig.AddMirrored();
+        rig.DieIn(rig.a_, "rados_lock_exclusive", DemoteA);
+      },
+      DemoteA));
+  all->push_back(Make(
+      "DemoteHalfDone", kDemote, "a",
+      [](Rig& rig) {
+        rig.AddMirrored();
+        rig.a_.LeaveNextSnapshotIncomplete(rig.image_);
+        rig.a_.Demote(rig.image_);
+        rig.world_.Advance(minutes(1));
+      },
+      DemoteA));
+}
+
+void AddDisable(std::vector<Scenario>* all) {
+  const auto scheduled = [](Rig& rig) {
+    rig.AddMirrored();
+    ASSERT_OK(PromoteA(rig));
+  };
+  all->push_back(Make("DisableFresh", kDisable, "a", scheduled, DisableA));
+  all->push_back(Make(
+      "DisableRepeated", kDisable, "a",
+      [scheduled](Rig& rig) {
+        scheduled(rig);
+        ASSERT_OK(DisableA(rig));
+        rig.world_.Advance(minutes(1));
+      },
+      DisableA));
+  all->push_back(Make(
+      "DisableHalfDone", kDisable, "a",
+      [scheduled](Rig& rig) {
+        scheduled(rig);
+        rig.a_.InterruptDisable(rig.image_);
+      },
+      DisableA));
+  // EINVAL is how librbd says that only force carries it on.
+  all->back().may_answer = {absl::StatusCode::kFailedPrecondition};
+  all->push_back(Make(
+      "DisableForced", kDisable, "b",
+      [](Rig& rig) {
+        rig.AddMirrored();
+        rig.LoseA();
+      },
+      [](Rig& rig) {
+        return rig.Disable(rig.b_, {{"force", "true"}});
+      }));
+}
+
+void AddResync(std::vector<Scenario>* all) {
+  all->push_back(Make("ResyncFresh", kResync, "a", SplitAndDemoted, ResyncA));
+  all->push_back(Make(
+      "ResyncRepeated", kResync, "a",
+      [](Rig& rig) {
+        SplitAndDemoted(rig);
+        while (!ResyncA(rig).ok()) rig.world_.Advance(minutes(1));
+      },
+      ResyncA));
+  all->push_back(Make(
+      "ResyncHalfDone", kResync, "a",
+      [](Rig& rig) {
+        SplitAndDemoted(rig);
+        (void)ResyncA(rig);
+        rig.world_.Advance(std::chrono::seconds(2));
+      },
+      ResyncA));
+}
+
+void AddLooks(std::vector<Scenario>* all) {
+  Scenario info = Make(
+      "InfoOfASecondary", "GetVolumeReplicationInfo", "b",
+      [](Rig& rig) {
+        rig.AddMirrored();
+        rig.world_.Advance(minutes(1));
+      },
+      [](Rig& rig) { return rig.Info(rig.b_); });
+  // What could not be seen may make it worse, and never better.
+  info.agrees = [](const std::string& said, const std::string& wanted) {
+    return said >= wanted;
+  };
+  all->push_back(info);
+  info.name = "InfoOfAPrimary";
+  info.site = "a";
+  info.call = [](Rig& rig) { return rig.Info(rig.a_); };
+  all->push_back(info);
+  all->push_back(Make(
+      "Destination", "GetReplicationDestinationInfo", "a",
+      [](Rig& rig) { rig.AddMirrored(); },
+      [](Rig& rig) { return rig.Destination(rig.a_); }));
+}
+
+}  // namespace
+
+std::vector<Scenario> ReplicationScenarios() {
+  std::vector<Scenario> all;
+  AddEnable(&all);
+  AddClones(&all);
+  AddPromote(&all);
+  AddDemote(&all);
+  AddDisable(&all);
+  AddResync(&all);
+  AddLooks(&all);
+  return all;
+}
+
+}  // namespace addons::testing

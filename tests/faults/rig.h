@@ -1,0 +1,128 @@
+#ifndef ADDONS_TESTS_FAULTS_RIG_H_
+#define ADDONS_TESTS_FAULTS_RIG_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "operation/growing_keys.h"
+#include "replication/group/members.h"
+#include "tests/faults/injector.h"
+#include "tests/faults/process.h"
+#include "volumegroup/parameters.h"
+
+namespace addons::testing {
+
+/// Two mirrored sites, a process on each, and all verbs as the server calls
+/// them: for one caller, who waits 60 s. For one run.
+class Rig final : public VerbsTest {
+ public:
+  Rig();
+  void TestBody() override {}
+
+  using VerbsTest::a_;
+  using VerbsTest::AddMirrored;
+  using VerbsTest::AddPlain;
+  using VerbsTest::b_;
+  using VerbsTest::id_;
+  using VerbsTest::image_;
+  using VerbsTest::kSmallImage;
+  using VerbsTest::LoseA;
+  using VerbsTest::pair_;
+  using VerbsTest::StopMidCopy;
+  using VerbsTest::world_;
+
+  // --- processes
+
+  Process& on(FakeSite& site);
+  /// Those that are there end as if they had been killed.
+  void Restart();
+  /// The fault that is to happen; nullptr: none. Not owned.
+  void SetInjector(Injector* injector) { injector_ = injector; }
+
+  // --- what scenarios have in common
+
+  static constexpr char kVolumeGroup[] = "vg";
+  static std::string MemberUuid(int i);
+  static std::string MemberImage(int i) {
+    return MirroredPair::ImageName(MemberUuid(i));
+  }
+  /// `count` volumes of a, which are members of a group in a's journal.
+  void AddPlainMembers(int count);
+  /// The same, mirrored, and the group is in the journals of both sites.
+  void AddMirroredMembers(int count);
+  /// Through CreateVolumeGroup.
+  void CreateGroupOf(const std::vector<std::string>& ids);
+  /// The process on `site` dies right after the first call of `function`, in
+  /// the middle of `call`.
+  void DieIn(FakeSite& site, const std::string& function,
+             const std::function<absl::Status(Rig&)>& call, int occurrence = 1);
+  /// b's journal knows another internal id than the image has.
+  void WrongImageId(FakeSite& site);
+
+  // --- verbs; `site` is where the call comes in
+
+  absl::Status Enable(FakeSite& site, const ParameterMap& parameters = {});
+  absl::Status Disable(FakeSite& site, const ParameterMap& parameters = {});
+  absl::Status Promote(FakeSite& site, Force force,
+                       const ParameterMap& parameters = {});
+  absl::Status Demote(FakeSite& site);
+  /// OK with ready=false is UNAVAILABLE "not ready" here.
+  absl::Status Resync(FakeSite& site, Force force);
+  absl::Status Info(FakeSite& site);
+  absl::Status Destination(FakeSite& site);
+
+  absl::Status EnableMembers(FakeSite& site,
+                             const ParameterMap& parameters = {});
+  absl::Status DisableMembers(FakeSite& site,
+                              const ParameterMap& parameters = {});
+  absl::Status PromoteMembers(FakeSite& site, Force force,
+                              const ParameterMap& parameters = {});
+  absl::Status DemoteMembers(FakeSite& site);
+  absl::Status ResyncMembers(FakeSite& site, Force force);
+  absl::Status MembersInfo(FakeSite& site);
+  absl::Status MembersDestination(FakeSite& site);
+
+  absl::Status CreateGroup(FakeSite& site, const std::vector<std::string>& ids);
+  absl::Status ModifyGroup(FakeSite& site, const std::vector<std::string>& ids);
+  absl::Status DeleteGroup(FakeSite& site);
+  absl::Status GetGroup(FakeSite& site);
+  absl::Status ListGroups(FakeSite& site);
+
+  using Ranges = std::vector<std::string>;
+  absl::Status Fence(FakeSite& site, const Ranges& ranges);
+  absl::Status Unfence(FakeSite& site, const Ranges& ranges);
+  absl::Status ListFences(FakeSite& site);
+  absl::Status FenceClients(FakeSite& site);
+
+  /// What the last OK said, where it says something.
+  const std::string& said() const { return said_; }
+
+  std::vector<std::string> ids_;  // of the members
+  std::string group_id_;
+
+ private:
+  using Verb = std::function<absl::Status(OperationContext&)>;
+  /// One operation, or what the server makes of its exception.
+  absl::Status Operate(const Verb& verb);
+  /// A call without an operation, likewise.
+  static absl::Status Look(const std::function<absl::Status()>& look);
+  using GroupVerb =
+      std::function<absl::Status(OperationContext&, const GroupTarget&)>;
+  absl::Status OperateOnMembers(FakeSite& site, const GroupVerb& verb);
+  using KeyedVerb = std::function<absl::StatusOr<ResultOrKeys<GroupAnswer>>(
+      OperationContext&, const KeySet&)>;
+  absl::Status OperateWithKeys(const KeyedVerb& verb);
+  static SteadyTime Soon();
+
+  std::map<std::string, std::unique_ptr<Process>> processes_;
+  Injector* injector_ = nullptr;
+  std::string said_;
+};
+
+}  // namespace addons::testing
+
+#endif  // ADDONS_TESTS_FAULTS_RIG_H_

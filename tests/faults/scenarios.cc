@@ -1,0 +1,18 @@
+#include <iterator>
+
+#include "tests/faults/scenario.h"
+
+namespace addons::testing {
+
+std::vector<Scenario> AllScenarios() {
+  std::vector<Scenario> all;
+  for (auto* const some : {&ReplicationScenarios, &MembersScenarios,
+                           &VolumeGroupScenarios, &FenceScenarios}) {
+    std::vector<Scenario> more = some();
+    all.insert(all.end(), std::make_move_iterator(more.begin()),
+               std::make_move_iterator(more.end()));
+  }
+  return all;
+}
+
+}  // namespace addons::testing

@@ -1,0 +1,102 @@
+// The verbs that make and change volume groups.
+
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
+#include "tests/faults/scenario.h"
+
+namespace addons::testing {
+namespace {
+
+Scenario Make(std::string name, std::string rpc,
+              std::function<void(Rig&)> prepare,
+              std::function<absl::Status(Rig&)> call) {
+  return {std::move(name),    "volumegroup.Controller", std::move(rpc), "a",
+          std::move(prepare), std::move(call)};
+}
+
+using Ids = std::vector<std::string>;
+
+void Volumes(Rig& rig) {
+  for (int i = 0; i < 3; ++i) {
+    rig.ids_.push_back(rig.pair_.AddVolume(rig.a_, Rig::MemberUuid(i)));
+  }
+}
+Ids First(Rig& rig) { return {rig.ids_[0], rig.ids_[1]}; }
+Ids Second(Rig& rig) { return {rig.ids_[1], rig.ids_[2]}; }
+
+absl::Status Create(Rig& rig) { return rig.CreateGroup(rig.a_, First(rig)); }
+absl::Status Modify(Rig& rig) { return rig.ModifyGroup(rig.a_, Second(rig)); }
+absl::Status Delete(Rig& rig) { return rig.DeleteGroup(rig.a_); }
+
+void Created(Rig& rig) {
+  Volumes(rig);
+  rig.CreateGroupOf(First(rig));
+}
+void Emptied(Rig& rig) {
+  Created(rig);
+  ASSERT_OK(rig.ModifyGroup(rig.a_, {}));
+}
+/// Members 0 and 1 are mirrored for the group, 2 is a volume that is not.
+void CreatedAndMirrored(Rig& rig) {
+  Created(rig);
+  ASSERT_OK(rig.EnableMembers(rig.a_));
+  rig.world_.Advance(std::chrono::minutes(2));
+  for (int i = 0; i < 2; ++i) {
+    rig.pair_.AddJournal(rig.b_, Rig::MemberUuid(i));
+  }
+}
+
+}  // namespace
+
+std::vector<Scenario> VolumeGroupScenarios() {
+  std::vector<Scenario> all;
+  all.push_back(Make("CreateGroupFresh", "CreateVolumeGroup", Volumes, Create));
+  all.push_back(
+      Make("CreateGroupRepeated", "CreateVolumeGroup", Created, Create));
+  all.push_back(Make(
+      "CreateGroupHalfDone", "CreateVolumeGroup",
+      [](Rig& rig) {
+        Created(rig);
+        const auto groups = rig.a_.Groups(MirroredPair::kPool, "");
+        rig.a_.LeaveGroupImageIncomplete(MirroredPair::kPool, "",
+                                         groups.begin()->first,
+                                         rig.a_.ImageId(Rig::MemberImage(2)));
+      },
+      [](Rig& rig) { return rig.CreateGroup(rig.a_, rig.ids_); }));
+  all.push_back(
+      Make("ModifyGroupFresh", "ModifyVolumeGroupMembership", Created, Modify));
+  all.push_back(Make(
+      "ModifyGroupRepeated", "ModifyVolumeGroupMembership",
+      [](Rig& rig) {
+        Created(rig);
+        ASSERT_OK(Modify(rig));
+      },
+      Modify));
+  all.push_back(Make("ModifyMirroredGroup", "ModifyVolumeGroupMembership",
+                     CreatedAndMirrored, Modify));
+  // A volume without journal entry is broken, and leaves without more ado.
+  for (Scenario& scenario : all) {
+    if (scenario.rpc == "ModifyVolumeGroupMembership") {
+      scenario.believes = {ENOENT};
+    }
+  }
+  all.push_back(Make("DeleteGroupFresh", "DeleteVolumeGroup", Emptied, Delete));
+  all.push_back(Make(
+      "DeleteGroupRepeated", "DeleteVolumeGroup",
+      [](Rig& rig) {
+        Emptied(rig);
+        ASSERT_OK(Delete(rig));
+      },
+      Delete));
+  all.push_back(Make("GetGroup", "ControllerGetVolumeGroup", Created,
+                     [](Rig& rig) { return rig.GetGroup(rig.a_); }));
+  all.push_back(Make("ListGroups", "ListVolumeGroups", Created,
+                     [](Rig& rig) { return rig.ListGroups(rig.a_); }));
+  // What the user may not read is not listed.
+  all.back().believes = {EPERM, EACCES, ENOENT};
+  return all;
+}
+
+}  // namespace addons::testing
