@@ -106,7 +106,7 @@ void Promotion::NoteVersion() {
   CallMemory& memory = session_.memory;
   memory.looked_at.reset();
   memory.header_version.reset();
-  if (memory.image_id.empty()) return;
+  if (memory.image_id.empty() || memory.waits_for.empty()) return;
   const auto version = session_.reads->HeaderVersion(memory.image_id);
   if (version.ok()) memory.header_version = *version;
 }

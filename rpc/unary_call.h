@@ -64,7 +64,7 @@ grpc::ServerUnaryReactor* ServeUnary(Rpc& rpc,
 ///       const pb::PromoteVolumeRequest* request,
 ///       pb::PromoteVolumeResponse* response) override {
 ///     return UnaryCall(rpc_, *context, *request, *response,
-///                      [&](const CallContext& call) -> Reply { ... });
+///                      [&](const CallContext& call) { ... });
 ///   }
 ///
 /// In this order: request id, limits (ValidateRequest), the handler, counters,
