@@ -127,8 +127,7 @@ class Slot {
 
 /// Waits for the value; for threads that may block. INTERNAL: it was lost.
 template <typename T>
-  requires(std::convertible_to<absl::Status, T>)
-T Await(Later<T> later) {
+requires(std::convertible_to<absl::Status, T>) T Await(Later<T> later) {
   const auto slot = std::make_shared<later_internal::Slot<T>>();
   // The receiver alone holds this, so that a lost value ends the wait.
   std::shared_ptr<void> receiver(nullptr, [slot](void*) { slot->Lose(); });

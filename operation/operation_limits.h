@@ -13,8 +13,8 @@ struct LaneLimits {
 };
 
 struct OperationLimits {
-  // Two clusters that hang leave workers for a third one. A site fails over with
-  // all its volumes at once, and what is queued costs little.
+  // Two clusters that hang leave workers for a third one. A site fails over
+  // with all its volumes at once, and what is queued costs little.
   LaneLimits control{128, 56, 4096};
   LaneLimits bulk{4, 2, 64};
   LaneLimits read{32, 12, 4096};

@@ -1,8 +1,8 @@
 #ifndef ADDONS_REPLICATION_BACKGROUND_UPKEEP_H_
 #define ADDONS_REPLICATION_BACKGROUND_UPKEEP_H_
 
-#include <stop_token>
 #include <chrono>
+#include <stop_token>
 
 #include "base/periodic.h"
 #include "operation/operation_table.h"
