@@ -488,6 +488,7 @@ void TableState::RemoveFromLane(const OperationPtr& operation) {
   LaneState& lane = LaneOf(operation->spec);
   if (!lane.queue.Remove(operation->id)) return;
   operation->ended = true;
+  operation->removed = true;
   if (operation->running) ++stats_.finished;
   Release(operation);
   if (lane.queue.ready() > 0) WakeWorker(lane);
@@ -497,6 +498,7 @@ void TableState::RemoveParked(const OperationPtr& operation) {
   parked_.erase(*operation->parked);
   operation->parked.reset();
   operation->ended = true;
+  operation->removed = true;
   ++stats_.finished;
   Release(operation);
 }

@@ -95,7 +95,7 @@ AfterUnlock::~AfterUnlock() {
     const OperationPtr operation = std::move(stopped_);
     stopped_ = std::move(operation->next_stopped);
     operation->stop.request_stop();
-    if (operation->ended) operation->work = nullptr;
+    if (operation->removed) operation->work = nullptr;
   }
   for (const std::function<void()>& action : actions_) action();
   while (!answered_.empty()) {

@@ -57,6 +57,8 @@ struct Operation {
   /// What those who wait get instead of the result.
   std::optional<absl::Status> answer;
   bool ended = false;
+  /// Ended without a worker, so its work is left to who ended it.
+  bool removed = false;
   OperationPtr next_stopped;  // of AfterUnlock
 
   absl::Status pending;  // OK: none
@@ -88,7 +90,7 @@ class AfterUnlock {
   AfterUnlock& operator=(const AfterUnlock&) = delete;
 
   /// Requests the stop of an operation, once for each, and destroys its work if
-  /// it has ended. Never fails.
+  /// it is `removed`. Never fails.
   void Stop(OperationPtr operation);
   /// Gives the call its `answer`. Never fails.
   void Answer(CallPtr call) { answered_.Push(std::move(call)); }

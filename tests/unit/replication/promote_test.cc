@@ -640,6 +640,26 @@ TEST_F(PromoteTest, WaitingOpensNothingForWriting) {
   EXPECT_EQ(mutations_begun_, 0);
 }
 
+// 200 volumes may wait at a time, and opening an image is what costs.
+TEST_F(PromoteTest, WhileNothingChangesTheImageIsSeldomOpened) {
+  world_.ClearCalls();
+  EXPECT_THAT(Promote(on_b_), StatusIs(kUnavailable));  // after 60 s
+  EXPECT_GT(world_.CountCalls("b", "rbd_open_read_only"), 5);
+  EXPECT_LT(world_.CountCalls("b", "rbd_open_read_only"), 16);
+  EXPECT_GT(world_.CountCalls("b", "rados_stat"), 40);
+}
+
+TEST_F(PromoteTest, WhatChangesIsNoticedWithinASecondAlsoWhileItRests) {
+  world_.Schedule(seconds(17), [this] {
+    ASSERT_OK(a_.Write(image_, 7));
+    a_.Demote(image_);
+  });
+  ASSERT_OK(Promote(on_b_));
+  EXPECT_EQ(b_.Data(image_), 7U);
+  EXPECT_GE(took_, seconds(17));
+  EXPECT_LT(took_, seconds(21));
+}
+
 TEST_F(PromoteTest, WaitEndsWhenAForcedVerbArrives) {
   script_ = [](TestOperationContext& context) {
     context.SupersedeAfter(seconds(5));
