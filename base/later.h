@@ -46,10 +46,12 @@ class [[nodiscard]] Later {
   using Receiver = std::function<void(T)>;
   using Starter = std::function<void(Receiver)>;
 
-  /// The value itself; so errors can be returned as they are.
+  /// The value itself; so errors can be returned as they are. The order of the
+  /// conditions matters: whether a std::any can be made of a Later depends on
+  /// whether a Later can be copied, so on this constructor.
   template <typename U>
-  requires(std::convertible_to<U&&, T> &&
-           !std::same_as<std::remove_cvref_t<U>, Later>)
+  requires(!std::same_as<std::remove_cvref_t<U>, Later> &&
+           std::convertible_to<U&&, T>)
       Later(U&& value)  // NOLINT(google-explicit-constructor): see above
       : value_(std::forward<U>(value)) {}
 

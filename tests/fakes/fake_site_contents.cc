@@ -172,7 +172,6 @@ void AddBlocklist(const model::Model& model, const model::Site& site,
 
 Words FakeSite::Contents() const {
   MutexLock lock(world_.mutex_);
-  const model::Model& model = world_.model_;
   Words words = {{site_.mirror_uuid, "<this site>"}};
   if (site_.peer != nullptr) words[site_.peer->mirror_uuid] = "<peer>";
   for (const auto& [id, pool] : site_.pools) {
@@ -185,7 +184,7 @@ Words FakeSite::Contents() const {
   Words all;
   for (const auto& [id, pool] : site_.pools) {
     for (const auto& [name, space] : pool.namespaces) {
-      AddNamespace(model, site_, space,
+      AddNamespace(world_.model_, site_, space,
                    absl::StrCat(pool.name, "/", name.empty() ? "" : name + "/"),
                    words, &all);
     }
@@ -199,7 +198,7 @@ Words FakeSite::Contents() const {
   for (const model::FlattenTask& task : site_.tasks) {
     all[absl::StrCat("task flatten ", task.image_name)] = "there";
   }
-  AddBlocklist(model, site_, &all);
+  AddBlocklist(world_.model_, site_, &all);
   return all;
 }
 
