@@ -37,12 +37,16 @@ absl::Status AutoUnfence::Run(OperationContext& context,
                               const std::vector<Cidr>& addresses) {
   ADDONS_ASSIGN_OR_RETURN(const std::shared_ptr<Cluster> cluster,
                           ConnectCluster(environment, target));
-  ADDONS_ASSIGN_OR_RETURN(const FenceView view, ReadFenceView(*cluster));
+  ADDONS_ASSIGN_OR_RETURN(
+      const RangeTurns::TurnRef turn,
+      environment.turns.Await(context, cluster->fsid(), addresses));
+  ADDONS_ASSIGN_OR_RETURN(const FenceRounds::View view,
+                          environment.rounds.Look(cluster));
   std::vector<BlocklistKey> due;
   for (const Cidr& address : addresses) {
-    const BlocklistEntry* const entry = view.list.FindRange(address);
+    const BlocklistEntry* const entry = view->list.FindRange(address);
     if (entry != nullptr &&
-        IsDue(view, *entry, cluster->fsid(), context.clock().Now())) {
+        IsDue(*view, *entry, cluster->fsid(), context.clock().Now())) {
       due.push_back(KeyOf(*entry));
     }
   }

@@ -9,6 +9,8 @@
 #include "absl/status/statusor.h"
 #include "base/bounded_threads.h"
 #include "ceph/cluster.h"
+#include "networkfence/fence_rounds.h"
+#include "networkfence/range_turns.h"
 #include "volume/config_store.h"
 
 namespace addons {
@@ -23,17 +25,19 @@ struct FenceOptions {
   /// Ids of this site's clusters, the only ones that are asked; empty: all.
   std::vector<ClusterId> home{};
   /// How long rbd-mirror's clients are looked for, and the OSDs waited for.
-  std::chrono::milliseconds preflight_patience = std::chrono::seconds(5);
+  std::chrono::milliseconds services_patience = std::chrono::seconds(5);
   std::chrono::milliseconds barrier_patience = std::chrono::seconds(5);
 };
 
-/// What all verbs of fencing share. Nothing is owned; everything is thread-safe
-/// and outlives the verbs.
+/// What all verbs of fencing share; it outlives them. The references are not
+/// owned, and everything is thread-safe.
 struct FenceEnvironment {
   ConfigStore& config;
   ClusterProvider& clusters;
   BoundedThreads& threads;
   FenceOptions options;
+  RangeTurns turns{};
+  FenceRounds rounds{};
 };
 
 /// The cluster that is meant, as config.json calls it, and who asks.

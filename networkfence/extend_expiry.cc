@@ -79,28 +79,30 @@ bool EndsTooEarly(const FenceView& view, const Cidr& range,
 
 }  // namespace
 
-absl::Status ExtendEntries(OperationContext& context, Cluster& cluster,
+absl::Status ExtendEntries(OperationContext& context, FenceRounds& rounds,
+                           const std::shared_ptr<Cluster>& shared,
                            const std::vector<Cidr>& ranges,
                            std::chrono::seconds expiry) {
+  Cluster& cluster = *shared;
   context.Step("covering ranges whose entries end too early");
-  ADDONS_ASSIGN_OR_RETURN(FenceView view, ReadFenceView(cluster));
-  const HelperPlan plan = PlanHelpers(view, ranges, expiry);
+  ADDONS_ASSIGN_OR_RETURN(FenceRounds::View view, rounds.Look(shared));
+  const HelperPlan plan = PlanHelpers(*view, ranges, expiry);
   ADDONS_RETURN_IF_ERROR(FirstError(AddEntries(
-      cluster, MissingMarkers(view.list, ranges, plan.make), expiry)));
+      cluster, MissingMarkers(view->list, ranges, plan.make), expiry)));
   ADDONS_RETURN_IF_ERROR(FirstError(RemoveEntries(cluster, plan.replace)));
   Keys helpers = plan.make;
   helpers.insert(helpers.end(), plan.replace.begin(), plan.replace.end());
   ADDONS_RETURN_IF_ERROR(FirstError(AddEntries(cluster, helpers, expiry)));
 
-  ADDONS_ASSIGN_OR_RETURN(view, ReadFenceView(cluster));
+  ADDONS_ASSIGN_OR_RETURN(view, rounds.Look(shared));
   // Another replica that was done meanwhile has removed them with its own.
   ADDONS_RETURN_IF_ERROR(FirstError(AddEntries(
-      cluster, MissingMarkers(view.list, ranges, plan.make), expiry)));
+      cluster, MissingMarkers(view->list, ranges, plan.make), expiry)));
   Keys early;
   for (const Cidr& range : ranges) {
-    ADDONS_RETURN_IF_ERROR(CheckHelpers(view, range, expiry));
+    ADDONS_RETURN_IF_ERROR(CheckHelpers(*view, range, expiry));
     // Another replica may have been faster.
-    if (EndsTooEarly(view, range, expiry)) early.push_back(RangeKey(range));
+    if (EndsTooEarly(*view, range, expiry)) early.push_back(RangeKey(range));
   }
 
   context.Step("replacing entries that end too early");

@@ -2,12 +2,14 @@
 #define ADDONS_NETWORKFENCE_EXTEND_EXPIRY_H_
 
 #include <chrono>
+#include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "base/cidr.h"
 #include "ceph/blocklist.h"
 #include "ceph/cluster.h"
+#include "networkfence/fence_rounds.h"
 #include "operation/operation_context.h"
 
 namespace addons {
@@ -21,7 +23,7 @@ namespace addons {
 ///     "covering ranges whose entries end too early"    PlanHelpers()
 ///   1 AddEntries()     MissingMarkers(): they name the helpers that are about to be made
 ///   2 AddEntries()     the helpers: they cover the range from now on
-///   3 ReadFenceView()  CheckHelpers(): they are there
+///   3 Look()           CheckHelpers(): they are there
 ///                      EndsTooEarly(): the entry still does
 ///     "replacing entries that end too early"
 ///   4 RemoveEntries()  the entry
@@ -38,7 +40,8 @@ namespace addons {
 /// what the other has just added and proved, leave a moment of one monitor
 /// round; the looks at each step make that unlikely, and what is missing in the
 /// end is noticed by the caller, who reads back.
-absl::Status ExtendEntries(OperationContext& context, Cluster& cluster,
+absl::Status ExtendEntries(OperationContext& context, FenceRounds& rounds,
+                           const std::shared_ptr<Cluster>& cluster,
                            const std::vector<Cidr>& ranges,
                            std::chrono::seconds expiry);
 

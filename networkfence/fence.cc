@@ -8,11 +8,10 @@
 #include "absl/strings/str_join.h"
 #include "base/log.h"
 #include "base/status_macros.h"
-#include "ceph/barrier.h"
 #include "ceph/blocklist_commands.h"
 #include "networkfence/extend_expiry.h"
 #include "networkfence/fence_view.h"
-#include "networkfence/preflight.h"
+#include "networkfence/find_services.h"
 
 namespace addons {
 namespace {
@@ -28,7 +27,9 @@ class Fencing {
 
   absl::Status Run() {
     context_.Step("looking at the blocklist");
-    ADDONS_ASSIGN_OR_RETURN(const FenceView before, ReadFenceView(*cluster_));
+    ADDONS_ASSIGN_OR_RETURN(const FenceRounds::View looked,
+                            environment_.rounds.Look(cluster_));
+    const FenceView& before = *looked;
     if (!before.list.has_ranges) return NoRangeBlocklists();
     before.WarnOfUnreadable(request_.target.cluster_id);
     ADDONS_RETURN_IF_ERROR(CheckServices(before));
@@ -51,18 +52,20 @@ class Fencing {
       return absl::OkStatus();
     }
     context_.Step("looking for services in the ranges");
-    ADDONS_ASSIGN_OR_RETURN(
-        const Preflight found,
-        LookForServices(environment_, cluster_, before.map, fresh));
-    for (const std::string& unknown : found.unknown) {
+    ADDONS_ASSIGN_OR_RETURN(const FenceRounds::Services services,
+                            environment_.rounds.LookForServices(
+                                environment_.threads, cluster_,
+                                environment_.options.services_patience));
+    for (const std::string& unknown : services->unknown) {
       Log().warn("not checked before fencing cluster={} {}",
                  Quoted(request_.target.cluster_id.text()), Quoted(unknown));
     }
-    if (found.alive.empty()) return absl::OkStatus();
+    const std::vector<std::string> alive = Covered(*services, fresh);
+    if (alive.empty()) return absl::OkStatus();
     return absl::FailedPreconditionError(absl::StrCat(
         "Failed to fence ", JoinRanges(fresh), " in cluster '",
         request_.target.cluster_id.text(),
-        "': services are alive there: ", absl::StrJoin(found.alive, ", "),
+        "': services are alive there: ", absl::StrJoin(alive, ", "),
         ". Stop them, wait until Ceph sees that they are down, or set the "
         "parameter allowServiceClients: \"true\" to cut them off"));
   }
@@ -79,23 +82,24 @@ class Fencing {
         FirstError(AddEntries(*cluster_, keys, expiry()));
 
     context_.Step("reading back");
-    ADDONS_ASSIGN_OR_RETURN(FenceView view, ReadFenceView(*cluster_));
+    ADDONS_ASSIGN_OR_RETURN(FenceRounds::View view,
+                            environment_.rounds.Look(cluster_));
     std::vector<Cidr> early;
     for (const Cidr& range : request_.ranges) {
-      if (view.list.FindRange(range) != nullptr &&
-          !view.InForce(range, expiry())) {
+      if (view->list.FindRange(range) != nullptr &&
+          !view->InForce(range, expiry())) {
         early.push_back(range);
       }
     }
     if (!early.empty()) {
-      ADDONS_RETURN_IF_ERROR(
-          ExtendEntries(context_, *cluster_, early, expiry()));
-      ADDONS_ASSIGN_OR_RETURN(view, ReadFenceView(*cluster_));
+      ADDONS_RETURN_IF_ERROR(ExtendEntries(context_, environment_.rounds,
+                                           cluster_, early, expiry()));
+      ADDONS_ASSIGN_OR_RETURN(view, environment_.rounds.Look(cluster_));
     }
     // What is in the list counts, not what the commands answered: the answer
     // may have been lost.
     for (const Cidr& range : request_.ranges) {
-      if (view.InForce(range, expiry())) continue;
+      if (view->InForce(range, expiry())) continue;
       ADDONS_RETURN_IF_ERROR(added);
       return absl::UnavailableError(
           absl::StrCat("the entry of ", range.Text(),
@@ -104,17 +108,16 @@ class Fencing {
     }
     context_.Step("removing helper entries");
     ADDONS_RETURN_IF_ERROR(
-        RemoveHelpers(*cluster_, view.list, request_.ranges));
-    return Spread(view.map);
+        RemoveHelpers(*cluster_, view->list, request_.ranges));
+    return Spread();
   }
 
-  absl::Status Spread(const OsdMapView& map) {
-    context_.Step("waiting for the newest OSD map");
-    ADDONS_RETURN_IF_ERROR(cluster_->WaitForLatestMap());
-    context_.Step("waiting for the OSDs");
-    const std::vector<std::string> silent =
-        ReachAllPrimaries(environment_.threads, cluster_, map.pools,
-                          environment_.options.barrier_patience);
+  absl::Status Spread() {
+    context_.Step("waiting for the OSDs to know it");
+    ADDONS_ASSIGN_OR_RETURN(
+        const std::vector<std::string> silent,
+        environment_.rounds.Spread(environment_.threads, cluster_,
+                                   environment_.options.barrier_patience));
     if (silent.empty()) {
       Log().info("fenced cluster={} ranges={}; all OSDs asked know it",
                  Quoted(request_.target.cluster_id.text()),
@@ -133,11 +136,12 @@ class Fencing {
   /// `status` with what has been reached all the same.
   absl::Status AfterFailure(const absl::Status& status) {
     std::string state = "which ranges are in force is not known";
-    if (const auto view = ReadFenceView(*cluster_); view.ok()) {
+    if (const auto view = environment_.rounds.Look(cluster_); view.ok()) {
       std::vector<Cidr> in_force;
       std::vector<Cidr> missing;
       for (const Cidr& range : request_.ranges) {
-        (view->InForce(range, expiry()) ? in_force : missing).push_back(range);
+        ((*view)->InForce(range, expiry()) ? in_force : missing)
+            .push_back(range);
       }
       state = absl::StrCat(
           "in force: ", in_force.empty() ? "none" : JoinRanges(in_force),
@@ -162,6 +166,9 @@ absl::Status Fence(OperationContext& context, FenceEnvironment& environment,
   context.Step("connecting");
   ADDONS_ASSIGN_OR_RETURN(std::shared_ptr<Cluster> cluster,
                           ConnectCluster(environment, request.target));
+  ADDONS_ASSIGN_OR_RETURN(
+      const RangeTurns::TurnRef turn,
+      environment.turns.Await(context, cluster->fsid(), request.ranges));
   return Fencing(context, environment, request, std::move(cluster)).Run();
 }
 

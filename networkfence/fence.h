@@ -21,16 +21,16 @@ struct FenceRequest {
 ///
 // clang-format off
 ///   ConnectCluster()  "connecting"
-///   ReadFenceView()   "looking at the blocklist"    NoRangeBlocklists(): FAILED_PRECONDITION
+///   Await()           the turn of these ranges
+///   Look()            "looking at the blocklist"    NoRangeBlocklists(): FAILED_PRECONDITION
 ///   CheckServices()   "looking for services in the ranges"
 ///                                                   LookForServices(): FAILED_PRECONDITION
 ///   -- BeginMutation(): nothing is changed above this line --
 ///   Change()          "adding entries"              AdoptHelpers(), AddEntries(): all at once
-///                     "reading back"                ReadFenceView()
+///                     "reading back"                Look()
 ///                                                   ExtendEntries(): those that end too early
 ///                     "removing helper entries"     RemoveHelpers()
-///   Spread()          "waiting for the newest OSD map"   of this client
-///                     "waiting for the OSDs"        ReachAllPrimaries()
+///   Spread()          "waiting for the OSDs to know it"
 ///   AfterFailure()    of an error after the first change: which ranges are in force
 // clang-format on
 ///

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "base/status_macros.h"
-#include "networkfence/fence_view.h"
+#include "networkfence/fence_rounds.h"
 
 namespace addons {
 
@@ -11,11 +11,12 @@ absl::StatusOr<std::vector<Cidr>> ListFences(FenceEnvironment& environment,
                                              const FenceTarget& target) {
   ADDONS_ASSIGN_OR_RETURN(const std::shared_ptr<Cluster> cluster,
                           ConnectCluster(environment, target));
-  ADDONS_ASSIGN_OR_RETURN(const FenceView view, ReadFenceView(*cluster));
-  view.WarnOfUnreadable(target.cluster_id);
+  ADDONS_ASSIGN_OR_RETURN(const FenceRounds::View view,
+                          environment.rounds.Look(cluster));
+  view->WarnOfUnreadable(target.cluster_id);
   std::vector<Cidr> ranges;
-  for (const BlocklistEntry& entry : view.list.entries) {
-    if (entry.kind == BlocklistEntry::Kind::kClient || view.Expired(entry)) {
+  for (const BlocklistEntry& entry : view->list.entries) {
+    if (entry.kind == BlocklistEntry::Kind::kClient || view->Expired(entry)) {
       continue;
     }
     ranges.push_back(entry.Range());

@@ -36,19 +36,28 @@ struct FenceCall {
   OperationSpec spec;
 };
 
-/// The keys of changes to a cluster's fences. Two entries of config.json may be
-/// the same cluster (with two namespaces, say), so its monitors are a key, too;
-/// a cluster that is not configured fails in the operation.
+/// The keys of changes to the fences of `ranges` in a cluster; without ranges
+/// one for the cluster, for a read. Two entries of config.json may be the same
+/// cluster (with two namespaces, say), so its monitors stand for it; a cluster
+/// that is not configured fails in the operation. Ranges that overlap have
+/// different keys: RangeTurns keeps those apart.
 std::vector<std::string> FenceKeys(ConfigStore& config,
-                                   const ClusterId& cluster_id) {
-  std::vector<std::string> keys = {absl::StrCat("fence/", cluster_id.text())};
-  const auto current = config.Current();
-  if (!current.ok()) return keys;
-  const auto entry = (*current)->Find(cluster_id);
-  if (!entry.ok()) return keys;
-  std::vector<std::string> monitors = (*entry)->monitors;
-  std::sort(monitors.begin(), monitors.end());
-  keys.push_back(absl::StrCat("fence monitors/", absl::StrJoin(monitors, ",")));
+                                   const ClusterId& cluster_id,
+                                   const std::vector<Cidr>& ranges) {
+  std::string cluster = absl::StrCat("fence/", cluster_id.text());
+  if (const auto current = config.Current(); current.ok()) {
+    if (const auto entry = (*current)->Find(cluster_id); entry.ok()) {
+      std::vector<std::string> monitors = (*entry)->monitors;
+      std::sort(monitors.begin(), monitors.end());
+      cluster = absl::StrCat("fence monitors/", absl::StrJoin(monitors, ","));
+    }
+  }
+  if (ranges.empty()) return {cluster};
+  std::vector<std::string> keys;
+  keys.reserve(ranges.size());
+  for (const Cidr& range : ranges) {
+    keys.push_back(absl::StrCat(cluster, "/", range.Text()));
+  }
   return keys;
 }
 
@@ -72,7 +81,7 @@ absl::StatusOr<FenceCall> PrepareCall(ConfigStore& config,
       UserFromSecrets(TakeSecrets(secrets), SecretSource::kFenceClass));
   call.target.cluster_id = call.parameters.cluster_id;
   call.spec.share = WorkerShare::OfFence(call.target.cluster_id);
-  call.spec.keys = FenceKeys(config, call.target.cluster_id);
+  call.spec.keys = FenceKeys(config, call.target.cluster_id, ranges);
   call.spec.verb = std::string(verb);
   call.spec.object =
       absl::StrCat("cluster '", call.target.cluster_id.text(), "'");
@@ -226,6 +235,8 @@ Later<absl::StatusOr<FenceClient>> NetworkFenceService::LiftAutomaticFence(
     const FenceClient& client) {
   change.verb = "lift the automatic fence";
   change.action = "lift the automatic fence of this node in";
+  change.keys =
+      FenceKeys(environment_.config, target->cluster_id, client.addresses);
   change.parameters = absl::StrCat(change.verb, "\n", change.parameters, "\n",
                                    JoinRanges(client.addresses));
   return RunOperation(operations_, change, caller,

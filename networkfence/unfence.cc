@@ -100,10 +100,12 @@ absl::Status RemoveAll(Cluster& cluster, const std::set<BlocklistKey>& keys) {
       cluster, std::vector<BlocklistKey>(keys.begin(), keys.end())));
 }
 
-absl::Status CheckGone(Cluster& cluster, const UnfencePlan& plan) {
+absl::Status CheckGone(FenceRounds& rounds,
+                       const std::shared_ptr<Cluster>& cluster,
+                       const UnfencePlan& plan) {
   // A listing that has suddenly nothing is no proof.
-  ADDONS_ASSIGN_OR_RETURN(const FenceView view, ReadFenceView(cluster));
-  for (const BlocklistEntry& entry : view.list.entries) {
+  ADDONS_ASSIGN_OR_RETURN(const FenceRounds::View view, rounds.Look(cluster));
+  for (const BlocklistEntry& entry : view->list.entries) {
     if (!plan.remove.contains(KeyOf(entry))) continue;
     return absl::UnavailableError(
         absl::StrCat("entry ", entry.key,
@@ -122,11 +124,14 @@ absl::Status Unfence(OperationContext& context, FenceEnvironment& environment,
   context.Step("connecting");
   ADDONS_ASSIGN_OR_RETURN(const std::shared_ptr<Cluster> cluster,
                           ConnectCluster(environment, request.target));
+  ADDONS_ASSIGN_OR_RETURN(
+      const RangeTurns::TurnRef turn,
+      environment.turns.Await(context, cluster->fsid(), request.ranges));
   context.Step("looking at the blocklist");
-  auto view = ReadFenceView(*cluster);
+  const auto view = environment.rounds.Look(cluster);
   if (!view.ok()) return Annotate(view.status(), what);
-  view->WarnOfUnreadable(request.target.cluster_id);
-  const UnfencePlan plan = MakePlan(*view, request);
+  (*view)->WarnOfUnreadable(request.target.cluster_id);
+  const UnfencePlan plan = MakePlan(**view, request);
 
   if (!plan.remove.empty() || !plan.markers.empty()) {
     ADDONS_RETURN_IF_ERROR(context.BeginMutation());
@@ -134,7 +139,7 @@ absl::Status Unfence(OperationContext& context, FenceEnvironment& environment,
     const auto remove = [&]() -> absl::Status {
       ADDONS_RETURN_IF_ERROR(RemoveAll(*cluster, plan.remove));
       ADDONS_RETURN_IF_ERROR(RemoveAll(*cluster, plan.markers));
-      return CheckGone(*cluster, plan);
+      return CheckGone(environment.rounds, cluster, plan);
     };
     if (const absl::Status status = remove(); !status.ok()) {
       return Annotate(status, what);

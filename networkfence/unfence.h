@@ -23,7 +23,8 @@ struct UnfenceRequest {
 ///
 // clang-format off
 ///   ConnectCluster()  "connecting"
-///   ReadFenceView()   "looking at the blocklist"
+///   Await()           the turn of these ranges
+///   Look()            "looking at the blocklist"
 ///   MakePlan()        PlanMarkers()               what an interrupted fence left behind
 ///                     PlanEntry()                 remove, keep, or a wider one
 ///   -- BeginMutation(): nothing is changed above this line --

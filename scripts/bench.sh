@@ -12,7 +12,7 @@
 #   --default-monitors   Ceph's own monitor timers, with which each change of a mirrored image
 #                        takes a second; without this they are out of the way
 #   --waiting N          besides, what N promotions cost that wait for the other site's
-#                        demotion (a minute more)
+#                        demotion (four minutes more)
 #   --json FILE          appends each row as a JSON object
 # Takes about two minutes for each BIN and number of calls at a time.
 set -euo pipefail
@@ -108,6 +108,16 @@ requests() {
     printf '{"replication_source":{"volume":{"volume_id":"%s"}}%s}\n' "$id" "$extra"
   done >"$work/requests"
 }
+# fences: a request for each of some ranges that nobody has, in $work/requests.
+readonly ranges=64
+fences() {
+  local i cluster
+  cluster=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))[0]["clusterID"])' \
+    "$bed/a/csi-config/config.json")
+  for ((i = 0; i < ranges; ++i)); do
+    printf '{"parameters":{"clusterID":"%s"},"cidrs":[{"cidr":"198.18.%d.0/24"}]}\n' "$cluster" "$i"
+  done >"$work/requests"
+}
 failures=0
 # measure SITE NAME METHOD [TIMES]
 measure() {
@@ -133,12 +143,13 @@ measure_waiting() {
   local storm ticks idle
   idle=$(server_use)
   "$load" PromoteVolume --endpoint "unix://$work/b.sock" --requests "$work/requests" \
-    --secrets-file "$bed/b/secrets.json" --concurrency "$waiting" --timeout 60 \
+    --secrets-file "$bed/b/secrets.json" --concurrency "$waiting" --timeout 140 \
     --times $(((waiting + volumes - 1) / volumes)) >/dev/null 2>&1 &
   storm=$!
-  # The first call of each volume is answered after 20 s; all others wait for a minute.
+  # The first call of each volume is answered after 20 s, all others wait on. Workers that
+  # looked at the images of the first ones end after a minute.
   progress "    $server: $waiting promotions wait"
-  sleep 25
+  sleep 90
   ticks=$(cpu_ticks)
   sleep 10
   ticks=$(($(cpu_ticks) - ticks))
@@ -195,6 +206,9 @@ for named in "${servers[@]}"; do
       until [[ -S $work/$site.sock ]]; do sleep 0.1; done
     done
     measure a probe identity.Identity/Probe 2000
+    fences
+    measure a "fence of $ranges ranges" FenceClusterNetwork
+    measure a "unfence of $ranges ranges" UnfenceClusterNetwork
     requests a "$schedule"
     measure a enable EnableVolumeReplication
     measure a 'enable again' EnableVolumeReplication

@@ -13,7 +13,7 @@ Process::Process(FakeWorld& world, const MirroredPair& pair, FakeSite& site)
   options().group_looking_threads = 0;
   groups_.options.concurrency = 1;
   // Real time, in which the model answers at once.
-  fences_.options.preflight_patience = std::chrono::milliseconds(500);
+  fences_.options.services_patience = std::chrono::milliseconds(500);
   fences_.options.barrier_patience = std::chrono::milliseconds(500);
 }
 

@@ -150,6 +150,54 @@ TEST_F(NetworkFenceServiceTest, FenceAndUnfenceOfOneClusterTakeTurns) {
   server_.Release();
 }
 
+TEST_F(NetworkFenceServiceTest, FencesOfOtherRangesShareTheirLooks) {
+  constexpr int kFences = 24;
+  // A call that would have to wait for another one is refused at once.
+  server_.SetConflictWait(std::chrono::milliseconds(0));
+  server_.Hold("rados_object_list");
+  server_.Start();
+  std::vector<std::jthread> callers;
+  for (int i = 0; i < kFences; ++i) {
+    callers.emplace_back([this, i] {
+      const grpc::Status status = Fence({absl::StrCat("192.168.", i, ".0/24")});
+      EXPECT_TRUE(status.ok()) << status.error_message();
+    });
+    if (i == 0) server_.AwaitHeld();
+  }
+  server_.AwaitCalls("FenceClusterNetwork", kFences, "fence.FenceController");
+  // All others have their entries while the first one's barrier is held up.
+  const auto limit =
+      std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (List().size() < kFences && std::chrono::steady_clock::now() < limit) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  server_.Release();
+  callers.clear();
+  EXPECT_THAT(List(), SizeIs(kFences));
+  // The held one, and one for those who came meanwhile; on a slow machine
+  // perhaps one more.
+  EXPECT_LE(server_.CallsTo("rados_wait_for_latest_osdmap"), 4U);
+}
+
+TEST_F(NetworkFenceServiceTest, OverlappingRangesTakeTurns) {
+  server_.Hold("rados_object_list");
+  server_.Start();
+  std::jthread first([this] { EXPECT_TRUE(Fence({"192.168.1.0/24"}).ok()); });
+  server_.AwaitHeld();
+  FenceAsk ask;
+  ask.cidrs = {"192.168.1.7"};
+  ask.deadline = std::chrono::seconds(2);
+  const grpc::Status waited = Call("UnfenceClusterNetwork", ask).status;
+  EXPECT_EQ(waited.error_code(), grpc::StatusCode::ABORTED);
+  EXPECT_THAT(waited.error_message(),
+              AllOf(HasSubstr("192.168.1.0/24"), HasSubstr("repeat the call")));
+  server_.Release();
+  first.join();
+  // It left its place.
+  EXPECT_TRUE(Unfence({"192.168.1.0/24"}).ok());
+  EXPECT_THAT(List(), IsEmpty());
+}
+
 TEST(NetworkFenceWorkersTest, AFenceRunsWhileAllWorkersOfItsClusterHang) {
   Config config;
   config.operations.control = {2, 1, 8};

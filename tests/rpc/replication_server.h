@@ -5,8 +5,10 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <future>
 #include <map>
 #include <memory>
@@ -210,6 +212,13 @@ class ReplicationServer {
           gate->released.wait();
           return 0;
         });
+  }
+  /// How often `call` was made.
+  size_t CallsTo(const std::string& call) const {
+    const std::vector<CallRecord> calls = world_.Calls();
+    return static_cast<size_t>(std::count_if(
+        calls.begin(), calls.end(),
+        [&](const CallRecord& made) { return made.call == call; }));
   }
   void AwaitHeld() { gate_->entered.get_future().wait(); }
   void Release() { gate_->release.set_value(); }

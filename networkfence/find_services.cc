@@ -1,9 +1,11 @@
-#include "networkfence/preflight.h"
+#include "networkfence/find_services.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <iterator>
 #include <optional>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -16,22 +18,6 @@
 namespace addons {
 namespace {
 
-/// Adds what of `service` lies within `ranges`.
-void Note(const LiveService& service, const std::vector<Cidr>& ranges,
-          Preflight* found) {
-  for (const IpAddress& address : service.addresses) {
-    const bool hit =
-        std::any_of(ranges.begin(), ranges.end(),
-                    [&](const Cidr& range) { return range.Contains(address); });
-    if (!hit) continue;
-    std::string text = absl::StrCat(service.name, " at ", address.Text());
-    if (std::find(found->alive.begin(), found->alive.end(), text) ==
-        found->alive.end()) {
-      found->alive.push_back(std::move(text));
-    }
-  }
-}
-
 LiveService ServiceAt(std::string name, absl::string_view addresses) {
   LiveService service{std::move(name), {}};
   for (const CephAddress& address : ParseCephAddresses(addresses)) {
@@ -42,10 +28,10 @@ LiveService ServiceAt(std::string name, absl::string_view addresses) {
 
 /// rbd-mirror watches an object of each pool that it copies from or to, in the
 /// pool's default namespace also when it is one of the others that it copies.
-void LookForMirrors(FenceEnvironment& environment,
-                    const std::shared_ptr<Cluster>& cluster,
-                    const std::vector<RbdPool>& pools,
-                    const std::vector<Cidr>& ranges, Preflight* found) {
+void FindMirrors(BoundedThreads& threads,
+                 const std::shared_ptr<Cluster>& cluster,
+                 const std::vector<RbdPool>& pools,
+                 std::chrono::milliseconds patience, ServicesFound* found) {
   std::vector<std::function<absl::Status()>> jobs;
   std::vector<std::shared_ptr<std::vector<Watcher>>> clients;
   for (const RbdPool& pool : pools) {
@@ -58,9 +44,9 @@ void LookForMirrors(FenceEnvironment& environment,
     });
   }
   // Not the threads of the barrier: those may all hang on a dead OSD.
-  const auto results = RunBounded(
-      environment.threads, absl::StrCat("preflight ", cluster->fsid()),
-      std::move(jobs), environment.options.preflight_patience);
+  const auto results =
+      RunBounded(threads, absl::StrCat("services ", cluster->fsid()),
+                 std::move(jobs), patience);
   for (size_t i = 0; i < pools.size(); ++i) {
     if (!results[i].has_value() || !results[i]->ok()) {
       found->unknown.push_back(
@@ -70,35 +56,57 @@ void LookForMirrors(FenceEnvironment& environment,
       continue;
     }
     for (const Watcher& watcher : *clients[i]) {
-      Note(ServiceAt(absl::StrCat("rbd-mirror client.", watcher.client_id),
-                     watcher.address),
-           ranges, found);
+      found->alive.push_back(
+          ServiceAt(absl::StrCat("rbd-mirror client.", watcher.client_id),
+                    watcher.address));
     }
   }
 }
 
 }  // namespace
 
-absl::StatusOr<Preflight> LookForServices(
-    FenceEnvironment& environment, const std::shared_ptr<Cluster>& cluster,
-    const OsdMapView& map, const std::vector<Cidr>& ranges) {
-  Preflight found;
-  for (const LiveService& osd : map.osds) Note(osd, ranges, &found);
-  ADDONS_ASSIGN_OR_RETURN(const std::vector<LiveService> monitors,
+absl::StatusOr<ServicesFound> FindServices(
+    BoundedThreads& threads, const std::shared_ptr<Cluster>& cluster,
+    const OsdMapView& map, std::chrono::milliseconds patience) {
+  ServicesFound found;
+  found.alive = map.osds;
+  const auto add = [&found](std::vector<LiveService> services) {
+    std::move(services.begin(), services.end(),
+              std::back_inserter(found.alive));
+  };
+  ADDONS_ASSIGN_OR_RETURN(std::vector<LiveService> monitors,
                           ReadQuorum(*cluster));
-  for (const LiveService& monitor : monitors) Note(monitor, ranges, &found);
-  const auto managers = ReadManager(*cluster);
-  if (!managers.ok()) {
+  add(std::move(monitors));
+  if (auto managers = ReadManager(*cluster); managers.ok()) {
+    add(*std::move(managers));
+  } else {
     found.unknown.push_back(
         absl::StrCat("manager: ", managers.status().message()));
-  } else {
-    for (const LiveService& manager : *managers) Note(manager, ranges, &found);
   }
   for (const std::string& own : cluster->OwnAddresses()) {
-    Note(ServiceAt("this daemon", own), ranges, &found);
+    found.alive.push_back(ServiceAt("this daemon", own));
   }
-  LookForMirrors(environment, cluster, map.pools, ranges, &found);
+  FindMirrors(threads, cluster, map.pools, patience, &found);
   return found;
+}
+
+std::vector<std::string> Covered(const ServicesFound& services,
+                                 const std::vector<Cidr>& ranges) {
+  std::vector<std::string> covered;
+  for (const LiveService& service : services.alive) {
+    for (const IpAddress& address : service.addresses) {
+      const bool hit = std::any_of(
+          ranges.begin(), ranges.end(),
+          [&](const Cidr& range) { return range.Contains(address); });
+      if (!hit) continue;
+      std::string text = absl::StrCat(service.name, " at ", address.Text());
+      // Clients of rbd-mirror are found once in each pool.
+      if (std::find(covered.begin(), covered.end(), text) == covered.end()) {
+        covered.push_back(std::move(text));
+      }
+    }
+  }
+  return covered;
 }
 
 }  // namespace addons
