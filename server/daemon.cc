@@ -14,7 +14,9 @@
 #include "absl/strings/str_join.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/periodic.h"
 #include "base/start_thread.h"
+#include "server/allocator.h"
 #include "server/descriptor_limit.h"
 #include "server/signals.h"
 #include "server/systemd.h"
@@ -23,6 +25,7 @@ namespace addons {
 namespace {
 
 constexpr std::chrono::milliseconds kShortestTearDown = std::chrono::seconds(1);
+constexpr std::chrono::seconds kReturnMemory{30};
 
 void Notify(const std::string& socket, const std::string& state) {
   const absl::Status sent = NotifySystemd(socket, state);
@@ -130,6 +133,10 @@ int RunDaemon(const Config& config,
     }
   }
 
+  // What a storm of calls needed is not kept.
+  auto memory =
+      std::make_unique<Periodic>("memory", kReturnMemory, &ReturnFreeMemory);
+
   const int signal =
       (*signals)->Wait([&app] { (*app)->ReloadConfiguration(); });
   const SteadyTime leave_by =
@@ -146,6 +153,7 @@ int RunDaemon(const Config& config,
     Log().warn("left before all work had ended");
     LeaveByForce();
   }
+  memory.reset();
   watchdog.reset();  // it looks at what is destroyed now
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(
       leave_by - RealClock().Now());

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "ceph/librados/call_gate.h"
 #include "ceph/librados/connection_cache.h"
+#include "server/allocator.h"
 #include "server/config.h"
 #include "server/core_dumps.h"
 #include "server/daemon.h"
@@ -67,6 +68,7 @@ int Main(const std::vector<std::string>& arguments) {
 }  // namespace addons
 
 int main(int argc, char** argv) {
+  addons::ShareHeaps();
   addons::HoldHangups();
   return addons::Main(std::vector<std::string>(argv, argv + argc));
 }
