@@ -5,14 +5,12 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
-#include <map>
-#include <nlohmann/json.hpp>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -22,6 +20,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "bench/row.h"
 #include "cli/call.h"
 #include "cli/channel.h"
 #include "cli/methods.h"
@@ -47,21 +46,7 @@ struct Options {
   bool json = false;
 };
 
-/// What the server has used so far. Linux, /proc/PID/{stat,status}.
-struct Usage {
-  double cpu_s = 0;
-  double resident_mib = 0;
-  int threads = 0;
-};
-
-struct Result {
-  std::vector<double> took_ms;  // ascending
-  std::map<std::string, int> errors;
-  double wall_s = 0;
-  Usage before;
-  Usage after;
-};
-
+/// Of a process of this machine. Linux, /proc/PID/{stat,status}.
 absl::StatusOr<Usage> UsageOf(int pid) {
   Usage usage;
   if (pid == 0) return usage;
@@ -117,7 +102,7 @@ absl::StatusOr<Requests> ReadRequests(
   return requests;
 }
 
-absl::StatusOr<Result> Run(const Options& options) {
+absl::StatusOr<Row> Run(const Options& options) {
   ADDONS_ASSIGN_OR_RETURN(const auto* method, FindMethod(options.method));
   ADDONS_ASSIGN_OR_RETURN(const Requests requests,
                           ReadRequests(options, *method));
@@ -137,62 +122,24 @@ absl::StatusOr<Result> Run(const Options& options) {
       if (!status.ok()) errors[i] = absl::StatusCodeToString(status.code());
     }
   };
-  Result result;
-  ADDONS_ASSIGN_OR_RETURN(result.before, UsageOf(options.pid));
+  Row row;
+  row.name = options.name;
+  row.method = options.method;
+  row.concurrency = options.concurrency;
+  ADDONS_ASSIGN_OR_RETURN(row.before, UsageOf(options.pid));
   const auto begin = steady_clock::now();
   {
     std::vector<std::jthread> workers;
     for (int i = 0; i < options.concurrency; ++i) workers.emplace_back(work);
   }
-  result.wall_s =
+  row.wall_s =
       std::chrono::duration<double>(steady_clock::now() - begin).count();
-  ADDONS_ASSIGN_OR_RETURN(result.after, UsageOf(options.pid));
-  std::sort(took.begin(), took.end());
-  result.took_ms = std::move(took);
+  ADDONS_ASSIGN_OR_RETURN(row.after, UsageOf(options.pid));
+  row.took_ms = std::move(took);
   for (const std::string& error : errors) {
-    if (!error.empty()) ++result.errors[error];
+    if (!error.empty()) ++row.errors[error];
   }
-  return result;
-}
-
-double Percentile(const std::vector<double>& ascending, double part) {
-  const auto last = static_cast<double>(ascending.size() - 1);
-  return ascending[static_cast<size_t>(part * last)];
-}
-
-void Print(const Options& options, const Result& result) {
-  const auto calls = static_cast<double>(result.took_ms.size());
-  const double cpu_ms =
-      (result.after.cpu_s - result.before.cpu_s) * 1000 / calls;
-  if (options.json) {
-    const nlohmann::json row = {{"name", options.name},
-                                {"method", options.method},
-                                {"concurrency", options.concurrency},
-                                {"calls", result.took_ms.size()},
-                                {"median_ms", Percentile(result.took_ms, 0.5)},
-                                {"p99_ms", Percentile(result.took_ms, 0.99)},
-                                {"calls_per_s", calls / result.wall_s},
-                                {"errors", result.errors},
-                                {"cpu_ms_per_call", cpu_ms},
-                                {"resident_mib", result.after.resident_mib},
-                                {"threads", result.after.threads}};
-    std::printf("%s\n", row.dump().c_str());
-    return;
-  }
-  if (options.header) {
-    std::printf("%-36s %4s %6s %10s %10s %9s %8s %8s %7s  %s\n", "what", "c",
-                "calls", "median ms", "p99 ms", "calls/s", "CPU ms", "MiB",
-                "threads", "errors");
-  }
-  std::string errors;
-  for (const auto& [code, count] : result.errors) {
-    absl::StrAppend(&errors, errors.empty() ? "" : ", ", count, " ", code);
-  }
-  std::printf("%-36s %4d %6zu %10.2f %10.2f %9.1f %8.2f %8.1f %7d  %s\n",
-              options.name.c_str(), options.concurrency, result.took_ms.size(),
-              Percentile(result.took_ms, 0.5), Percentile(result.took_ms, 0.99),
-              calls / result.wall_s, cpu_ms, result.after.resident_mib,
-              result.after.threads, errors.empty() ? "-" : errors.c_str());
+  return row;
 }
 
 int Main(int argc, char** argv) {
@@ -222,14 +169,14 @@ int Main(int argc, char** argv) {
   app.add_flag("--json", options.json, "prints an object in place of a row");
   CLI11_PARSE(app, argc, argv);
   if (options.name.empty()) options.name = options.method;
-  const auto result = Run(options);
-  if (!result.ok()) {
+  const auto row = Run(options);
+  if (!row.ok()) {
     std::fprintf(stderr, "rbd-addons-load: %s\n",
-                 std::string(result.status().message()).c_str());
+                 std::string(row.status().message()).c_str());
     return 2;
   }
-  Print(options, *result);
-  return result->errors.empty() ? 0 : 1;
+  Print(*row, options.json, options.header);
+  return row->errors.empty() ? 0 : 1;
 }
 
 }  // namespace

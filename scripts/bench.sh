@@ -3,7 +3,7 @@
 # takes, how many there are in a second, and what they cost the daemon.
 #
 #   scripts/bench.sh [--volumes N] [--concurrency "C..."] [--default-monitors] [--json FILE]
-#                    [--waiting N] [NAME=BIN...]
+#                    [--floor] [--waiting N] [NAME=BIN...]
 #
 # BIN is a folder with rbd-addonsd, by default build/release/bin, which is built first. Several
 # are measured in turn in one run, on the same volumes: only such figures can be compared.
@@ -11,6 +11,8 @@
 #   --concurrency "C.."  calls at a time, default "1 8"
 #   --default-monitors   Ceph's own monitor timers, with which each change of a mirrored image
 #                        takes a second; without this they are out of the way
+#   --floor              besides, the same Ceph work in a loop with one connection, without RPC,
+#                        checks and looks: what no server can be faster than
 #   --waiting N          besides, what N promotions cost that wait for the other site's
 #                        demotion (four minutes more)
 #   --json FILE          appends each row as a JSON object
@@ -31,7 +33,7 @@ wrong() {
   usage >&2
   exit 2
 }
-volumes=20 concurrency='1 8' default_monitors='' waiting=0 json='' servers=()
+volumes=20 concurrency='1 8' default_monitors='' with_floor='' waiting=0 json='' servers=()
 while (($#)); do
   case $1 in
     -h | --help)
@@ -44,6 +46,7 @@ while (($#)); do
       shift
       ;;
     --default-monitors) default_monitors=yes ;;
+    --floor) with_floor=yes ;;
     *=*)
       [[ -x ${1#*=}/rbd-addonsd ]] || wrong "there is no program ${1#*=}/rbd-addonsd"
       servers+=("$1")
@@ -65,11 +68,14 @@ if ((!${#servers[@]})); then
   build release
   servers=(this="$PWD/build/release/bin")
 fi
-if [[ ! -x build/release/bin/rbd-addons-load ]]; then
+tools=$PWD/build/release/bin
+if [[ ! -x $tools/rbd-addons-load || ! -x $tools/rbd-addons-floor ]]; then
   configure release
-  build release rbd-addons-load rbd-addons
+  build release rbd-addons-load rbd-addons-floor rbd-addons
 fi
-load=$PWD/build/release/bin/rbd-addons-load
+load=$tools/rbd-addons-load
+# Last, with a daemon that does nothing but tell when copies have arrived.
+if [[ $with_floor ]]; then servers+=("floor=${servers[-1]#*=}"); fi
 
 work=$TMPDIR
 bed=$work/bed
@@ -121,6 +127,10 @@ fences() {
 failures=0
 # measure SITE NAME METHOD [TIMES]
 measure() {
+  if [[ $server == floor ]]; then
+    measure_floor "$@"
+    return
+  fi
   local site=$1 name=$2 method=$3 options=() index=0 result=0
   if [[ $site == b ]]; then index=1; fi
   options=(--endpoint "unix://$work/$site.sock" --pid "${daemons[index]}" --times "${4:-1}"
@@ -129,14 +139,44 @@ measure() {
     options+=(--requests "$work/requests" --secrets-file "$bed/$site/secrets.json")
   fi
   "$load" "$method" "${options[@]}" --json >"$work/row" || result=$?
+  note_row "$name" "$result"
+}
+# note_row NAME EXIT_CODE: of what is in $work/row.
+note_row() {
   if [[ $json ]]; then cat "$work/row" >>"$json"; fi
   cat "$work/row" >>"$work/rows"
-  progress "    $server, $at_once at a time: $name"
-  if ((result != 0)); then
+  progress "    $server, $at_once at a time: $1"
+  if (($2 != 0)); then
     progress_done
-    printf "bench.sh: of '%s' some calls failed: %s\n" "$name" "$(cat "$work/row")" >&2
+    printf "bench.sh: of '%s' some calls failed: %s\n" "$1" "$(cat "$work/row")" >&2
     failures=$((failures + 1))
   fi
+}
+# As measure(), of the Ceph work alone; what is none is left out.
+measure_floor() {
+  local site=$1 name=$2 what id result=0
+  case $2 in
+    *' again' | 'promote, primary already' | probe*) return ;;
+  esac
+  case $3 in
+    FenceClusterNetwork) what=fence ;;
+    UnfenceClusterNetwork) what=unfence ;;
+    EnableVolumeReplication) what=enable ;;
+    GetVolumeReplicationInfo) what=info ;;
+    DemoteVolume) what=demote ;;
+    PromoteVolume) what=promote ;;
+    DisableVolumeReplication) what=disable ;;
+  esac
+  case $what in
+    fence | unfence) grep -oE '198\.[0-9./]+' "$work/requests" ;;
+    *)
+      for id in "${ids[@]}"; do printf 'csi-vol-%s\n' "${id: -36}"; done
+      ;;
+  esac >"$work/objects"
+  "$tools/rbd-addons-floor" "$what" --conf "$bed/$site/ceph.conf" --user csi-rbd \
+    --key-file "$bed/$site/csi-rbd.key" --pool replicapool --objects "$work/objects" \
+    --times "${4:-1}" --concurrency "$at_once" --name "floor: $name" --json >"$work/row" || result=$?
+  note_row "$name" "$result"
 }
 # Promotions on the other site while this one is primary and alive: they wait.
 measure_waiting() {
@@ -220,7 +260,7 @@ for named in "${servers[@]}"; do
     requests a
     await 180 'the copies are reported' reported
     measure a 'replication info' GetVolumeReplicationInfo 3
-    if ((waiting)); then
+    if ((waiting)) && [[ $server != floor ]]; then
       requests b "$schedule"
       measure_waiting
       requests a
