@@ -47,6 +47,11 @@ absl::Status GroupBoard::Sleep(SteadyDuration duration) {
   return Noted(operation_.SleepFor(SteadyDuration::zero()));
 }
 
+absl::Status GroupBoard::LookAgainAfter(SteadyDuration duration) {
+  const MutexLock lock(mutex_);
+  return Noted(operation_.LookAgainAfter(duration));
+}
+
 absl::Status GroupBoard::SleepAtWork(SteadyDuration duration) {
   ReturnSlot();
   absl::Status status = Sleep(duration);
@@ -118,6 +123,15 @@ bool GroupBoard::AllEnded() {
   const MutexLock lock(mutex_);
   return std::none_of(open_.begin(), open_.end(),
                       [](bool open) { return open; });
+}
+
+std::vector<size_t> GroupBoard::Open() {
+  const MutexLock lock(mutex_);
+  std::vector<size_t> members;
+  for (size_t i = 0; i < open_.size(); ++i) {
+    if (open_[i]) members.push_back(i);
+  }
+  return members;
 }
 
 GroupMembers GroupBoard::members() {

@@ -51,6 +51,8 @@ class GroupBoard {
   absl::Status SleepAtWork(SteadyDuration duration);
   /// Of a member that has none.
   absl::Status Sleep(SteadyDuration duration);
+  /// OperationContext::LookAgainAfter(), while no member is at work.
+  absl::Status LookAgainAfter(SteadyDuration duration);
   absl::Status BeginMutation();
   bool mutating();
   std::optional<SteadyTime> LatestDeadline();
@@ -68,6 +70,8 @@ class GroupBoard {
   void Ends(size_t member, MemberState state, absl::Status status);
   /// Whether all that Begin() named have come to a result and keep it.
   bool AllEnded();
+  /// Those that have not.
+  std::vector<size_t> Open();
   GroupMembers members();
 
  private:

@@ -26,6 +26,32 @@ GroupMembers MembersOf(const GroupTarget& target) {
   return members;
 }
 
+/// All that is remembered of the members, or nothing when they are others.
+GroupMembers Remembered(const GroupTarget& target, ProbeMemory& memory) {
+  const bool same =
+      std::equal(memory.members.begin(), memory.members.end(),
+                 target.members.begin(), target.members.end(),
+                 [](const GroupMember& member, const VolumeHandle& volume_id) {
+                   return member.volume_id == volume_id;
+                 });
+  if (same && !memory.members.empty()) return memory.members;
+  memory = ProbeMemory{MembersOf(target),
+                       std::vector<std::any>(target.members.size())};
+  return memory.members;
+}
+
+/// Those of its pass that had come to no result.
+std::vector<size_t> StillWaiting(const ProbeMemory& memory) {
+  std::vector<size_t> waiting;
+  for (const size_t member : memory.pass) {
+    const MemberState state = memory.members[member].state;
+    if (state == MemberState::kUnseen || state == MemberState::kWaiting) {
+      waiting.push_back(member);
+    }
+  }
+  return waiting;
+}
+
 }  // namespace
 
 /// Whose turn it is: that of the member whose time comes first.
@@ -78,13 +104,16 @@ class GroupRun::Turns {
 };
 
 GroupRun::GroupRun(OperationContext& context, const ReplicationOptions& options,
-                   const GroupTarget& target, GroupText text, MemberVerb verb)
+                   const GroupTarget& target, GroupText text, MemberVerb verb,
+                   ProbeMemory* rests)
     : options_(options),
       target_(target),
       text_(std::move(text)),
       verb_(std::move(verb)),
-      board_(context, text_, MembersOf(target), options.group_members_at_once) {
-}
+      memory_(rests != nullptr ? *rests : own_memory_),
+      rests_(rests != nullptr),
+      board_(context, text_, Remembered(target, memory_),
+             options.group_members_at_once) {}
 
 std::vector<size_t> GroupRun::OlderThan(SteadyTime time) {
   const GroupMembers members = board_.members();
@@ -95,22 +124,66 @@ std::vector<size_t> GroupRun::OlderThan(SteadyTime time) {
   return old;
 }
 
+void GroupRun::BeginPass(std::vector<size_t> members) {
+  board_.Begin(members);
+  memory_.pass = std::move(members);
+  memory_.began = board_.clock().Now();
+}
+
 absl::Status GroupRun::Probe() {
-  std::vector<size_t> members(target_.members.size());
-  std::iota(members.begin(), members.end(), size_t{0});
-  ADDONS_RETURN_IF_ERROR(Pass(members, MemberContext::Mode::kProbe));
+  if (memory_.pass.empty()) {
+    std::vector<size_t> all(target_.members.size());
+    std::iota(all.begin(), all.end(), size_t{0});
+    BeginPass(std::move(all));
+  } else {
+    board_.Begin(StillWaiting(memory_));
+  }
   while (true) {
-    const SteadyTime begin = board_.clock().Now();
-    members = OlderThan(begin - kFresh);
-    if (members.empty()) return absl::OkStatus();
-    ADDONS_RETURN_IF_ERROR(Pass(members, MemberContext::Mode::kProbe));
+    LookOnce();
+    ADDONS_RETURN_IF_ERROR(board_.stopped());
+    if (!board_.AllEnded()) {
+      ADDONS_RETURN_IF_ERROR(Rest());
+      continue;
+    }
+    const SteadyTime now = board_.clock().Now();
     // Some results come only with the next report of rbd-mirror, each at
     // another time: they will never all be fresh at once. But when somebody had
     // to be waited for again, the others may have changed meanwhile.
-    if (board_.clock().Now() - begin < options_.settle_time) {
+    if (!memory_.first && now - memory_.began < options_.settle_time) {
       return absl::OkStatus();
     }
+    memory_.first = false;
+    std::vector<size_t> old = OlderThan(now - kFresh);
+    if (old.empty()) return absl::OkStatus();
+    BeginPass(std::move(old));
   }
+}
+
+// A refusal must still be true when the last member comes to its result; the
+// clocks of the promote table also want to be asked at least once a minute. So
+// those that have come to a result are looked at again while others wait.
+void GroupRun::LookOnce() {
+  std::vector<size_t> due = board_.Open();
+  const GroupMembers members = board_.members();
+  const SteadyTime old = board_.clock().Now() - options_.longest_rest;
+  for (const size_t member : memory_.pass) {
+    const bool open = std::find(due.begin(), due.end(), member) != due.end();
+    if (!open && members[member].at <= old) due.push_back(member);
+  }
+  RunParallel(due.size(), options_.group_members_at_once, [&](size_t i) {
+    std::any& memory = memory_.memories[due[i]];
+    if (!board_.stopped().ok()) return;
+    const bool waits = Attempt(due[i], MemberContext::Mode::kProbe,
+                               /*may_wait=*/false, memory);
+    if (!waits) memory.reset();
+  });
+}
+
+/// OK: look again now.
+absl::Status GroupRun::Rest() {
+  if (!rests_) return board_.Sleep(options_.poll_interval);
+  memory_.members = board_.members();
+  return board_.LookAgainAfter(options_.poll_interval);
 }
 
 absl::Status GroupRun::RunReady() {
@@ -119,17 +192,16 @@ absl::Status GroupRun::RunReady() {
   for (size_t i = 0; i < members.size(); ++i) {
     if (members[i].state == MemberState::kReady) ready.push_back(i);
   }
-  return Pass(ready, MemberContext::Mode::kRun);
+  return Change(ready);
 }
 
 absl::Status GroupRun::RunAll() {
   std::vector<size_t> all(target_.members.size());
   std::iota(all.begin(), all.end(), size_t{0});
-  return Pass(all, MemberContext::Mode::kRun);
+  return Change(all);
 }
 
-absl::Status GroupRun::Pass(const std::vector<size_t>& members,
-                            MemberContext::Mode mode) {
+absl::Status GroupRun::Change(const std::vector<size_t>& members) {
   board_.Begin(members);
   Turns turns(board_.clock().Now(), members);
   const size_t most = options_.group_threads;
@@ -137,21 +209,21 @@ absl::Status GroupRun::Pass(const std::vector<size_t>& members,
   const size_t waiting =
       members.size() > most ? most - options_.group_looking_threads : threads;
   RunParallel(threads, threads,
-              [&](size_t thread) { Work(turns, mode, thread < waiting); });
+              [&](size_t thread) { Work(turns, thread < waiting); });
   return board_.stopped();
 }
 
-// A refusal must still be true when the last member comes to its result; the
-// clocks of the promote table also want to be asked at least once a minute. So
-// members that have come to a result early are looked at again, in turn: no
-// thread belongs to one of them, and each gets its turns, however many there
-// are.
-void GroupRun::Work(Turns& turns, MemberContext::Mode mode, bool may_wait) {
+// No thread belongs to a member: each gets its turns, however many there are,
+// and one that may not wait on its thread comes again.
+void GroupRun::Work(Turns& turns, bool may_wait) {
   while (const auto turn = turns.Take(may_wait)) {
     bool again = false;
     try {
-      again = AwaitTurn(turn->due) && Attempt(turn->member, mode, may_wait) &&
-              !board_.AllEnded();
+      std::any memory;
+      again =
+          AwaitTurn(turn->due) &&
+          Attempt(turn->member, MemberContext::Mode::kRun, may_wait, memory) &&
+          !board_.AllEnded();
     } catch (...) {
       turns.End();
       throw;
@@ -171,11 +243,12 @@ bool GroupRun::AwaitTurn(SteadyTime due) {
   return due <= now || (!board_.AllEnded() && board_.Sleep(due - now).ok());
 }
 
-/// Whether it is to be repeated while others are not at their end.
-bool GroupRun::Attempt(size_t member, MemberContext::Mode mode, bool may_wait) {
+/// Whether it would have waited and may not: it is to be repeated.
+bool GroupRun::Attempt(size_t member, MemberContext::Mode mode, bool may_wait,
+                       std::any& memory) {
   const GroupBoard::Slot slot(board_);
   MemberContext context(board_, member, mode, may_wait,
-                        options_.promote_patience);
+                        options_.promote_patience, memory);
   const VolumeTarget target = target_.Member(member);
   try {
     absl::Status status = verb_(context, target);
@@ -196,7 +269,7 @@ bool GroupRun::Attempt(size_t member, MemberContext::Mode mode, bool may_wait) {
                 absl::InternalError("an unexpected exception"));
     throw;
   }
-  return mode == MemberContext::Mode::kProbe;
+  return false;
 }
 
 absl::Status GroupRun::Failure(absl::StatusCode code) {

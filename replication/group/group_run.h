@@ -1,11 +1,14 @@
 #ifndef ADDONS_REPLICATION_GROUP_GROUP_RUN_H_
 #define ADDONS_REPLICATION_GROUP_GROUP_RUN_H_
 
+#include <any>
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "base/clock.h"
 #include "operation/operation_context.h"
 #include "replication/environment.h"
 #include "replication/group/group_board.h"
@@ -18,6 +21,17 @@ namespace addons {
 /// The verb of one volume.
 using MemberVerb =
     std::function<absl::Status(OperationContext&, const VolumeTarget&)>;
+
+/// What GroupRun::Probe() has found so far: it stays when the work of an
+/// operation is done again from the start.
+struct ProbeMemory {
+  GroupMembers members;
+  std::vector<std::any> memories;  // of each member's verb, while it waits
+  /// Which of them are looked at until none of these waits; empty: not begun.
+  std::vector<size_t> pass{};
+  SteadyTime began{};  // the pass
+  bool first = true;
+};
 
 /// Runs the verb of a volume for all members of a group, concurrently, within
 /// one operation.
@@ -33,9 +47,12 @@ using MemberVerb =
 /// thrown on.
 class GroupRun {
  public:
-  /// Nothing is owned. Uses of `context` while this lives go through this.
+  /// Nothing is owned. Uses of `context` while this lives go through this. With
+  /// `rests` Probe() waits by OperationContext::LookAgainAfter(), so that it
+  /// costs no thread, and finds there what it knew when it is run again.
   GroupRun(OperationContext& context, const ReplicationOptions& options,
-           const GroupTarget& target, GroupText text, MemberVerb verb);
+           const GroupTarget& target, GroupText text, MemberVerb verb,
+           ProbeMemory* rests = nullptr);
 
   /// Runs the verb of each member up to its first change, and repeats the early
   /// ones, until none waits any more; then looks once more at those whose
@@ -57,17 +74,23 @@ class GroupRun {
  private:
   class Turns;
 
+  void BeginPass(std::vector<size_t> members);
+  void LookOnce();
+  absl::Status Rest();
   std::vector<size_t> OlderThan(SteadyTime time);
-  absl::Status Pass(const std::vector<size_t>& members,
-                    MemberContext::Mode mode);
-  void Work(Turns& turns, MemberContext::Mode mode, bool may_wait);
+  absl::Status Change(const std::vector<size_t>& members);
+  void Work(Turns& turns, bool may_wait);
   bool AwaitTurn(SteadyTime due);
-  bool Attempt(size_t member, MemberContext::Mode mode, bool may_wait);
+  bool Attempt(size_t member, MemberContext::Mode mode, bool may_wait,
+               std::any& memory);
 
   const ReplicationOptions& options_;
   const GroupTarget& target_;
   const GroupText text_;
   const MemberVerb verb_;
+  ProbeMemory own_memory_;
+  ProbeMemory& memory_;
+  const bool rests_;
   GroupBoard board_;
 };
 

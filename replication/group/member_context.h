@@ -28,15 +28,17 @@ class MemberContext final : public OperationContext {
  public:
   enum class Mode { kProbe, kRun };
 
-  /// `board` is not owned. `member` has a slot of it. Without `may_wait` the
-  /// verb ends where it would wait before its first change, to be run again.
+  /// Nothing is owned. `member` has a slot of the board; `memory` is what its
+  /// verb keeps for when it is run again. Without `may_wait` the verb ends
+  /// where it would wait before its first change, to be run again.
   MemberContext(GroupBoard& board, size_t member, Mode mode, bool may_wait,
-                SteadyDuration patience)
+                SteadyDuration patience, std::any& memory)
       : board_(board),
         member_(member),
         mode_(mode),
         may_wait_(may_wait),
-        give_up_(board.clock().Now() + patience) {}
+        give_up_(board.clock().Now() + patience),
+        memory_(memory) {}
 
   /// Whether the verb came to its first change.
   bool reached_change() const { return reached_change_; }
@@ -67,9 +69,9 @@ class MemberContext final : public OperationContext {
   const Mode mode_;
   const bool may_wait_;
   const SteadyTime give_up_;
+  std::any& memory_;
   std::string step_;
   absl::Status pending_;
-  std::any memory_;
   bool reached_change_ = false;
   bool gave_way_ = false;
   bool mutating_ = false;

@@ -1,7 +1,10 @@
 #include "replication/group/promote.h"
 
 #include <algorithm>
+#include <any>
+#include <memory>
 #include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
@@ -12,6 +15,20 @@
 
 namespace addons {
 namespace {
+
+/// What stays when the promotion is run again.
+struct PromoteMemory {
+  bool begun = false;
+  std::optional<SteadyTime> answer_by;
+  ProbeMemory probe;
+};
+
+std::shared_ptr<PromoteMemory> MemoryOf(OperationContext& context) {
+  if (!context.memory().has_value()) {
+    context.memory() = std::make_shared<PromoteMemory>();
+  }
+  return std::any_cast<std::shared_ptr<PromoteMemory>>(context.memory());
+}
 
 /// FAILED_PRECONDITION would make the operator promote by force the members
 /// that are left, although only the retry tells whether that is right.
@@ -56,20 +73,22 @@ absl::Status PromoteMembers(OperationContext& context,
                             ReplicationEnvironment& environment,
                             const GroupTarget& target, Force force,
                             const ReplicationParameters& parameters) {
-  std::optional<SteadyTime> answer_by;
-  if (force == Force::kNo &&
+  const std::shared_ptr<PromoteMemory> memory = MemoryOf(context);
+  if (!std::exchange(memory->begun, true) && force == Force::kNo &&
       environment.series.IsFirstCall(target.group_id.text())) {
-    answer_by = context.clock().Now() + environment.options.first_answer;
+    memory->answer_by =
+        context.clock().Now() + environment.options.first_answer;
   }
   GroupRun run(
       context, environment.options, target,
       {target.group_id, force == Force::kYes ? "promote by force" : "promote",
        "being promoted", "primary"},
       [&](OperationContext& member, const VolumeTarget& volume) {
-        return Promote(
-            member, environment,
-            {volume, force, parameters, VerbScope::kGroupMember, answer_by});
-      });
+        return Promote(member, environment,
+                       {volume, force, parameters, VerbScope::kGroupMember,
+                        memory->answer_by});
+      },
+      &memory->probe);
   absl::Status status =
       force == Force::kYes ? PromoteByForce(run) : PromotePlanned(run);
   if (status.ok()) environment.series.EndCalls(target.group_id.text());

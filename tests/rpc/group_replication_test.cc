@@ -239,5 +239,34 @@ TEST(GroupServiceOnPeerTest, PlannedMoveTakesBothMembers) {
   EXPECT_TRUE(server.b.Info(server.second_image).primary);
 }
 
+// Its members are primary on the other site, so it waits, with the only worker
+// that there is; between its looks others have it.
+TEST(GroupServiceOnPeerTest, AGroupThatWaitsLeavesItsWorkerToOthers) {
+  Config config;
+  config.operations.control = {1, 1, 8};
+  ReplicationServer server("b", config);
+  server.UseRealTime();
+  server.AddMirroredGroup();
+  const std::string plain =
+      server.pair.AddVolume(server.b, "0c4f5a8e-3d35-4b64-8f6a-6a3c63a52e11");
+  server.world.Advance(minutes(1));
+  server.Start();
+  Ask ask;
+  ask.group_id = server.group_id;
+  ask.deadline = seconds(8);
+  std::jthread group([&] {
+    const grpc::Status waited = server.Call("PromoteVolume", ask).status;
+    EXPECT_EQ(waited.error_code(), grpc::StatusCode::UNAVAILABLE);
+    EXPECT_THAT(waited.error_message(), HasSubstr("2 waiting"));
+  });
+  // It has found by then that it has to wait.
+  std::this_thread::sleep_for(seconds(2));
+  Ask other;
+  other.volume_id = plain;
+  other.deadline = seconds(5);
+  EXPECT_EQ(server.Call("DisableVolumeReplication", other).status.error_code(),
+            grpc::OK);
+}
+
 }  // namespace
 }  // namespace addons::testing
