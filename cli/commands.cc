@@ -14,6 +14,7 @@
 #include "cli/audit.h"
 #include "cli/call.h"
 #include "cli/channel.h"
+#include "cli/doctor.h"
 #include "cli/inspection.h"
 #include "cli/methods.h"
 #include "cli/operations.h"
@@ -45,6 +46,7 @@ struct Options {
   StorageCommand storage;
   CheckFailoverCommand check;
   ExplainCommand explain;
+  DoctorCommand doctor;
 };
 
 std::string DefaultEndpoint() {
@@ -380,6 +382,22 @@ const CLI::App& AddExplain(CLI::App& app, Options& options) {
   return sub;
 }
 
+const CLI::App& AddDoctor(CLI::App& app, Options& options) {
+  DoctorCommand& command = options.doctor;
+  CLI::App& sub = *app.add_subcommand(
+      "doctor",
+      "Look through the installation: files, limits, clusters, capabilities, "
+      "mirroring. Ends with 0 when nothing is wrong, or with 9");
+  sub.add_flag("--before-handover", command.before_handover,
+               "Also what has to be true before this daemon takes over from "
+               "another server");
+  sub.add_flag("--all", command.all, "Print what is in order, too");
+  sub.add_flag("--json", command.json, "Print it as JSON");
+  AddUserOption(sub, command.secrets_file);
+  AddConnectionOptions(sub, options);
+  return sub;
+}
+
 const CLI::App& AddCheckFailover(CLI::App& app, Options& options) {
   CheckFailoverCommand& command = options.check;
   CLI::App& sub = *app.add_subcommand(
@@ -462,6 +480,7 @@ int RunCli(const std::vector<std::string>& arguments, std::istream& in,
   const auto replication_verbs = AddReplicationVerbs(app, options);
   const CLI::App& check_failover = AddCheckFailover(app, options);
   const CLI::App& explain = AddExplain(app, options);
+  const CLI::App& doctor = AddDoctor(app, options);
   StorageVerbs storage_verbs;
   AddFenceVerbs(app, options, storage_verbs);
   AddSpaceVerbs(app, options, storage_verbs);
@@ -491,6 +510,11 @@ int RunCli(const std::vector<std::string>& arguments, std::istream& in,
     options.explain.endpoint = options.endpoint;
     options.explain.timeout = TimeoutOf(options);
     return RunExplain(options.explain, streams);
+  }
+  if (doctor.parsed()) {
+    options.doctor.endpoint = options.endpoint;
+    options.doctor.timeout = TimeoutOf(options);
+    return RunDoctor(options.doctor, streams);
   }
   if (methods.parsed()) return MethodsCommand(streams);
   if (probe.parsed()) return ProbeCommand(options, streams);

@@ -27,20 +27,6 @@ std::string Reason(const pb::Forecast& forecast) {
   return CleanLine(forecast.reason(), kMaxShownText);
 }
 
-/// Calls the method that `request` belongs to, with the secrets of the file.
-absl::Status Ask(const std::string& endpoint, std::chrono::milliseconds timeout,
-                 const std::string& secrets_file,
-                 google::protobuf::Message& request,
-                 google::protobuf::Message& response) {
-  ADDONS_ASSIGN_OR_RETURN(const auto* method,
-                          FindMethod(MethodOfRequest(request)));
-  ADDONS_ASSIGN_OR_RETURN(const auto with_secrets,
-                          MakeVerbRequest(*method, "{}", secrets_file));
-  request.MergeFrom(*with_secrets);
-  ADDONS_ASSIGN_OR_RETURN(const auto channel, OpenChannel(endpoint));
-  return CallMethod(channel, *method, request, timeout, response);
-}
-
 FailoverWay WayOf(const CheckFailoverCommand& command) {
   if (command.planned) return FailoverWay::kPlanned;
   return command.forced ? FailoverWay::kForced : FailoverWay::kEither;
@@ -59,6 +45,20 @@ uint32_t Working(const pb::CheckFailoverResponse& found, FailoverWay way) {
 }
 
 }  // namespace
+
+absl::Status AskWithSecrets(const std::string& endpoint,
+                            std::chrono::milliseconds timeout,
+                            const std::string& secrets_file,
+                            google::protobuf::Message& request,
+                            google::protobuf::Message& response) {
+  ADDONS_ASSIGN_OR_RETURN(const auto* method,
+                          FindMethod(MethodOfRequest(request)));
+  ADDONS_ASSIGN_OR_RETURN(const auto with_secrets,
+                          MakeVerbRequest(*method, "{}", secrets_file));
+  request.MergeFrom(*with_secrets);
+  ADDONS_ASSIGN_OR_RETURN(const auto channel, OpenChannel(endpoint));
+  return CallMethod(channel, *method, request, timeout, response);
+}
 
 std::string CheckFailoverText(const pb::CheckFailoverResponse& found) {
   std::string text;
@@ -101,8 +101,8 @@ int RunCheckFailover(const CheckFailoverCommand& command, Streams& streams) {
   if (!parameters.ok()) return Fail(parameters.status(), kCliUsage, streams);
   request.mutable_parameters()->insert(parameters->begin(), parameters->end());
   pb::CheckFailoverResponse found;
-  const absl::Status called = Ask(command.endpoint, command.timeout,
-                                  command.secrets_file, request, found);
+  const absl::Status called = AskWithSecrets(
+      command.endpoint, command.timeout, command.secrets_file, request, found);
   if (!called.ok()) return FailCall(called, streams);
   if (command.json) {
     const int printed = PrintJson(found, streams);
@@ -149,8 +149,9 @@ int RunExplain(const ExplainCommand& command, Streams& streams) {
   if (!parameters.ok()) return Fail(parameters.status(), kCliUsage, streams);
   request.mutable_parameters()->insert(parameters->begin(), parameters->end());
   pb::ExplainVolumeResponse explained;
-  const absl::Status called = Ask(command.endpoint, command.timeout,
-                                  command.secrets_file, request, explained);
+  const absl::Status called =
+      AskWithSecrets(command.endpoint, command.timeout, command.secrets_file,
+                     request, explained);
   if (!called.ok()) return FailCall(called, streams);
   if (command.json) return PrintJson(explained, streams);
   streams.out << ExplainText(explained);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "cli/streams.h"
 #include "rbdaddons/admin.pb.h"
 
@@ -49,6 +50,14 @@ struct ExplainCommand {
 /// Asks, and prints what was seen. Returns the exit code: 0, kCliUsage or the
 /// number of the gRPC code.
 int RunExplain(const ExplainCommand& command, Streams& streams);
+
+/// Calls the method that `request` belongs to, with the secrets of the file
+/// added to it.
+absl::Status AskWithSecrets(const std::string& endpoint,
+                            std::chrono::milliseconds timeout,
+                            const std::string& secrets_file,
+                            google::protobuf::Message& request,
+                            google::protobuf::Message& response);
 
 /// A line for each fact, and what verbs would answer.
 std::string ExplainText(

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "admin/admin_service.h"
+#include "doctor/doctor_service.h"
 #include "networkfence/network_fence_service.h"
 #include "reclaimspace/controller_reclaim_service.h"
 #include "reclaimspace/node_reclaim_service.h"
@@ -77,6 +78,9 @@ ServiceSet MakeServices(const ServiceParts& parts) {
     set.services.push_back(std::make_unique<InspectionService>(
         parts.rpc, parts.operations, parts.config_store, parts.clusters,
         *set.replication, parts.config.site_clusters));
+    set.services.push_back(std::make_unique<DoctorService>(
+        parts.rpc, parts.operations, parts.config_store, parts.clusters,
+        parts.config.site_clusters));
     set.served.replication_destination_info = true;
     set.services.push_back(std::make_unique<VolumeGroupService>(
         parts.rpc, parts.operations,

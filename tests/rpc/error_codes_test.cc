@@ -877,6 +877,36 @@ Case Audited(
           }};
 }
 
+/// A diagnosis of site a, where `prepare` may change the request.
+Case Diagnosed(std::string name, std::string code,
+               std::function<void(::rbdaddons::admin::v1::DiagnoseRequest&)>
+                   prepare = nullptr) {
+  namespace admin = ::rbdaddons::admin::v1;
+  return {std::move(name),
+          {"Diagnose", std::move(code)},
+          "a",
+          [prepare](ReplicationServer& server) {
+            admin::DiagnoseRequest request;
+            auto& secrets = *request.mutable_secrets();
+            secrets["userID"] = server.a.user()->id;
+            secrets["userKey"] = server.a.user()->key.Reveal();
+            if (prepare) prepare(request);
+            server.Start();
+            grpc::ClientContext context;
+            admin::DiagnoseResponse response;
+            return admin::Doctor::NewStub(server.Channel())
+                ->Diagnose(&context, request, &response);
+          }};
+}
+
+void AddDoctor(std::vector<Case>* cases) {
+  using Request = ::rbdaddons::admin::v1::DiagnoseRequest;
+  cases->push_back(Diagnosed("DiagnoseOk", "OK"));
+  cases->push_back(
+      Diagnosed("DiagnoseWithoutAUser", "UNAUTHENTICATED",
+                [](Request& request) { request.clear_secrets(); }));
+}
+
 void AddAudit(std::vector<Case>* cases) {
   using Request = ::rbdaddons::admin::v1::ListMirroredClonesRequest;
   const auto fail = [](int error) {
@@ -999,6 +1029,7 @@ TEST(ErrorCodesTest, RowsOfTheDocumentAreWhatTheDaemonAnswers) {
   AddIdentity(&cases);
   AddAdmin(&cases);
   AddAudit(&cases);
+  AddDoctor(&cases);
   AddCheckFailover(&cases);
   AddExplain(&cases);
   std::set<ErrorCodeRow> reached;

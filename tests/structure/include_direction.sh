@@ -37,7 +37,9 @@ declare -A allowed=(
   [reclaimspace_service]="reclaimspace_service reclaimspace lease operation operation_spec node volume ceph base rpc"
   [volumegroup]="volumegroup lease operation operation_spec volume ceph base"
   [volumegroup_service]="volumegroup_service volumegroup lease operation operation_spec volume ceph base rpc"
-  [server]="server admin_service identity identity_service networkfence networkfence_service reclaimspace reclaimspace_service volumegroup volumegroup_service replication replication_membership replication_service lease operation operation_spec volume ceph/librados ceph rpc base"
+  [doctor]="doctor volume ceph base"
+  [doctor_service]="doctor_service doctor operation operation_spec volume ceph base rpc"
+  [server]="server doctor_service admin_service identity identity_service networkfence networkfence_service reclaimspace reclaimspace_service volumegroup volumegroup_service replication replication_membership replication_service lease operation operation_spec volume ceph/librados ceph rpc base"
   [cli]="cli rpc base"
   # Measuring: never installed.
   [bench]="bench cli base"
@@ -108,12 +110,12 @@ only() {
 readonly speak_grpc='.*_service|rpc|identity|server|cli'
 only '^#include ".*\.pb\.h"' "$speak_grpc" 'generated code belongs to services, rpc, server and cli'
 only '^#include <(grpc|google/protobuf)' "$speak_grpc" 'gRPC and protobuf belong to services, rpc, server and cli'
-only '^#include <(rados|rbd)/' ceph/librados "Ceph's headers belong to ceph/librados"
+only '^#include <(rados|rbd)/' 'ceph/librados|bench' "Ceph's headers belong to ceph/librados"
 only '^#include <prometheus/' server 'metrics belong to server'
 only 'std::jthread(>| [a-z_]+)?[({]|std::thread\b[^:]|pthread_create' base 'threads are made by base/start_thread.h'
 # Messages may hold secrets, and the redacted form is rpc/redact.h.
 only '(Short|Utf8)?DebugString\(' none 'DebugString shows secrets; use rpc/redact.h'
-only 'sleep_for|usleep\(|std::async|\.detach\(\)' none 'no naked sleeps, std::async or detached threads'
+only 'sleep_for|usleep\(|std::async|\.detach\(\)' bench 'no naked sleeps, std::async or detached threads'
 
 # The kernel's headers are C, and some releases of some of them are no C++.
 while IFS= read -r line; do

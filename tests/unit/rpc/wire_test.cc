@@ -502,6 +502,18 @@ Package Admin() {
           "rbdaddons.admin.v1.MirroredClone.State state=2; string text=3}",
           "enum rbdaddons.admin.v1.MirroredClone.State {UNSPECIFIED=0; "
           "HAS_PARENT=1; WAS_FLATTENED=2}",
+          "/rbdaddons.admin.v1.Doctor/Diagnose "
+          "rbdaddons.admin.v1.DiagnoseRequest -> "
+          "rbdaddons.admin.v1.DiagnoseResponse",
+          "rbdaddons.admin.v1.DiagnoseRequest {bool before_handover=1; "
+          "M secrets=2 [secret]}",
+          "rbdaddons.admin.v1.DiagnoseResponse {"
+          "rep rbdaddons.admin.v1.Finding findings=1}",
+          "rbdaddons.admin.v1.Finding {string id=1; "
+          "rbdaddons.admin.v1.Finding.Verdict verdict=2; string object=3; "
+          "string seen=4; string remedy=5}",
+          "enum rbdaddons.admin.v1.Finding.Verdict {UNSPECIFIED=0; OK=1; "
+          "WARNING=2; PROBLEM=3; UNCLEAR=4}",
           "/rbdaddons.admin.v1.Inspection/CheckFailover "
           "rbdaddons.admin.v1.CheckFailoverRequest -> "
           "rbdaddons.admin.v1.CheckFailoverResponse",
@@ -559,7 +571,7 @@ TEST(WireMethodsTest, EveryMethodHasARequestTypeOfItsOwn) {
       }
     }
   }
-  EXPECT_EQ(methods.size(), 3U + 2U + 4U + 7U + 5U + 1U + 3U + 5U);
+  EXPECT_EQ(methods.size(), 3U + 2U + 4U + 7U + 5U + 1U + 3U + 6U);
 }
 
 }  // namespace

@@ -1,0 +1,75 @@
+#include "cli/doctor.h"
+
+#include <map>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "cli/call.h"
+#include "cli/inspection.h"
+#include "cli/repeated_call.h"
+#include "rpc/text.h"
+
+namespace addons {
+namespace {
+
+namespace pb = ::rbdaddons::admin::v1;
+
+using Numbers = std::map<pb::Finding::Verdict, int>;
+
+Numbers Count(const pb::DiagnoseResponse& found) {
+  Numbers numbers;
+  for (const pb::Finding& finding : found.findings()) {
+    ++numbers[finding.verdict()];
+  }
+  return numbers;
+}
+
+}  // namespace
+
+std::string DoctorText(const pb::DiagnoseResponse& found, bool all) {
+  std::string text;
+  for (const pb::Finding& finding : found.findings()) {
+    if (finding.verdict() == pb::Finding::OK && !all) continue;
+    absl::StrAppend(
+        &text,
+        absl::AsciiStrToLower(pb::Finding::Verdict_Name(finding.verdict())),
+        "  ", CleanLine(finding.id(), kMaxShownName),
+        finding.object().empty() ? "" : ", ",
+        CleanLine(finding.object(), kMaxShownName), "\n  ",
+        CleanLine(finding.seen(), kMaxShownText), "\n");
+    if (!finding.remedy().empty()) {
+      absl::StrAppend(
+          &text, "  do: ", CleanLine(finding.remedy(), kMaxShownText), "\n");
+    }
+  }
+  Numbers numbers = Count(found);
+  const int problems = numbers[pb::Finding::PROBLEM];
+  const int warnings = numbers[pb::Finding::WARNING];
+  absl::StrAppend(&text, found.findings_size(), " checks: ", problems,
+                  problems == 1 ? " problem, " : " problems, ",
+                  numbers[pb::Finding::UNCLEAR], " unclear, ", warnings,
+                  warnings == 1 ? " warning, " : " warnings, ",
+                  numbers[pb::Finding::OK], " in order\n");
+  return text;
+}
+
+int RunDoctor(const DoctorCommand& command, Streams& streams) {
+  pb::DiagnoseRequest request;
+  request.set_before_handover(command.before_handover);
+  pb::DiagnoseResponse found;
+  const absl::Status called = AskWithSecrets(
+      command.endpoint, command.timeout, command.secrets_file, request, found);
+  if (!called.ok()) return FailCall(called, streams);
+  if (command.json) {
+    const int printed = PrintJson(found, streams);
+    if (printed != 0) return printed;
+  } else {
+    streams.out << DoctorText(found, command.all);
+  }
+  Numbers numbers = Count(found);
+  // What has no verdict is from a newer daemon, and not in order.
+  const int good = numbers[pb::Finding::OK] + numbers[pb::Finding::WARNING];
+  return good == found.findings_size() && good > 0 ? 0 : kWouldNotWork;
+}
+
+}  // namespace addons

@@ -1,0 +1,34 @@
+#ifndef ADDONS_CLI_DOCTOR_H_
+#define ADDONS_CLI_DOCTOR_H_
+
+#include <chrono>
+#include <string>
+
+#include "cli/streams.h"
+#include "rbdaddons/admin.pb.h"
+
+namespace addons {
+
+/// What a person asks about an installation.
+struct DoctorCommand {
+  std::string endpoint;
+  bool before_handover = false;
+  bool all = false;  // also what is in order
+  bool json = false;
+  std::string secrets_file;
+  std::chrono::milliseconds timeout{};
+};
+
+/// Asks, and prints what was found. Returns the exit code: 0 when nothing is a
+/// problem or unclear, kWouldNotWork when something is, kCliUsage or the number
+/// of the gRPC code when nothing was found out.
+int RunDoctor(const DoctorCommand& command, Streams& streams);
+
+/// A paragraph for each finding that is not in order (with `all` for each), and
+/// the numbers.
+std::string DoctorText(const ::rbdaddons::admin::v1::DiagnoseResponse& found,
+                       bool all);
+
+}  // namespace addons
+
+#endif  // ADDONS_CLI_DOCTOR_H_

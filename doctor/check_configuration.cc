@@ -1,0 +1,106 @@
+#include "doctor/check_configuration.h"
+
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "volume/home_clusters.h"
+
+namespace addons {
+namespace {
+
+using Verdict = FindingVerdict;
+
+std::string Named(const ClusterId& id) {
+  return absl::StrCat("cluster '", id.text(), "'");
+}
+
+/// Both clusters of a mapping are asked, although one of them is the other
+/// site's: while this site's is slow, its verbs would go to the other one.
+Finding CheckHome(const ClusterConfig& config,
+                  const std::vector<ClusterId>& home) {
+  Finding finding{"config.site-clusters", Verdict::kOk, "", "", ""};
+  for (const ClusterEntry& entry : config.entries()) {
+    if (!IsHome(home, entry.cluster_id)) continue;
+    for (const ClusterId& other : config.MappedClusters(entry.cluster_id)) {
+      if (!IsHome(home, other) || !config.Find(other).ok()) continue;
+      finding.verdict = Verdict::kProblem;
+      finding.seen = absl::StrCat(
+          "config.json has ", Named(entry.cluster_id), " and ", Named(other),
+          ", which stand for each other in cluster-mapping.json: one of them "
+          "is another site's, and verbs may reach it");
+      finding.remedy = absl::StrCat(
+          "start the daemon with --site-clusters and the clusters of this "
+          "site, for instance --site-clusters=",
+          entry.cluster_id.text());
+      return finding;
+    }
+  }
+  finding.seen = home.empty()
+                     ? "every cluster of config.json counts as this site's"
+                     : absl::StrCat("this site has ",
+                                    absl::StrJoin(home, ", ", AppendClusterId));
+  return finding;
+}
+
+Finding CheckMapping(const ClusterConfig& config, const ClusterEntry& entry) {
+  Finding finding{"config.mapping", Verdict::kOk, Named(entry.cluster_id), "",
+                  ""};
+  const std::vector<ClusterId> others = config.MappedClusters(entry.cluster_id);
+  if (!config.mapping_problem().empty()) {
+    finding.verdict = Verdict::kProblem;
+    finding.seen = config.mapping_problem();
+    finding.remedy =
+        "mend cluster-mapping.json: until then a volume that is not found may "
+        "be on a cluster that should be mapped";
+  } else if (others.empty()) {
+    finding.verdict = Verdict::kWarning;
+    finding.seen =
+        "cluster-mapping.json has no cluster that stands for it: volumes that "
+        "were made on another site are not found here";
+    finding.remedy =
+        "where this cluster is mirrored, write a line for it and its peer into "
+        "cluster-mapping.json";
+  } else {
+    finding.seen = absl::StrCat("stands for ",
+                                absl::StrJoin(others, ", ", AppendClusterId));
+  }
+  return finding;
+}
+
+}  // namespace
+
+Findings CheckConfiguration(ConfigStore& config,
+                            const std::vector<ClusterId>& home) {
+  const auto current = config.Current();
+  if (!current.ok()) {
+    return {{"config.readable", Verdict::kProblem, "",
+             std::string(current.status().message()),
+             "mend config.json; its folder is that of --config-dir"}};
+  }
+  const ClusterConfig& files = **current;
+  Findings findings;
+  const bool none = files.entries().empty();
+  findings.push_back(
+      {"config.readable", none ? Verdict::kProblem : Verdict::kOk, "",
+       absl::StrCat("config.json has ", files.entries().size(),
+                    files.entries().size() == 1 ? " cluster" : " clusters"),
+       none ? "write the cluster into config.json, as ceph-csi has it" : ""});
+  for (const ClusterId& id : home) {
+    const auto entry = files.Find(id);
+    if (entry.ok()) continue;
+    findings.push_back({"config.cluster", Verdict::kProblem, Named(id),
+                        std::string(entry.status().message()),
+                        "mend its entry in config.json, or --site-clusters"});
+  }
+  findings.push_back(CheckHome(files, home));
+  for (const ClusterEntry& entry : files.entries()) {
+    if (IsHome(home, entry.cluster_id)) {
+      findings.push_back(CheckMapping(files, entry));
+    }
+  }
+  return findings;
+}
+
+}  // namespace addons
