@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "base/parallel.h"
 #include "base/status_macros.h"
@@ -18,6 +16,7 @@
 #include "volume/home_clusters.h"
 #include "volume/pools.h"
 #include "volume/volume_id.h"
+#include "volumegroup/list_token.h"
 
 namespace addons {
 namespace {
@@ -25,34 +24,6 @@ namespace {
 // So an answer stays far below the 4 MiB that gRPC takes.
 constexpr size_t kMaxGroups = 500;
 constexpr size_t kMaxVolumes = 10000;
-
-/// The place after which a page begins.
-struct Position {
-  ClusterId cluster_id;
-  int64_t pool_id = 0;
-  std::string name;
-};
-
-std::string Encode(const Position& position) {
-  const nlohmann::json token = {position.cluster_id.text(), position.pool_id,
-                                position.name};
-  return absl::WebSafeBase64Escape(
-      token.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-}
-
-absl::StatusOr<Position> Decode(const std::string& token) {
-  std::string text;
-  const bool decoded = absl::WebSafeBase64Unescape(token, &text);
-  const auto parts = nlohmann::json::parse(decoded ? text : "", nullptr, false);
-  if (!parts.is_array() || parts.size() != 3 || !parts[0].is_string() ||
-      !parts[1].is_number_integer() || !parts[2].is_string()) {
-    return absl::AbortedError(
-        "starting_token is not one that ListVolumeGroups gave out: start over "
-        "without it");
-  }
-  return Position{ClusterId(parts[0].get<std::string>()),
-                  parts[1].get<int64_t>(), parts[2].get<std::string>()};
-}
 
 bool Refused(const absl::Status& status) {
   return absl::IsPermissionDenied(status) || absl::IsUnauthenticated(status);
@@ -77,7 +48,7 @@ std::map<ClusterId, const ClusterEntry*> Places(
 class Lister {
  public:
   Lister(const VolumeGroupEnvironment& environment,
-         const ListGroupsRequest& request, std::optional<Position> after)
+         const ListGroupsRequest& request, std::optional<ListPosition> after)
       : environment_(environment),
         user_(request.user),
         after_(std::move(after)),
@@ -105,7 +76,7 @@ class Lister {
     if (taken == 0 && !refusal.ok()) {
       return absl::UnauthenticatedError(refusal.message());
     }
-    if (full_) page_.next_token = Encode(last_);
+    if (full_) page_.next_token = EncodeListToken(last_);
     return std::move(page_);
   }
 
@@ -209,10 +180,10 @@ class Lister {
 
   const VolumeGroupEnvironment& environment_;
   const CephUserRef& user_;
-  const std::optional<Position> after_;
+  const std::optional<ListPosition> after_;
   const size_t limit_;
   GroupPage page_;
-  Position last_;
+  ListPosition last_;
   size_t volumes_ = 0;
   bool full_ = false;
 };
@@ -221,9 +192,9 @@ class Lister {
 
 absl::StatusOr<GroupPage> ListGroups(const VolumeGroupEnvironment& environment,
                                      const ListGroupsRequest& request) {
-  std::optional<Position> after;
+  std::optional<ListPosition> after;
   if (!request.starting_token.empty()) {
-    ADDONS_ASSIGN_OR_RETURN(after, Decode(request.starting_token));
+    ADDONS_ASSIGN_OR_RETURN(after, DecodeListToken(request.starting_token));
   }
   ADDONS_ASSIGN_OR_RETURN(const auto config, environment.config.Current());
   return Lister(environment, request, std::move(after)).Run(*config);
