@@ -1,10 +1,12 @@
 #include "ceph/cluster_services.h"
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "base/status_macros.h"
@@ -98,8 +100,9 @@ absl::StatusOr<OsdMapView> ReadOsdMap(Cluster& cluster) {
   for (const json& pool : At(dump, "pools")) {
     if (!At(At(pool, "application_metadata"), "rbd").is_object()) continue;
     view.pools.push_back({Number(At(pool, "pool")), Text(At(pool, "pool_name")),
-                          static_cast<uint32_t>(std::max<int64_t>(
-                              1, Number(At(pool, "pg_num"))))});
+                          static_cast<uint32_t>(std::clamp<int64_t>(
+                              Number(At(pool, "pg_num")), 1,
+                              std::numeric_limits<uint32_t>::max()))});
   }
   return view;
 }
@@ -120,8 +123,9 @@ absl::StatusOr<std::vector<LiveService>> ReadQuorum(Cluster& cluster) {
     LiveService service{absl::StrCat("mon.", Text(At(monitor, "name"))), {}};
     AddAddresses(At(monitor, "public_addrs"), &service.addresses);
     if (service.addresses.empty()) {
-      return NotUnderstood("quorum_status",
-                           absl::StrCat("where ", service.name, " is"));
+      return NotUnderstood(
+          "quorum_status",
+          absl::StrCat("where '", absl::CHexEscape(service.name), "' is"));
     }
     monitors.push_back(std::move(service));
   }

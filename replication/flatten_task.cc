@@ -1,5 +1,6 @@
 #include "replication/flatten_task.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "absl/status/status.h"
@@ -46,7 +47,7 @@ absl::StatusOr<std::optional<FlattenTask>> FindFlattenTask(
     FlattenTask found;
     if (const auto progress = task.find("progress");
         progress != task.end() && progress->is_number()) {
-      found.progress = progress->get<double>();
+      found.progress = std::clamp(progress->get<double>(), 0.0, 1.0);
     }
     return found;
   }

@@ -18,6 +18,7 @@
 #include "replication/parameters.h"
 #include "rpc/parameters.h"
 #include "rpc/secrets.h"
+#include "rpc/text.h"
 #include "rpc/validate.h"
 #include "volume/credentials.h"
 
@@ -58,7 +59,8 @@ void Fill(const Forecast& forecast, const std::string& verb, Force force,
   filled->set_force(force == Force::kYes);
   filled->set_verdict(VerdictOf(forecast.verdict));
   filled->set_code(absl::StatusCodeToString(forecast.code));
-  filled->set_reason(forecast.reason);
+  // It may repeat what rbd-mirror wrote; see also GetVolumeReplicationInfo.
+  filled->set_reason(CleanLine(forecast.reason, kMaxTextBytes));
 }
 
 void Fill(const FailoverFinding& finding, pb::FailoverFinding* filled) {
@@ -214,10 +216,10 @@ void Fill(const Explanation& explained, pb::ExplainVolumeResponse* response) {
     pb::Fact& filled = *response->add_facts();
     filled.set_topic(fact.topic);
     filled.set_name(fact.name);
-    filled.set_value(fact.value);
+    filled.set_value(CleanLine(fact.value, kMaxTextBytes));
   }
   for (const std::string& unseen : explained.unseen) {
-    response->add_unseen(unseen);
+    response->add_unseen(CleanLine(unseen, kMaxTextBytes));
   }
   for (const VerbForecast& verb : explained.forecasts) {
     Fill(verb.forecast, verb.verb, verb.force, response->add_forecasts());

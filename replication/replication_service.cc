@@ -31,6 +31,7 @@
 #include "replication/upkeep.h"
 #include "rpc/parameters.h"
 #include "rpc/secrets.h"
+#include "rpc/text.h"
 #include "volume/credentials.h"
 #include "volume/patience.h"
 #include "volume/volume_id.h"
@@ -121,7 +122,9 @@ void Fill(const ReplicationInfo& info,
       response->set_status(Response::ERROR);
       break;
   }
-  response->set_status_message(info.message);
+  // It repeats what rbd-mirror wrote, and a client cannot read an answer with
+  // broken UTF-8.
+  response->set_status_message(CleanLine(info.message, kMaxTextBytes));
   if (info.last_sync_time.has_value()) {
     response->mutable_last_sync_time()->set_seconds(*info.last_sync_time);
   }

@@ -21,6 +21,10 @@ Rune FirstRune(absl::string_view text);
 /// A control character, tab and the ends of lines included.
 bool IsControl(char32_t rune);
 
+/// As CleanLine()'s `max_bytes`, for texts in answers; those of groups have up
+/// to 3500 bytes.
+inline constexpr size_t kMaxTextBytes = 4096;
+
 /// `text` as one line of valid UTF-8 for people: control characters become
 /// spaces, broken UTF-8 becomes '?', and what exceeds `max_bytes` is cut with
 /// "...".

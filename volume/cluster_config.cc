@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "base/status_macros.h"
 
 namespace addons {
@@ -221,7 +222,12 @@ absl::StatusOr<Json> ParseArray(absl::string_view text,
   try {
     array = Json::parse(text.begin(), text.end());
   } catch (const Json::exception& e) {
-    return absl::InvalidArgumentError(absl::StrCat(file, ": ", e.what()));
+    // It ends with what was read last, which may be anything.
+    constexpr size_t kShown = 256;
+    const std::string reason = absl::StrReplaceAll(
+        absl::CHexEscape(absl::string_view(e.what()).substr(0, kShown)),
+        {{"\\'", "'"}, {"\\\"", "\""}});
+    return absl::InvalidArgumentError(absl::StrCat(file, ": ", reason));
   }
   if (array.is_null()) return Json::array();
   if (!array.is_array()) {

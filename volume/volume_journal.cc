@@ -1,5 +1,8 @@
 #include "volume/volume_journal.h"
 
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
@@ -33,9 +36,12 @@ std::optional<std::string> Find(const OmapValues& values, const char* key) {
 /// 16 hex digits. Nothing here depends on it, so a broken one is none.
 std::optional<int64_t> ParseJournalPool(const std::string& text) {
   uint64_t number = 0;
-  if (text.size() != 16 || !absl::SimpleHexAtoi(text, &number)) {
-    return std::nullopt;
-  }
+  // SimpleHexAtoi would forgive blanks, signs and 0x.
+  const bool digits =
+      text.size() == 16 &&
+      std::all_of(text.begin(), text.end(),
+                  [](unsigned char c) { return absl::ascii_isxdigit(c); });
+  if (!digits || !absl::SimpleHexAtoi(text, &number)) return std::nullopt;
   return static_cast<int64_t>(number);
 }
 

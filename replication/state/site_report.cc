@@ -1,8 +1,11 @@
 #include "replication/state/site_report.h"
 
+#include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ceph/mirror.h"
@@ -10,9 +13,18 @@
 namespace addons {
 namespace {
 
+/// What does not fit is unknown: no count, time or size is so large.
 std::optional<int64_t> Number(const nlohmann::json& object, const char* key) {
   const auto it = object.find(key);
   if (it == object.end() || !it->is_number()) return std::nullopt;
+  if (it->is_number_unsigned() &&
+      it->get<uint64_t>() > uint64_t{std::numeric_limits<int64_t>::max()}) {
+    return std::nullopt;
+  }
+  constexpr double kTooLarge = 0x1p63;
+  if (it->is_number_float() && !(std::abs(it->get<double>()) < kTooLarge)) {
+    return std::nullopt;
+  }
   return it->get<int64_t>();
 }
 
@@ -32,9 +44,9 @@ absl::StatusOr<std::optional<SyncNumbers>> ParseSyncNumbers(
   const nlohmann::json object =
       nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
   if (!object.is_object()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the mirror status '", description.substr(0, 256),
-                     "' does not end in a JSON object"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the mirror status '", absl::CHexEscape(description.substr(0, 256)),
+        "' does not end in a JSON object"));
   }
   SyncNumbers numbers;
   numbers.local_snapshot_time = Number(object, "local_snapshot_timestamp");

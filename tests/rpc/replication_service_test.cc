@@ -285,6 +285,17 @@ TEST_F(ServiceTest, InfoOfAnOrdinaryPrimaryHasAnswerAndNoError) {
   EXPECT_THAT(answer.message, HasSubstr("replaying"));
 }
 
+// What rbd-mirror wrote may be anything, and a client takes no answer whose
+// texts are not UTF-8.
+TEST_F(ServiceTest, InfoRepeatsAReportAsOneLineThatClientsCanRead) {
+  StartMirrored();
+  server_.a.SetStatus(server_.image, "", MirrorStatusState::kError,
+                      "no\x01\nspace \xff left");
+  const auto answer = server_.Call("GetVolumeReplicationInfo");
+  EXPECT_TRUE(answer.status.ok()) << answer.status.error_message();
+  EXPECT_THAT(answer.message, HasSubstr("no  space ? left"));
+}
+
 TEST_F(ServiceTest, ParameterThatIsNotAllowedIsNamed) {
   StartMirrored();
   Ask ask = For(server_.id);

@@ -127,6 +127,28 @@ TEST(ServicesShapeTest, AnUnknownShapeIsAnErrorThatNamesTheCommand) {
   }
 }
 
+TEST(ServicesShapeTest, ANumberOfPlacementGroupsThatDoesNotFitIsNotCut) {
+  AnsweringCluster cluster;
+  cluster.Answer(
+      "osd dump",
+      std::string(R"({"modified":"2026-11-22T01:54:00+0000","osds":[],)"
+                  R"("pools":[{"pool":1,"pool_name":"p","pg_num":4294967296,)"
+                  R"("application_metadata":{"rbd":{}}}]})"));
+  const auto view = ReadOsdMap(cluster);
+  ASSERT_OK(view);
+  ASSERT_EQ(view->pools.size(), 1U);
+  EXPECT_EQ(view->pools[0].placement_groups, 4294967295U);
+}
+
+TEST(ServicesShapeTest, ANameInAnErrorIsEscaped) {
+  AnsweringCluster cluster;
+  cluster.Answer("quorum_status",
+                 std::string(R"({"quorum":[0],"monmap":{"mons":[)"
+                             R"({"name":"a\n","rank":0}]}})"));
+  EXPECT_THAT(ReadQuorum(cluster).status().message(),
+              HasSubstr("where 'mon.a\\n' is"));
+}
+
 TEST(ServicesShapeTest, AnOsdThatIsDownIsNowhere) {
   AnsweringCluster cluster;
   cluster.Answer("osd dump",

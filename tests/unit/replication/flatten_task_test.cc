@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "tests/testing/recorded_ceph.h"
 #include "tests/testing/status_matchers.h"
@@ -44,6 +45,19 @@ TEST(FlattenTaskTest, ProgressIsTheTasks) {
   ASSERT_OK(task);
   ASSERT_TRUE(task->has_value());
   EXPECT_EQ((*task)->progress, 0.25);
+}
+
+TEST(FlattenTaskTest, ProgressIsFromZeroToOne) {
+  for (const auto& [written, read] :
+       {std::pair("1e300", 1.0), std::pair("-0.5", 0.0), std::pair("2", 1.0)}) {
+    const auto task = FindFlattenTask(
+        std::string(R"([{"progress":)") + written +
+            R"(,"refs":{"action":"flatten","pool_name":"p","image_name":"i"}}])",
+        "p/i");
+    ASSERT_OK(task);
+    ASSERT_TRUE(task->has_value());
+    EXPECT_EQ((*task)->progress, read) << written;
+  }
 }
 
 TEST(FlattenTaskTest, AnUnknownShapeIsNoEmptyQueue) {

@@ -67,6 +67,16 @@ TEST(ClusterConfigTest, MatchesKeysWithoutRegardToCase) {
   EXPECT_EQ((*entry)->rados_namespace, "n");
 }
 
+TEST(ClusterConfigTest, ShowsWhatCannotBeReadEscapedAndShortened) {
+  const auto config = ClusterConfig::Parse(
+      "[{\"clusterID\":\"" + std::string(1000, 'x') + "\xdc\"}]", "", nullptr);
+  EXPECT_THAT(config.status(), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_LT(config.status().message().size(), 512U);
+  const auto escaped = ClusterConfig::Parse("[\"\x01\xdc\"]", "", nullptr);
+  EXPECT_THAT(std::string(escaped.status().message()),
+              ::testing::MatchesRegex("config.json: [ -~]*"));
+}
+
 TEST(ClusterConfigTest, TakesTheLastOfSeveralSpellings) {
   const auto parsed =
       Parse(R"([{"clusterID": "a", "monitors": ["m1"], "Monitors": ["m2"]}])");

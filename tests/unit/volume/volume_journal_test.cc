@@ -126,6 +126,15 @@ TEST_F(VolumeJournalTest, ReadsTheJournalPool) {
   EXPECT_EQ(Read(kUuid)->journal_pool_id, 26);
 }
 
+TEST_F(VolumeJournalTest, AJournalPoolIsDigitsAndNothingElse) {
+  for (const char* const text :
+       {" 00000000000001A", "+00000000000001A", "0x00000000000001A"}) {
+    cluster_.Put(2, "", kObject,
+                 {{"csi.volname", "pvc-1"}, {"csi.journalpool", text}});
+    EXPECT_FALSE(Read(kUuid)->journal_pool_id.has_value()) << text;
+  }
+}
+
 TEST_F(VolumeJournalTest, IgnoresAMalformedJournalPool) {
   cluster_.Put(2, "", kObject,
                {{"csi.volname", "pvc-1"}, {"csi.journalpool", "1A"}});

@@ -45,6 +45,28 @@ TEST(SiteReportTest, UnknownNumbersAreAbsentNotZero) {
   EXPECT_EQ((*numbers)->syncing_percent, 12);
 }
 
+TEST(SiteReportTest, NumbersThatDoNotFitAreUnknown) {
+  const auto numbers = ParseSyncNumbers(
+      R"(replaying, {"last_snapshot_bytes":18446744073709551615,)"
+      R"("syncing_percent":1e300,"entries_behind_primary":-1e300,)"
+      R"("last_snapshot_sync_seconds":2.9,)"
+      R"("remote_snapshot_timestamp":9223372036854775807})");
+  ASSERT_OK(numbers);
+  ASSERT_TRUE(numbers->has_value());
+  EXPECT_FALSE((*numbers)->last_snapshot_bytes.has_value());
+  EXPECT_FALSE((*numbers)->syncing_percent.has_value());
+  EXPECT_FALSE((*numbers)->entries_behind.has_value());
+  EXPECT_EQ((*numbers)->last_snapshot_seconds, 2);
+  EXPECT_EQ((*numbers)->remote_snapshot_time, 9223372036854775807);
+}
+
+TEST(SiteReportTest, WhatIsUnreadableIsShownEscaped) {
+  const auto numbers = ParseSyncNumbers("replaying,\n\x01\xff");
+  EXPECT_EQ(numbers.status().message(),
+            "the mirror status 'replaying,\\n\\x01\\xff' does not end in a "
+            "JSON object");
+}
+
 TEST(SiteReportTest, ATextWithoutNumbersIsNoError) {
   const auto numbers = ParseSyncNumbers("local image is primary");
   ASSERT_OK(numbers);
