@@ -22,7 +22,7 @@ cd "$(dirname "$0")/.."
 
 # Folders below tests/ that have tests of their own.
 test_folders() {
-  grep -lE '^addons_(integration_)?test\(' tests/*/CMakeLists.txt tests/*/*/CMakeLists.txt |
+  grep -lE '^addons_(integration_|fuzz_)?test\(' tests/*/CMakeLists.txt tests/*/*/CMakeLists.txt |
     sed 's|^tests/||; s|/CMakeLists.txt$||'
   printf 'structure\ndeploy\n'
 }

@@ -26,11 +26,13 @@ integration_packages=(
 # that is installed: tests/deploy/tools.sh.
 deploy_packages=(python3 python3-yaml python3-jsonschema prometheus yamllint)
 lint_packages=(clang clang-format clang-tidy shellcheck)
+# libFuzzer and the sanitizers of clang.
+fuzz_packages=(clang libclang-rt-dev)
 # Not needed, but used when they are there.
 faster_packages=(ccache mold)
 
 # packages_for PURPOSE...: prints the names, one per line. A purpose is a label of the
-# tests, or release, demo, lint or faster.
+# tests, or release, demo, lint, fuzz or faster.
 packages_for() {
   local purpose
   for purpose; do
@@ -45,6 +47,7 @@ packages_for() {
         ;;
       demo) printf '%s\n' "${build_packages[@]}" "${ceph_packages[@]}" "${demo_packages[@]}" ;;
       lint) printf '%s\n' "${build_packages[@]}" "${test_packages[@]}" "${lint_packages[@]}" ;;
+      fuzz) printf '%s\n' "${build_packages[@]}" "${test_packages[@]}" "${fuzz_packages[@]}" ;;
       faster) printf '%s\n' "${faster_packages[@]}" ;;
       *) return 1 ;;
     esac
