@@ -179,6 +179,8 @@ void ChangeMessage(Proto* message, Engine& engine) {
 
 const std::vector<const MethodDescriptor*>& AllMethods() {
   static const auto* const all = [] {
+    // It would complain of each text that is not UTF-8.
+    google::protobuf::SetLogHandler(nullptr);
     auto* const methods = new std::vector<const MethodDescriptor*>;
     for (const auto* file :
          {csi::v1::Volume::descriptor()->file(),

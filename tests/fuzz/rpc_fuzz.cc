@@ -114,18 +114,21 @@ class Daemons {
     return result.status;
   }
 
-  /// What the call has changed; empty: nothing.
+  /// What the call has changed; empty: nothing. GetVolumeReplicationInfo notes
+  /// with an image since when it is primary; such notes do not count.
   std::string Changes() const {
     const auto now = Contents();
     std::string changes;
     for (const auto& [key, value] : now) {
+      if (IsNote(key)) continue;
       const auto old = before_.find(key);
       if (old == before_.end() || old->second != value) {
         absl::StrAppend(&changes, key, " is ", value, "; ");
       }
     }
     for (const auto& [key, value] : before_) {
-      if (!now.contains(key)) absl::StrAppend(&changes, key, " is gone; ");
+      if (!IsNote(key) && !now.contains(key))
+        absl::StrAppend(&changes, key, " is gone; ");
     }
     return changes;
   }
@@ -135,6 +138,10 @@ class Daemons {
   bool Touched() const { return world_.CountMutations() > 0; }
 
  private:
+  static bool IsNote(const std::string& key) {
+    return absl::StrContains(key, " metadata .rbd-addons.");
+  }
+
   std::map<std::string, std::string> Contents() const {
     auto contents = pair_.a().Contents();
     for (auto& [key, value] : pair_.b().Contents()) {
