@@ -79,7 +79,7 @@ class ForcedTakeoverTest : public TwoSitesTest {
     RealClock().SleepFor(milliseconds(1000 + random() % 2000),
                          std::stop_token());
     // Best while something is on its way.
-    const auto until = steady_clock::now() + seconds(30);
+    const auto until = steady_clock::now() + seconds(120);
     while (in_mid_copy == 0 && steady_clock::now() < until) {
       for (const BusyVolume& busy : volumes) {
         const SeenSnapshot newest = NewestSnapshot("b", busy.volume);
@@ -140,10 +140,13 @@ class ForcedTakeoverTest : public TwoSitesTest {
     }
   }
 
+  /// More tries when none of them has met a copy: a busy machine may be done
+  /// with each before it is seen.
   static void Run(int tries, size_t at_once, uint64_t seed) {
     int in_mid_copy = 0;
     int done = 0;
-    while (done < tries && !HasFatalFailure()) {
+    while ((done < tries || (in_mid_copy == 0 && done < 3 * tries)) &&
+           !HasFatalFailure()) {
       std::vector<BusyVolume> volumes(at_once);
       for (BusyVolume& busy : volumes) {
         busy.volume = MakeReplicatedVolume({}, {"--size", "1G"});

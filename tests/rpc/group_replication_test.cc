@@ -224,10 +224,13 @@ TEST(GroupServiceOnPeerTest, PlannedMoveTakesBothMembers) {
   Ask ask;
   ask.group_id = server.group_id;
   server.a.Demote(server.image);
+  // It arrives: otherwise the first call may be answered before that, for
+  // simulated time runs much faster than the caller's.
+  server.world.Advance(minutes(1));
   ask.deadline = milliseconds(700);
   const auto waiting = server.Call("PromoteVolume", ask);
-  // Simulated time runs much faster than the caller's: by then the member that
-  // is still primary may have been so for the settle time.
+  // By then the member that is still primary may have been so for the settle
+  // time.
   EXPECT_NE(waiting.status.error_code(), grpc::OK);
   EXPECT_THAT(waiting.status.error_message(), HasSubstr("1 ready"));
   EXPECT_FALSE(server.b.Info(server.image).primary);
