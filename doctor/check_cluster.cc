@@ -1,12 +1,16 @@
 #include "doctor/check_cluster.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "ceph/blocklist_commands.h"
 #include "ceph/cluster_services.h"
@@ -30,24 +34,37 @@ Verdict VerdictOf(const absl::Status& status) {
 
 class ClusterCheck {
  public:
-  ClusterCheck(std::shared_ptr<Cluster> cluster, std::string object)
-      : cluster_(std::move(cluster)), object_(std::move(object)) {}
+  ClusterCheck(std::shared_ptr<Cluster> cluster, const ClusterConfig& config,
+               const ClusterId& id, std::string object)
+      : cluster_(std::move(cluster)),
+        config_(config),
+        id_(id),
+        object_(std::move(object)) {}
 
   Findings Run(absl::Time now) {
-    Ask("caps.blocklist", "read the blocklist",
-        ReadBlocklist(*cluster_).status(),
+    Ask(
+        "caps.blocklist", "read the blocklist",
+        [&] { return ReadBlocklist(*cluster_).status(); },
         "fences and forced promotions fail; give the user the monitor "
         "capabilities profile rbd, allow command \"osd blocklist\"");
-    Ask("caps.manager", "read mirror snapshot schedules",
-        cluster_
-            ->MgrCommand(
-                R"({"prefix":"rbd mirror snapshot schedule list","level_spec":""})")
-            .status(),
+    Ask(
+        "caps.manager", "read mirror snapshot schedules",
+        [&] {
+          return cluster_
+              ->MgrCommand(
+                  R"({"prefix":"rbd mirror snapshot schedule list","level_spec":""})")
+              .status();
+        },
         "promotions with a schedule, and disable, wait for it; give the user "
         "the manager capability allow rw, and look at the manager with ceph "
         "mgr module ls");
-    const auto map = ReadOsdMap(*cluster_);
-    Ask("caps.osd-map", "read the OSD map", map.status(),
+    absl::StatusOr<OsdMapView> map = absl::UnavailableError("not asked");
+    Ask(
+        "caps.osd-map", "read the OSD map",
+        [&] {
+          map = ReadOsdMap(*cluster_);
+          return map.status();
+        },
         "give the user the monitor capability profile rbd");
     if (!map.ok()) return std::move(findings_);
     CheckClock(map->modified, now);
@@ -69,12 +86,24 @@ class ClusterCheck {
                          std::move(seen),
                          verdict == Verdict::kOk ? "" : std::move(remedy)});
   }
-  void Ask(std::string id, const std::string& what, const absl::Status& status,
-           std::string remedy) {
-    Note(std::move(id), VerdictOf(status), object_,
+  void Ask(std::string id, const std::string& what,
+           absl::FunctionRef<absl::Status()> question, std::string remedy) {
+    const absl::Status status = silent_ ? NotAsked() : question();
+    Note(std::move(id), Heard(status), object_,
          status.ok() ? absl::StrCat("this user may ", what)
                      : absl::StrCat("could not ", what, ": ", status.message()),
          std::move(remedy));
+  }
+
+  static absl::Status NotAsked() {
+    return absl::UnavailableError(
+        "not asked, because the cluster left another question unanswered");
+  }
+  /// Notices a cluster that does not answer: each further question would cost
+  /// another timeout, and the report of the others would not come in time.
+  Verdict Heard(const absl::Status& status) {
+    silent_ |= absl::IsDeadlineExceeded(status);
+    return VerdictOf(status);
   }
 
   /// The map is from now or earlier, by the monitors' clock: only a host that
@@ -98,9 +127,13 @@ class ClusterCheck {
     const std::string object =
         absl::StrCat("pool '", rbd_pool.name, "' of ", object_);
     const auto unseen = [&](const char* id, const absl::Status& status) {
-      Note(id, VerdictOf(status), object, std::string(status.message()),
+      Note(id, Heard(status), object, std::string(status.message()),
            "look at the pool with rbd mirror pool info, as this user");
     };
+    if (silent_) {
+      unseen("mirror.mode", NotAsked());
+      return false;
+    }
     const auto pool = cluster_->OpenPool(rbd_pool.id, "", Access::kRead);
     if (!pool.ok()) {
       unseen("mirror.mode", pool.status());
@@ -131,14 +164,37 @@ class ClusterCheck {
            absl::StrCat("rbd mirror pool peer bootstrap import ", rbd_pool.name,
                         " TOKEN-FILE"));
     }
-    CheckDaemons(**pool, object);
+    CheckPoolMapping(rbd_pool, object);
+    if (silent_) {
+      unseen("mirror.daemon", NotAsked());
+    } else {
+      CheckDaemons(**pool, object);
+    }
     return true;
+  }
+
+  /// Volume ids hold the number of the pool, which another site has for another
+  /// pool, or not at all.
+  void CheckPoolMapping(const RbdPool& pool, const std::string& object) {
+    if (config_.MappedClusters(id_).empty()) return;  // said of the cluster
+    const bool mapped = !config_.Mapped(id_, pool.id).empty();
+    Note("config.pool-mapping", mapped ? Verdict::kOk : Verdict::kWarning,
+         object,
+         mapped
+             ? "cluster-mapping.json has its number"
+             : absl::StrCat("cluster-mapping.json does not have its number, ",
+                            pool.id,
+                            ": volumes of the other site are found by the "
+                            "pool's name only"),
+         absl::StrCat("add {\"", pool.id,
+                      "\": \"NUMBER-THERE\"} to RBDPoolIDMapping; the other "
+                      "number: ceph osd pool ls detail, there"));
   }
 
   void CheckDaemons(Pool& pool, const std::string& object) {
     const auto statuses = pool.MirrorStatuses();
     if (!statuses.ok()) {
-      Note("mirror.daemon", VerdictOf(statuses.status()), object,
+      Note("mirror.daemon", Heard(statuses.status()), object,
            std::string(statuses.status().message()),
            "look at it with rbd mirror pool status --verbose");
       return;
@@ -180,14 +236,18 @@ class ClusterCheck {
   }
 
   const std::shared_ptr<Cluster> cluster_;
+  const ClusterConfig& config_;
+  const ClusterId& id_;
   const std::string object_;
   Findings findings_;
+  bool silent_ = false;
 };
 
 }  // namespace
 
-Findings CheckCluster(ClusterProvider& clusters, const ClusterEntry& entry,
-                      const CephUserRef& user, absl::Time now) {
+Findings CheckCluster(ClusterProvider& clusters, const ClusterConfig& config,
+                      const ClusterEntry& entry, const CephUserRef& user,
+                      absl::Time now) {
   std::string object = absl::StrCat("cluster '", entry.cluster_id.text(), "'");
   auto cluster = clusters.Connect({entry.cluster_id, entry.monitors}, user);
   if (!cluster.ok()) {
@@ -203,7 +263,9 @@ Findings CheckCluster(ClusterProvider& clusters, const ClusterEntry& entry,
   }
   Findings findings = {{"cluster.connect", FindingVerdict::kOk, object,
                         absl::StrCat("its id is ", (*cluster)->fsid()), ""}};
-  Findings more = ClusterCheck(*std::move(cluster), std::move(object)).Run(now);
+  Findings more = ClusterCheck(*std::move(cluster), config, entry.cluster_id,
+                               std::move(object))
+                      .Run(now);
   findings.insert(findings.end(), std::make_move_iterator(more.begin()),
                   std::make_move_iterator(more.end()));
   return findings;

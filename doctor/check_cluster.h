@@ -8,14 +8,16 @@
 
 namespace addons {
 
-/// One cluster, as `user` sees it at `now`, by this host's clock: whether it
-/// answers and takes the key, what the user's capabilities allow of what the
-/// daemon asks for, the clocks, and of each pool for RBD whether it is mirrored
-/// image by image, has a peer, and has an rbd-mirror that reports. Reads only;
+/// One cluster of `config`, as `user` sees it at `now`, by this host's clock:
+/// whether it answers and takes the key, what the user's capabilities allow of
+/// what the daemon asks for, the clocks, and of each pool for RBD (in its
+/// default namespace) whether it is mirrored image by image, has a peer, an
+/// rbd-mirror that reports, and its line in cluster-mapping.json. Reads only;
 /// what would be changed is not tried. Blocks, bounded by the daemon's timeouts
-/// for each question.
-Findings CheckCluster(ClusterProvider& clusters, const ClusterEntry& entry,
-                      const CephUserRef& user, absl::Time now);
+/// for a question: once one got no answer, the others are not asked.
+Findings CheckCluster(ClusterProvider& clusters, const ClusterConfig& config,
+                      const ClusterEntry& entry, const CephUserRef& user,
+                      absl::Time now);
 
 }  // namespace addons
 

@@ -84,8 +84,10 @@ Findings CheckConfiguration(ConfigStore& config,
   const bool none = files.entries().empty();
   findings.push_back(
       {"config.readable", none ? Verdict::kProblem : Verdict::kOk, "",
-       absl::StrCat("config.json has ", files.entries().size(),
-                    files.entries().size() == 1 ? " cluster" : " clusters"),
+       absl::StrCat("config.json, as it could be read last, has ",
+                    files.entries().size(),
+                    files.entries().size() == 1 ? " cluster" : " clusters",
+                    " (the log names what cannot be read)"),
        none ? "write the cluster into config.json, as ceph-csi has it" : ""});
   for (const ClusterId& id : home) {
     const auto entry = files.Find(id);

@@ -48,17 +48,19 @@ Findings BeforeHandover() {
 Findings Diagnose(const DiagnoseEnvironment& environment,
                   const DiagnoseRequest& request, absl::Time now) {
   Findings findings = CheckConfiguration(environment.config, environment.home);
-  std::vector<ClusterEntry> asked;
-  if (const auto config = environment.config.Current(); config.ok()) {
+  std::vector<const ClusterEntry*> asked;
+  const auto config = environment.config.Current();
+  if (config.ok()) {
     for (const ClusterEntry& entry : (*config)->entries()) {
-      if (IsHome(environment.home, entry.cluster_id)) asked.push_back(entry);
+      if (IsHome(environment.home, entry.cluster_id)) asked.push_back(&entry);
     }
   }
   Append(CheckLimits(ReadProcessLimits(), environment.workers, asked.size()),
          &findings);
   std::vector<Findings> found(asked.size());
   RunParallel(asked.size(), kClustersAtATime, [&](size_t i) {
-    found[i] = CheckCluster(environment.clusters, asked[i], request.user, now);
+    found[i] = CheckCluster(environment.clusters, **config, *asked[i],
+                            request.user, now);
   });
   for (Findings& of_cluster : found) Append(std::move(of_cluster), &findings);
   if (request.before_handover) Append(BeforeHandover(), &findings);

@@ -8,6 +8,7 @@
 #include "doctor/diagnose.h"
 #include "operation/run_operation.h"
 #include "rpc/secrets.h"
+#include "rpc/text.h"
 #include "volume/credentials.h"
 
 namespace addons {
@@ -54,7 +55,8 @@ void Fill(Findings findings, pb::DiagnoseResponse* response) {
     filled.set_id(finding.id);
     filled.set_verdict(VerdictOf(finding.verdict));
     filled.set_object(finding.object);
-    filled.set_seen(finding.seen);
+    // It may repeat what Ceph wrote.
+    filled.set_seen(CleanLine(finding.seen, kMaxTextBytes));
     filled.set_remedy(finding.remedy);
   }
 }

@@ -168,6 +168,32 @@ TEST_F(DoctorTest, WhatTheUserMayNotIsToldFromWhatGotNoAnswer) {
   EXPECT_EQ(Json().exit_code, 0);
 }
 
+TEST_F(DoctorTest, AClusterThatStopsAnsweringIsNotAskedOn) {
+  Start();
+  FailCalls("rados_mon_command", ETIMEDOUT);
+  const Found found = Json();
+  EXPECT_EQ(found.exit_code, kWouldNotWork);
+  EXPECT_EQ(found.Verdict("caps.blocklist"), "UNCLEAR");
+  EXPECT_EQ(found.Verdict("caps.manager"), "UNCLEAR");
+  EXPECT_THAT(found.Of("caps.manager", "seen"), HasSubstr("not asked"));
+  EXPECT_EQ(server_.CallsTo("rados_mgr_command"), 0U);
+}
+
+TEST_F(DoctorTest, AMissingLineOfTheMappingIsNamed) {
+  Start();
+  EXPECT_EQ(Json().Verdict("config.pool-mapping"), "OK");
+  server_.WriteMapping(R"([{"clusterIDMapping": {"site-a": "site-b"}}])");
+  Found found = Json();
+  EXPECT_EQ(found.Verdict("config.mapping"), "OK");
+  EXPECT_EQ(found.Verdict("config.pool-mapping"), "WARNING");
+  EXPECT_THAT(found.Of("config.pool-mapping", "remedy"),
+              HasSubstr("RBDPoolIDMapping"));
+  server_.WriteMapping("[]");
+  found = Json();
+  EXPECT_EQ(found.Verdict("config.mapping"), "WARNING");
+  EXPECT_EQ(found.Verdict("config.pool-mapping"), "");
+}
+
 TEST_F(DoctorTest, AHostThatIsBehindIsNamed) {
   Start();
   server_.a.SetClockSkew(std::chrono::hours(1));

@@ -76,6 +76,10 @@ class ReplicationServer {
                             R"(", "monitors": [")", site_.cluster_id(),
                             R"(:6789"])", more, "}]"));
   }
+  /// In place of the pair's.
+  void WriteMapping(const std::string& text) {
+    dir_.Write("cluster-mapping.json", text);
+  }
   void RemoveConfig() { dir_.Write("config.json", "not JSON"); }
 
   void AddMirrored() { id = pair_.AddMirroredVolume(a, kUuid); }
