@@ -170,11 +170,15 @@ void GroupRun::LookOnce() {
     const bool open = std::find(due.begin(), due.end(), member) != due.end();
     if (!open && members[member].at <= old) due.push_back(member);
   }
-  RunParallel(due.size(), options_.group_members_at_once, [&](size_t i) {
+  // Only promote is known to remember all that it waits by; other verbs, which
+  // wait for moments, do that on threads of their own while there are enough.
+  const bool may_wait = !rests_ && due.size() <= options_.group_threads;
+  const size_t threads = may_wait ? due.size() : options_.group_members_at_once;
+  RunParallel(due.size(), threads, [&](size_t i) {
     std::any& memory = memory_.memories[due[i]];
     if (!board_.stopped().ok()) return;
-    const bool waits = Attempt(due[i], MemberContext::Mode::kProbe,
-                               /*may_wait=*/false, memory);
+    const bool waits =
+        Attempt(due[i], MemberContext::Mode::kProbe, may_wait, memory);
     if (!waits) memory.reset();
   });
 }

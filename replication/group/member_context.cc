@@ -14,7 +14,8 @@ absl::Status MemberContext::SleepFor(SteadyDuration duration) {
     }
     if (!may_wait_) {
       gave_way_ = true;
-      return reason;
+      // So that what the verb has seen stays for the next look.
+      return RunAgain();
     }
   }
   return board_.SleepAtWork(duration);

@@ -57,6 +57,18 @@ TEST_F(GroupPromoteTest, NoneIsPromotedWhileOneIsNotDemoted) {
   EXPECT_EQ(mutations_begun_, 0);
 }
 
+// Whether the other site is primary is told by its next report: a look later
+// than the first one of the same call, which has to be remembered.
+TEST_F(GroupPromoteTest, AMoveThatIsGivenUpIsTakenBackAfterTheNextReport) {
+  ASSERT_OK(DemoteAll(on_a_));
+  deadline_ = minutes(2);
+  // The first call of a series may be answered early.
+  absl::Status answer = PromoteAll(on_a_);
+  if (!answer.ok()) answer = PromoteAll(on_a_);
+  EXPECT_OK(answer);
+  EXPECT_EQ(PrimariesOn(a_), 3U);
+}
+
 TEST_F(GroupPromoteTest, MemberThatComesLaterIsAwaited) {
   DemoteOnA(0);
   DemoteOnA(1);
