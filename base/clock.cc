@@ -10,11 +10,11 @@ class SystemClock final : public Clock {
  public:
   SteadyTime Now() const override { return std::chrono::steady_clock::now(); }
   WallTime WallNow() const override { return std::chrono::system_clock::now(); }
-  bool SleepFor(SteadyDuration duration, std::stop_token stop) override {
+  bool SleepUntil(SteadyTime time, std::stop_token stop) override {
     std::mutex mutex;
     std::condition_variable_any wake;
     std::unique_lock<std::mutex> lock(mutex);
-    wake.wait_for(lock, stop, duration, [] { return false; });
+    wake.wait_until(lock, stop, time, [] { return false; });
     return !stop.stop_requested();
   }
 };

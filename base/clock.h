@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <stop_token>
+#include <utility>
 
 namespace addons {
 
@@ -20,9 +21,13 @@ class Clock {
   virtual SteadyTime Now() const = 0;
   /// Wall-clock time, for logs and messages only.
   virtual WallTime WallNow() const = 0;
-  /// Blocks for `duration`, or until `stop` is requested. Returns false when
+  /// Blocks until `time`, or until `stop` is requested. Returns false when
   /// stopped early.
-  virtual bool SleepFor(SteadyDuration duration, std::stop_token stop) = 0;
+  virtual bool SleepUntil(SteadyTime time, std::stop_token stop) = 0;
+  /// The same for `duration` from now on.
+  bool SleepFor(SteadyDuration duration, std::stop_token stop) {
+    return SleepUntil(Now() + duration, std::move(stop));
+  }
 };
 
 /// The machine's clocks. Never destroyed.

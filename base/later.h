@@ -52,7 +52,8 @@ class [[nodiscard]] Later {
   template <typename U>
   requires(!std::same_as<std::remove_cvref_t<U>, Later> &&
            std::convertible_to<U&&, T>)
-      Later(U&& value)  // NOLINT(google-explicit-constructor): see above
+      // NOLINTNEXTLINE(*-explicit-constructor,*-forwarding-reference-overload)
+      Later(U&& value)
       : value_(std::forward<U>(value)) {}
 
   /// What `start` hands to the receiver that it is given.

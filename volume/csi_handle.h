@@ -29,7 +29,7 @@ absl::StatusOr<VolumeId> ParseHandle(HandleKind kind, absl::string_view text);
 template <HandleKind kKind>
 class CsiHandle {
  public:
-  static constexpr HandleKind kind = kKind;
+  static constexpr HandleKind kHandleKind = kKind;
 
   /// No volume; does not decode.
   CsiHandle() : CsiHandle(std::string()) {}

@@ -394,7 +394,7 @@ absl::StatusOr<OperationKey> Resolver::State::KeyOf(const Handle& handle) {
   ADDONS_ASSIGN_OR_RETURN(const auto config, config_.Current());
   const Candidates candidates = FindCandidates(*config, id, options_.home);
   if (candidates.list.empty() && !candidates.elsewhere.empty()) {
-    return OnlyElsewhere(Handle::kind, handle.text(), candidates);
+    return OnlyElsewhere(Handle::kHandleKind, handle.text(), candidates);
   }
   for (const Candidate& candidate : candidates.list) {
     if (candidate.entry == nullptr) continue;
@@ -406,8 +406,8 @@ absl::StatusOr<OperationKey> Resolver::State::KeyOf(const Handle& handle) {
     outcomes[i].verdict = Verdict::kUnreachable;
     outcomes[i].text = candidates.list[i].problem;
   }
-  return NotFoundAnywhere(Handle::kind, handle.text(), id, candidates, outcomes,
-                          config->mapping_problem(), options_.settle);
+  return NotFoundAnywhere(Handle::kHandleKind, handle.text(), id, candidates,
+                          outcomes, config->mapping_problem(), options_.settle);
 }
 
 template <typename Resolved, typename Handle>
@@ -420,11 +420,11 @@ absl::StatusOr<Resolved> Resolver::State::Resolve(const Handle& handle,
   ADDONS_ASSIGN_OR_RETURN(const auto config, config_.Current());
   const Candidates candidates = FindCandidates(*config, id, options_.home);
   if (candidates.list.empty() && !candidates.elsewhere.empty()) {
-    return OnlyElsewhere(Handle::kind, handle.text(), candidates);
+    return OnlyElsewhere(Handle::kHandleKind, handle.text(), candidates);
   }
   const auto call =
-      std::make_shared<Call>(Handle::kind, config, handle.text(), id.uuid, user,
-                             access, options_, candidates.list);
+      std::make_shared<Call>(Handle::kHandleKind, config, handle.text(),
+                             id.uuid, user, access, options_, candidates.list);
   if (candidates.list.size() == 1 && candidates.list[0].entry != nullptr) {
     const SteadyTime now = Now();
     silent_.Begin(call->ContactOf(0), now);
@@ -436,7 +436,7 @@ absl::StatusOr<Resolved> Resolver::State::Resolve(const Handle& handle,
   call->Abandon();
   if (auto found = call->template TakeFound<Resolved>())
     return *std::move(found);
-  return NotFoundAnywhere(Handle::kind, handle.text(), id, candidates,
+  return NotFoundAnywhere(Handle::kHandleKind, handle.text(), id, candidates,
                           call->Outcomes(), config->mapping_problem(),
                           options_.settle);
 }

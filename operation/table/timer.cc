@@ -136,7 +136,7 @@ std::vector<std::string> TableState::Overdue() {
 /// takes a thread of its own.
 void TableState::LookLoop() {
   for (;;) {
-    SteadyDuration pause{0};
+    SteadyTime due;
     std::stop_token wake;
     {
       MutexLock lock(mutex_);
@@ -144,11 +144,11 @@ void TableState::LookLoop() {
       if (ending_) break;
       LookAgainAtDue();
       if (parked_.empty()) continue;
-      pause = parked_.begin()->first - clock_.Now();
+      due = parked_.begin()->first;
       look_sleep_ = std::stop_source();
       wake = look_sleep_.get_token();
     }
-    clock_.SleepFor(pause, wake);
+    clock_.SleepUntil(due, wake);
   }
   ThreadEnds();
 }

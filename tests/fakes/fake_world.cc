@@ -117,9 +117,8 @@ bool FakeWorld::Step(SteadyTime target) {
   return true;
 }
 
-bool FakeWorld::SleepFor(SteadyDuration duration, std::stop_token stop) {
-  const SteadyTime target = Now() + duration;
-  while (!stop.stop_requested() && Step(target)) {
+bool FakeWorld::SleepUntil(SteadyTime time, std::stop_token stop) {
+  while (!stop.stop_requested() && Step(time)) {
   }
   return !stop.stop_requested();
 }

@@ -61,7 +61,7 @@ class FakeWorld final : public Clock {
 
   SteadyTime Now() const override;
   WallTime WallNow() const override;
-  bool SleepFor(SteadyDuration duration, std::stop_token stop) override;
+  bool SleepUntil(SteadyTime time, std::stop_token stop) override;
 
   /// SleepFor() for tests.
   void Advance(SteadyDuration duration);

@@ -74,8 +74,7 @@ bool PacedClock::AwaitIdleProcess(SteadyTime due, const std::stop_token& stop) {
   return true;
 }
 
-bool PacedClock::SleepFor(SteadyDuration duration, std::stop_token stop) {
-  const SteadyTime due = Now() + duration;
+bool PacedClock::SleepUntil(SteadyTime due, std::stop_token stop) {
   const std::stop_callback wake(stop, [this] {
     const MutexLock lock(mutex_);
     changed_.NotifyAll();
@@ -94,7 +93,7 @@ bool PacedClock::SleepFor(SteadyDuration duration, std::stop_token stop) {
       }
       looking_ = true;
     }
-    if (AwaitIdleProcess(due, stop)) world_.SleepFor(due - Now(), stop);
+    if (AwaitIdleProcess(due, stop)) world_.SleepUntil(due, stop);
     const MutexLock lock(mutex_);
     looking_ = false;
     changed_.NotifyAll();

@@ -20,7 +20,7 @@ class PacedClock final : public Clock {
   explicit PacedClock(FakeWorld& world) : world_(world) {}
   SteadyTime Now() const override { return world_.Now(); }
   WallTime WallNow() const override { return world_.WallNow(); }
-  bool SleepFor(SteadyDuration duration, std::stop_token stop) override;
+  bool SleepUntil(SteadyTime time, std::stop_token stop) override;
 
  private:
   // Whether the time of the first sleeper may come now.

@@ -1,6 +1,7 @@
 #ifndef ADDONS_TESTS_TESTING_MANUAL_CLOCK_H_
 #define ADDONS_TESTS_TESTING_MANUAL_CLOCK_H_
 
+#include <algorithm>
 #include <chrono>
 #include <stop_token>
 
@@ -13,8 +14,8 @@ namespace addons::testing {
 /// A clock that stands still until it is moved. Thread-safe.
 class ManualClock final : public Clock {
  public:
-  /// What SleepFor() does: move the time, or wait until Advance() has moved it
-  /// far enough.
+  /// What SleepUntil() does: move the time, or wait until Advance() has moved
+  /// it far enough.
   enum class Sleep { kMovesTime, kWaits };
 
   explicit ManualClock(Sleep sleep = Sleep::kMovesTime) : sleep_(sleep) {}
@@ -26,9 +27,11 @@ class ManualClock final : public Clock {
   WallTime WallNow() const override {
     return WallTime(Now().time_since_epoch());
   }
-  bool SleepFor(SteadyDuration duration, std::stop_token stop) override {
+  bool SleepUntil(SteadyTime time, std::stop_token stop) override {
     if (sleep_ == Sleep::kMovesTime) {
-      Advance(duration);
+      const MutexLock lock(mutex_);
+      now_ = std::max(now_, time);
+      changed_.NotifyAll();
       return !stop.stop_requested();
     }
     const std::stop_callback wake(stop, [this] {
@@ -36,19 +39,18 @@ class ManualClock final : public Clock {
       changed_.NotifyAll();
     });
     const MutexLock lock(mutex_);
-    const SteadyTime until = now_ + duration;
     ++sleepers_;
     changed_.NotifyAll();
-    while (now_ < until && !stop.stop_requested()) changed_.Wait(mutex_);
+    while (now_ < time && !stop.stop_requested()) changed_.Wait(mutex_);
     --sleepers_;
-    return now_ >= until;
+    return now_ >= time;
   }
   void Advance(SteadyDuration duration) {
     const MutexLock lock(mutex_);
     now_ += duration;
     changed_.NotifyAll();
   }
-  /// Waits until so many are inside SleepFor().
+  /// Waits until so many are inside SleepUntil().
   void AwaitSleepers(int count) {
     const MutexLock lock(mutex_);
     while (sleepers_ < count) changed_.Wait(mutex_);
