@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/image_name.h"
 #include "ceph/mirror.h"
 
 namespace addons {
@@ -36,8 +37,12 @@ struct ImageParent {
   std::string pool_name;
   std::string rados_namespace;
   std::string image_id;
-  std::string image_name;
+  ImageName image_name;
   bool in_trash = false;
+
+  std::string Spec() const {
+    return RbdSpec(pool_name, rados_namespace, image_name.text());
+  }
 };
 
 /// Names an rbd group, as the one that an image belongs to.
@@ -119,7 +124,7 @@ class Image {
   Image(const Image&) = delete;
   Image& operator=(const Image&) = delete;
 
-  virtual const std::string& name() const = 0;
+  virtual const ImageName& name() const = 0;
 
   // --- reads: work on every handle -----------------------------------------
   /// rbd_get_id

@@ -82,9 +82,9 @@ absl::Status CopyRound(Image& source, Image& target,
                           target.Read(changed));
   for (size_t i = 0; i < changed.size(); ++i) {
     if (SameContent(written[i], *expected[i])) continue;
-    return absl::InternalError(
-        absl::StrCat("image '", target.name(), "' does not hold what was ",
-                     "written to it at offset ", changed[i].offset));
+    return absl::InternalError(absl::StrCat(
+        "image '", target.name().text(), "' does not hold what was ",
+        "written to it at offset ", changed[i].offset));
   }
   return absl::OkStatus();
 }

@@ -1,12 +1,9 @@
 #include "ceph/pool.h"
 
-#include "absl/strings/str_cat.h"
-
 namespace addons {
 
-std::string Pool::ImageSpec(absl::string_view image) const {
-  if (rados_namespace().empty()) return absl::StrCat(name(), "/", image);
-  return absl::StrCat(name(), "/", rados_namespace(), "/", image);
+std::string Pool::Spec(absl::string_view name) const {
+  return RbdSpec(this->name(), rados_namespace(), name);
 }
 
 }  // namespace addons

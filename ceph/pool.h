@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/image_name.h"
 #include "ceph/image.h"
 #include "ceph/mirror.h"
 
@@ -21,7 +22,7 @@ using OmapValues = std::map<std::string, std::string>;
 /// An image in an rbd group.
 struct GroupImage {
   int64_t pool_id = 0;
-  std::string image;
+  ImageName image;
   bool complete = false;  // false: the call that added it was interrupted
   friend bool operator==(const GroupImage&, const GroupImage&) = default;
 };
@@ -76,8 +77,9 @@ class Pool {
   virtual const std::string& name() const = 0;
   virtual const std::string& rados_namespace() const = 0;
 
-  /// "pool/image" or "pool/namespace/image", as the rbd command writes it.
-  std::string ImageSpec(absl::string_view image) const;
+  /// "pool/name" or "pool/namespace/name", as the rbd command writes it.
+  std::string Spec(absl::string_view name) const;
+  std::string Spec(const ImageName& image) const { return Spec(image.text()); }
 
   // --- omap ------------------------------------------------------------------
   /// All entries whose key begins with `prefix`, however many there are.
@@ -158,7 +160,7 @@ class Pool {
 
   // --- rbd groups of this pool and namespace
 
-  /// The group's images by pool and internal id. Empty also when there is no
+  /// The group's images by pool id and name. Empty also when there is no
   /// such group, and when one of its images is gone or in the trash.
   /// rbd_group_image_list
   virtual absl::StatusOr<std::vector<GroupImage>> GroupImages(
@@ -177,7 +179,7 @@ class Pool {
   /// no such group or image. rbd_group_image_add
   virtual absl::Status AddGroupImage(const std::string& group,
                                      int64_t image_pool_id,
-                                     const std::string& image) = 0;
+                                     const ImageName& image) = 0;
   /// By internal id, because the image may be gone or in the trash. OK also
   /// when it is not in the group, and finishes what a client began that died in
   /// the middle. Not for an image of another group: errno EBADF, and it stays
@@ -232,7 +234,7 @@ class Pool {
   /// Whether there is an image of this name, without opening it: asks for the
   /// small object that maps the name to an id. One whose creation or removal
   /// was interrupted may count as there. rados_stat of "rbd_id.<name>"
-  virtual absl::StatusOr<bool> HasImage(const std::string& name) = 0;
+  virtual absl::StatusOr<bool> HasImage(const ImageName& name) = 0;
   /// A number that is another one after each change of the image's header,
   /// which holds its size, snapshots (mirror snapshots, and how far they are
   /// copied) and metadata: to see without opening it that nothing has changed
@@ -242,22 +244,22 @@ class Pool {
       const std::string& image_id) = 0;
   /// NOT_FOUND: no such image. rbd_open_read_only: leaves no watch.
   virtual absl::StatusOr<std::unique_ptr<Image>> OpenImageReadOnly(
-      const std::string& name) = 0;
+      const ImageName& name) = 0;
   /// As OpenImageReadOnly(), by internal id. rbd_open_by_id_read_only
   virtual absl::StatusOr<std::unique_ptr<Image>> OpenImageByIdReadOnly(
       const std::string& image_id) = 0;
   /// For writing. On a non-primary image only for promote, resync and forced
   /// disable: a needless one can get the local rbd-mirror blocklisted. rbd_open
   virtual absl::StatusOr<std::unique_ptr<Image>> OpenImage(
-      const std::string& name) = 0;
+      const ImageName& name) = 0;
   /// An empty image, not mirrored, with a lock and an object map.
   /// ALREADY_EXISTS: there is an image of this name. rbd_create4
-  virtual absl::Status CreateImage(const std::string& name,
+  virtual absl::Status CreateImage(const ImageName& name,
                                    const ImageLayout& layout) = 0;
   /// Removes an image with all its data. An absent one is OK; UNAVAILABLE
   /// (errno EBUSY): a client has it open, or died less than 30 s ago.
   /// rbd_remove
-  virtual absl::Status RemoveImage(const std::string& name) = 0;
+  virtual absl::Status RemoveImage(const ImageName& name) = 0;
   /// From now on writes to a full pool, through images that are opened later,
   /// end with RESOURCE_EXHAUSTED instead of waiting for space.
   /// rados_set_pool_full_try

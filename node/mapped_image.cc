@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "base/image_name.h"
 #include "base/status_macros.h"
 #include "node/mount_table.h"
 #include "node/rbd_nbd_command.h"
@@ -44,7 +45,7 @@ absl::StatusOr<MappedImage> IdentifyKrbd(const LinuxRoots& roots,
   MappedImage image;
   image.device = layer.name;
   image.pool = *pool;
-  image.image = *name;
+  image.image = ImageName(*name);
   image.rados_namespace = ReadAttribute(directory + "pool_ns").value_or("");
   image.fsid = ReadAttribute(directory + "cluster_fsid").value_or("");
   if (const auto id = ReadNumber(directory + "pool_id")) {
@@ -97,11 +98,11 @@ absl::StatusOr<MappedImage> IdentifyExport(const LinuxRoots& roots,
   image.device = layer.name;
   if (parts.size() == 2) {
     image.pool = parts[0];
-    image.image = parts[1];
+    image.image = ImageName(parts[1]);
   } else if (parts.size() == 3) {
     image.pool = parts[0];
     image.rados_namespace = parts[1];
-    image.image = parts[2];
+    image.image = ImageName(parts[2]);
   } else {
     return Unknown(layer,
                    absl::StrCat("'", inside,
@@ -116,9 +117,8 @@ std::string MappedImage::Describe() const {
   if (pool.empty()) {
     return absl::StrCat("device ", device, " with the tag '", tag, "'");
   }
-  return absl::StrCat("image '", pool, "/", rados_namespace,
-                      rados_namespace.empty() ? "" : "/", image, "' (device ",
-                      device, ")");
+  return absl::StrCat("image '", RbdSpec(pool, rados_namespace, image.text()),
+                      "' (device ", device, ")");
 }
 
 absl::StatusOr<MappedImage> IdentifyImage(const LinuxRoots& roots,

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "base/image_name.h"
 #include "node/block_stack.h"
 #include "node/linux_roots.h"
 
@@ -17,7 +18,7 @@ struct MappedImage {
   std::string pool;                // empty: only `tag` is known
   std::optional<int64_t> pool_id;  // krbd only
   std::string rados_namespace;
-  std::string image;
+  ImageName image;
   std::string fsid;  // of the cluster; krbd only, and not of old kernels
   /// What rbd-nbd was told as --cookie: ceph-csi gives the volume id there.
   std::string tag;

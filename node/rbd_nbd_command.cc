@@ -91,9 +91,9 @@ std::optional<RbdNbdImage> ParseRbdNbdCommand(absl::string_view command_line) {
   }
   switch (parts.size()) {
     case 2:
-      return RbdNbdImage{parts[0], "", parts[1]};
+      return RbdNbdImage{parts[0], "", ImageName(parts[1])};
     case 3:
-      return RbdNbdImage{parts[0], parts[1], parts[2]};
+      return RbdNbdImage{parts[0], parts[1], ImageName(parts[2])};
     default:  // without a pool it is in one that the configuration names
       return std::nullopt;
   }

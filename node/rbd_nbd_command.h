@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "base/image_name.h"
 
 namespace addons {
 
@@ -12,7 +13,7 @@ namespace addons {
 struct RbdNbdImage {
   std::string pool;
   std::string rados_namespace;
-  std::string image;
+  ImageName image;
   friend bool operator==(const RbdNbdImage&, const RbdNbdImage&) = default;
 };
 

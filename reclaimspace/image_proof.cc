@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/image_name.h"
 #include "volume/staging_record.h"
 #include "volume/volume_id.h"
 
@@ -57,8 +58,9 @@ absl::Status CompareWithRecord(const MappedImage& mapped,
     return absl::OkStatus();
   }
   return absl::FailedPreconditionError(absl::StrCat(
-      "it names '", record->pool, "/", record->rados_namespace,
-      record->rados_namespace.empty() ? "" : "/", record->image, "'"));
+      "it names '",
+      RbdSpec(record->pool, record->rados_namespace, record->image.text()),
+      "'"));
 }
 
 }  // namespace
@@ -100,7 +102,7 @@ absl::Status ProveByNode(const MappedImage& mapped,
                     "line does not tell the image");
   }
   const absl::StatusOr<VolumeId>& id = volume_id.id();
-  if (id.ok() && absl::EndsWith(mapped.image, id->uuid) &&
+  if (id.ok() && absl::EndsWith(mapped.image.text(), id->uuid) &&
       IsInPlaceOf(mapped, *id, config)) {
     return absl::OkStatus();
   }

@@ -15,11 +15,11 @@
 #include "ceph/errors.h"
 #include "ceph/mirror_clients.h"
 #include "lease/leased_context.h"
-#include "replication/demote_decision.h"
-#include "replication/demotion_mark.h"
-#include "replication/role_log.h"
+#include "replication/decision/demote_decision.h"
 #include "replication/session.h"
+#include "replication/state/demotion_mark.h"
 #include "replication/state/rescue_record.h"
+#include "replication/state/role_log.h"
 #include "replication/tell_refusal.h"
 
 namespace addons {
@@ -120,12 +120,12 @@ absl::Status Demotion::LookAround() {
 }
 
 absl::StatusOr<DemoteDecision> Demotion::Decide() {
-  const std::string& image = session_.volume.image_name();
+  const ImageName& image = session_.volume.image_name();
   DemoteEvidence seen{
       .view = view_,
       .rescue = rescue_,
-      .spec = session_.volume.Spec(image),
-      .rescue_spec = session_.reads->ImageSpec(RescueImageName(image)),
+      .spec = session_.volume.ImageSpec(),
+      .rescue_spec = session_.reads->Spec(RescueImageName(image)),
       .image = image,
       .workloads = workloads_,
       .open_by_mirror = open_by_mirror_,

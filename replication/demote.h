@@ -18,7 +18,7 @@ struct DemoteRequest {
 // clang-format off
 ///   Run(): LookAround()  "looking at the image"
 ///     │
-///     DecideDemote() <────────────────────────────────────┐   demote_decision.h
+///     DecideDemote() <────────────────────────────────────┐   decision/demote_decision.h
 ///     ├─ off ───────────────────────────> FAILED_PRECONDITION
 ///     ├─ disabling ─────────────────────> UNAVAILABLE     │
 ///     ├─ AwaitsRestore() ───────────────> UNAVAILABLE: promote it here first

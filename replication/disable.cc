@@ -11,15 +11,15 @@
 #include "base/status_macros.h"
 #include "ceph/errors.h"
 #include "ceph/mirror_clients.h"
-#include "replication/leftover.h"
+#include "replication/decision/signs_of_life.h"
 #include "replication/mirror_client_guard.h"
 #include "replication/mirror_schedule.h"
 #include "replication/rescue.h"
-#include "replication/role_log.h"
 #include "replication/session.h"
-#include "replication/signs_of_life.h"
 #include "replication/state/group_mark.h"
+#include "replication/state/leftover.h"
 #include "replication/state/rescue_record.h"
+#include "replication/state/role_log.h"
 
 namespace addons {
 namespace {
@@ -100,7 +100,7 @@ absl::Status Disabling::RefuseUnfinishedRescue(const MirrorView& view) {
           "half-done, and disabling now would lose that state; "
           "promote the image by force on this site first, or remove "
           "the image '",
-          RescueImageName(session_.volume.image_name()),
+          RescueImageName(session_.volume.image_name()).text(),
           "' if its content is not needed"));
 }
 
@@ -114,9 +114,9 @@ absl::Status Disabling::DisableImage(const MirrorView& view, Force force) {
   // First, because the manager refuses to name the schedules of an image that
   // is not mirrored any more, and would use them again when it is mirrored
   // again.
-  ADDONS_RETURN_IF_ERROR(
-      RemoveSchedules(context_, environment_.options, session_.cluster(),
-                      session_.reads->ImageSpec(session_.volume.image_name())));
+  ADDONS_RETURN_IF_ERROR(RemoveSchedules(context_, environment_.options,
+                                         session_.cluster(),
+                                         session_.volume.ImageSpec()));
   ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
   context_.SetPending(absl::OkStatus());
   context_.Step(force == Force::kYes ? "disabling by force" : "disabling");

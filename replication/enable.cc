@@ -7,13 +7,13 @@
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "ceph/errors.h"
-#include "replication/leftover.h"
 #include "replication/parent.h"
-#include "replication/role_log.h"
 #include "replication/session.h"
 #include "replication/stale_schedules.h"
 #include "replication/state/first_copy.h"
 #include "replication/state/group_mark.h"
+#include "replication/state/leftover.h"
+#include "replication/state/role_log.h"
 
 namespace addons {
 namespace {

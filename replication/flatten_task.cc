@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/image_name.h"
 
 namespace addons {
 namespace {
@@ -38,10 +39,8 @@ absl::StatusOr<std::optional<FlattenTask>> FindFlattenTask(
     const auto pool = Text(*refs, "pool_name");
     const auto image = Text(*refs, "image_name");
     if (!pool.has_value() || !image.has_value()) return NotUnderstood();
-    const std::string rados_namespace =
-        Text(*refs, "pool_namespace").value_or("");
-    if (absl::StrCat(*pool, "/", rados_namespace,
-                     rados_namespace.empty() ? "" : "/", *image) != spec) {
+    if (RbdSpec(*pool, Text(*refs, "pool_namespace").value_or(""), *image) !=
+        spec) {
       continue;
     }
     FlattenTask found;

@@ -8,10 +8,10 @@
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "ceph/retry_when_blocklisted.h"
-#include "replication/leftover.h"
 #include "replication/mirror_schedule.h"
 #include "replication/session.h"
 #include "replication/state/first_copy.h"
+#include "replication/state/leftover.h"
 #include "replication/state/mirrored_clone.h"
 #include "replication/state/primary_term.h"
 #include "replication/state/rescue_record.h"
@@ -188,8 +188,7 @@ void AddSchedule(const OpenedVolume& opened, const MirrorView& view,
                  Report* report) {
   const std::optional<SnapshotSchedule> wanted = WantedSchedule(view);
   const auto applied = ReadAppliedSchedules(
-      opened.cluster(), opened.reads->ImageSpec(opened.volume.image_name()),
-      view.image_id);
+      opened.cluster(), opened.volume.ImageSpec(), view.image_id);
   if (!applied.ok()) {
     report->Add(ReplicationHealth::kDegraded,
                 absl::StrCat("whether mirror snapshots are scheduled is not "
@@ -312,16 +311,16 @@ absl::StatusOr<ReplicationInfo> Summarize(ReplicationEnvironment& environment,
       const auto rescue,
       ReadRescueRecord(*opened.reads, opened.volume.image_name()));
   if (rescue.has_value() && AwaitsRestore(*rescue, view)) {
-    report.Add(ReplicationHealth::kError,
-               DescribeAwaitedRestore(*rescue, opened.volume.image_name(),
-                                      opened.reads->ImageSpec(RescueImageName(
-                                          opened.volume.image_name()))));
+    report.Add(
+        ReplicationHealth::kError,
+        DescribeAwaitedRestore(
+            *rescue, opened.volume.image_name(),
+            opened.reads->Spec(RescueImageName(opened.volume.image_name()))));
   } else if (rescue.has_value() && RescueIsLive(*rescue, view)) {
     report.Add(ReplicationHealth::kDegraded,
                "a forced promotion saves the last complete state first");
   }
-  if (std::string loss = DescribeCloneLoss(
-          view, opened.volume.Spec(opened.volume.image_name()));
+  if (std::string loss = DescribeCloneLoss(view, opened.volume.ImageSpec());
       !loss.empty()) {
     report.Add(ReplicationHealth::kError, std::move(loss));
   }

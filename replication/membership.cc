@@ -61,7 +61,7 @@ absl::StatusOr<std::optional<SnapshotSchedule>> ReadSchedule(
   ADDONS_ASSIGN_OR_RETURN(
       const std::vector<SnapshotSchedule> schedules,
       ListSchedules(context, environment.options, opened.cluster(),
-                    opened.reads->ImageSpec(opened.volume.image_name())));
+                    opened.volume.ImageSpec()));
   if (schedules.empty()) return std::optional<SnapshotSchedule>();
   return std::make_optional(schedules.front());
 }

@@ -6,7 +6,7 @@
 #include "absl/status/statusor.h"
 #include "ceph/cluster.h"
 #include "operation/operation_context.h"
-#include "replication/environment.h"
+#include "replication/options.h"
 
 namespace addons {
 

@@ -154,7 +154,7 @@ absl::Status Evict(Session& session, const Copiers& copiers) {
       "copying ended for a forced promotion: rbd-mirror of this site and of "
       "its peers was blocklisted and reconnects by itself; replication of this "
       "pool pauses for 20 to 70 s, in both directions pool={} clients={}",
-      Quoted(session.reads->ImageSpec("")), Quoted(DescribeWatchers(clients)));
+      Quoted(session.reads->Spec("")), Quoted(DescribeWatchers(clients)));
   if (!silent.empty()) {
     Log().warn(
         "OSDs that did not answer learn of the blocklisted rbd-mirror when "
@@ -186,7 +186,7 @@ absl::Status EvictAndNote(Session& session, const Copiers& copiers) {
     const absl::Status noted = write();
     if (noted.ok()) return;
     Log().warn("the eviction of rbd-mirror could not be noted pool={}: {}",
-               Quoted(session.reads->ImageSpec("")), noted.ToString());
+               Quoted(session.reads->Spec("")), noted.ToString());
   };
   note();
   ADDONS_RETURN_IF_ERROR(Evict(session, copiers));

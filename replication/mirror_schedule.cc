@@ -231,9 +231,8 @@ absl::Status KeepSchedule(Session& session, const CephUserRef& user,
   }
   ReplicationOptions options = session.environment.options;
   options.mgr_patience = options.schedule_patience;
-  absl::Status set = EnsureSchedule(
-      session.context, options, session.cluster(),
-      session.reads->ImageSpec(session.volume.image_name()), wanted);
+  absl::Status set = EnsureSchedule(session.context, options, session.cluster(),
+                                    session.volume.ImageSpec(), wanted);
   if (!absl::IsUnavailable(set)) return set;
   // A lease that was lost meanwhile is no silence of the manager.
   if (session.context.mutating()) {
@@ -257,8 +256,7 @@ absl::Status SetWantedSchedule(Session& session, const MirrorView& view) {
   ReplicationOptions options = session.environment.options;
   options.mgr_patience = options.schedule_patience;
   return EnsureSchedule(session.context, options, session.cluster(),
-                        session.reads->ImageSpec(session.volume.image_name()),
-                        *wanted);
+                        session.volume.ImageSpec(), *wanted);
 }
 
 }  // namespace addons

@@ -35,20 +35,12 @@ absl::StatusOr<std::optional<ImageParent>> ReadParent(Session& session) {
   return (*image)->Parent();
 }
 
-std::string ParentSpec(const ImageParent& parent) {
-  return absl::StrCat(parent.pool_name, "/",
-                      parent.rados_namespace.empty()
-                          ? ""
-                          : absl::StrCat(parent.rados_namespace, "/"),
-                      parent.image_name);
-}
-
 absl::Status RefuseSnapshotMode(const Session& session,
                                 const ImageParent& parent) {
   return Refused(
       session,
       absl::StrCat(
-          "it is a clone of '", ParentSpec(parent),
+          "it is a clone of '", parent.Spec(),
           "', and mirroring by snapshots loses what a clone has from "
           "its parent: the copy on the other site would not be complete; "
           "set the parameter flattenMode: \"force\" to detach the "
@@ -60,7 +52,7 @@ absl::Status CheckParent(Session& session, const ImageParent& parent) {
   if (parent.in_trash) {
     return Refused(
         session,
-        absl::StrCat("its parent image '", ParentSpec(parent),
+        absl::StrCat("its parent image '", parent.Spec(),
                      "' is in the trash and can never be mirrored; set "
                      "the parameter flattenMode: \"force\" to detach "
                      "the volume from it"));
@@ -76,10 +68,10 @@ absl::Status CheckParent(Session& session, const ImageParent& parent) {
   }
   return Refused(
       session,
-      absl::StrCat("its parent image '", ParentSpec(parent),
+      absl::StrCat("its parent image '", parent.Spec(),
                    "' is not mirrored; enable replication of the parent "
                    "first (rbd mirror image enable ",
-                   ParentSpec(parent),
+                   parent.Spec(),
                    " snapshot), or set the parameter flattenMode: "
                    "\"force\""));
 }
@@ -100,8 +92,7 @@ absl::Status FlattenHere(Session& session) {
 }
 
 absl::Status Flatten(Session& session) {
-  const std::string spec =
-      session.reads->ImageSpec(session.volume.image_name());
+  const std::string spec = session.volume.ImageSpec();
   const std::string add =
       json{{"prefix", "rbd task add flatten"}, {"image_spec", spec}}.dump();
   const std::string list =
@@ -161,16 +152,14 @@ absl::Status RememberClone(Session& session, const MirrorView& view) {
   session.context.Step("noting that the image is a clone");
   Log().warn("a mirrored image loses data volume={}: {}",
              Quoted(session.volume.volume_id.text()),
-             DescribeCloneLoss(
-                 view, session.volume.Spec(session.volume.image_name())));
+             DescribeCloneLoss(view, session.volume.ImageSpec()));
   return ChangeImage(session.volume, [&](Image& image) {
     return image.SetMetadata(kCloneMark, mark);
   });
 }
 
 void WarnOfCloneLoss(const Session& session, const MirrorView& view) {
-  const std::string loss =
-      DescribeCloneLoss(view, session.volume.Spec(session.volume.image_name()));
+  const std::string loss = DescribeCloneLoss(view, session.volume.ImageSpec());
   if (loss.empty()) return;
   Log().warn("promoted by force, and this image is not complete volume={}: {}",
              Quoted(session.volume.volume_id.text()), loss);

@@ -271,7 +271,7 @@ absl::Status Rescue::SaveSnapshot(const MirrorView& view,
       "needs before the forced promotion volume={} snapshot={} bytes={} "
       "rescue_image='{}'",
       Quoted(session_.volume.volume_id.text()), wanted.id, TotalBytes(ranges),
-      rescue_name_);
+      rescue_name_.text());
   ADDONS_RETURN_IF_ERROR(Copy(*source, *rescue_image_, ranges,
                               "saving the last complete state",
                               Copying::kKeepEnded));
@@ -351,7 +351,7 @@ absl::Status Rescue::AwaitNoWorkload(Image& image) {
     absl::Status in_use = Failed(absl::StrCat(
         "it was promoted and must still get its last complete state back from "
         "image '",
-        rescue_name_, "', but is in use by ",
+        rescue_name_.text(), "', but is in use by ",
         DescribeWatchers(clients.workloads),
         "; stop that workload, what it reads is not complete"));
     if (context_.clock().Now() >= patience) return in_use;
@@ -367,7 +367,7 @@ absl::Status Rescue::RefuseToOverwrite() {
   record.step = RescueStep::kWritten;
   ADDONS_RETURN_IF_ERROR(SetRecord(record));
   return Failed(DescribeAwaitedRestore(record, session_.volume.image_name(),
-                                       pool_->ImageSpec(rescue_name_)));
+                                       pool_->Spec(rescue_name_)));
 }
 
 /// Whether something but the rescue itself has written to the image since its
@@ -478,7 +478,8 @@ absl::Status Rescue::Restore() {
     return Failed(absl::StrCat(
         "there is no space to bring its last complete state back, which image "
         "'",
-        rescue_name_, "' holds; free space in the pool or raise its quota, ",
+        rescue_name_.text(),
+        "' holds; free space in the pool or raise its quota, ",
         "then repeat the call (", restored.message(), ")"));
   }
   ADDONS_RETURN_IF_ERROR(restored);

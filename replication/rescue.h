@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/image_name.h"
 #include "base/slots.h"
 #include "ceph/image.h"
 #include "ceph/image_diff.h"
@@ -131,7 +132,7 @@ class Rescue {
   OperationContext& context_;
   ReplicationEnvironment& environment_;
   Session& session_;
-  const std::string rescue_name_;
+  const ImageName rescue_name_;
   Slots::Slot slot_;
   std::unique_ptr<Pool> pool_;
   std::unique_ptr<Image> rescue_image_;  // open and locked

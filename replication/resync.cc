@@ -7,13 +7,13 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "ceph/errors.h"
-#include "replication/demotion_mark.h"
 #include "replication/image_id.h"
 #include "replication/rescue.h"
-#include "replication/role_log.h"
 #include "replication/session.h"
 #include "replication/stale_schedules.h"
+#include "replication/state/demotion_mark.h"
 #include "replication/state/rescue_record.h"
+#include "replication/state/role_log.h"
 
 namespace addons {
 namespace {
@@ -157,7 +157,7 @@ absl::StatusOr<ResyncDecision> JudgeResync(const OpenedVolume& opened,
   }
   ResyncEvidence seen{.view = view, .force = force};
   seen.since_primary = history.SincePrimary(key);
-  seen.spec = opened.volume.Spec(opened.volume.image_name());
+  seen.spec = opened.volume.ImageSpec();
   ResyncDecision decision = DecideResync(seen, settle, site_name);
   if (decision.action != ResyncAction::kAskError) return decision;
   ResyncError error;

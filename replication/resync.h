@@ -6,8 +6,8 @@
 #include "absl/status/statusor.h"
 #include "ceph/image.h"
 #include "operation/operation_context.h"
+#include "replication/decision/resync_decision.h"
 #include "replication/environment.h"
-#include "replication/resync_decision.h"
 #include "replication/session.h"
 #include "replication/state/mirror_view.h"
 #include "replication/state/resync_history.h"
@@ -33,7 +33,7 @@ struct ResyncResult {
 // clang-format off
 ///   Run(): LookAt()  "looking at both sites"
 ///     │
-///     JudgeResync(): DecideResync()                    see resync_decision.h
+///     JudgeResync(): DecideResync()                    see decision/resync_decision.h
 ///     ├─ absent ──> DecideAbsent() ─┬─ SawPrimaryLately() ──> not ready
 ///     │                             └─ else ────────────────> UNAVAILABLE
 ///     ├─ off, or primary ───────────────────────────────────> FAILED_PRECONDITION

@@ -8,9 +8,9 @@
 #include "base/status_macros.h"
 #include "ceph/mirror_clients.h"
 #include "ceph/pool.h"
-#include "replication/peer_claims.h"
-#include "replication/role_log.h"
+#include "replication/decision/peer_claims.h"
 #include "replication/state/move_marks.h"
+#include "replication/state/role_log.h"
 
 namespace addons {
 

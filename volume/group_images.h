@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/image_name.h"
 #include "ceph/image.h"
 #include "volume/resolved.h"
 
@@ -24,7 +25,7 @@ namespace addons {
 class GroupImages {
  public:
   /// Pool id and image name.
-  using Names = std::set<std::pair<int64_t, std::string>>;
+  using Names = std::set<std::pair<int64_t, ImageName>>;
 
   /// `group` is not owned.
   explicit GroupImages(const ResolvedGroup& group) : group_(group) {}

@@ -11,13 +11,12 @@ absl::StatusOr<std::unique_ptr<Pool>> ResolvedPlace::OpenPool(
   return cluster->OpenPool(pool_id, rados_namespace, access);
 }
 
-std::string ResolvedPlace::Spec(const std::string& name) const {
-  return absl::StrCat(pool_name, "/", rados_namespace,
-                      rados_namespace.empty() ? "" : "/", name);
+std::string ResolvedPlace::Spec(absl::string_view name) const {
+  return RbdSpec(pool_name, rados_namespace, name);
 }
 
 std::string ResolvedVolume::Describe() const {
-  std::string text = absl::StrCat("image '", Spec(image_name()), "'");
+  std::string text = absl::StrCat("image '", ImageSpec(), "'");
   if (!volume_id.empty()) {
     absl::StrAppend(&text, " (volume '", volume_id.text(), "')");
   }

@@ -8,7 +8,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "base/cluster_id.h"
+#include "base/image_name.h"
 #include "ceph/cluster.h"
 #include "volume/csi_handle.h"
 #include "volume/group_journal.h"
@@ -29,14 +31,16 @@ struct ResolvedPlace {
   /// Opens the pool and namespace.
   absl::StatusOr<std::unique_ptr<Pool>> OpenPool(Access access) const;
   /// "pool/name" or "pool/namespace/name", as the rbd command writes it.
-  std::string Spec(const std::string& name) const;
+  std::string Spec(absl::string_view name) const;
+  std::string Spec(const ImageName& image) const { return Spec(image.text()); }
 };
 
 struct ResolvedVolume : ResolvedPlace {
   VolumeHandle volume_id;  // as the caller wrote it; empty: found by its pool
   VolumeAttributes attributes;
 
-  const std::string& image_name() const { return attributes.image_name; }
+  const ImageName& image_name() const { return attributes.image_name; }
+  std::string ImageSpec() const { return Spec(image_name()); }
   /// "image 'pool/ns/csi-vol-...' (volume '0001-...')", for messages.
   std::string Describe() const;
 };

@@ -47,7 +47,7 @@ absl::StatusOr<StagingRecord> ReadStagingRecord(
   if (json.is_object()) {
     record.pool = TextOf(json, "pool");
     record.rados_namespace = TextOf(json, "radosNamespace");
-    record.image = TextOf(json, "image");
+    record.image = ImageName(TextOf(json, "image"));
   }
   if (record.pool.empty() || record.image.empty()) {
     return absl::InvalidArgumentError(

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "base/image_name.h"
 
 namespace addons {
 
@@ -12,7 +13,7 @@ namespace addons {
 struct StagingRecord {
   std::string pool;
   std::string rados_namespace;
-  std::string image;
+  ImageName image;
 };
 
 /// The record of a staging path. NOT_FOUND: there is none, or it is no regular

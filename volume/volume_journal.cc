@@ -73,9 +73,9 @@ absl::StatusOr<VolumeAttributes> VolumeJournal::Read(const std::string& uuid) {
   }
   VolumeAttributes attributes;
   attributes.request_name = *request_name;
-  attributes.image_name = Find(*values, kImageName).value_or("");
+  attributes.image_name = ImageName(Find(*values, kImageName).value_or(""));
   if (attributes.image_name.empty()) {
-    attributes.image_name = absl::StrCat(kDefaultImagePrefix, uuid);
+    attributes.image_name = ImageName(absl::StrCat(kDefaultImagePrefix, uuid));
   }
   attributes.image_id = Find(*values, kImageId).value_or("");
   attributes.owner = Find(*values, kOwner).value_or("");

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/image_name.h"
 
 namespace addons {
 
@@ -14,7 +15,7 @@ class Pool;
 /// What ceph-csi's journal object csi.volume.<uuid> says about a volume.
 struct VolumeAttributes {
   std::string request_name;  // csi.volname
-  std::string image_name;    // csi.imagename, or the default name
+  ImageName image_name;      // csi.imagename, or the default name
   std::string image_id;      // csi.imageid; empty while creation is unfinished
   std::string owner;
   std::string kms_id;  // of encrypted volumes; the KMS itself is not needed

@@ -226,7 +226,7 @@ GroupAnswer::Volume ToAnswer(const MemberView& view) {
   answer.capacity_bytes = view.size_bytes;
   answer.context = {{"pool", view.volume->pool_name},
                     {"journalPool", view.volume->pool_name},
-                    {"imageName", view.volume->image_name()}};
+                    {"imageName", view.volume->image_name().text()}};
   if (!view.volume->rados_namespace.empty()) {
     answer.context["radosNamespace"] = view.volume->rados_namespace;
   }

@@ -55,7 +55,7 @@ std::string RadosPool::PoolText() const {
 }
 
 std::string RadosPool::ObjectText(absl::string_view object) const {
-  return absl::StrCat("object '", absl::CHexEscape(ImageSpec(object)), "'");
+  return absl::StrCat("object '", absl::CHexEscape(Spec(object)), "'");
 }
 
 absl::StatusOr<std::unique_ptr<Pool>> RadosPool::Open(
@@ -431,9 +431,8 @@ absl::StatusOr<std::optional<MirrorImageInfo>> RadosPool::MirrorInfoById(
   // ENOENT: the pool has no mirroring, or the one found went away meanwhile.
   if (result == -ENOENT) return std::nullopt;
   if (result < 0) {
-    return CephError(
-        result, "read the mirror state of image id",
-        absl::StrCat("'", absl::CHexEscape(ImageSpec(image_id)), "'"));
+    return CephError(result, "read the mirror state of image id",
+                     absl::StrCat("'", absl::CHexEscape(Spec(image_id)), "'"));
   }
   if (count == 0) return std::nullopt;
   const Cleanup cleanup(
@@ -448,22 +447,22 @@ absl::StatusOr<std::optional<MirrorImageInfo>> RadosPool::MirrorInfoById(
 // --- images
 
 absl::StatusOr<std::unique_ptr<Image>> RadosPool::Open(
-    absl::string_view function, const std::string& name, OpenFn open) {
+    absl::string_view function, const ImageName& name, const std::string& spec,
+    OpenFn open) {
   ImageHandle image;
   const int result = connection_->Call(function, [&] { return open(image); });
   if (result < 0) {
-    return CephError(
-        result, "open",
-        absl::StrCat("image '", absl::CHexEscape(ImageSpec(name)), "'"));
+    return CephError(result, "open",
+                     absl::StrCat("image '", absl::CHexEscape(spec), "'"));
   }
   const auto mode = function == "rbd_open" ? RbdImage::Mode::kWritable
                                            : RbdImage::Mode::kReadOnly;
   return std::make_unique<RbdImage>(connection_, std::move(image), mode, name,
-                                    ImageSpec(name));
+                                    spec);
 }
 
-absl::StatusOr<bool> RadosPool::HasImage(const std::string& name) {
-  const std::string object = absl::StrCat("rbd_id.", name);
+absl::StatusOr<bool> RadosPool::HasImage(const ImageName& name) {
+  const std::string object = absl::StrCat("rbd_id.", name.text());
   uint64_t bytes = 0;
   time_t modified = 0;
   const int result = connection_->Call("rados_stat", [&] {
@@ -490,9 +489,9 @@ absl::StatusOr<uint64_t> RadosPool::HeaderVersion(const std::string& image_id) {
 }
 
 absl::StatusOr<std::unique_ptr<Image>> RadosPool::OpenImageReadOnly(
-    const std::string& name) {
-  return Open("rbd_open_read_only", name, [&](ImageHandle& image) {
-    return image.Keep(rbd_open_read_only(ioctx_.get(), name.c_str(),
+    const ImageName& name) {
+  return Open("rbd_open_read_only", name, Spec(name), [&](ImageHandle& image) {
+    return image.Keep(rbd_open_read_only(ioctx_.get(), name.text().c_str(),
                                          image.Receive(), nullptr));
   });
 }
@@ -501,31 +500,32 @@ absl::StatusOr<std::unique_ptr<Image>> RadosPool::OpenImageByIdReadOnly(
     const std::string& image_id) {
   ADDONS_ASSIGN_OR_RETURN(
       std::unique_ptr<Image> image,
-      Open("rbd_open_by_id_read_only", image_id, [&](ImageHandle& handle) {
-        return handle.Keep(rbd_open_by_id_read_only(
-            ioctx_.get(), image_id.c_str(), handle.Receive(), nullptr));
-      }));
+      Open("rbd_open_by_id_read_only", ImageName(), Spec(image_id),
+           [&](ImageHandle& handle) {
+             return handle.Keep(rbd_open_by_id_read_only(
+                 ioctx_.get(), image_id.c_str(), handle.Receive(), nullptr));
+           }));
   ADDONS_RETURN_IF_ERROR(static_cast<RbdImage&>(*image).ReadName(*this));
   return image;
 }
 
 absl::StatusOr<std::unique_ptr<Image>> RadosPool::OpenImage(
-    const std::string& name) {
+    const ImageName& name) {
   if (connection_->use() != ConnectionUse::kMutate) {
-    return absl::InternalError(absl::StrCat(
-        "Failed to open image '", absl::CHexEscape(ImageSpec(name)),
-        "' for writing: its pool is open for reading"));
+    return absl::InternalError(
+        absl::StrCat("Failed to open image '", absl::CHexEscape(Spec(name)),
+                     "' for writing: its pool is open for reading"));
   }
-  return Open("rbd_open", name, [&](ImageHandle& image) {
+  return Open("rbd_open", name, Spec(name), [&](ImageHandle& image) {
     return image.Keep(
-        rbd_open(ioctx_.get(), name.c_str(), image.Receive(), nullptr));
+        rbd_open(ioctx_.get(), name.text().c_str(), image.Receive(), nullptr));
   });
 }
 
-absl::Status RadosPool::CreateImage(const std::string& name,
+absl::Status RadosPool::CreateImage(const ImageName& name,
                                     const ImageLayout& layout) {
   const std::string text =
-      absl::StrCat("image '", absl::CHexEscape(ImageSpec(name)), "'");
+      absl::StrCat("image '", absl::CHexEscape(Spec(name)), "'");
   if (connection_->use() != ConnectionUse::kMutate) {
     return absl::InternalError(absl::StrCat("Failed to create ", text,
                                             ": its pool is open for reading"));
@@ -564,22 +564,23 @@ absl::Status RadosPool::CreateImage(const std::string& name,
   }
   if (result == 0) {
     result = connection_->Call("rbd_create4", [&] {
-      return rbd_create4(ioctx_.get(), name.c_str(), layout.bytes,
+      return rbd_create4(ioctx_.get(), name.text().c_str(), layout.bytes,
                          options.get());
     });
   }
   return result < 0 ? CephError(result, "create", text) : absl::OkStatus();
 }
 
-absl::Status RadosPool::RemoveImage(const std::string& name) {
+absl::Status RadosPool::RemoveImage(const ImageName& name) {
   const std::string text =
-      absl::StrCat("image '", absl::CHexEscape(ImageSpec(name)), "'");
+      absl::StrCat("image '", absl::CHexEscape(Spec(name)), "'");
   if (connection_->use() != ConnectionUse::kMutate) {
     return absl::InternalError(absl::StrCat("Failed to remove ", text,
                                             ": its pool is open for reading"));
   }
-  const int result = connection_->Call(
-      "rbd_remove", [&] { return rbd_remove(ioctx_.get(), name.c_str()); });
+  const int result = connection_->Call("rbd_remove", [&] {
+    return rbd_remove(ioctx_.get(), name.text().c_str());
+  });
   if (result == -ENOENT) return absl::OkStatus();
   return result < 0 ? CephError(result, "remove", text) : absl::OkStatus();
 }

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/image_name.h"
 #include "ceph/librados/handles.h"
 #include "ceph/librados/rados_connection.h"
 #include "ceph/pool.h"
@@ -72,7 +73,7 @@ class RadosPool final : public Pool {
   absl::Status CreateGroup(const std::string& group) override;
   absl::Status RemoveGroup(const std::string& group) override;
   absl::Status AddGroupImage(const std::string& group, int64_t image_pool_id,
-                             const std::string& image) override;
+                             const ImageName& image) override;
   absl::Status RemoveGroupImage(const std::string& group, int64_t image_pool_id,
                                 const std::string& image_id) override;
 
@@ -93,17 +94,17 @@ class RadosPool final : public Pool {
   absl::StatusOr<std::optional<MirrorImageInfo>> MirrorInfoById(
       const std::string& image_id) override;
 
-  absl::StatusOr<bool> HasImage(const std::string& name) override;
+  absl::StatusOr<bool> HasImage(const ImageName& name) override;
   absl::StatusOr<uint64_t> HeaderVersion(const std::string& image_id) override;
   absl::StatusOr<std::unique_ptr<Image>> OpenImageReadOnly(
-      const std::string& name) override;
+      const ImageName& name) override;
   absl::StatusOr<std::unique_ptr<Image>> OpenImageByIdReadOnly(
       const std::string& image_id) override;
   absl::StatusOr<std::unique_ptr<Image>> OpenImage(
-      const std::string& name) override;
-  absl::Status CreateImage(const std::string& name,
+      const ImageName& name) override;
+  absl::Status CreateImage(const ImageName& name,
                            const ImageLayout& layout) override;
-  absl::Status RemoveImage(const std::string& name) override;
+  absl::Status RemoveImage(const ImageName& name) override;
   void FailWhenFull() override;
 
  private:
@@ -152,7 +153,8 @@ class RadosPool final : public Pool {
   std::string GroupText(const std::string& group) const;
   using OpenFn = absl::FunctionRef<int(ImageHandle&)>;
   absl::StatusOr<std::unique_ptr<Image>> Open(absl::string_view function,
-                                              const std::string& name,
+                                              const ImageName& name,
+                                              const std::string& spec,
                                               OpenFn open);
   /// rbd_mirror_peer_site_list, rbd_mirror_uuid_get and rbd_namespace_list are
   /// about the whole pool.

@@ -17,7 +17,7 @@ constexpr size_t kMaxGroupImages = 65536;
 }  // namespace
 
 std::string RadosPool::GroupText(const std::string& group) const {
-  return absl::StrCat("rbd group '", absl::CHexEscape(ImageSpec(group)), "'");
+  return absl::StrCat("rbd group '", absl::CHexEscape(Spec(group)), "'");
 }
 
 absl::Status RadosPool::ChangeGroup(absl::string_view function,
@@ -57,7 +57,8 @@ absl::StatusOr<std::vector<GroupImage>> RadosPool::GroupImages(
   found.reserve(count);
   for (size_t i = 0; i < count; ++i) {
     const rbd_group_image_info_t& image = images[i];
-    found.push_back({image.pool, image.name == nullptr ? "" : image.name,
+    found.push_back({image.pool,
+                     ImageName(image.name == nullptr ? "" : image.name),
                      image.state == RBD_GROUP_IMAGE_STATE_ATTACHED});
   }
   return found;
@@ -78,14 +79,15 @@ absl::Status RadosPool::RemoveGroup(const std::string& group) {
 
 absl::Status RadosPool::AddGroupImage(const std::string& group,
                                       int64_t image_pool_id,
-                                      const std::string& image) {
+                                      const ImageName& image) {
   ADDONS_ASSIGN_OR_RETURN(const IoctxHandle image_ioctx,
                           connection_->OpenIoctx(image_pool_id, namespace_));
   return ChangeGroup(
       "rbd_group_image_add",
-      absl::StrCat("add image '", absl::CHexEscape(image), "' to"), group, [&] {
+      absl::StrCat("add image '", absl::CHexEscape(image.text()), "' to"),
+      group, [&] {
         return rbd_group_image_add(ioctx_.get(), group.c_str(),
-                                   image_ioctx.get(), image.c_str());
+                                   image_ioctx.get(), image.text().c_str());
       });
 }
 

@@ -78,7 +78,7 @@ std::vector<SiteStatus> ToSiteStatuses(
 }
 
 RbdImage::RbdImage(std::shared_ptr<RadosConnection> connection,
-                   ImageHandle image, Mode mode, std::string name,
+                   ImageHandle image, Mode mode, ImageName name,
                    const std::string& spec)
     : connection_(std::move(connection)),
       image_(std::move(image)),
@@ -128,8 +128,8 @@ absl::Status RbdImage::ReadName(const Pool& pool) {
         });
       });
   if (result < 0) return Error(result, "read the name of");
-  name_ = CString(name.c_str());
-  text_ = absl::StrCat("image '", absl::CHexEscape(pool.ImageSpec(name_)), "'");
+  name_ = ImageName(CString(name.c_str()));
+  text_ = absl::StrCat("image '", absl::CHexEscape(pool.Spec(name_)), "'");
   return absl::OkStatus();
 }
 
@@ -375,7 +375,7 @@ absl::StatusOr<std::optional<ImageParent>> RbdImage::Parent() {
                      CString(image.pool_name),
                      CString(image.pool_namespace),
                      CString(image.image_id),
-                     CString(image.image_name),
+                     ImageName(CString(image.image_name)),
                      image.trash};
 }
 

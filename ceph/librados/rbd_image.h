@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/image_name.h"
 #include "ceph/image.h"
 #include "ceph/librados/handles.h"
 #include "ceph/librados/rados_connection.h"
@@ -32,13 +33,13 @@ class RbdImage final : public Image {
   enum class Mode { kReadOnly, kWritable };
 
   RbdImage(std::shared_ptr<RadosConnection> connection, ImageHandle image,
-           Mode mode, std::string name, const std::string& spec);
+           Mode mode, ImageName name, const std::string& spec);
   ~RbdImage() override;
 
   /// For an image opened by id: gets its name from Ceph. rbd_get_name
   absl::Status ReadName(const Pool& pool);
 
-  const std::string& name() const override { return name_; }
+  const ImageName& name() const override { return name_; }
   absl::StatusOr<std::string> Id() override;
   absl::StatusOr<ImageSize> Size() override;
   absl::StatusOr<bool> MarkedNonPrimary() override;
@@ -118,7 +119,7 @@ class RbdImage final : public Image {
   const std::shared_ptr<RadosConnection> connection_;
   ImageHandle image_;
   const Mode mode_;
-  std::string name_;
+  ImageName name_;
   std::string text_;  // "image 'pool/name'"
 };
 

@@ -79,19 +79,20 @@ std::string WholePoolKey(const ResolvedVolume& volume);
 ///   first copy          InMidCopy() without a RescueSnapshot(); first_copy_pending
 ///   mid copy            RescueSnapshot()                replication/state/rescue_record.h
 ///   whole copy          Newest() is LastComplete()
-///   demotion arrived    DemotionArrived()               replication/peer_claims.h
+///   demotion arrived    DemotionArrived()               replication/decision/peer_claims.h
 ///   own demotion        OwnDemotion(); own_demotion_mark
 ///   primary             info.primary
 ///   split brain         SplitBrain()
 ///   resync requested    resync_requested
-///   copy made anew      CopyRunning()                   replication/resync.h, resync_decision.h
+///   copy made anew      CopyRunning()                   replication/resync.h,
+///                                         replication/decision/resync_decision.h
 ///
 ///   Journal mode has no mid copy: EntriesBehind() tells what is missing.
 ///
 ///   what a crash left                   who makes up for it
 ///
 ///   HalfEnabled()                       Enable(), Disable()
-///                                         replication/leftover.h, replication/enable.h
+///                                         replication/state/leftover.h, replication/enable.h
 ///   disabling                           Disable(): CarryOn()
 ///                                         replication/disable.h
 ///   OwnHalfDemotion()                   Demote(): Repair(); Promote()

@@ -12,12 +12,6 @@ using nlohmann::json;
 constexpr char kGlobalId[] = "global_id";
 constexpr char kParent[] = "parent";
 
-std::string ParentSpec(const ImageParent& parent) {
-  return absl::StrCat(parent.pool_name, "/", parent.rados_namespace,
-                      parent.rados_namespace.empty() ? "" : "/",
-                      parent.image_name);
-}
-
 bool MirroredBySnapshots(const MirrorView& view) {
   return view.enabled() && view.info.mode == MirrorMode::kSnapshot;
 }
@@ -46,8 +40,7 @@ std::string CloneMarkDue(const MirrorView& view) {
   if (CloneStateOf(view) != CloneState::kHasParent || !ReadMark(view).empty()) {
     return "";
   }
-  return json{{kGlobalId, view.info.global_id},
-              {kParent, ParentSpec(*view.parent)}}
+  return json{{kGlobalId, view.info.global_id}, {kParent, view.parent->Spec()}}
       .dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -61,7 +54,7 @@ std::string DescribeCloneLoss(const MirrorView& view, const std::string& spec) {
       "` on the primary site; or disable and enable replication again");
   if (state == CloneState::kHasParent) {
     return absl::StrCat(
-        "it is a clone of '", ParentSpec(*view.parent),
+        "it is a clone of '", view.parent->Spec(),
         "', and mirroring by snapshots loses what a clone has from its parent: "
         "the copy on the secondary site is incomplete, whatever is reported "
         "of it; flatten the image on the primary site (`rbd flatten ",

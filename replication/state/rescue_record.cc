@@ -59,8 +59,8 @@ const MirrorSnapshot* NewestOfAnySite(const MirrorView& view) {
 
 }  // namespace
 
-std::string RescueImageName(absl::string_view image) {
-  return absl::StrCat(kPrefix, image);
+ImageName RescueImageName(const ImageName& image) {
+  return ImageName(absl::StrCat(kPrefix, image.text()));
 }
 
 absl::StatusOr<RescueRecord> ReadRescueRecord(Image& rescue_image) {
@@ -92,8 +92,8 @@ absl::StatusOr<RescueRecord> ReadRescueRecord(Image& rescue_image) {
 }
 
 absl::StatusOr<std::optional<RescueRecord>> ReadRescueRecord(
-    Pool& pool, const std::string& image) {
-  const std::string name = RescueImageName(image);
+    Pool& pool, const ImageName& image) {
+  const ImageName name = RescueImageName(image);
   // Nearly always there is none, and to open an image that is not there takes
   // twenty times as long.
   ADDONS_ASSIGN_OR_RETURN(const bool there, pool.HasImage(name));
@@ -141,7 +141,7 @@ absl::StatusOr<std::vector<ImageRange>> ReadRescueRanges(
     }
     if (!readable) {
       return absl::InternalError(absl::StrCat("metadata '", key, "' of image '",
-                                              rescue_image.name(),
+                                              rescue_image.name().text(),
                                               "' is missing or damaged"));
     }
   }
@@ -248,7 +248,7 @@ bool AwaitsRestore(const RescueRecord& record, const MirrorView& view) {
 }
 
 std::string DescribeAwaitedRestore(const RescueRecord& record,
-                                   absl::string_view image,
+                                   const ImageName& image,
                                    absl::string_view rescue_spec) {
   if (record.step == RescueStep::kWritten) {
     return absl::StrCat(
@@ -264,7 +264,7 @@ std::string DescribeAwaitedRestore(const RescueRecord& record,
   return absl::StrCat(
       "its forced promotion is half-done: the image is not complete, and its "
       "last complete state is in the image '",
-      RescueImageName(image),
+      RescueImageName(image).text(),
       "' of the same pool; promote it on this site to bring that back, and "
       "start no workload before");
 }

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/image_name.h"
 #include "ceph/image.h"
 #include "ceph/pool.h"
 #include "replication/state/mirror_view.h"
@@ -42,12 +43,12 @@ struct RescueRecord {
 };
 
 /// The name of the rescue image of `image`, in the same pool and namespace.
-std::string RescueImageName(absl::string_view image);
+ImageName RescueImageName(const ImageName& image);
 
 /// nullopt: `image` has no rescue image. One without a record that can be read
 /// is one that was not even begun: kSaving for no image. Opens read-only.
 absl::StatusOr<std::optional<RescueRecord>> ReadRescueRecord(
-    Pool& pool, const std::string& image);
+    Pool& pool, const ImageName& image);
 absl::StatusOr<RescueRecord> ReadRescueRecord(Image& rescue_image);
 absl::Status WriteRescueRecord(Image& rescue_image, const RescueRecord& record);
 
@@ -100,7 +101,7 @@ bool AwaitsRestore(const RescueRecord& record, const MirrorView& view);
 /// For messages, about an image that AwaitsRestore(); `rescue_spec` names its
 /// rescue image with the pool.
 std::string DescribeAwaitedRestore(const RescueRecord& record,
-                                   absl::string_view image,
+                                   const ImageName& image,
                                    absl::string_view rescue_spec);
 
 /// The promotion's own snapshot: that of the record, or else the oldest primary

@@ -46,8 +46,8 @@ TEST_P(ContractTest, AnImageThatIsMadeLikeAnotherTakesItsContent) {
   EXPECT_EQ(layout->data_pool_id, bed().PoolId(kA));
 
   const auto pool = OpenPool(kA, Access::kMutate);
-  ASSERT_OK(pool->CreateImage("content-to", *layout));
-  EXPECT_THAT(pool->CreateImage("content-to", *layout),
+  ASSERT_OK(pool->CreateImage(ImageName("content-to"), *layout));
+  EXPECT_THAT(pool->CreateImage(ImageName("content-to"), *layout),
               StatusIs(absl::StatusCode::kAlreadyExists));
   EXPECT_EQ(Look(kA, "content-to")->MirrorInfo()->state,
             MirrorImageState::kDisabled);
@@ -85,12 +85,13 @@ TEST_P(ContractTest, AnImageIsRemovedUnlessItIsOpen) {
   MakeImage(kA, "content-removed");
   const auto pool = OpenPool(kA, Access::kMutate);
   ASSERT_OK(Change(kA, "content-removed", [&](Image&) {
-    EXPECT_THAT(pool->RemoveImage("content-removed"), HasErrno(EBUSY));
+    EXPECT_THAT(pool->RemoveImage(ImageName("content-removed")),
+                HasErrno(EBUSY));
     return absl::OkStatus();
   }));
-  EXPECT_OK(pool->RemoveImage("content-removed"));
+  EXPECT_OK(pool->RemoveImage(ImageName("content-removed")));
   EXPECT_EQ(Look(kA, "content-removed"), nullptr);
-  EXPECT_OK(pool->RemoveImage("content-removed"));
+  EXPECT_OK(pool->RemoveImage(ImageName("content-removed")));
 }
 
 TEST_P(ContractTest, ALockIsHeldUntilTheImageIsClosed) {

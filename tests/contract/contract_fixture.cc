@@ -21,7 +21,7 @@ std::unique_ptr<Pool> ContractTest::OpenPool(Site site, Access access) {
 
 std::unique_ptr<Image> ContractTest::Look(Site site, const std::string& name) {
   const auto pool = OpenPool(site, Access::kRead);
-  auto image = pool->OpenImageReadOnly(name);
+  auto image = pool->OpenImageReadOnly(ImageName(name));
   return image.ok() ? *std::move(image) : nullptr;
 }
 
@@ -29,7 +29,7 @@ absl::Status ContractTest::Change(
     Site site, const std::string& name,
     const std::function<absl::Status(Image&)>& change) {
   const auto pool = OpenPool(site, Access::kMutate);
-  auto image = pool->OpenImage(name);
+  auto image = pool->OpenImage(ImageName(name));
   if (!image.ok()) return image.status();
   const absl::Status status = change(**image);
   EXPECT_OK((*image)->Close());

@@ -35,13 +35,13 @@ TEST_P(ContractTest, AnImageIsInOneGroupAtMost) {
   ASSERT_OK(pool->CreateGroup("group-first"));
   ASSERT_OK(pool->CreateGroup("group-second"));
   EXPECT_EQ(*Look(kA, "group-member")->Group(), std::nullopt);
-  ASSERT_OK(
-      pool->AddGroupImage("group-first", bed().PoolId(kA), "group-member"));
-  EXPECT_OK(
-      pool->AddGroupImage("group-first", bed().PoolId(kA), "group-member"));
-  EXPECT_THAT(
-      pool->AddGroupImage("group-second", bed().PoolId(kA), "group-member"),
-      StatusIs(absl::StatusCode::kAlreadyExists));
+  ASSERT_OK(pool->AddGroupImage("group-first", bed().PoolId(kA),
+                                ImageName("group-member")));
+  EXPECT_OK(pool->AddGroupImage("group-first", bed().PoolId(kA),
+                                ImageName("group-member")));
+  EXPECT_THAT(pool->AddGroupImage("group-second", bed().PoolId(kA),
+                                  ImageName("group-member")),
+              StatusIs(absl::StatusCode::kAlreadyExists));
   EXPECT_EQ(*Look(kA, "group-member")->Group(),
             (GroupSpec{bed().PoolId(kA), "group-first"}));
 }
@@ -52,10 +52,11 @@ TEST_P(ContractTest, AGroupShowsItsImages) {
   ASSERT_OK(pool->CreateGroup("group-showing"));
   const auto reads = OpenPool(kA, Access::kRead);
   EXPECT_THAT(*reads->GroupImages("group-showing"), IsEmpty());
-  ASSERT_OK(
-      pool->AddGroupImage("group-showing", bed().PoolId(kA), "group-shown"));
+  ASSERT_OK(pool->AddGroupImage("group-showing", bed().PoolId(kA),
+                                ImageName("group-shown")));
   EXPECT_THAT(*reads->GroupImages("group-showing"),
-              ElementsAre(GroupImage{bed().PoolId(kA), "group-shown", true}));
+              ElementsAre(GroupImage{bed().PoolId(kA), ImageName("group-shown"),
+                                     true}));
   EXPECT_THAT(*reads->GroupImages("group-absent"), IsEmpty());
 }
 
@@ -63,16 +64,18 @@ TEST_P(ContractTest, AnImageThatIsNotCompleteInItsGroupIsCompletedByAddingIt) {
   MakeImage(kA, "group-half");
   const auto pool = OpenPool(kA, Access::kMutate);
   ASSERT_OK(pool->CreateGroup("group-incomplete"));
-  ASSERT_OK(
-      pool->AddGroupImage("group-incomplete", bed().PoolId(kA), "group-half"));
+  ASSERT_OK(pool->AddGroupImage("group-incomplete", bed().PoolId(kA),
+                                ImageName("group-half")));
   ASSERT_OK(bed().LeaveGroupImageIncomplete(kA, "group-incomplete",
                                             IdOf(kA, "group-half")));
   EXPECT_THAT(*pool->GroupImages("group-incomplete"),
-              ElementsAre(GroupImage{bed().PoolId(kA), "group-half", false}));
-  ASSERT_OK(
-      pool->AddGroupImage("group-incomplete", bed().PoolId(kA), "group-half"));
-  EXPECT_THAT(*pool->GroupImages("group-incomplete"),
-              ElementsAre(GroupImage{bed().PoolId(kA), "group-half", true}));
+              ElementsAre(GroupImage{bed().PoolId(kA), ImageName("group-half"),
+                                     false}));
+  ASSERT_OK(pool->AddGroupImage("group-incomplete", bed().PoolId(kA),
+                                ImageName("group-half")));
+  EXPECT_THAT(
+      *pool->GroupImages("group-incomplete"),
+      ElementsAre(GroupImage{bed().PoolId(kA), ImageName("group-half"), true}));
 }
 
 TEST_P(ContractTest, AnImageThatIsHalfTakenOutOfItsGroupIsTakenOut) {
@@ -82,9 +85,9 @@ TEST_P(ContractTest, AnImageThatIsHalfTakenOutOfItsGroupIsTakenOut) {
   const std::string id = IdOf(kA, "group-half-out");
   ASSERT_OK(bed().LeaveGroupImageIncomplete(kA, "group-half-left", id));
   EXPECT_EQ(*Look(kA, "group-half-out")->Group(), std::nullopt);
-  EXPECT_THAT(
-      *pool->GroupImages("group-half-left"),
-      ElementsAre(GroupImage{bed().PoolId(kA), "group-half-out", false}));
+  EXPECT_THAT(*pool->GroupImages("group-half-left"),
+              ElementsAre(GroupImage{bed().PoolId(kA),
+                                     ImageName("group-half-out"), false}));
   EXPECT_OK(pool->RemoveGroupImage("group-half-left", bed().PoolId(kA), id));
   EXPECT_THAT(*pool->GroupImages("group-half-left"), IsEmpty());
 }
@@ -94,24 +97,24 @@ TEST_P(ContractTest, AnImageOfAnotherGroupIsNotTakenOut) {
   const auto pool = OpenPool(kA, Access::kMutate);
   ASSERT_OK(pool->CreateGroup("group-of-it"));
   ASSERT_OK(pool->CreateGroup("group-not-of-it"));
-  ASSERT_OK(
-      pool->AddGroupImage("group-of-it", bed().PoolId(kA), "group-elsewhere"));
+  ASSERT_OK(pool->AddGroupImage("group-of-it", bed().PoolId(kA),
+                                ImageName("group-elsewhere")));
   EXPECT_THAT(pool->RemoveGroupImage("group-not-of-it", bed().PoolId(kA),
                                      IdOf(kA, "group-elsewhere")),
               HasErrno(EBADF));
   EXPECT_EQ(*Look(kA, "group-elsewhere")->Group(),
             (GroupSpec{bed().PoolId(kA), "group-of-it"}));
-  EXPECT_THAT(
-      *pool->GroupImages("group-not-of-it"),
-      ElementsAre(GroupImage{bed().PoolId(kA), "group-elsewhere", false}));
+  EXPECT_THAT(*pool->GroupImages("group-not-of-it"),
+              ElementsAre(GroupImage{bed().PoolId(kA),
+                                     ImageName("group-elsewhere"), false}));
 }
 
 TEST_P(ContractTest, AGroupShowsNoImageWhenOneIsGone) {
   MakeImage(kA, "group-hidden");
   const auto pool = OpenPool(kA, Access::kMutate);
   ASSERT_OK(pool->CreateGroup("group-torn"));
-  ASSERT_OK(
-      pool->AddGroupImage("group-torn", bed().PoolId(kA), "group-hidden"));
+  ASSERT_OK(pool->AddGroupImage("group-torn", bed().PoolId(kA),
+                                ImageName("group-hidden")));
   ASSERT_OK(bed().LeaveGroupImageIncomplete(kA, "group-torn", "ffffff"));
   EXPECT_THAT(*pool->GroupImages("group-torn"), IsEmpty());
 }
@@ -120,8 +123,8 @@ TEST_P(ContractTest, AnImageIsTakenOutOfItsGroupHoweverOften) {
   MakeImage(kA, "group-leaver");
   const auto pool = OpenPool(kA, Access::kMutate);
   ASSERT_OK(pool->CreateGroup("group-left"));
-  ASSERT_OK(
-      pool->AddGroupImage("group-left", bed().PoolId(kA), "group-leaver"));
+  ASSERT_OK(pool->AddGroupImage("group-left", bed().PoolId(kA),
+                                ImageName("group-leaver")));
   const std::string id = IdOf(kA, "group-leaver");
   EXPECT_OK(pool->RemoveGroupImage("group-left", bed().PoolId(kA), id));
   EXPECT_EQ(*Look(kA, "group-leaver")->Group(), std::nullopt);
@@ -134,8 +137,8 @@ TEST_P(ContractTest, AGroupThatIsRemovedLetsItsImagesGo) {
   MakeImage(kA, "group-freed");
   const auto pool = OpenPool(kA, Access::kMutate);
   ASSERT_OK(pool->CreateGroup("group-removed"));
-  ASSERT_OK(
-      pool->AddGroupImage("group-removed", bed().PoolId(kA), "group-freed"));
+  ASSERT_OK(pool->AddGroupImage("group-removed", bed().PoolId(kA),
+                                ImageName("group-freed")));
   ASSERT_OK(pool->RemoveGroup("group-removed"));
   EXPECT_EQ(*Look(kA, "group-freed")->Group(), std::nullopt);
 }
@@ -144,12 +147,12 @@ TEST_P(ContractTest, AGroupOrImageThatIsAbsentIsNotFound) {
   MakeImage(kA, "group-stranger");
   const auto pool = OpenPool(kA, Access::kMutate);
   ASSERT_OK(pool->CreateGroup("group-present"));
-  EXPECT_THAT(
-      pool->AddGroupImage("group-absent", bed().PoolId(kA), "group-stranger"),
-      HasErrno(ENOENT));
-  EXPECT_THAT(
-      pool->AddGroupImage("group-present", bed().PoolId(kA), "no-such-image"),
-      HasErrno(ENOENT));
+  EXPECT_THAT(pool->AddGroupImage("group-absent", bed().PoolId(kA),
+                                  ImageName("group-stranger")),
+              HasErrno(ENOENT));
+  EXPECT_THAT(pool->AddGroupImage("group-present", bed().PoolId(kA),
+                                  ImageName("no-such-image")),
+              HasErrno(ENOENT));
   EXPECT_THAT(
       pool->RemoveGroupImage("group-absent", bed().PoolId(kA), "ffffff"),
       HasErrno(ENOENT));

@@ -36,24 +36,25 @@ TEST_P(ContractTest, UnknownPoolIsNotFound) {
 
 TEST_P(ContractTest, AbsentImageIsNotFoundHoweverItIsOpened) {
   const auto pool = OpenPool(kA, Access::kMutate);
-  EXPECT_THAT(pool->OpenImageReadOnly("absent"), HasErrno(ENOENT));
+  EXPECT_THAT(pool->OpenImageReadOnly(ImageName("absent")), HasErrno(ENOENT));
   EXPECT_THAT(pool->OpenImageByIdReadOnly("ffffffff"), HasErrno(ENOENT));
-  EXPECT_THAT(pool->OpenImage("absent"), HasErrno(ENOENT));
-  EXPECT_FALSE(pool->HasImage("absent").value());
+  EXPECT_THAT(pool->OpenImage(ImageName("absent")), HasErrno(ENOENT));
+  EXPECT_FALSE(pool->HasImage(ImageName("absent")).value());
 }
 
 TEST_P(ContractTest, ImageIsSeenWithoutOpeningIt) {
   MakeImage(kA, "plain-there");
-  EXPECT_TRUE(OpenPool(kA, Access::kRead)->HasImage("plain-there").value());
+  EXPECT_TRUE(
+      OpenPool(kA, Access::kRead)->HasImage(ImageName("plain-there")).value());
   const auto pool = OpenPool(kA, Access::kMutate);
-  ASSERT_OK(pool->RemoveImage("plain-there"));
-  EXPECT_FALSE(pool->HasImage("plain-there").value());
+  ASSERT_OK(pool->RemoveImage(ImageName("plain-there")));
+  EXPECT_FALSE(pool->HasImage(ImageName("plain-there")).value());
 }
 
 TEST_P(ContractTest, EachChangeOfAnImagesHeaderIsSeenWithoutOpeningIt) {
   MakeImage(kA, "plain-header");
   const auto pool = OpenPool(kA, Access::kMutate);
-  const auto image = pool->OpenImage("plain-header").value();
+  const auto image = pool->OpenImage(ImageName("plain-header")).value();
   const std::string id = image->Id().value();
   const auto watcher = OpenPool(kA, Access::kRead);
   const uint64_t first = watcher->HeaderVersion(id).value();
@@ -80,7 +81,7 @@ TEST_P(ContractTest, ImageIsOpenedByItsId) {
   const std::string id = IdOf(kA, "plain-id");
   const auto image = OpenPool(kA, Access::kRead)->OpenImageByIdReadOnly(id);
   ASSERT_OK(image);
-  EXPECT_EQ((*image)->name(), "plain-id");
+  EXPECT_EQ((*image)->name().text(), "plain-id");
 }
 
 TEST_P(ContractTest, SizeAndCreationTimeAreTold) {
@@ -106,7 +107,8 @@ TEST_P(ContractTest, ReadOnlyHandleLeavesNoWatch) {
 
 TEST_P(ContractTest, WritableHandleIsWatchedByOneOfOurClients) {
   MakeImage(kA, "plain-write");
-  const auto image = OpenPool(kA, Access::kMutate)->OpenImage("plain-write");
+  const auto image =
+      OpenPool(kA, Access::kMutate)->OpenImage(ImageName("plain-write"));
   ASSERT_OK(image);
   const auto watchers = ClientIds((*image)->Watchers());
   EXPECT_THAT(watchers, SizeIs(1));
@@ -175,7 +177,7 @@ TEST_P(ContractTest, CloneNamesItsParent) {
   const auto parent = Look(kA, "clone-1")->Parent();
   ASSERT_OK(parent);
   ASSERT_TRUE(parent->has_value());
-  EXPECT_EQ((*parent)->image_name, "parent-1");
+  EXPECT_EQ((*parent)->image_name.text(), "parent-1");
   EXPECT_EQ((*parent)->image_id, IdOf(kA, "parent-1"));
   EXPECT_EQ((*parent)->pool_id, bed().PoolId(kA));
   EXPECT_EQ((*parent)->pool_name, bed().PoolName());

@@ -97,7 +97,7 @@ class RealContractBed final : public ContractBed {
         const std::unique_ptr<Pool> pool,
         ClusterFor(site).OpenPool(PoolId(site), "", Access::kRead));
     ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Image> opened,
-                            pool->OpenImageReadOnly(image));
+                            pool->OpenImageReadOnly(ImageName(image)));
     ADDONS_ASSIGN_OR_RETURN(const ImageSize size, opened->Size());
     constexpr uint64_t kChunk = uint64_t{4} << 20;
     std::string content;

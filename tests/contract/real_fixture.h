@@ -59,11 +59,13 @@ class RealTest : public ::testing::Test {
   }
   std::unique_ptr<Image> OpenReadOnly(const std::string& name,
                                       const std::string& site = "a") {
-    return OpenPool(Access::kRead, site)->OpenImageReadOnly(name).value();
+    return OpenPool(Access::kRead, site)
+        ->OpenImageReadOnly(ImageName(name))
+        .value();
   }
   std::unique_ptr<Image> OpenWritable(const std::string& name,
                                       const std::string& site = "a") {
-    return OpenPool(Access::kMutate, site)->OpenImage(name).value();
+    return OpenPool(Access::kMutate, site)->OpenImage(ImageName(name)).value();
   }
 
   std::shared_ptr<CallGate> gate_ = std::make_shared<CallGate>(RealClock());

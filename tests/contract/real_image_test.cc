@@ -37,10 +37,11 @@ class RealImageTest : public RealTest {};
 
 TEST_F(RealImageTest, DoesNotFindAnUnknownImage) {
   const auto pool = OpenPool(Access::kMutate);
-  EXPECT_THAT(pool->OpenImageReadOnly("absent"),
+  EXPECT_THAT(pool->OpenImageReadOnly(ImageName("absent")),
               StatusIs(absl::StatusCode::kNotFound,
                        HasSubstr("image 'replicapool/absent'")));
-  EXPECT_THAT(pool->OpenImage("absent"), StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_THAT(pool->OpenImage(ImageName("absent")),
+              StatusIs(absl::StatusCode::kNotFound));
   EXPECT_THAT(pool->OpenImageByIdReadOnly("deadbeef"),
               StatusIs(absl::StatusCode::kNotFound));
 }
@@ -48,7 +49,7 @@ TEST_F(RealImageTest, DoesNotFindAnUnknownImage) {
 TEST_F(RealImageTest, KnowsNameIdAndSize) {
   const std::string name = MakeImage();
   const auto image = OpenReadOnly(name);
-  EXPECT_EQ(image->name(), name);
+  EXPECT_EQ(image->name().text(), name);
   const auto size = image->Size();
   ASSERT_OK(size);
   EXPECT_EQ(size->bytes, 16U << 20U);
@@ -68,7 +69,7 @@ TEST_F(RealImageTest, OpensByIdAndKnowsTheName) {
   const std::string id = OpenReadOnly(name)->Id().value();
   const auto image = OpenPool(Access::kRead)->OpenImageByIdReadOnly(id);
   ASSERT_OK(image);
-  EXPECT_EQ((*image)->name(), name);
+  EXPECT_EQ((*image)->name().text(), name);
 }
 
 TEST_F(RealImageTest, TellsWhenItWasMade) {
@@ -172,7 +173,7 @@ TEST_F(RealCloneTest, NamesItsParent) {
   EXPECT_EQ((*parent)->pool_id, Bed().PoolId("a"));
   EXPECT_EQ((*parent)->pool_name, RealBed::kPool);
   EXPECT_EQ((*parent)->rados_namespace, "");
-  EXPECT_EQ((*parent)->image_name, parent_);
+  EXPECT_EQ((*parent)->image_name.text(), parent_);
   EXPECT_EQ((*parent)->image_id, OpenReadOnly(parent_)->Id().value());
   EXPECT_FALSE((*parent)->in_trash);
 }
@@ -220,7 +221,8 @@ TEST_F(RealImageTest, IsNotMirroredByItself) {
 
 TEST_F(RealImageTest, RefusesChangesThroughAReadOnlyHandle) {
   const std::string name = MakeImage();
-  const auto image = OpenPool(Access::kMutate)->OpenImageReadOnly(name).value();
+  const auto image =
+      OpenPool(Access::kMutate)->OpenImageReadOnly(ImageName(name)).value();
   for (const absl::Status& status :
        {image->SetMetadata("k", "v"), image->RemoveMetadata("k"),
         image->MirrorEnable(MirrorMode::kSnapshot),
@@ -233,7 +235,7 @@ TEST_F(RealImageTest, RefusesChangesThroughAReadOnlyHandle) {
 }
 
 TEST_F(RealImageTest, OpensForWritingOnlyOnTheMutationConnection) {
-  EXPECT_THAT(OpenPool(Access::kRead)->OpenImage(MakeImage()),
+  EXPECT_THAT(OpenPool(Access::kRead)->OpenImage(ImageName(MakeImage())),
               StatusIs(absl::StatusCode::kInternal));
 }
 

@@ -40,7 +40,7 @@ class RealLockTest : public RealTest {
     const auto other = other_cache_.Connect(Bed().Target("a"), Bed().User("a"));
     ASSERT_OK(other);
     pool_ = (*other)->OpenPool(Bed().PoolId("a"), "", Access::kMutate).value();
-    theirs_ = pool_->OpenImage(name).value();
+    theirs_ = pool_->OpenImage(ImageName(name)).value();
   }
 
   ConnectionCache other_cache_{ShortTimeouts(), RealClock(), gate_};

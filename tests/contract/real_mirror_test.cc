@@ -35,7 +35,8 @@ using ::testing::SizeIs;
 class RealMirrorTest : public RealTest {
  protected:
   std::vector<MirrorSnapshot> Snapshots(const std::string& site) {
-    const auto image = OpenPool(Access::kRead, site)->OpenImageReadOnly(name_);
+    const auto image =
+        OpenPool(Access::kRead, site)->OpenImageReadOnly(ImageName(name_));
     if (!image.ok()) return {};
     return (*image)->MirrorSnapshots().value_or(std::vector<MirrorSnapshot>());
   }
@@ -203,11 +204,12 @@ TEST_F(RealMirrorTest, RequestsAResyncThroughAReadOnlyHandle) {
               StatusIs(absl::StatusCode::kInternal));  // of a read pool
   const std::string old_id = OpenReadOnly(name_, "b")->Id().value();
   ASSERT_OK(OpenPool(Access::kMutate, "b")
-                ->OpenImageReadOnly(name_)
+                ->OpenImageReadOnly(ImageName(name_))
                 .value()
                 ->MirrorResync());
   EXPECT_TRUE(Eventually([&] {
-    const auto image = OpenPool(Access::kRead, "b")->OpenImageReadOnly(name_);
+    const auto image =
+        OpenPool(Access::kRead, "b")->OpenImageReadOnly(ImageName(name_));
     return image.ok() && (*image)->Id().value_or(old_id) != old_id;
   }));
   EXPECT_TRUE(Reaches("b", MirrorSnapshotKind::kNonPrimary));
@@ -220,7 +222,7 @@ TEST_F(RealMirrorTest, EndsWithDisable) {
             MirrorImageState::kDisabled);
   EXPECT_TRUE(Eventually([&] {
     return OpenPool(Access::kRead, "b")
-               ->OpenImageReadOnly(name_)
+               ->OpenImageReadOnly(ImageName(name_))
                .status()
                .code() == absl::StatusCode::kNotFound;
   }));

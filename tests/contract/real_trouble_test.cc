@@ -46,7 +46,7 @@ TEST_F(RealTroubleTest, ReadsEndAndMutationsGoOnWhenTheOsdHangs) {
   });
   const absl::Status read = reader->Metadata("key").status();
   const SteadyDuration took = RealClock().Now() - begin;
-  const absl::Status opened = pool->OpenImageReadOnly(name).status();
+  const absl::Status opened = pool->OpenImageReadOnly(ImageName(name)).status();
   EXPECT_FALSE(done);
   ASSERT_OK(Bed().Run("cont", {"a", "osd"}));
   mutation.join();
@@ -58,14 +58,14 @@ TEST_F(RealTroubleTest, ReadsEndAndMutationsGoOnWhenTheOsdHangs) {
   EXPECT_OK(written);
   // The same handles serve again.
   EXPECT_EQ(reader->Metadata("key").value(), "value");
-  EXPECT_OK(pool->OpenImageReadOnly(name));
+  EXPECT_OK(pool->OpenImageReadOnly(ImageName(name)));
 }
 
 TEST_F(RealTroubleTest, ReplacesAConnectionThatWasBlocklisted) {
   const std::string name = MakeImage();
   const auto cluster = Connect("a").value();
   auto pool = cluster->OpenPool(Bed().PoolId("a"), "", Access::kMutate).value();
-  auto image = pool->OpenImage(name).value();
+  auto image = pool->OpenImage(ImageName(name)).value();
   const std::vector<Watcher> watchers = image->Watchers().value();
   ASSERT_THAT(watchers, SizeIs(1));
   ASSERT_OK(Bed().Run("ceph", {"a", "osd", "blocklist", "add",
@@ -79,12 +79,12 @@ TEST_F(RealTroubleTest, ReplacesAConnectionThatWasBlocklisted) {
   EXPECT_THAT(thrown_out, StatusIs(absl::StatusCode::kUnavailable));
   EXPECT_EQ(CephErrno(thrown_out), kBlocklistedErrno);
   // What was opened before stays dead, also new images of the old pool.
-  EXPECT_EQ(CephErrno(pool->OpenImageReadOnly(name).status()),
+  EXPECT_EQ(CephErrno(pool->OpenImageReadOnly(ImageName(name)).status()),
             kBlocklistedErrno);
 
   const auto fresh = cluster->OpenPool(Bed().PoolId("a"), "", Access::kMutate);
   ASSERT_OK(fresh);
-  const auto reopened = (*fresh)->OpenImage(name);
+  const auto reopened = (*fresh)->OpenImage(ImageName(name));
   ASSERT_OK(reopened);
   EXPECT_OK((*reopened)->SetMetadata("key", "value"));
   EXPECT_THAT(cluster->OwnClientIds(),

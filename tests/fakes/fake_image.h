@@ -39,7 +39,7 @@ class FakeImage final : public Image {
         spec_(std::move(spec)),
         image_(std::move(image)),
         seen_(std::move(seen)),
-        name_(seen_.name),
+        name_(ImageName(seen_.name)),
         writable_(writable),
         cookie_(cookie),
         exceptions_(std::uncaught_exceptions()) {}
@@ -49,7 +49,7 @@ class FakeImage final : public Image {
 
   // --- what it is, who uses it (fake_image.cc)
 
-  const std::string& name() const override { return name_; }
+  const ImageName& name() const override { return name_; }
   absl::StatusOr<std::string> Id() override;
   absl::StatusOr<ImageSize> Size() override;
   absl::StatusOr<Timestamp> CreateTimestamp() override;
@@ -148,7 +148,7 @@ class FakeImage final : public Image {
   const std::string spec_;
   const std::shared_ptr<model::Image> image_;
   const model::Image seen_;  // as it was when it was opened
-  const std::string name_;
+  const ImageName name_;
   const bool writable_;
   const uint64_t cookie_;
   const int exceptions_;

@@ -227,8 +227,7 @@ absl::Status FakePool::Error(int result, absl::string_view action,
                              const std::string& object) const {
   return object.empty()
              ? CephError(result, action, absl::StrCat("pool '", name_, "'"))
-             : CephError(result, action,
-                         absl::StrCat("'", ImageSpec(object), "'"));
+             : CephError(result, action, absl::StrCat("'", Spec(object), "'"));
 }
 
 }  // namespace addons

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/image_name.h"
 #include "ceph/pool.h"
 #include "tests/fakes/fake_world.h"
 #include "tests/fakes/model.h"
@@ -86,7 +87,7 @@ class FakePool final : public Pool {
   absl::Status CreateGroup(const std::string& group) override;
   absl::Status RemoveGroup(const std::string& group) override;
   absl::Status AddGroupImage(const std::string& group, int64_t image_pool_id,
-                             const std::string& image) override;
+                             const ImageName& image) override;
   absl::Status RemoveGroupImage(const std::string& group, int64_t image_pool_id,
                                 const std::string& image_id) override;
 
@@ -101,17 +102,17 @@ class FakePool final : public Pool {
 
   // --- images (fake_pool_images.cc)
 
-  absl::StatusOr<bool> HasImage(const std::string& name) override;
+  absl::StatusOr<bool> HasImage(const ImageName& name) override;
   absl::StatusOr<uint64_t> HeaderVersion(const std::string& image_id) override;
   absl::StatusOr<std::unique_ptr<Image>> OpenImageReadOnly(
-      const std::string& name) override;
+      const ImageName& name) override;
   absl::StatusOr<std::unique_ptr<Image>> OpenImageByIdReadOnly(
       const std::string& image_id) override;
   absl::StatusOr<std::unique_ptr<Image>> OpenImage(
-      const std::string& name) override;
-  absl::Status CreateImage(const std::string& name,
+      const ImageName& name) override;
+  absl::Status CreateImage(const ImageName& name,
                            const ImageLayout& layout) override;
-  absl::Status RemoveImage(const std::string& name) override;
+  absl::Status RemoveImage(const ImageName& name) override;
 
  private:
   using Needs = FakeWorld::Needs;

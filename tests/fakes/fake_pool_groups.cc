@@ -44,12 +44,12 @@ absl::Status FakePool::RemoveGroup(const std::string& group) {
 
 absl::Status FakePool::AddGroupImage(const std::string& group,
                                      int64_t image_pool_id,
-                                     const std::string& image) {
+                                     const ImageName& image) {
   return Change("rbd_group_image_add", "add an image to rbd group", group,
                 [&](Site& site) {
                   return model::AddGroupImage(site, site.pools[id_],
                                               rados_namespace_, group,
-                                              image_pool_id, image);
+                                              image_pool_id, image.text());
                 });
 }
 

@@ -39,12 +39,12 @@ uint64_t VersionOf(const model::Image& image) {
 
 }  // namespace
 
-absl::StatusOr<bool> FakePool::HasImage(const std::string& name) {
+absl::StatusOr<bool> FakePool::HasImage(const ImageName& name) {
   bool there = false;
-  const std::string object = absl::StrCat("rbd_id.", name);
+  const std::string object = absl::StrCat("rbd_id.", name.text());
   const int r = Run("rados_stat", object, Needs::kOsd, false,
                     [&](Model&, Site& site, SteadyDuration*) {
-                      there = Space(site).images.contains(name);
+                      there = Space(site).images.contains(name.text());
                       return there ? 0 : -ENOENT;
                     });
   if (r == -ENOENT) return false;
@@ -68,8 +68,8 @@ absl::StatusOr<uint64_t> FakePool::HeaderVersion(const std::string& image_id) {
 }
 
 absl::StatusOr<std::unique_ptr<Image>> FakePool::OpenImageReadOnly(
-    const std::string& name) {
-  return Open("rbd_open_read_only", name, false, false);
+    const ImageName& name) {
+  return Open("rbd_open_read_only", name.text(), false, false);
 }
 
 absl::StatusOr<std::unique_ptr<Image>> FakePool::OpenImageByIdReadOnly(
@@ -78,31 +78,31 @@ absl::StatusOr<std::unique_ptr<Image>> FakePool::OpenImageByIdReadOnly(
 }
 
 absl::StatusOr<std::unique_ptr<Image>> FakePool::OpenImage(
-    const std::string& name) {
-  return Open("rbd_open", name, false, true);
+    const ImageName& name) {
+  return Open("rbd_open", name.text(), false, true);
 }
 
-absl::Status FakePool::CreateImage(const std::string& name,
+absl::Status FakePool::CreateImage(const ImageName& name,
                                    const ImageLayout& layout) {
-  return ChangeImages("rbd_create4", "create", name,
+  return ChangeImages("rbd_create4", "create", name.text(),
                       [&](Model& model, Site& site, SteadyDuration*) {
-                        if (Space(site).images.contains(name)) {
+                        if (Space(site).images.contains(name.text())) {
                           return -EEXIST;
                         }
                         const auto image = model.CreateImage(
-                            site, site.pools[id_], rados_namespace_, name,
-                            layout.bytes);
+                            site, site.pools[id_], rados_namespace_,
+                            name.text(), layout.bytes);
                         image->size.object_bytes = layout.object_bytes;
                         image->Resize(layout.bytes);
                         return 0;
                       });
 }
 
-absl::Status FakePool::RemoveImage(const std::string& name) {
-  return ChangeImages("rbd_remove", "remove", name,
+absl::Status FakePool::RemoveImage(const ImageName& name) {
+  return ChangeImages("rbd_remove", "remove", name.text(),
                       [&](Model&, Site& site, SteadyDuration*) {
                         auto& images = Space(site).images;
-                        const auto it = images.find(name);
+                        const auto it = images.find(name.text());
                         if (it == images.end()) return 0;
                         if (!it->second->watches.empty()) return -EBUSY;
                         if (!it->second->snapshots.empty()) return -ENOTEMPTY;
@@ -115,7 +115,7 @@ absl::Status FakePool::RemoveImage(const std::string& name) {
 absl::Status FakePool::ChangeImages(const char* call, const char* action,
                                     const std::string& name,
                                     const FakeWorld::Body& body) {
-  const std::string text = absl::StrCat("image '", ImageSpec(name), "'");
+  const std::string text = absl::StrCat("image '", Spec(name), "'");
   if (connection_->access != Access::kMutate) {
     world_.AddViolation(
         absl::StrCat(call, " of ", text, " through a read connection"));
@@ -133,9 +133,9 @@ absl::StatusOr<std::unique_ptr<Image>> FakePool::Open(const char* call,
   model::Image seen;
   uint64_t cookie = 0;
   const auto make_handle = [&] {
-    return std::make_unique<FakeImage>(world_, connection_,
-                                       ImageSpec(seen.name), std::move(image),
-                                       std::move(seen), writable, cookie);
+    return std::make_unique<FakeImage>(world_, connection_, Spec(seen.name),
+                                       std::move(image), std::move(seen),
+                                       writable, cookie);
   };
   const auto open = [&] {
     return Run(call, key, Needs::kOsd, false,
@@ -170,7 +170,7 @@ absl::StatusOr<std::unique_ptr<Image>> FakePool::Open(const char* call,
     throw;
   }
   const auto failed = [&] {
-    return CephError(r, "open", absl::StrCat("image '", ImageSpec(key), "'"));
+    return CephError(r, "open", absl::StrCat("image '", Spec(key), "'"));
   };
   if (image == nullptr) return failed();
   auto opened = make_handle();

@@ -69,8 +69,12 @@ void FakeSite::AddClone(const std::string& parent, const std::string& clone) {
   from->other_snapshots.push_back({from->next_snapshot_id++,
                                    absl::StrCat("for-", clone),
                                    SnapshotKind::kUser});
-  image->parent = ImageParent{pool.id,  pool.name,  from->rados_namespace,
-                              from->id, from->name, false};
+  image->parent = ImageParent{pool.id,
+                              pool.name,
+                              from->rados_namespace,
+                              from->id,
+                              ImageName(from->name),
+                              false};
   image->content = from->content;
 }
 

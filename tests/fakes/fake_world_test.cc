@@ -47,7 +47,7 @@ class FakeWorldTest : public ::testing::Test {
     return *pair_.cluster(site)->OpenPool(pair_.pool_id(site), "", access);
   }
   std::unique_ptr<Image> Writable(FakeSite& site) {
-    return *OpenPool(site, Access::kMutate)->OpenImage(image_);
+    return *OpenPool(site, Access::kMutate)->OpenImage(ImageName(image_));
   }
   absl::Status Promote(FakeSite& site, Force force) {
     return Writable(site)->MirrorPromote(force);
@@ -78,7 +78,7 @@ class FakeWorldTest : public ::testing::Test {
   MirroredPair pair_{world_};
   FakeSite& a_ = pair_.a();
   FakeSite& b_ = pair_.b();
-  const std::string image_ = MirroredPair::ImageName(kUuid);
+  const std::string image_ = MirroredPair::ImageOf(kUuid);
 };
 
 // --- promotions that lose data
@@ -267,7 +267,7 @@ TEST(FakeWorldOneWayTest, TargetSeesNoStatusOfTheSource) {
   MirroredPair pair(world, {.one_way = true});
   pair.AddMirroredVolume(pair.a(), kUuid);
   world.Advance(minutes(1));
-  const auto statuses = pair.b().Status(MirroredPair::ImageName(kUuid));
+  const auto statuses = pair.b().Status(MirroredPair::ImageOf(kUuid));
   ASSERT_THAT(statuses, SizeIs(1));
   EXPECT_TRUE(statuses.front().local());
 }
@@ -278,7 +278,7 @@ TEST_F(FakeWorldTest, ReadsOfADeadClusterTimeOut) {
   const auto pool = OpenPool(a_, Access::kRead);
   a_.SetClusterUp(false);
   const SteadyTime begin = world_.Now();
-  EXPECT_THAT(pool->OpenImageReadOnly(image_),
+  EXPECT_THAT(pool->OpenImageReadOnly(ImageName(image_)),
               StatusIs(absl::StatusCode::kDeadlineExceeded));
   EXPECT_EQ(world_.Now() - begin, seconds(10));
 }
@@ -371,9 +371,11 @@ TEST_F(FakeWorldTest, DeadProcessLeavesItsWatchForAWhile) {
   world_.SetCallHook(nullptr);
   FakeClusterProvider next_process(world_);
   const auto pool = *next_process.Get(a_)->OpenPool(2, "", Access::kRead);
-  EXPECT_THAT(*(*pool->OpenImageReadOnly(image_))->Watchers(), SizeIs(2));
+  EXPECT_THAT(*(*pool->OpenImageReadOnly(ImageName(image_)))->Watchers(),
+              SizeIs(2));
   world_.Advance(seconds(31));
-  EXPECT_THAT(*(*pool->OpenImageReadOnly(image_))->Watchers(), SizeIs(1));
+  EXPECT_THAT(*(*pool->OpenImageReadOnly(ImageName(image_)))->Watchers(),
+              SizeIs(1));
 }
 
 TEST_F(FakeWorldTest, CallsAreRecorded) {
@@ -385,7 +387,8 @@ TEST_F(FakeWorldTest, CallsAreRecorded) {
 }
 
 TEST_F(FakeWorldTest, MutationThroughAReadOnlyHandleIsAViolation) {
-  const auto image = *OpenPool(a_, Access::kMutate)->OpenImageReadOnly(image_);
+  const auto image =
+      *OpenPool(a_, Access::kMutate)->OpenImageReadOnly(ImageName(image_));
   EXPECT_FALSE(image->MirrorDemote().ok());
   EXPECT_THAT(world_.Violations(), ElementsAre(HasSubstr("read-only handle")));
   EXPECT_TRUE(a_.Info(image_).primary);
@@ -449,9 +452,9 @@ TEST_F(FakeWorldTest, SnapshotsInTheJournalNamespaceAreCopiedToo) {
   EXPECT_TRUE(absl::StartsWith(id, "0001-0009-site-a-ns-0000000000000002-"));
   const auto pool =
       *pair_.cluster(b_)->OpenPool(3, MirroredPair::kNamespace, Access::kRead);
-  EXPECT_THAT(*pool->ReadOmap(std::string("csi.volume.") + kOther, "csi.image"),
-              Contains(Pair("csi.imageid",
-                            b_.ImageId(MirroredPair::ImageName(kOther)))));
+  EXPECT_THAT(
+      *pool->ReadOmap(std::string("csi.volume.") + kOther, "csi.image"),
+      Contains(Pair("csi.imageid", b_.ImageId(MirroredPair::ImageOf(kOther)))));
 }
 
 TEST_F(FakeWorldTest, ThreadsShareTheWorld) {
@@ -460,8 +463,8 @@ TEST_F(FakeWorldTest, ThreadsShareTheWorld) {
   for (FakeSite* const site : {&a_, &b_, &a_, &b_}) {
     threads.emplace_back([&, site] {
       for (int i = 0; i < 50; ++i) {
-        const auto image =
-            OpenPool(*site, Access::kRead)->OpenImageReadOnly(image_);
+        const auto image = OpenPool(*site, Access::kRead)
+                               ->OpenImageReadOnly(ImageName(image_));
         if (!image.ok() || !(*image)->MirrorStatus().ok()) ++failures;
         world_.Advance(seconds(1));
       }

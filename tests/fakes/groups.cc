@@ -46,7 +46,7 @@ std::vector<GroupImage> GroupImages(Site& site, PoolState& pool,
     const auto image = Model::FindImageById(
         site.pools[member.first].namespaces[rados_namespace], member.second);
     if (image == nullptr) return {};
-    images.push_back({member.first, image->name, complete});
+    images.push_back({member.first, ImageName(image->name), complete});
   }
   return images;
 }

@@ -62,8 +62,8 @@ std::string MirroredPair::VolumeId(const FakeSite& site,
 std::string MirroredPair::AddVolume(FakeSite& site, const std::string& uuid,
                                     uint64_t bytes,
                                     const std::string& rados_namespace) {
-  site.AddImage(kPool, rados_namespace, ImageName(uuid), bytes);
-  site.SetImageMetadata(ImageName(uuid), "csi.storage.k8s.io/pv/name",
+  site.AddImage(kPool, rados_namespace, ImageOf(uuid), bytes);
+  site.SetImageMetadata(ImageOf(uuid), "csi.storage.k8s.io/pv/name",
                         RequestName(uuid));
   AddJournal(site, uuid, rados_namespace);
   return VolumeId(site, uuid, rados_namespace);
@@ -72,10 +72,10 @@ std::string MirroredPair::AddVolume(FakeSite& site, const std::string& uuid,
 void MirroredPair::AddJournal(FakeSite& site, const std::string& uuid,
                               const std::string& rados_namespace) {
   OmapValues values = {{"csi.volname", RequestName(uuid)},
-                       {"csi.imagename", ImageName(uuid)},
+                       {"csi.imagename", ImageOf(uuid)},
                        {"csi.volume.owner", "ns1"}};
-  if (site.HasImage(ImageName(uuid))) {
-    values["csi.imageid"] = site.ImageId(ImageName(uuid));
+  if (site.HasImage(ImageOf(uuid))) {
+    values["csi.imageid"] = site.ImageId(ImageOf(uuid));
   }
   site.SetOmap(kPool, rados_namespace, absl::StrCat("csi.volume.", uuid),
                values);
@@ -87,7 +87,7 @@ std::string MirroredPair::AddMirroredVolume(
     FakeSite& primary, const std::string& uuid, uint64_t bytes,
     const std::string& rados_namespace) {
   std::string id = AddVolume(primary, uuid, bytes, rados_namespace);
-  const std::string image = ImageName(uuid);
+  const std::string image = ImageOf(uuid);
   if (!primary.Write(image, 1).ok()) std::abort();  // a new image is writable
   primary.EnableMirroring(image);
   FakeSite& secondary = other(primary);

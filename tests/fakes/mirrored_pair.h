@@ -53,7 +53,7 @@ class MirroredPair {
   /// The CSI handle of the volume `uuid` as `site` would give it out.
   std::string VolumeId(const FakeSite& site, const std::string& uuid,
                        const std::string& rados_namespace = "") const;
-  static std::string ImageName(const std::string& uuid) {
+  static std::string ImageOf(const std::string& uuid) {
     return "csi-vol-" + uuid;
   }
   static std::string RequestName(const std::string& uuid) {

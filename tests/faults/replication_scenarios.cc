@@ -180,7 +180,8 @@ void AddPromote(std::vector<Scenario>* all) {
       [](Rig& rig) {
         rig.AddMirrored(Rig::kSmallImage);
         rig.StopMidCopy(MirrorSnapshotKind::kNonPrimary, DaemonState::kDown);
-        rig.b_.AddImage(MirroredPair::kPool, "", RescueImageName(rig.image_),
+        rig.b_.AddImage(MirroredPair::kPool, "",
+                        RescueImageName(ImageName(rig.image_)).text(),
                         Rig::kSmallImage / 2);
         rig.LoseA();
       },

@@ -48,7 +48,7 @@ class Rig final : public VerbsTest {
   static constexpr char kVolumeGroup[] = "vg";
   static std::string MemberUuid(int i);
   static std::string MemberImage(int i) {
-    return MirroredPair::ImageName(MemberUuid(i));
+    return MirroredPair::ImageOf(MemberUuid(i));
   }
   /// `count` volumes of a, which are members of a group in a's journal.
   void AddPlainMembers(int count);

@@ -47,9 +47,9 @@ void CheckVolume(Journal& journal, const OmapValues& values) {
   }
   CheckThat(volume.ok(), "a journal object with a name is that of a volume");
   const std::string image = ValueOf(values, "csi.imagename");
-  CheckThat(volume->image_name ==
-                (image.empty() ? MirroredPair::ImageName(kUuid) : image),
-            "a volume has an image", volume->image_name);
+  CheckThat(volume->image_name.text() ==
+                (image.empty() ? MirroredPair::ImageOf(kUuid) : image),
+            "a volume has an image", volume->image_name.text());
   const std::string pool = ValueOf(values, "csi.journalpool");
   const bool is_id =
       pool.size() == 16 && std::all_of(pool.begin(), pool.end(), [](char c) {

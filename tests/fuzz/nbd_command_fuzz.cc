@@ -21,7 +21,7 @@ void Check(std::string input) {
   const auto found = ParseRbdNbdCommand(input);
   if (!found.has_value()) return;
   for (const std::string* part :
-       {&found->pool, &found->rados_namespace, &found->image}) {
+       {&found->pool, &found->rados_namespace, &found->image.text()}) {
     CheckThat(!absl::StrContains(*part, '/') &&
                   !absl::StrContains(*part, '@') &&
                   !absl::StrContains(*part, '\0'),
@@ -30,8 +30,7 @@ void Check(std::string input) {
   CheckThat(!found->pool.empty() && !found->image.empty(),
             "pool and image have names", input);
   const std::string spec =
-      absl::StrCat(found->pool, "/", found->rados_namespace,
-                   found->rados_namespace.empty() ? "" : "/", found->image);
+      RbdSpec(found->pool, found->rados_namespace, found->image.text());
   const std::vector<std::string> arguments = absl::StrSplit(input, '\0');
   CheckThat(std::any_of(arguments.begin(), arguments.end(),
                         [&spec](const std::string& argument) {

@@ -165,9 +165,8 @@ class Daemons {
                                    grpc::InsecureChannelCredentials());
   }
   void StartNode() {
-    node_.tree.SetKrbd(
-        0, {"replicapool", "2", "", MirroredPair::ImageName(kMirrored),
-            pair_.a().fsid()});
+    node_.tree.SetKrbd(0, {"replicapool", "2", "",
+                           MirroredPair::ImageOf(kMirrored), pair_.a().fsid()});
     node_service_ = std::make_unique<NodeReclaimService>(
         node_rpc_, *node_operations_,
         node_.Environment(resolver_, config_store_));

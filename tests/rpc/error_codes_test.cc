@@ -425,7 +425,7 @@ void TakeVolume(ReplicationServer& server, VolumeGroupAsk&) {
       server.pair.cluster(server.a)->OpenPool(2, "", Access::kMutate);
   ASSERT_OK(pool);
   ASSERT_OK((*pool)->CreateGroup("made-by-hand"));
-  ASSERT_OK((*pool)->AddGroupImage("made-by-hand", 2, server.image));
+  ASSERT_OK((*pool)->AddGroupImage("made-by-hand", 2, ImageName(server.image)));
 }
 
 void AddGroups(std::vector<Case>* cases) {

@@ -38,8 +38,8 @@ class NodeReclaimServer {
     EXPECT_TRUE(kept);
     pair_.WriteConfig(dir_.path());
     id = pair_.AddVolume(site, kUuid);
-    node.tree.SetKrbd(0, {"replicapool", "2", "",
-                          MirroredPair::ImageName(kUuid), site.fsid()});
+    node.tree.SetKrbd(
+        0, {"replicapool", "2", "", MirroredPair::ImageOf(kUuid), site.fsid()});
     service_ = std::make_unique<NodeReclaimService>(
         rpc_, operations_, node.Environment(resolver_, config_));
     grpc::ServerBuilder builder;

@@ -174,7 +174,7 @@ TEST_F(ReclaimServiceTest, TwentyAtOnceAreTwoAtATime) {
     const std::string uuid =
         absl::StrFormat("5ef79ce1-81e8-439b-8405-35138edf5b%02d", i);
     ids.push_back(server_.pair.AddVolume(server_.a, uuid));
-    server_.a.SetUsage(MirroredPair::ImageName(uuid), 64, 16);
+    server_.a.SetUsage(MirroredPair::ImageOf(uuid), 64, 16);
   }
   // The lock is taken before the work and given back after it.
   std::atomic<int> at_once{0};

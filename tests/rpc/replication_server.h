@@ -308,8 +308,8 @@ class ReplicationServer {
   MirroredPair& pair = pair_;
   FakeSite& a = pair_.a();
   FakeSite& b = pair_.b();
-  const std::string image = MirroredPair::ImageName(kUuid);
-  const std::string second_image = MirroredPair::ImageName(kSecondUuid);
+  const std::string image = MirroredPair::ImageOf(kUuid);
+  const std::string second_image = MirroredPair::ImageOf(kSecondUuid);
   std::string id;
   std::string group_id;
 

@@ -206,7 +206,7 @@ class ReplicatedVolumeGroupTest : public VolumeGroupServiceTest {
     return ask;
   }
   bool Mirrored(const std::string& uuid) {
-    return server_.a.Info(MirroredPair::ImageName(uuid)).state ==
+    return server_.a.Info(MirroredPair::ImageOf(uuid)).state ==
            MirrorImageState::kEnabled;
   }
   std::vector<std::string> All() const {
@@ -239,7 +239,7 @@ TEST_F(ReplicatedVolumeGroupTest, WhoComesIsMirroredAndWhoLeavesIsNot) {
 }
 
 TEST_F(ReplicatedVolumeGroupTest, AVolumeThatCannotBeMirroredChangesNothing) {
-  server_.a.EnableMirroring(MirroredPair::ImageName(kThirdUuid),
+  server_.a.EnableMirroring(MirroredPair::ImageOf(kThirdUuid),
                             MirrorMode::kJournal);
   server_.Start();
   server_.world.ClearCalls();
@@ -289,7 +289,7 @@ TEST_F(ReplicatedVolumeGroupTest, VerbsOfReplicationWaitForAChangeOfMembers) {
                         {"EnableVolumeReplication", "PromoteVolume"});
   EXPECT_TRUE(Mirrored(kThirdUuid));
   // They saw three members: the one that joined, too, is where they left it.
-  EXPECT_TRUE(server_.a.Info(MirroredPair::ImageName(kThirdUuid)).primary);
+  EXPECT_TRUE(server_.a.Info(MirroredPair::ImageOf(kThirdUuid)).primary);
 }
 
 TEST_F(ReplicatedVolumeGroupTest, ADemoteThatComesMeanwhileTakesTheNewMember) {
@@ -298,7 +298,7 @@ TEST_F(ReplicatedVolumeGroupTest, ADemoteThatComesMeanwhileTakesTheNewMember) {
        {std::string(ReplicationServer::kUuid),
         std::string(ReplicationServer::kSecondUuid), std::string(kThirdUuid)}) {
     EXPECT_TRUE(Mirrored(uuid));
-    EXPECT_FALSE(server_.a.Info(MirroredPair::ImageName(uuid)).primary);
+    EXPECT_FALSE(server_.a.Info(MirroredPair::ImageOf(uuid)).primary);
   }
 }
 

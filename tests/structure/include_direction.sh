@@ -27,12 +27,16 @@ declare -A allowed=(
   [admin_service]="admin_service admin operation operation_spec rpc base"
   [networkfence]="networkfence operation operation_spec volume ceph base"
   [networkfence_service]="networkfence_service networkfence operation operation_spec volume ceph base rpc"
-  # What is seen of an image; the verbs on one; the verbs on a group; who joins and leaves.
+  # What is seen of an image; what is decided from that; the verbs on one; the verbs on a
+  # group; who joins and leaves; what people are told of all this, without a change.
+  [replication_options]="replication_options lease ceph base"
   [replication/state]="replication/state volume ceph base"
-  [replication]="replication replication/state lease operation operation_spec volume ceph base"
-  [replication/group]="replication/group replication replication/state lease operation operation_spec volume ceph base"
-  [replication_membership]="replication_membership replication/group replication replication/state lease operation operation_spec volume ceph base"
-  [replication_service]="replication_service replication/group replication replication/state lease operation operation_spec volume ceph base rpc"
+  [replication/decision]="replication/decision replication/state replication_options volume ceph base"
+  [replication]="replication replication/decision replication/state replication_options lease operation operation_spec volume ceph base"
+  [replication/group]="replication/group replication replication/decision replication/state replication_options lease operation operation_spec volume ceph base"
+  [replication_membership]="replication_membership replication/group replication replication/state replication_options lease operation operation_spec volume ceph base"
+  [replication/inspection]="replication/inspection replication/group replication replication/decision replication/state replication_options lease operation operation_spec volume ceph base"
+  [replication_service]="replication_service replication/inspection replication/group replication replication/state replication_options lease operation operation_spec volume ceph base rpc"
   [reclaimspace]="reclaimspace lease operation operation_spec node volume ceph base"
   [reclaimspace_service]="reclaimspace_service reclaimspace lease operation operation_spec node volume ceph base rpc"
   [volumegroup]="volumegroup lease operation operation_spec volume ceph base"
@@ -54,10 +58,12 @@ offend() {
 # These set REPLY: a subshell for each of thousands of includes takes long.
 layer_of() { # FILE or INCLUDE
   case $1 in
-    ceph/librados/* | operation/table/* | replication/group/* | replication/state/*) REPLY=${1%/*} ;;
+    ceph/librados/* | operation/table/* | replication/decision/* | replication/group/* | \
+      replication/inspection/* | replication/state/*) REPLY=${1%/*} ;;
     server/* | cli/*) REPLY=${1%%/*} ;;
     */*_service.* | */*_service_*) REPLY=${1%%/*}_service ;;
     replication/membership.*) REPLY=replication_membership ;;
+    replication/options.* | replication/verb_scope.*) REPLY=replication_options ;;
     operation/operation_context.* | operation/operation_info.* | operation/operation_limits.* | \
       operation/operation_spec.* | operation/worker_share.*) REPLY=operation_spec ;;
     *) REPLY=${1%%/*} ;;

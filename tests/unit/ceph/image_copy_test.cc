@@ -45,7 +45,7 @@ class ByteImage final : public Image {
   bool flushed = false;
   bool forgets = false;  // writes
 
-  const std::string& name() const override { return name_; }
+  const ImageName& name() const override { return name_; }
   absl::StatusOr<ImageSize> Size() override {
     return ImageSize{bytes_.size(), kObject,
                      (bytes_.size() + kObject - 1) / kObject};
@@ -140,7 +140,7 @@ class ByteImage final : public Image {
   absl::Status Close() override { return absl::OkStatus(); }
 
  private:
-  const std::string name_ = "target";
+  const ImageName name_{"target"};
   std::string bytes_;
 };
 

@@ -51,7 +51,7 @@ class LeaseTest : public ::testing::Test {
     volume.pool_name = MirroredPair::kPool;
     volume.uuid = "u1";
     volume.volume_id = VolumeHandle("handle");
-    volume.attributes.image_name = "csi-vol-u1";
+    volume.attributes.image_name = ImageName("csi-vol-u1");
     return LeaseOf(volume);
   }
   bool ObjectExists() {

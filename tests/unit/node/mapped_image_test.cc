@@ -42,7 +42,7 @@ TEST_F(MappedImageTest, AsksTheKernelForKrbd) {
   EXPECT_EQ(image->pool, "pool");
   EXPECT_EQ(image->pool_id, 7);
   EXPECT_EQ(image->rados_namespace, "tenant1");
-  EXPECT_EQ(image->image, "csi-vol-x");
+  EXPECT_EQ(image->image.text(), "csi-vol-x");
   EXPECT_EQ(image->fsid, "fsid-a");
   EXPECT_EQ(image->Describe(), "image 'pool/tenant1/csi-vol-x' (device rbd12)");
 }
@@ -59,7 +59,7 @@ TEST_F(MappedImageTest, AsksTheProcessBehindNbd) {
   const auto image = Identify("nbd0");
   ASSERT_OK(image);
   EXPECT_EQ(image->pool, "pool");
-  EXPECT_EQ(image->image, "img");
+  EXPECT_EQ(image->image.text(), "img");
   EXPECT_EQ(image->pool_id, std::nullopt);
 }
 

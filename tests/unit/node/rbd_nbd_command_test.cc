@@ -23,15 +23,15 @@ std::optional<RbdNbdImage> Parse(const std::vector<std::string>& arguments) {
 
 TEST(RbdNbdCommandTest, ReadsTheImage) {
   EXPECT_THAT(Parse({"rbd-nbd", "map", "pool/image"}),
-              Optional(RbdNbdImage{"pool", "", "image"}));
+              Optional(RbdNbdImage{"pool", "", ImageName("image")}));
   EXPECT_THAT(Parse({"/usr/bin/rbd-nbd", "attach", "pool/ns/image"}),
-              Optional(RbdNbdImage{"pool", "ns", "image"}));
+              Optional(RbdNbdImage{"pool", "ns", ImageName("image")}));
   EXPECT_THAT(Parse({"rbd-nbd", "map", "pool/image@snap"}),
-              Optional(RbdNbdImage{"pool", "", "image"}));
+              Optional(RbdNbdImage{"pool", "", ImageName("image")}));
 }
 
 TEST(RbdNbdCommandTest, SkipsOptionsAndTheirValues) {
-  const std::optional<RbdNbdImage> image{{"pool", "", "image"}};
+  const std::optional<RbdNbdImage> image{{"pool", "", ImageName("image")}};
   EXPECT_EQ(Parse({"rbd-nbd", "--id", "csi-rbd-node", "-m", "10.0.0.1:6789",
                    "--keyfile=/tmp/csi/keys/keyfile-1", "map", "pool/image",
                    "--device", "/dev/nbd0", "--io-timeout=0", "--try-netlink"}),

@@ -32,12 +32,12 @@ class ImageProofTest : public ::testing::Test {
     volume_.pool_id = 2;
     volume_.pool_name = "replicapool";
     volume_.cluster = pair_.cluster(pair_.a());
-    volume_.attributes.image_name = MirroredPair::ImageName(kUuid);
+    volume_.attributes.image_name = ImageName(MirroredPair::ImageOf(kUuid));
 
     mapped_.device = "rbd0";
     mapped_.pool = "replicapool";
     mapped_.pool_id = 2;
-    mapped_.image = MirroredPair::ImageName(kUuid);
+    mapped_.image = ImageName(MirroredPair::ImageOf(kUuid));
     mapped_.fsid = pair_.a().fsid();
   }
   absl::Status ByCeph() { return ProveByCeph(mapped_, volume_); }
@@ -65,8 +65,8 @@ class ImageProofTest : public ::testing::Test {
 TEST_F(ImageProofTest, CephKnowsTheImage) { EXPECT_OK(ByCeph()); }
 
 TEST_F(ImageProofTest, CephKnowsAnotherImage) {
-  mapped_.image = MirroredPair::ImageName(kOtherUuid);
-  EXPECT_THAT(ByCeph(), StatusIs(kRefused, HasSubstr(mapped_.image)));
+  mapped_.image = ImageName(MirroredPair::ImageOf(kOtherUuid));
+  EXPECT_THAT(ByCeph(), StatusIs(kRefused, HasSubstr(mapped_.image.text())));
 }
 
 TEST_F(ImageProofTest, TheSameNameElsewhereIsAnotherImage) {
@@ -107,7 +107,7 @@ TEST_F(ImageProofTest, ATagAloneMustBeTheVolumeId) {
 
 TEST_F(ImageProofTest, TheIdProvesItsImage) {
   EXPECT_OK(ByNode());
-  mapped_.image = absl::StrCat("another-prefix-", kUuid);
+  mapped_.image = ImageName(absl::StrCat("another-prefix-", kUuid));
   EXPECT_OK(ByNode());
 }
 
@@ -118,11 +118,11 @@ TEST_F(ImageProofTest, TheIdProvesTheCopyOfAMappedSite) {
 }
 
 TEST_F(ImageProofTest, TheIdDoesNotProveOtherImages) {
-  mapped_.image = MirroredPair::ImageName(kOtherUuid);
+  mapped_.image = ImageName(MirroredPair::ImageOf(kOtherUuid));
   EXPECT_THAT(ByNode(), StatusIs(kRefused, HasSubstr("image-meta.json")));
-  mapped_.image = absl::StrCat("csi-vol-", kUuid, "-temp");
+  mapped_.image = ImageName(absl::StrCat("csi-vol-", kUuid, "-temp"));
   EXPECT_THAT(ByNode(), StatusIs(kRefused));
-  mapped_.image = MirroredPair::ImageName(kUuid);
+  mapped_.image = ImageName(MirroredPair::ImageOf(kUuid));
   mapped_.pool_id = 9;
   EXPECT_THAT(ByNode(), StatusIs(kRefused));
   mapped_.pool_id = 2;
@@ -145,14 +145,14 @@ TEST_F(ImageProofTest, WorksWithoutConfiguration) {
 }
 
 TEST_F(ImageProofTest, TheRecordProvesAStaticVolume) {
-  mapped_.image = "my-disk";
+  mapped_.image = ImageName("my-disk");
   EXPECT_THAT(ByNode("my-disk"), StatusIs(kRefused, HasSubstr("static")));
   Record("replicapool", "", "my-disk");
   EXPECT_OK(ByNode("my-disk"));
 }
 
 TEST_F(ImageProofTest, TheRecordMustNameThatImage) {
-  mapped_.image = "my-disk";
+  mapped_.image = ImageName("my-disk");
   Record("other", "", "my-disk");
   EXPECT_THAT(ByNode("my-disk"),
               StatusIs(kRefused, HasSubstr("other/my-disk")));
@@ -163,7 +163,7 @@ TEST_F(ImageProofTest, TheRecordMustNameThatImage) {
 }
 
 TEST_F(ImageProofTest, WithoutStagingPathThereIsNoRecord) {
-  mapped_.image = "my-disk";
+  mapped_.image = ImageName("my-disk");
   EXPECT_THAT(ProveByNode(mapped_, VolumeHandle("my-disk"), "", config_.get()),
               StatusIs(kRefused, HasSubstr("no staging path")));
 }

@@ -97,7 +97,7 @@ class SparsifyTest : public ::testing::Test {
   /// Nothing of ours stays on the image.
   void ExpectLeft() {
     const auto pool = pair_.cluster(a_)->OpenPool(2, "", Access::kRead);
-    const auto image = (*pool)->OpenImageReadOnly(image_);
+    const auto image = (*pool)->OpenImageReadOnly(ImageName(image_));
     ASSERT_OK(image);
     EXPECT_EQ((*image)->Metadata(kSparsifierKey).value(), std::nullopt);
     const auto watchers = (*image)->Watchers();
@@ -126,7 +126,7 @@ class SparsifyTest : public ::testing::Test {
   ReclaimStats stats_;
   LeaseKeeper leases_{world_};
   SparsifyEnvironment environment_{resolver_, leases_, stats_, {}};
-  const std::string image_ = MirroredPair::ImageName(kUuid);
+  const std::string image_ = MirroredPair::ImageOf(kUuid);
   std::string id_;
 
   SteadyDuration deadline_ = minutes(10);

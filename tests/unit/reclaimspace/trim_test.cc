@@ -34,7 +34,7 @@ class TrimTest : public ::testing::Test {
     request_.volume_id = VolumeHandle(pair_.AddVolume(pair_.a(), kUuid));
     request_.path = "/staging/volume";
     request_.user = pair_.a().user();
-    Map(MirroredPair::ImageName(kUuid));
+    Map(MirroredPair::ImageOf(kUuid));
   }
   /// What rbd0 is.
   void Map(const std::string& image) {
@@ -75,7 +75,7 @@ TEST_F(TrimTest, CoversTheWholeDeviceInSteps) {
 }
 
 TEST_F(TrimTest, MeasuresTheImageWhereThatIsCheap) {
-  const std::string image = MirroredPair::ImageName(kUuid);
+  const std::string image = MirroredPair::ImageOf(kUuid);
   pair_.a().SetUsage(image, 64, 0);
   node_.SetTrim([&](const TrimRange& range) {
     if (range.start == 0) pair_.a().SetUsage(image, 48, 0);
@@ -340,7 +340,7 @@ TEST_F(TrimStatsTest, CountsHowTrimsEnd) {
   node_.SetMount(FakeNode::Mount(), 2);
   Map("something-else");
   ExpectNext(TrimOutcome::kNotProved);
-  Map(MirroredPair::ImageName(kUuid));
+  Map(MirroredPair::ImageOf(kUuid));
   node_.SetTrim([this](const TrimRange&) {
     node_.SetMount({}, 0);
     return uint64_t{0};

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "ceph/pool.h"
-#include "replication/clone_audit.h"
+#include "replication/inspection/clone_audit.h"
 #include "replication/state/mirrored_clone.h"
 #include "tests/unit/replication/verbs_fixture.h"
 
@@ -40,7 +40,7 @@ class MirroredCloneTest : public VerbsTest {
   void Flatten() {
     auto pool =
         pair_.cluster(a_)->OpenPool(pair_.pool_id(a_), "", Access::kMutate);
-    auto image = (*pool)->OpenImage(image_);
+    auto image = (*pool)->OpenImage(ImageName(image_));
     ASSERT_OK(image);
     ASSERT_OK((*image)->Flatten([](uint64_t, uint64_t) { return true; }));
     ASSERT_OK((*image)->Close());
@@ -60,7 +60,7 @@ class MirroredCloneTest : public VerbsTest {
   std::string Mark(FakeSite& site) {
     auto pool =
         pair_.cluster(site)->OpenPool(pair_.pool_id(site), "", Access::kRead);
-    return (*(*pool)->OpenImageReadOnly(image_))
+    return (*(*pool)->OpenImageReadOnly(ImageName(image_)))
         ->Metadata(kCloneMark)
         ->value_or("");
   }
@@ -117,7 +117,7 @@ TEST_F(MirroredCloneTest, OnceTheMarkIsRemovedItIsAnOrdinaryVolume) {
   Flatten();
   auto pool =
       pair_.cluster(a_)->OpenPool(pair_.pool_id(a_), "", Access::kMutate);
-  auto image = (*pool)->OpenImage(image_);
+  auto image = (*pool)->OpenImage(ImageName(image_));
   ASSERT_OK((*image)->RemoveMetadata(kCloneMark));
   ASSERT_OK((*image)->Close());
   const auto info = Info(on_a_);
@@ -148,13 +148,13 @@ TEST_F(MirroredCloneTest, MarkInheritedFromAnotherImageSaysNothing) {
   const std::string mark = Mark(a_);
   constexpr char kOther[] = "6ef79ce1-81e8-439b-8405-35138edf5b89";
   id_ = pair_.AddMirroredVolume(a_, kOther);
-  a_.SetImageMetadata(MirroredPair::ImageName(kOther), kCloneMark, mark);
+  a_.SetImageMetadata(MirroredPair::ImageOf(kOther), kCloneMark, mark);
   EXPECT_OK(Demote(on_a_));
 }
 
 TEST_F(MirroredCloneTest, AuditListsClonesAndFlattenedOnesOfAPool) {
   constexpr char kOther[] = "6ef79ce1-81e8-439b-8405-35138edf5b89";
-  const std::string second = MirroredPair::ImageName(kOther);
+  const std::string second = MirroredPair::ImageOf(kOther);
   a_.AddClone(kParent, second);
   a_.EnableMirroring(second);
   ASSERT_OK(Promote(on_a_));

@@ -89,7 +89,10 @@ class Bench final : public VerbsTest {
           absl::StrContains(site->Schedules(), image_)
               ? absl::StrContains(site->Schedules(), "5m") ? "5m" : "other"
               : "none",
-          site->HasImage(RescueImageName(image_)) ? " rescue image" : "", "; ");
+          site->HasImage(RescueImageName(ImageName(image_)).text())
+              ? " rescue image"
+              : "",
+          "; ");
     }
     return text;
   }

@@ -27,7 +27,7 @@ class DemoteTest : public VerbsTest {
   std::string Metadata(FakeSite& site, const std::string& key) {
     auto pool =
         pair_.cluster(site)->OpenPool(pair_.pool_id(site), "", Access::kRead);
-    return (*(*pool)->OpenImageReadOnly(image_))
+    return (*(*pool)->OpenImageReadOnly(ImageName(image_)))
         ->Metadata(key)
         ->value_or("absent");
   }
@@ -196,7 +196,8 @@ TEST_F(DemoteTest, EachClientIsNamed) {
 
 TEST_F(DemoteTest, MirrorDaemonsAreNoWorkload) {
   auto pool = pair_.cluster(a_)->OpenPool(pair_.pool_id(a_), "", Access::kRead);
-  ASSERT_FALSE((*(*pool)->OpenImageReadOnly(image_))->Watchers()->empty())
+  ASSERT_FALSE(
+      (*(*pool)->OpenImageReadOnly(ImageName(image_)))->Watchers()->empty())
       << "the peer's rbd-mirror should watch the image";
   EXPECT_OK(Demote(on_a_));
 }

@@ -32,7 +32,9 @@ class EnableTest : public VerbsTest {
   bool HasParent() {
     auto pool =
         pair_.cluster(a_)->OpenPool(pair_.pool_id(a_), "", Access::kRead);
-    return (*(*pool)->OpenImageReadOnly(image_))->Parent()->has_value();
+    return (*(*pool)->OpenImageReadOnly(ImageName(image_)))
+        ->Parent()
+        ->has_value();
   }
   const ParameterMap journal_{{"mirroringMode", "journal"}};
   const ParameterMap flatten_{{"flattenMode", "force"}};

@@ -182,7 +182,7 @@ TEST_F(PromoteTest, PlannedMoveIsAwaitedWhileOtherImagesArrive) {
   world_.Advance(minutes(3));
   for (int i = 1; i < 9; ++i) {
     world_.Schedule(seconds(40 * i), [this] {
-      a_.CreateMirrorSnapshot(MirroredPair::ImageName(kOther));
+      a_.CreateMirrorSnapshot(MirroredPair::ImageOf(kOther));
     });
   }
   for (int call = 0; call < 5; ++call) {
@@ -202,8 +202,8 @@ TEST_F(PromoteTest, PlannedMoveIsAwaitedWhileAnotherNamespaceIsCopied) {
   a_.SetMirrorDaemon(DaemonState::kDown);
   world_.Advance(minutes(3));
   b_.SetCopySpeed(0.2);  // 64 objects take five minutes
-  ASSERT_OK(a_.Write(MirroredPair::ImageName(kOther), 5));
-  a_.CreateMirrorSnapshot(MirroredPair::ImageName(kOther));
+  ASSERT_OK(a_.Write(MirroredPair::ImageOf(kOther), 5));
+  a_.CreateMirrorSnapshot(MirroredPair::ImageOf(kOther));
   for (int call = 0; call < 4; ++call) {
     EXPECT_THAT(Promote(on_b_), StatusIs(kUnavailable));
   }
@@ -422,7 +422,7 @@ TEST_F(PromoteTest, ALaterForcedPromotionOfThePoolSharesTheStep) {
   EXPECT_OK(Promote(on_b_, Force::kYes));
   id_ = second_id;
   EXPECT_OK(Promote(on_b_, Force::kYes));
-  EXPECT_TRUE(b_.Info(MirroredPair::ImageName(second)).primary);
+  EXPECT_TRUE(b_.Info(MirroredPair::ImageOf(second)).primary);
   EXPECT_EQ(on_b_.environment().copying_stops.count(), 1U);
   id_ = first;
 }

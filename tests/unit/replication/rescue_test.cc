@@ -47,11 +47,13 @@ class RescueTest : public VerbsTest,
     deadline_ = minutes(1);
     world_.ClearCalls();
   }
-  bool HasRescueImage() { return b_.HasImage(RescueImageName(image_)); }
+  bool HasRescueImage() {
+    return b_.HasImage(RescueImageName(ImageName(image_)).text());
+  }
   std::optional<RescueRecord> Record() {
     const auto pool =
         pair_.cluster(b_)->OpenPool(pair_.pool_id(b_), "", Access::kRead);
-    const auto record = ReadRescueRecord(**pool, image_);
+    const auto record = ReadRescueRecord(**pool, ImageName(image_));
     EXPECT_OK(record);
     return *record;
   }
@@ -144,8 +146,9 @@ TEST_P(RescueTest, AFullPoolDuringTheWayBackKeepsTheRescueImage) {
   Fail("rbd_aio_write", ENOSPC, 1);
   EXPECT_THAT(
       Promote(on_b_),
-      StatusIs(kUnavailable, AllOf(HasSubstr("no space"),
-                                   HasSubstr(RescueImageName(image_)))));
+      StatusIs(kUnavailable,
+               AllOf(HasSubstr("no space"),
+                     HasSubstr(RescueImageName(ImageName(image_)).text()))));
   EXPECT_TRUE(HasRescueImage());
   EXPECT_OK(Promote(on_b_));
   ExpectWhole(1);
@@ -160,7 +163,8 @@ TEST_P(RescueTest, WhatIsPromotedAlreadyIsNotTakenForWhole) {
   const auto info = Info(on_b_);
   ASSERT_OK(info);
   EXPECT_EQ(info->health, ReplicationHealth::kError);
-  EXPECT_THAT(info->message, HasSubstr(RescueImageName(image_)));
+  EXPECT_THAT(info->message,
+              HasSubstr(RescueImageName(ImageName(image_)).text()));
   EXPECT_THAT(info->upkeep, IsEmpty()) << "notes wait until it is whole";
   EXPECT_THAT(Demote(on_b_), StatusIs(kUnavailable, HasSubstr("half-done")));
   EXPECT_THAT(Disable(on_b_), StatusIs(kUnavailable, HasSubstr("half-done")));
@@ -247,7 +251,8 @@ TEST_P(RescueTest, ForcedDisableDoesNotDestroyTheSavedState) {
   DieMidCopy(GetParam());
   DieAt("rbd_mirror_image_promote");
   EXPECT_THAT(Disable(on_b_, {{"force", "true"}}),
-              StatusIs(kUnavailable, HasSubstr(RescueImageName(image_))));
+              StatusIs(kUnavailable,
+                       HasSubstr(RescueImageName(ImageName(image_)).text())));
   EXPECT_EQ(b_.Info(image_).state, MirrorImageState::kEnabled);
   EXPECT_TRUE(HasRescueImage());
 }
@@ -256,7 +261,7 @@ TEST_P(RescueTest, ASecondProcessWaitsForTheFirst) {
   DieMidCopy(GetParam());
   DieAt("rbd_aio_write", 3);
   // As if the first one lived.
-  const std::string rescue_image = RescueImageName(image_);
+  const std::string rescue_image = RescueImageName(ImageName(image_)).text();
   world_.Advance(minutes(1));
   b_.AddWatcher(rescue_image, "10.0.0.9:0/1", 9001);
   b_.AddLocker(rescue_image, "10.0.0.9:0/1", 9001,
@@ -367,7 +372,8 @@ class WrittenSinceTest : public RescueTest {
                 StatusIs(kUnavailable, HasSubstr("written to since")));
   }
   void Decide(const std::string& decision) {
-    b_.SetImageMetadata(RescueImageName(image_), kRescueDecision, decision);
+    b_.SetImageMetadata(RescueImageName(ImageName(image_)).text(),
+                        kRescueDecision, decision);
   }
 };
 
@@ -386,7 +392,7 @@ TEST_F(WrittenSinceTest, ADaemonThatDiedIsNoWorkload) {
   ASSERT_OK(outcome);
   ASSERT_NE(outcome->lease, nullptr);
   const auto pool = *volume.OpenPool(Access::kMutate);
-  const auto image = *pool->OpenImage(image_);
+  const auto image = *pool->OpenImage(ImageName(image_));
   EXPECT_OK(Promote(on_b_, Force::kYes));
   EXPECT_LT(took_, seconds(10));
   EXPECT_THAT(steps_, Not(Contains("waiting until nobody has the image open")));

@@ -46,7 +46,7 @@ class TwoDaemonsTest : public VerbsTest {
   std::unique_ptr<Image> OpenByOther(FakeSite& site) {
     const auto pool =
         *other_cluster_->OpenPool(pair_.pool_id(site), "", Access::kMutate);
-    return *pool->OpenImage(image_);
+    return *pool->OpenImage(ImageName(image_));
   }
   /// Before the first lease is taken, when the verb has looked already.
   void BeforeTheLease(std::function<void()> action) {

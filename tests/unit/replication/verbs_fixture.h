@@ -192,7 +192,7 @@ class VerbsTest : public ::testing::Test {
   FakeSite& b_ = pair_.b();
   Daemon on_a_{world_, pair_, a_};
   Daemon on_b_{world_, pair_, b_};
-  const std::string image_ = MirroredPair::ImageName(kUuid);
+  const std::string image_ = MirroredPair::ImageOf(kUuid);
   std::string id_;
 
   // The next call.

@@ -153,7 +153,7 @@ class MemoryPool : public Pool {
   }
   absl::Status AddGroupImage(const std::string& /*group*/,
                              int64_t /*image_pool_id*/,
-                             const std::string& /*image*/) override {
+                             const ImageName& /*image*/) override {
     return Unimplemented();
   }
   absl::Status RemoveGroupImage(const std::string& /*group*/,
@@ -190,7 +190,7 @@ class MemoryPool : public Pool {
       const std::string& /*image_id*/) override {
     return Unimplemented();
   }
-  absl::StatusOr<bool> HasImage(const std::string& /*name*/) override {
+  absl::StatusOr<bool> HasImage(const ImageName& /*name*/) override {
     return Unimplemented();
   }
   absl::StatusOr<uint64_t> HeaderVersion(
@@ -198,7 +198,7 @@ class MemoryPool : public Pool {
     return Unimplemented();
   }
   absl::StatusOr<std::unique_ptr<Image>> OpenImageReadOnly(
-      const std::string& /*name*/) override {
+      const ImageName& /*name*/) override {
     return Unimplemented();
   }
   absl::StatusOr<std::unique_ptr<Image>> OpenImageByIdReadOnly(
@@ -206,14 +206,14 @@ class MemoryPool : public Pool {
     return Unimplemented();
   }
   absl::StatusOr<std::unique_ptr<Image>> OpenImage(
-      const std::string& /*name*/) override {
+      const ImageName& /*name*/) override {
     return Unimplemented();
   }
-  absl::Status CreateImage(const std::string& /*name*/,
+  absl::Status CreateImage(const ImageName& /*name*/,
                            const ImageLayout& /*layout*/) override {
     return Unimplemented();
   }
-  absl::Status RemoveImage(const std::string& /*name*/) override {
+  absl::Status RemoveImage(const ImageName& /*name*/) override {
     return Unimplemented();
   }
   void FailWhenFull() override {}

@@ -168,7 +168,7 @@ TEST_F(ResolverTest, UsesTheClusterOfTheIdWhenItHasTheVolume) {
   EXPECT_EQ(volume->rados_namespace, "");
   EXPECT_EQ(volume->uuid, kUuid);
   EXPECT_EQ(volume->cluster, site1_);
-  EXPECT_EQ(volume->image_name(), absl::StrCat("csi-vol-", kUuid));
+  EXPECT_EQ(volume->image_name().text(), absl::StrCat("csi-vol-", kUuid));
   EXPECT_EQ(volume->attributes.image_id, "1031a976f30a");
 }
 

@@ -26,7 +26,7 @@ TEST(StagingRecordTest, ReadsWhatCephCsiWrites) {
   ASSERT_OK(record);
   EXPECT_EQ(record->pool, "replicapool");
   EXPECT_EQ(record->rados_namespace, "tenant1");
-  EXPECT_EQ(record->image, "csi-vol-x");
+  EXPECT_EQ(record->image.text(), "csi-vol-x");
 }
 
 TEST(StagingRecordTest, ReadsOldRecordsWithoutNamespace) {

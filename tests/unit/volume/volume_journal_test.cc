@@ -49,7 +49,8 @@ TEST_F(VolumeJournalTest, ReadsAVolumeOfARealProvisioner) {
   const auto volume = Read("b891b493-7754-470d-b2a0-4ca18f698b29");
   ASSERT_OK(volume);
   EXPECT_EQ(volume->request_name, "pvc-fix-000");
-  EXPECT_EQ(volume->image_name, "csi-vol-b891b493-7754-470d-b2a0-4ca18f698b29");
+  EXPECT_EQ(volume->image_name.text(),
+            "csi-vol-b891b493-7754-470d-b2a0-4ca18f698b29");
   EXPECT_EQ(volume->image_id, "1031a976f30a");
   EXPECT_EQ(volume->owner, "ns1");
   EXPECT_EQ(volume->kms_id, "");
@@ -65,7 +66,7 @@ TEST_F(VolumeJournalTest, ReadsAnEncryptedVolumeOfARealProvisioner) {
 }
 
 TEST_F(VolumeJournalTest, ReadsAVolumeWithAnotherNamePrefix) {
-  EXPECT_EQ(Read("892ea53a-f435-4550-b697-2182e85e71c5")->image_name,
+  EXPECT_EQ(Read("892ea53a-f435-4550-b697-2182e85e71c5")->image_name.text(),
             "team-x-892ea53a-f435-4550-b697-2182e85e71c5");
 }
 
@@ -115,7 +116,7 @@ TEST_F(VolumeJournalTest, DerivesAMissingImageName) {
   cluster_.Put(2, "", kObject, {{"csi.volname", "pvc-1"}});
   const auto volume = Read(kUuid);
   ASSERT_OK(volume);
-  EXPECT_EQ(volume->image_name, std::string("csi-vol-") + kUuid);
+  EXPECT_EQ(volume->image_name.text(), std::string("csi-vol-") + kUuid);
   EXPECT_EQ(volume->image_id, "");
 }
 

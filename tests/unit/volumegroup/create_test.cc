@@ -121,7 +121,7 @@ TEST_F(CreateGroupTest, AdoptsAnImageThatAnInterruptedCallPutIntoTheRbdGroup) {
   ASSERT_OK(group);
   const auto pool = pair_.cluster(a_)->OpenPool(2, "", Access::kMutate);
   ASSERT_OK((*pool)->AddGroupImage("csi-vol-group-" + UuidOf(group->group_id),
-                                   2, Image(2)));
+                                   2, ImageName(Image(2))));
   world_.ClearCalls();
   ASSERT_OK(Create(on_a_, "vg", volumes));
   EXPECT_EQ(Members(group->group_id), volumes);
@@ -330,7 +330,7 @@ TEST_F(CreateGroupTest, FreesAVolumeThatAnInterruptedCallLeftInAnotherGroup) {
   ASSERT_OK(other);
   const auto pool = pair_.cluster(a_)->OpenPool(2, "", Access::kMutate);
   const std::string other_name = "csi-vol-group-" + UuidOf(other->group_id);
-  ASSERT_OK((*pool)->AddGroupImage(other_name, 2, Image(1)));
+  ASSERT_OK((*pool)->AddGroupImage(other_name, 2, ImageName(Image(1))));
   const auto group = Create(on_a_, "vg", {volume});
   ASSERT_OK(group);
   EXPECT_THAT(RbdGroups().at(other_name), IsEmpty());
@@ -342,7 +342,7 @@ TEST_F(CreateGroupTest, LeavesTheGroupsOfOthersAlone) {
   const std::string volume = AddVolume(1);
   const auto pool = pair_.cluster(a_)->OpenPool(2, "", Access::kMutate);
   ASSERT_OK((*pool)->CreateGroup("made-by-hand"));
-  ASSERT_OK((*pool)->AddGroupImage("made-by-hand", 2, Image(1)));
+  ASSERT_OK((*pool)->AddGroupImage("made-by-hand", 2, ImageName(Image(1))));
   EXPECT_THAT(Create(on_a_, "vg", {volume}),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("rbd group image remove")));

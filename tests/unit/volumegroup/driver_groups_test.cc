@@ -36,7 +36,8 @@ class DriverGroupsTest : public GroupTest {
     EXPECT_OK(pool->CreateGroup(group1));
     EXPECT_OK(pool->CreateGroup("mygrp-" + UuidOf(kFixtureGroup2)));
     for (const char* volume : {kFixtureVolume, kFixtureBlockVolume}) {
-      EXPECT_OK(pool->AddGroupImage(group1, 2, "csi-vol-" + UuidOf(volume)));
+      EXPECT_OK(pool->AddGroupImage(group1, 2,
+                                    ImageName("csi-vol-" + UuidOf(volume))));
     }
     world_.ClearCalls();
   }

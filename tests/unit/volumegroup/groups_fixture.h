@@ -121,7 +121,7 @@ class GroupTest : public ::testing::Test {
     return ids;
   }
   static std::string Image(int number) {
-    return MirroredPair::ImageName(Uuid(number));
+    return MirroredPair::ImageOf(Uuid(number));
   }
 
   static GroupParameterMap DefaultParameters() {

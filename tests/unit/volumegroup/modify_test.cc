@@ -228,7 +228,7 @@ TEST_F(ModifyGroupTest, AMemberThatIsInAnotherRbdGroupByNowIsLeftThere) {
   const int64_t pool_id = pair_.pool_id(a_);
   ASSERT_OK(pool->RemoveGroupImage(name_, pool_id, a_.ImageId(Image(2))));
   ASSERT_OK(pool->CreateGroup("made-by-hand"));
-  ASSERT_OK(pool->AddGroupImage("made-by-hand", pool_id, Image(2)));
+  ASSERT_OK(pool->AddGroupImage("made-by-hand", pool_id, ImageName(Image(2))));
   ASSERT_OK(Modify(on_a_, id_, {volumes[0]}));
   EXPECT_THAT(RbdGroups().at(name_), ElementsAre(Image(1)));
   EXPECT_THAT(RbdGroups().at("made-by-hand"), ElementsAre(Image(2)));

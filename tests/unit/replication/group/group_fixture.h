@@ -38,7 +38,7 @@ class GroupTest : public VerbsTest {
     return absl::StrFormat("5ef79ce1-81e8-439b-8405-%012d", i);
   }
   std::string Image(size_t i) const {
-    return MirroredPair::ImageName(MemberUuid(i));
+    return MirroredPair::ImageOf(MemberUuid(i));
   }
 
   /// Writes the group's journal on `site` as ceph-csi does.

@@ -215,7 +215,7 @@ TEST_F(GroupPromoteTest, ForceRescuesAMemberThatIsInMidCopy) {
   EXPECT_EQ(PrimariesOn(b_), 3U);
   EXPECT_FALSE(b_.Torn(Image(1)));
   EXPECT_EQ(b_.Data(Image(1)), 8U);
-  EXPECT_FALSE(b_.HasImage(RescueImageName(Image(1))));
+  EXPECT_FALSE(b_.HasImage(RescueImageName(ImageName(Image(1))).text()));
 }
 
 TEST_F(GroupPromoteTest, DeadSiteSuggestsForce) {

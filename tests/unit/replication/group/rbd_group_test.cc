@@ -28,7 +28,7 @@ class RbdGroupTest : public GroupTest {
     AddMirroredGroup(2);
     EXPECT_OK(PoolOf(a_)->CreateGroup(kName));
     for (size_t i = 0; i < 2; ++i) {
-      EXPECT_OK(PoolOf(a_)->AddGroupImage(kName, 2, Image(i)));
+      EXPECT_OK(PoolOf(a_)->AddGroupImage(kName, 2, ImageName(Image(i))));
     }
     world_.ClearCalls();
   }
@@ -73,9 +73,10 @@ TEST_F(RbdGroupTest, AMemberThatIsIncompleteIsCompletedByTheNextPromotion) {
   world_.ClearCalls();
   EXPECT_OK(PromoteAll(on_b_));
   const int64_t pool_id = pair_.pool_id(b_);
-  EXPECT_THAT(*PoolOf(b_)->GroupImages(kName),
-              UnorderedElementsAre(GroupImage{pool_id, Image(0), true},
-                                   GroupImage{pool_id, Image(1), true}));
+  EXPECT_THAT(
+      *PoolOf(b_)->GroupImages(kName),
+      UnorderedElementsAre(GroupImage{pool_id, ImageName(Image(0)), true},
+                           GroupImage{pool_id, ImageName(Image(1)), true}));
   EXPECT_EQ(world_.CountCalls("b", "rbd_group_image_add"), 1);
 }
 
@@ -106,7 +107,7 @@ TEST_F(RbdGroupTest, AForcedPromotionJoinsTheMembersThatArePrimary) {
 TEST_F(RbdGroupTest, GroupsThatAreNotCsisAreLeftAlone) {
   ASSERT_OK(PoolOf(a_)->RemoveGroup(kName));
   ASSERT_OK(PoolOf(a_)->CreateGroup("made-by-hand"));
-  ASSERT_OK(PoolOf(a_)->AddGroupImage("made-by-hand", 2, Image(0)));
+  ASSERT_OK(PoolOf(a_)->AddGroupImage("made-by-hand", 2, ImageName(Image(0))));
   EXPECT_OK(DemoteAll(on_a_));
   EXPECT_THAT(Groups(a_),
               ElementsAre(Pair("made-by-hand", ElementsAre(Image(0)))));

@@ -96,7 +96,7 @@ TEST_F(PromoteSeriesTest, CallsForOtherImagesKeepTheSeries) {
 
 TEST_F(PromoteSeriesTest, WhatArrivesForAnotherImageOfThePoolCounts) {
   LookFor(seconds(30));
-  pair_.a().CreateMirrorSnapshot(MirroredPair::ImageName(kOther));
+  pair_.a().CreateMirrorSnapshot(MirroredPair::ImageOf(kOther));
   // rbd-mirror tells it with its next report.
   EXPECT_LT(LookFor(seconds(40)).quiet_for, seconds(40));
 }
@@ -107,7 +107,7 @@ TEST_F(PromoteSeriesTest, ReportsThatOnlyAreRewrittenAreNoArrival) {
 
 TEST_F(PromoteSeriesTest, AReportWithoutNumbersTakesNothingBack) {
   LookFor(seconds(10));
-  const std::string image = MirroredPair::ImageName(kOther);
+  const std::string image = MirroredPair::ImageOf(kOther);
   pair_.b().SetMirrorDaemon(DaemonState::kDown);
   std::string description;
   for (const SiteStatus& site : pair_.b().Status(image)) {
@@ -254,12 +254,12 @@ TEST_F(PromoteSeriesTest, WhatArrivesInAnotherNamespaceCounts) {
                           MirroredPair::kNamespace);
   world_.Advance(minutes(2));
   LookFor(seconds(30));
-  pair_.a().CreateMirrorSnapshot(MirroredPair::ImageName(kThird));
+  pair_.a().CreateMirrorSnapshot(MirroredPair::ImageOf(kThird));
   EXPECT_LT(LookFor(seconds(40)).quiet_for, seconds(40));
   // And the other way round.
   pool_ = OpenPool(Access::kRead, MirroredPair::kNamespace);
   LookFor(seconds(60));
-  pair_.a().CreateMirrorSnapshot(MirroredPair::ImageName(kOther));
+  pair_.a().CreateMirrorSnapshot(MirroredPair::ImageOf(kOther));
   EXPECT_LT(LookFor(seconds(40)).quiet_for, seconds(40));
 }
 

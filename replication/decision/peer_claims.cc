@@ -1,0 +1,143 @@
+#include "replication/decision/peer_claims.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+#include "replication/state/site_report.h"
+
+namespace addons {
+namespace {
+
+/// Stamps that several OSDs wrote are compared with this margin.
+constexpr int64_t kStampMargin = 15;
+/// rbd-mirror looks at its images every 30 s and writes its reports every 30 s,
+/// so a text can be out of date for so long.
+constexpr int64_t kReportLag = 60;
+
+/// The claim of the peer to be primary is older than the newest demotion.
+bool ClaimIsOutdated(const SiteView& peer, const MirrorView& view) {
+  const int64_t claimed = peer.status.last_update;
+  const bool local_denies =
+      view.LocalDaemonUp() && view.local->role == SiteRole::kNotPrimary;
+  const int64_t denied = local_denies ? view.local->status.last_update : 0;
+  // The local rbd-mirror looked at the peer's image after the claim and found
+  // it not primary. Both are entries of one object.
+  if (local_denies && denied >= claimed + kReportLag) return true;
+  // Nothing came from the peer that a claim could be older than.
+  if (NeedsReport(view)) return false;
+  const MirrorSnapshot* demotion = view.Newest();
+  if (demotion == nullptr || !demotion->demoted()) return false;
+  const int64_t arrived =
+      std::chrono::system_clock::to_time_t(demotion->created);
+  // Or it was written just before, and the local rbd-mirror has found the
+  // peer's image not primary since.
+  return claimed + kStampMargin <= arrived ||
+         (claimed < arrived && denied >= arrived);
+}
+
+bool ClaimsToBePrimary(const SiteView& peer, const MirrorView& view) {
+  return peer.role == SiteRole::kPrimary && !ClaimIsOutdated(peer, view);
+}
+
+bool NewestIsWholeDemotion(const MirrorView& view) {
+  const MirrorSnapshot* newest = view.Newest();
+  return newest != nullptr && newest->demoted() && newest->complete;
+}
+
+}  // namespace
+
+bool NeedsReport(const MirrorView& view) {
+  return view.OwnDemotion() || view.info.mode == MirrorMode::kJournal;
+}
+
+const SiteView* ClaimingPeer(const MirrorView& view) {
+  const auto claiming = std::find_if(
+      view.peers.begin(), view.peers.end(),
+      [&](const SiteView& peer) { return ClaimsToBePrimary(peer, view); });
+  return claiming == view.peers.end() ? nullptr : &*claiming;
+}
+
+bool MayYetBeDenied(const SiteView& peer, const MirrorView& view) {
+  if (!view.LocalDaemonUp()) return false;
+  int64_t told_by = peer.status.last_update + kReportLag;
+  if (const MirrorSnapshot* newest = view.Newest(); newest != nullptr) {
+    told_by = std::max<int64_t>(
+        told_by,
+        std::chrono::system_clock::to_time_t(newest->created) + kReportLag);
+  }
+  return view.local->status.last_update < told_by;
+}
+
+bool OwnHalfDemotion(const MirrorView& view) {
+  const MirrorSnapshot* newest = view.Newest();
+  return view.info.mode != MirrorMode::kJournal && newest != nullptr &&
+         newest->kind == MirrorSnapshotKind::kPrimaryDemoted &&
+         !newest->complete;
+}
+
+bool DemotionArrived(const MirrorView& view, SteadyDuration settle) {
+  if (ClaimingPeer(view) != nullptr) return false;
+  if (view.info.mode != MirrorMode::kJournal) {
+    return NewestIsWholeDemotion(view);
+  }
+  // In journal mode the demotion is an event of the journal itself, and librbd
+  // refuses to promote before it was replayed. What remains to be seen is that
+  // nobody claims the image, and that somebody said so.
+  const bool local_says =
+      view.LocalDaemonUp() && view.local->role == SiteRole::kNotPrimary;
+  return !view.first_copy_pending && view.EntriesBehind() == 0 &&
+         (local_says || view.FreshPeer(SiteRole::kNotPrimary, settle));
+}
+
+std::optional<std::string> PrimaryPeer(const MirrorView& view,
+                                       SteadyDuration settle) {
+  const MirrorSnapshot* newest = view.Newest();
+  if (newest != nullptr && newest->demoted() && !view.OwnDemotion()) {
+    return std::nullopt;
+  }
+  for (const SiteView& peer : view.peers) {
+    if (peer.age < settle && ClaimsToBePrimary(peer, view)) {
+      return peer.status.mirror_uuid;
+    }
+  }
+  return std::nullopt;
+}
+
+FollowerVerdict JudgeFollowers(
+    const MirrorView& view, SteadyDuration settle,
+    const std::function<int(const std::string& mirror_uuid)>& rewritten) {
+  const bool journal = view.info.mode == MirrorMode::kJournal;
+  const std::optional<int64_t> since = view.PrimarySince();
+  FollowerVerdict verdict{FollowerState::kFollow, ""};
+  for (const SiteView& peer : view.peers) {
+    const SiteStatus& report = peer.status;
+    const int rewrites = rewritten(report.mirror_uuid);
+    // Also of one that has fallen silent since. The two stamps are of several
+    // OSDs, and there is no margin: a report that looks newer than it is only
+    // makes this site give the role back for nothing, while a claim of the
+    // first seconds that is passed over could be the last word of its site. One
+    // that looks older than it is is no word that the peer follows, and the
+    // next report tells.
+    if (peer.role == SiteRole::kPrimary &&
+        (journal || !since.has_value() ? rewrites > 0
+                                       : report.last_update >= *since)) {
+      return {FollowerState::kTaken, report.mirror_uuid};
+    }
+    if (peer.age >= settle) continue;
+    const auto numbers = ParseSyncNumbers(report.description);
+    const bool tells = numbers.ok() && numbers->has_value() &&
+                       (*numbers)->local_snapshot_time.has_value();
+    bool follows = report.state == MirrorStatusState::kReplaying;
+    if (tells && since.has_value()) {
+      // Both are times of this site's own snapshots, of one OSD.
+      follows = follows && *(*numbers)->local_snapshot_time >= *since;
+    } else {
+      follows = follows && rewrites >= 2;
+    }
+    if (!follows) verdict = {FollowerState::kUnknown, report.mirror_uuid};
+  }
+  return verdict;
+}
+
+}  // namespace addons

@@ -1,0 +1,62 @@
+#ifndef ADDONS_REPLICATION_DECISION_PEER_CLAIMS_H_
+#define ADDONS_REPLICATION_DECISION_PEER_CLAIMS_H_
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "replication/state/mirror_view.h"
+
+namespace addons {
+
+// What the reports of the other sites say about who is primary.
+
+/// Where the last demotion was this site's own nothing of a peer had to arrive,
+/// and in journal mode nothing shows that it has: only a report that was
+/// written after the call began tells that no peer is primary.
+bool NeedsReport(const MirrorView& view);
+
+/// A peer, silent or not, whose last report says that its image is primary,
+/// unless something newer has shown that it is not any more; nullptr: there is
+/// none. A demotion of this site's own shows nothing of the kind.
+const SiteView* ClaimingPeer(const MirrorView& view);
+
+/// The local rbd-mirror, which looks at the peer's image as well, has not
+/// reported since it must have seen what became of that claim and of the newest
+/// snapshot: whether the claim still stands is not known yet.
+bool MayYetBeDenied(const SiteView& peer, const MirrorView& view);
+
+/// A demotion has arrived here whole (or is this site's own), and no claim of a
+/// peer to be primary is newer.
+bool DemotionArrived(const MirrorView& view, SteadyDuration settle);
+
+/// This site demoted itself, but that snapshot never became whole (the daemon
+/// or the cluster died meanwhile). Its data is the newest unless a peer has
+/// taken over, see ClaimingPeer().
+bool OwnHalfDemotion(const MirrorView& view);
+
+/// The peer that says now that its image is primary while nothing says that it
+/// is about to be demoted; what the peer-is-primary clock counts.
+std::optional<std::string> PrimaryPeer(const MirrorView& view,
+                                       SteadyDuration settle);
+
+/// How the peers of a site stand that has taken its own demotion back.
+enum class FollowerState {
+  kFollow,   // each living peer has the new state, so it cannot be promoted
+  kUnknown,  // not yet
+  kTaken,    // one of them is primary
+};
+struct FollowerVerdict {
+  FollowerState state = FollowerState::kUnknown;
+  std::string peer;  // mirror uuid of the one that is primary, or awaited
+};
+/// `rewritten` tells how often a peer has rewritten its entry since this image
+/// was seen to be primary.
+FollowerVerdict JudgeFollowers(
+    const MirrorView& view, SteadyDuration settle,
+    const std::function<int(const std::string& mirror_uuid)>& rewritten);
+
+}  // namespace addons
+
+#endif  // ADDONS_REPLICATION_DECISION_PEER_CLAIMS_H_

@@ -1,0 +1,269 @@
+#include "replication/decision/promote_decision.h"
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "replication/decision/peer_claims.h"
+#include "replication/decision/signs_of_life.h"
+#include "replication/state/leftover.h"
+
+namespace addons {
+namespace {
+
+int64_t Seconds(SteadyDuration duration) {
+  return std::chrono::duration_cast<std::chrono::seconds>(duration).count();
+}
+
+/// A note that a demotion was refused counts for so long, unless it is renewed.
+constexpr std::chrono::minutes kRefusalCounts{10};
+
+bool AwaitsReport(const PromoteEvidence& seen, SteadyDuration settle) {
+  const std::vector<SiteView>& peers = seen.view.peers;
+  return std::any_of(peers.begin(), peers.end(), [&](const SiteView& peer) {
+    if (peer.age >= settle) return false;  // nobody who could report
+    if (seen.first_look == nullptr) return true;
+    return std::any_of(
+        seen.first_look->peers.begin(), seen.first_look->peers.end(),
+        [&](const SiteView& before) {
+          return before.status.mirror_uuid == peer.status.mirror_uuid &&
+                 before.status.last_update == peer.status.last_update;
+        });
+  });
+}
+
+constexpr char kByHand[] =
+    "force by hand with `rbd-addons call PromoteVolume` and \"force\": true";
+
+std::string DescribeWait(
+    const MirrorView& view, SteadyDuration settle,
+    const std::function<std::string(const std::string&)>& site_name) {
+  const std::string progress = view.CopyProgress();
+  std::string reason;
+  const MirrorSnapshot* newest = view.Newest();
+  if (const SiteView* peer = view.FreshPeer(SiteRole::kPrimary, settle);
+      peer != nullptr) {
+    reason =
+        absl::StrCat(site_name(peer->status.mirror_uuid),
+                     " still reports its image as primary: demote it there");
+    if (newest != nullptr && newest->demoted()) {
+      absl::StrAppend(&reason, " (or its report is about to change)");
+    }
+  } else if (newest != nullptr && newest->demoted()) {
+    reason = "the peer's demotion has begun to arrive";
+  } else {
+    reason = "the peer's demotion has not arrived yet";
+  }
+  if (!progress.empty()) absl::StrAppend(&reason, "; ", progress);
+  if (!view.LocalDaemonUp()) {
+    absl::StrAppend(&reason,
+                    "; rbd-mirror of this site is down or has not reported, "
+                    "nothing can arrive until it runs");
+  }
+  return reason;
+}
+
+/// Asked twice: before the copying is ended for the promotion, and for good
+/// with a look after that.
+PromoteDecision DecideForced(const MirrorView& view,
+                             const std::optional<RescueRecord>& rescue) {
+  if (rescue.has_value() && AwaitsRestore(*rescue, view)) {
+    return {PromoteAction::kRescue, ""};
+  }
+  if (view.first_copy_pending) {
+    return {PromoteAction::kNothingToForce,
+            absl::StrCat("the first copy of the image to this site is not "
+                         "complete yet, so there is nothing to promote to",
+                         view.local.has_value()
+                             ? absl::StrCat("; rbd-mirror of this site says: ",
+                                            view.local->status.description)
+                             : "")};
+  }
+  const bool mid_copy = InMidCopy(view);
+  if ((mid_copy && RescueSnapshot(view) == nullptr) ||
+      (view.info.mode != MirrorMode::kJournal &&
+       view.LastComplete() == nullptr)) {
+    return {PromoteAction::kNothingToForce,
+            absl::StrCat(
+                "no snapshot has arrived completely on this site, so there "
+                "is nothing to promote to; ",
+                view.CopyProgress())};
+  }
+  if (!mid_copy) return {PromoteAction::kForced, ""};
+  if (const ImageSnapshot* snapshot = UserSnapshotInMidCopy(view);
+      snapshot != nullptr) {
+    return {PromoteAction::kNothingToForce,
+            DescribeUserSnapshotInMidCopy(*snapshot)};
+  }
+  // A forced promote of librbd 16 is no way out of half a copy: measured, it
+  // rolls an ordinary one back to the state before the last whole one (to
+  // zeros, when only the first copy was whole), and a demotion not at all.
+  return {PromoteAction::kRescue, ""};
+}
+
+/// The rows of a call without force, where the demotion is not here whole.
+PromoteDecision DecideUnforced(
+    const PromoteEvidence& seen, const ReplicationOptions& options,
+    const std::function<std::string(const std::string&)>& site_name) {
+  const MirrorView& view = seen.view;
+  const SteadyDuration settle = options.settle_time;
+  const bool dead = NoSignOfLife(
+      LifeEvidence{view, seen.clocks, seen.disturbed, seen.interval}, options);
+  const std::string loss =
+      absl::StrCat("forcing returns to ", view.RestorePoint(),
+                   " and loses what was written since");
+  if (const MirrorSnapshot* newest = view.Newest();
+      dead && newest != nullptr && newest->demoted() && newest->complete) {
+    if (const SiteView* peer = ClaimingPeer(view);
+        peer != nullptr && MayYetBeDenied(*peer, view)) {
+      return {PromoteAction::kWait,
+              absl::StrCat("the demotion has arrived; the last report of ",
+                           site_name(peer->status.mirror_uuid),
+                           " says that its image is primary, and rbd-mirror of "
+                           "this site is about to tell whether that still "
+                           "holds (up to a minute)")};
+    }
+    return {PromoteAction::kRefusePeerTookBack,
+            absl::StrCat("the demotion has arrived, but the peer claimed to be "
+                         "primary after it and is silent now (",
+                         DescribeDeath(view, site_name), "); ", loss)};
+  }
+  const bool refused = view.refused_demotion.has_value() &&
+                       view.refused_demotion_age < kRefusalCounts;
+  const std::optional<std::string> primary = PrimaryPeer(view, settle);
+  if (primary.has_value() && !refused &&
+      seen.clocks.peer_primary_for >= options.takeover_time &&
+      seen.clocks.image_primary_for >= settle) {
+    return {PromoteAction::kRefusePeerPrimary,
+            absl::StrCat(site_name(*primary), " has been primary for ",
+                         Seconds(seen.clocks.peer_primary_for),
+                         " s while calls were waiting; demote it there, or "
+                         "force: ",
+                         loss)};
+  }
+  if (refused) {
+    return {PromoteAction::kWaitForWorkload,
+            absl::StrCat("the other site is to be demoted, but a workload "
+                         "still has the image open there: ",
+                         view.refused_demotion->workload, ", since ",
+                         view.refused_demotion->since, "; stop it there")};
+  }
+  const bool deaf = !options.force_without_local_mirror &&
+                    !SilencedByUs(seen.clocks) &&
+                    (view.local.has_value() ? view.local->age >= settle
+                                            : seen.clocks.looked_for >= settle);
+  if (deaf) {
+    return {
+        PromoteAction::kWaitForLocalMirror,
+        absl::StrCat("rbd-mirror of this site is down: it has not reported on "
+                     "the image for at least ",
+                     Seconds(view.local.has_value() ? view.local->age
+                                                    : seen.clocks.looked_for),
+                     " s, so nothing can arrive; start rbd-mirror here, or ",
+                     kByHand, " (", loss, ")")};
+  }
+  if (dead) {
+    return {PromoteAction::kRefuseNoLife,
+            absl::StrCat("no sign of life from the other side: ",
+                         DescribeDeath(view, site_name), "; ", loss)};
+  }
+  std::string reason = DescribeWait(view, settle, site_name);
+  if (view.OneWay() &&
+      (!seen.interval.has_value() || view.info.mode == MirrorMode::kJournal)) {
+    absl::StrAppend(&reason,
+                    "; mirroring is one-way, so nothing here tells whether the "
+                    "other site is alive: if it is dead, ",
+                    kByHand, " (", loss, ")");
+  }
+  return {PromoteAction::kWait, std::move(reason)};
+}
+
+}  // namespace
+
+absl::StatusCode AnswerTo(PromoteAction action, VerbScope scope) {
+  switch (action) {
+    case PromoteAction::kRefuseOff:
+      return scope == VerbScope::kGroupMember
+                 ? absl::StatusCode::kUnavailable
+                 : absl::StatusCode::kFailedPrecondition;
+    case PromoteAction::kRefusePeerTookBack:
+    case PromoteAction::kRefusePeerPrimary:
+    case PromoteAction::kRefuseNoLife:
+      return absl::StatusCode::kFailedPrecondition;
+    case PromoteAction::kNothingToForce:
+    case PromoteAction::kWaitForWorkload:
+    case PromoteAction::kWaitForLocalMirror:
+    case PromoteAction::kWait:
+      return absl::StatusCode::kUnavailable;
+    case PromoteAction::kAlreadyPrimary:
+    case PromoteAction::kPlain:
+    case PromoteAction::kForced:
+    case PromoteAction::kRescue:
+      break;
+  }
+  return absl::StatusCode::kOk;
+}
+
+bool TakesOwnDemotionBack(const MirrorView& view) {
+  return view.OwnDemotion() ||
+         (view.info.mode == MirrorMode::kJournal && view.own_demotion_mark);
+}
+
+bool NeedsClocks(const MirrorView& view, Force force) {
+  return force == Force::kNo && view.enabled() && !view.info.primary;
+}
+
+PromoteSeries::Seen SeenInSeries(const MirrorView& view,
+                                 const std::string& rados_namespace,
+                                 bool disturbed,
+                                 const ReplicationOptions& options) {
+  PromoteSeries::Seen seen;
+  seen.pool = view.pool_key;
+  seen.rados_namespace = rados_namespace;
+  seen.image = view.tracker_key;
+  seen.progress = view.Progress();
+  seen.receiving = !disturbed && LocalMirrorWorks(view, options);
+  seen.primary_peer = PrimaryPeer(view, options.settle_time);
+  return seen;
+}
+
+PromoteDecision DecidePromote(
+    const PromoteEvidence& seen, Force force, const ReplicationOptions& options,
+    const std::function<std::string(const std::string&)>& site_name) {
+  const MirrorView& view = seen.view;
+  if (view.info.state == MirrorImageState::kDisabling) {
+    return {PromoteAction::kWait, kDisablingText};
+  }
+  if (view.info.state == MirrorImageState::kUnknown) {
+    return {PromoteAction::kWait,
+            "this version does not know the state of replication"};
+  }
+  if (!view.enabled()) {
+    return {PromoteAction::kRefuseOff, "replication is not enabled"};
+  }
+  if (view.info.primary) return {PromoteAction::kAlreadyPrimary, ""};
+  if (std::string unclear = view.UnclearReport(options.settle_time);
+      force == Force::kNo && !unclear.empty()) {
+    return {PromoteAction::kWait, std::move(unclear)};
+  }
+  if (DemotionArrived(view, options.settle_time) ||
+      (OwnHalfDemotion(view) && ClaimingPeer(view) == nullptr)) {
+    if (NeedsReport(view) && AwaitsReport(seen, options.settle_time)) {
+      return {
+          PromoteAction::kWait,
+          absl::StrCat(view.OwnDemotion() ? "this site demoted itself; " : "",
+                       "waiting for the peer's next report, which tells "
+                       "whether it is primary (up to half a minute)")};
+    }
+    return {PromoteAction::kPlain, ""};
+  }
+  if (force == Force::kYes) {
+    return DecideForced(view, seen.rescue);
+  }
+  return DecideUnforced(seen, options, site_name);
+}
+
+}  // namespace addons

@@ -1,0 +1,129 @@
+#include "replication/decision/signs_of_life.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "replication/state/site_report.h"
+
+namespace addons {
+namespace {
+
+int64_t Seconds(SteadyDuration duration) {
+  return std::chrono::duration_cast<std::chrono::seconds>(duration).count();
+}
+
+/// Stamps that several OSDs wrote are compared with this margin.
+constexpr int64_t kStampMargin = 15;
+/// Reports are rewritten every 30 s. One that is younger than this was written
+/// by an rbd-mirror that lived as lately as the flag "up" would tell. Well
+/// below the settle time: when both sites' rbd-mirrors stop at once, this
+/// site's must be seen to be down before the peer's counts as dead.
+constexpr std::chrono::seconds kJustReported{45};
+/// A blocklisted rbd-mirror that reaches its peer reports again within 70 s.
+constexpr std::chrono::seconds kMirrorReturns{120};
+
+/// With one-way mirroring nothing tells that the primary is alive but that its
+/// snapshots arrive. Both stamps are this cluster's.
+bool OneWayIsDead(const LifeEvidence& seen, const ReplicationOptions& options) {
+  const MirrorView& view = seen.view;
+  if (view.info.mode == MirrorMode::kJournal || !seen.interval.has_value()) {
+    return false;
+  }
+  const SteadyDuration needed = std::max<SteadyDuration>(
+      options.settle_time, 3 * SteadyDuration(*seen.interval));
+  if (seen.clocks.quiet_for >= needed) return true;
+  if (!view.local.has_value() || view.Newest() == nullptr) return false;
+  const std::chrono::seconds since_newest(
+      view.local->status.last_update -
+      std::chrono::system_clock::to_time_t(view.Newest()->created) -
+      kStampMargin);
+  return since_newest >= needed;
+}
+
+/// Journal mode: this site's rbd-mirror knows of entries that it has not
+/// replayed, and lives.
+bool JournalIsBehind(const MirrorView& view, SteadyDuration settle) {
+  return view.local.has_value() && view.local->age < settle &&
+         view.EntriesBehind() > 0;
+}
+
+}  // namespace
+
+bool SilencedByUs(const SeriesClocks& clocks) {
+  return clocks.evicted_for.has_value() &&
+         *clocks.evicted_for >= kMirrorReturns;
+}
+
+bool LocalMirrorWorks(const MirrorView& view,
+                      const ReplicationOptions& options) {
+  if (options.force_without_local_mirror) return true;
+  if (!view.local.has_value() || view.local->age >= options.settle_time) {
+    return false;
+  }
+  // Reports on images of a namespace were seen to be rewritten while the flag
+  // "up" was false, for as long as the peer was dead (16.2.15).
+  return view.local->status.up || view.local->age < kJustReported;
+}
+
+bool NoSignOfLife(const LifeEvidence& seen, const ReplicationOptions& options) {
+  const MirrorView& view = seen.view;
+  const SteadyDuration settle = options.settle_time;
+  if (seen.disturbed || view.AnyFreshPeer(settle) ||
+      !(LocalMirrorWorks(view, options) || SilencedByUs(seen.clocks))) {
+    return false;
+  }
+  if (view.OneWay() && !OneWayIsDead(seen, options)) return false;
+  // What the journal holds and was not replayed is on its way: each entry that
+  // is replayed begins the time anew. But a primary that died in the middle of
+  // its writes leaves the rest so for ever (the number is of what was known
+  // last, and is repeated in each report), and its site must be recognised as
+  // dead in the end. So an unchanged backlog counts for twice the time.
+  return seen.clocks.quiet_for >=
+         (JournalIsBehind(view, settle) ? 2 * settle : settle);
+}
+
+bool NoSignOfLife(const MirrorView& view, const ReplicationOptions& options) {
+  const SteadyDuration settle = options.settle_time;
+  if (view.AnyFreshPeer(settle)) return false;
+  if (view.OneWay()) {
+    if (view.local.has_value() && view.local->age < settle) return false;
+    if (!view.local.has_value() && view.quiet_for < settle) return false;
+  }
+  // A copy that is stuck on a dead site says "syncing" for ever, so that word
+  // counts only while something moves.
+  const bool syncing = view.LocalDaemonUp() && IsSyncing(view.local->status);
+  return view.quiet_for >=
+         (syncing ? settle : SteadyDuration(options.look_gap));
+}
+
+std::string DescribeDeath(
+    const MirrorView& view,
+    const std::function<std::string(const std::string&)>& site_name) {
+  std::vector<std::string> dead;
+  for (const SiteView& peer : view.peers) {
+    dead.push_back(absl::StrCat(
+        "rbd-mirror of ", site_name(peer.status.mirror_uuid),
+        " has not reported for at least ", Seconds(peer.age), " s"));
+  }
+  if (view.silent_peer_age.has_value()) {
+    dead.push_back(absl::StrCat(
+        "rbd-mirror of the peer site has never reported on this image, also "
+        "not in the last ",
+        Seconds(*view.silent_peer_age), " s"));
+  } else if (view.peers.empty()) {
+    dead.emplace_back("no peer has ever reported");
+  }
+  if (!view.LocalDaemonUp()) {
+    dead.emplace_back("rbd-mirror of this site is down");
+  }
+  if (view.OneWay()) {
+    dead.emplace_back(
+        "mirroring is one-way and no snapshot has arrived for three intervals");
+  }
+  return absl::StrJoin(dead, ", ");
+}
+
+}  // namespace addons

@@ -1,0 +1,48 @@
+#ifndef ADDONS_REPLICATION_DECISION_SIGNS_OF_LIFE_H_
+#define ADDONS_REPLICATION_DECISION_SIGNS_OF_LIFE_H_
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "replication/options.h"
+#include "replication/state/mirror_view.h"
+#include "replication/state/promote_series.h"
+
+namespace addons {
+
+/// What tells whether the other side lives. Nothing is owned.
+struct LifeEvidence {
+  const MirrorView& view;
+  const SeriesClocks& clocks;
+  /// rbd-mirror of this site was blocklisted by us a moment ago.
+  bool disturbed = false;
+  /// How often the primary takes mirror snapshots, if the caller said so.
+  std::optional<std::chrono::minutes> interval{};
+};
+
+/// Whether this site's rbd-mirror could receive something now.
+bool LocalMirrorWorks(const MirrorView& view,
+                      const ReplicationOptions& options);
+
+/// This site's rbd-mirror is silent because this daemon ended the copying, and
+/// it has not found its peer since.
+bool SilencedByUs(const SeriesClocks& clocks);
+
+/// No peer has reported for the settle time, and nothing has arrived in the
+/// pool meanwhile.
+bool NoSignOfLife(const LifeEvidence& seen, const ReplicationOptions& options);
+
+/// As far as this image alone shows: no peer has reported for the settle time
+/// and nothing is being copied here. Too little to force a promotion on.
+bool NoSignOfLife(const MirrorView& view, const ReplicationOptions& options);
+
+/// Who is dead, for a person. `site_name` gives a peer's name.
+std::string DescribeDeath(
+    const MirrorView& view,
+    const std::function<std::string(const std::string&)>& site_name);
+
+}  // namespace addons
+
+#endif  // ADDONS_REPLICATION_DECISION_SIGNS_OF_LIFE_H_

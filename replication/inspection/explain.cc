@@ -1,0 +1,531 @@
+#include "replication/inspection/explain.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/time.h"
+#include "base/status_macros.h"
+#include "base/utc.h"
+#include "ceph/mirror_clients.h"
+#include "ceph/pool.h"
+#include "ceph/retry_when_blocklisted.h"
+#include "lease/target.h"
+#include "lease/who_holds.h"
+#include "replication/decision/demote_decision.h"
+#include "replication/decision/promote_decision.h"
+#include "replication/decision/resync_decision.h"
+#include "replication/image_clients.h"
+#include "replication/inspection/promote_forecast.h"
+#include "replication/mirror_schedule.h"
+#include "replication/resync.h"
+#include "replication/session.h"
+#include "replication/state/mirrored_clone.h"
+#include "replication/state/rescue_record.h"
+#include "replication/state/resync_history.h"
+#include "replication/state/role_log.h"
+
+namespace addons {
+namespace {
+
+/// What is read through the image that a look has open.
+struct ImageFacts {
+  std::vector<Watcher> watchers;
+  std::vector<Watcher> mirror_clients;  // of the pool
+  absl::StatusOr<ImageClients> clients = absl::UnknownError("not looked at");
+  std::vector<Locker> lockers;
+  std::map<std::string, std::string> published;
+  std::optional<GroupSpec> group;
+};
+
+std::string Seconds(SteadyDuration age) {
+  return absl::StrCat(
+      std::chrono::duration_cast<std::chrono::seconds>(age).count(), " s");
+}
+
+std::string NameOfStep(RescueStep step) {
+  switch (step) {
+    case RescueStep::kSaving:
+      return "the last complete state is being saved";
+    case RescueStep::kSaved:
+      return "the last complete state is saved";
+    case RescueStep::kPromoting:
+      return "the image is promoted and must get that state back";
+    case RescueStep::kWritten:
+      return "the image was promoted and written to before it had that state "
+             "back";
+    case RescueStep::kWhole:
+      return "the image has that state again, and no mirror snapshot of it yet";
+    case RescueStep::kRestored:
+      break;
+  }
+  return "the image has that state again; the rescue image can go";
+}
+
+std::string TextOf(const SnapshotSchedule& schedule) {
+  return absl::StrCat("every ", schedule.interval_text,
+                      schedule.start_time.empty() ? "" : " from ",
+                      schedule.start_time);
+}
+
+Forecast ForecastOf(const DemoteDecision& decision) {
+  switch (decision.action) {
+    case DemoteAction::kRefuse:
+      return {Verdict::kRefuses, decision.code, decision.reason};
+    case DemoteAction::kAwaitFollower:
+    case DemoteAction::kAwaitWorkload:
+      return {Verdict::kWaits, decision.code, decision.reason};
+    case DemoteAction::kSecondary:
+      return {Verdict::kWorks, decision.code,
+              "it is no primary: there is nothing to demote"};
+    case DemoteAction::kRepair:
+      return {Verdict::kWorks, decision.code,
+              "an earlier demotion is half-done; the image is promoted and "
+              "demoted again"};
+    case DemoteAction::kDemote:
+      break;
+  }
+  return {Verdict::kWorks, decision.code,
+          "nobody has the image open for writing, and what is written is "
+          "copied"};
+}
+
+Forecast ForecastOf(const absl::StatusOr<ResyncDecision>& decision) {
+  if (!decision.ok()) return NotSeen(decision.status());
+  switch (decision->action) {
+    case ResyncAction::kReady:
+    case ResyncAction::kRequest:
+      return {Verdict::kWorks, decision->code, decision->reason};
+    case ResyncAction::kNotReady:
+      return {Verdict::kWaits, decision->code, decision->reason};
+    case ResyncAction::kRefuse:
+    case ResyncAction::kAskError:
+      break;
+  }
+  return {Verdict::kRefuses, decision->code, decision->reason};
+}
+
+/// One explanation, from the id to the forecasts.
+class Explaining {
+ public:
+  Explaining(OperationContext& context, ReplicationEnvironment& environment,
+             const VolumeTarget& target,
+             std::optional<std::chrono::minutes> interval)
+      : context_(context),
+        environment_(environment),
+        target_(target),
+        interval_(interval) {}
+
+  absl::StatusOr<Explanation> Run();
+
+ private:
+  void Add(std::string topic, std::string name, std::string value) {
+    explained_.facts.push_back(
+        {std::move(topic), std::move(name), std::move(value)});
+  }
+  void Unseen(absl::string_view what, const absl::Status& status) {
+    explained_.unseen.push_back(absl::StrCat(what, ": ", status.message()));
+  }
+  void AddForecast(const char* verb, Force force, Forecast forecast) {
+    explained_.forecasts.push_back({verb, force, std::move(forecast)});
+  }
+  /// Of all verbs.
+  void AddForecasts(const Forecast& forecast);
+
+  void AddId(const VolumeId& id);
+  void AddPlace(const VolumeId& id, const OpenedVolume& opened);
+  absl::Status ReadMore(const OpenedVolume& opened, Image& image);
+  void AddImage(const OpenedVolume& opened, const MirrorView& view);
+  void AddClients();
+  void AddMirroring(const OpenedVolume& opened, const MirrorView& view);
+  void AddSnapshots(const MirrorView& view);
+  void AddSite(const SiteView& site, const std::string& name);
+  void AddNotes(const MirrorView& view);
+  void AddSchedule(const OpenedVolume& opened, const MirrorView& view);
+  void AddRescue(const OpenedVolume& opened,
+                 const absl::StatusOr<std::optional<RescueRecord>>& rescue);
+  void AddLease(const OpenedVolume& opened);
+  void AddResync(const OpenedVolume& opened, const MirrorView* view);
+  Forecast OfDemote(const OpenedVolume& opened, const MirrorView& view,
+                    const std::optional<RescueRecord>& rescue);
+
+  OperationContext& context_;
+  ReplicationEnvironment& environment_;
+  const VolumeTarget& target_;
+  const std::optional<std::chrono::minutes> interval_;
+  Explanation explained_;
+  ImageFacts image_;
+};
+
+void Explaining::AddForecasts(const Forecast& forecast) {
+  for (const char* verb : {"promote", "demote", "resync"}) {
+    AddForecast(verb, Force::kNo, forecast);
+    if (std::string_view(verb) != "demote") {
+      AddForecast(verb, Force::kYes, forecast);
+    }
+  }
+}
+
+void Explaining::AddId(const VolumeId& id) {
+  Add("id", "volume", target_.volume_id.text());
+  Add("id", "cluster", id.cluster_id.text());
+  Add("id", "pool id", absl::StrCat(id.pool_id));
+  Add("id", "uuid", id.uuid);
+}
+
+void Explaining::AddPlace(const VolumeId& id, const OpenedVolume& opened) {
+  const ResolvedVolume& volume = opened.volume;
+  Add("place", "cluster",
+      absl::StrCat(volume.cluster_id.text(),
+                   volume.cluster_id == id.cluster_id
+                       ? ""
+                       : ", to which the id's is mapped"));
+  Add("place", "fsid", opened.cluster().fsid());
+  Add("place", "pool",
+      absl::StrCat(volume.pool_name, " (id ", volume.pool_id, ")"));
+  if (!volume.rados_namespace.empty()) {
+    Add("place", "namespace", volume.rados_namespace);
+  }
+  const VolumeAttributes& journal = volume.attributes;
+  Add("journal", "name", journal.request_name);
+  Add("journal", "image", journal.image_name.text());
+  Add("journal", "image id",
+      journal.image_id.empty() ? "none: its creation is unfinished"
+                               : journal.image_id);
+  if (!journal.owner.empty()) Add("journal", "owner", journal.owner);
+  if (!journal.kms_id.empty()) Add("journal", "kms", journal.kms_id);
+}
+
+/// What cannot be read here is no reason not to look at the rest.
+absl::Status Explaining::ReadMore(const OpenedVolume& opened, Image& image) {
+  const auto take = [this](const char* what, auto result, auto* into) {
+    if (result.ok()) {
+      *into = *std::move(result);
+    } else {
+      Unseen(what, result.status());
+    }
+  };
+  take("who has the image open", image.Watchers(), &image_.watchers);
+  take("the clients of rbd-mirror", ListMirrorClients(*opened.reads),
+       &image_.mirror_clients);
+  take("who has the image's lock", image.Lockers(), &image_.lockers);
+  take("what ceph-csi has noted", image.ListMetadata(kPublishPrefix),
+       &image_.published);
+  take("the image's group", image.Group(), &image_.group);
+  image_.clients = FindClients(opened, environment_.leases, image);
+  if (!image_.clients.ok()) {
+    Unseen("who of them is a workload", image_.clients.status());
+  }
+  return absl::OkStatus();
+}
+
+void Explaining::AddImage(const OpenedVolume& opened, const MirrorView& view) {
+  const ResolvedVolume& volume = opened.volume;
+  Add("image", "name", volume.ImageSpec());
+  Add("image", "id",
+      absl::StrCat(view.image_id,
+                   view.image_id == volume.attributes.image_id ||
+                           volume.attributes.image_id.empty()
+                       ? ""
+                       : ", which the journal does not say yet"));
+  Add("image", "size",
+      absl::StrCat(view.size.bytes, " bytes in ", view.size.objects,
+                   " objects"));
+  Add("image", "created", FormatUnixSeconds(view.created.seconds));
+  Add("image", "parent",
+      view.parent.has_value()
+          ? absl::StrCat(view.parent->Spec(),
+                         view.parent->in_trash ? ", which is in the trash" : "")
+          : "none");
+  if (image_.group.has_value()) Add("image", "group", image_.group->name);
+  AddClients();
+}
+
+void Explaining::AddClients() {
+  for (const Watcher& watcher : image_.watchers) {
+    std::string who = "another rbd-addonsd, or this one";
+    if (HasClient(image_.mirror_clients, watcher.client_id)) {
+      who = "rbd-mirror";
+    } else if (!image_.clients.ok()) {
+      who = "unclear";
+    } else if (HasClient(image_.clients->workloads, watcher.client_id)) {
+      who = "a workload";
+    }
+    Add("image", absl::StrCat("client.", watcher.client_id),
+        absl::StrCat(who, ", at ", watcher.address));
+  }
+  for (const Locker& locker : image_.lockers) {
+    Add("image", "lock",
+        absl::StrCat("held by ", locker.client, " at ", locker.address));
+  }
+  // Nothing else of what has that prefix: ceph-csi keeps keys there, too.
+  if (const std::string mark = PublishedMark(image_.published); !mark.empty()) {
+    Add("image", "published",
+        absl::StrCat(mark, " = ", image_.published.at(mark)));
+  }
+}
+
+void Explaining::AddSnapshots(const MirrorView& view) {
+  const auto text = [&](const MirrorSnapshot& snapshot) {
+    return absl::StrCat(
+        "id ", snapshot.id, ", ", Name(snapshot.kind), ", ",
+        snapshot.complete ? "complete" : "not complete", ", here since ",
+        FormatUnixSeconds(
+            std::chrono::system_clock::to_time_t(snapshot.created)));
+  };
+  const MirrorSnapshot* newest = view.Newest();
+  if (newest == nullptr) return;
+  Add("mirroring", "newest snapshot", text(*newest));
+  if (const std::string progress = view.CopyProgress(); !progress.empty()) {
+    Add("mirroring", "copying", progress);
+  }
+  const MirrorSnapshot* whole = view.LastComplete();
+  if (whole != nullptr && whole != newest) {
+    Add("mirroring", "last complete snapshot", text(*whole));
+  }
+}
+
+void Explaining::AddSite(const SiteView& site, const std::string& name) {
+  Add("mirroring", name,
+      absl::StrCat("rbd-mirror is ", site.status.up ? "up" : "down", ", says '",
+                   Name(site.status.state), ": ", site.status.description,
+                   "' at ", FormatUnixSeconds(site.status.last_update),
+                   ", not rewritten for at least ", Seconds(site.age)));
+}
+
+/// What this daemon has noted of earlier calls.
+void Explaining::AddNotes(const MirrorView& view) {
+  if (view.own_demotion_mark) {
+    Add("mirroring", "own demotion",
+        view.info.primary ? "taken back, and the peers do not follow yet"
+                          : "this site has demoted its image");
+  }
+  if (view.refused_demotion.has_value()) {
+    Add("mirroring", "refused demotion",
+        absl::StrCat("the other site is to be demoted, and ",
+                     view.refused_demotion->workload,
+                     " has the image open there since ",
+                     view.refused_demotion->since, "; known here for ",
+                     Seconds(view.refused_demotion_age)));
+  }
+  if (view.resync_requested) {
+    Add("mirroring", "resync", "requested, and not carried out yet");
+  }
+  if (view.first_copy_pending) {
+    Add("mirroring", "first copy", "not complete");
+  }
+  if (view.marked_non_primary && view.info.primary) {
+    Add("mirroring", "writable",
+        "no: a promotion died in the middle; promote it again");
+  }
+}
+
+void Explaining::AddMirroring(const OpenedVolume& opened,
+                              const MirrorView& view) {
+  Add("mirroring", "state", std::string(Name(view.info.state)));
+  if (view.info.state == MirrorImageState::kDisabled) return;
+  Add("mirroring", "mode", std::string(Name(view.info.mode)));
+  Add("mirroring", "role", std::string(RoleOf(view)));
+  Add("mirroring", "global id", view.info.global_id);
+  AddSnapshots(view);
+  if (!view.info.primary) {
+    Add("mirroring", "forcing returns to", view.RestorePoint());
+  }
+  if (view.local.has_value()) {
+    AddSite(*view.local, "this site");
+  } else {
+    Add("mirroring", "this site", "its rbd-mirror has never reported");
+  }
+  for (const SiteView& peer : view.peers) {
+    AddSite(peer, SiteName(*opened.reads, peer.status.mirror_uuid));
+  }
+  if (view.peers.empty()) {
+    Add("mirroring", "the peer site",
+        view.silent_peer_age.has_value()
+            ? absl::StrCat("its rbd-mirror has never reported on this image, "
+                           "also not in the last ",
+                           Seconds(*view.silent_peer_age))
+            : "has never reported on this image");
+  }
+  AddNotes(view);
+  if (std::string loss = DescribeCloneLoss(view, opened.volume.ImageSpec());
+      !loss.empty()) {
+    Add("mirroring", "clone", std::move(loss));
+  }
+}
+
+void Explaining::AddSchedule(const OpenedVolume& opened,
+                             const MirrorView& view) {
+  if (!view.enabled() || view.info.mode != MirrorMode::kSnapshot) return;
+  const std::optional<SnapshotSchedule> wanted = WantedSchedule(view);
+  Add("schedule", "wanted",
+      wanted.has_value() ? TextOf(*wanted) : "nobody has asked for one here");
+  const auto applied = ReadAppliedSchedules(
+      opened.cluster(), opened.volume.ImageSpec(), view.image_id);
+  if (!applied.ok()) {
+    Unseen("the schedule of mirror snapshots", applied.status());
+    return;
+  }
+  const auto join = [](const std::vector<SnapshotSchedule>& schedules) {
+    return absl::StrJoin(schedules, ", ",
+                         [](std::string* out, const SnapshotSchedule& one) {
+                           absl::StrAppend(out, TextOf(one));
+                         });
+  };
+  if (!applied->own.empty()) {
+    Add("schedule", "real", join(applied->own));
+  } else if (!applied->inherited.empty()) {
+    Add("schedule", "real",
+        absl::StrCat(join(applied->inherited),
+                     ", of its namespace, pool or cluster"));
+  } else {
+    Add("schedule", "real", "none");
+  }
+}
+
+void Explaining::AddRescue(
+    const OpenedVolume& opened,
+    const absl::StatusOr<std::optional<RescueRecord>>& rescue) {
+  if (!rescue.ok()) {
+    Unseen("the rescue image", rescue.status());
+  } else if (!rescue->has_value()) {
+    Add("rescue", "image", "none");
+  } else {
+    Add("rescue", "image",
+        opened.volume.Spec(RescueImageName(opened.volume.image_name())));
+    Add("rescue", "step", NameOfStep((*rescue)->step));
+  }
+}
+
+void Explaining::AddLease(const OpenedVolume& opened) {
+  const auto holder = WhoHoldsLease(*opened.reads, LeaseOf(opened.volume));
+  if (!holder.ok()) {
+    Unseen("which daemon changes the volume", holder.status());
+  } else {
+    Add("daemons", "lease", holder->empty() ? "nobody has it" : *holder);
+  }
+}
+
+Forecast Explaining::OfDemote(const OpenedVolume& opened,
+                              const MirrorView& view,
+                              const std::optional<RescueRecord>& rescue) {
+  const bool primary = view.enabled() && view.info.primary;
+  if (primary && !image_.clients.ok()) return NotSeen(image_.clients.status());
+  const std::vector<Watcher> nobody;
+  const ImageName& image = opened.volume.image_name();
+  DemoteEvidence seen{.view = view,
+                      .rescue = rescue,
+                      .spec = opened.volume.ImageSpec(),
+                      .rescue_spec = opened.volume.Spec(RescueImageName(image)),
+                      .image = image,
+                      .workloads = primary ? image_.clients->workloads : nobody,
+                      .open_by_mirror = primary && image_.clients->mirror &&
+                                        view.info.mode != MirrorMode::kJournal,
+                      .published = image_.published};
+  // As a call sees it that has just begun.
+  seen.rewrites = [](const std::string&) { return 0; };
+  if (primary && !FollowerSeen(seen)) {
+    const auto peers = opened.reads->MirrorPeers();
+    if (!peers.ok()) return NotSeen(peers.status());
+    seen.no_peers = peers->empty();
+  }
+  return ForecastOf(DecideDemote(
+      seen, environment_.options.settle_time,
+      [&](const std::string& uuid) { return SiteName(*opened.reads, uuid); }));
+}
+
+void Explaining::AddResync(const OpenedVolume& opened, const MirrorView* view) {
+  for (const Force force : {Force::kNo, Force::kYes}) {
+    // What is remembered must not be told of this look.
+    ResyncHistory history(environment_.clock);
+    environment_.resyncs.CopyTo(history);
+    AddForecast("resync", force,
+                ForecastOf(JudgeResync(opened, history, view, force,
+                                       environment_.options.settle_time)));
+  }
+}
+
+absl::StatusOr<Explanation> Explaining::Run() {
+  ADDONS_ASSIGN_OR_RETURN(const VolumeId id, target_.volume_id.id());
+  AddId(id);
+  context_.Step("finding the volume");
+  // On the cluster where the verbs would look for it.
+  const auto opened = OpenVolume(environment_, target_, Access::kMutate,
+                                 ResolveDeadline(context_));
+  if (absl::IsUnauthenticated(opened.status()) ||
+      SaysBlocklisted(opened.status())) {
+    return opened.status();
+  }
+  if (!opened.ok()) {
+    Unseen("the volume", opened.status());
+    AddForecasts(NotSeen(opened.status()));
+    return std::move(explained_);
+  }
+  AddPlace(id, *opened);
+  context_.Step("looking at the image");
+  const auto view = LookAt(opened->volume, *opened->reads, environment_.tracker,
+                           [&](Image& image, const MirrorView&) {
+                             return ReadMore(*opened, image);
+                           });
+  if (SaysBlocklisted(view.status())) return view.status();
+  if (!view.ok()) {
+    const absl::Status status = absl::IsNotFound(view.status())
+                                    ? ImageMissing(opened->volume)
+                                    : view.status();
+    Unseen("the image", status);
+    AddForecast("promote", Force::kNo, NotSeen(status));
+    AddForecast("promote", Force::kYes, NotSeen(status));
+    AddForecast("demote", Force::kNo, NotSeen(status));
+    if (absl::IsNotFound(view.status())) {
+      AddResync(*opened, nullptr);
+    } else {
+      AddForecast("resync", Force::kNo, NotSeen(status));
+      AddForecast("resync", Force::kYes, NotSeen(status));
+    }
+    AddLease(*opened);
+    return std::move(explained_);
+  }
+  AddImage(*opened, *view);
+  AddMirroring(*opened, *view);
+  context_.Step("asking the manager for the schedule");
+  AddSchedule(*opened, *view);
+  const auto rescue =
+      ReadRescueRecord(*opened->reads, opened->volume.image_name());
+  AddRescue(*opened, rescue);
+  AddLease(*opened);
+
+  context_.Step("looking ahead");
+  if (rescue.ok()) {
+    PromotePreview preview(environment_, WholePoolKey(opened->volume));
+    if (NeedsClocks(*view, Force::kNo)) {
+      preview.List(opened->cluster(), *opened->reads);
+    }
+    PromoteForecast promote =
+        preview.Of(*view, *rescue, opened->cluster().fsid(),
+                   opened->volume.rados_namespace, interval_);
+    AddForecast("promote", Force::kNo, std::move(promote.planned));
+    AddForecast("promote", Force::kYes, std::move(promote.forced));
+    AddForecast("demote", Force::kNo, OfDemote(*opened, *view, *rescue));
+  } else {
+    AddForecast("promote", Force::kNo, NotSeen(rescue.status()));
+    AddForecast("promote", Force::kYes, NotSeen(rescue.status()));
+    AddForecast("demote", Force::kNo, NotSeen(rescue.status()));
+  }
+  AddResync(*opened, &*view);
+  return std::move(explained_);
+}
+
+}  // namespace
+
+absl::StatusOr<Explanation> ExplainVolume(
+    OperationContext& context, ReplicationEnvironment& environment,
+    const VolumeTarget& target, std::optional<std::chrono::minutes> interval) {
+  return RetryWhenBlocklisted(
+      [&] { return Explaining(context, environment, target, interval).Run(); });
+}
+
+}  // namespace addons

@@ -1,0 +1,43 @@
+#ifndef ADDONS_REPLICATION_INSPECTION_FAILOVER_CHECK_H_
+#define ADDONS_REPLICATION_INSPECTION_FAILOVER_CHECK_H_
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "operation/operation_context.h"
+#include "replication/environment.h"
+#include "replication/inspection/promote_forecast.h"
+#include "volume/resolved.h"
+
+namespace addons {
+
+/// Whether one volume could be made primary on this site.
+struct FailoverFinding {
+  std::string volume_id;  // empty: asked for by its pool
+  std::string image;      // "pool/image"; empty: it was not found
+  /// Of this site's image now, as in the log of role changes; empty: not seen.
+  std::string role;
+  PromoteForecast forecast;
+};
+
+/// What Promote() of each volume would answer now, in the order of `volumes`.
+/// Opens each image read-only, takes no key and no lease, changes nothing, and
+/// leaves no trace that a promotion would see. Blocks; stops when nobody waits
+/// any more. What cannot be looked at is a finding, no error.
+absl::StatusOr<std::vector<FailoverFinding>> CheckFailover(
+    OperationContext& context, ReplicationEnvironment& environment,
+    const std::vector<VolumeTarget>& volumes,
+    std::optional<std::chrono::minutes> interval);
+
+/// The same for all mirrored images of the pool and namespace `place`, in the
+/// order of their names. Errors of reading the pool's statuses are errors.
+absl::StatusOr<std::vector<FailoverFinding>> CheckFailoverOfPool(
+    OperationContext& context, ReplicationEnvironment& environment,
+    const ResolvedPlace& place, std::optional<std::chrono::minutes> interval);
+
+}  // namespace addons
+
+#endif  // ADDONS_REPLICATION_INSPECTION_FAILOVER_CHECK_H_

@@ -1,0 +1,72 @@
+#include "replication/inspection/named_pool.h"
+
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status_macros.h"
+#include "volume/home_clusters.h"
+#include "volume/pools.h"
+
+namespace addons {
+namespace {
+
+/// The entry that is meant.
+absl::StatusOr<const ClusterEntry*> FindEntry(
+    const ClusterConfig& config, const std::vector<ClusterId>& home,
+    const ClusterId& cluster_id) {
+  if (!cluster_id.empty()) {
+    if (IsHome(home, cluster_id)) return config.Find(cluster_id);
+    return absl::FailedPreconditionError(absl::StrCat(
+        "cluster '", cluster_id.text(), "' is not one of --site-clusters (",
+        absl::StrJoin(home, ", ", AppendClusterId),
+        "): ask the daemon of its site"));
+  }
+  const ClusterEntry* only = nullptr;
+  for (const ClusterEntry& entry : config.entries()) {
+    if (!IsHome(home, entry.cluster_id)) continue;
+    if (only != nullptr) {
+      return absl::InvalidArgumentError(
+          "cluster_id: is missing, and config.json has several clusters");
+    }
+    only = &entry;
+  }
+  if (only != nullptr) return only;
+  return absl::InvalidArgumentError(
+      "cluster_id: is missing, and config.json has no cluster of this site");
+}
+
+}  // namespace
+
+std::string Describe(const NamedPool& named) {
+  return absl::StrCat("pool '", named.pool, "'",
+                      named.cluster_id.empty() ? "" : " of cluster '",
+                      named.cluster_id.text(),
+                      named.cluster_id.empty() ? "" : "'");
+}
+
+absl::StatusOr<ResolvedPlace> FindPool(ConfigStore& config,
+                                       ClusterProvider& clusters,
+                                       const std::vector<ClusterId>& home,
+                                       const NamedPool& named) {
+  ADDONS_ASSIGN_OR_RETURN(const auto current, config.Current());
+  ADDONS_ASSIGN_OR_RETURN(const ClusterEntry* const entry,
+                          FindEntry(*current, home, named.cluster_id));
+  ResolvedPlace place;
+  place.cluster_id = entry->cluster_id;
+  place.rados_namespace = entry->rados_namespace;
+  place.pool_name = named.pool;
+  ADDONS_ASSIGN_OR_RETURN(
+      place.cluster,
+      clusters.Connect({entry->cluster_id, entry->monitors}, named.user));
+  ADDONS_ASSIGN_OR_RETURN(const auto pools, ListPools(*place.cluster));
+  for (const auto& [id, name] : pools) {
+    if (name != named.pool) continue;
+    place.pool_id = id;
+    return place;
+  }
+  return absl::NotFoundError(absl::StrCat("cluster '", entry->cluster_id.text(),
+                                          "' has no pool '", named.pool, "'"));
+}
+
+}  // namespace addons

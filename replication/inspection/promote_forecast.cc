@@ -1,0 +1,133 @@
+#include "replication/inspection/promote_forecast.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "replication/decision/peer_claims.h"
+#include "replication/decision/promote_decision.h"
+#include "replication/take_back.h"
+
+namespace addons {
+namespace {
+
+using SiteNameFn = std::function<std::string(const std::string&)>;
+
+/// What is left to do for an image that is primary already.
+Forecast ForecastOfPrimary(const MirrorView& view,
+                           const std::optional<RescueRecord>& rescue,
+                           Force force, SteadyDuration settle,
+                           const SiteNameFn& site_name) {
+  if (rescue.has_value() && AwaitsRestore(*rescue, view)) {
+    return {Verdict::kUnclear, absl::StatusCode::kUnavailable,
+            "its forced promotion is half-done; whether the last complete "
+            "state can be brought back shows when it is promoted again"};
+  }
+  if (view.own_demotion_mark) {
+    // As a call sees them that has just begun.
+    const FollowerVerdict peers =
+        JudgeFollowers(view, settle, [](const std::string&) { return 0; });
+    const std::string peer = site_name(peers.peer);
+    if (peers.state == FollowerState::kTaken) {
+      return {Verdict::kRefuses, absl::StatusCode::kUnavailable,
+              force == Force::kYes ? DescribeTwoPrimaries(peer)
+                                   : DescribeTakenRole(peer)};
+    }
+    if (peers.state == FollowerState::kUnknown && force == Force::kNo) {
+      return {Verdict::kWaits, absl::StatusCode::kUnavailable,
+              DescribeAwaitedFollower(peer)};
+    }
+  }
+  return {Verdict::kWorks, absl::StatusCode::kOk, "it is primary already"};
+}
+
+Forecast ForecastOf(const PromoteDecision& decision, const MirrorView& view) {
+  const absl::StatusCode code = AnswerTo(decision.action, VerbScope::kVolume);
+  switch (decision.action) {
+    case PromoteAction::kPlain:
+      return {Verdict::kWorks, code,
+              TakesOwnDemotionBack(view)
+                  ? "this site takes its own demotion back, and nothing is "
+                    "lost"
+                  : "the other site's demotion is here and complete: nothing "
+                    "is lost"};
+    case PromoteAction::kForced:
+    case PromoteAction::kRescue:
+      return {Verdict::kWorks, code,
+              absl::StrCat("it returns to ", view.RestorePoint(),
+                           " and loses what was written since")};
+    case PromoteAction::kWait:
+    case PromoteAction::kWaitForWorkload:
+    case PromoteAction::kWaitForLocalMirror:
+      return {Verdict::kWaits, code, decision.reason};
+    case PromoteAction::kRefuseOff:
+    case PromoteAction::kRefusePeerTookBack:
+    case PromoteAction::kRefusePeerPrimary:
+    case PromoteAction::kRefuseNoLife:
+    case PromoteAction::kNothingToForce:
+      return {Verdict::kRefuses, code, decision.reason};
+    case PromoteAction::kAlreadyPrimary:
+      break;  // ForecastOfPrimary()
+  }
+  return {Verdict::kUnclear, absl::StatusCode::kInternal, ""};
+}
+
+}  // namespace
+
+PromotePreview::PromotePreview(ReplicationEnvironment& environment,
+                               std::string pool_key)
+    : environment_(environment),
+      pool_key_(std::move(pool_key)),
+      series_(environment.clock) {
+  environment.series.CopyTo(pool_key_, series_);
+}
+
+void PromotePreview::List(Cluster& cluster, Pool& own) {
+  listed_.Update(series_.List(cluster, own, pool_key_));
+  if (auto peers = own.MirrorPeers(); peers.ok()) peers_ = *std::move(peers);
+}
+
+PromoteForecast PromotePreview::Of(
+    const MirrorView& view, const std::optional<RescueRecord>& rescue,
+    const std::string& fsid, const std::string& rados_namespace,
+    std::optional<std::chrono::minutes> interval) {
+  const ReplicationOptions& options = environment_.options;
+  const SiteNameFn site_name = [this](const std::string& uuid) {
+    return SiteNameOf(uuid);
+  };
+  PromoteEvidence seen{.view = view, .rescue = rescue};
+  seen.disturbed = environment_.tracker.Disturbed(fsid);
+  seen.interval = interval;
+  const auto ask = [&](Force force, PromoteAction* action) {
+    if (NeedsClocks(view, force)) {
+      if (!listed_.ok()) return NotSeen(listed_);
+      seen.clocks = series_.Note(
+          SeenInSeries(view, rados_namespace, seen.disturbed, options));
+    }
+    const PromoteDecision decision =
+        DecidePromote(seen, force, options, site_name);
+    *action = decision.action;
+    return decision.action == PromoteAction::kAlreadyPrimary
+               ? ForecastOfPrimary(view, rescue, force, options.settle_time,
+                                   site_name)
+               : ForecastOf(decision, view);
+  };
+  PromoteForecast forecast;
+  PromoteAction action{};
+  forecast.planned = ask(Force::kNo, &action);
+  forecast.forced = ask(Force::kYes, &action);
+  switch (action) {
+    case PromoteAction::kPlain:
+      forecast.lost_bytes = 0;
+      break;
+    case PromoteAction::kForced:
+    case PromoteAction::kRescue:
+      forecast.returns_to = view.RestorePoint();
+      forecast.returns_to_time = view.RestoreTime();
+      break;
+    default:
+      break;
+  }
+  return forecast;
+}
+
+}  // namespace addons

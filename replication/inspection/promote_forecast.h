@@ -1,0 +1,75 @@
+#ifndef ADDONS_REPLICATION_INSPECTION_PROMOTE_FORECAST_H_
+#define ADDONS_REPLICATION_INSPECTION_PROMOTE_FORECAST_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "ceph/cluster.h"
+#include "ceph/image.h"
+#include "ceph/mirror.h"
+#include "replication/environment.h"
+#include "replication/inspection/forecast.h"
+#include "replication/state/mirror_view.h"
+#include "replication/state/promote_series.h"
+#include "replication/state/rescue_record.h"
+
+namespace addons {
+
+/// What a promotion would answer now, and what it would cost.
+struct PromoteForecast {
+  Forecast planned;
+  Forecast forced;
+  /// What a forced one would return to, for a person; empty: nothing is lost,
+  /// or it would not be done.
+  std::string returns_to;
+  /// When the primary was in that state, by its own clock, where that is known.
+  std::optional<int64_t> returns_to_time;
+  /// What a forced one would lose, where that is known: 0, when the other site
+  /// can have written nothing since.
+  std::optional<uint64_t> lost_bytes;
+};
+
+/// Looks ahead for images of one pool. What calls that wait have seen together
+/// counts here as for the next of them, and these looks do not count for them:
+/// so asking neither hastens nor delays a failover. For several threads, once
+/// it is listed.
+class PromotePreview {
+ public:
+  /// `environment` is not owned.
+  PromotePreview(ReplicationEnvironment& environment, std::string pool_key);
+
+  /// Reads the statuses of the pool in all its mirrored namespaces, and the
+  /// names of its peers, once for all images in the namespace of `own`. What
+  /// could not be read makes forecasts unclear that rest on it. One thread.
+  void List(Cluster& cluster, Pool& own);
+
+  /// What Promote() decides from this look. `interval` is that of the caller's
+  /// parameters.
+  PromoteForecast Of(const MirrorView& view,
+                     const std::optional<RescueRecord>& rescue,
+                     const std::string& fsid,
+                     const std::string& rados_namespace,
+                     std::optional<std::chrono::minutes> interval);
+
+  std::string SiteNameOf(const std::string& mirror_uuid) const {
+    return SiteName(peers_, mirror_uuid);
+  }
+
+ private:
+  ReplicationEnvironment& environment_;
+  const std::string pool_key_;
+  PromoteSeries series_;
+  std::vector<MirrorPeer> peers_;
+  absl::Status listed_;
+};
+
+}  // namespace addons
+
+#endif  // ADDONS_REPLICATION_INSPECTION_PROMOTE_FORECAST_H_

@@ -1,0 +1,776 @@
+#include "replication/decision/promote_decision.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "replication/decision/peer_claims.h"
+#include "replication/decision/signs_of_life.h"
+
+namespace addons {
+namespace {
+
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+using Kind = MirrorSnapshotKind;
+using State = MirrorStatusState;
+
+constexpr int64_t kArrived = 5000;  // when the newest snapshot's copy began
+
+/// Builds views row by row. The default is a healthy secondary: newest snapshot
+/// whole, local rbd-mirror replaying, the peer primary and fresh.
+class PromoteDecisionTest : public ::testing::Test {
+ protected:
+  PromoteDecisionTest() {
+    view_.info.state = MirrorImageState::kEnabled;
+    view_.info.mode = MirrorMode::kSnapshot;
+    view_.size.objects = 64;
+    view_.tracker_key = "key";
+    SetNewest(Kind::kNonPrimary, true);
+    SetLocal(State::kReplaying, R"(replaying, {"replay_state":"idle"})");
+    SetPeer(State::kStopped, "local image is primary");
+    view_.quiet_for = seconds(10);
+  }
+
+  void SetNewest(Kind kind, bool complete, uint64_t copied = 0) {
+    MirrorSnapshot snapshot;
+    snapshot.id = view_.snapshots.size() + 1;
+    snapshot.kind = kind;
+    snapshot.complete = complete;
+    snapshot.last_copied_object = copied;
+    snapshot.primary_mirror_uuid = "uuid-a";
+    snapshot.created = std::chrono::system_clock::from_time_t(kArrived);
+    view_.snapshots.push_back(snapshot);
+  }
+  void SetLocal(State state, const char* description,
+                int64_t last_update = kArrived + 5) {
+    SiteView site;
+    site.status = {"", true, state, description, last_update};
+    site.role = RoleOf(site.status);
+    view_.local = site;
+  }
+  void SetPeer(State state, const char* description,
+               SteadyDuration age = seconds(5),
+               int64_t last_update = kArrived - 5) {
+    SiteView site;
+    site.status = {"uuid-a", true, state, description, last_update};
+    site.role = RoleOf(site.status);
+    site.age = age;
+    view_.peers = {site};
+  }
+  /// An entry of this process's own making: it is `age` old.
+  void AgeLocal(SteadyDuration age) { view_.local->age = age; }
+  /// Calls have been waiting for so long, and nothing has arrived meanwhile.
+  void WaitedFor(SteadyDuration time) {
+    clocks_.looked_for = time;
+    clocks_.quiet_for = time;
+    if (PrimaryPeer(view_, options_.settle_time).has_value()) {
+      clocks_.peer_primary_for = time;
+      clocks_.image_primary_for = time;
+    }
+  }
+  void SetJournalMode() {
+    view_.info.mode = MirrorMode::kJournal;
+    view_.snapshots.clear();
+  }
+  /// The first look of the call is the present view.
+  void KeepFirstLook() {
+    kept_ = view_;
+    first_look_ = &kept_;
+  }
+  PromoteDecision Decide(Force force = Force::kNo, bool disturbed = false) {
+    PromoteEvidence seen{.view = view_, .rescue = rescue_};
+    seen.first_look = first_look_;
+    seen.clocks = clocks_;
+    seen.disturbed = disturbed;
+    seen.interval = interval_;
+    return DecidePromote(seen, force, options_,
+                         [](const std::string& uuid) { return uuid; });
+  }
+
+  ReplicationOptions options_;
+  SeriesClocks clocks_;
+  std::optional<std::chrono::minutes> interval_;
+  MirrorView view_;
+  MirrorView kept_;
+  const MirrorView* first_look_ = nullptr;
+  std::optional<RescueRecord> rescue_;
+};
+
+TEST_F(PromoteDecisionTest, OffIsRefusedWithAndWithoutForce) {
+  view_.info.state = MirrorImageState::kDisabled;
+  EXPECT_EQ(Decide().action, PromoteAction::kRefuseOff);
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kRefuseOff);
+}
+
+TEST_F(PromoteDecisionTest, AnUnknownReportKeepsAWholeDemotionWaiting) {
+  SetNewest(Kind::kNonPrimaryDemoted, true);
+  SetPeer(State::kUnrecognized, "something new");
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_THAT(Decide().reason, HasSubstr("does not know"));
+  SetPeer(State::kUnrecognized, "something new", options_.settle_time);
+  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+  SetPeer(State::kUnknown, "remote image is not primary");
+  SetLocal(State::kUnrecognized, "something new");
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+}
+
+TEST_F(PromoteDecisionTest, PrimaryIsDoneWithAndWithoutForce) {
+  view_.info.primary = true;
+  EXPECT_EQ(Decide().action, PromoteAction::kAlreadyPrimary);
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kAlreadyPrimary);
+}
+
+TEST_F(PromoteDecisionTest, WholeDemotionIsPromotedWhenThePeerSaysDemoted) {
+  SetNewest(Kind::kNonPrimaryDemoted, true);
+  SetPeer(State::kUnknown, "remote image is not primary");
+  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kPlain);
+}
+
+TEST_F(PromoteDecisionTest, OutdatedClaimOfThePeerDoesNotHoldAMoveUp) {
+  SetNewest(Kind::kNonPrimaryDemoted, true);
+  SetLocal(State::kUnknown, "remote image demoted");
+  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+}
+
+TEST_F(PromoteDecisionTest, WaitsWhileOnlyThePeersOldReportIsThere) {
+  SetNewest(Kind::kNonPrimaryDemoted, true);
+  // The local rbd-mirror has not looked at the peer since: nothing outdates it.
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+}
+
+TEST_F(PromoteDecisionTest, NeverPromotesWhenThePeerBecamePrimaryAgain) {
+  SetNewest(Kind::kNonPrimaryDemoted, true);
+  SetLocal(State::kUnknown, "remote image demoted");
+  SetPeer(State::kStopped, "local image is primary", seconds(1), kArrived + 3);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+}
+
+TEST_F(PromoteDecisionTest, HalfCopiedDemotionIsNeverPromotedPlainly) {
+  SetNewest(Kind::kNonPrimaryDemoted, false, 16);
+  SetLocal(State::kUnknown, "remote image demoted");
+  const PromoteDecision decision = Decide();
+  EXPECT_EQ(decision.action, PromoteAction::kWait);
+  EXPECT_THAT(decision.reason, HasSubstr("16 of 64 objects"));
+}
+
+TEST_F(PromoteDecisionTest, ForceRescuesWhenTheSourceOfTheCopyIsDead) {
+  SetNewest(Kind::kNonPrimary, false, 16);
+  SetPeer(State::kStopped, "local image is primary", seconds(200));
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kRescue);
+  EXPECT_EQ(Decide(Force::kYes, /*disturbed=*/true).action,
+            PromoteAction::kRescue);
+}
+
+TEST_F(PromoteDecisionTest, ForceNeverWaitsForACopy) {
+  SetNewest(Kind::kNonPrimary, false, 16);
+  view_.quiet_for = seconds(0);  // it goes on
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kRescue);
+  EXPECT_NE(Decide().action, PromoteAction::kRescue);
+}
+
+TEST_F(PromoteDecisionTest, AUserSnapshotThatCameWithHalfACopyIsNotForced) {
+  const uint64_t whole = view_.snapshots.back().id;
+  SetNewest(Kind::kNonPrimary, false, 16);
+  view_.snapshots.back().id = whole + 2;
+  view_.other_snapshots = {{whole + 1, "backup", SnapshotKind::kUser}};
+  const PromoteDecision decision = Decide(Force::kYes);
+  EXPECT_EQ(decision.action, PromoteAction::kNothingToForce);
+  EXPECT_THAT(decision.reason, HasSubstr("'backup'"));
+  // One that came with an earlier copy does no harm.
+  view_.other_snapshots.front().id = whole - 1;
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kRescue);
+}
+
+TEST_F(PromoteDecisionTest, ForceRescuesHalfADemotion) {
+  SetNewest(Kind::kNonPrimaryDemoted, false, 16);
+  SetPeer(State::kUnknown, "", seconds(200));
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kRescue);
+}
+
+TEST_F(PromoteDecisionTest, AnOrphanIsNoWholeStateToGoBackTo) {
+  view_.snapshots.clear();
+  SetNewest(Kind::kNonPrimary, false, 16);
+  SetNewest(Kind::kNonPrimary, true);
+  view_.snapshots.back().primary_mirror_uuid.clear();
+  SetPeer(State::kUnknown, "", seconds(200));
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kNothingToForce);
+}
+
+TEST_F(PromoteDecisionTest, ARescueThatBeganToPromoteGoesOn) {
+  // librbd has removed the incomplete snapshot and died.
+  view_.image_id = "10a1";
+  SetNewest(Kind::kNonPrimary, true);
+  view_.snapshots.back().primary_mirror_uuid.clear();
+  rescue_ = RescueRecord{RescueStep::kPromoting, "10a1", 2};
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kRescue);
+  EXPECT_NE(Decide().action, PromoteAction::kRescue);
+  rescue_->step = RescueStep::kSaved;
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kForced);
+}
+
+TEST_F(PromoteDecisionTest, ARescueIsOverWhenSomethingWholeHasArrivedSince) {
+  view_.image_id = "10a1";
+  rescue_ = RescueRecord{RescueStep::kPromoting, "10a1", 2};
+  SetNewest(Kind::kNonPrimary, true);
+  ASSERT_EQ(view_.snapshots.back().id, 2U);
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kForced);
+  EXPECT_FALSE(RescueIsLive(*rescue_, view_));
+  rescue_->snapshot_id = 3;
+  EXPECT_TRUE(AwaitsRestore(*rescue_, view_));
+  rescue_->image_id = "10a2";  // resynced since
+  EXPECT_FALSE(RescueIsLive(*rescue_, view_));
+}
+
+TEST_F(PromoteDecisionTest, AnOrphanDoesNotHideAHalfCopy) {
+  SetNewest(Kind::kNonPrimary, false, 16);
+  SetNewest(Kind::kNonPrimary, true);
+  view_.snapshots.back().primary_mirror_uuid.clear();
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kRescue);
+}
+
+TEST_F(PromoteDecisionTest, ForceNeedsOneWholeSnapshot) {
+  view_.snapshots.clear();
+  SetNewest(Kind::kNonPrimary, false, 3);
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kNothingToForce);
+  view_.snapshots.clear();
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kNothingToForce);
+}
+
+TEST_F(PromoteDecisionTest, ForceTakesOverFromALivingPrimary) {
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kForced);
+}
+
+TEST_F(PromoteDecisionTest, OwnHalfDoneDemotionIsTakenBack) {
+  SetNewest(Kind::kPrimaryDemoted, false);
+  SetPeer(State::kReplaying, "replaying");
+  const MirrorView first = view_;
+  first_look_ = &first;
+  SetPeer(State::kReplaying, "replaying", seconds(1), kArrived + 10);
+  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+}
+
+TEST_F(PromoteDecisionTest, OwnDemotionIsTakenBackWhenThePeerIsSilent) {
+  SetNewest(Kind::kPrimaryDemoted, true);
+  SetPeer(State::kUnknown, "remote image is not primary", seconds(100));
+  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+}
+
+TEST_F(PromoteDecisionTest, OwnHalfDoneDemotionStaysWhenThePeerTookOver) {
+  SetNewest(Kind::kPrimaryDemoted, false);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  // Also when it has fallen silent since.
+  SetPeer(State::kStopped, "local image is primary", seconds(200),
+          kArrived + 30);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+}
+
+TEST_F(PromoteDecisionTest, JournalModeCanBeForcedWithoutSnapshots) {
+  view_.info.mode = MirrorMode::kJournal;
+  view_.snapshots.clear();
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kForced);
+}
+
+TEST_F(PromoteDecisionTest, AFirstCopyInJournalModeIsNotForced) {
+  SetJournalMode();
+  view_.first_copy_pending = true;
+  SetLocal(State::kSyncing, "bootstrapping, IMAGE_SYNC/COPY_IMAGE 39%");
+  // Nor when rbd-mirror was restarted since, and has found nobody to copy from.
+  for (const bool reported : {true, false}) {
+    if (!reported) view_.local.reset();
+    for (const int age : {5, 200}) {
+      SetPeer(State::kStopped, "local image is primary", seconds(age));
+      const PromoteDecision decision = Decide(Force::kYes);
+      EXPECT_EQ(decision.action, PromoteAction::kNothingToForce);
+      EXPECT_THAT(decision.reason, HasSubstr("first copy"));
+      EXPECT_EQ(decision.reason.find("39%") != std::string::npos, reported);
+    }
+  }
+}
+
+TEST_F(PromoteDecisionTest, AFirstCopyInJournalModeIsNoArrivedDemotion) {
+  SetJournalMode();
+  view_.first_copy_pending = true;
+  SetLocal(State::kUnknown, "remote image demoted");
+  SetPeer(State::kUnknown, "remote image is not primary");
+  KeepFirstLook();
+  SetPeer(State::kUnknown, "remote image is not primary", seconds(1),
+          kArrived + 30);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  view_.first_copy_pending = false;
+  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+}
+
+TEST_F(PromoteDecisionTest, AnImageBeingDisabledIsWaitedFor) {
+  view_.info.state = MirrorImageState::kDisabling;
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+}
+
+TEST_F(PromoteDecisionTest, AStateThatIsNotKnownIsNotTakenForOff) {
+  view_.info.state = MirrorImageState::kUnknown;
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kWait);
+}
+
+TEST_F(PromoteDecisionTest, AReportThatIsNotKnownIsNotTakenForNotPrimary) {
+  SetJournalMode();
+  SetPeer(State::kUnrecognized, "");
+  KeepFirstLook();
+  SetPeer(State::kUnrecognized, "", seconds(1), kArrived + 30);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+}
+
+// --- the demotion is here
+
+TEST_F(PromoteDecisionTest, AnOldClaimOfADeadPeerDoesNotHoldItsDemotionUp) {
+  SetNewest(Kind::kNonPrimaryDemoted, true);
+  SetPeer(State::kStopped, "local image is primary", seconds(91),
+          kArrived - 15);
+  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+}
+
+TEST_F(PromoteDecisionTest, StampsOfSeveralOsdsAreComparedWithAMargin) {
+  SetNewest(Kind::kNonPrimaryDemoted, true);
+  SetPeer(State::kStopped, "local image is primary", seconds(5), kArrived - 14);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  SetPeer(State::kStopped, "local image is primary", seconds(5), kArrived - 15);
+  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+}
+
+TEST_F(PromoteDecisionTest, APeerThatTookTheRoleBackAndFellSilentTakesForce) {
+  SetNewest(Kind::kNonPrimaryDemoted, true);
+  SetPeer(State::kStopped, "local image is primary", seconds(200),
+          kArrived + 40);
+  SetLocal(State::kReplaying, "replaying", kArrived + 100);
+  WaitedFor(seconds(89));
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  WaitedFor(seconds(90));
+  const PromoteDecision decision = Decide();
+  EXPECT_EQ(decision.action, PromoteAction::kRefusePeerTookBack);
+  EXPECT_THAT(decision.reason, HasSubstr("forcing returns to"));
+}
+
+TEST_F(PromoteDecisionTest, ALastClaimNearTheDemotionAwaitsTheLocalReport) {
+  SetNewest(Kind::kNonPrimaryDemoted, true);
+  WaitedFor(seconds(90));
+  // rbd-mirror of the peer wrote it just before the demotion, and was stopped.
+  SetPeer(State::kStopped, "local image is primary", seconds(200),
+          kArrived - 2);
+  SetLocal(State::kReplaying, "replaying", kArrived + 59);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_THAT(Decide().reason, HasSubstr("about to tell"));
+  SetLocal(State::kUnknown, "remote image is not primary", kArrived + 59);
+  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+  // Or out of date, just after it.
+  SetPeer(State::kStopped, "local image is primary", seconds(200),
+          kArrived + 20);
+  SetLocal(State::kUnknown, "remote image is not primary", kArrived + 79);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  SetLocal(State::kUnknown, "remote image is not primary", kArrived + 80);
+  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+  SetLocal(State::kReplaying, "replaying", kArrived + 80);
+  EXPECT_EQ(Decide().action, PromoteAction::kRefusePeerTookBack);
+}
+
+TEST_F(PromoteDecisionTest, OwnDemotionIsTakenBackAfterANewReportOfThePeer) {
+  SetNewest(Kind::kPrimaryDemoted, true);
+  SetPeer(State::kUnknown, "remote image is not primary");
+  for (const Force force : {Force::kNo, Force::kYes}) {
+    first_look_ = nullptr;
+    SetPeer(State::kUnknown, "remote image is not primary");
+    EXPECT_EQ(Decide(force).action, PromoteAction::kWait);
+    KeepFirstLook();
+    EXPECT_EQ(Decide(force).action, PromoteAction::kWait);
+    SetPeer(State::kUnknown, "remote image is not primary", seconds(1),
+            kArrived + 30);
+    EXPECT_EQ(Decide(force).action, PromoteAction::kPlain);
+  }
+}
+
+TEST_F(PromoteDecisionTest, OwnDemotionStaysWhenThePeerHasTakenOver) {
+  SetNewest(Kind::kPrimaryDemoted, true);
+  SetPeer(State::kUnknown, "remote image is not primary");
+  KeepFirstLook();
+  SetPeer(State::kStopped, "local image is primary", seconds(1), kArrived + 30);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  // The peer stays primary: this is a takeover like any other.
+  WaitedFor(seconds(180));
+  EXPECT_EQ(Decide().action, PromoteAction::kRefusePeerPrimary);
+}
+
+TEST_F(PromoteDecisionTest, OwnDemotionIsNotTakenBackFromASilentSuccessor) {
+  SetNewest(Kind::kPrimaryDemoted, true);
+  SetPeer(State::kStopped, "local image is primary", seconds(200),
+          kArrived + 30);
+  SetLocal(State::kReplaying, "replaying", kArrived + 90);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  WaitedFor(seconds(90));
+  EXPECT_EQ(Decide().action, PromoteAction::kRefusePeerTookBack);
+}
+
+TEST_F(PromoteDecisionTest, OwnDemotionOutdatesNoClaim) {
+  // The peer claimed to be primary before this site gave the role back to it.
+  SetNewest(Kind::kPrimaryDemoted, true);
+  SetPeer(State::kStopped, "local image is primary", seconds(200),
+          kArrived - 60);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  // Only that its image was found not primary later does.
+  SetLocal(State::kUnknown, "remote image is not primary", kArrived - 1);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  SetLocal(State::kUnknown, "remote image is not primary", kArrived);
+  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+}
+
+// --- the peer is primary
+
+TEST_F(PromoteDecisionTest, PeerPrimaryIsRefusedOnlyAfterTheTakeoverTime) {
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  WaitedFor(seconds(179));
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  WaitedFor(seconds(180));
+  const PromoteDecision decision = Decide();
+  EXPECT_EQ(decision.action, PromoteAction::kRefusePeerPrimary);
+  EXPECT_THAT(decision.reason, HasSubstr("uuid-a has been primary for 180 s"));
+  EXPECT_THAT(decision.reason, HasSubstr("forc"));
+}
+
+TEST_F(PromoteDecisionTest, TheTakeoverTimeRunsForThePoolButEachImageSettles) {
+  WaitedFor(seconds(200));
+  clocks_.image_primary_for = seconds(89);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  clocks_.image_primary_for = seconds(90);
+  EXPECT_EQ(Decide().action, PromoteAction::kRefusePeerPrimary);
+}
+
+TEST_F(PromoteDecisionTest, AnArrivingDemotionIsNoLivingPrimary) {
+  WaitedFor(seconds(200));
+  SetNewest(Kind::kNonPrimaryDemoted, false, 1);
+  EXPECT_FALSE(PrimaryPeer(view_, options_.settle_time).has_value());
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+}
+
+TEST_F(PromoteDecisionTest, ALivingPrimaryIsForcedAsideWithoutALocalMirrorToo) {
+  view_.local->status.up = false;
+  AgeLocal(seconds(200));
+  WaitedFor(seconds(180));
+  EXPECT_EQ(Decide().action, PromoteAction::kRefusePeerPrimary);
+}
+
+TEST_F(PromoteDecisionTest, APeerThatIsToBeDemotedIsNotForcedAside) {
+  WaitedFor(seconds(200));
+  view_.refused_demotion =
+      RefusedDemotion{"client.7 at 10.0.0.5:0/1", "2026-11-20T03:00:00Z", 1};
+  view_.refused_demotion_age = seconds(599);
+  const PromoteDecision decision = Decide();
+  EXPECT_EQ(decision.action, PromoteAction::kWaitForWorkload);
+  EXPECT_THAT(decision.reason, HasSubstr("client.7 at 10.0.0.5:0/1"));
+  // Also when it is silent, or its demotion ...
+  SetPeer(State::kStopped, "local image is primary", seconds(200));
+  EXPECT_EQ(Decide().action, PromoteAction::kWaitForWorkload);
+  // ... but not for ever.
+  view_.refused_demotion_age = seconds(600);
+  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+}
+
+TEST_F(PromoteDecisionTest, ANoteOfAWorkloadDoesNotHoldAWholeDemotionUp) {
+  SetNewest(Kind::kNonPrimaryDemoted, true);
+  SetLocal(State::kUnknown, "remote image demoted");
+  view_.refused_demotion = RefusedDemotion{"client.7", "", 1};
+  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+}
+
+// --- no sign of life
+
+TEST_F(PromoteDecisionTest, SilenceAloneIsNoDeath) {
+  // As after a restart of the daemon, long after the peer's last report.
+  SetPeer(State::kStopped, "local image is primary", seconds(3600));
+  view_.quiet_for = seconds(3600);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  clocks_.looked_for = seconds(3600);
+  clocks_.quiet_for = seconds(89);  // something arrived in the pool
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+}
+
+TEST_F(PromoteDecisionTest, DeadPeerIsRefusedWithWhatForcingReturnsTo) {
+  SetLocal(State::kReplaying,
+           R"(replaying, {"local_snapshot_timestamp":1684675261})");
+  SetPeer(State::kStopped, "local image is primary", seconds(90));
+  WaitedFor(seconds(90));
+  const PromoteDecision decision = Decide();
+  EXPECT_EQ(decision.action, PromoteAction::kRefuseNoLife);
+  EXPECT_THAT(decision.reason, HasSubstr("2023-05-21T13:21:01Z"));
+  EXPECT_THAT(decision.reason, HasSubstr("uuid-a"));
+}
+
+TEST_F(PromoteDecisionTest, APeerThatReportsIsNotDead) {
+  SetPeer(State::kUnknown, "remote image is not primary", seconds(89));
+  WaitedFor(seconds(1000));
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+}
+
+TEST_F(PromoteDecisionTest, DeadPeerWithAHalfArrivedDemotionCanBeForced) {
+  SetNewest(Kind::kNonPrimaryDemoted, false, 16);
+  SetPeer(State::kUnknown, "", seconds(200));
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  WaitedFor(seconds(90));
+  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+}
+
+TEST_F(PromoteDecisionTest, OurOwnDisturbanceIsNoSignOfADeadPeer) {
+  SetPeer(State::kStopped, "local image is primary", seconds(200));
+  WaitedFor(seconds(200));
+  EXPECT_EQ(Decide(Force::kNo, true).action, PromoteAction::kWait);
+}
+
+// --- this site's own rbd-mirror
+
+TEST_F(PromoteDecisionTest, ADeadLocalMirrorExplainsTheSilence) {
+  SetPeer(State::kStopped, "local image is primary", seconds(200));
+  view_.local->status.up = false;
+  AgeLocal(seconds(89));
+  WaitedFor(seconds(200));
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  AgeLocal(seconds(90));
+  const PromoteDecision decision = Decide();
+  EXPECT_EQ(decision.action, PromoteAction::kWaitForLocalMirror);
+  EXPECT_THAT(decision.reason, HasSubstr("start rbd-mirror here"));
+  EXPECT_THAT(decision.reason, HasSubstr("force by hand"));
+}
+
+TEST_F(PromoteDecisionTest, AReportThatIsRewrittenIsNoDeadLocalMirror) {
+  SetPeer(State::kStopped, "local image is primary", seconds(200));
+  view_.local->status.up = false;
+  WaitedFor(seconds(200));
+  AgeLocal(seconds(44));
+  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  AgeLocal(seconds(45));
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+}
+
+TEST_F(PromoteDecisionTest, ALocalMirrorThatNeverReportedIsDown) {
+  view_.local.reset();
+  SetPeer(State::kStopped, "local image is primary", seconds(200));
+  WaitedFor(seconds(89));
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  WaitedFor(seconds(90));
+  EXPECT_EQ(Decide().action, PromoteAction::kWaitForLocalMirror);
+}
+
+TEST_F(PromoteDecisionTest, ALocalMirrorMayBeStoppedOnPurpose) {
+  options_.force_without_local_mirror = true;
+  SetPeer(State::kStopped, "local image is primary", seconds(200));
+  view_.local->status.up = false;
+  AgeLocal(seconds(200));
+  WaitedFor(seconds(89));
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  WaitedFor(seconds(90));
+  const PromoteDecision decision = Decide();
+  EXPECT_EQ(decision.action, PromoteAction::kRefuseNoLife);
+  EXPECT_THAT(decision.reason, HasSubstr("rbd-mirror of this site is down"));
+}
+
+TEST_F(PromoteDecisionTest, LivingPeerKeepsADeadLocalDaemonFromBeingForced) {
+  view_.local->status.up = false;
+  SetPeer(State::kUnknown, "remote image is not primary");
+  WaitedFor(seconds(80));
+  const PromoteDecision decision = Decide();
+  EXPECT_EQ(decision.action, PromoteAction::kWait);
+  EXPECT_THAT(decision.reason, HasSubstr("rbd-mirror of this site is down"));
+}
+
+TEST_F(PromoteDecisionTest, ALocalMirrorThatWeSilencedIsNoReasonToWait) {
+  // Another volume of the pool was promoted by force; the peer is dead, so
+  // rbd-mirror of this site does not come back.
+  SetPeer(State::kStopped, "local image is primary", seconds(300));
+  view_.local->status.up = false;
+  AgeLocal(seconds(130));
+  WaitedFor(seconds(130));
+  EXPECT_EQ(Decide().action, PromoteAction::kWaitForLocalMirror);
+  clocks_.evicted_for = seconds(119);
+  EXPECT_EQ(Decide().action, PromoteAction::kWaitForLocalMirror);
+  clocks_.evicted_for = seconds(120);
+  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  clocks_.quiet_for = seconds(89);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+}
+
+// --- one-way mirroring
+
+TEST_F(PromoteDecisionTest, OneWayMirroringWithoutAnIntervalIsForPeople) {
+  view_.peers.clear();
+  WaitedFor(std::chrono::hours(10));
+  const PromoteDecision decision = Decide();
+  EXPECT_EQ(decision.action, PromoteAction::kWait);
+  EXPECT_THAT(decision.reason, HasSubstr("rbd-addons call PromoteVolume"));
+}
+
+TEST_F(PromoteDecisionTest, OneWayMirroringIsDeadAfterThreeIntervals) {
+  view_.peers.clear();
+  interval_ = std::chrono::minutes(5);
+  WaitedFor(seconds(90));
+  // Stamps of two OSDs: with the margin.
+  view_.local->status.last_update = kArrived + 900 + 14;
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  view_.local->status.last_update = kArrived + 900 + 15;
+  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  clocks_.quiet_for = seconds(89);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+}
+
+TEST_F(PromoteDecisionTest, OneWayMirroringHasTheSettleTimeAtLeast) {
+  view_.peers.clear();
+  interval_ = std::chrono::minutes(1);
+  WaitedFor(seconds(179));
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  WaitedFor(seconds(180));
+  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  options_.settle_time = seconds(240);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+}
+
+TEST_F(PromoteDecisionTest, APeerThatHasCalledIsNoOneWayMirroring) {
+  view_.peers.clear();
+  view_.silent_peer_age = seconds(89);
+  WaitedFor(seconds(90));
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  view_.silent_peer_age = seconds(90);
+  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+}
+
+// --- journal mode
+
+TEST_F(PromoteDecisionTest, JournalModeWaitsForSomebodyToSayNotPrimary) {
+  SetJournalMode();
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  SetPeer(State::kUnknown, "remote image is not primary");
+  KeepFirstLook();
+  // That was written before the call.
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  SetPeer(State::kUnknown, "remote image is not primary", seconds(1),
+          kArrived + 30);
+  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+}
+
+TEST_F(PromoteDecisionTest, JournalModeReplaysWhatIsBehindFirst) {
+  SetJournalMode();
+  SetPeer(State::kUnknown, "remote image is not primary");
+  KeepFirstLook();
+  SetPeer(State::kUnknown, "remote image is not primary", seconds(1),
+          kArrived + 30);
+  SetLocal(State::kReplaying, R"(replaying, {"entries_behind_primary":3})");
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+}
+
+TEST_F(PromoteDecisionTest, JournalModeDoesNotTakeTheRoleOfASilentSuccessor) {
+  SetJournalMode();
+  SetLocal(State::kUnknown, "remote image is not primary", 10030);
+  SetPeer(State::kStopped, "local image is primary", seconds(200), 10000);
+  // This site's text may be older than the claim.
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  WaitedFor(seconds(90));
+  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  SetLocal(State::kUnknown, "remote image is not primary", 10060);
+  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+}
+
+TEST_F(PromoteDecisionTest, JournalModeTellsWhatForcingReturnsTo) {
+  SetJournalMode();
+  SetPeer(State::kStopped, "local image is primary", seconds(200));
+  WaitedFor(seconds(90));
+  EXPECT_THAT(Decide().reason, HasSubstr("the last entry replayed"));
+  SetLocal(State::kReplaying, R"(replaying, {"entries_behind_primary":7})");
+  // What is known and not replayed is on its way ...
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  WaitedFor(seconds(179));
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  // ... but a dead primary leaves it so for ever.
+  WaitedFor(seconds(180));
+  const PromoteDecision decision = Decide();
+  EXPECT_EQ(decision.action, PromoteAction::kRefuseNoLife);
+  EXPECT_THAT(decision.reason, HasSubstr("7 behind"));
+  // A report that is rewritten tells, whatever the flag "up" says.
+  view_.local->status.up = false;
+  WaitedFor(seconds(179));
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+}
+
+// --- a move that is given up
+
+class FollowersTest : public PromoteDecisionTest {
+ protected:
+  FollowersTest() {
+    view_.snapshots.clear();
+    SetNewest(Kind::kPrimaryDemoted, true);
+    view_.snapshots.back().created =
+        std::chrono::system_clock::from_time_t(kArrived - 100);
+    SetNewest(Kind::kPrimary, true);
+    view_.info.primary = true;
+  }
+  FollowerState Judge(int rewrites) {
+    return JudgeFollowers(view_, options_.settle_time,
+                          [&](const std::string&) { return rewrites; })
+        .state;
+  }
+};
+
+TEST_F(FollowersTest, APeerFollowsOnceItHasTheNewSnapshot) {
+  SetPeer(State::kReplaying, R"(replaying, {"local_snapshot_timestamp":4900})",
+          seconds(1), kArrived + 60);
+  EXPECT_EQ(Judge(5), FollowerState::kUnknown);
+  SetPeer(State::kReplaying, R"(replaying, {"local_snapshot_timestamp":5000})",
+          seconds(1), kArrived + 60);
+  EXPECT_EQ(Judge(0), FollowerState::kFollow);
+}
+
+TEST_F(FollowersTest, AReportWithoutNumbersMustBeRewrittenTwice) {
+  SetPeer(State::kReplaying, "replaying", seconds(1), kArrived + 60);
+  EXPECT_EQ(Judge(1), FollowerState::kUnknown);
+  EXPECT_EQ(Judge(2), FollowerState::kFollow);
+}
+
+TEST_F(FollowersTest, APeerThatHasNotNoticedIsAwaited) {
+  SetPeer(State::kUnknown, "remote image is not primary", seconds(1),
+          kArrived + 60);
+  EXPECT_EQ(Judge(9), FollowerState::kUnknown);
+  SetPeer(State::kStartingReplay, "starting replay", seconds(1), kArrived + 60);
+  EXPECT_EQ(Judge(9), FollowerState::kUnknown);
+  SetPeer(State::kError, "timeout", seconds(1), kArrived + 60);
+  EXPECT_EQ(Judge(9), FollowerState::kUnknown);
+}
+
+TEST_F(FollowersTest, APrimaryPeerHasTakenTheRole) {
+  SetPeer(State::kStopped, "local image is primary", seconds(1), kArrived - 1);
+  EXPECT_EQ(Judge(0), FollowerState::kUnknown) << "an old claim";
+  SetPeer(State::kStopped, "local image is primary", seconds(1), kArrived);
+  EXPECT_EQ(Judge(0), FollowerState::kTaken);
+}
+
+TEST_F(FollowersTest, ASilentPeerIsNotAwaited) {
+  SetPeer(State::kUnknown, "remote image is not primary", seconds(90));
+  EXPECT_EQ(Judge(0), FollowerState::kFollow);
+  view_.peers.clear();
+  EXPECT_EQ(Judge(0), FollowerState::kFollow);
+}
+
+TEST_F(FollowersTest, APeerThatWasPromotedAndFellSilentHasTakenTheRole) {
+  SetPeer(State::kStopped, "local image is primary", seconds(200), kArrived);
+  EXPECT_EQ(Judge(0), FollowerState::kTaken);
+  SetPeer(State::kStopped, "local image is primary", seconds(200),
+          kArrived - 1);
+  EXPECT_EQ(Judge(0), FollowerState::kFollow);
+}
+
+TEST_F(FollowersTest, InJournalModeOnlyReportsTell) {
+  SetJournalMode();
+  SetPeer(State::kStopped, "local image is primary");
+  EXPECT_EQ(Judge(0), FollowerState::kUnknown);
+  EXPECT_EQ(Judge(1), FollowerState::kTaken);
+  SetPeer(State::kReplaying, R"(replaying, {"entries_behind_primary":0})");
+  EXPECT_EQ(Judge(1), FollowerState::kUnknown);
+  EXPECT_EQ(Judge(2), FollowerState::kFollow);
+}
+
+}  // namespace
+}  // namespace addons
