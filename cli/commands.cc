@@ -402,16 +402,25 @@ const CLI::App& AddCheckFailover(CLI::App& app, Options& options) {
   CheckFailoverCommand& command = options.check;
   CLI::App& sub = *app.add_subcommand(
       "check-failover",
-      "Say whether volumes could be promoted on this site now, and what a "
-      "forced promotion would lose");
+      "Say whether volumes and volume groups could be promoted on this site "
+      "now, and what a forced promotion would lose");
   CLI::Option& ids = *sub.add_option("id", command.ids, "Ids of volumes");
+  CLI::Option& groups = *sub.add_option("--group", command.groups,
+                                        "Id of a volume group; may be repeated")
+                             ->allow_extra_args(false);
   CLI::Option& pool =
       *sub.add_option("--pool", command.pool,
                       "Name of a pool: all its mirrored images instead")
-           ->excludes(&ids);
+           ->excludes(&ids)
+           ->excludes(&groups);
+  sub.add_flag("--all", command.all, "All mirrored images of this site instead")
+      ->excludes(&ids)
+      ->excludes(&groups)
+      ->excludes(&pool);
   sub.add_option("--cluster", command.cluster,
-                 "The pool's cluster in config.json, where that has several")
-      ->needs(&pool);
+                 "With --pool or --all: only this cluster of config.json")
+      ->excludes(&ids)
+      ->excludes(&groups);
   CLI::Option& planned =
       *sub.add_flag("--planned", command.planned,
                     "Exit with 0 only when all would be promoted planned");

@@ -1,7 +1,9 @@
 #include "cli/inspection.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <set>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -32,6 +34,15 @@ FailoverWay WayOf(const CheckFailoverCommand& command) {
   return command.forced ? FailoverWay::kForced : FailoverWay::kEither;
 }
 
+bool Works(const pb::Forecast& forecast) {
+  return forecast.verdict() == pb::Forecast::WORKS;
+}
+
+bool Works(const pb::GroupFailoverFinding& group, FailoverWay way) {
+  return (way != FailoverWay::kForced && Works(group.planned())) ||
+         (way != FailoverWay::kPlanned && Works(group.forced()));
+}
+
 uint32_t Working(const pb::CheckFailoverResponse& found, FailoverWay way) {
   switch (way) {
     case FailoverWay::kPlanned:
@@ -42,6 +53,31 @@ uint32_t Working(const pb::CheckFailoverResponse& found, FailoverWay way) {
       break;
   }
   return found.either();
+}
+
+/// That nothing was found, or not all was seen, says nothing.
+bool AllWork(const pb::CheckFailoverResponse& found, FailoverWay way) {
+  return found.volumes() > 0 && Working(found, way) == found.volumes() &&
+         found.unseen().empty() &&
+         std::all_of(found.groups().begin(), found.groups().end(),
+                     [way](const pb::GroupFailoverFinding& group) {
+                       return Works(group, way);
+                     });
+}
+
+std::string Both(const pb::Forecast& planned, const pb::Forecast& forced) {
+  return absl::StrCat("\n  planned   ", VerdictText(planned), ": ",
+                      Reason(planned), "\n  by force  ", VerdictText(forced),
+                      ": ", Reason(forced), "\n");
+}
+
+/// Whether images are on more than one cluster.
+bool SeveralClusters(const pb::CheckFailoverResponse& found) {
+  std::set<std::string> clusters;
+  for (const pb::FailoverFinding& finding : found.findings()) {
+    if (!finding.cluster_id().empty()) clusters.insert(finding.cluster_id());
+  }
+  return clusters.size() > 1;
 }
 
 }  // namespace
@@ -62,23 +98,36 @@ absl::Status AskWithSecrets(const std::string& endpoint,
 
 std::string CheckFailoverText(const pb::CheckFailoverResponse& found) {
   std::string text;
+  const bool several = SeveralClusters(found);
   for (const pb::FailoverFinding& finding : found.findings()) {
-    absl::StrAppend(
-        &text,
-        CleanLine(
-            finding.image().empty() ? finding.volume_id() : finding.image(),
-            kMaxShownName),
-        finding.role().empty() ? "" : " (", CleanLine(finding.role(), 32),
-        finding.role().empty() ? "" : ")", "\n  planned   ",
-        VerdictText(finding.planned()), ": ", Reason(finding.planned()),
-        "\n  by force  ", VerdictText(finding.forced()), ": ",
-        Reason(finding.forced()), "\n");
+    absl::StrAppend(&text,
+                    CleanLine(finding.image().empty() ? finding.volume_id()
+                                                      : finding.image(),
+                              kMaxShownName));
+    if (several && !finding.cluster_id().empty()) {
+      absl::StrAppend(&text, " of cluster ",
+                      CleanLine(finding.cluster_id(), kMaxShownName));
+    }
+    if (!finding.role().empty()) {
+      absl::StrAppend(&text, " (", CleanLine(finding.role(), 32), ")");
+    }
+    absl::StrAppend(&text, Both(finding.planned(), finding.forced()));
   }
   if (found.more()) {
     absl::StrAppend(
         &text, "... and ",
         static_cast<int64_t>(found.volumes()) - found.findings_size(),
         " more\n");
+  }
+  for (const pb::GroupFailoverFinding& group : found.groups()) {
+    absl::StrAppend(&text, "group ", CleanLine(group.group_id(), kMaxShownName),
+                    " (", group.members(),
+                    group.members() == 1 ? " member)" : " members)",
+                    Both(group.planned(), group.forced()));
+  }
+  for (const std::string& unseen : found.unseen()) {
+    absl::StrAppend(&text, "not looked at: ", CleanLine(unseen, kMaxShownText),
+                    "\n");
   }
   absl::StrAppend(&text, found.volumes(),
                   found.volumes() == 1 ? " volume: " : " volumes: ",
@@ -95,7 +144,9 @@ std::string CheckFailoverText(const pb::CheckFailoverResponse& found) {
 int RunCheckFailover(const CheckFailoverCommand& command, Streams& streams) {
   pb::CheckFailoverRequest request;
   for (const std::string& id : command.ids) request.add_volume_ids(id);
+  for (const std::string& id : command.groups) request.add_group_ids(id);
   request.set_pool(command.pool);
+  request.set_all(command.all);
   request.set_cluster_id(command.cluster);
   const auto parameters = ParseParameters(command.parameters);
   if (!parameters.ok()) return Fail(parameters.status(), kCliUsage, streams);
@@ -110,10 +161,7 @@ int RunCheckFailover(const CheckFailoverCommand& command, Streams& streams) {
   } else {
     streams.out << CheckFailoverText(found);
   }
-  // That nothing was found says nothing.
-  const bool all =
-      found.volumes() > 0 && Working(found, WayOf(command)) == found.volumes();
-  return all ? 0 : kWouldNotWork;
+  return AllWork(found, WayOf(command)) ? 0 : kWouldNotWork;
 }
 
 std::string ExplainText(const pb::ExplainVolumeResponse& explained) {

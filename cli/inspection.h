@@ -21,9 +21,11 @@ enum class FailoverWay { kEither, kPlanned, kForced };
 /// What a person asks about a failover.
 struct CheckFailoverCommand {
   std::string endpoint;
-  std::vector<std::string> ids;  // of volumes; or else
-  std::string pool;
-  std::string cluster;
+  std::vector<std::string> ids;     // of volumes
+  std::vector<std::string> groups;  // ids of volume groups; or else
+  std::string pool;                 // or else
+  bool all = false;
+  std::string cluster;  // of the pool, or of all
   bool planned = false;
   bool forced = false;
   bool json = false;
@@ -63,7 +65,7 @@ absl::Status AskWithSecrets(const std::string& endpoint,
 std::string ExplainText(
     const ::rbdaddons::admin::v1::ExplainVolumeResponse& explained);
 
-/// Three lines for each volume, and the numbers.
+/// Three lines for each volume and each group, and the numbers.
 std::string CheckFailoverText(
     const ::rbdaddons::admin::v1::CheckFailoverResponse& found);
 

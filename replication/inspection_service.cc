@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,16 +28,18 @@ namespace {
 
 namespace pb = ::rbdaddons::admin::v1;
 
-using Findings = std::vector<FailoverFinding>;
-
 // So an answer stays below the 4 MiB that gRPC takes.
 constexpr size_t kMostFindings = 2000;
 
-/// What is asked: volumes, or a pool.
+/// What is asked: volumes and groups, or a pool, or, where neither is named,
+/// all.
 struct CheckRequest {
   std::vector<VolumeTarget> volumes;
+  std::vector<GroupHandle> groups;
   NamedPool pool;
   std::optional<std::chrono::minutes> interval;
+
+  bool Named() const { return !volumes.empty() || !groups.empty(); }
 };
 
 pb::Forecast::Verdict VerdictOf(Verdict verdict) {
@@ -66,6 +69,8 @@ void Fill(const Forecast& forecast, const std::string& verb, Force force,
 void Fill(const FailoverFinding& finding, pb::FailoverFinding* filled) {
   const PromoteForecast& forecast = finding.forecast;
   filled->set_volume_id(finding.volume_id);
+  filled->set_group_id(finding.group_id);
+  filled->set_cluster_id(finding.cluster_id.text());
   filled->set_image(finding.image);
   filled->set_role(finding.role);
   Fill(forecast.planned, "promote", Force::kNo, filled->mutable_planned());
@@ -74,6 +79,16 @@ void Fill(const FailoverFinding& finding, pb::FailoverFinding* filled) {
   if (forecast.returns_to_time.has_value()) {
     filled->set_returns_to_time(*forecast.returns_to_time);
   }
+  if (forecast.lost_bytes.has_value()) {
+    filled->set_lost_bytes(*forecast.lost_bytes);
+  }
+}
+
+void Fill(const GroupForecast& forecast, pb::GroupFailoverFinding* filled) {
+  filled->set_group_id(forecast.group_id);
+  filled->set_members(static_cast<uint32_t>(forecast.members));
+  Fill(forecast.planned, "promote", Force::kNo, filled->mutable_planned());
+  Fill(forecast.forced, "promote", Force::kYes, filled->mutable_forced());
   if (forecast.lost_bytes.has_value()) {
     filled->set_lost_bytes(*forecast.lost_bytes);
   }
@@ -89,7 +104,8 @@ int Rank(const FailoverFinding& finding) {
          (Works(finding.forecast.planned) ? 2 : 0);
 }
 
-void Fill(Findings findings, pb::CheckFailoverResponse* response) {
+void Fill(std::vector<FailoverFinding> findings,
+          pb::CheckFailoverResponse* response) {
   uint32_t planned = 0;
   uint32_t forced = 0;
   uint32_t neither = 0;
@@ -125,6 +141,16 @@ void Fill(Findings findings, pb::CheckFailoverResponse* response) {
   }
 }
 
+void Fill(FailoverFindings found, pb::CheckFailoverResponse* response) {
+  Fill(std::move(found.volumes), response);
+  for (const GroupForecast& group : found.groups) {
+    Fill(group, response->add_groups());
+  }
+  for (const std::string& unseen : found.unseen) {
+    response->add_unseen(CleanLine(unseen, kMaxTextBytes));
+  }
+}
+
 using Parameters = google::protobuf::Map<std::string, std::string>;
 
 /// How often the primary takes mirror snapshots, if the caller says so.
@@ -138,10 +164,16 @@ absl::StatusOr<std::optional<std::chrono::minutes>> IntervalOf(
 }
 
 absl::StatusOr<CheckRequest> Parse(const pb::CheckFailoverRequest& request) {
-  if (request.volume_ids().empty() == request.pool().empty()) {
-    return InvalidField("volume_ids", request.pool().empty()
-                                          ? "is missing, and so is pool"
-                                          : "and pool exclude each other");
+  const bool named =
+      !request.volume_ids().empty() || !request.group_ids().empty();
+  const int ways = (named ? 1 : 0) + (request.pool().empty() ? 0 : 1) +
+                   (request.all() ? 1 : 0);
+  if (ways != 1) {
+    return InvalidField(
+        "volume_ids", ways == 0 ? "is missing, and so are group_ids, pool and "
+                                  "all"
+                                : "and group_ids, pool and all exclude each "
+                                  "other");
   }
   CheckRequest check;
   ADDONS_ASSIGN_OR_RETURN(check.interval, IntervalOf(request.parameters()));
@@ -154,7 +186,59 @@ absl::StatusOr<CheckRequest> Parse(const pb::CheckFailoverRequest& request) {
     ADDONS_RETURN_IF_ERROR(volume_id.id().status());
     check.volumes.push_back({std::move(volume_id), check.pool.user});
   }
+  for (const std::string& id : request.group_ids()) {
+    GroupHandle group_id(id);
+    ADDONS_RETURN_IF_ERROR(group_id.id().status());
+    check.groups.push_back(std::move(group_id));
+  }
   return check;
+}
+
+absl::StatusOr<FailoverFindings> CheckNamed(OperationContext& operation,
+                                            ReplicationEnvironment& environment,
+                                            const CheckRequest& check) {
+  FailoverFindings found;
+  ADDONS_ASSIGN_OR_RETURN(
+      found.volumes,
+      CheckFailover(operation, environment, check.volumes, check.interval));
+  ADDONS_ASSIGN_OR_RETURN(
+      FailoverFindings of_groups,
+      CheckFailoverOfGroups(operation, environment, check.groups,
+                            check.pool.user, check.interval));
+  std::move(of_groups.volumes.begin(), of_groups.volumes.end(),
+            std::back_inserter(found.volumes));
+  found.groups = std::move(of_groups.groups);
+  return found;
+}
+
+/// A pool, or all.
+absl::StatusOr<FailoverFindings> CheckPools(OperationContext& operation,
+                                            ReplicationEnvironment& environment,
+                                            ConfigStore& config,
+                                            ClusterProvider& clusters,
+                                            const std::vector<ClusterId>& home,
+                                            const CheckRequest& check) {
+  FailoverFindings found;
+  if (!check.pool.pool.empty()) {
+    operation.Step("finding the pool");
+    ADDONS_ASSIGN_OR_RETURN(const ResolvedPlace place,
+                            FindPool(config, clusters, home, check.pool));
+    ADDONS_ASSIGN_OR_RETURN(
+        found.volumes,
+        CheckFailoverOfPool(operation, environment, place, check.interval));
+    return found;
+  }
+  operation.Step("finding the pools");
+  ADDONS_ASSIGN_OR_RETURN(
+      MirroredPools pools,
+      FindMirroredPools(config, clusters, home, check.pool.cluster_id,
+                        check.pool.user));
+  ADDONS_ASSIGN_OR_RETURN(
+      found, CheckFailoverOfPools(operation, environment, pools.places,
+                                  check.interval));
+  found.unseen.insert(found.unseen.begin(), pools.unseen.begin(),
+                      pools.unseen.end());
+  return found;
 }
 
 /// One question of this user, which reads.
@@ -172,21 +256,26 @@ OperationSpec SpecOf(const CheckRequest& check,
   spec.verb = "check failover";
   spec.action = "check the failover of";
   std::vector<std::string> objects;
-  if (check.volumes.empty()) {
+  for (const VolumeTarget& target : check.volumes) {
+    objects.push_back(absl::StrCat("volume '", target.volume_id.text(), "'"));
+  }
+  for (const GroupHandle& group : check.groups) {
+    objects.push_back(absl::StrCat("volume group '", group.text(), "'"));
+  }
+  if (objects.empty()) {
     spec.share = WorkerShare::OfCluster(check.pool.cluster_id);
-    spec.object = Describe(check.pool);
-    objects = {spec.object};
+    spec.object = check.pool.pool.empty() ? "all mirrored images of this site"
+                                          : Describe(check.pool);
+    objects = {spec.object, check.pool.cluster_id.text()};
   } else {
-    const VolumeHandle& first = check.volumes.front().volume_id;
-    spec.share = WorkerShare::OfCluster(first.id()->cluster_id);
-    spec.object =
-        check.volumes.size() == 1
-            ? absl::StrCat("volume '", first.text(), "'")
-            : absl::StrCat(check.volumes.size(), " volumes, of which '",
-                           first.text(), "' is the first");
-    for (const VolumeTarget& target : check.volumes) {
-      objects.push_back(target.volume_id.text());
-    }
+    spec.share = WorkerShare::OfCluster(
+        check.volumes.empty()
+            ? check.groups.front().id()->cluster_id
+            : check.volumes.front().volume_id.id()->cluster_id);
+    spec.object = objects.size() == 1
+                      ? objects.front()
+                      : absl::StrCat(objects.size(), " objects, of which ",
+                                     objects.front(), " is the first");
   }
   MakeQuestion(*check.pool.user, request.parameters(), objects, &spec);
   return spec;
@@ -250,25 +339,17 @@ grpc::ServerUnaryReactor* InspectionService::CheckFailover(
         ADDONS_ASSIGN_OR_RETURN(CheckRequest parsed, Parse(*request));
         const auto check =
             std::make_shared<const CheckRequest>(std::move(parsed));
-        return RunOperation<Findings>(
+        return RunOperation<FailoverFindings>(
                    operations_, SpecOf(*check, *request), call.caller,
-                   [this, check](OperationContext& operation)
-                       -> absl::StatusOr<Findings> {
-                     if (!check->volumes.empty()) {
-                       return addons::CheckFailover(operation, environment_,
-                                                    check->volumes,
-                                                    check->interval);
-                     }
-                     operation.Step("finding the pool");
-                     ADDONS_ASSIGN_OR_RETURN(
-                         const ResolvedPlace place,
-                         FindPool(config_, clusters_, home_, check->pool));
-                     return CheckFailoverOfPool(operation, environment_, place,
-                                                check->interval);
+                   [this, check](OperationContext& operation) {
+                     return check->Named()
+                                ? CheckNamed(operation, environment_, *check)
+                                : CheckPools(operation, environment_, config_,
+                                             clusters_, home_, *check);
                    })
-            .Then([response](absl::StatusOr<Findings> findings) {
-              if (findings.ok()) Fill(*std::move(findings), response);
-              return findings.status();
+            .Then([response](absl::StatusOr<FailoverFindings> found) {
+              if (found.ok()) Fill(*std::move(found), response);
+              return found.status();
             });
       });
 }

@@ -17,8 +17,9 @@ namespace addons {
 class InspectionService final
     : public ::rbdaddons::admin::v1::Inspection::CallbackService {
  public:
-  /// Nothing but `home` (the clusters of this site, the only ones of which a
-  /// pool is looked at; empty: all) is owned; everything outlives the service.
+  /// Nothing but `home` (the clusters of this site, the only ones whose
+  /// pools are looked at; empty: all) is owned; everything outlives the
+  /// service.
   InspectionService(Rpc& rpc, OperationTable& operations, ConfigStore& config,
                     ClusterProvider& clusters,
                     ReplicationEnvironment& environment,

@@ -97,16 +97,18 @@ absl::Status PromoteMembers(OperationContext& context,
 
 }  // namespace
 
+absl::Status NoMembers(const GroupHandle& group_id) {
+  return absl::UnavailableError(absl::StrCat(
+      "Failed to promote volume group '", group_id.text(),
+      "': the journal of this site lists no members (yet); ceph-csi's "
+      "controller or CreateVolumeGroup on this site writes them"));
+}
+
 absl::Status PromoteGroup(OperationContext& context,
                           ReplicationEnvironment& environment,
                           const GroupTarget& target, Force force,
                           const ReplicationParameters& parameters) {
-  if (target.members.empty()) {
-    return absl::UnavailableError(absl::StrCat(
-        "Failed to promote volume group '", target.group_id.text(),
-        "': the journal of this site lists no members (yet); ceph-csi's "
-        "controller or CreateVolumeGroup on this site writes them"));
-  }
+  if (target.members.empty()) return NoMembers(target.group_id);
   ADDONS_RETURN_IF_ERROR(
       PromoteMembers(context, environment, target, force, parameters));
   return JoinRbdGroup(context, environment, target);

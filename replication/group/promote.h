@@ -41,6 +41,9 @@ absl::Status PromoteGroup(OperationContext& context,
                           const GroupTarget& target, Force force,
                           const ReplicationParameters& parameters);
 
+/// What that answers for a group without members.
+absl::Status NoMembers(const GroupHandle& group_id);
+
 }  // namespace addons
 
 #endif  // ADDONS_REPLICATION_GROUP_PROMOTE_H_

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <set>
@@ -14,8 +15,10 @@
 #include "ceph/mirror.h"
 #include "ceph/pool.h"
 #include "ceph/retry_when_blocklisted.h"
+#include "replication/group/members.h"
 #include "replication/session.h"
 #include "replication/state/role_log.h"
+#include "replication/verb_scope.h"
 
 namespace addons {
 namespace {
@@ -63,9 +66,13 @@ class Check {
       : context_(context), environment_(environment), interval_(interval) {}
 
   absl::StatusOr<std::vector<FailoverFinding>> OfVolumes(
-      const std::vector<VolumeTarget>& volumes);
+      const std::vector<VolumeTarget>& volumes, VerbScope scope);
+  absl::StatusOr<FailoverFindings> OfGroups(
+      const std::vector<GroupHandle>& groups, const CephUserRef& user);
   absl::StatusOr<std::vector<FailoverFinding>> OfPool(
       const ResolvedPlace& place);
+  absl::StatusOr<FailoverFindings> OfPools(
+      const std::vector<ResolvedPlace>& places);
 
  private:
   PromotePreview& PreviewOf(const ResolvedVolume& volume) {
@@ -73,7 +80,7 @@ class Check {
   }
   void List(const OpenedVolume& opened);
   void Fill(const OpenedVolume& opened, const absl::StatusOr<Looked>& looked,
-            FailoverFinding* finding);
+            VerbScope scope, FailoverFinding* finding);
   absl::StatusOr<std::vector<FailoverFinding>> Result(
       const std::vector<absl::Status>& looks,
       std::vector<FailoverFinding> findings) const;
@@ -101,9 +108,10 @@ void Check::List(const OpenedVolume& opened) {
 }
 
 void Check::Fill(const OpenedVolume& opened,
-                 const absl::StatusOr<Looked>& looked,
+                 const absl::StatusOr<Looked>& looked, VerbScope scope,
                  FailoverFinding* finding) {
   finding->image = opened.volume.ImageSpec();
+  finding->cluster_id = opened.volume.cluster_id;
   if (!looked.ok()) {
     SetBoth(looked.status(), &finding->forecast);
     return;
@@ -112,7 +120,7 @@ void Check::Fill(const OpenedVolume& opened,
   finding->forecast =
       PreviewOf(opened.volume)
           .Of(looked->view, looked->rescue, opened.cluster().fsid(),
-              opened.volume.rados_namespace, interval_);
+              opened.volume.rados_namespace, interval_, scope);
 }
 
 /// What cannot be seen is a finding, but for this: the next look can.
@@ -129,7 +137,7 @@ absl::StatusOr<std::vector<FailoverFinding>> Check::Result(
 }
 
 absl::StatusOr<std::vector<FailoverFinding>> Check::OfVolumes(
-    const std::vector<VolumeTarget>& volumes) {
+    const std::vector<VolumeTarget>& volumes, VerbScope scope) {
   std::vector<FailoverFinding> findings(volumes.size());
   std::vector<absl::StatusOr<OpenedVolume>> opened;
   for (size_t i = 0; i < volumes.size(); ++i) {
@@ -159,9 +167,72 @@ absl::StatusOr<std::vector<FailoverFinding>> Check::OfVolumes(
     }
     const auto looked = LookAtVolume(*opened[i], environment_.tracker);
     looks[i] = looked.status();
-    Fill(*opened[i], looked, &findings[i]);
+    Fill(*opened[i], looked, scope, &findings[i]);
   });
   return Result(looks, std::move(findings));
+}
+
+absl::StatusOr<FailoverFindings> Check::OfGroups(
+    const std::vector<GroupHandle>& groups, const CephUserRef& user) {
+  std::vector<absl::StatusOr<JournalMembers>> read(
+      groups.size(), absl::CancelledError("not read"));
+  const std::stop_token stop = context_.stop_token();
+  context_.Step("reading the groups");
+  const SteadyTime deadline = ResolveDeadline(context_);
+  RunParallel(groups.size(), kLooksAtOnce, [&](size_t i) {
+    if (stop.stop_requested()) return;
+    read[i] =
+        ReadGroupMembers(environment_.resolver, groups[i], user, deadline);
+  });
+  std::vector<VolumeTarget> targets;
+  for (const auto& members : read) {
+    if (SaysBlocklisted(members.status())) return members.status();
+    if (!members.ok()) continue;
+    for (const VolumeHandle& volume : members->volumes) {
+      targets.push_back({volume, user, members->fsid});
+    }
+  }
+  FailoverFindings found;
+  ADDONS_ASSIGN_OR_RETURN(found.volumes,
+                          OfVolumes(targets, VerbScope::kGroupMember));
+  size_t next = 0;
+  for (size_t i = 0; i < groups.size(); ++i) {
+    if (!read[i].ok()) {
+      found.groups.push_back(UnseenGroup(groups[i], read[i].status()));
+      continue;
+    }
+    std::vector<MemberForecast> members;
+    for (const VolumeHandle& volume : read[i]->volumes) {
+      FailoverFinding& finding = found.volumes[next++];
+      finding.group_id = groups[i].text();
+      members.push_back(
+          {volume, finding.role == kRolePrimary, finding.forecast});
+    }
+    found.groups.push_back(ForecastGroup(groups[i], members));
+  }
+  return found;
+}
+
+absl::StatusOr<FailoverFindings> Check::OfPools(
+    const std::vector<ResolvedPlace>& places) {
+  FailoverFindings found;
+  for (const ResolvedPlace& place : places) {
+    auto findings = OfPool(place);
+    if (absl::IsCancelled(findings.status()) ||
+        SaysBlocklisted(findings.status())) {
+      return findings.status();
+    }
+    if (!findings.ok()) {
+      found.unseen.push_back(absl::StrCat(
+          "pool '", place.pool_name, place.rados_namespace.empty() ? "" : "/",
+          place.rados_namespace, "' of cluster '", place.cluster_id.text(),
+          "': ", findings.status().message()));
+      continue;
+    }
+    std::move(findings->begin(), findings->end(),
+              std::back_inserter(found.volumes));
+  }
+  return found;
 }
 
 absl::StatusOr<std::vector<FailoverFinding>> Check::OfPool(
@@ -192,7 +263,7 @@ absl::StatusOr<std::vector<FailoverFinding>> Check::OfPool(
       looked = pool.status();
     }
     looks[i] = looked.status();
-    Fill(opened, looked, &findings[i]);
+    Fill(opened, looked, VerbScope::kVolume, &findings[i]);
   });
   std::sort(findings.begin(), findings.end(),
             [](const FailoverFinding& a, const FailoverFinding& b) {
@@ -207,8 +278,19 @@ absl::StatusOr<std::vector<FailoverFinding>> CheckFailover(
     OperationContext& context, ReplicationEnvironment& environment,
     const std::vector<VolumeTarget>& volumes,
     std::optional<std::chrono::minutes> interval) {
-  return RetryWhenBlocklisted(
-      [&] { return Check(context, environment, interval).OfVolumes(volumes); });
+  return RetryWhenBlocklisted([&] {
+    return Check(context, environment, interval)
+        .OfVolumes(volumes, VerbScope::kVolume);
+  });
+}
+
+absl::StatusOr<FailoverFindings> CheckFailoverOfGroups(
+    OperationContext& context, ReplicationEnvironment& environment,
+    const std::vector<GroupHandle>& groups, const CephUserRef& user,
+    std::optional<std::chrono::minutes> interval) {
+  return RetryWhenBlocklisted([&] {
+    return Check(context, environment, interval).OfGroups(groups, user);
+  });
 }
 
 absl::StatusOr<std::vector<FailoverFinding>> CheckFailoverOfPool(
@@ -216,6 +298,14 @@ absl::StatusOr<std::vector<FailoverFinding>> CheckFailoverOfPool(
     const ResolvedPlace& place, std::optional<std::chrono::minutes> interval) {
   return RetryWhenBlocklisted(
       [&] { return Check(context, environment, interval).OfPool(place); });
+}
+
+absl::StatusOr<FailoverFindings> CheckFailoverOfPools(
+    OperationContext& context, ReplicationEnvironment& environment,
+    const std::vector<ResolvedPlace>& places,
+    std::optional<std::chrono::minutes> interval) {
+  return RetryWhenBlocklisted(
+      [&] { return Check(context, environment, interval).OfPools(places); });
 }
 
 }  // namespace addons

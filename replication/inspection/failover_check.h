@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/cluster_id.h"
 #include "operation/operation_context.h"
 #include "replication/environment.h"
+#include "replication/inspection/group_forecast.h"
 #include "replication/inspection/promote_forecast.h"
 #include "volume/resolved.h"
 
@@ -17,10 +19,20 @@ namespace addons {
 /// Whether one volume could be made primary on this site.
 struct FailoverFinding {
   std::string volume_id;  // empty: asked for by its pool
+  std::string group_id;   // of which it is a member; empty: asked for itself
+  ClusterId cluster_id;   // empty: it was not found
   std::string image;      // "pool/image"; empty: it was not found
   /// Of this site's image now, as in the log of role changes; empty: not seen.
   std::string role;
   PromoteForecast forecast;
+};
+
+/// What was asked, and found.
+struct FailoverFindings {
+  std::vector<FailoverFinding> volumes;
+  std::vector<GroupForecast> groups;
+  /// What could not be looked at as a whole, and why.
+  std::vector<std::string> unseen;
 };
 
 /// What Promote() of each volume would answer now, in the order of `volumes`.
@@ -32,11 +44,25 @@ absl::StatusOr<std::vector<FailoverFinding>> CheckFailover(
     const std::vector<VolumeTarget>& volumes,
     std::optional<std::chrono::minutes> interval);
 
+/// The same for all members of each group, and what PromoteGroup() would make
+/// of it. A group that cannot be read is a forecast, no error.
+absl::StatusOr<FailoverFindings> CheckFailoverOfGroups(
+    OperationContext& context, ReplicationEnvironment& environment,
+    const std::vector<GroupHandle>& groups, const CephUserRef& user,
+    std::optional<std::chrono::minutes> interval);
+
 /// The same for all mirrored images of the pool and namespace `place`, in the
 /// order of their names. Errors of reading the pool's statuses are errors.
 absl::StatusOr<std::vector<FailoverFinding>> CheckFailoverOfPool(
     OperationContext& context, ReplicationEnvironment& environment,
     const ResolvedPlace& place, std::optional<std::chrono::minutes> interval);
+
+/// The same for several places, one after the other. One whose statuses cannot
+/// be read is unseen, no error.
+absl::StatusOr<FailoverFindings> CheckFailoverOfPools(
+    OperationContext& context, ReplicationEnvironment& environment,
+    const std::vector<ResolvedPlace>& places,
+    std::optional<std::chrono::minutes> interval);
 
 }  // namespace addons
 

@@ -40,8 +40,9 @@ Forecast ForecastOfPrimary(const MirrorView& view,
   return {Verdict::kWorks, absl::StatusCode::kOk, "it is primary already"};
 }
 
-Forecast ForecastOf(const PromoteDecision& decision, const MirrorView& view) {
-  const absl::StatusCode code = AnswerTo(decision.action, VerbScope::kVolume);
+Forecast ForecastOf(const PromoteDecision& decision, const MirrorView& view,
+                    VerbScope scope) {
+  const absl::StatusCode code = AnswerTo(decision.action, scope);
   switch (decision.action) {
     case PromoteAction::kPlain:
       return {Verdict::kWorks, code,
@@ -86,10 +87,12 @@ void PromotePreview::List(Cluster& cluster, Pool& own) {
   if (auto peers = own.MirrorPeers(); peers.ok()) peers_ = *std::move(peers);
 }
 
-PromoteForecast PromotePreview::Of(
-    const MirrorView& view, const std::optional<RescueRecord>& rescue,
-    const std::string& fsid, const std::string& rados_namespace,
-    std::optional<std::chrono::minutes> interval) {
+PromoteForecast PromotePreview::Of(const MirrorView& view,
+                                   const std::optional<RescueRecord>& rescue,
+                                   const std::string& fsid,
+                                   const std::string& rados_namespace,
+                                   std::optional<std::chrono::minutes> interval,
+                                   VerbScope scope) {
   const ReplicationOptions& options = environment_.options;
   const SiteNameFn site_name = [this](const std::string& uuid) {
     return SiteNameOf(uuid);
@@ -109,7 +112,7 @@ PromoteForecast PromotePreview::Of(
     return decision.action == PromoteAction::kAlreadyPrimary
                ? ForecastOfPrimary(view, rescue, force, options.settle_time,
                                    site_name)
-               : ForecastOf(decision, view);
+               : ForecastOf(decision, view, scope);
   };
   PromoteForecast forecast;
   PromoteAction action{};

@@ -19,6 +19,7 @@
 #include "replication/state/mirror_view.h"
 #include "replication/state/promote_series.h"
 #include "replication/state/rescue_record.h"
+#include "replication/verb_scope.h"
 
 namespace addons {
 
@@ -50,13 +51,14 @@ class PromotePreview {
   /// could not be read makes forecasts unclear that rest on it. One thread.
   void List(Cluster& cluster, Pool& own);
 
-  /// What Promote() decides from this look. `interval` is that of the caller's
-  /// parameters.
+  /// What Promote() in this scope decides from this look. `interval` is that of
+  /// the caller's parameters.
   PromoteForecast Of(const MirrorView& view,
                      const std::optional<RescueRecord>& rescue,
                      const std::string& fsid,
                      const std::string& rados_namespace,
-                     std::optional<std::chrono::minutes> interval);
+                     std::optional<std::chrono::minutes> interval,
+                     VerbScope scope = VerbScope::kVolume);
 
   std::string SiteNameOf(const std::string& mirror_uuid) const {
     return SiteName(peers_, mirror_uuid);

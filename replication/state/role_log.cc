@@ -19,7 +19,7 @@ absl::string_view RoleOf(const MirrorView& view) {
     case MirrorImageState::kEnabled:
       break;
   }
-  if (view.info.primary) return "primary";
+  if (view.info.primary) return kRolePrimary;
   const MirrorSnapshot* newest = view.Newest();
   const bool demoted = newest != nullptr &&
                        (newest->kind == MirrorSnapshotKind::kPrimaryDemoted ||

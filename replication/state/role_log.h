@@ -8,6 +8,8 @@
 
 namespace addons {
 
+inline constexpr absl::string_view kRolePrimary = "primary";
+
 /// What the image is on this site: "off", "primary", "secondary", "demoted" (a
 /// demotion, of this site or of its peer, is its newest state), "creating",
 /// "disabling" or "unclear".

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <future>
 #include <nlohmann/json.hpp>
@@ -99,11 +101,71 @@ TEST_F(CliInspectionTest, APoolWithoutMirroredImagesIsNoFailoverThatWorks) {
   EXPECT_THAT(out_.str(), StartsWith("0 volumes: "));
 }
 
+TEST_F(CliInspectionTest, AllIsEachMirroredPool) {
+  server_.b.AddPool(9, "not-mirrored");
+  (void)server_.pair.AddMirroredVolume(server_.a,
+                                       ReplicationServer::kSecondUuid);
+  server_.Start();
+  EXPECT_EQ(Run({"check-failover", "--all", "--json"}), 0) << err_.str();
+  const nlohmann::json found = Answer();
+  EXPECT_EQ(found["volumes"], 2);
+  EXPECT_EQ(found["forced"], 2);
+  EXPECT_EQ(found["findings"][0]["cluster_id"], "site-b");
+  EXPECT_TRUE(found["unseen"].empty());
+}
+
+TEST_F(CliInspectionTest, APoolOfAllThatCannotBeReadIsSaidAndNeverZero) {
+  server_.b.AddPool(1, "first");
+  server_.Start();
+  std::atomic<int> asked = 0;
+  server_.world.SetCallHook(
+      [&asked](absl::string_view, absl::string_view call, bool) {
+        return call == "rbd_mirror_mode_get" && ++asked == 1 ? EACCES : 0;
+      });
+  EXPECT_EQ(Run({"check-failover", "--all"}), 9) << err_.str();
+  EXPECT_THAT(out_.str(),
+              AllOf(HasSubstr("\nnot looked at: pool 'first' of cluster "
+                              "'site-b': "),
+                    HasSubstr("1 volume: 0 would be promoted planned, 1 by "
+                              "force")));
+  server_.world.SetCallHook(nullptr);
+}
+
+TEST_F(CliInspectionTest, AllOfASilentClusterIsAnError) {
+  server_.Start();
+  server_.b.SetClusterUp(false);
+  EXPECT_EQ(Run({"check-failover", "--all"}), grpc::UNAVAILABLE);
+  EXPECT_THAT(err_.str(), HasSubstr("site-b"));
+}
+
+TEST_F(CliInspectionTest, AGroupIsItsMembersAndOneAnswer) {
+  server_.AddGroup({server_.id});
+  const std::string group = server_.group_id;
+  DemoteOnA();
+  server_.Start();
+  EXPECT_EQ(Run({"check-failover", "--group", group, "--planned"}), 0)
+      << out_.str() << err_.str();
+  EXPECT_THAT(out_.str(),
+              AllOf(StartsWith(spec_ + " (demoted)\n"),
+                    HasSubstr("\ngroup " + group +
+                              " (1 member)\n  planned   works: 1 ready\n")));
+  // One that is not there leaves the answer about the other, and no zero.
+  const std::string stranger =
+      server_.pair.VolumeId(server_.a, ReplicationServer::kSecondUuid);
+  EXPECT_EQ(Run({"check-failover", "--group", group, "--group", stranger}), 9);
+  EXPECT_THAT(out_.str(), HasSubstr("group " + stranger +
+                                    " (0 members)\n  planned   refuses: "));
+}
+
 TEST_F(CliInspectionTest, WrongUseAsksNobody) {
   server_.Start();
   EXPECT_EQ(Run({"check-failover"}), grpc::INVALID_ARGUMENT);
   EXPECT_THAT(err_.str(), HasSubstr("volume_ids"));
   EXPECT_EQ(Run({"check-failover", server_.id, "--pool", "replicapool"}), 64);
+  EXPECT_EQ(Run({"check-failover", server_.id, "--all"}), 64);
+  EXPECT_EQ(Run({"check-failover", "--pool", "replicapool", "--all"}), 64);
+  EXPECT_EQ(Run({"check-failover", "--group", "no-id"}),
+            grpc::INVALID_ARGUMENT);
   EXPECT_EQ(Run({"check-failover", server_.id, "--planned", "--force"}), 64);
   EXPECT_EQ(Run({"check-failover", "no-id"}), grpc::INVALID_ARGUMENT);
   EXPECT_EQ(Run({"check-failover", server_.id, "--parameter", "x"}), 64);

@@ -784,6 +784,10 @@ void AddCheckFailover(std::vector<Case>* cases) {
               [](ReplicationServer& server, CheckRequest& request) {
                 request.add_volume_ids(server.id);
               }));
+  cases->push_back(Checked("CheckOfAllAndAPool", "INVALID_ARGUMENT",
+                           [](ReplicationServer&, CheckRequest& request) {
+                             request.set_all(true);
+                           }));
   cases->push_back(Checked("CheckOfNoPool", "NOT_FOUND",
                            [](ReplicationServer&, CheckRequest& request) {
                              request.set_pool("none");

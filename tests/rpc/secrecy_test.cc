@@ -72,8 +72,9 @@ class Filler {
       const auto* const choice = field.real_containing_oneof();
       if (choice != nullptr && choice->field(0) != &field) continue;
       if (field.options().deprecated()) continue;
-      // Volumes, or all of a pool.
-      if (field.name() == "pool" && type.FindFieldByName("volume_ids")) {
+      // Volumes, or all of a pool, or all.
+      if ((field.name() == "pool" || field.name() == "all") &&
+          type.FindFieldByName("volume_ids")) {
         continue;
       }
       FillField(message, field);

@@ -268,7 +268,7 @@ TEST_F(ConflictTest, AProofThatHangsEndsNothingEither) {
     return absl::OkStatus();
   };
   Caller caller;
-  caller.deadline = RealIn(milliseconds(100));
+  caller.deadline = RealIn(kShortDeadline);
   EXPECT_THAT(table().Run(demote, caller, Returning(2)),
               StatusIs(absl::StatusCode::kUnavailable,
                        HasSubstr("the cluster has answered")));

@@ -187,7 +187,7 @@ TEST_F(LookTest, AnswersBeforeTheDeadlineWithWhatIsPending) {
         context.SetPending(absl::UnavailableError("not demoted yet"));
         return context.LookAgainAfter(hours(1));
       },
-      "r1", RealIn(milliseconds(300)));
+      "r1", RealIn(kShortDeadline));
   EXPECT_THAT(call.Result(),
               StatusIs(absl::StatusCode::kUnavailable, "not demoted yet"));
   EXPECT_TRUE(AwaitEmpty());

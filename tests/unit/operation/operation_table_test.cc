@@ -194,7 +194,7 @@ TEST_F(OperationTableTest, AnswersBeforeTheDeadlineWithAgeStepAndProgress) {
         job->release.Pass();
         return std::any(1);
       },
-      "r1", RealIn(milliseconds(200)));
+      "r1", RealIn(kShortDeadline));
   EXPECT_THAT(
       call.Result(),
       StatusIs(absl::StatusCode::kAborted,
@@ -211,7 +211,7 @@ TEST_F(OperationTableTest, AnswersBeforeTheDeadlineWithThePendingStatus) {
         context.SetPending(absl::UnavailableError("7 objects are missing"));
         return context.SleepFor(hours(1));
       },
-      "r1", RealIn(milliseconds(200)));
+      "r1", RealIn(kShortDeadline));
   EXPECT_THAT(call.Result(), StatusIs(absl::StatusCode::kUnavailable,
                                       "7 objects are missing"));
 }
@@ -224,7 +224,7 @@ TEST_F(OperationTableTest, AWithdrawnPendingStatusIsNotUsed) {
         context.SetPending(absl::OkStatus());
         return context.SleepFor(hours(1));
       },
-      "r1", RealIn(milliseconds(200)));
+      "r1", RealIn(kShortDeadline));
   EXPECT_THAT(call.Result(), StatusIs(absl::StatusCode::kAborted));
 }
 
@@ -240,7 +240,7 @@ TEST_F(OperationTableTest, DoesNotPromiseToJoinWhatEndsWithItsCaller) {
 
 TEST_F(OperationTableTest, WithoutADeadlineTheLongestWaitApplies) {
   OperationLimits limits;
-  limits.max_wait = milliseconds(50);
+  limits.max_wait = kShortDeadline;
   Restart(limits);
   const auto job = NewJob();
   EXPECT_THAT(

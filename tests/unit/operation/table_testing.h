@@ -43,6 +43,10 @@ inline bool Eventually(const std::function<bool()>& condition) {
   return true;
 }
 
+/// A deadline that a test waits for, and before which even a loaded machine has
+/// begun the work.
+inline constexpr milliseconds kShortDeadline{2000};
+
 inline SteadyTime RealIn(milliseconds duration) {
   return std::chrono::steady_clock::now() + duration;
 }

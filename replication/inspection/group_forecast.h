@@ -1,0 +1,46 @@
+#ifndef ADDONS_REPLICATION_INSPECTION_GROUP_FORECAST_H_
+#define ADDONS_REPLICATION_INSPECTION_GROUP_FORECAST_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "replication/inspection/forecast.h"
+#include "replication/inspection/promote_forecast.h"
+#include "volume/csi_handle.h"
+
+namespace addons {
+
+/// What a promotion of a volume group would answer now.
+struct GroupForecast {
+  std::string group_id;
+  size_t members = 0;
+  Forecast planned;
+  Forecast forced;
+  /// What a forced one would lose of all members together, where that is known
+  /// of each.
+  std::optional<uint64_t> lost_bytes;
+};
+
+/// What is known of one member of a group.
+struct MemberForecast {
+  VolumeHandle volume_id;
+  bool primary = false;
+  PromoteForecast forecast;
+};
+
+/// What PromoteGroup() makes of its members' answers: planned all of them or
+/// none, by force each that can be. Its codes are those of PromoteGroupCode().
+GroupForecast ForecastGroup(const GroupHandle& group_id,
+                            const std::vector<MemberForecast>& members);
+
+/// The forecast of a group whose members could not be read.
+GroupForecast UnseenGroup(const GroupHandle& group_id,
+                          const absl::Status& status);
+
+}  // namespace addons
+
+#endif  // ADDONS_REPLICATION_INSPECTION_GROUP_FORECAST_H_
