@@ -372,9 +372,10 @@ const CLI::App& AddExplain(CLI::App& app, Options& options) {
   ExplainCommand& command = options.explain;
   CLI::App& sub = *app.add_subcommand(
       "explain",
-      "Show all that this site knows of a volume, and what promote, demote and "
-      "resync would answer now");
+      "Show all that this site knows of a volume or volume group, and what "
+      "promote, demote and resync would answer now");
   sub.add_option("id", command.id, "Id of the volume")->required();
+  sub.add_flag("--group", command.group, "It is the id of a volume group");
   AddClassParameters(sub, command.parameters);
   sub.add_flag("--json", command.json, "Print it as JSON");
   AddUserOption(sub, command.secrets_file);

@@ -71,6 +71,51 @@ std::string Both(const pb::Forecast& planned, const pb::Forecast& forced) {
                       ": ", Reason(forced), "\n");
 }
 
+/// Three lines.
+std::string TextOf(const pb::FailoverFinding& finding, bool with_cluster) {
+  std::string text =
+      CleanLine(finding.image().empty() ? finding.volume_id() : finding.image(),
+                kMaxShownName);
+  if (with_cluster && !finding.cluster_id().empty()) {
+    absl::StrAppend(&text, " of cluster ",
+                    CleanLine(finding.cluster_id(), kMaxShownName));
+  }
+  if (!finding.role().empty()) {
+    absl::StrAppend(&text, " (", CleanLine(finding.role(), 32), ")");
+  }
+  absl::StrAppend(&text, Both(finding.planned(), finding.forced()));
+  return text;
+}
+
+/// Facts, what was not seen, and what verbs would answer.
+template <typename Explained>
+std::string TextOf(const Explained& explained) {
+  std::string text;
+  std::string topic;
+  for (const pb::Fact& fact : explained.facts()) {
+    const std::string of = CleanLine(fact.topic(), kMaxShownName);
+    if (of != topic) absl::StrAppend(&text, of, "\n");
+    topic = of;
+    absl::StrAppend(&text, "  ", CleanLine(fact.name(), kMaxShownName), ": ",
+                    CleanLine(fact.value(), kMaxShownText), "\n");
+  }
+  if (!explained.unseen().empty()) {
+    absl::StrAppend(&text, "could not be seen\n");
+  }
+  for (const std::string& unseen : explained.unseen()) {
+    absl::StrAppend(&text, "  ", CleanLine(unseen, kMaxShownText), "\n");
+  }
+  absl::StrAppend(&text, "what would be answered now\n");
+  for (const pb::Forecast& forecast : explained.forecasts()) {
+    absl::StrAppend(&text, "  ", CleanLine(forecast.verb(), kMaxShownName),
+                    forecast.force() ? " by force " : " ",
+                    VerdictText(forecast), " (",
+                    CleanLine(forecast.code(), kMaxShownName),
+                    "): ", Reason(forecast), "\n");
+  }
+  return text;
+}
+
 /// Whether images are on more than one cluster.
 bool SeveralClusters(const pb::CheckFailoverResponse& found) {
   std::set<std::string> clusters;
@@ -100,18 +145,7 @@ std::string CheckFailoverText(const pb::CheckFailoverResponse& found) {
   std::string text;
   const bool several = SeveralClusters(found);
   for (const pb::FailoverFinding& finding : found.findings()) {
-    absl::StrAppend(&text,
-                    CleanLine(finding.image().empty() ? finding.volume_id()
-                                                      : finding.image(),
-                              kMaxShownName));
-    if (several && !finding.cluster_id().empty()) {
-      absl::StrAppend(&text, " of cluster ",
-                      CleanLine(finding.cluster_id(), kMaxShownName));
-    }
-    if (!finding.role().empty()) {
-      absl::StrAppend(&text, " (", CleanLine(finding.role(), 32), ")");
-    }
-    absl::StrAppend(&text, Both(finding.planned(), finding.forced()));
+    absl::StrAppend(&text, TextOf(finding, several));
   }
   if (found.more()) {
     absl::StrAppend(
@@ -165,38 +199,26 @@ int RunCheckFailover(const CheckFailoverCommand& command, Streams& streams) {
 }
 
 std::string ExplainText(const pb::ExplainVolumeResponse& explained) {
-  std::string text;
-  std::string topic;
-  for (const pb::Fact& fact : explained.facts()) {
-    const std::string of = CleanLine(fact.topic(), kMaxShownName);
-    if (of != topic) absl::StrAppend(&text, of, "\n");
-    topic = of;
-    absl::StrAppend(&text, "  ", CleanLine(fact.name(), kMaxShownName), ": ",
-                    CleanLine(fact.value(), kMaxShownText), "\n");
-  }
-  if (!explained.unseen().empty())
-    absl::StrAppend(&text, "could not be seen\n");
-  for (const std::string& unseen : explained.unseen()) {
-    absl::StrAppend(&text, "  ", CleanLine(unseen, kMaxShownText), "\n");
-  }
-  absl::StrAppend(&text, "what would be answered now\n");
-  for (const pb::Forecast& forecast : explained.forecasts()) {
-    absl::StrAppend(&text, "  ", CleanLine(forecast.verb(), kMaxShownName),
-                    forecast.force() ? " by force " : " ",
-                    VerdictText(forecast), " (",
-                    CleanLine(forecast.code(), kMaxShownName),
-                    "): ", Reason(forecast), "\n");
+  return TextOf(explained);
+}
+
+std::string ExplainText(const pb::ExplainGroupResponse& explained) {
+  std::string text = TextOf(explained);
+  if (!explained.members().empty()) absl::StrAppend(&text, "its members\n");
+  for (const pb::FailoverFinding& member : explained.members()) {
+    absl::StrAppend(&text, TextOf(member, /*with_cluster=*/false));
   }
   return text;
 }
 
-int RunExplain(const ExplainCommand& command, Streams& streams) {
-  pb::ExplainVolumeRequest request;
-  request.set_volume_id(command.id);
+namespace {
+
+template <typename Request, typename Response>
+int Explain(const ExplainCommand& command, Request& request, Response explained,
+            Streams& streams) {
   const auto parameters = ParseParameters(command.parameters);
   if (!parameters.ok()) return Fail(parameters.status(), kCliUsage, streams);
   request.mutable_parameters()->insert(parameters->begin(), parameters->end());
-  pb::ExplainVolumeResponse explained;
   const absl::Status called =
       AskWithSecrets(command.endpoint, command.timeout, command.secrets_file,
                      request, explained);
@@ -204,6 +226,19 @@ int RunExplain(const ExplainCommand& command, Streams& streams) {
   if (command.json) return PrintJson(explained, streams);
   streams.out << ExplainText(explained);
   return 0;
+}
+
+}  // namespace
+
+int RunExplain(const ExplainCommand& command, Streams& streams) {
+  if (command.group) {
+    pb::ExplainGroupRequest request;
+    request.set_group_id(command.id);
+    return Explain(command, request, pb::ExplainGroupResponse(), streams);
+  }
+  pb::ExplainVolumeRequest request;
+  request.set_volume_id(command.id);
+  return Explain(command, request, pb::ExplainVolumeResponse(), streams);
 }
 
 }  // namespace addons

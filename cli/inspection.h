@@ -42,7 +42,8 @@ int RunCheckFailover(const CheckFailoverCommand& command, Streams& streams);
 /// Whose explanation a person wants.
 struct ExplainCommand {
   std::string endpoint;
-  std::string id;  // of a volume
+  std::string id;      // of a volume, or
+  bool group = false;  // of a volume group
   bool json = false;
   std::vector<std::string> parameters;  // "key=value"
   std::string secrets_file;
@@ -64,6 +65,9 @@ absl::Status AskWithSecrets(const std::string& endpoint,
 /// A line for each fact, and what verbs would answer.
 std::string ExplainText(
     const ::rbdaddons::admin::v1::ExplainVolumeResponse& explained);
+/// The same, and three lines for each member.
+std::string ExplainText(
+    const ::rbdaddons::admin::v1::ExplainGroupResponse& explained);
 
 /// Three lines for each volume and each group, and the numbers.
 std::string CheckFailoverText(

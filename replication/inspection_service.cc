@@ -13,6 +13,7 @@
 #include "base/status_macros.h"
 #include "operation/run_operation.h"
 #include "replication/inspection/explain.h"
+#include "replication/inspection/explain_group.h"
 #include "replication/inspection/failover_check.h"
 #include "replication/inspection/forecast.h"
 #include "replication/inspection/named_pool.h"
@@ -281,15 +282,12 @@ OperationSpec SpecOf(const CheckRequest& check,
   return spec;
 }
 
-/// What runs on the volume in this daemon, but for questions like this one.
-void AddOperations(const OperationTable& operations,
-                   const std::string& volume_id,
-                   pb::ExplainVolumeResponse* response) {
+/// What runs on `object` in this daemon, but for questions like this one.
+template <typename Response>
+void AddOperations(const OperationTable& operations, const std::string& object,
+                   Response* response) {
   for (const OperationInfo& info : operations.List()) {
-    if (info.lane == Lane::kRead ||
-        info.object != absl::StrCat("volume '", volume_id, "'")) {
-      continue;
-    }
+    if (info.lane == Lane::kRead || info.object != object) continue;
     pb::Fact& fact = *response->add_facts();
     fact.set_topic("daemons");
     fact.set_name(absl::StrCat("operation ", info.id));
@@ -300,7 +298,8 @@ void AddOperations(const OperationTable& operations,
   }
 }
 
-void Fill(const Explanation& explained, pb::ExplainVolumeResponse* response) {
+template <typename Response>
+void Fill(const Explanation& explained, Response* response) {
   for (const Fact& fact : explained.facts) {
     pb::Fact& filled = *response->add_facts();
     filled.set_topic(fact.topic);
@@ -379,11 +378,51 @@ grpc::ServerUnaryReactor* InspectionService::ExplainVolume(
                      return addons::ExplainVolume(operation, environment_,
                                                   target, interval);
                    })
-            .Then([this, response, volume_id = request->volume_id()](
+            .Then([this, response, object = spec.object](
                       const absl::StatusOr<Explanation>& explained) {
               if (!explained.ok()) return explained.status();
               Fill(*explained, response);
-              AddOperations(operations_, volume_id, response);
+              AddOperations(operations_, object, response);
+              return absl::OkStatus();
+            });
+      });
+}
+
+grpc::ServerUnaryReactor* InspectionService::ExplainGroup(
+    grpc::CallbackServerContext* context,
+    const pb::ExplainGroupRequest* request,
+    pb::ExplainGroupResponse* response) {
+  return UnaryCall(
+      rpc_, *context, *request, *response,
+      [&](const CallContext& call) -> Reply {
+        ADDONS_RETURN_IF_ERROR(Require("group_id", request->group_id()));
+        const GroupHandle group_id(request->group_id());
+        ADDONS_ASSIGN_OR_RETURN(const VolumeId id, group_id.id());
+        ADDONS_ASSIGN_OR_RETURN(const auto interval,
+                                IntervalOf(request->parameters()));
+        ADDONS_ASSIGN_OR_RETURN(
+            const CephUserRef user,
+            UserFromSecrets(TakeSecrets(request->secrets())));
+        OperationSpec spec;
+        spec.share = WorkerShare::OfCluster(id.cluster_id);
+        spec.verb = "explain";
+        spec.object = absl::StrCat("volume group '", group_id.text(), "'");
+        MakeQuestion(*user, request->parameters(), {spec.object}, &spec);
+        return RunOperation<GroupExplanation>(
+                   operations_, spec, call.caller,
+                   [this, group_id, user,
+                    interval](OperationContext& operation) {
+                     return addons::ExplainGroup(operation, environment_,
+                                                 group_id, user, interval);
+                   })
+            .Then([this, response, object = spec.object](
+                      const absl::StatusOr<GroupExplanation>& explained) {
+              if (!explained.ok()) return explained.status();
+              Fill(explained->group, response);
+              for (const FailoverFinding& member : explained->members) {
+                Fill(member, response->add_members());
+              }
+              AddOperations(operations_, object, response);
               return absl::OkStatus();
             });
       });

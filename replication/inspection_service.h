@@ -33,6 +33,10 @@ class InspectionService final
       grpc::CallbackServerContext* context,
       const ::rbdaddons::admin::v1::ExplainVolumeRequest* request,
       ::rbdaddons::admin::v1::ExplainVolumeResponse* response) override;
+  grpc::ServerUnaryReactor* ExplainGroup(
+      grpc::CallbackServerContext* context,
+      const ::rbdaddons::admin::v1::ExplainGroupRequest* request,
+      ::rbdaddons::admin::v1::ExplainGroupResponse* response) override;
 
  private:
   Rpc& rpc_;

@@ -97,7 +97,7 @@ absl::Status PromoteMembers(OperationContext& context,
 
 }  // namespace
 
-absl::Status NoMembers(const GroupHandle& group_id) {
+absl::Status NoMembersToPromote(const GroupHandle& group_id) {
   return absl::UnavailableError(absl::StrCat(
       "Failed to promote volume group '", group_id.text(),
       "': the journal of this site lists no members (yet); ceph-csi's "
@@ -108,7 +108,7 @@ absl::Status PromoteGroup(OperationContext& context,
                           ReplicationEnvironment& environment,
                           const GroupTarget& target, Force force,
                           const ReplicationParameters& parameters) {
-  if (target.members.empty()) return NoMembers(target.group_id);
+  if (target.members.empty()) return NoMembersToPromote(target.group_id);
   ADDONS_RETURN_IF_ERROR(
       PromoteMembers(context, environment, target, force, parameters));
   return JoinRbdGroup(context, environment, target);

@@ -42,7 +42,7 @@ absl::Status PromoteGroup(OperationContext& context,
                           const ReplicationParameters& parameters);
 
 /// What that answers for a group without members.
-absl::Status NoMembers(const GroupHandle& group_id);
+absl::Status NoMembersToPromote(const GroupHandle& group_id);
 
 }  // namespace addons
 

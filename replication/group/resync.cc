@@ -48,16 +48,18 @@ class Results {
 
 }  // namespace
 
+absl::Status NoMembersToResync(const GroupHandle& group_id) {
+  return absl::UnavailableError(absl::StrCat(
+      "Failed to resync volume group '", group_id.text(),
+      "': the journal of this site lists no members (yet), so nothing is "
+      "being copied"));
+}
+
 absl::StatusOr<ResyncResult> ResyncGroup(OperationContext& context,
                                          ReplicationEnvironment& environment,
                                          const GroupTarget& target,
                                          Force force) {
-  if (target.members.empty()) {
-    return absl::UnavailableError(absl::StrCat(
-        "Failed to resync volume group '", target.group_id.text(),
-        "': the journal of this site lists no members (yet), so nothing is "
-        "being copied"));
-  }
+  if (target.members.empty()) return NoMembersToResync(target.group_id);
   Results results;
   GroupRun run(context, environment.options, target,
                {target.group_id, "resync", "being resynced", "looked at"},

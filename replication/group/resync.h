@@ -1,6 +1,7 @@
 #ifndef ADDONS_REPLICATION_GROUP_RESYNC_H_
 #define ADDONS_REPLICATION_GROUP_RESYNC_H_
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "ceph/image.h"
 #include "operation/operation_context.h"
@@ -22,6 +23,9 @@ absl::StatusOr<ResyncResult> ResyncGroup(OperationContext& context,
                                          ReplicationEnvironment& environment,
                                          const GroupTarget& target,
                                          Force force);
+
+/// What that answers for a group without members.
+absl::Status NoMembersToResync(const GroupHandle& group_id);
 
 }  // namespace addons
 

@@ -121,8 +121,11 @@ class Explaining {
         interval_(interval) {}
 
   absl::StatusOr<Explanation> Run();
+  absl::StatusOr<std::vector<VerbForecast>> RunDemoteAndResync();
 
  private:
+  /// The volume's image could not be looked at.
+  void AddUnseenImage(const OpenedVolume& opened, const absl::Status& look);
   void Add(std::string topic, std::string name, std::string value) {
     explained_.facts.push_back(
         {std::move(topic), std::move(name), std::move(value)});
@@ -449,6 +452,48 @@ void Explaining::AddResync(const OpenedVolume& opened, const MirrorView* view) {
   }
 }
 
+void Explaining::AddUnseenImage(const OpenedVolume& opened,
+                                const absl::Status& look) {
+  const absl::Status status =
+      absl::IsNotFound(look) ? ImageMissing(opened.volume) : look;
+  Unseen("the image", status);
+  AddForecast("promote", Force::kNo, NotSeen(status));
+  AddForecast("promote", Force::kYes, NotSeen(status));
+  AddForecast("demote", Force::kNo, NotSeen(status));
+  if (absl::IsNotFound(look)) {
+    AddResync(opened, nullptr);
+  } else {
+    AddForecast("resync", Force::kNo, NotSeen(status));
+    AddForecast("resync", Force::kYes, NotSeen(status));
+  }
+}
+
+absl::StatusOr<std::vector<VerbForecast>> Explaining::RunDemoteAndResync() {
+  const auto opened = OpenVolume(environment_, target_, Access::kMutate,
+                                 ResolveDeadline(context_));
+  if (SaysBlocklisted(opened.status())) return opened.status();
+  if (!opened.ok()) {
+    AddForecasts(NotSeen(opened.status()));
+    return std::move(explained_.forecasts);
+  }
+  const auto view = LookAt(opened->volume, *opened->reads, environment_.tracker,
+                           [&](Image& image, const MirrorView&) {
+                             return ReadMore(*opened, image);
+                           });
+  if (SaysBlocklisted(view.status())) return view.status();
+  if (!view.ok()) {
+    AddUnseenImage(*opened, view.status());
+    return std::move(explained_.forecasts);
+  }
+  const auto rescue =
+      ReadRescueRecord(*opened->reads, opened->volume.image_name());
+  AddForecast("demote", Force::kNo,
+              rescue.ok() ? OfDemote(*opened, *view, *rescue)
+                          : NotSeen(rescue.status()));
+  AddResync(*opened, &*view);
+  return std::move(explained_.forecasts);
+}
+
 absl::StatusOr<Explanation> Explaining::Run() {
   ADDONS_ASSIGN_OR_RETURN(const VolumeId id, target_.volume_id.id());
   AddId(id);
@@ -473,19 +518,7 @@ absl::StatusOr<Explanation> Explaining::Run() {
                            });
   if (SaysBlocklisted(view.status())) return view.status();
   if (!view.ok()) {
-    const absl::Status status = absl::IsNotFound(view.status())
-                                    ? ImageMissing(opened->volume)
-                                    : view.status();
-    Unseen("the image", status);
-    AddForecast("promote", Force::kNo, NotSeen(status));
-    AddForecast("promote", Force::kYes, NotSeen(status));
-    AddForecast("demote", Force::kNo, NotSeen(status));
-    if (absl::IsNotFound(view.status())) {
-      AddResync(*opened, nullptr);
-    } else {
-      AddForecast("resync", Force::kNo, NotSeen(status));
-      AddForecast("resync", Force::kYes, NotSeen(status));
-    }
+    AddUnseenImage(*opened, view.status());
     AddLease(*opened);
     return std::move(explained_);
   }
@@ -526,6 +559,15 @@ absl::StatusOr<Explanation> ExplainVolume(
     const VolumeTarget& target, std::optional<std::chrono::minutes> interval) {
   return RetryWhenBlocklisted(
       [&] { return Explaining(context, environment, target, interval).Run(); });
+}
+
+absl::StatusOr<std::vector<VerbForecast>> ForecastDemoteAndResync(
+    OperationContext& context, ReplicationEnvironment& environment,
+    const VolumeTarget& target) {
+  return RetryWhenBlocklisted([&] {
+    return Explaining(context, environment, target, std::nullopt)
+        .RunDemoteAndResync();
+  });
 }
 
 }  // namespace addons

@@ -44,6 +44,12 @@ absl::StatusOr<Explanation> ExplainVolume(
     OperationContext& context, ReplicationEnvironment& environment,
     const VolumeTarget& target, std::optional<std::chrono::minutes> interval);
 
+/// Of that only what demote and resync would answer, for a member of a group:
+/// neither the manager nor the pool's statuses are asked.
+absl::StatusOr<std::vector<VerbForecast>> ForecastDemoteAndResync(
+    OperationContext& context, ReplicationEnvironment& environment,
+    const VolumeTarget& target);
+
 }  // namespace addons
 
 #endif  // ADDONS_REPLICATION_INSPECTION_EXPLAIN_H_

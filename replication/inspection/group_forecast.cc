@@ -3,19 +3,19 @@
 #include <algorithm>
 #include <utility>
 
-#include "replication/group/member_status.h"
 #include "replication/group/promote.h"
 
 namespace addons {
 namespace {
 
-/// As a group verb would have it in the end.
-GroupMember InTheEnd(const MemberForecast& member, const Forecast& forecast) {
+/// As a group verb would have it in the end; `done`: there is nothing to do.
+GroupMember InTheEnd(const VolumeHandle& volume_id, bool done,
+                     const Forecast& forecast) {
   GroupMember result;
-  result.volume_id = member.volume_id;
+  result.volume_id = volume_id;
   switch (forecast.verdict) {
     case Verdict::kWorks:
-      result.state = member.primary ? MemberState::kDone : MemberState::kReady;
+      result.state = done ? MemberState::kDone : MemberState::kReady;
       return result;
     case Verdict::kWaits:
       result.state = MemberState::kWaiting;
@@ -29,23 +29,27 @@ GroupMember InTheEnd(const MemberForecast& member, const Forecast& forecast) {
   return result;
 }
 
-Forecast Combine(const GroupText& text,
-                 const std::vector<MemberForecast>& members,
-                 Forecast PromoteForecast::*which) {
-  Forecast combined{Verdict::kWorks, absl::StatusCode::kOk, ""};
+/// `code_of` is for when not all of them work.
+Forecast Combine(const GroupText& text, const GroupMembers& members,
+                 Verdict worst,
+                 absl::StatusCode (*code_of)(const GroupMembers&)) {
+  if (worst == Verdict::kWorks) {
+    return {worst, absl::StatusCode::kOk, CountMembers(text, members)};
+  }
+  return {worst, code_of(members), DescribeFailure(text, members)};
+}
+
+Forecast CombinePromotions(const GroupText& text,
+                           const std::vector<MemberForecast>& members,
+                           Forecast PromoteForecast::*which) {
+  Verdict worst = Verdict::kWorks;
   GroupMembers shown;
   for (const MemberForecast& member : members) {
     const Forecast& forecast = member.forecast.*which;
-    combined.verdict = std::max(combined.verdict, forecast.verdict);
-    shown.push_back(InTheEnd(member, forecast));
+    worst = std::max(worst, forecast.verdict);
+    shown.push_back(InTheEnd(member.volume_id, member.primary, forecast));
   }
-  if (combined.verdict == Verdict::kWorks) {
-    combined.reason = CountMembers(text, shown);
-    return combined;
-  }
-  combined.code = PromoteGroupCode(shown);
-  combined.reason = DescribeFailure(text, shown);
-  return combined;
+  return Combine(text, shown, worst, PromoteGroupCode);
 }
 
 /// A forced promotion of a group promotes what it can, and then no code says
@@ -66,7 +70,8 @@ absl::StatusCode CodeAfterSome(const std::vector<MemberForecast>& members,
 GroupForecast ForecastGroup(const GroupHandle& group_id,
                             const std::vector<MemberForecast>& members) {
   if (members.empty()) {
-    GroupForecast forecast = UnseenGroup(group_id, NoMembers(group_id));
+    GroupForecast forecast =
+        UnseenGroup(group_id, NoMembersToPromote(group_id));
     forecast.planned.verdict = Verdict::kWaits;
     forecast.forced.verdict = Verdict::kWaits;
     return forecast;
@@ -74,11 +79,12 @@ GroupForecast ForecastGroup(const GroupHandle& group_id,
   GroupForecast forecast;
   forecast.group_id = group_id.text();
   forecast.members = members.size();
-  forecast.planned = Combine({group_id, "promote", "being promoted", "primary"},
-                             members, &PromoteForecast::planned);
-  forecast.forced =
-      Combine({group_id, "promote by force", "being promoted", "primary"},
-              members, &PromoteForecast::forced);
+  forecast.planned =
+      CombinePromotions({group_id, "promote", "being promoted", "primary"},
+                        members, &PromoteForecast::planned);
+  forecast.forced = CombinePromotions(
+      {group_id, "promote by force", "being promoted", "primary"}, members,
+      &PromoteForecast::forced);
   forecast.forced.code = CodeAfterSome(members, forecast.forced.code);
   uint64_t lost = 0;
   for (const MemberForecast& member : members) {
@@ -87,6 +93,21 @@ GroupForecast ForecastGroup(const GroupHandle& group_id,
   }
   forecast.lost_bytes = lost;
   return forecast;
+}
+
+Forecast ForecastAllOrNone(const GroupText& text,
+                           const std::vector<MemberVerbForecast>& members) {
+  Verdict worst = Verdict::kWorks;
+  bool all_ok = true;
+  GroupMembers shown;
+  for (const MemberVerbForecast& member : members) {
+    worst = std::max(worst, member.forecast.verdict);
+    all_ok = all_ok && member.forecast.code == absl::StatusCode::kOk;
+    shown.push_back(InTheEnd(member.volume_id, false, member.forecast));
+  }
+  // A resync that is not ready yet.
+  if (all_ok) return {worst, absl::StatusCode::kOk, CountMembers(text, shown)};
+  return Combine(text, shown, worst, GroupCode);
 }
 
 GroupForecast UnseenGroup(const GroupHandle& group_id,

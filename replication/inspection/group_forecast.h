@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "replication/group/member_status.h"
 #include "replication/inspection/forecast.h"
 #include "replication/inspection/promote_forecast.h"
 #include "volume/csi_handle.h"
@@ -36,6 +37,17 @@ struct MemberForecast {
 /// none, by force each that can be. Its codes are those of PromoteGroupCode().
 GroupForecast ForecastGroup(const GroupHandle& group_id,
                             const std::vector<MemberForecast>& members);
+
+/// A verb's forecast for one member.
+struct MemberVerbForecast {
+  VolumeHandle volume_id;
+  Forecast forecast;
+};
+
+/// What a group verb other than promote makes of its members' answers: all of
+/// them or none. Its codes are those of GroupCode(). `text` is the verb's.
+Forecast ForecastAllOrNone(const GroupText& text,
+                           const std::vector<MemberVerbForecast>& members);
 
 /// The forecast of a group whose members could not be read.
 GroupForecast UnseenGroup(const GroupHandle& group_id,

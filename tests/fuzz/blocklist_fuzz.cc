@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/civil_time.h"
 #include "absl/time/time.h"
 #include "ceph/blocklist.h"
 #include "ceph/blocklist_commands.h"
@@ -21,7 +22,7 @@ using nlohmann::json;
 
 /// In years that a monitor can write.
 bool Ordinary(absl::Time time) {
-  const auto year = time.In(absl::UTCTimeZone()).year;
+  const auto year = absl::ToCivilYear(time, absl::UTCTimeZone()).year();
   return year >= 1000 && year <= 9999;
 }
 

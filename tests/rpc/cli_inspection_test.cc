@@ -196,6 +196,34 @@ TEST_F(CliInspectionTest, AVolumeIsExplained) {
   EXPECT_EQ(explained["facts"][0]["topic"], "id");
 }
 
+TEST_F(CliInspectionTest, AGroupIsExplainedWithItsMembers) {
+  server_.AddGroup({server_.id});
+  server_.Start();
+  server_.world.ClearCalls();
+  EXPECT_EQ(Run({"explain", "--group", server_.group_id}), 0) << err_.str();
+  EXPECT_THAT(
+      out_.str(),
+      AllOf(StartsWith("id\n  volume group: " + server_.group_id + "\n"),
+            HasSubstr("\njournal\n  name: vgrcontent-1\n"),
+            HasSubstr("\n  members: 1\n"),
+            HasSubstr("\nwhat would be answered now\n  promote waits "
+                      "(UNAVAILABLE): Failed to promote volume group '"),
+            HasSubstr("\n  promote by force works (OK): 1 ready\n"),
+            HasSubstr("\n  demote works (OK): 1 ready\n"),
+            HasSubstr("\nits members\n" + spec_ + " (secondary)\n")));
+  EXPECT_THAT(out_.str(), Not(HasSubstr("could not be seen")));
+  EXPECT_EQ(server_.world.CountMutations(), 0);
+  EXPECT_EQ(Run({"explain", "--group", server_.group_id, "--json"}), 0);
+  EXPECT_EQ(Answer()["forecasts"].size(), 5U);
+  EXPECT_EQ(Answer()["members"][0]["group_id"], server_.group_id);
+  // Of a volume nothing is seen.
+  EXPECT_EQ(Run({"explain", "--group", server_.id}), 0) << err_.str();
+  EXPECT_THAT(out_.str(),
+              AllOf(HasSubstr("could not be seen\n  the volume "
+                              "group: "),
+                    HasSubstr("\n  promote refuses (INVALID_ARGUMENT)")));
+}
+
 TEST_F(CliInspectionTest, WhatRunsOnAVolumeIsPartOfItsExplanation) {
   server_.Hold("rbd_mirror_image_promote");
   DemoteOnA();

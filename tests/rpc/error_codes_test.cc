@@ -855,6 +855,53 @@ void AddExplain(std::vector<Case>* cases) {
                              }));
 }
 
+using ExplainGroupRequest = ::rbdaddons::admin::v1::ExplainGroupRequest;
+
+/// A group explained on a, where `prepare` may change the request.
+Case GroupExplained(
+    std::string name, std::string code,
+    std::function<void(ReplicationServer&, ExplainGroupRequest&)> prepare =
+        nullptr) {
+  namespace admin = ::rbdaddons::admin::v1;
+  return {std::move(name),
+          {"ExplainGroup", std::move(code)},
+          "a",
+          [prepare](ReplicationServer& server) {
+            server.AddMirroredGroup();
+            ExplainGroupRequest request;
+            request.set_group_id(server.group_id);
+            auto& secrets = *request.mutable_secrets();
+            secrets["userID"] = server.a.user()->id;
+            secrets["userKey"] = server.a.user()->key.Reveal();
+            if (prepare) prepare(server, request);
+            server.Start();
+            grpc::ClientContext context;
+            admin::ExplainGroupResponse response;
+            return admin::Inspection::NewStub(server.Channel())
+                ->ExplainGroup(&context, request, &response);
+          }};
+}
+
+void AddExplainGroup(std::vector<Case>* cases) {
+  cases->push_back(GroupExplained("ExplainGroupOk", "OK"));
+  cases->push_back(
+      GroupExplained("ExplainGroupOfASilentCluster", "OK",
+                     [](ReplicationServer& server, ExplainGroupRequest&) {
+                       server.a.SetClusterUp(false);
+                     }));
+  cases->push_back(
+      GroupExplained("ExplainGroupOfNothing", "INVALID_ARGUMENT",
+                     [](ReplicationServer&, ExplainGroupRequest& request) {
+                       request.clear_group_id();
+                     }));
+  cases->push_back(
+      GroupExplained("ExplainGroupWithAWrongKey", "UNAUTHENTICATED",
+                     [](ReplicationServer&, ExplainGroupRequest& request) {
+                       (*request.mutable_secrets())["userKey"] =
+                           "AQBGK0tlAAAAABAAe1jGVJUIbxnSHUjzYVN5eg==";
+                     }));
+}
+
 /// An audit of the pool on a, where `prepare` may change the request.
 Case Audited(
     std::string name, std::string code,
@@ -1036,6 +1083,7 @@ TEST(ErrorCodesTest, RowsOfTheDocumentAreWhatTheDaemonAnswers) {
   AddDoctor(&cases);
   AddCheckFailover(&cases);
   AddExplain(&cases);
+  AddExplainGroup(&cases);
   std::set<ErrorCodeRow> reached;
   for (const Case& tested : cases) {
     SCOPED_TRACE(tested.name);

@@ -520,6 +520,9 @@ Package Admin() {
           "/rbdaddons.admin.v1.Inspection/ExplainVolume "
           "rbdaddons.admin.v1.ExplainVolumeRequest -> "
           "rbdaddons.admin.v1.ExplainVolumeResponse",
+          "/rbdaddons.admin.v1.Inspection/ExplainGroup "
+          "rbdaddons.admin.v1.ExplainGroupRequest -> "
+          "rbdaddons.admin.v1.ExplainGroupResponse",
           "rbdaddons.admin.v1.Forecast {string verb=1; bool force=2; "
           "rbdaddons.admin.v1.Forecast.Verdict verdict=3; string code=4; "
           "string reason=5}",
@@ -550,6 +553,12 @@ Package Admin() {
           "rbdaddons.admin.v1.ExplainVolumeResponse {"
           "rep rbdaddons.admin.v1.Fact facts=1; rep string unseen=2; "
           "rep rbdaddons.admin.v1.Forecast forecasts=3}",
+          "rbdaddons.admin.v1.ExplainGroupRequest {string group_id=1; "
+          "M parameters=2; M secrets=3 [secret]}",
+          "rbdaddons.admin.v1.ExplainGroupResponse {"
+          "rep rbdaddons.admin.v1.Fact facts=1; rep string unseen=2; "
+          "rep rbdaddons.admin.v1.Forecast forecasts=3; "
+          "rep rbdaddons.admin.v1.FailoverFinding members=4}",
           "rbdaddons.admin.v1.Fact {string topic=1; string name=2; "
           "string value=3}",
       }};
@@ -578,7 +587,7 @@ TEST(WireMethodsTest, EveryMethodHasARequestTypeOfItsOwn) {
       }
     }
   }
-  EXPECT_EQ(methods.size(), 3U + 2U + 4U + 7U + 5U + 1U + 3U + 6U);
+  EXPECT_EQ(methods.size(), 3U + 2U + 4U + 7U + 5U + 1U + 3U + 7U);
 }
 
 }  // namespace

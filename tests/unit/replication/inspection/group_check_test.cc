@@ -1,10 +1,12 @@
-// What check-failover says of a volume group is what the real call answers.
+// What check-failover and explain say of a volume group is what the real call
+// answers.
 
 #include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "replication/inspection/explain_group.h"
 #include "replication/inspection/failover_check.h"
 #include "replication/inspection/group_forecast.h"
 #include "tests/unit/replication/group/group_fixture.h"
@@ -160,6 +162,89 @@ TEST_F(GroupCheckTest, AGroupWithoutMembersWaitsForThem) {
   const absl::Status answer = PromoteAll(on_b_, Force::kYes);
   EXPECT_EQ(answer.code(), found.groups[0].forced.code);
   EXPECT_EQ(answer.message(), found.groups[0].forced.reason);
+}
+
+// --- explained
+
+class GroupExplainTest : public GroupCheckTest {
+ protected:
+  Forecast Explained(Daemon& daemon, const std::string& verb,
+                     Force force = Force::kNo) {
+    absl::StatusOr<GroupExplanation> found = absl::UnknownError("not called");
+    world_.ClearCalls();
+    (void)Run([&](OperationContext& context) {
+      found =
+          ExplainGroup(context, daemon.environment(), GroupHandle(GroupId()),
+                       daemon.site().user(), std::nullopt);
+      return found.status();
+    });
+    EXPECT_OK(found);
+    EXPECT_EQ(world_.CountMutations(), 0);
+    if (!found.ok()) return {};
+    EXPECT_THAT(found->members, SizeIs(ids_.size()));
+    EXPECT_THAT(found->group.unseen, IsEmpty());
+    for (const VerbForecast& forecast : found->group.forecasts) {
+      if (forecast.verb == verb && forecast.force == force) {
+        return forecast.forecast;
+      }
+    }
+    ADD_FAILURE() << "no forecast of " << verb;
+    return {};
+  }
+};
+
+TEST_F(GroupExplainTest, DemoteIsAllOrNone) {
+  AddMirroredGroup(3);
+  a_.AddWatcher(Image(1), "10.1.2.3:0/77", 4464);
+  const Forecast forecast = Explained(on_a_, "demote");
+  EXPECT_EQ(forecast.verdict, Verdict::kRefuses);
+  EXPECT_EQ(forecast.code, kFailedPrecondition);
+  EXPECT_THAT(forecast.reason,
+              AllOf(HasSubstr("1 refused: '" + ids_[1]), HasSubstr("2 ready"),
+                    HasSubstr("10.1.2.3")));
+  EXPECT_THAT(DemoteAll(on_a_), StatusIs(kFailedPrecondition));
+}
+
+TEST_F(GroupExplainTest, DemoteOfAnUnusedGroupWorks) {
+  AddMirroredGroup(2);
+  EXPECT_EQ(Explained(on_a_, "demote").reason, "2 ready");
+  EXPECT_OK(DemoteAll(on_a_));
+}
+
+TEST_F(GroupExplainTest, ResyncIsWhatTheCallAnswers) {
+  AddMirroredGroup(2);
+  const Forecast on_b = Explained(on_b_, "resync");
+  const auto ready = ResyncAll(on_b_);
+  ASSERT_OK(ready);
+  EXPECT_EQ(on_b.code, absl::StatusCode::kOk);
+  EXPECT_EQ(on_b.verdict, ready->ready ? Verdict::kWorks : Verdict::kWaits);
+  const Forecast on_a = Explained(on_a_, "resync");
+  EXPECT_EQ(on_a.verdict, Verdict::kRefuses);
+  EXPECT_THAT(ResyncAll(on_a_), StatusIs(on_a.code));
+}
+
+TEST_F(GroupExplainTest, ResyncThatIsUnderWayWaits) {
+  AddMirroredGroup(2);
+  b_.ForceSplitBrain(Image(0));
+  world_.Advance(minutes(1));
+  const Forecast planned = Explained(on_b_, "resync");
+  EXPECT_THAT(ResyncAll(on_b_), StatusIs(planned.code));
+  EXPECT_EQ(Explained(on_b_, "resync", Force::kYes).verdict, Verdict::kWorks);
+  const auto begun = ResyncAll(on_b_, Force::kYes);
+  ASSERT_OK(begun);
+  EXPECT_FALSE(begun->ready);
+  const Forecast waiting = Explained(on_b_, "resync");
+  EXPECT_EQ(waiting.verdict, Verdict::kWaits);
+  EXPECT_EQ(waiting.code, absl::StatusCode::kOk);
+}
+
+TEST_F(GroupExplainTest, AGroupWithoutMembersHasNothingToDemote) {
+  AddGroup(a_);
+  EXPECT_EQ(Explained(on_a_, "demote").verdict, Verdict::kWorks);
+  EXPECT_OK(DemoteAll(on_a_));
+  const Forecast resync = Explained(on_a_, "resync");
+  EXPECT_EQ(resync.verdict, Verdict::kWaits);
+  EXPECT_THAT(ResyncAll(on_a_), StatusIs(resync.code, resync.reason));
 }
 
 }  // namespace
