@@ -35,10 +35,10 @@ Verdict VerdictOf(const absl::Status& status) {
 class ClusterCheck {
  public:
   ClusterCheck(std::shared_ptr<Cluster> cluster, const ClusterConfig& config,
-               const ClusterId& id, std::string object)
+               const ClusterEntry& entry, std::string object)
       : cluster_(std::move(cluster)),
         config_(config),
-        id_(id),
+        entry_(entry),
         object_(std::move(object)) {}
 
   Findings Run(absl::Time now) {
@@ -124,8 +124,11 @@ class ClusterCheck {
 
   /// Whether it is mirrored, as far as can be seen.
   bool CheckPool(const RbdPool& rbd_pool) {
-    const std::string object =
-        absl::StrCat("pool '", rbd_pool.name, "' of ", object_);
+    const std::string& name = entry_.rados_namespace;
+    const std::string spec =
+        absl::StrCat(rbd_pool.name, name.empty() ? "" : "/", name);
+    const std::string object = absl::StrCat(
+        name.empty() ? "pool '" : "namespace '", spec, "' of ", object_);
     const auto unseen = [&](const char* id, const absl::Status& status) {
       Note(id, Heard(status), object, std::string(status.message()),
            "look at the pool with rbd mirror pool info, as this user");
@@ -134,12 +137,14 @@ class ClusterCheck {
       unseen("mirror.mode", NotAsked());
       return false;
     }
-    const auto pool = cluster_->OpenPool(rbd_pool.id, "", Access::kRead);
+    const auto pool = cluster_->OpenPool(rbd_pool.id, name, Access::kRead);
     if (!pool.ok()) {
       unseen("mirror.mode", pool.status());
       return false;
     }
     const auto mode = (*pool)->MirrorMode();
+    // A pool without the entry's namespace is not for it.
+    if (absl::IsNotFound(mode.status()) && !name.empty()) return false;
     if (!mode.ok()) {
       unseen("mirror.mode", mode.status());
       return false;
@@ -148,7 +153,7 @@ class ClusterCheck {
     if (*mode != PoolMirrorMode::kImage) {
       Note("mirror.mode", Verdict::kProblem, object,
            "it is mirrored, but not image by image, and enable is refused",
-           absl::StrCat("rbd mirror pool enable ", rbd_pool.name, " image"));
+           absl::StrCat("rbd mirror pool enable ", spec, " image"));
       return false;
     }
     Note("mirror.mode", Verdict::kOk, object, "it is mirrored image by image",
@@ -176,8 +181,9 @@ class ClusterCheck {
   /// Volume ids hold the number of the pool, which another site has for another
   /// pool, or not at all.
   void CheckPoolMapping(const RbdPool& pool, const std::string& object) {
-    if (config_.MappedClusters(id_).empty()) return;  // said of the cluster
-    const bool mapped = !config_.Mapped(id_, pool.id).empty();
+    if (config_.MappedClusters(entry_.cluster_id).empty())
+      return;  // said of the cluster
+    const bool mapped = !config_.Mapped(entry_.cluster_id, pool.id).empty();
     Note("config.pool-mapping", mapped ? Verdict::kOk : Verdict::kWarning,
          object,
          mapped
@@ -229,7 +235,8 @@ class ClusterCheck {
                         " of ", images, images == 1 ? " image" : " images"),
            absl::StrCat("start it there, or look into its log; rbd mirror pool "
                         "status --verbose ",
-                        pool.name(), " names the images"));
+                        pool.name(), pool.rados_namespace().empty() ? "" : "/",
+                        pool.rados_namespace(), " names the images"));
     };
     note("mirror.daemon", "this site", here);
     note("mirror.peer-daemon", "the other site", there);
@@ -237,7 +244,7 @@ class ClusterCheck {
 
   const std::shared_ptr<Cluster> cluster_;
   const ClusterConfig& config_;
-  const ClusterId& id_;
+  const ClusterEntry& entry_;
   const std::string object_;
   Findings findings_;
   bool silent_ = false;
@@ -253,19 +260,24 @@ Findings CheckCluster(ClusterProvider& clusters, const ClusterConfig& config,
   if (!cluster.ok()) {
     const absl::Status& status = cluster.status();
     // That no monitor answers is a fault, whoever's it is.
-    return {{"cluster.connect", FindingVerdict::kProblem, std::move(object),
-             std::string(status.message()),
-             absl::IsUnauthenticated(status)
-                 ? "give the daemon a user and key that this cluster takes: "
-                   "ceph auth get client.NAME"
-                 : "compare the monitors in config.json with ceph mon dump, "
-                   "and the network between"}};
+    return {
+        {absl::IsUnauthenticated(status) ? "cluster.key" : "cluster.connect",
+         FindingVerdict::kProblem, std::move(object),
+         std::string(status.message()),
+         absl::IsUnauthenticated(status)
+             ? "give the daemon a user and key that this cluster takes: "
+               "ceph auth get client.NAME"
+             : "compare the monitors in config.json with ceph mon dump, "
+               "and the network between"}};
   }
-  Findings findings = {{"cluster.connect", FindingVerdict::kOk, object,
-                        absl::StrCat("its id is ", (*cluster)->fsid()), ""}};
-  Findings more = ClusterCheck(*std::move(cluster), config, entry.cluster_id,
-                               std::move(object))
-                      .Run(now);
+  Findings findings = {
+      {"cluster.connect", FindingVerdict::kOk, object,
+       absl::StrCat("its id is ", (*cluster)->fsid()), ""},
+      {"cluster.key", FindingVerdict::kOk, object,
+       absl::StrCat("it takes the key of '", user->id, "'"), ""}};
+  Findings more =
+      ClusterCheck(*std::move(cluster), config, entry, std::move(object))
+          .Run(now);
   findings.insert(findings.end(), std::make_move_iterator(more.begin()),
                   std::make_move_iterator(more.end()));
   return findings;

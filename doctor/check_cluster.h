@@ -10,8 +10,8 @@ namespace addons {
 
 /// One cluster of `config`, as `user` sees it at `now`, by this host's clock:
 /// whether it answers and takes the key, what the user's capabilities allow of
-/// what the daemon asks for, the clocks, and of each pool for RBD (in its
-/// default namespace) whether it is mirrored image by image, has a peer, an
+/// what the daemon asks for, the clocks, and of each pool for RBD (in the
+/// entry's namespace) whether it is mirrored image by image, has a peer, an
 /// rbd-mirror that reports, and its line in cluster-mapping.json. Reads only;
 /// what would be changed is not tried. Blocks, bounded by the daemon's timeouts
 /// for a question: once one got no answer, the others are not asked.

@@ -69,6 +69,29 @@ Finding CheckMapping(const ClusterConfig& config, const ClusterEntry& entry) {
   return finding;
 }
 
+Finding CheckReadable(const ClusterConfig& files,
+                      const ConfigStore::Troubles& troubles) {
+  Finding finding{"config.readable", Verdict::kOk, "", "", ""};
+  if (!troubles.files.empty()) {
+    finding.verdict = Verdict::kProblem;
+    finding.seen =
+        absl::StrCat(absl::StrJoin(troubles.files, "; "),
+                     "; the daemon goes on with what it read before");
+    finding.remedy =
+        "mend the file before the daemon is started again: then there is "
+        "nothing that it read before";
+  } else if (files.entries().empty()) {
+    finding.verdict = Verdict::kProblem;
+    finding.seen = "config.json has no cluster";
+    finding.remedy = "write the cluster into config.json, as ceph-csi has it";
+  } else {
+    finding.seen =
+        absl::StrCat("config.json has ", files.entries().size(),
+                     files.entries().size() == 1 ? " cluster" : " clusters");
+  }
+  return finding;
+}
+
 }  // namespace
 
 Findings CheckConfiguration(ConfigStore& config,
@@ -80,15 +103,14 @@ Findings CheckConfiguration(ConfigStore& config,
              "mend config.json; its folder is that of --config-dir"}};
   }
   const ClusterConfig& files = **current;
+  const ConfigStore::Troubles troubles = config.troubles();
   Findings findings;
-  const bool none = files.entries().empty();
-  findings.push_back(
-      {"config.readable", none ? Verdict::kProblem : Verdict::kOk, "",
-       absl::StrCat("config.json, as it could be read last, has ",
-                    files.entries().size(),
-                    files.entries().size() == 1 ? " cluster" : " clusters",
-                    " (the log names what cannot be read)"),
-       none ? "write the cluster into config.json, as ceph-csi has it" : ""});
+  findings.push_back(CheckReadable(files, troubles));
+  for (const std::string& trouble : troubles.entries) {
+    findings.push_back({"config.entry", Verdict::kProblem, "", trouble,
+                        "mend it in config.json or cluster-mapping.json: what "
+                        "needs it is refused until then"});
+  }
   for (const ClusterId& id : home) {
     const auto entry = files.Find(id);
     if (entry.ok()) continue;

@@ -43,6 +43,20 @@ Findings BeforeHandover() {
        "the two"}};
 }
 
+/// It asks as soon as both run, and again when it is restarted.
+Finding OfSidecar(bool called) {
+  if (called) {
+    return {"sidecar.calls", FindingVerdict::kOk, "",
+            "a CSI-Addons sidecar has called", ""};
+  }
+  return {"sidecar.calls", FindingVerdict::kWarning, "",
+          "no CSI-Addons sidecar has called since the daemon was started, so "
+          "the operator does not know of it",
+          "in Kubernetes: look into the sidecar's log; its "
+          "--csi-addons-address is the socket of --csi-addons-endpoint. On "
+          "hosts without Kubernetes there is none"};
+}
+
 }  // namespace
 
 Findings Diagnose(const DiagnoseEnvironment& environment,
@@ -57,6 +71,7 @@ Findings Diagnose(const DiagnoseEnvironment& environment,
   }
   Append(CheckLimits(ReadProcessLimits(), environment.workers, asked.size()),
          &findings);
+  findings.push_back(OfSidecar(request.sidecar_called));
   std::vector<Findings> found(asked.size());
   RunParallel(asked.size(), kClustersAtATime, [&](size_t i) {
     found[i] = CheckCluster(environment.clusters, **config, *asked[i],

@@ -15,6 +15,8 @@ namespace addons {
 struct DiagnoseRequest {
   CephUserRef user;
   bool before_handover = false;
+  /// A CSI-Addons sidecar has asked who the daemon is since its start.
+  bool sidecar_called = false;
 };
 
 /// What the daemon is. Nothing is owned.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "base/status_macros.h"
@@ -61,6 +62,15 @@ void Fill(Findings findings, pb::DiagnoseResponse* response) {
   }
 }
 
+/// Administrators' tools and probes do not call these.
+bool SidecarCalled(const CallStats& stats) {
+  const std::vector<CallCount> counts = stats.Counts();
+  return std::any_of(counts.begin(), counts.end(), [](const CallCount& count) {
+    return count.method == "identity.Identity/GetIdentity" ||
+           count.method == "identity.Identity/GetCapabilities";
+  });
+}
+
 }  // namespace
 
 DoctorService::DoctorService(Rpc& rpc, OperationTable& operations,
@@ -80,6 +90,7 @@ grpc::ServerUnaryReactor* DoctorService::Diagnose(
       [&](const CallContext& call) -> Reply {
         DiagnoseRequest asked;
         asked.before_handover = request->before_handover();
+        asked.sidecar_called = SidecarCalled(rpc_.stats());
         ADDONS_ASSIGN_OR_RETURN(
             asked.user, UserFromSecrets(TakeSecrets(request->secrets())));
         OperationSpec spec;

@@ -183,6 +183,7 @@ class ConfigStore::State {
   absl::StatusOr<std::shared_ptr<const ClusterConfig>> Current();
   /// The next Current() reads the files.
   void ForgetStamps();
+  Troubles troubles() const;
 
  private:
   using View = std::shared_ptr<const ClusterConfig>;
@@ -206,7 +207,7 @@ class ConfigStore::State {
   const std::string config_path_;
   const std::string mapping_path_;
 
-  Mutex mutex_;
+  mutable Mutex mutex_;
   uint64_t last_ticket_ ABSL_GUARDED_BY(mutex_) = 0;
   Loaded loaded_ ABSL_GUARDED_BY(mutex_);
 };
@@ -306,6 +307,11 @@ void ConfigStore::State::ForgetStamps() {
   loaded_.stamps.reset();
 }
 
+ConfigStore::Troubles ConfigStore::State::troubles() const {
+  const MutexLock lock(mutex_);
+  return {loaded_.problems, loaded_.warnings};
+}
+
 ConfigStore::ConfigStore(const std::string& directory)
     : state_(std::make_unique<State>(directory)) {}
 
@@ -318,6 +324,10 @@ absl::StatusOr<std::shared_ptr<const ClusterConfig>> ConfigStore::Current() {
 absl::StatusOr<std::shared_ptr<const ClusterConfig>> ConfigStore::Reload() {
   state_->ForgetStamps();
   return state_->Current();
+}
+
+ConfigStore::Troubles ConfigStore::troubles() const {
+  return state_->troubles();
 }
 
 }  // namespace addons

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "volume/cluster_config.h"
@@ -28,6 +29,13 @@ class ConfigStore {
   absl::StatusOr<std::shared_ptr<const ClusterConfig>> Current();
   /// The same, and reads the files also when they look unchanged.
   absl::StatusOr<std::shared_ptr<const ClusterConfig>> Reload();
+
+  /// What is wrong with the files as Current() found them last.
+  struct Troubles {
+    std::vector<std::string> files;    // not usable: what was read before stays
+    std::vector<std::string> entries;  // of what is used
+  };
+  Troubles troubles() const;
 
  private:
   class State;

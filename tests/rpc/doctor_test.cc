@@ -15,6 +15,7 @@
 #include "cli/commands.h"
 #include "cli/inspection.h"
 #include "doctor/check_limits.h"
+#include "identity/identity.grpc.pb.h"
 #include "tests/rpc/replication_server.h"
 
 namespace addons::testing {
@@ -96,9 +97,9 @@ TEST_F(DoctorTest, WhatIsInOrderIsSaidToBe) {
   EXPECT_EQ(found.exit_code, 0) << found.text;
   for (const char* const id :
        {"config.readable", "config.site-clusters", "config.mapping",
-        "cluster.connect", "caps.blocklist", "caps.manager", "caps.osd-map",
-        "clock.host", "mirror.mode", "mirror.peer", "mirror.daemon",
-        "mirror.peer-daemon"}) {
+        "cluster.connect", "cluster.key", "caps.blocklist", "caps.manager",
+        "caps.osd-map", "clock.host", "mirror.mode", "mirror.peer",
+        "mirror.daemon", "mirror.peer-daemon"}) {
     EXPECT_EQ(found.Verdict(id), "OK") << id << ": " << found.Of(id, "seen");
   }
   EXPECT_EQ(server_.world.CountMutations(), 0);
@@ -117,6 +118,68 @@ TEST_F(DoctorTest, AConfigurationThatCannotBeReadIsNamed) {
   EXPECT_EQ(Json().Verdict("config.readable"), "OK");
 }
 
+// The daemon goes on with what it read before, and shows nothing of it until it
+// is started again.
+TEST_F(DoctorTest, AFileThatWasBrokenLaterIsNamed) {
+  Start();
+  EXPECT_EQ(Json().Verdict("config.readable"), "OK");
+  server_.RemoveConfig();
+  const Found found = Json();
+  EXPECT_EQ(found.exit_code, kWouldNotWork);
+  EXPECT_EQ(found.Verdict("config.readable"), "PROBLEM");
+  EXPECT_THAT(found.Of("config.readable", "seen"),
+              AllOf(HasSubstr("config.json"), HasSubstr("read before")));
+  EXPECT_EQ(found.Verdict("cluster.connect"), "OK");
+  server_.WriteConfig("");
+  EXPECT_EQ(Json().exit_code, 0);
+  server_.WriteMapping("[");
+  EXPECT_THAT(Json().Of("config.readable", "seen"),
+              HasSubstr("cluster-mapping.json"));
+}
+
+TEST_F(DoctorTest, AnEntryThatIsBrokenIsNamed) {
+  Start();
+  server_.WriteConfig(R"(}, {"clusterID": "other", "monitors": [])");
+  const Found found = Json();
+  EXPECT_EQ(found.exit_code, kWouldNotWork);
+  EXPECT_EQ(found.Verdict("config.readable"), "OK");
+  EXPECT_EQ(found.Verdict("config.entry"), "PROBLEM");
+  EXPECT_THAT(found.Of("config.entry", "seen"), HasSubstr("other"));
+  server_.WriteConfig("");
+  EXPECT_EQ(Json().Verdict("config.entry"), "");
+}
+
+TEST_F(DoctorTest, TheNamespaceOfAnEntryIsWhatIsLookedAt) {
+  Start();
+  server_.WriteConfig(R"(, "rbd": {"radosNamespace": "tenant"})");
+  server_.a.SetPoolMirrorMode(MirroredPair::kPool, "tenant",
+                              PoolMirrorMode::kPool);
+  const Found found = Json();
+  EXPECT_EQ(found.Verdict("mirror.mode"), "PROBLEM");
+  EXPECT_THAT(found.Of("mirror.mode", "object"),
+              HasSubstr("namespace 'replicapool/tenant'"));
+  EXPECT_THAT(found.Of("mirror.mode", "remedy"),
+              HasSubstr("rbd mirror pool enable replicapool/tenant image"));
+  server_.a.SetPoolMirrorMode(MirroredPair::kPool, "tenant",
+                              PoolMirrorMode::kImage);
+  EXPECT_EQ(Json().Verdict("mirror.mode"), "OK");
+}
+
+TEST_F(DoctorTest, ASidecarThatHasNotCalledIsNamed) {
+  Start();
+  const Found found = Json();
+  EXPECT_EQ(found.Verdict("sidecar.calls"), "WARNING");
+  EXPECT_EQ(found.exit_code, 0);
+  // As it does when it starts.
+  grpc::ClientContext context;
+  const ::identity::GetIdentityRequest request;
+  ::identity::GetIdentityResponse response;
+  ASSERT_TRUE(::identity::Identity::NewStub(server_.Channel())
+                  ->GetIdentity(&context, request, &response)
+                  .ok());
+  EXPECT_EQ(Json().Verdict("sidecar.calls"), "OK");
+}
+
 TEST_F(DoctorTest, BothSitesInOneConfigurationNeedTheirNames) {
   server_.WriteConfig(
       R"(}, {"clusterID": "site-b", "monitors": ["site-b:6789"])");
@@ -133,7 +196,7 @@ TEST_F(DoctorTest, AKeyThatTheClusterRefusesIsNamedAndNotShown) {
   const std::string key = "AQBGK0tlAAAAABAAe1jGVJUIbxnSHUjzYVN5eg==";
   const Found found = Run({"--json"}, key);
   EXPECT_EQ(found.exit_code, kWouldNotWork);
-  EXPECT_EQ(found.Verdict("cluster.connect"), "PROBLEM");
+  EXPECT_EQ(found.Verdict("cluster.key"), "PROBLEM");
   EXPECT_THAT(found.text, Not(HasSubstr(key)));
   // What could not be asked is not said to be in order.
   EXPECT_EQ(found.Verdict("caps.blocklist"), "");
