@@ -115,8 +115,9 @@ grpc::ServerUnaryReactor* DoctorService::Diagnose(
                          asked, absl::FromChrono(operation.clock().WallNow()));
                    })
             .Then([response](absl::StatusOr<Findings> findings) {
-              if (findings.ok()) Fill(*std::move(findings), response);
-              return findings.status();
+              if (!findings.ok()) return findings.status();
+              Fill(*std::move(findings), response);
+              return absl::OkStatus();
             });
       });
 }

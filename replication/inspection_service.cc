@@ -347,8 +347,9 @@ grpc::ServerUnaryReactor* InspectionService::CheckFailover(
                                              clusters_, home_, *check);
                    })
             .Then([response](absl::StatusOr<FailoverFindings> found) {
-              if (found.ok()) Fill(*std::move(found), response);
-              return found.status();
+              if (!found.ok()) return found.status();
+              Fill(*std::move(found), response);
+              return absl::OkStatus();
             });
       });
 }

@@ -4,6 +4,8 @@
 #
 #   scripts/bench.sh [--volumes N] [--concurrency "C..."] [--default-monitors] [--json FILE]
 #                    [--floor] [--waiting N] [NAME=BIN...]
+#   scripts/bench.sh --micro     what the daemon does without Ceph: ids, redaction, parsing, ranges,
+#                                the table of operations. Needs no clusters; a minute
 #
 # BIN is a folder with rbd-addonsd, by default build/release/bin, which is built first. Several
 # are measured in turn in one run, on the same volumes: only such figures can be compared.
@@ -33,6 +35,14 @@ wrong() {
   usage >&2
   exit 2
 }
+micro() {
+  check_machine unit
+  on_interrupt_say_so
+  install_for micro
+  configure release
+  build release rbd-addons-micro
+  exec build/release/bin/rbd-addons-micro
+}
 volumes=20 concurrency='1 8' default_monitors='' with_floor='' waiting=0 json='' servers=()
 while (($#)); do
   case $1 in
@@ -44,6 +54,10 @@ while (($#)); do
       (($# > 1)) || wrong "$1 needs a value"
       printf -v "${1#--}" '%s' "$2"
       shift
+      ;;
+    --micro)
+      (($# == 1)) || wrong "--micro stands alone"
+      micro
       ;;
     --default-monitors) default_monitors=yes ;;
     --floor) with_floor=yes ;;

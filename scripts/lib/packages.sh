@@ -10,7 +10,7 @@ build_packages=(
   prometheus-cpp-dev
 )
 # Tests without clusters.
-test_packages=(libgtest-dev libgmock-dev iproute2)
+test_packages=(libgtest-dev libgmock-dev libbenchmark-dev iproute2)
 # Throwaway Ceph clusters: the demo, and the tests on real clusters.
 ceph_packages=(ceph-mon ceph-mgr ceph-osd ceph-common rbd-mirror)
 # The demo writes and reads volumes with Ceph's own Python binding.
@@ -28,11 +28,13 @@ deploy_packages=(python3 python3-yaml python3-jsonschema prometheus yamllint)
 lint_packages=(clang clang-format clang-tidy shellcheck)
 # libFuzzer and the sanitizers of clang.
 fuzz_packages=(clang libclang-rt-dev)
+# Measuring without clusters.
+micro_packages=(libbenchmark-dev)
 # Not needed, but used when they are there.
 faster_packages=(ccache mold)
 
 # packages_for PURPOSE...: prints the names, one per line. A purpose is a label of the
-# tests, or release, demo, lint, fuzz or faster.
+# tests, or release, demo, lint, fuzz, micro or faster.
 packages_for() {
   local purpose
   for purpose; do
@@ -48,6 +50,7 @@ packages_for() {
       demo) printf '%s\n' "${build_packages[@]}" "${ceph_packages[@]}" "${demo_packages[@]}" ;;
       lint) printf '%s\n' "${build_packages[@]}" "${test_packages[@]}" "${lint_packages[@]}" ;;
       fuzz) printf '%s\n' "${build_packages[@]}" "${test_packages[@]}" "${fuzz_packages[@]}" ;;
+      micro) printf '%s\n' "${build_packages[@]}" "${micro_packages[@]}" ;;
       faster) printf '%s\n' "${faster_packages[@]}" ;;
       *) return 1 ;;
     esac

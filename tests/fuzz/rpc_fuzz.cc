@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -207,6 +208,9 @@ std::unique_ptr<Daemons>& Current() {
   static const bool kept = (grpc_init(), true);
   static_cast<void>(kept);
   static auto* const daemons = new std::unique_ptr<Daemons>;
+  // They have folders.
+  static const int ended_at_exit = std::atexit([] { daemons->reset(); });
+  static_cast<void>(ended_at_exit);
   if (*daemons == nullptr) *daemons = std::make_unique<Daemons>();
   return *daemons;
 }

@@ -148,32 +148,41 @@ int RunAndStop(const Config& config) {
   });
 }
 
-TEST(RunDaemonDeathTest, NoThreadAtTheStartIsAnExitCodeWithAMessage) {
-  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
-  const ::addons::testing::TempDir dir;
+// A process of its own runs each test up to its statement, so the folder is
+// made and removed there.
+Config ConfigIn(const ::addons::testing::TempDir& dir) {
   Config config;
   config.socket_path = dir.File("s");
   config.config_dir = dir.path();
-  EXPECT_EXIT(
-      {
-        InitLog("info").IgnoreError();
-        std::exit(RunDaemon(config, []() -> AppParts {
-          throw std::system_error(
-              std::make_error_code(std::errc::resource_unavailable_try_again));
-        }));
-      },
-      ::testing::ExitedWithCode(kExitFailed),
-      "failed to start .*raise the limits of processes");
+  return config;
+}
+
+int StartWithoutThreads() {
+  const ::addons::testing::TempDir dir;
+  InitLog("info").IgnoreError();
+  return RunDaemon(ConfigIn(dir), []() -> AppParts {
+    throw std::system_error(
+        std::make_error_code(std::errc::resource_unavailable_try_again));
+  });
+}
+
+int StopWithACallThatHangs() {
+  const ::addons::testing::TempDir dir;
+  Config config = ConfigIn(dir);
+  config.shutdown_grace = std::chrono::milliseconds(100);
+  return RunAndStop(config);
+}
+
+TEST(RunDaemonDeathTest, NoThreadAtTheStartIsAnExitCodeWithAMessage) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(std::exit(StartWithoutThreads()),
+              ::testing::ExitedWithCode(kExitFailed),
+              "failed to start .*raise the limits of processes");
 }
 
 TEST(RunDaemonDeathTest, WhatNobodyWaitsForDoesNotKeepTheProcess) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
-  const ::addons::testing::TempDir dir;
-  Config config;
-  config.socket_path = dir.File("s");
-  config.config_dir = dir.path();
-  config.shutdown_grace = std::chrono::milliseconds(100);
-  EXPECT_EXIT(std::exit(RunAndStop(config)),
+  EXPECT_EXIT(std::exit(StopWithACallThatHangs()),
               ::testing::ExitedWithCode(kExitForced), "given up");
 }
 

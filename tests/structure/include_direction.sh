@@ -46,7 +46,7 @@ declare -A allowed=(
   [server]="server doctor_service admin_service identity identity_service networkfence networkfence_service reclaimspace reclaimspace_service volumegroup volumegroup_service replication replication_membership replication_service lease operation operation_spec volume ceph/librados ceph rpc base"
   [cli]="cli rpc base"
   # Measuring: never installed.
-  [bench]="bench cli base"
+  [bench]="bench cli rpc operation operation_spec replication/state volume ceph base"
 )
 
 offences=0
@@ -97,7 +97,8 @@ done
 while IFS=: read -r file include; do
   layer=${layers[$file]}
   interior_of "$include"
-  if [[ $REPLY && $file != "$REPLY"/* ]]; then
+  # Measuring looks inside, as tests do.
+  if [[ $REPLY && $file != "$REPLY"/* && $file != bench/* ]]; then
     offend "$file: includes \"$include\", which is an interior of $REPLY/"
   fi
   layer_of "$include"
@@ -113,7 +114,7 @@ only() {
     [[ ${layers[$file]} =~ ^($2)$ ]] || offend "$file: $3"
   done < <(grep -lE "$1" "${files[@]}")
 }
-readonly speak_grpc='.*_service|rpc|identity|server|cli'
+readonly speak_grpc='.*_service|rpc|identity|server|cli|bench'
 only '^#include ".*\.pb\.h"' "$speak_grpc" 'generated code belongs to services, rpc, server and cli'
 only '^#include <(grpc|google/protobuf)' "$speak_grpc" 'gRPC and protobuf belong to services, rpc, server and cli'
 only '^#include <(rados|rbd)/' 'ceph/librados|bench' "Ceph's headers belong to ceph/librados"

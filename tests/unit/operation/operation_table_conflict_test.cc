@@ -41,7 +41,7 @@ TEST_F(ConflictTest, NamesWhatRunsSinceWhenAndAtWhichStep) {
   const auto job = NewJob();
   BackgroundCall first(
       table(), Spec("promote"),
-      [&](OperationContext& context) -> absl::StatusOr<std::any> {
+      [&, job](OperationContext& context) -> absl::StatusOr<std::any> {
         context.Step("copying");
         context.Progress(12, 64);
         clock_.Advance(seconds(45));

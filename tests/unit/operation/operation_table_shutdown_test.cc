@@ -43,7 +43,7 @@ TEST_F(ShutdownTest, CancelOfAMutationAsksItAndLeavesItsCallersWaiting) {
   absl::Status slept;
   BackgroundCall call(
       table(), Spec("sparsify"),
-      [&](OperationContext& context) -> absl::StatusOr<std::any> {
+      [&, job](OperationContext& context) -> absl::StatusOr<std::any> {
         EXPECT_OK(context.BeginMutation());
         job->started.Open();
         job->release.Pass();

@@ -186,7 +186,7 @@ TEST_F(OperationTableTest, AnswersBeforeTheDeadlineWithAgeStepAndProgress) {
   const auto job = NewJob();
   BackgroundCall call(
       table(), Spec("promote"),
-      [&](OperationContext& context) -> absl::StatusOr<std::any> {
+      [&, job](OperationContext& context) -> absl::StatusOr<std::any> {
         context.Step("copying");
         context.Progress(12, 64);
         EXPECT_OK(context.BeginMutation());
@@ -278,7 +278,7 @@ TEST_F(OperationTableTest, AnOperationSeesTheLatestDeadlineByItsClock) {
   const SteadyTime now = clock_.Now();
   BackgroundCall first(
       table(), Spec("promote"),
-      [&](OperationContext& context) -> absl::StatusOr<std::any> {
+      [&, job](OperationContext& context) -> absl::StatusOr<std::any> {
         seen.push_back(context.LatestDeadline());
         looked.Open();
         job->release.Pass();
@@ -306,7 +306,7 @@ TEST_F(OperationTableTest, AMutationSeesThatNobodyWaitsAnyMore) {
   std::optional<SteadyTime> seen = SteadyTime();
   RunWithoutCaller(
       Spec("promote"),
-      [&](OperationContext& context) -> absl::StatusOr<std::any> {
+      [&, job](OperationContext& context) -> absl::StatusOr<std::any> {
         EXPECT_OK(context.BeginMutation());
         job->started.Open();
         job->release.Pass();
@@ -371,7 +371,7 @@ TEST_F(OperationTableTest, AMutationRunsToItsEndWithoutCallersAndSaysSo) {
   absl::Status slept = absl::UnknownError("not seen");
   RunWithoutCaller(
       Spec("promote"),
-      [&](OperationContext& context) -> absl::StatusOr<std::any> {
+      [&, job](OperationContext& context) -> absl::StatusOr<std::any> {
         EXPECT_OK(context.BeginMutation());
         EXPECT_TRUE(context.mutating());
         EXPECT_OK(context.BeginMutation());
