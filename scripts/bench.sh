@@ -3,7 +3,7 @@
 # takes, how many there are in a second, and what they cost the daemon.
 #
 #   scripts/bench.sh [--volumes N] [--concurrency "C..."] [--default-monitors] [--json FILE]
-#                    [--floor] [--waiting N] [NAME=BIN...]
+#                    [--floor] [--waiting N] [--osd-operations] [NAME=BIN...]
 #   scripts/bench.sh --micro     what the daemon does without Ceph: ids, redaction, parsing, ranges,
 #                                the table of operations. Needs no clusters; a minute
 #
@@ -17,6 +17,9 @@
 #                        checks and looks: what no server can be faster than
 #   --waiting N          besides, what N promotions cost that wait for the other site's
 #                        demotion (four minutes more)
+#   --osd-operations     besides, how many operations the OSDs served for each call, by their own
+#                        counters. Every rbd-mirror is stopped while a row is measured, so that
+#                        nobody else asks them
 #   --json FILE          appends each row as a JSON object
 # Takes about two minutes for each BIN and number of calls at a time.
 set -euo pipefail
@@ -43,7 +46,7 @@ micro() {
   build release rbd-addons-micro
   exec build/release/bin/rbd-addons-micro
 }
-volumes=20 concurrency='1 8' default_monitors='' with_floor='' waiting=0 json='' servers=()
+volumes=20 concurrency='1 8' default_monitors='' with_floor='' waiting=0 json='' count_operations='' servers=()
 while (($#)); do
   case $1 in
     -h | --help)
@@ -61,6 +64,7 @@ while (($#)); do
       ;;
     --default-monitors) default_monitors=yes ;;
     --floor) with_floor=yes ;;
+    --osd-operations) count_operations=yes ;;
     *=*)
       [[ -x ${1#*=}/rbd-addonsd ]] || wrong "there is no program ${1#*=}/rbd-addonsd"
       servers+=("$1")
@@ -141,6 +145,31 @@ fences() {
 failures=0
 # measure SITE NAME METHOD [TIMES]
 measure() {
+  if [[ ! $count_operations ]]; then
+    measure_time "$@"
+    return
+  fi
+  local counted
+  for_each_site stop rbd-mirror
+  counted=$(osd_operations "$1")
+  measure_time "$@"
+  counted=$(($(osd_operations "$1") - counted))
+  for_each_site cont rbd-mirror
+  if [[ $calls_made == 0 ]]; then return; fi
+  printf '| %s: %s | %s | %s |\n' "$server" "$2" "$at_once" \
+    "$(awk "BEGIN { printf \"%.1f\", $counted / $calls_made }")" >>"$work/operations"
+}
+for_each_site() { # COMMAND DAEMON
+  local site
+  for site in a b; do scripts/testbed "$1" "$bed" "$site" "$2"; done
+}
+# osd_operations SITE: how many its OSD has served, reads and writes.
+osd_operations() {
+  scripts/testbed ceph "$bed" "$1" tell osd.0 perf dump osd |
+    python3 -c 'import json, sys; osd = json.load(sys.stdin)["osd"]; print(osd["op"])'
+}
+calls_made=0 # of the last row
+measure_time() {
   if [[ $server == floor ]]; then
     measure_floor "$@"
     return
@@ -158,6 +187,7 @@ measure() {
 # note_row NAME EXIT_CODE: of what is in $work/row.
 note_row() {
   if [[ $json ]]; then cat "$work/row" >>"$json"; fi
+  calls_made=$(python3 -c 'import json, sys; print(json.load(sys.stdin)["calls"])' <"$work/row")
   cat "$work/row" >>"$work/rows"
   progress "    $server, $at_once at a time: $1"
   if (($2 != 0)); then
@@ -169,6 +199,7 @@ note_row() {
 # As measure(), of the Ceph work alone; what is none is left out.
 measure_floor() {
   local site=$1 name=$2 what id result=0
+  calls_made=0
   case $2 in
     *' again' | 'promote, primary already' | probe*) return ;;
   esac
@@ -308,5 +339,9 @@ for row in sorted(rows, key=lambda row: (row["concurrency"], row["name"].split("
     print("| {name} | {concurrency} | {median_ms:.1f} | {p99_ms:.1f} | {calls_per_s:.0f} | "
           "{cpu_ms_per_call:.1f} | {resident_mib:.0f} | {threads} |".format(**row))
 ' <"$work/rows"
+if [[ $count_operations ]]; then
+  printf '\n| what | at once | OSD operations per call |\n|---|---|---|\n'
+  cat "$work/operations"
+fi
 if ((waiting)); then printf '\n' && cat "$work/waiting"; fi
 ((failures == 0))

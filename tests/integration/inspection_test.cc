@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/numbers.h"
@@ -45,6 +46,23 @@ class InspectionTest : public TwoSitesTest {
     const CliResult result = Ask(site, {"explain", volume.id(site)});
     EXPECT_EQ(result.code, 0) << result.err;
     return json::parse(result.out, nullptr, false);
+  }
+  /// "demote: OK", "primary -> demoted" and the like, the oldest first.
+  static std::vector<std::string> History(const std::string& site,
+                                          const TestVolume& volume) {
+    const CliResult result = Ask(site, {"history", volume.id(site)});
+    EXPECT_EQ(result.code, 0) << result.err;
+    const json found = json::parse(result.out, nullptr, false);
+    std::vector<std::string> events;
+    for (const json& event : found["events"]) {
+      const std::string to = event["to"];
+      events.push_back(
+          to.empty()
+              ? absl::StrCat(event["verb"].get<std::string>(), ": ",
+                             event["code"].get<std::string>())
+              : absl::StrCat(event["from"].get<std::string>(), " -> ", to));
+    }
+    return events;
   }
   static std::string Said(const json& explained, const std::string& topic,
                           const std::string& name) {
@@ -107,6 +125,38 @@ TEST_F(InspectionTest, WhatIsSaidIsWhatIsAnswered) {
       seconds(90)));
   EXPECT_THAT(Promote("b", volume, false, {}, seconds(15)), HasCode(Code::OK));
   EXPECT_TRUE(IsPrimary("b", volume));
+}
+
+TEST_F(InspectionTest, TheHistoryIsWhatTheTestDid) {
+  const TestVolume volume = MakeReplicatedVolume();
+  std::unique_ptr<Disk> disk = OpenDisk("a", volume);
+  ASSERT_EQ(disk->Write(0, "once"), 0);
+  ASSERT_THAT(Demote("a", volume), HasCode(Code::FAILED_PRECONDITION));
+  disk.reset();
+  ASSERT_TRUE(
+      Eventually([&] { return Demote("a", volume).error_code() == Code::OK; },
+                 seconds(90)));
+  ASSERT_TRUE(Eventually(
+      [&] {
+        return Promote("b", volume, false, {}, seconds(15)).error_code() ==
+               Code::OK;
+      },
+      seconds(90)));
+  // Written a second after it happened; the daemons are killed then.
+  std::this_thread::sleep_for(seconds(4));
+  Restart("a");
+  Restart("b");
+  const std::vector<std::string> on_a = History("a", volume);
+  EXPECT_THAT(on_a, ::testing::IsSupersetOf(
+                        {"enable replication: OK", "off -> primary",
+                         "promote: OK", "demote: FAILED_PRECONDITION",
+                         "primary -> demoted", "demote: OK"}));
+  EXPECT_EQ(on_a.back(), "demote: OK");
+  const std::vector<std::string> on_b = History("b", volume);
+  EXPECT_THAT(on_b,
+              ::testing::IsSupersetOf({"demoted -> primary", "promote: OK"}));
+  EXPECT_EQ(on_b.back(), "promote: OK");
+  EXPECT_THAT(on_b, ::testing::Not(::testing::Contains("demote: OK")));
 }
 
 // RBD_ADDONS_CHECKED_IMAGES sets how many images the pool gets.
