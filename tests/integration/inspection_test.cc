@@ -1,6 +1,7 @@
 // What administrators are told before they act is what the act then answers, on
 // real clusters.
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
@@ -14,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/cluster/two_sites.h"
 #include "tests/integration/command_line.h"
+#include "tests/integration/volume_group_client.h"
 
 namespace addons::testing {
 namespace {
@@ -157,6 +159,54 @@ TEST_F(InspectionTest, TheHistoryIsWhatTheTestDid) {
               ::testing::IsSupersetOf({"demoted -> primary", "promote: OK"}));
   EXPECT_EQ(on_b.back(), "promote: OK");
   EXPECT_THAT(on_b, ::testing::Not(::testing::Contains("demote: OK")));
+}
+
+TEST_F(InspectionTest, AGroupAndAllOfASite) {
+  const std::vector<TestVolume> volumes = {MakeReplicatedVolume(),
+                                           MakeReplicatedVolume()};
+  const GroupReply group =
+      VolumeGroupClient("a", Daemon("a").socket())
+          .Create("inspected", {volumes[0].id("a"), volumes[1].id("a")});
+  ASSERT_THAT(group.status, HasCode(Code::OK));
+  CliResult result = Ask("a", {"explain", group.id, "--group"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  json seen = json::parse(result.out, nullptr, false);
+  EXPECT_TRUE(seen["unseen"].empty()) << seen["unseen"];
+  ASSERT_EQ(seen["members"].size(), 2U) << result.out;
+  for (const json& member : seen["members"]) {
+    EXPECT_EQ(member["role"], "primary");
+  }
+
+  result = Ask("a", {"check-failover", "--group", group.id});
+  EXPECT_EQ(result.code, 0) << result.out;
+  seen = json::parse(result.out, nullptr, false);
+  ASSERT_EQ(seen["groups"].size(), 1U) << result.out;
+  EXPECT_EQ(seen["groups"][0]["members"], 2);
+  EXPECT_EQ(seen["groups"][0]["planned"]["verdict"], "WORKS");
+
+  // With one member demoted the group is no primary any more.
+  ASSERT_TRUE(Eventually(
+      [&] { return Demote("a", volumes[0]).error_code() == Code::OK; },
+      seconds(90)));
+  seen = json::parse(Ask("a", {"explain", group.id, "--group"}).out, nullptr,
+                     false);
+  std::vector<std::string> roles;
+  for (const json& member : seen["members"]) roles.push_back(member["role"]);
+  EXPECT_THAT(roles, ::testing::UnorderedElementsAre("demoted", "primary"));
+
+  result = Ask("b", {"check-failover", "--all"});
+  seen = json::parse(result.out, nullptr, false);
+  EXPECT_TRUE(seen["unseen"].empty()) << seen["unseen"];
+  for (const TestVolume& volume : volumes) {
+    EXPECT_EQ(std::count_if(seen["findings"].begin(), seen["findings"].end(),
+                            [&](const json& finding) {
+                              return finding["image"] == ImageSpec(volume);
+                            }),
+              1)
+        << result.out;
+  }
+  // One of them waits for its demotion, so not all would work planned.
+  EXPECT_EQ(Ask("b", {"check-failover", "--all", "--planned"}).code, 9);
 }
 
 // RBD_ADDONS_CHECKED_IMAGES sets how many images the pool gets.
