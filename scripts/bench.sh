@@ -110,7 +110,7 @@ clean_up() {
 }
 trap clean_up EXIT
 
-scripts/testbed up "$bed" --mirror
+scripts/testbed up "$bed" --mirror ${count_operations:+--osd-commands}
 if [[ ! $default_monitors ]]; then
   for site in a b; do
     scripts/testbed ceph "$bed" "$site" config set mon paxos_propose_interval 0.01
@@ -258,6 +258,20 @@ copied() { # every volume has its first copy on b
       grep -q 'up+replaying\|up+stopped' || return 1
   done
 }
+# came_to_b, came_to_a: the other site's demotions have arrived there, all of them. Only
+# rows that are measured while rbd-mirror stands still have to wait for that.
+came_to() {
+  local id
+  [[ $count_operations ]] || return 0
+  for id in "${ids[@]}"; do
+    scripts/testbed rbd "$bed" "$1" snap ls --all --format json "replicapool/csi-vol-${id: -36}" | python3 -c '
+import json, sys
+newest = json.load(sys.stdin)[-1]["namespace"]
+sys.exit(not (newest["state"] == "demoted" and newest["complete"]))' || return 1
+  done
+}
+came_to_a() { came_to a; }
+came_to_b() { came_to b; }
 reported() { # replication info has an answer for each of them
   "$load" GetVolumeReplicationInfo --endpoint "unix://$work/a.sock" --requests "$work/requests" \
     --secrets-file "$bed/a/secrets.json" >/dev/null
@@ -312,10 +326,12 @@ for named in "${servers[@]}"; do
     fi
     measure a 'planned move: demote' DemoteVolume
     requests b "$schedule"
+    await 300 'the demotions have come to b' came_to_b
     measure b 'planned move: promote' PromoteVolume
     requests b
     measure b 'move back: demote' DemoteVolume
     requests a "$schedule"
+    await 300 'the demotions have come to a' came_to_a
     measure a 'move back: promote' PromoteVolume
     requests a "$schedule"
     measure a disable DisableVolumeReplication
