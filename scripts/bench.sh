@@ -270,6 +270,17 @@ newest = json.load(sys.stdin)[-1]["namespace"]
 sys.exit(not (newest["state"] == "demoted" and newest["complete"]))' || return 1
   done
 }
+# b follows a again: only then does it remove its copies when replication is disabled.
+followed() {
+  local id
+  [[ $count_operations ]] || return 0
+  for id in "${ids[@]}"; do
+    scripts/testbed rbd "$bed" b snap ls --all --format json "replicapool/csi-vol-${id: -36}" | python3 -c '
+import json, sys
+newest = json.load(sys.stdin)[-1]["namespace"]
+sys.exit(not (newest["state"] == "non-primary" and newest["complete"]))' || return 1
+  done
+}
 came_to_a() { came_to a; }
 came_to_b() { came_to b; }
 reported() { # replication info has an answer for each of them
@@ -334,6 +345,7 @@ for named in "${servers[@]}"; do
     await 300 'the demotions have come to a' came_to_a
     measure a 'move back: promote' PromoteVolume
     requests a "$schedule"
+    await 300 'b follows a' followed
     measure a disable DisableVolumeReplication
     measure a 'disable again' DisableVolumeReplication
     await 600 'the other site has removed its copies' gone

@@ -110,8 +110,8 @@ PromoteDecision DecideUnforced(
     const std::function<std::string(const std::string&)>& site_name) {
   const MirrorView& view = seen.view;
   const SteadyDuration settle = options.settle_time;
-  const bool dead = NoSignOfLife(
-      LifeEvidence{view, seen.clocks, seen.disturbed, seen.interval}, options);
+  const LifeEvidence life{view, seen.clocks, seen.disturbed, seen.interval};
+  const bool dead = NoSignOfLife(life, options);
   const std::string loss =
       absl::StrCat("forcing returns to ", view.RestorePoint(),
                    " and loses what was written since");
@@ -129,7 +129,7 @@ PromoteDecision DecideUnforced(
     return {PromoteAction::kRefusePeerTookBack,
             absl::StrCat("the demotion has arrived, but the peer claimed to be "
                          "primary after it and is silent now (",
-                         DescribeDeath(view, site_name), "); ", loss)};
+                         DescribeDeath(life, site_name), "); ", loss)};
   }
   const bool refused = view.refused_demotion.has_value() &&
                        view.refused_demotion_age < kRefusalCounts;
@@ -152,7 +152,7 @@ PromoteDecision DecideUnforced(
                          view.refused_demotion->since, "; stop it there")};
   }
   const bool deaf = !options.force_without_local_mirror &&
-                    !SilencedByUs(seen.clocks) &&
+                    !SilencedByUs(seen.clocks) && !SilentForThePeer(life) &&
                     (view.local.has_value() ? view.local->age >= settle
                                             : seen.clocks.looked_for >= settle);
   if (deaf) {
@@ -168,7 +168,7 @@ PromoteDecision DecideUnforced(
   if (dead) {
     return {PromoteAction::kRefuseNoLife,
             absl::StrCat("no sign of life from the other side: ",
-                         DescribeDeath(view, site_name), "; ", loss)};
+                         DescribeDeath(life, site_name), "; ", loss)};
   }
   std::string reason = DescribeWait(view, settle, site_name);
   if (view.OneWay() &&

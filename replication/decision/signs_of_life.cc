@@ -57,6 +57,10 @@ bool SilencedByUs(const SeriesClocks& clocks) {
          *clocks.evicted_for >= kMirrorReturns;
 }
 
+bool SilentForThePeer(const LifeEvidence& seen) {
+  return seen.clocks.cut_off && !seen.view.OneWay();
+}
+
 bool LocalMirrorWorks(const MirrorView& view,
                       const ReplicationOptions& options) {
   if (options.force_without_local_mirror) return true;
@@ -72,7 +76,8 @@ bool NoSignOfLife(const LifeEvidence& seen, const ReplicationOptions& options) {
   const MirrorView& view = seen.view;
   const SteadyDuration settle = options.settle_time;
   if (seen.disturbed || view.AnyFreshPeer(settle) ||
-      !(LocalMirrorWorks(view, options) || SilencedByUs(seen.clocks))) {
+      !(LocalMirrorWorks(view, options) || SilencedByUs(seen.clocks) ||
+        SilentForThePeer(seen))) {
     return false;
   }
   if (view.OneWay() && !OneWayIsDead(seen, options)) return false;
@@ -100,8 +105,9 @@ bool NoSignOfLife(const MirrorView& view, const ReplicationOptions& options) {
 }
 
 std::string DescribeDeath(
-    const MirrorView& view,
+    const LifeEvidence& seen,
     const std::function<std::string(const std::string&)>& site_name) {
+  const MirrorView& view = seen.view;
   std::vector<std::string> dead;
   for (const SiteView& peer : view.peers) {
     dead.push_back(absl::StrCat(
@@ -116,7 +122,11 @@ std::string DescribeDeath(
   } else if (view.peers.empty()) {
     dead.emplace_back("no peer has ever reported");
   }
-  if (!view.LocalDaemonUp()) {
+  if (SilentForThePeer(seen)) {
+    dead.emplace_back(
+        "rbd-mirror of this site lives and cannot connect to the other site's "
+        "cluster");
+  } else if (!view.LocalDaemonUp()) {
     dead.emplace_back("rbd-mirror of this site is down");
   }
   if (view.OneWay()) {

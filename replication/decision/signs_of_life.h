@@ -30,6 +30,11 @@ bool LocalMirrorWorks(const MirrorView& view,
 /// it has not found its peer since.
 bool SilencedByUs(const SeriesClocks& clocks);
 
+/// This site's rbd-mirror is silent because it was started while the peer's
+/// cluster could not be reached. Not with one-way mirroring: there it is the
+/// only one who could tell that the other site lives.
+bool SilentForThePeer(const LifeEvidence& seen);
+
 /// No peer has reported for the settle time, and nothing has arrived in the
 /// pool meanwhile.
 bool NoSignOfLife(const LifeEvidence& seen, const ReplicationOptions& options);
@@ -40,7 +45,7 @@ bool NoSignOfLife(const MirrorView& view, const ReplicationOptions& options);
 
 /// Who is dead, for a person. `site_name` gives a peer's name.
 std::string DescribeDeath(
-    const MirrorView& view,
+    const LifeEvidence& seen,
     const std::function<std::string(const std::string&)>& site_name);
 
 }  // namespace addons

@@ -25,6 +25,11 @@ constexpr std::chrono::seconds kNamespacesInterval{30};
 /// rbd-mirror reports on each of its images every 30 s, and the stamps are of
 /// several OSDs. One that is back is beyond that when it has reported twice.
 constexpr int64_t kReportsApart = 45;
+/// An rbd-mirror that reports on no image for so long is asked for its state.
+constexpr std::chrono::seconds kReportsMissing{45};
+constexpr std::chrono::seconds kDaemonsInterval{10};
+/// A beacon comes every ten seconds at least.
+constexpr std::chrono::seconds kBeaconGap{60};
 /// Longer than the longest pause of an operator that retries ever later.
 constexpr std::chrono::minutes kForgetCallAfter{20};
 constexpr std::chrono::minutes kForgetAfter{30};
@@ -49,7 +54,14 @@ struct PromoteSeries::Listing {
   std::set<std::string> skipped;  // somebody else has just read them
   std::map<std::string, std::vector<ImageStatuses>> statuses;
   std::optional<int64_t> report_at_eviction;
+  bool asks_daemons = false;
+  std::optional<std::vector<MirrorDaemon>> daemons;  // nullopt: not known
 };
+
+bool PromoteSeries::CutOff(const PoolState& pool, SteadyTime now) {
+  return pool.cut_off_since.has_value() && pool.beacon_seen_at.has_value() &&
+         now - *pool.beacon_seen_at < kBeaconGap;
+}
 
 PromoteSeries::PoolState& PromoteSeries::Join(const std::string& pool) {
   const SteadyTime now = clock_.Now();
@@ -59,6 +71,7 @@ PromoteSeries::PoolState& PromoteSeries::Join(const std::string& pool) {
     ++state.series;
     state.begun = now;
     state.claims.clear();
+    state.cut_off_since.reset();
   }
   state.asked_at = now;
   return state;
@@ -102,7 +115,10 @@ SeriesClocks PromoteSeries::Note(const Seen& seen) {
     progress->second = seen.progress;
     pool.noisy_at = now;
   }
-  if (!seen.receiving && !pool.evicted_at.has_value()) image.deaf_at = now;
+  const bool cut_off = CutOff(pool, now);
+  if (!seen.receiving && !pool.evicted_at.has_value() && !cut_off) {
+    image.deaf_at = now;
+  }
 
   SeriesClocks clocks;
   clocks.looked_for = now - image.first_look;
@@ -114,6 +130,7 @@ SeriesClocks PromoteSeries::Note(const Seen& seen) {
   if (pool.evicted_at.has_value()) {
     clocks.evicted_for = now - *pool.evicted_at;
   }
+  clocks.cut_off = cut_off;
   if (!seen.primary_peer.has_value()) {
     image.primary_peer.clear();
     return clocks;
@@ -200,6 +217,12 @@ absl::Status PromoteSeries::Read(Cluster& cluster, Pool& own,
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> whole,
                           OpenDefaultNamespace(cluster, own, Access::kRead));
   listing->report_at_eviction = ReadEvictionNote({own, whole.get()});
+  if (listing->asks_daemons) {
+    // Without an answer its silence says what it says without a question.
+    if (auto daemons = ReadMirrorDaemons(cluster, own.id()); daemons.ok()) {
+      listing->daemons = *std::move(daemons);
+    }
+  }
   return absl::OkStatus();
 }
 
@@ -218,6 +241,11 @@ absl::Status PromoteSeries::List(Cluster& cluster, Pool& own,
       return absl::OkStatus();
     }
     reader.listing = true;
+    listing.asks_daemons =
+        listing.begin - std::max(state.begun, state.reported_at) >=
+            kReportsMissing &&
+        listing.begin - state.daemons_asked_at >= kDaemonsInterval;
+    if (listing.asks_daemons) state.daemons_asked_at = listing.begin;
     listing.others = reader.others;
     listing.others_at = reader.others_at;
     for (const auto& [other, read_at] : state.read_at) {
@@ -250,8 +278,11 @@ void PromoteSeries::Apply(const Listing& listing, const std::string& reader,
   }
   for (const auto& [name, statuses] : listing.statuses) {
     const bool seen_before = state->read_at.contains(name);
-    state->newest_report =
-        std::max(state->newest_report, NewestReport(statuses));
+    if (const int64_t newest = NewestReport(statuses);
+        newest > state->newest_report) {
+      state->newest_report = newest;
+      state->reported_at = listing.begin;
+    }
     for (const ImageStatuses& image : statuses) {
       for (const SiteStatus& site : image.sites) {
         if (!site.local()) continue;
@@ -278,10 +309,44 @@ void PromoteSeries::Apply(const Listing& listing, const std::string& reader,
     state->evicted_at.reset();
     state->noisy_at = listing.begin;
   }
+  ApplyDaemons(listing, state);
   Reader& own = state->readers[reader];
   own.listed_at = known_until;
   own.others = listing.others;
   own.others_at = listing.others_at;
+}
+
+void PromoteSeries::ApplyDaemons(const Listing& listing, PoolState* state) {
+  bool ends = false;
+  if (listing.daemons.has_value()) {
+    const std::vector<MirrorDaemon>& daemons = *listing.daemons;
+    const bool cut_off =
+        !daemons.empty() &&
+        std::all_of(daemons.begin(), daemons.end(),
+                    [](const MirrorDaemon& daemon) { return daemon.cut_off; });
+    bool lives = false;
+    std::map<std::string, std::string> beacons;
+    for (const MirrorDaemon& daemon : daemons) {
+      const auto before = state->beacons.find(daemon.id);
+      lives |= before != state->beacons.end() &&
+               before->second != daemon.last_beacon;
+      beacons[daemon.id] = daemon.last_beacon;
+    }
+    state->beacons = std::move(beacons);
+    if (cut_off && lives) state->beacon_seen_at = listing.begin;
+    if (!cut_off) {
+      ends = true;
+    } else if (!state->cut_off_since.has_value()) {
+      state->cut_off_since = listing.begin;
+      state->beacon_seen_at.reset();
+    }
+  }
+  // One that connects or reports gets its time before silence says anything.
+  ends |= state->reported_at == listing.begin;
+  if (ends && state->cut_off_since.has_value()) {
+    state->cut_off_since.reset();
+    state->noisy_at = listing.begin;
+  }
 }
 
 void PromoteSeries::EndListing(const std::string& pool_key,

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "replication/state/eviction_note.h"
+#include "replication/state/mirror_daemons.h"
 
 namespace addons {
 
@@ -36,6 +37,10 @@ struct SeriesClocks {
   /// rbd-mirror of this site has reported again: since then, or since this
   /// daemon has learnt of it. nullopt: one has.
   std::optional<SteadyDuration> evicted_for;
+  /// No rbd-mirror of this site reports on images, and each of those that live
+  /// says that it cannot connect to the peer's cluster. Not told where one of
+  /// them was not seen to live within the last minute.
+  bool cut_off = false;
 };
 
 /// What the calls that want to promote images of one pool have seen together,
@@ -114,7 +119,13 @@ class PromoteSeries {
     std::map<std::string, SteadyTime> read_at;  // each namespace
     std::set<std::string> refused;              // namespaces that were logged
     int64_t newest_report = 0;  // of this site, by its cluster's clock
+    SteadyTime reported_at;     // when that has changed last
     std::optional<SteadyTime> evicted_at;
+    // What the rbd-mirrors of this site tell the manager, while none reports.
+    std::map<std::string, std::string> beacons;  // by daemon
+    SteadyTime daemons_asked_at;
+    std::optional<SteadyTime> cut_off_since;
+    std::optional<SteadyTime> beacon_seen_at;     // a new one, since then
     std::map<std::string, std::string> numbers;   // by namespace and image id
     std::map<std::string, std::string> progress;  // by image key
     struct Claim {
@@ -135,6 +146,7 @@ class PromoteSeries {
 
   /// The statuses of the namespaces, and the note of an eviction.
   struct Listing;
+  static bool CutOff(const PoolState& pool, SteadyTime now);
   absl::Status Read(Cluster& cluster, Pool& own, const std::string& pool_key,
                     Listing* listing);
   absl::StatusOr<std::vector<std::string>> MirroredOthers(
@@ -145,6 +157,7 @@ class PromoteSeries {
   void EndListing(const std::string& pool_key, const std::string& reader);
   void Apply(const Listing& listing, const std::string& reader,
              PoolState* state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  static void ApplyDaemons(const Listing& listing, PoolState* state);
   PoolState& Join(const std::string& pool)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Sweep(SteadyTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

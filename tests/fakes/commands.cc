@@ -325,6 +325,34 @@ CommandResult RunMonCommand(Model& model, Site& site, const std::string& text) {
   return RunBlocklistCommand(model, site, json::parse(text, nullptr, false));
 }
 
+// As 16.2.15 prints it. A frozen rbd-mirror sends no beacon.
+CommandResult ServiceStatus(const Model& model, const Site& site) {
+  if (!site.daemon.exists || (site.daemon.state != DaemonState::kRunning &&
+                              site.daemon.state != DaemonState::kCutOff)) {
+    return {0, "{}", ""};
+  }
+  json told = json::object();
+  for (const auto& [id, pool] : site.pools) {
+    json callouts = json::object();
+    if (site.daemon.state == DaemonState::kCutOff) {
+      callouts["3"] = {{"level", "error"},
+                       {"text", "unable to connect to remote cluster"}};
+    }
+    told[absl::StrCat(id)] = {{"name", pool.name}, {"callouts", callouts}};
+  }
+  // A beacon every ten seconds.
+  const int64_t now = std::chrono::duration_cast<std::chrono::seconds>(
+                          model.wall().time_since_epoch())
+                          .count();
+  return {0,
+          json{{"rbd-mirror",
+                {{"4313",
+                  {{"last_beacon", absl::StrCat(now - now % 10)},
+                   {"status", {{"json", told.dump()}}}}}}}}
+              .dump(),
+          ""};
+}
+
 CommandResult RunMgrCommand(Model& model, Site& site, const std::string& text) {
   const json command = ParseCommand(text);
   const std::string prefix = command.value("prefix", "");
@@ -341,6 +369,7 @@ CommandResult RunMgrCommand(Model& model, Site& site, const std::string& text) {
     return AddFlatten(model, site, command.value("image_spec", ""));
   }
   if (prefix == "rbd task list") return ListTasks(site);
+  if (prefix == "service status") return ServiceStatus(model, site);
   return {-EINVAL, "", "No handler found"};
 }
 

@@ -317,7 +317,8 @@ void Model::SetDaemon(Site& site, DaemonState state) {
   Daemon& daemon = site.daemon;
   if (daemon.state == state) return;
   if (state == DaemonState::kRunning) {
-    if (daemon.state == DaemonState::kDown) {
+    if (daemon.state == DaemonState::kDown ||
+        daemon.state == DaemonState::kCutOff) {
       daemon.local_instance = NewClientId();
       daemon.peer_instance = NewClientId();
       for (auto& [global_id, replayer] : daemon.replayers) {

@@ -20,8 +20,10 @@
 namespace addons {
 
 /// What rbd-mirror of a site does. Frozen: it exists, holds its watches and
-/// locks for a while, and does nothing (SIGSTOP).
-enum class DaemonState { kRunning, kFrozen, kDown };
+/// locks for a while, and does nothing (SIGSTOP). Cut off: it was started while
+/// the peer's cluster could not be reached, does nothing else, and tells the
+/// manager so.
+enum class DaemonState { kRunning, kFrozen, kDown, kCutOff };
 
 /// What `osd blocklist ls` prints.
 enum class BlocklistListing {

@@ -596,6 +596,39 @@ TEST_F(PromoteDecisionTest, ALocalMirrorThatWeSilencedIsNoReasonToWait) {
   EXPECT_EQ(Decide().action, PromoteAction::kWait);
 }
 
+TEST_F(PromoteDecisionTest,
+       ALocalMirrorThatCannotReachThePeerIsNoReasonToWait) {
+  // It was started after the death of the other site, and reports on no image.
+  SetPeer(State::kStopped, "local image is primary", seconds(300));
+  view_.local->status.up = false;
+  AgeLocal(seconds(130));
+  WaitedFor(seconds(130));
+  EXPECT_EQ(Decide().action, PromoteAction::kWaitForLocalMirror);
+  clocks_.cut_off = true;
+  const PromoteDecision decision = Decide();
+  EXPECT_EQ(decision.action, PromoteAction::kRefuseNoLife);
+  EXPECT_THAT(
+      decision.reason,
+      AllOf(HasSubstr("rbd-mirror of this site lives and cannot connect"),
+            Not(HasSubstr("rbd-mirror of this site is down"))));
+  // Not before it was so for the settle time, and not while the peer lives.
+  clocks_.quiet_for = seconds(89);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  clocks_.quiet_for = seconds(130);
+  SetPeer(State::kStopped, "local image is primary", seconds(80));
+  EXPECT_NE(Decide().action, PromoteAction::kRefuseNoLife);
+}
+
+TEST_F(PromoteDecisionTest, WithOneWayMirroringThatIsNoSignOfDeath) {
+  view_.peers.clear();
+  view_.local->status.up = false;
+  AgeLocal(seconds(130));
+  interval_ = std::chrono::minutes(1);
+  WaitedFor(std::chrono::hours(1));
+  clocks_.cut_off = true;
+  EXPECT_EQ(Decide().action, PromoteAction::kWaitForLocalMirror);
+}
+
 // --- one-way mirroring
 
 TEST_F(PromoteDecisionTest, OneWayMirroringWithoutAnIntervalIsForPeople) {

@@ -152,6 +152,64 @@ TEST_F(PromoteSeriesTest, SilenceOfOurOwnMakingIsToldUntilRbdMirrorIsBack) {
   EXPECT_EQ(back.quiet_for, seconds(0));
 }
 
+TEST_F(PromoteSeriesTest, AnRbdMirrorThatCannotReachThePeerSaysSo) {
+  Look();
+  pair_.b().SetMirrorDaemon(DaemonState::kCutOff);
+  const auto deaf_for = [&](SteadyDuration time) {
+    SeriesClocks clocks;
+    for (SteadyDuration passed{0}; passed < time; passed += seconds(2)) {
+      world_.Advance(seconds(2));
+      clocks = Look("image 1", "1", /*receiving=*/false);
+    }
+    return clocks;
+  };
+  // Nobody is asked while a report may still come.
+  world_.ClearCalls();
+  EXPECT_FALSE(deaf_for(seconds(40)).cut_off);
+  EXPECT_EQ(world_.CountCalls("b", "rados_mgr_command"), 0);
+  // Seen to live between two answers; what it says counts from then on.
+  const SeriesClocks seen = deaf_for(seconds(40));
+  EXPECT_TRUE(seen.cut_off);
+  EXPECT_LT(seen.quiet_for, seconds(30));
+  EXPECT_GE(deaf_for(seconds(90)).quiet_for, seconds(90));
+  EXPECT_LE(world_.CountCalls("b", "rados_mgr_command"), 14);
+  // It dies: its last word does not count for ever.
+  pair_.b().SetMirrorDaemon(DaemonState::kDown);
+  const SeriesClocks dead = deaf_for(seconds(20));
+  EXPECT_FALSE(dead.cut_off);
+  EXPECT_EQ(dead.quiet_for, seconds(0));
+  // It reaches the peer, and gets its time before its silence says anything.
+  pair_.b().SetMirrorDaemon(DaemonState::kCutOff);
+  EXPECT_TRUE(deaf_for(seconds(60)).cut_off);
+  pair_.b().SetMirrorDaemon(DaemonState::kRunning);
+  world_.Advance(seconds(40));
+  const SeriesClocks back = Look();
+  EXPECT_FALSE(back.cut_off);
+  EXPECT_EQ(back.quiet_for, seconds(0));
+}
+
+TEST_F(PromoteSeriesTest, AManagerThatDoesNotAnswerProvesNothing) {
+  pair_.b().SetMirrorDaemon(DaemonState::kCutOff);
+  pair_.b().SetMgrUp(false);
+  for (int i = 0; i < 90; ++i) {
+    world_.Advance(seconds(2));
+    EXPECT_FALSE(Look("image 1", "1", /*receiving=*/false).cut_off);
+  }
+  pair_.b().SetMgrUp(true);
+  for (int i = 0; i < 15; ++i) {
+    world_.Advance(seconds(2));
+    Look("image 1", "1", /*receiving=*/false);
+  }
+  EXPECT_TRUE(Look("image 1", "1", /*receiving=*/false).cut_off);
+  // What it said before does not count for longer than a minute.
+  pair_.b().SetMgrUp(false);
+  for (int i = 0; i < 31; ++i) {
+    world_.Advance(seconds(2));
+    Look("image 1", "1", /*receiving=*/false);
+  }
+  EXPECT_FALSE(Look("image 1", "1", /*receiving=*/false).cut_off);
+}
+
 TEST_F(PromoteSeriesTest, ADaemonThatStartsLaterKnowsOfIt) {
   Look();
   Evict();
