@@ -4,10 +4,12 @@
 #include <set>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "base/start_thread.h"
 
 namespace addons {
 
@@ -27,12 +29,16 @@ class SiteRun::State {
     const size_t threads =
         std::min(std::max<size_t>(options.at_once, 1), items);
     for (size_t i = 0; i < threads; ++i) {
-      threads_.emplace_back([this] { Serve(); });
+      auto thread = StartThread("site-call", [this] { Serve(); });
+      if (!thread.has_value()) break;
+      threads_.push_back(*std::move(thread));
     }
+    // The system has not even one: nothing is begun, and that is seen.
+    if (threads_.empty()) stop_.request_stop();
   }
   ~State() {
     Stop();
-    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();  // waits for them
   }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
@@ -123,7 +129,7 @@ class SiteRun::State {
   std::set<std::pair<SteadyTime, size_t>> queue_ ABSL_GUARDED_BY(mutex_);
   size_t left_ ABSL_GUARDED_BY(mutex_);
   size_t busy_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::vector<std::thread> threads_;
+  std::vector<std::jthread> threads_;
 };
 
 SiteRun::SiteRun(size_t items, const SiteRunOptions& options, Work work,
