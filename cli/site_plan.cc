@@ -225,13 +225,15 @@ SiteItem ComingBack(const Seen& seen) {
   }
   const bool primary = AnyPrimary(seen);
   if (primary && primary_there.empty()) {
-    if (reported) {
-      item.reason = "stays primary here: no other site says that it is";
-      return item;
-    }
+    // What was written before this site fell out may be the last report still:
+    // it is no proof that nobody has taken over, so this is never "done".
     return Leave(std::move(item),
-                 "is primary here, and no other site has reported lately who "
-                 "is: run it again when rbd-mirror of both sites is up");
+                 reported ? "stays primary here: no other site says that it is "
+                            "(where one has taken over, its report takes a "
+                            "minute after both sites are up: run it again)"
+                          : "is primary here, and no other site has reported "
+                            "lately who is: run it again when rbd-mirror of "
+                            "both sites is up");
   }
   if (const std::string why = NotCallable(seen); !why.empty()) {
     return Leave(std::move(item), why);
