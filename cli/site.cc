@@ -197,6 +197,9 @@ void SayHowToMoveBack(const SiteCommand& command, Streams& streams) {
          "root@HOST-OF-THE-OTHER-SITE\n"
          "  rbd-addons site relocate "
       << absl::StrJoin(command.pools, " ")
+      << (command.cluster.empty() ? ""
+                                  : absl::StrCat(" --cluster ", command.cluster,
+                                                 " --from-cluster ITS-CLUSTER"))
       << " --from unix:///run/other-site.sock --from-secrets-file "
          "OTHER-SECRETS.json --secrets-file "
       << command.secrets_file << "\n";
