@@ -15,6 +15,7 @@
 #include "cli/call.h"
 #include "cli/channel.h"
 #include "cli/doctor.h"
+#include "cli/history.h"
 #include "cli/inspection.h"
 #include "cli/methods.h"
 #include "cli/operations.h"
@@ -50,6 +51,7 @@ struct Options {
   DoctorCommand doctor;
   SiteCommand site;
   double site_timeout_seconds = 600;
+  HistoryCommand history;
 };
 
 std::string DefaultEndpoint() {
@@ -402,6 +404,33 @@ const CLI::App& AddDoctor(CLI::App& app, Options& options) {
   return sub;
 }
 
+const CLI::App& AddHistory(CLI::App& app, Options& options) {
+  HistoryCommand& command = options.history;
+  CLI::App& sub = *app.add_subcommand(
+      "history",
+      "Show what happened to a volume, a volume group or a pool: calls with "
+      "their answers, and changes of roles");
+  CLI::Option& id = *sub.add_option("id", command.id, "Id of the volume");
+  CLI::Option& pool = *sub.add_option("--pool", command.pool,
+                                      "Name of a pool: all of it instead")
+                           ->excludes(&id);
+  sub.add_flag("--group", command.group, "It is the id of a volume group")
+      ->needs(&id);
+  sub.add_option("--cluster", command.cluster,
+                 "With --pool: its cluster in config.json, where that has "
+                 "several")
+      ->needs(&pool);
+  sub.add_option("--since", command.since,
+                 "2h, or a time such as 2026-11-20T03:00:00Z");
+  sub.add_option("--limit", command.limit, "How many of the newest are shown")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 2000));
+  sub.add_flag("--json", command.json, "Print it as JSON");
+  AddUserOption(sub, command.secrets_file);
+  AddConnectionOptions(sub, options);
+  return sub;
+}
+
 const CLI::App& AddCheckFailover(CLI::App& app, Options& options) {
   CheckFailoverCommand& command = options.check;
   CLI::App& sub = *app.add_subcommand(
@@ -578,6 +607,7 @@ int RunCli(const std::vector<std::string>& arguments, std::istream& in,
   const CLI::App& explain = AddExplain(app, options);
   const CLI::App& doctor = AddDoctor(app, options);
   const auto site_verbs = AddSiteVerbs(app, options);
+  const CLI::App& history = AddHistory(app, options);
   StorageVerbs storage_verbs;
   AddFenceVerbs(app, options, storage_verbs);
   AddSpaceVerbs(app, options, storage_verbs);
@@ -617,6 +647,11 @@ int RunCli(const std::vector<std::string>& arguments, std::istream& in,
     options.doctor.endpoint = options.endpoint;
     options.doctor.timeout = TimeoutOf(options);
     return RunDoctor(options.doctor, streams);
+  }
+  if (history.parsed()) {
+    options.history.endpoint = options.endpoint;
+    options.history.timeout = TimeoutOf(options);
+    return RunHistory(options.history, streams);
   }
   if (methods.parsed()) return MethodsCommand(streams);
   if (probe.parsed()) return ProbeCommand(options, streams);

@@ -207,8 +207,8 @@ absl::Status Demotion::Repair() {
   const std::string role_before(RoleOf(view_));
   ADDONS_RETURN_IF_ERROR(LookAround());
   if (view_.info.primary) {
-    LogRoleChange(session_.volume, role_before, RoleOf(view_),
-                  "promoted, to repair a half-done demotion");
+    NoteRoleChange(session_, role_before, RoleOf(view_),
+                   "promoted, to repair a half-done demotion");
   }
   return absl::OkStatus();
 }
@@ -293,7 +293,7 @@ absl::Status Demotion::DemotePrimary() {
   ADDONS_RETURN_IF_ERROR(LookAround());
   if (!done.ok() && view_.info.primary) return done;
   if (done.ok() && !view_.info.primary) {
-    LogRoleChange(session_.volume, "primary", RoleOf(view_), "demoted");
+    NoteRoleChange(session_, "primary", RoleOf(view_), "demoted");
   }
   return absl::OkStatus();
 }

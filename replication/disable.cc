@@ -37,6 +37,8 @@ class Disabling {
  private:
   absl::Status RefuseUnfinishedRescue(const MirrorView& view);
   /// Mirroring is off, so the mark of the group goes, too.
+  /// That this call has disabled it.
+  void TellRole(const MirrorView& view) const;
   absl::Status ForgetGroup(const MirrorView& view);
   absl::Status DisableImage(const MirrorView& view, Force force);
   /// nullopt: not decided yet, look again.
@@ -132,6 +134,12 @@ absl::Status Disabling::DisableImage(const MirrorView& view, Force force) {
     if (marked) image.RemoveMetadata(kGroupMark).IgnoreError();
     return absl::OkStatus();
   });
+}
+
+void Disabling::TellRole(const MirrorView& view) const {
+  if (role_before_.empty()) return;
+  NoteRoleChange(session_, role_before_, RoleOf(view),
+                 forced_ ? "disabled by force" : "disabled");
 }
 
 absl::Status Disabling::ForgetGroup(const MirrorView& view) {
@@ -271,10 +279,7 @@ absl::Status Disabling::Run() {
     session_.memory.Reports(view).Note(view);
     std::string waiting_for;
     if (view.info.state == MirrorImageState::kDisabled) {
-      if (!role_before_.empty()) {
-        LogRoleChange(session_.volume, role_before_, RoleOf(view),
-                      forced_ ? "disabled by force" : "disabled");
-      }
+      TellRole(view);
       return ForgetGroup(view);
     }
     if (request_.only == MirroredFor::kGroup && view.enabled() &&

@@ -165,7 +165,7 @@ absl::Status Enabling::Run() {
                                             : ", which somebody else is "
                                               "changing; repeat the call"));
   }
-  LogRoleChange(session_.volume, "off", RoleOf(after), "enabled");
+  NoteRoleChange(session_, "off", RoleOf(after), "enabled");
   SweepSchedules(session_);
   return CheckMode(after);
 }

@@ -4,12 +4,15 @@
 #include <chrono>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "base/bounded_threads.h"
 #include "base/clock.h"
 #include "base/seldom.h"
 #include "base/slots.h"
 #include "base/start_thread.h"
 #include "ceph/cluster.h"
+#include "history/event_log.h"
+#include "lease/holder.h"
 #include "lease/keeper.h"
 #include "operation/operation_context.h"
 #include "replication/options.h"
@@ -40,6 +43,8 @@ struct ReplicationEnvironment {
         series(steady_clock),
         schedule_sweeps(steady_clock, std::chrono::minutes(10)),
         leases(steady_clock, replication_options.leases),
+        history(steady_clock, absl::StrCat(replication_options.leases.instance,
+                                           " on host ", ThisProcess().host)),
         options(replication_options) {}
 
   Resolver& resolver;
@@ -52,6 +57,7 @@ struct ReplicationEnvironment {
   DueSchedules due_schedules;
   Seldom schedule_sweeps;
   LeaseKeeper leases;
+  EventLog history;
   ReplicationOptions options;
   /// How many rescues copy at the same time: each holds some 64 MiB of memory,
   /// and a disaster may hit all volumes in the middle of a copy.

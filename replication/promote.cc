@@ -207,8 +207,8 @@ absl::Status Promotion::Run() {
         ADDONS_ASSIGN_OR_RETURN(std::optional<MirrorView> promoted,
                                 TryPromote(Force::kYes));
         if (promoted.has_value()) {
-          LogRoleChange(session_.volume, RoleOf(view_), RoleOf(*promoted),
-                        ForcedPromotion(view_));
+          NoteRoleChange(session_, RoleOf(view_), RoleOf(*promoted),
+                         ForcedPromotion(view_));
           WarnOfCloneLoss(session_, *promoted);
           return Finish(*std::move(promoted));
         }
@@ -220,8 +220,8 @@ absl::Status Promotion::Run() {
         ADDONS_ASSIGN_OR_RETURN(std::optional<MirrorView> promoted,
                                 TryPromote(Force::kNo));
         if (promoted.has_value()) {
-          LogRoleChange(session_.volume, RoleOf(view_), RoleOf(*promoted),
-                        "promoted");
+          NoteRoleChange(session_, RoleOf(view_), RoleOf(*promoted),
+                         "promoted");
           return Finish(*std::move(promoted));
         }
         break;

@@ -45,22 +45,15 @@ GroupCall OnGroup(const SourceCall& call) {
   return {call.group_id, call.target.user, call.spec};
 }
 
-/// The same for a group.
-Reply RunGroupVerb(
-    OperationTable& operations, Resolver& resolver, const SourceCall& call,
-    const CallContext& rpc_call,
-    std::function<absl::Status(OperationContext&, const GroupTarget&)> verb) {
-  return RunOnGroup<std::monostate>(
-             operations, resolver, OnGroup(call), rpc_call.caller,
-             [verb = std::move(verb)](
-                 OperationContext& context,
-                 const GroupTarget& target) -> absl::StatusOr<std::monostate> {
-               ADDONS_RETURN_IF_ERROR(verb(context, target));
-               return std::monostate();
-             })
-      .Then([](const absl::StatusOr<std::monostate>& result) {
-        return result.status();
-      });
+/// What the history says of a call that has not been answered yet.
+HistoryEvent Asked(const SourceCall& call, const CallContext& rpc_call) {
+  HistoryEvent event;
+  event.object =
+      call.is_group ? call.group_id.text() : call.target.volume_id.text();
+  event.verb = call.spec.verb;
+  event.user = call.target.user->id;
+  event.request = rpc_call.caller.request_id;
+  return event;
 }
 
 /// What a request is about, whether it can be or not.
@@ -146,6 +139,54 @@ ReplicationService::ReplicationService(Rpc& rpc, OperationTable& operations,
       environment_(environment),
       destinations_(environment_) {}
 
+Reply ReplicationService::RunGroupVerb(
+    const SourceCall& call, const CallContext& rpc_call,
+    std::function<absl::Status(OperationContext&, const GroupTarget&)> verb) {
+  return Recorded(
+      Asked(call, rpc_call),
+      RunOnGroup<std::monostate>(
+          operations_, environment_.resolver, OnGroup(call), rpc_call.caller,
+          [this, verb = std::move(verb)](
+              OperationContext& context,
+              const GroupTarget& target) -> absl::StatusOr<std::monostate> {
+            Locate(target);
+            ADDONS_RETURN_IF_ERROR(verb(context, target));
+            return std::monostate();
+          })
+          .Then([](const absl::StatusOr<std::monostate>& result) {
+            return result.status();
+          }));
+}
+
+template <typename Request>
+Reply ReplicationService::RunVolumeVerb(
+    const SourceCall& call, const CallContext& rpc_call, Request request,
+    absl::Status (*verb)(OperationContext&, ReplicationEnvironment&,
+                         const Request&)) {
+  return Recorded(Asked(call, rpc_call),
+                  RunVerb(operations_, call.spec, rpc_call.caller, environment_,
+                          std::move(request), verb));
+}
+
+void ReplicationService::Locate(const GroupTarget& target) {
+  if (target.place.cluster == nullptr) return;
+  environment_.history.Locate(target.group_id.text(), target.place, "");
+}
+
+void ReplicationService::Record(HistoryEvent asked, const absl::Status& status) {
+  asked.code = absl::StatusCodeToString(status.code());
+  if (!status.ok()) asked.text = std::string(status.message());
+  environment_.history.Add(std::move(asked));
+}
+
+Reply ReplicationService::Recorded(HistoryEvent asked, Reply reply) {
+  return std::move(reply).Then(
+      [this, asked = std::move(asked)](const absl::Status& status) mutable {
+        Record(std::move(asked), status);
+        return status;
+      });
+}
+
 grpc::ServerUnaryReactor* ReplicationService::EnableVolumeReplication(
     grpc::CallbackServerContext* context,
     const pb::EnableVolumeReplicationRequest* request,
@@ -163,16 +204,15 @@ grpc::ServerUnaryReactor* ReplicationService::EnableVolumeReplication(
         if (call.is_group) {
           ADDONS_RETURN_IF_ERROR(
               CheckGroupReplication(environment_.options, map));
-          return RunGroupVerb(
-              operations_, environment_.resolver, call, rpc_call,
-              [this, parameters](OperationContext& operation,
-                                 const GroupTarget& target) {
-                return EnableGroup(operation, environment_, target, parameters);
-              });
+          return RunGroupVerb(call, rpc_call,
+                              [this, parameters](OperationContext& operation,
+                                                 const GroupTarget& target) {
+                                return EnableGroup(operation, environment_,
+                                                   target, parameters);
+                              });
         }
-        return RunVerb(operations_, call.spec, rpc_call.caller, environment_,
-                       EnableRequest{std::move(call.target), parameters},
-                       &Enable);
+        return RunVolumeVerb(call, rpc_call,
+                             EnableRequest{call.target, parameters}, &Enable);
       });
 }
 
@@ -196,17 +236,15 @@ grpc::ServerUnaryReactor* ReplicationService::DisableVolumeReplication(
         call.spec.action = "disable replication of";
         call.spec.supersedes = true;
         if (call.is_group) {
-          return RunGroupVerb(operations_, environment_.resolver, call,
-                              rpc_call,
+          return RunGroupVerb(call, rpc_call,
                               [this, parameters](OperationContext& operation,
                                                  const GroupTarget& target) {
                                 return DisableGroup(operation, environment_,
                                                     target, parameters);
                               });
         }
-        return RunVerb(operations_, call.spec, rpc_call.caller, environment_,
-                       DisableRequest{std::move(call.target), parameters},
-                       &Disable);
+        return RunVolumeVerb(call, rpc_call,
+                             DisableRequest{call.target, parameters}, &Disable);
       });
 }
 
@@ -229,17 +267,16 @@ grpc::ServerUnaryReactor* ReplicationService::PromoteVolume(
         const Force force = request->force() ? Force::kYes : Force::kNo;
         if (call.is_group) {
           return RunGroupVerb(
-              operations_, environment_.resolver, call, rpc_call,
+              call, rpc_call,
               [this, force, parameters](OperationContext& operation,
                                         const GroupTarget& target) {
                 return PromoteGroup(operation, environment_, target, force,
                                     parameters);
               });
         }
-        return RunVerb(
-            operations_, call.spec, rpc_call.caller, environment_,
-            PromoteRequest{std::move(call.target), force, parameters},
-            &Promote);
+        return RunVolumeVerb(call, rpc_call,
+                             PromoteRequest{call.target, force, parameters},
+                             &Promote);
       });
 }
 
@@ -256,13 +293,13 @@ grpc::ServerUnaryReactor* ReplicationService::DemoteVolume(
         call.spec.supersedes = true;
         if (call.is_group) {
           return RunGroupVerb(
-              operations_, environment_.resolver, call, rpc_call,
+              call, rpc_call,
               [this](OperationContext& operation, const GroupTarget& target) {
                 return DemoteGroup(operation, environment_, target);
               });
         }
-        return RunVerb(operations_, call.spec, rpc_call.caller, environment_,
-                       DemoteRequest{std::move(call.target)}, &Demote);
+        return RunVolumeVerb(call, rpc_call, DemoteRequest{call.target},
+                             &Demote);
       });
 }
 
@@ -280,9 +317,16 @@ grpc::ServerUnaryReactor* ReplicationService::ResyncVolume(
         call.spec.supersedes = true;
         const Force force = request->force() ? Force::kYes : Force::kNo;
         const std::string object = call.spec.object;
-        return RunResync(std::move(call), force, rpc_call)
-            .Then([this, object, response](
-                      absl::StatusOr<ResyncResult> result) -> absl::Status {
+        return RunResync(call, force, rpc_call)
+            .Then([this, asked = Asked(call, rpc_call), object, response](
+                      absl::StatusOr<ResyncResult> result) mutable
+                  -> absl::Status {
+              if (result.ok()) {
+                asked.text = absl::StrCat(result->ready ? "ready" : "not ready",
+                                          result->message.empty() ? "" : ": ",
+                                          result->message);
+              }
+              Record(std::move(asked), result.status());
               ADDONS_RETURN_IF_ERROR(result.status());
               response->set_ready(result->ready);
               resyncs_.Answered(object, result->ready, result->message,
@@ -293,16 +337,17 @@ grpc::ServerUnaryReactor* ReplicationService::ResyncVolume(
 }
 
 Later<absl::StatusOr<ResyncResult>> ReplicationService::RunResync(
-    SourceCall call, Force force, const CallContext& rpc_call) {
+    const SourceCall& call, Force force, const CallContext& rpc_call) {
   if (call.is_group) {
     return RunOnGroup<ResyncResult>(
         operations_, environment_.resolver, OnGroup(call), rpc_call.caller,
         [this, force](OperationContext& operation, const GroupTarget& target) {
+          Locate(target);
           return ResyncGroup(operation, environment_, target, force);
         });
   }
-  auto owned = std::make_shared<const ResyncRequest>(
-      ResyncRequest{std::move(call.target), force});
+  auto owned =
+      std::make_shared<const ResyncRequest>(ResyncRequest{call.target, force});
   return RunOperation<ResyncResult>(operations_, call.spec, rpc_call.caller,
                                     [this, owned](OperationContext& operation) {
                                       return Resync(operation, environment_,

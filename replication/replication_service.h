@@ -2,14 +2,17 @@
 #define ADDONS_REPLICATION_REPLICATION_SERVICE_H_
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "ceph/image.h"
+#include "history/event.h"
 #include "operation/operation_table.h"
 #include "replication/destination.h"
 #include "replication/environment.h"
+#include "replication/group/members.h"
 #include "replication/info.h"
 #include "replication/replication.grpc.pb.h"
 #include "replication/replication_service_call.h"
@@ -58,6 +61,22 @@ class ReplicationService final
       ::replication::GetReplicationDestinationInfoResponse* response) override;
 
  private:
+  /// `reply`, which is told to the history with what was asked.
+  Reply Recorded(HistoryEvent asked, Reply reply);
+  void Record(HistoryEvent asked, const absl::Status& status);
+  void Locate(const GroupTarget& target);
+  /// A verb as one operation on a volume, or on a group and its members, told
+  /// to the history.
+  template <typename Request>
+  Reply RunVolumeVerb(const SourceCall& call, const CallContext& rpc_call,
+                      Request request,
+                      absl::Status (*verb)(OperationContext&,
+                                           ReplicationEnvironment&,
+                                           const Request&));
+  Reply RunGroupVerb(
+      const SourceCall& call, const CallContext& rpc_call,
+      std::function<absl::Status(OperationContext&, const GroupTarget&)> verb);
+
   /// Making up for what volumes lack, one after the other.
   struct Upkeep {
     std::vector<VolumeHandle> volumes;
@@ -67,7 +86,8 @@ class ReplicationService final
     bool any = false;
   };
 
-  Later<absl::StatusOr<ResyncResult>> RunResync(SourceCall call, Force force,
+  Later<absl::StatusOr<ResyncResult>> RunResync(const SourceCall& call,
+                                                Force force,
                                                 const CallContext& rpc_call);
   Later<absl::StatusOr<ReplicationInfo>> ReadInfo(const SourceCall& call,
                                                   const Caller& caller);

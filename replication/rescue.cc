@@ -167,8 +167,8 @@ absl::Status Rescue::KeepCopyingEnded() {
 }
 
 absl::StatusOr<std::vector<ImageRange>> Rescue::Changed(
-    ImageLayout layout, const std::vector<ImageStates>& states, uint64_t bytes,
-    absl::string_view what, Copying keep_ended) {
+    const ImageLayout& layout, const std::vector<ImageStates>& states,
+    uint64_t bytes, absl::string_view what, Copying keep_ended) {
   context_.Step(what);
   // The objects may be in another pool; reads of them have a bound here.
   ADDONS_ASSIGN_OR_RETURN(

@@ -111,7 +111,7 @@ class Rescue {
   absl::StatusOr<std::string> CopyState(const MirrorView& view);
   /// Where the image differs in any of these pairs, of its first `bytes`.
   absl::StatusOr<std::vector<ImageRange>> Changed(
-      ImageLayout layout, const std::vector<ImageStates>& states,
+      const ImageLayout& layout, const std::vector<ImageStates>& states,
       uint64_t bytes, absl::string_view what, Copying keep_ended);
   /// From time to time: rbd-mirror comes back with new clients.
   absl::Status KeepCopyingEnded();

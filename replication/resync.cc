@@ -70,8 +70,8 @@ absl::StatusOr<ResyncResult> Resynchronization::Ready(
   ADDONS_ASSIGN_OR_RETURN(const bool made_anew,
                           CorrectImageId(session_, view.image_id));
   if (made_anew) {
-    LogRoleChange(session_.volume, kBeingMadeAnew, RoleOf(view),
-                  "resync ended: rbd-mirror has recreated this copy");
+    NoteRoleChange(session_, kBeingMadeAnew, RoleOf(view),
+                   "resync ended: rbd-mirror has recreated this copy");
   }
   SweepSchedules(session_);
   // A state before this one, which nobody went back to.
@@ -107,8 +107,8 @@ absl::StatusOr<ResyncResult> Resynchronization::Request(
     }
   }
   ADDONS_RETURN_IF_ERROR(requested);
-  LogRoleChange(session_.volume, role, kBeingMadeAnew,
-                "resync begun: rbd-mirror deletes this copy and copies again");
+  NoteRoleChange(session_, role, kBeingMadeAnew,
+                 "resync begun: rbd-mirror deletes this copy and copies again");
   ADDONS_RETURN_IF_ERROR((*image)->Close());
   return NotReady("resync requested");
 }

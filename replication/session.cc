@@ -3,6 +3,7 @@
 #include <any>
 #include <cerrno>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,6 +11,7 @@
 #include "ceph/errors.h"
 #include "ceph/retry_when_blocklisted.h"
 #include "replication/image_clients.h"
+#include "replication/state/role_log.h"
 #include "volume/patience.h"
 
 namespace addons {
@@ -73,6 +75,10 @@ absl::StatusOr<OpenedVolume> OpenVolume(ReplicationEnvironment& environment,
   auto pool = opened.volume.OpenPool(Access::kRead);
   if (!pool.ok()) return AfterResolve(pool.status(), opened.volume);
   opened.reads = *std::move(pool);
+  if (access == Access::kMutate) {
+    environment.history.Locate(target.volume_id.text(), opened.volume,
+                               opened.volume.ImageSpec());
+  }
   return opened;
 }
 
@@ -120,6 +126,17 @@ absl::StatusOr<MirrorView> Look(const Session& session, const AlsoRead& also) {
     return AfterResolve(view.status(), session.volume);
   }
   return ImageMissing(session.volume);
+}
+
+void NoteRoleChange(const Session& session, absl::string_view from,
+                    absl::string_view to, absl::string_view by) {
+  LogRoleChange(session.volume, from, to, by);
+  HistoryEvent event;
+  event.object = session.volume.volume_id.text();
+  event.from = std::string(from);
+  event.to = std::string(to);
+  event.text = std::string(by);
+  session.environment.history.Add(std::move(event));
 }
 
 absl::Status FailedTo(absl::string_view action, const ResolvedVolume& volume,

@@ -96,6 +96,11 @@ absl::StatusOr<ImageClients> FindClients(const Session& session, Image& image);
 absl::StatusOr<MirrorView> Look(const Session& session,
                                 const AlsoRead& also = nullptr);
 
+/// A change of the image's role that was seen to have happened: a line of the
+/// log (LogRoleChange()) and an event of the volume's history.
+void NoteRoleChange(const Session& session, absl::string_view from,
+                    absl::string_view to, absl::string_view by);
+
 /// "Failed to <action> image '...' (volume '...'): <reason>".
 absl::Status FailedTo(absl::string_view action, const ResolvedVolume& volume,
                       absl::StatusCode code, absl::string_view reason);

@@ -65,8 +65,8 @@ absl::Status TakeBack::Yield(const std::string& peer) {
       session_.volume, [](Image& opened) { return opened.MirrorDemote(); }));
   ADDONS_ASSIGN_OR_RETURN(const MirrorView after, Look(session_));
   if (!after.info.primary) {
-    LogRoleChange(session_.volume, "primary", RoleOf(after),
-                  absl::StrCat("demoted again: ", reason));
+    NoteRoleChange(session_, "primary", RoleOf(after),
+                   absl::StrCat("demoted again: ", reason));
   }
   return Refuse(absl::StrCat(reason, "; this site has given the role back"));
 }

@@ -3,7 +3,7 @@
 # takes, how many there are in a second, and what they cost the daemon.
 #
 #   scripts/bench.sh [--volumes N] [--concurrency "C..."] [--default-monitors] [--json FILE]
-#                    [--floor] [--waiting N] [NAME=BIN...]
+#                    [--floor] [--waiting N] [--osd-operations] [NAME=BIN...]
 #   scripts/bench.sh --micro     what the daemon does without Ceph: ids, redaction, parsing, ranges,
 #                                the table of operations. Needs no clusters; a minute
 #
@@ -17,6 +17,9 @@
 #                        checks and looks: what no server can be faster than
 #   --waiting N          besides, what N promotions cost that wait for the other site's
 #                        demotion (four minutes more)
+#   --osd-operations     besides, how many operations the OSDs served for each call, by their own
+#                        counters. Every rbd-mirror is stopped while a row is measured, so that
+#                        nobody else asks them
 #   --json FILE          appends each row as a JSON object
 # Takes about two minutes for each BIN and number of calls at a time.
 set -euo pipefail
@@ -43,7 +46,7 @@ micro() {
   build release rbd-addons-micro
   exec build/release/bin/rbd-addons-micro
 }
-volumes=20 concurrency='1 8' default_monitors='' with_floor='' waiting=0 json='' servers=()
+volumes=20 concurrency='1 8' default_monitors='' with_floor='' waiting=0 json='' count_operations='' servers=()
 while (($#)); do
   case $1 in
     -h | --help)
@@ -61,6 +64,7 @@ while (($#)); do
       ;;
     --default-monitors) default_monitors=yes ;;
     --floor) with_floor=yes ;;
+    --osd-operations) count_operations=yes ;;
     *=*)
       [[ -x ${1#*=}/rbd-addonsd ]] || wrong "there is no program ${1#*=}/rbd-addonsd"
       servers+=("$1")
@@ -106,7 +110,7 @@ clean_up() {
 }
 trap clean_up EXIT
 
-scripts/testbed up "$bed" --mirror
+scripts/testbed up "$bed" --mirror ${count_operations:+--osd-commands}
 if [[ ! $default_monitors ]]; then
   for site in a b; do
     scripts/testbed ceph "$bed" "$site" config set mon paxos_propose_interval 0.01
@@ -141,6 +145,31 @@ fences() {
 failures=0
 # measure SITE NAME METHOD [TIMES]
 measure() {
+  if [[ ! $count_operations ]]; then
+    measure_time "$@"
+    return
+  fi
+  local counted
+  for_each_site stop rbd-mirror
+  counted=$(osd_operations "$1")
+  measure_time "$@"
+  counted=$(($(osd_operations "$1") - counted))
+  for_each_site cont rbd-mirror
+  if [[ $calls_made == 0 ]]; then return; fi
+  printf '| %s: %s | %s | %s |\n' "$server" "$2" "$at_once" \
+    "$(awk "BEGIN { printf \"%.1f\", $counted / $calls_made }")" >>"$work/operations"
+}
+for_each_site() { # COMMAND DAEMON
+  local site
+  for site in a b; do scripts/testbed "$1" "$bed" "$site" "$2"; done
+}
+# osd_operations SITE: how many its OSD has served, reads and writes.
+osd_operations() {
+  scripts/testbed ceph "$bed" "$1" tell osd.0 perf dump osd |
+    python3 -c 'import json, sys; osd = json.load(sys.stdin)["osd"]; print(osd["op"])'
+}
+calls_made=0 # of the last row
+measure_time() {
   if [[ $server == floor ]]; then
     measure_floor "$@"
     return
@@ -158,6 +187,7 @@ measure() {
 # note_row NAME EXIT_CODE: of what is in $work/row.
 note_row() {
   if [[ $json ]]; then cat "$work/row" >>"$json"; fi
+  calls_made=$(python3 -c 'import json, sys; print(json.load(sys.stdin)["calls"])' <"$work/row")
   cat "$work/row" >>"$work/rows"
   progress "    $server, $at_once at a time: $1"
   if (($2 != 0)); then
@@ -169,6 +199,7 @@ note_row() {
 # As measure(), of the Ceph work alone; what is none is left out.
 measure_floor() {
   local site=$1 name=$2 what id result=0
+  calls_made=0
   case $2 in
     *' again' | 'promote, primary already' | probe*) return ;;
   esac
@@ -227,6 +258,20 @@ copied() { # every volume has its first copy on b
       grep -q 'up+replaying\|up+stopped' || return 1
   done
 }
+# came_to_b, came_to_a: the other site's demotions have arrived there, all of them. Only
+# rows that are measured while rbd-mirror stands still have to wait for that.
+came_to() {
+  local id
+  [[ $count_operations ]] || return 0
+  for id in "${ids[@]}"; do
+    scripts/testbed rbd "$bed" "$1" snap ls --all --format json "replicapool/csi-vol-${id: -36}" | python3 -c '
+import json, sys
+newest = json.load(sys.stdin)[-1]["namespace"]
+sys.exit(not (newest["state"] == "demoted" and newest["complete"]))' || return 1
+  done
+}
+came_to_a() { came_to a; }
+came_to_b() { came_to b; }
 reported() { # replication info has an answer for each of them
   "$load" GetVolumeReplicationInfo --endpoint "unix://$work/a.sock" --requests "$work/requests" \
     --secrets-file "$bed/a/secrets.json" >/dev/null
@@ -281,10 +326,12 @@ for named in "${servers[@]}"; do
     fi
     measure a 'planned move: demote' DemoteVolume
     requests b "$schedule"
+    await 300 'the demotions have come to b' came_to_b
     measure b 'planned move: promote' PromoteVolume
     requests b
     measure b 'move back: demote' DemoteVolume
     requests a "$schedule"
+    await 300 'the demotions have come to a' came_to_a
     measure a 'move back: promote' PromoteVolume
     requests a "$schedule"
     measure a disable DisableVolumeReplication
@@ -308,5 +355,9 @@ for row in sorted(rows, key=lambda row: (row["concurrency"], row["name"].split("
     print("| {name} | {concurrency} | {median_ms:.1f} | {p99_ms:.1f} | {calls_per_s:.0f} | "
           "{cpu_ms_per_call:.1f} | {resident_mib:.0f} | {threads} |".format(**row))
 ' <"$work/rows"
+if [[ $count_operations ]]; then
+  printf '\n| what | at once | OSD operations per call |\n|---|---|---|\n'
+  cat "$work/operations"
+fi
 if ((waiting)); then printf '\n' && cat "$work/waiting"; fi
 ((failures == 0))

@@ -31,6 +31,8 @@ constexpr int kMostThreads = 16;
 constexpr std::chrono::milliseconds kAnswerTime = std::chrono::seconds(1);
 // What the server gets after that to notice that everybody has gone.
 constexpr std::chrono::milliseconds kLeaveTime = std::chrono::seconds(5);
+/// How long the last events of the history may take to be written.
+constexpr std::chrono::milliseconds kHistoryTime = std::chrono::seconds(2);
 
 ResolverOptions ResolverOptionsOf(const Config& config) {
   ResolverOptions options;
@@ -87,6 +89,12 @@ absl::Status App::Serve() {
   if (domain_.replication != nullptr) {
     upkeep_ =
         std::make_unique<BackgroundUpkeep>(operations_, *domain_.replication);
+    if (config_.history_events > 0) {
+      HistoryWriterOptions options;
+      options.most = config_.history_events;
+      history_ = std::make_unique<HistoryWriter>(
+          domain_.replication->history, clock_, options, start_thread_);
+    }
   }
   ADDONS_RETURN_IF_ERROR(StartStopper());
   ADDONS_RETURN_IF_ERROR(listener_->Start(
@@ -130,7 +138,8 @@ absl::Status App::ServeMetrics() {
                                ceph_calls_,
                                domain_.reclaim_stats,
                                domain_.trim_stats.get(),
-                               domain_.copying_stops};
+                               domain_.copying_stops,
+                               domain_.history};
   std::vector<HttpPage> probes = {
       {kHealthPath,
        [this] {
@@ -233,6 +242,12 @@ bool App::Shutdown(std::chrono::milliseconds grace) {
   if (server_ != nullptr && !WaitForServer(kAnswerTime + kLeaveTime)) {
     Log().warn("calls left running at shutdown in_flight={}",
                rpc_.stats().in_flight());
+    drained_ = false;
+  }
+  // After the calls, whose answers it tells.
+  if (history_ != nullptr &&
+      !history_->Flush(RealClock().Now() + kHistoryTime)) {
+    Log().warn("the last events of the history could not be written");
     drained_ = false;
   }
   // Last, so that the end can be watched.

@@ -21,6 +21,7 @@
 #include "base/start_thread.h"
 #include "ceph/cluster.h"
 #include "ceph/librados/call_gate.h"
+#include "history/writer.h"
 #include "operation/operation_table.h"
 #include "replication/background_upkeep.h"
 #include "rpc/unary_call.h"
@@ -104,6 +105,7 @@ class App {
   std::vector<std::unique_ptr<grpc::Service>> identity_;
   std::unique_ptr<grpc::CallbackGenericService> unserved_;
   std::unique_ptr<BackgroundUpkeep> upkeep_;  // null: nothing is replicated
+  std::unique_ptr<HistoryWriter> history_;    // null: likewise, or switched off
   std::unique_ptr<UnixListener> listener_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<HttpServer> metrics_;

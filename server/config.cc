@@ -113,12 +113,15 @@ Setter SetDuration(std::function<Milliseconds&(Config&)> field,
   };
 }
 
-Setter SetCount(std::function<size_t&(Config&)> field, uint32_t at_most) {
-  return [field = std::move(field), at_most](Config& config,
-                                             const std::string& text) {
+Setter SetCount(std::function<size_t&(Config&)> field, uint32_t at_most,
+                uint32_t at_least = 1) {
+  return [field = std::move(field), at_most, at_least](
+             Config& config, const std::string& text) {
     uint32_t value = 0;
-    if (!absl::SimpleAtoi(text, &value) || value == 0 || value > at_most) {
-      return Wrong(absl::StrCat("is not a number from 1 to ", at_most));
+    if (!absl::SimpleAtoi(text, &value) || value < at_least ||
+        value > at_most) {
+      return Wrong(
+          absl::StrCat("is not a number from ", at_least, " to ", at_most));
     }
     field(config) = value;
     return absl::OkStatus();
@@ -372,6 +375,12 @@ std::vector<Flag> TimeFlags() {
        "180s",
        SetDuration([](Config& c) -> Milliseconds& { return c.takeover_time; },
                    seconds(60))},
+      {"history-events",
+       "how many events of its volumes a pool remembers (rbd-addons history); "
+       "0: none are written",
+       "5000",
+       SetCount([](Config& c) -> size_t& { return c.history_events; }, 100000,
+                0)},
       {"force-without-local-mirror",
        "rbd-mirror of this site is stopped on purpose before a failover: its "
        "silence does not keep from forcing",
@@ -702,6 +711,7 @@ std::string Describe(const Config& config) {
       " takeover_time=", FormatDuration(config.takeover_time),
       " force_without_local_mirror=",
       config.force_without_local_mirror ? "true" : "false",
+      " history_events=", config.history_events,
       " operation_wait=", FormatDuration(limits.conflict_wait),
       " max_wait=", FormatDuration(limits.max_wait),
       " max_waiting=", limits.max_waiting,

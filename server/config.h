@@ -49,6 +49,9 @@ struct Config {
   /// This site's rbd-mirror is stopped on purpose before a failover.
   bool force_without_local_mirror = false;
   size_t group_max_members = 100;
+  /// What a pool remembers of what happened to its volumes; 0: nothing is
+  /// written.
+  size_t history_events = 5000;
   /// Volume groups are replicated member by member also where the class does
   /// not say so.
   bool group_members_by_default = false;

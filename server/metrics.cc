@@ -219,6 +219,18 @@ std::vector<MetricFamily> CollectMetrics(const MetricsSources& sources) {
                      "nothing was copied during forced promotions."),
              sources.copying_stops()));
   }
+  if (sources.history) {
+    const HistoryStats history = sources.history();
+    families.push_back(
+        With(Counter("history_events_written_total",
+                     "Events of the history that were written to pools."),
+             history.written));
+    families.push_back(With(
+        Counter("history_events_dropped_total",
+                "Events of the history that were lost because they could not "
+                "be written for too long, or too many waited."),
+        history.dropped));
+  }
   return families;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ceph/librados/call_gate.h"
+#include "history/event_log.h"
 #include "operation/operation_table.h"
 #include "reclaimspace/reclaim_stats.h"
 #include "reclaimspace/trim_stats.h"
@@ -27,6 +28,8 @@ struct MetricsSources {
   /// How often rbd-mirror was blocklisted for forced promotions; empty: not
   /// served.
   std::function<uint64_t()> copying_stops;
+  /// Of the history of what happens to volumes; empty: not served.
+  std::function<HistoryStats()> history;
 };
 
 /// All metrics, as docs/metrics.md lists them: what the daemon counts anyway,

@@ -9,6 +9,7 @@
 #include "reclaimspace/controller_reclaim_service.h"
 #include "reclaimspace/node_reclaim_service.h"
 #include "replication/clone_audit_service.h"
+#include "replication/history_service.h"
 #include "replication/inspection_service.h"
 #include "replication/membership.h"
 #include "replication/replication_service.h"
@@ -69,6 +70,9 @@ ServiceSet MakeServices(const ServiceParts& parts) {
     set.copying_stops = [replication = set.replication.get()] {
       return replication->copying_stops.count();
     };
+    set.history = [replication = set.replication.get()] {
+      return replication->history.stats();
+    };
     set.services.push_back(std::make_unique<ReplicationService>(
         parts.rpc, parts.operations, *set.replication));
     set.served.volume_replication = true;
@@ -78,6 +82,9 @@ ServiceSet MakeServices(const ServiceParts& parts) {
     set.services.push_back(std::make_unique<InspectionService>(
         parts.rpc, parts.operations, parts.config_store, parts.clusters,
         *set.replication, parts.config.site_clusters));
+    set.services.push_back(std::make_unique<HistoryService>(
+        parts.rpc, parts.operations, parts.resolver, parts.config_store,
+        parts.clusters, parts.config.site_clusters));
     set.services.push_back(std::make_unique<DoctorService>(
         parts.rpc, parts.operations, parts.config_store, parts.clusters,
         parts.config.site_clusters));

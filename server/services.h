@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "ceph/cluster.h"
+#include "history/event_log.h"
 #include "identity/capabilities.h"
 #include "operation/operation_table.h"
 #include "reclaimspace/reclaim_stats.h"
@@ -40,6 +41,7 @@ struct ServiceSet {
   std::vector<std::unique_ptr<grpc::Service>> services;
   const ReclaimStats* reclaim_stats = nullptr;  // of a service; null: likewise
   std::function<uint64_t()> copying_stops;      // of `replication`; likewise
+  std::function<HistoryStats()> history;        // likewise
   ServedServices served;  // what GetCapabilities may promise
 };
 

@@ -16,6 +16,7 @@ absl::StatusOr<JournalMembers> ReadGroupMembers(Resolver& resolver,
       resolver.ResolveGroup(group_id, user, Access::kRead, deadline));
   JournalMembers members;
   members.fsid = group.cluster->fsid();
+  members.place = group;
   std::set<OperationKey> keys;
   for (const VolumeHandle& member : group.members()) {
     const auto key = resolver.KeyOfVolume(member);

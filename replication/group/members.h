@@ -21,6 +21,8 @@ struct GroupTarget {
   /// As this site's journal has them, each volume once.
   std::vector<VolumeHandle> members;
   std::string fsid{};  // of the group's cluster; empty: not known
+  /// Where its journal is; without a cluster: not known.
+  ResolvedPlace place{};
 
   VolumeTarget Member(size_t i) const { return {members[i], user, fsid}; }
 };
@@ -29,6 +31,7 @@ struct GroupTarget {
 struct JournalMembers {
   std::vector<VolumeHandle> volumes;  // sorted, each volume once
   std::string fsid;                   // of the cluster with the journal
+  ResolvedPlace place;                // of the journal
 };
 
 /// The members of a group from this site's journal. Each volume once: on a peer

@@ -4,17 +4,22 @@
 # be tried.
 #
 #   tests/deploy/image.sh BUILD   with the programs of a built tree and this host's libraries
-#   tests/deploy/image.sh         as it is shipped, with those of Debian testing; takes long
+#   tests/deploy/image.sh [OPTION...]
+#                                 as it is shipped, with those of Debian testing; takes long.
+#                                 The options are those of deploy/image/build.sh
 # shellcheck disable=SC2016 # what is in single quotes is expanded by another shell
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+
+build=''
+if [[ ${1:-} && $1 != -* ]]; then build=$1 && shift; fi
 
 skip() { echo "skipped: $*"; exit 77; }
 ((EUID == 0)) || skip "not root"
 for program in buildah unshare setpriv; do
   command -v "$program" >/dev/null || skip "$program is not here"
 done
-[[ ${1:-} ]] || command -v mmdebstrap >/dev/null || skip "mmdebstrap is not here"
+[[ $build ]] || command -v mmdebstrap >/dev/null || skip "mmdebstrap is not here"
 unshare --mount --pid --fork true 2>/dev/null || skip "namespaces cannot be made here"
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/rbda-image.XXXXXX")
@@ -32,12 +37,12 @@ trap 'exit 130' INT TERM
 . scripts/lib/checks.sh
 
 name=localhost/rbd-addons-test:1
-deploy/image/build.sh ${1:+--build "$1"} "$name"
+deploy/image/build.sh ${build:+--build "$build"} "$@" "$name"
 container=$(buildah from "$name")
 root=$(buildah mount "$container")
 size=$(du -sm --apparent-size "$root" | cut -f1)
 echo "size: $size MiB"
-if [[ ! ${1:-} ]]; then check "less than 150 MiB" test "$size" -lt 150; fi
+if [[ ! $build ]]; then check "less than 150 MiB" test "$size" -lt 150; fi
 
 config() { buildah inspect --format "{{.OCIv1.Config.$1}}" "$name"; }
 check "it is not root" test "$(config User)" = 65532:65532

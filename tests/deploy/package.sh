@@ -55,6 +55,7 @@ inside() {
 }
 apt() { inside env DEBIAN_FRONTEND=noninteractive apt-get -y -q --no-install-recommends "$@"; }
 
+apt update >/dev/null
 check "install" apt install "/packages/${daemon##*/}" "/packages/${cli##*/}"
 check "the user is there" grep -q '^rbd-addons:' "$root/etc/passwd"
 check "the daemon starts there, with its sample of a configuration" inside bash -euc '
@@ -64,7 +65,7 @@ check "the daemon starts there, with its sample of a configuration" inside bash 
   cat /tmp/log; exit 1'
 check "the flags of /etc/default/rbd-addons are known" inside bash -euc '
   set -a; . /etc/default/rbd-addons; ! out=$(rbd-addonsd --log-level=none 2>&1); [[ $(wc -l <<<"$out") == 1 ]]'
-check "systemd takes the unit" inside systemd-analyze verify /usr/lib/systemd/system/rbd-addonsd.service
+check "systemd takes the unit" inside env SYSTEMD_LOG_TARGET=console systemd-analyze verify /usr/lib/systemd/system/rbd-addonsd.service
 check "the manual pages" inside bash -euc 'for page in rbd-addonsd.8 rbd-addons.1; do
   man --warnings -l /usr/share/man/man${page##*.}/$page.gz >/tmp/page 2>/tmp/warnings; ! [ -s /tmp/warnings ]; done
   man -l /usr/share/man/man8/rbd-addonsd.8.gz | grep -q -- --settle-time'

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
 #include "tests/cluster/two_sites.h"
+#include "tests/testing/long_run.h"
 
 namespace addons::testing {
 namespace {
@@ -177,7 +178,8 @@ TEST_F(ForcedTakeoverTest, EachVolumeHoldsAStateThatItOnceHadWhole) {
 class LongForcedTakeoverTest : public ForcedTakeoverTest {};
 
 TEST_F(LongForcedTakeoverTest, EachVolumeHoldsAStateThatItOnceHadWhole) {
-  Run(/*tries=*/200, /*at_once=*/8, /*seed=*/20261123);
+  Run(static_cast<int>(FromEnvironment("RBD_ADDONS_LONG_COUNT", 200)),
+      /*at_once=*/8, FromEnvironment("RBD_ADDONS_LONG_SEED", 20261123));
 }
 
 }  // namespace

@@ -1,18 +1,21 @@
 // What administrators are told before they act is what the act then answers, on
 // real clusters.
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "tests/cluster/two_sites.h"
 #include "tests/integration/command_line.h"
+#include "tests/integration/volume_group_client.h"
 
 namespace addons::testing {
 namespace {
@@ -45,6 +48,23 @@ class InspectionTest : public TwoSitesTest {
     const CliResult result = Ask(site, {"explain", volume.id(site)});
     EXPECT_EQ(result.code, 0) << result.err;
     return json::parse(result.out, nullptr, false);
+  }
+  /// "demote: OK", "primary -> demoted" and the like, the oldest first.
+  static std::vector<std::string> History(const std::string& site,
+                                          const TestVolume& volume) {
+    const CliResult result = Ask(site, {"history", volume.id(site)});
+    EXPECT_EQ(result.code, 0) << result.err;
+    const json found = json::parse(result.out, nullptr, false);
+    std::vector<std::string> events;
+    for (const json& event : found["events"]) {
+      const std::string to = event["to"];
+      events.push_back(
+          to.empty()
+              ? absl::StrCat(event["verb"].get<std::string>(), ": ",
+                             event["code"].get<std::string>())
+              : absl::StrCat(event["from"].get<std::string>(), " -> ", to));
+    }
+    return events;
   }
   static std::string Said(const json& explained, const std::string& topic,
                           const std::string& name) {
@@ -107,6 +127,86 @@ TEST_F(InspectionTest, WhatIsSaidIsWhatIsAnswered) {
       seconds(90)));
   EXPECT_THAT(Promote("b", volume, false, {}, seconds(15)), HasCode(Code::OK));
   EXPECT_TRUE(IsPrimary("b", volume));
+}
+
+TEST_F(InspectionTest, TheHistoryIsWhatTheTestDid) {
+  const TestVolume volume = MakeReplicatedVolume();
+  std::unique_ptr<Disk> disk = OpenDisk("a", volume);
+  ASSERT_EQ(disk->Write(0, "once"), 0);
+  ASSERT_THAT(Demote("a", volume), HasCode(Code::FAILED_PRECONDITION));
+  disk.reset();
+  ASSERT_TRUE(
+      Eventually([&] { return Demote("a", volume).error_code() == Code::OK; },
+                 seconds(90)));
+  ASSERT_TRUE(Eventually(
+      [&] {
+        return Promote("b", volume, false, {}, seconds(15)).error_code() ==
+               Code::OK;
+      },
+      seconds(90)));
+  // Written a second after it happened; the daemons are killed then.
+  std::this_thread::sleep_for(seconds(4));
+  Restart("a");
+  Restart("b");
+  const std::vector<std::string> on_a = History("a", volume);
+  EXPECT_THAT(on_a, ::testing::IsSupersetOf(
+                        {"enable replication: OK", "off -> primary",
+                         "promote: OK", "demote: FAILED_PRECONDITION",
+                         "primary -> demoted", "demote: OK"}));
+  EXPECT_EQ(on_a.back(), "demote: OK");
+  const std::vector<std::string> on_b = History("b", volume);
+  EXPECT_THAT(on_b,
+              ::testing::IsSupersetOf({"demoted -> primary", "promote: OK"}));
+  EXPECT_EQ(on_b.back(), "promote: OK");
+  EXPECT_THAT(on_b, ::testing::Not(::testing::Contains("demote: OK")));
+}
+
+TEST_F(InspectionTest, AGroupAndAllOfASite) {
+  const std::vector<TestVolume> volumes = {MakeReplicatedVolume(),
+                                           MakeReplicatedVolume()};
+  const GroupReply group =
+      VolumeGroupClient("a", Daemon("a").socket())
+          .Create("inspected", {volumes[0].id("a"), volumes[1].id("a")});
+  ASSERT_THAT(group.status, HasCode(Code::OK));
+  CliResult result = Ask("a", {"explain", group.id, "--group"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  json seen = json::parse(result.out, nullptr, false);
+  EXPECT_TRUE(seen["unseen"].empty()) << seen["unseen"];
+  ASSERT_EQ(seen["members"].size(), 2U) << result.out;
+  for (const json& member : seen["members"]) {
+    EXPECT_EQ(member["role"], "primary");
+  }
+
+  result = Ask("a", {"check-failover", "--group", group.id});
+  EXPECT_EQ(result.code, 0) << result.out;
+  seen = json::parse(result.out, nullptr, false);
+  ASSERT_EQ(seen["groups"].size(), 1U) << result.out;
+  EXPECT_EQ(seen["groups"][0]["members"], 2);
+  EXPECT_EQ(seen["groups"][0]["planned"]["verdict"], "WORKS");
+
+  // With one member demoted the group is no primary any more.
+  ASSERT_TRUE(Eventually(
+      [&] { return Demote("a", volumes[0]).error_code() == Code::OK; },
+      seconds(90)));
+  seen = json::parse(Ask("a", {"explain", group.id, "--group"}).out, nullptr,
+                     false);
+  std::vector<std::string> roles;
+  for (const json& member : seen["members"]) roles.push_back(member["role"]);
+  EXPECT_THAT(roles, ::testing::UnorderedElementsAre("demoted", "primary"));
+
+  result = Ask("b", {"check-failover", "--all"});
+  seen = json::parse(result.out, nullptr, false);
+  EXPECT_TRUE(seen["unseen"].empty()) << seen["unseen"];
+  for (const TestVolume& volume : volumes) {
+    EXPECT_EQ(std::count_if(seen["findings"].begin(), seen["findings"].end(),
+                            [&](const json& finding) {
+                              return finding["image"] == ImageSpec(volume);
+                            }),
+              1)
+        << result.out;
+  }
+  // One of them waits for its demotion, so not all would work planned.
+  EXPECT_EQ(Ask("b", {"check-failover", "--all", "--planned"}).code, 9);
 }
 
 // RBD_ADDONS_CHECKED_IMAGES sets how many images the pool gets.

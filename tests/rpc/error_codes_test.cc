@@ -902,6 +902,74 @@ void AddExplainGroup(std::vector<Case>* cases) {
                      }));
 }
 
+/// The history of a volume on a, where `prepare` may change the request.
+Case Remembered(std::string name, std::string code,
+                std::function<void(ReplicationServer&,
+                                   ::rbdaddons::admin::v1::ListHistoryRequest&)>
+                    prepare = nullptr) {
+  namespace admin = ::rbdaddons::admin::v1;
+  return {std::move(name),
+          {"ListHistory", std::move(code)},
+          "a",
+          [prepare](ReplicationServer& server) {
+            server.AddMirrored();
+            admin::ListHistoryRequest request;
+            request.set_volume_id(server.id);
+            auto& secrets = *request.mutable_secrets();
+            secrets["userID"] = server.a.user()->id;
+            secrets["userKey"] = server.a.user()->key.Reveal();
+            if (prepare) prepare(server, request);
+            server.Start();
+            grpc::ClientContext context;
+            admin::ListHistoryResponse response;
+            return admin::History::NewStub(server.Channel())
+                ->ListHistory(&context, request, &response);
+          }};
+}
+
+void AddHistory(std::vector<Case>* cases) {
+  using Request = ::rbdaddons::admin::v1::ListHistoryRequest;
+  const auto pool = [](const std::string& name, const std::string& cluster) {
+    return [name, cluster](ReplicationServer&, Request& request) {
+      request.clear_volume_id();
+      request.set_pool(name);
+      request.set_cluster_id(cluster);
+    };
+  };
+  const auto fail = [pool](int error) {
+    return [pool, error](ReplicationServer& server, Request& request) {
+      pool(MirroredPair::kPool, "")(server, request);
+      server.world.SetCallHook(
+          [error](absl::string_view, absl::string_view call, bool) {
+            return call == "rados_read_op_omap_get_vals2" ? error : 0;
+          });
+    };
+  };
+  cases->push_back(Remembered("HistoryOk", "OK"));
+  cases->push_back(Remembered(
+      "HistoryOfNothing", "INVALID_ARGUMENT",
+      [](ReplicationServer&, Request& request) { request.clear_volume_id(); }));
+  cases->push_back(
+      Remembered("HistoryOfNoPool", "NOT_FOUND", pool("none", "")));
+  cases->push_back(
+      Remembered("HistoryOfABrokenEntry", "FAILED_PRECONDITION",
+                 [pool](ReplicationServer& server, Request& request) {
+                   pool(MirroredPair::kPool, "site-a")(server, request);
+                   server.WriteConfig(R"(, "rbd": {"radosNamespace": 7})");
+                 }));
+  cases->push_back(Remembered(
+      "HistoryWithoutAUser", "UNAUTHENTICATED",
+      [](ReplicationServer&, Request& request) { request.clear_secrets(); }));
+  cases->push_back(
+      Remembered("HistoryWithoutCaps", "PERMISSION_DENIED", fail(EPERM)));
+  cases->push_back(Remembered("HistoryOfASilentCluster", "UNAVAILABLE",
+                              [](ReplicationServer& server, Request&) {
+                                server.a.SetClusterUp(false);
+                              }));
+  cases->push_back(Remembered("HistoryInTooShortATime", "DEADLINE_EXCEEDED",
+                              fail(ETIMEDOUT)));
+}
+
 /// An audit of the pool on a, where `prepare` may change the request.
 Case Audited(
     std::string name, std::string code,
@@ -1084,6 +1152,7 @@ TEST(ErrorCodesTest, RowsOfTheDocumentAreWhatTheDaemonAnswers) {
   AddCheckFailover(&cases);
   AddExplain(&cases);
   AddExplainGroup(&cases);
+  AddHistory(&cases);
   std::set<ErrorCodeRow> reached;
   for (const Case& tested : cases) {
     SCOPED_TRACE(tested.name);

@@ -67,6 +67,8 @@ class ReplicationServer {
     config_.socket_path = dir_.File("s");
     config_.config_dir = dir_.path();
     if (!config_.modes.node) config_.modes.controller = true;
+    // It writes whenever it likes, and simulated time waits for that.
+    config_.history_events = 0;
   }
 
   /// `more` are further fields of the cluster's entry.
@@ -115,6 +117,8 @@ class ReplicationServer {
   void SetConflictWait(std::chrono::milliseconds wait) {
     config_.operations.conflict_wait = wait;
   }
+  /// Before Start().
+  void KeepHistory() { config_.history_events = 100; }
   /// For work on threads of its own, which simulated time does not wait for.
   /// Before Start().
   void UseRealTime() { clock_ = &RealClock(); }

@@ -77,6 +77,11 @@ class Filler {
           type.FindFieldByName("volume_ids")) {
         continue;
       }
+      // A volume, or a group, or a pool.
+      if ((field.name() == "pool" || field.name() == "group_id") &&
+          type.FindFieldByName("volume_id")) {
+        continue;
+      }
       FillField(message, field);
     }
   }

@@ -127,23 +127,31 @@ TEST_F(ShutdownTest, ReportsWorkThatDoesNotEnd) {
   gate_->release.set_value();
 }
 
-// Whose connections never close.
+// Whose connections never close. Nobody comes after that to remove `folder`.
 class StuckClusters final : public ClusterProvider {
  public:
-  ~StuckClusters() override { std::promise<void>().get_future().wait(); }
+  explicit StuckClusters(std::string folder) : folder_(std::move(folder)) {}
+  ~StuckClusters() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+    std::promise<void>().get_future().wait();
+  }
   absl::StatusOr<std::shared_ptr<Cluster>> Connect(
       const ClusterTarget& /*target*/, const CephUserRef& /*user*/) override {
     return absl::UnavailableError("stuck");
   }
+
+ private:
+  const std::string folder_;
 };
 
 // With signals blocked, the daemon finds the signal when it begins to wait.
 int RunAndStop(const Config& config) {
   InitLog("info").IgnoreError();
-  return RunDaemon(config, [] {
+  return RunDaemon(config, [&config] {
     kill(getpid(), SIGTERM);
     AppParts parts;
-    parts.clusters = std::make_unique<StuckClusters>();
+    parts.clusters = std::make_unique<StuckClusters>(config.config_dir);
     return parts;
   });
 }

@@ -2,6 +2,7 @@
 # The configuration of a site's daemons: small, quick, and patient with daemons that tests stop.
 
 INTERVALS=short # of rbd-mirror: short or default
+OSD_COMMANDS=   # whether OSDs answer "ceph tell"
 
 # write_conf SITE FSID: ceph.conf, as far as it is known before the mon has its port.
 write_conf() {
@@ -100,6 +101,8 @@ END
     rbd mirror delete retry interval = 1
 END
   fi
+  # An OSD without this socket never answers a command.
+  if [[ $OSD_COMMANDS ]]; then printf '[osd]\n    admin socket = %s/osd.$id.asok\n' "$dir" >>"$dir/ceph.conf"; fi
   for i in "${!OSDS[@]}"; do
     cat >>"$dir/ceph.conf" <<END
 [osd.$i]

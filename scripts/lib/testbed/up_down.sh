@@ -11,6 +11,7 @@ parse_up() {
       --address) ADDRESS=${2:-}; shift ;;
       --osd-addresses) read -ra OSDS <<<"${2:-}"; shift ;;
       --default-intervals) INTERVALS=default ;;
+      --osd-commands) OSD_COMMANDS=yes ;;
       -v) VERBOSE=yes ;;
       -*) usage_error "up: unknown option $1" ;;
       *) [[ ! $DIR ]] || usage_error "up: one DIR only"; set_dir "$1" ;;

@@ -502,6 +502,19 @@ Package Admin() {
           "rbdaddons.admin.v1.MirroredClone.State state=2; string text=3}",
           "enum rbdaddons.admin.v1.MirroredClone.State {UNSPECIFIED=0; "
           "HAS_PARENT=1; WAS_FLATTENED=2}",
+          "/rbdaddons.admin.v1.History/ListHistory "
+          "rbdaddons.admin.v1.ListHistoryRequest -> "
+          "rbdaddons.admin.v1.ListHistoryResponse",
+          "rbdaddons.admin.v1.ListHistoryRequest {string volume_id=1; "
+          "string group_id=2; string pool=3; string cluster_id=4; "
+          "int64 since=5; uint32 limit=6; M secrets=7 [secret]}",
+          "rbdaddons.admin.v1.ListHistoryResponse {"
+          "rep rbdaddons.admin.v1.HistoryEvent events=1; bool more=2; "
+          "uint32 unreadable=3}",
+          "rbdaddons.admin.v1.HistoryEvent {int64 time=1; uint64 times=2; "
+          "int64 until=3; string object=4; string image=5; string verb=6; "
+          "string user=7; string request=8; string code=9; string from=10; "
+          "string to=11; string text=12; string daemon=13}",
           "/rbdaddons.admin.v1.Doctor/Diagnose "
           "rbdaddons.admin.v1.DiagnoseRequest -> "
           "rbdaddons.admin.v1.DiagnoseResponse",
@@ -587,7 +600,7 @@ TEST(WireMethodsTest, EveryMethodHasARequestTypeOfItsOwn) {
       }
     }
   }
-  EXPECT_EQ(methods.size(), 3U + 2U + 4U + 7U + 5U + 1U + 3U + 7U);
+  EXPECT_EQ(methods.size(), 3U + 2U + 4U + 7U + 5U + 1U + 3U + 8U);
 }
 
 }  // namespace

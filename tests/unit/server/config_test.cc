@@ -358,6 +358,16 @@ TEST_F(ConfigTest, TakesTheTimesOfATakeover) {
   EXPECT_TRUE(config.force_without_local_mirror);
 }
 
+TEST_F(ConfigTest, ZeroEventsSwitchTheHistoryOff) {
+  EXPECT_EQ(Good({}).history_events, 5000U);
+  EXPECT_EQ(Good({"--history-events=0"}).history_events, 0U);
+  EXPECT_EQ(Good({"--history-events=70000"}).history_events, 70000U);
+  EXPECT_THAT(Bad({"--history-events=100001"}),
+              HasSubstr("is not a number from 0 to 100000"));
+  EXPECT_THAT(Bad({"--group-max-members=0"}),
+              HasSubstr("is not a number from 1 to 10000"));
+}
+
 TEST_F(ConfigTest, GroupsAreReplicatedByMembersWhereTheDaemonSaysSo) {
   EXPECT_FALSE(Good({}).group_members_by_default);
   EXPECT_TRUE(Good({"--group-replication=members"}).group_members_by_default);
@@ -411,6 +421,7 @@ TEST_F(ConfigTest, HelpNamesEveryFlagAndExitsWithZero) {
                            "--settle-time",
                            "--takeover-time",
                            "--force-without-local-mirror",
+                           "--history-events",
                            "--operation-wait",
                            "--group-max-members",
                            "--group-replication",

@@ -23,8 +23,15 @@ using ::testing::Not;
 class MetricsTest : public TableTest {
  protected:
   MetricsSources Sources() {
-    MetricsSources sources{calls_,     table(), nullptr,
-                           &reclaims_, &trims_, [] { return uint64_t{3}; }};
+    MetricsSources sources{calls_,
+                           table(),
+                           nullptr,
+                           &reclaims_,
+                           &trims_,
+                           [] { return uint64_t{3}; },
+                           [] {
+                             return HistoryStats{5, 7, 1};
+                           }};
     sources.ceph_calls = [this] { return ceph_calls_; };
     return sources;
   }
@@ -159,14 +166,21 @@ TEST_F(MetricsTest, CountsTheTimesThatCopyingWasEnded) {
   EXPECT_EQ(Value("copying_stops_total"), "3");
 }
 
+TEST_F(MetricsTest, CountsTheEventsOfTheHistory) {
+  EXPECT_EQ(Value("history_events_written_total"), "5");
+  EXPECT_EQ(Value("history_events_dropped_total"), "7");
+}
+
 TEST_F(MetricsTest, WhatIsNotServedIsNotThere) {
   MetricsSources sources = Sources();
   sources.reclaims = nullptr;
   sources.trims = nullptr;
   sources.ceph_calls = nullptr;
   sources.copying_stops = nullptr;
+  sources.history = nullptr;
   const std::string text = MetricsText(sources);
-  for (const char* part : {"reclaim", "trim", "ceph_call", "copying"}) {
+  for (const char* part :
+       {"reclaim", "trim", "ceph_call", "copying", "history"}) {
     EXPECT_THAT(text, Not(HasSubstr(std::string("rbd_addons_") + part)));
   }
   EXPECT_THAT(text, HasSubstr("rbd_addons_build_info{version=\""));
@@ -185,7 +199,7 @@ TEST_F(MetricsTest, NamesFollowTheConventions) {
         << family.name;
     EXPECT_NE(family.help, "") << family.name;
   }
-  EXPECT_EQ(names.size(), 26U);
+  EXPECT_EQ(names.size(), 28U);
 }
 
 // The document for administrators has them all, and no others.

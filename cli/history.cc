@@ -1,0 +1,117 @@
+#include "cli/history.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "cli/call.h"
+#include "cli/inspection.h"
+#include "cli/repeated_call.h"
+#include "rpc/text.h"
+
+namespace addons {
+namespace {
+
+namespace pb = ::rbdaddons::admin::v1;
+
+std::string TimeText(int64_t milliseconds) {
+  return absl::FormatTime("%Y-%m-%d %H:%M:%S",
+                          absl::FromUnixMillis(milliseconds),
+                          absl::UTCTimeZone());
+}
+
+std::string Name(const std::string& text) {
+  return CleanLine(text, kMaxShownName);
+}
+
+std::string TextOf(const pb::HistoryEvent& event) {
+  const bool role = !event.to().empty();
+  std::string text = absl::StrCat(
+      TimeText(event.time()), "  ",
+      Name(event.image().empty() ? event.object() : event.image()), "  ");
+  if (role) {
+    absl::StrAppend(&text, Name(event.from()), " -> ", Name(event.to()));
+  } else {
+    absl::StrAppend(&text, Name(event.verb()), ": ", Name(event.code()));
+  }
+  if (event.times() > 1) {
+    absl::StrAppend(&text, ", ", event.times(), " times until ",
+                    TimeText(event.until()));
+  }
+  absl::StrAppend(&text, "\n");
+  if (!event.text().empty()) {
+    absl::StrAppend(&text, "  ", CleanLine(event.text(), kMaxShownText), "\n");
+  }
+  if (!role) {
+    absl::StrAppend(&text, "  asked by client.", Name(event.user()),
+                    ", request ", Name(event.request()), "\n");
+  }
+  return text;
+}
+
+}  // namespace
+
+absl::StatusOr<absl::Time> ReadSince(const std::string& text, absl::Time now) {
+  absl::Duration before;
+  if (absl::ParseDuration(text, &before) && before > absl::ZeroDuration()) {
+    return now - before;
+  }
+  absl::Time time;
+  for (const char* const format :
+       {"%Y-%m-%dT%H:%M:%E*S%Ez", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d"}) {
+    if (absl::ParseTime(format, text, &time, nullptr)) return time;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("--since: '", text,
+                   "' is neither a duration such as 2h nor a time such as "
+                   "2026-11-20T03:00:00Z"));
+}
+
+std::string HistoryText(const pb::ListHistoryResponse& found) {
+  std::string text;
+  if (found.more()) {
+    absl::StrAppend(&text, "there are older ones: see --limit and --since\n");
+  }
+  for (const pb::HistoryEvent& event : found.events()) {
+    absl::StrAppend(&text, TextOf(event));
+  }
+  if (found.events().empty()) {
+    absl::StrAppend(&text,
+                    "nothing has happened here in that time, as far as "
+                    "daemons have written it down\n");
+  }
+  if (found.unreadable() > 0) {
+    absl::StrAppend(&text, found.unreadable(), " entries cannot be read\n");
+  }
+  return text;
+}
+
+int RunHistory(const HistoryCommand& command, Streams& streams) {
+  pb::ListHistoryRequest request;
+  if (command.id.empty() == command.pool.empty()) {
+    return Fail(absl::InvalidArgumentError(
+                    "name a volume, a group with --group, or a --pool"),
+                kCliUsage, streams);
+  }
+  if (!command.pool.empty()) {
+    request.set_pool(command.pool);
+    request.set_cluster_id(command.cluster);
+  } else if (command.group) {
+    request.set_group_id(command.id);
+  } else {
+    request.set_volume_id(command.id);
+  }
+  if (!command.since.empty()) {
+    const auto since = ReadSince(command.since, absl::Now());
+    if (!since.ok()) return Fail(since.status(), kCliUsage, streams);
+    request.set_since(absl::ToUnixSeconds(*since));
+  }
+  request.set_limit(command.limit);
+  pb::ListHistoryResponse found;
+  const absl::Status called = AskWithSecrets(
+      command.endpoint, command.timeout, command.secrets_file, request, found);
+  if (!called.ok()) return FailCall(called, streams);
+  if (command.json) return PrintJson(found, streams);
+  streams.out << HistoryText(found);
+  return 0;
+}
+
+}  // namespace addons

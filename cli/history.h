@@ -1,0 +1,43 @@
+#ifndef ADDONS_CLI_HISTORY_H_
+#define ADDONS_CLI_HISTORY_H_
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "cli/streams.h"
+#include "rbdaddons/admin.pb.h"
+
+namespace addons {
+
+/// What a person wants to know of the past.
+struct HistoryCommand {
+  std::string endpoint;
+  std::string id;  // of a volume, or
+  bool group = false;
+  std::string pool;  // or else
+  std::string cluster;
+  std::string since;  // as ReadSince() takes it; empty: from the beginning
+  uint32_t limit = 100;
+  bool json = false;
+  std::string secrets_file;
+  std::chrono::milliseconds timeout{};
+};
+
+/// Asks, and prints what happened. Returns the exit code: 0, kCliUsage or the
+/// number of the gRPC code.
+int RunHistory(const HistoryCommand& command, Streams& streams);
+
+/// "2h" or "90m" before `now`, or a time such as "2026-11-20" or
+/// "2026-11-20T03:00:00Z" (UTC where no zone is given).
+absl::StatusOr<absl::Time> ReadSince(const std::string& text, absl::Time now);
+
+/// A paragraph for each event, the oldest first.
+std::string HistoryText(
+    const ::rbdaddons::admin::v1::ListHistoryResponse& found);
+
+}  // namespace addons
+
+#endif  // ADDONS_CLI_HISTORY_H_

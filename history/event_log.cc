@@ -1,0 +1,159 @@
+#include "history/event_log.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "base/uuid.h"
+#include "history/store.h"
+
+namespace addons {
+
+EventLog::EventLog(Clock& clock, std::string daemon)
+    : clock_(clock),
+      daemon_(std::move(daemon)),
+      writer_(NewUuid().substr(0, 8)) {}
+
+void EventLog::Begin() {
+  const MutexLock lock(mutex_);
+  begun_ = true;
+}
+
+EventLog::Object& EventLog::ObjectOf(const std::string& id) {
+  Object& object = objects_[id];
+  object.used = clock_.Now();
+  if (objects_.size() > kMostObjects) {
+    // Never this one: it is the newest.
+    objects_.erase(std::min_element(objects_.begin(), objects_.end(),
+                                    [](const auto& a, const auto& b) {
+                                      return a.second.used < b.second.used;
+                                    }));
+  }
+  return object;
+}
+
+void EventLog::Locate(const std::string& object, const ResolvedPlace& place,
+                      const std::string& image) {
+  const MutexLock lock(mutex_);
+  if (!begun_ || object.empty()) return;
+  Object& found = ObjectOf(object);
+  found.place = {place.cluster->fsid(), place.pool_id, place.rados_namespace,
+                 place.cluster};
+  found.image = image;
+  found.located = true;
+}
+
+void EventLog::Add(HistoryEvent event) {
+  const MutexLock lock(mutex_);
+  if (!begun_ || event.object.empty()) return;
+  Object& object = ObjectOf(event.object);
+  const SteadyTime now = clock_.Now();
+  event.time = event.until = absl::FromChrono(clock_.WallNow());
+  event.times = 1;
+  event.image = object.image;
+  event.daemon = daemon_;
+  if (!object.key.empty() && now - object.row_began < kLongestRow &&
+      SaysTheSame(object.last, event)) {
+    object.last.until = event.time;
+    ++object.last.times;
+    object.untold = true;
+    if (const auto found = waiting_.find(object.key); found != waiting_.end()) {
+      found->second.event = object.last;
+      object.untold = false;
+    } else if (now - object.taken >= kRewrite) {
+      Wait(object.key, object.last, now);
+      object.untold = false;
+    }
+    return;
+  }
+  if (object.untold) Wait(object.key, object.last, now);
+  object.key = HistoryKey(event.time, writer_, ++number_);
+  object.last = event;
+  object.row_began = object.taken = now;
+  object.untold = false;
+  const std::string key = object.key;
+  Wait(key, std::move(event), now);
+}
+
+void EventLog::Wait(const std::string& key, HistoryEvent event,
+                    SteadyTime since) {
+  if (waiting_.size() >= kMostWaiting && !waiting_.contains(key)) {
+    ++stats_.dropped;
+    return;
+  }
+  std::string object = event.object;
+  waiting_.insert_or_assign(
+      key, Waiting{std::move(object), std::move(event), since});
+}
+
+std::vector<HistoryBatch> EventLog::Take(const std::set<std::string>& busy,
+                                         bool all) {
+  const MutexLock lock(mutex_);
+  const SteadyTime now = clock_.Now();
+  if (all) {
+    for (auto& [id, object] : objects_) {
+      if (std::exchange(object.untold, false)) {
+        Wait(object.key, object.last, now);
+      }
+    }
+  }
+  std::map<HistoryPlace, HistoryBatch> batches;
+  for (auto next = waiting_.begin(); next != waiting_.end();) {
+    const auto one = next++;
+    const auto object = objects_.find(one->second.object);
+    const bool located = object != objects_.end() && object->second.located &&
+                         !object->second.place.cluster.expired();
+    if (!located) {
+      if (now - one->second.since > kLongestWait) {
+        ++stats_.dropped;
+        waiting_.erase(one);
+      }
+      continue;
+    }
+    const HistoryPlace& place = object->second.place;
+    if (busy.contains(place.fsid)) continue;
+    HistoryBatch& batch = batches[place];
+    batch.place = place;
+    if (one->first == object->second.key) object->second.taken = now;
+    // Where the volume was found may have been seen only after this.
+    if (one->second.event.image.empty()) {
+      one->second.event.image = object->second.image;
+    }
+    batch.events.emplace(one->first, std::move(one->second.event));
+    waiting_.erase(one);
+  }
+  std::vector<HistoryBatch> taken;
+  taken.reserve(batches.size());
+  for (auto& [place, batch] : batches) taken.push_back(std::move(batch));
+  return taken;
+}
+
+void EventLog::Written(const HistoryBatch& batch) {
+  const MutexLock lock(mutex_);
+  stats_.written += batch.events.size();
+}
+
+void EventLog::Return(HistoryBatch batch) {
+  const MutexLock lock(mutex_);
+  const SteadyTime now = clock_.Now();
+  const absl::Time oldest =
+      absl::FromChrono(clock_.WallNow()) - absl::FromChrono(kLongestWait);
+  for (auto& [key, event] : batch.events) {
+    // A newer form of it waits already.
+    if (waiting_.contains(key)) continue;
+    if (event.until < oldest) {
+      ++stats_.dropped;
+      continue;
+    }
+    Wait(key, std::move(event), now);
+  }
+}
+
+HistoryStats EventLog::stats() const {
+  const MutexLock lock(mutex_);
+  HistoryStats stats = stats_;
+  stats.waiting = waiting_.size();
+  return stats;
+}
+
+}  // namespace addons

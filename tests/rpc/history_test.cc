@@ -1,0 +1,135 @@
+// What happened to volumes, written by a daemon and read through the command
+// line of the next one, on simulated clusters.
+
+#include "cli/history.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "cli/commands.h"
+#include "tests/rpc/replication_server.h"
+
+namespace addons::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class HistoryTest : public ::testing::Test {
+ protected:
+  HistoryTest() { server_.KeepHistory(); }
+
+  int History(const std::vector<std::string>& more) {
+    dir_.Write("secrets.json",
+               absl::StrCat(R"({"userID": ")", server_.a.user()->id,
+                            R"(", "userKey": ")",
+                            server_.a.user()->key.Reveal(), R"("})"));
+    std::vector<std::string> arguments = {
+        "rbd-addons",       "history",        "--endpoint",
+        server_.endpoint(), "--secrets-file", dir_.File("secrets.json")};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    std::istringstream in;
+    out_.str("");
+    err_.str("");
+    return RunCli(arguments, in, out_, err_);
+  }
+  grpc::Status Demote() {
+    Ask ask;
+    ask.volume_id = server_.id;
+    return server_.Call("DemoteVolume", ask).status;
+  }
+  /// Another daemon, after the end of this one.
+  void StartAnew() {
+    ASSERT_TRUE(server_.Shutdown(std::chrono::seconds(5)));
+    server_.Stop();
+    server_.Start();
+  }
+
+  const TempDir dir_;
+  ReplicationServer server_;
+  std::ostringstream out_;
+  std::ostringstream err_;
+};
+
+TEST_F(HistoryTest, TellsOfAnswersAndRolesAfterTheDaemonHasGone) {
+  server_.AddMirrored();
+  server_.Start();
+  server_.a.AddWatcher(server_.image, "10.0.0.9:0/77", 4711);
+  ASSERT_EQ(Demote().error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  server_.a.RemoveWatcher(server_.image, 4711);
+  ASSERT_TRUE(Demote().ok());
+  ASSERT_TRUE(Demote().ok());
+  StartAnew();
+  ASSERT_EQ(History({server_.id}), 0) << err_.str();
+  const std::string image = absl::StrCat("replicapool/", server_.image);
+  EXPECT_THAT(out_.str(),
+              ContainsRegex(absl::StrCat(
+                  image, "  demote: FAILED_PRECONDITION\n.*10.0.0.9(.|\n)*",
+                  image, "  primary -> demoted\n  demoted\n(.|\n)*", image,
+                  "  demote: OK, 2 times until ")));
+  EXPECT_THAT(
+      out_.str(),
+      AllOf(HasSubstr(absl::StrCat("asked by client.", server_.a.user()->id,
+                                   ", request ")),
+            Not(HasSubstr(std::string(server_.a.user()->key.Reveal())))));
+}
+
+TEST_F(HistoryTest, AGroupHasItsOwnEventsAndThoseOfItsMembersAreInThePool) {
+  server_.AddMirroredGroup();
+  server_.Start();
+  Ask ask;
+  ask.group_id = server_.group_id;
+  ASSERT_TRUE(server_.Call("DemoteVolume", ask).status.ok());
+  StartAnew();
+  ASSERT_EQ(History({"--group", server_.group_id}), 0) << err_.str();
+  EXPECT_THAT(out_.str(),
+              AllOf(HasSubstr(absl::StrCat(server_.group_id, "  demote: OK")),
+                    Not(HasSubstr("primary -> demoted"))));
+  ASSERT_EQ(History({"--pool", MirroredPair::kPool}), 0) << err_.str();
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("demote: OK"),
+                                ContainsRegex("primary -> demoted(.|\n)*"
+                                              "primary -> demoted")));
+  ASSERT_EQ(History({"--pool", MirroredPair::kPool, "--limit", "1"}), 0);
+  EXPECT_THAT(out_.str(), HasSubstr("there are older ones"));
+}
+
+TEST_F(HistoryTest, NothingIsSaidOfATimeWhenNothingHappened) {
+  server_.AddMirrored();
+  server_.Start();
+  ASSERT_EQ(History({server_.id}), 0) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("nothing has happened here"));
+  EXPECT_EQ(server_.world.CountMutations(), 0);
+}
+
+TEST_F(HistoryTest, WhatIsAskedForIsOneThing) {
+  server_.AddMirrored();
+  server_.Start();
+  EXPECT_EQ(History({}), 64);
+  EXPECT_EQ(History({server_.id, "--pool", "replicapool"}), 64);
+  EXPECT_EQ(History({server_.id, "--since", "yesterday"}), 64);
+  EXPECT_THAT(err_.str(), HasSubstr("neither a duration such as 2h"));
+  EXPECT_EQ(History({"--pool", "none"}), 5) << err_.str();
+}
+
+TEST(ReadSinceTest, ADurationOrATime) {
+  const absl::Time now = absl::FromUnixSeconds(1795143600);
+  EXPECT_EQ(*ReadSince("2h", now), now - absl::Hours(2));
+  EXPECT_EQ(*ReadSince("90m", now), now - absl::Minutes(90));
+  EXPECT_EQ(*ReadSince("2026-11-20T03:00:00Z", now), now);
+  EXPECT_EQ(*ReadSince("2026-11-20 03:00:00", now), now);
+  EXPECT_EQ(*ReadSince("2026-11-20T04:00:00+01:00", now), now);
+  EXPECT_EQ(*ReadSince("2026-11-20", now), now - absl::Hours(3));
+  for (const char* const wrong : {"", "-2h", "soon", "2026", "0s"}) {
+    EXPECT_FALSE(ReadSince(wrong, now).ok()) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace addons::testing
