@@ -17,6 +17,8 @@ namespace {
 
 using google::protobuf::Message;
 
+constexpr int kMostAnswerBytes = 256 << 20;
+
 grpc::ByteBuffer Serialize(const Message& message) {
   const grpc::Slice slice(message.SerializeAsString());
   return {&slice, 1};
@@ -35,6 +37,8 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(
   grpc::ChannelArguments arguments;
   arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, "localhost");
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  // A check of a whole site names each of its volumes.
+  arguments.SetMaxReceiveMessageSize(kMostAnswerBytes);
   return grpc::CreateCustomChannel(absl::StrCat("unix:", path),
                                    grpc::InsecureChannelCredentials(),
                                    arguments);
@@ -43,7 +47,8 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(
 absl::Status CallMethod(const std::shared_ptr<grpc::Channel>& channel,
                         const google::protobuf::MethodDescriptor& method,
                         const Message& request,
-                        std::chrono::milliseconds timeout, Message& response) {
+                        std::chrono::milliseconds timeout, Message& response,
+                        const std::stop_token& stop) {
   grpc::GenericStub stub(channel);
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + timeout);
@@ -55,6 +60,7 @@ absl::Status CallMethod(const std::shared_ptr<grpc::Channel>& channel,
   grpc::Status status;
   call->StartCall();
   call->Finish(&answer, &status, &queue);
+  const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
   void* tag = nullptr;
   bool ok = false;
   queue.Next(&tag, &ok);  // the one event; comes at the deadline at the latest

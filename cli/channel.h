@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <memory>
+#include <stop_token>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -20,12 +21,15 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(
 
 /// Calls `method` and fills `response`. Blocks for at most `timeout`. Any error
 /// is the daemon's, or DEADLINE_EXCEEDED or UNAVAILABLE when it does not
-/// answer.
+/// answer, or CANCELLED after `stop`, which ends the waiting at once: what the
+/// daemon has begun to change it goes on with. Several threads may share a
+/// channel.
 absl::Status CallMethod(const std::shared_ptr<grpc::Channel>& channel,
                         const google::protobuf::MethodDescriptor& method,
                         const google::protobuf::Message& request,
                         std::chrono::milliseconds timeout,
-                        google::protobuf::Message& response);
+                        google::protobuf::Message& response,
+                        const std::stop_token& stop = {});
 
 }  // namespace addons
 

@@ -20,6 +20,7 @@
 #include "cli/methods.h"
 #include "cli/operations.h"
 #include "cli/replication_verbs.h"
+#include "cli/site.h"
 #include "cli/storage_verbs.h"
 #include "identity/identity.pb.h"
 #include "rbdaddons/admin.pb.h"
@@ -48,6 +49,8 @@ struct Options {
   CheckFailoverCommand check;
   ExplainCommand explain;
   DoctorCommand doctor;
+  SiteCommand site;
+  double site_timeout_seconds = 600;
   HistoryCommand history;
 };
 
@@ -464,6 +467,88 @@ const CLI::App& AddCheckFailover(CLI::App& app, Options& options) {
   return sub;
 }
 
+/// What moves whole pools, as subcommands of `site`. Returns them with what
+/// each is.
+std::vector<std::pair<const CLI::App*, SiteVerb>> AddSiteVerbs(
+    CLI::App& app, Options& options) {
+  struct Verb {
+    SiteVerb verb;
+    const char* name;
+    const char* text;
+    bool may_lose;
+  };
+  constexpr std::array<Verb, 3> kVerbs = {{
+      {SiteVerb::kRelocate, "relocate",
+       "Planned, on the site that takes over: promote what was demoted on the "
+       "other one; never by force",
+       false},
+      {SiteVerb::kFailover, "failover",
+       "After a disaster, on the site that takes over: promote everything, by "
+       "force where nothing else is possible",
+       true},
+      {SiteVerb::kFailback, "failback",
+       "On the site that has come back: follow the other one again; never "
+       "promotes",
+       true},
+  }};
+  SiteCommand& command = options.site;
+  CLI::App& site = *app.add_subcommand(
+      "site", "Move all volumes and volume groups of pools to this site");
+  site.require_subcommand(1);
+  std::vector<std::pair<const CLI::App*, SiteVerb>> added;
+  for (const Verb& verb : kVerbs) {
+    CLI::App& sub = *site.add_subcommand(verb.name, verb.text);
+    sub.add_option("pool", command.pools, "Names of pools")->required();
+    sub.add_option("--cluster", command.cluster,
+                   "Their cluster in config.json, where that has several");
+    if (verb.verb == SiteVerb::kRelocate) {
+      CLI::Option& from =
+          *sub.add_option("--from", command.from,
+                          "Socket of the other site's daemon: demote there "
+                          "first");
+      CLI::Option& secrets =
+          *sub.add_option("--from-secrets-file", command.from_secrets_file,
+                          "As --secrets-file, for that daemon")
+               ->needs(&from);
+      from.needs(&secrets);
+      sub.add_option("--from-cluster", command.from_cluster,
+                     "As --cluster, for that daemon")
+          ->needs(&from);
+    }
+    if (verb.verb != SiteVerb::kFailback) {
+      AddClassParameters(sub, command.parameters);
+    }
+    sub.add_option("--at-once", command.at_once,
+                   "How many volumes and groups at a time")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 256));
+    sub.add_flag("--without-groups", command.without_groups,
+                 "Take each volume by itself, where groups cannot be listed");
+    sub.add_flag("--dry-run", command.dry_run,
+                 "Show what would be done, and change nothing");
+    if (verb.may_lose) {
+      sub.add_flag("--yes", command.yes,
+                   "Do not ask before what may lose data");
+    }
+    sub.add_option_function<std::string>(
+           "--output",
+           [&command](const std::string& output) {
+             command.json = output == "json";
+           },
+           "text or json")
+        ->check(CLI::IsMember({"text", "json"}));
+    AddUserOption(sub, command.secrets_file);
+    sub.add_option("--endpoint", options.endpoint, "Socket of the daemon")
+        ->capture_default_str();
+    sub.add_option("--timeout", options.site_timeout_seconds,
+                   "Seconds to wait for all of it")
+        ->capture_default_str()
+        ->check(CLI::Range(0.001, 86400.0));
+    added.emplace_back(&sub, verb.verb);
+  }
+  return added;
+}
+
 }  // namespace
 
 int RunCli(const std::vector<std::string>& arguments, std::istream& in,
@@ -474,7 +559,8 @@ int RunCli(const std::vector<std::string>& arguments, std::istream& in,
   CLI::App app("Talks to the daemon rbd-addonsd", "rbd-addons");
   app.footer(
       "Exit codes: 0, or the number of the gRPC code that the call ended with "
-      "(14: the daemon\ndoes not answer, or is starting); 64: wrong use.");
+      "(14: the daemon\ndoes not answer, or is starting); 64: wrong use; 130: "
+      "interrupted.");
   app.set_version_flag("--version", "rbd-addons " ADDONS_VERSION);
   app.require_subcommand(1);
 
@@ -520,6 +606,7 @@ int RunCli(const std::vector<std::string>& arguments, std::istream& in,
   const CLI::App& check_failover = AddCheckFailover(app, options);
   const CLI::App& explain = AddExplain(app, options);
   const CLI::App& doctor = AddDoctor(app, options);
+  const auto site_verbs = AddSiteVerbs(app, options);
   const CLI::App& history = AddHistory(app, options);
   StorageVerbs storage_verbs;
   AddFenceVerbs(app, options, storage_verbs);
@@ -540,6 +627,11 @@ int RunCli(const std::vector<std::string>& arguments, std::istream& in,
   }
   if (IsGiven(storage_verbs, options, options.storage)) {
     return RunStorageCommand(options.storage, streams);
+  }
+  if (IsGiven(site_verbs, options, options.site)) {
+    options.site.timeout = std::chrono::milliseconds(
+        static_cast<int64_t>(options.site_timeout_seconds * 1000));
+    return RunSite(options.site, streams);
   }
   if (check_failover.parsed()) {
     options.check.endpoint = options.endpoint;

@@ -27,21 +27,19 @@ bool IsOfDaemon(const absl::Status& status) {
   return absl::StrContains(status.message(), "(request ");
 }
 
-/// It goes on without this call, or the daemon asks for it to be repeated.
+}  // namespace
+
 bool MustBeRepeated(const absl::Status& status) {
   if (absl::IsDeadlineExceeded(status)) return true;
   return (absl::IsUnavailable(status) || absl::IsAborted(status)) &&
          IsOfDaemon(status);
 }
 
-/// Without the id of the request, which is another one each time.
-std::string Reason(const absl::Status& status) {
+std::string ReasonToWait(const absl::Status& status) {
   std::string line = ErrorLine(status);
   const size_t request = line.rfind(" (request ");
   return request == std::string::npos ? line : line.substr(0, request);
 }
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<google::protobuf::Message>> MakeVerbRequest(
     const google::protobuf::MethodDescriptor& method,
@@ -73,7 +71,7 @@ absl::Status CallUntilDone(const RepeatedCall& call,
       return status;
     }
     if (steady_clock::now() + kPause >= end) return status;
-    if (std::string reason = Reason(status); reason != last_reason) {
+    if (std::string reason = ReasonToWait(status); reason != last_reason) {
       streams.err << "waiting: " << reason << std::endl;
       last_reason = std::move(reason);
     }

@@ -22,6 +22,14 @@ absl::StatusOr<std::unique_ptr<google::protobuf::Message>> MakeVerbRequest(
     const google::protobuf::MethodDescriptor& method,
     const absl::StatusOr<std::string>& json, const std::string& secrets_file);
 
+/// Whether the call goes on without this caller, or the daemon asks for it to
+/// be repeated. False for a daemon that is not there, and all that a repetition
+/// does not change.
+bool MustBeRepeated(const absl::Status& status);
+
+/// ErrorLine() without the id of the request, which is another one each time.
+std::string ReasonToWait(const absl::Status& status);
+
 /// How a verb calls a method for a person.
 struct RepeatedCall {
   std::string endpoint;

@@ -8,6 +8,7 @@
 #include "base/status_macros.h"
 #include "base/utc.h"
 #include "cli/call.h"
+#include "cli/confirm.h"
 #include "cli/methods.h"
 #include "cli/parameters.h"
 #include "cli/repeated_call.h"
@@ -86,16 +87,10 @@ absl::StatusOr<std::string> RequestText(const ReplicationCommand& command) {
 bool Confirmed(const VerbText& text, const ReplicationCommand& command,
                Streams& streams) {
   if (!command.force || command.yes || *text.loss == '\0') return true;
-  streams.err << text.loss << "\n"
-              << (command.group ? "volume group " : "volume ")
-              << CleanLine(command.id, kMaxShownText)
-              << ": type yes to go on, anything else to change nothing: "
-              << std::flush;
-  std::string answer;
-  std::getline(streams.in, answer);
-  if (answer == "yes") return true;
-  streams.err << "\nnothing was changed (--yes answers beforehand)\n";
-  return false;
+  return SaysYes(absl::StrCat(text.loss, "\n"),
+                 absl::StrCat(command.group ? "volume group " : "volume ",
+                              CleanLine(command.id, kMaxShownText)),
+                 streams);
 }
 
 /// A resync is done when the copy is in step.

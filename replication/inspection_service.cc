@@ -30,7 +30,8 @@ namespace {
 namespace pb = ::rbdaddons::admin::v1;
 
 // So an answer stays below the 4 MiB that gRPC takes.
-constexpr size_t kMostFindings = 2000;
+constexpr size_t kFewFindings = 2000;
+constexpr size_t kMostFindings = 100000;
 
 /// What is asked: volumes and groups, or a pool, or, where neither is named,
 /// all.
@@ -39,6 +40,7 @@ struct CheckRequest {
   std::vector<GroupHandle> groups;
   NamedPool pool;
   std::optional<std::chrono::minutes> interval;
+  size_t most_findings = kFewFindings;
 
   bool Named() const { return !volumes.empty() || !groups.empty(); }
 };
@@ -74,6 +76,10 @@ void Fill(const FailoverFinding& finding, pb::FailoverFinding* filled) {
   filled->set_cluster_id(finding.cluster_id.text());
   filled->set_image(finding.image);
   filled->set_role(finding.role);
+  filled->set_primary_elsewhere(
+      CleanLine(finding.primary_elsewhere, kMaxTextBytes));
+  filled->set_others_report(finding.others_report);
+  filled->set_split_brain(finding.split_brain);
   Fill(forecast.planned, "promote", Force::kNo, filled->mutable_planned());
   Fill(forecast.forced, "promote", Force::kYes, filled->mutable_forced());
   filled->set_returns_to(forecast.returns_to);
@@ -105,7 +111,7 @@ int Rank(const FailoverFinding& finding) {
          (Works(finding.forecast.planned) ? 2 : 0);
 }
 
-void Fill(std::vector<FailoverFinding> findings,
+void Fill(std::vector<FailoverFinding> findings, size_t most,
           pb::CheckFailoverResponse* response) {
   uint32_t planned = 0;
   uint32_t forced = 0;
@@ -134,7 +140,7 @@ void Fill(std::vector<FailoverFinding> findings,
                      return Rank(a) < Rank(b);
                    });
   for (const FailoverFinding& finding : findings) {
-    if (static_cast<size_t>(response->findings_size()) == kMostFindings) {
+    if (static_cast<size_t>(response->findings_size()) == most) {
       response->set_more(true);
       break;
     }
@@ -142,8 +148,9 @@ void Fill(std::vector<FailoverFinding> findings,
   }
 }
 
-void Fill(FailoverFindings found, pb::CheckFailoverResponse* response) {
-  Fill(std::move(found.volumes), response);
+void Fill(FailoverFindings found, size_t most,
+          pb::CheckFailoverResponse* response) {
+  Fill(std::move(found.volumes), most, response);
   for (const GroupForecast& group : found.groups) {
     Fill(group, response->add_groups());
   }
@@ -177,6 +184,10 @@ absl::StatusOr<CheckRequest> Parse(const pb::CheckFailoverRequest& request) {
                                   "other");
   }
   CheckRequest check;
+  if (request.most_findings() > 0) {
+    check.most_findings =
+        std::min<size_t>(request.most_findings(), kMostFindings);
+  }
   ADDONS_ASSIGN_OR_RETURN(check.interval, IntervalOf(request.parameters()));
   ADDONS_ASSIGN_OR_RETURN(check.pool.user,
                           UserFromSecrets(TakeSecrets(request.secrets())));
@@ -346,9 +357,9 @@ grpc::ServerUnaryReactor* InspectionService::CheckFailover(
                                 : CheckPools(operation, environment_, config_,
                                              clusters_, home_, *check);
                    })
-            .Then([response](absl::StatusOr<FailoverFindings> found) {
+            .Then([response, check](absl::StatusOr<FailoverFindings> found) {
               if (!found.ok()) return found.status();
-              Fill(*std::move(found), response);
+              Fill(*std::move(found), check->most_findings, response);
               return absl::OkStatus();
             });
       });

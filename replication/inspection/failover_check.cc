@@ -19,6 +19,8 @@
 #include "replication/session.h"
 #include "replication/state/role_log.h"
 #include "replication/verb_scope.h"
+#include "volume/volume_id.h"
+#include "volume/volume_journal.h"
 
 namespace addons {
 namespace {
@@ -56,6 +58,22 @@ absl::StatusOr<Looked> LookAtListed(const ImageStatuses& listed,
   ADDONS_ASSIGN_OR_RETURN(
       auto rescue, ReadRescueRecord(*opened.reads, opened.volume.image_name()));
   return Looked{std::move(view), std::move(rescue)};
+}
+
+/// The id of the volume whose image this is. ceph-csi ends an image's name with
+/// the uuid, and the journal's entry of that uuid names the image. Empty: it
+/// has no such entry, or that could not be read; then no verb finds it either.
+std::string VolumeIdOf(const OpenedVolume& opened) {
+  constexpr size_t kUuidLength = 36;
+  const std::string& name = opened.volume.image_name().text();
+  if (name.size() < kUuidLength) return "";
+  VolumeId id;
+  id.cluster_id = opened.volume.cluster_id;
+  id.pool_id = opened.volume.pool_id;
+  id.uuid = name.substr(name.size() - kUuidLength);
+  const auto entry = VolumeJournal(*opened.reads).Read(id.uuid);
+  if (!entry.ok() || entry->image_name != opened.volume.image_name()) return "";
+  return id.ToString().value_or("");
 }
 
 /// The findings of one call, made by several threads, each its own.
@@ -121,6 +139,14 @@ void Check::Fill(const OpenedVolume& opened,
       PreviewOf(opened.volume)
           .Of(looked->view, looked->rescue, opened.cluster().fsid(),
               opened.volume.rados_namespace, interval_, scope);
+  const SteadyDuration settle = environment_.options.settle_time;
+  const SiteView* primary = looked->view.FreshPeer(SiteRole::kPrimary, settle);
+  if (primary != nullptr) {
+    finding->primary_elsewhere =
+        PreviewOf(opened.volume).SiteNameOf(primary->status.mirror_uuid);
+  }
+  finding->others_report = looked->view.AnyFreshPeer(settle);
+  finding->split_brain = looked->view.SplitBrain();
 }
 
 /// What cannot be seen is a finding, but for this: the next look can.
@@ -259,6 +285,7 @@ absl::StatusOr<std::vector<FailoverFinding>> Check::OfPool(
     if (auto pool = place.OpenPool(Access::kRead); pool.ok()) {
       opened.reads = *std::move(pool);
       looked = LookAtListed(images[i], opened, environment_.tracker);
+      if (looked.ok()) findings[i].volume_id = VolumeIdOf(opened);
     } else {
       looked = pool.status();
     }

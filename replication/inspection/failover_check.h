@@ -18,13 +18,22 @@ namespace addons {
 
 /// Whether one volume could be made primary on this site.
 struct FailoverFinding {
-  std::string volume_id;  // empty: asked for by its pool
-  std::string group_id;   // of which it is a member; empty: asked for itself
-  ClusterId cluster_id;   // empty: it was not found
-  std::string image;      // "pool/image"; empty: it was not found
+  /// Where it was asked for by its pool, as this site would give it out; empty:
+  /// no entry of the journal is of this image.
+  std::string volume_id;
+  std::string group_id;  // of which it is a member; empty: asked for itself
+  ClusterId cluster_id;  // empty: it was not found
+  std::string image;     // "pool/image"; empty: it was not found
   /// Of this site's image now, as in the log of role changes; empty: not seen.
   std::string role;
   PromoteForecast forecast;
+  /// "site 'site-b'", which has reported within the settle time that its image
+  /// is primary; empty: none has.
+  std::string primary_elsewhere;
+  /// Whether any other site has reported within that time.
+  bool others_report = false;
+  /// rbd-mirror of this site reports a split brain.
+  bool split_brain = false;
 };
 
 /// What was asked, and found.

@@ -1,0 +1,20 @@
+#include "cli/confirm.h"
+
+#include <istream>
+#include <ostream>
+
+namespace addons {
+
+bool SaysYes(const std::string& loss, const std::string& what,
+             Streams& streams) {
+  streams.err << loss << what
+              << ": type yes to go on, anything else to change nothing: "
+              << std::flush;
+  std::string answer;
+  std::getline(streams.in, answer);
+  if (answer == "yes") return true;
+  streams.err << "\nnothing was changed (--yes answers beforehand)\n";
+  return false;
+}
+
+}  // namespace addons

@@ -1,0 +1,148 @@
+#include "cli/site_table.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+namespace addons {
+namespace {
+
+constexpr size_t kColumns = 5;
+constexpr size_t kShownReason = 100;
+using Cells = std::array<std::string, kColumns>;
+
+/// What is left, refused, waits, or was not begun comes before what is done.
+int Rank(const SiteRow& row) {
+  if (row.item.action == SiteAction::kLeave) return 0;
+  if (row.item.action == SiteAction::kNothing) return 5;
+  switch (row.progress.state) {
+    case SiteState::kRefused:
+      return 1;
+    case SiteState::kWaiting:
+      return 2;
+    case SiteState::kNotBegun:
+      return 3;
+    case SiteState::kDone:
+      break;
+  }
+  return 4;
+}
+
+void Sort(std::vector<SiteRow>& rows) {
+  std::stable_sort(
+      rows.begin(), rows.end(),
+      [](const SiteRow& a, const SiteRow& b) { return Rank(a) < Rank(b); });
+}
+
+std::string MessageOf(const SiteRow& row) {
+  return row.progress.message.empty() ? row.item.reason : row.progress.message;
+}
+
+/// A reason without the objects that it names, so that equal ones are counted
+/// together.
+std::string Kind(absl::string_view message) {
+  const size_t names = message.rfind("'): ");
+  if (names != absl::string_view::npos) message.remove_prefix(names + 4);
+  return std::string(message.substr(0, kShownReason));
+}
+
+}  // namespace
+
+const char* ResultOf(const SiteRow& row) {
+  switch (Rank(row)) {
+    case 0:
+      return "left alone";
+    case 1:
+      return "refused";
+    case 2:
+      return "waits";
+    case 3:
+      return "not begun";
+    default:
+      return "done";
+  }
+}
+
+bool IsDone(const SiteRow& row) { return Rank(row) >= 4; }
+
+std::string ProgressLine(const std::vector<SiteProgress>& items) {
+  size_t done = 0;
+  size_t failed = 0;
+  std::map<std::string, size_t> reasons;
+  for (const SiteProgress& item : items) {
+    done += item.state == SiteState::kDone ? 1 : 0;
+    failed += item.state == SiteState::kRefused ? 1 : 0;
+    if (item.state == SiteState::kWaiting) ++reasons[Kind(item.message)];
+  }
+  std::string line = absl::StrCat(done, " done, ", items.size() - done - failed,
+                                  " waiting, ", failed, " failed");
+  const auto most = std::max_element(
+      reasons.begin(), reasons.end(),
+      [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most != reasons.end() && !most->first.empty()) {
+    absl::StrAppend(&line, "; ", most->second, " for: ", most->first);
+  }
+  return line;
+}
+
+std::string SiteTable(std::vector<SiteRow> rows) {
+  Sort(rows);
+  std::vector<Cells> lines = {{"RESULT", "ROLE HERE", "NAME", "ID", "MESSAGE"}};
+  size_t done = 0;
+  for (const SiteRow& row : rows) {
+    done += IsDone(row) ? 1 : 0;
+    lines.push_back(
+        {ResultOf(row), row.role, row.item.name, row.item.id, MessageOf(row)});
+  }
+  std::array<size_t, kColumns> widths{};
+  for (Cells& line : lines) {
+    for (size_t i = 0; i < kColumns; ++i) {
+      if (line.at(i).empty()) line.at(i) = "-";
+      widths.at(i) = std::max(widths.at(i), line.at(i).size());
+    }
+  }
+  std::string text;
+  for (const Cells& line : lines) {
+    for (size_t i = 0; i + 1 < kColumns; ++i) {
+      absl::StrAppend(&text, line.at(i),
+                      std::string(widths.at(i) - line.at(i).size() + 2, ' '));
+    }
+    absl::StrAppend(&text, line.back(), "\n");
+  }
+  absl::StrAppend(&text, done, " of ", rows.size(), " done\n");
+  return text;
+}
+
+std::string SiteJson(std::vector<SiteRow> rows,
+                     const std::vector<std::string>& unseen) {
+  using nlohmann::json;
+  Sort(rows);
+  json answer = {{"items", json::array()}, {"unseen", unseen}};
+  size_t done = 0;
+  for (const SiteRow& row : rows) {
+    done += IsDone(row) ? 1 : 0;
+    const bool called = row.progress.state != SiteState::kNotBegun;
+    answer["items"].push_back(
+        {{"kind", row.item.group ? "group" : "volume"},
+         {"id", row.item.id},
+         {"images", row.item.images},
+         {"role", row.role},
+         {"result", ResultOf(row)},
+         {"code", called ? absl::StatusCodeToString(row.progress.code) : ""},
+         {"message", MessageOf(row)}});
+  }
+  answer["done"] = done;
+  answer["all"] = rows.size();
+  // Text that is no UTF-8 is somebody else's.
+  return absl::StrCat(
+      answer.dump(2, ' ', false, json::error_handler_t::replace), "\n");
+}
+
+}  // namespace addons

@@ -1,0 +1,37 @@
+#ifndef ADDONS_CLI_SITE_TABLE_H_
+#define ADDONS_CLI_SITE_TABLE_H_
+
+#include <string>
+#include <vector>
+
+#include "cli/site_plan.h"
+#include "cli/site_run.h"
+
+namespace addons {
+
+/// What became of one volume or group.
+struct SiteRow {
+  SiteItem item;
+  std::string role;  // here now, as far as was seen
+  SiteProgress progress;
+};
+
+/// "done", "waits", "refused", "left alone" or "not begun".
+const char* ResultOf(const SiteRow& row);
+
+/// All is as asked.
+bool IsDone(const SiteRow& row);
+
+/// Done, waiting and failed, and what most wait for, in one line without end.
+std::string ProgressLine(const std::vector<SiteProgress>& items);
+
+/// One line for each, trouble first, and the numbers.
+std::string SiteTable(std::vector<SiteRow> rows);
+
+/// The same as JSON, indented.
+std::string SiteJson(std::vector<SiteRow> rows,
+                     const std::vector<std::string>& unseen);
+
+}  // namespace addons
+
+#endif  // ADDONS_CLI_SITE_TABLE_H_
