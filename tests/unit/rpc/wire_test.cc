@@ -543,7 +543,8 @@ Package Admin() {
           "WAITS=2; REFUSES=3; UNCLEAR=4}",
           "rbdaddons.admin.v1.CheckFailoverRequest {rep string volume_ids=1; "
           "string cluster_id=2; string pool=3; M parameters=4; "
-          "M secrets=5 [secret]; rep string group_ids=6; bool all=7}",
+          "M secrets=5 [secret]; rep string group_ids=6; bool all=7; "
+          "uint32 most_findings=8}",
           "rbdaddons.admin.v1.CheckFailoverResponse {"
           "rep rbdaddons.admin.v1.FailoverFinding findings=1; bool more=2; "
           "uint32 volumes=3; uint32 planned=4; uint32 forced=5; "
@@ -560,7 +561,8 @@ Package Admin() {
           "rbdaddons.admin.v1.Forecast forced=5; string returns_to=6; "
           "int64 returns_to_time=7 [optional]; "
           "uint64 lost_bytes=8 [optional]; string group_id=9; "
-          "string cluster_id=10}",
+          "string cluster_id=10; string primary_elsewhere=11; "
+          "bool others_report=12; bool split_brain=13}",
           "rbdaddons.admin.v1.ExplainVolumeRequest {string volume_id=1; "
           "M parameters=2; M secrets=3 [secret]}",
           "rbdaddons.admin.v1.ExplainVolumeResponse {"
