@@ -79,8 +79,10 @@ inside() {
   # Capabilities are dropped by exec as another user; the bounding set after the mounts.
   unshare --mount --pid --fork --kill-child bash -eu "$work/start" "$root" "$work" "$@"
 }
-inside /usr/sbin/rbd-addonsd --controllerserver --csi-addons-endpoint=unix:///csi/csi-addons.sock \
-  --config-dir=/etc/ceph-csi-config 2>"$work/log" &
+# A shell between the two would outlive the kill below.
+(exec unshare --mount --pid --fork --kill-child bash -eu "$work/start" "$root" "$work" \
+  /usr/sbin/rbd-addonsd --controllerserver --csi-addons-endpoint=unix:///csi/csi-addons.sock \
+  --config-dir=/etc/ceph-csi-config) 2>"$work/log" &
 daemon=$!
 ask() { inside /usr/bin/rbd-addons "$@" --endpoint unix:///csi/csi-addons.sock; }
 for _ in $(seq 100); do
