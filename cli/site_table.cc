@@ -104,7 +104,7 @@ std::string SiteTable(std::vector<SiteRow> rows) {
   std::array<size_t, kColumns> widths{};
   for (Cells& line : lines) {
     for (size_t i = 0; i < kColumns; ++i) {
-      if (line.at(i).empty()) line.at(i) = "-";
+      if (line.at(i).empty()) line.at(i).push_back('-');
       widths.at(i) = std::max(widths.at(i), line.at(i).size());
     }
   }

@@ -92,7 +92,8 @@ done
 check "Probe" ask probe
 check "GetIdentity has the version" bash -c 'grep -q "$1" <<<"$2"' x "\"$version\"" "$(ask call identity.Identity/GetIdentity)"
 check "the log says that it serves" grep -q ' serving ' "$work/log"
-kill "$daemon" 2>/dev/null || true
+# unshare takes no other signal, and takes the daemon with it.
+kill -KILL "$daemon" 2>/dev/null || true
 wait "$daemon" 2>/dev/null || true
 
 # From the start of the program to its first answer, on this machine as it is now.
