@@ -173,7 +173,8 @@ void ReplicationService::Locate(const GroupTarget& target) {
   environment_.history.Locate(target.group_id.text(), target.place, "");
 }
 
-void ReplicationService::Record(HistoryEvent asked, const absl::Status& status) {
+void ReplicationService::Record(HistoryEvent asked,
+                                const absl::Status& status) {
   asked.code = absl::StatusCodeToString(status.code());
   if (!status.ok()) asked.text = std::string(status.message());
   environment_.history.Add(std::move(asked));
@@ -318,8 +319,8 @@ grpc::ServerUnaryReactor* ReplicationService::ResyncVolume(
         const Force force = request->force() ? Force::kYes : Force::kNo;
         const std::string object = call.spec.object;
         return RunResync(call, force, rpc_call)
-            .Then([this, asked = Asked(call, rpc_call), object, response](
-                      absl::StatusOr<ResyncResult> result) mutable
+            .Then([this, asked = Asked(call, rpc_call), object,
+                   response](absl::StatusOr<ResyncResult> result) mutable
                   -> absl::Status {
               if (result.ok()) {
                 asked.text = absl::StrCat(result->ready ? "ready" : "not ready",

@@ -102,7 +102,7 @@ END
 END
   fi
   # An OSD without this socket never answers a command.
-  if [[ $OSD_COMMANDS ]]; then printf '[osd]\n    admin socket = %s/osd.$id.asok\n' "$dir" >>"$dir/ceph.conf"; fi
+  if [[ $OSD_COMMANDS ]]; then printf '[osd]\n    admin socket = %s\n' "$dir/osd.\$id.asok" >>"$dir/ceph.conf"; fi
   for i in "${!OSDS[@]}"; do
     cat >>"$dir/ceph.conf" <<END
 [osd.$i]
