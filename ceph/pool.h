@@ -132,6 +132,24 @@ class Pool {
                                                const std::string& key,
                                                const std::string& expected) = 0;
 
+  // --- mirror snapshots that rbd-mirror copies to this site
+
+  /// All that is stored of a snapshot of the image with `image_id`: equal as
+  /// long as nothing of it has changed. NOT_FOUND: no such image or snapshot.
+  /// rados_read_op_omap_get_vals_by_keys2
+  virtual absl::StatusOr<std::string> SnapshotRecord(
+      const std::string& image_id, uint64_t snapshot_id) = 0;
+  /// Makes `objects` the number that rbd-mirror goes on from, and the copy
+  /// incomplete, in one atomic step if the snapshot still has this `record`.
+  /// false: it has another, or there is no such snapshot. NOT_FOUND: no such
+  /// image. Ceph would do the same to any mirror snapshot. Needs a mutation
+  /// pool. rados_write_op_omap_cmp2, and rados_write_op_exec of
+  /// rbd.mirror_image_snapshot_set_copy_progress
+  virtual absl::StatusOr<bool> SetCopyProgress(const std::string& image_id,
+                                               uint64_t snapshot_id,
+                                               const std::string& record,
+                                               uint64_t objects) = 0;
+
   // --- locks of our own on objects of our own, with an end by the OSD's clock
 
   /// Takes the lock for `duration`, and makes its object where there is none.

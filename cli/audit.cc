@@ -1,25 +1,72 @@
 #include "cli/audit.h"
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "cli/streams.h"
 #include "rpc/text.h"
 
 namespace addons {
+namespace {
 
-std::string AuditText(
-    const ::rbdaddons::admin::v1::ListMirroredClonesResponse& found) {
-  if (found.clones().empty()) {
-    return "no mirrored clones: the copies of this pool are whole, as far as "
-           "their parents go\n";
+namespace pb = ::rbdaddons::admin::v1;
+using Kind = pb::AuditFinding::Kind;
+
+std::string NameOf(int kind) {
+  return absl::AsciiStrToLower(
+      pb::AuditFinding::Kind_Name(static_cast<Kind>(kind)));
+}
+
+/// All kinds by name, without "all".
+std::vector<std::string> KindNames() {
+  std::vector<std::string> names;
+  for (int kind = pb::AuditFinding::Kind_MIN;
+       kind <= pb::AuditFinding::Kind_MAX; ++kind) {
+    if (kind != pb::AuditFinding::UNSPECIFIED) names.push_back(NameOf(kind));
+  }
+  return names;
+}
+
+}  // namespace
+
+std::vector<std::string> AuditKinds() {
+  std::vector<std::string> names = KindNames();
+  names.emplace_back(kAuditAll);
+  return names;
+}
+
+void SetAuditKind(const std::string& kind, pb::AuditPoolRequest* request) {
+  Kind value = pb::AuditFinding::UNSPECIFIED;
+  if (pb::AuditFinding::Kind_Parse(absl::AsciiStrToUpper(kind), &value)) {
+    request->add_kinds(value);
+  }
+}
+
+std::string AuditText(const pb::AuditPoolRequest& request,
+                      const pb::AuditPoolResponse& found) {
+  if (found.findings().empty()) {
+    const std::string looked_at = request.kinds().empty()
+                                      ? absl::StrJoin(KindNames(), ", ")
+                                      : NameOf(request.kinds(0));
+    return absl::StrCat("nothing found (looked at: ", looked_at, ")\n");
   }
   std::string text;
-  for (const auto& clone : found.clones()) {
-    absl::StrAppend(&text, CleanLine(clone.image(), kMaxShownName), ": ",
-                    CleanLine(clone.text(), kMaxShownText), "\n");
+  int unclear = 0;
+  for (const pb::AuditFinding& finding : found.findings()) {
+    unclear += finding.unclear() ? 1 : 0;
+    absl::StrAppend(&text, NameOf(finding.kind()),
+                    finding.unclear() ? ", unclear  " : "  ",
+                    CleanLine(finding.object(), kMaxShownName), ": ",
+                    CleanLine(finding.seen(), kMaxShownText), "\n");
+    if (!finding.remedy().empty()) {
+      absl::StrAppend(
+          &text, "  do: ", CleanLine(finding.remedy(), kMaxShownText), "\n");
+    }
   }
-  absl::StrAppend(&text, found.clones_size(),
-                  found.clones_size() == 1 ? " image" : " images",
-                  found.more() ? ", and there are more: repair these, then ask "
+  const int findings = found.findings_size();
+  absl::StrAppend(&text, findings, findings == 1 ? " finding" : " findings",
+                  ", ", unclear, " unclear",
+                  found.more() ? ", and there are more: mend these, then ask "
                                  "again\n"
                                : "\n");
   return text;

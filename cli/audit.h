@@ -2,14 +2,23 @@
 #define ADDONS_CLI_AUDIT_H_
 
 #include <string>
+#include <vector>
 
 #include "rbdaddons/admin.pb.h"
 
 namespace addons {
 
-/// What was found, a paragraph for each image, or a line that nothing was.
-std::string AuditText(
-    const ::rbdaddons::admin::v1::ListMirroredClonesResponse& found);
+/// What can be looked at, as the command line calls it, and all of it.
+inline constexpr char kAuditAll[] = "all";
+std::vector<std::string> AuditKinds();
+
+/// `kind` is one of AuditKinds().
+void SetAuditKind(const std::string& kind,
+                  ::rbdaddons::admin::v1::AuditPoolRequest* request);
+
+/// What was found, a paragraph for each, or a line that nothing was.
+std::string AuditText(const ::rbdaddons::admin::v1::AuditPoolRequest& request,
+                      const ::rbdaddons::admin::v1::AuditPoolResponse& found);
 
 }  // namespace addons
 

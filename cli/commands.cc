@@ -19,9 +19,11 @@
 #include "cli/inspection.h"
 #include "cli/methods.h"
 #include "cli/operations.h"
+#include "cli/parameters.h"
 #include "cli/replication_verbs.h"
 #include "cli/site.h"
 #include "cli/storage_verbs.h"
+#include "cli/volume_name.h"
 #include "identity/identity.pb.h"
 #include "rbdaddons/admin.pb.h"
 #include "rpc/endpoint.h"
@@ -34,6 +36,11 @@ namespace admin = ::rbdaddons::admin::v1;
 using google::protobuf::Message;
 using google::protobuf::MethodDescriptor;
 
+/// How commands take a volume.
+constexpr char kVolumeText[] =
+    "The volume: its id, POOL/IMAGE, POOL/NAMESPACE/IMAGE, or the name of its "
+    "PersistentVolume";
+
 struct Options {
   std::string endpoint;
   double timeout_seconds = 180;
@@ -44,6 +51,8 @@ struct Options {
   uint64_t operation_id = 0;
   std::string cluster;
   std::string pool;
+  std::string audit_kind = kAuditAll;
+  uint32_t fence_ends_within = 86400;
   ReplicationCommand replication;
   StorageCommand storage;
   CheckFailoverCommand check;
@@ -67,9 +76,12 @@ std::string ReadAll(std::istream& in) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
+std::chrono::milliseconds Milliseconds(double seconds) {
+  return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
+}
+
 std::chrono::milliseconds TimeoutOf(const Options& options) {
-  return std::chrono::milliseconds(
-      static_cast<int64_t>(options.timeout_seconds * 1000));
+  return Milliseconds(options.timeout_seconds);
 }
 
 absl::StatusOr<std::unique_ptr<Message>> ReadRequest(
@@ -133,21 +145,23 @@ int CancelCommand(const Options& options, Streams& streams) {
   return 0;
 }
 
-int AuditClonesCommand(const Options& options, Streams& streams) {
-  const admin::ListMirroredClonesRequest described;
+int AuditCommand(const Options& options, Streams& streams) {
+  const admin::AuditPoolRequest described;
   const auto method = FindMethod(MethodOfRequest(described));
   if (!method.ok()) return Fail(method.status(), kCliUsage, streams);
   const absl::StatusOr<std::unique_ptr<Message>> request =
       ReadRequest(options, **method, streams);
   if (!request.ok()) return Fail(request.status(), kCliUsage, streams);
-  auto& audit = static_cast<admin::ListMirroredClonesRequest&>(**request);
+  auto& audit = static_cast<admin::AuditPoolRequest&>(**request);
   audit.set_cluster_id(options.cluster);
   audit.set_pool(options.pool);
-  admin::ListMirroredClonesResponse response;
+  SetAuditKind(options.audit_kind, &audit);
+  audit.set_fence_ends_within_seconds(options.fence_ends_within);
+  admin::AuditPoolResponse response;
   const int code = Ask(options, audit, response, streams);
   if (code != 0) return code;
   if (options.json) return PrintJson(response, streams);
-  streams.out << AuditText(response);
+  streams.out << AuditText(audit, response);
   return 0;
 }
 
@@ -187,6 +201,33 @@ void AddConnectionOptions(CLI::App& command, Options& options) {
       ->check(CLI::Range(0.001, 86400.0));
 }
 
+/// `of` is what the parameters are of, with an example. One that is none is
+/// refused before anything is asked.
+void AddParameters(CLI::App& command, std::vector<std::string>& parameters,
+                   const std::string& of) {
+  command
+      .add_option("--parameter", parameters,
+                  "KEY=VALUE" + of + "; may be repeated")
+      ->allow_extra_args(false)
+      ->check([](const std::string& text) {
+        return std::string(ParseParameters({text}).status().message());
+      });
+}
+
+/// For commands that take one volume.
+void AddVolumePlaceOptions(CLI::App& command, Options& options,
+                           CLI::Option* group = nullptr) {
+  for (CLI::Option* const option :
+       {command.add_option("--pool", options.pool,
+                           "With the name of a PersistentVolume: look for it "
+                           "only in this pool"),
+        command.add_option("--cluster", options.cluster,
+                           "With a name: look for it only in this cluster of "
+                           "config.json")}) {
+    if (group != nullptr) option->excludes(group);
+  }
+}
+
 /// The verbs of replication, as subcommands. Returns them with what each is.
 std::vector<std::pair<const CLI::App*, ReplicationVerb>> AddReplicationVerbs(
     CLI::App& app, Options& options) {
@@ -218,17 +259,20 @@ std::vector<std::pair<const CLI::App*, ReplicationVerb>> AddReplicationVerbs(
   ReplicationCommand& command = options.replication;
   for (const Verb& verb : kVerbs) {
     CLI::App& sub = *app.add_subcommand(verb.name, verb.text);
-    sub.add_option("id", command.id, "Id of the volume, or of the group")
+    sub.add_option("id", command.id,
+                   absl::StrCat(kVolumeText, "; with --group: the group's id"))
         ->required();
-    sub.add_flag("--group", command.group, "It is the id of a volume group");
+    AddVolumePlaceOptions(sub, options,
+                          sub.add_flag("--group", command.group,
+                                       "It is the id of a volume group"));
     if (verb.force != nullptr) {
       sub.add_flag("--force", command.force, verb.force);
       sub.add_flag("--yes", command.yes, "Do not ask before --force");
     }
     if (verb.parameters) {
-      sub.add_option("--parameter", command.parameters,
-                     "KEY=VALUE of a VolumeReplicationClass, for example "
-                     "schedulingInterval=5m; may be repeated");
+      AddParameters(sub, command.parameters,
+                    " of a VolumeReplicationClass, for example "
+                    "schedulingInterval=5m");
     }
     if (verb.verb == ReplicationVerb::kInfo) {
       sub.add_flag("--json", command.json, "Print it as JSON");
@@ -240,6 +284,20 @@ std::vector<std::pair<const CLI::App*, ReplicationVerb>> AddReplicationVerbs(
   return added;
 }
 
+/// Tells `command` where the daemon is, and how long to wait for it.
+template <typename Command>
+void AimAtDaemon(const Options& options, Command& command) {
+  command.endpoint = options.endpoint;
+  command.timeout = TimeoutOf(options);
+}
+
+std::vector<std::string*> PointersTo(std::vector<std::string>& texts) {
+  std::vector<std::string*> pointers;
+  pointers.reserve(texts.size());
+  for (std::string& text : texts) pointers.push_back(&text);
+  return pointers;
+}
+
 /// Whether one of `verbs` was given; then `command` is of that one.
 template <typename Verb, typename Command>
 bool IsGiven(const std::vector<std::pair<const CLI::App*, Verb>>& verbs,
@@ -247,20 +305,10 @@ bool IsGiven(const std::vector<std::pair<const CLI::App*, Verb>>& verbs,
   for (const auto& [sub, verb] : verbs) {
     if (!sub->parsed()) continue;
     command.verb = verb;
-    command.endpoint = options.endpoint;
-    command.timeout = TimeoutOf(options);
+    AimAtDaemon(options, command);
     return true;
   }
   return false;
-}
-
-/// `of` is what the parameters are of, with an example.
-void AddParameterOption(CLI::App& command, StorageCommand& storage,
-                        const std::string& of) {
-  command
-      .add_option("--parameter", storage.parameters,
-                  "KEY=VALUE" + of + "; may be repeated")
-      ->allow_extra_args(false);
 }
 
 using StorageVerbs = std::vector<std::pair<const CLI::App*, StorageVerb>>;
@@ -286,7 +334,7 @@ void AddFenceVerbs(CLI::App& app, Options& options, StorageVerbs& added) {
       sub.add_option("cidr", command.cidrs,
                      "Addresses or ranges, for example 10.0.0.5/32")
           ->required();
-      AddParameterOption(sub, command, " of a NetworkFenceClass");
+      AddParameters(sub, command.parameters, " of a NetworkFenceClass");
     } else {
       sub.add_flag("--json", command.json, "Print it as JSON");
     }
@@ -302,8 +350,9 @@ void AddSpaceVerbs(CLI::App& app, Options& options, StorageVerbs& added) {
   StorageCommand& command = options.storage;
   CLI::App& reclaim = *app.add_subcommand(
       "reclaim", "Give space that a volume holds as zeros back to the pool");
-  reclaim.add_option("id", command.id, "Id of the volume")->required();
-  AddParameterOption(reclaim, command, ", for example sparseSize=64Ki");
+  reclaim.add_option("id", command.id, kVolumeText)->required();
+  AddVolumePlaceOptions(reclaim, options);
+  AddParameters(reclaim, command.parameters, ", for example sparseSize=64Ki");
   AddUserOption(reclaim, command.secrets_file);
   CLI::App& trim = *app.add_subcommand(
       "trim", "Give space of deleted files back, on the node of the volume");
@@ -352,9 +401,9 @@ void AddGroupVerbs(CLI::App& app, Options& options, StorageVerbs& added) {
     if (verb.volumes != nullptr) {
       sub.add_option("--volume", command.volumes, verb.volumes)
           ->allow_extra_args(false);
-      AddParameterOption(sub, command,
-                         " of a VolumeGroupReplicationClass, for example "
-                         "pool=replicapool");
+      AddParameters(sub, command.parameters,
+                    " of a VolumeGroupReplicationClass, for example "
+                    "pool=replicapool");
     }
     sub.add_flag("--json", command.json, "Print it as JSON");
     AddUserOption(sub, command.secrets_file);
@@ -366,11 +415,8 @@ void AddGroupVerbs(CLI::App& app, Options& options, StorageVerbs& added) {
 /// As promote gets them.
 void AddClassParameters(CLI::App& command,
                         std::vector<std::string>& parameters) {
-  command
-      .add_option("--parameter", parameters,
-                  "KEY=VALUE of a VolumeReplicationClass, as promote gets it; "
-                  "may be repeated")
-      ->allow_extra_args(false);
+  AddParameters(command, parameters,
+                " of a VolumeReplicationClass, as promote gets it");
 }
 
 const CLI::App& AddExplain(CLI::App& app, Options& options) {
@@ -379,8 +425,10 @@ const CLI::App& AddExplain(CLI::App& app, Options& options) {
       "explain",
       "Show all that this site knows of a volume or volume group, and what "
       "promote, demote and resync would answer now");
-  sub.add_option("id", command.id, "Id of the volume")->required();
-  sub.add_flag("--group", command.group, "It is the id of a volume group");
+  sub.add_option("id", command.id, kVolumeText)->required();
+  AddVolumePlaceOptions(
+      sub, options,
+      sub.add_flag("--group", command.group, "It is the id of a volume group"));
   AddClassParameters(sub, command.parameters);
   sub.add_flag("--json", command.json, "Print it as JSON");
   AddUserOption(sub, command.secrets_file);
@@ -410,7 +458,7 @@ const CLI::App& AddHistory(CLI::App& app, Options& options) {
       "history",
       "Show what happened to a volume, a volume group or a pool: calls with "
       "their answers, and changes of roles");
-  CLI::Option& id = *sub.add_option("id", command.id, "Id of the volume");
+  CLI::Option& id = *sub.add_option("id", command.id, kVolumeText);
   CLI::Option& pool = *sub.add_option("--pool", command.pool,
                                       "Name of a pool: all of it instead")
                            ->excludes(&id);
@@ -437,7 +485,7 @@ const CLI::App& AddCheckFailover(CLI::App& app, Options& options) {
       "check-failover",
       "Say whether volumes and volume groups could be promoted on this site "
       "now, and what a forced promotion would lose");
-  CLI::Option& ids = *sub.add_option("id", command.ids, "Ids of volumes");
+  CLI::Option& ids = *sub.add_option("id", command.ids, kVolumeText);
   CLI::Option& groups = *sub.add_option("--group", command.groups,
                                         "Id of a volume group; may be repeated")
                              ->allow_extra_args(false);
@@ -592,16 +640,20 @@ int RunCli(const std::vector<std::string>& arguments, std::istream& in,
   AddConnectionOptions(cancel, options);
   CLI::App& audit = *app.add_subcommand(
       "audit", "Look for what is wrong although every status says otherwise");
-  audit.require_subcommand(1);
-  CLI::App& audit_clones = *audit.add_subcommand(
-      "clones", "Mirrored images of a pool whose copy is not whole");
-  audit_clones.add_option("--pool", options.pool, "Name of the pool")
-      ->required();
-  audit_clones.add_option("--cluster", options.cluster,
-                          "Its cluster in config.json, where that has several");
-  AddUserOption(audit_clones, options.secrets_file);
-  audit_clones.add_flag("--json", options.json, "Print it as JSON");
-  AddConnectionOptions(audit_clones, options);
+  audit.add_option("what", options.audit_kind, "What to look at")
+      ->capture_default_str()
+      ->check(CLI::IsMember(AuditKinds()));
+  audit.add_option("--pool", options.pool, "Name of the pool")->required();
+  audit.add_option("--cluster", options.cluster,
+                   "Its cluster in config.json, where that has several");
+  audit
+      .add_option("--fence-ends-within", options.fence_ends_within,
+                  "Name fences that end within so many seconds")
+      ->capture_default_str()
+      ->check(CLI::Range(1U, 315360000U));
+  AddUserOption(audit, options.secrets_file);
+  audit.add_flag("--json", options.json, "Print it as JSON");
+  AddConnectionOptions(audit, options);
   const auto replication_verbs = AddReplicationVerbs(app, options);
   const CLI::App& check_failover = AddCheckFailover(app, options);
   const CLI::App& explain = AddExplain(app, options);
@@ -622,42 +674,66 @@ int RunCli(const std::vector<std::string>& arguments, std::istream& in,
   } catch (const CLI::ParseError& error) {
     return app.exit(error, out, err) == 0 ? 0 : kCliUsage;
   }
+  const auto find_ids = [&](const std::string& secrets_file,
+                            const std::vector<std::string*>& volumes) {
+    return FindVolumeIds({options.endpoint, TimeoutOf(options), secrets_file,
+                          options.pool, options.cluster},
+                         volumes, streams);
+  };
   if (IsGiven(replication_verbs, options, options.replication)) {
+    ReplicationCommand& command = options.replication;
+    if (!command.group) {
+      const int code = find_ids(command.secrets_file, {&command.id});
+      if (code != 0) return code;
+    }
     return RunReplicationCommand(options.replication, streams);
   }
   if (IsGiven(storage_verbs, options, options.storage)) {
+    StorageCommand& command = options.storage;
+    if (command.verb == StorageVerb::kReclaim) {
+      const int code = find_ids(command.secrets_file, {&command.id});
+      if (code != 0) return code;
+    }
     return RunStorageCommand(options.storage, streams);
   }
   if (IsGiven(site_verbs, options, options.site)) {
-    options.site.timeout = std::chrono::milliseconds(
-        static_cast<int64_t>(options.site_timeout_seconds * 1000));
+    options.site.timeout = Milliseconds(options.site_timeout_seconds);
     return RunSite(options.site, streams);
   }
   if (check_failover.parsed()) {
-    options.check.endpoint = options.endpoint;
-    options.check.timeout = TimeoutOf(options);
+    const int code =
+        find_ids(options.check.secrets_file, PointersTo(options.check.ids));
+    if (code != 0) return code;
+    AimAtDaemon(options, options.check);
     return RunCheckFailover(options.check, streams);
   }
   if (explain.parsed()) {
-    options.explain.endpoint = options.endpoint;
-    options.explain.timeout = TimeoutOf(options);
+    if (!options.explain.group) {
+      const int code =
+          find_ids(options.explain.secrets_file, {&options.explain.id});
+      if (code != 0) return code;
+    }
+    AimAtDaemon(options, options.explain);
     return RunExplain(options.explain, streams);
   }
   if (doctor.parsed()) {
-    options.doctor.endpoint = options.endpoint;
-    options.doctor.timeout = TimeoutOf(options);
+    AimAtDaemon(options, options.doctor);
     return RunDoctor(options.doctor, streams);
   }
   if (history.parsed()) {
-    options.history.endpoint = options.endpoint;
-    options.history.timeout = TimeoutOf(options);
+    if (!options.history.id.empty() && !options.history.group) {
+      const int code =
+          find_ids(options.history.secrets_file, {&options.history.id});
+      if (code != 0) return code;
+    }
+    AimAtDaemon(options, options.history);
     return RunHistory(options.history, streams);
   }
   if (methods.parsed()) return MethodsCommand(streams);
   if (probe.parsed()) return ProbeCommand(options, streams);
   if (operations.parsed()) return OperationsCommand(options, streams);
   if (cancel.parsed()) return CancelCommand(options, streams);
-  if (audit_clones.parsed()) return AuditClonesCommand(options, streams);
+  if (audit.parsed()) return AuditCommand(options, streams);
   return CallCommand(options, streams);
 }
 

@@ -56,8 +56,19 @@ class ClusterCheck {
               .status();
         },
         "promotions with a schedule, and disable, wait for it; give the user "
-        "the manager capability allow rw, and look at the manager with ceph "
-        "mgr module ls");
+        "the manager capability allow rw, or profile rbd, and look at the "
+        "manager with ceph mgr module ls");
+    Ask(
+        "caps.mirror-daemons", "ask the manager for the rbd-mirrors",
+        [&] {
+          return cluster_
+              ->MgrCommand(R"({"prefix":"service status","format":"json"})")
+              .status();
+        },
+        "an rbd-mirror of this site that is started after the other site has "
+        "died is taken for one that is down, and a promotion waits until a "
+        "person forces it; give the user the manager capability allow rw, or "
+        "allow command \"service status\"");
     absl::StatusOr<OsdMapView> map = absl::UnavailableError("not asked");
     Ask(
         "caps.osd-map", "read the OSD map",

@@ -133,19 +133,19 @@ void EventLog::Written(const HistoryBatch& batch) {
   stats_.written += batch.events.size();
 }
 
-void EventLog::Return(HistoryBatch batch) {
+void EventLog::Return(const HistoryBatch& batch) {
   const MutexLock lock(mutex_);
   const SteadyTime now = clock_.Now();
   const absl::Time oldest =
       absl::FromChrono(clock_.WallNow()) - absl::FromChrono(kLongestWait);
-  for (auto& [key, event] : batch.events) {
+  for (const auto& [key, event] : batch.events) {
     // A newer form of it waits already.
     if (waiting_.contains(key)) continue;
     if (event.until < oldest) {
       ++stats_.dropped;
       continue;
     }
-    Wait(key, std::move(event), now);
+    Wait(key, event, now);
   }
 }
 

@@ -80,7 +80,7 @@ class EventLog {
   /// It was.
   void Written(const HistoryBatch& batch);
   /// It was not: it waits again, unless it is too old by now.
-  void Return(HistoryBatch batch);
+  void Return(const HistoryBatch& batch);
 
   HistoryStats stats() const;
 

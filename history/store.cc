@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/status_macros.h"
+#include "ceph/omap_object.h"
 #include "history/event_log.h"
 
 namespace addons {
@@ -43,11 +44,7 @@ std::string HistoryKey(absl::Time time, const std::string& writer,
 }
 
 absl::Status WriteHistory(Pool& pool, const OmapValues& events) {
-  absl::Status written = pool.SetOmapValues(kHistoryObject, events);
-  if (!absl::IsNotFound(written)) return written;
-  absl::Status made = pool.CreateObject(kHistoryObject);
-  if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
-  return pool.SetOmapValues(kHistoryObject, events);
+  return SetOmapValuesCreating(pool, kHistoryObject, events);
 }
 
 absl::Status TrimHistory(Pool& pool, size_t most) {

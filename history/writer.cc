@@ -39,16 +39,17 @@ bool HistoryWriter::Flush(SteadyTime until) {
     // There is no time left to leave a cluster alone.
     const MutexLock lock(mutex_);
     paused_until_.clear();
-    while (!busy_.empty()) {
-      if (!ended_.WaitUntil(mutex_, until)) break;
-    }
   }
+  AwaitIdle(until);
   WriteDue(/*all=*/true);
+  return AwaitIdle(until);
+}
+
+bool HistoryWriter::AwaitIdle(SteadyTime until) {
   const MutexLock lock(mutex_);
-  while (!busy_.empty()) {
-    if (!ended_.WaitUntil(mutex_, until)) return busy_.empty();
+  while (!busy_.empty() && ended_.WaitUntil(mutex_, until)) {
   }
-  return true;
+  return busy_.empty();
 }
 
 void HistoryWriter::WriteDue(bool all) {
@@ -77,16 +78,16 @@ void HistoryWriter::WriteDue(bool all) {
         busy_.erase(fsid);
         ended_.NotifyAll();
       };
-      for (HistoryBatch& batch : *owned) Write(std::move(batch));
+      for (const HistoryBatch& batch : *owned) Write(batch);
     });
     if (runs) continue;
-    for (HistoryBatch& batch : *owned) log_.Return(std::move(batch));
+    for (const HistoryBatch& batch : *owned) log_.Return(batch);
     const MutexLock lock(mutex_);
     busy_.erase(fsid);
   }
 }
 
-void HistoryWriter::Write(HistoryBatch batch) {
+void HistoryWriter::Write(const HistoryBatch& batch) {
   const absl::Status written = WriteTo(batch);
   if (written.ok()) {
     log_.Written(batch);
@@ -103,7 +104,7 @@ void HistoryWriter::Write(HistoryBatch batch) {
         batch.place.pool_id, Quoted(batch.place.rados_namespace),
         batch.place.fsid, Quoted(written.message()));
   }
-  log_.Return(std::move(batch));
+  log_.Return(batch);
 }
 
 absl::Status HistoryWriter::WriteTo(const HistoryBatch& batch) {
@@ -115,6 +116,8 @@ absl::Status HistoryWriter::WriteTo(const HistoryBatch& batch) {
       const std::unique_ptr<Pool> pool,
       cluster->OpenPool(batch.place.pool_id, batch.place.rados_namespace,
                         Access::kMutate));
+  // Not to wait for space.
+  pool->FailWhenFull();
   OmapValues values;
   for (const auto& [key, event] : batch.events) {
     values.emplace(key, WriteHistoryEvent(event));

@@ -45,7 +45,9 @@ class HistoryWriter {
 
  private:
   void WriteDue(bool all);
-  void Write(HistoryBatch batch);
+  /// False: a write is under way still at `until`.
+  bool AwaitIdle(SteadyTime until);
+  void Write(const HistoryBatch& batch);
   absl::Status WriteTo(const HistoryBatch& batch);
   bool TrimIsDue(const HistoryPlace& place, size_t written);
 

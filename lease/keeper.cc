@@ -32,10 +32,15 @@ absl::Status NoAnswer(const absl::Status& status, const LeaseTarget& target) {
   switch (status.code()) {
     case absl::StatusCode::kUnavailable:  // keeps the errno of a blocklisting
       return status;
+    case absl::StatusCode::kResourceExhausted:
+      return absl::UnavailableError(absl::StrCat(
+          "nothing can be changed in pool '", target.place.pool_name,
+          "', because it is full or its quota is reached; free space or raise "
+          "the quota, then repeat the call (",
+          status.message(), ")"));
     case absl::StatusCode::kPermissionDenied:
     case absl::StatusCode::kUnauthenticated:
     case absl::StatusCode::kDeadlineExceeded:
-    case absl::StatusCode::kResourceExhausted:
     case absl::StatusCode::kInternal:
       return absl::Status(status.code(), text);
     default:
@@ -175,6 +180,9 @@ absl::StatusOr<LeaseKeeper::Outcome> LeaseKeeper::TryTake(
   auto opened = target.place.OpenPool(Access::kMutate);
   if (!opened.ok()) return NoAnswer(opened.status(), target);
   std::unique_ptr<Pool> pool = *std::move(opened);
+  // Else the call would wait for space, without a word. And a lease is renewed
+  // and given back also when the pool has become full meanwhile.
+  pool->FailWhenFull();
   for (int tries = 0; tries < kTries; ++tries) {
     const SteadyTime begin = clock_.Now();
     const std::string cookie = Reserve(verb);

@@ -2,7 +2,9 @@
 #define ADDONS_REPLICATION_ENVIRONMENT_H_
 
 #include <chrono>
+#include <functional>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/bounded_threads.h"
@@ -21,6 +23,7 @@
 #include "replication/state/peer_tracker.h"
 #include "replication/state/promote_series.h"
 #include "replication/state/resync_history.h"
+#include "replication/state/watched_pools.h"
 #include "replication/verb_scope.h"
 #include "volume/config_store.h"
 #include "volume/csi_handle.h"
@@ -41,6 +44,7 @@ struct ReplicationEnvironment {
         tracker(steady_clock),
         resyncs(steady_clock),
         series(steady_clock),
+        watched(steady_clock),
         schedule_sweeps(steady_clock, std::chrono::minutes(10)),
         leases(steady_clock, replication_options.leases),
         history(steady_clock, absl::StrCat(replication_options.leases.instance,
@@ -55,6 +59,7 @@ struct ReplicationEnvironment {
   PromoteSeries series;
   CopyingStops copying_stops;
   DueSchedules due_schedules;
+  WatchedPools watched;
   Seldom schedule_sweeps;
   LeaseKeeper leases;
   EventLog history;
@@ -63,6 +68,12 @@ struct ReplicationEnvironment {
   /// and a disaster may hit all volumes in the middle of a copy.
   Slots rescue_slots{4};
   BoundedThreads threads{"promote-barrier"};
+  /// Runs what no caller waits for, on the threads of a cluster (by fsid).
+  /// Tests run it at once.
+  std::function<void(const std::string& fsid, std::function<void()> job)>
+      aside = [this](const std::string& fsid, std::function<void()> job) {
+        threads.Run(fsid, std::move(job));
+      };
   ThreadStarter start_thread = StartThread;  // tests give one of their own
 };
 

@@ -17,7 +17,7 @@ namespace addons {
 class HistoryService final
     : public ::rbdaddons::admin::v1::History::CallbackService {
  public:
-  /// Nothing but `home` (as CloneAuditService has it) is owned; everything
+  /// Nothing but `home` (as AuditService has it) is owned; everything
   /// outlives the service.
   HistoryService(Rpc& rpc, OperationTable& operations, Resolver& resolver,
                  ConfigStore& config, ClusterProvider& clusters,

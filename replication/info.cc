@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "ceph/retry_when_blocklisted.h"
+#include "replication/health_report.h"
 #include "replication/mirror_schedule.h"
 #include "replication/session.h"
 #include "replication/state/first_copy.h"
@@ -19,173 +19,10 @@
 namespace addons {
 namespace {
 
-int64_t Seconds(SteadyDuration duration) {
-  return std::chrono::duration_cast<std::chrono::seconds>(duration).count();
-}
-
-/// Collects findings; the worst health wins.
-class Report {
- public:
-  void Add(ReplicationHealth health, std::string text) {
-    health_ = std::max(health_, health);
-    if (!text.empty()) texts_.push_back(std::move(text));
-  }
-  void Numbers(const SyncNumbers& numbers) {
-    if (!numbers.local_snapshot_time.has_value()) return;
-    if (info_.last_sync_time.has_value() &&
-        *info_.last_sync_time <= *numbers.local_snapshot_time) {
-      return;
-    }
-    info_.last_sync_time = numbers.local_snapshot_time;
-    info_.last_sync_bytes = numbers.last_snapshot_bytes;
-    info_.last_sync_seconds = numbers.last_snapshot_seconds;
-  }
-  bool has_numbers() const { return info_.last_sync_time.has_value(); }
-  std::optional<int64_t> last_sync() const { return info_.last_sync_time; }
-  ReplicationHealth health() const { return health_; }
-  std::string text() const { return absl::StrJoin(texts_, "; "); }
-  void UpkeepIsDue(const VolumeHandle& volume_id) {
-    info_.upkeep = {volume_id};
-  }
-  ReplicationInfo Take() {
-    info_.health = health_;
-    info_.message = absl::StrJoin(texts_, "; ");
-    return std::move(info_);
-  }
-
- private:
-  ReplicationHealth health_ = ReplicationHealth::kHealthy;
-  std::vector<std::string> texts_;
-  ReplicationInfo info_;
-};
-
-/// Reads the numbers of `site`, or takes the last good ones and says how old
-/// they are.
-void AddNumbers(PeerTracker& tracker, const MirrorView& view,
-                const SiteView& site, const std::string& name, Report* report) {
-  const std::string& uuid = site.status.mirror_uuid;
-  const auto numbers = ParseSyncNumbers(site.status.description);
-  if (!numbers.ok()) {
-    report->Add(ReplicationHealth::kDegraded,
-                absl::StrCat("the report of ", name,
-                             " cannot be read: ", numbers.status().message()));
-  } else if (numbers->has_value() &&
-             (*numbers)->local_snapshot_time.has_value()) {
-    tracker.KeepNumbers(view.tracker_key, site.status, **numbers);
-    report->Numbers(**numbers);
-    return;
-  }
-  // What was copied while another site was primary is no copy of this one.
-  const auto last = tracker.LastNumbers(view.tracker_key, uuid);
-  if (last.has_value() && last->reported >= view.PrimarySince().value_or(0)) {
-    report->Numbers(last->numbers);
-    report->Add(ReplicationHealth::kHealthy,
-                absl::StrCat("numbers of ", name, " are from ",
-                             Seconds(last->age), " s ago"));
-  }
-}
-
-void AddPeer(const MirrorView& view, const SiteView& peer,
-             const std::string& name, SteadyDuration settle, Report* report) {
-  const std::string text = DescriptionText(peer.status.description);
-  if (!peer.status.up || peer.age >= settle) {
-    report->Add(
-        ReplicationHealth::kDegraded,
-        absl::StrCat(name,
-                     " is unreachable: its rbd-mirror has not "
-                     "reported for at least ",
-                     Seconds(peer.age),
-                     " s; check rbd-mirror and the network of that site"));
-    return;
-  }
-  if (!view.ReportedSincePrimary(peer)) {
-    report->Add(ReplicationHealth::kDegraded,
-                absl::StrCat(name,
-                             " has not reported since this site became "
-                             "primary; that takes up to half a minute"));
-    return;
-  }
-  switch (peer.role) {
-    case SiteRole::kSecondary:
-      report->Add(ReplicationHealth::kHealthy,
-                  absl::StrCat(name, " is ", text));
-      return;
-    case SiteRole::kPrimary:
-      report->Add(
-          ReplicationHealth::kError,
-          absl::StrCat("split brain: ", name,
-                       " is primary as well; demote one site, then resync "
-                       "it by force"));
-      return;
-    case SiteRole::kSplitBrain:
-      report->Add(ReplicationHealth::kError,
-                  absl::StrCat("split brain: ", name, " reports '", text,
-                               "'; resync it by force"));
-      return;
-    case SiteRole::kError:
-      report->Add(ReplicationHealth::kError,
-                  absl::StrCat(name, " reports an error: ", text));
-      return;
-    case SiteRole::kNotPrimary:
-      report->Add(ReplicationHealth::kDegraded,
-                  absl::StrCat(name, " does not replicate yet: '", text,
-                               "' (this may change within half a minute of a "
-                               "promotion)"));
-      return;
-    case SiteRole::kUnclear:
-      break;
-  }
-  report->Add(ReplicationHealth::kDegraded,
-              absl::StrCat(name, " reports '", text, "' (",
-                           Name(peer.status.state), ")"));
-}
-
-void AddLocal(const MirrorView& view, Report* report) {
-  if (!view.local.has_value()) {
-    // One-way mirroring has no rbd-mirror on the primary site.
-    return;
-  }
-  const std::string text = DescriptionText(view.local->status.description);
-  if (!view.local->status.up) {
-    report->Add(ReplicationHealth::kDegraded,
-                "rbd-mirror of this site is down: start it before a failback");
-  } else if (view.local->role == SiteRole::kSplitBrain) {
-    report->Add(ReplicationHealth::kError,
-                absl::StrCat("split brain: this site reports '", text,
-                             "'; decide which side is right, demote the other "
-                             "and resync it by force"));
-  } else if (view.local->role == SiteRole::kError) {
-    report->Add(
-        ReplicationHealth::kError,
-        absl::StrCat("rbd-mirror of this site reports an error: ", text));
-  } else if (view.local->status.state == MirrorStatusState::kUnrecognized) {
-    report->Add(ReplicationHealth::kDegraded,
-                absl::StrCat("rbd-mirror of this site reports '", text,
-                             "' with a state that this build does not know"));
-  }
-}
-
-std::string EveryText(const SnapshotSchedule& schedule) {
-  return absl::StrCat("every ", schedule.interval_text,
-                      schedule.start_time.empty() ? "" : " from ",
-                      schedule.start_time);
-}
-
-/// By the clock of this cluster, the newest moment that it has told: entries of
-/// living daemons are rewritten every 30 s.
-std::optional<int64_t> ClusterTime(const MirrorView& view) {
-  std::optional<int64_t> latest;
-  if (view.local.has_value()) latest = view.local->status.last_update;
-  for (const SiteView& peer : view.peers) {
-    latest = std::max(latest.value_or(0), peer.status.last_update);
-  }
-  return latest;
-}
-
 /// A primary is protected when what is written is copied: there is a schedule,
 /// it is the wanted one, and it has been followed.
 void AddSchedule(const OpenedVolume& opened, const MirrorView& view,
-                 Report* report) {
+                 HealthReport* report) {
   const std::optional<SnapshotSchedule> wanted = WantedSchedule(view);
   const auto applied = ReadAppliedSchedules(
       opened.cluster(), opened.volume.ImageSpec(), view.image_id);
@@ -214,29 +51,11 @@ void AddSchedule(const OpenedVolume& opened, const MirrorView& view,
   }
   if (schedules.empty()) {
     if (!wanted.has_value()) {
-      report->Add(ReplicationHealth::kDegraded,
-                  "no mirror snapshot schedule applies to the image, neither "
-                  "its own nor one of its namespace, pool or cluster, so "
-                  "nothing that is written is copied; set the parameter "
-                  "schedulingInterval of the VolumeReplicationClass");
+      AddNoSchedule(report);
     }
     return;
   }
-  const SnapshotSchedule& shortest = *std::min_element(
-      schedules.begin(), schedules.end(),
-      [](const auto& a, const auto& b) { return a.interval < b.interval; });
-  const std::optional<int64_t> now = ClusterTime(view);
-  if (!report->last_sync().has_value() || !now.has_value()) return;
-  const int64_t age = *now - *report->last_sync();
-  if (age > 2 * Seconds(shortest.interval)) {
-    report->Add(
-        ReplicationHealth::kDegraded,
-        absl::StrCat("the last copy is the state of ",
-                     FormatUnixSeconds(*report->last_sync()),
-                     ", older than two intervals (", EveryText(shortest),
-                     "); see `rbd mirror snapshot schedule status` here and "
-                     "rbd-mirror of the other site"));
-  }
+  AddSyncAge(view, Shortest(schedules), report);
 }
 
 /// How long this process has seen that no peer has reported since the image
@@ -256,7 +75,7 @@ constexpr std::chrono::seconds kFirstReport{60};
 
 absl::StatusOr<ReplicationInfo> SummarizePrimary(
     ReplicationEnvironment& environment, const OpenedVolume& opened,
-    const MirrorView& view, Report report) {
+    const MirrorView& view, HealthReport report) {
   const SteadyDuration settle = environment.options.settle_time;
   const bool snapshots = view.info.mode == MirrorMode::kSnapshot;
   bool silent = false;
@@ -306,7 +125,7 @@ absl::StatusOr<ReplicationInfo> Summarize(ReplicationEnvironment& environment,
                                           const OpenedVolume& opened,
                                           const MirrorView& view) {
   const SteadyDuration settle = environment.options.settle_time;
-  Report report;
+  HealthReport report;
   ADDONS_ASSIGN_OR_RETURN(
       const auto rescue,
       ReadRescueRecord(*opened.reads, opened.volume.image_name()));
@@ -396,6 +215,7 @@ absl::StatusOr<ReplicationInfo> ReadOnce(ReplicationEnvironment& environment,
         absl::StrCat("replication of ", opened.volume.Describe(), " is ",
                      Name(view->info.state), "; enable it first"));
   }
+  NoteWatched(environment, opened, *view);
   return Summarize(environment, opened, *view);
 }
 

@@ -15,6 +15,7 @@
 #include "replication/inspection/explain.h"
 #include "replication/inspection/explain_group.h"
 #include "replication/inspection/failover_check.h"
+#include "replication/inspection/find_volume.h"
 #include "replication/inspection/forecast.h"
 #include "replication/inspection/named_pool.h"
 #include "replication/parameters.h"
@@ -331,13 +332,15 @@ InspectionService::InspectionService(Rpc& rpc, OperationTable& operations,
                                      ConfigStore& config,
                                      ClusterProvider& clusters,
                                      ReplicationEnvironment& environment,
-                                     std::vector<ClusterId> home)
+                                     std::vector<ClusterId> home,
+                                     std::string instance_id)
     : rpc_(rpc),
       operations_(operations),
       config_(config),
       clusters_(clusters),
       environment_(environment),
-      home_(std::move(home)) {}
+      home_(std::move(home)),
+      instance_id_(std::move(instance_id)) {}
 
 grpc::ServerUnaryReactor* InspectionService::CheckFailover(
     grpc::CallbackServerContext* context,
@@ -435,6 +438,43 @@ grpc::ServerUnaryReactor* InspectionService::ExplainGroup(
                 Fill(member, response->add_members());
               }
               AddOperations(operations_, object, response);
+              return absl::OkStatus();
+            });
+      });
+}
+
+grpc::ServerUnaryReactor* InspectionService::FindVolume(
+    grpc::CallbackServerContext* context, const pb::FindVolumeRequest* request,
+    pb::FindVolumeResponse* response) {
+  return UnaryCall(
+      rpc_, *context, *request, *response,
+      [&](const CallContext& call) -> Reply {
+        ADDONS_RETURN_IF_ERROR(Require("name", request->name()));
+        ADDONS_ASSIGN_OR_RETURN(
+            VolumeName name,
+            VolumeName::Parse(request->name(), request->pool()));
+        ADDONS_ASSIGN_OR_RETURN(
+            name.user, UserFromSecrets(TakeSecrets(request->secrets())));
+        name.cluster_id = ClusterId(request->cluster_id());
+        OperationSpec spec;
+        spec.share = WorkerShare::OfCluster(name.cluster_id);
+        spec.verb = "find";
+        spec.object = absl::StrCat("volume '", request->name(), "'");
+        MakeQuestion(*name.user, {},
+                     {spec.object, request->pool(), request->cluster_id()},
+                     &spec);
+        return RunOperation<FoundVolume>(
+                   operations_, spec, call.caller,
+                   [this, name](OperationContext& operation) {
+                     operation.Step("looking for the name");
+                     return addons::FindVolume(config_, clusters_, home_,
+                                               instance_id_, name);
+                   })
+            .Then([response](const absl::StatusOr<FoundVolume>& found) {
+              if (!found.ok()) return found.status();
+              response->set_volume_id(found->volume_id);
+              response->set_cluster_id(found->cluster_id.text());
+              response->set_image(found->image);
               return absl::OkStatus();
             });
       });

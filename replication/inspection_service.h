@@ -1,6 +1,7 @@
 #ifndef ADDONS_REPLICATION_INSPECTION_SERVICE_H_
 #define ADDONS_REPLICATION_INSPECTION_SERVICE_H_
 
+#include <string>
 #include <vector>
 
 #include "ceph/cluster.h"
@@ -18,12 +19,12 @@ class InspectionService final
     : public ::rbdaddons::admin::v1::Inspection::CallbackService {
  public:
   /// Nothing but `home` (the clusters of this site, the only ones whose
-  /// pools are looked at; empty: all) is owned; everything outlives the
-  /// service.
+  /// pools are looked at; empty: all) and `instance_id` (ceph-csi's
+  /// --instanceid) is owned; everything outlives the service.
   InspectionService(Rpc& rpc, OperationTable& operations, ConfigStore& config,
                     ClusterProvider& clusters,
                     ReplicationEnvironment& environment,
-                    std::vector<ClusterId> home);
+                    std::vector<ClusterId> home, std::string instance_id);
 
   grpc::ServerUnaryReactor* CheckFailover(
       grpc::CallbackServerContext* context,
@@ -37,6 +38,10 @@ class InspectionService final
       grpc::CallbackServerContext* context,
       const ::rbdaddons::admin::v1::ExplainGroupRequest* request,
       ::rbdaddons::admin::v1::ExplainGroupResponse* response) override;
+  grpc::ServerUnaryReactor* FindVolume(
+      grpc::CallbackServerContext* context,
+      const ::rbdaddons::admin::v1::FindVolumeRequest* request,
+      ::rbdaddons::admin::v1::FindVolumeResponse* response) override;
 
  private:
   Rpc& rpc_;
@@ -45,6 +50,7 @@ class InspectionService final
   ClusterProvider& clusters_;
   ReplicationEnvironment& environment_;
   const std::vector<ClusterId> home_;
+  const std::string instance_id_;
 };
 
 }  // namespace addons

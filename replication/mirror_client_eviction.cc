@@ -25,6 +25,7 @@
 #include "ceph/cluster_services.h"
 #include "ceph/mirror_clients.h"
 #include "ceph/pool.h"
+#include "replication/interrupted_copies.h"
 
 namespace addons {
 namespace {
@@ -126,6 +127,30 @@ std::vector<RbdPool> Among(std::vector<RbdPool> pools,
   return pools;
 }
 
+/// What was being copied goes on where it ended. Not waited for: a promotion
+/// has but seconds until rbd-mirror comes back.
+void SetBackAside(Session& session) {
+  session.environment.aside(
+      session.cluster().fsid(),
+      [cluster = session.volume.cluster, pool_id = session.reads->id(),
+       rados_namespace = session.reads->rados_namespace(),
+       at_once = session.environment.options.group_members_at_once,
+       pool = session.volume.pool_name] {
+        const auto copies = SetBackInterruptedCopies(*cluster, pool_id,
+                                                     rados_namespace, at_once);
+        if (!copies.ok()) {
+          Log().warn(
+              "copies that the forced promotion has interrupted may lack one "
+              "object when rbd-mirror goes on with them: resync what was not "
+              "promoted pool={}: {}",
+              Quoted(pool), Quoted(copies.status().message()));
+        } else if (*copies > 0) {
+          Log().info("copies interrupted, to be gone on with pool={} images={}",
+                     Quoted(pool), *copies);
+        }
+      });
+}
+
 absl::Status Evict(Session& session, const Copiers& copiers) {
   const std::vector<Watcher> clients = copiers.all();
   std::vector<BlocklistKey> keys;
@@ -150,6 +175,7 @@ absl::Status Evict(Session& session, const Copiers& copiers) {
     stop.clients.insert(client.client_id);
   }
   session.environment.copying_stops.Keep(PoolKey(session.volume), stop);
+  SetBackAside(session);
   Log().warn(
       "copying ended for a forced promotion: rbd-mirror of this site and of "
       "its peers was blocklisted and reconnects by itself; replication of this "

@@ -83,6 +83,12 @@ bool IsAnImage(const Level& level) {
   return std::count(level.id.begin(), level.id.end(), '/') == 2;
 }
 
+/// `spec` is the image's, or that of its pool and namespace.
+bool Concerns(const Level& image, const std::string& spec) {
+  return absl::EndsWith(spec, "/") ? absl::StartsWith(image.name, spec)
+                                   : image.name == spec;
+}
+
 absl::Status NotUnderstood(const std::string& spec, absl::string_view why) {
   return absl::InternalError(absl::StrCat(
       "the manager's answer to 'rbd mirror snapshot schedule list' for ", spec,
@@ -101,7 +107,7 @@ absl::StatusOr<std::vector<Level>> ReadLevels(const std::string& spec,
     const auto name = TextOf(value, "name");
     if (!name.has_value()) return NotUnderstood(spec, "a level has no name");
     Level level{id, *name, {}};
-    if (IsAnImage(level) ? level.name != spec
+    if (IsAnImage(level) ? !Concerns(level, spec)
                          : !level.name.empty() && level.name.back() != '/') {
       return NotUnderstood(spec,
                            absl::StrCat("a level is named ", Quoted(*name)));
@@ -200,6 +206,34 @@ absl::StatusOr<AppliedSchedules> ReadAppliedSchedules(
                      level.schedules.end());
   }
   return applied;
+}
+
+absl::StatusOr<PoolSchedules> ReadPoolSchedules(Cluster& cluster,
+                                                const std::string& pool_spec) {
+  const auto output = cluster.MgrCommand(Command("list", pool_spec, nullptr));
+  PoolSchedules found;
+  if (NoSuchLevel(output.status())) return found;
+  ADDONS_RETURN_IF_ERROR(output.status());
+  ADDONS_ASSIGN_OR_RETURN(std::vector<Level> levels,
+                          ReadLevels(pool_spec, *output));
+  const bool in_namespace =
+      std::count(pool_spec.begin(), pool_spec.end(), '/') == 2;
+  for (Level& level : levels) {
+    // Asked for a pool, the manager lists its namespaces as well.
+    const size_t first = level.id.find('/');
+    if (!in_namespace && first != std::string::npos &&
+        first + 1 < level.id.size() && level.id[first + 1] != '/') {
+      continue;
+    }
+    if (IsAnImage(level)) {
+      found.own[level.id.substr(level.id.rfind('/') + 1)] =
+          std::move(level.schedules);
+      continue;
+    }
+    found.inherited.insert(found.inherited.end(), level.schedules.begin(),
+                           level.schedules.end());
+  }
+  return found;
 }
 
 std::optional<SnapshotSchedule> WantedSchedule(const MirrorView& view) {

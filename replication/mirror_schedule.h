@@ -1,6 +1,7 @@
 #ifndef ADDONS_REPLICATION_MIRROR_SCHEDULE_H_
 #define ADDONS_REPLICATION_MIRROR_SCHEDULE_H_
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,6 +48,16 @@ struct AppliedSchedules {
 };
 absl::StatusOr<AppliedSchedules> ReadAppliedSchedules(
     Cluster& cluster, const std::string& spec, const std::string& image_id);
+
+/// The schedules of a pool and namespace, asked for at once.
+struct PoolSchedules {
+  std::map<std::string, std::vector<SnapshotSchedule>> own;  // by image id
+  std::vector<SnapshotSchedule> inherited;
+};
+/// `pool_spec` is "pool/" or "pool/namespace/". Otherwise as
+/// ReadAppliedSchedules().
+absl::StatusOr<PoolSchedules> ReadPoolSchedules(Cluster& cluster,
+                                                const std::string& pool_spec);
 
 /// The schedule that the last promote asked for, kept in the image's metadata:
 /// the manager may be away just then. It stays on this site.

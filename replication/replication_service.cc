@@ -97,7 +97,7 @@ absl::StatusOr<ReplicationInfo> ReadGroupInfo(
       ReadGroupMembers(environment.resolver, group_id, user, deadline));
   return GetGroupReplicationInfo(
       environment,
-      {group_id, user, std::move(members.volumes), std::move(members.fsid)},
+      {group_id, user, std::move(members.volumes), std::move(members.place)},
       deadline);
 }
 
@@ -375,8 +375,9 @@ Later<bool> ReplicationService::RunUpkeep(Upkeep upkeep) {
     return upkeep.any;
   }
   const VolumeHandle volume_id = upkeep.volumes[upkeep.next];
+  const VolumeTarget target{volume_id, upkeep.user};
   const Caller caller = upkeep.caller;
-  return RunKeepUp(operations_, environment_, {volume_id, upkeep.user}, caller)
+  return RunKeepUp(operations_, environment_, target, caller)
       .Then([this, volume_id,
              upkeep = std::move(upkeep)](const absl::Status& kept) mutable {
         if (!kept.ok()) {

@@ -75,6 +75,7 @@ absl::StatusOr<OpenedVolume> OpenVolume(ReplicationEnvironment& environment,
   auto pool = opened.volume.OpenPool(Access::kRead);
   if (!pool.ok()) return AfterResolve(pool.status(), opened.volume);
   opened.reads = *std::move(pool);
+  opened.user = target.user;
   if (access == Access::kMutate) {
     environment.history.Locate(target.volume_id.text(), opened.volume,
                                opened.volume.ImageSpec());
@@ -118,9 +119,16 @@ absl::StatusOr<ImageClients> FindClients(const Session& session, Image& image) {
   return FindClients(session, session.environment.leases, image);
 }
 
+void NoteWatched(ReplicationEnvironment& environment,
+                 const OpenedVolume& opened, const MirrorView& view) {
+  if (!view.enabled()) return;
+  environment.watched.Note(opened.volume, view.image_id, opened.user);
+}
+
 absl::StatusOr<MirrorView> Look(const Session& session, const AlsoRead& also) {
   auto view =
       LookAt(session.volume, *session.reads, session.environment.tracker, also);
+  if (view.ok()) NoteWatched(session.environment, session, *view);
   if (!absl::IsNotFound(view.status())) return view;
   if (session.context.mutating()) {
     return AfterResolve(view.status(), session.volume);

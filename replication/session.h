@@ -47,6 +47,7 @@ struct CallMemory {
 struct OpenedVolume {
   ResolvedVolume volume;
   std::unique_ptr<Pool> reads;  // of its pool, on the read connection
+  CephUserRef user;             // of the call; null: nobody's in particular
 
   Cluster& cluster() const { return *volume.cluster; }
 };
@@ -91,8 +92,13 @@ absl::Status ChangeImage(const ResolvedVolume& volume,
 /// with it, either: with such a one BeginMutation() deals.
 absl::StatusOr<ImageClients> FindClients(const Session& session, Image& image);
 
-/// LookAt() for verbs. NOT_FOUND (the image is missing) only before the first
-/// change; afterwards it is UNAVAILABLE.
+/// What a call has seen of its volume is remembered for the background watch,
+/// when the image is mirrored.
+void NoteWatched(ReplicationEnvironment& environment,
+                 const OpenedVolume& opened, const MirrorView& view);
+
+/// LookAt() and NoteWatched() for verbs. NOT_FOUND (the image is missing) only
+/// before the first change; afterwards it is UNAVAILABLE.
 absl::StatusOr<MirrorView> Look(const Session& session,
                                 const AlsoRead& also = nullptr);
 

@@ -1,24 +1,19 @@
 #include "replication/stale_schedules.h"
 
+#include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/log.h"
 #include "base/status_macros.h"
-#include "ceph/pool.h"
 #include "lease/leased_context.h"
 
 namespace addons {
 namespace {
 
-// As the manager's module rbd_support keeps them: in the default namespace of
-// the pool, by "pool id/namespace/image id".
-constexpr char kSchedules[] = "rbd_mirror_snapshot_schedule";
-
-std::string LevelPrefix(const ResolvedVolume& volume) {
-  return absl::StrCat(volume.pool_id, "/", volume.rados_namespace, "/");
+std::string LevelPrefix(int64_t pool_id, const std::string& rados_namespace) {
+  return absl::StrCat(pool_id, "/", rados_namespace, "/");
 }
 
 /// An image has its header object for as long as it exists, in the trash as
@@ -33,27 +28,17 @@ absl::StatusOr<bool> ImageIsGone(Pool& pool, absl::string_view image_id) {
 
 absl::Status Sweep(Session& session) {
   const ResolvedVolume& volume = session.volume;
-  const std::string prefix = LevelPrefix(volume);
   ADDONS_ASSIGN_OR_RETURN(
       const std::unique_ptr<Pool> whole,
       volume.cluster->OpenPool(volume.pool_id, "", Access::kRead));
-  const auto levels = whole->ReadOmap(kSchedules, prefix);
-  if (absl::IsNotFound(levels.status())) return absl::OkStatus();
-  ADDONS_RETURN_IF_ERROR(levels.status());
-  std::vector<std::string> gone;
-  for (const auto& [level, schedule] : *levels) {
-    const std::string image_id = level.substr(prefix.size());
-    if (image_id.empty()) continue;  // the namespace's own
-    ADDONS_ASSIGN_OR_RETURN(const bool is_gone,
-                            ImageIsGone(*session.reads, image_id));
-    if (is_gone) gone.push_back(level);
-  }
+  ADDONS_ASSIGN_OR_RETURN(const std::vector<std::string> gone,
+                          FindStaleSchedules(*whole, *session.reads));
   if (gone.empty()) return absl::OkStatus();
   ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
   ADDONS_ASSIGN_OR_RETURN(
       const std::unique_ptr<Pool> pool,
       volume.cluster->OpenPool(volume.pool_id, "", Access::kMutate));
-  ADDONS_RETURN_IF_ERROR(pool->RemoveOmapKeys(kSchedules, gone));
+  ADDONS_RETURN_IF_ERROR(pool->RemoveOmapKeys(kScheduleObject, gone));
   Log().info(
       "removed the mirror snapshot schedules of image ids that are gone "
       "pool={} levels={}",
@@ -62,6 +47,22 @@ absl::Status Sweep(Session& session) {
 }
 
 }  // namespace
+
+absl::StatusOr<std::vector<std::string>> FindStaleSchedules(Pool& whole,
+                                                            Pool& pool) {
+  const std::string prefix = LevelPrefix(pool.id(), pool.rados_namespace());
+  std::vector<std::string> gone;
+  const auto levels = whole.ReadOmap(kScheduleObject, prefix);
+  if (absl::IsNotFound(levels.status())) return gone;
+  ADDONS_RETURN_IF_ERROR(levels.status());
+  for (const auto& [level, schedule] : *levels) {
+    const std::string image_id = level.substr(prefix.size());
+    if (image_id.empty()) continue;  // the namespace's own
+    ADDONS_ASSIGN_OR_RETURN(const bool is_gone, ImageIsGone(pool, image_id));
+    if (is_gone) gone.push_back(level);
+  }
+  return gone;
+}
 
 void SweepSchedules(Session& session) {
   if (!session.environment.schedule_sweeps.TryTake(PoolKey(session.volume))) {
@@ -78,16 +79,17 @@ void SweepSchedules(Session& session) {
 
 void ForgetSchedulesOfId(const ResolvedVolume& volume,
                          const std::string& image_id) {
-  const std::string level = absl::StrCat(LevelPrefix(volume), image_id);
+  const std::string level = absl::StrCat(
+      LevelPrefix(volume.pool_id, volume.rados_namespace), image_id);
   const auto remove = [&]() -> absl::Status {
     ADDONS_ASSIGN_OR_RETURN(
         const std::unique_ptr<Pool> pool,
         volume.cluster->OpenPool(volume.pool_id, "", Access::kMutate));
-    const auto present = pool->ReadOmapKey(kSchedules, level);
+    const auto present = pool->ReadOmapKey(kScheduleObject, level);
     if (absl::IsNotFound(present.status())) return absl::OkStatus();
     ADDONS_RETURN_IF_ERROR(present.status());
     if (!present->has_value()) return absl::OkStatus();
-    ADDONS_RETURN_IF_ERROR(pool->RemoveOmapKeys(kSchedules, {level}));
+    ADDONS_RETURN_IF_ERROR(pool->RemoveOmapKeys(kScheduleObject, {level}));
     Log().info(
         "removed the mirror snapshot schedule of an image id that is gone "
         "volume={} id={}",

@@ -2,7 +2,10 @@
 #define ADDONS_REPLICATION_STALE_SCHEDULES_H_
 
 #include <string>
+#include <vector>
 
+#include "absl/status/statusor.h"
+#include "ceph/pool.h"
 #include "operation/operation_context.h"
 #include "replication/environment.h"
 #include "replication/session.h"
@@ -12,6 +15,16 @@ namespace addons {
 // The manager keeps the mirror snapshot schedules of images by their ids, also
 // when an image is gone (each resync gives it another id), and then does not
 // let them be named.
+
+/// Where the manager's module rbd_support keeps them: in the default namespace
+/// of the pool, by "pool id/namespace/image id".
+inline constexpr char kScheduleObject[] = "rbd_mirror_snapshot_schedule";
+
+/// The keys of the schedules of image ids that no image of `pool` (and its
+/// namespace) has any more. `whole` is its default namespace. Blocks for one
+/// read, and for one of each schedule; errors are those of Pool.
+absl::StatusOr<std::vector<std::string>> FindStaleSchedules(Pool& whole,
+                                                            Pool& pool);
 
 /// Removes the schedules of all image ids of the volume's pool and namespace
 /// that no image has any more: what ForgetSchedulesOfId() failed to, or what

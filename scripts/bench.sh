@@ -258,31 +258,22 @@ copied() { # every volume has its first copy on b
       grep -q 'up+replaying\|up+stopped' || return 1
   done
 }
-# came_to_b, came_to_a: the other site's demotions have arrived there, all of them. Only
-# rows that are measured while rbd-mirror stands still have to wait for that.
-came_to() {
+# newest_is SITE STATE: the newest mirror snapshot of every volume there is one of that state,
+# and whole. Only rows that are measured while rbd-mirror stands still have to wait for that.
+newest_is() {
   local id
   [[ $count_operations ]] || return 0
   for id in "${ids[@]}"; do
-    scripts/testbed rbd "$bed" "$1" snap ls --all --format json "replicapool/csi-vol-${id: -36}" | python3 -c '
-import json, sys
+    scripts/testbed rbd "$bed" "$1" snap ls --all --format json "replicapool/csi-vol-${id: -36}" |
+      STATE=$2 python3 -c '
+import json, os, sys
 newest = json.load(sys.stdin)[-1]["namespace"]
-sys.exit(not (newest["state"] == "demoted" and newest["complete"]))' || return 1
+sys.exit(not (newest["state"] == os.environ["STATE"] and newest["complete"]))' || return 1
   done
 }
-# b follows a again: only then does it remove its copies when replication is disabled.
-followed() {
-  local id
-  [[ $count_operations ]] || return 0
-  for id in "${ids[@]}"; do
-    scripts/testbed rbd "$bed" b snap ls --all --format json "replicapool/csi-vol-${id: -36}" | python3 -c '
-import json, sys
-newest = json.load(sys.stdin)[-1]["namespace"]
-sys.exit(not (newest["state"] == "non-primary" and newest["complete"]))' || return 1
-  done
-}
-came_to_a() { came_to a; }
-came_to_b() { came_to b; }
+came_to_a() { newest_is a demoted; } # the demotions of the other site, all of them
+came_to_b() { newest_is b demoted; }
+followed() { newest_is b non-primary; } # only then does b remove its copies on a disable
 reported() { # replication info has an answer for each of them
   "$load" GetVolumeReplicationInfo --endpoint "unix://$work/a.sock" --requests "$work/requests" \
     --secrets-file "$bed/a/secrets.json" >/dev/null

@@ -18,6 +18,7 @@
 #include "rpc/endpoint.h"
 #include "rpc/malformed_requests.h"
 #include "server/metrics.h"
+#include "server/status_page.h"
 #include "server/unserved_methods.h"
 
 namespace addons {
@@ -84,6 +85,13 @@ absl::Status App::Serve() {
       UnixListener::Open(
           {config_.socket_path, config_.socket_mode, config_.socket_group,
            config_.socket_path == *SocketPath(kDefaultEndpoint)}));
+  // Without the port nobody would see what it sees.
+  if (domain_.replication != nullptr && config_.serve_metrics &&
+      config_.watch_interval.count() > 0) {
+    watch_ = std::make_unique<ReplicationWatch>(
+        operations_, *domain_.replication, *clusters_, config_.watch_interval);
+    watched_ = watch_->snapshots();
+  }
   ADDONS_RETURN_IF_ERROR(ServeMetrics());
   ADDONS_RETURN_IF_ERROR(BuildServer());
   if (domain_.replication != nullptr) {
@@ -139,14 +147,17 @@ absl::Status App::ServeMetrics() {
                                domain_.reclaim_stats,
                                domain_.trim_stats.get(),
                                domain_.copying_stops,
-                               domain_.history};
+                               domain_.history,
+                               watched_,
+                               &clock_};
   std::vector<HttpPage> probes = {
       {kHealthPath,
        [this] {
          ProveAlive();
          return HttpReply{true, "alive\n"};
        }},
-      {kReadyPath, [this] { return ReadyReply(); }}};
+      {kReadyPath, [this] { return ReadyReply(); }},
+      {kStatusPath, [this] { return StatusReply(); }}};
   ADDONS_ASSIGN_OR_RETURN(
       metrics_, HttpServer::Start(
                     config_.metrics, [sources] { return MetricsText(sources); },
@@ -205,6 +216,20 @@ HttpReply App::ReadyReply() {
   return {true, "ready\n"};
 }
 
+HttpReply App::StatusReply() {
+  StatusPage page;
+  page.version = ADDONS_VERSION;
+  page.configuration = Describe(config_);
+  const HttpReply ready = ReadyReply();
+  if (!ready.ok) page.not_ready = ready.text;
+  page.replicates = domain_.replication != nullptr;
+  if (watched_) page.watch = watched_();
+  page.operations = operations_.List();
+  page.now = clock_.Now();
+  page.wall_now = clock_.WallNow();
+  return {true, RenderStatusPage(page), HttpReply::Kind::kHtml};
+}
+
 void App::ProveAlive() const { static_cast<void>(operations_.List()); }
 
 void App::ReloadConfiguration() {
@@ -231,6 +256,7 @@ bool App::Shutdown(std::chrono::milliseconds grace) {
     stopped_.NotifyAll();
   }
   upkeep_.reset();
+  watch_.reset();
   const std::vector<OperationInfo> left = operations_.Drain(grace);
   for (const OperationInfo& operation : left) {
     Log().warn(

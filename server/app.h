@@ -24,6 +24,7 @@
 #include "history/writer.h"
 #include "operation/operation_table.h"
 #include "replication/background_upkeep.h"
+#include "replication/replication_watch.h"
 #include "rpc/unary_call.h"
 #include "server/config.h"
 #include "server/http_server.h"
@@ -88,6 +89,7 @@ class App {
   void StopServer();
   absl::StatusOr<bool> Ready();
   HttpReply ReadyReply();
+  HttpReply StatusReply();
   bool WaitForServer(std::chrono::milliseconds at_most);
 
   const Config config_;
@@ -106,6 +108,8 @@ class App {
   std::unique_ptr<grpc::CallbackGenericService> unserved_;
   std::unique_ptr<BackgroundUpkeep> upkeep_;  // null: nothing is replicated
   std::unique_ptr<HistoryWriter> history_;    // null: likewise, or switched off
+  std::unique_ptr<ReplicationWatch> watch_;   // likewise, or it is off
+  ReplicationWatch::Source watched_;          // what it sees; empty: it is off
   std::unique_ptr<UnixListener> listener_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<HttpServer> metrics_;

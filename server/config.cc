@@ -381,6 +381,12 @@ std::vector<Flag> TimeFlags() {
        "5000",
        SetCount([](Config& c) -> size_t& { return c.history_events; }, 100000,
                 0)},
+      {"watch-interval",
+       "how often the replication of pools that calls have named is looked at "
+       "for metrics and the status page; 0: never, else at least 5s",
+       "60s",
+       SetDuration([](Config& c) -> Milliseconds& { return c.watch_interval; },
+                   seconds(0))},
       {"force-without-local-mirror",
        "rbd-mirror of this site is stopped on purpose before a failover: its "
        "silence does not keep from forcing",
@@ -678,6 +684,12 @@ CommandLine ParseCommandLine(const std::vector<std::string>& arguments,
                                   ": is less than the settle time, ",
                                   FormatDuration(config.settle_time)));
   }
+  if (config.watch_interval.count() > 0 &&
+      config.watch_interval < std::chrono::seconds(5)) {
+    errors.push_back(absl::StrCat("--watch-interval ",
+                                  FormatDuration(config.watch_interval),
+                                  ": must be 0 or at least 5s"));
+  }
   if (errors.empty()) return {std::move(config), kExitOk, "", ""};
   std::string text;
   for (const std::string& error : errors) {
@@ -709,6 +721,7 @@ std::string Describe(const Config& config) {
       " shutdown_grace=", FormatDuration(config.shutdown_grace),
       " settle_time=", FormatDuration(config.settle_time),
       " takeover_time=", FormatDuration(config.takeover_time),
+      " watch_interval=", FormatDuration(config.watch_interval),
       " force_without_local_mirror=",
       config.force_without_local_mirror ? "true" : "false",
       " history_events=", config.history_events,

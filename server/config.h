@@ -46,6 +46,8 @@ struct Config {
   std::chrono::milliseconds settle_time = std::chrono::seconds(90);
   /// A living peer may be forced aside when it was primary for so long.
   std::chrono::milliseconds takeover_time = std::chrono::seconds(180);
+  /// How often replication is looked at when no call asks; zero: never.
+  std::chrono::milliseconds watch_interval = std::chrono::seconds(60);
   /// This site's rbd-mirror is stopped on purpose before a failover.
   bool force_without_local_mirror = false;
   size_t group_max_members = 100;

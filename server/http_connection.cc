@@ -17,6 +17,16 @@ namespace {
 // What is read and thrown away of a client that goes on after its request.
 constexpr size_t kMaxDrained = 65536;
 
+constexpr char kText[] = "text/plain; version=0.0.4; charset=utf-8";
+// A page of ours loads nothing, runs nothing and stands in no other page.
+constexpr char kHtml[] =
+    "text/html; charset=utf-8\r\n"
+    "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
+    "X-Content-Type-Options: nosniff\r\n"
+    "Referrer-Policy: no-referrer\r\n"
+    "Cache-Control: no-store";
+
 std::string Answer(absl::string_view status, absl::string_view type,
                    absl::string_view body) {
   return absl::StrCat("HTTP/1.1 ", status, "\r\nContent-Type: ", type,
@@ -56,7 +66,8 @@ std::string AnswerHttp(absl::string_view head,
   try {
     const HttpReply reply = page->content();
     return Answer(reply.ok ? "200 OK" : "503 Service Unavailable",
-                  "text/plain; version=0.0.4; charset=utf-8", reply.text);
+                  reply.kind == HttpReply::Kind::kHtml ? kHtml : kText,
+                  reply.text);
   } catch (...) {  // what it says may be anything
     return Error("500 Internal Server Error");
   }

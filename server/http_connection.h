@@ -16,6 +16,8 @@ namespace addons {
 struct HttpReply {
   bool ok = true;  // 200; false: 503, not now
   std::string text;
+  enum class Kind { kText, kHtml };
+  Kind kind = Kind::kText;
 };
 
 /// What GET of one path is answered with. `content` must not block; an

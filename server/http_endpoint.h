@@ -15,6 +15,8 @@ namespace addons {
 /// Paths that are served beside the metrics: for probes of an orchestrator.
 inline constexpr char kHealthPath[] = "/healthz";
 inline constexpr char kReadyPath[] = "/readyz";
+/// And for people.
+inline constexpr char kStatusPath[] = "/";
 
 /// Where something is served over HTTP.
 struct HttpEndpoint {

@@ -194,6 +194,130 @@ void AddTrims(const TrimStats& stats, Families& families) {
            stats.trimmed_bytes()));
 }
 
+std::vector<Label> LabelsOf(const WatchedPool& pool) {
+  return {{"cluster", pool.cluster_id},
+          {"pool", pool.pool},
+          {"namespace", pool.rados_namespace}};
+}
+
+std::vector<Label> With(std::vector<Label> labels, Label more) {
+  labels.push_back(std::move(more));
+  return labels;
+}
+
+void AddWatchedPools(const WatchSnapshot& seen, SteadyTime now,
+                     Families& families) {
+  MetricFamily images =
+      Gauge("replication_images", "Mirrored images of a pool, by role.");
+  MetricFamily by_health = Gauge("replication_images_by_health",
+                                 "Mirrored images of a pool, by health.");
+  MetricFamily truncated =
+      Gauge("replication_images_truncated",
+            "Mirrored images that have no series of their own.");
+  MetricFamily mirror_up =
+      Gauge("replication_rbd_mirror_up",
+            "Whether an rbd-mirror of the site reports on the pool.");
+  MetricFamily look_age =
+      Gauge("replication_look_age_seconds",
+            "Time since the pool was looked at last with success.");
+  MetricFamily look_ok = Gauge("replication_look_ok",
+                               "Whether the last look at the pool succeeded.");
+  MetricFamily schedules = Gauge("replication_schedules_known",
+                                 "Whether the manager told the schedules.");
+  MetricFamily failed = Counter("replication_looks_failed_total",
+                                "Looks at the pool that have failed.");
+  for (const WatchedPool& pool : seen.pools) {
+    const std::vector<Label> labels = LabelsOf(pool);
+    Add(look_ok, labels, pool.unseen.empty() ? 1 : 0);
+    Add(failed, labels, pool.failed_looks);
+    if (!pool.seen_at.has_value()) continue;
+    Add(look_age, labels, Seconds(now - *pool.seen_at).count());
+    for (size_t i = 0; i < kWatchedRoles; ++i) {
+      Add(images,
+          With(labels,
+               {"role", std::string(Name(static_cast<WatchedRole>(i)))}),
+          pool.by_role.at(i));
+    }
+    for (size_t i = 0; i < kReplicationHealths; ++i) {
+      Add(by_health,
+          With(labels, {"health",
+                        std::string(Name(static_cast<ReplicationHealth>(i)))}),
+          pool.by_health.at(i));
+    }
+    Add(truncated, labels, pool.truncated());
+    Add(schedules, labels, pool.schedules_unseen.empty() ? 1 : 0);
+    if (pool.local_mirror_up.has_value()) {
+      Add(mirror_up, With(labels, {"site", "local"}),
+          *pool.local_mirror_up ? 1 : 0);
+    }
+    if (pool.peer_mirror_up.has_value()) {
+      Add(mirror_up, With(labels, {"site", "peer"}),
+          *pool.peer_mirror_up ? 1 : 0);
+    }
+  }
+  for (MetricFamily* family : {&images, &by_health, &truncated, &mirror_up,
+                               &look_age, &look_ok, &schedules, &failed}) {
+    families.push_back(std::move(*family));
+  }
+  families.push_back(
+      With(Gauge("replication_pools_left_out",
+                 "Pools that are not watched because there are too many."),
+           seen.pools_left_out));
+}
+
+void AddWatchedImages(const WatchSnapshot& seen, Families& families) {
+  MetricFamily info =
+      Gauge("replication_volume_info",
+            "The volume of an image, as the last call named it; always 1.");
+  MetricFamily role =
+      Gauge("replication_role", "1: the image is primary here, 0: secondary.");
+  MetricFamily health =
+      Gauge("replication_image_health", "0: healthy, 1: degraded, 2: error.");
+  MetricFamily split = Gauge("replication_split_brain",
+                             "1: both sites' images have gone their own ways.");
+  MetricFamily last_sync =
+      Gauge("replication_last_sync_timestamp_seconds",
+            "Unix time, on the primary, of the last state that was copied "
+            "completely.");
+  MetricFamily interval = Gauge("replication_schedule_interval_seconds",
+                                "Interval of the image's snapshot schedule.");
+  MetricFamily lag =
+      Gauge("replication_lag_ratio",
+            "Age of the last complete copy, in intervals of its schedule.");
+  MetricFamily bytes = Gauge("replication_bytes_remaining",
+                             "What is left of the copy under way, about.");
+  const auto add_known = [](MetricFamily& family,
+                            const std::vector<Label>& labels,
+                            const auto& value) {
+    if (value.has_value()) Add(family, labels, *value);
+  };
+  for (const WatchedPool& pool : seen.pools) {
+    for (const WatchedImage& image : pool.images) {
+      const std::vector<Label> labels =
+          With(LabelsOf(pool), {"image", image.image});
+      if (!image.volume_id.empty()) {
+        Add(info,
+            With(With(labels, {"volume_id", image.volume_id}),
+                 {"volume_name", image.volume_name}),
+            1);
+      }
+      if (image.role != WatchedRole::kUnclear) {
+        Add(role, labels, image.role == WatchedRole::kPrimary ? 1 : 0);
+      }
+      Add(health, labels, static_cast<int>(image.health));
+      Add(split, labels, image.split_brain ? 1 : 0);
+      add_known(last_sync, labels, image.last_sync);
+      add_known(interval, labels, image.interval_seconds);
+      add_known(lag, labels, image.lag_ratio);
+      add_known(bytes, labels, image.bytes_remaining);
+    }
+  }
+  for (MetricFamily* family :
+       {&info, &role, &health, &split, &last_sync, &interval, &lag, &bytes}) {
+    families.push_back(std::move(*family));
+  }
+}
+
 }  // namespace
 
 std::vector<MetricFamily> CollectMetrics(const MetricsSources& sources) {
@@ -230,6 +354,11 @@ std::vector<MetricFamily> CollectMetrics(const MetricsSources& sources) {
                 "Events of the history that were lost because they could not "
                 "be written for too long, or too many waited."),
         history.dropped));
+  }
+  if (sources.watch) {
+    const std::shared_ptr<const WatchSnapshot> seen = sources.watch();
+    AddWatchedPools(*seen, sources.clock->Now(), families);
+    AddWatchedImages(*seen, families);
   }
   return families;
 }

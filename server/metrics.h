@@ -5,14 +5,17 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "ceph/librados/call_gate.h"
 #include "history/event_log.h"
 #include "operation/operation_table.h"
 #include "reclaimspace/reclaim_stats.h"
 #include "reclaimspace/trim_stats.h"
+#include "replication/watch_snapshot.h"
 #include "rpc/call_stats.h"
 
 namespace addons {
@@ -29,13 +32,17 @@ struct MetricsSources {
   /// served.
   std::function<uint64_t()> copying_stops;
   /// Of the history of what happens to volumes; empty: not served.
-  std::function<HistoryStats()> history;
+  std::function<HistoryStats()> history{};
+  /// What the background watch has seen; empty: it is off.
+  std::function<std::shared_ptr<const WatchSnapshot>()> watch{};
+  Clock* clock = &RealClock();  // of the watch
 };
 
 /// All metrics, as docs/metrics.md lists them: what the daemon counts anyway,
 /// read now. Waits for short mutexes only and never asks Ceph. Values of labels
-/// come from the program, never from a request: methods, codes, lanes, outcomes
-/// and names of functions.
+/// come from the program: methods, codes, lanes, outcomes and names of
+/// functions; those of replication also from what calls and Ceph have named, in
+/// bounded number: clusters, pools, namespaces, images and volumes.
 std::vector<prometheus::MetricFamily> CollectMetrics(
     const MetricsSources& sources);
 

@@ -8,7 +8,7 @@
 #include "networkfence/network_fence_service.h"
 #include "reclaimspace/controller_reclaim_service.h"
 #include "reclaimspace/node_reclaim_service.h"
-#include "replication/clone_audit_service.h"
+#include "replication/audit_service.h"
 #include "replication/history_service.h"
 #include "replication/inspection_service.h"
 #include "replication/membership.h"
@@ -76,12 +76,13 @@ ServiceSet MakeServices(const ServiceParts& parts) {
     set.services.push_back(std::make_unique<ReplicationService>(
         parts.rpc, parts.operations, *set.replication));
     set.served.volume_replication = true;
-    set.services.push_back(std::make_unique<CloneAuditService>(
+    set.services.push_back(std::make_unique<AuditService>(
         parts.rpc, parts.operations, parts.config_store, parts.clusters,
-        parts.config.site_clusters));
+        parts.config.site_clusters, parts.config.instance_id));
     set.services.push_back(std::make_unique<InspectionService>(
         parts.rpc, parts.operations, parts.config_store, parts.clusters,
-        *set.replication, parts.config.site_clusters));
+        *set.replication, parts.config.site_clusters,
+        parts.config.instance_id));
     set.services.push_back(std::make_unique<HistoryService>(
         parts.rpc, parts.operations, parts.resolver, parts.config_store,
         parts.clusters, parts.config.site_clusters));

@@ -5,11 +5,31 @@
 #include <cstddef>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "base/status_macros.h"
 #include "ceph/errors.h"
 #include "ceph/librados/rados_pool.h"
 
 namespace addons {
+namespace {
+
+/// As Ceph encodes a number.
+void AppendLittleEndian(uint64_t number, std::string* output) {
+  for (int byte = 0; byte < 8; ++byte) {
+    output->push_back(static_cast<char>(number >> (8 * byte) & 0xff));
+  }
+}
+
+/// Where librbd keeps what it knows of an image.
+std::string HeaderOf(const std::string& image_id) {
+  return absl::StrCat("rbd_header.", image_id);
+}
+
+std::string SnapshotKey(uint64_t snapshot_id) {
+  return absl::StrFormat("snapshot_%016x", snapshot_id);
+}
+
+}  // namespace
 
 absl::Status RadosPool::CheckWritable(const std::string& text) const {
   if (connection_->use() == ConnectionUse::kMutate) return absl::OkStatus();
@@ -106,6 +126,42 @@ absl::StatusOr<bool> RadosPool::RemoveOmapValue(const std::string& object,
   const int result = Operate(op, object);
   if (result == -ECANCELED) return false;
   if (result < 0) return CephError(result, "write", ObjectText(object));
+  return true;
+}
+
+absl::StatusOr<std::string> RadosPool::SnapshotRecord(
+    const std::string& image_id, uint64_t snapshot_id) {
+  const std::string key = SnapshotKey(snapshot_id);
+  ADDONS_ASSIGN_OR_RETURN(auto record, ReadOmapKey(HeaderOf(image_id), key));
+  if (record.has_value()) return *std::move(record);
+  return CephError(
+      -ENOENT, "read",
+      absl::StrCat("'", key, "' of ", ObjectText(HeaderOf(image_id))));
+}
+
+absl::StatusOr<bool> RadosPool::SetCopyProgress(const std::string& image_id,
+                                                uint64_t snapshot_id,
+                                                const std::string& record,
+                                                uint64_t objects) {
+  const std::string header = HeaderOf(image_id);
+  ADDONS_RETURN_IF_ERROR(CheckWritable(ObjectText(header)));
+  const std::string key = SnapshotKey(snapshot_id);
+  std::string input;
+  AppendLittleEndian(snapshot_id, &input);
+  input.push_back('\0');  // the copy is not complete
+  AppendLittleEndian(objects, &input);
+  const WriteOp op(rados_create_write_op());
+  rados_write_op_assert_exists(op.get());
+  int compared = 0;
+  rados_write_op_omap_cmp2(op.get(), key.data(), LIBRADOS_CMPXATTR_OP_EQ,
+                           record.data(), key.size(), record.size(), &compared);
+  rados_write_op_exec(op.get(), "rbd",
+                      "mirror_image_snapshot_set_copy_progress", input.data(),
+                      input.size(), nullptr);
+  const int result = Operate(op, header);
+  if (result == -ECANCELED) return false;
+  if (result < 0)
+    return CephError(result, "set the copy progress in", ObjectText(header));
   return true;
 }
 

@@ -158,12 +158,18 @@ PromoteDecision DecideUnforced(
   if (deaf) {
     return {
         PromoteAction::kWaitForLocalMirror,
-        absl::StrCat("rbd-mirror of this site is down: it has not reported on "
-                     "the image for at least ",
-                     Seconds(view.local.has_value() ? view.local->age
-                                                    : seen.clocks.looked_for),
-                     " s, so nothing can arrive; start rbd-mirror here, or ",
-                     kByHand, " (", loss, ")")};
+        absl::StrCat(
+            "rbd-mirror of this site is down: it has not reported on the image "
+            "for at least ",
+            Seconds(view.local.has_value() ? view.local->age
+                                           : seen.clocks.looked_for),
+            " s, so nothing can arrive; start rbd-mirror here, or ", kByHand,
+            " (", loss, ")",
+            seen.clocks.daemons_unread.empty()
+                ? ""
+                : absl::StrCat("; or it lives and cannot reach the other "
+                               "site, which it tells the manager only: ",
+                               seen.clocks.daemons_unread))};
   }
   if (dead) {
     return {PromoteAction::kRefuseNoLife,

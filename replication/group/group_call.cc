@@ -50,7 +50,7 @@ absl::StatusOr<std::variant<GroupTarget, KeySet>> TargetOrKeys(
   // not join.
   if (KeysToAdd(held, needed).has_value()) return needed;
   return GroupTarget{group_id, user, std::move(members.volumes),
-                     std::move(members.fsid), std::move(members.place)};
+                     std::move(members.place)};
 }
 
 }  // namespace addons

@@ -7,6 +7,11 @@
 
 namespace addons {
 
+VolumeTarget GroupTarget::Member(size_t i) const {
+  return {members[i], user,
+          place.cluster == nullptr ? "" : place.cluster->fsid()};
+}
+
 absl::StatusOr<JournalMembers> ReadGroupMembers(Resolver& resolver,
                                                 const GroupHandle& group_id,
                                                 const CephUserRef& user,
@@ -15,8 +20,7 @@ absl::StatusOr<JournalMembers> ReadGroupMembers(Resolver& resolver,
       const ResolvedGroup group,
       resolver.ResolveGroup(group_id, user, Access::kRead, deadline));
   JournalMembers members;
-  members.fsid = group.cluster->fsid();
-  members.place = group;
+  members.place = static_cast<const ResolvedPlace&>(group);
   std::set<OperationKey> keys;
   for (const VolumeHandle& member : group.members()) {
     const auto key = resolver.KeyOfVolume(member);

@@ -20,18 +20,19 @@ struct GroupTarget {
   CephUserRef user;
   /// As this site's journal has them, each volume once.
   std::vector<VolumeHandle> members;
-  std::string fsid{};  // of the group's cluster; empty: not known
   /// Where its journal is; without a cluster: not known.
   ResolvedPlace place{};
 
-  VolumeTarget Member(size_t i) const { return {members[i], user, fsid}; }
+  /// On the cluster of the group, where that is known.
+  VolumeTarget Member(size_t i) const;
 };
 
 /// What the journal says of a group.
 struct JournalMembers {
   std::vector<VolumeHandle> volumes;  // sorted, each volume once
-  std::string fsid;                   // of the cluster with the journal
   ResolvedPlace place;                // of the journal
+
+  const std::string& fsid() const { return place.cluster->fsid(); }
 };
 
 /// The members of a group from this site's journal. Each volume once: on a peer

@@ -4,30 +4,10 @@
 #include <utility>
 
 #include "base/status_macros.h"
+#include "replication/state/image_directory.h"
 
 namespace addons {
 namespace {
-
-// librbd keeps the mirrored images of a pool and namespace in the omap of this
-// object, under "image_<image id>".
-constexpr char kMirroring[] = "rbd_mirroring";
-constexpr char kImagePrefix[] = "image_";
-constexpr uint64_t kPage = 512;
-
-absl::StatusOr<std::vector<std::string>> MirroredImageIds(Pool& pool) {
-  std::vector<std::string> ids;
-  std::string after;
-  for (;;) {
-    const auto page = pool.ReadOmapPage(kMirroring, kImagePrefix, after, kPage);
-    if (absl::IsNotFound(page.status())) return ids;  // nothing is mirrored
-    ADDONS_RETURN_IF_ERROR(page.status());
-    for (const auto& [key, value] : page->values) {
-      ids.push_back(key.substr(sizeof(kImagePrefix) - 1));
-      after = key;
-    }
-    if (!page->more || page->values.empty()) return ids;
-  }
-}
 
 absl::StatusOr<CloneFinding> Look(const Pool& pool, Image& image) {
   MirrorView view;
@@ -48,7 +28,7 @@ absl::StatusOr<CloneFinding> Look(const Pool& pool, Image& image) {
 absl::StatusOr<std::vector<CloneFinding>> AuditMirroredClones(
     Pool& pool, const std::stop_token& stop) {
   ADDONS_ASSIGN_OR_RETURN(const std::vector<std::string> ids,
-                          MirroredImageIds(pool));
+                          ReadMirroredImageIds(pool));
   std::vector<CloneFinding> findings;
   for (const std::string& id : ids) {
     if (stop.stop_requested()) {

@@ -162,7 +162,7 @@ absl::Status ExplainingGroup::AddOthers() {
   RunParallel(count, kLooksAtOnce, [&](size_t i) {
     if (stop.stop_requested()) return;
     auto looked = ForecastDemoteAndResync(
-        context_, environment_, {members_.volumes[i], user_, members_.fsid});
+        context_, environment_, {members_.volumes[i], user_, members_.fsid()});
     looks[i] = looked.status();
     if (looked.ok()) forecasts[i] = *std::move(looked);
   });

@@ -19,8 +19,8 @@
 #include "replication/session.h"
 #include "replication/state/role_log.h"
 #include "replication/verb_scope.h"
+#include "volume/volume_directory.h"
 #include "volume/volume_id.h"
-#include "volume/volume_journal.h"
 
 namespace addons {
 namespace {
@@ -60,19 +60,13 @@ absl::StatusOr<Looked> LookAtListed(const ImageStatuses& listed,
   return Looked{std::move(view), std::move(rescue)};
 }
 
-/// The id of the volume whose image this is. ceph-csi ends an image's name with
-/// the uuid, and the journal's entry of that uuid names the image. Empty: it
-/// has no such entry, or that could not be read; then no verb finds it either.
+/// The id of the volume whose image this is. Empty: the journal has no entry of
+/// it, or that could not be read; then no verb finds it either.
 std::string VolumeIdOf(const OpenedVolume& opened) {
-  constexpr size_t kUuidLength = 36;
-  const std::string& name = opened.volume.image_name().text();
-  if (name.size() < kUuidLength) return "";
   VolumeId id;
   id.cluster_id = opened.volume.cluster_id;
   id.pool_id = opened.volume.pool_id;
-  id.uuid = name.substr(name.size() - kUuidLength);
-  const auto entry = VolumeJournal(*opened.reads).Read(id.uuid);
-  if (!entry.ok() || entry->image_name != opened.volume.image_name()) return "";
+  id.uuid = UuidOfImage(*opened.reads, opened.volume.image_name()).value_or("");
   return id.ToString().value_or("");
 }
 
@@ -215,7 +209,7 @@ absl::StatusOr<FailoverFindings> Check::OfGroups(
     if (SaysBlocklisted(members.status())) return members.status();
     if (!members.ok()) continue;
     for (const VolumeHandle& volume : members->volumes) {
-      targets.push_back({volume, user, members->fsid});
+      targets.push_back({volume, user, members->fsid()});
     }
   }
   FailoverFindings found;

@@ -41,20 +41,6 @@ absl::StatusOr<const ClusterEntry*> FindEntry(
       "cluster_id: is missing, and config.json has no cluster of this site");
 }
 
-/// Those that are meant.
-absl::StatusOr<std::vector<const ClusterEntry*>> FindEntries(
-    const ClusterConfig& config, const std::vector<ClusterId>& home,
-    const ClusterId& cluster_id) {
-  std::vector<const ClusterEntry*> found;
-  for (const ClusterEntry& entry : config.entries()) {
-    if (IsHome(home, entry.cluster_id)) found.push_back(&entry);
-  }
-  if (cluster_id.empty() && !found.empty()) return found;
-  ADDONS_ASSIGN_OR_RETURN(const ClusterEntry* const entry,
-                          FindEntry(config, home, cluster_id));
-  return std::vector<const ClusterEntry*>{entry};
-}
-
 /// Adds what is mirrored of one pool to `found`.
 absl::Status AddMirrored(const ResolvedPlace& pool, MirroredPools* found) {
   ADDONS_ASSIGN_OR_RETURN(const auto whole, pool.OpenPool(Access::kRead));
@@ -121,6 +107,19 @@ class Search {
 };
 
 }  // namespace
+
+absl::StatusOr<std::vector<const ClusterEntry*>> FindEntries(
+    const ClusterConfig& config, const std::vector<ClusterId>& home,
+    const ClusterId& cluster_id) {
+  std::vector<const ClusterEntry*> found;
+  for (const ClusterEntry& entry : config.entries()) {
+    if (IsHome(home, entry.cluster_id)) found.push_back(&entry);
+  }
+  if (cluster_id.empty() && !found.empty()) return found;
+  ADDONS_ASSIGN_OR_RETURN(const ClusterEntry* const entry,
+                          FindEntry(config, home, cluster_id));
+  return std::vector<const ClusterEntry*>{entry};
+}
 
 std::string Describe(const NamedPool& named) {
   return absl::StrCat("pool '", named.pool, "'",

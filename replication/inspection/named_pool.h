@@ -21,6 +21,13 @@ struct NamedPool {
 /// "pool 'replicapool' of cluster 'site-a'".
 std::string Describe(const NamedPool& named);
 
+/// The entries of config.json that are meant: `cluster_id`, or where that is
+/// empty all of this site (`home`; empty: all). They live as long as `config`.
+/// Errors as FindPool().
+absl::StatusOr<std::vector<const ClusterEntry*>> FindEntries(
+    const ClusterConfig& config, const std::vector<ClusterId>& home,
+    const ClusterId& cluster_id);
+
 /// Where it is, with the namespace that config.json has for the cluster.
 /// Connects, so it blocks. `home` are the clusters of this site, the only ones
 /// that are asked; empty: all. FAILED_PRECONDITION: the entry is broken, or

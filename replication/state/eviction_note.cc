@@ -4,6 +4,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "ceph/omap_object.h"
 #include "ceph/pool.h"
 
 namespace addons {
@@ -12,12 +13,8 @@ namespace {
 constexpr char kNewestReportKey[] = "newest_report";
 
 absl::Status Write(Pool& pool, int64_t newest_report) {
-  const OmapValues note = {{kNewestReportKey, absl::StrCat(newest_report)}};
-  absl::Status written = pool.SetOmapValues(kEvictionObject, note);
-  if (!absl::IsNotFound(written)) return written;
-  absl::Status made = pool.CreateObject(kEvictionObject);
-  if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
-  return pool.SetOmapValues(kEvictionObject, note);
+  return SetOmapValuesCreating(
+      pool, kEvictionObject, {{kNewestReportKey, absl::StrCat(newest_report)}});
 }
 
 std::optional<int64_t> Read(Pool& pool) {

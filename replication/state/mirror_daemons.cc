@@ -64,9 +64,15 @@ absl::StatusOr<std::vector<MirrorDaemon>> ParseMirrorDaemons(
 
 absl::StatusOr<std::vector<MirrorDaemon>> ReadMirrorDaemons(Cluster& cluster,
                                                             int64_t pool_id) {
-  ADDONS_ASSIGN_OR_RETURN(const std::string answer,
-                          cluster.MgrCommand(kCommand));
-  return ParseMirrorDaemons(answer, pool_id);
+  const auto answer = cluster.MgrCommand(kCommand);
+  if (absl::IsPermissionDenied(answer.status())) {
+    return absl::PermissionDeniedError(absl::StrCat(
+        answer.status().message(),
+        "; give the user the manager capability allow command \"service "
+        "status\""));
+  }
+  ADDONS_RETURN_IF_ERROR(answer.status());
+  return ParseMirrorDaemons(*answer, pool_id);
 }
 
 }  // namespace addons

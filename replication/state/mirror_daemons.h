@@ -23,7 +23,8 @@ struct MirrorDaemon {
 
 /// The rbd-mirrors of this site that have told something about the pool; the
 /// manager forgets one that is silent for a minute. Blocks for a manager's
-/// command, with its errors. INTERNAL: the answer has another shape.
+/// command, with its errors; PERMISSION_DENIED names the capability. INTERNAL:
+/// the answer has another shape.
 /// rados_mgr_command "service status"
 absl::StatusOr<std::vector<MirrorDaemon>> ReadMirrorDaemons(Cluster& cluster,
                                                             int64_t pool_id);

@@ -56,6 +56,7 @@ struct PromoteSeries::Listing {
   std::optional<int64_t> report_at_eviction;
   bool asks_daemons = false;
   std::optional<std::vector<MirrorDaemon>> daemons;  // nullopt: not known
+  std::string daemons_unread;                        // why
 };
 
 bool PromoteSeries::CutOff(const PoolState& pool, SteadyTime now) {
@@ -72,6 +73,7 @@ PromoteSeries::PoolState& PromoteSeries::Join(const std::string& pool) {
     state.begun = now;
     state.claims.clear();
     state.cut_off_since.reset();
+    state.daemons_unread.clear();
   }
   state.asked_at = now;
   return state;
@@ -131,6 +133,7 @@ SeriesClocks PromoteSeries::Note(const Seen& seen) {
     clocks.evicted_for = now - *pool.evicted_at;
   }
   clocks.cut_off = cut_off;
+  clocks.daemons_unread = pool.daemons_unread;
   if (!seen.primary_peer.has_value()) {
     image.primary_peer.clear();
     return clocks;
@@ -221,6 +224,8 @@ absl::Status PromoteSeries::Read(Cluster& cluster, Pool& own,
     // Without an answer its silence says what it says without a question.
     if (auto daemons = ReadMirrorDaemons(cluster, own.id()); daemons.ok()) {
       listing->daemons = *std::move(daemons);
+    } else {
+      listing->daemons_unread = std::string(daemons.status().message());
     }
   }
   return absl::OkStatus();
@@ -268,6 +273,26 @@ absl::Status PromoteSeries::List(Cluster& cluster, Pool& own,
   return absl::OkStatus();
 }
 
+bool PromoteSeries::Arrived(const std::string& rados_namespace,
+                            const std::vector<ImageStatuses>& statuses,
+                            PoolState* state) {
+  const bool seen_before = state->read_at.contains(rados_namespace);
+  bool arrived = false;
+  for (const ImageStatuses& image : statuses) {
+    for (const SiteStatus& site : image.sites) {
+      if (!site.local()) continue;
+      std::string arrival = ArrivalText(site.description);
+      // A report without numbers takes back nothing that was seen.
+      if (arrival.empty()) continue;
+      const auto [it, unheard] = state->numbers.try_emplace(
+          absl::StrCat(rados_namespace, "/", image.image_id));
+      arrived |= unheard ? seen_before : it->second != arrival;
+      it->second = std::move(arrival);
+    }
+  }
+  return arrived;
+}
+
 void PromoteSeries::Apply(const Listing& listing, const std::string& reader,
                           PoolState* state) {
   SteadyTime known_until = listing.begin;
@@ -277,26 +302,12 @@ void PromoteSeries::Apply(const Listing& listing, const std::string& reader,
     }
   }
   for (const auto& [name, statuses] : listing.statuses) {
-    const bool seen_before = state->read_at.contains(name);
     if (const int64_t newest = NewestReport(statuses);
         newest > state->newest_report) {
       state->newest_report = newest;
       state->reported_at = listing.begin;
     }
-    for (const ImageStatuses& image : statuses) {
-      for (const SiteStatus& site : image.sites) {
-        if (!site.local()) continue;
-        std::string arrival = ArrivalText(site.description);
-        // A report without numbers takes back nothing that was seen.
-        if (arrival.empty()) continue;
-        const auto [it, unheard] =
-            state->numbers.try_emplace(absl::StrCat(name, "/", image.image_id));
-        if (unheard ? seen_before : it->second != arrival) {
-          state->noisy_at = listing.begin;
-        }
-        it->second = std::move(arrival);
-      }
-    }
+    if (Arrived(name, statuses, state)) state->noisy_at = listing.begin;
     state->read_at[name] = listing.begin;
   }
   const bool silenced =
@@ -318,6 +329,7 @@ void PromoteSeries::Apply(const Listing& listing, const std::string& reader,
 
 void PromoteSeries::ApplyDaemons(const Listing& listing, PoolState* state) {
   bool ends = false;
+  if (listing.asks_daemons) state->daemons_unread = listing.daemons_unread;
   if (listing.daemons.has_value()) {
     const std::vector<MirrorDaemon>& daemons = *listing.daemons;
     const bool cut_off =

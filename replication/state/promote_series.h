@@ -21,6 +21,7 @@ namespace addons {
 
 class Cluster;
 class Pool;
+struct ImageStatuses;
 
 /// For how long something has been so, seen by the calls of one series.
 struct SeriesClocks {
@@ -41,6 +42,9 @@ struct SeriesClocks {
   /// says that it cannot connect to the peer's cluster. Not told where one of
   /// them was not seen to live within the last minute.
   bool cut_off = false;
+  /// Why the manager could not be asked what these say, last time; empty: it
+  /// could, or there was nothing to ask.
+  std::string daemons_unread{};
 };
 
 /// What the calls that want to promote images of one pool have seen together,
@@ -124,6 +128,7 @@ class PromoteSeries {
     // What the rbd-mirrors of this site tell the manager, while none reports.
     std::map<std::string, std::string> beacons;  // by daemon
     SteadyTime daemons_asked_at;
+    std::string daemons_unread;  // see SeriesClocks
     std::optional<SteadyTime> cut_off_since;
     std::optional<SteadyTime> beacon_seen_at;     // a new one, since then
     std::map<std::string, std::string> numbers;   // by namespace and image id
@@ -157,6 +162,10 @@ class PromoteSeries {
   void EndListing(const std::string& pool_key, const std::string& reader);
   void Apply(const Listing& listing, const std::string& reader,
              PoolState* state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  /// Takes the numbers of these statuses; true: data has come since the last.
+  static bool Arrived(const std::string& rados_namespace,
+                      const std::vector<ImageStatuses>& statuses,
+                      PoolState* state);
   static void ApplyDaemons(const Listing& listing, PoolState* state);
   PoolState& Join(const std::string& pool)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -55,6 +55,7 @@ absl::StatusOr<std::optional<SyncNumbers>> ParseSyncNumbers(
   numbers.last_snapshot_bytes = Number(object, "last_snapshot_bytes");
   numbers.last_snapshot_seconds = Number(object, "last_snapshot_sync_seconds");
   numbers.syncing_percent = Number(object, "syncing_percent");
+  numbers.bytes_per_snapshot = Number(object, "bytes_per_snapshot");
   numbers.entries_behind = Number(object, "entries_behind_primary");
   if (const auto it = object.find("replay_state");
       it != object.end() && it->is_string()) {

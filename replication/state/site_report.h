@@ -20,7 +20,8 @@ struct SyncNumbers {
   std::optional<int64_t> last_snapshot_bytes;
   std::optional<int64_t> last_snapshot_seconds;
   std::optional<int64_t> syncing_percent;
-  std::optional<int64_t> entries_behind;  // journal mode: not replayed yet
+  std::optional<int64_t> bytes_per_snapshot;  // a mean, while this daemon runs
+  std::optional<int64_t> entries_behind;      // journal mode: not replayed yet
   std::string replay_state;  // "idle", "syncing", empty, or an unknown word
 };
 

@@ -59,6 +59,15 @@ int Disk::Write(uint64_t offset, const std::string& data) {
   return written < 0 ? static_cast<int>(written) : 0;
 }
 
+int Disk::Discard(uint64_t offset, uint64_t bytes) {
+  if (result_ < 0) return result_;
+  if (const int result = rbd_discard(handles_->image, offset, bytes);
+      result < 0) {
+    return result;
+  }
+  return rbd_flush(handles_->image);
+}
+
 int Disk::Fill(const std::string& text, uint64_t bytes) {
   std::string block = text;
   block.resize(kBlock, '.');

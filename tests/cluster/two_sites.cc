@@ -210,15 +210,29 @@ TestVolume TwoSitesTest::MakeVolume(const std::vector<std::string>& flags) {
   return volume;
 }
 
+std::string TwoSitesTest::MakeParent(const std::string& name) {
+  TestVolume image;
+  image.image = name;
+  const std::string spec = ImageSpec(image);
+  Rbd("a", {"create", "--size", "8M", spec});
+  Write("a", image, "of the parent", 8u << 20);
+  Rbd("a", {"snap", "create", "--no-progress", spec + "@origin"});
+  return spec;
+}
+
+void TwoSitesTest::Replicate(TestVolume* volume, const Parameters& parameters) {
+  EXPECT_THAT(Enable("a", *volume, parameters), HasCode(Code::OK));
+  EXPECT_THAT(Promote("a", *volume, false, parameters), HasCode(Code::OK));
+  volume->id_b = Testbed("peer-journal", {"b", volume->id_a});
+  EXPECT_TRUE(Eventually([&] { return MirrorState("b", *volume) == "enabled"; },
+                         std::chrono::seconds(180)))
+      << "the image did not arrive on site b";
+}
+
 TestVolume TwoSitesTest::MakeReplicatedVolume(
     const Parameters& parameters, const std::vector<std::string>& flags) {
   TestVolume volume = MakeVolume(flags);
-  EXPECT_THAT(Enable("a", volume, parameters), HasCode(Code::OK));
-  EXPECT_THAT(Promote("a", volume, false, parameters), HasCode(Code::OK));
-  volume.id_b = Testbed("peer-journal", {"b", volume.id_a});
-  EXPECT_TRUE(Eventually([&] { return MirrorState("b", volume) == "enabled"; },
-                         std::chrono::seconds(180)))
-      << "the image did not arrive on site b";
+  Replicate(&volume, parameters);
   return volume;
 }
 

@@ -71,8 +71,13 @@ class TwoSitesTest : public ::testing::Test {
 
   /// On site a, not replicated. `flags` as of `testbed volume`.
   static TestVolume MakeVolume(const std::vector<std::string>& flags = {});
-  /// Enabled and promoted on a, arrived completely on b, with b's journal
-  /// entry.
+  /// An image on site a full of data, with a snapshot "origin" to clone from;
+  /// returns "pool/NAME".
+  static std::string MakeParent(const std::string& name);
+  /// Enables and promotes it on a, and waits until it is on b, with b's
+  /// journal entry.
+  static void Replicate(TestVolume* volume, const Parameters& parameters = {});
+  /// A new one, replicated.
   static TestVolume MakeReplicatedVolume(
       const Parameters& parameters = {},
       const std::vector<std::string>& flags = {});

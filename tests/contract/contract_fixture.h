@@ -58,6 +58,7 @@ class ContractTest : public ::testing::TestWithParam<BedFactory> {
   /// real rbd-mirror copies them at the same time.
   static constexpr const char* kStanding = "contract-standing";
   static constexpr const char* kSnapshots = "contract-snapshots";
+  static constexpr const char* kProgress = "contract-progress";
   static constexpr const char* kFailover = "contract-failover";
   static constexpr const char* kDemoted = "contract-demoted";
   static constexpr const char* kForced = "contract-forced";

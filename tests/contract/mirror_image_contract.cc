@@ -83,6 +83,29 @@ TEST_P(ContractTest, RoleIsKnownByIdOnBothSites) {
   }
 }
 
+TEST_P(ContractTest, CopyProgressIsSetWhileNothingHasChanged) {
+  ASSERT_NO_FATAL_FAILURE(NeedMirrored(kProgress));
+  const auto before = Newest(kB, kProgress);
+  const std::string id = IdOf(kB, kProgress);
+  const auto on_b = OpenPool(kB, Access::kMutate);
+  const auto complete = on_b->SnapshotRecord(id, before->id);
+  ASSERT_OK(complete);
+  EXPECT_TRUE(*on_b->SetCopyProgress(id, before->id, *complete, 1));
+  const auto after = Newest(kB, kProgress);
+  EXPECT_EQ(after->id, before->id);
+  EXPECT_EQ(after->last_copied_object, 1U);
+  EXPECT_FALSE(after->complete);
+  EXPECT_NE(*on_b->SnapshotRecord(id, before->id), *complete);
+  EXPECT_FALSE(*on_b->SetCopyProgress(id, before->id, *complete, 2));
+  EXPECT_EQ(Newest(kB, kProgress)->last_copied_object, 1U);
+
+  EXPECT_THAT(on_b->SnapshotRecord(id, before->id + 1000), HasErrno(ENOENT));
+  EXPECT_THAT(on_b->SnapshotRecord("absent", before->id), HasErrno(ENOENT));
+  EXPECT_FALSE(*on_b->SetCopyProgress(id, before->id + 1000, *complete, 1));
+  EXPECT_THAT(on_b->SetCopyProgress("absent", before->id, *complete, 1),
+              HasErrno(ENOENT));
+}
+
 TEST_P(ContractTest, EnablingAgainIsOkOnBothSites) {
   ASSERT_NO_FATAL_FAILURE(NeedMirrored(kStanding));
   const auto before = Newest(kA, kStanding);

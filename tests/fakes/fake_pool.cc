@@ -1,5 +1,6 @@
 #include "tests/fakes/fake_pool.h"
 
+#include <algorithm>
 #include <cerrno>
 
 #include "absl/strings/match.h"
@@ -12,6 +13,21 @@ namespace {
 
 using model::Model;
 using model::Site;
+
+/// Null: there is none.
+model::Snapshot* FindSnapshot(model::Image* image, uint64_t snapshot_id) {
+  if (image == nullptr) return nullptr;
+  const auto found =
+      std::find_if(image->snapshots.begin(), image->snapshots.end(),
+                   [&](const auto& one) { return one.info.id == snapshot_id; });
+  return found == image->snapshots.end() ? nullptr : &*found;
+}
+
+/// What changes when something of it does.
+std::string RecordOf(const MirrorSnapshot& snapshot) {
+  return absl::StrCat(snapshot.id, " ", Name(snapshot.kind), " ",
+                      snapshot.complete, " ", snapshot.last_copied_object);
+}
 
 }  // namespace
 
@@ -94,6 +110,44 @@ absl::Status FakePool::SetOmapValues(const std::string& object,
   return Change("rados_write_op_omap_set2", "write", object, [&](Site& site) {
     return model::SetOmapValues(Space(site), object, values);
   });
+}
+
+absl::StatusOr<std::string> FakePool::SnapshotRecord(
+    const std::string& image_id, uint64_t snapshot_id) {
+  std::string record;
+  const std::string header = absl::StrCat("rbd_header.", image_id);
+  const int r =
+      Run("rados_read_op_omap_get_vals_by_keys2", header, Needs::kOsd, false,
+          [&](Model&, Site& site, SteadyDuration*) {
+            const auto image = Model::FindImageById(Space(site), image_id);
+            const auto* const found = FindSnapshot(image.get(), snapshot_id);
+            if (found == nullptr) return -ENOENT;
+            record = RecordOf(found->info);
+            return 0;
+          });
+  if (r < 0) return Error(r, "read", header);
+  return record;
+}
+
+absl::StatusOr<bool> FakePool::SetCopyProgress(const std::string& image_id,
+                                               uint64_t snapshot_id,
+                                               const std::string& record,
+                                               uint64_t objects) {
+  bool set = false;
+  const absl::Status status = Change(
+      "rbd.mirror_image_snapshot_set_copy_progress", "set the copy progress in",
+      absl::StrCat("rbd_header.", image_id), [&](Site& site) {
+        const auto image = Model::FindImageById(Space(site), image_id);
+        if (image == nullptr) return -ENOENT;
+        auto* const found = FindSnapshot(image.get(), snapshot_id);
+        if (found == nullptr || RecordOf(found->info) != record) return 0;
+        found->info.last_copied_object = objects;
+        found->info.complete = false;
+        set = true;
+        return 0;
+      });
+  if (!status.ok()) return status;
+  return set;
 }
 
 absl::Status FakePool::RemoveOmapKeys(const std::string& object,

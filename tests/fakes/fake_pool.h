@@ -52,6 +52,12 @@ class FakePool final : public Pool {
   absl::Status RemoveObject(const std::string& object) override;
   absl::Status SetOmapValues(const std::string& object,
                              const OmapValues& values) override;
+  absl::StatusOr<std::string> SnapshotRecord(const std::string& image_id,
+                                             uint64_t snapshot_id) override;
+  absl::StatusOr<bool> SetCopyProgress(const std::string& image_id,
+                                       uint64_t snapshot_id,
+                                       const std::string& record,
+                                       uint64_t objects) override;
   absl::Status RemoveOmapKeys(const std::string& object,
                               const std::vector<std::string>& keys) override;
   absl::StatusOr<bool> RemoveOmapValue(const std::string& object,

@@ -269,6 +269,13 @@ bool Model::CopyNext(Site& site, Image& local, Image& remote,
   MirrorSnapshot& copy = local.snapshots.back().info;
   const Snapshot& source = remote.snapshots[*target];
   const uint64_t total = source.size.objects;
+  // The number counts what was copied, and one that goes on takes it for the
+  // last object that was (16.2.15).
+  const uint64_t client = site.daemon.local_instance;
+  if (std::exchange(replayer.copies_as, client) != client &&
+      copy.last_copied_object > 0 && copy.last_copied_object < total) {
+    ++copy.last_copied_object;
+  }
   const auto step = std::min(total - std::min(total, copy.last_copied_object),
                              static_cast<uint64_t>(replayer.budget));
   replayer.budget -= static_cast<double>(step);

@@ -161,6 +161,7 @@ struct Replayer {
   int64_t last_sync_seconds = 0;
   uint64_t last_sync_bytes = 0;
   double budget = 0;           // objects that may be copied now
+  uint64_t copies_as = 0;      // the client that copies the newest snapshot
   std::string last_replaying;  // what it says while the peer is out of reach
 };
 

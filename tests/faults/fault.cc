@@ -74,6 +74,7 @@ const std::map<std::string, std::vector<int>>& ErrnosOfCalls() {
       {"rados_write_op_remove", kWrite},
       {"rados_write_op_omap_set2", kWrite},
       {"rados_write_op_omap_rm_keys2", kWrite},
+      {"rbd.mirror_image_snapshot_set_copy_progress", kWrite},
       // locks of objects
       {"rados_lock_exclusive", {ETIMEDOUT, EIO, EPERM, ENOSPC, EBUSY}},
       {"rados_list_lockers", kReadOfWhatMayBeAbsent},
@@ -89,6 +90,7 @@ const std::map<std::string, std::vector<int>>& ErrnosOfCalls() {
       // images
       {"rbd_open", {ETIMEDOUT, EIO, EPERM, ENOENT, EROFS}},
       {"rbd_open_read_only", kReadOfWhatMayBeAbsent},
+      {"rbd_open_by_id_read_only", kReadOfWhatMayBeAbsent},
       {"rbd_close", {EIO}},
       {"rbd_create4", {ETIMEDOUT, EIO, EPERM, ENOSPC, EEXIST}},
       {"rbd_remove", {ETIMEDOUT, EIO, EPERM, EBUSY}},

@@ -145,7 +145,7 @@ absl::Status Rig::OperateOnMembers(FakeSite& site, const GroupVerb& verb) {
                                     target.group_id, target.user, Soon());
     if (!members.ok()) return members.status();
     target.members = std::move(members->volumes);
-    target.fsid = std::move(members->fsid);
+    target.place = std::move(members->place);
     return absl::OkStatus();
   });
   if (!found.ok()) return found;
@@ -290,7 +290,7 @@ absl::Status Rig::MembersInfo(FakeSite& site) {
         ReadGroupMembers(environment.resolver, group, site.user(), Soon());
     if (!members.ok()) return members.status();
     const auto info = GetGroupReplicationInfo(
-        environment, {group, site.user(), members->volumes, members->fsid},
+        environment, {group, site.user(), members->volumes, members->place},
         Soon());
     if (!info.ok()) return info.status();
     said_ = absl::StrCat(static_cast<int>(info->health));

@@ -18,17 +18,11 @@ using Response = ::replication::GetVolumeReplicationInfoResponse;
 class MirroredCloneTest : public TwoSitesTest {
  protected:
   static constexpr char kMark[] = "rbd-addons.mirrored-clone";
-  static constexpr uint64_t kBytes = 8u << 20;
 
   /// As ceph-csi makes it: a parent full of data and a clone of it, both
   /// mirrored and arrived on b.
   static TestVolume MakeMirroredClone(const std::string& parent_name) {
-    const std::string parent = std::string(RealBed::kPool) + "/" + parent_name;
-    Rbd("a", {"create", "--size", "8M", parent});
-    TestVolume image;
-    image.image = parent_name;
-    Write("a", image, "of the parent", kBytes);
-    Rbd("a", {"snap", "create", "--no-progress", parent + "@origin"});
+    const std::string parent = MakeParent(parent_name);
     TestVolume volume = MakeVolume({"--parent", parent + "@origin"});
     for (const std::string& spec : {parent, ImageSpec(volume)}) {
       Rbd("a", {"mirror", "image", "enable", spec, "snapshot"});
@@ -103,12 +97,7 @@ TEST_F(MirroredCloneTest, IsToldUntilItIsRepaired) {
 
 TEST_F(MirroredCloneTest, FlattenModeForceMirrorsAllOfIt) {
   if (const auto why = NoFlattenTasks()) GTEST_SKIP() << *why;
-  const std::string parent = std::string(RealBed::kPool) + "/flat-parent";
-  Rbd("a", {"create", "--size", "8M", parent});
-  TestVolume image;
-  image.image = "flat-parent";
-  Write("a", image, "of the parent", kBytes);
-  Rbd("a", {"snap", "create", "--no-progress", parent + "@origin"});
+  const std::string parent = MakeParent("flat-parent");
   const TestVolume volume = MakeVolume({"--parent", parent + "@origin"});
   ASSERT_THAT(Enable("a", volume, {{"flattenMode", "force"}}),
               HasCode(Code::OK));

@@ -15,13 +15,6 @@ using ::testing::Not;
 
 class EnableTest : public TwoSitesTest {
  protected:
-  /// An image with a snapshot to clone from; returns "replicapool/NAME".
-  static std::string MakeParent(const std::string& name) {
-    const std::string spec = std::string(RealBed::kPool) + "/" + name;
-    Rbd("a", {"create", "--size", "16M", spec});
-    Rbd("a", {"snap", "create", "--no-progress", spec + "@origin"});
-    return spec;
-  }
   static bool HasParent(const TestVolume& volume) {
     return Rbd("a", {"info", "--format", "json", ImageSpec(volume)})
                .find("\"parent\"") != std::string::npos;

@@ -13,6 +13,7 @@
 namespace addons::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::Each;
 using ::testing::ElementsAre;
@@ -112,6 +113,55 @@ TEST_F(GroupMembershipTest, AVolumeThatCannotBeMirroredChangesNothing) {
   EXPECT_THAT(Groups("a").Get(group.id).volumes,
               ElementsAreArray(IdsOf(group.members)));
   EXPECT_THAT(RbdGroupImages("a", group), SizeIs(1));
+}
+
+TEST_F(GroupMembershipTest, ACloneNeitherJoinsNorIsReplicatedNorMoves) {
+  const std::string parent = MakeParent("parent-of-members");
+  const auto make_clone = [&] {
+    return MakeVolume({"--parent", parent + "@origin"});
+  };
+  const auto refuses = [](const TestVolume& clone) {
+    return AllOf(HasSubstr(clone.id_a), HasSubstr("flatten"));
+  };
+  // One that joins.
+  const TestGroup group = MakeReplicatedGroup(1);
+  TestGroup wanted = group;
+  wanted.members.push_back(make_clone());
+  const GroupReply joins = Modify(wanted);
+  EXPECT_THAT(joins.status, HasCode(Code::FAILED_PRECONDITION));
+  EXPECT_THAT(joins.status.error_message(), refuses(wanted.members[1]));
+  EXPECT_EQ(MirrorState("a", wanted.members[1]), "disabled");
+  EXPECT_THAT(Groups("a").Get(group.id).volumes,
+              ElementsAreArray(IdsOf(group.members)));
+
+  // One that is there already.
+  TestGroup with_clone = MakeGroup(1);
+  with_clone.members.push_back(make_clone());
+  WriteJournal("a", with_clone, with_clone.members);
+  const TestVolume& clone = with_clone.members[1];
+  const grpc::Status enabled = EnableGroup("a", with_clone);
+  EXPECT_THAT(enabled, HasCode(Code::FAILED_PRECONDITION));
+  EXPECT_THAT(enabled.error_message(), refuses(clone));
+  for (const TestVolume& member : with_clone.members) {
+    EXPECT_EQ(MirrorState("a", member), "disabled");
+  }
+
+  // One that somebody else mirrored: b has nothing of its parent's data.
+  Rbd("a", {"mirror", "image", "enable", parent, "snapshot"});
+  for (TestVolume& member : with_clone.members) {
+    Rbd("a", {"mirror", "image", "enable", ImageSpec(member), "snapshot"});
+    member.id_b = Testbed("peer-journal", {"b", member.id_a});
+    Synchronize("a", member);
+  }
+  ::replication::GetVolumeReplicationInfoResponse info;
+  EXPECT_THAT(GroupInfo("a", with_clone, &info), HasCode(Code::OK));
+  EXPECT_EQ(info.status(),
+            ::replication::GetVolumeReplicationInfoResponse::ERROR);
+  EXPECT_THAT(info.status_message(), HasSubstr("flatten"));
+  const grpc::Status demoted = DemoteGroup("a", with_clone);
+  EXPECT_THAT(demoted, HasCode(Code::FAILED_PRECONDITION));
+  EXPECT_THAT(demoted.error_message(), refuses(clone));
+  EXPECT_EQ(Primaries("a", with_clone), 2U);
 }
 
 TEST_F(GroupMembershipTest, AChangeThatDiesAnywhereIsFinishedByTheSameCall) {

@@ -16,7 +16,8 @@ namespace addons::testing {
 /// The command line through the socket, on simulated clusters.
 class CliVerbTest : public ::testing::Test {
  protected:
-  explicit CliVerbTest(const std::string& site = "a") : server_(site) {}
+  explicit CliVerbTest(const std::string& site = "a", const Config& config = {})
+      : server_(site, config) {}
 
   int Run(std::vector<std::string> arguments, const std::string& typed = "") {
     const FakeSite& site = server_.site();

@@ -167,7 +167,7 @@ TEST_F(CliInspectionTest, WrongUseAsksNobody) {
   EXPECT_EQ(Run({"check-failover", "--group", "no-id"}),
             grpc::INVALID_ARGUMENT);
   EXPECT_EQ(Run({"check-failover", server_.id, "--planned", "--force"}), 64);
-  EXPECT_EQ(Run({"check-failover", "no-id"}), grpc::INVALID_ARGUMENT);
+  EXPECT_EQ(Run({"check-failover", "0001-0006-no-id"}), grpc::INVALID_ARGUMENT);
   EXPECT_EQ(Run({"check-failover", server_.id, "--parameter", "x"}), 64);
 }
 
@@ -247,7 +247,7 @@ TEST_F(CliInspectionTest, WhatAnExplanationCouldNotSeeIsSaid) {
   EXPECT_EQ(Run({"explain", server_.id}), 0) << err_.str();
   EXPECT_THAT(out_.str(), AllOf(HasSubstr("could not be seen\n  the volume: "),
                                 HasSubstr("promote unclear")));
-  EXPECT_EQ(Run({"explain", "no-id"}), grpc::INVALID_ARGUMENT);
+  EXPECT_EQ(Run({"explain", "0001-0006-no-id"}), grpc::INVALID_ARGUMENT);
 }
 
 TEST_F(CliInspectionTest, ThatNoDaemonAnswersIsNoAnswer) {

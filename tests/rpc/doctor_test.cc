@@ -98,8 +98,8 @@ TEST_F(DoctorTest, WhatIsInOrderIsSaidToBe) {
   for (const char* const id :
        {"config.readable", "config.site-clusters", "config.mapping",
         "cluster.connect", "cluster.key", "caps.blocklist", "caps.manager",
-        "caps.osd-map", "clock.host", "mirror.mode", "mirror.peer",
-        "mirror.daemon", "mirror.peer-daemon"}) {
+        "caps.mirror-daemons", "caps.osd-map", "clock.host", "mirror.mode",
+        "mirror.peer", "mirror.daemon", "mirror.peer-daemon"}) {
     EXPECT_EQ(found.Verdict(id), "OK") << id << ": " << found.Of(id, "seen");
   }
   EXPECT_EQ(server_.world.CountMutations(), 0);
@@ -216,7 +216,11 @@ TEST_F(DoctorTest, AClusterThatIsSilentIsNamed) {
 TEST_F(DoctorTest, WhatTheUserMayNotIsToldFromWhatGotNoAnswer) {
   Start();
   FailCalls("rados_mgr_command", EACCES);
-  EXPECT_EQ(Json().Verdict("caps.manager"), "PROBLEM");
+  const Found refused = Json();
+  EXPECT_EQ(refused.Verdict("caps.manager"), "PROBLEM");
+  EXPECT_EQ(refused.Verdict("caps.mirror-daemons"), "PROBLEM");
+  EXPECT_THAT(refused.Of("caps.mirror-daemons", "remedy"),
+              HasSubstr("allow command \"service status\""));
   FailCalls("rados_mgr_command", ETIMEDOUT);
   const Found silent = Json();
   EXPECT_EQ(silent.Verdict("caps.manager"), "UNCLEAR");

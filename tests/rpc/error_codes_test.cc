@@ -902,6 +902,67 @@ void AddExplainGroup(std::vector<Case>* cases) {
                      }));
 }
 
+using FindRequest = ::rbdaddons::admin::v1::FindVolumeRequest;
+
+/// The volume looked for on a, where `prepare` may change the request.
+Case Named(
+    std::string name, std::string code,
+    std::function<void(ReplicationServer&, FindRequest&)> prepare = nullptr) {
+  namespace admin = ::rbdaddons::admin::v1;
+  return {std::move(name),
+          {"FindVolume", std::move(code)},
+          "a",
+          [prepare](ReplicationServer& server) {
+            server.AddMirrored();
+            FindRequest request;
+            request.set_name(absl::StrCat("replicapool/", server.image));
+            request.set_cluster_id("site-a");
+            auto& secrets = *request.mutable_secrets();
+            secrets["userID"] = server.a.user()->id;
+            secrets["userKey"] = server.a.user()->key.Reveal();
+            if (prepare) prepare(server, request);
+            server.Start();
+            grpc::ClientContext context;
+            admin::FindVolumeResponse response;
+            return admin::Inspection::NewStub(server.Channel())
+                ->FindVolume(&context, request, &response);
+          }};
+}
+
+void AddFindVolume(std::vector<Case>* cases) {
+  const auto fail = [](int error) {
+    return [error](ReplicationServer& server, FindRequest&) {
+      server.world.SetCallHook(
+          [error](absl::string_view, absl::string_view call, bool) {
+            return call == "rados_read_op_omap_get_vals2" ? error : 0;
+          });
+    };
+  };
+  cases->push_back(Named("FindOk", "OK"));
+  cases->push_back(Named(
+      "FindOfNothing", "INVALID_ARGUMENT",
+      [](ReplicationServer&, FindRequest& request) { request.clear_name(); }));
+  cases->push_back(Named("FindNone", "NOT_FOUND",
+                         [](ReplicationServer&, FindRequest& request) {
+                           request.set_name("pvc-none");
+                         }));
+  cases->push_back(Named("FindInNoNamespace", "FAILED_PRECONDITION",
+                         [](ReplicationServer&, FindRequest& request) {
+                           request.set_name("replicapool/none/image");
+                         }));
+  cases->push_back(Named("FindWithAWrongKey", "UNAUTHENTICATED",
+                         [](ReplicationServer&, FindRequest& request) {
+                           (*request.mutable_secrets())["userKey"] =
+                               "AQBGK0tlAAAAABAAe1jGVJUIbxnSHUjzYVN5eg==";
+                         }));
+  cases->push_back(Named("FindForbidden", "PERMISSION_DENIED", fail(EPERM)));
+  cases->push_back(Named("FindOnASilentCluster", "UNAVAILABLE",
+                         [](ReplicationServer& server, FindRequest&) {
+                           server.a.SetClusterUp(false);
+                         }));
+  cases->push_back(Named("FindTimesOut", "DEADLINE_EXCEEDED", fail(ETIMEDOUT)));
+}
+
 /// The history of a volume on a, where `prepare` may change the request.
 Case Remembered(std::string name, std::string code,
                 std::function<void(ReplicationServer&,
@@ -971,18 +1032,17 @@ void AddHistory(std::vector<Case>* cases) {
 }
 
 /// An audit of the pool on a, where `prepare` may change the request.
-Case Audited(
-    std::string name, std::string code,
-    std::function<void(ReplicationServer&,
-                       ::rbdaddons::admin::v1::ListMirroredClonesRequest&)>
-        prepare = nullptr) {
+Case Audited(std::string name, std::string code,
+             std::function<void(ReplicationServer&,
+                                ::rbdaddons::admin::v1::AuditPoolRequest&)>
+                 prepare = nullptr) {
   namespace admin = ::rbdaddons::admin::v1;
   return {std::move(name),
-          {"ListMirroredClones", std::move(code)},
+          {"AuditPool", std::move(code)},
           "a",
           [prepare](ReplicationServer& server) {
             server.AddMirrored();
-            admin::ListMirroredClonesRequest request;
+            admin::AuditPoolRequest request;
             request.set_pool(MirroredPair::kPool);
             auto& secrets = *request.mutable_secrets();
             secrets["userID"] = server.a.user()->id;
@@ -990,9 +1050,9 @@ Case Audited(
             if (prepare) prepare(server, request);
             server.Start();
             grpc::ClientContext context;
-            admin::ListMirroredClonesResponse response;
+            admin::AuditPoolResponse response;
             return admin::Audit::NewStub(server.Channel())
-                ->ListMirroredClones(&context, request, &response);
+                ->AuditPool(&context, request, &response);
           }};
 }
 
@@ -1027,12 +1087,12 @@ void AddDoctor(std::vector<Case>* cases) {
 }
 
 void AddAudit(std::vector<Case>* cases) {
-  using Request = ::rbdaddons::admin::v1::ListMirroredClonesRequest;
+  using Request = ::rbdaddons::admin::v1::AuditPoolRequest;
   const auto fail = [](int error) {
     return [error](ReplicationServer& server, Request&) {
       server.world.SetCallHook(
           [error](absl::string_view, absl::string_view call, bool) {
-            return call == "rados_read_op_omap_get_vals2" ? error : 0;
+            return call == "rados_mon_command" ? error : 0;
           });
     };
   };
@@ -1046,6 +1106,11 @@ void AddAudit(std::vector<Case>* cases) {
   cases->push_back(Audited(
       "AuditOfNoPool", "NOT_FOUND",
       [](ReplicationServer&, Request& request) { request.set_pool("none"); }));
+  cases->push_back(Audited(
+      "AuditOfAnUnknownKind", "INVALID_ARGUMENT",
+      [](ReplicationServer&, Request& request) {
+        request.add_kinds(::rbdaddons::admin::v1::AuditFinding::UNSPECIFIED);
+      }));
   cases->push_back(Audited("AuditInABrokenCluster", "FAILED_PRECONDITION",
                            [](ReplicationServer& server, Request& request) {
                              request.set_cluster_id("site-a");
@@ -1152,6 +1217,7 @@ TEST(ErrorCodesTest, RowsOfTheDocumentAreWhatTheDaemonAnswers) {
   AddCheckFailover(&cases);
   AddExplain(&cases);
   AddExplainGroup(&cases);
+  AddFindVolume(&cases);
   AddHistory(&cases);
   std::set<ErrorCodeRow> reached;
   for (const Case& tested : cases) {

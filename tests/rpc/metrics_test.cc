@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <future>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
@@ -159,6 +160,74 @@ TEST_F(MetricsPortTest, ANodeServesTrimsAndNoReclaims) {
       HttpGet(app_->metrics_url()).body,
       AllOf(HasSubstr("rbd_addons_trims_total{outcome=\"trimmed\"} 0\n"),
             Not(HasSubstr("rbd_addons_reclaims_total"))));
+}
+
+Config WatchedOften() {
+  Config config = WithMetrics();
+  config.watch_interval = std::chrono::milliseconds(10);
+  return config;
+}
+
+class WatchedTest : public ::testing::Test {
+ protected:
+  WatchedTest() : server_("a", WatchedOften()) {
+    server_.UseRealTime();
+    server_.AddMirrored();
+    server_.Start();
+    const std::string metrics = server_.metrics_url();
+    page_url_ = metrics.substr(0, metrics.rfind('/') + 1);
+  }
+  Ask Asked() const {
+    Ask ask;
+    ask.volume_id = server_.id;
+    return ask;
+  }
+  /// What is served at `url` when it has `text`, or at last.
+  HttpAnswer Await(const std::string& url, const std::string& text) {
+    const SteadyTime give_up = RealClock().Now() + seconds(30);
+    while (true) {
+      HttpAnswer answer = HttpGet(url);
+      if (answer.body.find(text) != std::string::npos ||
+          RealClock().Now() > give_up) {
+        return answer;
+      }
+      RealClock().SleepFor(std::chrono::milliseconds(5), std::stop_token());
+    }
+  }
+
+  ReplicationServer server_;
+  std::string page_url_;
+};
+
+TEST_F(WatchedTest, ShowsReplicationThatACallHasNamed) {
+  EXPECT_THAT(
+      Await(page_url_, "nothing is watched").body,
+      AllOf(HasSubstr("nothing is watched"), Not(HasSubstr(server_.image))));
+  server_.Call("GetVolumeReplicationInfo", Asked());
+  const HttpAnswer page = Await(page_url_, server_.image);
+  EXPECT_EQ(page.code, 200);
+  EXPECT_THAT(page.headers,
+              AllOf(HasSubstr("Content-Type: text/html; charset=utf-8"),
+                    HasSubstr("Content-Security-Policy: default-src 'none'")));
+  EXPECT_THAT(page.body, AllOf(HasSubstr(server_.image), HasSubstr("primary")));
+  const HttpAnswer metrics =
+      Await(server_.metrics_url(), "rbd_addons_replication_volume_info{");
+  EXPECT_THAT(metrics.body, AllOf(HasSubstr(server_.id),
+                                  HasSubstr("rbd_addons_replication_role{")));
+  const std::string key = server_.site().user()->key.Reveal();
+  for (const std::string* text : {&page.body, &metrics.body}) {
+    EXPECT_THAT(*text, Not(HasSubstr(key)));
+  }
+}
+
+TEST_F(WatchedTest, NoSecretOfACallThatIsRefused) {
+  Ask ask = Asked();
+  ask.user_key = "AQBGK0tlAAAAABAAe1jGVJUIbxnSHUjzYVN5eg==";
+  EXPECT_FALSE(server_.Call("GetVolumeReplicationInfo", ask).status.ok());
+  const HttpAnswer page = HttpGet(page_url_);
+  EXPECT_EQ(page.code, 200);
+  EXPECT_THAT(page.body, AllOf(HasSubstr("nothing is watched"),
+                               Not(HasSubstr(ask.user_key))));
 }
 
 }  // namespace

@@ -38,7 +38,8 @@ declare -A allowed=(
   [replication/group]="replication/group replication replication/decision replication/state replication_options history lease operation operation_spec volume ceph base"
   [replication_membership]="replication_membership replication/group replication replication/state replication_options history lease operation operation_spec volume ceph base"
   [replication/inspection]="replication/inspection replication/group replication replication/decision replication/state replication_options history lease operation operation_spec volume ceph base"
-  [replication_service]="replication_service replication/inspection replication/group replication replication/state replication_options history lease operation operation_spec volume ceph base rpc"
+  [replication/audit]="replication/audit networkfence replication/inspection replication replication/state replication_options history lease operation operation_spec volume ceph base"
+  [replication_service]="replication_service replication/audit replication/inspection replication/group replication replication/state replication_options history lease operation operation_spec volume ceph base rpc"
   [reclaimspace]="reclaimspace lease operation operation_spec node volume ceph base"
   [reclaimspace_service]="reclaimspace_service reclaimspace lease operation operation_spec node volume ceph base rpc"
   [volumegroup]="volumegroup lease operation operation_spec volume ceph base"
@@ -60,7 +61,7 @@ offend() {
 # These set REPLY: a subshell for each of thousands of includes takes long.
 layer_of() { # FILE or INCLUDE
   case $1 in
-    ceph/librados/* | operation/table/* | replication/decision/* | replication/group/* | \
+    ceph/librados/* | operation/table/* | replication/audit/* | replication/decision/* | replication/group/* | \
       replication/inspection/* | replication/state/*) REPLY=${1%/*} ;;
     server/* | cli/*) REPLY=${1%%/*} ;;
     */*_service.* | */*_service_*) REPLY=${1%%/*}_service ;;

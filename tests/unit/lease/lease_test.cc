@@ -329,6 +329,7 @@ TEST_F(LeaseTest, ErrorsOfTheLeaseAreNoAnswerAboutTheVolume) {
                          Row{ENOENT, absl::StatusCode::kUnavailable},
                          Row{EEXIST, absl::StatusCode::kUnavailable},
                          Row{EOPNOTSUPP, absl::StatusCode::kUnavailable},
+                         Row{ENOSPC, absl::StatusCode::kUnavailable},
                          Row{EIO, absl::StatusCode::kInternal},
                          Row{ETIMEDOUT, absl::StatusCode::kDeadlineExceeded}}) {
     world_.SetCallHook([&row](absl::string_view, absl::string_view call, bool) {
@@ -338,6 +339,16 @@ TEST_F(LeaseTest, ErrorsOfTheLeaseAreNoAnswerAboutTheVolume) {
                 StatusIs(row.code))
         << row.error;
   }
+}
+
+TEST_F(LeaseTest, AFullPoolIsSaid) {
+  world_.SetCallHook([](absl::string_view, absl::string_view call, bool) {
+    return call == "rados_lock_exclusive" ? EDQUOT : 0;
+  });
+  EXPECT_THAT(first_.TryTake(Target(), "promote").status(),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       AllOf(HasSubstr(MirroredPair::kPool), HasSubstr("full"),
+                             HasSubstr("quota"))));
 }
 
 TEST_F(LeaseTest, ClientsOfDaemonsAreKnown) {

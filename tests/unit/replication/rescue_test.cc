@@ -460,6 +460,28 @@ TEST_F(LivingPeerTest, ACopyThatGoesOnAfterTheSaveIsTakenInstead) {
   ExpectWhole(2);
 }
 
+// rbd-mirror alone leaves one object out when it goes on.
+TEST_F(LivingPeerTest, CopiesOfOtherVolumesGoOnWhereTheyEnded) {
+  constexpr char kUuid[] = "11111111-2222-3333-4444-555555555555";
+  pair_.AddMirroredVolume(a_, kUuid, kSmallImage);
+  const std::string other_image = MirroredPair::ImageOf(kUuid);
+  world_.Advance(seconds(40));
+  b_.SetCopySpeed(4);
+  ASSERT_OK(a_.Write(other_image, 7));
+  a_.CreateMirrorSnapshot(other_image);
+  ASSERT_OK(a_.Write(image_, 2));
+  a_.CreateMirrorSnapshot(image_);
+  world_.Advance(seconds(4));
+  ASSERT_TRUE(b_.Torn(other_image));
+  EXPECT_OK(Promote(on_b_, Force::kYes));
+  ExpectWhole(1);
+  b_.SetCopySpeed(1000);
+  ASSERT_TRUE(world_.AdvanceUntil([&] { return pair_.InSync(b_, other_image); },
+                                  minutes(5)));
+  EXPECT_FALSE(b_.Torn(other_image));
+  EXPECT_EQ(b_.Data(other_image), 7U);
+}
+
 TEST_F(LivingPeerTest, AStateThatWasSavedForNothingGoesWithTheNextResync) {
   DieMidCopy(Kind::kNonPrimary);
   DieAt("rbd_mirror_image_promote");

@@ -47,6 +47,9 @@ class Daemon {
     dir_.Write("cluster-mapping.json", pair.MappingJson());
     // Only tests of that want the first call to be answered early.
     environment_.options.first_answer = std::chrono::hours(1);
+    // In the order of the test.
+    environment_.aside = [](const std::string& /*fsid*/,
+                            const std::function<void()>& job) { job(); };
   }
 
   FakeSite& site() { return site_; }

@@ -491,17 +491,20 @@ Package Admin() {
           "rbdaddons.admin.v1.Operation operation=2}",
           "enum rbdaddons.admin.v1.CancelOperationResponse.Effect "
           "{UNSPECIFIED=0; NEVER_STARTS=1; STOPS_NOW=2; STOPS_AFTER_CHANGE=3}",
-          "/rbdaddons.admin.v1.Audit/ListMirroredClones "
-          "rbdaddons.admin.v1.ListMirroredClonesRequest -> "
-          "rbdaddons.admin.v1.ListMirroredClonesResponse",
-          "rbdaddons.admin.v1.ListMirroredClonesRequest {string cluster_id=1; "
-          "string pool=2; M secrets=3 [secret]}",
-          "rbdaddons.admin.v1.ListMirroredClonesResponse {"
-          "rep rbdaddons.admin.v1.MirroredClone clones=1; bool more=2}",
-          "rbdaddons.admin.v1.MirroredClone {string image=1; "
-          "rbdaddons.admin.v1.MirroredClone.State state=2; string text=3}",
-          "enum rbdaddons.admin.v1.MirroredClone.State {UNSPECIFIED=0; "
-          "HAS_PARENT=1; WAS_FLATTENED=2}",
+          "/rbdaddons.admin.v1.Audit/AuditPool "
+          "rbdaddons.admin.v1.AuditPoolRequest -> "
+          "rbdaddons.admin.v1.AuditPoolResponse",
+          "rbdaddons.admin.v1.AuditPoolRequest {string cluster_id=1; "
+          "string pool=2; M secrets=3 [secret]; "
+          "rep rbdaddons.admin.v1.AuditFinding.Kind kinds=4; "
+          "uint32 fence_ends_within_seconds=5}",
+          "rbdaddons.admin.v1.AuditPoolResponse {"
+          "rep rbdaddons.admin.v1.AuditFinding findings=1; bool more=2}",
+          "rbdaddons.admin.v1.AuditFinding {"
+          "rbdaddons.admin.v1.AuditFinding.Kind kind=1; string object=2; "
+          "string seen=3; string remedy=4; bool unclear=5}",
+          "enum rbdaddons.admin.v1.AuditFinding.Kind {UNSPECIFIED=0; "
+          "CLONES=1; JOURNAL=2; SCHEDULES=3; GROUPS=4; FENCES=5; RESCUES=6}",
           "/rbdaddons.admin.v1.History/ListHistory "
           "rbdaddons.admin.v1.ListHistoryRequest -> "
           "rbdaddons.admin.v1.ListHistoryResponse",
@@ -536,6 +539,13 @@ Package Admin() {
           "/rbdaddons.admin.v1.Inspection/ExplainGroup "
           "rbdaddons.admin.v1.ExplainGroupRequest -> "
           "rbdaddons.admin.v1.ExplainGroupResponse",
+          "/rbdaddons.admin.v1.Inspection/FindVolume "
+          "rbdaddons.admin.v1.FindVolumeRequest -> "
+          "rbdaddons.admin.v1.FindVolumeResponse",
+          "rbdaddons.admin.v1.FindVolumeRequest {string name=1; "
+          "string pool=2; string cluster_id=3; M secrets=4 [secret]}",
+          "rbdaddons.admin.v1.FindVolumeResponse {string volume_id=1; "
+          "string cluster_id=2; string image=3}",
           "rbdaddons.admin.v1.Forecast {string verb=1; bool force=2; "
           "rbdaddons.admin.v1.Forecast.Verdict verdict=3; string code=4; "
           "string reason=5}",
@@ -602,7 +612,7 @@ TEST(WireMethodsTest, EveryMethodHasARequestTypeOfItsOwn) {
       }
     }
   }
-  EXPECT_EQ(methods.size(), 3U + 2U + 4U + 7U + 5U + 1U + 3U + 8U);
+  EXPECT_EQ(methods.size(), 3U + 2U + 4U + 7U + 5U + 1U + 3U + 9U);
 }
 
 }  // namespace

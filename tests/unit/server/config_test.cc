@@ -420,6 +420,7 @@ TEST_F(ConfigTest, HelpNamesEveryFlagAndExitsWithZero) {
                            "--shutdown-grace",
                            "--settle-time",
                            "--takeover-time",
+                           "--watch-interval",
                            "--force-without-local-mirror",
                            "--history-events",
                            "--operation-wait",

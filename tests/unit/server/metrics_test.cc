@@ -33,6 +33,8 @@ class MetricsTest : public TableTest {
                              return HistoryStats{5, 7, 1};
                            }};
     sources.ceph_calls = [this] { return ceph_calls_; };
+    sources.watch = [this] { return watched_; };
+    sources.clock = &clock_;
     return sources;
   }
   std::string Text() { return MetricsText(Sources()); }
@@ -50,6 +52,7 @@ class MetricsTest : public TableTest {
   ReclaimStats reclaims_;
   TrimStats trims_;
   std::vector<CallHistogram> ceph_calls_;
+  std::shared_ptr<WatchSnapshot> watched_ = std::make_shared<WatchSnapshot>();
 };
 
 TEST_F(MetricsTest, CountsCallsByMethodAndCode) {
@@ -186,6 +189,53 @@ TEST_F(MetricsTest, WhatIsNotServedIsNotThere) {
   EXPECT_THAT(text, HasSubstr("rbd_addons_build_info{version=\""));
 }
 
+TEST_F(MetricsTest, ReplicationIsAbsentWhereItIsNotKnown) {
+  WatchedPool pool;
+  pool.cluster_id = "site-a";
+  pool.pool = "p";
+  pool.unseen = "no monitor answered";
+  pool.failed_looks = 2;
+  watched_->pools = {pool};
+  const std::string where = R"(cluster="site-a",pool="p",namespace="")";
+  EXPECT_EQ(Value("replication_look_ok{" + where + "}"), "0");
+  EXPECT_EQ(Value("replication_looks_failed_total{" + where + "}"), "2");
+  EXPECT_THAT(Text(), Not(HasSubstr("replication_images{")));
+  EXPECT_THAT(Text(), Not(HasSubstr("replication_look_age_seconds{")));
+
+  WatchedImage image;
+  image.image = "i";
+  pool.seen_at = clock_.Now();
+  pool.images = {image};
+  pool.total = 3;
+  pool.local_mirror_up = false;
+  watched_->pools = {pool};
+  const std::string which = where + R"(,image="i")";
+  EXPECT_EQ(Value("replication_images_truncated{" + where + "}"), "2");
+  EXPECT_EQ(Value("replication_rbd_mirror_up{" + where + R"(,site="local"})"),
+            "0");
+  EXPECT_EQ(Value("replication_image_health{" + which + "}"), "0");
+  for (const char* unknown :
+       {"site=\"peer\"", "replication_role{", "timestamp_seconds{",
+        "interval_seconds{", "lag_ratio{", "bytes_remaining{",
+        "volume_info{"}) {
+    EXPECT_THAT(Text(), Not(HasSubstr(unknown)));
+  }
+
+  pool.images[0].role = WatchedRole::kSecondary;
+  pool.images[0].last_sync = 1790000000;
+  pool.images[0].lag_ratio = 2.5;
+  pool.images[0].volume_id = "0001-x";
+  pool.images[0].volume_name = "pvc-1";
+  watched_->pools = {pool};
+  EXPECT_EQ(Value("replication_role{" + which + "}"), "0");
+  EXPECT_EQ(Value("replication_last_sync_timestamp_seconds{" + which + "}"),
+            "1790000000");
+  EXPECT_EQ(Value("replication_lag_ratio{" + which + "}"), "2.5");
+  EXPECT_EQ(Value("replication_volume_info{" + which +
+                  R"(,volume_id="0001-x",volume_name="pvc-1"})"),
+            "1");
+}
+
 // Prometheus' naming: counters end with _total, nothing else does, and each
 // name comes once.
 TEST_F(MetricsTest, NamesFollowTheConventions) {
@@ -199,7 +249,7 @@ TEST_F(MetricsTest, NamesFollowTheConventions) {
         << family.name;
     EXPECT_NE(family.help, "") << family.name;
   }
-  EXPECT_EQ(names.size(), 28U);
+  EXPECT_EQ(names.size(), 45U);
 }
 
 // The document for administrators has them all, and no others.

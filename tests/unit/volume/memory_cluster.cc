@@ -112,6 +112,16 @@ class MemoryPool : public Pool {
                              const OmapValues& /*values*/) override {
     return Unimplemented();
   }
+  absl::StatusOr<std::string> SnapshotRecord(
+      const std::string& /*image_id*/, uint64_t /*snapshot_id*/) override {
+    return Unimplemented();
+  }
+  absl::StatusOr<bool> SetCopyProgress(const std::string& /*image_id*/,
+                                       uint64_t /*snapshot_id*/,
+                                       const std::string& /*record*/,
+                                       uint64_t /*objects*/) override {
+    return Unimplemented();
+  }
   absl::Status RemoveOmapKeys(
       const std::string& /*object*/,
       const std::vector<std::string>& /*keys*/) override {

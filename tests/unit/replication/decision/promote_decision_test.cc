@@ -13,6 +13,7 @@ namespace {
 
 using std::chrono::seconds;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using Kind = MirrorSnapshotKind;
 using State = MirrorStatusState;
 
@@ -537,6 +538,20 @@ TEST_F(PromoteDecisionTest, ADeadLocalMirrorExplainsTheSilence) {
   EXPECT_EQ(decision.action, PromoteAction::kWaitForLocalMirror);
   EXPECT_THAT(decision.reason, HasSubstr("start rbd-mirror here"));
   EXPECT_THAT(decision.reason, HasSubstr("force by hand"));
+  EXPECT_THAT(decision.reason, Not(HasSubstr("manager")));
+}
+
+// What nobody could be asked is said to be unclear, and forces nothing.
+TEST_F(PromoteDecisionTest, ADeadLocalMirrorMayBeOneThatCouldNotBeAskedFor) {
+  SetPeer(State::kStopped, "local image is primary", seconds(200));
+  view_.local->status.up = false;
+  AgeLocal(seconds(90));
+  WaitedFor(seconds(200));
+  clocks_.daemons_unread = "the manager refused";
+  const PromoteDecision decision = Decide();
+  EXPECT_EQ(decision.action, PromoteAction::kWaitForLocalMirror);
+  EXPECT_THAT(decision.reason, HasSubstr("or it lives and cannot reach"));
+  EXPECT_THAT(decision.reason, HasSubstr("the manager refused"));
 }
 
 TEST_F(PromoteDecisionTest, AReportThatIsRewrittenIsNoDeadLocalMirror) {

@@ -83,7 +83,7 @@ class GroupTest : public VerbsTest {
     EXPECT_OK(members.status());
     JournalMembers found = members.value_or(JournalMembers());
     return {GroupHandle(GroupId()), daemon.site().user(),
-            std::move(found.volumes), std::move(found.fsid)};
+            std::move(found.volumes), std::move(found.place)};
   }
 
   absl::Status PromoteAll(Daemon& daemon, Force force = Force::kNo,

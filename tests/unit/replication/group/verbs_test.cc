@@ -136,8 +136,9 @@ TEST_F(GroupTest, DemoteDemotesNoneWhileOneIsAMirroredClone) {
 TEST_F(GroupTest, MemberOnAnotherClusterThanItsGroupIsLeftAlone) {
   AddMirroredGroup(2);
   GroupTarget group = Group(on_a_);
-  EXPECT_EQ(group.fsid, a_.fsid());
-  group.fsid = b_.fsid();  // where the journal was read
+  EXPECT_EQ(group.Member(0).fsid, a_.fsid());
+  // Where the journal was read.
+  group.place.cluster = pair_.cluster(b_);
   world_.ClearCalls();
   EXPECT_THAT(
       Run([&](OperationContext& context) {

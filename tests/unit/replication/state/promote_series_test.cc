@@ -1,5 +1,6 @@
 #include "replication/state/promote_series.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -17,6 +18,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
+using ::testing::HasSubstr;
 
 constexpr char kVolume[] = "5ef79ce1-81e8-439b-8405-35138edf5b89";
 constexpr char kThird[] = "7a9c1f60-3d52-4c0f-8b1e-6d1f0f6c2a33";
@@ -208,6 +210,31 @@ TEST_F(PromoteSeriesTest, AManagerThatDoesNotAnswerProvesNothing) {
     Look("image 1", "1", /*receiving=*/false);
   }
   EXPECT_FALSE(Look("image 1", "1", /*receiving=*/false).cut_off);
+}
+
+TEST_F(PromoteSeriesTest, AUserWhoMayNotAskTheManagerLearnsNothing) {
+  pair_.b().SetMirrorDaemon(DaemonState::kCutOff);
+  world_.SetCallHook([](absl::string_view, absl::string_view call, bool) {
+    return call == "rados_mgr_command" ? EACCES : 0;
+  });
+  SeriesClocks clocks = Look();
+  EXPECT_EQ(clocks.daemons_unread, "") << "nobody was asked yet";
+  for (int i = 0; i < 90; ++i) {
+    world_.Advance(seconds(2));
+    clocks = Look("image 1", "1", /*receiving=*/false);
+    EXPECT_FALSE(clocks.cut_off);
+  }
+  EXPECT_EQ(clocks.quiet_for, seconds(0));
+  EXPECT_THAT(clocks.daemons_unread,
+              HasSubstr("allow command \"service status\""));
+  // Whoever may knows it some time later.
+  world_.SetCallHook(nullptr);
+  for (int i = 0; i < 15; ++i) {
+    world_.Advance(seconds(2));
+    clocks = Look("image 1", "1", /*receiving=*/false);
+  }
+  EXPECT_TRUE(clocks.cut_off);
+  EXPECT_EQ(clocks.daemons_unread, "");
 }
 
 TEST_F(PromoteSeriesTest, ADaemonThatStartsLaterKnowsOfIt) {

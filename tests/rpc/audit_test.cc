@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
+#include <chrono>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -19,7 +21,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class CloneAuditTest : public ::testing::Test {
+class AuditTest : public ::testing::Test {
  protected:
   void AddClone(const std::string& parent) {
     server_.a.AddImage(MirroredPair::kPool, "", parent);
@@ -33,14 +35,15 @@ class CloneAuditTest : public ::testing::Test {
                              "");
     }
   }
-  int Audit(std::vector<std::string> more = {}) {
+  int Audit(std::vector<std::string> more = {},
+            const std::string& what = "clones") {
     dir_.Write("secrets.json",
                absl::StrCat(R"({"userID": ")", server_.a.user()->id,
                             R"(", "userKey": ")",
                             server_.a.user()->key.Reveal(), R"("})"));
     std::vector<std::string> arguments = {"rbd-addons",
                                           "audit",
-                                          "clones",
+                                          what,
                                           "--endpoint",
                                           server_.endpoint(),
                                           "--pool",
@@ -60,14 +63,14 @@ class CloneAuditTest : public ::testing::Test {
   std::ostringstream err_;
 };
 
-TEST_F(CloneAuditTest, APoolWithoutClonesIsSaidToBeInOrder) {
+TEST_F(AuditTest, APoolWithoutClonesIsSaidToBeInOrder) {
   server_.AddMirrored();
   server_.Start();
   EXPECT_EQ(Audit(), 0) << err_.str();
-  EXPECT_THAT(out_.str(), HasSubstr("no mirrored clones"));
+  EXPECT_THAT(out_.str(), HasSubstr("nothing found (looked at: clones)"));
 }
 
-TEST_F(CloneAuditTest, AMirroredCloneIsNamedWithItsRepair) {
+TEST_F(AuditTest, AMirroredCloneIsNamedWithItsRepair) {
   AddClone("golden");
   server_.Start();
   server_.world.ClearCalls();
@@ -75,16 +78,53 @@ TEST_F(CloneAuditTest, AMirroredCloneIsNamedWithItsRepair) {
   const std::string spec = absl::StrCat("replicapool/", server_.image);
   EXPECT_THAT(out_.str(),
               AllOf(HasSubstr(spec + ": it is a clone of 'replicapool/golden'"),
-                    HasSubstr("rbd flatten " + spec), HasSubstr("1 image\n")));
+                    HasSubstr("rbd flatten " + spec),
+                    HasSubstr("1 finding, 0 unclear\n")));
   EXPECT_THAT(out_.str(), Not(HasSubstr("replicapool/golden: ")));
   EXPECT_EQ(server_.world.CountMutations(), 0);
   EXPECT_EQ(Audit({"--json"}), 0);
-  EXPECT_THAT(out_.str(), AllOf(HasSubstr("\"state\": \"HAS_PARENT\""),
-                                HasSubstr("\"image\": \"" + spec + "\"")));
+  EXPECT_THAT(out_.str(),
+              AllOf(HasSubstr("\"kind\": \"CLONES\""),
+                    HasSubstr("\"object\": \"" + spec + "\""),
+                    HasSubstr("\"remedy\": \"rbd flatten " + spec + "\"")));
   EXPECT_THAT(server_.log(), Not(HasSubstr(server_.a.user()->key.Reveal())));
 }
 
-TEST_F(CloneAuditTest, ClusterOfAnotherSiteIsNotAsked) {
+TEST_F(AuditTest, AllOfAPoolIsLookedAtAndUnclearIsSaid) {
+  server_.AddMirrored();
+  server_.a.AddOmapValue(MirroredPair::kPool, "", "csi.volumes.default",
+                         "csi.volume.pvc-it's", ReplicationServer::kSecondUuid);
+  server_.a.AddRangeBlocklistEntry("192.168.7.0:0/24", std::chrono::hours(2));
+  server_.Start();
+  server_.world.ClearCalls();
+  EXPECT_EQ(Audit({}, "all"), 0) << err_.str();
+  EXPECT_THAT(
+      out_.str(),
+      AllOf(HasSubstr("journal  replicapool/csi.volume.b891b493"),
+            HasSubstr("  do: rados -p replicapool rmomapkey "
+                      "csi.volumes.default 'csi.volume.pvc-it'\\''s'\n"),
+            HasSubstr("fences  192.168.7.0/24: this fence ends at "),
+            HasSubstr("do: rbd-addons fence 192.168.7.0/24 --cluster site-a")));
+  EXPECT_EQ(server_.world.CountMutations(), 0);
+  EXPECT_EQ(Audit({"--fence-ends-within", "60"}, "fences"), 0) << err_.str();
+  EXPECT_THAT(out_.str(), Not(HasSubstr("192.168.7.0/24")));
+  server_.world.SetCallHook(
+      [](absl::string_view, absl::string_view call, bool) {
+        return call == "rados_read_op_omap_get_vals2" ? ETIMEDOUT : 0;
+      });
+  EXPECT_EQ(Audit({}, "schedules"), 0) << err_.str();
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("schedules, unclear  replicapool/: "
+                                          "it could not be looked at"),
+                                HasSubstr("2 findings, 2 unclear")));
+  server_.world.SetCallHook(nullptr);
+}
+
+TEST_F(AuditTest, WhatIsNotKnownIsWrongUse) {
+  server_.Start();
+  EXPECT_EQ(Audit({}, "everything"), 64);
+}
+
+TEST_F(AuditTest, ClusterOfAnotherSiteIsNotAsked) {
   Config config;
   config.site_clusters = {ClusterId("site-b")};
   ReplicationServer server("a", config);

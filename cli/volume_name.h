@@ -1,0 +1,33 @@
+#ifndef ADDONS_CLI_VOLUME_NAME_H_
+#define ADDONS_CLI_VOLUME_NAME_H_
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "cli/streams.h"
+
+namespace addons {
+
+/// Whether a text is a volume's id, right or wrong, by the way it begins:
+/// "0001-0006-"; else it is a name that FindVolume takes.
+bool LooksLikeVolumeId(const std::string& text);
+
+/// Where names of volumes are looked for, and by whom.
+struct VolumeNames {
+  std::string endpoint;
+  std::chrono::milliseconds timeout{};  // for each
+  std::string secrets_file;
+  std::string pool;     // of PersistentVolumes; empty: any
+  std::string cluster;  // empty: any
+};
+
+/// Makes ids of those of `volumes` that are names, as the daemon finds them,
+/// and says each on the error stream. Blocks. The exit code: 0, or that of what
+/// it has printed: then nothing may be done with any of them.
+int FindVolumeIds(const VolumeNames& names,
+                  const std::vector<std::string*>& volumes, Streams& streams);
+
+}  // namespace addons
+
+#endif  // ADDONS_CLI_VOLUME_NAME_H_

@@ -1,0 +1,35 @@
+#ifndef ADDONS_REPLICATION_AUDIT_FINDING_H_
+#define ADDONS_REPLICATION_AUDIT_FINDING_H_
+
+#include <string>
+#include <vector>
+
+namespace addons {
+
+/// What an audit looks at.
+enum class AuditKind {
+  kClones,     // mirrored images whose copy is not whole
+  kJournal,    // ceph-csi's journal of volumes, and the images
+  kSchedules,  // mirror snapshot schedules of images that are gone
+  kGroups,     // journal and rbd group of volume groups
+  kRescues,    // what calls that died have left of images
+  kFences,     // the cluster's blocklist
+};
+
+/// One thing that is wrong, or could not be looked at.
+struct AuditFinding {
+  AuditKind kind = AuditKind::kJournal;
+  /// "pool/image" and the like; of a fence: the range.
+  std::string object;
+  std::string seen;
+  /// Commands for a shell that mend it, once what `seen` names as a condition
+  /// is given; empty: none does.
+  std::string remedy;
+  /// It could not be looked at, or what is right cannot be told.
+  bool unclear = false;
+};
+using AuditFindings = std::vector<AuditFinding>;
+
+}  // namespace addons
+
+#endif  // ADDONS_REPLICATION_AUDIT_FINDING_H_

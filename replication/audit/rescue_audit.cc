@@ -1,0 +1,88 @@
+#include "replication/audit/rescue_audit.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "replication/audit/remedy.h"
+#include "replication/state/rescue_record.h"
+
+namespace addons {
+namespace {
+
+constexpr AuditKind kKind = AuditKind::kRescues;
+
+/// The image that this one was made for; nullopt: it is no rescue image.
+std::optional<ImageName> RescuedBy(const ImageName& rescue_image) {
+  const std::string prefix = RescueImageName(ImageName()).text();
+  absl::string_view name = rescue_image.text();
+  if (!absl::ConsumePrefix(&name, prefix) || name.empty()) return std::nullopt;
+  return ImageName(std::string(name));
+}
+
+void CheckRescueImage(AuditedPlace& place, const ImageName& rescue_image,
+                      const ImageName& image) {
+  const std::string spec = place.pool.Spec(rescue_image);
+  const auto record = ReadRescueRecord(place.pool, image);
+  if (!record.ok()) return place.NotSeen(kKind, spec, record.status());
+  if (!record->has_value()) return;  // removed meanwhile
+  const std::string remedy = ShellCommand({"rbd", "rm", spec});
+  if ((*record)->step == RescueStep::kRestored) {
+    place.Found(kKind, spec,
+                absl::StrCat("the image '", image.text(),
+                             "' has got back all that this rescue image held"),
+                remedy);
+    return;
+  }
+  const auto present =
+      std::find_if(place.images.begin(), place.images.end(),
+                   [&](const auto& entry) { return entry.second == image; });
+  if (present != place.images.end() &&
+      (present->first == (*record)->image_id || (*record)->image_id.empty())) {
+    place.Unclear(
+        kKind, spec,
+        absl::StrCat("a forced promotion of '", image.text(),
+                     "' may still need this rescue image; `rbd-addons explain` "
+                     "of the volume says what is left to do, and a promotion "
+                     "by force finishes it. Do not remove it before"));
+    return;
+  }
+  place.Found(
+      kKind, spec,
+      absl::StrCat("it was made for an image '", image.text(),
+                   present == place.images.end()
+                       ? "', which does not exist any more"
+                       : "' that was made anew since",
+                   ". It may hold the last whole state of that one: remove it "
+                   "only when the volume is gone, or whole on another site"),
+      remedy);
+}
+
+void CheckDisabling(AuditedPlace& place, const std::string& id,
+                    const ImageName& image) {
+  const std::string spec = place.pool.Spec(image);
+  const auto info = place.pool.MirrorInfoById(id);
+  if (!info.ok()) return place.NotSeen(kKind, spec, info.status());
+  if (!info->has_value() || (*info)->state != MirrorImageState::kDisabling) {
+    return;
+  }
+  place.Found(kKind, spec,
+              "its replication is being disabled; if that does not end, the "
+              "call was interrupted",
+              ShellCommand({"rbd", "mirror", "image", "disable", spec}));
+}
+
+}  // namespace
+
+void AuditRescues(AuditedPlace& place) {
+  for (const auto& [id, name] : place.images) {
+    const auto image = RescuedBy(name);
+    if (image.has_value()) CheckRescueImage(place, name, *image);
+  }
+  for (const auto& [id, name] : place.mirrored) CheckDisabling(place, id, name);
+}
+
+}  // namespace addons

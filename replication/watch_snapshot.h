@@ -1,0 +1,84 @@
+#ifndef ADDONS_REPLICATION_WATCH_SNAPSHOT_H_
+#define ADDONS_REPLICATION_WATCH_SNAPSHOT_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "base/clock.h"
+#include "replication/info.h"
+
+namespace addons {
+
+// What the background watch has seen of replication. What is not known is
+// absent, never zero.
+
+enum class WatchedRole { kPrimary, kSecondary, kUnclear };
+inline constexpr size_t kWatchedRoles = 3;
+inline constexpr size_t kReplicationHealths = 3;
+
+/// "primary", "secondary", "unclear".
+absl::string_view Name(WatchedRole role);
+/// "healthy", "degraded", "error".
+absl::string_view Name(ReplicationHealth health);
+
+/// A mirrored image.
+struct WatchedImage {
+  std::string image_id;
+  std::string image;        // its name; "id <image id>" while that is not known
+  std::string volume_id;    // as the last call wrote it; empty: no call has
+  std::string volume_name;  // csi.volname; likewise
+  WatchedRole role = WatchedRole::kUnclear;
+  ReplicationHealth health = ReplicationHealth::kHealthy;
+  std::string state;    // of the rbd-mirror that copies it: "replaying"
+  std::string message;  // what is the case and what to do next
+  std::optional<int64_t> last_sync;         // unix seconds, on the primary
+  std::optional<int64_t> lag_seconds;       // age of that at the look
+  std::optional<int64_t> interval_seconds;  // of its schedule; of a primary
+  std::optional<double> lag_ratio;          // age / interval
+  std::optional<int64_t> bytes_remaining;   // of what is being copied
+  std::optional<int64_t> percent;           // of it, copied
+  bool split_brain = false;
+};
+
+/// A pool and namespace of a cluster.
+struct WatchedPool {
+  std::string cluster_id;
+  std::string pool;
+  std::string rados_namespace;
+  /// When it was looked at last with success, by the daemon's clock; nullopt:
+  /// never.
+  std::optional<SteadyTime> seen_at;
+  /// Why it cannot be seen now; empty: it was seen at the last look. The rest
+  /// is what was seen then.
+  std::string unseen;
+  uint64_t failed_looks = 0;
+  std::string schedules_unseen;  // why they are not known; empty: they are
+  /// An rbd-mirror of the site reports; nullopt: none ever has.
+  std::optional<bool> local_mirror_up;
+  std::optional<bool> peer_mirror_up;
+  std::array<size_t, kWatchedRoles> by_role{};          // of all images
+  std::array<size_t, kReplicationHealths> by_health{};  // likewise
+  size_t total = 0;                  // images under mirroring
+  std::vector<WatchedImage> images;  // trouble first, then by name
+  /// How many of them are not among `images`.
+  size_t truncated() const { return total - images.size(); }
+};
+
+/// Immutable once it is published.
+struct WatchSnapshot {
+  std::optional<SteadyTime> taken_at;  // nullopt: no look has ended yet
+  std::vector<WatchedPool> pools;      // by cluster, pool, namespace
+  size_t pools_left_out = 0;           // because there are too many
+};
+
+/// Whether `a` needs a person sooner than `b`; equal trouble: by name.
+bool TroubleFirst(const WatchedImage& a, const WatchedImage& b);
+
+}  // namespace addons
+
+#endif  // ADDONS_REPLICATION_WATCH_SNAPSHOT_H_

@@ -1,0 +1,147 @@
+// A forced promotion in the middle of a copy, for images that are special:
+// those that can be brought back hold the last complete state, the others are
+// refused, and nothing of them is changed.
+
+#include <chrono>
+#include <string>
+
+#include "tests/integration/mid_copy.h"
+
+namespace addons::testing {
+namespace {
+
+using std::chrono::seconds;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// Site a has died before the first test.
+class RescueKindsTest : public MidCopyTest {
+ public:
+  static void SetUpTestSuite() {
+    StopInMidCopy({
+        {"object map off",
+         {{},
+          [](const TestVolume& volume) {
+            Rbd("a", {"feature", "disable", ImageSpec(volume), "fast-diff",
+                      "object-map"});
+          }}},
+        {"discards",
+         {{},
+          {},
+          [](const TestVolume& volume) {
+            EXPECT_EQ(OpenDisk("a", volume)->Discard(0, kWholeBytes / 2), 0);
+          }}},
+        {"grown",
+         {{},
+          {},
+          [](const TestVolume& volume) {
+            Rbd("a",
+                {"resize", "--no-progress", "--size", "3G", ImageSpec(volume)});
+            Write("a", volume, "in the new part, too", kBytes / 2 * 3);
+          }}},
+        {"shrunk",
+         {{},
+          {},
+          [](const TestVolume& volume) {
+            Rbd("a", {"resize", "--no-progress", "--allow-shrink", "--size",
+                      "1G", ImageSpec(volume)});
+          }}},
+        {"snapshot of a user",
+         {{},
+          {},
+          [](const TestVolume& volume) {
+            Rbd("a", {"snap", "create", "--no-progress",
+                      ImageSpec(volume) + "@backup"});
+          }}},
+    });
+    SiteDies();
+  }
+
+ protected:
+  static void SetQuota(const std::string& bytes) {
+    Testbed("ceph", {"b", "osd", "pool", "set-quota", RealBed::kPool,
+                     "max_bytes", bytes});
+  }
+  static bool IsFull() {
+    return Testbed("ceph", {"b", "health", "detail"}).find("POOL_FULL") !=
+           std::string::npos;
+  }
+  static void ExpectRefused(const std::string& name, const std::string& why) {
+    const Volume& made = volumes_->at(name);
+    const SeenSnapshot before = NewestSnapshot("b", made.volume);
+    const uint64_t digest = Digest("b", made.volume);
+    const grpc::Status answer = Promote("b", made.volume, true);
+    EXPECT_THAT(answer, HasCode(Code::UNAVAILABLE));
+    EXPECT_THAT(answer.error_message(), HasSubstr(why));
+    EXPECT_TRUE(Daemon("b").Running());
+    EXPECT_FALSE(IsPrimary("b", made.volume));
+    EXPECT_EQ(NewestSnapshot("b", made.volume).id, before.id);
+    EXPECT_EQ(Digest("b", made.volume), digest);
+  }
+};
+
+TEST_F(RescueKindsTest, AFullPoolChangesNothingUntilThereIsSpace) {
+  const Volume& made = volumes_->at("object map off");
+  SetQuota("1");
+  ASSERT_TRUE(Eventually(IsFull));
+  const grpc::Status full = Promote("b", made.volume, true, {}, seconds(60));
+  EXPECT_THAT(full, HasCode(Code::UNAVAILABLE));
+  EXPECT_THAT(full.error_message(), HasSubstr("full"));
+  EXPECT_FALSE(IsPrimary("b", made.volume));
+  EXPECT_THAT(Images(made.volume), Not(HasSubstr("rescue")));
+  SetQuota("0");
+  ASSERT_TRUE(Eventually([] { return !IsFull(); }));
+  EXPECT_THAT(Force(made.volume), HasCode(Code::OK));
+  ExpectWhole(made);
+}
+
+TEST_F(RescueKindsTest, WithoutAnObjectMap) {
+  const Volume& made = volumes_->at("object map off");
+  EXPECT_THAT(Force(made.volume), HasCode(Code::OK));
+  ExpectWhole(made);
+}
+
+TEST_F(RescueKindsTest, WhatWasDiscardedIsBack) {
+  const Volume& made = volumes_->at("discards");
+  EXPECT_THAT(Force(made.volume), HasCode(Code::OK));
+  ExpectWhole(made);
+}
+
+TEST_F(RescueKindsTest, AnImageThatGrewHasItsSizeOfBefore) {
+  const Volume& made = volumes_->at("grown");
+  EXPECT_THAT(Force(made.volume), HasCode(Code::OK));
+  ExpectWhole(made);
+}
+
+TEST_F(RescueKindsTest, AnImageThatBecomesSmallerIsRefused) {
+  ExpectRefused("shrunk", "smaller");
+}
+
+TEST_F(RescueKindsTest, ASnapshotOfAUserIsRefused) {
+  ExpectRefused("snapshot of a user", "'backup'");
+}
+
+// The last test: it brings site a back, and the copies that the forced
+// promotions have interrupted go on.
+TEST_F(RescueKindsTest, BothSitesHoldTheSameAfterwards) {
+  for (const std::string name : {"object map off", "discards", "grown"}) {
+    ASSERT_THAT(Force(volumes_->at(name).volume), HasCode(Code::OK)) << name;
+    Write("b", volumes_->at(name).volume, "of site b", kBytes / 4);
+  }
+  Continue("a", "all");
+  for (const std::string name : {"object map off", "discards", "grown"}) {
+    ExpectPeerResynced(name, volumes_->at(name));
+  }
+  for (const std::string name : {"shrunk", "snapshot of a user"}) {
+    const TestVolume& volume = volumes_->at(name).volume;
+    ASSERT_TRUE(
+        Eventually([&] { return Demote("a", volume).ok(); }, seconds(120)))
+        << name;
+    EXPECT_THAT(PromoteAtLast("b", volume), HasCode(Code::OK)) << name;
+    EXPECT_EQ(Digest("a", volume), Digest("b", volume)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace addons::testing

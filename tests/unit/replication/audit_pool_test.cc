@@ -1,0 +1,388 @@
+// Each kind of damage is made on a simulated cluster: it is named with its
+// remedy, is not named where it is not, and is unclear where it cannot be seen.
+
+#include "replication/audit/audit_pool.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <chrono>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "ceph/pool.h"
+#include "networkfence/helper_marker.h"
+#include "replication/audit/remedy.h"
+#include "replication/state/rescue_record.h"
+#include "tests/fakes/mirrored_pair.h"
+#include "tests/testing/status_matchers.h"
+
+namespace addons::testing {
+namespace {
+
+using std::chrono::hours;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr char kUuid[] = "5ef79ce1-81e8-439b-8405-35138edf5b89";
+constexpr char kOther[] = "b891b493-7754-470d-b2a0-4ca18f698b29";
+constexpr char kGroupUuid[] = "1603eb04-e188-4ec4-a750-bec38d49ac0a";
+constexpr char kGroup[] = "csi-vol-group-1603eb04-e188-4ec4-a750-bec38d49ac0a";
+constexpr char kDirectory[] = "csi.volumes.default";
+
+/// "remedy" or "unclear: seen" of each.
+std::vector<std::string> Remedies(const AuditFindings& findings) {
+  std::vector<std::string> texts;
+  for (const AuditFinding& finding : findings) {
+    EXPECT_FALSE(finding.object.empty());
+    EXPECT_FALSE(finding.seen.empty());
+    texts.push_back(finding.unclear ? absl::StrCat("unclear: ", finding.seen)
+                                    : finding.remedy);
+  }
+  return texts;
+}
+
+class AuditPoolTest : public ::testing::Test {
+ protected:
+  void TearDown() override { EXPECT_THAT(world_.Violations(), IsEmpty()); }
+
+  AuditFindings Audit(AuditKind kind) {
+    ResolvedPlace place;
+    place.cluster_id = ClusterId("site-a");
+    place.pool_id = pair_.pool_id(a_);
+    place.pool_name = MirroredPair::kPool;
+    place.cluster = pair_.cluster(a_);
+    AuditRequest request;
+    request.kinds = {kind};
+    world_.ClearCalls();
+    auto findings = AuditPool(threads_, place, request);
+    EXPECT_EQ(world_.CountMutations(), 0);
+    EXPECT_OK(findings);
+    if (!findings.ok()) return {};
+    for (const AuditFinding& finding : *findings) {
+      EXPECT_EQ(finding.kind, kind);
+    }
+    return *std::move(findings);
+  }
+  /// What `kind` finds while `call` fails.
+  AuditFindings AuditFailing(AuditKind kind, const std::string& call) {
+    world_.SetCallHook([call](absl::string_view, absl::string_view called,
+                              bool) { return called == call ? ETIMEDOUT : 0; });
+    auto findings = Audit(kind);
+    world_.SetCallHook(nullptr);
+    return findings;
+  }
+  void ExpectUnclear(const AuditFindings& findings) {
+    EXPECT_FALSE(findings.empty());
+    for (const AuditFinding& finding : findings) {
+      EXPECT_TRUE(finding.unclear) << finding.seen;
+    }
+  }
+
+  /// librbd's lists of images, which the simulated one does not keep.
+  void List(const std::string& image, bool mirrored,
+            const std::string& rados_namespace = "") {
+    const std::string id = a_.ImageId(image);
+    const auto size = static_cast<char>(image.size());
+    a_.AddOmapValue(MirroredPair::kPool, rados_namespace, "rbd_directory",
+                    "id_" + id, std::string({size, 0, 0, 0}) + image);
+    if (mirrored) {
+      a_.AddOmapValue(MirroredPair::kPool, rados_namespace, "rbd_mirroring",
+                      "image_" + id, "");
+    }
+  }
+  void SetJournal(const std::string& object, OmapValues values) {
+    a_.SetOmap(MirroredPair::kPool, "", object, std::move(values));
+  }
+  /// A group with `members` in the journal.
+  void AddGroup(const std::vector<std::string>& members) {
+    a_.AddOmapValue(MirroredPair::kPool, "", "csi.groups.default",
+                    "csi.volume.group.content", kGroupUuid);
+    OmapValues values = {{"csi.volname", "content"}, {"csi.groupname", kGroup}};
+    for (const std::string& member : members) values[member] = "";
+    SetJournal(absl::StrCat("csi.volume.group.", kGroupUuid), values);
+  }
+  std::unique_ptr<Pool> Mutations() {
+    return *pair_.cluster(a_)->OpenPool(pair_.pool_id(a_), "", Access::kMutate);
+  }
+
+  FakeWorld world_;
+  MirroredPair pair_{world_};
+  FakeSite& a_ = pair_.a();
+  BoundedThreads threads_{"test"};
+  const std::string image_ = MirroredPair::ImageOf(kUuid);
+};
+
+TEST(RemedyTest, WordsReachTheShellAsTheyAre) {
+  EXPECT_EQ(ShellWord("csi-vol-1/a.b:c"), "csi-vol-1/a.b:c");
+  EXPECT_EQ(ShellWord(""), "''");
+  EXPECT_EQ(ShellWord("it's; rm"), R"('it'\''s; rm')");
+  EXPECT_EQ(RadosCommand("p", "ns", {"rm", "$x"}), "rados -p p -N ns rm '$x'");
+}
+
+TEST_F(AuditPoolTest, APoolInOrderHasNothing) {
+  pair_.AddMirroredVolume(a_, kUuid);
+  List(image_, true);
+  for (const AuditKind kind :
+       {AuditKind::kClones, AuditKind::kJournal, AuditKind::kSchedules,
+        AuditKind::kGroups, AuditKind::kRescues, AuditKind::kFences}) {
+    EXPECT_THAT(Remedies(Audit(kind)), IsEmpty());
+  }
+}
+
+TEST_F(AuditPoolTest, NameWithoutJournalObject) {
+  SetJournal(kDirectory, {{"csi.volume.pvc-1", kUuid}});
+  EXPECT_THAT(Remedies(Audit(AuditKind::kJournal)),
+              ElementsAre("rados -p replicapool rmomapkey csi.volumes.default "
+                          "csi.volume.pvc-1"));
+}
+
+TEST_F(AuditPoolTest, StubIsRemovedWithItsObject) {
+  SetJournal(kDirectory, {{"csi.volume.pvc-1", kUuid}});
+  SetJournal(absl::StrCat("csi.volume.", kUuid), {{"csi.imageid", "1"}});
+  EXPECT_THAT(
+      Remedies(Audit(AuditKind::kJournal)),
+      ElementsAre(absl::StrCat("rados -p replicapool rm csi.volume.", kUuid,
+                               " && rados -p replicapool rmomapkey "
+                               "csi.volumes.default csi.volume.pvc-1")));
+}
+
+TEST_F(AuditPoolTest, StubOfAnImageThatIsThereIsWritten) {
+  a_.AddImage(MirroredPair::kPool, "", image_);
+  List(image_, false);
+  SetJournal(kDirectory, {{"csi.volume.pvc-1", kUuid}});
+  EXPECT_THAT(Remedies(Audit(AuditKind::kJournal)),
+              ElementsAre(HasSubstr(
+                  absl::StrCat("rados -p replicapool setomapval csi.volume.",
+                               kUuid, " csi.volname pvc-1 && "))));
+}
+
+TEST_F(AuditPoolTest, NameOfAnImageThatIsNotThere) {
+  pair_.AddVolume(a_, kUuid);  // not in librbd's list
+  const AuditFindings findings = Audit(AuditKind::kJournal);
+  EXPECT_THAT(Remedies(findings),
+              ElementsAre(AllOf(HasSubstr("rm csi.volume.5ef79ce1"),
+                                HasSubstr("rmomapkey csi.volumes.default "))));
+  // That it may be needed has to be said before that command.
+  EXPECT_THAT(findings.front().seen, HasSubstr("resync"));
+}
+
+TEST_F(AuditPoolTest, JournalObjectToWhichNoNameLeads) {
+  pair_.AddVolume(a_, kUuid);
+  List(image_, false);
+  EXPECT_THAT(Remedies(Audit(AuditKind::kJournal)), IsEmpty());
+  SetJournal(kDirectory, {});
+  const std::string set = absl::StrCat(
+      "rados -p replicapool setomapval csi.volumes.default csi.volume.",
+      MirroredPair::RequestName(kUuid), " ", kUuid);
+  EXPECT_THAT(Remedies(Audit(AuditKind::kJournal)), ElementsAre(set));
+  // The name is another volume's: nobody can tell which is right.
+  pair_.AddVolume(a_, kOther);
+  List(MirroredPair::ImageOf(kOther), false);
+  SetJournal(kDirectory,
+             {{"csi.volume." + MirroredPair::RequestName(kUuid), kOther}});
+  EXPECT_THAT(Remedies(Audit(AuditKind::kJournal)),
+              ElementsAre(HasSubstr("unclear: its journal object says")));
+}
+
+TEST_F(AuditPoolTest, MirroredImageThatTheJournalDoesNotKnow) {
+  a_.AddImage(MirroredPair::kPool, "", image_);
+  List(image_, false);
+  EXPECT_THAT(Remedies(Audit(AuditKind::kJournal)), IsEmpty());
+  List(image_, true);
+  EXPECT_THAT(Remedies(Audit(AuditKind::kJournal)),
+              ElementsAre(HasSubstr("csi.volname PV-NAME")));
+}
+
+TEST_F(AuditPoolTest, MirroredNamespacesAreLookedAtToo) {
+  a_.SetOmap(MirroredPair::kPool, MirroredPair::kNamespace, kDirectory,
+             {{"csi.volume.pvc-1", kUuid}});
+  EXPECT_THAT(Remedies(Audit(AuditKind::kJournal)),
+              ElementsAre("rados -p replicapool -N tenant1 rmomapkey "
+                          "csi.volumes.default csi.volume.pvc-1"));
+  EXPECT_THAT(
+      Remedies(AuditFailing(AuditKind::kJournal, "rbd_namespace_list")),
+      ElementsAre(HasSubstr("unclear: its RADOS namespaces could not be")));
+}
+
+TEST_F(AuditPoolTest, JournalThatCannotBeReadIsUnclear) {
+  pair_.AddMirroredVolume(a_, kUuid);
+  List(image_, true);
+  ExpectUnclear(
+      AuditFailing(AuditKind::kJournal, "rados_read_op_omap_get_vals2"));
+  SetJournal(kDirectory, {{"csi.volume.pvc-1", kUuid}});
+  SetJournal(absl::StrCat("csi.volume.", kUuid), {});
+  ExpectUnclear(AuditFailing(AuditKind::kJournal,
+                             "rados_read_op_omap_get_vals_by_keys2"));
+}
+
+TEST_F(AuditPoolTest, ScheduleOfAnImageThatIsGone) {
+  a_.AddImage(MirroredPair::kPool, "", image_);
+  SetJournal("rbd_mirror_snapshot_schedule",
+             {{"2//10gone", "[]"}, {"2//" + a_.ImageId(image_), "[]"}});
+  EXPECT_THAT(Remedies(Audit(AuditKind::kSchedules)),
+              ElementsAre("rados -p replicapool rmomapkey "
+                          "rbd_mirror_snapshot_schedule 2//10gone"));
+  ExpectUnclear(AuditFailing(AuditKind::kSchedules, "rados_list_watchers"));
+}
+
+TEST_F(AuditPoolTest, MembersAndRbdGroupDiffer) {
+  const std::string id = pair_.AddVolume(a_, kUuid);
+  List(image_, false);
+  AddGroup({id});
+  const std::string group = absl::StrCat("replicapool/", kGroup);
+  const std::string add =
+      absl::StrCat("rbd group image add ", group, " replicapool/", image_);
+  EXPECT_THAT(Remedies(Audit(AuditKind::kGroups)),
+              ElementsAre(AllOf(HasSubstr("rbd group create " + group),
+                                HasSubstr(add))));
+  ASSERT_OK(Mutations()->CreateGroup(kGroup));
+  ASSERT_OK(
+      Mutations()->AddGroupImage(kGroup, pair_.pool_id(a_), ImageName(image_)));
+  EXPECT_THAT(Remedies(Audit(AuditKind::kGroups)), IsEmpty());
+  ExpectUnclear(AuditFailing(AuditKind::kGroups, "rbd_group_image_list"));
+  ExpectUnclear(
+      AuditFailing(AuditKind::kGroups, "rados_read_op_omap_get_vals2"));
+  AddGroup({});
+  EXPECT_THAT(Remedies(Audit(AuditKind::kGroups)),
+              ElementsAre(absl::StrCat("rbd group image remove ", group,
+                                       " replicapool/", image_)));
+  // A member that cannot be followed may be that image.
+  AddGroup({pair_.VolumeId(pair_.b(), kOther)});
+  ExpectUnclear(Audit(AuditKind::kGroups));
+}
+
+TEST_F(AuditPoolTest, IncompleteMemberIsAddedOnceMore) {
+  const std::string id = pair_.AddVolume(a_, kUuid);
+  List(image_, false);
+  AddGroup({id});
+  ASSERT_OK(Mutations()->CreateGroup(kGroup));
+  a_.LeaveGroupImageIncomplete(MirroredPair::kPool, "", kGroup,
+                               a_.ImageId(image_));
+  const AuditFindings findings = Audit(AuditKind::kGroups);
+  EXPECT_THAT(Remedies(findings),
+              ElementsAre(absl::StrCat("rbd group image add replicapool/",
+                                       kGroup, " replicapool/", image_)));
+  EXPECT_THAT(findings.front().seen, HasSubstr("incomplete"));
+}
+
+TEST_F(AuditPoolTest, SecondaryImageIsTakenOutOfItsRbdGroup) {
+  const std::string id = pair_.AddMirroredVolume(a_, kUuid);
+  List(image_, true);
+  AddGroup({id});
+  ASSERT_OK(Mutations()->CreateGroup(kGroup));
+  ASSERT_OK(
+      Mutations()->AddGroupImage(kGroup, pair_.pool_id(a_), ImageName(image_)));
+  EXPECT_THAT(Remedies(Audit(AuditKind::kGroups)), IsEmpty());
+  a_.Demote(image_);
+  EXPECT_THAT(Remedies(Audit(AuditKind::kGroups)),
+              ElementsAre(HasSubstr("rbd group image remove ")));
+  ExpectUnclear(AuditFailing(AuditKind::kGroups, "rbd_mirror_image_info_list"));
+}
+
+TEST_F(AuditPoolTest, NameOfAGroupThatIsNotThere) {
+  a_.AddOmapValue(MirroredPair::kPool, "", "csi.groups.default",
+                  "csi.volume.group.content", kGroupUuid);
+  EXPECT_THAT(Remedies(Audit(AuditKind::kGroups)),
+              ElementsAre("rados -p replicapool rmomapkey csi.groups.default "
+                          "csi.volume.group.content"));
+}
+
+TEST_F(AuditPoolTest, RescueImagesAreRemovedOnlyWhenTheyAreDone) {
+  pair_.AddVolume(a_, kUuid);
+  List(image_, false);
+  const ImageName rescue = RescueImageName(ImageName(image_));
+  a_.AddImage(MirroredPair::kPool, "", rescue.text());
+  List(rescue.text(), false);
+  const auto write = [&](RescueStep step, const std::string& image_id) {
+    const auto image = Mutations()->OpenImage(rescue);
+    ASSERT_OK(image);
+    RescueRecord record;
+    record.step = step;
+    record.image_id = image_id;
+    ASSERT_OK(WriteRescueRecord(**image, record));
+    ASSERT_OK((*image)->Close());
+  };
+  const std::string remove = "rbd rm replicapool/" + rescue.text();
+  write(RescueStep::kRestored, a_.ImageId(image_));
+  EXPECT_THAT(Remedies(Audit(AuditKind::kRescues)), ElementsAre(remove));
+  for (const RescueStep needed :
+       {RescueStep::kSaving, RescueStep::kSaved, RescueStep::kPromoting,
+        RescueStep::kWritten, RescueStep::kWhole}) {
+    write(needed, a_.ImageId(image_));
+    EXPECT_THAT(Remedies(Audit(AuditKind::kRescues)),
+                ElementsAre(HasSubstr("unclear: a forced promotion of")));
+  }
+  write(RescueStep::kSaved, "10gone");
+  EXPECT_THAT(Remedies(Audit(AuditKind::kRescues)), ElementsAre(remove));
+  ExpectUnclear(AuditFailing(AuditKind::kRescues, "rbd_open_read_only"));
+}
+
+TEST_F(AuditPoolTest, HalfDisabledImage) {
+  pair_.AddMirroredVolume(a_, kUuid);
+  List(image_, true);
+  a_.InterruptDisable(image_);
+  EXPECT_THAT(Remedies(Audit(AuditKind::kRescues)),
+              ElementsAre("rbd mirror image disable replicapool/" + image_));
+  ExpectUnclear(
+      AuditFailing(AuditKind::kRescues, "rbd_mirror_image_info_list"));
+}
+
+TEST_F(AuditPoolTest, FenceThatEndsSoon) {
+  a_.AddRangeBlocklistEntry("192.168.1.0:0/24", hours(23));
+  a_.AddRangeBlocklistEntry("192.168.2.0:0/24", hours(25));
+  EXPECT_THAT(Remedies(Audit(AuditKind::kFences)),
+              ElementsAre("rbd-addons fence 192.168.1.0/24 --cluster site-a "
+                          "--secrets-file SECRETS-FILE"));
+}
+
+TEST_F(AuditPoolTest, FenceThatHitsAService) {
+  a_.SetService("osd.3", "192.168.1.3:6800", true);
+  a_.AddRangeBlocklistEntry("192.168.1.3:0/32", hours(1000));
+  a_.AddBlocklistEntry("192.168.1.3:0/0", hours(1000));
+  a_.AddRangeBlocklistEntry("192.168.2.0:0/24", hours(1000));
+  const AuditFindings findings = Audit(AuditKind::kFences);
+  EXPECT_THAT(Remedies(findings),
+              ::testing::UnorderedElementsAre(
+                  "ceph osd blocklist range rm 192.168.1.3/32",
+                  "ceph osd blocklist rm 192.168.1.3:0/0"));
+  EXPECT_THAT(findings.front().seen, HasSubstr("osd.3 at 192.168.1.3"));
+}
+
+TEST_F(AuditPoolTest, HalfChangedFence) {
+  a_.AddRangeBlocklistEntry("192.168.1.0:0/24", hours(1000));
+  a_.AddBlocklistEntry(
+      HelperMarker{*Cidr::Parse("192.168.1.0/24"), 3}.Key().argument,
+      hours(1000));
+  EXPECT_THAT(Remedies(Audit(AuditKind::kFences)),
+              ElementsAre(HasSubstr("rbd-addons fence 192.168.1.0/24 ")));
+}
+
+TEST_F(AuditPoolTest, FencesThatCannotBeSeenAreUnclear) {
+  a_.AddRangeBlocklistEntry("192.168.1.0:0/24", hours(1000));
+  ExpectUnclear(AuditFailing(AuditKind::kFences, "rados_mon_command"));
+  // Then it is not known whom they hit.
+  ExpectUnclear(AuditFailing(AuditKind::kFences, "rados_list_watchers"));
+}
+
+TEST_F(AuditPoolTest, NobodyWaits) {
+  ResolvedPlace place;
+  place.pool_id = pair_.pool_id(a_);
+  place.cluster = pair_.cluster(a_);
+  AuditRequest request;
+  request.kinds = {AuditKind::kJournal};
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_THAT(AuditPool(threads_, place, request, stop.get_token()),
+              StatusIs(absl::StatusCode::kCancelled, HasSubstr("nobody")));
+}
+
+}  // namespace
+}  // namespace addons::testing
