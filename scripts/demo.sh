@@ -259,10 +259,16 @@ say "image: $pool/$image"
 write_data a "written on site a before replication"
 proves "the daemon needs no database of its own: ceph-csi's journal says it all"
 
+# As the operator sends them: those of the class, without the ones that are for itself.
+sample=deploy/samples/ceph-csi/volumereplicationclass.yaml
+class=$(sed -n 's/^    \([a-zA-Z]*\): \(.*\)$/"\1":"\2"/p' "$sample" | sed 's/^\("schedulingInterval":\).*/\1"1m"/' | paste -sd ,)
+class="\"parameters\":{$class}"
+
 step "Switch replication on, with a snapshot every minute"
-expect_ok a EnableVolumeReplication "$id_a" '"parameters":{"mirroringMode":"snapshot","schedulingInterval":"1m"}'
-expect_ok a PromoteVolume "$id_a" '"parameters":{"mirroringMode":"snapshot","schedulingInterval":"1m"}'
-expect_ok a EnableVolumeReplication "$id_a" '"parameters":{"mirroringMode":"snapshot","schedulingInterval":"1m"}'
+say "class: $sample, but every minute"
+expect_ok a EnableVolumeReplication "$id_a" "$class"
+expect_ok a PromoteVolume "$id_a" "$class"
+expect_ok a EnableVolumeReplication "$id_a" "$class"
 say "schedule: $(scripts/testbed rbd "$bed" a mirror snapshot schedule ls --pool "$pool" --image "$image")"
 until_true 120 "site b has its first copy" has_copy a "$id_a"
 show <"$work/info"
@@ -278,7 +284,7 @@ write_data a "written on site a before the planned move"
 before=$(data_of a)
 # The same id works on both sites: cluster-mapping.json translates it.
 expect_ok a DemoteVolume "$id_a"
-expect_ok b PromoteVolume "$id_a" '"parameters":{"schedulingInterval":"1m"}'
+expect_ok b PromoteVolume "$id_a" "$class"
 same_data b "$before"
 proves "nothing is lost: the promotion waited until the demotion had arrived whole"
 
@@ -302,7 +308,7 @@ disaster_and_return() {
   words=''
   show <"$work/promote"
   call_timeout=180
-  expect_ok a PromoteVolume "$id_a" '"force":true,"parameters":{"schedulingInterval":"1m"}'
+  expect_ok a PromoteVolume "$id_a" "\"force\":true,$class"
   same_data a "$copied"
   proves "site a has the last complete snapshot, whole, and can be written"
   write_data a "written on site a after the disaster"

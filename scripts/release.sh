@@ -2,7 +2,10 @@
 # Makes everything of a release from a tag: image, Helm chart, kustomize overlays, Debian
 # packages, notes, checksums. Publishes nothing.
 #
-#   scripts/release.sh [--into FOLDER] [TAG]    default: dist/, the tag of the current commit
+#   scripts/release.sh [--into FOLDER] [--aptopt OPTION] [TAG]
+#                                  default: dist/, the tag of the current commit
+#
+#   --aptopt OPTION  for apt as it makes the image's base; repeat it for more
 #
 # TAG is v and the version in CMakeLists.txt. Works on the tag's own files, in a copy. As root,
 # on Debian, with buildah, mmdebstrap, debhelper and helm (or tests/deploy/tools.sh).
@@ -12,10 +15,11 @@ cd "$(dirname "$0")/.."
 # shellcheck source=scripts/lib/common.sh
 . scripts/lib/common.sh
 
-into=dist tag=''
+into=dist tag='' aptopts=()
 while (($#)); do
   case $1 in
     --into) into=${2:?} && shift ;;
+    --aptopt) aptopts+=(--aptopt "${2:?}") && shift ;;
     -h | --help) usage && exit 0 ;;
     v[0-9]*) tag=$1 ;;
     *) usage >&2 && exit 2 ;;
@@ -56,7 +60,7 @@ tar --sort=name --owner=0 --group=0 --mtime="@$SOURCE_DATE_EPOCH" -C deploy -cf 
   gzip -n >"$into/rbd-addons-kustomize-$version.tar.gz"
 
 if wants image; then
-  deploy/image/build.sh --archive "$into/rbd-addons-image-$version.tar" "rbd-addons:$version"
+  deploy/image/build.sh "${aptopts[@]}" --archive "$into/rbd-addons-image-$version.tar" "rbd-addons:$version"
 fi
 if wants packages; then
   deploy/package/build-deb.sh "$into"

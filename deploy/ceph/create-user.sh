@@ -5,7 +5,9 @@
 #   deploy/ceph/create-user.sh [OPTION...] client.NAME
 #
 #   --pool POOL[/NAMESPACE]    a pool, or one RADOS namespace of it, that the user may use;
-#                              repeat it for more. Data pools are pools, too
+#                              repeat it for more. Data pools are pools, too. Who may only
+#                              fence needs none: a fence waits for the OSDs of all pools that
+#                              its user may read
 #   --for replication,groups,fencing,reclaim
 #                              only these services; default all of them
 #   --format secret|json|none  what to print: a Secret for Kubernetes (default), secrets.json
@@ -58,10 +60,24 @@ osd='' mgr=''
 for place in "${pools[@]}"; do
   limit="pool=${place%%/*}"
   if [[ $place == */* ]]; then limit+=" namespace=${place#*/}"; fi
-  osd+="${osd:+, }profile rbd $limit"
+  if wants replication || wants groups || wants reclaim; then
+    osd+="${osd:+, }profile rbd $limit"
+  else
+    osd+="${osd:+, }allow r $limit"
+  fi
   # Schedules of mirror snapshots, and tasks that flatten clones.
   if wants replication || wants groups; then mgr+="${mgr:+, }profile rbd $limit"; fi
 done
+# Promotions after a disaster: whether this site's rbd-mirror lives, when it reports nothing.
+if [[ $mgr ]]; then mgr+=', allow command "service status"'; fi
+
+if wants fencing; then
+  if ((${#pools[@]})); then
+    echo "create-user.sh: a fence by this user takes effect at once in these pools only (docs/networkfence.md)" >&2
+  else
+    osd='allow r'
+  fi
+fi
 
 capabilities=(mon "$mon")
 if [[ $mgr ]]; then capabilities+=(mgr "$mgr"); fi

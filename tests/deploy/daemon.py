@@ -7,14 +7,20 @@ import re
 import socket
 import subprocess
 import tempfile
+import time
 import unittest
 import urllib.error
 import urllib.request
 from pathlib import Path
 
-from objects import OVERLAYS, SOURCE, chart, container, main, matrix, overlay, pod, run, workloads
+from objects import CHART, OVERLAYS, SOURCE, chart, container, main, matrix, overlay, pod, run, workloads
 
 DAEMON = os.environ.get("DAEMON")
+CLI = os.environ.get("CLI")
+# Those of the sidecar of kubernetes-csi-addons, v0.12 to v0.14 and later, that may stand in a manifest.
+SIDECAR = {"timeout", "csi-addons-address", "node-id", "stagingpath", "controller-port", "pod", "namespace", "pod-uid",
+           "leader-election-namespace", "leader-election-lease-duration", "leader-election-renew-deadline",
+           "leader-election-retry-period", "enable-auth"}
 
 
 def flags():
@@ -47,6 +53,29 @@ class Manifests(unittest.TestCase):
                 self.assertIn(name, variables)
         self.assertGreater(len(seen), 4)
         self.assertLessEqual(seen, known)
+
+    def test_every_flag_of_the_sidecar_exists(self):
+        seen = set()
+        for workload, things in self.each():
+            sidecar = container(workload, "csi-addons")
+            # sidecar.extraArgs are the user's.
+            own = [a for a in sidecar["args"] if a != "-v=5"]
+            seen |= {re.match(r"--([a-z-]+)=", argument)[1] for argument in own}
+            variables = {e["name"] for e in sidecar["env"]}
+            self.assertLessEqual(set(re.findall(r"\$\((\w+)\)", " ".join(own))), variables)
+        self.assertLessEqual(seen, SIDECAR)
+        self.assertGreater(len(seen), 8)
+
+    def test_every_flag_can_be_set(self):
+        """The schema takes its name, and "false" arrives as one of the values of a flag."""
+        schema = json.loads((CHART / "values.schema.json").read_text())["properties"]
+        for part in (schema["settings"], schema["controller"]["properties"]["settings"]):
+            for flag in flags():
+                self.assertRegex(flag, part["propertyNames"]["pattern"])
+        [workload] = [w for w in workloads(chart("settings.force-without-local-mirror=false", "node.enabled=false",
+                                                 "settings.history-events=0"))]
+        given = {e["name"]: e.get("value") for e in container(workload)["env"]}
+        self.assertEqual((given["RBD_ADDONS_FORCE_WITHOUT_LOCAL_MIRROR"], given["RBD_ADDONS_HISTORY_EVENTS"]), ("false", "0"))
 
     def test_the_daemon_takes_them_all(self):
         for workload in workloads(overlay(OVERLAYS / "rook")) + workloads(chart()):
@@ -109,6 +138,36 @@ class Manifests(unittest.TestCase):
         grace = int(re.search(r"shutdown-grace=VALUE\n.*\(default (\d+)s\)", run(DAEMON, "--help"))[1])
         for workload, _ in self.each():
             self.assertGreaterEqual(pod(workload)["terminationGracePeriodSeconds"], grace + 10)
+
+    @unittest.skipUnless(CLI, "CLI is not set")
+    def test_each_part_offers_what_the_operator_looks_for_there(self):
+        wanted = {
+            "Deployment": {"CONTROLLER_SERVICE", "OFFLINE", "NETWORK_FENCE", "VOLUME_REPLICATION", "VOLUME_GROUP",
+                           "GET_REPLICATION_DESTINATION_INFO"},
+            "DaemonSet": {"NODE_SERVICE", "ONLINE", "GET_CLIENTS_TO_FENCE"}}
+        for workload in workloads(chart("config.create=true", "metrics.port=9641")):
+            daemon = container(workload)
+            with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+                (Path(folder) / "config.json").write_text("[]")
+                arguments = [a.replace("/etc/ceph-csi-config", folder).replace("/csi/", folder + "/").replace("$(NODE_ID)", "n")
+                             for a in daemon["args"] if not a.startswith("--socket-")]
+                with subprocess.Popen([DAEMON, *arguments], stderr=subprocess.DEVNULL) as process:
+                    try:
+                        answer = ""
+                        for _ in range(100):
+                            done = subprocess.run([CLI, "call", "identity.Identity/GetCapabilities", "--endpoint",
+                                                   f"unix://{folder}/csi-addons.sock"], capture_output=True, text=True)
+                            if done.returncode == 0:
+                                answer = done.stdout
+                                break
+                            time.sleep(0.1)
+                        offered = set(re.findall(r'"type": *"(\w+)"', answer))
+                    finally:
+                        process.terminate()
+                self.assertLessEqual(wanted[workload["kind"]], offered)
+                # A node that led would compete for the lease; a rotation that is not served counts as done.
+                others = wanted["DaemonSet" if workload["kind"] == "Deployment" else "Deployment"]
+                self.assertFalse(offered & (others | {"ENCRYPTIONKEYROTATION"}))
 
     def test_sites_of_the_chart_start_a_daemon(self):
         """What the chart writes into its own ConfigMap is what the daemon reads, and the probes

@@ -26,7 +26,7 @@ class Docs(unittest.TestCase):
 
     def test_files_of_deploy_are_there(self):
         for name, text in self.each():
-            for path in re.findall(r"\bdeploy/[\w./-]*\w", text):
+            for path in re.findall(r"(?:\btests/)?\bdeploy/[\w./-]*\w", text):
                 # "kubectl ... deploy/NAME" is an object.
                 if path != "deploy/rbd-addons-controller":
                     self.assertTrue((SOURCE / path).exists(), f"{name}: {path}")

@@ -125,7 +125,8 @@ MATRIX = [
     ["rbac.secretNamespaces[0]=rook-ceph", "rbac.secretNamespaces[1]=tenant"],
     ["image.registry=registry.example:5000/a/", "image.digest=sha256:" + 64 * "0", "sidecar.image.tag=v1"],
     ["settings.settle-time=2m", "settings.control-workers=64", "controller.settings.takeover-time=5m",
-     "controller.settings.force-without-local-mirror=true", "node.settings.log-level=debug"],
+     "controller.settings.force-without-local-mirror=true", "controller.settings.watch-interval=2m",
+     "node.settings.log-level=debug"],
     ["sidecar.enableAuth=false", "sidecar.extraArgs[0]=-v=5", "controller.leaderElection.leaseDuration=137s"],
 ]
 

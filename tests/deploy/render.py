@@ -59,6 +59,7 @@ class Render(unittest.TestCase):
         self.assertEqual(controller["RBD_ADDONS_CONTROL_WORKERS"], "64")
         self.assertEqual(controller["RBD_ADDONS_TAKEOVER_TIME"], "5m")
         self.assertEqual(controller["RBD_ADDONS_FORCE_WITHOUT_LOCAL_MIRROR"], "true")
+        self.assertEqual(controller["RBD_ADDONS_WATCH_INTERVAL"], "2m")
         self.assertNotIn("RBD_ADDONS_TAKEOVER_TIME", node)
         self.assertEqual((controller["RBD_ADDONS_LOG_LEVEL"], node["RBD_ADDONS_LOG_LEVEL"]), ("info", "debug"))
 

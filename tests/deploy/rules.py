@@ -55,6 +55,14 @@ class Rules(unittest.TestCase):
                          json.loads((CHART / "files" / "dashboard.json").read_text()))
         self.assertEqual(things["ConfigMap"]["metadata"]["labels"]["grafana_dashboard"], "1")
 
+    def test_the_dashboard_shows_what_the_alerts_are_about(self):
+        def metrics(expressions):
+            return {re.sub(r"_(bucket|count|sum)$", "", name) for e in expressions for name in NAME.findall(e)}
+        alerts = metrics(e for title, e in self.expressions() if title.startswith("RbdAddons"))
+        panels = metrics(e for title, e in self.expressions() if not title.startswith("RbdAddons"))
+        self.assertGreater(len(alerts), 10)
+        self.assertLessEqual(alerts, panels)
+
     def test_panels_do_not_overlap(self):
         taken = set()
         for panel in json.loads((CHART / "files" / "dashboard.json").read_text())["panels"]:

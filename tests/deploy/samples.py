@@ -77,6 +77,16 @@ class Samples(unittest.TestCase):
                     if not parameter.startswith(SECRET[kind]):
                         self.assertIn(parameter, known, kind)
 
+    def test_the_demo_replicates_as_the_sample_says(self):
+        demo = (SOURCE / "scripts" / "demo.sh").read_text()
+        [used] = re.findall(r"^sample=(.*)$", demo, re.M)
+        self.assertEqual(SOURCE / used, SAMPLES / "ceph-csi" / "volumereplicationclass.yaml")
+        # Every call with parameters has those of the class.
+        calls = re.findall(r"^ *expect_ok \w (?:Enable|Promote)\w* .*$", demo, re.M)
+        self.assertGreater(len(calls), 4)
+        for call in calls:
+            self.assertIn("$class", call)
+
     def test_the_two_sets_are_one(self):
         def plain(folder):
             text = "".join(path.read_text() for path in sorted((SAMPLES / folder).glob("*.yaml")))
