@@ -33,7 +33,7 @@ class Resynchronization {
  private:
   absl::StatusOr<ResyncResult> Ready(const MirrorView& view,
                                      const std::string& reason);
-  absl::StatusOr<ResyncResult> Request(absl::string_view role);
+  absl::StatusOr<ResyncResult> Request(const MirrorView& view);
   absl::Status Failed(absl::StatusCode code, const std::string& reason) const;
 
   OperationContext& context_;
@@ -85,7 +85,7 @@ absl::StatusOr<ResyncResult> Resynchronization::Ready(
 }
 
 absl::StatusOr<ResyncResult> Resynchronization::Request(
-    absl::string_view role) {
+    const MirrorView& view) {
   ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
   context_.Step("requesting the resync");
   ADDONS_ASSIGN_OR_RETURN(std::unique_ptr<Pool> pool,
@@ -107,8 +107,11 @@ absl::StatusOr<ResyncResult> Resynchronization::Request(
     }
   }
   ADDONS_RETURN_IF_ERROR(requested);
-  NoteRoleChange(session_, role, kBeingMadeAnew,
+  NoteRoleChange(session_, RoleOf(view), kBeingMadeAnew,
                  "resync begun: rbd-mirror deletes this copy and copies again");
+  // Now, because this may be the last call about the volume on this site:
+  // orchestrators delete the VolumeReplication as soon as a resync has begun.
+  ForgetSchedulesOfId(session_.volume, view.image_id);
   ADDONS_RETURN_IF_ERROR((*image)->Close());
   return NotReady("resync requested");
 }
@@ -130,7 +133,7 @@ absl::StatusOr<ResyncResult> Resynchronization::Run() {
     case ResyncAction::kReady:
       return Ready(*view, decision.reason);
     case ResyncAction::kRequest:
-      return Request(RoleOf(*view));
+      return Request(*view);
     case ResyncAction::kNotReady:
       return NotReady(decision.reason);
     case ResyncAction::kRefuse:

@@ -91,14 +91,14 @@ void ForgetSchedulesOfId(const ResolvedVolume& volume,
     if (!present->has_value()) return absl::OkStatus();
     ADDONS_RETURN_IF_ERROR(pool->RemoveOmapKeys(kScheduleObject, {level}));
     Log().info(
-        "removed the mirror snapshot schedule of an image id that is gone "
+        "removed the mirror snapshot schedule of an image id that goes "
         "volume={} id={}",
         Quoted(volume.volume_id.text()), image_id);
     return absl::OkStatus();
   };
   if (const absl::Status removed = remove(); !removed.ok()) {
     Log().warn(
-        "the mirror snapshot schedule of an image id that is gone stays "
+        "the mirror snapshot schedule of an image id that goes stays "
         "volume={} id={}: {}",
         Quoted(volume.volume_id.text()), image_id, Quoted(removed.message()));
   }

@@ -33,8 +33,9 @@ absl::StatusOr<std::vector<std::string>> FindStaleSchedules(Pool& whole,
 void SweepSchedules(Session& session);
 
 /// Removes the schedules of an image id that no image of the volume has any
-/// more: the manager keeps them, and does not let them be named. A failure is
-/// logged only.
+/// more, or that a resync which has been requested gives up: the manager keeps
+/// them, and does not let them be named once the image is gone. A failure is
+/// logged only. Blocks for a read and a write.
 void ForgetSchedulesOfId(const ResolvedVolume& volume,
                          const std::string& image_id);
 

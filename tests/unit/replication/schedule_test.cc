@@ -264,6 +264,24 @@ TEST_F(StaleScheduleTest, ScheduleOfAnImageIdThatIsGoneGoes) {
   EXPECT_TRUE(Kept(another));
 }
 
+TEST_F(StaleScheduleTest, OfACopyThatIsResyncedGoesWithTheRequest) {
+  // Nobody need ask again: orchestrators let go of a resync that has begun.
+  a_.SetClusterUp(false);
+  world_.Advance(minutes(3));
+  b_.Promote(image_, Force::kYes);
+  a_.SetClusterUp(true);
+  world_.Advance(minutes(1));
+  ASSERT_OK(Demote(on_a_));
+  world_.Advance(minutes(3));  // both sites have reported since
+  const std::string own = LevelOf(a_.ImageId(image_));
+  Keep(own);
+  Keep(LevelOf("10a1"));
+  const auto answer = Resync(on_a_, Force::kYes);
+  ASSERT_OK(answer.status());
+  ASSERT_FALSE(answer->ready);
+  EXPECT_FALSE(Kept(own));
+}
+
 TEST_F(StaleScheduleTest, WhatAnEarlierCallDidNotRemoveGoesWithTheNext) {
   // The journal has the new id already: a daemon died, or a removal failed.
   const std::string own = LevelOf(a_.ImageId(image_));
