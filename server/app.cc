@@ -25,6 +25,7 @@ namespace addons {
 namespace {
 
 constexpr int kMaxMessageBytes = 4 << 20;
+constexpr int kHandshakeTimeoutMs = 10'000;
 // Only reflection is still served by threads that wait: so many of its callers
 // at a time, and gRPC's pollers.
 constexpr int kMostThreads = 16;
@@ -177,6 +178,9 @@ absl::Status App::BuildServer() {
   // No keepalive, no maximal age of connections: the sidecar exits when it
   // loses its one connection, for whatever reason.
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  // Who connects and says nothing is cut off.
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
+                             kHandshakeTimeoutMs);
   builder.SetResourceQuota(
       grpc::ResourceQuota("rbd-addonsd").SetMaxThreads(kMostThreads));
   builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);

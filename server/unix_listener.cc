@@ -1,5 +1,6 @@
 #include "server/unix_listener.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
@@ -9,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -30,6 +32,10 @@ namespace {
 
 constexpr int kBacklog = 128;
 constexpr int kAcceptRetryMs = 100;
+// How many are let in at most, and of the room that was seen, before the open
+// descriptors are counted again: others are opened and closed meanwhile.
+constexpr size_t kUncounted = 100;
+constexpr size_t kUncountedShare = 4;
 // Others hold the lock while they start, which takes no time.
 constexpr std::chrono::milliseconds kLockPatience = std::chrono::seconds(5);
 constexpr int kLockRetryMs = 20;
@@ -104,6 +110,16 @@ UniqueFd OpenFolder(const std::string& folder) {
 }
 
 }  // namespace
+
+size_t CountOpenDescriptors() {
+  DIR* const folder = opendir("/proc/self/fd");
+  if (folder == nullptr) return 0;
+  size_t count = 0;
+  // Its own one, "." and ".." are seen, too.
+  while (readdir(folder) != nullptr) ++count;
+  closedir(folder);
+  return count > 3 ? count - 3 : 0;
+}
 
 absl::StatusOr<std::unique_ptr<UnixListener>> UnixListener::Open(
     const SocketOptions& options) {
@@ -255,6 +271,16 @@ void UnixListener::AcceptLoop(const Acceptor& acceptor) {
       return;
     }
     if (events[0].revents != 0) return;
+    if (!HasRoom()) {
+      if (const auto left_out = errors_.Admit(RealClock().Now())) {
+        Log().warn(
+            "connections wait, because too many are open; close those that "
+            "nobody uses descriptors={} left_out={}",
+            options_.most_descriptors, *left_out);
+      }
+      poll(events.data(), 1, kAcceptRetryMs);
+      continue;
+    }
     UniqueFd connection(
         accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (connection.valid()) {
@@ -269,6 +295,17 @@ void UnixListener::AcceptLoop(const Acceptor& acceptor) {
       poll(events.data(), 1, kAcceptRetryMs);
     }
   }
+}
+
+bool UnixListener::HasRoom() {
+  if (room_ == 0) {
+    const size_t open = CountOpenDescriptors();
+    if (open >= options_.most_descriptors) return false;
+    const size_t room = options_.most_descriptors - open;
+    room_ = std::clamp<size_t>(room / kUncountedShare, 1, kUncounted);
+  }
+  --room_;
+  return true;
 }
 
 void UnixListener::Hand(UniqueFd connection, const Acceptor& acceptor) {

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -22,7 +23,14 @@ struct SocketOptions {
   mode_t mode = 0600;        // the socket is never open wider than this
   std::string group = {};    // a name or a number; empty: the process's
   bool make_folder = false;  // when it is missing
+  /// With so many descriptors open in the process nobody more is let in: what
+  /// comes waits, and Ceph, files and those who are in go on.
+  size_t most_descriptors = 12'000;
 };
+
+/// How many descriptors this process has open; 0 where that cannot be seen.
+/// Takes some milliseconds with ten thousand. Thread-safe.
+size_t CountOpenDescriptors();
 
 /// The daemon's socket. It is made here and not by gRPC, which would silently
 /// take over the socket of a living daemon and, on exit, delete whatever is at
@@ -76,6 +84,8 @@ class UnixListener {
   absl::Status SetOwnerAndMode() const;
   void AcceptLoop(const Acceptor& acceptor);
   void Hand(UniqueFd connection, const Acceptor& acceptor);
+  /// Whether one more may be let in.
+  bool HasRoom();
   bool StillOurs() const;
 
   const SocketOptions options_;
@@ -84,7 +94,9 @@ class UnixListener {
   bool bound_ = false;
   dev_t device_ = 0;  // of the socket's file, with inode_
   ino_t inode_ = 0;
-  LogLimit errors_{std::chrono::minutes(1)};  // of the thread
+  // Of the thread.
+  LogLimit errors_{std::chrono::minutes(1)};
+  size_t room_ = 0;  // for so many more, without counting again
   std::jthread thread_;
 };
 

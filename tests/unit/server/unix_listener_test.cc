@@ -14,7 +14,9 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <future>
+#include <mutex>
 #include <new>
 #include <string>
 #include <thread>
@@ -330,6 +332,43 @@ TEST_F(UnixListenerTest, AnAcceptorThatThrowsCostsOneConnection) {
   const UniqueFd next = NewSocket();
   ASSERT_TRUE(Connect(next, path_));
   accepted.get_future().wait();
+}
+
+TEST_F(UnixListenerTest, WithManyDescriptorsOpenTheNextOnesWait) {
+  SocketOptions options;
+  options.path = path_;
+  options.most_descriptors = CountOpenDescriptors() + 100;
+  auto listener = UnixListener::Open(options);
+  ASSERT_OK(listener);
+  std::mutex mutex;
+  std::vector<UniqueFd> accepted;
+  ASSERT_OK((*listener)->Start([&](UniqueFd connection) {
+    const std::lock_guard lock(mutex);
+    accepted.push_back(std::move(connection));
+  }));
+  const auto count = [&] {
+    const std::lock_guard lock(mutex);
+    return accepted.size();
+  };
+  const auto wait_for = [&](const std::function<bool()>& condition) {
+    for (int i = 0; i < 1000 && !condition(); ++i) poll(nullptr, 0, 10);
+    return condition();
+  };
+  std::vector<UniqueFd> clients;
+  for (int i = 0; i < 60; ++i) {
+    clients.push_back(NewSocket());
+    ASSERT_TRUE(Connect(clients.back(), path_)) << i;
+  }
+  // A client and what is accepted of it are two descriptors of this process.
+  ASSERT_TRUE(wait_for([&] { return count() >= 30; }));
+  poll(nullptr, 0, 300);
+  EXPECT_LT(count(), 60U);
+  {
+    const std::lock_guard lock(mutex);
+    accepted.erase(accepted.begin(), accepted.begin() + 30);
+  }
+  clients.erase(clients.begin(), clients.begin() + 30);
+  EXPECT_TRUE(wait_for([&] { return count() == 30; }));
 }
 
 TEST_F(UnixListenerTest, NoThreadIsAnErrorAndNoEnd) {
