@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tests/integration/test_group.h"
+#include "tests/cluster/test_group.h"
 
 namespace addons::testing {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tests/integration/test_group.h"
-#include "tests/integration/volume_group_client.h"
+#include "tests/cluster/test_group.h"
+#include "tests/cluster/volume_group_client.h"
 
 namespace addons::testing {
 namespace {

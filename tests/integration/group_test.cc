@@ -20,7 +20,7 @@
 #include "ceph/librados/connection_cache.h"
 #include "ceph/pool.h"
 #include "tests/cluster/two_sites.h"
-#include "tests/integration/volume_group_client.h"
+#include "tests/cluster/volume_group_client.h"
 #include "tests/testing/status_matchers.h"
 
 namespace addons::testing {

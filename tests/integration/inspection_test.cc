@@ -15,7 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/cluster/two_sites.h"
 #include "tests/integration/command_line.h"
-#include "tests/integration/volume_group_client.h"
+#include "tests/cluster/volume_group_client.h"
 
 namespace addons::testing {
 namespace {

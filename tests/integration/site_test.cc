@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/integration/command_line.h"
-#include "tests/integration/test_group.h"
+#include "tests/cluster/test_group.h"
 
 namespace addons::testing {
 namespace {

@@ -27,8 +27,8 @@
 #include "replication/replication.grpc.pb.h"
 #include "tests/cluster/privileges.h"
 #include "tests/cluster/two_sites.h"
-#include "tests/integration/test_group.h"
-#include "tests/integration/volume_group_client.h"
+#include "tests/cluster/test_group.h"
+#include "tests/cluster/volume_group_client.h"
 
 namespace addons::testing {
 namespace {

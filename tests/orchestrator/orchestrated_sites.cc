@@ -143,9 +143,12 @@ void OrchestratedSitesTest::Create(Volume& volume, const std::string& site,
   spec.auto_resync = true;
   spec.parameters = volume.parameters;
   volume.logs[site] = std::make_shared<CallLog>();
-  volume.objects[site] = std::make_unique<ControlLoop>(
-      std::make_unique<SiteCalls>(site, volume.volume, volume.logs[site]),
-      std::move(spec));
+  std::unique_ptr<ReplicationCalls> calls =
+      volume.calls != nullptr
+          ? volume.calls(site, volume.logs[site])
+          : std::make_unique<SiteCalls>(site, volume.volume, volume.logs[site]);
+  volume.objects[site] =
+      std::make_unique<ControlLoop>(std::move(calls), std::move(spec));
 }
 
 void OrchestratedSitesTest::Want(Volume& volume, const std::string& site,
@@ -225,8 +228,12 @@ void OrchestratedSitesTest::ContinueSite(const std::string& site) {
 
 void OrchestratedSitesTest::ExpectInStep(const Volume& volume,
                                          const std::string& primary) {
+  ExpectInStep(volume.volume, primary);
+}
+
+void OrchestratedSitesTest::ExpectInStep(const TestVolume& image,
+                                         const std::string& primary) {
   const std::string other = OtherSite(primary);
-  const TestVolume& image = volume.volume;
   EXPECT_TRUE(IsPrimary(primary, image)) << image.image;
   // A resync that nobody asks about any more must end by itself.
   EXPECT_TRUE(Eventually(
@@ -243,13 +250,13 @@ void OrchestratedSitesTest::ExpectInStep(const Volume& volume,
   EXPECT_EQ(Status(other, image).find("split-brain"), std::string::npos);
 }
 
-std::string OrchestratedSitesTest::LeftOn(const std::string& site,
-                                          const Volumes& volumes) {
+std::string OrchestratedSitesTest::LeftOn(
+    const std::string& site, const std::vector<TestVolume>& images) {
   std::string left;
   std::string ids;
-  for (const auto& volume : volumes) {
-    const std::string spec = ImageSpec(volume->volume);
-    absl::StrAppend(&ids, ImageId(site, volume->volume), "\n");
+  for (const TestVolume& image : images) {
+    const std::string spec = ImageSpec(image);
+    absl::StrAppend(&ids, ImageId(site, image), "\n");
     const std::string snapshots =
         RbdOrNothing(site, {"snap", "ls", "--all", "--format", "json", spec});
     if (snapshots.find("\"complete\":false") != std::string::npos) {
@@ -260,12 +267,14 @@ std::string OrchestratedSitesTest::LeftOn(const std::string& site,
         RbdOrNothing(site, {"image-meta", "list", "--format", "json", spec}),
         nullptr, false);
     if (!metadata.is_object()) continue;
-    // The schedule that was asked for stays known, and since when the image is
+    // The schedule that was asked for stays known, the group that an image is
+    // mirrored for, and since when the image is
     // primary. What a primary removes stays on a secondary until it is
     // promoted: that it was demoted, and that its first copy was awaited.
     std::set<std::string> kept = {".rbd-addons.schedule",
+                                  "rbd-addons.mirrored-for-group",
                                   ".rbd-addons.primary-since"};
-    if (!IsPrimary(site, volume->volume)) {
+    if (!IsPrimary(site, image)) {
       kept.insert(".rbd-addons.own-demotion");
       kept.insert(".rbd-addons.first-copy-awaited");
     }
@@ -280,9 +289,9 @@ std::string OrchestratedSitesTest::LeftOn(const std::string& site,
   for (const std::string& pool :
        {std::string(RealBed::kPool),
         absl::StrCat(RealBed::kPool, "/", RealBed::kNamespace)}) {
-    const std::string images = RbdOrNothing(site, {"ls", pool});
-    if (images.find("rescue") != std::string::npos) {
-      absl::StrAppend(&left, "rescue images: ", images, "\n");
+    const std::string present = RbdOrNothing(site, {"ls", pool});
+    if (present.find("rescue") != std::string::npos) {
+      absl::StrAppend(&left, "rescue images: ", present, "\n");
     }
     const std::string trash =
         RbdOrNothing(site, {"trash", "ls", "--all", pool});
@@ -305,11 +314,19 @@ std::string OrchestratedSitesTest::LeftOn(const std::string& site,
 }
 
 void OrchestratedSitesTest::ExpectNothingLeft(const Volumes& volumes) {
+  std::vector<TestVolume> images;
+  images.reserve(volumes.size());
+  for (const auto& volume : volumes) images.push_back(volume->volume);
+  ExpectNothingLeft(images);
+}
+
+void OrchestratedSitesTest::ExpectNothingLeft(
+    const std::vector<TestVolume>& images) {
   for (const std::string site : {"a", "b"}) {
     std::string left;
     // rbd-mirror empties the trash a moment later.
     EXPECT_TRUE(Eventually([&] {
-      left = LeftOn(site, volumes);
+      left = LeftOn(site, images);
       return left.empty();
     })) << "site "
         << site << ": " << left;

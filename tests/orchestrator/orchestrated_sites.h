@@ -12,6 +12,7 @@
 #include "tests/cluster/two_sites.h"
 #include "tests/orchestrator/call_log.h"
 #include "tests/orchestrator/control_loop.h"
+#include "tests/orchestrator/replication_calls.h"
 #include "tests/orchestrator/volume_replication.h"
 
 namespace addons::testing {
@@ -31,6 +32,10 @@ class OrchestratedSitesTest : public TwoSitesTest {
   struct Volume {
     TestVolume volume;
     Parameters parameters;
+    /// Where it is something else than a volume: who makes its calls.
+    std::function<std::unique_ptr<ReplicationCalls>(
+        const std::string& site, std::shared_ptr<CallLog> log)>
+        calls{};
     std::map<std::string, std::unique_ptr<ControlLoop>> objects;
     std::map<std::string, std::shared_ptr<CallLog>> logs;
 
@@ -70,16 +75,19 @@ class OrchestratedSitesTest : public TwoSitesTest {
 
   /// `primary` alone is primary, the other site follows it and holds the same.
   static void ExpectInStep(const Volume& volume, const std::string& primary);
+  static void ExpectInStep(const TestVolume& image, const std::string& primary);
   /// No schedule of an image that is gone, no incomplete snapshot, no resync
   /// request, no mark of a move, no rescue image, nothing in the trash.
   static void ExpectNothingLeft(const Volumes& volumes);
+  static void ExpectNothingLeft(const std::vector<TestVolume>& images);
 
   /// Whether the daemons of a site answer clients of its cluster.
   static std::atomic<bool>& Lives(const std::string& site);
 
  private:
   class SiteCalls;
-  static std::string LeftOn(const std::string& site, const Volumes& volumes);
+  static std::string LeftOn(const std::string& site,
+                            const std::vector<TestVolume>& images);
 };
 
 }  // namespace addons::testing

@@ -1,5 +1,5 @@
-#ifndef ADDONS_TESTS_INTEGRATION_TEST_GROUP_H_
-#define ADDONS_TESTS_INTEGRATION_TEST_GROUP_H_
+#ifndef ADDONS_TESTS_CLUSTER_TEST_GROUP_H_
+#define ADDONS_TESTS_CLUSTER_TEST_GROUP_H_
 
 #include <atomic>
 #include <chrono>
@@ -109,4 +109,4 @@ int ReadCounter(Disk& disk);
 
 }  // namespace addons::testing
 
-#endif  // ADDONS_TESTS_INTEGRATION_TEST_GROUP_H_
+#endif  // ADDONS_TESTS_CLUSTER_TEST_GROUP_H_

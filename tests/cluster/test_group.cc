@@ -1,4 +1,4 @@
-#include "tests/integration/test_group.h"
+#include "tests/cluster/test_group.h"
 
 #include <cstdio>
 #include <fstream>

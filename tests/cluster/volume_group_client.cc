@@ -1,4 +1,4 @@
-#include "tests/integration/volume_group_client.h"
+#include "tests/cluster/volume_group_client.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,0 +1,432 @@
+// Two sites that live through moves, disasters and returns, with workloads that
+// write all the time, while everything goes wrong that can. What counts is the
+// data: a planned move keeps every acknowledged write, a forced one the last
+// state that had arrived whole, and every state is one that the writer left.
+//
+// RBD_ADDONS_CHAOS_MINUTES sets how long new rounds are begun (0: one round),
+// RBD_ADDONS_CHAOS_SEED repeats a run, RBD_ADDONS_CHAOS_VOLUMES and _MEMBERS
+// set how many volumes there are, and members of the group.
+// scripts/chaos.sh sets them all.
+
+#include <sched.h>
+
+#include <algorithm>
+#include <future>
+#include <iostream>
+#include <random>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tests/chaos/disturbances.h"
+#include "tests/chaos/side_jobs.h"
+#include "tests/chaos/workload.h"
+#include "tests/cluster/test_group.h"
+#include "tests/orchestrator/orchestrated_sites.h"
+#include "tests/testing/long_run.h"
+
+namespace addons::testing {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+const uint64_t kMinutes = FromEnvironment("RBD_ADDONS_CHAOS_MINUTES", 0);
+const bool kShort = kMinutes == 0;
+
+bool Succeeds(const std::string& command) {
+  return std::system(command.c_str()) == 0;  // NOLINT(concurrency-mt-unsafe)
+}
+
+/// Before main(), so that the clusters are started in it. Takes root.
+const bool kOwnNetwork =
+    !kShort && unshare(CLONE_NEWNET) == 0 && Succeeds("ip link set lo up");
+const bool kBed = StartBedWith(
+    kShort ? std::vector<std::string>{}
+           : std::vector<std::string>{"--default-intervals", "--objectstore",
+                                      "bluestore"});
+
+std::string Other(const std::string& site) { return site == "a" ? "b" : "a"; }
+
+/// What the suites of groups have.
+struct GroupAccess : GroupSitesTest {
+  using GroupSitesTest::DemoteGroup;
+  using GroupSitesTest::DisableGroup;
+  using GroupSitesTest::EnableGroup;
+  using GroupSitesTest::GroupInfo;
+  using GroupSitesTest::MakeReplicatedGroup;
+  using GroupSitesTest::PromoteGroup;
+  using GroupSitesTest::ResyncGroup;
+};
+
+/// The calls about a group, answered by the daemon of one site.
+class GroupCalls final : public ReplicationCalls {
+ public:
+  GroupCalls(std::string site, TestGroup group, std::shared_ptr<CallLog> log)
+      : site_(std::move(site)),
+        group_(std::move(group)),
+        log_(std::move(log)) {}
+
+  grpc::Status Enable(const Parameters& parameters) override {
+    return Logged("Enable",
+                  GroupAccess::EnableGroup(site_, group_, parameters));
+  }
+  grpc::Status Disable(const Parameters& /*parameters*/) override {
+    return Logged("Disable", GroupAccess::DisableGroup(site_, group_));
+  }
+  grpc::Status Promote(const Parameters& /*parameters*/, bool force) override {
+    return Logged(force ? "Promote by force" : "Promote",
+                  GroupAccess::PromoteGroup(site_, group_, force, minutes(3)));
+  }
+  grpc::Status Demote(const Parameters& /*parameters*/) override {
+    return Logged("Demote", GroupAccess::DemoteGroup(site_, group_));
+  }
+  grpc::Status Resync(const Parameters& /*parameters*/, bool force,
+                      bool* ready) override {
+    const grpc::Status answer =
+        GroupAccess::ResyncGroup(site_, group_, force, ready);
+    return Logged(*ready ? "Resync, ready" : "Resync, not ready", answer);
+  }
+  grpc::Status GetInfo(Info* info) override {
+    return Logged("GetVolumeReplicationInfo",
+                  GroupAccess::GroupInfo(site_, group_, info));
+  }
+
+ private:
+  grpc::Status Logged(const std::string& call, const grpc::Status& answer) {
+    log_->Add(call, answer);
+    return answer;
+  }
+
+  const std::string site_;
+  const TestGroup group_;
+  const std::shared_ptr<CallLog> log_;
+};
+
+class ChaosTest : public OrchestratedSitesTest {
+ public:
+  static void SetUpTestSuite() {
+    const std::vector<std::string> flags = {"--settle-time=90s",
+                                            "--takeover-time=180s"};
+    if (kShort) {
+      TwoSitesTest::SetUpTestSuite();
+    } else {
+      StartDaemons({{"a", flags}, {"b", flags}});
+    }
+  }
+
+ protected:
+  /// A volume or a group, with a workload where it is primary.
+  struct Application {
+    std::unique_ptr<Volume> resource;
+    std::vector<TestVolume> images;
+    std::string at;
+    std::unique_ptr<Workload> workload;
+    uint64_t whole = 0;  // of the last state that arrived in whole
+    const std::string& name() const { return resource->volume.image; }
+  };
+  using Applications = std::vector<Application*>;
+
+  void Make(uint64_t volumes, uint64_t members);
+  void MakeGroupOf(uint64_t members);
+  std::vector<TestVolume> Images() const;
+
+  static std::vector<NamedDisk> Open(const std::string& site,
+                                     const Application& application,
+                                     Disk::Mode mode);
+  static void Work(Application& application, uint64_t last);
+  /// Ends the workload; the last number that was acknowledged.
+  static uint64_t Rest(Application& application);
+  /// What the images hold at `site`; all that no writer can have left is a
+  /// failure. The lowest and the highest newest number.
+  static std::pair<uint64_t, uint64_t> Read(const std::string& site,
+                                            const Application& application);
+
+  /// `work` for each application at once, disturbed meanwhile.
+  void Disturbed(const Applications& applications, const std::string& dead,
+                 const std::function<void(Application&)>& work);
+  void Say(const std::string& text) const;
+
+  void Move(const Applications& applications);
+  void MoveOne(Application& application, bool orderly);
+  /// `site` dies and comes back.
+  void LoseSite(const std::string& site);
+  /// The last state of those that is whole on the other site before it dies.
+  void Arrive(const Applications& applications, const std::string& site);
+  void TakeOver(Application& application, const std::string& site);
+  void ExpectAllInStep();
+
+  std::vector<std::unique_ptr<Application>> applications_;
+  std::unique_ptr<Disturbances> disturbances_;
+  std::unique_ptr<SideJobs> side_jobs_;
+  uint64_t seed_ = 0;
+  uint64_t steps_ = 0;
+  int moves_ = 0;
+  int takeovers_ = 0;
+  const steady_clock::time_point began_ = steady_clock::now();
+};
+
+void ChaosTest::Say(const std::string& text) const {
+  const auto passed =
+      std::chrono::duration_cast<seconds>(steady_clock::now() - began_);
+  std::cerr << passed.count() << " s: " << text << std::endl;
+}
+
+void ChaosTest::Make(uint64_t volumes, uint64_t members) {
+  // With an interval, without one, in a namespace, with a data pool, in turn.
+  const std::vector<std::pair<Parameters, std::vector<std::string>>> kinds = {
+      {{{"schedulingInterval", "1m"}}, {}},
+      {{{"schedulingInterval", "1h"}}, {"--namespace", RealBed::kNamespace}},
+      {{}, {"--data-pool", "data"}},
+  };
+  for (uint64_t i = 0; i < volumes; ++i) {
+    const auto& [parameters, flags] = kinds[i % kinds.size()];
+    auto made = std::make_unique<Application>();
+    made->resource = Protect(parameters, flags);
+    made->images = {made->resource->volume};
+    applications_.push_back(std::move(made));
+  }
+  if (members > 0) MakeGroupOf(members);
+  for (const auto& each : applications_) {
+    each->at = "a";
+    Work(*each, 0);
+  }
+}
+
+void ChaosTest::MakeGroupOf(uint64_t members) {
+  const TestGroup group = GroupAccess::MakeReplicatedGroup(members);
+  auto made = std::make_unique<Application>();
+  made->resource = std::make_unique<Volume>();
+  made->resource->volume.image = "the group";
+  made->resource->parameters = {{"groupReplication", "members"},
+                                {"schedulingInterval", "1h"}};
+  made->resource->calls = [group](const std::string& site,
+                                  std::shared_ptr<CallLog> log) {
+    return std::make_unique<GroupCalls>(site, group, std::move(log));
+  };
+  made->images = group.members;
+  Create(*made->resource, "a", Role::kPrimary);
+  AwaitState(*made->resource, "a", Role::kPrimary, minutes(3));
+  applications_.push_back(std::move(made));
+}
+
+std::vector<TestVolume> ChaosTest::Images() const {
+  std::vector<TestVolume> images;
+  for (const auto& each : applications_) {
+    images.insert(images.end(), each->images.begin(), each->images.end());
+  }
+  return images;
+}
+
+std::vector<NamedDisk> ChaosTest::Open(const std::string& site,
+                                       const Application& application,
+                                       Disk::Mode mode) {
+  std::vector<NamedDisk> disks;
+  for (const TestVolume& image : application.images) {
+    disks.push_back({image.image, OpenDisk(site, image, mode)});
+  }
+  return disks;
+}
+
+void ChaosTest::Work(Application& application, uint64_t last) {
+  application.workload = std::make_unique<Workload>(
+      Open(application.at, application, Disk::Mode::kWritable), last);
+}
+
+uint64_t ChaosTest::Rest(Application& application) {
+  application.workload->Stop();
+  EXPECT_EQ(application.workload->error(), 0)
+      << application.name() << " at " << application.at;
+  return application.workload->acknowledged();
+}
+
+std::pair<uint64_t, uint64_t> ChaosTest::Read(const std::string& site,
+                                              const Application& application) {
+  std::pair<uint64_t, uint64_t> numbers{UINT64_MAX, 0};
+  for (const NamedDisk& disk : Open(site, application, Disk::Mode::kReadOnly)) {
+    const Content content = ReadContent(disk);
+    EXPECT_EQ(content.fault, "") << disk.image << " at " << site;
+    numbers.first = std::min(numbers.first, content.newest);
+    numbers.second = std::max(numbers.second, content.newest);
+  }
+  return numbers;
+}
+
+void ChaosTest::Disturbed(const Applications& applications,
+                          const std::string& dead,
+                          const std::function<void(Application&)>& work) {
+  auto done = std::async(std::launch::async, [&] {
+    std::vector<std::future<void>> running;
+    for (Application* each : applications) {
+      running.push_back(
+          std::async(std::launch::async, [&work, each] { work(*each); }));
+    }
+    for (auto& each : running) each.get();
+  });
+  disturbances_->Run(seed_ + 1000 * ++steps_, 8, dead, [&](milliseconds time) {
+    return done.wait_for(time) == std::future_status::ready;
+  });
+  done.get();
+}
+
+void ChaosTest::MoveOne(Application& application, bool orderly) {
+  Volume& resource = *application.resource;
+  const std::string from = application.at;
+  const std::string to = Other(from);
+  const uint64_t written = Rest(application);
+  Want(resource, from, Role::kSecondary);
+  if (orderly) AwaitState(resource, from, Role::kSecondary, minutes(15));
+  Create(resource, to, Role::kPrimary);
+  AwaitState(resource, to, Role::kPrimary, minutes(20));
+  EXPECT_FALSE(WasForced(resource, to)) << resource.logs.at(to)->Text();
+  const auto [lowest, highest] = Read(to, application);
+  EXPECT_EQ(lowest, written) << application.name() << " moved to " << to;
+  EXPECT_EQ(highest, written) << application.name() << " moved to " << to;
+  application.at = to;
+  Work(application, highest);
+  CleanUp(resource, from, minutes(20));
+}
+
+void ChaosTest::Move(const Applications& applications) {
+  const bool orderly = steps_ % 2 == 0;
+  Say(absl::StrCat(
+      "move of ", applications.size(),
+      orderly ? ", one side after the other" : ", both sides at once"));
+  Disturbed(applications, "",
+            [&](Application& each) { MoveOne(each, orderly); });
+  moves_ += static_cast<int>(applications.size());
+}
+
+void ChaosTest::Arrive(const Applications& applications,
+                       const std::string& site) {
+  for (Application* each : applications) {
+    const uint64_t before = each->workload->acknowledged();
+    for (const TestVolume& image : each->images) Synchronize(site, image);
+    each->whole = before;
+  }
+  // And one more that has perhaps arrived, perhaps in part, when the site dies.
+  for (Application* each : applications) {
+    for (const TestVolume& image : each->images) {
+      Rbd(site, {"mirror", "image", "snapshot", ImageSpec(image)});
+    }
+  }
+}
+
+void ChaosTest::TakeOver(Application& application, const std::string& site) {
+  Volume& resource = *application.resource;
+  const std::string to = Other(site);
+  Create(resource, to, Role::kPrimary);
+  AwaitState(resource, to, Role::kPrimary, minutes(40));
+  EXPECT_TRUE(WasForced(resource, to)) << resource.logs.at(to)->Text();
+  const auto [lowest, highest] = Read(to, application);
+  EXPECT_GE(lowest, application.whole)
+      << application.name() << " was taken over at " << to;
+  EXPECT_LE(highest, application.workload->acknowledged());
+  application.at = to;
+  // The members of a group are not of one moment: each goes on from its own.
+  // The next number is new to all of them, and what they lack is not asked for.
+  for (const NamedDisk& disk : Open(to, application, Disk::Mode::kWritable)) {
+    for (uint64_t number = highest < kSlots ? 1 : highest - kSlots + 1;
+         lowest != highest && number <= highest; ++number) {
+      EXPECT_EQ(disk.disk->Write(number % kSlots * (disk.disk->size() / kSlots),
+                                 MakeBlock(disk.image, number)),
+                0);
+    }
+  }
+  Work(application, highest);
+}
+
+void ChaosTest::LoseSite(const std::string& site) {
+  Applications lost;
+  for (const auto& each : applications_) {
+    if (each->at == site) lost.push_back(each.get());
+  }
+  Say(absl::StrCat("site ", site, " dies with ", lost.size(), " of ",
+                   applications_.size()));
+  side_jobs_->Pause();
+  Arrive(lost, site);
+  for (Application* each : lost) (void)Rest(*each);
+  StopSite(site);
+  Disturbed(lost, site, [&](Application& each) { TakeOver(each, site); });
+  Say(absl::StrCat("site ", site, " is back"));
+  ContinueSite(site);
+  side_jobs_->Continue();
+  Disturbed(lost, "", [&](Application& each) {
+    Want(*each.resource, site, Role::kSecondary);
+    CleanUp(*each.resource, site, minutes(40));
+  });
+  takeovers_ += static_cast<int>(lost.size());
+}
+
+void ChaosTest::ExpectAllInStep() {
+  Say("everything rests");
+  for (const auto& each : applications_) {
+    const uint64_t written = Rest(*each);
+    for (const TestVolume& image : each->images) ExpectInStep(image, each->at);
+    for (const std::string site : {"a", "b"}) {
+      const auto [lowest, highest] = Read(site, *each);
+      EXPECT_EQ(lowest, written) << each->name() << " at " << site;
+      EXPECT_EQ(highest, written) << each->name() << " at " << site;
+    }
+    Work(*each, written);
+  }
+  ExpectNothingLeft(Images());
+}
+
+TEST_F(ChaosTest, NothingIsLostAndNothingSticks) {
+  seed_ = FromEnvironment("RBD_ADDONS_CHAOS_SEED", std::random_device()());
+  const uint64_t volumes =
+      FromEnvironment("RBD_ADDONS_CHAOS_VOLUMES", kShort ? 2 : 10);
+  const uint64_t members =
+      FromEnvironment("RBD_ADDONS_CHAOS_MEMBERS", kShort ? 2 : 5);
+  Say(absl::StrCat("seed ", seed_, ", ", volumes, " volumes and a group of ",
+                   members));
+  Disturbances::Actions actions;
+  actions.testbed = [](const std::string& command,
+                       const std::vector<std::string>& arguments) {
+    Testbed(command, arguments);
+  };
+  actions.restart = [](const std::string& site) { Restart(site); };
+  actions.signal = [](const std::string& site, int signal) {
+    kill(Daemon(site).pid(), signal);
+  };
+  actions.osds_survive = !kShort;
+  if (kOwnNetwork) {
+    actions.slow_link = [](bool slow) {
+      (void)Succeeds(slow ? "tc qdisc add dev lo root tbf rate 100mbit burst "
+                            "256kb latency 200ms"
+                          : "tc qdisc del dev lo root");
+    };
+  }
+  disturbances_ = std::make_unique<Disturbances>(std::move(actions));
+  Make(volumes, members);
+  std::vector<TestVolume> beside;
+  for (int i = 0; i < 3; ++i) beside.push_back(MakeVolume());
+  side_jobs_ = std::make_unique<SideJobs>(beside, seed_);
+
+  std::mt19937_64 random(seed_);
+  do {
+    Applications some;
+    for (const auto& each : applications_) {
+      if (random() % 3 != 0 || kShort) some.push_back(each.get());
+    }
+    Move(some);
+    const uint64_t drawn = random();
+    if (!HasFailure()) LoseSite(kShort || drawn % 2 == 0 ? "b" : "a");
+    if (!HasFailure()) ExpectAllInStep();
+  } while (!HasFailure() && steady_clock::now() - began_ < minutes(kMinutes));
+  side_jobs_->Stop();
+  for (const auto& each : applications_) each->workload->Stop();
+
+  std::string told;
+  for (const auto& [what, count] : disturbances_->counts()) {
+    absl::StrAppend(&told, "; ", what, " ", count);
+  }
+  Say(absl::StrCat("seed ", seed_, ": ", moves_, " planned moves, ", takeovers_,
+                   " takeovers, ", side_jobs_->done(), " jobs beside", told));
+}
+
+}  // namespace
+}  // namespace addons::testing

@@ -1,0 +1,67 @@
+#ifndef ADDONS_TESTS_CHAOS_DISTURBANCES_H_
+#define ADDONS_TESTS_CHAOS_DISTURBANCES_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace addons::testing {
+
+/// What goes wrong at two sites while something is being done there: daemons of
+/// Ceph and ours that die, hang or are away for minutes, OSDs that come back at
+/// another address, pools that are full, a link that is slow. Which and when
+/// follows from a seed. To be used by the thread that started the daemons,
+/// because they die with it.
+class Disturbances {
+ public:
+  struct Actions {
+    /// `scripts/testbed COMMAND DIR ARGUMENTS...`
+    std::function<void(const std::string& command,
+                       const std::vector<std::string>& arguments)>
+        testbed;
+    /// Kills and starts our daemon of a site.
+    std::function<void(const std::string& site)> restart;
+    /// Sends a signal to it.
+    std::function<void(const std::string& site, int signal)> signal;
+    /// Makes the link between the sites slow, or quick again; null: it cannot.
+    std::function<void(bool slow)> slow_link;
+    /// What kill -9 does to a bluestore OSD, a memstore one does not survive.
+    bool osds_survive = false;
+  };
+
+  explicit Disturbances(Actions actions) : actions_(std::move(actions)) {}
+
+  /// One after the other until `done`, but at most `most`: a site whose
+  /// rbd-mirror never lives for the settle time rightly decides nothing. Each
+  /// is undone before the next. `dead`: a site that is left alone, or empty.
+  /// `done_within` waits for the end of what is disturbed.
+  void Run(uint64_t seed, int most, const std::string& dead,
+           const std::function<bool(std::chrono::milliseconds)>& done_within);
+
+  /// How often each kind was done.
+  const std::map<std::string, int>& counts() const { return counts_; }
+
+ private:
+  using Wait = std::function<void(std::chrono::milliseconds)>;
+  struct Kind {
+    const char* name;
+    int longest_s;  // 0: it takes no time
+    std::function<void(const std::string& site, std::chrono::milliseconds away,
+                       const Wait& wait)>
+        happen;
+  };
+  std::vector<Kind> Kinds() const;
+  Kind Away(const char* name, const char* daemon, int longest_s) const;
+  Kind Dies(const char* name, const char* daemon, int longest_s) const;
+
+  const Actions actions_;
+  std::map<std::string, int> counts_;
+};
+
+}  // namespace addons::testing
+
+#endif  // ADDONS_TESTS_CHAOS_DISTURBANCES_H_
