@@ -15,6 +15,10 @@ namespace {
 // number below it.
 constexpr rlim_t kMost = rlim_t{1} << 20;
 
+// More than that no installation needs, and each connection holds memory.
+constexpr uint64_t kMostOfCallers = 12'000;
+constexpr uint64_t kMoreForAdministrators = 256;
+
 }  // namespace
 
 absl::StatusOr<uint64_t> RaiseDescriptorLimit() {
@@ -29,6 +33,16 @@ absl::StatusOr<uint64_t> RaiseDescriptorLimit() {
   }
   return absl::InternalError(
       absl::StrCat("Failed to raise the limit of descriptors: errno ", errno));
+}
+
+DescriptorBounds BoundDescriptors(uint64_t limit) {
+  return {std::min(kMostOfCallers, limit / 4 * 3),
+          std::min(kMostOfCallers + kMoreForAdministrators, limit / 8 * 7)};
+}
+
+uint64_t DescriptorLimit() {
+  rlimit limit{};
+  return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 0;
 }
 
 }  // namespace addons

@@ -30,8 +30,15 @@
 namespace addons {
 namespace {
 
-constexpr int kBacklog = 128;
-constexpr int kAcceptRetryMs = 100;
+// A client that does not wait is refused when so many wait already; the kernel
+// has a bound of its own, mostly this.
+constexpr int kBacklog = 4096;
+constexpr std::chrono::milliseconds kAcceptRetry(100);
+// How often those who are served are looked at. Some of the time that they have
+// to read.
+constexpr int kLooks = 5;
+// Handed over in one go, before new ones are accepted.
+constexpr size_t kHeardAtOnce = 64;
 // How many are let in at most, and of the room that was seen, before the open
 // descriptors are counted again: others are opened and closed meanwhile.
 constexpr size_t kUncounted = 100;
@@ -123,7 +130,10 @@ size_t CountOpenDescriptors() {
 
 absl::StatusOr<std::unique_ptr<UnixListener>> UnixListener::Open(
     const SocketOptions& options) {
-  std::unique_ptr<UnixListener> listener(new UnixListener(options));
+  ADDONS_ASSIGN_OR_RETURN(QuietConnections quiet,
+                          QuietConnections::Make(options.patience));
+  std::unique_ptr<UnixListener> listener(
+      new UnixListener(options, std::move(quiet)));
   listener->wake_ = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!listener->wake_.valid()) {
     return SystemError("make an event for", options.path, errno);
@@ -262,39 +272,125 @@ absl::Status UnixListener::Start(Acceptor acceptor,
 }
 
 void UnixListener::AcceptLoop(const Acceptor& acceptor) {
-  std::array<pollfd, 2> events = {pollfd{wake_.get(), POLLIN, 0},
+  std::array<pollfd, 3> events = {pollfd{wake_.get(), POLLIN, 0},
+                                  pollfd{quiet_.descriptor(), POLLIN, 0},
                                   pollfd{socket_.get(), POLLIN, 0}};
   while (true) {
-    if (poll(events.data(), events.size(), -1) < 0 && errno != EINTR) {
+    // poll() ignores what is negative.
+    events[2].fd = paused_until_.has_value() ? -1 : socket_.get();
+    if (poll(events.data(), events.size(), PollTimeout()) < 0 &&
+        errno != EINTR) {
       Log().error("stopped accepting connections cause={}",
                   Quoted(Reason(errno)));
       return;
     }
     if (events[0].revents != 0) return;
-    if (!HasRoom()) {
-      if (const auto left_out = errors_.Admit(RealClock().Now())) {
-        Log().warn(
-            "connections wait, because too many are open; close those that "
-            "nobody uses descriptors={} left_out={}",
-            options_.most_descriptors, *left_out);
-      }
-      poll(events.data(), 1, kAcceptRetryMs);
-      continue;
+    if (events[1].revents != 0) HearQuiet(acceptor);
+    CloseSilent();
+    CutOffWhoDoesNotRead();
+    if (paused_until_.has_value() && *paused_until_ <= RealClock().Now()) {
+      paused_until_.reset();
     }
-    UniqueFd connection(
-        accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (connection.valid()) {
-      Hand(std::move(connection), acceptor);
-    } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
-               errno == ENOMEM) {
-      // The connection stays in the queue, so poll() would return at once.
-      if (const auto left_out = errors_.Admit(RealClock().Now())) {
-        Log().warn("failed to accept a connection cause={} left_out={}",
-                   Quoted(Reason(errno)), *left_out);
-      }
-      poll(events.data(), 1, kAcceptRetryMs);
-    }
+    if (events[2].fd >= 0 && events[2].revents != 0) AcceptOne();
   }
+}
+
+int UnixListener::PollTimeout() const {
+  std::optional<SteadyTime> next = quiet_.next_deadline();
+  if (paused_until_.has_value()) {
+    next = std::min(*paused_until_, next.value_or(*paused_until_));
+  }
+  if (served_.size() > 0)
+    next = std::min(next_look_, next.value_or(next_look_));
+  if (!next.has_value()) return -1;
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(*next - RealClock().Now());
+  return static_cast<int>(std::max<int64_t>(left.count(), 0));
+}
+
+void UnixListener::AcceptOne() {
+  if (!HasRoom()) {
+    delayed_.fetch_add(1, std::memory_order_relaxed);
+    if (const auto left_out = errors_.Admit(RealClock().Now())) {
+      Log().warn(
+          "connections wait, because too many are open; close those that "
+          "nobody uses socket={} descriptors={} left_out={}",
+          Quoted(options_.path), options_.most_descriptors, *left_out);
+    }
+    PauseAccepting();
+    return;
+  }
+  UniqueFd connection(
+      accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (connection.valid()) {
+    accepted_.fetch_add(1, std::memory_order_relaxed);
+    if (!quiet_.Add(std::move(connection), RealClock().Now())) {
+      dropped_.fetch_add(1, std::memory_order_relaxed);
+    }
+  } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+             errno == ENOMEM) {
+    // The connection stays in the queue, so poll() would return at once.
+    delayed_.fetch_add(1, std::memory_order_relaxed);
+    if (const auto left_out = errors_.Admit(RealClock().Now())) {
+      Log().warn("failed to accept a connection cause={} left_out={}",
+                 Quoted(Reason(errno)), *left_out);
+    }
+    PauseAccepting();
+  }
+}
+
+void UnixListener::PauseAccepting() {
+  paused_until_ = RealClock().Now() + kAcceptRetry;
+}
+
+void UnixListener::HearQuiet(const Acceptor& acceptor) {
+  QuietConnections::Heard heard = quiet_.Listen(kHeardAtOnce);
+  for (UniqueFd& connection : heard.speaking) {
+    Hand(std::move(connection), acceptor);
+  }
+  if (heard.foreign == 0) return;
+  foreign_.fetch_add(heard.foreign, std::memory_order_relaxed);
+  if (const auto left_out = closings_.Admit(RealClock().Now())) {
+    Log().warn(
+        "connections closed that do not speak HTTP/2, as gRPC does socket={} "
+        "closed={} left_out={}",
+        Quoted(options_.path), heard.foreign, *left_out);
+  }
+}
+
+void UnixListener::CloseSilent() {
+  const size_t closed = quiet_.CloseOverdue(RealClock().Now());
+  if (closed == 0) return;
+  silent_.fetch_add(closed, std::memory_order_relaxed);
+  if (const auto left_out = closings_.Admit(RealClock().Now())) {
+    Log().warn(
+        "connections closed that said nothing after connecting socket={} "
+        "closed={} after_ms={} left_out={}",
+        Quoted(options_.path), closed, options_.patience.count(), *left_out);
+  }
+}
+
+void UnixListener::CutOffWhoDoesNotRead() {
+  const SteadyTime now = RealClock().Now();
+  if (served_.size() == 0 || now < next_look_) return;
+  next_look_ = now + options_.read_patience / kLooks;
+  const auto seen = served_.Look(now, options_.read_patience);
+  if (seen.cut == 0) return;
+  unread_.fetch_add(seen.cut, std::memory_order_relaxed);
+  if (const auto left_out = closings_.Admit(now)) {
+    Log().warn(
+        "connections closed that did not read their answers socket={} "
+        "closed={} after_ms={} left_out={}",
+        Quoted(options_.path), seen.cut, options_.read_patience.count(),
+        *left_out);
+  }
+}
+
+ConnectionCounts UnixListener::counts() const {
+  constexpr auto kRelaxed = std::memory_order_relaxed;
+  return {accepted_.load(kRelaxed), silent_.load(kRelaxed),
+          foreign_.load(kRelaxed),  dropped_.load(kRelaxed),
+          unread_.load(kRelaxed),   delayed_.load(kRelaxed)};
 }
 
 bool UnixListener::HasRoom() {
@@ -310,8 +406,10 @@ bool UnixListener::HasRoom() {
 
 void UnixListener::Hand(UniqueFd connection, const Acceptor& acceptor) {
   try {
+    served_.Add(connection.get(), RealClock().Now());
     acceptor(std::move(connection));
   } catch (const std::exception& e) {  // no memory: that client tries again
+    dropped_.fetch_add(1, std::memory_order_relaxed);
     if (const auto left_out = errors_.Admit(RealClock().Now())) {
       Log().warn("a connection was dropped type={} left_out={}",
                  typeid(e).name(), *left_out);

@@ -3,18 +3,24 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/clock.h"
 #include "base/log_limit.h"
 #include "base/start_thread.h"
 #include "base/unique_fd.h"
+#include "server/quiet_connections.h"
+#include "server/served_connections.h"
 
 namespace addons {
 
@@ -26,6 +32,20 @@ struct SocketOptions {
   /// With so many descriptors open in the process nobody more is let in: what
   /// comes waits, and Ceph, files and those who are in go on.
   size_t most_descriptors = 12'000;
+  /// Who says nothing for so long after connecting is cut off.
+  std::chrono::milliseconds patience = std::chrono::seconds(10);
+  /// Who reads nothing of what it is sent for so long is cut off.
+  std::chrono::milliseconds read_patience = std::chrono::seconds(10);
+};
+
+/// What became of connections since the start.
+struct ConnectionCounts {
+  uint64_t accepted = 0;
+  uint64_t silent = 0;   // closed: they said nothing in time
+  uint64_t foreign = 0;  // closed: they do not speak HTTP/2
+  uint64_t dropped = 0;  // closed: no memory or no descriptor for them
+  uint64_t unread = 0;   // closed: they did not read their answers
+  uint64_t delayed = 0;  // how often the next had to wait: too many are open
 };
 
 /// How many descriptors this process has open; 0 where that cannot be seen.
@@ -63,7 +83,8 @@ class UnixListener {
   UnixListener(const UnixListener&) = delete;
   UnixListener& operator=(const UnixListener&) = delete;
 
-  /// Hands each connection, non-blocking, to `acceptor`. Call once.
+  /// Hands each connection that has begun to speak HTTP/2, non-blocking and
+  /// with all that it said, to `acceptor`. Call once.
   /// RESOURCE_EXHAUSTED: no thread can be started.
   absl::Status Start(Acceptor acceptor,
                      const ThreadStarter& start = StartThread);
@@ -74,15 +95,24 @@ class UnixListener {
   void Close();
 
   const std::string& path() const { return options_.path; }
+  /// Thread-safe.
+  ConnectionCounts counts() const;
 
  private:
-  explicit UnixListener(SocketOptions options) : options_(std::move(options)) {}
+  UnixListener(SocketOptions options, QuietConnections quiet)
+      : options_(std::move(options)), quiet_(std::move(quiet)) {}
 
   absl::StatusOr<UniqueFd> LockFolder() const;
   absl::Status ClearPath() const;
   absl::Status Bind();
   absl::Status SetOwnerAndMode() const;
   void AcceptLoop(const Acceptor& acceptor);
+  int PollTimeout() const;
+  void AcceptOne();
+  void PauseAccepting();
+  void HearQuiet(const Acceptor& acceptor);
+  void CloseSilent();
+  void CutOffWhoDoesNotRead();
   void Hand(UniqueFd connection, const Acceptor& acceptor);
   /// Whether one more may be let in.
   bool HasRoom();
@@ -94,9 +124,20 @@ class UnixListener {
   bool bound_ = false;
   dev_t device_ = 0;  // of the socket's file, with inode_
   ino_t inode_ = 0;
+  std::atomic<uint64_t> accepted_{0};
+  std::atomic<uint64_t> silent_{0};
+  std::atomic<uint64_t> foreign_{0};
+  std::atomic<uint64_t> dropped_{0};
+  std::atomic<uint64_t> unread_{0};
+  std::atomic<uint64_t> delayed_{0};
   // Of the thread.
   LogLimit errors_{std::chrono::minutes(1)};
+  LogLimit closings_{std::chrono::minutes(1)};
   size_t room_ = 0;  // for so many more, without counting again
+  QuietConnections quiet_;
+  ServedConnections served_;
+  SteadyTime next_look_;                    // at those
+  std::optional<SteadyTime> paused_until_;  // nobody is accepted before
   std::jthread thread_;
 };
 

@@ -28,5 +28,16 @@ TEST(DescriptorLimitTest, RaisesTheSoftLimitToTheHardOneAndNoFurther) {
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
+TEST(DescriptorLimitTest, SocketsLeaveDescriptorsToTheRest) {
+  const DescriptorBounds many = BoundDescriptors(1 << 20);
+  EXPECT_EQ(many.callers, 12000U);
+  EXPECT_EQ(many.administrators, 12256U);
+  // As a container without a raised limit has it.
+  const DescriptorBounds few = BoundDescriptors(1024);
+  EXPECT_EQ(few.callers, 768U);
+  EXPECT_EQ(few.administrators, 896U);
+  EXPECT_EQ(BoundDescriptors(12'100).callers, 9075U);
+}
+
 }  // namespace
 }  // namespace addons

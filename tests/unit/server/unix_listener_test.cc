@@ -54,6 +54,24 @@ bool Connect(const UniqueFd& fd, const std::string& path) {
                  sizeof(address)) == 0;
 }
 
+/// As a client of gRPC does after connecting.
+bool Speak(const UniqueFd& fd) {
+  constexpr char kPreface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+  constexpr ssize_t kSize = sizeof(kPreface) - 1;
+  return write(fd.get(), kPreface, kSize) == kSize;
+}
+
+bool ConnectAndSpeak(const UniqueFd& fd, const std::string& path) {
+  return Connect(fd, path) && Speak(fd);
+}
+
+/// What the other side has closed within `seconds`.
+bool IsClosed(const UniqueFd& fd, int seconds = 20) {
+  pollfd event{fd.get(), POLLIN, 0};
+  char byte = 0;
+  return poll(&event, 1, seconds * 1000) == 1 && read(fd.get(), &byte, 1) <= 0;
+}
+
 UniqueFd Bound(const std::string& path) {
   UniqueFd fd = NewSocket();
   const sockaddr_un address = AddressOf(path);
@@ -112,7 +130,7 @@ TEST_F(UnixListenerTest, HandsOverConnections) {
   ASSERT_OK((*listener)->Start(
       [&](UniqueFd fd) { accepted.set_value(std::move(fd)); }));
   const UniqueFd client = NewSocket();
-  ASSERT_TRUE(Connect(client, path_));
+  ASSERT_TRUE(ConnectAndSpeak(client, path_));
   const UniqueFd served = accepted.get_future().get();
   ASSERT_EQ(write(served.get(), "x", 1), 1);
   char received = 0;
@@ -127,7 +145,7 @@ TEST_F(UnixListenerTest, HandsOverNonBlockingConnections) {
   ASSERT_OK((*listener)->Start(
       [&](UniqueFd fd) { accepted.set_value(std::move(fd)); }));
   const UniqueFd client = NewSocket();
-  ASSERT_TRUE(Connect(client, path_));
+  ASSERT_TRUE(ConnectAndSpeak(client, path_));
   const UniqueFd served = accepted.get_future().get();
   EXPECT_NE(fcntl(served.get(), F_GETFL) & O_NONBLOCK, 0);
 }
@@ -136,7 +154,7 @@ TEST_F(UnixListenerTest, ConnectionsWaitUntilStart) {
   auto listener = Open();
   ASSERT_OK(listener);
   const UniqueFd client = NewSocket();
-  ASSERT_TRUE(Connect(client, path_));
+  ASSERT_TRUE(ConnectAndSpeak(client, path_));
   std::promise<void> accepted;
   ASSERT_OK((*listener)->Start([&](const UniqueFd&) { accepted.set_value(); }));
   accepted.get_future().wait();
@@ -328,9 +346,9 @@ TEST_F(UnixListenerTest, AnAcceptorThatThrowsCostsOneConnection) {
     accepted.set_value();
   }));
   const UniqueFd unlucky = NewSocket();
-  ASSERT_TRUE(Connect(unlucky, path_));
+  ASSERT_TRUE(ConnectAndSpeak(unlucky, path_));
   const UniqueFd next = NewSocket();
-  ASSERT_TRUE(Connect(next, path_));
+  ASSERT_TRUE(ConnectAndSpeak(next, path_));
   accepted.get_future().wait();
 }
 
@@ -357,7 +375,7 @@ TEST_F(UnixListenerTest, WithManyDescriptorsOpenTheNextOnesWait) {
   std::vector<UniqueFd> clients;
   for (int i = 0; i < 60; ++i) {
     clients.push_back(NewSocket());
-    ASSERT_TRUE(Connect(clients.back(), path_)) << i;
+    ASSERT_TRUE(ConnectAndSpeak(clients.back(), path_)) << i;
   }
   // A client and what is accepted of it are two descriptors of this process.
   ASSERT_TRUE(wait_for([&] { return count() >= 30; }));
@@ -369,6 +387,183 @@ TEST_F(UnixListenerTest, WithManyDescriptorsOpenTheNextOnesWait) {
   }
   clients.erase(clients.begin(), clients.begin() + 30);
   EXPECT_TRUE(wait_for([&] { return count() == 30; }));
+}
+
+/// Of the listener at `path`, which cuts off who is silent for `patience`.
+class SilenceTest : public UnixListenerTest {
+ protected:
+  void Listen(std::chrono::milliseconds patience,
+              std::chrono::milliseconds read_patience = std::chrono::hours(1)) {
+    SocketOptions options;
+    options.path = path_;
+    options.patience = patience;
+    options.read_patience = read_patience;
+    auto listener = UnixListener::Open(options);
+    ASSERT_OK(listener);
+    listener_ = *std::move(listener);
+    ASSERT_OK(listener_->Start([this](UniqueFd connection) {
+      accepted_.set_value(std::move(connection));
+    }));
+  }
+
+  /// It counts after it has closed.
+  bool Counts(uint64_t ConnectionCounts::*which, uint64_t wanted) const {
+    for (int i = 0; i < 2000 && listener_->counts().*which != wanted; ++i) {
+      poll(nullptr, 0, 10);
+    }
+    return listener_->counts().*which == wanted;
+  }
+
+  std::promise<UniqueFd> accepted_;
+  std::unique_ptr<UnixListener> listener_;
+};
+
+TEST_F(SilenceTest, WhoSaysNothingIsCutOff) {
+  Listen(std::chrono::milliseconds(50));
+  const UniqueFd client = NewSocket();
+  ASSERT_TRUE(Connect(client, path_));
+  EXPECT_TRUE(IsClosed(client));
+  EXPECT_EQ(listener_->counts().accepted, 1U);
+  EXPECT_TRUE(Counts(&ConnectionCounts::silent, 1));
+}
+
+TEST_F(SilenceTest, ABeginningThatIsNotFinishedIsSilence) {
+  Listen(std::chrono::milliseconds(50));
+  const UniqueFd client = NewSocket();
+  ASSERT_TRUE(Connect(client, path_));
+  ASSERT_EQ(write(client.get(), "PRI * H", 7), 7);
+  EXPECT_TRUE(IsClosed(client));
+  EXPECT_TRUE(Counts(&ConnectionCounts::silent, 1));
+}
+
+TEST_F(SilenceTest, WhatIsNotHttp2IsClosedAtOnce) {
+  Listen(std::chrono::hours(1));
+  const UniqueFd client = NewSocket();
+  ASSERT_TRUE(Connect(client, path_));
+  ASSERT_EQ(write(client.get(), "GET / HTTP/1.1\r\n", 16), 16);
+  EXPECT_TRUE(IsClosed(client));
+  EXPECT_TRUE(Counts(&ConnectionCounts::foreign, 1));
+}
+
+TEST_F(SilenceTest, ABeginningInPiecesIsHandedOverWhole) {
+  Listen(std::chrono::hours(1));
+  const UniqueFd client = NewSocket();
+  ASSERT_TRUE(Connect(client, path_));
+  constexpr char kPreface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nmore";
+  constexpr ssize_t kSize = sizeof(kPreface) - 1;
+  for (ssize_t at = 0; at < kSize; ++at) {
+    ASSERT_EQ(write(client.get(), &kPreface[at], 1), 1);
+  }
+  const UniqueFd served = accepted_.get_future().get();
+  std::string said(kSize, '\0');
+  // Nothing of it is taken away; the last bytes may be on their way yet.
+  pollfd event{served.get(), POLLIN, 0};
+  size_t got = 0;
+  while (got < said.size() && poll(&event, 1, 20000) == 1) {
+    const ssize_t more = read(served.get(), &said[got], said.size() - got);
+    ASSERT_GT(more, 0);
+    got += static_cast<size_t>(more);
+  }
+  EXPECT_EQ(said, kPreface);
+}
+
+TEST_F(SilenceTest, ThoseWhoAreSilentKeepNobodyOut) {
+  Listen(std::chrono::hours(1));
+  std::vector<UniqueFd> silent;
+  for (int i = 0; i < 300; ++i) {
+    silent.push_back(NewSocket());
+    ASSERT_TRUE(Connect(silent.back(), path_)) << i;
+  }
+  const UniqueFd client = NewSocket();
+  ASSERT_TRUE(ConnectAndSpeak(client, path_));
+  EXPECT_TRUE(accepted_.get_future().get().valid());
+}
+
+/// Sends until nothing more fits.
+void Fill(const UniqueFd& fd) {
+  const std::string bytes(4096, 'x');
+  while (send(fd.get(), bytes.data(), bytes.size(),
+              MSG_DONTWAIT | MSG_NOSIGNAL) > 0) {
+  }
+}
+
+TEST_F(SilenceTest, WhoDoesNotReadIsCutOff) {
+  Listen(std::chrono::hours(1), std::chrono::milliseconds(100));
+  const UniqueFd client = NewSocket();
+  ASSERT_TRUE(ConnectAndSpeak(client, path_));
+  const UniqueFd served = accepted_.get_future().get();
+  Fill(served);
+  pollfd event{client.get(), POLLRDHUP, 0};
+  EXPECT_EQ(poll(&event, 1, 20000), 1);
+  EXPECT_TRUE(Counts(&ConnectionCounts::unread, 1));
+}
+
+TEST_F(SilenceTest, WhoReadsOrHasLittleToReadIsNotCutOff) {
+  Listen(std::chrono::hours(1), std::chrono::milliseconds(100));
+  const UniqueFd client = NewSocket();
+  ASSERT_TRUE(ConnectAndSpeak(client, path_));
+  UniqueFd served = accepted_.get_future().get();
+  const UniqueFd idle = NewSocket();
+  accepted_ = {};
+  ASSERT_TRUE(ConnectAndSpeak(idle, path_));
+  const UniqueFd served_idle = accepted_.get_future().get();
+  ASSERT_EQ(write(served_idle.get(), "little", 6), 6);
+  // Until one that does not read is cut off, three times in a row.
+  for (uint64_t others = 1; others <= 3; ++others) {
+    const UniqueFd other = NewSocket();
+    accepted_ = {};
+    ASSERT_TRUE(ConnectAndSpeak(other, path_));
+    const UniqueFd served_other = accepted_.get_future().get();
+    Fill(served_other);
+    std::string read_of(4096, 'x');
+    while (listener_->counts().unread < others) {
+      Fill(served);
+      while (recv(client.get(), read_of.data(), read_of.size(), MSG_DONTWAIT) >
+             0) {
+      }
+      poll(nullptr, 0, 1);
+    }
+  }
+  EXPECT_EQ(listener_->counts().unread, 3U);
+  EXPECT_EQ(write(served.get(), "x", 1), 1);
+  EXPECT_EQ(write(served_idle.get(), "x", 1), 1);
+}
+
+// Its number may be somebody else's by then.
+TEST_F(SilenceTest, ADescriptorThatWasClosedIsForgotten) {
+  Listen(std::chrono::hours(1), std::chrono::milliseconds(50));
+  const UniqueFd client = NewSocket();
+  ASSERT_TRUE(ConnectAndSpeak(client, path_));
+  UniqueFd served = accepted_.get_future().get();
+  const int number = served.get();
+  served.Reset();
+  std::array<int, 2> pair{};
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()), 0);
+  const UniqueFd mine(pair[0]);
+  const UniqueFd other(pair[1]);
+  ASSERT_TRUE(mine.get() == number || other.get() == number);
+  Fill(mine);
+  Fill(other);
+  // Until one that is served later was cut off.
+  const UniqueFd next = NewSocket();
+  accepted_ = {};
+  ASSERT_TRUE(ConnectAndSpeak(next, path_));
+  const UniqueFd served_next = accepted_.get_future().get();
+  Fill(served_next);
+  ASSERT_TRUE(Counts(&ConnectionCounts::unread, 1));
+  for (const UniqueFd* const end : {&mine, &other}) {
+    pollfd event{end->get(), POLLRDHUP, 0};
+    EXPECT_EQ(poll(&event, 1, 0), 0);
+  }
+}
+
+TEST_F(SilenceTest, ItsEndClosesThoseWhoAreSilent) {
+  Listen(std::chrono::hours(1));
+  const UniqueFd client = NewSocket();
+  ASSERT_TRUE(Connect(client, path_));
+  while (listener_->counts().accepted == 0) poll(nullptr, 0, 1);
+  listener_.reset();
+  EXPECT_TRUE(IsClosed(client));
 }
 
 TEST_F(UnixListenerTest, NoThreadIsAnErrorAndNoEnd) {
