@@ -1,9 +1,11 @@
 #include "cli/commands.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdlib>
+#include <initializer_list>
 #include <iterator>
 #include <memory>
 #include <utility>
@@ -42,7 +44,8 @@ constexpr char kVolumeText[] =
     "PersistentVolume";
 
 struct Options {
-  std::string endpoint;
+  std::string endpoint;        // of CSI-Addons
+  std::string admin_endpoint;  // of the administrators' services
   double timeout_seconds = 180;
   std::string method;
   std::string request;  // JSON, or "-"
@@ -63,13 +66,43 @@ struct Options {
   HistoryCommand history;
 };
 
-std::string DefaultEndpoint() {
-  for (const char* name : {"RBD_ADDONS_CSI_ADDONS_ENDPOINT",
-                           "CSI_ADDONS_ENDPOINT", "CSI_ENDPOINT"}) {
+std::string FromEnvironment(std::initializer_list<const char*> names,
+                            const char* otherwise) {
+  for (const char* name : names) {
     const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
     if (value != nullptr && *value != '\0') return value;
   }
-  return kDefaultEndpoint;
+  return otherwise;
+}
+
+std::string DefaultEndpoint() {
+  return FromEnvironment(
+      {"RBD_ADDONS_CSI_ADDONS_ENDPOINT", "CSI_ADDONS_ENDPOINT", "CSI_ENDPOINT"},
+      kDefaultEndpoint);
+}
+
+std::string DefaultAdminEndpoint() {
+  return FromEnvironment({"RBD_ADDONS_ADMIN_ENDPOINT"}, kDefaultAdminEndpoint);
+}
+
+/// Who points one of the two sockets at another daemon has to point the other
+/// one there, too: what one daemon says must not be done by another.
+absl::Status CheckSameDaemon(const Options& options) {
+  if (options.endpoint == DefaultEndpoint() ||
+      options.admin_endpoint != DefaultAdminEndpoint()) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "this asks the administrators' socket of the daemon, too, and --endpoint "
+      "names one that is not here: give --admin-endpoint as well"));
+}
+
+/// The socket that serves `method`, of the daemon that the options name.
+absl::StatusOr<std::string> EndpointFor(const MethodDescriptor& method,
+                                        const Options& options) {
+  if (!IsForAdministrators(MethodName(method))) return options.endpoint;
+  ADDONS_RETURN_IF_ERROR(CheckSameDaemon(options));
+  return options.admin_endpoint;
 }
 
 std::string ReadAll(std::istream& in) {
@@ -102,7 +135,9 @@ int CallCommand(const Options& options, Streams& streams) {
   const absl::StatusOr<std::unique_ptr<Message>> request =
       ReadRequest(options, **method, streams);
   if (!request.ok()) return Fail(request.status(), kCliUsage, streams);
-  const auto channel = OpenChannel(options.endpoint);
+  const auto endpoint = EndpointFor(**method, options);
+  if (!endpoint.ok()) return Fail(endpoint.status(), kCliUsage, streams);
+  const auto channel = OpenChannel(*endpoint);
   if (!channel.ok()) return Fail(channel.status(), kCliUsage, streams);
 
   const std::unique_ptr<Message> response =
@@ -116,10 +151,12 @@ int CallCommand(const Options& options, Streams& streams) {
 /// Calls the method that `request` belongs to. Returns the exit code.
 int Ask(const Options& options, const Message& request, Message& response,
         Streams& streams) {
-  const auto channel = OpenChannel(options.endpoint);
-  if (!channel.ok()) return Fail(channel.status(), kCliUsage, streams);
   const auto method = FindMethod(MethodOfRequest(request));
   if (!method.ok()) return Fail(method.status(), kCliUsage, streams);
+  const auto channel = OpenChannel(IsForAdministrators(MethodName(**method))
+                                       ? options.admin_endpoint
+                                       : options.endpoint);
+  if (!channel.ok()) return Fail(channel.status(), kCliUsage, streams);
   const absl::Status called =
       CallMethod(*channel, **method, request, TimeoutOf(options), response);
   return called.ok() ? 0 : Fail(called, called.raw_code(), streams);
@@ -193,9 +230,33 @@ CLI::Option& AddUserOption(CLI::App& command, std::string& secrets_file) {
               ->required();
 }
 
-void AddConnectionOptions(CLI::App& command, Options& options) {
-  command.add_option("--endpoint", options.endpoint, "Socket of the daemon")
+/// Which sockets of the daemon a command talks to.
+enum class Sockets { kCallers, kAdmin, kBoth };
+
+void AddSocketOptions(CLI::App& command, Options& options, Sockets sockets) {
+  if (sockets != Sockets::kAdmin) {
+    command.add_option("--endpoint", options.endpoint, "Socket of the daemon")
+        ->capture_default_str();
+  } else {
+    // It was this one's before, and must not be taken for what it is not.
+    command.add_option("--endpoint", "Not of this command")
+        ->group("")
+        ->check([](const std::string&) {
+          return std::string(
+              "this command talks to the administrators' socket: give "
+              "--admin-endpoint");
+        });
+  }
+  if (sockets == Sockets::kCallers) return;
+  command
+      .add_option("--admin-endpoint", options.admin_endpoint,
+                  "Socket of the daemon for administrators")
       ->capture_default_str();
+}
+
+void AddConnectionOptions(CLI::App& command, Options& options,
+                          Sockets sockets = Sockets::kCallers) {
+  AddSocketOptions(command, options, sockets);
   command.add_option("--timeout", options.timeout_seconds, "Seconds to wait")
       ->capture_default_str()
       ->check(CLI::Range(0.001, 86400.0));
@@ -278,7 +339,7 @@ std::vector<std::pair<const CLI::App*, ReplicationVerb>> AddReplicationVerbs(
       sub.add_flag("--json", command.json, "Print it as JSON");
     }
     AddUserOption(sub, command.secrets_file);
-    AddConnectionOptions(sub, options);
+    AddConnectionOptions(sub, options, Sockets::kBoth);
     added.emplace_back(&sub, verb.verb);
   }
   return added;
@@ -288,6 +349,13 @@ std::vector<std::pair<const CLI::App*, ReplicationVerb>> AddReplicationVerbs(
 template <typename Command>
 void AimAtDaemon(const Options& options, Command& command) {
   command.endpoint = options.endpoint;
+  command.timeout = TimeoutOf(options);
+}
+
+/// The same for one of the administrators' questions.
+template <typename Command>
+void AimAtAdminSocket(const Options& options, Command& command) {
+  command.endpoint = options.admin_endpoint;
   command.timeout = TimeoutOf(options);
 }
 
@@ -363,7 +431,9 @@ void AddSpaceVerbs(CLI::App& app, Options& options, StorageVerbs& added) {
   for (const auto& [sub, verb] : {std::pair(&reclaim, StorageVerb::kReclaim),
                                   std::pair(&trim, StorageVerb::kTrim)}) {
     sub->add_flag("--json", command.json, "Print it as JSON");
-    AddConnectionOptions(*sub, options);
+    AddConnectionOptions(
+        *sub, options,
+        verb == StorageVerb::kReclaim ? Sockets::kBoth : Sockets::kCallers);
     added.emplace_back(sub, verb);
   }
 }
@@ -432,7 +502,7 @@ const CLI::App& AddExplain(CLI::App& app, Options& options) {
   AddClassParameters(sub, command.parameters);
   sub.add_flag("--json", command.json, "Print it as JSON");
   AddUserOption(sub, command.secrets_file);
-  AddConnectionOptions(sub, options);
+  AddConnectionOptions(sub, options, Sockets::kAdmin);
   return sub;
 }
 
@@ -448,7 +518,7 @@ const CLI::App& AddDoctor(CLI::App& app, Options& options) {
   sub.add_flag("--all", command.all, "Print what is in order, too");
   sub.add_flag("--json", command.json, "Print it as JSON");
   AddUserOption(sub, command.secrets_file);
-  AddConnectionOptions(sub, options);
+  AddConnectionOptions(sub, options, Sockets::kAdmin);
   return sub;
 }
 
@@ -475,7 +545,7 @@ const CLI::App& AddHistory(CLI::App& app, Options& options) {
       ->check(CLI::Range(1, 2000));
   sub.add_flag("--json", command.json, "Print it as JSON");
   AddUserOption(sub, command.secrets_file);
-  AddConnectionOptions(sub, options);
+  AddConnectionOptions(sub, options, Sockets::kAdmin);
   return sub;
 }
 
@@ -511,7 +581,7 @@ const CLI::App& AddCheckFailover(CLI::App& app, Options& options) {
   AddClassParameters(sub, command.parameters);
   sub.add_flag("--json", command.json, "Print it as JSON");
   AddUserOption(sub, command.secrets_file);
-  AddConnectionOptions(sub, options);
+  AddConnectionOptions(sub, options, Sockets::kAdmin);
   return sub;
 }
 
@@ -554,6 +624,11 @@ std::vector<std::pair<const CLI::App*, SiteVerb>> AddSiteVerbs(
           *sub.add_option("--from", command.from,
                           "Socket of the other site's daemon: demote there "
                           "first");
+      CLI::Option& from_admin =
+          *sub.add_option("--from-admin", command.from_admin,
+                          "As --admin-endpoint, of that daemon")
+               ->needs(&from);
+      from.needs(&from_admin);
       CLI::Option& secrets =
           *sub.add_option("--from-secrets-file", command.from_secrets_file,
                           "As --secrets-file, for that daemon")
@@ -586,8 +661,7 @@ std::vector<std::pair<const CLI::App*, SiteVerb>> AddSiteVerbs(
            "text or json")
         ->check(CLI::IsMember({"text", "json"}));
     AddUserOption(sub, command.secrets_file);
-    sub.add_option("--endpoint", options.endpoint, "Socket of the daemon")
-        ->capture_default_str();
+    AddSocketOptions(sub, options, Sockets::kBoth);
     sub.add_option("--timeout", options.site_timeout_seconds,
                    "Seconds to wait for all of it")
         ->capture_default_str()
@@ -604,6 +678,7 @@ int RunCli(const std::vector<std::string>& arguments, std::istream& in,
   Streams streams{in, out, err};
   Options options;
   options.endpoint = DefaultEndpoint();
+  options.admin_endpoint = DefaultAdminEndpoint();
   CLI::App app("Talks to the daemon rbd-addonsd", "rbd-addons");
   app.footer(
       "Exit codes: 0, or the number of the gRPC code that the call ended with "
@@ -622,14 +697,14 @@ int RunCli(const std::vector<std::string>& arguments, std::istream& in,
       "The request as a JSON object; - reads it from standard input");
   call.add_option("--secrets-file", options.secrets_file,
                   "File with the request's secrets, a JSON object of strings");
-  AddConnectionOptions(call, options);
+  AddConnectionOptions(call, options, Sockets::kBoth);
   CLI::App& probe =
       *app.add_subcommand("probe", "Ask whether the daemon is ready");
   AddConnectionOptions(probe, options);
   CLI::App& operations = *app.add_subcommand(
       "operations", "Show what the daemon is doing, the oldest first");
   operations.add_flag("--json", options.json, "Print it as JSON");
-  AddConnectionOptions(operations, options);
+  AddConnectionOptions(operations, options, Sockets::kAdmin);
   CLI::App& cancel =
       *app.add_subcommand("cancel", "Stop an operation of the daemon");
   cancel
@@ -637,7 +712,7 @@ int RunCli(const std::vector<std::string>& arguments, std::istream& in,
                   "Its id, as 'operations' shows it")
       ->required()
       ->check(CLI::PositiveNumber);
-  AddConnectionOptions(cancel, options);
+  AddConnectionOptions(cancel, options, Sockets::kAdmin);
   CLI::App& audit = *app.add_subcommand(
       "audit", "Look for what is wrong although every status says otherwise");
   audit.add_option("what", options.audit_kind, "What to look at")
@@ -653,7 +728,7 @@ int RunCli(const std::vector<std::string>& arguments, std::istream& in,
       ->check(CLI::Range(1U, 315360000U));
   AddUserOption(audit, options.secrets_file);
   audit.add_flag("--json", options.json, "Print it as JSON");
-  AddConnectionOptions(audit, options);
+  AddConnectionOptions(audit, options, Sockets::kAdmin);
   const auto replication_verbs = AddReplicationVerbs(app, options);
   const CLI::App& check_failover = AddCheckFailover(app, options);
   const CLI::App& explain = AddExplain(app, options);
@@ -676,8 +751,14 @@ int RunCli(const std::vector<std::string>& arguments, std::istream& in,
   }
   const auto find_ids = [&](const std::string& secrets_file,
                             const std::vector<std::string*>& volumes) {
-    return FindVolumeIds({options.endpoint, TimeoutOf(options), secrets_file,
-                          options.pool, options.cluster},
+    if (!std::all_of(volumes.begin(), volumes.end(), [](const auto* volume) {
+          return LooksLikeVolumeId(*volume);
+        })) {
+      const absl::Status same = CheckSameDaemon(options);
+      if (!same.ok()) return Fail(same, kCliUsage, streams);
+    }
+    return FindVolumeIds({options.admin_endpoint, TimeoutOf(options),
+                          secrets_file, options.pool, options.cluster},
                          volumes, streams);
   };
   if (IsGiven(replication_verbs, options, options.replication)) {
@@ -697,6 +778,9 @@ int RunCli(const std::vector<std::string>& arguments, std::istream& in,
     return RunStorageCommand(options.storage, streams);
   }
   if (IsGiven(site_verbs, options, options.site)) {
+    const absl::Status same = CheckSameDaemon(options);
+    if (!same.ok()) return Fail(same, kCliUsage, streams);
+    options.site.admin_endpoint = options.admin_endpoint;
     options.site.timeout = Milliseconds(options.site_timeout_seconds);
     return RunSite(options.site, streams);
   }
@@ -704,7 +788,7 @@ int RunCli(const std::vector<std::string>& arguments, std::istream& in,
     const int code =
         find_ids(options.check.secrets_file, PointersTo(options.check.ids));
     if (code != 0) return code;
-    AimAtDaemon(options, options.check);
+    AimAtAdminSocket(options, options.check);
     return RunCheckFailover(options.check, streams);
   }
   if (explain.parsed()) {
@@ -713,11 +797,11 @@ int RunCli(const std::vector<std::string>& arguments, std::istream& in,
           find_ids(options.explain.secrets_file, {&options.explain.id});
       if (code != 0) return code;
     }
-    AimAtDaemon(options, options.explain);
+    AimAtAdminSocket(options, options.explain);
     return RunExplain(options.explain, streams);
   }
   if (doctor.parsed()) {
-    AimAtDaemon(options, options.doctor);
+    AimAtAdminSocket(options, options.doctor);
     return RunDoctor(options.doctor, streams);
   }
   if (history.parsed()) {
@@ -726,7 +810,7 @@ int RunCli(const std::vector<std::string>& arguments, std::istream& in,
           find_ids(options.history.secrets_file, {&options.history.id});
       if (code != 0) return code;
     }
-    AimAtDaemon(options, options.history);
+    AimAtAdminSocket(options, options.history);
     return RunHistory(options.history, streams);
   }
   if (methods.parsed()) return MethodsCommand(streams);

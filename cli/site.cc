@@ -48,11 +48,13 @@ struct Sites {
 absl::StatusOr<Sites> OpenSites(const SiteCommand& command) {
   ADDONS_ASSIGN_OR_RETURN(
       SiteDaemon here,
-      SiteDaemon::Open(command.endpoint, command.secrets_file));
+      SiteDaemon::Open(command.endpoint, command.admin_endpoint,
+                       command.secrets_file));
   Sites sites{std::move(here), std::nullopt};
   if (!command.from.empty()) {
-    ADDONS_ASSIGN_OR_RETURN(
-        sites.there, SiteDaemon::Open(command.from, command.from_secrets_file));
+    ADDONS_ASSIGN_OR_RETURN(sites.there,
+                            SiteDaemon::Open(command.from, command.from_admin,
+                                             command.from_secrets_file));
   }
   return sites;
 }
@@ -192,15 +194,17 @@ void SayWhatGoesOn(const Sites& sites, Streams& streams) {
 void SayHowToMoveBack(const SiteCommand& command, Streams& streams) {
   streams.out
       << "to move back, when nothing uses the volumes on the other site any "
-         "more, with its daemon's socket brought here:\n"
+         "more, with its daemon's sockets brought here:\n"
          "  ssh -f -N -L /run/other-site.sock:/run/rbd-addons/csi-addons.sock "
+         "-L /run/other-admin.sock:/run/rbd-addons/admin.sock "
          "root@HOST-OF-THE-OTHER-SITE\n"
          "  rbd-addons site relocate "
       << absl::StrJoin(command.pools, " ")
       << (command.cluster.empty() ? ""
                                   : absl::StrCat(" --cluster ", command.cluster,
                                                  " --from-cluster ITS-CLUSTER"))
-      << " --from unix:///run/other-site.sock --from-secrets-file "
+      << " --from unix:///run/other-site.sock --from-admin "
+         "unix:///run/other-admin.sock --from-secrets-file "
          "OTHER-SECRETS.json --secrets-file "
       << command.secrets_file << "\n";
 }

@@ -15,9 +15,11 @@ namespace addons {
 struct SiteCommand {
   SiteVerb verb = SiteVerb::kRelocate;
   std::string endpoint;
+  std::string admin_endpoint;
   std::vector<std::string> pools;
   std::string cluster;            // of the pools; may be empty
   std::string from;               // endpoint of the other site's daemon, or ""
+  std::string from_admin;         // with `from`: its administrators' socket
   std::string from_secrets_file;  // with `from`
   std::string from_cluster;       // of the pools there; may be empty
   size_t at_once = 16;

@@ -38,18 +38,20 @@ SiteStep Refused(const absl::Status& status, const char* before) {
 }  // namespace
 
 absl::StatusOr<SiteDaemon> SiteDaemon::Open(const std::string& endpoint,
+                                            const std::string& admin_endpoint,
                                             const std::string& secrets_file) {
   ADDONS_ASSIGN_OR_RETURN(std::string secrets, ReadFile(secrets_file));
   ADDONS_ASSIGN_OR_RETURN(auto channel, OpenChannel(endpoint));
-  return SiteDaemon(std::move(channel), std::move(secrets));
+  ADDONS_ASSIGN_OR_RETURN(auto admin, OpenChannel(admin_endpoint));
+  return SiteDaemon(std::move(channel), std::move(admin), std::move(secrets));
 }
 
 absl::Status SiteDaemon::Call(google::protobuf::Message& request,
                               google::protobuf::Message& response,
                               milliseconds timeout,
                               const std::stop_token& stop) const {
-  ADDONS_ASSIGN_OR_RETURN(const auto* method,
-                          FindMethod(MethodOfRequest(request)));
+  const std::string name = MethodOfRequest(request);
+  ADDONS_ASSIGN_OR_RETURN(const auto* method, FindMethod(name));
   // Not every method takes them.
   if (request.GetDescriptor()->FindFieldByName("secrets") != nullptr) {
     ADDONS_ASSIGN_OR_RETURN(
@@ -57,7 +59,8 @@ absl::Status SiteDaemon::Call(google::protobuf::Message& request,
         MakeRequest(*method, "{}", TextSource::kCommandLine, secrets_));
     request.MergeFrom(*with_secrets);
   }
-  return CallMethod(channel_, *method, request, timeout, response, stop);
+  return CallMethod(IsForAdministrators(name) ? admin_ : channel_, *method,
+                    request, timeout, response, stop);
 }
 
 SiteCalls::SiteCalls(const SiteItem& item, const SiteDaemon& here,

@@ -24,9 +24,11 @@ class SiteDaemon {
  public:
   /// INVALID_ARGUMENT: no such file, or no such endpoint.
   static absl::StatusOr<SiteDaemon> Open(const std::string& endpoint,
+                                         const std::string& admin_endpoint,
                                          const std::string& secrets_file);
 
-  /// CallMethod() of the method that `request` belongs to, with the secrets
+  /// CallMethod() of the method that `request` belongs to, on the socket that
+  /// serves it, with the secrets
   /// added to it where it takes any.
   absl::Status Call(google::protobuf::Message& request,
                     google::protobuf::Message& response,
@@ -34,11 +36,15 @@ class SiteDaemon {
                     const std::stop_token& stop = {}) const;
 
  private:
-  SiteDaemon(std::shared_ptr<grpc::Channel> channel, std::string secrets)
-      : channel_(std::move(channel)), secrets_(std::move(secrets)) {}
+  SiteDaemon(std::shared_ptr<grpc::Channel> channel,
+             std::shared_ptr<grpc::Channel> admin, std::string secrets)
+      : channel_(std::move(channel)),
+        admin_(std::move(admin)),
+        secrets_(std::move(secrets)) {}
 
   std::shared_ptr<grpc::Channel> channel_;
-  std::string secrets_;  // the file's text
+  std::shared_ptr<grpc::Channel> admin_;  // of the administrators' services
+  std::string secrets_;                   // the file's text
 };
 
 /// The calls that one volume or group needs, one after the other. Never by

@@ -12,6 +12,10 @@ namespace addons {
 /// first could be the one that callers, with their secrets, talk to.
 inline constexpr char kDefaultEndpoint[] =
     "unix:///run/rbd-addons/csi-addons.sock";
+/// The same of the administrators' services. It does not depend on where the
+/// other one is: that may be a folder which others see, too.
+inline constexpr char kDefaultAdminEndpoint[] =
+    "unix:///run/rbd-addons/admin.sock";
 
 /// The path of the socket in `endpoint`, which is unix:///path or an absolute
 /// path. INVALID_ARGUMENT saying what is wrong: another scheme, a host part

@@ -104,6 +104,10 @@ std::string MethodOfRequest(const Message& request) {
   return "";
 }
 
+bool IsForAdministrators(const std::string& method) {
+  return absl::StartsWith(method, "rbdaddons.admin.");
+}
+
 bool IsMutating(const std::string& method) {
   const absl::string_view name =
       absl::string_view(method).substr(method.rfind('/') + 1);

@@ -12,6 +12,10 @@ namespace addons {
 /// Empty for a message that is no request.
 std::string MethodOfRequest(const google::protobuf::Message& request);
 
+/// Whether it belongs to the administrators' services, which have a socket of
+/// their own.
+bool IsForAdministrators(const std::string& method);
+
 /// False for methods that only look (Get..., List..., Probe...).
 bool IsMutating(const std::string& method);
 

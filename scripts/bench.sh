@@ -299,7 +299,8 @@ for named in "${servers[@]}"; do
   for at_once in $concurrency; do
     for site in a b; do
       "$bin/rbd-addonsd" --controllerserver --drivername rbd.csi.ceph.com \
-        --csi-addons-endpoint "unix://$work/$site.sock" --config-dir "$bed/$site/csi-config" \
+        --csi-addons-endpoint "unix://$work/$site.sock" \
+        --admin-endpoint "unix://$work/$site.admin.sock" --config-dir "$bed/$site/csi-config" \
         --settle-time 60s 2>>"$work/$server-$site.log" &
       daemons+=($!)
     done

@@ -206,7 +206,7 @@ same_data() { # SITE CHECKSUM
 start_daemon() { # SITE
   # In a session of its own: neither Ctrl-C nor the end of the terminal concerns it.
   setsid "$bin/rbd-addonsd" --controllerserver --drivername rbd.csi.ceph.com \
-    --csi-addons-endpoint "unix://$work/$1.sock" \
+    --csi-addons-endpoint "unix://$work/$1.sock" --admin-endpoint "unix://$work/$1.admin.sock" \
     --config-dir "$bed/$1/csi-config" --settle-time "${settle}s" \
     2>"$work/$1.log" &
   daemon_pid[$1]=$!

@@ -65,6 +65,7 @@ scripts/testbed up "$bed" --mirror
 printf '%s\n' "$(scripts/testbed ceph "$bed" a --version)"
 for site in a b; do
   "$bin/rbd-addonsd" --controllerserver --drivername rbd.csi.ceph.com --csi-addons-endpoint "unix://$work/$site.sock" \
+    --admin-endpoint "unix://$work/$site.admin.sock" \
     --config-dir "$bed/$site/csi-config" --settle-time 60s 2>"$work/$site.log" &
   daemons+=($!)
 done

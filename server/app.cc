@@ -1,10 +1,6 @@
 #include "server/app.h"
 
-#include <grpcpp/ext/proto_server_reflection_plugin.h>
-#include <grpcpp/grpcpp.h>
-#include <grpcpp/server_posix.h>
-
-#include <exception>
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -16,19 +12,18 @@
 #include "identity/csi_identity_service.h"
 #include "identity/identity_service.h"
 #include "rpc/endpoint.h"
-#include "rpc/malformed_requests.h"
+#include "server/descriptor_limit.h"
 #include "server/metrics.h"
+#include "server/socket_server.h"
 #include "server/status_page.h"
 #include "server/unserved_methods.h"
 
 namespace addons {
 namespace {
 
-constexpr int kMaxMessageBytes = 4 << 20;
-constexpr int kHandshakeTimeoutMs = 10'000;
-// Only reflection is still served by threads that wait: so many of its callers
-// at a time, and gRPC's pollers.
-constexpr int kMostThreads = 16;
+/// Whose rights the administrators' socket needs: this user's, whatever is
+/// configured for the other one.
+constexpr mode_t kAdminSocketMode = 0600;
 // What a call gets after its operation ended, to send its answer.
 constexpr std::chrono::milliseconds kAnswerTime = std::chrono::seconds(1);
 // What the server gets after that to notice that everybody has gone.
@@ -70,8 +65,10 @@ App::App(Config config, AppParts parts)
   info.manifest["csi-addons"] =
       "2026-07";  // the specification as of that month
   const Readiness readiness = [this] { return Ready(); };
-  identity_.push_back(std::make_unique<IdentityService>(
-      rpc_, info, Capabilities(config_.modes, domain_.served), readiness));
+  for (auto* const identity : {&identity_, &admin_identity_}) {
+    identity->push_back(std::make_unique<IdentityService>(
+        rpc_, info, Capabilities(config_.modes, domain_.served), readiness));
+  }
   identity_.push_back(
       std::make_unique<CsiIdentityService>(rpc_, info, readiness));
 }
@@ -81,11 +78,7 @@ App::~App() { Shutdown(std::chrono::milliseconds(0)); }
 absl::Status App::Serve() {
   // What is wrong with it is in the log before anything is served.
   config_store_.Current().IgnoreError();
-  ADDONS_ASSIGN_OR_RETURN(
-      listener_,
-      UnixListener::Open(
-          {config_.socket_path, config_.socket_mode, config_.socket_group,
-           config_.socket_path == *SocketPath(kDefaultEndpoint)}));
+  ADDONS_RETURN_IF_ERROR(OpenSockets());
   // Without the port nobody would see what it sees.
   if (domain_.replication != nullptr && config_.serve_metrics &&
       config_.watch_interval.count() > 0) {
@@ -94,7 +87,6 @@ absl::Status App::Serve() {
     watched_ = watch_->snapshots();
   }
   ADDONS_RETURN_IF_ERROR(ServeMetrics());
-  ADDONS_RETURN_IF_ERROR(BuildServer());
   if (domain_.replication != nullptr) {
     upkeep_ =
         std::make_unique<BackgroundUpkeep>(operations_, *domain_.replication);
@@ -105,52 +97,68 @@ absl::Status App::Serve() {
           domain_.replication->history, clock_, options, start_thread_);
     }
   }
-  ADDONS_RETURN_IF_ERROR(StartStopper());
-  ADDONS_RETURN_IF_ERROR(listener_->Start(
-      [this](UniqueFd connection) {
-        grpc::AddInsecureChannelFromFd(server_.get(), connection.Release());
-      },
-      start_thread_));
+  ADDONS_RETURN_IF_ERROR(StartServers());
   started_ = true;
   return absl::OkStatus();
 }
 
-/// gRPC's Shutdown() blocks, and the drain goes on beside it. When the daemon
-/// stops there may be no thread left for that.
-absl::Status App::StartStopper() {
-  stopper_ = start_thread_("server-stop", [this] { StopServer(); });
-  if (!stopper_) {
-    return absl::ResourceExhaustedError(
-        "Failed to start a thread that stops the gRPC server: raise the limit "
-        "of processes");
+absl::Status App::OpenSockets() {
+  const DescriptorBounds bounds = BoundDescriptors(DescriptorLimit());
+  SocketOptions options;
+  options.path = config_.socket_path;
+  options.mode = config_.socket_mode;
+  options.group = config_.socket_group;
+  options.make_folder = options.path == *SocketPath(kDefaultEndpoint);
+  options.most_descriptors = bounds.callers;
+  ADDONS_ASSIGN_OR_RETURN(callers_, SocketServer::Open(options, rpc_));
+  if (config_.admin_socket_path.empty()) return absl::OkStatus();
+  SocketOptions admin;
+  admin.path = config_.admin_socket_path;
+  admin.mode = kAdminSocketMode;
+  admin.make_folder = admin.path == *SocketPath(kDefaultAdminEndpoint);
+  admin.most_descriptors = bounds.administrators;
+  auto opened = SocketServer::Open(admin, rpc_);
+  if (!opened.ok()) {
+    return {opened.status().code(),
+            absl::StrCat(opened.status().message(),
+                         "; --admin-endpoint says where the administrators' "
+                         "socket is")};
   }
+  administrators_ = *std::move(opened);
   return absl::OkStatus();
 }
 
-void App::StopServer() {
-  std::chrono::system_clock::time_point until;
-  {
-    const MutexLock lock(mutex_);
-    while (!stop_server_by_.has_value()) stopped_.Wait(mutex_);
-    until = *stop_server_by_;
+absl::Status App::StartServers() {
+  const auto start = [this](SocketServer& server, const auto& identity,
+                            const auto& services, ServedHere served) {
+    SocketServerParts parts;
+    for (const auto* const set : {&identity, &services}) {
+      for (const auto& service : *set) parts.services.push_back(service.get());
+    }
+    parts.unserved = MakeUnservedMethods(std::move(served));
+    return server.Start(std::move(parts), start_thread_);
+  };
+  if (administrators_ != nullptr) {
+    ADDONS_RETURN_IF_ERROR(start(*administrators_, admin_identity_,
+                                 domain_.admin_services,
+                                 {config_.modes, true, config_.socket_path}));
   }
-  server_->Shutdown(until);
-  const MutexLock lock(mutex_);
-  server_stopped_ = true;
-  stopped_.NotifyAll();
+  return start(*callers_, identity_, domain_.services,
+               {config_.modes, false, config_.admin_socket_path});
 }
 
 absl::Status App::ServeMetrics() {
   if (!config_.serve_metrics) return absl::OkStatus();
-  const MetricsSources sources{rpc_.stats(),
-                               operations_,
-                               ceph_calls_,
-                               domain_.reclaim_stats,
-                               domain_.trim_stats.get(),
-                               domain_.copying_stops,
-                               domain_.history,
-                               watched_,
-                               &clock_};
+  MetricsSources sources{rpc_.stats(),
+                         operations_,
+                         ceph_calls_,
+                         domain_.reclaim_stats,
+                         domain_.trim_stats.get(),
+                         domain_.copying_stops,
+                         domain_.history,
+                         watched_,
+                         &clock_};
+  sources.connections = [this] { return Connections(); };
   std::vector<HttpPage> probes = {
       {kHealthPath,
        [this] {
@@ -167,41 +175,17 @@ absl::Status App::ServeMetrics() {
   return absl::OkStatus();
 }
 
-std::string App::metrics_url() const {
-  return metrics_ == nullptr ? "" : metrics_->url();
+std::vector<SocketConnections> App::Connections() const {
+  std::vector<SocketConnections> connections = {
+      {"callers", callers_->counts()}};
+  if (administrators_ != nullptr) {
+    connections.push_back({"administrators", administrators_->counts()});
+  }
+  return connections;
 }
 
-absl::Status App::BuildServer() {
-  grpc::EnableDefaultHealthCheckService(true);
-  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-  grpc::ServerBuilder builder;
-  // No keepalive, no maximal age of connections: the sidecar exits when it
-  // loses its one connection, for whatever reason.
-  builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
-  // Who connects and says nothing is cut off.
-  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
-                             kHandshakeTimeoutMs);
-  builder.SetResourceQuota(
-      grpc::ResourceQuota("rbd-addonsd").SetMaxThreads(kMostThreads));
-  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
-  builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
-  builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 2);
-  for (const auto* services : {&identity_, &domain_.services}) {
-    for (const auto& service : *services)
-      builder.RegisterService(service.get());
-  }
-  unserved_ = MakeUnservedMethods(config_.modes);
-  builder.RegisterCallbackGenericService(unserved_.get());
-  std::vector<
-      std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>>
-      interceptors;
-  interceptors.push_back(MakeMalformedRequestAnswerer(rpc_));
-  builder.experimental().SetInterceptorCreators(std::move(interceptors));
-  server_ = builder.BuildAndStart();
-  if (server_ == nullptr) {
-    return absl::InternalError("Failed to start the gRPC server");
-  }
-  return absl::OkStatus();
+std::string App::metrics_url() const {
+  return metrics_ == nullptr ? "" : metrics_->url();
 }
 
 absl::StatusOr<bool> App::Ready() {
@@ -250,14 +234,9 @@ void App::ReloadConfiguration() {
 bool App::Shutdown(std::chrono::milliseconds grace) {
   if (std::exchange(shut_down_, true)) return drained_;
   stopping_ = true;
-  if (server_ != nullptr) {
-    server_->GetHealthCheckService()->SetServingStatus(false);
-    listener_->Close();
-    const MutexLock lock(mutex_);
-    stop_server_by_ = std::chrono::system_clock::now() + grace + kAnswerTime;
-    // None: App::Create() has failed, and nobody was served.
-    server_stopped_ = !stopper_.has_value();
-    stopped_.NotifyAll();
+  const auto until = std::chrono::system_clock::now() + grace + kAnswerTime;
+  for (SocketServer* const server : {callers_.get(), administrators_.get()}) {
+    if (server != nullptr) server->Close(until);
   }
   upkeep_.reset();
   watch_.reset();
@@ -269,7 +248,7 @@ bool App::Shutdown(std::chrono::milliseconds grace) {
         Quoted(operation.step), operation.request_id);
   }
   drained_ = left.empty();
-  if (server_ != nullptr && !WaitForServer(kAnswerTime + kLeaveTime)) {
+  if (!AwaitServers(kAnswerTime + kLeaveTime)) {
     Log().warn("calls left running at shutdown in_flight={}",
                rpc_.stats().in_flight());
     drained_ = false;
@@ -285,13 +264,13 @@ bool App::Shutdown(std::chrono::milliseconds grace) {
   return drained_;
 }
 
-bool App::WaitForServer(std::chrono::milliseconds at_most) {
+bool App::AwaitServers(std::chrono::milliseconds at_most) {
   const auto until = std::chrono::steady_clock::now() + at_most;
-  const MutexLock lock(mutex_);
-  while (!server_stopped_) {
-    if (!stopped_.WaitUntil(mutex_, until)) return server_stopped_;
+  bool ended = true;
+  for (SocketServer* const server : {callers_.get(), administrators_.get()}) {
+    if (server != nullptr && !server->AwaitEnd(until)) ended = false;
   }
-  return true;
+  return ended;
 }
 
 }  // namespace addons

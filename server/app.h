@@ -1,23 +1,18 @@
 #ifndef ADDONS_SERVER_APP_H_
 #define ADDONS_SERVER_APP_H_
 
-#include <grpcpp/generic/async_generic_service.h>
-#include <grpcpp/server.h>
+#include <grpcpp/impl/service_type.h>
 
 #include <atomic>
 #include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "base/clock.h"
-#include "base/mutex.h"
 #include "base/start_thread.h"
 #include "ceph/cluster.h"
 #include "ceph/librados/call_gate.h"
@@ -29,11 +24,13 @@
 #include "server/config.h"
 #include "server/http_server.h"
 #include "server/services.h"
-#include "server/unix_listener.h"
 #include "volume/config_store.h"
 #include "volume/resolver.h"
 
 namespace addons {
+
+struct SocketConnections;
+class SocketServer;
 
 /// What the process gives to the daemon besides its configuration.
 struct AppParts {
@@ -46,7 +43,7 @@ struct AppParts {
   ThreadStarter start_thread = StartThread;  // tests give one of their own
 };
 
-/// The running daemon: all objects, the socket, the gRPC server, and the
+/// The running daemon: all objects, the sockets with their servers, and the
 /// metrics and probes over HTTP. It serves from Create() to Shutdown(). Nothing
 /// in Create() waits for Ceph.
 class App {
@@ -63,9 +60,9 @@ class App {
   /// Health turns NOT_SERVING, no new connections and calls; running operations
   /// and the calls that wait for them get `grace` to end. True when all did.
   /// When false, threads may still be inside Ceph: the process has to leave
-  /// without destroying the App. The socket is gone in both cases, and at once.
-  /// To destroy the App may still take long: it waits for calls that were given
-  /// up. Idempotent; not thread-safe.
+  /// without destroying the App. The sockets are gone in both cases, and at
+  /// once. To destroy the App may still take long: it waits for calls that were
+  /// given up. Idempotent; not thread-safe.
   bool Shutdown(std::chrono::milliseconds grace);
 
   /// Returns when the daemon's tables could be read, which is at once unless it
@@ -84,13 +81,13 @@ class App {
 
   absl::Status Serve();
   absl::Status ServeMetrics();
-  absl::Status BuildServer();
-  absl::Status StartStopper();
-  void StopServer();
+  absl::Status OpenSockets();
+  absl::Status StartServers();
+  std::vector<SocketConnections> Connections() const;
   absl::StatusOr<bool> Ready();
   HttpReply ReadyReply();
   HttpReply StatusReply();
-  bool WaitForServer(std::chrono::milliseconds at_most);
+  bool AwaitServers(std::chrono::milliseconds at_most);
 
   const Config config_;
   Clock& clock_;
@@ -105,24 +102,18 @@ class App {
   const std::function<std::vector<CallHistogram>()> ceph_calls_;
   const ThreadStarter start_thread_;
   std::vector<std::unique_ptr<grpc::Service>> identity_;
-  std::unique_ptr<grpc::CallbackGenericService> unserved_;
+  std::vector<std::unique_ptr<grpc::Service>> admin_identity_;
   std::unique_ptr<BackgroundUpkeep> upkeep_;  // null: nothing is replicated
   std::unique_ptr<HistoryWriter> history_;    // null: likewise, or switched off
   std::unique_ptr<ReplicationWatch> watch_;   // likewise, or it is off
   ReplicationWatch::Source watched_;          // what it sees; empty: it is off
-  std::unique_ptr<UnixListener> listener_;
-  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<SocketServer> callers_;     // of CSI-Addons
+  std::unique_ptr<SocketServer> administrators_;  // null: not served
   std::unique_ptr<HttpServer> metrics_;
   std::atomic<bool> started_{false};
   std::atomic<bool> stopping_{false};
   bool shut_down_ = false;
   bool drained_ = true;
-  Mutex mutex_;
-  CondVar stopped_;
-  std::optional<std::chrono::system_clock::time_point> stop_server_by_
-      ABSL_GUARDED_BY(mutex_);
-  bool server_stopped_ ABSL_GUARDED_BY(mutex_) = false;
-  std::optional<std::jthread> stopper_;
 };
 
 }  // namespace addons

@@ -144,6 +144,11 @@ absl::Status SetEndpoint(Config& config, const std::string& text) {
   return absl::OkStatus();
 }
 
+absl::Status SetAdminEndpoint(Config& config, const std::string& text) {
+  ADDONS_ASSIGN_OR_RETURN(config.admin_socket_path, SocketPath(text));
+  return absl::OkStatus();
+}
+
 // The name ends up in a lease and is compared byte for byte with that in
 // volumes.
 absl::Status SetDriverName(Config& config, const std::string& text) {
@@ -278,9 +283,13 @@ std::vector<Flag> ServingFlags() {
        // In the driver's pod specs --endpoint and CSI_ENDPOINT are the driver's
        // own socket, with a CSI-Addons one beside it.
        {"CSI_ADDONS_ENDPOINT", "--endpoint", "CSI_ENDPOINT"}},
-      {"socket-mode", "permissions of the socket, octal", "0600",
+      {"admin-endpoint",
+       "socket of the administrators' services, unix:///path, for this user "
+       "alone; not in a folder that a sidecar sees",
+       kDefaultAdminEndpoint, SetAdminEndpoint},
+      {"socket-mode", "permissions of the first socket, octal", "0600",
        SetSocketMode},
-      {"socket-group", "group of the socket, name or number", "",
+      {"socket-group", "group of the first socket, name or number", "",
        SetSocketGroup},
       {"drivername", "name of the CSI driver beside this daemon",
        "rbd.csi.ceph.com", SetDriverName},
@@ -690,6 +699,12 @@ CommandLine ParseCommandLine(const std::vector<std::string>& arguments,
                                   FormatDuration(config.watch_interval),
                                   ": must be 0 or at least 5s"));
   }
+  if (!config.socket_path.empty() &&
+      config.admin_socket_path == config.socket_path) {
+    errors.push_back(absl::StrCat(
+        "--admin-endpoint ", Quoted(config.admin_socket_path),
+        ": is the socket of --csi-addons-endpoint; give it one of its own"));
+  }
   if (errors.empty()) return {std::move(config), kExitOk, "", ""};
   std::string text;
   for (const std::string& error : errors) {
@@ -705,6 +720,7 @@ std::string Describe(const Config& config) {
   };
   return absl::StrCat(
       "endpoint=", Quoted(config.socket_path),
+      " admin_endpoint=", Quoted(config.admin_socket_path),
       absl::StrFormat(" socket_mode=%04o", config.socket_mode),
       " socket_group=", Quoted(config.socket_group),
       " drivername=", Quoted(config.driver_name),

@@ -27,6 +27,8 @@ enum ExitCode : int {
 /// Everything that the daemon is told at its start. Immutable afterwards.
 struct Config {
   std::string socket_path;
+  /// Of the administrators' services, mode 0600; empty: they are not served.
+  std::string admin_socket_path;
   mode_t socket_mode = 0600;
   std::string socket_group;  // a name or a number; empty: the process's
   std::string driver_name = "rbd.csi.ceph.com";

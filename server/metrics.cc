@@ -107,6 +107,33 @@ void AddOperationCounters(const OperationStats& stats, Families& families) {
            stats.threads));
 }
 
+void AddConnections(const std::vector<SocketConnections>& sockets,
+                    Families& families) {
+  MetricFamily accepted =
+      Counter("connections_accepted_total", "Connections, by socket.");
+  MetricFamily closed = Counter(
+      "connections_closed_total",
+      "Connections that the daemon has closed, by socket and reason: they said "
+      "nothing in time, do not speak HTTP/2, did not read their answers, or "
+      "there was no memory for them.");
+  MetricFamily delayed =
+      Counter("connections_delayed_total",
+              "How often the next connection had to wait, because too many "
+              "descriptors were open, by socket.");
+  for (const auto& [socket, counts] : sockets) {
+    const Label of = {"socket", socket};
+    Add(accepted, {of}, counts.accepted);
+    Add(closed, {of, {"reason", "silent"}}, counts.silent);
+    Add(closed, {of, {"reason", "foreign"}}, counts.foreign);
+    Add(closed, {of, {"reason", "unread"}}, counts.unread);
+    Add(closed, {of, {"reason", "dropped"}}, counts.dropped);
+    Add(delayed, {of}, counts.delayed);
+  }
+  for (MetricFamily* family : {&accepted, &closed, &delayed}) {
+    families.push_back(std::move(*family));
+  }
+}
+
 void AddLanes(const OperationTable& table, Families& families) {
   MetricFamily operations =
       Gauge("operations", "Operations now, by lane and state.");
@@ -332,6 +359,7 @@ std::vector<MetricFamily> CollectMetrics(const MetricsSources& sources) {
            LogLinesDropped()));
   AddCalls(sources.calls, families);
   AddOperationCounters(sources.operations.stats(), families);
+  if (sources.connections) AddConnections(sources.connections(), families);
   AddLanes(sources.operations, families);
   if (sources.ceph_calls) AddCephCalls(sources.ceph_calls(), families);
   if (sources.reclaims != nullptr) AddReclaims(*sources.reclaims, families);

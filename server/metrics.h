@@ -17,8 +17,15 @@
 #include "reclaimspace/trim_stats.h"
 #include "replication/watch_snapshot.h"
 #include "rpc/call_stats.h"
+#include "server/unix_listener.h"
 
 namespace addons {
+
+/// Connections of one socket.
+struct SocketConnections {
+  std::string socket;  // "callers", "administrators"
+  ConnectionCounts counts;
+};
 
 /// Where metrics come from. Nothing is owned, and all of it is thread-safe.
 struct MetricsSources {
@@ -36,6 +43,8 @@ struct MetricsSources {
   /// What the background watch has seen; empty: it is off.
   std::function<std::shared_ptr<const WatchSnapshot>()> watch{};
   Clock* clock = &RealClock();  // of the watch
+  /// Of each socket; empty: there is none.
+  std::function<std::vector<SocketConnections>()> connections{};
 };
 
 /// All metrics, as docs/metrics.md lists them: what the daemon counts anyway,

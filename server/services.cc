@@ -60,7 +60,7 @@ MemberReplication MembersOf(ReplicationEnvironment& environment) {
 
 ServiceSet MakeServices(const ServiceParts& parts) {
   ServiceSet set;
-  set.services.push_back(
+  set.admin_services.push_back(
       std::make_unique<AdminService>(parts.rpc, parts.operations));
   if (parts.config.modes.controller) {
     set.replication = std::make_unique<ReplicationEnvironment>(
@@ -76,17 +76,17 @@ ServiceSet MakeServices(const ServiceParts& parts) {
     set.services.push_back(std::make_unique<ReplicationService>(
         parts.rpc, parts.operations, *set.replication));
     set.served.volume_replication = true;
-    set.services.push_back(std::make_unique<AuditService>(
+    set.admin_services.push_back(std::make_unique<AuditService>(
         parts.rpc, parts.operations, parts.config_store, parts.clusters,
         parts.config.site_clusters, parts.config.instance_id));
-    set.services.push_back(std::make_unique<InspectionService>(
+    set.admin_services.push_back(std::make_unique<InspectionService>(
         parts.rpc, parts.operations, parts.config_store, parts.clusters,
         *set.replication, parts.config.site_clusters,
         parts.config.instance_id));
-    set.services.push_back(std::make_unique<HistoryService>(
+    set.admin_services.push_back(std::make_unique<HistoryService>(
         parts.rpc, parts.operations, parts.resolver, parts.config_store,
         parts.clusters, parts.config.site_clusters));
-    set.services.push_back(std::make_unique<DoctorService>(
+    set.admin_services.push_back(std::make_unique<DoctorService>(
         parts.rpc, parts.operations, parts.config_store, parts.clusters,
         parts.config.site_clusters));
     set.served.replication_destination_info = true;

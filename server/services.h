@@ -38,7 +38,8 @@ struct ServiceSet {
   // What services share; they are destroyed before it.
   std::unique_ptr<ReplicationEnvironment> replication;
   std::unique_ptr<TrimStats> trim_stats;  // null: trims are not served
-  std::vector<std::unique_ptr<grpc::Service>> services;
+  std::vector<std::unique_ptr<grpc::Service>> services;  // of CSI-Addons
+  std::vector<std::unique_ptr<grpc::Service>> admin_services;
   const ReclaimStats* reclaim_stats = nullptr;  // of a service; null: likewise
   std::function<uint64_t()> copying_stops;      // of `replication`; likewise
   std::function<HistoryStats()> history;        // likewise

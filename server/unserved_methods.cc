@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/log.h"
+#include "rpc/method.h"
 
 namespace addons {
 namespace {
@@ -36,24 +37,40 @@ class Refusal final : public grpc::ServerGenericBidiReactor {
 
 class UnservedMethods final : public grpc::CallbackGenericService {
  public:
-  explicit UnservedMethods(const Modes& modes) : modes_(modes) {}
+  explicit UnservedMethods(ServedHere served) : served_(std::move(served)) {}
 
   grpc::ServerGenericBidiReactor* CreateReactor(
       grpc::GenericCallbackServerContext* context) override {
     const std::string method(absl::StripPrefix(context->method(), "/"));
-    const std::string why = WhyNotServed(method, modes_);
+    const std::string why = WhyNotServed(method, served_);
     Log().info("call of a method that is not served method={} message={}",
                Quoted(method), Quoted(why));
     return new Refusal({grpc::StatusCode::UNIMPLEMENTED, why});
   }
 
  private:
-  const Modes modes_;
+  const ServedHere served_;
 };
+
+/// Where a service is served that this socket does not have.
+std::string OnTheOtherSocket(const std::string& service,
+                             const ServedHere& served) {
+  const std::string text =
+      served.administrators
+          ? absl::StrCat("this socket is for administrators; ", service)
+          : absl::StrCat(service, " is for administrators and");
+  if (served.other_socket.empty()) {
+    return absl::StrCat(text, " is served nowhere");
+  }
+  return absl::StrCat(
+      text, " is served on a socket of its own: unix://", served.other_socket,
+      served.administrators ? " (--endpoint of rbd-addons)"
+                            : " (--admin-endpoint of rbd-addons)");
+}
 
 }  // namespace
 
-std::string WhyNotServed(const std::string& method, const Modes& modes) {
+std::string WhyNotServed(const std::string& method, const ServedHere& served) {
   const std::string service = method.substr(0, method.rfind('/'));
   const auto* known =
       google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(
@@ -61,6 +78,10 @@ std::string WhyNotServed(const std::string& method, const Modes& modes) {
   if (known == nullptr) {
     return "this program (rbd-addonsd) has no such service";
   }
+  if (IsForAdministrators(method) != served.administrators) {
+    return OnTheOtherSocket(service, served);
+  }
+  const Modes& modes = served.modes;
   for (const ServingModes& serving : kServingModes) {
     if (service != serving.service) continue;
     if ((serving.controller && modes.controller) ||
@@ -77,8 +98,8 @@ std::string WhyNotServed(const std::string& method, const Modes& modes) {
 }
 
 std::unique_ptr<grpc::CallbackGenericService> MakeUnservedMethods(
-    const Modes& modes) {
-  return std::make_unique<UnservedMethods>(modes);
+    ServedHere served) {
+  return std::make_unique<UnservedMethods>(std::move(served));
 }
 
 }  // namespace addons

@@ -10,14 +10,21 @@
 
 namespace addons {
 
-/// Why the program does not serve "replication.Controller/PromoteVolume" when
-/// it was started in these modes, and what to do.
-std::string WhyNotServed(const std::string& method, const Modes& modes);
+/// What a socket serves, and where the rest is.
+struct ServedHere {
+  Modes modes;
+  bool administrators = false;  // their services; else those of CSI-Addons
+  std::string other_socket;     // path of the other one; empty: there is none
+};
+
+/// Why "replication.Controller/PromoteVolume" is not served on a socket, and
+/// what to do.
+std::string WhyNotServed(const std::string& method, const ServedHere& served);
 
 /// Answers every call of a method that no registered service has with
 /// UNIMPLEMENTED and that text; gRPC itself says nothing. Needs no thread.
 std::unique_ptr<grpc::CallbackGenericService> MakeUnservedMethods(
-    const Modes& modes);
+    ServedHere served);
 
 }  // namespace addons
 

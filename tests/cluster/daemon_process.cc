@@ -95,9 +95,9 @@ bool DaemonProcess::Start(
     const std::map<std::string, std::string>& environment) {
   std::vector<std::string> arguments;
   if (in_container_) arguments = ContainerCommand();
-  arguments.insert(
-      arguments.end(),
-      {DaemonProgram(), "--csi-addons-endpoint=unix://" + socket_});
+  arguments.insert(arguments.end(),
+                   {DaemonProgram(), "--csi-addons-endpoint=unix://" + socket_,
+                    "--admin-endpoint=unix://" + admin_socket()});
   arguments.insert(arguments.end(), flags_.begin(), flags_.end());
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());

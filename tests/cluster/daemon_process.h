@@ -34,6 +34,8 @@ class DaemonProcess {
   pid_t pid() const { return pid_; }
 
   const std::string& socket() const { return socket_; }
+  /// Of the administrators' services: beside the other one.
+  std::string admin_socket() const { return socket_ + ".admin"; }
   /// Everything it has logged so far, over all starts, with what it logged
   /// before its last answer.
   std::string Log() const;

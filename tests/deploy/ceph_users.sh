@@ -95,6 +95,7 @@ for site in a b; do
   watched=()
   if [[ $site == a ]]; then watched=(--metricsport "$metrics" --metrics-address 127.0.0.1 --watch-interval 5s); fi
   "$bin/rbd-addonsd" --controllerserver --drivername rbd.csi.ceph.com --csi-addons-endpoint "unix://$work/$site.sock" \
+    --admin-endpoint "unix://$work/$site.admin.sock" \
     --config-dir "$bed/$site/csi-config" --settle-time 60s "${watched[@]}" 2>"$work/$site.log" &
   daemons+=($!)
 done
@@ -113,7 +114,7 @@ fence() { call a "fence.FenceController/$1" "{\"parameters\":{\"clusterID\":\"$c
 show() { # SITE VERB ARGUMENT...
   local site=$1
   shift
-  "$bin/rbd-addons" "$@" --endpoint "unix://$work/$site.sock" --secrets-file "$work/$site.$user.json" >"$work/answer" 2>&1
+  "$bin/rbd-addons" "$@" --admin-endpoint "unix://$work/$site.admin.sock" --secrets-file "$work/$site.$user.json" >"$work/answer" 2>&1
 }
 can_be_forced() {
   show b check-failover "$id" || true

@@ -99,6 +99,10 @@ class Manifests(unittest.TestCase):
             self.assertFalse(mounts[folder].get("readOnly", False))
             self.assertIn((mounts[folder]["name"], folder),
                           {(m["name"], m["mountPath"]) for m in sidecar["volumeMounts"]})
+            # The sidecar alone calls what is at the one socket, and never sees the other.
+            admin = mounts[os.path.dirname(arguments["--admin-endpoint"].removeprefix("unix://"))]
+            self.assertFalse(admin.get("readOnly", False))
+            self.assertNotIn(admin["name"], {m["name"] for m in sidecar["volumeMounts"]})
             self.assertIn(arguments["--config-dir"], mounts)
             volumes = {v["name"] for v in pod(workload)["volumes"]}
             for one in (daemon, sidecar):
@@ -149,7 +153,7 @@ class Manifests(unittest.TestCase):
             daemon = container(workload)
             with tempfile.TemporaryDirectory(dir="/tmp") as folder:
                 (Path(folder) / "config.json").write_text("[]")
-                arguments = [a.replace("/etc/ceph-csi-config", folder).replace("/csi/", folder + "/").replace("$(NODE_ID)", "n")
+                arguments = [a.replace("/etc/ceph-csi-config", folder).replace("/csi/", folder + "/").replace("/run/rbd-addons/", folder + "/").replace("$(NODE_ID)", "n")
                              for a in daemon["args"] if not a.startswith("--socket-")]
                 with subprocess.Popen([DAEMON, *arguments], stderr=subprocess.DEVNULL) as process:
                     try:
@@ -181,7 +185,7 @@ class Manifests(unittest.TestCase):
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
         with tempfile.TemporaryDirectory(dir="/tmp") as folder:
-            arguments = [a.replace("/etc/ceph-csi-config", folder).replace("/csi/", folder + "/") for a in daemon["args"]]
+            arguments = [a.replace("/etc/ceph-csi-config", folder).replace("/csi/", folder + "/").replace("/run/rbd-addons/", folder + "/") for a in daemon["args"]]
             variables = {e["name"]: e.get("value", "127.0.0.1") for e in daemon["env"]}
             variables["RBD_ADDONS_METRICSPORT"] = str(port)
             # As systemd hears it: no test waits for a time.

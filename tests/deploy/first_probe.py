@@ -56,7 +56,8 @@ for _ in range(tries):
         began = time.monotonic()
         daemon = subprocess.Popen(
             ["chroot", root, "/usr/sbin/rbd-addonsd", "--controllerserver", "--log-level=error", "--config-dir=" + inside,
-             f"--csi-addons-endpoint=unix://{inside}/s"])
+             f"--csi-addons-endpoint=unix://{inside}/s",
+             f"--admin-endpoint=unix://{inside}/admin"])
         try:
             while True:
                 connection = socket.socket(socket.AF_UNIX)

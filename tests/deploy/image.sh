@@ -74,17 +74,18 @@ if [[ ! $build ]]; then check "librados is 20.2.4 or newer" dpkg --compare-versi
 check "and each package brings its copyright" bash -c '
 for name in librados2 librbd1 libc6; do test -s "$1/usr/share/doc/$name/copyright"; done' x "$root"
 
-# As the controller runs: user 65532 without a capability, a read-only root, and two folders.
-mkdir "$work/csi" "$work/config"
-chmod 1777 "$work/csi"
+# As the controller runs: user 65532 without a capability, a read-only root, and three folders.
+mkdir "$work/csi" "$work/admin" "$work/config"
+chmod 1777 "$work/csi" "$work/admin"
 echo '[{"clusterID": "a", "monitors": ["127.0.0.1:1"]}]' >"$work/config/config.json"
 cat >"$work/start" <<'START'
 root=$1 work=$2
 shift 2
-mkdir -p "$root/csi" "$root/etc/ceph-csi-config" "$root/proc"
+mkdir -p "$root/csi" "$root/run/rbd-addons" "$root/etc/ceph-csi-config" "$root/proc"
 mount --bind "$root" "$root"
 mount -t proc proc "$root/proc"
 mount --bind "$work/csi" "$root/csi"
+mount --bind "$work/admin" "$root/run/rbd-addons"
 mount --bind "$work/config" "$root/etc/ceph-csi-config"
 mount -o remount,bind,ro "$root"
 exec chroot --userspec=65532:65532 "$root" "$@"
@@ -104,6 +105,7 @@ for _ in $(seq 100); do
   sleep 0.1
 done
 check "Probe" ask probe
+check "administrators have a socket of their own" inside /usr/bin/rbd-addons operations
 check "GetIdentity has the version" bash -c 'grep -q "$1" <<<"$2"' x "\"$version\"" "$(ask call identity.Identity/GetIdentity)"
 check "the log says that it serves" grep -q ' serving ' "$work/log"
 # As the kubelet ends it. unshare only waits for it, and another user's process does not end

@@ -60,7 +60,7 @@ check "install" apt install "/packages/${daemon##*/}" "/packages/${cli##*/}"
 check "the user is there" grep -q '^rbd-addons:' "$root/etc/passwd"
 check "the daemon starts there, with its sample of a configuration" inside bash -euc '
   cp /usr/share/doc/rbd-addonsd/examples/config.json.example /tmp/config.json
-  rbd-addonsd --controllerserver --csi-addons-endpoint unix:///tmp/s --config-dir /tmp 2>/tmp/log &
+  rbd-addonsd --controllerserver --csi-addons-endpoint unix:///tmp/s --admin-endpoint unix:///tmp/admin --config-dir /tmp 2>/tmp/log &
   for i in $(seq 100); do rbd-addons probe --endpoint unix:///tmp/s && exit 0; sleep 0.2; done
   cat /tmp/log; exit 1'
 check "the flags of /etc/default/rbd-addons are known" inside bash -euc '

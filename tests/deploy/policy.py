@@ -38,7 +38,7 @@ class Policy(unittest.TestCase):
         self.assertEqual(context["capabilities"], {"drop": ["ALL"], "add": ["SYS_ADMIN", "DAC_READ_SEARCH"]})
         self.assertTrue(context["readOnlyRootFilesystem"])
         for mount in container(self.node)["volumeMounts"]:
-            self.assertTrue(mount["name"] == "socket-dir" or mount["readOnly"], mount)
+            self.assertTrue(mount["name"] in ("socket-dir", "admin-socket-dir") or mount["readOnly"], mount)
         sidecar = container(self.node, "csi-addons")
         self.assertTrue(sidecar["securityContext"]["runAsNonRoot"])
         self.assertEqual(sidecar["securityContext"]["capabilities"], {"drop": ["ALL"]})

@@ -91,7 +91,7 @@ if wants packages; then
   mkdir "$work/config"
   echo '[]' >"$work/config/config.json"
   "$work/root/usr/sbin/rbd-addonsd" --controllerserver --config-dir="$work/config" \
-    --csi-addons-endpoint="unix://$work/s" 2>"$work/log" &
+    --csi-addons-endpoint="unix://$work/s" --admin-endpoint="unix://$work/admin" 2>"$work/log" &
   daemon=$!
   identity() { "$work/root/usr/bin/rbd-addons" call identity.Identity/GetIdentity --endpoint "unix://$work/s" 2>&1; }
   for _ in $(seq 100); do if [[ -S $work/s ]]; then break; fi; sleep 0.1; done

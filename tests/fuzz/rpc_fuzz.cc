@@ -109,7 +109,9 @@ class Daemons {
   grpc::Status Call(const RequestInput& input, std::string* answer) {
     const bool node = input.method->service()->name() == "ReclaimSpaceNode";
     const RawResult result =
-        RawCall(node ? node_channel_ : channel_,
+        RawCall(node                                      ? node_channel_
+                : IsForAdministrators(input.MethodName()) ? admin_channel_
+                                                          : channel_,
                 absl::StrCat("/", input.MethodName()), input.bytes);
     *answer = result.answer;
     return result.status;
@@ -154,6 +156,7 @@ class Daemons {
   void StartController() {
     Config config;
     config.socket_path = dir_.File("s");
+    config.admin_socket_path = dir_.File("a");
     config.config_dir = dir_.path();
     config.modes.controller = true;
     AppParts parts;
@@ -164,6 +167,8 @@ class Daemons {
     app_ = *std::move(app);
     channel_ = grpc::CreateChannel("unix:" + config.socket_path,
                                    grpc::InsecureChannelCredentials());
+    admin_channel_ = grpc::CreateChannel("unix:" + config.admin_socket_path,
+                                         grpc::InsecureChannelCredentials());
   }
   void StartNode() {
     node_.tree.SetKrbd(0, {"replicapool", "2", "",
@@ -188,6 +193,7 @@ class Daemons {
   std::map<std::string, std::string> before_;
   std::unique_ptr<App> app_;
   std::shared_ptr<grpc::Channel> channel_;
+  std::shared_ptr<grpc::Channel> admin_channel_;
 
   FakeNode node_;
   ConfigStore config_store_{dir_.path()};

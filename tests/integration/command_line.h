@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "rbdaddons/admin.pb.h"
 #include "tests/cluster/daemon_process.h"
+#include "tests/testing/cli_sockets.h"
 
 namespace addons::testing {
 
@@ -22,12 +23,14 @@ struct CliResult {
   std::string err;
 };
 
-/// `rbd-addons` with the daemon's socket as its endpoint.
+/// `rbd-addons` with the daemon's sockets.
 inline CliResult RbdAddons(const DaemonProcess& daemon,
                            std::vector<std::string> arguments) {
+  const std::vector<std::string> sockets =
+      SocketArguments(arguments.front(), "unix://" + daemon.socket(),
+                      "unix://" + daemon.admin_socket());
   arguments.insert(arguments.begin(), "rbd-addons");
-  arguments.insert(arguments.end(),
-                   {"--endpoint", "unix://" + daemon.socket()});
+  arguments.insert(arguments.end(), sockets.begin(), sockets.end());
   std::istringstream in;
   std::ostringstream out;
   std::ostringstream err;

@@ -39,6 +39,8 @@ class SiteTest : public GroupSitesTest {
   static std::vector<std::string> From(const std::string& site) {
     return {"--from",
             "unix://" + Daemon(site).socket(),
+            "--from-admin",
+            "unix://" + Daemon(site).admin_socket(),
             "--from-secrets-file",
             Secrets(site),
             "--from-cluster",

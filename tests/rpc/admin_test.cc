@@ -62,7 +62,7 @@ class AdminTest : public ::testing::Test {
     context.set_deadline(std::chrono::system_clock::now() + seconds(10));
     pb::ListOperationsResponse response;
     const grpc::Status status =
-        pb::Operations::NewStub(server_.Channel())
+        pb::Operations::NewStub(server_.AdminChannel())
             ->ListOperations(&context, pb::ListOperationsRequest(), &response);
     EXPECT_TRUE(status.ok()) << status.error_message();
     return response;
@@ -72,7 +72,7 @@ class AdminTest : public ::testing::Test {
     context.set_deadline(std::chrono::system_clock::now() + seconds(10));
     pb::CancelOperationRequest request;
     request.set_operation_id(id);
-    return pb::Operations::NewStub(server_.Channel())
+    return pb::Operations::NewStub(server_.AdminChannel())
         ->CancelOperation(&context, request, response);
   }
   pb::CancelOperationResponse::Effect Cancel(uint64_t id) {
@@ -100,7 +100,8 @@ class AdminTest : public ::testing::Test {
     return RunCli(arguments, in_, out_, err_);
   }
   int RunAtEndpoint(std::vector<std::string> arguments) {
-    arguments.insert(arguments.end(), {"--endpoint", server_.endpoint()});
+    arguments.insert(arguments.end(),
+                     {"--admin-endpoint", server_.admin_endpoint()});
     return Run(std::move(arguments));
   }
 
@@ -236,16 +237,17 @@ TEST_F(AdminTest, TheCommandLineShowsAndCancelsAnOperation) {
 
 TEST_F(AdminTest, TheCommandLineFindsTheSocketInTheEnvironment) {
   // Before the daemon has threads.
-  ASSERT_EQ(setenv("CSI_ADDONS_ENDPOINT",  // NOLINT(concurrency-mt-unsafe)
-                   server_.endpoint().c_str(), 1),
-            0);
+  ASSERT_EQ(
+      setenv("RBD_ADDONS_ADMIN_ENDPOINT",  // NOLINT(concurrency-mt-unsafe)
+             server_.admin_endpoint().c_str(), 1),
+      0);
   server_.Start();
   EXPECT_EQ(Run({"operations"}), 0) << err_.str();
   EXPECT_THAT(out_.str(), StartsWith("no operations\nlane control: 0 of 1 "));
   EXPECT_EQ(Run({"cancel", "5"}), grpc::StatusCode::NOT_FOUND);
   EXPECT_THAT(err_.str(), HasSubstr("rbd-addons operations"));
   server_.Stop();
-  unsetenv("CSI_ADDONS_ENDPOINT");  // NOLINT(concurrency-mt-unsafe)
+  unsetenv("RBD_ADDONS_ADMIN_ENDPOINT");  // NOLINT(concurrency-mt-unsafe)
 }
 
 TEST_F(AdminTest, WrongUseOfTheCommandLineIsSaid) {

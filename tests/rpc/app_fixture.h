@@ -44,6 +44,7 @@ class AppFixture : public ::testing::Test {
   AppFixture() {
     WriteConfig();
     config_.socket_path = dir_.File("s");
+    config_.admin_socket_path = dir_.File("a");
     config_.config_dir = dir_.path();
     config_.modes.controller = true;
   }
@@ -66,6 +67,14 @@ class AppFixture : public ::testing::Test {
   std::string endpoint() const { return "unix://" + config_.socket_path; }
   std::shared_ptr<grpc::Channel> Channel() const {
     return grpc::CreateChannel("unix:" + config_.socket_path,
+                               grpc::InsecureChannelCredentials());
+  }
+
+  std::string admin_endpoint() const {
+    return "unix://" + config_.admin_socket_path;
+  }
+  std::shared_ptr<grpc::Channel> AdminChannel() const {
+    return grpc::CreateChannel("unix:" + config_.admin_socket_path,
                                grpc::InsecureChannelCredentials());
   }
 

@@ -44,8 +44,8 @@ class AuditTest : public ::testing::Test {
     std::vector<std::string> arguments = {"rbd-addons",
                                           "audit",
                                           what,
-                                          "--endpoint",
-                                          server_.endpoint(),
+                                          "--admin-endpoint",
+                                          server_.admin_endpoint(),
                                           "--pool",
                                           MirroredPair::kPool,
                                           "--secrets-file",
@@ -132,12 +132,12 @@ TEST_F(AuditTest, ClusterOfAnotherSiteIsNotAsked) {
   std::istringstream in;
   dir_.Write("secrets.json", R"({"userID": "x", "userKey": ")"
                              R"(AQBGK0tlAAAAABAAe1jGVJUIbxnSHUjzYVN5eg=="})");
-  EXPECT_EQ(
-      RunCli({"rbd-addons", "audit", "clones", "--endpoint", server.endpoint(),
-              "--pool", MirroredPair::kPool, "--cluster", "site-a",
-              "--secrets-file", dir_.File("secrets.json")},
-             in, out_, err_),
-      grpc::FAILED_PRECONDITION);
+  EXPECT_EQ(RunCli({"rbd-addons", "audit", "clones", "--admin-endpoint",
+                    server.admin_endpoint(), "--pool", MirroredPair::kPool,
+                    "--cluster", "site-a", "--secrets-file",
+                    dir_.File("secrets.json")},
+                   in, out_, err_),
+            grpc::FAILED_PRECONDITION);
   EXPECT_THAT(err_.str(), HasSubstr("--site-clusters (site-b)"));
 }
 

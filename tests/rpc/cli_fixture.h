@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "tests/rpc/replication_server.h"
+#include "tests/testing/cli_sockets.h"
 
 namespace addons::testing {
 
@@ -25,10 +26,12 @@ class CliVerbTest : public ::testing::Test {
         "secrets.json",
         absl::StrCat(R"({"userID": ")", site.user()->id, R"(", "userKey": ")",
                      site.user()->key.Reveal(), R"("})"));
+    const std::vector<std::string> sockets = SocketArguments(
+        arguments.front(), server_.endpoint(), server_.admin_endpoint());
     arguments.insert(arguments.begin(), "rbd-addons");
+    arguments.insert(arguments.end(), sockets.begin(), sockets.end());
     arguments.insert(arguments.end(),
-                     {"--endpoint", server_.endpoint(), "--secrets-file",
-                      dir_.File("secrets.json")});
+                     {"--secrets-file", dir_.File("secrets.json")});
     std::istringstream in(typed);
     out_.str("");
     err_.str("");

@@ -252,6 +252,7 @@ class OtherDaemon {
                      site.user()->key.Reveal(), R"("})"));
     Config config;
     config.socket_path = dir_.File("s");
+    config.admin_socket_path = dir_.File("a");
     config.config_dir = dir_.path();
     config.modes.controller = true;
     AppParts parts;
@@ -262,7 +263,11 @@ class OtherDaemon {
     app_ = *std::move(app);
   }
   std::vector<std::string> From() const {
-    return {"--from", "unix://" + dir_.File("s"), "--from-secrets-file",
+    return {"--from",
+            "unix://" + dir_.File("s"),
+            "--from-admin",
+            "unix://" + dir_.File("a"),
+            "--from-secrets-file",
             dir_.File("secrets.json")};
   }
 

@@ -204,5 +204,51 @@ TEST(ToJsonTest, HidesSecrets) {
   EXPECT_THAT(*json, Not(HasSubstr("hush")));
 }
 
+/// Of commands that talk to the administrators' socket.
+class CliSocketTest : public CliTest {
+ protected:
+  void WriteSecrets() {
+    dir_.Write("secrets.json", R"({"userID": "a", "userKey": "b"})");
+  }
+};
+
+TEST_F(CliSocketTest, AskAdministratorsServicesOnTheirSocket) {
+  ASSERT_OK(Start());
+  EXPECT_EQ(Run({"operations", "--admin-endpoint", admin_endpoint()}), 0)
+      << err_.str();
+  EXPECT_EQ(Call({"ListOperations", "--admin-endpoint", admin_endpoint()}), 0)
+      << err_.str();
+}
+
+// What one daemon shows must not be done by another.
+TEST_F(CliSocketTest, OneSocketOfAnotherDaemonIsNotEnough) {
+  ASSERT_OK(Start());
+  WriteSecrets();
+  EXPECT_EQ(Run({"operations", "--endpoint", endpoint()}), kCliUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("give --admin-endpoint"));
+  EXPECT_EQ(Call({"ListOperations"}), kCliUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("--admin-endpoint as well"));
+  EXPECT_EQ(Run({"promote", "pvc-1", "--endpoint", endpoint(), "--secrets-file",
+                 dir_.File("secrets.json")}),
+            kCliUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("--admin-endpoint as well"));
+  EXPECT_EQ(Run({"site", "failover", "replicapool", "--endpoint", endpoint(),
+                 "--secrets-file", dir_.File("secrets.json")}),
+            kCliUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("--admin-endpoint as well"));
+  // An id is not looked for.
+  EXPECT_EQ(Run({"info", VolumeId(), "--endpoint", endpoint(), "--secrets-file",
+                 dir_.File("secrets.json")}),
+            grpc::StatusCode::UNAUTHENTICATED)
+      << err_.str();
+}
+
+TEST_F(CliSocketTest, TheOtherSocketIsNamedWhereItIsNeeded) {
+  ASSERT_OK(Start());
+  EXPECT_EQ(Run({"operations", "--admin-endpoint", endpoint()}),
+            grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_THAT(err_.str(), HasSubstr(admin_endpoint()));
+}
+
 }  // namespace
 }  // namespace addons

@@ -31,6 +31,7 @@
 #include "cli/commands.h"
 #include "identity/identity.grpc.pb.h"
 #include "replication/replication.grpc.pb.h"
+#include "tests/testing/cli_sockets.h"
 #include "tests/testing/http_get.h"
 #include "tests/testing/temp_dir.h"
 
@@ -168,6 +169,7 @@ class DaemonTest : public ::testing::Test {
       const std::vector<std::string>& more = {}) const {
     std::vector<std::string> flags = {
         "--csi-addons-endpoint=unix://" + dir_.File("s"),
+        "--admin-endpoint=unix://" + dir_.File("a"),
         "--config-dir=" + dir_.path(), "--controllerserver=true"};
     flags.insert(flags.end(), more.begin(), more.end());
     return flags;
@@ -194,8 +196,10 @@ class DaemonTest : public ::testing::Test {
   }
 
   int Cli(std::vector<std::string> arguments) const {
+    const std::vector<std::string> sockets = testing::SocketArguments(
+        arguments.front(), dir_.File("s"), dir_.File("a"));
     arguments.insert(arguments.begin(), "rbd-addons");
-    arguments.insert(arguments.end(), {"--endpoint", dir_.File("s")});
+    arguments.insert(arguments.end(), sockets.begin(), sockets.end());
     std::stringstream in;
     std::stringstream out;
     std::stringstream err;

@@ -54,8 +54,8 @@ class DoctorTest : public ::testing::Test {
     const std::string secrets =
         WriteSecrets(key.empty() ? server_.a.user()->key.Reveal() : key);
     std::vector<std::string> arguments = {
-        "rbd-addons", "doctor", "--endpoint",     server_.endpoint(),
-        "--timeout",  "120",    "--secrets-file", secrets};
+        "rbd-addons", "doctor", "--admin-endpoint", server_.admin_endpoint(),
+        "--timeout",  "120",    "--secrets-file",   secrets};
     arguments.insert(arguments.end(), more.begin(), more.end());
     std::istringstream in;
     std::ostringstream out;

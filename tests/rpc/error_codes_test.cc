@@ -694,7 +694,7 @@ void AddAdmin(std::vector<Case>* cases) {
     admin::CancelOperationRequest request;
     request.set_operation_id(id);
     admin::CancelOperationResponse response;
-    return admin::Operations::NewStub(server.Channel())
+    return admin::Operations::NewStub(server.AdminChannel())
         ->CancelOperation(&context, request, &response);
   };
   cases->push_back({"Operations",
@@ -704,7 +704,7 @@ void AddAdmin(std::vector<Case>* cases) {
                       server.Start();
                       grpc::ClientContext context;
                       admin::ListOperationsResponse response;
-                      return admin::Operations::NewStub(server.Channel())
+                      return admin::Operations::NewStub(server.AdminChannel())
                           ->ListOperations(&context, {}, &response);
                     }});
   cases->push_back({"CancelOfNothing",
@@ -761,7 +761,7 @@ Case Checked(
             server.Start();
             grpc::ClientContext context;
             admin::CheckFailoverResponse response;
-            return admin::Inspection::NewStub(server.Channel())
+            return admin::Inspection::NewStub(server.AdminChannel())
                 ->CheckFailover(&context, request, &response);
           }};
 }
@@ -833,7 +833,7 @@ Case Explained(std::string name, std::string code,
             server.Start();
             grpc::ClientContext context;
             admin::ExplainVolumeResponse response;
-            return admin::Inspection::NewStub(server.Channel())
+            return admin::Inspection::NewStub(server.AdminChannel())
                 ->ExplainVolume(&context, request, &response);
           }};
 }
@@ -877,7 +877,7 @@ Case GroupExplained(
             server.Start();
             grpc::ClientContext context;
             admin::ExplainGroupResponse response;
-            return admin::Inspection::NewStub(server.Channel())
+            return admin::Inspection::NewStub(server.AdminChannel())
                 ->ExplainGroup(&context, request, &response);
           }};
 }
@@ -924,7 +924,7 @@ Case Named(
             server.Start();
             grpc::ClientContext context;
             admin::FindVolumeResponse response;
-            return admin::Inspection::NewStub(server.Channel())
+            return admin::Inspection::NewStub(server.AdminChannel())
                 ->FindVolume(&context, request, &response);
           }};
 }
@@ -983,7 +983,7 @@ Case Remembered(std::string name, std::string code,
             server.Start();
             grpc::ClientContext context;
             admin::ListHistoryResponse response;
-            return admin::History::NewStub(server.Channel())
+            return admin::History::NewStub(server.AdminChannel())
                 ->ListHistory(&context, request, &response);
           }};
 }
@@ -1051,7 +1051,7 @@ Case Audited(std::string name, std::string code,
             server.Start();
             grpc::ClientContext context;
             admin::AuditPoolResponse response;
-            return admin::Audit::NewStub(server.Channel())
+            return admin::Audit::NewStub(server.AdminChannel())
                 ->AuditPool(&context, request, &response);
           }};
 }
@@ -1073,7 +1073,7 @@ Case Diagnosed(std::string name, std::string code,
             server.Start();
             grpc::ClientContext context;
             admin::DiagnoseResponse response;
-            return admin::Doctor::NewStub(server.Channel())
+            return admin::Doctor::NewStub(server.AdminChannel())
                 ->Diagnose(&context, request, &response);
           }};
 }

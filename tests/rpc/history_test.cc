@@ -32,8 +32,9 @@ class HistoryTest : public ::testing::Test {
                             R"(", "userKey": ")",
                             server_.a.user()->key.Reveal(), R"("})"));
     std::vector<std::string> arguments = {
-        "rbd-addons",       "history",        "--endpoint",
-        server_.endpoint(), "--secrets-file", dir_.File("secrets.json")};
+        "rbd-addons",       "history",
+        "--admin-endpoint", server_.admin_endpoint(),
+        "--secrets-file",   dir_.File("secrets.json")};
     arguments.insert(arguments.end(), more.begin(), more.end());
     std::istringstream in;
     out_.str("");

@@ -142,6 +142,7 @@ TEST_F(MetricsPortTest, ATakenPortKeepsTheDaemonFromStarting) {
   EXPECT_THAT(log_.text(), HasSubstr("metrics url=" + url));
   Config second = config_;
   second.socket_path = dir_.File("second");
+  second.admin_socket_path = dir_.File("second-admin");
   second.metrics.port = static_cast<uint16_t>(std::stoi(HttpTarget(url).port));
   AppParts parts;
   parts.clusters = std::make_unique<ScriptedClusters>(connect_);

@@ -65,6 +65,7 @@ class ReplicationServer {
     WriteConfig("");
     dir_.Write("cluster-mapping.json", pair_.MappingJson());
     config_.socket_path = dir_.File("s");
+    config_.admin_socket_path = dir_.File("a");
     config_.config_dir = dir_.path();
     if (!config_.modes.node) config_.modes.controller = true;
     // It writes whenever it likes, and simulated time waits for that.
@@ -134,6 +135,14 @@ class ReplicationServer {
   std::string endpoint() const { return "unix://" + config_.socket_path; }
   std::shared_ptr<grpc::Channel> Channel() const {
     return grpc::CreateChannel("unix:" + config_.socket_path,
+                               grpc::InsecureChannelCredentials());
+  }
+
+  std::string admin_endpoint() const {
+    return "unix://" + config_.admin_socket_path;
+  }
+  std::shared_ptr<grpc::Channel> AdminChannel() const {
+    return grpc::CreateChannel("unix:" + config_.admin_socket_path,
                                grpc::InsecureChannelCredentials());
   }
 

@@ -20,6 +20,7 @@
 #include "absl/strings/string_view.h"
 #include "cli/call.h"
 #include "cli/methods.h"
+#include "rpc/method.h"
 #include "tests/rpc/app_fixture.h"
 #include "tests/rpc/raw_call.h"
 #include "tests/testing/answering_cluster.h"
@@ -142,8 +143,9 @@ class SecrecyTest : public AppFixture,
   testing::RawResult Call(const google::protobuf::MethodDescriptor& method) {
     const std::unique_ptr<Message> request = NewMessage(*method.input_type());
     Filler(VolumeId(), GetParam().user_key).Fill(*request);
-    return RawCall(Channel(), "/" + MethodName(method),
-                   request->SerializeAsString());
+    const std::string name = MethodName(method);
+    return RawCall(IsForAdministrators(name) ? AdminChannel() : Channel(),
+                   "/" + name, request->SerializeAsString());
   }
 };
 

@@ -11,12 +11,14 @@
 #include <set>
 #include <string>
 
+#include "cli/methods.h"
 #include "csi/csi.grpc.pb.h"
 #include "fence/fence.grpc.pb.h"
 #include "identity/identity.grpc.pb.h"
 #include "rbdaddons/admin.grpc.pb.h"
 #include "reclaimspace/reclaimspace.grpc.pb.h"
 #include "replication/replication.grpc.pb.h"
+#include "rpc/method.h"
 #include "tests/rpc/app_fixture.h"
 #include "tests/rpc/raw_call.h"
 
@@ -28,8 +30,10 @@ using ::addons::testing::BoundedContext;
 using ::addons::testing::RawCall;
 using ::addons::testing::RawResult;
 using ::addons::testing::StatusIs;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
+using ::testing::Not;
 
 class ServerTest : public AppFixture {
  protected:
@@ -184,7 +188,82 @@ TEST_F(ServerTest, OffersReflection) {
               std::string("\x3a\x01*", 3));
   EXPECT_THAT(result.answer, HasSubstr("identity.Identity"));
   EXPECT_THAT(result.answer, HasSubstr("replication.Controller"));
-  EXPECT_THAT(result.answer, HasSubstr("rbdaddons.admin.v1.Operations"));
+  EXPECT_THAT(result.answer, Not(HasSubstr("rbdaddons.admin.v1")));
+}
+
+TEST_F(ServerTest, CallersOfCsiAddonsAreNoAdministrators) {
+  config_.modes.node = true;
+  ASSERT_OK(Start());
+  size_t methods = 0;
+  for (const auto* const method : AllMethods()) {
+    const std::string name = MethodName(*method);
+    if (!IsForAdministrators(name)) continue;
+    ++methods;
+    const grpc::Status status = RawCall(Channel(), "/" + name, "").status;
+    EXPECT_EQ(status.error_code(), grpc::UNIMPLEMENTED) << name;
+    EXPECT_THAT(status.error_message(), AllOf(HasSubstr(admin_endpoint()),
+                                              HasSubstr("--admin-endpoint")))
+        << name;
+    EXPECT_NE(RawCall(AdminChannel(), "/" + name, "").status.error_code(),
+              grpc::UNIMPLEMENTED)
+        << name;
+  }
+  EXPECT_GE(methods, 9U);
+}
+
+TEST_F(ServerTest, AdministratorsAreNoCallersOfCsiAddons) {
+  config_.modes.node = true;
+  ASSERT_OK(Start());
+  for (const auto* const method : AllMethods()) {
+    const std::string name = MethodName(*method);
+    if (IsForAdministrators(name) ||
+        method->service()->full_name() == "identity.Identity") {
+      continue;
+    }
+    EXPECT_EQ(RawCall(AdminChannel(), "/" + name, "").status.error_code(),
+              grpc::UNIMPLEMENTED)
+        << name;
+  }
+  const grpc::Status status =
+      RawCall(AdminChannel(), "/replication.Controller/PromoteVolume", "")
+          .status;
+  EXPECT_THAT(status.error_message(),
+              AllOf(HasSubstr("for administrators"), HasSubstr(endpoint())));
+}
+
+TEST_F(ServerTest, TheAdministratorsSocketTellsWhoItIs) {
+  ASSERT_OK(Start());
+  ::identity::ProbeResponse probe;
+  ASSERT_TRUE(::identity::Identity::NewStub(AdminChannel())
+                  ->Probe(BoundedContext().get(), {}, &probe)
+                  .ok());
+  EXPECT_TRUE(probe.ready().value());
+  EXPECT_TRUE(
+      RawCall(AdminChannel(), "/grpc.health.v1.Health/Check", "").status.ok());
+  const RawResult listed =
+      RawCall(AdminChannel(),
+              "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+              std::string("\x3a\x01*", 3));
+  EXPECT_THAT(listed.answer, AllOf(HasSubstr("rbdaddons.admin.v1.Operations"),
+                                   Not(HasSubstr("replication.Controller"))));
+}
+
+TEST_F(ServerTest, WithoutASocketAdministratorsAreServedNowhere) {
+  config_.admin_socket_path = "";
+  ASSERT_OK(Start());
+  const grpc::Status status =
+      RawCall(Channel(), "/rbdaddons.admin.v1.Operations/ListOperations", "")
+          .status;
+  EXPECT_EQ(status.error_code(), grpc::UNIMPLEMENTED);
+  EXPECT_THAT(status.error_message(), HasSubstr("served nowhere"));
+}
+
+TEST_F(ServerTest, AnAdministratorsSocketThatCannotBeIsAnError) {
+  config_.admin_socket_path = dir_.File("missing/a");
+  EXPECT_THAT(Start(), StatusIs(absl::StatusCode::kInternal,
+                                AllOf(HasSubstr("missing"),
+                                      HasSubstr("--admin-endpoint"))));
+  EXPECT_FALSE(std::filesystem::exists(config_.socket_path));
 }
 
 TEST_F(ServerTest, RefusesMethodsOfServicesThatItDoesNotServe) {
@@ -203,8 +282,8 @@ TEST_F(ServerTest, ServesAdministratorsInEveryMode) {
   ASSERT_OK(Start());
   ::rbdaddons::admin::v1::ListOperationsResponse response;
   const grpc::Status status =
-      ::rbdaddons::admin::v1::Operations::NewStub(Channel())->ListOperations(
-          BoundedContext().get(), {}, &response);
+      ::rbdaddons::admin::v1::Operations::NewStub(AdminChannel())
+          ->ListOperations(BoundedContext().get(), {}, &response);
   EXPECT_TRUE(status.ok()) << status.error_message();
   EXPECT_EQ(response.lanes_size(), 3);
 }
@@ -309,6 +388,9 @@ TEST_F(ServerTest, TheSocketHasItsMode) {
   struct stat info {};
   ASSERT_EQ(lstat(config_.socket_path.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & mode_t{0777}, 0660U);
+  // Who may call as the sidecar may not cancel what it began.
+  ASSERT_EQ(lstat(config_.admin_socket_path.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & mode_t{0777}, 0600U);
 }
 
 TEST_F(ServerTest, ASecondDaemonRefusesToStart) {
@@ -327,6 +409,7 @@ TEST_F(ServerTest, ADaemonThatComesBackIsReachedAgain) {
   ASSERT_OK(Start());
   app_.reset();
   EXPECT_FALSE(std::filesystem::exists(config_.socket_path));
+  EXPECT_FALSE(std::filesystem::exists(config_.admin_socket_path));
   ASSERT_OK(Start());
   ::identity::ProbeResponse response;
   EXPECT_TRUE(Probe(&response).ok());

@@ -70,19 +70,20 @@ TEST_F(ShutdownTest, AnIdleDaemonStopsAtOnce) {
 }
 
 TEST_F(ShutdownTest, NeedsNoThreadThatIsNotThereYet) {
-  // One accepts connections, one waits for the end.
-  start_thread_ = testing::NoThreads(2);
+  // Of each socket one accepts connections, and one waits for the end.
+  start_thread_ = testing::NoThreads(4);
   ASSERT_OK(Start());
   EXPECT_TRUE(app_->Shutdown(std::chrono::seconds(30)));
 }
 
 TEST_F(ShutdownTest, ADaemonThatFindsNoThreadDoesNotStart) {
-  for (const int first : {0, 1}) {
+  for (const int first : {0, 1, 2, 3}) {
     start_thread_ = testing::NoThreads(first);
     EXPECT_THAT(Start(),
                 testing::StatusIs(absl::StatusCode::kResourceExhausted,
                                   ::testing::HasSubstr("limit of processes")));
     EXPECT_FALSE(std::filesystem::exists(config_.socket_path));
+    EXPECT_FALSE(std::filesystem::exists(config_.admin_socket_path));
   }
 }
 

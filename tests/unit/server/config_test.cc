@@ -13,6 +13,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -56,6 +57,7 @@ class ConfigTest : public ::testing::Test {
 TEST_F(ConfigTest, HasTheDriversDefaults) {
   const Config config = Good({});
   EXPECT_EQ(config.socket_path, "/run/rbd-addons/csi-addons.sock");
+  EXPECT_EQ(config.admin_socket_path, "/run/rbd-addons/admin.sock");
   EXPECT_EQ(config.driver_name, "rbd.csi.ceph.com");
   EXPECT_EQ(config.instance_id, "default");
   EXPECT_EQ(config.config_dir, "/etc/ceph-csi-config");
@@ -75,6 +77,7 @@ TEST_F(ConfigTest, HasItsOwnDefaults) {
 TEST_F(ConfigTest, DefaultsOfTheTableAndOfTheStructAgree) {
   Config config = Good({});
   config.socket_path = "";
+  config.admin_socket_path = "";
   EXPECT_EQ(Describe(config), Describe(Config()));
 }
 
@@ -331,6 +334,25 @@ TEST_F(ConfigTest, RefusesAnEndpointWithAHost) {
               HasSubstr("did you mean unix:///csi/x.sock?"));
 }
 
+// Beside the other one a sidecar would see it.
+TEST_F(ConfigTest, TheAdministratorsSocketStaysWhereItIs) {
+  EXPECT_EQ(
+      Good({"--csi-addons-endpoint=unix:///csi/x.sock"}).admin_socket_path,
+      "/run/rbd-addons/admin.sock");
+  environment_ = {{"RBD_ADDONS_ADMIN_ENDPOINT", "unix:///admin/x.sock"}};
+  EXPECT_EQ(Good({}).admin_socket_path, "/admin/x.sock");
+  EXPECT_THAT(Describe(Good({})), HasSubstr("admin_endpoint=/admin/x.sock"));
+}
+
+TEST_F(ConfigTest, RefusesOneSocketForCallersAndAdministrators) {
+  EXPECT_THAT(Bad({"--csi-addons-endpoint=unix:///csi/x.sock",
+                   "--admin-endpoint=/csi/x.sock"}),
+              AllOf(HasSubstr("--admin-endpoint /csi/x.sock"),
+                    HasSubstr("one of its own")));
+  EXPECT_THAT(Bad({"--admin-endpoint=unix://host/x.sock"}),
+              HasSubstr("--admin-endpoint"));
+}
+
 TEST_F(ConfigTest, RefusesToBeAnotherTypeOfDriver) {
   EXPECT_THAT(Bad({"--type=cephfs"}), HasSubstr("--type cephfs: is not rbd"));
 }
@@ -405,33 +427,21 @@ TEST_F(ConfigTest, HelpNamesEveryFlagAndExitsWithZero) {
   EXPECT_FALSE(line.config.has_value());
   EXPECT_EQ(line.exit_code, 0);
   EXPECT_EQ(line.errors, "");
-  for (const char* flag : {"--csi-addons-endpoint",
-                           "--drivername",
-                           "--nodeid",
-                           "--instanceid",
-                           "--controllerserver",
-                           "--nodeserver",
-                           "--config-dir",
-                           "--site-clusters",
-                           "--image-exports",
-                           "--log-level",
-                           "--socket-mode",
-                           "--socket-group",
-                           "--shutdown-grace",
-                           "--settle-time",
-                           "--takeover-time",
-                           "--watch-interval",
-                           "--force-without-local-mirror",
-                           "--history-events",
-                           "--operation-wait",
-                           "--group-max-members",
-                           "--group-replication",
-                           "--control-workers",
-                           "--bulk-queue",
-                           "--read-timeout",
-                           "--metricsport",
-                           "--metricspath",
-                           "--metrics-address"}) {
+  for (const char* flag :
+       {"--csi-addons-endpoint", "--admin-endpoint",
+        "--drivername",          "--nodeid",
+        "--instanceid",          "--controllerserver",
+        "--nodeserver",          "--config-dir",
+        "--site-clusters",       "--image-exports",
+        "--log-level",           "--socket-mode",
+        "--socket-group",        "--shutdown-grace",
+        "--settle-time",         "--takeover-time",
+        "--watch-interval",      "--force-without-local-mirror",
+        "--history-events",      "--operation-wait",
+        "--group-max-members",   "--group-replication",
+        "--control-workers",     "--bulk-queue",
+        "--read-timeout",        "--metricsport",
+        "--metricspath",         "--metrics-address"}) {
     EXPECT_THAT(line.output, HasSubstr(std::string("\n  ") + flag)) << flag;
   }
 }

@@ -35,6 +35,9 @@ class MetricsTest : public TableTest {
     sources.ceph_calls = [this] { return ceph_calls_; };
     sources.watch = [this] { return watched_; };
     sources.clock = &clock_;
+    sources.connections = [this] {
+      return std::vector<SocketConnections>{{"callers", connections_}};
+    };
     return sources;
   }
   std::string Text() { return MetricsText(Sources()); }
@@ -49,6 +52,7 @@ class MetricsTest : public TableTest {
   }
 
   CallStats calls_;
+  ConnectionCounts connections_;
   ReclaimStats reclaims_;
   TrimStats trims_;
   std::vector<CallHistogram> ceph_calls_;
@@ -107,6 +111,20 @@ TEST_F(MetricsTest, CountsOperations) {
                            "calls_conflict_total"}) {
     EXPECT_EQ(Value(name), "0") << name;
   }
+}
+
+TEST_F(MetricsTest, CountsWhatBecameOfConnections) {
+  connections_ = {9, 1, 2, 3, 4, 5};
+  EXPECT_EQ(Value(R"(connections_accepted_total{socket="callers"})"), "9");
+  const auto closed = [this](const std::string& reason) {
+    return Value(R"(connections_closed_total{socket="callers",reason=")" +
+                 reason + R"("})");
+  };
+  EXPECT_EQ(closed("silent"), "1");
+  EXPECT_EQ(closed("foreign"), "2");
+  EXPECT_EQ(closed("dropped"), "3");
+  EXPECT_EQ(closed("unread"), "4");
+  EXPECT_EQ(Value(R"(connections_delayed_total{socket="callers"})"), "5");
 }
 
 TEST_F(MetricsTest, BucketsOfCephCallsAreCumulative) {
@@ -249,7 +267,7 @@ TEST_F(MetricsTest, NamesFollowTheConventions) {
         << family.name;
     EXPECT_NE(family.help, "") << family.name;
   }
-  EXPECT_EQ(names.size(), 45U);
+  EXPECT_EQ(names.size(), 48U);
 }
 
 // The document for administrators has them all, and no others.

@@ -121,6 +121,9 @@ volumeMounts:
 {{- define "rbd-addons.volumes" -}}
 - name: socket-dir
   emptyDir: {medium: Memory, sizeLimit: 1Mi}
+# The sidecar must not see it: who calls as the sidecar is no administrator.
+- name: admin-socket-dir
+  emptyDir: {medium: Memory, sizeLimit: 1Mi}
 - name: ceph-csi-config
   configMap: {name: {{ include "rbd-addons.configMap" . }}}
 - name: kubernetes-token
