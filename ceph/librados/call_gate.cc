@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/log.h"
+#include "ceph/librados/call_trace.h"
 #endif
 
 namespace addons {
@@ -32,6 +33,12 @@ std::vector<Fault> FaultsOfEnvironment() {
   return *std::move(faults);
 }
 
+const CallTrace& TraceOfEnvironment() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing writes it.
+  static const CallTrace trace(std::getenv("RBD_ADDONS_CALL_TRACE"));
+  return trace;
+}
+
 }  // namespace
 
 CallGate::CallGate(Clock& clock) : CallGate(clock, FaultsOfEnvironment()) {}
@@ -40,6 +47,7 @@ CallGate::CallGate(Clock& clock, std::vector<Fault> faults)
     : clock_(clock), faults_(std::move(faults)) {}
 
 int CallGate::Dispatch(absl::string_view name, absl::FunctionRef<int()> call) {
+  TraceOfEnvironment().Arrive(name);
   const std::vector<Fault> faults = faults_.Arrive(name);
   for (const Fault& fault : faults) {
     if (fault.action == Fault::Action::kKill) std::raise(SIGKILL);

@@ -42,7 +42,8 @@ struct CallHistogram {
 /// Built with ADDONS_FAULT_POINTS it also is where the fault suite strikes: the
 /// environment variable RBD_ADDONS_FAULTS (see ParseFaults()) is read once,
 /// when the gate is made. A wrong value ends the process: a fault run without
-/// its faults would prove nothing.
+/// its faults would prove nothing. RBD_ADDONS_CALL_TRACE names a file into
+/// which all calls are written (see CallTrace).
 class CallGate {
  public:
   /// `clock` must outlive the gate.

@@ -16,6 +16,13 @@ using std::chrono::milliseconds;
 
 constexpr std::chrono::seconds kDeadline{120};
 
+/// Which the death of a daemon that another client has called does not spoil.
+grpc::ChannelArguments OwnConnection() {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  return arguments;
+}
+
 template <typename Request>
 void FillSecrets(const std::string& site, Request* request) {
   const CephUserRef user = Bed().User(site);
@@ -41,8 +48,9 @@ void Take(const Response& response, GroupReply* reply) {
 VolumeGroupClient::VolumeGroupClient(std::string site,
                                      const std::string& socket)
     : site_(std::move(site)),
-      stub_(pb::Controller::NewStub(grpc::CreateChannel(
-          "unix:" + socket, grpc::InsecureChannelCredentials()))) {}
+      stub_(pb::Controller::NewStub(grpc::CreateCustomChannel(
+          "unix:" + socket, grpc::InsecureChannelCredentials(),
+          OwnConnection()))) {}
 
 template <typename Response, typename Request, typename Method>
 GroupReply VolumeGroupClient::Call(Request request, Method method) const {

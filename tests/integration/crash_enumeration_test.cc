@@ -1,0 +1,110 @@
+// The daemon dies before and after every call of Ceph that a verb makes on real
+// clusters: the same call, repeated, ends as without the death.
+
+#include "tests/integration/crash_enumeration.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "tests/testing/long_run.h"
+
+namespace addons::testing {
+namespace {
+
+/// Over all scenarios of this run of the program.
+class CrashSummary final : public ::testing::Environment {
+ public:
+  void Add(const std::vector<CrashCase>& all) {
+    for (const CrashCase& one : all) {
+      ++cases_;
+      if (!one.reached) unreached_.push_back(one.Name());
+      EXPECT_TRUE(one.reached) << one.Name();
+      if (one.wrong.empty()) continue;
+      ++failures_;
+      ADD_FAILURE() << one.Name() << "\n  " << absl::StrJoin(one.wrong, "\n  ");
+    }
+  }
+  void TearDown() override {
+    if (cases_ == 0) return;
+    std::printf(
+        "crash enumeration: %zu cases, %zu failures; calls never reached by a "
+        "death: %s\n",
+        cases_, failures_,
+        unreached_.empty() ? "none" : absl::StrJoin(unreached_, "; ").c_str());
+  }
+
+ private:
+  size_t cases_ = 0;
+  size_t failures_ = 0;
+  std::vector<std::string> unreached_;
+};
+
+CrashSummary& Total() {
+  static auto* const summary = new CrashSummary;
+  return *summary;
+}
+const auto* const kRegistered = ::testing::AddGlobalTestEnvironment(&Total());
+
+// So many volumes are there at a time.
+constexpr size_t kAtOnce = 40;
+
+class CrashEnumerationTest : public CrashEnumeration {};
+
+TEST_F(CrashEnumerationTest, ASeededShareEndsAsWithoutTheDeath) {
+  const uint64_t seed =
+      FromEnvironment("RBD_ADDONS_FAULTS_SEED", std::random_device()());
+  std::cout << "RBD_ADDONS_FAULTS_SEED=" << seed << std::endl;
+  const size_t each = FromEnvironment("RBD_ADDONS_LONG_COUNT", 1);
+  std::mt19937_64 random(seed);
+  const std::vector<CrashScenario> scenarios = Scenarios();
+  std::vector<const CrashScenario*> all;
+  for (const CrashScenario& scenario : scenarios) all.push_back(&scenario);
+  const std::vector<Undisturbed> runs = Observe(all);
+  std::vector<CrashCase> cases;
+  std::map<std::string, CrashBed::Contents> ends;
+  for (size_t i = 0; i < all.size(); ++i) {
+    ends[all[i]->name] = runs[i].end;
+    std::vector<CrashPoint> points = PointsOf({runs[i]});
+    ASSERT_FALSE(points.empty()) << all[i]->name;
+    std::shuffle(points.begin(), points.end(), random);
+    points.resize(std::min(points.size(), each));
+    for (const CrashPoint& point : points) cases.push_back({all[i], point});
+  }
+  Run(&cases, ends, kAtOnce);
+  Total().Add(cases);
+}
+
+class LongCrashEnumerationTest
+    : public CrashEnumeration,
+      public ::testing::WithParamInterface<CrashScenario> {};
+
+TEST_P(LongCrashEnumerationTest, EachDeathEndsAsWithoutIt) {
+  // A call that waits looks a different number of times in each run: one that
+  // only some runs make is no place to die at.
+  const std::vector<Undisturbed> runs = Observe({&GetParam(), &GetParam()});
+  EXPECT_EQ(runs[0].end, runs[1].end);
+  std::vector<CrashCase> cases;
+  for (const CrashPoint& point : PointsOf(runs)) {
+    cases.push_back({&GetParam(), point});
+  }
+  ASSERT_FALSE(cases.empty());
+  Run(&cases, {{GetParam().name, runs[0].end}}, kAtOnce);
+  Total().Add(cases);
+  std::cout << GetParam().name << ": " << runs[0].calls.size() << " calls, "
+            << cases.size() << " cases" << std::endl;
+}
+
+INSTANTIATE_TEST_SUITE_P(Verbs, LongCrashEnumerationTest,
+                         ::testing::ValuesIn(CrashEnumeration::Scenarios()),
+                         [](const auto& tested) { return tested.param.name; });
+
+}  // namespace
+}  // namespace addons::testing
