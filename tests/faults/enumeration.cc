@@ -8,49 +8,19 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
+#include "tests/faults/contents.h"
 
 namespace addons::testing {
 namespace {
 
 using std::chrono::minutes;
 using std::chrono::seconds;
-using Contents = std::map<std::string, std::string>;
 
 // As the operator repeats a call; more than any undisturbed scenario needs.
 constexpr int kMostCalls = 40;
 constexpr seconds kPause{20};
 // Until what was begun has ended, and what a dead client left is gone.
 constexpr minutes kSettle{4};
-
-/// The id of a group that was made in this run is random.
-std::string WithoutGroup(const Rig& rig, const std::string& text) {
-  constexpr size_t kUuidLength = 36;
-  if (rig.group_id_.size() < kUuidLength) return text;
-  return absl::StrReplaceAll(
-      text,
-      {{rig.group_id_.substr(rig.group_id_.size() - kUuidLength), "<group>"}});
-}
-
-Contents ContentsOf(const Rig& rig, const FakeSite& site) {
-  Contents contents;
-  for (const auto& [key, value] : site.Contents()) {
-    contents[WithoutGroup(rig, absl::StrCat(site.name(), ": ", key))] =
-        WithoutGroup(rig, value);
-  }
-  return contents;
-}
-
-/// librbd's lock of a client that died stays until another one wants it (what
-/// that client watches does not), and so does the empty object of its lease:
-/// ADR 16 says until the volume is changed again.
-void DropTracesOfTheDead(Contents* contents) {
-  std::erase_if(*contents, [](const auto& entry) {
-    return absl::EndsWith(entry.first, " lock") ||
-           (absl::StrContains(entry.first, ": object ") &&
-            absl::StrContains(entry.first, "rbd_addons.lease."));
-  });
-}
 
 /// What an OK stands on. Who has a lease or a watch is nobody's claim: those of
 /// a dead client end by themselves.
@@ -89,14 +59,6 @@ void Compare(const std::string& when, const Contents& wanted,
       wrong->push_back(absl::StrCat(when, ", left over: ", key, " = ", value));
     }
   }
-}
-
-std::unique_ptr<Rig> Prepared(const Scenario& scenario) {
-  auto rig = std::make_unique<Rig>();
-  scenario.prepare(*rig);
-  rig->Restart();
-  rig->world_.ClearCalls();
-  return rig;
 }
 
 /// Codes that claim something of the objects of the call, and make the operator
@@ -152,8 +114,15 @@ Enumeration::Enumeration(const Scenario& scenario,
   }
   if (!status.ok()) wrong_.push_back(status.ToString());
   calls_ = rig->world_.Calls();
+  // Once for each name: how often it is made anew depends on real time.
+  for (const auto& [site, thread] : rig->threads()) {
+    CallRecord made;
+    made.site = site;
+    made.call = ThreadCall(thread);
+    calls_.push_back(std::move(made));
+  }
   for (const CallRecord& call : calls_) {
-    if (!ErrnosOfCalls().contains(call.call)) {
+    if (!IsThreadCall(call.call) && !ErrnosOfCalls().contains(call.call)) {
       wrong_.push_back("fault.cc has no row for " + call.call);
     }
   }
@@ -247,6 +216,7 @@ FaultResult Enumeration::Try(const FaultCase& one) const {
         status = scenario_.call(*rig);
       } catch (const FakeCrash&) {
       }
+      injector.AllowThreads();
       if (injector.dead()) {
         rig->Restart();
         continue;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/faults/contents.h"
 #include "tests/faults/fault.h"
 #include "tests/faults/injector.h"
 #include "tests/faults/scenario.h"
@@ -48,8 +49,6 @@ class Enumeration {
   FaultResult Try(const FaultCase& one) const;
 
  private:
-  using Contents = std::map<std::string, std::string>;
-
   bool Believes(const FaultCase& one) const;
   void Judge(Rig& rig, const absl::Status& status, const FaultCase& one,
              bool first_ok, std::vector<std::string>* wrong) const;

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
@@ -18,6 +19,8 @@ const Errnos kReadOfWhatMayBeAbsent = {ETIMEDOUT, EIO, EPERM, ENOENT};
 // by itself.
 const Errnos kWrite = {ETIMEDOUT, EIO, EPERM, ENOSPC, EBUSY};
 const Errnos kImageWrite = {ETIMEDOUT, EIO, EPERM, ENOSPC, EBUSY, EROFS};
+constexpr char kThread[] = "thread ";
+
 // Answered from the memory of an open image or connection.
 const Errnos kMemory = {EIO};
 
@@ -162,11 +165,20 @@ std::string Name(const Fault& fault) {
       return "no memory";
     case Strike::kThrowAfter:
       return "no memory after it";
+    case Strike::kNoThreads:
+      return "no threads";
   }
   return "?";
 }
 
+std::string ThreadCall(const std::string& thread) { return kThread + thread; }
+
+bool IsThreadCall(const std::string& call) {
+  return absl::StartsWith(call, kThread);
+}
+
 std::vector<Fault> FaultsAt(const CallRecord& call) {
+  if (IsThreadCall(call.call)) return {{Strike::kNoThreads}};
   const auto row = ErrnosOfCalls().find(call.call);
   if (row == ErrnosOfCalls().end()) return {};
   std::vector<Fault> faults;

@@ -21,6 +21,7 @@ enum class Strike {
   kBlocklist,     // this client is blocklisted
   kThrow,         // no memory
   kThrowAfter,    // the same, when the call has taken effect
+  kNoThreads,     // no thread can be made until this call of the verb ends
 };
 
 struct Fault {
@@ -36,6 +37,11 @@ bool EndsProcess(Strike strike);
 
 /// The errnos that each call of Ceph can give, by the C function.
 const std::map<std::string, std::vector<int>>& ErrnosOfCalls();
+
+/// A place in a verb where a thread of this name is made, as if it were a call
+/// of Ceph: "thread promote-barrier".
+std::string ThreadCall(const std::string& thread);
+bool IsThreadCall(const std::string& call);
 
 /// All faults that can happen at `call`; empty: ErrnosOfCalls() has no row.
 std::vector<Fault> FaultsAt(const CallRecord& call);

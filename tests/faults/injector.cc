@@ -44,6 +44,14 @@ void Injector::TellContext() {
   }
 }
 
+bool Injector::MayStart(absl::string_view site, absl::string_view thread) {
+  if (fault_.strike != Strike::kNoThreads) return true;
+  if (Here(site, ThreadCall(std::string(thread)))) {
+    reached_ = no_threads_ = true;
+  }
+  return !no_threads_;
+}
+
 int Injector::Before(absl::string_view site, absl::string_view call) {
   if (dead_) {
     // Destructors may make calls, and may not throw.
@@ -75,6 +83,8 @@ int Injector::Before(absl::string_view site, absl::string_view call) {
       return 0;
     case Strike::kThrow:
       throw std::bad_alloc();
+    case Strike::kNoThreads:  // happens in MayStart()
+      return 0;
     case Strike::kErrorAfter:
     case Strike::kDieAfter:
     case Strike::kThrowAfter:

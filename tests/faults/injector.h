@@ -38,6 +38,10 @@ class Injector {
   bool reached() const { return reached_; }
   /// The process has died, whatever it answered.
   bool dead() const { return dead_; }
+  /// Whether a thread of this name can be made in a process of `site`.
+  bool MayStart(absl::string_view site, absl::string_view thread);
+  /// The call of the verb has ended: threads can be made again.
+  void AllowThreads() { no_threads_ = false; }
   /// While the objects of a dead process are taken down.
   void Bury() { burying_ = true; }
   /// A new process.
@@ -59,6 +63,7 @@ class Injector {
   std::atomic<bool> reached_{false};
   std::atomic<bool> dead_{false};
   std::atomic<bool> burying_{false};
+  std::atomic<bool> no_threads_{false};
   std::atomic<bool> to_tell_{false};  // the context, on its own thread
   /// The thread whose call is struck when it has taken effect. A call that
   /// fails by itself has none.

@@ -2,8 +2,10 @@
 
 namespace addons::testing {
 
-Process::Process(FakeWorld& world, const MirroredPair& pair, FakeSite& site)
-    : Daemon(world, pair, site) {
+Process::Process(FakeWorld& world, const MirroredPair& pair, FakeSite& site,
+                 const ThreadStarter& start)
+    : Daemon(world, pair, site), barrier_("fence-barrier", start) {
+  environment().start_thread = start;
   // Fewer calls that do the same again.
   options().poll_interval = std::chrono::seconds(10);
   options().rescue_copy.pieces = 32;

@@ -12,7 +12,9 @@ namespace addons::testing {
 /// All that the process of a site's daemon keeps in memory: it dies with this.
 class Process final : public Daemon {
  public:
-  Process(FakeWorld& world, const MirroredPair& pair, FakeSite& site);
+  /// `start` makes its threads.
+  Process(FakeWorld& world, const MirroredPair& pair, FakeSite& site,
+          const ThreadStarter& start);
 
   VolumeGroupEnvironment& groups() { return groups_; }
   FenceEnvironment& fences() { return fences_; }
@@ -21,7 +23,7 @@ class Process final : public Daemon {
   VolumeGroupEnvironment groups_{
       environment().resolver,     config(), clusters(), environment().leases,
       MirroringOf(environment()), {}};
-  BoundedThreads barrier_{"fence-barrier"};
+  BoundedThreads barrier_;
   FenceEnvironment fences_{config(), clusters(), barrier_, {}};
 };
 

@@ -5,22 +5,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <memory>
 #include <optional>
-#include <random>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "base/log.h"
 #include "replication/state/move_marks.h"
-#include "tests/faults/rig.h"
+#include "tests/faults/walker.h"
 
 namespace addons::testing {
 namespace {
@@ -29,9 +22,9 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 
 /// What an operator and a workload believe, and what must hold for it.
-class Walk {
+class Walk final : public Walker {
  public:
-  explicit Walk(unsigned long seed) : random_(seed) {
+  explicit Walk(unsigned long seed) : Walker(seed) {
     rig_.AddMirrored();
     rig_.world_.Advance(minutes(1));
     told_a_ = true;
@@ -95,100 +88,13 @@ class Walk {
     }
   }
 
-  const std::vector<std::string>& wrong() const { return wrong_; }
-  std::string story() const { return absl::StrJoin(story_, "\n  "); }
   int promotions() const { return promotions_; }
-  int struck() const { return struck_; }
 
  private:
-  size_t Pick(size_t count) {
-    return std::uniform_int_distribution<size_t>(0, count - 1)(random_);
-  }
   FakeSite& AnySite() { return Pick(2) == 0 ? rig_.a_ : rig_.b_; }
   bool& Told(const FakeSite& site) {
     return &site == &rig_.a_ ? told_a_ : told_b_;
   }
-  void Note(const std::string& text) {
-    if (story_.empty() || story_.back() != text) story_.push_back(text);
-  }
-  /// Without the names of the image, which is the same all the time.
-  static std::string Short(const absl::Status& status) {
-    const std::string text = status.ToString();
-    const size_t names = text.find("'): ");
-    if (names == std::string::npos) return text;
-    return absl::StrCat(absl::StatusCodeToString(status.code()), ": ",
-                        text.substr(names + 4));
-  }
-  void Wrong(const std::string& text) {
-    Note("WRONG: " + text);
-    wrong_.push_back(text);
-  }
-
-  std::optional<Fault> AnyFault() {
-    static const std::vector<Fault> faults = {
-        {Strike::kDieBefore},        {Strike::kDieAfter},
-        {Strike::kDieAfter},         {Strike::kError, EIO},
-        {Strike::kError, ETIMEDOUT}, {Strike::kErrorAfter, ETIMEDOUT},
-        {Strike::kBlocklist},        {Strike::kHang},
-        {Strike::kCallerLeaves},     {Strike::kThrow}};
-    if (Pick(2) == 0) return std::nullopt;
-    return faults[Pick(faults.size())];
-  }
-
-  /// One call of a verb, in whose middle `fault` happens.
-  absl::Status Call(FakeSite& site, const std::string& verb,
-                    const Fault* fault) {
-    std::unique_ptr<Injector> injector;
-    if (fault != nullptr) {
-      const int at = 1 + static_cast<int>(Pick(80));
-      injector =
-          std::make_unique<Injector>(rig_.world_, Position{"", "", at}, *fault);
-      rig_.SetInjector(injector.get());
-    }
-    absl::Status status = absl::AbortedError("the daemon died");
-    try {
-      if (verb == "Promote") {
-        status = rig_.Promote(site, Force::kNo);
-      } else if (verb == "Demote") {
-        status = rig_.Demote(site);
-      } else if (verb == "Resync by force") {
-        status = rig_.Resync(site, Force::kYes);
-      } else {
-        status = rig_.Resync(site, Force::kNo);
-      }
-    } catch (const FakeCrash&) {
-    }
-    std::string struck;
-    if (injector != nullptr) {
-      if (injector->reached()) {
-        ++struck_;
-        struck = " struck by " + Name(*fault);
-      }
-      if (injector->dead()) {
-        // It has told nobody anything.
-        status = absl::AbortedError("the daemon died");
-        rig_.Restart();
-      }
-      rig_.SetInjector(nullptr);
-      // A caller who has left hears nothing.
-      if (status.ok() && injector->reached() &&
-          fault->strike == Strike::kCallerLeaves) {
-        status = absl::CancelledError("nobody heard it");
-      }
-    }
-    Note(absl::StrCat(verb, " ", site.name(), struck, ": ",
-                      status.ok() ? "OK" : Short(status)));
-    return status;
-  }
-  template <typename Action>
-  bool Until(const Action& action) {
-    for (int call = 0; call < 40; ++call) {
-      if (action().ok()) return true;
-      rig_.world_.Advance(seconds(20));
-    }
-    return false;
-  }
-
   void Promote(FakeSite& site) {
     // A known limit: a site takes its own demotion back when each *living* peer
     // agrees (docs/replication.md, Promote). That a silent one was promoted
@@ -286,34 +192,18 @@ class Walk {
     }
   }
 
-  std::mt19937_64 random_;
-  Rig rig_;
   bool told_a_ = false;
   bool told_b_ = false;
   bool silent_ = false;  // one site does not hear of the other
   uint64_t acknowledged_ = 0;
   int promotions_ = 0;
-  int struck_ = 0;
-  std::vector<std::string> story_;
-  std::vector<std::string> wrong_;
 };
 
-unsigned long Number(const char* name, unsigned long otherwise) {
-  const char* const text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoul(text, nullptr, 10);
-}
-
 TEST(RandomWalkTest, NoTwoPrimariesAndNoWriteIsLostWithoutForce) {
-  const unsigned long first =
-      Number("RBD_ADDONS_WALK_SEED", std::random_device()());
-  const unsigned long walks = Number("RBD_ADDONS_WALKS", 60);
-  constexpr int kSteps = 40;
-  std::printf("RBD_ADDONS_WALK_SEED=%lu\n", first);
-  const auto level = Log().level();
-  Log().set_level(spdlog::level::off);
   int promotions = 0;
   int struck = 0;
-  for (unsigned long seed = first; seed < first + walks; ++seed) {
+  constexpr int kSteps = 40;
+  const unsigned long walks = TakeWalks(60, [&](unsigned long seed) {
     Walk walk(seed);
     for (int step = 0; step < kSteps && walk.wrong().empty(); ++step) {
       walk.Step();
@@ -323,8 +213,7 @@ TEST(RandomWalkTest, NoTwoPrimariesAndNoWriteIsLostWithoutForce) {
     struck += walk.struck();
     ASSERT_TRUE(walk.wrong().empty())
         << "RBD_ADDONS_WALK_SEED=" << seed << "\n  " << walk.story();
-  }
-  Log().set_level(level);
+  });
   std::printf("random walks: %lu of %d steps, %d promotions, %d faults\n",
               walks, kSteps, promotions, struck);
   EXPECT_GT(promotions, 0);

@@ -281,6 +281,30 @@ void AddResync(std::vector<Scenario>* all) {
       ResyncA));
 }
 
+/// The model replays no journal: what needs no peer that follows.
+void AddJournalMode(std::vector<Scenario>* all) {
+  const auto mirrored = [](Rig& rig) {
+    rig.AddPlain();
+    rig.pair_.AddJournal(rig.b_, kUuid);
+    rig.a_.EnableMirroring(rig.image_, MirrorMode::kJournal);
+    rig.world_.Advance(minutes(1));
+  };
+  all->push_back(
+      Make("PromoteJournalRepeated", kPromote, "a", mirrored,
+           [](Rig& rig) { return rig.Promote(rig.a_, Force::kNo); }));
+  all->push_back(
+      Make("DisableJournalFresh", kDisable, "a", mirrored, DisableA));
+  all->push_back(Make(
+      "DisableJournalHalfDone", kDisable, "a",
+      [mirrored](Rig& rig) {
+        mirrored(rig);
+        rig.a_.InterruptDisable(rig.image_);
+      },
+      DisableA));
+  // EINVAL is how librbd says that only force carries it on.
+  all->back().may_answer = {absl::StatusCode::kFailedPrecondition};
+}
+
 void AddLooks(std::vector<Scenario>* all) {
   Scenario info = Make(
       "InfoOfASecondary", "GetVolumeReplicationInfo", "b",
@@ -314,6 +338,7 @@ std::vector<Scenario> ReplicationScenarios() {
   AddDemote(&all);
   AddDisable(&all);
   AddResync(&all);
+  AddJournalMode(&all);
   AddLooks(&all);
   return all;
 }

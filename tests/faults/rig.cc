@@ -1,6 +1,8 @@
 #include "tests/faults/rig.h"
 
 #include <exception>
+#include <optional>
+#include <thread>
 #include <utility>
 #include <variant>
 
@@ -54,9 +56,23 @@ Rig::Rig() {
 Process& Rig::on(FakeSite& site) {
   auto& process = processes_[site.name()];
   if (process == nullptr) {
-    process = std::make_unique<Process>(world_, pair_, site);
+    process = std::make_unique<Process>(world_, pair_, site, StarterOf(site));
   }
   return *process;
+}
+
+ThreadStarter Rig::StarterOf(const FakeSite& site) {
+  return [this, at = site.name()](
+             const std::string& name,
+             std::function<void()> run) -> std::optional<std::jthread> {
+    if (std::this_thread::get_id() == test_thread_) {
+      threads_.emplace(at, name);
+      if (injector_ != nullptr && !injector_->MayStart(at, name)) {
+        return std::nullopt;
+      }
+    }
+    return StartThread(name, std::move(run));
+  };
 }
 
 void Rig::Restart() {

@@ -4,7 +4,10 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -42,6 +45,12 @@ class Rig final : public VerbsTest {
   void Restart();
   /// The fault that is to happen; nullptr: none. Not owned.
   void SetInjector(Injector* injector) { injector_ = injector; }
+
+  /// Which threads the test's thread has had made, by site and name.
+  const std::set<std::pair<std::string, std::string>>& threads() const {
+    return threads_;
+  }
+  void ForgetThreads() { threads_.clear(); }
 
   // --- what scenarios have in common
 
@@ -117,6 +126,10 @@ class Rig final : public VerbsTest {
       OperationContext&, const KeySet&)>;
   absl::Status OperateWithKeys(const KeyedVerb& verb);
   static SteadyTime Soon();
+  ThreadStarter StarterOf(const FakeSite& site);
+
+  const std::thread::id test_thread_ = std::this_thread::get_id();
+  std::set<std::pair<std::string, std::string>> threads_;
 
   std::map<std::string, std::unique_ptr<Process>> processes_;
   Injector* injector_ = nullptr;

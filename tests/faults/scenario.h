@@ -2,6 +2,7 @@
 #define ADDONS_TESTS_FAULTS_SCENARIO_H_
 
 #include <functional>
+#include <memory>
 #include <ostream>
 #include <set>
 #include <string>
@@ -52,6 +53,9 @@ std::vector<Scenario> VolumeGroupScenarios();
 std::vector<Scenario> FenceScenarios();
 
 std::vector<Scenario> AllScenarios();
+
+/// The state that it begins in, with new processes.
+std::unique_ptr<Rig> Prepared(const Scenario& scenario);
 
 }  // namespace addons::testing
 

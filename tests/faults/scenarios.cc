@@ -15,4 +15,13 @@ std::vector<Scenario> AllScenarios() {
   return all;
 }
 
+std::unique_ptr<Rig> Prepared(const Scenario& scenario) {
+  auto rig = std::make_unique<Rig>();
+  scenario.prepare(*rig);
+  rig->Restart();
+  rig->world_.ClearCalls();
+  rig->ForgetThreads();
+  return rig;
+}
+
 }  // namespace addons::testing

@@ -74,6 +74,13 @@ std::vector<Scenario> VolumeGroupScenarios() {
         ASSERT_OK(Modify(rig));
       },
       Modify));
+  all.push_back(Make(
+      "ModifyGroupHalfDone", "ModifyVolumeGroupMembership",
+      [](Rig& rig) {
+        Created(rig);
+        rig.DieIn(rig.a_, "rbd_group_image_add", Modify);
+      },
+      Modify));
   all.push_back(Make("ModifyMirroredGroup", "ModifyVolumeGroupMembership",
                      CreatedAndMirrored, Modify));
   // A volume without journal entry is broken, and leaves without more ado.
@@ -88,6 +95,14 @@ std::vector<Scenario> VolumeGroupScenarios() {
       [](Rig& rig) {
         Emptied(rig);
         ASSERT_OK(Delete(rig));
+      },
+      Delete));
+  // The rbd group is gone; the journal and the name are there.
+  all.push_back(Make(
+      "DeleteGroupHalfDone", "DeleteVolumeGroup",
+      [](Rig& rig) {
+        Emptied(rig);
+        rig.DieIn(rig.a_, "rbd_group_remove", Delete);
       },
       Delete));
   all.push_back(Make("GetGroup", "ControllerGetVolumeGroup", Created,

@@ -1,0 +1,233 @@
+// Random disasters: a site dies, or rbd-mirror and the link fail, the other one
+// is promoted by force when the code says so, the dead one comes back, is
+// demoted and resynced, and moves back as planned. Faults and deaths of daemons
+// happen in all of these calls.
+//
+// What a forced promotion may lose is what has not arrived: the new primary has
+// the newest state that had arrived whole, or a newer one that was
+// acknowledged, and never a torn one. From then on its writes count, those of
+// the other side do not, and no planned move loses one of them.
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdio>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "tests/faults/walker.h"
+
+namespace addons::testing {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+class ForcedWalk final : public Walker {
+ public:
+  explicit ForcedWalk(unsigned long seed) : Walker(seed) {
+    rig_.AddMirrored(Rig::kSmallImage);
+    rig_.world_.Advance(minutes(1));
+    acknowledged_ = rig_.a_.Data(rig_.image_);
+  }
+
+  /// One day: work, then a planned move, a disaster, or mirroring that is ended
+  /// and begun again.
+  void Day() {
+    Work();
+    switch (Pick(4)) {
+      case 0:
+        return Move();
+      case 1:
+        return Reenable();
+      default:
+        return Disaster();
+    }
+  }
+  /// Both sites hold the same in the end, and a move in each direction
+  /// succeeds.
+  void End() {
+    Move();
+    Move();
+  }
+
+  int forced() const { return forced_; }
+  int lost() const { return lost_; }
+
+ private:
+  FakeSite& other() { return rig_.pair_.other(*primary_); }
+
+  void Work() {
+    for (size_t i = 0, writes = 1 + Pick(4); i < writes; ++i) {
+      if (!primary_->Write(rig_.image_, ++acknowledged_).ok()) {
+        return Wrong("the primary cannot write");
+      }
+      Note(absl::StrCat("write ", acknowledged_, " on ", primary_->name()));
+      if (Pick(2) == 0) {
+        primary_->CreateMirrorSnapshot(rig_.image_);
+        Note("a snapshot");
+      }
+      rig_.world_.Advance(seconds(Pick(30)));
+    }
+  }
+
+  absl::Status Struck(FakeSite& site, const std::string& verb) {
+    const auto fault = AnyFault();
+    absl::Status status = Call(site, verb, fault ? &*fault : nullptr);
+    for (const std::string& violation : rig_.world_.Violations()) {
+      Wrong(violation);
+    }
+    if (absl::IsInternal(status) && !fault) Wrong("INTERNAL");
+    return status;
+  }
+
+  void Move() {
+    if (!wrong().empty()) return;
+    Note("a planned move");
+    if (!Until([&] { return Struck(*primary_, "Demote"); })) {
+      return Wrong("no demotion succeeds");
+    }
+    if (!Until([&] { return Struck(other(), "Promote"); })) {
+      return Wrong("no promotion succeeds");
+    }
+    primary_ = &other();
+    Check();
+  }
+
+  /// A replication that is ended and begun again keeps the primary's content.
+  void Reenable() {
+    Note("mirroring ends and begins");
+    if (!Until([&] { return Struck(*primary_, "Disable"); })) {
+      return Wrong("no disable succeeds");
+    }
+    rig_.world_.Advance(minutes(1));
+    Check();
+    if (!Until([&] { return Struck(*primary_, "Enable"); }) ||
+        !Until([&] { return Struck(*primary_, "Promote"); })) {
+      return Wrong("no enable succeeds");
+    }
+    Check();
+    rig_.world_.Advance(minutes(3));
+    AwaitCopy();
+  }
+
+  void Disaster() {
+    FakeSite& dead = *primary_;
+    FakeSite& next = other();
+    const bool in_a_copy = Pick(2) == 0;
+    if (in_a_copy) {
+      next.SetCopySpeed(1);
+      if (!dead.Write(rig_.image_, ++acknowledged_).ok()) {
+        return Wrong("the primary cannot write");
+      }
+      dead.CreateMirrorSnapshot(rig_.image_);
+      rig_.world_.Advance(seconds(1 + Pick(20)));
+    }
+    Note(absl::StrCat("site ", dead.name(), " dies",
+                      in_a_copy ? " in the middle of a copy" : ""));
+    dead.SetClusterUp(false);
+    const uint64_t whole = NewestWhole(next);
+    const bool ended = Until([&] {
+      absl::Status status = Struck(next, "Promote");
+      // As the operator does.
+      if (absl::IsFailedPrecondition(status)) {
+        status = Struck(next, "Promote by force");
+      }
+      return status;
+    });
+    if (!ended) return Wrong("nobody takes over");
+    ++forced_;
+    next.SetCopySpeed(100000);
+    primary_ = &next;
+    if (next.Torn(rig_.image_)) return Wrong("the new primary is torn");
+    const uint64_t found = next.Data(rig_.image_);
+    if (found < whole || found > acknowledged_) {
+      return Wrong(absl::StrCat("the new primary has write ", found,
+                                ", had write ", whole, " whole, and ",
+                                acknowledged_, " was acknowledged"));
+    }
+    if (found < acknowledged_) ++lost_;
+    // What comes from now on is told from all that came before it.
+    acknowledged_ += 100;
+    Work();
+    Return(dead);
+  }
+
+  void Return(FakeSite& dead) {
+    if (!wrong().empty()) return;
+    Note(absl::StrCat("site ", dead.name(), " is back"));
+    dead.SetClusterUp(true);
+    rig_.world_.Advance(seconds(Pick(120)));
+    if (!Until([&] { return Struck(dead, "Demote"); })) {
+      return Wrong("no demotion of the site that is back succeeds");
+    }
+    if (!Until([&] { return Struck(dead, "Resync by force"); })) {
+      return Wrong("no resync succeeds");
+    }
+    Check();
+    AwaitCopy();
+  }
+
+  void AwaitCopy() {
+    primary_->CreateMirrorSnapshot(rig_.image_);
+    if (!rig_.world_.AdvanceUntil(
+            [&] { return rig_.pair_.InSync(other(), rig_.image_); },
+            minutes(10))) {
+      Wrong("the other site does not follow");
+    }
+    rig_.pair_.AddJournal(other(), kUuid);
+  }
+
+  /// What a forced promotion there must keep at least.
+  uint64_t NewestWhole(FakeSite& site) {
+    uint64_t newest = 0;
+    for (const MirrorSnapshot& snapshot : site.Snapshots(rig_.image_)) {
+      if (snapshot.complete) {
+        newest = site.SnapshotData(rig_.image_, snapshot.id);
+      }
+    }
+    return newest;
+  }
+
+  void Check() {
+    if (!wrong().empty()) return;
+    if (!primary_->HasImage(rig_.image_)) return Wrong("the image is gone");
+    if (primary_->Torn(rig_.image_)) Wrong("the primary is torn");
+    if (primary_->Data(rig_.image_) != acknowledged_) {
+      Wrong(absl::StrCat("the primary has write ", primary_->Data(rig_.image_),
+                         " and ", acknowledged_, " was acknowledged"));
+    }
+  }
+
+  FakeSite* primary_ = &rig_.a_;
+  uint64_t acknowledged_ = 0;
+  int forced_ = 0;
+  int lost_ = 0;
+};
+
+TEST(ForcedWalkTest, TheLastWholeStateSurvivesAndNothingAfterIt) {
+  constexpr int kDays = 5;
+  int forced = 0;
+  int lost = 0;
+  int struck = 0;
+  const unsigned long walks = TakeWalks(20, [&](unsigned long seed) {
+    ForcedWalk walk(seed);
+    for (int day = 0; day < kDays && walk.wrong().empty(); ++day) walk.Day();
+    if (walk.wrong().empty()) walk.End();
+    forced += walk.forced();
+    lost += walk.lost();
+    struck += walk.struck();
+    ASSERT_TRUE(walk.wrong().empty())
+        << "RBD_ADDONS_WALK_SEED=" << seed << "\n  " << walk.story();
+  });
+  std::printf(
+      "forced walks: %lu of %d days, %d takeovers, %d of which lost what had "
+      "not arrived, %d faults\n",
+      walks, kDays, forced, lost, struck);
+  EXPECT_GT(forced, 0);
+  EXPECT_GT(lost, 0);
+  EXPECT_GT(struck, 0);
+}
+
+}  // namespace
+}  // namespace addons::testing

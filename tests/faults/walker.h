@@ -1,0 +1,57 @@
+#ifndef ADDONS_TESTS_FAULTS_WALKER_H_
+#define ADDONS_TESTS_FAULTS_WALKER_H_
+
+#include <functional>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/faults/rig.h"
+
+namespace addons::testing {
+
+/// What random walks have in common: two sites, calls with faults in their
+/// middle, and the story of all that happened.
+class Walker {
+ public:
+  explicit Walker(unsigned long seed) : random_(seed) {}
+
+  const std::vector<std::string>& wrong() const { return wrong_; }
+  std::string story() const;
+  /// How many calls met their fault.
+  int struck() const { return struck_; }
+
+ protected:
+  size_t Pick(size_t count);
+  void Note(const std::string& text);
+  void Wrong(const std::string& text);
+
+  std::optional<Fault> AnyFault();
+  /// One call of a verb ("Promote", "Promote by force", "Demote", "Resync",
+  /// "Resync by force", "Enable", "Disable"), in whose middle `fault` happens.
+  absl::Status Call(FakeSite& site, const std::string& verb,
+                    const Fault* fault);
+  /// As an operator repeats it; false: never OK.
+  bool Until(const std::function<absl::Status()>& call);
+
+  std::mt19937_64 random_;
+  Rig rig_;
+
+ private:
+  absl::Status Make(FakeSite& site, const std::string& verb);
+
+  int struck_ = 0;
+  std::vector<std::string> story_;
+  std::vector<std::string> wrong_;
+};
+
+/// Calls `walk` with so many seeds as RBD_ADDONS_WALKS says (`otherwise`
+/// without it), from RBD_ADDONS_WALK_SEED on (which is printed), until a test
+/// has failed. Returns how many there are.
+unsigned long TakeWalks(unsigned long otherwise,
+                        const std::function<void(unsigned long seed)>& walk);
+
+}  // namespace addons::testing
+
+#endif  // ADDONS_TESTS_FAULTS_WALKER_H_
