@@ -57,14 +57,11 @@ const std::string* TextIn(const json& object, const char* name) {
 }
 
 /// nullopt: the address is in an unknown spelling.
-std::optional<BlocklistEntry> ParseEntry(const std::string& key,
-                                         const std::string& until, bool range) {
+std::optional<BlocklistEntry> ParseEntry(absl::string_view key,
+                                         absl::string_view until, bool range) {
   BlocklistEntry entry;
-  entry.key = key;
-  // `osd dump` writes the type before a range, `osd blocklist ls` does not.
-  absl::string_view text = key;
-  if (range) absl::ConsumePrefix(&text, "cidr:");
-  const auto address = CephAddress::Parse(text);
+  entry.key = std::string(key);
+  const auto address = CephAddress::Parse(key);
   if (!address.has_value()) return std::nullopt;
   entry.address = address->ip;
   entry.until = ParseMonitorTime(until);
@@ -82,56 +79,94 @@ std::optional<BlocklistEntry> ParseEntry(const std::string& key,
   return entry;
 }
 
-absl::Status AddEntries(const json& array, bool ranges, Blocklist* list) {
-  if (!array.is_array()) return NotAList();
-  const char* const name = ranges ? "range" : "addr";
-  for (const json& object : array) {
-    const std::string* key = nullptr;
-    const std::string* until = nullptr;
-    if (object.is_object()) {
-      key = TextIn(object, name);
-      until = TextIn(object, "until");
-    }
-    if (key == nullptr || until == nullptr) {
-      return NotUnderstood(
-          absl::StrCat("an entry has no texts '", name, "' and 'until'"));
-    }
-    if (auto entry = ParseEntry(*key, *until, ranges)) {
-      list->entries.push_back(*std::move(entry));
-    } else {
-      list->unreadable.push_back(
-          object.dump(-1, ' ', true, json::error_handler_t::replace)
-              .substr(0, kShown));
-    }
-  }
-  return absl::OkStatus();
-}
+/// Takes the entries out of an answer while it is parsed: of ten thousand of
+/// them one at a time stands in memory as JSON.
+class EntryReader {
+ public:
+  /// The list goes to `list`, which is not owned.
+  explicit EntryReader(Blocklist* list) : list_(*list) {}
 
-json ParseJson(absl::string_view text) {
-  return json::parse(text.begin(), text.end(), nullptr, false);
-}
+  /// An array of entries.
+  absl::Status ReadArray(absl::string_view text, bool ranges) {
+    const json rest = Parse(
+        text,
+        [this, ranges](int depth, json::parse_event_t event, json& value) {
+          if (depth != 1 || event != json::parse_event_t::object_end) {
+            return true;
+          }
+          return Take(value, ranges);
+        });
+    return CheckTaken(rest);
+  }
+
+  /// An object of two such arrays.
+  absl::Status ReadObject(absl::string_view text) {
+    std::string name;
+    const json rest =
+        Parse(text, [&](int depth, json::parse_event_t event, json& value) {
+          if (depth == 1 && event == json::parse_event_t::key) {
+            name = value.get<std::string>();
+            return name == kAddresses || name == kRanges;
+          }
+          if (depth != 2 || event != json::parse_event_t::object_end) {
+            return true;
+          }
+          return Take(value, name == kRanges);
+        });
+    if (!rest.is_object()) return NotAList();
+    for (const char* const list : {kAddresses, kRanges}) {
+      const auto it = rest.find(list);
+      if (it == rest.end()) return NotAList();
+      ADDONS_RETURN_IF_ERROR(CheckTaken(*it));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  static constexpr char kAddresses[] = "blocklist";
+  static constexpr char kRanges[] = "range_blocklist";
+
+  static json Parse(absl::string_view text,
+                    const json::parser_callback_t& callback) {
+    return json::parse(text.begin(), text.end(), callback, false);
+  }
+
+  /// false, so that it does not stay: `object` has been read.
+  bool Take(const json& object, bool range) {
+    const std::string* const key = TextIn(object, range ? "range" : "addr");
+    const std::string* const until = TextIn(object, "until");
+    if (key == nullptr || until == nullptr) return true;
+    list_.Add(*key, *until, range);
+    return false;
+  }
+
+  /// `rest` is what stayed of an array: what is no entry.
+  static absl::Status CheckTaken(const json& rest) {
+    if (!rest.is_array()) return NotAList();
+    if (rest.empty()) return absl::OkStatus();
+    return NotUnderstood(
+        "an entry has no texts 'addr' or 'range', and 'until'");
+  }
+
+  Blocklist& list_;
+};
 
 absl::StatusOr<Blocklist> ParseObject(absl::string_view text) {
-  const json object = ParseJson(text);
-  if (!object.is_object()) return NotAList();
-  const auto addresses = object.find("blocklist");
-  const auto ranges = object.find("range_blocklist");
-  if (addresses == object.end() || ranges == object.end()) return NotAList();
   Blocklist list;
-  ADDONS_RETURN_IF_ERROR(AddEntries(*addresses, false, &list));
-  ADDONS_RETURN_IF_ERROR(AddEntries(*ranges, true, &list));
+  ADDONS_RETURN_IF_ERROR(EntryReader(&list).ReadObject(text));
   list.has_ranges = true;
   return list;
 }
 
 absl::StatusOr<Blocklist> ParseArrays(absl::string_view text) {
   Blocklist list;
+  EntryReader reader(&list);
   int arrays = 0;
   while (!text.empty()) {
     const size_t end = EndOfArray(text);
     if (end == absl::string_view::npos || arrays == 2) return NotAList();
     ADDONS_RETURN_IF_ERROR(
-        AddEntries(ParseJson(text.substr(0, end)), ++arrays == 2, &list));
+        reader.ReadArray(text.substr(0, end), ++arrays == 2));
     text = absl::StripLeadingAsciiWhitespace(text.substr(end));
   }
   if (arrays == 0) return NotAList();
@@ -149,6 +184,17 @@ std::string BlocklistEntry::Argument() const {
 absl::StatusOr<Blocklist> Blocklist::Parse(absl::string_view text) {
   text = absl::StripAsciiWhitespace(text);
   return absl::StartsWith(text, "{") ? ParseObject(text) : ParseArrays(text);
+}
+
+void Blocklist::Add(absl::string_view key, absl::string_view until,
+                    bool range) {
+  if (auto entry = ParseEntry(key, until, range)) {
+    entries.push_back(*std::move(entry));
+    return;
+  }
+  unreadable.push_back(json{{range ? "range" : "addr", key}, {"until", until}}
+                           .dump(-1, ' ', true, json::error_handler_t::replace)
+                           .substr(0, kShown));
 }
 
 const BlocklistEntry* Blocklist::FindRange(const Cidr& range) const {

@@ -38,7 +38,7 @@ struct BlocklistEntry {
                          const BlocklistEntry&) = default;
 };
 
-/// The answer to `osd blocklist ls`.
+/// What a cluster blocks.
 struct Blocklist {
   std::vector<BlocklistEntry> entries;
   /// The monitor knows range blocklists: it prints a list of them, even an
@@ -47,11 +47,16 @@ struct Blocklist {
   /// Entries whose address is not understood, as printed and shortened.
   std::vector<std::string> unreadable;
 
-  /// `text` is one of the shapes that monitors print: an array of entries; two
-  /// arrays, one after the other; or (after Ceph 20) an object with the arrays
-  /// "blocklist" and "range_blocklist". INTERNAL naming the command when it is
-  /// anything else: what is not understood must not look like an empty list.
-  /// Only an address in an unknown spelling is no error.
+  /// Adds what is blocked by `key`, spelled as `osd blocklist ls` does, until
+  /// `until`: to `unreadable` when the address is not understood.
+  void Add(absl::string_view key, absl::string_view until, bool range);
+
+  /// `text` is the answer to `osd blocklist ls`: one of the shapes that
+  /// monitors print: an array of entries; two arrays, one after the other; or
+  /// (after Ceph 20) an object with the arrays "blocklist" and
+  /// "range_blocklist". INTERNAL naming the command when it is anything else:
+  /// what is not understood must not look like an empty list. Only an address
+  /// in an unknown spelling is no error.
   static absl::StatusOr<Blocklist> Parse(absl::string_view text);
 
   /// The entry that this daemon makes for `range`: a range without host bits.

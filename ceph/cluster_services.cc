@@ -1,6 +1,7 @@
 #include "ceph/cluster_services.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -9,8 +10,8 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "base/status_macros.h"
-#include "ceph/blocklist.h"
 #include "ceph/ceph_address.h"
 
 namespace addons {
@@ -34,22 +35,18 @@ int64_t Number(const json& value) {
   return value.is_number_integer() ? value.get<int64_t>() : -1;
 }
 
-/// An object up to Ceph 20.
-bool HoldsSomething(const json& value) {
-  return value.is_structured() && !value.empty();
-}
-
 /// What is not understood must not look like a cluster without services.
 absl::Status NotUnderstood(const char* command, absl::string_view what) {
   return absl::InternalError(absl::StrCat("the monitor's answer to '", command,
                                           "' is not understood: ", what));
 }
 
-absl::StatusOr<json> Ask(Cluster& cluster, const char* command) {
+absl::StatusOr<json> Ask(Cluster& cluster, const char* command,
+                         const json::parser_callback_t& filter = nullptr) {
   ADDONS_ASSIGN_OR_RETURN(
       const std::string text,
       cluster.MonCommand(json{{"prefix", command}, {"format", "json"}}.dump()));
-  json answer = json::parse(text, nullptr, false);
+  json answer = json::parse(text, filter, false);
   if (!answer.is_object()) {
     return absl::InternalError(absl::StrCat("the monitor's answer to '",
                                             command, "' is not a JSON object"));
@@ -69,10 +66,93 @@ void AddAddresses(const json& list, std::vector<IpAddress>* addresses) {
   }
 }
 
+/// Reads the blocklist out of `osd dump` while that is parsed, and lets stay of
+/// the rest only what is needed: with ten thousand entries, or a thousand OSDs,
+/// the whole as JSON would be a hundred megabytes.
+class MapFilter {
+ public:
+  /// nlohmann's callback: false for what shall not stay.
+  bool operator()(int depth, json::parse_event_t event, const json& value) {
+    using Event = json::parse_event_t;
+    if (event == Event::key) return TakeKey(depth, value);
+    List* const list = ListOf(section_);
+    if (list == nullptr || event == Event::object_end ||
+        event == Event::array_end) {
+      return true;
+    }
+    if (depth == 1) list->known = event == Event::object_start;
+    if (depth == 2) TakeEntry(event, value, list);
+    return true;
+  }
+
+  /// Moves what was read to `view`.
+  void Finish(OsdMapView* view) {
+    view->lists_addresses = addresses_.something;
+    view->lists_ranges = ranges_.something;
+    if (!addresses_.known || !ranges_.known) return;
+    blocklist_.has_ranges = true;
+    view->blocklist = std::move(blocklist_);
+  }
+
+ private:
+  struct List {
+    bool known = false;  // the map shows it, in the form of up to Ceph 20
+    bool something = false;
+  };
+
+  List* ListOf(absl::string_view section) {
+    if (section == "blocklist") return &addresses_;
+    return section == "range_blocklist" ? &ranges_ : nullptr;
+  }
+
+  bool TakeKey(int depth, const json& value) {
+    const auto& name = value.get_ref<const std::string&>();
+    if (depth == 1) {
+      section_ = name;
+      return section_ == "modified" || section_ == "osds" ||
+             section_ == "pools";
+    }
+    if (depth == 2) key_ = name;
+    return std::find(kNeeded.begin(), kNeeded.end(), name) != kNeeded.end();
+  }
+
+  /// {"10.0.0.1:0/5": "2026-11-22T02:24:38+0000"}: as `osd blocklist ls` does,
+  /// but with the type before the address.
+  void TakeEntry(json::parse_event_t event, const json& value, List* list) {
+    list->something = true;
+    if (event != json::parse_event_t::value || !value.is_string()) {
+      list->known = false;
+    }
+    if (!list->known) return;
+    absl::string_view key = key_;
+    for (const absl::string_view type : {"cidr:", "any:", "v1:", "v2:"}) {
+      if (absl::ConsumePrefix(&key, type)) break;
+    }
+    blocklist_.Add(key, value.get_ref<const std::string&>(), list == &ranges_);
+  }
+
+  // Of OSDs and pools, at whatever depth.
+  static constexpr std::array<absl::string_view, 11> kNeeded = {
+      "osd",  "up",  "public_addrs", "cluster_addrs",        "addrvec", "addr",
+      "pool", "rbd", "pool_name",    "application_metadata", "pg_num"};
+
+  std::string section_;
+  std::string key_;  // of the second level
+  List addresses_;
+  List ranges_;
+  Blocklist blocklist_;
+};
+
 }  // namespace
 
 absl::StatusOr<OsdMapView> ReadOsdMap(Cluster& cluster) {
-  ADDONS_ASSIGN_OR_RETURN(const json dump, Ask(cluster, "osd dump"));
+  MapFilter filter;
+  ADDONS_ASSIGN_OR_RETURN(
+      const json dump,
+      Ask(cluster, "osd dump",
+          [&filter](int depth, json::parse_event_t event, const json& value) {
+            return filter(depth, event, value);
+          }));
   const auto modified = ParseMonitorTime(Text(At(dump, "modified")));
   if (!modified.has_value()) {
     return absl::InternalError(
@@ -80,8 +160,7 @@ absl::StatusOr<OsdMapView> ReadOsdMap(Cluster& cluster) {
   }
   OsdMapView view;
   view.modified = *modified;
-  view.lists_addresses = HoldsSomething(At(dump, "blocklist"));
-  view.lists_ranges = HoldsSomething(At(dump, "range_blocklist"));
+  filter.Finish(&view);
   if (!At(dump, "osds").is_array() || !At(dump, "pools").is_array()) {
     return NotUnderstood("osd dump", "it has no list of OSDs or of pools");
   }

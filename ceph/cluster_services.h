@@ -2,12 +2,14 @@
 #define ADDONS_CEPH_CLUSTER_SERVICES_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "base/cidr.h"
+#include "ceph/blocklist.h"
 #include "ceph/cluster.h"
 
 namespace addons {
@@ -31,7 +33,10 @@ struct OsdMapView {
   absl::Time modified;
   std::vector<LiveService> osds;  // those that are up
   std::vector<RbdPool> pools;     // those that are used for RBD
-  /// The map has blocklist entries of the kind.
+  /// What this map blocks; nullopt: it does not show it, or in a form that is
+  /// not known, and `osd blocklist ls` has to be asked.
+  std::optional<Blocklist> blocklist;
+  /// The map has blocklist entries of the kind, in whatever form.
   bool lists_addresses = false;
   bool lists_ranges = false;
 };

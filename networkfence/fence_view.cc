@@ -68,13 +68,20 @@ bool FenceView::IsFenced(const Cidr& range) const {
 
 absl::StatusOr<FenceView> ReadFenceView(Cluster& cluster) {
   FenceView view;
-  // Somebody may change the blocklist between the two answers.
+  // Somebody may change the blocklist between two answers.
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    absl::StatusOr<OsdMapView> map = ReadOsdMap(cluster);
+    if (CephErrno(map.status()) == EINVAL) return NoRangeBlocklists();
+    ADDONS_RETURN_IF_ERROR(map.status());
+    view.map = *std::move(map);
+    if (view.map.blocklist.has_value()) {
+      view.list = *std::exchange(view.map.blocklist, std::nullopt);
+      return view;
+    }
     absl::StatusOr<Blocklist> list = ReadBlocklist(cluster);
     if (CephErrno(list.status()) == EINVAL) return NoRangeBlocklists();
     ADDONS_RETURN_IF_ERROR(list.status());
     view.list = *std::move(list);
-    ADDONS_ASSIGN_OR_RETURN(view.map, ReadOsdMap(cluster));
     if (!MissesEntries(view)) return view;
   }
   return absl::InternalError(

@@ -34,9 +34,11 @@ struct FenceView {
   bool IsFenced(const Cidr& range) const;
 };
 
-/// Reads the list, then the map. Errors of ReadBlocklist() and ReadOsdMap();
-/// INTERNAL when the map, asked twice, has entries of a kind of which the list
-/// has none; FAILED_PRECONDITION when this Ceph has no blocklist command.
+/// Reads both from one `osd dump`. Where that lacks the list, or shows it in a
+/// form that is not known, `osd blocklist ls` is read after it. Errors of
+/// ReadBlocklist() and ReadOsdMap(); INTERNAL when the map, asked twice, has
+/// entries of a kind of which the list has none; FAILED_PRECONDITION when this
+/// Ceph has no blocklist command.
 absl::StatusOr<FenceView> ReadFenceView(Cluster& cluster);
 
 /// Which release a fence needs.

@@ -112,11 +112,18 @@ CommandResult ListAll(Site& site, WallTime now) {
   return {0, text, "listed"};
 }
 
-/// As `osd dump` shows them.
-json Dump(const std::map<std::string, WallTime>& entries, const char* type) {
-  json object = json::object();
+/// As `osd dump` shows them up to Ceph 20; with another listing in a form that
+/// nobody has seen yet.
+json Dump(const Site& site, const std::map<std::string, WallTime>& entries,
+          const char* type) {
+  const bool known = site.blocklist_listing == BlocklistListing::kArrays;
+  json object = known ? json::object() : json::array();
   for (const auto& [key, until] : entries) {
-    object[absl::StrCat(type, key)] = Text(until);
+    if (known) {
+      object[absl::StrCat(type, key)] = Text(until);
+    } else {
+      object.push_back({absl::StrCat(type, key), Text(until)});
+    }
   }
   return object;
 }
@@ -177,15 +184,15 @@ CommandResult DumpOsds(const Site& site) {
                      {"pg_num", 6},
                      {"application_metadata", {{"rbd", json::object()}}}});
   }
-  return {0,
-          json{{"epoch", 7},
-               {"modified", Text(site.map_modified)},
-               {"pools", pools},
-               {"osds", osds},
-               {"blocklist", Dump(site.blocklist, "")},
-               {"range_blocklist", Dump(site.range_blocklist, "cidr:")}}
-              .dump(),
-          ""};
+  json map = {{"epoch", 7},
+              {"modified", Text(site.map_modified)},
+              {"pools", pools},
+              {"osds", osds},
+              {"blocklist", Dump(site, site.blocklist, "")}};
+  if (site.range_blocklists) {
+    map["range_blocklist"] = Dump(site, site.range_blocklist, "cidr:");
+  }
+  return {0, map.dump(), ""};
 }
 
 CommandResult Quorum(const Site& site) {

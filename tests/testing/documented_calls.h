@@ -20,7 +20,7 @@ namespace addons::testing {
 /// How often each Ceph call is made.
 using CallCounts = std::map<std::string, int>;
 
-/// The column `title` of the table in the document at `path`:
+/// The column `title` of the table that has it in the document at `path`:
 ///   | call | <title> | ... | why |
 /// Fails when there is none, and for a row without a reason.
 inline CallCounts DocumentedCalls(const std::string& path,
@@ -33,9 +33,10 @@ inline CallCounts DocumentedCalls(const std::string& path,
     for (std::string& cell : cells) absl::StripAsciiWhitespace(&cell);
     if (absl::StartsWith(line, "| call |")) {
       const auto found = std::find(cells.begin(), cells.end(), title);
-      if (found != cells.end()) {
-        column = static_cast<size_t>(std::distance(cells.begin(), found));
-      }
+      // Of another table the rows do not count.
+      column = found == cells.end()
+                   ? 0
+                   : static_cast<size_t>(std::distance(cells.begin(), found));
     }
     if (column == 0 || !absl::StartsWith(line, "| `")) continue;
     EXPECT_FALSE(cells[cells.size() - 2].empty()) << "no reason: " << line;

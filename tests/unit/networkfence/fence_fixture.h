@@ -110,6 +110,14 @@ class FenceFixture : public ::testing::Test {
     return count;
   }
 
+  int CountCalls(absl::string_view name) const {
+    int count = 0;
+    for (const CallRecord& call : world_.Calls()) {
+      count += call.call == name ? 1 : 0;
+    }
+    return count;
+  }
+
   FakeWorld world_;
   MirroredPair pair_{world_};
   FakeSite& a_ = pair_.a();

@@ -71,13 +71,28 @@ TEST_F(FenceTest, RepeatingItChangesNothing) {
   EXPECT_EQ(CountCommands("\"rm\""), 0);
 }
 
+TEST_F(FenceTest, TheMapAloneShowsWhatIsBlocked) {
+  a_.AddRangeBlocklistEntry("192.168.1.0:0/24", hours(1));
+  world_.ClearCalls();
+  EXPECT_OK(Fence({"192.168.1.0/24"}));
+  EXPECT_GT(CountCommands("osd dump"), 0);
+  EXPECT_EQ(CountCommands("osd blocklist ls"), 0);
+}
+
 // Each listing that counts is compared with the map.
 TEST_F(FenceTest, NoListingIsReadWithoutTheMap) {
+  a_.SetBlocklistListing(BlocklistListing::kObject);
   a_.AddRangeBlocklistEntry("192.168.1.0:0/24", hours(1));
   world_.ClearCalls();
   EXPECT_OK(Fence({"192.168.1.0/24"}));
   EXPECT_GT(CountCommands("osd blocklist ls"), 0);
   EXPECT_EQ(CountCommands("osd blocklist ls"), CountCommands("osd dump"));
+}
+
+TEST_F(FenceTest, EachPoolIsOpenedOnceForTheBarrier) {
+  EXPECT_OK(Fence({"192.168.1.1"}));
+  // One pool: for rbd-mirror's clients, and for the barrier.
+  EXPECT_EQ(CountCalls("rados_ioctx_create2"), 2);
 }
 
 TEST_F(FenceTest, ExtendsWhatEndsTooEarly) {

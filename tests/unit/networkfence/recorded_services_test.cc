@@ -20,6 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAreArray;
 using Kind = BlocklistEntry::Kind;
 
 class RecordedServicesTest : public ::testing::TestWithParam<std::string> {
@@ -96,6 +97,19 @@ TEST_P(RecordedServicesTest, TheBlocklist) {
   EXPECT_NE(all->FindAddress(*IpAddress::Parse("192.0.2.8")), nullptr);
 }
 
+TEST_P(RecordedServicesTest, TheMapShowsTheSameBlocklistAsTheListing) {
+  const auto view = ReadOsdMap(cluster_);
+  ASSERT_OK(view);
+  ASSERT_TRUE(view->blocklist.has_value());
+  EXPECT_TRUE(view->blocklist->has_ranges);
+  EXPECT_THAT(view->blocklist->unreadable, IsEmpty());
+  const auto listed = Blocklist::Parse(
+      Recorded(GetParam(), "osd-blocklist-ls/with-ranges.txt"));
+  ASSERT_OK(listed);
+  EXPECT_THAT(view->blocklist->entries,
+              UnorderedElementsAreArray(listed->entries));
+}
+
 INSTANTIATE_TEST_SUITE_P(Releases, RecordedServicesTest,
                          ::testing::ValuesIn(RecordedReleases()), ReleaseName);
 
@@ -138,6 +152,61 @@ TEST(ServicesShapeTest, ANumberOfPlacementGroupsThatDoesNotFitIsNotCut) {
   ASSERT_OK(view);
   ASSERT_EQ(view->pools.size(), 1U);
   EXPECT_EQ(view->pools[0].placement_groups, 4294967295U);
+}
+
+// A blocklist that is not understood must not look like an empty one.
+TEST(ServicesShapeTest, ABlocklistInAnotherFormIsNone) {
+  constexpr char kMap[] =
+      R"({"modified":"2026-11-22T01:54:00+0000","osds":[],"pools":[])";
+  const auto read = [&](const std::string& lists) {
+    AnsweringCluster cluster;
+    cluster.Answer("osd dump", absl::StrCat(kMap, lists, "}"));
+    const auto view = ReadOsdMap(cluster);
+    EXPECT_OK(view);
+    return *view;
+  };
+  for (const char* const lists :
+       {"", R"(,"blocklist":{})", R"(,"range_blocklist":{})",
+        R"(,"blocklist":[],"range_blocklist":{})",
+        R"(,"blocklist":{},"range_blocklist":null)",
+        R"(,"blocklist":{},"range_blocklist":[{"range":"10.0.0.0:0/8"}])",
+        R"(,"blocklist":{"10.0.0.1:0/5":7},"range_blocklist":{})",
+        R"(,"blocklist":{"10.0.0.1:0/5":{"until":"x"}},"range_blocklist":{})",
+        R"(,"blocklist":{"10.0.0.1:0/5":[]},"range_blocklist":{})"}) {
+    EXPECT_FALSE(read(lists).blocklist.has_value()) << lists;
+  }
+  EXPECT_TRUE(read(R"(,"blocklist":[{"addr":"x"}])").lists_addresses);
+  EXPECT_TRUE(read(R"(,"range_blocklist":[["x"]])").lists_ranges);
+  const OsdMapView known = read(
+      R"(,"blocklist":{"v1:10.0.0.1:0/5":"x","(other)/0":"y"},)"
+      R"("range_blocklist":{"cidr:10.0.0.0:0/8":"2026-11-22T01:54:00+0000"})");
+  ASSERT_TRUE(known.blocklist.has_value());
+  EXPECT_THAT(known.blocklist->unreadable, ElementsAre(HasSubstr("(other)/0")));
+  ASSERT_THAT(known.blocklist->entries, SizeIs(2));
+  EXPECT_EQ(known.blocklist->entries[0].key, "10.0.0.1:0/5");
+  EXPECT_EQ(known.blocklist->entries[1].key, "10.0.0.0:0/8");
+  EXPECT_EQ(known.blocklist->entries[1].Argument(), "10.0.0.0/8");
+}
+
+TEST(ServicesShapeTest, AMapOfTenThousandEntriesKeepsOnlyWhatIsNeeded) {
+  std::string text =
+      R"({"epoch":9,"modified":"2026-11-22T01:54:00+0000","osd_xinfo":[{"osd":0}],)"
+      R"("pools":[{"pool":3,"pool_name":"p","pg_num":8,"options":{"x":[1]},)"
+      R"("application_metadata":{"rbd":{}}}],"blocklist":{)";
+  for (int i = 0; i < 10000; ++i) {
+    absl::StrAppend(&text, i == 0 ? "" : ",", "\"10.0.", i / 100, ".", i % 100,
+                    ":0/", i, "\":\"2026-11-22T01:54:00.5+0000\"");
+  }
+  absl::StrAppend(&text, R"(},"range_blocklist":{},"osds":[]})");
+  AnsweringCluster cluster;
+  cluster.Answer("osd dump", text);
+  const auto view = ReadOsdMap(cluster);
+  ASSERT_OK(view);
+  ASSERT_TRUE(view->blocklist.has_value());
+  EXPECT_THAT(view->blocklist->entries, SizeIs(10000));
+  EXPECT_TRUE(view->lists_addresses);
+  EXPECT_FALSE(view->lists_ranges);
+  ASSERT_THAT(view->pools, SizeIs(1));
 }
 
 TEST(ServicesShapeTest, ANameInAnErrorIsEscaped) {

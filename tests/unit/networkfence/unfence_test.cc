@@ -140,14 +140,16 @@ TEST_F(UnfenceTest, AnEmptyListingIsComparedWithTheMap) {
   }
 }
 
-TEST_F(UnfenceTest, AnEntryThatComesBetweenListAndMapIsNoContradiction) {
+TEST_F(UnfenceTest, AnEntryThatGoesBetweenMapAndListIsNoContradiction) {
+  a_.SetBlocklistListing(BlocklistListing::kObject);
+  a_.AddBlocklistEntry("192.168.9.9:0/77", hours(1));
   int calls = 0;
   world_.SetCallHook(nullptr,
                      [&](absl::string_view, absl::string_view call, bool) {
-                       // After the list, before the map is read for the first
+                       // After the map, before the list is read for the first
                        // time.
                        if (call == "rados_mon_command" && ++calls == 1) {
-                         a_.AddBlocklistEntry("192.168.9.9:0/77", hours(1));
+                         a_.ClearBlocklist();
                        }
                        return 0;
                      });
