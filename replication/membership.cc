@@ -25,6 +25,13 @@ struct Seen {
   MirrorMode mode = MirrorMode::kSnapshot;
 };
 
+Seen From(const MirrorImageInfo& info) {
+  MirrorView view;
+  view.info = info;
+  return {absl::OkStatus(), view.enabled(), view.enabled() && info.primary,
+          info.mode};
+}
+
 Seen LookAtMember(ReplicationEnvironment& environment,
                   const VolumeTarget& target, SteadyTime deadline) {
   Seen seen;
@@ -38,10 +45,7 @@ Seen LookAtMember(ReplicationEnvironment& environment,
     seen.status = view.status();
     return seen;
   }
-  seen.mirrored = view->enabled();
-  seen.primary = view->enabled() && view->info.primary;
-  seen.mode = view->info.mode;
-  return seen;
+  return From(view->info);
 }
 
 absl::Status Failed(const MembershipChange& change, absl::StatusCode code,
@@ -79,15 +83,20 @@ struct Present {
   MirrorMode mode = MirrorMode::kSnapshot;  // of `primary`
 };
 
-absl::StatusOr<Present> LookAtPresent(
-    OperationContext& context, ReplicationEnvironment& environment,
-    const MembershipChange& change, const std::vector<VolumeHandle>& members) {
+absl::StatusOr<Present> LookAtPresent(OperationContext& context,
+                                      ReplicationEnvironment& environment,
+                                      const MembershipChange& change,
+                                      const std::vector<VolumeHandle>& members,
+                                      const SeenMirroring& seen_before) {
   const SteadyTime deadline = ResolveDeadline(context);
   std::vector<Seen> seen(members.size());
   RunParallel(
       seen.size(), environment.options.group_members_at_once, [&](size_t i) {
-        seen[i] =
-            LookAtMember(environment, {members[i], change.user}, deadline);
+        const auto known = seen_before.find(members[i].text());
+        seen[i] = known != seen_before.end()
+                      ? From(known->second)
+                      : LookAtMember(environment, {members[i], change.user},
+                                     deadline);
       });
   Present present;
   bool any = false;
@@ -114,11 +123,13 @@ absl::StatusOr<Present> LookAtPresent(
 
 absl::StatusOr<Plan> MakePlan(OperationContext& context,
                               ReplicationEnvironment& environment,
-                              const MembershipChange& change) {
+                              const MembershipChange& change,
+                              const SeenMirroring& seen) {
   const std::vector<VolumeHandle>& members =
       change.kept.empty() ? change.removed : change.kept;
-  ADDONS_ASSIGN_OR_RETURN(const Present present,
-                          LookAtPresent(context, environment, change, members));
+  ADDONS_ASSIGN_OR_RETURN(
+      const Present present,
+      LookAtPresent(context, environment, change, members, seen));
   if (!present.primary.has_value()) return Plan();
   if (present.secondary) {
     return Failed(change, absl::StatusCode::kFailedPrecondition,
@@ -208,10 +219,11 @@ absl::Status ProbeOnly(GroupRun& run) {
 
 absl::Status CheckGroupChange(OperationContext& context,
                               ReplicationEnvironment& environment,
-                              const MembershipChange& change) {
+                              const MembershipChange& change,
+                              const SeenMirroring& seen) {
   if (change.added.empty() && change.removed.empty()) return absl::OkStatus();
   ADDONS_ASSIGN_OR_RETURN(const Plan plan,
-                          MakePlan(context, environment, change));
+                          MakePlan(context, environment, change, seen));
   if (plan.add.has_value()) {
     const GroupTarget added = Some(change, change.added);
     GroupRun run(context, environment.options, added, AddingText(change),
@@ -227,10 +239,11 @@ absl::Status CheckGroupChange(OperationContext& context,
 
 absl::Status EnableAdded(OperationContext& context,
                          ReplicationEnvironment& environment,
-                         const MembershipChange& change) {
+                         const MembershipChange& change,
+                         const SeenMirroring& seen) {
   if (change.added.empty()) return absl::OkStatus();
   ADDONS_ASSIGN_OR_RETURN(const Plan plan,
-                          MakePlan(context, environment, change));
+                          MakePlan(context, environment, change, seen));
   if (!plan.add.has_value()) return absl::OkStatus();
   Log().info("replicating new members of volume group={} volumes={}",
              Quoted(change.group_id.text()), change.added.size());
@@ -242,10 +255,11 @@ absl::Status EnableAdded(OperationContext& context,
 
 absl::Status DisableRemoved(OperationContext& context,
                             ReplicationEnvironment& environment,
-                            const MembershipChange& change) {
+                            const MembershipChange& change,
+                            const SeenMirroring& seen) {
   if (change.removed.empty()) return absl::OkStatus();
   ADDONS_ASSIGN_OR_RETURN(const Plan plan,
-                          MakePlan(context, environment, change));
+                          MakePlan(context, environment, change, seen));
   if (!plan.remove) return absl::OkStatus();
   Log().info(
       "ending the replication of members that leave volume group={} "

@@ -5,6 +5,7 @@
 #include "operation/operation_context.h"
 #include "replication/environment.h"
 #include "volume/membership.h"
+#include "volume/seen_mirroring.h"
 
 namespace addons {
 
@@ -18,7 +19,8 @@ namespace addons {
 // group (kGroupMark); one that had it before keeps it. Nothing is done
 // where this site is the primary of none that stays (of none that leaves, when
 // none stays): on a secondary site the primary site's change arrives by itself.
-// Members that are gone do not count.
+// Members that are gone do not count. Those that the caller has `seen` are not
+// looked at again to tell whether the group is replicated.
 
 /// Whether the change can be made, from both: what EnableAdded() and
 /// DisableRemoved() would do. Changes nothing. FAILED_PRECONDITION: this site
@@ -27,19 +29,22 @@ namespace addons {
 /// could be looked at, what that answered.
 absl::Status CheckGroupChange(OperationContext& context,
                               ReplicationEnvironment& environment,
-                              const MembershipChange& change);
+                              const MembershipChange& change,
+                              const SeenMirroring& seen);
 
 /// Mirrors the volumes that are added, in the mode and with the schedule of the
 /// members that stay: all of them or, where one cannot be, none. Idempotent.
 absl::Status EnableAdded(OperationContext& context,
                          ReplicationEnvironment& environment,
-                         const MembershipChange& change);
+                         const MembershipChange& change,
+                         const SeenMirroring& seen);
 
 /// Ends the mirroring of the volumes that leave, where it was switched on for
 /// the group. Idempotent.
 absl::Status DisableRemoved(OperationContext& context,
                             ReplicationEnvironment& environment,
-                            const MembershipChange& change);
+                            const MembershipChange& change,
+                            const SeenMirroring& seen);
 
 }  // namespace addons
 

@@ -49,8 +49,9 @@ VolumeGroupOptions GroupOptionsOf(const Config& config) {
 MemberReplication MembersOf(ReplicationEnvironment& environment) {
   const auto step = [&environment](auto* change_mirroring) {
     return [&environment, change_mirroring](OperationContext& context,
-                                            const MembershipChange& change) {
-      return change_mirroring(context, environment, change);
+                                            const MembershipChange& change,
+                                            const SeenMirroring& seen) {
+      return change_mirroring(context, environment, change, seen);
     };
   };
   return {step(&CheckGroupChange), step(&EnableAdded), step(&DisableRemoved)};

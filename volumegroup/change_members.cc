@@ -23,7 +23,8 @@ std::vector<VolumeHandle> Done(const std::vector<MemberView>& views,
 absl::Status Add(OperationContext& context,
                  const VolumeGroupEnvironment& environment,
                  const ResolvedGroup& group, const MembershipChange& change,
-                 Pool& pool, const std::vector<MemberView>& added) {
+                 const SeenMirroring& seen, Pool& pool,
+                 const std::vector<MemberView>& added) {
   if (added.empty()) return absl::OkStatus();
   context.Step("adding volumes");
   // A group that came here with the journal alone has no rbd group yet.
@@ -32,13 +33,14 @@ absl::Status Add(OperationContext& context,
   const std::vector<VolumeHandle> attached = Done(added, results);
   if (!attached.empty()) {
     context.Step("replicating the new volumes");
-    ADDONS_RETURN_IF_ERROR(
-        environment.replication.join(context, {group.group_id,
-                                               change.user,
-                                               change.kept,
-                                               attached,
-                                               {},
-                                               change.flatten}));
+    ADDONS_RETURN_IF_ERROR(environment.replication.join(context,
+                                                        {group.group_id,
+                                                         change.user,
+                                                         change.kept,
+                                                         attached,
+                                                         {},
+                                                         change.flatten},
+                                                        seen));
     ADDONS_RETURN_IF_ERROR(GroupJournal(pool).AddMembers(group.uuid, attached));
   }
   return FirstProblem(added, results);
@@ -47,11 +49,13 @@ absl::Status Add(OperationContext& context,
 absl::Status Remove(OperationContext& context,
                     const VolumeGroupEnvironment& environment,
                     const ResolvedGroup& group, const MembershipChange& change,
-                    Pool& pool, const std::vector<MemberView>& removed) {
+                    const SeenMirroring& seen, Pool& pool,
+                    const std::vector<MemberView>& removed) {
   if (removed.empty()) return absl::OkStatus();
   if (!change.removed.empty()) {
     context.Step("ending the replication of volumes that leave");
-    ADDONS_RETURN_IF_ERROR(environment.replication.leave(context, change));
+    ADDONS_RETURN_IF_ERROR(
+        environment.replication.leave(context, change, seen));
   }
   context.Step("removing volumes");
   const std::vector<absl::Status> results = Detach(environment, group, removed);
@@ -68,13 +72,14 @@ absl::Status ChangeMembers(OperationContext& context,
                            const VolumeGroupEnvironment& environment,
                            const ResolvedGroup& group,
                            const MembershipChange& change,
+                           const SeenMirroring& seen,
                            const std::vector<MemberView>& added,
                            const std::vector<MemberView>& removed) {
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
                           group.OpenPool(Access::kMutate));
   ADDONS_RETURN_IF_ERROR(
-      Add(context, environment, group, change, *pool, added));
-  return Remove(context, environment, group, change, *pool, removed);
+      Add(context, environment, group, change, seen, *pool, added));
+  return Remove(context, environment, group, change, seen, *pool, removed);
 }
 
 }  // namespace addons

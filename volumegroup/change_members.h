@@ -13,7 +13,8 @@ namespace addons {
 /// Changes the members of `group`: rbd group, replication and journal,
 /// additions before removals. The group's journal object exists; `change` was
 /// validated and BeginMutation() called. `added` and `removed` are the views of
-/// all volumes concerned, the broken ones among `removed` too.
+/// all volumes concerned, the broken ones among `removed` too; `seen` is for
+/// replication.
 ///
 // clang-format off
 ///   Add()     "adding volumes"                 MakeRbdGroup(), Attach(): rbd group
@@ -31,6 +32,7 @@ absl::Status ChangeMembers(OperationContext& context,
                            const VolumeGroupEnvironment& environment,
                            const ResolvedGroup& group,
                            const MembershipChange& change,
+                           const SeenMirroring& seen,
                            const std::vector<MemberView>& added,
                            const std::vector<MemberView>& removed);
 

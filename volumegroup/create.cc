@@ -205,7 +205,7 @@ LeaseTarget LeaseFor(const CreateGroupRequest& request,
 absl::StatusOr<ResultOrKeys<GroupAnswer>> CreateOnce(
     LeasedContext& context, const VolumeGroupEnvironment& environment,
     const CreateGroupRequest& request, const KeySet& held,
-    const std::string& fresh_uuid) {
+    const std::string& fresh_uuid, Lease lease) {
   context.Step("looking");
   ADDONS_ASSIGN_OR_RETURN(Found found, FindGroup(environment, request));
   ResolvedGroup& group = found.group;
@@ -225,8 +225,13 @@ absl::StatusOr<ResultOrKeys<GroupAnswer>> CreateOnce(
     ADDONS_RETURN_IF_ERROR(
         CheckMemberCount(environment.options, members.size()));
   }
-  const std::vector<MemberView> views = LookAtMembers(
-      environment, request.user, added, Access::kMutate, LookDeadline(context));
+  if (!added.empty() && lease == Lease::kNotYet) {
+    ADDONS_RETURN_IF_ERROR(context.Take());
+    return CreateOnce(context, environment, request, held, fresh_uuid,
+                      Lease::kHeld);
+  }
+  const std::vector<MemberView> views =
+      LookAtMembers(environment, request.user, added, LookDeadline(context));
   for (const MemberView& view : views) {
     const absl::Status fit =
         CheckMayJoin(group, view, absl::StatusCode::kFailedPrecondition);
@@ -235,13 +240,15 @@ absl::StatusOr<ResultOrKeys<GroupAnswer>> CreateOnce(
   const MembershipChange change{
       group.group_id,   request.user, group.members(),
       std::move(added), {},           request.parameters.flatten};
-  ADDONS_RETURN_IF_ERROR(environment.replication.check(context, change));
+  SeenMirroring seen;
+  NoteSeen(views, &seen);
+  ADDONS_RETURN_IF_ERROR(environment.replication.check(context, change, seen));
 
   ADDONS_RETURN_IF_ERROR(context.BeginMutation());
   ADDONS_RETURN_IF_ERROR(DuringChange(
       MakeGroup(context, environment, request, fresh_uuid, found)));
   ADDONS_RETURN_IF_ERROR(DuringChange(
-      ChangeMembers(context, environment, group, change, views, {})));
+      ChangeMembers(context, environment, group, change, seen, views, {})));
 
   GroupAnswer answer;
   answer.group_id = group.group_id.text();
@@ -270,7 +277,7 @@ absl::StatusOr<ResultOrKeys<GroupAnswer>> CreateGroup(
   return RunOnGroup(context, environment, "create",
                     [&, uuid = NewUuid()](LeasedContext& leased) {
                       return CreateOnce(leased, environment, request, held,
-                                        uuid);
+                                        uuid, Lease::kNotYet);
                     });
 }
 

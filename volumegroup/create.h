@@ -28,7 +28,8 @@ std::string GroupNameKey(const GroupParameters& parameters,
 ///
 // clang-format off
 ///   FindGroup()       "looking"                   name, then uuid, then journal
-///   LookAtMembers()                               volumes that are not members yet
+///   Take()                                        the lease, then FindGroup() once more
+///   LookAtMembers()                               volumes that are not members yet: each once
 ///   CheckMayJoin()                                each of them
 ///   check()                                       whether they can be mirrored
 ///   -- BeginMutation(): nothing is changed above this line --

@@ -18,8 +18,8 @@ absl::Status CheckEmpty(OperationContext& context,
                         const VolumeGroupEnvironment& environment,
                         const CephUserRef& user, const ResolvedGroup& group) {
   const std::vector<MemberView> members =
-      LookAtMembers(environment, user, group.members(), Access::kMutate,
-                    LookDeadline(context));
+      MeasureMembers(environment, user, group.members(), Access::kMutate,
+                     LookDeadline(context));
   for (const MemberView& view : members) {
     if (view.problem.ok()) {
       return absl::FailedPreconditionError(absl::StrCat(

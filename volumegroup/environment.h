@@ -15,6 +15,7 @@
 #include "volume/config_store.h"
 #include "volume/membership.h"
 #include "volume/resolver.h"
+#include "volume/seen_mirroring.h"
 
 namespace addons {
 
@@ -38,8 +39,8 @@ struct VolumeGroupOptions {
 /// It changes last, so a call that was interrupted anywhere is repeated with
 /// the same change: join() and leave() must be idempotent.
 struct MemberReplication {
-  using Step =
-      std::function<absl::Status(OperationContext&, const MembershipChange&)>;
+  using Step = std::function<absl::Status(
+      OperationContext&, const MembershipChange&, const SeenMirroring&)>;
   /// Changes nothing. Not OK: the answer, and the group stays as it is.
   Step check;
   /// Not OK: those that are added do not become members, and nobody is removed.

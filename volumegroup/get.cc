@@ -18,7 +18,7 @@ absl::StatusOr<GroupAnswer> GetGroup(const VolumeGroupEnvironment& environment,
   GroupAnswer answer;
   answer.group_id = group_id.text();
   std::vector<std::string> broken;
-  for (const MemberView& view : LookAtMembers(
+  for (const MemberView& view : MeasureMembers(
            environment, user, group.members(), Access::kRead, deadline)) {
     if (!view.problem.ok()) broken.push_back(view.volume_id.text());
     answer.volumes.push_back(ToAnswer(view));

@@ -9,6 +9,7 @@
 #include "base/parallel.h"
 #include "base/status_macros.h"
 #include "ceph/errors.h"
+#include "ceph/image_header.h"
 #include "ceph/pool.h"
 #include "ceph/retry_when_blocklisted.h"
 #include "volume/group_images.h"
@@ -19,37 +20,70 @@ namespace {
 
 constexpr size_t kUuidLength = 36;
 
-absl::Status LookAtImage(MemberView& view) {
+/// What a look at the image of a volume that was found learns.
+using LookAtImage = absl::Status (*)(MemberView& view);
+
+absl::Status NoImage(const ResolvedVolume& volume) {
+  return absl::NotFoundError(absl::StrCat(
+      volume.Describe(),
+      " does not exist: the journal names it, but the pool has no such image"));
+}
+
+absl::Status OpenImage(MemberView& view) {
   const ResolvedVolume& volume = *view.volume;
   ADDONS_ASSIGN_OR_RETURN(const auto pool, volume.OpenPool(Access::kRead));
   auto opened = pool->OpenImageReadOnly(volume.image_name());
-  if (absl::IsNotFound(opened.status())) {
-    return absl::NotFoundError(
-        absl::StrCat(volume.Describe(),
-                     " does not exist: the journal names it, but the pool has "
-                     "no such image"));
-  }
+  if (absl::IsNotFound(opened.status())) return NoImage(volume);
   ADDONS_ASSIGN_OR_RETURN(const auto image, std::move(opened));
   ADDONS_ASSIGN_OR_RETURN(view.image_id, image->Id());
   ADDONS_ASSIGN_OR_RETURN(const ImageSize size, image->Size());
   view.size_bytes = size.bytes;
   ADDONS_ASSIGN_OR_RETURN(view.group, image->Group());
   ADDONS_ASSIGN_OR_RETURN(view.secondary, image->MarkedNonPrimary());
+  ADDONS_ASSIGN_OR_RETURN(view.mirror, image->MirrorInfo());
   return image->Close();
+}
+
+absl::Status MeasureImage(MemberView& view) {
+  const ResolvedVolume& volume = *view.volume;
+  ADDONS_ASSIGN_OR_RETURN(const auto pool, volume.OpenPool(Access::kRead));
+  const auto size = ReadImageSize(*pool, volume.image_name());
+  // That it is gone is said by librbd alone, which reads other notes.
+  if (absl::IsNotFound(size.status()) || absl::IsInternal(size.status())) {
+    return OpenImage(view);
+  }
+  ADDONS_ASSIGN_OR_RETURN(view.size_bytes, size);
+  return absl::OkStatus();
 }
 
 absl::Status LookOnce(const VolumeGroupEnvironment& environment,
                       const CephUserRef& user, Access access,
-                      SteadyTime deadline, MemberView& view) {
+                      SteadyTime deadline, LookAtImage look, MemberView& view) {
   view.volume.reset();
   ADDONS_ASSIGN_OR_RETURN(
       view.volume,
       environment.resolver.Resolve(view.volume_id, user, access, deadline));
-  const absl::Status status = LookAtImage(view);
+  const absl::Status status = look(view);
   // ENOENT of another call: the image vanished while it was looked at.
   return CephErrno(status) != 0 && absl::IsNotFound(status)
              ? absl::UnavailableError(status.message())
              : status;
+}
+
+std::vector<MemberView> LookAtEach(const VolumeGroupEnvironment& environment,
+                                   const CephUserRef& user,
+                                   const std::vector<VolumeHandle>& volumes,
+                                   Access access, SteadyTime deadline,
+                                   LookAtImage look) {
+  std::vector<MemberView> views(volumes.size());
+  RunParallel(volumes.size(), environment.options.concurrency, [&](size_t i) {
+    MemberView& view = views[i];
+    view.volume_id = volumes[i];
+    view.problem = RetryWhenBlocklisted([&] {
+      return LookOnce(environment, user, access, deadline, look, view);
+    });
+  });
+  return views;
 }
 
 /// Whether another group's journal says that `view` is no member of it: then it
@@ -147,15 +181,24 @@ std::map<std::string, VolumeHandle> ByIdentity(
 std::vector<MemberView> LookAtMembers(const VolumeGroupEnvironment& environment,
                                       const CephUserRef& user,
                                       const std::vector<VolumeHandle>& volumes,
-                                      Access access, SteadyTime deadline) {
-  std::vector<MemberView> views(volumes.size());
-  RunParallel(volumes.size(), environment.options.concurrency, [&](size_t i) {
-    MemberView& view = views[i];
-    view.volume_id = volumes[i];
-    view.problem = RetryWhenBlocklisted(
-        [&] { return LookOnce(environment, user, access, deadline, view); });
-  });
-  return views;
+                                      SteadyTime deadline) {
+  return LookAtEach(environment, user, volumes, Access::kMutate, deadline,
+                    &OpenImage);
+}
+
+std::vector<MemberView> MeasureMembers(
+    const VolumeGroupEnvironment& environment, const CephUserRef& user,
+    const std::vector<VolumeHandle>& volumes, Access access,
+    SteadyTime deadline) {
+  return LookAtEach(environment, user, volumes, access, deadline,
+                    &MeasureImage);
+}
+
+void NoteSeen(const std::vector<MemberView>& views, SeenMirroring* seen) {
+  for (const MemberView& view : views) {
+    if (view.problem.ok())
+      seen->insert_or_assign(view.volume_id.text(), view.mirror);
+  }
 }
 
 absl::Status CheckMayJoin(const ResolvedGroup& group, const MemberView& view,

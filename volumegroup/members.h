@@ -26,6 +26,7 @@ struct MemberView {
   uint64_t size_bytes = 0;
   std::optional<GroupSpec> group;  // the rbd group that it is in
   bool secondary = false;          // mirrored to this site, not from it
+  MirrorImageInfo mirror;          // role and state
 
   /// The volume is gone for certain: its journal entry or its image.
   bool broken() const {
@@ -42,13 +43,23 @@ std::string Identity(Resolver& resolver, const VolumeHandle& volume_id);
 std::map<std::string, VolumeHandle> ByIdentity(
     Resolver& resolver, const std::vector<VolumeHandle>& volumes);
 
-/// Finds the volumes, to change something there or not, and opens their images
-/// read-only, several at a time, until `deadline` at most. One result per id,
-/// in this order.
+/// Finds the volumes, to change something there, and opens their images
+/// read-only, once each, several at a time, until `deadline` at most. One
+/// result per id, in this order.
 std::vector<MemberView> LookAtMembers(const VolumeGroupEnvironment& environment,
                                       const CephUserRef& user,
                                       const std::vector<VolumeHandle>& volumes,
-                                      Access access, SteadyTime deadline);
+                                      SteadyTime deadline);
+
+/// As LookAtMembers(), without opening an image: of each volume that is there
+/// its size is known, and nothing else of the image.
+std::vector<MemberView> MeasureMembers(
+    const VolumeGroupEnvironment& environment, const CephUserRef& user,
+    const std::vector<VolumeHandle>& volumes, Access access,
+    SteadyTime deadline);
+
+/// Adds to `seen` how those of `views` that are there are mirrored.
+void NoteSeen(const std::vector<MemberView>& views, SeenMirroring* seen);
 
 /// Whether `view` may join. `unfit` is the code for a volume that can never be
 /// in this group: of another cluster or namespace. FAILED_PRECONDITION: it is

@@ -30,7 +30,7 @@ absl::StatusOr<std::vector<VolumeHandle>> WhoIsThere(
 
 absl::StatusOr<ResultOrKeys<GroupAnswer>> ModifyOnce(
     LeasedContext& context, const VolumeGroupEnvironment& environment,
-    const ModifyGroupRequest& request, const KeySet& held) {
+    const ModifyGroupRequest& request, const KeySet& held, Lease lease) {
   context.Step("reading the group");
   ADDONS_ASSIGN_OR_RETURN(const ResolvedGroup group,
                           environment.resolver.ResolveGroup(
@@ -64,25 +64,35 @@ absl::StatusOr<ResultOrKeys<GroupAnswer>> ModifyOnce(
     ADDONS_RETURN_IF_ERROR(
         CheckMemberCount(environment.options, wanted.size()));
   }
+  if (lease == Lease::kNotYet) {
+    ADDONS_RETURN_IF_ERROR(context.Take());
+    return ModifyOnce(context, environment, request, held, Lease::kHeld);
+  }
   context.Step("looking at the volumes");
-  const std::vector<MemberView> coming = LookAtMembers(
-      environment, request.user, added, Access::kMutate, LookDeadline(context));
+  const auto look = [&](const std::vector<VolumeHandle>& volumes) {
+    return LookAtMembers(environment, request.user, volumes,
+                         LookDeadline(context));
+  };
+  const std::vector<MemberView> coming = look(added);
   for (const MemberView& view : coming) {
     ADDONS_RETURN_IF_ERROR(
         CheckMayJoin(group, view, absl::StatusCode::kInvalidArgument));
   }
-  const std::vector<MemberView> leaving =
-      LookAtMembers(environment, request.user, removed, Access::kMutate,
-                    LookDeadline(context));
+  const std::vector<MemberView> leaving = look(removed);
   MembershipChange change{request.group_id, request.user, kept, added, {},
                           request.flatten};
   ADDONS_ASSIGN_OR_RETURN(change.removed,
                           WhoIsThere(environment.resolver, leaving));
-  ADDONS_RETURN_IF_ERROR(environment.replication.check(context, change));
+  // They say whether the group is replicated.
+  SeenMirroring seen;
+  NoteSeen(look(kept), &seen);
+  NoteSeen(coming, &seen);
+  NoteSeen(leaving, &seen);
+  ADDONS_RETURN_IF_ERROR(environment.replication.check(context, change, seen));
 
   ADDONS_RETURN_IF_ERROR(context.BeginMutation());
-  ADDONS_RETURN_IF_ERROR(DuringChange(
-      ChangeMembers(context, environment, group, change, coming, leaving)));
+  ADDONS_RETURN_IF_ERROR(DuringChange(ChangeMembers(
+      context, environment, group, change, seen, coming, leaving)));
   for (const MemberView& view : coming) {
     answer.volumes.push_back(ToAnswer(view));
   }
@@ -95,7 +105,7 @@ absl::StatusOr<ResultOrKeys<GroupAnswer>> ModifyGroup(
     OperationContext& context, const VolumeGroupEnvironment& environment,
     const ModifyGroupRequest& request, const KeySet& held) {
   return RunOnGroup(context, environment, "modify", [&](LeasedContext& leased) {
-    return ModifyOnce(leased, environment, request, held);
+    return ModifyOnce(leased, environment, request, held, Lease::kNotYet);
   });
 }
 

@@ -25,7 +25,8 @@ struct ModifyGroupRequest {
 ///   ResolveGroup()    "reading the group"         the members as the journal has them
 ///                                                 the same as wanted: OK
 ///   KeysToAdd()                                   of those that leave: again, with their keys
-///   LookAtMembers()   "looking at the volumes"    those that come, those that leave
+///   Take()                                        the lease, then ResolveGroup() once more
+///   LookAtMembers()   "looking at the volumes"    those that come, leave or stay: each once
 ///   CheckMayJoin()                                each that comes
 ///   WhoIsThere()                                  of those that leave; a broken one may go
 ///   check()                                       whether replication allows the change

@@ -25,6 +25,10 @@ KeySet KeysOf(Resolver& resolver, const std::vector<VolumeHandle>& volumes);
 /// RESOURCE_EXHAUSTED when a group cannot have so many members.
 absl::Status CheckMemberCount(const VolumeGroupOptions& options, size_t count);
 
+/// A verb that looks at many images takes the lease before, reads the group's
+/// journal again, and looks at each of them once.
+enum class Lease { kNotYet, kHeld };
+
 /// Runs `body` with the lease on the group (RunLeased). When the answer is that
 /// this client was blocklisted and nothing was changed yet, once more on a new
 /// connection.

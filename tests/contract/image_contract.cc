@@ -10,6 +10,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "ceph/image_header.h"
 #include "ceph/mirror.h"
 #include "ceph/pool.h"
 #include "tests/contract/contract_fixture.h"
@@ -32,6 +33,26 @@ using ::testing::UnorderedElementsAre;
 TEST_P(ContractTest, UnknownPoolIsNotFound) {
   EXPECT_THAT(bed().ClusterFor(kA).OpenPool(4711, "", Access::kRead),
               StatusIs(absl::StatusCode::kNotFound));
+}
+
+TEST_P(ContractTest, AnAbsentImageHasNoIdAndNoSize) {
+  const auto pool = OpenPool(kA, Access::kRead);
+  EXPECT_THAT(FindImageId(*pool, ImageName("absent")),
+              StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_THAT(ReadImageSize(*pool, ImageName("absent")),
+              StatusIs(absl::StatusCode::kNotFound));
+}
+
+TEST_P(ContractTest, IdAndSizeAreToldWithoutOpeningTheImage) {
+  const auto pool = OpenPool(kA, Access::kRead);
+  const auto image = pool->OpenImageReadOnly(ImageName(kStanding));
+  ASSERT_OK(image);
+  const auto id = FindImageId(*pool, ImageName(kStanding));
+  ASSERT_OK(id);
+  EXPECT_EQ(*id, (*image)->Id().value());
+  const auto size = ReadImageSize(*pool, ImageName(kStanding));
+  ASSERT_OK(size);
+  EXPECT_EQ(*size, (*image)->Size()->bytes);
 }
 
 TEST_P(ContractTest, AbsentImageIsNotFoundHoweverItIsOpened) {

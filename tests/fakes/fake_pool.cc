@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "ceph/errors.h"
 #include "tests/fakes/groups.h"
 
@@ -21,6 +24,34 @@ model::Snapshot* FindSnapshot(model::Image* image, uint64_t snapshot_id) {
       std::find_if(image->snapshots.begin(), image->snapshots.end(),
                    [&](const auto& one) { return one.info.id == snapshot_id; });
   return found == image->snapshots.end() ? nullptr : &*found;
+}
+
+std::string Number(uint64_t number, int bytes) {
+  std::string text;
+  for (int byte = 0; byte < bytes; ++byte) {
+    text.push_back(static_cast<char>(number >> (8 * byte) & 0xff));
+  }
+  return text;
+}
+
+/// What librbd notes of an image in the directory of its pool and in its
+/// header; nullopt: neither is meant, or there is no such image.
+std::optional<std::string> NotedByLibrbd(const model::Namespace& space,
+                                         const std::string& object,
+                                         const std::string& key) {
+  absl::string_view rest = key;
+  if (object == "rbd_directory" && absl::ConsumePrefix(&rest, "name_")) {
+    const auto image = space.images.find(std::string(rest));
+    if (image == space.images.end()) return std::nullopt;
+    const std::string& id = image->second->id;
+    return absl::StrCat(Number(id.size(), 4), id);
+  }
+  rest = object;
+  if (key == "size" && absl::ConsumePrefix(&rest, "rbd_header.")) {
+    const auto image = Model::FindImageById(space, std::string(rest));
+    if (image != nullptr) return Number(image->size.bytes, 8);
+  }
+  return std::nullopt;
 }
 
 /// What changes when something of it does.
@@ -79,6 +110,8 @@ absl::StatusOr<std::optional<std::string>> FakePool::ReadOmapKey(
   const int r = Run("rados_read_op_omap_get_vals_by_keys2", object, Needs::kOsd,
                     false, [&](Model&, Site& site, SteadyDuration*) {
                       const auto& omap = Space(site).omap;
+                      value = NotedByLibrbd(Space(site), object, key);
+                      if (value.has_value()) return 0;
                       const auto it = omap.find(object);
                       if (it == omap.end()) return -ENOENT;
                       const auto found = it->second.find(key);

@@ -28,10 +28,10 @@ class GroupMembershipTest : public GroupTest {
             Handles(added),         Handles(removed),     FlattenMode::kNever};
   }
   using Step = absl::Status (*)(OperationContext&, ReplicationEnvironment&,
-                                const MembershipChange&);
+                                const MembershipChange&, const SeenMirroring&);
   absl::Status Do(Step step, Daemon& daemon, const MembershipChange& change) {
     return Run([&](OperationContext& context) {
-      return step(context, daemon.environment(), change);
+      return step(context, daemon.environment(), change, {});
     });
   }
   std::string AddPlainMember(size_t i) {

@@ -59,7 +59,7 @@ TEST_F(DeleteGroupTest, AMemberThatCannotBeLookedAtMayBeThere) {
   const auto group = Create(on_a_, "vg", AddVolumes(1));
   world_.ClearCalls();
   world_.SetCallHook([](absl::string_view, absl::string_view call, bool) {
-    return call == "rbd_open_read_only" ? ETIMEDOUT : 0;
+    return call == "rados_read_op_omap_get_vals_by_keys2" ? ETIMEDOUT : 0;
   });
   EXPECT_THAT(Delete(on_a_, group->group_id),
               StatusIs(absl::StatusCode::kUnavailable));

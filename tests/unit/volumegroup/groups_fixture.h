@@ -41,10 +41,12 @@ class RecordingReplication {
     const auto step = [this](const char* call, bool mutating,
                              MemberReplication::Step MemberReplication::*on) {
       return [this, call, mutating, on](OperationContext& context,
-                                        const MembershipChange& change) {
+                                        const MembershipChange& change,
+                                        const SeenMirroring& seen) {
         EXPECT_EQ(context.mutating(), mutating);
         const absl::Status status = Record(call, change);
-        return status.ok() && next.*on ? (next.*on)(context, change) : status;
+        return status.ok() && next.*on ? (next.*on)(context, change, seen)
+                                       : status;
       };
     };
     return {step("check", false, &MemberReplication::check),

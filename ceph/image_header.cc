@@ -1,0 +1,73 @@
+#include "ceph/image_header.h"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "base/status_macros.h"
+
+namespace addons {
+namespace {
+
+/// As Ceph encodes a number.
+uint64_t LittleEndian(absl::string_view bytes) {
+  uint64_t number = 0;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    number |= uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
+  }
+  return number;
+}
+
+absl::Status NotUnderstood(const Pool& pool, const ImageName& name,
+                           absl::string_view what) {
+  return absl::InternalError(absl::StrCat("what the pool notes of image '",
+                                          pool.Spec(name),
+                                          "' is not understood: ", what));
+}
+
+/// `found`, where an object that is not there is one without the key.
+absl::StatusOr<std::optional<std::string>> OrNothing(
+    absl::StatusOr<std::optional<std::string>> found) {
+  if (absl::IsNotFound(found.status())) return std::optional<std::string>();
+  return found;
+}
+
+absl::Status NoSuchImage(const Pool& pool, const ImageName& name) {
+  return absl::NotFoundError(absl::StrCat("no image '", pool.Spec(name), "'"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> FindImageId(Pool& pool, const ImageName& name) {
+  ADDONS_ASSIGN_OR_RETURN(
+      const std::optional<std::string> value,
+      OrNothing(pool.ReadOmapKey("rbd_directory",
+                                 absl::StrCat("name_", name.text()))));
+  if (!value.has_value()) return NoSuchImage(pool, name);
+  // The value is a length and the id.
+  const absl::string_view text = *value;
+  constexpr size_t kLength = sizeof(uint32_t);
+  if (text.size() <= kLength ||
+      LittleEndian(text.substr(0, kLength)) != text.size() - kLength) {
+    return NotUnderstood(pool, name, "its id in the directory");
+  }
+  return std::string(text.substr(kLength));
+}
+
+absl::StatusOr<uint64_t> ReadImageSize(Pool& pool, const ImageName& name) {
+  ADDONS_ASSIGN_OR_RETURN(const std::string id, FindImageId(pool, name));
+  ADDONS_ASSIGN_OR_RETURN(
+      const std::optional<std::string> size,
+      OrNothing(pool.ReadOmapKey(absl::StrCat("rbd_header.", id), "size")));
+  // It is being made or removed, or was replaced by a resync in between.
+  if (!size.has_value()) return NoSuchImage(pool, name);
+  if (size->size() != sizeof(uint64_t)) {
+    return NotUnderstood(pool, name, "its size");
+  }
+  return LittleEndian(*size);
+}
+
+}  // namespace addons
