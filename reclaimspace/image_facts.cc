@@ -19,6 +19,7 @@ absl::StatusOr<ImageFacts> ReadFacts(Cluster& cluster, Pool& pool,
   ADDONS_ASSIGN_OR_RETURN(facts.features, image.Features());
   ADDONS_ASSIGN_OR_RETURN(const bool marked, image.MarkedNonPrimary());
   ADDONS_ASSIGN_OR_RETURN(const MirrorImageInfo mirror, image.MirrorInfo());
+  facts.mirrored = marked || mirror.state != MirrorImageState::kDisabled;
   facts.secondary = marked || (mirror.state != MirrorImageState::kDisabled &&
                                !mirror.primary);
   ADDONS_ASSIGN_OR_RETURN(facts.snapshots, image.Snapshots());

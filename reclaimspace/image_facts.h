@@ -17,6 +17,7 @@ namespace addons {
 struct ImageFacts {
   ImageSize size;
   ImageFeatures features;
+  bool mirrored = false;
   bool secondary = false;  // mirrored, and not primary here
   std::vector<ImageSnapshot> snapshots;
   /// Watchers that are neither this process nor rbd-mirror.

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "ceph/errors.h"
+#include "ceph/image_header.h"
 #include "ceph/mirror_clients.h"
 #include "ceph/pool.h"
 #include "lease/leased_context.h"
@@ -30,6 +31,15 @@ bool MayPass(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
 }
 
+/// Which image has the name, and which state of its header. As long as this
+/// stays the same, the image is the same, with its size, features and
+/// snapshots, and its mirroring was not switched on.
+struct Header {
+  std::string image_id;
+  uint64_t version = 0;
+  friend bool operator==(const Header&, const Header&) = default;
+};
+
 /// One try, from finding the volume to its end.
 class Sparsification {
  public:
@@ -42,11 +52,13 @@ class Sparsification {
  private:
   absl::Status Find();
   absl::StatusOr<std::unique_ptr<Image>> OpenForLooking();
+  absl::StatusOr<std::optional<Header>> ReadHeader();
   absl::StatusOr<std::optional<SkipReason>> Look(Image& image);
   absl::StatusOr<std::optional<SkipReason>> LookPastPredecessor(
       std::unique_ptr<Image>* image);
   absl::StatusOr<std::optional<SkipReason>> Change();
   absl::StatusOr<std::optional<SkipReason>> ChangeLeased(LeasedContext& leased);
+  absl::StatusOr<std::optional<SkipReason>> LookIfChanged();
   absl::StatusOr<std::optional<SkipReason>> Work(LeasedContext& leased,
                                                  Image& image);
   absl::StatusOr<std::optional<SkipReason>> WatchOver(SparsifyThread& work,
@@ -62,6 +74,9 @@ class Sparsification {
   ResolvedVolume volume_;
   std::unique_ptr<Pool> reads_;
   ImageFacts facts_;
+  /// Opened when this daemon had the lock; null: nothing was begun.
+  std::unique_ptr<Image> looking_;
+  std::optional<Header> header_seen_;  // just before the first look
 };
 
 absl::Status Sparsification::Failed(absl::StatusCode code,
@@ -87,6 +102,17 @@ absl::StatusOr<std::unique_ptr<Image>> Sparsification::OpenForLooking() {
                 "the journal names it, but the pool has no such image");
 }
 
+/// nullopt: there is no such image.
+absl::StatusOr<std::optional<Header>> Sparsification::ReadHeader() {
+  const auto id = FindImageId(*reads_, volume_.image_name());
+  if (absl::IsNotFound(id.status())) return std::optional<Header>();
+  ADDONS_RETURN_IF_ERROR(id.status());
+  const auto version = reads_->HeaderVersion(*id);
+  if (absl::IsNotFound(version.status())) return std::optional<Header>();
+  ADDONS_RETURN_IF_ERROR(version.status());
+  return Header{*id, *version};
+}
+
 /// `image` was opened just now: a handle does not see what comes later.
 absl::StatusOr<std::optional<SkipReason>> Sparsification::Look(Image& image) {
   ADDONS_ASSIGN_OR_RETURN(facts_, ReadFacts(*volume_.cluster, *reads_, image));
@@ -101,6 +127,7 @@ absl::StatusOr<std::optional<SkipReason>> Sparsification::LookPastPredecessor(
   const SteadyTime until =
       context_.clock().Now() + environment_.options.predecessor_patience;
   for (;;) {
+    ADDONS_ASSIGN_OR_RETURN(header_seen_, ReadHeader());
     ADDONS_ASSIGN_OR_RETURN(*image, OpenForLooking());
     ADDONS_ASSIGN_OR_RETURN(std::optional<SkipReason> skip, Look(**image));
     if (!skip || skip->outcome != ReclaimOutcome::kOtherDaemon) return skip;
@@ -185,9 +212,8 @@ absl::StatusOr<std::optional<SkipReason>> Sparsification::Work(
   ADDONS_ASSIGN_OR_RETURN(const bool locked, TakeLock(image));
   // Who came between the first look and our watch is seen now; who comes later
   // is seen by the looks below.
-  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Image> looking,
-                          OpenForLooking());
-  ADDONS_ASSIGN_OR_RETURN(std::optional<SkipReason> skip, Look(*looking));
+  ADDONS_ASSIGN_OR_RETURN(looking_, OpenForLooking());
+  ADDONS_ASSIGN_OR_RETURN(std::optional<SkipReason> skip, Look(*looking_));
   if (!skip && !locked) {
     skip = SkipReason{ReclaimOutcome::kInUse, "another client has its lock"};
   }
@@ -200,7 +226,7 @@ absl::StatusOr<std::optional<SkipReason>> Sparsification::Work(
   Log().info("reclaim of volume={} begins objects={} sparse_bytes={}",
              Quoted(request_.volume_id.text()), facts_.size.objects,
              request_.parameters.sparse_bytes);
-  auto end = WatchOver(work, *looking);
+  auto end = WatchOver(work, *looking_);
   environment_.stats.AddExaminedBytes(work.objects() *
                                       facts_.size.object_bytes);
   return end;
@@ -215,16 +241,27 @@ absl::StatusOr<std::optional<SkipReason>> Sparsification::Change() {
   return skip;
 }
 
+/// Measuring may have taken a while, and opening a secondary for writing would
+/// do harm. The image is opened for this only where something has happened to
+/// it.
+absl::StatusOr<std::optional<SkipReason>> Sparsification::LookIfChanged() {
+  // In journal mode a change of the role is not noted in the header.
+  if (!facts_.mirrored && header_seen_.has_value()) {
+    ADDONS_ASSIGN_OR_RETURN(const auto header, ReadHeader());
+    const auto watchers = reads_->ListWatchers(
+        absl::StrCat("rbd_header.", header_seen_->image_id));
+    if (header == header_seen_ && watchers.ok() && watchers->empty()) {
+      return std::nullopt;
+    }
+  }
+  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Image> image, OpenForLooking());
+  return Look(*image);
+}
+
 absl::StatusOr<std::optional<SkipReason>> Sparsification::ChangeLeased(
     LeasedContext& leased) {
-  // Measuring may have taken a while, and opening a secondary for writing would
-  // do harm.
-  {
-    ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Image> image,
-                            OpenForLooking());
-    ADDONS_ASSIGN_OR_RETURN(std::optional<SkipReason> now, Look(*image));
-    if (now) return now;
-  }
+  ADDONS_ASSIGN_OR_RETURN(std::optional<SkipReason> now, LookIfChanged());
+  if (now) return now;
   ADDONS_RETURN_IF_ERROR(leased.BeginMutation());
   context_.Step("taking the lock");
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
@@ -249,15 +286,19 @@ absl::StatusOr<SparsifyResult> Sparsification::Run() {
       request_.parameters.CheckObjectSize(facts_.size.object_bytes));
   SparsifyResult result;
   context_.Step("measuring");
-  const std::chrono::milliseconds at_most = environment_.options.measure_time;
-  ADDONS_ASSIGN_OR_RETURN(result.before_bytes, image->UsedBytes(at_most));
+  ADDONS_ASSIGN_OR_RETURN(result.before_bytes,
+                          image->UsedBytes(environment_.options.measure_time));
   image.reset();
   result.after_bytes = result.before_bytes;
   if (!skip) {
     ADDONS_ASSIGN_OR_RETURN(skip, Change());
-    context_.Step("measuring");
-    // What was freed stays freed: the answer does not depend on this.
-    result.after_bytes = MeasureImage(volume_, at_most).value_or(std::nullopt);
+    if (looking_ != nullptr) {
+      context_.Step("measuring");
+      // What was freed stays freed: the answer does not depend on this.
+      result.after_bytes =
+          looking_->UsedBytes(environment_.options.measure_time)
+              .value_or(std::nullopt);
+    }
   }
   if (skip) {
     result.outcome = skip->outcome;

@@ -64,13 +64,13 @@ struct SparsifyResult {
 ///                              "waiting for another instance of this daemon to end"
 ///     UsedBytes()              "measuring"
 ///     Change(), or the reason to skip it:
-///                              Take() the lease, Look() once more
+///                              Take() the lease, LookIfChanged()
 ///                              BeginMutation(), "taking the lock"
 ///       Work()                 TakeLock(), Look() once more
 ///                              GiveBack() the lease: work gives way to others
 ///                              "sparsifying": WatchOver() looks all the time
 ///       DropMark()
-///     MeasureImage()           "measuring"
+///     UsedBytes()              "measuring"
 // clang-format on
 ///
 /// The exclusive lock is taken only where nobody has it, and given to whoever

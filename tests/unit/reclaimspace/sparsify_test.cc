@@ -18,6 +18,7 @@
 #include "reclaimspace/image_facts.h"
 #include "tests/fakes/mirrored_pair.h"
 #include "tests/fakes/test_operation_context.h"
+#include "tests/testing/documented_calls.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"
 
@@ -146,6 +147,31 @@ TEST_F(SparsifyTest, FreesZerosAndTellsHowMuchWasUsed) {
   EXPECT_EQ(stats_.count(ReclaimOutcome::kSparsified), 1U);
   EXPECT_EQ(stats_.examined_bytes(), 1024 * kObject);
   ExpectLeft();
+}
+
+// No more and no fewer Ceph calls than docs/performance.md says, with what each
+// is for.
+TEST_F(SparsifyTest, WithNothingToFreeItLooksTwice) {
+  AddVolume();
+  a_.SetUsage(image_, 0, 0);
+  world_.ClearCalls();
+  ASSERT_OK(Run());
+  CallCounts made;
+  for (const CallRecord& record : world_.Calls()) ++made[record.call];
+  // One each second of the work.
+  made.erase("rbd_watchers_list");
+  made.erase("rados_list_watchers");
+  EXPECT_EQ(made, DocumentedCalls(ADDONS_PERFORMANCE_DOC, "reclaim"));
+}
+
+// Its header alone does not tell whether it is still primary.
+TEST_F(SparsifyTest, AMirroredImageIsLookedAtAgainBeforeItIsOpened) {
+  id_ = pair_.AddMirroredVolume(a_, kUuid, 64 * kObject);
+  world_.ClearCalls();
+  const auto result = RunWithSnapshots();
+  ASSERT_OK(result);
+  EXPECT_EQ(result->outcome, ReclaimOutcome::kSparsified) << result->reason;
+  EXPECT_EQ(world_.CountCalls("a", "rbd_open_read_only"), 3);
 }
 
 TEST_F(SparsifyTest, ReportsBytesAndPercent) {
