@@ -3,7 +3,7 @@
 # takes, how many there are in a second, and what they cost the daemon.
 #
 #   scripts/bench.sh [--volumes N] [--concurrency "C..."] [--default-monitors] [--json FILE]
-#                    [--floor] [--waiting N] [--osd-operations] [NAME=BIN...]
+#                    [--floor] [--more] [--waiting N] [--osd-operations] [NAME=BIN...]
 #   scripts/bench.sh --micro     what the daemon does without Ceph: ids, redaction, parsing, ranges,
 #                                the table of operations. Needs no clusters; a minute
 #
@@ -14,7 +14,12 @@
 #   --default-monitors   Ceph's own monitor timers, with which each change of a mirrored image
 #                        takes a second; without this they are out of the way
 #   --floor              besides, the same Ceph work in a loop with one connection, without RPC,
-#                        checks and looks: what no server can be faster than
+#                        checks and looks: what no server can be faster than. Each row then says
+#                        how many times its median that is, and what part of its calls in a second
+#   --more               besides, with the first number of calls at a time: start to the first Probe,
+#                        a blocklist of 10,000 entries, a volume group of up to 100 of the volumes, the
+#                        status of a resync, and memory: idle, with those entries, after many calls
+#   --calls N            how many those are, default 20000
 #   --waiting N          besides, what N promotions cost that wait for the other site's
 #                        demotion (four minutes more)
 #   --osd-operations     besides, how many operations the OSDs served for each call, by their own
@@ -46,14 +51,14 @@ micro() {
   build release rbd-addons-micro
   exec build/release/bin/rbd-addons-micro
 }
-volumes=20 concurrency='1 8' default_monitors='' with_floor='' waiting=0 json='' count_operations='' servers=()
+volumes=20 concurrency='1 8' default_monitors='' with_floor='' with_more='' calls=20000 waiting=0 json='' count_operations='' servers=()
 while (($#)); do
   case $1 in
     -h | --help)
       usage
       exit 0
       ;;
-    --volumes | --concurrency | --waiting | --json)
+    --volumes | --concurrency | --waiting | --calls | --json)
       (($# > 1)) || wrong "$1 needs a value"
       printf -v "${1#--}" '%s' "$2"
       shift
@@ -64,6 +69,7 @@ while (($#)); do
       ;;
     --default-monitors) default_monitors=yes ;;
     --floor) with_floor=yes ;;
+    --more) with_more=yes ;;
     --osd-operations) count_operations=yes ;;
     *=*)
       [[ -x ${1#*=}/rbd-addonsd ]] || wrong "there is no program ${1#*=}/rbd-addonsd"
@@ -75,6 +81,7 @@ while (($#)); do
 done
 [[ $volumes =~ ^[1-9][0-9]*$ ]] || wrong "--volumes needs a number, not '$volumes'"
 [[ $waiting =~ ^[0-9]+$ ]] || wrong "--waiting needs a number, not '$waiting'"
+[[ $calls =~ ^[1-9][0-9]*$ ]] || wrong "--calls needs a number, not '$calls'"
 [[ $concurrency =~ ^[1-9][0-9\ ]*$ ]] || wrong "--concurrency needs numbers, not '$concurrency'"
 
 check_machine integration
@@ -87,9 +94,9 @@ if ((!${#servers[@]})); then
   servers=(this="$PWD/build/release/bin")
 fi
 tools=$PWD/build/release/bin
-if [[ ! -x $tools/rbd-addons-load || ! -x $tools/rbd-addons-floor ]]; then
+if [[ ! -x $tools/rbd-addons-load || ! -x $tools/rbd-addons-floor || ! -x $tools/rbd-addons-start ]]; then
   configure release
-  build release rbd-addons-load rbd-addons-floor rbd-addons
+  build release rbd-addons-load rbd-addons-floor rbd-addons-start rbd-addons
 fi
 load=$tools/rbd-addons-load
 # Last, with a daemon that does nothing but tell when copies have arrived.
@@ -134,10 +141,10 @@ requests() {
 }
 # fences: a request for each of some ranges that nobody has, in $work/requests.
 readonly ranges=64
+cluster=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))[0]["clusterID"])' \
+  "$bed/a/csi-config/config.json")
 fences() {
-  local i cluster
-  cluster=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))[0]["clusterID"])' \
-    "$bed/a/csi-config/config.json")
+  local i
   for ((i = 0; i < ranges; ++i)); do
     printf '{"parameters":{"clusterID":"%s"},"cidrs":[{"cidr":"198.18.%d.0/24"}]}\n' "$cluster" "$i"
   done >"$work/requests"
@@ -211,6 +218,7 @@ measure_floor() {
     DemoteVolume) what=demote ;;
     PromoteVolume) what=promote ;;
     DisableVolumeReplication) what=disable ;;
+    *) return ;;
   esac
   case $what in
     fence | unfence) grep -oE '198\.[0-9./]+' "$work/requests" ;;
@@ -218,10 +226,67 @@ measure_floor() {
       for id in "${ids[@]}"; do printf 'csi-vol-%s\n' "${id: -36}"; done
       ;;
   esac >"$work/objects"
-  "$tools/rbd-addons-floor" "$what" --conf "$bed/$site/ceph.conf" --user csi-rbd \
-    --key-file "$bed/$site/csi-rbd.key" --pool replicapool --objects "$work/objects" \
-    --times "${4:-1}" --concurrency "$at_once" --name "floor: $name" --json >"$work/row" || result=$?
-  note_row "$name" "$result"
+  floor "$site" "$what" "${4:-1}" "$at_once" "$name"
+  if [[ $what == info ]]; then
+    floor "$site" info-from-lists "${4:-1}" "$at_once" "$name, opening nothing"
+  fi
+}
+# floor SITE WORK TIMES CONCURRENCY NAME: of the objects in $work/objects.
+floor() {
+  local result=0
+  "$tools/rbd-addons-floor" "$2" --conf "$bed/$1/ceph.conf" --user csi-rbd \
+    --key-file "$bed/$1/csi-rbd.key" --pool replicapool --objects "$work/objects" \
+    --times "$3" --concurrency "$4" --name "floor: $5" --json >"$work/row" || result=$?
+  note_row "$5" "$result"
+}
+# What --more measures.
+readonly entries=10000
+measure_start() {
+  "$tools/rbd-addons-start" --socket "$work/start.sock" --times 20 --json \
+    --name "$server: start to first Probe" -- "$bin/rbd-addonsd" --controllerserver \
+    --drivername rbd.csi.ceph.com --csi-addons-endpoint "unix://$work/start.sock" \
+    --config-dir "$bed/a/csi-config" >"$work/row"
+  note_row 'start to first Probe' 0
+}
+note_memory() { # WHEN
+  printf '| %s: %s | %s |\n' "$server" "$1" "$(server_use 0)" >>"$work/memory"
+}
+# entries_do add|rm: of the blocklist, by the fastest way that there is.
+entries_do() {
+  local i word=fence
+  if [[ $1 == rm ]]; then word=unfence; fi
+  for ((i = 0; i < entries; ++i)); do
+    printf '100.%d.%d.0/24\n' $((64 + i / 256)) $((i % 256))
+  done >"$work/objects"
+  progress "    $server: $entries entries of the blocklist: $1"
+  "$tools/rbd-addons-floor" "$word" --conf "$bed/a/ceph.conf" --user csi-rbd \
+    --key-file "$bed/a/csi-rbd.key" --pool replicapool --objects "$work/objects" \
+    --concurrency 64 --json >/dev/null
+}
+measure_entries() {
+  entries_do add
+  fences
+  measure a "fence, $entries entries there" FenceClusterNetwork
+  printf '{"parameters":{"clusterID":"%s"}}\n' "$cluster" >"$work/requests"
+  measure a "list of $entries fences" ListClusterFence 10
+  note_memory "$entries entries, fenced and listed"
+  fences
+  measure a "unfence, $entries entries there" UnfenceClusterNetwork
+  entries_do rm
+}
+measure_groups() {
+  local members=("${ids[@]:0:100}") list id
+  list=$(printf '"%s",' "${members[@]}")
+  printf '{"name":"bench","parameters":{"clusterID":"%s","pool":"replicapool"},"volume_ids":[%s]}\n' \
+    "$cluster" "${list%,}" >"$work/requests"
+  measure a "group of ${#members[@]}: create" CreateVolumeGroup
+  id=$("$tools/rbd-addons" call CreateVolumeGroup - --endpoint "unix://$work/a.sock" \
+    --secrets-file "$bed/a/secrets.json" <"$work/requests" |
+    grep -oE '"volume_?[gG]roup_?[iI]d": *"[^"]+"' | head -n 1 | sed 's/.*"\([^"]*\)"$/\1/')
+  printf '{"volume_group_id":"%s"}\n' "$id" >"$work/requests"
+  measure a "group of ${#members[@]}: get" ControllerGetVolumeGroup 10
+  measure a "group of ${#members[@]}: modify to none" ModifyVolumeGroupMembership
+  measure a 'group of none: delete' DeleteVolumeGroup
 }
 # Promotions on the other site while this one is primary and alive: they wait.
 measure_waiting() {
@@ -246,9 +311,9 @@ measure_waiting() {
   sleep 70
   printf '%s: 70 s later: %s\n' "$server" "$(server_use)" >>"$work/waiting"
 }
-server_use() { # of site b
+server_use() { # SITE: 0 for a, 1 for b, which is the default
   awk '/^Threads:/ { threads = $2 } /^VmRSS:/ { mib = $2 / 1024 }
-    END { printf "%d threads, %d MiB", threads, mib }' "/proc/${daemons[1]}/status"
+    END { printf "%d threads, %d MiB", threads, mib }' "/proc/${daemons[${1:-1}]}/status"
 }
 cpu_ticks() { awk '{ print $14 + $15 }' "/proc/${daemons[1]}/stat"; }
 copied() { # every volume has its first copy on b
@@ -296,7 +361,10 @@ schedule='"parameters":{"mirroringMode":"snapshot","schedulingInterval":"1h"}'
 ids_b=()
 for named in "${servers[@]}"; do
   server=${named%%=*} bin=${named#*=}
+  more=$with_more
+  if [[ $server == floor ]]; then more=''; fi
   for at_once in $concurrency; do
+    if [[ $more ]]; then measure_start; fi
     for site in a b; do
       "$bin/rbd-addonsd" --controllerserver --drivername rbd.csi.ceph.com \
         --csi-addons-endpoint "unix://$work/$site.sock" \
@@ -307,10 +375,15 @@ for named in "${servers[@]}"; do
     for site in a b; do
       until [[ -S $work/$site.sock ]]; do sleep 0.1; done
     done
+    if [[ $more ]]; then note_memory idle; fi
     measure a probe identity.Identity/Probe 2000
     fences
     measure a "fence of $ranges ranges" FenceClusterNetwork
     measure a "unfence of $ranges ranges" UnfenceClusterNetwork
+    if [[ $more ]]; then
+      measure_entries
+      measure_groups
+    fi
     requests a "$schedule"
     measure a enable EnableVolumeReplication
     measure a 'enable again' EnableVolumeReplication
@@ -322,6 +395,14 @@ for named in "${servers[@]}"; do
     requests a
     await 180 'the copies are reported' reported
     measure a 'replication info' GetVolumeReplicationInfo 3
+    if [[ $more ]]; then
+      measure a "replication info, $calls calls" GetVolumeReplicationInfo $((calls / volumes + 1))
+      note_memory "after $calls calls of replication info"
+      requests b
+      measure b 'resync, in step' ResyncVolume
+      requests a
+      more=''
+    fi
     if ((waiting)) && [[ $server != floor ]]; then
       requests b "$schedule"
       measure_waiting
@@ -350,15 +431,26 @@ progress_done
 printf '%s, Ceph %s, %s volumes, %s processors, monitors %s\n\n' "$(date -u +%F)" \
   "$(scripts/testbed ceph "$bed" a --version | awk '{ print $3 }')" "$volumes" "$(nproc)" \
   "$([[ $default_monitors ]] && printf 'with their default timers' || printf 'without delay')"
-printf '| what | at once | median ms | p99 ms | calls/s | CPU ms per call | MiB | threads |\n'
-printf '|---|---|---|---|---|---|---|---|\n'
+# "x floor": how many times the floor's median; and what part of its calls in a second.
+printf '| what | at once | median ms | p99 ms | calls/s | CPU ms per call | MiB | threads | x floor | of its calls/s |\n'
+printf '|---|---|---|---|---|---|---|---|---|---|\n'
 python3 -c '
 import json, sys
 rows = [json.loads(line) for line in sys.stdin]
-for row in sorted(rows, key=lambda row: (row["concurrency"], row["name"].split(": ", 1)[1])):
+def what(row): return row["concurrency"], row["name"].split(": ", 1)[1]
+floor = {what(row): row for row in rows if row["name"].startswith("floor: ")}
+for row in sorted(rows, key=what):
+    least = floor.get(what(row))
+    ratios = ("", "") if least in (None, row) else (
+        "{:.2f}".format(row["median_ms"] / least["median_ms"]),
+        "{:.2f}".format(row["calls_per_s"] / least["calls_per_s"]))
     print("| {name} | {concurrency} | {median_ms:.1f} | {p99_ms:.1f} | {calls_per_s:.0f} | "
-          "{cpu_ms_per_call:.1f} | {resident_mib:.0f} | {threads} |".format(**row))
+          "{cpu_ms_per_call:.1f} | {resident_mib:.0f} | {threads} | {0} | {1} |".format(*ratios, **row))
 ' <"$work/rows"
+if [[ $with_more ]]; then
+  printf '\n| memory | |\n|---|---|\n'
+  cat "$work/memory"
+fi
 if [[ $count_operations ]]; then
   printf '\n| what | at once | OSD operations per call |\n|---|---|---|\n'
   cat "$work/operations"
