@@ -16,6 +16,7 @@
 #include "ceph/mirror_clients.h"
 #include "lease/leased_context.h"
 #include "replication/decision/demote_decision.h"
+#include "replication/mirror_client_guard.h"
 #include "replication/session.h"
 #include "replication/state/demotion_mark.h"
 #include "replication/state/rescue_record.h"
@@ -201,9 +202,14 @@ absl::Status Demotion::Repair() {
   context_.Step("repairing a half-done demotion");
   Log().warn("repairing a half-done demotion volume={} snapshot={}",
              Quoted(session_.volume.volume_id.text()), view_.Newest()->id);
-  ADDONS_RETURN_IF_ERROR(ChangeImage(session_.volume, [](Image& image) {
-    return image.MirrorPromote(Force::kNo);
-  }));
+  const auto promote = [this]() -> absl::Status {
+    const MirrorClientGuard guard(session_.cluster(), *session_.reads,
+                                  environment_.tracker);
+    return ChangeImage(session_.volume, [](Image& image) {
+      return image.MirrorPromote(Force::kNo);
+    });
+  };
+  ADDONS_RETURN_IF_ERROR(promote());
   const std::string role_before(RoleOf(view_));
   ADDONS_RETURN_IF_ERROR(LookAround());
   if (view_.info.primary) {
@@ -253,7 +259,8 @@ absl::Status Demotion::WriteMarks(Image& image) {
   // The note that this had to wait goes with the demotion; the mark tells a
   // later promotion here that the peer may have been promoted meanwhile.
   ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(kRefusedDemotionKey));
-  return image.SetMetadata(kOwnDemotionKey, "demoted");
+  return image.SetMetadata(kOwnDemotionKey,
+                           OwnDemotionMark("demoted", view_.image_id));
 }
 
 absl::Status Demotion::DemotePrimary() {

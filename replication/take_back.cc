@@ -37,9 +37,10 @@ absl::Status TakeBack::Refuse(const std::string& reason) const {
                   reason);
 }
 
-absl::Status TakeBack::MarkOwnDemotion() {
-  return ChangeImage(session_.volume, [](Image& image) {
-    return image.SetMetadata(kOwnDemotionKey, "taken back");
+absl::Status TakeBack::MarkOwnDemotion(const MirrorView& view) {
+  return ChangeImage(session_.volume, [&](Image& image) {
+    return image.SetMetadata(kOwnDemotionKey,
+                             OwnDemotionMark("taken back", view.image_id));
   });
 }
 
@@ -93,7 +94,7 @@ absl::Status TakeBack::ByForce(const MirrorView& view) {
 absl::Status TakeBack::AwaitFollowers(Force force, const WaitFn& wait,
                                       MirrorView* view) {
   if (force == Force::kYes) return ByForce(*view);
-  if (!view->own_demotion_mark) ADDONS_RETURN_IF_ERROR(MarkOwnDemotion());
+  if (!view->own_demotion_mark) ADDONS_RETURN_IF_ERROR(MarkOwnDemotion(*view));
   const SteadyTime begin = context_.clock().Now();
   while (true) {
     ReportWatch& reports = session_.memory.Reports(*view);

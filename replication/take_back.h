@@ -53,7 +53,7 @@ class TakeBack {
  private:
   absl::Status ByForce(const MirrorView& view);
   absl::Status Yield(const std::string& peer);
-  absl::Status MarkOwnDemotion();
+  absl::Status MarkOwnDemotion(const MirrorView& view);
   absl::Status Refuse(const std::string& reason) const;
 
   OperationContext& context_;

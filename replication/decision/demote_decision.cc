@@ -17,10 +17,6 @@ namespace {
 
 using absl::StatusCode;
 
-/// rbd-mirror looks at its images every 30 s and writes its reports every 30 s,
-/// so a text can be out of date for so long.
-constexpr std::chrono::seconds kReportLag{60};
-
 DemoteDecision Refuse(StatusCode code, std::string reason) {
   return {DemoteAction::kRefuse, code, std::move(reason), ""};
 }

@@ -11,9 +11,6 @@ namespace {
 
 /// Stamps that several OSDs wrote are compared with this margin.
 constexpr int64_t kStampMargin = 15;
-/// rbd-mirror looks at its images every 30 s and writes its reports every 30 s,
-/// so a text can be out of date for so long.
-constexpr int64_t kReportLag = 60;
 
 /// The claim of the peer to be primary is older than the newest demotion.
 bool ClaimIsOutdated(const SiteView& peer, const MirrorView& view) {
@@ -23,7 +20,7 @@ bool ClaimIsOutdated(const SiteView& peer, const MirrorView& view) {
   const int64_t denied = local_denies ? view.local->status.last_update : 0;
   // The local rbd-mirror looked at the peer's image after the claim and found
   // it not primary. Both are entries of one object.
-  if (local_denies && denied >= claimed + kReportLag) return true;
+  if (local_denies && denied >= claimed + kReportLag.count()) return true;
   // Nothing came from the peer that a claim could be older than.
   if (NeedsReport(view)) return false;
   const MirrorSnapshot* demotion = view.Newest();
@@ -60,11 +57,11 @@ const SiteView* ClaimingPeer(const MirrorView& view) {
 
 bool MayYetBeDenied(const SiteView& peer, const MirrorView& view) {
   if (!view.LocalDaemonUp()) return false;
-  int64_t told_by = peer.status.last_update + kReportLag;
+  int64_t told_by = peer.status.last_update + kReportLag.count();
   if (const MirrorSnapshot* newest = view.Newest(); newest != nullptr) {
     told_by = std::max<int64_t>(
-        told_by,
-        std::chrono::system_clock::to_time_t(newest->created) + kReportLag);
+        told_by, std::chrono::system_clock::to_time_t(newest->created) +
+                     kReportLag.count());
   }
   return view.local->status.last_update < told_by;
 }
@@ -112,7 +109,9 @@ FollowerVerdict JudgeFollowers(
   FollowerVerdict verdict{FollowerState::kFollow, ""};
   for (const SiteView& peer : view.peers) {
     const SiteStatus& report = peer.status;
-    const int rewrites = rewritten(report.mirror_uuid);
+    // A caller may have little time; what came between two calls counts, too.
+    const int rewrites =
+        std::max(rewritten(report.mirror_uuid), peer.rewrites.value_or(0));
     // Also of one that has fallen silent since. The two stamps are of several
     // OSDs, and there is no margin: a report that looks newer than it is only
     // makes this site give the role back for nothing, while a claim of the

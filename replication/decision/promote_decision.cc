@@ -35,8 +35,7 @@ bool AwaitsReport(const PromoteEvidence& seen, SteadyDuration settle) {
   });
 }
 
-constexpr char kByHand[] =
-    "force by hand with `rbd-addons call PromoteVolume` and \"force\": true";
+constexpr char kByHand[] = "force by hand with `rbd-addons promote ID --force`";
 
 std::string DescribeWait(
     const MirrorView& view, SteadyDuration settle,

@@ -66,7 +66,9 @@ absl::Status ReadImage(Image& image, const std::vector<SiteStatus>* listed,
         absl::StartsWith(key, kLocalMarkPrefix)) {
       view->marks[key] = value;
     }
-    if (key == kOwnDemotionKey) view->own_demotion_mark = true;
+    if (key == kOwnDemotionKey) {
+      view->own_demotion_mark = IsOwnDemotionMark(value, view->image_id);
+    }
     if (key == kRefusedDemotionKey) *refused = value;
   }
   if (view->info.state == MirrorImageState::kDisabled) return absl::OkStatus();
@@ -135,6 +137,9 @@ absl::StatusOr<MirrorView> LookThrough(const ResolvedVolume& volume, Pool& pool,
     view.refused_demotion = ParseRefusedDemotion(*refused);
     view.refused_demotion_age = tracker.MarkAge(view.tracker_key, *refused);
   }
+  const bool primary = view.enabled() && view.info.primary;
+  tracker.NoteRole(view.tracker_key, primary);
+  view.primary_for = tracker.PrimaryFor(view.tracker_key);
   const auto local =
       std::find_if(sites.begin(), sites.end(),
                    [](const auto& site) { return site.local(); });
@@ -145,6 +150,11 @@ absl::StatusOr<MirrorView> LookThrough(const ResolvedVolume& volume, Pool& pool,
     if (site.local()) {
       view.local = std::move(entry);
     } else {
+      entry.rewrites =
+          tracker.RewrittenSinceTurn(view.tracker_key, site.mirror_uuid);
+      entry.both_primary_for = tracker.BothPrimaryFor(
+          view.tracker_key, site,
+          primary && site.up && entry.role == SiteRole::kPrimary);
       view.peers.push_back(std::move(entry));
     }
   }
@@ -187,7 +197,16 @@ std::optional<int64_t> MirrorView::PrimarySince() const {
 
 bool MirrorView::ReportedSincePrimary(const SiteView& peer) const {
   const std::optional<int64_t> since = PrimarySince();
-  return !since.has_value() || peer.status.last_update >= *since;
+  return since.has_value() ? peer.status.last_update >= *since
+                           : peer.rewrites.value_or(1) > 0;
+}
+
+bool MirrorView::AlsoPrimary(const SiteView& peer) const {
+  if (peer.role != SiteRole::kPrimary) return false;
+  if (peer.both_primary_for >= kReportLag) return true;
+  const std::optional<int64_t> since = PrimarySince();
+  return since.has_value() &&
+         peer.status.last_update >= *since + kReportLag.count();
 }
 
 bool MirrorView::LocalDaemonUp() const {

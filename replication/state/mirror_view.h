@@ -1,6 +1,7 @@
 #ifndef ADDONS_REPLICATION_STATE_MIRROR_VIEW_H_
 #define ADDONS_REPLICATION_STATE_MIRROR_VIEW_H_
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -34,6 +35,11 @@ struct SiteView {
   SiteRole role = SiteRole::kUnclear;
   /// At least so old. Never computed from this host's wall clock.
   SteadyDuration age{0};
+  /// How often it was rewritten since this process saw the image turn primary;
+  /// nullopt: it did not.
+  std::optional<int> rewrites = std::nullopt;
+  /// As PeerTracker::BothPrimaryFor().
+  std::chrono::seconds both_primary_for{0};
 };
 
 /// Names the pool and namespace of a volume among all clusters.
@@ -132,6 +138,9 @@ struct MirrorView {
   bool own_demotion_mark = false;  // kOwnDemotionKey
   std::string pool_key;            // WholePoolKey()
   std::string tracker_key;
+  /// How long ago this process saw the image turn primary; nullopt: it is not,
+  /// or was so all along.
+  std::optional<SteadyDuration> primary_for;
   /// How long nothing was copied onto this site, seen by this process.
   SteadyDuration quiet_for{0};
 
@@ -150,8 +159,12 @@ struct MirrorView {
   /// (state/primary_term.h); nullopt: it is not primary, or in journal mode.
   std::optional<int64_t> PrimarySince() const;
   /// Its report was written after this site's image became primary, so that it
-  /// can be about that.
+  /// can be about that. In journal mode, where nothing holds when that was,
+  /// only the process that saw it knows; another one takes any report for that.
   bool ReportedSincePrimary(const SiteView& peer) const;
+  /// A peer of this primary says that it is primary as well, and not as an
+  /// older text that its rbd-mirror wrote once more before it looked again.
+  bool AlsoPrimary(const SiteView& peer) const;
 
   /// The local rbd-mirror has an entry and its daemon is up.
   bool LocalDaemonUp() const;

@@ -1,8 +1,14 @@
 #include "replication/state/move_marks.h"
 
+#include <cstddef>
 #include <nlohmann/json.hpp>
 
 namespace addons {
+namespace {
+
+constexpr char kOfImage[] = ", image ";
+
+}  // namespace
 
 std::string FormatRefusedDemotion(const RefusedDemotion& refused) {
   const nlohmann::json object = {{"workload", refused.workload},
@@ -29,6 +35,17 @@ RefusedDemotion ParseRefusedDemotion(const std::string& text) {
   }
   if (refused.workload.empty()) refused.workload = "an unknown client";
   return refused;
+}
+
+std::string OwnDemotionMark(const std::string& what,
+                            const std::string& image_id) {
+  return what + kOfImage + image_id;
+}
+
+bool IsOwnDemotionMark(const std::string& value, const std::string& image_id) {
+  const size_t found = value.rfind(kOfImage);
+  return found == std::string::npos ||
+         value.substr(found + sizeof(kOfImage) - 1) == image_id;
 }
 
 }  // namespace addons

@@ -7,8 +7,8 @@
 namespace addons {
 
 // What a planned move notes in an image's metadata. Keys that begin with
-// ".rbd" stay on their site, others travel to the peer with the next mirror
-// snapshot, or by themselves in journal mode.
+// ".rbd" stay on their site in snapshot mode, others travel to the peer with
+// the next mirror snapshot. In journal mode all of them travel by themselves.
 
 /// The primary wants to be demoted, and a workload keeps it from that.
 inline constexpr char kRefusedDemotionKey[] = "rbd-addons.demotion-refused";
@@ -27,6 +27,12 @@ RefusedDemotion ParseRefusedDemotion(const std::string& text);
 /// this mark, a promotion that takes the demotion back waits for the peers, and
 /// nobody was told that this site is primary.
 inline constexpr char kOwnDemotionKey[] = ".rbd-addons.own-demotion";
+/// Its value, `what` happened to the image `image_id`: the ids differ between
+/// sites, so that the copy knows that the mark is not its own.
+std::string OwnDemotionMark(const std::string& what,
+                            const std::string& image_id);
+/// Also of a mark without an id, which older versions wrote.
+bool IsOwnDemotionMark(const std::string& value, const std::string& image_id);
 
 }  // namespace addons
 

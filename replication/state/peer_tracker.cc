@@ -35,6 +35,10 @@ SteadyDuration PeerTracker::Age(const std::string& key, const SiteStatus& entry,
   if (first || seen.last_update != entry.last_update) {
     seen.last_update = entry.last_update;
     seen.changed_at = now;
+    // What is new in the look that sees the turn may be older than it.
+    if (image.turned_primary_at.has_value() && now > *image.turned_primary_at) {
+      ++seen.rewrites;
+    }
   }
   SteadyDuration age = now - seen.changed_at;
   // Both stamps come from one OSD's clock. Ours is at most as new as now, so
@@ -58,6 +62,49 @@ SteadyDuration PeerTracker::QuietFor(const std::string& key,
     image.progress_at = now;
   }
   return now - image.progress_at;
+}
+
+void PeerTracker::NoteRole(const std::string& key, bool primary) {
+  MutexLock lock(mutex_);
+  Image& image = Touch(key);
+  if (!primary) {
+    image.turned_primary_at.reset();
+  } else if (image.primary == false) {
+    image.turned_primary_at = clock_.Now();
+    for (auto& [uuid, seen] : image.entries) seen.rewrites = 0;
+  }
+  image.primary = primary;
+}
+
+std::optional<SteadyDuration> PeerTracker::PrimaryFor(const std::string& key) {
+  MutexLock lock(mutex_);
+  const Image& image = Touch(key);
+  if (!image.turned_primary_at.has_value()) return std::nullopt;
+  return clock_.Now() - *image.turned_primary_at;
+}
+
+std::optional<int> PeerTracker::RewrittenSinceTurn(
+    const std::string& key, const std::string& mirror_uuid) {
+  MutexLock lock(mutex_);
+  const Image& image = Touch(key);
+  if (!image.turned_primary_at.has_value()) return std::nullopt;
+  const auto entry = image.entries.find(mirror_uuid);
+  return entry == image.entries.end() ? 0 : entry->second.rewrites;
+}
+
+std::chrono::seconds PeerTracker::BothPrimaryFor(const std::string& key,
+                                                 const SiteStatus& peer,
+                                                 bool both) {
+  MutexLock lock(mutex_);
+  Image& image = Touch(key);
+  if (!both) {
+    image.both_primary.erase(peer.mirror_uuid);
+    return std::chrono::seconds(0);
+  }
+  const auto [first, added] =
+      image.both_primary.try_emplace(peer.mirror_uuid, peer.last_update);
+  return std::chrono::seconds(
+      std::max<int64_t>(0, peer.last_update - first->second));
 }
 
 SteadyDuration PeerTracker::MarkAge(const std::string& key,

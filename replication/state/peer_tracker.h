@@ -17,10 +17,10 @@ struct SiteStatus;
 
 /// What this process remembers of mirrored images between looks: since when an
 /// entry has not changed, since when nothing was copied, since when the other
-/// site's note is known, and the last good numbers. All by monotonic time: wall
-/// clocks of sites are never compared. Losing it (restart) only makes waiting
-/// start anew. Thread-safe; entries that nobody asked for in half an hour are
-/// dropped.
+/// site's note is known, since when it is primary, and the last good numbers.
+/// All by monotonic time: wall clocks of sites are never compared. Losing it
+/// (restart) only makes waiting start anew. Thread-safe; entries that nobody
+/// asked for in half an hour are dropped.
 class PeerTracker {
  public:
   /// `clock` is not owned.
@@ -35,6 +35,22 @@ class PeerTracker {
   /// How long `progress` (any text that changes when something is copied) has
   /// been the same.
   SteadyDuration QuietFor(const std::string& key, const std::string& progress);
+
+  /// An image's role as a look has just seen it, before the Age() of that look.
+  void NoteRole(const std::string& key, bool primary);
+  /// How long ago this process saw the image turn primary; nullopt: it is not
+  /// primary, or was so when this process looked first.
+  std::optional<SteadyDuration> PrimaryFor(const std::string& key);
+  /// How often the entry, of which Age() was asked in this look, was seen to be
+  /// rewritten since this process saw the image turn primary; nullopt as above.
+  std::optional<int> RewrittenSinceTurn(const std::string& key,
+                                        const std::string& mirror_uuid);
+
+  /// How long `peer` has said that it is primary while the image here was
+  /// primary, in all looks since the first such one: from the stamp of its
+  /// report then to that of its last one. `both`: it is so in this look.
+  std::chrono::seconds BothPrimaryFor(const std::string& key,
+                                      const SiteStatus& peer, bool both);
 
   /// How long ago `mark`, a note that the other site left in the image's
   /// metadata, was seen here for the first time.
@@ -61,6 +77,7 @@ class PeerTracker {
   struct Seen {
     int64_t last_update = 0;
     SteadyTime changed_at;
+    int rewrites = 0;  // since the image turned primary
   };
   struct Numbers {
     SyncNumbers numbers;
@@ -70,6 +87,9 @@ class PeerTracker {
   struct Image {
     SteadyTime used_at;
     std::map<std::string, Seen> entries;  // by mirror uuid
+    std::optional<bool> primary;
+    std::optional<SteadyTime> turned_primary_at;
+    std::map<std::string, int64_t> both_primary;  // first stamp, by mirror uuid
     std::string progress;
     SteadyTime progress_at;
     bool progress_seen = false;

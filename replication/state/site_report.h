@@ -1,6 +1,7 @@
 #ifndef ADDONS_REPLICATION_STATE_SITE_REPORT_H_
 #define ADDONS_REPLICATION_STATE_SITE_REPORT_H_
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,6 +12,11 @@
 namespace addons {
 
 struct SiteStatus;
+
+/// rbd-mirror looks at its images every 30 s and writes its reports every 30 s,
+/// so what it says can be out of date for so long, also in a report that is
+/// new. Two rewritten reports are as good.
+inline constexpr std::chrono::seconds kReportLag{60};
 
 /// The numbers at the end of a mirror status description, as rbd-mirror writes
 /// them: "<text>, {json}". Unknown is absent, never zero.

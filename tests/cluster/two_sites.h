@@ -20,6 +20,7 @@
 namespace addons::testing {
 
 using Parameters = std::map<std::string, std::string>;
+inline const Parameters kJournalMode = {{"mirroringMode", "journal"}};
 
 /// A volume that ceph-csi would have made on site a.
 struct TestVolume {
@@ -81,6 +82,8 @@ class TwoSitesTest : public ::testing::Test {
   static TestVolume MakeReplicatedVolume(
       const Parameters& parameters = {},
       const std::vector<std::string>& flags = {});
+  /// The same in journal mode.
+  static TestVolume MakeJournaledVolume();
   /// Waits until the newest mirror snapshot on `site` is complete and as new as
   /// that of the other site, which gets one first (`primary`: where it is
   /// taken).
@@ -176,10 +179,12 @@ class TwoSitesTest : public ::testing::Test {
   /// Demotes on a, and when b has the whole demotion asks a to take it back,
   /// and b, `distance` later, to be promoted, both again and again, until one
   /// has answered OK and for `tail` more. Fails when both answer OK, or none,
-  /// or another site is primary than the one that did.
+  /// or another site is primary than the one that did. `parameters` are those
+  /// of the promotions; with kJournalMode a is asked right after its demotion.
   static void RaceToPromote(const TestVolume& volume,
                             std::chrono::seconds distance,
-                            std::chrono::seconds tail);
+                            std::chrono::seconds tail,
+                            const Parameters& parameters = {});
 
   static DaemonProcess& Daemon(const std::string& site);
   /// Ends the daemon with SIGKILL and starts it with `environment` added.

@@ -57,9 +57,13 @@ class LongTest : public TwoSitesTest {
       for (auto& each : running) each.get();
     }
   }
-  static std::vector<TestVolume> MakeVolumes(size_t count) {
+  static std::vector<TestVolume> MakeVolumes(
+      size_t count, const Parameters& parameters = {}) {
     std::vector<TestVolume> volumes(count);
-    ForEach(count, [&](size_t i) { volumes[i] = MakeReplicatedVolume(); });
+    ForEach(count, [&](size_t i) {
+      volumes[i] = parameters == kJournalMode ? MakeJournaledVolume()
+                                              : MakeReplicatedVolume();
+    });
     return volumes;
   }
 };
@@ -107,9 +111,12 @@ TEST_F(LongMoveTest, MovesWhileTheMirrorOfTheSourceIsDown) {
   std::cerr << "at most " << waited << " calls for one volume" << std::endl;
 }
 
-class LongGivenUpMoveTest : public LongTest {};
+class LongGivenUpMoveTest : public LongTest {
+ protected:
+  static void Race(const Parameters& parameters);
+};
 
-TEST_F(LongGivenUpMoveTest, BothSitesAreNeverToldOk) {
+void LongGivenUpMoveTest::Race(const Parameters& parameters) {
   const size_t tries = Count(100);
   const unsigned seed = Seed();
   std::mt19937 random(seed);
@@ -118,15 +125,21 @@ TEST_F(LongGivenUpMoveTest, BothSitesAreNeverToldOk) {
   std::cerr << tries << " tries, seed " << seed << std::endl;
   for (size_t begin = 0; begin < tries; begin += kAtOnce) {
     const size_t count = std::min(kAtOnce, tries - begin);
-    const std::vector<TestVolume> volumes = MakeVolumes(count);
+    const std::vector<TestVolume> volumes = MakeVolumes(count, parameters);
     // The first reports, and the state that they are about.
     RealClock().SleepFor(seconds(40), std::stop_token());
     ForEach(count, [&](size_t i) {
-      RaceToPromote(volumes[i], distances[begin + i], seconds(90));
+      RaceToPromote(volumes[i], distances[begin + i], seconds(90), parameters);
     });
     std::cerr << begin + count << " tries done" << std::endl;
     if (HasFailure()) return;
   }
+}
+
+TEST_F(LongGivenUpMoveTest, BothSitesAreNeverToldOk) { Race({}); }
+
+TEST_F(LongGivenUpMoveTest, BothSitesAreNeverToldOkInJournalMode) {
+  Race(kJournalMode);
 }
 
 }  // namespace

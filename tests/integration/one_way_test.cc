@@ -39,7 +39,7 @@ TEST_F(OneWayTest, WithoutAnIntervalAPersonForces) {
   EXPECT_THAT(waited, HasCode(Code::UNAVAILABLE));
   EXPECT_THAT(
       waited.error_message(),
-      AllOf(HasSubstr("one-way"), HasSubstr("rbd-addons call PromoteVolume")));
+      AllOf(HasSubstr("one-way"), HasSubstr("rbd-addons promote ID --force")));
   EXPECT_FALSE(IsPrimary("b", volume));
   EXPECT_THAT(Promote("b", volume, true), HasCode(Code::OK));
   EXPECT_TRUE(IsPrimary("b", volume));

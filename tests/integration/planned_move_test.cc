@@ -107,15 +107,7 @@ TEST_F(PlannedMoveTest, MovesAVolumeWithADataPool) {
 }
 
 TEST_F(PlannedMoveTest, MovesAVolumeInJournalMode) {
-  const Parameters journal = {{"mirroringMode", "journal"}};
-  TestVolume volume = MakeVolume();
-  Rbd("a", {"feature", "enable", ImageSpec(volume), "journaling"});
-  EXPECT_THAT(Enable("a", volume, journal), HasCode(Code::OK));
-  EXPECT_THAT(Promote("a", volume, false, journal), HasCode(Code::OK));
-  volume.id_b = Testbed("peer-journal", {"b", volume.id_a});
-  ASSERT_TRUE(
-      Eventually([&] { return MirrorState("b", volume) == "enabled"; }));
-  MoveThereAndBack(volume, journal);
+  MoveThereAndBack(MakeJournaledVolume(), kJournalMode);
 }
 
 /// Moves while a daemon that takes part does not run.

@@ -216,5 +216,14 @@ TEST_F(GivenUpMoveTest, BothSitesAreNeverToldOk) {
   }
 }
 
+TEST_F(GivenUpMoveTest, BothSitesAreNeverToldOkInJournalMode) {
+  for (const int distance : {0, 3, 8}) {
+    SCOPED_TRACE(absl::StrCat("b is asked after ", distance, " s"));
+    RaceToPromote(MakeJournaledVolume(), seconds(distance), seconds(35),
+                  kJournalMode);
+    if (HasFailure()) return;
+  }
+}
+
 }  // namespace
 }  // namespace addons::testing

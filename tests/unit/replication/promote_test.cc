@@ -525,7 +525,7 @@ TEST_F(OneWayTest, WithoutAnIntervalForcingIsUpToPeople) {
   deadline_ = minutes(5);
   EXPECT_THAT(
       Promote(on_b_),
-      StatusIs(kUnavailable, HasSubstr("rbd-addons call PromoteVolume")));
+      StatusIs(kUnavailable, HasSubstr("rbd-addons promote ID --force")));
 }
 
 TEST_F(OneWayTest, NoSnapshotForThreeIntervalsTakesForce) {

@@ -651,7 +651,7 @@ TEST_F(PromoteDecisionTest, OneWayMirroringWithoutAnIntervalIsForPeople) {
   WaitedFor(std::chrono::hours(10));
   const PromoteDecision decision = Decide();
   EXPECT_EQ(decision.action, PromoteAction::kWait);
-  EXPECT_THAT(decision.reason, HasSubstr("rbd-addons call PromoteVolume"));
+  EXPECT_THAT(decision.reason, HasSubstr("rbd-addons promote ID --force"));
 }
 
 TEST_F(PromoteDecisionTest, OneWayMirroringIsDeadAfterThreeIntervals) {
@@ -818,6 +818,16 @@ TEST_F(FollowersTest, InJournalModeOnlyReportsTell) {
   SetPeer(State::kReplaying, R"(replaying, {"entries_behind_primary":0})");
   EXPECT_EQ(Judge(1), FollowerState::kUnknown);
   EXPECT_EQ(Judge(2), FollowerState::kFollow);
+}
+
+// A caller that waits 20 s at a time never sees two of them in one call.
+TEST_F(FollowersTest, ReportsThatCameBetweenTwoCallsCountToo) {
+  SetJournalMode();
+  SetPeer(State::kReplaying, R"(replaying, {"entries_behind_primary":0})");
+  view_.peers.front().rewrites = 1;
+  EXPECT_EQ(Judge(0), FollowerState::kUnknown);
+  view_.peers.front().rewrites = 2;
+  EXPECT_EQ(Judge(0), FollowerState::kFollow);
 }
 
 }  // namespace

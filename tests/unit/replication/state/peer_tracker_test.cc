@@ -33,6 +33,42 @@ TEST_F(PeerTrackerTest, AnEntryAgesUntilItIsRewritten) {
   EXPECT_EQ(tracker_.Age("k", Entry("peer", 130), nullptr), seconds(0));
 }
 
+TEST_F(PeerTrackerTest, ReportsAreCountedSinceTheImageTurnedPrimary) {
+  const auto look = [&](bool primary, int64_t stamp) {
+    tracker_.NoteRole("k", primary);
+    (void)tracker_.Age("k", Entry("peer", stamp), nullptr);
+    return tracker_.RewrittenSinceTurn("k", "peer");
+  };
+  EXPECT_EQ(look(false, 100), std::nullopt);
+  clock_.Advance(seconds(30));
+  EXPECT_EQ(look(true, 130), 0) << "it may have come just before";
+  EXPECT_EQ(tracker_.PrimaryFor("k"), seconds(0));
+  clock_.Advance(seconds(30));
+  EXPECT_EQ(look(true, 160), 1);
+  clock_.Advance(seconds(30));
+  EXPECT_EQ(look(true, 190), 2);
+  EXPECT_EQ(tracker_.PrimaryFor("k"), seconds(60));
+  EXPECT_EQ(look(false, 190), std::nullopt);
+  clock_.Advance(seconds(5));
+  EXPECT_EQ(look(true, 190), 0);
+}
+
+TEST_F(PeerTrackerTest, AnImageThatWasPrimaryAllAlongHasNotTurned) {
+  tracker_.NoteRole("k", true);
+  (void)tracker_.Age("k", Entry("peer", 100), nullptr);
+  EXPECT_EQ(tracker_.PrimaryFor("k"), std::nullopt);
+  EXPECT_EQ(tracker_.RewrittenSinceTurn("k", "peer"), std::nullopt);
+}
+
+TEST_F(PeerTrackerTest, TwoPrimariesAreCountedFromTheFirstReportInARow) {
+  EXPECT_EQ(tracker_.BothPrimaryFor("k", Entry("peer", 100), true), seconds(0));
+  EXPECT_EQ(tracker_.BothPrimaryFor("k", Entry("peer", 160), true),
+            seconds(60));
+  EXPECT_EQ(tracker_.BothPrimaryFor("k", Entry("peer", 190), false),
+            seconds(0));
+  EXPECT_EQ(tracker_.BothPrimaryFor("k", Entry("peer", 220), true), seconds(0));
+}
+
 TEST_F(PeerTrackerTest, ALongDeadPeerIsOldAtTheFirstLook) {
   const SiteStatus local = Entry("", 1000);
   EXPECT_EQ(tracker_.Age("k", Entry("peer", 700), &local), seconds(300));
