@@ -92,6 +92,14 @@ void AddPeer(const MirrorView& view, const SiteView& peer,
                   absl::StrCat(name, " is ", text));
       return;
     case SiteRole::kPrimary:
+      if (!view.AlsoPrimary(peer)) {
+        report->Add(ReplicationHealth::kDegraded,
+                    absl::StrCat(name,
+                                 " says that it is primary as well, which may "
+                                 "be a report from before a move; the next "
+                                 "ones tell"));
+        return;
+      }
       report->Add(
           ReplicationHealth::kError,
           absl::StrCat("split brain: ", name,

@@ -58,20 +58,34 @@ void AddSchedule(const OpenedVolume& opened, const MirrorView& view,
   AddSyncAge(view, Shortest(schedules), report);
 }
 
+/// A peer says that it is primary as well, which may be an older text.
+bool IsOpenClaim(const MirrorView& view, const SiteView& peer) {
+  return peer.role == SiteRole::kPrimary && !view.AlsoPrimary(peer);
+}
+
 /// How long this process has seen that no peer has reported since the image
-/// became primary; nullopt: one has.
+/// became primary, or nothing but what may be older; nullopt: one has.
 std::optional<SteadyDuration> UnreportedFor(PeerTracker& tracker,
                                             const MirrorView& view) {
   for (const SiteView& peer : view.peers) {
-    if (view.ReportedSincePrimary(peer)) return std::nullopt;
+    if (view.ReportedSincePrimary(peer) && !IsOpenClaim(view, peer)) {
+      return std::nullopt;
+    }
+  }
+  if (!view.PrimarySince().has_value() && view.primary_for.has_value()) {
+    return view.primary_for;
   }
   const std::string key = absl::StrCat(view.tracker_key, "/unreported/",
                                        view.PrimarySince().value_or(0));
   return tracker.Age(key, SiteStatus(), nullptr);
 }
 
-/// For a peer's first report after a promotion.
+constexpr char kNotKnownYet[] = "rbd-addons/not-known-yet";
+
+/// For a peer's first report after a promotion, and for the one after those
+/// that may still be an older text.
 constexpr std::chrono::seconds kFirstReport{60};
+constexpr std::chrono::seconds kReportAfterLag = kReportLag + kFirstReport / 2;
 
 absl::StatusOr<ReplicationInfo> SummarizePrimary(
     ReplicationEnvironment& environment, const OpenedVolume& opened,
@@ -80,11 +94,13 @@ absl::StatusOr<ReplicationInfo> SummarizePrimary(
   const bool snapshots = view.info.mode == MirrorMode::kSnapshot;
   bool silent = false;
   bool unread = false;
+  bool open_claim = false;
   for (const SiteView& peer : view.peers) {
     const std::string name = SiteName(*opened.reads, peer.status.mirror_uuid);
     AddPeer(view, peer, name, settle, &report);
     silent |= !peer.status.up || peer.age >= settle;
     if (!view.ReportedSincePrimary(peer)) continue;
+    open_claim |= IsOpenClaim(view, peer);
     AddNumbers(environment.tracker, view, peer, name, &report);
     unread |= !ParseSyncNumbers(peer.status.description).ok();
   }
@@ -104,10 +120,14 @@ absl::StatusOr<ReplicationInfo> SummarizePrimary(
     return report.Take();
   }
   const auto unreported = UnreportedFor(environment.tracker, view);
-  if (!silent && unreported.has_value() && *unreported < kFirstReport) {
-    return absl::UnavailableError(absl::StrCat(
-        "the replication of ", opened.volume.Describe(), " is not known yet: ",
-        report.text(), "; this takes up to a minute after a promotion"));
+  if (!silent && unreported.has_value() &&
+      *unreported < (open_claim ? kReportAfterLag : kFirstReport)) {
+    absl::Status unknown = absl::UnavailableError(absl::StrCat(
+        "the replication of ", opened.volume.Describe(),
+        " is not known yet: ", report.text(), "; this takes up to ",
+        open_claim ? "two minutes" : "a minute", " after a promotion"));
+    unknown.SetPayload(kNotKnownYet, absl::Cord());
+    return unknown;
   }
   if (snapshots && !silent && !unread && FirstCopyAwaited(view)) {
     return absl::NotFoundError(
@@ -220,6 +240,10 @@ absl::StatusOr<ReplicationInfo> ReadOnce(ReplicationEnvironment& environment,
 }
 
 }  // namespace
+
+bool IsNotKnownYet(const absl::Status& status) {
+  return status.GetPayload(kNotKnownYet).has_value();
+}
 
 absl::StatusOr<ReplicationInfo> GetReplicationInfo(
     ReplicationEnvironment& environment, const VolumeTarget& target,

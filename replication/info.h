@@ -54,10 +54,14 @@ struct ReplicationInfo {
 /// FAILED_PRECONDITION: replication is off. NOT_FOUND: the journal has no such
 /// volume, or the first copy after replication was enabled is not whole yet.
 /// UNAVAILABLE: this site became primary a moment ago, and no peer has reported
-/// since; ask again soon.
+/// since, or with nothing but what may be older; ask again soon.
 absl::StatusOr<ReplicationInfo> GetReplicationInfo(
     ReplicationEnvironment& environment, const VolumeTarget& target,
     SteadyTime deadline);
+
+/// Whether `status` is that UNAVAILABLE of GetReplicationInfo(), and not one of
+/// a cluster that does not answer.
+bool IsNotKnownYet(const absl::Status& status);
 
 }  // namespace addons
 

@@ -14,10 +14,6 @@
 namespace addons {
 namespace {
 
-/// After both sites' reports were rewritten twice, what they say is no leftover
-/// of a move.
-constexpr int64_t kTwoReportsSeconds = 60;
-
 bool Fresh(const SiteView& site, SteadyDuration settle) {
   return site.status.up && site.age < settle;
 }
@@ -48,24 +44,14 @@ void AddProgress(const SiteView& site, WatchedImage* image) {
 }
 
 void JudgePrimary(PeerTracker& tracker, const MirrorView& view,
-                  const std::vector<MirrorPeer>& peers, bool both_primary,
-                  SteadyDuration settle, HealthReport* report,
-                  WatchedImage* image) {
+                  const std::vector<MirrorPeer>& peers, SteadyDuration settle,
+                  HealthReport* report, WatchedImage* image) {
   for (const SiteView& peer : view.peers) {
     const std::string name = SiteName(peers, peer.status.mirror_uuid);
     const bool fresh = Fresh(peer, settle);
-    if (fresh && peer.role == SiteRole::kPrimary && !both_primary) {
-      report->Add(ReplicationHealth::kDegraded,
-                  absl::StrCat(name,
-                               " says that it is primary as well, which may be "
-                               "a report from before a move; the next ones "
-                               "tell"));
-    } else {
-      AddPeer(view, peer, name, settle, report);
-    }
+    AddPeer(view, peer, name, settle, report);
     image->split_brain |=
-        fresh && (peer.role == SiteRole::kSplitBrain ||
-                  (peer.role == SiteRole::kPrimary && both_primary));
+        fresh && (peer.role == SiteRole::kSplitBrain || view.AlsoPrimary(peer));
     AddNumbers(tracker, view, peer, name, report);
     if (fresh) AddProgress(peer, image);
     image->state = std::string(Name(peer.status.state));
@@ -138,7 +124,7 @@ WatchedImage JudgeImage(
     PeerTracker& tracker, const MirrorView& view, WatchedRole role,
     const std::vector<MirrorPeer>& peers,
     const std::optional<std::vector<SnapshotSchedule>>& schedules,
-    bool both_primary, SteadyDuration settle) {
+    SteadyDuration settle) {
   WatchedImage image;
   image.image_id = view.image_id;
   image.role = role;
@@ -151,7 +137,7 @@ WatchedImage JudgeImage(
   }
   switch (role) {
     case WatchedRole::kPrimary:
-      JudgePrimary(tracker, view, peers, both_primary, settle, &report, &image);
+      JudgePrimary(tracker, view, peers, settle, &report, &image);
       break;
     case WatchedRole::kSecondary:
       JudgeSecondary(tracker, view, peers, settle, &report, &image);
@@ -267,22 +253,6 @@ void PoolLook::ReadSchedules(Cluster& cluster, Pool& pool, WatchedPool* seen) {
   }
 }
 
-bool PoolLook::BothPrimary(const MirrorView& view, WatchedRole role) {
-  Remembered& image = images_[view.image_id];
-  const auto claim =
-      std::find_if(view.peers.begin(), view.peers.end(), [](const auto& peer) {
-        return peer.status.up && peer.role == SiteRole::kPrimary;
-      });
-  if (role != WatchedRole::kPrimary || claim == view.peers.end()) {
-    image.both_primary.reset();
-    return false;
-  }
-  if (!image.both_primary.has_value()) {
-    image.both_primary = claim->status.last_update;
-  }
-  return claim->status.last_update - *image.both_primary >= kTwoReportsSeconds;
-}
-
 absl::Status PoolLook::Look(OperationContext& context, Cluster& cluster,
                             Pool& pool, SteadyDuration settle,
                             const NameOf& name_of, WatchedPool* seen) {
@@ -328,8 +298,12 @@ absl::Status PoolLook::Look(OperationContext& context, Cluster& cluster,
       }
     }
     if (view.local.has_value()) reports(*view.local, &seen->local_mirror_up);
-    for (const SiteView& peer : view.peers) {
+    for (SiteView& peer : view.peers) {
       reports(peer, &seen->peer_mirror_up);
+      peer.both_primary_for = tracker_.BothPrimaryFor(
+          view.tracker_key, peer.status,
+          role == WatchedRole::kPrimary && peer.status.up &&
+              peer.role == SiteRole::kPrimary);
     }
     std::optional<std::vector<SnapshotSchedule>> schedules;
     if (schedules_.has_value()) {
@@ -337,8 +311,8 @@ absl::Status PoolLook::Look(OperationContext& context, Cluster& cluster,
       schedules =
           own == schedules_->own.end() ? schedules_->inherited : own->second;
     }
-    WatchedImage image = JudgeImage(tracker_, view, role, peers, schedules,
-                                    BothPrimary(view, role), settle);
+    WatchedImage image =
+        JudgeImage(tracker_, view, role, peers, schedules, settle);
     image.image =
         known.image.empty() ? absl::StrCat("id ", view.image_id) : known.image;
     if (auto named = name_of(view.image_id); named.has_value()) {

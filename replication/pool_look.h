@@ -55,9 +55,6 @@ class PoolLook {
   struct Remembered {
     std::string image;  // its name; empty: not known
     std::optional<MirrorImageInfo> info;
-    /// The stamp of the peer's report when both sites said for the first time
-    /// in a row that they are primary.
-    std::optional<int64_t> both_primary;
   };
 
   void ReadNames(Pool& pool, const std::vector<ImageStatuses>& listed,
@@ -66,7 +63,6 @@ class PoolLook {
                 const std::vector<MirrorView>& views);
   void ReadSchedules(Cluster& cluster, Pool& pool, WatchedPool* seen);
   MirrorView ViewOf(const ImageStatuses& listed);
-  bool BothPrimary(const MirrorView& view, WatchedRole role);
 
   Clock& clock_;
   PeerTracker tracker_;
@@ -82,13 +78,12 @@ WatchedRole RoleByReports(const MirrorView& view, SteadyDuration settle);
 
 /// How an image is doing. `view` has what a listing tells: id, the sites'
 /// reports, and in `info` what is known. `schedules` are those that apply;
-/// nullopt: not known. `both_primary`: that the peer is primary as well is no
-/// report from before a move. Asks nobody.
+/// nullopt: not known. Asks nobody.
 WatchedImage JudgeImage(
     PeerTracker& tracker, const MirrorView& view, WatchedRole role,
     const std::vector<MirrorPeer>& peers,
     const std::optional<std::vector<SnapshotSchedule>>& schedules,
-    bool both_primary, SteadyDuration settle);
+    SteadyDuration settle);
 
 }  // namespace addons
 

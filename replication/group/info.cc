@@ -61,6 +61,19 @@ absl::Status AllFailed(const GroupTarget& target,
                       members));
 }
 
+/// Whether the sum is not known yet either: the operator would not ask for it
+/// again soon. What is wrong already is told at once.
+bool AwaitsReports(const std::vector<MemberInfo>& infos) {
+  const auto wrong = [](const MemberInfo& info) {
+    return info.ok() ? info->health == ReplicationHealth::kError
+                     : absl::IsFailedPrecondition(info.status());
+  };
+  return std::none_of(infos.begin(), infos.end(), wrong) &&
+         std::any_of(infos.begin(), infos.end(), [](const MemberInfo& info) {
+           return IsNotKnownYet(info.status());
+         });
+}
+
 /// "'a' (why), 'b' (why), 'c' (why) and 2 more".
 std::string NameSome(const GroupTarget& target,
                      const std::vector<size_t>& members,
@@ -103,6 +116,21 @@ std::string TakeOldest(const GroupTarget& target,
                       target.members[*oldest].text(),
                       "', the oldest that are known; ", unknown.size(),
                       " without numbers: ", NameSome(target, unknown, nullptr));
+}
+
+absl::Status NotKnownYet(const GroupTarget& target,
+                         const std::vector<MemberInfo>& infos) {
+  std::vector<size_t> waiting;
+  for (size_t i = 0; i < infos.size(); ++i) {
+    if (IsNotKnownYet(infos[i].status())) waiting.push_back(i);
+  }
+  return absl::UnavailableError(absl::StrCat(
+      "the replication of group '", target.group_id.text(),
+      "' is not known yet, because that of ", waiting.size(), " of ",
+      infos.size(),
+      " members is not: ", NameSome(target, waiting, [&infos](size_t member) {
+        return ClipText(infos[member].status().message(), kLongestText);
+      })));
 }
 
 ReplicationInfo Sum(const GroupTarget& target,
@@ -158,6 +186,7 @@ absl::StatusOr<ReplicationInfo> GetGroupReplicationInfo(
       std::any_of(answers.begin(), answers.end(),
                   [](const MemberInfo& answer) { return answer.ok(); });
   if (!any_ok) return AllFailed(target, answers);
+  if (AwaitsReports(answers)) return NotKnownYet(target, answers);
   std::vector<ReplicationInfo> infos;
   infos.reserve(answers.size());
   for (MemberInfo& answer : answers) {

@@ -98,6 +98,14 @@ TEST_P(ContractTest, BothSidesDemotedIsUpAndUnknown) {
       },
       kStatusLimit));
   EXPECT_THAT(ClientIds(Look(kB, kDemoted)->Watchers()), IsEmpty());
+  // What it said before the demotion may stand in new reports, for a minute
+  // (kReportLag) and no longer.
+  EXPECT_TRUE(bed().WaitFor(
+      [] {
+        const auto own = StatusOf(kA, kDemoted, true);
+        return own && own->up && own->state != MirrorStatusState::kStopped;
+      },
+      std::chrono::seconds(75)));  // a busy machine takes longer
   // The demoting side may take it back.
   EXPECT_OK(PromoteSoon(kA, kDemoted, Force::kNo));
   EXPECT_TRUE(IsPrimary(kA, kDemoted));

@@ -21,6 +21,9 @@ using std::chrono::seconds;
 
 // A change of state is told after this time, numbers at the next interval.
 constexpr SteadyDuration kReportDelay = seconds(5);
+// Until it looks at an image again that was primary here, each report says
+// that it still is.
+constexpr SteadyDuration kLookInterval = seconds(30);
 constexpr SteadyDuration kCreateDelay = seconds(2);
 constexpr SteadyDuration kDeleteDelay = seconds(3);
 constexpr SteadyDuration kLetGoDelay = seconds(1);
@@ -159,6 +162,7 @@ void Model::SetKind(Replayer& replayer, ReplayKind kind) {
     replayer.lets_go_at.reset();
   }
   if (replayer.kind == kind && replayer.kind_since != SteadyTime{}) return;
+  if (replayer.kind == ReplayKind::kLocalPrimary) replayer.demoted_at = now_;
   replayer.kind = kind;
   replayer.kind_since = now_;
 }
@@ -408,8 +412,11 @@ void Model::ReportIfDue(const Pair& pair, const std::string& global_id,
       !replayer.reported || (replayer.reported != ReplayKind::kLocalPrimary &&
                              now_ - replayer.kind_since >= kReportDelay);
   if (!periodic && !(news && soon)) return;
+  const bool noticed = replayer.reported != ReplayKind::kLocalPrimary ||
+                       now_ - replayer.demoted_at >= kLookInterval;
+  const ReplayKind told = noticed ? replayer.kind : ReplayKind::kLocalPrimary;
   const auto remote = FindByGlobalId(pair.remote, global_id);
-  StatusEntry entry = Describe(pair, local.get(), remote.get(), replayer);
+  StatusEntry entry = Describe(pair, local.get(), remote.get(), told, replayer);
   entry.last_update = ClockOf(site);
   entry.instance = site.daemon.local_instance;
   if (local != nullptr) pair.local.statuses[global_id][""] = entry;
@@ -418,12 +425,13 @@ void Model::ReportIfDue(const Pair& pair, const std::string& global_id,
     entry.instance = site.daemon.peer_instance;
     pair.remote.statuses[global_id][site.mirror_uuid] = entry;
   }
-  replayer.reported = replayer.kind;
+  replayer.reported = told;
 }
 
 StatusEntry Model::Describe(const Pair& pair, const Image* local,
-                            const Image* remote, Replayer& replayer) const {
-  switch (replayer.kind) {
+                            const Image* remote, ReplayKind told,
+                            Replayer& replayer) const {
+  switch (told) {
     case ReplayKind::kStarting:
       return {MirrorStatusState::kStartingReplay, "starting replay", 0, 0};
     case ReplayKind::kLocalPrimary:

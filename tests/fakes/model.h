@@ -150,6 +150,7 @@ struct Replayer {
   ReplayKind kind = ReplayKind::kStarting;
   SteadyTime kind_since{};
   std::optional<ReplayKind> reported;
+  SteadyTime demoted_at{};   // was primary here until then
   bool holds_image = false;  // watch and exclusive lock on the local image
   std::optional<SteadyTime> lets_go_at;
   std::optional<SteadyTime> notices_at;  // that the peer is primary again
@@ -385,7 +386,8 @@ class Model {
   void ReportIfDue(const Pair& pair, const std::string& global_id,
                    bool periodic);
   StatusEntry Describe(const Pair& pair, const Image* local,
-                       const Image* remote, Replayer& replayer) const;
+                       const Image* remote, ReplayKind told,
+                       Replayer& replayer) const;
 
   SteadyTime now_;
   WallTime wall_;

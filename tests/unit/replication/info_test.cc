@@ -29,6 +29,13 @@ class InfoTest : public VerbsTest {
   void PeerSays(MirrorStatusState state, const std::string& description) {
     a_.SetStatus(image_, b_.mirror_uuid(), state, description);
   }
+  /// What stands on `site` of the reports of `peer`.
+  SiteStatus PeerStatus(FakeSite& site, FakeSite& peer) {
+    for (const SiteStatus& status : site.Status(image_)) {
+      if (status.mirror_uuid == peer.mirror_uuid()) return status;
+    }
+    return SiteStatus();
+  }
   ReplicationInfo MustInfo(Daemon& daemon) {
     auto info = Info(daemon);
     EXPECT_OK(info);
@@ -241,6 +248,35 @@ TEST_F(InfoTest, ReportFromBeforeAPlannedMoveIsNoSplitBrain) {
       minutes(2)));
 }
 
+TEST_F(InfoTest, OldTextThatIsWrittenOnceMoreAfterAMoveIsNoSplitBrain) {
+  // Its rbd-mirror writes its reports when it is about to look again.
+  const auto says = [this] { return PeerStatus(b_, a_).description; };
+  const int64_t before = PeerStatus(b_, a_).last_update;
+  ASSERT_TRUE(world_.AdvanceUntil(
+      [&] { return PeerStatus(b_, a_).last_update > before; }, minutes(1)));
+  world_.Advance(seconds(20));
+  a_.Demote(image_);
+  world_.Advance(seconds(5));
+  ASSERT_OK(Promote(on_b_, Force::kNo, {{"schedulingInterval", "1h"}}));
+  const int64_t promoted =
+      std::chrono::system_clock::to_time_t(world_.WallNow());
+  bool rewritten = false;
+  for (int second = 0; second < 120; ++second) {
+    world_.Advance(seconds(1));
+    const auto info = Info(on_b_);
+    rewritten |= says() == "local image is primary" &&
+                 PeerStatus(b_, a_).last_update > promoted;
+    if (!info.ok()) {
+      // The operator asks again soon, until it is known.
+      EXPECT_THAT(info, StatusIs(absl::StatusCode::kUnavailable));
+      continue;
+    }
+    EXPECT_EQ(info->health, ReplicationHealth::kHealthy) << info->message;
+  }
+  EXPECT_TRUE(rewritten);
+  EXPECT_EQ(MustInfo(on_b_).health, ReplicationHealth::kHealthy);
+}
+
 TEST_F(InfoTest, PeerThatNeverReportsAfterAMoveIsDegradedInTheEnd) {
   a_.Demote(image_);
   world_.Advance(seconds(5));
@@ -256,8 +292,13 @@ TEST_F(InfoTest, PeerThatStaysPrimaryAfterAForcedPromotionIsASplitBrain) {
   // That has ended the copying of both; they come back and report.
   a_.ReconnectMirrorDaemon();
   b_.ReconnectMirrorDaemon();
-  world_.Advance(minutes(1));
+  world_.Advance(seconds(45));
   b_.CreateMirrorSnapshot(image_);
+  // It may still be what it said before a move.
+  EXPECT_THAT(Info(on_b_),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       HasSubstr("may be a report from before a move")));
+  world_.Advance(seconds(75));
   const ReplicationInfo info = MustInfo(on_b_);
   EXPECT_EQ(info.health, ReplicationHealth::kError);
   EXPECT_THAT(info.message, HasSubstr("split brain"));
@@ -540,6 +581,68 @@ TEST_F(ProtectionTest, ScheduleOfAnEarlierEnablingIsNotWanted) {
   ExpectHealth(kDegraded, "no mirror snapshot schedule applies");
   EXPECT_OK(KeepUp());
   EXPECT_THAT(a_.Schedules(), Not(HasSubstr(image_)));
+}
+
+// --- journal mode, where nothing holds since when an image is primary
+
+class InfoJournalTest : public VerbsTest {
+ protected:
+  InfoJournalTest() {
+    AddPlain();
+    a_.EnableMirroring(image_, MirrorMode::kJournal);
+    PeerSays(MirrorStatusState::kStopped, "local image is primary");
+    a_.Demote(image_);
+    EXPECT_THAT(Info(on_a_)->message, HasSubstr("this site is secondary"));
+    world_.Advance(seconds(10));
+    a_.Promote(image_, Force::kNo);
+  }
+  void PeerSays(MirrorStatusState state, const std::string& description) {
+    a_.SetStatus(image_, b_.mirror_uuid(), state, description);
+  }
+  void ExpectUnknown(const std::string& text) {
+    EXPECT_THAT(Info(on_a_),
+                StatusIs(absl::StatusCode::kUnavailable, HasSubstr(text)));
+  }
+};
+
+TEST_F(InfoJournalTest, IsAskedForAgainSoonUntilThePeerHasReported) {
+  ExpectUnknown("has not reported since");
+  world_.Advance(seconds(20));
+  ExpectUnknown("has not reported since");
+  PeerSays(MirrorStatusState::kReplaying, "replaying");
+  const auto info = Info(on_a_);
+  ASSERT_OK(info);
+  EXPECT_EQ(info->health, ReplicationHealth::kHealthy) << info->message;
+  // The next promotion of the same process waits for a report of its own.
+  a_.Demote(image_);
+  EXPECT_OK(Info(on_a_));
+  a_.Promote(image_, Force::kNo);
+  ExpectUnknown("has not reported since");
+  world_.Advance(minutes(1));
+  const auto silent = Info(on_a_);
+  ASSERT_OK(silent);
+  EXPECT_EQ(silent->health, ReplicationHealth::kDegraded);
+}
+
+TEST_F(InfoJournalTest, OldTextThatIsWrittenOnceMoreIsNoSplitBrain) {
+  ExpectUnknown("has not reported since");
+  world_.Advance(seconds(30));
+  PeerSays(MirrorStatusState::kStopped, "local image is primary");
+  ExpectUnknown("may be a report from before a move");
+  world_.Advance(seconds(30));
+  PeerSays(MirrorStatusState::kStopped, "local image is primary");
+  const auto info = Info(on_a_);
+  ASSERT_OK(info);
+  EXPECT_EQ(info->health, ReplicationHealth::kError);
+  EXPECT_THAT(info->message, HasSubstr("split brain"));
+}
+
+TEST_F(InfoJournalTest, AnotherProcessTakesAnyReport) {
+  Daemon restarted(world_, pair_, a_);
+  PeerSays(MirrorStatusState::kReplaying, "replaying");
+  const auto info = Info(restarted);
+  ASSERT_OK(info);
+  EXPECT_EQ(info->health, ReplicationHealth::kHealthy) << info->message;
 }
 
 class InfoOneWayTest : public VerbsTest {

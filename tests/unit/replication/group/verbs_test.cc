@@ -326,6 +326,27 @@ TEST_F(GroupTest, InfoHasTheWorstHealthAndTheOldestNumbersThatAreKnown) {
             HasSubstr("1 without numbers: '" + ids_[2] + "'")));
 }
 
+TEST_F(GroupTest, InfoIsAskedForAgainSoonWhileThatOfOneMemberIs) {
+  AddMirroredGroup(3);
+  SchedulePool(a_);
+  world_.Advance(minutes(1));
+  ASSERT_OK(InfoOfAll(on_a_));
+  b_.SetMirrorDaemon(DaemonState::kFrozen);
+  world_.Advance(seconds(2));
+  a_.Demote(Image(1));
+  world_.Advance(seconds(2));
+  a_.Promote(Image(1), Force::kNo);
+  EXPECT_THAT(InfoOfAll(on_a_),
+              StatusIs(kUnavailable,
+                       AllOf(HasSubstr("1 of 3 members"), HasSubstr(ids_[1]),
+                             HasSubstr("has not reported since"))));
+  // What is wrong already is told at once.
+  a_.RemoveImage(Image(2));
+  const auto group = InfoOfAll(on_a_);
+  ASSERT_OK(group);
+  EXPECT_EQ(group->health, ReplicationHealth::kError);
+}
+
 TEST_F(GroupTest, InfoNamesADeletedMember) {
   AddMirroredGroup(1);
   AddMember(pair_.VolumeId(a_, MemberUuid(7)));
