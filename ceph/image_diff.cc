@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@ namespace addons {
 namespace {
 
 constexpr uint64_t kBlock = 4096;
+constexpr ImageRange kWholeObject{0, std::numeric_limits<uint64_t>::max()};
 /// Objects that are asked at a time, between two calls of progress.
 constexpr uint64_t kObjectsPerRound = 1024;
 
@@ -65,8 +67,15 @@ std::vector<ImageRange> ObjectDifference(const ObjectSnapshots& object,
   const std::optional<size_t> from = CloneOf(object, states.from);
   const std::optional<size_t> to = CloneOf(object, states.to);
   std::vector<ImageRange> ranges;
+  const bool absent_in_one = from.has_value() != to.has_value();
+  if (states.absent == AbsentObject::kUnclear && (!from || !to)) {
+    return {kWholeObject};
+  }
+  if (states.absent == AbsentObject::kParent && absent_in_one) {
+    return {kWholeObject};
+  }
   if (from == to) return ranges;
-  if (!from || !to) {
+  if (absent_in_one) {
     AddAllBut({}, object.clones[from ? *from : *to].bytes, &ranges);
     return ranges;
   }

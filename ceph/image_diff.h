@@ -16,13 +16,23 @@ namespace addons {
 // each object: librbd 16 compares user snapshots only, by name, and object maps
 // of a secondary's snapshots are wrong.
 
+/// What an object reads as in a state that it is not there in.
+enum class AbsentObject {
+  kZeros,    // the image has no parent
+  kParent,   // as the parent's, the same in both states
+  kUnclear,  // the states have different parents, or one has none
+};
+
 /// Two states of an image, the older one first: snapshot ids, or kHead.
 struct ImageStates {
   uint64_t from = 0;
   uint64_t to = kHead;
+  AbsentObject absent = AbsentObject::kZeros;
 };
 
-/// What may differ in one object between two states, ascending.
+/// What may differ in one object between two states, ascending. An object that
+/// covers one of a parent in one of them only differs to its end, which is not
+/// known here: such a range is longer than any object.
 std::vector<ImageRange> ObjectDifference(const ObjectSnapshots& object,
                                          const ImageStates& states);
 

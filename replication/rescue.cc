@@ -51,6 +51,22 @@ std::pair<std::vector<ImageRange>, std::vector<ImageRange>> Split(
   return split;
 }
 
+/// How an object that is not there reads, in an image that has these parents in
+/// the states concerned.
+AbsentObject AbsentIn(const std::vector<std::optional<ImageParent>>& parents,
+                      bool resized) {
+  const auto one_of = [](const std::optional<ImageParent>& parent) {
+    return parent.has_value() ? parent->image_id : "";
+  };
+  const std::string first = one_of(parents.front());
+  const bool same =
+      std::all_of(parents.begin(), parents.end(),
+                  [&](const auto& parent) { return one_of(parent) == first; });
+  if (!same) return AbsentObject::kUnclear;
+  if (first.empty()) return AbsentObject::kZeros;
+  return resized ? AbsentObject::kUnclear : AbsentObject::kParent;
+}
+
 }  // namespace
 
 Rescue::Rescue(Session& session)
@@ -221,8 +237,10 @@ absl::Status Rescue::SaveSnapshot(const MirrorView& view,
   ADDONS_RETURN_IF_ERROR(source->SelectSnapshot(whole.id));
   ADDONS_ASSIGN_OR_RETURN(ImageLayout layout, source->Layout());
   const uint64_t bytes = layout.bytes;
+  ADDONS_ASSIGN_OR_RETURN(const auto parent_before, source->Parent());
   ADDONS_RETURN_IF_ERROR(source->SelectSnapshot(wanted.id));
   ADDONS_ASSIGN_OR_RETURN(const ImageLayout reads_as, source->Layout());
+  ADDONS_ASSIGN_OR_RETURN(const auto parent_then, source->Parent());
   if (reads_as.bytes < bytes) {
     return Failed(absl::StrCat(
         "the copy that has arrived in part makes the image smaller, and the "
@@ -261,10 +279,16 @@ absl::Status Rescue::SaveSnapshot(const MirrorView& view,
   }
 
   layout.bytes = std::max({bytes, reads_as.bytes, now.size.bytes});
+  // How much of the parent shows is cut when an image shrinks, also for a
+  // while.
+  const bool resized = bytes != reads_as.bytes || bytes != now.size.bytes;
+  const AbsentObject absent =
+      AbsentIn({parent_before, parent_then, now.parent}, resized);
   ADDONS_ASSIGN_OR_RETURN(
       const std::vector<ImageRange> ranges,
-      Changed(layout, {{whole.id, wanted.id}, {wanted.id, kHead}}, bytes,
-              "finding what the interrupted copy has changed",
+      Changed(layout,
+              {{whole.id, wanted.id, absent}, {wanted.id, kHead, absent}},
+              bytes, "finding what the interrupted copy has changed",
               Copying::kKeepEnded));
   Log().warn(
       "a snapshot has arrived in part: saving what the last complete state "
@@ -379,7 +403,10 @@ absl::StatusOr<bool> Rescue::WrittenSince(
   ADDONS_ASSIGN_OR_RETURN(ImageLayout layout, image.Layout());
   ADDONS_ASSIGN_OR_RETURN(
       const std::vector<ImageRange> written,
-      Changed(layout, {{PromotionSnapshot(record_, view), kHead}},
+      Changed(layout,
+              {{PromotionSnapshot(record_, view), kHead,
+                view.parent.has_value() ? AbsentObject::kParent
+                                        : AbsentObject::kZeros}},
               std::min(record_.bytes, layout.bytes),
               "finding what was written since the promotion",
               Copying::kMayGoOn));

@@ -133,6 +133,25 @@ TEST_F(RealDiffTest, IsExactWithoutObjectMap) {
   ExpectExact(Make({"--image-feature", "layering,exclusive-lock"}));
 }
 
+TEST_F(RealDiffTest, OfACloneWholeObjectsDifferWhereTheyCoverTheParents) {
+  constexpr uint64_t kMiB = uint64_t{1} << 20;
+  const std::string golden = Make({});
+  Put(golden, 0, 16 * kMiB);
+  Snapshot(golden, "s");
+  const std::string name = Name("clone");
+  ASSERT_OK(Bed().Run("rbd", {"a", "clone", "--rbd-default-clone-format", "2",
+                              absl::StrCat(RealBed::kPool, "/", golden, "@s"),
+                              absl::StrCat(RealBed::kPool, "/", name)}));
+  Put(name, 0, 4096);  // its first object is its own from here on
+  Snapshot(name, "s1");
+  Put(name, 5 * kMiB, 4096);
+  const ImageStates since{SnapshotId(name, "s1"), kHead, AbsentObject::kParent};
+  EXPECT_THAT(Changed(name, since), ElementsAre(Pair(4 * kMiB, 4 * kMiB)));
+  Put(name, 0, 512);
+  EXPECT_THAT(Changed(name, since),
+              ElementsAre(Pair(0, 4096), Pair(4 * kMiB, 4 * kMiB)));
+}
+
 TEST_F(RealDiffTest, IsExactWithADataPool) {
   // Makes the pool.
   ASSERT_OK(Bed().Run("volume", {"a", "pvc-diff", "--data-pool", "data"}));

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace addons {
@@ -54,6 +56,42 @@ TEST(ObjectDifferenceTest, OfAnOverwriteOnlyWhatDoesNotOverlapDiffers) {
   EXPECT_THAT(ObjectDifference(object, {4, kHead}),
               ElementsAre(R(4096, 4096), R(kMiB, kMiB)));
   EXPECT_THAT(ObjectDifference(object, {4, 7}), IsEmpty());
+}
+
+// A clone of a golden image that got its first 4 KiB: what lies behind them
+// read as the parent's before, and as zeros since.
+TEST(ObjectDifferenceTest, AnObjectThatCoversOneOfAParentDiffersToItsEnd) {
+  const ImageRange whole = R(0, std::numeric_limits<uint64_t>::max());
+  const ObjectSnapshots came{4, {{kHead, {}, {}, 4096}}};
+  EXPECT_THAT(ObjectDifference(came, {4, 7, AbsentObject::kParent}),
+              ElementsAre(whole));
+  EXPECT_THAT(ObjectDifference(came, {7, kHead, AbsentObject::kParent}),
+              IsEmpty());
+  EXPECT_THAT(ObjectDifference({}, {4, 7, AbsentObject::kParent}), IsEmpty());
+  const ObjectSnapshots went{7, {{7, {4, 7}, {}, 4096}}};
+  EXPECT_THAT(ObjectDifference(went, {7, kHead, AbsentObject::kParent}),
+              ElementsAre(whole));
+}
+
+TEST(ObjectDifferenceTest, OfAParentThatWentEachAbsentObjectDiffers) {
+  const ImageRange whole = R(0, std::numeric_limits<uint64_t>::max());
+  EXPECT_THAT(ObjectDifference({}, {4, kHead, AbsentObject::kUnclear}),
+              ElementsAre(whole));
+  const ObjectSnapshots object{3, {{kHead, {}, {}, 4096}}};
+  EXPECT_THAT(ObjectDifference(object, {4, kHead, AbsentObject::kUnclear}),
+              IsEmpty());
+}
+
+TEST(AddImageRangesTest, AWholeObjectEndsWithTheObject) {
+  const ImageLayout layout{.bytes = 48 * kMiB,
+                           .object_bytes = 4 * kMiB,
+                           .stripe_unit = 4 * kMiB,
+                           .stripe_count = 1,
+                           .object_prefix = "rbd_data.1"};
+  std::vector<ImageRange> ranges;
+  AddImageRanges(layout, 2, R(0, std::numeric_limits<uint64_t>::max()),
+                 &ranges);
+  EXPECT_THAT(ranges, ElementsAre(R(8 * kMiB, 4 * kMiB)));
 }
 
 TEST(ObjectDifferenceTest, ChangesAddUpOverTheClonesInBetween) {
