@@ -12,6 +12,7 @@
 #include "ceph/errors.h"
 #include "ceph/mirror_clients.h"
 #include "replication/decision/signs_of_life.h"
+#include "replication/half_enable.h"
 #include "replication/mirror_client_guard.h"
 #include "replication/mirror_schedule.h"
 #include "replication/rescue.h"
@@ -303,6 +304,9 @@ absl::Status Disabling::Run() {
                        "the image is still mirrored after a forced disable "
                        "that reported success; repeat the call");
     } else if (HalfEnabled(view)) {
+      ADDONS_ASSIGN_OR_RETURN(const bool half,
+                              StaysHalfEnabled(session_, view));
+      if (!half) continue;
       // No peer has a copy of it, and there is nothing that it could copy.
       ADDONS_RETURN_IF_ERROR(DisableImage(view, Force::kYes));
       forced_ = true;

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/log.h"
 #include "base/status_macros.h"
 #include "ceph/errors.h"
+#include "replication/half_enable.h"
 #include "replication/parent.h"
 #include "replication/session.h"
 #include "replication/stale_schedules.h"
@@ -110,12 +110,12 @@ absl::Status Enabling::Run() {
     ADDONS_ASSIGN_OR_RETURN(view, Look(session_));
     environment_.series.ForgetPrimary(view.tracker_key);
     if (HalfEnabled(view)) {
-      ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
-      Log().warn("clearing a half-done enable volume={}",
-                 Quoted(session_.volume.volume_id.text()));
-      ADDONS_RETURN_IF_ERROR(ChangeImage(session_.volume, [](Image& image) {
-        return image.MirrorDisable(Force::kYes);
-      }));
+      context_.SetPending(Failed(absl::StatusCode::kUnavailable,
+                                 "another client enables it, or died at that; "
+                                 "looking once more"));
+      ADDONS_ASSIGN_OR_RETURN(const bool half,
+                              StaysHalfEnabled(session_, view));
+      if (half) ADDONS_RETURN_IF_ERROR(ClearHalfEnable(session_));
       continue;
     }
     if (view.enabled()) {

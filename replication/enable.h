@@ -19,7 +19,7 @@ struct EnableRequest {
 ///
 // clang-format off
 ///   Run(): Look()  "looking at the image" <────────────────────────┐
-///     ├─ HalfEnabled() ──> BeginMutation(), MirrorDisable() ───────┤
+///     ├─ HalfEnabled(), StaysHalfEnabled() ──> ClearHalfEnable() ──┤
 ///     ├─ disabling, or a resync is requested ──> WaitToLookAgain() ┘
 ///     ├─ on ──> CheckMode(), SweepSchedules(), RememberClone() ──> OK
 ///     └─ off

@@ -249,6 +249,15 @@ TEST_F(DemoteTest, IncompleteDemotionOfAnEarlierCallIsRepaired) {
   EXPECT_EQ(b_.Data(image_), 1U);
 }
 
+TEST_F(DemoteTest, RbdMirrorThatARepairBlocklistedIsNoDeadPeer) {
+  a_.LeaveNextSnapshotIncomplete(image_);
+  a_.Demote(image_);
+  world_.Advance(seconds(40));
+  BlocklistMirrorAfter("rbd_mirror_image_promote");
+  EXPECT_OK(Demote(on_a_));
+  EXPECT_TRUE(Disturbed(on_a_));
+}
+
 TEST_F(DemoteTest, IncompleteDemotionIsLeftAloneWhenThePeerIsPrimary) {
   a_.LeaveNextSnapshotIncomplete(image_);
   a_.Demote(image_);

@@ -13,6 +13,7 @@ namespace {
 using std::chrono::minutes;
 using std::chrono::seconds;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr auto kFailedPrecondition = absl::StatusCode::kFailedPrecondition;
 constexpr auto kUnavailable = absl::StatusCode::kUnavailable;
@@ -41,7 +42,7 @@ TEST_F(DisableTest, SchedulesOfTheImageGo) {
   ASSERT_OK(Promote(on_a_, Force::kNo, {{"schedulingInterval", "5m"}}));
   ASSERT_THAT(a_.Schedules(), HasSubstr(image_));
   EXPECT_OK(Disable(on_a_));
-  EXPECT_THAT(a_.Schedules(), ::testing::Not(HasSubstr(image_)));
+  EXPECT_THAT(a_.Schedules(), Not(HasSubstr(image_)));
 }
 
 TEST_F(DisableTest, RepeatChangesNothing) {
@@ -141,6 +142,14 @@ TEST_F(DisableTest, DisableOfAnotherClientIsAwaited) {
   EXPECT_OK(Disable(on_a_));
   EXPECT_GE(took_, seconds(2));
   EXPECT_EQ(world_.CountMutations(), 0);
+}
+
+TEST_F(VerbsTest, DisableLooksTwiceAtAnEnableThatMayBeUnderWay) {
+  AddPlain();
+  a_.InterruptEnable(image_);
+  EXPECT_OK(Disable(on_a_));
+  EXPECT_EQ(a_.Info(image_).state, MirrorImageState::kDisabled);
+  EXPECT_GE(took_, on_a_.options().poll_interval);
 }
 
 TEST_F(DisableTest, InterruptedDisableIsCarriedOn) {

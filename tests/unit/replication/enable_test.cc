@@ -222,6 +222,27 @@ TEST_F(EnableTest, ImageThatACrashLeftCreatingIsEnabled) {
   EXPECT_TRUE(a_.Info(image_).primary);
 }
 
+TEST_F(EnableTest, EnableOfAnotherClientIsNotTakenBack) {
+  AddMirrored();
+  a_.SetMirrorImageState(image_, MirrorImageState::kCreating);
+  world_.Schedule(std::chrono::milliseconds(500), [this] {
+    a_.SetMirrorImageState(image_, MirrorImageState::kEnabled);
+  });
+  world_.ClearCalls();
+  EXPECT_OK(Enable(on_a_));
+  EXPECT_GE(took_, on_a_.options().poll_interval);
+  EXPECT_EQ(world_.CountCalls("a", "rbd_mirror_image_disable"), 0);
+  EXPECT_EQ(world_.CountMutations(), 0);
+}
+
+TEST_F(EnableTest, RbdMirrorThatTakingAnEnableBackBlocklistedIsNoDeadPeer) {
+  AddPlain();
+  a_.InterruptEnable(image_);
+  BlocklistMirrorAfter("rbd_mirror_image_disable");
+  EXPECT_OK(Enable(on_a_));
+  EXPECT_TRUE(Disturbed(on_a_));
+}
+
 TEST_F(EnableTest, EnableThatACrashLeftWithoutASnapshotIsFinished) {
   AddPlain();
   a_.InterruptEnable(image_);

@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "ceph/mirror_clients.h"
 #include "replication/demote.h"
 #include "replication/destination.h"
 #include "replication/disable.h"
@@ -187,6 +188,29 @@ class VerbsTest : public ::testing::Test {
         [call, error, left](absl::string_view, absl::string_view made, bool) {
           return made == call && (*left)-- > 0 ? error : 0;
         });
+  }
+
+  /// librbd's lock handling puts rbd-mirror on a's blocklist during `call`.
+  void BlocklistMirrorAfter(const std::string& call) {
+    const auto cluster = pair_.cluster(a_);
+    const auto pool = cluster->OpenPool(pair_.pool_id(a_), "", Access::kRead);
+    ASSERT_OK(pool);
+    const auto clients = ListMirrorClients(**pool);
+    ASSERT_OK(clients);
+    ASSERT_FALSE(clients->empty());
+    world_.SetCallHook(
+        nullptr, [this, call, address = clients->front().address](
+                     absl::string_view, absl::string_view made, bool) {
+          if (made == call) {
+            a_.AddBlocklistEntry(address, std::chrono::minutes(5));
+          }
+          return 0;
+        });
+  }
+  /// What rbd-mirror of this cluster does not report now tells nothing.
+  bool Disturbed(Daemon& daemon) {
+    return daemon.environment().tracker.Disturbed(
+        pair_.cluster(daemon.site())->fsid());
   }
 
   FakeWorld world_;
