@@ -23,6 +23,7 @@
 #include "cli/operations.h"
 #include "cli/parameters.h"
 #include "cli/replication_verbs.h"
+#include "cli/rescue.h"
 #include "cli/site.h"
 #include "cli/storage_verbs.h"
 #include "cli/volume_name.h"
@@ -64,6 +65,7 @@ struct Options {
   SiteCommand site;
   double site_timeout_seconds = 600;
   HistoryCommand history;
+  RescueCommand rescue;
 };
 
 std::string FromEnvironment(std::initializer_list<const char*> names,
@@ -549,6 +551,27 @@ const CLI::App& AddHistory(CLI::App& app, Options& options) {
   return sub;
 }
 
+const CLI::App& AddRescue(CLI::App& app, Options& options) {
+  RescueCommand& command = options.rescue;
+  CLI::App& sub = *app.add_subcommand(
+      "rescue",
+      "Show how far a forced promotion in the middle of a copy is, and decide "
+      "what becomes of an image that was written to meanwhile");
+  sub.add_option("id", command.id, kVolumeText)->required();
+  CLI::Option& keep =
+      *sub.add_flag("--keep", command.keep,
+                    "Keep what is in the image, drop the saved state");
+  sub.add_flag("--restore", command.restore,
+               "Write the saved state over what is in the image")
+      ->excludes(&keep);
+  sub.add_flag("--yes", command.yes, "Do not ask before either");
+  sub.add_flag("--json", command.json, "Print it as JSON");
+  AddVolumePlaceOptions(sub, options);
+  AddUserOption(sub, command.secrets_file);
+  AddConnectionOptions(sub, options);
+  return sub;
+}
+
 const CLI::App& AddCheckFailover(CLI::App& app, Options& options) {
   CheckFailoverCommand& command = options.check;
   CLI::App& sub = *app.add_subcommand(
@@ -735,6 +758,7 @@ int RunCli(const std::vector<std::string>& arguments, std::istream& in,
   const CLI::App& doctor = AddDoctor(app, options);
   const auto site_verbs = AddSiteVerbs(app, options);
   const CLI::App& history = AddHistory(app, options);
+  const CLI::App& rescue = AddRescue(app, options);
   StorageVerbs storage_verbs;
   AddFenceVerbs(app, options, storage_verbs);
   AddSpaceVerbs(app, options, storage_verbs);
@@ -812,6 +836,13 @@ int RunCli(const std::vector<std::string>& arguments, std::istream& in,
     }
     AimAtAdminSocket(options, options.history);
     return RunHistory(options.history, streams);
+  }
+  if (rescue.parsed()) {
+    const int code =
+        find_ids(options.rescue.secrets_file, {&options.rescue.id});
+    if (code != 0) return code;
+    AimAtDaemon(options, options.rescue);
+    return RunRescue(options.rescue, streams);
   }
   if (methods.parsed()) return MethodsCommand(streams);
   if (probe.parsed()) return ProbeCommand(options, streams);

@@ -13,6 +13,7 @@
 #include "replication/inspection_service.h"
 #include "replication/membership.h"
 #include "replication/replication_service.h"
+#include "replication/rescue_service.h"
 #include "volumegroup/volumegroup_service.h"
 
 namespace addons {
@@ -87,6 +88,8 @@ ServiceSet MakeServices(const ServiceParts& parts) {
     set.admin_services.push_back(std::make_unique<HistoryService>(
         parts.rpc, parts.operations, parts.resolver, parts.config_store,
         parts.clusters, parts.config.site_clusters));
+    set.admin_services.push_back(std::make_unique<RescueService>(
+        parts.rpc, parts.operations, *set.replication));
     set.admin_services.push_back(std::make_unique<DoctorService>(
         parts.rpc, parts.operations, parts.config_store, parts.clusters,
         parts.config.site_clusters));

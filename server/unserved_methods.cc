@@ -26,6 +26,7 @@ constexpr ServingModes kServingModes[] = {
     {"reclaimspace.ReclaimSpaceNode", false, true},
     {"fence.FenceController", true, true},
     {"rbdaddons.admin.v1.Audit", true, false},
+    {"rbdaddons.admin.v1.Rescues", true, false},
 };
 
 /// Ends its call at once, and itself with it.

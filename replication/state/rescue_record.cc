@@ -59,6 +59,12 @@ const MirrorSnapshot* NewestOfAnySite(const MirrorView& view) {
 
 }  // namespace
 
+absl::string_view StepName(RescueStep step) {
+  return std::find_if(kSteps.begin(), kSteps.end(),
+                      [&](const auto& entry) { return entry.first == step; })
+      ->second;
+}
+
 ImageName RescueImageName(const ImageName& image) {
   return ImageName(absl::StrCat(kPrefix, image.text()));
 }
@@ -251,15 +257,16 @@ std::string DescribeAwaitedRestore(const RescueRecord& record,
                                    const ImageName& image,
                                    absl::string_view rescue_spec) {
   if (record.step == RescueStep::kWritten) {
+    // Both are in one pool and namespace.
+    const std::string spec = absl::StrCat(
+        rescue_spec.substr(0, rescue_spec.rfind('/') + 1), image.text());
     return absl::StrCat(
         "its forced promotion was interrupted before it had its last complete "
         "state back, and it was written to since: what it holds is not "
         "complete, and that state is not brought back over those writes; stop "
-        "the workload and decide: 'rbd image-meta set ",
-        rescue_spec, " ", kRescueDecision, " ", kOverwriteWhatWasWritten,
-        "' brings that state back, '", kKeepWhatWasWritten, "' in place of '",
-        kOverwriteWhatWasWritten,
-        "' keeps what is there; then promote it on this site");
+        "the workload and decide: `rbd-addons rescue ",
+        spec, " --restore` brings that state back, `rbd-addons rescue ", spec,
+        " --keep` keeps what is there; then promote it on this site");
   }
   return absl::StrCat(
       "its forced promotion is half-done: the image is not complete, and its "

@@ -26,6 +26,9 @@ enum class RescueStep {
   kRestored,   // the rescue image can go
 };
 
+/// "promoting" and the like, as the rescue image says it.
+absl::string_view StepName(RescueStep step);
+
 /// What a rescue image says about itself. Kept as its metadata, so that every
 /// daemon finds it at any time.
 struct RescueRecord {

@@ -1031,6 +1031,56 @@ void AddHistory(std::vector<Case>* cases) {
                               fail(ETIMEDOUT)));
 }
 
+/// A decision about a rescue of the volume on a, where `prepare` may change the
+/// request.
+Case Decided(std::string name, std::string code,
+             std::function<void(ReplicationServer&,
+                                ::rbdaddons::admin::v1::DecideRescueRequest&)>
+                 prepare = nullptr) {
+  namespace admin = ::rbdaddons::admin::v1;
+  return {std::move(name),
+          {"DecideRescue", std::move(code)},
+          "a",
+          [prepare](ReplicationServer& server) {
+            server.AddMirrored();
+            admin::DecideRescueRequest request;
+            request.set_volume_id(server.id);
+            auto& secrets = *request.mutable_secrets();
+            secrets["userID"] = server.a.user()->id;
+            secrets["userKey"] = server.a.user()->key.Reveal();
+            if (prepare) prepare(server, request);
+            server.Start();
+            grpc::ClientContext context;
+            admin::DecideRescueResponse response;
+            return admin::Rescues::NewStub(server.Channel())
+                ->DecideRescue(&context, request, &response);
+          }};
+}
+
+void AddRescues(std::vector<Case>* cases) {
+  using Request = ::rbdaddons::admin::v1::DecideRescueRequest;
+  cases->push_back(Decided("RescueShown", "OK"));
+  cases->push_back(Decided(
+      "RescueOfNothing", "INVALID_ARGUMENT",
+      [](ReplicationServer&, Request& request) { request.clear_volume_id(); }));
+  cases->push_back(Decided(
+      "RescueOfAnImageThatIsGone", "NOT_FOUND",
+      [](ReplicationServer& server, Request&) {
+        server.a.RemoveImage(MirroredPair::ImageOf(ReplicationServer::kUuid));
+      }));
+  cases->push_back(Decided("RescueThatIsNone", "FAILED_PRECONDITION",
+                           [](ReplicationServer&, Request& request) {
+                             request.set_decision(Request::KEEP);
+                           }));
+  cases->push_back(Decided(
+      "RescueWithoutAUser", "UNAUTHENTICATED",
+      [](ReplicationServer&, Request& request) { request.clear_secrets(); }));
+  cases->push_back(Decided("RescueOnASilentCluster", "UNAVAILABLE",
+                           [](ReplicationServer& server, Request&) {
+                             server.a.SetClusterUp(false);
+                           }));
+}
+
 /// An audit of the pool on a, where `prepare` may change the request.
 Case Audited(std::string name, std::string code,
              std::function<void(ReplicationServer&,
@@ -1219,6 +1269,7 @@ TEST(ErrorCodesTest, RowsOfTheDocumentAreWhatTheDaemonAnswers) {
   AddExplainGroup(&cases);
   AddFindVolume(&cases);
   AddHistory(&cases);
+  AddRescues(&cases);
   std::set<ErrorCodeRow> reached;
   for (const Case& tested : cases) {
     SCOPED_TRACE(tested.name);

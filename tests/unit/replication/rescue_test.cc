@@ -9,6 +9,7 @@
 #include "ceph/mirror.h"
 #include "ceph/pool.h"
 #include "lease/keeper.h"
+#include "replication/rescue_decision.h"
 #include "tests/unit/replication/verbs_fixture.h"
 
 namespace addons::testing {
@@ -365,15 +366,26 @@ class WrittenSinceTest : public RescueTest {
     const auto info = Info(on_b_);
     ASSERT_OK(info);
     EXPECT_EQ(info->health, ReplicationHealth::kError);
-    EXPECT_THAT(info->message, HasSubstr("image-meta set"));
+    EXPECT_THAT(info->message,
+                HasSubstr("`rbd-addons rescue replicapool/csi-vol"));
     EXPECT_THAT(Demote(on_b_),
                 StatusIs(kUnavailable, HasSubstr("written to since")));
     EXPECT_THAT(Promote(on_b_, Force::kYes),
                 StatusIs(kUnavailable, HasSubstr("written to since")));
   }
-  void Decide(const std::string& decision) {
-    b_.SetImageMetadata(RescueImageName(ImageName(image_)).text(),
-                        kRescueDecision, decision);
+  absl::StatusOr<RescueReport> Decide(RescueChoice choice) {
+    absl::StatusOr<RescueReport> report = absl::UnknownError("not called");
+    const absl::Status status = Run([&](OperationContext& context) {
+      report =
+          DecideRescue(context, on_b_.environment(), on_b_.Target(id_), choice);
+      return report.status();
+    });
+    if (!status.ok()) return status;
+    return report;
+  }
+  absl::StatusOr<RescueReport> Show() {
+    return ShowRescue(on_b_.environment(), on_b_.Target(id_),
+                      RealClock().Now() + minutes(1));
   }
 };
 
@@ -419,7 +431,10 @@ TEST_F(WrittenSinceTest, IsKeptWhenAnAdministratorWantsThat) {
   DieOnTheWayBack();
   ASSERT_OK(b_.Write(image_, 77));
   ExpectRefusal();
-  Decide(kKeepWhatWasWritten);
+  const auto decided = Decide(RescueChoice::kKeep);
+  ASSERT_OK(decided);
+  EXPECT_TRUE(decided->undecided);
+  EXPECT_EQ(decided->decision, "keep");
   EXPECT_OK(Promote(on_b_));
   EXPECT_EQ(b_.Data(image_), 77U);
   EXPECT_FALSE(HasRescueImage());
@@ -429,7 +444,44 @@ TEST_F(WrittenSinceTest, IsOverwrittenWhenAnAdministratorWantsThat) {
   DieOnTheWayBack();
   ASSERT_OK(b_.Write(image_, 77));
   ExpectRefusal();
-  Decide(kOverwriteWhatWasWritten);
+  ASSERT_OK(Decide(RescueChoice::kKeep));
+  const auto decided = Decide(RescueChoice::kRestore);  // a second thought
+  ASSERT_OK(decided);
+  EXPECT_EQ(decided->decision, "restore");
+  EXPECT_THAT(decided->message, HasSubstr("the next promotion"));
+  EXPECT_OK(Promote(on_b_));
+  ExpectWhole(1);
+}
+
+TEST_F(WrittenSinceTest, WhatIsToBeDecidedIsShown) {
+  DieOnTheWayBack();
+  ASSERT_OK(b_.Write(image_, 77));
+  ExpectRefusal();
+  world_.ClearCalls();
+  const auto shown = Show();
+  ASSERT_OK(shown);
+  EXPECT_EQ(shown->rescue_image, "replicapool/rbd-addons-rescue." + image_);
+  EXPECT_EQ(shown->step, "written since");
+  EXPECT_GT(shown->bytes, 0U);
+  EXPECT_TRUE(shown->undecided);
+  EXPECT_EQ(shown->decision, "");
+  EXPECT_THAT(shown->message, HasSubstr("--restore"));
+  EXPECT_EQ(world_.CountMutations(), 0);
+}
+
+TEST_F(WrittenSinceTest, NothingIsDecidedBeforeItIsKnownThatItHasToBe) {
+  EXPECT_THAT(Decide(RescueChoice::kKeep),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("no rescue image")));
+  EXPECT_EQ(Show()->rescue_image, "");
+  DieOnTheWayBack();
+  EXPECT_THAT(Decide(RescueChoice::kKeep),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("'promoting'")));
+  const auto shown = Show();
+  ASSERT_OK(shown);
+  EXPECT_FALSE(shown->undecided);
+  EXPECT_THAT(shown->message, HasSubstr("half-done"));
   EXPECT_OK(Promote(on_b_));
   ExpectWhole(1);
 }

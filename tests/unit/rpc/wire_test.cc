@@ -586,6 +586,17 @@ Package Admin() {
           "rep rbdaddons.admin.v1.FailoverFinding members=4}",
           "rbdaddons.admin.v1.Fact {string topic=1; string name=2; "
           "string value=3}",
+          "/rbdaddons.admin.v1.Rescues/DecideRescue "
+          "rbdaddons.admin.v1.DecideRescueRequest -> "
+          "rbdaddons.admin.v1.DecideRescueResponse",
+          "rbdaddons.admin.v1.DecideRescueRequest {string volume_id=1; "
+          "M secrets=2 [secret]; "
+          "rbdaddons.admin.v1.DecideRescueRequest.Decision decision=3}",
+          "enum rbdaddons.admin.v1.DecideRescueRequest.Decision "
+          "{UNSPECIFIED=0; KEEP=1; RESTORE=2}",
+          "rbdaddons.admin.v1.DecideRescueResponse {string rescue_image=1; "
+          "string step=2; uint64 bytes=3; bool undecided=4; "
+          "string decision=5; string message=6}",
       }};
 }
 
@@ -612,7 +623,7 @@ TEST(WireMethodsTest, EveryMethodHasARequestTypeOfItsOwn) {
       }
     }
   }
-  EXPECT_EQ(methods.size(), 3U + 2U + 4U + 7U + 5U + 1U + 3U + 9U);
+  EXPECT_EQ(methods.size(), 3U + 2U + 4U + 7U + 5U + 1U + 3U + 10U);
 }
 
 }  // namespace

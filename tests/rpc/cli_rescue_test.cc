@@ -1,0 +1,102 @@
+// What becomes of an image that was written to before it had its last complete
+// state back, as an administrator sees and decides it.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "cli/commands.h"
+#include "cli/rescue.h"
+#include "replication/state/rescue_record.h"
+#include "tests/rpc/replication_server.h"
+
+namespace addons::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class CliRescueTest : public ::testing::Test {
+ protected:
+  CliRescueTest() {
+    server_.AddMirrored();
+    rescue_ = RescueImageName(ImageName(server_.image)).text();
+  }
+  /// As a promotion leaves it that died, after which somebody wrote.
+  void LeaveRescueImage() {
+    server_.a.AddImage(MirroredPair::kPool, "", rescue_);
+    server_.a.SetImageMetadata(
+        rescue_, "rbd-addons.rescue",
+        absl::StrCat(R"({"step": "written since", "image_id": ")",
+                     server_.a.ImageId(server_.image),
+                     R"(", "snapshot_id": 1, "bytes": 4096})"));
+  }
+  /// The exit code; `typed` is what the person says.
+  int Rescue(const std::vector<std::string>& more,
+             const std::string& typed = "") {
+    dir_.Write("secrets.json",
+               absl::StrCat(R"({"userID": ")", server_.a.user()->id,
+                            R"(", "userKey": ")",
+                            server_.a.user()->key.Reveal(), R"("})"));
+    std::vector<std::string> arguments = {"rbd-addons",
+                                          "rescue",
+                                          server_.id,
+                                          "--endpoint",
+                                          server_.endpoint(),
+                                          "--secrets-file",
+                                          dir_.File("secrets.json")};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    std::istringstream in(typed);
+    out_.str("");
+    err_.str("");
+    return RunCli(arguments, in, out_, err_);
+  }
+  std::string Decision() {
+    return server_.a.ImageMetadata(rescue_)[kRescueDecision];
+  }
+
+  const TempDir dir_;
+  ReplicationServer server_;
+  std::string rescue_;
+  std::ostringstream out_;
+  std::ostringstream err_;
+};
+
+TEST_F(CliRescueTest, ShowsThatThereIsNone) {
+  server_.Start();
+  ASSERT_EQ(Rescue({}), 0) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("has no rescue image"));
+  EXPECT_EQ(Rescue({"--keep", "--yes"}), 9);
+}
+
+TEST_F(CliRescueTest, ShowsWhatIsToBeDecided) {
+  LeaveRescueImage();
+  server_.Start();
+  ASSERT_EQ(Rescue({}), 0) << err_.str();
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("step          written since"),
+                                HasSubstr("saved state   4096 bytes"),
+                                HasSubstr("waits for one"),
+                                HasSubstr("rbd-addons rescue replicapool/")));
+  EXPECT_EQ(Decision(), "");
+}
+
+TEST_F(CliRescueTest, DecidesWhatAPersonConfirms) {
+  LeaveRescueImage();
+  server_.Start();
+  EXPECT_EQ(Rescue({"--restore"}, "no\n"), 64);
+  EXPECT_THAT(err_.str(), HasSubstr("is lost"));
+  EXPECT_EQ(Decision(), "");
+  ASSERT_EQ(Rescue({"--restore"}, "yes\n"), 0) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("decision      restore"));
+  EXPECT_EQ(Decision(), kOverwriteWhatWasWritten);
+  ASSERT_EQ(Rescue({"--keep", "--yes"}), 0) << err_.str();
+  EXPECT_EQ(Decision(), kKeepWhatWasWritten);
+  EXPECT_EQ(Rescue({"--keep", "--restore", "--yes"}), 64);
+}
+
+}  // namespace
+}  // namespace addons::testing
