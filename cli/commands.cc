@@ -568,7 +568,7 @@ const CLI::App& AddRescue(CLI::App& app, Options& options) {
   sub.add_flag("--json", command.json, "Print it as JSON");
   AddVolumePlaceOptions(sub, options);
   AddUserOption(sub, command.secrets_file);
-  AddConnectionOptions(sub, options);
+  AddConnectionOptions(sub, options, Sockets::kAdmin);
   return sub;
 }
 
@@ -841,7 +841,7 @@ int RunCli(const std::vector<std::string>& arguments, std::istream& in,
     const int code =
         find_ids(options.rescue.secrets_file, {&options.rescue.id});
     if (code != 0) return code;
-    AimAtDaemon(options, options.rescue);
+    AimAtAdminSocket(options, options.rescue);
     return RunRescue(options.rescue, streams);
   }
   if (methods.parsed()) return MethodsCommand(streams);

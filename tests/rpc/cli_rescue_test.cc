@@ -45,8 +45,8 @@ class CliRescueTest : public ::testing::Test {
     std::vector<std::string> arguments = {"rbd-addons",
                                           "rescue",
                                           server_.id,
-                                          "--endpoint",
-                                          server_.endpoint(),
+                                          "--admin-endpoint",
+                                          server_.admin_endpoint(),
                                           "--secrets-file",
                                           dir_.File("secrets.json")};
     arguments.insert(arguments.end(), more.begin(), more.end());

@@ -1052,7 +1052,7 @@ Case Decided(std::string name, std::string code,
             server.Start();
             grpc::ClientContext context;
             admin::DecideRescueResponse response;
-            return admin::Rescues::NewStub(server.Channel())
+            return admin::Rescues::NewStub(server.AdminChannel())
                 ->DecideRescue(&context, request, &response);
           }};
 }

@@ -14,7 +14,7 @@ inline std::vector<std::string> SocketArguments(
     const std::string& admin_endpoint) {
   static const std::set<std::string> kAdmin = {
       "audit",   "cancel",  "check-failover", "doctor",
-      "explain", "history", "operations"};
+      "explain", "history", "operations",     "rescue"};
   static const std::set<std::string> kBoth = {"call",    "demote", "disable",
                                               "enable",  "info",   "promote",
                                               "reclaim", "resync", "site"};
