@@ -245,6 +245,7 @@ measure_start() {
   "$tools/rbd-addons-start" --socket "$work/start.sock" --times 20 --json \
     --name "$server: start to first Probe" -- "$bin/rbd-addonsd" --controllerserver \
     --drivername rbd.csi.ceph.com --csi-addons-endpoint "unix://$work/start.sock" \
+    --admin-endpoint "unix://$work/start.admin.sock" \
     --config-dir "$bed/a/csi-config" >"$work/row"
   note_row 'start to first Probe' 0
 }
