@@ -14,6 +14,8 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "base/json_log_line.h"
+#include "base/log_format.h"
 #include "base/log_writer.h"
 #include "base/mutex.h"
 #include "base/status_macros.h"
@@ -21,6 +23,7 @@
 namespace addons {
 namespace {
 
+constexpr char kTime[] = "%Y-%m-%dT%H:%M:%S.%e%z";
 constexpr char kPattern[] = "%Y-%m-%dT%H:%M:%S.%e%z %l %v";
 constexpr char kLoggerName[] = "rbd-addons";
 constexpr std::chrono::milliseconds kFlush = std::chrono::seconds(2);
@@ -31,11 +34,38 @@ constexpr long kCrashLookNanoseconds = 10'000'000;
 // That of the logger, which owns it; for signal handlers and the metric.
 std::atomic<LogWriter*> log_writer{nullptr};
 
-std::string DroppedLine(uint64_t dropped) {
+/// One JSON object per line.
+class JsonFormatter final : public spdlog::formatter {
+ public:
+  void format(const spdlog::details::log_msg& message,
+              spdlog::memory_buf_t& line) override {
+    spdlog::memory_buf_t time;
+    time_.format(message, time);
+    const auto level = spdlog::level::to_string_view(message.level);
+    const std::string text =
+        JsonLogLine({time.data(), time.size()}, {level.data(), level.size()},
+                    {message.payload.data(), message.payload.size()});
+    line.append(text.data(), text.data() + text.size());
+    line.push_back('\n');
+  }
+  std::unique_ptr<spdlog::formatter> clone() const override {
+    return std::make_unique<JsonFormatter>();
+  }
+
+ private:
+  spdlog::pattern_formatter time_{kTime, spdlog::pattern_time_type::local, ""};
+};
+
+std::unique_ptr<spdlog::formatter> NewFormatter(LogFormat format) {
+  if (format == LogFormat::kJson) return std::make_unique<JsonFormatter>();
+  return std::make_unique<spdlog::pattern_formatter>(kPattern);
+}
+
+std::string DroppedLine(LogFormat format, uint64_t dropped) {
   const std::string text = absl::StrCat(
       "log lines were dropped: nobody read them in time count=", dropped);
   spdlog::memory_buf_t line;
-  spdlog::pattern_formatter(kPattern).format(
+  NewFormatter(format)->format(
       spdlog::details::log_msg(kLoggerName, spdlog::level::warn, text), line);
   return {line.data(), line.size()};
 }
@@ -43,9 +73,8 @@ std::string DroppedLine(uint64_t dropped) {
 /// spdlog's own base class keeps everybody out while it flushes.
 class QueueSink final : public spdlog::sinks::sink {
  public:
-  explicit QueueSink(std::unique_ptr<LogWriter> writer)
-      : writer_(std::move(writer)),
-        formatter_(std::make_unique<spdlog::pattern_formatter>(kPattern)) {
+  QueueSink(std::unique_ptr<LogWriter> writer, LogFormat format)
+      : writer_(std::move(writer)), formatter_(NewFormatter(format)) {
     log_writer = writer_.get();
   }
   ~QueueSink() override {
@@ -102,6 +131,10 @@ void OnFatalSignal(int signal) {
 }  // namespace
 
 absl::Status InitLog(absl::string_view level, int fd) {
+  return InitLog(level, LogFormat::kText, fd);
+}
+
+absl::Status InitLog(absl::string_view level, LogFormat format, int fd) {
   const std::string name(level);
   if (name != "trace" && name != "debug" && name != "info" && name != "warn" &&
       name != "error") {
@@ -109,10 +142,13 @@ absl::Status InitLog(absl::string_view level, int fd) {
         absl::StrCat("log level '", name,
                      "' is not one of trace, debug, info, warn, error"));
   }
-  ADDONS_ASSIGN_OR_RETURN(std::unique_ptr<LogWriter> writer,
-                          LogWriter::Start(fd, {.dropped_line = DroppedLine}));
+  ADDONS_ASSIGN_OR_RETURN(
+      std::unique_ptr<LogWriter> writer,
+      LogWriter::Start(fd, {.dropped_line = [format](uint64_t dropped) {
+                         return DroppedLine(format, dropped);
+                       }}));
   auto logger = std::make_shared<spdlog::logger>(
-      kLoggerName, std::make_shared<QueueSink>(std::move(writer)));
+      kLoggerName, std::make_shared<QueueSink>(std::move(writer), format));
   logger->set_level(spdlog::level::from_str(name));
   // spdlog's own would write to standard error, and wait for its reader.
   logger->set_error_handler([](const std::string&) {

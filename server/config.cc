@@ -222,6 +222,12 @@ absl::Status SetLogLevel(Config& config, const std::string& text) {
   return absl::OkStatus();
 }
 
+absl::Status SetLogFormat(Config& config, const std::string& text) {
+  if (text != "text" && text != "json") return Wrong("is not text or json");
+  config.log_format = text == "json" ? LogFormat::kJson : LogFormat::kText;
+  return absl::OkStatus();
+}
+
 absl::Status SetSocketMode(Config& config, const std::string& text) {
   const bool octal = !text.empty() && text.size() <= 4 &&
                      std::all_of(text.begin(), text.end(),
@@ -314,6 +320,9 @@ std::vector<Flag> ServingFlags() {
        "counts as the image",
        "", SetImageExports},
       {"log-level", "trace, debug, info, warn or error", "info", SetLogLevel},
+      {"log-format",
+       "text (time level message key=value ...) or json (an object per line)",
+       "text", SetLogFormat},
       {"core-dumps",
        "let the kernel write a core dump when the daemon crashes; it holds "
        "keys",
@@ -732,6 +741,7 @@ std::string Describe(const Config& config) {
       Quoted(absl::StrJoin(config.site_clusters, ",", AppendClusterId)),
       " image_exports=", Quoted(config.image_exports),
       " log_level=", config.log_level,
+      " log_format=", config.log_format == LogFormat::kJson ? "json" : "text",
       " core_dumps=", config.core_dumps ? "true" : "false",
       " metrics=", config.serve_metrics ? UrlOf(config.metrics) : "none",
       " shutdown_grace=", FormatDuration(config.shutdown_grace),

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/log_format.h"
 #include "identity/capabilities.h"
 #include "operation/operation_table.h"
 #include "server/http_endpoint.h"
@@ -42,6 +43,7 @@ struct Config {
   /// devices; see IdentifyImage(). Empty: nowhere.
   std::string image_exports;
   std::string log_level = "info";
+  LogFormat log_format = LogFormat::kText;
   bool core_dumps = false;
   std::chrono::milliseconds shutdown_grace = std::chrono::seconds(20);
   /// Without a sign of life for so long, a site counts as gone.

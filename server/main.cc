@@ -1,6 +1,7 @@
 // The daemon rbd-addonsd.
 
 #include <grpcpp/grpcpp.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
@@ -11,8 +12,10 @@
 #include "absl/status/status.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/log_format.h"
 #include "ceph/librados/call_gate.h"
 #include "ceph/librados/connection_cache.h"
+#include "ceph/librados/key_support.h"
 #include "server/allocator.h"
 #include "server/config.h"
 #include "server/core_dumps.h"
@@ -35,7 +38,7 @@ AppParts MakeParts(const Config& config) {
   parts.clusters =
       std::make_unique<ConnectionCache>(options, RealClock(), gate);
   parts.ceph_calls = [gate] { return gate->Snapshot(); };
-  parts.manifest = {{"grpc", grpc::Version()}};
+  parts.manifest = {{"grpc", grpc::Version()}, {"librados", LibradosVersion()}};
   return parts;
 }
 
@@ -48,7 +51,9 @@ int Main(const std::vector<std::string>& arguments) {
     return command_line.exit_code;
   }
   const Config& config = *command_line.config;
-  if (const absl::Status log = InitLog(config.log_level); !log.ok()) {
+  if (const absl::Status log =
+          InitLog(config.log_level, config.log_format, STDERR_FILENO);
+      !log.ok()) {
     std::fprintf(stderr, "rbd-addonsd: %s\n",
                  std::string(log.message()).c_str());
     return kExitFailed;

@@ -2,11 +2,21 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
 #include <string>
+#include <thread>
+#include <vector>
 
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "base/log_format.h"
 #include "tests/testing/status_matchers.h"
 
 namespace addons {
@@ -84,6 +94,103 @@ TEST_F(InitLogTest, LeavesOutWhatIsBelowTheLevel) {
   ASSERT_OK(status);
   EXPECT_THAT(text, Not(HasSubstr("quiet")));
   EXPECT_THAT(text, HasSubstr("loud"));
+}
+
+TEST_F(InitLogTest, WritesJsonWhereItIsAskedFor) {
+  ::testing::internal::CaptureStderr();
+  const absl::Status status = InitLog("info", LogFormat::kJson, 2);
+  Log().info("promoted volume={} by={}", "v1", Quoted("a\nb \"c\""));
+  Log().warn("no fields");
+  Log().flush();
+  const std::vector<std::string> lines =
+      absl::StrSplit(::testing::internal::GetCapturedStderr(), '\n');
+  ASSERT_OK(status);
+  ASSERT_EQ(lines.size(), 3U);  // the last one is empty
+  const auto first = nlohmann::json::parse(lines[0]);
+  EXPECT_EQ(first["level"], "info");
+  EXPECT_EQ(first["message"], "promoted");
+  EXPECT_EQ(first["fields"]["volume"], "v1");
+  EXPECT_EQ(first["fields"]["by"], "a\nb \"c\"");
+  absl::Time time;
+  std::string error;
+  EXPECT_TRUE(absl::ParseTime(absl::RFC3339_full,
+                              first["time"].get<std::string>(), &time, &error))
+      << first["time"] << error;
+  EXPECT_EQ(nlohmann::json::parse(lines[1])["level"], "warning");
+}
+
+// Many at once, through a pipe that is read slowly: each is an object, none is
+// missing.
+TEST_F(InitLogTest, LosesNoJsonLine) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  ASSERT_OK(InitLog("info", LogFormat::kJson, ends[1]));
+  close(ends[1]);
+  constexpr int kThreads = 4;
+  constexpr int kLines = 2000;
+  std::string text;
+  std::jthread reader([&] {
+    std::array<char, 997> buffer{};
+    for (;;) {
+      const ssize_t size = read(ends[0], buffer.data(), buffer.size());
+      if (size <= 0) return;
+      text.append(buffer.data(), static_cast<size_t>(size));
+    }
+  });
+  {
+    std::vector<std::jthread> writers;
+    for (int t = 0; t < kThreads; ++t) {
+      writers.emplace_back([t] {
+        for (int i = 0; i < kLines; ++i) {
+          Log().info("line thread={} number={}", t, i);
+        }
+      });
+    }
+  }
+  Log().flush();
+  EXPECT_EQ(LogLinesDropped(), 0U);
+  spdlog::set_default_logger(previous_);  // the pipe's last writer
+  reader.join();
+  close(ends[0]);
+  std::set<std::string> seen;
+  for (const absl::string_view line :
+       absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+    const auto object = nlohmann::json::parse(line, nullptr, false);
+    ASSERT_TRUE(object.is_object()) << line;
+    seen.insert(object["fields"].dump());
+  }
+  EXPECT_EQ(seen.size(), size_t{kThreads * kLines});
+}
+
+TEST_F(InitLogTest, SaysInJsonThatLinesWereDropped) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  ASSERT_OK(InitLog("info", LogFormat::kJson, ends[1]));
+  close(ends[1]);
+  // More than fits into the queue and the pipe while nobody reads.
+  const std::string filler(100000, 'x');
+  while (LogLinesDropped() == 0) Log().info("{}", filler);
+  std::string text;
+  std::jthread reader([&] {
+    std::array<char, 65536> buffer{};
+    for (;;) {
+      const ssize_t size = read(ends[0], buffer.data(), buffer.size());
+      if (size <= 0) return;
+      text.append(buffer.data(), static_cast<size_t>(size));
+    }
+  });
+  Log().flush();
+  spdlog::set_default_logger(previous_);
+  reader.join();
+  close(ends[0]);
+  bool said = false;
+  for (const absl::string_view line :
+       absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+    const auto object = nlohmann::json::parse(line, nullptr, false);
+    ASSERT_TRUE(object.is_object()) << line.substr(0, 100);
+    said |= object["fields"].contains("count");
+  }
+  EXPECT_TRUE(said);
 }
 
 // The last lines before a crash are the ones that are needed.

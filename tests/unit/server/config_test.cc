@@ -169,6 +169,9 @@ TEST_F(ConfigTest, EveryFlagHasAVariable) {
 TEST_F(ConfigTest, FlagsComeBeforeVariables) {
   environment_ = {{"RBD_ADDONS_LOG_LEVEL", "debug"}};
   EXPECT_EQ(Good({"--log-level=warn"}).log_level, "warn");
+  EXPECT_EQ(Good({}).log_format, LogFormat::kText);
+  EXPECT_EQ(Good({"--log-format=json"}).log_format, LogFormat::kJson);
+  EXPECT_THAT(Bad({"--log-format=xml"}), HasSubstr("is not text or json"));
 }
 
 TEST_F(ConfigTest, TakesTheEndpointFromTheSpecificationsVariable) {
