@@ -21,8 +21,10 @@ absl::StatusOr<std::shared_ptr<Cluster>> ConnectCluster(
                           environment.config.Current());
   ADDONS_ASSIGN_OR_RETURN(const ClusterEntry* const entry,
                           config->Find(target.cluster_id));
-  return environment.clusters.Connect({entry->cluster_id, entry->monitors},
-                                      target.user);
+  auto cluster = environment.clusters.Connect(
+      {entry->cluster_id, entry->monitors}, target.user);
+  if (cluster.ok() && environment.asked) environment.asked(target);
+  return cluster;
 }
 
 }  // namespace addons

@@ -2,6 +2,7 @@
 #define ADDONS_NETWORKFENCE_ENVIRONMENT_H_
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,6 +30,12 @@ struct FenceOptions {
   std::chrono::milliseconds barrier_patience = std::chrono::seconds(5);
 };
 
+/// The cluster that is meant, as config.json calls it, and who asks.
+struct FenceTarget {
+  ClusterId cluster_id;
+  CephUserRef user;
+};
+
 /// What all verbs of fencing share; it outlives them. The references are not
 /// owned, and everything is thread-safe.
 struct FenceEnvironment {
@@ -38,12 +45,8 @@ struct FenceEnvironment {
   FenceOptions options;
   RangeTurns turns{};
   FenceRounds rounds{};
-};
-
-/// The cluster that is meant, as config.json calls it, and who asks.
-struct FenceTarget {
-  ClusterId cluster_id;
-  CephUserRef user;
+  /// Told of each call that has reached its cluster; may be empty.
+  std::function<void(const FenceTarget&)> asked{};
 };
 
 /// Takes the cluster id literally, without cluster-mapping.json, as ceph-csi

@@ -107,13 +107,15 @@ void Fill(const FenceClient& client, pb::GetFenceClientsResponse* response) {
 
 }  // namespace
 
-NetworkFenceService::NetworkFenceService(Rpc& rpc, OperationTable& operations,
-                                         ConfigStore& config,
-                                         ClusterProvider& clusters,
-                                         const FenceOptions& options)
+NetworkFenceService::NetworkFenceService(
+    Rpc& rpc, OperationTable& operations, ConfigStore& config,
+    ClusterProvider& clusters, const FenceOptions& options,
+    std::function<void(const FenceTarget&)> asked)
     : rpc_(rpc),
       operations_(operations),
-      environment_{config, clusters, threads_, options} {}
+      environment_{config, clusters, threads_, options} {
+  environment_.asked = std::move(asked);
+}
 
 grpc::ServerUnaryReactor* NetworkFenceService::FenceClusterNetwork(
     grpc::CallbackServerContext* context,

@@ -1,6 +1,7 @@
 #ifndef ADDONS_NETWORKFENCE_NETWORK_FENCE_SERVICE_H_
 #define ADDONS_NETWORKFENCE_NETWORK_FENCE_SERVICE_H_
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -22,9 +23,11 @@ namespace addons {
 class NetworkFenceService final
     : public ::fence::FenceController::CallbackService {
  public:
-  /// Nothing is owned; everything outlives the service.
+  /// Nothing is owned; everything outlives the service. `asked` as in
+  /// FenceEnvironment.
   NetworkFenceService(Rpc& rpc, OperationTable& operations, ConfigStore& config,
-                      ClusterProvider& clusters, const FenceOptions& options);
+                      ClusterProvider& clusters, const FenceOptions& options,
+                      std::function<void(const FenceTarget&)> asked = {});
 
   grpc::ServerUnaryReactor* FenceClusterNetwork(
       grpc::CallbackServerContext* context,

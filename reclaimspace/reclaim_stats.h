@@ -4,6 +4,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "reclaimspace/outcome_counts.h"
@@ -33,6 +36,15 @@ class ReclaimStats : public OutcomeCounts<ReclaimOutcome, kReclaimOutcomes> {
   /// What was looked at for zeros, also by work that was stopped.
   void AddExaminedBytes(uint64_t bytes) {
     examined_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  }
+  /// All outcomes with their names.
+  std::vector<std::pair<std::string, uint64_t>> Listed() const {
+    std::vector<std::pair<std::string, uint64_t>> listed;
+    for (size_t i = 0; i < kReclaimOutcomes; ++i) {
+      const auto outcome = static_cast<ReclaimOutcome>(i);
+      listed.emplace_back(Name(outcome), count(outcome));
+    }
+    return listed;
   }
   uint64_t examined_bytes() const {
     return examined_bytes_.load(std::memory_order_relaxed);

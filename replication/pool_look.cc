@@ -14,8 +14,35 @@
 namespace addons {
 namespace {
 
+/// What a snapshot may take until rbd-mirror has told that it has copied it: it
+/// reports twice a minute.
+constexpr int64_t kSnapshotSeenSeconds = 120;
+
 bool Fresh(const SiteView& site, SteadyDuration settle) {
   return site.status.up && site.age < settle;
+}
+
+/// What was scheduled and not taken: rbd-mirror of the peer has copied all
+/// there is, and the newest snapshot is older than its schedule allows. While
+/// it copies it does not say whether there are newer ones.
+void AddMissedSnapshots(const MirrorView& view, SteadyDuration settle,
+                        WatchedImage* image) {
+  for (const SiteView& peer : view.peers) {
+    if (!Fresh(peer, settle) || IsSyncing(peer.status)) continue;
+    const auto numbers = ParseSyncNumbers(peer.status.description);
+    if (!numbers.ok() || !numbers->has_value()) continue;
+    const auto& newest = (*numbers)->remote_snapshot_time;
+    if (!newest.has_value() || newest != (*numbers)->local_snapshot_time) {
+      continue;
+    }
+    image->newest_snapshot =
+        std::max(image->newest_snapshot.value_or(0), *newest);
+  }
+  if (!image->newest_snapshot.has_value()) return;
+  const auto age = SyncAge(view, *image->newest_snapshot);
+  if (!age.has_value() || image->interval_seconds.value_or(0) <= 0) return;
+  image->missed_snapshots = std::max<int64_t>(0, *age - kSnapshotSeenSeconds) /
+                            *image->interval_seconds;
 }
 
 /// Of a site that copies; the largest of several counts.
@@ -157,6 +184,7 @@ WatchedImage JudgeImage(
           std::chrono::duration_cast<std::chrono::seconds>(shortest.interval)
               .count();
       AddSyncAge(view, shortest, &report);
+      AddMissedSnapshots(view, settle, &image);
     } else if (report.has_numbers() && view.info.mode != MirrorMode::kJournal) {
       // Only snapshot mode has such numbers.
       AddNoSchedule(&report);

@@ -89,12 +89,22 @@ grpc::ServerUnaryReactor* DisableForeign(
 /// without it once it has begun.
 constexpr std::chrono::seconds kUpkeepPatience{2};
 
+void NoteGroup(WatchedClusters& watched, const GroupHandle& group_id,
+               const std::vector<VolumeHandle>& members) {
+  WatchedGroup group{group_id.text(), {}};
+  for (const VolumeHandle& member : members) {
+    group.members.push_back(member.text());
+  }
+  watched.NoteGroup(std::move(group));
+}
+
 absl::StatusOr<ReplicationInfo> ReadGroupInfo(
-    ReplicationEnvironment& environment, const GroupHandle& group_id,
-    const CephUserRef& user, SteadyTime deadline) {
+    ReplicationEnvironment& environment, WatchedClusters& watched,
+    const GroupHandle& group_id, const CephUserRef& user, SteadyTime deadline) {
   ADDONS_ASSIGN_OR_RETURN(
       JournalMembers members,
       ReadGroupMembers(environment.resolver, group_id, user, deadline));
+  NoteGroup(watched, group_id, members.volumes);
   return GetGroupReplicationInfo(
       environment,
       {group_id, user, std::move(members.volumes), std::move(members.place)},
@@ -133,10 +143,12 @@ void Fill(const ReplicationInfo& info,
 }  // namespace
 
 ReplicationService::ReplicationService(Rpc& rpc, OperationTable& operations,
-                                       ReplicationEnvironment& environment)
+                                       ReplicationEnvironment& environment,
+                                       WatchedClusters& watched)
     : rpc_(rpc),
       operations_(operations),
       environment_(environment),
+      watched_(watched),
       destinations_(environment_) {}
 
 Reply ReplicationService::RunGroupVerb(
@@ -240,8 +252,13 @@ grpc::ServerUnaryReactor* ReplicationService::DisableVolumeReplication(
           return RunGroupVerb(call, rpc_call,
                               [this, parameters](OperationContext& operation,
                                                  const GroupTarget& target) {
-                                return DisableGroup(operation, environment_,
-                                                    target, parameters);
+                                absl::Status status =
+                                    DisableGroup(operation, environment_,
+                                                 target, parameters);
+                                if (status.ok()) {
+                                  watched_.ForgetGroup(target.group_id.text());
+                                }
+                                return status;
                               });
         }
         return RunVolumeVerb(call, rpc_call,
@@ -363,8 +380,8 @@ Later<absl::StatusOr<ReplicationInfo>> ReplicationService::ReadInfo(
       [this, is_group = call.is_group, target = call.target,
        group_id = call.group_id](OperationContext& operation) {
         const SteadyTime deadline = operation.DeadlineWithin(kReadPatience);
-        return is_group ? ReadGroupInfo(environment_, group_id, target.user,
-                                        deadline)
+        return is_group ? ReadGroupInfo(environment_, watched_, group_id,
+                                        target.user, deadline)
                         : GetReplicationInfo(environment_, target, deadline);
       });
 }

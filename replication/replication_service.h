@@ -18,6 +18,7 @@
 #include "replication/replication_service_call.h"
 #include "replication/resync.h"
 #include "replication/resync_log.h"
+#include "replication/watched_clusters.h"
 #include "rpc/unary_call.h"
 
 namespace addons {
@@ -27,9 +28,11 @@ namespace addons {
 class ReplicationService final
     : public ::replication::Controller::CallbackService {
  public:
-  /// Nothing is owned; everything outlives the service.
+  /// Nothing is owned; everything outlives the service. `watched` is told of
+  /// the groups that calls are about.
   ReplicationService(Rpc& rpc, OperationTable& operations,
-                     ReplicationEnvironment& environment);
+                     ReplicationEnvironment& environment,
+                     WatchedClusters& watched);
 
   grpc::ServerUnaryReactor* EnableVolumeReplication(
       grpc::CallbackServerContext* context,
@@ -106,6 +109,7 @@ class ReplicationService final
   Rpc& rpc_;
   OperationTable& operations_;
   ReplicationEnvironment& environment_;
+  WatchedClusters& watched_;
   DestinationFinder destinations_;
   ResyncLog resyncs_;
 };

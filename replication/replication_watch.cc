@@ -15,6 +15,7 @@
 #include "base/status_macros.h"
 #include "ceph/retry_when_blocklisted.h"
 #include "operation/run_operation.h"
+#include "replication/fence_looks.h"
 #include "replication/pool_look.h"
 #include "replication/state/watched_pools.h"
 
@@ -38,9 +39,12 @@ bool RefusesUser(const absl::Status& status) {
 /// What looks and the one who starts them share.
 class ReplicationWatch::State {
  public:
-  State(ReplicationEnvironment& environment, ClusterProvider& clusters)
+  State(ReplicationEnvironment& environment, WatchedClusters& named,
+        ClusterProvider& clusters)
       : environment_(environment),
         clusters_(clusters),
+        named_(named),
+        fences_(named, environment.config, clusters, environment.clock),
         snapshot_(std::make_shared<WatchSnapshot>()) {}
 
   /// The clusters that are to be looked at now; each counts as looked at until
@@ -74,6 +78,8 @@ class ReplicationWatch::State {
 
   ReplicationEnvironment& environment_;
   ClusterProvider& clusters_;
+  WatchedClusters& named_;
+  FenceLooks fences_;
   std::stop_source stop_;
   mutable Mutex mutex_;
   std::map<Key, std::shared_ptr<Pool>> pools_ ABSL_GUARDED_BY(mutex_);
@@ -87,6 +93,7 @@ std::vector<std::string> ReplicationWatch::State::ClustersDue() {
   const MutexLock lock(mutex_);
   std::set<Key> known;
   std::set<std::string> due;
+  std::map<std::string, CephUserRef> users;
   for (const WatchedPools::Watched& watched : all) {
     known.insert(watched.key);
     auto& pool = pools_[watched.key];
@@ -97,10 +104,13 @@ std::vector<std::string> ReplicationWatch::State::ClustersDue() {
       pool->seen.unseen = "it has not been looked at yet";
     }
     pool->seen.pool = watched.pool_name;
-    if (watched.user != nullptr && !looking_.contains(pool->seen.cluster_id)) {
-      due.insert(pool->seen.cluster_id);
-    }
+    CephUserRef& user = users[pool->seen.cluster_id];
+    if (user == nullptr) user = watched.user;
+    if (watched.user != nullptr) due.insert(pool->seen.cluster_id);
   }
+  due.merge(fences_.Watch(users));
+  std::erase_if(
+      due, [&](const auto& cluster) { return looking_.contains(cluster); });
   std::erase_if(pools_,
                 [&](const auto& pool) { return !known.contains(pool.first); });
   Publish();
@@ -131,6 +141,9 @@ absl::Status ReplicationWatch::State::LookAt(OperationContext& context,
                        found->second->seen});
     }
   }
+  // First, as the monitors answer it by themselves.
+  context.Step("looking at the fences");
+  fences_.Look(cluster_id);
   std::stable_sort(
       turns.begin(), turns.end(),
       [](const Turn& a, const Turn& b) { return a.tried_at < b.tried_at; });
@@ -194,6 +207,7 @@ void ReplicationWatch::State::LookEnded(const std::string& cluster_id,
   const SteadyTime began = looking->second;
   looking_.erase(looking);
   if (status.ok() || stop_.stop_requested()) return;
+  fences_.Missed(cluster_id, began, status);
   for (auto& [key, pool] : pools_) {
     if (pool->seen.cluster_id != cluster_id) continue;
     if (pool->tried_at.has_value() && *pool->tried_at >= began) continue;
@@ -232,15 +246,18 @@ void ReplicationWatch::State::Publish() {
   snapshot->taken_at = environment_.clock.Now();
   snapshot->pools_left_out = environment_.watched.left_out();
   for (const WatchedPool* pool : pools) snapshot->pools.push_back(*pool);
+  snapshot->fences = fences_.Seen();
+  snapshot->groups = named_.Groups();
   snapshot_ = std::move(snapshot);
 }
 
 ReplicationWatch::ReplicationWatch(OperationTable& operations,
                                    ReplicationEnvironment& environment,
+                                   WatchedClusters& named,
                                    ClusterProvider& clusters,
                                    std::chrono::milliseconds interval)
     : operations_(operations),
-      state_(std::make_shared<State>(environment, clusters)) {
+      state_(std::make_shared<State>(environment, named, clusters)) {
   if (interval.count() > 0) {
     rounds_.emplace("replica-watch", interval, [this] { StartLooks(); });
   }

@@ -11,11 +11,13 @@
 #include "operation/operation_table.h"
 #include "replication/environment.h"
 #include "replication/watch_snapshot.h"
+#include "replication/watched_clusters.h"
 
 namespace addons {
 
-/// Looks at the replication of the pools that calls have named
-/// (environment.watched), also when no call asks, and publishes what it sees.
+/// Looks at the replication of the pools that calls have named, and at the
+/// fences of their clusters and of those whose fences calls were about, also
+/// when no call asks, and publishes what it sees.
 ///
 /// A look is an operation of the read lane, one for each cluster at a time: a
 /// cluster that hangs keeps one worker, and delays the looks at no other. When
@@ -26,10 +28,10 @@ namespace addons {
 class ReplicationWatch {
  public:
   /// Starts looks every `interval`; zero: only StartLooks() does. Nothing is
-  /// owned, and all of it outlives this, `environment` and `clusters` also the
+  /// owned, and all of it outlives this, all but `operations` also the
   /// operations of the table.
   ReplicationWatch(OperationTable& operations,
-                   ReplicationEnvironment& environment,
+                   ReplicationEnvironment& environment, WatchedClusters& named,
                    ClusterProvider& clusters,
                    std::chrono::milliseconds interval);
   /// Asks the looks that run to end, and waits for none.

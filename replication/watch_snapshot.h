@@ -42,6 +42,11 @@ struct WatchedImage {
   std::optional<double> lag_ratio;          // age / interval
   std::optional<int64_t> bytes_remaining;   // of what is being copied
   std::optional<int64_t> percent;           // of it, copied
+  /// When the newest mirror snapshot of a primary was taken; known while
+  /// rbd-mirror of the peer reports and copies nothing.
+  std::optional<int64_t> newest_snapshot;
+  /// Snapshots that were due since then and were not taken; likewise.
+  std::optional<int64_t> missed_snapshots;
   bool split_brain = false;
 };
 
@@ -69,11 +74,38 @@ struct WatchedPool {
   size_t truncated() const { return total - images.size(); }
 };
 
+/// A range or an address that is fenced, whoever fenced it.
+struct WatchedFence {
+  std::string range;             // "10.0.0.0/24"
+  std::optional<int64_t> until;  // unix seconds; nullopt: it cannot be read
+};
+
+/// The blocklist of a cluster.
+struct WatchedFences {
+  static constexpr size_t kMost = 200;
+
+  std::string cluster_id;
+  /// As those of WatchedPool.
+  std::optional<SteadyTime> seen_at;
+  std::string unseen;
+  size_t total = 0;                  // ranges and addresses
+  size_t clients = 0;                // entries of single clients
+  std::vector<WatchedFence> fences;  // kMost, those that end first
+};
+
+/// A volume group under replication, as the last call has found it.
+struct WatchedGroup {
+  std::string group_id;
+  std::vector<std::string> members;  // volume ids
+};
+
 /// Immutable once it is published.
 struct WatchSnapshot {
   std::optional<SteadyTime> taken_at;  // nullopt: no look has ended yet
   std::vector<WatchedPool> pools;      // by cluster, pool, namespace
   size_t pools_left_out = 0;           // because there are too many
+  std::vector<WatchedFences> fences;   // by cluster
+  std::vector<WatchedGroup> groups;    // by id
 };
 
 /// Whether `a` needs a person sooner than `b`; equal trouble: by name.

@@ -17,6 +17,7 @@
 #include "server/socket_server.h"
 #include "server/status_page.h"
 #include "server/unserved_methods.h"
+#include "volume/home_clusters.h"
 
 namespace addons {
 namespace {
@@ -58,9 +59,11 @@ App::App(Config config, AppParts parts)
                             resolver_, operations_})),
       operations_(config_.operations, clock_),
       ceph_calls_(std::move(parts.ceph_calls)),
+      librados_(parts.manifest["librados"]),
       start_thread_(std::move(parts.start_thread)) {
   IdentityInfo info{config_.driver_name, ADDONS_VERSION,
                     std::move(parts.manifest)};
+  if (librados_.empty()) info.manifest.erase("librados");
   info.manifest["csi"] = "1.12";
   info.manifest["csi-addons"] =
       "2026-07";  // the specification as of that month
@@ -83,7 +86,8 @@ absl::Status App::Serve() {
   if (domain_.replication != nullptr && config_.serve_metrics &&
       config_.watch_interval.count() > 0) {
     watch_ = std::make_unique<ReplicationWatch>(
-        operations_, *domain_.replication, *clusters_, config_.watch_interval);
+        operations_, *domain_.replication, *domain_.watched, *clusters_,
+        config_.watch_interval);
     watched_ = watch_->snapshots();
   }
   ADDONS_RETURN_IF_ERROR(ServeMetrics());
@@ -157,16 +161,18 @@ absl::Status App::ServeMetrics() {
                          domain_.copying_stops,
                          domain_.history,
                          watched_,
-                         &clock_};
+                         &clock_,
+                         librados_};
   sources.connections = [this] { return Connections(); };
   std::vector<HttpPage> probes = {
       {kHealthPath,
-       [this] {
+       [this](absl::string_view) {
          ProveAlive();
          return HttpReply{true, "alive\n"};
        }},
-      {kReadyPath, [this] { return ReadyReply(); }},
-      {kStatusPath, [this] { return StatusReply(); }}};
+      {kReadyPath, [this](absl::string_view) { return ReadyReply(); }},
+      {kStatusPath,
+       [this](absl::string_view query) { return StatusReply(query); }}};
   ADDONS_ASSIGN_OR_RETURN(
       metrics_, HttpServer::Start(
                     config_.metrics, [sources] { return MetricsText(sources); },
@@ -204,7 +210,7 @@ HttpReply App::ReadyReply() {
   return {true, "ready\n"};
 }
 
-HttpReply App::StatusReply() {
+HttpReply App::StatusReply(absl::string_view query) {
   StatusPage page;
   page.version = ADDONS_VERSION;
   page.configuration = Describe(config_);
@@ -213,9 +219,26 @@ HttpReply App::StatusReply() {
   page.replicates = domain_.replication != nullptr;
   if (watched_) page.watch = watched_();
   page.operations = operations_.List();
+  if (domain_.reclaim_stats != nullptr) {
+    page.reclaims = domain_.reclaim_stats->Listed();
+  }
+  page.clusters = ConfiguredClusters();
+  page.query = std::string(query);
   page.now = clock_.Now();
   page.wall_now = clock_.WallNow();
   return {true, RenderStatusPage(page), HttpReply::Kind::kHtml};
+}
+
+std::vector<ConfiguredCluster> App::ConfiguredClusters() {
+  std::vector<ConfiguredCluster> clusters;
+  const auto config = config_store_.Current();
+  if (!config.ok()) return clusters;
+  for (const ClusterEntry& entry : (*config)->entries()) {
+    clusters.push_back({entry.cluster_id.text(), entry.monitors,
+                        entry.rados_namespace,
+                        !IsHome(config_.site_clusters, entry.cluster_id)});
+  }
+  return clusters;
 }
 
 void App::ProveAlive() const { static_cast<void>(operations_.List()); }

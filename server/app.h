@@ -24,6 +24,7 @@
 #include "server/config.h"
 #include "server/http_server.h"
 #include "server/services.h"
+#include "server/status_page.h"
 #include "volume/config_store.h"
 #include "volume/resolver.h"
 
@@ -35,7 +36,8 @@ class SocketServer;
 /// What the process gives to the daemon besides its configuration.
 struct AppParts {
   std::unique_ptr<ClusterProvider> clusters;
-  /// Versions of libraries and the like, for GetIdentity.
+  /// Versions of libraries and the like, for GetIdentity; that of "librados"
+  /// also for metrics.
   std::map<std::string, std::string> manifest;
   /// CallGate::Snapshot() of those clusters, for metrics; may be empty.
   std::function<std::vector<CallHistogram>()> ceph_calls;
@@ -86,7 +88,8 @@ class App {
   std::vector<SocketConnections> Connections() const;
   absl::StatusOr<bool> Ready();
   HttpReply ReadyReply();
-  HttpReply StatusReply();
+  HttpReply StatusReply(absl::string_view query);
+  std::vector<ConfiguredCluster> ConfiguredClusters();
   bool AwaitServers(std::chrono::milliseconds at_most);
 
   const Config config_;
@@ -100,6 +103,7 @@ class App {
   ServiceSet domain_;
   OperationTable operations_;
   const std::function<std::vector<CallHistogram>()> ceph_calls_;
+  const std::string librados_;  // of AppParts::manifest
   const ThreadStarter start_thread_;
   std::vector<std::unique_ptr<grpc::Service>> identity_;
   std::vector<std::unique_ptr<grpc::Service>> admin_identity_;

@@ -22,7 +22,7 @@ constexpr char kText[] = "text/plain; version=0.0.4; charset=utf-8";
 constexpr char kHtml[] =
     "text/html; charset=utf-8\r\n"
     "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'\r\n"
     "X-Content-Type-Options: nosniff\r\n"
     "Referrer-Policy: no-referrer\r\n"
     "Cache-Control: no-store";
@@ -58,13 +58,17 @@ std::string AnswerHttp(absl::string_view head,
     return Error("400 Bad Request");
   }
   if (words[0] != "GET") return Error("501 Not Implemented");
-  const absl::string_view path = words[1].substr(0, words[1].find('?'));
+  const size_t mark = words[1].find('?');
+  const absl::string_view path = words[1].substr(0, mark);
+  const absl::string_view query = mark == absl::string_view::npos
+                                      ? absl::string_view()
+                                      : words[1].substr(mark + 1);
   const auto page =
       std::find_if(pages.begin(), pages.end(),
                    [path](const HttpPage& p) { return p.path == path; });
   if (page == pages.end()) return Error("404 Not Found");
   try {
-    const HttpReply reply = page->content();
+    const HttpReply reply = page->content(query);
     return Answer(reply.ok ? "200 OK" : "503 Service Unavailable",
                   reply.kind == HttpReply::Kind::kHtml ? kHtml : kText,
                   reply.text);

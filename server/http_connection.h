@@ -20,11 +20,11 @@ struct HttpReply {
   Kind kind = Kind::kText;
 };
 
-/// What GET of one path is answered with. `content` must not block; an
-/// exception becomes 500.
+/// What GET of one path is answered with. `content` gets what follows the
+/// question mark, as it was sent, must not block, and an exception becomes 500.
 struct HttpPage {
   std::string path;
-  std::function<HttpReply()> content;
+  std::function<HttpReply(absl::string_view query)> content;
 };
 
 /// What a request is answered with, head and all: the page of its path for GET,

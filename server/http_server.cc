@@ -57,14 +57,16 @@ uint16_t PortOf(int socket) {
 
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(
     const HttpEndpoint& endpoint, Content content, std::vector<HttpPage> more) {
-  more.push_back({endpoint.path, [content = std::move(content)] {
-                    return HttpReply{true, content()};
-                  }});
+  more.push_back(
+      {endpoint.path, [content = std::move(content)](absl::string_view) {
+         return HttpReply{true, content()};
+       }});
   std::unique_ptr<HttpServer> server(new HttpServer(endpoint, std::move(more)));
   for (HttpPage& page : server->pages_) {
-    page.content = [raw = server.get(), content = std::move(page.content)] {
+    page.content = [raw = server.get(), content = std::move(page.content)](
+                       absl::string_view query) {
       try {
-        return content();
+        return content(query);
       } catch (...) {
         raw->Report("exception while answering");
         throw;

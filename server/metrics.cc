@@ -2,13 +2,16 @@
 
 #include <prometheus/text_serializer.h>
 
+#include <algorithm>
 #include <chrono>
 #include <initializer_list>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "base/log.h"
 #include "operation/lane_use.h"
+#include "server/process_metrics.h"
 
 namespace addons {
 namespace {
@@ -134,7 +137,8 @@ void AddConnections(const std::vector<SocketConnections>& sockets,
   }
 }
 
-void AddLanes(const OperationTable& table, Families& families) {
+void AddLanes(const OperationLimits& limits,
+              const std::vector<OperationInfo>& list, Families& families) {
   MetricFamily operations =
       Gauge("operations", "Operations now, by lane and state.");
   MetricFamily oldest =
@@ -144,7 +148,7 @@ void AddLanes(const OperationTable& table, Families& families) {
       "lane_workers", "How many operations of the lane may run at a time.");
   MetricFamily queue_limit =
       Gauge("lane_queue_limit", "How many operations of the lane may wait.");
-  for (const LaneUse& use : UseOfLanes(table.limits(), table.List())) {
+  for (const LaneUse& use : UseOfLanes(limits, list)) {
     const Label lane = {"lane", std::string(Name(use.lane))};
     Add(operations, {lane, {"state", "running"}}, use.running);
     Add(operations, {lane, {"state", "waiting"}}, use.waiting);
@@ -156,6 +160,40 @@ void AddLanes(const OperationTable& table, Families& families) {
   for (MetricFamily* family : {&operations, &oldest, &workers, &queue_limit}) {
     families.push_back(std::move(*family));
   }
+}
+
+absl::string_view StageOf(const OperationInfo& operation) {
+  if (operation.stopping) return "stopping";
+  if (!operation.running) return "queued";
+  if (operation.mutating) return "changing";
+  return operation.between_looks ? "waiting" : "looking";
+}
+
+/// Verbs are the program's own words; those of which nothing is under way have
+/// no series.
+void AddVerbs(const std::vector<OperationInfo>& list, Families& families) {
+  struct Use {
+    size_t count = 0;
+    std::chrono::milliseconds oldest{0};
+  };
+  std::map<std::pair<std::string, std::string>, Use> uses;
+  for (const OperationInfo& operation : list) {
+    Use& use = uses[{operation.verb, std::string(StageOf(operation))}];
+    ++use.count;
+    use.oldest = std::max(use.oldest, operation.age);
+  }
+  MetricFamily operations =
+      Gauge("operations_by_stage", "Operations now, by verb and stage.");
+  MetricFamily oldest =
+      Gauge("operation_oldest_by_stage_seconds", "Age of the oldest of them.");
+  for (const auto& [key, use] : uses) {
+    const std::vector<Label> labels = {{"verb", key.first},
+                                       {"stage", key.second}};
+    Add(operations, labels, use.count);
+    Add(oldest, labels, Seconds(use.oldest).count());
+  }
+  families.push_back(std::move(operations));
+  families.push_back(std::move(oldest));
 }
 
 ClientMetric HistogramOf(const CallHistogram& call) {
@@ -311,6 +349,13 @@ void AddWatchedImages(const WatchSnapshot& seen, Families& families) {
   MetricFamily lag =
       Gauge("replication_lag_ratio",
             "Age of the last complete copy, in intervals of its schedule.");
+  MetricFamily newest =
+      Gauge("replication_newest_snapshot_timestamp_seconds",
+            "Unix time of the newest mirror snapshot of a primary, while "
+            "nothing is copied.");
+  MetricFamily missed =
+      Gauge("replication_missed_snapshots",
+            "Snapshots of the schedule that were due and were not taken.");
   MetricFamily bytes = Gauge("replication_bytes_remaining",
                              "What is left of the copy under way, about.");
   const auto add_known = [](MetricFamily& family,
@@ -337,10 +382,47 @@ void AddWatchedImages(const WatchSnapshot& seen, Families& families) {
       add_known(interval, labels, image.interval_seconds);
       add_known(lag, labels, image.lag_ratio);
       add_known(bytes, labels, image.bytes_remaining);
+      add_known(newest, labels, image.newest_snapshot);
+      add_known(missed, labels, image.missed_snapshots);
+    }
+  }
+  for (MetricFamily* family : {&info, &role, &health, &split, &last_sync,
+                               &interval, &lag, &bytes, &newest, &missed}) {
+    families.push_back(std::move(*family));
+  }
+}
+
+/// Of each cluster those fences have series of their own that end first.
+void AddFences(const WatchSnapshot& seen, SteadyTime now, Families& families) {
+  MetricFamily look_ok =
+      Gauge("fence_look_ok",
+            "Whether the last look at the cluster's blocklist succeeded.");
+  MetricFamily look_age =
+      Gauge("fence_look_age_seconds",
+            "Time since the blocklist was looked at last with success.");
+  MetricFamily fences =
+      Gauge("fences", "Ranges and addresses that are fenced, by whomever.");
+  MetricFamily clients =
+      Gauge("blocklisted_clients", "Entries of single clients.");
+  MetricFamily truncated =
+      Gauge("fences_truncated", "Fences that end later and have no series.");
+  MetricFamily expires = Gauge("fence_expires_timestamp_seconds",
+                               "Unix time when the fence ends.");
+  for (const WatchedFences& cluster : seen.fences) {
+    const std::vector<Label> labels = {{"cluster", cluster.cluster_id}};
+    Add(look_ok, labels, cluster.unseen.empty() ? 1 : 0);
+    if (!cluster.seen_at.has_value()) continue;
+    Add(look_age, labels, Seconds(now - *cluster.seen_at).count());
+    Add(fences, labels, cluster.total);
+    Add(clients, labels, cluster.clients);
+    Add(truncated, labels, cluster.total - cluster.fences.size());
+    for (const WatchedFence& fence : cluster.fences) {
+      if (!fence.until.has_value()) continue;
+      Add(expires, With(labels, {"range", fence.range}), *fence.until);
     }
   }
   for (MetricFamily* family :
-       {&info, &role, &health, &split, &last_sync, &interval, &lag, &bytes}) {
+       {&look_ok, &look_age, &fences, &clients, &truncated, &expires}) {
     families.push_back(std::move(*family));
   }
 }
@@ -349,18 +431,25 @@ void AddWatchedImages(const WatchSnapshot& seen, Families& families) {
 
 std::vector<MetricFamily> CollectMetrics(const MetricsSources& sources) {
   Families families;
-  MetricFamily build = Gauge("build_info", "The daemon's version; always 1.");
-  Add(build, {{"version", ADDONS_VERSION}}, 1);
+  MetricFamily build = Gauge(
+      "build_info",
+      "Versions of the daemon and of the librados it is linked to; always 1.");
+  Add(build, {{"version", ADDONS_VERSION}, {"librados", sources.librados}}, 1);
   families.push_back(std::move(build));
   families.push_back(
       With(Counter("log_lines_dropped_total",
                    "Lines of the log that were lost because nobody read them "
                    "in time."),
            LogLinesDropped()));
+  for (MetricFamily& family : ProcessMetrics()) {
+    families.push_back(std::move(family));
+  }
   AddCalls(sources.calls, families);
   AddOperationCounters(sources.operations.stats(), families);
   if (sources.connections) AddConnections(sources.connections(), families);
-  AddLanes(sources.operations, families);
+  const std::vector<OperationInfo> operations = sources.operations.List();
+  AddLanes(sources.operations.limits(), operations, families);
+  AddVerbs(operations, families);
   if (sources.ceph_calls) AddCephCalls(sources.ceph_calls(), families);
   if (sources.reclaims != nullptr) AddReclaims(*sources.reclaims, families);
   if (sources.trims != nullptr) AddTrims(*sources.trims, families);
@@ -387,6 +476,7 @@ std::vector<MetricFamily> CollectMetrics(const MetricsSources& sources) {
     const std::shared_ptr<const WatchSnapshot> seen = sources.watch();
     AddWatchedPools(*seen, sources.clock->Now(), families);
     AddWatchedImages(*seen, families);
+    AddFences(*seen, sources.clock->Now(), families);
   }
   return families;
 }

@@ -43,6 +43,7 @@ struct MetricsSources {
   /// What the background watch has seen; empty: it is off.
   std::function<std::shared_ptr<const WatchSnapshot>()> watch{};
   Clock* clock = &RealClock();  // of the watch
+  std::string librados{};       // the linked release; empty: none is linked
   /// Of each socket; empty: there is none.
   std::function<std::vector<SocketConnections>()> connections{};
 };

@@ -68,6 +68,7 @@ ServiceSet MakeServices(const ServiceParts& parts) {
     set.replication = std::make_unique<ReplicationEnvironment>(
         parts.resolver, parts.config_store, parts.clock,
         OptionsOf(parts.config));
+    set.watched = std::make_unique<WatchedClusters>(parts.clock);
     set.replication->leases.StartRenewing();
     set.copying_stops = [replication = set.replication.get()] {
       return replication->copying_stops.count();
@@ -76,7 +77,7 @@ ServiceSet MakeServices(const ServiceParts& parts) {
       return replication->history.stats();
     };
     set.services.push_back(std::make_unique<ReplicationService>(
-        parts.rpc, parts.operations, *set.replication));
+        parts.rpc, parts.operations, *set.replication, *set.watched));
     set.served.volume_replication = true;
     set.admin_services.push_back(std::make_unique<AuditService>(
         parts.rpc, parts.operations, parts.config_store, parts.clusters,
@@ -117,9 +118,15 @@ ServiceSet MakeServices(const ServiceParts& parts) {
     set.served.reclaim_space_node = true;
   }
   if (parts.config.modes.controller || parts.config.modes.node) {
+    std::function<void(const FenceTarget&)> asked;
+    if (set.replication != nullptr) {
+      asked = [watched = set.watched.get()](const FenceTarget& target) {
+        watched->NoteFences(target.cluster_id.text(), target.user);
+      };
+    }
     set.services.push_back(std::make_unique<NetworkFenceService>(
         parts.rpc, parts.operations, parts.config_store, parts.clusters,
-        FenceOptionsOf(parts.config)));
+        FenceOptionsOf(parts.config), std::move(asked)));
     set.served.network_fence = true;
     set.served.fence_clients = true;
   }

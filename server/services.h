@@ -16,6 +16,7 @@
 #include "reclaimspace/reclaim_stats.h"
 #include "reclaimspace/trim_stats.h"
 #include "replication/environment.h"
+#include "replication/watched_clusters.h"
 #include "rpc/unary_call.h"
 #include "server/config.h"
 #include "volume/config_store.h"
@@ -37,7 +38,8 @@ struct ServiceParts {
 struct ServiceSet {
   // What services share; they are destroyed before it.
   std::unique_ptr<ReplicationEnvironment> replication;
-  std::unique_ptr<TrimStats> trim_stats;  // null: trims are not served
+  std::unique_ptr<WatchedClusters> watched;  // where there is replication
+  std::unique_ptr<TrimStats> trim_stats;     // null: trims are not served
   std::vector<std::unique_ptr<grpc::Service>> services;  // of CSI-Addons
   std::vector<std::unique_ptr<grpc::Service>> admin_services;
   const ReclaimStats* reclaim_stats = nullptr;  // of a service; null: likewise

@@ -2,8 +2,10 @@
 #define ADDONS_SERVER_STATUS_PAGE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -12,25 +14,37 @@
 
 namespace addons {
 
+/// An entry of config.json.
+struct ConfiguredCluster {
+  std::string id;
+  std::vector<std::string> monitors;
+  std::string rados_namespace;
+  bool elsewhere = false;  // not one of --site-clusters
+};
+
 /// What the status page shows; it holds no secrets.
 struct StatusPage {
   std::string version;
   std::string configuration;  // Describe()
   std::string not_ready;      // why calls are not served; empty: they are
   bool replicates = false;    // the daemon has the replication service
-  std::shared_ptr<const WatchSnapshot> watch;  // null: it is off
-  std::vector<OperationInfo> operations;       // the oldest first
-  SteadyTime now;                              // of the watch's clock
+  std::shared_ptr<const WatchSnapshot> watch;              // null: it is off
+  std::vector<OperationInfo> operations;                   // the oldest first
+  std::vector<std::pair<std::string, uint64_t>> reclaims;  // by outcome
+  std::vector<ConfiguredCluster> clusters;
+  std::string query;  // what follows the question mark of the page's address
+  SteadyTime now;     // of the watch's clock
   WallTime wall_now;
 };
 
-/// How many volumes and operations are rows of the page.
-inline constexpr size_t kMostRows = 500;
+/// How many volumes, groups and operations are rows of the page at a time.
+inline constexpr size_t kRowsOfPage = 200;
 
 /// One HTML page for people, complete in itself and without scripts: what is
-/// wrong first, then what can be seen of clusters, volumes under replication
-/// (trouble first, then by name) and running operations. All values are
-/// escaped. Asks nobody, does not block.
+/// wrong first, then what can be seen of pools, volumes under replication
+/// (trouble first, then by name; in pages, and those only that the query asks
+/// for), volume groups, fences, operations, and what the daemon was told. All
+/// values are escaped. Asks nobody, does not block.
 std::string RenderStatusPage(const StatusPage& page);
 
 }  // namespace addons

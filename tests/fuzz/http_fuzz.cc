@@ -25,16 +25,18 @@ namespace {
 constexpr char kMetrics[] = "rbd_addons_build_info 1\n";
 
 const std::vector<HttpPage>& Pages() {
-  static const auto* const pages = new std::vector<HttpPage>{
-      {"/metrics",
-       [] {
-         return HttpReply{true, kMetrics};
-       }},
-      {"/readyz",
-       [] {
-         return HttpReply{false, "not ready\n"};
-       }},
-      {"/broken", []() -> HttpReply { throw std::runtime_error("broken"); }}};
+  static const auto* const pages =
+      new std::vector<HttpPage>{{"/metrics",
+                                 [](absl::string_view) {
+                                   return HttpReply{true, kMetrics};
+                                 }},
+                                {"/readyz",
+                                 [](absl::string_view) {
+                                   return HttpReply{false, "not ready\n"};
+                                 }},
+                                {"/broken", [](absl::string_view) -> HttpReply {
+                                   throw std::runtime_error("broken");
+                                 }}};
   return *pages;
 }
 

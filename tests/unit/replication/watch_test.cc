@@ -96,7 +96,8 @@ class WatchTest : public ::testing::Test {
   Resolver resolver_{config_, clusters_};
   ReplicationEnvironment environment_{resolver_, config_, world_, {}};
   OperationTable operations_{OperationLimits(), world_};
-  ReplicationWatch watch_{operations_, environment_, clusters_,
+  WatchedClusters named_{world_};
+  ReplicationWatch watch_{operations_, environment_, named_, clusters_,
                           std::chrono::milliseconds(0)};
   const ReplicationWatch::Source seen_ = watch_.snapshots();
   const std::string image_ = MirroredPair::ImageOf(kUuid);
@@ -154,6 +155,102 @@ TEST_F(WatchTest, LagIsTheAgeInIntervals) {
   EXPECT_LT(*image.lag_ratio, 4);
   EXPECT_EQ(image.health, ReplicationHealth::kDegraded);
   EXPECT_THAT(image.message, HasSubstr("older than two intervals"));
+}
+
+// rbd-mirror is well, and the scheduler takes none.
+TEST_F(WatchTest, SnapshotsThatWereDueAreMissed) {
+  ASSERT_OK(pair_.cluster(a_)->MgrCommand(absl::StrCat(
+      R"({"prefix":"rbd mirror snapshot schedule add","level_spec":"replicapool/)",
+      image_, R"(","interval":"5m"})")));
+  NoteBoth();
+  LookOnce();
+  EXPECT_EQ(PoolOf(a_).images.at(0).missed_snapshots, 0);
+  world_.Advance(minutes(15));
+  LookOnce();
+  EXPECT_EQ(PoolOf(a_).images.at(0).missed_snapshots, 2);
+  EXPECT_EQ(PoolOf(a_).images.at(0).newest_snapshot,
+            PoolOf(a_).images.at(0).last_sync);
+  EXPECT_EQ(PoolOf(b_).images.at(0).missed_snapshots, std::nullopt);
+  a_.CreateMirrorSnapshot(image_);
+  world_.Advance(seconds(60));
+  LookOnce();
+  EXPECT_EQ(PoolOf(a_).images.at(0).missed_snapshots, 0);
+  // A peer that says nothing does not tell what there is.
+  b_.SetMirrorDaemon(DaemonState::kDown);
+  world_.Advance(minutes(15));
+  LookOnce();
+  EXPECT_EQ(PoolOf(a_).images.at(0).missed_snapshots, std::nullopt);
+}
+
+TEST_F(WatchTest, SeesFencesOfTheClustersOfPools) {
+  a_.AddRangeBlocklistEntry("10.0.0.0:0/24", hours(2));
+  a_.AddBlocklistEntry("10.0.1.1:0/0", hours(1));
+  a_.AddBlocklistEntry("10.0.1.2:0/4711", hours(1));
+  NoteBoth();
+  world_.ClearCalls();
+  LookOnce();
+  ASSERT_THAT(seen_()->fences, SizeIs(2));
+  const WatchedFences& on_a = seen_()->fences[0];
+  EXPECT_EQ(on_a.cluster_id, a_.cluster_id());
+  EXPECT_EQ(on_a.unseen, "");
+  EXPECT_EQ(on_a.total, 2U);
+  EXPECT_EQ(on_a.clients, 1U);
+  ASSERT_THAT(on_a.fences, SizeIs(2));
+  EXPECT_EQ(on_a.fences[0].range, "10.0.1.1/32");
+  EXPECT_EQ(on_a.fences[1].range, "10.0.0.0/24");
+  ASSERT_TRUE(on_a.fences[0].until.has_value());
+  EXPECT_EQ(*on_a.fences[1].until - *on_a.fences[0].until, 3600);
+  EXPECT_EQ(seen_()->fences[1].total, 0U);
+  EXPECT_EQ(world_.CountMutations(), 0);
+}
+
+TEST_F(WatchTest, ACallAboutFencesBringsItsCluster) {
+  named_.NoteFences(a_.cluster_id(), a_.user());
+  LookOnce();
+  ASSERT_THAT(seen_()->fences, SizeIs(1));
+  EXPECT_EQ(seen_()->fences[0].unseen, "");
+  EXPECT_THAT(seen_()->pools, IsEmpty());
+  // What was seen stays, with the reason why it is old.
+  a_.AddBlocklistEntry("10.0.1.1:0/0", hours(30));
+  LookOnce();
+  a_.SetClusterUp(false);
+  LookOnce();
+  EXPECT_EQ(seen_()->fences[0].total, 1U);
+  EXPECT_NE(seen_()->fences[0].unseen, "");
+  a_.SetClusterUp(true);
+  LookOnce();
+  EXPECT_EQ(seen_()->fences[0].unseen, "");
+  // Forgotten with its user.
+  world_.Advance(hours(25));
+  LookOnce();
+  EXPECT_THAT(seen_()->fences, IsEmpty());
+}
+
+TEST_F(WatchTest, AUserThatIsRefusedIsNotAskedForFencesAgain) {
+  const CephUserRef old = a_.user();
+  named_.NoteFences(a_.cluster_id(), old);
+  a_.SetKey("AQBGK0tlAAAAABAAe1jGVJUIbxnSHUjzYVN5eg==");
+  LookOnce();
+  ASSERT_THAT(seen_()->fences, SizeIs(1));
+  EXPECT_NE(seen_()->fences[0].unseen, "");
+  world_.ClearCalls();
+  LookOnce();
+  EXPECT_THAT(world_.Calls(), IsEmpty());
+  named_.NoteFences(a_.cluster_id(), a_.user());
+  LookOnce();
+  EXPECT_EQ(seen_()->fences[0].unseen, "");
+}
+
+TEST_F(WatchTest, GroupsAreForgottenAfterADay) {
+  named_.NoteGroup({"group-1", {"v1", "v2"}});
+  named_.NoteGroup({"group-2", {}});
+  named_.ForgetGroup("group-2");
+  LookOnce();
+  ASSERT_THAT(seen_()->groups, SizeIs(1));
+  EXPECT_EQ(seen_()->groups[0].members.size(), 2U);
+  world_.Advance(hours(25));
+  LookOnce();
+  EXPECT_THAT(seen_()->groups, IsEmpty());
 }
 
 TEST_F(WatchTest, WithoutTheManagerTheRestIsSeen) {
@@ -300,7 +397,7 @@ TEST_F(WatchTest, ItEndsWhileAClusterHangs) {
     return 0;
   });
   {
-    ReplicationWatch watch(operations_, environment_, clusters_,
+    ReplicationWatch watch(operations_, environment_, named_, clusters_,
                            std::chrono::milliseconds(5));
     ASSERT_TRUE(Await([&] { return held > 0; }));
   }

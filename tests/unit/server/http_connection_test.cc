@@ -10,6 +10,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "absl/strings/str_cat.h"
+
 namespace addons {
 namespace {
 
@@ -20,13 +22,14 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 std::string Answer(absl::string_view head) {
-  return AnswerHttp(head, {{"/metrics",
-                            [] {
-                              return HttpReply{true, "a 1\n"};
-                            }},
-                           {"/busy", [] {
-                              return HttpReply{false, "later\n"};
-                            }}});
+  return AnswerHttp(head,
+                    {{"/metrics",
+                      [](absl::string_view query) {
+                        return HttpReply{true, absl::StrCat("a 1\n", query)};
+                      }},
+                     {"/busy", [](absl::string_view) {
+                        return HttpReply{false, "later\n"};
+                      }}});
 }
 
 TEST(AnswerHttpTest, GivesTheTextOfItsPath) {
@@ -35,7 +38,8 @@ TEST(AnswerHttpTest, GivesTheTextOfItsPath) {
       AllOf(StartsWith("HTTP/1.1 200 OK\r\n"),
             HasSubstr("Content-Type: text/plain; version=0.0.4"),
             HasSubstr("Content-Length: 4\r\n"), EndsWith("\r\n\r\na 1\n")));
-  EXPECT_THAT(Answer("GET /metrics?x=1 HTTP/1.0"), HasSubstr(" 200 "));
+  EXPECT_THAT(Answer("GET /metrics?x=1?2 HTTP/1.0"),
+              AllOf(HasSubstr(" 200 "), EndsWith("\r\n\r\na 1\nx=1?2")));
 }
 
 TEST(AnswerHttpTest, APageMaySayNotNow) {
@@ -62,9 +66,10 @@ TEST(AnswerHttpTest, RefusesWhatIsNoRequest) {
 
 TEST(AnswerHttpTest, DoesNotTellWhatWentWrong) {
   EXPECT_THAT(
-      AnswerHttp("GET /metrics HTTP/1.1",
-                 {{"/metrics",
-                   []() -> HttpReply { throw std::runtime_error("hush"); }}}),
+      AnswerHttp("GET /metrics HTTP/1.1", {{"/metrics",
+                                            [](absl::string_view) -> HttpReply {
+                                              throw std::runtime_error("hush");
+                                            }}}),
       AllOf(StartsWith("HTTP/1.1 500 "), Not(HasSubstr("hush"))));
 }
 

@@ -73,7 +73,7 @@ TEST(HttpServerTest, HasNothingElse) {
 
 TEST(HttpServerTest, ServesMorePagesBesideIt) {
   auto server = HttpServer::Start({"127.0.0.1", 0, "/metrics"}, Numbers,
-                                  {{"/readyz", [] {
+                                  {{"/readyz", [](absl::string_view) {
                                       return HttpReply{false, "starting\n"};
                                     }}});
   ASSERT_OK(server);

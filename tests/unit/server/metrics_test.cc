@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <regex>
 #include <set>
 #include <string>
@@ -12,6 +14,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
+#include "server/process_metrics.h"
 #include "tests/unit/operation/table_testing.h"
 
 namespace addons::testing {
@@ -254,20 +257,89 @@ TEST_F(MetricsTest, ReplicationIsAbsentWhereItIsNotKnown) {
             "1");
 }
 
+TEST_F(MetricsTest, CountsOperationsByVerbAndStage) {
+  const auto busy = NewJob();
+  BackgroundCall call(table(), Spec("promote", {"other"}), Blocked(busy, 1));
+  busy->started.Pass();
+  clock_.Advance(milliseconds(2500));
+  const std::string which = R"({verb="promote",stage="looking"})";
+  EXPECT_EQ(Value("operations_by_stage" + which), "1");
+  EXPECT_EQ(Value("operation_oldest_by_stage_seconds" + which), "2.5");
+  EXPECT_THAT(Text(), Not(HasSubstr("stage=\"queued\"")));
+}
+
+TEST_F(MetricsTest, TellsWhenFencesEnd) {
+  WatchedFences fences;
+  fences.cluster_id = "site-a";
+  fences.unseen = "no monitor answered";
+  watched_->fences = {fences};
+  EXPECT_EQ(Value(R"(fence_look_ok{cluster="site-a"})"), "0");
+  EXPECT_THAT(Text(), Not(HasSubstr("rbd_addons_fences{")));
+  fences.unseen.clear();
+  fences.seen_at = clock_.Now();
+  fences.total = 4;
+  fences.clients = 9;
+  fences.fences = {{"10.0.0.1/32", 1795000000}, {"10.0.0.2/32", std::nullopt}};
+  watched_->fences = {fences};
+  EXPECT_EQ(Value(R"(fence_look_ok{cluster="site-a"})"), "1");
+  EXPECT_EQ(Value(R"(fences{cluster="site-a"})"), "4");
+  EXPECT_EQ(Value(R"(fences_truncated{cluster="site-a"})"), "2");
+  EXPECT_EQ(Value(R"(blocklisted_clients{cluster="site-a"})"), "9");
+  EXPECT_EQ(Value("fence_expires_timestamp_seconds{cluster=\"site-a\","
+                  "range=\"10.0.0.1/32\"}"),
+            "1795000000");
+  EXPECT_THAT(Text(), Not(HasSubstr("10.0.0.2")));
+}
+
+TEST_F(MetricsTest, NamesTheLinkedLibrados) {
+  MetricsSources sources = Sources();
+  sources.librados = "16.2.15";
+  EXPECT_THAT(MetricsText(sources), HasSubstr("librados=\"16.2.15\"} 1\n"));
+}
+
+TEST_F(MetricsTest, TellsWhatTheProcessTakes) {
+  std::map<std::string, double> values;
+  for (const prometheus::MetricFamily& family : ProcessMetrics()) {
+    ASSERT_EQ(family.metric.size(), 1U) << family.name;
+    values[family.name] = family.type == prometheus::MetricType::Counter
+                              ? family.metric[0].counter.value
+                              : family.metric[0].gauge.value;
+  }
+  EXPECT_EQ(values.size(), 7U);
+  EXPECT_GE(values["process_threads"], 1);
+  EXPECT_GE(values["process_open_fds"], 3);
+  EXPECT_LE(values["process_open_fds"], values["process_max_fds"]);
+  EXPECT_GT(values["process_resident_memory_bytes"], 1 << 20);
+  EXPECT_GT(values["process_virtual_memory_bytes"],
+            values["process_resident_memory_bytes"]);
+  EXPECT_GT(values["process_start_time_seconds"], 1.7e9);
+  EXPECT_LE(values["process_start_time_seconds"],
+            static_cast<double>(time(nullptr)) + 1);
+  // A descriptor more is one more.
+  const double before = values["process_open_fds"];
+  const std::ifstream open_file("/dev/null");
+  for (const prometheus::MetricFamily& family : ProcessMetrics()) {
+    if (family.name == "process_open_fds") {
+      EXPECT_EQ(family.metric[0].gauge.value, before + 1);
+    }
+  }
+}
+
 // Prometheus' naming: counters end with _total, nothing else does, and each
 // name comes once.
 TEST_F(MetricsTest, NamesFollowTheConventions) {
   std::set<std::string> names;
   for (const prometheus::MetricFamily& family : CollectMetrics(Sources())) {
     EXPECT_TRUE(names.insert(family.name).second) << family.name;
-    EXPECT_TRUE(std::regex_match(family.name, std::regex("rbd_addons_[a-z_]+")))
+    EXPECT_TRUE(std::regex_match(family.name,
+                                 std::regex("(rbd_addons|process)_[a-z_]+")))
         << family.name;
     EXPECT_EQ(absl::EndsWith(family.name, "_total"),
               family.type == prometheus::MetricType::Counter)
         << family.name;
     EXPECT_NE(family.help, "") << family.name;
   }
-  EXPECT_EQ(names.size(), 48U);
+  EXPECT_EQ(names.size(), 65U);
 }
 
 // The document for administrators has them all, and no others.
@@ -276,8 +348,8 @@ TEST_F(MetricsTest, TheDocumentListsThem) {
   std::ifstream file(ADDONS_METRICS_DOCUMENT);
   for (std::string line; std::getline(file, line);) {
     std::smatch name;
-    if (std::regex_search(line, name,
-                          std::regex("^\\| `(rbd_addons_[a-z_]+)"))) {
+    if (std::regex_search(
+            line, name, std::regex("^\\| `((?:rbd_addons|process)_[a-z_]+)"))) {
       documented.insert(name[1]);
     }
   }

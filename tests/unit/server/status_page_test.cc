@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -68,6 +69,9 @@ TEST_F(StatusPageTest, EscapesWhatOthersWrote) {
   operation.object = evil;
   operation.step = evil;
   page_.operations = {operation};
+  page_.reclaims = {{evil, 1}};
+  page_.clusters = {{evil, {evil}, evil, false}};
+  page_.query = "q=" + evil;
   page_.configuration = evil;
   page_.version = evil;
   page_.not_ready = evil;
@@ -97,21 +101,84 @@ TEST_F(StatusPageTest, TroubleStandsFirstThenNames) {
                               "volume (and 2 more) - rbd-addons</title>"));
 }
 
-TEST_F(StatusPageTest, NoMoreRowsThanAPersonReads) {
-  for (int i = 0; i < 700; ++i) {
+TEST_F(StatusPageTest, VolumesComeInPages) {
+  for (int i = 0; i < 500; ++i) {
     Add(absl::StrFormat("image-%04d", i), ReplicationHealth::kHealthy);
   }
+  EXPECT_THAT(
+      Render(),
+      AllOf(HasSubstr("image-0199"), Not(HasSubstr("image-0200")),
+            HasSubstr("1 to 200 of 500, trouble first"),
+            HasSubstr("page <b>1</b> <a href=\"?page=2#volumes\">2</a>")));
+  page_.query = "page=3";
   EXPECT_THAT(Render(),
-              AllOf(HasSubstr("image-0499"), Not(HasSubstr("image-0500")),
-                    HasSubstr("and 200 more, all in order")));
-  // Not in order: some of those that are not shown are in trouble, too, or what
-  // they are is not seen now.
-  pool_.unseen = "timeout";
+              AllOf(HasSubstr("image-0499"), Not(HasSubstr("image-0399")),
+                    HasSubstr("401 to 500 of 500")));
+  for (const char* beyond : {"page=99", "page=4294967295"}) {
+    page_.query = beyond;
+    EXPECT_THAT(Render(), HasSubstr("401 to 500 of 500"));
+  }
+  for (const char* no_page : {"page=0", "page=-1", "page=x", "page", "&&=&"}) {
+    page_.query = no_page;
+    EXPECT_THAT(Render(), HasSubstr("1 to 200 of 500"));
+  }
+  pool_.total = 7000;
   EXPECT_THAT(Render(),
-              AllOf(HasSubstr("and 200 more"), Not(HasSubstr("all in order"))));
-  pool_.unseen.clear();
-  pool_.by_health = {100, 600, 0};
-  EXPECT_THAT(Render(), Not(HasSubstr("all in order")));
+              HasSubstr("6500 more are counted, but not kept by name"));
+}
+
+TEST_F(StatusPageTest, AQueryChoosesVolumes) {
+  Add("good", ReplicationHealth::kHealthy);
+  Add("slow", ReplicationHealth::kDegraded);
+  Add("broken", ReplicationHealth::kError);
+  Add("split", ReplicationHealth::kHealthy);
+  pool_.images[3].split_brain = true;
+  pool_.images[0].volume_name = "PVC-Good";
+  pool_.images[1].volume_id = "0001-slow-id";
+  pool_.images[2].message = "it is 100% broken & <bad>";
+  const auto shows = [this](const std::string& query) {
+    page_.query = query;
+    const std::string html = Render();
+    std::string shown;
+    for (const char* name : {"good", "slow", "broken", "split"}) {
+      if (html.find(absl::StrCat("<b>", name, "</b>")) != std::string::npos) {
+        absl::StrAppend(&shown, shown.empty() ? "" : " ", name);
+      }
+    }
+    return shown;
+  };
+  EXPECT_EQ(shows(""), "good slow broken split");
+  EXPECT_EQ(shows("health=trouble"), "slow broken split");
+  EXPECT_EQ(shows("health=error"), "broken split");
+  EXPECT_EQ(shows("health=degraded"), "slow");
+  EXPECT_EQ(shows("health=healthy"), "good split");
+  EXPECT_EQ(shows("health=nonsense"), "good slow broken split");
+  EXPECT_EQ(shows("q=pvc-gOOD"), "good");
+  EXPECT_EQ(shows("q=SLOW-ID"), "slow");
+  EXPECT_EQ(shows("q=100%25+BROKEN+%26+%3cbad%3E"), "broken");
+  EXPECT_EQ(shows("q=replicapool"), "good slow broken split");
+  EXPECT_EQ(shows("q=o&health=error"), "broken split");
+  EXPECT_EQ(shows("q=nowhere"), "");
+  EXPECT_THAT(Render(), HasSubstr("none is like that"));
+  // What was asked stands in the form again, and in no other way.
+  page_.query = "q=%22%3E%3Cscript%3E";
+  EXPECT_THAT(Render(), AllOf(HasSubstr("value=\"&quot;&gt;&lt;script&gt;\""),
+                              Not(HasSubstr("<script"))));
+  for (const char* broken : {"q=%", "q=%2", "q=%zz", "q=%00"}) {
+    page_.query = broken;
+    EXPECT_THAT(Render(), HasSubstr("</html>"));
+  }
+}
+
+TEST_F(StatusPageTest, LinksKeepTheQuery) {
+  for (int i = 0; i < 300; ++i) {
+    Add(absl::StrFormat("a&b-%04d", i), ReplicationHealth::kDegraded);
+  }
+  page_.query = "q=a%26b&health=trouble";
+  EXPECT_THAT(
+      Render(),
+      HasSubstr(
+          "href=\"?page=2&amp;q=a%26b&amp;health=trouble#volumes\">2</a>"));
 }
 
 TEST_F(StatusPageTest, WhatIsNotKnownIsNotShownAsZero) {
@@ -122,7 +189,7 @@ TEST_F(StatusPageTest, WhatIsNotKnownIsNotShownAsZero) {
   pool_.images[0].last_sync = 1790000000;
   pool_.images[0].lag_seconds = 600;
   pool_.images[0].interval_seconds = 300;
-  EXPECT_THAT(Render(), HasSubstr("10 min old (every 5 min)"));
+  EXPECT_THAT(Render(), HasSubstr("10 min old (every 5 min)<br>"));
 }
 
 TEST_F(StatusPageTest, APoolThatCannotBeSeenIsTrouble) {
@@ -139,7 +206,59 @@ TEST_F(StatusPageTest, APoolThatCannotBeSeenIsTrouble) {
 TEST_F(StatusPageTest, SaysWhenNothingIsWatched) {
   EXPECT_THAT(RenderStatusPage(page_), HasSubstr("--watch-interval is 0"));
   page_.watch = std::make_shared<WatchSnapshot>();
-  EXPECT_THAT(RenderStatusPage(page_), HasSubstr("nothing is watched"));
+  EXPECT_THAT(RenderStatusPage(page_), HasSubstr("so none is watched"));
+}
+
+TEST_F(StatusPageTest, FencesThatEndSoonAreTrouble) {
+  auto seen = std::make_shared<WatchSnapshot>();
+  WatchedFences fences;
+  fences.cluster_id = "site-a";
+  fences.seen_at = SteadyTime(seconds(995));
+  fences.fences = {{"10.0.0.1/32", 1795000000 - 60},
+                   {"10.0.0.2/32", 1795000000 + 7200},
+                   {"10.0.0.3/32", 1795000000 + 90000},
+                   {"10.0.0.4/32", std::nullopt}};
+  fences.total = 5;
+  fences.clients = 3;
+  seen->fences = {fences};
+  page_.watch = seen;
+  EXPECT_THAT(
+      RenderStatusPage(page_),
+      AllOf(HasSubstr("the fence of 10.0.0.1/32 on site-a has ended"),
+            HasSubstr("the fence of 10.0.0.2/32 on site-a ends in 2 h"),
+            Not(HasSubstr("the fence of 10.0.0.3/32")),
+            HasSubstr(">10.0.0.3/32<"), HasSubstr(">not known<"),
+            HasSubstr("5 ranges and addresses, 3 single clients, seen 5 s ago"),
+            HasSubstr("and 1 that end later")));
+}
+
+TEST_F(StatusPageTest, GroupsAreAsGoodAsTheirMembers) {
+  Add("a", ReplicationHealth::kHealthy);
+  Add("b", ReplicationHealth::kError);
+  pool_.images[0].volume_id = "volume-a";
+  pool_.images[0].last_sync = 1790000000;
+  pool_.images[1].volume_id = "volume-b";
+  pool_.images[1].last_sync = 1780000000;
+  auto seen = std::make_shared<WatchSnapshot>();
+  seen->pools = {pool_};
+  seen->groups = {{"group-good", {"volume-a"}},
+                  {"group-bad", {"volume-a", "volume-b", "volume-c"}}};
+  page_.watch = seen;
+  const std::string html = RenderStatusPage(page_);
+  EXPECT_LT(html.find("group-bad"), html.find("group-good"));
+  EXPECT_THAT(html,
+              AllOf(HasSubstr("Volume groups: 2"), HasSubstr(">1 in error<"),
+                    HasSubstr(">1 not seen<"), HasSubstr("2026-05-28")));
+}
+
+TEST_F(StatusPageTest, ShowsClustersThatNobodyHasNamed) {
+  page_.clusters = {{"site-a", {"10.0.0.1:6789"}, "", false},
+                    {"spare", {"10.0.0.2:6789"}, "tenant1", false},
+                    {"site-b", {"10.0.0.3:6789"}, "", true}};
+  EXPECT_THAT(Render(), AllOf(HasSubstr("Clusters of config.json: 3"),
+                              HasSubstr("1 pool watched"),
+                              HasSubstr("no call has named it yet"),
+                              HasSubstr("not this site's")));
 }
 
 TEST_F(StatusPageTest, LoadsNothingFromElsewhere) {

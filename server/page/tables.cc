@@ -1,0 +1,192 @@
+#include "server/page/tables.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/time.h"
+#include "base/utc.h"
+#include "server/page/html.h"
+#include "server/page/troubles.h"
+
+namespace addons {
+namespace {
+
+std::string UpText(const std::optional<bool>& up) {
+  if (!up.has_value()) return "never reported";
+  return *up ? Tag("good", "reports") : Tag("bad", "silent");
+}
+
+std::string StateOf(const OperationInfo& operation) {
+  if (operation.stopping) return "stopping";
+  if (!operation.running) return "queued";
+  if (operation.mutating) return "changing";
+  return operation.between_looks ? "waiting" : "running";
+}
+
+/// "no call has named it yet" and the like.
+std::string WatchText(const StatusPage& page,
+                      const ConfiguredCluster& cluster) {
+  if (cluster.elsewhere) return "not this site's: not looked at";
+  if (page.watch == nullptr) return "not watched";
+  size_t pools = 0;
+  size_t unseen = 0;
+  for (const WatchedPool& pool : page.watch->pools) {
+    if (pool.cluster_id != cluster.id) continue;
+    ++pools;
+    if (!pool.unseen.empty()) ++unseen;
+  }
+  const bool fences = std::any_of(
+      page.watch->fences.begin(), page.watch->fences.end(),
+      [&](const WatchedFences& seen) { return seen.cluster_id == cluster.id; });
+  if (pools == 0 && !fences) return "no call has named it yet: not watched";
+  std::string text = absl::StrCat(pools, pools == 1 ? " pool" : " pools");
+  if (fences) absl::StrAppend(&text, " and its fences");
+  absl::StrAppend(&text, " watched");
+  if (unseen > 0) {
+    absl::StrAppend(&text, " ",
+                    Tag("bad", absl::StrCat(unseen, " cannot be seen")));
+  }
+  return text;
+}
+
+std::string EndText(const WatchedFence& fence, int64_t now) {
+  if (!fence.until.has_value()) return "not known";
+  const std::string text = absl::StrCat(
+      FormatUtc(absl::FromUnixSeconds(*fence.until)),
+      *fence.until <= now ? ", has ended"
+                          : absl::StrCat(", in ", Lasting(*fence.until - now)));
+  return EndsSoon(fence, now) ? Tag("warn", text) : text;
+}
+
+}  // namespace
+
+void AddPools(const StatusPage& page, std::string* html) {
+  if (page.watch->pools.empty()) return;
+  AddHeading("pools", "Pools", html);
+  BeginTable("pool|seen|rbd-mirror here|rbd-mirror of the peer|volumes", html);
+  for (const WatchedPool& pool : page.watch->pools) {
+    std::string seen = Ago(pool.seen_at, page.now);
+    if (!pool.unseen.empty()) {
+      seen = absl::StrCat(Tag("bad", "cannot be seen"), ", seen ", seen);
+    }
+    const auto role = [&pool](WatchedRole which) {
+      return pool.by_role.at(static_cast<size_t>(which));
+    };
+    absl::StrAppend(
+        html, "<tr>", Cell("pool", Escaped(PlaceOf(pool)), "name"),
+        Cell("seen", seen),
+        Cell("rbd-mirror here", UpText(pool.local_mirror_up)),
+        Cell("rbd-mirror of the peer", UpText(pool.peer_mirror_up)),
+        Cell("volumes",
+             pool.seen_at.has_value()
+                 ? absl::StrCat(pool.total, ": ", role(WatchedRole::kPrimary),
+                                " primary, ", role(WatchedRole::kSecondary),
+                                " secondary, ", role(WatchedRole::kUnclear),
+                                " unclear")
+                 : std::string("not known")),
+        "</tr>\n");
+  }
+  EndTable(html);
+}
+
+void AddFences(const StatusPage& page, std::string* html) {
+  if (page.watch->fences.empty()) return;
+  const int64_t now = absl::ToUnixSeconds(absl::FromChrono(page.wall_now));
+  size_t total = 0;
+  for (const WatchedFences& cluster : page.watch->fences)
+    total += cluster.total;
+  AddHeading("fences", absl::StrCat("Fences: ", total), html);
+  for (const WatchedFences& cluster : page.watch->fences) {
+    absl::StrAppend(html, "<p>", Escaped(cluster.cluster_id), ": ");
+    if (!cluster.unseen.empty()) {
+      absl::StrAppend(html, Tag("warn", "cannot be seen"), " ",
+                      Escaped(cluster.unseen), "; ");
+    }
+    absl::StrAppend(html, cluster.total, " ranges and addresses, ",
+                    cluster.clients, " single clients, seen ",
+                    Ago(cluster.seen_at, page.now), "</p>\n");
+    if (cluster.fences.empty()) continue;
+    BeginTable("fenced|until", html);
+    for (const WatchedFence& fence : cluster.fences) {
+      absl::StrAppend(html, "<tr>",
+                      Cell("fenced", Escaped(fence.range), "name"),
+                      Cell("until", EndText(fence, now)), "</tr>\n");
+    }
+    EndTable(html);
+    if (cluster.total > cluster.fences.size()) {
+      absl::StrAppend(html, "<p>and ", cluster.total - cluster.fences.size(),
+                      " that end later</p>\n");
+    }
+  }
+}
+
+void AddOperations(const StatusPage& page, std::string* html) {
+  AddHeading("operations",
+             absl::StrCat("Running operations: ", page.operations.size()),
+             html);
+  if (page.operations.empty()) return;
+  BeginTable("id|verb|object|age|state|step|progress", html);
+  const size_t shown = std::min(page.operations.size(), kRowsOfPage);
+  for (size_t i = 0; i < shown; ++i) {
+    const OperationInfo& operation = page.operations[i];
+    const int64_t age =
+        std::chrono::duration_cast<std::chrono::seconds>(operation.age).count();
+    absl::StrAppend(
+        html, "<tr>", Cell("id", absl::StrCat(operation.id)),
+        Cell("verb", Escaped(operation.verb)),
+        Cell("object", Escaped(operation.object), "name"),
+        Cell("age", Lasting(age)), Cell("state", StateOf(operation)),
+        Cell("step", Escaped(operation.step)),
+        Cell("progress",
+             operation.total == 0
+                 ? std::string()
+                 : absl::StrCat(operation.done, " of ", operation.total)),
+        "</tr>\n");
+  }
+  EndTable(html);
+  if (page.operations.size() > shown) {
+    absl::StrAppend(html, "<p>and ", page.operations.size() - shown,
+                    " younger ones</p>\n");
+  }
+}
+
+void AddReclaims(const StatusPage& page, std::string* html) {
+  std::vector<std::string> counts;
+  for (const auto& [outcome, count] : page.reclaims) {
+    if (count > 0) counts.push_back(absl::StrCat(outcome, " ", count));
+  }
+  if (page.reclaims.empty()) return;
+  AddHeading("reclaims", "Space reclaims since the start", html);
+  absl::StrAppend(
+      html, "<p>",
+      counts.empty() ? "none" : Escaped(absl::StrJoin(counts, ", ")), "</p>\n");
+}
+
+void AddClusters(const StatusPage& page, std::string* html) {
+  if (page.clusters.empty()) return;
+  AddHeading("clusters",
+             absl::StrCat("Clusters of config.json: ", page.clusters.size()),
+             html);
+  BeginTable("cluster|monitors|RADOS namespace|watched", html);
+  const size_t shown = std::min(page.clusters.size(), kRowsOfPage);
+  for (size_t i = 0; i < shown; ++i) {
+    const ConfiguredCluster& cluster = page.clusters[i];
+    absl::StrAppend(
+        html, "<tr>", Cell("cluster", Escaped(cluster.id), "name"),
+        Cell("monitors", Escaped(absl::StrJoin(cluster.monitors, ", ")),
+             "wide"),
+        Cell("RADOS namespace", Escaped(cluster.rados_namespace)),
+        Cell("watched", WatchText(page, cluster)), "</tr>\n");
+  }
+  EndTable(html);
+  if (page.clusters.size() > shown) {
+    absl::StrAppend(html, "<p>and ", page.clusters.size() - shown,
+                    " more</p>\n");
+  }
+}
+
+}  // namespace addons
