@@ -4,8 +4,9 @@
 #   scripts/packages.sh [PURPOSE...]    default: release
 #
 # PURPOSE is release (the programs), a label of the tests (unit, rpc, deploy, contract, integration,
-# long), demo, lint, fuzz (libFuzzer), micro (benchmarks without clusters), or faster (ccache and
-# mold, which are used where they are installed):
+# long), demo, browser (Chromium, for the test of the status page), lint, fuzz (libFuzzer), micro
+# (benchmarks without clusters), or faster (ccache and mold, which are used where they are
+# installed):
 #
 #   apt-get install --no-install-recommends $(scripts/packages.sh release unit)
 set -euo pipefail

@@ -25,6 +25,9 @@ integration_packages=(
 # What reads manifests, rules and packages. helm and Kubernetes' schemas come from npm, where
 # that is installed: tests/deploy/tools.sh.
 deploy_packages=(python3 python3-yaml python3-jsonschema prometheus yamllint)
+# The status page in a real browser. Large, so only where it is asked for: without it that
+# test is skipped.
+browser_packages=(chromium)
 lint_packages=(clang clang-format clang-tidy shellcheck)
 # libFuzzer and the sanitizers of clang.
 fuzz_packages=(clang libclang-rt-dev)
@@ -34,7 +37,7 @@ micro_packages=(libbenchmark-dev)
 faster_packages=(ccache mold)
 
 # packages_for PURPOSE...: prints the names, one per line. A purpose is a label of the
-# tests, or release, demo, lint, fuzz, micro or faster.
+# tests, or release, demo, browser, lint, fuzz, micro or faster.
 packages_for() {
   local purpose
   for purpose; do
@@ -48,6 +51,7 @@ packages_for() {
           "${integration_packages[@]}"
         ;;
       demo) printf '%s\n' "${build_packages[@]}" "${ceph_packages[@]}" "${demo_packages[@]}" ;;
+      browser) printf '%s\n' "${browser_packages[@]}" ;;
       lint) printf '%s\n' "${build_packages[@]}" "${test_packages[@]}" "${lint_packages[@]}" ;;
       fuzz) printf '%s\n' "${build_packages[@]}" "${test_packages[@]}" "${fuzz_packages[@]}" ;;
       micro) printf '%s\n' "${build_packages[@]}" "${micro_packages[@]}" ;;
