@@ -7,8 +7,9 @@ DIR=''             # the bed
 SITES=()           # their names: a, or a and b
 STORE=memstore     # of the OSDs
 MIRROR=''          # or yes, or one-way: site b follows site a, which has no rbd-mirror
-ADDRESS=127.0.0.1  # where mon and mgr listen
-OSDS=()            # where the OSDs do, one address each
+ADDRESSES=(127.0.0.1) # where mon and mgr listen: one for all sites, or one for each
+OSDS=(mon)         # where the OSDs do, one address each; mon: where the mon does
+NETNS=()           # the network namespace of each site's rbd-mirror; none: that of the rest
 
 # set_dir DIR: as the commands name it.
 set_dir() {
@@ -20,8 +21,8 @@ set_dir() {
 
 # save_bed: writes the record.
 save_bed() {
-  printf '%s\n' "sites=${SITES[*]}" "mirror=$MIRROR" "store=$STORE" "address=$ADDRESS" "osds=${OSDS[*]}" \
-    >"$DIR/$MARKER"
+  printf '%s\n' "sites=${SITES[*]}" "mirror=$MIRROR" "store=$STORE" "addresses=${ADDRESSES[*]}" "osds=${OSDS[*]}" \
+    "netns=${NETNS[*]}" >"$DIR/$MARKER"
 }
 
 # is_bed: succeeds while DIR is one.
@@ -37,8 +38,9 @@ load_bed() {
       sites) read -ra SITES <<<"$value" ;;
       mirror) MIRROR=$value ;;
       store) STORE=$value ;;
-      address) ADDRESS=$value ;;
+      addresses) read -ra ADDRESSES <<<"$value" ;;
       osds) read -ra OSDS <<<"$value" ;;
+      netns) read -ra NETNS <<<"$value" ;;
     esac
   done <"$DIR/$MARKER"
 }
@@ -57,9 +59,19 @@ other_site() {
   for site in "${SITES[@]}"; do [[ $site == "$1" ]] || printf '%s' "$site"; done
 }
 
+# site_number SITE: prints 0 for the first one.
+site_number() {
+  local i
+  for i in "${!SITES[@]}"; do if [[ ${SITES[i]} == "$1" ]]; then printf '%s' "$i"; fi; done
+}
+
+# site_address SITE: prints where its mon and mgr listen.
+site_address() { printf '%s' "${ADDRESSES[$(site_number "$1")]:-${ADDRESSES[0]}}"; }
+
 # mon_host SITE: prints where its mon listens, as ceph.conf has it.
 mon_host() {
-  local host=$ADDRESS
+  local host
+  host=$(site_address "$1")
   if [[ $host == *:* ]]; then host="[$host]"; fi
   printf 'v2:%s:%s' "$host" "$(first_line "$DIR/$1/port")"
 }

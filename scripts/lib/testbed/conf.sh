@@ -6,15 +6,16 @@ OSD_COMMANDS=   # whether OSDs answer "ceph tell"
 
 # write_conf SITE FSID: ceph.conf, as far as it is known before the mon has its port.
 write_conf() {
-  local dir=$DIR/$1 i ipv4=true ipv6=false
-  if [[ $ADDRESS == *:* ]]; then ipv4=false ipv6=true; fi
+  local dir=$DIR/$1 i ipv4=true ipv6=false address osd
+  address=$(site_address "$1")
+  if [[ $address == *:* ]]; then ipv4=false ipv6=true; fi
   cat >"$dir/ceph.conf" <<END
 [global]
     fsid = $2
     mon host = $(mon_host "$1")
     mon initial members = a
-    public addr = $ADDRESS
-    cluster addr = $ADDRESS
+    public addr = $address
+    cluster addr = $address
     ms bind ipv4 = $ipv4
     ms bind ipv6 = $ipv6
     keyring = $dir/keyring
@@ -104,10 +105,11 @@ END
   # An OSD without this socket never answers a command.
   if [[ $OSD_COMMANDS ]]; then printf '[osd]\n    admin socket = %s\n' "$dir/osd.\$id.asok" >>"$dir/ceph.conf"; fi
   for i in "${!OSDS[@]}"; do
+    osd=${OSDS[i]/#mon/$address}
     cat >>"$dir/ceph.conf" <<END
 [osd.$i]
-    public addr = ${OSDS[i]}
-    cluster addr = ${OSDS[i]}
+    public addr = $osd
+    cluster addr = $osd
 END
   done
 }

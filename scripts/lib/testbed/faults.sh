@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # The commands stop, cont, kill and start: what tests do to single daemons.
 
-# start_again SITE DAEMON: after a kill; nothing when it runs.
+# start_again SITE DAEMON [OFFSET]: after a kill; nothing when it runs.
 start_again() {
   local file=$DIR/$1/pid/$2
   if ours "$file"; then return; fi
@@ -9,7 +9,7 @@ start_again() {
   if [[ $2 == osd* && $STORE == memstore ]]; then
     printf '%s: %s: this OSD starts without its data, the pools will not answer\n' "$PROG" "$1" >&2
   fi
-  start_daemon "$1" "$2"
+  start_daemon "$@"
   if [[ $2 == mon ]]; then wait_for "$1: mon" "$DIR/$1/log/mon.a.log" mon_listens "$1"; fi
 }
 
@@ -31,7 +31,7 @@ signal_daemon() {
   fi
 }
 
-# cmd_signal stop|cont|kill|start DIR SITE DAEMON
+# cmd_signal stop|cont|kill|start DIR SITE DAEMON [OFFSET]
 cmd_signal() {
   local action=$1 site=${3:-} daemon targets
   load_bed "${2:-}"
@@ -43,7 +43,7 @@ cmd_signal() {
   fi
   for daemon in "${targets[@]}"; do
     case $action in
-      start) start_again "$site" "$daemon" ;;
+      start) start_again "$site" "$daemon" ${5:+"$5"} ;;
       *) signal_daemon "$action" "$site" "$daemon" ;;
     esac
   done

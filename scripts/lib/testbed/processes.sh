@@ -50,16 +50,26 @@ launch() {
   wait_for "$site: $name" "$DIR/$site/log/$name.out" test -s "$DIR/$site/pid/$name"
 }
 
-# start_daemon SITE DAEMON: returns when its process runs, which is before it answers.
+# start_daemon SITE DAEMON [OFFSET]: returns when its process runs, which is before it answers. With OFFSET its
+# clock is wrong by so much, and passes as fast as any other.
 start_daemon() {
-  local conf=$DIR/$1/ceph.conf
+  local conf=$DIR/$1/ceph.conf netns=${NETNS[$(site_number "$1")]:-} clock=() place=()
+  # The dynamic linker puts in $LIB.
+  # shellcheck disable=SC2016
+  if [[ ${3:-} ]]; then
+    clock=(env 'LD_PRELOAD=/usr/$LIB/faketime/libfaketime.so.1' FAKETIME="$3" FAKETIME_DONT_FAKE_MONOTONIC=1)
+  fi
+  if [[ $netns ]]; then place=(ip netns exec "$netns"); fi
   case $2 in
-    mon) launch "$1" mon ceph-mon -f -i a -c "$conf" ;;
-    mgr) launch "$1" mgr ceph-mgr -f -i x -c "$conf" ;;
-    osd) launch "$1" osd ceph-osd -f -i 0 -c "$conf" ;;
-    osd.*) launch "$1" "$2" ceph-osd -f -i "${2#osd.}" -c "$conf" ;;
+    mon) launch "$1" mon "${clock[@]}" ceph-mon -f -i a -c "$conf" ;;
+    mgr) launch "$1" mgr "${clock[@]}" ceph-mgr -f -i x -c "$conf" ;;
+    osd) launch "$1" osd "${clock[@]}" ceph-osd -f -i 0 -c "$conf" ;;
+    osd.*) launch "$1" "$2" "${clock[@]}" ceph-osd -f -i "${2#osd.}" -c "$conf" ;;
     # rbd-mirror looks for its local cluster on the default path only; -c alone is not enough.
-    rbd-mirror) launch "$1" rbd-mirror env CEPH_CONF="$conf" rbd-mirror -f -n client.rbd-mirror -c "$conf" ;;
+    rbd-mirror)
+      launch "$1" rbd-mirror "${place[@]}" "${clock[@]}" env CEPH_CONF="$conf" rbd-mirror -f \
+        -n client.rbd-mirror -c "$conf"
+      ;;
   esac
 }
 

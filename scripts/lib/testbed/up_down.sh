@@ -8,8 +8,9 @@ parse_up() {
       --mirror) MIRROR=${MIRROR:-yes} ;;
       --one-way) MIRROR=one-way ;;
       --objectstore) STORE=${2:-}; shift ;;
-      --address) ADDRESS=${2:-}; shift ;;
+      --address) read -ra ADDRESSES <<<"${2:-}"; shift ;;
       --osd-addresses) read -ra OSDS <<<"${2:-}"; shift ;;
+      --mirror-netns) read -ra NETNS <<<"${2:-}"; shift ;;
       --default-intervals) INTERVALS=default ;;
       --osd-commands) OSD_COMMANDS=yes ;;
       -v) VERBOSE=yes ;;
@@ -19,14 +20,16 @@ parse_up() {
     shift || usage_error "up: an option lacks its value"
   done
   SITES=(a ${MIRROR:+b})
-  if ((${#OSDS[@]} == 0)); then OSDS=("$ADDRESS"); fi
 }
 
 # check_up: refuses what cannot work, before anything is written.
 check_up() {
   local address program
   [[ $DIR ]] || usage_error "up: DIR is missing"
-  for address in "$ADDRESS" "${OSDS[@]}"; do
+  ((${#ADDRESSES[@]} == 1 || ${#ADDRESSES[@]} == ${#SITES[@]})) ||
+    usage_error "up: --address is one for all sites, or one for each"
+  ((${#NETNS[@]} == 0 || ${#NETNS[@]} == ${#SITES[@]})) || usage_error "up: --mirror-netns is one for each site"
+  for address in "${ADDRESSES[@]}" "${OSDS[@]/#mon/${ADDRESSES[0]}}"; do
     [[ $address =~ ^[0-9a-f.:]+$ ]] || usage_error "up: '$address' is no address"
   done
   [[ $STORE == memstore || $STORE == bluestore ]] || usage_error "up: --objectstore is memstore or bluestore"
