@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Two real sites live through moves, disasters and returns for as long as asked, with
-# workloads that write all the time, while daemons of Ceph and ours die and hang, pools are
-# full and the link is slow. What counts is the data; see docs/testing.md, "Chaos".
+# workloads that write all the time, while daemons of Ceph and ours die and hang, clocks are
+# wrong, pools are full and the link is cut or slow. What counts is the data; see
+# docs/testing.md, "Chaos".
 #
 #   scripts/chaos.sh                        30 minutes with a seed that is printed
 #   scripts/chaos.sh --minutes N --seed S   new rounds begin for N minutes; S repeats a run,
@@ -9,8 +10,8 @@
 #                    --volumes N            so many volumes, 10 when not given
 #                    --members N            so many members of the group, 5; 0: no group
 #
-# As root the clusters have a network of their own, whose link can be slow; otherwise that
-# is left out. Prints what happens as it happens, and at the end what was done and found;
+# As root the clusters have a network of their own, whose link can be cut and slow; otherwise
+# that is left out, and hosts are not fenced. Prints what happens as it happens, and at the end what was done and found;
 # ends with 1 when anything was lost, stuck or left over. The output is kept in build/chaos.
 set -euo pipefail
 cd "$(dirname "$0")/.."

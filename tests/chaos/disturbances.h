@@ -13,9 +13,9 @@ namespace addons::testing {
 
 /// What goes wrong at two sites while something is being done there: daemons of
 /// Ceph and ours that die, hang or are away for minutes, OSDs that come back at
-/// another address, pools that are full, a link that is slow. Which and when
-/// follows from a seed. To be used by the thread that started the daemons,
-/// because they die with it.
+/// another address or with a wrong clock, pools that are full, a link that is
+/// cut or slow. Which and when follows from a seed. To be used by the thread
+/// that started the daemons, because they die with it.
 class Disturbances {
  public:
   struct Actions {
@@ -27,10 +27,15 @@ class Disturbances {
     std::function<void(const std::string& site)> restart;
     /// Sends a signal to it.
     std::function<void(const std::string& site, int signal)> signal;
-    /// Makes the link between the sites slow, or quick again; null: it cannot.
-    std::function<void(bool slow)> slow_link;
+    /// Of the link between the sites; each false: the system refused. Null:
+    /// nothing can be done to it.
+    std::function<bool()> cut, mend, slow_down, speed_up;
+    /// Whether the rbd-mirror of a site, which is stopped, may be killed now.
+    std::function<bool(const std::string& site)> mirror_may_die;
     /// What kill -9 does to a bluestore OSD, a memstore one does not survive.
     bool osds_survive = false;
+    /// Nothing lasts longer, and no pause between two of them.
+    std::chrono::seconds longest{600};
   };
 
   explicit Disturbances(Actions actions) : actions_(std::move(actions)) {}
@@ -50,13 +55,19 @@ class Disturbances {
   struct Kind {
     const char* name;
     int longest_s;  // 0: it takes no time
-    std::function<void(const std::string& site, std::chrono::milliseconds away,
+    /// False: it could not be done now, and was not.
+    std::function<bool(const std::string& site, std::chrono::milliseconds away,
                        const Wait& wait)>
         happen;
   };
   std::vector<Kind> Kinds() const;
   Kind Away(const char* name, const char* daemon, int longest_s) const;
   Kind Dies(const char* name, const char* daemon, int longest_s) const;
+  Kind MirrorDies() const;
+  Kind ClockIsWrong() const;
+  Kind LinkIs(const char* name, int longest_s,
+              const std::function<bool()>& begin,
+              const std::function<bool()>& end) const;
 
   const Actions actions_;
   std::map<std::string, int> counts_;

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "reclaimspace/reclaimspace.grpc.pb.h"
+#include "tests/cluster/fence_bed.h"
 #include "tests/cluster/volume_group_client.h"
 #include "tests/rpc/fence_call.h"
 
@@ -17,38 +18,54 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 
-constexpr char kSite[] = "a";
 constexpr seconds kDeadline{60};
+constexpr char kHostImage[] = "of-a-host";
+
+std::string Socket(const std::string& site) {
+  return Bed().Path(absl::StrCat(site, ".sock"));
+}
 
 /// Of its own each time, so that a daemon that was killed does not spoil it.
-std::shared_ptr<grpc::Channel> Daemon() {
+std::shared_ptr<grpc::Channel> Daemon(const std::string& site) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   return grpc::CreateCustomChannel(
-      "unix:" + Bed().Path(absl::StrCat(kSite, ".sock")),
-      grpc::InsecureChannelCredentials(), arguments);
+      "unix:" + Socket(site), grpc::InsecureChannelCredentials(), arguments);
 }
 
-FenceAnswer CallFenceOf(const std::string& method,
+FenceAnswer CallFenceOf(const std::string& site, const std::string& method,
                         std::vector<std::string> ranges) {
-  const CephUserRef user = Bed().User(kSite);
+  const CephUserRef user = Bed().User(site);
   FenceAsk ask;
   ask.cidrs = std::move(ranges);
+  ask.parameters = {{"clusterID", "site-" + site}};
   ask.deadline = kDeadline;
   ask.user_id = user->id;
   ask.user_key = user->key.Reveal();
-  return CallFence(Daemon(), method, ask);
-}
-
-VolumeGroupClient Groups() {
-  return VolumeGroupClient(kSite, Bed().Path(absl::StrCat(kSite, ".sock")));
+  return CallFence(Daemon(site), method, ask);
 }
 
 }  // namespace
 
-SideJobs::SideJobs(std::vector<TestVolume> volumes, uint64_t seed)
-    : volumes_(std::move(volumes)), seed_(seed) {
+SideJobs::SideJobs(Place place, uint64_t seed)
+    : place_(std::move(place)), seed_(seed) {
+  if (place_.network != nullptr) MakeHost();
   thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+}
+
+void SideJobs::MakeHost() {
+  const int number = place_.site == "a" ? 1 : 2;
+  host_ = place_.network->HostAddress(number);
+  enter_ = place_.network->AddHost(number);
+  const auto made = Bed().Run(
+      "rbd", {place_.site, "create", "--size", "64M", "--image-feature",
+              "layering", absl::StrCat(RealBed::kPool, "/", kHostImage)});
+  EXPECT_TRUE(made.ok()) << made.status();
+}
+
+void SideJobs::Pause() {
+  paused_ = true;
+  const std::lock_guard lock(job_);
 }
 
 void SideJobs::Stop() {
@@ -71,48 +88,76 @@ void SideJobs::UntilOk(const std::string& what,
   }
 }
 
-void SideJobs::Fence(const std::string& range) {
-  UntilOk("to fence " + range,
-          [&] { return CallFenceOf("FenceClusterNetwork", {range}).status; });
+void SideJobs::Fence(const std::string& range,
+                     const std::function<void()>& while_fenced) {
+  const std::string& site = place_.site;
   FenceAnswer listed;
-  const auto list = [&] {
-    listed = CallFenceOf("ListClusterFence", {});
-    return listed.status;
-  };
   const auto stands = [&] {
+    UntilOk("to list fences", [&] {
+      listed = CallFenceOf(site, "ListClusterFence", {});
+      return listed.status;
+    });
     return std::find(listed.cidrs.begin(), listed.cidrs.end(), range) !=
            listed.cidrs.end();
   };
-  UntilOk("to list fences", list);
+  UntilOk("to fence " + range, [&] {
+    return CallFenceOf(site, "FenceClusterNetwork", {range}).status;
+  });
   EXPECT_TRUE(stands()) << range << " was fenced, and is not listed";
-  UntilOk("to unfence " + range,
-          [&] { return CallFenceOf("UnfenceClusterNetwork", {range}).status; });
-  UntilOk("to list fences", list);
+  while_fenced();
+  UntilOk("to unfence " + range, [&] {
+    return CallFenceOf(site, "UnfenceClusterNetwork", {range}).status;
+  });
   EXPECT_FALSE(stands()) << range << " was unfenced, and is listed";
 }
 
-void SideJobs::Reclaim(const TestVolume& volume) {
-  UntilOk("to reclaim space of " + volume.image, [&] {
-    const CephUserRef user = Bed().User(kSite);
+void SideJobs::FenceHost() {
+  // Lives for this job only: the machine has other things to do.
+  const std::string log =
+      Bed().Path(absl::StrCat("host-", place_.site, "-", ++host_lives_));
+  const Host host(host_, enter_, Bed().Path(place_.site + "/ceph.conf"),
+                  kHostImage, log);
+  const auto writes = [&] { return host.WritesNow(); };
+  EXPECT_TRUE(Eventually(writes, minutes(5))) << host_ << " does not write";
+  Fence(host_ + "/32", [&] {
+    // The fence stood at the OK, so before now.
+    const auto now = steady_clock::now();
+    EXPECT_TRUE(Eventually([&] { return host.FailsNow(); }, minutes(5)))
+        << host_ << " gets no error";
+    EXPECT_EQ(host.WritesSince(now), 0) << host_ << " writes through its fence";
+  });
+  EXPECT_TRUE(Eventually(writes, minutes(5)))
+      << host_ << " does not write after its fence";
+}
+
+void SideJobs::Reclaim(const TestVolume& volume, bool may_be_away) {
+  UntilOk("to reclaim space of " + volume.id(place_.site), [&] {
+    const CephUserRef user = Bed().User(place_.site);
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + kDeadline);
     ::reclaimspace::ControllerReclaimSpaceRequest request;
-    request.set_volume_id(volume.id(kSite));
+    request.set_volume_id(volume.id(place_.site));
     (*request.mutable_secrets())["userID"] = user->id;
     (*request.mutable_secrets())["userKey"] = user->key.Reveal();
     ::reclaimspace::ControllerReclaimSpaceResponse response;
-    return ::reclaimspace::ReclaimSpaceController::NewStub(Daemon())
-        ->ControllerReclaimSpace(&context, request, &response);
+    const grpc::Status answer =
+        ::reclaimspace::ReclaimSpaceController::NewStub(Daemon(place_.site))
+            ->ControllerReclaimSpace(&context, request, &response);
+    // Being copied anew it is not there for a while.
+    const bool away = answer.error_code() == grpc::StatusCode::NOT_FOUND;
+    return may_be_away && away ? grpc::Status::OK : answer;
   });
 }
 
 void SideJobs::ChangeGroup(uint64_t members) {
   VolumeGroupClient::Ids ids;
-  for (size_t i = 0; i < volumes_.size(); ++i) {
-    if ((members >> i & 1) != 0) ids.push_back(volumes_[i].id(kSite));
+  for (size_t i = 0; i < place_.volumes.size(); ++i) {
+    if ((members >> i & 1) != 0) {
+      ids.push_back(place_.volumes[i].id(place_.site));
+    }
   }
   std::sort(ids.begin(), ids.end());
-  const VolumeGroupClient groups = Groups();
+  const VolumeGroupClient groups(place_.site, Socket(place_.site));
   if (group_id_.empty()) {
     UntilOk("to create the group", [&] {
       const GroupReply made = groups.Create("chaos", {});
@@ -130,31 +175,42 @@ void SideJobs::ChangeGroup(uint64_t members) {
   EXPECT_EQ(seen.volumes, ids);
 }
 
+void SideJobs::Do(uint64_t number) {
+  const uint64_t which = number / 5;
+  switch (number % 5) {
+    case 0:
+      // Nobody is there.
+      Fence(absl::StrCat("198.51.100.", which % 250, "/32"), [] {});
+      break;
+    case 1:
+      if (host_.empty()) return;
+      FenceHost();
+      break;
+    case 2:
+      Reclaim(place_.volumes[which % place_.volumes.size()], false);
+      break;
+    case 3:
+      Reclaim(place_.replicated[which % place_.replicated.size()], true);
+      break;
+    default:
+      ChangeGroup(which);
+      break;
+  }
+  ++done_;
+}
+
 void SideJobs::Run(const std::stop_token& stop) {
   std::mt19937_64 random(seed_);
   while (!stop.stop_requested()) {
     const uint64_t number = random();
-    if (paused_) {
-      std::this_thread::sleep_for(milliseconds(200));
-      continue;
+    {
+      const std::lock_guard lock(job_);
+      if (!paused_) Do(number);
     }
-    switch (number % 3) {
-      case 0:
-        // Nobody is there: the bed lives on 127.0.0.1.
-        Fence(absl::StrCat("198.51.100.", number / 3 % 250, "/32"));
-        break;
-      case 1:
-        Reclaim(volumes_[number / 3 % volumes_.size()]);
-        break;
-      default:
-        ChangeGroup(number / 3);
-        break;
-    }
-    ++done_;
     std::this_thread::sleep_for(milliseconds(500 + number % 3000));
   }
   if (group_id_.empty()) return;
-  const VolumeGroupClient groups = Groups();
+  const VolumeGroupClient groups(place_.site, Socket(place_.site));
   UntilOk("to empty the group",
           [&] { return groups.Modify(group_id_, {}).status; });
   UntilOk("to delete the group",

@@ -29,7 +29,7 @@ ends_with() {
   [[ $output == *"  $1"* ]] || offend "$*: does not say how it is used"
 }
 
-for script in bench demo dev fuzz lint packages release test; do
+for script in bench chaos demo dev fuzz lint packages release test; do
   ends_with 0 "scripts/$script.sh" --help
   ends_with 2 "scripts/$script.sh" --no-such-option
   ends_with 2 "scripts/$script.sh" no-such-word
