@@ -155,6 +155,8 @@ class ChaosTest : public OrchestratedSitesTest {
   static std::pair<uint64_t, uint64_t> Read(const std::string& site,
                                             const Application& application);
 
+  static void AtOnce(const Applications& applications,
+                     const std::function<void(Application&)>& work);
   /// `work` for each application at once, disturbed meanwhile.
   void Disturbed(const Applications& applications, const std::string& dead,
                  const std::function<void(Application&)>& work);
@@ -168,6 +170,11 @@ class ChaosTest : public OrchestratedSitesTest {
   void Arrive(const Applications& applications, const std::string& site);
   void TakeOver(Application& application, const std::string& site);
   void ExpectAllInStep();
+  /// Asks for the replication info of an image that is primary at `site`, until
+  /// the daemon has seen that its first copy has arrived, and has removed the
+  /// note that it was awaited. It tries that for two seconds of a call, and an
+  /// operator asks as seldom as once in an hour.
+  static void AskForInfo(const std::string& site, const TestVolume& image);
 
   std::vector<std::unique_ptr<Application>> applications_;
   std::unique_ptr<Disturbances> disturbances_;
@@ -284,17 +291,21 @@ std::pair<uint64_t, uint64_t> ChaosTest::Read(const std::string& site,
   return numbers;
 }
 
+void ChaosTest::AtOnce(const Applications& applications,
+                       const std::function<void(Application&)>& work) {
+  std::vector<std::future<void>> running;
+  for (Application* each : applications) {
+    running.push_back(
+        std::async(std::launch::async, [&work, each] { work(*each); }));
+  }
+  for (auto& each : running) each.get();
+}
+
 void ChaosTest::Disturbed(const Applications& applications,
                           const std::string& dead,
                           const std::function<void(Application&)>& work) {
-  auto done = std::async(std::launch::async, [&] {
-    std::vector<std::future<void>> running;
-    for (Application* each : applications) {
-      running.push_back(
-          std::async(std::launch::async, [&work, each] { work(*each); }));
-    }
-    for (auto& each : running) each.get();
-  });
+  auto done =
+      std::async(std::launch::async, [&] { AtOnce(applications, work); });
   disturbances_->Run(seed_ + 1000 * ++steps_, kShort ? 3 : 8, dead,
                      [&](milliseconds time) {
                        return done.wait_for(time) == std::future_status::ready;
@@ -332,11 +343,10 @@ void ChaosTest::Move(const Applications& applications) {
 
 void ChaosTest::Arrive(const Applications& applications,
                        const std::string& site) {
-  for (Application* each : applications) {
-    const uint64_t before = each->workload->acknowledged();
-    for (const TestVolume& image : each->images) Synchronize(site, image);
-    each->whole = before;
-  }
+  AtOnce(applications, [&](Application& each) {
+    each.whole = each.workload->acknowledged();
+    for (const TestVolume& image : each.images) Synchronize(site, image);
+  });
   // And one more that has perhaps arrived, perhaps in part, when the site dies.
   for (Application* each : applications) {
     for (const TestVolume& image : each->images) {
@@ -391,18 +401,34 @@ void ChaosTest::LoseSite(const std::string& site) {
   takeovers_ += static_cast<int>(lost.size());
 }
 
+void ChaosTest::AskForInfo(const std::string& site, const TestVolume& image) {
+  EXPECT_TRUE(Eventually(
+      [&] {
+        ::replication::GetVolumeReplicationInfoResponse info;
+        return Info(site, image, &info).ok() &&
+               Metadata(site, image, ".rbd-addons.first-copy-awaited").empty();
+      },
+      minutes(3)))
+      << image.image;
+}
+
 void ChaosTest::ExpectAllInStep() {
   Say("everything rests");
-  for (const auto& each : applications_) {
-    const uint64_t written = Rest(*each);
-    for (const TestVolume& image : each->images) ExpectInStep(image, each->at);
-    for (const std::string site : {"a", "b"}) {
-      const auto [lowest, highest] = Read(site, *each);
-      EXPECT_EQ(lowest, written) << each->name() << " at " << site;
-      EXPECT_EQ(highest, written) << each->name() << " at " << site;
+  Applications all;
+  for (const auto& each : applications_) all.push_back(each.get());
+  AtOnce(all, [&](Application& each) {
+    const uint64_t written = Rest(each);
+    for (const TestVolume& image : each.images) {
+      ExpectInStep(image, each.at);
+      AskForInfo(each.at, image);
     }
-    Work(*each, written);
-  }
+    for (const std::string site : {"a", "b"}) {
+      const auto [lowest, highest] = Read(site, each);
+      EXPECT_EQ(lowest, written) << each.name() << " at " << site;
+      EXPECT_EQ(highest, written) << each.name() << " at " << site;
+    }
+    Work(each, written);
+  });
   ExpectNothingLeft(Images());
 }
 

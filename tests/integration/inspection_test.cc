@@ -14,8 +14,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "tests/cluster/two_sites.h"
-#include "tests/integration/command_line.h"
 #include "tests/cluster/volume_group_client.h"
+#include "tests/integration/command_line.h"
 
 namespace addons::testing {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tests/integration/command_line.h"
 #include "tests/cluster/test_group.h"
+#include "tests/integration/command_line.h"
 
 namespace addons::testing {
 namespace {

@@ -26,8 +26,8 @@
 #include "base/unique_fd.h"
 #include "replication/replication.grpc.pb.h"
 #include "tests/cluster/privileges.h"
-#include "tests/cluster/two_sites.h"
 #include "tests/cluster/test_group.h"
+#include "tests/cluster/two_sites.h"
 #include "tests/cluster/volume_group_client.h"
 
 namespace addons::testing {
