@@ -14,16 +14,13 @@
 #include <iostream>
 #include <map>
 #include <random>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "tests/chaos/applications.h"
 #include "tests/chaos/disturbances.h"
 #include "tests/chaos/side_jobs.h"
 #include "tests/chaos/sites_network.h"
-#include "tests/chaos/workload.h"
-#include "tests/cluster/test_group.h"
-#include "tests/orchestrator/orchestrated_sites.h"
 #include "tests/testing/long_run.h"
 
 namespace addons::testing {
@@ -52,64 +49,7 @@ std::vector<std::string> BedFlags() {
 
 const bool kBed = StartBedWith(BedFlags());
 
-std::string Other(const std::string& site) { return site == "a" ? "b" : "a"; }
-
-/// What the suites of groups have.
-struct GroupAccess : GroupSitesTest {
-  using GroupSitesTest::DemoteGroup;
-  using GroupSitesTest::DisableGroup;
-  using GroupSitesTest::EnableGroup;
-  using GroupSitesTest::GroupInfo;
-  using GroupSitesTest::MakeReplicatedGroup;
-  using GroupSitesTest::PromoteGroup;
-  using GroupSitesTest::ResyncGroup;
-};
-
-/// The calls about a group, answered by the daemon of one site.
-class GroupCalls final : public ReplicationCalls {
- public:
-  GroupCalls(std::string site, TestGroup group, std::shared_ptr<CallLog> log)
-      : site_(std::move(site)),
-        group_(std::move(group)),
-        log_(std::move(log)) {}
-
-  grpc::Status Enable(const Parameters& parameters) override {
-    return Logged("Enable",
-                  GroupAccess::EnableGroup(site_, group_, parameters));
-  }
-  grpc::Status Disable(const Parameters& /*parameters*/) override {
-    return Logged("Disable", GroupAccess::DisableGroup(site_, group_));
-  }
-  grpc::Status Promote(const Parameters& /*parameters*/, bool force) override {
-    return Logged(force ? "Promote by force" : "Promote",
-                  GroupAccess::PromoteGroup(site_, group_, force, minutes(3)));
-  }
-  grpc::Status Demote(const Parameters& /*parameters*/) override {
-    return Logged("Demote", GroupAccess::DemoteGroup(site_, group_));
-  }
-  grpc::Status Resync(const Parameters& /*parameters*/, bool force,
-                      bool* ready) override {
-    const grpc::Status answer =
-        GroupAccess::ResyncGroup(site_, group_, force, ready);
-    return Logged(*ready ? "Resync, ready" : "Resync, not ready", answer);
-  }
-  grpc::Status GetInfo(Info* info) override {
-    return Logged("GetVolumeReplicationInfo",
-                  GroupAccess::GroupInfo(site_, group_, info));
-  }
-
- private:
-  grpc::Status Logged(const std::string& call, const grpc::Status& answer) {
-    log_->Add(call, answer);
-    return answer;
-  }
-
-  const std::string site_;
-  const TestGroup group_;
-  const std::shared_ptr<CallLog> log_;
-};
-
-class ChaosTest : public OrchestratedSitesTest {
+class ChaosTest : public ApplicationsTest {
  public:
   static void SetUpTestSuite() {
     const std::vector<std::string> flags = {"--settle-time=90s",
@@ -122,41 +62,14 @@ class ChaosTest : public OrchestratedSitesTest {
   }
 
  protected:
-  /// A volume or a group, with a workload where it is primary.
-  struct Application {
-    std::unique_ptr<Volume> resource;
-    std::vector<TestVolume> images;
-    std::string at;
-    std::unique_ptr<Workload> workload;
-    uint64_t whole = 0;  // of the last state that arrived in whole
-    const std::string& name() const { return resource->volume.image; }
-  };
-  using Applications = std::vector<Application*>;
-
-  void Make(uint64_t volumes, uint64_t members);
-  std::unique_ptr<Application> MakeGroupOf(uint64_t members);
   Disturbances::Actions Actions() const;
   /// Makes what the side jobs of a site are done with.
   SideJobs::Place MakePlace(const std::string& site) const;
-  std::vector<TestVolume> Images() const;
   /// While it copies nothing: one that is killed in the middle of a copy goes
   /// on one object too late (docs/replication.md, "A copy that was
   /// interrupted"), and what is lost then is not our doing.
   bool MirrorMayDie(const std::string& site) const;
 
-  static std::vector<NamedDisk> Open(const std::string& site,
-                                     const Application& application,
-                                     Disk::Mode mode);
-  static void Work(Application& application, uint64_t last);
-  /// Ends the workload; the last number that was acknowledged.
-  static uint64_t Rest(Application& application);
-  /// What the images hold at `site`; all that no writer can have left is a
-  /// failure. The lowest and the highest newest number.
-  static std::pair<uint64_t, uint64_t> Read(const std::string& site,
-                                            const Application& application);
-
-  static void AtOnce(const Applications& applications,
-                     const std::function<void(Application&)>& work);
   /// `work` for each application at once, disturbed meanwhile.
   void Disturbed(const Applications& applications, const std::string& dead,
                  const std::function<void(Application&)>& work);
@@ -176,7 +89,6 @@ class ChaosTest : public OrchestratedSitesTest {
   /// operator asks as seldom as once in an hour.
   static void AskForInfo(const std::string& site, const TestVolume& image);
 
-  std::vector<std::unique_ptr<Application>> applications_;
   std::unique_ptr<Disturbances> disturbances_;
   std::map<std::string, std::unique_ptr<SideJobs>> side_jobs_;
   uint64_t seed_ = 0;
@@ -192,60 +104,6 @@ void ChaosTest::Say(const std::string& text) const {
   std::cerr << passed.count() << " s: " << text << std::endl;
 }
 
-void ChaosTest::Make(uint64_t volumes, uint64_t members) {
-  // With an interval, without one, in a namespace, with a data pool, in turn.
-  const std::vector<std::pair<Parameters, std::vector<std::string>>> kinds = {
-      {{{"schedulingInterval", "1m"}}, {}},
-      {{{"schedulingInterval", "1h"}}, {"--namespace", RealBed::kNamespace}},
-      {{}, {"--data-pool", "data"}},
-  };
-  std::vector<std::future<std::unique_ptr<Application>>> all;
-  for (uint64_t i = 0; i < volumes; ++i) {
-    all.push_back(
-        std::async(std::launch::async, [this, kind = kinds[i % kinds.size()]] {
-          auto made = std::make_unique<Application>();
-          made->resource = Protect(kind.first, kind.second);
-          made->images = {made->resource->volume};
-          return made;
-        }));
-  }
-  if (members > 0) {
-    all.push_back(std::async(std::launch::async,
-                             [&, this] { return MakeGroupOf(members); }));
-  }
-  for (auto& each : all) {
-    applications_.push_back(each.get());
-    applications_.back()->at = "a";
-    Work(*applications_.back(), 0);
-  }
-}
-
-std::unique_ptr<ChaosTest::Application> ChaosTest::MakeGroupOf(
-    uint64_t members) {
-  const TestGroup group = GroupAccess::MakeReplicatedGroup(members);
-  auto made = std::make_unique<Application>();
-  made->resource = std::make_unique<Volume>();
-  made->resource->volume.image = "the group";
-  made->resource->parameters = {{"groupReplication", "members"},
-                                {"schedulingInterval", "1h"}};
-  made->resource->calls = [group](const std::string& site,
-                                  std::shared_ptr<CallLog> log) {
-    return std::make_unique<GroupCalls>(site, group, std::move(log));
-  };
-  made->images = group.members;
-  Create(*made->resource, "a", Role::kPrimary);
-  AwaitState(*made->resource, "a", Role::kPrimary, minutes(3));
-  return made;
-}
-
-std::vector<TestVolume> ChaosTest::Images() const {
-  std::vector<TestVolume> images;
-  for (const auto& each : applications_) {
-    images.insert(images.end(), each->images.begin(), each->images.end());
-  }
-  return images;
-}
-
 bool ChaosTest::MirrorMayDie(const std::string& site) const {
   // A new one waits for a dead site's monitors for five minutes before it says
   // a word, and its site's daemon with it.
@@ -255,50 +113,6 @@ bool ChaosTest::MirrorMayDie(const std::string& site) const {
     const SeenSnapshot newest = NewestSnapshot(site, image);
     return newest.complete || newest.copied_objects == 0;
   });
-}
-
-std::vector<NamedDisk> ChaosTest::Open(const std::string& site,
-                                       const Application& application,
-                                       Disk::Mode mode) {
-  std::vector<NamedDisk> disks;
-  for (const TestVolume& image : application.images) {
-    disks.push_back({image.image, OpenDisk(site, image, mode)});
-  }
-  return disks;
-}
-
-void ChaosTest::Work(Application& application, uint64_t last) {
-  application.workload = std::make_unique<Workload>(
-      Open(application.at, application, Disk::Mode::kWritable), last);
-}
-
-uint64_t ChaosTest::Rest(Application& application) {
-  application.workload->Stop();
-  EXPECT_EQ(application.workload->error(), 0)
-      << application.name() << " at " << application.at;
-  return application.workload->acknowledged();
-}
-
-std::pair<uint64_t, uint64_t> ChaosTest::Read(const std::string& site,
-                                              const Application& application) {
-  std::pair<uint64_t, uint64_t> numbers{UINT64_MAX, 0};
-  for (const NamedDisk& disk : Open(site, application, Disk::Mode::kReadOnly)) {
-    const Content content = ReadContent(disk);
-    EXPECT_EQ(content.fault, "") << disk.image << " at " << site;
-    numbers.first = std::min(numbers.first, content.newest);
-    numbers.second = std::max(numbers.second, content.newest);
-  }
-  return numbers;
-}
-
-void ChaosTest::AtOnce(const Applications& applications,
-                       const std::function<void(Application&)>& work) {
-  std::vector<std::future<void>> running;
-  for (Application* each : applications) {
-    running.push_back(
-        std::async(std::launch::async, [&work, each] { work(*each); }));
-  }
-  for (auto& each : running) each.get();
 }
 
 void ChaosTest::Disturbed(const Applications& applications,

@@ -1,0 +1,62 @@
+#ifndef ADDONS_TESTS_CHAOS_APPLICATIONS_H_
+#define ADDONS_TESTS_CHAOS_APPLICATIONS_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/chaos/workload.h"
+#include "tests/orchestrator/orchestrated_sites.h"
+
+namespace addons::testing {
+
+/// Base of suites with volumes and a group of which each has a workload where
+/// it is primary.
+class ApplicationsTest : public OrchestratedSitesTest {
+ protected:
+  static std::string Other(const std::string& site) {
+    return site == "a" ? "b" : "a";
+  }
+
+  /// A volume or a group.
+  struct Application {
+    std::unique_ptr<Volume> resource;
+    std::vector<TestVolume> images;
+    std::string at;  // where it is primary, and works
+    std::unique_ptr<Workload> workload;
+    uint64_t whole = 0;  // of the last state that arrived in whole
+    const std::string& name() const { return resource->volume.image; }
+  };
+  using Applications = std::vector<Application*>;
+
+  /// Makes so many volumes and one group of so many members (0: none) at site
+  /// a, replicated, and lets them work there.
+  void Make(uint64_t volumes, uint64_t members);
+  std::vector<TestVolume> Images() const;
+  static std::vector<NamedDisk> Open(const std::string& site,
+                                     const Application& application,
+                                     Disk::Mode mode);
+  /// Goes on after the number `last`.
+  static void Work(Application& application, uint64_t last);
+  /// Ends the workload; the last number that was acknowledged.
+  static uint64_t Rest(Application& application);
+  /// What the images hold at `site`; all that no writer can have left is a
+  /// failure. The lowest and the highest newest number.
+  static std::pair<uint64_t, uint64_t> Read(const std::string& site,
+                                            const Application& application);
+  /// `work` for each of them at once.
+  static void AtOnce(const Applications& applications,
+                     const std::function<void(Application&)>& work);
+
+  std::vector<std::unique_ptr<Application>> applications_;
+
+ private:
+  std::unique_ptr<Application> MakeGroupOf(uint64_t members);
+};
+
+}  // namespace addons::testing
+
+#endif  // ADDONS_TESTS_CHAOS_APPLICATIONS_H_
