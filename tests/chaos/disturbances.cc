@@ -128,6 +128,12 @@ std::vector<Disturbances::Kind> Disturbances::Kinds() const {
   return kinds;
 }
 
+void Disturbances::StartManagers(const std::string& dead) const {
+  for (const std::string site : {"a", "b"}) {
+    if (site != dead) actions_.testbed("start", {site, "mgr"});
+  }
+}
+
 void Disturbances::Run(uint64_t seed, int most, const std::string& dead,
                        const std::function<bool(milliseconds)>& done_within) {
   std::mt19937_64 random(seed);
@@ -142,6 +148,7 @@ void Disturbances::Run(uint64_t seed, int most, const std::string& dead,
     const auto until =
         std::min<milliseconds>(actions_.longest, milliseconds(2000 + pause));
     if (done_within(until)) return;
+    StartManagers(dead);
     if (site == dead) site = dead == "a" ? "b" : "a";
     const milliseconds away(
         std::min(actions_.longest, seconds(kind.longest_s)) * share / 1000);
@@ -158,6 +165,7 @@ void Disturbances::Run(uint64_t seed, int most, const std::string& dead,
       std::cerr << "      not now" << std::endl;
     }
   }
+  while (!done_within(seconds(10))) StartManagers(dead);
 }
 
 }  // namespace addons::testing

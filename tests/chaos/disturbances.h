@@ -43,6 +43,7 @@ class Disturbances {
   /// One after the other until `done`, but at most `most`: a site whose
   /// rbd-mirror never lives for the settle time rightly decides nothing. Each
   /// is undone before the next. `dead`: a site that is left alone, or empty.
+  /// Managers that have ended are started again until the end, as systemd does.
   /// `done_within` waits for the end of what is disturbed.
   void Run(uint64_t seed, int most, const std::string& dead,
            const std::function<bool(std::chrono::milliseconds)>& done_within);
@@ -64,6 +65,9 @@ class Disturbances {
   Kind Away(const char* name, const char* daemon, int longest_s) const;
   Kind Dies(const char* name, const char* daemon, int longest_s) const;
   Kind MirrorDies() const;
+  /// One that was stopped for longer than the monitor waits for its beacon is
+  /// no longer the active one when it goes on, and ends.
+  void StartManagers(const std::string& dead) const;
   Kind ClockIsWrong() const;
   Kind LinkIs(const char* name, int longest_s,
               const std::function<bool()>& begin,

@@ -66,10 +66,11 @@ RealBed::~RealBed() {
 }
 
 absl::StatusOr<std::string> RealBed::Run(const std::string& command,
-                                         const std::vector<std::string>& args) {
+                                         const std::vector<std::string>& args,
+                                         std::chrono::seconds limit) {
   std::vector<std::string> all = {command, dir_};
   all.insert(all.end(), args.begin(), args.end());
-  return RunTestbed(all);
+  return RunTestbed(all, limit);
 }
 
 absl::Status RealBed::LeaveGroupImageIncomplete(const std::string& site,

@@ -28,9 +28,10 @@ class RealBed {
   RealBed& operator=(const RealBed&) = delete;
 
   /// `scripts/testbed COMMAND <bed> ARGS...`; returns what it prints, without
-  /// the last line's end.
-  absl::StatusOr<std::string> Run(const std::string& command,
-                                  const std::vector<std::string>& args);
+  /// the last line's end. It is ended after `limit` (zero: none).
+  absl::StatusOr<std::string> Run(
+      const std::string& command, const std::vector<std::string>& args,
+      std::chrono::seconds limit = std::chrono::seconds(0));
 
   /// Leaves an rbd group of kPool as a client does that dies while it adds the
   /// image with this internal id, after the image was told, if there is one.

@@ -18,13 +18,16 @@ std::string ShellQuoted(const std::string& text) {
 
 }  // namespace
 
-absl::StatusOr<std::string> RunTestbed(const std::vector<std::string>& args) {
+absl::StatusOr<std::string> RunTestbed(const std::vector<std::string>& args,
+                                       std::chrono::seconds limit) {
   // A test that is killed takes with it what it waits for: a client of a
   // cluster that has ended would wait for ever. But what is cleaned up is.
   const bool cleans = !args.empty() && args.front() == "down";
-  std::string command =
-      absl::StrCat("exec ", cleans ? "" : "setpriv --pdeathsig TERM ", "bash ",
-                   ShellQuoted(ADDONS_TESTBED));
+  std::string command = absl::StrCat(
+      "exec ", cleans ? "" : "setpriv --pdeathsig TERM ",
+      limit.count() == 0 ? ""
+                         : absl::StrCat("timeout -k 5 ", limit.count(), " "),
+      "bash ", ShellQuoted(ADDONS_TESTBED));
   for (const std::string& arg : args) {
     absl::StrAppend(&command, " ", ShellQuoted(arg));
   }

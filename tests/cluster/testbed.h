@@ -11,8 +11,12 @@
 namespace addons::testing {
 
 /// `scripts/testbed ARGS...`; returns what it prints, without the last line's
-/// end. INTERNAL: it ended with an error.
-absl::StatusOr<std::string> RunTestbed(const std::vector<std::string>& args);
+/// end. INTERNAL: it ended with an error, or was ended after `limit` (zero:
+/// none). A command of Ceph that asks a manager which dies meanwhile may never
+/// end.
+absl::StatusOr<std::string> RunTestbed(
+    const std::vector<std::string>& args,
+    std::chrono::seconds limit = std::chrono::seconds(0));
 
 /// Looks every tenth of a second until `condition` holds; false after `limit`.
 bool Eventually(const std::function<bool()>& condition,

@@ -349,8 +349,10 @@ std::string TwoSitesTest::Metadata(const std::string& site,
 std::string TwoSitesTest::Status(const std::string& site,
                                  const TestVolume& volume) {
   return Bed()
-      .Run("rbd", {site, "mirror", "image", "status", "--format", "json",
-                   Spec(volume)})
+      .Run(
+          "rbd",
+          {site, "mirror", "image", "status", "--format", "json", Spec(volume)},
+          std::chrono::seconds(60))
       .value_or("");
 }
 

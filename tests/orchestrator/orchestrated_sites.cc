@@ -23,11 +23,19 @@ std::string OtherSite(const std::string& site) {
   return site == "a" ? "b" : "a";
 }
 
-/// Empty when the command fails, as it does of an image that is gone.
+/// Empty when the command fails, as it does of an image that is gone. One that
+/// hangs is repeated: it asked a manager that died meanwhile.
 std::string RbdOrNothing(const std::string& site,
                          std::vector<std::string> args) {
   args.insert(args.begin(), site);
-  return Bed().Run("rbd", args).value_or("");
+  constexpr seconds kLimit{30};
+  for (int tries = 0; tries < 5; ++tries) {
+    const auto begun = std::chrono::steady_clock::now();
+    const auto output = Bed().Run("rbd", args, kLimit);
+    if (output.ok()) return *output;
+    if (std::chrono::steady_clock::now() - begun < kLimit) break;
+  }
+  return "";
 }
 
 std::string DescribeObject(const VolumeReplication& object) {
