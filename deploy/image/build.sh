@@ -33,6 +33,8 @@ done
 version=$(sed -n 's/^project(rbd-addons VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 name=${name:-rbd-addons:$version}
 revision=$(git rev-parse HEAD 2>/dev/null || echo unknown)
+# The time of that change, so that the same input gives the same image.
+created=$(date -u -d "@${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}" +%Y-%m-%dT%H:%M:%SZ)
 
 # The combination that needs least: no overlay file system, no namespaces.
 export BUILDAH_ISOLATION=chroot STORAGE_DRIVER=${STORAGE_DRIVER:-vfs}
@@ -44,7 +46,7 @@ if [[ $built ]]; then
   # The last stage of the Containerfile, with the folder in place of the first one.
   sed -n '/^FROM scratch/,$p' deploy/image/Containerfile | sed 's,^COPY --from=build /image /,COPY root /,' >"$work/Containerfile"
   buildah bud --quiet --tag "$name" --build-arg VERSION="$version" --build-arg REVISION="$revision" \
-    --file "$work/Containerfile" "$work"
+    --build-arg CREATED="$created" --file "$work/Containerfile" "$work"
 else
   if [[ ! $base ]]; then
     base=localhost/rbd-addons-build:$suite
@@ -58,7 +60,7 @@ else
   fi
   git archive --format=tar HEAD | tar -x -C "$work" --one-top-level=source
   buildah bud --quiet --tag "$name" --build-arg BASE="$base" --build-arg VERSION="$version" \
-    --build-arg REVISION="$revision" --file deploy/image/Containerfile "$work/source"
+    --build-arg REVISION="$revision" --build-arg CREATED="$created" --file deploy/image/Containerfile "$work/source"
 fi
 
 if [[ $archive ]]; then buildah push --quiet "$name" "oci-archive:$archive:$name"; fi

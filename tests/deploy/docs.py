@@ -63,6 +63,9 @@ class Docs(unittest.TestCase):
         self.assertEqual((chart["version"], chart["appVersion"]), (version, version))
         newest = re.search(r"^## ([\d.]+)", (SOURCE / "CHANGELOG.md").read_text(), re.M)[1]
         self.assertEqual(newest, version)
+        for name, text in self.each():
+            for tag in re.findall(r"\brbd-addons:(\d[\w.]*)", text):
+                self.assertEqual(tag, version, f"{name}: rbd-addons:{tag}")
         if DAEMON:
             self.assertEqual(run(DAEMON, "--version").strip(), f"rbd-addonsd {version}")
 

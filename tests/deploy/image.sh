@@ -55,7 +55,11 @@ config() { buildah inspect --type image --format "{{.OCIv1.Config.$1}}" "$name";
 check "it is not root" test "$(config User)" = 65532:65532
 check "it starts the daemon" test "$(config Entrypoint)" = '[/usr/sbin/rbd-addonsd]'
 version=$(sed -n 's/^project(rbd-addons VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
-check "its label is the version" test "$(buildah inspect --type image --format '{{index .OCIv1.Config.Labels "org.opencontainers.image.version"}}' "$name")" = "$version"
+label() { buildah inspect --type image --format "{{index .OCIv1.Config.Labels \"org.opencontainers.image.$1\"}}" "$name"; }
+check "its label is the version" test "$(label version)" = "$version"
+for name_of_label in title description revision created licenses; do
+  check "and it has the label $name_of_label" test -n "$(label "$name_of_label")"
+done
 others=$(find "$root" -type f -perm /111 ! -name '*.so*' ! -name 'rbd-addons*' ! -name 'ld-*' | head)
 if [[ $others ]]; then failed "programs that are not ours: $others"; else held "there are no other programs, and no shell"; fi
 writable=$(find "$root" -perm /022 ! -type l ! -path "$root/tmp" | head)

@@ -13,6 +13,8 @@ import yaml
 from objects import OVERLAYS, SOURCE, load, main
 
 SAMPLES = SOURCE / "deploy" / "samples"
+# What agrees to the replication of a group member by member. Without it, Enable of a group is refused.
+GROUPS_AGREED = ("groupReplication", "members")
 KINDS = {"VolumeReplicationClass", "VolumeReplication", "VolumeGroupReplicationClass", "VolumeGroupReplication",
          "NetworkFenceClass", "NetworkFence", "ReclaimSpaceJob", "ReclaimSpaceCronJob"}
 SECRET = {"VolumeReplicationClass": "replication.storage.openshift.io/replication-secret",
@@ -20,8 +22,8 @@ SECRET = {"VolumeReplicationClass": "replication.storage.openshift.io/replicatio
           "NetworkFenceClass": "csiaddons.openshift.io/networkfence-secret"}
 
 
-def samples(name):
-    return {thing["kind"]: thing for path in sorted((SAMPLES / name).glob("*.yaml")) for thing in load(path.read_text())}
+def every(name):
+    return [thing for path in sorted((SAMPLES / name).glob("*.yaml")) for thing in load(path.read_text())]
 
 
 def namespace(name):
@@ -31,18 +33,19 @@ def namespace(name):
 class Samples(unittest.TestCase):
     def each(self):
         for name in ("ceph-csi", "rook"):
-            yield name, samples(name)
+            yield name, every(name)
 
     def test_every_resource_has_one(self):
         for _, things in self.each():
-            self.assertEqual(set(things), KINDS)
+            self.assertEqual({thing["kind"] for thing in things}, KINDS)
 
     def test_classes_name_a_secret_of_the_drivers_namespace(self):
         for name, things in self.each():
-            for kind, prefix in SECRET.items():
-                parameters = things[kind]["spec"]["parameters"]
-                self.assertTrue(parameters[prefix + "-name"])
-                self.assertEqual(parameters[prefix + "-namespace"], namespace(name))
+            for thing in things:
+                if prefix := SECRET.get(thing["kind"]):
+                    parameters = thing["spec"]["parameters"]
+                    self.assertTrue(parameters[prefix + "-name"])
+                    self.assertEqual(parameters[prefix + "-namespace"], namespace(name))
 
     def test_classes_name_the_overlays_driver(self):
         for name, things in self.each():
@@ -51,18 +54,39 @@ class Samples(unittest.TestCase):
             if patch.exists():
                 [daemon] = yaml.safe_load(patch.read_text())["spec"]["template"]["spec"]["containers"]
                 driver = next(e["value"] for e in daemon["env"] if e["name"] == "RBD_ADDONS_DRIVERNAME")
-            self.assertEqual({things[kind]["spec"]["provisioner"] for kind in SECRET}, {driver})
+            self.assertEqual({thing["spec"]["provisioner"] for thing in things if thing["kind"] in SECRET}, {driver})
 
     def test_what_they_refer_to_is_there(self):
+        # Each kind of reference, and the kind that it names.
+        references = {"volumeReplicationClass": "VolumeReplicationClass",
+                      "volumeReplicationClassName": "VolumeReplicationClass",
+                      "volumeGroupReplicationClassName": "VolumeGroupReplicationClass",
+                      "networkFenceClassName": "NetworkFenceClass"}
         for _, things in self.each():
-            self.assertEqual(things["VolumeReplication"]["spec"]["volumeReplicationClass"],
-                             things["VolumeReplicationClass"]["metadata"]["name"])
-            group = things["VolumeGroupReplication"]["spec"]
-            self.assertEqual(group["volumeReplicationClassName"], things["VolumeReplicationClass"]["metadata"]["name"])
-            self.assertEqual(group["volumeGroupReplicationClassName"],
-                             things["VolumeGroupReplicationClass"]["metadata"]["name"])
-            self.assertEqual(things["NetworkFence"]["spec"]["networkFenceClassName"],
-                             things["NetworkFenceClass"]["metadata"]["name"])
+            there = {(thing["kind"], thing["metadata"]["name"]) for thing in things}
+            self.assertEqual(len(there), len(things))
+            seen = set()
+            for thing in things:
+                for field, kind in references.items():
+                    if field in thing["spec"]:
+                        self.assertIn((kind, thing["spec"][field]), there)
+                        seen.add(field)
+            self.assertEqual(seen, set(references))
+
+    def test_the_class_of_a_group_agrees_to_its_replication(self):
+        key, value = GROUPS_AGREED
+        for name, things in self.each():
+            classes = {thing["metadata"]["name"]: thing["spec"]["parameters"] for thing in things
+                       if thing["kind"] == "VolumeReplicationClass"}
+            used = [thing["spec"]["volumeReplicationClassName"] for thing in things
+                    if thing["kind"] == "VolumeGroupReplication"]
+            self.assertTrue(used)
+            for used_class in used:
+                self.assertEqual(classes[used_class].get(key), value, f"{name}: {used_class}")
+        # The words are those that the daemon reads.
+        enable = (SOURCE / "replication" / "group" / "enable.cc").read_text()
+        self.assertIn(f'kParameter[] = "{key}"', enable)
+        self.assertIn(f'it->second == "{value}"', enable)
 
     def test_every_parameter_is_documented(self):
         pages = {"VolumeReplicationClass": ["replication"], "NetworkFenceClass": ["networkfence"],
@@ -73,9 +97,12 @@ class Samples(unittest.TestCase):
                 for page in names:
                     for line in re.findall(r"^\| (`.*?`) \|", (SOURCE / "docs" / f"{page}.md").read_text(), re.M):
                         known |= set(re.findall(r"`(\w+)`", line))
-                for parameter in things[kind]["spec"]["parameters"]:
-                    if not parameter.startswith(SECRET[kind]):
-                        self.assertIn(parameter, known, kind)
+                for thing in things:
+                    if thing["kind"] != kind:
+                        continue
+                    for parameter in thing["spec"]["parameters"]:
+                        if not parameter.startswith(SECRET[kind]):
+                            self.assertIn(parameter, known, kind)
 
     def test_the_demo_replicates_as_the_sample_says(self):
         demo = (SOURCE / "scripts" / "demo.sh").read_text()
@@ -110,8 +137,8 @@ class Samples(unittest.TestCase):
                 for value in schema.values():
                     strict(value)
         for _, things in self.each():
-            for kind, thing in things.items():
-                schema = schemas[kind]
+            for thing in things:
+                schema = schemas[thing["kind"]]
                 strict(schema["properties"]["spec"])
                 jsonschema.validate(thing, schema)
 
