@@ -22,16 +22,18 @@ struct DisableRequest {
 ///
 // clang-format off
 ///   Run(): Look()  "looking at both sites" <────────────────────────────────┐
+///     Decide(): DecideDisable()     decision/disable_decision.h             │
 ///     ├─ off ──> ForgetGroup() ──> OK                                       │
 ///     ├─ for the group only, and not MirroredForGroup() ──> OK              │
-///     ├─ disabling ──> CarryOn()                                            │
+///     ├─ disabling ──> CarryOn(): DecideCarryOn()                           │
 ///     │    ├─ it changes, or AtWork() ──> WaitToLookAgain() ────────────────┤
-///     │    ├─ NeedsForce(), without force ──> FAILED_PRECONDITION           │
+///     │    ├─ CarryOnNeedsForce(), without force ──> FAILED_PRECONDITION    │
 ///     │    ├─ carried on a few times ──> UNAVAILABLE                        │
-///     │    └─ DisableImage() ───────────────────────────────────────────────┤
+///     │    └─ DisableOnceMore(): DisableImage() ────────────────────────────┤
 ///     ├─ primary ──> DisableImage() ────────────────────────────────────────┤
 ///     ├─ after a forced disable ──> UNAVAILABLE: still mirrored             │
-///     ├─ HalfEnabled() ──> DisableImage() by force ─────────────────────────┤
+///     ├─ HalfEnabled(), and StaysHalfEnabled()  half_enable.h               │
+///     │    ──> DisableImage() by force ─────────────────────────────────────┤
 ///     └─ secondary ──> DecideSecondary()                                    │
 ///          ├─ of a living primary ──> OK, nothing is done                   │
 ///          ├─ neither NoSignOfLife() nor a peer that says for               │
@@ -39,8 +41,8 @@ struct DisableRequest {
 ///          ├─ without force ──> FAILED_PRECONDITION                         │
 ///          └─ by force ──> DisableImage() by force ─────────────────────────┘
 ///
-///   DisableImage()    RefuseUnfinishedRescue()  UNAVAILABLE: promote it first
-///                     UserSnapshotInMidCopy()   UNAVAILABLE
+///   DisableImage()    RefuseNow(): RefuseToDisable()   UNAVAILABLE: an unfinished
+///                                                      rescue, or a user's snapshot
 ///                     RemoveSchedules()
 ///                     BeginMutation()
 ///                     "disabling", "disabling by force"

@@ -13,14 +13,7 @@ absl::Status DisableMember(OperationContext& context,
                            const VolumeTarget& volume,
                            const ReplicationParameters& parameters) {
   absl::Status status = Disable(context, environment, {volume, parameters});
-  if (!absl::IsNotFound(status) && !absl::IsInvalidArgument(status)) {
-    return status;
-  }
-  // One of a version that this build does not read may be mirrored.
-  if (VolumeId::HasShape(volume.volume_id.text()) &&
-      !volume.volume_id.id().ok()) {
-    return status;
-  }
+  if (!NeedsNoDisable(volume.volume_id, status)) return status;
   Log().warn(
       "a member of a volume group is gone, so it needs no disable "
       "volume={} reason={}",
@@ -30,13 +23,25 @@ absl::Status DisableMember(OperationContext& context,
 
 }  // namespace
 
+bool NeedsNoDisable(const VolumeHandle& volume_id, const absl::Status& answer) {
+  // One of a version that this build does not read may be mirrored.
+  const bool unread =
+      VolumeId::HasShape(volume_id.text()) && !volume_id.id().ok();
+  return !unread &&
+         (absl::IsNotFound(answer) || absl::IsInvalidArgument(answer));
+}
+
+GroupText DisableText(const GroupHandle& group_id) {
+  return {group_id, "disable replication of", "being disabled",
+          "not replicated any more, or left to their primary"};
+}
+
 absl::Status DisableGroup(OperationContext& context,
                           ReplicationEnvironment& environment,
                           const GroupTarget& target,
                           const ReplicationParameters& parameters) {
   GroupRun run(context, environment.options, target,
-               {target.group_id, "disable replication of", "being disabled",
-                "not replicated any more, or left to their primary"},
+               DisableText(target.group_id),
                [&](OperationContext& member, const VolumeTarget& volume) {
                  return DisableMember(member, environment, volume, parameters);
                });

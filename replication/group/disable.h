@@ -4,8 +4,10 @@
 #include "absl/status/status.h"
 #include "operation/operation_context.h"
 #include "replication/environment.h"
+#include "replication/group/member_status.h"
 #include "replication/group/members.h"
 #include "replication/parameters.h"
+#include "volume/csi_handle.h"
 
 namespace addons {
 
@@ -21,6 +23,13 @@ absl::Status DisableGroup(OperationContext& context,
                           ReplicationEnvironment& environment,
                           const GroupTarget& target,
                           const ReplicationParameters& parameters);
+
+/// A member whose disable has this answer does not exist any more, or is no
+/// volume.
+bool NeedsNoDisable(const VolumeHandle& volume_id, const absl::Status& answer);
+
+/// What DisableGroup() calls its work in messages.
+GroupText DisableText(const GroupHandle& group_id);
 
 }  // namespace addons
 

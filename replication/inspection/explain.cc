@@ -17,6 +17,7 @@
 #include "lease/target.h"
 #include "lease/who_holds.h"
 #include "replication/decision/demote_decision.h"
+#include "replication/decision/disable_decision.h"
 #include "replication/decision/promote_decision.h"
 #include "replication/decision/resync_decision.h"
 #include "replication/image_clients.h"
@@ -109,6 +110,42 @@ Forecast ForecastOf(const absl::StatusOr<ResyncDecision>& decision) {
   return {Verdict::kRefuses, decision->code, decision->reason};
 }
 
+Forecast ForecastOf(const DisableDecision& decision) {
+  switch (decision.action) {
+    case DisableAction::kRefuse:
+      return {Verdict::kRefuses, decision.code, decision.reason};
+    case DisableAction::kWait:
+    case DisableAction::kCarryOn:
+      return {Verdict::kWaits, decision.code, decision.reason};
+    case DisableAction::kOff:
+      return {Verdict::kWorks, decision.code,
+              "replication is off: there is nothing to disable"};
+    case DisableAction::kKept:
+      return {Verdict::kWorks, decision.code, "replication of its own is kept"};
+    case DisableAction::kUndoEnable:
+      return {Verdict::kWorks, decision.code,
+              "an earlier enable is half-done, and is undone"};
+    case DisableAction::kLeaveToPrimary:
+      return {Verdict::kWorks, decision.code,
+              "this site is the secondary of a living primary: nothing is done "
+              "here, the primary's disable removes this copy"};
+    case DisableAction::kForce:
+      return {Verdict::kWorks, decision.code,
+              "this copy becomes an image of its own, with the content of its "
+              "last complete state"};
+    case DisableAction::kDisable:
+      break;
+  }
+  return {Verdict::kWorks, decision.code,
+          "replication ends, and the other site's copy is removed"};
+}
+
+bool Changes(DisableAction action) {
+  return action == DisableAction::kDisable ||
+         action == DisableAction::kUndoEnable ||
+         action == DisableAction::kForce;
+}
+
 /// One explanation, from the id to the forecasts.
 class Explaining {
  public:
@@ -121,7 +158,7 @@ class Explaining {
         interval_(interval) {}
 
   absl::StatusOr<Explanation> Run();
-  absl::StatusOr<std::vector<VerbForecast>> RunDemoteAndResync();
+  absl::StatusOr<std::vector<VerbForecast>> RunOtherVerbs();
 
  private:
   /// The volume's image could not be looked at.
@@ -155,6 +192,10 @@ class Explaining {
   void AddResync(const OpenedVolume& opened, const MirrorView* view);
   Forecast OfDemote(const OpenedVolume& opened, const MirrorView& view,
                     const std::optional<RescueRecord>& rescue);
+  void AddDisable(const OpenedVolume& opened, const MirrorView& view,
+                  const std::optional<RescueRecord>& rescue);
+  Forecast OfDisable(const OpenedVolume& opened, const MirrorView& view,
+                     const std::optional<RescueRecord>& rescue, Force force);
 
   OperationContext& context_;
   ReplicationEnvironment& environment_;
@@ -165,7 +206,7 @@ class Explaining {
 };
 
 void Explaining::AddForecasts(const Forecast& forecast) {
-  for (const char* verb : {"promote", "demote", "resync"}) {
+  for (const char* verb : {"promote", "demote", "resync", "disable"}) {
     AddForecast(verb, Force::kNo, forecast);
     if (std::string_view(verb) != "demote") {
       AddForecast(verb, Force::kYes, forecast);
@@ -452,6 +493,43 @@ void Explaining::AddResync(const OpenedVolume& opened, const MirrorView* view) {
   }
 }
 
+/// Since when rbd-mirror has had it open without a change only calls know: so
+/// long it counts as at work.
+Forecast Explaining::OfDisable(const OpenedVolume& opened,
+                               const MirrorView& view,
+                               const std::optional<RescueRecord>& rescue,
+                               Force force) {
+  DisableEvidence seen{.view = view, .force = force};
+  // As a call sees it that has just begun.
+  seen.rewrites = [](const std::string&) { return 0; };
+  DisableDecision decision = DecideDisable(seen, environment_.options);
+  if (decision.action == DisableAction::kCarryOn) {
+    CarryOnEvidence interrupted{.view = view, .force = force};
+    if (MayBeAtWork(view, interrupted.plain_refused)) {
+      if (!image_.clients.ok()) return NotSeen(image_.clients.status());
+      if (!image_.clients->workloads.empty()) {
+        interrupted.at_work = DescribeWatchers(image_.clients->workloads);
+      } else if (image_.clients->mirror) {
+        interrupted.at_work = "rbd-mirror of this site";
+      }
+    }
+    decision = DecideCarryOn(interrupted);
+  }
+  if (Changes(decision.action)) {
+    auto refused = RefuseToDisable(view, rescue,
+                                   RescueImageName(opened.volume.image_name()));
+    if (refused.has_value()) decision = *std::move(refused);
+  }
+  return ForecastOf(decision);
+}
+
+void Explaining::AddDisable(const OpenedVolume& opened, const MirrorView& view,
+                            const std::optional<RescueRecord>& rescue) {
+  for (const Force force : {Force::kNo, Force::kYes}) {
+    AddForecast("disable", force, OfDisable(opened, view, rescue, force));
+  }
+}
+
 void Explaining::AddUnseenImage(const OpenedVolume& opened,
                                 const absl::Status& look) {
   const absl::Status status =
@@ -466,9 +544,11 @@ void Explaining::AddUnseenImage(const OpenedVolume& opened,
     AddForecast("resync", Force::kNo, NotSeen(status));
     AddForecast("resync", Force::kYes, NotSeen(status));
   }
+  AddForecast("disable", Force::kNo, NotSeen(status));
+  AddForecast("disable", Force::kYes, NotSeen(status));
 }
 
-absl::StatusOr<std::vector<VerbForecast>> Explaining::RunDemoteAndResync() {
+absl::StatusOr<std::vector<VerbForecast>> Explaining::RunOtherVerbs() {
   const auto opened = OpenVolume(environment_, target_, Access::kMutate,
                                  ResolveDeadline(context_));
   if (SaysBlocklisted(opened.status())) return opened.status();
@@ -487,9 +567,14 @@ absl::StatusOr<std::vector<VerbForecast>> Explaining::RunDemoteAndResync() {
   }
   const auto rescue =
       ReadRescueRecord(*opened->reads, opened->volume.image_name());
-  AddForecast("demote", Force::kNo,
-              rescue.ok() ? OfDemote(*opened, *view, *rescue)
-                          : NotSeen(rescue.status()));
+  if (rescue.ok()) {
+    AddForecast("demote", Force::kNo, OfDemote(*opened, *view, *rescue));
+    AddDisable(*opened, *view, *rescue);
+  } else {
+    AddForecast("demote", Force::kNo, NotSeen(rescue.status()));
+    AddForecast("disable", Force::kNo, NotSeen(rescue.status()));
+    AddForecast("disable", Force::kYes, NotSeen(rescue.status()));
+  }
   AddResync(*opened, &*view);
   return std::move(explained_.forecasts);
 }
@@ -549,6 +634,12 @@ absl::StatusOr<Explanation> Explaining::Run() {
     AddForecast("demote", Force::kNo, NotSeen(rescue.status()));
   }
   AddResync(*opened, &*view);
+  if (rescue.ok()) {
+    AddDisable(*opened, *view, *rescue);
+  } else {
+    AddForecast("disable", Force::kNo, NotSeen(rescue.status()));
+    AddForecast("disable", Force::kYes, NotSeen(rescue.status()));
+  }
   return std::move(explained_);
 }
 
@@ -561,12 +652,12 @@ absl::StatusOr<Explanation> ExplainVolume(
       [&] { return Explaining(context, environment, target, interval).Run(); });
 }
 
-absl::StatusOr<std::vector<VerbForecast>> ForecastDemoteAndResync(
+absl::StatusOr<std::vector<VerbForecast>> ForecastOtherVerbs(
     OperationContext& context, ReplicationEnvironment& environment,
     const VolumeTarget& target) {
   return RetryWhenBlocklisted([&] {
     return Explaining(context, environment, target, std::nullopt)
-        .RunDemoteAndResync();
+        .RunOtherVerbs();
   });
 }
 

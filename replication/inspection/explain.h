@@ -22,7 +22,7 @@ struct Fact {
 };
 
 struct VerbForecast {
-  std::string verb;  // "promote", "demote", "resync"
+  std::string verb;  // "promote", "demote", "resync", "disable"
   Force force = Force::kNo;
   Forecast forecast;
 };
@@ -44,9 +44,9 @@ absl::StatusOr<Explanation> ExplainVolume(
     OperationContext& context, ReplicationEnvironment& environment,
     const VolumeTarget& target, std::optional<std::chrono::minutes> interval);
 
-/// Of that only what demote and resync would answer, for a member of a group:
-/// neither the manager nor the pool's statuses are asked.
-absl::StatusOr<std::vector<VerbForecast>> ForecastDemoteAndResync(
+/// Of that only what the verbs other than promote would answer, for a member of
+/// a group: neither the manager nor the pool's statuses are asked.
+absl::StatusOr<std::vector<VerbForecast>> ForecastOtherVerbs(
     OperationContext& context, ReplicationEnvironment& environment,
     const VolumeTarget& target);
 

@@ -13,6 +13,7 @@
 #include "ceph/retry_when_blocklisted.h"
 #include "lease/target.h"
 #include "lease/who_holds.h"
+#include "replication/group/disable.h"
 #include "replication/group/members.h"
 #include "replication/group/resync.h"
 #include "replication/inspection/group_forecast.h"
@@ -57,6 +58,8 @@ class ExplainingGroup {
   void AddLease(const ResolvedGroup& group);
   absl::Status AddPromotes();
   absl::Status AddOthers();
+  void ForgiveGoneMembers(
+      std::vector<std::vector<VerbForecast>>* of_members) const;
   void AddOther(const char* verb, Force force, const GroupText& text,
                 const std::vector<std::vector<VerbForecast>>& of_members);
 
@@ -143,6 +146,20 @@ void ExplainingGroup::AddOther(
   AddForecast(verb, force, ForecastAllOrNone(text, members));
 }
 
+/// A member that is gone must not keep the group for ever.
+void ExplainingGroup::ForgiveGoneMembers(
+    std::vector<std::vector<VerbForecast>>* of_members) const {
+  for (size_t i = 0; i < of_members->size(); ++i) {
+    for (VerbForecast& one : (*of_members)[i]) {
+      const absl::Status answer(one.forecast.code, one.forecast.reason);
+      if (one.verb == "disable" &&
+          NeedsNoDisable(members_.volumes[i], answer)) {
+        one.forecast = {Verdict::kWorks, absl::StatusCode::kOk, "it is gone"};
+      }
+    }
+  }
+}
+
 absl::Status ExplainingGroup::AddOthers() {
   const size_t count = members_.volumes.size();
   if (count == 0) {
@@ -154,6 +171,11 @@ absl::Status ExplainingGroup::AddOthers() {
                          std::string(none.message())};
     AddForecast("resync", Force::kNo, waits);
     AddForecast("resync", Force::kYes, waits);
+    for (const Force force : {Force::kNo, Force::kYes}) {
+      AddForecast("disable", force,
+                  {Verdict::kWorks, absl::StatusCode::kOk,
+                   "the journal of this site lists no members"});
+    }
     return absl::OkStatus();
   }
   std::vector<std::vector<VerbForecast>> forecasts(count);
@@ -161,7 +183,7 @@ absl::Status ExplainingGroup::AddOthers() {
   const std::stop_token stop = context_.stop_token();
   RunParallel(count, kLooksAtOnce, [&](size_t i) {
     if (stop.stop_requested()) return;
-    auto looked = ForecastDemoteAndResync(
+    auto looked = ForecastOtherVerbs(
         context_, environment_, {members_.volumes[i], user_, members_.fsid()});
     looks[i] = looked.status();
     if (looked.ok()) forecasts[i] = *std::move(looked);
@@ -175,6 +197,10 @@ absl::Status ExplainingGroup::AddOthers() {
   const GroupText resync{group_id_, "resync", "being resynced", "in step"};
   AddOther("resync", Force::kNo, resync, forecasts);
   AddOther("resync", Force::kYes, resync, forecasts);
+  ForgiveGoneMembers(&forecasts);
+  const GroupText disable = DisableText(group_id_);
+  AddOther("disable", Force::kNo, disable, forecasts);
+  AddOther("disable", Force::kYes, disable, forecasts);
   return absl::OkStatus();
 }
 
@@ -191,7 +217,7 @@ absl::StatusOr<GroupExplanation> ExplainingGroup::Run() {
   }
   if (!group.ok()) {
     Unseen("the volume group", group.status());
-    for (const char* verb : {"promote", "demote", "resync"}) {
+    for (const char* verb : {"promote", "demote", "resync", "disable"}) {
       AddForecast(verb, Force::kNo, NotSeen(group.status()));
     }
     return std::move(explained_);

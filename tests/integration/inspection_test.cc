@@ -116,7 +116,7 @@ TEST_F(InspectionTest, WhatIsSaidIsWhatIsAnswered) {
   EXPECT_NE(found["returns_to"], "") << found;
   EXPECT_THAT(Promote("b", volume, false, {}, seconds(3)),
               HasCode(Code::UNAVAILABLE));
-  EXPECT_EQ(Explain("b", volume)["forecasts"].size(), 5U);
+  EXPECT_EQ(Explain("b", volume)["forecasts"].size(), 7U);
 
   // The second half of a planned move.
   ASSERT_TRUE(

@@ -192,7 +192,7 @@ TEST_F(CliInspectionTest, AVolumeIsExplained) {
               Not(HasSubstr(server_.b.user()->key.Reveal())));
   EXPECT_EQ(Run({"explain", server_.id, "--json"}), 0);
   const nlohmann::json explained = Answer();
-  EXPECT_EQ(explained["forecasts"].size(), 5U);
+  EXPECT_EQ(explained["forecasts"].size(), 7U);
   EXPECT_EQ(explained["facts"][0]["topic"], "id");
 }
 
@@ -214,7 +214,7 @@ TEST_F(CliInspectionTest, AGroupIsExplainedWithItsMembers) {
   EXPECT_THAT(out_.str(), Not(HasSubstr("could not be seen")));
   EXPECT_EQ(server_.world.CountMutations(), 0);
   EXPECT_EQ(Run({"explain", "--group", server_.group_id, "--json"}), 0);
-  EXPECT_EQ(Answer()["forecasts"].size(), 5U);
+  EXPECT_EQ(Answer()["forecasts"].size(), 7U);
   EXPECT_EQ(Answer()["members"][0]["group_id"], server_.group_id);
   // Of a volume nothing is seen.
   EXPECT_EQ(Run({"explain", "--group", server_.id}), 0) << err_.str();

@@ -87,6 +87,7 @@ class VerbRowTest : public ExplainTest,
   using ExplainTest::b_;
   using ExplainTest::deadline_;
   using ExplainTest::Demote;
+  using ExplainTest::Disable;
   using ExplainTest::image_;
   using ExplainTest::kSmallImage;
   using ExplainTest::LoseA;
@@ -97,6 +98,41 @@ class VerbRowTest : public ExplainTest,
   using ExplainTest::StopMidCopy;
   using ExplainTest::world_;
 
+  static ParameterMap WithForce(Force force) {
+    return force == Force::kYes ? ParameterMap{{"force", "true"}}
+                                : ParameterMap{};
+  }
+  /// What a call has to see first, for the settle time.
+  void LoseAAndSeeIt() {
+    AddMirrored();
+    LoseA();
+    deadline_ = minutes(3);
+    ASSERT_THAT(Disable(on_b_),
+                StatusIs(absl::StatusCode::kFailedPrecondition));
+  }
+  /// b has no peer and no rbd-mirror any more, and a disable died there.
+  void InterruptDisableOfB() {
+    AddMirrored();
+    LoseA();
+    b_.SetMirrorDaemon(DaemonState::kDown);
+    b_.SetMirrorImageState(image_, MirrorImageState::kDisabling);
+    world_.Advance(minutes(1));
+  }
+  /// The forced promotion of b died before the last complete state was back.
+  void LeaveHalfARescueOnB() {
+    AddMirrored(kSmallImage);
+    StopMidCopy(MirrorSnapshotKind::kNonPrimary, DaemonState::kRunning);
+    LoseA();
+    world_.SetCallHook(nullptr,
+                       [](absl::string_view, absl::string_view call, bool) {
+                         if (call == "rbd_mirror_image_promote") {
+                           throw FakeCrash();
+                         }
+                         return 0;
+                       });
+    EXPECT_THROW((void)Promote(on_b_, Force::kYes), FakeCrash);
+    world_.SetCallHook(nullptr);
+  }
   /// a was primary while b was promoted by force, and has been demoted since.
   void SplitAndDemoteA() {
     AddMirrored();
@@ -140,7 +176,11 @@ TEST_P(VerbRowTest, TheCallAnswersASecondLaterWhatIsSaid) {
     }
     return;
   }
-  const absl::Status answer = Demote(daemon);
+  // A disable that was interrupted is looked at for a moment first.
+  if (row.verb == "disable") deadline_ = seconds(10);
+  const absl::Status answer = row.verb == "disable"
+                                  ? Disable(daemon, WithForce(row.force))
+                                  : Demote(daemon);
   EXPECT_EQ(answer.code(), said.code) << answer;
   if (!answer.ok()) {
     EXPECT_THAT(WithoutNumbers(answer.message()),
@@ -212,20 +252,60 @@ const Row kRows[] = {
                         R"(", "parent": "pool/golden"})"));
      },
      "demote", kNo, Verdict::kRefuses, "resync"},
-    {"DemoteHalfARescue",
+    {"DemoteHalfARescue", [](Test& t) { t.LeaveHalfARescueOnB(); }, "demote",
+     kNo, Verdict::kRefuses, "promote it on this site", false},
+    {"DisableOff", [](Test& t) { t.AddPlain(); }, "disable", kNo,
+     Verdict::kWorks, "nothing to disable"},
+    {"DisablePrimary", [](Test& t) { t.AddMirrored(); }, "disable", kNo,
+     Verdict::kWorks, "the other site's copy is removed"},
+    {"DisablePrimaryOfALostPeer",
      [](Test& t) {
-       t.AddMirrored(Test::kSmallImage);
-       t.StopMidCopy(MirrorSnapshotKind::kNonPrimary, DaemonState::kRunning);
-       t.LoseA();
-       t.world_.SetCallHook(
-           nullptr, [](absl::string_view, absl::string_view call, bool) {
-             if (call == "rbd_mirror_image_promote") throw FakeCrash();
-             return 0;
-           });
-       EXPECT_THROW((void)t.Promote(t.on_b_, Force::kYes), FakeCrash);
-       t.world_.SetCallHook(nullptr);
+       t.AddMirrored();
+       t.b_.SetClusterUp(false);
+       t.world_.Advance(minutes(3));
      },
-     "demote", kNo, Verdict::kRefuses, "promote it on this site", false},
+     "disable", kNo, Verdict::kWorks, "replication ends"},
+    {"DisableSecondaryOfALivingPrimary", [](Test& t) { t.AddMirrored(); },
+     "disable", kYes, Verdict::kWorks, "nothing is done here", false},
+    {"DisableSecondaryOfAPeerJustSilent",
+     [](Test& t) {
+       t.AddMirrored();
+       t.a_.SetClusterUp(false);
+       t.world_.Advance(seconds(50));
+     },
+     "disable", kYes, Verdict::kWaits, "not clear yet whether the peer lives",
+     false},
+    {"DisableSecondaryOfADeadPeer", [](Test& t) { t.LoseAAndSeeIt(); },
+     "disable", kNo, Verdict::kRefuses, "no sign of life", false},
+    {"DisableSecondaryOfADeadPeerByForce", [](Test& t) { t.LoseAAndSeeIt(); },
+     "disable", kYes, Verdict::kWorks, "an image of its own", false},
+    {"DisableWhereNobodyIsPrimary",
+     [](Test& t) {
+       t.AddMirrored();
+       ASSERT_OK(t.Demote(t.on_a_));
+       t.world_.Advance(minutes(2));
+     },
+     "disable", kNo, Verdict::kWaits, "has not reported yet", false},
+    {"DisableInterrupted",
+     [](Test& t) {
+       t.AddMirrored();
+       t.a_.InterruptDisable(t.image_);
+     },
+     "disable", kNo, Verdict::kWorks, "replication ends"},
+    {"DisableInterruptedByForce", [](Test& t) { t.InterruptDisableOfB(); },
+     "disable", kNo, Verdict::kRefuses, "was interrupted on this site", false},
+    {"DisableInterruptedAndForcedAgain",
+     [](Test& t) { t.InterruptDisableOfB(); }, "disable", kYes, Verdict::kWorks,
+     "an image of its own", false},
+    {"DisableInterruptedAndAClientAtIt",
+     [](Test& t) {
+       t.InterruptDisableOfB();
+       t.b_.AddWatcher(t.image_, "10.0.0.7:0/77", 4711);
+     },
+     "disable", kYes, Verdict::kWaits, "10.0.0.7:0/77", false},
+    {"DisableHalfARescue", [](Test& t) { t.LeaveHalfARescueOnB(); }, "disable",
+     kYes, Verdict::kRefuses, "promote the image by force on this site first",
+     false},
     {"ResyncOff", [](Test& t) { t.AddPlain(); }, "resync", kYes,
      Verdict::kRefuses, "replication is not enabled"},
     {"ResyncPrimary", [](Test& t) { t.AddMirrored(); }, "resync", kYes,
@@ -313,7 +393,7 @@ TEST_F(ExplainTest, AHealthySecondaryIsTakenApart) {
               HasSubstr("local image is primary"));
   EXPECT_EQ(Said(explained, "rescue/image"), "none");
   EXPECT_EQ(Said(explained, "daemons/lease"), "nobody has it");
-  EXPECT_THAT(explained.forecasts, SizeIs(5));
+  EXPECT_THAT(explained.forecasts, SizeIs(7));
   EXPECT_EQ(Of(explained, "promote").verdict, Verdict::kWaits);
   EXPECT_EQ(Of(explained, "promote", Force::kYes).verdict, Verdict::kWorks);
   EXPECT_EQ(world_.CountMutations(), 0);
@@ -402,7 +482,7 @@ TEST_F(ExplainTest, AVolumeThatIsNotFoundStillHasAnId) {
   const Explanation explained = Explain(on_b_);
   EXPECT_EQ(Said(explained, "id/uuid"), "b891b493-7754-470d-b2a0-4ca18f698b29");
   EXPECT_THAT(explained.unseen, Contains(HasSubstr("the volume: ")));
-  EXPECT_THAT(explained.forecasts, SizeIs(5));
+  EXPECT_THAT(explained.forecasts, SizeIs(7));
   EXPECT_EQ(Of(explained, "promote", Force::kYes).verdict, Verdict::kRefuses);
   EXPECT_EQ(Of(explained, "promote", Force::kYes).code,
             absl::StatusCode::kNotFound);
@@ -412,7 +492,7 @@ TEST_F(ExplainTest, ASilentClusterIsUnclear) {
   AddMirrored();
   b_.SetClusterUp(false);
   const Explanation explained = Explain(on_b_);
-  EXPECT_THAT(explained.forecasts, SizeIs(5));
+  EXPECT_THAT(explained.forecasts, SizeIs(7));
   for (const VerbForecast& one : explained.forecasts) {
     EXPECT_EQ(Name(one.forecast.verdict), Name(Verdict::kUnclear)) << one.verb;
   }

@@ -211,6 +211,30 @@ TEST_F(GroupExplainTest, DemoteOfAnUnusedGroupWorks) {
   EXPECT_OK(DemoteAll(on_a_));
 }
 
+TEST_F(GroupExplainTest, DisableIsWhatTheCallAnswers) {
+  AddMirroredGroup(2);
+  // Nothing is done on the secondary side.
+  const Forecast on_b = Explained(on_b_, "disable");
+  EXPECT_EQ(on_b.verdict, Verdict::kWorks) << on_b.reason;
+  EXPECT_OK(DisableAll(on_b_));
+  a_.SetClusterUp(false);
+  world_.Advance(std::chrono::minutes(3));
+  const Forecast dead = Explained(on_b_, "disable");
+  EXPECT_EQ(dead.verdict, Verdict::kRefuses);
+  EXPECT_THAT(dead.reason, HasSubstr("no sign of life"));
+  EXPECT_THAT(DisableAll(on_b_), StatusIs(dead.code));
+  EXPECT_EQ(Explained(on_b_, "disable", Force::kYes).verdict, Verdict::kWorks);
+}
+
+TEST_F(GroupExplainTest, AMemberThatIsGoneIsDisabled) {
+  AddMirroredGroup(2);
+  a_.RemoveImage(Image(1));
+  const Forecast forecast = Explained(on_a_, "disable");
+  EXPECT_EQ(forecast.verdict, Verdict::kWorks) << forecast.reason;
+  EXPECT_EQ(Explained(on_a_, "demote").verdict, Verdict::kRefuses);
+  EXPECT_OK(DisableAll(on_a_));
+}
+
 TEST_F(GroupExplainTest, ResyncIsWhatTheCallAnswers) {
   AddMirroredGroup(2);
   const Forecast on_b = Explained(on_b_, "resync");

@@ -1,0 +1,140 @@
+#include "replication/decision/disable_decision.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "replication/decision/signs_of_life.h"
+#include "replication/state/leftover.h"
+
+namespace addons {
+namespace {
+
+using absl::StatusCode;
+using Action = DisableAction;
+
+/// A report that was rewritten so often tells of a time after the first look.
+constexpr int kRewritesOfPresent = 2;
+
+DisableDecision Go(Action action) { return {action, StatusCode::kOk, ""}; }
+
+DisableDecision Wait(std::string reason) {
+  return {Action::kWait, StatusCode::kUnavailable, std::move(reason)};
+}
+
+DisableDecision Refuse(StatusCode code, std::string reason) {
+  return {Action::kRefuse, code, std::move(reason)};
+}
+
+DisableDecision DecideSecondary(const DisableEvidence& seen,
+                                const ReplicationOptions& options) {
+  const MirrorView& view = seen.view;
+  const SteadyDuration settle = options.settle_time;
+  const bool one_way_alive = view.OneWay() && view.LocalDaemonUp() &&
+                             view.local->role == SiteRole::kSecondary;
+  const SiteView* primary = view.FreshPeer(SiteRole::kPrimary, settle);
+  // A report whose daemon has gone since is no sign of a living primary: OK
+  // would end the operator's care for a copy that stays mirrored.
+  if (one_way_alive || (primary != nullptr && primary->status.up)) {
+    return Go(Action::kLeaveToPrimary);
+  }
+  const SiteView* not_primary = view.FreshPeer(SiteRole::kNotPrimary, settle);
+  const bool nobody_primary = not_primary != nullptr;
+  // It may just have been promoted.
+  if (nobody_primary &&
+      seen.rewrites(not_primary->status.mirror_uuid) < kRewritesOfPresent) {
+    return Wait(
+        "this site is secondary, and the peer has not reported yet whether it "
+        "is primary now (up to a minute)");
+  }
+  if (!nobody_primary && !NoSignOfLife(view, options)) {
+    return Wait(
+        "this site is secondary, and it is not clear yet whether the peer "
+        "lives");
+  }
+  if (seen.force == Force::kYes) return Go(Action::kForce);
+  return Refuse(
+      StatusCode::kFailedPrecondition,
+      nobody_primary
+          ? "neither site is primary; promote one of them and disable there, "
+            "or pass the parameter force: \"true\" to turn this copy into an "
+            "image of its own"
+          : "this site is secondary and its peer shows no sign of life; if the "
+            "peer is lost for good, pass the parameter force: \"true\"");
+}
+
+}  // namespace
+
+DisableDecision DecideDisable(const DisableEvidence& seen,
+                              const ReplicationOptions& options) {
+  const MirrorView& view = seen.view;
+  if (view.info.state == MirrorImageState::kDisabled) return Go(Action::kOff);
+  if (seen.for_something_else && view.enabled()) return Go(Action::kKept);
+  if (view.info.state == MirrorImageState::kDisabling) {
+    return Go(Action::kCarryOn);
+  }
+  if (view.info.primary) return Go(Action::kDisable);
+  if (seen.forced) {
+    return Refuse(StatusCode::kUnavailable,
+                  "the image is still mirrored after a forced disable "
+                  "that reported success; repeat the call");
+  }
+  // No peer has a copy of it, and there is nothing that it could copy.
+  if (HalfEnabled(view)) return Go(Action::kUndoEnable);
+  return DecideSecondary(seen, options);
+}
+
+bool CarryOnNeedsForce(const MirrorView& view, bool plain_refused) {
+  if (plain_refused) return true;
+  if (view.info.mode == MirrorMode::kJournal) return !view.info.primary;
+  const MirrorSnapshot* newest = view.Newest();
+  return newest != nullptr && newest->kind != MirrorSnapshotKind::kPrimary;
+}
+
+bool MayBeAtWork(const MirrorView& view, bool plain_refused) {
+  return view.marked_non_primary || CarryOnNeedsForce(view, plain_refused);
+}
+
+DisableDecision DecideCarryOn(const CarryOnEvidence& seen) {
+  const bool needs_force = CarryOnNeedsForce(seen.view, seen.plain_refused);
+  if (!seen.at_work.empty()) {
+    return Wait(
+        absl::StrCat("the image is still being disabled, or its "
+                     "copy removed, by ",
+                     seen.at_work));
+  }
+  if (needs_force && seen.force == Force::kNo) {
+    return Refuse(StatusCode::kFailedPrecondition,
+                  "a forced disable was interrupted on this site; pass the "
+                  "parameter force: \"true\" to carry it on");
+  }
+  if (seen.carried_on >= kCarryOns) {
+    return Refuse(
+        StatusCode::kUnavailable,
+        "the image is still being disabled after a disable that reported "
+        "success; check the cluster's health and repeat the call");
+  }
+  return Go(needs_force ? Action::kForce : Action::kDisable);
+}
+
+std::optional<DisableDecision> RefuseToDisable(
+    const MirrorView& view, const std::optional<RescueRecord>& rescue,
+    const ImageName& rescue_image) {
+  if (rescue.has_value() && RescueIsLive(*rescue, view)) {
+    return Refuse(
+        StatusCode::kUnavailable,
+        absl::StrCat(
+            "a forced promotion that returns to the last complete state is "
+            "half-done, and disabling now would lose that state; "
+            "promote the image by force on this site first, or remove "
+            "the image '",
+            rescue_image.text(), "' if its content is not needed"));
+  }
+  if (const ImageSnapshot* snapshot = UserSnapshotInMidCopy(view);
+      !view.info.primary && snapshot != nullptr) {
+    return Refuse(StatusCode::kUnavailable,
+                  DescribeUserSnapshotInMidCopy(*snapshot));
+  }
+  return std::nullopt;
+}
+
+}  // namespace addons
