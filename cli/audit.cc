@@ -3,7 +3,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "cli/streams.h"
+#include "cli/output.h"
+#include "cli/repeated_call.h"
 #include "rpc/text.h"
 
 namespace addons {
@@ -70,6 +71,20 @@ std::string AuditText(const pb::AuditPoolRequest& request,
                                  "again\n"
                                : "\n");
   return text;
+}
+
+int RunAudit(const AuditCommand& command, Streams& streams) {
+  pb::AuditPoolRequest request;
+  request.set_cluster_id(command.cluster);
+  request.set_pool(command.pool);
+  SetAuditKind(command.kind, &request);
+  request.set_fence_ends_within_seconds(command.fence_ends_within);
+  pb::AuditPoolResponse found;
+  const absl::Status called =
+      AskWithSecrets(command.endpoint, command.timeout, command.secrets,
+                     request, found, streams);
+  if (!called.ok()) return FailCall(called, streams);
+  return YieldMessage(found, AuditText(request, found), streams);
 }
 
 }  // namespace addons

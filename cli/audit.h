@@ -1,9 +1,13 @@
 #ifndef ADDONS_CLI_AUDIT_H_
 #define ADDONS_CLI_AUDIT_H_
 
+#include <chrono>
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "cli/secrets.h"
+#include "cli/streams.h"
 #include "rbdaddons/admin.pb.h"
 
 namespace addons {
@@ -11,6 +15,21 @@ namespace addons {
 /// What can be looked at, as the command line calls it, and all of it.
 inline constexpr char kAuditAll[] = "all";
 std::vector<std::string> AuditKinds();
+
+/// What a person asks about a pool.
+struct AuditCommand {
+  std::string endpoint;
+  std::string kind = kAuditAll;  // one of AuditKinds()
+  std::string pool;
+  std::string cluster;                 // may be empty
+  uint32_t fence_ends_within = 86400;  // seconds
+  SecretsSource secrets;
+  std::chrono::milliseconds timeout{};
+};
+
+/// Asks, and prints what was found. Blocks. Returns the exit code: 0, kCliUsage
+/// or the number of the gRPC code.
+int RunAudit(const AuditCommand& command, Streams& streams);
 
 /// `kind` is one of AuditKinds().
 void SetAuditKind(const std::string& kind,

@@ -11,6 +11,7 @@
 #include "base/status_macros.h"
 #include "cli/methods.h"
 #include "rpc/endpoint.h"
+#include "rpc/request_id.h"
 
 namespace addons {
 namespace {
@@ -48,7 +49,7 @@ absl::Status CallMethod(const std::shared_ptr<grpc::Channel>& channel,
                         const google::protobuf::MethodDescriptor& method,
                         const Message& request,
                         std::chrono::milliseconds timeout, Message& response,
-                        const std::stop_token& stop) {
+                        const std::stop_token& stop, std::string* request_id) {
   grpc::GenericStub stub(channel);
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + timeout);
@@ -64,6 +65,13 @@ absl::Status CallMethod(const std::shared_ptr<grpc::Channel>& channel,
   void* tag = nullptr;
   bool ok = false;
   queue.Next(&tag, &ok);  // the one event; comes at the deadline at the latest
+  if (request_id != nullptr) {
+    const auto& trailers = context.GetServerTrailingMetadata();
+    const auto id = trailers.find(kRequestIdHeader);
+    *request_id = id == trailers.end()
+                      ? std::string()
+                      : std::string(id->second.data(), id->second.size());
+  }
   if (!status.ok()) {
     return {static_cast<absl::StatusCode>(status.error_code()),
             status.error_message()};

@@ -22,14 +22,16 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(
 /// Calls `method` and fills `response`. Blocks for at most `timeout`. Any error
 /// is the daemon's, or DEADLINE_EXCEEDED or UNAVAILABLE when it does not
 /// answer, or CANCELLED after `stop`, which ends the waiting at once: what the
-/// daemon has begun to change it goes on with. Several threads may share a
-/// channel.
+/// daemon has begun to change it goes on with. `request_id`, unless it is null,
+/// gets what the daemon calls the request in its log, where it says so. Several
+/// threads may share a channel.
 absl::Status CallMethod(const std::shared_ptr<grpc::Channel>& channel,
                         const google::protobuf::MethodDescriptor& method,
                         const google::protobuf::Message& request,
                         std::chrono::milliseconds timeout,
                         google::protobuf::Message& response,
-                        const std::stop_token& stop = {});
+                        const std::stop_token& stop = {},
+                        std::string* request_id = nullptr);
 
 }  // namespace addons
 

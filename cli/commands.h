@@ -10,6 +10,11 @@
 
 namespace addons {
 
+class Program;
+
+/// All that the program can do.
+void AddAllVerbs(Program& program);
+
 /// The program `rbd-addons`. The first argument is its name. Returns its exit
 /// code.
 int RunCli(const std::vector<std::string>& arguments, std::istream& in,

@@ -17,4 +17,9 @@ bool SaysYes(const std::string& loss, const std::string& what,
   return false;
 }
 
+bool Confirmed(bool yes, const std::string& loss, const std::string& what,
+               Streams& streams) {
+  return yes || SaysYes(loss + "\n", what, streams);
+}
+
 }  // namespace addons

@@ -14,6 +14,11 @@ namespace addons {
 bool SaysYes(const std::string& loss, const std::string& what,
              Streams& streams);
 
+/// Whether a change may be made: `yes` was said beforehand, or SaysYes(). The
+/// line `loss` says what the change costs.
+bool Confirmed(bool yes, const std::string& loss, const std::string& what,
+               Streams& streams);
+
 }  // namespace addons
 
 #endif  // ADDONS_CLI_CONFIRM_H_

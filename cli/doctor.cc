@@ -4,8 +4,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "cli/call.h"
 #include "cli/inspection.h"
+#include "cli/output.h"
 #include "cli/repeated_call.h"
 #include "rpc/text.h"
 
@@ -24,19 +24,31 @@ Numbers Count(const pb::DiagnoseResponse& found) {
   return numbers;
 }
 
+std::string VerdictText(pb::Finding::Verdict verdict, const Palette& palette) {
+  const std::string text =
+      absl::AsciiStrToLower(pb::Finding::Verdict_Name(verdict));
+  switch (verdict) {
+    case pb::Finding::OK:
+      return palette.Good(text);
+    case pb::Finding::PROBLEM:
+      return palette.Bad(text);
+    default:
+      return palette.Poor(text);
+  }
+}
+
 }  // namespace
 
-std::string DoctorText(const pb::DiagnoseResponse& found, bool all) {
+std::string DoctorText(const pb::DiagnoseResponse& found, bool all,
+                       const Palette& palette) {
   std::string text;
   for (const pb::Finding& finding : found.findings()) {
     if (finding.verdict() == pb::Finding::OK && !all) continue;
-    absl::StrAppend(
-        &text,
-        absl::AsciiStrToLower(pb::Finding::Verdict_Name(finding.verdict())),
-        "  ", CleanLine(finding.id(), kMaxShownName),
-        finding.object().empty() ? "" : ", ",
-        CleanLine(finding.object(), kMaxShownName), "\n  ",
-        CleanLine(finding.seen(), kMaxShownText), "\n");
+    absl::StrAppend(&text, VerdictText(finding.verdict(), palette), "  ",
+                    CleanLine(finding.id(), kMaxShownName),
+                    finding.object().empty() ? "" : ", ",
+                    CleanLine(finding.object(), kMaxShownName), "\n  ",
+                    CleanLine(finding.seen(), kMaxShownText), "\n");
     if (!finding.remedy().empty()) {
       absl::StrAppend(
           &text, "  do: ", CleanLine(finding.remedy(), kMaxShownText), "\n");
@@ -57,15 +69,13 @@ int RunDoctor(const DoctorCommand& command, Streams& streams) {
   pb::DiagnoseRequest request;
   request.set_before_handover(command.before_handover);
   pb::DiagnoseResponse found;
-  const absl::Status called = AskWithSecrets(
-      command.endpoint, command.timeout, command.secrets_file, request, found);
+  const absl::Status called =
+      AskWithSecrets(command.endpoint, command.timeout, command.secrets,
+                     request, found, streams);
   if (!called.ok()) return FailCall(called, streams);
-  if (command.json) {
-    const int printed = PrintJson(found, streams);
-    if (printed != 0) return printed;
-  } else {
-    streams.out << DoctorText(found, command.all);
-  }
+  const int printed = YieldMessage(
+      found, DoctorText(found, command.all, Palette(streams)), streams);
+  if (printed != 0) return printed;
   Numbers numbers = Count(found);
   // What has no verdict is from a newer daemon, and not in order.
   const int good = numbers[pb::Finding::OK] + numbers[pb::Finding::WARNING];

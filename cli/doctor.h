@@ -4,6 +4,8 @@
 #include <chrono>
 #include <string>
 
+#include "cli/palette.h"
+#include "cli/secrets.h"
 #include "cli/streams.h"
 #include "rbdaddons/admin.pb.h"
 
@@ -14,8 +16,7 @@ struct DoctorCommand {
   std::string endpoint;
   bool before_handover = false;
   bool all = false;  // also what is in order
-  bool json = false;
-  std::string secrets_file;
+  SecretsSource secrets;
   std::chrono::milliseconds timeout{};
 };
 
@@ -27,7 +28,7 @@ int RunDoctor(const DoctorCommand& command, Streams& streams);
 /// A paragraph for each finding that is not in order (with `all` for each), and
 /// the numbers.
 std::string DoctorText(const ::rbdaddons::admin::v1::DiagnoseResponse& found,
-                       bool all);
+                       bool all, const Palette& palette = {});
 
 }  // namespace addons
 

@@ -2,8 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "cli/call.h"
-#include "cli/inspection.h"
+#include "cli/output.h"
 #include "cli/repeated_call.h"
 #include "rpc/text.h"
 
@@ -106,12 +105,11 @@ int RunHistory(const HistoryCommand& command, Streams& streams) {
   }
   request.set_limit(command.limit);
   pb::ListHistoryResponse found;
-  const absl::Status called = AskWithSecrets(
-      command.endpoint, command.timeout, command.secrets_file, request, found);
+  const absl::Status called =
+      AskWithSecrets(command.endpoint, command.timeout, command.secrets,
+                     request, found, streams);
   if (!called.ok()) return FailCall(called, streams);
-  if (command.json) return PrintJson(found, streams);
-  streams.out << HistoryText(found);
-  return 0;
+  return YieldMessage(found, HistoryText(found), streams);
 }
 
 }  // namespace addons

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "cli/secrets.h"
 #include "cli/streams.h"
 #include "rbdaddons/admin.pb.h"
 
@@ -21,8 +22,7 @@ struct HistoryCommand {
   std::string cluster;
   std::string since;  // as ReadSince() takes it; empty: from the beginning
   uint32_t limit = 100;
-  bool json = false;
-  std::string secrets_file;
+  SecretsSource secrets;
   std::chrono::milliseconds timeout{};
 };
 

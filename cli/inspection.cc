@@ -2,18 +2,13 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <set>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "base/status_macros.h"
-#include "cli/call.h"
-#include "cli/channel.h"
-#include "cli/methods.h"
+#include "cli/output.h"
 #include "cli/parameters.h"
 #include "cli/repeated_call.h"
-#include "rpc/method.h"
 #include "rpc/text.h"
 
 namespace addons {
@@ -21,8 +16,17 @@ namespace {
 
 namespace pb = ::rbdaddons::admin::v1;
 
-std::string VerdictText(const pb::Forecast& forecast) {
-  return absl::AsciiStrToLower(pb::Forecast::Verdict_Name(forecast.verdict()));
+std::string VerdictText(const pb::Forecast& forecast, const Palette& palette) {
+  const std::string verdict =
+      absl::AsciiStrToLower(pb::Forecast::Verdict_Name(forecast.verdict()));
+  switch (forecast.verdict()) {
+    case pb::Forecast::WORKS:
+      return palette.Good(verdict);
+    case pb::Forecast::REFUSES:
+      return palette.Bad(verdict);
+    default:
+      return palette.Poor(verdict);
+  }
 }
 
 std::string Reason(const pb::Forecast& forecast) {
@@ -65,14 +69,16 @@ bool AllWork(const pb::CheckFailoverResponse& found, FailoverWay way) {
                      });
 }
 
-std::string Both(const pb::Forecast& planned, const pb::Forecast& forced) {
-  return absl::StrCat("\n  planned   ", VerdictText(planned), ": ",
-                      Reason(planned), "\n  by force  ", VerdictText(forced),
-                      ": ", Reason(forced), "\n");
+std::string Both(const pb::Forecast& planned, const pb::Forecast& forced,
+                 const Palette& palette) {
+  return absl::StrCat("\n  planned   ", VerdictText(planned, palette), ": ",
+                      Reason(planned), "\n  by force  ",
+                      VerdictText(forced, palette), ": ", Reason(forced), "\n");
 }
 
 /// Three lines.
-std::string TextOf(const pb::FailoverFinding& finding, bool with_cluster) {
+std::string TextOf(const pb::FailoverFinding& finding, bool with_cluster,
+                   const Palette& palette) {
   std::string text =
       CleanLine(finding.image().empty() ? finding.volume_id() : finding.image(),
                 kMaxShownName);
@@ -83,13 +89,13 @@ std::string TextOf(const pb::FailoverFinding& finding, bool with_cluster) {
   if (!finding.role().empty()) {
     absl::StrAppend(&text, " (", CleanLine(finding.role(), 32), ")");
   }
-  absl::StrAppend(&text, Both(finding.planned(), finding.forced()));
+  absl::StrAppend(&text, Both(finding.planned(), finding.forced(), palette));
   return text;
 }
 
 /// Facts, what was not seen, and what verbs would answer.
 template <typename Explained>
-std::string TextOf(const Explained& explained) {
+std::string TextOf(const Explained& explained, const Palette& palette) {
   std::string text;
   std::string topic;
   for (const pb::Fact& fact : explained.facts()) {
@@ -109,7 +115,7 @@ std::string TextOf(const Explained& explained) {
   for (const pb::Forecast& forecast : explained.forecasts()) {
     absl::StrAppend(&text, "  ", CleanLine(forecast.verb(), kMaxShownName),
                     forecast.force() ? " by force " : " ",
-                    VerdictText(forecast), " (",
+                    VerdictText(forecast, palette), " (",
                     CleanLine(forecast.code(), kMaxShownName),
                     "): ", Reason(forecast), "\n");
   }
@@ -127,25 +133,12 @@ bool SeveralClusters(const pb::CheckFailoverResponse& found) {
 
 }  // namespace
 
-absl::Status AskWithSecrets(const std::string& endpoint,
-                            std::chrono::milliseconds timeout,
-                            const std::string& secrets_file,
-                            google::protobuf::Message& request,
-                            google::protobuf::Message& response) {
-  ADDONS_ASSIGN_OR_RETURN(const auto* method,
-                          FindMethod(MethodOfRequest(request)));
-  ADDONS_ASSIGN_OR_RETURN(const auto with_secrets,
-                          MakeVerbRequest(*method, "{}", secrets_file));
-  request.MergeFrom(*with_secrets);
-  ADDONS_ASSIGN_OR_RETURN(const auto channel, OpenChannel(endpoint));
-  return CallMethod(channel, *method, request, timeout, response);
-}
-
-std::string CheckFailoverText(const pb::CheckFailoverResponse& found) {
+std::string CheckFailoverText(const pb::CheckFailoverResponse& found,
+                              const Palette& palette) {
   std::string text;
   const bool several = SeveralClusters(found);
   for (const pb::FailoverFinding& finding : found.findings()) {
-    absl::StrAppend(&text, TextOf(finding, several));
+    absl::StrAppend(&text, TextOf(finding, several, palette));
   }
   if (found.more()) {
     absl::StrAppend(
@@ -157,7 +150,7 @@ std::string CheckFailoverText(const pb::CheckFailoverResponse& found) {
     absl::StrAppend(&text, "group ", CleanLine(group.group_id(), kMaxShownName),
                     " (", group.members(),
                     group.members() == 1 ? " member)" : " members)",
-                    Both(group.planned(), group.forced()));
+                    Both(group.planned(), group.forced(), palette));
   }
   for (const std::string& unseen : found.unseen()) {
     absl::StrAppend(&text, "not looked at: ", CleanLine(unseen, kMaxShownText),
@@ -186,27 +179,27 @@ int RunCheckFailover(const CheckFailoverCommand& command, Streams& streams) {
   if (!parameters.ok()) return Fail(parameters.status(), kCliUsage, streams);
   request.mutable_parameters()->insert(parameters->begin(), parameters->end());
   pb::CheckFailoverResponse found;
-  const absl::Status called = AskWithSecrets(
-      command.endpoint, command.timeout, command.secrets_file, request, found);
+  const absl::Status called =
+      AskWithSecrets(command.endpoint, command.timeout, command.secrets,
+                     request, found, streams);
   if (!called.ok()) return FailCall(called, streams);
-  if (command.json) {
-    const int printed = PrintJson(found, streams);
-    if (printed != 0) return printed;
-  } else {
-    streams.out << CheckFailoverText(found);
-  }
+  const int printed =
+      YieldMessage(found, CheckFailoverText(found, Palette(streams)), streams);
+  if (printed != 0) return printed;
   return AllWork(found, WayOf(command)) ? 0 : kWouldNotWork;
 }
 
-std::string ExplainText(const pb::ExplainVolumeResponse& explained) {
-  return TextOf(explained);
+std::string ExplainText(const pb::ExplainVolumeResponse& explained,
+                        const Palette& palette) {
+  return TextOf(explained, palette);
 }
 
-std::string ExplainText(const pb::ExplainGroupResponse& explained) {
-  std::string text = TextOf(explained);
+std::string ExplainText(const pb::ExplainGroupResponse& explained,
+                        const Palette& palette) {
+  std::string text = TextOf(explained, palette);
   if (!explained.members().empty()) absl::StrAppend(&text, "its members\n");
   for (const pb::FailoverFinding& member : explained.members()) {
-    absl::StrAppend(&text, TextOf(member, /*with_cluster=*/false));
+    absl::StrAppend(&text, TextOf(member, /*with_cluster=*/false, palette));
   }
   return text;
 }
@@ -220,12 +213,11 @@ int Explain(const ExplainCommand& command, Request& request, Response explained,
   if (!parameters.ok()) return Fail(parameters.status(), kCliUsage, streams);
   request.mutable_parameters()->insert(parameters->begin(), parameters->end());
   const absl::Status called =
-      AskWithSecrets(command.endpoint, command.timeout, command.secrets_file,
-                     request, explained);
+      AskWithSecrets(command.endpoint, command.timeout, command.secrets,
+                     request, explained, streams);
   if (!called.ok()) return FailCall(called, streams);
-  if (command.json) return PrintJson(explained, streams);
-  streams.out << ExplainText(explained);
-  return 0;
+  return YieldMessage(explained, ExplainText(explained, Palette(streams)),
+                      streams);
 }
 
 }  // namespace

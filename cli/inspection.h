@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
+#include "cli/palette.h"
+#include "cli/secrets.h"
 #include "cli/streams.h"
 #include "rbdaddons/admin.pb.h"
 
@@ -28,9 +29,8 @@ struct CheckFailoverCommand {
   std::string cluster;  // of the pool, or of all
   bool planned = false;
   bool forced = false;
-  bool json = false;
   std::vector<std::string> parameters;  // "key=value"
-  std::string secrets_file;
+  SecretsSource secrets;
   std::chrono::milliseconds timeout{};
 };
 
@@ -42,11 +42,10 @@ int RunCheckFailover(const CheckFailoverCommand& command, Streams& streams);
 /// Whose explanation a person wants.
 struct ExplainCommand {
   std::string endpoint;
-  std::string id;      // of a volume, or
-  bool group = false;  // of a volume group
-  bool json = false;
+  std::string id;                       // of a volume, or
+  bool group = false;                   // of a volume group
   std::vector<std::string> parameters;  // "key=value"
-  std::string secrets_file;
+  SecretsSource secrets;
   std::chrono::milliseconds timeout{};
 };
 
@@ -54,24 +53,19 @@ struct ExplainCommand {
 /// number of the gRPC code.
 int RunExplain(const ExplainCommand& command, Streams& streams);
 
-/// Calls the method that `request` belongs to, with the secrets of the file
-/// added to it.
-absl::Status AskWithSecrets(const std::string& endpoint,
-                            std::chrono::milliseconds timeout,
-                            const std::string& secrets_file,
-                            google::protobuf::Message& request,
-                            google::protobuf::Message& response);
-
 /// A line for each fact, and what verbs would answer.
 std::string ExplainText(
-    const ::rbdaddons::admin::v1::ExplainVolumeResponse& explained);
+    const ::rbdaddons::admin::v1::ExplainVolumeResponse& explained,
+    const Palette& palette = {});
 /// The same, and three lines for each member.
 std::string ExplainText(
-    const ::rbdaddons::admin::v1::ExplainGroupResponse& explained);
+    const ::rbdaddons::admin::v1::ExplainGroupResponse& explained,
+    const Palette& palette = {});
 
 /// Three lines for each volume and each group, and the numbers.
 std::string CheckFailoverText(
-    const ::rbdaddons::admin::v1::CheckFailoverResponse& found);
+    const ::rbdaddons::admin::v1::CheckFailoverResponse& found,
+    const Palette& palette = {});
 
 }  // namespace addons
 

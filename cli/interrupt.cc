@@ -7,6 +7,7 @@ namespace {
 
 // A handler of a signal has nothing else to write to.
 std::atomic<bool> interrupted{false};
+std::atomic<int> alive{0};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
 extern "C" void NoteInterrupt(int /*signal*/) { interrupted = true; }
@@ -14,6 +15,7 @@ extern "C" void NoteInterrupt(int /*signal*/) { interrupted = true; }
 }  // namespace
 
 Interrupt::Interrupt() {
+  if (alive++ > 0) return;
   interrupted = false;
   struct sigaction action {};
   action.sa_handler = NoteInterrupt;
@@ -24,6 +26,7 @@ Interrupt::Interrupt() {
 }
 
 Interrupt::~Interrupt() {
+  if (--alive > 0) return;
   sigaction(SIGINT, &old_int_, nullptr);
   sigaction(SIGTERM, &old_term_, nullptr);
 }

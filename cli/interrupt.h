@@ -10,7 +10,8 @@ inline constexpr int kCliInterrupted = 130;
 
 /// While it exists SIGINT and SIGTERM do not end the process but are noted, so
 /// that a command can say what goes on without it. A second one of the same
-/// kind ends the process. One at a time in a process.
+/// kind ends the process. Within another one it does nothing of its own. By one
+/// thread of a process.
 class Interrupt {
  public:
   Interrupt();
@@ -18,7 +19,8 @@ class Interrupt {
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
-  /// Whether one has come since it exists. Thread-safe.
+  /// Whether one has come since the outermost one exists, or the last one
+  /// existed. Thread-safe.
   static bool Came();
 
  private:

@@ -1,13 +1,13 @@
 #include "cli/operations.h"
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "cli/aligned_table.h"
 #include "rpc/text.h"
 
 namespace addons {
@@ -16,8 +16,6 @@ namespace {
 namespace pb = ::rbdaddons::admin::v1;
 
 constexpr size_t kMaxCell = 256;
-constexpr size_t kColumns = 11;
-using Row = std::array<std::string, kColumns>;
 
 std::string StateText(const pb::Operation& operation) {
   switch (operation.state()) {
@@ -48,40 +46,18 @@ std::string ProgressText(const pb::Operation& operation) {
                       operation.total());
 }
 
-Row RowOf(const pb::Operation& operation) {
-  Row row = {absl::StrCat(operation.operation_id()),
-             StateText(operation),
-             operation.verb(),
-             operation.object(),
-             AgeText(operation),
-             operation.step(),
-             ProgressText(operation),
-             absl::StrCat(operation.callers()),
-             operation.lane(),
-             operation.cluster(),
-             operation.request_id()};
-  for (std::string& cell : row) {
-    cell = cell.empty() ? "-" : CleanLine(cell, kMaxCell);
-  }
-  return row;
-}
-
-std::string Aligned(const std::vector<Row>& rows) {
-  std::array<size_t, kColumns> widths{};
-  for (const Row& row : rows) {
-    for (size_t i = 0; i < kColumns; ++i) {
-      widths.at(i) = std::max(widths.at(i), row.at(i).size());
-    }
-  }
-  std::string text;
-  for (const Row& row : rows) {
-    for (size_t i = 0; i + 1 < kColumns; ++i) {
-      absl::StrAppend(&text, row.at(i),
-                      std::string(widths.at(i) - row.at(i).size() + 2, ' '));
-    }
-    absl::StrAppend(&text, row.back(), "\n");
-  }
-  return text;
+std::vector<std::string> RowOf(const pb::Operation& operation) {
+  return {absl::StrCat(operation.operation_id()),
+          StateText(operation),
+          operation.verb(),
+          operation.object(),
+          AgeText(operation),
+          operation.step(),
+          ProgressText(operation),
+          absl::StrCat(operation.callers()),
+          operation.lane(),
+          operation.cluster(),
+          operation.request_id()};
 }
 
 }  // namespace
@@ -91,13 +67,13 @@ std::string OperationsText(const pb::ListOperationsResponse& list) {
   if (list.operations().empty()) {
     text = "no operations\n";
   } else {
-    std::vector<Row> rows = {{"ID", "STATE", "VERB", "OBJECT", "AGE", "STEP",
-                              "PROGRESS", "CALLERS", "LANE", "CLUSTER",
-                              "REQUEST"}};
+    std::vector<std::vector<std::string>> rows = {
+        {"ID", "STATE", "VERB", "OBJECT", "AGE", "STEP", "PROGRESS", "CALLERS",
+         "LANE", "CLUSTER", "REQUEST"}};
     for (const pb::Operation& operation : list.operations()) {
       rows.push_back(RowOf(operation));
     }
-    text = Aligned(rows);
+    text = AlignedTable(std::move(rows));
   }
   for (const pb::Lane& lane : list.lanes()) {
     absl::StrAppend(&text, "lane ", CleanLine(lane.name(), kMaxCell), ": ",
@@ -108,8 +84,12 @@ std::string OperationsText(const pb::ListOperationsResponse& list) {
   return text;
 }
 
+std::string OperationText(const pb::Operation& operation) {
+  return CleanLine(absl::StrCat(operation.verb(), " of ", operation.object()),
+                   kMaxCell);
+}
+
 std::string CancelText(const pb::CancelOperationResponse& cancelled) {
-  const pb::Operation& operation = cancelled.operation();
   absl::string_view effect = "was cancelled";
   switch (cancelled.effect()) {
     case pb::CancelOperationResponse::NEVER_STARTS:
@@ -126,10 +106,7 @@ std::string CancelText(const pb::CancelOperationResponse& cancelled) {
     default:
       break;
   }
-  return absl::StrCat(
-      CleanLine(absl::StrCat(operation.verb(), " of ", operation.object()),
-                kMaxCell),
-      " ", effect, "\n");
+  return absl::StrCat(OperationText(cancelled.operation()), " ", effect, "\n");
 }
 
 }  // namespace addons

@@ -11,6 +11,9 @@ namespace addons {
 std::string OperationsText(
     const ::rbdaddons::admin::v1::ListOperationsResponse& list);
 
+/// "promote of volume 'x'", on one line.
+std::string OperationText(const ::rbdaddons::admin::v1::Operation& operation);
+
 /// What a cancel has done, as a line for people.
 std::string CancelText(
     const ::rbdaddons::admin::v1::CancelOperationResponse& cancelled);

@@ -1,5 +1,6 @@
 #include "cli/replication_verbs.h"
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "absl/status/statusor.h"
@@ -10,6 +11,8 @@
 #include "cli/call.h"
 #include "cli/confirm.h"
 #include "cli/methods.h"
+#include "cli/output.h"
+#include "cli/palette.h"
 #include "cli/parameters.h"
 #include "cli/repeated_call.h"
 #include "replication/replication.pb.h"
@@ -22,41 +25,53 @@ namespace pb = ::replication;
 using google::protobuf::Message;
 using nlohmann::json;
 
+/// At a copy, between two calls.
+constexpr std::chrono::seconds kOneLook{5};
+
 struct VerbText {
+  const char* name;
   const char* method;
   const char* done;
-  const char* loss;  // of doing it by force; empty: that loses nothing
+  const char* loss = "";         // of doing it; empty: it loses nothing
+  const char* forced_loss = "";  // of doing it by force, likewise
 };
 
 VerbText TextOf(ReplicationVerb verb) {
   switch (verb) {
     case ReplicationVerb::kEnable:
-      return {"replication.Controller/EnableVolumeReplication",
-              "replication is enabled", ""};
+      return {"enable", "replication.Controller/EnableVolumeReplication",
+              "replication is enabled"};
     case ReplicationVerb::kDisable:
-      return {"replication.Controller/DisableVolumeReplication",
+      return {"disable", "replication.Controller/DisableVolumeReplication",
               "done: replication is off, or this is the copy of a living "
               "primary, whose disable removes it",
+              "To disable replication of a primary makes the other site delete "
+              "its copy: until it is enabled and copied anew there is nothing "
+              "to fail over to.",
               "To disable a copy by force ends its replication although its "
               "primary is not asked: do so only when that site is lost for "
               "good."};
     case ReplicationVerb::kPromote:
-      return {"replication.Controller/PromoteVolume", "this site is primary",
+      return {"promote", "replication.Controller/PromoteVolume",
+              "this site is primary", "",
               "To promote by force returns to the last complete copy on this "
               "site: what was written on the other site since is lost, and "
               "where that site lives, both are primary until it is demoted."};
     case ReplicationVerb::kDemote:
-      return {"replication.Controller/DemoteVolume", "this site is secondary",
-              ""};
+      return {"demote", "replication.Controller/DemoteVolume",
+              "this site is secondary"};
     case ReplicationVerb::kResync:
-      return {"replication.Controller/ResyncVolume",
-              "this copy is in step with the other site",
+      return {"resync", "replication.Controller/ResyncVolume",
+              "this copy is in step with the other site", "",
               "To resync by force deletes this site's copy where the two sites "
               "differ, and copies it anew: what only this site has is lost."};
+    case ReplicationVerb::kDestination:
+      return {"destination",
+              "replication.Controller/GetReplicationDestinationInfo", ""};
     case ReplicationVerb::kInfo:
       break;
   }
-  return {"replication.Controller/GetVolumeReplicationInfo", "", ""};
+  return {"info", "replication.Controller/GetVolumeReplicationInfo", ""};
 }
 
 /// The request as MakeRequest() takes it.
@@ -84,32 +99,72 @@ absl::StatusOr<std::string> RequestText(const ReplicationCommand& command) {
   return request.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-bool Confirmed(const VerbText& text, const ReplicationCommand& command,
+/// As people, and the daemon's list of operations, call it.
+std::string ObjectOf(const ReplicationCommand& command) {
+  return absl::StrCat(command.group ? "volume group '" : "volume '", command.id,
+                      "'");
+}
+
+bool IsAllowed(const VerbText& text, const ReplicationCommand& command,
                Streams& streams) {
-  if (!command.force || command.yes || *text.loss == '\0') return true;
-  return SaysYes(absl::StrCat(text.loss, "\n"),
-                 absl::StrCat(command.group ? "volume group " : "volume ",
-                              CleanLine(command.id, kMaxShownText)),
-                 streams);
+  const std::string loss = command.force ? text.forced_loss : text.loss;
+  return loss.empty() ||
+         Confirmed(command.yes, loss,
+                   CleanLine(ObjectOf(command), kMaxShownText), streams);
+}
+
+/// What replication info says of a copy that is being made; empty when it does
+/// not answer.
+std::string HowFarItIs(const ReplicationCommand& command, Streams& streams) {
+  pb::GetVolumeReplicationInfoRequest request;
+  auto& source = *request.mutable_replication_source();
+  if (command.group) {
+    source.mutable_volumegroup()->set_volume_group_id(command.id);
+  } else {
+    source.mutable_volume()->set_volume_id(command.id);
+  }
+  pb::GetVolumeReplicationInfoResponse info;
+  if (!AskWithSecrets(command.endpoint, kOneLook, command.secrets, request,
+                      info, streams)
+           .ok()) {
+    return "";
+  }
+  return info.status_message();
 }
 
 /// A resync is done when the copy is in step.
-absl::Status CopyIsInStep(Message& request, const Message& response) {
+absl::Status CopyIsInStep(const ReplicationCommand& command, Message& request,
+                          const Message& response, Streams& streams) {
   if (static_cast<const pb::ResyncVolumeResponse&>(response).ready()) {
     return absl::OkStatus();
   }
   // It has begun: by force once more would begin it anew.
   static_cast<pb::ResyncVolumeRequest&>(request).set_force(false);
+  const std::string how_far = HowFarItIs(command, streams);
   return absl::UnavailableError(
-      "the resync is under way; `rbd mirror image status` shows how far it is, "
-      "and the call can be repeated");
+      absl::StrCat("the resync is under way, and the call can be repeated",
+                   how_far.empty() ? "" : "; ", how_far));
 }
 
-std::string InfoText(const pb::GetVolumeReplicationInfoResponse& info) {
+std::string StatusText(pb::GetVolumeReplicationInfoResponse::Status status,
+                       const Palette& palette) {
+  const std::string text =
+      pb::GetVolumeReplicationInfoResponse::Status_Name(status);
+  switch (status) {
+    case pb::GetVolumeReplicationInfoResponse::HEALTHY:
+      return palette.Good(text);
+    case pb::GetVolumeReplicationInfoResponse::ERROR:
+      return palette.Bad(text);
+    default:
+      return palette.Poor(text);
+  }
+}
+
+std::string InfoText(const pb::GetVolumeReplicationInfoResponse& info,
+                     const Palette& palette) {
   std::string text = absl::StrCat(
-      "replication  ",
-      pb::GetVolumeReplicationInfoResponse::Status_Name(info.status()),
-      "\nmessage      ", CleanLine(info.status_message(), kMaxShownText), "\n");
+      "replication  ", StatusText(info.status(), palette), "\nmessage      ",
+      CleanLine(info.status_message(), kMaxShownText), "\n");
   if (!info.has_last_sync_time()) {
     absl::StrAppend(&text, "last sync    not known\n");
     return text;
@@ -128,16 +183,51 @@ std::string InfoText(const pb::GetVolumeReplicationInfoResponse& info) {
   return text;
 }
 
+std::string DestinationText(
+    const pb::GetReplicationDestinationInfoResponse& found) {
+  const pb::ReplicationDestination& there = found.replication_destination();
+  if (!there.has_volumegroup()) {
+    return absl::StrCat(CleanLine(there.volume().volume_id(), kMaxShownName),
+                        "\n");
+  }
+  const auto& group = there.volumegroup();
+  std::string text = absl::StrCat(
+      "group  ", CleanLine(group.volume_group_id(), kMaxShownName), "\n");
+  const std::map<std::string, std::string> sorted(group.volume_ids().begin(),
+                                                  group.volume_ids().end());
+  for (const auto& [here, other] : sorted) {
+    absl::StrAppend(&text, "  ", CleanLine(here, kMaxShownName), " is ",
+                    CleanLine(other, kMaxShownName), "\n");
+  }
+  return text;
+}
+
 int Print(const ReplicationCommand& command, const Message& response,
           Streams& streams) {
-  if (command.json) return PrintJson(response, streams);
-  if (command.verb == ReplicationVerb::kInfo) {
-    streams.out << InfoText(
-        static_cast<const pb::GetVolumeReplicationInfoResponse&>(response));
-  } else {
-    streams.out << TextOf(command.verb).done << "\n";
+  const VerbText text = TextOf(command.verb);
+  switch (command.verb) {
+    case ReplicationVerb::kInfo:
+      return YieldMessage(
+          response,
+          InfoText(static_cast<const pb::GetVolumeReplicationInfoResponse&>(
+                       response),
+                   Palette(streams)),
+          streams);
+    case ReplicationVerb::kDestination:
+      return YieldMessage(
+          response,
+          DestinationText(
+              static_cast<const pb::GetReplicationDestinationInfoResponse&>(
+                  response)),
+          streams);
+    default:
+      break;
   }
-  return 0;
+  return YieldChange(
+      {{"verb", text.name},
+       {command.group ? "volume_group_id" : "volume_id", command.id},
+       {"result", text.done}},
+      response, absl::StrCat(text.done, "\n"), streams);
 }
 
 }  // namespace
@@ -147,12 +237,17 @@ int RunReplicationCommand(const ReplicationCommand& command, Streams& streams) {
   const auto method = FindMethod(text.method);
   if (!method.ok()) return Fail(method.status(), kCliUsage, streams);
   const auto request =
-      MakeVerbRequest(**method, RequestText(command), command.secrets_file);
+      MakeVerbRequest(**method, RequestText(command), command.secrets);
   if (!request.ok()) return Fail(request.status(), kCliUsage, streams);
-  if (!Confirmed(text, command, streams)) return kCliUsage;
+  if (!IsAllowed(text, command, streams)) return kCliUsage;
   const auto response = NewMessage(*(*method)->output_type());
-  RepeatedCall call{command.endpoint, command.timeout, nullptr};
-  if (command.verb == ReplicationVerb::kResync) call.judge = CopyIsInStep;
+  RepeatedCall call{command.endpoint, command.admin_endpoint, command.timeout,
+                    nullptr, ObjectOf(command)};
+  if (command.verb == ReplicationVerb::kResync) {
+    call.judge = [&](Message& asked, const Message& answer) {
+      return CopyIsInStep(command, asked, answer, streams);
+    };
+  }
   const absl::Status called =
       CallUntilDone(call, **method, **request, *response, streams);
   if (!called.ok()) return FailCall(called, streams);

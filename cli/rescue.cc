@@ -1,9 +1,8 @@
 #include "cli/rescue.h"
 
 #include "absl/strings/str_cat.h"
-#include "cli/call.h"
 #include "cli/confirm.h"
-#include "cli/inspection.h"
+#include "cli/output.h"
 #include "cli/repeated_call.h"
 #include "rpc/text.h"
 
@@ -50,12 +49,11 @@ int RunRescue(const RescueCommand& command, Streams& streams) {
     return kCliUsage;
   }
   pb::DecideRescueResponse rescue;
-  const absl::Status called = AskWithSecrets(
-      command.endpoint, command.timeout, command.secrets_file, request, rescue);
+  const absl::Status called =
+      AskWithSecrets(command.endpoint, command.timeout, command.secrets,
+                     request, rescue, streams);
   if (!called.ok()) return FailCall(called, streams);
-  if (command.json) return PrintJson(rescue, streams);
-  streams.out << RescueText(rescue);
-  return 0;
+  return YieldMessage(rescue, RescueText(rescue), streams);
 }
 
 }  // namespace addons

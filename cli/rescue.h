@@ -4,6 +4,7 @@
 #include <chrono>
 #include <string>
 
+#include "cli/secrets.h"
 #include "cli/streams.h"
 #include "rbdaddons/admin.pb.h"
 
@@ -16,8 +17,7 @@ struct RescueCommand {
   bool keep = false;     // what was written since; or
   bool restore = false;  // the saved state; none: only shows it
   bool yes = false;      // do not ask before either
-  bool json = false;
-  std::string secrets_file;
+  SecretsSource secrets;
   std::chrono::milliseconds timeout{};
 };
 

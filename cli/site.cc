@@ -1,11 +1,9 @@
 #include "cli/site.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <iostream>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
@@ -14,16 +12,18 @@
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "base/without_numbers.h"
+#include "cli/call_watch.h"
 #include "cli/confirm.h"
 #include "cli/inspection.h"
 #include "cli/interrupt.h"
+#include "cli/output.h"
+#include "cli/palette.h"
 #include "cli/parameters.h"
 #include "cli/repeated_call.h"
 #include "cli/site_calls.h"
 #include "cli/site_run.h"
 #include "cli/site_survey.h"
 #include "cli/site_table.h"
-#include "rbdaddons/admin.pb.h"
 #include "rpc/text.h"
 
 namespace addons {
@@ -49,12 +49,14 @@ absl::StatusOr<Sites> OpenSites(const SiteCommand& command) {
   ADDONS_ASSIGN_OR_RETURN(
       SiteDaemon here,
       SiteDaemon::Open(command.endpoint, command.admin_endpoint,
-                       command.secrets_file));
+                       command.secrets));
   Sites sites{std::move(here), std::nullopt};
   if (!command.from.empty()) {
-    ADDONS_ASSIGN_OR_RETURN(sites.there,
-                            SiteDaemon::Open(command.from, command.from_admin,
-                                             command.from_secrets_file));
+    SecretsSource secrets;
+    secrets.file = command.from_secrets_file;
+    ADDONS_ASSIGN_OR_RETURN(
+        sites.there,
+        SiteDaemon::Open(command.from, command.from_admin, secrets));
   }
   return sites;
 }
@@ -84,8 +86,7 @@ bool IsWorkedOn(const SiteItem& item) {
 class Display {
  public:
   explicit Display(Streams& streams)
-      : streams_(streams),
-        terminal_(&streams.err == &std::cerr && isatty(STDERR_FILENO) == 1) {}
+      : streams_(streams), terminal_(streams.err_is_terminal) {}
 
   /// Called by several threads, one at a time.
   void Changed(const SiteItem& item, const SiteProgress& progress) {
@@ -168,24 +169,11 @@ std::vector<SiteRow> Work(const SiteCommand& command, const Sites& sites,
 
 /// What goes on although nobody waits for it any more.
 void SayWhatGoesOn(const Sites& sites, Streams& streams) {
-  namespace pb = ::rbdaddons::admin::v1;
   streams.err << "interrupted: nothing was cancelled\n";
-  const auto say = [&](const SiteDaemon& daemon, const char* where) {
-    pb::ListOperationsRequest request;
-    pb::ListOperationsResponse list;
-    if (!daemon.Call(request, list, seconds(2)).ok()) return;
-    for (const pb::Operation& operation : list.operations()) {
-      if (!operation.mutating()) continue;
-      streams.err << "goes on" << where << ": "
-                  << CleanLine(absl::StrCat(operation.verb(), " of ",
-                                            operation.object(), ", ",
-                                            operation.step()),
-                               kMaxShownText)
-                  << "\n";
-    }
-  };
-  say(sites.here, "");
-  if (sites.there.has_value()) say(*sites.there, " on the other site");
+  SayWhatGoesOn(sites.here.admin(), "", "", streams);
+  if (sites.there.has_value()) {
+    SayWhatGoesOn(sites.there->admin(), "", " on the other site", streams);
+  }
   streams.err << "`rbd-addons operations` shows what still runs; the same "
                  "command goes on where this one ended\n";
 }
@@ -205,8 +193,8 @@ void SayHowToMoveBack(const SiteCommand& command, Streams& streams) {
                                                  " --from-cluster ITS-CLUSTER"))
       << " --from unix:///run/other-site.sock --from-admin "
          "unix:///run/other-admin.sock --from-secrets-file "
-         "OTHER-SECRETS.json --secrets-file "
-      << command.secrets_file << "\n";
+         "OTHER-SECRETS.json "
+      << OptionsFor(command.secrets) << "\n";
 }
 
 /// Needs a person: an error that stays, what was left alone, and what could not
@@ -233,30 +221,24 @@ int ExitCode(const SiteCommand& command, const SitePlan& plan,
              : static_cast<int>(absl::StatusCode::kUnavailable);
 }
 
-void Print(const SiteCommand& command, const SitePlan& plan,
-           const std::vector<SiteRow>& rows, Streams& streams) {
-  if (command.json) {
-    streams.out << SiteJson(rows, plan.unseen);
-    return;
-  }
-  streams.out << SiteTable(rows);
+void Print(const SitePlan& plan, const std::vector<SiteRow>& rows,
+           Streams& streams) {
+  std::string text = SiteTable(rows, Palette(streams));
   for (const std::string& unseen : plan.unseen) {
-    streams.out << "not looked at: " << CleanLine(unseen, kMaxShownText)
-                << "\n";
+    absl::StrAppend(&text, "not looked at: ", CleanLine(unseen, kMaxShownText),
+                    "\n");
   }
+  Yield(SiteJson(rows, plan.unseen), text, streams);
 }
 
 /// Of a plan that is only shown: 9 when something cannot go on as it is.
-int ShowPlan(const SiteCommand& command, const SitePlan& plan,
-             Streams& streams) {
-  if (command.json) {
-    std::vector<SiteRow> rows;
-    for (const SiteItem& item : plan.items)
-      rows.push_back({item, item.role, {}});
-    streams.out << SiteJson(rows, plan.unseen);
-  } else {
-    streams.out << QuestionText(plan) << "nothing was changed (--dry-run)\n";
+int ShowPlan(const SitePlan& plan, Streams& streams) {
+  std::vector<SiteRow> rows;
+  for (const SiteItem& item : plan.items) {
+    rows.push_back({item, item.role, {}});
   }
+  Yield(SiteJson(rows, plan.unseen),
+        QuestionText(plan) + "nothing was changed (--dry-run)\n", streams);
   const bool stuck = plan.items.empty() || !plan.unseen.empty() ||
                      std::any_of(plan.items.begin(), plan.items.end(),
                                  [](const SiteItem& item) {
@@ -275,8 +257,9 @@ int RunSite(const SiteCommand& command, Streams& streams) {
   const auto planned = LookAndPlan(command, *sites, *parameters);
   if (!planned.ok()) return FailCall(planned.status(), streams);
   const SitePlan& plan = *planned;
-  (command.json ? streams.err : streams.out) << PlanText(plan) << std::flush;
-  if (command.dry_run) return ShowPlan(command, plan, streams);
+  const bool text = streams.format == OutputFormat::kText;
+  (text ? streams.out : streams.err) << PlanText(plan) << std::flush;
+  if (command.dry_run) return ShowPlan(plan, streams);
   if (command.verb == SiteVerb::kRelocate && command.from.empty()) {
     streams.err << "volumes have to be demoted on the other site (--from does "
                    "it); those that are not are waited for\n";
@@ -301,8 +284,8 @@ int RunSite(const SiteCommand& command, Streams& streams) {
       Work(command, *sites, *parameters, items, streams);
   const int code = ExitCode(command, plan, rows);
   if (code != 0 && Interrupt::Came()) SayWhatGoesOn(*sites, streams);
-  Print(command, plan, rows, streams);
-  if (code == 0 && command.verb == SiteVerb::kFailback && !command.json) {
+  Print(plan, rows, streams);
+  if (code == 0 && command.verb == SiteVerb::kFailback && text) {
     SayHowToMoveBack(command, streams);
   }
   return code != 0 && Interrupt::Came() ? kCliInterrupted : code;

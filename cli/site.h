@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/secrets.h"
 #include "cli/site_plan.h"
 #include "cli/streams.h"
 
@@ -23,12 +24,11 @@ struct SiteCommand {
   std::string from_secrets_file;  // with `from`
   std::string from_cluster;       // of the pools there; may be empty
   size_t at_once = 16;
-  bool dry_run = false;         // show the plan, change nothing
-  bool yes = false;             // do not ask before what may lose data
-  bool without_groups = false;  // take each volume by itself
-  bool json = false;
+  bool dry_run = false;                 // show the plan, change nothing
+  bool yes = false;                     // do not ask before what may lose data
+  bool without_groups = false;          // take each volume by itself
   std::vector<std::string> parameters;  // "key=value", of promotions
-  std::string secrets_file;
+  SecretsSource secrets;
   std::chrono::milliseconds timeout{};
 };
 

@@ -39,8 +39,8 @@ SiteStep Refused(const absl::Status& status, const char* before) {
 
 absl::StatusOr<SiteDaemon> SiteDaemon::Open(const std::string& endpoint,
                                             const std::string& admin_endpoint,
-                                            const std::string& secrets_file) {
-  ADDONS_ASSIGN_OR_RETURN(std::string secrets, ReadFile(secrets_file));
+                                            const SecretsSource& source) {
+  ADDONS_ASSIGN_OR_RETURN(std::string secrets, ReadSecrets(source));
   ADDONS_ASSIGN_OR_RETURN(auto channel, OpenChannel(endpoint));
   ADDONS_ASSIGN_OR_RETURN(auto admin, OpenChannel(admin_endpoint));
   return SiteDaemon(std::move(channel), std::move(admin), std::move(secrets));

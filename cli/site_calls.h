@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "cli/secrets.h"
 #include "cli/site_plan.h"
 #include "cli/site_run.h"
 
@@ -22,18 +23,20 @@ namespace addons {
 /// Thread-safe.
 class SiteDaemon {
  public:
-  /// INVALID_ARGUMENT: no such file, or no such endpoint.
+  /// INVALID_ARGUMENT: no secrets, or no such endpoint.
   static absl::StatusOr<SiteDaemon> Open(const std::string& endpoint,
                                          const std::string& admin_endpoint,
-                                         const std::string& secrets_file);
+                                         const SecretsSource& source);
 
   /// CallMethod() of the method that `request` belongs to, on the socket that
-  /// serves it, with the secrets
-  /// added to it where it takes any.
+  /// serves it, with the secrets added to it where it takes any.
   absl::Status Call(google::protobuf::Message& request,
                     google::protobuf::Message& response,
                     std::chrono::milliseconds timeout,
                     const std::stop_token& stop = {}) const;
+
+  /// Of the administrators' services.
+  const std::shared_ptr<grpc::Channel>& admin() const { return admin_; }
 
  private:
   SiteDaemon(std::shared_ptr<grpc::Channel> channel,
@@ -43,8 +46,8 @@ class SiteDaemon {
         secrets_(std::move(secrets)) {}
 
   std::shared_ptr<grpc::Channel> channel_;
-  std::shared_ptr<grpc::Channel> admin_;  // of the administrators' services
-  std::string secrets_;                   // the file's text
+  std::shared_ptr<grpc::Channel> admin_;
+  std::string secrets_;  // as ReadSecrets() has them
 };
 
 /// The calls that one volume or group needs, one after the other. Never by

@@ -45,6 +45,13 @@ std::string MessageOf(const SiteRow& row) {
   return row.progress.message.empty() ? row.item.reason : row.progress.message;
 }
 
+std::string Painted(const SiteRow& row, const std::string& result,
+                    const Palette& palette) {
+  const int rank = Rank(row);
+  if (rank >= 4) return palette.Good(result);
+  return rank <= 1 ? palette.Bad(result) : palette.Poor(result);
+}
+
 /// A reason without the objects that it names, so that equal ones are counted
 /// together.
 std::string Kind(absl::string_view message) {
@@ -92,7 +99,7 @@ std::string ProgressLine(const std::vector<SiteProgress>& items) {
   return line;
 }
 
-std::string SiteTable(std::vector<SiteRow> rows) {
+std::string SiteTable(std::vector<SiteRow> rows, const Palette& palette) {
   Sort(rows);
   std::vector<Cells> lines = {{"RESULT", "ROLE HERE", "NAME", "ID", "MESSAGE"}};
   size_t done = 0;
@@ -109,22 +116,27 @@ std::string SiteTable(std::vector<SiteRow> rows) {
     }
   }
   std::string text;
-  for (const Cells& line : lines) {
-    for (size_t i = 0; i + 1 < kColumns; ++i) {
-      absl::StrAppend(&text, line.at(i),
-                      std::string(widths.at(i) - line.at(i).size() + 2, ' '));
+  for (size_t line = 0; line < lines.size(); ++line) {
+    for (size_t i = 0; i < kColumns; ++i) {
+      const std::string& cell = lines[line].at(i);
+      // Without the heading.
+      absl::StrAppend(&text, line > 0 && i == 0
+                                 ? Painted(rows[line - 1], cell, palette)
+                                 : cell);
+      if (i + 1 == kColumns) break;
+      text.append(widths.at(i) - cell.size() + 2, ' ');
     }
-    absl::StrAppend(&text, line.back(), "\n");
+    text.push_back('\n');
   }
   absl::StrAppend(&text, done, " of ", rows.size(), " done\n");
   return text;
 }
 
-std::string SiteJson(std::vector<SiteRow> rows,
-                     const std::vector<std::string>& unseen) {
-  using nlohmann::json;
+nlohmann::ordered_json SiteJson(std::vector<SiteRow> rows,
+                                const std::vector<std::string>& unseen) {
+  using nlohmann::ordered_json;
   Sort(rows);
-  json answer = {{"items", json::array()}, {"unseen", unseen}};
+  ordered_json answer = {{"items", ordered_json::array()}, {"unseen", unseen}};
   size_t done = 0;
   for (const SiteRow& row : rows) {
     done += IsDone(row) ? 1 : 0;
@@ -140,9 +152,7 @@ std::string SiteJson(std::vector<SiteRow> rows,
   }
   answer["done"] = done;
   answer["all"] = rows.size();
-  // Text that is no UTF-8 is somebody else's.
-  return absl::StrCat(
-      answer.dump(2, ' ', false, json::error_handler_t::replace), "\n");
+  return answer;
 }
 
 }  // namespace addons

@@ -1,9 +1,11 @@
 #ifndef ADDONS_CLI_SITE_TABLE_H_
 #define ADDONS_CLI_SITE_TABLE_H_
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "cli/palette.h"
 #include "cli/site_plan.h"
 #include "cli/site_run.h"
 
@@ -26,11 +28,11 @@ bool IsDone(const SiteRow& row);
 std::string ProgressLine(const std::vector<SiteProgress>& items);
 
 /// One line for each, trouble first, and the numbers.
-std::string SiteTable(std::vector<SiteRow> rows);
+std::string SiteTable(std::vector<SiteRow> rows, const Palette& palette = {});
 
-/// The same as JSON, indented.
-std::string SiteJson(std::vector<SiteRow> rows,
-                     const std::vector<std::string>& unseen);
+/// The same for programs.
+nlohmann::ordered_json SiteJson(std::vector<SiteRow> rows,
+                                const std::vector<std::string>& unseen);
 
 }  // namespace addons
 

@@ -2,15 +2,21 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
+#include "cli/aligned_table.h"
 #include "cli/call.h"
+#include "cli/confirm.h"
 #include "cli/methods.h"
+#include "cli/output.h"
 #include "cli/parameters.h"
+#include "cli/progress.h"
 #include "cli/repeated_call.h"
 #include "fence/fence.pb.h"
 #include "reclaimspace/reclaimspace.pb.h"
@@ -115,6 +121,54 @@ std::string ClientsText(const ::fence::GetFenceClientsResponse& found) {
   return text;
 }
 
+/// As the daemon's list of operations calls it; empty: it is not in there.
+std::string SubjectOf(const StorageCommand& command) {
+  switch (command.verb) {
+    case StorageVerb::kFence:
+    case StorageVerb::kUnfence:
+      return absl::StrCat("cluster '", command.cluster, "'");
+    case StorageVerb::kReclaim:
+    case StorageVerb::kTrim:
+      return absl::StrCat("volume '", command.id, "'");
+    case StorageVerb::kGroupCreate:
+    case StorageVerb::kGroupModify:
+    case StorageVerb::kGroupDelete:
+      return absl::StrCat("volume group '", command.id, "'");
+    default:
+      return "";
+  }
+}
+
+std::string RangesText(const StorageCommand& command) {
+  return absl::StrCat(
+      CleanLine(absl::StrJoin(command.cidrs, ", "), kMaxShownText),
+      " in cluster '", CleanLine(command.cluster, kMaxShownName), "'");
+}
+
+bool IsAllowed(const StorageCommand& command, Streams& streams) {
+  switch (command.verb) {
+    case StorageVerb::kFence:
+      return Confirmed(command.yes,
+                       "A fence cuts every client at these addresses off from "
+                       "the whole cluster: what they had not written yet is "
+                       "lost.",
+                       RangesText(command), streams);
+    case StorageVerb::kUnfence:
+      return Confirmed(command.yes,
+                       "Without the fence these addresses can write again: "
+                       "whatever ran there and still has volumes open damages "
+                       "them when they are used elsewhere now.",
+                       RangesText(command), streams);
+    case StorageVerb::kGroupDelete:
+      return Confirmed(command.yes,
+                       "The group is gone for all who use its id; its volumes "
+                       "stay.",
+                       CleanLine(SubjectOf(command), kMaxShownText), streams);
+    default:
+      return true;
+  }
+}
+
 std::string Mebibytes(int64_t bytes) {
   return absl::StrFormat("%.1f MiB", static_cast<double>(bytes) / (1 << 20));
 }
@@ -150,13 +204,19 @@ std::string GroupText(const ::volumegroup::VolumeGroup& group) {
 
 std::string GroupsText(const ::volumegroup::ListVolumeGroupsResponse& found) {
   if (found.entries().empty()) return "there are no volume groups\n";
-  std::string text;
+  std::vector<std::vector<std::string>> rows = {
+      {"GROUP", "VOLUMES", "SIZE", "BROKEN MEMBERS"}};
   for (const auto& entry : found.entries()) {
-    absl::StrAppend(
-        &text, CleanLine(entry.volume_group().volume_group_id(), kMaxShownName),
-        "\n");
+    const ::volumegroup::VolumeGroup& group = entry.volume_group();
+    int64_t bytes = 0;
+    for (const auto& volume : group.volumes()) bytes += volume.capacity_bytes();
+    const auto broken = group.volume_group_context().find("brokenMembers");
+    rows.push_back(
+        {group.volume_group_id(), absl::StrCat(group.volumes_size()),
+         BytesText(static_cast<double>(bytes)),
+         broken == group.volume_group_context().end() ? "" : broken->second});
   }
-  return text;
+  return AlignedTable(rows);
 }
 
 template <typename Response>
@@ -165,16 +225,11 @@ std::string GroupOf(const Message& message) {
 }
 
 std::string ResultText(const StorageCommand& command, const Message& message) {
-  const auto ranges = [&] {
-    return absl::StrCat(
-        CleanLine(absl::StrJoin(command.cidrs, ", "), kMaxShownText),
-        " in cluster '", CleanLine(command.cluster, kMaxShownName), "'\n");
-  };
   switch (command.verb) {
     case StorageVerb::kFence:
-      return absl::StrCat("fenced: ", ranges());
+      return absl::StrCat("fenced: ", RangesText(command), "\n");
     case StorageVerb::kUnfence:
-      return absl::StrCat("not fenced any more: ", ranges());
+      return absl::StrCat("not fenced any more: ", RangesText(command), "\n");
     case StorageVerb::kFences:
       return FencesText(
           static_cast<const ::fence::ListClusterFenceResponse&>(message));
@@ -201,22 +256,60 @@ std::string ResultText(const StorageCommand& command, const Message& message) {
   return "the group is gone; its volumes stay\n";
 }
 
+bool Changes(StorageVerb verb) {
+  switch (verb) {
+    case StorageVerb::kFences:
+    case StorageVerb::kFenceClient:
+    case StorageVerb::kGroupList:
+    case StorageVerb::kGroupShow:
+      return false;
+    default:
+      return true;
+  }
+}
+
+/// What was changed, for programs.
+nlohmann::ordered_json ResultOf(const StorageCommand& command) {
+  switch (command.verb) {
+    case StorageVerb::kFence:
+    case StorageVerb::kUnfence:
+      return {
+          {"verb", command.verb == StorageVerb::kFence ? "fence" : "unfence"},
+          {"cidrs", command.cidrs},
+          {"cluster", command.cluster}};
+    case StorageVerb::kReclaim:
+      return {{"verb", "reclaim"}, {"volume_id", command.id}};
+    case StorageVerb::kTrim:
+      return {{"verb", "trim"}, {"volume_id", command.id}};
+    case StorageVerb::kGroupCreate:
+      return {{"verb", "group create"}, {"name", command.id}};
+    case StorageVerb::kGroupModify:
+      return {{"verb", "group set-members"}, {"volume_group_id", command.id}};
+    default:
+      return {{"verb", "group delete"}, {"volume_group_id", command.id}};
+  }
+}
+
 }  // namespace
 
 int RunStorageCommand(const StorageCommand& command, Streams& streams) {
   const auto method = FindMethod(MethodOf(command.verb));
   if (!method.ok()) return Fail(method.status(), kCliUsage, streams);
-  const auto request =
-      MakeVerbRequest(**method, RequestText(command), command.secrets_file);
+  SecretsSource secrets = command.secrets;
+  // The node's daemon opens no image.
+  secrets.required = command.verb != StorageVerb::kTrim;
+  const auto request = MakeVerbRequest(**method, RequestText(command), secrets);
   if (!request.ok()) return Fail(request.status(), kCliUsage, streams);
+  if (!IsAllowed(command, streams)) return kCliUsage;
   const auto response = NewMessage(*(*method)->output_type());
   const absl::Status called =
-      CallUntilDone({command.endpoint, command.timeout, nullptr}, **method,
-                    **request, *response, streams);
+      CallUntilDone({command.endpoint, command.admin_endpoint, command.timeout,
+                     nullptr, SubjectOf(command)},
+                    **method, **request, *response, streams);
   if (!called.ok()) return FailCall(called, streams);
-  if (command.json) return PrintJson(*response, streams);
-  streams.out << ResultText(command, *response);
-  return 0;
+  const std::string text = ResultText(command, *response);
+  if (!Changes(command.verb)) return YieldMessage(*response, text, streams);
+  return YieldChange(ResultOf(command), *response, text, streams);
 }
 
 }  // namespace addons

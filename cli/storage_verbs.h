@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/secrets.h"
 #include "cli/streams.h"
 
 namespace addons {
@@ -28,19 +29,21 @@ enum class StorageVerb {
 struct StorageCommand {
   StorageVerb verb = StorageVerb::kFences;
   std::string endpoint;
+  std::string admin_endpoint;  // shows how far it is; empty: nothing does
   std::string id;       // of the volume or group; the name of a new group
   std::string cluster;  // its id in config.json
   std::string path;     // where a volume is staged on this node
   std::vector<std::string> cidrs;
   std::vector<std::string> volumes;     // ids of a group's members
   std::vector<std::string> parameters;  // "key=value"
-  bool json = false;
-  std::string secrets_file;
+  bool yes = false;  // do not ask before what cuts others off, or loses data
+  SecretsSource secrets;
   std::chrono::milliseconds timeout{};
 };
 
-/// Does it, see CallUntilDone(), and prints what came of it. Blocks. Returns
-/// the exit code: 0, kCliUsage or the number of the gRPC code.
+/// Does it, see CallUntilDone(), and prints what came of it; a fence, its end,
+/// and the end of a group only after a question. Blocks. Returns the exit code:
+/// 0, kCliUsage, kCliInterrupted or the number of the gRPC code.
 int RunStorageCommand(const StorageCommand& command, Streams& streams);
 
 }  // namespace addons

@@ -19,11 +19,24 @@ inline constexpr int kCliUsage = 64;
 inline constexpr size_t kMaxShownName = 512;
 inline constexpr size_t kMaxShownText = 4096;
 
-/// What a command reads and prints. Not owned.
+/// The form of a command's result.
+enum class OutputFormat { kText, kJson, kYaml };
+
+/// What a command reads and prints, and how. The streams are not owned.
 struct Streams {
+  Streams(std::istream& input, std::ostream& output, std::ostream& errors)
+      : in(input), out(output), err(errors) {}
+
   std::istream& in;
   std::ostream& out;
   std::ostream& err;
+  OutputFormat format = OutputFormat::kText;
+  bool verbose = false;          // say the ids of requests that succeed
+  bool out_is_terminal = false;  // a person looks at it
+  bool err_is_terminal = false;
+  bool color = false;  // `out` shows them
+  /// Of the last call that the daemon answered with OK, as its log has it.
+  std::string request_id;
 };
 
 /// "CODE: message" as one line of clean text.

@@ -5,7 +5,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "cli/inspection.h"
 #include "cli/repeated_call.h"
 #include "rbdaddons/admin.pb.h"
 #include "rpc/text.h"
@@ -48,7 +47,7 @@ int FindVolumeIds(const VolumeNames& names,
     request.set_cluster_id(names.cluster);
     pb::FindVolumeResponse found;
     const absl::Status called = AskWithSecrets(
-        names.endpoint, names.timeout, names.secrets_file, request, found);
+        names.endpoint, names.timeout, names.secrets, request, found, streams);
     if (!called.ok()) return FailCall(called, streams);
     streams.err << "volume " << CleanLine(*volume, kMaxShownName) << " is "
                 << CleanLine(found.volume_id(), kMaxShownName) << " (image "

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/secrets.h"
 #include "cli/streams.h"
 
 namespace addons {
@@ -17,7 +18,7 @@ bool LooksLikeVolumeId(const std::string& text);
 struct VolumeNames {
   std::string endpoint;
   std::chrono::milliseconds timeout{};  // for each
-  std::string secrets_file;
+  SecretsSource secrets;
   std::string pool;     // of PersistentVolumes; empty: any
   std::string cluster;  // empty: any
 };

@@ -8,25 +8,37 @@ install(TARGETS rbd-addonsd RUNTIME DESTINATION "${CMAKE_INSTALL_SBINDIR}" COMPO
 install(TARGETS rbd-addons RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT cli)
 
 set(manual "${PROJECT_BINARY_DIR}/man")
-file(MAKE_DIRECTORY "${manual}")
-function(addons_manual_page program section see_also)
-  set(page "${manual}/${program}.${section}")
-  add_custom_command(OUTPUT "${page}"
-    COMMAND bash "${PROJECT_SOURCE_DIR}/deploy/package/manpage.sh"
-      "$<TARGET_FILE:${program}>" ${program} ${section} "${see_also}" > "${page}"
-    DEPENDS ${program} "${PROJECT_SOURCE_DIR}/deploy/package/manpage.sh" VERBATIM)
-  add_custom_target(manual-${program} ALL DEPENDS "${page}")
+set(completion "${PROJECT_BINARY_DIR}/completion")
+file(MAKE_DIRECTORY "${manual}" "${completion}")
+add_custom_command(OUTPUT "${manual}/rbd-addonsd.8"
+  COMMAND bash "${PROJECT_SOURCE_DIR}/deploy/package/manpage.sh" "$<TARGET_FILE:rbd-addonsd>"
+    > "${manual}/rbd-addonsd.8"
+  DEPENDS rbd-addonsd "${PROJECT_SOURCE_DIR}/deploy/package/manpage.sh" VERBATIM)
+# The command line writes its own page and completions.
+function(addons_printed file)
+  add_custom_command(OUTPUT "${file}" COMMAND "$<TARGET_FILE:rbd-addons>" ${ARGN} > "${file}"
+    DEPENDS rbd-addons VERBATIM)
 endfunction()
+addons_printed("${manual}/rbd-addons.1" manual)
+foreach(shell IN ITEMS bash zsh fish)
+  addons_printed("${completion}/${shell}" completion ${shell})
+  list(APPEND completions "${completion}/${shell}")
+endforeach()
 # A sanitized program may find leaks at its end, and is not what is installed.
 if(NOT ADDONS_SANITIZER)
-  addons_manual_page(rbd-addonsd 8 "rbd\\-addons (1)")
-  addons_manual_page(rbd-addons 1 "rbd\\-addonsd (8)")
+  add_custom_target(manual-rbd-addonsd ALL DEPENDS "${manual}/rbd-addonsd.8")
+  add_custom_target(manual-rbd-addons ALL DEPENDS "${manual}/rbd-addons.1" ${completions})
   install(FILES "${manual}/rbd-addonsd.8" DESTINATION "${CMAKE_INSTALL_MANDIR}/man8" COMPONENT daemon)
   install(FILES "${manual}/rbd-addons.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT cli)
+  # Each shell looks for a file of this name.
+  install(FILES "${completion}/bash" RENAME rbd-addons
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" COMPONENT cli)
+  install(FILES "${completion}/zsh" RENAME _rbd-addons
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions" COMPONENT cli)
+  install(FILES "${completion}/fish" RENAME rbd-addons.fish
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" COMPONENT cli)
 endif()
 
-install(FILES deploy/package/rbd-addons.bash-completion RENAME rbd-addons
-  DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" COMPONENT cli)
 # bash-completion looks for a file of the program's name.
 install(FILES deploy/package/rbd-addonsd.bash-completion RENAME rbd-addonsd
   DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" COMPONENT daemon)

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "rpc/method.h"
 #include "rpc/redact.h"
+#include "rpc/request_id.h"
 #include "rpc/status.h"
 #include "rpc/validate.h"
 
@@ -174,6 +175,9 @@ grpc::ServerUnaryReactor* ServeUnary(Rpc& rpc,
                                      const CallHandler& handler) {
   auto* const reactor = new Reactor;
   std::string request_id = rpc.NextRequestId();
+  // The context is the handler's own, and const for all but this one name.
+  const_cast<grpc::CallbackServerContext&>(context)  // NOLINT(*-const-cast)
+      .AddTrailingMetadata(kRequestIdHeader, request_id);
   const CallContext call{
       // Callers wait in real time, whatever the clock is.
       {DeadlineOf(context, RealClock().Now()), reactor->gone(), request_id},

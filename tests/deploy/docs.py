@@ -11,6 +11,7 @@ from objects import CHART, SOURCE, main, run
 
 PAGES = ["install", "handover", "upgrade", "uninstall", "security", "standalone"]
 DAEMON = os.environ.get("DAEMON")
+CLI = os.environ.get("CLI")
 
 
 class Docs(unittest.TestCase):
@@ -52,6 +53,8 @@ class Docs(unittest.TestCase):
             self.skipTest("DAEMON is not set")
         known = {"RBD_ADDONS_" + flag.upper().replace("-", "_")
                  for flag in re.findall(r"^  --([a-z0-9-]+)", run(DAEMON, "--help"), re.M)}
+        if CLI:  # it has some of its own
+            known |= set(re.findall(r"\bRBD_ADDONS_[A-Z_]+", run(CLI, "manual")))
         pages = [text for _, text in self.each()]
         pages.append((SOURCE / "deploy" / "systemd" / "rbd-addons.default").read_text())
         for text in pages:

@@ -68,9 +68,11 @@ check "the flags of /etc/default/rbd-addons are known" inside bash -euc '
 check "systemd takes the unit" inside env SYSTEMD_LOG_TARGET=console systemd-analyze verify /usr/lib/systemd/system/rbd-addonsd.service
 check "the manual pages" inside bash -euc 'for page in rbd-addonsd.8 rbd-addons.1; do
   man --warnings -l /usr/share/man/man${page##*.}/$page.gz >/tmp/page 2>/tmp/warnings; ! [ -s /tmp/warnings ]; done
-  man -l /usr/share/man/man8/rbd-addonsd.8.gz | grep -q -- --settle-time'
+  man -l /usr/share/man/man8/rbd-addonsd.8.gz | grep -q -- --settle-time
+  man -l /usr/share/man/man1/rbd-addons.1.gz | grep -q "site failover POOL"'
 check "completion" inside bash -euc '. /usr/share/bash-completion/completions/rbd-addons
   COMP_WORDS=(rbd-addons op) COMP_CWORD=1; _rbd_addons; [[ ${COMPREPLY[*]} == operations ]]
+  COMP_WORDS=(rbd-addons site fail) COMP_CWORD=2; _rbd_addons; [[ ${COMPREPLY[*]} == "failover failback" ]]
   COMP_WORDS=(rbd-addons call Promote) COMP_CWORD=2; _rbd_addons; [[ ${COMPREPLY[*]} == PromoteVolume ]]
   COMP_WORDS=(rbd-addons call --sec) COMP_CWORD=2; _rbd_addons; [[ ${COMPREPLY[*]} == --secrets-file ]]'
 exposure=$(inside systemd-analyze security --offline=true --threshold=20 rbd-addonsd.service 2>&1 | tail -n 1)

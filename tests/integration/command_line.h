@@ -50,9 +50,9 @@ inline std::vector<::rbdaddons::admin::v1::Operation> ListedOperations(
   return {list.operations().begin(), list.operations().end()};
 }
 
-/// `rbd-addons cancel ID`.
+/// `rbd-addons cancel ID --yes`.
 inline CliResult CancelOperation(const DaemonProcess& daemon, uint64_t id) {
-  return RbdAddons(daemon, {"cancel", absl::StrCat(id)});
+  return RbdAddons(daemon, {"cancel", absl::StrCat(id), "--yes"});
 }
 
 }  // namespace addons::testing

@@ -228,7 +228,11 @@ TEST_F(AdminTest, TheCommandLineShowsAndCancelsAnOperation) {
   EXPECT_THAT(out_.str(), AllOf(HasSubstr("\"operation_id\": \"1\""),
                                 HasSubstr("\"state\": \"RUNNING\""),
                                 HasSubstr("\"verb\": \"demote\"")));
-  EXPECT_EQ(RunAtEndpoint({"cancel", "1"}), 0) << err_.str();
+  // Nobody says yes.
+  EXPECT_EQ(RunAtEndpoint({"cancel", "1"}), kCliUsage);
+  EXPECT_THAT(err_.str(), AllOf(HasSubstr("operation 1, demote of volume '"),
+                                HasSubstr("nothing was changed")));
+  EXPECT_EQ(RunAtEndpoint({"cancel", "1", "--yes"}), 0) << err_.str();
   EXPECT_EQ(out_.str(), absl::StrCat("demote of volume '", server_.id,
                                      "' stops now; it has changed nothing\n"));
   EXPECT_EQ(demote.get().error_code(), grpc::StatusCode::CANCELLED);

@@ -39,7 +39,11 @@ TEST_F(CliReplicationTest, AVolumeIsEnabledShownAndDisabled) {
             0)
       << err_.str();
   EXPECT_EQ(out_.str(), "this site is primary\n");
-  EXPECT_EQ(Run({"disable", server_.id}), 0) << err_.str();
+  EXPECT_EQ(Run({"disable", server_.id}, "no\n"), kCliUsage);
+  EXPECT_THAT(err_.str(), AllOf(HasSubstr("delete its copy"),
+                                HasSubstr("nothing was changed")));
+  EXPECT_EQ(Calls("rbd_mirror_image_disable"), 0);
+  EXPECT_EQ(Run({"disable", server_.id, "--yes"}), 0) << err_.str();
   EXPECT_EQ(Calls("rbd_mirror_image_disable"), 1);
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "tests/rpc/cli_fixture.h"
 
@@ -21,7 +22,9 @@ class CliStorageTest : public CliVerbTest {};
 
 TEST_F(CliStorageTest, AddressesAreFencedListedAndLetInAgain) {
   server_.Start();
-  EXPECT_EQ(Run({"fence", "192.168.1.77/24", "fd99::1", "--cluster=site-a"}), 0)
+  EXPECT_EQ(
+      Run({"fence", "192.168.1.77/24", "fd99::1", "--cluster=site-a", "--yes"}),
+      0)
       << err_.str();
   EXPECT_EQ(out_.str(),
             "fenced: 192.168.1.77/24, fd99::1 in cluster 'site-a'\n");
@@ -29,11 +32,56 @@ TEST_F(CliStorageTest, AddressesAreFencedListedAndLetInAgain) {
   EXPECT_EQ(out_.str(), "192.168.1.0/24\nfd99::1/128\n");
   EXPECT_EQ(Run({"fences", "--cluster=site-a", "--json"}), 0) << err_.str();
   EXPECT_THAT(out_.str(), HasSubstr("\"cidr\": \"192.168.1.0/24\""));
-  EXPECT_EQ(Run({"unfence", "192.168.1.0/24", "fd99::1", "--cluster=site-a"}),
+  EXPECT_EQ(Run({"unfence", "192.168.1.0/24", "fd99::1", "--cluster=site-a",
+                 "--yes"}),
             0)
       << err_.str();
   EXPECT_EQ(Run({"fences", "--cluster=site-a"}), 0) << err_.str();
   EXPECT_EQ(out_.str(), "nothing is fenced\n");
+}
+
+// What cuts others off, or lets them in, is asked about; what a daemon would
+// be told is nothing before that.
+TEST_F(CliStorageTest, FencesAndTheEndOfAGroupAskFirst) {
+  server_.Start();
+  for (const std::vector<std::string>& verb :
+       {std::vector<std::string>{"fence", "10.0.0.5", "--cluster=site-a"},
+        {"unfence", "10.0.0.5", "--cluster=site-a"},
+        {"group", "delete", "some-id"}}) {
+    for (const std::string typed : {"", "y\n"}) {
+      EXPECT_EQ(Run(verb, typed), kCliUsage);
+      EXPECT_THAT(err_.str(), AllOf(HasSubstr("type yes to go on"),
+                                    HasSubstr("nothing was changed")));
+    }
+  }
+  EXPECT_EQ(server_.world.CountMutations(), 0);
+  EXPECT_THAT(server_.log(), Not(HasSubstr("method=")));
+  EXPECT_EQ(Run({"fence", "10.0.0.5", "--cluster=site-a"}, "yes\n"), 0)
+      << err_.str();
+  EXPECT_THAT(err_.str(), HasSubstr("10.0.0.5 in cluster 'site-a': type yes"));
+}
+
+TEST_F(CliStorageTest, ATrimTakesAVolumeByItsName) {
+  server_.AddPlain();
+  server_.Start();
+  EXPECT_EQ(Run({"trim", absl::StrCat("replicapool/", server_.image),
+                 "--path=/somewhere"}),
+            grpc::UNIMPLEMENTED);
+  EXPECT_THAT(err_.str(),
+              AllOf(HasSubstr(" is " + server_.id), HasSubstr("--nodeserver")));
+}
+
+TEST_F(CliStorageTest, MembersOfAGroupAreTakenByTheirNames) {
+  server_.AddPlain();
+  server_.Start();
+  EXPECT_EQ(
+      Run({"group", "create", "databases", "--volume",
+           absl::StrCat("replicapool/", server_.image), "--admin-endpoint",
+           server_.admin_endpoint(), "--parameter", "clusterID=site-a",
+           "--parameter", absl::StrCat("pool=", MirroredPair::kPool)}),
+      0)
+      << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("\n  " + server_.id + "\n"));
 }
 
 TEST_F(CliStorageTest, AFenceNeedsAddressesAndACluster) {
@@ -43,7 +91,7 @@ TEST_F(CliStorageTest, AFenceNeedsAddressesAndACluster) {
 
 TEST_F(CliStorageTest, ARangeThatIsNoneIsRefused) {
   server_.Start();
-  EXPECT_EQ(Run({"fence", "10.0.0.5/33", "--cluster=site-a"}),
+  EXPECT_EQ(Run({"fence", "10.0.0.5/33", "--cluster=site-a", "--yes"}),
             grpc::INVALID_ARGUMENT);
   EXPECT_THAT(err_.str(),
               AllOf(StartsWith("INVALID_ARGUMENT: "), HasSubstr("10.0.0.5/33"),
@@ -90,13 +138,14 @@ TEST_F(CliStorageTest, AGroupIsMadeShownChangedAndDeleted) {
   const std::string made = out_.str();
   const std::string id = made.substr(7, made.find('\n') - 7);
   EXPECT_EQ(Run({"group", "list"}), 0) << err_.str();
-  EXPECT_EQ(out_.str(), id + "\n");
+  EXPECT_THAT(out_.str(), AllOf(StartsWith("GROUP "), HasSubstr("\n" + id),
+                                HasSubstr("  1        ")));
   EXPECT_EQ(Run({"group", "show", id}), 0) << err_.str();
   EXPECT_EQ(out_.str(), made);
-  EXPECT_EQ(Run({"group", "delete", id}), grpc::FAILED_PRECONDITION);
+  EXPECT_EQ(Run({"group", "delete", id, "--yes"}), grpc::FAILED_PRECONDITION);
   EXPECT_EQ(Run({"group", "set-members", id}), 0) << err_.str();
   EXPECT_THAT(out_.str(), HasSubstr("\n0 volumes\n"));
-  EXPECT_EQ(Run({"group", "delete", id}), 0) << err_.str();
+  EXPECT_EQ(Run({"group", "delete", id, "--yes"}), 0) << err_.str();
   EXPECT_EQ(out_.str(), "the group is gone; its volumes stay\n");
 }
 

@@ -15,9 +15,10 @@ inline std::vector<std::string> SocketArguments(
   static const std::set<std::string> kAdmin = {
       "audit",   "cancel",  "check-failover", "doctor",
       "explain", "history", "operations",     "rescue"};
-  static const std::set<std::string> kBoth = {"call",    "demote", "disable",
-                                              "enable",  "info",   "promote",
-                                              "reclaim", "resync", "site"};
+  static const std::set<std::string> kBoth = {
+      "call",  "demote", "disable", "destination", "enable",
+      "fence", "info",   "promote", "reclaim",     "resync",
+      "site",  "trim",   "unfence"};
   std::vector<std::string> arguments;
   if (kAdmin.count(verb) == 0) arguments = {"--endpoint", endpoint};
   if (kAdmin.count(verb) + kBoth.count(verb) > 0) {

@@ -45,7 +45,7 @@ TEST(SiteTableTest, TroubleComesFirst) {
 }
 
 TEST(SiteTableTest, JsonHasTheSame) {
-  const auto answer = nlohmann::json::parse(SiteJson(Rows(), {"pool 'x'"}));
+  const nlohmann::ordered_json answer = SiteJson(Rows(), {"pool 'x'"});
   EXPECT_EQ(answer["done"], 2);
   EXPECT_EQ(answer["all"], 5);
   EXPECT_EQ(answer["items"][0]["result"], "left alone");

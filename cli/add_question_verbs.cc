@@ -1,0 +1,204 @@
+#include <memory>
+#include <vector>
+
+#include "cli/add_verbs.h"
+#include "cli/audit.h"
+#include "cli/doctor.h"
+#include "cli/history.h"
+#include "cli/inspection.h"
+#include "cli/rescue.h"
+
+namespace addons {
+namespace {
+
+std::vector<std::string*> PointersTo(std::vector<std::string>& texts) {
+  std::vector<std::string*> pointers;
+  pointers.reserve(texts.size());
+  for (std::string& text : texts) pointers.push_back(&text);
+  return pointers;
+}
+
+void AddAudit(Program& program) {
+  const auto command = std::make_shared<AuditCommand>();
+  Options& options = program.options();
+  CLI::App& sub = *program.app().add_subcommand(
+      "audit", "Look for what is wrong although every status says otherwise");
+  sub.add_option("what", command->kind, "What to look at")
+      ->capture_default_str()
+      ->check(CLI::IsMember(AuditKinds()));
+  sub.add_option("--pool", command->pool, "Name of the pool")->required();
+  sub.add_option("--cluster", command->cluster,
+                 "Its cluster in config.json, where that has several");
+  sub.add_option("--fence-ends-within", command->fence_ends_within,
+                 "Name fences that end within so many seconds")
+      ->capture_default_str()
+      ->check(CLI::Range(1U, 315360000U));
+  AddUserOptions(sub, options.secrets);
+  AddConnectionOptions(sub, options, Sockets::kAdmin);
+  program.AddVerb(sub, [&options, command](Streams& streams) {
+    AimAtAdminSocket(options, *command);
+    return RunAudit(*command, streams);
+  });
+}
+
+void AddExplain(Program& program) {
+  const auto command = std::make_shared<ExplainCommand>();
+  Options& options = program.options();
+  CLI::App& sub = *program.app().add_subcommand(
+      "explain",
+      "Show all that this site knows of a volume or volume group, and what "
+      "promote, demote and resync would answer now");
+  sub.add_option("id", command->id, kVolumeText)->required();
+  AddVolumePlaceOptions(sub, options,
+                        sub.add_flag("--group", command->group,
+                                     "It is the id of a volume group"));
+  AddClassParameters(sub, command->parameters);
+  AddUserOptions(sub, options.secrets);
+  AddConnectionOptions(sub, options, Sockets::kAdmin);
+  program.AddVerb(
+      sub,
+      [&program, command](Streams& streams) {
+        AimAtAdminSocket(program.options(), *command);
+        if (!command->group) {
+          const int code = program.FindIds({&command->id}, streams);
+          if (code != 0) return code;
+        }
+        return RunExplain(*command, streams);
+      },
+      Program::MayBeWatched::kYes);
+}
+
+void AddDoctor(Program& program) {
+  const auto command = std::make_shared<DoctorCommand>();
+  Options& options = program.options();
+  CLI::App& sub = *program.app().add_subcommand(
+      "doctor",
+      "Look through the installation: files, limits, clusters, capabilities, "
+      "mirroring. Ends with 0 when nothing is wrong, or with 9");
+  sub.add_flag("--before-handover", command->before_handover,
+               "Also what has to be true before this daemon takes over from "
+               "another server");
+  sub.add_flag("--all", command->all, "Print what is in order, too");
+  AddUserOptions(sub, options.secrets);
+  AddConnectionOptions(sub, options, Sockets::kAdmin);
+  program.AddVerb(sub, [&options, command](Streams& streams) {
+    AimAtAdminSocket(options, *command);
+    return RunDoctor(*command, streams);
+  });
+}
+
+void AddHistory(Program& program) {
+  const auto command = std::make_shared<HistoryCommand>();
+  CLI::App& sub = *program.app().add_subcommand(
+      "history",
+      "Show what happened to a volume, a volume group or a pool: calls with "
+      "their answers, and changes of roles");
+  CLI::Option& id = *sub.add_option("id", command->id, kVolumeText);
+  CLI::Option& pool = *sub.add_option("--pool", command->pool,
+                                      "Name of a pool: all of it instead")
+                           ->excludes(&id);
+  sub.add_flag("--group", command->group, "It is the id of a volume group")
+      ->needs(&id);
+  sub.add_option("--cluster", command->cluster,
+                 "With --pool: its cluster in config.json, where that has "
+                 "several")
+      ->needs(&pool);
+  sub.add_option("--since", command->since,
+                 "2h, or a time such as 2026-11-20T03:00:00Z");
+  sub.add_option("--limit", command->limit, "How many of the newest are shown")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 2000));
+  AddUserOptions(sub, program.options().secrets);
+  AddConnectionOptions(sub, program.options(), Sockets::kAdmin);
+  program.AddVerb(
+      sub,
+      [&program, command](Streams& streams) {
+        AimAtAdminSocket(program.options(), *command);
+        if (!command->id.empty() && !command->group) {
+          const int code = program.FindIds({&command->id}, streams);
+          if (code != 0) return code;
+        }
+        return RunHistory(*command, streams);
+      },
+      Program::MayBeWatched::kYes);
+}
+
+void AddCheckFailover(Program& program) {
+  const auto command = std::make_shared<CheckFailoverCommand>();
+  CLI::App& sub = *program.app().add_subcommand(
+      "check-failover",
+      "Say whether volumes and volume groups could be promoted on this site "
+      "now, and what a forced promotion would lose");
+  CLI::Option& ids = *sub.add_option("id", command->ids, kVolumeText);
+  CLI::Option& groups = *sub.add_option("--group", command->groups,
+                                        "Id of a volume group; may be repeated")
+                             ->allow_extra_args(false);
+  CLI::Option& pool =
+      *sub.add_option("--pool", command->pool,
+                      "Name of a pool: all its mirrored images instead")
+           ->excludes(&ids)
+           ->excludes(&groups);
+  sub.add_flag("--all", command->all,
+               "All mirrored images of this site instead")
+      ->excludes(&ids)
+      ->excludes(&groups)
+      ->excludes(&pool);
+  sub.add_option("--cluster", command->cluster,
+                 "With --pool or --all: only this cluster of config.json")
+      ->excludes(&ids)
+      ->excludes(&groups);
+  CLI::Option& planned =
+      *sub.add_flag("--planned", command->planned,
+                    "Exit with 0 only when all would be promoted planned");
+  sub.add_flag("--force", command->forced,
+               "Exit with 0 only when all would be promoted by force")
+      ->excludes(&planned);
+  AddClassParameters(sub, command->parameters);
+  AddUserOptions(sub, program.options().secrets);
+  AddConnectionOptions(sub, program.options(), Sockets::kAdmin);
+  program.AddVerb(
+      sub,
+      [&program, command](Streams& streams) {
+        AimAtAdminSocket(program.options(), *command);
+        const int code = program.FindIds(PointersTo(command->ids), streams);
+        return code != 0 ? code : RunCheckFailover(*command, streams);
+      },
+      Program::MayBeWatched::kYes);
+}
+
+void AddRescue(Program& program) {
+  const auto command = std::make_shared<RescueCommand>();
+  CLI::App& sub = *program.app().add_subcommand(
+      "rescue",
+      "Show how far a forced promotion in the middle of a copy is, and decide "
+      "what becomes of an image that was written to meanwhile");
+  sub.add_option("id", command->id, kVolumeText)->required();
+  CLI::Option& keep =
+      *sub.add_flag("--keep", command->keep,
+                    "Keep what is in the image, drop the saved state");
+  sub.add_flag("--restore", command->restore,
+               "Write the saved state over what is in the image")
+      ->excludes(&keep);
+  AddYes(sub, command->yes, "either");
+  AddVolumePlaceOptions(sub, program.options());
+  AddUserOptions(sub, program.options().secrets);
+  AddConnectionOptions(sub, program.options(), Sockets::kAdmin);
+  program.AddVerb(sub, [&program, command](Streams& streams) {
+    AimAtAdminSocket(program.options(), *command);
+    const int code = program.FindIds({&command->id}, streams);
+    return code != 0 ? code : RunRescue(*command, streams);
+  });
+}
+
+}  // namespace
+
+void AddQuestionVerbs(Program& program) {
+  AddAudit(program);
+  AddCheckFailover(program);
+  AddExplain(program);
+  AddDoctor(program);
+  AddHistory(program);
+  AddRescue(program);
+}
+
+}  // namespace addons

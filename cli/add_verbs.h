@@ -1,0 +1,25 @@
+#ifndef ADDONS_CLI_ADD_VERBS_H_
+#define ADDONS_CLI_ADD_VERBS_H_
+
+#include "cli/program.h"
+
+namespace addons {
+
+// The subcommands with their options, by subject. The program outlives them.
+
+/// call, methods, probe, identity, operations and cancel.
+void AddDaemonVerbs(Program& program);
+/// audit, check-failover, explain, doctor, history and rescue.
+void AddQuestionVerbs(Program& program);
+/// info, enable, promote, demote, resync, disable and destination.
+void AddReplicationVerbs(Program& program);
+/// relocate, failover and failback, below site.
+void AddSiteVerbs(Program& program);
+/// Fences, space and, below group, volume groups.
+void AddStorageVerbs(Program& program);
+/// completion and manual.
+void AddHelpVerbs(Program& program);
+
+}  // namespace addons
+
+#endif  // ADDONS_CLI_ADD_VERBS_H_

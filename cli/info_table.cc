@@ -1,0 +1,91 @@
+#include "cli/info_table.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "base/utc.h"
+#include "cli/aligned_table.h"
+#include "cli/interrupt.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/repeated_call.h"
+#include "replication/replication.pb.h"
+
+namespace addons {
+namespace {
+
+namespace pb = ::replication;
+using nlohmann::ordered_json;
+
+pb::GetVolumeReplicationInfoRequest RequestFor(
+    const ReplicationCommand& command, const std::string& id) {
+  pb::GetVolumeReplicationInfoRequest request;
+  auto& source = *request.mutable_replication_source();
+  if (command.group) {
+    source.mutable_volumegroup()->set_volume_group_id(id);
+  } else {
+    source.mutable_volume()->set_volume_id(id);
+  }
+  return request;
+}
+
+std::vector<std::string> RowOf(
+    const std::string& id, const pb::GetVolumeReplicationInfoResponse& info) {
+  return {
+      id,
+      pb::GetVolumeReplicationInfoResponse::Status_Name(info.status()),
+      info.has_last_sync_time()
+          ? FormatUtc(absl::FromUnixSeconds(info.last_sync_time().seconds()))
+          : "",
+      info.has_last_sync_duration()
+          ? absl::StrCat(info.last_sync_duration().seconds(), " s")
+          : "",
+      info.last_sync_bytes() > 0
+          ? BytesText(static_cast<double>(info.last_sync_bytes()))
+          : "",
+      info.status_message()};
+}
+
+}  // namespace
+
+int RunInfoTable(const ReplicationCommand& command,
+                 const std::vector<std::string>& ids, Streams& streams) {
+  std::vector<std::vector<std::string>> rows = {
+      {"ID", "REPLICATION", "LAST SYNC", "TOOK", "BYTES", "MESSAGE"}};
+  ordered_json items = ordered_json::array();
+  int code = 0;
+  for (const std::string& id : ids) {
+    ordered_json item = {{command.group ? "volume_group_id" : "volume_id", id}};
+    pb::GetVolumeReplicationInfoRequest request = RequestFor(command, id);
+    pb::GetVolumeReplicationInfoResponse info;
+    absl::Status called =
+        AskWithSecrets(command.endpoint, command.timeout, command.secrets,
+                       request, info, streams);
+    if (called.ok()) {
+      auto fields = JsonOf(info);
+      called = fields.status();
+      if (fields.ok()) item.update(*fields);
+    }
+    if (called.ok()) {
+      rows.push_back(RowOf(id, info));
+    } else {
+      const int failed = ExitCodeOf(called);
+      if (failed == kCliUsage || failed == kCliInterrupted) {
+        return FailCall(called, streams);
+      }
+      if (code == 0) code = failed;
+      const std::string name = absl::StatusCodeToString(called.code());
+      item["code"] = name;
+      item["error"] = called.message();
+      rows.push_back({id, name, "", "", "", std::string(called.message())});
+    }
+    items.push_back(std::move(item));
+  }
+  Yield({{"items", items}}, AlignedTable(std::move(rows)), streams);
+  return code;
+}
+
+}  // namespace addons

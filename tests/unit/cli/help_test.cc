@@ -1,0 +1,212 @@
+// --help, the completions and the manual page say the same.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+
+namespace addons {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+std::string Printed(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "rbd-addons");
+  std::istringstream in;
+  std::ostringstream out;
+  std::ostringstream err;
+  EXPECT_EQ(RunCli(arguments, in, out, err), 0) << err.str();
+  return out.str();
+}
+
+/// What --help shows of one subcommand.
+struct Shown {
+  std::vector<std::string> path;  // {"group", "create"}
+  std::set<std::string> options;  // "--output", "-o"
+  std::string text;
+};
+
+/// The names below "Subcommands:".
+std::vector<std::string> Subcommands(const std::string& help) {
+  std::vector<std::string> names;
+  bool here = false;
+  for (const absl::string_view line : absl::StrSplit(help, '\n')) {
+    if (line == "Subcommands:") {
+      here = true;
+    } else if (here && line.size() > 2 && line[2] != ' ') {
+      names.emplace_back(line.substr(2, line.find(' ', 2) - 2));
+    } else if (line.empty()) {
+      here = false;
+    }
+  }
+  return names;
+}
+
+std::set<std::string> OptionsIn(const std::string& help) {
+  static const std::regex kLine("^  (-[-a-z,]+)");
+  std::set<std::string> names;
+  for (const std::string& line :
+       std::vector<std::string>(absl::StrSplit(help, '\n'))) {
+    std::smatch match;
+    if (!std::regex_search(line, match, kLine)) continue;
+    for (const absl::string_view name : absl::StrSplit(match.str(1), ',')) {
+      names.emplace(name);
+    }
+  }
+  return names;
+}
+
+// NOLINTNEXTLINE(misc-no-recursion): as deep as the subcommands
+void Append(const std::vector<std::string>& path, std::vector<Shown>* all) {
+  std::vector<std::string> arguments = path;
+  arguments.emplace_back("--help");
+  const std::string help = Printed(arguments);
+  all->push_back({path, OptionsIn(help), help});
+  for (const std::string& name : Subcommands(help)) {
+    std::vector<std::string> below = path;
+    below.push_back(name);
+    Append(below, all);
+  }
+}
+
+std::vector<Shown> AllThatHelpShows() {
+  std::vector<Shown> all;
+  Append({}, &all);
+  return all;
+}
+
+std::string PathText(const Shown& shown) {
+  std::string text;
+  for (const std::string& name : shown.path) absl::StrAppend(&text, " ", name);
+  return text;
+}
+
+std::string Between(const std::string& text, const std::string& begin,
+                    const std::string& end) {
+  const size_t from = text.find(begin);
+  if (from == std::string::npos) return "";
+  return text.substr(from, text.find(end, from + begin.size()) - from);
+}
+
+TEST(HelpTest, ShowsNestedVerbsAndOptions) {
+  const std::vector<Shown> all = AllThatHelpShows();
+  EXPECT_THAT(all, SizeIs(::testing::Gt(30U)));
+  std::set<std::string> paths;
+  for (const Shown& shown : all) {
+    paths.insert(PathText(shown));
+    EXPECT_THAT(shown.options, Contains("--help")) << PathText(shown);
+  }
+  EXPECT_THAT(paths, Contains(" group create"));
+  EXPECT_THAT(paths, Contains(" site failover"));
+}
+
+TEST(HelpTest, EveryVerbThatAnswersHasTheThreeForms) {
+  for (const Shown& shown : AllThatHelpShows()) {
+    const std::string path = PathText(shown);
+    if (path.empty() || !Subcommands(shown.text).empty()) continue;
+    // They print what has one form only.
+    if (path == " completion" || path == " manual") continue;
+    EXPECT_THAT(shown.options, Contains("--output")) << path;
+    EXPECT_THAT(shown.options, Contains("--json")) << path;
+    EXPECT_THAT(shown.options, Contains("--verbose")) << path;
+  }
+}
+
+TEST(HelpTest, TheManualPageHasEveryVerbAndOption) {
+  const std::string page =
+      absl::StrReplaceAll(Printed({"manual"}), {{"\\-", "-"}});
+  for (const Shown& shown : AllThatHelpShows()) {
+    if (!Subcommands(shown.text).empty()) continue;
+    const std::string path = PathText(shown).substr(1);
+    const std::string part =
+        Between(page, absl::StrCat(".SS \"", path, " "), "\n.S");
+    EXPECT_NE(part, "") << path;
+    for (const std::string& option : shown.options) {
+      EXPECT_TRUE(std::regex_search(
+          part, std::regex(absl::StrCat("\\.B ([-a-z]+, )*", option, "\\b"))))
+          << path << " " << option;
+    }
+  }
+  for (const ExitCode& code : kExitCodes) {
+    EXPECT_THAT(page,
+                HasSubstr(absl::StrCat(".B ", code.code, "\n", code.meaning)));
+  }
+}
+
+TEST(HelpTest, BashCompletesEveryVerbAndOption) {
+  const std::string script = Printed({"completion", "bash"});
+  for (const Shown& shown : AllThatHelpShows()) {
+    const std::string part =
+        Between(script, absl::StrCat("\n    '", PathText(shown), "')\n"), ";;");
+    EXPECT_NE(part, "") << PathText(shown);
+    const std::vector<std::string> words =
+        absl::StrSplit(part, absl::ByAnyChar(" '\n"));
+    for (const std::string& name : Subcommands(shown.text)) {
+      EXPECT_THAT(words, Contains(name)) << PathText(shown);
+    }
+    for (const std::string& option : shown.options) {
+      EXPECT_THAT(words, Contains(option)) << PathText(shown);
+    }
+  }
+}
+
+TEST(HelpTest, ZshCompletesEveryVerbAndOption) {
+  const std::string script = Printed({"completion", "zsh"});
+  for (const Shown& shown : AllThatHelpShows()) {
+    const std::string part = Between(
+        script, absl::StrCat("\n    ('", PathText(shown), "')\n"), ";;");
+    for (const std::string& name : Subcommands(shown.text)) {
+      EXPECT_THAT(part, HasSubstr(absl::StrCat("'", name, ":")));
+    }
+    for (const std::string& option : shown.options) {
+      EXPECT_THAT(part, HasSubstr(absl::StrCat("'", option, ":")));
+    }
+  }
+}
+
+TEST(HelpTest, FishCompletesEveryVerbAndOption) {
+  const std::string script = Printed({"completion", "fish"});
+  for (const Shown& shown : AllThatHelpShows()) {
+    const std::string here =
+        absl::StrCat("complete -c rbd-addons -n '__rbd_addons_at \"",
+                     PathText(shown), "\"' ");
+    for (const std::string& name : Subcommands(shown.text)) {
+      EXPECT_THAT(script, HasSubstr(absl::StrCat(here, "-a ", name, " ")));
+    }
+    for (const std::string& option : shown.options) {
+      const bool is_long = option.size() > 2;
+      const std::string word = absl::StrCat(is_long ? " -l " : " -s ",
+                                            option.substr(is_long ? 2 : 1));
+      bool found = false;
+      for (const absl::string_view line : absl::StrSplit(script, '\n')) {
+        found = found || (absl::StartsWith(line, here) &&
+                          absl::StrContains(absl::StrCat(line, " "),
+                                            absl::StrCat(word, " ")));
+      }
+      EXPECT_TRUE(found) << here << option;
+    }
+  }
+}
+
+TEST(HelpTest, TheFooterNamesTheExitCodes) {
+  const std::string help = Printed({"--help"});
+  for (const ExitCode& code : kExitCodes) {
+    EXPECT_THAT(help, HasSubstr(absl::StrCat(code.code, ": ")));
+  }
+}
+
+}  // namespace
+}  // namespace addons
