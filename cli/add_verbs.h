@@ -17,6 +17,8 @@ void AddReplicationVerbs(Program& program);
 void AddSiteVerbs(Program& program);
 /// Fences, space and, below group, volume groups.
 void AddStorageVerbs(Program& program);
+/// conformance.
+void AddConformanceVerb(Program& program);
 /// completion and manual.
 void AddHelpVerbs(Program& program);
 

@@ -75,6 +75,7 @@ void AddAllVerbs(Program& program) {
   AddReplicationVerbs(program);
   AddSiteVerbs(program);
   AddStorageVerbs(program);
+  AddConformanceVerb(program);
   AddHelpVerbs(program);
 }
 

@@ -47,7 +47,9 @@ declare -A allowed=(
   [doctor]="doctor volume ceph base"
   [doctor_service]="doctor_service doctor operation operation_spec volume ceph base rpc"
   [server]="server doctor_service admin_service identity identity_service networkfence networkfence_service reclaimspace reclaimspace_service volumegroup volumegroup_service replication replication_membership replication_service history lease operation operation_spec volume ceph/librados ceph rpc base"
-  [cli]="cli rpc base"
+  # What is tried at a server of whoever; the commands.
+  [cli/conformance]="cli/conformance cli rpc base"
+  [cli]="cli cli/conformance rpc base"
   # Measuring: never installed.
   [bench]="bench cli rpc operation operation_spec replication/state volume ceph base"
 )
