@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tests/rpc/cli_fixture.h"
 
 namespace addons::testing {
@@ -41,7 +42,8 @@ TEST_F(ConformanceTest, TheDaemonDiffersOnlyWhereItIsMeant) {
   server_.Start();
   Run({"conformance", "--json", "--timeout=60", "--volume", server_.id,
        "--parameter=schedulingInterval=5m", "--group-volume", member,
-       "--group-parameter=clusterID=site-a", "--group-parameter=pool=pool",
+       "--group-parameter=clusterID=site-a",
+       absl::StrCat("--group-parameter=pool=", MirroredPair::kPool),
        "--fence=198.51.100.7/32", "--fence-parameter=clusterID=site-a"});
   SCOPED_TRACE(out_.str() + err_.str());
   // docs/conformance.md says why.
@@ -57,7 +59,7 @@ TEST_F(ConformanceTest, TheDaemonDiffersOnlyWhereItIsMeant) {
 TEST_F(ConformanceTest, WithoutWhatMayBeChangedNothingIsChanged) {
   server_.AddPlain();
   server_.Start();
-  const std::string before = server_.a.Contents();
+  const auto before = server_.a.Contents();
   EXPECT_EQ(Run({"conformance"}), 0) << out_.str() << err_.str();
   EXPECT_EQ(server_.a.Contents(), before);
   EXPECT_THAT(out_.str(), HasSubstr("it needs a volume: --volume"));
@@ -198,10 +200,8 @@ TEST_F(BadServerTest, OneThatTellsASecretIsFoundOutAndTheSecretNotTold) {
   EXPECT_EQ(Run(), 9) << err_.str();
   const std::set<std::string> failed = IdsOf(out_.str(), "failed");
   for (const char* const id :
-       {"secrets.kept", "identity.probe", "advertised.served",
-        "replication.enable", "replication.promote.together", "fence.unfence",
-        "callers.cancelled"}) {
-    if (std::string(id) == "advertised.served") continue;
+       {"secrets.kept", "identity.probe", "replication.enable",
+        "replication.promote.together", "fence.unfence", "callers.cancelled"}) {
     EXPECT_THAT(failed, Contains(id));
   }
   EXPECT_THAT(out_.str(), Not(HasSubstr(kKey)));
