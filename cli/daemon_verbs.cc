@@ -138,8 +138,13 @@ int RunCall(const DaemonCommand& command, Streams& streams) {
   if (!request.ok()) return Fail(request.status(), kCliUsage, streams);
   const std::unique_ptr<Message> response =
       NewMessage(*(*method)->output_type());
-  const absl::Status called = CallOnce(command.endpoint, command.timeout,
-                                       **method, **request, *response, streams);
+  const bool admin = IsForAdministrators(MethodName(**method));
+  if (admin && command.admin_endpoint.empty()) {
+    return Fail(OtherDaemon(), kCliUsage, streams);
+  }
+  const absl::Status called =
+      CallOnce(admin ? command.admin_endpoint : command.endpoint,
+               command.timeout, **method, **request, *response, streams);
   if (!called.ok()) return FailCall(called, streams);
   const auto json = ToJson(*response);
   if (!json.ok()) return Fail(json.status(), json.status().raw_code(), streams);
