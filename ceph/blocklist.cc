@@ -61,6 +61,8 @@ std::optional<BlocklistEntry> ParseEntry(absl::string_view key,
                                          absl::string_view until, bool range) {
   BlocklistEntry entry;
   entry.key = std::string(key);
+  // As the map shows it.
+  if (range) absl::ConsumePrefix(&key, "cidr:");
   const auto address = CephAddress::Parse(key);
   if (!address.has_value()) return std::nullopt;
   entry.address = address->ip;

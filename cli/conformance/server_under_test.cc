@@ -145,7 +145,7 @@ Reply ServerUnderTest::Send(const std::string& method, const std::string& bytes,
 Reply ServerUnderTest::Ended(const std::string& method,
                              Running& running) const {
   Reply reply = running.Take();
-  LookForSecrets(method, reply);
+  HideSecrets(method, reply);
   return reply;
 }
 
@@ -204,19 +204,21 @@ Reply ServerUnderTest::CallAndCancel(const std::string& method,
   return Send(method, Bytes(method, request, Secrets::kGiven), timeout_, after);
 }
 
-void ServerUnderTest::LookForSecrets(const std::string& method,
-                                     const Reply& reply) const {
-  const std::string text = absl::StrCat(reply.status.message(), reply.details,
+void ServerUnderTest::HideSecrets(const std::string& method,
+                                  Reply& reply) const {
+  const std::string told = absl::StrCat(reply.status.message(), reply.details,
                                         reply.answer->SerializeAsString());
   for (const auto& [name, value] : secrets_) {
     if (value.size() < kKeyBytes) continue;
     for (const std::string& key : {value, WrongKey(value)}) {
-      if (text.find(key) == std::string::npos) continue;
+      if (told.find(key) == std::string::npos) continue;
+      reply.status = absl::Status(
+          reply.status.code(),
+          absl::StrReplaceAll(reply.status.message(), {{key, "***"}}));
       const std::lock_guard lock(mutex_);
       if (leak_.empty()) {
-        leak_ = absl::StrCat(
-            method, " tells '", name,
-            "': ", absl::StrReplaceAll(reply.status.message(), {{key, "***"}}));
+        leak_ = absl::StrCat(method, " tells '", name,
+                             "': ", reply.status.message());
       }
     }
   }

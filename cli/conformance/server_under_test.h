@@ -79,7 +79,8 @@ class ServerUnderTest {
              std::chrono::milliseconds deadline,
              std::chrono::milliseconds cancel_after) const;
   Reply Ended(const std::string& method, Running& running) const;
-  void LookForSecrets(const std::string& method, const Reply& reply) const;
+  /// Notes a secret that the reply tells, and takes it out of its message.
+  void HideSecrets(const std::string& method, Reply& reply) const;
 
   const std::shared_ptr<grpc::Channel> channel_;
   const std::chrono::milliseconds timeout_;

@@ -44,6 +44,7 @@ TEST_P(ContractTest, AnAbsentImageHasNoIdAndNoSize) {
 }
 
 TEST_P(ContractTest, IdAndSizeAreToldWithoutOpeningTheImage) {
+  ASSERT_NO_FATAL_FAILURE(NeedMirrored(kStanding));
   const auto pool = OpenPool(kA, Access::kRead);
   const auto image = pool->OpenImageReadOnly(ImageName(kStanding));
   ASSERT_OK(image);

@@ -98,14 +98,12 @@ TEST_P(ContractTest, BothSidesDemotedIsUpAndUnknown) {
       },
       kStatusLimit));
   EXPECT_THAT(ClientIds(Look(kB, kDemoted)->Watchers()), IsEmpty());
-  // What it said before the demotion may stand in new reports, for a minute
-  // (kReportLag) and no longer.
   EXPECT_TRUE(bed().WaitFor(
       [] {
         const auto own = StatusOf(kA, kDemoted, true);
         return own && own->up && own->state != MirrorStatusState::kStopped;
       },
-      std::chrono::seconds(75)));  // a busy machine takes longer
+      kLagLimit));
   // The demoting side may take it back.
   EXPECT_OK(PromoteSoon(kA, kDemoted, Force::kNo));
   EXPECT_TRUE(IsPrimary(kA, kDemoted));
@@ -121,7 +119,7 @@ TEST_P(ContractTest, SplitBrainEndsWithAResync) {
       Change(kA, kForced, [](Image& image) { return image.MirrorDemote(); }));
   ASSERT_TRUE(bed().WaitFor(
       [] { return StatusIsUp(kA, kForced, true, MirrorStatusState::kError); },
-      kStatusLimit));
+      kLagLimit));
   EXPECT_THAT(StatusOf(kA, kForced, true)->description,
               HasSubstr("split-brain"));
 

@@ -361,7 +361,7 @@ TEST_F(AbuseTest, ConnectionsThatDoNotRead) {
   }
   watch.Judge("250 that do not read");
   std::cout << taken << " calls were sent" << std::endl;
-  ExpectPeak("250 that do not read", 500 * kMiB);
+  ExpectPeak("250 that do not read", 700 * kMiB);
   EXPECT_THAT(Closed("unread"), ::testing::Ge(200));
   clients.clear();
   AwaitIdle();

@@ -27,7 +27,8 @@ using ::testing::UnorderedElementsAre;
 std::set<std::string> IdsOf(const std::string& results,
                             const std::string& verdict) {
   std::set<std::string> ids;
-  for (const json& one : json::parse(results)["cases"]) {
+  const json parsed = json::parse(results);
+  for (const json& one : parsed["cases"]) {
     if (one["verdict"] == verdict) ids.insert(one["id"].get<std::string>());
   }
   return ids;

@@ -32,8 +32,10 @@ class CliOutputTest : public CliVerbTest {
  protected:
   /// Without --secrets-file.
   int RunWith(std::vector<std::string> arguments) {
+    const std::vector<std::string> sockets = SocketArguments(
+        arguments.front(), server_.endpoint(), server_.admin_endpoint());
     arguments.insert(arguments.begin(), "rbd-addons");
-    arguments.insert(arguments.end(), {"--endpoint", server_.endpoint()});
+    arguments.insert(arguments.end(), sockets.begin(), sockets.end());
     std::istringstream in;
     out_.str("");
     err_.str("");

@@ -202,8 +202,8 @@ class WatchedTest : public ::testing::Test {
 
 TEST_F(WatchedTest, ShowsReplicationThatACallHasNamed) {
   EXPECT_THAT(
-      Await(page_url_, "nothing is watched").body,
-      AllOf(HasSubstr("nothing is watched"), Not(HasSubstr(server_.image))));
+      Await(page_url_, "none is watched").body,
+      AllOf(HasSubstr("none is watched"), Not(HasSubstr(server_.image))));
   server_.Call("GetVolumeReplicationInfo", Asked());
   const HttpAnswer page = Await(page_url_, server_.image);
   EXPECT_EQ(page.code, 200);
@@ -227,7 +227,7 @@ TEST_F(WatchedTest, NoSecretOfACallThatIsRefused) {
   EXPECT_FALSE(server_.Call("GetVolumeReplicationInfo", ask).status.ok());
   const HttpAnswer page = HttpGet(page_url_);
   EXPECT_EQ(page.code, 200);
-  EXPECT_THAT(page.body, AllOf(HasSubstr("nothing is watched"),
+  EXPECT_THAT(page.body, AllOf(HasSubstr("none is watched"),
                                Not(HasSubstr(ask.user_key))));
 }
 
