@@ -28,7 +28,7 @@ STICKING_OUT = """
 class Page(unittest.TestCase):
     def look(self, count):
         with Model(count) as model, Browser() as browser:
-            model.cli("fence", "10.9.9.9/32", "--cluster", "site-a")
+            model.cli("fence", "10.9.9.9/32", "--cluster", "site-a", "--yes")
             model.cli("reclaim", model.volumes[3])
             base = model.metrics_url.rsplit("/", 1)[0] + "/"
             for name, (width, height) in SIZES.items():

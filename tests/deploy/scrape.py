@@ -121,7 +121,7 @@ class Scrape(unittest.TestCase):
         cls.model = begin(Model(20))
         # Something of each kind has happened.
         cls.model.cli("promote", cls.model.volumes[4], "--parameter", "schedulingInterval=1m")
-        cls.model.cli("fence", "10.9.9.9/32", "--cluster", "site-a")
+        cls.model.cli("fence", "10.9.9.9/32", "--cluster", "site-a", "--yes")
         cls.model.cli("reclaim", cls.model.volumes[5])
         cls.daemon = begin(Daemon())
         await_it("the watch has seen the schedule", lambda: "rbd_addons_replication_missed_snapshots{" in cls.model.metrics())
