@@ -67,9 +67,8 @@ std::set<std::string> FenceLooks::Watch(
   std::erase_if(entries_, [&](const auto& entry) {
     return !asked.contains(entry.first) && !others.contains(entry.first);
   });
-  const auto watch = [&](const std::string& id, const CephUserRef& user,
-                         bool of_fences) {
-    Entry& entry = entries_[id];
+  const auto watch = [&due](const std::string& id, const CephUserRef& user,
+                            bool of_fences, Entry& entry) {
     if (entry.seen.cluster_id.empty()) {
       entry.seen.cluster_id = id;
       entry.seen.unseen = "it has not been looked at yet";
@@ -78,10 +77,12 @@ std::set<std::string> FenceLooks::Watch(
     entry.of_fences = of_fences;
     if (user != nullptr) due.insert(id);
   };
-  for (const auto& [id, user] : others) watch(id, user, false);
+  for (const auto& [id, user] : others) watch(id, user, false, entries_[id]);
   for (const auto& [id, user] : asked) {
     // One that was refused gives way to one that is not.
-    if (user != nullptr || !others.contains(id)) watch(id, user, true);
+    if (user != nullptr || !others.contains(id)) {
+      watch(id, user, true, entries_[id]);
+    }
   }
   return due;
 }

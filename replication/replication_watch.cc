@@ -109,8 +109,7 @@ std::vector<std::string> ReplicationWatch::State::ClustersDue() {
     if (watched.user != nullptr) due.insert(pool->seen.cluster_id);
   }
   due.merge(fences_.Watch(users));
-  std::erase_if(
-      due, [&](const auto& cluster) { return looking_.contains(cluster); });
+  for (const auto& [cluster, since] : looking_) due.erase(cluster);
   std::erase_if(pools_,
                 [&](const auto& pool) { return !known.contains(pool.first); });
   Publish();

@@ -43,7 +43,9 @@ bool ComesLater(const absl::Status& status) {
 std::string WrongKey(std::string key) {
   if (key.size() < kKeyBytes) return key;
   for (char& letter : key) {
-    if (absl::ascii_isalpha(letter)) letter = static_cast<char>(letter ^ 0x20);
+    letter = absl::ascii_islower(static_cast<unsigned char>(letter))
+                 ? absl::ascii_toupper(static_cast<unsigned char>(letter))
+                 : absl::ascii_tolower(static_cast<unsigned char>(letter));
   }
   return key;
 }
