@@ -36,15 +36,19 @@ bool AnswersAtOnce(const Subject& subject, Steps& steps) {
              absl::StrCat("afterwards Probe took ", reply.took.count(), " ms"));
 }
 
-Outcome Cancelled(const Subject& subject) {
+/// Calls whose callers leave a little later each time, by `leave`.
+Outcome Left(const Subject& subject, Reply (ServerUnderTest::*leave)(
+                                         const std::string& method,
+                                         const ServerUnderTest::Json& request,
+                                         milliseconds after) const) {
   if (subject.volume.empty()) {
     return Outcome::Skipped("it needs a volume: --volume");
   }
   Steps steps;
   for (int i = 0; i < kLeavers && !steps.failed(); ++i) {
-    const Reply reply = subject.server.CallAndCancel(
+    // It may have been answered before.
+    const Reply reply = (subject.server.*leave)(
         kInfo, AboutVolume(subject.volume), milliseconds(1 + i));
-    // It may have been quicker.
     steps.Holds(
         !absl::IsInternal(reply.status) && !absl::IsUnknown(reply.status),
         Shown(reply));
@@ -53,20 +57,12 @@ Outcome Cancelled(const Subject& subject) {
   return steps.outcome();
 }
 
+Outcome Cancelled(const Subject& subject) {
+  return Left(subject, &ServerUnderTest::CallAndCancel);
+}
+
 Outcome Late(const Subject& subject) {
-  if (subject.volume.empty()) {
-    return Outcome::Skipped("it needs a volume: --volume");
-  }
-  Steps steps;
-  for (int i = 0; i < kLeavers && !steps.failed(); ++i) {
-    const Reply reply = subject.server.CallBriefly(
-        kInfo, AboutVolume(subject.volume), milliseconds(1 + i));
-    steps.Holds(
-        !absl::IsInternal(reply.status) && !absl::IsUnknown(reply.status),
-        Shown(reply));
-  }
-  AnswersAtOnce(subject, steps);
-  return steps.outcome();
+  return Left(subject, &ServerUnderTest::CallBriefly);
 }
 
 Outcome KeepsSecrets(const Subject& subject) {
