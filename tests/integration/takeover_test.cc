@@ -167,7 +167,15 @@ TEST_F(WaitingPromoteTest, EndsWithItsLastCaller) {
   EXPECT_EQ(ReadText("b", volume), "all");
 }
 
-class GivenUpMoveTest : public TwoSitesTest {};
+class GivenUpMoveTest : public TwoSitesTest {
+ public:
+  static void SetUpTestSuite() {
+    // Taking over from a living primary is another story, and its clock runs
+    // for all volumes of the pool, so also from one race to the next.
+    const std::vector<std::string> flags = {"--takeover-time=900s"};
+    StartDaemons({{"a", flags}, {"b", flags}});
+  }
+};
 
 TEST_F(GivenUpMoveTest, NeverMakesTwoPrimaries) {
   const TestVolume volume = MakeReplicatedVolume();
