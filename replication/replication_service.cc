@@ -68,9 +68,9 @@ std::string SourceId(const pb::DisableVolumeReplicationRequest& request) {
 /// must not stay for ever because of that: also not when the id breaks the
 /// limits of a request, which is therefore served without all that is in it.
 grpc::ServerUnaryReactor* DisableForeign(
-    Rpc& rpc, const grpc::CallbackServerContext& context,
+    Rpc& rpc, grpc::CallbackServerContext& context,
     const pb::DisableVolumeReplicationRequest& request,
-    const pb::DisableVolumeReplicationResponse& response,
+    pb::DisableVolumeReplicationResponse& response,
     const std::string& id) {
   return ServeUnary(
       rpc, context, pb::DisableVolumeReplicationRequest::default_instance(),

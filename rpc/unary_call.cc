@@ -124,14 +124,34 @@ class RunningCall {
 };
 
 /// gRPC's side of a call. It deletes itself when gRPC has done with it, which
-/// is after Finish() only.
+/// is after Finish() only, and when the answer was written or never will be.
 class Reactor final : public grpc::ServerUnaryReactor {
  public:
+  explicit Reactor(UnreadAnswers& unread) : unread_(unread) {}
+
   std::stop_token gone() const { return gone_.get_token(); }
+  /// Frees what cannot be sent for now.
+  absl::Status TakeRoomFor(Message& response) {
+    const size_t bytes = response.ByteSizeLong();
+    if (unread_.Take(bytes)) {
+      bytes_ = bytes;
+      return absl::OkStatus();
+    }
+    response.Clear();
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the answer of ", bytes, " bytes is ready, but others of ",
+        unread_.bytes(),
+        " bytes wait for callers that do not read them; ask again"));
+  }
   void OnCancel() override { gone_.request_stop(); }
-  void OnDone() override { delete this; }
+  void OnDone() override {
+    unread_.Release(bytes_);
+    delete this;
+  }
 
  private:
+  UnreadAnswers& unread_;
+  size_t bytes_ = 0;
   std::stop_source gone_;
 };
 
@@ -168,21 +188,24 @@ Reply RunCall(Rpc& rpc, const CallContext& call, const Message& request,
 }
 
 grpc::ServerUnaryReactor* ServeUnary(Rpc& rpc,
-                                     const grpc::CallbackServerContext& context,
-                                     const Message& request,
-                                     const Message& response,
+                                     grpc::CallbackServerContext& context,
+                                     const Message& request, Message& response,
                                      std::function<void()> wipe,
                                      const CallHandler& handler) {
-  auto* const reactor = new Reactor;
+  auto* const reactor = new Reactor(rpc.unread_answers());
   std::string request_id = rpc.NextRequestId();
-  // The context is the handler's own, and const for all but this one name.
-  const_cast<grpc::CallbackServerContext&>(context)  // NOLINT(*-const-cast)
-      .AddTrailingMetadata(kRequestIdHeader, request_id);
+  context.AddTrailingMetadata(kRequestIdHeader, request_id);
   const CallContext call{
       // Callers wait in real time, whatever the clock is.
       {DeadlineOf(context, RealClock().Now()), reactor->gone(), request_id},
       MethodOfRequest(request)};
-  RunCall(rpc, call, request, response, handler)
+  const auto bounded = [reactor, &response,
+                        &handler](const CallContext& running) {
+    return handler(running).Then([reactor, &response](absl::Status status) {
+      return status.ok() ? reactor->TakeRoomFor(response) : status;
+    });
+  };
+  RunCall(rpc, call, request, response, bounded)
       .Start([reactor, wipe = std::move(wipe),
               request_id = std::move(request_id)](const absl::Status& status) {
         grpc::Status answer(grpc::StatusCode::INTERNAL, "");

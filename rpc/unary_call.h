@@ -19,6 +19,7 @@
 #include "rpc/call_context.h"
 #include "rpc/call_stats.h"
 #include "rpc/secrets.h"
+#include "rpc/unread_answers.h"
 
 namespace addons {
 
@@ -34,6 +35,7 @@ class Rpc {
   Clock& clock() { return clock_; }
   CallStats& stats() { return stats_; }
   AccessLog& access_log() { return access_log_; }
+  UnreadAnswers& unread_answers() { return unread_answers_; }
 
  private:
   Clock& clock_;
@@ -41,6 +43,7 @@ class Rpc {
   std::atomic<uint64_t> next_id_{1};
   CallStats stats_;
   AccessLog access_log_;
+  UnreadAnswers unread_answers_;
 };
 
 /// What a handler answers: a status, or work that will bring one.
@@ -50,9 +53,9 @@ using CallHandler = std::function<Reply(const CallContext&)>;
 
 /// UnaryCall() for a request that `wipe` cleans.
 grpc::ServerUnaryReactor* ServeUnary(Rpc& rpc,
-                                     const grpc::CallbackServerContext& context,
+                                     grpc::CallbackServerContext& context,
                                      const google::protobuf::Message& request,
-                                     const google::protobuf::Message& response,
+                                     google::protobuf::Message& response,
                                      std::function<void()> wipe,
                                      const CallHandler& handler);
 
@@ -70,7 +73,8 @@ grpc::ServerUnaryReactor* ServeUnary(Rpc& rpc,
 /// In this order: request id, limits (ValidateRequest), the handler, counters,
 /// one line in the access log. A request that breaks a limit never reaches the
 /// handler. An exception becomes INTERNAL. Request and response are logged at
-/// trace level, redacted.
+/// trace level, redacted. A large answer is RESOURCE_EXHAUSTED while callers
+/// leave too many of them unread (UnreadAnswers).
 ///
 /// The handler ends at once, and the call when its reply has come; until then
 /// it holds no thread, and request and response stay where they are. The
@@ -80,9 +84,9 @@ grpc::ServerUnaryReactor* ServeUnary(Rpc& rpc,
 /// handler needs of them beyond its own end it has taken (TakeSecrets).
 template <typename Request>
 grpc::ServerUnaryReactor* UnaryCall(Rpc& rpc,
-                                    const grpc::CallbackServerContext& context,
+                                    grpc::CallbackServerContext& context,
                                     const Request& request,
-                                    const google::protobuf::Message& response,
+                                    google::protobuf::Message& response,
                                     const CallHandler& handler) {
   std::function<void()> wipe;
   if constexpr (requires { request.secrets(); }) {

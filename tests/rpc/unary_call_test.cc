@@ -18,12 +18,17 @@
 #include <vector>
 
 #include "identity/identity.grpc.pb.h"
+#include "tests/rpc/abuse_clients.h"
 #include "tests/rpc/app_fixture.h"
+#include "tests/testing/temp_dir.h"
 
 namespace addons {
 namespace {
 
 using ::addons::testing::BoundedContext;
+using ::addons::testing::RawHttp2;
+using ::addons::testing::TempDir;
+using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 
 // One method whose handler is the test's.
@@ -41,6 +46,73 @@ class ProbeService final : public ::identity::Identity::CallbackService {
   Rpc rpc_{RealClock()};
   const CallHandler handler_;
 };
+
+// One method whose answers are as long as the test wants.
+class LongAnswerService final : public ::identity::Identity::CallbackService {
+ public:
+  explicit LongAnswerService(size_t bytes) : bytes_(bytes) {}
+  grpc::ServerUnaryReactor* GetIdentity(
+      grpc::CallbackServerContext* context,
+      const ::identity::GetIdentityRequest* request,
+      ::identity::GetIdentityResponse* response) override {
+    return UnaryCall(rpc_, *context, *request, *response,
+                     [this, response](const CallContext&) {
+                       response->set_name(std::string(bytes_, 'n'));
+                       return absl::OkStatus();
+                     });
+  }
+  Rpc& rpc() { return rpc_; }
+  void SetBytes(size_t bytes) { bytes_ = bytes; }
+
+ private:
+  Rpc rpc_{RealClock()};
+  std::atomic<size_t> bytes_;
+};
+
+/// Within ten seconds.
+bool SoonTrue(const std::function<bool()>& condition) {
+  for (int i = 0; i < 1000 && !condition(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return condition();
+}
+
+TEST(UnreadAnswersTest, LargeOnesAreBoundedAndSmallOnesAreServed) {
+  constexpr size_t kMebibyte = size_t{1} << 20;
+  LongAnswerService service(kMebibyte);
+  const TempDir folder;
+  const std::string path = folder.File("s");
+  grpc::ServerBuilder builder;
+  builder.RegisterService(&service);
+  builder.AddListeningPort("unix:" + path, grpc::InsecureServerCredentials());
+  const auto server = builder.BuildAndStart();
+  ASSERT_NE(server, nullptr);
+  const auto stub = ::identity::Identity::NewStub(
+      grpc::CreateChannel("unix:" + path, grpc::InsecureChannelCredentials()));
+  const auto ask = [&] {
+    ::identity::GetIdentityResponse response;
+    return stub->GetIdentity(BoundedContext().get(), {}, &response);
+  };
+  UnreadAnswers& unread = service.rpc().unread_answers();
+
+  auto deaf = RawHttp2::Connect(path);
+  ASSERT_TRUE(deaf.valid());
+  deaf.AskAndNotRead("identity.Identity/GetIdentity", 100,
+                     std::chrono::seconds(5));
+  ASSERT_TRUE(SoonTrue(
+      [&] { return unread.bytes() + kMebibyte > UnreadAnswers::kMostBytes; }));
+  EXPECT_LE(unread.bytes(), UnreadAnswers::kMostBytes);
+  const grpc::Status refused = ask();
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(refused.error_message(), HasSubstr("do not read"));
+  service.SetBytes(1000);
+  EXPECT_TRUE(ask().ok());
+
+  service.SetBytes(kMebibyte);
+  deaf = RawHttp2::Connect(path, /*speak=*/false);
+  EXPECT_TRUE(SoonTrue([&] { return unread.bytes() == 0; }));
+  EXPECT_TRUE(ask().ok());
+}
 
 class UnaryCallTest : public ::testing::Test {
  protected:
