@@ -222,7 +222,8 @@ absl::StatusOr<std::optional<absl::Status>> Disabling::CarryOut(
     case DisableAction::kKept:
       Log().info("replication of its own is kept volume={}",
                  Quoted(session_.volume.volume_id.text()));
-      return std::make_optional(absl::OkStatus());
+      return std::make_optional(
+          RestoreOwnSchedule(session_, request_.target.user, view));
     case DisableAction::kLeaveToPrimary:
       Log().info(
           "volume={} is the secondary of a living primary: nothing was "

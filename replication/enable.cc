@@ -32,6 +32,7 @@ class Enabling {
   absl::Status CheckPool();
   absl::Status CheckMode(const MirrorView& view) const;
   absl::Status NoteForWhom(Image& image) const;
+  absl::Status TakeOverFromGroup(const MirrorView& view);
   absl::Status Failed(absl::StatusCode code, const std::string& reason) const;
 
   OperationContext& context_;
@@ -103,6 +104,20 @@ absl::Status Enabling::NoteForWhom(Image& image) const {
   return has_group_mark_ ? image.RemoveMetadata(kGroupMark) : absl::OkStatus();
 }
 
+/// What was mirrored for its group is asked for by itself now, and stays
+/// mirrored when it leaves.
+absl::Status Enabling::TakeOverFromGroup(const MirrorView& view) {
+  if (request_.scope != VerbScope::kVolume || !HasGroupMark(view) ||
+      !view.info.primary) {
+    return absl::OkStatus();
+  }
+  ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
+  context_.Step("noting that the replication is the volume's own");
+  return ChangeImage(session_.volume, [](Image& image) {
+    return image.RemoveMetadata(kGroupMark);
+  });
+}
+
 absl::Status Enabling::Run() {
   MirrorView view;
   while (true) {
@@ -120,6 +135,7 @@ absl::Status Enabling::Run() {
     }
     if (view.enabled()) {
       ADDONS_RETURN_IF_ERROR(CheckMode(view));
+      ADDONS_RETURN_IF_ERROR(TakeOverFromGroup(view));
       SweepSchedules(session_);
       return RememberClone(session_, view);
     }

@@ -173,7 +173,8 @@ absl::Status SetSchedule(OperationContext& context,
               "it first"));
         }
         if (!parameters.schedule.has_value()) return absl::OkStatus();
-        return KeepSchedule(session, volume.user, view, *parameters.schedule);
+        return KeepSchedule(session, volume.user, view, *parameters.schedule,
+                            VerbScope::kGroupMember);
       });
 }
 

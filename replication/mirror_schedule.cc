@@ -11,6 +11,7 @@
 #include "base/status_macros.h"
 #include "ceph/pool.h"
 #include "replication/mgr_command.h"
+#include "replication/state/group_mark.h"
 
 namespace addons {
 namespace {
@@ -128,6 +129,30 @@ absl::StatusOr<std::vector<Level>> ReadLevels(const std::string& spec,
   return result;
 }
 
+/// What kScheduleMark and kOwnScheduleMark hold.
+std::string ScheduleMark(const MirrorView& view,
+                         const SnapshotSchedule& schedule) {
+  json mark = {{kGlobalId, view.info.global_id},
+               {"interval", schedule.interval_text}};
+  if (!schedule.start_time.empty()) mark["start_time"] = schedule.start_time;
+  return mark.dump();
+}
+
+std::optional<SnapshotSchedule> MarkedSchedule(const MirrorView& view,
+                                               const char* key) {
+  const auto found = view.marks.find(key);
+  if (found == view.marks.end()) return std::nullopt;
+  const json mark = json::parse(found->second, nullptr, false);
+  // One of an earlier enabling is not wanted any more.
+  if (!mark.is_object() || !mark.contains(kGlobalId) ||
+      mark[kGlobalId] != view.info.global_id) {
+    return std::nullopt;
+  }
+  auto schedule = ReadSchedule(mark);
+  if (!schedule.ok()) return std::nullopt;
+  return *std::move(schedule);
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<SnapshotSchedule>> ListSchedules(
@@ -237,31 +262,32 @@ absl::StatusOr<PoolSchedules> ReadPoolSchedules(Cluster& cluster,
 }
 
 std::optional<SnapshotSchedule> WantedSchedule(const MirrorView& view) {
-  const auto found = view.marks.find(kScheduleMark);
-  if (found == view.marks.end()) return std::nullopt;
-  const json mark = json::parse(found->second, nullptr, false);
-  // One of an earlier enabling is not wanted any more.
-  if (!mark.is_object() || !mark.contains(kGlobalId) ||
-      mark[kGlobalId] != view.info.global_id) {
-    return std::nullopt;
-  }
-  auto schedule = ReadSchedule(mark);
-  if (!schedule.ok()) return std::nullopt;
-  return *std::move(schedule);
+  return MarkedSchedule(view, kScheduleMark);
 }
 
 absl::Status KeepSchedule(Session& session, const CephUserRef& user,
                           const MirrorView& view,
-                          const SnapshotSchedule& wanted) {
-  if (WantedSchedule(view) != wanted) {
-    json mark = {{kGlobalId, view.info.global_id},
-                 {"interval", wanted.interval_text}};
-    if (!wanted.start_time.empty()) mark["start_time"] = wanted.start_time;
+                          const SnapshotSchedule& wanted, VerbScope by) {
+  const std::optional<SnapshotSchedule> before = WantedSchedule(view);
+  const bool is_own = view.marks.contains(kOwnScheduleMark);
+  // That of a volume that was mirrored before its group asked for another one.
+  const bool save = by == VerbScope::kGroupMember && before.has_value() &&
+                    before != wanted && !is_own &&
+                    !MirroredForGroup(view, session.volume);
+  const bool forget = by == VerbScope::kVolume && is_own;
+  if (before != wanted || forget) {
     ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
     session.context.Step("writing down the mirror snapshot schedule");
-    ADDONS_RETURN_IF_ERROR(ChangeImage(session.volume, [&](Image& image) {
-      return image.SetMetadata(kScheduleMark, mark.dump());
-    }));
+    const auto write = [&](Image& image) -> absl::Status {
+      if (save) {
+        ADDONS_RETURN_IF_ERROR(
+            image.SetMetadata(kOwnScheduleMark, ScheduleMark(view, *before)));
+      }
+      ADDONS_RETURN_IF_ERROR(
+          image.SetMetadata(kScheduleMark, ScheduleMark(view, wanted)));
+      return forget ? image.RemoveMetadata(kOwnScheduleMark) : absl::OkStatus();
+    };
+    ADDONS_RETURN_IF_ERROR(ChangeImage(session.volume, write));
   }
   ReplicationOptions options = session.environment.options;
   options.mgr_patience = options.schedule_patience;
@@ -282,6 +308,13 @@ absl::Status KeepSchedule(Session& session, const CephUserRef& user,
                    "replication info is asked for",
       Quoted(session.volume.volume_id.text()), Quoted(set.message()));
   return absl::OkStatus();
+}
+
+absl::Status RestoreOwnSchedule(Session& session, const CephUserRef& user,
+                                const MirrorView& view) {
+  const auto own = MarkedSchedule(view, kOwnScheduleMark);
+  if (!own.has_value() || !view.info.primary) return absl::OkStatus();
+  return KeepSchedule(session, user, view, *own, VerbScope::kVolume);
 }
 
 absl::Status SetWantedSchedule(Session& session, const MirrorView& view) {

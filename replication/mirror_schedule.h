@@ -13,6 +13,7 @@
 #include "replication/options.h"
 #include "replication/parameters.h"
 #include "replication/session.h"
+#include "replication/verb_scope.h"
 
 namespace addons {
 
@@ -64,13 +65,25 @@ absl::StatusOr<PoolSchedules> ReadPoolSchedules(Cluster& cluster,
 inline constexpr char kScheduleMark[] = ".rbd-addons.schedule";
 std::optional<SnapshotSchedule> WantedSchedule(const MirrorView& view);
 
-/// EnsureSchedule() of a primary, for a promote by `user`: `wanted` is written
-/// down first, and a manager that does not answer within
-/// options.schedule_patience is no error: it is remembered
-/// (environment.due_schedules), and SetWantedSchedule() makes up for it.
+/// The schedule of a volume that had replication of its own when the group that
+/// it is in asked for another one: it has it again when it leaves. Travels to
+/// the peer, because the group may have moved by then.
+inline constexpr char kOwnScheduleMark[] = "rbd-addons.own-schedule";
+
+/// EnsureSchedule() of a primary, for a promote by `user`: `wanted`, by the
+/// volume itself or by its group, is written down first, and a manager that
+/// does not answer within options.schedule_patience is no error: it is
+/// remembered (environment.due_schedules), and SetWantedSchedule() makes up for
+/// it.
 absl::Status KeepSchedule(Session& session, const CephUserRef& user,
                           const MirrorView& view,
-                          const SnapshotSchedule& wanted);
+                          const SnapshotSchedule& wanted, VerbScope by);
+
+/// The volume leaves its group and keeps its replication: it gets the schedule
+/// back that it had before, as KeepSchedule() sets one. OK on a secondary, and
+/// when there is none to restore.
+absl::Status RestoreOwnSchedule(Session& session, const CephUserRef& user,
+                                const MirrorView& view);
 
 /// EnsureSchedule() with what is written down; OK when nothing is. UNAVAILABLE:
 /// the manager does not answer.

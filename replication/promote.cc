@@ -393,7 +393,7 @@ absl::Status Promotion::Finish(MirrorView view) {
     return absl::OkStatus();
   }
   return KeepSchedule(session_, request_.target.user, view,
-                      *request_.parameters.schedule);
+                      *request_.parameters.schedule, request_.scope);
 }
 
 }  // namespace

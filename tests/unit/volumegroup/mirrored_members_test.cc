@@ -8,6 +8,8 @@
 #include "replication/group/disable.h"
 #include "replication/group/enable.h"
 #include "replication/group/promote.h"
+#include "replication/mirror_schedule.h"
+#include "replication/promote.h"
 #include "replication/state/group_mark.h"
 #include "tests/unit/volumegroup/groups_fixture.h"
 
@@ -68,6 +70,23 @@ class MirroredMembersTest : public GroupTest {
     EXPECT_OK(Enable(context, on_a_.mirroring(),
                      {{VolumeHandle(id), on_a_.site().user()}, {}}));
     world_.Advance(std::chrono::minutes(1));
+  }
+  /// Likewise.
+  void PromoteForItself(const std::string& id, const std::string& interval) {
+    TestOperationContext context(world_);
+    context.SetClock(clock_);
+    EXPECT_OK(Promote(
+        context, on_a_.mirroring(),
+        {{VolumeHandle(id), on_a_.site().user()},
+         Force::kNo,
+         *ReplicationParameters::Parse({{"schedulingInterval", interval}})}));
+  }
+  void PromoteTheGroup(const std::string& interval) {
+    TestOperationContext context(world_);
+    context.SetClock(clock_);
+    EXPECT_OK(PromoteGroup(
+        context, on_a_.mirroring(), Group(), Force::kNo,
+        *ReplicationParameters::Parse({{"schedulingInterval", interval}})));
   }
   std::string AddMirroredVolume(int number) {
     std::string id = AddVolume(number);
@@ -144,6 +163,34 @@ TEST_F(MirroredMembersTest, ReplicationOfAVolumesOwnOutlastsTheGroup) {
   ASSERT_OK(Modify(on_a_, group_, {}));
   EXPECT_TRUE(Mirrored(3));
   EXPECT_FALSE(Mirrored(4));
+}
+
+TEST_F(MirroredMembersTest, AScheduleOfItsOwnComesBackWithTheVolume) {
+  MakeMirroredGroup();
+  const std::string own = AddMirroredVolume(3);
+  PromoteForItself(own, "1h");
+  const std::string before = a_.Schedules();
+  EXPECT_THAT(before, HasSubstr("1h"));
+  ASSERT_OK(Modify(on_a_, group_, {ids_[0], ids_[1], own}));
+  EXPECT_THAT(a_.Schedules(), Not(HasSubstr("1h")));
+  // A group that moves is promoted with its schedule again.
+  ids_.push_back(own);
+  PromoteTheGroup("10m");
+  ids_.pop_back();
+  EXPECT_THAT(a_.Schedules(), Not(HasSubstr("1h")));
+  ASSERT_OK(Modify(on_a_, group_, {ids_[0]}));
+  EXPECT_TRUE(Mirrored(3));
+  EXPECT_THAT(a_.Schedules(), HasSubstr("1h"));
+  EXPECT_THAT(a_.ImageMetadata(Image(3)), Not(Contains(Key(kOwnScheduleMark))));
+}
+
+TEST_F(MirroredMembersTest, AMemberThatIsEnabledForItselfStaysMirrored) {
+  MakeMirroredGroup();
+  MirrorForItself(ids_[1]);
+  EXPECT_THAT(a_.ImageMetadata(Image(2)), Not(Contains(Key(kGroupMark))));
+  ASSERT_OK(Modify(on_a_, group_, {}));
+  EXPECT_FALSE(Mirrored(1));
+  EXPECT_TRUE(Mirrored(2));
 }
 
 TEST_F(MirroredMembersTest, ItIsTheVolumesOwnAlsoWhereTheGroupCameLater) {
