@@ -4,8 +4,6 @@
 #include <chrono>
 #include <future>
 
-#include "tests/chaos/group_calls.h"
-
 namespace addons::testing {
 
 using std::chrono::minutes;
@@ -40,19 +38,10 @@ void ApplicationsTest::Make(uint64_t volumes, uint64_t members) {
 
 std::unique_ptr<ApplicationsTest::Application> ApplicationsTest::MakeGroupOf(
     uint64_t members) {
-  const TestGroup group = MakeReplicatedTestGroup(members);
+  ProtectedGroup group = ProtectGroup(members);
   auto made = std::make_unique<Application>();
-  made->resource = std::make_unique<Volume>();
-  made->resource->volume.image = "the group";
-  made->resource->parameters = {{"groupReplication", "members"},
-                                {"schedulingInterval", "1h"}};
-  made->resource->calls = [group](const std::string& site,
-                                  std::shared_ptr<CallLog> log) {
-    return MakeGroupCalls(site, group, std::move(log));
-  };
-  made->images = group.members;
-  Create(*made->resource, "a", Role::kPrimary);
-  AwaitState(*made->resource, "a", Role::kPrimary, minutes(3));
+  made->resource = std::move(group.resource);
+  made->images = std::move(group.members);
   return made;
 }
 

@@ -1,4 +1,4 @@
-#include "tests/chaos/group_calls.h"
+#include "tests/orchestrator/group_calls.h"
 
 #include <chrono>
 #include <utility>

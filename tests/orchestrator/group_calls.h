@@ -1,5 +1,5 @@
-#ifndef ADDONS_TESTS_CHAOS_GROUP_CALLS_H_
-#define ADDONS_TESTS_CHAOS_GROUP_CALLS_H_
+#ifndef ADDONS_TESTS_ORCHESTRATOR_GROUP_CALLS_H_
+#define ADDONS_TESTS_ORCHESTRATOR_GROUP_CALLS_H_
 
 #include <cstddef>
 #include <memory>
@@ -21,4 +21,4 @@ std::unique_ptr<ReplicationCalls> MakeGroupCalls(std::string site,
 
 }  // namespace addons::testing
 
-#endif  // ADDONS_TESTS_CHAOS_GROUP_CALLS_H_
+#endif  // ADDONS_TESTS_ORCHESTRATOR_GROUP_CALLS_H_

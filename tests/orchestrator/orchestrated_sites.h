@@ -56,6 +56,15 @@ class OrchestratedSitesTest : public TwoSitesTest {
   /// One volume of each kind: ordinary, in a namespace, with a data pool.
   void ProtectAllKinds(Volumes* volumes);
 
+  /// A volume group with its custom resource.
+  struct ProtectedGroup {
+    std::unique_ptr<Volume> resource;
+    std::vector<TestVolume> members;
+  };
+  /// New volumes on a in a group that is replicated, primary on a, arrived on
+  /// b.
+  ProtectedGroup ProtectGroup(size_t members);
+
   void Create(Volume& volume, const std::string& site, Role wanted);
   static void Want(Volume& volume, const std::string& site, Role wanted);
   /// Waits for the resource's state.
