@@ -74,7 +74,11 @@ void MidCopyTest::Make(const std::string& name, const Kind& kind) {
   Volume made{MakeVolume(flags)};
   if (kind.prepare) kind.prepare(made.volume);
   Replicate(&made.volume);
-  Write("a", made.volume, absl::StrCat("whole: ", name), kWholeBytes);
+  if (kind.whole) {
+    kind.whole(made.volume);
+  } else {
+    Write("a", made.volume, absl::StrCat("whole: ", name), kWholeBytes);
+  }
   Synchronize("a", made.volume);
   made.digest = Digest("b", made.volume);
   volumes_->emplace(name, made);

@@ -29,6 +29,8 @@ class MidCopyTest : public TwoSitesTest {
     std::function<void(const TestVolume&)> prepare{};
     /// On a, in the interval that is being copied, after it was written.
     std::function<void(const TestVolume&)> interval{};
+    /// On a: what the last complete state has in place of kWholeBytes.
+    std::function<void(const TestVolume&)> whole{};
   };
 
   static void TearDownTestSuite();

@@ -143,5 +143,41 @@ TEST_F(RescueKindsTest, BothSitesHoldTheSameAfterwards) {
   }
 }
 
+/// A clone, in mid-copy as well, and site a has died.
+class CloneRescueTest : public MidCopyTest {
+ public:
+  static void SetUpTestSuite() {
+    StopInMidCopy({{"clone", Clone()}});
+    SiteDies();
+  }
+
+ protected:
+  /// Of a parent that another program mirrors, as it does the clone. Where the
+  /// last complete state reads as the parent the interval writes.
+  static Kind Clone() {
+    const std::string parent = MakeParent("golden-image");
+    Kind kind;
+    kind.flags = {"--parent", parent + "@origin"};
+    kind.prepare = [parent](const TestVolume& volume) {
+      Rbd("a", {"resize", "--no-progress", "--size", "2G", ImageSpec(volume)});
+      for (const std::string& spec : {parent, ImageSpec(volume)}) {
+        Rbd("a", {"mirror", "image", "enable", spec, "snapshot"});
+      }
+    };
+    kind.whole = [](const TestVolume& volume) {
+      EXPECT_EQ(OpenDisk("a", volume)->Write(kWholeBytes, "whole"), 0);
+    };
+    return kind;
+  }
+};
+
+TEST_F(CloneRescueTest, ReadsAsItsParentAgain) {
+  const Volume& made = volumes_->at("clone");
+  EXPECT_EQ(ReadText("b", made.volume), "in mid-copy");
+  EXPECT_THAT(Force(made.volume), HasCode(Code::OK));
+  ExpectWhole(made);
+  EXPECT_EQ(ReadText("b", made.volume), "of the parent");
+}
+
 }  // namespace
 }  // namespace addons::testing
