@@ -52,7 +52,7 @@ wants() { [[ " ${SKIP:-} " != *" $1 "* ]]; }
 
 git archive --format=tar --prefix="rbd-addons-$version/" HEAD | gzip -n >"$into/rbd-addons-$version.tar.gz"
 
-helm=${HELM:-$(command -v helm || echo "$OLDPWD/build/deploy-tools/node_modules/.bin/helm")}
+helm=${HELM:-$(command -v helm || echo "$OLDPWD/build/deploy-tools/bin/helm")}
 [[ -x $helm ]] || die "helm is not here: install it, or run tests/deploy/tools.sh"
 "$helm" package deploy/helm/rbd-addons --destination "$into" >/dev/null
 mv "$into/rbd-addons-$version.tgz" "$into/rbd-addons-chart-$version.tgz"

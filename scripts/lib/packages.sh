@@ -22,8 +22,8 @@ integration_packages=(
   # Wrong clocks, for the fencing tests.
   faketime
 )
-# What reads manifests, rules and packages. helm and Kubernetes' schemas come from npm, where
-# that is installed: tests/deploy/tools.sh.
+# What reads manifests, rules and packages. helm, kubectl and Kubernetes' schemas come from
+# npm, where that is installed: tests/deploy/tools.sh.
 deploy_packages=(python3 python3-yaml python3-jsonschema prometheus yamllint)
 # The status page in a real browser. Large, so only where it is asked for: without it that
 # test is skipped.

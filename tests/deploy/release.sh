@@ -21,7 +21,7 @@ needed=(git)
 if wants image; then needed+=(buildah mmdebstrap); fi
 if wants packages; then needed+=(dh dpkg-buildpackage); fi
 for program in "${needed[@]}"; do command -v "$program" >/dev/null || skip "$program is not here"; done
-HELM=${HELM:-$(command -v helm || echo "$PWD/build/deploy-tools/node_modules/.bin/helm")}
+HELM=${HELM:-$(command -v helm || echo "$PWD/build/deploy-tools/bin/helm")}
 [[ -x $HELM ]] || skip "helm is not here (tests/deploy/tools.sh)"
 export HELM
 
