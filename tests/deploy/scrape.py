@@ -97,6 +97,8 @@ class Prometheus:
                 return json.load(answer)["data"]
         except urllib.error.HTTPError as error:
             with error:
+                if error.code == 503:  # it listens before it has read its storage
+                    return None
                 raise AssertionError(f"{parameters}: {error.read().decode()}") from None
         except urllib.error.URLError:
             if self.process.poll() is not None:
