@@ -5,6 +5,7 @@ operator's CustomResourceDefinitions, lets that be held against these."""
 import json
 import os
 import re
+import textwrap
 import unittest
 
 import yaml
@@ -144,6 +145,16 @@ class Samples(unittest.TestCase):
         self.assertIn("needs one of networkFenceClassName, secret", "".join(complaints(fence)))
         fence["metadata"] = {"name": "x", "namespace": "y"}
         self.assertIn("it is Cluster", "".join(complaints(fence)))
+
+    def test_the_operator_knows_what_the_pages_show(self):
+        shown = []
+        for page in sorted((SOURCE / "docs").glob("*.md")):
+            for block in re.findall(r"^ *```yaml\n(.*?)^ *```", page.read_text(), re.M | re.S):
+                for thing in load(textwrap.dedent(block)):
+                    if isinstance(thing, dict) and (thing.get("apiVersion"), thing.get("kind")) in known():
+                        shown.append(thing)
+                        self.assertEqual(complaints(thing), [], page.name)
+        self.assertTrue(shown)
 
     def test_what_the_pages_patch_may_be_changed(self):
         kinds = {kind.lower(): fields for (_, kind), (_, _, fields) in known().items()}
