@@ -1,8 +1,13 @@
 """Who may do what: privileges of the containers, rights of the sidecars, who reaches which port."""
 
+import re
 import unittest
 
-from objects import by_key, chart, container, main, matrix, pod, workloads
+from objects import SOURCE, by_key, chart, container, main, matrix, pod, workloads
+
+
+def mebibytes(text):
+    return int(re.fullmatch(r"(\d+)Mi", text)[1])
 
 
 class Policy(unittest.TestCase):
@@ -43,6 +48,25 @@ class Policy(unittest.TestCase):
         self.assertTrue(sidecar["securityContext"]["runAsNonRoot"])
         self.assertEqual(sidecar["securityContext"]["capabilities"], {"drop": ["ALL"]})
         self.assertEqual({m["name"] for m in sidecar["volumeMounts"]}, {"socket-dir", "kubernetes-token"})
+
+    def test_memory_is_asked_for_as_it_was_measured(self):
+        page = (SOURCE / "docs" / "performance.md").read_text().split("## Memory")[1]
+        told = dict((name, (request, limit)) for name, request, limit
+                    in re.findall(r"^\| `(\w+)` \| (\w+) \| (\w+) \|$", page, re.M))
+        asked = {}
+        for name, thing in (("controller", self.controller), ("node", self.node)):
+            resources = container(thing)["resources"]
+            asked[name] = resources["requests"]["memory"], resources["limits"]["memory"]
+        self.assertEqual(asked, told)
+        idle, work, abuse = (int(re.search(rf"^\| {state}.* \| (\d+) \|$", page, re.M)[1])
+                             for state in ("idle", "ordinary work", "connections that ask"))
+        for request, _ in asked.values():
+            self.assertGreaterEqual(mebibytes(request), work)
+        self.assertGreaterEqual(mebibytes(asked["controller"][0]), 2 * work)
+        # What the tests of abuse let pass does not get the controller killed.
+        bounds = re.findall(r"ExpectPeak\(.*?, (\d+) \* kMiB\)", (SOURCE / "tests" / "rpc" / "abuse_test.cc").read_text())
+        self.assertEqual(max(map(int, bounds)), abuse)
+        self.assertGreaterEqual(mebibytes(asked["controller"][1]), idle + abuse)
 
     def test_the_sidecar_may_use_the_nodes_socket(self):
         group = pod(self.node)["securityContext"]["fsGroup"]
