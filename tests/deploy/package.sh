@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The Debian packages: built from a built tree, looked at by lintian, installed, started,
-# upgraded, removed and purged in a fresh root of this release of Debian. Ends with 77 where
-# that cannot be tried.
+# The Debian packages: built from a built tree, looked at by lintian, installed, started (also
+# by a real systemd: systemd.sh), upgraded, removed and purged in a fresh root of this release
+# of Debian. Ends with 77 where that cannot be tried.
 #
 #   tests/deploy/package.sh BUILD
 # shellcheck disable=SC2016 # what is in single quotes is expanded inside the root
@@ -78,16 +78,28 @@ check "completion" inside bash -euc '. /usr/share/bash-completion/completions/rb
 exposure=$(inside systemd-analyze security --offline=true --threshold=20 rbd-addonsd.service 2>&1 | tail -n 1)
 if [[ $exposure == *"OK"* || $exposure == *"SAFE"* ]]; then held "exposure: $exposure"; else failed "exposure: $exposure"; fi
 
+newer() { # NUMBER: a package that is newer by so much
+  rm -rf "$work/newer"
+  dpkg-deb --raw-extract "$daemon" "$work/newer"
+  sed -i "s/^Version: .*/&+$1/" "$work/newer/DEBIAN/control"
+  dpkg-deb --root-owner-group --build "$work/newer" "$root/packages/newer-$1.deb" >/dev/null
+}
+newer 1
+result=0
+tests/deploy/systemd.sh "$root" /packages/newer-1.deb || result=$?
+case $result in
+  0 | 77) ;;
+  *) failures=$((failures + 1)) ;;
+esac
+
 echo '# of this host' >>"$root/etc/default/rbd-addons"
-newer=$work/newer
-dpkg-deb --raw-extract "$daemon" "$newer"
-sed -i 's/^Version: .*/&+1/' "$newer/DEBIAN/control"
-dpkg-deb --root-owner-group --build "$newer" "$root/packages/newer.deb" >/dev/null
-check "upgrade" apt install /packages/newer.deb
+newer 2
+check "upgrade" apt install /packages/newer-2.deb
 check "what the administrator changed stays" grep -q '^# of this host' "$root/etc/default/rbd-addons"
 check "remove" apt remove rbd-addonsd rbd-addons
 check "the configuration stays" test -e "$root/etc/default/rbd-addons"
 check "purge" apt purge rbd-addonsd rbd-addons
+# Also what systemd made as it started it.
 left=$(find "$root/etc" "$root/usr" "$root/var/lib/systemd" -name '*rbd-addons*' ! -path '*/cache/*' 2>/dev/null)
 if [[ $left ]]; then failed "left: $left"; else held "nothing is left"; fi
 
