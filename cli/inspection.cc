@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/output.h"
 #include "cli/parameters.h"
+#include "cli/progress.h"
 #include "cli/repeated_call.h"
 #include "rpc/text.h"
 
@@ -76,7 +77,61 @@ std::string Both(const pb::Forecast& planned, const pb::Forecast& forced,
                       VerdictText(forced, palette), ": ", Reason(forced), "\n");
 }
 
-/// Three lines.
+std::string About(uint64_t bytes) {
+  return absl::StrCat("about ", bytes, " bytes (",
+                      BytesText(static_cast<double>(bytes)), ")");
+}
+
+/// Of a volume or a group.
+template <typename Finding>
+std::string LossText(const Finding& finding) {
+  if (finding.has_lost_bytes()) {
+    return finding.lost_bytes() == 0
+               ? "nothing is lost"
+               : absl::StrCat(finding.lost_bytes(), " bytes are lost");
+  }
+  if (finding.has_lost_bytes_about()) {
+    return absl::StrCat(About(finding.lost_bytes_about()),
+                        " of a snapshot that is not whole here are lost, and "
+                        "what was written since");
+  }
+  return "how many bytes are lost is not known";
+}
+
+template <typename Finding>
+std::string CopyText(const Finding& finding) {
+  if (finding.has_planned_seconds() && finding.planned_seconds() == 0) {
+    return "nothing is to be copied first";
+  }
+  const std::string bytes =
+      !finding.has_bytes_to_come() ? "how many bytes are still to come is not "
+                                     "known"
+      : finding.bytes_to_come() == 0
+          ? "no bytes are still to come before the demotion's"
+          : absl::StrCat(About(finding.bytes_to_come()), " are still to come");
+  return absl::StrCat(
+      bytes,
+      finding.has_planned_seconds()
+          ? absl::StrCat("; about ", finding.planned_seconds(),
+                         " s of copying from the other site's demotion on")
+          : "; how long the copying takes is not known");
+}
+
+/// What each way would cost that is not refused, or that it is not known.
+template <typename Finding>
+std::string CostText(const Finding& finding) {
+  std::string text;
+  if (finding.planned().verdict() != pb::Forecast::REFUSES ||
+      finding.has_planned_seconds()) {
+    absl::StrAppend(&text, "  planned costs   ", CopyText(finding), "\n");
+  }
+  if (Works(finding.forced())) {
+    absl::StrAppend(&text, "  by force costs  ", LossText(finding), "\n");
+  }
+  return text;
+}
+
+/// Three lines, and what it would cost what is not primary already.
 std::string TextOf(const pb::FailoverFinding& finding, bool with_cluster,
                    const Palette& palette) {
   std::string text =
@@ -90,6 +145,9 @@ std::string TextOf(const pb::FailoverFinding& finding, bool with_cluster,
     absl::StrAppend(&text, " (", CleanLine(finding.role(), 32), ")");
   }
   absl::StrAppend(&text, Both(finding.planned(), finding.forced(), palette));
+  if (!finding.role().empty() && finding.role() != "primary") {
+    absl::StrAppend(&text, CostText(finding));
+  }
   return text;
 }
 
@@ -147,10 +205,10 @@ std::string CheckFailoverText(const pb::CheckFailoverResponse& found,
         " more\n");
   }
   for (const pb::GroupFailoverFinding& group : found.groups()) {
-    absl::StrAppend(&text, "group ", CleanLine(group.group_id(), kMaxShownName),
-                    " (", group.members(),
-                    group.members() == 1 ? " member)" : " members)",
-                    Both(group.planned(), group.forced(), palette));
+    absl::StrAppend(
+        &text, "group ", CleanLine(group.group_id(), kMaxShownName), " (",
+        group.members(), group.members() == 1 ? " member)" : " members)",
+        Both(group.planned(), group.forced(), palette), CostText(group));
   }
   for (const std::string& unseen : found.unseen()) {
     absl::StrAppend(&text, "not looked at: ", CleanLine(unseen, kMaxShownText),

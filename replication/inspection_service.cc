@@ -70,6 +70,20 @@ void Fill(const Forecast& forecast, const std::string& verb, Force force,
   filled->set_reason(CleanLine(forecast.reason, kMaxTextBytes));
 }
 
+/// Of a volume or a group.
+template <typename Of, typename Filled>
+void FillEstimates(const Of& forecast, Filled* filled) {
+  if (forecast.lost_bytes_about.has_value()) {
+    filled->set_lost_bytes_about(*forecast.lost_bytes_about);
+  }
+  if (forecast.bytes_to_come.has_value()) {
+    filled->set_bytes_to_come(*forecast.bytes_to_come);
+  }
+  if (forecast.planned_seconds.has_value()) {
+    filled->set_planned_seconds(*forecast.planned_seconds);
+  }
+}
+
 void Fill(const FailoverFinding& finding, pb::FailoverFinding* filled) {
   const PromoteForecast& forecast = finding.forecast;
   filled->set_volume_id(finding.volume_id);
@@ -90,6 +104,7 @@ void Fill(const FailoverFinding& finding, pb::FailoverFinding* filled) {
   if (forecast.lost_bytes.has_value()) {
     filled->set_lost_bytes(*forecast.lost_bytes);
   }
+  FillEstimates(forecast, filled);
 }
 
 void Fill(const GroupForecast& forecast, pb::GroupFailoverFinding* filled) {
@@ -100,6 +115,7 @@ void Fill(const GroupForecast& forecast, pb::GroupFailoverFinding* filled) {
   if (forecast.lost_bytes.has_value()) {
     filled->set_lost_bytes(*forecast.lost_bytes);
   }
+  FillEstimates(forecast, filled);
 }
 
 bool Works(const Forecast& forecast) {

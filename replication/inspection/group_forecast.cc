@@ -65,6 +65,37 @@ absl::StatusCode CodeAfterSome(const std::vector<MemberForecast>& members,
              : code;
 }
 
+using Known = std::optional<uint64_t>;
+
+/// What is not known of one is not known of both.
+Known Sum(Known a, Known b) {
+  return a.has_value() && b.has_value() ? Known(*a + *b) : std::nullopt;
+}
+Known Longer(Known a, Known b) {
+  return a.has_value() && b.has_value() ? Known(std::max(*a, *b))
+                                        : std::nullopt;
+}
+
+void AddCost(const std::vector<MemberForecast>& members,
+             GroupForecast* forecast) {
+  Known lost = 0;
+  Known about = 0;
+  Known to_come = 0;
+  Known seconds = 0;
+  for (const MemberForecast& member : members) {
+    const PromoteForecast& of = member.forecast;
+    lost = Sum(lost, of.lost_bytes);
+    about = Sum(
+        about, of.lost_bytes.has_value() ? of.lost_bytes : of.lost_bytes_about);
+    to_come = Sum(to_come, of.bytes_to_come);
+    seconds = Longer(seconds, of.planned_seconds);
+  }
+  forecast->lost_bytes = lost;
+  if (!lost.has_value()) forecast->lost_bytes_about = about;
+  forecast->bytes_to_come = to_come;
+  forecast->planned_seconds = seconds;
+}
+
 }  // namespace
 
 GroupForecast ForecastGroup(const GroupHandle& group_id,
@@ -86,12 +117,7 @@ GroupForecast ForecastGroup(const GroupHandle& group_id,
       {group_id, "promote by force", "being promoted", "primary"}, members,
       &PromoteForecast::forced);
   forecast.forced.code = CodeAfterSome(members, forecast.forced.code);
-  uint64_t lost = 0;
-  for (const MemberForecast& member : members) {
-    if (!member.forecast.lost_bytes.has_value()) return forecast;
-    lost += *member.forecast.lost_bytes;
-  }
-  forecast.lost_bytes = lost;
+  AddCost(members, &forecast);
   return forecast;
 }
 

@@ -24,6 +24,11 @@ struct GroupForecast {
   /// What a forced one would lose of all members together, where that is known
   /// of each.
   std::optional<uint64_t> lost_bytes;
+  /// As of a member, where it is known of each: the bytes of all together, and
+  /// how long the slowest takes.
+  std::optional<uint64_t> lost_bytes_about;
+  std::optional<uint64_t> bytes_to_come;
+  std::optional<uint64_t> planned_seconds;
 };
 
 /// What is known of one member of a group.

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "replication/decision/peer_claims.h"
 #include "replication/decision/promote_decision.h"
+#include "replication/inspection/copy_forecast.h"
 #include "replication/take_back.h"
 
 namespace addons {
@@ -72,6 +73,22 @@ Forecast ForecastOf(const PromoteDecision& decision, const MirrorView& view,
   return {Verdict::kUnclear, absl::StatusCode::kInternal, ""};
 }
 
+/// What a planned promotion has to wait for.
+void SetCopies(const MirrorView& view, const CopyForecast& copies,
+               SteadyDuration settle, PromoteForecast* forecast) {
+  const Verdict planned = forecast->planned.verdict;
+  if (planned == Verdict::kWorks) {
+    forecast->bytes_to_come = 0;
+    forecast->planned_seconds = 0;
+    return;
+  }
+  forecast->bytes_to_come = copies.bytes_to_come;
+  // From a site that is not heard of no demotion comes.
+  if (planned == Verdict::kWaits || view.AnyFreshPeer(settle)) {
+    forecast->planned_seconds = copies.seconds_to_demotion;
+  }
+}
+
 }  // namespace
 
 PromotePreview::PromotePreview(ReplicationEnvironment& environment,
@@ -118,14 +135,20 @@ PromoteForecast PromotePreview::Of(const MirrorView& view,
   PromoteAction action{};
   forecast.planned = ask(Force::kNo, &action);
   forecast.forced = ask(Force::kYes, &action);
+  const CopyForecast copies = ForecastCopies(view, options.settle_time);
+  SetCopies(view, copies, options.settle_time, &forecast);
   switch (action) {
     case PromoteAction::kPlain:
       forecast.lost_bytes = 0;
+      break;
+    case PromoteAction::kAlreadyPrimary:
+      if (forecast.forced.verdict == Verdict::kWorks) forecast.lost_bytes = 0;
       break;
     case PromoteAction::kForced:
     case PromoteAction::kRescue:
       forecast.returns_to = view.RestorePoint();
       forecast.returns_to_time = view.RestoreTime();
+      forecast.lost_bytes_about = copies.missing_bytes;
       break;
     default:
       break;

@@ -35,6 +35,15 @@ struct PromoteForecast {
   /// What a forced one would lose, where that is known: 0, when the other site
   /// can have written nothing since.
   std::optional<uint64_t> lost_bytes;
+  /// About how much of that is in a snapshot that is not whole here, where it
+  /// is not 0; what was written since comes on top. See CopyForecast.
+  std::optional<uint64_t> lost_bytes_about;
+  /// About how much is still to be copied of what is known of on the primary;
+  /// absent: not known.
+  std::optional<uint64_t> bytes_to_come;
+  /// About how long a planned one waits for copies, from when the other site is
+  /// demoted; 0: it would work now; absent: not known, or none would come.
+  std::optional<uint64_t> planned_seconds;
 };
 
 /// Looks ahead for images of one pool. What calls that wait have seen together

@@ -85,6 +85,62 @@ TEST_F(CliInspectionTest, APoolIsCheckedWhole) {
   EXPECT_EQ(found["findings"][1]["lost_bytes"], "0");
 }
 
+TEST_F(CliInspectionTest, WhatItCostsIsSaidByWhatWasMeasured) {
+  server_.Start();
+  server_.b.SetMirrorDaemon(DaemonState::kFrozen);
+  server_.b.SetStatus(
+      server_.image, "", MirrorStatusState::kReplaying,
+      R"(replaying, {"bytes_per_snapshot":4096.0,"last_snapshot_bytes":4096,)"
+      R"("last_snapshot_sync_seconds":10,"local_snapshot_timestamp":100,)"
+      R"("remote_snapshot_timestamp":160,"replay_state":"syncing",)"
+      R"("syncing_percent":50})");
+  EXPECT_EQ(Run({"check-failover", server_.id}), 0) << err_.str();
+  EXPECT_THAT(
+      out_.str(),
+      AllOf(
+          HasSubstr("\n  planned costs   about 2048 bytes (2.0 KiB) are still "
+                    "to come; about 15 s of copying from the other site's "
+                    "demotion on\n"),
+          HasSubstr("\n  by force costs  about 4096 bytes (4.0 KiB) of a "
+                    "snapshot that is not whole here are lost, and what was "
+                    "written since\n")));
+  EXPECT_EQ(Run({"check-failover", server_.id, "--json"}), 0);
+  EXPECT_EQ(Answer()["findings"][0]["lost_bytes_about"], "4096");
+  EXPECT_EQ(Answer()["findings"][0]["bytes_to_come"], "2048");
+  EXPECT_EQ(Answer()["findings"][0]["planned_seconds"], "15");
+  EXPECT_EQ(Run({"check-failover", server_.id, "--output", "yaml"}), 0);
+  EXPECT_THAT(out_.str(), HasSubstr("planned_seconds: \"15\""));
+}
+
+TEST_F(CliInspectionTest, ThatNothingWasMeasuredIsSaidAndIsNoNumber) {
+  server_.Start();
+  server_.b.SetMirrorDaemon(DaemonState::kFrozen);
+  server_.b.SetStatus(server_.image, "", MirrorStatusState::kReplaying,
+                      R"(replaying, {"replay_state":"idle"})");
+  EXPECT_EQ(Run({"check-failover", server_.id}), 0) << err_.str();
+  EXPECT_THAT(
+      out_.str(),
+      AllOf(HasSubstr("\n  planned costs   how many bytes are still to come is "
+                      "not known; how long the copying takes is not known\n"),
+            HasSubstr("\n  by force costs  how many bytes are lost is not "
+                      "known\n")));
+  EXPECT_EQ(Run({"check-failover", server_.id, "--json"}), 0);
+  for (const char* number :
+       {"lost_bytes", "lost_bytes_about", "bytes_to_come", "planned_seconds"}) {
+    EXPECT_FALSE(Answer()["findings"][0].contains(number)) << number;
+  }
+}
+
+TEST_F(CliInspectionTest, WhereTheDemotionIsHereNothingIsLost) {
+  DemoteOnA();
+  server_.Start();
+  EXPECT_EQ(Run({"check-failover", server_.id}), 0) << err_.str();
+  EXPECT_THAT(
+      out_.str(),
+      AllOf(HasSubstr("\n  planned costs   nothing is to be copied first\n"),
+            HasSubstr("\n  by force costs  nothing is lost\n")));
+}
+
 TEST_F(CliInspectionTest, WhatCannotBeSeenIsNeverZero) {
   server_.Start();
   server_.b.SetClusterUp(false);

@@ -564,7 +564,10 @@ Package Admin() {
           "rbdaddons.admin.v1.GroupFailoverFinding {string group_id=1; "
           "uint32 members=2; rbdaddons.admin.v1.Forecast planned=3; "
           "rbdaddons.admin.v1.Forecast forced=4; "
-          "uint64 lost_bytes=5 [optional]}",
+          "uint64 lost_bytes=5 [optional]; "
+          "uint64 lost_bytes_about=6 [optional]; "
+          "uint64 bytes_to_come=7 [optional]; "
+          "uint64 planned_seconds=8 [optional]}",
           "rbdaddons.admin.v1.FailoverFinding {string volume_id=1; "
           "string image=2; string role=3; "
           "rbdaddons.admin.v1.Forecast planned=4; "
@@ -572,7 +575,10 @@ Package Admin() {
           "int64 returns_to_time=7 [optional]; "
           "uint64 lost_bytes=8 [optional]; string group_id=9; "
           "string cluster_id=10; string primary_elsewhere=11; "
-          "bool others_report=12; bool split_brain=13}",
+          "bool others_report=12; bool split_brain=13; "
+          "uint64 lost_bytes_about=14 [optional]; "
+          "uint64 bytes_to_come=15 [optional]; "
+          "uint64 planned_seconds=16 [optional]}",
           "rbdaddons.admin.v1.ExplainVolumeRequest {string volume_id=1; "
           "M parameters=2; M secrets=3 [secret]}",
           "rbdaddons.admin.v1.ExplainVolumeResponse {"

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "ceph/mirror.h"
 #include "replication/session.h"
 #include "tests/unit/replication/verbs_fixture.h"
@@ -464,6 +465,183 @@ TEST_F(FailoverCheckTest, HalfAForcedPromotionIsUnclear) {
   EXPECT_EQ(forecast.forced.verdict, Verdict::kUnclear);
 }
 
+// --- what it costs, by what rbd-mirror of this site has measured
+
+class CopyCostTest : public FailoverCheckTest {
+ protected:
+  /// A copy that follows, and rbd-mirror's words from now on.
+  void Prepare() {
+    AddMirrored();
+    world_.Advance(minutes(1));
+    b_.SetMirrorDaemon(DaemonState::kFrozen);
+  }
+  PromoteForecast Says(const std::string& numbers) {
+    b_.SetStatus(image_, "", MirrorStatusState::kReplaying,
+                 absl::StrCat("replaying, {", numbers, "}"));
+    return Check(on_b_);
+  }
+  static void ExpectUnknown(const PromoteForecast& forecast) {
+    EXPECT_EQ(forecast.planned_seconds, std::nullopt);
+    EXPECT_EQ(forecast.bytes_to_come, std::nullopt);
+    EXPECT_EQ(forecast.lost_bytes_about, std::nullopt);
+    EXPECT_EQ(forecast.lost_bytes, std::nullopt);
+  }
+  const std::string measured_ =
+      R"("bytes_per_snapshot":1048576.0,"last_snapshot_bytes":2097152,)"
+      R"("last_snapshot_sync_seconds":28,)";
+  const std::string idle_ =
+      R"("local_snapshot_timestamp":100,"remote_snapshot_timestamp":100,)"
+      R"("replay_state":"idle")";
+  const std::string behind_ =
+      R"("local_snapshot_timestamp":100,"remote_snapshot_timestamp":160,)";
+};
+
+TEST_F(CopyCostTest, WhereAllIsHereOnlyTheDemotionIsToCome) {
+  Prepare();
+  const PromoteForecast forecast = Says(measured_ + idle_);
+  EXPECT_EQ(forecast.planned_seconds, 28U);
+  EXPECT_EQ(forecast.bytes_to_come, 0U);
+  // What was written since the last snapshot nobody knows.
+  EXPECT_EQ(forecast.lost_bytes_about, std::nullopt);
+  EXPECT_EQ(forecast.lost_bytes, std::nullopt);
+}
+
+TEST_F(CopyCostTest, TheRestOfACopyComesBeforeTheDemotion) {
+  Prepare();
+  PromoteForecast forecast = Says(absl::StrCat(
+      measured_, behind_, R"("replay_state":"syncing","syncing_percent":75,)",
+      R"("seconds_until_synced":230584300921369408)"));
+  EXPECT_EQ(forecast.planned_seconds, 28U / 4 + 28U);
+  EXPECT_EQ(forecast.bytes_to_come, 1048576U / 4);
+  // All of it: forcing returns to the one before.
+  EXPECT_EQ(forecast.lost_bytes_about, 1048576U);
+  EXPECT_EQ(forecast.lost_bytes, std::nullopt);
+
+  forecast = Says(measured_ + behind_ + R"("replay_state":"idle")");
+  EXPECT_EQ(forecast.planned_seconds, 2 * 28U);
+  EXPECT_EQ(forecast.bytes_to_come, 1048576U);
+  EXPECT_EQ(forecast.lost_bytes_about, 1048576U);
+}
+
+TEST_F(CopyCostTest, LessThanASecondIsASecond) {
+  Prepare();
+  const PromoteForecast forecast =
+      Says(R"("bytes_per_snapshot":4096.0,"last_snapshot_bytes":4096,)"
+           R"("last_snapshot_sync_seconds":0,)" +
+           idle_);
+  EXPECT_EQ(forecast.planned_seconds, 1U);
+}
+
+TEST_F(CopyCostTest, WhatWasNotMeasuredIsNotKnown) {
+  Prepare();
+  // As after a start of rbd-mirror.
+  ExpectUnknown(
+      Says(R"("bytes_per_snapshot":0.0,"last_snapshot_bytes":0,)"
+           R"("last_snapshot_sync_seconds":0,"local_snapshot_timestamp":100,)"
+           R"("remote_snapshot_timestamp":160,"replay_state":"syncing",)"
+           R"("syncing_percent":0,"seconds_until_synced":0)"));
+  ExpectUnknown(Says(R"("replay_state":"idle")"));
+  ExpectUnknown(Says("not what we know"));
+}
+
+TEST_F(CopyCostTest, NumbersThatCannotBeAreNotKnown) {
+  Prepare();
+  // Larger than the image, and a copy of ages.
+  ExpectUnknown(Says(absl::StrCat(
+      R"("bytes_per_snapshot":1e18,"last_snapshot_bytes":2097152,)",
+      R"("last_snapshot_sync_seconds":144115188075855872,)", behind_,
+      R"("replay_state":"syncing","syncing_percent":50)")));
+  ExpectUnknown(Says(
+      absl::StrCat(R"("bytes_per_snapshot":-1,"last_snapshot_bytes":2097152,)",
+                   R"("last_snapshot_sync_seconds":-28,)", behind_,
+                   R"("replay_state":"idle")")));
+  ExpectUnknown(Says(absl::StrCat(
+      R"("bytes_per_snapshot":"4096","last_snapshot_bytes":"4096",)",
+      R"("last_snapshot_sync_seconds":null,)", behind_,
+      R"("replay_state":"idle")")));
+  // How far it is cannot be: only that makes both unknown.
+  for (const char* percent : {"-1", "101", "\"half\""}) {
+    const PromoteForecast forecast = Says(absl::StrCat(
+        measured_, behind_, R"("replay_state":"syncing","syncing_percent":)",
+        percent));
+    EXPECT_EQ(forecast.planned_seconds, std::nullopt) << percent;
+    EXPECT_EQ(forecast.bytes_to_come, std::nullopt) << percent;
+    EXPECT_EQ(forecast.lost_bytes_about, 1048576U) << percent;
+  }
+}
+
+TEST_F(CopyCostTest, AnOldReportTellsNothingOfThePaceNow) {
+  Prepare();
+  (void)Says(measured_ + idle_);
+  world_.Advance(minutes(3));
+  ExpectUnknown(Check(on_b_));
+}
+
+TEST_F(CopyCostTest, FromASiteThatIsGoneNoDemotionComes) {
+  AddMirrored();
+  const std::string numbers = measured_ + R"("replay_state":"idle")";
+  EXPECT_EQ(Says(numbers).planned_seconds, 28U);
+  LoseA();
+  WaitFor(on_b_, seconds(89));
+  world_.Advance(seconds(3));
+  // rbd-mirror of this site knows as much as before.
+  const PromoteForecast forecast = Says(numbers);
+  EXPECT_EQ(forecast.planned.verdict, Verdict::kRefuses)
+      << forecast.planned.reason;
+  EXPECT_EQ(forecast.planned_seconds, std::nullopt);
+}
+
+TEST_F(CopyCostTest, AMoveWhoseDemotionIsBeingCopiedTakesTheRestOfIt) {
+  AddMirrored(kSmallImage);
+  StopMidCopy(MirrorSnapshotKind::kNonPrimaryDemoted, DaemonState::kFrozen);
+  EXPECT_EQ(Says(R"("bytes_per_snapshot":4096.0,"last_snapshot_bytes":4096,)"
+                 R"("last_snapshot_sync_seconds":10,"replay_state":"syncing",)"
+                 R"("syncing_percent":40)")
+                .planned_seconds,
+            6U);
+  // Once it is here, nothing is to be copied any more.
+  b_.SetMirrorDaemon(DaemonState::kRunning);
+  b_.SetCopySpeed(1000);
+  world_.Advance(minutes(1));
+  const PromoteForecast forecast = Check(on_b_);
+  EXPECT_EQ(forecast.planned.verdict, Verdict::kWorks);
+  EXPECT_EQ(forecast.planned_seconds, 0U);
+  EXPECT_EQ(forecast.bytes_to_come, 0U);
+  EXPECT_EQ(forecast.lost_bytes, 0U);
+}
+
+TEST_F(CopyCostTest, APrimaryWaitsForNothingAndLosesNothing) {
+  AddMirrored();
+  const PromoteForecast forecast = Check(on_a_);
+  EXPECT_EQ(forecast.planned_seconds, 0U);
+  EXPECT_EQ(forecast.lost_bytes, 0U);
+}
+
+TEST(GroupCostTest, AGroupIsTheSumAndTheSlowest) {
+  const GroupHandle group("0001-0006-site-a-0000000000000002-group");
+  MemberForecast slow;
+  slow.forecast.planned_seconds = 30;
+  slow.forecast.bytes_to_come = 100;
+  slow.forecast.lost_bytes_about = 400;
+  MemberForecast done;
+  done.forecast.planned_seconds = 0;
+  done.forecast.bytes_to_come = 0;
+  done.forecast.lost_bytes = 0;
+  GroupForecast forecast = ForecastGroup(group, {slow, done});
+  EXPECT_EQ(forecast.planned_seconds, 30U);
+  EXPECT_EQ(forecast.bytes_to_come, 100U);
+  EXPECT_EQ(forecast.lost_bytes, std::nullopt);
+  EXPECT_EQ(forecast.lost_bytes_about, 400U);
+  forecast = ForecastGroup(group, {done, done});
+  EXPECT_EQ(forecast.lost_bytes, 0U);
+  EXPECT_EQ(forecast.lost_bytes_about, std::nullopt);
+  // One of which nothing is known.
+  forecast = ForecastGroup(group, {slow, done, MemberForecast{}});
+  EXPECT_EQ(forecast.planned_seconds, std::nullopt);
+  EXPECT_EQ(forecast.bytes_to_come, std::nullopt);
+  EXPECT_EQ(forecast.lost_bytes_about, std::nullopt);
+}
+
 // --- what cannot be seen
 
 TEST_F(FailoverCheckTest, WhatCannotBeReadIsUnclear) {
@@ -526,6 +704,28 @@ TEST_F(FailoverCheckTest, APoolIsEachOfItsMirroredImages) {
   EXPECT_EQ(world_.CountCalls("b", "rbd_open_read_only"), 0);
   // As asking for the volume says it.
   EXPECT_EQ(Check(on_b_).planned.reason, (*found)[1].forecast.planned.reason);
+}
+
+// 1000 images in 5 s (docs/performance.md): what an image costs is bounded, and
+// the rest does not grow with their number.
+TEST_F(FailoverCheckTest, APoolCostsAFewCallsOfEachImage) {
+  AddMirrored();
+  int added = 1;
+  const auto calls_with = [&](int images) {
+    for (; added < images; ++added) {
+      pair_.AddMirroredVolume(
+          a_, absl::StrFormat("5ef79ce1-81e8-439b-8405-%012d", added));
+    }
+    world_.Advance(minutes(1));
+    world_.ClearCalls();
+    EXPECT_OK(CheckPool(on_b_));
+    return static_cast<int>(world_.Calls().size());
+  };
+  constexpr int kEach = 14;
+  constexpr int kOnce = 15;
+  EXPECT_LE(calls_with(10), kOnce + 10 * kEach);
+  EXPECT_LE(calls_with(40), kOnce + 40 * kEach);
+  EXPECT_EQ(world_.CountCalls("b", "rbd_open_by_id_read_only"), 40);
 }
 
 TEST_F(FailoverCheckTest, APoolWhoseListingFailsIsAnError) {
