@@ -47,9 +47,6 @@ struct OperationSpec {
   /// as a read and may block; what it answers otherwise is the answer of the
   /// call. Empty: everybody may.
   std::function<absl::Status(OperationContext&)> prove;
-  /// Asked before a kept result is given out; false drops it. May block; may be
-  /// empty.
-  std::function<bool()> still_true;
 };
 
 /// "Failed to <action> <object>: <cause>".

@@ -44,9 +44,7 @@ class TableState;
 ///
 /// With keep_result, an OK result that no caller was there to collect is given
 /// to those who ask for the same within Limits::keep_results. It is forgotten
-/// when other work changes something on one of its keys. `still_true` is asked
-/// by a worker that holds the keys, so it neither races with other work nor
-/// holds a caller beyond its deadline; after a "no" the work runs.
+/// when other work changes something on one of its keys.
 ///
 /// An operation without keys excludes nothing and is never joined or kept.
 ///

@@ -287,7 +287,7 @@ void TableState::Supersede(Call& call, AfterUnlock& after) {
 
 TableState::Outcome TableState::Admit(const CallPtr& call, AfterUnlock& after) {
   const std::any* kept = kept_.Find(call->spec, clock_.Now());
-  if (kept != nullptr && !call->spec.still_true) {
+  if (kept != nullptr) {
     ++stats_.kept;
     return {Result(*kept), nullptr};
   }
@@ -298,7 +298,6 @@ TableState::Outcome TableState::Admit(const CallPtr& call, AfterUnlock& after) {
   auto operation =
       std::make_shared<Operation>(id, std::move(spec), call->caller.request_id,
                                   OperationWork(), clock_.Now());
-  if (kept != nullptr) operation->kept = *kept;
   if (lane.queue.Push(id, call->spec.share) == LaneQueue::Place::kFull) {
     ++stats_.refused;
     return {absl::ResourceExhaustedError(FailedText(

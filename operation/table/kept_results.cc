@@ -17,10 +17,8 @@ void KeptResults::Keep(const OperationSpec& spec, std::any value,
     if (it != by_key_.end()) Erase(it->second);
   }
   if (entries_.size() >= capacity_) Erase(entries_.begin());
-  Entry entry{spec, std::move(value), now};
-  entry.spec.still_true =
-      nullptr;  // the retry brings its own; release captures
-  const auto added = entries_.insert(entries_.end(), std::move(entry));
+  const auto added =
+      entries_.insert(entries_.end(), Entry{spec, std::move(value), now});
   for (const std::string& key : spec.keys) by_key_[key] = added;
 }
 
@@ -32,14 +30,6 @@ const std::any* KeptResults::Find(const OperationSpec& spec, SteadyTime now) {
     return nullptr;
   }
   return &it->second->value;
-}
-
-void KeptResults::Drop(const OperationSpec& spec) {
-  if (spec.keys.empty()) return;
-  const auto it = by_key_.find(spec.keys.front());
-  if (it != by_key_.end() && IsSameWork(it->second->spec, spec)) {
-    Erase(it->second);
-  }
 }
 
 void KeptResults::DropOthers(const OperationSpec& spec) {

@@ -33,8 +33,6 @@ class KeptResults {
   /// The result of the same work; null when there is none or it is too old.
   /// Valid until the next call that is not const.
   const std::any* Find(const OperationSpec& spec, SteadyTime now);
-  /// Forgets the result of the same work.
-  void Drop(const OperationSpec& spec);
   /// Forgets everything that shares a key with `spec` but is other work.
   void DropOthers(const OperationSpec& spec);
 

@@ -30,7 +30,7 @@ using ParkedOperations = std::multimap<SteadyTime, OperationPtr>;
 /// last.
 ///
 /// What is not const is guarded by the table's mutex, except `stop`
-/// (thread-safe), and `work`, `kept` and `memory`, which are the worker's while
+/// (thread-safe), and `work` and `memory`, which are the worker's while
 /// one runs it.
 struct Operation {
   Operation(uint64_t operation_id, OperationSpec what, std::string request,
@@ -42,8 +42,7 @@ struct Operation {
   const SteadyTime admitted;  // all times are those of the table's clock
 
   OperationWork work;
-  std::optional<std::any> kept;  // to be given out if it is still true
-  std::any memory;               // OperationContext::memory()
+  std::any memory;  // OperationContext::memory()
   std::stop_source stop;
 
   bool running = false;  // or between two looks

@@ -180,7 +180,6 @@ class TableState : public std::enable_shared_from_this<TableState> {
   /// table ends, and so does the worker.
   OperationPtr NextFor(LaneState& lane) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   OperationPtr TakeReady(LaneState& lane) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  std::optional<Result> CheckKept(Operation& operation);
   Result Perform(Operation& operation);
   Result PerformOrFail(Operation& operation) noexcept;
   static void LogLateEnd(const Operation& operation, const absl::Status& status,

@@ -28,15 +28,6 @@ absl::Status ExceptionStatus(const OperationSpec& spec,
       FailedText(spec, absl::StrCat("unexpected exception ", type)));
 }
 
-/// A question that fails counts as a no: the work then finds out.
-bool AskStillTrue(const OperationSpec& spec) {
-  try {
-    return spec.still_true();
-  } catch (...) {
-    return false;
-  }
-}
-
 }  // namespace
 
 /// An operation's view of the table.
@@ -313,28 +304,11 @@ void TableState::Serve(const OperationPtr& operation) {
   }
 }
 
-std::optional<TableState::Result> TableState::CheckKept(Operation& operation) {
-  if (!operation.kept) return std::nullopt;
-  const bool still_true = AskStillTrue(operation.spec);
-  MutexLock lock(mutex_);
-  if (still_true) {
-    ++stats_.kept;
-    return Result(*operation.kept);
-  }
-  operation.kept.reset();
-  kept_.Drop(operation.spec);
-  if (operation.stop_reason) return *operation.stop_reason;
-  return std::nullopt;
-}
-
 // The work is destroyed here, unless it is run again: what it owns may call
 // Ceph when it dies, so this must happen on the worker and before the keys are
 // free.
 TableState::Result TableState::Perform(Operation& operation) {
   absl::Cleanup destroy = [&operation] { operation.work = nullptr; };
-  if (std::optional<Result> kept = CheckKept(operation)) {
-    return *std::move(kept);
-  }
   operation.look_again_after.reset();
   Context context(*this, operation);
   try {
@@ -396,7 +370,7 @@ void TableState::Finish(const OperationPtr& operation, Result result) {
     const SteadyTime now = clock_.Now();
     const OperationSpec& spec = operation->spec;
     const bool nobody_waits = operation->calls.empty();
-    if (nobody_waits && spec.keep_result && result.ok() && !operation->kept &&
+    if (nobody_waits && spec.keep_result && result.ok() &&
         !operation->stop_reason) {
       try {
         kept_.Keep(spec, *result, now);

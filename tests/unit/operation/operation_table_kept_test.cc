@@ -101,26 +101,6 @@ TEST_F(KeptTest, ItsAgeCountsFromTheEndOfTheOperation) {
   EXPECT_EQ(Value(Kept("trim"), 2), 2);
 }
 
-TEST_F(KeptTest, GivingItOutToNobodyDoesNotMakeItYounger) {
-  Leave(Kept("promote"), 1);
-  clock_.Advance(minutes(9));
-  const auto job = NewJob();
-  OperationSpec spec = Kept("promote");
-  spec.still_true = [job] {
-    job->started.Open();
-    job->release.Pass();
-    return true;
-  };
-  BackgroundCall call(table(), spec, Returning(2));
-  job->started.Pass();
-  call.HangUp();
-  EXPECT_THAT(call.Result(), StatusIs(absl::StatusCode::kCancelled));
-  job->release.Open();
-  ASSERT_TRUE(AwaitEmpty());
-  clock_.Advance(minutes(1));
-  EXPECT_EQ(Value(Kept("promote"), 3), 3);
-}
-
 TEST_F(KeptTest, IsForgottenWhenOtherWorkChangesSomethingOnAKey) {
   Leave(Kept("promote", {"k1", "k2"}), 1);
   ASSERT_OK(Run(Spec("demote", {"k2"}),
@@ -147,69 +127,14 @@ TEST_F(KeptTest, OtherKeysDoNotMatter) {
   EXPECT_EQ(Value(Kept("promote", {"k1"}), 2), 1);
 }
 
-TEST_F(KeptTest, IsGivenOutWhenItIsStillTrue) {
+TEST_F(KeptTest, IsGivenOutAgainAndAgain) {
   Leave(Kept("promote"), 1);
-  OperationSpec spec = Kept("promote");
-  spec.still_true = [] { return true; };
-  EXPECT_EQ(Value(spec, 2), 1);
-  EXPECT_EQ(Value(spec, 2), 1);
+  EXPECT_EQ(Value(Kept("promote"), 2), 1);
+  EXPECT_EQ(Value(Kept("promote"), 2), 1);
   EXPECT_EQ(table().stats().kept, 2U);
 }
 
-TEST_F(KeptTest, TheWorkRunsWhenItIsNotTrueAnyMore) {
-  Leave(Kept("promote"), 1);
-  OperationSpec spec = Kept("promote");
-  spec.still_true = [] { return false; };
-  EXPECT_EQ(Value(spec, 2), 2);
-  spec.still_true = [] { return true; };
-  EXPECT_EQ(Value(spec, 3), 3);  // it was dropped
-}
-
-TEST_F(KeptTest, AQuestionThatThrowsIsANo) {
-  Leave(Kept("promote"), 1);
-  OperationSpec spec = Kept("promote");
-  spec.still_true = []() -> bool { throw 1; };
-  EXPECT_EQ(Value(spec, 2), 2);
-}
-
-TEST_F(KeptTest, AQuestionThatHangsDoesNotHoldTheCaller) {
-  Leave(Kept("promote"), 1);
-  const auto job = NewJob();
-  OperationSpec spec = Kept("promote");
-  spec.still_true = [job] {
-    job->release.Pass();
-    return true;
-  };
-  Caller caller;
-  caller.deadline = RealIn(milliseconds(100));
-  EXPECT_THAT(table().Run(spec, caller, Returning(2)),
-              StatusIs(absl::StatusCode::kAborted));
-  job->release.Open();
-  ASSERT_TRUE(AwaitEmpty());
-  EXPECT_EQ(Value(Kept("promote"), 2), 1);  // still kept
-}
-
-TEST_F(KeptTest, NoWorkStartsForACallerThatLeftDuringTheQuestion) {
-  Leave(Kept("promote"), 1);
-  const auto job = NewJob();
-  OperationSpec spec = Kept("promote");
-  spec.still_true = [job] {
-    job->started.Open();
-    job->release.Pass();
-    return false;
-  };
-  const auto work = NewJob();
-  work->release.Open();
-  BackgroundCall call(table(), spec, Blocked(work, 2));
-  job->started.Pass();
-  call.HangUp();
-  EXPECT_THAT(call.Result(), StatusIs(absl::StatusCode::kCancelled));
-  job->release.Open();
-  ASSERT_TRUE(AwaitEmpty());
-  EXPECT_EQ(work->runs, 0);
-}
-
-TEST_F(KeptTest, ALaneThatIsFullDoesNotLoseTheResult) {
+TEST_F(KeptTest, ALaneThatIsFullDoesNotHideTheResult) {
   OperationLimits limits;
   limits.control = {1, 1, 0};
   Restart(limits);
@@ -217,13 +142,8 @@ TEST_F(KeptTest, ALaneThatIsFullDoesNotLoseTheResult) {
   const auto busy = NewJob();
   BackgroundCall other(table(), Spec("demote", {"other"}), Blocked(busy, 1));
   busy->started.Pass();
-  OperationSpec spec = Kept("promote");
-  spec.still_true = [] { return true; };
-  EXPECT_THAT(Run(spec, Returning(2)),
-              StatusIs(absl::StatusCode::kResourceExhausted));
+  EXPECT_EQ(Value(Kept("promote"), 2), 1);
   busy->release.Open();
-  ASSERT_TRUE(AwaitEmpty());
-  EXPECT_EQ(Value(spec, 2), 1);
 }
 
 }  // namespace

@@ -61,9 +61,6 @@ class StressTest : public ::testing::Test {
     spec.lane = spec.verb == "trim" ? Lane::kBulk : Lane::kControl;
     spec.supersedes = spec.verb == "demote";
     spec.keep_result = spec.verb == "promote";
-    if (random() % 2 == 0) {
-      spec.still_true = [yes = random() % 2 == 0] { return yes; };
-    }
     return spec;
   }
 

@@ -66,15 +66,6 @@ TEST(KeptResultsTest, TheSameWorkDoesNotDropTheResult) {
   EXPECT_EQ(Found(kept, Spec("trim")), 1);
 }
 
-TEST(KeptResultsTest, DropForgetsTheSameWorkOnly) {
-  KeptResults kept(4, minutes(10));
-  kept.Keep(Spec("trim"), std::any(1), kNow);
-  kept.Drop(Spec("sparsify"));
-  EXPECT_EQ(Found(kept, Spec("trim")), 1);
-  kept.Drop(Spec("trim"));
-  EXPECT_EQ(Found(kept, Spec("trim")), -1);
-}
-
 TEST(KeptResultsTest, ANewerResultReplacesTheOlderOneOfAKey) {
   KeptResults kept(4, minutes(10));
   kept.Keep(Spec("trim", {"k1", "k2"}), std::any(1), kNow);
