@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "operation/lane_use.h"
@@ -67,10 +69,35 @@ absl::StatusOr<OperationInfo> Cancel(OperationTable& operations, uint64_t id) {
       "is"));
 }
 
+/// What the history calls the object of an operation: a volume and a group by
+/// their ids, all else as it is.
+std::string HistoryObject(absl::string_view object) {
+  absl::string_view id = object;
+  if ((absl::ConsumePrefix(&id, "volume '") ||
+       absl::ConsumePrefix(&id, "volume group '")) &&
+      absl::ConsumeSuffix(&id, "'")) {
+    return std::string(id);
+  }
+  return std::string(object);
+}
+
+HistoryEvent CancelEvent(const OperationInfo& cancelled,
+                         const std::string& request_id) {
+  HistoryEvent event;
+  event.object = HistoryObject(cancelled.object);
+  event.verb = absl::StrCat("cancel ", cancelled.verb);
+  event.request = request_id;
+  event.code = "OK";
+  event.text = absl::StrCat("at the step '", cancelled.step, "' of request ",
+                            cancelled.request_id);
+  return event;
+}
+
 }  // namespace
 
-AdminService::AdminService(Rpc& rpc, OperationTable& operations)
-    : rpc_(rpc), operations_(operations) {}
+AdminService::AdminService(Rpc& rpc, OperationTable& operations,
+                           EventLog* history)
+    : rpc_(rpc), operations_(operations), history_(history) {}
 
 grpc::ServerUnaryReactor* AdminService::ListOperations(
     grpc::CallbackServerContext* context,
@@ -104,6 +131,9 @@ grpc::ServerUnaryReactor* AdminService::CancelOperation(
             "step={} callers={} of_req={} req={}",
             before.id, before.verb, Quoted(before.object), Quoted(before.step),
             before.callers, before.request_id, call.caller.request_id);
+        if (history_ != nullptr && before.lane != Lane::kRead) {
+          history_->Add(CancelEvent(before, call.caller.request_id));
+        }
         response->set_effect(EffectOn(before));
         Fill(before, response->mutable_operation());
         return absl::OkStatus();

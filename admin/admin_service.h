@@ -1,6 +1,7 @@
 #ifndef ADDONS_ADMIN_ADMIN_SERVICE_H_
 #define ADDONS_ADMIN_ADMIN_SERVICE_H_
 
+#include "history/event_log.h"
 #include "operation/operation_table.h"
 #include "rbdaddons/admin.grpc.pb.h"
 #include "rpc/unary_call.h"
@@ -13,8 +14,10 @@ namespace addons {
 class AdminService final
     : public ::rbdaddons::admin::v1::Operations::CallbackService {
  public:
-  /// Nothing is owned; everything outlives the service.
-  AdminService(Rpc& rpc, OperationTable& operations);
+  /// Nothing is owned; everything outlives the service. `history` is told what
+  /// was cancelled; null: nobody is.
+  AdminService(Rpc& rpc, OperationTable& operations,
+               EventLog* history = nullptr);
 
   grpc::ServerUnaryReactor* ListOperations(
       grpc::CallbackServerContext* context,
@@ -28,6 +31,7 @@ class AdminService final
  private:
   Rpc& rpc_;
   OperationTable& operations_;
+  EventLog* const history_;
 };
 
 }  // namespace addons

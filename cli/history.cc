@@ -40,8 +40,12 @@ std::string TextOf(const pb::HistoryEvent& event) {
     absl::StrAppend(&text, "  ", CleanLine(event.text(), kMaxShownText), "\n");
   }
   if (!role) {
-    absl::StrAppend(&text, "  asked by client.", Name(event.user()),
-                    ", request ", Name(event.request()), "\n");
+    absl::StrAppend(&text, "  asked by ",
+                    event.user().empty()
+                        ? "an administrator"
+                        : absl::StrCat("client.", Name(event.user())),
+                    event.request().empty() ? "" : ", request ",
+                    Name(event.request()), "\n");
   }
   return text;
 }

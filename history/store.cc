@@ -10,6 +10,8 @@
 #include "base/status_macros.h"
 #include "ceph/omap_object.h"
 #include "history/event_log.h"
+#include "volume/pools.h"
+#include "volume/volume_directory.h"
 
 namespace addons {
 namespace {
@@ -36,7 +38,33 @@ absl::Status ForEachEntry(
   }
 }
 
+/// Whether the pool has `object`; false also where that cannot be read.
+absl::StatusOr<bool> HasObject(Pool& pool, const std::string& object) {
+  const absl::Status read = pool.ReadOmapPage(object, "", "", 1).status();
+  if (absl::IsUnavailable(read) || absl::IsDeadlineExceeded(read)) return read;
+  return read.ok();
+}
+
 }  // namespace
+
+absl::StatusOr<std::vector<int64_t>> PoolsOfHistory(
+    Cluster& cluster, const std::string& rados_namespace,
+    const std::string& instance_id) {
+  ADDONS_ASSIGN_OR_RETURN(const auto pools, ListPools(cluster));
+  std::vector<int64_t> found;
+  for (const auto& [id, name] : pools) {
+    const auto pool = cluster.OpenPool(id, rados_namespace, Access::kRead);
+    if (!pool.ok()) continue;
+    for (const std::string& object : {std::string(kHistoryObject),
+                                      VolumeDirectory::ObjectOf(instance_id)}) {
+      ADDONS_ASSIGN_OR_RETURN(const bool has, HasObject(**pool, object));
+      if (!has) continue;
+      found.push_back(id);
+      break;
+    }
+  }
+  return found;
+}
 
 std::string HistoryKey(absl::Time time, const std::string& writer,
                        uint64_t number) {

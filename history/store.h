@@ -2,6 +2,7 @@
 #define ADDONS_HISTORY_STORE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <set>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "ceph/cluster.h"
 #include "ceph/pool.h"
 #include "history/event.h"
 
@@ -17,6 +19,17 @@ namespace addons {
 /// The object that holds the history of a pool and namespace, an event in each
 /// entry of its omap, the oldest first.
 inline constexpr char kHistoryObject[] = "rbd_addons.history";
+
+/// As HistoryPlace::pool_id: of an event that is about a whole cluster, which
+/// is written to each pool that PoolsOfHistory() finds.
+inline constexpr int64_t kEveryPool = -1;
+
+/// The pools of the cluster that have a history in this namespace, or volumes
+/// of ceph-csi's `instance_id`, by id. What the user may not read is left out.
+/// Blocks for a command to the monitors and two reads of each pool.
+absl::StatusOr<std::vector<int64_t>> PoolsOfHistory(
+    Cluster& cluster, const std::string& rados_namespace,
+    const std::string& instance_id);
 
 /// The key of an event that happened at `time`: later ones come after it.
 /// `writer` and `number` keep apart what happened at the same time.

@@ -112,22 +112,48 @@ absl::Status HistoryWriter::WriteTo(const HistoryBatch& batch) {
   if (cluster == nullptr) {
     return absl::UnavailableError("the connection has been closed");
   }
-  ADDONS_ASSIGN_OR_RETURN(
-      const std::unique_ptr<Pool> pool,
-      cluster->OpenPool(batch.place.pool_id, batch.place.rados_namespace,
-                        Access::kMutate));
-  // Not to wait for space.
-  pool->FailWhenFull();
   OmapValues values;
   for (const auto& [key, event] : batch.events) {
     values.emplace(key, WriteHistoryEvent(event));
   }
+  return batch.place.pool_id == kEveryPool
+             ? WriteToEveryPool(*cluster, batch.place, values)
+             : WriteTo(*cluster, batch.place, values);
+}
+
+absl::Status HistoryWriter::WriteTo(Cluster& cluster, const HistoryPlace& place,
+                                    const OmapValues& values) {
+  ADDONS_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Pool> pool,
+      cluster.OpenPool(place.pool_id, place.rados_namespace, Access::kMutate));
+  // Not to wait for space.
+  pool->FailWhenFull();
   ADDONS_RETURN_IF_ERROR(WriteHistory(*pool, values));
-  if (TrimIsDue(batch.place, values.size())) {
+  if (TrimIsDue(place, values.size())) {
     // What was written stands; the next time will do.
     TrimHistory(*pool, options_.most).IgnoreError();
   }
   return absl::OkStatus();
+}
+
+/// When one of the pools cannot be written to now, all of them are tried again:
+/// the same entry is written twice then.
+absl::Status HistoryWriter::WriteToEveryPool(Cluster& cluster,
+                                             const HistoryPlace& place,
+                                             const OmapValues& values) {
+  ADDONS_ASSIGN_OR_RETURN(
+      const std::vector<int64_t> pools,
+      PoolsOfHistory(cluster, place.rados_namespace, options_.instance_id));
+  absl::Status first = pools.empty() ? absl::NotFoundError(
+                                           "no pool that the user may read has "
+                                           "volumes in this namespace")
+                                     : absl::OkStatus();
+  for (const int64_t pool_id : pools) {
+    HistoryPlace one = place;
+    one.pool_id = pool_id;
+    first.Update(WriteTo(cluster, one, values));
+  }
+  return first;
 }
 
 bool HistoryWriter::TrimIsDue(const HistoryPlace& place, size_t written) {

@@ -22,6 +22,9 @@ struct HistoryWriterOptions {
   std::chrono::milliseconds interval{1000};
   /// How many events a pool and namespace keeps; the oldest go.
   size_t most = 5000;
+  /// ceph-csi's --instanceid: pools with its volumes are told of what happens
+  /// to their whole cluster.
+  std::string instance_id = "default";
   /// How long a cluster where writing failed is left alone.
   std::chrono::seconds pause{30};
 };
@@ -49,6 +52,10 @@ class HistoryWriter {
   bool AwaitIdle(SteadyTime until);
   void Write(const HistoryBatch& batch);
   absl::Status WriteTo(const HistoryBatch& batch);
+  absl::Status WriteTo(Cluster& cluster, const HistoryPlace& place,
+                       const OmapValues& values);
+  absl::Status WriteToEveryPool(Cluster& cluster, const HistoryPlace& place,
+                                const OmapValues& values);
   bool TrimIsDue(const HistoryPlace& place, size_t written);
 
   EventLog& log_;

@@ -14,6 +14,21 @@ namespace {
 // One per address and fence of this node.
 constexpr size_t kMaxRemembered = 1024;
 
+void Record(const FenceEnvironment& environment, const FenceTarget& target,
+            const std::vector<BlocklistKey>& keys, const absl::Status& status) {
+  if (environment.history == nullptr) return;
+  HistoryEvent event;
+  event.object = NameOf(target);
+  event.verb = "lift the automatic fence of";
+  for (const BlocklistKey& key : keys) {
+    absl::StrAppend(&event.verb, " ", key.argument);
+  }
+  event.user = target.user->id;
+  event.code = absl::StatusCodeToString(status.code());
+  event.text = std::string(status.message());
+  environment.history->Add(std::move(event));
+}
+
 }  // namespace
 
 bool AutoUnfence::IsDue(const FenceView& view, const BlocklistEntry& entry,
@@ -56,7 +71,9 @@ absl::Status AutoUnfence::Run(OperationContext& context,
     Log().info("lifting the automatic fence of this node cluster={} entry={}",
                Quoted(target.cluster_id.text()), key.argument);
   }
-  return FirstError(RemoveEntries(*cluster, due));
+  const absl::Status removed = FirstError(RemoveEntries(*cluster, due));
+  Record(environment, target, due, removed);
+  return removed;
 }
 
 }  // namespace addons

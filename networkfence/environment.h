@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "base/bounded_threads.h"
 #include "ceph/cluster.h"
+#include "history/event_log.h"
 #include "networkfence/fence_rounds.h"
 #include "networkfence/range_turns.h"
 #include "volume/config_store.h"
@@ -47,7 +48,11 @@ struct FenceEnvironment {
   FenceRounds rounds{};
   /// Told of each call that has reached its cluster; may be empty.
   std::function<void(const FenceTarget&)> asked{};
+  EventLog* history = nullptr;  // told of changes; null: nobody is
 };
+
+/// What the cluster is called, in operations, messages and the history.
+std::string NameOf(const FenceTarget& target);
 
 /// Takes the cluster id literally, without cluster-mapping.json, as ceph-csi
 /// does: a fence is about one cluster. NOT_FOUND: config.json has no such

@@ -83,8 +83,7 @@ absl::StatusOr<FenceCall> PrepareCall(ConfigStore& config,
   call.spec.share = WorkerShare::OfFence(call.target.cluster_id);
   call.spec.keys = FenceKeys(config, call.target.cluster_id, ranges);
   call.spec.verb = std::string(verb);
-  call.spec.object =
-      absl::StrCat("cluster '", call.target.cluster_id.text(), "'");
+  call.spec.object = NameOf(call.target);
   call.spec.parameters =
       CallFingerprint(verb, *call.target.user, map, {JoinRanges(ranges)});
   return call;
@@ -95,6 +94,18 @@ absl::StatusOr<std::vector<Cidr>> RangesOf(const Request& request) {
   std::vector<std::string> texts;
   for (const pb::CIDR& cidr : request.cidrs()) texts.push_back(cidr.cidr());
   return ParseRanges(texts);
+}
+
+/// What the history says of a call that has not been answered yet. The ranges
+/// are part of the verb: fences of others are never the same once more.
+HistoryEvent Asked(const FenceCall& call, const std::vector<Cidr>& ranges,
+                   const CallContext& rpc_call) {
+  HistoryEvent event;
+  event.object = call.spec.object;
+  event.verb = absl::StrCat(call.spec.verb, " ", JoinRanges(ranges));
+  event.user = call.target.user->id;
+  event.request = rpc_call.caller.request_id;
+  return event;
 }
 
 void Fill(const FenceClient& client, pb::GetFenceClientsResponse* response) {
@@ -110,11 +121,23 @@ void Fill(const FenceClient& client, pb::GetFenceClientsResponse* response) {
 NetworkFenceService::NetworkFenceService(
     Rpc& rpc, OperationTable& operations, ConfigStore& config,
     ClusterProvider& clusters, const FenceOptions& options,
-    std::function<void(const FenceTarget&)> asked)
+    std::function<void(const FenceTarget&)> asked, EventLog* history)
     : rpc_(rpc),
       operations_(operations),
       environment_{config, clusters, threads_, options} {
   environment_.asked = std::move(asked);
+  environment_.history = history;
+}
+
+Reply NetworkFenceService::Recorded(HistoryEvent asked, Reply reply) {
+  if (environment_.history == nullptr) return reply;
+  return std::move(reply).Then(
+      [this, asked = std::move(asked)](const absl::Status& status) mutable {
+        asked.code = absl::StatusCodeToString(status.code());
+        asked.text = std::string(status.message());
+        environment_.history->Add(std::move(asked));
+        return status;
+      });
 }
 
 grpc::ServerUnaryReactor* NetworkFenceService::FenceClusterNetwork(
@@ -132,10 +155,13 @@ grpc::ServerUnaryReactor* NetworkFenceService::FenceClusterNetwork(
             PrepareCall(environment_.config, request->parameters(),
                         request->secrets(), "fence", ranges));
         call.spec.action = "fence addresses in";
-        return RunVerb(operations_, call.spec, rpc_call.caller, environment_,
-                       FenceRequest{std::move(call.target), std::move(ranges),
-                                    call.parameters},
-                       &Fence);
+        HistoryEvent asked = Asked(call, ranges, rpc_call);
+        return Recorded(
+            std::move(asked),
+            RunVerb(operations_, call.spec, rpc_call.caller, environment_,
+                    FenceRequest{std::move(call.target), std::move(ranges),
+                                 call.parameters},
+                    &Fence));
       });
 }
 
@@ -152,10 +178,13 @@ grpc::ServerUnaryReactor* NetworkFenceService::UnfenceClusterNetwork(
             PrepareCall(environment_.config, request->parameters(),
                         request->secrets(), "unfence", ranges));
         call.spec.action = "unfence addresses in";
-        return RunVerb(operations_, call.spec, rpc_call.caller, environment_,
-                       UnfenceRequest{std::move(call.target), std::move(ranges),
-                                      call.parameters},
-                       &Unfence);
+        HistoryEvent asked = Asked(call, ranges, rpc_call);
+        return Recorded(
+            std::move(asked),
+            RunVerb(operations_, call.spec, rpc_call.caller, environment_,
+                    UnfenceRequest{std::move(call.target), std::move(ranges),
+                                   call.parameters},
+                    &Unfence));
       });
 }
 

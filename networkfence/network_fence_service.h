@@ -9,6 +9,7 @@
 #include "base/cidr.h"
 #include "ceph/cluster.h"
 #include "fence/fence.grpc.pb.h"
+#include "history/event_log.h"
 #include "networkfence/auto_unfence.h"
 #include "networkfence/environment.h"
 #include "networkfence/fence_clients.h"
@@ -23,11 +24,12 @@ namespace addons {
 class NetworkFenceService final
     : public ::fence::FenceController::CallbackService {
  public:
-  /// Nothing is owned; everything outlives the service. `asked` as in
-  /// FenceEnvironment.
+  /// Nothing is owned; everything outlives the service. `asked` and `history`
+  /// as in FenceEnvironment.
   NetworkFenceService(Rpc& rpc, OperationTable& operations, ConfigStore& config,
                       ClusterProvider& clusters, const FenceOptions& options,
-                      std::function<void(const FenceTarget&)> asked = {});
+                      std::function<void(const FenceTarget&)> asked = {},
+                      EventLog* history = nullptr);
 
   grpc::ServerUnaryReactor* FenceClusterNetwork(
       grpc::CallbackServerContext* context,
@@ -47,6 +49,8 @@ class NetworkFenceService final
       ::fence::GetFenceClientsResponse* response) override;
 
  private:
+  /// `reply`, which is told to the history with what was asked.
+  Reply Recorded(HistoryEvent asked, Reply reply);
   /// What GetFenceClients does besides, when it is switched on; then `client`.
   /// Fails into the log: the addresses are what was asked for, and an error
   /// would keep the node from being registered.

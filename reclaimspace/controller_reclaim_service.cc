@@ -54,6 +54,13 @@ absl::StatusOr<OperationSpec> SpecOf(Resolver& resolver,
   return spec;
 }
 
+/// "finished; 4096 bytes freed".
+std::string TextOf(const SparsifyResult& result) {
+  const uint64_t freed = result.FreedBytes();
+  return freed == 0 ? result.reason
+                    : absl::StrCat(result.reason, "; ", freed, " bytes freed");
+}
+
 void Fill(const SparsifyResult& result,
           pb::ControllerReclaimSpaceResponse* response) {
   if (result.before_bytes) {
@@ -70,10 +77,25 @@ void Fill(const SparsifyResult& result,
 
 ControllerReclaimService::ControllerReclaimService(
     Rpc& rpc, OperationTable& operations, Resolver& resolver,
-    LeaseKeeper& leases, const SparsifyOptions& options)
+    LeaseKeeper& leases, const SparsifyOptions& options, EventLog* history)
     : rpc_(rpc),
       operations_(operations),
-      environment_{resolver, leases, stats_, options} {}
+      environment_{resolver, leases, stats_, options, history} {}
+
+void ControllerReclaimService::Record(
+    const SparsifyRequest& request, const std::string& request_id,
+    const absl::StatusOr<SparsifyResult>& result, const absl::Status& answer) {
+  if (environment_.history == nullptr) return;
+  HistoryEvent event;
+  event.object = request.volume_id.text();
+  event.verb = "reclaim space";
+  event.user = request.user->id;
+  event.request = request_id;
+  event.code = absl::StatusCodeToString(answer.code());
+  event.text =
+      result.ok() ? TextOf(*result) : std::string(result.status().message());
+  environment_.history->Add(std::move(event));
+}
 
 grpc::ServerUnaryReactor* ControllerReclaimService::ControllerReclaimSpace(
     grpc::CallbackServerContext* context,
@@ -93,14 +115,18 @@ grpc::ServerUnaryReactor* ControllerReclaimService::ControllerReclaimSpace(
                    [this, owned](OperationContext& operation) {
                      return Sparsify(operation, environment_, *owned);
                    })
-            .Then([object = spec->object, gone = call.caller.gone,
+            .Then([this, owned, request_id = call.caller.request_id,
+                   object = spec->object, gone = call.caller.gone,
                    response](const absl::StatusOr<SparsifyResult>& result) {
-              if (!result.ok()) {
-                return AnswerFor(result.status(), gone.stop_requested(),
-                                 object);
+              absl::Status answer;
+              if (result.ok()) {
+                Fill(*result, response);
+              } else {
+                answer =
+                    AnswerFor(result.status(), gone.stop_requested(), object);
               }
-              Fill(*result, response);
-              return absl::OkStatus();
+              Record(*owned, request_id, result, answer);
+              return answer;
             });
       });
 }

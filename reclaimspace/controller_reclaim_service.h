@@ -13,10 +13,12 @@ namespace addons {
 class ControllerReclaimService final
     : public ::reclaimspace::ReclaimSpaceController::CallbackService {
  public:
-  /// Nothing is owned; everything outlives the service.
+  /// Nothing is owned; everything outlives the service. `history` is told what
+  /// was answered; null: nobody is.
   ControllerReclaimService(Rpc& rpc, OperationTable& operations,
                            Resolver& resolver, LeaseKeeper& leases,
-                           const SparsifyOptions& options = {});
+                           const SparsifyOptions& options = {},
+                           EventLog* history = nullptr);
 
   grpc::ServerUnaryReactor* ControllerReclaimSpace(
       grpc::CallbackServerContext* context,
@@ -26,6 +28,11 @@ class ControllerReclaimService final
   const ReclaimStats& stats() const { return stats_; }
 
  private:
+  /// What `call` asked for, what came of it, and what is answered.
+  void Record(const SparsifyRequest& request, const std::string& request_id,
+              const absl::StatusOr<SparsifyResult>& result,
+              const absl::Status& answer);
+
   Rpc& rpc_;
   OperationTable& operations_;
   ReclaimStats stats_;

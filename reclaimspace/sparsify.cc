@@ -91,6 +91,10 @@ absl::Status Sparsification::Find() {
       volume_, environment_.resolver.Resolve(
                    request_.volume_id, request_.user, Access::kMutate,
                    context_.DeadlineWithin(kFindPatience)));
+  if (environment_.history != nullptr) {
+    environment_.history->Locate(request_.volume_id.text(), volume_,
+                                 volume_.ImageSpec());
+  }
   ADDONS_ASSIGN_OR_RETURN(reads_, volume_.OpenPool(Access::kRead));
   return absl::OkStatus();
 }

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "ceph/cluster.h"
+#include "history/event_log.h"
 #include "lease/keeper.h"
 #include "operation/operation_context.h"
 #include "reclaimspace/reclaim_parameters.h"
@@ -37,6 +38,7 @@ struct SparsifyEnvironment {
   LeaseKeeper& leases;
   ReclaimStats& stats;
   SparsifyOptions options;
+  EventLog* history = nullptr;  // told where volumes are; null: nobody is
 };
 
 struct SparsifyRequest {
@@ -52,6 +54,12 @@ struct SparsifyResult {
   /// could not be measured in time.
   std::optional<uint64_t> before_bytes;
   std::optional<uint64_t> after_bytes;
+
+  /// 0 where either is not known.
+  uint64_t FreedBytes() const {
+    if (!before_bytes.has_value() || !after_bytes.has_value()) return 0;
+    return *before_bytes > *after_bytes ? *before_bytes - *after_bytes : 0;
+  }
 };
 
 /// Frees what is zero in a volume that nobody uses:

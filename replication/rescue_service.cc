@@ -1,10 +1,12 @@
 #include "replication/rescue_service.h"
 
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "history/event_log.h"
 #include "operation/run_operation.h"
 #include "replication/replication_service_call.h"
 #include "replication/rescue_decision.h"
@@ -59,6 +61,19 @@ absl::StatusOr<SourceCall> Prepare(Resolver& resolver,
   return call;
 }
 
+/// An administrator's decision, in the history.
+void Record(EventLog& history, const SourceCall& call,
+            const std::string& request_id, const absl::Status& status) {
+  HistoryEvent event;
+  event.object = call.target.volume_id.text();
+  event.verb = call.spec.verb;
+  event.user = call.target.user->id;
+  event.request = request_id;
+  event.code = absl::StatusCodeToString(status.code());
+  event.text = std::string(status.message());
+  history.Add(std::move(event));
+}
+
 }  // namespace
 
 RescueService::RescueService(Rpc& rpc, OperationTable& operations,
@@ -89,7 +104,12 @@ grpc::ServerUnaryReactor* RescueService::DecideRescue(
                      return ShowRescue(environment_, target,
                                        operation.DeadlineWithin(kFindPatience));
                    })
-            .Then([response](absl::StatusOr<RescueReport> report) {
+            .Then([this, call, request_id = rpc_call.caller.request_id,
+                   decided = choice.has_value(),
+                   response](absl::StatusOr<RescueReport> report) {
+              if (decided) {
+                Record(environment_.history, call, request_id, report.status());
+              }
               if (!report.ok()) return report.status();
               response->set_rescue_image(
                   CleanLine(report->rescue_image, kMaxTextBytes));

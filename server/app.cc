@@ -97,6 +97,7 @@ absl::Status App::Serve() {
     if (config_.history_events > 0) {
       HistoryWriterOptions options;
       options.most = config_.history_events;
+      options.instance_id = config_.instance_id;
       history_ = std::make_unique<HistoryWriter>(
           domain_.replication->history, clock_, options, start_thread_);
     }

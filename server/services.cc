@@ -62,12 +62,12 @@ MemberReplication MembersOf(ReplicationEnvironment& environment) {
 
 ServiceSet MakeServices(const ServiceParts& parts) {
   ServiceSet set;
-  set.admin_services.push_back(
-      std::make_unique<AdminService>(parts.rpc, parts.operations));
+  EventLog* history = nullptr;
   if (parts.config.modes.controller) {
     set.replication = std::make_unique<ReplicationEnvironment>(
         parts.resolver, parts.config_store, parts.clock,
         OptionsOf(parts.config));
+    history = &set.replication->history;
     set.watched = std::make_unique<WatchedClusters>(parts.clock);
     set.replication->leases.StartRenewing();
     set.copying_stops = [replication = set.replication.get()] {
@@ -100,10 +100,11 @@ ServiceSet MakeServices(const ServiceParts& parts) {
         VolumeGroupEnvironment{parts.resolver, parts.config_store,
                                parts.clusters, set.replication->leases,
                                MembersOf(*set.replication),
-                               GroupOptionsOf(parts.config)}));
+                               GroupOptionsOf(parts.config), history}));
     set.served.volume_group = true;
     auto reclaim = std::make_unique<ControllerReclaimService>(
-        parts.rpc, parts.operations, parts.resolver, set.replication->leases);
+        parts.rpc, parts.operations, parts.resolver, set.replication->leases,
+        SparsifyOptions(), history);
     set.reclaim_stats = &reclaim->stats();
     set.services.push_back(std::move(reclaim));
     set.served.reclaim_space_controller = true;
@@ -126,10 +127,12 @@ ServiceSet MakeServices(const ServiceParts& parts) {
     }
     set.services.push_back(std::make_unique<NetworkFenceService>(
         parts.rpc, parts.operations, parts.config_store, parts.clusters,
-        FenceOptionsOf(parts.config), std::move(asked)));
+        FenceOptionsOf(parts.config), std::move(asked), history));
     set.served.network_fence = true;
     set.served.fence_clients = true;
   }
+  set.admin_services.push_back(
+      std::make_unique<AdminService>(parts.rpc, parts.operations, history));
   return set;
 }
 

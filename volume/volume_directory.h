@@ -24,7 +24,12 @@ class VolumeDirectory {
 
   /// `pool` is not owned. `instance_id` is the driver's --instanceid.
   VolumeDirectory(Pool& pool, const std::string& instance_id)
-      : pool_(pool), object_("csi.volumes." + instance_id) {}
+      : pool_(pool), object_(ObjectOf(instance_id)) {}
+
+  /// What the object is called.
+  static std::string ObjectOf(const std::string& instance_id) {
+    return "csi.volumes." + instance_id;
+  }
 
   /// nullopt: no volume has this name. DATA_LOSS: its entry is broken.
   absl::StatusOr<std::optional<Entry>> Find(const std::string& request_name);

@@ -6,6 +6,7 @@
 #include "base/status_macros.h"
 #include "ceph/pool.h"
 #include "volume/group_journal.h"
+#include "volumegroup/group_history.h"
 
 namespace addons {
 namespace {
@@ -42,6 +43,8 @@ absl::Status Add(OperationContext& context,
                                                          change.flatten},
                                                         seen));
     ADDONS_RETURN_IF_ERROR(GroupJournal(pool).AddMembers(group.uuid, attached));
+    NoteMembers(environment, group, change.user, Membership::kJoined, attached,
+                added);
   }
   return FirstProblem(added, results);
 }
@@ -62,6 +65,8 @@ absl::Status Remove(OperationContext& context,
   const std::vector<VolumeHandle> gone = Done(removed, results);
   if (!gone.empty()) {
     ADDONS_RETURN_IF_ERROR(GroupJournal(pool).RemoveMembers(group.uuid, gone));
+    NoteMembers(environment, group, change.user, Membership::kLeft, gone,
+                removed);
   }
   return FirstProblem(removed, results);
 }

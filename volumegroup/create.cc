@@ -18,6 +18,7 @@
 #include "volume/pools.h"
 #include "volume/volume_id.h"
 #include "volumegroup/change_members.h"
+#include "volumegroup/group_history.h"
 #include "volumegroup/members.h"
 #include "volumegroup/verb_support.h"
 
@@ -209,6 +210,7 @@ absl::StatusOr<ResultOrKeys<GroupAnswer>> CreateOnce(
   context.Step("looking");
   ADDONS_ASSIGN_OR_RETURN(Found found, FindGroup(environment, request));
   ResolvedGroup& group = found.group;
+  LocateGroup(environment, request.name, group);
   if (!group.uuid.empty()) {
     ADDONS_ASSIGN_OR_RETURN(const OperationKey key,
                             environment.resolver.KeyOfGroup(group.group_id));
@@ -250,6 +252,7 @@ absl::StatusOr<ResultOrKeys<GroupAnswer>> CreateOnce(
   ADDONS_RETURN_IF_ERROR(DuringChange(
       ChangeMembers(context, environment, group, change, seen, views, {})));
 
+  LocateGroup(environment, group.group_id.text(), group);
   GroupAnswer answer;
   answer.group_id = group.group_id.text();
   answer.context = request.parameter_map;

@@ -8,6 +8,7 @@
 #include "lease/leased_context.h"
 #include "volume/group_directory.h"
 #include "volume/group_journal.h"
+#include "volumegroup/group_history.h"
 #include "volumegroup/members.h"
 #include "volumegroup/verb_support.h"
 
@@ -59,6 +60,7 @@ absl::Status DeleteOnce(LeasedContext& context,
       request.group_id, request.user, Access::kMutate, LookDeadline(context));
   if (absl::IsNotFound(group.status())) return absl::OkStatus();
   ADDONS_RETURN_IF_ERROR(group.status());
+  LocateGroup(environment, request.group_id.text(), *group);
   context.Aim(LeaseOf(*group));
   ADDONS_RETURN_IF_ERROR(
       CheckEmpty(context, environment, request.user, *group));

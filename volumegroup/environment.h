@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "ceph/cluster.h"
+#include "history/event_log.h"
 #include "lease/keeper.h"
 #include "operation/operation_context.h"
 #include "volume/config_store.h"
@@ -58,6 +59,7 @@ struct VolumeGroupEnvironment {
   LeaseKeeper& leases;
   MemberReplication replication;
   VolumeGroupOptions options;
+  EventLog* history = nullptr;  // told of changes; null: nobody is
 };
 
 /// A group in an answer.

@@ -4,6 +4,7 @@
 #include "base/status_macros.h"
 #include "lease/leased_context.h"
 #include "volumegroup/change_members.h"
+#include "volumegroup/group_history.h"
 #include "volumegroup/members.h"
 #include "volumegroup/verb_support.h"
 
@@ -36,6 +37,7 @@ absl::StatusOr<ResultOrKeys<GroupAnswer>> ModifyOnce(
                           environment.resolver.ResolveGroup(
                               request.group_id, request.user, Access::kMutate,
                               LookDeadline(context)));
+  LocateGroup(environment, request.group_id.text(), group);
   context.Aim(LeaseOf(group));
   const auto wanted = ByIdentity(environment.resolver, request.volumes);
   const auto present = ByIdentity(environment.resolver, group.members());

@@ -79,6 +79,18 @@ void Fill(const GroupAnswer& group, pb::VolumeGroup* response) {
   }
 }
 
+/// What the history says of a call that has not been answered yet; `object` is
+/// the group's id, or the name that it is to have.
+HistoryEvent Asked(const std::string& verb, const std::string& object,
+                   const CephUserRef& user, const CallContext& call) {
+  HistoryEvent event;
+  event.object = object;
+  event.verb = absl::StrCat(verb, " group");
+  event.user = user->id;
+  event.request = call.caller.request_id;
+  return event;
+}
+
 template <typename Response>
 auto FillGroup(Response* response) {
   return [response](const absl::StatusOr<GroupAnswer>& group) {
@@ -88,6 +100,14 @@ auto FillGroup(Response* response) {
 }
 
 }  // namespace
+
+void VolumeGroupService::Record(HistoryEvent asked,
+                                const absl::Status& status) const {
+  if (environment_.history == nullptr) return;
+  asked.code = absl::StatusCodeToString(status.code());
+  asked.text = std::string(status.message());
+  environment_.history->Add(std::move(asked));
+}
 
 grpc::ServerUnaryReactor* VolumeGroupService::CreateVolumeGroup(
     grpc::CallbackServerContext* context,
@@ -132,6 +152,13 @@ grpc::ServerUnaryReactor* VolumeGroupService::CreateVolumeGroup(
                                  const KeySet& held) {
                      return CreateGroup(operation, environment_, *owned, held);
                    })
+            .Then(
+                [this, asked = Asked("create", owned->name, owned->user, call)](
+                    absl::StatusOr<GroupAnswer> group) mutable {
+                  if (group.ok()) asked.object = group->group_id;
+                  Record(std::move(asked), group.status());
+                  return group;
+                })
             .Then(FillGroup(response));
       });
 }
@@ -167,6 +194,12 @@ grpc::ServerUnaryReactor* VolumeGroupService::ModifyVolumeGroupMembership(
                                  const KeySet& held) {
                      return ModifyGroup(operation, environment_, *owned, held);
                    })
+            .Then([this, asked = Asked("modify", owned->group_id.text(),
+                                       owned->user, call)](
+                      absl::StatusOr<GroupAnswer> group) mutable {
+              Record(std::move(asked), group.status());
+              return group;
+            })
             .Then(FillGroup(response));
       });
 }
@@ -192,7 +225,13 @@ grpc::ServerUnaryReactor* VolumeGroupService::DeleteVolumeGroup(
                             [this, owned](OperationContext& operation) {
                               return DeleteGroup(operation, environment_,
                                                  *owned);
-                            });
+                            })
+            .Then([this,
+                   asked = Asked("delete", owned->group_id.text(), owned->user,
+                                 call)](const absl::Status& deleted) mutable {
+              Record(std::move(asked), deleted);
+              return deleted;
+            });
       });
 }
 

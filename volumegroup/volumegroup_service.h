@@ -1,6 +1,7 @@
 #ifndef ADDONS_VOLUMEGROUP_VOLUMEGROUP_SERVICE_H_
 #define ADDONS_VOLUMEGROUP_VOLUMEGROUP_SERVICE_H_
 
+#include "history/event.h"
 #include "operation/operation_table.h"
 #include "rpc/unary_call.h"
 #include "volumegroup/environment.h"
@@ -40,6 +41,9 @@ class VolumeGroupService final
       ::volumegroup::ControllerGetVolumeGroupResponse* response) override;
 
  private:
+  /// Tells the history what came of a call.
+  void Record(HistoryEvent asked, const absl::Status& status) const;
+
   Rpc& rpc_;
   OperationTable& operations_;
   const VolumeGroupEnvironment environment_;

@@ -20,6 +20,7 @@ namespace addons::testing {
 namespace {
 
 using std::chrono::milliseconds;
+using std::chrono::minutes;
 using std::chrono::seconds;
 
 class HistoryWriterTest : public ::testing::Test {
@@ -72,6 +73,50 @@ TEST_F(HistoryWriterTest, WritesByItself) {
   EXPECT_TRUE(Eventually(
       [&] { return Written(pair_.a()) == 1 && Written(pair_.b()) == 1; }));
   EXPECT_TRUE(Eventually([&] { return log_.stats().written == 2; }));
+}
+
+// A fence is about all of a cluster, which has no history of its own.
+TEST_F(HistoryWriterTest, WhatHappensToAClusterIsInEachPoolWithVolumes) {
+  pair_.a().AddPool(7, "volumes-too");
+  pair_.a().AddPool(8, "others");
+  for (const char* pool : {MirroredPair::kPool, "volumes-too"}) {
+    pair_.a().SetOmap(pool, "", "csi.volumes.default", {{"csi.volume.x", "u"}});
+  }
+  HistoryWriter writer(log_, clock_, Quick());
+  ResolvedPlace everywhere;
+  everywhere.cluster = on_a_;
+  everywhere.pool_id = kEveryPool;
+  log_.Locate("cluster 'site-a'", everywhere, "");
+  HistoryEvent event;
+  event.object = "cluster 'site-a'";
+  event.verb = "fence 10.0.0.0/24";
+  event.code = "OK";
+  log_.Add(event);
+  EXPECT_TRUE(Eventually([&] { return log_.stats().written == 1; }));
+  for (const char* pool : {MirroredPair::kPool, "volumes-too"}) {
+    EXPECT_EQ(pair_.a().Omap(pool, "", kHistoryObject).size(), 1U) << pool;
+  }
+  EXPECT_FALSE(pair_.a().HasOmap("others", "", kHistoryObject));
+}
+
+// Nobody could read it there: it waits until there is a volume.
+TEST_F(HistoryWriterTest, WhatHappensToAClusterWaitsForAPoolWithVolumes) {
+  const LogCapture log;
+  HistoryWriter writer(log_, clock_, Quick());
+  ResolvedPlace everywhere;
+  everywhere.cluster = on_a_;
+  everywhere.pool_id = kEveryPool;
+  log_.Locate("cluster 'site-a'", everywhere, "");
+  HistoryEvent event;
+  event.object = "cluster 'site-a'";
+  log_.Add(event);
+  EXPECT_TRUE(
+      Eventually([&] { return absl::StrContains(log.text(), "no pool"); }));
+  EXPECT_EQ(log_.stats().written, 0U);
+  pair_.a().SetOmap(MirroredPair::kPool, "", "csi.volumes.default",
+                    {{"csi.volume.x", "u"}});
+  clock_.Advance(minutes(1));
+  EXPECT_TRUE(Eventually([&] { return Written(pair_.a()) == 1; }));
 }
 
 TEST_F(HistoryWriterTest, AClusterThatDoesNotAnswerKeepsItsEventsForLater) {
