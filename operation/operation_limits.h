@@ -7,15 +7,21 @@
 namespace addons {
 
 struct LaneLimits {
-  size_t workers = 0;              // at the same time
+  /// At the same time. A share that has none gets one beyond that, so that
+  /// clusters which hang never leave another one without.
+  size_t workers = 0;
   size_t workers_per_cluster = 0;  // of these, at most so many for one share
   size_t queued = 0;               // beyond that RESOURCE_EXHAUSTED at once
+  /// Of one share's workers, at most so many for operations that have not begun
+  /// to change anything; 0: no further bound. To look is quick, a change is
+  /// slow and waits for the monitors.
+  size_t looking_per_cluster = 0;
 };
 
 struct OperationLimits {
-  // Two clusters that hang leave workers for a third one. A site fails over
-  // with all its volumes at once, and what is queued costs little.
-  LaneLimits control{128, 56, 4096};
+  // A site fails over with all its volumes at once, and what is queued costs
+  // little.
+  LaneLimits control{128, 56, 4096, 16};
   LaneLimits bulk{4, 2, 64};
   LaneLimits read{32, 12, 4096};
   /// Calls that wait at the same time, those that joined an operation included;

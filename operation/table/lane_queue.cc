@@ -9,19 +9,26 @@ namespace addons {
 LaneQueue::LaneQueue(const LaneLimits& limits)
     : workers_(std::max<size_t>(limits.workers, 1)),
       workers_per_cluster_(std::max<size_t>(limits.workers_per_cluster, 1)),
+      looking_per_cluster_(limits.looking_per_cluster > 0
+                               ? limits.looking_per_cluster
+                               : workers_per_cluster_),
       queue_bound_(limits.queued) {}
 
 bool LaneQueue::MayRun(const WorkerShare& share) const {
-  if (reserved_ >= workers_) return false;
-  const auto it = reserved_of_.find(share);
-  return it == reserved_of_.end() || it->second < workers_per_cluster_;
+  const auto it = use_of_.find(share);
+  if (it == use_of_.end() || it->second.reserved == 0) {
+    return reserved_ < workers_ || use_of_.size() < kMostShares;
+  }
+  return reserved_ < workers_ && it->second.reserved < workers_per_cluster_ &&
+         it->second.looking < looking_per_cluster_;
 }
 
 void LaneQueue::Reserve(Entry entry) {
   // What may throw comes first.
-  size_t& of_share = reserved_of_[entry.share];
+  Use& use = use_of_[entry.share];
   ready_.push_back(std::move(entry));
-  ++of_share;
+  ++use.reserved;
+  ++use.looking;
   ++reserved_;
 }
 
@@ -66,10 +73,16 @@ bool LaneQueue::Remove(uint64_t id) {
   return true;
 }
 
-void LaneQueue::Finish(const WorkerShare& share) {
+void LaneQueue::BeginsToChange(const WorkerShare& share) {
+  --use_of_.at(share).looking;
+  FillUp();
+}
+
+void LaneQueue::Finish(const WorkerShare& share, Stage stage) {
   --reserved_;
-  const auto it = reserved_of_.find(share);
-  if (it != reserved_of_.end() && --it->second == 0) reserved_of_.erase(it);
+  const auto it = use_of_.find(share);
+  if (stage == Stage::kLooks) --it->second.looking;
+  if (--it->second.reserved == 0) use_of_.erase(it);
   FillUp();
 }
 

@@ -14,12 +14,16 @@ namespace addons {
 
 /// Who of one lane may run now, and who waits: the arithmetic of LaneLimits,
 /// without threads. An entry is queued, then ready (it has a worker reserved),
-/// then popped (a worker runs it), then finished.
+/// then popped (a worker runs it), then finished. It looks, until it changes
+/// something.
 ///
 /// Not thread-safe.
 class LaneQueue {
  public:
   enum class Place { kReady, kQueued, kFull };
+  enum class Stage { kLooks, kChanges };
+  /// So many shares at a time have a worker, whatever the lane's bound is.
+  static constexpr size_t kMostShares = 64;
 
   /// Limits of 0 workers count as 1: a lane that runs nothing would only hang.
   explicit LaneQueue(const LaneLimits& limits);
@@ -34,9 +38,11 @@ class LaneQueue {
   std::optional<uint64_t> Pop();
   /// Takes out an entry that no worker has popped; false when there is none.
   bool Remove(uint64_t id);
+  /// A popped entry does not only look any more.
+  void BeginsToChange(const WorkerShare& share);
   /// A popped entry has ended: the oldest queued entry whose share is not used
   /// up becomes ready.
-  void Finish(const WorkerShare& share);
+  void Finish(const WorkerShare& share, Stage stage = Stage::kLooks);
 
   /// Workers needed: ready and popped entries.
   size_t reserved() const { return reserved_; }
@@ -55,9 +61,14 @@ class LaneQueue {
 
   const size_t workers_;
   const size_t workers_per_cluster_;
+  const size_t looking_per_cluster_;
   const size_t queue_bound_;
   size_t reserved_ = 0;
-  std::map<WorkerShare, size_t> reserved_of_;
+  struct Use {
+    size_t reserved = 0;
+    size_t looking = 0;  // of these
+  };
+  std::map<WorkerShare, Use> use_of_;
   std::deque<Entry> ready_;
   std::deque<Entry> queued_;
 };

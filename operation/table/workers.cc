@@ -114,6 +114,9 @@ absl::Status TableState::BeginMutation(Operation& operation) {
   if (operation.stop_reason) return *operation.stop_reason;
   operation.mutating = true;
   operation.last_progress = clock_.Now();
+  LaneState& lane = LaneOf(operation.spec);
+  lane.queue.BeginsToChange(operation.spec.share);
+  if (lane.queue.ready() > 0) WakeWorker(lane);
   // Not before: until here its user may have no right to be heard at all.
   kept_.DropOthers(operation.spec);
   return absl::OkStatus();
@@ -383,7 +386,9 @@ void TableState::Finish(const OperationPtr& operation, Result result) {
     AnswerAll(operation, result, after);
     ++stats_.finished;
     LaneState& lane = LaneOf(spec);
-    lane.queue.Finish(spec.share);
+    lane.queue.Finish(spec.share, operation->mutating
+                                      ? LaneQueue::Stage::kChanges
+                                      : LaneQueue::Stage::kLooks);
     Release(operation);
     Settle(after);
     if (lane.queue.ready() > 0) WakeWorker(lane);

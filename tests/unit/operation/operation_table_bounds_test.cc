@@ -74,6 +74,7 @@ class IdleWorkersTest : public TableTest {
   static OperationLimits EndSoon() {
     OperationLimits limits;
     limits.worker_idle = milliseconds(200);
+    limits.control.looking_per_cluster = 0;
     return limits;
   }
   static constexpr size_t kTimer = 1;  // stays

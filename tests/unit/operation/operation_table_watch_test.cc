@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <latch>
+#include <list>
 #include <memory>
 #include <string>
 #include <thread>
@@ -49,6 +50,65 @@ TEST_F(LaneTest, RefusesAtOnceWhenTheQueueIsFull) {
   EXPECT_EQ(table().stats().refused, 1U);
   busy->release.Open();
   EXPECT_EQ(second.Value(), 2);
+}
+
+// With the limits as they are shipped.
+TEST_F(LaneTest, AThirdClusterHasAWorkerWhenTwoHang) {
+  for (const Lane lane : kLanes) {
+    const auto hung = NewJob();
+    std::list<BackgroundCall> calls;
+    for (const char* cluster : {"one", "two"}) {
+      for (int i = 0; i < 70; ++i) {
+        OperationSpec spec =
+            On(cluster, Spec("trim", {absl::StrCat(cluster, i)}));
+        spec.lane = lane;
+        if (lane == Lane::kBulk && i == 30) break;
+        calls.emplace_back(table(), spec, Mutating(hung, 1));
+      }
+    }
+    hung->started.Pass();
+    OperationSpec third = On("three", Spec("trim", {"third"}));
+    third.lane = lane;
+    Caller caller;
+    caller.deadline = RealIn(seconds(20));
+    EXPECT_OK(table().Run(third, caller, Returning(3)).status()) << Name(lane);
+    hung->release.Open();
+    for (BackgroundCall& call : calls) EXPECT_EQ(call.Value(), 1);
+  }
+}
+
+// Two hundred promotions at once all look before they wait.
+TEST_F(LaneTest, FewOfAClusterLookAtATime) {
+  const auto jobs = NewJob();
+  std::list<BackgroundCall> calls;
+  for (int i = 0; i < 200; ++i) {
+    calls.emplace_back(table(), Spec("promote", {absl::StrCat("k", i)}),
+                       Blocked(jobs, i));
+  }
+  const OperationLimits& limits = table().limits();
+  ASSERT_TRUE(Eventually([&] {
+    return jobs->runs == static_cast<int>(limits.control.looking_per_cluster);
+  }));
+  EXPECT_EQ(table().stats().threads, limits.control.looking_per_cluster + 1);
+  jobs->release.Open();
+  for (BackgroundCall& call : calls) EXPECT_OK(call.Result().status());
+}
+
+// A change takes as long as the monitors; it holds nobody up who looks.
+TEST_F(LaneTest, WhatChangesLetsOthersLook) {
+  const auto changing = NewJob();
+  std::list<BackgroundCall> calls;
+  const OperationLimits& limits = table().limits();
+  for (size_t i = 0; i < limits.control.workers_per_cluster; ++i) {
+    calls.emplace_back(table(), Spec("demote", {absl::StrCat("k", i)}),
+                       Mutating(changing, 1));
+  }
+  EXPECT_TRUE(Eventually([&] {
+    return changing->runs ==
+           static_cast<int>(limits.control.workers_per_cluster);
+  }));
+  changing->release.Open();
+  for (BackgroundCall& call : calls) EXPECT_EQ(call.Value(), 1);
 }
 
 TEST_F(LaneTest, WhatWasRefusedHoldsNoKey) {

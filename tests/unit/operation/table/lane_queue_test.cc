@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace addons {
 namespace {
 
@@ -58,6 +60,48 @@ TEST(LaneQueueTest, AClusterBeyondItsShareLetsOthersPass) {
   EXPECT_EQ(queue.Push(1, Of("hung")), Place::kReady);
   EXPECT_EQ(queue.Push(2, Of("hung")), Place::kQueued);
   EXPECT_EQ(queue.Push(3, Of("fine")), Place::kReady);
+}
+
+TEST(LaneQueueTest, ClustersThatHangLeaveAWorkerToEachOther) {
+  LaneQueue queue(LaneLimits{4, 2, 10});
+  uint64_t id = 0;
+  for (const char* hung : {"one", "two"}) {
+    for (int i = 0; i < 3; ++i) queue.Push(++id, Of(hung));
+  }
+  EXPECT_EQ(queue.reserved(), 4U);
+  EXPECT_EQ(queue.Push(7, Of("third")), Place::kReady);
+  EXPECT_EQ(queue.Push(8, Of("third")), Place::kQueued);
+  EXPECT_EQ(queue.Push(9, Of("fourth")), Place::kReady);
+  // One after the other.
+  queue.Finish(Of("third"));
+  EXPECT_EQ(queue.ready(), 7U);
+  EXPECT_EQ(queue.reserved(), 6U);
+}
+
+TEST(LaneQueueTest, TheWorkersBeyondTheLimitAreBoundedToo) {
+  LaneQueue queue(LaneLimits{1, 1, 10});
+  for (size_t i = 0; i < LaneQueue::kMostShares; ++i) {
+    EXPECT_EQ(queue.Push(i, Of(std::to_string(i).c_str())), Place::kReady);
+  }
+  EXPECT_EQ(queue.Push(100, Of("one more")), Place::kQueued);
+}
+
+TEST(LaneQueueTest, FewLookAtATimeAndManyChange) {
+  LaneQueue queue(LaneLimits{8, 4, 10, 2});
+  for (uint64_t id = 1; id <= 6; ++id) queue.Push(id, Of("a"));
+  EXPECT_EQ(queue.reserved(), 2U);
+  for (size_t changing = 1; changing <= 2; ++changing) {
+    EXPECT_EQ(queue.Pop(), changing);
+    queue.BeginsToChange(Of("a"));
+    EXPECT_EQ(queue.reserved(), 2U + changing);
+  }
+  // Four is the share of the cluster.
+  EXPECT_EQ(queue.Pop(), 3U);
+  queue.BeginsToChange(Of("a"));
+  EXPECT_EQ(queue.reserved(), 4U);
+  queue.Finish(Of("a"), LaneQueue::Stage::kChanges);
+  EXPECT_EQ(queue.reserved(), 4U);
+  EXPECT_EQ(queue.Push(7, Of("b")), Place::kReady);
 }
 
 TEST(LaneQueueTest, FencingAndTheNodeHaveSharesOfTheirOwn) {
