@@ -11,6 +11,16 @@
 
 namespace addons {
 
+/// Calls that were refused at once, by reason.
+struct RefusedCalls {
+  uint64_t waiting = 0;   // so many wait already
+  uint64_t lane = 0;      // the queue of the lane is full
+  uint64_t threads = 0;   // no thread could be started
+  uint64_t stopping = 0;  // the table is shutting down
+
+  friend bool operator==(const RefusedCalls&, const RefusedCalls&) = default;
+};
+
 /// Counters since the start, but for the last two.
 struct OperationStats {
   uint64_t started = 0;     // given to a worker for the first time
@@ -20,9 +30,9 @@ struct OperationStats {
   uint64_t superseded = 0;  // operations ended for another verb
   uint64_t cancelled = 0;   // operations that an administrator cancelled
   uint64_t conflicts = 0;   // calls that gave up waiting for their keys
-  uint64_t refused = 0;     // calls refused: too many, or shutting down
-  size_t waiting = 0;       // calls that wait now
-  size_t threads = 0;       // threads now
+  RefusedCalls refused;
+  size_t waiting = 0;  // calls that wait now
+  size_t threads = 0;  // threads now
 };
 
 /// One line of OperationTable::List().

@@ -98,9 +98,15 @@ void AddOperationCounters(const OperationStats& stats, Families& families) {
   add("calls_conflict_total",
       "Calls that gave up waiting for another operation on the same object.",
       stats.conflicts);
-  add("calls_refused_total",
-      "Calls refused: a full lane, too many that wait, or the daemon stops.",
-      stats.refused);
+  MetricFamily refused =
+      Counter("calls_refused_total",
+              "Calls refused at once, by reason: a full lane, too many that "
+              "wait, no thread to be had, or the daemon stops.");
+  Add(refused, {{"reason", "waiting"}}, stats.refused.waiting);
+  Add(refused, {{"reason", "lane"}}, stats.refused.lane);
+  Add(refused, {{"reason", "threads"}}, stats.refused.threads);
+  Add(refused, {{"reason", "stopping"}}, stats.refused.stopping);
+  families.push_back(std::move(refused));
   families.push_back(
       With(Gauge("calls_waiting", "Calls that wait for an operation now."),
            stats.waiting));

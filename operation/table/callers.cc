@@ -78,14 +78,14 @@ void TableState::Begin(const CallPtr& call, Counted counted) {
 std::optional<absl::Status> TableState::Refusal(const Call& call,
                                                 Counted counted) {
   if (counted == Counted::kYes && stats_.waiting >= limits_.max_waiting) {
-    ++stats_.refused;
+    ++stats_.refused.waiting;
     return absl::ResourceExhaustedError(FailedText(
         call.spec, absl::StrCat(stats_.waiting,
                                 " calls wait already, and --max-waiting allows "
                                 "no more; repeat the call later")));
   }
   if (!EnsureTimer()) {
-    ++stats_.refused;
+    ++stats_.refused.threads;
     return absl::ResourceExhaustedError(
         FailedText(call.spec, "no thread could be started for it"));
   }
@@ -227,7 +227,7 @@ std::optional<TableState::Outcome> TableState::Decide(const CallPtr& call,
                                                       AfterUnlock& after) {
   const OperationSpec& spec = call->spec;
   if (draining_) {
-    ++stats_.refused;
+    ++stats_.refused.stopping;
     return Outcome{
         absl::UnavailableError(FailedText(spec, "the server is shutting down")),
         nullptr};
@@ -299,7 +299,7 @@ TableState::Outcome TableState::Admit(const CallPtr& call, AfterUnlock& after) {
       std::make_shared<Operation>(id, std::move(spec), call->caller.request_id,
                                   OperationWork(), clock_.Now());
   if (lane.queue.Push(id, call->spec.share) == LaneQueue::Place::kFull) {
-    ++stats_.refused;
+    ++stats_.refused.lane;
     return {absl::ResourceExhaustedError(FailedText(
                 call->spec,
                 absl::StrCat("all workers are busy and ", lane.queue.queued(),
@@ -323,7 +323,7 @@ TableState::Outcome TableState::Admit(const CallPtr& call, AfterUnlock& after) {
     call->operation = nullptr;
     RemoveFromLane(operation);
     after.Stop(operation);
-    ++stats_.refused;
+    ++stats_.refused.threads;
     return {absl::ResourceExhaustedError(
                 FailedText(call->spec, "no thread could be started for it")),
             nullptr};

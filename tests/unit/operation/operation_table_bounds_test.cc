@@ -41,7 +41,7 @@ TEST_F(WaitingBoundTest, MoreCallsAreRefusedAtOnceAlsoWhenTheyWouldJoin) {
   const auto refused = table().Run(Spec("promote"), Caller{}, Returning(2));
   EXPECT_EQ(refused.status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(refused.status().message(), HasSubstr("3 calls wait already"));
-  EXPECT_EQ(table().stats().refused, 1U);
+  EXPECT_EQ(table().stats().refused.waiting, 1U);
   EXPECT_EQ(table().stats().waiting, 3U);
   job->release.Open();
   for (BackgroundCall& call : calls) EXPECT_EQ(call.Value(), 1);

@@ -95,7 +95,7 @@ TEST_F(ShutdownTest, AfterDrainNothingStarts) {
   EXPECT_THAT(
       Run(Spec("promote"), Returning(1)),
       StatusIs(absl::StatusCode::kUnavailable, HasSubstr("shutting down")));
-  EXPECT_EQ(table().stats().refused, 1U);
+  EXPECT_EQ(table().stats().refused.stopping, 1U);
 }
 
 TEST_F(ShutdownTest, DrainEndsWhatOnlyWaitsAtOnce) {

@@ -438,7 +438,7 @@ TEST_F(OperationTableTest, CountsWhatHappens) {
   EXPECT_EQ(stats.started, 2U);
   EXPECT_EQ(stats.finished, 2U);
   EXPECT_EQ(stats.joined, 0U);
-  EXPECT_EQ(stats.refused, 0U);
+  EXPECT_EQ(stats.refused, RefusedCalls());
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ TEST_F(LaneTest, RefusesAtOnceWhenTheQueueIsFull) {
   EXPECT_THAT(Run(Spec("promote", {"k3"}), Returning(3)),
               StatusIs(absl::StatusCode::kResourceExhausted,
                        HasSubstr("Failed to promote volume 'v1'")));
-  EXPECT_EQ(table().stats().refused, 1U);
+  EXPECT_EQ(table().stats().refused.lane, 1U);
   busy->release.Open();
   EXPECT_EQ(second.Value(), 2);
 }

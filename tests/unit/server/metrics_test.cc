@@ -109,7 +109,9 @@ TEST_F(MetricsTest, CountsOperations) {
   EXPECT_EQ(Value("operations_superseded_total"), "0");
   table().Drain(milliseconds(0));
   EXPECT_FALSE(Run(Spec("promote"), Returning(1)).ok());
-  EXPECT_EQ(Value("calls_refused_total"), "1");
+  EXPECT_EQ(Value(R"(calls_refused_total{reason="stopping"})"), "1");
+  EXPECT_EQ(Value(R"(calls_refused_total{reason="waiting"})"), "0");
+  EXPECT_EQ(Value(R"(calls_refused_total{reason="lane"})"), "0");
   for (const char* name : {"calls_joined_total", "calls_kept_result_total",
                            "calls_conflict_total"}) {
     EXPECT_EQ(Value(name), "0") << name;
