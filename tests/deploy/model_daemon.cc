@@ -5,7 +5,8 @@
 //
 // VOLUMES volumes are mirrored from site-a, whose daemon this is. A few of them
 // are in trouble when there are more than ten. FOLDER gets config.json and
-// cluster-mapping.json, secrets.json for the command line, and the socket `s`.
+// cluster-mapping.json, secrets.json for the command line, and the sockets `s`
+// and, for administrators, `a`.
 // Prints one line of JSON when it serves: the address of its metrics and the
 // ids of the volumes. Simulated time goes as fast as real time. Ends with its
 // standard input.
@@ -80,11 +81,11 @@ absl::StatusOr<std::unique_ptr<App>> Serve(FakeWorld& world,
                                            const std::string& folder) {
   Config config;
   config.socket_path = folder + "/s";
+  config.admin_socket_path = folder + "/a";
   config.config_dir = folder;
   config.modes.controller = true;
   config.serve_metrics = true;
   config.watch_interval = seconds(1);
-  config.history_events = 0;
   config.site_clusters.emplace_back("site-a");
   AppParts parts;
   parts.clusters = std::make_unique<FakeClusterProvider>(world);
