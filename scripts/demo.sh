@@ -3,7 +3,7 @@
 # and in a disaster, through the daemon's gRPC socket, and the data is checked.
 #
 #   scripts/demo.sh          runs, checks, cleans up; the exit code tells
-#   scripts/demo.sh --short  ends after the planned move, without the disaster
+#   scripts/demo.sh --short  ends after the planned move and a fence, without the disaster
 #   scripts/demo.sh --keep   leaves two sites and a replicated volume, and says how to use them
 #
 # Everything runs on loopback, below one temporary folder. What is needed is installed from
@@ -259,13 +259,17 @@ say "image: $pool/$image"
 write_data a "written on site a before replication"
 proves "the daemon needs no database of its own: ceph-csi's journal says it all"
 
-# As the operator sends them: those of the class, without the ones that are for itself.
-sample=deploy/samples/ceph-csi/volumereplicationclass.yaml
-class=$(sed -n 's/^    \([a-zA-Z]*\): \(.*\)$/"\1":"\2"/p' "$sample" | sed 's/^\("schedulingInterval":\).*/\1"1m"/' | paste -sd ,)
-class="\"parameters\":{$class}"
+samples=deploy/samples/ceph-csi
+# of_class FILE: the parameters as the operator sends them, without those that are for itself.
+of_class() {
+  local fields
+  fields=$(sed -n 's/^    \([a-zA-Z]*\): \(.*\)$/"\1":"\2"/p' "$samples/$1" | sed 's/^\("schedulingInterval":\).*/\1"1m"/' | paste -sd ,)
+  printf '"parameters":{%s}' "$fields"
+}
+class=$(of_class volumereplicationclass.yaml)
 
 step "Switch replication on, with a snapshot every minute"
-say "class: $sample, but every minute"
+say "class: $samples/volumereplicationclass.yaml, but every minute"
 expect_ok a EnableVolumeReplication "$id_a" "$class"
 expect_ok a PromoteVolume "$id_a" "$class"
 expect_ok a EnableVolumeReplication "$id_a" "$class"
@@ -325,6 +329,66 @@ disaster_and_return() {
   proves "the resync ran once, from a living primary, and ended with the same data"
 }
 
+# A node of site a.
+fence_a_node() {
+  local cidr
+  cidr=$(sed -n 's/^    - \(.*\)$/\1/p' "$samples/networkfence.yaml")
+  fence() { call a "fence.FenceController/$1" "{$(of_class networkfenceclass.yaml),\"cidrs\":[{\"cidr\":\"$cidr\"}]}" >"$work/fence" 2>&1 || fail "$1: $(<"$work/fence")"; }
+  fenced() { [[ $(scripts/testbed ceph "$bed" a osd blocklist ls 2>/dev/null) == *"${cidr%/*}"* ]]; }
+  step "Cut a dead node off, and let it in again"
+  say "which: $samples/networkfence.yaml, $cidr"
+  fence FenceClusterNetwork
+  fenced || fail "the blocklist of site a does not have $cidr"
+  say "$(grep -o 'fenced cluster=.*' "$work/a.log" | tail -n 1)"
+  fence UnfenceClusterNetwork
+  ! fenced || fail "the blocklist of site a still has $cidr"
+  proves "the OK to a fence comes when the OSDs refuse the node, not before"
+}
+
+# ask_group SITE METHOD [FIELDS]: for the group of that site
+ask_group() {
+  call "$1" "replication.Controller/$2" "{\"replication_source\":{\"volumegroup\":{\"volume_group_id\":\"${group_of[$1]}\"}}${3:+,$3}}" \
+    >"$work/group" 2>&1
+}
+group_call() { ask_group "$@" || fail "$2 of the group on site $1: $(<"$work/group")"; }
+declare -A group_of=()
+group_has_copies() { ask_group a GetVolumeReplicationInfo && grep -q 'last_sync_time\|lastSyncTime' "$work/group"; }
+a_group_moves() {
+  local image ids=() site members of_group sums=()
+  members=$(of_class volumereplicationclass-groups.yaml)
+  step "Two more volumes, as one group: move them to site b together"
+  say "classes: $samples/volumegroupreplicationclass.yaml, and for the members volumereplicationclass-groups.yaml"
+  for name in pvc-demo-data pvc-demo-log; do
+    ids+=("$(scripts/testbed volume "$bed" a "$name" --size 16M)")
+    image=csi-vol-${ids[-1]: -36}
+    write_data a "$name, written on site a"
+  done
+  for site in a b; do
+    # The class of each site names its own cluster.
+    of_group=$(of_class volumegroupreplicationclass.yaml)
+    call "$site" volumegroup.Controller/CreateVolumeGroup \
+      "{\"name\":\"vgrcontent-demo\",${of_group/site-a/site-$site},\"volume_ids\":[\"${ids[0]}\",\"${ids[1]}\"]}" >"$work/group" 2>&1 ||
+      fail "CreateVolumeGroup on site $site: $(<"$work/group")"
+    group_of[$site]=$(sed -n 's/.*"volume_*[gG]roup_*[iI]d": *"\([^"]*\)".*/\1/p' "$work/group")
+    if [[ $site == b ]]; then break; fi
+    group_call a EnableVolumeReplication "$members"
+    group_call a PromoteVolume "$members"
+    until_true 120 "site b has a copy of both" group_has_copies
+    for id in "${ids[@]}"; do scripts/testbed peer-journal "$bed" b "$id" >/dev/null; done
+  done
+  say "the group is ${group_of[a]} on site a, ${group_of[b]} on site b"
+  for id in "${ids[@]}"; do image=csi-vol-${id: -36} && sums+=("$(data_of a)"); done
+  group_call a DemoteVolume
+  group_call b PromoteVolume "$members"
+  for i in 0 1; do image=csi-vol-${ids[i]: -36} && same_data b "${sums[i]}"; done
+  proves "none is promoted before all have arrived: the group is of one moment"
+  group_call b DisableVolumeReplication
+  for site in b a; do
+    call "$site" volumegroup.Controller/ModifyVolumeGroupMembership "{\"volume_group_id\":\"${group_of[$site]}\",\"volume_ids\":[]}" >/dev/null
+    call "$site" volumegroup.Controller/DeleteVolumeGroup "{\"volume_group_id\":\"${group_of[$site]}\"}" >/dev/null
+  done
+}
+
 disable() {
   step "Disable replication"
   expect_ok "$secondary" DisableVolumeReplication "$id_b"
@@ -334,10 +398,23 @@ disable() {
     --pool "$pool" --image "$image" 2>/dev/null || true)
   [[ -z $left || $left == '[]' ]] || fail "a schedule is left: $left"
   proves "on the secondary it did nothing, on the primary it removed mirroring and schedule"
+
+  step "Give back the space that the volume does not need, as $samples/reclaimspacejob.yaml"
+  local id=id_$primary
+  call "$primary" reclaimspace.ReclaimSpaceController/ControllerReclaimSpace "{\"volume_id\":\"${!id}\"}" >"$work/reclaim" 2>&1 ||
+    fail "ControllerReclaimSpace: $(<"$work/reclaim")"
+  show <"$work/reclaim"
+  proves "a volume that nobody has open is looked through for zeros"
 }
 
 primary=a secondary=b
-if [[ $short ]]; then primary=b secondary=a; else disaster_and_return; fi
+if [[ $short ]]; then
+  primary=b secondary=a
+else
+  disaster_and_return
+  a_group_moves
+fi
+fence_a_node
 if [[ ! $keep ]]; then disable; fi
 finish_step
 step_started=0

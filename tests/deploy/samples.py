@@ -105,10 +105,17 @@ class Samples(unittest.TestCase):
                         if not parameter.startswith(SECRET[kind]):
                             self.assertIn(parameter, known, kind)
 
-    def test_the_demo_replicates_as_the_sample_says(self):
+    def test_the_demo_tells_the_story_of_the_samples(self):
         demo = (SOURCE / "scripts" / "demo.sh").read_text()
-        [used] = re.findall(r"^sample=(.*)$", demo, re.M)
-        self.assertEqual(SOURCE / used, SAMPLES / "ceph-csi" / "volumereplicationclass.yaml")
+        [folder] = re.findall(r"^samples=(.*)$", demo, re.M)
+        self.assertEqual(SOURCE / folder, SAMPLES / "ceph-csi")
+        # It names no objects of Kubernetes (VolumeReplication, ...), but what they lead to.
+        for path in (SAMPLES / "ceph-csi").glob("*.yaml"):
+            [thing] = load(path.read_text())
+            if thing["kind"] in SECRET:
+                self.assertIn(f"$(of_class {path.name})", demo)
+        for name in ("networkfence.yaml", "reclaimspacejob.yaml"):
+            self.assertIn(f"$samples/{name}", demo)
         # Every call with parameters has those of the class.
         calls = re.findall(r"^ *expect_ok \w (?:Enable|Promote)\w* .*$", demo, re.M)
         self.assertGreater(len(calls), 4)
