@@ -1,7 +1,6 @@
 #ifndef ADDONS_LEASE_LEASED_CONTEXT_H_
 #define ADDONS_LEASE_LEASED_CONTEXT_H_
 
-#include <any>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -22,7 +21,8 @@ namespace addons {
 /// that refuses, and the verb is run again with the lease held: RunLeased().
 ///
 /// A verb that waits, and has not begun to change anything, keeps the lease
-/// only for a while. Used by one thread.
+/// only for a while. One that waits for the lease of another daemon, or without
+/// one, holds no worker where RunLeased() says so. Used by one thread.
 class LeasedContext final : public OperationContext {
  public:
   /// Neither is owned. `verb` is shown to those who wait.
@@ -47,6 +47,13 @@ class LeasedContext final : public OperationContext {
   /// true, once: BeginMutation() has refused, because the lease was just taken.
   bool LooksAgain();
 
+  /// The lease is waited for without a worker from now on: the work is run
+  /// again from its start, which calls this first. Not OK: to be returned at
+  /// once, the lease that it waits for is not free yet.
+  absl::Status TakeAwaited();
+  /// The work is run again later, whatever it answers now: RunAgain().
+  bool gives_way() const { return gives_way_; }
+
   Clock& clock() override { return inner_.clock(); }
   void Step(absl::string_view step) override { inner_.Step(step); }
   void Progress(uint64_t done, uint64_t total) override {
@@ -56,9 +63,10 @@ class LeasedContext final : public OperationContext {
     inner_.SetPending(std::move(pending));
   }
   absl::Status SleepFor(SteadyDuration duration) override;
-  /// While it has the lease, as SleepFor().
+  /// For a while as SleepFor() when BeginMutation() has refused: such a verb is
+  /// about to change something. Otherwise without the lease.
   absl::Status LookAgainAfter(SteadyDuration duration) override;
-  std::any& memory() override { return inner_.memory(); }
+  WorkMemory& memory() override { return inner_.memory(); }
   /// UNAVAILABLE also: the lease was lost after the first change.
   [[nodiscard]] absl::Status BeginMutation() override;
   bool mutating() const override { return inner_.mutating(); }
@@ -70,6 +78,8 @@ class LeasedContext final : public OperationContext {
 
  private:
   SteadyDuration Idle() const;
+  absl::Status GiveWay(SteadyDuration duration);
+  absl::Status AwaitTurn();
 
   OperationContext& inner_;
   LeaseKeeper& keeper_;
@@ -77,28 +87,42 @@ class LeasedContext final : public OperationContext {
   std::optional<LeaseTarget> target_;
   std::shared_ptr<LeaseKeeper::Held> held_;
   SteadyTime taken_at_{};
-  int looks_ = 0;         // how often the verb was run again
+  int looks_ = 0;         // how often the verb was run again with the lease
   bool refused_ = false;  // the verb is to look again
   bool begun_ = false;    // to change something, with this lease
+  bool resumes_ = false;  // TakeAwaited()
+  bool gives_way_ = false;
 };
 
 /// Whether BeginMutation() or SleepFor() of a LeasedContext has answered that
-/// the verb is to look again: what only logs other refusals returns this one.
+/// the verb is to look again, now or later: what only logs other refusals
+/// returns this one.
 bool SaysLookAgain(const absl::Status& status);
+
+/// How another daemon's lease is waited for.
+enum class LeaseWaits {
+  kWithoutWorker,  // the work of the operation can begin anew: LookAgainAfter()
+  kInPlace,        // it is a part of the work, and what came before costs a lot
+};
 
 /// Runs `body`, and again when its look was older than the lease. A state that
 /// changes each time is waited for by the body itself.
 template <typename Body>
 auto RunLeased(OperationContext& context, LeaseKeeper& keeper, std::string verb,
-               const Body& body) {
+               const Body& body, LeaseWaits waits = LeaseWaits::kWithoutWorker)
+    -> decltype(body(std::declval<LeasedContext&>())) {
   // Each time it has waited in between for longer than it keeps the lease.
   constexpr int kMostLooks = 100;
   LeasedContext leased(context, keeper, std::move(verb));
+  if (waits == LeaseWaits::kWithoutWorker) {
+    if (absl::Status taken = leased.TakeAwaited(); !taken.ok()) return taken;
+  }
   auto result = body(leased);
   for (int look = 0; leased.LooksAgain() && look < kMostLooks; ++look) {
     result = body(leased);
   }
   leased.GiveBack();
+  if (leased.gives_way()) return RunAgain();
   return result;
 }
 

@@ -1,6 +1,5 @@
 #include "networkfence/range_turns.h"
 
-#include <any>
 #include <chrono>
 #include <cstddef>
 #include <utility>
@@ -71,8 +70,9 @@ void RangeTurns::Leave(const Turn& turn) {
 absl::StatusOr<RangeTurns::TurnRef> RangeTurns::Await(
     OperationContext& context, const std::string& fsid,
     const std::vector<Cidr>& ranges) {
-  if (!context.memory().has_value()) context.memory() = Enter(fsid, ranges);
-  const auto turn = std::any_cast<TurnRef>(context.memory());
+  auto& kept = context.memory().Of<TurnRef>();
+  if (kept == nullptr) kept = Enter(fsid, ranges);
+  const TurnRef turn = kept;
   while (const std::optional<Cidr> overlap = InTheWay(*turn)) {
     context.Step("waiting for a change of an overlapping range");
     context.SetPending(absl::AbortedError(
@@ -82,7 +82,7 @@ absl::StatusOr<RangeTurns::TurnRef> RangeTurns::Await(
     ADDONS_RETURN_IF_ERROR(context.LookAgainAfter(kPause));
   }
   context.SetPending(absl::OkStatus());
-  context.memory().reset();
+  context.memory().Forget<TurnRef>();
   return turn;
 }
 

@@ -2,7 +2,6 @@
 #define ADDONS_OPERATION_OPERATION_CONTEXT_H_
 
 #include <algorithm>
-#include <any>
 #include <cstdint>
 #include <optional>
 #include <stop_token>
@@ -11,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "base/clock.h"
+#include "operation/work_memory.h"
 
 namespace addons {
 
@@ -44,15 +44,16 @@ class OperationContext {
   virtual absl::Status SleepFor(SteadyDuration duration) = 0;
 
   /// SleepFor() for work that can begin anew, so that it costs no worker
-  /// meanwhile. OK: it has waited, go on. Otherwise return that status at once:
-  /// the work is run again from its start after `duration` (RunsAgain()), or is
-  /// to end, as after SleepFor().
+  /// meanwhile: every wait for a state, however short. OK: it has waited, go
+  /// on. Otherwise return that status at once: the work is run again from its
+  /// start after `duration` (RunsAgain()), or is to end, as after SleepFor().
+  /// Since when something is waited for is kept in memory(): a wait that began
+  /// anew each time would never end.
   virtual absl::Status LookAgainAfter(SteadyDuration duration) {
     return SleepFor(duration);
   }
-  /// What the work keeps for when it is run again; empty at first. It may die
-  /// on any thread.
-  virtual std::any& memory() = 0;
+  /// What the work keeps for when it is run again.
+  virtual WorkMemory& memory() = 0;
 
   /// Call immediately before the first change, after re-reading what the
   /// decision rests on. Not OK: return that status and change nothing. OK when

@@ -47,6 +47,7 @@ class Demotion {
   absl::Status RefuseIfAny(const std::vector<Watcher>& workloads);
   absl::Status AwaitFollower(const std::string& reason);
   absl::Status AwaitWorkload(const std::string& reason);
+  SteadyDuration WorkloadGoneFor() const;
   absl::Status WriteMarks(Image& image);
   absl::Status DemotePrimary();
   absl::Status Repair();
@@ -132,7 +133,8 @@ absl::StatusOr<DemoteDecision> Demotion::Decide() {
       .open_by_mirror = open_by_mirror_,
       .published = published_};
   seen.begun = context_.mutating();
-  seen.awaited_workload = session_.memory.awaited_workload;
+  seen.awaited_workload =
+      WorkloadGoneFor() >= environment_.options.watch_timeout;
   ReportWatch& reports = session_.memory.Reports(view_);
   seen.rewrites = [&](const std::string& uuid) {
     return reports.Rewrites(uuid);
@@ -228,20 +230,30 @@ absl::Status Demotion::RefuseIfAny(const std::vector<Watcher>& workloads) {
 absl::Status Demotion::AwaitFollower(const std::string& reason) {
   context_.Step("waiting until the peer follows this site");
   context_.SetPending(Failed(absl::StatusCode::kUnavailable, reason));
-  ADDONS_RETURN_IF_ERROR(context_.SleepFor(environment_.options.poll_interval));
+  ADDONS_RETURN_IF_ERROR(
+      context_.LookAgainAfter(environment_.options.poll_interval));
   return LookAround();
 }
 
+SteadyDuration Demotion::WorkloadGoneFor() const {
+  const std::optional<SteadyTime>& since = session_.memory.workload_gone_since;
+  return since.has_value() ? context_.clock().Now() - *since
+                           : SteadyDuration::zero();
+}
+
 absl::Status Demotion::AwaitWorkload(const std::string& reason) {
-  Log().warn(
-      "volume={} is still marked as published by key={}, but nobody has it "
-      "open",
-      Quoted(session_.volume.volume_id.text()),
-      Quoted(PublishedMark(published_)));
+  if (!session_.memory.workload_gone_since.has_value()) {
+    session_.memory.workload_gone_since = context_.clock().Now();
+    Log().warn(
+        "volume={} is still marked as published by key={}, but nobody has it "
+        "open",
+        Quoted(session_.volume.volume_id.text()),
+        Quoted(PublishedMark(published_)));
+  }
   context_.Step("waiting whether the workload comes back");
   context_.SetPending(Failed(absl::StatusCode::kUnavailable, reason));
-  ADDONS_RETURN_IF_ERROR(context_.SleepFor(environment_.options.watch_timeout));
-  session_.memory.awaited_workload = true;
+  ADDONS_RETURN_IF_ERROR(context_.LookAgainAfter(
+      environment_.options.watch_timeout - WorkloadGoneFor()));
   return LookAround();
 }
 
@@ -342,7 +354,8 @@ absl::Status TellRefusedDemotion(OperationContext& context,
                                 FindClients(session, **image));
         if (clients.workloads.empty()) return absl::OkStatus();
         return TellRefusal(session, DescribeWatchers(clients.workloads));
-      });
+      },
+      LeaseWaits::kInPlace);
 }
 
 }  // namespace addons

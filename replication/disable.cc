@@ -56,9 +56,6 @@ class Disabling {
   const DisableRequest& request_;
   Session& session_;
   bool forced_ = false;
-  /// What an image that is "disabling" looked like, and since when.
-  std::string disabling_as_;
-  SteadyTime disabling_since_;
   int carried_on_ = 0;
   bool plain_refused_ = false;  // a secondary whose mirror snapshots are gone
   absl::string_view role_before_;  // empty: nothing was disabled here
@@ -68,6 +65,12 @@ class Disabling {
 /// image that is being disabled has looked the same.
 std::string DisablingKey(const MirrorView& view) {
   return absl::StrCat(view.tracker_key, "/disabling");
+}
+
+/// Of an image that is "disabling": who is at it makes it look different from
+/// one moment to the next.
+std::string LooksLike(const MirrorView& view) {
+  return absl::StrCat(view.image_id, "/", view.snapshots.size());
 }
 
 absl::Status Disabling::Failed(absl::StatusCode code,
@@ -143,22 +146,21 @@ absl::StatusOr<std::string> Disabling::AtWork(const MirrorView& view) {
                           FindClients(session_, **image));
   if (!clients.workloads.empty()) return DescribeWatchers(clients.workloads);
   const SteadyDuration unchanged =
-      environment_.tracker.MarkAge(DisablingKey(view), disabling_as_);
+      environment_.tracker.MarkAge(DisablingKey(view), LooksLike(view));
   return clients.mirror && unchanged < environment_.options.settle_time
              ? "rbd-mirror of this site"
              : "";
 }
 
 /// An image that is "disabling": somebody is at it, or died in the middle.
-/// Who is at it makes it look different from one moment to the next.
 absl::StatusOr<DisableDecision> Disabling::CarryOn(const MirrorView& view) {
   const SteadyTime now = context_.clock().Now();
-  std::string as = absl::StrCat(view.image_id, "/", view.snapshots.size());
-  if (as != disabling_as_) {
-    disabling_as_ = std::move(as);
-    disabling_since_ = now;
+  std::optional<SameFor>& same = session_.memory.disabling;
+  std::string look = LooksLike(view);
+  if (!same.has_value() || same->look != look) {
+    same = SameFor{std::move(look), now};
   }
-  if (now - disabling_since_ < environment_.options.look_gap) {
+  if (now - same->since < environment_.options.look_gap) {
     return DisableDecision{DisableAction::kWait, absl::StatusCode::kUnavailable,
                            "the image is still being disabled"};
   }
@@ -178,12 +180,14 @@ absl::Status Disabling::DisableOnceMore(const MirrorView& view, Force force) {
   Log().warn("carrying on a disable that was interrupted volume={}",
              Quoted(session_.volume.volume_id.text()));
   const absl::Status disabled = DisableImage(view, force);
+  // With the lease, which was just taken, it is looked at as carefully.
+  if (SaysLookAgain(disabled)) session_.memory.disabling.reset();
   plain_refused_ |= force == Force::kNo && CephErrno(disabled) == EINVAL;
   // Another client may have been at it after all: a fresh look decides.
   if (!disabled.ok() && (carried_on_ == kCarryOns || !context_.mutating())) {
     return disabled;
   }
-  disabling_since_ = context_.clock().Now();
+  session_.memory.disabling = SameFor{LooksLike(view), context_.clock().Now()};
   return absl::OkStatus();
 }
 

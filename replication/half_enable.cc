@@ -1,5 +1,10 @@
 #include "replication/half_enable.h"
 
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "replication/mirror_client_guard.h"
@@ -9,12 +14,22 @@ namespace addons {
 
 absl::StatusOr<bool> StaysHalfEnabled(Session& session,
                                       const MirrorView& seen) {
+  const SteadyTime now = session.context.clock().Now();
+  const SteadyDuration gap = session.environment.options.poll_interval;
+  std::optional<SameFor>& known = session.memory.half_enabled;
+  std::string look = absl::StrCat(seen.image_id, "/", seen.snapshots.size());
+  if (!known.has_value() || known->look != look) {
+    known = SameFor{std::move(look), now};
+  }
+  if (now - known->since >= gap) {
+    // With the lease, which is taken next, it is looked at as carefully.
+    known.reset();
+    return true;
+  }
   session.context.Step("looking once more at a half-done enable");
   ADDONS_RETURN_IF_ERROR(
-      session.context.SleepFor(session.environment.options.poll_interval));
-  ADDONS_ASSIGN_OR_RETURN(const MirrorView now, Look(session));
-  return HalfEnabled(now) && now.image_id == seen.image_id &&
-         now.snapshots.size() == seen.snapshots.size();
+      session.context.LookAgainAfter(gap - (now - known->since)));
+  return false;
 }
 
 absl::Status ClearHalfEnable(Session& session) {

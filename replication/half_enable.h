@@ -8,12 +8,12 @@
 
 namespace addons {
 
-/// Whether an image that HalfEnabled() was said of in the look `seen` is so
-/// still, unchanged, after a poll interval: an enable of a client without our
-/// lease (`rbd mirror image enable`) looks the same for a moment. Waits that
+/// Whether an image that HalfEnabled() is said of in the look `seen` has been
+/// so, unchanged, for a poll interval: an enable of a client without our lease
+/// (`rbd mirror image enable`) looks the same for a moment. If not, waits that
 /// long, and no longer: an rbd-mirror of this site takes an image that stays so
-/// for a copy that failed, and removes it. Changes nothing. CANCELLED: nobody
-/// waits for it.
+/// for a copy that failed, and removes it. false: look again now. Changes
+/// nothing. Errors of OperationContext::LookAgainAfter().
 absl::StatusOr<bool> StaysHalfEnabled(Session& session, const MirrorView& seen);
 
 /// Takes an enable back that died in the middle, by force: no peer has a copy,

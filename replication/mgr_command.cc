@@ -1,6 +1,7 @@
 #include "replication/mgr_command.h"
 
 #include <cerrno>
+#include <optional>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -17,21 +18,33 @@ absl::Status IsAway(const absl::Status& answer) {
                    answer.message()));
 }
 
+/// Since when the manager is waited for.
+struct AwaitedMgr {
+  std::optional<SteadyTime> since;
+};
+
 }  // namespace
 
 absl::StatusOr<std::string> RunMgrCommand(OperationContext& context,
                                           const ReplicationOptions& options,
                                           Cluster& cluster,
                                           const std::string& json) {
-  const SteadyTime give_up = context.clock().Now() + options.mgr_patience;
+  const SteadyTime began = context.clock().Now();
   while (true) {
     auto output = cluster.MgrCommand(json);
     const int error = CephErrno(output.status());
     // Switched off, and crashed: that takes a person.
-    if (error == EOPNOTSUPP || error == EIO) return IsAway(output.status());
-    if (error != EAGAIN && error != ETIMEDOUT) return output;
-    if (context.clock().Now() >= give_up) return IsAway(output.status());
-    ADDONS_RETURN_IF_ERROR(context.SleepFor(options.poll_interval));
+    const bool for_good = error == EOPNOTSUPP || error == EIO;
+    const bool away = error == EAGAIN || error == ETIMEDOUT || for_good;
+    const SteadyTime since =
+        context.memory().Of<AwaitedMgr>().since.value_or(began);
+    if (!away || for_good ||
+        context.clock().Now() - since >= options.mgr_patience) {
+      context.memory().Forget<AwaitedMgr>();
+      return away ? IsAway(output.status()) : output;
+    }
+    context.memory().Of<AwaitedMgr>().since = since;
+    ADDONS_RETURN_IF_ERROR(context.LookAgainAfter(options.poll_interval));
   }
 }
 

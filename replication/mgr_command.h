@@ -13,7 +13,8 @@ namespace addons {
 /// Runs a command of the mgr module rbd_support. A module that is starting
 /// (EAGAIN) or a mgr that does not answer (ETIMEDOUT) is waited for, up to
 /// options.mgr_patience, one that is switched off (EOPNOTSUPP) or has crashed
-/// (EIO) is not; then UNAVAILABLE. Other errors are those of the command.
+/// (EIO) is not; then UNAVAILABLE. Other errors are those of the command, and
+/// of OperationContext::LookAgainAfter(), by which it waits.
 absl::StatusOr<std::string> RunMgrCommand(OperationContext& context,
                                           const ReplicationOptions& options,
                                           Cluster& cluster,

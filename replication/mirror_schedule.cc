@@ -293,7 +293,7 @@ absl::Status KeepSchedule(Session& session, const CephUserRef& user,
   options.mgr_patience = options.schedule_patience;
   absl::Status set = EnsureSchedule(session.context, options, session.cluster(),
                                     session.volume.ImageSpec(), wanted);
-  if (!absl::IsUnavailable(set)) return set;
+  if (!absl::IsUnavailable(set) || SaysLookAgain(set)) return set;
   // A lease that was lost meanwhile is no silence of the manager.
   if (session.context.mutating()) {
     ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());

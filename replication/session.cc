@@ -1,6 +1,5 @@
 #include "replication/session.h"
 
-#include <any>
 #include <cerrno>
 #include <memory>
 #include <string>
@@ -86,17 +85,17 @@ absl::StatusOr<OpenedVolume> OpenVolume(ReplicationEnvironment& environment,
 absl::Status RunWithSession(OperationContext& context,
                             ReplicationEnvironment& environment,
                             const VolumeTarget& target, const std::string& verb,
-                            const SessionWork& work) {
+                            const SessionWork& work, LeaseWaits waits) {
   return RetryWhenBlocklisted(
       [&] {
-        std::any& kept = context.memory();
-        if (!kept.has_value()) kept = CallMemory();
         absl::Status status = RunLeased(
-            context, environment.leases, verb, [&](LeasedContext& leased) {
+            context, environment.leases, verb,
+            [&](LeasedContext& leased) {
               return RunOnce(leased, environment, target, work,
-                             std::any_cast<CallMemory&>(kept));
-            });
-        if (!RunsAgain(status)) kept.reset();
+                             context.memory().Of<CallMemory>());
+            },
+            waits);
+        if (!RunsAgain(status)) context.memory().Forget<CallMemory>();
         return status;
       },
       [&] { return !context.mutating(); });
@@ -161,7 +160,7 @@ absl::Status WaitToLookAgain(const Session& session, absl::string_view reason,
   if (context.mutating() && !context.LatestDeadline().has_value()) {
     return pending;
   }
-  return context.SleepFor(session.environment.options.poll_interval);
+  return context.LookAgainAfter(session.environment.options.poll_interval);
 }
 
 absl::Status ImageMissing(const ResolvedVolume& volume) {

@@ -21,6 +21,12 @@
 
 namespace addons {
 
+/// What an image has looked like, and since when.
+struct SameFor {
+  std::string look;
+  SteadyTime since;
+};
+
 /// What a call has seen so far: it stays when the call's work is done again
 /// from the start, so that nothing is waited for twice.
 struct CallMemory {
@@ -35,8 +41,14 @@ struct CallMemory {
   std::optional<uint64_t> header_version;  // before it
   std::optional<SteadyTime> looked_at;     // when it found nothing to do yet
   std::string waits_for;                   // what it then said
-  bool awaited_workload = false;           // that is between two watches
-  bool found = false;                      // the volume
+  // Of a demotion: since when no workload has been seen, that is between two
+  // watches perhaps.
+  std::optional<SteadyTime> workload_gone_since;
+  // Of an enable that somebody else makes, or has died at.
+  std::optional<SameFor> half_enabled;
+  // Of an image that is "disabling".
+  std::optional<SameFor> disabling;
+  bool found = false;  // the volume
 
  private:
   ReportWatch reports_;
@@ -81,7 +93,8 @@ using SessionWork = std::function<absl::Status(Session&)>;
 absl::Status RunWithSession(OperationContext& context,
                             ReplicationEnvironment& environment,
                             const VolumeTarget& target, const std::string& verb,
-                            const SessionWork& work);
+                            const SessionWork& work,
+                            LeaseWaits waits = LeaseWaits::kWithoutWorker);
 
 /// Opens the image for writing on the mutation connection, runs `change` on it
 /// and closes it. The first error wins.
@@ -112,8 +125,9 @@ absl::Status FailedTo(absl::string_view action, const ResolvedVolume& volume,
                       absl::StatusCode code, absl::string_view reason);
 
 /// Between two looks of a verb that waits for a state: tells callers what it
-/// waits for, which is `pending` for those that leave, and sleeps for a poll
-/// interval. `pending` when nobody waits any more after the first change.
+/// waits for, which is `pending` for those that leave, and looks again after a
+/// poll interval (OperationContext::LookAgainAfter()). `pending` when nobody
+/// waits any more after the first change.
 absl::Status WaitToLookAgain(const Session& session, absl::string_view reason,
                              const absl::Status& pending);
 

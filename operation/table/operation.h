@@ -42,7 +42,7 @@ struct Operation {
   const SteadyTime admitted;  // all times are those of the table's clock
 
   OperationWork work;
-  std::any memory;  // OperationContext::memory()
+  WorkMemory memory;  // OperationContext::memory()
   std::stop_source stop;
 
   bool running = false;  // or between two looks

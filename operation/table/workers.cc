@@ -52,7 +52,7 @@ class TableState::Context final : public OperationContext {
   absl::Status LookAgainAfter(SteadyDuration duration) override {
     return state_.LookAgainAfter(operation_, duration);
   }
-  std::any& memory() override { return operation_.memory; }
+  WorkMemory& memory() override { return operation_.memory; }
   absl::Status BeginMutation() override {
     return state_.BeginMutation(operation_);
   }

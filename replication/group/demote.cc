@@ -34,7 +34,9 @@ absl::Status DemoteMembers(OperationContext& context,
         return Demote(member, environment, {volume, VerbScope::kGroupMember});
       });
   absl::Status status = RunAllOrNone(run);
-  if (!status.ok()) TellOfWorkloads(context, environment, target, run);
+  if (!status.ok() && !RunsAgain(status)) {
+    TellOfWorkloads(context, environment, target, run);
+  }
   return status;
 }
 

@@ -36,7 +36,8 @@ GroupMembers Remembered(const GroupTarget& target, ProbeMemory& memory) {
                  });
   if (same && !memory.members.empty()) return memory.members;
   memory = ProbeMemory{MembersOf(target),
-                       std::vector<std::any>(target.members.size())};
+                       std::vector<WorkMemory>(target.members.size()),
+                       std::vector<SteadyTime>(target.members.size())};
   return memory.members;
 }
 
@@ -105,13 +106,13 @@ class GroupRun::Turns {
 
 GroupRun::GroupRun(OperationContext& context, const ReplicationOptions& options,
                    const GroupTarget& target, GroupText text, MemberVerb verb,
-                   ProbeMemory* rests)
+                   Ended ended)
     : options_(options),
       target_(target),
       text_(std::move(text)),
       verb_(std::move(verb)),
-      memory_(rests != nullptr ? *rests : own_memory_),
-      rests_(rests != nullptr),
+      memory_(context.memory().Of<ProbeMemories>()[text_.action]),
+      ended_(ended),
       board_(context, text_, Remembered(target, memory_),
              options.group_members_at_once) {}
 
@@ -149,45 +150,60 @@ absl::Status GroupRun::Probe() {
     // Some results come only with the next report of rbd-mirror, each at
     // another time: they will never all be fresh at once. But when somebody had
     // to be waited for again, the others may have changed meanwhile.
-    if (!memory_.first && now - memory_.began < options_.settle_time) {
-      return absl::OkStatus();
-    }
+    const bool again =
+        memory_.first || now - memory_.began >= options_.settle_time;
     memory_.first = false;
     std::vector<size_t> old = OlderThan(now - kFresh);
-    if (old.empty()) return absl::OkStatus();
+    if (!again || old.empty()) {
+      memory_ = ProbeMemory();
+      return absl::OkStatus();
+    }
     BeginPass(std::move(old));
   }
 }
 
-// A refusal must still be true when the last member comes to its result; the
-// clocks of the promote table also want to be asked at least once a minute. So
-// those that have come to a result are looked at again while others wait.
-void GroupRun::LookOnce() {
-  std::vector<size_t> due = board_.Open();
-  const GroupMembers members = board_.members();
-  const SteadyTime old = board_.clock().Now() - options_.longest_rest;
-  for (const size_t member : memory_.pass) {
-    const bool open = std::find(due.begin(), due.end(), member) != due.end();
-    if (!open && members[member].at <= old) due.push_back(member);
+/// Those of the pass whose turn it is.
+std::vector<size_t> GroupRun::Due() {
+  const SteadyTime now = board_.clock().Now();
+  const std::vector<size_t> open = board_.Open();
+  std::vector<size_t> due;
+  for (const size_t member : open) {
+    if (memory_.due[member] <= now) due.push_back(member);
   }
-  // Only promote is known to remember all that it waits by; other verbs, which
-  // wait for moments, do that on threads of their own while there are enough.
-  const bool may_wait = !rests_ && due.size() <= options_.group_threads;
-  const size_t threads = may_wait ? due.size() : options_.group_members_at_once;
-  RunParallel(due.size(), threads, [&](size_t i) {
-    std::any& memory = memory_.memories[due[i]];
-    if (!board_.stopped().ok()) return;
+  if (ended_ == Ended::kRest) return due;
+  const GroupMembers members = board_.members();
+  for (const size_t member : memory_.pass) {
     const bool waits =
-        Attempt(due[i], MemberContext::Mode::kProbe, may_wait, memory);
-    if (!waits) memory.reset();
+        std::find(open.begin(), open.end(), member) != open.end();
+    if (!waits && members[member].at <= now - options_.longest_rest) {
+      due.push_back(member);
+    }
+  }
+  return due;
+}
+
+void GroupRun::LookOnce() {
+  const std::vector<size_t> due = Due();
+  RunParallel(due.size(), options_.group_members_at_once, [&](size_t i) {
+    if (!board_.stopped().ok()) return;
+    WorkMemory& memory = memory_.memories[due[i]];
+    const std::optional<SteadyDuration> wait = Attempt(
+        due[i], MemberContext::Mode::kProbe, /*may_wait=*/false, memory);
+    if (!wait.has_value()) memory = WorkMemory();
+    memory_.due[due[i]] =
+        board_.clock().Now() + wait.value_or(SteadyDuration::zero());
   });
 }
 
 /// OK: look again now.
 absl::Status GroupRun::Rest() {
-  if (!rests_) return board_.Sleep(options_.poll_interval);
   memory_.members = board_.members();
-  return board_.LookAgainAfter(options_.poll_interval);
+  const SteadyTime now = board_.clock().Now();
+  SteadyDuration rest = options_.longest_rest;
+  for (const size_t member : board_.Open()) {
+    rest = std::min(rest, memory_.due[member] - now);
+  }
+  return board_.LookAgainAfter(std::max(rest, SteadyDuration::zero()));
 }
 
 absl::Status GroupRun::RunReady() {
@@ -208,32 +224,33 @@ absl::Status GroupRun::RunAll() {
 absl::Status GroupRun::Change(const std::vector<size_t>& members) {
   board_.Begin(members);
   Turns turns(board_.clock().Now(), members);
+  std::vector<WorkMemory> memories(target_.members.size());
   const size_t most = options_.group_threads;
   const size_t threads = std::min(members.size(), most);
   const size_t waiting =
       members.size() > most ? most - options_.group_looking_threads : threads;
   RunParallel(threads, threads,
-              [&](size_t thread) { Work(turns, thread < waiting); });
+              [&](size_t thread) { Work(turns, memories, thread < waiting); });
   return board_.stopped();
 }
 
 // No thread belongs to a member: each gets its turns, however many there are,
 // and one that may not wait on its thread comes again.
-void GroupRun::Work(Turns& turns, bool may_wait) {
+void GroupRun::Work(Turns& turns, std::vector<WorkMemory>& memories,
+                    bool may_wait) {
   while (const auto turn = turns.Take(may_wait)) {
-    bool again = false;
+    std::optional<SteadyDuration> again;
     try {
-      std::any memory;
-      again =
-          AwaitTurn(turn->due) &&
-          Attempt(turn->member, MemberContext::Mode::kRun, may_wait, memory) &&
-          !board_.AllEnded();
+      if (AwaitTurn(turn->due)) {
+        again = Attempt(turn->member, MemberContext::Mode::kRun, may_wait,
+                        memories[turn->member]);
+      }
     } catch (...) {
       turns.End();
       throw;
     }
-    if (again) {
-      turns.Add({board_.clock().Now() + options_.poll_interval, turn->member});
+    if (again.has_value() && !board_.AllEnded()) {
+      turns.Add({board_.clock().Now() + *again, turn->member});
     } else {
       turns.End();
     }
@@ -247,9 +264,12 @@ bool GroupRun::AwaitTurn(SteadyTime due) {
   return due <= now || (!board_.AllEnded() && board_.Sleep(due - now).ok());
 }
 
-/// Whether it would have waited and may not: it is to be repeated.
-bool GroupRun::Attempt(size_t member, MemberContext::Mode mode, bool may_wait,
-                       std::any& memory) {
+/// After which time it is to be repeated, because it would have waited and may
+/// not; nullopt: it has ended.
+std::optional<SteadyDuration> GroupRun::Attempt(size_t member,
+                                                MemberContext::Mode mode,
+                                                bool may_wait,
+                                                WorkMemory& memory) {
   const GroupBoard::Slot slot(board_);
   MemberContext context(board_, member, mode, may_wait,
                         options_.promote_patience, memory);
@@ -258,22 +278,22 @@ bool GroupRun::Attempt(size_t member, MemberContext::Mode mode, bool may_wait,
     absl::Status status = verb_(context, target);
     if (mode == MemberContext::Mode::kProbe && context.reached_change()) {
       board_.Ends(member, MemberState::kReady, absl::OkStatus());
-      return false;
+      return std::nullopt;
     }
     if (status.ok()) {
       board_.Ends(member, MemberState::kDone, absl::OkStatus());
-      return false;
+      return std::nullopt;
     }
     // The operation ends here; what the member waited for stays true.
-    if (status == board_.stopped()) return false;
-    if (context.gave_way()) return true;
+    if (status == board_.stopped()) return std::nullopt;
+    if (context.gave_way().has_value()) return context.gave_way();
     board_.Ends(member, MemberState::kFailed, std::move(status));
   } catch (...) {
     board_.Ends(member, MemberState::kFailed,
                 absl::InternalError("an unexpected exception"));
     throw;
   }
-  return false;
+  return std::nullopt;
 }
 
 absl::Status GroupRun::Failure(absl::StatusCode code) {

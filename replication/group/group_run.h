@@ -1,9 +1,10 @@
 #ifndef ADDONS_REPLICATION_GROUP_GROUP_RUN_H_
 #define ADDONS_REPLICATION_GROUP_GROUP_RUN_H_
 
-#include <any>
 #include <cstddef>
 #include <functional>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,12 +27,16 @@ using MemberVerb =
 /// operation is done again from the start.
 struct ProbeMemory {
   GroupMembers members;
-  std::vector<std::any> memories;  // of each member's verb, while it waits
+  std::vector<WorkMemory> memories;  // of each member's verb, while it waits
+  std::vector<SteadyTime> due;       // and when it is to be run again
   /// Which of them are looked at until none of these waits; empty: not begun.
   std::vector<size_t> pass{};
   SteadyTime began{};  // the pass
   bool first = true;
 };
+
+/// By the text of the verb (GroupText::action): a call may probe with several.
+using ProbeMemories = std::map<std::string, ProbeMemory>;
 
 /// Runs the verb of a volume for all members of a group, concurrently, within
 /// one operation.
@@ -47,17 +52,23 @@ struct ProbeMemory {
 /// thrown on.
 class GroupRun {
  public:
-  /// Nothing is owned. Uses of `context` while this lives go through this. With
-  /// `rests` Probe() waits by OperationContext::LookAgainAfter(), so that it
-  /// costs no thread, and finds there what it knew when it is run again.
+  /// Members that have come to a result, while others wait.
+  enum class Ended {
+    kRest,
+    kLookedAtAgain,  // what they answer must still be true at the end
+  };
+
+  /// Nothing is owned. Uses of `context` while this lives go through this.
   GroupRun(OperationContext& context, const ReplicationOptions& options,
            const GroupTarget& target, GroupText text, MemberVerb verb,
-           ProbeMemory* rests = nullptr);
+           Ended ended = Ended::kRest);
 
   /// Runs the verb of each member up to its first change, and repeats the early
   /// ones, until none waits any more; then looks once more at those whose
   /// result is older than a few seconds. Afterwards each member is kReady,
-  /// kDone or kFailed. Not OK: what the operation must return at once.
+  /// kDone or kFailed. Not OK: what the operation must return at once. Waits by
+  /// OperationContext::LookAgainAfter(), so that it costs no thread, and goes
+  /// on where it was when it is run again.
   [[nodiscard]] absl::Status Probe();
 
   /// Runs the verb of the members that are kReady (of all of them). Afterwards
@@ -79,18 +90,18 @@ class GroupRun {
   absl::Status Rest();
   std::vector<size_t> OlderThan(SteadyTime time);
   absl::Status Change(const std::vector<size_t>& members);
-  void Work(Turns& turns, bool may_wait);
+  void Work(Turns& turns, std::vector<WorkMemory>& memories, bool may_wait);
+  std::vector<size_t> Due();
   bool AwaitTurn(SteadyTime due);
-  bool Attempt(size_t member, MemberContext::Mode mode, bool may_wait,
-               std::any& memory);
+  std::optional<SteadyDuration> Attempt(size_t member, MemberContext::Mode mode,
+                                        bool may_wait, WorkMemory& memory);
 
   const ReplicationOptions& options_;
   const GroupTarget& target_;
   const GroupText text_;
   const MemberVerb verb_;
-  ProbeMemory own_memory_;
   ProbeMemory& memory_;
-  const bool rests_;
+  const Ended ended_;
   GroupBoard board_;
 };
 

@@ -1,24 +1,31 @@
 #include "replication/group/member_context.h"
 
+#include "base/status_macros.h"
+
 namespace addons {
 
-absl::Status MemberContext::SleepFor(SteadyDuration duration) {
+absl::Status MemberContext::NoteWait() {
+  if (mutating_) return absl::OkStatus();
   absl::Status reason =
       pending_.ok() ? absl::UnavailableError(step_) : pending_;
-  if (!mutating_) {
-    board_.Waits(member_, reason);
-    // Something else was changed already: the operation would go on for ever.
-    if (board_.mutating() && (!board_.LatestDeadline().has_value() ||
-                              board_.clock().Now() >= give_up_)) {
-      return reason;
-    }
-    if (!may_wait_) {
-      gave_way_ = true;
-      // So that what the verb has seen stays for the next look.
-      return RunAgain();
-    }
-  }
+  board_.Waits(member_, reason);
+  // Something else was changed already: the operation would go on for ever.
+  const bool ends =
+      board_.mutating() && (!board_.LatestDeadline().has_value() ||
+                            board_.clock().Now() >= give_up_);
+  return ends ? reason : absl::OkStatus();
+}
+
+absl::Status MemberContext::SleepFor(SteadyDuration duration) {
+  ADDONS_RETURN_IF_ERROR(NoteWait());
   return board_.SleepAtWork(duration);
+}
+
+absl::Status MemberContext::LookAgainAfter(SteadyDuration duration) {
+  ADDONS_RETURN_IF_ERROR(NoteWait());
+  if (mutating_ || may_wait_) return board_.SleepAtWork(duration);
+  gave_way_ = duration;
+  return RunAgain();
 }
 
 absl::Status MemberContext::BeginMutation() {

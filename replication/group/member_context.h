@@ -1,7 +1,6 @@
 #ifndef ADDONS_REPLICATION_GROUP_MEMBER_CONTEXT_H_
 #define ADDONS_REPLICATION_GROUP_MEMBER_CONTEXT_H_
 
-#include <any>
 #include <cstdint>
 #include <optional>
 #include <stop_token>
@@ -30,9 +29,9 @@ class MemberContext final : public OperationContext {
 
   /// Nothing is owned. `member` has a slot of the board; `memory` is what its
   /// verb keeps for when it is run again. Without `may_wait` the verb ends
-  /// where it would wait before its first change, to be run again.
+  /// where it would wait for a state before its first change, to be run again.
   MemberContext(GroupBoard& board, size_t member, Mode mode, bool may_wait,
-                SteadyDuration patience, std::any& memory)
+                SteadyDuration patience, WorkMemory& memory)
       : board_(board),
         member_(member),
         mode_(mode),
@@ -42,8 +41,8 @@ class MemberContext final : public OperationContext {
 
   /// Whether the verb came to its first change.
   bool reached_change() const { return reached_change_; }
-  /// Whether it would have waited and may not.
-  bool gave_way() const { return gave_way_; }
+  /// It would have waited for so long and may not; nullopt: it has not.
+  std::optional<SteadyDuration> gave_way() const { return gave_way_; }
 
   Clock& clock() override { return board_.clock(); }
   void Step(absl::string_view step) override { step_ = std::string(step); }
@@ -54,7 +53,8 @@ class MemberContext final : public OperationContext {
     pending_ = std::move(pending);
   }
   absl::Status SleepFor(SteadyDuration duration) override;
-  std::any& memory() override { return memory_; }
+  absl::Status LookAgainAfter(SteadyDuration duration) override;
+  WorkMemory& memory() override { return memory_; }
   [[nodiscard]] absl::Status BeginMutation() override;
   bool mutating() const override { return mutating_; }
   bool only_looks() const override { return mode_ == Mode::kProbe; }
@@ -64,16 +64,18 @@ class MemberContext final : public OperationContext {
   std::stop_token stop_token() const override { return board_.stop_token(); }
 
  private:
+  absl::Status NoteWait();
+
   GroupBoard& board_;
   const size_t member_;
   const Mode mode_;
   const bool may_wait_;
   const SteadyTime give_up_;
-  std::any& memory_;
+  WorkMemory& memory_;
   std::string step_;
   absl::Status pending_;
   bool reached_change_ = false;
-  bool gave_way_ = false;
+  std::optional<SteadyDuration> gave_way_;
   bool mutating_ = false;
 };
 

@@ -1,8 +1,6 @@
 #include "replication/group/promote.h"
 
 #include <algorithm>
-#include <any>
-#include <memory>
 #include <optional>
 #include <utility>
 
@@ -20,15 +18,7 @@ namespace {
 struct PromoteMemory {
   bool begun = false;
   std::optional<SteadyTime> answer_by;
-  ProbeMemory probe;
 };
-
-std::shared_ptr<PromoteMemory> MemoryOf(OperationContext& context) {
-  if (!context.memory().has_value()) {
-    context.memory() = std::make_shared<PromoteMemory>();
-  }
-  return std::any_cast<std::shared_ptr<PromoteMemory>>(context.memory());
-}
 
 /// FAILED_PRECONDITION would make the operator promote by force the members
 /// that are left, although only the retry tells whether that is right.
@@ -73,11 +63,10 @@ absl::Status PromoteMembers(OperationContext& context,
                             ReplicationEnvironment& environment,
                             const GroupTarget& target, Force force,
                             const ReplicationParameters& parameters) {
-  const std::shared_ptr<PromoteMemory> memory = MemoryOf(context);
-  if (!std::exchange(memory->begun, true) && force == Force::kNo &&
+  auto& memory = context.memory().Of<PromoteMemory>();
+  if (!std::exchange(memory.begun, true) && force == Force::kNo &&
       environment.series.IsFirstCall(target.group_id.text())) {
-    memory->answer_by =
-        context.clock().Now() + environment.options.first_answer;
+    memory.answer_by = context.clock().Now() + environment.options.first_answer;
   }
   GroupRun run(
       context, environment.options, target,
@@ -86,9 +75,10 @@ absl::Status PromoteMembers(OperationContext& context,
       [&](OperationContext& member, const VolumeTarget& volume) {
         return Promote(member, environment,
                        {volume, force, parameters, VerbScope::kGroupMember,
-                        memory->answer_by});
+                        memory.answer_by});
       },
-      &memory->probe);
+      // The clocks of the promote table want to be asked once a minute, too.
+      GroupRun::Ended::kLookedAtAgain);
   absl::Status status =
       force == Force::kYes ? PromoteByForce(run) : PromotePlanned(run);
   if (status.ok()) environment.series.EndCalls(target.group_id.text());

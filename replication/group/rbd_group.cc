@@ -183,19 +183,23 @@ absl::Status JoinOnce(LeasedContext& context,
 absl::Status LeaveRbdGroup(OperationContext& context,
                            ReplicationEnvironment& environment,
                            const GroupTarget& target) {
-  return RunLeased(context, environment.leases, "take members out of",
-                   [&](LeasedContext& leased) {
-                     return LeaveOnce(leased, environment, target);
-                   });
+  return RunLeased(
+      context, environment.leases, "take members out of",
+      [&](LeasedContext& leased) {
+        return LeaveOnce(leased, environment, target);
+      },
+      LeaseWaits::kInPlace);
 }
 
 absl::Status JoinRbdGroup(OperationContext& context,
                           ReplicationEnvironment& environment,
                           const GroupTarget& target) {
-  return RunLeased(context, environment.leases, "put members into",
-                   [&](LeasedContext& leased) {
-                     return JoinOnce(leased, environment, target);
-                   });
+  return RunLeased(
+      context, environment.leases, "put members into",
+      [&](LeasedContext& leased) {
+        return JoinOnce(leased, environment, target);
+      },
+      LeaseWaits::kInPlace);
 }
 
 }  // namespace addons

@@ -2,7 +2,6 @@
 #define ADDONS_TESTS_FAKES_TEST_OPERATION_CONTEXT_H_
 
 #include <algorithm>
-#include <any>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -57,6 +56,18 @@ class TestOperationContext final : public OperationContext {
   void OnStep(std::function<void(absl::string_view)> action) {
     on_step_ = std::move(action);
   }
+  /// LookAgainAfter() answers as that of a table does before the first change:
+  /// the verb is to be run again after Rest().
+  void RunAgainInsteadOfWaiting() { runs_again_ = true; }
+  /// Not OK: what the operation ends with.
+  absl::Status Rest() {
+    const SteadyDuration held = held_worker_;
+    const SteadyTime begin = world_.Now();
+    absl::Status status = SleepFor(rest_);
+    held_worker_ = held;
+    rested_ += world_.Now() - begin;
+    return status;
+  }
   /// The operation reads the time from `clock` (not owned), a view of the
   /// world's.
   void SetClock(Clock& clock) { clock_ = &clock; }
@@ -71,6 +82,10 @@ class TestOperationContext final : public OperationContext {
   const absl::Status& pending() const { return pending_; }
   int mutations_begun() const { return mutations_begun_; }
   SteadyDuration slept() const { return slept_; }
+  /// For how long of that a worker was held before the first change.
+  SteadyDuration held_worker() const { return held_worker_; }
+  /// In Rest().
+  SteadyDuration rested() const { return rested_; }
 
   // --- OperationContext
 
@@ -92,10 +107,17 @@ class TestOperationContext final : public OperationContext {
     if (const auto end = Earliest(); end && *end < until) until = *end;
     world_.Advance(until - begin);
     slept_ += world_.Now() - begin;
+    if (!mutating_) held_worker_ += world_.Now() - begin;
     return Stopped();
   }
 
-  std::any& memory() override { return memory_; }
+  absl::Status LookAgainAfter(SteadyDuration duration) override {
+    if (!runs_again_ || mutating_) return SleepFor(duration);
+    if (absl::Status stopped = Stopped(); !stopped.ok()) return stopped;
+    rest_ = duration;
+    return RunAgain();
+  }
+  WorkMemory& memory() override { return memory_; }
   [[nodiscard]] absl::Status BeginMutation() override {
     if (absl::Status stopped = Stopped(); !stopped.ok()) return stopped;
     mutating_ = true;
@@ -144,10 +166,14 @@ class TestOperationContext final : public OperationContext {
   std::vector<std::string> steps_;
   std::vector<std::pair<uint64_t, uint64_t>> progress_;
   absl::Status pending_;
-  std::any memory_;
+  WorkMemory memory_;
+  bool runs_again_ = false;
+  SteadyDuration rest_{};
   int mutations_begun_ = 0;
   std::atomic<bool> mutating_{false};  // the world asks from any thread
   SteadyDuration slept_{};
+  SteadyDuration held_worker_{};
+  SteadyDuration rested_{};
 };
 
 }  // namespace addons

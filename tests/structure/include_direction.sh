@@ -70,7 +70,7 @@ layer_of() { # FILE or INCLUDE
     replication/membership.*) REPLY=replication_membership ;;
     replication/options.* | replication/verb_scope.*) REPLY=replication_options ;;
     operation/operation_context.* | operation/operation_info.* | operation/operation_limits.* | \
-      operation/operation_spec.* | operation/worker_share.*) REPLY=operation_spec ;;
+      operation/operation_spec.* | operation/work_memory.* | operation/worker_share.*) REPLY=operation_spec ;;
     *) REPLY=${1%%/*} ;;
   esac
 }

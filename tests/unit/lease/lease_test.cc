@@ -528,6 +528,109 @@ TEST_F(LeasedContextTest, AProcessThatDiesLeavesItBehind) {
   successor.GiveBack(lease);
 }
 
+/// As on a table: a verb that waits is run again.
+class WithoutWorkerTest : public LeasedContextTest {
+ protected:
+  WithoutWorkerTest() { context_.RunAgainInsteadOfWaiting(); }
+
+  absl::Status RunToTheEnd(const Verb& verb) {
+    absl::Status status = Run(first_, verb);
+    while (RunsAgain(status)) {
+      status = context_.Rest();
+      if (status.ok()) status = Run(first_, verb);
+    }
+    return status;
+  }
+};
+
+TEST_F(WithoutWorkerTest, TheLeaseOfAnotherDaemonIsAwaitedWithoutALook) {
+  const auto lease = Take(second_);
+  const Verb verb = [](LeasedContext& leased) {
+    return leased.BeginMutation();
+  };
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_TRUE(RunsAgain(Run(first_, verb)));
+    EXPECT_OK(context_.Rest());
+  }
+  EXPECT_EQ(runs_, 1);
+  EXPECT_THAT(context_.pending(),
+              StatusIs(absl::StatusCode::kAborted, HasSubstr("process 2")));
+  second_.GiveBack(lease);
+  EXPECT_OK(Run(first_, [](LeasedContext& leased) {
+    EXPECT_FALSE(leased.mutating());
+    return leased.BeginMutation();
+  }));
+  EXPECT_EQ(runs_, 2);
+  EXPECT_OK(context_.pending());
+  EXPECT_FALSE(ObjectExists());
+}
+
+TEST_F(WithoutWorkerTest, TheWaitIsBounded) {
+  const auto lease = Take(second_);
+  context_.SetDeadline(std::chrono::hours(1));
+  world_.Schedule(seconds(10), [&] { second_.RenewDue(); });
+  EXPECT_THAT(
+      RunToTheEnd([](LeasedContext& leased) { return leased.BeginMutation(); }),
+      StatusIs(absl::StatusCode::kAborted, HasSubstr("process 2")));
+  EXPECT_LE(context_.slept(), seconds(21));
+  EXPECT_EQ(runs_, 2);
+  second_.GiveBack(lease);
+}
+
+// A job that tidies up does not change the answer of its verb.
+TEST_F(WithoutWorkerTest, WhoCanDoWithoutGetsItsAnswerAfterTheWait) {
+  const auto lease = Take(second_);
+  context_.SetDeadline(std::chrono::hours(1));
+  world_.Schedule(seconds(10), [&] { second_.RenewDue(); });
+  EXPECT_OK(RunToTheEnd([](LeasedContext& leased) {
+    leased.BeginMutation().IgnoreError();
+    return absl::OkStatus();
+  }));
+  EXPECT_EQ(context_.mutations_begun(), 0);
+  second_.GiveBack(lease);
+}
+
+TEST_F(WithoutWorkerTest, WhoIsToBeRunAgainChangesNothingBefore) {
+  int looks = 0;
+  EXPECT_OK(RunToTheEnd([&](LeasedContext& leased) -> absl::Status {
+    if (++looks > 1) return absl::OkStatus();
+    EXPECT_TRUE(RunsAgain(leased.LookAgainAfter(seconds(1))));
+    EXPECT_TRUE(RunsAgain(leased.BeginMutation()));
+    EXPECT_TRUE(RunsAgain(leased.SleepFor(seconds(1))));
+    EXPECT_FALSE(ObjectExists());
+    return absl::UnknownError("swallowed");
+  }));
+  EXPECT_EQ(looks, 2);
+  EXPECT_EQ(context_.mutations_begun(), 0);
+}
+
+TEST_F(WithoutWorkerTest, ALeaseThatWasTakenToLookIsNotKeptWhileWaiting) {
+  EXPECT_OK(RunToTheEnd([&](LeasedContext& leased) -> absl::Status {
+    if (absl::Status taken = leased.Take(); !taken.ok()) return taken;
+    EXPECT_TRUE(ObjectExists());
+    if (runs_ == 2) return absl::OkStatus();
+    const absl::Status waits = leased.LookAgainAfter(seconds(1));
+    EXPECT_FALSE(ObjectExists());
+    return waits;
+  }));
+  EXPECT_EQ(runs_, 2);
+}
+
+// One that was refused is about to change something: it waits with the lease.
+TEST_F(WithoutWorkerTest, AMomentBeforeTheFirstChangeIsWaitedInPlace) {
+  bool waited = false;
+  EXPECT_OK(RunToTheEnd([&](LeasedContext& leased) -> absl::Status {
+    if (runs_ == 2) {
+      EXPECT_OK(leased.LookAgainAfter(seconds(1)));
+      EXPECT_TRUE(ObjectExists());
+      waited = true;
+    }
+    return leased.BeginMutation();
+  }));
+  EXPECT_TRUE(waited);
+  EXPECT_EQ(runs_, 2);
+}
+
 TEST_F(LeasedContextTest, AnotherThingHasAnotherLease) {
   LeasedContext leased(context_, first_, "create");
   leased.Aim(Target());

@@ -197,9 +197,7 @@ TEST_F(LookTest, WhatItRememberedIsThereAtTheNextLook) {
   BackgroundCall call(
       table(), Spec("promote"),
       [](OperationContext& context) -> absl::StatusOr<std::any> {
-        std::any& memory = context.memory();
-        if (!memory.has_value()) memory = 0;
-        int& looks = std::any_cast<int&>(memory);
+        int& looks = context.memory().Of<int>();
         if (++looks == 3) return std::any(looks);
         return context.LookAgainAfter(seconds(1));
       });

@@ -94,11 +94,18 @@ class VerbsTest : public ::testing::Test {
     context.SetDeadline(deadline_);
     if (script_) script_(context);
     const SteadyTime begin = world_.Now();
+    context.RunAgainInsteadOfWaiting();
     absl::Status status = verb(context);
+    while (RunsAgain(status)) {
+      status = context.Rest();
+      if (status.ok()) status = verb(context);
+    }
     took_ = world_.Now() - begin;
     steps_ = context.steps();
     progress_ = context.progress();
     mutations_begun_ = context.mutations_begun();
+    held_worker_ = context.held_worker();
+    rested_ = context.rested();
     if (absl::IsCancelled(status) &&
         status.message() == TestOperationContext::kNobodyWaits) {
       return context.pending().ok() ? absl::AbortedError("still running")
@@ -230,6 +237,8 @@ class VerbsTest : public ::testing::Test {
   std::vector<std::string> steps_;
   std::vector<std::pair<uint64_t, uint64_t>> progress_;
   int mutations_begun_ = 0;
+  SteadyDuration held_worker_{};  // waiting, before the first change
+  SteadyDuration rested_{};       // waiting, without a worker
 };
 
 }  // namespace addons::testing

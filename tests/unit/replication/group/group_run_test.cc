@@ -93,7 +93,7 @@ TEST_F(GroupRunTest, ManyMembersThatWaitWaitTogether) {
         }
       }
       context.Step("waiting");
-      const absl::Status slept = context.SleepFor(seconds(1));
+      const absl::Status slept = context.LookAgainAfter(seconds(1));
       if (!slept.ok()) return slept;
     }
   });
@@ -133,7 +133,7 @@ TEST_F(GroupRunTest, WhenNobodyWaitsManyMembersEndAtOnce) {
     Count(volume.volume_id);
     context.Step("waiting for ever");
     while (true) {
-      const absl::Status slept = context.SleepFor(seconds(1));
+      const absl::Status slept = context.LookAgainAfter(seconds(1));
       if (!slept.ok()) return slept;
     }
   });
