@@ -42,6 +42,8 @@ void Fill(const OperationInfo& info, pb::Operation* operation) {
   operation->set_callers(static_cast<uint32_t>(info.callers));
   operation->set_request_id(info.request_id);
   operation->set_age_milliseconds(info.age.count());
+  operation->set_stuck(info.stuck);
+  operation->set_idle_milliseconds(info.idle.count());
 }
 
 void Fill(const LaneUse& use, pb::Lane* lane) {

@@ -22,6 +22,7 @@ std::string StateText(const pb::Operation& operation) {
     case pb::Operation::QUEUED:
       return "queued";
     case pb::Operation::RUNNING:
+      if (operation.stuck()) return "stuck";
       return operation.mutating() ? "changing" : "running";
     case pb::Operation::WAITING:
       return "waiting";
@@ -32,10 +33,10 @@ std::string StateText(const pb::Operation& operation) {
   }
 }
 
-std::string AgeText(const pb::Operation& operation) {
-  const absl::Duration age = absl::Trunc(
-      absl::Milliseconds(operation.age_milliseconds()), absl::Seconds(1));
-  return age == absl::ZeroDuration() ? "0s" : absl::FormatDuration(age);
+std::string TimeText(int64_t milliseconds) {
+  const absl::Duration time =
+      absl::Trunc(absl::Milliseconds(milliseconds), absl::Seconds(1));
+  return time == absl::ZeroDuration() ? "0s" : absl::FormatDuration(time);
 }
 
 std::string ProgressText(const pb::Operation& operation) {
@@ -51,8 +52,11 @@ std::vector<std::string> RowOf(const pb::Operation& operation) {
           StateText(operation),
           operation.verb(),
           operation.object(),
-          AgeText(operation),
-          operation.step(),
+          TimeText(operation.age_milliseconds()),
+          operation.stuck()
+              ? absl::StrCat(operation.step(), " (the same for ",
+                             TimeText(operation.idle_milliseconds()), ")")
+              : operation.step(),
           ProgressText(operation),
           absl::StrCat(operation.callers()),
           operation.lane(),

@@ -31,6 +31,7 @@ std::vector<LaneUse> UseOfLanes(const OperationLimits& limits,
       ++(info.between_looks ? use.waiting
          : info.running     ? use.running
                             : use.queued);
+      if (info.stuck) ++use.stuck;
       use.oldest = std::max(use.oldest, info.age);
     }
     uses.push_back(use);

@@ -18,6 +18,7 @@ struct LaneUse {
   size_t running = 0;  // with a worker
   size_t waiting = 0;  // between two looks
   size_t queued = 0;
+  size_t stuck = 0;  // of those that run or wait: without progress
   std::chrono::milliseconds oldest{0};  // age; 0: the lane is empty
 };
 

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/status/status.h"
+#include "base/clock.h"
 #include "operation/operation_spec.h"
 #include "operation/worker_share.h"
 
@@ -52,6 +54,24 @@ struct OperationInfo {
   uint64_t total = 0;
   size_t callers = 0;
   std::chrono::milliseconds age{0};  // since its admission, by the clock
+  /// It runs, and neither its step nor how far it is has changed for
+  /// OperationLimits::watchdog, or longer.
+  bool stuck = false;
+  std::chrono::milliseconds idle{0};  // since that changed; 0: queued
+};
+
+/// How many OperationTable::Ended() remembers.
+inline constexpr size_t kMostEndedOperations = 50;
+
+/// One line of OperationTable::Ended().
+struct EndedOperation {
+  uint64_t id = 0;
+  std::string verb;
+  std::string object;
+  std::string request_id;            // of the call that started it
+  absl::Status status;               // its message cut to 500 bytes
+  std::chrono::milliseconds age{0};  // from its admission to its end
+  SteadyTime ended_at;               // by the table's clock
 };
 
 }  // namespace addons

@@ -33,6 +33,10 @@ std::vector<OperationInfo> OperationTable::List() const {
   return state_->List();
 }
 
+std::vector<EndedOperation> OperationTable::Ended() const {
+  return state_->Ended();
+}
+
 OperationStats OperationTable::stats() const { return state_->stats(); }
 
 const OperationLimits& OperationTable::limits() const {

@@ -87,6 +87,10 @@ class OperationTable {
   /// The oldest first.
   std::vector<OperationInfo> List() const;
 
+  /// The last kMostEndedOperations that have ended, without those of the read
+  /// lane; the newest first.
+  std::vector<EndedOperation> Ended() const;
+
   OperationStats stats() const;
   const OperationLimits& limits() const;
 

@@ -37,6 +37,10 @@ class ReclaimStats : public OutcomeCounts<ReclaimOutcome, kReclaimOutcomes> {
   void AddExaminedBytes(uint64_t bytes) {
     examined_bytes_.fetch_add(bytes, std::memory_order_relaxed);
   }
+  /// What images used less afterwards, where it was measured.
+  void AddFreedBytes(uint64_t bytes) {
+    freed_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  }
   /// All outcomes with their names.
   std::vector<std::pair<std::string, uint64_t>> Listed() const {
     std::vector<std::pair<std::string, uint64_t>> listed;
@@ -49,9 +53,13 @@ class ReclaimStats : public OutcomeCounts<ReclaimOutcome, kReclaimOutcomes> {
   uint64_t examined_bytes() const {
     return examined_bytes_.load(std::memory_order_relaxed);
   }
+  uint64_t freed_bytes() const {
+    return freed_bytes_.load(std::memory_order_relaxed);
+  }
 
  private:
   std::atomic<uint64_t> examined_bytes_{0};
+  std::atomic<uint64_t> freed_bytes_{0};
 };
 
 }  // namespace addons

@@ -369,6 +369,7 @@ absl::StatusOr<SparsifyResult> Sparsify(OperationContext& context,
     return result;
   }
   environment.stats.Count(result->outcome);
+  environment.stats.AddFreedBytes(result->FreedBytes());
   LogEnd(request, *result, context.clock().Now() - begin);
   if (result->outcome == ReclaimOutcome::kOtherDaemon) {
     return absl::AbortedError(absl::StrCat(

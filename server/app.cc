@@ -220,10 +220,17 @@ HttpReply App::StatusReply(absl::string_view query) {
   page.replicates = domain_.replication != nullptr;
   if (watched_) page.watch = watched_();
   page.operations = operations_.List();
+  page.ended = operations_.Ended();
   if (domain_.reclaim_stats != nullptr) {
     page.reclaims = domain_.reclaim_stats->Listed();
+    page.reclaimed_bytes = domain_.reclaim_stats->freed_bytes();
   }
   page.clusters = ConfiguredClusters();
+  const ConfigStore::Troubles troubles = config_store_.troubles();
+  page.broken_configuration = troubles.files;
+  page.broken_configuration.insert(page.broken_configuration.end(),
+                                   troubles.entries.begin(),
+                                   troubles.entries.end());
   page.query = std::string(query);
   page.now = clock_.Now();
   page.wall_now = clock_.WallNow();

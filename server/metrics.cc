@@ -150,6 +150,10 @@ void AddLanes(const OperationLimits& limits,
   MetricFamily oldest =
       Gauge("operation_oldest_seconds",
             "Age of the oldest operation of the lane, 0 when it is empty.");
+  MetricFamily stuck =
+      Gauge("operations_stuck",
+            "Operations of the lane that run and have made no progress for "
+            "--watchdog, or longer.");
   MetricFamily workers = Gauge(
       "lane_workers", "How many operations of the lane may run at a time.");
   MetricFamily queue_limit =
@@ -160,10 +164,12 @@ void AddLanes(const OperationLimits& limits,
     Add(operations, {lane, {"state", "waiting"}}, use.waiting);
     Add(operations, {lane, {"state", "queued"}}, use.queued);
     Add(oldest, {lane}, Seconds(use.oldest).count());
+    Add(stuck, {lane}, use.stuck);
     Add(workers, {lane}, use.limits.workers);
     Add(queue_limit, {lane}, use.limits.queued);
   }
-  for (MetricFamily* family : {&operations, &oldest, &workers, &queue_limit}) {
+  for (MetricFamily* family :
+       {&operations, &oldest, &stuck, &workers, &queue_limit}) {
     families.push_back(std::move(*family));
   }
 }
@@ -254,6 +260,11 @@ void AddReclaims(const ReclaimStats& stats, Families& families) {
       With(Counter("reclaim_examined_bytes_total",
                    "Bytes of images that sparsifications looked at for zeros."),
            stats.examined_bytes()));
+  families.push_back(
+      With(Counter("reclaim_freed_bytes_total",
+                   "Bytes by which images used less after sparsifications, "
+                   "where that could be measured."),
+           stats.freed_bytes()));
 }
 
 void AddTrims(const TrimStats& stats, Families& families) {

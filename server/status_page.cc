@@ -33,6 +33,7 @@ std::string Body(const StatusPage& page) {
                     "</p>\n");
   }
   AddOperations(page, &html);
+  AddEnded(page, &html);
   AddReclaims(page, &html);
   AddClusters(page, &html);
   AddHeading("daemon", "This daemon", &html);

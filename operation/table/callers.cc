@@ -488,6 +488,7 @@ void TableState::RemoveFromLane(const OperationPtr& operation) {
   if (!lane.queue.Remove(operation->id)) return;
   operation->ended = true;
   operation->removed = true;
+  if (operation->stop_reason) NoteEnd(*operation, *operation->stop_reason);
   if (operation->running) ++stats_.finished;
   Release(operation);
   if (lane.queue.ready() > 0) WakeWorker(lane);
@@ -498,6 +499,7 @@ void TableState::RemoveParked(const OperationPtr& operation) {
   operation->parked.reset();
   operation->ended = true;
   operation->removed = true;
+  if (operation->stop_reason) NoteEnd(*operation, *operation->stop_reason);
   ++stats_.finished;
   Release(operation);
 }
@@ -507,6 +509,37 @@ void TableState::Release(const OperationPtr& operation) {
   CallWaiters(operation->spec);
   operations_.erase(operation->id);
   if (operations_.empty()) operation_ended_.NotifyAll();
+}
+
+void TableState::NoteEnd(const Operation& operation,
+                         const absl::Status& status) noexcept {
+  constexpr size_t kMostText = 500;
+  if (operation.spec.lane == Lane::kRead) return;
+  try {
+    const SteadyTime now = clock_.Now();
+    EndedOperation ended;
+    ended.id = operation.id;
+    ended.verb = operation.spec.verb;
+    ended.object = operation.spec.object;
+    ended.request_id = operation.request_id;
+    ended.status =
+        status.message().size() <= kMostText
+            ? status
+            : absl::Status(
+                  status.code(),
+                  absl::StrCat(status.message().substr(0, kMostText), "..."));
+    ended.age = std::chrono::duration_cast<std::chrono::milliseconds>(
+        now - operation.admitted);
+    ended.ended_at = now;
+    ended_.push_back(std::move(ended));
+    if (ended_.size() > kMostEndedOperations) ended_.pop_front();
+  } catch (...) {  // no memory
+  }
+}
+
+std::vector<EndedOperation> TableState::Ended() const {
+  const MutexLock lock(mutex_);
+  return {ended_.rbegin(), ended_.rend()};
 }
 
 std::vector<OperationInfo> TableState::List() const {
@@ -519,7 +552,9 @@ std::vector<OperationInfo> TableState::ListLocked() const {
   std::vector<OperationInfo> list;
   list.reserve(operations_.size());
   for (const auto& [id, operation] : operations_) {
-    list.push_back(Info(*operation, now));
+    OperationInfo& info = list.emplace_back(Info(*operation, now));
+    info.stuck = limits_.watchdog.count() > 0 && operation->running &&
+                 now - operation->last_progress >= limits_.watchdog;
   }
   return list;
 }

@@ -63,6 +63,10 @@ OperationInfo Info(const Operation& operation, SteadyTime now) {
   info.callers = operation.calls.size();
   info.age = std::chrono::duration_cast<std::chrono::milliseconds>(
       now - operation.admitted);
+  if (operation.running) {
+    info.idle = std::chrono::duration_cast<std::chrono::milliseconds>(
+        now - operation.last_progress);
+  }
   return info;
 }
 

@@ -3,6 +3,7 @@
 
 #include <any>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <list>
 #include <map>
@@ -46,6 +47,7 @@ class TableState : public std::enable_shared_from_this<TableState> {
   void Start(OperationSpec spec, const Caller& caller, OperationWork work,
              std::function<void(Result)> on_answer);
   std::vector<OperationInfo> List() const;
+  std::vector<EndedOperation> Ended() const;
   OperationStats stats() const;
   const OperationLimits& limits() const { return limits_; }
   absl::StatusOr<OperationInfo> Cancel(uint64_t id);
@@ -146,6 +148,9 @@ class TableState : public std::enable_shared_from_this<TableState> {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Release(const OperationPtr& operation)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  /// For Ended(). Without memory it is left out.
+  void NoteEnd(const Operation& operation, const absl::Status& status) noexcept
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::vector<OperationInfo> ListLocked() const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -199,6 +204,7 @@ class TableState : public std::enable_shared_from_this<TableState> {
   uint64_t next_id_ ABSL_GUARDED_BY(mutex_) = 1;
   uint64_t next_ticket_ ABSL_GUARDED_BY(mutex_) = 1;
   OperationStats stats_ ABSL_GUARDED_BY(mutex_);
+  std::deque<EndedOperation> ended_ ABSL_GUARDED_BY(mutex_);  // newest last
   std::map<uint64_t, OperationPtr> operations_ ABSL_GUARDED_BY(mutex_);
   std::unordered_map<std::string, OperationPtr> holders_
       ABSL_GUARDED_BY(mutex_);

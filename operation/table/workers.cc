@@ -383,6 +383,7 @@ void TableState::Finish(const OperationPtr& operation, Result result) {
     duration = now - operation->admitted;
     outlived_its_callers = nobody_waits && operation->mutating;
     operation->ended = true;
+    NoteEnd(*operation, status);
     AnswerAll(operation, result, after);
     ++stats_.finished;
     LaneState& lane = LaneOf(spec);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
@@ -21,10 +22,26 @@ std::string UpText(const std::optional<bool>& up) {
 }
 
 std::string StateOf(const OperationInfo& operation) {
+  if (operation.stuck) return Tag("bad", "stuck");
   if (operation.stopping) return "stopping";
   if (!operation.running) return "queued";
   if (operation.mutating) return "changing";
   return operation.between_looks ? "waiting" : "running";
+}
+
+int64_t SecondsOf(std::chrono::milliseconds time) {
+  return std::chrono::duration_cast<std::chrono::seconds>(time).count();
+}
+
+/// "FAILED_PRECONDITION", with a colour where a person may have to do
+/// something.
+std::string OutcomeText(const absl::Status& status) {
+  const std::string code = absl::StatusCodeToString(status.code());
+  if (status.ok()) return Tag("good", code);
+  // The operator asks again by itself, or somebody wanted it so.
+  const bool passes = absl::IsUnavailable(status) || absl::IsAborted(status) ||
+                      absl::IsCancelled(status);
+  return passes ? Escaped(code) : Tag("warn", code);
 }
 
 /// "no call has named it yet" and the like.
@@ -133,14 +150,18 @@ void AddOperations(const StatusPage& page, std::string* html) {
   const size_t shown = std::min(page.operations.size(), kRowsOfPage);
   for (size_t i = 0; i < shown; ++i) {
     const OperationInfo& operation = page.operations[i];
-    const int64_t age =
-        std::chrono::duration_cast<std::chrono::seconds>(operation.age).count();
     absl::StrAppend(
         html, "<tr>", Cell("id", absl::StrCat(operation.id)),
         Cell("verb", Escaped(operation.verb)),
         Cell("object", Escaped(operation.object), "name"),
-        Cell("age", Lasting(age)), Cell("state", StateOf(operation)),
-        Cell("step", Escaped(operation.step)),
+        Cell("age", Lasting(SecondsOf(operation.age))),
+        Cell("state", StateOf(operation)),
+        Cell("step",
+             absl::StrCat(Escaped(operation.step),
+                          operation.stuck
+                              ? absl::StrCat(", the same for ",
+                                             Lasting(SecondsOf(operation.idle)))
+                              : "")),
         Cell("progress",
              operation.total == 0
                  ? std::string()
@@ -154,6 +175,25 @@ void AddOperations(const StatusPage& page, std::string* html) {
   }
 }
 
+void AddEnded(const StatusPage& page, std::string* html) {
+  if (page.ended.empty()) return;
+  AddHeading("ended",
+             absl::StrCat("Last operations that ended: ", page.ended.size()),
+             html);
+  BeginTable("verb|object|ended|took|outcome|message", html);
+  for (const EndedOperation& operation : page.ended) {
+    absl::StrAppend(
+        html, "<tr>", Cell("verb", Escaped(operation.verb)),
+        Cell("object", Escaped(operation.object), "name"),
+        Cell("ended", Ago(operation.ended_at, page.now)),
+        Cell("took", Lasting(SecondsOf(operation.age))),
+        Cell("outcome", OutcomeText(operation.status)),
+        Cell("message", Escaped(operation.status.message()), "wide"),
+        "</tr>\n");
+  }
+  EndTable(html);
+}
+
 void AddReclaims(const StatusPage& page, std::string* html) {
   std::vector<std::string> counts;
   for (const auto& [outcome, count] : page.reclaims) {
@@ -163,7 +203,12 @@ void AddReclaims(const StatusPage& page, std::string* html) {
   AddHeading("reclaims", "Space reclaims since the start", html);
   absl::StrAppend(
       html, "<p>",
-      counts.empty() ? "none" : Escaped(absl::StrJoin(counts, ", ")), "</p>\n");
+      counts.empty() ? "none" : Escaped(absl::StrJoin(counts, ", ")));
+  if (page.reclaimed_bytes > 0) {
+    absl::StrAppend(html, "; freed ",
+                    Bytes(static_cast<int64_t>(page.reclaimed_bytes)));
+  }
+  absl::StrAppend(html, "</p>\n");
 }
 
 void AddClusters(const StatusPage& page, std::string* html) {

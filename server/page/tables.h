@@ -13,6 +13,7 @@ namespace addons {
 void AddPools(const StatusPage& page, std::string* html);
 void AddFences(const StatusPage& page, std::string* html);
 void AddOperations(const StatusPage& page, std::string* html);
+void AddEnded(const StatusPage& page, std::string* html);
 void AddReclaims(const StatusPage& page, std::string* html);
 void AddClusters(const StatusPage& page, std::string* html);
 

@@ -1,6 +1,7 @@
 #include "server/page/troubles.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +10,9 @@
 
 namespace addons {
 namespace {
+
+/// One that hangs keeps many others: the first ones say enough.
+constexpr size_t kMostStuckNamed = 10;
 
 std::string Images(size_t count) {
   return count == 1 ? "1 volume" : absl::StrCat(count, " volumes");
@@ -83,6 +87,21 @@ void AddFenceTroubles(const StatusPage& page, Troubles* troubles) {
   }
 }
 
+void AddDaemonTroubles(const StatusPage& page, Troubles* troubles) {
+  for (const OperationInfo& operation : page.operations) {
+    if (!operation.stuck) continue;
+    troubles->bad.push_back(absl::StrCat(
+        "operation ", operation.id, " is stuck: ", operation.verb, " of ",
+        operation.object, " has been at '", operation.step, "' for ",
+        Lasting(std::chrono::duration_cast<std::chrono::seconds>(operation.idle)
+                    .count())));
+    if (troubles->bad.size() >= kMostStuckNamed) break;
+  }
+  for (const std::string& text : page.broken_configuration) {
+    troubles->bad.push_back(absl::StrCat("configuration: ", text));
+  }
+}
+
 }  // namespace
 
 bool EndsSoon(const WatchedFence& fence, int64_t now) {
@@ -95,6 +114,7 @@ Troubles TroublesOf(const StatusPage& page) {
   if (!page.not_ready.empty()) {
     troubles.bad.push_back(absl::StrCat("not ready: ", page.not_ready));
   }
+  AddDaemonTroubles(page, &troubles);
   if (page.watch == nullptr) return troubles;
   for (const WatchedPool& pool : page.watch->pools) {
     AddPoolTroubles(pool, page.now, &troubles);

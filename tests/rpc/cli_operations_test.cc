@@ -64,6 +64,21 @@ TEST(OperationsTextTest, TellsStatesApart) {
   EXPECT_THAT(text, HasSubstr("27  waiting   "));
 }
 
+TEST(OperationsTextTest, SaysWhatIsStuckAndForHowLong) {
+  pb::ListOperationsResponse list;
+  pb::Operation* operation = Add(list, pb::Operation::RUNNING);
+  operation->set_mutating(true);
+  operation->set_step("demoting");
+  operation->set_age_milliseconds(600000);
+  operation->set_idle_milliseconds(421000);
+  operation->set_stuck(true);
+  EXPECT_THAT(
+      OperationsText(list),
+      HasSubstr(
+          "\n9   stuck  sparsify  volume 'v'  10m  demoting (the same for "
+          "7m1s)  "));
+}
+
 // A terminal obeys control characters.
 TEST(OperationsTextTest, ShowsNoControlCharacters) {
   pb::ListOperationsResponse list;

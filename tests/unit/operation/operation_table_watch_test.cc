@@ -288,6 +288,73 @@ TEST_F(ListTest, ANewStepStartsWithoutProgress) {
   EXPECT_EQ(table().List().at(0).total, 0U);
 }
 
+TEST_F(ListTest, WhatMakesNoProgressIsStuck) {
+  const auto job = NewJob();
+  BackgroundCall call(
+      table(), Spec("promote"),
+      [job](OperationContext& context) -> absl::StatusOr<std::any> {
+        context.Step("copying");
+        job->started.Open();
+        job->release.Pass();
+        return std::any(1);
+      });
+  job->started.Pass();
+  clock_.Advance(table().limits().watchdog - seconds(1));
+  EXPECT_FALSE(table().List().at(0).stuck);
+  clock_.Advance(seconds(2));
+  EXPECT_TRUE(table().List().at(0).stuck);
+  EXPECT_EQ(table().List().at(0).idle, table().limits().watchdog + seconds(1));
+}
+
+TEST_F(ListTest, RemembersWhatHasEnded) {
+  ASSERT_OK(Run(Spec("promote"), Returning(1)));
+  OperationSpec read = Spec("info", {});
+  read.lane = Lane::kRead;
+  ASSERT_OK(Run(read, Returning(1)));
+  EXPECT_FALSE(Run(Spec("demote"), [this](OperationContext& /*context*/) {
+                 clock_.Advance(seconds(3));
+                 return absl::StatusOr<std::any>(
+                     absl::UnavailableError(std::string(600, 'x')));
+               }).ok());
+  ASSERT_TRUE(AwaitEmpty());
+  const std::vector<EndedOperation> ended = table().Ended();
+  ASSERT_THAT(ended, SizeIs(2));
+  EXPECT_EQ(ended[0].verb, "demote");
+  EXPECT_EQ(ended[0].object, "volume 'v1'");
+  EXPECT_EQ(ended[0].age, seconds(3));
+  EXPECT_EQ(ended[0].ended_at, clock_.Now());
+  EXPECT_EQ(ended[0].status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(ended[0].status.message(), SizeIs(503));
+  EXPECT_EQ(ended[1].verb, "promote");
+  EXPECT_OK(ended[1].status);
+}
+
+TEST_F(ListTest, WhatEndedBeforeItBeganIsRememberedToo) {
+  OperationLimits limits;
+  limits.control = {1, 1, 7};
+  Restart(limits);
+  const auto busy = NewJob();
+  BackgroundCall first(table(), Spec("promote", {"k1"}), Blocked(busy, 1));
+  busy->started.Pass();
+  BackgroundCall second(table(), Spec("demote", {"k2"}), Returning(2));
+  ASSERT_TRUE(Eventually([&] { return table().List().size() == 2; }));
+  ASSERT_OK(table().Cancel(table().List().at(1).id));
+  const std::vector<EndedOperation> ended = table().Ended();
+  ASSERT_THAT(ended, SizeIs(1));
+  EXPECT_EQ(ended[0].verb, "demote");
+  EXPECT_EQ(ended[0].status.code(), absl::StatusCode::kCancelled);
+}
+
+TEST_F(ListTest, RemembersTheNewestOnly) {
+  for (size_t i = 0; i < kMostEndedOperations + 3; ++i) {
+    ASSERT_OK(Run(Spec("promote"), Returning(1)));
+  }
+  ASSERT_TRUE(AwaitEmpty());
+  const std::vector<EndedOperation> ended = table().Ended();
+  ASSERT_THAT(ended, SizeIs(kMostEndedOperations));
+  EXPECT_GT(ended.front().id, ended.back().id);
+}
+
 TEST_F(ListTest, IsEmptyWhenAllHasEnded) {
   ASSERT_OK(Run(Spec("promote"), Returning(1)));
   EXPECT_THAT(table().List(), IsEmpty());

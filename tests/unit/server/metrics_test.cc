@@ -92,6 +92,11 @@ TEST_F(MetricsTest, SaysHowFullTheLanesAre) {
   EXPECT_EQ(Value(R"(operations{lane="read",state="queued"})"), "0");
   EXPECT_EQ(Value(R"(operation_oldest_seconds{lane="control"})"), "1.5");
   EXPECT_EQ(Value(R"(operation_oldest_seconds{lane="bulk"})"), "0");
+  // Not yet, and the one that is queued never.
+  EXPECT_EQ(Value(R"(operations_stuck{lane="control"})"), "0");
+  clock_.Advance(table().limits().watchdog);
+  EXPECT_EQ(Value(R"(operations_stuck{lane="control"})"), "1");
+  EXPECT_EQ(Value(R"(operations_stuck{lane="bulk"})"), "0");
   EXPECT_EQ(Value(R"(lane_workers{lane="control"})"), "1");
   EXPECT_EQ(Value(R"(lane_queue_limit{lane="control"})"), "7");
 }
@@ -341,7 +346,7 @@ TEST_F(MetricsTest, NamesFollowTheConventions) {
         << family.name;
     EXPECT_NE(family.help, "") << family.name;
   }
-  EXPECT_EQ(names.size(), 65U);
+  EXPECT_EQ(names.size(), 67U);
 }
 
 // The document for administrators has them all, and no others.

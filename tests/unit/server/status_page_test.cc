@@ -203,6 +203,48 @@ TEST_F(StatusPageTest, APoolThatCannotBeSeenIsTrouble) {
                     HasSubstr("not seen now")));
 }
 
+TEST_F(StatusPageTest, WhatIsStuckOrBrokenIsTrouble) {
+  OperationInfo operation;
+  operation.id = 7;
+  operation.verb = "demote";
+  operation.object = "volume 'v'";
+  operation.step = "demoting";
+  operation.running = true;
+  operation.stuck = true;
+  operation.idle = std::chrono::minutes(6);
+  page_.operations = {operation};
+  page_.broken_configuration = {"config.json: entry 'x' has no monitors"};
+  EXPECT_THAT(
+      Render(),
+      AllOf(HasSubstr("<li class=\"bad\">operation 7 is stuck: demote of "
+                      "volume &#39;v&#39; has been at &#39;demoting&#39; for "
+                      "6 min</li>"),
+            HasSubstr("<li class=\"bad\">configuration: config.json: entry "
+                      "&#39;x&#39; has no monitors</li>"),
+            HasSubstr("demoting, the same for 6 min")));
+}
+
+TEST_F(StatusPageTest, ShowsWhatHasEnded) {
+  EXPECT_THAT(Render(), Not(HasSubstr("id=\"ended\"")));
+  EndedOperation ended;
+  ended.verb = "promote";
+  ended.object = "volume '<v>'";
+  ended.status = absl::FailedPreconditionError("site 'b' is \"primary\"");
+  ended.age = std::chrono::seconds(75);
+  ended.ended_at = SteadyTime(seconds(940));
+  page_.ended = {ended};
+  page_.reclaims = {{"sparsified", 2}};
+  page_.reclaimed_bytes = uint64_t{3} << 20;
+  EXPECT_THAT(
+      Render(),
+      AllOf(HasSubstr("Last operations that ended: 1"), HasSubstr("60 s ago"),
+            HasSubstr(">75 s<"), HasSubstr("volume &#39;&lt;v&gt;&#39;"),
+            HasSubstr("FAILED_PRECONDITION"),
+            HasSubstr("site &#39;b&#39; is &quot;primary&quot;"),
+            HasSubstr("<a href=\"#ended\">ended</a>"),
+            HasSubstr("sparsified 2; freed 3.0 MiB")));
+}
+
 TEST_F(StatusPageTest, SaysWhenNothingIsWatched) {
   EXPECT_THAT(RenderStatusPage(page_), HasSubstr("--watch-interval is 0"));
   page_.watch = std::make_shared<WatchSnapshot>();
