@@ -1,12 +1,14 @@
 #include "replication/info.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "ceph/retry_when_blocklisted.h"
+#include "replication/decision/peer_claims.h"
 #include "replication/health_report.h"
 #include "replication/mirror_schedule.h"
 #include "replication/session.h"
@@ -80,6 +82,15 @@ std::optional<SteadyDuration> UnreportedFor(PeerTracker& tracker,
   return tracker.Age(key, SiteStatus(), nullptr);
 }
 
+/// A promotion that takes the own demotion back and waits for the peers. The
+/// mark alone does not tell: a promotion by another program leaves it.
+bool AwaitsFollowers(const MirrorView& view, SteadyDuration settle) {
+  if (!view.info.primary || !view.own_demotion_mark) return false;
+  const auto no_more = [](const std::string&) { return 0; };
+  return view.peers.empty() ||
+         JudgeFollowers(view, settle, no_more).state != FollowerState::kFollow;
+}
+
 constexpr char kNotKnownYet[] = "rbd-addons/not-known-yet";
 
 /// For a peer's first report after a promotion, and for the one after those
@@ -116,7 +127,7 @@ absl::StatusOr<ReplicationInfo> SummarizePrimary(
   if (snapshots) AddSchedule(opened, view, &report);
   // Errors must be seen even when there are no numbers.
   if (report.health() == ReplicationHealth::kError || report.has_numbers() ||
-      view.own_demotion_mark) {
+      AwaitsFollowers(view, settle)) {
     return report.Take();
   }
   const auto unreported = UnreportedFor(environment.tracker, view);
@@ -164,7 +175,7 @@ absl::StatusOr<ReplicationInfo> Summarize(ReplicationEnvironment& environment,
     report.Add(ReplicationHealth::kError, std::move(loss));
   }
   AddLocal(view, &report);
-  if (view.info.primary && view.own_demotion_mark) {
+  if (AwaitsFollowers(view, settle)) {
     report.Add(ReplicationHealth::kDegraded,
                "this site takes its own demotion back and waits until the peer "
                "follows it; promote it again");

@@ -41,7 +41,7 @@ struct ReplicationInfo {
 ///          └─ primary: SummarizePrimary()
 ///               │        AddPeer(), AddNumbers()   of each peer
 ///               │        AddSchedule()             in snapshot mode
-///               ├─ ERROR, own_demotion_mark,
+///               ├─ ERROR, AwaitsFollowers(),
 ///               │    or there are numbers ────────> HEALTHY, DEGRADED or ERROR
 ///               ├─ UnreportedFor() a short time ──> UNAVAILABLE
 ///               ├─ FirstCopyAwaited() ────────────> NOT_FOUND

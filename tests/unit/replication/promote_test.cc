@@ -12,6 +12,7 @@
 #include "ceph/mirror.h"
 #include "ceph/mirror_clients.h"
 #include "ceph/pool.h"
+#include "replication/state/move_marks.h"
 #include "tests/testing/no_threads.h"
 #include "tests/unit/replication/verbs_fixture.h"
 
@@ -735,6 +736,21 @@ TEST_F(GivenUpMoveTest, RetryWaitsOnAlthoughItFindsAPrimary) {
   EXPECT_THAT(Promote(on_a_), StatusIs(kUnavailable));
   EXPECT_OK(Promote(on_a_));
   EXPECT_FALSE(Newest(b_).demoted());
+}
+
+// ceph-csi's own server, or "rbd mirror image promote", knows nothing of the
+// note that an earlier move from here has left.
+TEST_F(GivenUpMoveTest, InfoOfAPromotionByOthersDoesNotAskForAnother) {
+  EXPECT_OK(Promote(on_b_));
+  world_.Advance(minutes(2));
+  EXPECT_OK(Demote(on_b_));
+  world_.Advance(minutes(2));
+  a_.Promote(image_, Force::kNo);
+  world_.Advance(minutes(2));
+  ASSERT_NE(a_.ImageMetadata(image_).count(kOwnDemotionKey), 0);
+  const auto info = Info(on_a_);
+  ASSERT_OK(info);
+  EXPECT_THAT(info->message, Not(HasSubstr("own demotion")));
 }
 
 TEST_F(GivenUpMoveTest, YieldsToAPeerThatWasPromotedMeanwhile) {
