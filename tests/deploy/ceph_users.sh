@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Every call with exactly the capabilities that deploy/ceph/create-user.sh gives, limited to a
-# pool and then to one namespace, and what fails without each of them. On two throwaway Ceph
-# sites; a quarter of an hour.
+# pool and then to one namespace, for volumes in snapshot and in journal mode and for groups,
+# and what fails without each of them. On two throwaway Ceph sites; half an hour.
 #
 #   tests/deploy/ceph_users.sh [BIN]   BIN: folder with the programs, default build/debug/bin
 #
@@ -32,7 +32,9 @@ rbd() { scripts/testbed rbd "$bed" "$@"; }
 
 # call SITE METHOD JSON, as $user: the answer, or the error, is in $work/answer.
 call() {
-  "$bin/rbd-addons" call --endpoint "unix://$work/$1.sock" --secrets-file "$work/$1.$user.json" \
+  local secrets=$1
+  if [[ $1 == node ]]; then secrets=a; fi
+  "$bin/rbd-addons" call --endpoint "unix://$work/$1.sock" --secrets-file "$work/$secrets.$user.json" \
     --timeout "${timeout:-150}" "$2" - <<<"$3" >"$work/answer" 2>&1
 }
 verb() { call "$1" "replication.Controller/$2" "{\"replication_source\":{\"volume\":{\"volume_id\":\"$id\"}}${3:+,$3}}"; }
@@ -99,9 +101,12 @@ for site in a b; do
     --config-dir "$bed/$site/csi-config" --settle-time 60s "${watched[@]}" 2>"$work/$site.log" &
   daemons+=($!)
 done
+"$bin/rbd-addonsd" --nodeserver --nodeid n --drivername rbd.csi.ceph.com --csi-addons-endpoint "unix://$work/node.sock" \
+  --admin-endpoint "unix://$work/node.admin.sock" --config-dir "$bed/a/csi-config" 2>"$work/node.log" &
+daemons+=($!)
 user=nobody
 probe() { "$bin/rbd-addons" probe --endpoint "unix://$work/$1.sock" >"$work/answer" 2>&1; }
-for site in a b; do until_true 40 "the daemon of site $site answers" probe "$site"; done
+for site in a b node; do until_true 40 "the daemon '$site' answers" probe "$site"; done
 
 schedule='"parameters":{"mirroringMode":"snapshot","schedulingInterval":"1h"}'
 followed() { verb b GetVolumeReplicationInfo && grep -q 'HEALTHY' "$work/answer"; }
@@ -125,7 +130,7 @@ metric() { grep -q "^rbd_addons_replication_$1{cluster=\"$cluster\",pool=\"$pool
 import sys, urllib.request
 print(urllib.request.urlopen(f"http://127.0.0.1:{sys.argv[1]}/metrics", timeout=20).read().decode())' "$metrics" | tee "$work/answer"); }
 allowed() { show a doctor --all || true; ! grep -qE '^(problem|unclear) +(caps|cluster)' "$work/answer" && grep -q 'caps.mirror-daemons' "$work/answer"; }
-group() { call a "volumegroup.Controller/$1" "$2"; }
+group() { call "${3:-a}" "volumegroup.Controller/$1" "$2"; }
 ready() { verb b ResyncVolume '"force":true' && grep -q '"ready": *true' "$work/answer"; }
 told() { ! verb a PromoteVolume "$schedule" && [[ $(code) == FAILED_PRECONDITION ]]; }
 
@@ -159,14 +164,71 @@ group_calls() { # VOLUME-ID
   expect OK 'delete it' group DeleteVolumeGroup "{\"volume_group_id\":\"$group_id\"}"
 }
 
+# a_volume NAME: made on site a, and its id is in $id.
+a_volume() {
+  id=$(scripts/testbed volume "$bed" a "pvc-$1" ${namespace:+--namespace "$namespace"})
+  image=csi-vol-${id: -36}
+}
+group_verb() { # SITE METHOD [FIELDS]: for the group of that site
+  call "$1" "replication.Controller/$2" \
+    "{\"replication_source\":{\"volumegroup\":{\"volume_group_id\":\"${group_of[$1]}\"}}${3:+,$3}}"
+}
+declare -A group_of=()
+# A group moves from a to b by plan, and is taken apart there.
+replicated_group() {
+  local members=() site ids parameters='"parameters":{"mirroringMode":"snapshot","schedulingInterval":"1h","groupReplication":"members"}'
+  for name in first second; do a_volume "$user-$name" && members+=("\"$id\""); done
+  ids=$(IFS=, && printf '%s' "${members[*]}")
+  make_group() {
+    group CreateVolumeGroup "{\"name\":\"moving-$user\",\"parameters\":{\"clusterID\":\"site-$site${namespace:+-ns}\",\"pool\":\"$pool\"},\"volume_ids\":[$ids]}" "$site"
+  }
+  remember() { group_of[$site]=$(grep -oE '"volume_?[gG]roup_?[iI]d": *"[^"]*"' "$work/answer" | sed 's/.*"\([^"]*\)"$/\1/'); }
+  group_copied() { group_verb a GetVolumeReplicationInfo && grep -q 'last_sync_time\|lastSyncTime' "$work/answer"; }
+  site=a
+  expect OK 'create a group of two' make_group && remember
+  expect OK 'enable the group' group_verb a EnableVolumeReplication "$parameters"
+  expect OK 'promote the group where it is primary' group_verb a PromoteVolume "$parameters"
+  until_true 150 'info tells of the first copies' group_copied
+  for id in "${members[@]}"; do scripts/testbed peer-journal "$bed" b "${id//\"/}" >/dev/null; done
+  site=b
+  expect OK 'create it on the other site' make_group && remember
+  expect OK 'destinations' group_verb a GetReplicationDestinationInfo
+  expect OK 'demote the group' group_verb a DemoteVolume
+  until_true 150 'promote the group on the other site' group_verb b PromoteVolume "$parameters"
+  expect OK 'disable the group' group_verb b DisableVolumeReplication
+  expect OK 'empty the group' group ModifyVolumeGroupMembership "{\"volume_group_id\":\"${group_of[b]}\",\"volume_ids\":[]}" b
+  expect OK 'delete the group' group DeleteVolumeGroup "{\"volume_group_id\":\"${group_of[b]}\"}" b
+}
+# The same of a volume in journal mode.
+journal_mode() {
+  local parameters='"parameters":{"mirroringMode":"journal"}'
+  replayed() { verb a GetVolumeReplicationInfo && grep -q 'HEALTHY' "$work/answer"; }
+  a_volume "$user-journal"
+  expect OK 'enable in journal mode' verb a EnableVolumeReplication "$parameters"
+  expect OK 'promote where it is primary, in journal mode' verb a PromoteVolume "$parameters"
+  until_true 200 'its journal is replayed on the other site' replayed
+  scripts/testbed peer-journal "$bed" b "$id" >/dev/null
+  expect OK 'demote in journal mode' verb a DemoteVolume
+  until_true 200 'promote on the other site in journal mode' verb b PromoteVolume "$parameters"
+  expect OK 'disable in journal mode' verb b DisableVolumeReplication
+}
+# What is not mounted is answered by the node, without Ceph. That needs mounted images:
+# tests/integration/trim_test.cc.
+node_reclaim() {
+  expect FAILED_PRECONDITION 'reclaim on a node where the volume is not mounted' call node reclaimspace.ReclaimSpaceNode/NodeReclaimSpace \
+    "{\"volume_id\":\"$id\",\"staging_target_path\":\"$work/staged\",\"volume_capability\":{\"mount\":{},\"access_mode\":{\"mode\":\"SINGLE_NODE_WRITER\"}}}"
+}
+
 # What every call answers for a user of one place.
 all_calls() {
   local place=$1
   namespace=''
   if [[ $place == */* ]]; then namespace=${place#*/}; fi
   cluster=site-a${namespace:+-ns}
-  id=$(scripts/testbed volume "$bed" a "pvc-$user" ${namespace:+--namespace "$namespace"})
-  image=csi-vol-${id: -36}
+  replicated_group
+  journal_mode
+  a_volume "$user"
+  node_reclaim
   expect OK 'reclaim' call a reclaimspace.ReclaimSpaceController/ControllerReclaimSpace "{\"volume_id\":\"$id\"}"
   group_calls "$id"
   expect OK 'fence' fence FenceClusterNetwork
