@@ -33,6 +33,12 @@ void AddAudit(Program& program) {
                  "Name fences that end within so many seconds")
       ->capture_default_str()
       ->check(CLI::Range(1U, 315360000U));
+  CLI::Option& repair = *sub.add_flag(
+      "--repair", command->repair,
+      "Show what the daemon may repair of it, ask, and have it done; the rest "
+      "stays a command for a person");
+  sub.add_flag("--yes", command->yes, "With --repair: do not ask")
+      ->needs(&repair);
   AddUserOptions(sub, options.secrets);
   AddConnectionOptions(sub, options, Sockets::kAdmin);
   program.AddVerb(sub, [&options, command](Streams& streams) {

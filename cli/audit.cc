@@ -1,8 +1,12 @@
 #include "cli/audit.h"
 
+#include <algorithm>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "cli/confirm.h"
+#include "cli/inspection.h"
 #include "cli/output.h"
 #include "cli/repeated_call.h"
 #include "rpc/text.h"
@@ -73,6 +77,84 @@ std::string AuditText(const pb::AuditPoolRequest& request,
   return text;
 }
 
+namespace {
+
+/// What the daemon may do, as it takes it back.
+pb::RepairPoolRequest PlanOf(const pb::AuditPoolRequest& audited,
+                             const pb::AuditPoolResponse& found) {
+  pb::RepairPoolRequest request;
+  request.set_cluster_id(audited.cluster_id());
+  request.set_pool(audited.pool());
+  for (const pb::AuditFinding& finding : found.findings()) {
+    if (finding.repair().empty()) continue;
+    pb::AuditFinding& planned = *request.add_plan();
+    planned.set_kind(finding.kind());
+    planned.set_object(finding.object());
+    planned.set_repair(finding.repair());
+  }
+  return request;
+}
+
+std::string PlanText(const pb::RepairPoolRequest& request) {
+  if (request.plan().empty()) {
+    return "there is nothing that the daemon may repair\n";
+  }
+  std::string text = "the daemon would\n";
+  for (const pb::AuditFinding& finding : request.plan()) {
+    absl::StrAppend(&text, "  ", CleanLine(finding.object(), kMaxShownName),
+                    ": ", CleanLine(finding.repair(), kMaxShownText), "\n");
+  }
+  return text;
+}
+
+/// A line for each.
+std::string RepairsText(const pb::RepairPoolResponse& done) {
+  std::string text;
+  for (const pb::Repair& repair : done.repairs()) {
+    std::string outcome =
+        absl::AsciiStrToLower(pb::Repair::Outcome_Name(repair.outcome()));
+    std::replace(outcome.begin(), outcome.end(), '_', ' ');
+    absl::StrAppend(&text, outcome, "  ",
+                    CleanLine(repair.object(), kMaxShownName), ": ",
+                    CleanLine(repair.repair(), kMaxShownText),
+                    repair.text().empty() ? "" : ": ",
+                    CleanLine(repair.text(), kMaxShownText), "\n");
+  }
+  return text;
+}
+
+/// What has no outcome is from a newer daemon, and not known to be done.
+bool Failed(const pb::Repair& repair) {
+  return repair.outcome() != pb::Repair::DONE &&
+         repair.outcome() != pb::Repair::NOT_NEEDED;
+}
+
+int Repair(const AuditCommand& command, const pb::AuditPoolRequest& audited,
+           const pb::AuditPoolResponse& found, Streams& streams) {
+  pb::RepairPoolRequest request = PlanOf(audited, found);
+  const std::string shown =
+      absl::StrCat(AuditText(audited, found), PlanText(request));
+  pb::RepairPoolResponse done;
+  if (command.yes || request.plan().empty()) {
+    streams.err << shown;
+  } else if (!SaysYes(shown, "the above", streams)) {
+    return kCliUsage;
+  }
+  if (!request.plan().empty()) {
+    const absl::Status called =
+        AskWithSecrets(command.endpoint, command.timeout, command.secrets,
+                       request, done, streams);
+    if (!called.ok()) return FailCall(called, streams);
+  }
+  const int printed = YieldMessage(done, RepairsText(done), streams);
+  if (printed != 0) return printed;
+  return std::any_of(done.repairs().begin(), done.repairs().end(), Failed)
+             ? kWouldNotWork
+             : 0;
+}
+
+}  // namespace
+
 int RunAudit(const AuditCommand& command, Streams& streams) {
   pb::AuditPoolRequest request;
   request.set_cluster_id(command.cluster);
@@ -84,6 +166,7 @@ int RunAudit(const AuditCommand& command, Streams& streams) {
       AskWithSecrets(command.endpoint, command.timeout, command.secrets,
                      request, found, streams);
   if (!called.ok()) return FailCall(called, streams);
+  if (command.repair) return Repair(command, request, found, streams);
   return YieldMessage(found, AuditText(request, found), streams);
 }
 

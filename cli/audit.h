@@ -23,12 +23,17 @@ struct AuditCommand {
   std::string pool;
   std::string cluster;                 // may be empty
   uint32_t fence_ends_within = 86400;  // seconds
+  bool repair = false;                 // what the daemon may repair of it
+  bool yes = false;                    // do not ask before
   SecretsSource secrets;
   std::chrono::milliseconds timeout{};
 };
 
-/// Asks, and prints what was found. Blocks. Returns the exit code: 0, kCliUsage
-/// or the number of the gRPC code.
+/// Asks, and prints what was found. To repair it shows on the error stream what
+/// was found and what the daemon would do about it, asks a person, has it done
+/// and prints what came of each. Blocks. Returns the exit code: 0;
+/// kWouldNotWork when a repair failed; kCliUsage, also when nobody said yes; or
+/// the number of the gRPC code.
 int RunAudit(const AuditCommand& command, Streams& streams);
 
 /// `kind` is one of AuditKinds().

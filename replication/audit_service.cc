@@ -11,6 +11,7 @@
 #include "base/status_macros.h"
 #include "operation/run_operation.h"
 #include "replication/audit/audit_pool.h"
+#include "replication/audit/repair.h"
 #include "replication/inspection/named_pool.h"
 #include "rpc/secrets.h"
 #include "rpc/text.h"
@@ -37,19 +38,31 @@ constexpr std::array<std::pair<AuditKind, pb::AuditFinding::Kind>, 6> kKinds = {
 struct Asked {
   NamedPool pool;
   AuditRequest request;
+  AuditFindings plan;  // of a repair
 };
+
+pb::AuditFinding::Kind NameOf(AuditKind wanted) {
+  return std::find_if(kKinds.begin(), kKinds.end(),
+                      [&](const auto& kind) { return kind.first == wanted; })
+      ->second;
+}
+
+absl::StatusOr<AuditKind> KindOf(int wanted) {
+  const auto known =
+      std::find_if(kKinds.begin(), kKinds.end(),
+                   [&](const auto& kind) { return kind.second == wanted; });
+  if (known == kKinds.end()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("kinds: ", wanted, " is not known"));
+  }
+  return known->first;
+}
 
 absl::Status TakeKinds(const pb::AuditPoolRequest& request,
                        std::set<AuditKind>* kinds) {
   for (const int wanted : request.kinds()) {
-    const auto known =
-        std::find_if(kKinds.begin(), kKinds.end(),
-                     [&](const auto& kind) { return kind.second == wanted; });
-    if (known == kKinds.end()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("kinds: ", wanted, " is not known"));
-    }
-    kinds->insert(known->first);
+    ADDONS_ASSIGN_OR_RETURN(const AuditKind kind, KindOf(wanted));
+    kinds->insert(kind);
   }
   if (!kinds->empty()) return absl::OkStatus();
   for (const auto& [kind, name] : kKinds) kinds->insert(kind);
@@ -80,15 +93,61 @@ void Fill(AuditFindings findings, pb::AuditPoolResponse* response) {
       break;
     }
     pb::AuditFinding& filled = *response->add_findings();
-    filled.set_kind(
-        std::find_if(kKinds.begin(), kKinds.end(), [&](const auto& kind) {
-          return kind.first == finding.kind;
-        })->second);
+    filled.set_kind(NameOf(finding.kind));
     // They may repeat what Ceph or another program wrote.
     filled.set_object(CleanLine(finding.object, kMaxTextBytes));
     filled.set_seen(CleanLine(finding.seen, kMaxTextBytes));
     filled.set_remedy(finding.remedy);
     filled.set_unclear(finding.unclear);
+    filled.set_repair(CleanLine(finding.repair, kMaxTextBytes));
+  }
+}
+
+/// Findings are told from each other as they were shown.
+absl::Status TakePlan(const pb::RepairPoolRequest& request,
+                      AuditFindings* plan) {
+  if (request.plan().empty()) {
+    return InvalidField("plan", "is missing: it has findings of AuditPool");
+  }
+  if (request.plan_size() > static_cast<int>(kMostFindings)) {
+    return InvalidField(
+        "plan", absl::StrCat("may have ", kMostFindings, " findings at most"));
+  }
+  for (const pb::AuditFinding& wanted : request.plan()) {
+    if (wanted.repair().empty()) {
+      return InvalidField("plan", "has a finding without a repair");
+    }
+    AuditFinding finding;
+    ADDONS_ASSIGN_OR_RETURN(finding.kind, KindOf(wanted.kind()));
+    finding.object = wanted.object();
+    finding.repair = wanted.repair();
+    plan->push_back(std::move(finding));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<RepairResult>> Repair(
+    OperationContext& context, LeaseKeeper& leases, BoundedThreads& threads,
+    ConfigStore& config, ClusterProvider& clusters,
+    const std::vector<ClusterId>& home, const Asked& asked) {
+  context.Step("finding the pool");
+  ADDONS_ASSIGN_OR_RETURN(const ResolvedPlace place,
+                          FindPool(config, clusters, home, asked.pool));
+  return RepairPool(context, leases, threads, place, asked.request, asked.plan);
+}
+
+void Fill(const std::vector<RepairResult>& results,
+          pb::RepairPoolResponse* response) {
+  for (const RepairResult& result : results) {
+    pb::Repair& filled = *response->add_repairs();
+    filled.set_kind(NameOf(result.kind));
+    filled.set_object(CleanLine(result.object, kMaxTextBytes));
+    filled.set_repair(CleanLine(result.repair, kMaxTextBytes));
+    filled.set_outcome(result.outcome == RepairOutcome::kDone ? pb::Repair::DONE
+                       : result.outcome == RepairOutcome::kNotNeeded
+                           ? pb::Repair::NOT_NEEDED
+                           : pb::Repair::FAILED);
+    filled.set_text(CleanLine(result.text, kMaxTextBytes));
   }
 }
 
@@ -96,11 +155,13 @@ void Fill(AuditFindings findings, pb::AuditPoolResponse* response) {
 
 AuditService::AuditService(Rpc& rpc, OperationTable& operations,
                            ConfigStore& config, ClusterProvider& clusters,
-                           std::vector<ClusterId> home, std::string instance_id)
+                           LeaseKeeper& leases, std::vector<ClusterId> home,
+                           std::string instance_id)
     : rpc_(rpc),
       operations_(operations),
       config_(config),
       clusters_(clusters),
+      leases_(leases),
       home_(std::move(home)),
       instance_id_(std::move(instance_id)) {}
 
@@ -145,6 +206,51 @@ grpc::ServerUnaryReactor* AuditService::AuditPool(
               Fill(*std::move(found), response);
               return absl::OkStatus();
             });
+      });
+}
+
+grpc::ServerUnaryReactor* AuditService::RepairPool(
+    grpc::CallbackServerContext* context, const pb::RepairPoolRequest* request,
+    pb::RepairPoolResponse* response) {
+  return UnaryCall(
+      rpc_, *context, *request, *response,
+      [&](const CallContext& call) -> Reply {
+        ADDONS_RETURN_IF_ERROR(Require("pool", request->pool()));
+        auto asked = std::make_shared<Asked>();
+        ADDONS_RETURN_IF_ERROR(TakePlan(*request, &asked->plan));
+        asked->request.instance_id = instance_id_;
+        asked->pool.cluster_id = ClusterId(request->cluster_id());
+        asked->pool.pool = request->pool();
+        ADDONS_ASSIGN_OR_RETURN(
+            asked->pool.user, UserFromSecrets(TakeSecrets(request->secrets())));
+        OperationSpec spec;
+        spec.share = WorkerShare::OfCluster(asked->pool.cluster_id);
+        // Never in the way of a failover.
+        spec.lane = Lane::kBulk;
+        spec.verb = "repair";
+        spec.object = Describe(asked->pool);
+        // One after the other; the lease holds off other daemons.
+        spec.keys = {absl::StrCat("repair ", spec.object)};
+        std::vector<std::string> what = {spec.object};
+        for (const AuditFinding& finding : asked->plan) {
+          what.push_back(
+              absl::StrCat(static_cast<int>(finding.kind), finding.object));
+          what.push_back(finding.repair);
+        }
+        spec.parameters =
+            CallFingerprint(spec.verb, *asked->pool.user, {}, what);
+        return RunOperation<std::vector<RepairResult>>(
+                   operations_, spec, call.caller,
+                   [this, asked](OperationContext& operation) {
+                     return Repair(operation, leases_, threads_, config_,
+                                   clusters_, home_, *asked);
+                   })
+            .Then(
+                [response](absl::StatusOr<std::vector<RepairResult>> results) {
+                  if (!results.ok()) return results.status();
+                  Fill(*results, response);
+                  return absl::OkStatus();
+                });
       });
 }
 

@@ -81,7 +81,8 @@ ServiceSet MakeServices(const ServiceParts& parts) {
     set.served.volume_replication = true;
     set.admin_services.push_back(std::make_unique<AuditService>(
         parts.rpc, parts.operations, parts.config_store, parts.clusters,
-        parts.config.site_clusters, parts.config.instance_id));
+        set.replication->leases, parts.config.site_clusters,
+        parts.config.instance_id));
     set.admin_services.push_back(std::make_unique<InspectionService>(
         parts.rpc, parts.operations, parts.config_store, parts.clusters,
         *set.replication, parts.config.site_clusters,

@@ -49,6 +49,11 @@ void AuditSchedules(AuditedPlace& place, Pool& whole) {
         "the manager keeps a mirror snapshot schedule of an image id "
         "that no image has any more",
         RadosCommand(whole.name(), "", {"rmomapkey", kScheduleObject, level}));
+    const auto schedule = whole.ReadOmapKey(kScheduleObject, level);
+    if (!schedule.ok() || schedule->value_or("").empty()) continue;
+    place.MayRepair(
+        "remove the schedule of this image id",
+        {OmapRepair::Change::kRemove, "", kScheduleObject, level, **schedule});
   }
 }
 
@@ -64,6 +69,7 @@ bool ReadImages(AuditedPlace& place, AuditKind kind) {
   }
   for (const auto& [id, name] : *names) {
     if (name.empty()) {
+      place.unnamed_images = true;
       place.Unclear(kind, place.pool.Spec(id),
                     "what the image with this id is called cannot be read");
       continue;

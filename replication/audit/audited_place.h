@@ -23,11 +23,18 @@ struct AuditedPlace {
   std::map<std::string, ImageName> images{};
   std::map<std::string, ImageName> mirrored{};
   AuditFindings findings{};
+  /// There are images whose names could not be read.
+  bool unnamed_images = false;
 
   void Found(AuditKind kind, std::string object, std::string seen,
              std::string remedy) {
     findings.push_back(
         {kind, std::move(object), std::move(seen), std::move(remedy)});
+  }
+  /// RepairPool() would make this change for what was found last.
+  void MayRepair(std::string repair, OmapRepair change) {
+    findings.back().repair = std::move(repair);
+    findings.back().change = std::move(change);
   }
   void Unclear(AuditKind kind, std::string object, std::string seen) {
     findings.push_back({kind, std::move(object), std::move(seen), "", true});

@@ -49,6 +49,7 @@ class FenceAudit {
             "now, it was interrupted, and the next fence of the range finishes "
             "it",
             FenceAgain(marker.range));
+      findings_.back().half_done = true;
     }
     return std::move(findings_);
   }

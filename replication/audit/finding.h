@@ -16,6 +16,19 @@ enum class AuditKind {
   kFences,     // the cluster's blocklist
 };
 
+/// One change of an entry of an object's omap, in one atomic step.
+struct OmapRepair {
+  enum class Change {
+    kRemove,  // if the key still has `value`
+    kAdd,     // `value`, if there is no such key
+  };
+  Change change = Change::kRemove;
+  std::string rados_namespace;
+  std::string object;
+  std::string key;
+  std::string value;
+};
+
 /// One thing that is wrong, or could not be looked at.
 struct AuditFinding {
   AuditKind kind = AuditKind::kJournal;
@@ -27,6 +40,12 @@ struct AuditFinding {
   std::string remedy;
   /// It could not be looked at, or what is right cannot be told.
   bool unclear = false;
+  /// A change that was begun has not come to its end.
+  bool half_done = false;
+  /// What RepairPool() would do about it, in words that are the same at each
+  /// look; empty: nothing, it is for a person.
+  std::string repair{};
+  OmapRepair change{};
 };
 using AuditFindings = std::vector<AuditFinding>;
 

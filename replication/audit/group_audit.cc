@@ -152,6 +152,11 @@ void CheckGroup(AuditedPlace& place, const std::string& name,
             place.pool.name(), place.pool.rados_namespace(),
             {"rmomapkey", absl::StrCat("csi.groups.", place.instance_id),
              absl::StrCat("csi.volume.group.", name)}));
+    place.MayRepair(
+        absl::StrCat("free the name '", name, "' of a volume group"),
+        {OmapRepair::Change::kRemove, place.pool.rados_namespace(),
+         absl::StrCat("csi.groups.", place.instance_id),
+         absl::StrCat("csi.volume.group.", name), uuid});
     return;
   }
   if (!group.ok()) return place.NotSeen(kKind, object, group.status());

@@ -150,6 +150,12 @@ class JournalAudit {
                      "being made looks so for a moment"),
         value.ok() ? absl::StrCat(Rados({"rm", object}), " && ", FreeName(key))
                    : FreeName(key));
+    if (place_.unnamed_images) return;  // it may be one of these
+    // Not the stub: it might be written at that very moment, and harms nobody.
+    place_.MayRepair(
+        absl::StrCat("free the name '", name, "', as ceph-csi does"),
+        {OmapRepair::Change::kRemove, place_.pool.rados_namespace(), directory_,
+         key, uuid});
   }
 
   /// An image to which no name leads.
@@ -184,6 +190,17 @@ class JournalAudit {
                      "', but no name leads there, so ceph-csi would "
                      "make that volume a second time"),
         Rados({"setomapval", directory_, key, uuid}));
+    const auto [claimed, first] =
+        claimed_.emplace(key, place_.findings.size() - 1);
+    if (!first) {
+      // Two volumes say that they have this name: a person has to know which.
+      place_.findings[claimed->second].repair.clear();
+      return;
+    }
+    place_.MayRepair(absl::StrCat("let the name '", read->request_name,
+                                  "' lead to this volume again"),
+                     {OmapRepair::Change::kAdd, place_.pool.rados_namespace(),
+                      directory_, key, uuid});
   }
 
   void NoJournal(const std::string& uuid, const std::string& image_id,
@@ -208,6 +225,9 @@ class JournalAudit {
   std::map<std::string, std::pair<std::string, ImageName>> by_uuid_;
   OmapValues reserved_;          // uuids by key
   std::set<std::string> known_;  // uuids that a name leads to
+  /// Names that lead nowhere, and the finding of the first volume that says to
+  /// have it.
+  std::map<std::string, size_t> claimed_;
 };
 
 }  // namespace

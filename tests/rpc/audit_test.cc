@@ -36,7 +36,7 @@ class AuditTest : public ::testing::Test {
     }
   }
   int Audit(std::vector<std::string> more = {},
-            const std::string& what = "clones") {
+            const std::string& what = "clones", const std::string& typed = "") {
     dir_.Write("secrets.json",
                absl::StrCat(R"({"userID": ")", server_.a.user()->id,
                             R"(", "userKey": ")",
@@ -51,7 +51,7 @@ class AuditTest : public ::testing::Test {
                                           "--secrets-file",
                                           dir_.File("secrets.json")};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    std::istringstream in;
+    std::istringstream in(typed);
     out_.str("");
     err_.str("");
     return RunCli(arguments, in, out_, err_);
@@ -116,6 +116,53 @@ TEST_F(AuditTest, AllOfAPoolIsLookedAtAndUnclearIsSaid) {
   EXPECT_THAT(out_.str(), AllOf(HasSubstr("schedules, unclear  replicapool/: "
                                           "it could not be looked at"),
                                 HasSubstr("2 findings, 2 unclear")));
+  server_.world.SetCallHook(nullptr);
+}
+
+TEST_F(AuditTest, TheDaemonRepairsWhatWasShownAndAgreedTo) {
+  server_.AddMirrored();
+  const std::string level =
+      absl::StrCat(server_.pair.pool_id(server_.a), "//1234gone");
+  const char kSchedules[] = "rbd_mirror_snapshot_schedule";
+  server_.a.AddOmapValue(MirroredPair::kPool, "", kSchedules, level,
+                         R"([{"interval": "5m"}])");
+  server_.Start();
+  const auto there = [&] {
+    return server_.a.Omap(MirroredPair::kPool, "", kSchedules).contains(level);
+  };
+  server_.world.ClearCalls();
+  // The plan stands before the question, and no answer is none.
+  EXPECT_EQ(Audit({"--repair"}, "schedules"), 64);
+  EXPECT_THAT(err_.str(), AllOf(HasSubstr("do: rados -p replicapool rmomapkey"),
+                                HasSubstr("the daemon would\n"),
+                                HasSubstr(level + ": remove the schedule"),
+                                HasSubstr("nothing was changed")));
+  EXPECT_EQ(server_.world.CountMutations(), 0);
+  EXPECT_TRUE(there());
+  EXPECT_EQ(Audit({"--repair"}, "schedules", "yes\n"), 0) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("done  " + level));
+  EXPECT_FALSE(there());
+  EXPECT_EQ(Audit({"--repair", "--yes"}, "schedules"), 0);
+  EXPECT_THAT(err_.str(), HasSubstr("nothing that the daemon may repair"));
+  // Only with a plan.
+  EXPECT_EQ(Audit({"--yes"}, "schedules"), 64);
+}
+
+TEST_F(AuditTest, WhatCannotBeRepairedIsSaid) {
+  server_.AddMirrored();
+  server_.a.AddOmapValue(
+      MirroredPair::kPool, "", "rbd_mirror_snapshot_schedule",
+      absl::StrCat(server_.pair.pool_id(server_.a), "//1234gone"),
+      R"([{"interval": "5m"}])");
+  server_.Start();
+  server_.world.SetCallHook(
+      [](absl::string_view, absl::string_view call, bool) {
+        return call == "rados_write_op_omap_rm_keys2" ? EPERM : 0;
+      });
+  EXPECT_EQ(Audit({"--repair", "--yes"}, "schedules"), 9);
+  EXPECT_THAT(out_.str(), HasSubstr("failed  "));
+  EXPECT_EQ(Audit({"--repair", "--yes", "--json"}, "schedules"), 9);
+  EXPECT_THAT(out_.str(), HasSubstr("\"outcome\": \"FAILED\""));
   server_.world.SetCallHook(nullptr);
 }
 

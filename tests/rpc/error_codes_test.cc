@@ -17,6 +17,7 @@
 #include "ceph/mirror.h"
 #include "ceph/pool.h"
 #include "identity/identity.grpc.pb.h"
+#include "lease/who_holds.h"
 #include "rbdaddons/admin.grpc.pb.h"
 #include "tests/rpc/error_code_table.h"
 #include "tests/rpc/fence_call.h"
@@ -1106,6 +1107,85 @@ Case Audited(std::string name, std::string code,
           }};
 }
 
+/// The repair of a schedule of an image id that is gone, on a, where `prepare`
+/// may change the request.
+Case Repaired(std::string name, std::string code,
+              std::function<void(ReplicationServer&,
+                                 ::rbdaddons::admin::v1::RepairPoolRequest&)>
+                  prepare = nullptr) {
+  namespace admin = ::rbdaddons::admin::v1;
+  return {std::move(name),
+          {"RepairPool", std::move(code)},
+          "a",
+          [prepare](ReplicationServer& server) {
+            server.AddMirrored();
+            admin::RepairPoolRequest request;
+            request.set_pool(MirroredPair::kPool);
+            auto& finding = *request.add_plan();
+            finding.set_kind(admin::AuditFinding::SCHEDULES);
+            finding.set_object("1//gone");
+            finding.set_repair("remove the schedule of this image id");
+            auto& secrets = *request.mutable_secrets();
+            secrets["userID"] = server.a.user()->id;
+            secrets["userKey"] = server.a.user()->key.Reveal();
+            if (prepare) prepare(server, request);
+            server.Start();
+            grpc::ClientContext context;
+            context.set_deadline(std::chrono::system_clock::now() +
+                                 std::chrono::seconds(30));
+            admin::RepairPoolResponse response;
+            return admin::Audit::NewStub(server.AdminChannel())
+                ->RepairPool(&context, request, &response);
+          }};
+}
+
+void AddRepair(std::vector<Case>* cases) {
+  using Request = ::rbdaddons::admin::v1::RepairPoolRequest;
+  const auto fail = [](int error) {
+    return [error](ReplicationServer& server, Request&) {
+      server.world.SetCallHook(
+          [error](absl::string_view, absl::string_view call, bool) {
+            return call == "rados_mon_command" ? error : 0;
+          });
+    };
+  };
+  cases->push_back(Repaired("RepairOk", "OK"));
+  cases->push_back(Repaired(
+      "RepairOfNothing", "INVALID_ARGUMENT",
+      [](ReplicationServer&, Request& request) { request.clear_plan(); }));
+  cases->push_back(Repaired(
+      "RepairOfNoPool", "NOT_FOUND",
+      [](ReplicationServer&, Request& request) { request.set_pool("none"); }));
+  cases->push_back(Repaired("RepairInABrokenCluster", "FAILED_PRECONDITION",
+                            [](ReplicationServer& server, Request& request) {
+                              request.set_cluster_id("site-a");
+                              server.WriteConfig(R"(, "monitors": [])");
+                            }));
+  cases->push_back(Repaired("RepairWithAWrongKey", "UNAUTHENTICATED",
+                            [](ReplicationServer&, Request& request) {
+                              (*request.mutable_secrets())["userKey"] =
+                                  "AQBGK0tlAAAAABAAe1jGVJUIbxnSHUjzYVN5eg==";
+                            }));
+  cases->push_back(
+      Repaired("RepairForbidden", "PERMISSION_DENIED", fail(EPERM)));
+  cases->push_back(
+      Repaired("RepairTimedOut", "DEADLINE_EXCEEDED", fail(ETIMEDOUT)));
+  cases->push_back(Repaired("RepairOfADeadCluster", "UNAVAILABLE",
+                            [](ReplicationServer& server, Request&) {
+                              server.a.SetClusterUp(false);
+                            }));
+  cases->push_back(Repaired(
+      "RepairBesideAnotherDaemon", "ABORTED",
+      [](ReplicationServer& server, Request&) {
+        const auto pool = server.pair.cluster(server.a)->OpenPool(
+            server.pair.pool_id(server.a), "", Access::kMutate);
+        ASSERT_OK(pool);
+        EXPECT_TRUE(*(*pool)->TakeObjectLock(
+            LeaseLockOf({{}, "rbd_addons.lease.repair", ""}, "another's"),
+            std::chrono::hours(1)));
+      }));
+}
+
 /// A diagnosis of site a, where `prepare` may change the request.
 Case Diagnosed(std::string name, std::string code,
                std::function<void(::rbdaddons::admin::v1::DiagnoseRequest&)>
@@ -1268,6 +1348,7 @@ TEST(ErrorCodesTest, RowsOfTheDocumentAreWhatTheDaemonAnswers) {
   AddExplain(&cases);
   AddExplainGroup(&cases);
   AddFindVolume(&cases);
+  AddRepair(&cases);
   AddHistory(&cases);
   AddRescues(&cases);
   std::set<ErrorCodeRow> reached;

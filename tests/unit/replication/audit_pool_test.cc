@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -16,10 +17,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "ceph/pool.h"
+#include "lease/keeper.h"
+#include "lease/who_holds.h"
 #include "networkfence/helper_marker.h"
 #include "replication/audit/remedy.h"
+#include "replication/audit/repair.h"
 #include "replication/state/rescue_record.h"
 #include "tests/fakes/mirrored_pair.h"
+#include "tests/fakes/test_operation_context.h"
 #include "tests/testing/status_matchers.h"
 
 namespace addons::testing {
@@ -370,6 +375,195 @@ TEST_F(AuditPoolTest, FencesThatCannotBeSeenAreUnclear) {
   ExpectUnclear(AuditFailing(AuditKind::kFences, "rados_mon_command"));
   // Then it is not known whom they hit.
   ExpectUnclear(AuditFailing(AuditKind::kFences, "rados_list_watchers"));
+}
+
+// --- repairs
+
+class RepairTest : public AuditPoolTest {
+ protected:
+  ResolvedPlace Place() {
+    ResolvedPlace place;
+    place.cluster_id = ClusterId("site-a");
+    place.pool_id = pair_.pool_id(a_);
+    place.pool_name = MirroredPair::kPool;
+    place.cluster = pair_.cluster(a_);
+    return place;
+  }
+  absl::StatusOr<std::vector<RepairResult>> Repair(const AuditFindings& plan) {
+    TestOperationContext context(world_);
+    context.SetDeadline(std::chrono::minutes(2));
+    if (script_) script_(context);
+    return RepairPool(context, leases_, threads_, Place(), AuditRequest(),
+                      plan);
+  }
+  /// Those that the daemon may repair.
+  AuditFindings PlanOf(AuditKind kind) {
+    AuditFindings plan = Audit(kind);
+    std::erase_if(plan, [](const auto& one) { return one.repair.empty(); });
+    // As it comes back from who was asked.
+    for (AuditFinding& finding : plan) finding.change = {};
+    return plan;
+  }
+  static std::vector<RepairOutcome> Outcomes(
+      const absl::StatusOr<std::vector<RepairResult>>& results) {
+    EXPECT_OK(results);
+    std::vector<RepairOutcome> outcomes;
+    if (!results.ok()) return outcomes;
+    for (const RepairResult& result : *results) {
+      outcomes.push_back(result.outcome);
+      EXPECT_EQ(result.text.empty(), result.outcome == RepairOutcome::kDone);
+    }
+    return outcomes;
+  }
+
+  std::function<void(TestOperationContext&)> script_;
+  LeaseKeeper leases_{world_};
+};
+
+TEST_F(RepairTest, AScheduleOfAnImageThatIsGoneGoes) {
+  const std::string level = absl::StrCat(pair_.pool_id(a_), "//1234gone");
+  a_.AddOmapValue(MirroredPair::kPool, "", "rbd_mirror_snapshot_schedule",
+                  level, R"([{"interval": "5m"}])");
+  const AuditFindings plan = PlanOf(AuditKind::kSchedules);
+  ASSERT_THAT(plan, ::testing::SizeIs(1));
+  EXPECT_THAT(Outcomes(Repair(plan)), ElementsAre(RepairOutcome::kDone));
+  EXPECT_THAT(Audit(AuditKind::kSchedules), IsEmpty());
+  // Once more: there is nothing left to do.
+  EXPECT_THAT(Outcomes(Repair(plan)), ElementsAre(RepairOutcome::kNotNeeded));
+}
+
+TEST_F(RepairTest, ANameThatLeadsToNothingIsFreed) {
+  a_.AddOmapValue(MirroredPair::kPool, "", kDirectory, "csi.volume.pvc-1",
+                  kUuid);
+  const AuditFindings plan = PlanOf(AuditKind::kJournal);
+  ASSERT_THAT(plan, ::testing::SizeIs(1));
+  EXPECT_THAT(plan.front().repair, HasSubstr("free the name 'pvc-1'"));
+  EXPECT_THAT(Outcomes(Repair(plan)), ElementsAre(RepairOutcome::kDone));
+  EXPECT_FALSE(a_.Omap(MirroredPair::kPool, "", kDirectory)
+                   .contains("csi.volume.pvc-1"));
+}
+
+TEST_F(RepairTest, ANameLeadsToItsVolumeAgain) {
+  const std::string image = absl::StrCat("csi-vol-", kUuid);
+  a_.AddImage(MirroredPair::kPool, "", image);
+  List(image, true);
+  a_.AddOmapValue(MirroredPair::kPool, "", kDirectory, "csi.volume.pvc-9",
+                  kOther);
+  SetJournal(absl::StrCat("csi.volume.", kOther),
+             {{"csi.volname", "pvc-9"}, {"csi.imagename", "csi-vol-gone"}});
+  SetJournal(absl::StrCat("csi.volume.", kUuid),
+             {{"csi.volname", "pvc-1"}, {"csi.imagename", image}});
+  const AuditFindings plan = PlanOf(AuditKind::kJournal);
+  ASSERT_THAT(plan, ::testing::SizeIs(1));
+  EXPECT_THAT(plan.front().repair, HasSubstr("let the name 'pvc-1' lead to"));
+  EXPECT_THAT(Outcomes(Repair(plan)), ElementsAre(RepairOutcome::kDone));
+  EXPECT_EQ(a_.Omap(MirroredPair::kPool, "", kDirectory).at("csi.volume.pvc-1"),
+            kUuid);
+  EXPECT_THAT(PlanOf(AuditKind::kJournal), IsEmpty());
+}
+
+// Which of them the PersistentVolume means only a person can tell.
+TEST_F(RepairTest, ANameThatTwoVolumesSayToHaveIsForAPerson) {
+  a_.AddOmapValue(MirroredPair::kPool, "", kDirectory, "csi.volume.pvc-9",
+                  "0d2b7d5e-4f60-4c8e-9a36-ad5dbd9b7a11");
+  for (const std::string& uuid : {std::string(kUuid), std::string(kOther)}) {
+    const std::string image = absl::StrCat("csi-vol-", uuid);
+    a_.AddImage(MirroredPair::kPool, "", image);
+    List(image, true);
+    SetJournal(absl::StrCat("csi.volume.", uuid),
+               {{"csi.volname", "pvc-1"}, {"csi.imagename", image}});
+  }
+  AuditFindings plan = PlanOf(AuditKind::kJournal);
+  std::erase_if(plan, [](const AuditFinding& finding) {
+    return finding.repair.find("pvc-1") == std::string::npos;
+  });
+  EXPECT_THAT(plan, IsEmpty());
+}
+
+TEST_F(RepairTest, ANameOfAGroupThatIsNotThereIsFreed) {
+  a_.AddOmapValue(MirroredPair::kPool, "", "csi.groups.default",
+                  "csi.volume.group.half", kUuid);
+  const AuditFindings plan = PlanOf(AuditKind::kGroups);
+  ASSERT_THAT(plan, ::testing::SizeIs(1));
+  EXPECT_THAT(Outcomes(Repair(plan)), ElementsAre(RepairOutcome::kDone));
+  EXPECT_THAT(Audit(AuditKind::kGroups), IsEmpty());
+}
+
+// It may be the one that the name is for.
+TEST_F(RepairTest, BesideAnImageWithoutANameNothingIsFreed) {
+  a_.AddOmapValue(MirroredPair::kPool, "", kDirectory, "csi.volume.pvc-1",
+                  kUuid);
+  ASSERT_THAT(PlanOf(AuditKind::kJournal), ::testing::SizeIs(1));
+  a_.AddOmapValue(MirroredPair::kPool, "", "rbd_directory", "id_1234unnamed",
+                  "");
+  EXPECT_THAT(PlanOf(AuditKind::kJournal), IsEmpty());
+}
+
+// It looked like a leftover when it was looked at first.
+TEST_F(RepairTest, AVolumeThatIsJustBeingMadeIsLeftAlone) {
+  a_.AddOmapValue(MirroredPair::kPool, "", kDirectory, "csi.volume.pvc-1",
+                  kUuid);
+  const AuditFindings plan = PlanOf(AuditKind::kJournal);
+  ASSERT_THAT(plan, ::testing::SizeIs(1));
+  world_.Schedule(std::chrono::seconds(5), [this] {
+    SetJournal(absl::StrCat("csi.volume.", kUuid),
+               {{"csi.volname", "pvc-1"},
+                {"csi.imagename", absl::StrCat("csi-vol-", kUuid)}});
+  });
+  EXPECT_THAT(Outcomes(Repair(plan)), ElementsAre(RepairOutcome::kNotNeeded));
+  EXPECT_TRUE(a_.Omap(MirroredPair::kPool, "", kDirectory)
+                  .contains("csi.volume.pvc-1"));
+}
+
+TEST_F(RepairTest, WhatHoldsDataOrNeedsAPersonHasNoRepair) {
+  // A stub whose image is there, and a name whose image may be on its way.
+  a_.AddImage(MirroredPair::kPool, "", absl::StrCat("csi-vol-", kUuid));
+  List(absl::StrCat("csi-vol-", kUuid), true);
+  a_.AddOmapValue(MirroredPair::kPool, "", kDirectory, "csi.volume.pvc-1",
+                  kUuid);
+  a_.AddOmapValue(MirroredPair::kPool, "", kDirectory, "csi.volume.pvc-2",
+                  kOther);
+  SetJournal(absl::StrCat("csi.volume.", kOther),
+             {{"csi.volname", "pvc-2"}, {"csi.imagename", "csi-vol-gone"}});
+  EXPECT_THAT(Audit(AuditKind::kJournal), ::testing::SizeIs(2));
+  EXPECT_THAT(PlanOf(AuditKind::kJournal), IsEmpty());
+}
+
+TEST_F(RepairTest, AnotherPlanThanWhatIsFoundChangesNothing) {
+  AuditFinding finding;
+  finding.kind = AuditKind::kSchedules;
+  finding.object = "1//none";
+  finding.repair = "remove the schedule of this image id";
+  world_.ClearCalls();
+  EXPECT_THAT(Outcomes(Repair({finding})),
+              ElementsAre(RepairOutcome::kNotNeeded));
+}
+
+TEST_F(RepairTest, WhatCannotBeRemovedIsSaid) {
+  const std::string level = absl::StrCat(pair_.pool_id(a_), "//1234gone");
+  a_.AddOmapValue(MirroredPair::kPool, "", "rbd_mirror_snapshot_schedule",
+                  level, R"([{"interval": "5m"}])");
+  const AuditFindings plan = PlanOf(AuditKind::kSchedules);
+  world_.SetCallHook([](absl::string_view, absl::string_view call, bool) {
+    return call == "rados_write_op_omap_rm_keys2" ? EPERM : 0;
+  });
+  EXPECT_THAT(Outcomes(Repair(plan)), ElementsAre(RepairOutcome::kFailed));
+  world_.SetCallHook(nullptr);
+}
+
+TEST_F(RepairTest, AnotherDaemonThatRepairsIsNotDisturbed) {
+  const auto pool = Place().OpenPool(Access::kMutate);
+  ASSERT_OK(pool);
+  ASSERT_TRUE(*(*pool)->TakeObjectLock(
+      LeaseLockOf({Place(), "rbd_addons.lease.repair", ""}, "another's"),
+      hours(1)));
+  const std::string level = absl::StrCat(pair_.pool_id(a_), "//1234gone");
+  a_.AddOmapValue(MirroredPair::kPool, "", "rbd_mirror_snapshot_schedule",
+                  level, R"([{"interval": "5m"}])");
+  EXPECT_THAT(Repair(PlanOf(AuditKind::kSchedules)),
+              StatusIs(absl::StatusCode::kAborted,
+                       HasSubstr("repairs of pool 'replicapool'")));
+  EXPECT_THAT(Audit(AuditKind::kSchedules), ::testing::SizeIs(1));
 }
 
 TEST_F(AuditPoolTest, NobodyWaits) {

@@ -502,9 +502,24 @@ Package Admin() {
           "rep rbdaddons.admin.v1.AuditFinding findings=1; bool more=2}",
           "rbdaddons.admin.v1.AuditFinding {"
           "rbdaddons.admin.v1.AuditFinding.Kind kind=1; string object=2; "
-          "string seen=3; string remedy=4; bool unclear=5}",
+          "string seen=3; string remedy=4; bool unclear=5; "
+          "string repair=6}",
           "enum rbdaddons.admin.v1.AuditFinding.Kind {UNSPECIFIED=0; "
           "CLONES=1; JOURNAL=2; SCHEDULES=3; GROUPS=4; FENCES=5; RESCUES=6}",
+          "/rbdaddons.admin.v1.Audit/RepairPool "
+          "rbdaddons.admin.v1.RepairPoolRequest -> "
+          "rbdaddons.admin.v1.RepairPoolResponse",
+          "rbdaddons.admin.v1.RepairPoolRequest {string cluster_id=1; "
+          "string pool=2; M secrets=3 [secret]; "
+          "rep rbdaddons.admin.v1.AuditFinding plan=4}",
+          "rbdaddons.admin.v1.RepairPoolResponse {"
+          "rep rbdaddons.admin.v1.Repair repairs=1}",
+          "rbdaddons.admin.v1.Repair {"
+          "rbdaddons.admin.v1.AuditFinding.Kind kind=1; string object=2; "
+          "string repair=3; rbdaddons.admin.v1.Repair.Outcome outcome=4; "
+          "string text=5}",
+          "enum rbdaddons.admin.v1.Repair.Outcome {UNSPECIFIED=0; DONE=1; "
+          "NOT_NEEDED=2; FAILED=3}",
           "/rbdaddons.admin.v1.History/ListHistory "
           "rbdaddons.admin.v1.ListHistoryRequest -> "
           "rbdaddons.admin.v1.ListHistoryResponse",
@@ -629,7 +644,7 @@ TEST(WireMethodsTest, EveryMethodHasARequestTypeOfItsOwn) {
       }
     }
   }
-  EXPECT_EQ(methods.size(), 3U + 2U + 4U + 7U + 5U + 1U + 3U + 10U);
+  EXPECT_EQ(methods.size(), 3U + 2U + 4U + 7U + 5U + 1U + 3U + 11U);
 }
 
 }  // namespace
