@@ -81,9 +81,16 @@ void AddDoctor(Program& program) {
       "doctor",
       "Look through the installation: files, limits, clusters, capabilities, "
       "mirroring. Ends with 0 when nothing is wrong, or with 9");
-  sub.add_flag("--before-handover", command->before_handover,
-               "Also what has to be true before this daemon takes over from "
-               "another server");
+  CLI::Option& before = *sub.add_flag(
+      "--before-handover", command->before_handover,
+      "Also what has to be true before this daemon takes over from another "
+      "server");
+  sub.add_option("--confirmed", command->confirmed,
+                 "ID of a check that only a person can make, and has; repeat "
+                 "it for more")
+      ->needs(&before)
+      ->type_name("ID")
+      ->allow_extra_args(false);
   sub.add_flag("--all", command->all, "Print what is in order, too");
   AddUserOptions(sub, options.secrets);
   AddConnectionOptions(sub, options, Sockets::kAdmin);

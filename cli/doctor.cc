@@ -61,13 +61,22 @@ std::string DoctorText(const pb::DiagnoseResponse& found, bool all,
                   problems == 1 ? " problem, " : " problems, ",
                   numbers[pb::Finding::UNCLEAR], " unclear, ", warnings,
                   warnings == 1 ? " warning, " : " warnings, ",
-                  numbers[pb::Finding::OK], " in order\n");
+                  numbers[pb::Finding::OK], " in order");
+  if (const int confirm = numbers[pb::Finding::CONFIRM]; confirm > 0) {
+    absl::StrAppend(&text, ", ", confirm, " for a person to confirm");
+  }
+  text.push_back('\n');
+  if (found.has_handover_safe()) {
+    absl::StrAppend(&text, "before a hand-over: ",
+                    found.handover_safe() ? "safe" : "not safe yet", "\n");
+  }
   return text;
 }
 
 int RunDoctor(const DoctorCommand& command, Streams& streams) {
   pb::DiagnoseRequest request;
   request.set_before_handover(command.before_handover);
+  for (const std::string& id : command.confirmed) request.add_confirmed(id);
   pb::DiagnoseResponse found;
   const absl::Status called =
       AskWithSecrets(command.endpoint, command.timeout, command.secrets,

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
 #include "cli/palette.h"
 #include "cli/secrets.h"
@@ -15,14 +16,15 @@ namespace addons {
 struct DoctorCommand {
   std::string endpoint;
   bool before_handover = false;
-  bool all = false;  // also what is in order
+  std::vector<std::string> confirmed;  // checks that a person has made
+  bool all = false;                    // also what is in order
   SecretsSource secrets;
   std::chrono::milliseconds timeout{};
 };
 
 /// Asks, and prints what was found. Returns the exit code: 0 when nothing is a
-/// problem or unclear, kWouldNotWork when something is, kCliUsage or the number
-/// of the gRPC code when nothing was found out.
+/// problem, unclear or for a person to confirm, kWouldNotWork when something
+/// is, kCliUsage or the number of the gRPC code when nothing was found out.
 int RunDoctor(const DoctorCommand& command, Streams& streams);
 
 /// A paragraph for each finding that is not in order (with `all` for each), and

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,10 +13,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "ceph/blocklist_commands.h"
+#include "ceph/cluster_health.h"
 #include "ceph/cluster_services.h"
 #include "ceph/mirror.h"
 #include "ceph/pool.h"
+#include "doctor/check_key_type.h"
 
 namespace addons {
 namespace {
@@ -23,6 +27,8 @@ namespace {
 using Verdict = FindingVerdict;
 
 constexpr absl::Duration kSkew = absl::Seconds(5);
+/// Beyond it Ceph warns (mon_clock_drift_allowed), and tickets of cephx suffer.
+constexpr absl::Duration kMonitorSkew = absl::Milliseconds(50);
 
 /// Who may not is told from who gets no answer: that one may be able to.
 Verdict VerdictOf(const absl::Status& status) {
@@ -41,6 +47,10 @@ class ClusterCheck {
         entry_(entry),
         object_(std::move(object)) {}
 
+  /// Empty where the cluster left a question unanswered.
+  std::vector<MirroredPlace> mirrored() {
+    return silent_ ? std::vector<MirroredPlace>() : std::move(mirrored_);
+  }
   Findings Run(absl::Time now) {
     Ask(
         "caps.blocklist", "read the blocklist",
@@ -79,6 +89,8 @@ class ClusterCheck {
         "give the user the monitor capability profile rbd");
     if (!map.ok()) return std::move(findings_);
     CheckClock(map->modified, now);
+    CheckMonitorClocks();
+    CheckReleases();
     bool mirrored = false;
     for (const RbdPool& pool : map->pools) mirrored |= CheckPool(pool);
     if (!mirrored) {
@@ -133,6 +145,55 @@ class ClusterCheck {
          "metrics are wrong until then");
   }
 
+  void CheckMonitorClocks() {
+    const auto skews =
+        silent_
+            ? absl::StatusOr<std::map<std::string, absl::Duration>>(NotAsked())
+            : ReadMonitorSkews(*cluster_);
+    if (!skews.ok()) {
+      return Note("clock.monitors", Heard(skews.status()), object_,
+                  std::string(skews.status().message()),
+                  "look at the monitors' clocks with ceph time-sync-status");
+    }
+    std::vector<std::string> off;
+    for (const auto& [monitor, skew] : *skews) {
+      if (absl::AbsDuration(skew) <= kMonitorSkew) continue;
+      off.push_back(
+          absl::StrCat("mon.", monitor, " by ", absl::FormatDuration(skew)));
+    }
+    Note("clock.monitors", off.empty() ? Verdict::kOk : Verdict::kProblem,
+         object_,
+         off.empty() ? "the monitors' clocks agree"
+                     : absl::StrCat("clocks of monitors are off: ",
+                                    absl::StrJoin(off, ", ")),
+         "set the clocks right (chronyc tracking, on the monitors' hosts): "
+         "expiries of fences and schedules of snapshots go by them");
+  }
+
+  /// The other site's daemons are not in these.
+  void CheckReleases() {
+    const auto releases =
+        silent_ ? absl::StatusOr<std::map<std::string, int>>(NotAsked())
+                : ReadReleases(*cluster_);
+    if (!releases.ok()) {
+      return Note("cluster.release", Heard(releases.status()), object_,
+                  std::string(releases.status().message()),
+                  "look at the releases with ceph versions, as this user");
+    }
+    std::vector<std::string> all;
+    for (const auto& [release, daemons] : *releases) {
+      all.push_back(absl::StrCat(release, " on ", daemons,
+                                 daemons == 1 ? " daemon" : " daemons"));
+    }
+    Note("cluster.release",
+         releases->size() == 1 ? Verdict::kOk : Verdict::kWarning, object_,
+         absl::StrCat("Ceph ", absl::StrJoin(all, ", "),
+                      "; what the other site runs cannot be seen from here, "
+                      "ask doctor there"),
+         "finish the upgrade (ceph versions); docs/compatibility.md has what "
+         "differs between releases");
+  }
+
   /// Whether it is mirrored, as far as can be seen.
   bool CheckPool(const RbdPool& rbd_pool) {
     const std::string& name = entry_.rados_namespace;
@@ -169,6 +230,7 @@ class ClusterCheck {
     }
     Note("mirror.mode", Verdict::kOk, object, "it is mirrored image by image",
          "");
+    CheckWrites(rbd_pool, object);
     if (const auto peers = (*pool)->MirrorPeers(); !peers.ok()) {
       unseen("mirror.peer", peers.status());
     } else {
@@ -186,7 +248,39 @@ class ClusterCheck {
     } else {
       CheckDaemons(**pool, object);
     }
+    ResolvedPlace place;
+    place.cluster_id = entry_.cluster_id;
+    place.pool_id = rbd_pool.id;
+    place.pool_name = rbd_pool.name;
+    place.rados_namespace = name;
+    place.cluster = cluster_;
+    mirrored_.push_back({std::move(place), object, mirrored_.empty()});
     return true;
+  }
+
+  /// Tries a write that cannot happen, as its object does not exist: whether
+  /// the user might do it is decided first.
+  void CheckWrites(const RbdPool& rbd_pool, const std::string& object) {
+    const auto attempt = [&]() -> absl::Status {
+      if (silent_) return NotAsked();
+      const auto pool = cluster_->OpenPool(rbd_pool.id, entry_.rados_namespace,
+                                           Access::kMutate);
+      if (!pool.ok()) return pool.status();
+      const absl::Status tried =
+          (*pool)
+              ->RemoveOmapValue("rbd_addons.doctor", "none", "none")
+              .status();
+      return absl::IsNotFound(tried) ? absl::OkStatus() : tried;
+    };
+    const absl::Status status = attempt();
+    Note(
+        "caps.write", Heard(status), object,
+        status.ok() ? "this user may write into it"
+                    : absl::StrCat("could not write: ", status.message()),
+        absl::StrCat("enable, promote, demote, resync and disable fail, and "
+                     "whatever changes a group; give the user the OSD "
+                     "capability profile rbd pool=",
+                     rbd_pool.name, " (deploy/ceph/create-user.sh makes one)"));
   }
 
   /// Volume ids hold the number of the pool, which another site has for another
@@ -258,6 +352,7 @@ class ClusterCheck {
   const ClusterEntry& entry_;
   const std::string object_;
   Findings findings_;
+  std::vector<MirroredPlace> mirrored_;
   bool silent_ = false;
 };
 
@@ -265,32 +360,37 @@ class ClusterCheck {
 
 Findings CheckCluster(ClusterProvider& clusters, const ClusterConfig& config,
                       const ClusterEntry& entry, const CephUserRef& user,
-                      absl::Time now) {
+                      absl::Time now, std::vector<MirroredPlace>* mirrored) {
   std::string object = absl::StrCat("cluster '", entry.cluster_id.text(), "'");
   auto cluster = clusters.Connect({entry.cluster_id, entry.monitors}, user);
+  Finding key_type = CheckKeyType(*user, cluster.status(), object);
   if (!cluster.ok()) {
     const absl::Status& status = cluster.status();
+    const bool key = absl::IsUnauthenticated(status);
     // That no monitor answers is a fault, whoever's it is.
-    return {
-        {absl::IsUnauthenticated(status) ? "cluster.key" : "cluster.connect",
-         FindingVerdict::kProblem, std::move(object),
-         std::string(status.message()),
-         absl::IsUnauthenticated(status)
-             ? "give the daemon a user and key that this cluster takes: "
+    Findings findings = {
+        {key ? "cluster.key" : "cluster.connect", FindingVerdict::kProblem,
+         std::move(object), std::string(status.message()),
+         key ? "give the daemon a user and key that this cluster takes: "
                "ceph auth get client.NAME"
              : "compare the monitors in config.json with ceph mon dump, "
                "and the network between"}};
+    if (key_type.verdict == Verdict::kProblem) {
+      findings.push_back(std::move(key_type));
+    }
+    return findings;
   }
   Findings findings = {
       {"cluster.connect", FindingVerdict::kOk, object,
        absl::StrCat("its id is ", (*cluster)->fsid()), ""},
       {"cluster.key", FindingVerdict::kOk, object,
-       absl::StrCat("it takes the key of '", user->id, "'"), ""}};
-  Findings more =
-      ClusterCheck(*std::move(cluster), config, entry, std::move(object))
-          .Run(now);
+       absl::StrCat("it takes the key of '", user->id, "'"), ""},
+      std::move(key_type)};
+  ClusterCheck check(*std::move(cluster), config, entry, std::move(object));
+  Findings more = check.Run(now);
   findings.insert(findings.end(), std::make_move_iterator(more.begin()),
                   std::make_move_iterator(more.end()));
+  *mirrored = check.mirrored();
   return findings;
 }
 

@@ -1,23 +1,38 @@
 #ifndef ADDONS_DOCTOR_CHECK_CLUSTER_H_
 #define ADDONS_DOCTOR_CHECK_CLUSTER_H_
 
+#include <string>
+#include <vector>
+
 #include "absl/time/time.h"
 #include "ceph/cluster.h"
 #include "doctor/finding.h"
 #include "volume/cluster_config.h"
+#include "volume/resolved.h"
 
 namespace addons {
 
+/// A pool and namespace that is mirrored image by image, and what findings call
+/// it.
+struct MirroredPlace {
+  ResolvedPlace place;
+  std::string object;  // "pool 'replicapool' of cluster 'site-a'"
+  bool first_of_cluster = false;
+};
+
 /// One cluster of `config`, as `user` sees it at `now`, by this host's clock:
 /// whether it answers and takes the key, what the user's capabilities allow of
-/// what the daemon asks for, the clocks, and of each pool for RBD (in the
-/// entry's namespace) whether it is mirrored image by image, has a peer, an
-/// rbd-mirror that reports, and its line in cluster-mapping.json. Reads only;
-/// what would be changed is not tried. Blocks, bounded by the daemon's timeouts
-/// for a question: once one got no answer, the others are not asked.
+/// what the daemon asks for, the clocks, the releases, and of each pool for RBD
+/// (in the entry's namespace) whether it is mirrored image by image, has a
+/// peer, an rbd-mirror that reports, and its line in cluster-mapping.json.
+/// Reads only; what would be changed is not tried, but for a
+/// write that cannot happen. Blocks, bounded by the
+/// daemon's timeouts for a question: once one got no answer, the others are not
+/// asked. Adds the mirrored pools to `mirrored`, but none of a cluster that
+/// left a question unanswered.
 Findings CheckCluster(ClusterProvider& clusters, const ClusterConfig& config,
                       const ClusterEntry& entry, const CephUserRef& user,
-                      absl::Time now);
+                      absl::Time now, std::vector<MirroredPlace>* mirrored);
 
 }  // namespace addons
 

@@ -2,6 +2,8 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <fstream>
 #include <string>
 
@@ -46,31 +48,44 @@ std::optional<uint64_t> ReadNumber(const std::string& path) {
   return number;
 }
 
-std::optional<uint64_t> ReadPidsMax() {
-  // Within a container the own control group is the root; outside of one the
-  // root has no limit of its own.
-  std::ifstream own("/proc/self/cgroup");
+std::optional<uint64_t> ReadLimit(const std::string& path) {
+  std::ifstream file(path);
+  std::string text;
+  if (!(file >> text)) return std::nullopt;
+  if (text == "max") return UINT64_MAX;
+  uint64_t limit = 0;
+  return absl::SimpleAtoi(text, &limit) ? std::make_optional(limit)
+                                        : std::nullopt;
+}
+
+std::optional<uint64_t> ReadPidsMax(const std::string& root) {
+  std::ifstream own(absl::StrCat(root, "/proc/self/cgroup"));
   std::string group;
   for (std::string line; std::getline(own, line);) {
     if (line.rfind("0::", 0) == 0) group = line.substr(3);
   }
-  for (const std::string& path :
-       {absl::StrCat("/sys/fs/cgroup", group, "/pids.max"),
-        std::string("/sys/fs/cgroup/pids.max"),
-        std::string("/sys/fs/cgroup/pids/pids.max")}) {
-    std::ifstream file(path);
-    std::string text;
-    if (!(file >> text)) continue;
-    if (text == "max") return UINT64_MAX;
-    if (uint64_t limit = 0; absl::SimpleAtoi(text, &limit)) return limit;
+  // The group's own limit may be above that of one over it.
+  std::optional<uint64_t> lowest;
+  const auto take = [&lowest](const std::optional<uint64_t>& limit) {
+    if (limit.has_value()) lowest = std::min(lowest.value_or(*limit), *limit);
+  };
+  while (true) {
+    take(ReadLimit(absl::StrCat(root, "/sys/fs/cgroup", group, "/pids.max")));
+    const size_t parent = group.rfind('/');
+    if (parent == std::string::npos || group == "/") break;
+    group.erase(parent);
   }
+  if (!lowest.has_value()) {
+    take(ReadLimit(absl::StrCat(root, "/sys/fs/cgroup/pids/pids.max")));
+  }
+  if (lowest.has_value()) return lowest;
   // The root group has no such file: the kernel's own limit holds.
-  return ReadNumber("/proc/sys/kernel/threads-max");
+  return ReadNumber(absl::StrCat(root, "/proc/sys/kernel/threads-max"));
 }
 
 }  // namespace
 
-ProcessLimits ReadProcessLimits() {
+ProcessLimits ReadProcessLimits(const std::string& root) {
   ProcessLimits limits;
   rlimit descriptors{};
   if (getrlimit(RLIMIT_NOFILE, &descriptors) == 0) {
@@ -78,7 +93,7 @@ ProcessLimits ReadProcessLimits() {
                              ? UINT64_MAX
                              : descriptors.rlim_cur;
   }
-  limits.threads = ReadPidsMax();
+  limits.threads = ReadPidsMax(root);
   return limits;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "doctor/finding.h"
 
@@ -11,13 +12,15 @@ namespace addons {
 /// What the operating system allows this process. nullopt: not known.
 struct ProcessLimits {
   std::optional<uint64_t> descriptors;  // the soft limit
-  /// Of the control group, with its threads; UINT64_MAX: none.
+  /// Of the control group and those above it, the lowest; UINT64_MAX: none.
   std::optional<uint64_t> threads;
 };
 
-/// Linux: getrlimit(); pids.max of the control group in /sys/fs/cgroup, or what
-/// the kernel allows where that group has none.
-ProcessLimits ReadProcessLimits();
+/// Linux: getrlimit(); the lowest pids.max of the control group of this process
+/// and of those above it in /sys/fs/cgroup, as far as they can be seen (within
+/// a container the own one is the highest), or what the kernel allows where
+/// none has one. `root` stands before the paths; tests give one.
+ProcessLimits ReadProcessLimits(const std::string& root = "");
 
 /// Whether they are enough for `workers` workers of the operation table and
 /// connections to `clusters` clusters. Asks nobody.

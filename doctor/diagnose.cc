@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/parallel.h"
-#include "doctor/check_cluster.h"
 #include "doctor/check_configuration.h"
 #include "doctor/check_limits.h"
 #include "volume/home_clusters.h"
@@ -21,26 +20,36 @@ void Append(Findings more, Findings* findings) {
 }
 
 /// What only Kubernetes and the other site can tell.
-Findings BeforeHandover() {
-  constexpr FindingVerdict kUnclear = FindingVerdict::kUnclear;
+Findings ChecksOfPersons() {
+  constexpr FindingVerdict kConfirm = FindingVerdict::kConfirm;
   return {
-      {"handover.built-in-server", kUnclear, "",
+      {"handover.built-in-server", kConfirm, "",
        "whether ceph-csi's own server still answers for this driver cannot be "
        "seen from here",
        "kubectl get csiaddonsnodes -A must show none of the RBD driver but "
-       "this daemon's"},
-      {"handover.running", kUnclear, "",
-       "whether a resource is in the middle of something cannot be seen from "
+       "this daemon's; then --confirmed handover.built-in-server"},
+      {"handover.resources", kConfirm, "",
+       "whether a resource of Kubernetes waits or fails cannot be seen from "
        "here",
        "kubectl get volumereplication,volumegroupreplication,networkfence,"
-       "reclaimspacejob -A: none moves, fails or runs"},
-      {"handover.clones", kUnclear, "",
-       "copies of mirrored clones may lack their parent's data",
-       "rbd-addons audit clones --pool POOL, for each mirrored pool"},
-      {"handover.other-site", kUnclear, "",
-       "the other site cannot be seen from here",
-       "rbd-addons doctor --before-handover there, too; no failover between "
-       "the two"}};
+       "reclaimspacejob -A: none moves, fails or runs; then --confirmed "
+       "handover.resources"},
+      {"handover.other-site", kConfirm, "",
+       "whether the other site is ready cannot be seen from here",
+       "rbd-addons doctor --before-handover there, too, and no failover "
+       "between the two; then --confirmed handover.other-site"}};
+}
+
+void AddChecksOfPersons(const std::set<std::string>& confirmed,
+                        Findings* findings) {
+  for (Finding& finding : ChecksOfPersons()) {
+    if (confirmed.contains(finding.id)) {
+      finding.verdict = FindingVerdict::kOk;
+      finding.seen = "a person has looked, and confirmed it with this call";
+      finding.remedy.clear();
+    }
+    findings->push_back(std::move(finding));
+  }
 }
 
 /// It asks as soon as both run, and again when it is restarted.
@@ -73,13 +82,42 @@ Findings Diagnose(const DiagnoseEnvironment& environment,
          &findings);
   findings.push_back(OfSidecar(request.sidecar_called));
   std::vector<Findings> found(asked.size());
+  std::vector<std::vector<MirroredPlace>> mirrored(asked.size());
   RunParallel(asked.size(), kClustersAtATime, [&](size_t i) {
     found[i] = CheckCluster(environment.clusters, **config, *asked[i],
-                            request.user, now);
+                            request.user, now, &mirrored[i]);
   });
   for (Findings& of_cluster : found) Append(std::move(of_cluster), &findings);
-  if (request.before_handover) Append(BeforeHandover(), &findings);
+  for (const auto& of_cluster : mirrored) {
+    for (const MirroredPlace& place : of_cluster) {
+      if (request.check_pool) Append(request.check_pool(place), &findings);
+      if (request.before_handover && request.check_pool_before_handover) {
+        Append(request.check_pool_before_handover(place), &findings);
+      }
+    }
+  }
+  if (request.before_handover) {
+    AddChecksOfPersons(request.confirmed, &findings);
+  }
   return findings;
+}
+
+const std::vector<std::string>& ConfirmedByPersons() {
+  static const auto* const kIds = [] {
+    auto* ids = new std::vector<std::string>();
+    for (const Finding& finding : ChecksOfPersons()) ids->push_back(finding.id);
+    return ids;
+  }();
+  return *kIds;
+}
+
+bool SafeForHandover(const Findings& findings) {
+  return !findings.empty() &&
+         std::all_of(findings.begin(), findings.end(),
+                     [](const Finding& finding) {
+                       return finding.verdict == FindingVerdict::kOk ||
+                              finding.verdict == FindingVerdict::kWarning;
+                     });
 }
 
 }  // namespace addons

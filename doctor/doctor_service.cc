@@ -1,15 +1,20 @@
 #include "doctor/doctor_service.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "doctor/diagnose.h"
 #include "operation/run_operation.h"
 #include "rpc/secrets.h"
 #include "rpc/text.h"
+#include "rpc/validate.h"
 #include "volume/credentials.h"
 
 namespace addons {
@@ -25,6 +30,8 @@ pb::Finding::Verdict VerdictOf(FindingVerdict verdict) {
       return pb::Finding::WARNING;
     case FindingVerdict::kProblem:
       return pb::Finding::PROBLEM;
+    case FindingVerdict::kConfirm:
+      return pb::Finding::CONFIRM;
     case FindingVerdict::kUnclear:
       break;
   }
@@ -38,12 +45,14 @@ int Rank(FindingVerdict verdict) {
       return 0;
     case FindingVerdict::kUnclear:
       return 1;
-    case FindingVerdict::kWarning:
+    case FindingVerdict::kConfirm:
       return 2;
+    case FindingVerdict::kWarning:
+      return 3;
     case FindingVerdict::kOk:
       break;
   }
-  return 3;
+  return 4;
 }
 
 void Fill(Findings findings, pb::DiagnoseResponse* response) {
@@ -62,6 +71,25 @@ void Fill(Findings findings, pb::DiagnoseResponse* response) {
   }
 }
 
+/// What a person says to have looked at; only what is a person's.
+absl::StatusOr<std::set<std::string>> TakeConfirmed(
+    const pb::DiagnoseRequest& request) {
+  std::set<std::string> confirmed;
+  for (const std::string& id : request.confirmed()) {
+    const std::vector<std::string>& known = ConfirmedByPersons();
+    if (std::find(known.begin(), known.end(), id) == known.end()) {
+      return InvalidField("confirmed",
+                          absl::StrCat("may have ", absl::StrJoin(known, ", "),
+                                       " only: the rest is looked at"));
+    }
+    confirmed.insert(id);
+  }
+  if (!confirmed.empty() && !request.before_handover()) {
+    return InvalidField("confirmed", "is for before_handover");
+  }
+  return confirmed;
+}
+
 /// Administrators' tools and probes do not call these.
 bool SidecarCalled(const CallStats& stats) {
   const std::vector<CallCount> counts = stats.Counts();
@@ -71,16 +99,26 @@ bool SidecarCalled(const CallStats& stats) {
   });
 }
 
+PoolCheck Bound(const ReplicationChecks::Check& check,
+                OperationContext& operation) {
+  if (!check) return {};
+  return [&check, &operation](const MirroredPlace& place) {
+    return check(operation, place);
+  };
+}
+
 }  // namespace
 
 DoctorService::DoctorService(Rpc& rpc, OperationTable& operations,
                              ConfigStore& config, ClusterProvider& clusters,
-                             std::vector<ClusterId> home)
+                             std::vector<ClusterId> home,
+                             ReplicationChecks replication)
     : rpc_(rpc),
       operations_(operations),
       config_(config),
       clusters_(clusters),
-      home_(std::move(home)) {}
+      home_(std::move(home)),
+      replication_(std::move(replication)) {}
 
 grpc::ServerUnaryReactor* DoctorService::Diagnose(
     grpc::CallbackServerContext* context, const pb::DiagnoseRequest* request,
@@ -91,6 +129,7 @@ grpc::ServerUnaryReactor* DoctorService::Diagnose(
         DiagnoseRequest asked;
         asked.before_handover = request->before_handover();
         asked.sidecar_called = SidecarCalled(rpc_.stats());
+        ADDONS_ASSIGN_OR_RETURN(asked.confirmed, TakeConfirmed(*request));
         ADDONS_ASSIGN_OR_RETURN(
             asked.user, UserFromSecrets(TakeSecrets(request->secrets())));
         OperationSpec spec;
@@ -100,22 +139,31 @@ grpc::ServerUnaryReactor* DoctorService::Diagnose(
         spec.object = "the installation";
         spec.parameters =
             CallFingerprint(spec.verb, *asked.user, {},
-                            {asked.before_handover ? "before handover" : ""});
+                            {asked.before_handover ? "before handover" : "",
+                             absl::StrJoin(asked.confirmed, " ")});
         MakeRead(&spec);
         return RunOperation<Findings>(
                    operations_, spec, call.caller,
                    [this, asked](OperationContext& operation)
                        -> absl::StatusOr<Findings> {
                      operation.Step("asking the clusters");
+                     DiagnoseRequest what = asked;
+                     what.check_pool = Bound(replication_.pace, operation);
+                     what.check_pool_before_handover =
+                         Bound(replication_.before_handover, operation);
                      const OperationLimits& limits = operations_.limits();
                      return addons::Diagnose(
                          {config_, clusters_, home_,
                           limits.control.workers + limits.bulk.workers +
                               limits.read.workers},
-                         asked, absl::FromChrono(operation.clock().WallNow()));
+                         what, absl::FromChrono(operation.clock().WallNow()));
                    })
-            .Then([response](absl::StatusOr<Findings> findings) {
+            .Then([response, before_handover = asked.before_handover](
+                      absl::StatusOr<Findings> findings) {
               if (!findings.ok()) return findings.status();
+              if (before_handover) {
+                response->set_handover_safe(SafeForHandover(*findings));
+              }
               Fill(*std::move(findings), response);
               return absl::OkStatus();
             });

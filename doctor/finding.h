@@ -7,8 +7,9 @@
 namespace addons {
 
 /// What a check of the installation comes to. kUnclear: it could not be looked
-/// at, which is no sign of health.
-enum class FindingVerdict { kOk, kWarning, kProblem, kUnclear };
+/// at, which is no sign of health. kConfirm: only a person can see it, and has
+/// not said so yet.
+enum class FindingVerdict { kOk, kWarning, kProblem, kUnclear, kConfirm };
 
 /// One thing that was looked at.
 struct Finding {

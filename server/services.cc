@@ -1,6 +1,7 @@
 #include "server/services.h"
 
 #include <chrono>
+#include <memory>
 #include <utility>
 
 #include "admin/admin_service.h"
@@ -11,6 +12,7 @@
 #include "replication/audit_service.h"
 #include "replication/history_service.h"
 #include "replication/inspection_service.h"
+#include "replication/installation_check.h"
 #include "replication/membership.h"
 #include "replication/replication_service.h"
 #include "replication/rescue_service.h"
@@ -58,6 +60,24 @@ MemberReplication MembersOf(ReplicationEnvironment& environment) {
   return {step(&CheckGroupChange), step(&EnableAdded), step(&DisableRemoved)};
 }
 
+/// What doctor asks of replication.
+ReplicationChecks ChecksOf(ReplicationEnvironment& environment,
+                           const std::string& instance_id) {
+  ReplicationChecks checks;
+  checks.pace = [&environment](OperationContext& context,
+                               const MirroredPlace& place) {
+    return CheckPace(context, environment, place);
+  };
+  checks.before_handover =
+      [&environment, instance_id,
+       threads = std::make_shared<BoundedThreads>("handover")](
+          OperationContext& context, const MirroredPlace& place) {
+        return CheckBeforeHandover(context, environment, *threads, place,
+                                   instance_id);
+      };
+  return checks;
+}
+
 }  // namespace
 
 ServiceSet MakeServices(const ServiceParts& parts) {
@@ -94,7 +114,8 @@ ServiceSet MakeServices(const ServiceParts& parts) {
         parts.rpc, parts.operations, *set.replication));
     set.admin_services.push_back(std::make_unique<DoctorService>(
         parts.rpc, parts.operations, parts.config_store, parts.clusters,
-        parts.config.site_clusters));
+        parts.config.site_clusters,
+        ChecksOf(*set.replication, parts.config.instance_id)));
     set.served.replication_destination_info = true;
     set.services.push_back(std::make_unique<VolumeGroupService>(
         parts.rpc, parts.operations,

@@ -315,7 +315,17 @@ void RefreshSchedules(Site& site) {
 
 CommandResult RunMonCommand(Model& model, Site& site, const std::string& text) {
   const json command = ParseCommand(text);
-  if (command.value("prefix", "") == "osd lspools") {
+  const std::string prefix = command.value("prefix", "");
+  // As 16.2.15 prints them; a single monitor has no skews.
+  if (prefix == "versions") {
+    const json three = {
+        {"ceph version 16.2.15 (618f440892) pacific (stable)", 3}};
+    return {0, json{{"overall", three}}.dump(), ""};
+  }
+  if (prefix == "time-sync-status") {
+    return {0, json{{"timechecks", {{"epoch", 4}, {"round", 0}}}}.dump(), ""};
+  }
+  if (prefix == "osd lspools") {
     json pools = json::array();
     for (const auto& [id, pool] : site.pools) {
       pools.push_back({{"poolnum", id}, {"poolname", pool.name}});

@@ -6,16 +6,26 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "base/cidr.h"
 #include "cli/commands.h"
 #include "cli/inspection.h"
+#include "doctor/check_cluster.h"
+#include "doctor/check_key_type.h"
 #include "doctor/check_limits.h"
 #include "identity/identity.grpc.pb.h"
+#include "networkfence/helper_marker.h"
 #include "tests/rpc/replication_server.h"
 
 namespace addons::testing {
@@ -40,6 +50,8 @@ struct Found {
     return "";
   }
 };
+
+constexpr char kTriedWrite[] = "rados_write_op_omap_rm_keys2";
 
 class DoctorTest : public ::testing::Test {
  protected:
@@ -79,6 +91,14 @@ class DoctorTest : public ::testing::Test {
     server_.world.Advance(std::chrono::minutes(2));
     server_.Start();
   }
+  /// But for the write that is tried, which has nothing to change.
+  void ExpectNothingChanged() {
+    const int tried = server_.world.CountCalls("a", kTriedWrite);
+    EXPECT_GE(tried, 1);
+    EXPECT_EQ(server_.world.CountMutations(), tried);
+    EXPECT_FALSE(
+        server_.a.HasOmap(MirroredPair::kPool, "", "rbd_addons.doctor"));
+  }
   void FailCalls(const std::string& name, int error) {
     server_.world.SetCallHook(
         [name, error](absl::string_view, absl::string_view call, bool) {
@@ -87,6 +107,7 @@ class DoctorTest : public ::testing::Test {
   }
 
   const TempDir dir_;
+  const std::string image_ = MirroredPair::ImageOf(ReplicationServer::kUuid);
   ReplicationServer server_;
 };
 
@@ -99,10 +120,12 @@ TEST_F(DoctorTest, WhatIsInOrderIsSaidToBe) {
        {"config.readable", "config.site-clusters", "config.mapping",
         "cluster.connect", "cluster.key", "caps.blocklist", "caps.manager",
         "caps.mirror-daemons", "caps.osd-map", "clock.host", "mirror.mode",
-        "mirror.peer", "mirror.daemon", "mirror.peer-daemon"}) {
+        "mirror.peer", "mirror.daemon", "mirror.peer-daemon", "caps.write",
+        "cluster.key-type", "cluster.release", "clock.monitors",
+        "schedule.kept"}) {
     EXPECT_EQ(found.Verdict(id), "OK") << id << ": " << found.Of(id, "seen");
   }
-  EXPECT_EQ(server_.world.CountMutations(), 0);
+  ExpectNothingChanged();
   EXPECT_THAT(Run().text, HasSubstr("0 problems, 0 unclear, "));
   EXPECT_THAT(server_.log(), Not(HasSubstr(server_.a.user()->key.Reveal())));
 }
@@ -305,17 +328,296 @@ TEST_F(DoctorTest, WithoutAMirroredImageNobodyKnowsOfTheDaemons) {
   EXPECT_EQ(found.exit_code, kWouldNotWork);
 }
 
-TEST_F(DoctorTest, BeforeAHandoverThatWhichCannotBeSeenIsAStepForAPerson) {
+// --- before a hand-over
+
+const std::vector<std::string> kConfirmed = {
+    "--before-handover",  "--confirmed",        "handover.built-in-server",
+    "--confirmed",        "handover.resources", "--confirmed",
+    "handover.other-site"};
+
+TEST_F(DoctorTest, BeforeAHandoverOnlyWhatAPersonCanSeeIsLeftToConfirm) {
   Start();
+  // librbd's list of images, which the simulated one does not keep.
+  server_.a.AddOmapValue(
+      MirroredPair::kPool, "", "rbd_directory",
+      absl::StrCat("id_", server_.a.ImageId(image_)),
+      std::string({static_cast<char>(image_.size()), 0, 0, 0}) + image_);
   const Found found = Json({"--before-handover"});
   EXPECT_EQ(found.exit_code, kWouldNotWork);
-  EXPECT_EQ(found.Verdict("handover.built-in-server"), "UNCLEAR");
+  for (const char* const id : {"handover.built-in-server", "handover.resources",
+                               "handover.other-site"}) {
+    EXPECT_EQ(found.Verdict(id), "CONFIRM") << id;
+  }
   EXPECT_THAT(found.Of("handover.built-in-server", "remedy"),
               HasSubstr("kubectl get csiaddonsnodes"));
+  for (const char* const id :
+       {"handover.moves", "handover.volumes", "handover.clones",
+        "handover.groups", "handover.leftovers", "handover.fences"}) {
+    EXPECT_EQ(found.Verdict(id), "OK") << id << ": " << found.Of(id, "seen");
+  }
   EXPECT_THAT(Run({"--before-handover"}).text,
-              AllOf(HasSubstr("unclear  handover.running\n"),
-                    HasSubstr("\n  do: "), Not(HasSubstr("config.readable"))));
-  EXPECT_THAT(Run({"--all"}).text, HasSubstr("ok  config.readable\n"));
+              AllOf(HasSubstr("confirm  handover.resources\n"),
+                    HasSubstr("\n  do: "), HasSubstr("3 for a person"),
+                    HasSubstr("before a hand-over: not safe yet\n"),
+                    Not(HasSubstr("config.readable"))));
+  EXPECT_THAT(Run({"--all"}).text, AllOf(HasSubstr("ok  config.readable\n"),
+                                         Not(HasSubstr("hand-over"))));
+}
+
+TEST_F(DoctorTest, BeforeAHandoverWhatIsConfirmedEndsWithSafe) {
+  Start();
+  server_.world.ClearCalls();
+  const Found found = Run(kConfirmed);
+  EXPECT_EQ(found.exit_code, 0) << found.text;
+  EXPECT_THAT(found.text, HasSubstr("before a hand-over: safe\n"));
+  ExpectNothingChanged();
+  // Each of them is needed.
+  std::vector<std::string> less(kConfirmed.begin(), kConfirmed.end() - 2);
+  EXPECT_EQ(Run(less).exit_code, kWouldNotWork);
+}
+
+TEST_F(DoctorTest, WhatTheDaemonCanSeeIsNotForAPersonToConfirm) {
+  Start();
+  const Found found =
+      Run({"--before-handover", "--confirmed", "handover.moves"});
+  EXPECT_EQ(found.exit_code, 3) << found.text;
+  EXPECT_THAT(found.text, AllOf(HasSubstr("handover.other-site"),
+                                HasSubstr("the rest is looked at")));
+}
+
+TEST_F(DoctorTest, AVolumeInTheMiddleOfAMoveIsNoTimeForAHandover) {
+  Start();
+  server_.a.Demote(image_);
+  server_.world.Advance(std::chrono::minutes(2));
+  Found found = Run(kConfirmed);
+  EXPECT_EQ(found.exit_code, kWouldNotWork);
+  EXPECT_THAT(found.text,
+              AllOf(HasSubstr("handover.moves"), HasSubstr("it is demoted"),
+                    HasSubstr("not safe yet")));
+  server_.b.Promote(image_, Force::kNo);
+  server_.world.Advance(std::chrono::minutes(2));
+  found = Run(kConfirmed);
+  EXPECT_EQ(found.exit_code, 0) << found.text;
+  // The other side of a move is as good a place to look.
+  server_.b.Demote(image_);
+  server_.world.Advance(std::chrono::minutes(2));
+  EXPECT_EQ(Run(kConfirmed).exit_code, kWouldNotWork);
+}
+
+TEST_F(DoctorTest, ASplitBrainIsNoTimeForAHandover) {
+  Start();
+  server_.a.ForceSplitBrain(image_);
+  server_.world.Advance(std::chrono::minutes(2));
+  EXPECT_EQ(Json(kConfirmed).Verdict("handover.moves"), "PROBLEM");
+}
+
+TEST_F(DoctorTest, ASecondaryWhosePeerIsSilentIsUnclearBeforeAHandover) {
+  Start();
+  server_.a.Demote(image_);
+  server_.world.Advance(std::chrono::minutes(1));
+  server_.b.Promote(image_, Force::kNo);
+  server_.world.Advance(std::chrono::minutes(1));
+  server_.b.SetClusterUp(false);
+  server_.world.Advance(std::chrono::minutes(5));
+  const Found found = Json(kConfirmed);
+  EXPECT_EQ(found.Verdict("handover.moves"), "UNCLEAR")
+      << found.Of("handover.moves", "seen");
+  EXPECT_EQ(found.exit_code, kWouldNotWork);
+}
+
+TEST_F(DoctorTest, AGroupThatIsNotWholeIsNoTimeForAHandover) {
+  server_.a.AddOmapValue(MirroredPair::kPool, "", "csi.groups.default",
+                         "csi.volume.group.half",
+                         ReplicationServer::kGroupUuid);
+  Start();
+  const Found found = Json(kConfirmed);
+  EXPECT_EQ(found.Verdict("handover.groups"), "PROBLEM");
+  EXPECT_THAT(found.Of("handover.groups", "seen"),
+              HasSubstr("the name 'half' is reserved for a volume group"));
+}
+
+TEST_F(DoctorTest, AFenceThatIsHalfChangedIsNoTimeForAHandover) {
+  Start();
+  server_.a.AddRangeBlocklistEntry("192.168.1.0:0/24", std::chrono::hours(100));
+  // One that is as it is to be is taken over.
+  EXPECT_EQ(Json(kConfirmed).Verdict("handover.fences"), "OK");
+  server_.a.AddBlocklistEntry(
+      HelperMarker{*Cidr::Parse("192.168.1.0/24"), 3}.Key().argument,
+      std::chrono::hours(100));
+  const Found found = Json(kConfirmed);
+  EXPECT_EQ(found.Verdict("handover.fences"), "PROBLEM");
+  EXPECT_THAT(found.Of("handover.fences", "remedy"),
+              HasSubstr("rbd-addons fence 192.168.1.0/24"));
+}
+
+// --- more that is looked at of a cluster
+
+using Answers = std::map<std::string, std::string>;
+
+/// A cluster whose monitors answer some commands otherwise.
+class TellingCluster final : public Cluster {
+ public:
+  TellingCluster(std::shared_ptr<Cluster> inner, const Answers& answers)
+      : inner_(std::move(inner)), answers_(answers) {}
+  const std::string& fsid() const override { return inner_->fsid(); }
+  absl::StatusOr<std::unique_ptr<Pool>> OpenPool(
+      int64_t pool_id, const std::string& rados_namespace,
+      Access access) override {
+    return inner_->OpenPool(pool_id, rados_namespace, access);
+  }
+  absl::StatusOr<std::string> MonCommand(const std::string& json) override {
+    const auto command = nlohmann::json::parse(json, nullptr, false);
+    const auto told = answers_.find(command.value("prefix", ""));
+    if (told != answers_.end()) return told->second;
+    return inner_->MonCommand(json);
+  }
+  absl::StatusOr<std::string> MgrCommand(const std::string& json) override {
+    return inner_->MgrCommand(json);
+  }
+  std::vector<uint64_t> OwnClientIds() override {
+    return inner_->OwnClientIds();
+  }
+  std::vector<std::string> OwnAddresses() override {
+    return inner_->OwnAddresses();
+  }
+  absl::Status WaitForLatestMap() override {
+    return inner_->WaitForLatestMap();
+  }
+
+ private:
+  const std::shared_ptr<Cluster> inner_;
+  const Answers& answers_;
+};
+
+class CheckClusterTest : public ::testing::Test, private ClusterProvider {
+ protected:
+  CheckClusterTest() {
+    pair_.AddMirroredVolume(pair_.a(), ReplicationServer::kUuid);
+    world_.Advance(std::chrono::minutes(2));
+    dir_.Write("config.json",
+               R"([{"clusterID": "site-a", "monitors": ["site-a:6789"]}])");
+    dir_.Write("cluster-mapping.json", pair_.MappingJson());
+  }
+  /// What is found while the monitors answer that.
+  std::map<std::string, Finding> Check(const Answers& answers = {}) {
+    answers_ = answers;
+    ConfigStore store(dir_.path());
+    const auto config = store.Current();
+    EXPECT_OK(config);
+    std::map<std::string, Finding> found;
+    if (!config.ok()) return found;
+    mirrored_.clear();
+    for (Finding& finding : CheckCluster(
+             *this, **config, (*config)->entries().front(), pair_.a().user(),
+             absl::FromChrono(world_.WallNow()), &mirrored_)) {
+      found.emplace(finding.id, finding);
+    }
+    return found;
+  }
+
+  const TempDir dir_;
+  FakeWorld world_;
+  MirroredPair pair_{world_};
+  std::vector<MirroredPlace> mirrored_;
+
+ private:
+  absl::StatusOr<std::shared_ptr<Cluster>> Connect(
+      const ClusterTarget& target, const CephUserRef& user) override {
+    auto cluster = clusters_.Connect(target, user);
+    if (!cluster.ok()) return cluster.status();
+    return std::make_shared<TellingCluster>(*std::move(cluster), answers_);
+  }
+
+  FakeClusterProvider clusters_{world_};
+  Answers answers_;
+};
+
+TEST_F(CheckClusterTest, DaemonsOfSeveralReleasesAreNamed) {
+  EXPECT_THAT(Check().at("cluster.release").seen,
+              AllOf(HasSubstr("16.2.15 on 3 daemons"),
+                    HasSubstr("cannot be seen from here")));
+  ASSERT_EQ(mirrored_.size(), 1U);
+  EXPECT_EQ(mirrored_.front().place.pool_name, MirroredPair::kPool);
+  const Finding finding =
+      Check({{"versions",
+              R"x({"overall": {"ceph version 18.2.7 (a) reef (stable)": 2, )x"
+              R"x("ceph version 20.2.4 (b) tentacle (stable)": 1}})x"}})
+          .at("cluster.release");
+  EXPECT_EQ(finding.verdict, FindingVerdict::kWarning);
+  EXPECT_THAT(finding.seen, AllOf(HasSubstr("18.2.7 on 2 daemons"),
+                                  HasSubstr("20.2.4 on 1 daemon")));
+  for (const char* const odd :
+       {"[]", "{}", R"({"overall": {}})", R"({"overall": {"x": "y"}})"}) {
+    EXPECT_EQ(Check({{"versions", odd}}).at("cluster.release").verdict,
+              FindingVerdict::kUnclear)
+        << odd;
+  }
+}
+
+TEST_F(CheckClusterTest, MonitorsWhoseClocksAreOffAreNamed) {
+  const auto skewed = [this](const std::string& skew) {
+    return Check({{"time-sync-status",
+                   absl::StrCat(R"({"time_skew_status": {"a": {"skew": 0.0}, )",
+                                R"("b": {"skew": )", skew, "}}}")}})
+        .at("clock.monitors");
+  };
+  EXPECT_EQ(Check().at("clock.monitors").verdict, FindingVerdict::kOk);
+  const Finding finding = skewed("-0.7");
+  EXPECT_EQ(finding.verdict, FindingVerdict::kProblem);
+  EXPECT_THAT(finding.seen,
+              AllOf(HasSubstr("mon.b by -700ms"), Not(HasSubstr("mon.a"))));
+  EXPECT_EQ(skewed("0.01").verdict, FindingVerdict::kOk);
+  EXPECT_EQ(skewed("\"much\"").verdict, FindingVerdict::kUnclear);
+}
+
+TEST_F(DoctorTest, AUserWhoMayOnlyReadIsNamed) {
+  Start();
+  FailCalls(kTriedWrite, EPERM);
+  const Found found = Json();
+  EXPECT_EQ(found.exit_code, kWouldNotWork);
+  EXPECT_EQ(found.Verdict("caps.write"), "PROBLEM");
+  EXPECT_THAT(found.Of("caps.write", "remedy"),
+              AllOf(HasSubstr("promote"), HasSubstr("profile rbd pool=")));
+  server_.world.SetCallHook(nullptr);
+  EXPECT_EQ(Json().Verdict("caps.write"), "OK");
+}
+
+TEST_F(DoctorTest, CopiesThatAreLaterThanTheirScheduleAreNamed) {
+  Start();
+  // Nobody takes snapshots by it here.
+  ASSERT_OK(server_.pair.cluster(server_.a)->MgrCommand(absl::StrCat(
+      R"({"prefix":"rbd mirror snapshot schedule add","level_spec":)",
+      R"("replicapool/)", image_, R"(","interval":"1m"})")));
+  server_.a.CreateMirrorSnapshot(image_);
+  server_.world.Advance(std::chrono::seconds(61));
+  EXPECT_EQ(Json().Verdict("schedule.kept"), "OK")
+      << Json().Of("schedule.kept", "seen");
+  server_.world.Advance(std::chrono::minutes(10));
+  const Found found = Json();
+  EXPECT_EQ(found.Verdict("schedule.kept"), "PROBLEM");
+  EXPECT_THAT(found.Of("schedule.kept", "seen"),
+              AllOf(HasSubstr("older than two intervals"),
+                    HasSubstr("with a schedule of 60 s")));
+}
+
+TEST(DoctorKeyTest, AKeyThatThisLibradosCannotUseIsNamed) {
+  // Made for this test: type 1, 16 bytes.
+  const CephUser user{"x", Secret("AQBGK0tlAAAAABAAe1jGVJUIbxnSHUjzYVN5eg==")};
+  const Finding fits = CheckKeyType(user, absl::OkStatus(), "cluster 'a'");
+  EXPECT_EQ(fits.verdict, FindingVerdict::kOk);
+  EXPECT_THAT(fits.seen, HasSubstr("type 1 (aes)"));
+  const Finding not_usable = CheckKeyType(
+      user,
+      absl::UnauthenticatedError("Failed to connect: this librados 16.2.15 "
+                                 "cannot use keys of type 2 (aes256k)"),
+      "cluster 'a'");
+  EXPECT_EQ(not_usable.verdict, FindingVerdict::kProblem);
+  EXPECT_THAT(not_usable.remedy, HasSubstr("librados 20.2.4"));
+  EXPECT_EQ(
+      CheckKeyType(user, absl::UnavailableError("no monitor"), "").verdict,
+      FindingVerdict::kUnclear);
+  EXPECT_EQ(CheckKeyType({"x", Secret("no key")}, absl::OkStatus(), "").verdict,
+            FindingVerdict::kProblem);
 }
 
 TEST(DoctorLimitsTest, TooFewThreadsOrDescriptorsAreNamed) {
@@ -333,6 +635,31 @@ TEST(DoctorLimitsTest, TooFewThreadsOrDescriptorsAreNamed) {
               ElementsAre(FindingVerdict::kWarning, FindingVerdict::kWarning));
   EXPECT_THAT(verdicts({}),
               ElementsAre(FindingVerdict::kUnclear, FindingVerdict::kUnclear));
+}
+
+TEST(DoctorLimitsTest, TheLowestLimitOfAllGroupsAboveCounts) {
+  const TempDir dir;
+  const auto write = [&](const std::string& path, const std::string& text) {
+    std::filesystem::create_directories(
+        std::filesystem::path(dir.File(path)).parent_path());
+    dir.Write(path, text);
+  };
+  const auto threads = [&] { return ReadProcessLimits(dir.path()).threads; };
+  EXPECT_EQ(threads(), std::nullopt);
+  write("proc/sys/kernel/threads-max", "126000\n");
+  EXPECT_EQ(threads(), 126000U);
+  write("proc/self/cgroup", "0::/system.slice/rbd-addonsd.service\n");
+  write("sys/fs/cgroup/system.slice/rbd-addonsd.service/pids.max", "max\n");
+  EXPECT_EQ(threads(), UINT64_MAX);
+  write("sys/fs/cgroup/system.slice/rbd-addonsd.service/pids.max", "4096\n");
+  EXPECT_EQ(threads(), 4096U);
+  // The own limit is worth nothing under one that is lower.
+  write("sys/fs/cgroup/system.slice/pids.max", "300\n");
+  EXPECT_EQ(threads(), 300U);
+  // As a container sees itself.
+  write("proc/self/cgroup", "0::/\n");
+  write("sys/fs/cgroup/pids.max", "512\n");
+  EXPECT_EQ(threads(), 512U);
 }
 
 TEST(DoctorLimitsTest, TheOwnLimitsCanBeRead) {

@@ -1211,6 +1211,11 @@ Case Diagnosed(std::string name, std::string code,
 void AddDoctor(std::vector<Case>* cases) {
   using Request = ::rbdaddons::admin::v1::DiagnoseRequest;
   cases->push_back(Diagnosed("DiagnoseOk", "OK"));
+  cases->push_back(Diagnosed("DiagnoseWithWhatIsNoPersons", "INVALID_ARGUMENT",
+                             [](Request& request) {
+                               request.set_before_handover(true);
+                               request.add_confirmed("handover.moves");
+                             }));
   cases->push_back(
       Diagnosed("DiagnoseWithoutAUser", "UNAUTHENTICATED",
                 [](Request& request) { request.clear_secrets(); }));
@@ -1343,12 +1348,12 @@ TEST(ErrorCodesTest, RowsOfTheDocumentAreWhatTheDaemonAnswers) {
   AddIdentity(&cases);
   AddAdmin(&cases);
   AddAudit(&cases);
+  AddRepair(&cases);
   AddDoctor(&cases);
   AddCheckFailover(&cases);
   AddExplain(&cases);
   AddExplainGroup(&cases);
   AddFindVolume(&cases);
-  AddRepair(&cases);
   AddHistory(&cases);
   AddRescues(&cases);
   std::set<ErrorCodeRow> reached;

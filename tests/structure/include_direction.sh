@@ -39,6 +39,7 @@ declare -A allowed=(
   [replication_membership]="replication_membership replication/group replication replication/state replication_options history lease operation operation_spec volume ceph base"
   [replication/inspection]="replication/inspection replication/group replication replication/decision replication/state replication_options history lease operation operation_spec volume ceph base"
   [replication/audit]="replication/audit networkfence replication/inspection replication replication/state replication_options history lease operation operation_spec volume ceph base"
+  [replication_installation]="replication_installation doctor replication/audit replication/inspection replication replication/state replication_options history lease operation operation_spec volume ceph base"
   [replication_service]="replication_service replication/audit replication/inspection replication/group replication replication/state replication_options history lease operation operation_spec volume ceph base rpc"
   [reclaimspace]="reclaimspace history lease operation operation_spec node volume ceph base"
   [reclaimspace_service]="reclaimspace_service reclaimspace history lease operation operation_spec node volume ceph base rpc"
@@ -46,7 +47,7 @@ declare -A allowed=(
   [volumegroup_service]="volumegroup_service volumegroup history lease operation operation_spec volume ceph base rpc"
   [doctor]="doctor volume ceph base"
   [doctor_service]="doctor_service doctor operation operation_spec volume ceph base rpc"
-  [server]="server doctor_service admin_service identity identity_service networkfence networkfence_service reclaimspace reclaimspace_service volumegroup volumegroup_service replication replication_membership replication_service history lease operation operation_spec volume ceph/librados ceph rpc base"
+  [server]="server doctor_service admin_service identity identity_service networkfence networkfence_service reclaimspace reclaimspace_service volumegroup volumegroup_service replication replication_installation replication_membership replication_service history lease operation operation_spec volume ceph/librados ceph rpc base"
   # What is tried at a server of whoever; the commands.
   [cli/conformance]="cli/conformance cli rpc base"
   [cli]="cli cli/conformance rpc base"
@@ -68,6 +69,7 @@ layer_of() { # FILE or INCLUDE
     server/* | cli/*) REPLY=${1%%/*} ;;
     */*_service.* | */*_service_*) REPLY=${1%%/*}_service ;;
     replication/membership.*) REPLY=replication_membership ;;
+    replication/installation_check.*) REPLY=replication_installation ;;
     replication/options.* | replication/verb_scope.*) REPLY=replication_options ;;
     operation/operation_context.* | operation/operation_info.* | operation/operation_limits.* | \
       operation/operation_spec.* | operation/work_memory.* | operation/worker_share.*) REPLY=operation_spec ;;

@@ -537,14 +537,15 @@ Package Admin() {
           "rbdaddons.admin.v1.DiagnoseRequest -> "
           "rbdaddons.admin.v1.DiagnoseResponse",
           "rbdaddons.admin.v1.DiagnoseRequest {bool before_handover=1; "
-          "M secrets=2 [secret]}",
+          "M secrets=2 [secret]; rep string confirmed=3}",
           "rbdaddons.admin.v1.DiagnoseResponse {"
-          "rep rbdaddons.admin.v1.Finding findings=1}",
+          "rep rbdaddons.admin.v1.Finding findings=1; "
+          "bool handover_safe=2 [optional]}",
           "rbdaddons.admin.v1.Finding {string id=1; "
           "rbdaddons.admin.v1.Finding.Verdict verdict=2; string object=3; "
           "string seen=4; string remedy=5}",
           "enum rbdaddons.admin.v1.Finding.Verdict {UNSPECIFIED=0; OK=1; "
-          "WARNING=2; PROBLEM=3; UNCLEAR=4}",
+          "WARNING=2; PROBLEM=3; UNCLEAR=4; CONFIRM=5}",
           "/rbdaddons.admin.v1.Inspection/CheckFailover "
           "rbdaddons.admin.v1.CheckFailoverRequest -> "
           "rbdaddons.admin.v1.CheckFailoverResponse",

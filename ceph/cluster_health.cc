@@ -1,0 +1,70 @@
+#include "ceph/cluster_health.h"
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "base/status_macros.h"
+
+namespace addons {
+namespace {
+
+using nlohmann::json;
+
+absl::Status NotUnderstood(const std::string& command) {
+  return absl::InternalError(absl::StrCat("the monitor's answer to '", command,
+                                          "' is not understood"));
+}
+
+/// Of "ceph version 16.2.15 (...) pacific (stable)".
+std::string ReleaseOf(const std::string& text) {
+  const std::vector<std::string> words = absl::StrSplit(text, ' ');
+  return words.size() > 2 && words[0] == "ceph" && words[1] == "version"
+             ? words[2]
+             : text;
+}
+
+}  // namespace
+
+absl::StatusOr<std::map<std::string, int>> ReadReleases(Cluster& cluster) {
+  ADDONS_ASSIGN_OR_RETURN(
+      const std::string text,
+      cluster.MonCommand(R"({"prefix":"versions","format":"json"})"));
+  const json answer = json::parse(text, nullptr, false);
+  const auto overall =
+      answer.is_object() ? answer.find("overall") : answer.end();
+  if (!answer.is_object() || overall == answer.end() || !overall->is_object() ||
+      overall->empty()) {
+    return NotUnderstood("versions");
+  }
+  std::map<std::string, int> releases;
+  for (const auto& [version, count] : overall->items()) {
+    if (!count.is_number_integer()) return NotUnderstood("versions");
+    releases[ReleaseOf(version)] += count.get<int>();
+  }
+  return releases;
+}
+
+absl::StatusOr<std::map<std::string, absl::Duration>> ReadMonitorSkews(
+    Cluster& cluster) {
+  ADDONS_ASSIGN_OR_RETURN(
+      const std::string text,
+      cluster.MonCommand(R"({"prefix":"time-sync-status","format":"json"})"));
+  const json answer = json::parse(text, nullptr, false);
+  if (!answer.is_object()) return NotUnderstood("time-sync-status");
+  std::map<std::string, absl::Duration> skews;
+  const auto status = answer.find("time_skew_status");
+  if (status == answer.end()) return skews;
+  if (!status->is_object()) return NotUnderstood("time-sync-status");
+  for (const auto& [monitor, told] : status->items()) {
+    const auto skew = told.is_object() ? told.find("skew") : told.end();
+    if (!told.is_object() || skew == told.end() || !skew->is_number()) {
+      return NotUnderstood("time-sync-status");
+    }
+    skews[monitor] = absl::Seconds(skew->get<double>());
+  }
+  return skews;
+}
+
+}  // namespace addons

@@ -1,0 +1,26 @@
+#ifndef ADDONS_CEPH_CLUSTER_HEALTH_H_
+#define ADDONS_CEPH_CLUSTER_HEALTH_H_
+
+#include <map>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "ceph/cluster.h"
+
+namespace addons {
+
+/// How many daemons run which release: {"16.2.15": 3}. A text that is not
+/// understood is its own release. Asks the monitors (`versions`), which profile
+/// rbd allows. Errors of Cluster::MonCommand(); INTERNAL when the answer has
+/// another form.
+absl::StatusOr<std::map<std::string, int>> ReadReleases(Cluster& cluster);
+
+/// How far the clock of each monitor is from the leader's, by name; empty where
+/// there is only one (`time-sync-status`). Errors as for ReadReleases().
+absl::StatusOr<std::map<std::string, absl::Duration>> ReadMonitorSkews(
+    Cluster& cluster);
+
+}  // namespace addons
+
+#endif  // ADDONS_CEPH_CLUSTER_HEALTH_H_
