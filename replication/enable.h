@@ -22,6 +22,8 @@ struct EnableRequest {
 ///     ├─ HalfEnabled(), StaysHalfEnabled() ──> ClearHalfEnable() ──┤
 ///     ├─ disabling, or a resync is requested ──> WaitToLookAgain() ┘
 ///     ├─ on ──> CheckMode(), SweepSchedules(), RememberClone() ──> OK
+///     │    └─ for its group until now: TakeOverFromGroup()
+///     │         "noting that the replication is the volume's own"
 ///     └─ off
 ///          │
 ///        CheckPool()      FAILED_PRECONDITION: not mirrored per image, or no peer

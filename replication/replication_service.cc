@@ -70,8 +70,7 @@ std::string SourceId(const pb::DisableVolumeReplicationRequest& request) {
 grpc::ServerUnaryReactor* DisableForeign(
     Rpc& rpc, grpc::CallbackServerContext& context,
     const pb::DisableVolumeReplicationRequest& request,
-    pb::DisableVolumeReplicationResponse& response,
-    const std::string& id) {
+    pb::DisableVolumeReplicationResponse& response, const std::string& id) {
   return ServeUnary(
       rpc, context, pb::DisableVolumeReplicationRequest::default_instance(),
       response,
