@@ -49,11 +49,11 @@ TEST(WipeSecretsTest, OverwritesTheMapAndWhatReflectionCopied) {
 
 TEST(WipeSecretsTest, IsTheEndOfEachCall) {
   Rpc rpc(RealClock());
-  const grpc::CallbackServerContext context;
+  grpc::CallbackServerContext context;
   Request request;
   request.mutable_replication_source()->mutable_volume()->set_volume_id("v");
   (*request.mutable_secrets())["userKey"] = "a longer text than fits in place";
-  const replication::PromoteVolumeResponse response;
+  replication::PromoteVolumeResponse response;
   std::string seen;
   grpc::ServerUnaryReactor* const reactor =
       UnaryCall(rpc, context, request, response, [&](const CallContext&) {
