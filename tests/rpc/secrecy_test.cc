@@ -73,6 +73,8 @@ class Filler {
       const auto* const choice = field.real_containing_oneof();
       if (choice != nullptr && choice->field(0) != &field) continue;
       if (field.options().deprecated()) continue;
+      // Only with another choice.
+      if (field.name() == "confirmed") continue;
       // Volumes, or all of a pool, or all.
       if ((field.name() == "pool" || field.name() == "all") &&
           type.FindFieldByName("volume_ids")) {
@@ -105,6 +107,11 @@ class Filler {
     if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
       Fill(field.is_repeated() ? *reflection.AddMessage(&message, &field)
                                : *reflection.MutableMessage(&message, &field));
+      return;
+    }
+    if (field.name() == "kind") {  // the first that is one
+      reflection.SetEnumValue(&message, &field,
+                              field.enum_type()->value(1)->number());
       return;
     }
     if (field.cpp_type() != FieldDescriptor::CPPTYPE_STRING) return;

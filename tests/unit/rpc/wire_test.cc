@@ -479,7 +479,8 @@ Package Admin() {
           "string verb=2; string object=3; string lane=4; string cluster=5; "
           "rbdaddons.admin.v1.Operation.State state=6; bool mutating=7; "
           "string step=8; uint64 done=9; uint64 total=10; uint32 callers=11; "
-          "string request_id=12; int64 age_milliseconds=13}",
+          "string request_id=12; int64 age_milliseconds=13; bool stuck=14; "
+          "int64 idle_milliseconds=15}",
           "enum rbdaddons.admin.v1.Operation.State {UNSPECIFIED=0; QUEUED=1; "
           "RUNNING=2; STOPPING=3; WAITING=4}",
           "rbdaddons.admin.v1.Lane {string name=1; uint32 running=2; "
