@@ -31,6 +31,7 @@ std::string ResolvedGroup::Describe() const {
 absl::Status ResolvedGroup::MakeRbdGroup() const {
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
                           OpenPool(Access::kMutate));
+  pool->FailWhenFull();
   const absl::Status created = pool->CreateGroup(attributes.group_name);
   return absl::IsAlreadyExists(created) ? absl::OkStatus() : created;
 }

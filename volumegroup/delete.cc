@@ -44,6 +44,7 @@ absl::Status Remove(OperationContext& context, const ResolvedGroup& group,
   context.Step("removing the rbd group");
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
                           group.OpenPool(Access::kMutate));
+  pool->FailWhenFull();
   ADDONS_RETURN_IF_ERROR(pool->RemoveGroup(group.attributes.group_name));
   context.Step("removing the journal entry");
   ADDONS_RETURN_IF_ERROR(

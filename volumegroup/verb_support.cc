@@ -1,6 +1,9 @@
 #include "volumegroup/verb_support.h"
 
+#include <cerrno>
+
 #include "absl/strings/str_cat.h"
+#include "ceph/errors.h"
 #include "volume/patience.h"
 
 namespace addons {
@@ -16,6 +19,15 @@ KeySet KeysOf(Resolver& resolver, const std::vector<VolumeHandle>& volumes) {
     if (key.ok()) keys.insert(key->ToString());
   }
   return keys;
+}
+
+absl::Status WhenFull(absl::Status status) {
+  const int error = CephErrno(status);
+  if (error != ENOSPC && error != EDQUOT) return status;
+  return absl::UnavailableError(absl::StrCat(
+      status.message(),
+      "; the pool is full or its quota is reached: free space or raise the "
+      "quota, then repeat the call"));
 }
 
 absl::Status CheckMemberCount(const VolumeGroupOptions& options, size_t count) {

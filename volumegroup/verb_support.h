@@ -2,6 +2,7 @@
 #define ADDONS_VOLUMEGROUP_VERB_SUPPORT_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -25,6 +26,15 @@ KeySet KeysOf(Resolver& resolver, const std::vector<VolumeHandle>& volumes);
 /// RESOURCE_EXHAUSTED when a group cannot have so many members.
 absl::Status CheckMemberCount(const VolumeGroupOptions& options, size_t count);
 
+/// A pool that is full, or has become so in the middle of a change, as
+/// UNAVAILABLE that says what to do; all else as it is.
+absl::Status WhenFull(absl::Status status);
+template <typename T>
+absl::StatusOr<T> WhenFull(absl::StatusOr<T> result) {
+  if (result.ok()) return result;
+  return WhenFull(std::move(result).status());
+}
+
 /// A verb that looks at many images takes the lease before, reads the group's
 /// journal again, and looks at each of them once.
 enum class Lease { kNotYet, kHeld };
@@ -36,9 +46,9 @@ template <typename Body>
 auto RunOnGroup(OperationContext& context,
                 const VolumeGroupEnvironment& environment,
                 const std::string& verb, const Body& body) {
-  return RetryWhenBlocklisted(
+  return WhenFull(RetryWhenBlocklisted(
       [&] { return RunLeased(context, environment.leases, verb, body); },
-      [&] { return !context.mutating(); });
+      [&] { return !context.mutating(); }));
 }
 
 }  // namespace addons

@@ -238,7 +238,11 @@ ResyncDecision DecideIdle(const ResyncEvidence& seen, SteadyDuration settle,
   ResyncDecision ready = {ResyncAction::kReady, StatusCode::kOk,
                           "this copy is in step with its peer"};
   if (WholeCopy(view)) {
-    if (IsIdle(view.local->status) && LivingPrimary(view, settle)) {
+    // Not while nothing of the primary has been copied since this site demoted
+    // itself: rbd-mirror says "idle" also in the moment before it finds a split
+    // brain (seen, 16.2.15). A promotion of the peer brings a snapshot.
+    if (IsIdle(view.local->status) && LivingPrimary(view, settle) &&
+        !OwnDemotionIsNewest(view)) {
       return ready;
     }
     if (view.local->role == SiteRole::kNotPrimary &&

@@ -2,6 +2,9 @@
 // for one group at the same time.
 
 #include <algorithm>
+#include <fstream>
+#include <future>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,6 +17,7 @@ namespace addons::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::Each;
 using ::testing::ElementsAre;
@@ -192,6 +196,43 @@ TEST_F(GroupMembershipTest, AChangeThatDiesAnywhereIsFinishedByTheSameCall) {
 
 // What librbd leaves that dies within the call that takes an image out: the
 // image does not name the group any more, the group still has it.
+// The lease is taken before, and finds room yet. What the OSDs drop then is
+// never sent again: the change hung for ever, also when there was room again.
+TEST_F(GroupMembershipTest, APoolThatBecomesFullInTheMiddleHoldsNoChangeUp) {
+  TestGroup group = MakeGroup(1);
+  group.members.push_back(MakeVolume());
+  const std::string trace = Bed().Path("calls-of-a-full-pool");
+  Restart("a", {{"RBD_ADDONS_FAULTS", "rbd_group_create#1:hang=30000"},
+                {"RBD_ADDONS_CALL_TRACE", trace}});
+  auto change =
+      std::async(std::launch::async, [&] { return Modify(group).status; });
+  const auto set_quota = [](const std::string& objects) {
+    Testbed("ceph", {"a", "osd", "pool", "set-quota", RealBed::kPool,
+                     "max_objects", objects});
+  };
+  const auto is_full = [] {
+    return Testbed("ceph", {"a", "health", "detail"}).find("POOL_FULL") !=
+           std::string::npos;
+  };
+  EXPECT_TRUE(Eventually([&] {
+    std::ifstream calls(trace);
+    const std::string all{std::istreambuf_iterator<char>(calls), {}};
+    return all.find("rbd_group_create") != std::string::npos;
+  }));
+  set_quota("1");
+  EXPECT_TRUE(Eventually(is_full));
+  // Where only keys of omaps are written the OSDs find room all the same.
+  EXPECT_THAT(change.get(),
+              AnyOf(HasCode(Code::OK), HasCode(Code::UNAVAILABLE)));
+  EXPECT_TRUE(is_full());
+  set_quota("0");
+  EXPECT_TRUE(Eventually([&] { return !is_full(); }));
+  EXPECT_THAT(Modify(group).status, HasCode(Code::OK));
+  EXPECT_THAT(Groups("a").Get(group.id).volumes,
+              ElementsAreArray(IdsOf(group.members)));
+  Restart("a");
+}
+
 TEST_F(GroupMembershipTest, ALeaverThatIsHalfTakenOutLeaves) {
   TestGroup group = MakeGroup(2);
   const TestVolume leaver = group.members[1];

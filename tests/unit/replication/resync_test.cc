@@ -92,6 +92,17 @@ TEST_F(ResyncTest, BothSitesDemotedAndInStepIsReady) {
   EXPECT_EQ(Requests(), 0);
 }
 
+// On a busy machine rbd-mirror said so for seconds before it found the split
+// brain (16.2.15), and an orchestrator that heard "ready" deleted the resource.
+TEST_F(ResyncTest, OwnDemotionUnderALivingPrimaryIsNotInStep) {
+  SplitAndDemoteA();
+  a_.SetStatus(image_, "", MirrorStatusState::kReplaying,
+               R"(replaying, {"replay_state":"idle"})");
+  EXPECT_THAT(Resync(on_a_, Force::kYes),
+              StatusIs(kUnavailable, HasSubstr("waiting for both sites")));
+  EXPECT_EQ(Requests(), 0);
+}
+
 TEST_F(ResyncTest, CopyUnderWayIsNotReadyWithProgress) {
   StopMidCopy(MirrorSnapshotKind::kNonPrimary, DaemonState::kRunning);
   const auto answer = Resync(on_b_, Force::kYes);
