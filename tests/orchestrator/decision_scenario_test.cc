@@ -92,9 +92,10 @@ TEST_F(HinderedMoveTest, IsGivenUpAndBothResourcesGoBack) {
   Want(volume, "a", Role::kSecondary);
   Create(volume, "b", Role::kPrimary);
   AwaitState(volume, "a", Role::kSecondary, minutes(1));
+  Want(volume, "b", Role::kSecondary);
+  AwaitState(volume, "b", Role::kSecondary, minutes(2));
   Want(volume, "a", Role::kPrimary);
   Continue("b", "rbd-mirror");
-  Want(volume, "b", Role::kSecondary);
   AwaitState(volume, "a", Role::kPrimary, minutes(5));
   EXPECT_FALSE(WasForced(volume, "a")) << volume.logs.at("a")->Text();
   EXPECT_FALSE(WasForced(volume, "b")) << volume.logs.at("b")->Text();
