@@ -93,7 +93,8 @@ TEST_F(HinderedMoveTest, IsGivenUpAndBothResourcesGoBack) {
   Create(volume, "b", Role::kPrimary);
   AwaitState(volume, "a", Role::kSecondary, minutes(1));
   Want(volume, "b", Role::kSecondary);
-  AwaitState(volume, "b", Role::kSecondary, minutes(2));
+  // The operator's call that waits ends first, after --max-wait.
+  AwaitState(volume, "b", Role::kSecondary, minutes(5));
   Want(volume, "a", Role::kPrimary);
   Continue("b", "rbd-mirror");
   AwaitState(volume, "a", Role::kPrimary, minutes(5));
