@@ -82,15 +82,6 @@ std::optional<SteadyDuration> UnreportedFor(PeerTracker& tracker,
   return tracker.Age(key, SiteStatus(), nullptr);
 }
 
-/// A promotion that takes the own demotion back and waits for the peers. The
-/// mark alone does not tell: a promotion by another program leaves it.
-bool AwaitsFollowers(const MirrorView& view, SteadyDuration settle) {
-  if (!view.info.primary || !view.own_demotion_mark) return false;
-  const auto no_more = [](const std::string&) { return 0; };
-  return view.peers.empty() ||
-         JudgeFollowers(view, settle, no_more).state != FollowerState::kFollow;
-}
-
 constexpr char kNotKnownYet[] = "rbd-addons/not-known-yet";
 
 /// For a peer's first report after a promotion, and for the one after those

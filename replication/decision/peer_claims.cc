@@ -139,4 +139,10 @@ FollowerVerdict JudgeFollowers(
   return verdict;
 }
 
+bool AwaitsFollowers(const MirrorView& view, SteadyDuration settle) {
+  if (!view.info.primary || !view.own_demotion_mark) return false;
+  return view.peers.empty() ||
+         JudgeFollowers(view, settle).state != FollowerState::kFollow;
+}
+
 }  // namespace addons

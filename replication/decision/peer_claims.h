@@ -52,10 +52,16 @@ struct FollowerVerdict {
   std::string peer;  // mirror uuid of the one that is primary, or awaited
 };
 /// `rewritten` tells how often a peer has rewritten its entry since this image
-/// was seen to be primary.
+/// was seen to be primary; without it as for a call that has just begun.
 FollowerVerdict JudgeFollowers(
     const MirrorView& view, SteadyDuration settle,
-    const std::function<int(const std::string& mirror_uuid)>& rewritten);
+    const std::function<int(const std::string& mirror_uuid)>& rewritten =
+        [](const std::string&) { return 0; });
+
+/// This site is primary, has noted a demotion of its own, and waits for a peer
+/// that may not follow. The note alone does not tell: a promotion by another
+/// program leaves it.
+bool AwaitsFollowers(const MirrorView& view, SteadyDuration settle);
 
 }  // namespace addons
 

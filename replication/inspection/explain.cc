@@ -18,6 +18,7 @@
 #include "lease/who_holds.h"
 #include "replication/decision/demote_decision.h"
 #include "replication/decision/disable_decision.h"
+#include "replication/decision/peer_claims.h"
 #include "replication/decision/promote_decision.h"
 #include "replication/decision/resync_decision.h"
 #include "replication/image_clients.h"
@@ -343,10 +344,11 @@ void Explaining::AddSite(const SiteView& site, const std::string& name) {
 
 /// What this daemon has noted of earlier calls.
 void Explaining::AddNotes(const MirrorView& view) {
-  if (view.own_demotion_mark) {
+  if (AwaitsFollowers(view, environment_.options.settle_time)) {
     Add("mirroring", "own demotion",
-        view.info.primary ? "taken back, and the peers do not follow yet"
-                          : "this site has demoted its image");
+        "taken back, and the peers do not follow yet");
+  } else if (view.own_demotion_mark && !view.info.primary) {
+    Add("mirroring", "own demotion", "this site has demoted its image");
   }
   if (view.refused_demotion.has_value()) {
     Add("mirroring", "refused demotion",

@@ -25,8 +25,7 @@ Forecast ForecastOfPrimary(const MirrorView& view,
   }
   if (view.own_demotion_mark) {
     // As a call sees them that has just begun.
-    const FollowerVerdict peers =
-        JudgeFollowers(view, settle, [](const std::string&) { return 0; });
+    const FollowerVerdict peers = JudgeFollowers(view, settle);
     const std::string peer = site_name(peers.peer);
     if (peers.state == FollowerState::kTaken) {
       return {Verdict::kRefuses, absl::StatusCode::kUnavailable,

@@ -15,6 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "ceph/mirror.h"
 #include "replication/state/mirrored_clone.h"
+#include "replication/state/move_marks.h"
 #include "tests/unit/replication/verbs_fixture.h"
 #include "tests/unit/replication/without_numbers.h"
 
@@ -457,6 +458,23 @@ TEST_F(ExplainTest, WhatIsLeftOfARescueIsTold) {
 }
 
 // --- what cannot be seen
+
+// The note of an earlier move from here stays when another program promotes.
+TEST_F(ExplainTest, OfAPromotionByOthersNoTakingBackIsTold) {
+  AddMirrored();
+  ASSERT_OK(Demote(on_a_));
+  world_.Advance(minutes(2));
+  EXPECT_EQ(Said(Explain(on_a_), "mirroring/own demotion"),
+            "this site has demoted its image");
+  ASSERT_OK(Promote(on_b_));
+  world_.Advance(minutes(2));
+  ASSERT_OK(Demote(on_b_));
+  world_.Advance(minutes(2));
+  a_.Promote(image_, Force::kNo);
+  world_.Advance(minutes(2));
+  ASSERT_NE(a_.ImageMetadata(image_).count(kOwnDemotionKey), 0);
+  EXPECT_EQ(Said(Explain(on_a_), "mirroring/own demotion"), "");
+}
 
 TEST_F(ExplainTest, AManagerThatIsAwayLeavesTheRest) {
   AddMirrored();
