@@ -1,6 +1,7 @@
 #include "history/event_log.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -41,6 +42,12 @@ void EventLog::Locate(const std::string& object, const ResolvedPlace& place,
                  place.cluster};
   found.image = image;
   found.located = true;
+}
+
+void EventLog::AddAnswered(HistoryEvent asked, const absl::Status& answer) {
+  asked.code = absl::StatusCodeToString(answer.code());
+  if (!answer.ok()) asked.text = std::string(answer.message());
+  Add(std::move(asked));
 }
 
 void EventLog::Add(HistoryEvent event) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "ceph/cluster.h"
@@ -73,6 +74,9 @@ class EventLog {
               const std::string& image);
   /// Time, number, image and daemon are filled in here.
   void Add(HistoryEvent event);
+  /// Add() of a call, with the code of its answer, and the message of one that
+  /// is not OK.
+  void AddAnswered(HistoryEvent asked, const absl::Status& answer);
 
   /// What is to be written now, except to clusters of `busy` (fsids). With
   /// `all` also what only has a new number.

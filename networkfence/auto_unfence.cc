@@ -24,9 +24,7 @@ void Record(const FenceEnvironment& environment, const FenceTarget& target,
     absl::StrAppend(&event.verb, " ", key.argument);
   }
   event.user = target.user->id;
-  event.code = absl::StatusCodeToString(status.code());
-  event.text = std::string(status.message());
-  environment.history->Add(std::move(event));
+  environment.history->AddAnswered(std::move(event), status);
 }
 
 }  // namespace

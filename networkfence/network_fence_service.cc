@@ -133,9 +133,7 @@ Reply NetworkFenceService::Recorded(HistoryEvent asked, Reply reply) {
   if (environment_.history == nullptr) return reply;
   return std::move(reply).Then(
       [this, asked = std::move(asked)](const absl::Status& status) mutable {
-        asked.code = absl::StatusCodeToString(status.code());
-        asked.text = std::string(status.message());
-        environment_.history->Add(std::move(asked));
+        environment_.history->AddAnswered(std::move(asked), status);
         return status;
       });
 }

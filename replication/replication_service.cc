@@ -184,17 +184,10 @@ void ReplicationService::Locate(const GroupTarget& target) {
   environment_.history.Locate(target.group_id.text(), target.place, "");
 }
 
-void ReplicationService::Record(HistoryEvent asked,
-                                const absl::Status& status) {
-  asked.code = absl::StatusCodeToString(status.code());
-  if (!status.ok()) asked.text = std::string(status.message());
-  environment_.history.Add(std::move(asked));
-}
-
 Reply ReplicationService::Recorded(HistoryEvent asked, Reply reply) {
   return std::move(reply).Then(
       [this, asked = std::move(asked)](const absl::Status& status) mutable {
-        Record(std::move(asked), status);
+        environment_.history.AddAnswered(std::move(asked), status);
         return status;
       });
 }
@@ -343,7 +336,8 @@ grpc::ServerUnaryReactor* ReplicationService::ResyncVolume(
                                           result->message.empty() ? "" : ": ",
                                           result->message);
               }
-              Record(std::move(asked), result.status());
+              environment_.history.AddAnswered(std::move(asked),
+                                               result.status());
               ADDONS_RETURN_IF_ERROR(result.status());
               response->set_ready(result->ready);
               resyncs_.Answered(object, result->ready, result->message,

@@ -66,7 +66,6 @@ class ReplicationService final
  private:
   /// `reply`, which is told to the history with what was asked.
   Reply Recorded(HistoryEvent asked, Reply reply);
-  void Record(HistoryEvent asked, const absl::Status& status);
   void Locate(const GroupTarget& target);
   /// A verb as one operation on a volume, or on a group and its members, told
   /// to the history.

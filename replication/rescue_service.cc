@@ -69,9 +69,7 @@ void Record(EventLog& history, const SourceCall& call,
   event.verb = call.spec.verb;
   event.user = call.target.user->id;
   event.request = request_id;
-  event.code = absl::StatusCodeToString(status.code());
-  event.text = std::string(status.message());
-  history.Add(std::move(event));
+  history.AddAnswered(std::move(event), status);
 }
 
 }  // namespace

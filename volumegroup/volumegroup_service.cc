@@ -104,9 +104,7 @@ auto FillGroup(Response* response) {
 void VolumeGroupService::Record(HistoryEvent asked,
                                 const absl::Status& status) const {
   if (environment_.history == nullptr) return;
-  asked.code = absl::StatusCodeToString(status.code());
-  asked.text = std::string(status.message());
-  environment_.history->Add(std::move(asked));
+  environment_.history->AddAnswered(std::move(asked), status);
 }
 
 grpc::ServerUnaryReactor* VolumeGroupService::CreateVolumeGroup(
