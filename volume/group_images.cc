@@ -37,8 +37,7 @@ absl::StatusOr<GroupImages::Names> GroupImages::Complete() const {
 
 absl::Status GroupImages::Add(const ResolvedVolume& volume) const {
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
-                          group_.OpenPool(Access::kMutate));
-  pool->FailWhenFull();
+                          group_.OpenPoolToChange());
   return pool->AddGroupImage(group_.attributes.group_name, volume.pool_id,
                              volume.image_name());
 }
@@ -46,8 +45,7 @@ absl::Status GroupImages::Add(const ResolvedVolume& volume) const {
 absl::Status GroupImages::Remove(const ResolvedVolume& volume,
                                  const std::string& image_id) const {
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
-                          group_.OpenPool(Access::kMutate));
-  pool->FailWhenFull();
+                          group_.OpenPoolToChange());
   const absl::Status removed = pool->RemoveGroupImage(
       group_.attributes.group_name, volume.pool_id, image_id);
   return absl::IsNotFound(removed) ? absl::OkStatus() : removed;

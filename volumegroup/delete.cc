@@ -43,8 +43,7 @@ absl::Status Remove(OperationContext& context, const ResolvedGroup& group,
                     const std::string& instance_id) {
   context.Step("removing the rbd group");
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
-                          group.OpenPool(Access::kMutate));
-  pool->FailWhenFull();
+                          group.OpenPoolToChange());
   ADDONS_RETURN_IF_ERROR(pool->RemoveGroup(group.attributes.group_name));
   context.Step("removing the journal entry");
   ADDONS_RETURN_IF_ERROR(

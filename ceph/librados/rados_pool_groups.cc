@@ -82,8 +82,7 @@ absl::Status RadosPool::AddGroupImage(const std::string& group,
                                       const ImageName& image) {
   ADDONS_ASSIGN_OR_RETURN(const IoctxHandle image_ioctx,
                           connection_->OpenIoctx(image_pool_id, namespace_));
-  // What the OSDs drop, because the pool has just become full, is never sent
-  // again (seen, 16.2.15), and the caller would wait for ever.
+  // As the group's pool, see ResolvedGroup::OpenPoolToChange().
   rados_set_pool_full_try(image_ioctx.get());
   return ChangeGroup(
       "rbd_group_image_add",
