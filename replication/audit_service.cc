@@ -41,6 +41,26 @@ struct Asked {
   AuditFindings plan;  // of a repair
 };
 
+/// What an audit and a repair are asked for alike.
+template <typename Request>
+absl::Status TakePool(const Request& request, const std::string& instance_id,
+                      Asked* asked) {
+  asked->request.instance_id = instance_id;
+  asked->pool.cluster_id = ClusterId(request.cluster_id());
+  asked->pool.pool = request.pool();
+  ADDONS_ASSIGN_OR_RETURN(asked->pool.user,
+                          UserFromSecrets(TakeSecrets(request.secrets())));
+  return absl::OkStatus();
+}
+
+OperationSpec SpecOf(const Asked& asked, const std::string& verb) {
+  OperationSpec spec;
+  spec.share = WorkerShare::OfCluster(asked.pool.cluster_id);
+  spec.verb = verb;
+  spec.object = Describe(asked.pool);
+  return spec;
+}
+
 pb::AuditFinding::Kind NameOf(AuditKind wanted) {
   return std::find_if(kKinds.begin(), kKinds.end(),
                       [&](const auto& kind) { return kind.first == wanted; })
@@ -174,19 +194,12 @@ grpc::ServerUnaryReactor* AuditService::AuditPool(
         ADDONS_RETURN_IF_ERROR(Require("pool", request->pool()));
         auto asked = std::make_shared<Asked>();
         ADDONS_RETURN_IF_ERROR(TakeKinds(*request, &asked->request.kinds));
-        asked->request.instance_id = instance_id_;
+        ADDONS_RETURN_IF_ERROR(TakePool(*request, instance_id_, asked.get()));
         if (request->fence_ends_within_seconds() != 0) {
           asked->request.fences.soon =
               std::chrono::seconds(request->fence_ends_within_seconds());
         }
-        asked->pool.cluster_id = ClusterId(request->cluster_id());
-        asked->pool.pool = request->pool();
-        ADDONS_ASSIGN_OR_RETURN(
-            asked->pool.user, UserFromSecrets(TakeSecrets(request->secrets())));
-        OperationSpec spec;
-        spec.share = WorkerShare::OfCluster(asked->pool.cluster_id);
-        spec.verb = "audit";
-        spec.object = Describe(asked->pool);
+        OperationSpec spec = SpecOf(*asked, "audit");
         std::string how =
             absl::StrCat(asked->request.fences.soon.count(), " s");
         for (const AuditKind kind : asked->request.kinds) {
@@ -218,17 +231,10 @@ grpc::ServerUnaryReactor* AuditService::RepairPool(
         ADDONS_RETURN_IF_ERROR(Require("pool", request->pool()));
         auto asked = std::make_shared<Asked>();
         ADDONS_RETURN_IF_ERROR(TakePlan(*request, &asked->plan));
-        asked->request.instance_id = instance_id_;
-        asked->pool.cluster_id = ClusterId(request->cluster_id());
-        asked->pool.pool = request->pool();
-        ADDONS_ASSIGN_OR_RETURN(
-            asked->pool.user, UserFromSecrets(TakeSecrets(request->secrets())));
-        OperationSpec spec;
-        spec.share = WorkerShare::OfCluster(asked->pool.cluster_id);
+        ADDONS_RETURN_IF_ERROR(TakePool(*request, instance_id_, asked.get()));
+        OperationSpec spec = SpecOf(*asked, "repair");
         // Never in the way of a failover.
         spec.lane = Lane::kBulk;
-        spec.verb = "repair";
-        spec.object = Describe(asked->pool);
         // One after the other; the lease holds off other daemons.
         spec.keys = {absl::StrCat("repair ", spec.object)};
         std::vector<std::string> what = {spec.object};
