@@ -7,9 +7,11 @@
 #include <cerrno>
 #include <functional>
 #include <future>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -54,6 +56,40 @@ struct Case {
 
 std::string NameOf(grpc::StatusCode code) {
   return absl::StatusCodeToString(static_cast<absl::StatusCode>(code));
+}
+
+/// The request's type follows from the method that is called.
+template <typename Request>
+using Asking =
+    std::function<void(ReplicationServer&, std::type_identity_t<Request>&)>;
+
+/// A call about `site` on the administrators' socket, as a user of that site:
+/// `ask` makes what is asked about and fills the request in, `prepare` may
+/// change both. Without a limit it has no deadline.
+template <typename Service, typename Request, typename Response>
+Case OfAdministrator(std::string name, ErrorCodeRow row, std::string site,
+                     grpc::Status (Service::Stub::*method)(grpc::ClientContext*,
+                                                           const Request&,
+                                                           Response*),
+                     Asking<Request> ask, Asking<Request> prepare,
+                     std::optional<seconds> limit = std::nullopt) {
+  return {std::move(name), std::move(row), site,
+          [=](ReplicationServer& server) {
+            Request request;
+            ask(server, request);
+            const CephUserRef user = (site == "a" ? server.a : server.b).user();
+            (*request.mutable_secrets())["userID"] = user->id;
+            (*request.mutable_secrets())["userKey"] = user->key.Reveal();
+            if (prepare) prepare(server, request);
+            server.Start();
+            grpc::ClientContext context;
+            if (limit.has_value()) {
+              context.set_deadline(std::chrono::system_clock::now() + *limit);
+            }
+            Response response;
+            return (Service::NewStub(server.AdminChannel()).get()->*method)(
+                &context, request, &response);
+          }};
 }
 
 /// A case with a mirrored volume, primary on a.
@@ -748,23 +784,14 @@ Case Checked(
     std::string name, std::string code,
     std::function<void(ReplicationServer&, CheckRequest&)> prepare = nullptr) {
   namespace admin = ::rbdaddons::admin::v1;
-  return {std::move(name),
-          {"CheckFailover", std::move(code)},
-          "b",
-          [prepare](ReplicationServer& server) {
-            server.AddMirrored();
-            CheckRequest request;
-            request.set_pool(MirroredPair::kPool);
-            auto& secrets = *request.mutable_secrets();
-            secrets["userID"] = server.b.user()->id;
-            secrets["userKey"] = server.b.user()->key.Reveal();
-            if (prepare) prepare(server, request);
-            server.Start();
-            grpc::ClientContext context;
-            admin::CheckFailoverResponse response;
-            return admin::Inspection::NewStub(server.AdminChannel())
-                ->CheckFailover(&context, request, &response);
-          }};
+  return OfAdministrator<admin::Inspection>(
+      std::move(name), {"CheckFailover", std::move(code)}, "b",
+      &admin::Inspection::Stub::CheckFailover,
+      [](ReplicationServer& server, CheckRequest& request) {
+        server.AddMirrored();
+        request.set_pool(MirroredPair::kPool);
+      },
+      std::move(prepare));
 }
 
 void AddCheckFailover(std::vector<Case>* cases) {
@@ -820,23 +847,14 @@ Case Explained(std::string name, std::string code,
                std::function<void(ReplicationServer&, ExplainRequest&)>
                    prepare = nullptr) {
   namespace admin = ::rbdaddons::admin::v1;
-  return {std::move(name),
-          {"ExplainVolume", std::move(code)},
-          "a",
-          [prepare](ReplicationServer& server) {
-            server.AddMirrored();
-            ExplainRequest request;
-            request.set_volume_id(server.id);
-            auto& secrets = *request.mutable_secrets();
-            secrets["userID"] = server.a.user()->id;
-            secrets["userKey"] = server.a.user()->key.Reveal();
-            if (prepare) prepare(server, request);
-            server.Start();
-            grpc::ClientContext context;
-            admin::ExplainVolumeResponse response;
-            return admin::Inspection::NewStub(server.AdminChannel())
-                ->ExplainVolume(&context, request, &response);
-          }};
+  return OfAdministrator<admin::Inspection>(
+      std::move(name), {"ExplainVolume", std::move(code)}, "a",
+      &admin::Inspection::Stub::ExplainVolume,
+      [](ReplicationServer& server, ExplainRequest& request) {
+        server.AddMirrored();
+        request.set_volume_id(server.id);
+      },
+      std::move(prepare));
 }
 
 void AddExplain(std::vector<Case>* cases) {
@@ -864,23 +882,14 @@ Case GroupExplained(
     std::function<void(ReplicationServer&, ExplainGroupRequest&)> prepare =
         nullptr) {
   namespace admin = ::rbdaddons::admin::v1;
-  return {std::move(name),
-          {"ExplainGroup", std::move(code)},
-          "a",
-          [prepare](ReplicationServer& server) {
-            server.AddMirroredGroup();
-            ExplainGroupRequest request;
-            request.set_group_id(server.group_id);
-            auto& secrets = *request.mutable_secrets();
-            secrets["userID"] = server.a.user()->id;
-            secrets["userKey"] = server.a.user()->key.Reveal();
-            if (prepare) prepare(server, request);
-            server.Start();
-            grpc::ClientContext context;
-            admin::ExplainGroupResponse response;
-            return admin::Inspection::NewStub(server.AdminChannel())
-                ->ExplainGroup(&context, request, &response);
-          }};
+  return OfAdministrator<admin::Inspection>(
+      std::move(name), {"ExplainGroup", std::move(code)}, "a",
+      &admin::Inspection::Stub::ExplainGroup,
+      [](ReplicationServer& server, ExplainGroupRequest& request) {
+        server.AddMirroredGroup();
+        request.set_group_id(server.group_id);
+      },
+      std::move(prepare));
 }
 
 void AddExplainGroup(std::vector<Case>* cases) {
@@ -910,24 +919,15 @@ Case Named(
     std::string name, std::string code,
     std::function<void(ReplicationServer&, FindRequest&)> prepare = nullptr) {
   namespace admin = ::rbdaddons::admin::v1;
-  return {std::move(name),
-          {"FindVolume", std::move(code)},
-          "a",
-          [prepare](ReplicationServer& server) {
-            server.AddMirrored();
-            FindRequest request;
-            request.set_name(absl::StrCat("replicapool/", server.image));
-            request.set_cluster_id("site-a");
-            auto& secrets = *request.mutable_secrets();
-            secrets["userID"] = server.a.user()->id;
-            secrets["userKey"] = server.a.user()->key.Reveal();
-            if (prepare) prepare(server, request);
-            server.Start();
-            grpc::ClientContext context;
-            admin::FindVolumeResponse response;
-            return admin::Inspection::NewStub(server.AdminChannel())
-                ->FindVolume(&context, request, &response);
-          }};
+  return OfAdministrator<admin::Inspection>(
+      std::move(name), {"FindVolume", std::move(code)}, "a",
+      &admin::Inspection::Stub::FindVolume,
+      [](ReplicationServer& server, FindRequest& request) {
+        server.AddMirrored();
+        request.set_name(absl::StrCat("replicapool/", server.image));
+        request.set_cluster_id("site-a");
+      },
+      std::move(prepare));
 }
 
 void AddFindVolume(std::vector<Case>* cases) {
@@ -970,23 +970,14 @@ Case Remembered(std::string name, std::string code,
                                    ::rbdaddons::admin::v1::ListHistoryRequest&)>
                     prepare = nullptr) {
   namespace admin = ::rbdaddons::admin::v1;
-  return {std::move(name),
-          {"ListHistory", std::move(code)},
-          "a",
-          [prepare](ReplicationServer& server) {
-            server.AddMirrored();
-            admin::ListHistoryRequest request;
-            request.set_volume_id(server.id);
-            auto& secrets = *request.mutable_secrets();
-            secrets["userID"] = server.a.user()->id;
-            secrets["userKey"] = server.a.user()->key.Reveal();
-            if (prepare) prepare(server, request);
-            server.Start();
-            grpc::ClientContext context;
-            admin::ListHistoryResponse response;
-            return admin::History::NewStub(server.AdminChannel())
-                ->ListHistory(&context, request, &response);
-          }};
+  return OfAdministrator<admin::History>(
+      std::move(name), {"ListHistory", std::move(code)}, "a",
+      &admin::History::Stub::ListHistory,
+      [](ReplicationServer& server, admin::ListHistoryRequest& request) {
+        server.AddMirrored();
+        request.set_volume_id(server.id);
+      },
+      std::move(prepare));
 }
 
 void AddHistory(std::vector<Case>* cases) {
@@ -1039,23 +1030,14 @@ Case Decided(std::string name, std::string code,
                                 ::rbdaddons::admin::v1::DecideRescueRequest&)>
                  prepare = nullptr) {
   namespace admin = ::rbdaddons::admin::v1;
-  return {std::move(name),
-          {"DecideRescue", std::move(code)},
-          "a",
-          [prepare](ReplicationServer& server) {
-            server.AddMirrored();
-            admin::DecideRescueRequest request;
-            request.set_volume_id(server.id);
-            auto& secrets = *request.mutable_secrets();
-            secrets["userID"] = server.a.user()->id;
-            secrets["userKey"] = server.a.user()->key.Reveal();
-            if (prepare) prepare(server, request);
-            server.Start();
-            grpc::ClientContext context;
-            admin::DecideRescueResponse response;
-            return admin::Rescues::NewStub(server.AdminChannel())
-                ->DecideRescue(&context, request, &response);
-          }};
+  return OfAdministrator<admin::Rescues>(
+      std::move(name), {"DecideRescue", std::move(code)}, "a",
+      &admin::Rescues::Stub::DecideRescue,
+      [](ReplicationServer& server, admin::DecideRescueRequest& request) {
+        server.AddMirrored();
+        request.set_volume_id(server.id);
+      },
+      std::move(prepare));
 }
 
 void AddRescues(std::vector<Case>* cases) {
@@ -1088,23 +1070,14 @@ Case Audited(std::string name, std::string code,
                                 ::rbdaddons::admin::v1::AuditPoolRequest&)>
                  prepare = nullptr) {
   namespace admin = ::rbdaddons::admin::v1;
-  return {std::move(name),
-          {"AuditPool", std::move(code)},
-          "a",
-          [prepare](ReplicationServer& server) {
-            server.AddMirrored();
-            admin::AuditPoolRequest request;
-            request.set_pool(MirroredPair::kPool);
-            auto& secrets = *request.mutable_secrets();
-            secrets["userID"] = server.a.user()->id;
-            secrets["userKey"] = server.a.user()->key.Reveal();
-            if (prepare) prepare(server, request);
-            server.Start();
-            grpc::ClientContext context;
-            admin::AuditPoolResponse response;
-            return admin::Audit::NewStub(server.AdminChannel())
-                ->AuditPool(&context, request, &response);
-          }};
+  return OfAdministrator<admin::Audit>(
+      std::move(name), {"AuditPool", std::move(code)}, "a",
+      &admin::Audit::Stub::AuditPool,
+      [](ReplicationServer& server, admin::AuditPoolRequest& request) {
+        server.AddMirrored();
+        request.set_pool(MirroredPair::kPool);
+      },
+      std::move(prepare));
 }
 
 /// The repair of a schedule of an image id that is gone, on a, where `prepare`
@@ -1114,29 +1087,18 @@ Case Repaired(std::string name, std::string code,
                                  ::rbdaddons::admin::v1::RepairPoolRequest&)>
                   prepare = nullptr) {
   namespace admin = ::rbdaddons::admin::v1;
-  return {std::move(name),
-          {"RepairPool", std::move(code)},
-          "a",
-          [prepare](ReplicationServer& server) {
-            server.AddMirrored();
-            admin::RepairPoolRequest request;
-            request.set_pool(MirroredPair::kPool);
-            auto& finding = *request.add_plan();
-            finding.set_kind(admin::AuditFinding::SCHEDULES);
-            finding.set_object("1//gone");
-            finding.set_repair("remove the schedule of this image id");
-            auto& secrets = *request.mutable_secrets();
-            secrets["userID"] = server.a.user()->id;
-            secrets["userKey"] = server.a.user()->key.Reveal();
-            if (prepare) prepare(server, request);
-            server.Start();
-            grpc::ClientContext context;
-            context.set_deadline(std::chrono::system_clock::now() +
-                                 std::chrono::seconds(30));
-            admin::RepairPoolResponse response;
-            return admin::Audit::NewStub(server.AdminChannel())
-                ->RepairPool(&context, request, &response);
-          }};
+  return OfAdministrator<admin::Audit>(
+      std::move(name), {"RepairPool", std::move(code)}, "a",
+      &admin::Audit::Stub::RepairPool,
+      [](ReplicationServer& server, admin::RepairPoolRequest& request) {
+        server.AddMirrored();
+        request.set_pool(MirroredPair::kPool);
+        auto& finding = *request.add_plan();
+        finding.set_kind(admin::AuditFinding::SCHEDULES);
+        finding.set_object("1//gone");
+        finding.set_repair("remove the schedule of this image id");
+      },
+      std::move(prepare), seconds(30));
 }
 
 void AddRepair(std::vector<Case>* cases) {
@@ -1191,21 +1153,13 @@ Case Diagnosed(std::string name, std::string code,
                std::function<void(::rbdaddons::admin::v1::DiagnoseRequest&)>
                    prepare = nullptr) {
   namespace admin = ::rbdaddons::admin::v1;
-  return {std::move(name),
-          {"Diagnose", std::move(code)},
-          "a",
-          [prepare](ReplicationServer& server) {
-            admin::DiagnoseRequest request;
-            auto& secrets = *request.mutable_secrets();
-            secrets["userID"] = server.a.user()->id;
-            secrets["userKey"] = server.a.user()->key.Reveal();
-            if (prepare) prepare(request);
-            server.Start();
-            grpc::ClientContext context;
-            admin::DiagnoseResponse response;
-            return admin::Doctor::NewStub(server.AdminChannel())
-                ->Diagnose(&context, request, &response);
-          }};
+  return OfAdministrator<admin::Doctor>(
+      std::move(name), {"Diagnose", std::move(code)}, "a",
+      &admin::Doctor::Stub::Diagnose,
+      [](ReplicationServer&, admin::DiagnoseRequest&) {},
+      [prepare](ReplicationServer&, admin::DiagnoseRequest& request) {
+        if (prepare) prepare(request);
+      });
 }
 
 void AddDoctor(std::vector<Case>* cases) {
