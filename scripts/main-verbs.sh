@@ -14,22 +14,11 @@ case ${1:-} in
 esac
 bin=$(realpath "${1:-build/debug/bin}")
 
-work=$(mktemp -d "${TMPDIR:-/tmp}/rbda-verbs.XXXXXX")
-bed=$work/bed
-pool=replicapool
-daemons=()
-clean_up() {
-  for pid in "${daemons[@]}"; do kill "$pid" 2>/dev/null || true; done
-  for pid in "${daemons[@]}"; do wait "$pid" 2>/dev/null || true; done
-  scripts/testbed down "$bed" || true
-  rm -rf "$work"
-}
-trap clean_up EXIT
-trap 'exit 130' INT TERM
-
 # shellcheck source=scripts/lib/checks.sh
 . scripts/lib/checks.sh
-rbd() { scripts/testbed rbd "$bed" "$@"; }
+# shellcheck source=scripts/lib/two_sites.sh
+. scripts/lib/two_sites.sh
+make_work verbs
 
 # call SITE METHOD JSON: the answer, or the error, is in $work/answer.
 call() {

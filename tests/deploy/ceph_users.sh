@@ -9,26 +9,12 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 bin=$(realpath "${1:-build/debug/bin}")
-for program in ceph-mon ceph-osd rbd-mirror; do
-  command -v "$program" >/dev/null || { echo "skipped: $program is not here"; exit 77; }
-done
-
-work=$(mktemp -d "${TMPDIR:-/tmp}/rbda-users.XXXXXX")
-bed=$work/bed
-pool=replicapool
-daemons=()
-clean_up() {
-  for pid in "${daemons[@]}"; do kill "$pid" 2>/dev/null || true; done
-  for pid in "${daemons[@]}"; do wait "$pid" 2>/dev/null || true; done
-  scripts/testbed down "$bed" || true
-  rm -rf "$work"
-}
-trap clean_up EXIT
-trap 'exit 130' INT TERM
-
 # shellcheck source=scripts/lib/checks.sh
 . scripts/lib/checks.sh
-rbd() { scripts/testbed rbd "$bed" "$@"; }
+# shellcheck source=scripts/lib/two_sites.sh
+. scripts/lib/two_sites.sh
+have_ceph
+make_work users
 
 # call SITE METHOD JSON, as $user: the answer, or the error, is in $work/answer.
 call() {

@@ -10,31 +10,14 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 bin=$(realpath "${1:-build/debug/bin}")
-for program in ceph-mon ceph-osd rbd-mirror; do
-  command -v "$program" >/dev/null || { echo "skipped: $program is not here"; exit 77; }
-done
-
-work=$(mktemp -d "${TMPDIR:-/tmp}/rbda-handover.XXXXXX")
-bed=$work/bed
-pool=replicapool
-daemons=()
-stop_daemons() {
-  for pid in "${daemons[@]}"; do kill "$pid" 2>/dev/null || true; done
-  for pid in "${daemons[@]}"; do wait "$pid" 2>/dev/null || true; done
-  daemons=()
-}
-clean_up() {
-  stop_daemons
-  scripts/testbed down "$bed" || true
-  rm -rf "$work"
-}
-trap clean_up EXIT
-trap 'exit 130' INT TERM
 # shellcheck source=scripts/lib/checks.sh
 . scripts/lib/checks.sh
+# shellcheck source=scripts/lib/two_sites.sh
+. scripts/lib/two_sites.sh
+have_ceph
+make_work handover
 
 ceph() { scripts/testbed ceph "$bed" "$@" 2>/dev/null; }
-rbd() { scripts/testbed rbd "$bed" "$@"; }
 rados() { local site=$1 && shift && scripts/testbed rados "$bed" "$site" -p "$pool" "$@"; }
 image_of() { printf '%s/csi-vol-%s' "$pool" "${1: -36}"; }
 until_true() { # SECONDS WHAT COMMAND...
