@@ -49,6 +49,7 @@ class Demotion {
   absl::Status AwaitWorkload(const std::string& reason);
   SteadyDuration WorkloadGoneFor() const;
   absl::Status WriteMarks(Image& image);
+  void PutMarkBack(Image& image) const;
   absl::Status DemotePrimary();
   absl::Status Repair();
   absl::Status ReadBack() const;
@@ -271,8 +272,24 @@ absl::Status Demotion::WriteMarks(Image& image) {
   // The note that this had to wait goes with the demotion; the mark tells a
   // later promotion here that the peer may have been promoted meanwhile.
   ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(kRefusedDemotionKey));
-  return image.SetMetadata(kOwnDemotionKey,
-                           OwnDemotionMark("demoted", view_.image_id));
+  // One that was given back stays so, until this site has copied from the peer.
+  if (view_.own_demotion_mark == OwnDemotionStep::kGivenBack) {
+    return absl::OkStatus();
+  }
+  return image.SetMetadata(
+      kOwnDemotionKey,
+      FormatOwnDemotion(OwnDemotionStep::kDemoted, view_.image_id));
+}
+
+/// After a demotion that was refused. A promotion that waited for its followers
+/// goes on with that. A secondary refuses this, and keeps the mark.
+void Demotion::PutMarkBack(Image& image) const {
+  const auto before = view_.marks.find(kOwnDemotionKey);
+  if (before == view_.marks.end()) {
+    (void)image.RemoveMetadata(kOwnDemotionKey);
+  } else {
+    (void)image.SetMetadata(kOwnDemotionKey, before->second);
+  }
 }
 
 absl::Status Demotion::DemotePrimary() {
@@ -290,8 +307,7 @@ absl::Status Demotion::DemotePrimary() {
       return image.MirrorDemote();
     };
     if (absl::Status demoted = demote(); !demoted.ok()) {
-      // Refused by an image that is a secondary by now, which keeps the mark.
-      (void)image.RemoveMetadata(kOwnDemotionKey);
+      PutMarkBack(image);
       return demoted;
     }
     // librbd protects nobody: who opened the image since we looked gets EROFS.

@@ -306,8 +306,10 @@ absl::Status Promotion::CallPromote(Force force) {
   if (force == Force::kNo) {
     const MirrorClientGuard guard(session_.cluster(), *session_.reads,
                                   environment_.tracker);
-    return ChangeImage(session_.volume, [](Image& image) {
-      return image.MirrorPromote(Force::kNo);
+    return ChangeImage(session_.volume, [this](Image& image) {
+      const absl::Status promoted = image.MirrorPromote(Force::kNo);
+      return promoted.ok() && took_back_ ? NoteTakenBack(image, view_)
+                                         : promoted;
     });
   }
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<EvictionWatchdog> watchdog,
@@ -365,9 +367,9 @@ absl::StatusOr<std::optional<MirrorView>> Promotion::TryPromote(Force force) {
 }
 
 absl::Status Promotion::AwaitFollowers(MirrorView* view) {
-  if (!took_back_ && !(view->own_demotion_mark && !mutating_since_)) {
-    return absl::OkStatus();
-  }
+  const bool retried =
+      view->own_demotion_mark.has_value() && !mutating_since_.has_value();
+  if (!took_back_ && !retried) return absl::OkStatus();
   return TakeBack(session_).AwaitFollowers(
       request_.force,
       [this](const MirrorView& seen, const std::string& reason) {

@@ -77,7 +77,8 @@ absl::Status CompleteHalfDone(Session& session, MirrorView* view) {
 }
 
 absl::Status RemoveMarks(Session& session, const MirrorView& view) {
-  if (!view.own_demotion_mark && !view.refused_demotion.has_value()) {
+  if (!view.own_demotion_mark.has_value() &&
+      !view.refused_demotion.has_value()) {
     return absl::OkStatus();
   }
   ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());

@@ -13,23 +13,47 @@
 #include "replication/state/role_log.h"
 
 namespace addons {
+namespace {
 
-std::string DescribeAwaitedFollower(const std::string& site) {
+/// Nobody was told that this site is primary. Who finds a primary with the note
+/// of a mere demotion cannot know that: `rbd mirror image promote` leaves it.
+bool MayYield(const MirrorView& view, Force force) {
+  return force == Force::kNo && view.own_demotion_mark.has_value() &&
+         *view.own_demotion_mark != OwnDemotionStep::kDemoted;
+}
+
+absl::Status Mark(Image& image, const MirrorView& view, OwnDemotionStep step) {
+  return image.SetMetadata(kOwnDemotionKey,
+                           FormatOwnDemotion(step, view.image_id));
+}
+
+}  // namespace
+
+std::string DescribeAwaitedFollower(const FollowerVerdict& verdict,
+                                    const std::string& site) {
   return absl::StrCat(
       "this site has taken its own demotion back and waits until ", site,
-      " follows it; start no workload before (up to a minute)");
+      " follows it; start no workload before (",
+      verdict.split_brain ? "it reports a split brain: resync its image there)"
+                          : "up to a minute)");
 }
 
-std::string DescribeTakenRole(const std::string& site) {
-  return absl::StrCat(
-      site, " was promoted while this site took its own demotion back");
+std::string DescribeTaken(const MirrorView& view, Force force,
+                          const std::string& site) {
+  if (MayYield(view, force)) {
+    return absl::StrCat(
+        site, " was promoted while this site took its own demotion back");
+  }
+  return absl::StrCat("this site was promoted by ",
+                      force == Force::kYes ? "force" : "another program",
+                      " and is primary, but ", site,
+                      " has said since that it is primary as well; stop the "
+                      "workload on one of the two sites and demote it there, "
+                      "then resync it");
 }
 
-std::string DescribeTwoPrimaries(const std::string& site) {
-  return absl::StrCat(
-      "this site was promoted by force and is primary, but ", site,
-      " has said since that it is primary as well; stop the workload on one "
-      "of the two sites and demote it there, then resync it");
+absl::Status NoteTakenBack(Image& image, const MirrorView& view) {
+  return Mark(image, view, OwnDemotionStep::kTakenBack);
 }
 
 absl::Status TakeBack::Refuse(const std::string& reason) const {
@@ -37,17 +61,11 @@ absl::Status TakeBack::Refuse(const std::string& reason) const {
                   reason);
 }
 
-absl::Status TakeBack::MarkOwnDemotion(const MirrorView& view) {
-  return ChangeImage(session_.volume, [&](Image& image) {
-    return image.SetMetadata(kOwnDemotionKey,
-                             OwnDemotionMark("taken back", view.image_id));
-  });
-}
-
-/// Nobody was told that this site is primary: it can give the role back, unless
-/// a workload has begun all the same.
-absl::Status TakeBack::Yield(const std::string& peer) {
-  const std::string reason = DescribeTakenRole(SiteName(*session_.reads, peer));
+/// Unless a workload has begun all the same.
+absl::Status TakeBack::Yield(const MirrorView& view, const std::string& peer) {
+  const std::string reason =
+      DescribeTaken(view, Force::kNo, SiteName(*session_.reads, peer));
+  if (!MayYield(view, Force::kNo)) return Refuse(reason);
   auto image = session_.reads->OpenImageReadOnly(session_.volume.image_name());
   if (!image.ok()) return AfterResolve(image.status(), session_.volume);
   ADDONS_ASSIGN_OR_RETURN(const ImageClients clients,
@@ -62,8 +80,11 @@ absl::Status TakeBack::Yield(const std::string& peer) {
   context_.Step("demoting again");
   Log().warn("{}; this site is demoted again volume={}", reason,
              Quoted(session_.volume.volume_id.text()));
-  ADDONS_RETURN_IF_ERROR(ChangeImage(
-      session_.volume, [](Image& opened) { return opened.MirrorDemote(); }));
+  ADDONS_RETURN_IF_ERROR(ChangeImage(session_.volume, [&](Image& opened) {
+    // Before it, because nothing can be written to a secondary.
+    const absl::Status marked = Mark(opened, view, OwnDemotionStep::kGivenBack);
+    return marked.ok() ? opened.MirrorDemote() : marked;
+  }));
   ADDONS_ASSIGN_OR_RETURN(const MirrorView after, Look(session_));
   if (!after.info.primary) {
     NoteRoleChange(session_, "primary", RoleOf(after),
@@ -81,7 +102,7 @@ absl::Status TakeBack::ByForce(const MirrorView& view) {
   if (verdict.state == FollowerState::kFollow) return absl::OkStatus();
   const std::string peer = SiteName(*session_.reads, verdict.peer);
   if (verdict.state == FollowerState::kTaken) {
-    return Refuse(DescribeTwoPrimaries(peer));
+    return Refuse(DescribeTaken(view, Force::kYes, peer));
   }
   Log().warn(
       "this site has taken its own demotion back by force, without waiting "
@@ -94,7 +115,6 @@ absl::Status TakeBack::ByForce(const MirrorView& view) {
 absl::Status TakeBack::AwaitFollowers(Force force, const WaitFn& wait,
                                       MirrorView* view) {
   if (force == Force::kYes) return ByForce(*view);
-  if (!view->own_demotion_mark) ADDONS_RETURN_IF_ERROR(MarkOwnDemotion(*view));
   const SteadyTime begin = context_.clock().Now();
   while (true) {
     ReportWatch& reports = session_.memory.Reports(*view);
@@ -103,9 +123,10 @@ absl::Status TakeBack::AwaitFollowers(Force force, const WaitFn& wait,
         *view, environment_.options.settle_time,
         [&](const std::string& uuid) { return reports.Rewrites(uuid); });
     if (verdict.state == FollowerState::kFollow) break;
-    if (verdict.state == FollowerState::kTaken) return Yield(verdict.peer);
-    const std::string reason =
-        DescribeAwaitedFollower(SiteName(*session_.reads, verdict.peer));
+    if (verdict.state == FollowerState::kTaken)
+      return Yield(*view, verdict.peer);
+    const std::string reason = DescribeAwaitedFollower(
+        verdict, SiteName(*session_.reads, verdict.peer));
     // The retry goes on without holding others up.
     const bool stay =
         context_.LatestDeadline().has_value() &&

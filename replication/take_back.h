@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "operation/operation_context.h"
+#include "replication/decision/peer_claims.h"
 #include "replication/environment.h"
 #include "replication/session.h"
 #include "replication/state/mirror_view.h"
@@ -22,12 +23,14 @@ namespace addons {
 ///     ├─ by force ──> ByForce(): JudgeFollowers()
 ///     │    ├─ a peer has said since that it is primary ──> UNAVAILABLE
 ///     │    └─ else ──────────────────────────────────────> OK, one that does not follow is logged
-///     └─ MarkOwnDemotion(), JudgeFollowers()
+///     └─ JudgeFollowers()
 ///          ├─ all follow ────────────────────────────────> OK
 ///          ├─ not yet ──> wait() ────────────────────────> UNAVAILABLE in the end
-///          └─ a peer is primary ──> Yield()
-///               ├─ a workload is here ───────────────────> UNAVAILABLE
-///               └─ BeginMutation(), "demoting again" ────> UNAVAILABLE
+///          └─ a peer is primary
+///               ├─ another program promoted this site ───> UNAVAILABLE
+///               └─ Yield()
+///                    ├─ a workload is here ──────────────> UNAVAILABLE
+///                    └─ BeginMutation(), "demoting again" ─> UNAVAILABLE
 // clang-format on
 class TakeBack {
  public:
@@ -52,8 +55,7 @@ class TakeBack {
 
  private:
   absl::Status ByForce(const MirrorView& view);
-  absl::Status Yield(const std::string& peer);
-  absl::Status MarkOwnDemotion(const MirrorView& view);
+  absl::Status Yield(const MirrorView& view, const std::string& peer);
   absl::Status Refuse(const std::string& reason) const;
 
   OperationContext& context_;
@@ -61,14 +63,19 @@ class TakeBack {
   Session& session_;
 };
 
-// What it answers, without its object, about a peer that `site` names.
+// What it answers, without its object, about the peer of a verdict, which
+// `site` names.
 
 /// Not yet: the peer does not follow.
-std::string DescribeAwaitedFollower(const std::string& site);
-/// The peer was promoted meanwhile.
-std::string DescribeTakenRole(const std::string& site);
-/// So it was, and this site is the primary by force.
-std::string DescribeTwoPrimaries(const std::string& site);
+std::string DescribeAwaitedFollower(const FollowerVerdict& verdict,
+                                    const std::string& site);
+/// To be called on the handle that has promoted `image`, at once: from then on
+/// the retry knows that nobody was told. Blocks for one write.
+absl::Status NoteTakenBack(Image& image, const MirrorView& view);
+/// The peer is primary as well. The site that was promoted last by this daemon,
+/// and not by force, gives the role back.
+std::string DescribeTaken(const MirrorView& view, Force force,
+                          const std::string& site);
 
 }  // namespace addons
 

@@ -134,13 +134,16 @@ FollowerVerdict JudgeFollowers(
     } else {
       follows = follows && rewrites >= 2;
     }
-    if (!follows) verdict = {FollowerState::kUnknown, report.mirror_uuid};
+    if (!follows) {
+      verdict = {FollowerState::kUnknown, report.mirror_uuid,
+                 peer.role == SiteRole::kSplitBrain};
+    }
   }
   return verdict;
 }
 
 bool AwaitsFollowers(const MirrorView& view, SteadyDuration settle) {
-  if (!view.info.primary || !view.own_demotion_mark) return false;
+  if (!view.info.primary || !view.own_demotion_mark.has_value()) return false;
   return view.peers.empty() ||
          JudgeFollowers(view, settle).state != FollowerState::kFollow;
 }

@@ -50,6 +50,7 @@ enum class FollowerState {
 struct FollowerVerdict {
   FollowerState state = FollowerState::kUnknown;
   std::string peer;  // mirror uuid of the one that is primary, or awaited
+  bool split_brain = false;  // it says so, and follows after a resync only
 };
 /// `rewritten` tells how often a peer has rewritten its entry since this image
 /// was seen to be primary; without it as for a call that has just begun.

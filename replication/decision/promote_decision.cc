@@ -126,8 +126,11 @@ PromoteDecision DecideUnforced(
                            "holds (up to a minute)")};
     }
     return {PromoteAction::kRefusePeerTookBack,
-            absl::StrCat("the demotion has arrived, but the peer claimed to be "
-                         "primary after it and is silent now (",
+            absl::StrCat(view.GaveRoleBack()
+                             ? "this site gave the role back to a peer that "
+                               "was primary and is silent now ("
+                             : "the demotion has arrived, but the peer claimed "
+                               "to be primary after it and is silent now (",
                          DescribeDeath(life, site_name), "); ", loss)};
   }
   const bool refused = view.refused_demotion.has_value() &&
@@ -175,6 +178,14 @@ PromoteDecision DecideUnforced(
             absl::StrCat("no sign of life from the other side: ",
                          DescribeDeath(life, site_name), "; ", loss)};
   }
+  if (view.GaveRoleBack()) {
+    return {PromoteAction::kWait,
+            absl::StrCat("this site gave the role back because another site "
+                         "was primary, and what was written there since is "
+                         "not here: promote that site, resync this image and "
+                         "move again; or ",
+                         kByHand, " (", loss, ")")};
+  }
   std::string reason = DescribeWait(view, settle, site_name);
   if (view.OneWay() &&
       (!seen.interval.has_value() || view.info.mode == MirrorMode::kJournal)) {
@@ -213,8 +224,8 @@ absl::StatusCode AnswerTo(PromoteAction action, VerbScope scope) {
 }
 
 bool TakesOwnDemotionBack(const MirrorView& view) {
-  return view.OwnDemotion() ||
-         (view.info.mode == MirrorMode::kJournal && view.own_demotion_mark);
+  return view.OwnDemotion() || (view.info.mode == MirrorMode::kJournal &&
+                                view.own_demotion_mark.has_value());
 }
 
 bool NeedsClocks(const MirrorView& view, Force force) {
@@ -254,8 +265,9 @@ PromoteDecision DecidePromote(
       force == Force::kNo && !unclear.empty()) {
     return {PromoteAction::kWait, std::move(unclear)};
   }
-  if (DemotionArrived(view, options.settle_time) ||
-      (OwnHalfDemotion(view) && ClaimingPeer(view) == nullptr)) {
+  if (!view.GaveRoleBack() &&
+      (DemotionArrived(view, options.settle_time) ||
+       (OwnHalfDemotion(view) && ClaimingPeer(view) == nullptr))) {
     if (NeedsReport(view) && AwaitsReport(seen, options.settle_time)) {
       return {
           PromoteAction::kWait,

@@ -86,7 +86,7 @@ bool PeerCopiesOwnDemotion(const MirrorView& view, SteadyDuration settle) {
     return OwnDemotionIsNewest(view) &&
            PeerIs(view, SiteRole::kSecondary, settle);
   }
-  return view.own_demotion_mark &&
+  return view.own_demotion_mark.has_value() &&
          std::any_of(
              view.peers.begin(), view.peers.end(), [&](const SiteView& peer) {
                return peer.age < settle && peer.status.up &&
@@ -247,7 +247,11 @@ ResyncDecision DecideIdle(const ResyncEvidence& seen, SteadyDuration settle,
     }
     if (view.local->role == SiteRole::kNotPrimary &&
         PeerIs(view, SiteRole::kNotPrimary, settle)) {
-      return ready;
+      if (!view.GaveRoleBack()) return ready;
+      return Unavailable(absl::StrCat(
+          "this site gave the role back because another site was primary, and "
+          "what was written there since is not here; promote ",
+          PeerName(view, site_name), ", then this copy can be made anew"));
     }
   }
   if (ReportsError(view)) return DecideOnError(seen, settle, site_name);

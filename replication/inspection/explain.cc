@@ -347,7 +347,10 @@ void Explaining::AddNotes(const MirrorView& view) {
   if (AwaitsFollowers(view, environment_.options.settle_time)) {
     Add("mirroring", "own demotion",
         "taken back, and the peers do not follow yet");
-  } else if (view.own_demotion_mark && !view.info.primary) {
+  } else if (view.GaveRoleBack()) {
+    Add("mirroring", "own demotion",
+        "given back to a site that was primary, whose content is not here");
+  } else if (view.own_demotion_mark.has_value() && !view.info.primary) {
     Add("mirroring", "own demotion", "this site has demoted its image");
   }
   if (view.refused_demotion.has_value()) {

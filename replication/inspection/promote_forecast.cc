@@ -23,18 +23,17 @@ Forecast ForecastOfPrimary(const MirrorView& view,
             "its forced promotion is half-done; whether the last complete "
             "state can be brought back shows when it is promoted again"};
   }
-  if (view.own_demotion_mark) {
+  if (view.own_demotion_mark.has_value()) {
     // As a call sees them that has just begun.
     const FollowerVerdict peers = JudgeFollowers(view, settle);
     const std::string peer = site_name(peers.peer);
     if (peers.state == FollowerState::kTaken) {
       return {Verdict::kRefuses, absl::StatusCode::kUnavailable,
-              force == Force::kYes ? DescribeTwoPrimaries(peer)
-                                   : DescribeTakenRole(peer)};
+              DescribeTaken(view, force, peer)};
     }
     if (peers.state == FollowerState::kUnknown && force == Force::kNo) {
       return {Verdict::kWaits, absl::StatusCode::kUnavailable,
-              DescribeAwaitedFollower(peer)};
+              DescribeAwaitedFollower(peers, peer)};
     }
   }
   return {Verdict::kWorks, absl::StatusCode::kOk, "it is primary already"};

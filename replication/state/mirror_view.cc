@@ -67,7 +67,7 @@ absl::Status ReadImage(Image& image, const std::vector<SiteStatus>* listed,
       view->marks[key] = value;
     }
     if (key == kOwnDemotionKey) {
-      view->own_demotion_mark = IsOwnDemotionMark(value, view->image_id);
+      view->own_demotion_mark = ParseOwnDemotion(value, view->image_id);
     }
     if (key == kRefusedDemotionKey) *refused = value;
   }
@@ -183,6 +183,11 @@ const MirrorSnapshot* MirrorView::Newest() const {
 bool MirrorView::OwnDemotion() const {
   return Newest() != nullptr &&
          Newest()->kind == MirrorSnapshotKind::kPrimaryDemoted;
+}
+
+bool MirrorView::GaveRoleBack() const {
+  return own_demotion_mark == OwnDemotionStep::kGivenBack && !info.primary &&
+         (info.mode == MirrorMode::kJournal || OwnDemotion());
 }
 
 const MirrorSnapshot* MirrorView::LastComplete() const {

@@ -135,8 +135,8 @@ struct MirrorView {
   std::optional<RefusedDemotion> refused_demotion;
   /// Since this process has seen that, in its present words.
   SteadyDuration refused_demotion_age{0};
-  bool own_demotion_mark = false;  // kOwnDemotionKey
-  std::string pool_key;            // WholePoolKey()
+  std::optional<OwnDemotionStep> own_demotion_mark;  // kOwnDemotionKey
+  std::string pool_key;                              // WholePoolKey()
   std::string tracker_key;
   /// How long ago this process saw the image turn primary; nullopt: it is not,
   /// or was so all along.
@@ -151,6 +151,10 @@ struct MirrorView {
   const MirrorSnapshot* Newest() const;
   /// The newest snapshot is a demotion of this site's own.
   bool OwnDemotion() const;
+  /// This site was demoted again because a peer had been promoted meanwhile,
+  /// and still has its content of before. In journal mode, where nothing shows
+  /// what came later, until the image is made anew.
+  bool GaveRoleBack() const;
   /// The newest complete one: what a forced promote returns to.
   const MirrorSnapshot* LastComplete() const;
 

@@ -3,10 +3,15 @@
 #include <cstddef>
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/str_cat.h"
+
 namespace addons {
 namespace {
 
 constexpr char kOfImage[] = ", image ";
+constexpr char kDemoted[] = "demoted";
+constexpr char kTakenBack[] = "taken back";
+constexpr char kGivenBack[] = "given back";
 
 }  // namespace
 
@@ -37,15 +42,25 @@ RefusedDemotion ParseRefusedDemotion(const std::string& text) {
   return refused;
 }
 
-std::string OwnDemotionMark(const std::string& what,
-                            const std::string& image_id) {
-  return what + kOfImage + image_id;
+std::string FormatOwnDemotion(OwnDemotionStep step,
+                              const std::string& image_id) {
+  const char* text = kDemoted;
+  if (step == OwnDemotionStep::kTakenBack) text = kTakenBack;
+  if (step == OwnDemotionStep::kGivenBack) text = kGivenBack;
+  return absl::StrCat(text, kOfImage, image_id);
 }
 
-bool IsOwnDemotionMark(const std::string& value, const std::string& image_id) {
+std::optional<OwnDemotionStep> ParseOwnDemotion(const std::string& value,
+                                                const std::string& image_id) {
   const size_t found = value.rfind(kOfImage);
-  return found == std::string::npos ||
-         value.substr(found + sizeof(kOfImage) - 1) == image_id;
+  if (found != std::string::npos &&
+      value.substr(found + sizeof(kOfImage) - 1) != image_id) {
+    return std::nullopt;
+  }
+  const std::string text = value.substr(0, found);
+  if (text == kTakenBack) return OwnDemotionStep::kTakenBack;
+  if (text == kGivenBack) return OwnDemotionStep::kGivenBack;
+  return OwnDemotionStep::kDemoted;
 }
 
 }  // namespace addons

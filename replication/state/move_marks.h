@@ -2,6 +2,7 @@
 #define ADDONS_REPLICATION_STATE_MOVE_MARKS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace addons {
@@ -23,16 +24,30 @@ std::string FormatRefusedDemotion(const RefusedDemotion& refused);
 /// A text that another version wrote stands for an unknown workload.
 RefusedDemotion ParseRefusedDemotion(const std::string& text);
 
-/// This site has demoted its image. As long as the image is primary and has
-/// this mark, a promotion that takes the demotion back waits for the peers, and
-/// nobody was told that this site is primary.
+/// This site has demoted its image, and what became of that. As long as the
+/// image is primary and has this mark, a promotion that takes the demotion back
+/// waits for the peers, and nobody was told that this site is primary.
 inline constexpr char kOwnDemotionKey[] = ".rbd-addons.own-demotion";
-/// Its value, `what` happened to the image `image_id`: the ids differ between
-/// sites, so that the copy knows that the mark is not its own.
-std::string OwnDemotionMark(const std::string& what,
-                            const std::string& image_id);
-/// Also of a mark without an id, which older versions wrote.
-bool IsOwnDemotionMark(const std::string& value, const std::string& image_id);
+
+enum class OwnDemotionStep {
+  /// Demoted. A primary that has this one was promoted by another program, or
+  /// by a daemon that died inside the promotion.
+  kDemoted,
+  /// Promoted again by this daemon, which waits until the peers follow.
+  kTakenBack,
+  /// A peer was promoted meanwhile, and this site demotes itself again: what
+  /// that peer wrote as primary is not here and cannot arrive any more, so this
+  /// demotion is not one to take back.
+  kGivenBack,
+};
+/// The value for the image `image_id`: the ids differ between sites, so that
+/// the copy knows that the mark is not its own.
+std::string FormatOwnDemotion(OwnDemotionStep step,
+                              const std::string& image_id);
+/// nullopt: the mark is that of another image. One without an id, which older
+/// versions wrote, counts everywhere; an unknown step stands for kDemoted.
+std::optional<OwnDemotionStep> ParseOwnDemotion(const std::string& value,
+                                                const std::string& image_id);
 
 }  // namespace addons
 

@@ -214,6 +214,63 @@ TEST_F(GivenUpMoveTest, AnswersOnlyWhenThePeerFollows) {
               HasCode(Code::UNAVAILABLE));
 }
 
+// The peer is promoted while this site takes its demotion back, and demoted
+// again: what it wrote as primary is not here.
+TEST_F(GivenUpMoveTest, ARoleThatWasGivenBackIsNotTakenOnceMore) {
+  const TestVolume volume = MakeReplicatedVolume();
+  Write("a", volume, "of a");
+  EXPECT_THAT(Demote("a", volume), HasCode(Code::OK));
+  ASSERT_TRUE(Eventually([&] {
+    const SeenSnapshot newest = NewestSnapshot("b", volume);
+    return newest.demoted && newest.complete;
+  }));
+  auto taking = std::async(std::launch::async, [volume] {
+    return Promote("a", volume, false, {}, seconds(100));
+  });
+  ASSERT_TRUE(Eventually([&] { return IsPrimary("a", volume); }, seconds(90)));
+  // b's rbd-mirror, which looks every 30 s, has not noticed.
+  Stop("b", "rbd-mirror");
+  Rbd("b", {"mirror", "image", "promote", ImageSpec(volume)});
+  Write("b", volume, "of b");
+  Continue("b", "rbd-mirror");
+  EXPECT_THAT(taking.get(), HasCode(Code::UNAVAILABLE));
+  grpc::Status answer;
+  ASSERT_TRUE(Eventually(
+      [&] {
+        answer = Promote("a", volume, false, {}, seconds(20));
+        return !IsPrimary("a", volume);
+      },
+      seconds(120)));
+  EXPECT_THAT(answer, HasCode(Code::UNAVAILABLE));
+  EXPECT_TRUE(IsPrimary("b", volume));
+
+  ASSERT_TRUE(
+      Eventually([&] { return Demote("b", volume).error_code() == Code::OK; },
+                 seconds(120)));
+  EXPECT_FALSE(Eventually(
+      [&] {
+        answer = Promote("a", volume, false, {}, seconds(20));
+        return IsPrimary("a", volume);
+      },
+      kSettle + seconds(20)));
+  EXPECT_THAT(answer, HasCode(Code::UNAVAILABLE));
+  EXPECT_THAT(answer.error_message(), HasSubstr("resync this image"));
+
+  // The way out that it names.
+  auto back = std::async(std::launch::async,
+                         [volume] { return PromoteAtLast("b", volume); });
+  bool ready = false;
+  ASSERT_TRUE(Eventually(
+      [&] { return Resync("a", volume, true, &ready).ok() && ready; },
+      seconds(180)));
+  EXPECT_THAT(back.get(), HasCode(Code::OK));
+  Synchronize("b", volume);
+  EXPECT_EQ(ReadText("a", volume), "of b");
+  EXPECT_THAT(Demote("b", volume), HasCode(Code::OK));
+  EXPECT_THAT(PromoteAtLast("a", volume), HasCode(Code::OK));
+  EXPECT_EQ(ReadText("a", volume), "of b");
+}
+
 TEST_F(GivenUpMoveTest, BothSitesAreNeverToldOk) {
   std::mt19937 random(20261122);
   for (int i = 0; i < 3; ++i) {

@@ -766,6 +766,89 @@ TEST_F(GivenUpMoveTest, YieldsToAPeerThatWasPromotedMeanwhile) {
   EXPECT_TRUE(b_.Info(image_).primary);
 }
 
+// What b has written as primary is not here, and does not come by itself.
+TEST_F(GivenUpMoveTest, ADemotionThatWasGivenBackIsNotTakenBack) {
+  on_a_.options().first_answer = seconds(5);
+  while (!a_.Info(image_).primary) (void)Promote(on_a_);
+  EXPECT_OK(Promote(on_b_));
+  EXPECT_THAT(Promote(on_a_), StatusIs(kUnavailable));
+  ASSERT_FALSE(a_.Info(image_).primary);
+  ASSERT_OK(b_.Write(image_, 77));
+  world_.Advance(minutes(1));
+  EXPECT_OK(Demote(on_b_));
+  world_.Advance(minutes(2));
+  EXPECT_OK(Demote(on_a_));
+  world_.ClearCalls();
+  EXPECT_THAT(Promote(on_a_),
+              StatusIs(kUnavailable, HasSubstr("resync this image")));
+  EXPECT_EQ(world_.CountMutations(), 0);
+  EXPECT_FALSE(a_.Info(image_).primary);
+}
+
+TEST_F(GivenUpMoveTest, ADemotionThatWasGivenBackIsForcedWhenThePeerIsGone) {
+  on_a_.options().first_answer = seconds(5);
+  while (!a_.Info(image_).primary) (void)Promote(on_a_);
+  EXPECT_OK(Promote(on_b_));
+  EXPECT_THAT(Promote(on_a_), StatusIs(kUnavailable));
+  ASSERT_FALSE(a_.Info(image_).primary);
+  world_.Advance(minutes(1));
+  EXPECT_OK(Demote(on_b_));
+  world_.Advance(minutes(1));
+  b_.SetClusterUp(false);
+  deadline_ = minutes(5);
+  EXPECT_THAT(Promote(on_a_), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                       HasSubstr("gave the role back")));
+  EXPECT_OK(Promote(on_a_, Force::kYes));
+  EXPECT_TRUE(a_.Info(image_).primary);
+  EXPECT_EQ(a_.ImageMetadata(image_).count(kOwnDemotionKey), 0);
+}
+
+TEST_F(GivenUpMoveTest, DeathInTheMiddleOfYieldingChangesNothing) {
+  on_a_.options().first_answer = seconds(5);
+  while (!a_.Info(image_).primary) (void)Promote(on_a_);
+  EXPECT_OK(Promote(on_b_));
+  world_.SetCallHook(nullptr,
+                     [](absl::string_view, absl::string_view call, bool) {
+                       if (call == "rbd_metadata_set") throw FakeCrash();
+                       return 0;
+                     });
+  EXPECT_THROW((void)Promote(on_a_), FakeCrash);
+  world_.SetCallHook(nullptr);
+  ASSERT_TRUE(a_.Info(image_).primary);
+  world_.Advance(minutes(1));
+  // The note stays whoever demotes it.
+  EXPECT_OK(Demote(on_a_));
+  EXPECT_OK(Demote(on_b_));
+  world_.Advance(minutes(2));
+  EXPECT_THAT(Promote(on_a_),
+              StatusIs(kUnavailable, HasSubstr("resync this image")));
+}
+
+// Somebody may have been told that it is primary.
+TEST_F(GivenUpMoveTest, APromotionByAnotherProgramIsNotTakenFromIt) {
+  EXPECT_OK(Promote(on_b_));
+  a_.Promote(image_, Force::kNo);
+  world_.Advance(seconds(40));
+  ASSERT_NE(a_.ImageMetadata(image_).count(kOwnDemotionKey), 0);
+  EXPECT_THAT(Promote(on_a_),
+              StatusIs(kUnavailable, AllOf(HasSubstr("by another program"),
+                                           HasSubstr("primary as well"))));
+  EXPECT_TRUE(a_.Info(image_).primary);
+}
+
+TEST_F(GivenUpMoveTest, ARefusedDemotionLeavesWhatThePromotionHasNoted) {
+  on_a_.options().first_answer = seconds(5);
+  while (!a_.Info(image_).primary) (void)Promote(on_a_);
+  const auto marks = a_.ImageMetadata(image_);
+  ASSERT_NE(marks.count(kOwnDemotionKey), 0);
+  world_.SetCallHook([](absl::string_view, absl::string_view call, bool) {
+    return call == "rbd_mirror_image_demote" ? EIO : 0;
+  });
+  EXPECT_THAT(Demote(on_a_), Not(IsOk()));
+  world_.SetCallHook(nullptr);
+  EXPECT_EQ(a_.ImageMetadata(image_), marks);
+}
+
 TEST_F(GivenUpMoveTest, DoesNotYieldUnderAWorkload) {
   on_a_.options().first_answer = seconds(5);
   while (!a_.Info(image_).primary) (void)Promote(on_a_);

@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "ceph/mirror.h"
+#include "replication/state/move_marks.h"
 #include "tests/unit/replication/verbs_fixture.h"
 
 namespace addons::testing {
@@ -89,6 +90,18 @@ TEST_F(ResyncTest, BothSitesDemotedAndInStepIsReady) {
   world_.Advance(minutes(2));
   EXPECT_THAT(Resync(on_b_, Force::kYes), IsReady());
   EXPECT_THAT(Resync(on_a_, Force::kYes), IsReady());
+  EXPECT_EQ(Requests(), 0);
+}
+
+// A demotion that was given back is older than what the peer has written since.
+TEST_F(ResyncTest, BothSitesDemotedIsNotInStepWhereTheRoleWasGivenBack) {
+  a_.Demote(image_);
+  a_.SetImageMetadata(
+      image_, kOwnDemotionKey,
+      FormatOwnDemotion(OwnDemotionStep::kGivenBack, a_.ImageId(image_)));
+  world_.Advance(minutes(2));
+  EXPECT_THAT(Resync(on_a_, Force::kYes).status(),
+              StatusIs(kUnavailable, HasSubstr("promote site 'site-b'")));
   EXPECT_EQ(Requests(), 0);
 }
 

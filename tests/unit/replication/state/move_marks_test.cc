@@ -8,15 +8,23 @@ namespace {
 // Journal mode carries every key to the copy on the other site, whose promotion
 // must not wait as one that takes a demotion back does.
 TEST(OwnDemotionMarkTest, IsThatOfTheImageThatItNames) {
-  const std::string mark = OwnDemotionMark("demoted", "10226b8b4567");
-  EXPECT_TRUE(IsOwnDemotionMark(mark, "10226b8b4567"));
-  EXPECT_FALSE(IsOwnDemotionMark(mark, "5e3a6b8b4567"));
-  EXPECT_FALSE(IsOwnDemotionMark(mark, "4567"));
+  for (const OwnDemotionStep step :
+       {OwnDemotionStep::kDemoted, OwnDemotionStep::kTakenBack,
+        OwnDemotionStep::kGivenBack}) {
+    const std::string mark = FormatOwnDemotion(step, "10226b8b4567");
+    EXPECT_EQ(ParseOwnDemotion(mark, "10226b8b4567"), step);
+    EXPECT_EQ(ParseOwnDemotion(mark, "5e3a6b8b4567"), std::nullopt);
+    EXPECT_EQ(ParseOwnDemotion(mark, "4567"), std::nullopt);
+  }
 }
 
 TEST(OwnDemotionMarkTest, OfAnOlderVersionCountsEverywhere) {
-  EXPECT_TRUE(IsOwnDemotionMark("demoted", "10226b8b4567"));
-  EXPECT_TRUE(IsOwnDemotionMark("taken back", "10226b8b4567"));
+  EXPECT_EQ(ParseOwnDemotion("demoted", "10226b8b4567"),
+            OwnDemotionStep::kDemoted);
+  EXPECT_EQ(ParseOwnDemotion("taken back", "10226b8b4567"),
+            OwnDemotionStep::kTakenBack);
+  EXPECT_EQ(ParseOwnDemotion("of a later version", "10226b8b4567"),
+            OwnDemotionStep::kDemoted);
 }
 
 }  // namespace
