@@ -94,6 +94,10 @@ absl::Status App::Serve() {
   if (domain_.replication != nullptr) {
     upkeep_ =
         std::make_unique<BackgroundUpkeep>(operations_, *domain_.replication);
+    if (config_.watch_interval.count() > 0) {
+      restarts_ = std::make_unique<MirrorRestartWatch>(
+          *domain_.replication, *clusters_, MirrorRestartWatch::kInterval);
+    }
     if (config_.history_events > 0) {
       HistoryWriterOptions options;
       options.most = config_.history_events;
@@ -271,6 +275,7 @@ bool App::Shutdown(std::chrono::milliseconds grace) {
   }
   upkeep_.reset();
   watch_.reset();
+  restarts_.reset();
   const std::vector<OperationInfo> left = operations_.Drain(grace);
   for (const OperationInfo& operation : left) {
     Log().warn(

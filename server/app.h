@@ -19,6 +19,7 @@
 #include "history/writer.h"
 #include "operation/operation_table.h"
 #include "replication/background_upkeep.h"
+#include "replication/mirror_restart_watch.h"
 #include "replication/replication_watch.h"
 #include "rpc/unary_call.h"
 #include "server/config.h"
@@ -107,11 +108,12 @@ class App {
   const ThreadStarter start_thread_;
   std::vector<std::unique_ptr<grpc::Service>> identity_;
   std::vector<std::unique_ptr<grpc::Service>> admin_identity_;
-  std::unique_ptr<BackgroundUpkeep> upkeep_;  // null: nothing is replicated
-  std::unique_ptr<HistoryWriter> history_;    // null: likewise, or switched off
-  std::unique_ptr<ReplicationWatch> watch_;   // likewise, or it is off
-  ReplicationWatch::Source watched_;          // what it sees; empty: it is off
-  std::unique_ptr<SocketServer> callers_;     // of CSI-Addons
+  std::unique_ptr<BackgroundUpkeep> upkeep_;      // null: nothing is replicated
+  std::unique_ptr<MirrorRestartWatch> restarts_;  // likewise
+  std::unique_ptr<HistoryWriter> history_;   // null: likewise, or switched off
+  std::unique_ptr<ReplicationWatch> watch_;  // likewise, or it is off
+  ReplicationWatch::Source watched_;         // what it sees; empty: it is off
+  std::unique_ptr<SocketServer> callers_;    // of CSI-Addons
   std::unique_ptr<SocketServer> administrators_;  // null: not served
   std::unique_ptr<HttpServer> metrics_;
   std::atomic<bool> started_{false};

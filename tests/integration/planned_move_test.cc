@@ -224,6 +224,37 @@ class SlowMoveTest : public TwoSitesTest {
   }
 };
 
+/// rbd-mirror is killed in the middle of a copy and started again. By itself it
+/// leaves out an object then.
+class RestartedMirrorTest : public TwoSitesTest {};
+
+TEST_F(RestartedMirrorTest, LeavesNoObjectOut) {
+  for (const std::string site : {"a", "b"}) {
+    Rbd(site, {"config", "pool", "set", RealBed::kPool,
+               "rbd_concurrent_management_ops", "1"});
+  }
+  constexpr uint64_t kBytes = uint64_t{2} << 30;
+  const TestVolume volume = MakeReplicatedVolume({}, {"--size", "2G"});
+  // So that the daemon of b knows of the volume.
+  EXPECT_THAT(Promote("b", volume, false, {}, seconds(5)),
+              HasCode(Code::UNAVAILABLE));
+  for (int round = 0; round < 3; ++round) {
+    Write("a", volume, absl::StrCat("round ", round), kBytes);
+    Rbd("a", {"mirror", "image", "snapshot", ImageSpec(volume)});
+    ASSERT_TRUE(Eventually([&] {
+      const SeenSnapshot newest = NewestSnapshot("b", volume);
+      return !newest.complete && newest.copied_objects > 20;
+    }));
+    Testbed("kill", {"b", "rbd-mirror"});
+    ASSERT_FALSE(NewestSnapshot("b", volume).complete)
+        << "copied too quickly for this test";
+    Testbed("start", {"b", "rbd-mirror"});
+    ASSERT_TRUE(Eventually([&] { return NewestSnapshot("b", volume).complete; },
+                           seconds(120)));
+    EXPECT_EQ(Digest("b", volume), Digest("a", volume)) << "round " << round;
+  }
+}
+
 TEST_F(SlowMoveTest, WaitsForACopyThatTakesLongerThanTheSettleTime) {
   constexpr seconds kCopying = kSettle + seconds(15);
   for (const std::string site : {"a", "b"}) {

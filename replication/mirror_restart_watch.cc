@@ -1,0 +1,101 @@
+#include "replication/mirror_restart_watch.h"
+
+#include <memory>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "base/status_macros.h"
+#include "ceph/mirror_clients.h"
+#include "ceph/pool.h"
+#include "replication/interrupted_copies.h"
+
+namespace addons {
+namespace {
+
+constexpr std::chrono::seconds kSilence{30};
+
+}  // namespace
+
+MirrorRestartWatch::MirrorRestartWatch(ReplicationEnvironment& environment,
+                                       ClusterProvider& clusters,
+                                       std::chrono::milliseconds interval)
+    : environment_(environment), clusters_(clusters) {
+  if (interval.count() > 0) {
+    looks_.emplace("mirror-restarts", interval, [this] { LookAtAll(); });
+  }
+}
+
+MirrorRestartWatch::~MirrorRestartWatch() {
+  stop_.request_stop();
+  looks_.reset();
+}
+
+void MirrorRestartWatch::LookAtAll() {
+  const std::vector<WatchedPools::Watched> all = environment_.watched.All();
+  std::map<WatchedPools::Key, std::set<uint64_t>> known;
+  for (const WatchedPools::Watched& watched : all) {
+    if (const auto seen = clients_.find(watched.key); seen != clients_.end()) {
+      known.insert(*seen);
+    }
+  }
+  clients_ = std::move(known);
+  const SteadyTime now = environment_.clock.Now();
+  std::erase_if(silent_until_,
+                [&](const auto& cluster) { return cluster.second <= now; });
+  for (const WatchedPools::Watched& watched : all) {
+    if (stop_.stop_requested()) return;
+    const std::string& cluster_id = std::get<0>(watched.key);
+    if (watched.user == nullptr || silent_until_.contains(cluster_id)) continue;
+    if (!LookAt(watched).ok()) {
+      silent_until_[cluster_id] = environment_.clock.Now() + kSilence;
+    }
+  }
+}
+
+absl::Status MirrorRestartWatch::LookAt(const WatchedPools::Watched& watched) {
+  const auto& [cluster_id, pool_id, rados_namespace] = watched.key;
+  ADDONS_ASSIGN_OR_RETURN(const auto config, environment_.config.Current());
+  ADDONS_ASSIGN_OR_RETURN(const ClusterEntry* const entry,
+                          config->Find(ClusterId(cluster_id)));
+  ADDONS_ASSIGN_OR_RETURN(
+      const std::shared_ptr<Cluster> cluster,
+      clusters_.Connect({entry->cluster_id, entry->monitors}, watched.user));
+  ADDONS_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Pool> pool,
+      cluster->OpenPool(pool_id, rados_namespace, Access::kRead));
+  ADDONS_ASSIGN_OR_RETURN(const std::vector<Watcher> watchers,
+                          ListMirrorClients(*pool));
+  std::set<uint64_t> clients;
+  for (const Watcher& watcher : watchers) clients.insert(watcher.client_id);
+  const auto [known, first_look] = clients_.try_emplace(watched.key, clients);
+  if (first_look || known->second == clients) return absl::OkStatus();
+  known->second = std::move(clients);
+  // A forced promotion of ours has sent it away, and has set them back.
+  if (environment_.tracker.Disturbed(cluster->fsid())) return absl::OkStatus();
+  environment_.aside(
+      cluster->fsid(),
+      [cluster, id = pool_id, rados_namespace = rados_namespace,
+       at_once = environment_.options.group_members_at_once,
+       name = watched.pool_name] {
+        const auto copies =
+            SetBackInterruptedCopies(*cluster, id, rados_namespace, at_once);
+        if (!copies.ok()) {
+          Log().warn(
+              "rbd-mirror was restarted or has lost its connection, and copies "
+              "that this interrupted may lack one object: resync them pool={}: "
+              "{}",
+              Quoted(name), Quoted(copies.status().message()));
+        } else if (*copies > 0) {
+          Log().warn(
+              "rbd-mirror was restarted or has lost its connection in the "
+              "middle of copies; they are set back by one object, because it "
+              "leaves one out when it goes on pool={} images={}",
+              Quoted(name), *copies);
+        }
+      });
+  return absl::OkStatus();
+}
+
+}  // namespace addons

@@ -1,0 +1,60 @@
+#ifndef ADDONS_REPLICATION_MIRROR_RESTART_WATCH_H_
+#define ADDONS_REPLICATION_MIRROR_RESTART_WATCH_H_
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+
+#include "absl/status/status.h"
+#include "base/clock.h"
+#include "base/periodic.h"
+#include "ceph/cluster.h"
+#include "replication/environment.h"
+#include "replication/state/watched_pools.h"
+
+namespace addons {
+
+/// Notices when an rbd-mirror goes or comes back in the pools that calls have
+/// named: it was restarted, or has lost its connection. The copies that this
+/// interrupted are set back at once, see SetBackInterruptedCopies(), before it
+/// goes on with them and leaves an object out. Costs one list of watchers for
+/// each pool and look. A cluster that does not answer is left out for a while,
+/// so that it delays the looks at the others once; what happens there meanwhile
+/// is not seen.
+class MirrorRestartWatch {
+ public:
+  /// rbd-mirror takes seconds from its start to its first copy.
+  static constexpr std::chrono::seconds kInterval{2};
+
+  /// Looks every `interval`; zero: only LookAtAll() does. Nothing is owned; all
+  /// of it outlives this.
+  MirrorRestartWatch(ReplicationEnvironment& environment,
+                     ClusterProvider& clusters,
+                     std::chrono::milliseconds interval);
+  /// Waits for a call of Ceph that runs.
+  ~MirrorRestartWatch();
+  MirrorRestartWatch(const MirrorRestartWatch&) = delete;
+  MirrorRestartWatch& operator=(const MirrorRestartWatch&) = delete;
+
+  /// One look at each pool. Blocks; one thread at a time.
+  void LookAtAll();
+
+ private:
+  absl::Status LookAt(const WatchedPools::Watched& watched);
+
+  ReplicationEnvironment& environment_;
+  ClusterProvider& clusters_;
+  // Of the thread that looks.
+  std::map<WatchedPools::Key, std::set<uint64_t>> clients_;
+  std::map<std::string, SteadyTime> silent_until_;  // by cluster id
+  std::stop_source stop_;
+  std::optional<Periodic> looks_;  // last: it uses what is above
+};
+
+}  // namespace addons
+
+#endif  // ADDONS_REPLICATION_MIRROR_RESTART_WATCH_H_

@@ -1,0 +1,118 @@
+// What an rbd-mirror that was restarted in mid-copy finds, on simulated
+// clusters.
+
+#include "replication/mirror_restart_watch.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+#include "tests/fakes/mirrored_pair.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_dir.h"
+
+namespace addons::testing {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr char kUuid[] = "5ef79ce1-81e8-439b-8405-35138edf5b89";
+
+/// A volume that is primary on a, and in mid-copy on b.
+class MirrorRestartWatchTest : public ::testing::Test {
+ protected:
+  MirrorRestartWatchTest() {
+    pair_.WriteConfig(dir_.path());
+    const std::string id = pair_.AddMirroredVolume(a_, kUuid);
+    world_.Advance(minutes(1));
+    environment_.aside = [](const std::string&,
+                            const std::function<void()>& job) { job(); };
+    ResolvedVolume volume;
+    volume.cluster_id = ClusterId(b_.cluster_id());
+    volume.pool_id = pair_.pool_id(b_);
+    volume.pool_name = MirroredPair::kPool;
+    volume.volume_id = VolumeHandle(id);
+    volume.attributes.image_name = ImageName(image_);
+    environment_.watched.Note(volume, b_.ImageId(image_), b_.user());
+
+    b_.SetCopySpeed(4);
+    EXPECT_OK(a_.Write(image_, 7));
+    a_.CreateMirrorSnapshot(image_);
+    EXPECT_TRUE(
+        world_.AdvanceUntil([this] { return Copied() > 3; }, minutes(1)));
+    b_.SetCopySpeed(0);
+  }
+  /// Objects of the copy under way; 0: there is none.
+  uint64_t Copied() {
+    const auto snapshots = b_.Snapshots(image_);
+    return snapshots.empty() || snapshots.back().complete
+               ? 0
+               : snapshots.back().last_copied_object;
+  }
+
+  FakeWorld world_;
+  MirroredPair pair_{world_};
+  FakeSite& a_ = pair_.a();
+  FakeSite& b_ = pair_.b();
+  const TempDir dir_;
+  ConfigStore config_{dir_.path()};
+  FakeClusterProvider clusters_{world_};
+  Resolver resolver_{config_, clusters_};
+  ReplicationEnvironment environment_{resolver_, config_, world_, {}};
+  MirrorRestartWatch watch_{environment_, clusters_,
+                            std::chrono::milliseconds(0)};
+  const std::string image_ = MirroredPair::ImageOf(kUuid);
+};
+
+TEST_F(MirrorRestartWatchTest, SetsACopyBackThatARestartHasInterrupted) {
+  const uint64_t copied = Copied();
+  watch_.LookAtAll();
+  watch_.LookAtAll();
+  EXPECT_EQ(Copied(), copied);
+  b_.ReconnectMirrorDaemon();
+  watch_.LookAtAll();
+  EXPECT_EQ(Copied(), copied - 1);
+  watch_.LookAtAll();
+  EXPECT_EQ(Copied(), copied - 1);
+}
+
+TEST_F(MirrorRestartWatchTest, DoesSoAsSoonAsItIsGone) {
+  const uint64_t copied = Copied();
+  watch_.LookAtAll();
+  b_.SetMirrorDaemon(DaemonState::kDown);
+  world_.Advance(minutes(1));
+  watch_.LookAtAll();
+  EXPECT_EQ(Copied(), copied - 1);
+}
+
+// Its own eviction sets the copies back itself, and the rescue counts on what
+// it finds then.
+TEST_F(MirrorRestartWatchTest, LeavesItToAForcedPromotionThatSentItAway) {
+  const uint64_t copied = Copied();
+  watch_.LookAtAll();
+  environment_.tracker.NoteDisturbance(pair_.cluster(b_)->fsid());
+  b_.ReconnectMirrorDaemon();
+  watch_.LookAtAll();
+  EXPECT_EQ(Copied(), copied);
+}
+
+TEST_F(MirrorRestartWatchTest, AClusterThatIsAwayIsAskedAgainAfterAWhile) {
+  watch_.LookAtAll();
+  b_.SetClusterUp(false);
+  watch_.LookAtAll();
+  world_.ClearCalls();
+  watch_.LookAtAll();
+  EXPECT_EQ(world_.CountCalls("b", "rados_list_watchers"), 0);
+  b_.SetClusterUp(true);
+  b_.ReconnectMirrorDaemon();
+  world_.Advance(seconds(31));
+  const uint64_t copied = Copied();
+  watch_.LookAtAll();
+  EXPECT_EQ(Copied(), copied - 1);
+}
+
+}  // namespace
+}  // namespace addons::testing
