@@ -1,0 +1,244 @@
+// A site fails over with all its volumes at once: promotions that wait for the
+// other site's demotions, many callers for each. They hold memory, but no
+// thread.
+
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "identity/identity.grpc.pb.h"
+#include "rbdaddons/admin.grpc.pb.h"
+#include "server/allocator.h"
+#include "tests/rpc/app_fixture.h"
+#include "tests/rpc/replication_server.h"
+#include "tests/testing/http_get.h"
+
+namespace addons::testing {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+/// Of this process: the daemon, its clusters and its callers.
+struct Use {
+  int64_t threads = 0;
+  int64_t resident_mib = 0;
+};
+
+Use UseNow() {
+  Use use;
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (absl::StartsWith(line, "Threads:")) {
+      use.threads = std::atoll(&line[8]);
+    } else if (absl::StartsWith(line, "VmRSS:")) {
+      use.resident_mib = std::atoll(&line[6]) / 1024;
+    }
+  }
+  return use;
+}
+
+std::ostream& operator<<(std::ostream& out, const Use& use) {
+  return out << use.threads << " threads, " << use.resident_mib << " MiB";
+}
+
+bool Eventually(const std::function<bool()>& holds) {
+  const auto until = steady_clock::now() + seconds(30);
+  while (!holds()) {
+    if (steady_clock::now() > until) return false;
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+  return true;
+}
+
+/// Many promotions through one connection; they wait on no thread of their own.
+class Callers {
+ public:
+  explicit Callers(const std::shared_ptr<grpc::Channel>& channel)
+      : stub_(::replication::Controller::NewStub(channel)) {}
+  Callers(const Callers&) = delete;
+  Callers& operator=(const Callers&) = delete;
+  ~Callers() {
+    HangUp();
+    while (answered_ < calls_.size()) Await();
+  }
+
+  void Promote(const std::string& id, const CephUserRef& user) {
+    ::replication::PromoteVolumeRequest request;
+    request.mutable_replication_source()->mutable_volume()->set_volume_id(id);
+    (*request.mutable_secrets())["userID"] = user->id;
+    (*request.mutable_secrets())["userKey"] = user->key.Reveal();
+    calls_.push_back(std::make_unique<Call>());
+    Call& call = *calls_.back();
+    call.context.set_deadline(std::chrono::system_clock::now() + seconds(120));
+    call.reader = stub_->AsyncPromoteVolume(&call.context, request, &queue_);
+    call.reader->Finish(&call.response, &call.status, &call);
+  }
+  void HangUp() {
+    for (const auto& call : calls_) call->context.TryCancel();
+  }
+  /// The answers of all of them.
+  std::vector<grpc::StatusCode> Codes() {
+    while (answered_ < calls_.size()) Await();
+    std::vector<grpc::StatusCode> codes;
+    for (const auto& call : calls_) codes.push_back(call->status.error_code());
+    return codes;
+  }
+
+ private:
+  struct Call {
+    grpc::ClientContext context;
+    ::replication::PromoteVolumeResponse response;
+    grpc::Status status;
+    std::unique_ptr<
+        grpc::ClientAsyncResponseReader<::replication::PromoteVolumeResponse>>
+        reader;
+  };
+  void Await() {
+    void* tag = nullptr;
+    bool ok = false;
+    if (!queue_.Next(&tag, &ok)) return;
+    ++answered_;
+  }
+
+  const std::unique_ptr<::replication::Controller::Stub> stub_;
+  grpc::CompletionQueue queue_;
+  std::vector<std::unique_ptr<Call>> calls_;
+  size_t answered_ = 0;
+};
+
+class WaitingStormTest : public ::testing::Test {
+ protected:
+  static constexpr size_t kVolumes = 200;
+  static constexpr milliseconds kWorkerIdle{500};
+
+  static Config ConfigOfStorm() {
+    Config config;
+    config.serve_metrics = true;
+    config.operations.worker_idle = kWorkerIdle;
+    return config;
+  }
+
+  void SetUp() override {
+    for (size_t i = 0; i < kVolumes; ++i) {
+      const std::string uuid =
+          absl::StrFormat("5ef79ce1-81e8-439b-8405-%012d", i);
+      server_.pair.AddMirroredVolume(server_.a, uuid);
+      ids_.push_back(server_.pair.VolumeId(server_.b, uuid));
+    }
+    // Looks come every real second; the clusters' own time stands still.
+    server_.UseRealTime();
+    server_.Start();
+    // What the first calls bring up, stays.
+    for (int i = 0; i < 50; ++i) ProbeOnce();
+    EXPECT_EQ(Waiting(), 0);
+    idle_ = UseNow();
+  }
+
+  int64_t Metric(const std::string& name) const {
+    const std::string line = absl::StrCat("\nrbd_addons_", name, " ");
+    const std::string text = HttpGet(server_.metrics_url()).body;
+    const size_t at = text.find(line);
+    return at == std::string::npos ? -1 : std::atoll(&text[at + line.size()]);
+  }
+  int64_t Waiting() const { return Metric("calls_waiting"); }
+  milliseconds ProbeOnce() const {
+    const auto stub = ::identity::Identity::NewStub(server_.Channel());
+    ::identity::ProbeResponse response;
+    const auto begin = steady_clock::now();
+    EXPECT_TRUE(stub->Probe(BoundedContext().get(), {}, &response).ok());
+    return std::chrono::ceil<milliseconds>(steady_clock::now() - begin);
+  }
+  /// Of many Probes, how long all but one in a hundred took at most.
+  milliseconds SlowProbe() const {
+    std::vector<milliseconds> took;
+    for (int i = 0; i < 200; ++i) took.push_back(ProbeOnce());
+    std::sort(took.begin(), took.end());
+    return took[took.size() * 99 / 100];
+  }
+  size_t OperationsListed() const {
+    ::rbdaddons::admin::v1::ListOperationsResponse list;
+    EXPECT_TRUE(
+        ::rbdaddons::admin::v1::Operations::NewStub(server_.AdminChannel())
+            ->ListOperations(BoundedContext().get(), {}, &list)
+            .ok());
+    return static_cast<size_t>(list.operations_size());
+  }
+  /// Every volume is promoted here while it is primary there, until nobody
+  /// waits any more.
+  void Storm(size_t callers) {
+    Callers storm(server_.Channel());
+    for (size_t i = 0; i < callers; ++i) {
+      storm.Promote(ids_[i % kVolumes], server_.site().user());
+    }
+    const auto count = static_cast<int64_t>(callers);
+    ASSERT_TRUE(Eventually([&] { return Waiting() == count; })) << Waiting();
+    // Each has looked, so that nothing but waiting is left.
+    ASSERT_TRUE(Eventually(
+        [&] { return server_.CallsTo("rbd_open_read_only") >= kVolumes; }));
+    EXPECT_EQ(OperationsListed(), kVolumes);
+    const milliseconds probe = SlowProbe();
+    const Use busy = UseNow();
+    std::cout << callers << " promotions wait: idle before " << idle_
+              << "; now " << busy << "; Probe at the 99th percentile "
+              << probe.count() << " ms" << std::endl;
+    EXPECT_LE(busy.threads, 64);
+    EXPECT_LT(probe, seconds(1));
+    EXPECT_EQ(Waiting(), count) << "none was answered meanwhile";
+    storm.HangUp();
+    EXPECT_THAT(storm.Codes(), ::testing::Each(grpc::CANCELLED));
+    EXPECT_TRUE(Eventually([&] { return Waiting() == 0; })) << Waiting();
+    EXPECT_EQ(OperationsListed(), 0);
+    EXPECT_EQ(server_.CallsTo("rbd_mirror_image_promote"), 0U);
+  }
+  /// The workers have ended, and what was needed for the calls is free.
+  void ExpectIdleAgain() {
+    // The timer stays, and who waits for the next look.
+    EXPECT_TRUE(Eventually([&] { return Metric("operation_threads") == 2; }))
+        << Metric("operation_threads");
+    // So do some that gRPC keeps for the callers.
+    EXPECT_TRUE(Eventually([&] {
+      return UseNow().threads <= idle_.threads + 10;
+    })) << UseNow();
+    server_.world.ClearCalls();
+    ReturnFreeMemory();
+    const Use after = UseNow();
+    std::cout << "afterwards: " << after << std::endl;
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    EXPECT_LE(after.resident_mib, idle_.resident_mib + 30);
+#endif
+  }
+  ReplicationServer server_{"b", ConfigOfStorm()};
+  std::vector<std::string> ids_;
+  Use idle_;
+};
+
+TEST_F(WaitingStormTest, TenCallersForEachOfManyPromotions) {
+  Storm(2000);
+  ExpectIdleAgain();
+}
+
+TEST_F(WaitingStormTest, TenThousandCallers) {
+  Storm(10'000);
+  ExpectIdleAgain();
+}
+
+}  // namespace
+}  // namespace addons::testing
