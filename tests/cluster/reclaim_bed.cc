@@ -21,7 +21,8 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-const bool on_bluestore = StartBedWith({"--objectstore", "bluestore"});
+const bool on_bluestore =
+    StartBedWith({"--objectstore", "bluestore", "--osd-commands"});
 
 /// The secret that a PersistentVolume names as its nodeStageSecretRef has fewer
 /// rights than the provisioner's.
