@@ -58,11 +58,11 @@ class Policy(unittest.TestCase):
             resources = container(thing)["resources"]
             asked[name] = resources["requests"]["memory"], resources["limits"]["memory"]
         self.assertEqual(asked, told)
-        idle, work, abuse = (int(re.search(rf"^\| {state}.* \| (\d+) \|$", page, re.M)[1])
-                             for state in ("idle", "ordinary work", "connections that ask"))
+        idle, work, failover, abuse = (int(re.search(rf"^\| {state}.* \| (\d+) \|$", page, re.M)[1])
+                                       for state in ("idle", "ordinary work", "a site's failover", "connections that ask"))
         for request, _ in asked.values():
             self.assertGreaterEqual(mebibytes(request), work)
-        self.assertGreaterEqual(mebibytes(asked["controller"][0]), 2 * work)
+        self.assertGreaterEqual(mebibytes(asked["controller"][0]), max(2 * work, failover))
         # What the tests of abuse let pass does not get the controller killed.
         bounds = re.findall(r"ExpectPeak\(.*?, (\d+) \* kMiB\)", (SOURCE / "tests" / "rpc" / "abuse_test.cc").read_text())
         self.assertEqual(max(map(int, bounds)), abuse)
