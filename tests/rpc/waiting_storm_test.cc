@@ -60,7 +60,7 @@ std::ostream& operator<<(std::ostream& out, const Use& use) {
 }
 
 bool Eventually(const std::function<bool()>& holds) {
-  const auto until = steady_clock::now() + seconds(30);
+  const auto until = steady_clock::now() + seconds(60);
   while (!holds()) {
     if (steady_clock::now() > until) return false;
     std::this_thread::sleep_for(milliseconds(20));
@@ -87,7 +87,7 @@ class Callers {
     (*request.mutable_secrets())["userKey"] = user->key.Reveal();
     calls_.push_back(std::make_unique<Call>());
     Call& call = *calls_.back();
-    call.context.set_deadline(std::chrono::system_clock::now() + seconds(120));
+    call.context.set_deadline(std::chrono::system_clock::now() + seconds(300));
     call.reader = stub_->AsyncPromoteVolume(&call.context, request, &queue_);
     call.reader->Finish(&call.response, &call.status, &call);
   }
