@@ -12,90 +12,27 @@ cd "$(dirname "$0")/../.."
 root=$(realpath "$1")
 newer=${2:-}
 
-skip() { echo "skipped: $*"; exit 77; }
-((EUID == 0)) || skip "not root"
-for program in systemd-nspawn nsenter unshare; do command -v "$program" >/dev/null || skip "$program is not here"; done
-
 work=$(mktemp -d "${TMPDIR:-/tmp}/rbda-systemd.XXXXXX")
-# One of its own in each hierarchy that systemd uses. The host's systemd, if there is one, is
-# not asked.
-groups=()
-for hierarchy in /sys/fs/cgroup /sys/fs/cgroup/unified /sys/fs/cgroup/systemd; do
-  if [[ -e $hierarchy/cgroup.procs ]]; then groups+=("$hierarchy/${work##*/}"); fi
-done
-container=
 clean_up() {
-  if [[ $container ]]; then
-    kill -KILL "$container" 2>/dev/null || true
-    wait "$container" 2>/dev/null || true
-  fi
-  for group in "${groups[@]}"; do
-    for _ in $(seq 50); do
-      find "$group" -depth -type d -exec rmdir {} + 2>/dev/null || true
-      [[ -d $group ]] || break
-      sleep 0.1
-    done
-  done
+  power_off
   rm -rf "$work"
 }
-trap clean_up EXIT
-trap 'exit 130' INT TERM
 # shellcheck source=scripts/lib/checks.sh
 . scripts/lib/checks.sh
-
-((${#groups[@]})) || skip "there is no control group hierarchy for systemd"
-mkdir "${groups[@]}" || skip "control groups cannot be made here"
+# shellcheck source=scripts/lib/booted_root.sh
+. scripts/lib/booted_root.sh
+trap clean_up EXIT
+trap 'exit 130' INT TERM
+prepare_to_boot
 
 mkdir -p "$root/etc/rbd-addons" "$root/etc/systemd/system/rbd-addonsd.service.d"
 cp "$root/usr/share/doc/rbd-addonsd/examples/config.json.example" "$root/etc/rbd-addons/config.json"
 # So that nobody waits for a minute.
 printf '[Service]\nWatchdogSec=4s\nTimeoutAbortSec=2s\n' >"$root/etc/systemd/system/rbd-addonsd.service.d/test.conf"
 
-# The first process of the namespaces takes all others with it. What systemd-nspawn notes of
-# its containers below /run ends with them, too.
-for group in "${groups[@]}"; do echo $BASHPID >"$group/cgroup.procs"; done
-unshare --mount --propagation private --pid --fork --kill-child bash -c '
-  mount -t proc proc /proc && mount -t tmpfs tmpfs /run &&
-  exec systemd-nspawn --quiet --directory "$1" --register=no --keep-unit --private-network --console=pipe --boot' \
-  boot "$root" >"$work/console" 2>&1 </dev/null &
-container=$!
-for group in "${groups[@]}"; do echo $BASHPID >"${group%/*}/cgroup.procs"; done
-
-# The systemd inside is a descendant of the first process, behind systemd-nspawn.
-find_init() {
-  local pid=$container
-  for _ in 1 2 3 4; do
-    pid=$(<"/proc/$pid/task/$pid/children")
-    pid=${pid%% *}
-    [[ $pid ]] || return 1
-    if [[ $(<"/proc/$pid/comm") == systemd ]]; then init=$pid && return 0; fi
-  done 2>/dev/null
-  return 1
-}
-inside() { nsenter --target "$init" --mount --uts --ipc --net --pid --cgroup --root --wd -- "$@"; }
-property() { inside systemctl show --property "$1" --value rbd-addonsd; }
-is() { [[ $(property "$1") == "$2" ]]; } # PROPERTY VALUE
-until_true() { # SECONDS WHAT COMMAND...
-  local end=$((SECONDS + $1)) what=$2
-  shift 2
-  until "$@"; do
-    if ((SECONDS >= end)); then
-      failed "$what"
-      inside systemctl --no-pager --lines 10 status rbd-addonsd 2>&1 | sed 's/^/    /' || true
-      return 0
-    fi
-    sleep 0.1
-  done
-  held "$what"
-}
-
-init=
-for _ in $(seq 100); do if find_init; then break; fi; sleep 0.1; done
-if [[ ! $init ]]; then cat "$work/console"; skip "systemd does not boot here"; fi
-booted() { inside systemctl is-system-running 2>/dev/null | grep -qE 'running|degraded'; }
+boot "$root"
 until_true 60 "systemd has booted: $(inside systemctl --version | head -n 1)" booted
 
-is_up() { is ActiveState active && inside rbd-addons probe >/dev/null 2>&1; }
 has_restarted() { ! is MainPID "$main" && is_up; }
 until_true 30 "the unit is started at boot, and answers" is_up
 until_true 1 "it was waited for until it said so (Type=notify)" is Type notify
