@@ -25,7 +25,8 @@ absl::Status TrimError(int error) {
     case EPERM:
     case EACCES:
       return absl::PermissionDeniedError(
-          "this daemon lacks CAP_SYS_ADMIN: its container must be privileged");
+          "this daemon lacks CAP_SYS_ADMIN: its container or unit must have "
+          "it");
     default:
       return absl::UnknownError(
           absl::StrCat("the filesystem answered '", strerror(error), "'"));

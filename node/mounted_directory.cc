@@ -46,6 +46,14 @@ absl::Status NotMounted(const std::string& path) {
                  "mountPropagation HostToContainer");
 }
 
+absl::Status NotOpened(const std::string& path, int error) {
+  if (error != EACCES) return Refused(path, strerror(error));
+  return Refused(path,
+                 "this daemon may not open it: its container or unit needs "
+                 "root with CAP_DAC_READ_SEARCH, and the type spc_t where "
+                 "SELinux is enforced");
+}
+
 absl::StatusOr<uint64_t> MountIdOf(const LinuxRoots& roots, int fd) {
   const std::string path = absl::StrCat(roots.proc, "/self/fdinfo/", fd);
   const std::optional<std::string> text = ReadSmallFile(path);
@@ -80,10 +88,10 @@ absl::StatusOr<MountedDirectory> OpenMountedDirectory(const LinuxRoots& roots,
   // O_PATH asks nothing of the filesystem that is mounted there.
   const UniqueFd parent(
       open(split.parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!parent.valid()) return Refused(path, strerror(errno));
+  if (!parent.valid()) return NotOpened(path, errno);
   const UniqueFd place(openat(parent.get(), split.name.c_str(),
                               O_PATH | O_NOFOLLOW | O_CLOEXEC));
-  if (!place.valid()) return Refused(path, strerror(errno));
+  if (!place.valid()) return NotOpened(path, errno);
 
   struct stat info {};
   if (fstat(place.get(), &info) != 0) return Refused(path, strerror(errno));
@@ -107,7 +115,7 @@ absl::StatusOr<MountedDirectory> OpenMountedDirectory(const LinuxRoots& roots,
   directory.fd =
       UniqueFd(openat(place.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!directory.fd.valid() || fstat(directory.fd.get(), &info) != 0) {
-    return Refused(path, strerror(errno));
+    return NotOpened(path, errno);
   }
   if (DeviceNumber::Of(info.st_dev) != entry->device) {
     return Refused(
