@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Every call with exactly the capabilities that deploy/ceph/create-user.sh gives, limited to a
 # pool and then to one namespace, for volumes in snapshot and in journal mode and for groups,
-# and what fails without each of them. On two throwaway Ceph sites; half an hour.
+# and what fails without each of them. On two throwaway Ceph sites; a quarter of an hour.
 #
 #   tests/deploy/ceph_users.sh [BIN]   BIN: folder with the programs, default build/debug/bin
 #
@@ -198,8 +198,7 @@ journal_mode() {
   until_true 200 'promote on the other site in journal mode' verb b PromoteVolume "$parameters"
   expect OK 'disable in journal mode' verb b DisableVolumeReplication
 }
-# What is not mounted is answered by the node, without Ceph. That needs mounted images:
-# tests/integration/trim_test.cc.
+# What is not mounted is answered by the node, without Ceph. What is: node_trim.sh.
 node_reclaim() {
   expect FAILED_PRECONDITION 'reclaim on a node where the volume is not mounted' call node reclaimspace.ReclaimSpaceNode/NodeReclaimSpace \
     "{\"volume_id\":\"$id\",\"staging_target_path\":\"$work/staged\",\"volume_capability\":{\"mount\":{},\"access_mode\":{\"mode\":\"SINGLE_NODE_WRITER\"}}}"

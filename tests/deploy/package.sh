@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The Debian packages: built from a built tree, looked at by lintian, installed, started (also
-# by a real systemd: systemd.sh), upgraded, removed and purged in a fresh root of this release
-# of Debian. Ends with 77 where that cannot be tried.
+# by a real systemd: systemd.sh, and unit_trim.sh for its trims), upgraded, removed and purged
+# in a fresh root of this release of Debian. Ends with 77 where that cannot be tried.
 #
 #   tests/deploy/package.sh BUILD
 # shellcheck disable=SC2016 # what is in single quotes is expanded inside the root
@@ -41,7 +41,7 @@ check "packages and cmake --install agree" diff "$work/by-cmake" "$work/by-packa
 root=$work/root
 # shellcheck source=/dev/null
 suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-forky}")
-mmdebstrap --quiet --variant=minbase --include=systemd,bash-completion,man-db "$suite" "$root"
+mmdebstrap --quiet --variant=minbase --include=systemd,mount,bash-completion,man-db "$suite" "$root"
 mkdir "$root/packages"
 cp "$daemon" "$cli" "$root/packages"
 cp /etc/resolv.conf "$root/etc/resolv.conf"
@@ -85,12 +85,16 @@ newer() { # NUMBER: a package that is newer by so much
   dpkg-deb --root-owner-group --build "$work/newer" "$root/packages/newer-$1.deb" >/dev/null
 }
 newer 1
-result=0
-tests/deploy/systemd.sh "$root" /packages/newer-1.deb || result=$?
-case $result in
-  0 | 77) ;;
-  *) failures=$((failures + 1)) ;;
-esac
+under_systemd() {
+  local result=0
+  "$@" || result=$?
+  case $result in
+    0 | 77) ;;
+    *) failures=$((failures + 1)) ;;
+  esac
+}
+under_systemd tests/deploy/unit_trim.sh "$root"
+under_systemd tests/deploy/systemd.sh "$root" /packages/newer-1.deb
 
 echo '# of this host' >>"$root/etc/default/rbd-addons"
 newer 2
