@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # NodeReclaimSpace by the packages' unit under a real systemd, with the drop-in that
 # docs/standalone.md shows, on a filesystem that is really mounted on an image of a throwaway
-# Ceph site; and what it says without the drop-in. Half a minute; ends with 77 where that
+# Ceph site; and what it says without the drop-in. Ten seconds; ends with 77 where that
 # cannot be tried.
 #
 #   tests/deploy/unit_trim.sh ROOT    a root file system in which the packages are installed
