@@ -212,11 +212,7 @@ int RadosConnection::Call(absl::string_view name,
         "cluster={} client={} call={}",
         Quoted(cluster_id_.text()), client_id_, Quoted(name));
   }
-  // Not for commands: that a user may not run one of them is ordinary.
-  if (result == -EACCES && name != "rados_mon_command" &&
-      name != "rados_mgr_command") {
-    denied_ = true;
-  }
+  refusals_.Note(name, result);
   return result;
 }
 

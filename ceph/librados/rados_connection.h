@@ -16,6 +16,7 @@
 #include "ceph/cluster.h"
 #include "ceph/librados/client_environment.h"
 #include "ceph/librados/handles.h"
+#include "ceph/librados/refusals.h"
 
 namespace addons {
 
@@ -51,8 +52,10 @@ class RadosConnection {
   /// Ceph answered ESHUTDOWN: this client was put on the blocklist. Nothing
   /// brings such a connection back, not even the removal of the entry.
   bool dead() const { return dead_; }
-  /// An OSD refused this client: its key or caps may have been changed.
-  bool denied() const { return denied_; }
+  /// Ceph refused this client: its key or caps may have been changed since.
+  bool denied() const {
+    return refusals_.AskAnew(std::chrono::steady_clock::now());
+  }
   uint64_t client_id() const { return client_id_; }
 
   /// rados_cluster_fsid
@@ -91,7 +94,7 @@ class RadosConnection {
   const ClusterHandle cluster_;
   uint64_t client_id_ = 0;
   std::atomic<bool> dead_ = false;
-  std::atomic<bool> denied_ = false;
+  Refusals refusals_{std::chrono::steady_clock::now()};
   Mutex mutex_;
   std::set<int64_t> known_pools_ ABSL_GUARDED_BY(mutex_);
 };
