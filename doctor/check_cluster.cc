@@ -57,6 +57,16 @@ class ClusterCheck {
         [&] { return ReadBlocklist(*cluster_).status(); },
         "fences and forced promotions fail; give the user the monitor "
         "capabilities profile rbd, allow command \"osd blocklist\"");
+    // The monitors first: who may read nothing of them finds no manager, which
+    // is silence only.
+    absl::StatusOr<OsdMapView> map = absl::UnavailableError("not asked");
+    Ask(
+        "caps.osd-map", "read the OSD map",
+        [&] {
+          map = ReadOsdMap(*cluster_);
+          return map.status();
+        },
+        "give the user the monitor capability profile rbd");
     Ask(
         "caps.manager", "read mirror snapshot schedules",
         [&] {
@@ -79,14 +89,6 @@ class ClusterCheck {
         "died is taken for one that is down, and a promotion waits until a "
         "person forces it; give the user the manager capability allow rw, or "
         "allow command \"service status\"");
-    absl::StatusOr<OsdMapView> map = absl::UnavailableError("not asked");
-    Ask(
-        "caps.osd-map", "read the OSD map",
-        [&] {
-          map = ReadOsdMap(*cluster_);
-          return map.status();
-        },
-        "give the user the monitor capability profile rbd");
     if (!map.ok()) return std::move(findings_);
     CheckClock(map->modified, now);
     CheckMonitorClocks();
@@ -94,10 +96,13 @@ class ClusterCheck {
     bool mirrored = false;
     for (const RbdPool& pool : map->pools) mirrored |= CheckPool(pool);
     if (!mirrored) {
-      Note("mirror.pools", Verdict::kWarning, object_,
-           "no pool that could be looked at is mirrored image by image",
-           "where volumes are to be replicated: rbd mirror pool enable POOL "
-           "image");
+      Note(
+          "mirror.pools", Verdict::kWarning, object_,
+          "no pool that could be looked at is mirrored image by image",
+          absl::StrCat(
+              "where volumes are to be replicated: rbd mirror pool enable POOL",
+              entry_.rados_namespace.empty() ? "" : "/", entry_.rados_namespace,
+              " image"));
     }
     return std::move(findings_);
   }
