@@ -151,7 +151,10 @@ absl::StatusOr<ReplicationInfo> Summarize(ReplicationEnvironment& environment,
   ADDONS_ASSIGN_OR_RETURN(
       const auto rescue,
       ReadRescueRecord(*opened.reads, opened.volume.image_name()));
-  if (rescue.has_value() && AwaitsRestore(*rescue, view)) {
+  const bool awaits_restore =
+      rescue.has_value() && AwaitsRestore(*rescue, view);
+  environment.watched.NoteRescue(opened.volume, view.image_id, awaits_restore);
+  if (awaits_restore) {
     report.Add(
         ReplicationHealth::kError,
         DescribeAwaitedRestore(

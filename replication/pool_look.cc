@@ -127,6 +127,24 @@ void JudgeSecondary(PeerTracker& tracker, const MirrorView& view,
   }
 }
 
+/// What no report says, and the last call has seen.
+void AddDamage(WatchedImage* image) {
+  const auto add = [image](const char* text) {
+    image->health = ReplicationHealth::kError;
+    image->message = image->message.empty()
+                         ? text
+                         : absl::StrCat(text, "; ", image->message);
+  };
+  if (image->lacks_parent) {
+    add("the copy lacks what the image had from its parent: rbd-addons explain "
+        "has the remedy");
+  }
+  if (image->awaits_restore) {
+    add("a forced promotion in the middle of a copy waits for a decision: "
+        "rbd-addons rescue shows it");
+  }
+}
+
 }  // namespace
 
 WatchedRole RoleByReports(const MirrorView& view, SteadyDuration settle) {
@@ -309,6 +327,7 @@ absl::Status PoolLook::Look(OperationContext& context, Cluster& cluster,
 
   seen->by_role = {};
   seen->by_health = {};
+  seen->broken = {};
   seen->images.clear();
   seen->local_mirror_up.reset();
   seen->peer_mirror_up.reset();
@@ -346,6 +365,12 @@ absl::Status PoolLook::Look(OperationContext& context, Cluster& cluster,
     if (auto named = name_of(view.image_id); named.has_value()) {
       image.volume_id = std::move(named->volume_id);
       image.volume_name = std::move(named->volume_name);
+      image.lacks_parent = named->lacks_parent;
+      image.awaits_restore = named->awaits_restore;
+      AddDamage(&image);
+    }
+    for (size_t i = 0; i < kBrokenCopies; ++i) {
+      if (image.Is(static_cast<BrokenCopy>(i))) ++seen->broken.at(i);
     }
     ++seen->by_role.at(static_cast<size_t>(image.role));
     ++seen->by_health.at(static_cast<size_t>(image.health));

@@ -10,6 +10,7 @@
 #include "ceph/errors.h"
 #include "ceph/retry_when_blocklisted.h"
 #include "replication/image_clients.h"
+#include "replication/state/mirrored_clone.h"
 #include "replication/state/role_log.h"
 #include "volume/patience.h"
 
@@ -121,7 +122,8 @@ absl::StatusOr<ImageClients> FindClients(const Session& session, Image& image) {
 void NoteWatched(ReplicationEnvironment& environment,
                  const OpenedVolume& opened, const MirrorView& view) {
   if (!view.enabled()) return;
-  environment.watched.Note(opened.volume, view.image_id, opened.user);
+  environment.watched.Note(opened.volume, view.image_id, opened.user,
+                           CloneStateOf(view) != CloneState::kWhole);
 }
 
 absl::StatusOr<MirrorView> Look(const Session& session, const AlsoRead& also) {

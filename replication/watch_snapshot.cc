@@ -28,6 +28,30 @@ absl::string_view Name(ReplicationHealth health) {
   return "error";
 }
 
+absl::string_view Name(BrokenCopy reason) {
+  switch (reason) {
+    case BrokenCopy::kSplitBrain:
+      return "split-brain";
+    case BrokenCopy::kClone:
+      return "clone";
+    case BrokenCopy::kRescue:
+      break;
+  }
+  return "rescue";
+}
+
+bool WatchedImage::Is(BrokenCopy reason) const {
+  switch (reason) {
+    case BrokenCopy::kSplitBrain:
+      return split_brain;
+    case BrokenCopy::kClone:
+      return lacks_parent;
+    case BrokenCopy::kRescue:
+      break;
+  }
+  return awaits_restore;
+}
+
 bool TroubleFirst(const WatchedImage& a, const WatchedImage& b) {
   return std::make_tuple(!a.split_brain, -static_cast<int>(a.health), a.image,
                          a.image_id) <

@@ -21,10 +21,17 @@ enum class WatchedRole { kPrimary, kSecondary, kUnclear };
 inline constexpr size_t kWatchedRoles = 3;
 inline constexpr size_t kReplicationHealths = 3;
 
+/// Why a copy cannot be relied on: the sites have gone their own ways; it lacks
+/// what a clone had from its parent; a forced promotion waits for a decision.
+enum class BrokenCopy { kSplitBrain, kClone, kRescue };
+inline constexpr size_t kBrokenCopies = 3;
+
 /// "primary", "secondary", "unclear".
 absl::string_view Name(WatchedRole role);
 /// "healthy", "degraded", "error".
 absl::string_view Name(ReplicationHealth health);
+/// "split-brain", "clone", "rescue".
+absl::string_view Name(BrokenCopy reason);
 
 /// A mirrored image.
 struct WatchedImage {
@@ -48,6 +55,11 @@ struct WatchedImage {
   /// Snapshots that were due since then and were not taken; likewise.
   std::optional<int64_t> missed_snapshots;
   bool split_brain = false;
+  // As the last call that looked at the image itself has found it.
+  bool lacks_parent = false;
+  bool awaits_restore = false;
+
+  bool Is(BrokenCopy reason) const;
 };
 
 /// A pool and namespace of a cluster.
@@ -68,8 +80,9 @@ struct WatchedPool {
   std::optional<bool> peer_mirror_up;
   std::array<size_t, kWatchedRoles> by_role{};          // of all images
   std::array<size_t, kReplicationHealths> by_health{};  // likewise
-  size_t total = 0;                  // images under mirroring
-  std::vector<WatchedImage> images;  // trouble first, then by name
+  std::array<size_t, kBrokenCopies> broken{};  // an image may count in several
+  size_t total = 0;                            // images under mirroring
+  std::vector<WatchedImage> images;            // trouble first, then by name
   /// How many of them are not among `images`.
   size_t truncated() const { return total - images.size(); }
 };

@@ -293,6 +293,9 @@ void AddWatchedPools(const WatchSnapshot& seen, SteadyTime now,
       Gauge("replication_images", "Mirrored images of a pool, by role.");
   MetricFamily by_health = Gauge("replication_images_by_health",
                                  "Mirrored images of a pool, by health.");
+  MetricFamily broken = Gauge(
+      "replication_broken_copies",
+      "Mirrored images of a pool whose copy cannot be relied on, by reason.");
   MetricFamily truncated =
       Gauge("replication_images_truncated",
             "Mirrored images that have no series of their own.");
@@ -326,6 +329,12 @@ void AddWatchedPools(const WatchSnapshot& seen, SteadyTime now,
                         std::string(Name(static_cast<ReplicationHealth>(i)))}),
           pool.by_health.at(i));
     }
+    for (size_t i = 0; i < kBrokenCopies; ++i) {
+      Add(broken,
+          With(labels,
+               {"reason", std::string(Name(static_cast<BrokenCopy>(i)))}),
+          pool.broken.at(i));
+    }
     Add(truncated, labels, pool.truncated());
     Add(schedules, labels, pool.schedules_unseen.empty() ? 1 : 0);
     if (pool.local_mirror_up.has_value()) {
@@ -337,8 +346,9 @@ void AddWatchedPools(const WatchSnapshot& seen, SteadyTime now,
           *pool.peer_mirror_up ? 1 : 0);
     }
   }
-  for (MetricFamily* family : {&images, &by_health, &truncated, &mirror_up,
-                               &look_age, &look_ok, &schedules, &failed}) {
+  for (MetricFamily* family :
+       {&images, &by_health, &broken, &truncated, &mirror_up, &look_age,
+        &look_ok, &schedules, &failed}) {
     families.push_back(std::move(*family));
   }
   families.push_back(

@@ -7,13 +7,17 @@ namespace {
 
 constexpr size_t kMostLeftOut = 1000;
 
+WatchedPools::Key KeyOf(const ResolvedVolume& volume) {
+  return {volume.cluster_id.text(), volume.pool_id, volume.rados_namespace};
+}
+
 }  // namespace
 
 void WatchedPools::Note(const ResolvedVolume& volume,
-                        const std::string& image_id, const CephUserRef& user) {
+                        const std::string& image_id, const CephUserRef& user,
+                        bool lacks_parent) {
   if (user == nullptr) return;
-  const Key key(volume.cluster_id.text(), volume.pool_id,
-                volume.rados_namespace);
+  const Key key = KeyOf(volume);
   const MutexLock lock(mutex_);
   auto found = pools_.find(key);
   if (found == pools_.end()) {
@@ -29,13 +33,25 @@ void WatchedPools::Note(const ResolvedVolume& volume,
   entry.user = user;
   entry.asked_at = clock_.Now();
   Named named{volume.image_name().text(), volume.volume_id.text(),
-              volume.attributes.request_name};
+              volume.attributes.request_name, lacks_parent};
   const auto known = entry.images.find(image_id);
   if (known != entry.images.end()) {
+    named.awaits_restore = known->second.awaits_restore;
     known->second = std::move(named);
   } else if (entry.images.size() < kMostImages) {
     entry.images.emplace(image_id, std::move(named));
   }
+}
+
+void WatchedPools::NoteRescue(const ResolvedVolume& volume,
+                              const std::string& image_id,
+                              bool awaits_restore) {
+  const MutexLock lock(mutex_);
+  const auto pool = pools_.find(KeyOf(volume));
+  if (pool == pools_.end()) return;
+  const auto image = pool->second.images.find(image_id);
+  if (image == pool->second.images.end()) return;
+  image->second.awaits_restore = awaits_restore;
 }
 
 void WatchedPools::Refuse(const Key& key, const CephUserRef& user) {

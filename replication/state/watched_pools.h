@@ -36,6 +36,12 @@ class WatchedPools {
     std::string image;
     std::string volume_id;    // as the call wrote it
     std::string volume_name;  // csi.volname: the PersistentVolume's, mostly
+    /// The other site's copy lacks what the image had from its parent
+    /// (CloneStateOf()).
+    bool lacks_parent = false;
+    /// A forced promotion in the middle of a copy waits for a decision
+    /// (AwaitsRestore()).
+    bool awaits_restore = false;
   };
   struct Watched {
     Key key;
@@ -49,7 +55,10 @@ class WatchedPools {
   /// A call by `user` has found `volume` under mirroring, its image's id being
   /// `image_id`.
   void Note(const ResolvedVolume& volume, const std::string& image_id,
-            const CephUserRef& user);
+            const CephUserRef& user, bool lacks_parent = false);
+  /// Of an image that Note() was told of.
+  void NoteRescue(const ResolvedVolume& volume, const std::string& image_id,
+                  bool awaits_restore);
   /// The cluster refuses `user`: it is not used any more, unless a call has
   /// brought another one meanwhile.
   void Refuse(const Key& key, const CephUserRef& user);

@@ -40,6 +40,17 @@ void AddPoolTroubles(const WatchedPool& pool, SteadyTime now,
     troubles->bad.push_back(
         absl::StrCat(place, ": split brain of ", Images(split)));
   }
+  const auto broken = [&pool](BrokenCopy reason) {
+    return pool.broken.at(static_cast<size_t>(reason));
+  };
+  if (const size_t count = broken(BrokenCopy::kRescue); count > 0) {
+    troubles->bad.push_back(absl::StrCat(
+        place, ": a forced promotion waits for a decision on ", Images(count)));
+  }
+  if (const size_t count = broken(BrokenCopy::kClone); count > 0) {
+    troubles->bad.push_back(absl::StrCat(place, ": the copy lacks what ",
+                                         Images(count), " had from a parent"));
+  }
   const size_t errors =
       pool.by_health.at(static_cast<size_t>(ReplicationHealth::kError));
   if (errors > 0) {

@@ -27,6 +27,8 @@ namespace {
 using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -50,6 +52,10 @@ class WatchTest : public ::testing::Test {
   /// As a call does that has found the volume on `site`.
   void Note(FakeSite& site, CephUserRef user, const std::string& image_id,
             const std::string& rados_namespace = "") {
+    environment_.watched.Note(Volume(site, rados_namespace), image_id, user);
+  }
+  ResolvedVolume Volume(FakeSite& site,
+                        const std::string& rados_namespace = "") {
     ResolvedVolume volume;
     volume.cluster_id = ClusterId(site.cluster_id());
     volume.pool_id = pair_.pool_id(site);
@@ -58,7 +64,7 @@ class WatchTest : public ::testing::Test {
     volume.volume_id = VolumeHandle(id_);
     volume.attributes.image_name = ImageName(image_);
     volume.attributes.request_name = "pvc-1";
-    environment_.watched.Note(volume, image_id, user);
+    return volume;
   }
   void NoteBoth() {
     Note(a_, a_.user(), a_.ImageId(image_));
@@ -270,6 +276,45 @@ TEST_F(WatchTest, SplitBrainIsSeenOnTheSiteThatHasIt) {
   LookOnce();
   EXPECT_TRUE(PoolOf(b_).images.at(0).split_brain);
   EXPECT_EQ(PoolOf(b_).images.at(0).health, ReplicationHealth::kError);
+}
+
+// No report tells of it: calls have seen the image itself.
+TEST_F(WatchTest, CopiesThatCannotBeReliedOnAreCounted) {
+  NoteBoth();
+  LookOnce();
+  EXPECT_THAT(PoolOf(b_).broken, ElementsAre(0, 0, 0));
+  const ResolvedVolume volume = Volume(b_);
+  environment_.watched.Note(volume, b_.ImageId(image_), b_.user(), true);
+  environment_.watched.NoteRescue(volume, b_.ImageId(image_), true);
+  LookOnce();
+  WatchedPool pool = PoolOf(b_);
+  EXPECT_THAT(pool.broken, ElementsAre(0, 1, 1));
+  ASSERT_THAT(pool.images, SizeIs(1));
+  EXPECT_EQ(pool.images[0].health, ReplicationHealth::kError);
+  EXPECT_THAT(pool.images[0].message,
+              AllOf(HasSubstr("waits for a decision"), HasSubstr("parent")));
+  // Another call has found it whole; of the rescue only who looks can tell.
+  environment_.watched.Note(volume, b_.ImageId(image_), b_.user(), false);
+  LookOnce();
+  EXPECT_THAT(PoolOf(b_).broken, ElementsAre(0, 0, 1));
+  environment_.watched.NoteRescue(volume, b_.ImageId(image_), false);
+  LookOnce();
+  EXPECT_EQ(PoolOf(b_).images[0].health, ReplicationHealth::kHealthy);
+}
+
+TEST_F(WatchTest, ACallTellsThatAVolumeIsAClone) {
+  a_.AddImage(MirroredPair::kPool, "", "parent", uint64_t{1} << 20);
+  const std::string uuid = "b891b493-7754-470d-b2a0-4ca18f698b29";
+  const std::string image = MirroredPair::ImageOf(uuid);
+  a_.AddClone("parent", image);
+  pair_.AddJournal(a_, uuid);
+  a_.EnableMirroring("parent");
+  a_.EnableMirroring(image);
+  const VolumeTarget target{VolumeHandle(pair_.VolumeId(a_, uuid)), a_.user()};
+  GetReplicationInfo(environment_, target, RealClock().Now() + minutes(1))
+      .IgnoreError();
+  LookOnce();
+  EXPECT_THAT(PoolOf(a_).broken, ElementsAre(0, 1, 0));
 }
 
 TEST_F(WatchTest, ADeadMirrorDaemonIsNoHealth) {

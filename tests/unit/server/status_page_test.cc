@@ -224,6 +224,16 @@ TEST_F(StatusPageTest, WhatIsStuckOrBrokenIsTrouble) {
             HasSubstr("demoting, the same for 6 min")));
 }
 
+TEST_F(StatusPageTest, CopiesThatCannotBeReliedOnAreTrouble) {
+  Add("one", ReplicationHealth::kHealthy);
+  EXPECT_THAT(Render(), Not(HasSubstr("class=\"trouble\"")));
+  pool_.broken = {0, 2, 1};
+  EXPECT_THAT(
+      Render(),
+      AllOf(HasSubstr("the copy lacks what 2 volumes had from a parent"),
+            HasSubstr("waits for a decision on 1 volume<")));
+}
+
 TEST_F(StatusPageTest, ShowsWhatHasEnded) {
   EXPECT_THAT(Render(), Not(HasSubstr("id=\"ended\"")));
   EndedOperation ended;
