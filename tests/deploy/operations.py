@@ -15,8 +15,9 @@ from objects import SOURCE, main, run
 PAGE = SOURCE / "docs" / "operations.md"
 # The volume of the page.
 UUID = "5ef79ce1-81e8-439b-8405-35138edf5b89"
-# Blocks that show no command: a line of the log, and findings of a site that has the trouble that they are about.
-# Tests of their own have each of these: cli_inspection_test.cc, audit_test.cc, doctor_test.cc, log_test.cc.
+# Sections that may have blocks without a command: a line of the log, and findings of a site that has the trouble
+# that they are about, which the model has not. Tests of their own have each of these: cli_inspection_test.cc,
+# audit_test.cc, doctor_test.cc, log_test.cc.
 WITHOUT_COMMAND = {"Log", "Is the installation in order?", "Before a failover",
                    "Looking for damage that no status shows"}
 # Commands of the text that are not this program's, and need a host with Ceph or Kubernetes.
@@ -117,6 +118,10 @@ class Operations(unittest.TestCase):
                             self.assertEqual("\n".join(shown), printed, f"in the section '{section}'")
                     tried += 1
         self.assertGreater(tried, 10)
+        shown = " ".join(command for _, language, lines in blocks() if language == "console"
+                         for command, _ in commands(lines))
+        for verb in ("doctor", "audit", "check-failover", "history", "info"):
+            self.assertIn(f"rbd-addons {verb} ", shown.replace(";", " "))
 
     def spans(self):
         text = re.sub(r"^```.*?^```", "", PAGE.read_text(), flags=re.M | re.S)
