@@ -82,13 +82,16 @@ Writer::Writer(std::unique_ptr<Disk> disk, milliseconds first_pause)
         }
       }) {}
 
-void ReclaimBed::SetUpTestSuite() {
+void ReclaimBed::SetUpTestSuite() { SetUpWith({}); }
+
+void ReclaimBed::SetUpWith(const std::vector<std::string>& more_flags) {
   std::map<std::string, std::vector<std::string>> flags;
   for (const std::string site : {"a", "b"}) {
     const uint16_t port = FreePort();
     MetricsUrls()[site] = absl::StrCat("http://127.0.0.1:", port, "/metrics");
     flags[site] = {absl::StrCat("--metricsport=", port),
                    "--metrics-address=127.0.0.1"};
+    flags[site].insert(flags[site].end(), more_flags.begin(), more_flags.end());
   }
   StartDaemons(flags);
   ASSERT_TRUE(on_bluestore);

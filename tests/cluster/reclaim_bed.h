@@ -51,6 +51,8 @@ class Writer {
 class ReclaimBed : public TwoSitesTest {
  public:
   static void SetUpTestSuite();
+  /// The same, with further flags for the daemons.
+  static void SetUpWith(const std::vector<std::string>& more_flags);
 
  protected:
   static Reclaimed Reclaim(const TestVolume& volume,

@@ -214,9 +214,30 @@ TEST_F(GivenUpMoveTest, AnswersOnlyWhenThePeerFollows) {
               HasCode(Code::UNAVAILABLE));
 }
 
+TEST_F(GivenUpMoveTest, BothSitesAreNeverToldOk) {
+  std::mt19937 random(20261122);
+  for (int i = 0; i < 3; ++i) {
+    const auto distance = seconds(random() % 12);
+    SCOPED_TRACE(absl::StrCat("b is asked after ", distance.count(), " s"));
+    RaceToPromote(MakeReplicatedVolume(), distance, seconds(35));
+    if (HasFailure()) return;
+  }
+}
+
+TEST_F(GivenUpMoveTest, BothSitesAreNeverToldOkInJournalMode) {
+  for (const int distance : {0, 3, 8}) {
+    SCOPED_TRACE(absl::StrCat("b is asked after ", distance, " s"));
+    RaceToPromote(MakeJournaledVolume(), seconds(distance), seconds(35),
+                  kJournalMode);
+    if (HasFailure()) return;
+  }
+}
+
 // The peer is promoted while this site takes its demotion back, and demoted
 // again: what it wrote as primary is not here.
-TEST_F(GivenUpMoveTest, ARoleThatWasGivenBackIsNotTakenOnceMore) {
+class GivenBackMoveTest : public GivenUpMoveTest {};
+
+TEST_F(GivenBackMoveTest, TheRoleIsNotTakenOnceMore) {
   const TestVolume volume = MakeReplicatedVolume();
   Write("a", volume, "of a");
   EXPECT_THAT(Demote("a", volume), HasCode(Code::OK));
@@ -269,25 +290,6 @@ TEST_F(GivenUpMoveTest, ARoleThatWasGivenBackIsNotTakenOnceMore) {
   EXPECT_THAT(Demote("b", volume), HasCode(Code::OK));
   EXPECT_THAT(PromoteAtLast("a", volume), HasCode(Code::OK));
   EXPECT_EQ(ReadText("a", volume), "of b");
-}
-
-TEST_F(GivenUpMoveTest, BothSitesAreNeverToldOk) {
-  std::mt19937 random(20261122);
-  for (int i = 0; i < 3; ++i) {
-    const auto distance = seconds(random() % 12);
-    SCOPED_TRACE(absl::StrCat("b is asked after ", distance.count(), " s"));
-    RaceToPromote(MakeReplicatedVolume(), distance, seconds(35));
-    if (HasFailure()) return;
-  }
-}
-
-TEST_F(GivenUpMoveTest, BothSitesAreNeverToldOkInJournalMode) {
-  for (const int distance : {0, 3, 8}) {
-    SCOPED_TRACE(absl::StrCat("b is asked after ", distance, " s"));
-    RaceToPromote(MakeJournaledVolume(), seconds(distance), seconds(35),
-                  kJournalMode);
-    if (HasFailure()) return;
-  }
 }
 
 }  // namespace
