@@ -226,7 +226,7 @@ class SlowMoveTest : public TwoSitesTest {
 
 /// rbd-mirror is killed in the middle of a copy and started again. By itself it
 /// leaves out an object then.
-class RestartedMirrorTest : public TwoSitesTest {};
+class RestartedMirrorTest : public SlowMoveTest {};
 
 TEST_F(RestartedMirrorTest, LeavesNoObjectOut) {
   for (const std::string site : {"a", "b"}) {
@@ -239,15 +239,20 @@ TEST_F(RestartedMirrorTest, LeavesNoObjectOut) {
   EXPECT_THAT(Promote("b", volume, false, {}, seconds(5)),
               HasCode(Code::UNAVAILABLE));
   for (int round = 0; round < 3; ++round) {
+    Stop("b", "rbd-mirror");
     Write("a", volume, absl::StrCat("round ", round), kBytes);
     Rbd("a", {"mirror", "image", "snapshot", ImageSpec(volume)});
-    ASSERT_TRUE(Eventually([&] {
-      const SeenSnapshot newest = NewestSnapshot("b", volume);
-      return !newest.complete && newest.copied_objects > 20;
-    }));
-    Testbed("kill", {"b", "rbd-mirror"});
+    const int64_t before = NewestSnapshot("b", volume).id;
+    ASSERT_TRUE(Eventually(
+        [&] {
+          RunMirrorDaemonFor(milliseconds(50));
+          const SeenSnapshot newest = NewestSnapshot("b", volume);
+          return newest.id != before && newest.copied_objects > 20;
+        },
+        seconds(120)));
     ASSERT_FALSE(NewestSnapshot("b", volume).complete)
         << "copied too quickly for this test";
+    Testbed("kill", {"b", "rbd-mirror"});
     Testbed("start", {"b", "rbd-mirror"});
     ASSERT_TRUE(Eventually([&] { return NewestSnapshot("b", volume).complete; },
                            seconds(120)));
