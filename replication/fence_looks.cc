@@ -12,6 +12,7 @@
 #include "base/status_macros.h"
 #include "ceph/blocklist_commands.h"
 #include "ceph/retry_when_blocklisted.h"
+#include "replication/watch_connection.h"
 
 namespace addons {
 namespace {
@@ -53,10 +54,6 @@ void Fill(const Blocklist& list, WatchedFences* seen) {
   }
 }
 
-bool RefusesUser(const absl::Status& status) {
-  return absl::IsUnauthenticated(status) || absl::IsPermissionDenied(status);
-}
-
 }  // namespace
 
 std::set<std::string> FenceLooks::Watch(
@@ -89,12 +86,8 @@ std::set<std::string> FenceLooks::Watch(
 
 absl::Status FenceLooks::Read(const std::string& cluster_id,
                               const CephUserRef& user, WatchedFences* seen) {
-  ADDONS_ASSIGN_OR_RETURN(const auto config, config_.Current());
-  ADDONS_ASSIGN_OR_RETURN(const ClusterEntry* const entry,
-                          config->Find(ClusterId(cluster_id)));
-  ADDONS_ASSIGN_OR_RETURN(
-      const std::shared_ptr<Cluster> cluster,
-      clusters_.Connect({entry->cluster_id, entry->monitors}, user));
+  ADDONS_ASSIGN_OR_RETURN(const std::shared_ptr<Cluster> cluster,
+                          ConnectToWatch(config_, clusters_, cluster_id, user));
   ADDONS_ASSIGN_OR_RETURN(const Blocklist list, ReadBlocklist(*cluster));
   Fill(list, seen);
   return absl::OkStatus();

@@ -10,6 +10,7 @@
 #include "ceph/mirror_clients.h"
 #include "ceph/pool.h"
 #include "replication/interrupted_copies.h"
+#include "replication/watch_connection.h"
 
 namespace addons {
 namespace {
@@ -56,12 +57,9 @@ void MirrorRestartWatch::LookAtAll() {
 
 absl::Status MirrorRestartWatch::LookAt(const WatchedPools::Watched& watched) {
   const auto& [cluster_id, pool_id, rados_namespace] = watched.key;
-  ADDONS_ASSIGN_OR_RETURN(const auto config, environment_.config.Current());
-  ADDONS_ASSIGN_OR_RETURN(const ClusterEntry* const entry,
-                          config->Find(ClusterId(cluster_id)));
   ADDONS_ASSIGN_OR_RETURN(
       const std::shared_ptr<Cluster> cluster,
-      clusters_.Connect({entry->cluster_id, entry->monitors}, watched.user));
+      ConnectToWatch(environment_.config, clusters_, cluster_id, watched.user));
   ADDONS_ASSIGN_OR_RETURN(
       const std::unique_ptr<Pool> pool,
       cluster->OpenPool(pool_id, rados_namespace, Access::kRead));

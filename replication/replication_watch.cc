@@ -18,6 +18,7 @@
 #include "replication/fence_looks.h"
 #include "replication/pool_look.h"
 #include "replication/state/watched_pools.h"
+#include "replication/watch_connection.h"
 
 namespace addons {
 namespace {
@@ -29,10 +30,6 @@ constexpr std::chrono::minutes kPatience{1};
 constexpr char kRefused[] =
     "the cluster refuses the user of the last call, so nothing is looked at "
     "until a call brings another one: ";
-
-bool RefusesUser(const absl::Status& status) {
-  return absl::IsUnauthenticated(status) || absl::IsPermissionDenied(status);
-}
 
 }  // namespace
 
@@ -181,12 +178,9 @@ absl::Status ReplicationWatch::State::LookAtPool(
     OperationContext& context, const WatchedPools::Watched& watched,
     PoolLook& look, WatchedPool* seen) {
   const auto& [cluster_id, pool_id, rados_namespace] = watched.key;
-  ADDONS_ASSIGN_OR_RETURN(const auto config, environment_.config.Current());
-  ADDONS_ASSIGN_OR_RETURN(const ClusterEntry* const entry,
-                          config->Find(ClusterId(cluster_id)));
   ADDONS_ASSIGN_OR_RETURN(
       const std::shared_ptr<Cluster> cluster,
-      clusters_.Connect({entry->cluster_id, entry->monitors}, watched.user));
+      ConnectToWatch(environment_.config, clusters_, cluster_id, watched.user));
   ADDONS_ASSIGN_OR_RETURN(
       const std::unique_ptr<addons::Pool> pool,
       cluster->OpenPool(pool_id, rados_namespace, Access::kRead));

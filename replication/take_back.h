@@ -63,15 +63,16 @@ class TakeBack {
   Session& session_;
 };
 
+/// To be called on the handle that has promoted `image`, at once: from then on
+/// the retry knows that nobody was told. Blocks for one write.
+absl::Status NoteTakenBack(Image& image, const MirrorView& view);
+
 // What it answers, without its object, about the peer of a verdict, which
 // `site` names.
 
 /// Not yet: the peer does not follow.
 std::string DescribeAwaitedFollower(const FollowerVerdict& verdict,
                                     const std::string& site);
-/// To be called on the handle that has promoted `image`, at once: from then on
-/// the retry knows that nobody was told. Blocks for one write.
-absl::Status NoteTakenBack(Image& image, const MirrorView& view);
 /// The peer is primary as well. The site that was promoted last by this daemon,
 /// and not by force, gives the role back.
 std::string DescribeTaken(const MirrorView& view, Force force,
