@@ -9,6 +9,7 @@
 #include "base/status_macros.h"
 #include "ceph/mirror_clients.h"
 #include "ceph/pool.h"
+#include "ceph/retry_when_blocklisted.h"
 #include "replication/interrupted_copies.h"
 #include "replication/watch_connection.h"
 
@@ -49,7 +50,13 @@ void MirrorRestartWatch::LookAtAll() {
     if (stop_.stop_requested()) return;
     const std::string& cluster_id = std::get<0>(watched.key);
     if (watched.user == nullptr || silent_until_.contains(cluster_id)) continue;
-    if (!LookAt(watched).ok()) {
+    const absl::Status looked =
+        RetryWhenBlocklisted([&] { return LookAt(watched); });
+    if (RefusesUser(looked)) {
+      environment_.watched.Refuse(watched.key, watched.user);
+    }
+    // Anything else is about this pool only.
+    if (absl::IsUnavailable(looked) || absl::IsDeadlineExceeded(looked)) {
       silent_until_[cluster_id] = environment_.clock.Now() + kSilence;
     }
   }

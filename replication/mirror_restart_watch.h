@@ -24,7 +24,8 @@ namespace addons {
 /// goes on with them and leaves an object out. Costs one list of watchers for
 /// each pool and look. A cluster that does not answer is left out for a while,
 /// so that it delays the looks at the others once; what happens there meanwhile
-/// is not seen.
+/// is not seen. A user that the cluster refuses is not used again, as in
+/// ReplicationWatch.
 class MirrorRestartWatch {
  public:
   /// rbd-mirror takes seconds from its start to its first copy.

@@ -26,17 +26,11 @@ class MirrorRestartWatchTest : public ::testing::Test {
  protected:
   MirrorRestartWatchTest() {
     pair_.WriteConfig(dir_.path());
-    const std::string id = pair_.AddMirroredVolume(a_, kUuid);
+    id_ = pair_.AddMirroredVolume(a_, kUuid);
     world_.Advance(minutes(1));
     environment_.aside = [](const std::string&,
                             const std::function<void()>& job) { job(); };
-    ResolvedVolume volume;
-    volume.cluster_id = ClusterId(b_.cluster_id());
-    volume.pool_id = pair_.pool_id(b_);
-    volume.pool_name = MirroredPair::kPool;
-    volume.volume_id = VolumeHandle(id);
-    volume.attributes.image_name = ImageName(image_);
-    environment_.watched.Note(volume, b_.ImageId(image_), b_.user());
+    Note(pair_.pool_id(b_));
 
     b_.SetCopySpeed(4);
     EXPECT_OK(a_.Write(image_, 7));
@@ -44,6 +38,16 @@ class MirrorRestartWatchTest : public ::testing::Test {
     EXPECT_TRUE(
         world_.AdvanceUntil([this] { return Copied() > 3; }, minutes(1)));
     b_.SetCopySpeed(0);
+  }
+  /// As a call does that has found the volume on b, in this pool.
+  void Note(int64_t pool_id) {
+    ResolvedVolume volume;
+    volume.cluster_id = ClusterId(b_.cluster_id());
+    volume.pool_id = pool_id;
+    volume.pool_name = MirroredPair::kPool;
+    volume.volume_id = VolumeHandle(id_);
+    volume.attributes.image_name = ImageName(image_);
+    environment_.watched.Note(volume, b_.ImageId(image_), b_.user());
   }
   /// Objects of the copy under way; 0: there is none.
   uint64_t Copied() {
@@ -65,6 +69,7 @@ class MirrorRestartWatchTest : public ::testing::Test {
   MirrorRestartWatch watch_{environment_, clusters_,
                             std::chrono::milliseconds(0)};
   const std::string image_ = MirroredPair::ImageOf(kUuid);
+  std::string id_;
 };
 
 TEST_F(MirrorRestartWatchTest, SetsACopyBackThatARestartHasInterrupted) {
@@ -97,6 +102,25 @@ TEST_F(MirrorRestartWatchTest, LeavesItToAForcedPromotionThatSentItAway) {
   b_.ReconnectMirrorDaemon();
   watch_.LookAtAll();
   EXPECT_EQ(Copied(), copied);
+}
+
+// One that was deleted, say, which calls have named within the day.
+TEST_F(MirrorRestartWatchTest, APoolThatIsGoneDoesNotHideTheOthers) {
+  const uint64_t copied = Copied();
+  Note(pair_.pool_id(b_) - 1);  // looked at first
+  watch_.LookAtAll();
+  b_.ReconnectMirrorDaemon();
+  watch_.LookAtAll();
+  EXPECT_EQ(Copied(), copied - 1);
+}
+
+TEST_F(MirrorRestartWatchTest, AConnectionThatWasBlocklistedIsMadeAnew) {
+  const uint64_t copied = Copied();
+  watch_.LookAtAll();
+  b_.ReconnectMirrorDaemon();
+  b_.BlocklistClients();
+  watch_.LookAtAll();
+  EXPECT_EQ(Copied(), copied - 1);
 }
 
 TEST_F(MirrorRestartWatchTest, AClusterThatIsAwayIsAskedAgainAfterAWhile) {
