@@ -50,6 +50,7 @@ make_pools() {
     if [[ $name == "$POOL" ]]; then printf '%s\n' "$id" >"$DIR/$site/pool-id"; fi
   done <<<"$out"
   [[ -s $DIR/$site/pool-id ]] || die "$site: cannot create pool $POOL, see $log"
+  if [[ $OLD_KEYS ]]; then give_admin_old_key "$site"; fi
 }
 
 # mgr_ready SITE: succeeds once the module rbd_support answers. "schedule list" ends with ENOENT while there is

@@ -104,6 +104,7 @@ END
   fi
   # An OSD without this socket never answers a command.
   if [[ $OSD_COMMANDS ]]; then printf '[osd]\n    admin socket = %s\n' "$dir/osd.\$id.asok" >>"$dir/ceph.conf"; fi
+  if [[ $OLD_KEYS ]]; then printf '[client.admin]\n    keyring = %s\n' "$dir/admin.keyring" >>"$dir/ceph.conf"; fi
   for i in "${!OSDS[@]}"; do
     osd=${OSDS[i]/#mon/$address}
     cat >>"$dir/ceph.conf" <<END

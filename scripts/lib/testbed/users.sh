@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Who may use a site: the users of cephx, and what ceph-csi is told about the clusters.
 
-OLD_KEYS=${TESTBED_OLD_KEYS:-} # yes: client.csi-rbd gets a key that every release can use
+OLD_KEYS=${TESTBED_OLD_KEYS:-} # yes: client.csi-rbd and client.admin get keys that every release can use
 
 # new_key [ARGS...]: prints a cephx key of the type that this release makes: 1 (aes) up to Ceph 19.2.5 and
 # 20.2.3, 2 (aes256k) since then.
@@ -12,8 +12,10 @@ has_key_types() { [[ $(ceph-authtool --help 2>&1 || true) == *--key-type* ]]; }
 
 # write_keyring SITE: all users of a new site, with new keys; those that others need also as files.
 write_keyring() {
-  local dir=$DIR/$1 key i
+  local dir=$DIR/$1 key admin i
   key=$(new_key ${OLD_KEYS:+--key-type aes})
+  admin=$(admin_keyring "$(new_key)")
+  if [[ $OLD_KEYS ]]; then printf '%s\n' "$admin" >"$dir/admin.keyring"; fi
   printf '%s' "$key" >"$dir/csi-rbd.key"
   printf '{"userID":"csi-rbd","userKey":"%s"}\n' "$key" >"$dir/secrets.json"
   new_key >"$dir/peer.key"
@@ -21,11 +23,7 @@ write_keyring() {
 [mon.]
     key = $(new_key)
     caps mon = "allow *"
-[client.admin]
-    key = $(new_key)
-    caps mon = "allow *"
-    caps mgr = "allow *"
-    caps osd = "allow *"
+$admin
 [mgr.x]
     key = $(new_key)
     caps mon = "allow profile mgr"
@@ -54,6 +52,21 @@ END
     caps osd = "allow *"
 END
   done
+}
+
+# admin_keyring KEY: prints the keyring of client.admin.
+admin_keyring() {
+  printf '[client.admin]\n\tkey = %s\n\tcaps mon = "allow *"\n\tcaps mgr = "allow *"\n\tcaps osd = "allow *"\n' "$1"
+}
+
+# give_admin_old_key SITE: once the mons take such keys. An older client cannot read a keyring with a newer key
+# in it, so this one has a keyring of its own (see write_conf).
+give_admin_old_key() {
+  local dir=$DIR/$1
+  admin_keyring "$(new_key --key-type aes)" >"$dir/admin.keyring.old-type"
+  admin_ceph "$1" auth import -i "$dir/admin.keyring.old-type" >>"$dir/log/ceph.out" 2>&1 ||
+    die "$1: cannot change the key of client.admin, see $dir/log/ceph.out"
+  mv "$dir/admin.keyring.old-type" "$dir/admin.keyring"
 }
 
 # write_csi_config SITE: config.json and cluster-mapping.json, as ceph-csi has them there.
