@@ -1,5 +1,6 @@
 #include "replication/mirror_restart_watch.h"
 
+#include <algorithm>
 #include <memory>
 #include <tuple>
 #include <utility>
@@ -11,12 +12,15 @@
 #include "ceph/pool.h"
 #include "ceph/retry_when_blocklisted.h"
 #include "replication/interrupted_copies.h"
+#include "replication/state/mirror_view.h"
 #include "replication/watch_connection.h"
 
 namespace addons {
 namespace {
 
 constexpr std::chrono::seconds kSilence{30};
+/// rbd-mirror is back 20 to 70 s after it was sent away.
+constexpr std::chrono::minutes kReturn{2};
 
 }  // namespace
 
@@ -62,6 +66,18 @@ void MirrorRestartWatch::LookAtAll() {
   }
 }
 
+bool MirrorRestartWatch::SentAwayByUs(const std::string& whole_pool,
+                                      const std::set<uint64_t>& before,
+                                      const std::set<uint64_t>& now) {
+  const CopyingStop stop =
+      environment_.copying_stops.LastOfAllNamespaces(whole_pool);
+  return !stop.clients.empty() &&
+         environment_.clock.Now() - stop.known_to_osds_since < kReturn &&
+         std::all_of(before.begin(), before.end(), [&](uint64_t client) {
+           return now.contains(client) || stop.clients.contains(client);
+         });
+}
+
 absl::Status MirrorRestartWatch::LookAt(const WatchedPools::Watched& watched) {
   const auto& [cluster_id, pool_id, rados_namespace] = watched.key;
   ADDONS_ASSIGN_OR_RETURN(
@@ -76,9 +92,10 @@ absl::Status MirrorRestartWatch::LookAt(const WatchedPools::Watched& watched) {
   for (const Watcher& watcher : watchers) clients.insert(watcher.client_id);
   const auto [known, first_look] = clients_.try_emplace(watched.key, clients);
   if (first_look || known->second == clients) return absl::OkStatus();
-  known->second = std::move(clients);
-  // A forced promotion of ours has sent it away, and has set them back.
-  if (environment_.tracker.Disturbed(cluster->fsid())) return absl::OkStatus();
+  const std::set<uint64_t> before = std::exchange(known->second, clients);
+  if (SentAwayByUs(WholePoolKey(cluster->fsid(), pool_id), before, clients)) {
+    return absl::OkStatus();
+  }
   environment_.aside(
       cluster->fsid(),
       [cluster, id = pool_id, rados_namespace = rados_namespace,

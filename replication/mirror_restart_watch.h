@@ -46,6 +46,11 @@ class MirrorRestartWatch {
 
  private:
   absl::Status LookAt(const WatchedPools::Watched& watched);
+  /// Whether all clients that went have gone because a forced promotion of this
+  /// daemon put them on the blocklist, which sets the copies back itself.
+  bool SentAwayByUs(const std::string& whole_pool,
+                    const std::set<uint64_t>& before,
+                    const std::set<uint64_t>& now);
 
   ReplicationEnvironment& environment_;
   ClusterProvider& clusters_;

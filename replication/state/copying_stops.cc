@@ -1,6 +1,10 @@
 #include "replication/state/copying_stops.h"
 
+#include <algorithm>
 #include <cstddef>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 
 namespace addons {
 namespace {
@@ -24,6 +28,21 @@ CopyingStop CopyingStops::Last(const std::string& pool) {
   const MutexLock lock(mutex_);
   const auto it = stops_.find(pool);
   return it == stops_.end() ? CopyingStop() : it->second;
+}
+
+CopyingStop CopyingStops::LastOfAllNamespaces(const std::string& whole_pool) {
+  const std::string prefix = absl::StrCat(whole_pool, "/");
+  CopyingStop all;
+  const MutexLock lock(mutex_);
+  for (auto it = stops_.lower_bound(prefix);
+       it != stops_.end() && absl::StartsWith(it->first, prefix); ++it) {
+    const CopyingStop& stop = it->second;
+    all.clients.insert(stop.clients.begin(), stop.clients.end());
+    all.pools.insert(stop.pools.begin(), stop.pools.end());
+    all.known_to_osds_since =
+        std::max(all.known_to_osds_since, stop.known_to_osds_since);
+  }
+  return all;
 }
 
 void CopyingStops::Keep(const std::string& pool, const CopyingStop& stop) {

@@ -21,7 +21,7 @@ struct CopyingStop {
   SteadyTime known_to_osds_since;  // from then on nothing more is copied
 };
 
-/// Remembers for each pool (any text that names it) how its copying was ended
+/// Remembers for each pool, as PoolKey() names it, how its copying was ended
 /// last, so that the forced promotions of the pool share one such step.
 /// Thread-safe.
 class CopyingStops {
@@ -33,6 +33,9 @@ class CopyingStops {
   Turn TryTake(const std::string& pool);
 
   CopyingStop Last(const std::string& pool);
+  /// Of a pool as WholePoolKey() names it: the clients of all its namespaces,
+  /// and when the last step was; no client when there was none.
+  CopyingStop LastOfAllNamespaces(const std::string& whole_pool);
   /// Adds the clients to those of the pool; the rest takes the place of the
   /// last stop's.
   void Keep(const std::string& pool, const CopyingStop& stop);

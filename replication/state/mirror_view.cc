@@ -173,7 +173,11 @@ std::string PoolKey(const ResolvedVolume& volume) {
 }
 
 std::string WholePoolKey(const ResolvedVolume& volume) {
-  return absl::StrCat(volume.cluster->fsid(), "/", volume.pool_id);
+  return WholePoolKey(volume.cluster->fsid(), volume.pool_id);
+}
+
+std::string WholePoolKey(absl::string_view fsid, int64_t pool_id) {
+  return absl::StrCat(fsid, "/", pool_id);
 }
 
 const MirrorSnapshot* MirrorView::Newest() const {

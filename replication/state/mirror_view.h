@@ -47,6 +47,7 @@ std::string PoolKey(const ResolvedVolume& volume);
 /// Names the pool, whatever its namespaces: rbd-mirror copies all of them in
 /// one queue.
 std::string WholePoolKey(const ResolvedVolume& volume);
+std::string WholePoolKey(absl::string_view fsid, int64_t pool_id);
 
 /// Everything that one look from this site shows of a mirrored image.
 ///

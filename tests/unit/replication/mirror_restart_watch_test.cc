@@ -9,6 +9,9 @@
 #include <functional>
 #include <string>
 
+#include "absl/strings/str_cat.h"
+#include "ceph/mirror_clients.h"
+#include "replication/state/mirror_view.h"
 #include "tests/fakes/mirrored_pair.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"
@@ -48,6 +51,23 @@ class MirrorRestartWatchTest : public ::testing::Test {
     volume.volume_id = VolumeHandle(id_);
     volume.attributes.image_name = ImageName(image_);
     environment_.watched.Note(volume, b_.ImageId(image_), b_.user());
+  }
+  /// As a forced promotion does that has ended the copying.
+  void NoteEviction() {
+    CopyingStop stop;
+    const auto pool =
+        pair_.cluster(b_)->OpenPool(pair_.pool_id(b_), "", Access::kRead);
+    ASSERT_OK(pool.status());
+    const auto clients = ListMirrorClients(**pool);
+    ASSERT_OK(clients.status());
+    for (const Watcher& client : *clients) {
+      stop.clients.insert(client.client_id);
+    }
+    stop.known_to_osds_since = world_.Now();
+    environment_.copying_stops.Keep(
+        absl::StrCat(WholePoolKey(pair_.cluster(b_)->fsid(), pair_.pool_id(b_)),
+                     "/"),
+        stop);
   }
   /// Objects of the copy under way; 0: there is none.
   uint64_t Copied() {
@@ -93,15 +113,49 @@ TEST_F(MirrorRestartWatchTest, DoesSoAsSoonAsItIsGone) {
   EXPECT_EQ(Copied(), copied - 1);
 }
 
-// Its own eviction sets the copies back itself, and the rescue counts on what
-// it finds then.
+// Its own eviction sets the copies back itself.
 TEST_F(MirrorRestartWatchTest, LeavesItToAForcedPromotionThatSentItAway) {
+  const uint64_t copied = Copied();
+  watch_.LookAtAll();
+  NoteEviction();
+  b_.ReconnectMirrorDaemon();
+  watch_.LookAtAll();
+  EXPECT_EQ(Copied(), copied);
+}
+
+TEST_F(MirrorRestartWatchTest, LeavesAloneWhoComesBackFromAnEviction) {
+  const uint64_t copied = Copied();
+  watch_.LookAtAll();
+  NoteEviction();
+  b_.SetMirrorDaemon(DaemonState::kDown);
+  world_.Advance(minutes(1));
+  watch_.LookAtAll();
+  b_.SetMirrorDaemon(DaemonState::kRunning);
+  world_.Advance(seconds(1));
+  watch_.LookAtAll();
+  EXPECT_EQ(Copied(), copied);
+}
+
+// What came back from an eviction may be restarted, too.
+TEST_F(MirrorRestartWatchTest, SeesARestartSoonAfterAnEviction) {
+  const uint64_t copied = Copied();
+  NoteEviction();
+  b_.ReconnectMirrorDaemon();
+  watch_.LookAtAll();
+  b_.ReconnectMirrorDaemon();
+  watch_.LookAtAll();
+  EXPECT_EQ(Copied(), copied - 1);
+}
+
+// A change of a role that took the lock from it, while it was copying another
+// volume: nobody else sets that one's copy back.
+TEST_F(MirrorRestartWatchTest, SeesWhoWasBlocklistedByAnOpenOfOurs) {
   const uint64_t copied = Copied();
   watch_.LookAtAll();
   environment_.tracker.NoteDisturbance(pair_.cluster(b_)->fsid());
   b_.ReconnectMirrorDaemon();
   watch_.LookAtAll();
-  EXPECT_EQ(Copied(), copied);
+  EXPECT_EQ(Copied(), copied - 1);
 }
 
 // One that was deleted, say, which calls have named within the day.
