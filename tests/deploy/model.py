@@ -68,6 +68,12 @@ class Model:
         self.process.stdout.close()
         self.place.cleanup()
 
+    def make(self, trouble):
+        """Makes a trouble that the model knows; "mend ..." ends it."""
+        print(trouble, file=self.process.stdin, flush=True)
+        if self.process.stdout.readline() != "done\n":
+            raise AssertionError(f"the model did not do '{trouble}'")
+
     def cli(self, *arguments, ok=(0,), secrets=True):
         """What the command line prints for `arguments`."""
         command = [CLI, *arguments, "--endpoint", f"unix://{self.folder}/s"]

@@ -9,14 +9,16 @@
 // and, for administrators, `a`.
 // Prints one line of JSON when it serves: the address of its metrics and the
 // ids of the volumes. Simulated time goes as fast as real time. Ends with its
-// standard input.
-
-#include <unistd.h>
+// standard input, each line of which is a trouble of Troubles() that is to be
+// made, or mended ("mend NAME"); `done` is printed when it was.
 
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
+#include <functional>
+#include <iostream>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -27,6 +29,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "base/log.h"
 #include "server/app.h"
 #include "tests/fakes/mirrored_pair.h"
@@ -77,6 +81,91 @@ void MakeTrouble(MirroredPair& pair) {
                                   std::chrono::hours(24 * 365));
 }
 
+/// One that is made, and mended, while the daemon serves.
+struct Trouble {
+  std::function<void(FakeWorld& world, MirroredPair& pair)> make;
+  std::function<void(FakeWorld& world, MirroredPair& pair)> mend;
+};
+
+constexpr char kNames[] = "csi.volumes.default";
+constexpr char kName[] = "csi.volume.pvc-1";
+
+const std::string& FirstImage() {
+  static const auto* const kImage =
+      new std::string(MirroredPair::ImageOf(UuidOf(0)));
+  return *kImage;
+}
+
+void Move(FakeWorld& world, FakeSite& from, FakeSite& to) {
+  from.Demote(FirstImage());
+  world.Advance(std::chrono::minutes(2));
+  to.Promote(FirstImage(), Force::kNo);
+  world.Advance(std::chrono::minutes(2));
+}
+
+/// The first volume is primary on the other site, and half of a snapshot is
+/// here.
+void StopInMidCopy(FakeWorld& world, MirroredPair& pair) {
+  Move(world, pair.a(), pair.b());
+  pair.a().SetMirrorDaemon(DaemonState::kFrozen);
+  pair.a().SetStatus(
+      FirstImage(), "", MirrorStatusState::kReplaying,
+      R"(replaying, {"bytes_per_snapshot":1048576.0,)"
+      R"("last_snapshot_bytes":1048576,"last_snapshot_sync_seconds":20,)"
+      R"("local_snapshot_timestamp":100,"remote_snapshot_timestamp":160,)"
+      R"("replay_state":"syncing","syncing_percent":75})");
+}
+
+const std::map<std::string, Trouble>& Troubles() {
+  static const auto* const kTroubles = new std::map<std::string, Trouble>{
+      {"rbd-mirror is down",
+       {[](FakeWorld& world, MirroredPair& pair) {
+          pair.a().SetMirrorDaemon(DaemonState::kDown);
+          world.Advance(std::chrono::minutes(2));
+        },
+        [](FakeWorld& world, MirroredPair& pair) {
+          pair.a().SetMirrorDaemon(DaemonState::kRunning);
+          world.Advance(std::chrono::minutes(2));
+        }}},
+      {"in the middle of a copy",
+       {StopInMidCopy,
+        [](FakeWorld& world, MirroredPair& pair) {
+          pair.a().SetMirrorDaemon(DaemonState::kRunning);
+          world.Advance(std::chrono::minutes(2));
+          Move(world, pair.b(), pair.a());
+        }}},
+      {"a name without a volume",
+       {[](FakeWorld&, MirroredPair& pair) {
+          pair.a().AddOmapValue(MirroredPair::kPool, "", kNames, kName,
+                                UuidOf(1000));
+        },
+        [](FakeWorld&, MirroredPair& pair) {
+          const auto pool = pair.cluster(pair.a())->OpenPool(
+              pair.pool_id(pair.a()), "", Access::kMutate);
+          if (pool.ok()) (*pool)->RemoveOmapKeys(kNames, {kName}).IgnoreError();
+        }}},
+      {"a schedule without an image",
+       {[](FakeWorld&, MirroredPair& pair) {
+          pair.a().AddOmapValue(
+              MirroredPair::kPool, "", "rbd_mirror_snapshot_schedule",
+              absl::StrCat(pair.pool_id(pair.a()), "//1234abcd"),
+              R"([{"interval": "5m"}])");
+        },
+        // By the daemon.
+        [](FakeWorld&, MirroredPair&) {}}}};
+  return *kTroubles;
+}
+
+/// Does what a line of the standard input says; false: it is not understood.
+bool Obey(const std::string& line, FakeWorld& world, MirroredPair& pair) {
+  absl::string_view name = line;
+  const bool mend = absl::ConsumePrefix(&name, "mend ");
+  const auto trouble = Troubles().find(std::string(name));
+  if (trouble == Troubles().end()) return false;
+  (mend ? trouble->second.mend : trouble->second.make)(world, pair);
+  return true;
+}
+
 absl::StatusOr<std::unique_ptr<App>> Serve(FakeWorld& world,
                                            const std::string& folder) {
   Config config;
@@ -119,8 +208,13 @@ int Main(const std::string& folder, uint32_t count) {
                                {"volumes", ids}};
   std::printf("%s\n", said.dump().c_str());
   std::fflush(stdout);
-  char byte = 0;
-  while (read(STDIN_FILENO, &byte, 1) > 0) {
+  for (std::string line; std::getline(std::cin, line);) {
+    if (!Obey(line, world, pair)) {
+      std::fprintf(stderr, "there is no trouble '%s'\n", line.c_str());
+      return 2;
+    }
+    std::puts("done");
+    std::fflush(stdout);
   }
   return 0;
 }

@@ -2,9 +2,11 @@
 simulated sites, and what is shown of it is what it prints, but for ids, times and numbers. What is named in the
 text exists."""
 
+import json
 import os
 import re
 import subprocess
+import tempfile
 import time
 import unittest
 from pathlib import Path
@@ -12,14 +14,14 @@ from pathlib import Path
 from model import CLI, Model
 from objects import SOURCE, main, run
 
+DAEMON = os.environ.get("DAEMON")
 PAGE = SOURCE / "docs" / "operations.md"
 # The volume of the page.
 UUID = "5ef79ce1-81e8-439b-8405-35138edf5b89"
-# Sections that may have blocks without a command: a line of the log, and findings of a site that has the trouble
-# that they are about, which the model has not. Tests of their own have each of these: cli_inspection_test.cc,
-# audit_test.cc, doctor_test.cc, log_test.cc.
-WITHOUT_COMMAND = {"Log", "Is the installation in order?", "Before a failover",
-                   "Looking for damage that no status shows"}
+# Sections that may have a block without a command: a line of the log.
+WITHOUT_COMMAND = {"Log"}
+# Before a block: what is wrong on the site while its commands are run; the troubles are those of model_daemon.cc.
+WHILE = re.compile(r"<!-- while: (.+) -->")
 # Commands of the text that are not this program's, and need a host with Ceph or Kubernetes.
 ELSEWHERE = ("rbd-addonsd ", "rbd ", "rados ", "ceph ", "kubectl ", "systemctl ")
 VOLATILE = [
@@ -41,19 +43,21 @@ def shape(text):
 
 
 def blocks():
-    """Section, language and lines of each block of the page."""
-    section, found, block = "", [], None
+    """Section, trouble ("" for none), language and lines of each block of the page."""
+    section, trouble, found, block = "", "", [], None
     for line in PAGE.read_text().splitlines():
         if block is None and line.startswith("## "):
             section = line[3:]
+        elif block is None and WHILE.fullmatch(line):
+            trouble = WHILE.fullmatch(line)[1]
         elif line.startswith("```"):
             if block is None:
-                block = (section, line[3:], [])
+                block = (section, trouble, line[3:], [])
             else:
                 found.append(block)
-                block = None
+                block, trouble = None, ""
         elif block is not None:
-            block[2].append(line)
+            block[3].append(line)
     return found
 
 
@@ -61,7 +65,9 @@ def commands(lines):
     """Each "$ command" of a block with the lines that are shown of it."""
     found = []
     for line in lines:
-        if line.startswith("$ "):
+        if found and found[-1][0].endswith("\\"):
+            found[-1] = (f"{found[-1][0]}\n{line}", [])
+        elif line.startswith("$ "):
             found.append((line[2:], []))
         else:
             found[-1][1].append(line)
@@ -97,31 +103,56 @@ class Operations(unittest.TestCase):
         pattern = "".join(r"(?:.*\n)*?" if line == "..." else re.escape(line) + r"\n" for line in shown)
         return re.fullmatch(pattern, "".join(line + "\n" for line in printed)) is not None
 
+    def runs_as_shown(self, shell, section, command, shown):
+        wanted = shape("\n".join(shown))
+        printed = shell.run(command)
+        # What happened is written a second later.
+        until = time.monotonic() + (20 if command.startswith("rbd-addons history ") else 0)
+        while not self.agrees(wanted, shape(printed)) and time.monotonic() < until:
+            time.sleep(0.5)
+            printed = shell.run(command)
+        if not self.agrees(wanted, shape(printed)):
+            self.assertEqual("\n".join(shown), printed, f"in the section '{section}'")
+
     def test_each_command_prints_what_is_shown(self):
-        tried = 0
+        tried, troubles = [], set()
         with Model(3) as model:
             shell = Shell(model)
-            for section, language, lines in blocks():
+            for section, trouble, language, lines in blocks():
                 if language != "console":
                     self.assertIn(section, WITHOUT_COMMAND)
                     continue
+                if trouble:
+                    model.make(trouble)
+                    troubles.add(trouble)
                 for command, shown in commands(lines):
                     with self.subTest(command=command):
-                        wanted = shape("\n".join(shown))
-                        printed = shell.run(command)
-                        # What happened is written a second later.
-                        until = time.monotonic() + (20 if command.startswith("rbd-addons history ") else 0)
-                        while not self.agrees(wanted, shape(printed)) and time.monotonic() < until:
-                            time.sleep(0.5)
-                            printed = shell.run(command)
-                        if not self.agrees(wanted, shape(printed)):
-                            self.assertEqual("\n".join(shown), printed, f"in the section '{section}'")
-                    tried += 1
-        self.assertGreater(tried, 10)
-        shown = " ".join(command for _, language, lines in blocks() if language == "console"
-                         for command, _ in commands(lines))
+                        self.runs_as_shown(shell, section, command, shown)
+                    tried.append(command)
+                if trouble:
+                    model.make(f"mend {trouble}")
+        self.assertGreater(len(tried), 10)
+        self.assertGreater(len(troubles), 3)
+        shown = " ".join(tried)
         for verb in ("doctor", "audit", "check-failover", "history", "info"):
             self.assertIn(f"rbd-addons {verb} ", shown.replace(";", " "))
+
+    @unittest.skipUnless(DAEMON, "DAEMON is not set")
+    def test_the_line_of_the_log_is_of_the_form_that_the_daemon_writes(self):
+        [shown] = [json.loads("\n".join(lines)) for section, _, language, lines in blocks()
+                   if section in WITHOUT_COMMAND and language != "console"]
+        with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+            # A folder that is not there: it says so, and ends.
+            done = subprocess.run([DAEMON, "--controllerserver", "--drivername=d", "--log-format=json",
+                                   f"--csi-addons-endpoint=unix://{folder}/none/s",
+                                   f"--admin-endpoint=unix://{folder}/a", f"--config-dir={folder}"],
+                                  stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+        written = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
+        self.assertTrue(written, done.stderr)
+        for line in written:
+            self.assertEqual(list(line), list(shown))
+            self.assertEqual({type(value) for value in line["fields"].values()} | {str}, {str})
+            self.assertEqual(shape(line["time"]), shape(shown["time"]))
 
     def spans(self):
         text = re.sub(r"^```.*?^```", "", PAGE.read_text(), flags=re.M | re.S)
