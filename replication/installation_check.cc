@@ -188,6 +188,14 @@ Findings CheckAudits(OperationContext& context, BoundedThreads& threads,
   return findings;
 }
 
+/// Whether a schedule is for the image at all: in journal mode it is not. One
+/// of which that cannot be seen counts as scheduled.
+bool HasSnapshots(Pool& pool, const std::string& image_id) {
+  const auto info = pool.MirrorInfoById(image_id);
+  return !info.ok() ||
+         (info->has_value() && (*info)->mode == MirrorMode::kSnapshot);
+}
+
 }  // namespace
 
 Findings CheckPace(OperationContext& context,
@@ -215,16 +223,34 @@ Findings CheckPace(OperationContext& context,
   size_t scheduled = 0;
   double worst = 0;
   std::vector<std::string> late;
+  std::vector<std::string> unknown;
+  std::vector<std::string> never;
   for (const WatchedImage& image : seen.images) {
-    if (!image.lag_ratio.has_value()) continue;
+    if (image.role != WatchedRole::kPrimary) continue;
+    const bool has_schedule = image.interval_seconds.has_value();
+    if (!image.lag_ratio.has_value()) {
+      if (!HasSnapshots(**pool, image.image_id)) continue;
+      (has_schedule ? unknown : never).push_back(image.image);
+    }
+    if (!has_schedule) continue;
     ++scheduled;
+    if (!image.lag_ratio.has_value()) continue;
     worst = std::max(worst, *image.lag_ratio);
     if (*image.lag_ratio < kLate) continue;
     late.push_back(absl::StrCat(Spec(place.place), "/", image.image, ": ",
                                 *image.lag_seconds, " s with a schedule of ",
                                 *image.interval_seconds, " s"));
   }
-  if (late.empty()) {
+  if (late.empty() && !unknown.empty()) {
+    finding.seen = absl::StrCat(
+        "how old the copy is is not known of ", Images(unknown.size()),
+        " with a schedule, because no rbd-mirror of the other site reports of "
+        "it, or it was not copied yet: ",
+        Names(unknown));
+    finding.remedy =
+        "look at rbd-mirror of the other site, and what it says of the image: "
+        "rbd mirror image status";
+  } else if (late.empty()) {
     finding.verdict = FindingVerdict::kOk;
     finding.seen = absl::StrCat(Images(scheduled),
                                 " with a schedule, each copied within two of "
@@ -240,7 +266,19 @@ Findings CheckPace(OperationContext& context,
                     "; where snapshots are taken in time, the copying is too "
                     "slow: rbd mirror image status");
   }
-  return {finding};
+  Findings findings = {std::move(finding)};
+  if (!never.empty()) {
+    findings.push_back(
+        {"schedule.none", FindingVerdict::kWarning, place.object,
+         absl::StrCat(
+             "without a schedule nothing that is written is copied, and "
+             "none is for ",
+             Images(never.size()),
+             " that this site has as primary: ", Names(never)),
+         "set schedulingInterval in the VolumeReplicationClass, or rbd mirror "
+         "snapshot schedule add"});
+  }
+  return findings;
 }
 
 Findings CheckBeforeHandover(OperationContext& context,

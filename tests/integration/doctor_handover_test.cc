@@ -172,14 +172,20 @@ TEST_F(DoctorHandoverTest, WhatTheDaemonMayRepairIsRepaired) {
 class LongDoctorTest : public DoctorBed {};
 
 TEST_F(LongDoctorTest, CopiesThatAreLaterThanTheirScheduleAreNamed) {
-  const TestVolume volume =
-      MakeReplicatedVolume({{"schedulingInterval", "1m"}});
+  const TestVolume volume = MakeReplicatedVolume();
+  EXPECT_TRUE(Eventually([] {
+    return Diagnose("a").Verdict("schedule.none", kPlace) == "WARNING";
+  }));
+  ASSERT_TRUE(Promote("a", volume, false, {{"schedulingInterval", "1m"}}).ok());
   Synchronize("a", volume);
+  EXPECT_EQ(Diagnose("a").Verdict("schedule.none", kPlace), "");
   const auto kept = [](const std::string& verdict) {
     return Diagnose("a").Verdict("schedule.kept", kPlace) == verdict;
   };
   EXPECT_TRUE(Eventually([&] { return kept("OK"); }, seconds(60)));
-  // Snapshots are taken, and copied by nobody.
+  EXPECT_THAT(Diagnose("a").Seen("schedule.kept", kPlace),
+              HasSubstr("1 image with a schedule"));
+  // From here on snapshots are taken, and copied by nobody.
   Testbed("kill", {"b", "rbd-mirror"});
   EXPECT_TRUE(Eventually([&] { return kept("PROBLEM"); }, seconds(300)))
       << Diagnose("a").all;

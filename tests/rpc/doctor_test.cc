@@ -600,6 +600,42 @@ TEST_F(DoctorTest, CopiesThatAreLaterThanTheirScheduleAreNamed) {
                     HasSubstr("with a schedule of 60 s")));
 }
 
+// Nothing that is known of a copy is no sign that it is made in time.
+TEST_F(DoctorTest, ACopyOfWhichNobodyHasReportedIsNotSaidToBeInTime) {
+  server_.b.SetMirrorDaemon(DaemonState::kDown);
+  server_.AddPlain();
+  server_.a.EnableMirroring(image_);
+  server_.world.Advance(std::chrono::minutes(1));
+  server_.Start();
+  ASSERT_OK(server_.pair.cluster(server_.a)->MgrCommand(
+      R"({"prefix":"rbd mirror snapshot schedule add",)"
+      R"("level_spec":"replicapool/","interval":"1h"})"));
+  const Found found = Json();
+  EXPECT_EQ(found.Verdict("schedule.kept"), "UNCLEAR");
+  EXPECT_THAT(found.Of("schedule.kept", "seen"),
+              AllOf(HasSubstr("not known of 1 image with a schedule"),
+                    HasSubstr(server_.a.ImageId(image_))));
+  EXPECT_THAT(found.Of("schedule.kept", "remedy"),
+              HasSubstr("rbd-mirror of the other site"));
+  server_.b.SetMirrorDaemon(DaemonState::kRunning);
+  server_.world.Advance(std::chrono::minutes(1));
+  EXPECT_EQ(Json().Verdict("schedule.kept"), "OK");
+}
+
+TEST_F(DoctorTest, APrimaryWithoutAScheduleIsNamed) {
+  Start();
+  const Found found = Json();
+  EXPECT_EQ(found.Verdict("schedule.none"), "WARNING");
+  EXPECT_THAT(found.Of("schedule.none", "seen"),
+              HasSubstr(server_.a.ImageId(image_)));
+  EXPECT_THAT(found.Of("schedule.none", "remedy"),
+              HasSubstr("schedulingInterval"));
+  ASSERT_OK(server_.pair.cluster(server_.a)->MgrCommand(
+      R"({"prefix":"rbd mirror snapshot schedule add",)"
+      R"("level_spec":"replicapool/","interval":"1h"})"));
+  EXPECT_EQ(Json().Verdict("schedule.none"), "");
+}
+
 TEST(DoctorKeyTest, AKeyThatThisLibradosCannotUseIsNamed) {
   // Made for this test: type 1, 16 bytes.
   const CephUser user{"x", Secret("AQBGK0tlAAAAABAAe1jGVJUIbxnSHUjzYVN5eg==")};
