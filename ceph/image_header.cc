@@ -70,4 +70,18 @@ absl::StatusOr<uint64_t> ReadImageSize(Pool& pool, const ImageName& name) {
   return LittleEndian(*size);
 }
 
+absl::StatusOr<std::optional<int64_t>> ReadDataPoolId(
+    Pool& pool, const std::string& image_id) {
+  ADDONS_ASSIGN_OR_RETURN(
+      const std::optional<std::string> id,
+      pool.ReadOmapKey(absl::StrCat("rbd_header.", image_id), "data_pool_id"));
+  if (!id.has_value()) return std::optional<int64_t>();
+  if (id->size() != sizeof(int64_t)) {
+    return absl::InternalError(
+        absl::StrCat("what the pool notes of the image with id '", image_id,
+                     "' is not understood: the pool of its data"));
+  }
+  return std::optional<int64_t>(static_cast<int64_t>(LittleEndian(*id)));
+}
+
 }  // namespace addons

@@ -2,6 +2,7 @@
 #define ADDONS_CEPH_IMAGE_HEADER_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -20,6 +21,12 @@ absl::StatusOr<std::string> FindImageId(Pool& pool, const ImageName& name);
 /// image. INTERNAL: librbd has written something else than it does up to Ceph
 /// 20.
 absl::StatusOr<uint64_t> ReadImageSize(Pool& pool, const ImageName& name);
+
+/// The id of the pool that has the data of the image with this internal id,
+/// where it is another one: one read. NOT_FOUND: no such image. INTERNAL: as
+/// for ReadImageSize().
+absl::StatusOr<std::optional<int64_t>> ReadDataPoolId(
+    Pool& pool, const std::string& image_id);
 
 }  // namespace addons
 

@@ -19,7 +19,9 @@
 #include "ceph/cluster_services.h"
 #include "ceph/mirror.h"
 #include "ceph/pool.h"
+#include "doctor/check_changes.h"
 #include "doctor/check_key_type.h"
+#include "doctor/cluster_report.h"
 
 namespace addons {
 namespace {
@@ -30,14 +32,6 @@ constexpr absl::Duration kSkew = absl::Seconds(5);
 /// Beyond it Ceph warns (mon_clock_drift_allowed), and tickets of cephx suffer.
 constexpr absl::Duration kMonitorSkew = absl::Milliseconds(50);
 
-/// Who may not is told from who gets no answer: that one may be able to.
-Verdict VerdictOf(const absl::Status& status) {
-  if (status.ok()) return Verdict::kOk;
-  return absl::IsPermissionDenied(status) || absl::IsUnauthenticated(status)
-             ? Verdict::kProblem
-             : Verdict::kUnclear;
-}
-
 class ClusterCheck {
  public:
   ClusterCheck(std::shared_ptr<Cluster> cluster, const ClusterConfig& config,
@@ -45,11 +39,12 @@ class ClusterCheck {
       : cluster_(std::move(cluster)),
         config_(config),
         entry_(entry),
-        object_(std::move(object)) {}
+        report_(std::move(object)) {}
 
   /// Empty where the cluster left a question unanswered.
   std::vector<MirroredPlace> mirrored() {
-    return silent_ ? std::vector<MirroredPlace>() : std::move(mirrored_);
+    return report_.silent() ? std::vector<MirroredPlace>()
+                            : std::move(mirrored_);
   }
   Findings Run(absl::Time now) {
     Ask(
@@ -57,6 +52,7 @@ class ClusterCheck {
         [&] { return ReadBlocklist(*cluster_).status(); },
         "fences and forced promotions fail; give the user the monitor "
         "capabilities profile rbd, allow command \"osd blocklist\"");
+    CheckBlocklistChanges(*cluster_, report_);
     // The monitors first: who may read nothing of them finds no manager, which
     // is silence only.
     absl::StatusOr<OsdMapView> map = absl::UnavailableError("not asked");
@@ -89,7 +85,7 @@ class ClusterCheck {
         "died is taken for one that is down, and a promotion waits until a "
         "person forces it; give the user the manager capability allow rw, or "
         "allow command \"service status\"");
-    if (!map.ok()) return std::move(findings_);
+    if (!map.ok()) return report_.Take();
     CheckClock(map->modified, now);
     CheckMonitorClocks();
     CheckReleases();
@@ -97,41 +93,29 @@ class ClusterCheck {
     for (const RbdPool& pool : map->pools) mirrored |= CheckPool(pool);
     if (!mirrored) {
       Note(
-          "mirror.pools", Verdict::kWarning, object_,
+          "mirror.pools", Verdict::kWarning, object(),
           "no pool that could be looked at is mirrored image by image",
           absl::StrCat(
               "where volumes are to be replicated: rbd mirror pool enable POOL",
               entry_.rados_namespace.empty() ? "" : "/", entry_.rados_namespace,
               " image"));
     }
-    return std::move(findings_);
+    return report_.Take();
   }
 
  private:
+  const std::string& object() const { return report_.cluster(); }
+  bool silent() const { return report_.silent(); }
+  static absl::Status NotAsked() { return ClusterReport::NotAsked(); }
+  Verdict Heard(const absl::Status& status) { return report_.Heard(status); }
   void Note(std::string id, Verdict verdict, std::string object,
             std::string seen, std::string remedy) {
-    findings_.push_back({std::move(id), verdict, std::move(object),
-                         std::move(seen),
-                         verdict == Verdict::kOk ? "" : std::move(remedy)});
+    report_.Note(std::move(id), verdict, std::move(object), std::move(seen),
+                 std::move(remedy));
   }
   void Ask(std::string id, const std::string& what,
            absl::FunctionRef<absl::Status()> question, std::string remedy) {
-    const absl::Status status = silent_ ? NotAsked() : question();
-    Note(std::move(id), Heard(status), object_,
-         status.ok() ? absl::StrCat("this user may ", what)
-                     : absl::StrCat("could not ", what, ": ", status.message()),
-         std::move(remedy));
-  }
-
-  static absl::Status NotAsked() {
-    return absl::UnavailableError(
-        "not asked, because the cluster left another question unanswered");
-  }
-  /// Notices a cluster that does not answer: each further question would cost
-  /// another timeout, and the report of the others would not come in time.
-  Verdict Heard(const absl::Status& status) {
-    silent_ |= absl::IsDeadlineExceeded(status);
-    return VerdictOf(status);
+    report_.Ask(std::move(id), object(), what, question, std::move(remedy));
   }
 
   /// The map is from now or earlier, by the monitors' clock: only a host that
@@ -139,11 +123,11 @@ class ClusterCheck {
   void CheckClock(absl::Time modified, absl::Time now) {
     const absl::Duration ahead = modified - now;
     if (ahead <= kSkew) {
-      Note("clock.host", Verdict::kOk, object_,
+      Note("clock.host", Verdict::kOk, object(),
            "this host is not behind the monitors", "");
       return;
     }
-    Note("clock.host", Verdict::kProblem, object_,
+    Note("clock.host", Verdict::kProblem, object(),
          absl::StrCat("the monitors are ", absl::ToInt64Seconds(ahead),
                       " s ahead of this host"),
          "set the clocks right (chronyc tracking); ages in messages and "
@@ -152,11 +136,11 @@ class ClusterCheck {
 
   void CheckMonitorClocks() {
     const auto skews =
-        silent_
+        silent()
             ? absl::StatusOr<std::map<std::string, absl::Duration>>(NotAsked())
             : ReadMonitorSkews(*cluster_);
     if (!skews.ok()) {
-      return Note("clock.monitors", Heard(skews.status()), object_,
+      return Note("clock.monitors", Heard(skews.status()), object(),
                   std::string(skews.status().message()),
                   "look at the monitors' clocks with ceph time-sync-status");
     }
@@ -167,7 +151,7 @@ class ClusterCheck {
           absl::StrCat("mon.", monitor, " by ", absl::FormatDuration(skew)));
     }
     Note("clock.monitors", off.empty() ? Verdict::kOk : Verdict::kProblem,
-         object_,
+         object(),
          off.empty() ? "the monitors' clocks agree"
                      : absl::StrCat("clocks of monitors are off: ",
                                     absl::StrJoin(off, ", ")),
@@ -178,10 +162,10 @@ class ClusterCheck {
   /// The other site's daemons are not in these.
   void CheckReleases() {
     const auto releases =
-        silent_ ? absl::StatusOr<std::map<std::string, int>>(NotAsked())
-                : ReadReleases(*cluster_);
+        silent() ? absl::StatusOr<std::map<std::string, int>>(NotAsked())
+                 : ReadReleases(*cluster_);
     if (!releases.ok()) {
-      return Note("cluster.release", Heard(releases.status()), object_,
+      return Note("cluster.release", Heard(releases.status()), object(),
                   std::string(releases.status().message()),
                   "look at the releases with ceph versions, as this user");
     }
@@ -191,7 +175,7 @@ class ClusterCheck {
                                  daemons == 1 ? " daemon" : " daemons"));
     }
     Note("cluster.release",
-         releases->size() == 1 ? Verdict::kOk : Verdict::kWarning, object_,
+         releases->size() == 1 ? Verdict::kOk : Verdict::kWarning, object(),
          absl::StrCat("Ceph ", absl::StrJoin(all, ", "),
                       "; what the other site runs cannot be seen from here, "
                       "ask doctor there"),
@@ -204,13 +188,18 @@ class ClusterCheck {
     const std::string& name = entry_.rados_namespace;
     const std::string spec =
         absl::StrCat(rbd_pool.name, name.empty() ? "" : "/", name);
-    const std::string object = absl::StrCat(
-        name.empty() ? "pool '" : "namespace '", spec, "' of ", object_);
+    const std::string object =
+        absl::StrCat(name.empty() ? "pool '" : "namespace '", spec, "' of ",
+                     report_.cluster());
     const auto unseen = [&](const char* id, const absl::Status& status) {
       Note(id, Heard(status), object, std::string(status.message()),
-           "look at the pool with rbd mirror pool info, as this user");
+           absl::StrCat("look at the pool with rbd mirror pool info, as this "
+                        "user; what it may not it needs for whatever "
+                        "replicates volumes of it: give it the OSD capability "
+                        "profile rbd pool=",
+                        rbd_pool.name));
     };
-    if (silent_) {
+    if (silent()) {
       unseen("mirror.mode", NotAsked());
       return false;
     }
@@ -235,7 +224,7 @@ class ClusterCheck {
     }
     Note("mirror.mode", Verdict::kOk, object, "it is mirrored image by image",
          "");
-    CheckWrites(rbd_pool, object);
+    CheckPoolChanges(*cluster_, rbd_pool, name, object, report_);
     if (const auto peers = (*pool)->MirrorPeers(); !peers.ok()) {
       unseen("mirror.peer", peers.status());
     } else {
@@ -248,10 +237,12 @@ class ClusterCheck {
                         " TOKEN-FILE"));
     }
     CheckPoolMapping(rbd_pool, object);
-    if (silent_) {
-      unseen("mirror.daemon", NotAsked());
-    } else {
-      CheckDaemons(**pool, object);
+    const auto statuses =
+        silent() ? absl::StatusOr<std::vector<ImageStatuses>>(NotAsked())
+                 : (*pool)->MirrorStatuses();
+    CheckDaemons(**pool, statuses, object);
+    if (statuses.ok()) {
+      CheckDataPoolChanges(*cluster_, **pool, *statuses, object, report_);
     }
     ResolvedPlace place;
     place.cluster_id = entry_.cluster_id;
@@ -261,31 +252,6 @@ class ClusterCheck {
     place.cluster = cluster_;
     mirrored_.push_back({std::move(place), object, mirrored_.empty()});
     return true;
-  }
-
-  /// Tries a write that cannot happen, as its object does not exist: whether
-  /// the user might do it is decided first.
-  void CheckWrites(const RbdPool& rbd_pool, const std::string& object) {
-    const auto attempt = [&]() -> absl::Status {
-      if (silent_) return NotAsked();
-      const auto pool = cluster_->OpenPool(rbd_pool.id, entry_.rados_namespace,
-                                           Access::kMutate);
-      if (!pool.ok()) return pool.status();
-      const absl::Status tried =
-          (*pool)
-              ->RemoveOmapValue("rbd_addons.doctor", "none", "none")
-              .status();
-      return absl::IsNotFound(tried) ? absl::OkStatus() : tried;
-    };
-    const absl::Status status = attempt();
-    Note(
-        "caps.write", Heard(status), object,
-        status.ok() ? "this user may write into it"
-                    : absl::StrCat("could not write: ", status.message()),
-        absl::StrCat("enable, promote, demote, resync and disable fail, and "
-                     "whatever changes a group; give the user the OSD "
-                     "capability profile rbd pool=",
-                     rbd_pool.name, " (deploy/ceph/create-user.sh makes one)"));
   }
 
   /// Volume ids hold the number of the pool, which another site has for another
@@ -307,8 +273,9 @@ class ClusterCheck {
                       "number: ceph osd pool ls detail, there"));
   }
 
-  void CheckDaemons(Pool& pool, const std::string& object) {
-    const auto statuses = pool.MirrorStatuses();
+  void CheckDaemons(const Pool& pool,
+                    const absl::StatusOr<std::vector<ImageStatuses>>& statuses,
+                    const std::string& object) {
     if (!statuses.ok()) {
       Note("mirror.daemon", Heard(statuses.status()), object,
            std::string(statuses.status().message()),
@@ -355,10 +322,8 @@ class ClusterCheck {
   const std::shared_ptr<Cluster> cluster_;
   const ClusterConfig& config_;
   const ClusterEntry& entry_;
-  const std::string object_;
-  Findings findings_;
+  ClusterReport report_;
   std::vector<MirroredPlace> mirrored_;
-  bool silent_ = false;
 };
 
 }  // namespace

@@ -25,10 +25,9 @@ struct MirroredPlace {
 /// what the daemon asks for, the clocks, the releases, and of each pool for RBD
 /// (in the entry's namespace) whether it is mirrored image by image, has a
 /// peer, an rbd-mirror that reports, and its line in cluster-mapping.json.
-/// Reads only; what would be changed is not tried, but for a
-/// write that cannot happen. Blocks, bounded by the
-/// daemon's timeouts for a question: once one got no answer, the others are not
-/// asked. Adds the mirrored pools to `mirrored`, but none of a cluster that
+/// Changes nothing: of changes those are tried that cannot happen
+/// (check_changes.h). Blocks, bounded by the daemon's timeouts for a question:
+/// once one got no answer, the others are not asked. Adds the mirrored pools to `mirrored`, but none of a cluster that
 /// left a question unanswered.
 Findings CheckCluster(ClusterProvider& clusters, const ClusterConfig& config,
                       const ClusterEntry& entry, const CephUserRef& user,

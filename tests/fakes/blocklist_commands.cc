@@ -134,7 +134,8 @@ CommandResult Change(Model& model, Site& site, const json& command,
       site.range_blocklists && command.value("range", "") == "range";
   const std::string text = command.value("addr", "");
   const auto key = range ? RangeKey(text) : ClientKey(text);
-  if (!key) return {-EINVAL, "", absl::StrCat("does not parse: ", text)};
+  if (!key)
+    return {-EINVAL, "", absl::StrCat("unable to parse address ", text)};
   auto& entries = range ? site.range_blocklist : site.blocklist;
   if (command.value("blocklistop", "") == "rm") {
     if (entries.erase(*key) == 0) {

@@ -218,11 +218,26 @@ TEST_F(DoctorTest, WhatTheUserMayNotIsNamedUntilItMay) {
     std::vector<std::string> ids;
     const char* remedy;
   };
+  // It has data in a pool of its own.
+  (void)MakeReplicatedVolume({}, {"--data-pool", "data"});
   const std::vector<Fault> faults = {
       {"no-map",
        "mon 'allow command \"mon dump\"' mgr 'profile rbd' osd 'profile rbd'",
        {"caps.blocklist", "caps.osd-map"},
        "profile rbd"},
+      {"no-blocklist",
+       "mon 'allow r' mgr 'profile rbd' osd 'profile rbd'",
+       {"caps.fence", "caps.unfence", "caps.evict"},
+       "allow command \"osd blocklist\""},
+      // "profile rbd" allows to add by itself.
+      {"no-unfence",
+       "mon 'profile rbd' mgr 'profile rbd' osd 'profile rbd'",
+       {"caps.unfence"},
+       "allow command \"osd blocklist\""},
+      {"schedule-reader",
+       "mon 'profile rbd' mgr 'allow r' osd 'profile rbd'",
+       {"caps.schedule"},
+       "manager capability profile rbd pool=replicapool"},
       {"no-manager",
        "mon 'profile rbd' osd 'profile rbd'",
        {"caps.manager", "caps.mirror-daemons"},
@@ -234,7 +249,17 @@ TEST_F(DoctorTest, WhatTheUserMayNotIsNamedUntilItMay) {
       {"reader",
        "mon 'profile rbd' mgr 'profile rbd' osd 'profile rbd-read-only'",
        {"caps.write"},
-       "profile rbd pool=replicapool"}};
+       "profile rbd pool=replicapool"},
+      {"no-classes",
+       "mon 'profile rbd' mgr 'profile rbd' "
+       "osd 'profile rbd-read-only, allow rw pool=replicapool'",
+       {"caps.write"},
+       "profile rbd pool=replicapool"},
+      {"no-data",
+       "mon 'profile rbd' mgr 'profile rbd' osd 'profile rbd "
+       "pool=replicapool'",
+       {"caps.data-pool"},
+       "profile rbd pool=data"}};
   for (const Fault& fault : faults) {
     const Found found = DiagnoseOwn(UserWith(fault.user, fault.caps));
     for (const std::string& id : fault.ids) {
@@ -256,6 +281,49 @@ TEST_F(DoctorTest, WhatTheUserMayNotIsNamedUntilItMay) {
           << fault.user << " " << found.all;
     }
   }
+}
+
+// What is tried is refused before it changes anything.
+TEST_F(DoctorTest, AskingChangesNothing) {
+  const auto state = [] {
+    const json map =
+        json::parse(Testbed("ceph", {"a", "osd", "dump", "-f", "json"}));
+    return absl::StrCat(
+        map.value("epoch", 0), "\n",
+        Testbed("ceph", {"a", "osd", "blocklist", "ls"}),
+        Testbed("ceph", {"a", "rbd", "task", "list"}),
+        Testbed("ceph", {"a", "rbd", "mirror", "snapshot", "schedule", "list"}),
+        Testbed("rados", {"a", "-p", RealBed::kPool, "ls"}));
+  };
+  (void)DiagnoseOwn();  // it connects
+  const std::string before = state();
+  EXPECT_EQ(DiagnoseOwn().Verdict("caps.write", kPlace), "OK");
+  EXPECT_EQ(state(), before);
+  EXPECT_THAT(before, Not(HasSubstr("rbd_addons.doctor")));
+}
+
+// A user of one namespace may do all there, and nothing elsewhere.
+TEST_F(DoctorTest, AUserOfOneNamespaceIsRightForThatOnly) {
+  json entry = Entry("a");
+  entry["rbd"]["radosNamespace"] = "tenant1";
+  WriteConfig(json::array({entry}).dump());
+  const std::string limit = "profile rbd pool=replicapool namespace=tenant1";
+  const std::string user = UserWith(
+      "tenant", absl::StrCat("mon 'profile rbd, allow command \"osd "
+                             "blocklist\"' mgr '",
+                             limit, ", allow command \"service status\"' osd '",
+                             limit, "'"));
+  Found found = DiagnoseOwn(user);
+  for (const char* const id :
+       {"caps.fence", "caps.unfence", "caps.evict", "caps.write",
+        "caps.schedule", "caps.flatten", "caps.mirror-daemons"}) {
+    EXPECT_EQ(found.Verdict(id), "OK") << id << found.all;
+  }
+  EXPECT_THAT(found.Of("caps.write", "object"), HasSubstr("tenant1"));
+  WriteRight();
+  found = DiagnoseOwn(user);
+  EXPECT_EQ(found.Verdict("caps.write", kPlace), "PROBLEM") << found.all;
+  EXPECT_EQ(found.Verdict("caps.flatten", kPlace), "WARNING") << found.all;
 }
 
 TEST_F(DoctorTest, APlaceThatIsNotMirroredAsItShouldBeIsNamed) {

@@ -8,17 +8,23 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/cidr.h"
+#include "base/status_macros.h"
+#include "ceph/errors.h"
 #include "cli/commands.h"
 #include "cli/inspection.h"
 #include "doctor/check_cluster.h"
@@ -32,6 +38,7 @@ namespace addons::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -52,6 +59,7 @@ struct Found {
 };
 
 constexpr char kTriedWrite[] = "rados_write_op_omap_rm_keys2";
+constexpr char kTriedClass[] = "rbd.mirror_image_snapshot_set_copy_progress";
 
 class DoctorTest : public ::testing::Test {
  protected:
@@ -91,13 +99,30 @@ class DoctorTest : public ::testing::Test {
     server_.world.Advance(std::chrono::minutes(2));
     server_.Start();
   }
-  /// But for the write that is tried, which has nothing to change.
+  /// But for the changes that are tried, which have nothing to change.
   void ExpectNothingChanged() {
-    const int tried = server_.world.CountCalls("a", kTriedWrite);
-    EXPECT_GE(tried, 1);
-    EXPECT_EQ(server_.world.CountMutations(), tried);
+    std::set<std::string> tried;
+    for (const CallRecord& call : server_.world.Calls()) {
+      if (!call.mutation) continue;
+      tried.insert(call.call);
+      EXPECT_THAT(call.object, AnyOf(HasSubstr("rbd_addons.doctor"),
+                                     HasSubstr("rbd-addons-doctor")));
+    }
+    EXPECT_THAT(tried, ElementsAre("rados_mgr_command", "rados_mon_command",
+                                   kTriedWrite, kTriedClass));
     EXPECT_FALSE(
         server_.a.HasOmap(MirroredPair::kPool, "", "rbd_addons.doctor"));
+    const auto cluster = server_.pair.cluster(server_.a);
+    EXPECT_EQ(
+        cluster->MonCommand(R"({"prefix":"osd blocklist ls","format":"json"})")
+            .value(),
+        "[][]");
+    EXPECT_EQ(cluster->MgrCommand(R"({"prefix":"rbd task list"})").value(),
+              "[]\n");
+    EXPECT_EQ(
+        cluster->MgrCommand(R"({"prefix":"rbd mirror snapshot schedule list"})")
+            .value(),
+        "{}\n");
   }
   void FailCalls(const std::string& name, int error) {
     server_.world.SetCallHook(
@@ -118,11 +143,13 @@ TEST_F(DoctorTest, WhatIsInOrderIsSaidToBe) {
   EXPECT_EQ(found.exit_code, 0) << found.text;
   for (const char* const id :
        {"config.readable", "config.site-clusters", "config.mapping",
-        "cluster.connect", "cluster.key", "caps.blocklist", "caps.manager",
-        "caps.mirror-daemons", "caps.osd-map", "clock.host", "mirror.mode",
-        "mirror.peer", "mirror.daemon", "mirror.peer-daemon", "caps.write",
-        "cluster.key-type", "cluster.release", "clock.monitors",
-        "schedule.kept"}) {
+        "cluster.connect", "cluster.key",          "caps.blocklist",
+        "caps.manager",    "caps.mirror-daemons",  "caps.osd-map",
+        "clock.host",      "mirror.mode",          "mirror.peer",
+        "mirror.daemon",   "mirror.peer-daemon",   "caps.write",
+        "caps.fence",      "caps.unfence",         "caps.evict",
+        "caps.schedule",   "caps.flatten",         "cluster.key-type",
+        "cluster.release", "clock.monitors",       "schedule.kept"}) {
     EXPECT_EQ(found.Verdict(id), "OK") << id << ": " << found.Of(id, "seen");
   }
   ExpectNothingChanged();
@@ -453,12 +480,16 @@ TEST_F(DoctorTest, AFenceThatIsHalfChangedIsNoTimeForAHandover) {
 // --- more that is looked at of a cluster
 
 using Answers = std::map<std::string, std::string>;
+/// The errno that a command of a monitor or manager is answered with; 0: none.
+using Refusal = std::function<int(const nlohmann::json& command)>;
 
-/// A cluster whose monitors answer some commands otherwise.
+/// A cluster whose monitors answer some commands otherwise, and refuse others,
+/// as the manager does.
 class TellingCluster final : public Cluster {
  public:
-  TellingCluster(std::shared_ptr<Cluster> inner, const Answers& answers)
-      : inner_(std::move(inner)), answers_(answers) {}
+  TellingCluster(std::shared_ptr<Cluster> inner, const Answers& answers,
+                 const Refusal& refusal)
+      : inner_(std::move(inner)), answers_(answers), refusal_(refusal) {}
   const std::string& fsid() const override { return inner_->fsid(); }
   absl::StatusOr<std::unique_ptr<Pool>> OpenPool(
       int64_t pool_id, const std::string& rados_namespace,
@@ -469,9 +500,12 @@ class TellingCluster final : public Cluster {
     const auto command = nlohmann::json::parse(json, nullptr, false);
     const auto told = answers_.find(command.value("prefix", ""));
     if (told != answers_.end()) return told->second;
+    ADDONS_RETURN_IF_ERROR(Refused(command));
     return inner_->MonCommand(json);
   }
   absl::StatusOr<std::string> MgrCommand(const std::string& json) override {
+    ADDONS_RETURN_IF_ERROR(
+        Refused(nlohmann::json::parse(json, nullptr, false)));
     return inner_->MgrCommand(json);
   }
   std::vector<uint64_t> OwnClientIds() override {
@@ -485,8 +519,15 @@ class TellingCluster final : public Cluster {
   }
 
  private:
+  absl::Status Refused(const nlohmann::json& command) const {
+    const int error = refusal_ ? refusal_(command) : 0;
+    return error == 0 ? absl::OkStatus()
+                      : CephError(-error, "run", command.dump());
+  }
+
   const std::shared_ptr<Cluster> inner_;
   const Answers& answers_;
+  const Refusal& refusal_;
 };
 
 class CheckClusterTest : public ::testing::Test, private ClusterProvider {
@@ -499,8 +540,10 @@ class CheckClusterTest : public ::testing::Test, private ClusterProvider {
     dir_.Write("cluster-mapping.json", pair_.MappingJson());
   }
   /// What is found while the monitors answer that.
-  std::map<std::string, Finding> Check(const Answers& answers = {}) {
+  std::map<std::string, Finding> Check(const Answers& answers = {},
+                                       Refusal refusal = nullptr) {
     answers_ = answers;
+    refusal_ = std::move(refusal);
     ConfigStore store(dir_.path());
     const auto config = store.Current();
     EXPECT_OK(config);
@@ -525,11 +568,13 @@ class CheckClusterTest : public ::testing::Test, private ClusterProvider {
       const ClusterTarget& target, const CephUserRef& user) override {
     auto cluster = clusters_.Connect(target, user);
     if (!cluster.ok()) return cluster.status();
-    return std::make_shared<TellingCluster>(*std::move(cluster), answers_);
+    return std::make_shared<TellingCluster>(*std::move(cluster), answers_,
+                                            refusal_);
   }
 
   FakeClusterProvider clusters_{world_};
   Answers answers_;
+  Refusal refusal_;
 };
 
 TEST_F(CheckClusterTest, DaemonsOfSeveralReleasesAreNamed) {
@@ -570,16 +615,128 @@ TEST_F(CheckClusterTest, MonitorsWhoseClocksAreOffAreNamed) {
   EXPECT_EQ(skewed("\"much\"").verdict, FindingVerdict::kUnclear);
 }
 
+struct RefusedCommand {
+  std::string id;
+  Refusal refusal;
+  const char* fails;   // in the remedy
+  const char* remedy;  // in it, too
+};
+
+/// Answers `error` to commands that begin with `prefix` and have `key` set to
+/// `value`.
+Refusal Refuses(const std::string& prefix, const std::string& key,
+                const std::string& value, int error = EACCES) {
+  return [=](const nlohmann::json& command) {
+    return absl::StartsWith(command.value("prefix", ""), prefix) &&
+                   (key.empty() || command.value(key, "") == value)
+               ? error
+               : 0;
+  };
+}
+
+TEST_F(CheckClusterTest, WhichVerbFailsIsToldOfEachChangeThatIsRefused) {
+  constexpr char kBlocklist[] = "allow command \"osd blocklist\"";
+  constexpr char kProfile[] = "profile rbd pool=replicapool, or allow rw";
+  constexpr char kSchedule[] = "rbd mirror snapshot schedule ";
+  const std::vector<RefusedCommand> refusals = {
+      {"caps.fence", Refuses("osd blocklist", "range", "range"), "fences fail",
+       kBlocklist},
+      {"caps.unfence", Refuses("osd blocklist", "blocklistop", "rm"),
+       "unfencing fails", kBlocklist},
+      {"caps.evict", Refuses("osd blocklist", "range", ""),
+       "forced promotions fail", kBlocklist},
+      {"caps.schedule", Refuses(absl::StrCat(kSchedule, "add"), "", ""),
+       "promote with a schedulingInterval fail", kProfile},
+      {"caps.schedule", Refuses(absl::StrCat(kSchedule, "remove"), "", ""),
+       "disable where there is a schedule", kProfile},
+      {"caps.flatten", Refuses("rbd task add flatten", "", ""),
+       "flattens clones by itself", kProfile}};
+  for (const RefusedCommand& refused : refusals) {
+    const auto found = Check({}, refused.refusal);
+    const Finding& finding = found.at(refused.id);
+    EXPECT_EQ(finding.verdict, refused.id == "caps.flatten"
+                                   ? FindingVerdict::kWarning
+                                   : FindingVerdict::kProblem)
+        << refused.id;
+    EXPECT_THAT(finding.seen, HasSubstr("this user may not")) << refused.id;
+    EXPECT_THAT(finding.remedy,
+                AllOf(HasSubstr(refused.fails), HasSubstr(refused.remedy)));
+  }
+}
+
+// Ceph may look at other things before it looks at what the user may: that is
+// no sign of either.
+TEST_F(CheckClusterTest, AnAnswerThatTellsNothingIsNotTakenForARight) {
+  const auto verdicts = [this](const Refusal& refusal) {
+    auto found = Check({}, refusal);
+    for (const char* const id : {"caps.fence", "caps.unfence", "caps.evict"}) {
+      EXPECT_THAT(found.at(id).seen, HasSubstr("not known whether"));
+      EXPECT_EQ(found.at(id).verdict, FindingVerdict::kUnclear) << id;
+    }
+  };
+  verdicts(Refuses("osd blocklist", "", "", EINVAL));
+  verdicts(Refuses("osd blocklist", "", "", EAGAIN));
+  for (const int error : {EAGAIN, EINVAL, EOPNOTSUPP}) {
+    const auto found = Check({}, Refuses("rbd ", "", "", error));
+    for (const char* const id : {"caps.schedule", "caps.flatten"}) {
+      EXPECT_EQ(found.at(id).verdict, FindingVerdict::kUnclear)
+          << id << " " << error << found.at(id).seen;
+    }
+  }
+  // Nothing was asked where another question got no answer.
+  const auto silent = Check({}, Refuses("osd blocklist", "", "", ETIMEDOUT));
+  EXPECT_EQ(silent.at("caps.unfence").verdict, FindingVerdict::kUnclear);
+  EXPECT_THAT(silent.at("caps.unfence").seen, HasSubstr("not asked"));
+}
+
 TEST_F(DoctorTest, AUserWhoMayOnlyReadIsNamed) {
   Start();
-  FailCalls(kTriedWrite, EPERM);
-  const Found found = Json();
-  EXPECT_EQ(found.exit_code, kWouldNotWork);
-  EXPECT_EQ(found.Verdict("caps.write"), "PROBLEM");
-  EXPECT_THAT(found.Of("caps.write", "remedy"),
-              AllOf(HasSubstr("promote"), HasSubstr("profile rbd pool=")));
+  // Objects, and what the OSDs' classes do.
+  for (const char* const call : {kTriedWrite, kTriedClass}) {
+    FailCalls(call, EPERM);
+    const Found found = Json();
+    EXPECT_EQ(found.exit_code, kWouldNotWork);
+    EXPECT_EQ(found.Verdict("caps.write"), "PROBLEM") << call;
+    EXPECT_THAT(found.Of("caps.write", "remedy"),
+                AllOf(HasSubstr("promote"), HasSubstr("profile rbd pool=")));
+  }
+  FailCalls(kTriedClass, EAGAIN);
+  EXPECT_EQ(Json().Verdict("caps.write"), "UNCLEAR");
   server_.world.SetCallHook(nullptr);
   EXPECT_EQ(Json().Verdict("caps.write"), "OK");
+}
+
+TEST_F(DoctorTest, ADataPoolThatTheUserMayNotWriteIntoIsNamed) {
+  Start();
+  EXPECT_EQ(Json().Verdict("caps.data-pool"), "");
+  constexpr int64_t kDataPool = 9;
+  server_.a.AddPool(kDataPool, "data");
+  std::string number(8, '\0');
+  number[0] = static_cast<char>(kDataPool);
+  server_.a.AddOmapValue(MirroredPair::kPool, "",
+                         absl::StrCat("rbd_header.", server_.a.ImageId(image_)),
+                         "data_pool_id", number);
+  const Found right = Json();
+  EXPECT_EQ(right.Verdict("caps.data-pool"), "OK") << right.text;
+  EXPECT_THAT(right.Of("caps.data-pool", "seen"), HasSubstr("pool 'data'"));
+
+  // The first write is into the pool of the image itself.
+  int writes = 0;
+  server_.world.SetCallHook(
+      [&writes](absl::string_view, absl::string_view call, bool) {
+        return call == kTriedWrite && ++writes == 2 ? EPERM : 0;
+      });
+  const Found found = Json();
+  EXPECT_EQ(found.exit_code, kWouldNotWork);
+  EXPECT_EQ(found.Verdict("caps.write"), "OK");
+  EXPECT_EQ(found.Verdict("caps.data-pool"), "PROBLEM");
+  EXPECT_THAT(found.Of("caps.data-pool", "remedy"),
+              AllOf(HasSubstr("reclaim"), HasSubstr("profile rbd pool=data")));
+
+  FailCalls("rados_read_op_omap_get_vals_by_keys2", EPERM);
+  const Found unseen = Json();
+  EXPECT_EQ(unseen.Verdict("caps.data-pool"), "PROBLEM");
+  EXPECT_THAT(unseen.Of("caps.data-pool", "seen"), HasSubstr("not known"));
 }
 
 TEST_F(DoctorTest, CopiesThatAreLaterThanTheirScheduleAreNamed) {
