@@ -1,8 +1,10 @@
 // --help, the completions and the manual page say the same.
 
 #include <gmock/gmock.h>
+#include <google/protobuf/descriptor.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -15,6 +17,7 @@
 #include "absl/strings/str_split.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
+#include "cli/methods.h"
 
 namespace addons {
 namespace {
@@ -111,6 +114,61 @@ TEST(HelpTest, ShowsNestedVerbsAndOptions) {
   }
   EXPECT_THAT(paths, Contains(" group create"));
   EXPECT_THAT(paths, Contains(" site failover"));
+}
+
+TEST(HelpTest, EveryMethodHasAVerb) {
+  // So nobody has to write the JSON of a request in an emergency.
+  const std::map<std::string, std::string> verbs = {
+      {"fence.FenceController/FenceClusterNetwork", " fence"},
+      {"fence.FenceController/UnfenceClusterNetwork", " unfence"},
+      {"fence.FenceController/ListClusterFence", " fences"},
+      {"fence.FenceController/GetFenceClients", " fence-client"},
+      {"identity.Identity/GetIdentity", " identity"},
+      {"identity.Identity/GetCapabilities", " identity"},
+      {"identity.Identity/Probe", " probe"},
+      {"rbdaddons.admin.v1.Operations/ListOperations", " operations"},
+      {"rbdaddons.admin.v1.Operations/CancelOperation", " cancel"},
+      {"rbdaddons.admin.v1.Audit/AuditPool", " audit"},
+      {"rbdaddons.admin.v1.Audit/RepairPool", " audit"},
+      {"rbdaddons.admin.v1.Inspection/CheckFailover", " check-failover"},
+      {"rbdaddons.admin.v1.Inspection/ExplainVolume", " explain"},
+      {"rbdaddons.admin.v1.Inspection/ExplainGroup", " explain"},
+      // Each verb that takes a volume asks for its name.
+      {"rbdaddons.admin.v1.Inspection/FindVolume", " explain"},
+      {"rbdaddons.admin.v1.History/ListHistory", " history"},
+      {"rbdaddons.admin.v1.Doctor/Diagnose", " doctor"},
+      {"rbdaddons.admin.v1.Rescues/DecideRescue", " rescue"},
+      {"reclaimspace.ReclaimSpaceController/ControllerReclaimSpace",
+       " reclaim"},
+      {"reclaimspace.ReclaimSpaceNode/NodeReclaimSpace", " trim"},
+      {"replication.Controller/EnableVolumeReplication", " enable"},
+      {"replication.Controller/DisableVolumeReplication", " disable"},
+      {"replication.Controller/PromoteVolume", " promote"},
+      {"replication.Controller/DemoteVolume", " demote"},
+      {"replication.Controller/ResyncVolume", " resync"},
+      {"replication.Controller/GetVolumeReplicationInfo", " info"},
+      {"replication.Controller/GetReplicationDestinationInfo", " destination"},
+      {"volumegroup.Controller/CreateVolumeGroup", " group create"},
+      {"volumegroup.Controller/ModifyVolumeGroupMembership",
+       " group set-members"},
+      {"volumegroup.Controller/DeleteVolumeGroup", " group delete"},
+      {"volumegroup.Controller/ListVolumeGroups", " group list"},
+      {"volumegroup.Controller/ControllerGetVolumeGroup", " group show"}};
+  // What liveness probes ask, and what the daemon does not serve.
+  const std::set<std::string> without = {
+      "csi.v1.Identity",
+      "encryptionkeyrotation.EncryptionKeyRotationController"};
+  std::set<std::string> paths;
+  for (const Shown& shown : AllThatHelpShows()) paths.insert(PathText(shown));
+  for (const auto* const method : AllMethods()) {
+    if (without.contains(std::string(method->service()->full_name()))) {
+      continue;
+    }
+    const std::string name = MethodName(*method);
+    const auto verb = verbs.find(name);
+    ASSERT_NE(verb, verbs.end()) << name << " has no verb";
+    EXPECT_THAT(paths, Contains(verb->second)) << name;
+  }
 }
 
 TEST(HelpTest, EveryVerbThatAnswersHasTheThreeForms) {
