@@ -115,7 +115,17 @@ has_history() { show a history "$id" && grep -q 'promote: OK' "$work/answer"; }
 metric() { grep -q "^rbd_addons_replication_$1{cluster=\"$cluster\",pool=\"$pool\",namespace=\"$namespace\"} 1\$" <(python3 -c '
 import sys, urllib.request
 print(urllib.request.urlopen(f"http://127.0.0.1:{sys.argv[1]}/metrics", timeout=20).read().decode())' "$metrics" | tee "$work/answer"); }
-allowed() { show a doctor --all || true; ! grep -qE '^(problem|unclear) +(caps|cluster)' "$work/answer" && grep -q 'caps.mirror-daemons' "$work/answer"; }
+# missing PLACE: the capabilities that the doctor misses for the cluster and this place of it.
+missing() {
+  show a doctor --all || true
+  grep -q 'caps.mirror-daemons' "$work/answer" || echo 'no answer'
+  sed -nE "s/^(problem|unclear|warning) +((caps|cluster)\.[a-z-]+), ($1 of )?cluster '$cluster'\$/\2/p" "$work/answer" | sort | paste -sd ' '
+}
+doctor_misses() { # PLACE CAPABILITIES
+  local got
+  got=$(missing "$1")
+  if [[ $got == "$2" ]]; then held "$user: the doctor misses: ${got:-nothing}"; else failed "$user: the doctor misses '$got', expected '$2': $(answer 2000)"; fi
+}
 group() { call "${3:-a}" "volumegroup.Controller/$1" "$2"; }
 ready() { verb b ResyncVolume '"force":true' && grep -q '"ready": *true' "$work/answer"; }
 told() { ! verb a PromoteVolume "$schedule" && [[ $(code) == FAILED_PRECONDITION ]]; }
@@ -254,11 +264,12 @@ least least-pool "$pool" a b
 least least-namespace "$pool/tenant1" a b
 user=least-pool
 cluster=site-a namespace=''
-if allowed; then held "$user: the doctor misses no capability"; else failed "$user: doctor: $(answer 2000)"; fi
+doctor_misses "pool '$pool'" ''
 all_calls "$pool"
 pool_id=$id
 user=least-namespace
 all_calls "$pool/tenant1"
+doctor_misses "namespace '$pool\/tenant1'" ''
 expect OK 'disable' verb a DisableVolumeReplication
 
 # The limits are limits.
@@ -280,7 +291,9 @@ expect OK 'info' verb a GetVolumeReplicationInfo
 # "profile rbd" of 16.2 allows it by itself.
 expect OK 'fence' fence FenceClusterNetwork
 expect PERMISSION_DENIED 'unfence' fence UnfenceClusterNetwork
+doctor_misses "pool '$pool'" 'caps.mirror-daemons caps.unfence'
 user=no-mgr
+doctor_misses "pool '$pool'" 'caps.flatten caps.manager caps.mirror-daemons caps.schedule'
 expect OK 'info' verb a GetVolumeReplicationInfo
 expect OK 'fence' fence FenceClusterNetwork
 expect OK 'unfence' fence UnfenceClusterNetwork
@@ -296,6 +309,7 @@ expect 'UNAUTHENTICATED|UNAVAILABLE' 'info' verb a GetVolumeReplicationInfo
 user=read-only
 expect OK 'info' verb a GetVolumeReplicationInfo
 expect PERMISSION_DENIED 'demote' verb a DemoteVolume
+doctor_misses "pool '$pool'" 'caps.flatten caps.manager caps.mirror-daemons caps.schedule caps.unfence caps.write'
 user=no-mon
 expect UNAUTHENTICATED 'info' verb a GetVolumeReplicationInfo
 # One service only.
