@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <chrono>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "ceph/blocklist.h"
+#include "ceph/blocklist_commands.h"
 #include "nlohmann/json.hpp"
 #include "tests/contract/contract_fixture.h"
 #include "tests/testing/status_matchers.h"
@@ -116,6 +118,22 @@ TEST_P(ContractTest, BlocklistIsOfAShapeThatIsRead) {
   ASSERT_OK(list) << *listed;
   EXPECT_TRUE(list->has_ranges);
   EXPECT_THAT(list->unreadable, IsEmpty());
+}
+
+// Doctor tells from it what a user may.
+TEST_P(ContractTest, WhatIsNoAddressCannotBeBlocklisted) {
+  for (const BlocklistKey& key :
+       {BlocklistKey{true, "rbd-addons-doctor/32"},
+        BlocklistKey{false, "rbd-addons-doctor/32"}}) {
+    for (const std::string& command :
+         {AddCommand(key, std::chrono::seconds(60)), RemoveCommand(key)}) {
+      EXPECT_THAT(bed().ClusterFor(kA).MonCommand(command),
+                  AllOf(HasErrno(EINVAL),
+                        StatusIs(absl::StatusCode::kInternal,
+                                 HasSubstr("unable to parse address"))))
+          << command;
+    }
+  }
 }
 
 TEST_P(ContractTest, TheMonitorListsThePools) {
