@@ -27,8 +27,8 @@ struct MirroredPlace {
 /// peer, an rbd-mirror that reports, and its line in cluster-mapping.json.
 /// Changes nothing: of changes those are tried that cannot happen
 /// (check_changes.h). Blocks, bounded by the daemon's timeouts for a question:
-/// once one got no answer, the others are not asked. Adds the mirrored pools to `mirrored`, but none of a cluster that
-/// left a question unanswered.
+/// once one got no answer, the others are not asked. Adds the mirrored pools to
+/// `mirrored`, but none of a cluster that left a question unanswered.
 Findings CheckCluster(ClusterProvider& clusters, const ClusterConfig& config,
                       const ClusterEntry& entry, const CephUserRef& user,
                       absl::Time now, std::vector<MirroredPlace>* mirrored);
