@@ -28,10 +28,6 @@ constexpr seconds kPatience{240};
 // For rbd-mirror to copy what was begun.
 constexpr seconds kCopied{90};
 
-// A verb that waits makes the same calls at each look: further deaths there are
-// in no other state.
-constexpr int kMostOfACall = 12;
-
 uint64_t NextNumber() {
   static std::atomic<uint64_t> number{0};
   return ++number;
@@ -58,12 +54,6 @@ std::vector<std::string> Lines(const std::string& path) {
   std::vector<std::string> lines;
   for (std::string line; std::getline(file, line);) lines.push_back(line);
   return lines;
-}
-
-std::map<std::string, int> CountsOf(const std::vector<std::string>& calls) {
-  std::map<std::string, int> counts;
-  for (const std::string& call : calls) ++counts[call];
-  return counts;
 }
 
 void Compare(const Contents& wanted, const Contents& found,
@@ -169,26 +159,6 @@ std::vector<CrashEnumeration::Undisturbed> CrashEnumeration::Observe(
   return runs;
 }
 
-std::vector<CrashPoint> CrashEnumeration::PointsOf(
-    const std::vector<Undisturbed>& runs) {
-  std::map<std::string, int> counts = CountsOf(runs.front().calls);
-  for (const Undisturbed& run : runs) {
-    const auto others = CountsOf(run.calls);
-    for (auto& [call, count] : counts) {
-      const auto found = others.find(call);
-      count = std::min(count, found == others.end() ? 0 : found->second);
-    }
-  }
-  std::vector<CrashPoint> points;
-  for (const auto& [call, count] : counts) {
-    for (int nth = 1; nth <= std::min(count, kMostOfACall); ++nth) {
-      points.push_back({call, nth, false});
-      points.push_back({call, nth, true});
-    }
-  }
-  return points;
-}
-
 void CrashEnumeration::Prepare(const std::vector<CrashCase*>& batch) {
   ForEach(batch, [](CrashCase& one) {
     one.subject = {.number = NextNumber()};
@@ -198,15 +168,19 @@ void CrashEnumeration::Prepare(const std::vector<CrashCase*>& batch) {
 
 void CrashEnumeration::Kill(CrashCase& one) {
   const std::string& site = one.scenario->site;
+  const std::string trace =
+      Bed().Path(absl::StrCat("calls-", one.subject.number));
   Restart(site, {{"RBD_ADDONS_FAULTS",
                   absl::StrCat(one.point.call, "#", one.point.nth,
-                               one.point.after ? ":kill-after" : ":kill")}});
+                               one.point.after ? ":kill-after" : ":kill")},
+                 {"RBD_ADDONS_CALL_TRACE", trace}});
   bool dead = false;
   const grpc::Status status =
       Until(*one.scenario, one.subject,
             [&](const auto&) { return dead = !Daemon(site).Running(); });
   // The answer may come before the death.
-  one.reached = dead || Daemon(site).WaitForEnd(status.ok() ? 1 : 0);
+  dead = dead || Daemon(site).WaitForEnd(status.ok() ? 1 : 0);
+  one.tries.push_back({dead, status.ok(), Lines(trace)});
 }
 
 void CrashEnumeration::Repeat(CrashCase& one, const Contents& end) {
@@ -274,7 +248,7 @@ void CrashEnumeration::Run(std::vector<CrashCase>* cases,
   for (int round = 0; round < kTries; ++round) {
     std::vector<CrashCase*> due;
     for (CrashCase& one : *cases) {
-      if (!one.reached) due.push_back(&one);
+      if (one.reach() != CrashReach::kDied) due.push_back(&one);
     }
     for (size_t at = 0; at < due.size(); at += at_once) {
       const auto first = due.begin() + static_cast<std::ptrdiff_t>(at);

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/cluster/two_sites.h"
 #include "tests/integration/crash_bed.h"
+#include "tests/integration/crash_points.h"
 
 namespace addons::testing {
 
@@ -43,22 +44,16 @@ struct CrashScenario {
   std::set<grpc::StatusCode> may_answer = {};
 };
 
-/// The end of a daemon at one of its calls of Ceph.
-struct CrashPoint {
-  std::string call;
-  int nth = 0;
-  bool after = false;  // the call has been made
-};
-
 struct CrashCase {
   const CrashScenario* scenario = nullptr;
   CrashPoint point{};
   CrashSubject subject{};
-  bool reached = false;
+  std::vector<CrashTry> tries{};
   std::vector<std::string> wrong{};
 
   /// "demote: death after rbd_mirror_image_demote #1"
   std::string Name() const;
+  CrashReach reach() const { return ReachOf(point, tries); }
 };
 
 /// Suites in which the daemon dies at the calls of Ceph that a verb makes, is
@@ -82,12 +77,9 @@ class CrashEnumeration : public TwoSitesTest {
   /// One of each, in their order.
   static std::vector<Undisturbed> Observe(
       const std::vector<const CrashScenario*>& scenarios);
-  /// Where a daemon can die in a run: at each call that all of `runs` make,
-  /// before and after it.
-  static std::vector<CrashPoint> PointsOf(const std::vector<Undisturbed>& runs);
 
   /// Runs all of `cases`, which are of any scenarios, at most `at_once` volumes
-  /// at a time; those that do not reach their call are tried once more.
+  /// at a time; those in which the daemon does not die are tried once more.
   /// `ends`: as undisturbed runs end, by scenario.
   static void Run(std::vector<CrashCase>* cases,
                   const std::map<std::string, CrashBed::Contents>& ends,
