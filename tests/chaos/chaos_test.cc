@@ -253,8 +253,13 @@ Disturbances::Actions ChaosTest::Actions() const {
     Testbed(command, arguments);
   };
   actions.restart = [](const std::string& site) { Restart(site); };
+  actions.look_after_daemon = [](const std::string& site) {
+    if (Daemon(site).Running()) return;
+    ADD_FAILURE() << "site " << site << ": " << Daemon(site).Ending();
+    Restart(site);
+  };
   actions.signal = [](const std::string& site, int signal) {
-    kill(Daemon(site).pid(), signal);
+    (void)Daemon(site).Signal(signal);
   };
   actions.mirror_may_die = [this](const std::string& site) {
     return MirrorMayDie(site);

@@ -128,8 +128,9 @@ std::vector<Disturbances::Kind> Disturbances::Kinds() const {
   return kinds;
 }
 
-void Disturbances::StartManagers(const std::string& dead) const {
+void Disturbances::StartWhatEnded(const std::string& dead) const {
   for (const std::string site : {"a", "b"}) {
+    actions_.look_after_daemon(site);
     if (site != dead) actions_.testbed("start", {site, "mgr"});
   }
 }
@@ -148,7 +149,7 @@ void Disturbances::Run(uint64_t seed, int most, const std::string& dead,
     const auto until =
         std::min<milliseconds>(actions_.longest, milliseconds(2000 + pause));
     if (done_within(until)) return;
-    StartManagers(dead);
+    StartWhatEnded(dead);
     if (site == dead) site = dead == "a" ? "b" : "a";
     const milliseconds away(
         std::min(actions_.longest, seconds(kind.longest_s)) * share / 1000);
@@ -165,7 +166,7 @@ void Disturbances::Run(uint64_t seed, int most, const std::string& dead,
       std::cerr << "      not now" << std::endl;
     }
   }
-  while (!done_within(seconds(10))) StartManagers(dead);
+  while (!done_within(seconds(10))) StartWhatEnded(dead);
 }
 
 }  // namespace addons::testing

@@ -25,6 +25,8 @@ class Disturbances {
         testbed;
     /// Kills and starts our daemon of a site.
     std::function<void(const std::string& site)> restart;
+    /// Fails the test where it has ended by itself, and starts it again.
+    std::function<void(const std::string& site)> look_after_daemon;
     /// Sends a signal to it.
     std::function<void(const std::string& site, int signal)> signal;
     /// Of the link between the sites; each false: the system refused. Null:
@@ -43,7 +45,8 @@ class Disturbances {
   /// One after the other until `done`, but at most `most`: a site whose
   /// rbd-mirror never lives for the settle time rightly decides nothing. Each
   /// is undone before the next. `dead`: a site that is left alone, or empty.
-  /// Managers that have ended are started again until the end, as systemd does.
+  /// Managers that have ended are started again until the end, as systemd
+  /// does, and so is a daemon of ours, whose end is a failure.
   /// `done_within` waits for the end of what is disturbed.
   void Run(uint64_t seed, int most, const std::string& dead,
            const std::function<bool(std::chrono::milliseconds)>& done_within);
@@ -67,7 +70,7 @@ class Disturbances {
   Kind MirrorDies() const;
   /// One that was stopped for longer than the monitor waits for its beacon is
   /// no longer the active one when it goes on, and ends.
-  void StartManagers(const std::string& dead) const;
+  void StartWhatEnded(const std::string& dead) const;
   Kind ClockIsWrong() const;
   Kind LinkIs(const char* name, int longest_s,
               const std::function<bool()>& begin,

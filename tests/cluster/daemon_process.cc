@@ -7,17 +7,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <sstream>
 #include <system_error>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "tests/cluster/process_end.h"
 #include "tests/cluster/testbed.h"
 
 namespace addons::testing {
@@ -27,7 +30,14 @@ namespace {
 /// names another one, such as a daemon built on another release of Debian.
 std::string DaemonProgram() {
   const char* const other = std::getenv("RBD_ADDONS_TEST_DAEMON");
-  return other != nullptr && *other != '\0' ? other : ADDONS_DAEMON;
+  // Absolute, since the process has another working folder.
+  return std::filesystem::absolute(
+             other != nullptr && *other != '\0' ? other : ADDONS_DAEMON)
+      .string();
+}
+
+std::string FolderOf(const std::string& file) {
+  return std::filesystem::absolute(file).parent_path().string();
 }
 
 /// Runs what follows. The shell is the namespace's first process, which the
@@ -89,10 +99,12 @@ DaemonProcess::DaemonProcess(std::string socket, std::string log_file,
 
 DaemonProcess::~DaemonProcess() {
   if (Running()) Stop(SIGTERM);
+  if (watch_.joinable()) watch_.join();
 }
 
 bool DaemonProcess::Start(
     const std::map<std::string, std::string>& environment) {
+  if (watch_.joinable()) watch_.join();  // of the one before, which has ended
   std::vector<std::string> arguments;
   if (in_container_) arguments = ContainerCommand();
   arguments.insert(arguments.end(),
@@ -102,33 +114,109 @@ bool DaemonProcess::Start(
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
-
-  const pid_t parent = getpid();
-  pid_ = fork();
-  if (pid_ == 0) {
-    // Nothing may be left behind when the test program is killed.
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(127);
-    const int log = open(log_file_.c_str(),
-                         O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    dup2(log, STDERR_FILENO);
-    dup2(log, STDOUT_FILENO);
-    for (const auto& [name, value] : environment) {
-      setenv(name.c_str(), value.c_str(), 1);
-    }
-    execvp(argv[0], argv.data());
-    _exit(127);
+  {
+    const MutexLock lock(mutex_);
+    started_ = false;
+    end_wanted_ = environment.contains("RBD_ADDONS_FAULTS");
+  }
+  watch_ = std::thread([&] { Watch(argv, environment); });
+  {
+    const MutexLock lock(mutex_);
+    while (!started_) changed_.Wait(mutex_);
   }
   return Eventually([this] { return !Running() || Accepts(socket_); },
                     std::chrono::seconds(20)) &&
          Running();
 }
 
-bool DaemonProcess::Running() {
-  if (pid_ <= 0) return false;
-  if (waitpid(pid_, nullptr, WNOHANG) == 0) return true;
+void DaemonProcess::Execute(
+    const std::vector<char*>& argv,
+    const std::map<std::string, std::string>& environment) const {
+  AllowCore();
+  const int log =
+      open(log_file_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  dup2(log, STDERR_FILENO);
+  dup2(log, STDOUT_FILENO);
+  if (chdir(FolderOf(log_file_).c_str()) != 0) _exit(127);
+  for (const auto& [name, value] : environment) {
+    setenv(name.c_str(), value.c_str(), 1);
+  }
+  execvp(argv[0], argv.data());
+  _exit(127);
+}
+
+void DaemonProcess::Watch(
+    const std::vector<char*>& argv,
+    const std::map<std::string, std::string>& environment) {
+  using std::chrono::steady_clock;
+  const auto start = steady_clock::now();
+  const pid_t parent = getpid();
+  const pid_t pid = fork();
+  if (pid == 0) {
+    // Nothing may be left behind when the test program is killed.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(127);
+    Execute(argv, environment);
+  }
+  {
+    const MutexLock lock(mutex_);
+    pid_ = pid;
+    started_ = true;
+    changed_.NotifyAll();
+  }
+  if (pid < 0) return;
+  siginfo_t end{};
+  while (waitid(P_PID, static_cast<id_t>(pid), &end, WEXITED | WNOWAIT) < 0 &&
+         errno == EINTR) {
+  }
+  const auto lived = std::chrono::duration_cast<std::chrono::seconds>(
+      steady_clock::now() - start);
+  std::string ending =
+      absl::StrCat("process ", pid, " of ", socket_, " ended by ", EndText(end),
+                   ", ", lived.count(), " s after its start");
+  if (!EndIsWanted()) {
+    absl::StrAppend(&ending, ", which the test did not ask for\n",
+                    Details(pid, end.si_code == CLD_DUMPED));
+    std::cerr << ending << std::endl;
+  }
+  const MutexLock lock(mutex_);
+  ending_ = std::move(ending);
+  waitpid(pid, nullptr, 0);
   pid_ = -1;
-  return false;
+}
+
+bool DaemonProcess::EndIsWanted() const {
+  const MutexLock lock(mutex_);
+  return end_wanted_;
+}
+
+std::string DaemonProcess::Details(pid_t pid, bool left_core) const {
+  constexpr size_t kLines = 50;
+  const std::string trace =
+      left_core ? BackTrace(DaemonProgram(), FolderOf(log_file_), pid) : "";
+  return absl::StrCat(
+      MachineText(), "\n--- the last lines of its log\n",
+      LastLines(log_file_, kLines),
+      trace.empty() ? "\n--- no back trace" : "\n--- back trace\n", trace);
+}
+
+bool DaemonProcess::Running() const { return pid() > 0; }
+
+pid_t DaemonProcess::pid() const {
+  const MutexLock lock(mutex_);
+  return pid_;
+}
+
+std::string DaemonProcess::Ending() const {
+  const MutexLock lock(mutex_);
+  return ending_;
+}
+
+bool DaemonProcess::Signal(int signal) {
+  const MutexLock lock(mutex_);
+  if (pid_ <= 0) return false;
+  end_wanted_ = end_wanted_ || (signal != SIGSTOP && signal != SIGCONT);
+  return kill(pid_, signal) == 0;
 }
 
 bool DaemonProcess::WaitForEnd(int seconds) {
@@ -137,15 +225,15 @@ bool DaemonProcess::WaitForEnd(int seconds) {
 }
 
 void DaemonProcess::Stop(int signal) {
-  if (!Running()) return;
-  kill(pid_, signal);
-  if (WaitForEnd(40)) return;
-  kill(pid_, SIGKILL);
+  if (!Signal(signal) || WaitForEnd(40)) return;
+  Signal(SIGKILL);
   WaitForEnd(10);
 }
 
 std::string DaemonProcess::Log() const {
-  if (pid_ > 0) Eventually([this] { return LogIsWritten(pid_); });
+  if (const pid_t running = pid(); running > 0) {
+    Eventually([running] { return LogIsWritten(running); });
+  }
   std::ifstream file(log_file_);
   std::ostringstream text;
   text << file.rdbuf();
