@@ -229,16 +229,6 @@ void CrashBed::Write(const std::string& site, const TestVolume& volume,
   });
 }
 
-void CrashBed::Promote(const std::string& site, const TestVolume& volume,
-                       Force force) {
-  Change(site, volume,
-         [&](Image& image) { return image.MirrorPromote(force); });
-}
-
-void CrashBed::Demote(const std::string& site, const TestVolume& volume) {
-  Change(site, volume, [](Image& image) { return image.MirrorDemote(); });
-}
-
 void CrashBed::TakeSnapshot(const std::string& site, const TestVolume& volume) {
   Change(site, volume,
          [](Image& image) { return image.CreateMirrorSnapshot().status(); });

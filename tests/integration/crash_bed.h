@@ -44,8 +44,6 @@ class CrashBed {
 
   void Write(const std::string& site, const TestVolume& volume,
              const std::string& text);
-  void Promote(const std::string& site, const TestVolume& volume, Force force);
-  void Demote(const std::string& site, const TestVolume& volume);
   void TakeSnapshot(const std::string& site, const TestVolume& volume);
 
   // --- what is there

@@ -236,15 +236,28 @@ void CrashEnumeration::RunBatch(const std::vector<CrashCase*>& batch,
       ADD_FAILURE() << "left over: " << left;
     }
   }
-  std::cout << batch.size() << " deaths: prepared after " << prepared
-            << " s, killed after " << killed << " s, repeated after "
-            << repeated << " s, gone after " << since() << " s" << std::endl;
+  // Also told where the run does not come to its end.
+  for (const CrashCase* const one : batch) {
+    for (const std::string& wrong : one->wrong) {
+      std::cout << one->Name() << ": " << wrong << std::endl;
+    }
+  }
+  const auto died = std::count_if(
+      batch.begin(), batch.end(),
+      [](const auto* one) { return one->reach() == CrashReach::kDied; });
+  const auto wrong =
+      std::count_if(batch.begin(), batch.end(),
+                    [](const auto* one) { return !one->wrong.empty(); });
+  std::cout << batch.size() << " cases: " << died << " deaths, " << wrong
+            << " wrong; prepared after " << prepared << " s, killed after "
+            << killed << " s, repeated after " << repeated << " s, gone after "
+            << since() << " s" << std::endl;
 }
 
 void CrashEnumeration::Run(std::vector<CrashCase>* cases,
                            const std::map<std::string, Contents>& ends,
                            size_t at_once) {
-  constexpr int kTries = 2;
+  constexpr int kTries = 4;
   for (int round = 0; round < kTries; ++round) {
     std::vector<CrashCase*> due;
     for (CrashCase& one : *cases) {

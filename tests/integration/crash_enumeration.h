@@ -79,7 +79,8 @@ class CrashEnumeration : public TwoSitesTest {
       const std::vector<const CrashScenario*>& scenarios);
 
   /// Runs all of `cases`, which are of any scenarios, at most `at_once` volumes
-  /// at a time; those in which the daemon does not die are tried once more.
+  /// at a time; those in which the daemon does not die are tried some times
+  /// more, since how often a verb that waits makes a call differs.
   /// `ends`: as undisturbed runs end, by scenario.
   static void Run(std::vector<CrashCase>* cases,
                   const std::map<std::string, CrashBed::Contents>& ends,

@@ -35,7 +35,7 @@ class CrashSummary final : public ::testing::Environment {
     if (cases_ == 0) return;
     std::printf(
         "crash enumeration: %zu cases, %zu failures; calls never reached by a "
-        "death: %s; repeated looks that a wait ended before: %s\n",
+        "death: %s; repeated ones that a verb ended without: %s\n",
         cases_, failures_, List(unreached_).c_str(),
         List(ended_before_).c_str());
   }

@@ -29,8 +29,8 @@ struct CrashTry {
 enum class CrashReach {
   kDied,
   /// The verb came to its end with fewer of this call than there are points
-  /// for: it waits for something, and looks a different number of times in each
-  /// run. The looks that it did make have points of their own.
+  /// for: it waits for something, and repeats the call a different number of
+  /// times in each run. Those that it did make have points of their own.
   kEndedBefore,
   /// The daemon was to die there, and did not: the call is not made at all, or
   /// was made and the fault did nothing, or the verb did not come to its end.
