@@ -118,7 +118,9 @@ class Daemons {
   }
 
   /// What the call has changed; empty: nothing. GetVolumeReplicationInfo notes
-  /// with an image since when it is primary; such notes do not count.
+  /// with an image since when it is primary, and the history tells of refused
+  /// calls, too, when it can, which may be during a later one; such notes do
+  /// not count.
   std::string Changes() const {
     const auto now = Contents();
     std::string changes;
@@ -142,7 +144,8 @@ class Daemons {
 
  private:
   static bool IsNote(const std::string& key) {
-    return absl::StrContains(key, " metadata .rbd-addons.");
+    return absl::StrContains(key, " metadata .rbd-addons.") ||
+           absl::StrContains(key, "/rbd_addons.history");
   }
 
   std::map<std::string, std::string> Contents() const {
