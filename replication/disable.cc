@@ -94,8 +94,7 @@ absl::Status Disabling::DisableImage(const MirrorView& view, Force force) {
   // is not mirrored any more, and would use them again when it is mirrored
   // again.
   ADDONS_RETURN_IF_ERROR(RemoveSchedules(context_, environment_.options,
-                                         session_.cluster(),
-                                         session_.volume.ImageSpec()));
+                                         session_.volume, view.image_id));
   ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
   context_.SetPending(absl::OkStatus());
   context_.Step(force == Force::kYes ? "disabling by force" : "disabling");

@@ -26,12 +26,11 @@ namespace {
 void AddSchedule(const OpenedVolume& opened, const MirrorView& view,
                  HealthReport* report) {
   const std::optional<SnapshotSchedule> wanted = WantedSchedule(view);
-  const auto applied = ReadAppliedSchedules(
-      opened.cluster(), opened.volume.ImageSpec(), view.image_id);
+  const auto applied = ReadAppliedSchedules(opened.volume, view.image_id);
   if (!applied.ok()) {
     report->Add(ReplicationHealth::kDegraded,
-                absl::StrCat("whether mirror snapshots are scheduled is not "
-                             "known, because the manager does not tell: ",
+                absl::StrCat("whether mirror snapshots are taken is not known, "
+                             "because the manager does not tell: ",
                              applied.status().message()));
     if (wanted.has_value()) report->UpkeepIsDue(opened.volume.volume_id);
     return;

@@ -11,7 +11,9 @@
 #include "base/status_macros.h"
 #include "ceph/pool.h"
 #include "replication/mgr_command.h"
+#include "replication/schedule_json.h"
 #include "replication/state/group_mark.h"
+#include "replication/stored_schedules.h"
 
 namespace addons {
 namespace {
@@ -33,37 +35,6 @@ std::string Command(const char* verb, const std::string& spec,
     }
   }
   return command.dump();
-}
-
-/// nullopt: there is none, or it is no text.
-std::optional<std::string> TextOf(const json& object, const char* name) {
-  const auto it = object.find(name);
-  if (it == object.end() || !it->is_string()) return std::nullopt;
-  return it->get<std::string>();
-}
-
-absl::Status WrongPart(absl::string_view what, const std::string& value) {
-  return absl::InternalError(
-      absl::StrCat("a schedule's ", what, " is ", Quoted(value)));
-}
-
-absl::StatusOr<SnapshotSchedule> ReadSchedule(const json& entry) {
-  const auto text = TextOf(entry, "interval");
-  if (!text.has_value()) {
-    return absl::InternalError("a schedule has no interval");
-  }
-  const auto interval = ParseInterval(*text);
-  if (!interval.ok()) return WrongPart("interval", *text);
-  SnapshotSchedule schedule;
-  schedule.interval_text = *text;
-  schedule.interval = *interval;
-  const auto start = entry.find("start_time");
-  if (start == entry.end() || start->is_null()) return schedule;
-  schedule.start_time = TextOf(entry, "start_time").value_or("");
-  const auto start_of_day = ParseStartTime(schedule.start_time);
-  if (!start_of_day.ok()) return WrongPart("start time", schedule.start_time);
-  schedule.start_of_day = *start_of_day;
-  return schedule;
 }
 
 /// An image that the mgr does not know, or that is not mirrored by snapshots,
@@ -118,7 +89,7 @@ absl::StatusOr<std::vector<Level>> ReadLevels(const std::string& spec,
       return NotUnderstood(spec, "a level has no list of schedules");
     }
     for (const json& entry : *entries) {
-      auto schedule = ReadSchedule(entry);
+      auto schedule = ParseSchedule(entry);
       if (!schedule.ok()) {
         return NotUnderstood(spec, schedule.status().message());
       }
@@ -148,9 +119,37 @@ std::optional<SnapshotSchedule> MarkedSchedule(const MirrorView& view,
       mark[kGlobalId] != view.info.global_id) {
     return std::nullopt;
   }
-  auto schedule = ReadSchedule(mark);
+  auto schedule = ParseSchedule(mark);
   if (!schedule.ok()) return std::nullopt;
   return *std::move(schedule);
+}
+
+/// What there is to write down before a schedule is set.
+struct NotesOfSchedule {
+  NotesOfSchedule(const ResolvedVolume& volume, const MirrorView& view,
+                  const SnapshotSchedule& wanted, VerbScope by) {
+    const std::optional<SnapshotSchedule> before = WantedSchedule(view);
+    const bool is_own = view.marks.contains(kOwnScheduleMark);
+    write = before != wanted;
+    // That of a volume that was mirrored before its group asked for another
+    // one.
+    save_own = by == VerbScope::kGroupMember && before.has_value() && write &&
+               !is_own && !MirroredForGroup(view, volume);
+    forget_own = by == VerbScope::kVolume && is_own;
+  }
+  bool write = false;
+  bool save_own = false;
+  bool forget_own = false;
+};
+
+/// What the module that takes mirror snapshots answers without opening an
+/// image, and soon, whatever it is at: that it is there. What it lists are
+/// other schedules, of the pool.
+std::string AreYouThere(const std::string& pool_spec) {
+  return json({{"prefix", "rbd trash purge schedule list"},
+               {"level_spec", pool_spec},
+               {"format", "json"}})
+      .dump();
 }
 
 }  // namespace
@@ -174,28 +173,39 @@ absl::StatusOr<std::vector<SnapshotSchedule>> ListSchedules(
   return schedules;
 }
 
+absl::StatusOr<std::vector<SnapshotSchedule>> ListSchedules(
+    OperationContext& context, const ReplicationOptions& options,
+    const ResolvedVolume& volume, const std::string& image_id) {
+  const auto stored = ReadStoredSchedules(volume, image_id);
+  if (stored.has_value()) return *stored;
+  return ListSchedules(context, options, *volume.cluster, volume.ImageSpec());
+}
+
 absl::Status EnsureSchedule(OperationContext& context,
-                            const ReplicationOptions& options, Cluster& cluster,
-                            const std::string& spec,
+                            const ReplicationOptions& options,
+                            const ResolvedVolume& volume,
+                            const std::string& image_id,
                             const SnapshotSchedule& wanted) {
   context.Step("checking the mirror snapshot schedule");
-  ADDONS_ASSIGN_OR_RETURN(std::vector<SnapshotSchedule> present,
-                          ListSchedules(context, options, cluster, spec));
+  ADDONS_ASSIGN_OR_RETURN(const std::vector<SnapshotSchedule> present,
+                          ListSchedules(context, options, volume, image_id));
   const bool there =
       std::find(present.begin(), present.end(), wanted) != present.end();
   if (there && present.size() == 1) return absl::OkStatus();
 
   ADDONS_RETURN_IF_ERROR(context.BeginMutation());
   context.Step("setting the mirror snapshot schedule");
+  const std::string spec = volume.ImageSpec();
   if (!there) {
-    ADDONS_RETURN_IF_ERROR(RunNeededMgrCommand(context, options, cluster,
+    ADDONS_RETURN_IF_ERROR(RunNeededMgrCommand(context, options,
+                                               *volume.cluster,
                                                Command("add", spec, &wanted))
                                .status());
   }
   for (const SnapshotSchedule& schedule : present) {
     if (schedule == wanted) continue;
     ADDONS_RETURN_IF_ERROR(
-        RunNeededMgrCommand(context, options, cluster,
+        RunNeededMgrCommand(context, options, *volume.cluster,
                             Command("remove", spec, &schedule))
             .status());
   }
@@ -204,14 +214,16 @@ absl::Status EnsureSchedule(OperationContext& context,
 
 absl::Status RemoveSchedules(OperationContext& context,
                              const ReplicationOptions& options,
-                             Cluster& cluster, const std::string& spec) {
+                             const ResolvedVolume& volume,
+                             const std::string& image_id) {
   context.Step("removing mirror snapshot schedules");
   ADDONS_ASSIGN_OR_RETURN(const std::vector<SnapshotSchedule> present,
-                          ListSchedules(context, options, cluster, spec));
+                          ListSchedules(context, options, volume, image_id));
   if (present.empty()) return absl::OkStatus();
   ADDONS_RETURN_IF_ERROR(context.BeginMutation());
-  const auto removed = RunNeededMgrCommand(context, options, cluster,
-                                           Command("remove", spec, nullptr));
+  const auto removed =
+      RunNeededMgrCommand(context, options, *volume.cluster,
+                          Command("remove", volume.ImageSpec(), nullptr));
   return NoSuchLevel(removed.status()) ? absl::OkStatus() : removed.status();
 }
 
@@ -230,6 +242,24 @@ absl::StatusOr<AppliedSchedules> ReadAppliedSchedules(
     schedules.insert(schedules.end(), level.schedules.begin(),
                      level.schedules.end());
   }
+  return applied;
+}
+
+absl::StatusOr<AppliedSchedules> ReadAppliedSchedules(
+    const ResolvedVolume& volume, const std::string& image_id) {
+  auto stored = ReadStoredSchedules(volume, image_id);
+  if (!stored.has_value() || stored->empty()) {
+    return ReadAppliedSchedules(*volume.cluster, volume.ImageSpec(), image_id);
+  }
+  const absl::Status there =
+      volume.cluster->MgrCommand(AreYouThere(volume.Spec(""))).status();
+  // A user who may call what is needed alone.
+  if (absl::IsPermissionDenied(there)) {
+    return ReadAppliedSchedules(*volume.cluster, volume.ImageSpec(), image_id);
+  }
+  ADDONS_RETURN_IF_ERROR(there);
+  AppliedSchedules applied;
+  applied.own = *std::move(stored);
   return applied;
 }
 
@@ -265,34 +295,42 @@ std::optional<SnapshotSchedule> WantedSchedule(const MirrorView& view) {
   return MarkedSchedule(view, kScheduleMark);
 }
 
+bool ScheduleIsWrittenDown(const ResolvedVolume& volume, const MirrorView& view,
+                           const SnapshotSchedule& wanted, VerbScope by) {
+  const NotesOfSchedule notes(volume, view, wanted, by);
+  return !notes.write && !notes.forget_own;
+}
+
+absl::Status WriteScheduleDown(Image& image, const ResolvedVolume& volume,
+                               const MirrorView& view,
+                               const SnapshotSchedule& wanted, VerbScope by) {
+  const NotesOfSchedule notes(volume, view, wanted, by);
+  if (notes.save_own) {
+    ADDONS_RETURN_IF_ERROR(image.SetMetadata(
+        kOwnScheduleMark, ScheduleMark(view, *WantedSchedule(view))));
+  }
+  if (notes.write) {
+    ADDONS_RETURN_IF_ERROR(
+        image.SetMetadata(kScheduleMark, ScheduleMark(view, wanted)));
+  }
+  return notes.forget_own ? image.RemoveMetadata(kOwnScheduleMark)
+                          : absl::OkStatus();
+}
+
 absl::Status KeepSchedule(Session& session, const CephUserRef& user,
                           const MirrorView& view,
                           const SnapshotSchedule& wanted, VerbScope by) {
-  const std::optional<SnapshotSchedule> before = WantedSchedule(view);
-  const bool is_own = view.marks.contains(kOwnScheduleMark);
-  // That of a volume that was mirrored before its group asked for another one.
-  const bool save = by == VerbScope::kGroupMember && before.has_value() &&
-                    before != wanted && !is_own &&
-                    !MirroredForGroup(view, session.volume);
-  const bool forget = by == VerbScope::kVolume && is_own;
-  if (before != wanted || forget) {
+  if (!ScheduleIsWrittenDown(session.volume, view, wanted, by)) {
     ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
     session.context.Step("writing down the mirror snapshot schedule");
-    const auto write = [&](Image& image) -> absl::Status {
-      if (save) {
-        ADDONS_RETURN_IF_ERROR(
-            image.SetMetadata(kOwnScheduleMark, ScheduleMark(view, *before)));
-      }
-      ADDONS_RETURN_IF_ERROR(
-          image.SetMetadata(kScheduleMark, ScheduleMark(view, wanted)));
-      return forget ? image.RemoveMetadata(kOwnScheduleMark) : absl::OkStatus();
-    };
-    ADDONS_RETURN_IF_ERROR(ChangeImage(session.volume, write));
+    ADDONS_RETURN_IF_ERROR(ChangeImage(session.volume, [&](Image& image) {
+      return WriteScheduleDown(image, session.volume, view, wanted, by);
+    }));
   }
   ReplicationOptions options = session.environment.options;
   options.mgr_patience = options.schedule_patience;
-  absl::Status set = EnsureSchedule(session.context, options, session.cluster(),
-                                    session.volume.ImageSpec(), wanted);
+  absl::Status set = EnsureSchedule(session.context, options, session.volume,
+                                    view.image_id, wanted);
   if (!absl::IsUnavailable(set) || SaysLookAgain(set)) return set;
   // A lease that was lost meanwhile is no silence of the manager.
   if (session.context.mutating()) {
@@ -322,8 +360,8 @@ absl::Status SetWantedSchedule(Session& session, const MirrorView& view) {
   if (!wanted.has_value()) return absl::OkStatus();
   ReplicationOptions options = session.environment.options;
   options.mgr_patience = options.schedule_patience;
-  return EnsureSchedule(session.context, options, session.cluster(),
-                        session.volume.ImageSpec(), *wanted);
+  return EnsureSchedule(session.context, options, session.volume, view.image_id,
+                        *wanted);
 }
 
 }  // namespace addons

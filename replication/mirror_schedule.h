@@ -21,34 +21,48 @@ namespace addons {
 // the image's *id*. `spec` is "pool/image" or "pool/namespace/image". Blocking
 // as RunMgrCommand(); every function may be repeated.
 
-/// By "pool/namespace/image id" or the like, as the mgr names them: the image's
-/// own schedules, not those of its pool.
+/// The image's own schedules, not those of its pool, as the manager lists them,
+/// who opens the image for it.
 absl::StatusOr<std::vector<SnapshotSchedule>> ListSchedules(
     OperationContext& context, const ReplicationOptions& options,
     Cluster& cluster, const std::string& spec);
+
+/// The same from where the manager keeps them (ReadStoredSchedules()), where
+/// they can be read.
+absl::StatusOr<std::vector<SnapshotSchedule>> ListSchedules(
+    OperationContext& context, const ReplicationOptions& options,
+    const ResolvedVolume& volume, const std::string& image_id);
 
 /// Afterwards `wanted` is the image's only schedule. Changes nothing when it is
 /// so already. The new one is added before old ones go, so that there is always
 /// one.
 absl::Status EnsureSchedule(OperationContext& context,
-                            const ReplicationOptions& options, Cluster& cluster,
-                            const std::string& spec,
+                            const ReplicationOptions& options,
+                            const ResolvedVolume& volume,
+                            const std::string& image_id,
                             const SnapshotSchedule& wanted);
 
 /// Afterwards the image has no schedule of its own.
 absl::Status RemoveSchedules(OperationContext& context,
                              const ReplicationOptions& options,
-                             Cluster& cluster, const std::string& spec);
+                             const ResolvedVolume& volume,
+                             const std::string& image_id);
 
 /// The schedules that apply to an image: its own, or, where it has none, those
-/// of its namespace, its pool or the whole cluster. Asks the manager once, and
-/// waits for it as long as Ceph's timeouts say.
+/// of its namespace, its pool or the whole cluster, as the manager lists them.
+/// Asks it once, and waits for it as long as Ceph's timeouts say.
 struct AppliedSchedules {
   std::vector<SnapshotSchedule> own;
   std::vector<SnapshotSchedule> inherited;
 };
 absl::StatusOr<AppliedSchedules> ReadAppliedSchedules(
     Cluster& cluster, const std::string& spec, const std::string& image_id);
+
+/// The image's own from where the manager keeps them; then `inherited` stays
+/// empty. Where it has none, or they cannot be read, as above. The manager is
+/// asked in any case, for schedules mean nothing while it is away: its error.
+absl::StatusOr<AppliedSchedules> ReadAppliedSchedules(
+    const ResolvedVolume& volume, const std::string& image_id);
 
 /// The schedules of a pool and namespace, asked for at once.
 struct PoolSchedules {
@@ -69,6 +83,15 @@ std::optional<SnapshotSchedule> WantedSchedule(const MirrorView& view);
 /// it is in asked for another one: it has it again when it leaves. Travels to
 /// the peer, because the group may have moved by then.
 inline constexpr char kOwnScheduleMark[] = "rbd-addons.own-schedule";
+
+/// Whether `wanted`, by the volume itself or by its group, is written down in
+/// the image's metadata; and writes it there, on a primary that is open anyway.
+/// Errors are those of Image; may be repeated.
+bool ScheduleIsWrittenDown(const ResolvedVolume& volume, const MirrorView& view,
+                           const SnapshotSchedule& wanted, VerbScope by);
+absl::Status WriteScheduleDown(Image& image, const ResolvedVolume& volume,
+                               const MirrorView& view,
+                               const SnapshotSchedule& wanted, VerbScope by);
 
 /// EnsureSchedule() of a primary, for a promote by `user`: `wanted`, by the
 /// volume itself or by its group, is written down first, and a manager that

@@ -306,10 +306,17 @@ absl::Status Promotion::CallPromote(Force force) {
   if (force == Force::kNo) {
     const MirrorClientGuard guard(session_.cluster(), *session_.reads,
                                   environment_.tracker);
-    return ChangeImage(session_.volume, [this](Image& image) {
-      const absl::Status promoted = image.MirrorPromote(Force::kNo);
-      return promoted.ok() && took_back_ ? NoteTakenBack(image, view_)
-                                         : promoted;
+    return ChangeImage(session_.volume, [this](Image& image) -> absl::Status {
+      ADDONS_RETURN_IF_ERROR(image.MirrorPromote(Force::kNo));
+      if (took_back_) return NoteTakenBack(image, view_);
+      // Finish() sees whether it is there, and would open the image for it.
+      if (request_.parameters.schedule.has_value() &&
+          view_.info.mode == MirrorMode::kSnapshot) {
+        WriteScheduleDown(image, session_.volume, view_,
+                          *request_.parameters.schedule, request_.scope)
+            .IgnoreError();
+      }
+      return absl::OkStatus();
     });
   }
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<EvictionWatchdog> watchdog,

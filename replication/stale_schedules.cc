@@ -1,6 +1,5 @@
 #include "replication/stale_schedules.h"
 
-#include <cstdint>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -8,13 +7,10 @@
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "lease/leased_context.h"
+#include "replication/stored_schedules.h"
 
 namespace addons {
 namespace {
-
-std::string LevelPrefix(int64_t pool_id, const std::string& rados_namespace) {
-  return absl::StrCat(pool_id, "/", rados_namespace, "/");
-}
 
 /// An image has its header object for as long as it exists, in the trash as
 /// well, and its id is never given again.
@@ -50,7 +46,8 @@ absl::Status Sweep(Session& session) {
 
 absl::StatusOr<std::vector<std::string>> FindStaleSchedules(Pool& whole,
                                                             Pool& pool) {
-  const std::string prefix = LevelPrefix(pool.id(), pool.rados_namespace());
+  const std::string prefix =
+      ScheduleLevelPrefix(pool.id(), pool.rados_namespace());
   std::vector<std::string> gone;
   const auto levels = whole.ReadOmap(kScheduleObject, prefix);
   if (absl::IsNotFound(levels.status())) return gone;
@@ -80,7 +77,7 @@ void SweepSchedules(Session& session) {
 void ForgetSchedulesOfId(const ResolvedVolume& volume,
                          const std::string& image_id) {
   const std::string level = absl::StrCat(
-      LevelPrefix(volume.pool_id, volume.rados_namespace), image_id);
+      ScheduleLevelPrefix(volume.pool_id, volume.rados_namespace), image_id);
   const auto remove = [&]() -> absl::Status {
     ADDONS_ASSIGN_OR_RETURN(
         const std::unique_ptr<Pool> pool,

@@ -16,10 +16,6 @@ namespace addons {
 // when an image is gone (each resync gives it another id), and then does not
 // let them be named.
 
-/// Where the manager's module rbd_support keeps them: in the default namespace
-/// of the pool, by "pool id/namespace/image id".
-inline constexpr char kScheduleObject[] = "rbd_mirror_snapshot_schedule";
-
 /// The keys of the schedules of image ids that no image of `pool` (and its
 /// namespace) has any more. `whole` is its default namespace. Blocks for one
 /// read, and for one of each schedule; errors are those of Pool.

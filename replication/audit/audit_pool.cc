@@ -17,6 +17,7 @@
 #include "replication/inspection/clone_audit.h"
 #include "replication/stale_schedules.h"
 #include "replication/state/image_directory.h"
+#include "replication/stored_schedules.h"
 
 namespace addons {
 namespace {

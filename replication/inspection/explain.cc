@@ -413,8 +413,7 @@ void Explaining::AddSchedule(const OpenedVolume& opened,
   const std::optional<SnapshotSchedule> wanted = WantedSchedule(view);
   Add("schedule", "wanted",
       wanted.has_value() ? TextOf(*wanted) : "nobody has asked for one here");
-  const auto applied = ReadAppliedSchedules(
-      opened.cluster(), opened.volume.ImageSpec(), view.image_id);
+  const auto applied = ReadAppliedSchedules(opened.volume, view.image_id);
   if (!applied.ok()) {
     Unseen("the schedule of mirror snapshots", applied.status());
     return;

@@ -5,7 +5,9 @@
 
 #include <cerrno>
 #include <chrono>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -56,6 +58,40 @@ TEST_P(ContractTest, ScheduleWithoutStartTimeHasNull) {
   ASSERT_EQ(listed[key]["schedule"].size(), 1U);
   EXPECT_EQ(listed[key]["schedule"][0]["interval"], "7m");
   EXPECT_TRUE(listed[key]["schedule"][0]["start_time"].is_null());
+}
+
+/// What the manager keeps of the schedules of kStanding's image; "": nothing.
+std::string Kept(Pool& pool, const std::string& image_id) {
+  const auto kept = pool.ReadOmapKey("rbd_mirror_snapshot_schedule",
+                                     absl::StrCat(pool.id(), "//", image_id));
+  return kept.ok() ? kept->value_or("") : "";
+}
+
+TEST_P(ContractTest, ScheduleIsKeptInThePoolBeforeTheManagerAnswers) {
+  ASSERT_NO_FATAL_FAILURE(NeedMirrored(kStanding));
+  const auto pool = OpenPool(kA, Access::kRead);
+  const std::string id = IdOf(kA, kStanding);
+  const std::string key = absl::StrCat(bed().PoolId(kA), "//", id);
+  const std::vector<std::map<std::string, std::string>> items = {
+      {{"interval", "7m"}},
+      {{"interval", "2h"}, {"start_time", "2026-11-20T03:00:00Z"}}};
+  for (const auto& item : items) {
+    ASSERT_OK(Schedule("add", Spec(kStanding), item));
+    // As it is listed.
+    EXPECT_EQ(nlohmann::json::parse(Kept(*pool, id), nullptr, false),
+              ScheduleOf(Spec(kStanding))[key]["schedule"]);
+  }
+  ASSERT_OK(Schedule("remove", Spec(kStanding), items[0]));
+  EXPECT_EQ(nlohmann::json::parse(Kept(*pool, id), nullptr, false),
+            ScheduleOf(Spec(kStanding))[key]["schedule"]);
+  ASSERT_OK(Schedule("remove", Spec(kStanding), items[1]));
+  EXPECT_EQ(Kept(*pool, id), "");
+}
+
+TEST_P(ContractTest, SchedulesOfTheTrashAreListedWithoutAnImage) {
+  EXPECT_OK(bed().ClusterFor(kA).MgrCommand(absl::StrCat(
+      R"({"prefix": "rbd trash purge schedule list", "level_spec": ")",
+      bed().PoolName(), R"(/"})")));
 }
 
 TEST_P(ContractTest, ScheduleOfAnAbsentImageIsInvalid) {

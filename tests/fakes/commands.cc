@@ -136,6 +136,30 @@ std::optional<std::string> ParseStartTime(const std::string& text) {
   return absl::StrFormat("%02d:%02d:00%s", hour, minute, zone);
 }
 
+// [{"interval", "start_time"}], as the module lists and keeps them.
+json ItemsOf(const Schedule& schedule) {
+  json items = json::array();
+  for (const auto& [minutes, start] : schedule.items) {
+    items.push_back({{"interval", IntervalText(minutes)},
+                     {"start_time", start.empty() ? json() : json(start)}});
+  }
+  return items;
+}
+
+// The module keeps those of a pool, of its namespaces and images in an object
+// of the pool, and writes them there before it answers.
+void SaveSchedule(Site& site, const std::string& id) {
+  const auto pool = site.pools.find(LevelFromId(id, "").pool_id.value_or(-1));
+  if (pool == site.pools.end()) return;
+  auto& omap = pool->second.namespaces[""].omap["rbd_mirror_snapshot_schedule"];
+  const auto schedule = site.schedules.find(id);
+  if (schedule == site.schedules.end()) {
+    omap.erase(id);
+  } else {
+    omap[id] = ItemsOf(schedule->second).dump(4);
+  }
+}
+
 json ListSchedules(const Site& site, const Level& level) {
   std::optional<Level> parent;
   std::map<std::string, Level> levels;
@@ -154,12 +178,7 @@ json ListSchedules(const Site& site, const Level& level) {
     const bool wanted = id == level.id || (parent && id == parent->id) ||
                         levels[id].ChildOf(level);
     if (!wanted) continue;
-    json items = json::array();
-    for (const auto& [minutes, start] : schedule.items) {
-      items.push_back({{"interval", IntervalText(minutes)},
-                       {"start_time", start.empty() ? json() : json(start)}});
-    }
-    result[id] = {{"name", schedule.name}, {"schedule", items}};
+    result[id] = {{"name", schedule.name}, {"schedule", ItemsOf(schedule)}};
   }
   return result;
 }
@@ -186,12 +205,15 @@ CommandResult ChangeSchedule(Site& site, const Level& level,
   if (add) {
     site.schedules[level.id].name = level.name;
     site.schedules[level.id].items.insert(item);
+    SaveSchedule(site, level.id);
     return {};
   }
   const auto it = site.schedules.find(level.id);
-  if (it == site.schedules.end()) return {};
-  if (has_interval) it->second.items.erase(item);
-  if (!has_interval || it->second.items.empty()) site.schedules.erase(it);
+  if (it != site.schedules.end()) {
+    if (has_interval) it->second.items.erase(item);
+    if (!has_interval || it->second.items.empty()) site.schedules.erase(it);
+  }
+  SaveSchedule(site, level.id);
   return {};
 }
 
@@ -309,7 +331,10 @@ void RefreshSchedules(Site& site) {
     const auto image = Model::FindImageById(
         pool->second.namespaces[level.rados_namespace.value_or("")],
         level.image_id);
-    return image == nullptr || image->mode != MirrorMode::kSnapshot;
+    if (image != nullptr && image->mode == MirrorMode::kSnapshot) return false;
+    pool->second.namespaces[""].omap["rbd_mirror_snapshot_schedule"].erase(
+        entry.first);
+    return true;
   });
 }
 
@@ -379,6 +404,7 @@ CommandResult RunMgrCommand(Model& model, Site& site, const std::string& text) {
     return AddFlatten(model, site, command.value("image_spec", ""));
   }
   if (prefix == "rbd task list") return ListTasks(site);
+  if (prefix == "rbd trash purge schedule list") return {0, "{}\n", ""};
   if (prefix == "service status") return ServiceStatus(model, site);
   return {-EINVAL, "", "No handler found"};
 }

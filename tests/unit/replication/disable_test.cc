@@ -266,6 +266,7 @@ TEST_F(DisableTest, OtherVerbsNameTheWayOutOfAnInterruptedDisable) {
 }
 
 TEST_F(DisableTest, ManagerThatIsDownIsUnavailableAndNothingIsDisabled) {
+  ASSERT_OK(Promote(on_a_, Force::kNo, {{"schedulingInterval", "5m"}}));
   a_.SetMgrUp(false);
   deadline_ = minutes(3);
   EXPECT_THAT(Disable(on_a_), StatusIs(kUnavailable, HasSubstr("manager")));

@@ -3,6 +3,9 @@
 
 #include "replication/info.h"
 
+#include <cerrno>
+#include <utility>
+
 #include "ceph/mirror.h"
 #include "replication/upkeep.h"
 #include "tests/testing/handles.h"
@@ -549,6 +552,32 @@ TEST_F(ProtectionTest, ManagerOutageDoesNotKeepAPrimaryFromOk) {
   EXPECT_OK(KeepUp());
   ExpectHealth(kHealthy, "");
   EXPECT_THAT(a_.Schedules(), HasSubstr(image_));
+}
+
+TEST_F(ProtectionTest, ScheduleIsWorthNothingWhileTheManagerIsAway) {
+  PromoteEvery("5m");
+  for (const bool module : {false, true}) {
+    if (module) {
+      a_.SetMgrHasModule(false);
+    } else {
+      a_.SetMgrUp(false);
+    }
+    ExpectHealth(kDegraded, "the manager does not tell");
+    a_.SetMgrUp(true);
+    a_.SetMgrHasModule(true);
+    ExpectHealth(kHealthy, "");
+  }
+}
+
+TEST_F(ProtectionTest, UserMayBeKeptFromAllButSchedules) {
+  PromoteEvery("5m");
+  bool refused = false;
+  world_.SetCallHook([&](absl::string_view, absl::string_view call, bool) {
+    return call == "rados_mgr_command" && !std::exchange(refused, true) ? EACCES
+                                                                        : 0;
+  });
+  ExpectHealth(kHealthy, "");
+  EXPECT_TRUE(refused);
 }
 
 TEST_F(ProtectionTest, UpkeepOfWhatIsInOrderChangesNothing) {

@@ -192,10 +192,55 @@ TEST_F(ScheduleTest, LostLeaseIsNoSilenceOfTheManager) {
 }
 
 TEST_F(ScheduleTest, ManagerWithoutTheModuleKeepsADisableWaiting) {
+  ASSERT_OK(PromoteEvery("5m"));
   a_.SetMgrHasModule(false);
   EXPECT_THAT(Disable(on_a_), StatusIs(absl::StatusCode::kUnavailable,
                                        HasSubstr("rbd_support")));
   EXPECT_EQ(a_.Info(image_).state, MirrorImageState::kEnabled);
+}
+
+TEST_F(ScheduleTest, ManagerIsNotMissedWhereThereIsNothingToRemove) {
+  a_.SetMgrHasModule(false);
+  EXPECT_OK(Disable(on_a_));
+  EXPECT_EQ(a_.Info(image_).state, MirrorImageState::kDisabled);
+}
+
+TEST_F(ScheduleTest, ManagerIsNotAskedForTheWantedOneThatIsThere) {
+  ASSERT_OK(PromoteEvery("5m"));
+  a_.SetMgrUp(false);
+  world_.ClearCalls();
+  EXPECT_OK(PromoteEvery("5m"));
+  EXPECT_EQ(world_.CountCalls("a", "rados_mgr_command"), 0);
+  EXPECT_THAT(on_a_.environment().due_schedules.All(), SizeIs(0));
+}
+
+TEST_F(ScheduleTest, ManagerIsAskedForWhatItKeepsInAnotherWay) {
+  ASSERT_OK(PromoteEvery("5m"));
+  for (const char* const kept : {"", "{}", "[7]", R"([{"interval":"2w"}])"}) {
+    a_.AddOmapValue(MirroredPair::kPool, "", "rbd_mirror_snapshot_schedule",
+                    absl::StrCat(pair_.pool_id(a_), "//", a_.ImageId(image_)),
+                    kept);
+    world_.ClearCalls();
+    EXPECT_OK(PromoteEvery("5m"));
+    EXPECT_EQ(world_.CountCalls("a", "rados_mgr_command"), 1) << kept;
+    EXPECT_EQ(world_.CountMutations(), 0) << kept;
+    ASSERT_OK(Info(on_a_));
+  }
+}
+
+TEST_F(ScheduleTest, ManagerIsAskedForWhatCannotBeRead) {
+  ASSERT_OK(PromoteEvery("5m"));
+  world_.ClearCalls();
+  for (const int error : {ETIMEDOUT, EACCES, EIO}) {
+    Fail("rados_read_op_omap_get_vals_by_keys2", error, 1);
+    EXPECT_OK(PromoteEvery("5m"));
+    EXPECT_EQ(world_.CountCalls("a", "rados_mgr_command"), 1) << error;
+    EXPECT_THAT(Present(), SizeIs(1));
+    world_.ClearCalls();
+  }
+  Fail("rados_read_op_omap_get_vals_by_keys2", ETIMEDOUT, 100);
+  EXPECT_OK(Disable(on_a_));
+  EXPECT_THAT(a_.Schedules(), Not(HasSubstr(image_)));
 }
 
 TEST_F(ScheduleTest, WhatWasDueIsSetInTheBackground) {

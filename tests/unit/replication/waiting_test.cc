@@ -100,6 +100,7 @@ TEST_F(WaitingTest, DisableForThatOfAnotherClient) {
 
 TEST_F(WaitingTest, DisableForTheManager) {
   AddMirrored();
+  ASSERT_OK(Promote(on_a_, Force::kNo, {{"schedulingInterval", "5m"}}));
   MgrIsAwayFor(seconds(20));
   EXPECT_OK(Disable(on_a_));
   EXPECT_GE(took_, seconds(20));
@@ -107,6 +108,7 @@ TEST_F(WaitingTest, DisableForTheManager) {
 
 TEST_F(WaitingTest, DisableForAManagerThatStaysAway) {
   AddMirrored();
+  ASSERT_OK(Promote(on_a_, Force::kNo, {{"schedulingInterval", "5m"}}));
   MgrIsAwayFor(minutes(10));
   deadline_ = minutes(5);
   EXPECT_THAT(Disable(on_a_), StatusIs(absl::StatusCode::kUnavailable,

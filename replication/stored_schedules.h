@@ -1,0 +1,35 @@
+#ifndef ADDONS_REPLICATION_STORED_SCHEDULES_H_
+#define ADDONS_REPLICATION_STORED_SCHEDULES_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "replication/parameters.h"
+#include "volume/resolved.h"
+
+namespace addons {
+
+/// Where the manager's module rbd_support keeps mirror snapshot schedules: in
+/// the default namespace of the pool, by "pool id/namespace/image id".
+inline constexpr char kScheduleObject[] = "rbd_mirror_snapshot_schedule";
+
+/// "pool id/namespace/", which an image's id follows.
+std::string ScheduleLevelPrefix(int64_t pool_id,
+                                const std::string& rados_namespace);
+
+/// The schedules of the image with this id, not those of its pool, as the
+/// manager keeps them: it writes them there before it answers a command, and
+/// reads them there when it starts and every minute (16.2 to 20.2). So they are
+/// what its answer would say, or newer, for one read; the manager opens the
+/// image to answer, and may be away.
+/// nullopt: the manager has to be asked, because the volume is in a namespace,
+/// whose user may be kept out of the default one, because they cannot be read,
+/// or because they are written in a way that is not known. Blocks for one read.
+std::optional<std::vector<SnapshotSchedule>> ReadStoredSchedules(
+    const ResolvedVolume& volume, const std::string& image_id);
+
+}  // namespace addons
+
+#endif  // ADDONS_REPLICATION_STORED_SCHEDULES_H_
