@@ -121,6 +121,8 @@ std::vector<Scenario> MembersScenarios() {
   // A manager that does not answer keeps no volume from being primary: the
   // schedule is written down, and the next call or the upkeep sets it.
   const Deferred schedule = {"rados_mgr_command", ": schedule "};
+  const Deferred stored = {"rados_mgr_command",
+                           "/rbd_mirror_snapshot_schedule"};
   // Who is a member stands in the journal: nothing of a failover depends on the
   // rbd group, and what fails there is logged (replication/group/rbd_group.h).
   const Deferred rbd_group = {"", "group"};
@@ -161,7 +163,9 @@ std::vector<Scenario> MembersScenarios() {
   all.push_back(Make("GroupDestination", "GetReplicationDestinationInfo", "a",
                      Mirrored,
                      [](Rig& rig) { return rig.MembersDestination(rig.a_); }));
-  for (Scenario& scenario : all) scenario.deferred = {schedule, rbd_group};
+  for (Scenario& scenario : all) {
+    scenario.deferred = {schedule, stored, rbd_group};
+  }
   return all;
 }
 

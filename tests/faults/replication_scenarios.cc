@@ -91,6 +91,8 @@ void AddEnable(std::vector<Scenario>* all) {
 /// A manager that does not answer keeps no volume from being primary: the
 /// schedule is written down, and the next call or the upkeep sets it.
 const Deferred kSchedule = {"rados_mgr_command", ": schedule "};
+const Deferred kStoredSchedule = {"rados_mgr_command",
+                                  "/rbd_mirror_snapshot_schedule"};
 /// It holds nothing that is needed any more: the next promotion removes it.
 const Deferred kRescueImage = {"rbd_remove", "rbd-addons-rescue."};
 
@@ -187,7 +189,7 @@ void AddPromote(std::vector<Scenario>* all) {
       },
       ForceB));
   for (size_t i = first; i < all->size(); ++i) {
-    all->at(i).deferred = {kSchedule, kRescueImage};
+    all->at(i).deferred = {kSchedule, kStoredSchedule, kRescueImage};
   }
 }
 
