@@ -217,8 +217,14 @@ absl::Status RemoveSchedules(OperationContext& context,
                              const ResolvedVolume& volume,
                              const std::string& image_id) {
   context.Step("removing mirror snapshot schedules");
-  ADDONS_ASSIGN_OR_RETURN(const std::vector<SnapshotSchedule> present,
+  ADDONS_ASSIGN_OR_RETURN(std::vector<SnapshotSchedule> present,
                           ListSchedules(context, options, volume, image_id));
+  if (present.empty()) {
+    // Nobody looks for it again once the image is not mirrored any more.
+    ADDONS_ASSIGN_OR_RETURN(
+        present,
+        ListSchedules(context, options, *volume.cluster, volume.ImageSpec()));
+  }
   if (present.empty()) return absl::OkStatus();
   ADDONS_RETURN_IF_ERROR(context.BeginMutation());
   const auto removed =

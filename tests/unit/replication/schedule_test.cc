@@ -199,9 +199,10 @@ TEST_F(ScheduleTest, ManagerWithoutTheModuleKeepsADisableWaiting) {
   EXPECT_EQ(a_.Info(image_).state, MirrorImageState::kEnabled);
 }
 
-TEST_F(ScheduleTest, ManagerIsNotMissedWhereThereIsNothingToRemove) {
-  a_.SetMgrHasModule(false);
+TEST_F(ScheduleTest, ManagerIsAskedWhereNothingToRemoveIsWrittenDown) {
+  world_.ClearCalls();
   EXPECT_OK(Disable(on_a_));
+  EXPECT_GE(world_.CountCalls("a", "rados_mgr_command"), 1);
   EXPECT_EQ(a_.Info(image_).state, MirrorImageState::kDisabled);
 }
 
