@@ -62,4 +62,8 @@ int CephErrno(const absl::Status& status) {
   return error;
 }
 
+bool RefusesUser(const absl::Status& status) {
+  return absl::IsUnauthenticated(status) || absl::IsPermissionDenied(status);
+}
+
 }  // namespace addons

@@ -22,6 +22,10 @@ absl::Status CephError(int result, absl::string_view action,
 /// The positive errno that CephError() stored in `status`, 0 if none.
 int CephErrno(const absl::Status& status);
 
+/// The user is not let in, or may not do this: told apart from a cluster that
+/// does not answer, and no sign of what is there.
+bool RefusesUser(const absl::Status& status);
+
 /// This client was put on the blocklist: its connection is useless.
 inline constexpr int kBlocklistedErrno = 108;  // ESHUTDOWN
 

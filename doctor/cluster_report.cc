@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ceph/errors.h"
 
 namespace addons {
 
@@ -26,9 +27,7 @@ void ClusterReport::Note(std::string id, Verdict verdict, std::string object,
 Verdict ClusterReport::Heard(const absl::Status& status) {
   silent_ |= absl::IsDeadlineExceeded(status);
   if (status.ok()) return Verdict::kOk;
-  return absl::IsPermissionDenied(status) || absl::IsUnauthenticated(status)
-             ? Verdict::kProblem
-             : Verdict::kUnclear;
+  return RefusesUser(status) ? Verdict::kProblem : Verdict::kUnclear;
 }
 
 void ClusterReport::Ask(std::string id, const std::string& object,

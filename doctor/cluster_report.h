@@ -2,6 +2,7 @@
 #define ADDONS_DOCTOR_CLUSTER_REPORT_H_
 
 #include <string>
+#include <utility>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"

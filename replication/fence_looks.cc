@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "ceph/blocklist_commands.h"
+#include "ceph/errors.h"
 #include "ceph/retry_when_blocklisted.h"
 #include "replication/watch_connection.h"
 

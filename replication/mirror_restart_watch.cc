@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/status_macros.h"
+#include "ceph/errors.h"
 #include "ceph/mirror_clients.h"
 #include "ceph/pool.h"
 #include "ceph/retry_when_blocklisted.h"

@@ -217,15 +217,15 @@ absl::Status RemoveSchedules(OperationContext& context,
                              const ResolvedVolume& volume,
                              const std::string& image_id) {
   context.Step("removing mirror snapshot schedules");
-  ADDONS_ASSIGN_OR_RETURN(std::vector<SnapshotSchedule> present,
-                          ListSchedules(context, options, volume, image_id));
-  if (present.empty()) {
-    // Nobody looks for it again once the image is not mirrored any more.
+  const auto stored = ReadStoredSchedules(volume, image_id);
+  if (!stored.has_value() || stored->empty()) {
+    // The manager is asked before it is believed that there is none: nobody
+    // looks for it again once the image is not mirrored any more.
     ADDONS_ASSIGN_OR_RETURN(
-        present,
+        const std::vector<SnapshotSchedule> present,
         ListSchedules(context, options, *volume.cluster, volume.ImageSpec()));
+    if (present.empty()) return absl::OkStatus();
   }
-  if (present.empty()) return absl::OkStatus();
   ADDONS_RETURN_IF_ERROR(context.BeginMutation());
   const auto removed =
       RunNeededMgrCommand(context, options, *volume.cluster,

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/mutex.h"
 #include "base/status_macros.h"
+#include "ceph/errors.h"
 #include "ceph/retry_when_blocklisted.h"
 #include "operation/run_operation.h"
 #include "replication/fence_looks.h"

@@ -13,8 +13,4 @@ absl::StatusOr<std::shared_ptr<Cluster>> ConnectToWatch(
   return clusters.Connect({entry->cluster_id, entry->monitors}, user);
 }
 
-bool RefusesUser(const absl::Status& status) {
-  return absl::IsUnauthenticated(status) || absl::IsPermissionDenied(status);
-}
-
 }  // namespace addons

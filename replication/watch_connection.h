@@ -20,10 +20,6 @@ absl::StatusOr<std::shared_ptr<Cluster>> ConnectToWatch(
     ConfigStore& config, ClusterProvider& clusters,
     const std::string& cluster_id, const CephUserRef& user);
 
-/// The cluster does not let this user in, or look: it is not to be asked again
-/// with it.
-bool RefusesUser(const absl::Status& status);
-
 }  // namespace addons
 
 #endif  // ADDONS_REPLICATION_WATCH_CONNECTION_H_

@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "ceph/errors.h"
 #include "ceph/pool.h"
 #include "ceph/retry_when_blocklisted.h"
 #include "volume/group_journal.h"
@@ -17,10 +18,6 @@ namespace {
 
 using Verdict = LookupOutcome::Verdict;
 
-bool IsRefusal(const absl::Status& status) {
-  return absl::IsUnauthenticated(status) || absl::IsPermissionDenied(status);
-}
-
 bool IsSilence(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
          absl::IsCancelled(status);
@@ -31,7 +28,7 @@ LookupOutcome Failure(const absl::Status& status, const LookupTarget& target,
   LookupOutcome outcome;
   outcome.cluster_answered = !IsSilence(status);
   outcome.blocklisted = SaysBlocklisted(status);
-  if (IsRefusal(status)) {
+  if (RefusesUser(status)) {
     outcome.verdict = Verdict::kRefused;
     outcome.text =
         absl::StrCat("cluster '", target.entry.cluster_id.text(),

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/parallel.h"
 #include "base/status_macros.h"
+#include "ceph/errors.h"
 #include "ceph/pool.h"
 #include "volume/group_directory.h"
 #include "volume/group_journal.h"
@@ -24,10 +25,6 @@ namespace {
 // So an answer stays far below the 4 MiB that gRPC takes.
 constexpr size_t kMaxGroups = 500;
 constexpr size_t kMaxVolumes = 10000;
-
-bool Refused(const absl::Status& status) {
-  return absl::IsPermissionDenied(status) || absl::IsUnauthenticated(status);
-}
 
 /// This site's clusters, by id. Of entries that mean the same place only the
 /// first counts.
@@ -63,7 +60,7 @@ class Lister {
          Places(config, environment_.options)) {
       if (after_ && cluster_id < after_->cluster_id) continue;
       const absl::Status status = ListCluster(*entry);
-      if (Refused(status)) {
+      if (RefusesUser(status)) {
         refusal = status;
         continue;
       }

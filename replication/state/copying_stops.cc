@@ -38,7 +38,6 @@ CopyingStop CopyingStops::LastOfAllNamespaces(const std::string& whole_pool) {
        it != stops_.end() && absl::StartsWith(it->first, prefix); ++it) {
     const CopyingStop& stop = it->second;
     all.clients.insert(stop.clients.begin(), stop.clients.end());
-    all.pools.insert(stop.pools.begin(), stop.pools.end());
     all.known_to_osds_since =
         std::max(all.known_to_osds_since, stop.known_to_osds_since);
   }

@@ -34,7 +34,8 @@ class CopyingStops {
 
   CopyingStop Last(const std::string& pool);
   /// Of a pool as WholePoolKey() names it: the clients of all its namespaces,
-  /// and when the last step was; no client when there was none.
+  /// and when the last step was, without its pools; no client when there was
+  /// none.
   CopyingStop LastOfAllNamespaces(const std::string& whole_pool);
   /// Adds the clients to those of the pool; the rest takes the place of the
   /// last stop's.
