@@ -41,6 +41,8 @@ class Disabling {
   void TellRole(const MirrorView& view) const;
   /// Mirroring is off, so the mark of the group goes, too.
   absl::Status ForgetGroup(const MirrorView& view);
+  /// Before a primary is disabled: whose image may stay.
+  void TellLeftBehind(const MirrorView& view) const;
   absl::Status DisableImage(const MirrorView& view, Force force);
   absl::Status DisableOnceMore(const MirrorView& view, Force force);
   absl::StatusOr<DisableDecision> Decide(const MirrorView& view);
@@ -65,6 +67,11 @@ class Disabling {
 /// image that is being disabled has looked the same.
 std::string DisablingKey(const MirrorView& view) {
   return absl::StrCat(view.tracker_key, "/disabling");
+}
+
+/// Under which it remembers since when a follower is awaited.
+std::string FollowerKey(const MirrorView& view) {
+  return absl::StrCat(view.tracker_key, "/left-behind");
 }
 
 /// Of an image that is "disabling": who is at it makes it look different from
@@ -110,6 +117,21 @@ absl::Status Disabling::DisableImage(const MirrorView& view, Force force) {
     if (marked) image.RemoveMetadata(kGroupMark).IgnoreError();
     return absl::OkStatus();
   });
+}
+
+/// rbd-mirror removes a copy with its primary, and an image that has demoted
+/// itself is no copy before it follows again.
+void Disabling::TellLeftBehind(const MirrorView& view) const {
+  for (const SiteView& peer : view.peers) {
+    if (peer.role == SiteRole::kSecondary) continue;
+    Log().warn(
+        "{} does not follow this image ({}), so what it has of it may stay "
+        "there, and be in the way when the image is mirrored again: disable it "
+        "there with the parameter force: \"true\", and remove it volume={}",
+        SiteName(*session_.reads, peer.status.mirror_uuid),
+        Quoted(DescriptionText(peer.status.description)),
+        Quoted(session_.volume.volume_id.text()));
+  }
 }
 
 void Disabling::TellRole(const MirrorView& view) const {
@@ -201,6 +223,10 @@ absl::StatusOr<DisableDecision> Disabling::Decide(const MirrorView& view) {
   seen.rewrites = [&](const std::string& mirror_uuid) {
     return reports.Rewrites(mirror_uuid);
   };
+  const SiteView* const awaited =
+      AwaitedFollower(view, environment_.options.settle_time);
+  seen.awaited_for = environment_.tracker.MarkAge(
+      FollowerKey(view), awaited == nullptr ? "" : awaited->status.mirror_uuid);
   DisableDecision decision = DecideDisable(seen, environment_.options);
   switch (decision.action) {
     case DisableAction::kCarryOn:
@@ -248,6 +274,7 @@ absl::StatusOr<std::optional<absl::Status>> Disabling::CarryOut(
       if (disabling) {
         ADDONS_RETURN_IF_ERROR(DisableOnceMore(view, force));
       } else {
+        if (view.info.primary) TellLeftBehind(view);
         ADDONS_RETURN_IF_ERROR(DisableImage(view, force));
         forced_ |= force == Force::kYes;
       }

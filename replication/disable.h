@@ -30,7 +30,10 @@ struct DisableRequest {
 ///     │    ├─ CarryOnNeedsForce(), without force ──> FAILED_PRECONDITION    │
 ///     │    ├─ carried on a few times ──> UNAVAILABLE                        │
 ///     │    └─ DisableOnceMore(): DisableImage() ────────────────────────────┤
-///     ├─ primary ──> DisableImage() ────────────────────────────────────────┤
+///     ├─ primary                                                            │
+///     │    ├─ AwaitedFollower(), for less than the settle time              │
+///     │    │    ──> WaitToLookAgain() ──────────────────────────────────────┤
+///     │    └─ else ──> TellLeftBehind(), DisableImage() ────────────────────┤
 ///     ├─ after a forced disable ──> UNAVAILABLE: still mirrored             │
 ///     ├─ HalfEnabled(), and StaysHalfEnabled()  half_enable.h               │
 ///     │    ──> DisableImage() by force ─────────────────────────────────────┤
@@ -50,8 +53,9 @@ struct DisableRequest {
 ///
 /// OK: it is off and this image has no schedule any more; or this site is the
 /// secondary of a living primary, then nothing is done, because the primary's
-/// disable removes this copy and a forced one here would split the pair. What
-/// a disable or enable left that died in the middle is carried on, or undone.
+/// disable removes this copy and a forced one here would split the pair. After
+/// a planned move it waits, for the settle time at most, until the living peer
+/// follows, because rbd-mirror removes followers only. What a disable or enable left that died in the middle is carried on, or undone.
 /// FAILED_PRECONDITION: the peer is not there (or not primary either), and the
 /// parameter force: "true" was not given. UNAVAILABLE: repeat the call.
 /// Idempotent.

@@ -19,10 +19,12 @@ namespace {
 struct Copy {
   std::string rados_namespace;
   std::string image_id;
+  /// By the last report, which may be from before this site was demoted.
+  bool reported_primary = false;
 };
 
 /// rbd-mirror of this site reports on its own primary images, too.
-bool IsKnownPrimary(const ImageStatuses& image) {
+bool IsReportedPrimary(const ImageStatuses& image) {
   return std::any_of(
       image.sites.begin(), image.sites.end(), [](const SiteStatus& site) {
         return site.local() && RoleOf(site) == SiteRole::kPrimary;
@@ -39,8 +41,8 @@ absl::Status AddImages(Cluster& cluster, int64_t pool_id,
   if (absl::IsNotFound(statuses.status())) return absl::OkStatus();
   ADDONS_RETURN_IF_ERROR(statuses.status());
   for (const ImageStatuses& image : *statuses) {
-    if (IsKnownPrimary(image)) continue;
-    images->push_back({rados_namespace, image.image_id});
+    images->push_back(
+        {rados_namespace, image.image_id, IsReportedPrimary(image)});
   }
   return absl::OkStatus();
 }
@@ -69,6 +71,12 @@ absl::StatusOr<bool> SetBack(Cluster& cluster, int64_t pool_id,
   ADDONS_ASSIGN_OR_RETURN(
       const std::unique_ptr<Pool> reads,
       cluster.OpenPool(pool_id, copy.rados_namespace, Access::kRead));
+  // Without opening it: a pool may hold thousands of primaries.
+  if (copy.reported_primary) {
+    ADDONS_ASSIGN_OR_RETURN(const auto info,
+                            reads->MirrorInfoById(copy.image_id));
+    if (!info.has_value() || info->primary) return false;
+  }
   ADDONS_ASSIGN_OR_RETURN(const auto seen, CopyUnderWay(*reads, copy.image_id));
   if (!seen.has_value()) return false;
   // Looked at once more with the record in hand: what has come to its end

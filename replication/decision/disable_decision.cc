@@ -64,6 +64,18 @@ DisableDecision DecideSecondary(const DisableEvidence& seen,
 
 }  // namespace
 
+const SiteView* AwaitedFollower(const MirrorView& view, SteadyDuration settle) {
+  if (!view.info.primary) return nullptr;
+  for (const SiteView& peer : view.peers) {
+    if (!peer.status.up || peer.age >= settle) continue;
+    if (peer.role == SiteRole::kNotPrimary ||
+        (peer.role == SiteRole::kPrimary && !view.AlsoPrimary(peer))) {
+      return &peer;
+    }
+  }
+  return nullptr;
+}
+
 DisableDecision DecideDisable(const DisableEvidence& seen,
                               const ReplicationOptions& options) {
   const MirrorView& view = seen.view;
@@ -72,7 +84,15 @@ DisableDecision DecideDisable(const DisableEvidence& seen,
   if (view.info.state == MirrorImageState::kDisabling) {
     return Go(Action::kCarryOn);
   }
-  if (view.info.primary) return Go(Action::kDisable);
+  if (view.info.primary) {
+    if (AwaitedFollower(view, options.settle_time) == nullptr ||
+        seen.awaited_for >= options.settle_time) {
+      return Go(Action::kDisable);
+    }
+    return Wait(
+        "the peer, which was demoted, has not noticed yet that this site is "
+        "primary, and would keep its image (up to a minute)");
+  }
   if (seen.forced) {
     return Refuse(StatusCode::kUnavailable,
                   "the image is still mirrored after a forced disable "

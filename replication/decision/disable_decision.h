@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "base/clock.h"
 #include "base/image_name.h"
 #include "ceph/image.h"
 #include "replication/options.h"
@@ -45,7 +46,15 @@ struct DisableEvidence {
   bool forced = false;
   /// How often a peer has rewritten its report since this call looked first.
   std::function<int(const std::string& mirror_uuid)> rewrites{};
+  /// How long calls have waited for this AwaitedFollower().
+  SteadyDuration awaited_for{0};
 };
+
+/// Of a primary: a living peer that has demoted its image and does not follow
+/// this one yet, so that its rbd-mirror would not remove that image with this
+/// mirroring; it would stand in the way of a later one. nullptr: there is none,
+/// or waiting does not help.
+const SiteView* AwaitedFollower(const MirrorView& view, SteadyDuration settle);
 
 /// Decides from one look; a pure function.
 DisableDecision DecideDisable(const DisableEvidence& seen,

@@ -181,6 +181,14 @@ ResyncDecision DecideAbsent(const ResyncEvidence& seen, SteadyDuration settle) {
       "rbd-mirror of both sites (`rbd mirror pool status --verbose`)");
 }
 
+/// This site has demoted the image, and the living peer says that it has no
+/// primary of it: also when replication was ended there before this site's
+/// rbd-mirror had noticed that it was primary (measured, 16.2.15).
+bool MayBeLeftBehind(const MirrorView& view, SteadyDuration settle) {
+  return OwnDemotionIsNewest(view) &&
+         PeerIs(view, SiteRole::kNotPrimary, settle);
+}
+
 ResyncDecision DecideOnError(const ResyncEvidence& seen, SteadyDuration settle,
                              const SiteNameFn& site_name) {
   if (!seen.error.has_value()) return {ResyncAction::kAskError, {}, ""};
@@ -200,11 +208,21 @@ ResyncDecision DecideOnError(const ResyncEvidence& seen, SteadyDuration settle,
             : absl::StrCat("rbd-mirror of this site keeps reporting '", text,
                            "' since this site was demoted");
   if (!PeerIs(view, SiteRole::kPrimary, settle)) {
-    return Unavailable(
-        absl::StrCat(what, "; ", PeerName(view, site_name),
-                     " is not known to be alive and primary; a resync "
-                     "deletes this copy and needs a living source, so "
-                     "none was requested"));
+    return Unavailable(absl::StrCat(
+        what, "; ", PeerName(view, site_name),
+        " is not known to be alive and primary; a resync "
+        "deletes this copy and needs a living source, so "
+        "none was requested",
+        MayBeLeftBehind(view, settle)
+            ? absl::StrCat("; where replication was ended on ",
+                           PeerName(view, site_name),
+                           " meanwhile, this image is no part of "
+                           "it any more, and in the way of a new "
+                           "copy: disable it here with the "
+                           "parameter force: \"true\", or by `rbd "
+                           "mirror image disable --force ",
+                           seen.spec, "`, and remove or rename the image")
+            : ""));
   }
   if (seen.force == Force::kNo) {
     return Refuse(

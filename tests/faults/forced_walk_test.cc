@@ -94,12 +94,9 @@ class ForcedWalk final : public Walker {
     Check();
   }
 
-  /// A replication that is ended and begun again keeps the primary's content.
-  /// Not right after a move: the image of a site that has demoted itself and
-  /// does not follow yet is not removed by rbd-mirror then, and is in the way
-  /// of the new copy (docs/testing.md).
+  /// A replication that is ended and begun again keeps the primary's content,
+  /// also right after a move, when the other site does not follow yet.
   void Reenable() {
-    AwaitCopy();
     if (!wrong().empty()) return;
     Note("mirroring ends and begins");
     if (!Until([&] { return Struck(*primary_, "Disable"); })) {

@@ -1,8 +1,11 @@
 #ifndef ADDONS_TESTS_FAULTS_PROCESS_H_
 #define ADDONS_TESTS_FAULTS_PROCESS_H_
 
+#include <chrono>
+
 #include "base/bounded_threads.h"
 #include "networkfence/environment.h"
+#include "replication/mirror_restart_watch.h"
 #include "tests/unit/replication/verbs_fixture.h"
 #include "tests/unit/volumegroup/mirroring_of.h"
 #include "volumegroup/environment.h"
@@ -18,6 +21,8 @@ class Process final : public Daemon {
 
   VolumeGroupEnvironment& groups() { return groups_; }
   FenceEnvironment& fences() { return fences_; }
+  /// Of the pools that calls have named; looks only when told to.
+  MirrorRestartWatch& restarts() { return restarts_; }
 
  private:
   VolumeGroupEnvironment groups_{
@@ -25,6 +30,8 @@ class Process final : public Daemon {
       MirroringOf(environment()), {}};
   BoundedThreads barrier_;
   FenceEnvironment fences_{config(), clusters(), barrier_, {}};
+  MirrorRestartWatch restarts_{environment(), clusters(),
+                               std::chrono::milliseconds(0)};
 };
 
 }  // namespace addons::testing

@@ -89,6 +89,7 @@ class Walk final : public Walker {
   }
 
   int promotions() const { return promotions_; }
+  int stopped_in_mid_copy() const { return stopped_in_mid_copy_; }
 
  private:
   FakeSite& AnySite() { return Pick(2) == 0 ? rig_.a_ : rig_.b_; }
@@ -137,32 +138,60 @@ class Walk final : public Walker {
   }
   void SetFault() {
     FakeSite& site = AnySite();
-    size_t kind = Pick(4);
-    // One that is started again in the middle of a copy leaves an object out
-    // (docs/replication.md). What watches for that is no part of the walk, see
-    // mirror_restart_watch_test.cc.
-    if (kind == 0 && CopyIsUnderWay(site)) kind = 1;
+    const size_t kind = Pick(5);
     silent_ = silent_ || kind != 2;
     switch (kind) {
       case 0:
-        Note("rbd-mirror stops on " + site.name());
-        return site.SetMirrorDaemon(DaemonState::kDown);
+        return StopMirror(site);
       case 1:
         Note("rbd-mirror hangs on " + site.name());
         return site.SetMirrorDaemon(DaemonState::kFrozen);
       case 2:
         Note("copying gets slow to " + site.name());
         return site.SetCopySpeed(4);
+      case 3:
+        return StopMirror(BeginCopy());
       default:
         Note("the link is cut");
         return rig_.world_.SetLinkUp(false);
     }
   }
+  /// A slow one, where a site is primary. Returns that to which it goes.
+  FakeSite& BeginCopy() {
+    FakeSite& from = told_a_ ? rig_.a_ : rig_.b_;
+    FakeSite& to = rig_.pair_.other(from);
+    if (!Told(from) || Told(to)) return to;
+    to.SetCopySpeed(4);
+    Write();
+    from.CreateMirrorSnapshot(rig_.image_);
+    rig_.world_.Advance(seconds(1 + Pick(20)));
+    return to;
+  }
+  /// One that was stopped in the middle of a copy leaves an object out when it
+  /// goes on, and the daemon, which looks every two seconds, makes up for that.
+  /// It knows the pools that calls have named since it was started: the
+  /// operator asks all the time.
+  void SetMirror(FakeSite& site, DaemonState state) {
+    (void)rig_.Info(site);
+    rig_.on(site).restarts().LookAtAll();
+    site.SetMirrorDaemon(state);
+    rig_.world_.Advance(MirrorRestartWatch::kInterval);
+    rig_.on(site).restarts().LookAtAll();
+  }
+  void StopMirror(FakeSite& site) {
+    if (CopyIsUnderWay(site)) {
+      Note("rbd-mirror stops in mid-copy on " + site.name());
+      ++stopped_in_mid_copy_;
+    } else {
+      Note("rbd-mirror stops on " + site.name());
+    }
+    SetMirror(site, DaemonState::kDown);
+  }
   void Heal() {
     Note("all is well again");
     rig_.world_.SetLinkUp(true);
     for (FakeSite* const site : {&rig_.a_, &rig_.b_}) {
-      site->SetMirrorDaemon(DaemonState::kRunning);
+      SetMirror(*site, DaemonState::kRunning);
       site->SetCopySpeed(100000);
     }
     // Until both sites have heard of each other again.
@@ -216,11 +245,13 @@ class Walk final : public Walker {
   bool silent_ = false;  // one site does not hear of the other
   uint64_t acknowledged_ = 0;
   int promotions_ = 0;
+  int stopped_in_mid_copy_ = 0;
 };
 
 TEST(RandomWalkTest, NoTwoPrimariesAndNoWriteIsLostWithoutForce) {
   int promotions = 0;
   int struck = 0;
+  int stopped = 0;
   constexpr int kSteps = 40;
   const unsigned long walks = TakeWalks(60, [&](unsigned long seed) {
     Walk walk(seed);
@@ -230,13 +261,17 @@ TEST(RandomWalkTest, NoTwoPrimariesAndNoWriteIsLostWithoutForce) {
     if (walk.wrong().empty()) walk.End();
     promotions += walk.promotions();
     struck += walk.struck();
+    stopped += walk.stopped_in_mid_copy();
     ASSERT_TRUE(walk.wrong().empty())
         << "RBD_ADDONS_WALK_SEED=" << seed << "\n  " << walk.story();
   });
-  std::printf("random walks: %lu of %d steps, %d promotions, %d faults\n",
-              walks, kSteps, promotions, struck);
+  std::printf(
+      "random walks: %lu of %d steps, %d promotions, %d faults, rbd-mirror "
+      "stopped %d times in mid-copy\n",
+      walks, kSteps, promotions, struck, stopped);
   EXPECT_GT(promotions, 0);
   EXPECT_GT(struck, 0);
+  EXPECT_GT(stopped, 0);
 }
 
 }  // namespace

@@ -37,6 +37,33 @@ TEST_F(DisableTest, OnThePrimaryItEndsOnBothSites) {
   EXPECT_EQ(Schedules("a", volume), "");
 }
 
+// The image of a site that has demoted itself is removed with its primary only
+// when that site's rbd-mirror has noticed the new primary before.
+TEST_F(DisableTest, RightAfterAMoveItWaitsUntilTheOtherSiteFollows) {
+  const TestVolume volume = MakeReplicatedVolume();
+  Write("a", volume, "moved");
+  ASSERT_THAT(Demote("a", volume), HasCode(Code::OK));
+  ASSERT_TRUE(Eventually([&] {
+    const SeenSnapshot newest = NewestSnapshot("b", volume);
+    return newest.demoted && newest.complete;
+  }));
+  Stop("a", "rbd-mirror");
+  ASSERT_THAT(PromoteAtLast("b", volume), HasCode(Code::OK));
+  const grpc::Status early = Disable("b", volume, {}, std::chrono::seconds(5));
+  EXPECT_THAT(early, HasCode(Code::UNAVAILABLE));
+  EXPECT_THAT(early.error_message(), HasSubstr("not noticed"));
+  Continue("a", "rbd-mirror");
+  EXPECT_THAT(Disable("b", volume), HasCode(Code::OK));
+  EXPECT_TRUE(Eventually([&] { return MirrorState("a", volume) == "absent"; }));
+
+  EXPECT_THAT(Enable("b", volume), HasCode(Code::OK));
+  EXPECT_THAT(Promote("b", volume), HasCode(Code::OK));
+  ASSERT_TRUE(
+      Eventually([&] { return MirrorState("a", volume) == "enabled"; }));
+  Synchronize("b", volume);
+  EXPECT_EQ(ReadText("a", volume), "moved");
+}
+
 TEST_F(DisableTest, OnTheSecondaryOfALivingPrimaryNothingChanges) {
   const TestVolume volume = MakeReplicatedVolume();
   const std::string image_id = ImageId("b", volume);

@@ -38,6 +38,42 @@ TEST_F(DisableTest, PrimaryIsSwitchedOffAndThePeersCopyGoes) {
       world_.AdvanceUntil([&] { return !b_.HasImage(image_); }, minutes(2)));
 }
 
+// The site that has demoted itself keeps its image for good when mirroring ends
+// before its rbd-mirror has noticed the new primary.
+TEST_F(DisableTest, RightAfterAMoveItWaitsUntilThePeerFollows) {
+  a_.SetNoticeDelay(seconds(25));
+  ASSERT_OK(Demote(on_a_));
+  ASSERT_OK(Promote(on_b_));
+  EXPECT_OK(Disable(on_b_));
+  EXPECT_TRUE(
+      world_.AdvanceUntil([&] { return !a_.HasImage(image_); }, minutes(2)));
+  // So it can be mirrored again.
+  EXPECT_OK(Enable(on_b_));
+  EXPECT_OK(Promote(on_b_));
+  EXPECT_TRUE(world_.AdvanceUntil([&] { return pair_.InSync(a_, image_); },
+                                  minutes(5)));
+}
+
+TEST_F(DisableTest, RightAfterAMoveItDoesNotWaitForASilentPeer) {
+  ASSERT_OK(Demote(on_a_));
+  ASSERT_OK(Promote(on_b_));
+  a_.SetMirrorDaemon(DaemonState::kDown);
+  world_.Advance(minutes(3));
+  EXPECT_OK(Disable(on_b_));
+  EXPECT_LT(took_, seconds(10));
+}
+
+TEST_F(DisableTest, RightAfterAMoveItWaitsForTheSettleTimeAtMost) {
+  a_.SetNoticeDelay(minutes(60));
+  ASSERT_OK(Demote(on_a_));
+  ASSERT_OK(Promote(on_b_));
+  deadline_ = seconds(30);
+  EXPECT_THAT(Disable(on_b_), StatusIs(kUnavailable, HasSubstr("not noticed")));
+  EXPECT_EQ(b_.Info(image_).state, MirrorImageState::kEnabled);
+  deadline_ = minutes(5);
+  EXPECT_OK(Disable(on_b_));
+}
+
 TEST_F(DisableTest, SchedulesOfTheImageGo) {
   ASSERT_OK(Promote(on_a_, Force::kNo, {{"schedulingInterval", "5m"}}));
   ASSERT_THAT(a_.Schedules(), HasSubstr(image_));

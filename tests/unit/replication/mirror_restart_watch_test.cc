@@ -113,6 +113,18 @@ TEST_F(MirrorRestartWatchTest, DoesSoAsSoonAsItIsGone) {
   EXPECT_EQ(Copied(), copied - 1);
 }
 
+// What this site's rbd-mirror reported before the image was demoted says
+// nothing of now.
+TEST_F(MirrorRestartWatchTest, SetsBackWhatWasPrimaryInAnOldReport) {
+  const uint64_t copied = Copied();
+  watch_.LookAtAll();
+  b_.SetStatus(image_, "", MirrorStatusState::kStopped,
+               "local image is primary");
+  b_.ReconnectMirrorDaemon();
+  watch_.LookAtAll();
+  EXPECT_EQ(Copied(), copied - 1);
+}
+
 // Its own eviction sets the copies back itself.
 TEST_F(MirrorRestartWatchTest, LeavesItToAForcedPromotionThatSentItAway) {
   const uint64_t copied = Copied();
