@@ -105,6 +105,7 @@ absl::Status Disabling::DisableImage(const MirrorView& view, Force force) {
   ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
   context_.SetPending(absl::OkStatus());
   context_.Step(force == Force::kYes ? "disabling by force" : "disabling");
+  if (view.info.primary) TellLeftBehind(view);
   std::optional<MirrorClientGuard> guard;
   if (force == Force::kYes) {
     guard.emplace(session_.cluster(), *session_.reads, environment_.tracker);
@@ -225,8 +226,12 @@ absl::StatusOr<DisableDecision> Disabling::Decide(const MirrorView& view) {
   };
   const SiteView* const awaited =
       AwaitedFollower(view, environment_.options.settle_time);
+  // Once for each time that this site became primary.
   seen.awaited_for = environment_.tracker.MarkAge(
-      FollowerKey(view), awaited == nullptr ? "" : awaited->status.mirror_uuid);
+      FollowerKey(view), awaited == nullptr
+                             ? ""
+                             : absl::StrCat(awaited->status.mirror_uuid, "/",
+                                            view.PrimarySince().value_or(0)));
   DisableDecision decision = DecideDisable(seen, environment_.options);
   switch (decision.action) {
     case DisableAction::kCarryOn:
@@ -274,7 +279,6 @@ absl::StatusOr<std::optional<absl::Status>> Disabling::CarryOut(
       if (disabling) {
         ADDONS_RETURN_IF_ERROR(DisableOnceMore(view, force));
       } else {
-        if (view.info.primary) TellLeftBehind(view);
         ADDONS_RETURN_IF_ERROR(DisableImage(view, force));
         forced_ |= force == Force::kYes;
       }

@@ -33,7 +33,7 @@ struct DisableRequest {
 ///     ├─ primary                                                            │
 ///     │    ├─ AwaitedFollower(), for less than the settle time              │
 ///     │    │    ──> WaitToLookAgain() ──────────────────────────────────────┤
-///     │    └─ else ──> TellLeftBehind(), DisableImage() ────────────────────┤
+///     │    └─ else ──> DisableImage() ──────────────────────────────────────┤
 ///     ├─ after a forced disable ──> UNAVAILABLE: still mirrored             │
 ///     ├─ HalfEnabled(), and StaysHalfEnabled()  half_enable.h               │
 ///     │    ──> DisableImage() by force ─────────────────────────────────────┤
@@ -48,6 +48,7 @@ struct DisableRequest {
 ///                                                      rescue, or a user's snapshot
 ///                     RemoveSchedules()
 ///                     BeginMutation()
+///                     TellLeftBehind()
 ///                     "disabling", "disabling by force"
 // clang-format on
 ///

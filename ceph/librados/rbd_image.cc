@@ -437,7 +437,6 @@ absl::StatusOr<std::map<std::string, std::string>> RbdImage::ListMetadata(
     std::map<std::string, std::string> values;
     ADDONS_ASSIGN_OR_RETURN(const std::vector<std::string> keys,
                             MetadataPage(last, values));
-    if (keys.empty() || keys.back() <= last) return found;
     for (const std::string& key : keys) {
       if (!absl::StartsWith(key, prefix)) continue;
       std::optional<std::string> value;
@@ -448,6 +447,8 @@ absl::StatusOr<std::map<std::string, std::string>> RbdImage::ListMetadata(
       }
       if (value) found[key] = *std::move(value);
     }
+    // Only the last page is not full; to ask for another one is an operation.
+    if (keys.size() < kMetadataPage || keys.back() <= last) return found;
     last = keys.back();
   }
 }

@@ -116,6 +116,17 @@ TEST_F(RealImageTest, ListsMetadataByPrefixOverManyPages) {
   EXPECT_THAT(OpenReadOnly(name)->ListMetadata("").value(), SizeIs(201));
 }
 
+// A page that is not full is taken for the last one.
+TEST_F(RealImageTest, ListsMetadataThatFillsItsPages) {
+  const std::string name = MakeImage();
+  const auto image = OpenWritable(name);
+  for (int i = 1; i <= 129; ++i) {
+    ASSERT_OK(image->SetMetadata(absl::StrCat("csi.", 1000 + i), "v"));
+    if (i < 63 || (i > 65 && i < 127)) continue;
+    EXPECT_THAT(OpenReadOnly(name)->ListMetadata("").value(), SizeIs(i));
+  }
+}
+
 TEST_F(RealImageTest, NamesTheOwnerOfTheLock) {
   const std::string name = MakeImage();
   EXPECT_THAT(OpenReadOnly(name)->Lockers().value(), IsEmpty());
