@@ -56,6 +56,38 @@ for wrong in no-such-command 'up --no-such-option' up; do
   output=$(scripts/testbed $wrong 2>&1) || status=$?
   [[ $status == 2 && $output == *'--help'* ]] || offend "scripts/testbed $wrong: ended with $status: $output"
 done
+# A killed daemon has ended with its last thread, not with its first: until then an OSD holds the lock of its
+# store, and the next one does not start. Here the first thread ends by itself.
+if command -v python3 >/dev/null; then
+  python3 -c '
+import ctypes, os, threading, time
+threading.Thread(target=time.sleep, args=(30,)).start()
+ctypes.CDLL(None).syscall(93 if os.uname().machine == "aarch64" else 60, 0)' &
+  two_threads=$!
+  disown "$two_threads" # its end is not worth a word
+  (
+    # shellcheck source=scripts/lib/testbed/base.sh
+    . scripts/lib/testbed/base.sh
+    # shellcheck source=scripts/lib/testbed/processes.sh
+    . scripts/lib/testbed/processes.sh
+    proc_stat "$two_threads"
+    since=$STARTED
+    for _ in {1..200}; do
+      proc_stat "$two_threads"
+      if [[ $STATE == Z ]]; then break; fi
+      sleep 0.05
+    done
+    [[ $STATE == Z ]] || exit 0 # this machine cannot show it
+    ! has_ended "$two_threads" "$since" || exit 1
+    kill -KILL "$two_threads"
+    for _ in {1..200}; do
+      if has_ended "$two_threads" "$since"; then exit 0; fi
+      sleep 0.05
+    done
+    exit 1
+  ) || offend "scripts/lib/testbed/processes.sh: has_ended does not tell when the last thread is gone"
+  kill -KILL "$two_threads" 2>/dev/null || true
+fi
 [[ ! -e $work/called ]] || offend "$(sort -u "$work/called")"
 
 for purpose in release unit rpc deploy; do

@@ -15,14 +15,15 @@ start_again() {
 
 # signal_daemon ACTION SITE DAEMON: stop, cont or kill; a killed one has ended when this returns.
 signal_daemon() {
-  local file=$DIR/$2/pid/$3
+  local file=$DIR/$2/pid/$3 killed since
   if ours "$file"; then
     case $1 in
       stop) kill -STOP "$PID" ;;
       cont) kill -CONT "$PID" ;;
       kill)
-        kill -KILL "$PID"
-        while any_alive "$file"; do sleep 0.02; done
+        killed=$PID since=$STARTED
+        kill -KILL "$killed"
+        until has_ended "$killed" "$since"; do sleep 0.02; done
         rm -f "$file"
         ;;
     esac

@@ -20,6 +20,15 @@ ours() {
   [[ ${cmdline[*]} == *"$DIR/"* || ${cmdline[*]} == *"$PROG"* ]]
 }
 
+# has_ended PID STARTTIME: succeeds when every thread of the process is gone, and with the last one its files and
+# locks. The first thread, whose state /proc/PID/stat shows, may be a zombie while others of it still end.
+has_ended() {
+  local threads
+  proc_stat "$1" && [[ $STARTED == "$2" ]] || return 0
+  threads=("/proc/$1/task"/*)
+  [[ $STATE == Z ]] && ((${#threads[@]} < 2))
+}
+
 # any_alive PIDFILE...: succeeds when one of them is ours.
 any_alive() {
   local file
