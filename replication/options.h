@@ -27,6 +27,9 @@ struct ReplicationOptions {
   /// A promotion that waits opens the image again after this time at the
   /// latest; in between only when something has changed in its header.
   std::chrono::milliseconds longest_rest{5000};
+  /// The same while the other site lives and is primary, and the listing of the
+  /// pool that all promotions share says of the image what the look has seen.
+  std::chrono::milliseconds settled_rest{30000};
   /// Distance of the two looks that prove that nothing is being copied.
   std::chrono::milliseconds look_gap{3000};
   /// After this time Ceph drops the watch of a client that died.

@@ -21,6 +21,7 @@
 #include "replication/mirror_schedule.h"
 #include "replication/parent.h"
 #include "replication/promotion_cleanup.h"
+#include "replication/promotion_rest.h"
 #include "replication/rescue.h"
 #include "replication/session.h"
 #include "replication/stale_schedules.h"
@@ -53,10 +54,9 @@ class Promotion {
   absl::Status Run();
 
  private:
-  absl::StatusOr<bool> MayRest();
-  void NoteVersion();
   absl::StatusOr<PromoteDecision> LookAndDecide();
   absl::StatusOr<SeriesClocks> ReadClocks(bool disturbed);
+  void NoteRest(const PromoteDecision& decision);
   absl::Status Wait(const std::string& reason);
   /// nullopt: rbd-mirror has not let go of the image yet, look again.
   absl::StatusOr<std::optional<MirrorView>> TryPromote(Force force);
@@ -78,44 +78,18 @@ class Promotion {
   MirrorView view_;
   std::optional<RescueRecord> record_;  // of the rescue image
   SteadyTime looked_at_;                // at view_
+  SeriesClocks clocks_;                 // likewise
   /// Since when nothing can be copied, which a look after that shows for good.
   std::optional<SteadyTime> copying_ended_at_;
   std::optional<SteadyTime> mutating_since_;
   bool took_back_ = false;  // this site's own demotion
 };
 
-/// Whether the last look has found nothing to do yet, not long ago, and the
-/// image is as it was then: another look would find the same. What tells of the
-/// sites without changing the image, their reports and silence, may be seen a
-/// little later.
-absl::StatusOr<bool> Promotion::MayRest() {
-  const CallMemory& memory = session_.memory;
-  if (context_.mutating() || !memory.looked_at.has_value() ||
-      !memory.header_version.has_value() ||
-      context_.clock().Now() - *memory.looked_at >=
-          environment_.options.longest_rest) {
-    return false;
-  }
-  const auto version = session_.reads->HeaderVersion(memory.image_id);
-  return version.ok() && *version == *memory.header_version;
-}
-
-/// The version is read before the look, so that a change during the look counts
-/// as one after it. In journal mode the header does not tell what arrives.
-void Promotion::NoteVersion() {
-  CallMemory& memory = session_.memory;
-  memory.looked_at.reset();
-  memory.header_version.reset();
-  if (memory.image_id.empty() || memory.waits_for.empty()) return;
-  const auto version = session_.reads->HeaderVersion(memory.image_id);
-  if (version.ok()) memory.header_version = *version;
-}
-
 absl::StatusOr<PromoteDecision> Promotion::LookAndDecide() {
-  NoteVersion();
+  NoteVersion(*session_.reads, &session_.memory.rest);
   looked_at_ = context_.clock().Now();
   ADDONS_ASSIGN_OR_RETURN(view_, Look(session_));
-  session_.memory.image_id =
+  session_.memory.rest.image_id =
       view_.info.mode == MirrorMode::kSnapshot ? view_.image_id : "";
   ADDONS_ASSIGN_OR_RETURN(
       record_, ReadRescueRecord(*session_.reads, session_.volume.image_name()));
@@ -128,6 +102,7 @@ absl::StatusOr<PromoteDecision> Promotion::LookAndDecide() {
   }
   if (NeedsClocks(view_, request_.force)) {
     ADDONS_ASSIGN_OR_RETURN(seen.clocks, ReadClocks(seen.disturbed));
+    clocks_ = seen.clocks;
   }
   PromoteDecision decision =
       DecidePromote(seen, request_.force, environment_.options,
@@ -150,6 +125,17 @@ absl::Status Promotion::Refuse(absl::StatusCode code,
   return FailedTo("promote", session_.volume, code, reason);
 }
 
+void Promotion::NoteRest(const PromoteDecision& decision) {
+  PromotionRest& rest = session_.memory.rest;
+  addons::NoteRest(session_, looked_at_, decision.reason,
+                   Refuse(absl::StatusCode::kUnavailable, decision.reason),
+                   &rest);
+  if (decision.action == PromoteAction::kWait &&
+      NeedsClocks(view_, request_.force)) {
+    NoteSettled(environment_, view_, clocks_, &rest);
+  }
+}
+
 absl::Status Promotion::Wait(const std::string& reason) {
   context_.Step(absl::StrCat("waiting: ", reason));
   absl::Status pending = Refuse(absl::StatusCode::kUnavailable, reason);
@@ -167,9 +153,10 @@ absl::Status Promotion::Wait(const std::string& reason) {
 
 absl::Status Promotion::Run() {
   while (true) {
-    ADDONS_ASSIGN_OR_RETURN(const bool rests, MayRest());
-    if (rests) {
-      ADDONS_RETURN_IF_ERROR(Wait(session_.memory.waits_for));
+    if (PromotionRest& rest = session_.memory.rest;
+        MayRest(context_, environment_, rest, session_.cluster(),
+                *session_.reads)) {
+      ADDONS_RETURN_IF_ERROR(Wait(rest.waits_for));
       continue;
     }
     if (!context_.mutating()) context_.Step("looking at both sites");
@@ -189,8 +176,7 @@ absl::Status Promotion::Run() {
       case PromoteAction::kWait: {
         // An earlier try began to mutate, was refused by librbd, and by now the
         // other side looks different: nothing was changed, so just wait on.
-        session_.memory.looked_at = looked_at_;
-        session_.memory.waits_for = decision.reason;
+        NoteRest(decision);
         ADDONS_RETURN_IF_ERROR(Wait(decision.reason));
         if (!mutating_since_.has_value()) break;
         if (context_.clock().Now() - *mutating_since_ >
@@ -411,6 +397,10 @@ absl::Status Promote(OperationContext& context,
                      ReplicationEnvironment& environment,
                      const PromoteRequest& request) {
   const std::string& volume_id = request.target.volume_id.text();
+  const CallMemory& seen = context.memory().Of<CallMemory>();
+  ADDONS_RETURN_IF_ERROR(
+      RestOn(context, environment, seen.rest,
+             seen.answer_by.has_value() ? seen.answer_by : request.answer_by));
   absl::Status status = RunWithSession(
       context, environment, request.target, "promote", [&](Session& session) {
         PromoteRequest timed = request;

@@ -57,7 +57,8 @@ struct PromoteRequest {
 // clang-format on
 ///
 /// While it waits it holds no worker, and while nothing changes in the image's
-/// header the image is opened every ReplicationOptions::longest_rest only.
+/// header the image is opened every ReplicationOptions::longest_rest only, or
+/// every settled_rest (promotion_rest.h).
 ///
 /// OK: the image was read back as primary with a complete snapshot, its
 /// schedule is the wanted one. FAILED_PRECONDITION: replication is off, or

@@ -16,6 +16,7 @@
 #include "lease/leased_context.h"
 #include "operation/operation_context.h"
 #include "replication/environment.h"
+#include "replication/promotion_rest.h"
 #include "replication/state/mirror_view.h"
 #include "replication/state/report_watch.h"
 
@@ -37,10 +38,7 @@ struct CallMemory {
   // Of a promotion.
   bool begun = false;
   std::optional<SteadyTime> answer_by;
-  std::string image_id;                    // at the last look
-  std::optional<uint64_t> header_version;  // before it
-  std::optional<SteadyTime> looked_at;     // when it found nothing to do yet
-  std::string waits_for;                   // what it then said
+  PromotionRest rest;
   // Of a demotion: since when no workload has been seen, that is between two
   // watches perhaps.
   std::optional<SteadyTime> workload_gone_since;

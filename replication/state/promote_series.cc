@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "ceph/mirror.h"
@@ -18,7 +20,6 @@ namespace {
 
 /// A series ends when nobody has asked for so long.
 constexpr std::chrono::seconds kGap{60};
-constexpr std::chrono::seconds kListingInterval{1};
 /// Which namespaces there are, and which of them are mirrored.
 constexpr std::chrono::seconds kNamespacesInterval{30};
 /// The note of an eviction may hold a stamp of another namespace's images.
@@ -45,7 +46,24 @@ int64_t NewestReport(const std::vector<ImageStatuses>& statuses) {
   return newest;
 }
 
+std::string ReportsKey(const std::string& rados_namespace,
+                       const std::string& image_id) {
+  return absl::StrCat(rados_namespace, "/", image_id);
+}
+
 }  // namespace
+
+size_t SaysOf(const std::vector<SiteStatus>& sites) {
+  std::vector<std::string> words;
+  words.reserve(sites.size());
+  for (const SiteStatus& site : sites) {
+    words.push_back(absl::StrCat(site.mirror_uuid, "|", site.up, "|",
+                                 static_cast<int>(site.state), "|",
+                                 site.description));
+  }
+  std::sort(words.begin(), words.end());
+  return std::hash<std::string>()(absl::StrJoin(words, "\n"));
+}
 
 struct PromoteSeries::Listing {
   SteadyTime begin;
@@ -72,6 +90,7 @@ PromoteSeries::PoolState& PromoteSeries::Join(const std::string& pool) {
     ++state.series;
     state.begun = now;
     state.claims.clear();
+    state.reports.clear();
     state.cut_off_since.reset();
     state.daemons_unread.clear();
   }
@@ -232,7 +251,8 @@ absl::Status PromoteSeries::Read(Cluster& cluster, Pool& own,
 }
 
 absl::Status PromoteSeries::List(Cluster& cluster, Pool& own,
-                                 const std::string& pool_key) {
+                                 const std::string& pool_key,
+                                 SteadyDuration young_enough) {
   const std::string& name = own.rados_namespace();
   Listing listing;
   {
@@ -240,9 +260,8 @@ absl::Status PromoteSeries::List(Cluster& cluster, Pool& own,
     PoolState& state = Join(pool_key);
     Reader& reader = state.readers[name];
     listing.begin = clock_.Now();
-    if (reader.listing ||
-        (reader.listed_at >= state.begun &&
-         listing.begin - reader.listed_at < kListingInterval)) {
+    if (reader.listing || (reader.listed_at >= state.begun &&
+                           listing.begin - reader.listed_at < young_enough)) {
       return absl::OkStatus();
     }
     reader.listing = true;
@@ -254,7 +273,7 @@ absl::Status PromoteSeries::List(Cluster& cluster, Pool& own,
     listing.others = reader.others;
     listing.others_at = reader.others_at;
     for (const auto& [other, read_at] : state.read_at) {
-      if (listing.begin - read_at < kListingInterval) {
+      if (listing.begin - read_at < young_enough) {
         listing.skipped.insert(other);
       }
     }
@@ -285,7 +304,7 @@ bool PromoteSeries::Arrived(const std::string& rados_namespace,
       // A report without numbers takes back nothing that was seen.
       if (arrival.empty()) continue;
       const auto [it, unheard] = state->numbers.try_emplace(
-          absl::StrCat(rados_namespace, "/", image.image_id));
+          ReportsKey(rados_namespace, image.image_id));
       arrived |= unheard ? seen_before : it->second != arrival;
       it->second = std::move(arrival);
     }
@@ -308,6 +327,7 @@ void PromoteSeries::Apply(const Listing& listing, const std::string& reader,
       state->reported_at = listing.begin;
     }
     if (Arrived(name, statuses, state)) state->noisy_at = listing.begin;
+    KeepReports(name, listing.begin, statuses, state);
     state->read_at[name] = listing.begin;
   }
   const bool silenced =
@@ -325,6 +345,49 @@ void PromoteSeries::Apply(const Listing& listing, const std::string& reader,
   own.listed_at = known_until;
   own.others = listing.others;
   own.others_at = listing.others_at;
+}
+
+void PromoteSeries::KeepReports(const std::string& rados_namespace,
+                                SteadyTime at,
+                                const std::vector<ImageStatuses>& statuses,
+                                PoolState* state) {
+  if (state->reports.empty()) return;
+  for (const ImageStatuses& image : statuses) {
+    const auto watched =
+        state->reports.find(ReportsKey(rados_namespace, image.image_id));
+    if (watched == state->reports.end()) continue;
+    ListedReports& reports = watched->second.emplace();
+    reports.at = at;
+    reports.says = SaysOf(image.sites);
+    reports.sites = image.sites;
+    for (SiteStatus& site : reports.sites) site.description = std::string();
+  }
+}
+
+void PromoteSeries::WatchReports(const std::string& pool_key,
+                                 const std::string& rados_namespace,
+                                 const std::string& image_id) {
+  const MutexLock lock(mutex_);
+  Join(pool_key).reports.try_emplace(ReportsKey(rados_namespace, image_id));
+}
+
+std::optional<PromoteSeries::ListedReports> PromoteSeries::Reports(
+    const std::string& pool_key, const std::string& rados_namespace,
+    const std::string& image_id) {
+  const MutexLock lock(mutex_);
+  const auto pool = pools_.find(pool_key);
+  if (pool == pools_.end()) return std::nullopt;
+  const auto image =
+      pool->second.reports.find(ReportsKey(rados_namespace, image_id));
+  return image == pool->second.reports.end() ? std::nullopt : image->second;
+}
+
+void PromoteSeries::StillPrimary(const std::string& pool_key,
+                                 const std::string& mirror_uuid) {
+  const MutexLock lock(mutex_);
+  PoolState& pool = Join(pool_key);
+  const auto claim = pool.claims.find(mirror_uuid);
+  if (claim != pool.claims.end()) claim->second.seen_at = clock_.Now();
 }
 
 void PromoteSeries::ApplyDaemons(const Listing& listing, PoolState* state) {

@@ -1,6 +1,8 @@
 #ifndef ADDONS_REPLICATION_STATE_PROMOTE_SERIES_H_
 #define ADDONS_REPLICATION_STATE_PROMOTE_SERIES_H_
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -14,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "ceph/mirror.h"
 #include "replication/state/eviction_note.h"
 #include "replication/state/mirror_daemons.h"
 
@@ -21,7 +24,6 @@ namespace addons {
 
 class Cluster;
 class Pool;
-struct ImageStatuses;
 
 /// For how long something has been so, seen by the calls of one series.
 struct SeriesClocks {
@@ -46,6 +48,9 @@ struct SeriesClocks {
   /// could, or there was nothing to ask.
   std::string daemons_unread{};
 };
+
+/// What the reports of an image say, but for when: the same for the same words.
+size_t SaysOf(const std::vector<SiteStatus>& sites);
 
 /// What the calls that want to promote images of one pool have seen together,
 /// so that a thousand of them wait for a dead or living primary once. A pool is
@@ -75,12 +80,29 @@ class PromoteSeries {
 
   /// Lists the statuses of the pool that `own` is a namespace of, in all its
   /// mirrored namespaces, and notes what has arrived since the last time. What
-  /// was listed within the last second is not listed again; returns at once
-  /// when somebody else is at it for the same namespace. A namespace that the
-  /// user of `cluster` may not read is left out, and logged once. Blocks for a
-  /// read for each namespace and two more, and every half a minute for one
-  /// more each.
-  absl::Status List(Cluster& cluster, Pool& own, const std::string& pool_key);
+  /// was listed within the last `young_enough` is not listed again; returns at
+  /// once when somebody else is at it for the same namespace. A namespace that
+  /// the user of `cluster` may not read is left out, and logged once. Blocks
+  /// for a read for each namespace and two more, and every half a minute for
+  /// one more each.
+  absl::Status List(Cluster& cluster, Pool& own, const std::string& pool_key,
+                    SteadyDuration young_enough = std::chrono::seconds(1));
+
+  /// What the last listing has told of one image.
+  struct ListedReports {
+    SteadyTime at;                  // when the listing began
+    size_t says = 0;                // SaysOf() the sites
+    std::vector<SiteStatus> sites;  // without their descriptions
+  };
+  /// From the next listing on it is kept what that tells of the image, until
+  /// the series ends.
+  void WatchReports(const std::string& pool_key,
+                    const std::string& rados_namespace,
+                    const std::string& image_id);
+  /// nullopt: nothing was listed since WatchReports(), or no such image.
+  std::optional<ListedReports> Reports(const std::string& pool_key,
+                                       const std::string& rados_namespace,
+                                       const std::string& image_id);
 
   /// This daemon is about to blocklist the rbd-mirror clients of the pool, or
   /// has just done so. Where the peer is dead, rbd-mirror of this site never
@@ -104,6 +126,10 @@ class PromoteSeries {
   /// EndCalls(), or since it was asked for last, long ago.
   bool IsFirstCall(const std::string& object);
   void EndCalls(const std::string& object);
+  /// A listing has just shown that the peer still says that it is primary, of
+  /// an image whose last Note() was about that.
+  void StillPrimary(const std::string& pool_key,
+                    const std::string& mirror_uuid);
 
  private:
   /// The calls for images of one namespace, whose user may read some of the
@@ -133,6 +159,8 @@ class PromoteSeries {
     std::optional<SteadyTime> beacon_seen_at;     // a new one, since then
     std::map<std::string, std::string> numbers;   // by namespace and image id
     std::map<std::string, std::string> progress;  // by image key
+    /// Those that are watched, by namespace and image id.
+    std::map<std::string, std::optional<ListedReports>> reports;
     struct Claim {
       SteadyTime since;
       SteadyTime seen_at;
@@ -166,6 +194,9 @@ class PromoteSeries {
   static bool Arrived(const std::string& rados_namespace,
                       const std::vector<ImageStatuses>& statuses,
                       PoolState* state);
+  static void KeepReports(const std::string& rados_namespace, SteadyTime at,
+                          const std::vector<ImageStatuses>& statuses,
+                          PoolState* state);
   static void ApplyDaemons(const Listing& listing, PoolState* state);
   PoolState& Join(const std::string& pool)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

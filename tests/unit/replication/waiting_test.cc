@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <iostream>
 #include <memory>
 #include <string>
 
@@ -134,6 +135,104 @@ TEST_F(WaitingTest, EachVerbForTheLeaseOfAnotherDaemon) {
   HoldLease(a_);
   EXPECT_OK(Disable(on_a_));
   EXPECT_GE(took_, seconds(6));
+}
+
+/// How long a promotion on b takes that began long before something happens on
+/// a, with a rest as short as any and with the long one.
+class OneRest : public VerbsTest {
+ public:
+  void TestBody() override {}
+  template <typename Happens>
+  SteadyDuration Takes(bool settles, seconds after, const Happens& happens) {
+    AddMirrored();
+    world_.Advance(minutes(2));
+    if (!settles) {
+      on_b_.options().settled_rest = on_b_.options().longest_rest;
+    }
+    world_.Schedule(after, [&] { happens(*this); });
+    deadline_ = minutes(15);
+    world_.ClearCalls();
+    status_ = Promote(on_b_);
+    for (const CallRecord& record : world_.Calls()) {
+      opened_ += record.call == "rbd_open_read_only" ? 1 : 0;
+    }
+    return took_;
+  }
+  void DemoteA() { a_.Demote(image_); }
+  void EndA() { a_.SetClusterUp(false); }
+  void EndMirrorOfA() { a_.SetMirrorDaemon(DaemonState::kDown); }
+  void EndMirrorOfB() { b_.SetMirrorDaemon(DaemonState::kDown); }
+
+  absl::Status status_;
+  int opened_ = 0;
+};
+
+template <typename Happens>
+void ExpectSettledIsAsQuick(absl::StatusCode code, const Happens& happens) {
+  for (const seconds after : {seconds(17), seconds(28), seconds(39),
+                              seconds(44), seconds(61), seconds(83)}) {
+    OneRest brief;
+    OneRest settled;
+    const SteadyDuration usual = brief.Takes(false, after, happens);
+    const SteadyDuration took = settled.Takes(true, after, happens);
+    EXPECT_EQ(brief.status_.code(), code) << brief.status_;
+    EXPECT_EQ(settled.status_.code(), code) << settled.status_;
+    // As exactly as a look each poll interval tells, or each longest rest.
+    EXPECT_LE(took, usual + seconds(5)) << after.count();
+    EXPECT_LE(settled.opened_, brief.opened_);
+  }
+}
+
+TEST(SettledRestTest, PromotesAsSoonAsTheDemotionIsThere) {
+  for (const seconds after : {seconds(17), seconds(28), seconds(39),
+                              seconds(44), seconds(61), seconds(83)}) {
+    OneRest brief;
+    OneRest settled;
+    const auto demotes = [](OneRest& test) { test.DemoteA(); };
+    const SteadyDuration usual = brief.Takes(false, after, demotes);
+    EXPECT_EQ(settled.Takes(true, after, demotes), usual) << after.count();
+    EXPECT_OK(settled.status_);
+  }
+}
+
+TEST(SettledRestTest, SeesADeadSiteAsSoon) {
+  ExpectSettledIsAsQuick(absl::StatusCode::kFailedPrecondition,
+                         [](OneRest& test) { test.EndA(); });
+}
+
+TEST(SettledRestTest, SeesADeadRbdMirrorAsSoon) {
+  ExpectSettledIsAsQuick(absl::StatusCode::kFailedPrecondition,
+                         [](OneRest& test) { test.EndMirrorOfA(); });
+}
+
+TEST(SettledRestTest, CountsTheTakeoverTimeAsBefore) {
+  ExpectSettledIsAsQuick(absl::StatusCode::kFailedPrecondition,
+                         [](OneRest&) {});
+}
+
+TEST(SettledRestTest, SeesItsOwnRbdMirrorEndAsSoon) {
+  for (const bool settles : {false, true}) {
+    OneRest rest;
+    rest.Takes(settles, seconds(40), [](OneRest& test) {
+      test.EndMirrorOfB();
+      test.EndA();
+    });
+    EXPECT_EQ(rest.status_.code(), absl::StatusCode::kUnavailable);
+    EXPECT_THAT(std::string(rest.status_.message()),
+                ::testing::HasSubstr("rbd-mirror of this site is down"));
+  }
+}
+
+TEST(SettledRestTest, OpensTheImageSeldom) {
+  OneRest brief;
+  OneRest settled;
+  const auto nothing = [](OneRest&) {};
+  brief.Takes(false, seconds(1), nothing);
+  settled.Takes(true, seconds(1), nothing);
+  std::cout << "opened " << brief.opened_ << " and " << settled.opened_
+            << " times" << std::endl;
+  EXPECT_LE(settled.opened_, 10);
+  EXPECT_GE(brief.opened_, 30);
 }
 
 /// The same of groups, whose members sleep on threads of the operation.

@@ -1,0 +1,146 @@
+#include "replication/promotion_rest.h"
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include "base/status_macros.h"
+#include "ceph/cluster.h"
+#include "ceph/pool.h"
+#include "operation/operation_context.h"
+#include "replication/decision/peer_claims.h"
+#include "replication/environment.h"
+#include "replication/session.h"
+
+namespace addons {
+namespace {
+
+/// Reports are rewritten every 30 s. One that is older may be the last of its
+/// site.
+constexpr std::chrono::seconds kReported{45};
+
+bool IsFresh(const SiteView& site) {
+  return site.status.up && site.age < kReported;
+}
+
+/// The reports are those of the look, in a listing that is younger, and their
+/// sites live. What the tracker learns of their ages it would have learnt from
+/// a look.
+bool ReportsStand(ReplicationEnvironment& environment,
+                  const PromotionRest& rest, Cluster& cluster, Pool& reads) {
+  const SteadyDuration longest = environment.options.longest_rest;
+  if (environment.tracker.Disturbed(cluster.fsid()) ||
+      !environment.series.List(cluster, reads, rest.pool_key, longest).ok()) {
+    return false;
+  }
+  const auto listed = environment.series.Reports(
+      rest.pool_key, rest.rados_namespace, rest.image_id);
+  if (!listed.has_value() || listed->at < *rest.looked_at ||
+      environment.clock.Now() - listed->at >= 2 * longest ||
+      listed->says != rest.reports) {
+    return false;
+  }
+  const auto local =
+      std::find_if(listed->sites.begin(), listed->sites.end(),
+                   [](const SiteStatus& site) { return site.local(); });
+  const SiteStatus* const own =
+      local == listed->sites.end() ? nullptr : &*local;
+  return std::all_of(
+      listed->sites.begin(), listed->sites.end(), [&](const SiteStatus& site) {
+        return environment.tracker.Age(rest.tracker_key, site,
+                                       site.local() ? nullptr : own) <
+               kReported;
+      });
+}
+
+}  // namespace
+
+void NoteVersion(Pool& reads, PromotionRest* rest) {
+  rest->looked_at.reset();
+  rest->header_version.reset();
+  rest->reports_until.reset();
+  if (rest->image_id.empty() || rest->waits_for.empty()) return;
+  const auto version = reads.HeaderVersion(rest->image_id);
+  if (version.ok()) rest->header_version = *version;
+}
+
+void NoteRest(const OpenedVolume& opened, SteadyTime looked_at,
+              const std::string& waits_for, const absl::Status& pending,
+              PromotionRest* rest) {
+  rest->looked_at = looked_at;
+  rest->waits_for = waits_for;
+  rest->pending = pending;
+  rest->cluster = opened.volume.cluster;
+  rest->pool_id = opened.volume.pool_id;
+  rest->rados_namespace = opened.volume.rados_namespace;
+}
+
+void NoteSettled(ReplicationEnvironment& environment, const MirrorView& view,
+                 const SeriesClocks& clocks, PromotionRest* rest) {
+  const ReplicationOptions& options = environment.options;
+  rest->reports_until.reset();
+  const MirrorSnapshot* newest = view.Newest();
+  const bool follows = newest != nullptr && newest->complete &&
+                       !newest->demoted() && !NeedsReport(view) &&
+                       !view.GaveRoleBack();
+  if (!follows || !view.local.has_value() || !IsFresh(*view.local) ||
+      view.local->status.state != MirrorStatusState::kReplaying ||
+      !std::all_of(view.peers.begin(), view.peers.end(), IsFresh)) {
+    return;
+  }
+  const auto primary = PrimaryPeer(view, options.settle_time);
+  if (!primary.has_value()) return;
+  const SteadyDuration to_takeover =
+      options.takeover_time - clocks.peer_primary_for;
+  if (to_takeover <= options.longest_rest) return;
+  std::vector<SiteStatus> sites = {view.local->status};
+  for (const SiteView& peer : view.peers) sites.push_back(peer.status);
+  rest->reports = SaysOf(sites);
+  rest->reports_until =
+      *rest->looked_at +
+      std::min<SteadyDuration>(options.settled_rest, to_takeover);
+  rest->primary_peer = *primary;
+  rest->pool_key = view.pool_key;
+  rest->tracker_key = view.tracker_key;
+  environment.series.WatchReports(rest->pool_key, rest->rados_namespace,
+                                  rest->image_id);
+}
+
+bool MayRest(OperationContext& context, ReplicationEnvironment& environment,
+             const PromotionRest& rest, Cluster& cluster, Pool& reads) {
+  if (context.mutating() || !rest.looked_at.has_value() ||
+      !rest.header_version.has_value()) {
+    return false;
+  }
+  const SteadyTime now = context.clock().Now();
+  if (now - *rest.looked_at >= environment.options.longest_rest &&
+      (!rest.reports_until.has_value() || now >= *rest.reports_until ||
+       !ReportsStand(environment, rest, cluster, reads))) {
+    return false;
+  }
+  const auto version = reads.HeaderVersion(rest.image_id);
+  return version.ok() && *version == *rest.header_version;
+}
+
+absl::Status RestOn(OperationContext& context,
+                    ReplicationEnvironment& environment,
+                    const PromotionRest& rest,
+                    std::optional<SteadyTime> answer_by) {
+  while (rest.looked_at.has_value() &&
+         (!answer_by.has_value() || context.clock().Now() < *answer_by)) {
+    const std::shared_ptr<Cluster> cluster = rest.cluster.lock();
+    if (cluster == nullptr) break;
+    const auto reads =
+        cluster->OpenPool(rest.pool_id, rest.rados_namespace, Access::kRead);
+    if (!reads.ok() ||
+        !MayRest(context, environment, rest, *cluster, **reads)) {
+      break;
+    }
+    context.SetPending(rest.pending);
+    ADDONS_RETURN_IF_ERROR(
+        context.LookAgainAfter(environment.options.poll_interval));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace addons

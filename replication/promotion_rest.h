@@ -1,0 +1,83 @@
+#ifndef ADDONS_REPLICATION_PROMOTION_REST_H_
+#define ADDONS_REPLICATION_PROMOTION_REST_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "base/clock.h"
+
+namespace addons {
+
+class Cluster;
+class OperationContext;
+class Pool;
+struct MirrorView;
+struct OpenedVolume;
+struct ReplicationEnvironment;
+struct SeriesClocks;
+
+/// What a promotion has seen that waits for the other site, at its last look,
+/// and where. While that stands it rests: it asks for the version of the
+/// image's header alone, for another look would find the same. It only ever
+/// says that a promotion goes on waiting; whatever else it answers rests on a
+/// look of its own. For one thread at a time.
+struct PromotionRest {
+  std::string image_id;  // empty: in journal mode, whose header tells nothing
+  std::optional<uint64_t> header_version;  // before the look
+  /// When the look began that has found nothing to do yet; nullopt: it has
+  /// found something, or there was none.
+  std::optional<SteadyTime> looked_at;
+  std::string waits_for;
+  absl::Status pending;  // what those who leave are told
+
+  // Where. A connection that was replaced must be free to end.
+  std::weak_ptr<Cluster> cluster;
+  int64_t pool_id = 0;
+  std::string rados_namespace;
+
+  /// Until when, at the latest, the reports of both sites may be taken from the
+  /// listing of the pool that all promotions share, while they say what they
+  /// said at the look; nullopt: they may not.
+  std::optional<SteadyTime> reports_until;
+  size_t reports = 0;  // SaysOf() them
+  std::string primary_peer;
+  std::string pool_key;
+  std::string tracker_key;
+};
+
+/// Notes the version of the header before a look, so that a change during the
+/// look counts as one after it. A promotion that has not waited yet asks
+/// nothing.
+void NoteVersion(Pool& reads, PromotionRest* rest);
+
+/// Notes where a promotion waits, after a look that began at `looked_at`.
+void NoteRest(const OpenedVolume& opened, SteadyTime looked_at,
+              const std::string& waits_for, const absl::Status& pending,
+              PromotionRest* rest);
+
+/// The look has shown a peer that lives and is primary, and a copy that follows
+/// it: nothing but the demotion, which comes with a snapshot, or another report
+/// of one of the sites changes what the promotion does, until the peer has been
+/// primary for the takeover time. Asks nobody.
+void NoteSettled(ReplicationEnvironment& environment, const MirrorView& view,
+                 const SeriesClocks& clocks, PromotionRest* rest);
+
+/// Whether what the last look has found still stands. Blocks for one read, and
+/// now and then for a listing of the pool; false when either fails.
+bool MayRest(OperationContext& context, ReplicationEnvironment& environment,
+             const PromotionRest& rest, Cluster& cluster, Pool& reads);
+
+/// Of a promotion that is run again: rests on, without finding the volume
+/// anew, until `answer_by` at the latest. OK: it is time to look.
+absl::Status RestOn(OperationContext& context,
+                    ReplicationEnvironment& environment,
+                    const PromotionRest& rest,
+                    std::optional<SteadyTime> answer_by);
+
+}  // namespace addons
+
+#endif  // ADDONS_REPLICATION_PROMOTION_REST_H_
