@@ -38,13 +38,7 @@ class Daemon {
       : site_(site),
         clusters_(world),
         environment_(resolver_, config_, world, {}) {
-    dir_.Write(
-        "config.json",
-        absl::StrCat(R"([{"clusterID": ")", site.cluster_id(),
-                     R"(", "monitors": [")", site.cluster_id(), R"(:6789"]},)",
-                     R"({"clusterID": ")", site.cluster_id(),
-                     R"(-ns", "monitors": [")", site.cluster_id(),
-                     R"(:6789"], "rbd": {"radosNamespace": "tenant1"}}])"));
+    AddClusters(0);
     dir_.Write("cluster-mapping.json", pair.MappingJson());
     // Only tests of that want the first call to be answered early.
     environment_.options.first_answer = std::chrono::hours(1);
@@ -53,6 +47,19 @@ class Daemon {
                             const std::function<void()>& job) { job(); };
   }
 
+  /// So many besides its own are configured, of sites that are none of its.
+  void AddClusters(int others) {
+    std::string config = absl::StrCat(
+        R"([{"clusterID": ")", site_.cluster_id(), R"(", "monitors": [")",
+        site_.cluster_id(), R"(:6789"]},{"clusterID": ")", site_.cluster_id(),
+        R"(-ns", "monitors": [")", site_.cluster_id(),
+        R"(:6789"], "rbd": {"radosNamespace": "tenant1"}})");
+    for (int i = 0; i < others; ++i) {
+      absl::StrAppend(&config, R"(,{"clusterID": "other-)", i,
+                      R"(", "monitors": ["other-)", i, R"(:6789"]})");
+    }
+    dir_.Write("config.json", absl::StrCat(config, "]"));
+  }
   FakeSite& site() { return site_; }
   ConfigStore& config() { return config_; }
   FakeClusterProvider& clusters() { return clusters_; }
