@@ -21,7 +21,7 @@ struct LaneLimits {
 struct OperationLimits {
   // A site fails over with all its volumes at once, and what is queued costs
   // little.
-  LaneLimits control{128, 56, 4096, 16};
+  LaneLimits control{128, 56, 4096, 8};
   LaneLimits bulk{4, 2, 64};
   LaneLimits read{32, 12, 4096};
   /// Calls that wait at the same time, those that joined an operation included;
