@@ -45,15 +45,9 @@ GroupCall OnGroup(const SourceCall& call) {
   return {call.group_id, call.target.user, call.spec};
 }
 
-/// What the history says of a call that has not been answered yet.
-HistoryEvent Asked(const SourceCall& call, const CallContext& rpc_call) {
-  HistoryEvent event;
-  event.object =
-      call.is_group ? call.group_id.text() : call.target.volume_id.text();
-  event.verb = call.spec.verb;
-  event.user = call.target.user->id;
-  event.request = rpc_call.caller.request_id;
-  return event;
+AskedFor Asked(const SourceCall& call, const CallContext& rpc_call) {
+  return {call.is_group ? call.group_id.text() : call.target.volume_id.text(),
+          call.spec.verb, call.target.user->id, rpc_call.caller.request_id};
 }
 
 /// What a request is about, whether it can be or not.
@@ -141,6 +135,15 @@ void Fill(const ReplicationInfo& info,
 
 }  // namespace
 
+HistoryEvent AskedFor::Event() && {
+  HistoryEvent event;
+  event.object = std::move(object);
+  event.verb = std::move(verb);
+  event.user = std::move(user);
+  event.request = std::move(request);
+  return event;
+}
+
 ReplicationService::ReplicationService(Rpc& rpc, OperationTable& operations,
                                        ReplicationEnvironment& environment,
                                        WatchedClusters& watched)
@@ -184,10 +187,10 @@ void ReplicationService::Locate(const GroupTarget& target) {
   environment_.history.Locate(target.group_id.text(), target.place, "");
 }
 
-Reply ReplicationService::Recorded(HistoryEvent asked, Reply reply) {
+Reply ReplicationService::Recorded(AskedFor asked, Reply reply) {
   return std::move(reply).Then(
       [this, asked = std::move(asked)](const absl::Status& status) mutable {
-        environment_.history.AddAnswered(std::move(asked), status);
+        environment_.history.AddAnswered(std::move(asked).Event(), status);
         return status;
       });
 }
@@ -331,12 +334,13 @@ grpc::ServerUnaryReactor* ReplicationService::ResyncVolume(
             .Then([this, asked = Asked(call, rpc_call), object,
                    response](absl::StatusOr<ResyncResult> result) mutable
                   -> absl::Status {
+              HistoryEvent event = std::move(asked).Event();
               if (result.ok()) {
-                asked.text = absl::StrCat(result->ready ? "ready" : "not ready",
+                event.text = absl::StrCat(result->ready ? "ready" : "not ready",
                                           result->message.empty() ? "" : ": ",
                                           result->message);
               }
-              environment_.history.AddAnswered(std::move(asked),
+              environment_.history.AddAnswered(std::move(event),
                                                result.status());
               ADDONS_RETURN_IF_ERROR(result.status());
               response->set_ready(result->ready);

@@ -23,6 +23,17 @@
 
 namespace addons {
 
+/// Who has asked for what, for the history: little, for thousands of calls may
+/// wait for their answers.
+struct AskedFor {
+  std::string object;  // the volume's or group's id
+  std::string verb;
+  std::string user;
+  std::string request;  // its id
+
+  HistoryEvent Event() &&;
+};
+
 /// replication.Controller: translates requests, hands them to the operation
 /// table, translates results. Thread-safe.
 class ReplicationService final
@@ -65,7 +76,7 @@ class ReplicationService final
 
  private:
   /// `reply`, which is told to the history with what was asked.
-  Reply Recorded(HistoryEvent asked, Reply reply);
+  Reply Recorded(AskedFor asked, Reply reply);
   void Locate(const GroupTarget& target);
   /// A verb as one operation on a volume, or on a group and its members, told
   /// to the history.

@@ -45,11 +45,13 @@ absl::Status Unexpected(const CallContext& call) {
 class RunningCall {
  public:
   RunningCall(Rpc& rpc, CallContext call, const Message& request,
-              const Message& response, Reply::Receiver receive)
+              const Message& response, std::function<void()> wipe,
+              Reply::Receiver receive)
       : rpc_(rpc),
         call_(std::move(call)),
         request_(request),
         response_(response),
+        wipe_(std::move(wipe)),
         receive_(std::move(receive)),
         begin_(rpc.clock().Now()) {
     rpc_.stats().Started();
@@ -68,9 +70,11 @@ class RunningCall {
         self->Finish(std::move(invalid));
         return;
       }
-      handler(self->call_).Start([self](absl::Status status) {
-        self->Finish(std::move(status));
-      });
+      Reply reply = handler(self->call_);
+      // Here, because others may finish the call as soon as it is started.
+      self->LeaveRequest();
+      std::move(reply).Start(
+          [self](absl::Status status) { self->Finish(std::move(status)); });
       return;
     } catch (const std::exception& e) {
       // Only the type: what() may quote the request, secrets included.
@@ -93,9 +97,22 @@ class RunningCall {
     Finish(std::move(status));
   }
 
+  /// Nobody needs the request any more, but for its object in the log. What
+  /// broke a limit is not worth repeating there.
+  void LeaveRequest() {
+    if (std::exchange(left_, true)) return;
+    try {
+      if (valid_) object_ = ObjectOfRequest(request_);
+    } catch (...) {  // no memory
+    }
+    if (wipe_ != nullptr) wipe_();
+    wipe_ = nullptr;
+  }
+
   void Finish(absl::Status status) {
     finished_ = true;
     try {
+      LeaveRequest();
       Note(status);
     } catch (...) {  // no memory for the line
     }
@@ -107,9 +124,7 @@ class RunningCall {
     const SteadyDuration took = rpc_.clock().Now() - begin_;
     rpc_.stats().Finished(call_.method, status.code(), took);
     rpc_.access_log().Write(
-        {call_.caller.request_id, call_.method,
-         // What broke a limit is not worth repeating in the log.
-         valid_ ? ObjectOfRequest(request_) : "", status,
+        {call_.caller.request_id, call_.method, object_, status,
          std::chrono::duration_cast<std::chrono::milliseconds>(took)});
   }
 
@@ -117,8 +132,11 @@ class RunningCall {
   const CallContext call_;
   const Message& request_;
   const Message& response_;
+  std::function<void()> wipe_;
   const Reply::Receiver receive_;
   const SteadyTime begin_;
+  std::string object_;  // of the request, since it was left
+  bool left_ = false;
   bool valid_ = true;
   bool finished_ = false;
 };
@@ -178,13 +196,14 @@ std::optional<SteadyTime> DeadlineOf(const grpc::CallbackServerContext& context,
 }
 
 Reply RunCall(Rpc& rpc, const CallContext& call, const Message& request,
-              const Message& response, const CallHandler& handler) {
-  return Reply::From(
-      [&rpc, call, &request, &response, handler](Reply::Receiver receive) {
-        RunningCall::Run(std::make_shared<RunningCall>(
-                             rpc, call, request, response, std::move(receive)),
-                         handler);
-      });
+              const Message& response, const CallHandler& handler,
+              std::function<void()> wipe) {
+  return Reply::From([&rpc, call, &request, &response, handler,
+                      wipe = std::move(wipe)](Reply::Receiver receive) {
+    RunningCall::Run(std::make_shared<RunningCall>(rpc, call, request, response,
+                                                   wipe, std::move(receive)),
+                     handler);
+  });
 }
 
 grpc::ServerUnaryReactor* ServeUnary(Rpc& rpc,
@@ -205,12 +224,11 @@ grpc::ServerUnaryReactor* ServeUnary(Rpc& rpc,
       return status.ok() ? reactor->TakeRoomFor(response) : status;
     });
   };
-  RunCall(rpc, call, request, response, bounded)
-      .Start([reactor, wipe = std::move(wipe),
+  RunCall(rpc, call, request, response, bounded, std::move(wipe))
+      .Start([reactor,
               request_id = std::move(request_id)](const absl::Status& status) {
         grpc::Status answer(grpc::StatusCode::INTERNAL, "");
         try {
-          if (wipe != nullptr) wipe();
           answer = ToGrpc(status, request_id);
         } catch (...) {  // no memory for the text
         }

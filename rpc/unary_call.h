@@ -51,7 +51,7 @@ using Reply = Later<absl::Status>;
 /// Must not block: it runs on one of gRPC's few threads.
 using CallHandler = std::function<Reply(const CallContext&)>;
 
-/// UnaryCall() for a request that `wipe` cleans.
+/// UnaryCall() for a request that `wipe` cleans when the handler has ended.
 grpc::ServerUnaryReactor* ServeUnary(Rpc& rpc,
                                      grpc::CallbackServerContext& context,
                                      const google::protobuf::Message& request,
@@ -77,30 +77,35 @@ grpc::ServerUnaryReactor* ServeUnary(Rpc& rpc,
 /// leave too many of them unread (UnreadAnswers).
 ///
 /// The handler ends at once, and the call when its reply has come; until then
-/// it holds no thread, and request and response stay where they are. The
-/// caller's going is passed on at once (Caller::gone).
+/// it holds no thread, and the response stays where it is. The caller's going
+/// is passed on at once (Caller::gone).
 ///
-/// When it is served, the secrets in the request are overwritten: what the
-/// handler needs of them beyond its own end it has taken (TakeSecrets).
+/// What the handler needs of the request beyond its own end it has taken: then
+/// the secrets in it are overwritten, and it is emptied, because it would take
+/// memory for as long as the call waits.
 template <typename Request>
 grpc::ServerUnaryReactor* UnaryCall(Rpc& rpc,
                                     grpc::CallbackServerContext& context,
                                     const Request& request,
                                     google::protobuf::Message& response,
                                     const CallHandler& handler) {
-  std::function<void()> wipe;
-  if constexpr (requires { request.secrets(); }) {
-    wipe = [&request] { WipeSecrets(request, "secrets", request.secrets()); };
-  }
-  return ServeUnary(rpc, context, request, response, std::move(wipe), handler);
+  const auto wipe = [&request] {
+    if constexpr (requires { request.secrets(); }) {
+      WipeSecrets(request, "secrets", request.secrets());
+    }
+    // It is the call's own, and nobody else's.
+    Request().Swap(const_cast<Request*>(&request));
+  };
+  return ServeUnary(rpc, context, request, response, wipe, handler);
 }
 
 /// The same without gRPC: `call` has a request id and a method already. Request
-/// and response outlive it.
+/// and response outlive it. `wipe`, if there is one, is called once, when the
+/// handler has ended.
 Reply RunCall(Rpc& rpc, const CallContext& call,
               const google::protobuf::Message& request,
               const google::protobuf::Message& response,
-              const CallHandler& handler);
+              const CallHandler& handler, std::function<void()> wipe = nullptr);
 
 /// When the caller stops waiting, on the monotonic clock whose time is `now`;
 /// nullopt when it set no deadline, or one in more than a year.

@@ -42,13 +42,18 @@ struct Call {
 
   Call(OperationSpec what, Caller who, OperationWork how,
        std::function<void(Result)> answer_with)
-      : spec(std::move(what)),
+      : shared_spec(std::make_shared<const OperationSpec>(std::move(what))),
         caller(std::move(who)),
         work(std::move(how)),
         on_answer(std::move(answer_with)) {}
 
-  const OperationSpec spec;  // keys sorted, without duplicates
+  const OperationSpec& spec() const { return *shared_spec; }
+
+  /// Keys sorted, without duplicates. That of `operation` once it waits for
+  /// that, so that a thousand callers of one operation do not hold a thousand.
+  std::shared_ptr<const OperationSpec> shared_spec;
   const Caller caller;
+  /// Of no use, and dropped, once the call waits for an operation.
   OperationWork work;
   std::function<void(Result)> on_answer;
 
@@ -69,6 +74,7 @@ struct Call {
   std::optional<Result> answer;
   CallPtr next_in_line;   // of a CallQueue
   CallPtr next_answered;  // likewise
+  CallPtr next_joined;    // likewise
   bool in_line = false;   // of the calls that are to be considered
 
   std::optional<std::stop_callback<std::function<void()>>> gone;

@@ -79,15 +79,16 @@ std::optional<absl::Status> TableState::Refusal(const Call& call,
                                                 Counted counted) {
   if (counted == Counted::kYes && stats_.waiting >= limits_.max_waiting) {
     ++stats_.refused.waiting;
-    return absl::ResourceExhaustedError(FailedText(
-        call.spec, absl::StrCat(stats_.waiting,
+    return absl::ResourceExhaustedError(
+        FailedText(call.spec(),
+                   absl::StrCat(stats_.waiting,
                                 " calls wait already, and --max-waiting allows "
                                 "no more; repeat the call later")));
   }
   if (!EnsureTimer()) {
     ++stats_.refused.threads;
     return absl::ResourceExhaustedError(
-        FailedText(call.spec, "no thread could be started for it"));
+        FailedText(call.spec(), "no thread could be started for it"));
   }
   return std::nullopt;
 }
@@ -98,7 +99,7 @@ absl::Status TableState::SetTimes(Call& call) const {
   if (call.caller.deadline) {
     if (*call.caller.deadline <= now) {
       return absl::DeadlineExceededError(
-          FailedText(call.spec, "the deadline has passed already"));
+          FailedText(call.spec(), "the deadline has passed already"));
     }
     wait = std::min(*call.caller.deadline - now, kLongest);
     // A short deadline still leaves time to do something.
@@ -128,7 +129,7 @@ void TableState::CallerHasGone(const CallPtr& call) {
   if (call->phase == Call::Phase::kAnswered) return;
   absl::Status status(absl::StatusCode::kCancelled, "");
   try {
-    status = GoneStatus(call->spec);
+    status = GoneStatus(call->spec());
   } catch (...) {  // no memory for the text, which nobody reads
   }
   Answer(call, std::move(status), after);
@@ -145,6 +146,9 @@ void TableState::Consider(const CallPtr& call, AfterUnlock& after) {
       return;
     }
     call->phase = Call::Phase::kAwaits;
+    call->shared_spec = std::shared_ptr<const OperationSpec>(
+        outcome->operation, &outcome->operation->spec);
+    after.DropWork(call);
     SetTimer(call, call->answer_at);
     return;
   }
@@ -178,17 +182,17 @@ void TableState::Prove(const CallPtr& call) {
   absl::Status failed(absl::StatusCode::kInternal, "");
   try {
     OperationSpec spec;  // without keys: it excludes nothing
-    spec.share = call->spec.share;
-    spec.verb = call->spec.verb;
-    spec.action = call->spec.action;
-    spec.object = call->spec.object;
+    spec.share = call->spec().share;
+    spec.verb = call->spec().verb;
+    spec.action = call->spec().action;
+    spec.object = call->spec().object;
     spec.lane = Lane::kRead;
     const absl::Status pending = absl::UnavailableError(
         FailedText(spec,
                    "another operation runs, and is not ended before the "
                    "cluster has answered to the user of this call"));
     OperationWork ask =
-        [prove = call->spec.prove,
+        [prove = call->spec().prove,
          pending](OperationContext& context) -> absl::StatusOr<std::any> {
       context.Step("connecting before another operation is ended");
       context.SetPending(pending);
@@ -225,7 +229,7 @@ void TableState::Proved(const CallPtr& call, const absl::Status& verdict) {
 // Also after each wait: whatever was seen before it may have changed.
 std::optional<TableState::Outcome> TableState::Decide(const CallPtr& call,
                                                       AfterUnlock& after) {
-  const OperationSpec& spec = call->spec;
+  const OperationSpec& spec = call->spec();
   if (draining_) {
     ++stats_.refused.stopping;
     return Outcome{
@@ -243,7 +247,7 @@ std::optional<TableState::Outcome> TableState::Decide(const CallPtr& call,
 }
 
 std::optional<TableState::Outcome> TableState::Join(const CallPtr& call) {
-  const OperationSpec& spec = call->spec;
+  const OperationSpec& spec = call->spec();
   if (spec.keys.empty()) return std::nullopt;
   const auto it = holders_.find(spec.keys.front());
   if (it == holders_.end()) return std::nullopt;
@@ -259,49 +263,49 @@ std::optional<TableState::Outcome> TableState::Join(const CallPtr& call) {
 }
 
 void TableState::Supersede(Call& call, AfterUnlock& after) {
-  const std::vector<OperationPtr> holders = Holders(call.spec);
+  const std::vector<OperationPtr> holders = Holders(call.spec());
   // All or none: ending some of them is no use while another one goes on.
   for (const OperationPtr& holder : holders) {
-    const bool same = holder->spec.verb == call.spec.verb &&
-                      holder->spec.parameters == call.spec.parameters;
-    const bool gives_way = (holder->spec.yields && !call.spec.yields) ||
-                           (call.spec.supersedes && !holder->mutating);
+    const bool same = holder->spec.verb == call.spec().verb &&
+                      holder->spec.parameters == call.spec().parameters;
+    const bool gives_way = (holder->spec.yields && !call.spec().yields) ||
+                           (call.spec().supersedes && !holder->mutating);
     if (!gives_way || (same && !holder->stop_reason)) return;
   }
   const bool ends_some =
       std::any_of(holders.begin(), holders.end(),
                   [](const auto& holder) { return !holder->stop_reason; });
-  if (ends_some && call.spec.prove && !call.proved) {
+  if (ends_some && call.spec().prove && !call.proved) {
     call.must_prove = true;
     return;
   }
   for (const OperationPtr& holder : holders) {
     if (holder->stop_reason) continue;
-    const absl::Status status = absl::AbortedError(
-        absl::StrCat(Name(holder->spec), " was superseded by ", call.spec.verb,
-                     " (request ", call.caller.request_id, ")"));
+    const absl::Status status = absl::AbortedError(absl::StrCat(
+        Name(holder->spec), " was superseded by ", call.spec().verb,
+        " (request ", call.caller.request_id, ")"));
     ++stats_.superseded;
     Stop(holder, status, status, after);
   }
 }
 
 TableState::Outcome TableState::Admit(const CallPtr& call, AfterUnlock& after) {
-  const std::any* kept = kept_.Find(call->spec, clock_.Now());
+  const std::any* kept = kept_.Find(call->spec(), clock_.Now());
   if (kept != nullptr) {
     ++stats_.kept;
     return {Result(*kept), nullptr};
   }
-  LaneState& lane = LaneOf(call->spec);
+  LaneState& lane = LaneOf(call->spec());
   const uint64_t id = next_id_++;
-  OperationSpec spec = call->spec;
+  OperationSpec spec = call->spec();
   spec.prove = nullptr;  // it has served; release captures
   auto operation =
       std::make_shared<Operation>(id, std::move(spec), call->caller.request_id,
                                   OperationWork(), clock_.Now());
-  if (lane.queue.Push(id, call->spec.share) == LaneQueue::Place::kFull) {
+  if (lane.queue.Push(id, call->spec().share) == LaneQueue::Place::kFull) {
     ++stats_.refused.lane;
     return {absl::ResourceExhaustedError(FailedText(
-                call->spec,
+                call->spec(),
                 absl::StrCat("all workers are busy and ", lane.queue.queued(),
                              " operations wait for one; repeat the call "
                              "later"))),
@@ -309,7 +313,7 @@ TableState::Outcome TableState::Admit(const CallPtr& call, AfterUnlock& after) {
   }
   try {
     operations_.emplace(id, operation);
-    for (const std::string& key : call->spec.keys) holders_[key] = operation;
+    for (const std::string& key : call->spec().keys) holders_[key] = operation;
     call->place = operation->calls.emplace(call->clock_deadline, call);
   } catch (...) {
     lane.queue.Remove(id);
@@ -325,7 +329,7 @@ TableState::Outcome TableState::Admit(const CallPtr& call, AfterUnlock& after) {
     after.Stop(operation);
     ++stats_.refused.threads;
     return {absl::ResourceExhaustedError(
-                FailedText(call->spec, "no thread could be started for it")),
+                FailedText(call->spec(), "no thread could be started for it")),
             nullptr};
   }
   WakeWorker(lane);
@@ -405,23 +409,23 @@ bool TableState::IsFree(const OperationSpec& spec) const {
 // First come, first served, except that a call which needs several keys and
 // cannot have them all yet does not hold back those who need one of them.
 const Call* TableState::EarlierCall(const Call& call) const {
-  for (const std::string& key : call.spec.keys) {
+  for (const std::string& key : call.spec().keys) {
     const auto it = waiters_.find(key);
     if (it == waiters_.end()) continue;
     for (const CallPtr& other : it->second) {
       if (call.ticket && *other->ticket >= *call.ticket) break;
-      if (IsFree(other->spec)) return other.get();
+      if (IsFree(other->spec())) return other.get();
     }
   }
   return nullptr;
 }
 
 absl::Status TableState::ConflictStatus(const Call& call) const {
-  const std::vector<OperationPtr> holders = Holders(call.spec);
+  const std::vector<OperationPtr> holders = Holders(call.spec());
   if (!holders.empty()) {
     const Operation& holder = *holders.front();
     return absl::AbortedError(FailedText(
-        call.spec,
+        call.spec(),
         absl::StrCat(Describe(holder, clock_.Now()), " (request ",
                      holder.request_id, ")",
                      holder.stop_reason ? " and was asked to stop" : "",
@@ -429,15 +433,15 @@ absl::Status TableState::ConflictStatus(const Call& call) const {
   }
   const Call* earlier = EarlierCall(call);
   return absl::AbortedError(FailedText(
-      call.spec, absl::StrCat(earlier != nullptr ? Name(earlier->spec)
-                                                 : "another operation",
-                              " waits before it; repeat the call later")));
+      call.spec(), absl::StrCat(earlier != nullptr ? Name(earlier->spec())
+                                                   : "another operation",
+                                " waits before it; repeat the call later")));
 }
 
 void TableState::TakeTicket(const CallPtr& call) {
   if (call->ticket) return;
   call->ticket = next_ticket_++;
-  for (const std::string& key : call->spec.keys) {
+  for (const std::string& key : call->spec().keys) {
     waiters_[key].push_back(call);
   }
 }
@@ -445,7 +449,7 @@ void TableState::TakeTicket(const CallPtr& call) {
 void TableState::DropTicket(Call& call) {
   if (!call.ticket) return;
   call.ticket.reset();
-  for (const std::string& key : call.spec.keys) {
+  for (const std::string& key : call.spec().keys) {
     const auto it = waiters_.find(key);
     if (it == waiters_.end()) continue;
     std::erase_if(it->second, [&call](const CallPtr& other) {
@@ -453,7 +457,7 @@ void TableState::DropTicket(Call& call) {
     });
     if (it->second.empty()) waiters_.erase(it);
   }
-  CallWaiters(call.spec);
+  CallWaiters(call.spec());
 }
 
 void TableState::CallWaiters(const OperationSpec& spec) {

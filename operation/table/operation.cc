@@ -101,6 +101,7 @@ AfterUnlock::~AfterUnlock() {
     operation->stop.request_stop();
     if (operation->removed) operation->work = nullptr;
   }
+  while (!joined_.empty()) joined_.Pop()->work = nullptr;
   for (const std::function<void()>& action : actions_) action();
   while (!answered_.empty()) {
     const CallPtr call = answered_.Pop();

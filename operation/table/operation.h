@@ -93,6 +93,8 @@ class AfterUnlock {
   void Stop(OperationPtr operation);
   /// Gives the call its `answer`. Never fails.
   void Answer(CallPtr call) { answered_.Push(std::move(call)); }
+  /// Destroys its work: it waits for an operation that has one. Never fails.
+  void DropWork(CallPtr call) { joined_.Push(std::move(call)); }
   void Do(std::function<void()> action) {
     actions_.push_back(std::move(action));
   }
@@ -100,6 +102,7 @@ class AfterUnlock {
  private:
   OperationPtr stopped_;
   CallQueue<&Call::next_answered> answered_;
+  CallQueue<&Call::next_joined> joined_;
   std::vector<std::function<void()>> actions_;
 };
 

@@ -81,6 +81,46 @@ TEST_F(RunCallTest, AReplyMayComeLater) {
   EXPECT_EQ(rpc_.stats().in_flight(), 0U);
 }
 
+// A call that waits holds no request, and no key that came with it.
+TEST_F(RunCallTest, TheRequestIsLeftWhenTheHandlerHasEnded) {
+  request_.mutable_replication_source()->mutable_volume()->set_volume_id("v-1");
+  Reply::Receiver kept;
+  bool in_handler = false;
+  int left = 0;
+  RunCall(
+      rpc_, {{std::nullopt, {}, "r-1"}, kMethod}, request_, response_,
+      [&](const CallContext&) {
+        in_handler = left == 0;
+        return Reply::From(
+            [&kept](Reply::Receiver receive) { kept = std::move(receive); });
+      },
+      [&] {
+        ++left;
+        request_.Clear();
+      })
+      .Start([](const absl::Status&) {});
+  EXPECT_TRUE(in_handler);
+  EXPECT_EQ(left, 1);
+  kept(absl::AbortedError("busy"));
+  EXPECT_EQ(left, 1);
+  EXPECT_THAT(log_.text(), HasSubstr("volume_id=v-1"));
+}
+
+TEST_F(RunCallTest, TheRequestIsLeftWhateverHappens) {
+  for (const bool valid : {false, true}) {
+    request_.mutable_replication_source()->mutable_volume()->set_volume_id(
+        valid ? "v-1" : std::string(129, 'v'));
+    int left = 0;
+    EXPECT_FALSE(Await(RunCall(
+                           rpc_, {{std::nullopt, {}, "r-1"}, kMethod}, request_,
+                           response_,
+                           [](const CallContext&) -> absl::Status { throw 42; },
+                           [&left] { ++left; }))
+                     .ok());
+    EXPECT_EQ(left, 1);
+  }
+}
+
 TEST_F(RunCallTest, TurnsAnExceptionIntoInternal) {
   EXPECT_THAT(Run([](const CallContext&) -> absl::Status {
                 throw std::runtime_error("hush");
