@@ -133,6 +133,7 @@ void DaemonProcess::Execute(
     const std::vector<char*>& argv,
     const std::map<std::string, std::string>& environment) const {
   AllowCore();
+  setenv("RBD_ADDONS_CORE_DUMPS", "true", 0);  // it forbids them by itself
   const int log =
       open(log_file_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   dup2(log, STDERR_FILENO);

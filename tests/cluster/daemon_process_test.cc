@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <future>
 #include <string>
 #include <thread>
@@ -63,6 +64,23 @@ TEST_F(DaemonProcessTest, ASignalIsToldByNameWithABackTrace) {
   EXPECT_THAT(told, HasSubstr("back trace"));
   // A memory image is not left behind.
   EXPECT_FALSE(std::filesystem::exists(dir_.File("core")));
+}
+
+// The daemon itself forbids memory images, unless it is asked not to.
+TEST_F(DaemonProcessTest, ACrashOfTheRealDaemonLeavesABackTrace) {
+  std::string pattern;
+  std::getline(std::ifstream("/proc/sys/kernel/core_pattern"), pattern);
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
+  if (pattern != "core" || std::system("gdb --version >/dev/null 2>&1") != 0) {
+    GTEST_SKIP() << "memory images go elsewhere, or there is no gdb";
+  }
+  ASSERT_TRUE(daemon_.Start()) << daemon_.Log();
+  ::testing::internal::CaptureStderr();
+  kill(daemon_.pid(), SIGSEGV);
+  EXPECT_TRUE(daemon_.WaitForEnd(120));
+  const std::string told = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(told, AllOf(HasSubstr("signal 11"), HasSubstr("\nThread 1 "),
+                          Not(HasSubstr("no back trace"))));
 }
 
 TEST_F(DaemonProcessTest, AKillThatSomebodyElseSentIsTold) {
