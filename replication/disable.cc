@@ -201,7 +201,7 @@ absl::Status Disabling::DisableOnceMore(const MirrorView& view, Force force) {
   ++carried_on_;
   Log().warn("carrying on a disable that was interrupted volume={}",
              Quoted(session_.volume.volume_id.text()));
-  const absl::Status disabled = DisableImage(view, force);
+  absl::Status disabled = DisableImage(view, force);
   // With the lease, which was just taken, it is looked at as carefully.
   if (SaysLookAgain(disabled)) session_.memory.disabling.reset();
   plain_refused_ |= force == Force::kNo && CephErrno(disabled) == EINVAL;

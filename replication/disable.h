@@ -56,10 +56,10 @@ struct DisableRequest {
 /// secondary of a living primary, then nothing is done, because the primary's
 /// disable removes this copy and a forced one here would split the pair. After
 /// a planned move it waits, for the settle time at most, until the living peer
-/// follows, because rbd-mirror removes followers only. What a disable or enable left that died in the middle is carried on, or undone.
-/// FAILED_PRECONDITION: the peer is not there (or not primary either), and the
-/// parameter force: "true" was not given. UNAVAILABLE: repeat the call.
-/// Idempotent.
+/// follows, because rbd-mirror removes followers only. What a disable or enable
+/// left that died in the middle is carried on, or undone. FAILED_PRECONDITION:
+/// the peer is not there (or not primary either), and the parameter force:
+/// "true" was not given. UNAVAILABLE: repeat the call. Idempotent.
 absl::Status Disable(OperationContext& context,
                      ReplicationEnvironment& environment,
                      const DisableRequest& request);

@@ -220,9 +220,10 @@ grpc::ServerUnaryReactor* ServeUnary(Rpc& rpc,
       MethodOfRequest(request)};
   const auto bounded = [reactor, &response,
                         &handler](const CallContext& running) {
-    return handler(running).Then([reactor, &response](absl::Status status) {
-      return status.ok() ? reactor->TakeRoomFor(response) : status;
-    });
+    return handler(running).Then(
+        [reactor, &response](const absl::Status& status) {
+          return status.ok() ? reactor->TakeRoomFor(response) : status;
+        });
   };
   RunCall(rpc, call, request, response, bounded, std::move(wipe))
       .Start([reactor,
