@@ -325,10 +325,9 @@ copied() { # every volume has its first copy on b
   done
 }
 # newest_is SITE STATE: the newest mirror snapshot of every volume there is one of that state,
-# and whole. Only rows that are measured while rbd-mirror stands still have to wait for that.
+# and whole.
 newest_is() {
   local id
-  [[ $count_operations ]] || return 0
   for id in "${ids[@]}"; do
     scripts/testbed rbd "$bed" "$1" snap ls --all --format json "replicapool/csi-vol-${id: -36}" |
       STATE=$2 python3 -c '
@@ -337,9 +336,14 @@ newest = json.load(sys.stdin)[-1]["namespace"]
 sys.exit(not (newest["state"] == os.environ["STATE"] and newest["complete"]))' || return 1
   done
 }
-came_to_a() { newest_is a demoted; } # the demotions of the other site, all of them
-came_to_b() { newest_is b demoted; }
-followed() { newest_is b non-primary; } # only then does b remove its copies on a disable
+# The demotions of the other site, all of them. The daemon waits for that itself, unless
+# rbd-mirror stands still while a row is measured; the floor would split the pair.
+came_to() { [[ ! $count_operations && $server != floor ]] || newest_is "$1" demoted; }
+came_to_a() { came_to a; }
+came_to_b() { came_to b; }
+# Only then does b remove its copies on a disable, which the daemon waits for and the floor
+# does not.
+followed() { newest_is b non-primary; }
 reported() { # replication info has an answer for each of them
   "$load" GetVolumeReplicationInfo --endpoint "unix://$work/a.sock" --requests "$work/requests" \
     --secrets-file "$bed/a/secrets.json" >/dev/null
