@@ -88,8 +88,7 @@ void NoteSettled(ReplicationEnvironment& environment, const MirrorView& view,
       !std::all_of(view.peers.begin(), view.peers.end(), IsFresh)) {
     return;
   }
-  const auto primary = PrimaryPeer(view, options.settle_time);
-  if (!primary.has_value()) return;
+  if (!PrimaryPeer(view, options.settle_time).has_value()) return;
   const SteadyDuration to_takeover =
       options.takeover_time - clocks.peer_primary_for;
   if (to_takeover <= options.longest_rest) return;
@@ -99,7 +98,6 @@ void NoteSettled(ReplicationEnvironment& environment, const MirrorView& view,
   rest->reports_until =
       *rest->looked_at +
       std::min<SteadyDuration>(options.settled_rest, to_takeover);
-  rest->primary_peer = *primary;
   rest->pool_key = view.pool_key;
   rest->tracker_key = view.tracker_key;
   environment.series.WatchReports(rest->pool_key, rest->rados_namespace,

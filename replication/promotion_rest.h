@@ -44,7 +44,6 @@ struct PromotionRest {
   /// said at the look; nullopt: they may not.
   std::optional<SteadyTime> reports_until;
   size_t reports = 0;  // SaysOf() them
-  std::string primary_peer;
   std::string pool_key;
   std::string tracker_key;
 };

@@ -382,14 +382,6 @@ std::optional<PromoteSeries::ListedReports> PromoteSeries::Reports(
   return image == pool->second.reports.end() ? std::nullopt : image->second;
 }
 
-void PromoteSeries::StillPrimary(const std::string& pool_key,
-                                 const std::string& mirror_uuid) {
-  const MutexLock lock(mutex_);
-  PoolState& pool = Join(pool_key);
-  const auto claim = pool.claims.find(mirror_uuid);
-  if (claim != pool.claims.end()) claim->second.seen_at = clock_.Now();
-}
-
 void PromoteSeries::ApplyDaemons(const Listing& listing, PoolState* state) {
   bool ends = false;
   if (listing.asks_daemons) state->daemons_unread = listing.daemons_unread;

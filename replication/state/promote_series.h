@@ -126,10 +126,6 @@ class PromoteSeries {
   /// EndCalls(), or since it was asked for last, long ago.
   bool IsFirstCall(const std::string& object);
   void EndCalls(const std::string& object);
-  /// A listing has just shown that the peer still says that it is primary, of
-  /// an image whose last Note() was about that.
-  void StillPrimary(const std::string& pool_key,
-                    const std::string& mirror_uuid);
 
  private:
   /// The calls for images of one namespace, whose user may read some of the
