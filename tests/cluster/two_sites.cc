@@ -13,6 +13,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "base/clock.h"
 
 namespace addons::testing {
@@ -74,6 +76,14 @@ json NewestMirrorSnapshot(const std::string& listing) {
 }
 
 }  // namespace
+
+Parameters ScheduleNotDue() {
+  // The manager reads it, as its own clock, in this machine's time zone.
+  const absl::Time start = absl::Now() + absl::Hours(12);
+  return {{"schedulingInterval", "1d"},
+          {"schedulingStartTime",
+           absl::FormatTime("%H:%M:%S", start, absl::LocalTimeZone())}};
+}
 
 void TwoSitesTest::SetUpTestSuite() { StartDaemons({}); }
 

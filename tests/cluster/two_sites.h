@@ -22,6 +22,11 @@ namespace addons::testing {
 using Parameters = std::map<std::string, std::string>;
 inline const Parameters kJournalMode = {{"mirroringMode", "journal"}};
 
+/// A schedule that takes no mirror snapshot within the next hours, for tests
+/// that compare what a copy has. The manager counts intervals from midnight, so
+/// that even one of a day could be due at any moment.
+Parameters ScheduleNotDue();
+
 /// A volume that ceph-csi would have made on site a.
 struct TestVolume {
   std::string image;  // "csi-vol-<uuid>"

@@ -44,7 +44,7 @@ class CallBudgetTest : public ReclaimBed {
 
 TEST_F(CallBudgetTest, ReplicationOfAVolume) {
   const TestVolume volume = MakeVolume();
-  const Parameters schedule = {{"schedulingInterval", "1h"}};
+  const Parameters schedule = ScheduleNotDue();
   // Its connections, and what is done once in a while.
   ASSERT_THAT(Enable("a", MakeVolume(), schedule), HasCode(Code::OK));
 
@@ -77,8 +77,7 @@ TEST_F(CallBudgetTest, ReplicationOfAVolume) {
 }
 
 TEST_F(CallBudgetTest, DisableOfAPrimary) {
-  const TestVolume volume =
-      MakeReplicatedVolume({{"schedulingInterval", "1h"}});
+  const TestVolume volume = MakeReplicatedVolume(ScheduleNotDue());
   const CallCounts before = Opens();
   ASSERT_THAT(Disable("a", volume), HasCode(Code::OK));
   EXPECT_EQ(Made(before).at("rbd_mirror_image_disable"), 1);

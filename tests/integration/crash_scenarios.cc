@@ -105,7 +105,7 @@ bool Arrived(CrashBed& bed, const TestVolume& volume) {
 }  // namespace
 
 std::vector<CrashScenario> CrashEnumeration::Scenarios() {
-  static const Parameters kSchedule = {{"schedulingInterval", "8h"}};
+  static const Parameters kSchedule = ScheduleNotDue();
   const auto socket = [] { return Daemon("a").socket(); };
   const auto groups = [socket] { return VolumeGroupClient("a", socket()); };
 

@@ -87,7 +87,7 @@ class OsdBudgetTest : public ReclaimBed {
 
 /// From its first replication to its last. False: a call was not OK.
 bool OsdBudgetTest::CountLifeOfAVolume() {
-  const Parameters schedule = {{"schedulingInterval", "1h"}};
+  const Parameters schedule = ScheduleNotDue();
   TestVolume volume = MakeVolume();
   const auto reclaim = [&] { return Reclaim(volume).status; };
   const auto enable = [&] { return Enable("a", volume, schedule); };
@@ -132,8 +132,7 @@ TEST_F(OsdBudgetTest, OfEachVerb) {
   const CallCounts most =
       DocumentedCalls(ADDONS_PERFORMANCE_DOC, "OSD operations at most");
   // Its connections, and what is done once in a while.
-  ASSERT_THAT(Enable("a", MakeVolume(), {{"schedulingInterval", "1h"}}),
-              HasCode(Code::OK));
+  ASSERT_THAT(Enable("a", MakeVolume(), ScheduleNotDue()), HasCode(Code::OK));
   bool complete = false;
   for (int volumes = 0; volumes < 3 && !(complete && IsWithin(most));
        ++volumes) {

@@ -42,7 +42,7 @@ class HinderedMoveTest : public OrchestratedSitesTest {
 
 TEST_F(HinderedMoveTest, WaitsWhileTheMirrorsOfBothSitesAreAway) {
   Volumes volumes;
-  volumes.push_back(Protect({{"schedulingInterval", "1h"}}, {}));
+  volumes.push_back(Protect(ScheduleNotDue(), {}));
   Volume& volume = *volumes.back();
   Stop("a", "rbd-mirror");
   Stop("b", "rbd-mirror");
@@ -84,7 +84,7 @@ TEST_F(HinderedMoveTest, WaitsForAWorkloadThatStopsSlowly) {
 
 TEST_F(HinderedMoveTest, IsGivenUpAndBothResourcesGoBack) {
   Volumes volumes;
-  volumes.push_back(Protect({{"schedulingInterval", "1h"}}, {}));
+  volumes.push_back(Protect(ScheduleNotDue(), {}));
   Volume& volume = *volumes.back();
   Write("a", volume.volume, "the last word");
   const uint64_t written = Digest("a", volume.volume);
@@ -112,7 +112,7 @@ class PrimaryTakeoverTest : public OrchestratedSitesTest {};
 
 TEST_F(PrimaryTakeoverTest, ALivingPrimaryIsForcedAsideAndFollowsLater) {
   Volumes volumes;
-  volumes.push_back(Protect({{"schedulingInterval", "1h"}}, {}));
+  volumes.push_back(Protect(ScheduleNotDue(), {}));
   Volume& volume = *volumes.back();
   Write("a", volume.volume, "arrived");
   Synchronize("a", volume.volume);

@@ -228,9 +228,9 @@ std::unique_ptr<OrchestratedSitesTest::Volume> OrchestratedSitesTest::Protect(
 }
 
 void OrchestratedSitesTest::ProtectAllKinds(Volumes* volumes) {
-  volumes->push_back(Protect({{"schedulingInterval", "1h"}}, {}));
-  volumes->push_back(Protect({{"schedulingInterval", "1h"}},
-                             {"--namespace", RealBed::kNamespace}));
+  volumes->push_back(Protect(ScheduleNotDue(), {}));
+  volumes->push_back(
+      Protect(ScheduleNotDue(), {"--namespace", RealBed::kNamespace}));
   volumes->push_back(Protect({}, {"--data-pool", "data"}));
 }
 
@@ -241,8 +241,8 @@ OrchestratedSitesTest::ProtectedGroup OrchestratedSitesTest::ProtectGroup(
   made.members = group.members;
   made.resource = std::make_unique<Volume>();
   made.resource->volume.image = "the group";
-  made.resource->parameters = {{"groupReplication", "members"},
-                               {"schedulingInterval", "1h"}};
+  made.resource->parameters = ScheduleNotDue();
+  made.resource->parameters["groupReplication"] = "members";
   made.resource->calls = [group](const std::string& site,
                                  std::shared_ptr<CallLog> log) {
     return MakeGroupCalls(site, group, std::move(log));
