@@ -67,6 +67,17 @@ absl::Status LeasedContext::Take() {
   return taken;
 }
 
+void LeasedContext::TakeIfFree() {
+  if (held_ != nullptr || !target_.has_value() || gives_way_ || only_looks()) {
+    return;
+  }
+  auto outcome = keeper_.TryTake(*target_, verb_);
+  if (!outcome.ok() || outcome->lease == nullptr) return;
+  held_ = std::move(outcome->lease);
+  taken_at_ = clock().Now();
+  begun_ = false;
+}
+
 absl::Status LeasedContext::AwaitTurn() {
   const LeaseOptions& options = keeper_.options();
   auto& awaited = memory().Of<AwaitedLease>();

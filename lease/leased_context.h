@@ -42,6 +42,10 @@ class LeasedContext final : public OperationContext {
   /// nobody waits any more and for a bounded time; then ABORTED, which names
   /// that one. Other errors of LeaseKeeper::TryTake() and SleepFor().
   absl::Status Take();
+  /// Takes it as Take() does, if that is possible at once: for a verb that is
+  /// likely to change something, and would otherwise look twice. Where it is
+  /// not, BeginMutation() asks for it, and waits.
+  void TakeIfFree();
   void GiveBack();
 
   /// true, once: BeginMutation() has refused, because the lease was just taken.

@@ -354,7 +354,8 @@ absl::Status Demote(OperationContext& context,
                      Quoted(session.volume.volume_id.text()), told.ToString());
         }
         return status;
-      });
+      },
+      {.changes = LastRole::kPrimary});
 }
 
 absl::Status TellRefusedDemotion(OperationContext& context,
@@ -371,7 +372,7 @@ absl::Status TellRefusedDemotion(OperationContext& context,
         if (clients.workloads.empty()) return absl::OkStatus();
         return TellRefusal(session, DescribeWatchers(clients.workloads));
       },
-      LeaseWaits::kInPlace);
+      {.waits = LeaseWaits::kInPlace});
 }
 
 }  // namespace addons

@@ -227,11 +227,12 @@ absl::StatusOr<DisableDecision> Disabling::Decide(const MirrorView& view) {
   const SiteView* const awaited =
       AwaitedFollower(view, environment_.options.settle_time);
   // Once for each time that this site became primary.
-  seen.awaited_for = environment_.tracker.MarkAge(
+  const SteadyDuration awaited_for = environment_.tracker.MarkAge(
       FollowerKey(view), awaited == nullptr
                              ? ""
                              : absl::StrCat(awaited->status.mirror_uuid, "/",
                                             view.PrimarySince().value_or(0)));
+  if (awaited != nullptr) seen.awaited_for = awaited_for;
   DisableDecision decision = DecideDisable(seen, environment_.options);
   switch (decision.action) {
     case DisableAction::kCarryOn:
@@ -315,7 +316,8 @@ absl::Status Disable(OperationContext& context,
                      const DisableRequest& request) {
   return RunWithSession(
       context, environment, request.target, "disable replication of",
-      [&](Session& session) { return Disabling(request, session).Run(); });
+      [&](Session& session) { return Disabling(request, session).Run(); },
+      {.changes = LastRole::kPrimary});
 }
 
 }  // namespace addons

@@ -193,7 +193,8 @@ absl::Status Enable(OperationContext& context,
                     const EnableRequest& request) {
   return RunWithSession(
       context, environment, request.target, "enable replication of",
-      [&](Session& session) { return Enabling(request, session).Run(); });
+      [&](Session& session) { return Enabling(request, session).Run(); },
+      {.changes = LastRole::kOff});
 }
 
 }  // namespace addons

@@ -20,6 +20,7 @@
 #include "replication/options.h"
 #include "replication/state/copying_stops.h"
 #include "replication/state/due_schedules.h"
+#include "replication/state/last_roles.h"
 #include "replication/state/peer_tracker.h"
 #include "replication/state/promote_series.h"
 #include "replication/state/resync_history.h"
@@ -55,6 +56,7 @@ struct ReplicationEnvironment {
   ConfigStore& config;
   Clock& clock;
   PeerTracker tracker;
+  LastRoles last_roles;
   ResyncHistory resyncs;
   PromoteSeries series;
   CopyingStops copying_stops;

@@ -239,7 +239,7 @@ absl::StatusOr<ReplicationInfo> ReadOnce(ReplicationEnvironment& environment,
         absl::StrCat("replication of ", opened.volume.Describe(), " is ",
                      Name(view->info.state), "; enable it first"));
   }
-  NoteWatched(environment, opened, *view);
+  NoteLook(environment, opened, *view);
   return Summarize(environment, opened, *view);
 }
 

@@ -401,8 +401,14 @@ absl::Status Promote(OperationContext& context,
   ADDONS_RETURN_IF_ERROR(
       RestOn(context, environment, seen.rest,
              seen.answer_by.has_value() ? seen.answer_by : request.answer_by));
+  // Without force it mostly waits at first.
+  const SessionOptions options{
+      .changes = request.force == Force::kYes
+                     ? std::make_optional(LastRole::kSecondary)
+                     : std::nullopt};
   absl::Status status = RunWithSession(
-      context, environment, request.target, "promote", [&](Session& session) {
+      context, environment, request.target, "promote",
+      [&](Session& session) {
         PromoteRequest timed = request;
         CallMemory& memory = session.memory;
         // The first answer shows what is waited for; later calls wait as long
@@ -416,7 +422,8 @@ absl::Status Promote(OperationContext& context,
         }
         if (memory.answer_by.has_value()) timed.answer_by = memory.answer_by;
         return Promotion(timed, session).Run();
-      });
+      },
+      options);
   if (status.ok()) environment.series.EndCalls(volume_id);
   return status;
 }

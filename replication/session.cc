@@ -27,7 +27,7 @@ absl::StatusOr<std::unique_ptr<Image>> OpenForChange(
 absl::Status RunOnce(LeasedContext& context,
                      ReplicationEnvironment& environment,
                      const VolumeTarget& target, const SessionWork& work,
-                     CallMemory& memory) {
+                     std::optional<LastRole> changes, CallMemory& memory) {
   context.Step("finding the volume");
   auto opened = OpenVolume(environment, target, Access::kMutate,
                            ResolveDeadline(context));
@@ -39,6 +39,11 @@ absl::Status RunOnce(LeasedContext& context,
   memory.found = true;
   Session session{*std::move(opened), context, environment, memory};
   context.Aim(LeaseOf(session.volume));
+  if (changes.has_value() && !std::exchange(memory.began_leased, true) &&
+      environment.last_roles.Of(session.volume).value_or(LastRole::kOff) ==
+          *changes) {
+    context.TakeIfFree();
+  }
   const absl::Status status = work(session);
   // ENOENT of a single call is not about the volume, which was found.
   return CephErrno(status) == ENOENT ? AfterResolve(status, session.volume)
@@ -86,16 +91,17 @@ absl::StatusOr<OpenedVolume> OpenVolume(ReplicationEnvironment& environment,
 absl::Status RunWithSession(OperationContext& context,
                             ReplicationEnvironment& environment,
                             const VolumeTarget& target, const std::string& verb,
-                            const SessionWork& work, LeaseWaits waits) {
+                            const SessionWork& work,
+                            const SessionOptions& options) {
   return RetryWhenBlocklisted(
       [&] {
         absl::Status status = RunLeased(
             context, environment.leases, verb,
             [&](LeasedContext& leased) {
-              return RunOnce(leased, environment, target, work,
+              return RunOnce(leased, environment, target, work, options.changes,
                              context.memory().Of<CallMemory>());
             },
-            waits);
+            options.waits);
         if (!RunsAgain(status)) context.memory().Forget<CallMemory>();
         return status;
       },
@@ -119,8 +125,9 @@ absl::StatusOr<ImageClients> FindClients(const Session& session, Image& image) {
   return FindClients(session, session.environment.leases, image);
 }
 
-void NoteWatched(ReplicationEnvironment& environment,
-                 const OpenedVolume& opened, const MirrorView& view) {
+void NoteLook(ReplicationEnvironment& environment, const OpenedVolume& opened,
+              const MirrorView& view) {
+  environment.last_roles.Note(opened.volume, view);
   if (!view.enabled()) return;
   environment.watched.Note(opened.volume, view.image_id, opened.user,
                            CloneStateOf(view) != CloneState::kWhole);
@@ -129,7 +136,7 @@ void NoteWatched(ReplicationEnvironment& environment,
 absl::StatusOr<MirrorView> Look(const Session& session, const AlsoRead& also) {
   auto view =
       LookAt(session.volume, *session.reads, session.environment.tracker, also);
-  if (view.ok()) NoteWatched(session.environment, session, *view);
+  if (view.ok()) NoteLook(session.environment, session, *view);
   if (!absl::IsNotFound(view.status())) return view;
   if (session.context.mutating()) {
     return AfterResolve(view.status(), session.volume);

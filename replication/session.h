@@ -17,6 +17,7 @@
 #include "operation/operation_context.h"
 #include "replication/environment.h"
 #include "replication/promotion_rest.h"
+#include "replication/state/last_roles.h"
 #include "replication/state/mirror_view.h"
 #include "replication/state/report_watch.h"
 
@@ -46,7 +47,8 @@ struct CallMemory {
   std::optional<SameFor> half_enabled;
   // Of an image that is "disabling".
   std::optional<SameFor> disabling;
-  bool found = false;  // the volume
+  bool found = false;         // the volume
+  bool began_leased = false;  // SessionOptions::changes
 
  private:
   ReportWatch reports_;
@@ -85,6 +87,14 @@ absl::StatusOr<OpenedVolume> OpenVolume(ReplicationEnvironment& environment,
 /// A verb's work with its volume.
 using SessionWork = std::function<absl::Status(Session&)>;
 
+struct SessionOptions {
+  LeaseWaits waits = LeaseWaits::kWithoutWorker;
+  /// The role in which the verb changes a volume, rather than wait or find all
+  /// done: one that was last seen so is leased before the first look, and
+  /// looked at once less. A volume that was never seen is likely to be off.
+  std::optional<LastRole> changes = std::nullopt;
+};
+
 /// Finds the volume and runs `work`. When the answer is that this client was
 /// blocklisted and nothing was changed yet, once more on a new connection.
 /// `verb` is shown to other daemons that wait for this one.
@@ -92,7 +102,7 @@ absl::Status RunWithSession(OperationContext& context,
                             ReplicationEnvironment& environment,
                             const VolumeTarget& target, const std::string& verb,
                             const SessionWork& work,
-                            LeaseWaits waits = LeaseWaits::kWithoutWorker);
+                            const SessionOptions& options = {});
 
 /// Opens the image for writing on the mutation connection, runs `change` on it
 /// and closes it. The first error wins.
@@ -103,12 +113,12 @@ absl::Status ChangeImage(const ResolvedVolume& volume,
 /// with it, either: with such a one BeginMutation() deals.
 absl::StatusOr<ImageClients> FindClients(const Session& session, Image& image);
 
-/// What a call has seen of its volume is remembered for the background watch,
-/// when the image is mirrored.
-void NoteWatched(ReplicationEnvironment& environment,
-                 const OpenedVolume& opened, const MirrorView& view);
+/// What a call has seen of its volume is remembered for later calls, and for
+/// the background watch, when the image is mirrored.
+void NoteLook(ReplicationEnvironment& environment, const OpenedVolume& opened,
+              const MirrorView& view);
 
-/// LookAt() and NoteWatched() for verbs. NOT_FOUND (the image is missing) only
+/// LookAt() and NoteLook() for verbs. NOT_FOUND (the image is missing) only
 /// before the first change; afterwards it is UNAVAILABLE.
 absl::StatusOr<MirrorView> Look(const Session& session,
                                 const AlsoRead& also = nullptr);

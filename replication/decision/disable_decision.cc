@@ -85,8 +85,8 @@ DisableDecision DecideDisable(const DisableEvidence& seen,
     return Go(Action::kCarryOn);
   }
   if (view.info.primary) {
-    if (AwaitedFollower(view, options.settle_time) == nullptr ||
-        seen.awaited_for >= options.settle_time) {
+    if (!seen.awaited_for.has_value() ||
+        *seen.awaited_for >= options.settle_time) {
       return Go(Action::kDisable);
     }
     return Wait(

@@ -46,8 +46,9 @@ struct DisableEvidence {
   bool forced = false;
   /// How often a peer has rewritten its report since this call looked first.
   std::function<int(const std::string& mirror_uuid)> rewrites{};
-  /// How long calls have waited for this AwaitedFollower().
-  SteadyDuration awaited_for{0};
+  /// How long calls have waited for the AwaitedFollower(); nullopt: there is
+  /// none.
+  std::optional<SteadyDuration> awaited_for = std::nullopt;
 };
 
 /// Of a primary: a living peer that has demoted its image and does not follow

@@ -506,6 +506,9 @@ Forecast Explaining::OfDisable(const OpenedVolume& opened,
   DisableEvidence seen{.view = view, .force = force};
   // As a call sees it that has just begun.
   seen.rewrites = [](const std::string&) { return 0; };
+  if (AwaitedFollower(view, environment_.options.settle_time) != nullptr) {
+    seen.awaited_for = SteadyDuration::zero();
+  }
   DisableDecision decision = DecideDisable(seen, environment_.options);
   if (decision.action == DisableAction::kCarryOn) {
     CarryOnEvidence interrupted{.view = view, .force = force};

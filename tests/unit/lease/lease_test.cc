@@ -412,6 +412,39 @@ TEST_F(LeasedContextTest, AVerbThatChangesNothingTakesNone) {
   EXPECT_EQ(runs_, 1);
 }
 
+TEST_F(LeasedContextTest, OneThatIsFreeAtFirstSavesALook) {
+  EXPECT_OK(Run(first_, [&](LeasedContext& leased) {
+    leased.TakeIfFree();
+    EXPECT_TRUE(ObjectExists());
+    return leased.BeginMutation();
+  }));
+  EXPECT_EQ(runs_, 1);
+  EXPECT_EQ(context_.mutations_begun(), 1);
+  EXPECT_FALSE(ObjectExists());
+}
+
+TEST_F(LeasedContextTest, OneThatIsNotFreeAtFirstIsWaitedForByTheChange) {
+  const auto lease = Take(second_);
+  world_.Schedule(seconds(3), [&] { second_.GiveBack(lease); });
+  EXPECT_OK(Run(first_, [](LeasedContext& leased) {
+    leased.TakeIfFree();
+    return leased.BeginMutation();
+  }));
+  EXPECT_EQ(runs_, 2);
+}
+
+TEST_F(LeasedContextTest, OneThatWasTakenAtFirstIsNotKeptWhileWaiting) {
+  bool waited = false;
+  EXPECT_OK(Run(first_, [&](LeasedContext& leased) -> absl::Status {
+    leased.TakeIfFree();
+    if (std::exchange(waited, true)) return leased.BeginMutation();
+    for (int i = 0; i < 20; ++i) EXPECT_OK(leased.SleepFor(seconds(1)));
+    EXPECT_FALSE(ObjectExists());
+    return leased.BeginMutation();
+  }));
+  EXPECT_EQ(context_.mutations_begun(), 1);
+}
+
 // It does not matter what the verb makes of the refusal.
 TEST_F(LeasedContextTest, AVerbThatSwallowsTheRefusalIsRunAgainAllTheSame) {
   EXPECT_OK(Run(first_, [](LeasedContext& leased) {

@@ -60,6 +60,11 @@ class TwoDaemonsTest : public VerbsTest {
     });
   }
 
+  bool HasLease() const {
+    return a_.HasOmap(MirroredPair::kPool, "",
+                      absl::StrCat("rbd_addons.lease.", kUuid));
+  }
+
   std::unique_ptr<LeaseKeeper> other_;
   std::shared_ptr<Cluster> other_cluster_;
 };
@@ -146,12 +151,54 @@ TEST_F(TwoDaemonsTest, EnableByBothEnablesOnce) {
   EXPECT_EQ(world_.CountCalls("a", "rbd_mirror_image_enable2"), 1);
 }
 
+// The lease comes before the look where this process saw the volume last in
+// the role that the verb changes; that may be long ago.
+TEST_F(TwoDaemonsTest, ARoleThatHasChangedSinceCostsALeaseAndNothingElse) {
+  AddMirrored();
+  ASSERT_OK(Info(on_a_));
+  a_.Demote(image_);
+  EXPECT_OK(Demote(on_a_));
+  EXPECT_EQ(world_.CountCalls("a", "rados_lock_exclusive"), 1);
+  EXPECT_EQ(mutations_begun_, 0);
+  EXPECT_FALSE(HasLease());
+}
+
+TEST_F(TwoDaemonsTest, WhereNothingIsToBeDoneNobodyWaitsForALease) {
+  AddMirrored();
+  ASSERT_OK(Info(on_a_));
+  a_.Demote(image_);
+  StartOther(Process::kElsewhere);
+  const auto lease = TakeByOther(a_);
+  EXPECT_OK(Demote(on_a_));
+  EXPECT_LT(took_, seconds(1));
+}
+
+TEST_F(TwoDaemonsTest, AnOtherRoleThanTheVerbChangesIsLookedAtWithoutALease) {
+  AddMirrored();
+  ASSERT_OK(Info(on_a_));
+  EXPECT_OK(Enable(on_a_));
+  EXPECT_OK(Demote(on_a_));
+  world_.ClearCalls();
+  EXPECT_OK(Demote(on_a_));
+  EXPECT_OK(Promote(on_b_, Force::kNo));
+  EXPECT_EQ(world_.CountCalls("a", "rados_lock_exclusive"), 0);
+}
+
+TEST_F(TwoDaemonsTest,
+       ALeaseThatWasTakenBeforeTheLookIsGivenBackAfterARefusal) {
+  AddMirrored();
+  ASSERT_OK(Info(on_a_));
+  a_.AddWatcher(image_, "10.0.0.7:0/77", 4711);
+  EXPECT_THAT(Demote(on_a_), StatusIs(absl::StatusCode::kFailedPrecondition));
+  EXPECT_FALSE(HasLease());
+  EXPECT_TRUE(a_.Info(image_).primary);
+}
+
 TEST_F(TwoDaemonsTest, NoLeaseStaysBehind) {
   AddPlain();
   EXPECT_OK(Enable(on_a_));
   EXPECT_OK(Disable(on_a_));
-  EXPECT_FALSE(a_.HasOmap(MirroredPair::kPool, "",
-                          absl::StrCat("rbd_addons.lease.", kUuid)));
+  EXPECT_FALSE(HasLease());
 }
 
 TEST_F(TwoDaemonsTest, AUserThatMayNotLockChangesNothing) {

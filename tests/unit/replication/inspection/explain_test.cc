@@ -287,6 +287,14 @@ const Row kRows[] = {
        t.world_.Advance(minutes(2));
      },
      "disable", kNo, Verdict::kWaits, "has not reported yet", false},
+    {"DisableRightAfterAMove",
+     [](Test& t) {
+       t.AddMirrored();
+       t.a_.SetNoticeDelay(seconds(25));
+       ASSERT_OK(t.Demote(t.on_a_));
+       ASSERT_OK(t.Promote(t.on_b_));
+     },
+     "disable", kNo, Verdict::kWaits, "not noticed", false},
     {"DisableInterrupted",
      [](Test& t) {
        t.AddMirrored();
