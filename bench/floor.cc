@@ -3,19 +3,15 @@
 // are compared with these, of the same run. scripts/bench.sh --floor drives it.
 
 #include <rados/librados.h>
-#include <rbd/librbd.h>
 #include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
 #include <atomic>
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <exception>
 #include <fstream>
-#include <functional>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -26,6 +22,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "bench/ceph_work.h"
 #include "bench/row.h"
 
 namespace addons {
@@ -68,144 +65,6 @@ Cluster Connect(const Options& options) {
   return cluster;
 }
 
-/// Opens the image, does the work, closes it. Returns librbd's result.
-int WithImage(rados_ioctx_t pool, const std::string& image, bool writable,
-              const std::function<int(rbd_image_t)>& work) {
-  rbd_image_t opened = nullptr;
-  int result = writable
-                   ? rbd_open(pool, image.c_str(), &opened, nullptr)
-                   : rbd_open_read_only(pool, image.c_str(), &opened, nullptr);
-  if (result < 0) return result;
-  result = work(opened);
-  rbd_close(opened);
-  return result;
-}
-
-int ReadInfo(rbd_image_t image) {
-  rbd_mirror_image_info_t info{};
-  int result = rbd_mirror_image_get_info(image, &info, sizeof(info));
-  if (result < 0) return result;
-  rbd_mirror_image_get_info_cleanup(&info);
-  rbd_mirror_image_global_status_t status{};
-  result = rbd_mirror_image_get_global_status(image, &status, sizeof(status));
-  if (result < 0) return result;
-  rbd_mirror_image_global_status_cleanup(&status);
-  return 0;
-}
-
-/// A text that is before `id`, and after every other id before it: what a list
-/// has to begin after to show this one first.
-std::string JustBefore(std::string id) {
-  if (id.empty()) return id;
-  --id.back();
-  return id + "\x7f";
-}
-
-/// The same by the lists of the pool, of which one entry is asked for.
-int ReadInfoFromLists(rados_ioctx_t pool, const std::string& id) {
-  const std::string start = JustBefore(id);
-  size_t count = 1;
-  rbd_mirror_image_mode_t mode{};
-  char* info_id = nullptr;
-  rbd_mirror_image_info_t info{};
-  int result = rbd_mirror_image_info_list(pool, nullptr, start.c_str(), count,
-                                          &info_id, &mode, &info, &count);
-  if (result < 0) return result;
-  const bool found = count == 1 && id == info_id;
-  rbd_mirror_image_info_list_cleanup(&info_id, &info, count);
-  char* status_id = nullptr;
-  rbd_mirror_image_global_status_t status{};
-  count = 1;
-  result = rbd_mirror_image_global_status_list(pool, start.c_str(), count,
-                                               &status_id, &status, &count);
-  if (result < 0) return result;
-  rbd_mirror_image_global_status_list_cleanup(&status_id, &status, count);
-  return found ? 0 : -ENOENT;
-}
-
-std::string IdOf(rados_ioctx_t pool, const std::string& image) {
-  std::array<char, 1024> id{};
-  Check(WithImage(pool, image, false,
-                  [&id](rbd_image_t opened) {
-                    return rbd_get_id(opened, id.data(), id.size());
-                  }),
-        image);
-  return id.data();
-}
-
-/// As soon as rbd-mirror lets go of it, which a server waits for, too.
-int Promote(rbd_image_t image) {
-  constexpr std::chrono::milliseconds kPause{100};
-  constexpr std::chrono::seconds kPatience{60};
-  const auto until = steady_clock::now() + kPatience;
-  while (true) {
-    const int result = rbd_mirror_image_promote(image, false);
-    const bool busy = result == -EBUSY || result == -EROFS || result == -EAGAIN;
-    if (!busy || steady_clock::now() >= until) return result;
-    std::this_thread::sleep_for(kPause);
-  }
-}
-
-int Blocklist(rados_t cluster, const char* operation,
-              const std::string& range) {
-  const std::string command = absl::StrCat(
-      R"({"prefix":"osd blocklist","range":"range","blocklistop":")", operation,
-      R"(","addr":")", range, R"("})");
-  const char* commands[] = {command.c_str()};
-  char* output = nullptr;
-  char* status = nullptr;
-  size_t output_size = 0;
-  size_t status_size = 0;
-  const int result =
-      rados_mon_command(cluster, commands, 1, nullptr, 0, &output, &output_size,
-                        &status, &status_size);
-  rados_buffer_free(output);
-  rados_buffer_free(status);
-  return result;
-}
-
-// Its objects are made ids of images first, which is not measured.
-constexpr char kInfoFromLists[] = "info-from-lists";
-
-using Work = std::function<int(rados_t, rados_ioctx_t, const std::string&)>;
-
-const std::map<std::string, Work>& AllWork() {
-  const auto on_image = [](bool writable,
-                           const std::function<int(rbd_image_t)>& work) {
-    return [writable, work](rados_t, rados_ioctx_t pool,
-                            const std::string& image) {
-      return WithImage(pool, image, writable, work);
-    };
-  };
-  static const auto* const kAll = new std::map<std::string, Work>{
-      {"info", on_image(false, &ReadInfo)},
-      {kInfoFromLists,
-       [](rados_t, rados_ioctx_t pool, const std::string& id) {
-         return ReadInfoFromLists(pool, id);
-       }},
-      {"enable", on_image(true,
-                          [](rbd_image_t image) {
-                            return rbd_mirror_image_enable2(
-                                image, RBD_MIRROR_IMAGE_MODE_SNAPSHOT);
-                          })},
-      {"demote", on_image(true, &rbd_mirror_image_demote)},
-      {"promote", on_image(true, &Promote)},
-      {"disable", on_image(true,
-                           [](rbd_image_t image) {
-                             return rbd_mirror_image_disable(image, false);
-                           })},
-      {"fence",
-       [](rados_t cluster, rados_ioctx_t, const std::string& range) {
-         return Blocklist(cluster, "add", range);
-       }},
-      {"unfence",
-       [](rados_t cluster, rados_ioctx_t, const std::string& range) {
-         return Blocklist(cluster, "rm", range);
-       }},
-  };
-  return *kAll;
-}
-
 std::vector<std::string> ReadLines(const std::string& path) {
   std::ifstream file(path);
   std::vector<std::string> lines;
@@ -229,14 +88,14 @@ double UsedCpu() {
 }
 
 Row Run(const Options& options) {
-  const Work& work = AllWork().at(options.work);
+  const CephWork& work = AllCephWork().at(options.work);
   std::vector<std::string> objects = ReadLines(options.objects_file);
   const Cluster cluster = Connect(options);
   rados_ioctx_t pool = nullptr;
   Check(rados_ioctx_create(cluster.get(), options.pool.c_str(), &pool),
         options.pool);
   if (options.work == kInfoFromLists) {
-    for (std::string& object : objects) object = IdOf(pool, object);
+    for (std::string& object : objects) object = ImageIdOf(pool, object);
   }
 
   Row row;
@@ -275,7 +134,7 @@ Row Run(const Options& options) {
 int Main(int argc, char** argv) {
   Options options;
   std::vector<std::string> names;
-  for (const auto& [name, work] : AllWork()) names.push_back(name);
+  for (const auto& [name, work] : AllCephWork()) names.push_back(name);
   CLI::App app(
       "Does the Ceph work of a CSI-Addons call many times with one connection, "
       "and prints how long each took.");

@@ -4,6 +4,9 @@
 #
 #   scripts/bench.sh [--volumes N] [--concurrency "C..."] [--default-monitors] [--json FILE]
 #                    [--floor] [--more] [--waiting N] [--osd-operations] [NAME=BIN...]
+#   scripts/bench.sh --failover [--volumes N] [--concurrency C] [--default-monitors] [--floor]
+#                    [NAME=BIN...]
+#                                a whole site moves: planned, and by force after the other died
 #   scripts/bench.sh --micro     what the daemon does without Ceph: ids, redaction, parsing, ranges,
 #                                the table of operations. Needs no clusters; a minute
 #
@@ -17,8 +20,10 @@
 #                        checks and looks: what no server can be faster than. Each row then says
 #                        how many times its median that is, and what part of its calls in a second
 #   --more               besides, with the first number of calls at a time: start to the first Probe,
-#                        a blocklist of 10,000 entries, a volume group of up to 100 of the volumes, the
-#                        status of a resync, and memory: idle, with those entries, after many calls
+#                        a blocklist of 10,000 entries, 64 ranges in one fence, a volume group of up to
+#                        100 of the volumes, a page of a list of 10,000 groups, reclaiming images of
+#                        which half is zeros, a trim (as root, with FUSE), the status of a resync, and
+#                        memory: idle, with those entries, after many calls
 #   --calls N            how many those are, default 20000
 #   --waiting N          besides, what N promotions cost that wait for the other site's
 #                        demotion (four minutes more)
@@ -51,7 +56,7 @@ micro() {
   build release rbd-addons-micro
   exec build/release/bin/rbd-addons-micro
 }
-volumes=20 concurrency='1 8' default_monitors='' with_floor='' with_more='' calls=20000 waiting=0 json='' count_operations='' servers=()
+volumes=20 concurrency='1 8' default_monitors='' with_floor='' with_more='' calls=20000 waiting=0 json='' count_operations='' failover='' servers=()
 while (($#)); do
   case $1 in
     -h | --help)
@@ -70,6 +75,7 @@ while (($#)); do
     --default-monitors) default_monitors=yes ;;
     --floor) with_floor=yes ;;
     --more) with_more=yes ;;
+    --failover) failover=yes ;;
     --osd-operations) count_operations=yes ;;
     *=*)
       [[ -x ${1#*=}/rbd-addonsd ]] || wrong "there is no program ${1#*=}/rbd-addonsd"
@@ -117,19 +123,46 @@ clean_up() {
 }
 trap clean_up EXIT
 
-scripts/testbed up "$bed" --mirror ${count_operations:+--osd-commands}
-if [[ ! $default_monitors ]]; then
-  for site in a b; do
-    scripts/testbed ceph "$bed" "$site" config set mon paxos_propose_interval 0.01
-    scripts/testbed ceph "$bed" "$site" config set mon paxos_min_wait 0.01
+ids=() ids_b=()
+# make_bed: two sites, with the volumes in ids on site a.
+make_bed() {
+  local site i
+  scripts/testbed up "$bed" --mirror ${count_operations:+--osd-commands}
+  if [[ ! $default_monitors ]]; then
+    for site in a b; do
+      scripts/testbed ceph "$bed" "$site" config set mon paxos_propose_interval 0.01
+      scripts/testbed ceph "$bed" "$site" config set mon paxos_min_wait 0.01
+    done
+  fi
+  cluster=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))[0]["clusterID"])' \
+    "$bed/a/csi-config/config.json")
+  ids=() ids_b=()
+  for ((i = 1; i <= volumes; ++i)); do
+    progress "    making volumes: $i of $volumes"
+    ids+=("$(scripts/testbed volume "$bed" a "pvc-bench-$i")")
   done
-fi
-ids=()
-for ((i = 1; i <= volumes; ++i)); do
-  progress "    making volumes: $i of $volumes"
-  ids+=("$(scripts/testbed volume "$bed" a "pvc-bench-$i")")
-done
-progress_done
+  progress_done
+}
+# start_daemons: of $bin, one for each site.
+start_daemons() {
+  local site
+  for site in a b; do
+    "$bin/rbd-addonsd" --controllerserver --drivername rbd.csi.ceph.com \
+      --csi-addons-endpoint "unix://$work/$site.sock" \
+      --admin-endpoint "unix://$work/$site.admin.sock" --config-dir "$bed/$site/csi-config" \
+      --settle-time 60s 2>>"$work/$server-$site.log" &
+    daemons+=($!)
+  done
+  for site in a b; do
+    until [[ -S $work/$site.sock ]]; do sleep 0.1; done
+  done
+}
+# know_peers: the volumes as site b calls them, once its copies are there.
+know_peers() {
+  local id
+  if ((${#ids_b[@]})); then return; fi
+  for id in "${ids[@]}"; do ids_b+=("$(scripts/testbed peer-journal "$bed" b "$id")"); done
+}
 
 # requests SITE [FIELDS]: one line per volume, in $work/requests.
 requests() {
@@ -141,8 +174,6 @@ requests() {
 }
 # fences: a request for each of some ranges that nobody has, in $work/requests.
 readonly ranges=64
-cluster=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))[0]["clusterID"])' \
-  "$bed/a/csi-config/config.json")
 fences() {
   local i
   for ((i = 0; i < ranges; ++i)); do
@@ -218,13 +249,13 @@ measure_floor() {
     DemoteVolume) what=demote ;;
     PromoteVolume) what=promote ;;
     DisableVolumeReplication) what=disable ;;
+    ControllerReclaimSpace) what=sparsify ;;
     *) return ;;
   esac
+  if [[ $2 == *'by force' ]]; then what=promote-force; fi
   case $what in
     fence | unfence) grep -oE '198\.[0-9./]+' "$work/requests" ;;
-    *)
-      for id in "${ids[@]}"; do printf 'csi-vol-%s\n' "${id: -36}"; done
-      ;;
+    *) sed -E 's/.*"volume_id":"[^"]*([0-9a-f-]{36})".*/csi-vol-\1/' "$work/requests" ;;
   esac >"$work/objects"
   floor "$site" "$what" "${4:-1}" "$at_once" "$name"
   if [[ $what == info ]]; then
@@ -234,60 +265,13 @@ measure_floor() {
 # floor SITE WORK TIMES CONCURRENCY NAME: of the objects in $work/objects.
 floor() {
   local result=0
-  "$tools/rbd-addons-floor" "$2" --conf "$bed/$1/ceph.conf" --user csi-rbd \
-    --key-file "$bed/$1/csi-rbd.key" --pool replicapool --objects "$work/objects" \
-    --times "$3" --concurrency "$4" --name "floor: $5" --json >"$work/row" || result=$?
+  ask_floor "$1" "$2" --times "$3" --concurrency "$4" --name "floor: $5" >"$work/row" || result=$?
   note_row "$5" "$result"
 }
-# What --more measures.
-readonly entries=10000
-measure_start() {
-  "$tools/rbd-addons-start" --socket "$work/start.sock" --times 20 --json \
-    --name "$server: start to first Probe" -- "$bin/rbd-addonsd" --controllerserver \
-    --drivername rbd.csi.ceph.com --csi-addons-endpoint "unix://$work/start.sock" \
-    --admin-endpoint "unix://$work/start.admin.sock" \
-    --config-dir "$bed/a/csi-config" >"$work/row"
-  note_row 'start to first Probe' 0
-}
-note_memory() { # WHEN
-  printf '| %s: %s | %s |\n' "$server" "$1" "$(server_use 0)" >>"$work/memory"
-}
-# entries_do add|rm: of the blocklist, by the fastest way that there is.
-entries_do() {
-  local i word=fence
-  if [[ $1 == rm ]]; then word=unfence; fi
-  for ((i = 0; i < entries; ++i)); do
-    printf '100.%d.%d.0/24\n' $((64 + i / 256)) $((i % 256))
-  done >"$work/objects"
-  progress "    $server: $entries entries of the blocklist: $1"
-  "$tools/rbd-addons-floor" "$word" --conf "$bed/a/ceph.conf" --user csi-rbd \
-    --key-file "$bed/a/csi-rbd.key" --pool replicapool --objects "$work/objects" \
-    --concurrency 64 --json >/dev/null
-}
-measure_entries() {
-  entries_do add
-  fences
-  measure a "fence, $entries entries there" FenceClusterNetwork
-  printf '{"parameters":{"clusterID":"%s"}}\n' "$cluster" >"$work/requests"
-  measure a "list of $entries fences" ListClusterFence 10
-  note_memory "$entries entries, fenced and listed"
-  fences
-  measure a "unfence, $entries entries there" UnfenceClusterNetwork
-  entries_do rm
-}
-measure_groups() {
-  local members=("${ids[@]:0:100}") list id
-  list=$(printf '"%s",' "${members[@]}")
-  printf '{"name":"bench","parameters":{"clusterID":"%s","pool":"replicapool"},"volume_ids":[%s]}\n' \
-    "$cluster" "${list%,}" >"$work/requests"
-  measure a "group of ${#members[@]}: create" CreateVolumeGroup
-  id=$("$tools/rbd-addons" call CreateVolumeGroup - --endpoint "unix://$work/a.sock" \
-    --secrets-file "$bed/a/secrets.json" <"$work/requests" |
-    grep -oE '"volume_?[gG]roup_?[iI]d": *"[^"]+"' | head -n 1 | sed 's/.*"\([^"]*\)"$/\1/')
-  printf '{"volume_group_id":"%s"}\n' "$id" >"$work/requests"
-  measure a "group of ${#members[@]}: get" ControllerGetVolumeGroup 10
-  measure a "group of ${#members[@]}: modify to none" ModifyVolumeGroupMembership
-  measure a 'group of none: delete' DeleteVolumeGroup
+# ask_floor SITE WORK [OPTION...]: of the objects in $work/objects; prints a JSON object.
+ask_floor() {
+  "$tools/rbd-addons-floor" "$2" --conf "$bed/$1/ceph.conf" --user csi-rbd \
+    --key-file "$bed/$1/csi-rbd.key" --pool replicapool --objects "$work/objects" --json "${@:3}"
 }
 # Promotions on the other site while this one is primary and alive: they wait.
 measure_waiting() {
@@ -318,23 +302,19 @@ server_use() { # SITE: 0 for a, 1 for b, which is the default
 }
 cpu_ticks() { awk '{ print $14 + $15 }' "/proc/${daemons[1]}/stat"; }
 copied() { # every volume has its first copy on b
-  local id
-  for id in "${ids[@]}"; do
-    scripts/testbed rbd "$bed" b mirror image status "replicapool/csi-vol-${id: -36}" 2>/dev/null |
-      grep -q 'up+replaying\|up+stopped' || return 1
-  done
+  scripts/testbed rbd "$bed" b mirror pool status replicapool --verbose --format json |
+    VOLUMES=$volumes python3 -c '
+import json, os, sys
+images = json.load(sys.stdin).get("images", [])
+there = [i for i in images if i["state"] in ("up+replaying", "up+stopped")]
+sys.exit(len(there) < int(os.environ["VOLUMES"]))'
 }
-# newest_is SITE STATE: the newest mirror snapshot of every volume there is one of that state,
-# and whole.
+# newest_is SITE demoted|follows: the newest mirror snapshot of every volume there is such a one
+# that came from the other site, and whole.
 newest_is() {
   local id
-  for id in "${ids[@]}"; do
-    scripts/testbed rbd "$bed" "$1" snap ls --all --format json "replicapool/csi-vol-${id: -36}" |
-      STATE=$2 python3 -c '
-import json, os, sys
-newest = json.load(sys.stdin)[-1]["namespace"]
-sys.exit(not (newest["state"] == os.environ["STATE"] and newest["complete"]))' || return 1
-  done
+  for id in "${ids[@]}"; do printf 'csi-vol-%s\n' "${id: -36}"; done >"$work/objects"
+  ask_floor "$1" "$2" --concurrency 8 >/dev/null
 }
 # The demotions of the other site, all of them. The daemon waits for that itself, unless
 # rbd-mirror stands still while a row is measured; the floor would split the pair.
@@ -343,7 +323,7 @@ came_to_a() { came_to a; }
 came_to_b() { came_to b; }
 # Only then does b remove its copies on a disable, which the daemon waits for and the floor
 # does not.
-followed() { newest_is b non-primary; }
+followed() { newest_is b follows; }
 reported() { # replication info has an answer for each of them
   "$load" GetVolumeReplicationInfo --endpoint "unix://$work/a.sock" --requests "$work/requests" \
     --secrets-file "$bed/a/secrets.json" >/dev/null
@@ -363,23 +343,22 @@ await() { # SECONDS WHAT COMMAND
 }
 
 schedule='"parameters":{"mirroringMode":"snapshot","schedulingInterval":"1h"}'
-ids_b=()
+# shellcheck source=scripts/lib/bench/more.sh
+. scripts/lib/bench/more.sh
+# shellcheck source=scripts/lib/bench/failover.sh
+. scripts/lib/bench/failover.sh
+if [[ $failover ]]; then
+  measure_failovers
+  exit $((failures > 0))
+fi
+make_bed
 for named in "${servers[@]}"; do
   server=${named%%=*} bin=${named#*=}
   more=$with_more
   if [[ $server == floor ]]; then more=''; fi
   for at_once in $concurrency; do
     if [[ $more ]]; then measure_start; fi
-    for site in a b; do
-      "$bin/rbd-addonsd" --controllerserver --drivername rbd.csi.ceph.com \
-        --csi-addons-endpoint "unix://$work/$site.sock" \
-        --admin-endpoint "unix://$work/$site.admin.sock" --config-dir "$bed/$site/csi-config" \
-        --settle-time 60s 2>>"$work/$server-$site.log" &
-      daemons+=($!)
-    done
-    for site in a b; do
-      until [[ -S $work/$site.sock ]]; do sleep 0.1; done
-    done
+    start_daemons
     if [[ $more ]]; then note_memory idle; fi
     measure a probe identity.Identity/Probe 2000
     fences
@@ -388,14 +367,18 @@ for named in "${servers[@]}"; do
     if [[ $more ]]; then
       measure_entries
       measure_groups
+      measure_many_groups
+    fi
+    if [[ $with_more ]]; then
+      measure_one_fence
+      measure_reclaim
+      if [[ $at_once == "${concurrency%% *}" ]]; then measure_trim; fi
     fi
     requests a "$schedule"
     measure a enable EnableVolumeReplication
     measure a 'enable again' EnableVolumeReplication
     await 600 'the other site has all copies' copied
-    if ((!${#ids_b[@]})); then
-      for id in "${ids[@]}"; do ids_b+=("$(scripts/testbed peer-journal "$bed" b "$id")"); done
-    fi
+    know_peers
     measure a 'promote, primary already' PromoteVolume
     requests a
     await 180 'the copies are reported' reported
