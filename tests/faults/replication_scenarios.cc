@@ -1,7 +1,10 @@
 // The verbs on one volume.
 
 #include <chrono>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "replication/state/rescue_record.h"
 #include "tests/faults/scenario.h"
@@ -283,6 +286,24 @@ void AddResync(std::vector<Scenario>* all) {
       ResyncA));
 }
 
+/// Those whose process has seen the role that they change: they have the lease
+/// before they look (SessionOptions::changes).
+void AddSeenBefore(std::vector<Scenario>* all) {
+  const std::set<std::string> fresh = {"DemoteFresh", "DisableFresh",
+                                       "PromoteForcedFresh",
+                                       "PromoteForcedInHalfACopy"};
+  std::vector<Scenario> seen;
+  for (const Scenario& scenario : *all) {
+    if (!fresh.contains(scenario.name)) continue;
+    Scenario& more = seen.emplace_back(scenario);
+    more.name += "SeenBefore";
+    more.before = [on_a = scenario.site == "a"](Rig& rig) {
+      return rig.Info(on_a ? rig.a_ : rig.b_);
+    };
+  }
+  all->insert(all->end(), seen.begin(), seen.end());
+}
+
 /// The model replays no journal: what needs no peer that follows.
 void AddJournalMode(std::vector<Scenario>* all) {
   const auto mirrored = [](Rig& rig) {
@@ -339,6 +360,7 @@ std::vector<Scenario> ReplicationScenarios() {
   AddPromote(&all);
   AddDemote(&all);
   AddDisable(&all);
+  AddSeenBefore(&all);
   AddResync(&all);
   AddJournalMode(&all);
   AddLooks(&all);

@@ -44,6 +44,9 @@ struct Scenario {
   std::vector<Deferred> deferred = {};
   /// Answers that are right here after some faults, likewise.
   std::set<absl::StatusCode> may_answer = {};
+  /// What the new process is asked before, without a fault, so that it has seen
+  /// the volume; nullptr: nothing.
+  std::function<absl::Status(Rig&)> before = nullptr;
 };
 
 /// By the folder whose verbs they are about.

@@ -1,3 +1,5 @@
+#include <gtest/gtest.h>
+
 #include <iterator>
 
 #include "tests/faults/scenario.h"
@@ -19,6 +21,10 @@ std::unique_ptr<Rig> Prepared(const Scenario& scenario) {
   auto rig = std::make_unique<Rig>();
   scenario.prepare(*rig);
   rig->Restart();
+  if (scenario.before != nullptr) {
+    const absl::Status asked = scenario.before(*rig);
+    EXPECT_TRUE(asked.ok()) << asked;
+  }
   rig->world_.ClearCalls();
   rig->ForgetThreads();
   return rig;
