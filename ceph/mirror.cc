@@ -1,6 +1,14 @@
 #include "ceph/mirror.h"
 
+#include <algorithm>
+
 namespace addons {
+
+bool HasReportingPeer(const std::vector<MirrorPeer>& peers) {
+  return std::any_of(peers.begin(), peers.end(), [](const MirrorPeer& peer) {
+    return !peer.mirror_uuid.empty();
+  });
+}
 
 absl::string_view Name(MirrorMode mode) {
   switch (mode) {

@@ -100,6 +100,9 @@ struct MirrorPeer {
   std::string mirror_uuid;
 };
 
+/// The rbd-mirror of one of them has called here, and so may report again.
+bool HasReportingPeer(const std::vector<MirrorPeer>& peers);
+
 absl::string_view Name(MirrorMode mode);
 absl::string_view Name(MirrorImageState state);
 absl::string_view Name(MirrorSnapshotKind kind);

@@ -45,6 +45,8 @@ class Disabling {
   void TellLeftBehind(const MirrorView& view) const;
   absl::Status DisableImage(const MirrorView& view, Force force);
   absl::Status DisableOnceMore(const MirrorView& view, Force force);
+  /// A peer would keep its image, because it has not noticed yet.
+  absl::StatusOr<bool> AwaitsFollower(const MirrorView& view);
   absl::StatusOr<DisableDecision> Decide(const MirrorView& view);
   absl::StatusOr<DisableDecision> CarryOn(const MirrorView& view);
   absl::StatusOr<std::optional<absl::Status>> CarryOut(
@@ -123,6 +125,14 @@ absl::Status Disabling::DisableImage(const MirrorView& view, Force force) {
 /// rbd-mirror removes a copy with its primary, and an image that has demoted
 /// itself is no copy before it follows again.
 void Disabling::TellLeftBehind(const MirrorView& view) const {
+  if (LacksFollower(view)) {
+    Log().warn(
+        "no other site has reported since this one became primary, so what it "
+        "has of the image may stay there, and be in the way when the image is "
+        "mirrored again: disable it there with the parameter force: \"true\", "
+        "and remove it volume={}",
+        Quoted(session_.volume.volume_id.text()));
+  }
   for (const SiteView& peer : view.peers) {
     if (peer.role == SiteRole::kSecondary) continue;
     Log().warn(
@@ -213,6 +223,15 @@ absl::Status Disabling::DisableOnceMore(const MirrorView& view, Force force) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<bool> Disabling::AwaitsFollower(const MirrorView& view) {
+  if (AwaitedFollower(view, environment_.options.settle_time) != nullptr) {
+    return true;
+  }
+  if (!LacksFollower(view)) return false;
+  ADDONS_ASSIGN_OR_RETURN(const auto peers, session_.reads->MirrorPeers());
+  return HasReportingPeer(peers);
+}
+
 absl::StatusOr<DisableDecision> Disabling::Decide(const MirrorView& view) {
   ReportWatch& reports = session_.memory.Reports(view);
   reports.Note(view);
@@ -224,15 +243,12 @@ absl::StatusOr<DisableDecision> Disabling::Decide(const MirrorView& view) {
   seen.rewrites = [&](const std::string& mirror_uuid) {
     return reports.Rewrites(mirror_uuid);
   };
-  const SiteView* const awaited =
-      AwaitedFollower(view, environment_.options.settle_time);
+  ADDONS_ASSIGN_OR_RETURN(const bool awaits_follower, AwaitsFollower(view));
   // Once for each time that this site became primary.
   const SteadyDuration awaited_for = environment_.tracker.MarkAge(
-      FollowerKey(view), awaited == nullptr
-                             ? ""
-                             : absl::StrCat(awaited->status.mirror_uuid, "/",
-                                            view.PrimarySince().value_or(0)));
-  if (awaited != nullptr) seen.awaited_for = awaited_for;
+      FollowerKey(view),
+      awaits_follower ? absl::StrCat(view.PrimarySince().value_or(0)) : "");
+  if (awaits_follower) seen.awaited_for = awaited_for;
   DisableDecision decision = DecideDisable(seen, environment_.options);
   switch (decision.action) {
     case DisableAction::kCarryOn:

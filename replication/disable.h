@@ -31,7 +31,7 @@ struct DisableRequest {
 ///     │    ├─ carried on a few times ──> UNAVAILABLE                        │
 ///     │    └─ DisableOnceMore(): DisableImage() ────────────────────────────┤
 ///     ├─ primary                                                            │
-///     │    ├─ AwaitedFollower(), for less than the settle time              │
+///     │    ├─ AwaitsFollower(), for less than the settle time               │
 ///     │    │    ──> WaitToLookAgain() ──────────────────────────────────────┤
 ///     │    └─ else ──> DisableImage() ──────────────────────────────────────┤
 ///     ├─ after a forced disable ──> UNAVAILABLE: still mirrored             │

@@ -180,7 +180,7 @@ absl::StatusOr<std::chrono::seconds> ParseStartTime(const std::string& text) {
   int offset = zone_hours * 3600 + zone_minutes * 60;
   if (match[kSign].str() == "-") offset = -offset;
   constexpr int kDay = 24 * 3600;
-  const int local = hours * 3600 + minutes * 60 + seconds;
+  const int local = hours * 3600 + minutes * 60;
   return std::chrono::seconds(((local - offset) % kDay + kDay) % kDay);
 }
 

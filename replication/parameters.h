@@ -52,8 +52,8 @@ absl::StatusOr<std::chrono::minutes> ParseInterval(const std::string& text);
 
 /// A time of day or date and time in ISO 8601, e.g. "14:00:00-05:00" or
 /// "2026-11-20T03:00:00Z"; the date must exist; without a zone it is UTC.
-/// Returns seconds since
-/// midnight UTC, all that the mgr uses of it. INVALID_ARGUMENT otherwise.
+/// Returns whole minutes since midnight UTC, all that the mgr uses of it and
+/// keeps. INVALID_ARGUMENT otherwise.
 absl::StatusOr<std::chrono::seconds> ParseStartTime(const std::string& text);
 
 }  // namespace addons

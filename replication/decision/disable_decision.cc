@@ -1,5 +1,6 @@
 #include "replication/decision/disable_decision.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -74,6 +75,15 @@ const SiteView* AwaitedFollower(const MirrorView& view, SteadyDuration settle) {
     }
   }
   return nullptr;
+}
+
+bool LacksFollower(const MirrorView& view) {
+  return view.info.primary && view.peers.empty() &&
+         std::any_of(view.snapshots.begin(), view.snapshots.end(),
+                     [](const MirrorSnapshot& snapshot) {
+                       return snapshot.kind ==
+                              MirrorSnapshotKind::kNonPrimaryDemoted;
+                     });
 }
 
 DisableDecision DecideDisable(const DisableEvidence& seen,

@@ -506,9 +506,14 @@ Forecast Explaining::OfDisable(const OpenedVolume& opened,
   DisableEvidence seen{.view = view, .force = force};
   // As a call sees it that has just begun.
   seen.rewrites = [](const std::string&) { return 0; };
-  if (AwaitedFollower(view, environment_.options.settle_time) != nullptr) {
-    seen.awaited_for = SteadyDuration::zero();
+  bool awaits_follower =
+      AwaitedFollower(view, environment_.options.settle_time) != nullptr;
+  if (!awaits_follower && LacksFollower(view)) {
+    const auto peers = opened.reads->MirrorPeers();
+    if (!peers.ok()) return NotSeen(peers.status());
+    awaits_follower = HasReportingPeer(*peers);
   }
+  if (awaits_follower) seen.awaited_for = SteadyDuration::zero();
   DisableDecision decision = DecideDisable(seen, environment_.options);
   if (decision.action == DisableAction::kCarryOn) {
     CarryOnEvidence interrupted{.view = view, .force = force};

@@ -54,6 +54,29 @@ TEST_F(DisableTest, RightAfterAMoveItWaitsUntilThePeerFollows) {
                                   minutes(5)));
 }
 
+// rbd-mirror withdraws its report for a moment when an image changes its role.
+TEST_F(DisableTest, RightAfterAMoveItWaitsUntilThePeerHasReported) {
+  a_.SetNoticeDelay(seconds(25));
+  ASSERT_OK(Demote(on_a_));
+  ASSERT_OK(Promote(on_b_));
+  b_.RemoveStatuses(image_);
+  deadline_ = seconds(5);
+  EXPECT_THAT(Disable(on_b_), StatusIs(kUnavailable, HasSubstr("not noticed")));
+  b_.RemoveStatuses(image_);
+  deadline_ = minutes(5);
+  EXPECT_OK(Disable(on_b_));
+  EXPECT_TRUE(
+      world_.AdvanceUntil([&] { return !a_.HasImage(image_); }, minutes(2)));
+}
+
+TEST(HasReportingPeerTest, OneWhoseDaemonHasCalledHere) {
+  EXPECT_FALSE(HasReportingPeer({}));
+  // One-way mirroring.
+  EXPECT_FALSE(HasReportingPeer({{"uuid", "site-a", ""}}));
+  EXPECT_TRUE(
+      HasReportingPeer({{"1", "site-a", ""}, {"2", "site-c", "mirror"}}));
+}
+
 TEST_F(DisableTest, RightAfterAMoveItDoesNotWaitForASilentPeer) {
   ASSERT_OK(Demote(on_a_));
   ASSERT_OK(Promote(on_b_));

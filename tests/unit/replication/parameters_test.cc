@@ -134,6 +134,12 @@ TEST(ParseStartTimeTest, KeepsOnlyTheTimeOfDayInUtc) {
   EXPECT_EQ(*ParseStartTime("01:30+0200"), std::chrono::minutes(23 * 60 + 30));
 }
 
+// As the manager's module does, which would be asked to change it each time.
+TEST(ParseStartTimeTest, SecondsDoNotCount) {
+  EXPECT_EQ(*ParseStartTime("03:00:59Z"), std::chrono::hours(3));
+  EXPECT_EQ(*ParseStartTime("03:00:01.5+01:00"), std::chrono::hours(2));
+}
+
 TEST(ParseIntervalTest, UnitsAreMinutesHoursDays) {
   EXPECT_EQ(*ParseInterval("60m"), std::chrono::hours(1));
   EXPECT_EQ(*ParseInterval("1h"), std::chrono::hours(1));

@@ -80,6 +80,13 @@ TEST_F(ScheduleTest, SameStartTimeInAnotherZoneIsKept) {
   EXPECT_EQ(world_.CountMutations(), 0);
 }
 
+TEST_F(ScheduleTest, SecondsOfAStartTimeDoNotMatter) {
+  ASSERT_OK(PromoteEvery("1d", "14:00:30Z"));
+  world_.ClearCalls();
+  EXPECT_OK(PromoteEvery("1d", "14:00:30Z"));
+  EXPECT_EQ(world_.CountMutations(), 0);
+}
+
 TEST_F(ScheduleTest, NewIntervalReplacesTheOldOne) {
   ASSERT_OK(PromoteEvery("5m"));
   EXPECT_OK(PromoteEvery("1h"));
