@@ -189,7 +189,7 @@ absl::Status LeasedContext::BeginMutation() {
   if (inner_.only_looks()) return inner_.BeginMutation();
   if (refused_) return LookAgain();
   if (held_ != nullptr) {
-    const absl::Status kept = keeper_.Check(held_);
+    absl::Status kept = keeper_.Check(held_);
     if (kept.ok()) {
       ADDONS_RETURN_IF_ERROR(inner_.BeginMutation());
       begun_ = true;
