@@ -122,9 +122,14 @@ bool OsdBudgetTest::CountLifeOfAVolume() {
     return false;
   }
   const auto disable = [&] { return Disable("b", volume); };
+  // Otherwise a disable waits for it.
+  const auto is_followed = [&] {
+    return Eventually(
+        [&] { return absl::StrContains(Status("b", volume), "replaying"); });
+  };
   return Count("PromoteVolume", "b",
                [&] { return Promote("b", volume, false, schedule); }) &&
-         Count("DisableVolumeReplication", "b", disable) &&
+         is_followed() && Count("DisableVolumeReplication", "b", disable) &&
          CountAgain("DisableVolumeReplication, again", "b", disable);
 }
 
