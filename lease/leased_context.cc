@@ -72,8 +72,13 @@ void LeasedContext::TakeIfFree() {
     return;
   }
   auto outcome = keeper_.TryTake(*target_, verb_);
-  if (!outcome.ok() || outcome->lease == nullptr) return;
-  held_ = std::move(outcome->lease);
+  if (outcome.ok() && outcome->lease != nullptr) {
+    Hold(std::move(outcome->lease));
+  }
+}
+
+void LeasedContext::Hold(std::shared_ptr<LeaseKeeper::Held> lease) {
+  held_ = std::move(lease);
   taken_at_ = clock().Now();
   begun_ = false;
 }
@@ -90,9 +95,7 @@ absl::Status LeasedContext::AwaitTurn() {
     ADDONS_ASSIGN_OR_RETURN(LeaseKeeper::Outcome outcome,
                             keeper_.TryTake(*target_, verb_));
     if (outcome.lease != nullptr) {
-      held_ = std::move(outcome.lease);
-      taken_at_ = clock().Now();
-      begun_ = false;
+      Hold(std::move(outcome.lease));
       if (std::exchange(awaited.waited, false)) {
         inner_.SetPending(absl::OkStatus());
       }

@@ -84,6 +84,7 @@ class LeasedContext final : public OperationContext {
   SteadyDuration Idle() const;
   absl::Status GiveWay(SteadyDuration duration);
   absl::Status AwaitTurn();
+  void Hold(std::shared_ptr<LeaseKeeper::Held> lease);
 
   OperationContext& inner_;
   LeaseKeeper& keeper_;

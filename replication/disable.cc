@@ -45,8 +45,6 @@ class Disabling {
   void TellLeftBehind(const MirrorView& view) const;
   absl::Status DisableImage(const MirrorView& view, Force force);
   absl::Status DisableOnceMore(const MirrorView& view, Force force);
-  /// A peer would keep its image, because it has not noticed yet.
-  absl::StatusOr<bool> AwaitsFollower(const MirrorView& view);
   absl::StatusOr<DisableDecision> Decide(const MirrorView& view);
   absl::StatusOr<DisableDecision> CarryOn(const MirrorView& view);
   absl::StatusOr<std::optional<absl::Status>> CarryOut(
@@ -223,15 +221,6 @@ absl::Status Disabling::DisableOnceMore(const MirrorView& view, Force force) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<bool> Disabling::AwaitsFollower(const MirrorView& view) {
-  if (AwaitedFollower(view, environment_.options.settle_time) != nullptr) {
-    return true;
-  }
-  if (!LacksFollower(view)) return false;
-  ADDONS_ASSIGN_OR_RETURN(const auto peers, session_.reads->MirrorPeers());
-  return HasReportingPeer(peers);
-}
-
 absl::StatusOr<DisableDecision> Disabling::Decide(const MirrorView& view) {
   ReportWatch& reports = session_.memory.Reports(view);
   reports.Note(view);
@@ -243,7 +232,9 @@ absl::StatusOr<DisableDecision> Disabling::Decide(const MirrorView& view) {
   seen.rewrites = [&](const std::string& mirror_uuid) {
     return reports.Rewrites(mirror_uuid);
   };
-  ADDONS_ASSIGN_OR_RETURN(const bool awaits_follower, AwaitsFollower(view));
+  ADDONS_ASSIGN_OR_RETURN(
+      const bool awaits_follower,
+      AwaitsFollower(session_, view, environment_.options.settle_time));
   // Once for each time that this site became primary.
   const SteadyDuration awaited_for = environment_.tracker.MarkAge(
       FollowerKey(view),
@@ -326,6 +317,15 @@ absl::Status Disabling::Run() {
 }
 
 }  // namespace
+
+absl::StatusOr<bool> AwaitsFollower(const OpenedVolume& opened,
+                                    const MirrorView& view,
+                                    SteadyDuration settle) {
+  if (HasLateFollower(view, settle)) return true;
+  if (!LacksFollower(view)) return false;
+  ADDONS_ASSIGN_OR_RETURN(const auto peers, opened.reads->MirrorPeers());
+  return HasReportingPeer(peers);
+}
 
 absl::Status Disable(OperationContext& context,
                      ReplicationEnvironment& environment,

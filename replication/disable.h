@@ -2,9 +2,13 @@
 #define ADDONS_REPLICATION_DISABLE_H_
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/clock.h"
 #include "operation/operation_context.h"
 #include "replication/environment.h"
 #include "replication/parameters.h"
+#include "replication/session.h"
+#include "replication/state/mirror_view.h"
 
 namespace addons {
 
@@ -63,6 +67,13 @@ struct DisableRequest {
 absl::Status Disable(OperationContext& context,
                      ReplicationEnvironment& environment,
                      const DisableRequest& request);
+
+/// Whether a disable of the image that `view` shows waits at first, because a
+/// peer that was demoted has not noticed yet. Asks Ceph, and blocks, only where
+/// nobody has reported since a move.
+absl::StatusOr<bool> AwaitsFollower(const OpenedVolume& opened,
+                                    const MirrorView& view,
+                                    SteadyDuration settle);
 
 }  // namespace addons
 

@@ -39,7 +39,7 @@ absl::Status RunOnce(LeasedContext& context,
   memory.found = true;
   Session session{*std::move(opened), context, environment, memory};
   context.Aim(LeaseOf(session.volume));
-  if (changes.has_value() && !std::exchange(memory.began_leased, true) &&
+  if (changes.has_value() && !std::exchange(memory.tried_lease_first, true) &&
       environment.last_roles.Of(session.volume).value_or(LastRole::kOff) ==
           *changes) {
     context.TakeIfFree();

@@ -47,8 +47,8 @@ struct CallMemory {
   std::optional<SameFor> half_enabled;
   // Of an image that is "disabling".
   std::optional<SameFor> disabling;
-  bool found = false;         // the volume
-  bool began_leased = false;  // SessionOptions::changes
+  bool found = false;              // the volume
+  bool tried_lease_first = false;  // SessionOptions::changes
 
  private:
   ReportWatch reports_;

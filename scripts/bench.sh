@@ -143,6 +143,17 @@ make_bed() {
   done
   progress_done
 }
+# images_of ID...: the volumes' images, in $work/objects.
+images_of() {
+  local id
+  for id in "$@"; do printf 'csi-vol-%s\n' "${id: -36}"; done >"$work/objects"
+}
+# describe_run: of what the figures are.
+describe_run() {
+  printf '%s, Ceph %s, %s volumes, %s processors, monitors %s\n\n' "$(date -u +%F)" \
+    "$(ceph-mon --version | awk '{ print $3 }')" "$volumes" "$(nproc)" \
+    "$([[ $default_monitors ]] && printf 'with their default timers' || printf 'without delay')"
+}
 # start_daemons: of $bin, one for each site.
 start_daemons() {
   local site
@@ -301,38 +312,33 @@ server_use() { # SITE: 0 for a, 1 for b, which is the default
     END { printf "%d threads, %d MiB", threads, mib }' "/proc/${daemons[${1:-1}]}/status"
 }
 cpu_ticks() { awk '{ print $14 + $15 }' "/proc/${daemons[1]}/stat"; }
-copied() { # every volume has its first copy on b
-  scripts/testbed rbd "$bed" b mirror pool status replicapool --verbose --format json |
-    VOLUMES=$volumes python3 -c '
-import json, os, sys
+# all_report SITE STATE|...: rbd-mirror there says so of every volume, in state or description.
+all_report() {
+  scripts/testbed rbd "$bed" "$1" mirror pool status replicapool --verbose --format json 2>/dev/null |
+    VOLUMES=$volumes TEXT=$2 python3 -c '
+import json, os, re, sys
 images = json.load(sys.stdin).get("images", [])
-there = [i for i in images if i["state"] in ("up+replaying", "up+stopped")]
+there = [i for i in images if re.search(os.environ["TEXT"], i["state"] + " " + i["description"])]
 sys.exit(len(there) < int(os.environ["VOLUMES"]))'
 }
 # newest_is SITE demoted|follows: the newest mirror snapshot of every volume there is such a one
 # that came from the other site, and whole.
 newest_is() {
-  local id
-  for id in "${ids[@]}"; do printf 'csi-vol-%s\n' "${id: -36}"; done >"$work/objects"
+  images_of "${ids[@]}"
   ask_floor "$1" "$2" --concurrency 8 >/dev/null
 }
 # The demotions of the other site, all of them. The daemon waits for that itself, unless
 # rbd-mirror stands still while a row is measured; the floor would split the pair.
 came_to() { [[ ! $count_operations && $server != floor ]] || newest_is "$1" demoted; }
-came_to_a() { came_to a; }
-came_to_b() { came_to b; }
-# Only then does b remove its copies on a disable, which the daemon waits for and the floor
-# does not.
-followed() { newest_is b follows; }
 reported() { # replication info has an answer for each of them
   "$load" GetVolumeReplicationInfo --endpoint "unix://$work/a.sock" --requests "$work/requests" \
     --secrets-file "$bed/a/secrets.json" >/dev/null
 }
 gone() { [[ -z $(scripts/testbed rbd "$bed" b ls replicapool) ]]; }
-await() { # SECONDS WHAT COMMAND
+await() { # SECONDS WHAT COMMAND...
   local end=$((SECONDS + $1))
   progress "    waiting until $2"
-  until "$3"; do
+  until "${@:3}"; do
     if ((SECONDS >= end)); then
       progress_done
       printf 'bench.sh: gave up waiting until %s\n' "$2" >&2
@@ -377,7 +383,7 @@ for named in "${servers[@]}"; do
     requests a "$schedule"
     measure a enable EnableVolumeReplication
     measure a 'enable again' EnableVolumeReplication
-    await 600 'the other site has all copies' copied
+    await 600 'the other site has all copies' all_report b 'up.(replaying|stopped)'
     know_peers
     measure a 'promote, primary already' PromoteVolume
     requests a
@@ -398,15 +404,17 @@ for named in "${servers[@]}"; do
     fi
     measure a 'planned move: demote' DemoteVolume
     requests b "$schedule"
-    await 300 'the demotions have come to b' came_to_b
+    await 300 'the demotions have come to b' came_to b
     measure b 'planned move: promote' PromoteVolume
     requests b
     measure b 'move back: demote' DemoteVolume
     requests a "$schedule"
-    await 300 'the demotions have come to a' came_to_a
+    await 300 'the demotions have come to a' came_to a
     measure a 'move back: promote' PromoteVolume
     requests a "$schedule"
-    await 300 'b follows a' followed
+    # Only then does b remove its copies on a disable, which the daemon waits for and the floor
+    # does not.
+    await 300 'b follows a' newest_is b follows
     measure a disable DisableVolumeReplication
     measure a 'disable again' DisableVolumeReplication
     await 600 'the other site has removed its copies' gone
@@ -416,9 +424,7 @@ for named in "${servers[@]}"; do
 done
 progress_done
 
-printf '%s, Ceph %s, %s volumes, %s processors, monitors %s\n\n' "$(date -u +%F)" \
-  "$(scripts/testbed ceph "$bed" a --version | awk '{ print $3 }')" "$volumes" "$(nproc)" \
-  "$([[ $default_monitors ]] && printf 'with their default timers' || printf 'without delay')"
+describe_run
 # "x floor": how many times the floor's median; and what part of its calls in a second.
 printf '| what | at once | median ms | p99 ms | calls/s | CPU ms per call | MiB | threads | x floor | of its calls/s |\n'
 printf '|---|---|---|---|---|---|---|---|---|---|\n'

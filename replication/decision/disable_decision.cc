@@ -65,16 +65,15 @@ DisableDecision DecideSecondary(const DisableEvidence& seen,
 
 }  // namespace
 
-const SiteView* AwaitedFollower(const MirrorView& view, SteadyDuration settle) {
-  if (!view.info.primary) return nullptr;
-  for (const SiteView& peer : view.peers) {
-    if (!peer.status.up || peer.age >= settle) continue;
-    if (peer.role == SiteRole::kNotPrimary ||
-        (peer.role == SiteRole::kPrimary && !view.AlsoPrimary(peer))) {
-      return &peer;
-    }
-  }
-  return nullptr;
+bool HasLateFollower(const MirrorView& view, SteadyDuration settle) {
+  return view.info.primary &&
+         std::any_of(view.peers.begin(), view.peers.end(),
+                     [&](const SiteView& peer) {
+                       return peer.status.up && peer.age < settle &&
+                              (peer.role == SiteRole::kNotPrimary ||
+                               (peer.role == SiteRole::kPrimary &&
+                                !view.AlsoPrimary(peer)));
+                     });
 }
 
 bool LacksFollower(const MirrorView& view) {

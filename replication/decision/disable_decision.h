@@ -46,21 +46,19 @@ struct DisableEvidence {
   bool forced = false;
   /// How often a peer has rewritten its report since this call looked first.
   std::function<int(const std::string& mirror_uuid)> rewrites{};
-  /// How long calls have waited for the AwaitedFollower(), or for
-  /// LacksFollower() to end; nullopt: there is nobody to wait for.
+  /// How long calls have waited for a follower, where AwaitsFollower() says so;
+  /// nullopt: there is nobody to wait for.
   std::optional<SteadyDuration> awaited_for = std::nullopt;
 };
 
 /// Of a primary: a living peer that has demoted its image and does not follow
 /// this one yet, so that its rbd-mirror would not remove that image with this
-/// mirroring; it would stand in the way of a later one. nullptr: there is none,
-/// or waiting does not help.
-const SiteView* AwaitedFollower(const MirrorView& view, SteadyDuration settle);
+/// mirroring; it would stand in the way of a later one.
+bool HasLateFollower(const MirrorView& view, SteadyDuration settle);
 
 /// Of a primary that was a copy before, of a peer that has demoted its image:
-/// nobody has reported on it since, where the report of a peer that has noticed
-/// would be. rbd-mirror withdraws its report for a moment when an image changes
-/// its role. Whether the pool has such a peer at all is not part of it.
+/// no peer has reported on it. Of an image that was moved in its first seconds,
+/// none may have yet. Whether the pool has a peer at all is not part of it.
 bool LacksFollower(const MirrorView& view);
 
 /// Decides from one look; a pure function.

@@ -21,6 +21,7 @@
 #include "replication/decision/peer_claims.h"
 #include "replication/decision/promote_decision.h"
 #include "replication/decision/resync_decision.h"
+#include "replication/disable.h"
 #include "replication/image_clients.h"
 #include "replication/inspection/promote_forecast.h"
 #include "replication/mirror_schedule.h"
@@ -506,14 +507,10 @@ Forecast Explaining::OfDisable(const OpenedVolume& opened,
   DisableEvidence seen{.view = view, .force = force};
   // As a call sees it that has just begun.
   seen.rewrites = [](const std::string&) { return 0; };
-  bool awaits_follower =
-      AwaitedFollower(view, environment_.options.settle_time) != nullptr;
-  if (!awaits_follower && LacksFollower(view)) {
-    const auto peers = opened.reads->MirrorPeers();
-    if (!peers.ok()) return NotSeen(peers.status());
-    awaits_follower = HasReportingPeer(*peers);
-  }
-  if (awaits_follower) seen.awaited_for = SteadyDuration::zero();
+  const auto awaits_follower =
+      AwaitsFollower(opened, view, environment_.options.settle_time);
+  if (!awaits_follower.ok()) return NotSeen(awaits_follower.status());
+  if (*awaits_follower) seen.awaited_for = SteadyDuration::zero();
   DisableDecision decision = DecideDisable(seen, environment_.options);
   if (decision.action == DisableAction::kCarryOn) {
     CarryOnEvidence interrupted{.view = view, .force = force};

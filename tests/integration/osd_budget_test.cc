@@ -122,14 +122,14 @@ bool OsdBudgetTest::CountLifeOfAVolume() {
     return false;
   }
   const auto disable = [&] { return Disable("b", volume); };
-  // Otherwise a disable waits for it.
-  const auto is_followed = [&] {
-    return Eventually(
-        [&] { return absl::StrContains(Status("b", volume), "replaying"); });
+  // Otherwise a disable waits for that.
+  const auto replays = [&] {
+    return absl::StrContains(Status("b", volume), "replaying");
   };
   return Count("PromoteVolume", "b",
                [&] { return Promote("b", volume, false, schedule); }) &&
-         is_followed() && Count("DisableVolumeReplication", "b", disable) &&
+         Eventually(replays) &&
+         Count("DisableVolumeReplication", "b", disable) &&
          CountAgain("DisableVolumeReplication, again", "b", disable);
 }
 

@@ -50,8 +50,9 @@ class SiteTest : public GroupSitesTest {
 
 TEST_F(SiteTest, ThereAfterADisasterAndBack) {
   std::vector<TestVolume> volumes;
-  for (int i = 0; i < 3; ++i)
+  for (int i = 0; i < 3; ++i) {
     volumes.push_back(MakeReplicatedVolume(ScheduleNotDue()));
+  }
   const TestGroup group = MakeReplicatedGroup(2);
   std::vector<TestVolume> all = volumes;
   all.insert(all.end(), group.members.begin(), group.members.end());

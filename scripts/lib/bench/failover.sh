@@ -23,7 +23,7 @@ planned_move() { # FROM TO
   all "$1" 'planned move of the site: demote' DemoteVolume
   demoted=$(seconds_since "$begin")
   middle=$(date +%s.%N)
-  if [[ $server == floor ]]; then await 900 "the demotions have come to $2" "came_to_$2"; fi
+  if [[ $server == floor ]]; then await 900 "the demotions have come to $2" came_to "$2"; fi
   all "$2" 'planned move of the site: promote' PromoteVolume "$schedule"
   took=$(seconds_since "$begin")
   printf '| %s: planned move | %s | %s | %s | %s | %s |\n' "$server" "$at_once" "$demoted" \
@@ -45,14 +45,15 @@ measure_failovers() {
     start_daemons
     requests a "$schedule"
     measure a enable EnableVolumeReplication
-    await 1800 'the other site has all copies' copied
+    await 1800 'the other site has all copies' all_report b 'up.(replaying|stopped)'
     know_peers
     if [[ $server != floor ]]; then measure a 'promote, primary already' PromoteVolume; fi
     requests a
     await 300 'the copies are reported' reported
     planned_move a b
-    await 1800 'a follows b' followed_a
-    await 300 'a reports that' settled
+    await 1800 'a follows b' newest_is a follows
+    # Nothing is being copied to a, so that a forced promotion meets the same state each time.
+    await 300 'a reports that' all_report a 'up.replaying.*idle'
     # The other site dies: nothing of it answers any more.
     scripts/testbed stop "$bed" b all
     forced_move a
@@ -62,20 +63,8 @@ measure_failovers() {
     scripts/testbed down "$bed"
   done
   progress_done
-  printf '%s, Ceph %s, %s volumes, %s processors, monitors %s\n\n' "$(date -u +%F)" \
-    "$(ceph-mon --version | awk '{ print $3 }')" "$volumes" "$(nproc)" \
-    "$([[ $default_monitors ]] && printf 'with their default timers' || printf 'without delay')"
+  describe_run
   # "rounds": how often the calls were made until all were OK.
   printf '| what | at once | demote s | promote s | in all s | rounds |\n|---|---|---|---|---|---|\n'
   cat "$work/moves"
-}
-followed_a() { newest_is a follows; }
-# Nothing is being copied to a, so that a forced promotion meets the same state each time.
-settled() {
-  scripts/testbed rbd "$bed" a mirror pool status replicapool --verbose --format json |
-    VOLUMES=$volumes python3 -c '
-import json, os, sys
-images = json.load(sys.stdin).get("images", [])
-idle = [i for i in images if i["state"] == "up+replaying" and "idle" in i["description"]]
-sys.exit(len(idle) < int(os.environ["VOLUMES"]))'
 }

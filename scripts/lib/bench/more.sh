@@ -37,9 +37,7 @@ entries_do() {
     printf '100.%d.%d.0/24\n' $((64 + i / 256)) $((i % 256))
   done >"$work/objects"
   progress "    $server: $entries entries of the blocklist: $1"
-  "$tools/rbd-addons-floor" "$word" --conf "$bed/a/ceph.conf" --user csi-rbd \
-    --key-file "$bed/a/csi-rbd.key" --pool replicapool --objects "$work/objects" \
-    --concurrency 64 --json >/dev/null
+  ask_floor a "$word" --concurrency 64 >/dev/null
 }
 measure_entries() {
   entries_do add
@@ -70,7 +68,7 @@ measure_reclaim() {
     progress "    making images with zeros: $i of $half_zeros"
     zero_ids+=("$(scripts/testbed volume "$bed" a "pvc-bench-zeros-$i")")
   done
-  for id in "${zero_ids[@]}"; do printf 'csi-vol-%s\n' "${id: -36}"; done >"$work/objects"
+  images_of "${zero_ids[@]}"
   ask_floor a half-zero --concurrency 4 >/dev/null
   for id in "${zero_ids[@]}"; do printf '{"volume_id":"%s"}\n' "$id"; done >"$work/requests"
   measure a 'reclaim, half is zeros' ControllerReclaimSpace
@@ -83,9 +81,8 @@ measure_trim() {
     progress '    trim left out: it needs root, /dev/fuse and /dev/loop-control'
     return
   fi
-  trim_id=${trim_id:-$(scripts/testbed volume "$bed" a pvc-bench-trim --size 1G)}
   unshare --mount --propagation private scripts/lib/bench/trim.sh "$work" "$bed" "$bin" "$load" \
-    "$server" "$trim_id" >"$work/row" || result=$?
+    "$server" >"$work/row" || result=$?
   if [[ -s $work/row ]]; then
     note_row trim "$result"
   else

@@ -54,7 +54,7 @@ TEST_F(DisableTest, RightAfterAMoveItWaitsUntilThePeerFollows) {
                                   minutes(5)));
 }
 
-// rbd-mirror withdraws its report for a moment when an image changes its role.
+// Of an image that was moved in its first seconds there may be no report yet.
 TEST_F(DisableTest, RightAfterAMoveItWaitsUntilThePeerHasReported) {
   a_.SetNoticeDelay(seconds(25));
   ASSERT_OK(Demote(on_a_));
