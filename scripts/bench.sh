@@ -327,9 +327,9 @@ newest_is() {
   images_of "${ids[@]}"
   ask_floor "$1" "$2" --concurrency 8 >/dev/null
 }
-# The demotions of the other site, all of them. The daemon waits for that itself, unless
-# rbd-mirror stands still while a row is measured; the floor would split the pair.
-came_to() { [[ ! $count_operations && $server != floor ]] || newest_is "$1" demoted; }
+# The same, of what the daemon waits for itself, unless rbd-mirror stands still while a row is
+# measured; the floor would split the pair.
+noticed() { [[ ! $count_operations && $server != floor ]] || newest_is "$@"; }
 reported() { # replication info has an answer for each of them
   "$load" GetVolumeReplicationInfo --endpoint "unix://$work/a.sock" --requests "$work/requests" \
     --secrets-file "$bed/a/secrets.json" >/dev/null
@@ -404,12 +404,13 @@ for named in "${servers[@]}"; do
     fi
     measure a 'planned move: demote' DemoteVolume
     requests b "$schedule"
-    await 300 'the demotions have come to b' came_to b
+    await 300 'the demotions have come to b' noticed b demoted
     measure b 'planned move: promote' PromoteVolume
     requests b
+    await 300 'a follows b' noticed a follows
     measure b 'move back: demote' DemoteVolume
     requests a "$schedule"
-    await 300 'the demotions have come to a' came_to a
+    await 300 'the demotions have come to a' noticed a demoted
     measure a 'move back: promote' PromoteVolume
     requests a "$schedule"
     # Only then does b remove its copies on a disable, which the daemon waits for and the floor

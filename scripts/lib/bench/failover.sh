@@ -23,7 +23,7 @@ planned_move() { # FROM TO
   all "$1" 'planned move of the site: demote' DemoteVolume
   demoted=$(seconds_since "$begin")
   middle=$(date +%s.%N)
-  if [[ $server == floor ]]; then await 900 "the demotions have come to $2" came_to "$2"; fi
+  if [[ $server == floor ]]; then await 900 "the demotions have come to $2" newest_is "$2" demoted; fi
   all "$2" 'planned move of the site: promote' PromoteVolume "$schedule"
   took=$(seconds_since "$begin")
   printf '| %s: planned move | %s | %s | %s | %s | %s |\n' "$server" "$at_once" "$demoted" \
