@@ -183,9 +183,12 @@ class TwoSitesTest : public ::testing::Test {
 
   /// Demotes on a, and when b has the whole demotion asks a to take it back,
   /// and b, `distance` later, to be promoted, both again and again, until one
-  /// has answered OK and for `tail` more. Fails when both answer OK, or none,
-  /// or another site is primary than the one that did. `parameters` are those
-  /// of the promotions; with kJournalMode a is asked right after its demotion.
+  /// has answered OK and for `tail` more, and the one that has not for as long
+  /// as it is primary, as an operator would: rbd-mirror can take a minute to
+  /// report what makes it give the role back. Fails when both answer OK, or
+  /// none, or another site is primary after five minutes than the one that did.
+  /// `parameters` are those of the promotions; with kJournalMode a is asked
+  /// right after its demotion.
   static void RaceToPromote(const TestVolume& volume,
                             std::chrono::seconds distance,
                             std::chrono::seconds tail,
