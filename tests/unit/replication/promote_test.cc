@@ -955,6 +955,77 @@ INSTANTIATE_TEST_SUITE_P(Distances, GivenUpRaceTest,
                          ::testing::Values(0, 1, 5, 10, 15, 20, 25, 28, 29, 30,
                                            31, 32, 35, 40, 50, 60));
 
+// --- journal mode: rbd-mirror notices a promotion late
+
+/// Mirrored in journal mode and demoted; rbd-mirror of a has the image open.
+class OpenByMirrorTest : public VerbsTest {
+ protected:
+  OpenByMirrorTest() {
+    AddPlain();
+    a_.EnableMirroring(image_, MirrorMode::kJournal);
+    world_.Advance(minutes(1));
+    a_.Demote(image_);
+    a_.SetStatus(image_, "", MirrorStatusState::kUnknown,
+                 "remote image is not primary");
+    const auto pool =
+        pair_.cluster(a_)->OpenPool(pair_.pool_id(a_), "", Access::kRead);
+    EXPECT_OK(pool);
+    const auto clients = ListMirrorClients(**pool);
+    EXPECT_OK(clients);
+    client_ = clients->front();
+    a_.AddWatcher(image_, client_.address, client_.client_id);
+  }
+  void LetGo() { a_.RemoveWatcher(image_, client_.client_id); }
+
+  Watcher client_;
+};
+
+TEST_F(OpenByMirrorTest, APromotionIsAnsweredWhenItHasLetGo) {
+  deadline_ = seconds(30);
+  EXPECT_THAT(Promote(on_a_),
+              StatusIs(kUnavailable, HasSubstr("still has the image open")));
+  EXPECT_TRUE(a_.Info(image_).primary);
+  EXPECT_THAT(Promote(on_a_),
+              StatusIs(kUnavailable, HasSubstr("still has the image open")));
+  LetGo();
+  EXPECT_OK(Promote(on_a_));
+  EXPECT_EQ(mutations_begun_, 0);
+}
+
+TEST_F(OpenByMirrorTest, APromotionEndsAsSoonAsItLetsGo) {
+  world_.Schedule(seconds(5), [this] { LetGo(); });
+  EXPECT_OK(Promote(on_a_));
+  EXPECT_GE(took_, seconds(5));
+  EXPECT_LT(took_, seconds(10));
+}
+
+TEST_F(OpenByMirrorTest, APromotionThatItTakesAwayIsNotAnsweredOk) {
+  world_.Schedule(seconds(3), [this] {
+    ASSERT_TRUE(a_.Info(image_).primary);
+    a_.Demote(image_);
+    LetGo();
+  });
+  EXPECT_THAT(Promote(on_a_),
+              StatusIs(kUnavailable, HasSubstr("taken the role away again")));
+}
+
+// It noticed long ago, or it is another site's.
+TEST_F(OpenByMirrorTest, IsNotAwaitedForLongerThanTheSettleTime) {
+  deadline_ = seconds(30);
+  EXPECT_THAT(Promote(on_a_), StatusIs(kUnavailable));
+  world_.Advance(minutes(1));
+  EXPECT_OK(Promote(on_a_));
+}
+
+// It is copying that it has the image open for, until it notices.
+TEST_F(OpenByMirrorTest, IsAwaitedByAnotherDaemonThatFindsAPrimary) {
+  deadline_ = seconds(30);
+  EXPECT_THAT(Promote(on_a_), StatusIs(kUnavailable));
+  Daemon another{world_, pair_, a_};
+  EXPECT_THAT(Promote(another),
+              StatusIs(kUnavailable, HasSubstr("still has the image open")));
+}
+
 TEST_F(PromoteTest, ForceDoesNotBeginWithoutTheThreadThatWatchesOverIt) {
   on_b_.environment().start_thread = NoThreads();
   EXPECT_THAT(Promote(on_b_, Force::kYes),
