@@ -7,6 +7,9 @@
 #   scripts/bench.sh --failover [--volumes N] [--concurrency C] [--default-monitors] [--floor]
 #                    [NAME=BIN...]
 #                                a whole site moves: planned, and by force after the other died
+#   scripts/bench.sh --scale N [--volumes N] [--concurrency "C..."] [NAME=BIN...]
+#                                status calls with few and with N mirrored images in the pool, and
+#                                with 100 clusters in config.json
 #   scripts/bench.sh --micro     what the daemon does without Ceph: ids, redaction, parsing, ranges,
 #                                the table of operations. Needs no clusters; a minute
 #
@@ -56,14 +59,14 @@ micro() {
   build release rbd-addons-micro
   exec build/release/bin/rbd-addons-micro
 }
-volumes=20 concurrency='1 8' default_monitors='' with_floor='' with_more='' calls=20000 waiting=0 json='' count_operations='' failover='' servers=()
+volumes=20 concurrency='1 8' default_monitors='' with_floor='' with_more='' calls=20000 waiting=0 json='' count_operations='' failover='' scale='' servers=()
 while (($#)); do
   case $1 in
     -h | --help)
       usage
       exit 0
       ;;
-    --volumes | --concurrency | --waiting | --calls | --json)
+    --volumes | --concurrency | --waiting | --calls | --scale | --json)
       (($# > 1)) || wrong "$1 needs a value"
       printf -v "${1#--}" '%s' "$2"
       shift
@@ -88,6 +91,7 @@ done
 [[ $volumes =~ ^[1-9][0-9]*$ ]] || wrong "--volumes needs a number, not '$volumes'"
 [[ $waiting =~ ^[0-9]+$ ]] || wrong "--waiting needs a number, not '$waiting'"
 [[ $calls =~ ^[1-9][0-9]*$ ]] || wrong "--calls needs a number, not '$calls'"
+[[ ! $scale || $scale =~ ^[1-9][0-9]*$ ]] || wrong "--scale needs a number, not '$scale'"
 [[ $concurrency =~ ^[1-9][0-9\ ]*$ ]] || wrong "--concurrency needs numbers, not '$concurrency'"
 
 check_machine integration
@@ -327,9 +331,6 @@ newest_is() {
   images_of "${ids[@]}"
   ask_floor "$1" "$2" --concurrency 8 >/dev/null
 }
-# The same, of what the daemon waits for itself, unless rbd-mirror stands still while a row is
-# measured; the floor would split the pair.
-noticed() { [[ ! $count_operations && $server != floor ]] || newest_is "$@"; }
 reported() { # replication info has an answer for each of them
   "$load" GetVolumeReplicationInfo --endpoint "unix://$work/a.sock" --requests "$work/requests" \
     --secrets-file "$bed/a/secrets.json" >/dev/null
@@ -355,6 +356,34 @@ schedule='"parameters":{"mirroringMode":"snapshot","schedulingInterval":"1h"}'
 . scripts/lib/bench/failover.sh
 if [[ $failover ]]; then
   measure_failovers
+  exit $((failures > 0))
+fi
+# shellcheck source=scripts/lib/bench/scale.sh
+. scripts/lib/bench/scale.sh
+# print_rows: what was measured.
+# "x floor": how many times the floor's median; and what part of its calls in a second.
+print_rows() {
+  printf '| what | at once | median ms | p99 ms | calls/s | CPU ms per call | MiB | threads | x floor | of its calls/s |\n'
+  printf '|---|---|---|---|---|---|---|---|---|---|\n'
+  python3 -c '
+import json, sys
+rows = [json.loads(line) for line in sys.stdin]
+def what(row): return row["concurrency"], row["name"].split(": ", 1)[1]
+floor = {what(row): row for row in rows if row["name"].startswith("floor: ")}
+for row in sorted(rows, key=what):
+    least = floor.get(what(row))
+    ratios = ("", "") if least in (None, row) else (
+        "{:.2f}".format(row["median_ms"] / least["median_ms"]),
+        "{:.2f}".format(row["calls_per_s"] / least["calls_per_s"]))
+    print("| {name} | {concurrency} | {median_ms:.1f} | {p99_ms:.1f} | {calls_per_s:.0f} | "
+          "{cpu_ms_per_call:.1f} | {resident_mib:.0f} | {threads} | {0} | {1} |".format(*ratios, **row))
+' <"$work/rows"
+}
+if [[ $scale ]]; then
+  measure_scale
+  progress_done
+  describe_run
+  print_rows
   exit $((failures > 0))
 fi
 make_bed
@@ -404,13 +433,14 @@ for named in "${servers[@]}"; do
     fi
     measure a 'planned move: demote' DemoteVolume
     requests b "$schedule"
-    await 300 'the demotions have come to b' noticed b demoted
+    # So that promotions are measured, and not how long rbd-mirror takes (--failover does that).
+    await 300 'the demotions have come to b' newest_is b demoted
     measure b 'planned move: promote' PromoteVolume
     requests b
-    await 300 'a follows b' noticed a follows
+    await 300 'a follows b' newest_is a follows
     measure b 'move back: demote' DemoteVolume
     requests a "$schedule"
-    await 300 'the demotions have come to a' noticed a demoted
+    await 300 'the demotions have come to a' newest_is a demoted
     measure a 'move back: promote' PromoteVolume
     requests a "$schedule"
     # Only then does b remove its copies on a disable, which the daemon waits for and the floor
@@ -426,22 +456,7 @@ done
 progress_done
 
 describe_run
-# "x floor": how many times the floor's median; and what part of its calls in a second.
-printf '| what | at once | median ms | p99 ms | calls/s | CPU ms per call | MiB | threads | x floor | of its calls/s |\n'
-printf '|---|---|---|---|---|---|---|---|---|---|\n'
-python3 -c '
-import json, sys
-rows = [json.loads(line) for line in sys.stdin]
-def what(row): return row["concurrency"], row["name"].split(": ", 1)[1]
-floor = {what(row): row for row in rows if row["name"].startswith("floor: ")}
-for row in sorted(rows, key=what):
-    least = floor.get(what(row))
-    ratios = ("", "") if least in (None, row) else (
-        "{:.2f}".format(row["median_ms"] / least["median_ms"]),
-        "{:.2f}".format(row["calls_per_s"] / least["calls_per_s"]))
-    print("| {name} | {concurrency} | {median_ms:.1f} | {p99_ms:.1f} | {calls_per_s:.0f} | "
-          "{cpu_ms_per_call:.1f} | {resident_mib:.0f} | {threads} | {0} | {1} |".format(*ratios, **row))
-' <"$work/rows"
+print_rows
 if [[ $with_more ]]; then
   printf '\n| memory | |\n|---|---|\n'
   cat "$work/memory"
