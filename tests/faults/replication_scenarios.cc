@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "ceph/mirror_clients.h"
 #include "replication/state/rescue_record.h"
 #include "tests/faults/scenario.h"
 
@@ -315,6 +316,28 @@ void AddJournalMode(std::vector<Scenario>* all) {
   all->push_back(
       Make("PromoteJournalRepeated", kPromote, "a", mirrored,
            [](Rig& rig) { return rig.Promote(rig.a_, Force::kNo); }));
+  // rbd-mirror lets go of the image three seconds later.
+  all->push_back(Make(
+      "PromoteJournalDemoted", kPromote, "a",
+      [mirrored](Rig& rig) {
+        mirrored(rig);
+        rig.a_.Demote(rig.image_);
+        rig.a_.SetStatus(rig.image_, "", MirrorStatusState::kUnknown,
+                         "remote image is not primary");
+        const auto pool = rig.pair_.cluster(rig.a_)->OpenPool(
+            rig.pair_.pool_id(rig.a_), "", Access::kRead);
+        ASSERT_OK(pool);
+        const auto clients = ListMirrorClients(**pool);
+        ASSERT_OK(clients);
+        ASSERT_FALSE(clients->empty());
+        const Watcher& client = clients->front();
+        rig.a_.AddWatcher(rig.image_, client.address, client.client_id);
+        rig.world_.Schedule(std::chrono::seconds(3),
+                            [&rig, id = client.client_id] {
+                              rig.a_.RemoveWatcher(rig.image_, id);
+                            });
+      },
+      [](Rig& rig) { return rig.Promote(rig.a_, Force::kNo); }));
   all->push_back(
       Make("DisableJournalFresh", kDisable, "a", mirrored, DisableA));
   all->push_back(Make(
