@@ -59,6 +59,9 @@ class ReclaimBed : public TwoSitesTest {
                            const Parameters& parameters = {},
                            const std::string& site = "a",
                            std::chrono::milliseconds deadline = kDeadline);
+  /// Repeated as the operator does while the work is under way, which takes
+  /// minutes on a busy machine.
+  static grpc::Status ReclaimAtLast(const TestVolume& volume);
 
   /// 32 objects: 16 of zeros, 8 half of zeros, 8 without.
   static constexpr uint64_t kZeros = 80 * kMiB;

@@ -159,7 +159,7 @@ TEST_F(ReclaimOperationTest, AnAdministratorSeesHowFarItIsAndStopsIt) {
   EXPECT_EQ(CancelOperation(Daemon("a"), running[0].operation_id()).code,
             static_cast<int>(Code::NOT_FOUND));
 
-  EXPECT_THAT(Reclaim(volume).status, HasCode(Code::OK));
+  EXPECT_THAT(ReclaimAtLast(volume), HasCode(Code::OK));
   EXPECT_EQ(Begins(volume), 2);
   EXPECT_EQ(Outcome(volume), "sparsified");
 }
@@ -172,7 +172,7 @@ TEST_F(ReclaimOperationTest, AShutdownStopsItCleanly) {
   EXPECT_THAT(call.get().status, HasCode(Code::ABORTED));
   ExpectLeft(volume);
   ASSERT_TRUE(Daemon("a").Start());
-  EXPECT_THAT(Reclaim(volume).status, HasCode(Code::OK));
+  EXPECT_THAT(ReclaimAtLast(volume), HasCode(Code::OK));
   EXPECT_EQ(Outcome(volume), "sparsified");
 }
 
@@ -185,7 +185,7 @@ TEST_F(ReclaimOperationTest, AKilledDaemonLosesOnlyTime) {
   EXPECT_THAT(call.get().status, HasCode(Code::UNAVAILABLE));
   EXPECT_NE(Lockers(volume), "");
   // It waits until Ceph has forgotten the killed one.
-  EXPECT_THAT(Reclaim(volume).status, HasCode(Code::OK));
+  EXPECT_THAT(ReclaimAtLast(volume), HasCode(Code::OK));
   EXPECT_EQ(Outcome(volume), "sparsified");
   EXPECT_EQ(Begins(volume), 2);
   EXPECT_EQ(Digest("a", volume), digest);

@@ -6,7 +6,8 @@ readonly many_clusters=100
 # is read by key; rbd-mirror of the other site makes a copy of each.
 fill_pool() {
   progress "    making images until there are $1"
-  python3 - "$bed/a" "$1" <<'EOF'
+  # Debian's own, which Ceph's bindings are for.
+  /usr/bin/python3 - "$bed/a" "$1" <<'EOF'
 import sys
 import rados, rbd
 site, wanted = sys.argv[1], int(sys.argv[2])
