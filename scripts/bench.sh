@@ -169,7 +169,14 @@ start_daemons() {
     daemons+=($!)
   done
   for site in a b; do
-    until [[ -S $work/$site.sock ]]; do sleep 0.1; done
+    until [[ -S $work/$site.sock ]]; do
+      if ! kill -0 "${daemons[@]}" 2>/dev/null; then
+        printf 'bench.sh: a daemon of %s ended at once:\n' "$server" >&2
+        tail -n 5 "$work/$server-a.log" "$work/$server-b.log" >&2
+        exit 1
+      fi
+      sleep 0.1
+    done
   done
 }
 # know_peers: the volumes as site b calls them, once its copies are there.
