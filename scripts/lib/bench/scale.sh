@@ -29,17 +29,23 @@ copied() { # N: as many images on site b
   progress "    waiting until the other site has all copies: $there of $1"
   ((there >= $1))
 }
-# Nobody but the daemon asks the OSDs while it is measured; what rbd-mirror has reported stays.
+# alone SITE NAME METHOD: measured while nobody but the daemon asks the OSDs, for less time than
+# makes what rbd-mirror has reported too old.
+alone() {
+  for_each_site stop rbd-mirror
+  measure "$@" 10
+  for_each_site cont rbd-mirror
+}
 measure_beside() { # WHAT
   local before=$at_once
   for at_once in $concurrency; do
     requests a
     await 300 'the copies are reported' reported
-    for_each_site stop rbd-mirror
-    measure a "replication info, $1" GetVolumeReplicationInfo 20
+    alone a "replication info, $1" GetVolumeReplicationInfo
     requests b
-    measure b "resync, in step, $1" ResyncVolume 20
-    for_each_site cont rbd-mirror
+    # Both sites' rbd-mirrors report every half a minute.
+    sleep 35
+    alone b "resync, in step, $1" ResyncVolume
   done
   at_once=$before
 }
