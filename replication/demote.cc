@@ -364,11 +364,8 @@ absl::Status TellRefusedDemotion(OperationContext& context,
   return RunWithSession(
       context, environment, target, "note a refused demotion of",
       [&](Session& session) -> absl::Status {
-        auto image =
-            session.reads->OpenImageReadOnly(session.volume.image_name());
-        if (!image.ok()) return AfterResolve(image.status(), session.volume);
         ADDONS_ASSIGN_OR_RETURN(const ImageClients clients,
-                                FindClients(session, **image));
+                                FindClients(session));
         if (clients.workloads.empty()) return absl::OkStatus();
         return TellRefusal(session, DescribeWatchers(clients.workloads));
       },

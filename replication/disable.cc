@@ -170,10 +170,7 @@ absl::Status Disabling::ForgetGroup(const MirrorView& view) {
 /// has looked the same for the settle time: to remove a copy takes it seconds.
 /// A client that died is gone after 30 s.
 absl::StatusOr<std::string> Disabling::AtWork(const MirrorView& view) {
-  auto image = session_.reads->OpenImageReadOnly(session_.volume.image_name());
-  if (!image.ok()) return AfterResolve(image.status(), session_.volume);
-  ADDONS_ASSIGN_OR_RETURN(const ImageClients clients,
-                          FindClients(session_, **image));
+  ADDONS_ASSIGN_OR_RETURN(const ImageClients clients, FindClients(session_));
   if (!clients.workloads.empty()) return DescribeWatchers(clients.workloads);
   const SteadyDuration unchanged =
       environment_.tracker.MarkAge(DisablingKey(view), LooksLike(view));

@@ -68,7 +68,6 @@ class Promotion {
   absl::Status EndCopyingFirst();
   absl::StatusOr<bool> LookIsFinal();
   absl::Status Finish(MirrorView view);
-  absl::StatusOr<bool> OpenByMirror() const;
   absl::Status AwaitRelease(MirrorView* view);
   absl::Status AwaitFollowers(MirrorView* view);
   absl::Status Refuse(absl::StatusCode code, const std::string& reason) const;
@@ -375,20 +374,13 @@ absl::Status Promotion::AwaitFollowers(MirrorView* view) {
       view);
 }
 
-absl::StatusOr<bool> Promotion::OpenByMirror() const {
-  auto image = session_.reads->OpenImageReadOnly(session_.volume.image_name());
-  if (!image.ok()) return AfterResolve(image.status(), session_.volume);
-  ADDONS_ASSIGN_OR_RETURN(const ImageClients clients,
-                          FindClients(session_, **image));
-  return clients.mirror;
-}
-
-/// In journal mode rbd-mirror of this site has the image open until it notices
-/// the promotion. A promotion of the peer that reaches it before that, because
-/// it takes its own demotion back at this moment, it still applies here, which
-/// takes the role from this site (measured, 16.2.15: both sites were told that
-/// they are primary). Where rbd-mirror has let go, and this site is primary
-/// after that, it stays so. One that is stuck loses its watch after 30 s.
+/// In journal mode a promotion takes no lock. When the peer takes its own
+/// demotion back at this moment, rbd-mirror of this site opens the image to
+/// follow it, sees that it is not primary, and takes it over; a promotion here
+/// in between is lost (seen, 16.2.15: both sites were told that they are
+/// primary, and one was not any more). It opens the image before it looks at
+/// the role, so where it does not have it open, and this site is primary after
+/// that, it stays so. One that is stuck loses its watch after 30 s.
 absl::Status Promotion::AwaitRelease(MirrorView* view) {
   // By force: the copying was ended before.
   if (request_.force == Force::kYes ||
@@ -398,19 +390,21 @@ absl::Status Promotion::AwaitRelease(MirrorView* view) {
   const SteadyTime begin = context_.clock().Now();
   while (true) {
     // In this order.
-    ADDONS_ASSIGN_OR_RETURN(const bool open, OpenByMirror());
+    ADDONS_ASSIGN_OR_RETURN(const ImageClients clients, FindClients(session_));
     ADDONS_ASSIGN_OR_RETURN(*view, Look(session_));
     if (!view->info.primary) {
       return Refuse(absl::StatusCode::kUnavailable,
-                    "this site was promoted, and rbd-mirror has taken the role "
-                    "away again, because another site was promoted at the same "
-                    "moment; start no workload here, and repeat the call");
+                    "this site was promoted and is not primary any more: "
+                    "rbd-mirror has taken the role away again, for a site that "
+                    "was promoted at the same moment, or somebody has demoted "
+                    "it; start no workload here, and repeat the call");
     }
     const SteadyDuration open_for = environment_.tracker.MarkAge(
-        absl::StrCat(view->tracker_key, "/open-by-mirror"), open ? "open" : "");
+        absl::StrCat(view->tracker_key, "/open-by-mirror"),
+        clients.mirror ? "open" : "");
     // Another process has promoted it, or it was primary all along.
     const SteadyDuration primary_for = view->primary_for.value_or(open_for);
-    if (!open || primary_for >= environment_.options.settle_time) {
+    if (!clients.mirror || primary_for >= environment_.options.settle_time) {
       return absl::OkStatus();
     }
     const std::string reason =
@@ -418,11 +412,7 @@ absl::Status Promotion::AwaitRelease(MirrorView* view) {
         "open: until it lets go, it may take the role away again for a site "
         "that is promoted at the same moment; start no workload before (up to "
         "a minute)";
-    // The retry goes on without holding others up.
-    const bool stay =
-        context_.LatestDeadline().has_value() &&
-        context_.clock().Now() - begin < environment_.options.first_answer;
-    if (context_.mutating() && !stay) {
+    if (!MayWaitOn(session_, begin)) {
       return Refuse(absl::StatusCode::kUnavailable, reason);
     }
     view_ = *view;

@@ -125,6 +125,12 @@ absl::StatusOr<ImageClients> FindClients(const Session& session, Image& image) {
   return FindClients(session, session.environment.leases, image);
 }
 
+absl::StatusOr<ImageClients> FindClients(const Session& session) {
+  auto image = session.reads->OpenImageReadOnly(session.volume.image_name());
+  if (!image.ok()) return AfterResolve(image.status(), session.volume);
+  return FindClients(session, **image);
+}
+
 void NoteLook(ReplicationEnvironment& environment, const OpenedVolume& opened,
               const MirrorView& view) {
   environment.last_roles.Note(opened.volume, view);
@@ -170,6 +176,13 @@ absl::Status WaitToLookAgain(const Session& session, absl::string_view reason,
     return pending;
   }
   return context.LookAgainAfter(session.environment.options.poll_interval);
+}
+
+bool MayWaitOn(const Session& session, SteadyTime begin) {
+  OperationContext& context = session.context;
+  return !context.mutating() || (context.LatestDeadline().has_value() &&
+                                 context.clock().Now() - begin <
+                                     session.environment.options.first_answer);
 }
 
 absl::Status ImageMissing(const ResolvedVolume& volume) {

@@ -112,6 +112,9 @@ absl::Status ChangeImage(const ResolvedVolume& volume,
 /// ListClients(), whose workloads are no daemons that hold the lease, or died
 /// with it, either: with such a one BeginMutation() deals.
 absl::StatusOr<ImageClients> FindClients(const Session& session, Image& image);
+/// The same of the session's image, which is opened for that, read-only. An
+/// image that is gone is UNAVAILABLE.
+absl::StatusOr<ImageClients> FindClients(const Session& session);
 
 /// What a call has seen of its volume is remembered for later calls, and for
 /// the background watch, when the image is mirrored.
@@ -138,6 +141,11 @@ absl::Status FailedTo(absl::string_view action, const ResolvedVolume& volume,
 /// waits any more after the first change.
 absl::Status WaitToLookAgain(const Session& session, absl::string_view reason,
                              const absl::Status& pending);
+
+/// Whether a verb that has waited since `begin` may go on with that: one that
+/// has begun to change something only while somebody waits for it, and not for
+/// long; its retry waits without holding others up.
+bool MayWaitOn(const Session& session, SteadyTime begin);
 
 /// The answer for a volume whose journal entry is there but whose image is not.
 absl::Status ImageMissing(const ResolvedVolume& volume);

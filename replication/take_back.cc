@@ -66,10 +66,7 @@ absl::Status TakeBack::Yield(const MirrorView& view, const std::string& peer) {
   const std::string reason =
       DescribeTaken(view, Force::kNo, SiteName(*session_.reads, peer));
   if (!MayYield(view, Force::kNo)) return Refuse(reason);
-  auto image = session_.reads->OpenImageReadOnly(session_.volume.image_name());
-  if (!image.ok()) return AfterResolve(image.status(), session_.volume);
-  ADDONS_ASSIGN_OR_RETURN(const ImageClients clients,
-                          FindClients(session_, **image));
+  ADDONS_ASSIGN_OR_RETURN(const ImageClients clients, FindClients(session_));
   if (!clients.workloads.empty()) {
     return Refuse(absl::StrCat(reason,
                                ", and this site cannot give the role "
@@ -127,11 +124,7 @@ absl::Status TakeBack::AwaitFollowers(Force force, const WaitFn& wait,
       return Yield(*view, verdict.peer);
     const std::string reason = DescribeAwaitedFollower(
         verdict, SiteName(*session_.reads, verdict.peer));
-    // The retry goes on without holding others up.
-    const bool stay =
-        context_.LatestDeadline().has_value() &&
-        context_.clock().Now() - begin < environment_.options.first_answer;
-    if (context_.mutating() && !stay) return Refuse(reason);
+    if (!MayWaitOn(session_, begin)) return Refuse(reason);
     ADDONS_RETURN_IF_ERROR(wait(*view, reason));
     ADDONS_ASSIGN_OR_RETURN(*view, Look(session_));
     if (!view->info.primary) {
