@@ -15,12 +15,13 @@
 namespace addons {
 namespace {
 
-namespace pb = ::rbdaddons::admin::v1;
+namespace admin_pb = ::rbdaddons::admin::v1;
 
-pb::Operation::State StateOf(const OperationInfo& info) {
-  if (info.stopping) return pb::Operation::STOPPING;
-  if (info.between_looks) return pb::Operation::WAITING;
-  return info.running ? pb::Operation::RUNNING : pb::Operation::QUEUED;
+admin_pb::Operation::State StateOf(const OperationInfo& info) {
+  if (info.stopping) return admin_pb::Operation::STOPPING;
+  if (info.between_looks) return admin_pb::Operation::WAITING;
+  return info.running ? admin_pb::Operation::RUNNING
+                      : admin_pb::Operation::QUEUED;
 }
 
 std::string ClusterText(const WorkerShare& share) {
@@ -28,7 +29,7 @@ std::string ClusterText(const WorkerShare& share) {
                                                 : share.cluster_id.text();
 }
 
-void Fill(const OperationInfo& info, pb::Operation* operation) {
+void Fill(const OperationInfo& info, admin_pb::Operation* operation) {
   operation->set_operation_id(info.id);
   operation->set_verb(info.verb);
   operation->set_object(info.object);
@@ -46,7 +47,7 @@ void Fill(const OperationInfo& info, pb::Operation* operation) {
   operation->set_idle_milliseconds(info.idle.count());
 }
 
-void Fill(const LaneUse& use, pb::Lane* lane) {
+void Fill(const LaneUse& use, admin_pb::Lane* lane) {
   lane->set_name(std::string(Name(use.lane)));
   lane->set_running(static_cast<uint32_t>(use.running));
   lane->set_workers(static_cast<uint32_t>(use.limits.workers));
@@ -55,10 +56,12 @@ void Fill(const LaneUse& use, pb::Lane* lane) {
   lane->set_queue_limit(static_cast<uint32_t>(use.limits.queued));
 }
 
-pb::CancelOperationResponse::Effect EffectOn(const OperationInfo& before) {
-  if (before.mutating) return pb::CancelOperationResponse::STOPS_AFTER_CHANGE;
-  return before.running ? pb::CancelOperationResponse::STOPS_NOW
-                        : pb::CancelOperationResponse::NEVER_STARTS;
+admin_pb::CancelOperationResponse::Effect EffectOn(
+    const OperationInfo& before) {
+  if (before.mutating)
+    return admin_pb::CancelOperationResponse::STOPS_AFTER_CHANGE;
+  return before.running ? admin_pb::CancelOperationResponse::STOPS_NOW
+                        : admin_pb::CancelOperationResponse::NEVER_STARTS;
 }
 
 absl::StatusOr<OperationInfo> Cancel(OperationTable& operations, uint64_t id) {
@@ -103,8 +106,8 @@ AdminService::AdminService(Rpc& rpc, OperationTable& operations,
 
 grpc::ServerUnaryReactor* AdminService::ListOperations(
     grpc::CallbackServerContext* context,
-    const pb::ListOperationsRequest* request,
-    pb::ListOperationsResponse* response) {
+    const admin_pb::ListOperationsRequest* request,
+    admin_pb::ListOperationsResponse* response) {
   return UnaryCall(
       rpc_, *context, *request, *response, [&](const CallContext&) {
         const std::vector<OperationInfo> list = operations_.List();
@@ -120,8 +123,8 @@ grpc::ServerUnaryReactor* AdminService::ListOperations(
 
 grpc::ServerUnaryReactor* AdminService::CancelOperation(
     grpc::CallbackServerContext* context,
-    const pb::CancelOperationRequest* request,
-    pb::CancelOperationResponse* response) {
+    const admin_pb::CancelOperationRequest* request,
+    admin_pb::CancelOperationResponse* response) {
   return UnaryCall(
       rpc_, *context, *request, *response,
       [&](const CallContext& call) -> Reply {

@@ -2,6 +2,7 @@
 #define ADDONS_BASE_CLOCK_H_
 
 #include <chrono>
+#include <cstdint>
 #include <stop_token>
 #include <utility>
 
@@ -10,6 +11,15 @@ namespace addons {
 using SteadyTime = std::chrono::steady_clock::time_point;
 using SteadyDuration = std::chrono::steady_clock::duration;
 using WallTime = std::chrono::system_clock::time_point;
+
+/// Rounded towards zero.
+constexpr int64_t WholeSeconds(SteadyDuration duration) {
+  return std::chrono::duration_cast<std::chrono::seconds>(duration).count();
+}
+constexpr int64_t WholeMilliseconds(SteadyDuration duration) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(duration)
+      .count();
+}
 
 /// The one source of time and of waiting, so that tests of operations need no
 /// real seconds. Thread-safe.

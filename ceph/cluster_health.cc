@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-absl::Status NotUnderstood(const std::string& command) {
+absl::Status HealthNotUnderstood(const std::string& command) {
   return absl::InternalError(absl::StrCat("the monitor's answer to '", command,
                                           "' is not understood"));
 }
@@ -36,11 +36,11 @@ absl::StatusOr<std::map<std::string, int>> ReadReleases(Cluster& cluster) {
       answer.is_object() ? answer.find("overall") : answer.end();
   if (!answer.is_object() || overall == answer.end() || !overall->is_object() ||
       overall->empty()) {
-    return NotUnderstood("versions");
+    return HealthNotUnderstood("versions");
   }
   std::map<std::string, int> releases;
   for (const auto& [version, count] : overall->items()) {
-    if (!count.is_number_integer()) return NotUnderstood("versions");
+    if (!count.is_number_integer()) return HealthNotUnderstood("versions");
     releases[ReleaseOf(version)] += count.get<int>();
   }
   return releases;
@@ -52,15 +52,15 @@ absl::StatusOr<std::map<std::string, absl::Duration>> ReadMonitorSkews(
       const std::string text,
       cluster.MonCommand(R"({"prefix":"time-sync-status","format":"json"})"));
   const json answer = json::parse(text, nullptr, false);
-  if (!answer.is_object()) return NotUnderstood("time-sync-status");
+  if (!answer.is_object()) return HealthNotUnderstood("time-sync-status");
   std::map<std::string, absl::Duration> skews;
   const auto status = answer.find("time_skew_status");
   if (status == answer.end()) return skews;
-  if (!status->is_object()) return NotUnderstood("time-sync-status");
+  if (!status->is_object()) return HealthNotUnderstood("time-sync-status");
   for (const auto& [monitor, told] : status->items()) {
     const auto skew = told.is_object() ? told.find("skew") : told.end();
     if (!told.is_object() || skew == told.end() || !skew->is_number()) {
-      return NotUnderstood("time-sync-status");
+      return HealthNotUnderstood("time-sync-status");
     }
     skews[monitor] = absl::Seconds(skew->get<double>());
   }

@@ -20,7 +20,7 @@ constexpr uint64_t kMaxPiece = uint64_t{4} << 20;
 constexpr size_t kMaxPieces = 64;
 /// What is smaller is not told apart: the space that a copy of a thin image
 /// takes is rounded up to this.
-constexpr uint64_t kBlock = uint64_t{64} << 10;
+constexpr uint64_t kCopyUnit = uint64_t{64} << 10;
 
 bool SameContent(const ImageData& one, const ImageData& other) {
   return one.bytes == other.bytes;  // zeros have no bytes
@@ -30,7 +30,7 @@ bool SameContent(const ImageData& one, const ImageData& other) {
 absl::string_view Block(const ImageData& piece, uint64_t offset) {
   if (piece.bytes.empty()) return {};
   const absl::string_view block =
-      absl::string_view(piece.bytes).substr(offset, kBlock);
+      absl::string_view(piece.bytes).substr(offset, kCopyUnit);
   const bool zeros = block.find_first_not_of('\0') == absl::string_view::npos;
   return zeros ? absl::string_view() : block;
 }
@@ -43,13 +43,13 @@ void AddChanges(const ImageData& wanted, const ImageData& present,
     return;
   }
   bool extend = false;  // the last change ends where this block begins
-  for (uint64_t at = 0; at < wanted.range.length; at += kBlock) {
+  for (uint64_t at = 0; at < wanted.range.length; at += kCopyUnit) {
     const absl::string_view block = Block(wanted, at);
     if (block == Block(present, at)) {
       extend = false;
       continue;
     }
-    const uint64_t length = std::min(kBlock, wanted.range.length - at);
+    const uint64_t length = std::min(kCopyUnit, wanted.range.length - at);
     if (!extend || changes->back().bytes.empty() != block.empty()) {
       changes->push_back({{wanted.range.offset + at, 0}, ""});
     }

@@ -13,7 +13,7 @@
 namespace addons {
 namespace {
 
-constexpr uint64_t kBlock = 4096;
+constexpr uint64_t kDiffUnit = 4096;
 constexpr ImageRange kWholeObject{0, std::numeric_limits<uint64_t>::max()};
 /// Objects that are asked at a time, between two calls of progress.
 constexpr uint64_t kObjectsPerRound = 1024;
@@ -115,8 +115,8 @@ std::vector<ImageRange> Joined(std::vector<ImageRange> ranges, uint64_t bytes) {
             });
   std::vector<ImageRange> joined;
   for (const ImageRange& range : ranges) {
-    const uint64_t begin = range.offset / kBlock * kBlock;
-    const uint64_t end = std::min(RoundUp(End(range), kBlock), bytes);
+    const uint64_t begin = range.offset / kDiffUnit * kDiffUnit;
+    const uint64_t end = std::min(RoundUp(End(range), kDiffUnit), bytes);
     if (range.length == 0 || begin >= end) continue;
     if (!joined.empty() && begin <= End(joined.back())) {
       joined.back().length =

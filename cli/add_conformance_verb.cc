@@ -6,7 +6,7 @@
 namespace addons {
 namespace {
 
-using CommandPtr = std::shared_ptr<ConformanceCommand>;
+using ConformanceCommandPtr = std::shared_ptr<ConformanceCommand>;
 
 /// What the cases may change, and with what.
 void AddSubjects(CLI::App& sub, ConformanceCommand& command) {
@@ -34,7 +34,7 @@ void AddSubjects(CLI::App& sub, ConformanceCommand& command) {
 }  // namespace
 
 void AddConformanceVerb(Program& program) {
-  const CommandPtr command = std::make_shared<ConformanceCommand>();
+  const ConformanceCommandPtr command = std::make_shared<ConformanceCommand>();
   CLI::App& sub = *program.app().add_subcommand(
       "conformance",
       "Try a CSI-Addons server, of whoever, against the specification. Changes "

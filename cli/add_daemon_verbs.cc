@@ -6,10 +6,10 @@
 namespace addons {
 namespace {
 
-using CommandPtr = std::shared_ptr<DaemonCommand>;
+using DaemonCommandPtr = std::shared_ptr<DaemonCommand>;
 using RunDaemonVerb = int (*)(const DaemonCommand& command, Streams& streams);
 
-void Finish(CLI::App& sub, const CommandPtr& command, RunDaemonVerb run,
+void Finish(CLI::App& sub, const DaemonCommandPtr& command, RunDaemonVerb run,
             Program& program, Sockets sockets = Sockets::kCallers,
             Program::MayBeWatched watched = Program::MayBeWatched::kNo) {
   AddConnectionOptions(sub, program.options(), sockets);

@@ -11,7 +11,7 @@
 namespace addons {
 namespace {
 
-struct Verb {
+struct ReplicationVerbTexts {
   ReplicationVerb verb;
   const char* name;
   const char* text;
@@ -20,7 +20,7 @@ struct Verb {
   bool parameters;
 };
 
-constexpr std::array<Verb, 6> kVerbs = {{
+constexpr std::array<ReplicationVerbTexts, 6> kReplicationVerbs = {{
     {ReplicationVerb::kEnable, "enable", "Begin to replicate a volume", nullptr,
      nullptr, true},
     {ReplicationVerb::kPromote, "promote",
@@ -74,7 +74,7 @@ void AddInfo(Program& program) {
       Program::MayBeWatched::kYes);
 }
 
-void Add(const Verb& verb, Program& program) {
+void Add(const ReplicationVerbTexts& verb, Program& program) {
   const auto command = std::make_shared<ReplicationCommand>();
   command->verb = verb.verb;
   Options& options = program.options();
@@ -108,7 +108,7 @@ void Add(const Verb& verb, Program& program) {
 
 void AddReplicationVerbs(Program& program) {
   AddInfo(program);
-  for (const Verb& verb : kVerbs) Add(verb, program);
+  for (const ReplicationVerbTexts& verb : kReplicationVerbs) Add(verb, program);
 }
 
 }  // namespace addons

@@ -11,14 +11,14 @@ namespace {
 /// A whole site takes longer than a volume.
 constexpr double kTimeoutSeconds = 600;
 
-struct Verb {
+struct SiteVerbTexts {
   SiteVerb verb;
   const char* name;
   const char* text;
   bool may_lose;
 };
 
-constexpr std::array<Verb, 3> kVerbs = {{
+constexpr std::array<SiteVerbTexts, 3> kSiteVerbs = {{
     {SiteVerb::kRelocate, "relocate",
      "Planned, on the site that takes over: promote what was demoted on the "
      "other one; never by force",
@@ -51,7 +51,7 @@ void AddOtherSite(CLI::App& sub, SiteCommand& command) {
       ->needs(&from);
 }
 
-void Add(const Verb& verb, CLI::App& site, Program& program) {
+void Add(const SiteVerbTexts& verb, CLI::App& site, Program& program) {
   const auto command = std::make_shared<SiteCommand>();
   command->verb = verb.verb;
   const auto timeout_seconds = std::make_shared<double>(kTimeoutSeconds);
@@ -94,7 +94,7 @@ void AddSiteVerbs(Program& program) {
   CLI::App& site = *program.app().add_subcommand(
       "site", "Move all volumes and volume groups of pools to this site");
   site.require_subcommand(1);
-  for (const Verb& verb : kVerbs) Add(verb, site, program);
+  for (const SiteVerbTexts& verb : kSiteVerbs) Add(verb, site, program);
 }
 
 }  // namespace addons

@@ -8,9 +8,9 @@
 namespace addons {
 namespace {
 
-using CommandPtr = std::shared_ptr<StorageCommand>;
+using StorageCommandPtr = std::shared_ptr<StorageCommand>;
 
-CommandPtr NewCommand(StorageVerb verb) {
+StorageCommandPtr NewCommand(StorageVerb verb) {
   auto command = std::make_shared<StorageCommand>();
   command->verb = verb;
   return command;
@@ -30,7 +30,7 @@ Sockets SocketsOf(StorageVerb verb) {
 }
 
 /// What all of them end with. `names` are volumes, perhaps by name.
-void Finish(CLI::App& sub, const CommandPtr& command, Program& program,
+void Finish(CLI::App& sub, const StorageCommandPtr& command, Program& program,
             std::vector<std::string*> names = {}) {
   AddUserOptions(sub, program.options().secrets);
   AddConnectionOptions(sub, program.options(), SocketsOf(command->verb));
@@ -64,7 +64,7 @@ void AddFenceVerbs(Program& program) {
        "Show under which addresses the cluster knows the daemon's host", false},
   }};
   for (const Verb& verb : kVerbs) {
-    const CommandPtr command = NewCommand(verb.verb);
+    const StorageCommandPtr command = NewCommand(verb.verb);
     CLI::App& sub = *program.app().add_subcommand(verb.name, verb.text);
     if (verb.changes) {
       sub.add_option("cidr", command->cidrs,
@@ -80,7 +80,7 @@ void AddFenceVerbs(Program& program) {
 }
 
 void AddSpaceVerbs(Program& program) {
-  const CommandPtr reclaim = NewCommand(StorageVerb::kReclaim);
+  const StorageCommandPtr reclaim = NewCommand(StorageVerb::kReclaim);
   CLI::App& reclaim_sub = *program.app().add_subcommand(
       "reclaim", "Give space that a volume holds as zeros back to the pool");
   reclaim_sub.add_option("id", reclaim->id, kVolumeText)->required();
@@ -89,7 +89,7 @@ void AddSpaceVerbs(Program& program) {
                 ", for example sparseSize=64Ki");
   Finish(reclaim_sub, reclaim, program, {&reclaim->id});
 
-  const CommandPtr trim = NewCommand(StorageVerb::kTrim);
+  const StorageCommandPtr trim = NewCommand(StorageVerb::kTrim);
   CLI::App& trim_sub = *program.app().add_subcommand(
       "trim", "Give space of deleted files back, on the node of the volume");
   trim_sub.add_option("id", trim->id, kVolumeText)->required();
@@ -124,7 +124,7 @@ void AddGroupVerbs(Program& program) {
   CLI::App& group = *program.app().add_subcommand("group", "Volume groups");
   group.require_subcommand(1);
   for (const Verb& verb : kVerbs) {
-    const CommandPtr command = NewCommand(verb.verb);
+    const StorageCommandPtr command = NewCommand(verb.verb);
     CLI::App& sub = *group.add_subcommand(verb.name, verb.text);
     if (verb.id != nullptr) {
       sub.add_option("id", command->id, verb.id)->required();

@@ -14,20 +14,21 @@
 namespace addons {
 namespace {
 
-namespace pb = ::rbdaddons::admin::v1;
-using Kind = pb::AuditFinding::Kind;
+namespace admin_pb = ::rbdaddons::admin::v1;
+using Kind = admin_pb::AuditFinding::Kind;
 
 std::string NameOf(int kind) {
   return absl::AsciiStrToLower(
-      pb::AuditFinding::Kind_Name(static_cast<Kind>(kind)));
+      admin_pb::AuditFinding::Kind_Name(static_cast<Kind>(kind)));
 }
 
 /// All kinds by name, without "all".
 std::vector<std::string> KindNames() {
   std::vector<std::string> names;
-  for (int kind = pb::AuditFinding::Kind_MIN;
-       kind <= pb::AuditFinding::Kind_MAX; ++kind) {
-    if (kind != pb::AuditFinding::UNSPECIFIED) names.push_back(NameOf(kind));
+  for (int kind = admin_pb::AuditFinding::Kind_MIN;
+       kind <= admin_pb::AuditFinding::Kind_MAX; ++kind) {
+    if (kind != admin_pb::AuditFinding::UNSPECIFIED)
+      names.push_back(NameOf(kind));
   }
   return names;
 }
@@ -40,15 +41,16 @@ std::vector<std::string> AuditKinds() {
   return names;
 }
 
-void SetAuditKind(const std::string& kind, pb::AuditPoolRequest* request) {
-  Kind value = pb::AuditFinding::UNSPECIFIED;
-  if (pb::AuditFinding::Kind_Parse(absl::AsciiStrToUpper(kind), &value)) {
+void SetAuditKind(const std::string& kind,
+                  admin_pb::AuditPoolRequest* request) {
+  Kind value = admin_pb::AuditFinding::UNSPECIFIED;
+  if (admin_pb::AuditFinding::Kind_Parse(absl::AsciiStrToUpper(kind), &value)) {
     request->add_kinds(value);
   }
 }
 
-std::string AuditText(const pb::AuditPoolRequest& request,
-                      const pb::AuditPoolResponse& found) {
+std::string AuditText(const admin_pb::AuditPoolRequest& request,
+                      const admin_pb::AuditPoolResponse& found) {
   if (found.findings().empty()) {
     const std::string looked_at = request.kinds().empty()
                                       ? absl::StrJoin(KindNames(), ", ")
@@ -57,7 +59,7 @@ std::string AuditText(const pb::AuditPoolRequest& request,
   }
   std::string text;
   int unclear = 0;
-  for (const pb::AuditFinding& finding : found.findings()) {
+  for (const admin_pb::AuditFinding& finding : found.findings()) {
     unclear += finding.unclear() ? 1 : 0;
     absl::StrAppend(&text, NameOf(finding.kind()),
                     finding.unclear() ? ", unclear  " : "  ",
@@ -80,14 +82,14 @@ std::string AuditText(const pb::AuditPoolRequest& request,
 namespace {
 
 /// What the daemon may do, as it takes it back.
-pb::RepairPoolRequest PlanOf(const pb::AuditPoolRequest& audited,
-                             const pb::AuditPoolResponse& found) {
-  pb::RepairPoolRequest request;
+admin_pb::RepairPoolRequest PlanOf(const admin_pb::AuditPoolRequest& audited,
+                                   const admin_pb::AuditPoolResponse& found) {
+  admin_pb::RepairPoolRequest request;
   request.set_cluster_id(audited.cluster_id());
   request.set_pool(audited.pool());
-  for (const pb::AuditFinding& finding : found.findings()) {
+  for (const admin_pb::AuditFinding& finding : found.findings()) {
     if (finding.repair().empty()) continue;
-    pb::AuditFinding& planned = *request.add_plan();
+    admin_pb::AuditFinding& planned = *request.add_plan();
     planned.set_kind(finding.kind());
     planned.set_object(finding.object());
     planned.set_repair(finding.repair());
@@ -95,12 +97,12 @@ pb::RepairPoolRequest PlanOf(const pb::AuditPoolRequest& audited,
   return request;
 }
 
-std::string PlanText(const pb::RepairPoolRequest& request) {
+std::string PlanText(const admin_pb::RepairPoolRequest& request) {
   if (request.plan().empty()) {
     return "there is nothing that the daemon may repair\n";
   }
   std::string text = "the daemon would\n";
-  for (const pb::AuditFinding& finding : request.plan()) {
+  for (const admin_pb::AuditFinding& finding : request.plan()) {
     absl::StrAppend(&text, "  ", CleanLine(finding.object(), kMaxShownName),
                     ": ", CleanLine(finding.repair(), kMaxShownText), "\n");
   }
@@ -108,11 +110,11 @@ std::string PlanText(const pb::RepairPoolRequest& request) {
 }
 
 /// A line for each.
-std::string RepairsText(const pb::RepairPoolResponse& done) {
+std::string RepairsText(const admin_pb::RepairPoolResponse& done) {
   std::string text;
-  for (const pb::Repair& repair : done.repairs()) {
+  for (const admin_pb::Repair& repair : done.repairs()) {
     std::string outcome =
-        absl::AsciiStrToLower(pb::Repair::Outcome_Name(repair.outcome()));
+        absl::AsciiStrToLower(admin_pb::Repair::Outcome_Name(repair.outcome()));
     std::replace(outcome.begin(), outcome.end(), '_', ' ');
     absl::StrAppend(&text, outcome, "  ",
                     CleanLine(repair.object(), kMaxShownName), ": ",
@@ -124,17 +126,18 @@ std::string RepairsText(const pb::RepairPoolResponse& done) {
 }
 
 /// What has no outcome is from a newer daemon, and not known to be done.
-bool Failed(const pb::Repair& repair) {
-  return repair.outcome() != pb::Repair::DONE &&
-         repair.outcome() != pb::Repair::NOT_NEEDED;
+bool Failed(const admin_pb::Repair& repair) {
+  return repair.outcome() != admin_pb::Repair::DONE &&
+         repair.outcome() != admin_pb::Repair::NOT_NEEDED;
 }
 
-int Repair(const AuditCommand& command, const pb::AuditPoolRequest& audited,
-           const pb::AuditPoolResponse& found, Streams& streams) {
-  pb::RepairPoolRequest request = PlanOf(audited, found);
+int Repair(const AuditCommand& command,
+           const admin_pb::AuditPoolRequest& audited,
+           const admin_pb::AuditPoolResponse& found, Streams& streams) {
+  admin_pb::RepairPoolRequest request = PlanOf(audited, found);
   const std::string shown =
       absl::StrCat(AuditText(audited, found), PlanText(request));
-  pb::RepairPoolResponse done;
+  admin_pb::RepairPoolResponse done;
   if (command.yes || request.plan().empty()) {
     streams.err << shown;
   } else if (!SaysYes(shown, "the above", streams)) {
@@ -156,12 +159,12 @@ int Repair(const AuditCommand& command, const pb::AuditPoolRequest& audited,
 }  // namespace
 
 int RunAudit(const AuditCommand& command, Streams& streams) {
-  pb::AuditPoolRequest request;
+  admin_pb::AuditPoolRequest request;
   request.set_cluster_id(command.cluster);
   request.set_pool(command.pool);
   SetAuditKind(command.kind, &request);
   request.set_fence_ends_within_seconds(command.fence_ends_within);
-  pb::AuditPoolResponse found;
+  admin_pb::AuditPoolResponse found;
   const absl::Status called =
       AskWithSecrets(command.endpoint, command.timeout, command.secrets,
                      request, found, streams);

@@ -13,7 +13,7 @@
 namespace addons {
 namespace {
 
-namespace pb = ::rbdaddons::admin::v1;
+namespace admin_pb = ::rbdaddons::admin::v1;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
@@ -26,19 +26,19 @@ constexpr size_t kStepColumns = 40;
 
 absl::Status ListOperations(const std::shared_ptr<grpc::Channel>& channel,
                             const std::stop_token& stop,
-                            pb::ListOperationsResponse& list) {
-  const pb::ListOperationsRequest request;
+                            admin_pb::ListOperationsResponse& list) {
+  const admin_pb::ListOperationsRequest request;
   const auto method = FindMethod(MethodOfRequest(request));
   if (!method.ok()) return method.status();
   return CallMethod(channel, **method, request, kOneLook, list, stop);
 }
 
 /// What is counted in bytes; all else has units of its own.
-bool CountsBytes(const pb::Operation& operation) {
+bool CountsBytes(const admin_pb::Operation& operation) {
   return operation.verb() == "sparsify" || operation.verb() == "trim";
 }
 
-std::string DoingText(const pb::Operation& operation) {
+std::string DoingText(const admin_pb::Operation& operation) {
   return CleanLine(
       absl::StrCat(operation.verb(), " of ", operation.object(),
                    operation.step().empty() ? "" : ", ", operation.step()),
@@ -46,7 +46,7 @@ std::string DoingText(const pb::Operation& operation) {
 }
 
 /// Without the object, which whoever waits knows.
-std::string StepText(const pb::Operation& operation) {
+std::string StepText(const admin_pb::Operation& operation) {
   return absl::StrCat(operation.verb(), operation.step().empty() ? "" : ", ",
                       CleanLine(operation.step(), kStepColumns));
 }
@@ -97,9 +97,9 @@ void CallWatch::Tick() {
 }
 
 void CallWatch::Look() {
-  pb::ListOperationsResponse list;
+  admin_pb::ListOperationsResponse list;
   if (!ListOperations(channel_, ended_.get_token(), list).ok()) return;
-  for (const pb::Operation& operation : list.operations()) {
+  for (const admin_pb::Operation& operation : list.operations()) {
     if (operation.object() != options_.subject) continue;
     const MutexLock lock(mutex_);
     const std::string doing = StepText(operation);
@@ -130,13 +130,13 @@ void CallWatch::Clear() {
 void SayWhatGoesOn(const std::shared_ptr<grpc::Channel>& channel,
                    const std::string& subject, const std::string& where,
                    Streams& streams) {
-  pb::ListOperationsResponse list;
+  admin_pb::ListOperationsResponse list;
   if (channel == nullptr || !ListOperations(channel, {}, list).ok()) {
     streams.err << "what goes on" << where << " could not be seen\n";
     return;
   }
   bool any = false;
-  for (const pb::Operation& operation : list.operations()) {
+  for (const admin_pb::Operation& operation : list.operations()) {
     // What has changed nothing ends when nobody waits for it.
     if (!operation.mutating()) continue;
     if (!subject.empty() && operation.object() != subject) continue;

@@ -12,25 +12,26 @@
 namespace addons {
 namespace {
 
-namespace pb = ::rbdaddons::admin::v1;
+namespace admin_pb = ::rbdaddons::admin::v1;
 
-using Numbers = std::map<pb::Finding::Verdict, int>;
+using Numbers = std::map<admin_pb::Finding::Verdict, int>;
 
-Numbers Count(const pb::DiagnoseResponse& found) {
+Numbers Count(const admin_pb::DiagnoseResponse& found) {
   Numbers numbers;
-  for (const pb::Finding& finding : found.findings()) {
+  for (const admin_pb::Finding& finding : found.findings()) {
     ++numbers[finding.verdict()];
   }
   return numbers;
 }
 
-std::string VerdictText(pb::Finding::Verdict verdict, const Palette& palette) {
+std::string VerdictText(admin_pb::Finding::Verdict verdict,
+                        const Palette& palette) {
   const std::string text =
-      absl::AsciiStrToLower(pb::Finding::Verdict_Name(verdict));
+      absl::AsciiStrToLower(admin_pb::Finding::Verdict_Name(verdict));
   switch (verdict) {
-    case pb::Finding::OK:
+    case admin_pb::Finding::OK:
       return palette.Good(text);
-    case pb::Finding::PROBLEM:
+    case admin_pb::Finding::PROBLEM:
       return palette.Bad(text);
     default:
       return palette.Poor(text);
@@ -39,11 +40,11 @@ std::string VerdictText(pb::Finding::Verdict verdict, const Palette& palette) {
 
 }  // namespace
 
-std::string DoctorText(const pb::DiagnoseResponse& found, bool all,
+std::string DoctorText(const admin_pb::DiagnoseResponse& found, bool all,
                        const Palette& palette) {
   std::string text;
-  for (const pb::Finding& finding : found.findings()) {
-    if (finding.verdict() == pb::Finding::OK && !all) continue;
+  for (const admin_pb::Finding& finding : found.findings()) {
+    if (finding.verdict() == admin_pb::Finding::OK && !all) continue;
     absl::StrAppend(&text, VerdictText(finding.verdict(), palette), "  ",
                     CleanLine(finding.id(), kMaxShownName),
                     finding.object().empty() ? "" : ", ",
@@ -55,14 +56,14 @@ std::string DoctorText(const pb::DiagnoseResponse& found, bool all,
     }
   }
   Numbers numbers = Count(found);
-  const int problems = numbers[pb::Finding::PROBLEM];
-  const int warnings = numbers[pb::Finding::WARNING];
+  const int problems = numbers[admin_pb::Finding::PROBLEM];
+  const int warnings = numbers[admin_pb::Finding::WARNING];
   absl::StrAppend(&text, found.findings_size(), " checks: ", problems,
                   problems == 1 ? " problem, " : " problems, ",
-                  numbers[pb::Finding::UNCLEAR], " unclear, ", warnings,
+                  numbers[admin_pb::Finding::UNCLEAR], " unclear, ", warnings,
                   warnings == 1 ? " warning, " : " warnings, ",
-                  numbers[pb::Finding::OK], " in order");
-  if (const int confirm = numbers[pb::Finding::CONFIRM]; confirm > 0) {
+                  numbers[admin_pb::Finding::OK], " in order");
+  if (const int confirm = numbers[admin_pb::Finding::CONFIRM]; confirm > 0) {
     absl::StrAppend(&text, ", ", confirm, " for a person to confirm");
   }
   text.push_back('\n');
@@ -74,10 +75,10 @@ std::string DoctorText(const pb::DiagnoseResponse& found, bool all,
 }
 
 int RunDoctor(const DoctorCommand& command, Streams& streams) {
-  pb::DiagnoseRequest request;
+  admin_pb::DiagnoseRequest request;
   request.set_before_handover(command.before_handover);
   for (const std::string& id : command.confirmed) request.add_confirmed(id);
-  pb::DiagnoseResponse found;
+  admin_pb::DiagnoseResponse found;
   const absl::Status called =
       AskWithSecrets(command.endpoint, command.timeout, command.secrets,
                      request, found, streams);
@@ -87,7 +88,8 @@ int RunDoctor(const DoctorCommand& command, Streams& streams) {
   if (printed != 0) return printed;
   Numbers numbers = Count(found);
   // What has no verdict is from a newer daemon, and not in order.
-  const int good = numbers[pb::Finding::OK] + numbers[pb::Finding::WARNING];
+  const int good =
+      numbers[admin_pb::Finding::OK] + numbers[admin_pb::Finding::WARNING];
   return good == found.findings_size() && good > 0 ? 0 : kWouldNotWork;
 }
 

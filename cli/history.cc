@@ -9,7 +9,7 @@
 namespace addons {
 namespace {
 
-namespace pb = ::rbdaddons::admin::v1;
+namespace admin_pb = ::rbdaddons::admin::v1;
 
 std::string TimeText(int64_t milliseconds) {
   return absl::FormatTime("%Y-%m-%d %H:%M:%S",
@@ -21,7 +21,7 @@ std::string Name(const std::string& text) {
   return CleanLine(text, kMaxShownName);
 }
 
-std::string TextOf(const pb::HistoryEvent& event) {
+std::string TextOf(const admin_pb::HistoryEvent& event) {
   const bool role = !event.to().empty();
   std::string text = absl::StrCat(
       TimeText(event.time()), "  ",
@@ -68,12 +68,12 @@ absl::StatusOr<absl::Time> ReadSince(const std::string& text, absl::Time now) {
                    "2026-11-20T03:00:00Z"));
 }
 
-std::string HistoryText(const pb::ListHistoryResponse& found) {
+std::string HistoryText(const admin_pb::ListHistoryResponse& found) {
   std::string text;
   if (found.more()) {
     absl::StrAppend(&text, "there are older ones: see --limit and --since\n");
   }
-  for (const pb::HistoryEvent& event : found.events()) {
+  for (const admin_pb::HistoryEvent& event : found.events()) {
     absl::StrAppend(&text, TextOf(event));
   }
   if (found.events().empty()) {
@@ -88,7 +88,7 @@ std::string HistoryText(const pb::ListHistoryResponse& found) {
 }
 
 int RunHistory(const HistoryCommand& command, Streams& streams) {
-  pb::ListHistoryRequest request;
+  admin_pb::ListHistoryRequest request;
   if (command.id.empty() == command.pool.empty()) {
     return Fail(absl::InvalidArgumentError(
                     "name a volume, a group with --group, or a --pool"),
@@ -108,7 +108,7 @@ int RunHistory(const HistoryCommand& command, Streams& streams) {
     request.set_since(absl::ToUnixSeconds(*since));
   }
   request.set_limit(command.limit);
-  pb::ListHistoryResponse found;
+  admin_pb::ListHistoryResponse found;
   const absl::Status called =
       AskWithSecrets(command.endpoint, command.timeout, command.secrets,
                      request, found, streams);

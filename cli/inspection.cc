@@ -15,22 +15,23 @@
 namespace addons {
 namespace {
 
-namespace pb = ::rbdaddons::admin::v1;
+namespace admin_pb = ::rbdaddons::admin::v1;
 
-std::string VerdictText(const pb::Forecast& forecast, const Palette& palette) {
-  const std::string verdict =
-      absl::AsciiStrToLower(pb::Forecast::Verdict_Name(forecast.verdict()));
+std::string VerdictText(const admin_pb::Forecast& forecast,
+                        const Palette& palette) {
+  const std::string verdict = absl::AsciiStrToLower(
+      admin_pb::Forecast::Verdict_Name(forecast.verdict()));
   switch (forecast.verdict()) {
-    case pb::Forecast::WORKS:
+    case admin_pb::Forecast::WORKS:
       return palette.Good(verdict);
-    case pb::Forecast::REFUSES:
+    case admin_pb::Forecast::REFUSES:
       return palette.Bad(verdict);
     default:
       return palette.Poor(verdict);
   }
 }
 
-std::string Reason(const pb::Forecast& forecast) {
+std::string Reason(const admin_pb::Forecast& forecast) {
   return CleanLine(forecast.reason(), kMaxShownText);
 }
 
@@ -39,16 +40,17 @@ FailoverWay WayOf(const CheckFailoverCommand& command) {
   return command.forced ? FailoverWay::kForced : FailoverWay::kEither;
 }
 
-bool Works(const pb::Forecast& forecast) {
-  return forecast.verdict() == pb::Forecast::WORKS;
+bool Works(const admin_pb::Forecast& forecast) {
+  return forecast.verdict() == admin_pb::Forecast::WORKS;
 }
 
-bool Works(const pb::GroupFailoverFinding& group, FailoverWay way) {
+bool Works(const admin_pb::GroupFailoverFinding& group, FailoverWay way) {
   return (way != FailoverWay::kForced && Works(group.planned())) ||
          (way != FailoverWay::kPlanned && Works(group.forced()));
 }
 
-uint32_t Working(const pb::CheckFailoverResponse& found, FailoverWay way) {
+uint32_t Working(const admin_pb::CheckFailoverResponse& found,
+                 FailoverWay way) {
   switch (way) {
     case FailoverWay::kPlanned:
       return found.planned();
@@ -61,17 +63,17 @@ uint32_t Working(const pb::CheckFailoverResponse& found, FailoverWay way) {
 }
 
 /// That nothing was found, or not all was seen, says nothing.
-bool AllWork(const pb::CheckFailoverResponse& found, FailoverWay way) {
+bool AllWork(const admin_pb::CheckFailoverResponse& found, FailoverWay way) {
   return found.volumes() > 0 && Working(found, way) == found.volumes() &&
          found.unseen().empty() &&
          std::all_of(found.groups().begin(), found.groups().end(),
-                     [way](const pb::GroupFailoverFinding& group) {
+                     [way](const admin_pb::GroupFailoverFinding& group) {
                        return Works(group, way);
                      });
 }
 
-std::string Both(const pb::Forecast& planned, const pb::Forecast& forced,
-                 const Palette& palette) {
+std::string Both(const admin_pb::Forecast& planned,
+                 const admin_pb::Forecast& forced, const Palette& palette) {
   return absl::StrCat("\n  planned   ", VerdictText(planned, palette), ": ",
                       Reason(planned), "\n  by force  ",
                       VerdictText(forced, palette), ": ", Reason(forced), "\n");
@@ -121,7 +123,7 @@ std::string CopyText(const Finding& finding) {
 template <typename Finding>
 std::string CostText(const Finding& finding) {
   std::string text;
-  if (finding.planned().verdict() != pb::Forecast::REFUSES ||
+  if (finding.planned().verdict() != admin_pb::Forecast::REFUSES ||
       finding.has_planned_seconds()) {
     absl::StrAppend(&text, "  planned costs   ", CopyText(finding), "\n");
   }
@@ -132,7 +134,7 @@ std::string CostText(const Finding& finding) {
 }
 
 /// Three lines, and what it would cost what is not primary already.
-std::string TextOf(const pb::FailoverFinding& finding, bool with_cluster,
+std::string TextOf(const admin_pb::FailoverFinding& finding, bool with_cluster,
                    const Palette& palette) {
   std::string text =
       CleanLine(finding.image().empty() ? finding.volume_id() : finding.image(),
@@ -156,7 +158,7 @@ template <typename Explained>
 std::string TextOf(const Explained& explained, const Palette& palette) {
   std::string text;
   std::string topic;
-  for (const pb::Fact& fact : explained.facts()) {
+  for (const admin_pb::Fact& fact : explained.facts()) {
     const std::string of = CleanLine(fact.topic(), kMaxShownName);
     if (of != topic) absl::StrAppend(&text, of, "\n");
     topic = of;
@@ -170,7 +172,7 @@ std::string TextOf(const Explained& explained, const Palette& palette) {
     absl::StrAppend(&text, "  ", CleanLine(unseen, kMaxShownText), "\n");
   }
   absl::StrAppend(&text, "what would be answered now\n");
-  for (const pb::Forecast& forecast : explained.forecasts()) {
+  for (const admin_pb::Forecast& forecast : explained.forecasts()) {
     absl::StrAppend(&text, "  ", CleanLine(forecast.verb(), kMaxShownName),
                     forecast.force() ? " by force " : " ",
                     VerdictText(forecast, palette), " (",
@@ -181,9 +183,9 @@ std::string TextOf(const Explained& explained, const Palette& palette) {
 }
 
 /// Whether images are on more than one cluster.
-bool SeveralClusters(const pb::CheckFailoverResponse& found) {
+bool SeveralClusters(const admin_pb::CheckFailoverResponse& found) {
   std::set<std::string> clusters;
-  for (const pb::FailoverFinding& finding : found.findings()) {
+  for (const admin_pb::FailoverFinding& finding : found.findings()) {
     if (!finding.cluster_id().empty()) clusters.insert(finding.cluster_id());
   }
   return clusters.size() > 1;
@@ -191,11 +193,11 @@ bool SeveralClusters(const pb::CheckFailoverResponse& found) {
 
 }  // namespace
 
-std::string CheckFailoverText(const pb::CheckFailoverResponse& found,
+std::string CheckFailoverText(const admin_pb::CheckFailoverResponse& found,
                               const Palette& palette) {
   std::string text;
   const bool several = SeveralClusters(found);
-  for (const pb::FailoverFinding& finding : found.findings()) {
+  for (const admin_pb::FailoverFinding& finding : found.findings()) {
     absl::StrAppend(&text, TextOf(finding, several, palette));
   }
   if (found.more()) {
@@ -204,7 +206,7 @@ std::string CheckFailoverText(const pb::CheckFailoverResponse& found,
         static_cast<int64_t>(found.volumes()) - found.findings_size(),
         " more\n");
   }
-  for (const pb::GroupFailoverFinding& group : found.groups()) {
+  for (const admin_pb::GroupFailoverFinding& group : found.groups()) {
     absl::StrAppend(
         &text, "group ", CleanLine(group.group_id(), kMaxShownName), " (",
         group.members(), group.members() == 1 ? " member)" : " members)",
@@ -227,7 +229,7 @@ std::string CheckFailoverText(const pb::CheckFailoverResponse& found,
 }
 
 int RunCheckFailover(const CheckFailoverCommand& command, Streams& streams) {
-  pb::CheckFailoverRequest request;
+  admin_pb::CheckFailoverRequest request;
   for (const std::string& id : command.ids) request.add_volume_ids(id);
   for (const std::string& id : command.groups) request.add_group_ids(id);
   request.set_pool(command.pool);
@@ -236,7 +238,7 @@ int RunCheckFailover(const CheckFailoverCommand& command, Streams& streams) {
   const auto parameters = ParseParameters(command.parameters);
   if (!parameters.ok()) return Fail(parameters.status(), kCliUsage, streams);
   request.mutable_parameters()->insert(parameters->begin(), parameters->end());
-  pb::CheckFailoverResponse found;
+  admin_pb::CheckFailoverResponse found;
   const absl::Status called =
       AskWithSecrets(command.endpoint, command.timeout, command.secrets,
                      request, found, streams);
@@ -247,16 +249,16 @@ int RunCheckFailover(const CheckFailoverCommand& command, Streams& streams) {
   return AllWork(found, WayOf(command)) ? 0 : kWouldNotWork;
 }
 
-std::string ExplainText(const pb::ExplainVolumeResponse& explained,
+std::string ExplainText(const admin_pb::ExplainVolumeResponse& explained,
                         const Palette& palette) {
   return TextOf(explained, palette);
 }
 
-std::string ExplainText(const pb::ExplainGroupResponse& explained,
+std::string ExplainText(const admin_pb::ExplainGroupResponse& explained,
                         const Palette& palette) {
   std::string text = TextOf(explained, palette);
   if (!explained.members().empty()) absl::StrAppend(&text, "its members\n");
-  for (const pb::FailoverFinding& member : explained.members()) {
+  for (const admin_pb::FailoverFinding& member : explained.members()) {
     absl::StrAppend(&text, TextOf(member, /*with_cluster=*/false, palette));
   }
   return text;
@@ -282,13 +284,13 @@ int Explain(const ExplainCommand& command, Request& request, Response explained,
 
 int RunExplain(const ExplainCommand& command, Streams& streams) {
   if (command.group) {
-    pb::ExplainGroupRequest request;
+    admin_pb::ExplainGroupRequest request;
     request.set_group_id(command.id);
-    return Explain(command, request, pb::ExplainGroupResponse(), streams);
+    return Explain(command, request, admin_pb::ExplainGroupResponse(), streams);
   }
-  pb::ExplainVolumeRequest request;
+  admin_pb::ExplainVolumeRequest request;
   request.set_volume_id(command.id);
-  return Explain(command, request, pb::ExplainVolumeResponse(), streams);
+  return Explain(command, request, admin_pb::ExplainVolumeResponse(), streams);
 }
 
 }  // namespace addons

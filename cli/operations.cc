@@ -13,20 +13,20 @@
 namespace addons {
 namespace {
 
-namespace pb = ::rbdaddons::admin::v1;
+namespace admin_pb = ::rbdaddons::admin::v1;
 
 constexpr size_t kMaxCell = 256;
 
-std::string StateText(const pb::Operation& operation) {
+std::string StateText(const admin_pb::Operation& operation) {
   switch (operation.state()) {
-    case pb::Operation::QUEUED:
+    case admin_pb::Operation::QUEUED:
       return "queued";
-    case pb::Operation::RUNNING:
+    case admin_pb::Operation::RUNNING:
       if (operation.stuck()) return "stuck";
       return operation.mutating() ? "changing" : "running";
-    case pb::Operation::WAITING:
+    case admin_pb::Operation::WAITING:
       return "waiting";
-    case pb::Operation::STOPPING:
+    case admin_pb::Operation::STOPPING:
       return "stopping";
     default:
       return "?";
@@ -39,7 +39,7 @@ std::string TimeText(int64_t milliseconds) {
   return time == absl::ZeroDuration() ? "0s" : absl::FormatDuration(time);
 }
 
-std::string ProgressText(const pb::Operation& operation) {
+std::string ProgressText(const admin_pb::Operation& operation) {
   if (operation.total() == 0) return "-";
   const double share = static_cast<double>(operation.done()) /
                        static_cast<double>(operation.total());
@@ -47,7 +47,7 @@ std::string ProgressText(const pb::Operation& operation) {
                       operation.total());
 }
 
-std::vector<std::string> RowOf(const pb::Operation& operation) {
+std::vector<std::string> RowOf(const admin_pb::Operation& operation) {
   return {absl::StrCat(operation.operation_id()),
           StateText(operation),
           operation.verb(),
@@ -66,7 +66,7 @@ std::vector<std::string> RowOf(const pb::Operation& operation) {
 
 }  // namespace
 
-std::string OperationsText(const pb::ListOperationsResponse& list) {
+std::string OperationsText(const admin_pb::ListOperationsResponse& list) {
   std::string text;
   if (list.operations().empty()) {
     text = "no operations\n";
@@ -74,12 +74,12 @@ std::string OperationsText(const pb::ListOperationsResponse& list) {
     std::vector<std::vector<std::string>> rows = {
         {"ID", "STATE", "VERB", "OBJECT", "AGE", "STEP", "PROGRESS", "CALLERS",
          "LANE", "CLUSTER", "REQUEST"}};
-    for (const pb::Operation& operation : list.operations()) {
+    for (const admin_pb::Operation& operation : list.operations()) {
       rows.push_back(RowOf(operation));
     }
     text = AlignedTable(std::move(rows));
   }
-  for (const pb::Lane& lane : list.lanes()) {
+  for (const admin_pb::Lane& lane : list.lanes()) {
     absl::StrAppend(&text, "lane ", CleanLine(lane.name(), kMaxCell), ": ",
                     lane.running(), " of ", lane.workers(), " running, ",
                     lane.waiting(), " waiting, ", lane.queued(), " of ",
@@ -88,21 +88,21 @@ std::string OperationsText(const pb::ListOperationsResponse& list) {
   return text;
 }
 
-std::string OperationText(const pb::Operation& operation) {
+std::string OperationText(const admin_pb::Operation& operation) {
   return CleanLine(absl::StrCat(operation.verb(), " of ", operation.object()),
                    kMaxCell);
 }
 
-std::string CancelText(const pb::CancelOperationResponse& cancelled) {
+std::string CancelText(const admin_pb::CancelOperationResponse& cancelled) {
   absl::string_view effect = "was cancelled";
   switch (cancelled.effect()) {
-    case pb::CancelOperationResponse::NEVER_STARTS:
+    case admin_pb::CancelOperationResponse::NEVER_STARTS:
       effect = "was queued and will not start";
       break;
-    case pb::CancelOperationResponse::STOPS_NOW:
+    case admin_pb::CancelOperationResponse::STOPS_NOW:
       effect = "stops now; it has changed nothing";
       break;
-    case pb::CancelOperationResponse::STOPS_AFTER_CHANGE:
+    case admin_pb::CancelOperationResponse::STOPS_AFTER_CHANGE:
       effect =
           "was asked to stop; it has begun to change something and ends after "
           "that, 'rbd-addons operations' shows it until then";

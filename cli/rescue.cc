@@ -9,7 +9,7 @@
 namespace addons {
 namespace {
 
-namespace pb = ::rbdaddons::admin::v1;
+namespace admin_pb = ::rbdaddons::admin::v1;
 
 constexpr char kKeepLoses[] =
     "To keep what is in the image drops its last complete state for good: what "
@@ -20,7 +20,7 @@ constexpr char kRestoreLoses[] =
 
 }  // namespace
 
-std::string RescueText(const pb::DecideRescueResponse& rescue) {
+std::string RescueText(const admin_pb::DecideRescueResponse& rescue) {
   std::string text;
   if (!rescue.rescue_image().empty()) {
     absl::StrAppend(
@@ -38,17 +38,18 @@ std::string RescueText(const pb::DecideRescueResponse& rescue) {
 }
 
 int RunRescue(const RescueCommand& command, Streams& streams) {
-  pb::DecideRescueRequest request;
+  admin_pb::DecideRescueRequest request;
   request.set_volume_id(command.id);
-  if (command.keep) request.set_decision(pb::DecideRescueRequest::KEEP);
-  if (command.restore) request.set_decision(pb::DecideRescueRequest::RESTORE);
+  if (command.keep) request.set_decision(admin_pb::DecideRescueRequest::KEEP);
+  if (command.restore)
+    request.set_decision(admin_pb::DecideRescueRequest::RESTORE);
   if ((command.keep || command.restore) && !command.yes &&
       !SaysYes(command.keep ? kKeepLoses : kRestoreLoses,
                absl::StrCat("volume ", CleanLine(command.id, kMaxShownText)),
                streams)) {
     return kCliUsage;
   }
-  pb::DecideRescueResponse rescue;
+  admin_pb::DecideRescueResponse rescue;
   const absl::Status called =
       AskWithSecrets(command.endpoint, command.timeout, command.secrets,
                      request, rescue, streams);

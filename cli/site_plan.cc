@@ -17,10 +17,10 @@
 namespace addons {
 namespace {
 
-namespace pb = ::rbdaddons::admin::v1;
+namespace admin_pb = ::rbdaddons::admin::v1;
 
-bool Works(const pb::Forecast& forecast) {
-  return forecast.verdict() == pb::Forecast::WORKS;
+bool Works(const admin_pb::Forecast& forecast) {
+  return forecast.verdict() == admin_pb::Forecast::WORKS;
 }
 
 std::string Clean(const std::string& text) {
@@ -30,9 +30,9 @@ std::string Clean(const std::string& text) {
 /// A volume or group as one site sees it.
 struct Seen {
   SiteItem item;  // without action
-  pb::Forecast planned;
-  pb::Forecast forced;
-  std::vector<const pb::FailoverFinding*> members;  // of a volume itself
+  admin_pb::Forecast planned;
+  admin_pb::Forecast forced;
+  std::vector<const admin_pb::FailoverFinding*> members;  // of a volume itself
   std::string outside;  // an image of the group that no named pool has
 };
 
@@ -50,7 +50,7 @@ std::string Loss(const Seen& seen) {
   std::optional<int64_t> oldest;
   bool loses = false;
   std::string returns_to;
-  for (const pb::FailoverFinding* member : seen.members) {
+  for (const admin_pb::FailoverFinding* member : seen.members) {
     if (member->returns_to().empty()) continue;
     loses = true;
     returns_to = member->returns_to();
@@ -67,7 +67,7 @@ std::string Loss(const Seen& seen) {
                       " and loses what was written since");
 }
 
-Seen SeenVolume(const pb::FailoverFinding& finding) {
+Seen SeenVolume(const admin_pb::FailoverFinding& finding) {
   Seen seen;
   seen.item.id = finding.volume_id();
   seen.item.name =
@@ -81,14 +81,14 @@ Seen SeenVolume(const pb::FailoverFinding& finding) {
   return seen;
 }
 
-Seen SeenGroup(const pb::GroupFailoverFinding& group,
-               const std::vector<const pb::FailoverFinding*>& members,
+Seen SeenGroup(const admin_pb::GroupFailoverFinding& group,
+               const std::vector<const admin_pb::FailoverFinding*>& members,
                const std::set<std::string>& in_pools) {
   Seen seen;
   seen.item.group = true;
   seen.item.id = group.group_id();
   std::set<std::string> roles;
-  for (const pb::FailoverFinding* member : members) {
+  for (const admin_pb::FailoverFinding* member : members) {
     seen.item.images.push_back(member->image().empty() ? member->volume_id()
                                                        : member->image());
     roles.insert(CleanLine(member->role(), kMaxShownName));
@@ -113,7 +113,7 @@ std::vector<Seen> SeenOn(const SiteSurvey& survey) {
   for (const auto& finding : survey.volumes.findings()) {
     in_pools.insert(finding.image());
   }
-  std::map<std::string, std::vector<const pb::FailoverFinding*>> members;
+  std::map<std::string, std::vector<const admin_pb::FailoverFinding*>> members;
   std::set<std::string> in_groups;
   for (const auto& finding : survey.groups.findings()) {
     members[finding.group_id()].push_back(&finding);
@@ -216,7 +216,7 @@ SiteItem ComingBack(const Seen& seen) {
   std::string primary_there;
   bool reported = !seen.members.empty();
   bool split = false;
-  for (const pb::FailoverFinding* member : seen.members) {
+  for (const admin_pb::FailoverFinding* member : seen.members) {
     if (!member->primary_elsewhere().empty()) {
       primary_there = Clean(member->primary_elsewhere());
     }

@@ -12,7 +12,7 @@
 namespace addons {
 namespace {
 
-namespace pb = ::rbdaddons::admin::v1;
+namespace admin_pb = ::rbdaddons::admin::v1;
 using std::chrono::milliseconds;
 
 constexpr uint32_t kMostFindings = 100000;
@@ -53,24 +53,24 @@ class Look {
   const SurveyScope& scope_;
   const milliseconds timeout_;
   SiteSurvey survey_;
-  std::map<std::string, pb::FailoverFinding> by_uuid_;
+  std::map<std::string, admin_pb::FailoverFinding> by_uuid_;
   std::map<std::string, std::set<std::string>> groups_;  // id; uuids
 };
 
 absl::Status Look::AtPool(const std::string& pool) {
-  pb::CheckFailoverRequest request;
+  admin_pb::CheckFailoverRequest request;
   request.set_pool(pool);
   request.set_cluster_id(scope_.cluster);
   request.mutable_parameters()->insert(scope_.parameters.begin(),
                                        scope_.parameters.end());
   request.set_most_findings(kMostFindings);
-  pb::CheckFailoverResponse found;
+  admin_pb::CheckFailoverResponse found;
   ADDONS_RETURN_IF_ERROR(daemon_.Call(request, found, timeout_));
   if (found.more()) {
     survey_.unseen.push_back(absl::StrCat("more than ", kMostFindings,
                                           " images of pool '", pool, "'"));
   }
-  for (const pb::FailoverFinding& finding : found.findings()) {
+  for (const admin_pb::FailoverFinding& finding : found.findings()) {
     by_uuid_[UuidOf(finding.image())] = finding;
   }
   survey_.unseen.insert(survey_.unseen.end(), found.unseen().begin(),
@@ -108,7 +108,7 @@ absl::Status Look::ListGroups() {
 }
 
 absl::Status Look::AtGroups() {
-  pb::CheckFailoverRequest request;
+  admin_pb::CheckFailoverRequest request;
   size_t left = groups_.size();
   for (const auto& [id, members] : groups_) {
     request.add_group_ids(id);
@@ -116,7 +116,7 @@ absl::Status Look::AtGroups() {
     request.mutable_parameters()->insert(scope_.parameters.begin(),
                                          scope_.parameters.end());
     request.set_most_findings(kMostFindings);
-    pb::CheckFailoverResponse found;
+    admin_pb::CheckFailoverResponse found;
     ADDONS_RETURN_IF_ERROR(daemon_.Call(request, found, timeout_));
     survey_.groups.MergeFrom(found);
     request.Clear();
@@ -128,14 +128,14 @@ absl::Status Look::AtGroups() {
 /// still no volumes of their own.
 void Look::AddForgottenMembers() {
   std::set<std::pair<std::string, std::string>> known;
-  for (const pb::FailoverFinding& finding : survey_.groups.findings()) {
+  for (const admin_pb::FailoverFinding& finding : survey_.groups.findings()) {
     known.insert({finding.group_id(), UuidOf(finding.image())});
   }
   for (const auto& [id, members] : groups_) {
     for (const std::string& uuid : members) {
       const auto volume = by_uuid_.find(uuid);
       if (volume == by_uuid_.end() || known.count({id, uuid}) > 0) continue;
-      pb::FailoverFinding& added = *survey_.groups.add_findings();
+      admin_pb::FailoverFinding& added = *survey_.groups.add_findings();
       added = volume->second;
       added.set_group_id(id);
     }

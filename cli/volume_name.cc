@@ -12,7 +12,7 @@
 namespace addons {
 namespace {
 
-namespace pb = ::rbdaddons::admin::v1;
+namespace admin_pb = ::rbdaddons::admin::v1;
 
 /// Pool and cluster make no sense with a name that is an id.
 absl::Status Superfluous(const std::string& id) {
@@ -41,11 +41,11 @@ int FindVolumeIds(const VolumeNames& names,
       if (names.pool.empty() && names.cluster.empty()) continue;
       return Fail(Superfluous(*volume), kCliUsage, streams);
     }
-    pb::FindVolumeRequest request;
+    admin_pb::FindVolumeRequest request;
     request.set_name(*volume);
     request.set_pool(names.pool);
     request.set_cluster_id(names.cluster);
-    pb::FindVolumeResponse found;
+    admin_pb::FindVolumeResponse found;
     const absl::Status called = AskWithSecrets(
         names.endpoint, names.timeout, names.secrets, request, found, streams);
     if (!called.ok()) return FailCall(called, streams);

@@ -55,9 +55,9 @@ std::string TextOf(const ordered_json& value) {
 }
 
 std::string Quoted(const std::string& text) {
-  const std::string json = TextOf(text);
+  const std::string quoted = TextOf(text);
   std::string yaml;
-  for (absl::string_view rest = json; !rest.empty();) {
+  for (absl::string_view rest = quoted; !rest.empty();) {
     const Rune rune = FirstRune(rest);
     if (MustBeEscaped(rune.value)) {
       absl::StrAppendFormat(&yaml, "\\u%04X",

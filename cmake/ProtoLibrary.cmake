@@ -9,13 +9,17 @@ function(addons_proto_library)
   target_include_directories(addons_${ARG_NAME} SYSTEM PUBLIC "${gen}")
   target_link_libraries(addons_${ARG_NAME}
     PUBLIC protobuf::libprotobuf gRPC::grpc++ ${ARG_DEPS} PRIVATE addons_hardening)
-  protobuf_generate(TARGET addons_${ARG_NAME} LANGUAGE cpp
+  protobuf_generate(TARGET addons_${ARG_NAME} LANGUAGE cpp OUT_VAR messages
     PROTOC_OUT_DIR "${gen}" IMPORT_DIRS "${CMAKE_CURRENT_SOURCE_DIR}")
-  protobuf_generate(TARGET addons_${ARG_NAME} LANGUAGE grpc
+  protobuf_generate(TARGET addons_${ARG_NAME} LANGUAGE grpc OUT_VAR services
     GENERATE_EXTENSIONS .grpc.pb.h .grpc.pb.cc
     PLUGIN "protoc-gen-grpc=$<TARGET_FILE:gRPC::grpc_cpp_plugin>"
     PROTOC_OUT_DIR "${gen}" IMPORT_DIRS "${CMAKE_CURRENT_SOURCE_DIR}")
+  # For tools that only read code: scripts/lint.sh.
+  add_custom_target(addons_${ARG_NAME}_sources DEPENDS ${messages} ${services})
   target_compile_options(addons_${ARG_NAME} PRIVATE -w)
+  # Each generated file has the same names of its own.
+  set_target_properties(addons_${ARG_NAME} PROPERTIES UNITY_BUILD OFF)
   if(ADDONS_SANITIZER)
     list(JOIN ADDONS_SANITIZER "," sanitizers)
     target_compile_options(addons_${ARG_NAME} PRIVATE -fsanitize=${sanitizers})

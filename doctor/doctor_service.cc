@@ -20,22 +20,22 @@
 namespace addons {
 namespace {
 
-namespace pb = ::rbdaddons::admin::v1;
+namespace admin_pb = ::rbdaddons::admin::v1;
 
-pb::Finding::Verdict VerdictOf(FindingVerdict verdict) {
+admin_pb::Finding::Verdict VerdictOf(FindingVerdict verdict) {
   switch (verdict) {
     case FindingVerdict::kOk:
-      return pb::Finding::OK;
+      return admin_pb::Finding::OK;
     case FindingVerdict::kWarning:
-      return pb::Finding::WARNING;
+      return admin_pb::Finding::WARNING;
     case FindingVerdict::kProblem:
-      return pb::Finding::PROBLEM;
+      return admin_pb::Finding::PROBLEM;
     case FindingVerdict::kConfirm:
-      return pb::Finding::CONFIRM;
+      return admin_pb::Finding::CONFIRM;
     case FindingVerdict::kUnclear:
       break;
   }
-  return pb::Finding::UNCLEAR;
+  return admin_pb::Finding::UNCLEAR;
 }
 
 /// The smaller, the sooner somebody wants to read it.
@@ -55,13 +55,13 @@ int Rank(FindingVerdict verdict) {
   return 4;
 }
 
-void Fill(Findings findings, pb::DiagnoseResponse* response) {
+void Fill(Findings findings, admin_pb::DiagnoseResponse* response) {
   std::stable_sort(findings.begin(), findings.end(),
                    [](const Finding& a, const Finding& b) {
                      return Rank(a.verdict) < Rank(b.verdict);
                    });
   for (const Finding& finding : findings) {
-    pb::Finding& filled = *response->add_findings();
+    admin_pb::Finding& filled = *response->add_findings();
     filled.set_id(finding.id);
     filled.set_verdict(VerdictOf(finding.verdict));
     filled.set_object(finding.object);
@@ -73,7 +73,7 @@ void Fill(Findings findings, pb::DiagnoseResponse* response) {
 
 /// What a person says to have looked at; only what is a person's.
 absl::StatusOr<std::set<std::string>> TakeConfirmed(
-    const pb::DiagnoseRequest& request) {
+    const admin_pb::DiagnoseRequest& request) {
   std::set<std::string> confirmed;
   for (const std::string& id : request.confirmed()) {
     const std::vector<std::string>& known = ConfirmedByPersons();
@@ -121,8 +121,9 @@ DoctorService::DoctorService(Rpc& rpc, OperationTable& operations,
       replication_(std::move(replication)) {}
 
 grpc::ServerUnaryReactor* DoctorService::Diagnose(
-    grpc::CallbackServerContext* context, const pb::DiagnoseRequest* request,
-    pb::DiagnoseResponse* response) {
+    grpc::CallbackServerContext* context,
+    const admin_pb::DiagnoseRequest* request,
+    admin_pb::DiagnoseResponse* response) {
   return UnaryCall(
       rpc_, *context, *request, *response,
       [&](const CallContext& call) -> Reply {

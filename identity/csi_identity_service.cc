@@ -6,7 +6,7 @@
 
 namespace addons {
 
-namespace pb = ::csi::v1;
+namespace csi_pb = ::csi::v1;
 
 CsiIdentityService::CsiIdentityService(Rpc& rpc, IdentityInfo info,
                                        Readiness readiness)
@@ -14,8 +14,8 @@ CsiIdentityService::CsiIdentityService(Rpc& rpc, IdentityInfo info,
 
 grpc::ServerUnaryReactor* CsiIdentityService::GetPluginInfo(
     grpc::CallbackServerContext* context,
-    const pb::GetPluginInfoRequest* request,
-    pb::GetPluginInfoResponse* response) {
+    const csi_pb::GetPluginInfoRequest* request,
+    csi_pb::GetPluginInfoResponse* response) {
   return UnaryCall(rpc_, *context, *request, *response,
                    [&](const CallContext&) {
                      response->set_name(info_.name);
@@ -28,15 +28,15 @@ grpc::ServerUnaryReactor* CsiIdentityService::GetPluginInfo(
 
 grpc::ServerUnaryReactor* CsiIdentityService::GetPluginCapabilities(
     grpc::CallbackServerContext* context,
-    const pb::GetPluginCapabilitiesRequest* request,
-    pb::GetPluginCapabilitiesResponse* response) {
+    const csi_pb::GetPluginCapabilitiesRequest* request,
+    csi_pb::GetPluginCapabilitiesResponse* response) {
   return UnaryCall(rpc_, *context, *request, *response,
                    [](const CallContext&) { return absl::OkStatus(); });
 }
 
 grpc::ServerUnaryReactor* CsiIdentityService::Probe(
-    grpc::CallbackServerContext* context, const pb::ProbeRequest* request,
-    pb::ProbeResponse* response) {
+    grpc::CallbackServerContext* context, const csi_pb::ProbeRequest* request,
+    csi_pb::ProbeResponse* response) {
   return UnaryCall(
       rpc_, *context, *request, *response, [&](const CallContext&) -> Reply {
         ADDONS_ASSIGN_OR_RETURN(const bool ready, ProbeAnswer(readiness_));

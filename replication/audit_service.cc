@@ -21,18 +21,18 @@
 namespace addons {
 namespace {
 
-namespace pb = ::rbdaddons::admin::v1;
+namespace admin_pb = ::rbdaddons::admin::v1;
 
 // So an answer stays far below the 4 MiB that gRPC takes.
 constexpr size_t kMostFindings = 2000;
 
-constexpr std::array<std::pair<AuditKind, pb::AuditFinding::Kind>, 6> kKinds = {
-    {{AuditKind::kClones, pb::AuditFinding::CLONES},
-     {AuditKind::kJournal, pb::AuditFinding::JOURNAL},
-     {AuditKind::kSchedules, pb::AuditFinding::SCHEDULES},
-     {AuditKind::kGroups, pb::AuditFinding::GROUPS},
-     {AuditKind::kFences, pb::AuditFinding::FENCES},
-     {AuditKind::kRescues, pb::AuditFinding::RESCUES}}};
+constexpr std::array<std::pair<AuditKind, admin_pb::AuditFinding::Kind>, 6>
+    kKinds = {{{AuditKind::kClones, admin_pb::AuditFinding::CLONES},
+               {AuditKind::kJournal, admin_pb::AuditFinding::JOURNAL},
+               {AuditKind::kSchedules, admin_pb::AuditFinding::SCHEDULES},
+               {AuditKind::kGroups, admin_pb::AuditFinding::GROUPS},
+               {AuditKind::kFences, admin_pb::AuditFinding::FENCES},
+               {AuditKind::kRescues, admin_pb::AuditFinding::RESCUES}}};
 
 /// What the operation needs; outlives the call.
 struct Asked {
@@ -61,7 +61,7 @@ OperationSpec SpecOf(const Asked& asked, const std::string& verb) {
   return spec;
 }
 
-pb::AuditFinding::Kind NameOf(AuditKind wanted) {
+admin_pb::AuditFinding::Kind NameOf(AuditKind wanted) {
   return std::find_if(kKinds.begin(), kKinds.end(),
                       [&](const auto& kind) { return kind.first == wanted; })
       ->second;
@@ -78,7 +78,7 @@ absl::StatusOr<AuditKind> KindOf(int wanted) {
   return known->first;
 }
 
-absl::Status TakeKinds(const pb::AuditPoolRequest& request,
+absl::Status TakeKinds(const admin_pb::AuditPoolRequest& request,
                        std::set<AuditKind>* kinds) {
   for (const int wanted : request.kinds()) {
     ADDONS_ASSIGN_OR_RETURN(const AuditKind kind, KindOf(wanted));
@@ -102,7 +102,7 @@ absl::StatusOr<AuditFindings> Audit(OperationContext& context,
   return AuditPool(threads, place, asked.request, context.stop_token());
 }
 
-void Fill(AuditFindings findings, pb::AuditPoolResponse* response) {
+void Fill(AuditFindings findings, admin_pb::AuditPoolResponse* response) {
   // What is wrong before what is not known.
   std::stable_partition(
       findings.begin(), findings.end(),
@@ -112,7 +112,7 @@ void Fill(AuditFindings findings, pb::AuditPoolResponse* response) {
       response->set_more(true);
       break;
     }
-    pb::AuditFinding& filled = *response->add_findings();
+    admin_pb::AuditFinding& filled = *response->add_findings();
     filled.set_kind(NameOf(finding.kind));
     // They may repeat what Ceph or another program wrote.
     filled.set_object(CleanLine(finding.object, kMaxTextBytes));
@@ -124,7 +124,7 @@ void Fill(AuditFindings findings, pb::AuditPoolResponse* response) {
 }
 
 /// Findings are told from each other as they were shown.
-absl::Status TakePlan(const pb::RepairPoolRequest& request,
+absl::Status TakePlan(const admin_pb::RepairPoolRequest& request,
                       AuditFindings* plan) {
   if (request.plan().empty()) {
     return InvalidField("plan", "is missing: it has findings of AuditPool");
@@ -133,7 +133,7 @@ absl::Status TakePlan(const pb::RepairPoolRequest& request,
     return InvalidField(
         "plan", absl::StrCat("may have ", kMostFindings, " findings at most"));
   }
-  for (const pb::AuditFinding& wanted : request.plan()) {
+  for (const admin_pb::AuditFinding& wanted : request.plan()) {
     if (wanted.repair().empty()) {
       return InvalidField("plan", "has a finding without a repair");
     }
@@ -157,16 +157,17 @@ absl::StatusOr<std::vector<RepairResult>> Repair(
 }
 
 void Fill(const std::vector<RepairResult>& results,
-          pb::RepairPoolResponse* response) {
+          admin_pb::RepairPoolResponse* response) {
   for (const RepairResult& result : results) {
-    pb::Repair& filled = *response->add_repairs();
+    admin_pb::Repair& filled = *response->add_repairs();
     filled.set_kind(NameOf(result.kind));
     filled.set_object(CleanLine(result.object, kMaxTextBytes));
     filled.set_repair(CleanLine(result.repair, kMaxTextBytes));
-    filled.set_outcome(result.outcome == RepairOutcome::kDone ? pb::Repair::DONE
+    filled.set_outcome(result.outcome == RepairOutcome::kDone
+                           ? admin_pb::Repair::DONE
                        : result.outcome == RepairOutcome::kNotNeeded
-                           ? pb::Repair::NOT_NEEDED
-                           : pb::Repair::FAILED);
+                           ? admin_pb::Repair::NOT_NEEDED
+                           : admin_pb::Repair::FAILED);
     filled.set_text(CleanLine(result.text, kMaxTextBytes));
   }
 }
@@ -186,8 +187,9 @@ AuditService::AuditService(Rpc& rpc, OperationTable& operations,
       instance_id_(std::move(instance_id)) {}
 
 grpc::ServerUnaryReactor* AuditService::AuditPool(
-    grpc::CallbackServerContext* context, const pb::AuditPoolRequest* request,
-    pb::AuditPoolResponse* response) {
+    grpc::CallbackServerContext* context,
+    const admin_pb::AuditPoolRequest* request,
+    admin_pb::AuditPoolResponse* response) {
   return UnaryCall(
       rpc_, *context, *request, *response,
       [&](const CallContext& call) -> Reply {
@@ -223,8 +225,9 @@ grpc::ServerUnaryReactor* AuditService::AuditPool(
 }
 
 grpc::ServerUnaryReactor* AuditService::RepairPool(
-    grpc::CallbackServerContext* context, const pb::RepairPoolRequest* request,
-    pb::RepairPoolResponse* response) {
+    grpc::CallbackServerContext* context,
+    const admin_pb::RepairPoolRequest* request,
+    admin_pb::RepairPoolResponse* response) {
   return UnaryCall(
       rpc_, *context, *request, *response,
       [&](const CallContext& call) -> Reply {

@@ -8,13 +8,7 @@
 #include "absl/strings/str_join.h"
 
 namespace addons {
-namespace {
-
-int64_t Seconds(SteadyDuration duration) {
-  return std::chrono::duration_cast<std::chrono::seconds>(duration).count();
-}
-
-}  // namespace
+namespace {}  // namespace
 
 void HealthReport::Add(ReplicationHealth health, std::string text) {
   health_ = std::max(health_, health);
@@ -61,7 +55,7 @@ void AddNumbers(PeerTracker& tracker, const MirrorView& view,
     report->Numbers(last->numbers);
     report->Add(ReplicationHealth::kHealthy,
                 absl::StrCat("numbers of ", name, " are from ",
-                             Seconds(last->age), " s ago"));
+                             WholeSeconds(last->age), " s ago"));
   }
 }
 
@@ -75,7 +69,7 @@ void AddPeer(const MirrorView& view, const SiteView& peer,
         absl::StrCat(name,
                      " is unreachable: its rbd-mirror has not "
                      "reported for at least ",
-                     Seconds(peer.age),
+                     WholeSeconds(peer.age),
                      " s; check rbd-mirror and the network of that site"));
     return;
   }
@@ -170,8 +164,8 @@ const SnapshotSchedule& Shortest(
 std::optional<int64_t> SyncAge(const MirrorView& view, int64_t last_sync) {
   std::optional<int64_t> now;
   const auto told = [&now](const SiteView& site) {
-    now =
-        std::max(now.value_or(0), site.status.last_update + Seconds(site.age));
+    now = std::max(now.value_or(0),
+                   site.status.last_update + WholeSeconds(site.age));
   };
   if (view.local.has_value()) told(*view.local);
   for (const SiteView& peer : view.peers) told(peer);
@@ -183,7 +177,7 @@ void AddSyncAge(const MirrorView& view, const SnapshotSchedule& schedule,
                 HealthReport* report) {
   if (!report->has_numbers()) return;
   const std::optional<int64_t> age = SyncAge(view, *report->last_sync());
-  if (!age.has_value() || *age <= 2 * Seconds(schedule.interval)) return;
+  if (!age.has_value() || *age <= 2 * WholeSeconds(schedule.interval)) return;
   report->Add(
       ReplicationHealth::kDegraded,
       absl::StrCat("the last copy is the state of ",

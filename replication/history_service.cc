@@ -22,16 +22,16 @@
 namespace addons {
 namespace {
 
-namespace pb = ::rbdaddons::admin::v1;
+namespace admin_pb = ::rbdaddons::admin::v1;
 
 // So an answer stays below the 4 MiB that gRPC takes.
 constexpr uint32_t kMostEvents = 2000;
 constexpr uint32_t kEventsByDefault = 100;
 constexpr size_t kMostShown = 1200;  // bytes of a text
 
-void Fill(const HistoryFound& found, pb::ListHistoryResponse* response) {
+void Fill(const HistoryFound& found, admin_pb::ListHistoryResponse* response) {
   for (const HistoryEvent& event : found.events) {
-    pb::HistoryEvent& filled = *response->add_events();
+    admin_pb::HistoryEvent& filled = *response->add_events();
     const auto shown = [](const std::string& text) {
       return CleanLine(text, kMostShown);
     };
@@ -102,8 +102,9 @@ absl::StatusOr<ResolvedPlace> HistoryService::Find(OperationContext& context,
 }
 
 grpc::ServerUnaryReactor* HistoryService::ListHistory(
-    grpc::CallbackServerContext* context, const pb::ListHistoryRequest* request,
-    pb::ListHistoryResponse* response) {
+    grpc::CallbackServerContext* context,
+    const admin_pb::ListHistoryRequest* request,
+    admin_pb::ListHistoryResponse* response) {
   return UnaryCall(
       rpc_, *context, *request, *response,
       [&](const CallContext& call) -> Reply {

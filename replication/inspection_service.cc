@@ -28,11 +28,11 @@
 namespace addons {
 namespace {
 
-namespace pb = ::rbdaddons::admin::v1;
+namespace admin_pb = ::rbdaddons::admin::v1;
 
 // So an answer stays below the 4 MiB that gRPC takes.
 constexpr size_t kFewFindings = 2000;
-constexpr size_t kMostFindings = 100000;
+constexpr size_t kMostOfCheck = 100000;
 
 /// What is asked: volumes and groups, or a pool, or, where neither is named,
 /// all.
@@ -46,22 +46,22 @@ struct CheckRequest {
   bool Named() const { return !volumes.empty() || !groups.empty(); }
 };
 
-pb::Forecast::Verdict VerdictOf(Verdict verdict) {
+admin_pb::Forecast::Verdict VerdictOf(Verdict verdict) {
   switch (verdict) {
     case Verdict::kWorks:
-      return pb::Forecast::WORKS;
+      return admin_pb::Forecast::WORKS;
     case Verdict::kWaits:
-      return pb::Forecast::WAITS;
+      return admin_pb::Forecast::WAITS;
     case Verdict::kRefuses:
-      return pb::Forecast::REFUSES;
+      return admin_pb::Forecast::REFUSES;
     case Verdict::kUnclear:
       break;
   }
-  return pb::Forecast::UNCLEAR;
+  return admin_pb::Forecast::UNCLEAR;
 }
 
 void Fill(const Forecast& forecast, const std::string& verb, Force force,
-          pb::Forecast* filled) {
+          admin_pb::Forecast* filled) {
   filled->set_verb(verb);
   filled->set_force(force == Force::kYes);
   filled->set_verdict(VerdictOf(forecast.verdict));
@@ -84,7 +84,7 @@ void FillEstimates(const Of& forecast, Filled* filled) {
   }
 }
 
-void Fill(const FailoverFinding& finding, pb::FailoverFinding* filled) {
+void Fill(const FailoverFinding& finding, admin_pb::FailoverFinding* filled) {
   const PromoteForecast& forecast = finding.forecast;
   filled->set_volume_id(finding.volume_id);
   filled->set_group_id(finding.group_id);
@@ -107,7 +107,8 @@ void Fill(const FailoverFinding& finding, pb::FailoverFinding* filled) {
   FillEstimates(forecast, filled);
 }
 
-void Fill(const GroupForecast& forecast, pb::GroupFailoverFinding* filled) {
+void Fill(const GroupForecast& forecast,
+          admin_pb::GroupFailoverFinding* filled) {
   filled->set_group_id(forecast.group_id);
   filled->set_members(static_cast<uint32_t>(forecast.members));
   Fill(forecast.planned, "promote", Force::kNo, filled->mutable_planned());
@@ -129,7 +130,7 @@ int Rank(const FailoverFinding& finding) {
 }
 
 void Fill(std::vector<FailoverFinding> findings, size_t most,
-          pb::CheckFailoverResponse* response) {
+          admin_pb::CheckFailoverResponse* response) {
   uint32_t planned = 0;
   uint32_t forced = 0;
   uint32_t neither = 0;
@@ -166,7 +167,7 @@ void Fill(std::vector<FailoverFinding> findings, size_t most,
 }
 
 void Fill(FailoverFindings found, size_t most,
-          pb::CheckFailoverResponse* response) {
+          admin_pb::CheckFailoverResponse* response) {
   Fill(std::move(found.volumes), most, response);
   for (const GroupForecast& group : found.groups) {
     Fill(group, response->add_groups());
@@ -188,7 +189,8 @@ absl::StatusOr<std::optional<std::chrono::minutes>> IntervalOf(
   return parsed.schedule->interval;
 }
 
-absl::StatusOr<CheckRequest> Parse(const pb::CheckFailoverRequest& request) {
+absl::StatusOr<CheckRequest> Parse(
+    const admin_pb::CheckFailoverRequest& request) {
   const bool named =
       !request.volume_ids().empty() || !request.group_ids().empty();
   const int ways = (named ? 1 : 0) + (request.pool().empty() ? 0 : 1) +
@@ -203,7 +205,7 @@ absl::StatusOr<CheckRequest> Parse(const pb::CheckFailoverRequest& request) {
   CheckRequest check;
   if (request.most_findings() > 0) {
     check.most_findings =
-        std::min<size_t>(request.most_findings(), kMostFindings);
+        std::min<size_t>(request.most_findings(), kMostOfCheck);
   }
   ADDONS_ASSIGN_OR_RETURN(check.interval, IntervalOf(request.parameters()));
   ADDONS_ASSIGN_OR_RETURN(check.pool.user,
@@ -280,7 +282,7 @@ void MakeQuestion(const CephUser& user, const Parameters& parameters,
 }
 
 OperationSpec SpecOf(const CheckRequest& check,
-                     const pb::CheckFailoverRequest& request) {
+                     const admin_pb::CheckFailoverRequest& request) {
   OperationSpec spec;
   spec.verb = "check failover";
   spec.action = "check the failover of";
@@ -316,7 +318,7 @@ void AddOperations(const OperationTable& operations, const std::string& object,
                    Response* response) {
   for (const OperationInfo& info : operations.List()) {
     if (info.lane == Lane::kRead || info.object != object) continue;
-    pb::Fact& fact = *response->add_facts();
+    admin_pb::Fact& fact = *response->add_facts();
     fact.set_topic("daemons");
     fact.set_name(absl::StrCat("operation ", info.id));
     fact.set_value(absl::StrCat(
@@ -329,7 +331,7 @@ void AddOperations(const OperationTable& operations, const std::string& object,
 template <typename Response>
 void Fill(const Explanation& explained, Response* response) {
   for (const Fact& fact : explained.facts) {
-    pb::Fact& filled = *response->add_facts();
+    admin_pb::Fact& filled = *response->add_facts();
     filled.set_topic(fact.topic);
     filled.set_name(fact.name);
     filled.set_value(CleanLine(fact.value, kMaxTextBytes));
@@ -360,8 +362,8 @@ InspectionService::InspectionService(Rpc& rpc, OperationTable& operations,
 
 grpc::ServerUnaryReactor* InspectionService::CheckFailover(
     grpc::CallbackServerContext* context,
-    const pb::CheckFailoverRequest* request,
-    pb::CheckFailoverResponse* response) {
+    const admin_pb::CheckFailoverRequest* request,
+    admin_pb::CheckFailoverResponse* response) {
   return UnaryCall(
       rpc_, *context, *request, *response,
       [&](const CallContext& call) -> Reply {
@@ -386,8 +388,8 @@ grpc::ServerUnaryReactor* InspectionService::CheckFailover(
 
 grpc::ServerUnaryReactor* InspectionService::ExplainVolume(
     grpc::CallbackServerContext* context,
-    const pb::ExplainVolumeRequest* request,
-    pb::ExplainVolumeResponse* response) {
+    const admin_pb::ExplainVolumeRequest* request,
+    admin_pb::ExplainVolumeResponse* response) {
   return UnaryCall(
       rpc_, *context, *request, *response,
       [&](const CallContext& call) -> Reply {
@@ -421,8 +423,8 @@ grpc::ServerUnaryReactor* InspectionService::ExplainVolume(
 
 grpc::ServerUnaryReactor* InspectionService::ExplainGroup(
     grpc::CallbackServerContext* context,
-    const pb::ExplainGroupRequest* request,
-    pb::ExplainGroupResponse* response) {
+    const admin_pb::ExplainGroupRequest* request,
+    admin_pb::ExplainGroupResponse* response) {
   return UnaryCall(
       rpc_, *context, *request, *response,
       [&](const CallContext& call) -> Reply {
@@ -460,8 +462,9 @@ grpc::ServerUnaryReactor* InspectionService::ExplainGroup(
 }
 
 grpc::ServerUnaryReactor* InspectionService::FindVolume(
-    grpc::CallbackServerContext* context, const pb::FindVolumeRequest* request,
-    pb::FindVolumeResponse* response) {
+    grpc::CallbackServerContext* context,
+    const admin_pb::FindVolumeRequest* request,
+    admin_pb::FindVolumeResponse* response) {
   return UnaryCall(
       rpc_, *context, *request, *response,
       [&](const CallContext& call) -> Reply {

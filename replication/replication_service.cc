@@ -45,7 +45,7 @@ GroupCall OnGroup(const SourceCall& call) {
   return {call.group_id, call.target.user, call.spec};
 }
 
-AskedFor Asked(const SourceCall& call, const CallContext& rpc_call) {
+AskedFor AskedOf(const SourceCall& call, const CallContext& rpc_call) {
   return {call.is_group ? call.group_id.text() : call.target.volume_id.text(),
           call.spec.verb, call.target.user->id, rpc_call.caller.request_id};
 }
@@ -157,7 +157,7 @@ Reply ReplicationService::RunGroupVerb(
     const SourceCall& call, const CallContext& rpc_call,
     std::function<absl::Status(OperationContext&, const GroupTarget&)> verb) {
   return Recorded(
-      Asked(call, rpc_call),
+      AskedOf(call, rpc_call),
       RunOnGroup<std::monostate>(
           operations_, environment_.resolver, OnGroup(call), rpc_call.caller,
           [this, verb = std::move(verb)](
@@ -177,7 +177,7 @@ Reply ReplicationService::RunVolumeVerb(
     const SourceCall& call, const CallContext& rpc_call, Request request,
     absl::Status (*verb)(OperationContext&, ReplicationEnvironment&,
                          const Request&)) {
-  return Recorded(Asked(call, rpc_call),
+  return Recorded(AskedOf(call, rpc_call),
                   RunVerb(operations_, call.spec, rpc_call.caller, environment_,
                           std::move(request), verb));
 }
@@ -331,7 +331,7 @@ grpc::ServerUnaryReactor* ReplicationService::ResyncVolume(
         const Force force = request->force() ? Force::kYes : Force::kNo;
         const std::string object = call.spec.object;
         return RunResync(call, force, rpc_call)
-            .Then([this, asked = Asked(call, rpc_call), object,
+            .Then([this, asked = AskedOf(call, rpc_call), object,
                    response](absl::StatusOr<ResyncResult> result) mutable
                   -> absl::Status {
               HistoryEvent event = std::move(asked).Event();

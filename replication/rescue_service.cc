@@ -18,17 +18,17 @@
 namespace addons {
 namespace {
 
-namespace pb = ::rbdaddons::admin::v1;
+namespace admin_pb = ::rbdaddons::admin::v1;
 
 /// nullopt: it is to be shown only.
 absl::StatusOr<std::optional<RescueChoice>> ChoiceOf(
-    const pb::DecideRescueRequest& request) {
+    const admin_pb::DecideRescueRequest& request) {
   switch (request.decision()) {
-    case pb::DecideRescueRequest::UNSPECIFIED:
+    case admin_pb::DecideRescueRequest::UNSPECIFIED:
       return std::nullopt;
-    case pb::DecideRescueRequest::KEEP:
+    case admin_pb::DecideRescueRequest::KEEP:
       return RescueChoice::kKeep;
-    case pb::DecideRescueRequest::RESTORE:
+    case admin_pb::DecideRescueRequest::RESTORE:
       return RescueChoice::kRestore;
     default:
       break;
@@ -39,7 +39,7 @@ absl::StatusOr<std::optional<RescueChoice>> ChoiceOf(
 
 /// The key is that of the volume's verbs: nothing else changes it meanwhile.
 absl::StatusOr<SourceCall> Prepare(Resolver& resolver,
-                                   const pb::DecideRescueRequest& request,
+                                   const admin_pb::DecideRescueRequest& request,
                                    const std::optional<RescueChoice>& choice) {
   ADDONS_RETURN_IF_ERROR(Require("volume_id", request.volume_id()));
   ::replication::ReplicationSource source;
@@ -80,8 +80,8 @@ RescueService::RescueService(Rpc& rpc, OperationTable& operations,
 
 grpc::ServerUnaryReactor* RescueService::DecideRescue(
     grpc::CallbackServerContext* context,
-    const pb::DecideRescueRequest* request,
-    pb::DecideRescueResponse* response) {
+    const admin_pb::DecideRescueRequest* request,
+    admin_pb::DecideRescueResponse* response) {
   return UnaryCall(
       rpc_, *context, *request, *response,
       [&](const CallContext& rpc_call) -> Reply {

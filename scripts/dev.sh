@@ -77,7 +77,7 @@ install_for "$purpose"
 use_temporary_folder
 
 if [[ $tests == deploy ]]; then tests/deploy/tools.sh; fi
-configure debug
+UNITY=OFF configure debug
 if [[ $tests == structure ]]; then target=; else target=tests-in-${tests//\//-}; fi
 if [[ $target ]]; then build debug "$target"; fi
 ctest --preset debug --parallel "${JOBS:-4}" --no-tests=error --no-label-summary --progress \

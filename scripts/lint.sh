@@ -68,8 +68,9 @@ check_structure() {
   return "$result"
 }
 
-# What clang needs of a build: compile_commands.json, and the generated headers.
-prepare_clang() { configure debug && build debug addons_proto; }
+# What clang needs of a build: compile_commands.json with each file alone, and the generated
+# headers.
+prepare_clang() { UNITY=OFF configure tidy && build tidy addons_proto_sources; }
 
 # What this clang can parse: one before 16 takes a comparison in Ceph's own C++ header for
 # ambiguous.
@@ -120,7 +121,7 @@ seen_through() {
 
 # clang_tidy ARGUMENT...: on the files of standard input.
 clang_tidy() {
-  xargs -P "$(compile_jobs)" -n 1 clang-tidy -p build/debug --quiet \
+  xargs -P "$(compile_jobs)" -n 1 clang-tidy -p build/tidy --quiet \
     --extra-arg=-Wno-unknown-warning-option "$@" 2>&1 |
     { grep -vE '^[0-9]+ warnings? (generated|treated)|^Suppressed|^Use -(header|system)' || true; }
 }

@@ -17,9 +17,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;  // keeps the order of the file
 
-constexpr char kConfigFile[] = "config.json";
-constexpr char kMappingFile[] = "cluster-mapping.json";
-
 /// `text` in quotes for a message: files may hold anything.
 std::string Shown(absl::string_view text) {
   constexpr size_t kShown = 128;

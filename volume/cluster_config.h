@@ -16,6 +16,10 @@
 
 namespace addons {
 
+/// The files of the core driver, in the folder that is mounted into both.
+inline constexpr char kConfigFile[] = "config.json";
+inline constexpr char kMappingFile[] = "cluster-mapping.json";
+
 /// "replicationDestination" of a cluster entry.
 struct ReplicationDestination {
   /// Empty is an error when it is used. A destination that is malformed in any

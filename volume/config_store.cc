@@ -1,14 +1,7 @@
 #include "volume/config_store.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <array>
 #include <cerrno>
-#include <chrono>
 #include <optional>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -17,97 +10,19 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mutex.h"
-#include "base/unique_fd.h"
+#include "volume/stamped_file.h"
 
 namespace addons {
+
+/// The newest texts that could be parsed.
+struct GoodTexts {
+  std::optional<std::string> config;
+  std::optional<std::string> mapping;  // empty text: no such file
+
+  friend bool operator==(const GoodTexts&, const GoodTexts&) = default;
+};
+
 namespace {
-
-constexpr char kConfigFile[] = "config.json";
-constexpr char kMappingFile[] = "cluster-mapping.json";
-
-/// Tells one state of a file from another without reading it. Links are
-/// followed, so the swap of a ConfigMap's link changes it as well.
-struct FileStamp {
-  int error = 0;  // errno; the rest is meaningful without one
-  dev_t device = 0;
-  ino_t inode = 0;
-  off_t size = 0;
-  int64_t modified_ns = 0;
-  int64_t changed_ns = 0;
-
-  friend bool operator==(const FileStamp&, const FileStamp&) = default;
-};
-
-int64_t Nanoseconds(const timespec& time) {
-  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
-
-FileStamp ToStamp(int result, const struct stat& info) {
-  FileStamp stamp;
-  if (result != 0) {
-    stamp.error = errno;
-    return stamp;
-  }
-  stamp.device = info.st_dev;
-  stamp.inode = info.st_ino;
-  stamp.size = info.st_size;
-  stamp.modified_ns = Nanoseconds(info.st_mtim);
-  stamp.changed_ns = Nanoseconds(info.st_ctim);
-  return stamp;
-}
-
-FileStamp StampOf(const std::string& path) {
-  struct stat info {};
-  const int result = ::stat(path.c_str(), &info);
-  return ToStamp(result, info);
-}
-
-/// The clock of a file system advances in ticks: a file that was touched just
-/// now can change once more without looking different.
-bool MayChangeUnnoticed(const FileStamp& stamp) {
-  constexpr int64_t kSeveralTicks = 100'000'000;
-  if (stamp.error != 0) return false;
-  const int64_t now = std::chrono::duration_cast<std::chrono::nanoseconds>(
-                          RealClock().WallNow().time_since_epoch())
-                          .count();
-  const int64_t age = now - stamp.changed_ns;
-  return age < kSeveralTicks && age > -kSeveralTicks;
-}
-
-/// What a file held when it was looked at.
-struct FileContent {
-  FileStamp stamp;
-  std::string text;
-  std::string problem;  // why there is no text; empty: there is
-};
-
-FileContent Unreadable(const std::string& path, int error, FileStamp stamp) {
-  FileContent content;
-  content.stamp = stamp;
-  content.problem = absl::StrCat("Failed to read '", path, "': (", error, ") ",
-                                 std::generic_category().message(error));
-  return content;
-}
-
-FileContent ReadFile(const std::string& path) {
-  constexpr size_t kMaxBytes = size_t{16} << 20;
-  // Non-blocking: opening a named pipe must not hang.
-  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file.valid()) return Unreadable(path, errno, StampOf(path));
-  struct stat info {};
-  const int result = ::fstat(file.get(), &info);
-  FileContent content;
-  content.stamp = ToStamp(result, info);
-  std::array<char, 16384> buffer{};
-  while (content.text.size() <= kMaxBytes) {
-    const ssize_t count = ::read(file.get(), buffer.data(), buffer.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return Unreadable(path, errno, content.stamp);
-    if (count == 0) return content;
-    content.text.append(buffer.data(), static_cast<size_t>(count));
-  }
-  return Unreadable(path, EFBIG, content.stamp);
-}
 
 /// Both files at one moment, as far as that can be had without a lock.
 struct Contents {
@@ -120,8 +35,8 @@ Contents ReadBoth(const std::string& config_path,
   constexpr int kAttempts = 3;  // a ConfigMap may be swapped between the two
   Contents contents;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    contents.config = ReadFile(config_path);
-    contents.mapping = ReadFile(mapping_path);
+    contents.config = ReadStampedFile(config_path);
+    contents.mapping = ReadStampedFile(mapping_path);
     if (StampOf(config_path) == contents.config.stamp &&
         StampOf(mapping_path) == contents.mapping.stamp) {
       break;
@@ -129,14 +44,6 @@ Contents ReadBoth(const std::string& config_path,
   }
   return contents;
 }
-
-/// The newest texts that could be parsed.
-struct GoodTexts {
-  std::optional<std::string> config;
-  std::optional<std::string> mapping;  // empty text: no such file
-
-  friend bool operator==(const GoodTexts&, const GoodTexts&) = default;
-};
 
 /// Why the text cannot be used; empty: it can.
 std::string ProblemOf(

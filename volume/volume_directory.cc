@@ -9,13 +9,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/status_macros.h"
+#include "base/uuid.h"
 #include "ceph/pool.h"
 #include "volume/volume_journal.h"
 
 namespace addons {
 namespace {
 
-constexpr size_t kUuidLength = 36;
 constexpr size_t kPoolIdLength = 16;
 
 /// "<uuid>", or "<pool id, 16 hex digits>/<uuid>" where the image is in another

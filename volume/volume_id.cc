@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/uuid.h"
 
 namespace addons {
 namespace {
@@ -17,7 +18,6 @@ constexpr size_t kLengthAt = 5;
 constexpr size_t kClusterAt = 10;
 constexpr size_t kHexLength = 4;  // of version and length
 constexpr size_t kPoolLength = 16;
-constexpr size_t kUuidLength = 36;
 // VVVV-LLLL-...-PPPPPPPPPPPPPPPP-<uuid>
 constexpr size_t kFixedLength = kClusterAt + 1 + kPoolLength + 1 + kUuidLength;
 constexpr size_t kMaxLength = 128;

@@ -29,8 +29,6 @@ constexpr size_t kMaxPeers = 1024;
 constexpr size_t kStatusPage = 512;
 constexpr int kReplaceAttempts = 10;
 
-std::string CString(const char* text) { return text == nullptr ? "" : text; }
-
 /// A string that is less than `id` and greater than any other id that is less.
 /// Ids consist of letters and digits.
 std::string JustBefore(const std::string& id) {

@@ -28,8 +28,6 @@ constexpr uint64_t kMetadataPage = 64;
 /// How long a client that has the lock is left alone that could do the work.
 constexpr std::chrono::milliseconds kLockPatience{2000};
 
-std::string CString(const char* text) { return text == nullptr ? "" : text; }
-
 /// The strings in `buffer`, each of which ends with a zero byte.
 std::vector<std::string> SplitZeroTerminated(absl::string_view buffer) {
   std::vector<std::string> strings;

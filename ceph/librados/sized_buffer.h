@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <string>
 
 namespace addons {
 
@@ -20,6 +21,11 @@ int GrowUntilItFits(size_t capacity, size_t cap, Fn fn) {
     if (result != -ERANGE || capacity >= cap) return result;
     capacity = std::min(cap, std::max(needed, capacity * 2));
   }
+}
+
+/// What a C call left in a buffer or in an answer; a null pointer is empty.
+inline std::string CString(const char* text) {
+  return text == nullptr ? "" : text;
 }
 
 }  // namespace addons

@@ -10,12 +10,12 @@ namespace {
 using absl::StatusCode;
 using Json = ServerUnderTest::Json;
 
-constexpr char kCapability[] = "network_fence.NETWORK_FENCE";
+constexpr char kFenceCapability[] = "network_fence.NETWORK_FENCE";
 constexpr char kFence[] = "fence.FenceController/FenceClusterNetwork";
 constexpr char kUnfence[] = "fence.FenceController/UnfenceClusterNetwork";
 constexpr char kList[] = "fence.FenceController/ListClusterFence";
 constexpr char kClients[] = "fence.FenceController/GetFenceClients";
-constexpr size_t kCallers = 8;
+constexpr size_t kFenceCallers = 8;
 
 Json Request(const Subject& subject, const std::vector<std::string>& ranges) {
   Json request = Json::object();
@@ -83,7 +83,7 @@ Outcome Twice(const Subject& subject, const char* method, bool fenced) {
 Outcome AtOnce(const Subject& subject) {
   Steps steps;
   for (const Reply& reply : subject.server.CallAtOnce(
-           kCallers, kFence, Request(subject, {subject.range}))) {
+           kFenceCallers, kFence, Request(subject, {subject.range}))) {
     steps.Answers("", reply, {StatusCode::kOk, StatusCode::kAborted});
   }
   ExpectListed(subject, true, steps);
@@ -105,7 +105,7 @@ Outcome Clients(const Subject& subject) {
 
 Case Of(const char* id, const std::string& promise,
         std::function<Outcome(const Subject&)> run) {
-  return {absl::StrCat("fence.", id), promise, kCapability,
+  return {absl::StrCat("fence.", id), promise, kFenceCapability,
           [run = std::move(run)](const Subject& subject) {
             if (subject.range.empty()) {
               return Outcome::Skipped("it needs a range: --fence");
@@ -119,14 +119,14 @@ Case Of(const char* id, const std::string& promise,
 Cases FenceCases() {
   return {
       {"fence.not-a-range",
-       "fencing nothing, or what is no range, is INVALID_ARGUMENT", kCapability,
-       NotARange},
+       "fencing nothing, or what is no range, is INVALID_ARGUMENT",
+       kFenceCapability, NotARange},
       Of("all-or-nothing", "a request with one bad range fences none",
          AllOrNothing),
       Of("fence", "fencing is OK, and OK again; the list has the range",
          [](const Subject& subject) { return Twice(subject, kFence, true); }),
       Of("together",
-         absl::StrCat(kCallers,
+         absl::StrCat(kFenceCallers,
                       " callers that fence one range at once get OK "
                       "or ABORTED, and the list has it"),
          AtOnce),

@@ -12,7 +12,7 @@ namespace {
 using absl::StatusCode;
 using Json = ServerUnderTest::Json;
 
-constexpr char kCapability[] = "volume_group.VOLUME_GROUP";
+constexpr char kGroupCapability[] = "volume_group.VOLUME_GROUP";
 constexpr char kModifyCapability[] = "volume_group.MODIFY_VOLUME_GROUP";
 constexpr char kGetCapability[] = "volume_group.GET_VOLUME_GROUP";
 constexpr char kListCapability[] = "volume_group.LIST_VOLUME_GROUPS";
@@ -200,7 +200,7 @@ Cases GroupCases() {
                    std::chrono::system_clock::now().time_since_epoch().count());
   return {
       Of(group, "create", "creating a group is OK, and again, with one id",
-         kCapability,
+         kGroupCapability,
          [](const Subject& subject, Group& made) {
            Outcome outcome = Create(subject, made);
            if (made.id.empty()) made.name.clear();
@@ -208,7 +208,7 @@ Cases GroupCases() {
          }),
       Of(group, "create.other-members",
          "creating a group of this name with other members is ALREADY_EXISTS",
-         kCapability, CreateWithOthers),
+         kGroupCapability, CreateWithOthers),
       Of(group, "get", "the group has its members", kGetCapability, Get),
       Of(group, "list", "the pages of the list have the group", kListCapability,
          List),
@@ -220,7 +220,7 @@ Cases GroupCases() {
          "the members are as they were asked for, and again: none, all, none",
          kModifyCapability, Modify),
       Of(group, "delete", "deleting is OK, and OK again, and the group is gone",
-         kCapability, Delete),
+         kGroupCapability, Delete),
   };
 }
 

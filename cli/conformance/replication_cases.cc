@@ -9,7 +9,8 @@ namespace {
 using absl::StatusCode;
 using Json = ServerUnderTest::Json;
 
-constexpr char kCapability[] = "volume_replication.VOLUME_REPLICATION";
+constexpr char kReplicationCapability[] =
+    "volume_replication.VOLUME_REPLICATION";
 constexpr char kEnable[] = "replication.Controller/EnableVolumeReplication";
 constexpr char kDisable[] = "replication.Controller/DisableVolumeReplication";
 constexpr char kPromote[] = "replication.Controller/PromoteVolume";
@@ -18,7 +19,7 @@ constexpr char kResync[] = "replication.Controller/ResyncVolume";
 constexpr char kInfo[] = "replication.Controller/GetVolumeReplicationInfo";
 constexpr char kDestination[] =
     "replication.Controller/GetReplicationDestinationInfo";
-constexpr size_t kCallers = 8;
+constexpr size_t kReplicationCallers = 8;
 
 /// One volume from "not replicated" through all roles and back. The cases run
 /// in their order, each in the state that the one before has left.
@@ -52,8 +53,8 @@ Outcome RefusedWhileOff(const Subject& subject, const char* method) {
 
 Outcome PromotedAtOnce(const Subject& subject) {
   Steps steps;
-  for (const Reply& reply :
-       subject.server.CallAtOnce(kCallers, kPromote, About(subject))) {
+  for (const Reply& reply : subject.server.CallAtOnce(
+           kReplicationCallers, kPromote, About(subject))) {
     steps.Answers("", reply, {StatusCode::kOk, StatusCode::kAborted});
   }
   steps.Answers("afterwards",
@@ -118,7 +119,7 @@ Outcome MovedAwayAndBack(const Subject& subject) {
 
 Case Of(const char* id, const std::string& promise,
         std::function<Outcome(const Subject&)> run) {
-  return {absl::StrCat("replication.", id), promise, kCapability,
+  return {absl::StrCat("replication.", id), promise, kReplicationCapability,
           [run = std::move(run)](const Subject& subject) {
             if (subject.volume.empty()) {
               return Outcome::Skipped("it needs a volume: --volume");
@@ -157,7 +158,7 @@ Cases ReplicationCases() {
       Of("enable", "enabling is OK, and OK again", twice(kEnable)),
       Of("promote", "promoting is OK, and OK again", twice(kPromote)),
       Of("promote.together",
-         absl::StrCat(kCallers,
+         absl::StrCat(kReplicationCallers,
                       " callers that promote one volume at once get OK or "
                       "ABORTED, and the volume is primary"),
          PromotedAtOnce),

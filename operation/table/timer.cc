@@ -15,11 +15,6 @@ constexpr SteadyTime kNever = SteadyTime::max();
 
 SteadyTime RealNow() { return std::chrono::steady_clock::now(); }
 
-int64_t Milliseconds(SteadyDuration duration) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(duration)
-      .count();
-}
-
 }  // namespace
 
 bool TableState::EnsureTimer() {
@@ -126,8 +121,8 @@ std::vector<std::string> TableState::Overdue() {
         " object=", Quoted(operation->spec.object),
         " step=", Quoted(operation->step), " done=", operation->done,
         " total=", operation->total,
-        " idle_ms=", Milliseconds(now - operation->last_progress),
-        " age_ms=", Milliseconds(now - operation->admitted)));
+        " idle_ms=", WholeMilliseconds(now - operation->last_progress),
+        " age_ms=", WholeMilliseconds(now - operation->admitted)));
   }
   return lines;
 }

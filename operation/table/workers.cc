@@ -16,11 +16,6 @@
 namespace addons {
 namespace {
 
-int64_t Milliseconds(SteadyDuration duration) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(duration)
-      .count();
-}
-
 /// Says only the type: what() may quote the request, secrets included.
 absl::Status ExceptionStatus(const OperationSpec& spec,
                              absl::string_view type) {
@@ -409,7 +404,7 @@ void TableState::LogLateEnd(const Operation& operation,
       "code={} message={} dur_ms={}",
       Quoted(operation.request_id), Quoted(operation.spec.verb),
       Quoted(operation.spec.object), absl::StatusCodeToString(status.code()),
-      Quoted(status.message()), Milliseconds(duration));
+      Quoted(status.message()), WholeMilliseconds(duration));
 }
 
 }  // namespace addons

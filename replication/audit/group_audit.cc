@@ -16,7 +16,6 @@ namespace addons {
 namespace {
 
 constexpr uint64_t kPage = 512;
-constexpr AuditKind kKind = AuditKind::kGroups;
 
 /// One group.
 class GroupAudit {
@@ -28,10 +27,11 @@ class GroupAudit {
 
   void Run() {
     const auto listed = place_.pool.GroupImages(group_.group_name);
-    if (!listed.ok()) return place_.NotSeen(kKind, spec_, listed.status());
+    if (!listed.ok())
+      return place_.NotSeen(AuditKind::kGroups, spec_, listed.status());
     for (const GroupImage& image : *listed) {
       if (image.pool_id != place_.pool.id()) {
-        place_.Unclear(kKind, spec_,
+        place_.Unclear(AuditKind::kGroups, spec_,
                        absl::StrCat("its image '", image.image.text(),
                                     "' is of the pool with the number ",
                                     image.pool_id, ", and was not looked at"));
@@ -44,7 +44,7 @@ class GroupAudit {
     if (foreign_) return;  // one of these may be any image of the group
     for (const auto& [image, complete] : present_) {
       if (members_.contains(image)) continue;
-      place_.Found(kKind, spec_,
+      place_.Found(AuditKind::kGroups, spec_,
                    absl::StrCat("it has the image '", image.text(),
                                 "', which is no member in the journal"),
                    Change("remove", image));
@@ -58,7 +58,7 @@ class GroupAudit {
   }
   void NotFollowed(const VolumeHandle& member, const std::string& why) {
     foreign_ = true;
-    place_.Unclear(kKind, spec_,
+    place_.Unclear(AuditKind::kGroups, spec_,
                    absl::StrCat("its member '", member.text(),
                                 "' could not be looked at: ", why));
   }
@@ -80,7 +80,8 @@ class GroupAudit {
     if (id == ids_.end()) return;  // what the audit of the journal says
     const auto mirrored = place_.pool.MirrorInfoById(id->second);
     if (!mirrored.ok()) {
-      return place_.NotSeen(kKind, place_.pool.Spec(image), mirrored.status());
+      return place_.NotSeen(AuditKind::kGroups, place_.pool.Spec(image),
+                            mirrored.status());
     }
     const MirrorImageState state = mirrored->has_value()
                                        ? (*mirrored)->state
@@ -90,7 +91,7 @@ class GroupAudit {
     } else if (state == MirrorImageState::kEnabled) {
       CheckPresence(image, (*mirrored)->primary);
     } else {
-      place_.Unclear(kKind, place_.pool.Spec(image),
+      place_.Unclear(AuditKind::kGroups, place_.pool.Spec(image),
                      "its mirroring is being changed, so whether it is to be "
                      "in its rbd group cannot be told");
     }
@@ -100,7 +101,7 @@ class GroupAudit {
     const auto found = present_.find(image);
     if (!wanted) {
       if (found == present_.end()) return;
-      place_.Found(kKind, spec_,
+      place_.Found(AuditKind::kGroups, spec_,
                    absl::StrCat("the secondary image '", image.text(),
                                 "' is in it, so rbd-mirror cannot delete the "
                                 "copy at a resync"),
@@ -115,7 +116,7 @@ class GroupAudit {
                             " || true; ", remedy);
     }
     place_.Found(
-        kKind, spec_,
+        AuditKind::kGroups, spec_,
         absl::StrCat("its member '", image.text(), "' is ",
                      found == present_.end() ? "not in the rbd group"
                                              : "incomplete in the rbd group",
@@ -143,7 +144,7 @@ void CheckGroup(AuditedPlace& place, const std::string& name,
       place.pool.Spec(absl::StrCat("csi.volume.group.", uuid));
   if (absl::IsNotFound(group.status())) {
     place.Found(
-        kKind, object,
+        AuditKind::kGroups, object,
         absl::StrCat("the name '", name,
                      "' is reserved for a volume group, but ",
                      group.status().message(),
@@ -159,7 +160,8 @@ void CheckGroup(AuditedPlace& place, const std::string& name,
          absl::StrCat("csi.volume.group.", name), uuid});
     return;
   }
-  if (!group.ok()) return place.NotSeen(kKind, object, group.status());
+  if (!group.ok())
+    return place.NotSeen(AuditKind::kGroups, object, group.status());
   GroupAudit(place, *group).Run();
 }
 
@@ -173,7 +175,7 @@ void AuditGroups(AuditedPlace& place) {
     if (absl::IsNotFound(page.status())) return;
     if (!page.ok()) {
       return place.NotSeen(
-          kKind,
+          AuditKind::kGroups,
           place.pool.Spec(absl::StrCat("csi.groups.", place.instance_id)),
           page.status());
     }

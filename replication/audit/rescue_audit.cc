@@ -13,8 +13,6 @@
 namespace addons {
 namespace {
 
-constexpr AuditKind kKind = AuditKind::kRescues;
-
 /// The image that this one was made for; nullopt: it is no rescue image.
 std::optional<ImageName> RescuedBy(const ImageName& rescue_image) {
   const std::string prefix = RescueImageName(ImageName()).text();
@@ -27,11 +25,12 @@ void CheckRescueImage(AuditedPlace& place, const ImageName& rescue_image,
                       const ImageName& image) {
   const std::string spec = place.pool.Spec(rescue_image);
   const auto record = ReadRescueRecord(place.pool, image);
-  if (!record.ok()) return place.NotSeen(kKind, spec, record.status());
+  if (!record.ok())
+    return place.NotSeen(AuditKind::kRescues, spec, record.status());
   if (!record->has_value()) return;  // removed meanwhile
   const std::string remedy = ShellCommand({"rbd", "rm", spec});
   if ((*record)->step == RescueStep::kRestored) {
-    place.Found(kKind, spec,
+    place.Found(AuditKind::kRescues, spec,
                 absl::StrCat("the image '", image.text(),
                              "' has got back all that this rescue image held"),
                 remedy);
@@ -43,7 +42,7 @@ void CheckRescueImage(AuditedPlace& place, const ImageName& rescue_image,
   if (present != place.images.end() &&
       (present->first == (*record)->image_id || (*record)->image_id.empty())) {
     place.Unclear(
-        kKind, spec,
+        AuditKind::kRescues, spec,
         absl::StrCat("a forced promotion of '", image.text(),
                      "' may still need this rescue image; `rbd-addons explain` "
                      "of the volume says what is left to do, and a promotion "
@@ -51,7 +50,7 @@ void CheckRescueImage(AuditedPlace& place, const ImageName& rescue_image,
     return;
   }
   place.Found(
-      kKind, spec,
+      AuditKind::kRescues, spec,
       absl::StrCat("it was made for an image '", image.text(),
                    present == place.images.end()
                        ? "', which does not exist any more"
@@ -65,11 +64,12 @@ void CheckDisabling(AuditedPlace& place, const std::string& id,
                     const ImageName& image) {
   const std::string spec = place.pool.Spec(image);
   const auto info = place.pool.MirrorInfoById(id);
-  if (!info.ok()) return place.NotSeen(kKind, spec, info.status());
+  if (!info.ok())
+    return place.NotSeen(AuditKind::kRescues, spec, info.status());
   if (!info->has_value() || (*info)->state != MirrorImageState::kDisabling) {
     return;
   }
-  place.Found(kKind, spec,
+  place.Found(AuditKind::kRescues, spec,
               "its replication is being disabled; if that does not end, the "
               "call was interrupted",
               ShellCommand({"rbd", "mirror", "image", "disable", spec}));

@@ -17,7 +17,7 @@ namespace {
 
 using absl::StatusCode;
 
-DemoteDecision Refuse(StatusCode code, std::string reason) {
+DemoteDecision RefuseDemote(StatusCode code, std::string reason) {
   return {DemoteAction::kRefuse, code, std::move(reason), ""};
 }
 
@@ -36,14 +36,14 @@ bool IsCurrent(const SiteView& peer, const DemoteEvidence& seen) {
 std::optional<DemoteDecision> RefuseToBegin(const DemoteEvidence& seen) {
   const MirrorView& view = seen.view;
   if (view.info.state == MirrorImageState::kDisabling) {
-    return Refuse(StatusCode::kUnavailable, kDisablingText);
+    return RefuseDemote(StatusCode::kUnavailable, kDisablingText);
   }
   if (!view.enabled()) {
-    return Refuse(StatusCode::kFailedPrecondition,
-                  "replication is not enabled");
+    return RefuseDemote(StatusCode::kFailedPrecondition,
+                        "replication is not enabled");
   }
   if (seen.rescue.has_value() && AwaitsRestore(*seen.rescue, view)) {
-    return Refuse(
+    return RefuseDemote(
         StatusCode::kUnavailable,
         DescribeAwaitedRestore(*seen.rescue, seen.image, seen.rescue_spec));
   }
@@ -51,7 +51,7 @@ std::optional<DemoteDecision> RefuseToBegin(const DemoteEvidence& seen) {
     // The site that is promoted next would go on with a copy that is not whole.
     std::string loss = DescribeCloneLoss(view, seen.spec);
     if (!loss.empty()) {
-      return Refuse(StatusCode::kFailedPrecondition, std::move(loss));
+      return RefuseDemote(StatusCode::kFailedPrecondition, std::move(loss));
     }
   }
   return std::nullopt;
@@ -63,7 +63,7 @@ DemoteDecision DecideRepair(
     const std::function<std::string(const std::string&)>& site_name) {
   if (const SiteView* peer = ClaimingPeer(view); peer != nullptr) {
     const bool silent = peer->age >= settle;
-    return Refuse(
+    return RefuseDemote(
         StatusCode::kUnavailable,
         absl::StrCat(
             "an earlier demotion is half-done and cannot be repaired, because ",
@@ -76,10 +76,11 @@ DemoteDecision DecideRepair(
   }
   if (const std::string unclear = view.UnclearReport(settle);
       !unclear.empty()) {
-    return Refuse(StatusCode::kUnavailable,
-                  absl::StrCat("an earlier demotion is half-done and is not "
-                               "repaired, because ",
-                               unclear));
+    return RefuseDemote(
+        StatusCode::kUnavailable,
+        absl::StrCat("an earlier demotion is half-done and is not "
+                     "repaired, because ",
+                     unclear));
   }
   return {DemoteAction::kRepair, StatusCode::kOk, "", ""};
 }

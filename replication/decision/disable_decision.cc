@@ -22,7 +22,7 @@ DisableDecision Wait(std::string reason) {
   return {Action::kWait, StatusCode::kUnavailable, std::move(reason)};
 }
 
-DisableDecision Refuse(StatusCode code, std::string reason) {
+DisableDecision RefuseDisable(StatusCode code, std::string reason) {
   return {Action::kRefuse, code, std::move(reason)};
 }
 
@@ -53,7 +53,7 @@ DisableDecision DecideSecondary(const DisableEvidence& seen,
         "lives");
   }
   if (seen.force == Force::kYes) return Go(Action::kForce);
-  return Refuse(
+  return RefuseDisable(
       StatusCode::kFailedPrecondition,
       nobody_primary
           ? "neither site is primary; promote one of them and disable there, "
@@ -103,9 +103,9 @@ DisableDecision DecideDisable(const DisableEvidence& seen,
         "primary, and would keep its image (up to a minute)");
   }
   if (seen.forced) {
-    return Refuse(StatusCode::kUnavailable,
-                  "the image is still mirrored after a forced disable "
-                  "that reported success; repeat the call");
+    return RefuseDisable(StatusCode::kUnavailable,
+                         "the image is still mirrored after a forced disable "
+                         "that reported success; repeat the call");
   }
   // No peer has a copy of it, and there is nothing that it could copy.
   if (HalfEnabled(view)) return Go(Action::kUndoEnable);
@@ -132,12 +132,13 @@ DisableDecision DecideCarryOn(const CarryOnEvidence& seen) {
                      seen.at_work));
   }
   if (needs_force && seen.force == Force::kNo) {
-    return Refuse(StatusCode::kFailedPrecondition,
-                  "a forced disable was interrupted on this site; pass the "
-                  "parameter force: \"true\" to carry it on");
+    return RefuseDisable(
+        StatusCode::kFailedPrecondition,
+        "a forced disable was interrupted on this site; pass the "
+        "parameter force: \"true\" to carry it on");
   }
   if (seen.carried_on >= kCarryOns) {
-    return Refuse(
+    return RefuseDisable(
         StatusCode::kUnavailable,
         "the image is still being disabled after a disable that reported "
         "success; check the cluster's health and repeat the call");
@@ -149,7 +150,7 @@ std::optional<DisableDecision> RefuseToDisable(
     const MirrorView& view, const std::optional<RescueRecord>& rescue,
     const ImageName& rescue_image) {
   if (rescue.has_value() && RescueIsLive(*rescue, view)) {
-    return Refuse(
+    return RefuseDisable(
         StatusCode::kUnavailable,
         absl::StrCat(
             "a forced promotion that returns to the last complete state is "
@@ -160,8 +161,8 @@ std::optional<DisableDecision> RefuseToDisable(
   }
   if (const ImageSnapshot* snapshot = UserSnapshotInMidCopy(view);
       !view.info.primary && snapshot != nullptr) {
-    return Refuse(StatusCode::kUnavailable,
-                  DescribeUserSnapshotInMidCopy(*snapshot));
+    return RefuseDisable(StatusCode::kUnavailable,
+                         DescribeUserSnapshotInMidCopy(*snapshot));
   }
   return std::nullopt;
 }

@@ -9,9 +9,6 @@
 namespace addons {
 namespace {
 
-/// Stamps that several OSDs wrote are compared with this margin.
-constexpr int64_t kStampMargin = 15;
-
 /// The claim of the peer to be primary is older than the newest demotion.
 bool ClaimIsOutdated(const SiteView& peer, const MirrorView& view) {
   const int64_t claimed = peer.status.last_update;
@@ -29,7 +26,7 @@ bool ClaimIsOutdated(const SiteView& peer, const MirrorView& view) {
       std::chrono::system_clock::to_time_t(demotion->created);
   // Or it was written just before, and the local rbd-mirror has found the
   // peer's image not primary since.
-  return claimed + kStampMargin <= arrived ||
+  return claimed + kStampMargin.count() <= arrived ||
          (claimed < arrived && denied >= arrived);
 }
 

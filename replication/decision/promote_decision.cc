@@ -14,10 +14,6 @@
 namespace addons {
 namespace {
 
-int64_t Seconds(SteadyDuration duration) {
-  return std::chrono::duration_cast<std::chrono::seconds>(duration).count();
-}
-
 /// A note that a demotion was refused counts for so long, unless it is renewed.
 constexpr std::chrono::minutes kRefusalCounts{10};
 
@@ -141,7 +137,7 @@ PromoteDecision DecideUnforced(
       seen.clocks.image_primary_for >= settle) {
     return {PromoteAction::kRefusePeerPrimary,
             absl::StrCat(site_name(*primary), " has been primary for ",
-                         Seconds(seen.clocks.peer_primary_for),
+                         WholeSeconds(seen.clocks.peer_primary_for),
                          " s while calls were waiting; demote it there, or "
                          "force: ",
                          loss)};
@@ -163,8 +159,8 @@ PromoteDecision DecideUnforced(
         absl::StrCat(
             "rbd-mirror of this site is down: it has not reported on the image "
             "for at least ",
-            Seconds(view.local.has_value() ? view.local->age
-                                           : seen.clocks.looked_for),
+            WholeSeconds(view.local.has_value() ? view.local->age
+                                                : seen.clocks.looked_for),
             " s, so nothing can arrive; start rbd-mirror here, or ", kByHand,
             " (", loss, ")",
             seen.clocks.daemons_unread.empty()

@@ -19,15 +19,13 @@ using SiteNameFn = std::function<std::string(const std::string&)>;
 
 /// An error that stands so often in rewritten reports is no passing one.
 constexpr int kStandingRewrites = 2;
-/// Stamps of the demotion snapshot and of reports are written by several OSDs.
-constexpr std::chrono::seconds kStampMargin{15};
 
-ResyncDecision Refuse(StatusCode code, std::string reason) {
+ResyncDecision RefuseResync(StatusCode code, std::string reason) {
   return {ResyncAction::kRefuse, code, std::move(reason)};
 }
 
 ResyncDecision Unavailable(std::string reason) {
-  return Refuse(StatusCode::kUnavailable, std::move(reason));
+  return RefuseResync(StatusCode::kUnavailable, std::move(reason));
 }
 
 ResyncDecision NotReady(std::string reason) {
@@ -225,7 +223,7 @@ ResyncDecision DecideOnError(const ResyncEvidence& seen, SteadyDuration settle,
             : ""));
   }
   if (seen.force == Force::kNo) {
-    return Refuse(
+    return RefuseResync(
         StatusCode::kFailedPrecondition,
         absl::StrCat(what, "; this copy must be deleted and recreated from ",
                      PeerName(view, site_name),
@@ -308,13 +306,13 @@ ResyncDecision DecideResync(const ResyncEvidence& seen, SteadyDuration settle,
       return Unavailable(kDisablingText);
     }
     if (!view.enabled()) {
-      return Refuse(StatusCode::kFailedPrecondition,
-                    "replication is not enabled");
+      return RefuseResync(StatusCode::kFailedPrecondition,
+                          "replication is not enabled");
     }
   }
   if (view.info.primary) {
-    return Refuse(StatusCode::kFailedPrecondition,
-                  "the image is primary on this site; demote it first");
+    return RefuseResync(StatusCode::kFailedPrecondition,
+                        "the image is primary on this site; demote it first");
   }
   if (view.resync_requested) {
     if (SourceIsSilent(view, settle)) {

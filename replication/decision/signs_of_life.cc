@@ -11,12 +11,6 @@
 namespace addons {
 namespace {
 
-int64_t Seconds(SteadyDuration duration) {
-  return std::chrono::duration_cast<std::chrono::seconds>(duration).count();
-}
-
-/// Stamps that several OSDs wrote are compared with this margin.
-constexpr int64_t kStampMargin = 15;
 /// Reports are rewritten every 30 s. One that is younger than this was written
 /// by an rbd-mirror that lived as lately as the flag "up" would tell. Well
 /// below the settle time: when both sites' rbd-mirrors stop at once, this
@@ -39,7 +33,7 @@ bool OneWayIsDead(const LifeEvidence& seen, const ReplicationOptions& options) {
   const std::chrono::seconds since_newest(
       view.local->status.last_update -
       std::chrono::system_clock::to_time_t(view.Newest()->created) -
-      kStampMargin);
+      kStampMargin.count());
   return since_newest >= needed;
 }
 
@@ -112,13 +106,13 @@ std::string DescribeDeath(
   for (const SiteView& peer : view.peers) {
     dead.push_back(absl::StrCat(
         "rbd-mirror of ", site_name(peer.status.mirror_uuid),
-        " has not reported for at least ", Seconds(peer.age), " s"));
+        " has not reported for at least ", WholeSeconds(peer.age), " s"));
   }
   if (view.silent_peer_age.has_value()) {
     dead.push_back(absl::StrCat(
         "rbd-mirror of the peer site has never reported on this image, also "
         "not in the last ",
-        Seconds(*view.silent_peer_age), " s"));
+        WholeSeconds(*view.silent_peer_age), " s"));
   } else if (view.peers.empty()) {
     dead.emplace_back("no peer has ever reported");
   }

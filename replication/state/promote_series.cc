@@ -33,7 +33,7 @@ constexpr std::chrono::seconds kDaemonsInterval{10};
 constexpr std::chrono::seconds kBeaconGap{60};
 /// Longer than the longest pause of an operator that retries ever later.
 constexpr std::chrono::minutes kForgetCallAfter{20};
-constexpr std::chrono::minutes kForgetAfter{30};
+constexpr std::chrono::minutes kForgetSeriesAfter{30};
 
 /// When rbd-mirror of this site has reported last, on any of these images.
 int64_t NewestReport(const std::vector<ImageStatuses>& statuses) {
@@ -99,17 +99,17 @@ PromoteSeries::PoolState& PromoteSeries::Join(const std::string& pool) {
 }
 
 void PromoteSeries::Sweep(SteadyTime now) {
-  if (now - swept_at_ <= kForgetAfter) return;
+  if (now - swept_at_ <= kForgetSeriesAfter) return;
   swept_at_ = now;
   std::erase_if(pools_, [&](const auto& entry) {
     const PoolState& pool = entry.second;
-    return now - pool.asked_at > kForgetAfter &&
+    return now - pool.asked_at > kForgetSeriesAfter &&
            std::none_of(
                pool.readers.begin(), pool.readers.end(),
                [](const auto& reader) { return reader.second.listing; });
   });
   std::erase_if(images_, [&](const auto& entry) {
-    return now - entry.second.used_at > kForgetAfter;
+    return now - entry.second.used_at > kForgetSeriesAfter;
   });
   std::erase_if(calls_, [&](const auto& entry) {
     return now - entry.second > kForgetCallAfter;

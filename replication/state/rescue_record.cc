@@ -35,9 +35,10 @@ std::string RangesKey(uint64_t generation, uint64_t value) {
   return absl::StrCat(kRangesKey, ".", generation, ".", value);
 }
 
-uint64_t Number(const nlohmann::json& json, const char* name) {
-  const auto it = json.find(name);
-  return it != json.end() && it->is_number_unsigned() ? it->get<uint64_t>() : 0;
+uint64_t Number(const nlohmann::json& stored, const char* name) {
+  const auto it = stored.find(name);
+  return it != stored.end() && it->is_number_unsigned() ? it->get<uint64_t>()
+                                                        : 0;
 }
 
 bool IsCopy(const MirrorSnapshot& snapshot) {
@@ -72,13 +73,13 @@ ImageName RescueImageName(const ImageName& image) {
 absl::StatusOr<RescueRecord> ReadRescueRecord(Image& rescue_image) {
   ADDONS_ASSIGN_OR_RETURN(const auto text, rescue_image.Metadata(kKey));
   RescueRecord record;
-  const auto json = nlohmann::json::parse(text.value_or(""), nullptr, false);
-  if (!json.is_object()) return record;
-  const auto step = json.find("step");
-  const auto image_id = json.find("image_id");
-  const auto snapshot_id = json.find("snapshot_id");
-  if (step == json.end() || !step->is_string() || image_id == json.end() ||
-      !image_id->is_string() || snapshot_id == json.end() ||
+  const auto stored = nlohmann::json::parse(text.value_or(""), nullptr, false);
+  if (!stored.is_object()) return record;
+  const auto step = stored.find("step");
+  const auto image_id = stored.find("image_id");
+  const auto snapshot_id = stored.find("snapshot_id");
+  if (step == stored.end() || !step->is_string() || image_id == stored.end() ||
+      !image_id->is_string() || snapshot_id == stored.end() ||
       !snapshot_id->is_number_unsigned()) {
     return record;
   }
@@ -90,10 +91,10 @@ absl::StatusOr<RescueRecord> ReadRescueRecord(Image& rescue_image) {
   record.step = known->first;
   record.image_id = image_id->get<std::string>();
   record.snapshot_id = snapshot_id->get<uint64_t>();
-  record.bytes = Number(json, "bytes");
-  record.ranges_generation = Number(json, "ranges_generation");
-  record.ranges_values = Number(json, "ranges_values");
-  record.promotion_snapshot_id = Number(json, "promotion_snapshot_id");
+  record.bytes = Number(stored, "bytes");
+  record.ranges_generation = Number(stored, "ranges_generation");
+  record.ranges_values = Number(stored, "ranges_values");
+  record.promotion_snapshot_id = Number(stored, "promotion_snapshot_id");
   return record;
 }
 

@@ -6,7 +6,7 @@
 namespace addons {
 namespace {
 
-constexpr std::chrono::minutes kForgetAfter{30};
+constexpr std::chrono::minutes kForgetResyncAfter{30};
 constexpr std::chrono::minutes kSweepEvery{1};
 
 }  // namespace
@@ -15,7 +15,7 @@ ResyncHistory::Volume& ResyncHistory::Touch(const std::string& key) {
   const SteadyTime now = clock_.Now();
   if (now - swept_at_ > kSweepEvery) {
     std::erase_if(volumes_, [&](const auto& entry) {
-      return now - entry.second.used_at > kForgetAfter;
+      return now - entry.second.used_at > kForgetResyncAfter;
     });
     swept_at_ = now;
   }

@@ -18,6 +18,10 @@ struct SiteStatus;
 /// new. Two rewritten reports are as good.
 inline constexpr std::chrono::seconds kReportLag{60};
 
+/// Stamps of snapshots and of reports are written by several OSDs: they are
+/// compared with this margin.
+inline constexpr std::chrono::seconds kStampMargin{15};
+
 /// The numbers at the end of a mirror status description, as rbd-mirror writes
 /// them: "<text>, {json}". Unknown is absent, never zero.
 struct SyncNumbers {

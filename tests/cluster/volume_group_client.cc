@@ -10,7 +10,7 @@
 namespace addons::testing {
 namespace {
 
-namespace pb = ::volumegroup;
+namespace group_pb = ::volumegroup;
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
@@ -48,7 +48,7 @@ void Take(const Response& response, GroupReply* reply) {
 VolumeGroupClient::VolumeGroupClient(std::string site,
                                      const std::string& socket)
     : site_(std::move(site)),
-      stub_(pb::Controller::NewStub(grpc::CreateCustomChannel(
+      stub_(group_pb::Controller::NewStub(grpc::CreateCustomChannel(
           "unix:" + socket, grpc::InsecureChannelCredentials(),
           OwnConnection()))) {}
 
@@ -68,47 +68,49 @@ GroupReply VolumeGroupClient::Call(Request request, Method method) const {
 
 GroupReply VolumeGroupClient::Create(const std::string& name,
                                      const Ids& volumes) const {
-  pb::CreateVolumeGroupRequest request;
+  group_pb::CreateVolumeGroupRequest request;
   request.set_name(name);
   (*request.mutable_parameters())["clusterID"] = absl::StrCat("site-", site_);
   (*request.mutable_parameters())["pool"] = RealBed::kPool;
   request.mutable_volume_ids()->Add(volumes.begin(), volumes.end());
-  return Call<pb::CreateVolumeGroupResponse>(
-      std::move(request), &pb::Controller::Stub::CreateVolumeGroup);
+  return Call<group_pb::CreateVolumeGroupResponse>(
+      std::move(request), &group_pb::Controller::Stub::CreateVolumeGroup);
 }
 
 GroupReply VolumeGroupClient::Modify(const std::string& id,
                                      const Ids& volumes) const {
-  pb::ModifyVolumeGroupMembershipRequest request;
+  group_pb::ModifyVolumeGroupMembershipRequest request;
   request.set_volume_group_id(id);
   request.mutable_volume_ids()->Add(volumes.begin(), volumes.end());
-  return Call<pb::ModifyVolumeGroupMembershipResponse>(
-      std::move(request), &pb::Controller::Stub::ModifyVolumeGroupMembership);
+  return Call<group_pb::ModifyVolumeGroupMembershipResponse>(
+      std::move(request),
+      &group_pb::Controller::Stub::ModifyVolumeGroupMembership);
 }
 
 GroupReply VolumeGroupClient::Get(const std::string& id) const {
-  pb::ControllerGetVolumeGroupRequest request;
+  group_pb::ControllerGetVolumeGroupRequest request;
   request.set_volume_group_id(id);
-  return Call<pb::ControllerGetVolumeGroupResponse>(
-      std::move(request), &pb::Controller::Stub::ControllerGetVolumeGroup);
+  return Call<group_pb::ControllerGetVolumeGroupResponse>(
+      std::move(request),
+      &group_pb::Controller::Stub::ControllerGetVolumeGroup);
 }
 
 GroupReply VolumeGroupClient::Delete(const std::string& id) const {
-  pb::DeleteVolumeGroupRequest request;
+  group_pb::DeleteVolumeGroupRequest request;
   request.set_volume_group_id(id);
-  return Call<pb::DeleteVolumeGroupResponse>(
-      std::move(request), &pb::Controller::Stub::DeleteVolumeGroup);
+  return Call<group_pb::DeleteVolumeGroupResponse>(
+      std::move(request), &group_pb::Controller::Stub::DeleteVolumeGroup);
 }
 
 GroupListReply VolumeGroupClient::List(int32_t max_entries,
                                        const std::string& token) const {
-  pb::ListVolumeGroupsRequest request;
+  group_pb::ListVolumeGroupsRequest request;
   request.set_max_entries(max_entries);
   request.set_starting_token(token);
   FillSecrets(site_, &request);
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kDeadline);
-  pb::ListVolumeGroupsResponse response;
+  group_pb::ListVolumeGroupsResponse response;
   GroupListReply reply;
   const SteadyTime begin = RealClock().Now();
   reply.status = stub_->ListVolumeGroups(&context, request, &response);

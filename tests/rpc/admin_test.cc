@@ -22,7 +22,7 @@
 namespace addons::testing {
 namespace {
 
-namespace pb = ::rbdaddons::admin::v1;
+namespace admin_pb = ::rbdaddons::admin::v1;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::AllOf;
@@ -57,26 +57,28 @@ class AdminTest : public ::testing::Test {
  protected:
   AdminTest() : server_("a", NarrowLanes()) { server_.UseRealTime(); }
 
-  pb::ListOperationsResponse List() {
+  admin_pb::ListOperationsResponse List() {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + seconds(10));
-    pb::ListOperationsResponse response;
+    admin_pb::ListOperationsResponse response;
     const grpc::Status status =
-        pb::Operations::NewStub(server_.AdminChannel())
-            ->ListOperations(&context, pb::ListOperationsRequest(), &response);
+        admin_pb::Operations::NewStub(server_.AdminChannel())
+            ->ListOperations(&context, admin_pb::ListOperationsRequest(),
+                             &response);
     EXPECT_TRUE(status.ok()) << status.error_message();
     return response;
   }
-  grpc::Status Cancel(uint64_t id, pb::CancelOperationResponse* response) {
+  grpc::Status Cancel(uint64_t id,
+                      admin_pb::CancelOperationResponse* response) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + seconds(10));
-    pb::CancelOperationRequest request;
+    admin_pb::CancelOperationRequest request;
     request.set_operation_id(id);
-    return pb::Operations::NewStub(server_.AdminChannel())
+    return admin_pb::Operations::NewStub(server_.AdminChannel())
         ->CancelOperation(&context, request, response);
   }
-  pb::CancelOperationResponse::Effect Cancel(uint64_t id) {
-    pb::CancelOperationResponse response;
+  admin_pb::CancelOperationResponse::Effect Cancel(uint64_t id) {
+    admin_pb::CancelOperationResponse response;
     const grpc::Status status = Cancel(id, &response);
     EXPECT_TRUE(status.ok()) << status.error_message();
     return response.effect();
@@ -126,29 +128,29 @@ TEST_F(AdminTest, AFullLaneOfAHangingClusterIsSeenAndEmptied) {
   EXPECT_EQ(Later(kDemote, third).get().error_code(),
             grpc::StatusCode::RESOURCE_EXHAUSTED);
 
-  const pb::ListOperationsResponse list = List();
+  const admin_pb::ListOperationsResponse list = List();
   ASSERT_EQ(list.operations_size(), 2);
-  EXPECT_EQ(list.operations(0).state(), pb::Operation::RUNNING);
+  EXPECT_EQ(list.operations(0).state(), admin_pb::Operation::RUNNING);
   EXPECT_THAT(list.operations(0).object(), HasSubstr(server_.id));
   EXPECT_EQ(list.operations(0).callers(), 1U);
-  EXPECT_EQ(list.operations(1).state(), pb::Operation::QUEUED);
+  EXPECT_EQ(list.operations(1).state(), admin_pb::Operation::QUEUED);
   EXPECT_EQ(list.operations(1).lane(), "control");
   EXPECT_EQ(list.operations(1).cluster(), "site-a");
   EXPECT_EQ(list.lanes(0).running(), 1U);
   EXPECT_EQ(list.lanes(0).queued(), 1U);
 
   EXPECT_EQ(Cancel(list.operations(1).operation_id()),
-            pb::CancelOperationResponse::NEVER_STARTS);
+            admin_pb::CancelOperationResponse::NEVER_STARTS);
   const grpc::Status never = queued.get();
   EXPECT_EQ(never.error_code(), grpc::StatusCode::CANCELLED);
   EXPECT_THAT(never.error_message(), HasSubstr("by the administrator"));
 
   // The caller is answered although its operation still hangs.
   EXPECT_EQ(Cancel(list.operations(0).operation_id()),
-            pb::CancelOperationResponse::STOPS_NOW);
+            admin_pb::CancelOperationResponse::STOPS_NOW);
   EXPECT_EQ(hanging.get().error_code(), grpc::StatusCode::CANCELLED);
   ASSERT_EQ(List().operations_size(), 1);
-  EXPECT_EQ(List().operations(0).state(), pb::Operation::STOPPING);
+  EXPECT_EQ(List().operations(0).state(), admin_pb::Operation::STOPPING);
   EXPECT_EQ(List().operations(0).callers(), 0U);
   server_.Release();
   EXPECT_TRUE(AwaitOperations(0));
@@ -161,11 +163,11 @@ TEST_F(AdminTest, AChangeThatHasBegunComesToItsEnd) {
   server_.Start();
   auto demote = Later(kDemote, server_.id);
   server_.AwaitHeld();
-  const pb::ListOperationsResponse list = List();
+  const admin_pb::ListOperationsResponse list = List();
   ASSERT_EQ(list.operations_size(), 1);
   EXPECT_TRUE(list.operations(0).mutating());
   EXPECT_EQ(Cancel(list.operations(0).operation_id()),
-            pb::CancelOperationResponse::STOPS_AFTER_CHANGE);
+            admin_pb::CancelOperationResponse::STOPS_AFTER_CHANGE);
   server_.Release();
   demote.get();
   EXPECT_TRUE(AwaitOperations(0));
@@ -179,19 +181,19 @@ TEST_F(AdminTest, ASparsifyShowsItsProgressAndStops) {
   server_.Start();
   auto reclaim =
       std::async(std::launch::async, [this] { return Reclaim(server_); });
-  pb::ListOperationsResponse list;
+  admin_pb::ListOperationsResponse list;
   ASSERT_TRUE(Soon([&] {
     list = List();
     return list.operations_size() == 1 && list.operations(0).done() > 0;
   }));
-  const pb::Operation& running = list.operations(0);
+  const admin_pb::Operation& running = list.operations(0);
   EXPECT_EQ(running.verb(), "sparsify");
   EXPECT_EQ(running.lane(), "bulk");
   EXPECT_EQ(running.step(), "sparsifying");
   EXPECT_EQ(running.total(), uint64_t{64} << 30);
   EXPECT_LT(running.done(), running.total());
   EXPECT_EQ(Cancel(running.operation_id()),
-            pb::CancelOperationResponse::STOPS_AFTER_CHANGE);
+            admin_pb::CancelOperationResponse::STOPS_AFTER_CHANGE);
   const ReclaimAnswer answer = reclaim.get();
   EXPECT_TRUE(answer.status.ok()) << answer.status.error_message();
   EXPECT_EQ(answer.after, std::nullopt);
@@ -202,7 +204,7 @@ TEST_F(AdminTest, ASparsifyShowsItsProgressAndStops) {
 
 TEST_F(AdminTest, AnUnknownOperationIsNotFound) {
   server_.Start();
-  pb::CancelOperationResponse response;
+  admin_pb::CancelOperationResponse response;
   const grpc::Status status = Cancel(77, &response);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
   EXPECT_THAT(status.error_message(), HasSubstr("operation 77"));

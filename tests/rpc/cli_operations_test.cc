@@ -8,12 +8,12 @@
 namespace addons {
 namespace {
 
-namespace pb = ::rbdaddons::admin::v1;
+namespace admin_pb = ::rbdaddons::admin::v1;
 using ::testing::HasSubstr;
 
-pb::Operation* Add(pb::ListOperationsResponse& list,
-                   pb::Operation::State state) {
-  pb::Operation* operation = list.add_operations();
+admin_pb::Operation* Add(admin_pb::ListOperationsResponse& list,
+                         admin_pb::Operation::State state) {
+  admin_pb::Operation* operation = list.add_operations();
   operation->set_operation_id(static_cast<uint64_t>(list.operations_size()) *
                               9);
   operation->set_state(state);
@@ -26,16 +26,16 @@ pb::Operation* Add(pb::ListOperationsResponse& list,
 }
 
 TEST(OperationsTextTest, AlignsItsColumns) {
-  pb::ListOperationsResponse list;
-  pb::Operation* first = Add(list, pb::Operation::RUNNING);
+  admin_pb::ListOperationsResponse list;
+  admin_pb::Operation* first = Add(list, admin_pb::Operation::RUNNING);
   first->set_mutating(true);
   first->set_step("sparsifying");
   first->set_done(1);
   first->set_total(3);
   first->set_callers(2);
   first->set_age_milliseconds(3723999);
-  Add(list, pb::Operation::QUEUED)->set_age_milliseconds(10);
-  pb::Lane* lane = list.add_lanes();
+  Add(list, admin_pb::Operation::QUEUED)->set_age_milliseconds(10);
+  admin_pb::Lane* lane = list.add_lanes();
   lane->set_name("bulk");
   lane->set_running(1);
   lane->set_workers(4);
@@ -54,10 +54,10 @@ TEST(OperationsTextTest, AlignsItsColumns) {
 }
 
 TEST(OperationsTextTest, TellsStatesApart) {
-  pb::ListOperationsResponse list;
-  Add(list, pb::Operation::STOPPING)->set_mutating(true);
-  Add(list, pb::Operation::RUNNING);
-  Add(list, pb::Operation::WAITING);
+  admin_pb::ListOperationsResponse list;
+  Add(list, admin_pb::Operation::STOPPING)->set_mutating(true);
+  Add(list, admin_pb::Operation::RUNNING);
+  Add(list, admin_pb::Operation::WAITING);
   const std::string text = OperationsText(list);
   EXPECT_THAT(text, HasSubstr("9   stopping  "));
   EXPECT_THAT(text, HasSubstr("18  running   "));
@@ -65,8 +65,8 @@ TEST(OperationsTextTest, TellsStatesApart) {
 }
 
 TEST(OperationsTextTest, SaysWhatIsStuckAndForHowLong) {
-  pb::ListOperationsResponse list;
-  pb::Operation* operation = Add(list, pb::Operation::RUNNING);
+  admin_pb::ListOperationsResponse list;
+  admin_pb::Operation* operation = Add(list, admin_pb::Operation::RUNNING);
   operation->set_mutating(true);
   operation->set_step("demoting");
   operation->set_age_milliseconds(600000);
@@ -81,21 +81,21 @@ TEST(OperationsTextTest, SaysWhatIsStuckAndForHowLong) {
 
 // A terminal obeys control characters.
 TEST(OperationsTextTest, ShowsNoControlCharacters) {
-  pb::ListOperationsResponse list;
-  Add(list, pb::Operation::RUNNING)->set_object("\x1b[2Jvolume\n");
+  admin_pb::ListOperationsResponse list;
+  Add(list, admin_pb::Operation::RUNNING)->set_object("\x1b[2Jvolume\n");
   EXPECT_THAT(OperationsText(list), HasSubstr("  [2Jvolume  "));
 }
 
 TEST(CancelTextTest, SaysWhatHappens) {
-  pb::CancelOperationResponse cancelled;
+  admin_pb::CancelOperationResponse cancelled;
   cancelled.mutable_operation()->set_verb("trim");
   cancelled.mutable_operation()->set_object("volume 'v'");
-  cancelled.set_effect(pb::CancelOperationResponse::NEVER_STARTS);
+  cancelled.set_effect(admin_pb::CancelOperationResponse::NEVER_STARTS);
   EXPECT_EQ(CancelText(cancelled),
             "trim of volume 'v' was queued and will not start\n");
-  cancelled.set_effect(pb::CancelOperationResponse::STOPS_NOW);
+  cancelled.set_effect(admin_pb::CancelOperationResponse::STOPS_NOW);
   EXPECT_THAT(CancelText(cancelled), HasSubstr("has changed nothing"));
-  cancelled.set_effect(pb::CancelOperationResponse::STOPS_AFTER_CHANGE);
+  cancelled.set_effect(admin_pb::CancelOperationResponse::STOPS_AFTER_CHANGE);
   EXPECT_THAT(CancelText(cancelled), HasSubstr("ends after that"));
 }
 

@@ -13,32 +13,34 @@
 namespace addons::testing {
 namespace {
 
-namespace pb = ::rbdaddons::admin::v1;
-using Effect = pb::CancelOperationResponse;
+namespace admin_pb = ::rbdaddons::admin::v1;
+using Effect = admin_pb::CancelOperationResponse;
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
 class AdminServiceTest : public TableTest {
  protected:
-  pb::ListOperationsResponse List() {
+  admin_pb::ListOperationsResponse List() {
     AdminService service(rpc_, table());
     InProcessServer server(service);
     grpc::ClientContext context;
-    pb::ListOperationsResponse response;
+    admin_pb::ListOperationsResponse response;
     const grpc::Status status =
-        pb::Operations::NewStub(server.Channel())
-            ->ListOperations(&context, pb::ListOperationsRequest(), &response);
+        admin_pb::Operations::NewStub(server.Channel())
+            ->ListOperations(&context, admin_pb::ListOperationsRequest(),
+                             &response);
     EXPECT_TRUE(status.ok()) << status.error_message();
     return response;
   }
-  grpc::Status Cancel(uint64_t id, pb::CancelOperationResponse* response) {
+  grpc::Status Cancel(uint64_t id,
+                      admin_pb::CancelOperationResponse* response) {
     AdminService service(rpc_, table());
     InProcessServer server(service);
     grpc::ClientContext context;
-    pb::CancelOperationRequest request;
+    admin_pb::CancelOperationRequest request;
     request.set_operation_id(id);
-    return pb::Operations::NewStub(server.Channel())
+    return admin_pb::Operations::NewStub(server.Channel())
         ->CancelOperation(&context, request, response);
   }
   Effect Cancel(uint64_t id) {
@@ -69,15 +71,15 @@ TEST_F(AdminServiceTest, SaysEverythingAboutAnOperation) {
       "7f3a91-42");
   job->started.Pass();
   clock_.Advance(milliseconds(61500));
-  const pb::ListOperationsResponse list = List();
+  const admin_pb::ListOperationsResponse list = List();
   ASSERT_EQ(list.operations_size(), 1);
-  const pb::Operation& operation = list.operations(0);
+  const admin_pb::Operation& operation = list.operations(0);
   EXPECT_EQ(operation.operation_id(), table().List().at(0).id);
   EXPECT_EQ(operation.verb(), "sparsify");
   EXPECT_EQ(operation.object(), "volume 'v1'");
   EXPECT_EQ(operation.lane(), "bulk");
   EXPECT_EQ(operation.cluster(), "c1");
-  EXPECT_EQ(operation.state(), pb::Operation::RUNNING);
+  EXPECT_EQ(operation.state(), admin_pb::Operation::RUNNING);
   EXPECT_TRUE(operation.mutating());
   EXPECT_EQ(operation.step(), "sparsifying");
   EXPECT_EQ(operation.done(), 3U);
@@ -118,13 +120,13 @@ TEST_F(AdminServiceTest, ListsTheOldestFirstAndTheUseOfAllLanes) {
   clock_.Advance(seconds(1));
   BackgroundCall second(table(), Spec("demote"), Returning(2));
   ASSERT_TRUE(Eventually([&] { return table().List().size() == 2; }));
-  const pb::ListOperationsResponse list = List();
+  const admin_pb::ListOperationsResponse list = List();
   ASSERT_EQ(list.operations_size(), 2);
   EXPECT_EQ(list.operations(0).verb(), "promote");
-  EXPECT_EQ(list.operations(0).state(), pb::Operation::RUNNING);
+  EXPECT_EQ(list.operations(0).state(), admin_pb::Operation::RUNNING);
   EXPECT_FALSE(list.operations(0).mutating());
   EXPECT_EQ(list.operations(1).verb(), "demote");
-  EXPECT_EQ(list.operations(1).state(), pb::Operation::QUEUED);
+  EXPECT_EQ(list.operations(1).state(), admin_pb::Operation::QUEUED);
   ASSERT_EQ(list.lanes_size(), 3);
   EXPECT_EQ(list.lanes(0).name(), "control");
   EXPECT_EQ(list.lanes(0).running(), 1U);
@@ -146,7 +148,7 @@ TEST_F(AdminServiceTest, ACancelledQuestionStopsNowAndIsShownUntilItEnds) {
   EXPECT_THAT(call.Result(), StatusIs(absl::StatusCode::kCancelled));
   // Its worker is still inside Ceph.
   ASSERT_EQ(List().operations_size(), 1);
-  EXPECT_EQ(List().operations(0).state(), pb::Operation::STOPPING);
+  EXPECT_EQ(List().operations(0).state(), admin_pb::Operation::STOPPING);
   job->release.Open();
   EXPECT_TRUE(AwaitEmpty());
 }

@@ -10,19 +10,20 @@
 namespace addons {
 namespace {
 
-namespace pb = ::rbdaddons::admin::v1;
+namespace admin_pb = ::rbdaddons::admin::v1;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr auto kWorks = pb::Forecast::WORKS;
-constexpr auto kWaits = pb::Forecast::WAITS;
-constexpr auto kRefuses = pb::Forecast::REFUSES;
-constexpr auto kUnclear = pb::Forecast::UNCLEAR;
+constexpr auto kWorks = admin_pb::Forecast::WORKS;
+constexpr auto kWaits = admin_pb::Forecast::WAITS;
+constexpr auto kRefuses = admin_pb::Forecast::REFUSES;
+constexpr auto kUnclear = admin_pb::Forecast::UNCLEAR;
 
-pb::FailoverFinding Finding(const std::string& image, const std::string& role,
-                            pb::Forecast::Verdict planned,
-                            pb::Forecast::Verdict forced) {
-  pb::FailoverFinding finding;
+admin_pb::FailoverFinding Finding(const std::string& image,
+                                  const std::string& role,
+                                  admin_pb::Forecast::Verdict planned,
+                                  admin_pb::Forecast::Verdict forced) {
+  admin_pb::FailoverFinding finding;
   finding.set_image(absl::StrCat("pool/", image));
   finding.set_volume_id(absl::StrCat("id-", image));
   finding.set_role(role);
@@ -34,7 +35,7 @@ pb::FailoverFinding Finding(const std::string& image, const std::string& role,
   return finding;
 }
 
-SiteSurvey Survey(const std::vector<pb::FailoverFinding>& findings) {
+SiteSurvey Survey(const std::vector<admin_pb::FailoverFinding>& findings) {
   SiteSurvey survey;
   for (const auto& finding : findings) {
     *survey.volumes.add_findings() = finding;
@@ -42,19 +43,19 @@ SiteSurvey Survey(const std::vector<pb::FailoverFinding>& findings) {
   return survey;
 }
 
-void AddGroup(const std::vector<pb::FailoverFinding>& members,
-              pb::Forecast::Verdict forced, SiteSurvey* survey) {
+void AddGroup(const std::vector<admin_pb::FailoverFinding>& members,
+              admin_pb::Forecast::Verdict forced, SiteSurvey* survey) {
   auto& group = *survey->groups.add_groups();
   group.set_group_id("group-id");
   group.mutable_planned()->set_verdict(kWaits);
   group.mutable_forced()->set_verdict(forced);
-  for (pb::FailoverFinding member : members) {
+  for (admin_pb::FailoverFinding member : members) {
     member.set_group_id("group-id");
     *survey->groups.add_findings() = member;
   }
 }
 
-SiteItem Only(SiteVerb verb, const pb::FailoverFinding& finding) {
+SiteItem Only(SiteVerb verb, const admin_pb::FailoverFinding& finding) {
   const SitePlan plan = MakeSitePlan(verb, Survey({finding}), nullptr);
   EXPECT_EQ(plan.items.size(), 1U);
   return plan.items.at(0);
@@ -96,7 +97,7 @@ TEST(SitePlanTest, AFailoverForcesOnlyWhatIsSeenToWork) {
 }
 
 TEST(SitePlanTest, WhatIsLostIsInTheQuestion) {
-  pb::FailoverFinding lost = Finding("b", "secondary", kWaits, kWorks);
+  admin_pb::FailoverFinding lost = Finding("b", "secondary", kWaits, kWorks);
   lost.set_returns_to("the state of 2026-11-20T03:00:00Z");
   lost.set_returns_to_time(1795143600);
   const SitePlan plan = MakeSitePlan(
@@ -111,7 +112,7 @@ TEST(SitePlanTest, WhatIsLostIsInTheQuestion) {
 }
 
 TEST(SitePlanTest, WithoutAnIdNothingIsCalled) {
-  pb::FailoverFinding finding = Finding("a", "secondary", kWorks, kWorks);
+  admin_pb::FailoverFinding finding = Finding("a", "secondary", kWorks, kWorks);
   finding.clear_volume_id();
   for (const SiteVerb verb : {SiteVerb::kRelocate, SiteVerb::kFailover}) {
     EXPECT_EQ(Only(verb, finding).action, SiteAction::kLeave);
@@ -144,13 +145,13 @@ TEST(SitePlanTest, AGroupThatReachesFurtherIsLeft) {
 }
 
 TEST(SitePlanTest, OnlyWhatCanBeTakenOverIsDemotedThere) {
-  const auto move = [](const pb::FailoverFinding& here,
-                       const std::vector<pb::FailoverFinding>& there) {
+  const auto move = [](const admin_pb::FailoverFinding& here,
+                       const std::vector<admin_pb::FailoverFinding>& there) {
     const SiteSurvey other = Survey(there);
     return MakeSitePlan(SiteVerb::kRelocate, Survey({here}), &other)
         .items.at(0);
   };
-  pb::FailoverFinding primary = Finding("a", "primary", kWorks, kWorks);
+  admin_pb::FailoverFinding primary = Finding("a", "primary", kWorks, kWorks);
   primary.set_volume_id("id-there");
   const SiteItem item =
       move(Finding("a", "secondary", kWaits, kWorks), {primary});
@@ -176,7 +177,7 @@ TEST(SitePlanTest, OnlyWhatCanBeTakenOverIsDemotedThere) {
 }
 
 TEST(SitePlanTest, ASiteThatIsBackDemotesOnlyWhatAnotherSiteHas) {
-  pb::FailoverFinding primary = Finding("a", "primary", kWorks, kWorks);
+  admin_pb::FailoverFinding primary = Finding("a", "primary", kWorks, kWorks);
   // Its last report may be older than this site's death: never "done".
   EXPECT_EQ(Only(SiteVerb::kFailback, primary).action, SiteAction::kLeave);
   primary.set_others_report(false);
@@ -189,7 +190,7 @@ TEST(SitePlanTest, ASiteThatIsBackDemotesOnlyWhatAnotherSiteHas) {
 }
 
 TEST(SitePlanTest, OnlyWhatDiffersIsResyncedByForce) {
-  pb::FailoverFinding copy = Finding("a", "secondary", kWaits, kWorks);
+  admin_pb::FailoverFinding copy = Finding("a", "secondary", kWaits, kWorks);
   SiteItem item = Only(SiteVerb::kFailback, copy);
   EXPECT_EQ(item.action, SiteAction::kResync);
   EXPECT_FALSE(item.may_force);

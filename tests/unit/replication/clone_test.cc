@@ -16,7 +16,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr auto kFailedPrecondition = absl::StatusCode::kFailedPrecondition;
 constexpr char kParent[] = "golden";
 
 class MirroredCloneTest : public VerbsTest {

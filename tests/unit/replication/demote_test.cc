@@ -16,8 +16,6 @@ using std::chrono::seconds;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr auto kFailedPrecondition = absl::StatusCode::kFailedPrecondition;
-constexpr auto kUnavailable = absl::StatusCode::kUnavailable;
 constexpr char kClient[] = "10.1.2.3:0/77";
 
 class DemoteTest : public VerbsTest {

@@ -15,9 +15,6 @@ using std::chrono::seconds;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr auto kFailedPrecondition = absl::StatusCode::kFailedPrecondition;
-constexpr auto kUnavailable = absl::StatusCode::kUnavailable;
-
 class DisableTest : public VerbsTest {
  protected:
   DisableTest() { AddMirrored(); }

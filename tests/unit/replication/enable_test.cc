@@ -16,16 +16,14 @@ using std::chrono::seconds;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr auto kFailedPrecondition = absl::StatusCode::kFailedPrecondition;
-constexpr auto kUnavailable = absl::StatusCode::kUnavailable;
-constexpr char kParent[] = "golden";
+constexpr char kEnabledParent[] = "golden";
 
 class EnableTest : public VerbsTest {
  protected:
   /// The volume is a clone of an image that is not mirrored.
   void AddClone() {
-    a_.AddImage(MirroredPair::kPool, "", kParent);
-    a_.AddClone(kParent, image_);
+    a_.AddImage(MirroredPair::kPool, "", kEnabledParent);
+    a_.AddClone(kEnabledParent, image_);
     pair_.AddJournal(a_, kUuid);
     id_ = pair_.VolumeId(a_, kUuid);
   }
@@ -141,12 +139,12 @@ TEST_F(EnableTest, CloneIsRefusedInSnapshotModeWithTheWaysOut) {
   const auto refused = [] {
     return StatusIs(
         kFailedPrecondition,
-        AllOf(HasSubstr(kParent), HasSubstr("loses"),
+        AllOf(HasSubstr(kEnabledParent), HasSubstr("loses"),
               HasSubstr("flattenMode: \"force\""), HasSubstr("journal")));
   };
   EXPECT_THAT(Enable(on_a_), refused());
   // Mirroring the parent as well does not help.
-  a_.EnableMirroring(kParent);
+  a_.EnableMirroring(kEnabledParent);
   EXPECT_THAT(Enable(on_a_), refused());
   EXPECT_EQ(a_.Info(image_).state, MirrorImageState::kDisabled);
   EXPECT_TRUE(HasParent());
@@ -155,15 +153,15 @@ TEST_F(EnableTest, CloneIsRefusedInSnapshotModeWithTheWaysOut) {
 TEST_F(EnableTest, JournalModeRefusesACloneOfAnImageThatIsNotMirrored) {
   AddClone();
   EXPECT_THAT(Enable(on_a_, journal_),
-              StatusIs(kFailedPrecondition,
-                       AllOf(HasSubstr(kParent), HasSubstr("not mirrored"),
-                             HasSubstr("flattenMode"))));
+              StatusIs(kFailedPrecondition, AllOf(HasSubstr(kEnabledParent),
+                                                  HasSubstr("not mirrored"),
+                                                  HasSubstr("flattenMode"))));
   EXPECT_EQ(a_.Info(image_).state, MirrorImageState::kDisabled);
 }
 
 TEST_F(EnableTest, JournalModeTakesACloneOfAMirroredImage) {
   AddClone();
-  a_.EnableMirroring(kParent);
+  a_.EnableMirroring(kEnabledParent);
   EXPECT_OK(Enable(on_a_, journal_));
   EXPECT_TRUE(HasParent());
 }

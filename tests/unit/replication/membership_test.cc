@@ -17,8 +17,6 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 using ::testing::HasSubstr;
 
-constexpr auto kFailedPrecondition = absl::StatusCode::kFailedPrecondition;
-
 class GroupMembershipTest : public GroupTest {
  protected:
   MembershipChange Change(Daemon& daemon, std::vector<std::string> kept,

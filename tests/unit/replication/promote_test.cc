@@ -26,9 +26,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-constexpr auto kFailedPrecondition = absl::StatusCode::kFailedPrecondition;
-constexpr auto kUnavailable = absl::StatusCode::kUnavailable;
-
 class PromoteTest : public VerbsTest {
  protected:
   PromoteTest() { AddMirrored(); }

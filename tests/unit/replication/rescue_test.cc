@@ -23,7 +23,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-constexpr auto kUnavailable = absl::StatusCode::kUnavailable;
 using Kind = MirrorSnapshotKind;
 
 /// The last complete state on b holds 1, of which the copy of 2 has overwritten

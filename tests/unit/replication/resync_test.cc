@@ -17,9 +17,6 @@ using std::chrono::seconds;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr auto kFailedPrecondition = absl::StatusCode::kFailedPrecondition;
-constexpr auto kUnavailable = absl::StatusCode::kUnavailable;
-
 MATCHER(IsReady, "is ready") {
   *result_listener << ToStatus(arg) << " " << (arg.ok() ? arg->message : "");
   return arg.ok() && arg->ready;

@@ -28,6 +28,10 @@
 
 namespace addons::testing {
 
+inline constexpr auto kFailedPrecondition =
+    absl::StatusCode::kFailedPrecondition;
+inline constexpr auto kUnavailable = absl::StatusCode::kUnavailable;
+
 inline constexpr char kUuid[] = "5ef79ce1-81e8-439b-8405-35138edf5b89";
 
 /// The daemon of one site. It knows its own cluster alone, as the daemons of

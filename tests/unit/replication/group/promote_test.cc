@@ -18,9 +18,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr auto kFailedPrecondition = absl::StatusCode::kFailedPrecondition;
-constexpr auto kUnavailable = absl::StatusCode::kUnavailable;
-
 class GroupPromoteTest : public GroupTest {
  protected:
   GroupPromoteTest() { AddMirroredGroup(3); }

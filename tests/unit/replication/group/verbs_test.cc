@@ -15,9 +15,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr auto kFailedPrecondition = absl::StatusCode::kFailedPrecondition;
-constexpr auto kUnavailable = absl::StatusCode::kUnavailable;
-
 // --- enable
 
 TEST_F(GroupTest, EnableEnablesAllMembers) {
