@@ -11,9 +11,8 @@ namespace {
 
 namespace admin_pb = ::rbdaddons::admin::v1;
 
-std::string TimeText(int64_t milliseconds) {
-  return absl::FormatTime("%Y-%m-%d %H:%M:%S",
-                          absl::FromUnixMillis(milliseconds),
+std::string TimeText(int64_t unix_ms) {
+  return absl::FormatTime("%Y-%m-%d %H:%M:%S", absl::FromUnixMillis(unix_ms),
                           absl::UTCTimeZone());
 }
 

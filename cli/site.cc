@@ -32,10 +32,10 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr seconds kOneCall{30};
+constexpr seconds kSiteCall{30};
 /// The same where others wait for their turn: the daemon goes on without us.
-constexpr seconds kOneCallOfMany{10};
-constexpr seconds kPause{2};
+constexpr seconds kSiteCallOfMany{10};
+constexpr seconds kSitePause{2};
 constexpr milliseconds kRedraw{200};
 constexpr size_t kTerminalColumns = 110;
 
@@ -140,9 +140,9 @@ std::vector<SiteRow> Work(const SiteCommand& command, const Sites& sites,
   SiteRunOptions options;
   options.at_once = command.at_once;
   options.timeout = command.timeout;
-  options.pause = kPause;
+  options.pause = kSitePause;
   options.one_call =
-      worked_on.size() > command.at_once ? kOneCallOfMany : kOneCall;
+      worked_on.size() > command.at_once ? kSiteCallOfMany : kSiteCall;
   std::vector<SiteProgress> progress;
   {
     SiteRun run(

@@ -11,7 +11,7 @@
 namespace addons {
 namespace {
 
-constexpr size_t kMaxPathBytes = sizeof(sockaddr_un::sun_path) - 1;
+constexpr size_t kMaxSocketPathBytes = sizeof(sockaddr_un::sun_path) - 1;
 
 absl::Status Wrong(absl::string_view endpoint, absl::string_view reason) {
   return absl::InvalidArgumentError(
@@ -19,10 +19,10 @@ absl::Status Wrong(absl::string_view endpoint, absl::string_view reason) {
 }
 
 absl::Status CheckPath(absl::string_view endpoint, absl::string_view path) {
-  if (path.size() > kMaxPathBytes) {
-    return Wrong(endpoint,
-                 absl::StrCat("has a path of ", path.size(),
-                              " bytes; a socket's can have ", kMaxPathBytes));
+  if (path.size() > kMaxSocketPathBytes) {
+    return Wrong(endpoint, absl::StrCat("has a path of ", path.size(),
+                                        " bytes; a socket's can have ",
+                                        kMaxSocketPathBytes));
   }
   if (path.back() == '/') return Wrong(endpoint, "is a folder, not a socket");
   for (const char c : path) {

@@ -8,8 +8,8 @@
 #   format     clang-format on all files
 #   shell      shellcheck on all scripts
 #   structure  includes point downwards, charts tell the truth (the tests labelled in-structure)
-#   threads    clang's thread-safety analysis on every production file and on what tests use
-#              its annotations, and with it a second compiler's opinion
+#   threads    clang's thread-safety analysis and its other warnings, a second compiler's
+#              opinion, on every production file and on what tests use the annotations
 #   tidy       clang-tidy on the production files that changed since the merge base with the branch BASE
 #              (default: main or origin/main, else the last commit), at most TIDY_FILES (12);
 #              a header through a source that includes it; all files: cmake --preset tidy && cmake --build --preset tidy
@@ -126,13 +126,32 @@ clang_tidy() {
     { grep -vE '^[0-9]+ warnings? (generated|treated)|^Suppressed|^Use -(header|system)' || true; }
 }
 
-# The compiler's own warnings (and one check, for it wants one); clang-tidy knows the flags.
+# The compilations of a tree, one per line: the file, a tab, the command.
+compilations() { # TREE
+  sed -nE 's|^ *"command": "(.*)",?$|\1|p; s|^ *"file": "(.*)",?$|\1|p' "build/$1/compile_commands.json" |
+    sed 's|\\\\|\\|g; s|\\"|"|g' | paste -d '\t' - - | awk -F '\t' '{ print $2 "\t" $1 }'
+}
+
+# The sources that a file of a unity build includes, or the file itself.
+sources_of() {
+  if [[ $1 == *.cxx ]]; then sed -nE 's|^#include "(.*)"$|\1|p' "$1"; else printf '%s\n' "$1"; fi
+}
+
+# All of production, and what tests use the annotations; several files at a time, as they
+# are compiled. All tests would take minutes more.
 check_threads() {
-  prepare_clang || return
-  # All tests would take ten minutes more.
-  { production; sources -path './tests/*' -exec grep -qE 'ABSL_(PT_)?GUARDED_BY|MutexLock' {} \; -print | seen_through; } |
-    parseable |
-    clang_tidy --checks='-*,clang-diagnostic-*,google-build-using-namespace' --warnings-as-errors='*' --extra-arg=-Wthread-safety
+  local file command wanted
+  configure threads && build threads addons_proto_sources || return
+  wanted=$(sources -path './tests/*' -exec grep -qE 'ABSL_(PT_)?GUARDED_BY|MutexLock' {} \; -print |
+    seen_through | sed "s|^|$PWD/|")
+  while IFS=$'\t' read -r file command; do
+    case ${file#"$PWD"/} in
+      build/threads/gen/*) continue ;;
+      tests/* | build/threads/tests/*) sources_of "$file" | grep -qxF "$wanted" || continue ;;
+    esac
+    if [[ $(parseable <<<"$file") ]]; then printf '%s -fsyntax-only\0' "$command"; fi
+  done < <(compilations threads) |
+    (cd build/threads && xargs -0 -r -P "$(compile_jobs)" -n 1 bash -c)
 }
 
 changed() {

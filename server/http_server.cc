@@ -17,7 +17,7 @@
 namespace addons {
 namespace {
 
-constexpr int kBacklog = 128;
+constexpr int kHttpBacklog = 128;
 // Clients in between get their turn.
 constexpr int kAcceptsPerTurn = 8;
 constexpr std::chrono::milliseconds kBackOff(500);
@@ -100,7 +100,7 @@ absl::Status HttpServer::Listen() {
   if (bind(listening_.get(),
            reinterpret_cast<const sockaddr*>(&address.storage),
            address.size) != 0 ||
-      listen(listening_.get(), kBacklog) != 0) {
+      listen(listening_.get(), kHttpBacklog) != 0) {
     return ListenError(endpoint_, errno);
   }
   endpoint_.port = PortOf(listening_.get());

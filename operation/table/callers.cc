@@ -17,9 +17,6 @@ namespace {
 constexpr SteadyDuration kLongest = std::chrono::hours(24 * 365);
 constexpr size_t kMostKeptResults = 1024;
 
-/// Callers wait in real time, whatever the table's clock is.
-SteadyTime RealNow() { return std::chrono::steady_clock::now(); }
-
 OperationSpec WithSortedKeys(OperationSpec spec) {
   std::sort(spec.keys.begin(), spec.keys.end());
   spec.keys.erase(std::unique(spec.keys.begin(), spec.keys.end()),

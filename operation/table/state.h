@@ -2,6 +2,7 @@
 #define ADDONS_OPERATION_TABLE_STATE_H_
 
 #include <any>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -30,6 +31,9 @@
 #include "operation/table/operation.h"
 
 namespace addons {
+
+/// Callers wait in real time, whatever the table's clock is.
+inline SteadyTime RealNow() { return std::chrono::steady_clock::now(); }
 
 /// The inside of OperationTable. Every decision about an operation (admit,
 /// join, supersede, stop, begin to mutate, end) is made under one mutex;

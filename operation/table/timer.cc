@@ -13,8 +13,6 @@ namespace {
 
 constexpr SteadyTime kNever = SteadyTime::max();
 
-SteadyTime RealNow() { return std::chrono::steady_clock::now(); }
-
 }  // namespace
 
 bool TableState::EnsureTimer() {

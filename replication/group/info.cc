@@ -18,7 +18,6 @@ namespace {
 
 using MemberInfo = absl::StatusOr<ReplicationInfo>;
 
-constexpr size_t kNamed = 3;
 constexpr size_t kLongestText = 300;
 
 /// What is said about a member that cannot tell.
@@ -79,7 +78,7 @@ std::string NameSome(const GroupTarget& target,
                      const std::vector<size_t>& members,
                      const std::function<std::string(size_t)>& why) {
   std::vector<std::string> names;
-  for (size_t i = 0; i < std::min(members.size(), kNamed); ++i) {
+  for (size_t i = 0; i < std::min(members.size(), kNamedMembers); ++i) {
     const std::string reason = why ? why(members[i]) : "";
     names.push_back(
         absl::StrCat("'", target.members[members[i]].text(), "'",
@@ -87,8 +86,8 @@ std::string NameSome(const GroupTarget& target,
   }
   return absl::StrCat(
       absl::StrJoin(names, ", "),
-      members.size() > kNamed
-          ? absl::StrCat(" and ", members.size() - kNamed, " more")
+      members.size() > kNamedMembers
+          ? absl::StrCat(" and ", members.size() - kNamedMembers, " more")
           : "");
 }
 

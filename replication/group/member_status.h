@@ -1,6 +1,7 @@
 #ifndef ADDONS_REPLICATION_GROUP_MEMBER_STATUS_H_
 #define ADDONS_REPLICATION_GROUP_MEMBER_STATUS_H_
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,9 @@ struct GroupMember {
   SteadyTime at{};  // when the verb last came to a result
 };
 using GroupMembers = std::vector<GroupMember>;
+
+/// So many of those that have the same to tell are named in a message.
+inline constexpr size_t kNamedMembers = 3;
 
 /// A group verb in the words of its messages.
 struct GroupText {

@@ -9,11 +9,10 @@
 #include "base/mutex.h"
 #include "base/status_macros.h"
 #include "replication/group/group_run.h"
+#include "replication/group/member_status.h"
 
 namespace addons {
 namespace {
-
-constexpr size_t kNamed = 3;
 
 /// What the members' verbs answered last. Thread-safe.
 class Results {
@@ -31,9 +30,9 @@ class Results {
           absl::StrCat("'", volume_id, "' (", result.message, ")"));
     }
     const size_t count = behind.size();
-    if (count > kNamed) {
-      behind.resize(kNamed);
-      behind.push_back(absl::StrCat("and ", count - kNamed, " more"));
+    if (count > kNamedMembers) {
+      behind.resize(kNamedMembers);
+      behind.push_back(absl::StrCat("and ", count - kNamedMembers, " more"));
     }
     return {count == 0, absl::StrCat(members - count, " of ", members,
                                      " members are in step with their peers",

@@ -35,7 +35,7 @@ std::string RangesKey(uint64_t generation, uint64_t value) {
   return absl::StrCat(kRangesKey, ".", generation, ".", value);
 }
 
-uint64_t Number(const nlohmann::json& stored, const char* name) {
+uint64_t StoredNumber(const nlohmann::json& stored, const char* name) {
   const auto it = stored.find(name);
   return it != stored.end() && it->is_number_unsigned() ? it->get<uint64_t>()
                                                         : 0;
@@ -91,10 +91,10 @@ absl::StatusOr<RescueRecord> ReadRescueRecord(Image& rescue_image) {
   record.step = known->first;
   record.image_id = image_id->get<std::string>();
   record.snapshot_id = snapshot_id->get<uint64_t>();
-  record.bytes = Number(stored, "bytes");
-  record.ranges_generation = Number(stored, "ranges_generation");
-  record.ranges_values = Number(stored, "ranges_values");
-  record.promotion_snapshot_id = Number(stored, "promotion_snapshot_id");
+  record.bytes = StoredNumber(stored, "bytes");
+  record.ranges_generation = StoredNumber(stored, "ranges_generation");
+  record.ranges_values = StoredNumber(stored, "ranges_values");
+  record.promotion_snapshot_id = StoredNumber(stored, "promotion_snapshot_id");
   return record;
 }
 

@@ -9,7 +9,7 @@ configure() {
   local preset=$1 log faster=()
   shift
   if [[ ! -f build/$preset/CMakeCache.txt ]]; then
-    faster+=("-DCMAKE_UNITY_BUILD=${UNITY:-ON}")
+    faster+=("-DCMAKE_UNITY_BUILD=${UNITY:-ON}" -DCMAKE_UNITY_BUILD_BATCH_SIZE=16)
     if command -v ccache >/dev/null; then faster+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
     # What is shipped is linked with the distribution's own linker.
     if [[ $preset != release ]] && command -v mold >/dev/null; then

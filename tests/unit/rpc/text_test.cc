@@ -16,8 +16,8 @@ TEST(FirstRuneTest, DecodesEachLength) {
 TEST(FirstRuneTest, RefusesWhatIsNotUtf8) {
   for (const char* text : {"\x80", "\xC3", "\xC3(", "\xE2\x82", "\xFF",
                            "\xC0\xAF", "\xED\xA0\x80", "\xF4\x90\x80\x80"}) {
-    EXPECT_FALSE(FirstRune(text).valid) << testing::PrintToString(text);
-    EXPECT_EQ(FirstRune(text).size, 1U) << testing::PrintToString(text);
+    EXPECT_FALSE(FirstRune(text).valid) << ::testing::PrintToString(text);
+    EXPECT_EQ(FirstRune(text).size, 1U) << ::testing::PrintToString(text);
   }
 }
 
