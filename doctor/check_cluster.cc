@@ -26,8 +26,6 @@
 namespace addons {
 namespace {
 
-using Verdict = FindingVerdict;
-
 constexpr absl::Duration kSkew = absl::Seconds(5);
 /// Beyond it Ceph warns (mon_clock_drift_allowed), and tickets of cephx suffer.
 constexpr absl::Duration kMonitorSkew = absl::Milliseconds(50);
@@ -93,7 +91,7 @@ class ClusterCheck {
     for (const RbdPool& pool : map->pools) mirrored |= CheckPool(pool);
     if (!mirrored) {
       Note(
-          "mirror.pools", Verdict::kWarning, object(),
+          "mirror.pools", FindingVerdict::kWarning, object(),
           "no pool that could be looked at is mirrored image by image",
           absl::StrCat(
               "where volumes are to be replicated: rbd mirror pool enable POOL",
@@ -107,8 +105,10 @@ class ClusterCheck {
   const std::string& object() const { return report_.cluster(); }
   bool silent() const { return report_.silent(); }
   static absl::Status NotAsked() { return ClusterReport::NotAsked(); }
-  Verdict Heard(const absl::Status& status) { return report_.Heard(status); }
-  void Note(std::string id, Verdict verdict, std::string object,
+  FindingVerdict Heard(const absl::Status& status) {
+    return report_.Heard(status);
+  }
+  void Note(std::string id, FindingVerdict verdict, std::string object,
             std::string seen, std::string remedy) {
     report_.Note(std::move(id), verdict, std::move(object), std::move(seen),
                  std::move(remedy));
@@ -123,11 +123,11 @@ class ClusterCheck {
   void CheckClock(absl::Time modified, absl::Time now) {
     const absl::Duration ahead = modified - now;
     if (ahead <= kSkew) {
-      Note("clock.host", Verdict::kOk, object(),
+      Note("clock.host", FindingVerdict::kOk, object(),
            "this host is not behind the monitors", "");
       return;
     }
-    Note("clock.host", Verdict::kProblem, object(),
+    Note("clock.host", FindingVerdict::kProblem, object(),
          absl::StrCat("the monitors are ", absl::ToInt64Seconds(ahead),
                       " s ahead of this host"),
          "set the clocks right (chronyc tracking); ages in messages and "
@@ -150,8 +150,8 @@ class ClusterCheck {
       off.push_back(
           absl::StrCat("mon.", monitor, " by ", absl::FormatDuration(skew)));
     }
-    Note("clock.monitors", off.empty() ? Verdict::kOk : Verdict::kProblem,
-         object(),
+    Note("clock.monitors",
+         off.empty() ? FindingVerdict::kOk : FindingVerdict::kProblem, object(),
          off.empty() ? "the monitors' clocks agree"
                      : absl::StrCat("clocks of monitors are off: ",
                                     absl::StrJoin(off, ", ")),
@@ -175,7 +175,8 @@ class ClusterCheck {
                                  daemons == 1 ? " daemon" : " daemons"));
     }
     Note("cluster.release",
-         releases->size() == 1 ? Verdict::kOk : Verdict::kWarning, object(),
+         releases->size() == 1 ? FindingVerdict::kOk : FindingVerdict::kWarning,
+         object(),
          absl::StrCat("Ceph ", absl::StrJoin(all, ", "),
                       "; what the other site runs cannot be seen from here, "
                       "ask doctor there"),
@@ -217,18 +218,19 @@ class ClusterCheck {
     }
     if (*mode == PoolMirrorMode::kDisabled) return false;
     if (*mode != PoolMirrorMode::kImage) {
-      Note("mirror.mode", Verdict::kProblem, object,
+      Note("mirror.mode", FindingVerdict::kProblem, object,
            "it is mirrored, but not image by image, and enable is refused",
            absl::StrCat("rbd mirror pool enable ", spec, " image"));
       return false;
     }
-    Note("mirror.mode", Verdict::kOk, object, "it is mirrored image by image",
-         "");
+    Note("mirror.mode", FindingVerdict::kOk, object,
+         "it is mirrored image by image", "");
     CheckPoolChanges(*cluster_, rbd_pool, name, object, report_);
     if (const auto peers = (*pool)->MirrorPeers(); !peers.ok()) {
       unseen("mirror.peer", peers.status());
     } else {
-      Note("mirror.peer", peers->empty() ? Verdict::kProblem : Verdict::kOk,
+      Note("mirror.peer",
+           peers->empty() ? FindingVerdict::kProblem : FindingVerdict::kOk,
            object,
            peers->empty()
                ? "it has no peer, so nothing is copied"
@@ -260,8 +262,8 @@ class ClusterCheck {
     if (config_.MappedClusters(entry_.cluster_id).empty())
       return;  // said of the cluster
     const bool mapped = !config_.Mapped(entry_.cluster_id, pool.id).empty();
-    Note("config.pool-mapping", mapped ? Verdict::kOk : Verdict::kWarning,
-         object,
+    Note("config.pool-mapping",
+         mapped ? FindingVerdict::kOk : FindingVerdict::kWarning, object,
          mapped
              ? "cluster-mapping.json has its number"
              : absl::StrCat("cluster-mapping.json does not have its number, ",
@@ -297,16 +299,16 @@ class ClusterCheck {
     const size_t images = statuses->size();
     if (images == 0) {
       // Without an image nobody reports.
-      Note("mirror.daemon", Verdict::kUnclear, object,
+      Note("mirror.daemon", FindingVerdict::kUnclear, object,
            "no image is mirrored yet, so no rbd-mirror has reported",
            "enable the replication of a volume, then ask again");
       return;
     }
     const auto note = [&](const char* id, const char* whose, size_t reported) {
       Note(id,
-           reported == images ? Verdict::kOk
-           : reported == 0    ? Verdict::kProblem
-                              : Verdict::kWarning,
+           reported == images ? FindingVerdict::kOk
+           : reported == 0    ? FindingVerdict::kProblem
+                              : FindingVerdict::kWarning,
            object,
            absl::StrCat("rbd-mirror of ", whose, " reports of ", reported,
                         " of ", images, images == 1 ? " image" : " images"),
@@ -345,7 +347,7 @@ Findings CheckCluster(ClusterProvider& clusters, const ClusterConfig& config,
                "ceph auth get client.NAME"
              : "compare the monitors in config.json with ceph mon dump, "
                "and the network between"}};
-    if (key_type.verdict == Verdict::kProblem) {
+    if (key_type.verdict == FindingVerdict::kProblem) {
       findings.push_back(std::move(key_type));
     }
     return findings;

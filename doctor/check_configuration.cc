@@ -10,8 +10,6 @@
 namespace addons {
 namespace {
 
-using Verdict = FindingVerdict;
-
 std::string Named(const ClusterId& id) {
   return absl::StrCat("cluster '", id.text(), "'");
 }
@@ -20,12 +18,12 @@ std::string Named(const ClusterId& id) {
 /// site's: while this site's is slow, its verbs would go to the other one.
 Finding CheckHome(const ClusterConfig& config,
                   const std::vector<ClusterId>& home) {
-  Finding finding{"config.site-clusters", Verdict::kOk, "", "", ""};
+  Finding finding{"config.site-clusters", FindingVerdict::kOk, "", "", ""};
   for (const ClusterEntry& entry : config.entries()) {
     if (!IsHome(home, entry.cluster_id)) continue;
     for (const ClusterId& other : config.MappedClusters(entry.cluster_id)) {
       if (!IsHome(home, other) || !config.Find(other).ok()) continue;
-      finding.verdict = Verdict::kProblem;
+      finding.verdict = FindingVerdict::kProblem;
       finding.seen = absl::StrCat(
           "config.json has ", Named(entry.cluster_id), " and ", Named(other),
           ", which stand for each other in cluster-mapping.json: one of them "
@@ -45,17 +43,17 @@ Finding CheckHome(const ClusterConfig& config,
 }
 
 Finding CheckMapping(const ClusterConfig& config, const ClusterEntry& entry) {
-  Finding finding{"config.mapping", Verdict::kOk, Named(entry.cluster_id), "",
-                  ""};
+  Finding finding{"config.mapping", FindingVerdict::kOk,
+                  Named(entry.cluster_id), "", ""};
   const std::vector<ClusterId> others = config.MappedClusters(entry.cluster_id);
   if (!config.mapping_problem().empty()) {
-    finding.verdict = Verdict::kProblem;
+    finding.verdict = FindingVerdict::kProblem;
     finding.seen = config.mapping_problem();
     finding.remedy =
         "mend cluster-mapping.json: until then a volume that is not found may "
         "be on a cluster that should be mapped";
   } else if (others.empty()) {
-    finding.verdict = Verdict::kWarning;
+    finding.verdict = FindingVerdict::kWarning;
     finding.seen =
         "cluster-mapping.json has no cluster that stands for it: volumes that "
         "were made on another site are not found here";
@@ -71,9 +69,9 @@ Finding CheckMapping(const ClusterConfig& config, const ClusterEntry& entry) {
 
 Finding CheckReadable(const ClusterConfig& files,
                       const ConfigStore::Troubles& troubles) {
-  Finding finding{"config.readable", Verdict::kOk, "", "", ""};
+  Finding finding{"config.readable", FindingVerdict::kOk, "", "", ""};
   if (!troubles.files.empty()) {
-    finding.verdict = Verdict::kProblem;
+    finding.verdict = FindingVerdict::kProblem;
     finding.seen =
         absl::StrCat(absl::StrJoin(troubles.files, "; "),
                      "; the daemon goes on with what it read before");
@@ -81,7 +79,7 @@ Finding CheckReadable(const ClusterConfig& files,
         "mend the file before the daemon is started again: then there is "
         "nothing that it read before";
   } else if (files.entries().empty()) {
-    finding.verdict = Verdict::kProblem;
+    finding.verdict = FindingVerdict::kProblem;
     finding.seen = "config.json has no cluster";
     finding.remedy = "write the cluster into config.json, as ceph-csi has it";
   } else {
@@ -98,7 +96,7 @@ Findings CheckConfiguration(ConfigStore& config,
                             const std::vector<ClusterId>& home) {
   const auto current = config.Current();
   if (!current.ok()) {
-    return {{"config.readable", Verdict::kProblem, "",
+    return {{"config.readable", FindingVerdict::kProblem, "",
              std::string(current.status().message()),
              "mend config.json; its folder is that of --config-dir"}};
   }
@@ -107,14 +105,14 @@ Findings CheckConfiguration(ConfigStore& config,
   Findings findings;
   findings.push_back(CheckReadable(files, troubles));
   for (const std::string& trouble : troubles.entries) {
-    findings.push_back({"config.entry", Verdict::kProblem, "", trouble,
+    findings.push_back({"config.entry", FindingVerdict::kProblem, "", trouble,
                         "mend it in config.json or cluster-mapping.json: what "
                         "needs it is refused until then"});
   }
   for (const ClusterId& id : home) {
     const auto entry = files.Find(id);
     if (entry.ok()) continue;
-    findings.push_back({"config.cluster", Verdict::kProblem, Named(id),
+    findings.push_back({"config.cluster", FindingVerdict::kProblem, Named(id),
                         std::string(entry.status().message()),
                         "mend its entry in config.json, or --site-clusters"});
   }

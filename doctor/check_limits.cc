@@ -13,8 +13,6 @@
 namespace addons {
 namespace {
 
-using Verdict = FindingVerdict;
-
 // Beside workers: gRPC, timers, HTTP, log; and for each cluster the three
 // connections of librados and the barriers (docs/architecture.md, "Threads").
 constexpr uint64_t kOwnThreads = 64;
@@ -26,18 +24,19 @@ constexpr uint64_t kDescriptorsOfACluster = 512;
 Finding Judge(const char* id, const char* what,
               const std::optional<uint64_t>& allowed, uint64_t wanted,
               const char* remedy) {
-  Finding finding{id, Verdict::kUnclear, "", "", remedy};
+  Finding finding{id, FindingVerdict::kUnclear, "", "", remedy};
   if (!allowed.has_value()) {
     finding.seen = absl::StrCat("how many ", what, " it may have is not known");
   } else if (*allowed == UINT64_MAX) {
-    finding.verdict = Verdict::kOk;
+    finding.verdict = FindingVerdict::kOk;
     finding.seen = absl::StrCat("there is no limit of ", what);
   } else {
-    finding.verdict = *allowed >= wanted ? Verdict::kOk : Verdict::kWarning;
+    finding.verdict =
+        *allowed >= wanted ? FindingVerdict::kOk : FindingVerdict::kWarning;
     finding.seen = absl::StrCat("it may have ", *allowed, " ", what,
                                 "; in a storm it may want ", wanted);
   }
-  if (finding.verdict == Verdict::kOk) finding.remedy.clear();
+  if (finding.verdict == FindingVerdict::kOk) finding.remedy.clear();
   return finding;
 }
 

@@ -7,8 +7,6 @@
 
 namespace addons {
 
-using Verdict = FindingVerdict;
-
 ClusterReport::ClusterReport(std::string cluster)
     : cluster_(std::move(cluster)) {}
 
@@ -17,31 +15,33 @@ absl::Status ClusterReport::NotAsked() {
       "not asked, because the cluster left another question unanswered");
 }
 
-void ClusterReport::Note(std::string id, Verdict verdict, std::string object,
-                         std::string seen, std::string remedy) {
-  findings_.push_back({std::move(id), verdict, std::move(object),
-                       std::move(seen),
-                       verdict == Verdict::kOk ? "" : std::move(remedy)});
+void ClusterReport::Note(std::string id, FindingVerdict verdict,
+                         std::string object, std::string seen,
+                         std::string remedy) {
+  findings_.push_back(
+      {std::move(id), verdict, std::move(object), std::move(seen),
+       verdict == FindingVerdict::kOk ? "" : std::move(remedy)});
 }
 
-Verdict ClusterReport::Heard(const absl::Status& status) {
+FindingVerdict ClusterReport::Heard(const absl::Status& status) {
   silent_ |= absl::IsDeadlineExceeded(status);
-  if (status.ok()) return Verdict::kOk;
-  return RefusesUser(status) ? Verdict::kProblem : Verdict::kUnclear;
+  if (status.ok()) return FindingVerdict::kOk;
+  return RefusesUser(status) ? FindingVerdict::kProblem
+                             : FindingVerdict::kUnclear;
 }
 
 void ClusterReport::Ask(std::string id, const std::string& object,
                         const std::string& what,
                         absl::FunctionRef<absl::Status()> question,
-                        std::string remedy, Verdict refused) {
+                        std::string remedy, FindingVerdict refused) {
   const absl::Status status = silent_ ? NotAsked() : question();
-  Verdict verdict = Heard(status);
+  FindingVerdict verdict = Heard(status);
   std::string seen;
   switch (verdict) {
-    case Verdict::kOk:
+    case FindingVerdict::kOk:
       seen = absl::StrCat("this user may ", what);
       break;
-    case Verdict::kProblem:
+    case FindingVerdict::kProblem:
       verdict = refused;
       seen = absl::StrCat("this user may not ", what, ": ", status.message());
       break;

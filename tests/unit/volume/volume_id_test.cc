@@ -84,7 +84,7 @@ TEST(VolumeIdTest, RefusesEveryTruncationAtTheFront) {
 
 TEST(VolumeIdTest, NamesTheMissingSeparator) {
   // Behind the version, the length, the cluster id, and the pool id.
-  for (const size_t at : {4, 9, 16, 33}) {
+  for (const size_t at : {4U, 9U, 16U, 33U}) {
     EXPECT_THAT(VolumeId::Parse(With(kPlain, at, '_')),
                 StatusIs(absl::StatusCode::kInvalidArgument,
                          HasSubstr("': separator missing at byte " +
