@@ -119,10 +119,10 @@ seen_through() {
   done | sort -u
 }
 
-# clang_tidy ARGUMENT...: on the files of standard input.
+# On the files of standard input.
 clang_tidy() {
   xargs -P "$(compile_jobs)" -n 1 clang-tidy -p build/tidy --quiet \
-    --extra-arg=-Wno-unknown-warning-option "$@" 2>&1 |
+    --extra-arg=-Wno-unknown-warning-option 2>&1 |
     { grep -vE '^[0-9]+ warnings? (generated|treated)|^Suppressed|^Use -(header|system)' || true; }
 }
 
