@@ -72,14 +72,6 @@ if(ADDONS_COVERAGE)
   target_link_options(addons_options INTERFACE --coverage)
 endif()
 
-# addons_separate(file ...): these are compiled alone, also where others are compiled
-# together (CMAKE_UNITY_BUILD): they have names that other files of their target have, too.
-function(addons_separate)
-  if(ARGN)
-    set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-  endif()
-endfunction()
-
 # addons_library(NAME name SRCS ... [DEPS public ...] [PRIVATE_DEPS private ...])
 # A static library addons_<name> with the alias addons::<name>.
 function(addons_library)
@@ -128,11 +120,15 @@ endfunction()
 
 # addons_test(NAME name SRCS ... [SEPARATE ... of them] [DEPS ...] [LABELS ...]
 #             [TIMEOUT seconds])
-# One binary per folder and level; each TEST becomes a ctest test.
+# One binary per folder and level; each TEST becomes a ctest test. What is SEPARATE is
+# compiled alone, also where others are compiled together (CMAKE_UNITY_BUILD): it has names
+# that other files of the program have, too.
 function(addons_test)
   cmake_parse_arguments(ARG "" "NAME;TIMEOUT" "SRCS;SEPARATE;DEPS;LABELS" ${ARGN})
   include(GoogleTest)
-  addons_separate(${ARG_SEPARATE})
+  if(ARG_SEPARATE)
+    set_source_files_properties(${ARG_SEPARATE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 60)
   endif()
@@ -170,14 +166,13 @@ function(addons_integration_suites)
   endforeach()
 endfunction()
 
-# addons_integration_test(NAME name SRCS ... [SEPARATE ... of them] [DEPS ...]
-#                         [LABELS ...] [TIMEOUT seconds] [SUITES suite ...])
+# addons_integration_test(NAME name SRCS ... [DEPS ...] [LABELS ...] [TIMEOUT seconds]
+#                         [SUITES suite ...])
 # A binary whose tests run on real Ceph clusters: one ctest test for each of SUITES; without
 # SUITES the whole binary is one test, named after it. A test all of whose cases were skipped
 # counts as skipped.
 function(addons_integration_test)
-  cmake_parse_arguments(ARG "" "NAME;TIMEOUT" "SRCS;SEPARATE;DEPS;LABELS;SUITES" ${ARGN})
-  addons_separate(${ARG_SEPARATE})
+  cmake_parse_arguments(ARG "" "NAME;TIMEOUT" "SRCS;DEPS;LABELS;SUITES" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 600)
   endif()
