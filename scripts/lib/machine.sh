@@ -17,10 +17,10 @@ memory_megabytes() {
   printf '%s' "$free"
 }
 
-# How many compilers at a time: one takes up to 880 MB (measured).
+# How many compilers at a time: one takes up to 1.2 GB (measured).
 compile_jobs() {
   local jobs=${JOBS:-$(nproc)} fitting
-  fitting=$(($(memory_megabytes) / 900))
+  fitting=$(($(memory_megabytes) / 1200))
   if ((fitting < jobs)); then jobs=$((fitting > 1 ? fitting : 1)); fi
   printf '%s' "$jobs"
 }
