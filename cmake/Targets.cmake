@@ -119,18 +119,19 @@ function(addons_group_test program labels wanted)
 endfunction()
 
 # addons_test(NAME name SRCS ... [SEPARATE ... of them] [DEPS ...] [LABELS ...]
-#             [TIMEOUT seconds])
+#             [TIMEOUT seconds] [SERIAL regex])
 # One binary per folder and level; each TEST becomes a ctest test. What is SEPARATE is
 # compiled alone, also where others are compiled together (CMAKE_UNITY_BUILD): it has names
-# that other files of the program have, too.
+# that other files of the program have, too. Tests whose names match SERIAL have the machine
+# for themselves.
 function(addons_test)
-  cmake_parse_arguments(ARG "" "NAME;TIMEOUT" "SRCS;SEPARATE;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "NAME;TIMEOUT;SERIAL" "SRCS;SEPARATE;DEPS;LABELS" ${ARGN})
   include(GoogleTest)
   if(ARG_SEPARATE)
     set_source_files_properties(${ARG_SEPARATE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
   if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 60)
+    set(ARG_TIMEOUT 120)
   endif()
   add_executable(${ARG_NAME} ${ARG_SRCS})
   target_link_libraries(${ARG_NAME} PRIVATE
@@ -148,8 +149,20 @@ function(addons_test)
     "if(${ARG_NAME}_TESTS)\n"
     "  set_tests_properties(\${${ARG_NAME}_TESTS} PROPERTIES LABELS \"${labels}\")\n"
     "endif()\n")
+  if(ARG_SERIAL)
+    file(APPEND "${with_labels}"
+      "foreach(test IN LISTS ${ARG_NAME}_TESTS)\n"
+      "  if(test MATCHES \"${ARG_SERIAL}\")\n"
+      "    set_tests_properties(\"\${test}\" PROPERTIES RUN_SERIAL ON)\n"
+      "  endif()\n"
+      "endforeach()\n")
+  endif()
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${with_labels}")
 endfunction()
+
+# Seconds. It ends what hangs, and only that: on a busy machine a suite takes six times as
+# long as on a quiet one.
+set(ADDONS_INTEGRATION_TIMEOUT 1800)
 
 # addons_integration_suites(PROGRAM name SUITES suite ... [LABELS ...] [TIMEOUT seconds])
 # Each suite of a program of addons_integration_test is one ctest test with clusters of its
@@ -157,6 +170,9 @@ endfunction()
 # is one test, too. tests/structure/suites.sh compares the names with the sources.
 function(addons_integration_suites)
   cmake_parse_arguments(ARG "" "PROGRAM;TIMEOUT" "LABELS;SUITES" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT ${ADDONS_INTEGRATION_TIMEOUT})
+  endif()
   addons_group_test(${ARG_PROGRAM} "${ARG_LABELS}" labels)
   foreach(suite IN LISTS ARG_SUITES)
     add_test(NAME integration.${suite}
@@ -174,7 +190,7 @@ endfunction()
 function(addons_integration_test)
   cmake_parse_arguments(ARG "" "NAME;TIMEOUT" "SRCS;DEPS;LABELS;SUITES" ${ARGN})
   if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 600)
+    set(ARG_TIMEOUT ${ADDONS_INTEGRATION_TIMEOUT})
   endif()
   if(NOT ARG_LABELS)
     set(ARG_LABELS integration)

@@ -173,16 +173,18 @@ void ReclaimBed::FillHollow(const TestVolume& volume) {
 }
 
 TestVolume ReclaimBed::MakeLongVolume(uint64_t objects) {
-  constexpr size_t kSmallObject = 65536;
-  const std::string size = absl::StrCat(objects * kSmallObject, "B");
+  constexpr size_t kWritten = size_t{256} * kSmallObject;  // at a time
+  const uint64_t bytes = objects * kSmallObject;
+  const std::string size = absl::StrCat(bytes, "B");
   const TestVolume volume = MakeVolume({"--size", size});
   Rbd("a", {"rm", "--no-progress", ImageSpec(volume)});
-  Rbd("a", {"create", "--size", size, "--object-size", "64K", "--image-feature",
+  Rbd("a", {"create", "--size", size, "--object-size",
+            absl::StrCat(kSmallObject, "B"), "--image-feature",
             "layering,exclusive-lock,object-map,fast-diff", ImageSpec(volume)});
   const auto disk = OpenDisk("a", volume);
-  std::string data(size_t{16} * kSmallObject, '\0');
-  for (size_t at = 0; at < data.size(); at += kSmallObject) data[at] = 'x';
-  for (uint64_t at = 0; at < objects * kSmallObject; at += data.size()) {
+  for (uint64_t at = 0; at < bytes; at += kWritten) {
+    std::string data(std::min<uint64_t>(kWritten, bytes - at), '\0');
+    for (size_t i = 0; i < data.size(); i += kSmallObject) data[i] = 'x';
     EXPECT_EQ(disk->Write(at, data), 0);
   }
   return volume;

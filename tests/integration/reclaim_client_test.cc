@@ -69,7 +69,7 @@ TEST_F(ReclaimClientTest, ALockIsNeverBroken) {
 }
 
 TEST_F(ReclaimClientTest, SomebodyWhoOpensTheImageStopsItWithinSeconds) {
-  const TestVolume volume = MakeLongVolume(8192);
+  const TestVolume volume = MakeLongVolume(3072);
   const uint64_t digest = Digest("a", volume);
   auto call = std::async(std::launch::async, [&] { return Reclaim(volume); });
   ASSERT_TRUE(AwaitWork(volume));

@@ -43,7 +43,7 @@ class ReclaimOperationTest : public ReclaimBed {
 
 TEST_F(ReclaimOperationTest, TwentyAtOnceAreTwoAtATimeAndAllEndWell) {
   std::vector<TestVolume> volumes;
-  for (int i = 0; i < 20; ++i) volumes.push_back(MakeLongVolume(512));
+  for (int i = 0; i < 20; ++i) volumes.push_back(MakeLongVolume(64));
 
   // The cluster stands still: two have begun, and the rest says that it waits.
   Stop("a", "osd");
@@ -71,7 +71,7 @@ TEST_F(ReclaimOperationTest, TwentyAtOnceAreTwoAtATimeAndAllEndWell) {
 }
 
 TEST_F(ReclaimOperationTest, RetriesJoinAndHearHowFarItIs) {
-  const TestVolume volume = MakeLongVolume();
+  const TestVolume volume = MakeLongVolume(1024);
   // Held when all is ready for the first object.
   Restart("a",
           {{"RBD_ADDONS_FAULTS", "rbd_sparsify_with_progress#1:hang=8000"}});
@@ -81,7 +81,7 @@ TEST_F(ReclaimOperationTest, RetriesJoinAndHearHowFarItIs) {
       Reclaim(volume, {}, "a", milliseconds(1500)).status;
   EXPECT_THAT(impatient, HasCode(Code::ABORTED));
   EXPECT_THAT(impatient.error_message(),
-              AllOf(HasSubstr(" % ("), HasSubstr("of 256 MiB) looked at")));
+              AllOf(HasSubstr(" % ("), HasSubstr("of 4 MiB) looked at")));
   auto second = ReclaimLater(volume);
   const Reclaimed one = first.get();
   const Reclaimed two = second.get();
@@ -93,7 +93,7 @@ TEST_F(ReclaimOperationTest, RetriesJoinAndHearHowFarItIs) {
 }
 
 TEST_F(ReclaimOperationTest, WorkOutlivesItsCallerAndTheRetryGetsTheResult) {
-  const TestVolume volume = MakeLongVolume();
+  const TestVolume volume = MakeLongVolume(1024);
   Restart("a",
           {{"RBD_ADDONS_FAULTS", "rbd_sparsify_with_progress#1:hang=4000"}});
   EXPECT_THAT(Reclaim(volume, {}, "a", milliseconds(2000)).status,
@@ -101,7 +101,7 @@ TEST_F(ReclaimOperationTest, WorkOutlivesItsCallerAndTheRetryGetsTheResult) {
   ASSERT_TRUE(Eventually([&] { return Outcome(volume) == "sparsified"; }));
   const Reclaimed retry = Reclaim(volume);
   EXPECT_THAT(retry.status, HasCode(Code::OK));
-  EXPECT_EQ(retry.before, 256 * kMiB);
+  EXPECT_EQ(retry.before, 4 * kMiB);
   EXPECT_EQ(Begins(volume), 1);
 }
 
@@ -122,7 +122,7 @@ TEST_F(ReclaimOperationTest, AFailoverDoesNotWaitForIt) {
 }
 
 TEST_F(ReclaimOperationTest, AnAdministratorSeesHowFarItIsAndStopsIt) {
-  const TestVolume volume = MakeLongVolume(8192);
+  const TestVolume volume = MakeLongVolume(3072);
   const uint64_t digest = Digest("a", volume);
   const double stopped = Ended("stopped");
   auto call = ReclaimLater(volume);
@@ -134,11 +134,11 @@ TEST_F(ReclaimOperationTest, AnAdministratorSeesHowFarItIsAndStopsIt) {
   EXPECT_EQ(running[0].verb(), "sparsify");
   EXPECT_THAT(running[0].object(), HasSubstr(volume.id_a));
   EXPECT_EQ(running[0].step(), "sparsifying");
-  EXPECT_EQ(running[0].total(), 512 * kMiB);
+  EXPECT_EQ(running[0].total(), 12 * kMiB);
   EXPECT_LT(running[0].done(), running[0].total());
   EXPECT_THAT(
       RbdAddons(Daemon("a"), {"operations"}).out,
-      AllOf(HasSubstr("  changing  sparsify  "), HasSubstr("% of 536870912 "),
+      AllOf(HasSubstr("  changing  sparsify  "), HasSubstr("% of 12582912 "),
             HasSubstr("lane bulk: 1 of 4 running")));
 
   const auto begin = std::chrono::steady_clock::now();
@@ -165,7 +165,7 @@ TEST_F(ReclaimOperationTest, AnAdministratorSeesHowFarItIsAndStopsIt) {
 }
 
 TEST_F(ReclaimOperationTest, AShutdownStopsItCleanly) {
-  const TestVolume volume = MakeLongVolume(8192);
+  const TestVolume volume = MakeLongVolume(3072);
   auto call = ReclaimLater(volume);
   ASSERT_TRUE(AwaitWork(volume));
   Daemon("a").Stop(SIGTERM);
@@ -177,7 +177,7 @@ TEST_F(ReclaimOperationTest, AShutdownStopsItCleanly) {
 }
 
 TEST_F(ReclaimOperationTest, AKilledDaemonLosesOnlyTime) {
-  const TestVolume volume = MakeLongVolume(8192);
+  const TestVolume volume = MakeLongVolume(3072);
   const uint64_t digest = Digest("a", volume);
   auto call = ReclaimLater(volume);
   ASSERT_TRUE(Eventually([&] { return Begins(volume) == 1; }));

@@ -132,9 +132,11 @@ class ProbeWatch {
   }
 
   /// Ends it. Answers within 100 ms are what is promised, of a machine whose
-  /// processors the daemon and this test have for themselves. They have not:
-  /// what a piece of work takes here is measured beside its processor time, and
-  /// the promise is stretched by that. The median is held to it; that a single
+  /// processors the daemon and this test have for themselves. Where other
+  /// programs run, what a piece of work takes is measured beside its processor
+  /// time, and the promise is stretched by that, which is too little where a
+  /// probe waits for many threads in turn: ctest runs the tests that need the
+  /// processors alone. The median is held to it; that a single
   /// answer is late the kernel's turns can do, but none may be so late that a
   /// probe with five seconds fails. No Probe may fail at all.
   void Judge(const char* what) {

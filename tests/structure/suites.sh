@@ -15,8 +15,8 @@ offend() {
 
 # facts_of FILE: its calls, one fact a line: "program NAME", "source FILE", "suite SUITE".
 facts_of() {
-  sed 's/#.*//' "$1" | tr '()' '  ' | tr -s ' \t' '\n' | awk '
-    /^addons_/ { ours = /^addons_integration_(test|suites)$/; what = ""; next }
+  sed -E 's/#.*//; s/^([a-z_]+)\(/call:\1 (/' "$1" | tr '()' '  ' | tr -s ' \t' '\n' | awk '
+    /^call:/ { ours = /:addons_integration_(test|suites)$/; what = ""; next }
     !ours { next }
     /^(NAME|PROGRAM)$/ { what = "program"; next }
     /^SRCS$/ { what = "source"; next }

@@ -66,10 +66,11 @@ TEST_F(ReadSecretsTest, AKeyringGivesUserAndKey) {
   EXPECT_EQ(ReadSecrets(source_).value_or(""),
             R"({"userID":"second","userKey":"AQAAsecond=="})");
   source_.ceph_user = "none";
-  EXPECT_THAT(ReadSecrets(source_),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       AllOf(HasSubstr(dir_.File("keyring")),
-                             HasSubstr("client.none"), Not(HasSubstr("AQ")))));
+  EXPECT_THAT(
+      ReadSecrets(source_),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               AllOf(HasSubstr(dir_.File("keyring")), HasSubstr("client.none"),
+                     Not(HasSubstr("AQAA")))));
 }
 
 TEST_F(ReadSecretsTest, AKeyringStandsWhereCephHasIt) {
