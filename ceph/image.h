@@ -102,6 +102,17 @@ struct ImageFeatures {
   bool migrating = false;  // source or target of an unfinished migration
 };
 
+/// What opening an image reads, of its header.
+struct ImageHeader {
+  ImageSize size;
+  Timestamp created;
+  bool marked_non_primary = false;  // Image::MarkedNonPrimary()
+  bool has_parent = false;
+  std::map<std::string, std::string> metadata;
+  std::vector<MirrorSnapshot> mirror_snapshots;  // ascending by id
+  std::vector<ImageSnapshot> other_snapshots;    // the rest, likewise
+};
+
 /// kLockLost: another client asked for the exclusive lock in the middle, or the
 /// image refuses writes now.
 enum class SparsifyEnd { kFinished, kStopped, kLockLost };

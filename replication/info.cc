@@ -221,7 +221,8 @@ absl::StatusOr<ReplicationInfo> ReadOnce(ReplicationEnvironment& environment,
   ADDONS_ASSIGN_OR_RETURN(
       const OpenedVolume opened,
       OpenVolume(environment, target, Access::kRead, deadline));
-  const auto view = LookAt(opened.volume, *opened.reads, environment.tracker);
+  const auto view =
+      LookWithoutOpening(opened.volume, *opened.reads, environment.tracker);
   if (absl::IsNotFound(view.status())) {
     // The operator would ignore NOT_FOUND.
     ReplicationInfo info;

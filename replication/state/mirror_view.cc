@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "base/utc.h"
+#include "ceph/image_header.h"
 #include "ceph/pool.h"
 #include "replication/state/journal_replay.h"
 #include "replication/state/journal_resync.h"
@@ -46,43 +47,84 @@ absl::Status CheckKnown(const MirrorView& view) {
   return absl::OkStatus();
 }
 
-absl::Status ReadImage(Image& image, const std::vector<SiteStatus>* listed,
-                       MirrorView* view, std::vector<SiteStatus>* sites,
-                       std::optional<std::string>* refused) {
-  ADDONS_ASSIGN_OR_RETURN(view->info, image.MirrorInfo());
-  ADDONS_ASSIGN_OR_RETURN(view->image_id, image.Id());
-  ADDONS_ASSIGN_OR_RETURN(view->created, image.CreateTimestamp());
-  ADDONS_ASSIGN_OR_RETURN(view->size, image.Size());
-  ADDONS_ASSIGN_OR_RETURN(view->marked_non_primary, image.MarkedNonPrimary());
-  ADDONS_ASSIGN_OR_RETURN(view->parent, image.Parent());
-  ADDONS_ASSIGN_OR_RETURN(const auto metadata, image.ListMetadata(""));
+/// What was read of an image, before anything is concluded from it.
+struct Read {
+  MirrorView view;
+  std::vector<SiteStatus> sites;
+  std::optional<std::string> refused;  // the note of a demotion
+
+  void TakeMetadata(const std::map<std::string, std::string>& metadata);
+};
+
+void Read::TakeMetadata(const std::map<std::string, std::string>& metadata) {
   for (const auto& [key, value] : metadata) {
     if (absl::StartsWith(key, kResyncKeyPrefix) &&
         absl::StrContains(value, "resync_requested") &&
         absl::StrContains(value, "true")) {
-      view->resync_requested = true;
+      view.resync_requested = true;
     }
     if (absl::StartsWith(key, kSharedMarkPrefix) ||
         absl::StartsWith(key, kLocalMarkPrefix)) {
-      view->marks[key] = value;
+      view.marks[key] = value;
     }
     if (key == kOwnDemotionKey) {
-      view->own_demotion_mark = ParseOwnDemotion(value, view->image_id);
+      view.own_demotion_mark = ParseOwnDemotion(value, view.image_id);
     }
-    if (key == kRefusedDemotionKey) *refused = value;
+    if (key == kRefusedDemotionKey) refused = value;
   }
-  if (view->info.state == MirrorImageState::kDisabled) return absl::OkStatus();
-  ADDONS_ASSIGN_OR_RETURN(view->snapshots, image.MirrorSnapshots());
-  ADDONS_ASSIGN_OR_RETURN(view->other_snapshots, image.Snapshots());
-  std::erase_if(view->other_snapshots, [](const ImageSnapshot& snapshot) {
+}
+
+absl::Status ReadImage(Image& image, const std::vector<SiteStatus>* listed,
+                       Read* read) {
+  MirrorView& view = read->view;
+  ADDONS_ASSIGN_OR_RETURN(view.info, image.MirrorInfo());
+  ADDONS_ASSIGN_OR_RETURN(view.image_id, image.Id());
+  ADDONS_ASSIGN_OR_RETURN(view.created, image.CreateTimestamp());
+  ADDONS_ASSIGN_OR_RETURN(view.size, image.Size());
+  ADDONS_ASSIGN_OR_RETURN(view.marked_non_primary, image.MarkedNonPrimary());
+  ADDONS_ASSIGN_OR_RETURN(view.parent, image.Parent());
+  ADDONS_ASSIGN_OR_RETURN(const auto metadata, image.ListMetadata(""));
+  read->TakeMetadata(metadata);
+  if (view.info.state == MirrorImageState::kDisabled) return absl::OkStatus();
+  ADDONS_ASSIGN_OR_RETURN(view.snapshots, image.MirrorSnapshots());
+  ADDONS_ASSIGN_OR_RETURN(view.other_snapshots, image.Snapshots());
+  std::erase_if(view.other_snapshots, [](const ImageSnapshot& snapshot) {
     return snapshot.kind == SnapshotKind::kMirror;
   });
   if (listed != nullptr) {
-    *sites = *listed;
+    read->sites = *listed;
   } else {
-    ADDONS_ASSIGN_OR_RETURN(*sites, image.MirrorStatus());
+    ADDONS_ASSIGN_OR_RETURN(read->sites, image.MirrorStatus());
   }
-  return CheckKnown(*view);
+  return CheckKnown(view);
+}
+
+/// The same of an image that is replicated by snapshots and no clone, without
+/// opening it. NOT_FOUND and INTERNAL: it is another one, or what is written of
+/// it is not understood.
+absl::Status ReadHeader(Pool& pool, const ImageName& name, Read* read) {
+  MirrorView& view = read->view;
+  ADDONS_ASSIGN_OR_RETURN(view.image_id, FindImageId(pool, name));
+  ADDONS_ASSIGN_OR_RETURN(ImageHeader header, pool.Header(view.image_id));
+  ADDONS_ASSIGN_OR_RETURN(const auto record, pool.MirrorRecord(view.image_id));
+  if (!record.has_value() || record->state != MirrorImageState::kEnabled ||
+      record->mode != MirrorMode::kSnapshot || header.has_parent ||
+      header.mirror_snapshots.empty()) {
+    return absl::NotFoundError("no ordinary image");
+  }
+  view.info = *record;
+  // As librbd: the newest mirror snapshot decides.
+  view.info.primary =
+      header.mirror_snapshots.back().kind == MirrorSnapshotKind::kPrimary;
+  view.created = header.created;
+  view.size = header.size;
+  view.marked_non_primary = header.marked_non_primary;
+  read->TakeMetadata(header.metadata);
+  view.snapshots = std::move(header.mirror_snapshots);
+  view.other_snapshots = std::move(header.other_snapshots);
+  ADDONS_ASSIGN_OR_RETURN(read->sites,
+                          pool.MirrorStatusOf(view.info.global_id));
+  return CheckKnown(view);
 }
 
 /// What the header of the image's journal tells.
@@ -116,35 +158,25 @@ absl::StatusOr<std::optional<SteadyDuration>> SilentPeerAge(
   return std::nullopt;
 }
 
-/// A look through an open image; `listed`, where given, are its reports.
-absl::StatusOr<MirrorView> LookThrough(const ResolvedVolume& volume, Pool& pool,
-                                       Image& image,
-                                       const std::vector<SiteStatus>* listed,
-                                       PeerTracker& tracker,
-                                       const AlsoRead& also) {
-  MirrorView view;
-  std::vector<SiteStatus> sites;
-  // Only opening it tells that there is no such image.
-  std::optional<std::string> refused;
-  absl::Status read = ReadImage(image, listed, &view, &sites, &refused);
-  if (read.ok() && also != nullptr) read = also(image, view);
-  if (!read.ok()) return AfterResolve(read, volume);
-  ADDONS_RETURN_IF_ERROR(ReadJournal(pool, &view));
-
+/// What this process knows of the image besides.
+absl::StatusOr<MirrorView> Complete(const ResolvedVolume& volume, Pool& pool,
+                                    Read read, PeerTracker& tracker) {
+  MirrorView& view = read.view;
   view.pool_key = WholePoolKey(volume);
   view.tracker_key = TrackerKey(volume, view.info);
-  if (refused.has_value()) {
-    view.refused_demotion = ParseRefusedDemotion(*refused);
-    view.refused_demotion_age = tracker.MarkAge(view.tracker_key, *refused);
+  if (read.refused.has_value()) {
+    view.refused_demotion = ParseRefusedDemotion(*read.refused);
+    view.refused_demotion_age =
+        tracker.MarkAge(view.tracker_key, *read.refused);
   }
   const bool primary = view.enabled() && view.info.primary;
   tracker.NoteRole(view.tracker_key, primary);
   view.primary_for = tracker.PrimaryFor(view.tracker_key);
   const auto local =
-      std::find_if(sites.begin(), sites.end(),
+      std::find_if(read.sites.begin(), read.sites.end(),
                    [](const auto& site) { return site.local(); });
-  const SiteStatus* local_entry = local == sites.end() ? nullptr : &*local;
-  for (const SiteStatus& site : sites) {
+  const SiteStatus* local_entry = local == read.sites.end() ? nullptr : &*local;
+  for (const SiteStatus& site : read.sites) {
     SiteView entry{site, RoleOf(site),
                    tracker.Age(view.tracker_key, site, local_entry)};
     if (site.local()) {
@@ -163,7 +195,22 @@ absl::StatusOr<MirrorView> LookThrough(const ResolvedVolume& volume, Pool& pool,
                             SilentPeerAge(pool, view, tracker));
   }
   view.quiet_for = tracker.QuietFor(view.tracker_key, view.Progress());
-  return view;
+  return std::move(view);
+}
+
+/// A look through an open image; `listed`, where given, are its reports.
+absl::StatusOr<MirrorView> LookThrough(const ResolvedVolume& volume, Pool& pool,
+                                       Image& image,
+                                       const std::vector<SiteStatus>* listed,
+                                       PeerTracker& tracker,
+                                       const AlsoRead& also) {
+  Read read;
+  // Only opening it tells that there is no such image.
+  absl::Status status = ReadImage(image, listed, &read);
+  if (status.ok() && also != nullptr) status = also(image, read.view);
+  if (!status.ok()) return AfterResolve(status, volume);
+  ADDONS_RETURN_IF_ERROR(ReadJournal(pool, &read.view));
+  return Complete(volume, pool, std::move(read), tracker);
 }
 
 }  // namespace
@@ -328,6 +375,19 @@ absl::StatusOr<MirrorView> LookAt(const ResolvedVolume& volume, Pool& pool,
                                   const std::vector<SiteStatus>& reports,
                                   PeerTracker& tracker) {
   return LookThrough(volume, pool, image, &reports, tracker, nullptr);
+}
+
+absl::StatusOr<MirrorView> LookWithoutOpening(const ResolvedVolume& volume,
+                                              Pool& pool,
+                                              PeerTracker& tracker) {
+  Read read;
+  const absl::Status status = ReadHeader(pool, volume.image_name(), &read);
+  if (absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status)) {
+    return status;
+  }
+  // Whatever else it is, an open image shows it.
+  if (!status.ok()) return LookAt(volume, pool, tracker);
+  return Complete(volume, pool, std::move(read), tracker);
 }
 
 std::string SiteName(const std::vector<MirrorPeer>& peers,

@@ -3,10 +3,83 @@
 #include <cerrno>
 #include <utility>
 
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ceph/image_header.h"
 #include "ceph/mirror.h"
 #include "ceph/pool.h"
 
 namespace addons {
+namespace {
+
+/// All that is known of an image, a line for each thing.
+std::string Told(const std::string& id, const MirrorImageInfo& info,
+                 const ImageHeader& header,
+                 const std::vector<SiteStatus>& sites) {
+  std::string text = absl::StrCat(
+      "id ", id, " global ", info.global_id, " ", Name(info.state), " ",
+      Name(info.mode), " primary ", info.primary, "\nsize ", header.size.bytes,
+      " ", header.size.object_bytes, " ", header.size.objects, " created ",
+      header.created.seconds, ".", header.created.nanoseconds, " marked ",
+      header.marked_non_primary, " clone ", header.has_parent, "\n");
+  for (const auto& [key, value] : header.metadata) {
+    absl::StrAppend(&text, key, "=", absl::CHexEscape(value), "\n");
+  }
+  for (const MirrorSnapshot& snapshot : header.mirror_snapshots) {
+    absl::StrAppend(&text, "snapshot ", snapshot.id, " ", Name(snapshot.kind),
+                    " complete ", snapshot.complete, " unsynced ",
+                    absl::StrJoin(snapshot.unsynced_peer_uuids, ","), " of ",
+                    snapshot.primary_mirror_uuid, " ",
+                    snapshot.primary_snapshot_id, " ",
+                    snapshot.last_copied_object, " created ",
+                    snapshot.created.time_since_epoch().count(), "\n");
+  }
+  for (const ImageSnapshot& snapshot : header.other_snapshots) {
+    absl::StrAppend(&text, "snapshot ", snapshot.id, " ", snapshot.name, " ",
+                    static_cast<int>(snapshot.kind), "\n");
+  }
+  for (const SiteStatus& site : sites) {
+    absl::StrAppend(&text, "site ", site.mirror_uuid, " up ", site.up, " ",
+                    Name(site.state), " ", site.last_update, " ",
+                    site.description, "\n");
+  }
+  return text;
+}
+
+std::string AsOpened(Image& image) {
+  ImageHeader header;
+  header.size = image.Size().value();
+  header.created = image.CreateTimestamp().value();
+  header.marked_non_primary = image.MarkedNonPrimary().value();
+  header.has_parent = image.Parent().value().has_value();
+  header.metadata = image.ListMetadata("").value();
+  header.mirror_snapshots = image.MirrorSnapshots().value();
+  header.other_snapshots = image.Snapshots().value();
+  std::erase_if(header.other_snapshots, [](const ImageSnapshot& snapshot) {
+    return snapshot.kind == SnapshotKind::kMirror;
+  });
+  return Told(image.Id().value(), image.MirrorInfo().value(), header,
+              image.MirrorStatus().value());
+}
+
+std::string AsRead(Pool& pool, const std::string& name) {
+  const std::string id = FindImageId(pool, ImageName(name)).value();
+  const auto header = pool.Header(id);
+  if (!header.ok()) return std::string(header.status().message());
+  const auto record = pool.MirrorRecord(id);
+  if (!record.ok()) return std::string(record.status().message());
+  if (!record->has_value()) return "not mirrored";
+  MirrorImageInfo info = **record;
+  const auto& snapshots = header->mirror_snapshots;
+  info.primary = !snapshots.empty() &&
+                 snapshots.back().kind == MirrorSnapshotKind::kPrimary;
+  const auto sites = pool.MirrorStatusOf(info.global_id);
+  if (!sites.ok()) return std::string(sites.status().message());
+  return Told(id, info, *header, *sites);
+}
+
+}  // namespace
 
 void ContractTest::SetUp() {
   if (Shared() == nullptr) Shared() = GetParam().make();
@@ -68,6 +141,25 @@ bool ContractTest::StatusIsUp(Site site, const std::string& name, bool local,
                               MirrorStatusState state) {
   const auto status = StatusOf(site, name, local);
   return status && status->up && status->state == state;
+}
+
+void ContractTest::ExpectTellsAsOpened(Site site, const std::string& name) {
+  const auto pool = OpenPool(site, Access::kRead);
+  std::string opened;
+  std::string read;
+  // rbd-mirror may write in between.
+  EXPECT_TRUE(bed().WaitFor(
+      [&] {
+        const auto image = Look(site, name);
+        if (image == nullptr) return false;
+        opened = AsOpened(*image);
+        read = AsRead(*pool, name);
+        return read == opened;
+      },
+      std::chrono::seconds(20)))
+      << "opened:\n"
+      << opened << "without opening:\n"
+      << read;
 }
 
 std::string ContractTest::IdOf(Site site, const std::string& name) {

@@ -109,6 +109,10 @@ class ContractTest : public ::testing::TestWithParam<BedFactory> {
   static bool StatusIsUp(Site site, const std::string& name, bool local,
                          MirrorStatusState state);
 
+  /// What can be read of a mirrored image without opening it is what opening it
+  /// shows.
+  static void ExpectTellsAsOpened(Site site, const std::string& name);
+
   static std::string MirrorUuid(Site site);
   static std::set<uint64_t> ClientIds(
       const absl::StatusOr<std::vector<Watcher>>& watchers);

@@ -52,6 +52,7 @@ TEST_P(ContractTest, MirrorSnapshotArrivesWithContentAndMetadata) {
   const auto copy = Look(kB, kSnapshots);
   EXPECT_THAT(*copy->Metadata("csi.key"), Optional(Eq("crosses")));
   EXPECT_EQ(*copy->Metadata(".rbd.csi.key"), std::nullopt);
+  for (const Site site : {kA, kB}) ExpectTellsAsOpened(site, kSnapshots);
   EXPECT_LT(before->MirrorSnapshots()->back().primary_snapshot_id, *id)
       << "a read-only handle does not refresh";
 }
@@ -73,7 +74,9 @@ TEST_P(ContractTest, PlannedFailoverGoesThroughACompleteDemotion) {
       kCopyLimit));
   EXPECT_EQ(*bed().Fingerprint(kA, kFailover),
             *bed().Fingerprint(kB, kFailover));
+  for (const Site site : {kA, kB}) ExpectTellsAsOpened(site, kFailover);
   ASSERT_OK(PromoteSoon(kB, kFailover, Force::kNo));
+  for (const Site site : {kA, kB}) ExpectTellsAsOpened(site, kFailover);
   EXPECT_TRUE(IsPrimary(kB, kFailover));
   EXPECT_TRUE(NewestIs(kB, kFailover, MirrorSnapshotKind::kPrimary));
   ASSERT_OK(bed().Write(kB, kFailover, 4));
@@ -122,6 +125,7 @@ TEST_P(ContractTest, SplitBrainEndsWithAResync) {
       kLagLimit));
   EXPECT_THAT(StatusOf(kA, kForced, true)->description,
               HasSubstr("split-brain"));
+  for (const Site site : {kA, kB}) ExpectTellsAsOpened(site, kForced);
 
   const std::string old_id = IdOf(kA, kForced);
   ASSERT_OK(bed().FreezeMirrorDaemon(kA));

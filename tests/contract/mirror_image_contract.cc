@@ -83,6 +83,15 @@ TEST_P(ContractTest, RoleIsKnownByIdOnBothSites) {
   }
 }
 
+TEST_P(ContractTest, AMirroredImageIsKnownWithoutOpeningIt) {
+  ASSERT_NO_FATAL_FAILURE(NeedMirrored(kStanding));
+  for (const Site site : {kA, kB}) ExpectTellsAsOpened(site, kStanding);
+  const auto pool = OpenPool(kA, Access::kRead);
+  EXPECT_THAT(pool->Header("absent"), HasErrno(ENOENT));
+  EXPECT_EQ(pool->MirrorRecord("absent").value(), std::nullopt);
+  EXPECT_THAT(pool->MirrorStatusOf("absent").value(), SizeIs(0));
+}
+
 TEST_P(ContractTest, CopyProgressIsSetWhileNothingHasChanged) {
   ASSERT_NO_FATAL_FAILURE(NeedMirrored(kProgress));
   const auto before = Newest(kB, kProgress);
@@ -98,6 +107,7 @@ TEST_P(ContractTest, CopyProgressIsSetWhileNothingHasChanged) {
   EXPECT_NE(*on_b->SnapshotRecord(id, before->id), *complete);
   EXPECT_FALSE(*on_b->SetCopyProgress(id, before->id, *complete, 2));
   EXPECT_EQ(Newest(kB, kProgress)->last_copied_object, 1U);
+  ExpectTellsAsOpened(kB, kProgress);
 
   EXPECT_THAT(on_b->SnapshotRecord(id, before->id + 1000), HasErrno(ENOENT));
   EXPECT_THAT(on_b->SnapshotRecord("absent", before->id), HasErrno(ENOENT));

@@ -105,11 +105,16 @@ class FakePool final : public Pool {
   absl::StatusOr<std::vector<ImageStatuses>> MirrorStatuses() override;
   absl::StatusOr<std::optional<MirrorImageInfo>> MirrorInfoById(
       const std::string& image_id) override;
+  absl::StatusOr<std::optional<MirrorImageInfo>> MirrorRecord(
+      const std::string& image_id) override;
+  absl::StatusOr<std::vector<SiteStatus>> MirrorStatusOf(
+      const std::string& global_id) override;
 
   // --- images (fake_pool_images.cc)
 
   absl::StatusOr<bool> HasImage(const ImageName& name) override;
   absl::StatusOr<uint64_t> HeaderVersion(const std::string& image_id) override;
+  absl::StatusOr<ImageHeader> Header(const std::string& image_id) override;
   absl::StatusOr<std::unique_ptr<Image>> OpenImageReadOnly(
       const ImageName& name) override;
   absl::StatusOr<std::unique_ptr<Image>> OpenImageByIdReadOnly(

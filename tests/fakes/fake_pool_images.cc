@@ -67,6 +67,29 @@ absl::StatusOr<uint64_t> FakePool::HeaderVersion(const std::string& image_id) {
   return version;
 }
 
+absl::StatusOr<ImageHeader> FakePool::Header(const std::string& image_id) {
+  ImageHeader header;
+  const std::string object = absl::StrCat("rbd_header.", image_id);
+  const int r = Run("rados_read_op_omap_get_vals2", object, Needs::kOsd, false,
+                    [&](Model&, Site& site, SteadyDuration*) {
+                      const auto image =
+                          Model::FindImageById(Space(site), image_id);
+                      if (image == nullptr) return -ENOENT;
+                      header.size = image->size;
+                      header.created = image->created;
+                      header.marked_non_primary = image->marked_non_primary();
+                      header.has_parent = image->parent.has_value();
+                      header.metadata = image->metadata;
+                      for (const auto& snapshot : image->snapshots) {
+                        header.mirror_snapshots.push_back(snapshot.info);
+                      }
+                      header.other_snapshots = image->other_snapshots;
+                      return 0;
+                    });
+  if (r < 0) return CephError(r, "read", absl::StrCat("'", object, "'"));
+  return header;
+}
+
 absl::StatusOr<std::unique_ptr<Image>> FakePool::OpenImageReadOnly(
     const ImageName& name) {
   return Open("rbd_open_read_only", name.text(), false, false);

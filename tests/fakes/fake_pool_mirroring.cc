@@ -1,6 +1,7 @@
 // What a pool tells about mirroring: its own, and that of its images.
 
 #include <algorithm>
+#include <cerrno>
 #include <optional>
 #include <string>
 #include <vector>
@@ -85,6 +86,40 @@ absl::StatusOr<std::optional<MirrorImageInfo>> FakePool::MirrorInfoById(
                     });
   if (r < 0) return Error(r, "get the mirroring state of image id", image_id);
   return info;
+}
+
+absl::StatusOr<std::optional<MirrorImageInfo>> FakePool::MirrorRecord(
+    const std::string& image_id) {
+  std::optional<MirrorImageInfo> info;
+  const int r =
+      Run("rados_read_op_omap_get_vals_by_keys2", "rbd_mirroring", Needs::kOsd,
+          false, [&](Model& model, Site& site, SteadyDuration*) {
+            const auto image = Model::FindImageById(Space(site), image_id);
+            if (image == nullptr ||
+                image->mirror_state == MirrorImageState::kDisabled) {
+              return 0;
+            }
+            info = model.Info(*image);
+            info->primary = false;  // is not in it
+            return 0;
+          });
+  if (r < 0) return Error(r, "read", "rbd_mirroring");
+  return info;
+}
+
+absl::StatusOr<std::vector<SiteStatus>> FakePool::MirrorStatusOf(
+    const std::string& global_id) {
+  std::vector<SiteStatus> sites;
+  const int r = Run("rbd.mirror_image_status_get", "rbd_mirroring", Needs::kOsd,
+                    false, [&](Model& model, Site& site, SteadyDuration*) {
+                      model::Image image;
+                      image.global_id = global_id;
+                      sites = model.Status(site, Space(site), image);
+                      return 0;
+                    });
+  if (r == -ENOENT) return std::vector<SiteStatus>();
+  if (r < 0) return Error(r, "read the mirroring status of", global_id);
+  return sites;
 }
 
 }  // namespace addons

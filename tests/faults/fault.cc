@@ -124,6 +124,7 @@ const std::map<std::string, std::vector<int>>& ErrnosOfCalls() {
       {"rbd_mirror_peer_site_list", kRead},
       {"rbd_mirror_image_get_info", kRead},
       {"rbd_mirror_image_get_global_status", kReadOfWhatMayBeAbsent},
+      {"rbd.mirror_image_status_get", kReadOfWhatMayBeAbsent},
       {"rbd_mirror_image_global_status_list", kRead},
       {"rbd_mirror_image_info_list", kRead},
       {"rbd_mirror_image_enable2",

@@ -200,6 +200,17 @@ class MemoryPool : public Pool {
       const std::string& /*image_id*/) override {
     return Unimplemented();
   }
+  absl::StatusOr<std::optional<MirrorImageInfo>> MirrorRecord(
+      const std::string& /*image_id*/) override {
+    return Unimplemented();
+  }
+  absl::StatusOr<std::vector<SiteStatus>> MirrorStatusOf(
+      const std::string& /*global_id*/) override {
+    return Unimplemented();
+  }
+  absl::StatusOr<ImageHeader> Header(const std::string& /*image_id*/) override {
+    return Unimplemented();
+  }
   absl::StatusOr<bool> HasImage(const ImageName& /*name*/) override {
     return Unimplemented();
   }

@@ -1,0 +1,36 @@
+#ifndef ADDONS_CEPH_LIBRADOS_HEADER_ENCODING_H_
+#define ADDONS_CEPH_LIBRADOS_HEADER_ENCODING_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "ceph/image.h"
+#include "ceph/mirror.h"
+#include "ceph/pool.h"
+
+namespace addons {
+
+// What librbd and its class on the OSDs write, from Ceph 16 to 20, where no
+// call of theirs tells it without opening the image. nullopt: it is written in
+// another version, older or newer, whose meaning is librbd's to know.
+
+/// All entries of an image's header. nullopt also: it is striped, and so only
+/// librbd knows how many objects it has.
+std::optional<ImageHeader> DecodeImageHeader(const OmapValues& entries);
+
+/// Ceph's cls::rbd::MirrorImage, which does not have the role.
+std::optional<MirrorImageInfo> DecodeMirrorRecord(absl::string_view bytes);
+
+/// Ceph's cls::rbd::MirrorImageStatus; the local site first, and none that
+/// nobody wrote.
+std::optional<std::vector<SiteStatus>> DecodeSiteStatuses(
+    absl::string_view bytes);
+
+/// A text as an argument of a class's method.
+std::string EncodeText(absl::string_view text);
+
+}  // namespace addons
+
+#endif  // ADDONS_CEPH_LIBRADOS_HEADER_ENCODING_H_
