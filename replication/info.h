@@ -30,7 +30,7 @@ struct ReplicationInfo {
 /// schedule that applies, and the last copy is not older than two intervals.
 ///
 // clang-format off
-///   ReadOnce(): OpenVolume(), LookAt()
+///   ReadOnce(): OpenVolume(), LookWithoutOpening()
 ///     ├─ absent ──> ImageMissing() ───────────────> ERROR
 ///     ├─ off, or disabling ───────────────────────> FAILED_PRECONDITION
 ///     └─ Summarize()   each adds a text and a health; the worst health wins

@@ -86,6 +86,42 @@ TEST_F(InfoTest, AskingChangesNothing) {
   EXPECT_EQ(world_.CountCalls("b", "rbd_open"), 0);
 }
 
+TEST_F(InfoTest, AnOrdinaryImageIsNotOpened) {
+  EXPECT_EQ(MustInfo(on_a_).health, ReplicationHealth::kHealthy);
+  EXPECT_THAT(MustInfo(on_b_).message, HasSubstr("this site is secondary"));
+  for (const char* site : {"a", "b"}) {
+    EXPECT_EQ(world_.CountCalls(site, "rbd_open_read_only"), 0) << site;
+  }
+}
+
+TEST_F(InfoTest, WhatCannotBeReadWithoutOpeningItIsReadFromTheOpenImage) {
+  const ReplicationInfo info = MustInfo(on_a_);
+  // The last is the class's method, which a user may lack.
+  for (const char* call : {"rados_read_op_omap_get_vals_by_keys2",
+                           "rbd.mirror_image_status_get"}) {
+    world_.ClearCalls();
+    Fail(call, EPERM, 1);
+    const ReplicationInfo opened = MustInfo(on_a_);
+    EXPECT_EQ(opened.health, info.health) << opened.message;
+    EXPECT_EQ(opened.message, info.message);
+    EXPECT_EQ(opened.last_sync_time, info.last_sync_time);
+    EXPECT_EQ(world_.CountCalls("a", "rbd_open_read_only"), 1) << call;
+  }
+  // What passes is not asked for again by other means.
+  world_.ClearCalls();
+  Fail("rbd.mirror_image_status_get", ETIMEDOUT, 1);
+  EXPECT_THAT(Info(on_a_), Not(IsOk()));
+  EXPECT_EQ(world_.CountCalls("a", "rbd_open_read_only"), 0);
+}
+
+TEST_F(VerbsTest, InfoOpensWhatIsNoOrdinaryImage) {
+  AddPlain();
+  a_.EnableMirroring(image_, MirrorMode::kJournal);
+  world_.ClearCalls();
+  (void)Info(on_a_);
+  EXPECT_EQ(world_.CountCalls("a", "rbd_open_read_only"), 1);
+}
+
 TEST_F(InfoTest, NumbersAreThePeers) {
   PeerSays(MirrorStatusState::kReplaying,
            absl::StrCat("replaying, ", kNumbers));
