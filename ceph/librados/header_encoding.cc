@@ -49,12 +49,12 @@ class Decoder {
     const int64_t seconds = Word();
     return {seconds, static_cast<int64_t>(Word())};
   }
-  /// The fields of a struct as this version of it was written.
-  Decoder Struct(uint8_t version) {
-    const uint8_t written = Byte();
-    Byte();  // the oldest version that may read it
+  /// The fields of a struct that was written as this version, for readers of
+  /// `oldest` and newer ones: where either is another one, the fields may be.
+  Decoder Struct(uint8_t version, uint8_t oldest) {
+    const bool known = Byte() == version && Byte() == oldest;
     Decoder fields(Take(Word()));
-    if (written != version) fields.ok_ = false;
+    fields.ok_ = ok_ && known;
     return fields;
   }
 
@@ -76,13 +76,13 @@ class Decoder {
 /// Ceph's cls_rbd_snap, put where it belongs; false: it is written otherwise.
 bool AddSnapshot(absl::string_view bytes, ImageHeader* header) {
   Decoder whole(bytes);
-  Decoder fields = whole.Struct(8);
+  Decoder fields = whole.Struct(8, 8);
   const uint64_t id = fields.Long();
   std::string name = fields.Text();
   fields.Long();  // the size
   fields.Byte();  // whether it is protected
   fields.Long();  // flags
-  Decoder space = fields.Struct(1);
+  Decoder space = fields.Struct(1, 1);
   const Timestamp created = fields.Time();
   const auto type = static_cast<int>(space.Word());
   if (type != kMirrorNamespace) {
@@ -170,7 +170,7 @@ std::optional<ImageHeader> DecodeImageHeader(const OmapValues& entries) {
 }
 
 std::optional<MirrorImageInfo> DecodeMirrorRecord(absl::string_view bytes) {
-  Decoder fields = Decoder(bytes).Struct(2);
+  Decoder fields = Decoder(bytes).Struct(2, 1);
   MirrorImageInfo info;
   info.global_id = fields.Text();
   info.state = ToMirrorImageState(fields.Byte());
@@ -181,7 +181,7 @@ std::optional<MirrorImageInfo> DecodeMirrorRecord(absl::string_view bytes) {
 
 std::optional<std::vector<SiteStatus>> DecodeSiteStatuses(
     absl::string_view bytes) {
-  Decoder fields = Decoder(bytes).Struct(2);
+  Decoder fields = Decoder(bytes).Struct(2, 1);
   std::vector<SiteStatus> sites;
   const auto add = [&](SiteStatus status) {
     if (status.last_update != 0) sites.push_back(std::move(status));

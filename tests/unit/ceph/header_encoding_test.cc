@@ -129,6 +129,10 @@ TEST(HeaderEncodingTest, WhatOnlyLibrbdUnderstandsIsNotGuessed) {
   }
   OmapValues entries = HeaderOfCopy();
   std::string snapshot = Copied();
+  snapshot[1] = '\x01';  // with fields for readers from before Nautilus
+  entries["snapshot_0000000000000005"] = snapshot;
+  EXPECT_FALSE(DecodeImageHeader(entries).has_value());
+  snapshot = Copied();
   const size_t name_space = snapshot.find(std::string("\x01\x01\x66\0", 4));
   ASSERT_NE(name_space, std::string::npos);
   snapshot[name_space] = '\x02';
