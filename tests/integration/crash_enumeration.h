@@ -42,6 +42,9 @@ struct CrashScenario {
   std::function<CrashBed::Contents(CrashBed&, const CrashSubject&)> contents;
   /// Answers besides OK, UNAVAILABLE and ABORTED, with the reason beside them.
   std::set<grpc::StatusCode> may_answer = {};
+  /// It promotes by force, which ends the copying of the whole pool: what other
+  /// scenarios wait for would come minutes later, or not in their time.
+  bool ends_copying = false;
 };
 
 struct CrashCase {

@@ -66,7 +66,28 @@ const auto* const kRegistered = ::testing::AddGlobalTestEnvironment(&Total());
 // So many volumes are there at a time.
 constexpr size_t kAtOnce = 40;
 
-class CrashEnumerationTest : public CrashEnumeration {};
+class CrashEnumerationTest : public CrashEnumeration {
+ protected:
+  /// Of each of `scenarios`, which disturb each other not, `each` deaths.
+  static void TryAShare(const std::vector<const CrashScenario*>& scenarios,
+                        size_t each, std::mt19937_64& random) {
+    const std::vector<Undisturbed> runs = Observe(scenarios);
+    std::vector<CrashCase> cases;
+    std::map<std::string, CrashBed::Contents> ends;
+    for (size_t i = 0; i < scenarios.size(); ++i) {
+      ends[scenarios[i]->name] = runs[i].end;
+      std::vector<CrashPoint> points = PointsOf({runs[i].calls});
+      ASSERT_FALSE(points.empty()) << scenarios[i]->name;
+      std::shuffle(points.begin(), points.end(), random);
+      points.resize(std::min(points.size(), each));
+      for (const CrashPoint& point : points) {
+        cases.push_back({scenarios[i], point});
+      }
+    }
+    Run(&cases, ends, kAtOnce);
+    Total().Add(cases);
+  }
+};
 
 TEST_F(CrashEnumerationTest, ASeededShareEndsAsWithoutTheDeath) {
   const uint64_t seed =
@@ -75,21 +96,15 @@ TEST_F(CrashEnumerationTest, ASeededShareEndsAsWithoutTheDeath) {
   const size_t each = FromEnvironment("RBD_ADDONS_LONG_COUNT", 1);
   std::mt19937_64 random(seed);
   const std::vector<CrashScenario> scenarios = Scenarios();
-  std::vector<const CrashScenario*> all;
-  for (const CrashScenario& scenario : scenarios) all.push_back(&scenario);
-  const std::vector<Undisturbed> runs = Observe(all);
-  std::vector<CrashCase> cases;
-  std::map<std::string, CrashBed::Contents> ends;
-  for (size_t i = 0; i < all.size(); ++i) {
-    ends[all[i]->name] = runs[i].end;
-    std::vector<CrashPoint> points = PointsOf({runs[i].calls});
-    ASSERT_FALSE(points.empty()) << all[i]->name;
-    std::shuffle(points.begin(), points.end(), random);
-    points.resize(std::min(points.size(), each));
-    for (const CrashPoint& point : points) cases.push_back({all[i], point});
+  std::vector<const CrashScenario*> together;
+  for (const CrashScenario& scenario : scenarios) {
+    if (!scenario.ends_copying) together.push_back(&scenario);
   }
-  Run(&cases, ends, kAtOnce);
-  Total().Add(cases);
+  ASSERT_NO_FATAL_FAILURE(TryAShare(together, each, random));
+  for (const CrashScenario& scenario : scenarios) {
+    if (!scenario.ends_copying) continue;
+    ASSERT_NO_FATAL_FAILURE(TryAShare({&scenario}, each, random));
+  }
 }
 
 class LongCrashEnumerationTest

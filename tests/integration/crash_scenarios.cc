@@ -1,6 +1,7 @@
 // The verbs that change something, each from one state, for the deaths of
 // crash_enumeration.h.
 
+#include <chrono>
 #include <string>
 #include <utility>
 
@@ -13,6 +14,9 @@
 
 namespace addons::testing {
 namespace {
+
+// For rbd-mirror, which may have to come back from a forced promotion first.
+constexpr std::chrono::seconds kArrives{240};
 
 using Contents = CrashBed::Contents;
 using Code = grpc::StatusCode;
@@ -120,7 +124,7 @@ std::vector<CrashScenario> CrashEnumeration::Scenarios() {
     EXPECT_TRUE(Promote("a", volume, false, kSchedule).ok());
     bed.Write("a", volume, "copied");
     bed.TakeSnapshot("a", volume);
-    EXPECT_TRUE(Eventually([&] { return Arrived(bed, volume); }));
+    EXPECT_TRUE(Eventually([&] { return Arrived(bed, volume); }, kArrives));
     bed.MakePeerJournal(&volume);
   };
   const Preparation demoted = [mirrored](CrashBed& bed, CrashSubject& subject) {
@@ -128,9 +132,11 @@ std::vector<CrashScenario> CrashEnumeration::Scenarios() {
     TestVolume& volume = subject.volumes[0];
     bed.Write("a", volume, "moved");
     EXPECT_TRUE(Demote("a", volume).ok());
-    EXPECT_TRUE(Eventually([&] {
-      return Arrived(bed, volume) && bed.Newest("b", volume)->demoted();
-    }));
+    EXPECT_TRUE(Eventually(
+        [&] {
+          return Arrived(bed, volume) && bed.Newest("b", volume)->demoted();
+        },
+        kArrives));
   };
   const Preparation split = [mirrored](CrashBed& bed, CrashSubject& subject) {
     mirrored(bed, subject);
@@ -142,9 +148,11 @@ std::vector<CrashScenario> CrashEnumeration::Scenarios() {
     bed.TakeSnapshot("b", volume);
     bed.Write("a", volume, "of site a");
     EXPECT_TRUE(Demote("a", volume).ok());
-    EXPECT_TRUE(Eventually([&] {
-      return absl::StrContains(bed.Report("a", volume), "split-brain");
-    }));
+    EXPECT_TRUE(Eventually(
+        [&] {
+          return absl::StrContains(bed.Report("a", volume), "split-brain");
+        },
+        kArrives));
   };
   const auto first = [](const CrashSubject& subject) {
     return VolumeGroupClient::Ids{subject.volumes[0].id_a,
@@ -185,12 +193,18 @@ std::vector<CrashScenario> CrashEnumeration::Scenarios() {
                    return Promote("b", subject.volumes[0], false, kSchedule);
                  },
                  BothSites});
-  all.push_back({"promote_forced", "b", mirrored,
+  all.push_back({"promote_forced",
+                 "b",
+                 mirrored,
                  [](CrashSubject& subject) {
                    return Promote("b", subject.volumes[0], true, kSchedule);
                  },
-                 BothSites});
-  all.push_back({"resync", "a", split,
+                 BothSites,
+                 {},
+                 /*ends_copying=*/true});
+  all.push_back({"resync",
+                 "a",
+                 split,
                  [](CrashSubject& subject) {
                    bool ready = false;
                    const grpc::Status status =
@@ -198,7 +212,9 @@ std::vector<CrashScenario> CrashEnumeration::Scenarios() {
                    if (!status.ok() || ready) return status;
                    return grpc::Status(Code::UNAVAILABLE, "not ready");
                  },
-                 BothSites});
+                 BothSites,
+                 {},
+                 /*ends_copying=*/true});
   all.push_back(
       {"group_create", "a", Plain(2),
        [=](CrashSubject& subject) {
