@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "ceph/librados/ceph_enums.h"
 
@@ -194,14 +193,6 @@ std::optional<std::vector<SiteStatus>> DecodeSiteStatuses(
   }
   if (!fields.ok()) return std::nullopt;
   return sites;
-}
-
-std::string EncodeText(absl::string_view text) {
-  std::string bytes;
-  for (int byte = 0; byte < 4; ++byte) {
-    bytes.push_back(static_cast<char>(text.size() >> (8 * byte) & 0xff));
-  }
-  return absl::StrCat(bytes, text);
 }
 
 }  // namespace addons

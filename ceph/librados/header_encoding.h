@@ -28,9 +28,6 @@ std::optional<MirrorImageInfo> DecodeMirrorRecord(absl::string_view bytes);
 std::optional<std::vector<SiteStatus>> DecodeSiteStatuses(
     absl::string_view bytes);
 
-/// A text as an argument of a class's method.
-std::string EncodeText(absl::string_view text);
-
 }  // namespace addons
 
 #endif  // ADDONS_CEPH_LIBRADOS_HEADER_ENCODING_H_

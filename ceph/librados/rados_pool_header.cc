@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "ceph/errors.h"
+#include "ceph/librados/encoding.h"
 #include "ceph/librados/header_encoding.h"
 #include "ceph/librados/rados_pool.h"
 

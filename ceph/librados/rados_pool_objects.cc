@@ -8,17 +8,11 @@
 #include "absl/strings/str_format.h"
 #include "base/status_macros.h"
 #include "ceph/errors.h"
+#include "ceph/librados/encoding.h"
 #include "ceph/librados/rados_pool.h"
 
 namespace addons {
 namespace {
-
-/// As Ceph encodes a number.
-void AppendLittleEndian(uint64_t number, std::string* output) {
-  for (int byte = 0; byte < 8; ++byte) {
-    output->push_back(static_cast<char>(number >> (8 * byte) & 0xff));
-  }
-}
 
 /// Where librbd keeps what it knows of an image.
 std::string HeaderOf(const std::string& image_id) {
@@ -146,10 +140,9 @@ absl::StatusOr<bool> RadosPool::SetCopyProgress(const std::string& image_id,
   const std::string header = HeaderOf(image_id);
   ADDONS_RETURN_IF_ERROR(CheckWritable(ObjectText(header)));
   const std::string key = SnapshotKey(snapshot_id);
-  std::string input;
-  AppendLittleEndian(snapshot_id, &input);
-  input.push_back('\0');  // the copy is not complete
-  AppendLittleEndian(objects, &input);
+  const std::string input = absl::StrCat(
+      EncodeNumber(snapshot_id, sizeof(snapshot_id)),
+      EncodeNumber(/*complete*/ 0, 1), EncodeNumber(objects, sizeof(objects)));
   const WriteOp op(rados_create_write_op());
   rados_write_op_assert_exists(op.get());
   int compared = 0;

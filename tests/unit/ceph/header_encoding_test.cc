@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/strings/escaping.h"
+#include "ceph/librados/encoding.h"
 
 namespace addons {
 namespace {

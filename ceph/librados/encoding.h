@@ -1,0 +1,31 @@
+#ifndef ADDONS_CEPH_LIBRADOS_ENCODING_H_
+#define ADDONS_CEPH_LIBRADOS_ENCODING_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+namespace addons {
+
+// Arguments of the OSDs' class methods, as Ceph encodes them.
+
+/// The lowest `bytes` bytes, the lowest first.
+inline std::string EncodeNumber(uint64_t number, size_t bytes) {
+  std::string encoded;
+  for (size_t byte = 0; byte < bytes; ++byte) {
+    encoded.push_back(static_cast<char>(number >> (8 * byte) & 0xff));
+  }
+  return encoded;
+}
+
+/// A text has its length before it.
+inline std::string EncodeText(absl::string_view text) {
+  return absl::StrCat(EncodeNumber(text.size(), sizeof(uint32_t)), text);
+}
+
+}  // namespace addons
+
+#endif  // ADDONS_CEPH_LIBRADOS_ENCODING_H_
