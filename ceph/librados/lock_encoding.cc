@@ -13,9 +13,10 @@ constexpr char kExclusive = 1;
 }  // namespace
 
 std::string EncodeAssertLocked(const ObjectLock& lock) {
+  // The last one is the lock's tag.
   const std::string fields =
       absl::StrCat(EncodeText(lock.name), std::string(1, kExclusive),
-                   EncodeText(lock.cookie), EncodeText(/*tag=*/""));
+                   EncodeText(lock.cookie), EncodeText(""));
   return absl::StrCat(std::string{kVersion, kOldestVersion},
                       EncodeText(fields));
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "networkfence/helper_marker.h"
@@ -30,6 +31,18 @@ class DoctorHandoverTest : public DoctorBed {
   static void Rados(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"a", "-p", RealBed::kPool});
     Testbed("rados", arguments);
+  }
+
+  // The manager keeps the schedule of an image that is removed, until it
+  // looks through its schedules again.
+  static void LeaveScheduleOfGoneImage() {
+    const std::string spec = absl::StrCat(RealBed::kPool, "/scheduled");
+    Rbd("a", {"create", "--size", "1M", spec});
+    Rbd("a", {"mirror", "image", "enable", spec, "snapshot"});
+    Rbd("a", {"mirror", "snapshot", "schedule", "add", "--pool", RealBed::kPool,
+              "--image", "scheduled", "1h"});
+    Rbd("a", {"mirror", "image", "disable", spec});
+    Rbd("a", {"rm", spec});
   }
 };
 
@@ -132,14 +145,6 @@ TEST_F(DoctorHandoverTest, WhatTheDaemonMayRepairIsRepaired) {
   const TestVolume volume = MakeReplicatedVolume();
   Rados({"setomapval", "csi.volumes.default", "csi.volume.pvc-ghost",
          "0d2b7d5e-4f60-4c8e-9a36-ad5dbd9b7a11"});
-  // The manager keeps the schedule of an image that is removed.
-  const std::string spec = absl::StrCat(RealBed::kPool, "/scheduled");
-  Rbd("a", {"create", "--size", "1M", spec});
-  Rbd("a", {"mirror", "image", "enable", spec, "snapshot"});
-  Rbd("a", {"mirror", "snapshot", "schedule", "add", "--pool", RealBed::kPool,
-            "--image", "scheduled", "1h"});
-  Rbd("a", {"mirror", "image", "disable", spec});
-  Rbd("a", {"rm", spec});
   Testbed("ceph",
           {"a", "osd", "blocklist", "range", "add", "192.0.2.0/24", "600"});
 
@@ -149,16 +154,26 @@ TEST_F(DoctorHandoverTest, WhatTheDaemonMayRepairIsRepaired) {
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(result.out,
               AllOf(HasSubstr("the name 'pvc-ghost' is reserved"),
-                    HasSubstr("schedules  "),
                     HasSubstr("fences  192.0.2.0/24: this fence ends at")));
   std::vector<std::string> repair = audit;
   repair.insert(repair.end(), {"--repair", "--yes"});
   result = Ask("a", repair);
   EXPECT_EQ(result.code, 0) << result.out << result.err;
-  EXPECT_THAT(result.out,
-              AllOf(HasSubstr("free the name 'pvc-ghost'"),
-                    HasSubstr("remove the schedule of this image id"),
-                    Not(HasSubstr("failed"))));
+  EXPECT_THAT(result.out, AllOf(HasSubstr("free the name 'pvc-ghost'"),
+                                Not(HasSubstr("failed"))));
+  // The manager sweeps its schedules once a minute, and can be first.
+  bool removed = false;
+  for (int tries = 0; tries < 3 && !removed; ++tries) {
+    LeaveScheduleOfGoneImage();
+    const std::string found = Ask("a", audit).out;
+    result = Ask("a", repair);
+    EXPECT_EQ(result.code, 0) << result.out << result.err;
+    EXPECT_THAT(result.out, Not(HasSubstr("failed")));
+    removed =
+        absl::StrContains(found, "schedules  ") &&
+        absl::StrContains(result.out, "remove the schedule of this image id");
+  }
+  EXPECT_TRUE(removed) << result.out;
   result = Ask("a", audit);
   EXPECT_THAT(result.out,
               AllOf(Not(HasSubstr("pvc-ghost")), Not(HasSubstr("schedules  ")),
