@@ -9,6 +9,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "base/secret.h"
+#include "ceph/encoding.h"
 
 namespace addons {
 namespace {
@@ -38,9 +39,9 @@ class WipedString {
   std::string text_;
 };
 
-unsigned LittleEndian16(absl::string_view bytes, size_t at) {
-  return static_cast<unsigned char>(bytes[at]) |
-         static_cast<unsigned>(static_cast<unsigned char>(bytes[at + 1])) << 8;
+/// Two bytes of a key's header.
+unsigned HeaderField(absl::string_view bytes, size_t at) {
+  return static_cast<unsigned>(DecodeNumber(bytes.substr(at, 2)));
 }
 
 /// absl forgives white space and missing padding, librados does not.
@@ -79,10 +80,10 @@ absl::StatusOr<unsigned> CephxKeyType(absl::string_view text) {
   const absl::string_view bytes = decoded.text();
   if (bytes.size() <= kHeader) return Refused("too short");
   const size_t secret = bytes.size() - kHeader;
-  if (LittleEndian16(bytes, kLengthAt) != secret) {
+  if (HeaderField(bytes, kLengthAt) != secret) {
     return Refused("its length is not the one it announces");
   }
-  const unsigned type = LittleEndian16(bytes, kTypeAt);
+  const unsigned type = HeaderField(bytes, kTypeAt);
   if (type == 0) return Refused("its type is 0, which is no cipher");
   if (secret < ShortestSecret(type)) return Refused("too short");
   return type;

@@ -8,18 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "base/status_macros.h"
+#include "ceph/encoding.h"
 
 namespace addons {
 namespace {
-
-/// As Ceph encodes a number.
-uint64_t LittleEndian(absl::string_view bytes) {
-  uint64_t number = 0;
-  for (size_t i = 0; i < bytes.size(); ++i) {
-    number |= uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
-  }
-  return number;
-}
 
 absl::Status NotUnderstood(const Pool& pool, const ImageName& name,
                            absl::string_view what) {
@@ -51,7 +43,7 @@ absl::StatusOr<std::string> FindImageId(Pool& pool, const ImageName& name) {
   const absl::string_view text = *value;
   constexpr size_t kLength = sizeof(uint32_t);
   if (text.size() <= kLength ||
-      LittleEndian(text.substr(0, kLength)) != text.size() - kLength) {
+      DecodeNumber(text.substr(0, kLength)) != text.size() - kLength) {
     return NotUnderstood(pool, name, "its id in the directory");
   }
   return std::string(text.substr(kLength));
@@ -67,7 +59,7 @@ absl::StatusOr<uint64_t> ReadImageSize(Pool& pool, const ImageName& name) {
   if (size->size() != sizeof(uint64_t)) {
     return NotUnderstood(pool, name, "its size");
   }
-  return LittleEndian(*size);
+  return DecodeNumber(*size);
 }
 
 absl::StatusOr<std::optional<int64_t>> ReadDataPoolId(
@@ -81,7 +73,7 @@ absl::StatusOr<std::optional<int64_t>> ReadDataPoolId(
         absl::StrCat("what the pool notes of the image with id '", image_id,
                      "' is not understood: the pool of its data"));
   }
-  return std::optional<int64_t>(static_cast<int64_t>(LittleEndian(*id)));
+  return std::optional<int64_t>(static_cast<int64_t>(DecodeNumber(*id)));
 }
 
 }  // namespace addons

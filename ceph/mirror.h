@@ -55,12 +55,22 @@ struct MirrorSnapshot {
   uint64_t primary_snapshot_id = 0;
   uint64_t last_copied_object = 0;
   std::chrono::system_clock::time_point created;  // on this cluster
+  /// Non-primary kinds: peers are noted that may copy it from here, as
+  /// rbd-mirror does where it copies a demotion.
+  bool lists_peers = false;
 
   bool demoted() const {
     return kind == MirrorSnapshotKind::kPrimaryDemoted ||
            kind == MirrorSnapshotKind::kNonPrimaryDemoted;
   }
 };
+
+/// Whether an image that is replicated by snapshots is primary: its newest
+/// mirror snapshot decides, as in librbd. The oldest one first.
+inline bool PrimaryBySnapshots(const std::vector<MirrorSnapshot>& snapshots) {
+  return !snapshots.empty() &&
+         snapshots.back().kind == MirrorSnapshotKind::kPrimary;
+}
 
 enum class MirrorStatusState {
   kUnknown,

@@ -150,6 +150,16 @@ class Pool {
                                                const std::string& record,
                                                uint64_t objects) = 0;
 
+  /// Makes the copied snapshot one of `kind`, kNonPrimary or
+  /// kNonPrimaryDemoted, in one atomic step if it still has this `record`.
+  /// Nobody who has the image open is told. false, NOT_FOUND: likewise.
+  /// INTERNAL: it is written in another way than this build knows. Needs a
+  /// mutation pool. rados_write_op_omap_cmp2, rados_write_op_omap_set2
+  virtual absl::StatusOr<bool> SetCopyKind(const std::string& image_id,
+                                           uint64_t snapshot_id,
+                                           const std::string& record,
+                                           MirrorSnapshotKind kind) = 0;
+
   // --- locks of our own on objects of our own, with an end by the OSD's clock
 
   /// Takes the lock for `duration`, and makes its object where there is none.

@@ -16,6 +16,7 @@
 #include "ceph/mirror_clients.h"
 #include "replication/decision/peer_claims.h"
 #include "replication/decision/promote_decision.h"
+#include "replication/half_demotion.h"
 #include "replication/image_id.h"
 #include "replication/mirror_client_eviction.h"
 #include "replication/mirror_client_guard.h"
@@ -162,7 +163,7 @@ absl::Status Promotion::Run() {
       continue;
     }
     if (!context_.mutating()) context_.Step("looking at both sites");
-    ADDONS_ASSIGN_OR_RETURN(const PromoteDecision decision, LookAndDecide());
+    ADDONS_ASSIGN_OR_RETURN(PromoteDecision decision, LookAndDecide());
     switch (decision.action) {
       case PromoteAction::kAlreadyPrimary:
         return Finish(std::move(view_));
@@ -176,6 +177,7 @@ absl::Status Promotion::Run() {
       case PromoteAction::kWaitForWorkload:
       case PromoteAction::kWaitForLocalMirror:
       case PromoteAction::kWait: {
+        SetHalfDemotionGoingAside(session_, view_, &decision.reason);
         // An earlier try began to mutate, was refused by librbd, and by now the
         // other side looks different: nothing was changed, so just wait on.
         NoteRest(decision);

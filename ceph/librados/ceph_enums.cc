@@ -105,6 +105,22 @@ MirrorSnapshotKind ToMirrorSnapshotKind(int rbd_snap_mirror_state) {
   }
 }
 
+int FromMirrorSnapshotKind(MirrorSnapshotKind kind) {
+  switch (kind) {
+    case MirrorSnapshotKind::kPrimary:
+      return RBD_SNAP_MIRROR_STATE_PRIMARY;
+    case MirrorSnapshotKind::kPrimaryDemoted:
+      return RBD_SNAP_MIRROR_STATE_PRIMARY_DEMOTED;
+    case MirrorSnapshotKind::kNonPrimary:
+      return RBD_SNAP_MIRROR_STATE_NON_PRIMARY;
+    case MirrorSnapshotKind::kNonPrimaryDemoted:
+      return RBD_SNAP_MIRROR_STATE_NON_PRIMARY_DEMOTED;
+    case MirrorSnapshotKind::kUnknown:
+      break;
+  }
+  return -1;
+}
+
 SnapshotKind ToSnapshotKind(int rbd_snap_namespace_type) {
   switch (rbd_snap_namespace_type) {
     case RBD_SNAP_NAMESPACE_TYPE_USER:

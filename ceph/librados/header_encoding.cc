@@ -1,18 +1,17 @@
 #include "ceph/librados/header_encoding.h"
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
+#include "ceph/encoding.h"
 #include "ceph/librados/ceph_enums.h"
+#include "ceph/librados/mirror_records.h"
 
 namespace addons {
 namespace {
-
-using std::chrono::system_clock;
 
 // Of librbd, which does not export them.
 constexpr uint64_t kNonPrimaryFeature = uint64_t{1} << 10;
@@ -25,14 +24,11 @@ class Decoder {
   explicit Decoder(absl::string_view bytes) : rest_(bytes) {}
 
   bool ok() const { return ok_; }
-  uint64_t Number(size_t bytes) {
-    const absl::string_view taken = Take(bytes);
-    uint64_t number = 0;
-    for (size_t i = 0; i < taken.size(); ++i) {
-      number |= uint64_t{static_cast<unsigned char>(taken[i])} << (8 * i);
-    }
-    return number;
+  /// Where the rest begins in `bytes`, which it is a part of.
+  size_t OffsetIn(absl::string_view bytes) const {
+    return static_cast<size_t>(rest_.data() - bytes.data());
   }
+  uint64_t Number(size_t bytes) { return DecodeNumber(Take(bytes)); }
   uint8_t Byte() { return static_cast<uint8_t>(Number(1)); }
   uint32_t Word() { return static_cast<uint32_t>(Number(4)); }
   uint64_t Long() { return Number(8); }
@@ -72,46 +68,55 @@ class Decoder {
   bool ok_ = true;
 };
 
-/// Ceph's cls_rbd_snap, put where it belongs; false: it is written otherwise.
-bool AddSnapshot(absl::string_view bytes, ImageHeader* header) {
+/// Ceph's cls_rbd_snap, or cls::rbd::SnapshotInfo, which is the same.
+struct SnapshotFields {
+  uint64_t id = 0;
+  std::string name;
+  int type = 0;                 // of its namespace
+  MirrorSnapshotRecord mirror;  // where the type is that
+  size_t state_at = 0;          // likewise: where its state begins
+};
+
+std::optional<SnapshotFields> DecodeSnapshot(absl::string_view bytes) {
+  SnapshotFields snapshot;
   Decoder whole(bytes);
   Decoder fields = whole.Struct(8, 8);
-  const uint64_t id = fields.Long();
-  std::string name = fields.Text();
+  snapshot.id = fields.Long();
+  snapshot.name = fields.Text();
   fields.Long();  // the size
   fields.Byte();  // whether it is protected
   fields.Long();  // flags
   Decoder space = fields.Struct(1, 1);
   const Timestamp created = fields.Time();
-  const auto type = static_cast<int>(space.Word());
-  if (type != kMirrorNamespace) {
-    header->other_snapshots.push_back(
-        {id, std::move(name), ToSnapshotKind(type)});
-    return fields.ok() && space.ok();
+  snapshot.type = static_cast<int>(space.Word());
+  if (snapshot.type == kMirrorNamespace) {
+    MirrorSnapshotRecord& mirror = snapshot.mirror;
+    mirror.id = snapshot.id;
+    mirror.created = created;
+    snapshot.state_at = space.OffsetIn(bytes);
+    mirror.state = space.Byte();
+    mirror.complete = space.Byte() != 0;
+    mirror.peer_uuids = space.Texts();
+    mirror.primary_mirror_uuid = space.Text();
+    mirror.primary_snapshot_id = space.Long();
+    mirror.last_copied_object = space.Long();
   }
-  MirrorSnapshot snapshot;
-  snapshot.id = id;
-  snapshot.kind = ToMirrorSnapshotKind(space.Byte());
-  snapshot.complete = space.Byte() != 0;
-  std::vector<std::string> peers = space.Texts();
-  std::string primary = space.Text();
-  const uint64_t primary_id = space.Long();
-  const uint64_t copied = space.Long();
-  // As Image::MirrorSnapshots().
-  if (snapshot.kind == MirrorSnapshotKind::kPrimary ||
-      snapshot.kind == MirrorSnapshotKind::kPrimaryDemoted) {
-    snapshot.unsynced_peer_uuids = std::move(peers);
+  if (!fields.ok() || !space.ok()) return std::nullopt;
+  return snapshot;
+}
+
+/// Puts it where it belongs; false: it is written otherwise.
+bool AddSnapshot(absl::string_view bytes, ImageHeader* header) {
+  std::optional<SnapshotFields> snapshot = DecodeSnapshot(bytes);
+  if (!snapshot.has_value()) return false;
+  if (snapshot->type == kMirrorNamespace) {
+    header->mirror_snapshots.push_back(
+        ToMirrorSnapshot(std::move(snapshot->mirror)));
   } else {
-    snapshot.primary_mirror_uuid = std::move(primary);
-    snapshot.primary_snapshot_id = primary_id;
-    snapshot.last_copied_object = copied;
+    header->other_snapshots.push_back({snapshot->id, std::move(snapshot->name),
+                                       ToSnapshotKind(snapshot->type)});
   }
-  snapshot.created = system_clock::time_point(
-      std::chrono::duration_cast<system_clock::duration>(
-          std::chrono::seconds(created.seconds) +
-          std::chrono::nanoseconds(created.nanoseconds)));
-  header->mirror_snapshots.push_back(std::move(snapshot));
-  return fields.ok() && space.ok();
+  return true;
 }
 
 /// A number that is all of an entry; nullopt: there is none.
@@ -168,6 +173,22 @@ std::optional<ImageHeader> DecodeImageHeader(const OmapValues& entries) {
   return header;
 }
 
+std::optional<std::string> EncodeCopyOfKind(absl::string_view record,
+                                            MirrorSnapshotKind kind) {
+  const std::optional<SnapshotFields> snapshot = DecodeSnapshot(record);
+  if (!snapshot.has_value() || snapshot->type != kMirrorNamespace) {
+    return std::nullopt;
+  }
+  const MirrorSnapshotKind now = ToMirrorSnapshotKind(snapshot->mirror.state);
+  if (now != MirrorSnapshotKind::kNonPrimary &&
+      now != MirrorSnapshotKind::kNonPrimaryDemoted) {
+    return std::nullopt;
+  }
+  std::string changed(record);
+  changed[snapshot->state_at] = static_cast<char>(FromMirrorSnapshotKind(kind));
+  return changed;
+}
+
 std::optional<MirrorImageInfo> DecodeMirrorRecord(absl::string_view bytes) {
   Decoder fields = Decoder(bytes).Struct(2, 1);
   MirrorImageInfo info;
@@ -182,14 +203,11 @@ std::optional<std::vector<SiteStatus>> DecodeSiteStatuses(
     absl::string_view bytes) {
   Decoder fields = Decoder(bytes).Struct(2, 1);
   std::vector<SiteStatus> sites;
-  const auto add = [&](SiteStatus status) {
-    if (status.last_update != 0) sites.push_back(std::move(status));
-  };
   SiteStatus local = TakeStatus(&fields, "");
-  if (fields.Byte() != 0) add(std::move(local));
+  if (fields.Byte() != 0) AddReport(std::move(local), &sites);
   for (uint32_t left = fields.Word(); fields.ok() && left > 0; --left) {
     std::string uuid = fields.Text();
-    add(TakeStatus(&fields, std::move(uuid)));
+    AddReport(TakeStatus(&fields, std::move(uuid)), &sites);
   }
   if (!fields.ok()) return std::nullopt;
   return sites;

@@ -20,6 +20,12 @@ namespace addons {
 /// librbd knows how many objects it has.
 std::optional<ImageHeader> DecodeImageHeader(const OmapValues& entries);
 
+/// The record of a copied mirror snapshot (cls::rbd::SnapshotInfo) with another
+/// kind, kNonPrimary or kNonPrimaryDemoted, and nothing else changed. nullopt
+/// also: it is no copied one.
+std::optional<std::string> EncodeCopyOfKind(absl::string_view record,
+                                            MirrorSnapshotKind kind);
+
 /// Ceph's cls::rbd::MirrorImage, which does not have the role.
 std::optional<MirrorImageInfo> DecodeMirrorRecord(absl::string_view bytes);
 

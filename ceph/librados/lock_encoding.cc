@@ -1,7 +1,7 @@
 #include "ceph/librados/lock_encoding.h"
 
 #include "absl/strings/str_cat.h"
-#include "ceph/librados/encoding.h"
+#include "ceph/encoding.h"
 
 namespace addons {
 namespace {

@@ -6,8 +6,8 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "ceph/encoding.h"
 #include "ceph/errors.h"
-#include "ceph/librados/encoding.h"
 #include "ceph/librados/header_encoding.h"
 #include "ceph/librados/rados_pool.h"
 

@@ -3,12 +3,14 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/status_macros.h"
+#include "ceph/encoding.h"
 #include "ceph/errors.h"
-#include "ceph/librados/encoding.h"
+#include "ceph/librados/header_encoding.h"
 #include "ceph/librados/rados_pool.h"
 
 namespace addons {
@@ -21,6 +23,15 @@ std::string HeaderOf(const std::string& image_id) {
 
 std::string SnapshotKey(uint64_t snapshot_id) {
   return absl::StrFormat("snapshot_%016x", snapshot_id);
+}
+
+/// Makes the whole operation one that does nothing, and ends with ECANCELED,
+/// where the object does not have this entry. It is not created.
+void OnlyWhere(const WriteOp& op, const std::string& key,
+               const std::string& value, int* compared) {
+  rados_write_op_assert_exists(op.get());
+  rados_write_op_omap_cmp2(op.get(), key.data(), LIBRADOS_CMPXATTR_OP_EQ,
+                           value.data(), key.size(), value.size(), compared);
 }
 
 }  // namespace
@@ -108,11 +119,8 @@ absl::StatusOr<bool> RadosPool::RemoveOmapValue(const std::string& object,
                      ": a value that is removed by comparison is not empty"));
   }
   const WriteOp op(rados_create_write_op());
-  rados_write_op_assert_exists(op.get());
   int compared = 0;
-  rados_write_op_omap_cmp2(op.get(), key.data(), LIBRADOS_CMPXATTR_OP_EQ,
-                           expected.data(), key.size(), expected.size(),
-                           &compared);
+  OnlyWhere(op, key, expected, &compared);
   const std::array<const char*, 1> keys = {key.data()};
   const std::array<size_t, 1> sizes = {key.size()};
   rados_write_op_omap_rm_keys2(op.get(), keys.data(), sizes.data(),
@@ -144,10 +152,8 @@ absl::StatusOr<bool> RadosPool::SetCopyProgress(const std::string& image_id,
       EncodeNumber(snapshot_id, sizeof(snapshot_id)),
       EncodeNumber(/*complete*/ 0, 1), EncodeNumber(objects, sizeof(objects)));
   const WriteOp op(rados_create_write_op());
-  rados_write_op_assert_exists(op.get());
   int compared = 0;
-  rados_write_op_omap_cmp2(op.get(), key.data(), LIBRADOS_CMPXATTR_OP_EQ,
-                           record.data(), key.size(), record.size(), &compared);
+  OnlyWhere(op, key, record, &compared);
   rados_write_op_exec(op.get(), "rbd",
                       "mirror_image_snapshot_set_copy_progress", input.data(),
                       input.size(), nullptr);
@@ -155,6 +161,37 @@ absl::StatusOr<bool> RadosPool::SetCopyProgress(const std::string& image_id,
   if (result == -ECANCELED) return false;
   if (result < 0)
     return CephError(result, "set the copy progress in", ObjectText(header));
+  return true;
+}
+
+absl::StatusOr<bool> RadosPool::SetCopyKind(const std::string& image_id,
+                                            uint64_t snapshot_id,
+                                            const std::string& record,
+                                            MirrorSnapshotKind kind) {
+  const std::string header = HeaderOf(image_id);
+  ADDONS_RETURN_IF_ERROR(CheckWritable(ObjectText(header)));
+  const std::string key = SnapshotKey(snapshot_id);
+  const std::optional<std::string> changed = EncodeCopyOfKind(record, kind);
+  if (!changed.has_value()) {
+    return absl::InternalError(absl::StrCat(
+        "Failed to set the kind of a copied snapshot in ", ObjectText(header),
+        ": '", key, "' is not written as up to Ceph 20"));
+  }
+  const WriteOp op(rados_create_write_op());
+  int compared = 0;
+  OnlyWhere(op, key, record, &compared);
+  const std::array<const char*, 1> keys = {key.data()};
+  const std::array<const char*, 1> values = {changed->data()};
+  const std::array<size_t, 1> key_sizes = {key.size()};
+  const std::array<size_t, 1> value_sizes = {changed->size()};
+  rados_write_op_omap_set2(op.get(), keys.data(), values.data(),
+                           key_sizes.data(), value_sizes.data(), keys.size());
+  const int result = Operate(op, header);
+  if (result == -ECANCELED) return false;
+  if (result < 0) {
+    return CephError(result, "set the kind of a copied snapshot in",
+                     ObjectText(header));
+  }
   return true;
 }
 

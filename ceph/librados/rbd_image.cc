@@ -16,6 +16,7 @@
 #include "base/status_macros.h"
 #include "ceph/errors.h"
 #include "ceph/librados/ceph_enums.h"
+#include "ceph/librados/mirror_records.h"
 #include "ceph/librados/progress_callback.h"
 #include "ceph/librados/sized_buffer.h"
 
@@ -64,11 +65,10 @@ std::vector<SiteStatus> ToSiteStatuses(
   std::vector<SiteStatus> sites;
   for (uint32_t i = 0; i < status.site_statuses_count; ++i) {
     const rbd_mirror_image_site_status_t& site = status.site_statuses[i];
-    // Where nobody wrote a status, librbd makes up a local one without a time.
-    if (site.last_update == 0) continue;
-    sites.push_back({CString(site.mirror_uuid), site.up,
-                     ToMirrorStatusState(static_cast<int>(site.state)),
-                     CString(site.description), site.last_update});
+    AddReport({CString(site.mirror_uuid), site.up,
+               ToMirrorStatusState(static_cast<int>(site.state)),
+               CString(site.description), site.last_update},
+              &sites);
   }
   std::stable_partition(sites.begin(), sites.end(),
                         [](const SiteStatus& site) { return site.local(); });
@@ -224,32 +224,23 @@ absl::StatusOr<std::optional<MirrorSnapshot>> RbdImage::ReadMirrorSnapshot(
   if (result < 0) return Error(result, kAction);
   const Cleanup cleanup(
       [&] { rbd_snap_mirror_namespace_cleanup(&mirror, sizeof(mirror)); });
-  MirrorSnapshot snapshot;
-  snapshot.id = id;
-  snapshot.kind = ToMirrorSnapshotKind(static_cast<int>(mirror.state));
-  snapshot.complete = mirror.complete;
-  const bool own = snapshot.kind == MirrorSnapshotKind::kPrimary ||
-                   snapshot.kind == MirrorSnapshotKind::kPrimaryDemoted;
-  if (own) {  // the others have the uuids of their own future syncs here
-    snapshot.unsynced_peer_uuids =
-        FirstStrings(mirror.mirror_peer_uuids, mirror.mirror_peer_uuids_count);
-  } else {
-    snapshot.primary_mirror_uuid = CString(mirror.primary_mirror_uuid);
-    snapshot.primary_snapshot_id = mirror.primary_snap_id;
-    snapshot.last_copied_object = mirror.last_copied_object_number;
-  }
-
   timespec time{};
   result = connection_->Call("rbd_snap_get_timestamp", [&] {
     return rbd_snap_get_timestamp(image_.get(), id, &time);
   });
   if (result == -ENOENT) return std::nullopt;
   if (result < 0) return Error(result, kAction);
-  snapshot.created = std::chrono::system_clock::time_point(
-      std::chrono::duration_cast<std::chrono::system_clock::duration>(
-          std::chrono::seconds(time.tv_sec) +
-          std::chrono::nanoseconds(time.tv_nsec)));
-  return snapshot;
+  return ToMirrorSnapshot({
+      .id = id,
+      .state = static_cast<int>(mirror.state),
+      .complete = mirror.complete,
+      .peer_uuids = FirstStrings(mirror.mirror_peer_uuids,
+                                 mirror.mirror_peer_uuids_count),
+      .primary_mirror_uuid = CString(mirror.primary_mirror_uuid),
+      .primary_snapshot_id = mirror.primary_snap_id,
+      .last_copied_object = mirror.last_copied_object_number,
+      .created = {time.tv_sec, time.tv_nsec},
+  });
 }
 
 absl::StatusOr<std::vector<std::pair<uint64_t, std::string>>>

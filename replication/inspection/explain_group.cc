@@ -23,7 +23,7 @@
 namespace addons {
 namespace {
 
-constexpr size_t kLooksAtOnce = 16;
+constexpr size_t kMembersAtOnce = 16;
 
 /// One explanation, from the id to the forecasts.
 class ExplainingGroup {
@@ -181,7 +181,7 @@ absl::Status ExplainingGroup::AddOthers() {
   std::vector<std::vector<VerbForecast>> forecasts(count);
   std::vector<absl::Status> looks(count);
   const std::stop_token stop = context_.stop_token();
-  RunParallel(count, kLooksAtOnce, [&](size_t i) {
+  RunParallel(count, kMembersAtOnce, [&](size_t i) {
     if (stop.stop_requested()) return;
     auto looked = ForecastOtherVerbs(
         context_, environment_, {members_.volumes[i], user_, members_.fsid()});

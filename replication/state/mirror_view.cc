@@ -113,9 +113,7 @@ absl::Status ReadHeader(Pool& pool, const ImageName& name, Read* read) {
     return absl::NotFoundError("no ordinary image");
   }
   view.info = *record;
-  // As librbd: the newest mirror snapshot decides.
-  view.info.primary =
-      header.mirror_snapshots.back().kind == MirrorSnapshotKind::kPrimary;
+  view.info.primary = PrimaryBySnapshots(header.mirror_snapshots);
   view.created = header.created;
   view.size = header.size;
   view.marked_non_primary = header.marked_non_primary;

@@ -111,6 +111,8 @@ std::string WholePoolKey(absl::string_view fsid, int64_t pool_id);
 ///   primary with own_demotion_mark      Promote(): AwaitFollowers()
 ///                                         replication/promote.h, replication/take_back.h
 ///   AwaitsRestore()                     Promote(): FinishRescue()
+///   half a demotion, given up by        Promote(): SetHalfDemotionGoingAside()
+///   an rbd-mirror that began anew         replication/half_demotion.h
 // clang-format on
 struct MirrorView {
   std::string image_id;

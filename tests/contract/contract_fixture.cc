@@ -72,8 +72,7 @@ std::string AsRead(Pool& pool, const std::string& name) {
   if (!record->has_value()) return "not mirrored";
   MirrorImageInfo info = **record;
   const auto& snapshots = header->mirror_snapshots;
-  info.primary = !snapshots.empty() &&
-                 snapshots.back().kind == MirrorSnapshotKind::kPrimary;
+  info.primary = PrimaryBySnapshots(snapshots);
   const auto sites = pool.MirrorStatusOf(info.global_id);
   if (!sites.ok()) return std::string(sites.status().message());
   return Told(id, info, *header, *sites);

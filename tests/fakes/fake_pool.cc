@@ -162,6 +162,27 @@ absl::StatusOr<std::string> FakePool::SnapshotRecord(
   return record;
 }
 
+absl::StatusOr<bool> FakePool::SetCopyKind(const std::string& image_id,
+                                           uint64_t snapshot_id,
+                                           const std::string& record,
+                                           MirrorSnapshotKind kind) {
+  bool set = false;
+  const absl::Status status =
+      Change("rados_write_op_omap_set2", "set the kind of a copied snapshot in",
+             absl::StrCat("rbd_header.", image_id), [&](Site& site) {
+               const auto image = Model::FindImageById(Space(site), image_id);
+               if (image == nullptr) return -ENOENT;
+               auto* const found = FindSnapshot(image.get(), snapshot_id);
+               if (found == nullptr || RecordOf(found->info) != record)
+                 return 0;
+               found->info.kind = kind;
+               set = true;
+               return 0;
+             });
+  if (!status.ok()) return status;
+  return set;
+}
+
 absl::StatusOr<bool> FakePool::SetCopyProgress(const std::string& image_id,
                                                uint64_t snapshot_id,
                                                const std::string& record,

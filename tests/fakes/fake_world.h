@@ -96,6 +96,9 @@ class FakeWorld final : public Clock {
 
   /// While set, a mutation for which it returns false is a violation.
   void SetMutationGuard(std::function<bool()> guard);
+  /// Runs `job` on this thread without the guard: what a daemon does aside is
+  /// not the work of the verb that began it.
+  static void RunAside(const std::function<void()>& job);
   /// What no code may do: mutations through read connections or read-only
   /// handles, on closed handles, or against the guard. Tests expect none.
   std::vector<std::string> Violations() const;

@@ -234,6 +234,17 @@ ReplayKind Model::Follow(Site& site, Image& local, Image& remote,
       !FindSame(*site.peer, remote, site, complete->info).has_value()) {
     return ReplayKind::kSplitBrain;
   }
+  // rbd-mirror that begins anew takes the half copy of a demotion for a
+  // demotion of this site's own (until late in 2025).
+  const bool began_anew =
+      std::exchange(replayer.looks_as, site.daemon.local_instance) !=
+      site.daemon.local_instance;
+  if (newest != nullptr &&
+      newest->info.kind == MirrorSnapshotKind::kNonPrimaryDemoted &&
+      !newest->info.complete && !remote.primary() &&
+      (began_anew || replayer.kind == ReplayKind::kRemoteNotPrimary)) {
+    return ReplayKind::kRemoteNotPrimary;
+  }
   while (CopyNext(site, local, remote, replayer)) {
   }
   const bool copying =
@@ -255,6 +266,14 @@ bool Model::CopyNext(Site& site, Image& local, Image& remote,
   const std::optional<size_t> target = NextTarget(remote, base);
   if (!target) return false;
   const MirrorSnapshot& wanted = remote.snapshots[*target].info;
+  const uint64_t client = site.daemon.local_instance;
+  const bool goes_on = std::exchange(replayer.copies_as, client) != client &&
+                       !local.snapshots.empty() &&
+                       !local.newest()->info.complete;
+  if (goes_on && complete != nullptr &&
+      local.newest()->info.last_copied_object == 0) {
+    local.snapshots.pop_back();  // it may not be whole, and is made anew
+  }
   if (local.snapshots.empty() || local.newest()->info.complete) {
     Snapshot& copy =
         AddSnapshot(site, local,
@@ -265,6 +284,7 @@ bool Model::CopyNext(Site& site, Image& local, Image& remote,
     copy.info.primary_snapshot_id = wanted.id;
     if (wanted.demoted() && site.peer->receives) {
       copy.info.unsynced_peer_uuids = {site.peer_uuid};
+      copy.info.lists_peers = true;
     }
     replayer.sync_started = now_;
     replayer.sync_changes = local.content != remote.snapshots[*target].content;
@@ -275,9 +295,8 @@ bool Model::CopyNext(Site& site, Image& local, Image& remote,
   const uint64_t total = source.size.objects;
   // The number counts what was copied, and one that goes on takes it for the
   // last object that was (16.2.15).
-  const uint64_t client = site.daemon.local_instance;
-  if (std::exchange(replayer.copies_as, client) != client &&
-      copy.last_copied_object > 0 && copy.last_copied_object < total) {
+  if (goes_on && copy.last_copied_object > 0 &&
+      copy.last_copied_object < total) {
     ++copy.last_copied_object;
   }
   const auto step = std::min(total - std::min(total, copy.last_copied_object),

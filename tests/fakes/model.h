@@ -163,6 +163,7 @@ struct Replayer {
   uint64_t last_sync_bytes = 0;
   double budget = 0;           // objects that may be copied now
   uint64_t copies_as = 0;      // the client that copies the newest snapshot
+  uint64_t looks_as = 0;       // the client that looked at both images last
   std::string last_replaying;  // what it says while the peer is out of reach
 };
 

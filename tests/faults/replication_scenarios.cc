@@ -180,6 +180,29 @@ void AddPromote(std::vector<Scenario>* all) {
         },
         ForceB));
   }
+  // rbd-mirror takes up the copy of one object anew, and goes on with that of
+  // four.
+  for (const uint64_t copied : {1, 4}) {
+    all->push_back(Make(
+        copied == 1 ? "PromoteHalfADemotionGivenUpAtOnce"
+                    : "PromoteHalfADemotionGivenUp",
+        kPromote, "b",
+        [copied](Rig& rig) {
+          rig.AddMirrored(Rig::kSmallImage);
+          rig.b_.SetCopySpeed(1);
+          ASSERT_OK(rig.a_.Write(rig.image_, 9));
+          rig.a_.Demote(rig.image_);
+          ASSERT_TRUE(rig.world_.AdvanceUntil(
+              [&] {
+                const auto newest = rig.b_.Snapshots(rig.image_).back();
+                return newest.demoted() && newest.last_copied_object >= copied;
+              },
+              minutes(2)));
+          rig.b_.ReconnectMirrorDaemon();
+          rig.world_.Advance(minutes(1));
+        },
+        PromoteB));
+  }
   // Of a rescue that died before the image grew.
   all->push_back(Make(
       "PromoteForcedWithAnOldRescueImage", kPromote, "b",

@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <fstream>
+#include <functional>
 #include <future>
 #include <stop_token>
 
@@ -224,40 +225,86 @@ class SlowMoveTest : public TwoSitesTest {
   }
 };
 
-/// rbd-mirror is killed in the middle of a copy and started again. By itself it
-/// leaves out an object then.
-class RestartedMirrorTest : public SlowMoveTest {};
-
-TEST_F(RestartedMirrorTest, LeavesNoObjectOut) {
-  for (const std::string site : {"a", "b"}) {
-    Rbd(site, {"config", "pool", "set", RealBed::kPool,
-               "rbd_concurrent_management_ops", "1"});
+/// rbd-mirror is killed in the middle of a copy and started again.
+class RestartedMirrorTest : public SlowMoveTest {
+ protected:
+  static constexpr uint64_t kBytes = uint64_t{2} << 30;
+  static TestVolume MakeSlowVolume(const std::string& size) {
+    for (const std::string site : {"a", "b"}) {
+      Rbd(site, {"config", "pool", "set", RealBed::kPool,
+                 "rbd_concurrent_management_ops", "1"});
+    }
+    return MakeReplicatedVolume({}, {"--size", size});
   }
-  constexpr uint64_t kBytes = uint64_t{2} << 30;
-  const TestVolume volume = MakeReplicatedVolume({}, {"--size", "2G"});
-  // So that the daemon of b knows of the volume.
-  EXPECT_THAT(Promote("b", volume, false, {}, seconds(5)),
-              HasCode(Code::UNAVAILABLE));
-  for (int round = 0; round < 3; ++round) {
+  /// While the copy of what `change` makes on site a has so many objects and
+  /// not all.
+  void RestartInTheMiddle(const TestVolume& volume, int64_t copied_objects,
+                          const std::function<void()>& change) {
     Stop("b", "rbd-mirror");
-    Write("a", volume, absl::StrCat("round ", round), kBytes);
-    Rbd("a", {"mirror", "image", "snapshot", ImageSpec(volume)});
+    change();
     const int64_t before = NewestSnapshot("b", volume).id;
     ASSERT_TRUE(Eventually(
         [&] {
           RunMirrorDaemonFor(milliseconds(50));
           const SeenSnapshot newest = NewestSnapshot("b", volume);
-          return newest.id != before && newest.copied_objects > 20;
+          return newest.id != before && newest.copied_objects >= copied_objects;
         },
         seconds(120)));
     ASSERT_FALSE(NewestSnapshot("b", volume).complete)
         << "copied too quickly for this test";
     Testbed("kill", {"b", "rbd-mirror"});
     Testbed("start", {"b", "rbd-mirror"});
+  }
+  /// A planned move of what fills the volume, with such a restart.
+  void MoveWithARestart(const TestVolume& volume, int64_t copied_objects,
+                        uint64_t bytes) {
+    ASSERT_NO_FATAL_FAILURE(RestartInTheMiddle(volume, copied_objects, [&] {
+      Write("a", volume, absl::StrCat("moved after ", copied_objects), bytes);
+      EXPECT_THAT(Demote("a", volume), HasCode(Code::OK));
+    }));
+    const auto answers = PromoteRepeatedly("b", volume, seconds(240));
+    EXPECT_THAT(answers,
+                Each(AnyOf(HasCode(Code::UNAVAILABLE), HasCode(Code::OK))));
+    ASSERT_THAT(answers.back(), HasCode(Code::OK));
+    EXPECT_EQ(Digest("b", volume), Digest("a", volume));
+  }
+};
+
+// By itself rbd-mirror leaves out an object then.
+TEST_F(RestartedMirrorTest, LeavesNoObjectOut) {
+  const TestVolume volume = MakeSlowVolume("2G");
+  // So that the daemon of b knows of the volume.
+  EXPECT_THAT(Promote("b", volume, false, {}, seconds(5)),
+              HasCode(Code::UNAVAILABLE));
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_NO_FATAL_FAILURE(RestartInTheMiddle(volume, 20, [&] {
+      Write("a", volume, absl::StrCat("round ", round), kBytes);
+      Rbd("a", {"mirror", "image", "snapshot", ImageSpec(volume)});
+    }));
     ASSERT_TRUE(Eventually([&] { return NewestSnapshot("b", volume).complete; },
                            seconds(120)));
     EXPECT_EQ(Digest("b", volume), Digest("a", volume)) << "round " << round;
   }
+}
+
+// By itself it does not go on with a demotion then.
+TEST_F(RestartedMirrorTest, GoesOnWithADemotion) {
+  for (const int64_t copied : {0, 20}) {
+    const TestVolume volume = MakeSlowVolume("2G");
+    ASSERT_NO_FATAL_FAILURE(MoveWithARestart(volume, copied, kBytes));
+    // And back: nothing of it is in the way.
+    Synchronize("b", volume);
+    EXPECT_THAT(Demote("b", volume), HasCode(Code::OK));
+    const auto back = PromoteRepeatedly("a", volume, seconds(240));
+    ASSERT_THAT(back.back(), HasCode(Code::OK));
+    EXPECT_EQ(Digest("a", volume), Digest("b", volume));
+  }
+}
+
+class ShortRestartedMirrorTest : public RestartedMirrorTest {};
+
+TEST_F(ShortRestartedMirrorTest, GoesOnWithADemotion) {
+  MoveWithARestart(MakeSlowVolume("512M"), 10, uint64_t{512} << 20);
 }
 
 TEST_F(SlowMoveTest, WaitsForACopyThatTakesLongerThanTheSettleTime) {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/strings/escaping.h"
-#include "ceph/librados/encoding.h"
+#include "ceph/encoding.h"
 
 namespace addons {
 namespace {
@@ -101,6 +101,36 @@ TEST(HeaderEncodingTest, APrimarySnapshotNamesWhoHasNotCopiedIt) {
   EXPECT_THAT(header->mirror_snapshots[0].unsynced_peer_uuids,
               ElementsAre("59ed5b02-7ffb-4cc2-a7a9-7ab5a40d0fb2"));
   EXPECT_EQ(header->mirror_snapshots[0].primary_snapshot_id, 0U);
+}
+
+TEST(HeaderEncodingTest, OnlyTheKindOfACopyIsChanged) {
+  const auto demotion =
+      EncodeCopyOfKind(Copied(), MirrorSnapshotKind::kNonPrimaryDemoted);
+  ASSERT_TRUE(demotion.has_value());
+  OmapValues entries = HeaderOfCopy();
+  entries["snapshot_0000000000000005"] = *demotion;
+  EXPECT_EQ(DecodeImageHeader(entries)->mirror_snapshots.at(0).kind,
+            MirrorSnapshotKind::kNonPrimaryDemoted);
+  size_t differences = 0;
+  for (size_t i = 0; i < demotion->size(); ++i) {
+    differences += demotion->at(i) != Copied()[i] ? 1 : 0;
+  }
+  EXPECT_EQ(differences, 1U);
+  EXPECT_EQ(EncodeCopyOfKind(*demotion, MirrorSnapshotKind::kNonPrimary),
+            Copied());
+
+  constexpr auto kOrdinary = MirrorSnapshotKind::kNonPrimary;
+  EXPECT_EQ(EncodeCopyOfKind(Taken(), kOrdinary), std::nullopt);
+  EXPECT_EQ(EncodeCopyOfKind(Primary(), kOrdinary), std::nullopt);
+  EXPECT_EQ(EncodeCopyOfKind("", kOrdinary), std::nullopt);
+  std::string newer = Copied();
+  newer[0] = '\x09';
+  EXPECT_EQ(EncodeCopyOfKind(newer, kOrdinary), std::nullopt);
+  for (size_t length = 0; length + 24 < Copied().size(); ++length) {
+    EXPECT_EQ(EncodeCopyOfKind(Copied().substr(0, length), kOrdinary),
+              std::nullopt)
+        << length;
+  }
 }
 
 TEST(HeaderEncodingTest, WhatOnlyLibrbdUnderstandsIsNotGuessed) {

@@ -120,6 +120,65 @@ TEST_F(PromoteTest, HalfADemotionIsNotPromotedWhileTheLocalDaemonIsFrozen) {
   EXPECT_EQ(world_.CountMutations(), 0);
 }
 
+/// A planned move whose copy is interrupted after that many objects by a new
+/// start of rbd-mirror, which does not go on with it.
+class GivenUpCopyTest : public PromoteTest,
+                        public ::testing::WithParamInterface<uint64_t> {
+ protected:
+  void GiveUp() {
+    b_.SetCopySpeed(4);
+    ASSERT_OK(a_.Write(image_, 8));
+    a_.CreateMirrorSnapshot(image_);
+    ASSERT_TRUE(world_.AdvanceUntil(
+        [&] { return b_.Data(image_) == 8 && Newest().complete; }, minutes(2)));
+    ASSERT_OK(a_.Write(image_, 9));
+    if (GetParam() == 0) b_.SetCopySpeed(0);
+    a_.Demote(image_);
+    ASSERT_TRUE(world_.AdvanceUntil(
+        [&] {
+          return Newest().kind == MirrorSnapshotKind::kNonPrimaryDemoted &&
+                 Newest().last_copied_object >= GetParam();
+        },
+        minutes(1)));
+    b_.ReconnectMirrorDaemon();
+    b_.SetCopySpeed(4);
+    world_.Advance(minutes(5));
+    ASSERT_FALSE(Newest().complete);
+  }
+  MirrorSnapshot Newest() { return b_.Snapshots(image_).back(); }
+};
+
+TEST_P(GivenUpCopyTest, IsSetGoing) {
+  ASSERT_NO_FATAL_FAILURE(GiveUp());
+  EXPECT_OK(Promote(on_b_));
+  EXPECT_EQ(b_.Data(image_), 9U);
+  EXPECT_FALSE(b_.Torn(image_));
+}
+
+TEST_P(GivenUpCopyTest, AForcedPromotionMeanwhileReturnsToTheLastWholeState) {
+  ASSERT_NO_FATAL_FAILURE(GiveUp());
+  b_.SetCopySpeed(0.5);
+  EXPECT_THAT(Promote(on_b_),
+              StatusIs(kUnavailable, HasSubstr("objects copied")));
+  ASSERT_FALSE(Newest().complete);
+  LoseA();
+  EXPECT_OK(Promote(on_b_, Force::kYes));
+  EXPECT_EQ(b_.Data(image_), 8U);
+  EXPECT_FALSE(b_.Torn(image_));
+}
+
+TEST_P(GivenUpCopyTest, WhoHasTheImageOpenIsNotDisturbed) {
+  ASSERT_NO_FATAL_FAILURE(GiveUp());
+  constexpr uint64_t kSomebody = 4711;
+  b_.AddWatcher(image_, "192.0.2.9:0/1", kSomebody);
+  world_.ClearCalls();
+  EXPECT_THAT(Promote(on_b_), StatusIs(kUnavailable));
+  EXPECT_EQ(world_.CountMutations(), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Objects, GivenUpCopyTest,
+                         ::testing::Values(0, 1, 2, 30));
+
 TEST_F(PromoteTest, HalfADemotionOfADeadSiteTakesForce) {
   StopMidCopy(MirrorSnapshotKind::kNonPrimaryDemoted, DaemonState::kRunning);
   LoseA();
@@ -516,6 +575,23 @@ TEST_F(OneWayTest, PlannedMoveNeedsNoReportOfThePeer) {
   a_.Demote(image_);
   EXPECT_OK(Promote(on_b_));
   EXPECT_EQ(b_.Data(image_), 3U);
+}
+
+TEST_F(OneWayTest, HalfADemotionThatIsGivenUpTakesPeople) {
+  b_.SetCopySpeed(4);
+  ASSERT_OK(a_.Write(image_, 9));
+  a_.Demote(image_);
+  ASSERT_TRUE(world_.AdvanceUntil(
+      [&] {
+        const MirrorSnapshot newest = b_.Snapshots(image_).back();
+        return newest.demoted() && newest.last_copied_object > 1;
+      },
+      minutes(1)));
+  b_.ReconnectMirrorDaemon();
+  world_.Advance(minutes(2));
+  EXPECT_THAT(Promote(on_b_),
+              StatusIs(kUnavailable, HasSubstr("has given it up")));
+  EXPECT_FALSE(b_.Snapshots(image_).back().complete);
 }
 
 TEST_F(OneWayTest, WithoutAnIntervalForcingIsUpToPeople) {

@@ -48,7 +48,9 @@ class Daemon {
     environment_.options.first_answer = std::chrono::hours(1);
     // In the order of the test.
     environment_.aside = [](const std::string& /*fsid*/,
-                            const std::function<void()>& job) { job(); };
+                            const std::function<void()>& job) {
+      FakeWorld::RunAside(job);
+    };
   }
 
   /// So many besides its own are configured, of sites that are none of its.

@@ -122,6 +122,12 @@ class MemoryPool : public Pool {
                                        uint64_t /*objects*/) override {
     return Unimplemented();
   }
+  absl::StatusOr<bool> SetCopyKind(const std::string& /*image_id*/,
+                                   uint64_t /*snapshot_id*/,
+                                   const std::string& /*record*/,
+                                   MirrorSnapshotKind /*kind*/) override {
+    return Unimplemented();
+  }
   absl::Status RemoveOmapKeys(
       const std::string& /*object*/,
       const std::vector<std::string>& /*keys*/) override {

@@ -1,5 +1,5 @@
-#ifndef ADDONS_CEPH_LIBRADOS_ENCODING_H_
-#define ADDONS_CEPH_LIBRADOS_ENCODING_H_
+#ifndef ADDONS_CEPH_ENCODING_H_
+#define ADDONS_CEPH_ENCODING_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace addons {
 
-// Arguments of the OSDs' class methods, as Ceph encodes them.
+// Numbers and texts as Ceph encodes them.
 
 /// The lowest `bytes` bytes, the lowest first.
 inline std::string EncodeNumber(uint64_t number, size_t bytes) {
@@ -21,6 +21,15 @@ inline std::string EncodeNumber(uint64_t number, size_t bytes) {
   return encoded;
 }
 
+/// The number that these bytes are, at most eight of them, the lowest first.
+inline uint64_t DecodeNumber(absl::string_view bytes) {
+  uint64_t number = 0;
+  for (size_t byte = 0; byte < bytes.size(); ++byte) {
+    number |= uint64_t{static_cast<unsigned char>(bytes[byte])} << (8 * byte);
+  }
+  return number;
+}
+
 /// A text has its length before it.
 inline std::string EncodeText(absl::string_view text) {
   return absl::StrCat(EncodeNumber(text.size(), sizeof(uint32_t)), text);
@@ -28,4 +37,4 @@ inline std::string EncodeText(absl::string_view text) {
 
 }  // namespace addons
 
-#endif  // ADDONS_CEPH_LIBRADOS_ENCODING_H_
+#endif  // ADDONS_CEPH_ENCODING_H_

@@ -1,0 +1,39 @@
+#ifndef ADDONS_REPLICATION_HALF_DEMOTION_H_
+#define ADDONS_REPLICATION_HALF_DEMOTION_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "replication/session.h"
+#include "replication/state/mirror_view.h"
+#include "volume/resolved.h"
+
+namespace addons {
+
+/// An rbd-mirror that begins anew in the middle of the copy of a demotion does
+/// not go on with it: it takes the half copy for a demotion of this site's own,
+/// says "remote image is not primary", and the move waits for ever (16.2.15;
+/// mended in Ceph's main branch late in 2025). With the copy of an ordinary
+/// snapshot it does go on.
+///
+/// So the half copy is made one of an ordinary snapshot where rbd-mirror of
+/// this site has said that since the copy began, and nobody has the image open;
+/// whole, it is made the copy of a demotion again. In between it is what it
+/// was: incomplete, so that a forced promotion knows, or whole with the right
+/// content.
+///
+/// `view` was read of an image that is not primary. Does not lease the volume:
+/// each step is one that changes nothing unless the snapshot is still what was
+/// seen. true: something was changed, look again. Blocks.
+absl::StatusOr<bool> SetHalfDemotionGoing(const ResolvedVolume& volume,
+                                          const MirrorView& view);
+
+/// For a promotion that waits: has that done, aside and not more often than
+/// once in 5 s, where there is something to do. Where nobody but people can
+/// help, appends to `reason` how.
+void SetHalfDemotionGoingAside(Session& session, const MirrorView& view,
+                               std::string* reason);
+
+}  // namespace addons
+
+#endif  // ADDONS_REPLICATION_HALF_DEMOTION_H_
