@@ -202,8 +202,9 @@ void ContractTest::MakeImage(Site site, const std::string& name) {
 
 void ContractTest::NeedMirrored(const std::string& name) {
   if (!bed().prepared) {
-    for (const char* const each : {kStanding, kSnapshots, kProgress, kFailover,
-                                   kDemoted, kForced, kDisabled, kAbandoned}) {
+    for (const char* const each :
+         {kStanding, kSnapshots, kProgress, kOfKind, kFailover, kDemoted,
+          kForced, kDisabled, kAbandoned}) {
       ASSERT_OK(bed().CreateImage(kA, each, kBytes));
       ASSERT_OK(bed().Write(kA, each, 1));
       ASSERT_OK(Change(kA, each, [](Image& image) {

@@ -62,6 +62,7 @@ class ContractTest : public ::testing::TestWithParam<BedFactory> {
   static constexpr const char* kStanding = "contract-standing";
   static constexpr const char* kSnapshots = "contract-snapshots";
   static constexpr const char* kProgress = "contract-progress";
+  static constexpr const char* kOfKind = "contract-of-kind";
   static constexpr const char* kFailover = "contract-failover";
   static constexpr const char* kDemoted = "contract-demoted";
   static constexpr const char* kForced = "contract-forced";

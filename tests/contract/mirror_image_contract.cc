@@ -119,27 +119,27 @@ TEST_P(ContractTest, CopyProgressIsSetWhileNothingHasChanged) {
 TEST_P(ContractTest, TheKindOfACopyIsSetWhileNothingHasChanged) {
   constexpr auto kOrdinary = MirrorSnapshotKind::kNonPrimary;
   constexpr auto kDemotion = MirrorSnapshotKind::kNonPrimaryDemoted;
-  ASSERT_NO_FATAL_FAILURE(NeedMirrored(kProgress));
-  const auto before = Newest(kB, kProgress);
+  ASSERT_NO_FATAL_FAILURE(NeedMirrored(kOfKind));
+  const auto before = Newest(kB, kOfKind);
   ASSERT_EQ(before->kind, kOrdinary);
   EXPECT_FALSE(before->lists_peers);
-  const std::string id = IdOf(kB, kProgress);
+  const std::string id = IdOf(kB, kOfKind);
   const auto on_b = OpenPool(kB, Access::kMutate);
   const std::string ordinary = on_b->SnapshotRecord(id, before->id).value();
   EXPECT_TRUE(*on_b->SetCopyKind(id, before->id, ordinary, kDemotion));
-  const auto after = Newest(kB, kProgress);
+  const auto after = Newest(kB, kOfKind);
   EXPECT_EQ(after->id, before->id);
   EXPECT_EQ(after->kind, kDemotion);
   EXPECT_EQ(after->complete, before->complete);
   EXPECT_EQ(after->last_copied_object, before->last_copied_object);
   EXPECT_EQ(after->primary_snapshot_id, before->primary_snapshot_id);
-  ExpectTellsAsOpened(kB, kProgress);
+  ExpectTellsAsOpened(kB, kOfKind);
 
   EXPECT_FALSE(*on_b->SetCopyKind(id, before->id, ordinary, kOrdinary));
-  EXPECT_EQ(Newest(kB, kProgress)->kind, kDemotion);
+  EXPECT_EQ(Newest(kB, kOfKind)->kind, kDemotion);
   const std::string demotion = on_b->SnapshotRecord(id, before->id).value();
   EXPECT_TRUE(*on_b->SetCopyKind(id, before->id, demotion, kOrdinary));
-  EXPECT_EQ(Newest(kB, kProgress)->kind, kOrdinary);
+  EXPECT_EQ(Newest(kB, kOfKind)->kind, kOrdinary);
   EXPECT_EQ(on_b->SnapshotRecord(id, before->id).value(), ordinary);
 
   EXPECT_FALSE(*on_b->SetCopyKind(id, before->id + 1000, ordinary, kDemotion));
