@@ -21,9 +21,10 @@ bool SameCopy(const MirrorSnapshot& one, const MirrorSnapshot& other) {
          one.last_copied_object == other.last_copied_object;
 }
 
-/// rbd-mirror of this site has given the half copy up: it looked at the image
-/// since the copy began. Both times are of the same cluster.
-bool GivenUp(const MirrorView& view, const MirrorSnapshot& copy) {
+/// rbd-mirror of this site has looked at the peer's image since the copy began,
+/// and found it not primary: it does not copy. Both times are of the same
+/// cluster.
+bool FoundNotPrimary(const MirrorView& view, const MirrorSnapshot& copy) {
   return view.LocalDaemonUp() && view.local->role == SiteRole::kNotPrimary &&
          view.local->status.last_update >
              std::chrono::system_clock::to_time_t(copy.created);
@@ -78,18 +79,18 @@ enum class State { kNone, kGivenUp, kForPeople, kWhole };
 
 State StateOf(const MirrorView& view) {
   const MirrorSnapshot* const newest = view.Newest();
-  if (view.info.mode != MirrorMode::kSnapshot || newest == nullptr) {
+  if (view.info.mode != MirrorMode::kSnapshot || newest == nullptr ||
+      !FoundNotPrimary(view, *newest)) {
     return State::kNone;
   }
   if (newest->complete) {
-    // rbd-mirror notes no peers of an ordinary snapshot.
+    // rbd-mirror notes no peers of an ordinary snapshot (16.2.15 to 20.2.4).
     return newest->kind == MirrorSnapshotKind::kNonPrimary &&
                    newest->lists_peers
                ? State::kWhole
                : State::kNone;
   }
-  if (newest->kind != MirrorSnapshotKind::kNonPrimaryDemoted ||
-      !GivenUp(view, *newest)) {
+  if (newest->kind != MirrorSnapshotKind::kNonPrimaryDemoted) {
     return State::kNone;
   }
   // One-way: nothing would show later that it was a demotion. (Where no object

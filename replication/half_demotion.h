@@ -18,7 +18,8 @@ namespace addons {
 ///
 /// So the half copy is made one of an ordinary snapshot where rbd-mirror of
 /// this site has said that since the copy began, and nobody has the image open;
-/// whole, it is made the copy of a demotion again. In between it is what it
+/// whole, it is made the copy of a demotion again, while rbd-mirror still finds
+/// the peer's image not primary. In between it is what it
 /// was: incomplete, so that a forced promotion knows, or whole with the right
 /// content.
 ///

@@ -176,6 +176,30 @@ TEST_P(GivenUpCopyTest, WhoHasTheImageOpenIsNotDisturbed) {
   EXPECT_EQ(world_.CountMutations(), 0);
 }
 
+TEST_F(PromoteTest, AWholeCopyIsNoDemotionWhereThePeerIsNotSeenDemoted) {
+  a_.Demote(image_);
+  ASSERT_TRUE(world_.AdvanceUntil(
+      [&] { return Newest(b_).demoted() && Newest(b_).complete; }, minutes(1)));
+  world_.Advance(minutes(1));
+  const auto pool =
+      pair_.cluster(b_)->OpenPool(pair_.pool_id(b_), "", Access::kMutate);
+  ASSERT_OK(pool);
+  const std::string id = b_.ImageId(image_);
+  const uint64_t copy = Newest(b_).id;
+  const auto record = (*pool)->SnapshotRecord(id, copy);
+  ASSERT_OK(record);
+  ASSERT_TRUE(*(*pool)->SetCopyKind(id, copy, *record,
+                                    MirrorSnapshotKind::kNonPrimary));
+  b_.SetStatus(image_, "", MirrorStatusState::kReplaying, "replaying, {}");
+  world_.ClearCalls();
+  deadline_ = seconds(3);
+  EXPECT_THAT(Promote(on_b_), StatusIs(kUnavailable));
+  EXPECT_EQ(world_.CountMutations(), 0);
+  // Its next report tells.
+  deadline_ = minutes(1);
+  EXPECT_OK(Promote(on_b_));
+}
+
 INSTANTIATE_TEST_SUITE_P(Objects, GivenUpCopyTest,
                          ::testing::Values(0, 1, 2, 30));
 
