@@ -13,8 +13,7 @@ namespace addons {
 /// An rbd-mirror that begins anew in the middle of the copy of a demotion does
 /// not go on with it: it takes the half copy for a demotion of this site's own,
 /// says "remote image is not primary", and the move waits for ever (16.2.15;
-/// mended in Ceph's main branch late in 2025). With the copy of an ordinary
-/// snapshot it does go on.
+/// 20.2.4 goes on). With the copy of an ordinary snapshot it does go on.
 ///
 /// So the half copy is made one of an ordinary snapshot where rbd-mirror of
 /// this site has said that since the copy began, and nobody has the image open;

@@ -235,7 +235,7 @@ ReplayKind Model::Follow(Site& site, Image& local, Image& remote,
     return ReplayKind::kSplitBrain;
   }
   // rbd-mirror that begins anew takes the half copy of a demotion for a
-  // demotion of this site's own (until late in 2025).
+  // demotion of this site's own (16.2.15).
   const bool began_anew =
       std::exchange(replayer.looks_as, site.daemon.local_instance) !=
       site.daemon.local_instance;
