@@ -3,14 +3,15 @@
 #include <chrono>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "ceph/cluster.h"
 #include "ceph/pool.h"
+#include "volume/resolved.h"
 
 namespace addons {
 namespace {
@@ -42,6 +43,8 @@ absl::StatusOr<std::string> RecordOf(Pool& reads, const std::string& image_id,
   return record;
 }
 
+/// Each step changes nothing unless the snapshot is still what was seen. false:
+/// it is not, or somebody has the image open.
 absl::StatusOr<bool> SetKind(const ResolvedVolume& volume,
                              const std::string& image_id, MirrorSnapshot copy,
                              MirrorSnapshotKind kind) {
@@ -100,30 +103,31 @@ State StateOf(const MirrorView& view) {
              : State::kForPeople;
 }
 
-}  // namespace
-
-absl::StatusOr<bool> SetHalfDemotionGoing(const ResolvedVolume& volume,
-                                          const MirrorView& view) {
-  const State state = StateOf(view);
-  if (state != State::kGivenUp && state != State::kWhole) return false;
+void SetGoing(const ResolvedVolume& volume, const MirrorView& view,
+              State state) {
   const bool whole = state == State::kWhole;
-  ADDONS_ASSIGN_OR_RETURN(const bool set,
-                          SetKind(volume, view.image_id, *view.Newest(),
-                                  whole ? MirrorSnapshotKind::kNonPrimaryDemoted
-                                        : MirrorSnapshotKind::kNonPrimary));
-  if (!set) return false;
-  Log().info("{} volume={} snapshot={} {}",
-             whole ? "a demotion that rbd-mirror had given up has arrived"
-                   : "rbd-mirror had given up half a demotion, and is made to "
-                     "go on with it",
-             Quoted(volume.volume_id.text()), view.Newest()->id,
-             view.CopyProgress());
-  return true;
+  const MirrorSnapshot& copy = *view.Newest();
+  const auto set = SetKind(volume, view.image_id, copy,
+                           whole ? MirrorSnapshotKind::kNonPrimaryDemoted
+                                 : MirrorSnapshotKind::kNonPrimary);
+  if (!set.ok()) {
+    Log().warn(
+        "rbd-mirror has given up half a demotion, and could not be made to go "
+        "on with it volume={}: {}",
+        Quoted(volume.volume_id.text()), Quoted(set.status().message()));
+  } else if (*set) {
+    Log().info("{} volume={} snapshot={} {}",
+               whole ? "a demotion that rbd-mirror had given up has arrived"
+                     : "rbd-mirror had given up half a demotion, and is made "
+                       "to go on with it",
+               Quoted(volume.volume_id.text()), copy.id, view.CopyProgress());
+  }
 }
+
+}  // namespace
 
 void SetHalfDemotionGoingAside(Session& session, const MirrorView& view,
                                std::string* reason) {
-  constexpr std::chrono::seconds kPause{5};
   const State state = StateOf(view);
   if (state == State::kNone) return;
   if (state == State::kForPeople) {
@@ -133,24 +137,10 @@ void SetHalfDemotionGoingAside(Session& session, const MirrorView& view,
                     "site, and demote it there again");
     return;
   }
-  CallMemory& memory = session.memory;
-  const auto asked =
-      std::make_pair(state == State::kWhole, session.context.clock().Now());
-  if (memory.half_demotion.has_value() &&
-      memory.half_demotion->first == asked.first &&
-      asked.second - memory.half_demotion->second < kPause) {
-    return;
-  }
-  memory.half_demotion = asked;
-  session.environment.aside(
-      session.cluster().fsid(), [volume = session.volume, view] {
-        const auto set = SetHalfDemotionGoing(volume, view);
-        if (set.ok()) return;
-        Log().warn(
-            "rbd-mirror has given up half a demotion, and could not be made to "
-            "go on with it volume={}: {}",
-            Quoted(volume.volume_id.text()), Quoted(set.status().message()));
-      });
+  session.environment.aside(session.cluster().fsid(),
+                            [volume = session.volume, view, state] {
+                              SetGoing(volume, view, state);
+                            });
 }
 
 }  // namespace addons

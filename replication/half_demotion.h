@@ -3,10 +3,8 @@
 
 #include <string>
 
-#include "absl/status/statusor.h"
 #include "replication/session.h"
 #include "replication/state/mirror_view.h"
-#include "volume/resolved.h"
 
 namespace addons {
 
@@ -18,19 +16,13 @@ namespace addons {
 /// So the half copy is made one of an ordinary snapshot where rbd-mirror of
 /// this site has said that since the copy began, and nobody has the image open;
 /// whole, it is made the copy of a demotion again, while rbd-mirror still finds
-/// the peer's image not primary. In between it is what it
-/// was: incomplete, so that a forced promotion knows, or whole with the right
-/// content.
+/// the peer's image not primary. In between it is what it was: incomplete, so
+/// that a forced promotion knows, or whole with the right content.
 ///
-/// `view` was read of an image that is not primary. Does not lease the volume:
-/// each step is one that changes nothing unless the snapshot is still what was
-/// seen. true: something was changed, look again. Blocks.
-absl::StatusOr<bool> SetHalfDemotionGoing(const ResolvedVolume& volume,
-                                          const MirrorView& view);
-
-/// For a promotion that waits: has that done, aside and not more often than
-/// once in 5 s, where there is something to do. Where nobody but people can
-/// help, appends to `reason` how.
+/// For a promotion that waits, at each look: has that done aside, where there
+/// is something to do. Where nobody but people can help, appends to `reason`
+/// how. `view` was read of an image that is not primary. Does not lease the
+/// volume: nothing is changed unless the snapshot is still what was seen.
 void SetHalfDemotionGoingAside(Session& session, const MirrorView& view,
                                std::string* reason);
 

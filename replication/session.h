@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -48,9 +47,6 @@ struct CallMemory {
   std::optional<SameFor> half_enabled;
   // Of an image that is "disabling".
   std::optional<SameFor> disabling;
-  // Of a promotion that waits: what SetHalfDemotionGoing() had to do, whole or
-  // half, and when it was asked to.
-  std::optional<std::pair<bool, SteadyTime>> half_demotion;
   bool found = false;              // the volume
   bool tried_lease_first = false;  // SessionOptions::changes
 

@@ -158,6 +158,12 @@ class RadosPool final : public Pool {
   absl::Status CheckWritable(const std::string& text) const;
   /// Carries out `op`; the result is a negative errno or 0.
   int Operate(const WriteOp& op, const std::string& object);
+  /// Carries out what `add` adds, in one atomic step if the object has `value`
+  /// at `key`. false: it does not. The object is never created.
+  absl::StatusOr<bool> ChangeWhere(
+      const std::string& object, const std::string& key,
+      const std::string& value, absl::string_view action,
+      absl::FunctionRef<void(rados_write_op_t)> add);
   /// rados_lock_exclusive; the result is a negative errno or 0.
   int LockExclusive(const ObjectLock& lock, std::chrono::seconds duration,
                     uint8_t flags);

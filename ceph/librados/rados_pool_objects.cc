@@ -25,15 +25,6 @@ std::string SnapshotKey(uint64_t snapshot_id) {
   return absl::StrFormat("snapshot_%016x", snapshot_id);
 }
 
-/// Makes the whole operation one that does nothing, and ends with ECANCELED,
-/// where the object does not have this entry. It is not created.
-void OnlyWhere(const WriteOp& op, const std::string& key,
-               const std::string& value, int* compared) {
-  rados_write_op_assert_exists(op.get());
-  rados_write_op_omap_cmp2(op.get(), key.data(), LIBRADOS_CMPXATTR_OP_EQ,
-                           value.data(), key.size(), value.size(), compared);
-}
-
 }  // namespace
 
 absl::Status RadosPool::CheckWritable(const std::string& text) const {
@@ -108,6 +99,21 @@ absl::Status RadosPool::RemoveOmapKeys(const std::string& object,
                     : absl::OkStatus();
 }
 
+absl::StatusOr<bool> RadosPool::ChangeWhere(
+    const std::string& object, const std::string& key, const std::string& value,
+    absl::string_view action, absl::FunctionRef<void(rados_write_op_t)> add) {
+  const WriteOp op(rados_create_write_op());
+  rados_write_op_assert_exists(op.get());
+  int compared = 0;
+  rados_write_op_omap_cmp2(op.get(), key.data(), LIBRADOS_CMPXATTR_OP_EQ,
+                           value.data(), key.size(), value.size(), &compared);
+  add(op.get());
+  const int result = Operate(op, object);
+  if (result == -ECANCELED) return false;
+  if (result < 0) return CephError(result, action, ObjectText(object));
+  return true;
+}
+
 absl::StatusOr<bool> RadosPool::RemoveOmapValue(const std::string& object,
                                                 const std::string& key,
                                                 const std::string& expected) {
@@ -118,17 +124,11 @@ absl::StatusOr<bool> RadosPool::RemoveOmapValue(const std::string& object,
         absl::StrCat("Failed to write ", ObjectText(object),
                      ": a value that is removed by comparison is not empty"));
   }
-  const WriteOp op(rados_create_write_op());
-  int compared = 0;
-  OnlyWhere(op, key, expected, &compared);
-  const std::array<const char*, 1> keys = {key.data()};
-  const std::array<size_t, 1> sizes = {key.size()};
-  rados_write_op_omap_rm_keys2(op.get(), keys.data(), sizes.data(),
-                               keys.size());
-  const int result = Operate(op, object);
-  if (result == -ECANCELED) return false;
-  if (result < 0) return CephError(result, "write", ObjectText(object));
-  return true;
+  return ChangeWhere(object, key, expected, "write", [&](rados_write_op_t op) {
+    const std::array<const char*, 1> keys = {key.data()};
+    const std::array<size_t, 1> sizes = {key.size()};
+    rados_write_op_omap_rm_keys2(op, keys.data(), sizes.data(), keys.size());
+  });
 }
 
 absl::StatusOr<std::string> RadosPool::SnapshotRecord(
@@ -151,17 +151,12 @@ absl::StatusOr<bool> RadosPool::SetCopyProgress(const std::string& image_id,
   const std::string input = absl::StrCat(
       EncodeNumber(snapshot_id, sizeof(snapshot_id)),
       EncodeNumber(/*complete*/ 0, 1), EncodeNumber(objects, sizeof(objects)));
-  const WriteOp op(rados_create_write_op());
-  int compared = 0;
-  OnlyWhere(op, key, record, &compared);
-  rados_write_op_exec(op.get(), "rbd",
-                      "mirror_image_snapshot_set_copy_progress", input.data(),
-                      input.size(), nullptr);
-  const int result = Operate(op, header);
-  if (result == -ECANCELED) return false;
-  if (result < 0)
-    return CephError(result, "set the copy progress in", ObjectText(header));
-  return true;
+  return ChangeWhere(header, key, record, "set the copy progress in",
+                     [&](rados_write_op_t op) {
+                       rados_write_op_exec(
+                           op, "rbd", "mirror_image_snapshot_set_copy_progress",
+                           input.data(), input.size(), nullptr);
+                     });
 }
 
 absl::StatusOr<bool> RadosPool::SetCopyKind(const std::string& image_id,
@@ -177,22 +172,17 @@ absl::StatusOr<bool> RadosPool::SetCopyKind(const std::string& image_id,
         "Failed to set the kind of a copied snapshot in ", ObjectText(header),
         ": '", key, "' is not written as up to Ceph 20"));
   }
-  const WriteOp op(rados_create_write_op());
-  int compared = 0;
-  OnlyWhere(op, key, record, &compared);
-  const std::array<const char*, 1> keys = {key.data()};
-  const std::array<const char*, 1> values = {changed->data()};
-  const std::array<size_t, 1> key_sizes = {key.size()};
-  const std::array<size_t, 1> value_sizes = {changed->size()};
-  rados_write_op_omap_set2(op.get(), keys.data(), values.data(),
-                           key_sizes.data(), value_sizes.data(), keys.size());
-  const int result = Operate(op, header);
-  if (result == -ECANCELED) return false;
-  if (result < 0) {
-    return CephError(result, "set the kind of a copied snapshot in",
-                     ObjectText(header));
-  }
-  return true;
+  return ChangeWhere(
+      header, key, record, "set the kind of a copied snapshot in",
+      [&](rados_write_op_t op) {
+        const std::array<const char*, 1> keys = {key.data()};
+        const std::array<const char*, 1> values = {changed->data()};
+        const std::array<size_t, 1> key_sizes = {key.size()};
+        const std::array<size_t, 1> value_sizes = {changed->size()};
+        rados_write_op_omap_set2(op, keys.data(), values.data(),
+                                 key_sizes.data(), value_sizes.data(),
+                                 keys.size());
+      });
 }
 
 }  // namespace addons

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "ceph/encoding.h"
 #include "ceph/errors.h"
 #include "tests/fakes/groups.h"
 
@@ -26,14 +27,6 @@ model::Snapshot* FindSnapshot(model::Image* image, uint64_t snapshot_id) {
   return found == image->snapshots.end() ? nullptr : &*found;
 }
 
-std::string Number(uint64_t number, int bytes) {
-  std::string text;
-  for (int byte = 0; byte < bytes; ++byte) {
-    text.push_back(static_cast<char>(number >> (8 * byte) & 0xff));
-  }
-  return text;
-}
-
 /// What librbd notes of an image in the directory of its pool and in its
 /// header; nullopt: neither is meant, or there is no such image.
 std::optional<std::string> NotedByLibrbd(const model::Namespace& space,
@@ -43,13 +36,12 @@ std::optional<std::string> NotedByLibrbd(const model::Namespace& space,
   if (object == "rbd_directory" && absl::ConsumePrefix(&rest, "name_")) {
     const auto image = space.images.find(std::string(rest));
     if (image == space.images.end()) return std::nullopt;
-    const std::string& id = image->second->id;
-    return absl::StrCat(Number(id.size(), 4), id);
+    return EncodeText(image->second->id);
   }
   rest = object;
   if (key == "size" && absl::ConsumePrefix(&rest, "rbd_header.")) {
     const auto image = Model::FindImageById(space, std::string(rest));
-    if (image != nullptr) return Number(image->size.bytes, 8);
+    if (image != nullptr) return EncodeNumber(image->size.bytes, 8);
   }
   return std::nullopt;
 }
@@ -162,46 +154,47 @@ absl::StatusOr<std::string> FakePool::SnapshotRecord(
   return record;
 }
 
+absl::StatusOr<bool> FakePool::ChangeCopy(
+    const char* call, absl::string_view action, const std::string& image_id,
+    uint64_t snapshot_id, const std::string& record,
+    const std::function<void(MirrorSnapshot*)>& change) {
+  bool set = false;
+  const absl::Status status = Change(
+      call, action, absl::StrCat("rbd_header.", image_id), [&](Site& site) {
+        const auto image = Model::FindImageById(Space(site), image_id);
+        if (image == nullptr) return -ENOENT;
+        auto* const found = FindSnapshot(image.get(), snapshot_id);
+        if (found == nullptr || RecordOf(found->info) != record) {
+          return 0;
+        }
+        change(&found->info);
+        set = true;
+        return 0;
+      });
+  if (!status.ok()) return status;
+  return set;
+}
+
 absl::StatusOr<bool> FakePool::SetCopyKind(const std::string& image_id,
                                            uint64_t snapshot_id,
                                            const std::string& record,
                                            MirrorSnapshotKind kind) {
-  bool set = false;
-  const absl::Status status =
-      Change("rados_write_op_omap_set2", "set the kind of a copied snapshot in",
-             absl::StrCat("rbd_header.", image_id), [&](Site& site) {
-               const auto image = Model::FindImageById(Space(site), image_id);
-               if (image == nullptr) return -ENOENT;
-               auto* const found = FindSnapshot(image.get(), snapshot_id);
-               if (found == nullptr || RecordOf(found->info) != record)
-                 return 0;
-               found->info.kind = kind;
-               set = true;
-               return 0;
-             });
-  if (!status.ok()) return status;
-  return set;
+  return ChangeCopy("rados_write_op_omap_set2",
+                    "set the kind of a copied snapshot in", image_id,
+                    snapshot_id, record,
+                    [&](MirrorSnapshot* copy) { copy->kind = kind; });
 }
 
 absl::StatusOr<bool> FakePool::SetCopyProgress(const std::string& image_id,
                                                uint64_t snapshot_id,
                                                const std::string& record,
                                                uint64_t objects) {
-  bool set = false;
-  const absl::Status status = Change(
-      "rbd.mirror_image_snapshot_set_copy_progress", "set the copy progress in",
-      absl::StrCat("rbd_header.", image_id), [&](Site& site) {
-        const auto image = Model::FindImageById(Space(site), image_id);
-        if (image == nullptr) return -ENOENT;
-        auto* const found = FindSnapshot(image.get(), snapshot_id);
-        if (found == nullptr || RecordOf(found->info) != record) return 0;
-        found->info.last_copied_object = objects;
-        found->info.complete = false;
-        set = true;
-        return 0;
-      });
-  if (!status.ok()) return status;
-  return set;
+  return ChangeCopy("rbd.mirror_image_snapshot_set_copy_progress",
+                    "set the copy progress in", image_id, snapshot_id, record,
+                    [&](MirrorSnapshot* copy) {
+                      copy->last_copied_object = objects;
+                      copy->complete = false;
+                    });
 }
 
 absl::Status FakePool::RemoveOmapKeys(const std::string& object,

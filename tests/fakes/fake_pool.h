@@ -139,6 +139,12 @@ class FakePool final : public Pool {
   absl::Status Change(const char* call, absl::string_view action,
                       const std::string& object,
                       const std::function<int(model::Site&)>& change);
+  /// One that changes a mirror snapshot, if it still has this record. false: it
+  /// has another, or there is none.
+  absl::StatusOr<bool> ChangeCopy(
+      const char* call, absl::string_view action, const std::string& image_id,
+      uint64_t snapshot_id, const std::string& record,
+      const std::function<void(MirrorSnapshot*)>& change);
   /// A call that takes, renews or drops a lock. No mutation in the sense of the
   /// world's guard: a lock is taken to find out whether something may be
   /// changed.

@@ -214,6 +214,14 @@ TEST_F(InterruptedMoveTest, MovesManyVolumesWhileTheirMirrorIsLongGone) {
 
 class SlowMoveTest : public TwoSitesTest {
  protected:
+  /// One that is copied one object after the other.
+  static TestVolume MakeSlowVolume(const std::string& size) {
+    for (const std::string site : {"a", "b"}) {
+      Rbd(site, {"config", "pool", "set", RealBed::kPool,
+                 "rbd_concurrent_management_ops", "1"});
+    }
+    return MakeReplicatedVolume({}, {"--size", size});
+  }
   /// Lets rbd-mirror of site b, which is stopped, run for `time`.
   static void RunMirrorDaemonFor(milliseconds time) {
     pid_t pid = 0;
@@ -229,13 +237,6 @@ class SlowMoveTest : public TwoSitesTest {
 class RestartedMirrorTest : public SlowMoveTest {
  protected:
   static constexpr uint64_t kBytes = uint64_t{2} << 30;
-  static TestVolume MakeSlowVolume(const std::string& size) {
-    for (const std::string site : {"a", "b"}) {
-      Rbd(site, {"config", "pool", "set", RealBed::kPool,
-                 "rbd_concurrent_management_ops", "1"});
-    }
-    return MakeReplicatedVolume({}, {"--size", size});
-  }
   /// While the copy of what `change` makes on site a has so many objects and
   /// not all.
   void RestartInTheMiddle(const TestVolume& volume, int64_t copied_objects,
@@ -277,7 +278,7 @@ TEST_F(RestartedMirrorTest, LeavesNoObjectOut) {
   EXPECT_THAT(Promote("b", volume, false, {}, seconds(5)),
               HasCode(Code::UNAVAILABLE));
   for (int round = 0; round < 3; ++round) {
-    ASSERT_NO_FATAL_FAILURE(RestartInTheMiddle(volume, 20, [&] {
+    ASSERT_NO_FATAL_FAILURE(RestartInTheMiddle(volume, 21, [&] {
       Write("a", volume, absl::StrCat("round ", round), kBytes);
       Rbd("a", {"mirror", "image", "snapshot", ImageSpec(volume)});
     }));
@@ -309,11 +310,7 @@ TEST_F(ShortRestartedMirrorTest, GoesOnWithADemotion) {
 
 TEST_F(SlowMoveTest, WaitsForACopyThatTakesLongerThanTheSettleTime) {
   constexpr seconds kCopying = kSettle + seconds(15);
-  for (const std::string site : {"a", "b"}) {
-    Rbd(site, {"config", "pool", "set", RealBed::kPool,
-               "rbd_concurrent_management_ops", "1"});
-  }
-  const TestVolume volume = MakeReplicatedVolume({}, {"--size", "8G"});
+  const TestVolume volume = MakeSlowVolume("8G");
   constexpr uint64_t kBytes = uint64_t{8} << 30;
   constexpr int64_t kObjects = 2048;
   Stop("b", "rbd-mirror");

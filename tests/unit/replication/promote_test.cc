@@ -130,22 +130,22 @@ class GivenUpCopyTest : public PromoteTest,
     ASSERT_OK(a_.Write(image_, 8));
     a_.CreateMirrorSnapshot(image_);
     ASSERT_TRUE(world_.AdvanceUntil(
-        [&] { return b_.Data(image_) == 8 && Newest().complete; }, minutes(2)));
+        [&] { return b_.Data(image_) == 8 && Newest(b_).complete; },
+        minutes(2)));
     ASSERT_OK(a_.Write(image_, 9));
     if (GetParam() == 0) b_.SetCopySpeed(0);
     a_.Demote(image_);
     ASSERT_TRUE(world_.AdvanceUntil(
         [&] {
-          return Newest().kind == MirrorSnapshotKind::kNonPrimaryDemoted &&
-                 Newest().last_copied_object >= GetParam();
+          return Newest(b_).kind == MirrorSnapshotKind::kNonPrimaryDemoted &&
+                 Newest(b_).last_copied_object >= GetParam();
         },
         minutes(1)));
     b_.ReconnectMirrorDaemon();
     b_.SetCopySpeed(4);
     world_.Advance(minutes(5));
-    ASSERT_FALSE(Newest().complete);
+    ASSERT_FALSE(Newest(b_).complete);
   }
-  MirrorSnapshot Newest() { return b_.Snapshots(image_).back(); }
 };
 
 TEST_P(GivenUpCopyTest, IsSetGoing) {
@@ -160,7 +160,7 @@ TEST_P(GivenUpCopyTest, AForcedPromotionMeanwhileReturnsToTheLastWholeState) {
   b_.SetCopySpeed(0.5);
   EXPECT_THAT(Promote(on_b_),
               StatusIs(kUnavailable, HasSubstr("objects copied")));
-  ASSERT_FALSE(Newest().complete);
+  ASSERT_FALSE(Newest(b_).complete);
   LoseA();
   EXPECT_OK(Promote(on_b_, Force::kYes));
   EXPECT_EQ(b_.Data(image_), 8U);
@@ -607,7 +607,7 @@ TEST_F(OneWayTest, HalfADemotionThatIsGivenUpTakesPeople) {
   a_.Demote(image_);
   ASSERT_TRUE(world_.AdvanceUntil(
       [&] {
-        const MirrorSnapshot newest = b_.Snapshots(image_).back();
+        const MirrorSnapshot newest = Newest(b_);
         return newest.demoted() && newest.last_copied_object > 1;
       },
       minutes(1)));
@@ -615,7 +615,7 @@ TEST_F(OneWayTest, HalfADemotionThatIsGivenUpTakesPeople) {
   world_.Advance(minutes(2));
   EXPECT_THAT(Promote(on_b_),
               StatusIs(kUnavailable, HasSubstr("has given it up")));
-  EXPECT_FALSE(b_.Snapshots(image_).back().complete);
+  EXPECT_FALSE(Newest(b_).complete);
 }
 
 TEST_F(OneWayTest, WithoutAnIntervalForcingIsUpToPeople) {
