@@ -128,16 +128,14 @@ std::vector<ImageRange> Joined(std::vector<ImageRange> ranges, uint64_t bytes) {
   return joined;
 }
 
-absl::StatusOr<std::vector<ImageRange>> ChangedRanges(
-    Pool& data, const ImageLayout& layout,
-    const std::vector<ImageStates>& states, uint64_t bytes,
-    const DiffProgressFn& progress) {
+absl::Status ForEachObject(Pool& data, const ImageLayout& layout,
+                           const DiffProgressFn& progress,
+                           const ObjectFn& object) {
   if (layout.object_bytes == 0 || layout.stripe_unit == 0 ||
       layout.stripe_count == 0 || layout.object_prefix.empty()) {
     return absl::InternalError("the layout of an image is not known");
   }
   const uint64_t total = ObjectsOf(layout);
-  std::vector<ImageRange> ranges;
   for (uint64_t done = 0; done < total;) {
     ADDONS_RETURN_IF_ERROR(progress(done, total));
     const uint64_t first = done;
@@ -149,15 +147,33 @@ absl::StatusOr<std::vector<ImageRange>> ChangedRanges(
     ADDONS_ASSIGN_OR_RETURN(const std::vector<ObjectSnapshots> objects,
                             data.ListSnapshots(names));
     for (size_t i = 0; i < objects.size(); ++i) {
-      for (const ImageStates& pair : states) {
-        for (const ImageRange& range : ObjectDifference(objects[i], pair)) {
-          AddImageRanges(layout, first + i, range, &ranges);
-        }
-      }
+      ADDONS_RETURN_IF_ERROR(object(first + i, names[i], objects[i]));
     }
-    ranges = Joined(std::move(ranges), bytes);
   }
-  return ranges;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<ImageRange>> ChangedRanges(
+    Pool& data, const ImageLayout& layout,
+    const std::vector<ImageStates>& states, uint64_t bytes,
+    const DiffProgressFn& progress) {
+  std::vector<ImageRange> ranges;
+  ADDONS_RETURN_IF_ERROR(ForEachObject(
+      data, layout,
+      [&](uint64_t done, uint64_t total) {
+        ranges = Joined(std::move(ranges), bytes);
+        return progress(done, total);
+      },
+      [&](uint64_t number, const std::string& /*name*/,
+          const ObjectSnapshots& object) {
+        for (const ImageStates& pair : states) {
+          for (const ImageRange& range : ObjectDifference(object, pair)) {
+            AddImageRanges(layout, number, range, &ranges);
+          }
+        }
+        return absl::OkStatus();
+      }));
+  return Joined(std::move(ranges), bytes);
 }
 
 }  // namespace addons

@@ -50,10 +50,20 @@ std::vector<ImageRange> Joined(std::vector<ImageRange> ranges, uint64_t bytes);
 using DiffProgressFn =
     std::function<absl::Status(uint64_t done, uint64_t total)>;
 
+/// Sees one object, by its number and name; a status that is not OK ends it.
+using ObjectFn = std::function<absl::Status(
+    uint64_t number, const std::string& name, const ObjectSnapshots& object)>;
+
+/// All objects that an image of `layout` can have, in ascending order, also
+/// absent ones. `data` is the pool and namespace that they are in. One read
+/// operation for each.
+absl::Status ForEachObject(Pool& data, const ImageLayout& layout,
+                           const DiffProgressFn& progress,
+                           const ObjectFn& object);
+
 /// Where an image of `layout` (of its largest state) differs in any of these
 /// pairs of states, as Joined() within the first `bytes`. It may tell of more
-/// than differs, never of less. `data` is the pool and namespace that the
-/// objects are in. One read operation for each object, also for absent ones.
+/// than differs, never of less. See ForEachObject().
 absl::StatusOr<std::vector<ImageRange>> ChangedRanges(
     Pool& data, const ImageLayout& layout,
     const std::vector<ImageStates>& states, uint64_t bytes,

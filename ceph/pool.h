@@ -38,6 +38,12 @@ struct ObjectClone {
   uint64_t bytes = 0;
 };
 
+/// What an object holds.
+struct StoredObject {
+  std::string bytes;
+  uint64_t version = 0;  // another one after each change of the object
+};
+
 struct ObjectSnapshots {
   /// When the object was written last, this was the newest snapshot.
   uint64_t newest_snapshot = 0;
@@ -227,6 +233,21 @@ class Pool {
   /// librados::ObjectReadOperation::list_snaps
   virtual absl::StatusOr<std::vector<ObjectSnapshots>> ListSnapshots(
       const std::vector<std::string>& objects) = 0;
+
+  /// The first `bytes` of what `object` holds (kHead), or held at a snapshot,
+  /// whose `version` says nothing; nullopt: no such object, or not then. Where
+  /// the snapshot is being removed this is wrong: see afterwards that it is
+  /// there. rados_read, rados_get_last_version
+  virtual absl::StatusOr<std::optional<StoredObject>> ReadObject(
+      const std::string& object, uint64_t snapshot, uint64_t bytes) = 0;
+  /// Makes `bytes` all that `object` holds, or removes it (nullopt), in one
+  /// atomic step if it still has `version` (nullopt: if it is absent). false:
+  /// it was changed. What its snapshots hold stays, but those that were taken
+  /// since it was written last read as it does. Needs a mutation pool.
+  /// rados_write_op_assert_version, rados_write_op_write_full
+  virtual absl::StatusOr<bool> ReplaceObject(
+      const std::string& object, const std::optional<uint64_t>& version,
+      const std::optional<std::string>& bytes) = 0;
 
   // --- fencing ---------------------------------------------------------------
   /// Has the acting primaries of the `part`-th of `parts` equal slices of the

@@ -11,6 +11,7 @@
 #include "base/status_macros.h"
 #include "ceph/cluster.h"
 #include "ceph/pool.h"
+#include "replication/copy_beginning.h"
 #include "volume/resolved.h"
 
 namespace addons {
@@ -74,6 +75,12 @@ absl::StatusOr<bool> SetKind(const ResolvedVolume& volume,
     if (!set) return false;
     ADDONS_ASSIGN_OR_RETURN(record, RecordOf(*reads, image_id, copy));
     if (record.empty()) return false;
+  }
+  if (!copy.complete && copy.last_copied_object == 0) {
+    ADDONS_RETURN_IF_ERROR(PutBackCopyBeginning(*volume.cluster, volume.pool_id,
+                                                volume.rados_namespace,
+                                                image_id, copy.id)
+                               .status());
   }
   return changes->SetCopyKind(image_id, copy.id, record, kind);
 }

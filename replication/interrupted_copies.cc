@@ -10,6 +10,7 @@
 #include "base/status_macros.h"
 #include "ceph/image.h"
 #include "ceph/pool.h"
+#include "replication/copy_beginning.h"
 #include "replication/state/site_report.h"
 
 namespace addons {
@@ -58,16 +59,18 @@ absl::StatusOr<std::optional<MirrorSnapshot>> CopyUnderWay(
   if (snapshots.empty()) return std::nullopt;
   MirrorSnapshot& newest = snapshots.back();
   const bool under_way =
-      !newest.complete && newest.last_copied_object > 0 &&
+      !newest.complete &&
       (newest.kind == MirrorSnapshotKind::kNonPrimary ||
        newest.kind == MirrorSnapshotKind::kNonPrimaryDemoted);
   if (!under_way) return std::nullopt;
   return std::move(newest);
 }
 
-/// Whether it was in the middle of a copy.
-absl::StatusOr<bool> SetBack(Cluster& cluster, int64_t pool_id,
-                             const Copy& copy) {
+/// The copy of this image that is under way, set back; nullopt: there is none,
+/// or it goes on or has ended.
+absl::StatusOr<std::optional<MirrorSnapshot>> SetBack(Cluster& cluster,
+                                                      int64_t pool_id,
+                                                      const Copy& copy) {
   ADDONS_ASSIGN_OR_RETURN(
       const std::unique_ptr<Pool> reads,
       cluster.OpenPool(pool_id, copy.rados_namespace, Access::kRead));
@@ -75,21 +78,26 @@ absl::StatusOr<bool> SetBack(Cluster& cluster, int64_t pool_id,
   if (copy.reported_primary) {
     ADDONS_ASSIGN_OR_RETURN(const auto info,
                             reads->MirrorInfoById(copy.image_id));
-    if (!info.has_value() || info->primary) return false;
+    if (!info.has_value() || info->primary) return std::nullopt;
   }
   ADDONS_ASSIGN_OR_RETURN(const auto seen, CopyUnderWay(*reads, copy.image_id));
-  if (!seen.has_value()) return false;
+  if (!seen.has_value() || seen->last_copied_object == 0) return seen;
   // Looked at once more with the record in hand: what has come to its end
   // meanwhile must not be made incomplete.
   ADDONS_ASSIGN_OR_RETURN(const std::string record,
                           reads->SnapshotRecord(copy.image_id, seen->id));
-  ADDONS_ASSIGN_OR_RETURN(const auto now, CopyUnderWay(*reads, copy.image_id));
-  if (!now.has_value() || now->id != seen->id) return false;
+  ADDONS_ASSIGN_OR_RETURN(auto now, CopyUnderWay(*reads, copy.image_id));
+  if (!now.has_value() || now->id != seen->id) return std::nullopt;
+  if (now->last_copied_object == 0) return now;
   ADDONS_ASSIGN_OR_RETURN(
       const std::unique_ptr<Pool> changes,
       cluster.OpenPool(pool_id, copy.rados_namespace, Access::kMutate));
-  return changes->SetCopyProgress(copy.image_id, now->id, record,
-                                  now->last_copied_object - 1);
+  --now->last_copied_object;
+  ADDONS_ASSIGN_OR_RETURN(
+      const bool set, changes->SetCopyProgress(copy.image_id, now->id, record,
+                                               now->last_copied_object));
+  if (!set) return std::nullopt;
+  return now;
 }
 
 }  // namespace
@@ -111,17 +119,28 @@ absl::StatusOr<uint64_t> SetBackInterruptedCopies(
   for (const std::string& name : *namespaces) {
     first.Update(AddImages(cluster, pool_id, name, &images));
   }
-  std::vector<absl::StatusOr<bool>> done(images.size(), false);
+  std::vector<absl::StatusOr<std::optional<MirrorSnapshot>>> set_back(
+      images.size(), std::nullopt);
   RunParallel(images.size(), at_once, [&](size_t i) {
-    done[i] = SetBack(cluster, pool_id, images[i]);
+    set_back[i] = SetBack(cluster, pool_id, images[i]);
+  });
+  // After all of those, because each of these looks at all objects.
+  std::vector<absl::Status> put_back(images.size());
+  RunParallel(images.size(), at_once, [&](size_t i) {
+    if (!set_back[i].ok() || !set_back[i]->has_value()) return;
+    const MirrorSnapshot& copy = **set_back[i];
+    if (copy.last_copied_object > 0) return;
+    put_back[i] =
+        PutBackCopyBeginning(cluster, pool_id, images[i].rados_namespace,
+                             images[i].image_id, copy.id)
+            .status();
   });
   uint64_t copies = 0;
-  for (const absl::StatusOr<bool>& one : done) {
-    if (one.ok()) {
-      copies += *one ? 1 : 0;
-    } else if (!absl::IsNotFound(one.status())) {  // gone meanwhile
-      first.Update(one.status());
+  for (size_t i = 0; i < images.size(); ++i) {
+    for (const absl::Status& status : {set_back[i].status(), put_back[i]}) {
+      if (!absl::IsNotFound(status)) first.Update(status);  // gone meanwhile
     }
+    if (set_back[i].ok() && set_back[i]->has_value()) ++copies;
   }
   ADDONS_RETURN_IF_ERROR(first);
   return copies;

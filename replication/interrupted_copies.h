@@ -14,7 +14,9 @@ namespace addons {
 /// and takes that number, when it goes on after an interruption, for the last
 /// object that it has copied: it leaves one object out, whose changes never
 /// arrive, and nothing says so (16.2.15; docs/replication.md, "A copy that was
-/// interrupted"). Who interrupts the copying sets these numbers back by one.
+/// interrupted"). Who interrupts the copying sets these numbers back by one. A
+/// copy that has only begun is made anew, and what it has written before is put
+/// back, see PutBackCopyBeginning().
 ///
 /// Does so for all images of a pool that are in the middle of a copy, in all
 /// its RADOS namespaces; only in `own_namespace` where the user may not list

@@ -279,33 +279,6 @@ absl::StatusOr<std::vector<Watcher>> RadosPool::ListWatchers(
   return watchers;
 }
 
-absl::StatusOr<std::vector<ObjectSnapshots>> RadosPool::ListSnapshots(
-    const std::vector<std::string>& objects) {
-  std::vector<ListedObject> listed;
-  const int result = connection_->Call("rados_list_snaps", [&] {
-    return ListObjectSnapshots(ioctx_.get(), objects, listed);
-  });
-  if (result < 0) {
-    return CephError(result, "list the snapshots of objects of", PoolText());
-  }
-  std::vector<ObjectSnapshots> found;
-  found.reserve(listed.size());
-  for (ListedObject& object : listed) {
-    ObjectSnapshots snapshots{object.newest_snapshot, {}};
-    for (ListedClone& clone : object.clones) {
-      std::vector<ImageRange> overlap;
-      for (const auto& [offset, length] : clone.overlap) {
-        overlap.push_back({offset, length});
-      }
-      snapshots.clones.push_back({clone.head ? kHead : clone.id,
-                                  std::move(clone.snapshots),
-                                  std::move(overlap), clone.bytes});
-    }
-    found.push_back(std::move(snapshots));
-  }
-  return found;
-}
-
 absl::StatusOr<std::vector<std::string>> RadosPool::Namespaces() {
   ADDONS_ASSIGN_OR_RETURN(const IoctxHandle pool, DefaultNamespace());
   std::string names;  // each ends with a zero byte

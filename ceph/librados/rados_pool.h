@@ -92,6 +92,11 @@ class RadosPool final : public Pool {
 
   absl::StatusOr<std::vector<ObjectSnapshots>> ListSnapshots(
       const std::vector<std::string>& objects) override;
+  absl::StatusOr<std::optional<StoredObject>> ReadObject(
+      const std::string& object, uint64_t snapshot, uint64_t bytes) override;
+  absl::StatusOr<bool> ReplaceObject(
+      const std::string& object, const std::optional<uint64_t>& version,
+      const std::optional<std::string>& bytes) override;
 
   absl::Status ReachPlacementGroups(uint32_t part, uint32_t parts) override;
 

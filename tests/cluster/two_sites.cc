@@ -1,5 +1,7 @@
 #include "tests/cluster/two_sites.h"
 
+#include <sys/types.h>
+
 #include <algorithm>
 #include <atomic>
 #include <csignal>
@@ -9,6 +11,7 @@
 #include <iostream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <stop_token>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -209,6 +212,16 @@ void TwoSitesTest::Continue(const std::string& site,
                             const std::string& daemon) {
   std::erase(stopped_, std::make_pair(site, daemon));
   Testbed("cont", {site, daemon});
+}
+
+void TwoSitesTest::RunMirrorDaemonFor(const std::string& site,
+                                      std::chrono::milliseconds time) {
+  pid_t pid = 0;
+  std::ifstream(Bed().Path(absl::StrCat(site, "/pid/rbd-mirror"))) >> pid;
+  ASSERT_GT(pid, 0);
+  kill(pid, SIGCONT);
+  RealClock().SleepFor(time, std::stop_token());
+  kill(pid, SIGSTOP);
 }
 
 TestVolume TwoSitesTest::MakeVolume(const std::vector<std::string>& flags) {

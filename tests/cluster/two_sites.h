@@ -72,6 +72,9 @@ class TwoSitesTest : public ::testing::Test {
   /// What a test stopped is continued when it ends.
   void Stop(const std::string& site, const std::string& daemon);
   void Continue(const std::string& site, const std::string& daemon);
+  /// Lets rbd-mirror of `site`, which is stopped, run for `time`.
+  static void RunMirrorDaemonFor(const std::string& site,
+                                 std::chrono::milliseconds time);
 
   // --- volumes
 

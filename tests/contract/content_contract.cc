@@ -5,11 +5,13 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "ceph/image_diff.h"
 #include "ceph/mirror.h"
 #include "ceph/pool.h"
@@ -166,6 +168,63 @@ TEST_P(ContractTest, WhatWasWrittenSinceASnapshotIsTold) {
   ASSERT_OK(absent);
   ASSERT_THAT(*absent, SizeIs(1));
   EXPECT_THAT(absent->front().clones, IsEmpty());
+}
+
+TEST_P(ContractTest, AnObjectIsReplacedAsLongAsItIsWhatWasSeen) {
+  MakeImage(kA, "content-object");
+  ASSERT_OK(bed().Write(kA, "content-object", 7));
+  ASSERT_OK(Change(kA, "content-object", [](Image& image) {
+    return image.MirrorEnable(MirrorMode::kSnapshot);
+  }));
+  const auto snapshot = Newest(kA, "content-object");
+  ASSERT_TRUE(snapshot.has_value());
+  const auto layout = Look(kA, "content-object")->Layout();
+  ASSERT_OK(layout);
+  const std::string object =
+      absl::StrCat(layout->object_prefix, ".0000000000000001");
+  const auto pool = OpenPool(kA, Access::kMutate);
+  const auto read = [&](uint64_t state) {
+    auto found = pool->ReadObject(object, state, kObject);
+    EXPECT_OK(found);
+    return *std::move(found);
+  };
+
+  const auto replace = [&](std::optional<uint64_t> version,
+                           const std::optional<std::string>& bytes) {
+    const auto replaced = pool->ReplaceObject(object, version, bytes);
+    EXPECT_OK(replaced);
+    return *replaced;
+  };
+
+  const auto first = read(kHead);
+  ASSERT_TRUE(first.has_value());
+  ASSERT_FALSE(first->bytes.empty());
+  const std::string before = *bed().Fingerprint(kA, "content-object");
+  ASSERT_OK(Change(kA, "content-object", [&](Image& image) {
+    EXPECT_OK(image.Write({{{kObject, kObject}, std::string(kObject, 'x')}}));
+    return image.Flush();
+  }));
+  const auto written = read(kHead);
+  ASSERT_TRUE(written.has_value());
+  EXPECT_NE(written->version, first->version);
+  EXPECT_TRUE(written->bytes == std::string(kObject, 'x'));
+  ASSERT_TRUE(read(snapshot->id).has_value());
+  EXPECT_TRUE(read(snapshot->id)->bytes == first->bytes);
+
+  // What was seen before is not what is there.
+  EXPECT_FALSE(replace(first->version, first->bytes));
+  EXPECT_FALSE(replace(std::nullopt, first->bytes));
+  EXPECT_TRUE(read(kHead)->bytes == written->bytes);
+  EXPECT_TRUE(replace(written->version, first->bytes));
+  EXPECT_EQ(*bed().Fingerprint(kA, "content-object"), before);
+  EXPECT_TRUE(read(snapshot->id)->bytes == first->bytes);
+
+  EXPECT_TRUE(replace(read(kHead)->version, std::nullopt));
+  EXPECT_FALSE(read(kHead).has_value());
+  EXPECT_TRUE(read(snapshot->id)->bytes == first->bytes);
+  EXPECT_FALSE(replace(first->version, first->bytes));
+  EXPECT_TRUE(replace(std::nullopt, first->bytes));
+  EXPECT_EQ(*bed().Fingerprint(kA, "content-object"), before);
 }
 
 TEST_P(ContractTest, AMirrorSnapshotIsRemovedByItsId) {

@@ -23,25 +23,6 @@ using std::chrono::seconds;
 constexpr uint64_t kObjectsPerSecond = 64;
 constexpr uint64_t kLooksPerSecond = 1000;  // objects asked for what they have
 
-/// An object that holds `value`, as bytes; none for 0.
-std::string ObjectBytes(uint64_t value, uint64_t length) {
-  std::string bytes;
-  if (value == 0) return bytes;
-  bytes.resize(length);
-  for (uint64_t i = 0; i < length; ++i) {
-    bytes[i] = static_cast<char>(value >> (8 * (i % 8)));
-  }
-  return bytes;
-}
-
-uint64_t ObjectValue(absl::string_view bytes) {
-  uint64_t value = 0;
-  for (size_t i = 0; i < 8 && i < bytes.size(); ++i) {
-    value |= uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
-  }
-  return value;
-}
-
 }  // namespace
 
 absl::Status FakeImage::SelectSnapshot(uint64_t snapshot_id) {
@@ -87,7 +68,7 @@ absl::StatusOr<std::vector<ImageData>> FakeImage::Read(
           }
           const uint64_t value =
               shown.content->at(range.offset / shown.size->object_bytes);
-          data.push_back({range, ObjectBytes(value, range.length)});
+          data.push_back({range, model::ObjectBytes(value, range.length)});
         }
         return 0;
       });
@@ -116,8 +97,8 @@ absl::Status FakeImage::Write(const std::vector<ImageData>& data) {
             image_->content.at(at / object_bytes) =
                 piece.bytes.empty()
                     ? 0
-                    : ObjectValue(absl::string_view(piece.bytes)
-                                      .substr(at - piece.range.offset));
+                    : model::ObjectValue(absl::string_view(piece.bytes)
+                                             .substr(at - piece.range.offset));
           }
         }
         return 0;

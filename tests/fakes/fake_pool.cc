@@ -282,6 +282,35 @@ absl::StatusOr<std::vector<ObjectSnapshots>> FakePool::ListSnapshots(
   return found;
 }
 
+absl::StatusOr<std::optional<StoredObject>> FakePool::ReadObject(
+    const std::string& object, uint64_t snapshot, uint64_t bytes) {
+  uint64_t value = 0;
+  const int r = Run("rados_read", object, Needs::kOsd, false,
+                    [&](Model&, Site& site, SteadyDuration*) {
+                      value = model::ObjectAt(Space(site), object, snapshot);
+                      return value == 0 ? -ENOENT : 0;
+                    });
+  if (r == -ENOENT) return std::nullopt;
+  if (r < 0) return Error(r, "read", object);
+  return StoredObject{model::ObjectBytes(value, bytes), value};
+}
+
+absl::StatusOr<bool> FakePool::ReplaceObject(
+    const std::string& object, const std::optional<uint64_t>& version,
+    const std::optional<std::string>& bytes) {
+  bool replaced = false;
+  const absl::Status status =
+      Change("rados_write_op_write_full", "replace", object, [&](Site& site) {
+        uint64_t* const value = model::HeadObject(Space(site), object);
+        if (value == nullptr) return bytes.has_value() ? -EINVAL : 0;
+        replaced = *value == version.value_or(0);
+        if (replaced) *value = bytes ? model::ObjectValue(*bytes) : 0;
+        return 0;
+      });
+  if (!status.ok()) return status;
+  return replaced;
+}
+
 absl::Status FakePool::ReachPlacementGroups(uint32_t part, uint32_t parts) {
   const int r =
       Run("rados_object_list", absl::StrCat(part, "/", parts), Needs::kOsd,

@@ -75,6 +75,11 @@ class FakePool final : public Pool {
       const std::string& object) override;
   absl::StatusOr<std::vector<ObjectSnapshots>> ListSnapshots(
       const std::vector<std::string>& objects) override;
+  absl::StatusOr<std::optional<StoredObject>> ReadObject(
+      const std::string& object, uint64_t snapshot, uint64_t bytes) override;
+  absl::StatusOr<bool> ReplaceObject(
+      const std::string& object, const std::optional<uint64_t>& version,
+      const std::optional<std::string>& bytes) override;
   absl::Status ReachPlacementGroups(uint32_t part, uint32_t parts) override;
   absl::StatusOr<std::vector<std::string>> Namespaces() override;
 

@@ -308,6 +308,9 @@ bool Model::CopyNext(Site& site, Image& local, Image& remote,
               local.content.begin() +
                   static_cast<std::ptrdiff_t>(copy.last_copied_object));
   copy.last_copied_object += step;
+  if (copy.last_copied_object == 0 && total > 0 && replayer.budget > 0) {
+    local.content.front() = source.content.front();  // written, not yet noted
+  }
   if (copy.last_copied_object < total) return false;
   FinishCopy(site, local, remote, *target,
              !base || remote.snapshots[*base].info.complete, replayer);

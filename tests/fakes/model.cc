@@ -21,20 +21,66 @@ constexpr uint64_t kObjectBytes = uint64_t{4} << 20;
 // Of images below 4 MiB, so that tests can read and write many objects.
 constexpr uint64_t kSmallObjectBytes = uint64_t{64} << 10;
 
-}  // namespace
-
-ObjectSnapshots SnapshotsOf(const Namespace& where, absl::string_view object) {
-  ObjectSnapshots found;
+/// The image and number of "rbd_data.<image id>.<number>"; nullptr: no such
+/// image, or another object.
+std::pair<std::shared_ptr<Image>, uint64_t> DataObject(
+    const Namespace& where, absl::string_view object) {
   uint64_t number = 0;
   if (!absl::ConsumePrefix(&object, "rbd_data.") ||
       !absl::SimpleHexAtoi(object.substr(object.rfind('.') + 1), &number)) {
-    return found;
+    return {};
   }
-  const auto image =
-      Model::FindImageById(where, object.substr(0, object.rfind('.')));
+  return {Model::FindImageById(where, object.substr(0, object.rfind('.'))),
+          number};
+}
+
+uint64_t ValueIn(const Content& content, uint64_t number) {
+  return number < content.size() ? content[number] : 0;
+}
+
+}  // namespace
+
+std::string ObjectBytes(uint64_t value, uint64_t length) {
+  std::string bytes;
+  if (value == 0) return bytes;
+  bytes.resize(length);
+  for (uint64_t i = 0; i < length; ++i) {
+    bytes[i] = static_cast<char>(value >> (8 * (i % 8)));
+  }
+  return bytes;
+}
+
+uint64_t ObjectValue(absl::string_view bytes) {
+  uint64_t value = 0;
+  for (size_t i = 0; i < 8 && i < bytes.size(); ++i) {
+    value |= uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
+  }
+  return value;
+}
+
+uint64_t ObjectAt(const Namespace& where, absl::string_view object,
+                  uint64_t snapshot) {
+  const auto [image, number] = DataObject(where, object);
+  if (image == nullptr) return 0;
+  if (snapshot == kHead) return ValueIn(image->content, number);
+  for (const Snapshot& one : image->snapshots) {
+    if (one.info.id == snapshot) return ValueIn(one.content, number);
+  }
+  return 0;
+}
+
+uint64_t* HeadObject(const Namespace& where, absl::string_view object) {
+  const auto [image, number] = DataObject(where, object);
+  if (image == nullptr || number >= image->content.size()) return nullptr;
+  return &image->content[number];
+}
+
+ObjectSnapshots SnapshotsOf(const Namespace& where, absl::string_view object) {
+  ObjectSnapshots found;
+  const auto [image, number] = DataObject(where, object);
   if (image == nullptr) return found;
-  const auto value = [number](const Content& content) {
-    return number < content.size() ? content[number] : 0;
+  const auto value = [number = number](const Content& content) {
+    return ValueIn(content, number);
   };
   std::optional<uint64_t> last;
   const auto add = [&](uint64_t snapshot, uint64_t seen) {

@@ -272,6 +272,14 @@ struct Client {
 /// for each run of snapshots between which it was not written with another
 /// content.
 ObjectSnapshots SnapshotsOf(const Namespace& where, absl::string_view object);
+/// What such an object holds (kHead), or held at a snapshot; 0: it is not there.
+uint64_t ObjectAt(const Namespace& where, absl::string_view object,
+                  uint64_t snapshot);
+/// The same to be changed; nullptr: no image has such an object.
+uint64_t* HeadObject(const Namespace& where, absl::string_view object);
+/// An object that holds `value`, as bytes; none for 0.
+std::string ObjectBytes(uint64_t value, uint64_t length);
+uint64_t ObjectValue(absl::string_view bytes);
 
 class Model {
  public:

@@ -72,6 +72,8 @@ const std::map<std::string, std::vector<int>>& ErrnosOfCalls() {
       {"rados_stat", kReadOfWhatMayBeAbsent},
       {"rados_list_watchers", kReadOfWhatMayBeAbsent},
       {"rados_list_snaps", kRead},
+      {"rados_read", kReadOfWhatMayBeAbsent},
+      {"rados_write_op_write_full", kWrite},
       {"rados_object_list", {ETIMEDOUT, EIO, EPERM}},
       {"rados_write_op_create", {ETIMEDOUT, EIO, EPERM, ENOSPC, EEXIST}},
       {"rados_write_op_remove", kWrite},

@@ -1,16 +1,10 @@
 #include "tests/integration/mid_copy.h"
 
-#include <sys/types.h>
-
 #include <chrono>
-#include <csignal>
-#include <fstream>
 #include <iostream>
-#include <stop_token>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/clock.h"
 
 namespace addons::testing {
 namespace {
@@ -85,16 +79,11 @@ void MidCopyTest::Make(const std::string& name, const Kind& kind) {
 }
 
 void MidCopyTest::CopyInPart() {
-  pid_t pid = 0;
-  std::ifstream(Bed().Path("b/pid/rbd-mirror")) >> pid;
-  ASSERT_GT(pid, 0);
   const auto start = steady_clock::now();
   bool all = false;
   while (!all) {
     ASSERT_LT(steady_clock::now() - start, seconds(120));
-    kill(pid, SIGCONT);
-    RealClock().SleepFor(milliseconds(50), std::stop_token());
-    kill(pid, SIGSTOP);
+    RunMirrorDaemonFor("b", milliseconds(50));
     all = true;
     for (const auto& [name, made] : *volumes_) {
       const SeenSnapshot newest = NewestSnapshot("b", made.volume);

@@ -1,10 +1,6 @@
 // A planned move: demote here, promote there, nothing is lost, and no call says
 // that forcing is right.
 
-#include <sys/types.h>
-
-#include <csignal>
-#include <fstream>
 #include <functional>
 #include <future>
 #include <stop_token>
@@ -222,15 +218,6 @@ class SlowMoveTest : public TwoSitesTest {
     }
     return MakeReplicatedVolume({}, {"--size", size});
   }
-  /// Lets rbd-mirror of site b, which is stopped, run for `time`.
-  static void RunMirrorDaemonFor(milliseconds time) {
-    pid_t pid = 0;
-    std::ifstream(Bed().Path("b/pid/rbd-mirror")) >> pid;
-    ASSERT_GT(pid, 0);
-    kill(pid, SIGCONT);
-    RealClock().SleepFor(time, std::stop_token());
-    kill(pid, SIGSTOP);
-  }
 };
 
 /// rbd-mirror is killed in the middle of a copy and started again.
@@ -246,7 +233,7 @@ class RestartedMirrorTest : public SlowMoveTest {
     const int64_t before = NewestSnapshot("b", volume).id;
     ASSERT_TRUE(Eventually(
         [&] {
-          RunMirrorDaemonFor(milliseconds(50));
+          RunMirrorDaemonFor("b", milliseconds(50));
           const SeenSnapshot newest = NewestSnapshot("b", volume);
           return newest.id != before && newest.copied_objects >= copied_objects;
         },
@@ -333,7 +320,8 @@ TEST_F(SlowMoveTest, WaitsForACopyThatTakesLongerThanTheSettleTime) {
     const int64_t wanted = first + (kObjects - first) *
                                        (steady_clock::now() - start) /
                                        (kCopying + seconds(15));
-    if (newest.copied_objects <= wanted) RunMirrorDaemonFor(milliseconds(50));
+    if (newest.copied_objects <= wanted)
+      RunMirrorDaemonFor("b", milliseconds(50));
   }
   EXPECT_FALSE(IsPrimary("b", volume));
   Continue("b", "rbd-mirror");

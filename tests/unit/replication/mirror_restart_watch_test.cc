@@ -113,6 +113,24 @@ TEST_F(MirrorRestartWatchTest, DoesSoAsSoonAsItIsGone) {
   EXPECT_EQ(Copied(), copied - 1);
 }
 
+// rbd-mirror makes a copy anew of which it has noted nothing.
+TEST_F(MirrorRestartWatchTest, PutsBackWhatACopyThatHasJustBegunHasWritten) {
+  b_.SetCopySpeed(4);
+  ASSERT_TRUE(
+      world_.AdvanceUntil([this] { return Copied() == 0; }, minutes(1)));
+  b_.SetCopySpeed(0.1);
+  EXPECT_OK(a_.Write(image_, 8));
+  a_.CreateMirrorSnapshot(image_);
+  ASSERT_TRUE(
+      world_.AdvanceUntil([this] { return b_.Torn(image_); }, minutes(1)));
+  watch_.LookAtAll();
+  b_.SetMirrorDaemon(DaemonState::kDown);
+  world_.Advance(minutes(1));
+  watch_.LookAtAll();
+  EXPECT_FALSE(b_.Torn(image_));
+  EXPECT_EQ(b_.Data(image_), 7U);
+}
+
 // What this site's rbd-mirror reported before the image was demoted says
 // nothing of now.
 TEST_F(MirrorRestartWatchTest, SetsBackWhatWasPrimaryInAnOldReport) {

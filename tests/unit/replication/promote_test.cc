@@ -133,7 +133,8 @@ class GivenUpCopyTest : public PromoteTest,
         [&] { return b_.Data(image_) == 8 && Newest(b_).complete; },
         minutes(2)));
     ASSERT_OK(a_.Write(image_, 9));
-    if (GetParam() == 0) b_.SetCopySpeed(0);
+    // Just begun: an object is written, and not noted.
+    b_.SetCopySpeed(GetParam() == 0 ? 0.1 : 1);
     a_.Demote(image_);
     ASSERT_TRUE(world_.AdvanceUntil(
         [&] {

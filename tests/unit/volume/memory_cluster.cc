@@ -202,6 +202,16 @@ class MemoryPool : public Pool {
       const std::vector<std::string>& /*objects*/) override {
     return Unimplemented();
   }
+  absl::StatusOr<std::optional<StoredObject>> ReadObject(
+      const std::string& /*object*/, uint64_t /*snapshot*/,
+      uint64_t /*bytes*/) override {
+    return Unimplemented();
+  }
+  absl::StatusOr<bool> ReplaceObject(
+      const std::string& /*object*/, const std::optional<uint64_t>& /*version*/,
+      const std::optional<std::string>& /*bytes*/) override {
+    return Unimplemented();
+  }
   absl::StatusOr<std::optional<MirrorImageInfo>> MirrorInfoById(
       const std::string& /*image_id*/) override {
     return Unimplemented();
