@@ -272,7 +272,8 @@ struct Client {
 /// for each run of snapshots between which it was not written with another
 /// content.
 ObjectSnapshots SnapshotsOf(const Namespace& where, absl::string_view object);
-/// What such an object holds (kHead), or held at a snapshot; 0: it is not there.
+/// What such an object holds (kHead), or held at a snapshot; 0: it is not
+/// there.
 uint64_t ObjectAt(const Namespace& where, absl::string_view object,
                   uint64_t snapshot);
 /// The same to be changed; nullptr: no image has such an object.
