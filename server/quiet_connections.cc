@@ -69,8 +69,9 @@ QuietConnections::Heard QuietConnections::Listen(size_t most) {
                  static_cast<int>(std::min(most, events.size())), 0);
   Heard heard;
   for (int i = 0; i < count; ++i) {
-    const auto found =
-        waiting_.find(events.at(static_cast<size_t>(i)).data.u64);
+    // An epoll_event is packed: its fields are copied, not referred to.
+    const uint64_t number = events.at(static_cast<size_t>(i)).data.u64;
+    const auto found = waiting_.find(number);
     if (found == waiting_.end()) continue;
     UniqueFd& connection = found->second.connection;
     const Speech speech = SpeechOf(connection.get());
