@@ -66,11 +66,15 @@ absl::StatusOr<std::optional<MirrorSnapshot>> CopyUnderWay(
   return std::move(newest);
 }
 
-/// The copy of this image that is under way, set back; nullopt: there is none,
-/// or it goes on or has ended.
-absl::StatusOr<std::optional<MirrorSnapshot>> SetBack(Cluster& cluster,
-                                                      int64_t pool_id,
-                                                      const Copy& copy) {
+/// Of one image.
+struct Outcome {
+  bool changed = false;
+  /// The snapshot of a copy of which no object is noted.
+  std::optional<uint64_t> beginning;
+};
+
+absl::StatusOr<Outcome> SetBack(Cluster& cluster, int64_t pool_id,
+                                const Copy& copy) {
   ADDONS_ASSIGN_OR_RETURN(
       const std::unique_ptr<Pool> reads,
       cluster.OpenPool(pool_id, copy.rados_namespace, Access::kRead));
@@ -78,26 +82,41 @@ absl::StatusOr<std::optional<MirrorSnapshot>> SetBack(Cluster& cluster,
   if (copy.reported_primary) {
     ADDONS_ASSIGN_OR_RETURN(const auto info,
                             reads->MirrorInfoById(copy.image_id));
-    if (!info.has_value() || info->primary) return std::nullopt;
+    if (!info.has_value() || info->primary) return Outcome();
   }
   ADDONS_ASSIGN_OR_RETURN(const auto seen, CopyUnderWay(*reads, copy.image_id));
-  if (!seen.has_value() || seen->last_copied_object == 0) return seen;
+  if (!seen.has_value()) return Outcome();
+  if (seen->last_copied_object == 0) return Outcome{false, seen->id};
   // Looked at once more with the record in hand: what has come to its end
   // meanwhile must not be made incomplete.
   ADDONS_ASSIGN_OR_RETURN(const std::string record,
                           reads->SnapshotRecord(copy.image_id, seen->id));
-  ADDONS_ASSIGN_OR_RETURN(auto now, CopyUnderWay(*reads, copy.image_id));
-  if (!now.has_value() || now->id != seen->id) return std::nullopt;
-  if (now->last_copied_object == 0) return now;
+  ADDONS_ASSIGN_OR_RETURN(const auto now, CopyUnderWay(*reads, copy.image_id));
+  if (!now.has_value() || now->id != seen->id || now->last_copied_object == 0) {
+    return Outcome();
+  }
   ADDONS_ASSIGN_OR_RETURN(
       const std::unique_ptr<Pool> changes,
       cluster.OpenPool(pool_id, copy.rados_namespace, Access::kMutate));
-  --now->last_copied_object;
+  const uint64_t objects = now->last_copied_object - 1;
   ADDONS_ASSIGN_OR_RETURN(
-      const bool set, changes->SetCopyProgress(copy.image_id, now->id, record,
-                                               now->last_copied_object));
-  if (!set) return std::nullopt;
-  return now;
+      const bool set,
+      changes->SetCopyProgress(copy.image_id, now->id, record, objects));
+  Outcome outcome{set, std::nullopt};
+  if (set && objects == 0) outcome.beginning = now->id;
+  return outcome;
+}
+
+/// Of a copy of which no object is noted.
+absl::Status PutBackBeginning(Cluster& cluster, int64_t pool_id,
+                              const Copy& copy, Outcome* outcome) {
+  if (!outcome->beginning.has_value()) return absl::OkStatus();
+  ADDONS_ASSIGN_OR_RETURN(
+      const uint64_t objects,
+      PutBackCopyBeginning(cluster, pool_id, copy.rados_namespace,
+                           copy.image_id, *outcome->beginning));
+  outcome->changed = outcome->changed || objects > 0;
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -119,28 +138,24 @@ absl::StatusOr<uint64_t> SetBackInterruptedCopies(
   for (const std::string& name : *namespaces) {
     first.Update(AddImages(cluster, pool_id, name, &images));
   }
-  std::vector<absl::StatusOr<std::optional<MirrorSnapshot>>> set_back(
-      images.size(), std::nullopt);
+  std::vector<absl::StatusOr<Outcome>> outcomes(images.size(), Outcome());
   RunParallel(images.size(), at_once, [&](size_t i) {
-    set_back[i] = SetBack(cluster, pool_id, images[i]);
+    outcomes[i] = SetBack(cluster, pool_id, images[i]);
   });
   // After all of those, because each of these looks at all objects.
-  std::vector<absl::Status> put_back(images.size());
   RunParallel(images.size(), at_once, [&](size_t i) {
-    if (!set_back[i].ok() || !set_back[i]->has_value()) return;
-    const MirrorSnapshot& copy = **set_back[i];
-    if (copy.last_copied_object > 0) return;
-    put_back[i] =
-        PutBackCopyBeginning(cluster, pool_id, images[i].rados_namespace,
-                             images[i].image_id, copy.id)
-            .status();
+    if (!outcomes[i].ok()) return;
+    const absl::Status put_back =
+        PutBackBeginning(cluster, pool_id, images[i], &*outcomes[i]);
+    if (!put_back.ok()) outcomes[i] = put_back;
   });
   uint64_t copies = 0;
-  for (size_t i = 0; i < images.size(); ++i) {
-    for (const absl::Status& status : {set_back[i].status(), put_back[i]}) {
-      if (!absl::IsNotFound(status)) first.Update(status);  // gone meanwhile
+  for (const absl::StatusOr<Outcome>& outcome : outcomes) {
+    if (outcome.ok()) {
+      copies += outcome->changed ? 1 : 0;
+    } else if (!absl::IsNotFound(outcome.status())) {  // gone meanwhile
+      first.Update(outcome.status());
     }
-    if (set_back[i].ok() && set_back[i]->has_value()) ++copies;
   }
   ADDONS_RETURN_IF_ERROR(first);
   return copies;
