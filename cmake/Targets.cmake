@@ -62,6 +62,9 @@ if(ADDONS_SANITIZER)
   target_compile_options(addons_options INTERFACE
     -fsanitize=${addons_sanitizers} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(addons_options INTERFACE -fsanitize=${addons_sanitizers})
+  # Memory and time are not judged then. (The compiler's own macro for the thread sanitizer
+  # is taken away where protobuf is used, see ProtoLibrary.cmake.)
+  target_compile_definitions(addons_options INTERFACE ADDONS_SANITIZED=1)
 endif()
 # All of our code tells the fuzzer which ways it took; the fuzzer itself is in its targets.
 if(ADDONS_FUZZERS)

@@ -138,7 +138,7 @@ TEST_F(FenceTest, SaysWhatIsInForceWhenOneAdditionFails) {
 }
 
 TEST_F(FenceTest, TheDaemonsClockDoesNotMatter) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(ADDONS_SANITIZED)
   GTEST_SKIP() << "sanitizers want to be loaded first";
 #endif
   // Ten years late, and ten years early.

@@ -286,10 +286,10 @@ class AbuseTest : public ::testing::Test {
     EXPECT_LE(now.descriptors, idle_.descriptors + more);
   }
   /// `kib`: how much more than idle the daemon may have held at its peak.
-  void ExpectPeak(const char* what, int64_t kib) {
+  void ExpectPeak(const char* what, [[maybe_unused]] int64_t kib) {
     const Use now = UseOf(daemon_.pid());
     std::cout << what << ": idle " << idle_ << "; then " << now << std::endl;
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !defined(ADDONS_SANITIZED)
     EXPECT_LE(now.peak_kib, idle_.resident_kib + kib);
 #endif
   }
@@ -583,7 +583,7 @@ TEST_F(LeakTest, NothingGrowsWithTheNumberOfCalls) {
             << at_once << ", after " << after << std::endl;
   EXPECT_LE(after.descriptors, before.descriptors + 8);
   EXPECT_LE(after.threads, before.threads + 4);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !defined(ADDONS_SANITIZED)
   // What an allocator's arenas take depends on who met whom; a leak of a few
   // bytes in each call shows in the long form.
   EXPECT_LE(after.resident_kib, before.resident_kib + kMayStay);

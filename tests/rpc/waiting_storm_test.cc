@@ -213,7 +213,7 @@ class WaitingStormTest : public ::testing::Test {
               << listing.count() << " ms" << std::endl;
     // 26 to 35 were seen; 42 when twice as many looked at a time.
     EXPECT_LE(busy_.threads, 40);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !defined(ADDONS_SANITIZED)
     // The caller's half of a call, too: 38 KiB each were seen, besides what the
     // looks took. 41 when a call kept its request and its own work.
     EXPECT_LE(busy_.resident_mib, idle_.resident_mib + 8 + 40 * count / 1024);
@@ -240,7 +240,7 @@ class WaitingStormTest : public ::testing::Test {
     ReturnFreeMemory();
     const Use after = UseNow();
     std::cout << "afterwards: " << after << std::endl;
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !defined(ADDONS_SANITIZED)
     // Most of what the callers took, who are in this process, too; the rest is
     // between what is still in use.
     const int64_t taken = busy_.resident_mib - idle_.resident_mib;

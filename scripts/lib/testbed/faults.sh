@@ -13,12 +13,26 @@ start_again() {
   if [[ $2 == mon ]]; then wait_for "$1: mon" "$DIR/$1/log/mon.a.log" mon_listens "$1"; fi
 }
 
-# signal_daemon ACTION SITE DAEMON: stop, cont or kill; a killed one has ended when this returns.
+# has_stopped PID: each of its threads, which a busy machine lets run on for a while after
+# the signal.
+has_stopped() {
+  local thread line
+  for thread in /proc/"$1"/task/*/stat; do
+    read -r line 2>/dev/null <"$thread" || continue
+    [[ ${line##*) } == [TtXZ]* ]] || return 1
+  done
+}
+
+# signal_daemon ACTION SITE DAEMON: stop, cont or kill; a stopped one does nothing any more,
+# and a killed one has ended, when this returns.
 signal_daemon() {
   local file=$DIR/$2/pid/$3 killed since
   if ours "$file"; then
     case $1 in
-      stop) kill -STOP "$PID" ;;
+      stop)
+        kill -STOP "$PID"
+        wait_for "$2: $3 to stop" "$DIR/$2/log" has_stopped "$PID"
+        ;;
       cont) kill -CONT "$PID" ;;
       kill)
         killed=$PID since=$STARTED
