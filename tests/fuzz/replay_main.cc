@@ -46,10 +46,11 @@ size_t Below(size_t limit) {
 
 /// Bytes at which parsers tend to decide something.
 char InterestingByte() {
-  static constexpr absl::string_view kBytes(
+  static constexpr char kText[] =
       "\0\1\t\n\r \"'#%&*+,-./0123456789:;=?@[\\]_{|}~\x7f\x80\xbf\xc0\xed\xff"
-      "aAefnrtuxzZ",
-      60);
+      "aAefnrtuxzZ";
+  // With the zero that it begins with, and without the one at its end.
+  static constexpr absl::string_view kBytes(kText, sizeof(kText) - 1);
   return kBytes[Below(kBytes.size())];
 }
 
