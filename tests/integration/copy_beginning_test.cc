@@ -15,7 +15,7 @@ using std::chrono::seconds;
 
 class CopyBeginningTest : public TwoSitesTest {
  protected:
-  static constexpr uint64_t kBytes = uint64_t{512} << 20;
+  static constexpr uint64_t kBytes = uint64_t{256} << 20;
 
   void SetUp() override {
     TwoSitesTest::SetUp();
@@ -25,7 +25,7 @@ class CopyBeginningTest : public TwoSitesTest {
                  "rbd_concurrent_management_ops", "10"});
     }
     other_ = MakeReplicatedVolume();
-    volume_ = MakeReplicatedVolume({}, {"--size", "512M"});
+    volume_ = MakeReplicatedVolume({}, {"--size", "256M"});
   }
   /// b holds `whole_` with some objects of a newer state, and its rbd-mirror,
   /// which has noted one of them at most, is stopped.
