@@ -63,7 +63,6 @@ absl::StatusOr<bool> RadosPool::ReplaceObject(
     const std::string& object, const std::optional<uint64_t>& version,
     const std::optional<std::string>& bytes) {
   ADDONS_RETURN_IF_ERROR(CheckWritable(ObjectText(object)));
-  if (!version.has_value() && !bytes.has_value()) return true;
   const WriteOp op(rados_create_write_op());
   if (version.has_value()) {
     rados_write_op_assert_version(op.get(), *version);

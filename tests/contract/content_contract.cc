@@ -214,6 +214,7 @@ TEST_P(ContractTest, AnObjectIsReplacedAsLongAsItIsWhatWasSeen) {
   // What was seen before is not what is there.
   EXPECT_FALSE(replace(first->version, first->bytes));
   EXPECT_FALSE(replace(std::nullopt, first->bytes));
+  EXPECT_FALSE(replace(std::nullopt, std::nullopt));
   EXPECT_TRUE(read(kHead)->bytes == written->bytes);
   EXPECT_TRUE(replace(written->version, first->bytes));
   EXPECT_EQ(*bed().Fingerprint(kA, "content-object"), before);

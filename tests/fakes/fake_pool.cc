@@ -302,7 +302,7 @@ absl::StatusOr<bool> FakePool::ReplaceObject(
   const absl::Status status =
       Change("rados_write_op_write_full", "replace", object, [&](Site& site) {
         uint64_t* const value = model::HeadObject(Space(site), object);
-        if (value == nullptr) return bytes.has_value() ? -EINVAL : 0;
+        if (value == nullptr) return -EINVAL;
         replaced = *value == version.value_or(0);
         if (replaced) *value = bytes ? model::ObjectValue(*bytes) : 0;
         return 0;
