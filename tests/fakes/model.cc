@@ -77,9 +77,12 @@ uint64_t* HeadObject(const Namespace& where, absl::string_view object) {
 
 ObjectSnapshots SnapshotsOf(const Namespace& where, absl::string_view object) {
   ObjectSnapshots found;
-  const auto [image, number] = DataObject(where, object);
+  // A lambda captures these; clang 14 refuses that of structured bindings.
+  const auto data = DataObject(where, object);
+  const std::shared_ptr<Image> image = data.first;
+  const uint64_t number = data.second;
   if (image == nullptr) return found;
-  const auto value = [number = number](const Content& content) {
+  const auto value = [number](const Content& content) {
     return ValueIn(content, number);
   };
   std::optional<uint64_t> last;
