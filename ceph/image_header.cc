@@ -9,6 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "base/status_macros.h"
 #include "ceph/encoding.h"
+#include "ceph/image_objects.h"
 
 namespace addons {
 namespace {
@@ -53,7 +54,7 @@ absl::StatusOr<uint64_t> ReadImageSize(Pool& pool, const ImageName& name) {
   ADDONS_ASSIGN_OR_RETURN(const std::string id, FindImageId(pool, name));
   ADDONS_ASSIGN_OR_RETURN(
       const std::optional<std::string> size,
-      OrNothing(pool.ReadOmapKey(absl::StrCat("rbd_header.", id), "size")));
+      OrNothing(pool.ReadOmapKey(HeaderObject(id), "size")));
   // It is being made or removed, or was replaced by a resync in between.
   if (!size.has_value()) return NoSuchImage(pool, name);
   if (size->size() != sizeof(uint64_t)) {
@@ -66,7 +67,7 @@ absl::StatusOr<std::optional<int64_t>> ReadDataPoolId(
     Pool& pool, const std::string& image_id) {
   ADDONS_ASSIGN_OR_RETURN(
       const std::optional<std::string> id,
-      pool.ReadOmapKey(absl::StrCat("rbd_header.", image_id), "data_pool_id"));
+      pool.ReadOmapKey(HeaderObject(image_id), "data_pool_id"));
   if (!id.has_value()) return std::optional<int64_t>();
   if (id->size() != sizeof(int64_t)) {
     return absl::InternalError(

@@ -59,6 +59,11 @@ struct MirrorSnapshot {
   /// rbd-mirror does where it copies a demotion.
   bool lists_peers = false;
 
+  /// Taken by rbd-mirror, as a copy of one of the peer's.
+  bool copied() const {
+    return kind == MirrorSnapshotKind::kNonPrimary ||
+           kind == MirrorSnapshotKind::kNonPrimaryDemoted;
+  }
   bool demoted() const {
     return kind == MirrorSnapshotKind::kPrimaryDemoted ||
            kind == MirrorSnapshotKind::kNonPrimaryDemoted;

@@ -11,6 +11,7 @@
 #include "base/status_macros.h"
 #include "ceph/errors.h"
 #include "ceph/image_header.h"
+#include "ceph/image_objects.h"
 #include "ceph/mirror_clients.h"
 #include "ceph/pool.h"
 #include "lease/leased_context.h"
@@ -252,8 +253,8 @@ absl::StatusOr<std::optional<SkipReason>> Sparsification::LookIfChanged() {
   // In journal mode a change of the role is not noted in the header.
   if (!facts_.mirrored && header_seen_.has_value()) {
     ADDONS_ASSIGN_OR_RETURN(const auto header, ReadHeader());
-    const auto watchers = reads_->ListWatchers(
-        absl::StrCat("rbd_header.", header_seen_->image_id));
+    const auto watchers =
+        reads_->ListWatchers(HeaderObject(header_seen_->image_id));
     if (header == header_seen_ && watchers.ok() && watchers->empty()) {
       return std::nullopt;
     }

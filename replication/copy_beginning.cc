@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "ceph/image.h"
 #include "ceph/image_diff.h"
+#include "ceph/image_objects.h"
 #include "ceph/mirror.h"
 #include "ceph/pool.h"
 
@@ -22,9 +22,7 @@ bool IsBeginning(const ImageHeader& header, uint64_t snapshot_id) {
   if (snapshots.size() < 2) return false;
   const MirrorSnapshot& copy = snapshots.back();
   const MirrorSnapshot& before = snapshots[snapshots.size() - 2];
-  const bool copied = copy.kind == MirrorSnapshotKind::kNonPrimary ||
-                      copy.kind == MirrorSnapshotKind::kNonPrimaryDemoted;
-  return copy.id == snapshot_id && copied && !copy.complete &&
+  return copy.id == snapshot_id && copy.copied() && !copy.complete &&
          copy.last_copied_object == 0 && before.complete &&
          std::none_of(header.other_snapshots.begin(),
                       header.other_snapshots.end(),
@@ -67,9 +65,8 @@ class PutBack {
 
 absl::StatusOr<bool> PutBack::MayGoOn() {
   // A client that opens the image after this sees the header as it is.
-  ADDONS_ASSIGN_OR_RETURN(
-      const auto watchers,
-      headers_->ListWatchers(absl::StrCat("rbd_header.", image_id_)));
+  ADDONS_ASSIGN_OR_RETURN(const auto watchers,
+                          headers_->ListWatchers(HeaderObject(image_id_)));
   if (!watchers.empty()) return false;
   ADDONS_ASSIGN_OR_RETURN(const ImageHeader header,
                           headers_->Header(image_id_));

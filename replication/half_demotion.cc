@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "ceph/cluster.h"
+#include "ceph/image_objects.h"
 #include "ceph/pool.h"
 #include "replication/copy_beginning.h"
 #include "volume/resolved.h"
@@ -54,9 +55,8 @@ absl::StatusOr<bool> SetKind(const ResolvedVolume& volume,
       volume.cluster->OpenPool(volume.pool_id, volume.rados_namespace,
                                Access::kRead));
   if (!copy.complete) {
-    ADDONS_ASSIGN_OR_RETURN(
-        const auto watchers,
-        reads->ListWatchers(absl::StrCat("rbd_header.", image_id)));
+    ADDONS_ASSIGN_OR_RETURN(const auto watchers,
+                            reads->ListWatchers(HeaderObject(image_id)));
     if (!watchers.empty()) return false;
   }
   ADDONS_ASSIGN_OR_RETURN(std::string record, RecordOf(*reads, image_id, copy));

@@ -58,11 +58,7 @@ absl::StatusOr<std::optional<MirrorSnapshot>> CopyUnderWay(
   ADDONS_RETURN_IF_ERROR(image->Close());
   if (snapshots.empty()) return std::nullopt;
   MirrorSnapshot& newest = snapshots.back();
-  const bool under_way =
-      !newest.complete &&
-      (newest.kind == MirrorSnapshotKind::kNonPrimary ||
-       newest.kind == MirrorSnapshotKind::kNonPrimaryDemoted);
-  if (!under_way) return std::nullopt;
+  if (newest.complete || !newest.copied()) return std::nullopt;
   return std::move(newest);
 }
 

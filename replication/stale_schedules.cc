@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "base/log.h"
 #include "base/status_macros.h"
+#include "ceph/image_objects.h"
 #include "lease/leased_context.h"
 #include "replication/stored_schedules.h"
 
@@ -15,8 +16,7 @@ namespace {
 /// An image has its header object for as long as it exists, in the trash as
 /// well, and its id is never given again.
 absl::StatusOr<bool> ImageIsGone(Pool& pool, absl::string_view image_id) {
-  const absl::Status seen =
-      pool.ListWatchers(absl::StrCat("rbd_header.", image_id)).status();
+  const absl::Status seen = pool.ListWatchers(HeaderObject(image_id)).status();
   if (absl::IsNotFound(seen)) return true;
   ADDONS_RETURN_IF_ERROR(seen);
   return false;

@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "base/status_macros.h"
 #include "ceph/errors.h"
+#include "ceph/image_objects.h"
 #include "ceph/librados/ceph_enums.h"
 #include "ceph/librados/object_snapshots.h"
 #include "ceph/librados/object_watchers.h"
@@ -433,7 +434,7 @@ absl::StatusOr<std::unique_ptr<Image>> RadosPool::Open(
 }
 
 absl::StatusOr<bool> RadosPool::HasImage(const ImageName& name) {
-  const std::string object = absl::StrCat("rbd_id.", name.text());
+  const std::string object = IdObject(name.text());
   uint64_t bytes = 0;
   time_t modified = 0;
   const int result = connection_->Call("rados_stat", [&] {
@@ -445,7 +446,7 @@ absl::StatusOr<bool> RadosPool::HasImage(const ImageName& name) {
 }
 
 absl::StatusOr<uint64_t> RadosPool::HeaderVersion(const std::string& image_id) {
-  const std::string object = absl::StrCat("rbd_header.", image_id);
+  const std::string object = HeaderObject(image_id);
   uint64_t bytes = 0;
   time_t modified = 0;
   uint64_t version = 0;

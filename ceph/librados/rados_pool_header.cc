@@ -8,6 +8,7 @@
 #include "base/status_macros.h"
 #include "ceph/encoding.h"
 #include "ceph/errors.h"
+#include "ceph/image_objects.h"
 #include "ceph/librados/header_encoding.h"
 #include "ceph/librados/rados_pool.h"
 
@@ -26,7 +27,7 @@ absl::Status NotUnderstood(const std::string& what) {
 }  // namespace
 
 absl::StatusOr<ImageHeader> RadosPool::Header(const std::string& image_id) {
-  const std::string object = absl::StrCat("rbd_header.", image_id);
+  const std::string object = HeaderObject(image_id);
   ADDONS_ASSIGN_OR_RETURN(const OmapValues entries, ReadOmap(object, ""));
   std::optional<ImageHeader> header = DecodeImageHeader(entries);
   if (!header.has_value()) return NotUnderstood(ObjectText(object));

@@ -10,16 +10,12 @@
 #include "base/status_macros.h"
 #include "ceph/encoding.h"
 #include "ceph/errors.h"
+#include "ceph/image_objects.h"
 #include "ceph/librados/header_encoding.h"
 #include "ceph/librados/rados_pool.h"
 
 namespace addons {
 namespace {
-
-/// Where librbd keeps what it knows of an image.
-std::string HeaderOf(const std::string& image_id) {
-  return absl::StrCat("rbd_header.", image_id);
-}
 
 std::string SnapshotKey(uint64_t snapshot_id) {
   return absl::StrFormat("snapshot_%016x", snapshot_id);
@@ -134,18 +130,19 @@ absl::StatusOr<bool> RadosPool::RemoveOmapValue(const std::string& object,
 absl::StatusOr<std::string> RadosPool::SnapshotRecord(
     const std::string& image_id, uint64_t snapshot_id) {
   const std::string key = SnapshotKey(snapshot_id);
-  ADDONS_ASSIGN_OR_RETURN(auto record, ReadOmapKey(HeaderOf(image_id), key));
+  ADDONS_ASSIGN_OR_RETURN(auto record,
+                          ReadOmapKey(HeaderObject(image_id), key));
   if (record.has_value()) return *std::move(record);
   return CephError(
       -ENOENT, "read",
-      absl::StrCat("'", key, "' of ", ObjectText(HeaderOf(image_id))));
+      absl::StrCat("'", key, "' of ", ObjectText(HeaderObject(image_id))));
 }
 
 absl::StatusOr<bool> RadosPool::SetCopyProgress(const std::string& image_id,
                                                 uint64_t snapshot_id,
                                                 const std::string& record,
                                                 uint64_t objects) {
-  const std::string header = HeaderOf(image_id);
+  const std::string header = HeaderObject(image_id);
   ADDONS_RETURN_IF_ERROR(CheckWritable(ObjectText(header)));
   const std::string key = SnapshotKey(snapshot_id);
   const std::string input = absl::StrCat(
@@ -163,7 +160,7 @@ absl::StatusOr<bool> RadosPool::SetCopyKind(const std::string& image_id,
                                             uint64_t snapshot_id,
                                             const std::string& record,
                                             MirrorSnapshotKind kind) {
-  const std::string header = HeaderOf(image_id);
+  const std::string header = HeaderObject(image_id);
   ADDONS_RETURN_IF_ERROR(CheckWritable(ObjectText(header)));
   const std::string key = SnapshotKey(snapshot_id);
   const std::optional<std::string> changed = EncodeCopyOfKind(record, kind);

@@ -32,11 +32,6 @@ ResyncDecision NotReady(std::string reason) {
   return {ResyncAction::kNotReady, StatusCode::kOk, std::move(reason)};
 }
 
-bool IsCopy(MirrorSnapshotKind kind) {
-  return kind == MirrorSnapshotKind::kNonPrimary ||
-         kind == MirrorSnapshotKind::kNonPrimaryDemoted;
-}
-
 /// The last thing that happened to the image is that this site demoted it.
 bool OwnDemotionIsNewest(const MirrorView& view) {
   const MirrorSnapshot* newest = view.Newest();
@@ -123,7 +118,7 @@ bool CopyRunning(const ResyncEvidence& seen, SteadyDuration settle) {
   const MirrorSnapshot* newest = view.Newest();
   const bool creating = view.info.state == MirrorImageState::kCreating;
   const bool incomplete =
-      newest != nullptr && !newest->complete && IsCopy(newest->kind);
+      newest != nullptr && !newest->complete && newest->copied();
   if (!view.local.has_value()) {
     // So new that nobody has reported on it yet.
     return (creating || incomplete) && SawPrimaryLately(seen, settle);
@@ -134,7 +129,7 @@ bool CopyRunning(const ResyncEvidence& seen, SteadyDuration settle) {
       return true;
     case MirrorStatusState::kStartingReplay:
       // After a demotion of this site it is only looking what there is.
-      return creating || newest == nullptr || IsCopy(newest->kind);
+      return creating || newest == nullptr || newest->copied();
     case MirrorStatusState::kReplaying:
       return creating || incomplete;
     default:

@@ -41,11 +41,6 @@ uint64_t StoredNumber(const nlohmann::json& stored, const char* name) {
                                                         : 0;
 }
 
-bool IsCopy(const MirrorSnapshot& snapshot) {
-  return snapshot.kind == MirrorSnapshotKind::kNonPrimary ||
-         snapshot.kind == MirrorSnapshotKind::kNonPrimaryDemoted;
-}
-
 /// Left behind by a forced promotion that died: says nothing about a copy.
 bool IsOrphan(const MirrorSnapshot& snapshot) {
   return snapshot.kind == MirrorSnapshotKind::kNonPrimary &&
@@ -177,7 +172,7 @@ absl::Status WriteRescueRanges(Image& rescue_image,
 std::vector<uint64_t> HalfCopies(const std::vector<MirrorSnapshot>& snapshots) {
   std::vector<uint64_t> ids;
   for (const MirrorSnapshot& snapshot : snapshots) {
-    if (IsCopy(snapshot) && !snapshot.complete) ids.push_back(snapshot.id);
+    if (snapshot.copied() && !snapshot.complete) ids.push_back(snapshot.id);
   }
   return ids;
 }
@@ -189,7 +184,7 @@ std::vector<uint64_t> HalfCopies(const MirrorView& view) {
 bool InMidCopy(const MirrorView& view) {
   if (view.info.mode == MirrorMode::kJournal) return false;
   const MirrorSnapshot* newest = NewestOfAnySite(view);
-  return newest != nullptr && !newest->complete && IsCopy(*newest);
+  return newest != nullptr && !newest->complete && newest->copied();
 }
 
 const MirrorSnapshot* WholeBeforeRescue(const MirrorView& view) {
@@ -248,7 +243,7 @@ bool AwaitsRestore(const RescueRecord& record, const MirrorView& view) {
   if (!begun || record.image_id != view.image_id) return false;
   return std::none_of(view.snapshots.begin(), view.snapshots.end(),
                       [&](const MirrorSnapshot& snapshot) {
-                        return IsCopy(snapshot) && !IsOrphan(snapshot) &&
+                        return snapshot.copied() && !IsOrphan(snapshot) &&
                                snapshot.complete &&
                                snapshot.id >= record.snapshot_id;
                       });

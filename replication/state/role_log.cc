@@ -21,10 +21,7 @@ absl::string_view RoleOf(const MirrorView& view) {
   }
   if (view.info.primary) return kRolePrimary;
   const MirrorSnapshot* newest = view.Newest();
-  const bool demoted = newest != nullptr &&
-                       (newest->kind == MirrorSnapshotKind::kPrimaryDemoted ||
-                        newest->kind == MirrorSnapshotKind::kNonPrimaryDemoted);
-  return demoted ? "demoted" : "secondary";
+  return newest != nullptr && newest->demoted() ? "demoted" : "secondary";
 }
 
 std::string ForcedPromotion(const MirrorView& before) {

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "ceph/image_objects.h"
 #include "ceph/mirror.h"
 #include "ceph/pool.h"
 #include "tests/contract/contract_fixture.h"
@@ -250,7 +251,7 @@ TEST_P(ContractTest, SecondaryIsWatchedAndLockedByItsDaemon) {
 TEST_P(ContractTest, TheHeaderOfAnImageTellsWhetherItExists) {
   ASSERT_NO_FATAL_FAILURE(NeedMirrored(kStanding));
   const auto pool = OpenPool(kB, Access::kRead);
-  const std::string header = absl::StrCat("rbd_header.", IdOf(kB, kStanding));
+  const std::string header = HeaderObject(IdOf(kB, kStanding));
   EXPECT_OK(pool->ListWatchers(header));
   EXPECT_THAT(pool->ListWatchers(absl::StrCat(header, "0")),
               StatusIs(absl::StatusCode::kNotFound));

@@ -10,6 +10,7 @@
 #include "absl/strings/strip.h"
 #include "ceph/encoding.h"
 #include "ceph/errors.h"
+#include "ceph/image_objects.h"
 #include "tests/fakes/groups.h"
 
 namespace addons {
@@ -140,7 +141,7 @@ absl::Status FakePool::SetOmapValues(const std::string& object,
 absl::StatusOr<std::string> FakePool::SnapshotRecord(
     const std::string& image_id, uint64_t snapshot_id) {
   std::string record;
-  const std::string header = absl::StrCat("rbd_header.", image_id);
+  const std::string header = HeaderObject(image_id);
   const int r =
       Run("rados_read_op_omap_get_vals_by_keys2", header, Needs::kOsd, false,
           [&](Model&, Site& site, SteadyDuration*) {
@@ -159,8 +160,8 @@ absl::StatusOr<bool> FakePool::ChangeCopy(
     uint64_t snapshot_id, const std::string& record,
     const std::function<void(MirrorSnapshot*)>& change) {
   bool set = false;
-  const absl::Status status = Change(
-      call, action, absl::StrCat("rbd_header.", image_id), [&](Site& site) {
+  const absl::Status status =
+      Change(call, action, HeaderObject(image_id), [&](Site& site) {
         const auto image = Model::FindImageById(Space(site), image_id);
         if (image == nullptr) return -ENOENT;
         auto* const found = FindSnapshot(image.get(), snapshot_id);
@@ -256,8 +257,7 @@ absl::StatusOr<std::vector<Watcher>> FakePool::ListWatchers(
                         return 0;
                       }
                       for (const auto& [name, image] : space.images) {
-                        if (object != absl::StrCat("rbd_header.", image->id))
-                          continue;
+                        if (object != HeaderObject(image->id)) continue;
                         watchers = model.Watchers(site, *image);
                         return 0;
                       }

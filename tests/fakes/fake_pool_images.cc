@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ceph/errors.h"
+#include "ceph/image_objects.h"
 #include "tests/fakes/fake_image.h"
 #include "tests/fakes/fake_pool.h"
 
@@ -41,7 +42,7 @@ uint64_t VersionOf(const model::Image& image) {
 
 absl::StatusOr<bool> FakePool::HasImage(const ImageName& name) {
   bool there = false;
-  const std::string object = absl::StrCat("rbd_id.", name.text());
+  const std::string object = IdObject(name.text());
   const int r = Run("rados_stat", object, Needs::kOsd, false,
                     [&](Model&, Site& site, SteadyDuration*) {
                       there = Space(site).images.contains(name.text());
@@ -54,7 +55,7 @@ absl::StatusOr<bool> FakePool::HasImage(const ImageName& name) {
 
 absl::StatusOr<uint64_t> FakePool::HeaderVersion(const std::string& image_id) {
   uint64_t version = 0;
-  const std::string object = absl::StrCat("rbd_header.", image_id);
+  const std::string object = HeaderObject(image_id);
   const int r = Run("rados_stat", object, Needs::kOsd, false,
                     [&](Model&, Site& site, SteadyDuration*) {
                       const auto image =
@@ -69,7 +70,7 @@ absl::StatusOr<uint64_t> FakePool::HeaderVersion(const std::string& image_id) {
 
 absl::StatusOr<ImageHeader> FakePool::Header(const std::string& image_id) {
   ImageHeader header;
-  const std::string object = absl::StrCat("rbd_header.", image_id);
+  const std::string object = HeaderObject(image_id);
   const int r = Run("rados_read_op_omap_get_vals2", object, Needs::kOsd, false,
                     [&](Model&, Site& site, SteadyDuration*) {
                       const auto image =

@@ -28,21 +28,15 @@ constexpr SteadyDuration kCreateDelay = seconds(2);
 constexpr SteadyDuration kDeleteDelay = seconds(3);
 constexpr SteadyDuration kLetGoDelay = seconds(1);
 
-bool IsNonPrimaryKind(MirrorSnapshotKind kind) {
-  return kind == MirrorSnapshotKind::kNonPrimary ||
-         kind == MirrorSnapshotKind::kNonPrimaryDemoted;
-}
-
 // The snapshot of `image`, on `site`, that stands for the same state as `other`
 // of the peer's image: one of the two was copied from the other.
 std::optional<size_t> FindSame(const Site& site, const Image& image,
                                const Site& other_site,
                                const MirrorSnapshot& other) {
   const auto origin = [](const Site& where, const MirrorSnapshot& snapshot) {
-    return IsNonPrimaryKind(snapshot.kind)
-               ? std::pair(snapshot.primary_mirror_uuid,
-                           snapshot.primary_snapshot_id)
-               : std::pair(where.mirror_uuid, snapshot.id);
+    return snapshot.copied() ? std::pair(snapshot.primary_mirror_uuid,
+                                         snapshot.primary_snapshot_id)
+                             : std::pair(where.mirror_uuid, snapshot.id);
   };
   const auto wanted = origin(other_site, other);
   if (wanted.first.empty()) return std::nullopt;  // an orphan
@@ -57,7 +51,7 @@ std::optional<size_t> NextTarget(const Image& remote,
                                  std::optional<size_t> base) {
   for (size_t i = base ? *base + 1 : 0; i < remote.snapshots.size(); ++i) {
     const MirrorSnapshot& info = remote.snapshots[i].info;
-    if (IsNonPrimaryKind(info.kind)) continue;
+    if (info.copied()) continue;
     if (info.complete) return i;
     return std::nullopt;
   }
@@ -80,8 +74,7 @@ bool IsOrphaned(const Image& image) {
 bool HasHalfACopy(const Image& image) {
   return std::any_of(image.snapshots.begin(), image.snapshots.end(),
                      [](const Snapshot& snapshot) {
-                       return IsNonPrimaryKind(snapshot.info.kind) &&
-                              !snapshot.info.complete;
+                       return snapshot.info.copied() && !snapshot.info.complete;
                      });
 }
 
@@ -226,7 +219,7 @@ ReplayKind Model::Follow(Site& site, Image& local, Image& remote,
     if (now_ < *replayer.notices_at) return replayer.kind;
   }
   replayer.notices_at.reset();
-  if (IsNonPrimaryKind(remote.newest()->info.kind)) {
+  if (remote.newest()->info.copied()) {
     return ReplayKind::kRemoteNotPrimary;
   }
   const Snapshot* const complete = local.newest_complete();
@@ -340,7 +333,7 @@ void Model::FinishCopy(Site& site, Image& local, Image& remote, size_t target,
                [](const auto& entry) { return !SiteLocalKey(entry.first); });
   const uint64_t copied = copy.info.id;
   std::erase_if(local.snapshots, [&](const Snapshot& snapshot) {
-    return snapshot.info.id < copied && IsNonPrimaryKind(snapshot.info.kind) &&
+    return snapshot.info.id < copied && snapshot.info.copied() &&
            snapshot.info.unsynced_peer_uuids.empty();
   });
   // The newest one that was copied keeps its peer: it is the base of the next

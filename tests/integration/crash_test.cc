@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "ceph/image_objects.h"
 #include "tests/cluster/two_sites.h"
 
 namespace addons::testing {
@@ -351,7 +352,7 @@ class RefusingPrimaryTest : public CrashElsewhereTest {
  protected:
   static TestVolume MakeRefusingPrimary() {
     const TestVolume volume = MakeReplicatedVolume();
-    const std::string header = "rbd_header." + ImageId("a", volume);
+    const std::string header = HeaderObject(ImageId("a", volume));
     const std::string file = Bed().Path("features");
     const std::vector<std::string> object = {"a", "-p", RealBed::kPool};
     const auto rados = [&](std::vector<std::string> args) {

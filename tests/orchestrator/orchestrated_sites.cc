@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "ceph/image_objects.h"
 #include "tests/orchestrator/cleanup_rule.h"
 #include "tests/orchestrator/group_calls.h"
 #include "tests/orchestrator/resync_evidence.h"
@@ -44,7 +45,7 @@ bool ImageExists(const std::string& site, const std::string& rados_namespace,
                  const std::string& image_id) {
   return Bed()
       .Run("rados", {site, "-p", RealBed::kPool, "-N", rados_namespace, "stat",
-                     "rbd_header." + image_id})
+                     HeaderObject(image_id)})
       .ok();
 }
 

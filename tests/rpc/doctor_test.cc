@@ -25,6 +25,7 @@
 #include "base/cidr.h"
 #include "base/status_macros.h"
 #include "ceph/errors.h"
+#include "ceph/image_objects.h"
 #include "cli/commands.h"
 #include "cli/inspection.h"
 #include "doctor/check_cluster.h"
@@ -714,7 +715,7 @@ TEST_F(DoctorTest, ADataPoolThatTheUserMayNotWriteIntoIsNamed) {
   std::string number(8, '\0');
   number[0] = static_cast<char>(kDataPool);
   server_.a.AddOmapValue(MirroredPair::kPool, "",
-                         absl::StrCat("rbd_header.", server_.a.ImageId(image_)),
+                         HeaderObject(server_.a.ImageId(image_)),
                          "data_pool_id", number);
   const Found right = Json();
   EXPECT_EQ(right.Verdict("caps.data-pool"), "OK") << right.text;
