@@ -142,6 +142,9 @@ function(addons_test)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
+  if(ADDONS_SANITIZER)  # several times as slow
+    math(EXPR ARG_TIMEOUT "${ARG_TIMEOUT} * 6")
+  endif()
   add_executable(${ARG_NAME} ${ARG_SRCS})
   target_link_libraries(${ARG_NAME} PRIVATE
     ${ARG_DEPS} GTest::gmock GTest::gtest_main addons_options)

@@ -70,6 +70,8 @@ regex=$(IFS='|' && printf '^(%s)$' "${labels[*]}")
 jobs=4
 memory_kb=$(awk '/^MemTotal/ { print $2 }' /proc/meminfo)
 if ((memory_kb >= 16000000)); then jobs=8; fi
+# A sanitizer takes the processor several times as long.
+if [[ $preset != debug ]]; then jobs=$(nproc); fi
 # Of programs some of whose tests were skipped: ctest does not know.
 RBD_ADDONS_TEST_SKIPS=$(realpath -m -- "${JUNIT:-$TMPDIR/junit}.skips")
 export RBD_ADDONS_TEST_SKIPS

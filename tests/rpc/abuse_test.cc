@@ -348,10 +348,15 @@ TEST_F(AbuseTest, ConnectionsThatSayNothing) {
 }
 
 TEST_F(AbuseTest, ConnectionsThatDoNotRead) {
+#if defined(ADDONS_SANITIZED)  // whose daemon answers a tenth as fast
+  constexpr int kClients = 25;
+#else
+  constexpr int kClients = 250;
+#endif
   ProbeWatch watch(daemon_.socket());
   std::vector<RawHttp2> clients;
   size_t taken = 0;
-  for (int i = 0; i < 250; ++i) {
+  for (int i = 0; i < kClients; ++i) {
     clients.push_back(RawHttp2::Connect(daemon_.socket()));
     ASSERT_TRUE(clients.back().valid()) << i;
     taken += clients.back().AskAndNotRead("identity.Identity/GetIdentity", 300,

@@ -108,13 +108,13 @@ class BadServer final : public grpc::CallbackGenericService {
 
   grpc::ServerGenericBidiReactor* CreateReactor(
       grpc::GenericCallbackServerContext* context) override {
-    return new Reactor(context->method(), error_);
+    return new BadAnswer(context->method(), error_);
   }
 
  private:
-  class Reactor final : public grpc::ServerGenericBidiReactor {
+  class BadAnswer final : public grpc::ServerGenericBidiReactor {
    public:
-    Reactor(const std::string& method, std::string error)
+    BadAnswer(const std::string& method, std::string error)
         : error_(std::move(error)) {
       if (method == "/identity.Identity/GetCapabilities") {
         error_.clear();

@@ -86,6 +86,11 @@ class Daemon {
         0);
     variables.push_back("NOTIFY_SOCKET=" + notify_);
     variables.emplace_back("PATH=/usr/sbin:/usr/bin:/sbin:/bin");
+    // What a sanitizer is to leave out.
+    for (const char* name : {"ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"}) {
+      const char* value = std::getenv(name);
+      if (value != nullptr) variables.push_back(absl::StrCat(name, "=", value));
+    }
     std::vector<char*> environment;
     for (std::string& variable : variables) {
       environment.push_back(variable.data());

@@ -1,6 +1,7 @@
 #ifndef ADDONS_TESTS_TESTING_NO_THREADS_H_
 #define ADDONS_TESTS_TESTING_NO_THREADS_H_
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -15,7 +16,7 @@ namespace addons::testing {
 /// Starts `first` threads and none after them, as in a pod that has come to its
 /// limit of processes.
 inline ThreadStarter NoThreads(int first = 0) {
-  return [left = std::make_shared<int>(first)](
+  return [left = std::make_shared<std::atomic<int>>(first)](
              const std::string& name,
              std::function<void()> run) -> std::optional<std::jthread> {
     if ((*left)-- <= 0) return std::nullopt;

@@ -3,6 +3,7 @@
 
 #include "replication/copy_beginning.h"
 
+#include <atomic>
 #include <cerrno>
 #include <memory>
 #include <optional>
@@ -49,7 +50,7 @@ class CopyBeginningTest : public VerbsTest {
   /// Before the n-th of these calls on b.
   void Before(const std::string& call, int n,
               const std::function<void()>& action) {
-    const auto left = std::make_shared<int>(n);
+    const auto left = std::make_shared<std::atomic<int>>(n);
     world_.SetCallHook([=](absl::string_view, absl::string_view made, bool) {
       if (made == call && --*left == 0) action();
       return 0;

@@ -2,6 +2,7 @@
 // where an undisturbed call ends, and no answer means what it must not mean.
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <functional>
 #include <map>
@@ -303,7 +304,7 @@ TEST_P(EachCallTest, RepeatAfterACrashEndsAsWithoutIt) {
   for (int k = 1; k <= mutations; ++k) {
     for (const bool after : {false, true}) {
       const auto bench = Prepared(GetParam());
-      const auto seen = std::make_shared<int>(0);
+      const auto seen = std::make_shared<std::atomic<int>>(0);
       const auto die = [k, seen](absl::string_view, absl::string_view,
                                  bool mutation) {
         if (mutation && ++*seen == k) throw FakeCrash();
@@ -365,7 +366,7 @@ TEST_P(EachCallTest, FailedCallGivesAnAnswerOfTheDocumentAndTheRepeatHeals) {
                                 calls_[k].object, ": errno ", fault.error,
                                 fault.after ? " after its effect" : ""));
       const auto bench = Prepared(scenario);
-      const auto seen = std::make_shared<size_t>(0);
+      const auto seen = std::make_shared<std::atomic<size_t>>(0);
       const auto fail = [k, seen, fault](absl::string_view, absl::string_view,
                                          bool) {
         return (*seen)++ == k ? fault.error : 0;
@@ -415,7 +416,7 @@ TEST(InfoFaultTest, FailedCallGivesAnAnswerOfTheDocument) {
   for (size_t k = 0; k < calls; ++k) {
     for (const int error : {EBUSY, ENOENT, ETIMEDOUT, EAGAIN}) {
       const auto bench = prepare();
-      const auto seen = std::make_shared<size_t>(0);
+      const auto seen = std::make_shared<std::atomic<size_t>>(0);
       std::string failed;
       bench->world_.SetCallHook(
           [&](absl::string_view, absl::string_view call, bool) {

@@ -3,6 +3,7 @@
 #include "replication/promote.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <memory>
 #include <string>
@@ -521,7 +522,7 @@ TEST_F(PromoteTest, ForceEndsTheCopyingAgainWhenRbdMirrorIsBack) {
 
 TEST_F(PromoteTest, ForceThatMetAnotherSnapshotLooksAgain) {
   world_.SetCallHook(nullptr);
-  const auto calls = std::make_shared<int>(0);
+  const auto calls = std::make_shared<std::atomic<int>>(0);
   world_.SetCallHook(
       [this, calls](absl::string_view, absl::string_view call, bool) {
         if (call != "rbd_mirror_image_promote" || ++*calls > 1) return 0;
@@ -531,7 +532,7 @@ TEST_F(PromoteTest, ForceThatMetAnotherSnapshotLooksAgain) {
         return EINVAL;
       });
   EXPECT_OK(Promote(on_b_, Force::kYes));
-  EXPECT_EQ(*calls, 2);
+  EXPECT_EQ(calls->load(), 2);
 }
 
 TEST_F(PromoteTest, HalfADemotionIsRemovedFromAPrimary) {

@@ -3,6 +3,7 @@
 
 #include "replication/rescue.h"
 
+#include <atomic>
 #include <cerrno>
 #include <optional>
 
@@ -69,7 +70,7 @@ class RescueTest : public VerbsTest,
   }
   /// The next call of `call` ends the process before it has an effect.
   void DieAt(const std::string& call, int nth = 1) {
-    const auto left = std::make_shared<int>(nth);
+    const auto left = std::make_shared<std::atomic<int>>(nth);
     world_.SetCallHook(
         [call, left](absl::string_view, absl::string_view made, bool) {
           if (made == call && --*left == 0) throw FakeCrash();

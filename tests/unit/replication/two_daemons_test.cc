@@ -1,6 +1,7 @@
 // What a verb does when another daemon works on the same volume, did so a
 // moment ago, or died there.
 
+#include <atomic>
 #include <cerrno>
 #include <memory>
 #include <string>
@@ -50,10 +51,10 @@ class TwoDaemonsTest : public VerbsTest {
   }
   /// Before the first lease is taken, when the verb has looked already.
   void BeforeTheLease(std::function<void()> action) {
-    const auto done = std::make_shared<bool>(false);
+    const auto done = std::make_shared<std::atomic<bool>>(false);
     world_.SetCallHook([action = std::move(action), done](
                            absl::string_view, absl::string_view call, bool) {
-      if (call == "rados_lock_exclusive" && !std::exchange(*done, true)) {
+      if (call == "rados_lock_exclusive" && !done->exchange(true)) {
         action();
       }
       return 0;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -203,7 +204,7 @@ class VerbsTest : public ::testing::Test {
   }
   /// Every call of `call` answers `error` from now on, `times` times.
   void Fail(const std::string& call, int error, int times) {
-    const auto left = std::make_shared<int>(times);
+    const auto left = std::make_shared<std::atomic<int>>(times);
     world_.SetCallHook(
         [call, error, left](absl::string_view, absl::string_view made, bool) {
           return made == call && (*left)-- > 0 ? error : 0;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -220,7 +221,7 @@ class GroupTest : public ::testing::Test {
   /// The n-th (from 1) mutation answers `error` or, when that is 0, kills the
   /// process before it takes effect (or after).
   void StrikeAtMutation(int n, int error, bool after) {
-    const auto left = std::make_shared<int>(n);
+    const auto left = std::make_shared<std::atomic<int>>(n);
     const FakeWorld::CallHook strike =
         [left, error](absl::string_view, absl::string_view, bool mutation) {
           if (!mutation || --*left != 0) return 0;

@@ -3,6 +3,7 @@
 
 #include "replication/group/promote.h"
 
+#include <atomic>
 #include <cerrno>
 #include <memory>
 
@@ -255,7 +256,7 @@ TEST_F(GroupPromoteTest, ForcedPromotionLeavesOutAMemberThatNeverArrived) {
 TEST_F(GroupPromoteTest, InterruptedPromotionIsFinishedByTheRetry) {
   DemoteAllOnA();
   world_.Advance(seconds(40));
-  const auto left = std::make_shared<int>(1);
+  const auto left = std::make_shared<std::atomic<int>>(1);
   world_.SetCallHook([left](absl::string_view, absl::string_view made, bool) {
     if (made != "rbd_mirror_image_promote") return 0;
     if ((*left)-- > 0) return 0;
@@ -271,7 +272,7 @@ TEST_F(GroupPromoteTest, InterruptedPromotionIsFinishedByTheRetry) {
 TEST_F(GroupPromoteTest, FailureInTheMiddleIsNamedAndNeverSuggestsForce) {
   DemoteAllOnA();
   world_.Advance(seconds(40));
-  const auto calls = std::make_shared<int>(0);
+  const auto calls = std::make_shared<std::atomic<int>>(0);
   world_.SetCallHook([calls](absl::string_view, absl::string_view made, bool) {
     return made == "rbd_mirror_image_promote" && ++*calls == 2 ? EIO : 0;
   });

@@ -2,6 +2,7 @@
 
 #include "replication/group/rbd_group.h"
 
+#include <atomic>
 #include <cerrno>
 #include <functional>
 #include <memory>
@@ -141,14 +142,14 @@ class SharedRbdGroupTest : public RbdGroupTest {
   /// this daemon is about to change the rbd group.
   void WhenMoved(FakeSite& site, size_t primaries,
                  std::function<void()> other) {
-    const auto done = std::make_shared<bool>(false);
+    const auto done = std::make_shared<std::atomic<bool>>(false);
     world_.SetCallHook([this, &site, primaries, other = std::move(other), done](
                            absl::string_view, absl::string_view call, bool) {
       const bool changes_group = call == "rados_lock_exclusive" ||
                                  call == "rbd_group_image_add" ||
                                  call == "rbd_group_image_remove_by_id";
-      if (changes_group && !*done && PrimariesOn(site) == primaries) {
-        *done = true;
+      if (changes_group && !*done && PrimariesOn(site) == primaries &&
+          !done->exchange(true)) {
         other();
       }
       return 0;

@@ -1,5 +1,6 @@
 // Enable, disable, demote, resync, info and destination of a volume group.
 
+#include <atomic>
 #include <cerrno>
 #include <memory>
 
@@ -160,7 +161,7 @@ TEST_F(GroupTest, DemoteWaitsUntilEachMemberIsFollowed) {
 
 TEST_F(GroupTest, InterruptedDemoteIsFinishedByTheRetry) {
   AddMirroredGroup(3);
-  const auto left = std::make_shared<int>(1);
+  const auto left = std::make_shared<std::atomic<int>>(1);
   world_.SetCallHook([left](absl::string_view, absl::string_view made, bool) {
     if (made != "rbd_mirror_image_demote") return 0;
     if ((*left)-- > 0) return 0;
