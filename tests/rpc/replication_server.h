@@ -119,6 +119,10 @@ class ReplicationServer {
     config_.operations.conflict_wait = wait;
   }
   /// Before Start().
+  void SetTakeoverTime(std::chrono::milliseconds time) {
+    config_.takeover_time = time;
+  }
+  /// Before Start().
   void KeepHistory() { config_.history_events = 100; }
   /// For work on threads of its own, which simulated time does not wait for.
   /// Before Start().
