@@ -33,7 +33,7 @@ struct Journal {
   }
 };
 
-std::string ValueOf(const OmapValues& values, const char* key) {
+std::string ValueOf(const OmapValues& values, const std::string& key) {
   const auto found = values.find(key);
   return found == values.end() ? "" : found->second;
 }
@@ -79,7 +79,7 @@ void CheckGroup(Journal& journal, const OmapValues& values) {
               group->members.end(),
       "members are sorted, each once");
   for (const VolumeHandle& member : group->members) {
-    CheckThat(ValueOf(values, member.text().c_str()).empty(),
+    CheckThat(ValueOf(values, member.text()).empty(),
               "a member has no value", member.text());
   }
   CheckThat(groups.Create(kCopyUuid, *group).ok() &&

@@ -15,8 +15,9 @@
 namespace addons::testing {
 namespace {
 
-// For rbd-mirror, which may have to come back from a forced promotion first.
-constexpr std::chrono::seconds kArrives{240};
+// For rbd-mirror. Volumes are prepared forty at a time, and each forced promotion
+// sends it away for all of them; beside other work 240 s were too short.
+constexpr std::chrono::seconds kArrives{600};
 
 using Contents = CrashBed::Contents;
 using Code = grpc::StatusCode;
