@@ -368,10 +368,10 @@ TEST_F(AbuseTest, ConnectionsThatDoNotRead) {
   for (const RawHttp2& client : clients) {
     ASSERT_TRUE(client.IsCutOff(seconds(60)));
   }
-  watch.Judge("250 that do not read");
+  watch.Judge("clients that do not read");
   std::cout << taken << " calls were sent" << std::endl;
-  ExpectPeak("250 that do not read", 700 * kMiB);
-  EXPECT_THAT(Closed("unread"), ::testing::Ge(200));
+  ExpectPeak("clients that do not read", 700 * kMiB);
+  EXPECT_THAT(Closed("unread"), ::testing::Ge(kClients * 4 / 5));
   clients.clear();
   AwaitIdle();
 }
