@@ -79,8 +79,8 @@ void CheckGroup(Journal& journal, const OmapValues& values) {
               group->members.end(),
       "members are sorted, each once");
   for (const VolumeHandle& member : group->members) {
-    CheckThat(ValueOf(values, member.text()).empty(),
-              "a member has no value", member.text());
+    CheckThat(ValueOf(values, member.text()).empty(), "a member has no value",
+              member.text());
   }
   CheckThat(groups.Create(kCopyUuid, *group).ok() &&
                 groups.AddMembers(kCopyUuid, group->members).ok(),

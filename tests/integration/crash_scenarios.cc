@@ -15,8 +15,9 @@
 namespace addons::testing {
 namespace {
 
-// For rbd-mirror. Volumes are prepared forty at a time, and each forced promotion
-// sends it away for all of them; beside other work 240 s were too short.
+// For rbd-mirror. Volumes are prepared forty at a time, and each forced
+// promotion sends it away for all of them; beside other work 240 s were too
+// short.
 constexpr std::chrono::seconds kArrives{600};
 
 using Contents = CrashBed::Contents;
