@@ -59,7 +59,7 @@ struct MirrorSnapshot {
   /// rbd-mirror does where it copies a demotion.
   bool lists_peers = false;
 
-  /// Taken by rbd-mirror, as a copy of one of the peer's.
+  /// From the peer; without an origin: left behind by a forced promotion.
   bool copied() const {
     return kind == MirrorSnapshotKind::kNonPrimary ||
            kind == MirrorSnapshotKind::kNonPrimaryDemoted;
