@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "base/status_macros.h"
+#include "identity/probe.h"
 
 namespace addons {
 
@@ -34,15 +34,9 @@ grpc::ServerUnaryReactor* CsiIdentityService::GetPluginCapabilities(
                    [](const CallContext&) { return absl::OkStatus(); });
 }
 
-grpc::ServerUnaryReactor* CsiIdentityService::Probe(
-    grpc::CallbackServerContext* context, const csi_pb::ProbeRequest* request,
-    csi_pb::ProbeResponse* response) {
-  return UnaryCall(
-      rpc_, *context, *request, *response, [&](const CallContext&) -> Reply {
-        ADDONS_ASSIGN_OR_RETURN(const bool ready, ProbeAnswer(readiness_));
-        response->mutable_ready()->set_value(ready);
-        return absl::OkStatus();
-      });
+PromptMethod CsiIdentityService::ProbeMethod() {
+  return MakeProbe<csi_pb::ProbeRequest, csi_pb::ProbeResponse>(*this, rpc_,
+                                                                readiness_);
 }
 
 }  // namespace addons

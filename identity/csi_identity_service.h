@@ -4,14 +4,22 @@
 #include "csi/csi.grpc.pb.h"
 #include "identity/identity_service.h"
 #include "identity/readiness.h"
+#include "rpc/prompt_server.h"
 #include "rpc/unary_call.h"
 
 namespace addons {
 
+/// Callbacks, but for Probe, which is prompt.
+using CsiIdentityMethods =
+    ::csi::v1::Identity::WithCallbackMethod_GetPluginInfo<
+        ::csi::v1::Identity::WithCallbackMethod_GetPluginCapabilities<
+            ::csi::v1::Identity::WithRawMethod_Probe<
+                ::csi::v1::Identity::Service>>>;
+
 /// csi.v1.Identity, so that the liveness sidecar of Kubernetes can watch this
 /// daemon. It reports no plugin capability: volumes are the driver's business.
 /// Thread-safe.
-class CsiIdentityService final : public ::csi::v1::Identity::CallbackService {
+class CsiIdentityService final : public CsiIdentityMethods {
  public:
   /// `rpc` is not owned.
   CsiIdentityService(Rpc& rpc, IdentityInfo info, Readiness readiness);
@@ -24,9 +32,8 @@ class CsiIdentityService final : public ::csi::v1::Identity::CallbackService {
       grpc::CallbackServerContext* context,
       const ::csi::v1::GetPluginCapabilitiesRequest* request,
       ::csi::v1::GetPluginCapabilitiesResponse* response) override;
-  grpc::ServerUnaryReactor* Probe(grpc::CallbackServerContext* context,
-                                  const ::csi::v1::ProbeRequest* request,
-                                  ::csi::v1::ProbeResponse* response) override;
+  /// MakeProbe(); this outlives it.
+  PromptMethod ProbeMethod();
 
  private:
   Rpc& rpc_;

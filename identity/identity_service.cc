@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "base/status_macros.h"
+#include "identity/probe.h"
 
 namespace addons {
 namespace {
@@ -84,12 +84,6 @@ pb::GetCapabilitiesResponse ToProto(const std::vector<CapabilityId>& ids) {
 
 }  // namespace
 
-absl::StatusOr<bool> ProbeAnswer(const Readiness& readiness) {
-  absl::StatusOr<bool> ready = readiness();
-  if (ready.ok()) return ready;
-  return absl::FailedPreconditionError(ready.status().message());
-}
-
 IdentityService::IdentityService(Rpc& rpc, IdentityInfo info,
                                  const std::vector<CapabilityId>& capabilities,
                                  Readiness readiness)
@@ -122,15 +116,9 @@ grpc::ServerUnaryReactor* IdentityService::GetCapabilities(
                    });
 }
 
-grpc::ServerUnaryReactor* IdentityService::Probe(
-    grpc::CallbackServerContext* context, const pb::ProbeRequest* request,
-    pb::ProbeResponse* response) {
-  return UnaryCall(
-      rpc_, *context, *request, *response, [&](const CallContext&) -> Reply {
-        ADDONS_ASSIGN_OR_RETURN(const bool ready, ProbeAnswer(readiness_));
-        response->mutable_ready()->set_value(ready);
-        return absl::OkStatus();
-      });
+PromptMethod IdentityService::ProbeMethod() {
+  return MakeProbe<pb::ProbeRequest, pb::ProbeResponse>(*this, rpc_,
+                                                        readiness_);
 }
 
 }  // namespace addons

@@ -8,6 +8,7 @@
 #include "identity/capabilities.h"
 #include "identity/identity.grpc.pb.h"
 #include "identity/readiness.h"
+#include "rpc/prompt_server.h"
 #include "rpc/unary_call.h"
 
 namespace addons {
@@ -19,9 +20,15 @@ struct IdentityInfo {
   std::map<std::string, std::string> manifest;
 };
 
+/// Callbacks, but for Probe, which is prompt.
+using IdentityMethods = ::identity::Identity::WithCallbackMethod_GetIdentity<
+    ::identity::Identity::WithCallbackMethod_GetCapabilities<
+        ::identity::Identity::WithRawMethod_Probe<
+            ::identity::Identity::Service>>>;
+
 /// identity.Identity. GetIdentity and GetCapabilities answer what they were
 /// built with: they touch nothing and cannot fail. Thread-safe.
-class IdentityService final : public ::identity::Identity::CallbackService {
+class IdentityService final : public IdentityMethods {
  public:
   /// `rpc` is not owned.
   IdentityService(Rpc& rpc, IdentityInfo info,
@@ -36,10 +43,8 @@ class IdentityService final : public ::identity::Identity::CallbackService {
       grpc::CallbackServerContext* context,
       const ::identity::GetCapabilitiesRequest* request,
       ::identity::GetCapabilitiesResponse* response) override;
-  /// FAILED_PRECONDITION with Readiness's reason when it is an error.
-  grpc::ServerUnaryReactor* Probe(grpc::CallbackServerContext* context,
-                                  const ::identity::ProbeRequest* request,
-                                  ::identity::ProbeResponse* response) override;
+  /// MakeProbe(); this outlives it.
+  PromptMethod ProbeMethod();
 
  private:
   Rpc& rpc_;
@@ -47,10 +52,6 @@ class IdentityService final : public ::identity::Identity::CallbackService {
   const ::identity::GetCapabilitiesResponse capabilities_;
   const Readiness readiness_;
 };
-
-/// What both Probe methods answer: Readiness's value, or its error's message
-/// with the code that the specification wants.
-absl::StatusOr<bool> ProbeAnswer(const Readiness& readiness);
 
 }  // namespace addons
 

@@ -31,24 +31,12 @@ class Answerer final : public grpc::experimental::Interceptor {
     }
     if (malformed_ && methods->QueryInterceptionHookPoint(
                           InterceptionHookPoints::PRE_SEND_STATUS)) {
-      methods->ModifySendStatus(Answer());
+      methods->ModifySendStatus(AnswerMalformed(rpc_, method_));
     }
     methods->Proceed();
   }
 
  private:
-  grpc::Status Answer() {
-    const std::string request_id = rpc_.NextRequestId();
-    const absl::Status status = absl::InvalidArgumentError(
-        "the request cannot be read: it is no message of its type, or a text "
-        "in it is not valid UTF-8");
-    rpc_.stats().Started();
-    rpc_.stats().Finished(method_, status.code(), SteadyDuration(0));
-    rpc_.access_log().Write(
-        {request_id, method_, "", status, std::chrono::milliseconds(0)});
-    return ToGrpc(status, request_id);
-  }
-
   Rpc& rpc_;
   const bool unary_;
   const std::string method_;
@@ -73,6 +61,18 @@ class Factory final
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>
 MakeMalformedRequestAnswerer(Rpc& rpc) {
   return std::make_unique<Factory>(rpc);
+}
+
+grpc::Status AnswerMalformed(Rpc& rpc, const std::string& method) {
+  const std::string request_id = rpc.NextRequestId();
+  const absl::Status status = absl::InvalidArgumentError(
+      "the request cannot be read: it is no message of its type, or a text "
+      "in it is not valid UTF-8");
+  rpc.stats().Started();
+  rpc.stats().Finished(method, status.code(), SteadyDuration(0));
+  rpc.access_log().Write(
+      {request_id, method, "", status, std::chrono::milliseconds(0)});
+  return ToGrpc(status, request_id);
 }
 
 }  // namespace addons

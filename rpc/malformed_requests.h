@@ -4,6 +4,7 @@
 #include <grpcpp/support/server_interceptor.h>
 
 #include <memory>
+#include <string>
 
 #include "rpc/unary_call.h"
 
@@ -15,6 +16,9 @@ namespace addons {
 /// sees such a call. `rpc` is not owned and outlives the server.
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>
 MakeMalformedRequestAnswerer(Rpc& rpc);
+
+/// That answer, to a call of `method` ("identity.Identity/Probe").
+grpc::Status AnswerMalformed(Rpc& rpc, const std::string& method);
 
 }  // namespace addons
 

@@ -183,7 +183,7 @@ std::string Rpc::NextRequestId() {
                       next_id_.fetch_add(1, std::memory_order_relaxed));
 }
 
-std::optional<SteadyTime> DeadlineOf(const grpc::CallbackServerContext& context,
+std::optional<SteadyTime> DeadlineOf(const grpc::ServerContextBase& context,
                                      SteadyTime now) {
   constexpr std::chrono::hours kForEver(24 * 365);
   const gpr_timespec left = gpr_time_sub(
@@ -193,6 +193,15 @@ std::optional<SteadyTime> DeadlineOf(const grpc::CallbackServerContext& context,
     return std::nullopt;
   return now + std::chrono::seconds(left.tv_sec) +
          std::chrono::nanoseconds(left.tv_nsec);
+}
+
+CallContext NewCall(Rpc& rpc, grpc::ServerContextBase& context,
+                    const Message& request, std::stop_token gone) {
+  const std::string request_id = rpc.NextRequestId();
+  context.AddTrailingMetadata(kRequestIdHeader, request_id);
+  // Callers wait in real time, whatever the clock is.
+  return {{DeadlineOf(context, RealClock().Now()), std::move(gone), request_id},
+          MethodOfRequest(request)};
 }
 
 Reply RunCall(Rpc& rpc, const CallContext& call, const Message& request,
@@ -212,12 +221,7 @@ grpc::ServerUnaryReactor* ServeUnary(Rpc& rpc,
                                      std::function<void()> wipe,
                                      const CallHandler& handler) {
   auto* const reactor = new Reactor(rpc.unread_answers());
-  std::string request_id = rpc.NextRequestId();
-  context.AddTrailingMetadata(kRequestIdHeader, request_id);
-  const CallContext call{
-      // Callers wait in real time, whatever the clock is.
-      {DeadlineOf(context, RealClock().Now()), reactor->gone(), request_id},
-      MethodOfRequest(request)};
+  const CallContext call = NewCall(rpc, context, request, reactor->gone());
   const auto bounded = [reactor, &response,
                         &handler](const CallContext& running) {
     return handler(running).Then(
@@ -227,7 +231,7 @@ grpc::ServerUnaryReactor* ServeUnary(Rpc& rpc,
   };
   RunCall(rpc, call, request, response, bounded, std::move(wipe))
       .Start([reactor,
-              request_id = std::move(request_id)](const absl::Status& status) {
+              request_id = call.caller.request_id](const absl::Status& status) {
         grpc::Status answer(grpc::StatusCode::INTERNAL, "");
         try {
           answer = ToGrpc(status, request_id);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 
@@ -107,9 +108,15 @@ Reply RunCall(Rpc& rpc, const CallContext& call,
               const google::protobuf::Message& response,
               const CallHandler& handler, std::function<void()> wipe = nullptr);
 
+/// A new call of `request`'s method: with a request id, which the caller is
+/// told in its trailing metadata. `gone`: the caller's going, see Caller::gone.
+CallContext NewCall(Rpc& rpc, grpc::ServerContextBase& context,
+                    const google::protobuf::Message& request,
+                    std::stop_token gone);
+
 /// When the caller stops waiting, on the monotonic clock whose time is `now`;
 /// nullopt when it set no deadline, or one in more than a year.
-std::optional<SteadyTime> DeadlineOf(const grpc::CallbackServerContext& context,
+std::optional<SteadyTime> DeadlineOf(const grpc::ServerContextBase& context,
                                      SteadyTime now);
 
 }  // namespace addons

@@ -9,8 +9,6 @@
 #include "base/log.h"
 #include "base/start_thread.h"
 #include "base/status_macros.h"
-#include "identity/csi_identity_service.h"
-#include "identity/identity_service.h"
 #include "rpc/endpoint.h"
 #include "server/descriptor_limit.h"
 #include "server/metrics.h"
@@ -69,11 +67,10 @@ App::App(Config config, AppParts parts)
       "2026-07";  // the specification as of that month
   const Readiness readiness = [this] { return Ready(); };
   for (auto* const identity : {&identity_, &admin_identity_}) {
-    identity->push_back(std::make_unique<IdentityService>(
-        rpc_, info, Capabilities(config_.modes, domain_.served), readiness));
+    *identity = std::make_unique<IdentityService>(
+        rpc_, info, Capabilities(config_.modes, domain_.served), readiness);
   }
-  identity_.push_back(
-      std::make_unique<CsiIdentityService>(rpc_, info, readiness));
+  csi_identity_ = std::make_unique<CsiIdentityService>(rpc_, info, readiness);
 }
 
 App::~App() { Shutdown(std::chrono::milliseconds(0)); }
@@ -138,21 +135,26 @@ absl::Status App::OpenSockets() {
 }
 
 absl::Status App::StartServers() {
-  const auto start = [this](SocketServer& server, const auto& identity,
+  const auto start = [this](SocketServer& server, SocketServerParts parts,
                             const auto& services, ServedHere served) {
-    SocketServerParts parts;
-    for (const auto* const set : {&identity, &services}) {
-      for (const auto& service : *set) parts.services.push_back(service.get());
+    for (const auto& service : services) {
+      parts.services.push_back(service.get());
     }
     parts.unserved = MakeUnservedMethods(std::move(served));
     return server.Start(std::move(parts), start_thread_);
   };
   if (administrators_ != nullptr) {
-    ADDONS_RETURN_IF_ERROR(start(*administrators_, admin_identity_,
+    SocketServerParts parts;
+    parts.services = {admin_identity_.get()};
+    parts.prompt = {admin_identity_->ProbeMethod()};
+    ADDONS_RETURN_IF_ERROR(start(*administrators_, std::move(parts),
                                  domain_.admin_services,
                                  {config_.modes, true, config_.socket_path}));
   }
-  return start(*callers_, identity_, domain_.services,
+  SocketServerParts parts;
+  parts.services = {identity_.get(), csi_identity_.get()};
+  parts.prompt = {identity_->ProbeMethod(), csi_identity_->ProbeMethod()};
+  return start(*callers_, std::move(parts), domain_.services,
                {config_.modes, false, config_.admin_socket_path});
 }
 

@@ -17,6 +17,8 @@
 #include "ceph/cluster.h"
 #include "ceph/librados/call_gate.h"
 #include "history/writer.h"
+#include "identity/csi_identity_service.h"
+#include "identity/identity_service.h"
 #include "operation/operation_table.h"
 #include "replication/background_upkeep.h"
 #include "replication/mirror_restart_watch.h"
@@ -106,8 +108,9 @@ class App {
   const std::function<std::vector<CallHistogram>()> ceph_calls_;
   const std::string librados_;  // of AppParts::manifest
   const ThreadStarter start_thread_;
-  std::vector<std::unique_ptr<grpc::Service>> identity_;
-  std::vector<std::unique_ptr<grpc::Service>> admin_identity_;
+  std::unique_ptr<IdentityService> identity_;
+  std::unique_ptr<CsiIdentityService> csi_identity_;
+  std::unique_ptr<IdentityService> admin_identity_;
   std::unique_ptr<BackgroundUpkeep> upkeep_;      // null: nothing is replicated
   std::unique_ptr<MirrorRestartWatch> restarts_;  // likewise
   std::unique_ptr<HistoryWriter> history_;   // null: likewise, or switched off

@@ -25,8 +25,8 @@ enum ExitCode : int {
   kExitForced = 3,  // stopped, but not everything had ended by itself
 };
 
-/// Everything that the daemon is told at its start. Immutable afterwards.
-struct Config {
+/// All that the daemon is told at its start, by subject. Immutable afterwards.
+struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   std::string socket_path;
   /// Of the administrators' services, mode 0600; empty: they are not served.
   std::string admin_socket_path;

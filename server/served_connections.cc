@@ -37,35 +37,38 @@ ServedConnections::State ServedConnections::LookAt(Connection& connection,
   // A copy stays what it is.
   const UniqueFd copy(fcntl(connection.descriptor, F_DUPFD_CLOEXEC, 0));
   if (!copy.valid()) {
-    return errno == EBADF ? State::kGone : State::kReads;  // or none is left
+    return errno == EBADF ? State::kGone : State::kStays;  // or none is left
   }
   if (InodeOf(copy.get()) != connection.inode) return State::kGone;
   int unread = 0;
   // SIOCOUTQ of unix(7), under its other name.
-  if (ioctl(copy.get(), TIOCOUTQ, &unread) != 0) return State::kReads;
+  if (ioctl(copy.get(), TIOCOUTQ, &unread) != 0) return State::kStays;
   if (unread < kFullBytes || unread != connection.unread) {
     connection.unread = unread;
     connection.since = now;
-    return State::kReads;
+    return State::kStays;
   }
-  if (now - connection.since < patience) return State::kStuck;
+  if (now - connection.since < patience) return State::kStays;
   shutdown(copy.get(), SHUT_RDWR);
   return State::kCut;
 }
 
 ServedConnections::Seen ServedConnections::Look(SteadyTime now,
-                                                SteadyDuration patience) {
+                                                SteadyDuration patience,
+                                                size_t most) {
   Seen seen;
-  size_t kept = 0;
-  for (Connection& connection : connections_) {
+  size_t kept = next_;
+  for (; next_ < connections_.size() && seen.cut < most; ++next_) {
+    Connection& connection = connections_[next_];
     const State state = LookAt(connection, now, patience);
     if (state == State::kCut) ++seen.cut;
-    if (state == State::kStuck) ++seen.stuck;
-    if (state == State::kGone || state == State::kCut) continue;
-    connections_[kept++] = connection;
+    if (state == State::kStays) connections_[kept++] = connection;
   }
-  connections_.resize(kept);
-  seen.open = kept;
+  const auto begin = connections_.begin();
+  connections_.erase(begin + static_cast<ptrdiff_t>(kept),
+                     begin + static_cast<ptrdiff_t>(next_));
+  seen.all = kept == connections_.size();
+  next_ = seen.all ? 0 : kept;
   return seen;
 }
 

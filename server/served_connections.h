@@ -20,14 +20,14 @@ class ServedConnections {
   void Add(int connection, SteadyTime now);
 
   struct Seen {
-    size_t open = 0;
-    size_t stuck = 0;  // of these: with a full buffer that nobody reads
-    size_t cut = 0;    // cut off now
+    size_t cut = 0;   // cut off now
+    bool all = true;  // else the next Look() goes on where this one has ended
   };
   /// Looks at each, and cuts those off that have read nothing of a full buffer
-  /// for `patience`. gRPC then ends their calls. Does not block; some
+  /// for `patience`. gRPC then ends their calls, on threads that others need,
+  /// too: so it ends when it has cut off `most`. Does not block; some
   /// microseconds for each connection.
-  Seen Look(SteadyTime now, SteadyDuration patience);
+  Seen Look(SteadyTime now, SteadyDuration patience, size_t most);
 
   size_t size() const { return connections_.size(); }
 
@@ -38,11 +38,12 @@ class ServedConnections {
     int unread = 0;       // bytes that the client had not read, when seen last
     SteadyTime since;     // when that was another number
   };
-  enum class State { kGone, kReads, kStuck, kCut };
+  enum class State { kGone, kStays, kCut };
   static State LookAt(Connection& connection, SteadyTime now,
                       SteadyDuration patience);
 
   std::vector<Connection> connections_;
+  size_t next_ = 0;  // to be looked at
 };
 
 }  // namespace addons

@@ -34,16 +34,18 @@ SocketServer::~SocketServer() {
 
 absl::Status SocketServer::Start(SocketServerParts parts,
                                  const ThreadStarter& start) {
-  ADDONS_RETURN_IF_ERROR(BuildServer(parts));
+  ADDONS_RETURN_IF_ERROR(StartServer(parts, start));
   ADDONS_RETURN_IF_ERROR(StartStopper(start));
   return listener_->Start(
       [this](UniqueFd connection) {
-        grpc::AddInsecureChannelFromFd(server_.get(), connection.Release());
+        grpc::AddInsecureChannelFromFd(&server_->server(),
+                                       connection.Release());
       },
       start);
 }
 
-absl::Status SocketServer::BuildServer(SocketServerParts& parts) {
+absl::Status SocketServer::StartServer(SocketServerParts& parts,
+                                       const ThreadStarter& start) {
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
@@ -66,10 +68,8 @@ absl::Status SocketServer::BuildServer(SocketServerParts& parts) {
       interceptors;
   interceptors.push_back(MakeMalformedRequestAnswerer(rpc_));
   builder.experimental().SetInterceptorCreators(std::move(interceptors));
-  server_ = builder.BuildAndStart();
-  if (server_ == nullptr) {
-    return absl::InternalError("Failed to start the gRPC server");
-  }
+  ADDONS_ASSIGN_OR_RETURN(
+      server_, PromptServer::Start(builder, std::move(parts.prompt), start));
   return absl::OkStatus();
 }
 
@@ -92,7 +92,7 @@ void SocketServer::StopServer() {
     while (!stop_by_.has_value()) changed_.Wait(mutex_);
     until = *stop_by_;
   }
-  server_->Shutdown(until);
+  server_->server().Shutdown(until);
   const MutexLock lock(mutex_);
   stopped_ = true;
   changed_.NotifyAll();
@@ -100,7 +100,7 @@ void SocketServer::StopServer() {
 
 void SocketServer::Close(std::chrono::system_clock::time_point until) {
   if (server_ != nullptr) {
-    server_->GetHealthCheckService()->SetServingStatus(false);
+    server_->server().GetHealthCheckService()->SetServingStatus(false);
   }
   listener_->Close();
   const MutexLock lock(mutex_);

@@ -3,7 +3,6 @@
 
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/impl/service_type.h>
-#include <grpcpp/server.h>
 
 #include <chrono>
 #include <memory>
@@ -16,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "base/mutex.h"
 #include "base/start_thread.h"
+#include "rpc/prompt_server.h"
 #include "rpc/unary_call.h"
 #include "server/unix_listener.h"
 
@@ -24,6 +24,7 @@ namespace addons {
 /// What a socket serves, besides health and reflection.
 struct SocketServerParts {
   std::vector<grpc::Service*> services;  // not owned
+  std::vector<PromptMethod> prompt;      // of these services
   /// Answers calls of every other method.
   std::unique_ptr<grpc::CallbackGenericService> unserved;
 };
@@ -57,14 +58,15 @@ class SocketServer {
  private:
   explicit SocketServer(Rpc& rpc) : rpc_(rpc) {}
 
-  absl::Status BuildServer(SocketServerParts& parts);
+  absl::Status StartServer(SocketServerParts& parts,
+                           const ThreadStarter& start);
   absl::Status StartStopper(const ThreadStarter& start);
   void StopServer();
 
   Rpc& rpc_;
   std::unique_ptr<grpc::CallbackGenericService> unserved_;
   std::unique_ptr<UnixListener> listener_;
-  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<PromptServer> server_;
   Mutex mutex_;
   CondVar changed_;
   std::optional<std::chrono::system_clock::time_point> stop_by_

@@ -137,6 +137,7 @@ class UnixListener {
   QuietConnections quiet_;
   ServedConnections served_;
   SteadyTime next_look_;                    // at those
+  size_t cut_ = 0;                          // of them, and not logged yet
   std::optional<SteadyTime> paused_until_;  // nobody is accepted before
   std::jthread thread_;
 };

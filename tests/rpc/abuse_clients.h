@@ -62,6 +62,15 @@ class RawHttp2 {
     return count;
   }
 
+  /// Reads `size` bytes of what has come, if there are any. False: the server
+  /// has closed the connection.
+  bool ReadSome(size_t size) const {
+    std::vector<char> buffer(size);
+    const ssize_t got =
+        recv(fd_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+    return got > 0 || (got < 0 && errno == EAGAIN);
+  }
+
   /// The same of a server that has sent much which is not read here: nothing is
   /// taken away from what it sent.
   bool IsCutOff(std::chrono::milliseconds patience) const {

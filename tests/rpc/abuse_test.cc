@@ -20,6 +20,7 @@
 #include <future>
 #include <iostream>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
@@ -131,30 +132,37 @@ class ProbeWatch {
     });
   }
 
-  /// Ends it. Answers within 100 ms are what is promised, of a machine whose
-  /// processors the daemon and this test have for themselves. Where other
-  /// programs run, what a piece of work takes is measured beside its processor
-  /// time, and the promise is stretched by that, which is too little where a
-  /// probe waits for many threads in turn: ctest runs the tests that need the
-  /// processors alone. The median is held to it; that a single
-  /// answer is late the kernel's turns can do, but none may be so late that a
-  /// probe with five seconds fails. No Probe may fail at all.
+  /// Ends it. Answers within 100 ms are what is promised, all the time, of a
+  /// machine whose processors the daemon and this test have for themselves.
+  /// Where other programs run, what a piece of work takes is measured beside
+  /// its processor time, and the promise is stretched by that, which is too
+  /// little where a probe waits for many threads in turn: ctest runs the tests
+  /// that need the processors alone. One in twenty may be later, as the
+  /// kernel's turns make it, though none by much. No Probe may fail at all.
   void Judge(const char* what) {
     thread_.request_stop();
     thread_.join();
     ASSERT_FALSE(took_.empty());
+    const auto longest = std::max_element(took_.begin(), took_.end());
+    // Each Probe is followed by a pause; what others do at a time is seen.
+    const auto before =
+        std::accumulate(took_.begin(), longest, milliseconds{0}) +
+        milliseconds(3) * (longest - took_.begin());
     std::sort(took_.begin(), took_.end());
     const milliseconds median = took_[took_.size() / 2];
+    const milliseconds most = took_[took_.size() * 95 / 100];
     const double stretch = std::max(1.0, wall_ / processor_);
     std::cout << what << ": " << took_.size() << " Probes, median "
-              << median.count() << " ms, 99 % "
+              << median.count() << " ms, 95 % " << most.count() << " ms, 99 % "
               << took_[took_.size() * 99 / 100].count() << " ms, longest "
-              << took_.back().count() << " ms; work takes " << stretch
+              << took_.back().count() << " ms, "
+              << std::chrono::duration_cast<seconds>(before).count()
+              << " s after the first; work takes " << stretch
               << " times its time" << std::endl;
     EXPECT_EQ(failed_, 0U) << error_;
 #if !defined(ADDONS_SANITIZED)  // whose daemon takes several times as long
-    EXPECT_LT(median, milliseconds(100) * stretch);
-    EXPECT_LT(took_.back(), seconds(5) * stretch);
+    EXPECT_LT(most, milliseconds(100) * stretch);
+    EXPECT_LT(took_.back(), milliseconds(300) * stretch);
 #endif
   }
 
@@ -264,6 +272,18 @@ class AbuseTest : public ::testing::Test {
     return at == std::string::npos ? -1 : std::atoi(&text[at + name.size()]);
   }
 
+  /// So many clients that ask for 300 answers each and have read none. `taken`:
+  /// how many of the calls the daemon has taken.
+  void AskForAnswers(int count, std::vector<RawHttp2>* clients,
+                     size_t* taken) const {
+    for (int i = 0; i < count; ++i) {
+      clients->push_back(RawHttp2::Connect(daemon_.socket()));
+      ASSERT_TRUE(clients->back().valid()) << i;
+      *taken += clients->back().AskAndNotRead("identity.Identity/GetIdentity",
+                                              300, milliseconds(100));
+    }
+  }
+
   /// Runs `attack` on `threads` threads at a time, `times` times each.
   static void Flood(int threads, int times,
                     const std::function<void()>& attack) {
@@ -356,12 +376,7 @@ TEST_F(AbuseTest, ConnectionsThatDoNotRead) {
   ProbeWatch watch(daemon_.socket());
   std::vector<RawHttp2> clients;
   size_t taken = 0;
-  for (int i = 0; i < kClients; ++i) {
-    clients.push_back(RawHttp2::Connect(daemon_.socket()));
-    ASSERT_TRUE(clients.back().valid()) << i;
-    taken += clients.back().AskAndNotRead("identity.Identity/GetIdentity", 300,
-                                          milliseconds(100));
-  }
+  ASSERT_NO_FATAL_FAILURE(AskForAnswers(kClients, &clients, &taken));
   EXPECT_TRUE(Probe(NewChannel()));
   EXPECT_TRUE(AdministratorsAreServed());
   // What is not read is not kept for ever.
@@ -370,8 +385,32 @@ TEST_F(AbuseTest, ConnectionsThatDoNotRead) {
   }
   watch.Judge("clients that do not read");
   std::cout << taken << " calls were sent" << std::endl;
-  ExpectPeak("clients that do not read", 700 * kMiB);
+  ExpectPeak("clients that do not read", 1100 * kMiB);
   EXPECT_THAT(Closed("unread"), ::testing::Ge(kClients * 4 / 5));
+  clients.clear();
+  AwaitIdle();
+}
+
+TEST_F(AbuseTest, ConnectionsThatReadSlowly) {
+#if defined(ADDONS_SANITIZED)
+  constexpr int kClients = 20;
+#else
+  constexpr int kClients = 100;
+#endif
+  ProbeWatch watch(daemon_.socket());
+  std::vector<RawHttp2> clients;
+  size_t taken = 0;
+  ASSERT_NO_FATAL_FAILURE(AskForAnswers(kClients, &clients, &taken));
+  // A few bytes at a time, though of a full buffer in ten seconds: they are
+  // served for as long as they like.
+  for (int i = 0; i < 40; ++i) {
+    for (const RawHttp2& client : clients) ASSERT_TRUE(client.ReadSome(200));
+    std::this_thread::sleep_for(milliseconds(50));
+  }
+  EXPECT_EQ(Closed("unread"), 0);
+  EXPECT_TRUE(AdministratorsAreServed());
+  watch.Judge("slow readers");
+  ExpectPeak("slow readers", 500 * kMiB);
   clients.clear();
   AwaitIdle();
 }

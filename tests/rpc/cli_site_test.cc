@@ -375,7 +375,8 @@ TEST_F(CliSiteOnATest, ASplitBrainIsNamedAndResyncedAfterAYes) {
   }
   server_.world.Advance(std::chrono::minutes(2));
   server_.a.ForceSplitBrain(third_);
-  server_.world.Advance(std::chrono::minutes(2));
+  // rbd-mirror has looked at it, and looks again later only.
+  server_.world.Advance(std::chrono::seconds(130));
   server_.Start();
   EXPECT_EQ(Site("failback", {}, "\n"), kCliUsage) << out_.str();
   EXPECT_THAT(err_.str(), HasSubstr("about 1 of 4 volumes and groups:\n  " +

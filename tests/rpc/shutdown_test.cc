@@ -70,14 +70,15 @@ TEST_F(ShutdownTest, AnIdleDaemonStopsAtOnce) {
 }
 
 TEST_F(ShutdownTest, NeedsNoThreadThatIsNotThereYet) {
-  // Of each socket one accepts connections, and one waits for the end.
-  start_thread_ = testing::NoThreads(4);
+  // Of each socket one accepts connections, one answers Probe, and one waits
+  // for the end.
+  start_thread_ = testing::NoThreads(6);
   ASSERT_OK(Start());
   EXPECT_TRUE(app_->Shutdown(std::chrono::seconds(30)));
 }
 
 TEST_F(ShutdownTest, ADaemonThatFindsNoThreadDoesNotStart) {
-  for (const int first : {0, 1, 2, 3}) {
+  for (const int first : {0, 1, 2, 3, 4, 5}) {
     start_thread_ = testing::NoThreads(first);
     EXPECT_THAT(Start(),
                 testing::StatusIs(absl::StatusCode::kResourceExhausted,

@@ -4,28 +4,36 @@
 #include <grpcpp/grpcpp.h>
 
 #include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/start_thread.h"
+#include "rpc/prompt_server.h"
+#include "tests/testing/status_matchers.h"
 
 namespace addons::testing {
 
 /// One gRPC service, served within the process until this dies.
 class InProcessServer {
  public:
-  /// `service` is not owned.
-  explicit InProcessServer(grpc::Service& service) {
+  /// `service` is not owned; `prompt` are methods of it.
+  explicit InProcessServer(grpc::Service& service,
+                           std::vector<PromptMethod> prompt = {}) {
     grpc::ServerBuilder builder;
     builder.RegisterService(&service);
-    server_ = builder.BuildAndStart();
+    auto started = PromptServer::Start(builder, std::move(prompt), StartThread);
+    EXPECT_OK(started);
+    if (started.ok()) server_ = *std::move(started);
   }
-  ~InProcessServer() { server_->Shutdown(); }
   InProcessServer(const InProcessServer&) = delete;
   InProcessServer& operator=(const InProcessServer&) = delete;
 
   std::shared_ptr<grpc::Channel> Channel() {
-    return server_->InProcessChannel(grpc::ChannelArguments());
+    return server_->server().InProcessChannel(grpc::ChannelArguments());
   }
 
  private:
-  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<PromptServer> server_;
 };
 
 }  // namespace addons::testing

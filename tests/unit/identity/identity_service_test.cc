@@ -62,7 +62,7 @@ class IdentityServiceTest : public ::testing::Test {
   grpc::Status Probe(::identity::ProbeResponse* response) {
     IdentityService service(rpc_, kInfo, {}, readiness_);
     const ::identity::ProbeRequest request;
-    InProcessServer server(service);
+    InProcessServer server(service, {service.ProbeMethod()});
     grpc::ClientContext context;
     return ::identity::Identity::NewStub(server.Channel())
         ->Probe(&context, request, response);
@@ -171,7 +171,7 @@ TEST_F(IdentityServiceTest, CsiProbeFailsWithTheReason) {
   });
   const csi::v1::ProbeRequest request;
   csi::v1::ProbeResponse response;
-  InProcessServer server(service);
+  InProcessServer server(service, {service.ProbeMethod()});
   grpc::ClientContext context;
   EXPECT_EQ(csi::v1::Identity::NewStub(server.Channel())
                 ->Probe(&context, request, &response)
