@@ -312,8 +312,8 @@ class ClusterCheck {
            object,
            absl::StrCat("rbd-mirror of ", whose, " reports of ", reported,
                         " of ", images, images == 1 ? " image" : " images"),
-           absl::StrCat("start it there, or look into its log; rbd mirror pool "
-                        "status --verbose ",
+           absl::StrCat("start it there, and restart one that runs and reports "
+                        "nothing; rbd mirror pool status --verbose ",
                         pool.name(), pool.rados_namespace().empty() ? "" : "/",
                         pool.rados_namespace(), " names the images"));
     };

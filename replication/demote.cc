@@ -19,6 +19,7 @@
 #include "replication/mirror_client_guard.h"
 #include "replication/session.h"
 #include "replication/state/demotion_mark.h"
+#include "replication/state/primary_term.h"
 #include "replication/state/rescue_record.h"
 #include "replication/state/role_log.h"
 #include "replication/tell_refusal.h"
@@ -49,7 +50,7 @@ class Demotion {
   absl::Status AwaitWorkload(const std::string& reason);
   SteadyDuration WorkloadGoneFor() const;
   absl::Status WriteMarks(Image& image);
-  void PutMarkBack(Image& image) const;
+  void PutMarksBack(Image& image) const;
   absl::Status DemotePrimary();
   absl::Status Repair();
   absl::Status ReadBack() const;
@@ -269,26 +270,50 @@ absl::Status Demotion::WriteMarks(Image& image) {
     ADDONS_RETURN_IF_ERROR(
         image.SetMetadata(kDemotionMark, DemotionMark(created)));
   }
-  // The note that this had to wait goes with the demotion; the mark tells a
-  // later promotion here that the peer may have been promoted meanwhile.
+  // The note that this had to wait goes with the demotion, and so does since
+  // when the image was primary: the snapshots that show that a note is about an
+  // earlier term are dropped in the next one.
   ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(kRefusedDemotionKey));
+  if (view_.marks.contains(kPrimaryTermMark)) {
+    ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(kPrimaryTermMark));
+  }
+  // The mark tells a later promotion here that the peer may have been promoted
+  // meanwhile.
   // One that was given back stays so, until this site has copied from the peer.
-  if (view_.own_demotion_mark == OwnDemotionStep::kGivenBack) {
+  if (view_.own_demotion_mark.has_value() &&
+      view_.own_demotion_mark->step == OwnDemotionStep::kGivenBack) {
     return absl::OkStatus();
   }
-  return image.SetMetadata(
-      kOwnDemotionKey,
-      FormatOwnDemotion(OwnDemotionStep::kDemoted, view_.image_id));
+  // Two were primary: this one gives the role to the other one, whose content
+  // is not here, and must not take it back as if nothing had been written.
+  const bool other = std::any_of(
+      view_.peers.begin(), view_.peers.end(),
+      [this](const SiteView& peer) { return view_.AlsoPrimary(peer); });
+  OwnDemotionMark mark;
+  if (other) {
+    mark.step = OwnDemotionStep::kGivenBack;
+  } else {
+    for (const SiteView& peer : view_.peers) {
+      const int64_t heard = peer.status.last_update;
+      mark.heard = std::min(mark.heard.value_or(heard), heard);
+    }
+  }
+  return image.SetMetadata(kOwnDemotionKey,
+                           FormatOwnDemotion(mark, view_.image_id));
 }
 
 /// After a demotion that was refused. A promotion that waited for its followers
 /// goes on with that. A secondary refuses this, and keeps the mark.
-void Demotion::PutMarkBack(Image& image) const {
+void Demotion::PutMarksBack(Image& image) const {
   const auto before = view_.marks.find(kOwnDemotionKey);
   if (before == view_.marks.end()) {
     (void)image.RemoveMetadata(kOwnDemotionKey);
   } else {
     (void)image.SetMetadata(kOwnDemotionKey, before->second);
+  }
+  const auto term = view_.marks.find(kPrimaryTermMark);
+  if (term != view_.marks.end()) {
+    (void)image.SetMetadata(kPrimaryTermMark, term->second);
   }
 }
 
@@ -307,7 +332,7 @@ absl::Status Demotion::DemotePrimary() {
       return image.MirrorDemote();
     };
     if (absl::Status demoted = demote(); !demoted.ok()) {
-      PutMarkBack(image);
+      PutMarksBack(image);
       return demoted;
     }
     // librbd protects nobody: who opened the image since we looked gets EROFS.

@@ -27,7 +27,9 @@
 #include "replication/rescue.h"
 #include "replication/session.h"
 #include "replication/stale_schedules.h"
+#include "replication/state/first_copy.h"
 #include "replication/state/move_marks.h"
+#include "replication/state/primary_term.h"
 #include "replication/state/rescue_record.h"
 #include "replication/state/role_log.h"
 #include "replication/take_back.h"
@@ -41,6 +43,16 @@ bool SameSnapshots(const MirrorView& one, const MirrorView& other) {
                     [](const MirrorSnapshot& a, const MirrorSnapshot& b) {
                       return a.id == b.id && a.complete == b.complete;
                     });
+}
+
+/// What notes of an earlier term are left: what shows that they are older is
+/// dropped a few snapshots later.
+absl::Status ForgetEarlierTerm(Image& image, const MirrorView& before) {
+  for (const char* const mark : {kPrimaryTermMark, kFirstCopyMark}) {
+    if (!before.marks.contains(mark)) continue;
+    ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(mark));
+  }
+  return absl::OkStatus();
 }
 
 /// One promotion of one volume, from the first look to the answer.
@@ -206,7 +218,7 @@ absl::Status Promotion::Run() {
       }
       case PromoteAction::kPlain: {
         ADDONS_RETURN_IF_ERROR(PrepareRescue(decision.action));
-        took_back_ = TakesOwnDemotionBack(view_);
+        took_back_ = view_.LastDemotionIsOwn();
         ADDONS_ASSIGN_OR_RETURN(std::optional<MirrorView> promoted,
                                 TryPromote(Force::kNo));
         if (promoted.has_value()) {
@@ -298,7 +310,11 @@ absl::Status Promotion::CallPromote(Force force) {
                                   environment_.tracker);
     return ChangeImage(session_.volume, [this](Image& image) -> absl::Status {
       ADDONS_RETURN_IF_ERROR(image.MirrorPromote(Force::kNo));
-      if (took_back_) return NoteTakenBack(image, view_);
+      absl::Status forgotten = ForgetEarlierTerm(image, view_);
+      if (took_back_) {
+        ADDONS_RETURN_IF_ERROR(NoteTakenBack(image, view_));
+        return forgotten;
+      }
       // Finish() sees whether it is there, and would open the image for it.
       if (request_.parameters.schedule.has_value() &&
           view_.info.mode == MirrorMode::kSnapshot) {
@@ -306,7 +322,7 @@ absl::Status Promotion::CallPromote(Force force) {
                           *request_.parameters.schedule, request_.scope)
             .IgnoreError();
       }
-      return absl::OkStatus();
+      return forgotten;
     });
   }
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<EvictionWatchdog> watchdog,
@@ -320,7 +336,8 @@ absl::Status Promotion::CallPromote(Force force) {
       ADDONS_RETURN_IF_ERROR(image.RemoveSnapshot(snapshot_id));
     }
     // A retry must not take this for a demotion that was taken back, and yield.
-    return image.RemoveMetadata(kOwnDemotionKey);
+    ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(kOwnDemotionKey));
+    return ForgetEarlierTerm(image, view_);
   });
 }
 

@@ -19,12 +19,12 @@ namespace {
 /// of a mere demotion cannot know that: `rbd mirror image promote` leaves it.
 bool MayYield(const MirrorView& view, Force force) {
   return force == Force::kNo && view.own_demotion_mark.has_value() &&
-         *view.own_demotion_mark != OwnDemotionStep::kDemoted;
+         view.own_demotion_mark->step != OwnDemotionStep::kDemoted;
 }
 
 absl::Status Mark(Image& image, const MirrorView& view, OwnDemotionStep step) {
   return image.SetMetadata(kOwnDemotionKey,
-                           FormatOwnDemotion(step, view.image_id));
+                           FormatOwnDemotion({step}, view.image_id));
 }
 
 }  // namespace

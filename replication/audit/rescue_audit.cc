@@ -7,6 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "ceph/image_header.h"
+#include "ceph/image_objects.h"
 #include "replication/audit/remedy.h"
 #include "replication/state/rescue_record.h"
 
@@ -75,6 +77,30 @@ void CheckDisabling(AuditedPlace& place, const std::string& id,
               ShellCommand({"rbd", "mirror", "image", "disable", spec}));
 }
 
+/// A name of which librbd has no image: whoever made it died in the middle,
+/// like an rbd-mirror that is blocklisted.
+void CheckHalfMade(AuditedPlace& place, const std::string& id,
+                   const ImageName& image) {
+  const std::string spec = place.pool.Spec(image);
+  const auto size = place.pool.ReadOmapKey(HeaderObject(id), "size");
+  if (size.ok()) return;
+  if (!absl::IsNotFound(size.status())) {
+    return place.NotSeen(AuditKind::kRescues, spec, size.status());
+  }
+  // It may have been removed, or made anew, since the names were read.
+  const auto named = FindImageId(place.pool, image);
+  if (absl::IsNotFound(named.status()) || (named.ok() && *named != id)) return;
+  if (!named.ok()) {
+    return place.NotSeen(AuditKind::kRescues, spec, named.status());
+  }
+  place.Found(AuditKind::kRescues, spec,
+              "the name is taken, and there is no image: its creation or "
+              "removal was interrupted, unless somebody is at it just now. "
+              "rbd-mirror makes no copy with this name as long as that stands "
+              "(\"File exists\")",
+              ShellCommand({"rbd", "rm", spec}));
+}
+
 }  // namespace
 
 void AuditRescues(AuditedPlace& place) {
@@ -83,6 +109,7 @@ void AuditRescues(AuditedPlace& place) {
     if (image.has_value()) CheckRescueImage(place, name, *image);
   }
   for (const auto& [id, name] : place.mirrored) CheckDisabling(place, id, name);
+  for (const auto& [id, name] : place.images) CheckHalfMade(place, id, name);
 }
 
 }  // namespace addons

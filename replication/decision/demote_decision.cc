@@ -11,6 +11,8 @@
 #include "replication/decision/peer_claims.h"
 #include "replication/state/leftover.h"
 #include "replication/state/mirrored_clone.h"
+#include "replication/state/primary_term.h"
+#include "replication/state/site_report.h"
 
 namespace addons {
 namespace {
@@ -21,15 +23,92 @@ DemoteDecision RefuseDemote(StatusCode code, std::string reason) {
   return {DemoteAction::kRefuse, code, std::move(reason), ""};
 }
 
-/// What `peer` reports is about the time since this site became primary, and
-/// not an older text that rbd-mirror wrote once more before it looked again.
-bool IsCurrent(const SiteView& peer, const DemoteEvidence& seen) {
-  const int rewrites = seen.rewrites(peer.status.mirror_uuid);
-  const bool secondary = peer.role == SiteRole::kSecondary;
-  if (rewrites >= (secondary ? 1 : 2)) return true;
+/// "Primary" in a report of the peer counts this long after this site became
+/// primary. The peer may have been demoted since, but it was primary for so
+/// long beside this one that it knew of that then, and has noted that its
+/// demotion is not one to take back: on either side a report is up to 60 s old,
+/// and tells what was seen up to 30 s before; the rest is for the clocks.
+constexpr std::chrono::seconds kClaimStands{150};
+
+/// That `peer` is primary, too, is no older text that rbd-mirror wrote once
+/// more before it looked again.
+bool IsPrimaryNow(const SiteView& peer, const DemoteEvidence& seen) {
+  if (peer.role != SiteRole::kPrimary) return false;
+  if (seen.rewrites(peer.status.mirror_uuid) >= 2) return true;
   const std::optional<int64_t> since = seen.view.PrimarySince();
-  return since.has_value() && peer.status.last_update >=
-                                  *since + (secondary ? 0 : kReportLag.count());
+  return since.has_value() &&
+         peer.status.last_update >= *since + kClaimStands.count();
+}
+
+/// It has copied something that this site wrote since it became primary.
+bool HasCopiedOfTerm(const SiteView& peer, const MirrorView& view) {
+  const std::optional<int64_t> since = view.PrimarySince();
+  const std::optional<int64_t> copied = CopiedUpTo(peer.status.description);
+  return since.has_value() && copied.has_value() && *copied >= *since;
+}
+
+/// Its image went on from another content than this one: nothing that is
+/// written here arrives there before a resync.
+bool Diverged(const SiteView& peer, const DemoteEvidence& seen) {
+  if (peer.role != SiteRole::kSplitBrain) return false;
+  const std::optional<int64_t> since = seen.view.PrimarySince();
+  return since.has_value()
+             ? peer.status.last_update + kStampMargin.count() >= *since
+             : seen.rewrites(peer.status.mirror_uuid) > 0;
+}
+
+/// What `peer` reports is about the time since this site became primary.
+bool IsCurrent(const SiteView& peer, const DemoteEvidence& seen) {
+  if (seen.rewrites(peer.status.mirror_uuid) >= 1) return true;
+  const std::optional<int64_t> since = seen.view.PrimarySince();
+  return since.has_value() && peer.status.last_update >= *since;
+}
+
+/// Only what was copied shows that a peer follows, and not that it tries to.
+bool MustHaveCopied(const MirrorView& view) {
+  // Journal mode has no numbers that tell it.
+  return view.info.mode != MirrorMode::kJournal &&
+         !PrimaryTermBeganInStep(view);
+}
+
+bool Follows(const SiteView& peer, const DemoteEvidence& seen) {
+  // One that starts or stops may be about to find that it cannot follow.
+  if (!IsReplaying(peer.status)) return false;
+  return HasCopiedOfTerm(peer, seen.view) ||
+         (!MustHaveCopied(seen.view) && IsCurrent(peer, seen));
+}
+
+std::string DescribeMissingFollower(
+    const DemoteEvidence& seen,
+    const std::function<std::string(const std::string&)>& site_name) {
+  // The way out first: a group's answer cuts long reasons of its members.
+  constexpr char kLost[] =
+      "; demoted now, its copy would stay behind for ever, and its next "
+      "promotion would lose what was written here";
+  for (const SiteView& peer : seen.view.peers) {
+    const std::string site = site_name(peer.status.mirror_uuid);
+    if (Diverged(peer, seen)) {
+      return absl::StrCat(site,
+                          " reports a split brain: resync the image there "
+                          "first (autoResync: true, or state: resync); if the "
+                          "content there is the right one, promote it there by "
+                          "force instead",
+                          kLost);
+    }
+    if (peer.role == SiteRole::kError) {
+      return absl::StrCat(site, " does not copy the image ('",
+                          DescriptionText(peer.status.description),
+                          "'): see to that first", kLost);
+    }
+  }
+  return absl::StrCat(
+      "no peer has noticed yet that this site is primary",
+      MustHaveCopied(seen.view)
+          ? " and reported that it has copied something since"
+          : "",
+      "; check that rbd-mirror of the other site runs (`rbd mirror pool "
+      "status`)",
+      kLost);
 }
 
 /// What is wrong before anything was changed.
@@ -88,23 +167,18 @@ DemoteDecision DecideRepair(
 }  // namespace
 
 bool FollowerSeen(const DemoteEvidence& seen) {
-  if (seen.open_by_mirror) return true;
-  return std::any_of(seen.view.peers.begin(), seen.view.peers.end(),
-                     [&](const SiteView& peer) {
-                       switch (peer.role) {
-                         case SiteRole::kSecondary:
-                         // These will not copy: demoting this side is the way
-                         // out.
-                         case SiteRole::kPrimary:
-                         case SiteRole::kSplitBrain:
-                         case SiteRole::kError:
-                           return IsCurrent(peer, seen);
-                         case SiteRole::kNotPrimary:
-                         case SiteRole::kUnclear:
-                           break;
-                       }
-                       return false;
-                     });
+  const std::vector<SiteView>& peers = seen.view.peers;
+  if (std::any_of(peers.begin(), peers.end(),
+                  [&](const SiteView& peer) { return Diverged(peer, seen); })) {
+    return false;
+  }
+  // In split brain it opens the image, too, and says "replaying" for a moment,
+  // each time that it looks whether it can follow.
+  if (seen.open_by_mirror && !MustHaveCopied(seen.view)) return true;
+  return std::any_of(peers.begin(), peers.end(), [&](const SiteView& peer) {
+    // A primary will not copy: demoting this side is the way out.
+    return IsPrimaryNow(peer, seen) || Follows(peer, seen);
+  });
 }
 
 std::string PublishedMark(const std::map<std::string, std::string>& published) {
@@ -143,10 +217,7 @@ DemoteDecision DecideDemote(
   }
   if (!seen.begun && !FollowerSeen(seen) && !seen.no_peers) {
     return {DemoteAction::kAwaitFollower, StatusCode::kUnavailable,
-            "no peer has noticed yet that this site is primary; demoted now, "
-            "its copy would stay behind for ever; check that rbd-mirror of the "
-            "other site runs (`rbd mirror pool status`)",
-            ""};
+            DescribeMissingFollower(seen, site_name), ""};
   }
   // Its client may be between two watches; a mark alone must not stop a
   // failover for ever.

@@ -65,10 +65,14 @@ struct DemoteDecision {
   std::string workload;
 };
 
-/// A peer copies from this image, or cannot. One that has not noticed yet that
-/// this site is primary must not lose its chance: when both sides are demoted,
-/// nothing is copied any more, and its next promote would return to the state
-/// before this site became primary.
+/// A peer copies from this image, or says that it is primary as well. One that
+/// has not noticed yet that this site is primary must not lose its chance: when
+/// both sides are demoted, nothing is copied any more, and its next promote
+/// would return to the state before this site became primary. One that may have
+/// gone on from another content (PrimaryTermBeganInStep()) follows when it has
+/// copied something since: until it finds that it cannot, it has the image open
+/// and says "replaying" all the same. Journal mode does not tell more than
+/// that.
 bool FollowerSeen(const DemoteEvidence& seen);
 
 /// The mark of ceph-csi that says that the volume is published; empty: there is

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <iterator>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "replication/state/site_report.h"
 
 namespace addons {
@@ -34,6 +37,34 @@ bool ClaimsToBePrimary(const SiteView& peer, const MirrorView& view) {
   return peer.role == SiteRole::kPrimary && !ClaimIsOutdated(peer, view);
 }
 
+/// A report so old was the last one of a site that works, which writes one each
+/// 30 s.
+constexpr std::chrono::seconds kHeardBefore{60};
+
+bool WasHeardBefore(const MirrorSnapshot& demotion, const MirrorView& view) {
+  return view.own_demotion_mark.has_value() &&
+         view.own_demotion_mark->heard.has_value() &&
+         std::chrono::system_clock::to_time_t(demotion.created) -
+                 *view.own_demotion_mark->heard <=
+             kHeardBefore.count();
+}
+
+/// The peer that copies a snapshot unlinks those before it.
+bool EachPeerHasCopiedNewest(const MirrorView& view) {
+  return std::none_of(view.snapshots.begin(), std::prev(view.snapshots.end()),
+                      [](const MirrorSnapshot& snapshot) {
+                        return !snapshot.copied() &&
+                               !snapshot.unsynced_peer_uuids.empty();
+                      });
+}
+
+/// Says so with what it has of this image: in a split brain it says
+/// "replaying", too, but has nothing.
+bool CopiesFromHere(const SiteView& peer) {
+  return IsReplaying(peer.status) &&
+         CopiedUpTo(peer.status.description).has_value();
+}
+
 bool NewestIsWholeDemotion(const MirrorView& view) {
   const MirrorSnapshot* newest = view.Newest();
   return newest != nullptr && newest->demoted() && newest->complete;
@@ -43,6 +74,33 @@ bool NewestIsWholeDemotion(const MirrorView& view) {
 
 bool NeedsReport(const MirrorView& view) {
   return view.OwnDemotion() || view.info.mode == MirrorMode::kJournal;
+}
+
+bool KeptInStep(const MirrorView& view, SteadyDuration settle) {
+  if (!view.OwnDemotion() || WasHeardBefore(*view.Newest(), view) ||
+      EachPeerHasCopiedNewest(view)) {
+    return true;
+  }
+  // That none reports shows nothing: a new rbd-mirror begins with that.
+  return !view.peers.empty() &&
+         std::all_of(view.peers.begin(), view.peers.end(),
+                     [&](const SiteView& peer) {
+                       return peer.age < settle && CopiesFromHere(peer);
+                     });
+}
+
+std::string DescribeOutOfStep(
+    const MirrorView& view,
+    const std::function<std::string(const std::string&)>& site_name) {
+  std::vector<std::string> peers;
+  for (const SiteView& peer : view.peers) {
+    peers.push_back(site_name(peer.status.mirror_uuid));
+  }
+  const std::string names = absl::StrJoin(peers, ", ");
+  return absl::StrCat("no report of ", names.empty() ? "the peer site" : names,
+                      " is known that was new when this site demoted itself, "
+                      "and that demotion was not copied there: the image may "
+                      "have been promoted there before");
 }
 
 const SiteView* ClaimingPeer(const MirrorView& view) {
@@ -121,13 +179,11 @@ FollowerVerdict JudgeFollowers(
       return {FollowerState::kTaken, report.mirror_uuid};
     }
     if (peer.age >= settle) continue;
-    const auto numbers = ParseSyncNumbers(report.description);
-    const bool tells = numbers.ok() && numbers->has_value() &&
-                       (*numbers)->local_snapshot_time.has_value();
+    const std::optional<int64_t> copied = CopiedUpTo(report.description);
     bool follows = report.state == MirrorStatusState::kReplaying;
-    if (tells && since.has_value()) {
+    if (copied.has_value() && since.has_value()) {
       // Both are times of this site's own snapshots, of one OSD.
-      follows = follows && *(*numbers)->local_snapshot_time >= *since;
+      follows = follows && *copied >= *since;
     } else {
       follows = follows && rewrites >= 2;
     }

@@ -31,6 +31,21 @@ bool MayYetBeDenied(const SiteView& peer, const MirrorView& view);
 /// peer to be primary is newer.
 bool DemotionArrived(const MirrorView& view, SteadyDuration settle);
 
+/// Nothing was written on a peer that this site's own last demotion, if that is
+/// the newest, could hide. That nobody claims to be primary now does not tell:
+/// a peer may have been promoted by force while it was out of reach, and have
+/// been demoted since, and rbd-mirror says of two demoted images that the other
+/// one is not primary, whatever they hold. It is seen where each peer has
+/// copied the demotion (rbd-mirror then unlinks the snapshots before it), or
+/// copies from this image now, or had reported just before the demotion
+/// (Demote knows from that what it was). What a peer said that has been silent
+/// for the settle time is none of it.
+bool KeptInStep(const MirrorView& view, SteadyDuration settle);
+/// For a person, why that is not so.
+std::string DescribeOutOfStep(
+    const MirrorView& view,
+    const std::function<std::string(const std::string&)>& site_name);
+
 /// This site demoted itself, but that snapshot never became whole (the daemon
 /// or the cluster died meanwhile). Its data is the newest unless a peer has
 /// taken over, see ClaimingPeer().

@@ -17,10 +17,15 @@ namespace {
 /// A note that a demotion was refused counts for so long, unless it is renewed.
 constexpr std::chrono::minutes kRefusalCounts{10};
 
-bool AwaitsReport(const PromoteEvidence& seen, SteadyDuration settle) {
+bool AwaitsReport(const PromoteEvidence& seen, Force force,
+                  SteadyDuration settle) {
   const std::vector<SiteView>& peers = seen.view.peers;
+  // An old report alone is no silence: it may be this site that was away.
+  const bool listened =
+      force == Force::kYes || seen.clocks.looked_for >= settle;
   return std::any_of(peers.begin(), peers.end(), [&](const SiteView& peer) {
-    if (peer.age >= settle) return false;  // nobody who could report
+    // Nobody who could report.
+    if (peer.age >= settle && listened) return false;
     if (seen.first_look == nullptr) return true;
     return std::any_of(
         seen.first_look->peers.begin(), seen.first_look->peers.end(),
@@ -59,6 +64,21 @@ std::string DescribeWait(
                     "nothing can arrive until it runs");
   }
   return reason;
+}
+
+/// Of a view with PeerWentOn().
+std::string DescribeWhyPeerWentOn(const MirrorView& view) {
+  if (!view.GaveRoleBack() && !view.resync_requested) {
+    return "rbd-mirror of this site reports a split brain: the other site went "
+           "on from another content, and nothing here tells which of the two "
+           "is the right one; promote that site, resync this image and move "
+           "again";
+  }
+  return absl::StrCat(
+      view.GaveRoleBack() ? "this site gave the role back"
+                          : "a resync of this image was requested",
+      " because another site was primary, and what was written there since is "
+      "not here: promote that site, resync this image and move again");
 }
 
 /// Asked twice: before the copying is ended for the promotion, and for good
@@ -110,6 +130,21 @@ PromoteDecision DecideUnforced(
   const std::string loss =
       absl::StrCat("forcing returns to ", view.RestorePoint(),
                    " and loses what was written since");
+  if (!KeptInStep(view, settle) && !view.PeerWentOn() &&
+      ClaimingPeer(view) == nullptr) {
+    const std::string reason = DescribeOutOfStep(view, site_name);
+    if (dead) {
+      return {PromoteAction::kRefuseNoLife,
+              absl::StrCat(reason, "; and now there is no sign of life (",
+                           DescribeDeath(life, site_name), "); ", loss)};
+    }
+    return {PromoteAction::kWait,
+            absl::StrCat(reason,
+                         "; where it was not, rbd-mirror there copies the "
+                         "demotion within a minute; where it was, promote that "
+                         "site, resync this image and move again; or ",
+                         kByHand, " (", loss, ")")};
+  }
   if (const MirrorSnapshot* newest = view.Newest();
       dead && newest != nullptr && newest->demoted() && newest->complete) {
     if (const SiteView* peer = ClaimingPeer(view);
@@ -122,7 +157,7 @@ PromoteDecision DecideUnforced(
                            "holds (up to a minute)")};
     }
     return {PromoteAction::kRefusePeerTookBack,
-            absl::StrCat(view.GaveRoleBack()
+            absl::StrCat(view.PeerWentOn()
                              ? "this site gave the role back to a peer that "
                                "was primary and is silent now ("
                              : "the demotion has arrived, but the peer claimed "
@@ -149,6 +184,11 @@ PromoteDecision DecideUnforced(
                          view.refused_demotion->workload, ", since ",
                          view.refused_demotion->since, "; stop it there")};
   }
+  if (view.PeerWentOn() && !dead) {
+    return {PromoteAction::kWait,
+            absl::StrCat(DescribeWhyPeerWentOn(view), "; or ", kByHand, " (",
+                         loss, ")")};
+  }
   const bool deaf = !options.force_without_local_mirror &&
                     !SilencedByUs(seen.clocks) && !SilentForThePeer(life) &&
                     (view.local.has_value() ? view.local->age >= settle
@@ -173,14 +213,6 @@ PromoteDecision DecideUnforced(
     return {PromoteAction::kRefuseNoLife,
             absl::StrCat("no sign of life from the other side: ",
                          DescribeDeath(life, site_name), "; ", loss)};
-  }
-  if (view.GaveRoleBack()) {
-    return {PromoteAction::kWait,
-            absl::StrCat("this site gave the role back because another site "
-                         "was primary, and what was written there since is "
-                         "not here: promote that site, resync this image and "
-                         "move again; or ",
-                         kByHand, " (", loss, ")")};
   }
   std::string reason = DescribeWait(view, settle, site_name);
   if (view.OneWay() &&
@@ -217,11 +249,6 @@ absl::StatusCode AnswerTo(PromoteAction action, VerbScope scope) {
       break;
   }
   return absl::StatusCode::kOk;
-}
-
-bool TakesOwnDemotionBack(const MirrorView& view) {
-  return view.OwnDemotion() || (view.info.mode == MirrorMode::kJournal &&
-                                view.own_demotion_mark.has_value());
 }
 
 bool NeedsClocks(const MirrorView& view, Force force) {
@@ -261,10 +288,10 @@ PromoteDecision DecidePromote(
       force == Force::kNo && !unclear.empty()) {
     return {PromoteAction::kWait, std::move(unclear)};
   }
-  if (!view.GaveRoleBack() &&
+  if (!view.PeerWentOn() && KeptInStep(view, options.settle_time) &&
       (DemotionArrived(view, options.settle_time) ||
        (OwnHalfDemotion(view) && ClaimingPeer(view) == nullptr))) {
-    if (NeedsReport(view) && AwaitsReport(seen, options.settle_time)) {
+    if (NeedsReport(view) && AwaitsReport(seen, force, options.settle_time)) {
       return {
           PromoteAction::kWait,
           absl::StrCat(view.OwnDemotion() ? "this site demoted itself; " : "",

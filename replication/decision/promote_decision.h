@@ -57,10 +57,6 @@ struct PromoteDecision {
 /// others.
 absl::StatusCode AnswerTo(PromoteAction action, VerbScope scope);
 
-/// Whether promoting the image plainly takes back a demotion of this site's
-/// own. In journal mode only the mark tells whose demotion was the last.
-bool TakesOwnDemotionBack(const MirrorView& view);
-
 /// Whether the clocks of a series count for such a call: a forced one rests on
 /// none of that, and must not fail for it.
 bool NeedsClocks(const MirrorView& view, Force force);

@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "replication/decision/peer_claims.h"
 #include "replication/state/leftover.h"
 #include "replication/state/site_report.h"
 
@@ -80,12 +81,11 @@ bool PeerCopiesOwnDemotion(const MirrorView& view, SteadyDuration settle) {
            PeerIs(view, SiteRole::kSecondary, settle);
   }
   return view.own_demotion_mark.has_value() &&
-         std::any_of(
-             view.peers.begin(), view.peers.end(), [&](const SiteView& peer) {
-               return peer.age < settle && peer.status.up &&
-                      (peer.status.state == MirrorStatusState::kReplaying ||
-                       peer.status.state == MirrorStatusState::kSyncing);
-             });
+         std::any_of(view.peers.begin(), view.peers.end(),
+                     [&](const SiteView& peer) {
+                       return peer.age < settle && peer.status.up &&
+                              IsReplaying(peer.status);
+                     });
 }
 
 /// Nobody is there to copy from.
@@ -258,7 +258,13 @@ ResyncDecision DecideIdle(const ResyncEvidence& seen, SteadyDuration settle,
     }
     if (view.local->role == SiteRole::kNotPrimary &&
         PeerIs(view, SiteRole::kNotPrimary, settle)) {
-      if (!view.GaveRoleBack()) return ready;
+      if (!view.GaveRoleBack()) {
+        if (KeptInStep(view, settle)) return ready;
+        return Unavailable(absl::StrCat(
+            DescribeOutOfStep(view, site_name),
+            "; where it was not, it is copied within a minute; where it was, "
+            "promote that site, then this copy can be made anew"));
+      }
       return Unavailable(absl::StrCat(
           "this site gave the role back because another site was primary, and "
           "what was written there since is not here; promote ",

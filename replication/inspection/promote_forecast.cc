@@ -45,7 +45,7 @@ Forecast ForecastOf(const PromoteDecision& decision, const MirrorView& view,
   switch (decision.action) {
     case PromoteAction::kPlain:
       return {Verdict::kWorks, code,
-              TakesOwnDemotionBack(view)
+              view.LastDemotionIsOwn()
                   ? "this site takes its own demotion back, and nothing is "
                     "lost"
                   : "the other site's demotion is here and complete: nothing "

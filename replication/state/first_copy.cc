@@ -5,15 +5,8 @@
 namespace addons {
 namespace {
 
-bool Marked(const MirrorView& view) {
-  const auto found = view.marks.find(kFirstCopyMark);
-  return found != view.marks.end() && found->second == view.image_id;
-}
-
 bool TellsOfACopy(const SiteView& peer) {
-  const auto numbers = ParseSyncNumbers(peer.status.description);
-  return numbers.ok() && numbers->has_value() &&
-         (*numbers)->local_snapshot_time.has_value();
+  return CopiedUpTo(peer.status.description).has_value();
 }
 
 /// A whole snapshot that no peer has to copy any more, or one of another role
@@ -30,12 +23,17 @@ bool CopySeen(const MirrorView& view) {
 
 }  // namespace
 
+bool FirstCopyMarked(const MirrorView& view) {
+  const auto found = view.marks.find(kFirstCopyMark);
+  return found != view.marks.end() && found->second == view.image_id;
+}
+
 bool FirstCopyAwaited(const MirrorView& view) {
-  return Marked(view) && !CopySeen(view);
+  return FirstCopyMarked(view) && !CopySeen(view);
 }
 
 bool FirstCopyMarkIsOver(const MirrorView& view) {
-  return Marked(view) && CopySeen(view);
+  return FirstCopyMarked(view) && CopySeen(view);
 }
 
 }  // namespace addons

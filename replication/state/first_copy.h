@@ -15,6 +15,10 @@ namespace addons {
 /// prefix ".rbd", so that it stays on this site.
 inline constexpr char kFirstCopyMark[] = ".rbd-addons.first-copy-awaited";
 
+/// The note is there: the image is primary since it was enabled. What shows a
+/// whole copy takes it away, and so does a promotion.
+bool FirstCopyMarked(const MirrorView& view);
+
 /// Replication was enabled, and nothing has shown a whole copy since.
 bool FirstCopyAwaited(const MirrorView& view);
 

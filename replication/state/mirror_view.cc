@@ -234,9 +234,21 @@ bool MirrorView::OwnDemotion() const {
          Newest()->kind == MirrorSnapshotKind::kPrimaryDemoted;
 }
 
+bool MirrorView::LastDemotionIsOwn() const {
+  return OwnDemotion() ||
+         (info.mode == MirrorMode::kJournal && own_demotion_mark.has_value());
+}
+
 bool MirrorView::GaveRoleBack() const {
-  return own_demotion_mark == OwnDemotionStep::kGivenBack && !info.primary &&
-         (info.mode == MirrorMode::kJournal || OwnDemotion());
+  return own_demotion_mark.has_value() &&
+         own_demotion_mark->step == OwnDemotionStep::kGivenBack &&
+         !info.primary && (info.mode == MirrorMode::kJournal || OwnDemotion());
+}
+
+bool MirrorView::PeerWentOn() const {
+  const bool split = local.has_value() && local->role == SiteRole::kSplitBrain;
+  return GaveRoleBack() ||
+         (LastDemotionIsOwn() && !info.primary && (resync_requested || split));
 }
 
 const MirrorSnapshot* MirrorView::LastComplete() const {
@@ -318,9 +330,7 @@ std::optional<int64_t> MirrorView::RestoreTime() const {
       !local.has_value()) {
     return std::nullopt;
   }
-  const auto numbers = ParseSyncNumbers(local->status.description);
-  if (!numbers.ok() || !numbers->has_value()) return std::nullopt;
-  return (*numbers)->local_snapshot_time;
+  return CopiedUpTo(local->status.description);
 }
 
 std::string MirrorView::RestorePoint() const {

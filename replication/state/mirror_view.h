@@ -138,7 +138,7 @@ struct MirrorView {
   std::optional<RefusedDemotion> refused_demotion;
   /// Since this process has seen that, in its present words.
   SteadyDuration refused_demotion_age{0};
-  std::optional<OwnDemotionStep> own_demotion_mark;  // kOwnDemotionKey
+  std::optional<OwnDemotionMark> own_demotion_mark;  // kOwnDemotionKey
   std::string pool_key;                              // WholePoolKey()
   std::string tracker_key;
   /// How long ago this process saw the image turn primary; nullopt: it is not,
@@ -154,10 +154,18 @@ struct MirrorView {
   const MirrorSnapshot* Newest() const;
   /// The newest snapshot is a demotion of this site's own.
   bool OwnDemotion() const;
+  /// The last demotion was this site's own. In journal mode only the mark tells
+  /// whose it was.
+  bool LastDemotionIsOwn() const;
   /// This site was demoted again because a peer had been promoted meanwhile,
   /// and still has its content of before. In journal mode, where nothing shows
   /// what came later, until the image is made anew.
   bool GaveRoleBack() const;
+  /// The last demotion is this site's own, and not one to take back, because
+  /// a peer went on from another content: the role was given back for that, or
+  /// a resync was requested, or the last word of this site's rbd-mirror is that
+  /// there is a split brain.
+  bool PeerWentOn() const;
   /// The newest complete one: what a forced promote returns to.
   const MirrorSnapshot* LastComplete() const;
 

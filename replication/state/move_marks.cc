@@ -3,12 +3,14 @@
 #include <cstddef>
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
 namespace addons {
 namespace {
 
 constexpr char kOfImage[] = ", image ";
+constexpr char kHeard[] = ", peers heard at ";
 constexpr char kDemoted[] = "demoted";
 constexpr char kTakenBack[] = "taken back";
 constexpr char kGivenBack[] = "given back";
@@ -42,25 +44,34 @@ RefusedDemotion ParseRefusedDemotion(const std::string& text) {
   return refused;
 }
 
-std::string FormatOwnDemotion(OwnDemotionStep step,
+std::string FormatOwnDemotion(const OwnDemotionMark& mark,
                               const std::string& image_id) {
-  const char* text = kDemoted;
-  if (step == OwnDemotionStep::kTakenBack) text = kTakenBack;
-  if (step == OwnDemotionStep::kGivenBack) text = kGivenBack;
+  std::string text = kDemoted;
+  if (mark.step == OwnDemotionStep::kTakenBack) text = kTakenBack;
+  if (mark.step == OwnDemotionStep::kGivenBack) text = kGivenBack;
+  if (mark.heard.has_value()) absl::StrAppend(&text, kHeard, *mark.heard);
   return absl::StrCat(text, kOfImage, image_id);
 }
 
-std::optional<OwnDemotionStep> ParseOwnDemotion(const std::string& value,
+std::optional<OwnDemotionMark> ParseOwnDemotion(const std::string& value,
                                                 const std::string& image_id) {
   const size_t found = value.rfind(kOfImage);
   if (found != std::string::npos &&
       value.substr(found + sizeof(kOfImage) - 1) != image_id) {
     return std::nullopt;
   }
-  const std::string text = value.substr(0, found);
-  if (text == kTakenBack) return OwnDemotionStep::kTakenBack;
-  if (text == kGivenBack) return OwnDemotionStep::kGivenBack;
-  return OwnDemotionStep::kDemoted;
+  std::string text = value.substr(0, found);
+  OwnDemotionMark mark;
+  if (const size_t heard = text.find(kHeard); heard != std::string::npos) {
+    int64_t at = 0;
+    if (absl::SimpleAtoi(text.substr(heard + sizeof(kHeard) - 1), &at)) {
+      mark.heard = at;
+    }
+    text.resize(heard);
+  }
+  if (text == kTakenBack) mark.step = OwnDemotionStep::kTakenBack;
+  if (text == kGivenBack) mark.step = OwnDemotionStep::kGivenBack;
+  return mark;
 }
 
 }  // namespace addons

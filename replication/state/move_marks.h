@@ -40,13 +40,23 @@ enum class OwnDemotionStep {
   /// demotion is not one to take back.
   kGivenBack,
 };
+struct OwnDemotionMark {
+  OwnDemotionStep step = OwnDemotionStep::kDemoted;
+  /// When the peer that had been silent for longest had reported last before
+  /// the demotion, unix seconds by this site's cluster; nullopt: nobody noted
+  /// it.
+  std::optional<int64_t> heard = {};
+
+  friend bool operator==(const OwnDemotionMark&,
+                         const OwnDemotionMark&) = default;
+};
 /// The value for the image `image_id`: the ids differ between sites, so that
 /// the copy knows that the mark is not its own.
-std::string FormatOwnDemotion(OwnDemotionStep step,
+std::string FormatOwnDemotion(const OwnDemotionMark& mark,
                               const std::string& image_id);
 /// nullopt: the mark is that of another image. One without an id, which older
 /// versions wrote, counts everywhere; an unknown step stands for kDemoted.
-std::optional<OwnDemotionStep> ParseOwnDemotion(const std::string& value,
+std::optional<OwnDemotionMark> ParseOwnDemotion(const std::string& value,
                                                 const std::string& image_id);
 
 }  // namespace addons

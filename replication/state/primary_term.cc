@@ -4,6 +4,8 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "replication/state/first_copy.h"
+
 namespace addons {
 namespace {
 
@@ -56,6 +58,18 @@ std::optional<int64_t> PrimaryTermBegan(const MirrorView& view) {
   const MirrorSnapshot* oldest = OldestOfTerm(view);
   if (oldest == nullptr) return std::nullopt;
   return std::min(Noted(view).value_or(Created(*oldest)), Created(*oldest));
+}
+
+bool PrimaryTermBeganInStep(const MirrorView& view) {
+  const auto before =
+      std::find_if(view.snapshots.rbegin(), view.snapshots.rend(),
+                   [](const MirrorSnapshot& snapshot) {
+                     return snapshot.kind != MirrorSnapshotKind::kPrimary;
+                   });
+  if (before == view.snapshots.rend()) return FirstCopyMarked(view);
+  // One of this site's own may be of a term before the last.
+  return before->kind == MirrorSnapshotKind::kNonPrimaryDemoted &&
+         before->complete;
 }
 
 std::string PrimaryTermMarkDue(const MirrorView& view) {

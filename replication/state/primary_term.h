@@ -18,6 +18,12 @@ inline constexpr char kPrimaryTermMark[] = ".rbd-addons.primary-since";
 /// As MirrorView::PrimarySince(). Journal mode has no snapshots: nullopt.
 std::optional<int64_t> PrimaryTermBegan(const MirrorView& view);
 
+/// No other site can have gone on from another content: the present term began
+/// with the enabling of the image, or with the demotion of the peer, whose copy
+/// librbd keeps until the peer has copied something in turn. False where
+/// nothing shows that: a forced promotion leaves no snapshot that tells of it.
+bool PrimaryTermBeganInStep(const MirrorView& view);
+
 /// What kPrimaryTermMark says about the present term; empty: it is not due,
 /// because it says that already or the image is not primary.
 std::string PrimaryTermMarkDue(const MirrorView& view);

@@ -64,6 +64,12 @@ absl::StatusOr<std::optional<SyncNumbers>> ParseSyncNumbers(
   return numbers;
 }
 
+std::optional<int64_t> CopiedUpTo(absl::string_view description) {
+  const auto numbers = ParseSyncNumbers(description);
+  if (!numbers.ok() || !numbers->has_value()) return std::nullopt;
+  return (*numbers)->local_snapshot_time;
+}
+
 std::string ArrivalText(absl::string_view description) {
   const size_t comma = description.find(',');
   if (comma == absl::string_view::npos) return "";
@@ -108,6 +114,11 @@ SiteRole RoleOf(const SiteStatus& status) {
       break;
   }
   return SiteRole::kUnclear;
+}
+
+bool IsReplaying(const SiteStatus& status) {
+  return status.state == MirrorStatusState::kReplaying ||
+         status.state == MirrorStatusState::kSyncing;
 }
 
 bool IsIdle(const SiteStatus& status) {

@@ -43,6 +43,10 @@ std::string DescriptionText(absl::string_view description);
 absl::StatusOr<std::optional<SyncNumbers>> ParseSyncNumbers(
     absl::string_view description);
 
+/// When the newest snapshot of the primary that is whole on that site was
+/// taken, unix seconds of the primary; nullopt: the description does not say.
+std::optional<int64_t> CopiedUpTo(absl::string_view description);
+
 /// The part of a description that changes when something arrives from the
 /// primary: which of its snapshots are known and copied, how far a copy is, the
 /// speed, the journal's positions. Empty: it tells nothing of this kind.
@@ -60,6 +64,10 @@ enum class SiteRole {
 
 /// Role from the state; texts only where the state leaves it open.
 SiteRole RoleOf(const SiteStatus& status);
+
+/// Whether the site follows its peer, idle or copying, by the state alone. One
+/// that starts or stops does not.
+bool IsReplaying(const SiteStatus& status);
 
 /// Whether the site follows its peer and says nothing of a copy under way. A
 /// description that this build does not understand is no such word.

@@ -112,6 +112,9 @@ void FakeSite::ForceSplitBrain(const std::string& image) {
   MutexLock lock(world_.mutex_);
   const auto found = Find(image);
   model::Model& model = world_.model_;
+  if (!found->primary()) {
+    model.AddSnapshot(site_, *found, MirrorSnapshotKind::kPrimary);
+  }
   model.AddSnapshot(site_, *found, MirrorSnapshotKind::kPrimaryDemoted);
   if (site_.peer == nullptr) return;
   const auto other = model::Model::FindImage(*site_.peer, image);

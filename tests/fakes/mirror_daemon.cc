@@ -27,6 +27,9 @@ constexpr SteadyDuration kLookInterval = seconds(30);
 constexpr SteadyDuration kCreateDelay = seconds(2);
 constexpr SteadyDuration kDeleteDelay = seconds(3);
 constexpr SteadyDuration kLetGoDelay = seconds(1);
+// A split brain is looked at once more after each kLookInterval, with both
+// images open for so long.
+constexpr SteadyDuration kLookTime = seconds(2);
 
 // The snapshot of `image`, on `site`, that stands for the same state as `other`
 // of the peer's image: one of the two was copied from the other.
@@ -143,8 +146,14 @@ void Model::ReplayPool(Site& site, PoolState& pool, double passed,
   }
 }
 
+bool Model::LooksAgain(const Replayer& replayer) const {
+  return replayer.kind == ReplayKind::kSplitBrain &&
+         (now_ - replayer.kind_since) % kLookInterval < kLookTime;
+}
+
 void Model::SetKind(Replayer& replayer, ReplayKind kind) {
-  if (kind == ReplayKind::kReplaying) {
+  const bool looks = kind == replayer.kind && LooksAgain(replayer);
+  if (kind == ReplayKind::kReplaying || looks) {
     replayer.holds_image = true;
     replayer.lets_go_at.reset();
   } else if (replayer.holds_image && !replayer.lets_go_at) {
@@ -219,7 +228,11 @@ ReplayKind Model::Follow(Site& site, Image& local, Image& remote,
     if (now_ < *replayer.notices_at) return replayer.kind;
   }
   replayer.notices_at.reset();
-  if (remote.newest()->info.copied()) {
+  // What it has demoted itself it does not compare with such a peer.
+  const bool own_demotion =
+      newest != nullptr &&
+      newest->info.kind == MirrorSnapshotKind::kPrimaryDemoted;
+  if (remote.newest()->info.copied() || (own_demotion && !remote.primary())) {
     return ReplayKind::kRemoteNotPrimary;
   }
   const Snapshot* const complete = local.newest_complete();
@@ -421,7 +434,14 @@ void Model::ReportIfDue(const Pair& pair, const std::string& global_id,
   if (replayer.kind_since == SteadyTime{}) return;  // knows nothing yet
   const auto local = FindByGlobalId(pair.local, global_id);
   if (local == nullptr && replayer.kind != ReplayKind::kSplitBrain) return;
-  const bool news = replayer.reported != replayer.kind;
+  ReplayKind kind = replayer.kind;
+  // It finds out again after it has begun, and says so meanwhile.
+  if (local != nullptr && LooksAgain(replayer)) {
+    const auto since = (now_ - replayer.kind_since) % kLookInterval;
+    kind =
+        since < kLookTime / 2 ? ReplayKind::kStarting : ReplayKind::kReplaying;
+  }
+  const bool news = replayer.reported != kind;
   // That the local image was demoted is noticed at the next interval only.
   const bool soon =
       !replayer.reported || (replayer.reported != ReplayKind::kLocalPrimary &&
@@ -429,7 +449,7 @@ void Model::ReportIfDue(const Pair& pair, const std::string& global_id,
   if (!periodic && !(news && soon)) return;
   const bool noticed = replayer.reported != ReplayKind::kLocalPrimary ||
                        now_ - replayer.demoted_at >= kLookInterval;
-  const ReplayKind told = noticed ? replayer.kind : ReplayKind::kLocalPrimary;
+  const ReplayKind told = noticed ? kind : ReplayKind::kLocalPrimary;
   const auto remote = FindByGlobalId(pair.remote, global_id);
   StatusEntry entry = Describe(pair, local.get(), remote.get(), told, replayer);
   entry.last_update = ClockOf(site);

@@ -392,6 +392,8 @@ class Model {
   void HandleAbsentRemote(const Pair& pair, Image& local, Replayer& replayer);
   void CreateLocal(const Pair& pair, const Image& remote, Replayer& replayer);
   void DeleteLocal(const Pair& pair, Image& image);
+  /// It has both images of a split brain open at the moment.
+  bool LooksAgain(const Replayer& replayer) const;
   void SetKind(Replayer& replayer, ReplayKind kind);
   void ReportIfDue(const Pair& pair, const std::string& global_id,
                    bool periodic);

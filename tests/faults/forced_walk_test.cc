@@ -53,6 +53,8 @@ class ForcedWalk final : public Walker {
 
   int forced() const { return forced_; }
   int lost() const { return lost_; }
+  int moved_at_once() const { return moved_at_once_; }
+  int tried_to_move() const { return tried_to_move_; }
 
  private:
   FakeSite& other() { return rig_.pair_.other(*primary_); }
@@ -163,11 +165,58 @@ class ForcedWalk final : public Walker {
     if (!Until([&] { return Struck(dead, "Demote"); })) {
       return Wrong("no demotion of the site that is back succeeds");
     }
-    if (!Until([&] { return Struck(dead, "Resync by force"); })) {
+    if (Pick(3) == 0) TryToMoveBack(dead);
+    // An orchestrator goes on as soon as a resync has begun.
+    const bool at_once = Pick(2) == 0;
+    if (!Until([&] {
+          const absl::Status status = Struck(dead, "Resync by force");
+          return at_once && Rig::HasBegun(status) ? absl::OkStatus() : status;
+        })) {
       return Wrong("no resync succeeds");
     }
     Check();
-    AwaitCopy();
+    if (at_once) {
+      // Moved to a site whose copy is still that of before the disaster.
+      if (Pick(2) == 0) {
+        Note(absl::StrCat("rbd-mirror of ", dead.name(), " is away"));
+        dead.SetMirrorDaemon(DaemonState::kDown);
+        rig_.world_.Schedule(seconds(30 + Pick(200)), [&dead] {
+          dead.SetMirrorDaemon(DaemonState::kRunning);
+        });
+      }
+      Move();
+      ++moved_at_once_;
+    }
+    if (wrong().empty()) AwaitCopy();
+  }
+
+  /// Before anybody has asked for a resync there: what was written since the
+  /// disaster does not get there, and no answer lets it be lost.
+  void TryToMoveBack(FakeSite& dead) {
+    if (!wrong().empty()) return;
+    Note("a move back before the resync");
+    ++tried_to_move_;
+    bool demoted = false;
+    for (int call = 0; call < 5 && !demoted; ++call) {
+      demoted = Struck(*primary_, "Demote").ok();
+      rig_.world_.Advance(seconds(5 + Pick(30)));
+    }
+    if (!demoted) return;
+    // It said until then that it is primary itself.
+    Note("both are demoted");
+    for (int call = 0; call < 8; ++call) {
+      const absl::Status status = Struck(dead, "Promote");
+      if (status.ok()) return Wrong("the content of before is primary");
+      if (absl::IsFailedPrecondition(status)) {
+        return Wrong("an orchestrator would force it");
+      }
+      rig_.world_.Advance(seconds(5 + Pick(30)));
+    }
+    // The documented way out.
+    if (!Until([&] { return Struck(*primary_, "Promote by force"); })) {
+      return Wrong("no promotion of the right content succeeds");
+    }
+    Check();
   }
 
   void AwaitCopy() {
@@ -205,12 +254,16 @@ class ForcedWalk final : public Walker {
   uint64_t acknowledged_ = 0;
   int forced_ = 0;
   int lost_ = 0;
+  int moved_at_once_ = 0;
+  int tried_to_move_ = 0;
 };
 
 TEST(ForcedWalkTest, TheLastWholeStateSurvivesAndNothingAfterIt) {
   constexpr int kDays = 5;
   int forced = 0;
   int lost = 0;
+  int moved = 0;
+  int tried = 0;
   int struck = 0;
   const unsigned long walks = TakeWalks(20, [&](unsigned long seed) {
     ForcedWalk walk(seed);
@@ -218,16 +271,21 @@ TEST(ForcedWalkTest, TheLastWholeStateSurvivesAndNothingAfterIt) {
     if (walk.wrong().empty()) walk.End();
     forced += walk.forced();
     lost += walk.lost();
+    moved += walk.moved_at_once();
+    tried += walk.tried_to_move();
     struck += walk.struck();
     ASSERT_TRUE(walk.wrong().empty())
         << "RBD_ADDONS_WALK_SEED=" << seed << "\n  " << walk.story();
   });
   std::printf(
       "forced walks: %lu of %d days, %d takeovers, %d of which lost what had "
-      "not arrived, %d faults\n",
-      walks, kDays, forced, lost, struck);
+      "not arrived, %d moves before a resync had ended, %d tried before it "
+      "was asked for, %d faults\n",
+      walks, kDays, forced, lost, moved, tried, struck);
   EXPECT_GT(forced, 0);
   EXPECT_GT(lost, 0);
+  EXPECT_GT(moved, 0);
+  EXPECT_GT(tried, 0);
   EXPECT_GT(struck, 0);
 }
 

@@ -215,9 +215,9 @@ class Walk final : public Walker {
   bool HasGivenBack(const FakeSite& site) {
     const auto metadata = site.ImageMetadata(rig_.image_);
     const auto mark = metadata.find(kOwnDemotionKey);
-    return mark != metadata.end() &&
-           ParseOwnDemotion(mark->second, site.ImageId(rig_.image_)) ==
-               OwnDemotionStep::kGivenBack;
+    if (mark == metadata.end()) return false;
+    const auto own = ParseOwnDemotion(mark->second, site.ImageId(rig_.image_));
+    return own.has_value() && own->step == OwnDemotionStep::kGivenBack;
   }
   void CheckContent(const FakeSite& primary) {
     if (primary.Torn(rig_.image_)) Wrong("the new primary is torn");

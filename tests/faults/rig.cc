@@ -36,9 +36,11 @@ ReplicationParameters Parsed(const ParameterMap& parameters) {
   return *ReplicationParameters::Parse(parameters);
 }
 
+constexpr char kNotReady[] = "begun, and not ready";
+
 absl::Status Ready(const absl::StatusOr<ResyncResult>& result) {
   if (!result.ok()) return result.status();
-  return result->ready ? absl::OkStatus() : absl::UnavailableError("not ready");
+  return result->ready ? absl::OkStatus() : absl::UnavailableError(kNotReady);
 }
 
 FenceTarget FenceOf(FakeSite& site) {
@@ -223,6 +225,10 @@ absl::Status Rig::Demote(FakeSite& site) {
     return addons::Demote(context, process.environment(),
                           {process.Target(id_)});
   });
+}
+
+bool Rig::HasBegun(const absl::Status& status) {
+  return status.ok() || status.message() == kNotReady;
 }
 
 absl::Status Rig::Resync(FakeSite& site, Force force) {

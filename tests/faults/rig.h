@@ -80,7 +80,10 @@ class Rig final : public VerbsTest {
                        const ParameterMap& parameters = {});
   absl::Status Demote(FakeSite& site);
   /// OK with ready=false is UNAVAILABLE "not ready" here.
+  /// UNAVAILABLE until it is ready.
   absl::Status Resync(FakeSite& site, Force force);
+  /// What Resync() answers of one that has begun.
+  static bool HasBegun(const absl::Status& status);
   absl::Status Info(FakeSite& site);
   absl::Status Destination(FakeSite& site);
 

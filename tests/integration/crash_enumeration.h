@@ -45,6 +45,10 @@ struct CrashScenario {
   /// It promotes by force, which ends the copying of the whole pool: what other
   /// scenarios wait for would come minutes later, or not in their time.
   bool ends_copying = false;
+  /// The rest of the preparation, which does that, too: once the volumes of all
+  /// other cases have arrived. An rbd-mirror that is sent away while it creates
+  /// an image cannot create it any more (docs/replication.md).
+  std::function<void(CrashBed&, CrashSubject&)> split = nullptr;
 };
 
 struct CrashCase {

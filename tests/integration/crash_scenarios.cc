@@ -15,9 +15,8 @@
 namespace addons::testing {
 namespace {
 
-// For rbd-mirror. Volumes are prepared forty at a time, and each forced
-// promotion sends it away for all of them; beside other work 240 s were too
-// short.
+// For rbd-mirror, which each forced promotion sends away for all volumes, and
+// beside other work.
 constexpr std::chrono::seconds kArrives{600};
 
 using Contents = CrashBed::Contents;
@@ -140,8 +139,7 @@ std::vector<CrashScenario> CrashEnumeration::Scenarios() {
         },
         kArrives));
   };
-  const Preparation split = [mirrored](CrashBed& bed, CrashSubject& subject) {
-    mirrored(bed, subject);
+  const Preparation split = [](CrashBed& bed, CrashSubject& subject) {
     TestVolume& volume = subject.volumes[0];
     // By the daemon, because a bare promotion meets an rbd-mirror that holds
     // the image's lock, or is in the middle of a copy and goes on with it.
@@ -206,7 +204,7 @@ std::vector<CrashScenario> CrashEnumeration::Scenarios() {
                  /*ends_copying=*/true});
   all.push_back({"resync",
                  "a",
-                 split,
+                 mirrored,
                  [](CrashSubject& subject) {
                    bool ready = false;
                    const grpc::Status status =
@@ -216,7 +214,8 @@ std::vector<CrashScenario> CrashEnumeration::Scenarios() {
                  },
                  BothSites,
                  {},
-                 /*ends_copying=*/true});
+                 /*ends_copying=*/true,
+                 split});
   all.push_back(
       {"group_create", "a", Plain(2),
        [=](CrashSubject& subject) {

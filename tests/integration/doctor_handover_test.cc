@@ -213,5 +213,30 @@ TEST_F(LongDoctorTest, CopiesThatAreLaterThanTheirScheduleAreNamed) {
       << Diagnose("a").all;
 }
 
+TEST_F(DoctorHandoverTest, ANameWithoutAnImageKeepsNoCopyAwayForEver) {
+  TestVolume volume = MakeVolume();
+  const std::string spec = ImageSpec(volume);
+  // What an rbd-mirror leaves that dies between the name and the image.
+  Rbd("b", {"create", "--size", "1M", spec});
+  Testbed("rados", {"b", "-p", RealBed::kPool, "rm",
+                    "rbd_header." + ImageId("b", volume)});
+  ASSERT_THAT(Enable("a", volume), HasCode(Code::OK));
+  ASSERT_THAT(Promote("a", volume), HasCode(Code::OK));
+  const auto fails = [&] {
+    return absl::StrContains(Status("a", volume), "up+error");
+  };
+  EXPECT_TRUE(Eventually(fails, seconds(90))) << Status("a", volume);
+
+  const std::vector<std::string> audit = {
+      "audit", "rescues", "--pool", RealBed::kPool, "--cluster", "site-b"};
+  EXPECT_THAT(Ask("b", audit).out,
+              AllOf(HasSubstr(spec + ": the name is taken"),
+                    HasSubstr("do: rbd rm " + spec)));
+  Rbd("b", {"rm", spec});
+  EXPECT_THAT(Ask("b", audit).out, Not(HasSubstr(spec)));
+  Synchronize("a", volume);
+  EXPECT_EQ(Digest("a", volume), Digest("b", volume));
+}
+
 }  // namespace
 }  // namespace addons::testing

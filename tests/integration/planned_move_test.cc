@@ -297,19 +297,23 @@ TEST_F(ShortRestartedMirrorTest, GoesOnWithADemotion) {
 
 TEST_F(SlowMoveTest, WaitsForACopyThatTakesLongerThanTheSettleTime) {
   constexpr seconds kCopying = kSettle + seconds(15);
-  const TestVolume volume = MakeSlowVolume("8G");
-  constexpr uint64_t kBytes = uint64_t{8} << 30;
-  constexpr int64_t kObjects = 2048;
-  Stop("b", "rbd-mirror");
+  const TestVolume volume = MakeSlowVolume("2G");
+  constexpr uint64_t kBytes = uint64_t{2} << 30;
+  constexpr int64_t kObjects = 512;
   Write("a", volume, "before", kBytes);
+  // No sooner: what stands still for 30 s takes a minute to come back.
+  Stop("b", "rbd-mirror");
   EXPECT_THAT(Demote("a", volume), HasCode(Code::OK));
 
   auto calls = std::async(std::launch::async, [&] {
-    return PromoteRepeatedly("b", volume, seconds(240));
+    return PromoteRepeatedly("b", volume, seconds(600));
   });
-  Continue("b", "rbd-mirror");
-  EXPECT_TRUE(Eventually([&] { return NewestSnapshot("b", volume).demoted; }));
-  Stop("b", "rbd-mirror");
+  EXPECT_TRUE(Eventually(
+      [&] {
+        RunMirrorDaemonFor("b", milliseconds(50));
+        return NewestSnapshot("b", volume).demoted;
+      },
+      seconds(120)));
   // As many objects as the time says, never the last ones.
   const int64_t first = NewestSnapshot("b", volume).copied_objects;
   const auto start = steady_clock::now();
@@ -332,7 +336,7 @@ TEST_F(SlowMoveTest, WaitsForACopyThatTakesLongerThanTheSettleTime) {
   EXPECT_THAT(answers.back(), HasCode(Code::OK));
   std::vector<std::string> messages;
   for (const auto& answer : answers) messages.push_back(answer.error_message());
-  EXPECT_THAT(messages, Contains(HasSubstr("of 2048 objects copied")));
+  EXPECT_THAT(messages, Contains(HasSubstr("of 512 objects copied")));
   const auto disk = OpenDisk("b", volume, Disk::Mode::kReadOnly);
   for (int64_t object = 0; object < kObjects; ++object) {
     ASSERT_EQ(disk->Read(static_cast<uint64_t>(object) << 22, 7), "before\n")

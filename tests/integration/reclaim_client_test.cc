@@ -115,7 +115,8 @@ TEST_F(ReclaimClientTest, AClientThatWritesAtOnceEndsTheWorkAndNeverNotices) {
               << " ms after the image was opened; the slowest write took "
               << duration_cast<milliseconds>(writer.slowest()).count()
               << " ms\n";
-    EXPECT_LT(took, seconds(5));
+    // Also beside seven other tests, whose OSDs answer late.
+    EXPECT_LT(took, seconds(15));
     EXPECT_LT(writer.slowest(), seconds(5));
     EXPECT_THAT(result.status, HasCode(Code::OK));
     EXPECT_EQ(Outcome(volume), "interrupted");

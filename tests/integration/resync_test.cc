@@ -67,6 +67,64 @@ TEST_F(ResyncTest, ASplitBrainIsResyncedOnceAndOnlyByForce) {
   EXPECT_EQ(ids.count(ImageId("a", volume)), 1U);
 }
 
+// Two planned moves that chaos found: b's content was on b alone, b was
+// demoted, and a was promoted with what it had before the disaster.
+TEST_F(ResyncTest, WhatWasWrittenAfterADisasterIsLostByNoMove) {
+  const TestVolume volume = MakeSplitBrain();
+  const grpc::Status refused = Demote("b", volume);
+  EXPECT_THAT(refused, HasCode(Code::UNAVAILABLE));
+  EXPECT_THAT(refused.error_message(), HasSubstr("split brain"));
+  EXPECT_TRUE(IsPrimary("b", volume));
+
+  // By hand, while a resync waits for its rbd-mirror.
+  Testbed("kill", {"a", "rbd-mirror"});
+  Rbd("a", {"mirror", "image", "resync", ImageSpec(volume)});
+  ASSERT_TRUE(HasRequest("a", volume));
+  Rbd("b", {"mirror", "image", "demote", ImageSpec(volume)});
+  for (const grpc::Status& answer :
+       PromoteRepeatedly("a", volume, std::chrono::seconds(70))) {
+    EXPECT_THAT(answer, HasCode(Code::UNAVAILABLE));
+  }
+  EXPECT_FALSE(IsPrimary("a", volume));
+
+  ASSERT_THAT(Promote("b", volume, true), HasCode(Code::OK));
+  Testbed("start", {"a", "rbd-mirror"});
+  const auto moves = [&] { return Demote("b", volume).ok(); };
+  EXPECT_TRUE(Eventually(moves, std::chrono::seconds(180)));
+  EXPECT_THAT(PromoteAtLast("a", volume), HasCode(Code::OK));
+  EXPECT_EQ(ReadText("a", volume), "of site b");
+}
+
+// A walk on the model found it: site a comes back from a disaster and is
+// demoted before it has heard that b was promoted, and b is demoted, too. Each
+// rbd-mirror says then only that the other image is not primary.
+TEST_F(ResyncTest, OfTwoDemotedSitesTheOlderContentIsNotPromoted) {
+  const TestVolume volume = MakeReplicatedVolume();
+  Write("a", volume, "common");
+  Synchronize("a", volume);
+  // As if site a were down, it hears nothing of the other one.
+  Stop("b", "rbd-mirror");
+  ASSERT_TRUE(Eventually([&] { return Promote("b", volume, true).ok(); },
+                         std::chrono::seconds(120)));
+  Write("b", volume, "of site b");
+  // Until what b had reported is older than what counts as just heard.
+  std::this_thread::sleep_for(std::chrono::seconds(65));
+  ASSERT_THAT(Demote("a", volume), HasCode(Code::OK));
+  Rbd("b", {"mirror", "image", "demote", ImageSpec(volume)});
+  Continue("b", "rbd-mirror");
+
+  const auto answers = PromoteRepeatedly("a", volume, std::chrono::seconds(60));
+  EXPECT_THAT(answers, Each(HasCode(Code::UNAVAILABLE)));
+  EXPECT_THAT(answers.back().error_message(),
+              HasSubstr("may have been promoted there before"));
+  EXPECT_FALSE(IsPrimary("a", volume));
+  bool ready = false;
+  EXPECT_THAT(Resync("a", volume, true, &ready), HasCode(Code::UNAVAILABLE));
+  EXPECT_FALSE(ready);
+  EXPECT_THAT(Promote("b", volume, true), HasCode(Code::OK));
+  EXPECT_EQ(ReadText("b", volume), "of site b");
+}
+
 TEST_F(ResyncTest, NothingIsDeletedWhileThePeerIsDown) {
   const TestVolume volume = MakeSplitBrain();
   const std::string id = ImageId("a", volume);

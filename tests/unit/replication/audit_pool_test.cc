@@ -340,6 +340,32 @@ TEST_F(AuditPoolTest, HalfDisabledImage) {
       AuditFailing(AuditKind::kRescues, "rbd_mirror_image_info_list"));
 }
 
+TEST_F(AuditPoolTest, AnImageThatIsOnlyAName) {
+  pair_.AddMirroredVolume(a_, kUuid);
+  List(image_, true);
+  a_.AddOmapValue(MirroredPair::kPool, "", "rbd_directory", "id_10868190e7ae",
+                  std::string({4, 0, 0, 0}) + "half");
+  a_.AddOmapValue(MirroredPair::kPool, "", "rbd_directory", "name_half",
+                  std::string({12, 0, 0, 0}) + "10868190e7ae");
+  EXPECT_THAT(Remedies(Audit(AuditKind::kRescues)),
+              ElementsAre("rbd rm replicapool/half"));
+  ExpectUnclear(AuditFailing(AuditKind::kRescues,
+                             "rados_read_op_omap_get_vals_by_keys2"));
+}
+
+TEST_F(AuditPoolTest, AnImageThatIsRemovedMeanwhileIsNoFinding) {
+  a_.AddOmapValue(MirroredPair::kPool, "", "rbd_directory", "id_10868190e7ae",
+                  std::string({4, 0, 0, 0}) + "gone");
+  // Between the look for the image and the one at its name.
+  world_.SetCallHook([this](absl::string_view, absl::string_view call, bool) {
+    if (call == "rados_read_op_omap_get_vals_by_keys2") {
+      a_.SetOmap(MirroredPair::kPool, "", "rbd_directory", {});
+    }
+    return 0;
+  });
+  EXPECT_THAT(Remedies(Audit(AuditKind::kRescues)), IsEmpty());
+}
+
 TEST_F(AuditPoolTest, FenceThatEndsSoon) {
   a_.AddRangeBlocklistEntry("192.168.1.0:0/24", hours(23));
   a_.AddRangeBlocklistEntry("192.168.2.0:0/24", hours(25));

@@ -6,7 +6,9 @@
 
 #include "ceph/mirror.h"
 #include "ceph/pool.h"
+#include "replication/state/first_copy.h"
 #include "replication/state/move_marks.h"
+#include "replication/state/primary_term.h"
 #include "tests/unit/replication/verbs_fixture.h"
 
 namespace addons::testing {
@@ -167,6 +169,38 @@ TEST_F(DemoteTest, NoteOfARefusalGoesWithTheDemotion) {
   EXPECT_EQ(Metadata(a_, kRefusedDemotionKey), "absent");
   ASSERT_OK(Promote(on_b_));
   EXPECT_EQ(Metadata(b_, kRefusedDemotionKey), "absent");
+}
+
+// Nothing that is left in a later term would show that it is about this one.
+TEST_F(DemoteTest, NoteOfTheTermGoesWithTheDemotion) {
+  a_.SetImageMetadata(image_, kPrimaryTermMark, "of this term");
+  ASSERT_OK(Demote(on_a_));
+  EXPECT_EQ(Metadata(a_, kPrimaryTermMark), "absent");
+}
+
+TEST_F(DemoteTest, NotesOfATermThatWasEndedByHandGoWithTheNextPromotion) {
+  for (const Force force : {Force::kNo, Force::kYes}) {
+    for (const char* const mark : {kPrimaryTermMark, kFirstCopyMark}) {
+      a_.SetImageMetadata(image_, mark, "of that term");
+    }
+    a_.Demote(image_);
+    ASSERT_OK(Promote(on_a_, force));
+    EXPECT_EQ(Metadata(a_, kPrimaryTermMark), "absent");
+    EXPECT_EQ(Metadata(a_, kFirstCopyMark), "absent");
+  }
+}
+
+TEST_F(DemoteTest, NoteOfTheTermStaysWhereTheDemotionIsRefused) {
+  a_.SetImageMetadata(image_, kPrimaryTermMark, "of this term");
+  world_.SetCallHook([this](absl::string_view, absl::string_view call, bool) {
+    if (call == "rbd_metadata_remove") {
+      a_.AddWatcher(image_, kClient, 4465);
+    }
+    return 0;
+  });
+  EXPECT_THAT(Demote(on_a_), StatusIs(kFailedPrecondition));
+  EXPECT_EQ(Demotions("a"), 0);
+  EXPECT_EQ(Metadata(a_, kPrimaryTermMark), "of this term");
 }
 
 TEST_F(DemoteTest, NoteOfARefusalGoesWithAPromotion) {

@@ -95,7 +95,7 @@ TEST_F(ResyncTest, BothSitesDemotedIsNotInStepWhereTheRoleWasGivenBack) {
   a_.Demote(image_);
   a_.SetImageMetadata(
       image_, kOwnDemotionKey,
-      FormatOwnDemotion(OwnDemotionStep::kGivenBack, a_.ImageId(image_)));
+      FormatOwnDemotion({OwnDemotionStep::kGivenBack}, a_.ImageId(image_)));
   world_.Advance(minutes(2));
   EXPECT_THAT(Resync(on_a_, Force::kYes).status(),
               StatusIs(kUnavailable, HasSubstr("promote site 'site-b'")));
@@ -111,6 +111,107 @@ TEST_F(ResyncTest, OwnDemotionUnderALivingPrimaryIsNotInStep) {
   EXPECT_THAT(Resync(on_a_, Force::kYes),
               StatusIs(kUnavailable, HasSubstr("waiting for both sites")));
   EXPECT_EQ(Requests(), 0);
+}
+
+// What b has written since is on b alone: chaos found a planned move that made
+// the old content of a primary, and the resync that followed deleted b's.
+class AfterADisasterTest : public ResyncTest {
+ protected:
+  AfterADisasterTest() {
+    SplitAndDemoteA();
+    EXPECT_OK(b_.Write(image_, 9));
+  }
+  void ExpectAKeepsItsDemotion(const std::string& because) {
+    for (int call = 0; call < 5; ++call) {
+      EXPECT_THAT(Promote(on_a_), StatusIs(kUnavailable, HasSubstr(because)));
+    }
+    EXPECT_FALSE(a_.Info(image_).primary);
+    EXPECT_EQ(b_.Data(image_), 9U);
+  }
+};
+
+TEST_F(AfterADisasterTest, ThePrimaryIsNotDemotedWhileThePeerHasASplitBrain) {
+  for (int call = 0; call < 3; ++call) {
+    EXPECT_THAT(Demote(on_b_),
+                StatusIs(kUnavailable, HasSubstr("reports a split brain")));
+  }
+  EXPECT_TRUE(b_.Info(image_).primary);
+}
+
+TEST_F(AfterADisasterTest, ThePrimaryIsNotDemotedBeforeTheResyncHasCopied) {
+  ASSERT_THAT(ResyncUntilDecided(on_a_, Force::kYes), IsNotReady());
+  a_.SetMirrorDaemon(DaemonState::kDown);
+  a_.SetStatus(image_, "", MirrorStatusState::kStartingReplay,
+               "starting replay");
+  EXPECT_THAT(Demote(on_b_), StatusIs(kUnavailable));
+  EXPECT_TRUE(b_.Info(image_).primary);
+}
+
+// It says that each 30 s, before it finds the split brain once more, and has
+// the image open then. Nothing on b shows any more how it became primary.
+TEST_F(AfterADisasterTest, ThePrimaryIsNotDemotedForOneThatOnlyBeginsToReplay) {
+  b_.CreateMirrorSnapshot(image_);
+  a_.SetMirrorDaemon(DaemonState::kDown);
+  for (int call = 0; call < 5; ++call) {
+    world_.Advance(seconds(30));
+    b_.SetStatus(image_, a_.mirror_uuid(), MirrorStatusState::kReplaying,
+                 R"(replaying, {"local_snapshot_timestamp":1,)"
+                 R"("replay_state":"idle"})");
+    EXPECT_THAT(Demote(on_b_),
+                StatusIs(kUnavailable, HasSubstr("has copied something")));
+  }
+  EXPECT_TRUE(b_.Info(image_).primary);
+}
+
+TEST_F(AfterADisasterTest, WhatAwaitsItsResyncIsNotPromoted) {
+  world_.SetCallHook([this](absl::string_view, absl::string_view call, bool) {
+    if (call == "rbd_mirror_image_resync") {
+      a_.SetMirrorDaemon(DaemonState::kDown);
+    }
+    return 0;
+  });
+  ASSERT_THAT(ResyncUntilDecided(on_a_, Force::kYes), IsNotReady());
+  a_.SetImageMetadata(
+      image_, kOwnDemotionKey,
+      FormatOwnDemotion({OwnDemotionStep::kDemoted}, a_.ImageId(image_)));
+  b_.Demote(image_);
+  world_.Advance(minutes(2));
+  ExpectAKeepsItsDemotion("a resync of this image was requested");
+}
+
+TEST_F(AfterADisasterTest, AnImageInSplitBrainIsNotPromoted) {
+  a_.SetImageMetadata(
+      image_, kOwnDemotionKey,
+      FormatOwnDemotion({OwnDemotionStep::kDemoted}, a_.ImageId(image_)));
+  // Its rbd-mirror has not looked since.
+  a_.SetMirrorDaemon(DaemonState::kFrozen);
+  b_.Demote(image_);
+  world_.Advance(seconds(40));
+  ExpectAKeepsItsDemotion("reports a split brain");
+}
+
+TEST_F(AfterADisasterTest, ADemotionForAnotherPrimaryIsNotTakenBack) {
+  b_.Demote(image_);  // by the rbd command
+  world_.Advance(minutes(2));
+  ExpectAKeepsItsDemotion("another site was primary");
+  // Here nothing tells either which content is the right one.
+  EXPECT_THAT(
+      Promote(on_b_),
+      StatusIs(kUnavailable, HasSubstr("may have been promoted there before")));
+  EXPECT_OK(Promote(on_b_, Force::kYes));
+  EXPECT_EQ(b_.Data(image_), 9U);
+}
+
+TEST_F(AfterADisasterTest, ThePlannedMoveBackTakesAllAlong) {
+  ASSERT_THAT(ResyncUntilDecided(on_a_, Force::kYes), IsNotReady());
+  ASSERT_THAT(ResyncUntilDecided(on_a_, Force::kYes), IsNotReady());
+  absl::Status demoted = Demote(on_b_);
+  for (int call = 0; call < 10 && absl::IsUnavailable(demoted); ++call) {
+    demoted = Demote(on_b_);
+  }
+  ASSERT_OK(demoted);
+  EXPECT_OK(Promote(on_a_));
+  EXPECT_EQ(a_.Data(image_), 9U);
 }
 
 TEST_F(ResyncTest, CopyUnderWayIsNotReadyWithProgress) {

@@ -91,7 +91,7 @@ TEST_F(RoleChangesTest, AResyncBeginsAndEndsWithBothRoles) {
   ASSERT_OK(Promote(on_b_, Force::kYes));
   a_.ReconnectMirrorDaemon();
   b_.ReconnectMirrorDaemon();
-  world_.Advance(minutes(1));
+  world_.Advance(minutes(3));
   b_.CreateMirrorSnapshot(image_);
   ASSERT_OK(Demote(on_a_));
   world_.Advance(minutes(3));

@@ -325,7 +325,8 @@ TEST_F(StaleScheduleTest, OfACopyThatIsResyncedGoesWithTheRequest) {
   a_.SetClusterUp(true);
   world_.Advance(minutes(1));
   ASSERT_OK(Demote(on_a_));
-  world_.Advance(minutes(3));  // both sites have reported since
+  // Both sites have reported since, and rbd-mirror is not just looking again.
+  world_.Advance(minutes(3) + seconds(10));
   const std::string own = LevelOf(a_.ImageId(image_));
   Keep(own);
   Keep(LevelOf("10a1"));

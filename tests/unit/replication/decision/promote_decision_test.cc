@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "replication/decision/peer_claims.h"
 #include "replication/decision/signs_of_life.h"
@@ -12,6 +14,7 @@ namespace addons {
 namespace {
 
 using std::chrono::seconds;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using Kind = MirrorSnapshotKind;
@@ -256,7 +259,62 @@ TEST_F(PromoteDecisionTest, OwnHalfDoneDemotionIsTakenBack) {
 TEST_F(PromoteDecisionTest, OwnDemotionIsTakenBackWhenThePeerIsSilent) {
   SetNewest(Kind::kPrimaryDemoted, true);
   SetPeer(State::kUnknown, "remote image is not primary", seconds(100));
+  // It may be this site that was away.
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kPlain);
+  WaitedFor(options_.settle_time);
   EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+}
+
+// That nobody is primary tells nothing of what the peer has written before.
+TEST_F(PromoteDecisionTest, OwnDemotionIsTakenBackWhereThePeerKeptInStep) {
+  SetNewest(Kind::kPrimary, true);
+  view_.snapshots.back().unsynced_peer_uuids = {"peer"};
+  SetNewest(Kind::kPrimaryDemoted, true);
+  SetPeer(State::kUnknown, "remote image is not primary");
+  KeepFirstLook();
+  SetPeer(State::kUnknown, "remote image is not primary", seconds(1),
+          kArrived + 10);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_THAT(Decide().reason, HasSubstr("may have been promoted there"));
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kForced);
+
+  // Nor does it where the peer has no report at all.
+  const std::vector<SiteView> peers = std::exchange(view_.peers, {});
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_THAT(Decide().reason, HasSubstr("no report of the peer site"));
+  view_.peers = peers;
+
+  // It had reported just before; longer ago it may have been promoted since.
+  view_.own_demotion_mark = {OwnDemotionStep::kDemoted, kArrived - 60};
+  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+  view_.own_demotion_mark = {OwnDemotionStep::kDemoted, kArrived - 61};
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  // Or it copies from here, and does not only try to.
+  SetPeer(State::kReplaying, "replaying", seconds(1), kArrived + 10);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  SetPeer(State::kReplaying, R"(replaying, {"local_snapshot_timestamp":4000})",
+          seconds(1), kArrived + 10);
+  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+  // Or it has copied the demotion.
+  SetPeer(State::kUnknown, "remote image is not primary", seconds(1),
+          kArrived + 10);
+  view_.snapshots[view_.snapshots.size() - 2].unsynced_peer_uuids.clear();
+  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+}
+
+TEST_F(PromoteDecisionTest, OwnDemotionOutOfStepIsForcedWhereThePeerIsDead) {
+  SetNewest(Kind::kPrimary, true);
+  view_.snapshots.back().unsynced_peer_uuids = {"peer"};
+  SetNewest(Kind::kPrimaryDemoted, true);
+  // What it said then counts no more.
+  SetPeer(State::kReplaying, R"(replaying, {"local_snapshot_timestamp":4000})",
+          seconds(200), kArrived - 200);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  WaitedFor(options_.settle_time);
+  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  EXPECT_THAT(Decide().reason, AllOf(HasSubstr("may have been promoted there"),
+                                     HasSubstr("forcing returns to")));
 }
 
 TEST_F(PromoteDecisionTest, OwnHalfDoneDemotionStaysWhenThePeerTookOver) {
@@ -421,6 +479,7 @@ TEST_F(PromoteDecisionTest, OwnDemotionOutdatesNoClaim) {
   SetLocal(State::kUnknown, "remote image is not primary", kArrived - 1);
   EXPECT_EQ(Decide().action, PromoteAction::kWait);
   SetLocal(State::kUnknown, "remote image is not primary", kArrived);
+  WaitedFor(options_.settle_time);
   EXPECT_EQ(Decide().action, PromoteAction::kPlain);
 }
 

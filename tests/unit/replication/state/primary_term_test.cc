@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ceph/mirror.h"
+#include "replication/state/first_copy.h"
 
 namespace addons {
 namespace {
@@ -13,6 +14,7 @@ namespace {
 constexpr auto kPrimary = MirrorSnapshotKind::kPrimary;
 constexpr auto kDemoted = MirrorSnapshotKind::kPrimaryDemoted;
 constexpr auto kCopy = MirrorSnapshotKind::kNonPrimary;
+constexpr auto kCopyOfDemotion = MirrorSnapshotKind::kNonPrimaryDemoted;
 
 struct Seen {
   uint64_t id;
@@ -76,6 +78,28 @@ TEST(PrimaryTermTest, ANoteThatAnotherImageHadDoesNotCount) {
     EXPECT_EQ(PrimaryTermBegan(view), 700) << text;
     EXPECT_NE(PrimaryTermMarkDue(view), "") << text;
   }
+}
+
+TEST(PrimaryTermTest, BeganInStepAfterTheWholeDemotionOfThePeer) {
+  MirrorView view = View({{3, kCopyOfDemotion, 100}, {4, kPrimary, 200}});
+  EXPECT_FALSE(PrimaryTermBeganInStep(view));
+  view.snapshots[0].complete = true;
+  EXPECT_TRUE(PrimaryTermBeganInStep(view));
+  // A forced promotion leaves nothing, or an older demotion of its own site.
+  for (const MirrorSnapshotKind kind : {kDemoted, kCopy}) {
+    view.snapshots[0].kind = kind;
+    EXPECT_FALSE(PrimaryTermBeganInStep(view));
+  }
+  view.snapshots.erase(view.snapshots.begin());
+  EXPECT_FALSE(PrimaryTermBeganInStep(view));
+}
+
+TEST(PrimaryTermTest, BeganInStepWhereTheImageWasEnabled) {
+  MirrorView view = View({{4, kPrimary, 200}, {5, kPrimary, 300}});
+  view.marks[kFirstCopyMark] = "another image";
+  EXPECT_FALSE(PrimaryTermBeganInStep(view));
+  view.marks[kFirstCopyMark] = view.image_id;
+  EXPECT_TRUE(PrimaryTermBeganInStep(view));
 }
 
 TEST(PrimaryTermTest, NothingIsNotedOnASecondary) {
