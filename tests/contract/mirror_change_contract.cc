@@ -128,7 +128,16 @@ TEST_P(ContractTest, SplitBrainEndsWithAResync) {
   for (const Site site : {kA, kB}) ExpectTellsAsOpened(site, kForced);
 
   const std::string old_id = IdOf(kA, kForced);
-  ASSERT_OK(bed().FreezeMirrorDaemon(kA));
+  // It looks at a split brain again and again. Frozen while it has the image
+  // open, it would keep every change waiting for its answer.
+  ASSERT_TRUE(bed().WaitFor(
+      [] {
+        if (!bed().FreezeMirrorDaemon(kA).ok()) return false;
+        if (ClientIds(Look(kA, kForced)->Watchers()).empty()) return true;
+        EXPECT_OK(bed().ThawMirrorDaemon(kA));
+        return false;
+      },
+      kStatusLimit));
   const absl::Status requested =
       Change(kA, kForced, [](Image& image) { return image.MirrorResync(); });
   const auto request =
