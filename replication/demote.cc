@@ -30,6 +30,9 @@ namespace {
 /// A demotion that ends half-done is repaired so often within one call.
 constexpr int kRepairs = 3;
 
+/// What is noted of a term that ends.
+constexpr const char* kTermMarks[] = {kPrimaryTermMark, kPromotedFromMark};
+
 class Demotion {
  public:
   explicit Demotion(Session& session)
@@ -49,9 +52,9 @@ class Demotion {
   absl::Status AwaitFollower(const std::string& reason);
   absl::Status AwaitWorkload(const std::string& reason);
   SteadyDuration WorkloadGoneFor() const;
-  absl::Status WriteMarks(Image& image);
+  absl::Status WriteMarks(Image& image, const OwnDemotionMark& mark);
   void PutMarksBack(Image& image) const;
-  absl::Status DemotePrimary();
+  absl::Status DemotePrimary(const OwnDemotionMark& mark);
   absl::Status Repair();
   absl::Status ReadBack() const;
   absl::Status Failed(absl::StatusCode code, const std::string& reason) const;
@@ -184,7 +187,7 @@ absl::Status Demotion::Run() {
         break;
       case DemoteAction::kDemote:
         if (demotions++ > kRepairs) return ReadBack();
-        ADDONS_RETURN_IF_ERROR(DemotePrimary());
+        ADDONS_RETURN_IF_ERROR(DemotePrimary(decision.mark));
         break;
     }
   }
@@ -261,7 +264,7 @@ absl::Status Demotion::AwaitWorkload(const std::string& reason) {
 
 /// What a demotion leaves in the metadata. A try that died inside librbd's call
 /// has written it, and left a primary that refuses every write.
-absl::Status Demotion::WriteMarks(Image& image) {
+absl::Status Demotion::WriteMarks(Image& image, const OwnDemotionMark& mark) {
   ADDONS_ASSIGN_OR_RETURN(const bool refuses_writes, image.MarkedNonPrimary());
   if (refuses_writes) return absl::OkStatus();
   ADDONS_ASSIGN_OR_RETURN(const auto known, image.Metadata(kDemotionMark));
@@ -274,30 +277,12 @@ absl::Status Demotion::WriteMarks(Image& image) {
   // when the image was primary: the snapshots that show that a note is about an
   // earlier term are dropped in the next one.
   ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(kRefusedDemotionKey));
-  if (view_.marks.contains(kPrimaryTermMark)) {
-    ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(kPrimaryTermMark));
+  for (const char* const note : kTermMarks) {
+    if (!view_.marks.contains(note)) continue;
+    ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(note));
   }
   // The mark tells a later promotion here that the peer may have been promoted
   // meanwhile.
-  // One that was given back stays so, until this site has copied from the peer.
-  if (view_.own_demotion_mark.has_value() &&
-      view_.own_demotion_mark->step == OwnDemotionStep::kGivenBack) {
-    return absl::OkStatus();
-  }
-  // Two were primary: this one gives the role to the other one, whose content
-  // is not here, and must not take it back as if nothing had been written.
-  const bool other = std::any_of(
-      view_.peers.begin(), view_.peers.end(),
-      [this](const SiteView& peer) { return view_.AlsoPrimary(peer); });
-  OwnDemotionMark mark;
-  if (other) {
-    mark.step = OwnDemotionStep::kGivenBack;
-  } else {
-    for (const SiteView& peer : view_.peers) {
-      const int64_t heard = peer.status.last_update;
-      mark.heard = std::min(mark.heard.value_or(heard), heard);
-    }
-  }
   return image.SetMetadata(kOwnDemotionKey,
                            FormatOwnDemotion(mark, view_.image_id));
 }
@@ -311,18 +296,20 @@ void Demotion::PutMarksBack(Image& image) const {
   } else {
     (void)image.SetMetadata(kOwnDemotionKey, before->second);
   }
-  const auto term = view_.marks.find(kPrimaryTermMark);
-  if (term != view_.marks.end()) {
-    (void)image.SetMetadata(kPrimaryTermMark, term->second);
+  for (const char* const note : kTermMarks) {
+    const auto term = view_.marks.find(note);
+    if (term != view_.marks.end()) {
+      (void)image.SetMetadata(note, term->second);
+    }
   }
 }
 
-absl::Status Demotion::DemotePrimary() {
+absl::Status Demotion::DemotePrimary(const OwnDemotionMark& mark) {
   context_.SetPending(absl::OkStatus());
   ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
   context_.Step("demoting");
   const auto demote_it = [&](Image& image) -> absl::Status {
-    ADDONS_RETURN_IF_ERROR(WriteMarks(image));
+    ADDONS_RETURN_IF_ERROR(WriteMarks(image, mark));
     // Once more, on the handle that demotes: between the last look and now
     // somebody may have opened the image.
     const auto demote = [&]() -> absl::Status {

@@ -48,11 +48,21 @@ bool SameSnapshots(const MirrorView& one, const MirrorView& other) {
 /// What notes of an earlier term are left: what shows that they are older is
 /// dropped a few snapshots later.
 absl::Status ForgetEarlierTerm(Image& image, const MirrorView& before) {
-  for (const char* const mark : {kPrimaryTermMark, kFirstCopyMark}) {
+  for (const char* const mark :
+       {kPrimaryTermMark, kPromotedFromMark, kFirstCopyMark}) {
     if (!before.marks.contains(mark)) continue;
     ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(mark));
   }
   return absl::OkStatus();
+}
+
+/// Of a promotion without force.
+absl::Status BeginTerm(Image& image, const MirrorView& before) {
+  ADDONS_RETURN_IF_ERROR(ForgetEarlierTerm(image, before));
+  const std::string from = PromotedFrom(before);
+  return from.empty() || before.info.mode == MirrorMode::kJournal
+             ? absl::OkStatus()
+             : image.SetMetadata(kPromotedFromMark, from);
 }
 
 /// One promotion of one volume, from the first look to the answer.
@@ -310,10 +320,10 @@ absl::Status Promotion::CallPromote(Force force) {
                                   environment_.tracker);
     return ChangeImage(session_.volume, [this](Image& image) -> absl::Status {
       ADDONS_RETURN_IF_ERROR(image.MirrorPromote(Force::kNo));
-      absl::Status forgotten = ForgetEarlierTerm(image, view_);
+      absl::Status begun = BeginTerm(image, view_);
       if (took_back_) {
         ADDONS_RETURN_IF_ERROR(NoteTakenBack(image, view_));
-        return forgotten;
+        return begun;
       }
       // Finish() sees whether it is there, and would open the image for it.
       if (request_.parameters.schedule.has_value() &&
@@ -322,7 +332,7 @@ absl::Status Promotion::CallPromote(Force force) {
                           *request_.parameters.schedule, request_.scope)
             .IgnoreError();
       }
-      return forgotten;
+      return begun;
     });
   }
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<EvictionWatchdog> watchdog,

@@ -15,6 +15,12 @@
 namespace addons {
 namespace {
 
+std::string DescribeParted(const std::string& site) {
+  return absl::StrCat(site,
+                      " reports a split brain since this site took its own "
+                      "demotion back: it had gone on from another content");
+}
+
 /// Nobody was told that this site is primary. Who finds a primary with the note
 /// of a mere demotion cannot know that: `rbd mirror image promote` leaves it.
 bool MayYield(const MirrorView& view, Force force) {
@@ -34,8 +40,10 @@ std::string DescribeAwaitedFollower(const FollowerVerdict& verdict,
   return absl::StrCat(
       "this site has taken its own demotion back and waits until ", site,
       " follows it; start no workload before (",
-      verdict.split_brain ? "it reports a split brain: resync its image there)"
-                          : "up to a minute)");
+      verdict.state == FollowerState::kParted
+          ? "it reports a split brain: resync its image there, or, if the "
+            "content there is the right one, promote it there by force)"
+          : "up to a minute)");
 }
 
 std::string DescribeTaken(const MirrorView& view, Force force,
@@ -62,9 +70,8 @@ absl::Status TakeBack::Refuse(const std::string& reason) const {
 }
 
 /// Unless a workload has begun all the same.
-absl::Status TakeBack::Yield(const MirrorView& view, const std::string& peer) {
-  const std::string reason =
-      DescribeTaken(view, Force::kNo, SiteName(*session_.reads, peer));
+absl::Status TakeBack::Yield(const MirrorView& view,
+                             const std::string& reason) {
   if (!MayYield(view, Force::kNo)) return Refuse(reason);
   ADDONS_ASSIGN_OR_RETURN(const ImageClients clients, FindClients(session_));
   if (!clients.workloads.empty()) {
@@ -120,10 +127,14 @@ absl::Status TakeBack::AwaitFollowers(Force force, const WaitFn& wait,
         *view, environment_.options.settle_time,
         [&](const std::string& uuid) { return reports.Rewrites(uuid); });
     if (verdict.state == FollowerState::kFollow) break;
-    if (verdict.state == FollowerState::kTaken)
-      return Yield(*view, verdict.peer);
-    const std::string reason = DescribeAwaitedFollower(
-        verdict, SiteName(*session_.reads, verdict.peer));
+    const std::string peer = SiteName(*session_.reads, verdict.peer);
+    if (verdict.state == FollowerState::kTaken) {
+      return Yield(*view, DescribeTaken(*view, force, peer));
+    }
+    if (verdict.state == FollowerState::kParted && MayYield(*view, force)) {
+      return Yield(*view, DescribeParted(peer));
+    }
+    const std::string reason = DescribeAwaitedFollower(verdict, peer);
     if (!MayWaitOn(session_, begin)) return Refuse(reason);
     ADDONS_RETURN_IF_ERROR(wait(*view, reason));
     ADDONS_ASSIGN_OR_RETURN(*view, Look(session_));

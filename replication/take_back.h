@@ -26,7 +26,7 @@ namespace addons {
 ///     └─ JudgeFollowers()
 ///          ├─ all follow ────────────────────────────────> OK
 ///          ├─ not yet ──> wait() ────────────────────────> UNAVAILABLE in the end
-///          └─ a peer is primary
+///          └─ a peer is primary, or has parted
 ///               ├─ another program promoted this site ───> UNAVAILABLE
 ///               └─ Yield()
 ///                    ├─ a workload is here ──────────────> UNAVAILABLE
@@ -55,7 +55,7 @@ class TakeBack {
 
  private:
   absl::Status ByForce(const MirrorView& view);
-  absl::Status Yield(const MirrorView& view, const std::string& peer);
+  absl::Status Yield(const MirrorView& view, const std::string& reason);
   absl::Status Refuse(const std::string& reason) const;
 
   OperationContext& context_;
@@ -70,7 +70,7 @@ absl::Status NoteTakenBack(Image& image, const MirrorView& view);
 // What it answers, without its object, about the peer of a verdict, which
 // `site` names.
 
-/// Not yet: the peer does not follow.
+/// The peer does not follow yet, or has parted.
 std::string DescribeAwaitedFollower(const FollowerVerdict& verdict,
                                     const std::string& site);
 /// The peer is primary as well. The site that was promoted last by this daemon,

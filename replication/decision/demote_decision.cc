@@ -24,10 +24,12 @@ DemoteDecision RefuseDemote(StatusCode code, std::string reason) {
 }
 
 /// "Primary" in a report of the peer counts this long after this site became
-/// primary. The peer may have been demoted since, but it was primary for so
-/// long beside this one that it knew of that then, and has noted that its
-/// demotion is not one to take back: on either side a report is up to 60 s old,
-/// and tells what was seen up to 30 s before; the rest is for the clocks.
+/// primary. The peer may have been demoted since. Where it became primary
+/// first, it was so for so long beside this one that it knew of that then, and
+/// has noted that its demotion is not one to take back: on either side a report
+/// is up to 60 s old, and tells what was seen up to 30 s before; the rest is
+/// for the clocks. Where it became primary last, this site's own "primary",
+/// which it has long had, keeps it from noting that the two were in step.
 constexpr std::chrono::seconds kClaimStands{150};
 
 /// That `peer` is primary, too, is no older text that rbd-mirror wrote once
@@ -76,6 +78,36 @@ bool Follows(const SiteView& peer, const DemoteEvidence& seen) {
   if (!IsReplaying(peer.status)) return false;
   return HasCopiedOfTerm(peer, seen.view) ||
          (!MustHaveCopied(seen.view) && IsCurrent(peer, seen));
+}
+
+/// It says that its image goes on from another content, or may.
+bool MayHaveGoneOn(const SiteView& peer) {
+  return peer.role == SiteRole::kPrimary || peer.role == SiteRole::kSplitBrain;
+}
+
+OwnDemotionMark MarkOf(const DemoteEvidence& seen) {
+  const MirrorView& view = seen.view;
+  // One that was given back stays so, until this site has copied from the peer.
+  if (view.own_demotion_mark.has_value() &&
+      view.own_demotion_mark->step == OwnDemotionStep::kGivenBack) {
+    return *view.own_demotion_mark;
+  }
+  // Two were primary: this one gives the role to the other one, whose content
+  // is not here, and must not take it back as if nothing had been written.
+  const auto other = [&](const SiteView& peer) {
+    return IsPrimaryNow(peer, seen) || view.AlsoPrimary(peer);
+  };
+  if (std::any_of(view.peers.begin(), view.peers.end(), other)) {
+    return {OwnDemotionStep::kGivenBack};
+  }
+  OwnDemotionMark mark;
+  for (const SiteView& peer : view.peers) {
+    // Perhaps an older text, but no word that it was in step just now.
+    if (MayHaveGoneOn(peer)) return {};
+    const int64_t heard = peer.status.last_update;
+    mark.heard = std::min(mark.heard.value_or(heard), heard);
+  }
+  return mark;
 }
 
 std::string DescribeMissingFollower(
@@ -226,7 +258,7 @@ DemoteDecision DecideDemote(
     return {DemoteAction::kAwaitWorkload, StatusCode::kUnavailable,
             "the volume is still marked as published; looking once more", ""};
   }
-  return {DemoteAction::kDemote, StatusCode::kOk, "", ""};
+  return {DemoteAction::kDemote, StatusCode::kOk, "", "", MarkOf(seen)};
 }
 
 }  // namespace addons

@@ -12,6 +12,7 @@
 #include "base/image_name.h"
 #include "ceph/image.h"
 #include "replication/state/mirror_view.h"
+#include "replication/state/move_marks.h"
 #include "replication/state/rescue_record.h"
 
 namespace addons {
@@ -63,6 +64,8 @@ struct DemoteDecision {
   std::string reason;
   /// The workload that it is refused for; empty: for something else.
   std::string workload;
+  /// Of kDemote: what is noted of this demotion, for the next promotion here.
+  OwnDemotionMark mark = {};
 };
 
 /// A peer copies from this image, or says that it is primary as well. One that

@@ -159,7 +159,6 @@ std::optional<std::string> PrimaryPeer(const MirrorView& view,
 FollowerVerdict JudgeFollowers(
     const MirrorView& view, SteadyDuration settle,
     const std::function<int(const std::string& mirror_uuid)>& rewritten) {
-  const bool journal = view.info.mode == MirrorMode::kJournal;
   const std::optional<int64_t> since = view.PrimarySince();
   FollowerVerdict verdict{FollowerState::kFollow, ""};
   for (const SiteView& peer : view.peers) {
@@ -173,23 +172,28 @@ FollowerVerdict JudgeFollowers(
     // first seconds that is passed over could be the last word of its site. One
     // that looks older than it is is no word that the peer follows, and the
     // next report tells.
-    if (peer.role == SiteRole::kPrimary &&
-        (journal || !since.has_value() ? rewrites > 0
-                                       : report.last_update >= *since)) {
+    const bool current =
+        since.has_value() ? report.last_update >= *since : rewrites > 0;
+    if (peer.role == SiteRole::kPrimary && current) {
       return {FollowerState::kTaken, report.mirror_uuid};
     }
+    if (peer.role == SiteRole::kSplitBrain && current) {
+      verdict = {FollowerState::kParted, report.mirror_uuid};
+      continue;
+    }
     if (peer.age >= settle) continue;
-    const std::optional<int64_t> copied = CopiedUpTo(report.description);
     bool follows = report.state == MirrorStatusState::kReplaying;
-    if (copied.has_value() && since.has_value()) {
-      // Both are times of this site's own snapshots, of one OSD.
-      follows = follows && *copied >= *since;
+    if (since.has_value()) {
+      // Both are times of this site's own snapshots, of one OSD. Without
+      // numbers it has nothing of this image: in a split brain it says
+      // "replaying", too, each time that it looks.
+      const std::optional<int64_t> copied = CopiedUpTo(report.description);
+      follows = follows && copied.has_value() && *copied >= *since;
     } else {
       follows = follows && rewrites >= 2;
     }
-    if (!follows) {
-      verdict = {FollowerState::kUnknown, report.mirror_uuid,
-                 peer.role == SiteRole::kSplitBrain};
+    if (!follows && verdict.state == FollowerState::kFollow) {
+      verdict = {FollowerState::kUnknown, report.mirror_uuid};
     }
   }
   return verdict;

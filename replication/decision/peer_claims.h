@@ -60,12 +60,12 @@ std::optional<std::string> PrimaryPeer(const MirrorView& view,
 enum class FollowerState {
   kFollow,   // each living peer has the new state, so it cannot be promoted
   kUnknown,  // not yet
+  kParted,   // one reports a split brain: it had gone on from another content
   kTaken,    // one of them is primary
 };
 struct FollowerVerdict {
   FollowerState state = FollowerState::kUnknown;
-  std::string peer;  // mirror uuid of the one that is primary, or awaited
-  bool split_brain = false;  // it says so, and follows after a resync only
+  std::string peer;  // mirror uuid of the one that this is about
 };
 /// `rewritten` tells how often a peer has rewritten its entry since this image
 /// was seen to be primary; without it as for a call that has just begun.

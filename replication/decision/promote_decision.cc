@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -119,6 +120,40 @@ PromoteDecision DecideForced(const MirrorView& view,
   return {PromoteAction::kRescue, ""};
 }
 
+/// Of a view without KeptInStep(). `loss` is what forcing loses.
+PromoteDecision DecideOutOfStep(
+    const LifeEvidence& life, bool dead, const std::string& loss,
+    const std::function<std::string(const std::string&)>& site_name) {
+  const std::string reason = DescribeOutOfStep(life.view, site_name);
+  if (dead) {
+    return {PromoteAction::kRefuseNoLife,
+            absl::StrCat(reason, "; and now there is no sign of life (",
+                         DescribeDeath(life, site_name), "); ", loss)};
+  }
+  return {
+      PromoteAction::kWait,
+      absl::StrCat(reason,
+                   "; where it was not, rbd-mirror there copies the demotion "
+                   "within a minute; where it was, promote that site, resync "
+                   "this image and move again; or ",
+                   kByHand, " (", loss, ")")};
+}
+
+/// For how long this site's rbd-mirror has not reported on the image, where it
+/// is down; nullopt: it is not, or something else explains that.
+std::optional<SteadyDuration> DeafFor(const LifeEvidence& life,
+                                      const ReplicationOptions& options) {
+  if (options.force_without_local_mirror || SilencedByUs(life.clocks) ||
+      SilentForThePeer(life)) {
+    return std::nullopt;
+  }
+  const SteadyDuration silent = life.view.local.has_value()
+                                    ? life.view.local->age
+                                    : life.clocks.looked_for;
+  if (silent < options.settle_time) return std::nullopt;
+  return silent;
+}
+
 /// The rows of a call without force, where the demotion is not here whole.
 PromoteDecision DecideUnforced(
     const PromoteEvidence& seen, const ReplicationOptions& options,
@@ -132,18 +167,7 @@ PromoteDecision DecideUnforced(
                    " and loses what was written since");
   if (!KeptInStep(view, settle) && !view.PeerWentOn() &&
       ClaimingPeer(view) == nullptr) {
-    const std::string reason = DescribeOutOfStep(view, site_name);
-    if (dead) {
-      return {PromoteAction::kRefuseNoLife,
-              absl::StrCat(reason, "; and now there is no sign of life (",
-                           DescribeDeath(life, site_name), "); ", loss)};
-    }
-    return {PromoteAction::kWait,
-            absl::StrCat(reason,
-                         "; where it was not, rbd-mirror there copies the "
-                         "demotion within a minute; where it was, promote that "
-                         "site, resync this image and move again; or ",
-                         kByHand, " (", loss, ")")};
+    return DecideOutOfStep(life, dead, loss, site_name);
   }
   if (const MirrorSnapshot* newest = view.Newest();
       dead && newest != nullptr && newest->demoted() && newest->complete) {
@@ -189,18 +213,14 @@ PromoteDecision DecideUnforced(
             absl::StrCat(DescribeWhyPeerWentOn(view), "; or ", kByHand, " (",
                          loss, ")")};
   }
-  const bool deaf = !options.force_without_local_mirror &&
-                    !SilencedByUs(seen.clocks) && !SilentForThePeer(life) &&
-                    (view.local.has_value() ? view.local->age >= settle
-                                            : seen.clocks.looked_for >= settle);
-  if (deaf) {
+  if (const std::optional<SteadyDuration> silent = DeafFor(life, options);
+      silent.has_value()) {
     return {
         PromoteAction::kWaitForLocalMirror,
         absl::StrCat(
             "rbd-mirror of this site is down: it has not reported on the image "
             "for at least ",
-            WholeSeconds(view.local.has_value() ? view.local->age
-                                                : seen.clocks.looked_for),
+            WholeSeconds(*silent),
             " s, so nothing can arrive; start rbd-mirror here, or ", kByHand,
             " (", loss, ")",
             seen.clocks.daemons_unread.empty()

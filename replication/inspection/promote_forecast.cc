@@ -31,7 +31,7 @@ Forecast ForecastOfPrimary(const MirrorView& view,
       return {Verdict::kRefuses, absl::StatusCode::kUnavailable,
               DescribeTaken(view, force, peer)};
     }
-    if (peers.state == FollowerState::kUnknown && force == Force::kNo) {
+    if (peers.state != FollowerState::kFollow && force == Force::kNo) {
       return {Verdict::kWaits, absl::StatusCode::kUnavailable,
               DescribeAwaitedFollower(peers, peer)};
     }

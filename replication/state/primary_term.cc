@@ -14,6 +14,7 @@ using nlohmann::json;
 constexpr char kImage[] = "image";
 constexpr char kSnapshot[] = "snapshot";
 constexpr char kSince[] = "since";
+constexpr char kDemotion[] = "demotion";
 
 /// The oldest snapshot of the present term that is left.
 const MirrorSnapshot* OldestOfTerm(const MirrorView& view) {
@@ -48,6 +49,16 @@ std::optional<int64_t> Noted(const MirrorView& view) {
   return mark[kSince].get<int64_t>();
 }
 
+bool IsWholeDemotionOfPeer(const MirrorSnapshot& snapshot) {
+  return snapshot.kind == MirrorSnapshotKind::kNonPrimaryDemoted &&
+         snapshot.complete;
+}
+
+std::string FormatPromotedFrom(const MirrorView& view,
+                               const MirrorSnapshot& demotion) {
+  return json{{kImage, view.image_id}, {kDemotion, demotion.id}}.dump();
+}
+
 int64_t Created(const MirrorSnapshot& snapshot) {
   return std::chrono::system_clock::to_time_t(snapshot.created);
 }
@@ -67,9 +78,16 @@ bool PrimaryTermBeganInStep(const MirrorView& view) {
                      return snapshot.kind != MirrorSnapshotKind::kPrimary;
                    });
   if (before == view.snapshots.rend()) return FirstCopyMarked(view);
-  // One of this site's own may be of a term before the last.
-  return before->kind == MirrorSnapshotKind::kNonPrimaryDemoted &&
-         before->complete;
+  const auto note = view.marks.find(kPromotedFromMark);
+  return note != view.marks.end() && IsWholeDemotionOfPeer(*before) &&
+         note->second == FormatPromotedFrom(view, *before);
+}
+
+std::string PromotedFrom(const MirrorView& before) {
+  const MirrorSnapshot* newest = before.Newest();
+  return newest != nullptr && IsWholeDemotionOfPeer(*newest)
+             ? FormatPromotedFrom(before, *newest)
+             : "";
 }
 
 std::string PrimaryTermMarkDue(const MirrorView& view) {

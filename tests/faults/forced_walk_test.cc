@@ -1,7 +1,7 @@
 // Random disasters: a site dies, or rbd-mirror and the link fail, the other one
-// is promoted by force when the code says so, the dead one comes back, is
-// demoted and resynced, and moves back as planned. Faults and deaths of daemons
-// happen in all of these calls.
+// is promoted by force when the code says so, or by mistake, the dead one comes
+// back, is demoted and resynced, and moves back as planned. Faults and deaths
+// of daemons happen in all of these calls.
 //
 // What a forced promotion may lose is what has not arrived: the new primary has
 // the newest state that had arrived whole, or a newer one that was
@@ -31,15 +31,17 @@ class ForcedWalk final : public Walker {
     acknowledged_ = rig_.a_.Data(rig_.image_);
   }
 
-  /// One day: work, then a planned move, a disaster, or mirroring that is ended
-  /// and begun again.
+  /// One day: work, then a planned move, a disaster, a takeover that nobody
+  /// needed, or mirroring that is ended and begun again.
   void Day() {
     Work();
-    switch (Pick(4)) {
+    switch (Pick(5)) {
       case 0:
         return Move();
       case 1:
         return Reenable();
+      case 2:
+        return TakeOverByMistake();
       default:
         return Disaster();
     }
@@ -52,6 +54,7 @@ class ForcedWalk final : public Walker {
   }
 
   int forced() const { return forced_; }
+  int mistaken() const { return mistaken_; }
   int lost() const { return lost_; }
   int moved_at_once() const { return moved_at_once_; }
   int tried_to_move() const { return tried_to_move_; }
@@ -127,11 +130,14 @@ class ForcedWalk final : public Walker {
       dead.CreateMirrorSnapshot(rig_.image_);
       rig_.world_.Advance(seconds(1 + Pick(20)));
     }
-    Note(absl::StrCat("site ", dead.name(), " dies",
+    // Or only the clients cannot reach it.
+    const bool dies = Pick(4) != 0;
+    Note(absl::StrCat("site ", dead.name(), dies ? " dies" : " is given up",
                       in_a_copy ? " in the middle of a copy" : ""));
-    dead.SetClusterUp(false);
+    if (dies) dead.SetClusterUp(false);
     const uint64_t whole = NewestWhole(next);
     const bool ended = Until([&] {
+      if (!dies) return Struck(next, "Promote by force");
       absl::Status status = Struck(next, "Promote");
       // As the operator does.
       if (absl::IsFailedPrecondition(status)) {
@@ -153,19 +159,50 @@ class ForcedWalk final : public Walker {
     if (found < acknowledged_) ++lost_;
     // What comes from now on is told from all that came before it.
     acknowledged_ += 100;
-    Work();
+    if (dies || Pick(2) == 0) Work();
+    if (next.Data(rig_.image_) != acknowledged_ &&
+        !next.Write(rig_.image_, ++acknowledged_).ok()) {
+      return Wrong("the new primary cannot write");
+    }
     Return(dead);
   }
 
+  /// The other site is promoted by force although this one lives, and is to be
+  /// demoted again. What this one writes goes on to count.
+  void TakeOverByMistake() {
+    if (!wrong().empty()) return;
+    FakeSite& hasty = other();
+    Note(absl::StrCat("site ", hasty.name(), " takes over by mistake"));
+    if (!Until([&] { return Struck(hasty, "Promote by force"); })) {
+      return Wrong("nobody takes over");
+    }
+    ++mistaken_;
+    if (Pick(2) == 0 && !hasty.Write(rig_.image_, acknowledged_ + 50).ok()) {
+      return Wrong("the other primary cannot write");
+    }
+    acknowledged_ += 100;
+    if (Pick(2) == 0) Work();
+    if (primary_->Data(rig_.image_) != acknowledged_ &&
+        !primary_->Write(rig_.image_, ++acknowledged_).ok()) {
+      return Wrong("the primary cannot write");
+    }
+    Return(hasty);
+  }
+
+  /// `dead` was primary beside this site, which has the content that counts.
   void Return(FakeSite& dead) {
     if (!wrong().empty()) return;
     Note(absl::StrCat("site ", dead.name(), " is back"));
     dead.SetClusterUp(true);
-    rig_.world_.Advance(seconds(Pick(120)));
-    if (!Until([&] { return Struck(dead, "Demote"); })) {
+    if (Pick(2) == 0) rig_.world_.Advance(seconds(Pick(120)));
+    if (!DemotedByHand(dead) &&
+        !Until([&] { return Struck(dead, "Demote"); })) {
       return Wrong("no demotion of the site that is back succeeds");
     }
-    if (Pick(3) == 0) TryToMoveBack(dead);
+    if (Pick(2) == 0) {
+      if (Pick(2) == 0) Work();
+      TryToMoveBack(dead);
+    }
     // An orchestrator goes on as soon as a resync has begun.
     const bool at_once = Pick(2) == 0;
     if (!Until([&] {
@@ -190,13 +227,22 @@ class ForcedWalk final : public Walker {
     if (wrong().empty()) AwaitCopy();
   }
 
+  /// Sometimes it is done with the rbd command, which asks for nothing.
+  bool DemotedByHand(FakeSite& site) {
+    if (Pick(5) != 0 || !site.Info(rig_.image_).primary) return false;
+    Note(absl::StrCat("demoted by hand: ", site.name()));
+    site.Demote(rig_.image_);
+    rig_.world_.Advance(seconds(Pick(30)));
+    return true;
+  }
+
   /// Before anybody has asked for a resync there: what was written since the
   /// disaster does not get there, and no answer lets it be lost.
   void TryToMoveBack(FakeSite& dead) {
     if (!wrong().empty()) return;
     Note("a move back before the resync");
     ++tried_to_move_;
-    bool demoted = false;
+    bool demoted = DemotedByHand(*primary_);
     for (int call = 0; call < 5 && !demoted; ++call) {
       demoted = Struck(*primary_, "Demote").ok();
       rig_.world_.Advance(seconds(5 + Pick(30)));
@@ -253,6 +299,7 @@ class ForcedWalk final : public Walker {
   FakeSite* primary_ = &rig_.a_;
   uint64_t acknowledged_ = 0;
   int forced_ = 0;
+  int mistaken_ = 0;
   int lost_ = 0;
   int moved_at_once_ = 0;
   int tried_to_move_ = 0;
@@ -261,6 +308,7 @@ class ForcedWalk final : public Walker {
 TEST(ForcedWalkTest, TheLastWholeStateSurvivesAndNothingAfterIt) {
   constexpr int kDays = 5;
   int forced = 0;
+  int mistaken = 0;
   int lost = 0;
   int moved = 0;
   int tried = 0;
@@ -270,6 +318,7 @@ TEST(ForcedWalkTest, TheLastWholeStateSurvivesAndNothingAfterIt) {
     for (int day = 0; day < kDays && walk.wrong().empty(); ++day) walk.Day();
     if (walk.wrong().empty()) walk.End();
     forced += walk.forced();
+    mistaken += walk.mistaken();
     lost += walk.lost();
     moved += walk.moved_at_once();
     tried += walk.tried_to_move();
@@ -279,10 +328,11 @@ TEST(ForcedWalkTest, TheLastWholeStateSurvivesAndNothingAfterIt) {
   });
   std::printf(
       "forced walks: %lu of %d days, %d takeovers, %d of which lost what had "
-      "not arrived, %d moves before a resync had ended, %d tried before it "
-      "was asked for, %d faults\n",
-      walks, kDays, forced, lost, moved, tried, struck);
+      "not arrived, %d of a primary that lived, %d moves before a resync had "
+      "ended, %d tried before it was asked for, %d faults\n",
+      walks, kDays, forced, lost, mistaken, moved, tried, struck);
   EXPECT_GT(forced, 0);
+  EXPECT_GT(mistaken, 0);
   EXPECT_GT(lost, 0);
   EXPECT_GT(moved, 0);
   EXPECT_GT(tried, 0);

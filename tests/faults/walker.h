@@ -32,7 +32,8 @@ class Walker {
   /// "Resync by force", "Enable", "Disable"), in whose middle `fault` happens.
   absl::Status Call(FakeSite& site, const std::string& verb,
                     const Fault* fault);
-  /// As an operator repeats it; false: never OK.
+  /// As an operator repeats it, the second half of the time without faults;
+  /// false: never OK.
   bool Until(const std::function<absl::Status()>& call);
 
   std::mt19937_64 random_;
@@ -42,6 +43,7 @@ class Walker {
   absl::Status Make(FakeSite& site, const std::string& verb);
 
   int struck_ = 0;
+  bool calm_ = false;  // no faults now
   std::vector<std::string> story_;
   std::vector<std::string> wrong_;
 };

@@ -173,25 +173,40 @@ TEST_F(DemoteTest, NoteOfARefusalGoesWithTheDemotion) {
 
 // Nothing that is left in a later term would show that it is about this one.
 TEST_F(DemoteTest, NoteOfTheTermGoesWithTheDemotion) {
-  a_.SetImageMetadata(image_, kPrimaryTermMark, "of this term");
+  for (const char* const mark : {kPrimaryTermMark, kPromotedFromMark}) {
+    a_.SetImageMetadata(image_, mark, "of this term");
+  }
   ASSERT_OK(Demote(on_a_));
   EXPECT_EQ(Metadata(a_, kPrimaryTermMark), "absent");
+  EXPECT_EQ(Metadata(a_, kPromotedFromMark), "absent");
+}
+
+TEST_F(DemoteTest, OnlyAPromotionThatFollowsADemotionNotesIt) {
+  ASSERT_OK(Demote(on_a_));
+  ASSERT_OK(Promote(on_b_));
+  EXPECT_THAT(Metadata(b_, kPromotedFromMark), HasSubstr("demotion"));
+  ASSERT_OK(Promote(on_a_, Force::kYes));
+  EXPECT_EQ(Metadata(a_, kPromotedFromMark), "absent");
 }
 
 TEST_F(DemoteTest, NotesOfATermThatWasEndedByHandGoWithTheNextPromotion) {
   for (const Force force : {Force::kNo, Force::kYes}) {
-    for (const char* const mark : {kPrimaryTermMark, kFirstCopyMark}) {
+    for (const char* const mark :
+         {kPrimaryTermMark, kPromotedFromMark, kFirstCopyMark}) {
       a_.SetImageMetadata(image_, mark, "of that term");
     }
     a_.Demote(image_);
     ASSERT_OK(Promote(on_a_, force));
     EXPECT_EQ(Metadata(a_, kPrimaryTermMark), "absent");
+    EXPECT_EQ(Metadata(a_, kPromotedFromMark), "absent");
     EXPECT_EQ(Metadata(a_, kFirstCopyMark), "absent");
   }
 }
 
 TEST_F(DemoteTest, NoteOfTheTermStaysWhereTheDemotionIsRefused) {
-  a_.SetImageMetadata(image_, kPrimaryTermMark, "of this term");
+  for (const char* const mark : {kPrimaryTermMark, kPromotedFromMark}) {
+    a_.SetImageMetadata(image_, mark, "of this term");
+  }
   world_.SetCallHook([this](absl::string_view, absl::string_view call, bool) {
     if (call == "rbd_metadata_remove") {
       a_.AddWatcher(image_, kClient, 4465);
@@ -201,6 +216,7 @@ TEST_F(DemoteTest, NoteOfTheTermStaysWhereTheDemotionIsRefused) {
   EXPECT_THAT(Demote(on_a_), StatusIs(kFailedPrecondition));
   EXPECT_EQ(Demotions("a"), 0);
   EXPECT_EQ(Metadata(a_, kPrimaryTermMark), "of this term");
+  EXPECT_EQ(Metadata(a_, kPromotedFromMark), "of this term");
 }
 
 TEST_F(DemoteTest, NoteOfARefusalGoesWithAPromotion) {

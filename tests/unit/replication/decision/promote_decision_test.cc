@@ -831,10 +831,19 @@ TEST_F(FollowersTest, APeerFollowsOnceItHasTheNewSnapshot) {
   EXPECT_EQ(Judge(0), FollowerState::kFollow);
 }
 
-TEST_F(FollowersTest, AReportWithoutNumbersMustBeRewrittenTwice) {
+// In a split brain rbd-mirror says that, too, each time that it looks.
+TEST_F(FollowersTest, AReportWithoutNumbersIsNoWordThatAPeerFollows) {
   SetPeer(State::kReplaying, "replaying", seconds(1), kArrived + 60);
-  EXPECT_EQ(Judge(1), FollowerState::kUnknown);
-  EXPECT_EQ(Judge(2), FollowerState::kFollow);
+  EXPECT_EQ(Judge(9), FollowerState::kUnknown);
+}
+
+TEST_F(FollowersTest, APeerInSplitBrainHasParted) {
+  SetPeer(State::kError, "split-brain", seconds(1), kArrived - 1);
+  EXPECT_EQ(Judge(9), FollowerState::kUnknown) << "of before";
+  SetPeer(State::kError, "split-brain", seconds(1), kArrived);
+  EXPECT_EQ(Judge(0), FollowerState::kParted);
+  SetPeer(State::kError, "split-brain", seconds(200), kArrived);
+  EXPECT_EQ(Judge(0), FollowerState::kParted) << "its last word";
 }
 
 TEST_F(FollowersTest, APeerThatHasNotNoticedIsAwaited) {

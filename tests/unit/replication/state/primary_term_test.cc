@@ -81,7 +81,11 @@ TEST(PrimaryTermTest, ANoteThatAnotherImageHadDoesNotCount) {
 }
 
 TEST(PrimaryTermTest, BeganInStepAfterTheWholeDemotionOfThePeer) {
+  MirrorView before = View({{3, kCopyOfDemotion, 100}});
+  EXPECT_EQ(PromotedFrom(before), "");
+  before.snapshots[0].complete = true;
   MirrorView view = View({{3, kCopyOfDemotion, 100}, {4, kPrimary, 200}});
+  view.marks[kPromotedFromMark] = PromotedFrom(before);
   EXPECT_FALSE(PrimaryTermBeganInStep(view));
   view.snapshots[0].complete = true;
   EXPECT_TRUE(PrimaryTermBeganInStep(view));
@@ -92,6 +96,31 @@ TEST(PrimaryTermTest, BeganInStepAfterTheWholeDemotionOfThePeer) {
   }
   view.snapshots.erase(view.snapshots.begin());
   EXPECT_FALSE(PrimaryTermBeganInStep(view));
+}
+
+// The peer took that demotion back, what it wrote was copied, and this site was
+// promoted by force: librbd drops the copies, and not the demotion.
+TEST(PrimaryTermTest, DemotionThatNoPromotionFollowedShowsNoStep) {
+  MirrorView view = View({{3, kCopyOfDemotion, 100}, {9, kPrimary, 200}});
+  view.snapshots[0].complete = true;
+  EXPECT_FALSE(PrimaryTermBeganInStep(view));
+  MirrorView other = View({{2, kCopyOfDemotion, 50}});
+  other.snapshots[0].complete = true;
+  view.marks[kPromotedFromMark] = PromotedFrom(other);
+  EXPECT_FALSE(PrimaryTermBeganInStep(view));
+  // Of the image that this one was cloned from.
+  other = View({{3, kCopyOfDemotion, 100}});
+  other.snapshots[0].complete = true;
+  other.image_id = "another";
+  view.marks[kPromotedFromMark] = PromotedFrom(other);
+  EXPECT_FALSE(PrimaryTermBeganInStep(view));
+}
+
+TEST(PrimaryTermTest, NothingButTheNewestSnapshotIsPromotedFrom) {
+  MirrorView view = View({{3, kCopyOfDemotion, 100}, {4, kCopy, 200}});
+  for (MirrorSnapshot& snapshot : view.snapshots) snapshot.complete = true;
+  EXPECT_EQ(PromotedFrom(view), "");
+  EXPECT_EQ(PromotedFrom(MirrorView()), "");
 }
 
 TEST(PrimaryTermTest, BeganInStepWhereTheImageWasEnabled) {

@@ -1,0 +1,117 @@
+#include "replication/decision/demote_decision.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "replication/state/primary_term.h"
+
+namespace addons {
+namespace {
+
+using std::chrono::seconds;
+using Kind = MirrorSnapshotKind;
+using State = MirrorStatusState;
+using Step = OwnDemotionStep;
+
+constexpr int64_t kPromoted = 5000;  // since when this site is primary
+constexpr char kPeer[] = "uuid-b";
+constexpr char kClaim[] = "local image is primary";
+
+/// A primary that was promoted without force after a demotion of the peer.
+class DemoteDecisionTest : public ::testing::Test {
+ protected:
+  DemoteDecisionTest() {
+    view_.image_id = "1031a976f30a";
+    view_.info.state = MirrorImageState::kEnabled;
+    view_.info.mode = MirrorMode::kSnapshot;
+    AddSnapshot(Kind::kNonPrimaryDemoted, kPromoted - 10);
+    view_.marks[kPromotedFromMark] = PromotedFrom(view_);
+    AddSnapshot(Kind::kPrimary, kPromoted);
+    view_.info.primary = true;
+  }
+
+  void AddSnapshot(Kind kind, int64_t created) {
+    MirrorSnapshot snapshot;
+    snapshot.id = view_.snapshots.size() + 1;
+    snapshot.kind = kind;
+    snapshot.complete = true;
+    snapshot.created = std::chrono::system_clock::from_time_t(created);
+    view_.snapshots.push_back(snapshot);
+  }
+  void SetPeer(State state, const char* description, int64_t last_update) {
+    SiteView site;
+    site.status = {kPeer, true, state, description, last_update};
+    site.role = RoleOf(site.status);
+    view_.peers = {site};
+  }
+  DemoteDecision Decide(int rewrites = 0) const {
+    DemoteEvidence seen{.view = view_,
+                        .rescue = rescue_,
+                        .spec = "pool/vol",
+                        .rescue_spec = "pool/vol.rescue",
+                        .image = ImageName("vol"),
+                        .workloads = workloads_,
+                        .open_by_mirror = open_by_mirror_,
+                        .published = published_};
+    seen.rewrites = [rewrites](const std::string&) { return rewrites; };
+    return DecideDemote(seen, seconds(90),
+                        [](const std::string& uuid) { return uuid; });
+  }
+
+  MirrorView view_;
+  std::optional<RescueRecord> rescue_;
+  std::vector<Watcher> workloads_;
+  std::map<std::string, std::string> published_;
+  bool open_by_mirror_ = false;
+};
+
+TEST_F(DemoteDecisionTest, NotesWhenTheFollowerWasHeard) {
+  SetPeer(State::kReplaying, "replaying", kPromoted + 20);
+  const DemoteDecision decision = Decide();
+  ASSERT_EQ(decision.action, DemoteAction::kDemote);
+  EXPECT_EQ(decision.mark, (OwnDemotionMark{Step::kDemoted, kPromoted + 20}));
+}
+
+// A walk found it: promoted by force and demoted again within a minute, this
+// site took its demotion back later, as if the other one had kept in step.
+TEST_F(DemoteDecisionTest,
+       BesideAPrimaryTheRoleIsGivenBackHoweverShortTheTerm) {
+  SetPeer(State::kStopped, kClaim, kPromoted + 40);
+  ASSERT_EQ(Decide(1).action, DemoteAction::kAwaitFollower);
+  const DemoteDecision decision = Decide(2);
+  ASSERT_EQ(decision.action, DemoteAction::kDemote);
+  EXPECT_EQ(decision.mark, OwnDemotionMark{Step::kGivenBack});
+}
+
+TEST_F(DemoteDecisionTest, AClaimIsNoWordThatThePeerIsInStep) {
+  open_by_mirror_ = true;
+  SetPeer(State::kStopped, kClaim, kPromoted + 10);
+  const DemoteDecision decision = Decide();
+  ASSERT_EQ(decision.action, DemoteAction::kDemote);
+  EXPECT_EQ(decision.mark, OwnDemotionMark{});
+}
+
+TEST_F(DemoteDecisionTest, ARoleThatWasGivenBackStaysSo) {
+  view_.own_demotion_mark = {Step::kGivenBack};
+  SetPeer(State::kReplaying, "replaying", kPromoted + 20);
+  EXPECT_EQ(Decide().mark, OwnDemotionMark{Step::kGivenBack});
+}
+
+// What is left of the snapshots may be a demotion that nobody followed.
+TEST_F(DemoteDecisionTest, AfterAPromotionByForceOnlyWhatWasCopiedCounts) {
+  open_by_mirror_ = true;
+  SetPeer(State::kReplaying, "replaying", kPromoted + 20);
+  ASSERT_EQ(Decide().action, DemoteAction::kDemote);
+  view_.marks.erase(kPromotedFromMark);
+  EXPECT_EQ(Decide().action, DemoteAction::kAwaitFollower);
+  SetPeer(State::kReplaying, R"(replaying, {"local_snapshot_timestamp":5000})",
+          kPromoted + 20);
+  EXPECT_EQ(Decide().action, DemoteAction::kDemote);
+}
+
+}  // namespace
+}  // namespace addons
