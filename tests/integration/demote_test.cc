@@ -116,6 +116,31 @@ TEST_F(DemoteTest, APublishMarkWithoutAClientDelaysButDoesNotStopIt) {
             std::chrono::seconds(30));
 }
 
+// With a forced promotion librbd drops the copies, and leaves a demotion that
+// was taken back before them.
+TEST_F(DemoteTest, AfterATakeoverOfALivingSiteOnlyWhatWasCopiedCounts) {
+  const TestVolume volume = MakeReplicatedVolume();
+  Synchronize("a", volume);
+  ASSERT_THAT(Demote("a", volume), HasCode(Code::OK));
+  ASSERT_TRUE(Eventually([&] { return NewestSnapshot("b", volume).demoted; }));
+  ASSERT_THAT(PromoteAtLast("a", volume), HasCode(Code::OK));
+  Write("a", volume, "second");
+  Synchronize("a", volume);
+  // It would say at once that a is primary, too, and b be demoted for that.
+  Stop("a", "rbd-mirror");
+  ASSERT_THAT(Promote("b", volume, true), HasCode(Code::OK));
+  ASSERT_THAT(
+      Rbd("b", {"snap", "ls", "--all", "--format", "json", ImageSpec(volume)}),
+      HasSubstr("\"demoted\""));
+
+  const grpc::Status refused = Demote("b", volume, std::chrono::seconds(15));
+  EXPECT_THAT(refused, HasCode(Code::UNAVAILABLE));
+  EXPECT_THAT(refused.error_message(),
+              HasSubstr("reported that it has copied something since"));
+  EXPECT_TRUE(IsPrimary("b", volume));
+  Continue("a", "rbd-mirror");
+}
+
 TEST_F(DemoteTest, ASecondaryIsLeftAsItIs) {
   const TestVolume volume = MakeReplicatedVolume();
   EXPECT_THAT(Demote("b", volume), HasCode(Code::OK));

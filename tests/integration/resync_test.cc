@@ -125,6 +125,25 @@ TEST_F(ResyncTest, OfTwoDemotedSitesTheOlderContentIsNotPromoted) {
   EXPECT_EQ(ReadText("b", volume), "of site b");
 }
 
+// Site a lives, and is demoted before it can know that b was promoted.
+TEST_F(ResyncTest, ADemotionBesideATakeoverIsNotTakenBack) {
+  const TestVolume volume = MakeReplicatedVolume();
+  Write("a", volume, "common");
+  Synchronize("a", volume);
+  ASSERT_THAT(Promote("b", volume, true), HasCode(Code::OK));
+  Write("b", volume, "of site b");
+  ASSERT_THAT(Demote("a", volume), HasCode(Code::OK));
+  Rbd("b", {"mirror", "image", "demote", ImageSpec(volume)});
+
+  // Until b's rbd-mirror has seen that a is primary again, and cannot follow.
+  const auto answers =
+      PromoteRepeatedly("a", volume, std::chrono::seconds(150));
+  EXPECT_THAT(answers, Each(HasCode(Code::UNAVAILABLE)));
+  EXPECT_FALSE(IsPrimary("a", volume)) << answers.back().error_message();
+  EXPECT_THAT(Promote("b", volume, true), HasCode(Code::OK));
+  EXPECT_EQ(ReadText("b", volume), "of site b");
+}
+
 TEST_F(ResyncTest, NothingIsDeletedWhileThePeerIsDown) {
   const TestVolume volume = MakeSplitBrain();
   const std::string id = ImageId("a", volume);

@@ -305,12 +305,12 @@ std::string OrchestratedSitesTest::LeftOn(
         nullptr, false);
     if (!metadata.is_object()) continue;
     // The schedule that was asked for stays known, the group that an image is
-    // mirrored for, and since when the image is
-    // primary. What a primary removes stays on a secondary until it is
-    // promoted: that it was demoted, and that its first copy was awaited.
-    std::set<std::string> kept = {".rbd-addons.schedule",
-                                  "rbd-addons.mirrored-for-group",
-                                  ".rbd-addons.primary-since"};
+    // mirrored for, since when the image is primary, and the demotion from
+    // which it was promoted. What a primary removes stays on a secondary until
+    // it is promoted: that it was demoted, and that its first copy was awaited.
+    std::set<std::string> kept = {
+        ".rbd-addons.schedule", "rbd-addons.mirrored-for-group",
+        ".rbd-addons.primary-since", ".rbd-addons.promoted-from"};
     if (!IsPrimary(site, image)) {
       kept.insert(".rbd-addons.own-demotion");
       kept.insert(".rbd-addons.first-copy-awaited");
