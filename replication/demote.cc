@@ -30,9 +30,6 @@ namespace {
 /// A demotion that ends half-done is repaired so often within one call.
 constexpr int kRepairs = 3;
 
-/// What is noted of a term that ends.
-constexpr const char* kTermMarks[] = {kPrimaryTermMark, kPromotedFromMark};
-
 class Demotion {
  public:
   explicit Demotion(Session& session)

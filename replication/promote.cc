@@ -48,12 +48,13 @@ bool SameSnapshots(const MirrorView& one, const MirrorView& other) {
 /// What notes of an earlier term are left: what shows that they are older is
 /// dropped a few snapshots later.
 absl::Status ForgetEarlierTerm(Image& image, const MirrorView& before) {
-  for (const char* const mark :
-       {kPrimaryTermMark, kPromotedFromMark, kFirstCopyMark}) {
+  for (const char* const mark : kTermMarks) {
     if (!before.marks.contains(mark)) continue;
     ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(mark));
   }
-  return absl::OkStatus();
+  return before.marks.contains(kFirstCopyMark)
+             ? image.RemoveMetadata(kFirstCopyMark)
+             : absl::OkStatus();
 }
 
 /// Of a promotion without force.

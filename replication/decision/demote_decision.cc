@@ -42,13 +42,6 @@ bool IsPrimaryNow(const SiteView& peer, const DemoteEvidence& seen) {
          peer.status.last_update >= *since + kClaimStands.count();
 }
 
-/// It has copied something that this site wrote since it became primary.
-bool HasCopiedOfTerm(const SiteView& peer, const MirrorView& view) {
-  const std::optional<int64_t> since = view.PrimarySince();
-  const std::optional<int64_t> copied = CopiedUpTo(peer.status.description);
-  return since.has_value() && copied.has_value() && *copied >= *since;
-}
-
 /// Its image went on from another content than this one: nothing that is
 /// written here arrives there before a resync.
 bool Diverged(const SiteView& peer, const DemoteEvidence& seen) {

@@ -156,6 +156,12 @@ std::optional<std::string> PrimaryPeer(const MirrorView& view,
   return std::nullopt;
 }
 
+bool HasCopiedOfTerm(const SiteView& peer, const MirrorView& view) {
+  const std::optional<int64_t> since = view.PrimarySince();
+  const std::optional<int64_t> copied = CopiedUpTo(peer.status.description);
+  return since.has_value() && copied.has_value() && *copied >= *since;
+}
+
 FollowerVerdict JudgeFollowers(
     const MirrorView& view, SteadyDuration settle,
     const std::function<int(const std::string& mirror_uuid)>& rewritten) {
@@ -182,16 +188,11 @@ FollowerVerdict JudgeFollowers(
       continue;
     }
     if (peer.age >= settle) continue;
-    bool follows = report.state == MirrorStatusState::kReplaying;
-    if (since.has_value()) {
-      // Both are times of this site's own snapshots, of one OSD. Without
-      // numbers it has nothing of this image: in a split brain it says
-      // "replaying", too, each time that it looks.
-      const std::optional<int64_t> copied = CopiedUpTo(report.description);
-      follows = follows && copied.has_value() && *copied >= *since;
-    } else {
-      follows = follows && rewrites >= 2;
-    }
+    // In a split brain it says "replaying", too, each time that it looks, but
+    // without numbers.
+    const bool follows =
+        report.state == MirrorStatusState::kReplaying &&
+        (since.has_value() ? HasCopiedOfTerm(peer, view) : rewrites >= 2);
     if (!follows && verdict.state == FollowerState::kFollow) {
       verdict = {FollowerState::kUnknown, report.mirror_uuid};
     }

@@ -56,6 +56,11 @@ bool OwnHalfDemotion(const MirrorView& view);
 std::optional<std::string> PrimaryPeer(const MirrorView& view,
                                        SteadyDuration settle);
 
+/// The peer says that it has copied something that this site wrote since it
+/// became primary; both are times of this site's own snapshots. Not in journal
+/// mode, which has no such numbers.
+bool HasCopiedOfTerm(const SiteView& peer, const MirrorView& view);
+
 /// How the peers of a site stand that has taken its own demotion back.
 enum class FollowerState {
   kFollow,   // each living peer has the new state, so it cannot be promoted

@@ -19,6 +19,10 @@ inline constexpr char kPrimaryTermMark[] = ".rbd-addons.primary-since";
 /// image, because clones inherit metadata, and the copy of that demotion.
 inline constexpr char kPromotedFromMark[] = ".rbd-addons.promoted-from";
 
+/// What is noted of a term, and goes with it.
+inline constexpr const char* kTermMarks[] = {kPrimaryTermMark,
+                                             kPromotedFromMark};
+
 /// As MirrorView::PrimarySince(). Journal mode has no snapshots: nullopt.
 std::optional<int64_t> PrimaryTermBegan(const MirrorView& view);
 

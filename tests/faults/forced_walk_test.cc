@@ -76,6 +76,14 @@ class ForcedWalk final : public Walker {
     }
   }
 
+  /// After a takeover, so that the contents differ.
+  void WriteOnceAtLeast() {
+    if (primary_->Data(rig_.image_) != acknowledged_ &&
+        !primary_->Write(rig_.image_, ++acknowledged_).ok()) {
+      Wrong("the primary cannot write");
+    }
+  }
+
   absl::Status Struck(FakeSite& site, const std::string& verb) {
     const auto fault = AnyFault();
     absl::Status status = Call(site, verb, fault ? &*fault : nullptr);
@@ -160,10 +168,7 @@ class ForcedWalk final : public Walker {
     // What comes from now on is told from all that came before it.
     acknowledged_ += 100;
     if (dies || Pick(2) == 0) Work();
-    if (next.Data(rig_.image_) != acknowledged_ &&
-        !next.Write(rig_.image_, ++acknowledged_).ok()) {
-      return Wrong("the new primary cannot write");
-    }
+    WriteOnceAtLeast();
     Return(dead);
   }
 
@@ -182,10 +187,7 @@ class ForcedWalk final : public Walker {
     }
     acknowledged_ += 100;
     if (Pick(2) == 0) Work();
-    if (primary_->Data(rig_.image_) != acknowledged_ &&
-        !primary_->Write(rig_.image_, ++acknowledged_).ok()) {
-      return Wrong("the primary cannot write");
-    }
+    WriteOnceAtLeast();
     Return(hasty);
   }
 
