@@ -128,23 +128,26 @@ std::vector<RbdPool> Among(std::vector<RbdPool> pools,
 }
 
 /// What was being copied goes on where it ended. Not waited for: a promotion
-/// has but seconds until rbd-mirror comes back.
-void SetBackAside(Session& session) {
+/// has but seconds until rbd-mirror comes back. Where it fails,
+/// MirrorRestartWatch tries it once more when that is so.
+void SetBackAside(Session& session, const CopyingStop& stop) {
   session.environment.aside(
       session.cluster().fsid(),
       [cluster = session.volume.cluster, pool_id = session.reads->id(),
        rados_namespace = session.reads->rados_namespace(),
        at_once = session.environment.options.group_members_at_once,
-       pool = session.volume.pool_name] {
+       pool = session.volume.pool_name, set_back = stop.set_back] {
         const auto copies = SetBackInterruptedCopies(*cluster, pool_id,
                                                      rados_namespace, at_once);
         if (!copies.ok()) {
           Log().warn(
-              "copies that the forced promotion has interrupted may lack one "
-              "object when rbd-mirror goes on with them: resync what was not "
-              "promoted pool={}: {}",
+              "copies that the forced promotion has interrupted are not set "
+              "back; tried once more when rbd-mirror is back pool={}: {}",
               Quoted(pool), Quoted(copies.status().message()));
-        } else if (*copies > 0) {
+          return;
+        }
+        *set_back = true;
+        if (*copies > 0) {
           Log().info("copies interrupted, to be gone on with pool={} images={}",
                      Quoted(pool), *copies);
         }
@@ -175,7 +178,7 @@ absl::Status Evict(Session& session, const Copiers& copiers) {
     stop.clients.insert(client.client_id);
   }
   session.environment.copying_stops.Keep(PoolKey(session.volume), stop);
-  SetBackAside(session);
+  SetBackAside(session, stop);
   Log().warn(
       "copying ended for a forced promotion: rbd-mirror of this site and of "
       "its peers was blocklisted and reconnects by itself; replication of this "

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -13,7 +14,9 @@
 #include "ceph/pool.h"
 #include "ceph/retry_when_blocklisted.h"
 #include "replication/interrupted_copies.h"
+#include "replication/state/eviction_note.h"
 #include "replication/state/mirror_view.h"
+#include "replication/state/site_report.h"
 #include "replication/watch_connection.h"
 
 namespace addons {
@@ -22,6 +25,20 @@ namespace {
 constexpr std::chrono::seconds kSilence{30};
 /// rbd-mirror is back 20 to 70 s after it was sent away.
 constexpr std::chrono::minutes kReturn{2};
+/// Until a forced promotion that has just sent it away has set the copies back.
+constexpr std::chrono::seconds kSetBackTakes{10};
+
+/// The rbd-mirror that a forced promotion sent away has not reported since: the
+/// daemon may have died before it set the copies back.
+absl::StatusOr<bool> MayBeHalfEvicted(Cluster& cluster, Pool& pool) {
+  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> whole,
+                          OpenDefaultNamespace(cluster, pool, Access::kRead));
+  const std::optional<int64_t> noted = ReadEvictionNote({pool, whole.get()});
+  if (!noted.has_value()) return false;
+  ADDONS_ASSIGN_OR_RETURN(const std::vector<ImageStatuses> statuses,
+                          pool.MirrorStatuses());
+  return SilentSinceEviction(NewestLocalReport(statuses), *noted);
+}
 
 }  // namespace
 
@@ -72,8 +89,10 @@ bool MirrorRestartWatch::SentAwayByUs(const std::string& whole_pool,
                                       const std::set<uint64_t>& now) {
   const CopyingStop stop =
       environment_.copying_stops.LastOfAllNamespaces(whole_pool);
+  const SteadyDuration since =
+      environment_.clock.Now() - stop.known_to_osds_since;
   return !stop.clients.empty() &&
-         environment_.clock.Now() - stop.known_to_osds_since < kReturn &&
+         since < (*stop.set_back ? kReturn : kSetBackTakes) &&
          std::all_of(before.begin(), before.end(), [&](uint64_t client) {
            return now.contains(client) || stop.clients.contains(client);
          });
@@ -92,8 +111,13 @@ absl::Status MirrorRestartWatch::LookAt(const WatchedPools::Watched& watched) {
   std::set<uint64_t> clients;
   for (const Watcher& watcher : watchers) clients.insert(watcher.client_id);
   const auto [known, first_look] = clients_.try_emplace(watched.key, clients);
-  if (first_look || known->second == clients) return absl::OkStatus();
   const std::set<uint64_t> before = std::exchange(known->second, clients);
+  if (first_look) {
+    ADDONS_ASSIGN_OR_RETURN(const bool half, MayBeHalfEvicted(*cluster, *pool));
+    if (!half) return absl::OkStatus();
+  } else if (before == clients) {
+    return absl::OkStatus();
+  }
   if (SentAwayByUs(WholePoolKey(cluster->fsid(), pool_id), before, clients)) {
     return absl::OkStatus();
   }

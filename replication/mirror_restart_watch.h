@@ -21,11 +21,13 @@ namespace addons {
 /// Notices when an rbd-mirror goes or comes back in the pools that calls have
 /// named: it was restarted, or has lost its connection. The copies that this
 /// interrupted are set back at once, see SetBackInterruptedCopies(), before it
-/// goes on with them and leaves an object out. Costs one list of watchers for
-/// each pool and look. A cluster that does not answer is left out for a while,
-/// so that it delays the looks at the others once; what happens there meanwhile
-/// is not seen. A user that the cluster refuses is not used again, as in
-/// ReplicationWatch.
+/// goes on with them and leaves an object out. So are those of a pool whose
+/// rbd-mirror was sent away for a forced promotion and has not reported since,
+/// at the first look: the daemon that did so may have died in the middle. Costs
+/// one list of watchers for each pool and look. A cluster that does not answer
+/// is left out for a while, so that it delays the looks at the others once;
+/// what happens there meanwhile is not seen. A user that the cluster refuses is
+/// not used again, as in ReplicationWatch.
 class MirrorRestartWatch {
  public:
   /// rbd-mirror takes seconds from its start to its first copy.
@@ -47,7 +49,8 @@ class MirrorRestartWatch {
  private:
   absl::Status LookAt(const WatchedPools::Watched& watched);
   /// Whether all clients that went have gone because a forced promotion of this
-  /// daemon put them on the blocklist, which sets the copies back itself.
+  /// daemon put them on the blocklist, which has set the copies back itself, or
+  /// is about to.
   bool SentAwayByUs(const std::string& whole_pool,
                     const std::set<uint64_t>& before,
                     const std::set<uint64_t>& now);

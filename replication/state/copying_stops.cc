@@ -38,8 +38,9 @@ CopyingStop CopyingStops::LastOfAllNamespaces(const std::string& whole_pool) {
        it != stops_.end() && absl::StartsWith(it->first, prefix); ++it) {
     const CopyingStop& stop = it->second;
     all.clients.insert(stop.clients.begin(), stop.clients.end());
-    all.known_to_osds_since =
-        std::max(all.known_to_osds_since, stop.known_to_osds_since);
+    if (stop.known_to_osds_since < all.known_to_osds_since) continue;
+    all.known_to_osds_since = stop.known_to_osds_since;
+    all.set_back = stop.set_back;
   }
   return all;
 }
@@ -53,6 +54,7 @@ void CopyingStops::Keep(const std::string& pool, const CopyingStop& stop) {
   if (last.clients.size() > kMaxClients) last.clients.clear();
   last.clients.insert(stop.clients.begin(), stop.clients.end());
   last.known_to_osds_since = stop.known_to_osds_since;
+  last.set_back = stop.set_back;
 }
 
 }  // namespace addons

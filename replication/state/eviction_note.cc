@@ -11,6 +11,10 @@ namespace addons {
 namespace {
 
 constexpr char kNewestReportKey[] = "newest_report";
+/// The note may hold a stamp of another namespace's images. rbd-mirror reports
+/// on each of its images every 30 s, and the stamps are of several OSDs. One
+/// that is back is beyond that when it has reported twice.
+constexpr int64_t kReportsApart = 45;
 
 absl::Status Write(Pool& pool, int64_t newest_report) {
   return SetOmapValuesCreating(
@@ -47,6 +51,10 @@ std::optional<int64_t> ReadEvictionNote(const PoolAndDefault& pool) {
   const std::optional<int64_t> own = Read(pool.own);
   // Nothing is less than any report.
   return pool.whole == nullptr ? own : std::max(own, Read(*pool.whole));
+}
+
+bool SilentSinceEviction(int64_t newest_report, int64_t noted) {
+  return newest_report <= noted + kReportsApart;
 }
 
 }  // namespace addons

@@ -44,6 +44,10 @@ absl::Status WriteEvictionNote(const PoolAndDefault& pool,
 /// promotion was forced here, or no place can be read. Blocks for two reads.
 std::optional<int64_t> ReadEvictionNote(const PoolAndDefault& pool);
 
+/// `newest_report`, the last one of this site's rbd-mirror, is from before the
+/// eviction that `noted` is of, or was under way then.
+bool SilentSinceEviction(int64_t newest_report, int64_t noted);
+
 }  // namespace addons
 
 #endif  // ADDONS_REPLICATION_STATE_EVICTION_NOTE_H_

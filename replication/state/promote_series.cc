@@ -22,10 +22,6 @@ namespace {
 constexpr std::chrono::seconds kGap{60};
 /// Which namespaces there are, and which of them are mirrored.
 constexpr std::chrono::seconds kNamespacesInterval{30};
-/// The note of an eviction may hold a stamp of another namespace's images.
-/// rbd-mirror reports on each of its images every 30 s, and the stamps are of
-/// several OSDs. One that is back is beyond that when it has reported twice.
-constexpr int64_t kReportsApart = 45;
 /// An rbd-mirror that reports on no image for so long is asked for its state.
 constexpr std::chrono::seconds kReportsMissing{45};
 constexpr std::chrono::seconds kDaemonsInterval{10};
@@ -34,17 +30,6 @@ constexpr std::chrono::seconds kBeaconGap{60};
 /// Longer than the longest pause of an operator that retries ever later.
 constexpr std::chrono::minutes kForgetCallAfter{20};
 constexpr std::chrono::minutes kForgetSeriesAfter{30};
-
-/// When rbd-mirror of this site has reported last, on any of these images.
-int64_t NewestReport(const std::vector<ImageStatuses>& statuses) {
-  int64_t newest = 0;
-  for (const ImageStatuses& image : statuses) {
-    for (const SiteStatus& site : image.sites) {
-      if (site.local()) newest = std::max(newest, site.last_update);
-    }
-  }
-  return newest;
-}
 
 std::string ReportsKey(const std::string& rados_namespace,
                        const std::string& image_id) {
@@ -321,7 +306,7 @@ void PromoteSeries::Apply(const Listing& listing, const std::string& reader,
     }
   }
   for (const auto& [name, statuses] : listing.statuses) {
-    if (const int64_t newest = NewestReport(statuses);
+    if (const int64_t newest = NewestLocalReport(statuses);
         newest > state->newest_report) {
       state->newest_report = newest;
       state->reported_at = listing.begin;
@@ -332,7 +317,7 @@ void PromoteSeries::Apply(const Listing& listing, const std::string& reader,
   }
   const bool silenced =
       listing.report_at_eviction.has_value() &&
-      state->newest_report <= *listing.report_at_eviction + kReportsApart;
+      SilentSinceEviction(state->newest_report, *listing.report_at_eviction);
   if (silenced && !state->evicted_at.has_value()) {
     state->evicted_at = listing.begin;
   } else if (!silenced && state->evicted_at.has_value()) {
@@ -427,7 +412,7 @@ absl::Status PromoteSeries::NoteEviction(const PoolAndDefault& pool,
   // What was reported before must not be taken for a return.
   ADDONS_ASSIGN_OR_RETURN(const std::vector<ImageStatuses> statuses,
                           pool.own.MirrorStatuses());
-  int64_t newest = NewestReport(statuses);
+  int64_t newest = NewestLocalReport(statuses);
   {
     const MutexLock lock(mutex_);
     newest = std::max(newest, Join(pool_key).newest_report);

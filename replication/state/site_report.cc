@@ -121,6 +121,16 @@ bool IsReplaying(const SiteStatus& status) {
          status.state == MirrorStatusState::kSyncing;
 }
 
+int64_t NewestLocalReport(const std::vector<ImageStatuses>& statuses) {
+  int64_t newest = 0;
+  for (const ImageStatuses& image : statuses) {
+    for (const SiteStatus& site : image.sites) {
+      if (site.local()) newest = std::max(newest, site.last_update);
+    }
+  }
+  return newest;
+}
+
 bool IsIdle(const SiteStatus& status) {
   if (status.state != MirrorStatusState::kReplaying) return false;
   const auto numbers = ParseSyncNumbers(status.description);

@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
 namespace addons {
 
+struct ImageStatuses;
 struct SiteStatus;
 
 /// rbd-mirror looks at its images every 30 s and writes its reports every 30 s,
@@ -64,6 +66,10 @@ enum class SiteRole {
 
 /// Role from the state; texts only where the state leaves it open.
 SiteRole RoleOf(const SiteStatus& status);
+
+/// When rbd-mirror of this site has reported last, on any of these images, unix
+/// seconds by its cluster; 0: it has not.
+int64_t NewestLocalReport(const std::vector<ImageStatuses>& statuses);
 
 /// Whether the site follows its peer, idle or copying, by the state alone. One
 /// that starts or stops does not.

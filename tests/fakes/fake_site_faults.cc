@@ -42,7 +42,7 @@ void FakeSite::SetMirrorDaemon(DaemonState state) {
 
 void FakeSite::ReconnectMirrorDaemon() {
   MutexLock lock(world_.mutex_);
-  site_.daemon.blocklisted_until = {};
+  site_.daemon.blocklisted_until = site_.daemon.ready_at = {};
   site_.daemon.local_instance = world_.model_.NewClientId();
   site_.daemon.seen_locally = world_.model_.now();
 }

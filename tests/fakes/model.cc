@@ -348,8 +348,15 @@ void Model::Blocklist(Site& site, Daemon& daemon) {
   Reconnect(daemon);
 }
 
+/// Its new clients are seen before it copies (measured: 15 to 56 s after it was
+/// blocklisted, and 20 to 68 s).
+void Model::ComeBackLater(Daemon& daemon) const {
+  daemon.ready_at = now_ + kReconnect;
+  daemon.blocklisted_until = daemon.ready_at - kDaemonStart;
+}
+
 void Model::Reconnect(Daemon& daemon) {
-  daemon.blocklisted_until = now_ + seconds(90);
+  ComeBackLater(daemon);
   daemon.local_instance = NewClientId();
   daemon.seen_locally = now_ - kWatchTimeout;
   for (auto& [global_id, replayer] : daemon.replayers)
@@ -357,7 +364,7 @@ void Model::Reconnect(Daemon& daemon) {
 }
 
 void Model::ReconnectToPeer(Daemon& daemon) {
-  daemon.blocklisted_until = now_ + seconds(90);
+  ComeBackLater(daemon);
   daemon.peer_instance = NewClientId();
   daemon.seen_by_peer = now_ - kWatchTimeout;
 }

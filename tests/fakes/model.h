@@ -43,6 +43,8 @@ namespace model {
 inline constexpr SteadyDuration kStatusInterval = std::chrono::seconds(30);
 inline constexpr SteadyDuration kWatchTimeout = std::chrono::seconds(30);
 inline constexpr SteadyDuration kDaemonStart = std::chrono::seconds(5);
+/// Longer than it takes: what bridges this bridges less, too.
+inline constexpr SteadyDuration kReconnect = std::chrono::seconds(90);
 
 /// A call that answers this is asked again after the time that it took.
 inline constexpr int kAgain = 1000000;
@@ -356,6 +358,7 @@ class Model {
 
   // --- helpers of the controls -----------------------------------------------
   void Blocklist(Site& site, Daemon& daemon);
+  void ComeBackLater(Daemon& daemon) const;
   /// What an rbd-mirror does that was blocklisted at its own site.
   void Reconnect(Daemon& daemon);
   /// The same, when it was blocklisted at the peer's site.

@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -81,6 +82,28 @@ void Rig::Restart() {
   if (injector_ != nullptr) injector_->Bury();
   processes_.clear();
   if (injector_ != nullptr) injector_->Revive();
+}
+
+void Rig::NameThePool(FakeSite& site) {
+  ResolvedVolume volume;
+  volume.cluster_id = ClusterId(site.cluster_id());
+  volume.pool_id = pair_.pool_id(site);
+  volume.pool_name = MirroredPair::kPool;
+  on(site).environment().watched.Note(volume, "another", site.user());
+}
+
+void Rig::KeepLooking() {
+  world_.Schedule(MirrorRestartWatch::kInterval, [this] {
+    KeepLooking();
+    // A look may take longer than until the next one.
+    if (looking_) return;
+    looking_ = true;
+    const absl::Cleanup looked = [this] { looking_ = false; };
+    for (FakeSite* const site : {&a_, &b_}) {
+      NameThePool(*site);
+      FakeWorld::RunAside([&] { on(*site).restarts().LookAtAll(); });
+    }
+  });
 }
 
 std::string Rig::MemberUuid(int i) {

@@ -43,6 +43,9 @@ class Rig final : public VerbsTest {
   Process& on(FakeSite& site);
   /// Those that are there end as if they had been killed.
   void Restart();
+  /// From now on each process looks whether an rbd-mirror has gone or come
+  /// back, as often as the daemon does beside its calls.
+  void KeepLooking();
   /// The fault that is to happen; nullptr: none. Not owned.
   void SetInjector(Injector* injector) { injector_ = injector; }
 
@@ -129,6 +132,8 @@ class Rig final : public VerbsTest {
       OperationContext&, const KeySet&)>;
   absl::Status OperateWithKeys(const KeyedVerb& verb);
   static SteadyTime Soon();
+  /// As calls for other volumes of the pool do all the time.
+  void NameThePool(FakeSite& site);
   ThreadStarter StarterOf(const FakeSite& site);
 
   const std::thread::id test_thread_ = std::this_thread::get_id();
@@ -136,6 +141,7 @@ class Rig final : public VerbsTest {
 
   std::map<std::string, std::unique_ptr<Process>> processes_;
   Injector* injector_ = nullptr;
+  bool looking_ = false;
   std::string said_;
 };
 

@@ -15,6 +15,8 @@
 namespace addons::testing {
 namespace {
 
+constexpr char kDied[] = "the daemon died";
+
 unsigned long Number(const char* name, unsigned long otherwise) {
   const char* const text = std::getenv(name);
   return text == nullptr ? otherwise : std::strtoul(text, nullptr, 10);
@@ -77,7 +79,7 @@ absl::Status Walker::Call(FakeSite& site, const std::string& verb,
         std::make_unique<Injector>(rig_.world_, Position{"", "", at}, *fault);
     rig_.SetInjector(injector.get());
   }
-  absl::Status status = absl::AbortedError("the daemon died");
+  absl::Status status = absl::AbortedError(kDied);
   try {
     status = Make(site, verb);
   } catch (const FakeCrash&) {
@@ -90,7 +92,7 @@ absl::Status Walker::Call(FakeSite& site, const std::string& verb,
     }
     if (injector->dead()) {
       // It has told nobody anything.
-      status = absl::AbortedError("the daemon died");
+      status = absl::AbortedError(kDied);
       rig_.Restart();
     }
     rig_.SetInjector(nullptr);
@@ -110,8 +112,11 @@ bool Walker::Until(const std::function<absl::Status()>& call) {
   for (int times = 0; times < 40 && !ended; ++times) {
     // A daemon that dies begins anew with what it has to watch for minutes.
     calm_ = times >= 20;
-    ended = call().ok();
-    if (!ended) rig_.world_.Advance(std::chrono::seconds(20));
+    const absl::Status status = call();
+    ended = status.ok();
+    // A dead daemon is started again and asked by a sidecar that is impatient.
+    const std::chrono::seconds pause(status.message() == kDied ? 5 : 20);
+    if (!ended) rig_.world_.Advance(pause);
   }
   calm_ = false;
   return ended;

@@ -15,7 +15,7 @@ namespace addons::testing {
 /// middle, and the story of all that happened.
 class Walker {
  public:
-  explicit Walker(unsigned long seed) : random_(seed) {}
+  explicit Walker(unsigned long seed) : random_(seed) { rig_.KeepLooking(); }
 
   const std::vector<std::string>& wrong() const { return wrong_; }
   std::string story() const;

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ceph/mirror_clients.h"
+#include "replication/state/eviction_note.h"
 #include "replication/state/mirror_view.h"
 #include "tests/fakes/mirrored_pair.h"
 #include "tests/testing/status_matchers.h"
@@ -53,8 +54,9 @@ class MirrorRestartWatchTest : public ::testing::Test {
     environment_.watched.Note(volume, b_.ImageId(image_), b_.user());
   }
   /// As a forced promotion does that has ended the copying.
-  void NoteEviction() {
+  void NoteEviction(bool set_back = true) {
     CopyingStop stop;
+    *stop.set_back = set_back;
     const auto pool =
         pair_.cluster(b_)->OpenPool(pair_.pool_id(b_), "", Access::kRead);
     ASSERT_OK(pool.status());
@@ -68,6 +70,14 @@ class MirrorRestartWatchTest : public ::testing::Test {
         absl::StrCat(WholePoolKey(pair_.cluster(b_)->fsid(), pair_.pool_id(b_)),
                      "/"),
         stop);
+  }
+  /// As the daemon did that this one replaces, when rbd-mirror had last
+  /// reported at `reported`.
+  void NoteEvictionOfAnother(WallTime reported) {
+    b_.SetOmap(
+        MirroredPair::kPool, "", kEvictionObject,
+        {{"newest_report",
+          absl::StrCat(std::chrono::system_clock::to_time_t(reported))}});
   }
   /// Objects of the copy under way; 0: there is none.
   uint64_t Copied() {
@@ -164,6 +174,46 @@ TEST_F(MirrorRestartWatchTest, LeavesAloneWhoComesBackFromAnEviction) {
   world_.Advance(seconds(1));
   watch_.LookAtAll();
   EXPECT_EQ(Copied(), copied);
+}
+
+// The daemon that sent it away died before it set the copies back, and so may
+// the next one, before rbd-mirror is there again.
+TEST_F(MirrorRestartWatchTest, EndsAtItsFirstLookWhatADeadDaemonHasBegun) {
+  const uint64_t copied = Copied();
+  NoteEvictionOfAnother(world_.WallNow());
+  b_.SetMirrorDaemon(DaemonState::kDown);
+  watch_.LookAtAll();
+  EXPECT_EQ(Copied(), copied - 1);
+  watch_.LookAtAll();
+  EXPECT_EQ(Copied(), copied - 1);
+}
+
+TEST_F(MirrorRestartWatchTest, LeavesAloneWhoHasReportedSinceItsEviction) {
+  const uint64_t copied = Copied();
+  NoteEvictionOfAnother(world_.WallNow() - minutes(2));
+  watch_.LookAtAll();
+  EXPECT_EQ(Copied(), copied);
+}
+
+TEST_F(MirrorRestartWatchTest, LeavesItToItsOwnPromotionAtTheFirstLook) {
+  const uint64_t copied = Copied();
+  NoteEviction();
+  NoteEvictionOfAnother(world_.WallNow());
+  watch_.LookAtAll();
+  EXPECT_EQ(Copied(), copied);
+}
+
+// Its client was blocklisted itself, say, or the cluster did not answer.
+TEST_F(MirrorRestartWatchTest, SetsBackWhatAForcedPromotionCouldNot) {
+  const uint64_t copied = Copied();
+  watch_.LookAtAll();
+  NoteEviction(false);
+  b_.SetMirrorDaemon(DaemonState::kDown);
+  watch_.LookAtAll();
+  EXPECT_EQ(Copied(), copied);  // perhaps it is about to
+  world_.Advance(minutes(1));
+  watch_.LookAtAll();
+  EXPECT_EQ(Copied(), copied - 1);
 }
 
 // What came back from an eviction may be restarted, too.
