@@ -28,9 +28,10 @@ bool MayYield(const MirrorView& view, Force force) {
          view.own_demotion_mark->step != OwnDemotionStep::kDemoted;
 }
 
-absl::Status Mark(Image& image, const MirrorView& view, OwnDemotionStep step) {
+absl::Status SetMark(Image& image, const MirrorView& view,
+                     const OwnDemotionMark& mark) {
   return image.SetMetadata(kOwnDemotionKey,
-                           FormatOwnDemotion({step}, view.image_id));
+                           FormatOwnDemotion(mark, view.image_id));
 }
 
 }  // namespace
@@ -61,7 +62,7 @@ std::string DescribeTaken(const MirrorView& view, Force force,
 }
 
 absl::Status NoteTakenBack(Image& image, const MirrorView& view) {
-  return Mark(image, view, OwnDemotionStep::kTakenBack);
+  return SetMark(image, view, {OwnDemotionStep::kTakenBack});
 }
 
 absl::Status TakeBack::Refuse(const std::string& reason) const {
@@ -86,7 +87,11 @@ absl::Status TakeBack::Yield(const MirrorView& view,
              Quoted(session_.volume.volume_id.text()));
   ADDONS_RETURN_IF_ERROR(ChangeImage(session_.volume, [&](Image& opened) {
     // Before it, because nothing can be written to a secondary.
-    const absl::Status marked = Mark(opened, view, OwnDemotionStep::kGivenBack);
+    OwnDemotionMark mark{OwnDemotionStep::kGivenBack};
+    // One that was given back before may have been promoted by another program.
+    mark.told_nobody =
+        view.own_demotion_mark->step == OwnDemotionStep::kTakenBack;
+    const absl::Status marked = SetMark(opened, view, mark);
     return marked.ok() ? opened.MirrorDemote() : marked;
   }));
   ADDONS_ASSIGN_OR_RETURN(const MirrorView after, Look(session_));

@@ -52,6 +52,13 @@ bool Diverged(const SiteView& peer, const DemoteEvidence& seen) {
              : seen.rewrites(peer.status.mirror_uuid) > 0;
 }
 
+/// This site takes its own demotion back, and has told nobody yet that it is
+/// primary: nothing was acknowledged here that a peer would have to copy.
+bool ToldNobody(const MirrorView& view) {
+  return view.own_demotion_mark.has_value() &&
+         view.own_demotion_mark->step == OwnDemotionStep::kTakenBack;
+}
+
 /// What `peer` reports is about the time since this site became primary.
 bool IsCurrent(const SiteView& peer, const DemoteEvidence& seen) {
   if (seen.rewrites(peer.status.mirror_uuid) >= 1) return true;
@@ -81,17 +88,22 @@ bool MayHaveGoneOn(const SiteView& peer) {
 OwnDemotionMark MarkOf(const DemoteEvidence& seen) {
   const MirrorView& view = seen.view;
   // One that was given back stays so, until this site has copied from the peer.
+  // Another program may have promoted it since, and told somebody.
   if (view.own_demotion_mark.has_value() &&
       view.own_demotion_mark->step == OwnDemotionStep::kGivenBack) {
-    return *view.own_demotion_mark;
+    return {OwnDemotionStep::kGivenBack};
   }
   // Two were primary: this one gives the role to the other one, whose content
   // is not here, and must not take it back as if nothing had been written.
+  const bool untold = ToldNobody(view);
   const auto other = [&](const SiteView& peer) {
-    return IsPrimaryNow(peer, seen) || view.AlsoPrimary(peer);
+    return IsPrimaryNow(peer, seen) || view.AlsoPrimary(peer) ||
+           (untold && Diverged(peer, seen));
   };
   if (std::any_of(view.peers.begin(), view.peers.end(), other)) {
-    return {OwnDemotionStep::kGivenBack};
+    OwnDemotionMark mark{OwnDemotionStep::kGivenBack};
+    mark.told_nobody = untold;
+    return mark;
   }
   OwnDemotionMark mark;
   for (const SiteView& peer : view.peers) {
@@ -195,7 +207,8 @@ bool FollowerSeen(const DemoteEvidence& seen) {
   const std::vector<SiteView>& peers = seen.view.peers;
   if (std::any_of(peers.begin(), peers.end(),
                   [&](const SiteView& peer) { return Diverged(peer, seen); })) {
-    return false;
+    // As the promotion would do that waits for this peer.
+    return ToldNobody(seen.view);
   }
   // In split brain it opens the image, too, and says "replaying" for a moment,
   // each time that it looks whether it can follow.

@@ -103,6 +103,17 @@ std::string DescribeOutOfStep(
                       "have been promoted there before");
 }
 
+std::string DescribeGivenBack(const MirrorView& view, const std::string& site) {
+  const bool untold = view.GaveRoleBackUntold();
+  return absl::StrCat(
+      "this site gave the role back because another site was primary",
+      untold ? ", before anybody was told that this one is" : "",
+      ", and what was written there since is not here: promote ", site,
+      untold ? " (by force, if it refuses: nothing was acknowledged here since)"
+             : " (if it refuses for the same reason, by force that of the two "
+               "on which the workload ran last)");
+}
+
 const SiteView* ClaimingPeer(const MirrorView& view) {
   const auto claiming = std::find_if(
       view.peers.begin(), view.peers.end(),

@@ -46,6 +46,11 @@ std::string DescribeOutOfStep(
     const MirrorView& view,
     const std::function<std::string(const std::string&)>& site_name);
 
+/// For a person, why a site that gave its role back (GaveRoleBack()) is not
+/// promoted, and that `site` is to be. That one may refuse for the same reason,
+/// so that neither is promoted without force; then which of the two may be.
+std::string DescribeGivenBack(const MirrorView& view, const std::string& site);
+
 /// This site demoted itself, but that snapshot never became whole (the daemon
 /// or the cluster died meanwhile). Its data is the newest unless a peer has
 /// taken over, see ClaimingPeer().

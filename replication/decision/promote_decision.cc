@@ -75,11 +75,13 @@ std::string DescribeWhyPeerWentOn(const MirrorView& view) {
            "is the right one; promote that site, resync this image and move "
            "again";
   }
-  return absl::StrCat(
-      view.GaveRoleBack() ? "this site gave the role back"
-                          : "a resync of this image was requested",
-      " because another site was primary, and what was written there since is "
-      "not here: promote that site, resync this image and move again");
+  if (view.GaveRoleBack()) {
+    return absl::StrCat(DescribeGivenBack(view, "that site"),
+                        ", resync this image and move again");
+  }
+  return "a resync of this image was requested because another site was "
+         "primary, and what was written there since is not here: promote that "
+         "site, resync this image and move again";
 }
 
 /// Asked twice: before the copying is ended for the promotion, and for good
@@ -134,8 +136,8 @@ PromoteDecision DecideOutOfStep(
       PromoteAction::kWait,
       absl::StrCat(reason,
                    "; where it was not, rbd-mirror there copies the demotion "
-                   "within a minute; where it was, promote that site, resync "
-                   "this image and move again; or ",
+                   "within a minute; where it was, or does not, promote that "
+                   "site, resync this image and move again; or ",
                    kByHand, " (", loss, ")")};
 }
 

@@ -265,10 +265,9 @@ ResyncDecision DecideIdle(const ResyncEvidence& seen, SteadyDuration settle,
             "; where it was not, it is copied within a minute; where it was, "
             "promote that site, then this copy can be made anew"));
       }
-      return Unavailable(absl::StrCat(
-          "this site gave the role back because another site was primary, and "
-          "what was written there since is not here; promote ",
-          PeerName(view, site_name), ", then this copy can be made anew"));
+      return Unavailable(
+          absl::StrCat(DescribeGivenBack(view, PeerName(view, site_name)),
+                       ", then this copy can be made anew"));
     }
   }
   if (ReportsError(view)) return DecideOnError(seen, settle, site_name);

@@ -245,6 +245,10 @@ bool MirrorView::GaveRoleBack() const {
          !info.primary && (info.mode == MirrorMode::kJournal || OwnDemotion());
 }
 
+bool MirrorView::GaveRoleBackUntold() const {
+  return GaveRoleBack() && own_demotion_mark->told_nobody;
+}
+
 bool MirrorView::PeerWentOn() const {
   const bool split = local.has_value() && local->role == SiteRole::kSplitBrain;
   return GaveRoleBack() ||

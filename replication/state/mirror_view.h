@@ -161,6 +161,9 @@ struct MirrorView {
   /// and still has its content of before. In journal mode, where nothing shows
   /// what came later, until the image is made anew.
   bool GaveRoleBack() const;
+  /// The same, and nobody was told meanwhile that this site is primary: what
+  /// matters is on the peer.
+  bool GaveRoleBackUntold() const;
   /// The last demotion is this site's own, and not one to take back, because
   /// a peer went on from another content: the role was given back for that, or
   /// a resync was requested, or the last word of this site's rbd-mirror is that

@@ -5,11 +5,14 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 
 namespace addons {
 namespace {
 
 constexpr char kOfImage[] = ", image ";
+constexpr char kToldNobody[] = ", nobody told";
 constexpr char kHeard[] = ", peers heard at ";
 constexpr char kDemoted[] = "demoted";
 constexpr char kTakenBack[] = "taken back";
@@ -49,6 +52,7 @@ std::string FormatOwnDemotion(const OwnDemotionMark& mark,
   std::string text = kDemoted;
   if (mark.step == OwnDemotionStep::kTakenBack) text = kTakenBack;
   if (mark.step == OwnDemotionStep::kGivenBack) text = kGivenBack;
+  if (mark.told_nobody) absl::StrAppend(&text, kToldNobody);
   if (mark.heard.has_value()) absl::StrAppend(&text, kHeard, *mark.heard);
   return absl::StrCat(text, kOfImage, image_id);
 }
@@ -60,15 +64,17 @@ std::optional<OwnDemotionMark> ParseOwnDemotion(const std::string& value,
       value.substr(found + sizeof(kOfImage) - 1) != image_id) {
     return std::nullopt;
   }
-  std::string text = value.substr(0, found);
+  absl::string_view text = absl::string_view(value).substr(0, found);
   OwnDemotionMark mark;
-  if (const size_t heard = text.find(kHeard); heard != std::string::npos) {
+  if (const size_t heard = text.find(kHeard);
+      heard != absl::string_view::npos) {
     int64_t at = 0;
     if (absl::SimpleAtoi(text.substr(heard + sizeof(kHeard) - 1), &at)) {
       mark.heard = at;
     }
-    text.resize(heard);
+    text = text.substr(0, heard);
   }
+  mark.told_nobody = absl::ConsumeSuffix(&text, kToldNobody);
   if (text == kTakenBack) mark.step = OwnDemotionStep::kTakenBack;
   if (text == kGivenBack) mark.step = OwnDemotionStep::kGivenBack;
   return mark;

@@ -46,6 +46,9 @@ struct OwnDemotionMark {
   /// the demotion, unix seconds by this site's cluster; nullopt: nobody noted
   /// it.
   std::optional<int64_t> heard = {};
+  /// With kGivenBack: no promotion had answered OK since the demotion before,
+  /// so that nothing was acknowledged here since that.
+  bool told_nobody = false;
 
   friend bool operator==(const OwnDemotionMark&,
                          const OwnDemotionMark&) = default;

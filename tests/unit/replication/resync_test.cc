@@ -100,6 +100,12 @@ TEST_F(ResyncTest, BothSitesDemotedIsNotInStepWhereTheRoleWasGivenBack) {
   EXPECT_THAT(Resync(on_a_, Force::kYes).status(),
               StatusIs(kUnavailable, HasSubstr("promote site 'site-b'")));
   EXPECT_EQ(Requests(), 0);
+  OwnDemotionMark untold{OwnDemotionStep::kGivenBack};
+  untold.told_nobody = true;
+  a_.SetImageMetadata(image_, kOwnDemotionKey,
+                      FormatOwnDemotion(untold, a_.ImageId(image_)));
+  EXPECT_THAT(Resync(on_a_, Force::kYes).status(),
+              StatusIs(kUnavailable, HasSubstr("'site-b' (by force, if it")));
 }
 
 // On a busy machine rbd-mirror said so for seconds before it found the split

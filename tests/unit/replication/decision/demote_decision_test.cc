@@ -87,6 +87,30 @@ TEST_F(DemoteDecisionTest,
   EXPECT_EQ(decision.mark, OwnDemotionMark{Step::kGivenBack});
 }
 
+TEST_F(DemoteDecisionTest, AGivenBackRoleOfWhichNobodyWasToldIsNotedAsSuch) {
+  view_.own_demotion_mark = {Step::kTakenBack};
+  SetPeer(State::kStopped, kClaim, kPromoted + 40);
+  OwnDemotionMark untold{Step::kGivenBack};
+  untold.told_nobody = true;
+  EXPECT_EQ(Decide(2).mark, untold);
+  // A daemon died inside the promotion, or it was another program's.
+  view_.own_demotion_mark = {Step::kDemoted};
+  EXPECT_EQ(Decide(2).mark, OwnDemotionMark{Step::kGivenBack});
+}
+
+// A walk found it: neither verb led out, the other one asked for a resync of a
+// site that had gone on and was the right one.
+TEST_F(DemoteDecisionTest, WhoToldNobodyGivesTheRoleBackToASiteThatWentOn) {
+  SetPeer(State::kError, "split-brain", kPromoted + 40);
+  ASSERT_EQ(Decide(1).action, DemoteAction::kAwaitFollower);
+  view_.own_demotion_mark = {Step::kTakenBack};
+  const DemoteDecision decision = Decide(1);
+  ASSERT_EQ(decision.action, DemoteAction::kDemote);
+  OwnDemotionMark untold{Step::kGivenBack};
+  untold.told_nobody = true;
+  EXPECT_EQ(decision.mark, untold);
+}
+
 TEST_F(DemoteDecisionTest, AClaimIsNoWordThatThePeerIsInStep) {
   open_by_mirror_ = true;
   SetPeer(State::kStopped, kClaim, kPromoted + 10);
@@ -98,6 +122,9 @@ TEST_F(DemoteDecisionTest, AClaimIsNoWordThatThePeerIsInStep) {
 TEST_F(DemoteDecisionTest, ARoleThatWasGivenBackStaysSo) {
   view_.own_demotion_mark = {Step::kGivenBack};
   SetPeer(State::kReplaying, "replaying", kPromoted + 20);
+  EXPECT_EQ(Decide().mark, OwnDemotionMark{Step::kGivenBack});
+  // Another program may have promoted it since.
+  view_.own_demotion_mark->told_nobody = true;
   EXPECT_EQ(Decide().mark, OwnDemotionMark{Step::kGivenBack});
 }
 

@@ -27,6 +27,14 @@ TEST(OwnDemotionMarkTest, SaysWhenThePeersWereHeard) {
             OwnDemotionMark{OwnDemotionStep::kDemoted});
 }
 
+TEST(OwnDemotionMarkTest, SaysThatNobodyWasTold) {
+  OwnDemotionMark written{OwnDemotionStep::kGivenBack};
+  written.told_nobody = true;
+  const std::string mark = FormatOwnDemotion(written, "10226b8b4567");
+  EXPECT_EQ(mark, "given back, nobody told, image 10226b8b4567");
+  EXPECT_EQ(ParseOwnDemotion(mark, "10226b8b4567"), written);
+}
+
 TEST(OwnDemotionMarkTest, OfAnOlderVersionCountsEverywhere) {
   EXPECT_EQ(ParseOwnDemotion("demoted", "10226b8b4567"),
             OwnDemotionMark{OwnDemotionStep::kDemoted});
