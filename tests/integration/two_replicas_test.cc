@@ -47,7 +47,7 @@ using ::testing::SizeIs;
 int Rounds() {
   const char* const text =
       std::getenv("RBD_ADDONS_RACES");  // NOLINT(concurrency-mt-unsafe)
-  int rounds = 10;
+  int rounds = 5;
   if (text != nullptr && !absl::SimpleAtoi(text, &rounds)) {
     ADD_FAILURE() << "RBD_ADDONS_RACES is no number: " << text;
   }
