@@ -11,10 +11,9 @@ build_packages=(
 )
 # Tests without clusters.
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev iproute2)
-# Throwaway Ceph clusters: the demo, and the tests on real clusters.
-ceph_packages=(ceph-mon ceph-mgr ceph-osd ceph-common rbd-mirror)
-# The demo writes and reads volumes with Ceph's own Python binding.
-demo_packages=(python3 python3-rados python3-rbd)
+# Throwaway Ceph clusters, whose volumes are made with Ceph's own Python binding: the demo,
+# and the tests on real clusters.
+ceph_packages=(ceph-mon ceph-mgr ceph-osd ceph-common rbd-mirror python3 python3-rados python3-rbd)
 integration_packages=(
   # Images as block devices without rbd or nbd, and filesystems on them. qemu-storage-daemon
   # is in the first of these in Debian 12, and in the second since.
@@ -50,7 +49,7 @@ packages_for() {
         printf '%s\n' "${build_packages[@]}" "${test_packages[@]}" "${ceph_packages[@]}" \
           "${integration_packages[@]}"
         ;;
-      demo) printf '%s\n' "${build_packages[@]}" "${ceph_packages[@]}" "${demo_packages[@]}" ;;
+      demo) printf '%s\n' "${build_packages[@]}" "${ceph_packages[@]}" ;;
       browser) printf '%s\n' "${browser_packages[@]}" ;;
       lint) printf '%s\n' "${build_packages[@]}" "${test_packages[@]}" "${lint_packages[@]}" ;;
       fuzz) printf '%s\n' "${build_packages[@]}" "${test_packages[@]}" "${fuzz_packages[@]}" ;;

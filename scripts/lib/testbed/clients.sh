@@ -21,12 +21,6 @@ rbd_step() {
   admin_rbd "$@" >>"$log" 2>&1 || die "$1: 'rbd ${*:2}' failed, see $log and $DIR/$1/log/osd.0.log"
 }
 
-# rados_step SITE ARGS...: the same for rados.
-rados_step() {
-  local log=$DIR/$1/log/rbd.out
-  admin_rados "$@" >>"$log" 2>&1 || die "$1: 'rados ${*:2}' failed, see $log"
-}
-
 # cmd_cli PROGRAM DIR SITE ARGS...: becomes the program.
 cmd_cli() {
   local program=$1 site=${3:-}
