@@ -110,14 +110,16 @@ absl::Status MirrorRestartWatch::LookAt(const WatchedPools::Watched& watched) {
                           ListMirrorClients(*pool));
   std::set<uint64_t> clients;
   for (const Watcher& watcher : watchers) clients.insert(watcher.client_id);
-  const auto [known, first_look] = clients_.try_emplace(watched.key, clients);
-  const std::set<uint64_t> before = std::exchange(known->second, clients);
-  if (first_look) {
+  auto known = clients_.find(watched.key);
+  if (known == clients_.end()) {
+    // Where this fails, the next look is the first one.
     ADDONS_ASSIGN_OR_RETURN(const bool half, MayBeHalfEvicted(*cluster, *pool));
+    known = clients_.emplace(watched.key, clients).first;
     if (!half) return absl::OkStatus();
-  } else if (before == clients) {
+  } else if (known->second == clients) {
     return absl::OkStatus();
   }
+  const std::set<uint64_t> before = std::exchange(known->second, clients);
   if (SentAwayByUs(WholePoolKey(cluster->fsid(), pool_id), before, clients)) {
     return absl::OkStatus();
   }

@@ -5,11 +5,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <chrono>
 #include <functional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "ceph/mirror_clients.h"
 #include "replication/state/eviction_note.h"
 #include "replication/state/mirror_view.h"
@@ -184,6 +186,22 @@ TEST_F(MirrorRestartWatchTest, EndsAtItsFirstLookWhatADeadDaemonHasBegun) {
   b_.SetMirrorDaemon(DaemonState::kDown);
   watch_.LookAtAll();
   EXPECT_EQ(Copied(), copied - 1);
+  watch_.LookAtAll();
+  EXPECT_EQ(Copied(), copied - 1);
+}
+
+TEST_F(MirrorRestartWatchTest, AFirstLookThatFailedIsMadeOnceMore) {
+  const uint64_t copied = Copied();
+  b_.SetMirrorDaemon(DaemonState::kDown);
+  world_.Advance(minutes(1));  // it is in no list any more
+  NoteEvictionOfAnother(world_.WallNow());
+  world_.SetCallHook([](absl::string_view, absl::string_view call, bool) {
+    return call == "rbd_mirror_image_global_status_list" ? ETIMEDOUT : 0;
+  });
+  watch_.LookAtAll();
+  world_.SetCallHook(nullptr);
+  EXPECT_EQ(Copied(), copied);
+  world_.Advance(seconds(31));
   watch_.LookAtAll();
   EXPECT_EQ(Copied(), copied - 1);
 }
