@@ -10,6 +10,7 @@ CEPH_CONF names the cluster. Ends with 1 and one line when something failed.
 """
 
 import os
+import re
 import sys
 import time
 
@@ -76,14 +77,13 @@ def image_id(ioctx, name):
 
 def size_of(text):
     """As rbd reads it: without a unit it is in MiB."""
-    units = {"K": 10, "M": 20, "G": 30, "T": 40}
-    unit = text[-1:].upper()
-    try:
-        if unit in units:
-            return int(text[:-1]) << units[unit]
-        return int(text) << 20
-    except ValueError:
+    found = re.fullmatch(r"(\d+)(?:([KMGT])(?:i?B)?|(B))?", text, re.IGNORECASE)
+    if not found:
         say_and_end(f"'{text}' is no size")
+    number, unit, bytes_unit = found.groups()
+    if bytes_unit:
+        return int(number)
+    return int(number) << {"K": 10, "M": 20, "G": 30, "T": 40}[(unit or "M").upper()]
 
 
 def mask_of(features):
