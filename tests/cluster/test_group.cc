@@ -139,6 +139,12 @@ std::vector<grpc::Status> GroupSitesTest::PromoteGroupRepeatedly(
   return answers;
 }
 
+grpc::Status GroupSitesTest::PromoteGroupAtLast(const std::string& site,
+                                                const TestGroup& group) {
+  return PromoteGroupRepeatedly(site, group, std::chrono::minutes(3), kDeadline)
+      .back();
+}
+
 grpc::Status GroupSitesTest::DemoteGroup(const std::string& site,
                                          const TestGroup& group) {
   pb::DemoteVolumeResponse response;

@@ -47,6 +47,9 @@ class GroupSitesTest : public TwoSitesTest {
       const std::string& site, const TestGroup& group,
       std::chrono::seconds limit,
       std::chrono::seconds each = std::chrono::seconds(20));
+  /// As PromoteAtLast() of a volume.
+  static grpc::Status PromoteGroupAtLast(const std::string& site,
+                                         const TestGroup& group);
   static grpc::Status DemoteGroup(const std::string& site,
                                   const TestGroup& group);
   static grpc::Status ResyncGroup(const std::string& site,

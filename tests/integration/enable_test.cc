@@ -166,7 +166,7 @@ TEST_F(ScheduleTest, ItIsThereForTheImageThatAResyncMade) {
       << Status("a", volume);
   EXPECT_THAT(levels(), Not(HasSubstr(old_id)));
   ASSERT_THAT(Demote("b", volume), HasCode(Code::OK));
-  EXPECT_THAT(Promote("a", volume, false, Every("4h")), HasCode(Code::OK));
+  EXPECT_THAT(PromoteAtLast("a", volume, Every("4h")), HasCode(Code::OK));
   EXPECT_EQ(Schedules("a", volume), "every 4h");
 }
 

@@ -40,7 +40,7 @@ TEST_F(GroupMoveTest, EveryMemberHasTheLastValueAfterEachMove) {
   const int first = WriteCounter("a", group, 50);
   EXPECT_THAT(DemoteGroup("a", group), HasCode(Code::OK));
   EXPECT_EQ(Primaries("a", group), 0U);
-  EXPECT_THAT(PromoteGroup("b", group), HasCode(Code::OK));
+  EXPECT_THAT(PromoteGroupAtLast("b", group), HasCode(Code::OK));
   EXPECT_EQ(Primaries("b", group), 3U);
   EXPECT_THAT(Counters("b", group), Each(first));
 
@@ -48,7 +48,7 @@ TEST_F(GroupMoveTest, EveryMemberHasTheLastValueAfterEachMove) {
   const int second = WriteCounter("b", group, first + 50);
   EXPECT_THAT(DemoteGroup("b", group), HasCode(Code::OK));
   EXPECT_THAT(DemoteGroup("b", group), HasCode(Code::OK));
-  EXPECT_THAT(PromoteGroup("a", group), HasCode(Code::OK));
+  EXPECT_THAT(PromoteGroupAtLast("a", group), HasCode(Code::OK));
   EXPECT_THAT(PromoteGroup("a", group), HasCode(Code::OK));
   EXPECT_THAT(Counters("a", group), Each(second));
 }
@@ -66,7 +66,7 @@ TEST_F(GroupMoveTest, MembersThatADeathLeavesIncompleteAreMadeWhole) {
   EXPECT_THAT(PromoteGroup("b", group), HasCode(Code::UNAVAILABLE));
   EXPECT_TRUE(Daemon("b").WaitForEnd(20)) << "survived";
   Restart("b");
-  EXPECT_THAT(PromoteGroup("b", group), HasCode(Code::OK));
+  EXPECT_THAT(PromoteGroupAtLast("b", group), HasCode(Code::OK));
   EXPECT_THAT(RbdGroupImages("b", group), UnorderedElementsAreArray(images));
 
   // For certain in between.

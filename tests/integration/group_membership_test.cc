@@ -83,7 +83,7 @@ TEST_F(GroupMembershipTest, WhoJoinsMovesWithTheGroupAndWhoLeavesStays) {
   const int last = WriteCounter("a", group, 30);
   EXPECT_THAT(DemoteGroup("a", group), HasCode(Code::OK));
   EXPECT_THAT(RbdGroupImages("a", group), IsEmpty());
-  EXPECT_THAT(PromoteGroup("b", group), HasCode(Code::OK));
+  EXPECT_THAT(PromoteGroupAtLast("b", group), HasCode(Code::OK));
   EXPECT_EQ(Primaries("b", group), 2U);
   EXPECT_THAT(Counters("b", group), Each(last));
   EXPECT_THAT(RbdGroupImages("b", group), SizeIs(2));
@@ -267,7 +267,7 @@ TEST_F(GroupMembershipTest, ReplicationOfAVolumesOwnOutlastsTheGroup) {
   // ... and here at the other one, after a move: the marks have come along.
   WriteJournal("b", group, group.members);
   EXPECT_THAT(DemoteGroup("a", group), HasCode(Code::OK));
-  EXPECT_THAT(PromoteGroup("b", group), HasCode(Code::OK));
+  EXPECT_THAT(PromoteGroupAtLast("b", group), HasCode(Code::OK));
   group.members = {group.members[0]};
   EXPECT_THAT(Groups("b").Modify(group.id, IdsOf(group.members)).status,
               HasCode(Code::OK));

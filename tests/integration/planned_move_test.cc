@@ -47,14 +47,14 @@ TEST_F(PlannedMoveTest, MovesThereAndBackWithAllData) {
   const uint64_t written = Digest("a", volume);
 
   EXPECT_THAT(Demote("a", volume), HasCode(Code::OK));
-  EXPECT_THAT(Promote("b", volume), HasCode(Code::OK));
+  EXPECT_THAT(PromoteAtLast("b", volume), HasCode(Code::OK));
   EXPECT_TRUE(IsPrimary("b", volume));
   EXPECT_FALSE(IsPrimary("a", volume));
   EXPECT_EQ(Digest("b", volume), written);
 
   Write("b", volume, "second");
   EXPECT_THAT(Demote("b", volume), HasCode(Code::OK));
-  EXPECT_THAT(Promote("a", volume), HasCode(Code::OK));
+  EXPECT_THAT(PromoteAtLast("a", volume), HasCode(Code::OK));
   EXPECT_EQ(ReadText("a", volume), "second");
 }
 
@@ -64,7 +64,7 @@ TEST_F(PlannedMoveTest, EveryCallMayBeRepeated) {
   EXPECT_THAT(Promote("a", volume), HasCode(Code::OK));
   EXPECT_THAT(Demote("a", volume), HasCode(Code::OK));
   EXPECT_THAT(Demote("a", volume), HasCode(Code::OK));
-  EXPECT_THAT(Promote("b", volume), HasCode(Code::OK));
+  EXPECT_THAT(PromoteAtLast("b", volume), HasCode(Code::OK));
   EXPECT_THAT(Promote("b", volume), HasCode(Code::OK));
   EXPECT_THAT(Enable("b", volume), HasCode(Code::OK));
   EXPECT_THAT(Enable("a", volume), HasCode(Code::OK));
@@ -86,8 +86,8 @@ TEST_F(PlannedMoveTest, WaitsForADemotionThatIsStillUnderWay) {
   EXPECT_THAT(waited, HasCode(Code::UNAVAILABLE));
   EXPECT_FALSE(IsPrimary("b", volume));
 
-  auto promoted =
-      std::async(std::launch::async, [&] { return Promote("b", volume); });
+  auto promoted = std::async(std::launch::async,
+                             [&] { return PromoteAtLast("b", volume); });
   Continue("b", "rbd-mirror");
   EXPECT_THAT(promoted.get(), HasCode(Code::OK));
   EXPECT_EQ(ReadText("b", volume), "before");
@@ -157,7 +157,7 @@ TEST_F(InterruptedMoveTest, NeedsNoMirrorDaemonOnThePeerThatIsLongGone) {
       [&] { return steady_clock::now() - stopped > kSettle + seconds(32); },
       seconds(120)));
   EXPECT_THAT(Demote("a", volume), HasCode(Code::OK));
-  EXPECT_THAT(Promote("b", volume), HasCode(Code::OK));
+  EXPECT_THAT(PromoteAtLast("b", volume), HasCode(Code::OK));
   EXPECT_EQ(Digest("b", volume), written);
 }
 

@@ -165,7 +165,7 @@ TEST_F(WaitingPromoteTest, EndsWithItsLastCaller) {
     return newest.demoted && newest.complete;
   }));
   EXPECT_FALSE(Eventually([&] { return IsPrimary("b", volume); }, seconds(8)));
-  EXPECT_THAT(Promote("b", volume), HasCode(Code::OK));
+  EXPECT_THAT(PromoteAtLast("b", volume), HasCode(Code::OK));
   EXPECT_EQ(ReadText("b", volume), "all");
 }
 
