@@ -1,11 +1,13 @@
 #include "replication/interrupted_copies.h"
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/parallel.h"
 #include "base/status_macros.h"
 #include "ceph/image.h"
@@ -15,6 +17,26 @@
 
 namespace addons {
 namespace {
+
+/// What fails is tried so often, but not once more so long after the begin:
+/// when rbd-mirror is back, the number no more tells which object it left out.
+constexpr int kTries = 3;
+constexpr std::chrono::seconds kTriesEnd{15};
+
+/// The last result of `body`, a StatusOr. That something is not there, or that
+/// the user may not do it, is no reason to try again.
+template <typename Body>
+auto TryUntil(SteadyTime end, const Body& body) {
+  auto result = body();
+  for (int tries = 1; tries < kTries && RealClock().Now() < end; ++tries) {
+    if (result.ok() || absl::IsNotFound(result.status()) ||
+        absl::IsPermissionDenied(result.status())) {
+      break;
+    }
+    result = body();
+  }
+  return result;
+}
 
 /// An image of the pool.
 struct Copy {
@@ -32,20 +54,21 @@ bool IsReportedPrimary(const ImageStatuses& image) {
       });
 }
 
-absl::Status AddImages(Cluster& cluster, int64_t pool_id,
-                       const std::string& rados_namespace,
-                       std::vector<Copy>* images) {
+absl::StatusOr<std::vector<Copy>> Images(Cluster& cluster, int64_t pool_id,
+                                         const std::string& rados_namespace) {
   ADDONS_ASSIGN_OR_RETURN(
       const std::unique_ptr<Pool> pool,
       cluster.OpenPool(pool_id, rados_namespace, Access::kRead));
   const auto statuses = pool->MirrorStatuses();
-  if (absl::IsNotFound(statuses.status())) return absl::OkStatus();
+  if (absl::IsNotFound(statuses.status())) return std::vector<Copy>();
   ADDONS_RETURN_IF_ERROR(statuses.status());
+  std::vector<Copy> images;
+  images.reserve(statuses->size());
   for (const ImageStatuses& image : *statuses) {
-    images->push_back(
+    images.push_back(
         {rados_namespace, image.image_id, IsReportedPrimary(image)});
   }
-  return absl::OkStatus();
+  return images;
 }
 
 /// The copy that is under way, if there is one.
@@ -104,15 +127,15 @@ absl::StatusOr<Outcome> SetBack(Cluster& cluster, int64_t pool_id,
 }
 
 /// Of a copy of which no object is noted.
-absl::Status PutBackBeginning(Cluster& cluster, int64_t pool_id,
-                              const Copy& copy, Outcome* outcome) {
-  if (!outcome->beginning.has_value()) return absl::OkStatus();
+absl::StatusOr<Outcome> PutBackBeginning(Cluster& cluster, int64_t pool_id,
+                                         const Copy& copy, Outcome outcome) {
+  if (!outcome.beginning.has_value()) return outcome;
   ADDONS_ASSIGN_OR_RETURN(
       const uint64_t objects,
       PutBackCopyBeginning(cluster, pool_id, copy.rados_namespace,
-                           copy.image_id, *outcome->beginning));
-  outcome->changed = outcome->changed || objects > 0;
-  return absl::OkStatus();
+                           copy.image_id, *outcome.beginning));
+  outcome.changed = outcome.changed || objects > 0;
+  return outcome;
 }
 
 }  // namespace
@@ -120,11 +143,15 @@ absl::Status PutBackBeginning(Cluster& cluster, int64_t pool_id,
 absl::StatusOr<uint64_t> SetBackInterruptedCopies(
     Cluster& cluster, int64_t pool_id, const std::string& own_namespace,
     size_t at_once) {
-  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> whole,
-                          cluster.OpenPool(pool_id, "", Access::kRead));
+  const SteadyTime end = RealClock().Now() + kTriesEnd;
   std::vector<Copy> images;
   absl::Status first;
-  auto namespaces = whole->Namespaces();
+  auto namespaces =
+      TryUntil(end, [&]() -> absl::StatusOr<std::vector<std::string>> {
+        ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> whole,
+                                cluster.OpenPool(pool_id, "", Access::kRead));
+        return whole->Namespaces();
+      });
   if (namespaces.ok()) {
     namespaces->emplace_back();  // the default one
   } else {
@@ -132,18 +159,22 @@ absl::StatusOr<uint64_t> SetBackInterruptedCopies(
     namespaces = std::vector<std::string>{own_namespace};
   }
   for (const std::string& name : *namespaces) {
-    first.Update(AddImages(cluster, pool_id, name, &images));
+    const auto found =
+        TryUntil(end, [&] { return Images(cluster, pool_id, name); });
+    first.Update(found.status());
+    if (found.ok()) images.insert(images.end(), found->begin(), found->end());
   }
   std::vector<absl::StatusOr<Outcome>> outcomes(images.size(), Outcome());
   RunParallel(images.size(), at_once, [&](size_t i) {
-    outcomes[i] = SetBack(cluster, pool_id, images[i]);
+    outcomes[i] =
+        TryUntil(end, [&] { return SetBack(cluster, pool_id, images[i]); });
   });
   // After all of those, because each of these looks at all objects.
   RunParallel(images.size(), at_once, [&](size_t i) {
     if (!outcomes[i].ok()) return;
-    const absl::Status put_back =
-        PutBackBeginning(cluster, pool_id, images[i], &*outcomes[i]);
-    if (!put_back.ok()) outcomes[i] = put_back;
+    outcomes[i] = TryUntil(end, [&, outcome = *outcomes[i]] {
+      return PutBackBeginning(cluster, pool_id, images[i], outcome);
+    });
   });
   uint64_t copies = 0;
   for (const absl::StatusOr<Outcome>& outcome : outcomes) {

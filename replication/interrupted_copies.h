@@ -23,7 +23,8 @@ namespace addons {
 /// them. Opens each image that is not known to be primary here once, read-only,
 /// `at_once` at a time. A copy that goes on or ends meanwhile is left alone:
 /// call it when rbd-mirror was sent away and is not back. Returns how many
-/// there were. On an error it has done what it could. Blocks.
+/// there were. What fails is tried three times, the last time within 15 s. On
+/// an error it has done what it could. Blocks.
 absl::StatusOr<uint64_t> SetBackInterruptedCopies(
     Cluster& cluster, int64_t pool_id, const std::string& own_namespace,
     size_t at_once);

@@ -129,24 +129,25 @@ std::vector<RbdPool> Among(std::vector<RbdPool> pools,
 
 /// What was being copied goes on where it ended. Not waited for: a promotion
 /// has but seconds until rbd-mirror comes back. Where it fails,
-/// MirrorRestartWatch tries it once more when that is so.
+/// MirrorRestartWatch tries it once more.
 void SetBackAside(Session& session, const CopyingStop& stop) {
   session.environment.aside(
       session.cluster().fsid(),
       [cluster = session.volume.cluster, pool_id = session.reads->id(),
        rados_namespace = session.reads->rados_namespace(),
        at_once = session.environment.options.group_members_at_once,
-       pool = session.volume.pool_name, set_back = stop.set_back] {
+       pool = session.volume.pool_name, setting_back = stop.setting_back] {
         const auto copies = SetBackInterruptedCopies(*cluster, pool_id,
                                                      rados_namespace, at_once);
         if (!copies.ok()) {
+          *setting_back = SettingBack::kFailed;
           Log().warn(
               "copies that the forced promotion has interrupted are not set "
-              "back; tried once more when rbd-mirror is back pool={}: {}",
+              "back; tried once more pool={}: {}",
               Quoted(pool), Quoted(copies.status().message()));
           return;
         }
-        *set_back = true;
+        *setting_back = SettingBack::kDone;
         if (*copies > 0) {
           Log().info("copies interrupted, to be gone on with pool={} images={}",
                      Quoted(pool), *copies);

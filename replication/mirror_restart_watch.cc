@@ -26,6 +26,7 @@ constexpr std::chrono::seconds kSilence{30};
 /// rbd-mirror is back 20 to 70 s after it was sent away.
 constexpr std::chrono::minutes kReturn{2};
 /// Until a forced promotion that has just sent it away has set the copies back.
+/// Doing so twice costs time only.
 constexpr std::chrono::seconds kSetBackTakes{10};
 
 /// The rbd-mirror that a forced promotion sent away has not reported since: the
@@ -58,13 +59,13 @@ MirrorRestartWatch::~MirrorRestartWatch() {
 
 void MirrorRestartWatch::LookAtAll() {
   const std::vector<WatchedPools::Watched> all = environment_.watched.All();
-  std::map<WatchedPools::Key, std::set<uint64_t>> known;
+  std::map<WatchedPools::Key, Seen> known;
   for (const WatchedPools::Watched& watched : all) {
-    if (const auto seen = clients_.find(watched.key); seen != clients_.end()) {
+    if (const auto seen = seen_.find(watched.key); seen != seen_.end()) {
       known.insert(*seen);
     }
   }
-  clients_ = std::move(known);
+  seen_ = std::move(known);
   const SteadyTime now = environment_.clock.Now();
   std::erase_if(silent_until_,
                 [&](const auto& cluster) { return cluster.second <= now; });
@@ -84,18 +85,31 @@ void MirrorRestartWatch::LookAtAll() {
   }
 }
 
-bool MirrorRestartWatch::SentAwayByUs(const std::string& whole_pool,
-                                      const std::set<uint64_t>& before,
-                                      const std::set<uint64_t>& now) {
+std::optional<bool> MirrorRestartWatch::SetBackByPromotion(
+    const std::string& whole_pool, const std::set<uint64_t>& before,
+    const std::set<uint64_t>& now) {
   const CopyingStop stop =
       environment_.copying_stops.LastOfAllNamespaces(whole_pool);
   const SteadyDuration since =
       environment_.clock.Now() - stop.known_to_osds_since;
-  return !stop.clients.empty() &&
-         since < (*stop.set_back ? kReturn : kSetBackTakes) &&
-         std::all_of(before.begin(), before.end(), [&](uint64_t client) {
-           return now.contains(client) || stop.clients.contains(client);
-         });
+  const bool by_us =
+      !stop.clients.empty() &&
+      std::all_of(before.begin(), before.end(), [&](uint64_t client) {
+        return now.contains(client) || stop.clients.contains(client);
+      });
+  if (!by_us) return false;
+  const bool nobody_is_back = std::includes(
+      stop.clients.begin(), stop.clients.end(), now.begin(), now.end());
+  switch (*stop.setting_back) {
+    case SettingBack::kDone:
+      return since < kReturn;
+    case SettingBack::kUnderWay:
+      if (since < kSetBackTakes && nobody_is_back) return std::nullopt;
+      return false;
+    case SettingBack::kFailed:
+      break;
+  }
+  return false;
 }
 
 absl::Status MirrorRestartWatch::LookAt(const WatchedPools::Watched& watched) {
@@ -110,19 +124,23 @@ absl::Status MirrorRestartWatch::LookAt(const WatchedPools::Watched& watched) {
                           ListMirrorClients(*pool));
   std::set<uint64_t> clients;
   for (const Watcher& watcher : watchers) clients.insert(watcher.client_id);
-  auto known = clients_.find(watched.key);
-  if (known == clients_.end()) {
+  auto known = seen_.find(watched.key);
+  if (known == seen_.end()) {
     // Where this fails, the next look is the first one.
     ADDONS_ASSIGN_OR_RETURN(const bool half, MayBeHalfEvicted(*cluster, *pool));
-    known = clients_.emplace(watched.key, clients).first;
-    if (!half) return absl::OkStatus();
-  } else if (known->second == clients) {
+    known = seen_.emplace(watched.key, Seen{clients, half}).first;
+  }
+  Seen& seen = known->second;
+  if (!seen.undecided && seen.clients == clients) return absl::OkStatus();
+  const auto done = SetBackByPromotion(WholePoolKey(cluster->fsid(), pool_id),
+                                       seen.clients, clients);
+  if (!done.has_value()) {
+    // Who was there before is needed once more.
+    seen.undecided = true;
     return absl::OkStatus();
   }
-  const std::set<uint64_t> before = std::exchange(known->second, clients);
-  if (SentAwayByUs(WholePoolKey(cluster->fsid(), pool_id), before, clients)) {
-    return absl::OkStatus();
-  }
+  seen = Seen{clients, false};
+  if (*done) return absl::OkStatus();
   environment_.aside(
       cluster->fsid(),
       [cluster, id = pool_id, rados_namespace = rados_namespace,

@@ -48,17 +48,24 @@ class MirrorRestartWatch {
 
  private:
   absl::Status LookAt(const WatchedPools::Watched& watched);
+  /// The rbd-mirror clients of a pool.
+  struct Seen {
+    std::set<uint64_t> clients;
+    /// Somebody has gone or come, and whether that is left to a forced
+    /// promotion is not known yet.
+    bool undecided = false;
+  };
   /// Whether all clients that went have gone because a forced promotion of this
-  /// daemon put them on the blocklist, which has set the copies back itself, or
-  /// is about to.
-  bool SentAwayByUs(const std::string& whole_pool,
-                    const std::set<uint64_t>& before,
-                    const std::set<uint64_t>& now);
+  /// daemon put them on the blocklist, and that has set the copies back itself;
+  /// nullopt: it may be about to.
+  std::optional<bool> SetBackByPromotion(const std::string& whole_pool,
+                                         const std::set<uint64_t>& before,
+                                         const std::set<uint64_t>& now);
 
   ReplicationEnvironment& environment_;
   ClusterProvider& clusters_;
   // Of the thread that looks.
-  std::map<WatchedPools::Key, std::set<uint64_t>> clients_;
+  std::map<WatchedPools::Key, Seen> seen_;
   std::map<std::string, SteadyTime> silent_until_;  // by cluster id
   std::stop_source stop_;
   std::optional<Periodic> looks_;  // last: it uses what is above

@@ -40,7 +40,7 @@ CopyingStop CopyingStops::LastOfAllNamespaces(const std::string& whole_pool) {
     all.clients.insert(stop.clients.begin(), stop.clients.end());
     if (stop.known_to_osds_since < all.known_to_osds_since) continue;
     all.known_to_osds_since = stop.known_to_osds_since;
-    all.set_back = stop.set_back;
+    all.setting_back = stop.setting_back;
   }
   return all;
 }
@@ -54,7 +54,7 @@ void CopyingStops::Keep(const std::string& pool, const CopyingStop& stop) {
   if (last.clients.size() > kMaxClients) last.clients.clear();
   last.clients.insert(stop.clients.begin(), stop.clients.end());
   last.known_to_osds_since = stop.known_to_osds_since;
-  last.set_back = stop.set_back;
+  last.setting_back = stop.setting_back;
 }
 
 }  // namespace addons

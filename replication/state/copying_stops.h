@@ -14,15 +14,17 @@
 
 namespace addons {
 
+/// What has become of the copies that were interrupted.
+enum class SettingBack { kUnderWay, kDone, kFailed };
+
 /// One time that the rbd-mirror clients of a pool were put on the blocklist.
 struct CopyingStop {
   std::set<uint64_t> clients;      // that were blocklisted, by it or before
   std::set<int64_t> pools;         // whose OSDs know of it
   SteadyTime known_to_osds_since;  // from then on nothing more is copied
-  /// Whether the copies that it interrupted are set back; never null. Turns
-  /// true on the thread that does so.
-  std::shared_ptr<std::atomic<bool>> set_back =
-      std::make_shared<std::atomic<bool>>(false);
+  /// Never null; changed by the thread that does so.
+  std::shared_ptr<std::atomic<SettingBack>> setting_back =
+      std::make_shared<std::atomic<SettingBack>>(SettingBack::kUnderWay);
 };
 
 /// Remembers for each pool, as PoolKey() names it, how its copying was ended
@@ -38,8 +40,8 @@ class CopyingStops {
 
   CopyingStop Last(const std::string& pool);
   /// Of a pool as WholePoolKey() names it: the clients of all its namespaces,
-  /// and when the last step was and whether that set the copies back, without
-  /// its pools; no client when there was none.
+  /// and when the last step was and what became of its copies, without its
+  /// pools; no client when there was none.
   CopyingStop LastOfAllNamespaces(const std::string& whole_pool);
   /// Adds the clients to those of the pool; the rest takes the place of the
   /// last stop's.

@@ -56,9 +56,9 @@ class MirrorRestartWatchTest : public ::testing::Test {
     environment_.watched.Note(volume, b_.ImageId(image_), b_.user());
   }
   /// As a forced promotion does that has ended the copying.
-  void NoteEviction(bool set_back = true) {
+  void NoteEviction(SettingBack setting_back = SettingBack::kDone) {
     CopyingStop stop;
-    *stop.set_back = set_back;
+    *stop.setting_back = setting_back;
     const auto pool =
         pair_.cluster(b_)->OpenPool(pair_.pool_id(b_), "", Access::kRead);
     ASSERT_OK(pool.status());
@@ -225,13 +225,68 @@ TEST_F(MirrorRestartWatchTest, LeavesItToItsOwnPromotionAtTheFirstLook) {
 TEST_F(MirrorRestartWatchTest, SetsBackWhatAForcedPromotionCouldNot) {
   const uint64_t copied = Copied();
   watch_.LookAtAll();
-  NoteEviction(false);
-  b_.SetMirrorDaemon(DaemonState::kDown);
-  watch_.LookAtAll();
-  EXPECT_EQ(Copied(), copied);  // perhaps it is about to
-  world_.Advance(minutes(1));
+  NoteEviction(SettingBack::kFailed);
+  b_.ReconnectMirrorDaemon();
   watch_.LookAtAll();
   EXPECT_EQ(Copied(), copied - 1);
+}
+
+// A person restarts rbd-mirror meanwhile: it goes on in a few seconds.
+TEST_F(MirrorRestartWatchTest, DoesNotWaitForThePromotionWhenRbdMirrorIsBack) {
+  const uint64_t copied = Copied();
+  watch_.LookAtAll();
+  NoteEviction(SettingBack::kUnderWay);
+  b_.ReconnectMirrorDaemon();
+  watch_.LookAtAll();
+  EXPECT_EQ(Copied(), copied - 1);
+  watch_.LookAtAll();
+  EXPECT_EQ(Copied(), copied - 1);
+}
+
+// Nobody goes or comes after that.
+TEST_F(MirrorRestartWatchTest, ComesBackToWhatAForcedPromotionIsAboutToDo) {
+  const uint64_t copied = Copied();
+  NoteEviction(SettingBack::kUnderWay);
+  NoteEvictionOfAnother(world_.WallNow());
+  watch_.LookAtAll();
+  EXPECT_EQ(Copied(), copied);
+  world_.Advance(seconds(11));
+  watch_.LookAtAll();
+  EXPECT_EQ(Copied(), copied - 1);
+  watch_.LookAtAll();
+  EXPECT_EQ(Copied(), copied - 1);
+}
+
+TEST_F(MirrorRestartWatchTest, LeavesItToAForcedPromotionThatIsAboutToDoIt) {
+  const uint64_t copied = Copied();
+  NoteEviction(SettingBack::kUnderWay);
+  NoteEvictionOfAnother(world_.WallNow());
+  watch_.LookAtAll();
+  NoteEviction(SettingBack::kDone);
+  watch_.LookAtAll();
+  world_.Advance(seconds(11));
+  watch_.LookAtAll();
+  EXPECT_EQ(Copied(), copied);
+}
+
+// Nobody comes back to it: rbd-mirror goes on after a few seconds.
+TEST_F(MirrorRestartWatchTest, WhatFailsOnceIsTriedAgainAtOnce) {
+  for (const absl::string_view failing :
+       {"rbd_namespace_list", "rbd_mirror_image_global_status_list",
+        "rbd_open_by_id_read_only",
+        "rbd.mirror_image_snapshot_set_copy_progress"}) {
+    const uint64_t copied = Copied();
+    watch_.LookAtAll();
+    b_.ReconnectMirrorDaemon();
+    int calls = 0;
+    world_.SetCallHook([&](absl::string_view, absl::string_view call, bool) {
+      return call == failing && ++calls == 1 ? ETIMEDOUT : 0;
+    });
+    watch_.LookAtAll();
+    world_.SetCallHook(nullptr);
+    EXPECT_GE(calls, 2) << failing;
+    EXPECT_EQ(Copied(), copied - 1) << failing;
+  }
 }
 
 // What came back from an eviction may be restarted, too.
