@@ -128,7 +128,11 @@ absl::Status MirrorRestartWatch::LookAt(const WatchedPools::Watched& watched) {
   if (known == seen_.end()) {
     // Where this fails, the next look is the first one.
     ADDONS_ASSIGN_OR_RETURN(const bool half, MayBeHalfEvicted(*cluster, *pool));
-    known = seen_.emplace(watched.key, Seen{clients, half}).first;
+    const CopyingStop stop = environment_.copying_stops.LastOfAllNamespaces(
+        WholePoolKey(cluster->fsid(), pool_id));
+    const bool ours =
+        !stop.clients.empty() && *stop.setting_back != SettingBack::kDone;
+    known = seen_.emplace(watched.key, Seen{clients, half || ours}).first;
   }
   Seen& seen = known->second;
   if (!seen.undecided && seen.clients == clients) return absl::OkStatus();

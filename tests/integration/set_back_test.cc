@@ -14,7 +14,6 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using ::testing::HasSubstr;
 
 class SetBackTest : public TwoSitesTest {
  public:
