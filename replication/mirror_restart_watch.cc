@@ -149,7 +149,11 @@ absl::Status MirrorRestartWatch::LookAt(const WatchedPools::Watched& watched) {
       cluster->fsid(),
       [cluster, id = pool_id, rados_namespace = rados_namespace,
        at_once = environment_.options.group_members_at_once,
-       name = watched.pool_name] {
+       name = watched.pool_name,
+       setting_back =
+           environment_.copying_stops
+               .LastOfAllNamespaces(WholePoolKey(cluster->fsid(), pool_id))
+               .setting_back] {
         const auto copies =
             SetBackInterruptedCopies(*cluster, id, rados_namespace, at_once);
         if (!copies.ok()) {
@@ -158,7 +162,11 @@ absl::Status MirrorRestartWatch::LookAt(const WatchedPools::Watched& watched) {
               "that this interrupted may lack one object: resync them pool={}: "
               "{}",
               Quoted(name), Quoted(copies.status().message()));
-        } else if (*copies > 0) {
+          return;
+        }
+        // Whoever else goes that the promotion sent away has copied nothing.
+        *setting_back = SettingBack::kDone;
+        if (*copies > 0) {
           Log().warn(
               "rbd-mirror was restarted or has lost its connection in the "
               "middle of copies; they are set back by one object, because it "

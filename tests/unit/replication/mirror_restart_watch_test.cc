@@ -240,6 +240,17 @@ TEST_F(MirrorRestartWatchTest, DoesSoAlsoAtTheFirstLook) {
   EXPECT_EQ(Copied(), copied - 1);
 }
 
+// rbd-mirror that was sent away comes back later.
+TEST_F(MirrorRestartWatchTest, DoesSoOnce) {
+  const uint64_t copied = Copied();
+  NoteEviction(SettingBack::kFailed);
+  watch_.LookAtAll();
+  EXPECT_EQ(Copied(), copied - 1);
+  b_.ReconnectMirrorDaemon();
+  watch_.LookAtAll();
+  EXPECT_EQ(Copied(), copied - 1);
+}
+
 // A person restarts rbd-mirror meanwhile: it goes on in a few seconds.
 TEST_F(MirrorRestartWatchTest, DoesNotWaitForThePromotionWhenRbdMirrorIsBack) {
   const uint64_t copied = Copied();
