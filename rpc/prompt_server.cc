@@ -44,13 +44,17 @@ PromptServer::PromptServer(grpc::ServerBuilder& builder,
       queue_(builder.AddCompletionQueue()),
       server_(builder.BuildAndStart()) {}
 
-PromptServer::~PromptServer() {
-  if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now());
+void PromptServer::Shutdown(std::chrono::system_clock::time_point until) {
   {
     const MutexLock lock(mutex_);
     ending_ = true;
-    queue_->Shutdown();
   }
+  server_->Shutdown(until);
+}
+
+PromptServer::~PromptServer() {
+  if (server_ != nullptr) Shutdown(std::chrono::system_clock::now());
+  queue_->Shutdown();
   thread_.reset();
   // Nobody has looked, where the thread was never started.
   void* tag = nullptr;
@@ -82,6 +86,8 @@ void PromptServer::Run() {
 
 void PromptServer::Await(const PromptMethod& method) {
   auto call = std::make_unique<Call>(method);
+  // gRPC can forget what is asked for while its Shutdown() begins: the queue,
+  // and with it the thread, would never end.
   const MutexLock lock(mutex_);
   if (ending_) return;
   Call& next = *call;

@@ -9,6 +9,7 @@
 #include <grpcpp/support/async_unary_call.h>
 #include <grpcpp/support/byte_buffer.h>
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -68,6 +69,10 @@ class PromptServer {
   ~PromptServer();
   PromptServer(const PromptServer&) = delete;
   PromptServer& operator=(const PromptServer&) = delete;
+
+  /// grpc::Server::Shutdown(), with the prompt methods; never that one itself.
+  /// Calls that are not done at `until` are cancelled. Blocks. Thread-safe.
+  void Shutdown(std::chrono::system_clock::time_point until);
 
   grpc::Server& server() { return *server_; }
 

@@ -92,7 +92,7 @@ void SocketServer::StopServer() {
     while (!stop_by_.has_value()) changed_.Wait(mutex_);
     until = *stop_by_;
   }
-  server_->server().Shutdown(until);
+  server_->Shutdown(until);
   const MutexLock lock(mutex_);
   stopped_ = true;
   changed_.NotifyAll();

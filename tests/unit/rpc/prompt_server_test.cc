@@ -180,7 +180,8 @@ TEST(PromptServerTest, WithoutAThreadThereIsAnErrorAndAnEnd) {
 }
 
 TEST(PromptServerTest, TheEndMayComeBeforeTheThreadHasLooked) {
-  // What is used after its end is not missed each time.
+  // What is used after its end is not missed each time, and an end that waits
+  // for ever was one of some thousand.
   for (int i = 0; i < 20; ++i) {
     BusyService service;
     PromptMethod probe = service.ProbeMethod();
