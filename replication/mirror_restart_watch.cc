@@ -41,6 +41,38 @@ absl::StatusOr<bool> MayBeHalfEvicted(Cluster& cluster, Pool& pool) {
   return SilentSinceEviction(NewestLocalReport(statuses), *noted);
 }
 
+/// A forced promotion of this daemon has not set back what it interrupted.
+bool LeftUndone(const CopyingStop& stop) {
+  return !stop.clients.empty() && *stop.setting_back != SettingBack::kDone;
+}
+
+/// Whether all clients that went have gone because `stop` put them on the
+/// blocklist, and its promotion has set the copies back; nullopt: it may be
+/// about to.
+std::optional<bool> SetBackByPromotion(const CopyingStop& stop,
+                                       SteadyDuration since,
+                                       const std::set<uint64_t>& before,
+                                       const std::set<uint64_t>& now) {
+  const bool by_us =
+      !stop.clients.empty() &&
+      std::all_of(before.begin(), before.end(), [&](uint64_t client) {
+        return now.contains(client) || stop.clients.contains(client);
+      });
+  if (!by_us) return false;
+  const bool nobody_is_back = std::includes(
+      stop.clients.begin(), stop.clients.end(), now.begin(), now.end());
+  switch (*stop.setting_back) {
+    case SettingBack::kDone:
+      return since < kReturn;
+    case SettingBack::kUnderWay:
+      if (since < kSetBackTakes && nobody_is_back) return std::nullopt;
+      return false;
+    case SettingBack::kFailed:
+      break;
+  }
+  return false;
+}
+
 }  // namespace
 
 MirrorRestartWatch::MirrorRestartWatch(ReplicationEnvironment& environment,
@@ -85,33 +117,6 @@ void MirrorRestartWatch::LookAtAll() {
   }
 }
 
-std::optional<bool> MirrorRestartWatch::SetBackByPromotion(
-    const std::string& whole_pool, const std::set<uint64_t>& before,
-    const std::set<uint64_t>& now) {
-  const CopyingStop stop =
-      environment_.copying_stops.LastOfAllNamespaces(whole_pool);
-  const SteadyDuration since =
-      environment_.clock.Now() - stop.known_to_osds_since;
-  const bool by_us =
-      !stop.clients.empty() &&
-      std::all_of(before.begin(), before.end(), [&](uint64_t client) {
-        return now.contains(client) || stop.clients.contains(client);
-      });
-  if (!by_us) return false;
-  const bool nobody_is_back = std::includes(
-      stop.clients.begin(), stop.clients.end(), now.begin(), now.end());
-  switch (*stop.setting_back) {
-    case SettingBack::kDone:
-      return since < kReturn;
-    case SettingBack::kUnderWay:
-      if (since < kSetBackTakes && nobody_is_back) return std::nullopt;
-      return false;
-    case SettingBack::kFailed:
-      break;
-  }
-  return false;
-}
-
 absl::Status MirrorRestartWatch::LookAt(const WatchedPools::Watched& watched) {
   const auto& [cluster_id, pool_id, rados_namespace] = watched.key;
   ADDONS_ASSIGN_OR_RETURN(
@@ -124,36 +129,35 @@ absl::Status MirrorRestartWatch::LookAt(const WatchedPools::Watched& watched) {
                           ListMirrorClients(*pool));
   std::set<uint64_t> clients;
   for (const Watcher& watcher : watchers) clients.insert(watcher.client_id);
-  auto known = seen_.find(watched.key);
-  if (known == seen_.end()) {
+  const bool first = !seen_.contains(watched.key);
+  bool half = false;
+  if (first) {
     // Where this fails, the next look is the first one.
-    ADDONS_ASSIGN_OR_RETURN(const bool half, MayBeHalfEvicted(*cluster, *pool));
-    const CopyingStop stop = environment_.copying_stops.LastOfAllNamespaces(
-        WholePoolKey(cluster->fsid(), pool_id));
-    const bool ours =
-        !stop.clients.empty() && *stop.setting_back != SettingBack::kDone;
-    known = seen_.emplace(watched.key, Seen{clients, half || ours}).first;
+    ADDONS_ASSIGN_OR_RETURN(half, MayBeHalfEvicted(*cluster, *pool));
+    seen_.emplace(watched.key, Seen{clients});
   }
-  Seen& seen = known->second;
-  if (!seen.undecided && seen.clients == clients) return absl::OkStatus();
-  const auto done = SetBackByPromotion(WholePoolKey(cluster->fsid(), pool_id),
-                                       seen.clients, clients);
+  Seen& seen = seen_.at(watched.key);
+  if (!first && !seen.undecided && seen.clients == clients) {
+    return absl::OkStatus();
+  }
+  const CopyingStop stop = environment_.copying_stops.LastOfAllNamespaces(
+      WholePoolKey(cluster->fsid(), pool_id));
+  if (first && !half && !LeftUndone(stop)) return absl::OkStatus();
+  const auto done = SetBackByPromotion(
+      stop, environment_.clock.Now() - stop.known_to_osds_since, seen.clients,
+      clients);
   if (!done.has_value()) {
     // Who was there before is needed once more.
     seen.undecided = true;
     return absl::OkStatus();
   }
-  seen = Seen{clients, false};
+  seen = Seen{clients};
   if (*done) return absl::OkStatus();
   environment_.aside(
       cluster->fsid(),
       [cluster, id = pool_id, rados_namespace = rados_namespace,
        at_once = environment_.options.group_members_at_once,
-       name = watched.pool_name,
-       setting_back =
-           environment_.copying_stops
-               .LastOfAllNamespaces(WholePoolKey(cluster->fsid(), pool_id))
-               .setting_back] {
+       name = watched.pool_name, setting_back = stop.setting_back] {
         const auto copies =
             SetBackInterruptedCopies(*cluster, id, rados_namespace, at_once);
         if (!copies.ok()) {

@@ -47,7 +47,6 @@ class MirrorRestartWatch {
   void LookAtAll();
 
  private:
-  absl::Status LookAt(const WatchedPools::Watched& watched);
   /// The rbd-mirror clients of a pool.
   struct Seen {
     std::set<uint64_t> clients;
@@ -55,12 +54,7 @@ class MirrorRestartWatch {
     /// promotion is not known yet.
     bool undecided = false;
   };
-  /// Whether all clients that went have gone because a forced promotion of this
-  /// daemon put them on the blocklist, and that has set the copies back itself;
-  /// nullopt: it may be about to.
-  std::optional<bool> SetBackByPromotion(const std::string& whole_pool,
-                                         const std::set<uint64_t>& before,
-                                         const std::set<uint64_t>& now);
+  absl::Status LookAt(const WatchedPools::Watched& watched);
 
   ReplicationEnvironment& environment_;
   ClusterProvider& clusters_;
