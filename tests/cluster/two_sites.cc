@@ -224,6 +224,13 @@ void TwoSitesTest::RunMirrorDaemonFor(const std::string& site,
   kill(pid, SIGSTOP);
 }
 
+void TwoSitesTest::CopyObjectsAtOnce(int objects) {
+  for (const std::string site : {"a", "b"}) {
+    Rbd(site, {"config", "pool", "set", RealBed::kPool,
+               "rbd_concurrent_management_ops", absl::StrCat(objects)});
+  }
+}
+
 TestVolume TwoSitesTest::MakeVolume(const std::vector<std::string>& flags) {
   static std::atomic<int> number = 0;  // several threads make volumes
   TestVolume volume;

@@ -76,6 +76,10 @@ class TwoSitesTest : public ::testing::Test {
   static void RunMirrorDaemonFor(const std::string& site,
                                  std::chrono::milliseconds time);
 
+  /// rbd-mirror of either site copies so many objects of an image at the same
+  /// time; Ceph's default is 10.
+  static void CopyObjectsAtOnce(int objects);
+
   // --- volumes
 
   /// On site a, not replicated. `flags` as of `testbed volume`.

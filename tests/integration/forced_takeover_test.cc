@@ -34,11 +34,8 @@ class ForcedTakeoverTest : public TwoSitesTest {
  public:
   static void SetUpTestSuite() {
     TwoSitesTest::SetUpTestSuite();
-    for (const std::string site : {"a", "b"}) {
-      // So that a copy takes as long as with slow disks.
-      Rbd(site, {"config", "pool", "set", RealBed::kPool,
-                 "rbd_concurrent_management_ops", "1"});
-    }
+    // So that a copy takes as long as with slow disks.
+    CopyObjectsAtOnce(1);
   }
 
  protected:

@@ -36,10 +36,7 @@ void MidCopyTest::TearDownTestSuite() {
 
 void MidCopyTest::StopInMidCopy(const std::map<std::string, Kind>& volumes) {
   TwoSitesTest::SetUpTestSuite();
-  for (const std::string site : {"a", "b"}) {
-    Rbd(site, {"config", "pool", "set", RealBed::kPool,
-               "rbd_concurrent_management_ops", "1"});
-  }
+  CopyObjectsAtOnce(1);
   volumes_ = new std::map<std::string, Volume>();
   for (const auto& [name, kind] : volumes) Make(name, kind);
   Testbed("stop", {"b", "rbd-mirror"});

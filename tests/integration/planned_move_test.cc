@@ -212,10 +212,7 @@ class SlowMoveTest : public TwoSitesTest {
  protected:
   /// One that is copied one object after the other.
   static TestVolume MakeSlowVolume(const std::string& size) {
-    for (const std::string site : {"a", "b"}) {
-      Rbd(site, {"config", "pool", "set", RealBed::kPool,
-                 "rbd_concurrent_management_ops", "1"});
-    }
+    CopyObjectsAtOnce(1);
     return MakeReplicatedVolume({}, {"--size", size});
   }
 };
