@@ -4,6 +4,7 @@
 #   scripts/test.sh                    all of them but "long"
 #   scripts/test.sh LABEL...           only these, and only what they need is installed and built
 #   PRESET=asan scripts/test.sh unit   another preset: debug (default), asan, tsan
+#   SAMPLE=6 scripts/test.sh integration   so many of them, by a seed; SEED=S repeats them
 #
 # Labels:
 #   unit         value types, the verbs on a model of two clusters, the structure of the tree
@@ -51,6 +52,11 @@ case $preset in
     exit 2
     ;;
 esac
+sample=${SAMPLE:-}
+if [[ $sample && ! $sample =~ ^[1-9][0-9]*$ ]]; then
+  printf "test.sh: SAMPLE is a number of tests, not '%s'\n" "$sample" >&2
+  exit 2
+fi
 
 ((${#labels[@]})) || labels=(unit rpc deploy contract integration)
 check_machine "${labels[@]}"
@@ -66,6 +72,20 @@ configure "$preset"
 build "$preset" "${labels[@]/#/tests-}"
 
 regex=$(IFS='|' && printf '^(%s)$' "${labels[*]}")
+selection=(--label-regex "$regex")
+if [[ $sample ]]; then
+  seed=${SEED:-$RANDOM}
+  # A test's place is its own, so that one more test changes little.
+  mapfile -t chosen < <(
+    ctest --preset "$preset" --show-only "${selection[@]}" | sed -n 's/^ *Test *#[0-9]*: //p' |
+      while IFS= read -r name; do
+        printf '%s %s\n' "$(md5sum <<<"$seed $name")" "$name"
+      done | LC_ALL=C sort | head -n "$sample" | sed 's/^[^ ]* *- *//'
+  )
+  printf '    SEED=%s: %s\n' "$seed" "${chosen[*]}"
+  # Names have dots and slashes, and no other sign that means something.
+  selection+=(--tests-regex "^($(IFS='|' && printf '%s' "${chosen[*]//./[.]}"))\$")
+fi
 # Most tests on real clusters wait for Ceph, not for the processor; two sites take 1 GB.
 jobs=4
 memory_kb=$(awk '/^MemTotal/ { print $2 }' /proc/meminfo)
@@ -77,6 +97,6 @@ RBD_ADDONS_TEST_SKIPS=$(realpath -m -- "${JUNIT:-$TMPDIR/junit}.skips")
 export RBD_ADDONS_TEST_SKIPS
 status=0
 ctest --preset "$preset" --parallel "${JOBS:-$jobs}" --no-tests=error --no-label-summary \
-  ${JUNIT:+--output-junit "$JUNIT"} --label-regex "$regex" || status=$?
+  ${JUNIT:+--output-junit "$JUNIT"} "${selection[@]}" || status=$?
 if [[ -s $RBD_ADDONS_TEST_SKIPS ]]; then sed 's/^/skipped: /' "$RBD_ADDONS_TEST_SKIPS"; fi
 ((status == 0))

@@ -36,6 +36,9 @@ for script in bench chaos demo dev fuzz lint packages release test; do
 done
 ends_with 2 scripts/test.sh unit no-such-label
 ends_with 2 scripts/dev.sh
+status=0
+output=$(SAMPLE=-1 scripts/test.sh unit 2>&1 </dev/null) || status=$?
+[[ $status == 2 && $output == *SAMPLE* ]] || offend "SAMPLE=-1 scripts/test.sh: ended with $status: $output"
 # The test bed's help tells all that a newcomer asks for, and each of its commands, options
 # and variables; each of its functions has a line that says what it does.
 help=$(scripts/testbed --help) || offend "scripts/testbed --help: ended with $?"
