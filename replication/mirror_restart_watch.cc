@@ -1,6 +1,7 @@
 #include "replication/mirror_restart_watch.h"
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <tuple>
@@ -137,40 +138,71 @@ absl::Status MirrorRestartWatch::LookAt(const WatchedPools::Watched& watched) {
     seen_.emplace(watched.key, Seen{clients});
   }
   Seen& seen = seen_.at(watched.key);
-  if (!first && !seen.undecided && seen.clients == clients) {
+  const bool nobody_came = std::includes(
+      seen.clients.begin(), seen.clients.end(), clients.begin(), clients.end());
+  const bool failed = seen.setting_back != nullptr &&
+                      *seen.setting_back == SettingBack::kFailed;
+  const bool again = failed && seen.in_time && nobody_came;
+  if (!first && !seen.undecided && !again && seen.clients == clients) {
     return absl::OkStatus();
   }
   const CopyingStop stop = environment_.copying_stops.LastOfAllNamespaces(
       WholePoolKey(cluster->fsid(), pool_id));
   if (first && !half && !LeftUndone(stop)) return absl::OkStatus();
-  const auto done = SetBackByPromotion(
-      stop, environment_.clock.Now() - stop.known_to_osds_since, seen.clients,
-      clients);
+  // What has failed here came after what a promotion has done.
+  std::optional<bool> done = false;
+  if (!failed) {
+    done = SetBackByPromotion(
+        stop, environment_.clock.Now() - stop.known_to_osds_since, seen.clients,
+        clients);
+  }
   if (!done.has_value()) {
     // Who was there before is needed once more.
     seen.undecided = true;
     return absl::OkStatus();
   }
   seen = Seen{clients};
+  seen.in_time = nobody_came;
   if (*done) return absl::OkStatus();
+  SetBackAside(cluster, watched, stop, again, &seen);
+  return absl::OkStatus();
+}
+
+void MirrorRestartWatch::SetBackAside(const std::shared_ptr<Cluster>& cluster,
+                                      const WatchedPools::Watched& watched,
+                                      const CopyingStop& stop, bool again,
+                                      Seen* seen) {
+  const auto own =
+      std::make_shared<std::atomic<SettingBack>>(SettingBack::kUnderWay);
+  seen->setting_back = own;
   environment_.aside(
       cluster->fsid(),
-      [cluster, id = pool_id, rados_namespace = rados_namespace,
+      [cluster, own, by_promotion = stop.setting_back, again,
+       in_time = seen->in_time, pool_id = std::get<1>(watched.key),
+       rados_namespace = std::get<2>(watched.key),
        at_once = environment_.options.group_members_at_once,
-       name = watched.pool_name, setting_back = stop.setting_back] {
-        const auto copies =
-            SetBackInterruptedCopies(*cluster, id, rados_namespace, at_once);
+       name = watched.pool_name] {
+        const auto copies = SetBackInterruptedCopies(*cluster, pool_id,
+                                                     rados_namespace, at_once);
         if (!copies.ok()) {
-          Log().warn(
-              "rbd-mirror was restarted or has lost its connection, and copies "
-              "that this interrupted may lack one object: resync them pool={}: "
-              "{}",
-              Quoted(name), Quoted(copies.status().message()));
+          *own = SettingBack::kFailed;
+          if (again) return;
+          const auto* const text =
+              in_time
+                  ? "rbd-mirror has gone, and what it was copying is not set "
+                    "back by one object, which it leaves out when it goes on; "
+                    "this is tried again until an rbd-mirror comes"
+                  : "rbd-mirror was restarted or has lost its connection, and "
+                    "copies that this interrupted may lack one object: resync "
+                    "them";
+          Log().warn("{} pool={}: {}", text, Quoted(name),
+                     Quoted(copies.status().message()));
           return;
         }
+        *own = SettingBack::kDone;
         // Whoever else goes that the promotion sent away has copied nothing.
-        *setting_back = SettingBack::kDone;
-        if (*copies > 0) {
+        *by_promotion = SettingBack::kDone;
+        if (again || *copies > 0) {
           Log().warn(
               "rbd-mirror was restarted or has lost its connection in the "
               "middle of copies; they are set back by one object, because it "
@@ -178,7 +210,6 @@ absl::Status MirrorRestartWatch::LookAt(const WatchedPools::Watched& watched) {
               Quoted(name), *copies);
         }
       });
-  return absl::OkStatus();
 }
 
 }  // namespace addons

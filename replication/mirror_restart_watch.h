@@ -1,9 +1,11 @@
 #ifndef ADDONS_REPLICATION_MIRROR_RESTART_WATCH_H_
 #define ADDONS_REPLICATION_MIRROR_RESTART_WATCH_H_
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <stop_token>
@@ -14,6 +16,7 @@
 #include "base/periodic.h"
 #include "ceph/cluster.h"
 #include "replication/environment.h"
+#include "replication/state/copying_stops.h"
 #include "replication/state/watched_pools.h"
 
 namespace addons {
@@ -23,7 +26,8 @@ namespace addons {
 /// interrupted are set back at once, see SetBackInterruptedCopies(), before it
 /// goes on with them and leaves an object out. So are those of a pool whose
 /// rbd-mirror was sent away for a forced promotion and has not reported since,
-/// at the first look: the daemon that did so may have died in the middle. Costs
+/// at the first look: the daemon that did so may have died in the middle. What
+/// fails is tried again at each look until an rbd-mirror comes. Costs
 /// one list of watchers for each pool and look. A cluster that does not answer
 /// is left out for a while, so that it delays the looks at the others once;
 /// what happens there meanwhile is not seen. A user that the cluster refuses is
@@ -53,8 +57,19 @@ class MirrorRestartWatch {
     /// Somebody has gone or come, and whether that is left to a forced
     /// promotion is not known yet.
     bool undecided = false;
+    /// What this watch has begun to set back; null: nothing. Changed by the
+    /// thread that does so.
+    std::shared_ptr<std::atomic<SettingBack>> setting_back{};
+    /// Nobody had come when it began, so that it is not too late.
+    bool in_time = false;
   };
   absl::Status LookAt(const WatchedPools::Watched& watched);
+  /// Sets the copies of the pool back on a thread of the cluster, and notes in
+  /// `seen`, and in `stop` when it succeeds, what has become of it. `again`: it
+  /// has failed before, which was logged.
+  void SetBackAside(const std::shared_ptr<Cluster>& cluster,
+                    const WatchedPools::Watched& watched,
+                    const CopyingStop& stop, bool again, Seen* seen);
 
   ReplicationEnvironment& environment_;
   ClusterProvider& clusters_;

@@ -9,13 +9,16 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "ceph/mirror_clients.h"
 #include "replication/state/eviction_note.h"
 #include "replication/state/mirror_view.h"
 #include "tests/fakes/mirrored_pair.h"
+#include "tests/rpc/log_capture.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"
 
@@ -26,6 +29,12 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 
 constexpr char kUuid[] = "5ef79ce1-81e8-439b-8405-35138edf5b89";
+
+/// How often `part` is in `text`.
+int Times(absl::string_view part, absl::string_view text) {
+  const std::vector<absl::string_view> between = absl::StrSplit(text, part);
+  return static_cast<int>(between.size()) - 1;
+}
 
 /// A volume that is primary on a, and in mid-copy on b.
 class MirrorRestartWatchTest : public ::testing::Test {
@@ -307,6 +316,65 @@ TEST_F(MirrorRestartWatchTest, WhatFailsTwiceIsTriedAgainAtOnce) {
     EXPECT_GE(calls, 3) << failing;
     EXPECT_EQ(Copied(), copied - 1) << failing;
   }
+}
+
+// OSDs that a node's end took with it are back before its rbd-mirror is.
+TEST_F(MirrorRestartWatchTest, WhatFailsIsTriedAgainWhileNoRbdMirrorIsThere) {
+  const uint64_t copied = Copied();
+  watch_.LookAtAll();
+  b_.SetMirrorDaemon(DaemonState::kDown);
+  world_.Advance(minutes(1));
+  const LogCapture log;
+  world_.SetCallHook([](absl::string_view, absl::string_view call, bool) {
+    return call == "rbd.mirror_image_snapshot_set_copy_progress" ? ETIMEDOUT
+                                                                 : 0;
+  });
+  watch_.LookAtAll();
+  watch_.LookAtAll();
+  EXPECT_EQ(Copied(), copied);
+  EXPECT_EQ(Times("this is tried again", log.text()), 1) << log.text();
+  world_.SetCallHook(nullptr);
+  watch_.LookAtAll();
+  EXPECT_EQ(Copied(), copied - 1);
+  EXPECT_EQ(Times("they are set back", log.text()), 1) << log.text();
+  watch_.LookAtAll();
+  EXPECT_EQ(Copied(), copied - 1);
+}
+
+// A forced promotion of before, which had set the copies back, is no reason not
+// to.
+TEST_F(MirrorRestartWatchTest, WhatFailsIsTriedOnceMoreWhenRbdMirrorComes) {
+  const uint64_t copied = Copied();
+  NoteEviction(SettingBack::kDone);
+  b_.ReconnectMirrorDaemon();
+  watch_.LookAtAll();
+  b_.SetMirrorDaemon(DaemonState::kDown);
+  world_.Advance(minutes(1));
+  world_.SetCallHook([](absl::string_view, absl::string_view call, bool) {
+    return call == "rbd.mirror_image_snapshot_set_copy_progress" ? ETIMEDOUT
+                                                                 : 0;
+  });
+  watch_.LookAtAll();
+  EXPECT_EQ(Copied(), copied);
+  world_.SetCallHook(nullptr);
+  b_.SetMirrorDaemon(DaemonState::kRunning);
+  watch_.LookAtAll();
+  EXPECT_EQ(Copied(), copied - 1);
+}
+
+// It has gone on since, and its number tells of another object.
+TEST_F(MirrorRestartWatchTest, IsNotTriedAgainWhereRbdMirrorIsBack) {
+  const uint64_t copied = Copied();
+  watch_.LookAtAll();
+  b_.ReconnectMirrorDaemon();
+  world_.SetCallHook([](absl::string_view, absl::string_view call, bool) {
+    return call == "rbd.mirror_image_snapshot_set_copy_progress" ? ETIMEDOUT
+                                                                 : 0;
+  });
+  watch_.LookAtAll();
+  world_.SetCallHook(nullptr);
+  watch_.LookAtAll();
+  EXPECT_EQ(Copied(), copied);
 }
 
 // What came back from an eviction may be restarted, too.
