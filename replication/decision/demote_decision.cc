@@ -115,9 +115,8 @@ OwnDemotionMark MarkOf(const DemoteEvidence& seen) {
   return mark;
 }
 
-std::string DescribeMissingFollower(
-    const DemoteEvidence& seen,
-    const std::function<std::string(const std::string&)>& site_name) {
+std::string DescribeMissingFollower(const DemoteEvidence& seen,
+                                    const SiteNameFn& site_name) {
   // The way out first: a group's answer cuts long reasons of its members.
   constexpr char kLost[] =
       "; demoted now, its copy would stay behind for ever, and its next "
@@ -174,9 +173,8 @@ std::optional<DemoteDecision> RefuseToBegin(const DemoteEvidence& seen) {
 }
 
 /// Of an own demotion that is half-done.
-DemoteDecision DecideRepair(
-    const MirrorView& view, SteadyDuration settle,
-    const std::function<std::string(const std::string&)>& site_name) {
+DemoteDecision DecideRepair(const MirrorView& view, SteadyDuration settle,
+                            const SiteNameFn& site_name) {
   if (const SiteView* peer = ClaimingPeer(view); peer != nullptr) {
     const bool silent = peer->age >= settle;
     return RefuseDemote(
@@ -234,9 +232,8 @@ std::string DescribeUse(const std::string& workload) {
                       "from this list after 30 s)");
 }
 
-DemoteDecision DecideDemote(
-    const DemoteEvidence& seen, SteadyDuration settle,
-    const std::function<std::string(const std::string&)>& site_name) {
+DemoteDecision DecideDemote(const DemoteEvidence& seen, SteadyDuration settle,
+                            const SiteNameFn& site_name) {
   if (!seen.begun) {
     if (auto refused = RefuseToBegin(seen); refused.has_value()) {
       return *std::move(refused);

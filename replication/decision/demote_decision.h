@@ -86,9 +86,8 @@ std::string PublishedMark(const std::map<std::string, std::string>& published);
 std::string DescribeUse(const std::string& workload);
 
 /// Decides from one look; a pure function. `site_name` gives a peer's name.
-DemoteDecision DecideDemote(
-    const DemoteEvidence& seen, SteadyDuration settle,
-    const std::function<std::string(const std::string&)>& site_name);
+DemoteDecision DecideDemote(const DemoteEvidence& seen, SteadyDuration settle,
+                            const SiteNameFn& site_name);
 
 }  // namespace addons
 

@@ -89,9 +89,8 @@ bool KeptInStep(const MirrorView& view, SteadyDuration settle) {
                      });
 }
 
-std::string DescribeOutOfStep(
-    const MirrorView& view,
-    const std::function<std::string(const std::string&)>& site_name) {
+std::string DescribeOutOfStep(const MirrorView& view,
+                              const SiteNameFn& site_name) {
   std::vector<std::string> peers;
   for (const SiteView& peer : view.peers) {
     peers.push_back(site_name(peer.status.mirror_uuid));

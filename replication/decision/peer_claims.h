@@ -42,9 +42,8 @@ bool DemotionArrived(const MirrorView& view, SteadyDuration settle);
 /// for the settle time is none of it.
 bool KeptInStep(const MirrorView& view, SteadyDuration settle);
 /// For a person, why that is not so.
-std::string DescribeOutOfStep(
-    const MirrorView& view,
-    const std::function<std::string(const std::string&)>& site_name);
+std::string DescribeOutOfStep(const MirrorView& view,
+                              const SiteNameFn& site_name);
 
 /// For a person, why a site that gave its role back (GaveRoleBack()) is not
 /// promoted, and that `site` is to be. That one may refuse for the same reason,

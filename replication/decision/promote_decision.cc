@@ -1,7 +1,6 @@
 #include "replication/decision/promote_decision.h"
 
 #include <algorithm>
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -39,9 +38,8 @@ bool AwaitsReport(const PromoteEvidence& seen, Force force,
 
 constexpr char kByHand[] = "force by hand with `rbd-addons promote ID --force`";
 
-std::string DescribeWait(
-    const MirrorView& view, SteadyDuration settle,
-    const std::function<std::string(const std::string&)>& site_name) {
+std::string DescribeWait(const MirrorView& view, SteadyDuration settle,
+                         const SiteNameFn& site_name) {
   const std::string progress = view.CopyProgress();
   std::string reason;
   const MirrorSnapshot* newest = view.Newest();
@@ -123,9 +121,9 @@ PromoteDecision DecideForced(const MirrorView& view,
 }
 
 /// Of a view without KeptInStep(). `loss` is what forcing loses.
-PromoteDecision DecideOutOfStep(
-    const LifeEvidence& life, bool dead, const std::string& loss,
-    const std::function<std::string(const std::string&)>& site_name) {
+PromoteDecision DecideOutOfStep(const LifeEvidence& life, bool dead,
+                                const std::string& loss,
+                                const SiteNameFn& site_name) {
   const std::string reason = DescribeOutOfStep(life.view, site_name);
   if (dead) {
     return {PromoteAction::kRefuseNoLife,
@@ -157,9 +155,9 @@ std::optional<SteadyDuration> DeafFor(const LifeEvidence& life,
 }
 
 /// The rows of a call without force, where the demotion is not here whole.
-PromoteDecision DecideUnforced(
-    const PromoteEvidence& seen, const ReplicationOptions& options,
-    const std::function<std::string(const std::string&)>& site_name) {
+PromoteDecision DecideUnforced(const PromoteEvidence& seen,
+                               const ReplicationOptions& options,
+                               const SiteNameFn& site_name) {
   const MirrorView& view = seen.view;
   const SteadyDuration settle = options.settle_time;
   const LifeEvidence life{view, seen.clocks, seen.disturbed, seen.interval};
@@ -291,9 +289,9 @@ PromoteSeries::Seen SeenInSeries(const MirrorView& view,
   return seen;
 }
 
-PromoteDecision DecidePromote(
-    const PromoteEvidence& seen, Force force, const ReplicationOptions& options,
-    const std::function<std::string(const std::string&)>& site_name) {
+PromoteDecision DecidePromote(const PromoteEvidence& seen, Force force,
+                              const ReplicationOptions& options,
+                              const SiteNameFn& site_name) {
   const MirrorView& view = seen.view;
   if (view.info.state == MirrorImageState::kDisabling) {
     return {PromoteAction::kWait, kDisablingText};

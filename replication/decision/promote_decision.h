@@ -2,7 +2,6 @@
 #define ADDONS_REPLICATION_DECISION_PROMOTE_DECISION_H_
 
 #include <chrono>
-#include <functional>
 #include <optional>
 #include <string>
 
@@ -70,9 +69,9 @@ PromoteSeries::Seen SeenInSeries(const MirrorView& view,
 /// Decides from one look; a pure function. FAILED_PRECONDITION makes the
 /// operator promote by force at once, so a kRefuse... row stands only where
 /// that is right. `site_name` gives a peer's name for messages.
-PromoteDecision DecidePromote(
-    const PromoteEvidence& seen, Force force, const ReplicationOptions& options,
-    const std::function<std::string(const std::string&)>& site_name);
+PromoteDecision DecidePromote(const PromoteEvidence& seen, Force force,
+                              const ReplicationOptions& options,
+                              const SiteNameFn& site_name);
 
 }  // namespace addons
 

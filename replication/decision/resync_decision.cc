@@ -16,8 +16,6 @@ namespace addons {
 namespace {
 
 using absl::StatusCode;
-using SiteNameFn = std::function<std::string(const std::string&)>;
-
 /// An error that stands so often in rewritten reports is no passing one.
 constexpr int kStandingRewrites = 2;
 

@@ -1,7 +1,6 @@
 #ifndef ADDONS_REPLICATION_DECISION_RESYNC_DECISION_H_
 #define ADDONS_REPLICATION_DECISION_RESYNC_DECISION_H_
 
-#include <functional>
 #include <optional>
 #include <string>
 
@@ -64,9 +63,8 @@ bool MayBeStanding(const MirrorView& view,
                    SteadyDuration settle);
 
 /// Decides from one look; a pure function. `site_name` gives a peer's name.
-ResyncDecision DecideResync(
-    const ResyncEvidence& seen, SteadyDuration settle,
-    const std::function<std::string(const std::string&)>& site_name);
+ResyncDecision DecideResync(const ResyncEvidence& seen, SteadyDuration settle,
+                            const SiteNameFn& site_name);
 
 }  // namespace addons
 

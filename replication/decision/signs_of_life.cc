@@ -98,9 +98,8 @@ bool NoSignOfLife(const MirrorView& view, const ReplicationOptions& options) {
          (syncing ? settle : SteadyDuration(options.look_gap));
 }
 
-std::string DescribeDeath(
-    const LifeEvidence& seen,
-    const std::function<std::string(const std::string&)>& site_name) {
+std::string DescribeDeath(const LifeEvidence& seen,
+                          const SiteNameFn& site_name) {
   const MirrorView& view = seen.view;
   std::vector<std::string> dead;
   for (const SiteView& peer : view.peers) {

@@ -2,7 +2,6 @@
 #define ADDONS_REPLICATION_DECISION_SIGNS_OF_LIFE_H_
 
 #include <chrono>
-#include <functional>
 #include <optional>
 #include <string>
 
@@ -44,9 +43,8 @@ bool NoSignOfLife(const LifeEvidence& seen, const ReplicationOptions& options);
 bool NoSignOfLife(const MirrorView& view, const ReplicationOptions& options);
 
 /// Who is dead, for a person. `site_name` gives a peer's name.
-std::string DescribeDeath(
-    const LifeEvidence& seen,
-    const std::function<std::string(const std::string&)>& site_name);
+std::string DescribeDeath(const LifeEvidence& seen,
+                          const SiteNameFn& site_name);
 
 }  // namespace addons
 

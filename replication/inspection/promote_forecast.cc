@@ -11,8 +11,6 @@
 namespace addons {
 namespace {
 
-using SiteNameFn = std::function<std::string(const std::string&)>;
-
 /// What is left to do for an image that is primary already.
 Forecast ForecastOfPrimary(const MirrorView& view,
                            const std::optional<RescueRecord>& rescue,

@@ -245,6 +245,8 @@ absl::StatusOr<MirrorView> LookAt(const ResolvedVolume& volume, Pool& pool,
 std::string SiteName(Pool& pool, const std::string& mirror_uuid);
 std::string SiteName(const std::vector<MirrorPeer>& peers,
                      const std::string& mirror_uuid);
+/// SiteName() for who has neither, because it only decides.
+using SiteNameFn = std::function<std::string(const std::string& mirror_uuid)>;
 
 /// RFC 3339 in UTC.
 std::string FormatUnixSeconds(int64_t seconds);
