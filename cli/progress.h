@@ -40,7 +40,7 @@ class ProgressMeter {
  private:
   struct Sample {
     Time time;
-    uint64_t done;
+    uint64_t done = 0;
   };
   /// Per second; nullopt before it has moved.
   std::optional<double> Rate() const;

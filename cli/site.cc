@@ -131,6 +131,7 @@ std::vector<SiteRow> Work(const SiteCommand& command, const Sites& sites,
   std::stable_partition(worked_on.begin(), worked_on.end(),
                         [&](size_t row) { return rows[row].item.ready; });
   std::vector<std::unique_ptr<SiteCalls>> calls;
+  calls.reserve(worked_on.size());
   for (const size_t row : worked_on) {
     calls.push_back(std::make_unique<SiteCalls>(
         rows[row].item, sites.here,

@@ -105,7 +105,7 @@ absl::Status SiteCalls::Call(milliseconds limit, const std::stop_token& stop,
   auto request = RequestFor<pb::ResyncVolumeRequest>(item_, item_.id);
   request.set_force(phase_ == Phase::kForceResync);
   pb::ResyncVolumeResponse response;
-  const absl::Status status = here_.Call(request, response, limit, stop);
+  absl::Status status = here_.Call(request, response, limit, stop);
   *ready = response.ready();
   return status;
 }

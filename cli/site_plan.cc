@@ -182,10 +182,11 @@ SiteItem MoveFrom(const Seen& here, const Seen* there) {
   SiteItem item = Promotion(here, SiteVerb::kRelocate);
   if (item.action != SiteAction::kPromote) return item;
   if (there == nullptr) {
-    return Leave(std::move(item),
-                 item.group ? "the other site knows no volume group of just "
-                              "these volumes"
-                            : "the other site knows no such image");
+    const auto* const why =
+        item.group ? "the other site knows no volume group of just these "
+                     "volumes"
+                   : "the other site knows no such image";
+    return Leave(std::move(item), why);
   }
   if (const std::string why = NotCallable(*there); !why.empty()) {
     return Leave(std::move(item), absl::StrCat("on the other site: ", why));
