@@ -226,7 +226,7 @@ absl::StatusOr<std::optional<SkipReason>> Sparsification::Work(
   // It may take hours, and ends when another daemon opens the image.
   leased.GiveBack();
   SparsifyThread work(image, request_.parameters.sparse_bytes, context_.clock(),
-                      environment_.options.permit);
+                      environment_.options.permit, environment_.start_thread);
   context_.Step("sparsifying");
   Log().info("reclaim of volume={} begins objects={} sparse_bytes={}",
              Quoted(request_.volume_id.text()), facts_.size.objects,

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "base/start_thread.h"
 #include "ceph/cluster.h"
 #include "history/event_log.h"
 #include "lease/keeper.h"
@@ -39,6 +40,7 @@ struct SparsifyEnvironment {
   ReclaimStats& stats;
   SparsifyOptions options;
   EventLog* history = nullptr;  // told where volumes are; null: nobody is
+  ThreadStarter start_thread = StartThread;  // tests give one of their own
 };
 
 struct SparsifyRequest {

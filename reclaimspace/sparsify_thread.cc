@@ -2,12 +2,11 @@
 
 #include <memory>
 
-#include "base/start_thread.h"
-
 namespace addons {
 
 SparsifyThread::SparsifyThread(Image& image, uint64_t sparse_bytes,
-                               Clock& clock, SteadyDuration permit)
+                               Clock& clock, SteadyDuration permit,
+                               const ThreadStarter& start)
     : clock_(clock), permit_(permit), permitted_until_(clock.Now() + permit) {
   // A packaged task hands what the call throws to Result().
   using Task = std::packaged_task<absl::StatusOr<SparsifyEnd>()>;
@@ -18,7 +17,7 @@ SparsifyThread::SparsifyThread(Image& image, uint64_t sparse_bytes,
     });
   });
   result_ = task->get_future();
-  thread_ = StartThread("sparsify", [task] { (*task)(); });
+  thread_ = start("sparsify", [task] { (*task)(); });
   if (thread_) return;
   std::promise<absl::StatusOr<SparsifyEnd>> nothing;
   nothing.set_value(

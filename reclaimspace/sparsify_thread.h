@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/clock.h"
+#include "base/start_thread.h"
 #include "ceph/image.h"
 
 namespace addons {
@@ -20,10 +21,11 @@ namespace addons {
 /// Used by one thread. The destructor revokes the permit and waits.
 class SparsifyThread {
  public:
-  /// Begins, with a first permit. `image` and `clock` are not owned and are not
-  /// touched by others until the end, except Image::HoldsLock().
+  /// Begins, with a first permit, on a thread of `start`. `image` and `clock`
+  /// are not owned and are not touched by others until the end, except
+  /// Image::HoldsLock().
   SparsifyThread(Image& image, uint64_t sparse_bytes, Clock& clock,
-                 SteadyDuration permit);
+                 SteadyDuration permit, const ThreadStarter& start);
   ~SparsifyThread();
   SparsifyThread(const SparsifyThread&) = delete;
   SparsifyThread& operator=(const SparsifyThread&) = delete;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "tests/fakes/fake_image.h"
 
@@ -163,9 +164,9 @@ absl::StatusOr<SparsifyEnd> FakeImage::Sparsify(uint64_t sparse_bytes,
                                                 const ProgressFn& progress) {
   // From before the call is recorded: whoever has seen it may let time pass.
   const auto call = world_.BeginLongCall();
-  auto end = SparsifyInTime(call, sparse_bytes, progress);
-  world_.EndLongCall(call);
-  return end;
+  // Also where a hook throws: time would wait for it.
+  const absl::Cleanup ended = [&] { world_.EndLongCall(call); };
+  return SparsifyInTime(call, sparse_bytes, progress);
 }
 
 FakeImage::Shown FakeImage::Show() const {

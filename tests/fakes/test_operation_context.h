@@ -56,6 +56,10 @@ class TestOperationContext final : public OperationContext {
   void OnStep(std::function<void(absl::string_view)> action) {
     on_step_ = std::move(action);
   }
+  /// Called with each progress, likewise.
+  void OnProgress(std::function<void()> action) {
+    on_progress_ = std::move(action);
+  }
   /// LookAgainAfter() answers as that of a table does before the first change:
   /// the verb is to be run again after Rest().
   void RunAgainInsteadOfWaiting() { runs_again_ = true; }
@@ -96,6 +100,7 @@ class TestOperationContext final : public OperationContext {
   }
   void Progress(uint64_t done, uint64_t total) override {
     progress_.emplace_back(done, total);
+    if (on_progress_) on_progress_();
   }
   void SetPending(absl::Status pending) override {
     pending_ = std::move(pending);
@@ -163,6 +168,7 @@ class TestOperationContext final : public OperationContext {
   std::optional<SteadyTime> cancel_;
   std::stop_source stop_;
   std::function<void(absl::string_view)> on_step_;
+  std::function<void()> on_progress_;
   std::vector<std::string> steps_;
   std::vector<std::pair<uint64_t, uint64_t>> progress_;
   absl::Status pending_;

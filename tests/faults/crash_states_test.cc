@@ -146,10 +146,10 @@ constexpr char kReplication[] = "replication.Controller";
 void AddOnSite(const std::string& name, std::vector<Verb>* all,
                const std::string& rpc,
                const std::function<absl::Status(Rig&, FakeSite&)>& call,
-               bool force = false) {
+               bool force = false, const std::string& service = kReplication) {
   for (const bool a : {true, false}) {
     all->push_back(
-        {absl::StrCat(name, a ? " on a" : " on b"), kReplication, rpc,
+        {absl::StrCat(name, a ? " on a" : " on b"), service, rpc,
          [call, a](Rig& rig) { return call(rig, a ? rig.a_ : rig.b_); },
          force});
   }
@@ -187,6 +187,10 @@ std::vector<Verb> VolumeVerbs() {
             [](Rig& rig, FakeSite& site) { return rig.Info(site); });
   AddOnSite("Destination", &all, "GetReplicationDestinationInfo",
             [](Rig& rig, FakeSite& site) { return rig.Destination(site); });
+  AddOnSite(
+      "Reclaim", &all, "ControllerReclaimSpace",
+      [](Rig& rig, FakeSite& site) { return rig.Reclaim(site); }, false,
+      "reclaimspace.ReclaimSpaceController");
   return all;
 }
 
@@ -278,8 +282,11 @@ const std::vector<WayOut>& WaysOut() {
   static const auto* const all = new std::vector<WayOut>{
       // A site or a manager is away: until it is back.
       {"", kUnavailable, "could not be asked: Failed to connect"},
+      {"ControllerReclaimSpace", absl::StatusCode::kAborted,
+       "could not be asked: Failed to connect"},
       {"", kUnavailable, "rbd_support module does not answer"},
       // There is no such copy, or no journal of it, on this site.
+      {"", kNotFound, "on a peer site a volume is known once"},
       {"", kNotFound, "the journal names it, but the pool has no such image"},
       {"", kNotFound, "remove it from the group if it was deleted"},
       {"", kUnavailable, "remove it from the group if it was deleted"},
@@ -456,7 +463,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Kind{"Volumes", ReplicationScenarios, VolumeVerbs},
                       Kind{"Members", MembersScenarios, MembersVerbs},
                       Kind{"VolumeGroups", VolumeGroupScenarios, GroupVerbs},
-                      Kind{"Fences", FenceScenarios, FenceVerbs}),
+                      Kind{"Fences", FenceScenarios, FenceVerbs},
+                      Kind{"Reclaims", ReclaimScenarios, VolumeVerbs}),
     [](const auto& tested) { return tested.param.name; });
 
 }  // namespace

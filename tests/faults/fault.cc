@@ -97,6 +97,8 @@ const std::map<std::string, std::vector<int>>& ErrnosOfCalls() {
       {"rbd_open_read_only", kReadOfWhatMayBeAbsent},
       {"rbd_open_by_id_read_only", kReadOfWhatMayBeAbsent},
       {"rbd_close", {EIO}},
+      {"rbd_diff_iterate2", kRead},
+      {"rbd_is_exclusive_lock_owner", kMemory},
       {"rbd_create4", {ETIMEDOUT, EIO, EPERM, ENOSPC, EEXIST}},
       {"rbd_remove", {ETIMEDOUT, EIO, EPERM, EBUSY}},
       {"rbd_resize2", kImageWrite},
@@ -119,6 +121,7 @@ const std::map<std::string, std::vector<int>>& ErrnosOfCalls() {
       {"rbd_aio_write", kImageWrite},
       {"rbd_flush", {ETIMEDOUT, EIO, EROFS}},
       {"rbd_flatten_with_progress", kImageWrite},
+      {"rbd_sparsify_with_progress", kImageWrite},
       {"rbd_snap_remove_by_id", kImageWrite},
       {"rbd_namespace_list", kRead},
       // mirroring

@@ -17,6 +17,11 @@ Process::Process(FakeWorld& world, const MirroredPair& pair, FakeSite& site,
   // Real time, in which the model answers at once.
   fences_.options.services_patience = std::chrono::milliseconds(500);
   fences_.options.barrier_patience = std::chrono::milliseconds(500);
+  reclaims_.start_thread = start;
+  // One look, after the work: how many there are in its middle is a matter of
+  // chance.
+  reclaims_.options.look_interval = std::chrono::seconds(2);
+  reclaims_.options.permit = std::chrono::seconds(10);
 }
 
 }  // namespace addons::testing

@@ -5,6 +5,7 @@
 
 #include "base/bounded_threads.h"
 #include "networkfence/environment.h"
+#include "reclaimspace/sparsify.h"
 #include "replication/mirror_restart_watch.h"
 #include "tests/unit/replication/verbs_fixture.h"
 #include "tests/unit/volumegroup/mirroring_of.h"
@@ -21,6 +22,7 @@ class Process final : public Daemon {
 
   VolumeGroupEnvironment& groups() { return groups_; }
   FenceEnvironment& fences() { return fences_; }
+  SparsifyEnvironment& reclaims() { return reclaims_; }
   /// Of the pools that calls have named; looks only when told to.
   MirrorRestartWatch& restarts() { return restarts_; }
 
@@ -30,6 +32,9 @@ class Process final : public Daemon {
       MirroringOf(environment()), {}};
   BoundedThreads barrier_;
   FenceEnvironment fences_{config(), clusters(), barrier_, {}};
+  ReclaimStats reclaim_stats_;
+  SparsifyEnvironment reclaims_{
+      environment().resolver, environment().leases, reclaim_stats_, {}};
   MirrorRestartWatch restarts_{environment(), clusters(),
                                std::chrono::milliseconds(0)};
 };

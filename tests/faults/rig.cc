@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -14,6 +15,8 @@
 #include "networkfence/fence_clients.h"
 #include "networkfence/list_fences.h"
 #include "networkfence/unfence.h"
+#include "reclaimspace/reclaim_answer.h"
+#include "reclaimspace/sparsify.h"
 #include "replication/group/demote.h"
 #include "replication/group/destination.h"
 #include "replication/group/disable.h"
@@ -37,6 +40,7 @@ ReplicationParameters Parsed(const ParameterMap& parameters) {
   return *ReplicationParameters::Parse(parameters);
 }
 
+constexpr char kWork[] = "sparsify";
 constexpr char kNotReady[] = "begun, and not ready";
 
 absl::Status Ready(const absl::StatusOr<ResyncResult>& result) {
@@ -53,6 +57,7 @@ FenceTarget FenceOf(FakeSite& site) {
 Rig::Rig() {
   script_ = [this](TestOperationContext& context) {
     if (injector_ != nullptr) injector_->SetContext(&context);
+    context.OnProgress([this] { AwaitWork(); });
   };
 }
 
@@ -74,8 +79,21 @@ ThreadStarter Rig::StarterOf(const FakeSite& site) {
         return std::nullopt;
       }
     }
-    return StartThread(name, std::move(run));
+    if (name != kWork) return StartThread(name, std::move(run));
+    ++working_;
+    return StartThread(name, [this, run = std::move(run)] {
+      run();
+      --working_;
+    });
   };
+}
+
+void Rig::AwaitWork() {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (working_ > 0) {
+    ASSERT_LT(std::chrono::steady_clock::now(), until);
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
 }
 
 void Rig::Restart() {
@@ -416,6 +434,26 @@ absl::Status Rig::ListGroups(FakeSite& site) {
     }
     return absl::OkStatus();
   });
+}
+
+// --- space reclaim
+
+absl::Status Rig::Reclaim(FakeSite& site) {
+  Process& process = on(site);
+  const absl::Status status =
+      Operate([&](OperationContext& context) -> absl::Status {
+        const auto result = Sparsify(context, process.reclaims(),
+                                     {VolumeHandle(id_), site.user(), {}});
+        if (!result.ok()) return result.status();
+        said_ = std::string(Name(result->outcome));
+        const bool left =
+            result->outcome == ReclaimOutcome::kInterrupted ||
+            (result->outcome == ReclaimOutcome::kInUse &&
+             !absl::StrContains(result->reason,
+                                "the lock of a client that died"));
+        return left ? absl::AbortedError(result->reason) : absl::OkStatus();
+      });
+  return AbortedIfTransient(status);
 }
 
 // --- fences

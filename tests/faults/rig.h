@@ -1,6 +1,7 @@
 #ifndef ADDONS_TESTS_FAULTS_RIG_H_
 #define ADDONS_TESTS_FAULTS_RIG_H_
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -107,6 +108,10 @@ class Rig final : public VerbsTest {
   absl::Status GetGroup(FakeSite& site);
   absl::Status ListGroups(FakeSite& site);
 
+  /// As the service answers. OK of an image that was left to somebody who lives
+  /// is ABORTED here: the next job begins anew.
+  absl::Status Reclaim(FakeSite& site);
+
   using Ranges = std::vector<std::string>;
   absl::Status Fence(FakeSite& site, const Ranges& ranges);
   absl::Status Unfence(FakeSite& site, const Ranges& ranges);
@@ -134,10 +139,14 @@ class Rig final : public VerbsTest {
   static SteadyTime Soon();
   /// As calls for other volumes of the pool do all the time.
   void NameThePool(FakeSite& site);
+  /// Until the work that a verb has on a thread of its own has ended.
+  void AwaitWork();
   ThreadStarter StarterOf(const FakeSite& site);
 
   const std::thread::id test_thread_ = std::this_thread::get_id();
   std::set<std::pair<std::string, std::string>> threads_;
+
+  std::atomic<int> working_{0};  // threads that sparsify
 
   std::map<std::string, std::unique_ptr<Process>> processes_;
   Injector* injector_ = nullptr;

@@ -54,6 +54,7 @@ std::vector<Scenario> ReplicationScenarios();
 std::vector<Scenario> MembersScenarios();  // replication of a group
 std::vector<Scenario> VolumeGroupScenarios();
 std::vector<Scenario> FenceScenarios();
+std::vector<Scenario> ReclaimScenarios();
 
 std::vector<Scenario> AllScenarios();
 

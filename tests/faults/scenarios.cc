@@ -8,8 +8,9 @@ namespace addons::testing {
 
 std::vector<Scenario> AllScenarios() {
   std::vector<Scenario> all;
-  for (auto* const some : {&ReplicationScenarios, &MembersScenarios,
-                           &VolumeGroupScenarios, &FenceScenarios}) {
+  for (auto* const some :
+       {&ReplicationScenarios, &MembersScenarios, &VolumeGroupScenarios,
+        &FenceScenarios, &ReclaimScenarios}) {
     std::vector<Scenario> more = some();
     all.insert(all.end(), std::make_move_iterator(more.begin()),
                std::make_move_iterator(more.end()));
