@@ -185,7 +185,7 @@ TEST_F(FaultTest, ADemotionOutlivesItsCaller) {
 TEST_F(FaultTest, ABlocklistedClientIsReplaced) {
   const TestVolume volume = MakeReplicatedVolume();
   Synchronize("a", volume);
-  Restart("a", {{"RBD_ADDONS_FAULTS", "rbd_mirror_image_demote#1:hang=3000"}});
+  Restart("a", {{"RBD_ADDONS_FAULTS", "rbd_mirror_image_demote#1:hang=8000"}});
   const std::set<std::string> before = Watchers(volume);
   auto demoted =
       std::async(std::launch::async, [&] { return Demote("a", volume); });

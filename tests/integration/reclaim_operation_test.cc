@@ -111,7 +111,7 @@ TEST_F(ReclaimOperationTest, AFailoverDoesNotWaitForIt) {
   Synchronize("a", volume);
   // The object under way takes its time; the next one is not begun.
   Restart("a",
-          {{"RBD_ADDONS_FAULTS", "rbd_sparsify_with_progress#1:hang=3000"}});
+          {{"RBD_ADDONS_FAULTS", "rbd_sparsify_with_progress#1:hang=8000"}});
   auto reclaim = ReclaimLater(volume, kDeadline, {{"withSnapshots", "true"}});
   ASSERT_TRUE(AwaitWork(volume));
   EXPECT_THAT(Demote("a", volume), HasCode(Code::OK));

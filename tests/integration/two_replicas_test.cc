@@ -34,6 +34,10 @@ namespace addons::testing {
 namespace {
 
 namespace pb = ::replication;
+
+/// Long enough to see who has the lease and to block it, where a command of
+/// Ceph's takes seconds, and shorter than a lease.
+constexpr char kLongDemote[] = "rbd_mirror_image_demote#1:hang=15000";
 using std::chrono::seconds;
 using ::testing::AnyOf;
 using ::testing::Contains;
@@ -356,8 +360,7 @@ TEST_F(TwoReplicasTest, ADaemonOfAnotherContainerThatWorksIsLeftAlone) {
   const size_t before = BlocklistedClients();
   second_->Stop(SIGTERM);
   second_->RunInContainer();
-  ASSERT_TRUE(second_->Start(
-      {{"RBD_ADDONS_FAULTS", "rbd_mirror_image_demote#1:hang=8000"}}));
+  ASSERT_TRUE(second_->Start({{"RBD_ADDONS_FAULTS", kLongDemote}}));
   grpc::Status answer;
   {
     const std::jthread thread([&] { answer = DemoteAt(second(), volume); });
@@ -376,7 +379,7 @@ TEST_F(TwoReplicasTest, ADaemonOfAnotherContainerThatWorksIsLeftAlone) {
 // knows better.
 TEST_F(TwoReplicasTest, ADaemonThatWasBlocklistedReplacesItsOwnLease) {
   const TestVolume volume = MakeReplicatedVolume();
-  Restart("a", {{"RBD_ADDONS_FAULTS", "rbd_mirror_image_demote#1:hang=6000"}});
+  Restart("a", {{"RBD_ADDONS_FAULTS", kLongDemote}});
   grpc::Status answer;
   {
     const std::jthread thread([&] { answer = DemoteAt(first(), volume); });
