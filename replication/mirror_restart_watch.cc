@@ -150,12 +150,11 @@ absl::Status MirrorRestartWatch::LookAt(const WatchedPools::Watched& watched) {
       WholePoolKey(cluster->fsid(), pool_id));
   if (first && !half && !LeftUndone(stop)) return absl::OkStatus();
   // What has failed here came after what a promotion has done.
-  std::optional<bool> done = false;
-  if (!failed) {
-    done = SetBackByPromotion(
-        stop, environment_.clock.Now() - stop.known_to_osds_since, seen.clients,
-        clients);
-  }
+  const std::optional<bool> done =
+      failed ? false
+             : SetBackByPromotion(
+                   stop, environment_.clock.Now() - stop.known_to_osds_since,
+                   seen.clients, clients);
   if (!done.has_value()) {
     // Who was there before is needed once more.
     seen.undecided = true;

@@ -27,11 +27,11 @@ namespace addons {
 /// goes on with them and leaves an object out. So are those of a pool whose
 /// rbd-mirror was sent away for a forced promotion and has not reported since,
 /// at the first look: the daemon that did so may have died in the middle. What
-/// fails is tried again at each look until an rbd-mirror comes. Costs
-/// one list of watchers for each pool and look. A cluster that does not answer
-/// is left out for a while, so that it delays the looks at the others once;
-/// what happens there meanwhile is not seen. A user that the cluster refuses is
-/// not used again, as in ReplicationWatch.
+/// fails is tried again at each look until an rbd-mirror comes. Costs one list
+/// of watchers for each pool and look. A cluster that does not answer is left
+/// out for a while, so that it delays the looks at the others once; what
+/// happens there meanwhile is not seen. A user that the cluster refuses is not
+/// used again, as in ReplicationWatch.
 class MirrorRestartWatch {
  public:
   /// rbd-mirror takes seconds from its start to its first copy.

@@ -16,6 +16,7 @@ namespace addons {
 namespace {
 
 using absl::StatusCode;
+
 /// An error that stands so often in rewritten reports is no passing one.
 constexpr int kStandingRewrites = 2;
 

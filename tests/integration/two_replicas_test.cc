@@ -34,10 +34,6 @@ namespace addons::testing {
 namespace {
 
 namespace pb = ::replication;
-
-/// Long enough to see who has the lease and to block it, where a command of
-/// Ceph's takes seconds, and shorter than a lease.
-constexpr char kLongDemote[] = "rbd_mirror_image_demote#1:hang=15000";
 using std::chrono::seconds;
 using ::testing::AnyOf;
 using ::testing::Contains;
@@ -46,6 +42,10 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
+
+/// Long enough to see who has the lease and to block it, where a command of
+/// Ceph's takes seconds, and shorter than a lease.
+constexpr char kLongDemote[] = "rbd_mirror_image_demote#1:hang=15000";
 
 /// So often is each race run; RBD_ADDONS_RACES sets another number.
 int Rounds() {

@@ -30,6 +30,9 @@ using std::chrono::seconds;
 
 constexpr char kUuid[] = "5ef79ce1-81e8-439b-8405-35138edf5b89";
 
+constexpr char kSetCopyProgress[] =
+    "rbd.mirror_image_snapshot_set_copy_progress";
+
 /// How often `part` is in `text`.
 int Times(absl::string_view part, absl::string_view text) {
   const std::vector<absl::string_view> between = absl::StrSplit(text, part);
@@ -90,6 +93,18 @@ class MirrorRestartWatchTest : public ::testing::Test {
         {{"newest_report",
           absl::StrCat(std::chrono::system_clock::to_time_t(reported))}});
   }
+  /// rbd-mirror of b ends, and is in no list any more.
+  void EndMirrorDaemon() {
+    b_.SetMirrorDaemon(DaemonState::kDown);
+    world_.Advance(minutes(1));
+  }
+  /// Until the hook is taken away.
+  void Fail(const std::string& failing) {
+    world_.SetCallHook(
+        [failing](absl::string_view, absl::string_view call, bool) {
+          return call == failing ? ETIMEDOUT : 0;
+        });
+  }
   /// Objects of the copy under way; 0: there is none.
   uint64_t Copied() {
     const auto snapshots = b_.Snapshots(image_);
@@ -128,8 +143,7 @@ TEST_F(MirrorRestartWatchTest, SetsACopyBackThatARestartHasInterrupted) {
 TEST_F(MirrorRestartWatchTest, DoesSoAsSoonAsItIsGone) {
   const uint64_t copied = Copied();
   watch_.LookAtAll();
-  b_.SetMirrorDaemon(DaemonState::kDown);
-  world_.Advance(minutes(1));
+  EndMirrorDaemon();
   watch_.LookAtAll();
   EXPECT_EQ(Copied(), copied - 1);
 }
@@ -145,8 +159,7 @@ TEST_F(MirrorRestartWatchTest, PutsBackWhatACopyThatHasJustBegunHasWritten) {
   ASSERT_TRUE(
       world_.AdvanceUntil([this] { return b_.Torn(image_); }, minutes(1)));
   watch_.LookAtAll();
-  b_.SetMirrorDaemon(DaemonState::kDown);
-  world_.Advance(minutes(1));
+  EndMirrorDaemon();
   watch_.LookAtAll();
   EXPECT_FALSE(b_.Torn(image_));
   EXPECT_EQ(b_.Data(image_), 7U);
@@ -178,8 +191,7 @@ TEST_F(MirrorRestartWatchTest, LeavesAloneWhoComesBackFromAnEviction) {
   const uint64_t copied = Copied();
   watch_.LookAtAll();
   NoteEviction();
-  b_.SetMirrorDaemon(DaemonState::kDown);
-  world_.Advance(minutes(1));
+  EndMirrorDaemon();
   watch_.LookAtAll();
   b_.SetMirrorDaemon(DaemonState::kRunning);
   world_.Advance(seconds(1));
@@ -201,12 +213,9 @@ TEST_F(MirrorRestartWatchTest, EndsAtItsFirstLookWhatADeadDaemonHasBegun) {
 
 TEST_F(MirrorRestartWatchTest, AFirstLookThatFailedIsMadeOnceMore) {
   const uint64_t copied = Copied();
-  b_.SetMirrorDaemon(DaemonState::kDown);
-  world_.Advance(minutes(1));  // it is in no list any more
+  EndMirrorDaemon();
   NoteEvictionOfAnother(world_.WallNow());
-  world_.SetCallHook([](absl::string_view, absl::string_view call, bool) {
-    return call == "rbd_mirror_image_global_status_list" ? ETIMEDOUT : 0;
-  });
+  Fail("rbd_mirror_image_global_status_list");
   watch_.LookAtAll();
   world_.SetCallHook(nullptr);
   EXPECT_EQ(Copied(), copied);
@@ -302,8 +311,7 @@ TEST_F(MirrorRestartWatchTest, LeavesItToAForcedPromotionThatIsAboutToDoIt) {
 TEST_F(MirrorRestartWatchTest, WhatFailsTwiceIsTriedAgainAtOnce) {
   for (const absl::string_view failing :
        {"rbd_namespace_list", "rbd_mirror_image_global_status_list",
-        "rbd_open_by_id_read_only",
-        "rbd.mirror_image_snapshot_set_copy_progress"}) {
+        "rbd_open_by_id_read_only", kSetCopyProgress}) {
     const uint64_t copied = Copied();
     watch_.LookAtAll();
     b_.ReconnectMirrorDaemon();
@@ -322,13 +330,9 @@ TEST_F(MirrorRestartWatchTest, WhatFailsTwiceIsTriedAgainAtOnce) {
 TEST_F(MirrorRestartWatchTest, WhatFailsIsTriedAgainWhileNoRbdMirrorIsThere) {
   const uint64_t copied = Copied();
   watch_.LookAtAll();
-  b_.SetMirrorDaemon(DaemonState::kDown);
-  world_.Advance(minutes(1));
+  EndMirrorDaemon();
   const LogCapture log;
-  world_.SetCallHook([](absl::string_view, absl::string_view call, bool) {
-    return call == "rbd.mirror_image_snapshot_set_copy_progress" ? ETIMEDOUT
-                                                                 : 0;
-  });
+  Fail(kSetCopyProgress);
   watch_.LookAtAll();
   watch_.LookAtAll();
   EXPECT_EQ(Copied(), copied);
@@ -348,12 +352,8 @@ TEST_F(MirrorRestartWatchTest, WhatFailsIsTriedOnceMoreWhenRbdMirrorComes) {
   NoteEviction(SettingBack::kDone);
   b_.ReconnectMirrorDaemon();
   watch_.LookAtAll();
-  b_.SetMirrorDaemon(DaemonState::kDown);
-  world_.Advance(minutes(1));
-  world_.SetCallHook([](absl::string_view, absl::string_view call, bool) {
-    return call == "rbd.mirror_image_snapshot_set_copy_progress" ? ETIMEDOUT
-                                                                 : 0;
-  });
+  EndMirrorDaemon();
+  Fail(kSetCopyProgress);
   watch_.LookAtAll();
   EXPECT_EQ(Copied(), copied);
   world_.SetCallHook(nullptr);
@@ -367,10 +367,7 @@ TEST_F(MirrorRestartWatchTest, IsNotTriedAgainWhereRbdMirrorIsBack) {
   const uint64_t copied = Copied();
   watch_.LookAtAll();
   b_.ReconnectMirrorDaemon();
-  world_.SetCallHook([](absl::string_view, absl::string_view call, bool) {
-    return call == "rbd.mirror_image_snapshot_set_copy_progress" ? ETIMEDOUT
-                                                                 : 0;
-  });
+  Fail(kSetCopyProgress);
   watch_.LookAtAll();
   world_.SetCallHook(nullptr);
   watch_.LookAtAll();
