@@ -1,4 +1,5 @@
-// Space reclaim of an image that nobody has mounted.
+// Space reclaim of an image that nobody has mounted, and trim of one that is
+// mounted on a node.
 
 #include <chrono>
 #include <cstdint>
@@ -67,6 +68,13 @@ std::vector<Scenario> ReclaimScenarios() {
         rig.world_.Advance(std::chrono::minutes(2));
       },
       [](Rig& rig) { return rig.Reclaim(rig.b_); }));
+  all.push_back({"Trim", "reclaimspace.ReclaimSpaceNode", "NodeReclaimSpace",
+                 "a",
+                 [](Rig& rig) {
+                   WithZeros(rig);
+                   rig.NodeMounts(rig.a_);
+                 },
+                 [](Rig& rig) { return rig.Trim(rig.a_); }});
   return all;
 }
 

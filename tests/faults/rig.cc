@@ -17,6 +17,7 @@
 #include "networkfence/unfence.h"
 #include "reclaimspace/reclaim_answer.h"
 #include "reclaimspace/sparsify.h"
+#include "reclaimspace/trim.h"
 #include "replication/group/demote.h"
 #include "replication/group/destination.h"
 #include "replication/group/disable.h"
@@ -452,6 +453,30 @@ absl::Status Rig::Reclaim(FakeSite& site) {
              !absl::StrContains(result->reason,
                                 "the lock of a client that died"));
         return left ? absl::AbortedError(result->reason) : absl::OkStatus();
+      });
+  return AbortedIfTransient(status);
+}
+
+void Rig::NodeMounts(FakeSite& site) {
+  node_.tree.SetKrbd(0, {MirroredPair::kPool, absl::StrCat(pair_.pool_id(site)),
+                         "", image_, site.fsid()});
+}
+
+absl::Status Rig::Trim(FakeSite& site) {
+  Process& process = on(site);
+  TrimRequest request;
+  request.volume_id = VolumeHandle(id_);
+  request.path = "/staging/volume";
+  request.user = site.user();
+  const absl::Status status =
+      Operate([&](OperationContext& context) -> absl::Status {
+        const auto result = addons::Trim(
+            context,
+            node_.Environment(process.environment().resolver, process.config()),
+            request);
+        if (!result.ok()) return result.status();
+        said_ = absl::StrCat(result->trimmed_bytes, " trimmed");
+        return absl::OkStatus();
       });
   return AbortedIfTransient(status);
 }

@@ -16,6 +16,7 @@
 #include "replication/group/members.h"
 #include "tests/faults/injector.h"
 #include "tests/faults/process.h"
+#include "tests/testing/fake_node.h"
 #include "volumegroup/parameters.h"
 
 namespace addons::testing {
@@ -111,6 +112,10 @@ class Rig final : public VerbsTest {
   /// As the service answers. OK of an image that was left to somebody who lives
   /// is ABORTED here: the next job begins anew.
   absl::Status Reclaim(FakeSite& site);
+  /// Of the filesystem that NodeMounts() has mounted.
+  absl::Status Trim(FakeSite& site);
+  /// The node has mounted the volume's image of this site.
+  void NodeMounts(FakeSite& site);
 
   using Ranges = std::vector<std::string>;
   absl::Status Fence(FakeSite& site, const Ranges& ranges);
@@ -147,6 +152,7 @@ class Rig final : public VerbsTest {
   std::set<std::pair<std::string, std::string>> threads_;
 
   std::atomic<int> working_{0};  // threads that sparsify
+  FakeNode node_;
 
   std::map<std::string, std::unique_ptr<Process>> processes_;
   Injector* injector_ = nullptr;
