@@ -35,11 +35,9 @@ constexpr std::chrono::seconds kSetBackTakes{10};
 absl::StatusOr<bool> MayBeHalfEvicted(Cluster& cluster, Pool& pool) {
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> whole,
                           OpenDefaultNamespace(cluster, pool, Access::kRead));
-  const std::optional<int64_t> noted = ReadEvictionNote({pool, whole.get()});
-  if (!noted.has_value()) return false;
   ADDONS_ASSIGN_OR_RETURN(const std::vector<ImageStatuses> statuses,
                           pool.MirrorStatuses());
-  return SilentSinceEviction(NewestLocalReport(statuses), *noted);
+  return SilentSinceEviction({pool, whole.get()}, NewestLocalReport(statuses));
 }
 
 /// A forced promotion of this daemon has not set back what it interrupted.

@@ -31,10 +31,11 @@ struct PromoteRequest {
 ///     │                              │                                   │
 ///     ├─ off ────────────────────────┼──> FAILED_PRECONDITION            │
 ///     ├─ peer took the role back ────┼──> FAILED_PRECONDITION: forced    │
+///     ├─ local rbd-mirror down ──────┤                                   │
+///     ├─ copy does not follow ───────┤                                   │
 ///     ├─ peer primary ───────────────┼──> FAILED_PRECONDITION: forced    │
 ///     ├─ no sign of life ────────────┼──> FAILED_PRECONDITION: forced    │
 ///     ├─ workload on the peer ───────┤                                   │
-///     ├─ local rbd-mirror down ──────┤                                   │
 ///     ├─ anything else ──────────────┤                                   │
 ///     ├─ nothing whole, by force ────┼──> UNAVAILABLE                    │
 ///     │                              │                                   │

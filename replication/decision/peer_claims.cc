@@ -177,6 +177,10 @@ FollowerVerdict JudgeFollowers(
     const std::function<int(const std::string& mirror_uuid)>& rewritten) {
   const std::optional<int64_t> since = view.PrimarySince();
   FollowerVerdict verdict{FollowerState::kFollow, ""};
+  // One whose report was removed may be about to write a new one.
+  if (view.silent_peer_age.has_value() && *view.silent_peer_age < settle) {
+    verdict.state = FollowerState::kUnknown;
+  }
   for (const SiteView& peer : view.peers) {
     const SiteStatus& report = peer.status;
     // A caller may have little time; what came between two calls counts, too.

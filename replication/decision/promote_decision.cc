@@ -1,6 +1,8 @@
 #include "replication/decision/promote_decision.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,6 +12,7 @@
 #include "replication/decision/peer_claims.h"
 #include "replication/decision/signs_of_life.h"
 #include "replication/state/leftover.h"
+#include "replication/state/site_report.h"
 
 namespace addons {
 namespace {
@@ -17,16 +20,20 @@ namespace {
 /// A note that a demotion was refused counts for so long, unless it is renewed.
 constexpr std::chrono::minutes kRefusalCounts{10};
 
+/// A peer has not told its role since the call began. One without a report is
+/// awaited like one that is silent: that is no word of it. Only force does
+/// without.
 bool AwaitsReport(const PromoteEvidence& seen, Force force,
                   SteadyDuration settle) {
   const std::vector<SiteView>& peers = seen.view.peers;
-  // An old report alone is no silence: it may be this site that was away.
-  const bool listened =
-      force == Force::kYes || seen.clocks.looked_for >= settle;
+  const bool forced = force == Force::kYes;
+  if (seen.view.silent_peer_age.has_value() && !forced) return true;
   return std::any_of(peers.begin(), peers.end(), [&](const SiteView& peer) {
-    // Nobody who could report.
-    if (peer.age >= settle && listened) return false;
-    if (seen.first_look == nullptr) return true;
+    if (forced && peer.age >= settle) return false;
+    if (seen.first_look == nullptr ||
+        peer.status.state == MirrorStatusState::kStartingReplay) {
+      return true;
+    }
     return std::any_of(
         seen.first_look->peers.begin(), seen.first_look->peers.end(),
         [&](const SiteView& before) {
@@ -38,11 +45,23 @@ bool AwaitsReport(const PromoteEvidence& seen, Force force,
 
 constexpr char kByHand[] = "force by hand with `rbd-addons promote ID --force`";
 
-std::string DescribeWait(const MirrorView& view, SteadyDuration settle,
-                         const SiteNameFn& site_name) {
+/// `arrived`: the demotion is here, and what tells that it still holds is not.
+std::string DescribeWait(const MirrorView& view, bool arrived,
+                         SteadyDuration settle, const SiteNameFn& site_name) {
   const std::string progress = view.CopyProgress();
   std::string reason;
   const MirrorSnapshot* newest = view.Newest();
+  if (arrived && NeedsReport(view)) {
+    return absl::StrCat(view.OwnDemotion() ? "this site demoted itself; " : "",
+                        "waiting for the peer's next report, which tells "
+                        "whether it is primary (up to half a minute)");
+  }
+  if (arrived) {
+    return "the demotion has arrived; rbd-mirror of this site, which would "
+           "tell "
+           "whether the peer took the role back since, is down or has not "
+           "reported; it does so within half a minute of its start";
+  }
   if (const SiteView* peer = view.FreshPeer(SiteRole::kPrimary, settle);
       peer != nullptr) {
     reason =
@@ -57,6 +76,10 @@ std::string DescribeWait(const MirrorView& view, SteadyDuration settle,
     reason = "the peer's demotion has not arrived yet";
   }
   if (!progress.empty()) absl::StrAppend(&reason, "; ", progress);
+  if (view.local.has_value() && view.local->role == SiteRole::kError) {
+    absl::StrAppend(&reason, "; rbd-mirror of this site reports '",
+                    DescriptionText(view.local->status.description), "'");
+  }
   if (!view.LocalDaemonUp()) {
     absl::StrAppend(&reason,
                     "; rbd-mirror of this site is down or has not reported, "
@@ -65,9 +88,9 @@ std::string DescribeWait(const MirrorView& view, SteadyDuration settle,
   return reason;
 }
 
-/// Of a view with PeerWentOn().
+/// Of a view with PeerWentOn(), or of a split brain.
 std::string DescribeWhyPeerWentOn(const MirrorView& view) {
-  if (!view.GaveRoleBack() && !view.resync_requested) {
+  if (!view.PeerWentOn() || (!view.GaveRoleBack() && !view.resync_requested)) {
     return "rbd-mirror of this site reports a split brain: the other site went "
            "on from another content, and nothing here tells which of the two "
            "is the right one; promote that site, resync this image and move "
@@ -143,8 +166,8 @@ PromoteDecision DecideOutOfStep(const LifeEvidence& life, bool dead,
 /// is down; nullopt: it is not, or something else explains that.
 std::optional<SteadyDuration> DeafFor(const LifeEvidence& life,
                                       const ReplicationOptions& options) {
-  if (options.force_without_local_mirror || SilencedByUs(life.clocks) ||
-      SilentForThePeer(life)) {
+  if (options.force_without_local_mirror ||
+      life.clocks.evicted_for.has_value() || SilentForThePeer(life)) {
     return std::nullopt;
   }
   const SteadyDuration silent = life.view.local.has_value()
@@ -154,8 +177,54 @@ std::optional<SteadyDuration> DeafFor(const LifeEvidence& life,
   return silent;
 }
 
-/// The rows of a call without force, where the demotion is not here whole.
-PromoteDecision DecideUnforced(const PromoteEvidence& seen,
+/// The peer has told that its demotion is wanted. What it has written since, by
+/// its own cluster's clock, tells that a note of long ago is none of today.
+bool RefusalStands(const MirrorView& view) {
+  if (!view.refused_demotion.has_value() ||
+      view.refused_demotion_age >= kRefusalCounts) {
+    return false;
+  }
+  const std::optional<int64_t> newest = view.NewestOnPrimary();
+  const int64_t told = view.refused_demotion->told;
+  return told == 0 || !newest.has_value() ||
+         *newest <= told + std::chrono::seconds(kRefusalCounts).count() +
+                        kReportLag.count();
+}
+
+/// The demotion has arrived whole, and the other side is dead, which keeps it
+/// from counting; nullopt: that is not what a peer's claim explains.
+std::optional<PromoteDecision> DecideTookBack(const LifeEvidence& life,
+                                              const std::string& loss,
+                                              const SiteNameFn& site_name) {
+  const MirrorView& view = life.view;
+  const MirrorSnapshot* newest = view.Newest();
+  if (newest == nullptr || !newest->demoted() || !newest->complete) {
+    return std::nullopt;
+  }
+  const SiteView* peer = ClaimingPeer(view);
+  if (peer == nullptr && !view.PeerWentOn()) return std::nullopt;
+  if (peer != nullptr && MayYetBeDenied(*peer, view)) {
+    return PromoteDecision{
+        PromoteAction::kWait,
+        absl::StrCat("the demotion has arrived; the last report of ",
+                     site_name(peer->status.mirror_uuid),
+                     " says that its image is primary, and rbd-mirror of "
+                     "this site is about to tell whether that still "
+                     "holds (up to a minute)")};
+  }
+  return PromoteDecision{
+      PromoteAction::kRefusePeerTookBack,
+      absl::StrCat(view.PeerWentOn()
+                       ? "this site gave the role back to a peer that "
+                         "was primary and is silent now ("
+                       : "the demotion has arrived, but the peer claimed "
+                         "to be primary after it and is silent now (",
+                   DescribeDeath(life, site_name), "); ", loss)};
+}
+
+/// The rows of a call without force, where no plain promotion is right.
+/// `arrived`: the demotion is here whole, and it is not known that it holds.
+PromoteDecision DecideUnforced(const PromoteEvidence& seen, bool arrived,
                                const ReplicationOptions& options,
                                const SiteNameFn& site_name) {
   const MirrorView& view = seen.view;
@@ -169,50 +238,19 @@ PromoteDecision DecideUnforced(const PromoteEvidence& seen,
       ClaimingPeer(view) == nullptr) {
     return DecideOutOfStep(life, dead, loss, site_name);
   }
-  if (const MirrorSnapshot* newest = view.Newest();
-      dead && newest != nullptr && newest->demoted() && newest->complete) {
-    if (const SiteView* peer = ClaimingPeer(view);
-        peer != nullptr && MayYetBeDenied(*peer, view)) {
-      return {PromoteAction::kWait,
-              absl::StrCat("the demotion has arrived; the last report of ",
-                           site_name(peer->status.mirror_uuid),
-                           " says that its image is primary, and rbd-mirror of "
-                           "this site is about to tell whether that still "
-                           "holds (up to a minute)")};
+  if (dead) {
+    if (auto took_back = DecideTookBack(life, loss, site_name);
+        took_back.has_value()) {
+      return *std::move(took_back);
     }
-    return {PromoteAction::kRefusePeerTookBack,
-            absl::StrCat(view.PeerWentOn()
-                             ? "this site gave the role back to a peer that "
-                               "was primary and is silent now ("
-                             : "the demotion has arrived, but the peer claimed "
-                               "to be primary after it and is silent now (",
-                         DescribeDeath(life, site_name), "); ", loss)};
   }
-  const bool refused = view.refused_demotion.has_value() &&
-                       view.refused_demotion_age < kRefusalCounts;
-  const std::optional<std::string> primary = PrimaryPeer(view, settle);
-  if (primary.has_value() && !refused &&
-      seen.clocks.peer_primary_for >= options.takeover_time &&
-      seen.clocks.image_primary_for >= settle) {
-    return {PromoteAction::kRefusePeerPrimary,
-            absl::StrCat(site_name(*primary), " has been primary for ",
-                         WholeSeconds(seen.clocks.peer_primary_for),
-                         " s while calls were waiting; demote it there, or "
-                         "force: ",
-                         loss)};
-  }
-  if (refused) {
-    return {PromoteAction::kWaitForWorkload,
-            absl::StrCat("the other site is to be demoted, but a workload "
-                         "still has the image open there: ",
-                         view.refused_demotion->workload, ", since ",
-                         view.refused_demotion->since, "; stop it there")};
-  }
-  if (view.PeerWentOn() && !dead) {
+  // Time alone makes no wrong copy right.
+  if ((view.PeerWentOn() || view.SplitBrain()) && !dead) {
     return {PromoteAction::kWait,
             absl::StrCat(DescribeWhyPeerWentOn(view), "; or ", kByHand, " (",
                          loss, ")")};
   }
+  // Nothing that is known here of the peer is about now.
   if (const std::optional<SteadyDuration> silent = DeafFor(life, options);
       silent.has_value()) {
     return {
@@ -229,12 +267,35 @@ PromoteDecision DecideUnforced(const PromoteEvidence& seen,
                                "site, which it tells the manager only: ",
                                seen.clocks.daemons_unread))};
   }
+  const bool refused = RefusalStands(view);
+  const std::optional<std::string> primary = PrimaryPeer(view, settle);
+  if (primary.has_value() && !refused && CopyFollows(life, options) &&
+      seen.clocks.peer_primary_for >= options.takeover_time &&
+      seen.clocks.image_primary_for >= settle) {
+    return {PromoteAction::kRefusePeerPrimary,
+            absl::StrCat(site_name(*primary), " has been primary for ",
+                         WholeSeconds(seen.clocks.peer_primary_for),
+                         " s while calls were waiting; demote it there, or "
+                         "force: ",
+                         loss)};
+  }
   if (dead) {
     return {PromoteAction::kRefuseNoLife,
-            absl::StrCat("no sign of life from the other side: ",
-                         DescribeDeath(life, site_name), "; ", loss)};
+            absl::StrCat(
+                arrived ? "the demotion is here, and nobody tells whether the "
+                          "other side was promoted since: "
+                        : "",
+                "no sign of life from the other side: ",
+                DescribeDeath(life, site_name), "; ", loss)};
   }
-  std::string reason = DescribeWait(view, settle, site_name);
+  if (refused) {
+    return {PromoteAction::kWaitForWorkload,
+            absl::StrCat("the other site is to be demoted, but a workload "
+                         "still has the image open there: ",
+                         view.refused_demotion->workload, ", since ",
+                         view.refused_demotion->since, "; stop it there")};
+  }
+  std::string reason = DescribeWait(view, arrived, settle, site_name);
   if (view.OneWay() &&
       (!seen.interval.has_value() || view.info.mode == MirrorMode::kJournal)) {
     absl::StrAppend(&reason,
@@ -286,6 +347,7 @@ PromoteSeries::Seen SeenInSeries(const MirrorView& view,
   seen.progress = view.Progress();
   seen.receiving = !disturbed && LocalMirrorWorks(view, options);
   seen.primary_peer = PrimaryPeer(view, options.settle_time);
+  seen.copy = CopyState(view, options);
   return seen;
 }
 
@@ -308,22 +370,27 @@ PromoteDecision DecidePromote(const PromoteEvidence& seen, Force force,
       force == Force::kNo && !unclear.empty()) {
     return {PromoteAction::kWait, std::move(unclear)};
   }
-  if (!view.PeerWentOn() && KeptInStep(view, options.settle_time) &&
+  const bool arrived =
+      !view.PeerWentOn() && KeptInStep(view, options.settle_time) &&
       (DemotionArrived(view, options.settle_time) ||
-       (OwnHalfDemotion(view) && ClaimingPeer(view) == nullptr))) {
-    if (NeedsReport(view) && AwaitsReport(seen, force, options.settle_time)) {
-      return {
-          PromoteAction::kWait,
-          absl::StrCat(view.OwnDemotion() ? "this site demoted itself; " : "",
-                       "waiting for the peer's next report, which tells "
-                       "whether it is primary (up to half a minute)")};
-    }
+       (OwnHalfDemotion(view) && ClaimingPeer(view) == nullptr));
+  const bool awaits_report =
+      NeedsReport(view) && AwaitsReport(seen, force, options.settle_time);
+  if (force == Force::kYes) {
+    if (!arrived) return DecideForced(view, seen.rescue);
+    if (!awaits_report) return {PromoteAction::kPlain, ""};
+    return {PromoteAction::kWait,
+            DescribeWait(view, arrived, options.settle_time, site_name)};
+  }
+  // The demotion may be one of yesterday that was taken back. Of that this
+  // site's rbd-mirror would know; where it was this site's own, a report of the
+  // peer tells.
+  const LifeEvidence life{view, seen.clocks, seen.disturbed, seen.interval};
+  if (arrived && !awaits_report &&
+      (view.LastDemotionIsOwn() || LocalWordCounts(life, options))) {
     return {PromoteAction::kPlain, ""};
   }
-  if (force == Force::kYes) {
-    return DecideForced(view, seen.rescue);
-  }
-  return DecideUnforced(seen, options, site_name);
+  return DecideUnforced(seen, arrived, options, site_name);
 }
 
 }  // namespace addons

@@ -21,10 +21,10 @@ enum class PromoteAction {
   kAlreadyPrimary,      // nothing to promote
   kPlain,               // the demotion is here and whole: plain promote
   kRefusePeerTookBack,  // ... but the peer took the role back, and is silent
-  kRefusePeerPrimary,   // the peer has been primary for the takeover time
-  kWaitForWorkload,     // the peer is to be demoted, and a workload is there
   kWaitForLocalMirror,  // this site's own rbd-mirror is down
+  kRefusePeerPrimary,   // the peer has been primary for the takeover time
   kRefuseNoLife,        // nobody is there who could still hand over
+  kWaitForWorkload,     // the peer is to be demoted, and a workload is there
   kWait,                // look again soon
   kNothingToForce,      // no snapshot has arrived completely
   kForced,              // forced promote of a whole copy

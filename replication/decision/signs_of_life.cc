@@ -61,9 +61,42 @@ bool LocalMirrorWorks(const MirrorView& view,
   if (!view.local.has_value() || view.local->age >= options.settle_time) {
     return false;
   }
+  // An rbd-mirror that ends says "stopped", without a word of a role.
+  if (view.local->status.state == MirrorStatusState::kStopped &&
+      view.local->role != SiteRole::kPrimary) {
+    return false;
+  }
   // Reports on images of a namespace were seen to be rewritten while the flag
   // "up" was false, for as long as the peer was dead (16.2.15).
-  return view.local->status.up || view.local->age < kJustReported;
+  return view.local->status.up ||
+         (view.local->rewritten && view.local->age < kJustReported);
+}
+
+PromoteSeries::Copy CopyState(const MirrorView& view,
+                              const ReplicationOptions& options) {
+  if (options.force_without_local_mirror) return PromoteSeries::Copy::kFollows;
+  if (!view.local.has_value()) return PromoteSeries::Copy::kParted;
+  const bool works = LocalMirrorWorks(view, options);
+  if (view.local->role == SiteRole::kSecondary) {
+    return works ? PromoteSeries::Copy::kFollows
+                 : PromoteSeries::Copy::kFollowed;
+  }
+  return works && view.local->status.state == MirrorStatusState::kStartingReplay
+             ? PromoteSeries::Copy::kStarts
+             : PromoteSeries::Copy::kParted;
+}
+
+bool CopyFollows(const LifeEvidence& seen, const ReplicationOptions& options) {
+  const PromoteSeries::Copy copy = CopyState(seen.view, options);
+  return copy == PromoteSeries::Copy::kFollows ||
+         (copy == PromoteSeries::Copy::kFollowed &&
+          seen.clocks.evicted_for.has_value());
+}
+
+bool LocalWordCounts(const LifeEvidence& seen,
+                     const ReplicationOptions& options) {
+  return LocalMirrorWorks(seen.view, options) ||
+         seen.clocks.evicted_for.has_value();
 }
 
 bool NoSignOfLife(const LifeEvidence& seen, const ReplicationOptions& options) {
@@ -109,7 +142,7 @@ std::string DescribeDeath(const LifeEvidence& seen,
   }
   if (view.silent_peer_age.has_value()) {
     dead.push_back(absl::StrCat(
-        "rbd-mirror of the peer site has never reported on this image, also "
+        "there is no report of the peer site's rbd-mirror on this image, also "
         "not in the last ",
         WholeSeconds(*view.silent_peer_age), " s"));
   } else if (view.peers.empty()) {

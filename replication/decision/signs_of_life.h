@@ -25,6 +25,18 @@ struct LifeEvidence {
 bool LocalMirrorWorks(const MirrorView& view,
                       const ReplicationOptions& options);
 
+/// Whether this site's copy follows the peer, as its rbd-mirror says.
+PromoteSeries::Copy CopyState(const MirrorView& view,
+                              const ReplicationOptions& options);
+
+/// The same where its last word counts.
+bool CopyFollows(const LifeEvidence& seen, const ReplicationOptions& options);
+
+/// The last word of this site's rbd-mirror counts: it works, or its silence is
+/// of this daemon's making.
+bool LocalWordCounts(const LifeEvidence& seen,
+                     const ReplicationOptions& options);
+
 /// This site's rbd-mirror is silent because this daemon ended the copying, and
 /// it has not found its peer since.
 bool SilencedByUs(const SeriesClocks& clocks);

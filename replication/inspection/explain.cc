@@ -388,7 +388,7 @@ void Explaining::AddMirroring(const OpenedVolume& opened,
   if (view.local.has_value()) {
     AddSite(*view.local, "this site");
   } else {
-    Add("mirroring", "this site", "its rbd-mirror has never reported");
+    Add("mirroring", "this site", "there is no report of its rbd-mirror");
   }
   for (const SiteView& peer : view.peers) {
     AddSite(peer, SiteName(*opened.reads, peer.status.mirror_uuid));
@@ -396,9 +396,10 @@ void Explaining::AddMirroring(const OpenedVolume& opened,
   if (view.peers.empty()) {
     Add("mirroring", "the peer site",
         view.silent_peer_age.has_value()
-            ? absl::StrCat("its rbd-mirror has never reported on this image, "
-                           "also not in the last ",
-                           Seconds(*view.silent_peer_age))
+            ? absl::StrCat(
+                  "there is no report of its rbd-mirror on this image, "
+                  "also not in the last ",
+                  Seconds(*view.silent_peer_age))
             : "has never reported on this image");
   }
   AddNotes(view);

@@ -1,9 +1,11 @@
 #include "replication/state/eviction_note.h"
 
-#include <algorithm>
+#include <chrono>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "ceph/omap_object.h"
 #include "ceph/pool.h"
 
@@ -16,19 +18,48 @@ constexpr char kNewestReportKey[] = "newest_report";
 /// that is back is beyond that when it has reported twice.
 constexpr int64_t kReportsApart = 45;
 
-absl::Status Write(Pool& pool, int64_t newest_report) {
-  return SetOmapValuesCreating(
-      pool, kEvictionObject, {{kNewestReportKey, absl::StrCat(newest_report)}});
+/// The note counts for as long as this lock lasts, which the OSD ends.
+constexpr std::chrono::hours kCounts{1};
+
+ObjectLock CountingLock() {
+  return {.object = kEvictionObject, .name = "counts", .cookie = "evicted"};
 }
 
-std::optional<int64_t> Read(Pool& pool) {
-  const auto value = pool.ReadOmapKey(kEvictionObject, kNewestReportKey);
-  int64_t newest_report = 0;
-  if (!value.ok() || !value->has_value() ||
-      !absl::SimpleAtoi(**value, &newest_report)) {
-    return std::nullopt;
+/// From now on; also where an earlier eviction has the lock.
+absl::Status StartToCount(Pool& pool) {
+  const ObjectLock lock = CountingLock();
+  const auto taken = pool.TakeObjectLock(lock, kCounts);
+  if (absl::IsAlreadyExists(taken.status())) {  // by this client
+    return pool.RenewObjectLock(lock, kCounts).status();
   }
-  return newest_report;
+  ADDONS_RETURN_IF_ERROR(taken.status());
+  if (*taken) return absl::OkStatus();
+  ADDONS_ASSIGN_OR_RETURN(const std::vector<ObjectLocker> lockers,
+                          pool.ObjectLockers(lock));
+  for (const ObjectLocker& locker : lockers) {
+    ADDONS_RETURN_IF_ERROR(pool.BreakObjectLock(lock, locker));
+  }
+  // Whoever is faster notes the same.
+  return pool.TakeObjectLock(lock, kCounts).status();
+}
+
+absl::Status Write(Pool& pool, int64_t newest_report) {
+  ADDONS_RETURN_IF_ERROR(
+      SetOmapValuesCreating(pool, kEvictionObject,
+                            {{kNewestReportKey, absl::StrCat(newest_report)}}));
+  return StartToCount(pool);
+}
+
+bool Explains(Pool& pool, int64_t newest_report) {
+  const auto value = pool.ReadOmapKey(kEvictionObject, kNewestReportKey);
+  int64_t noted = 0;
+  if (!value.ok() || !value->has_value() ||
+      !absl::SimpleAtoi(**value, &noted) ||
+      newest_report > noted + kReportsApart) {
+    return false;
+  }
+  const auto lockers = pool.ObjectLockers(CountingLock());
+  return lockers.ok() && !lockers->empty();
 }
 
 }  // namespace
@@ -47,14 +78,10 @@ absl::Status WriteEvictionNote(const PoolAndDefault& pool,
   return Write(*pool.whole, newest_report).ok() ? absl::OkStatus() : own;
 }
 
-std::optional<int64_t> ReadEvictionNote(const PoolAndDefault& pool) {
-  const std::optional<int64_t> own = Read(pool.own);
-  // Nothing is less than any report.
-  return pool.whole == nullptr ? own : std::max(own, Read(*pool.whole));
-}
-
-bool SilentSinceEviction(int64_t newest_report, int64_t noted) {
-  return newest_report <= noted + kReportsApart;
+bool SilentSinceEviction(const PoolAndDefault& pool, int64_t newest_report) {
+  if (newest_report == 0) return false;
+  return Explains(pool.own, newest_report) ||
+         (pool.whole != nullptr && Explains(*pool.whole, newest_report));
 }
 
 }  // namespace addons

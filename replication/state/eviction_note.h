@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -35,18 +34,19 @@ absl::StatusOr<std::unique_ptr<Pool>> OpenDefaultNamespace(Cluster& cluster,
 /// forced promotion, and when it had last reported on an image of the pool (by
 /// the cluster's clock, seconds since 1970): a daemon that starts later, and
 /// other replicas, must not take its silence for an rbd-mirror that is down.
-/// Needs mutation pools. A user may be limited to the namespace, so one of the
-/// two places is enough. Blocks for at most four changes.
+/// The note counts for an hour by the OSD's clock: rbd-mirror is back long
+/// before, or something else keeps it away. Needs mutation pools. A user may be
+/// limited to the namespace, so one of the two places is enough. Blocks for a
+/// few changes in each.
 absl::Status WriteEvictionNote(const PoolAndDefault& pool,
                                int64_t newest_report);
 
-/// When rbd-mirror had last reported before it was blocklisted; nullopt: no
-/// promotion was forced here, or no place can be read. Blocks for two reads.
-std::optional<int64_t> ReadEvictionNote(const PoolAndDefault& pool);
-
-/// `newest_report`, the last one of this site's rbd-mirror, is from before the
-/// eviction that `noted` is of, or was under way then.
-bool SilentSinceEviction(int64_t newest_report, int64_t noted);
+/// Whether the silence of this site's rbd-mirror, which has reported last at
+/// `newest_report`, is explained by an eviction that was noted within the last
+/// hour: that report is from before it, or was under way then. 0, no report at
+/// all, is none from before it. False also where no place can be read. Blocks
+/// for one read in each place, and where that says so for one more.
+bool SilentSinceEviction(const PoolAndDefault& pool, int64_t newest_report);
 
 }  // namespace addons
 

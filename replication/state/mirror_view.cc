@@ -141,19 +141,34 @@ absl::Status ReadJournal(Pool& pool, MirrorView* view) {
   return absl::OkStatus();
 }
 
-/// How long a peer whose rbd-mirror has once called at this pool has been
-/// silent about this image; nullopt: no peer ever called.
-absl::StatusOr<std::optional<SteadyDuration>> SilentPeerAge(
-    Pool& pool, const MirrorView& view, PeerTracker& tracker) {
+/// What the report says of its site being primary, nullopt: nothing.
+std::optional<bool> ClaimOf(SiteRole role) {
+  if (role == SiteRole::kUnclear) return std::nullopt;
+  return role == SiteRole::kPrimary;
+}
+
+/// No peer's report is there. That is no word of theirs: any rbd-mirror that
+/// starts removes those of daemons that are down. Whose last one said that it
+/// is primary still says so; otherwise the silence has an age, where a peer's
+/// rbd-mirror has called at this pool at all.
+absl::Status AddMissingPeers(Pool& pool, const SiteStatus* local_entry,
+                             PeerTracker& tracker, MirrorView* view) {
   ADDONS_ASSIGN_OR_RETURN(const auto peers, pool.MirrorPeers());
   for (const MirrorPeer& peer : peers) {
     if (peer.mirror_uuid.empty()) continue;
-    SiteStatus no_report;  // ages as one that is never rewritten
-    no_report.mirror_uuid = peer.mirror_uuid;
-    return tracker.Age(absl::StrCat(view.tracker_key, "/silent"), no_report,
-                       nullptr);
+    if (auto claim = tracker.LastClaim(view->tracker_key, peer.mirror_uuid);
+        claim.has_value()) {
+      claim->up = false;
+      SiteView entry{*claim, RoleOf(*claim),
+                     tracker.Age(view->tracker_key, *claim, local_entry)};
+      entry.rewrites =
+          tracker.RewrittenSinceTurn(view->tracker_key, peer.mirror_uuid);
+      view->peers.push_back(std::move(entry));
+    } else if (!view->silent_peer_age.has_value()) {
+      view->silent_peer_age = tracker.SilentFor(view->tracker_key, true);
+    }
   }
-  return std::nullopt;
+  return absl::OkStatus();
 }
 
 /// What this process knows of the image besides.
@@ -178,6 +193,8 @@ absl::StatusOr<MirrorView> Complete(const ResolvedVolume& volume, Pool& pool,
     SiteView entry{site, RoleOf(site),
                    tracker.Age(view.tracker_key, site, local_entry)};
     if (site.local()) {
+      entry.rewritten =
+          tracker.SeenRewritten(view.tracker_key, site.mirror_uuid);
       view.local = std::move(entry);
     } else {
       entry.rewrites =
@@ -185,12 +202,15 @@ absl::StatusOr<MirrorView> Complete(const ResolvedVolume& volume, Pool& pool,
       entry.both_primary_for = tracker.BothPrimaryFor(
           view.tracker_key, site,
           primary && site.up && entry.role == SiteRole::kPrimary);
+      tracker.NoteClaim(view.tracker_key, site, ClaimOf(entry.role));
       view.peers.push_back(std::move(entry));
     }
   }
-  if (view.peers.empty() && view.enabled() && !view.info.primary) {
-    ADDONS_ASSIGN_OR_RETURN(view.silent_peer_age,
-                            SilentPeerAge(pool, view, tracker));
+  if (!view.peers.empty()) {
+    tracker.SilentFor(view.tracker_key, false);
+  } else if (view.enabled() &&
+             (!primary || view.own_demotion_mark.has_value())) {
+    ADDONS_RETURN_IF_ERROR(AddMissingPeers(pool, local_entry, tracker, &view));
   }
   view.quiet_for = tracker.QuietFor(view.tracker_key, view.Progress());
   return std::move(view);
@@ -335,6 +355,13 @@ std::optional<int64_t> MirrorView::RestoreTime() const {
     return std::nullopt;
   }
   return CopiedUpTo(local->status.description);
+}
+
+std::optional<int64_t> MirrorView::NewestOnPrimary() const {
+  if (!local.has_value()) return std::nullopt;
+  const auto numbers = ParseSyncNumbers(local->status.description);
+  if (!numbers.ok() || !numbers->has_value()) return std::nullopt;
+  return (*numbers)->remote_snapshot_time;
 }
 
 std::string MirrorView::RestorePoint() const {

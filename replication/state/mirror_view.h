@@ -35,6 +35,8 @@ struct SiteView {
   SiteRole role = SiteRole::kUnclear;
   /// At least so old. Never computed from this host's wall clock.
   SteadyDuration age{0};
+  /// This process has seen it to be rewritten: `age` is no older look's.
+  bool rewritten = false;
   /// How often it was rewritten since this process saw the image turn primary;
   /// nullopt: it did not.
   std::optional<int> rewrites = std::nullopt;
@@ -124,8 +126,9 @@ struct MirrorView {
   std::vector<ImageSnapshot> other_snapshots;
   std::optional<SiteView> local;
   std::vector<SiteView> peers;
-  /// Where nobody has reported on a secondary image, although the rbd-mirror of
-  /// a peer is known to this pool: how long this process has seen it so.
+  /// Where no peer's report is there, although the rbd-mirror of one is known
+  /// to this pool: how long this process has seen it so. Of a secondary, and of
+  /// a primary that has noted a demotion of its own.
   std::optional<SteadyDuration> silent_peer_age;
   std::optional<ImageParent> parent;
   std::map<std::string, std::string> marks;  // metadata that this daemon wrote
@@ -201,6 +204,9 @@ struct MirrorView {
   /// snapshot holds, by its own clock; nullopt: rbd-mirror does not say, or
   /// there is none.
   std::optional<int64_t> RestoreTime() const;
+  /// When the newest snapshot of the primary that is known here was taken, by
+  /// its own clock; nullopt: rbd-mirror does not say.
+  std::optional<int64_t> NewestOnPrimary() const;
   /// "the state of 2026-11-20T03:00:00Z", or "nothing: no complete snapshot".
   std::string RestorePoint() const;
   /// Journal mode: entries that the local rbd-mirror knows of and has not

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "ceph/mirror.h"
-
 namespace addons {
 namespace {
 
@@ -33,6 +31,7 @@ SteadyDuration PeerTracker::Age(const std::string& key, const SiteStatus& entry,
   const auto [it, first] = image.entries.try_emplace(entry.mirror_uuid);
   Seen& seen = it->second;
   if (first || seen.last_update != entry.last_update) {
+    seen.rewritten = !first;
     seen.last_update = entry.last_update;
     seen.changed_at = now;
     // What is new in the look that sees the turn may be older than it.
@@ -49,6 +48,46 @@ SteadyDuration PeerTracker::Age(const std::string& key, const SiteStatus& entry,
         age, std::chrono::seconds(local->last_update - entry.last_update));
   }
   return age;
+}
+
+bool PeerTracker::SeenRewritten(const std::string& key,
+                                const std::string& mirror_uuid) {
+  MutexLock lock(mutex_);
+  const Image& image = Touch(key);
+  const auto entry = image.entries.find(mirror_uuid);
+  return entry != image.entries.end() && entry->second.rewritten;
+}
+
+void PeerTracker::NoteClaim(const std::string& key, const SiteStatus& entry,
+                            std::optional<bool> primary) {
+  if (!primary.has_value()) return;
+  MutexLock lock(mutex_);
+  Seen& seen = Touch(key).entries[entry.mirror_uuid];
+  if (*primary) {
+    seen.claim = entry;
+  } else {
+    seen.claim.reset();
+  }
+}
+
+std::optional<SiteStatus> PeerTracker::LastClaim(
+    const std::string& key, const std::string& mirror_uuid) {
+  MutexLock lock(mutex_);
+  const Image& image = Touch(key);
+  const auto entry = image.entries.find(mirror_uuid);
+  return entry == image.entries.end() ? std::nullopt : entry->second.claim;
+}
+
+SteadyDuration PeerTracker::SilentFor(const std::string& key, bool silent) {
+  MutexLock lock(mutex_);
+  Image& image = Touch(key);
+  if (!silent) {
+    image.silent_since.reset();
+    return SteadyDuration(0);
+  }
+  const SteadyTime now = clock_.Now();
+  if (!image.silent_since.has_value()) image.silent_since = now;
+  return now - *image.silent_since;
 }
 
 SteadyDuration PeerTracker::QuietFor(const std::string& key,

@@ -9,11 +9,10 @@
 
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "ceph/mirror.h"
 #include "replication/state/site_report.h"
 
 namespace addons {
-
-struct SiteStatus;
 
 /// What this process remembers of mirrored images between looks: since when an
 /// entry has not changed, since when nothing was copied, since when the other
@@ -31,6 +30,24 @@ class PeerTracker {
   /// is one.
   SteadyDuration Age(const std::string& key, const SiteStatus& entry,
                      const SiteStatus* local);
+
+  /// Whether this process has seen the entry to be rewritten: one that was not
+  /// may be as old as can be, whatever Age() says.
+  bool SeenRewritten(const std::string& key, const std::string& mirror_uuid);
+
+  /// What the peer's report of this look says: whether it is primary, or
+  /// nothing of its role (nullopt), which changes nothing.
+  void NoteClaim(const std::string& key, const SiteStatus& entry,
+                 std::optional<bool> primary);
+  /// The peer's last report that told its role, where that was primary. It is
+  /// kept when its entry is removed: any rbd-mirror that starts does that to
+  /// those of daemons that are down.
+  std::optional<SiteStatus> LastClaim(const std::string& key,
+                                      const std::string& mirror_uuid);
+
+  /// How long no peer's report has been there, in all looks since the first
+  /// such one; `silent`: it is so in this look.
+  SteadyDuration SilentFor(const std::string& key, bool silent);
 
   /// How long `progress` (any text that changes when something is copied) has
   /// been the same.
@@ -77,7 +94,9 @@ class PeerTracker {
   struct Seen {
     int64_t last_update = 0;
     SteadyTime changed_at;
-    int rewrites = 0;  // since the image turned primary
+    bool rewritten = false;
+    int rewrites = 0;                 // since the image turned primary
+    std::optional<SiteStatus> claim;  // LastClaim()
   };
   struct Numbers {
     SyncNumbers numbers;
@@ -90,6 +109,7 @@ class PeerTracker {
     std::optional<bool> primary;
     std::optional<SteadyTime> turned_primary_at;
     std::map<std::string, int64_t> both_primary;  // first stamp, by mirror uuid
+    std::optional<SteadyTime> silent_since;
     std::string progress;
     SteadyTime progress_at;
     bool progress_seen = false;

@@ -56,7 +56,8 @@ struct PromoteSeries::Listing {
   std::optional<SteadyTime> others_at;
   std::set<std::string> skipped;  // somebody else has just read them
   std::map<std::string, std::vector<ImageStatuses>> statuses;
-  std::optional<int64_t> report_at_eviction;
+  int64_t newest_report = 0;  // of this site, also of earlier listings
+  bool silenced = false;      // by an eviction, since that
   bool asks_daemons = false;
   std::optional<std::vector<MirrorDaemon>> daemons;  // nullopt: not known
   std::string daemons_unread;                        // why
@@ -138,7 +139,11 @@ SeriesClocks PromoteSeries::Note(const Seen& seen) {
   }
   clocks.cut_off = cut_off;
   clocks.daemons_unread = pool.daemons_unread;
-  if (!seen.primary_peer.has_value()) {
+  const bool follows =
+      seen.copy == Copy::kFollows ||
+      (seen.copy == Copy::kFollowed && pool.evicted_at.has_value());
+  if (!seen.primary_peer.has_value() ||
+      !(follows || seen.copy == Copy::kStarts)) {
     image.primary_peer.clear();
     return clocks;
   }
@@ -223,7 +228,12 @@ absl::Status PromoteSeries::Read(Cluster& cluster, Pool& own,
   }
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> whole,
                           OpenDefaultNamespace(cluster, own, Access::kRead));
-  listing->report_at_eviction = ReadEvictionNote({own, whole.get()});
+  for (const auto& [name, statuses] : listing->statuses) {
+    listing->newest_report =
+        std::max(listing->newest_report, NewestLocalReport(statuses));
+  }
+  listing->silenced =
+      SilentSinceEviction({own, whole.get()}, listing->newest_report);
   if (listing->asks_daemons) {
     // Without an answer its silence says what it says without a question.
     if (auto daemons = ReadMirrorDaemons(cluster, own.id()); daemons.ok()) {
@@ -255,6 +265,7 @@ absl::Status PromoteSeries::List(Cluster& cluster, Pool& own,
             kReportsMissing &&
         listing.begin - state.daemons_asked_at >= kDaemonsInterval;
     if (listing.asks_daemons) state.daemons_asked_at = listing.begin;
+    listing.newest_report = state.newest_report;
     listing.others = reader.others;
     listing.others_at = reader.others_at;
     for (const auto& [other, read_at] : state.read_at) {
@@ -315,12 +326,9 @@ void PromoteSeries::Apply(const Listing& listing, const std::string& reader,
     KeepReports(name, listing.begin, statuses, state);
     state->read_at[name] = listing.begin;
   }
-  const bool silenced =
-      listing.report_at_eviction.has_value() &&
-      SilentSinceEviction(state->newest_report, *listing.report_at_eviction);
-  if (silenced && !state->evicted_at.has_value()) {
+  if (listing.silenced && !state->evicted_at.has_value()) {
     state->evicted_at = listing.begin;
-  } else if (!silenced && state->evicted_at.has_value()) {
+  } else if (!listing.silenced && state->evicted_at.has_value()) {
     // It is back, and gets its time before its silence says anything.
     state->evicted_at.reset();
     state->noisy_at = listing.begin;

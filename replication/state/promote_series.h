@@ -32,7 +32,8 @@ struct SeriesClocks {
   /// Nothing has arrived in the pool, although it could have for this image,
   /// which has been looked at all the time.
   SteadyDuration quiet_for{0};
-  /// The peer has been primary, for any image of the pool.
+  /// The peer has been primary, for any image of the pool whose copy follows
+  /// it.
   SteadyDuration peer_primary_for{0};
   /// Likewise, for this image.
   SteadyDuration image_primary_for{0};
@@ -64,6 +65,15 @@ class PromoteSeries {
   /// `clock` is not owned.
   explicit PromoteSeries(Clock& clock) : clock_(clock) {}
 
+  /// Whether this site's copy follows the peer. What a copy that does not says
+  /// of the peer may be long past.
+  enum class Copy {
+    kFollows,
+    kFollowed,  // as its rbd-mirror, which is silent now, has said last
+    kStarts,    // its rbd-mirror does
+    kParted,    // not, or nobody knows
+  };
+
   /// What one look at one image shows.
   struct Seen {
     std::string pool;   // "fsid/pool id"
@@ -75,6 +85,7 @@ class PromoteSeries {
     /// The peer that says that its image is primary, if there is one.
     std::optional<std::string> primary_peer;
     std::string rados_namespace{};  // of the image; the one of List()
+    Copy copy = Copy::kFollows;
   };
   SeriesClocks Note(const Seen& seen);
 

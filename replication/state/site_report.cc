@@ -102,7 +102,6 @@ SiteRole RoleOf(const SiteStatus& status) {
     case MirrorStatusState::kUnknown:
       return SiteRole::kNotPrimary;
     case MirrorStatusState::kSyncing:
-    case MirrorStatusState::kStartingReplay:
     case MirrorStatusState::kReplaying:
     case MirrorStatusState::kStoppingReplay:
       return SiteRole::kSecondary;
@@ -110,6 +109,7 @@ SiteRole RoleOf(const SiteStatus& status) {
       return absl::StrContains(status.description, "split-brain")
                  ? SiteRole::kSplitBrain
                  : SiteRole::kError;
+    case MirrorStatusState::kStartingReplay:
     case MirrorStatusState::kUnrecognized:
       break;
   }

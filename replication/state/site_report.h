@@ -58,10 +58,12 @@ std::string ArrivalText(absl::string_view description);
 enum class SiteRole {
   kPrimary,     // its rbd-mirror found the local image primary
   kNotPrimary,  // both images are demoted, as far as it could see
-  kSecondary,   // it replays, or starts or stops replaying
+  kSecondary,   // it replays, or stops replaying
   kSplitBrain,
-  kError,    // another error
-  kUnclear,  // stopped by hand, or a state that this build does not know
+  kError,  // another error
+  /// It starts, which a primary's rbd-mirror does, too; it was stopped, or has
+  /// a state that this build does not know.
+  kUnclear,
 };
 
 /// Role from the state; texts only where the state leaves it open.

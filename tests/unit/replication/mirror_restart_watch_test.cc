@@ -88,10 +88,11 @@ class MirrorRestartWatchTest : public ::testing::Test {
   /// As the daemon did that this one replaces, when rbd-mirror had last
   /// reported at `reported`.
   void NoteEvictionOfAnother(WallTime reported) {
-    b_.SetOmap(
-        MirroredPair::kPool, "", kEvictionObject,
-        {{"newest_report",
-          absl::StrCat(std::chrono::system_clock::to_time_t(reported))}});
+    const auto pool =
+        pair_.cluster(b_)->OpenPool(pair_.pool_id(b_), "", Access::kMutate);
+    ASSERT_OK(pool.status());
+    ASSERT_OK(WriteEvictionNote(
+        {**pool}, std::chrono::system_clock::to_time_t(reported)));
   }
   /// rbd-mirror of b ends, and is in no list any more.
   void EndMirrorDaemon() {

@@ -52,6 +52,7 @@ class PromoteDecisionTest : public ::testing::Test {
     SiteView site;
     site.status = {"", true, state, description, last_update};
     site.role = RoleOf(site.status);
+    site.rewritten = true;
     view_.local = site;
   }
   void SetPeer(State state, const char* description,
@@ -256,14 +257,67 @@ TEST_F(PromoteDecisionTest, OwnHalfDoneDemotionIsTakenBack) {
   EXPECT_EQ(Decide().action, PromoteAction::kPlain);
 }
 
-TEST_F(PromoteDecisionTest, OwnDemotionIsTakenBackWhenThePeerIsSilent) {
+// A silent peer may have been promoted since: that is for force to decide.
+TEST_F(PromoteDecisionTest, OwnDemotionIsNotTakenBackInSilence) {
   SetNewest(Kind::kPrimaryDemoted, true);
   SetPeer(State::kUnknown, "remote image is not primary", seconds(100));
   // It may be this site that was away.
   EXPECT_EQ(Decide().action, PromoteAction::kWait);
   EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kPlain);
   WaitedFor(options_.settle_time);
+  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  EXPECT_THAT(Decide().reason,
+              HasSubstr("nobody tells whether the other side was promoted"));
+}
+
+// Any rbd-mirror that starts removes the reports of those that are down.
+TEST_F(PromoteDecisionTest, AReportThatWasRemovedIsAwaited) {
+  SetNewest(Kind::kPrimaryDemoted, true);
+  view_.peers.clear();
+  view_.silent_peer_age = seconds(5);
+  KeepFirstLook();
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_THAT(Decide().reason, HasSubstr("waiting for the peer's next report"));
+  view_.silent_peer_age = options_.settle_time;
+  EXPECT_EQ(Decide().action, PromoteAction::kWait) << "nobody has listened";
+  WaitedFor(options_.settle_time);
+  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kPlain);
+  // The new one says nothing before the role is known.
+  view_.silent_peer_age.reset();
+  SetPeer(State::kStartingReplay, "starting replay", seconds(1), kArrived + 30);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kWait);
+  SetPeer(State::kUnknown, "remote image is not primary", seconds(1),
+          kArrived + 31);
   EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+}
+
+// The peer may have taken its demotion back, and this site's rbd-mirror would
+// know.
+TEST_F(PromoteDecisionTest, ADemotionCountsWhileTheLocalMirrorWorks) {
+  SetNewest(Kind::kNonPrimaryDemoted, true);
+  SetPeer(State::kUnknown, "remote image is not primary");
+  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+  view_.local->status.up = false;
+  AgeLocal(seconds(44));
+  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+  AgeLocal(seconds(45));
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_THAT(Decide().reason, HasSubstr("the demotion has arrived"));
+  AgeLocal(options_.settle_time);
+  EXPECT_EQ(Decide().action, PromoteAction::kWaitForLocalMirror);
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kPlain);
+  // What was known when we sent it away ourselves counts.
+  clocks_.evicted_for = seconds(50);
+  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+  clocks_.evicted_for.reset();
+  view_.local.reset();
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  // One that was ended by SIGTERM a moment ago.
+  SetLocal(State::kStopped, "stopped", kArrived + 5);
+  view_.local->status.up = false;
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
 }
 
 // That nobody is primary tells nothing of what the peer has written before.
@@ -479,8 +533,9 @@ TEST_F(PromoteDecisionTest, OwnDemotionOutdatesNoClaim) {
   SetLocal(State::kUnknown, "remote image is not primary", kArrived - 1);
   EXPECT_EQ(Decide().action, PromoteAction::kWait);
   SetLocal(State::kUnknown, "remote image is not primary", kArrived);
+  EXPECT_EQ(ClaimingPeer(view_), nullptr);
   WaitedFor(options_.settle_time);
-  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
 }
 
 // --- the peer is primary
@@ -511,11 +566,57 @@ TEST_F(PromoteDecisionTest, AnArrivingDemotionIsNoLivingPrimary) {
   EXPECT_EQ(Decide().action, PromoteAction::kWait);
 }
 
-TEST_F(PromoteDecisionTest, ALivingPrimaryIsForcedAsideWithoutALocalMirrorToo) {
+// What the peer says cannot be seen to be about now: it may have been demoted.
+TEST_F(PromoteDecisionTest, ALivingPrimaryStaysWithoutALocalMirror) {
+  WaitedFor(seconds(1000));
   view_.local->status.up = false;
-  AgeLocal(seconds(200));
-  WaitedFor(seconds(180));
+  AgeLocal(seconds(45));
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  AgeLocal(seconds(90));
+  EXPECT_EQ(Decide().action, PromoteAction::kWaitForLocalMirror);
+  // One that was ended by SIGTERM.
+  SetLocal(State::kStopped, "stopped");
+  view_.local->status.up = false;
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  // One that has just been started: its report was removed, or says nothing.
+  SetLocal(State::kStartingReplay, "starting replay");
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  view_.local.reset();
+  EXPECT_EQ(Decide().action, PromoteAction::kWaitForLocalMirror);
+  // One that we have sent away: what it said before counts.
+  SetLocal(State::kReplaying, "replaying");
+  view_.local->status.up = false;
+  AgeLocal(seconds(100));
+  clocks_.evicted_for = seconds(20);
   EXPECT_EQ(Decide().action, PromoteAction::kRefusePeerPrimary);
+  // One that was stopped on purpose.
+  clocks_.evicted_for.reset();
+  options_.force_without_local_mirror = true;
+  EXPECT_EQ(Decide().action, PromoteAction::kRefusePeerPrimary);
+}
+
+// Time alone makes no wrong copy right.
+TEST_F(PromoteDecisionTest, ACopyThatDoesNotFollowIsNotPromotedForTime) {
+  WaitedFor(seconds(1000));
+  SetLocal(State::kError, "split-brain");
+  PromoteDecision decision = Decide();
+  EXPECT_EQ(decision.action, PromoteAction::kWait);
+  EXPECT_THAT(decision.reason,
+              AllOf(HasSubstr("split brain"), HasSubstr("resync this image")));
+  SetLocal(State::kError, "failed to copy snapshots");
+  decision = Decide();
+  EXPECT_EQ(decision.action, PromoteAction::kWait);
+  EXPECT_THAT(decision.reason, HasSubstr("'failed to copy snapshots'"));
+  // The role was given back.
+  SetLocal(State::kReplaying, "replaying", kArrived + 100);
+  SetNewest(Kind::kPrimaryDemoted, true);
+  view_.own_demotion_mark = {OwnDemotionStep::kGivenBack};
+  decision = Decide();
+  EXPECT_EQ(decision.action, PromoteAction::kWait);
+  EXPECT_THAT(decision.reason, HasSubstr("gave the role back"));
+  // Nobody is there to resync from.
+  SetPeer(State::kStopped, "local image is primary", seconds(200));
+  EXPECT_EQ(Decide().action, PromoteAction::kRefusePeerTookBack);
 }
 
 TEST_F(PromoteDecisionTest, APeerThatIsToBeDemotedIsNotForcedAside) {
@@ -526,12 +627,29 @@ TEST_F(PromoteDecisionTest, APeerThatIsToBeDemotedIsNotForcedAside) {
   const PromoteDecision decision = Decide();
   EXPECT_EQ(decision.action, PromoteAction::kWaitForWorkload);
   EXPECT_THAT(decision.reason, HasSubstr("client.7 at 10.0.0.5:0/1"));
-  // Also when it is silent, or its demotion ...
-  SetPeer(State::kStopped, "local image is primary", seconds(200));
-  EXPECT_EQ(Decide().action, PromoteAction::kWaitForWorkload);
-  // ... but not for ever.
+  // But not for ever.
   view_.refused_demotion_age = seconds(600);
+  EXPECT_EQ(Decide().action, PromoteAction::kRefusePeerPrimary);
+  // Whose site is dead has no workload.
+  view_.refused_demotion_age = seconds(0);
+  SetPeer(State::kStopped, "local image is primary", seconds(200));
   EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+}
+
+// A note of long ago is known anew to a daemon that has just begun.
+TEST_F(PromoteDecisionTest, ANoteThatIsOlderThanTheCopyIsNoneOfToday) {
+  WaitedFor(seconds(200));
+  view_.refused_demotion =
+      RefusedDemotion{"client.7 at 10.0.0.5:0/1", "2026-11-20T03:00:00Z", 1000};
+  SetLocal(State::kReplaying,
+           R"(replaying, {"remote_snapshot_timestamp":1660})");
+  EXPECT_EQ(Decide().action, PromoteAction::kWaitForWorkload);
+  SetLocal(State::kReplaying,
+           R"(replaying, {"remote_snapshot_timestamp":1661})");
+  EXPECT_EQ(Decide().action, PromoteAction::kRefusePeerPrimary);
+  // Another version's note has no time.
+  view_.refused_demotion->told = 0;
+  EXPECT_EQ(Decide().action, PromoteAction::kWaitForWorkload);
 }
 
 TEST_F(PromoteDecisionTest, ANoteOfAWorkloadDoesNotHoldAWholeDemotionUp) {
@@ -621,6 +739,10 @@ TEST_F(PromoteDecisionTest, AReportThatIsRewrittenIsNoDeadLocalMirror) {
   EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
   AgeLocal(seconds(45));
   EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  // A process that has just begun does not know how old it is.
+  AgeLocal(seconds(0));
+  view_.local->rewritten = false;
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
 }
 
 TEST_F(PromoteDecisionTest, ALocalMirrorThatNeverReportedIsDown) {
@@ -663,7 +785,7 @@ TEST_F(PromoteDecisionTest, ALocalMirrorThatWeSilencedIsNoReasonToWait) {
   WaitedFor(seconds(130));
   EXPECT_EQ(Decide().action, PromoteAction::kWaitForLocalMirror);
   clocks_.evicted_for = seconds(119);
-  EXPECT_EQ(Decide().action, PromoteAction::kWaitForLocalMirror);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
   clocks_.evicted_for = seconds(120);
   EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
   clocks_.quiet_for = seconds(89);
@@ -779,7 +901,8 @@ TEST_F(PromoteDecisionTest, JournalModeDoesNotTakeTheRoleOfASilentSuccessor) {
   WaitedFor(seconds(90));
   EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
   SetLocal(State::kUnknown, "remote image is not primary", 10060);
-  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+  EXPECT_EQ(ClaimingPeer(view_), nullptr);
+  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
 }
 
 TEST_F(PromoteDecisionTest, JournalModeTellsWhatForcingReturnsTo) {

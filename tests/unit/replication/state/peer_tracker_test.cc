@@ -29,8 +29,30 @@ TEST_F(PeerTrackerTest, AnEntryAgesUntilItIsRewritten) {
   EXPECT_EQ(tracker_.Age("k", Entry("peer", 100), nullptr), seconds(0));
   clock_.Advance(seconds(40));
   EXPECT_EQ(tracker_.Age("k", Entry("peer", 100), nullptr), seconds(40));
+  EXPECT_FALSE(tracker_.SeenRewritten("k", "peer"));
   clock_.Advance(seconds(40));
   EXPECT_EQ(tracker_.Age("k", Entry("peer", 130), nullptr), seconds(0));
+  EXPECT_TRUE(tracker_.SeenRewritten("k", "peer"));
+}
+
+TEST_F(PeerTrackerTest, AClaimIsKeptUntilItsSiteSaysOtherwise) {
+  EXPECT_EQ(tracker_.LastClaim("k", "peer"), std::nullopt);
+  tracker_.NoteClaim("k", Entry("peer", 100), true);
+  tracker_.NoteClaim("k", Entry("peer", 130), std::nullopt);
+  ASSERT_TRUE(tracker_.LastClaim("k", "peer").has_value());
+  EXPECT_EQ(tracker_.LastClaim("k", "peer")->last_update, 100);
+  EXPECT_EQ(tracker_.LastClaim("k", "other"), std::nullopt);
+  tracker_.NoteClaim("k", Entry("peer", 160), false);
+  EXPECT_EQ(tracker_.LastClaim("k", "peer"), std::nullopt);
+}
+
+TEST_F(PeerTrackerTest, SilenceBeginsAnewAfterEachReport) {
+  EXPECT_EQ(tracker_.SilentFor("k", true), seconds(0));
+  clock_.Advance(seconds(100));
+  EXPECT_EQ(tracker_.SilentFor("k", true), seconds(100));
+  EXPECT_EQ(tracker_.SilentFor("k", false), seconds(0));
+  clock_.Advance(seconds(100));
+  EXPECT_EQ(tracker_.SilentFor("k", true), seconds(0));
 }
 
 TEST_F(PeerTrackerTest, ReportsAreCountedSinceTheImageTurnedPrimary) {

@@ -261,6 +261,75 @@ TEST_F(PromoteSeriesTest, ADaemonThatStartsLaterKnowsOfIt) {
   EXPECT_FALSE(look().evicted_for.has_value());
 }
 
+// An rbd-mirror that starts removes the reports of one that is down.
+TEST_F(PromoteSeriesTest, ANoteDoesNotExplainThatThereIsNoReport) {
+  Look();
+  Evict();
+  for (const char* const uuid : {kVolume, kOther}) {
+    pair_.b().RemoveStatuses(MirroredPair::ImageOf(uuid));
+  }
+  PromoteSeries later(world_);
+  EXPECT_OK(later.List(*cluster_, *pool_, "pool"));
+  EXPECT_FALSE(later.Note({"pool", "image 1", "1", false, primary_})
+                   .evicted_for.has_value());
+  // Who has seen one from before the eviction knows better.
+  world_.Advance(seconds(2));
+  EXPECT_TRUE(Look("image 1", "1", false).evicted_for.has_value());
+}
+
+TEST_F(PromoteSeriesTest, ANoteCountsForAnHour) {
+  Evict();
+  world_.Advance(minutes(59));
+  PromoteSeries later(world_);
+  EXPECT_OK(later.List(*cluster_, *pool_, "pool"));
+  EXPECT_TRUE(later.Note({"pool", "image 1", "1", false, primary_})
+                  .evicted_for.has_value());
+  world_.Advance(minutes(2));
+  EXPECT_OK(later.List(*cluster_, *pool_, "pool"));
+  EXPECT_FALSE(later.Note({"pool", "image 1", "1", false, primary_})
+                   .evicted_for.has_value());
+  // Another daemon's eviction begins it anew.
+  const auto cluster = pair_.cluster(pair_.b());
+  const auto pool =
+      cluster->OpenPool(pair_.pool_id(pair_.b()), "", Access::kMutate);
+  ASSERT_OK(pool.status());
+  ASSERT_OK(PromoteSeries(world_).NoteEviction({**pool}, "pool"));
+  world_.Advance(minutes(31));
+  Evict();
+  world_.Advance(minutes(31));
+  PromoteSeries last(world_);
+  EXPECT_OK(last.List(*cluster_, *pool_, "pool"));
+  EXPECT_TRUE(last.Note({"pool", "image 1", "1", false, primary_})
+                  .evicted_for.has_value());
+}
+
+// What a copy that does not follow says of the peer may be long past.
+TEST_F(PromoteSeriesTest, APeerIsPrimaryForAsLongAsACopyFollowsIt) {
+  using Copy = PromoteSeries::Copy;
+  primary_ = "uuid-a";
+  const auto look = [&](Copy copy) {
+    EXPECT_OK(series_.List(*cluster_, *pool_, "pool"));
+    return series_.Note({"pool", "image 1", "1", true, primary_,
+                         pool_->rados_namespace(), copy});
+  };
+  look(Copy::kFollows);
+  world_.Advance(seconds(30));
+  EXPECT_EQ(look(Copy::kFollows).image_primary_for, seconds(30));
+  // Its rbd-mirror was started anew: nothing is known that speaks against it.
+  world_.Advance(seconds(30));
+  EXPECT_EQ(look(Copy::kStarts).image_primary_for, seconds(60));
+  for (const Copy other : {Copy::kParted, Copy::kFollowed}) {
+    world_.Advance(seconds(30));
+    EXPECT_EQ(look(other).image_primary_for, seconds(0));
+    world_.Advance(seconds(30));
+    EXPECT_EQ(look(Copy::kFollows).image_primary_for, seconds(0));
+  }
+  // Sent away by a forced promotion of ours.
+  Evict();
+  world_.Advance(seconds(30));
+  EXPECT_EQ(look(Copy::kFollowed).image_primary_for, seconds(30));
+}
+
 TEST_F(PromoteSeriesTest, AnotherNamespaceOfThePoolKnowsOfIt) {
   const auto whole = OpenPool(Access::kMutate);
   const auto tenant = OpenPool(Access::kMutate, "tenant1");
