@@ -56,6 +56,15 @@ class ContractBed {
   /// on.
   virtual absl::Status FreezeMirrorDaemon(Site site) = 0;
   virtual absl::Status ThawMirrorDaemon(Site site) = 0;
+  /// It ends as it is told to (SIGTERM).
+  virtual absl::Status EndMirrorDaemon(Site site) = 0;
+  /// It dies (SIGKILL).
+  virtual absl::Status KillMirrorDaemon(Site site) = 0;
+  /// A new one, after either.
+  virtual absl::Status StartMirrorDaemon(Site site) = 0;
+  /// `rbd snap limit set`, or clear (nullopt).
+  virtual absl::Status SetSnapshotLimit(Site site, const std::string& image,
+                                        std::optional<uint64_t> limit) = 0;
 
   /// Why no flatten task can be given to the manager of site a.
   virtual std::optional<std::string> NoFlattenTasks() { return std::nullopt; }

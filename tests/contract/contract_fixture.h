@@ -68,6 +68,7 @@ class ContractTest : public ::testing::TestWithParam<BedFactory> {
   static constexpr const char* kForced = "contract-forced";
   static constexpr const char* kDisabled = "contract-disabled";
   static constexpr const char* kAbandoned = "contract-abandoned";
+  static constexpr const char* kLimited = "contract-limited";
 
   static void TearDownTestSuite() { Shared().reset(); }
 

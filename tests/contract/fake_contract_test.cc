@@ -59,6 +59,23 @@ class FakeBed final : public ContractBed {
     At(site).SetMirrorDaemon(DaemonState::kRunning);
     return absl::OkStatus();
   }
+  absl::Status EndMirrorDaemon(Site site) override {
+    At(site).SetMirrorDaemon(DaemonState::kEnded);
+    return absl::OkStatus();
+  }
+  absl::Status KillMirrorDaemon(Site site) override {
+    At(site).SetMirrorDaemon(DaemonState::kDown);
+    return absl::OkStatus();
+  }
+  absl::Status StartMirrorDaemon(Site site) override {
+    At(site).SetMirrorDaemon(DaemonState::kRunning);
+    return absl::OkStatus();
+  }
+  absl::Status SetSnapshotLimit(Site site, const std::string& image,
+                                std::optional<uint64_t> limit) override {
+    At(site).SetSnapshotLimit(image, limit);
+    return absl::OkStatus();
+  }
   bool WaitFor(const std::function<bool()>& condition,
                std::chrono::seconds timeout) override {
     return world_.AdvanceUntil(condition, timeout);

@@ -138,6 +138,23 @@ class RealContractBed final : public ContractBed {
   absl::Status ThawMirrorDaemon(Site site) override {
     return Bed().Run("cont", {Name(site), "rbd-mirror"}).status();
   }
+  absl::Status EndMirrorDaemon(Site site) override {
+    return Bed().Run("end", {Name(site), "rbd-mirror"}).status();
+  }
+  absl::Status KillMirrorDaemon(Site site) override {
+    return Bed().Run("kill", {Name(site), "rbd-mirror"}).status();
+  }
+  absl::Status StartMirrorDaemon(Site site) override {
+    return Bed().Run("start", {Name(site), "rbd-mirror"}).status();
+  }
+  absl::Status SetSnapshotLimit(Site site, const std::string& image,
+                                std::optional<uint64_t> limit) override {
+    if (!limit.has_value()) {
+      return Rbd(site, {"snap", "limit", "clear", Spec(image)});
+    }
+    return Rbd(site, {"snap", "limit", "set", "--limit", absl::StrCat(*limit),
+                      Spec(image)});
+  }
   bool WaitFor(const std::function<bool()>& condition,
                std::chrono::seconds timeout) override {
     return Eventually(condition, timeout);

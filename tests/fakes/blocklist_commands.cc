@@ -154,7 +154,7 @@ CommandResult Change(Model& model, Site& site, const json& command,
     }
     if (!range && site.peer != nullptr &&
         *key == model.Address(site.peer->daemon.peer_instance)) {
-      model.ReconnectToPeer(site.peer->daemon);
+      model.Reconnect(site.peer->daemon);
     }
   }
   site.map_modified = now;

@@ -22,7 +22,7 @@ absl::StatusOr<bool> FakeImage::MarkedNonPrimary() {
   bool marked = false;
   const int r = Run("rbd_get_features", Use::kMemory,
                     [&](Model&, Site&, SteadyDuration*) {
-                      marked = image_->marked_non_primary();
+                      marked = image_->marked_non_primary;
                       return 0;
                     });
   if (r < 0) return Error(r, "read the features of");
@@ -103,14 +103,15 @@ absl::Status FakeImage::MirrorPromote(Force force) {
           *cost = seconds(5);
           return model::kAgain;
         }
-        return model.FinishPromotion(site, *image_, Self(), *promotion, cost);
+        return model.FinishPromotion(site, *image_, Self(), &*promotion, cost);
       });
 }
 
 absl::Status FakeImage::MirrorDemote() {
+  bool begun = false;
   return Mutate("rbd_mirror_image_demote", "demote",
                 [&](Model& model, Site& site, SteadyDuration* cost) {
-                  return model.Demote(site, *image_, Self(), cost);
+                  return model.Demote(site, *image_, Self(), &begun, cost);
                 });
 }
 

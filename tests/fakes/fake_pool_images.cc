@@ -22,7 +22,8 @@ using model::Site;
 
 /// Another number for each other content of what is in the header.
 uint64_t VersionOf(const model::Image& image) {
-  std::string header = absl::StrCat(image.size.bytes);
+  std::string header =
+      absl::StrCat(image.size.bytes, image.marked_non_primary ? " marked" : "");
   for (const auto& [key, value] : image.metadata) {
     absl::StrAppend(&header, "\n", key, "=", value);
   }
@@ -78,7 +79,7 @@ absl::StatusOr<ImageHeader> FakePool::Header(const std::string& image_id) {
                       if (image == nullptr) return -ENOENT;
                       header.size = image->size;
                       header.created = image->created;
-                      header.marked_non_primary = image->marked_non_primary();
+                      header.marked_non_primary = image->marked_non_primary;
                       header.has_parent = image->parent.has_value();
                       header.metadata = image->metadata;
                       for (const auto& snapshot : image->snapshots) {

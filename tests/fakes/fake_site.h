@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -135,6 +136,9 @@ class FakeSite {
   void InterruptEnable(const std::string& image);
   /// A copy of what this secondary has already arrived, whole, just now.
   void AddCopiedSnapshot(const std::string& image);
+  /// `rbd snap limit set`; nullopt: clear. Mirror snapshots count.
+  void SetSnapshotLimit(const std::string& image,
+                        std::optional<uint64_t> limit);
   /// Schedules by level, as `rbd mirror snapshot schedule list` prints them.
   std::string Schedules() const;
 

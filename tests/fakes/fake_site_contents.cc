@@ -74,7 +74,8 @@ std::string DescribeMirroring(const model::Model& model,
   std::string text(Name(info.state));
   if (info.state == MirrorImageState::kDisabled) return text;
   absl::StrAppend(&text, " ", Name(info.mode),
-                  info.primary ? " primary" : " secondary");
+                  info.primary ? " primary" : " secondary",
+                  info.primary && image.read_only() ? ", refuses writes" : "");
   if (const model::Snapshot* const newest = image.newest()) {
     absl::StrAppend(&text, ", newest ", Name(newest->info.kind),
                     newest->info.complete ? "" : " incomplete");

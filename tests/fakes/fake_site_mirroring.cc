@@ -33,9 +33,12 @@ void FakeSite::Demote(const std::string& image) {
   const auto found = Find(image);
   const model::Client admin{world_.model_.NewClientId(), "10.0.1.1:0/1"};
   SteadyDuration ignored{};
-  if (world_.model_.Demote(site_, *found, admin, &ignored) != 0) {
-    Die(absl::StrCat("cannot demote ", image));
+  bool begun = false;
+  int r = model::kHalfDone;
+  while (r == model::kHalfDone) {
+    r = world_.model_.Demote(site_, *found, admin, &begun, &ignored);
   }
+  if (r != 0) Die(absl::StrCat("cannot demote ", image));
   found->lock.reset();
 }
 
@@ -50,10 +53,12 @@ void FakeSite::Promote(const std::string& image, Force force) {
   const auto replayer = site_.daemon.replayers.find(found->global_id);
   if (replayer != site_.daemon.replayers.end())
     replayer->second.holds_image = false;
-  if (model.BeginPromotion(site_, *found, force, &promotion) != 0 ||
-      model.FinishPromotion(site_, *found, admin, promotion, &ignored) != 0) {
-    Die(absl::StrCat("cannot promote ", image));
+  int r = model.BeginPromotion(site_, *found, force, &promotion);
+  if (r == 0) r = model::kHalfDone;
+  while (r == model::kHalfDone) {
+    r = model.FinishPromotion(site_, *found, admin, &promotion, &ignored);
   }
+  if (r != 0) Die(absl::StrCat("cannot promote ", image));
   found->lock.reset();
 }
 
@@ -116,10 +121,12 @@ void FakeSite::ForceSplitBrain(const std::string& image) {
     model.AddSnapshot(site_, *found, MirrorSnapshotKind::kPrimary);
   }
   model.AddSnapshot(site_, *found, MirrorSnapshotKind::kPrimaryDemoted);
+  found->marked_non_primary = true;
   if (site_.peer == nullptr) return;
   const auto other = model::Model::FindImage(*site_.peer, image);
   if (other != nullptr && !other->primary()) {
     model.AddSnapshot(*site_.peer, *other, MirrorSnapshotKind::kPrimary);
+    other->marked_non_primary = false;
   }
 }
 
@@ -144,6 +151,12 @@ void FakeSite::SetMirrorImageState(const std::string& image,
 void FakeSite::RemoveMirrorSnapshots(const std::string& image) {
   const MutexLock lock(world_.mutex_);
   Find(image)->snapshots.clear();
+}
+
+void FakeSite::SetSnapshotLimit(const std::string& image,
+                                std::optional<uint64_t> limit) {
+  const MutexLock lock(world_.mutex_);
+  Find(image)->snapshot_limit = limit;
 }
 
 void FakeSite::InterruptDisable(const std::string& image) {

@@ -181,10 +181,11 @@ void FakeWorld::SetLinkUp(bool up) {
 
 // --- calls
 
-void FakeWorld::SetCallHook(CallHook before, CallHook after) {
+void FakeWorld::SetCallHook(CallHook before, CallHook after, CallHook within) {
   MutexLock lock(mutex_);
   before_ = std::move(before);
   after_ = std::move(after);
+  within_ = std::move(within);
 }
 
 std::vector<CallRecord> FakeWorld::Calls() const {
@@ -330,16 +331,18 @@ int FakeWorld::Call(const CallInfo& info, const Body& body) {
   Record(info);
   CallHook before;
   CallHook after;
+  CallHook within;
   {
     MutexLock lock(mutex_);
     before = before_;
     after = after_;
+    within = within_;
   }
   if (const int error = RunHook(before, info); error > 0) return -error;
   if (const int r = Await(info); r != 0) return r;
   int result = model::kAgain;
   const SteadyTime give_up = Now() + kHangLimit;
-  while (result == model::kAgain) {
+  while (result == model::kAgain || result == model::kHalfDone) {
     if (Now() >= give_up) return -ETIMEDOUT;
     SteadyDuration cost{};
     {
@@ -347,6 +350,7 @@ int FakeWorld::Call(const CallInfo& info, const Body& body) {
       result = body(model_, *model_.FindSite(info.site), &cost);
     }
     Advance(cost);
+    if (result == model::kHalfDone) (void)RunHook(within, info);
   }
   if (const int error = RunHook(after, info); error > 0) return -error;
   return result;

@@ -86,7 +86,10 @@ class FakeWorld final : public Clock {
   /// `after` when it has (an errno: the effect stays and the caller is told of
   /// a failure). One that throws FakeCrash ends the process there; any other
   /// exception is one of the call, and handles are closed as it unwinds.
-  void SetCallHook(CallHook before, CallHook after = nullptr);
+  /// `within` runs where librbd is between two changes of one call: it promotes
+  /// and demotes in two steps. What it returns is of no account.
+  void SetCallHook(CallHook before, CallHook after = nullptr,
+                   CallHook within = nullptr);
 
   std::vector<CallRecord> Calls() const;
   /// How often `call` ("rbd_open") was made on `site`.
@@ -170,6 +173,7 @@ class FakeWorld final : public Clock {
   std::vector<std::string> violations_ ABSL_GUARDED_BY(mutex_);
   CallHook before_ ABSL_GUARDED_BY(mutex_);
   CallHook after_ ABSL_GUARDED_BY(mutex_);
+  CallHook within_ ABSL_GUARDED_BY(mutex_);
   std::function<bool()> guard_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<Connection>> connections_ ABSL_GUARDED_BY(mutex_);
   /// Which exception unwinds: a dead process leaves its handles open.

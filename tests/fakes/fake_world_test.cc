@@ -10,11 +10,13 @@
 #include <atomic>
 #include <cerrno>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "ceph/errors.h"
 #include "ceph/pool.h"
 #include "tests/fakes/fake_site.h"
@@ -54,6 +56,33 @@ class FakeWorldTest : public ::testing::Test {
   }
   MirrorSnapshot Newest(FakeSite& site) {
     return site.Snapshots(image_).back();
+  }
+  /// The process dies between the two changes that this call makes.
+  void DieWithin(const std::string& call) {
+    world_.SetCallHook(
+        nullptr, nullptr,
+        [call](absl::string_view, absl::string_view made, bool) -> int {
+          if (made == call) throw FakeCrash();
+          return 0;
+        });
+  }
+  /// Of the rbd-mirrors on this cluster.
+  std::set<std::string> Clients(FakeSite& site) {
+    const auto watchers =
+        OpenPool(site, Access::kRead)->ListWatchers("rbd_mirroring").value();
+    std::set<std::string> addresses;
+    for (const Watcher& watcher : watchers) addresses.insert(watcher.address);
+    return addresses;
+  }
+  /// That of the site's own, which holds the image there.
+  std::string AddressOfMirror(FakeSite& site) {
+    return OpenPool(site, Access::kRead)
+        ->OpenImageReadOnly(ImageName(image_))
+        .value()
+        ->Lockers()
+        .value()
+        .front()
+        .address;
   }
   SiteStatus Local(FakeSite& site) { return site.Status(image_).front(); }
 
@@ -443,6 +472,80 @@ TEST_F(FakeWorldTest, ContextsCancelStopsAMutationToo) {
   EXPECT_THAT(context.SleepFor(seconds(5)),
               StatusIs(absl::StatusCode::kCancelled));
   EXPECT_TRUE(context.stop_token().stop_requested());
+}
+
+// --- a death inside librbd
+
+TEST_F(FakeWorldTest, ADeathInsideADemotionLeavesAPrimaryThatRefusesWrites) {
+  DieWithin("rbd_mirror_image_demote");
+  EXPECT_THROW((void)Writable(a_)->MirrorDemote(), FakeCrash);
+  world_.SetCallHook(nullptr);
+  EXPECT_TRUE(a_.Info(image_).primary);
+  EXPECT_EQ(Newest(a_).kind, MirrorSnapshotKind::kPrimary);
+  EXPECT_EQ(CephErrno(a_.Write(image_, 2)), EROFS);
+  EXPECT_OK(Writable(a_)->MirrorDemote());
+  EXPECT_EQ(Newest(a_).kind, MirrorSnapshotKind::kPrimaryDemoted);
+}
+
+TEST_F(FakeWorldTest, ADeathInsideAPromotionLeavesAPrimaryThatRefusesWrites) {
+  a_.Demote(image_);
+  world_.Advance(minutes(1));
+  DieWithin("rbd_mirror_image_promote");
+  EXPECT_THROW((void)Promote(b_, Force::kNo), FakeCrash);
+  world_.SetCallHook(nullptr);
+  EXPECT_TRUE(b_.Info(image_).primary);
+  EXPECT_EQ(CephErrno(b_.Write(image_, 2)), EROFS);
+  EXPECT_EQ(CephErrno(Promote(b_, Force::kNo)), EINVAL);
+}
+
+TEST_F(FakeWorldTest, APromotionAtTheSnapshotLimitLeavesACopyThatTakesWrites) {
+  a_.Demote(image_);
+  world_.Advance(minutes(1));
+  b_.SetSnapshotLimit(image_, b_.Snapshots(image_).size());
+  EXPECT_OK(Promote(b_, Force::kNo));
+  EXPECT_FALSE(b_.Info(image_).primary);
+  EXPECT_OK(b_.Write(image_, 2));
+}
+
+// --- rbd-mirrors that go and come
+
+TEST_F(FakeWorldTest, ARbdMirrorThatDiedReplaysWhenTheLeadersLockHasEnded) {
+  b_.SetMirrorDaemon(DaemonState::kDown);
+  world_.Advance(seconds(5));
+  b_.SetMirrorDaemon(DaemonState::kRunning);
+  world_.Advance(seconds(5));
+  // Its old watch lives, so nothing was removed; the new one is there, too.
+  EXPECT_TRUE(Local(b_).up);
+  EXPECT_THAT(Clients(b_), SizeIs(3));
+  world_.Advance(seconds(25));
+  EXPECT_FALSE(Local(b_).up);
+  EXPECT_EQ(Local(b_).state, MirrorStatusState::kReplaying);
+  EXPECT_THAT(Clients(b_), SizeIs(2));
+  world_.Advance(seconds(25));
+  EXPECT_TRUE(Local(b_).up);
+}
+
+TEST_F(FakeWorldTest, ABlocklistedRbdMirrorBeginsAnewOnBothSites) {
+  const auto before = Clients(a_);
+  const auto there = Clients(b_);
+  b_.AddBlocklistEntry("10.0.0.1:0/1", seconds(1));  // of nobody
+  EXPECT_EQ(Clients(a_), before);
+  ASSERT_OK(pair_.cluster(b_)->MonCommand(
+      absl::StrCat(R"({"prefix": "osd blocklist", "blocklistop": "add", )",
+                   R"("addr": ")", AddressOfMirror(b_), R"("})")));
+  for (FakeSite* const site : {&a_, &b_}) {
+    EXPECT_THAT(site->Status(image_), Contains(Field(&SiteStatus::up, false)))
+        << site->name();
+  }
+  ASSERT_TRUE(world_.AdvanceUntil(
+      [this] {
+        return a_.Status(image_).size() == 1 && b_.Status(image_).size() == 1;
+      },
+      minutes(2)));
+  EXPECT_NE(Clients(a_), before);
+  EXPECT_NE(Clients(b_), there);
+  world_.Advance(seconds(30));
+  EXPECT_TRUE(Local(b_).up);
 }
 
 TEST_F(FakeWorldTest, SnapshotsInTheJournalNamespaceAreCopiedToo) {

@@ -110,39 +110,81 @@ void Model::RunDaemon(Site& site, double passed) {
   if (!DaemonWorks(site)) return;
   Daemon& daemon = site.daemon;
   daemon.seen_locally = now_;
+  if (std::exchange(daemon.begins_locally, false)) RemoveDownStatuses(site);
   if (Reachable(site)) {
     daemon.seen_by_peer = now_;
     daemon.has_called_peer = true;
+    if (std::exchange(daemon.begins_at_peer, false)) {
+      RemoveDownStatuses(*site.peer);
+    }
   }
   if (site.peer == nullptr || now_ < daemon.ready_at) return;
   const bool report = now_ >= daemon.next_report;
-  for (auto& [pool_id, pool] : site.pools)
-    ReplayPool(site, pool, passed, report);
+  ForEachPair(site,
+              [&](const Pair& pair) { ReplayPair(pair, passed, report); });
   if (report) daemon.next_report = now_ + kStatusInterval;
 }
 
-void Model::ReplayPool(Site& site, PoolState& pool, double passed,
-                       bool report) {
-  PoolState* peer_pool = nullptr;
-  for (auto& [id, candidate] : site.peer->pools) {
-    if (candidate.name == pool.name) peer_pool = &candidate;
-  }
-  if (peer_pool == nullptr) return;
-  for (auto& [space_name, local] : pool.namespaces) {
-    Namespace& remote = peer_pool->namespaces[space_name];
-    const Pair pair{site, pool, space_name, local, remote};
-    std::set<std::string> global_ids;
-    for (const Namespace* space : {&local, &remote}) {
-      for (const auto& [name, image] : space->images) {
-        if (!image->global_id.empty() && image->mode == MirrorMode::kSnapshot) {
-          global_ids.insert(image->global_id);
-        }
+void Model::RemoveDownStatuses(Site& site) {
+  for (auto& [pool_id, pool] : site.pools) {
+    for (auto& [name, space] : pool.namespaces) {
+      for (auto& [global_id, entries] : space.statuses) {
+        std::erase_if(entries, [&](const auto& entry) {
+          return !MirrorWatches(site, entry.second.instance);
+        });
       }
     }
-    for (const std::string& global_id : global_ids) {
-      Replay(pair, global_id, passed);
-      ReportIfDue(pair, global_id, report);
+  }
+}
+
+// What was not replayed says nothing new (16.2.15).
+void Model::EndDaemon(Site& site) {
+  Daemon& daemon = site.daemon;
+  if (!DaemonWorks(site)) {
+    if (daemon.state == DaemonState::kFrozen) daemon.died_at = now_;
+    return;
+  }
+  if (site.peer != nullptr) {
+    ForEachPair(site, [&](const Pair& pair) {
+      for (auto& [global_id, replayer] : daemon.replayers) {
+        if (replayer.kind != ReplayKind::kReplaying) continue;
+        WriteStatus(pair, global_id,
+                    {MirrorStatusState::kStopped, "stopped", 0, 0});
+      }
+    });
+  }
+  for (auto& [global_id, replayer] : daemon.replayers) {
+    replayer.holds_image = false;
+  }
+  daemon.seen_locally = now_ - kWatchTimeout;
+  if (Reachable(site)) daemon.seen_by_peer = now_ - kWatchTimeout;
+}
+
+void Model::ForEachPair(Site& site,
+                        const std::function<void(const Pair&)>& visit) {
+  for (auto& [pool_id, pool] : site.pools) {
+    for (auto& [peer_pool_id, peer_pool] : site.peer->pools) {
+      if (peer_pool.name != pool.name) continue;
+      for (auto& [space_name, local] : pool.namespaces) {
+        visit(
+            {site, pool, space_name, local, peer_pool.namespaces[space_name]});
+      }
     }
+  }
+}
+
+void Model::ReplayPair(const Pair& pair, double passed, bool report) {
+  std::set<std::string> global_ids;
+  for (const Namespace* space : {&pair.local, &pair.remote}) {
+    for (const auto& [name, image] : space->images) {
+      if (!image->global_id.empty() && image->mode == MirrorMode::kSnapshot) {
+        global_ids.insert(image->global_id);
+      }
+    }
+  }
+  for (const std::string& global_id : global_ids) {
+    Replay(pair, global_id, passed);
+    ReportIfDue(pair, global_id, report);
   }
 }
 
@@ -333,6 +375,7 @@ void Model::FinishCopy(Site& site, Image& local, Image& remote, size_t target,
     local.content.front() = UINT64_MAX;
   }
   copy.info.complete = true;
+  local.snapshot_limit = remote.snapshot_limit;
   const bool empty = std::all_of(source.content.begin(), source.content.end(),
                                  [](uint64_t object) { return object == 0; });
   replayer.last_sync_bytes =
@@ -418,6 +461,7 @@ void Model::CreateLocal(const Pair& pair, const Image& remote,
   const auto image = CreateImage(pair.site, pair.pool, pair.space_name,
                                  remote.name, remote.size.bytes);
   image->made_by_mirror = true;
+  image->marked_non_primary = true;
   image->mirror_state = MirrorImageState::kCreating;
   image->mode = MirrorMode::kSnapshot;
   image->global_id = remote.global_id;
@@ -443,24 +487,39 @@ void Model::ReportIfDue(const Pair& pair, const std::string& global_id,
   }
   const bool news = replayer.reported != kind;
   // That the local image was demoted is noticed at the next interval only.
-  const bool soon =
-      !replayer.reported || (replayer.reported != ReplayKind::kLocalPrimary &&
-                             now_ - replayer.kind_since >= kReportDelay);
+  const bool begins = kind == ReplayKind::kLocalPrimary &&
+                      replayer.reported != ReplayKind::kLocalPrimary &&
+                      replayer.reported != ReplayKind::kStarting;
+  const bool begun = kind == ReplayKind::kLocalPrimary &&
+                     replayer.reported == ReplayKind::kStarting;
+  const bool soon = !replayer.reported || begun ||
+                    (replayer.reported != ReplayKind::kLocalPrimary &&
+                     now_ - replayer.kind_since >= kReportDelay);
   if (!periodic && !(news && soon)) return;
   const bool noticed = replayer.reported != ReplayKind::kLocalPrimary ||
                        now_ - replayer.demoted_at >= kLookInterval;
-  const ReplayKind told = noticed ? kind : ReplayKind::kLocalPrimary;
+  // The role is not known before the replayer has begun.
+  const ReplayKind begin = begins ? ReplayKind::kStarting : kind;
+  const ReplayKind told = noticed ? begin : ReplayKind::kLocalPrimary;
   const auto remote = FindByGlobalId(pair.remote, global_id);
-  StatusEntry entry = Describe(pair, local.get(), remote.get(), told, replayer);
-  entry.last_update = ClockOf(site);
-  entry.instance = site.daemon.local_instance;
-  if (local != nullptr) pair.local.statuses[global_id][""] = entry;
-  if (Reachable(site) && remote != nullptr) {
+  WriteStatus(pair, global_id,
+              Describe(pair, local.get(), remote.get(), told, replayer));
+  replayer.reported = told;
+}
+
+void Model::WriteStatus(const Pair& pair, const std::string& global_id,
+                        StatusEntry entry) {
+  const Site& site = pair.site;
+  if (FindByGlobalId(pair.local, global_id) != nullptr) {
+    entry.last_update = ClockOf(site);
+    entry.instance = site.daemon.local_instance;
+    pair.local.statuses[global_id][""] = entry;
+  }
+  if (Reachable(site) && FindByGlobalId(pair.remote, global_id) != nullptr) {
     entry.last_update = ClockOf(*site.peer);
     entry.instance = site.daemon.peer_instance;
     pair.remote.statuses[global_id][site.mirror_uuid] = entry;
   }
-  replayer.reported = told;
 }
 
 StatusEntry Model::Describe(const Pair& pair, const Image* local,

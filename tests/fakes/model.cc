@@ -294,6 +294,17 @@ std::vector<Watcher> Model::Watchers(const Site& site,
   return watchers;
 }
 
+bool Model::MirrorWatches(const Site& site, uint64_t instance) const {
+  if (instance == site.daemon.local_instance) {
+    return WatchLives(site.daemon.seen_locally);
+  }
+  if (site.peer != nullptr && instance == site.peer->daemon.peer_instance) {
+    return WatchLives(site.peer->daemon.seen_by_peer);
+  }
+  const auto old = site.old_mirrors.find(instance);
+  return old != site.old_mirrors.end() && now_ < old->second;
+}
+
 std::vector<Watcher> Model::MirroringWatchers(const Site& site) const {
   std::vector<Watcher> watchers;
   const auto add = [&](uint64_t client) {
@@ -305,6 +316,9 @@ std::vector<Watcher> Model::MirroringWatchers(const Site& site) const {
   if (site.peer != nullptr && site.peer->daemon.exists &&
       WatchLives(site.peer->daemon.seen_by_peer)) {
     add(site.peer->daemon.peer_instance);
+  }
+  for (const auto& [instance, until] : site.old_mirrors) {
+    if (now_ < until) add(instance);
   }
   return watchers;
 }
@@ -323,12 +337,7 @@ std::vector<SiteStatus> Model::Status(const Site& site, const Namespace& where,
   const auto it = where.statuses.find(image.global_id);
   if (it == where.statuses.end()) return statuses;
   for (const auto& [writer, entry] : it->second) {  // "" comes first
-    const bool own = writer.empty();
-    const Daemon& daemon = own ? site.daemon : site.peer->daemon;
-    const uint64_t instance =
-        own ? daemon.local_instance : daemon.peer_instance;
-    const SteadyTime seen = own ? daemon.seen_locally : daemon.seen_by_peer;
-    statuses.push_back({writer, entry.instance == instance && WatchLives(seen),
+    statuses.push_back({writer, MirrorWatches(site, entry.instance),
                         entry.state, entry.description, entry.last_update});
   }
   return statuses;
@@ -359,34 +368,56 @@ void Model::Reconnect(Daemon& daemon) {
   ComeBackLater(daemon);
   daemon.local_instance = NewClientId();
   daemon.seen_locally = now_ - kWatchTimeout;
-  for (auto& [global_id, replayer] : daemon.replayers)
-    replayer.holds_image = false;
-}
-
-void Model::ReconnectToPeer(Daemon& daemon) {
-  ComeBackLater(daemon);
+  daemon.begins_locally = true;
   daemon.peer_instance = NewClientId();
   daemon.seen_by_peer = now_ - kWatchTimeout;
+  daemon.begins_at_peer = true;
+  for (auto& [global_id, replayer] : daemon.replayers) {
+    replayer.holds_image = false;
+    replayer.reported.reset();
+  }
 }
 
 void Model::SetDaemon(Site& site, DaemonState state) {
   Daemon& daemon = site.daemon;
   if (daemon.state == state) return;
+  const bool existed = daemon.state == DaemonState::kRunning ||
+                       daemon.state == DaemonState::kFrozen;
   if (state == DaemonState::kRunning) {
-    if (daemon.state == DaemonState::kDown ||
-        daemon.state == DaemonState::kCutOff) {
-      daemon.local_instance = NewClientId();
-      daemon.peer_instance = NewClientId();
-      for (auto& [global_id, replayer] : daemon.replayers) {
-        Replayer fresh;
-        fresh.deleted = std::move(replayer.deleted);
-        replayer = std::move(fresh);
-      }
-    }
     daemon.ready_at = now_ + kDaemonStart;
+    if (!existed) StartDaemon(site);
     daemon.next_report = daemon.ready_at;
+  } else if (state == DaemonState::kDown && existed) {
+    daemon.died_at = now_;
+  } else if (state == DaemonState::kEnded) {
+    EndDaemon(site);
   }
   daemon.state = state;
+}
+
+void Model::StartDaemon(Site& site) {
+  Daemon& daemon = site.daemon;
+  site.old_mirrors[daemon.local_instance] = daemon.seen_locally + kWatchTimeout;
+  daemon.local_instance = NewClientId();
+  daemon.seen_locally = now_ - kWatchTimeout;
+  daemon.begins_locally = true;
+  if (site.peer != nullptr) {
+    site.peer->old_mirrors[daemon.peer_instance] =
+        daemon.seen_by_peer + kWatchTimeout;
+  }
+  daemon.peer_instance = NewClientId();
+  daemon.seen_by_peer = now_ - kWatchTimeout;
+  daemon.begins_at_peer = true;
+  if (daemon.died_at) {
+    daemon.ready_at =
+        std::max(now_ + kLeaderSearch, *daemon.died_at + kLeaderLock);
+    daemon.died_at.reset();
+  }
+  for (auto& [global_id, replayer] : daemon.replayers) {
+    Replayer fresh;
+    fresh.deleted = std::move(replayer.deleted);
+    replayer = std::move(fresh);
+  }
 }
 
 void Model::ForgetStatus(Namespace& where, const Image& image) {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -20,10 +21,12 @@
 namespace addons {
 
 /// What rbd-mirror of a site does. Frozen: it exists, holds its watches and
-/// locks for a while, and does nothing (SIGSTOP). Cut off: it was started while
-/// the peer's cluster could not be reached, does nothing else, and tells the
-/// manager so.
-enum class DaemonState { kRunning, kFrozen, kDown, kCutOff };
+/// locks for a while, and does nothing (SIGSTOP). Down: it died (SIGKILL); its
+/// watches and what it said last stay for a while. Ended: it was told to end
+/// (SIGTERM); its watches are gone, and it says "stopped" of what it was
+/// replaying. Cut off: it was started while the peer's cluster could not be
+/// reached, does nothing else, and tells the manager so.
+enum class DaemonState { kRunning, kFrozen, kDown, kEnded, kCutOff };
 
 /// What `osd blocklist ls` prints.
 enum class BlocklistListing {
@@ -43,11 +46,18 @@ namespace model {
 inline constexpr SteadyDuration kStatusInterval = std::chrono::seconds(30);
 inline constexpr SteadyDuration kWatchTimeout = std::chrono::seconds(30);
 inline constexpr SteadyDuration kDaemonStart = std::chrono::seconds(5);
+/// Until an rbd-mirror that died has lost the leader's lock, counted from its
+/// death; and from the start of the next one, which finds it dead. Before both
+/// are over no image is replayed.
+inline constexpr SteadyDuration kLeaderLock = std::chrono::seconds(50);
+inline constexpr SteadyDuration kLeaderSearch = std::chrono::seconds(30);
 /// Longer than it takes: what bridges this bridges less, too.
 inline constexpr SteadyDuration kReconnect = std::chrono::seconds(90);
 
 /// A call that answers this is asked again after the time that it took.
 inline constexpr int kAgain = 1000000;
+/// The same of a call that has made one of its changes: a process may die here.
+inline constexpr int kHalfDone = 1000001;
 
 /// What an image holds: one number for each object, 0 where it is zero.
 using Content = std::vector<uint64_t>;
@@ -89,6 +99,12 @@ struct Image {
   std::optional<Lock> lock;
   bool removed = false;
   bool made_by_mirror = false;  // rbd-mirror created it
+  /// The feature bit that makes clients refuse writes, whatever the snapshots
+  /// say. rbd-mirror gives it to what it creates. A demotion sets it before it
+  /// makes its snapshot, a promotion clears it after its own.
+  bool marked_non_primary = false;
+  /// `rbd snap limit set`; mirror snapshots count. It is copied.
+  std::optional<uint64_t> snapshot_limit;
 
   MirrorImageState mirror_state = MirrorImageState::kDisabled;
   MirrorMode mode = MirrorMode::kJournal;  // librbd says so while it is off
@@ -115,12 +131,12 @@ struct Image {
   /// As librbd: the newest mirror snapshot decides.
   bool primary() const;
   bool read_only() const {
-    return mirror_state != MirrorImageState::kDisabled && !primary();
+    if (mirror_state == MirrorImageState::kDisabled) return false;
+    return mode == MirrorMode::kJournal ? !journal_primary : marked_non_primary;
   }
-  /// The feature that rbd-mirror gives to what it creates, and demote to what
-  /// it demotes.
-  bool marked_non_primary() const {
-    return read_only() && (made_by_mirror || !snapshots.empty());
+  bool at_snapshot_limit() const {
+    return snapshot_limit &&
+           snapshots.size() + other_snapshots.size() >= *snapshot_limit;
   }
   bool open_by_this_process() const;
   /// Workloads fill all objects alike: half of one state and half of another.
@@ -179,6 +195,10 @@ struct Daemon {
   uint64_t peer_instance = 0;
   SteadyTime seen_locally{};  // its watches on this cluster live from here
   SteadyTime seen_by_peer{};
+  /// It has not called this cluster, or the peer's, since it was started.
+  bool begins_locally = false;
+  bool begins_at_peer = false;
+  std::optional<SteadyTime> died_at;
   bool has_called_peer = false;
   double objects_per_second = 100000;
   SteadyDuration absence_on_resync = std::chrono::seconds(7);
@@ -245,6 +265,9 @@ struct Site {
   std::chrono::seconds clock_skew{0};
   Site* peer = nullptr;
   bool receives = true;  // replication runs from the peer to here
+  /// Clients on this cluster that rbd-mirrors had which are gone, and until
+  /// when their watches live.
+  std::map<uint64_t, SteadyTime> old_mirrors;
   std::map<int64_t, PoolState> pools;
   Daemon daemon;
   std::map<std::string, Schedule> schedules;  // by level id
@@ -316,6 +339,9 @@ class Model {
   MirrorImageInfo Info(const Image& image) const;
   std::vector<Watcher> Watchers(const Site& site, const Image& image) const;
   std::vector<Watcher> MirroringWatchers(const Site& site) const;
+  /// Whether this client of an rbd-mirror, of either site, has a watch on
+  /// rbd_mirroring of `site`: "up" in a status is that of its writer.
+  bool MirrorWatches(const Site& site, uint64_t instance) const;
   std::vector<Locker> Lockers(const Site& site, const Image& image) const;
   std::vector<SiteStatus> Status(const Site& site, const Namespace& where,
                                  const Image& image) const;
@@ -332,6 +358,7 @@ class Model {
   struct Promotion {
     bool of_copy = false;  // the newest snapshot was copied and is not demoted
     std::optional<Snapshot> rollback;
+    bool changed = false;  // only the mark is left to be removed
   };
   int BeginPromotion(Site& site, Image& image, Force force,
                      Promotion* promotion);
@@ -341,9 +368,11 @@ class Model {
   static bool CrashesLibrbd(const Image& image);
   bool PromotionWaits(const Site& site, const Image& image,
                       const Promotion& promotion) const;
+  /// Takes two calls; the first one answers kHalfDone.
   int FinishPromotion(Site& site, Image& image, const Client& client,
-                      const Promotion& promotion, SteadyDuration* cost);
-  int Demote(Site& site, Image& image, const Client& client,
+                      Promotion* promotion, SteadyDuration* cost);
+  /// The same; `begun` is false before the first call.
+  int Demote(Site& site, Image& image, const Client& client, bool* begun,
              SteadyDuration* cost);
   int Resync(Site& site, Image& image);
   int CreateSnapshot(Site& site, Image& image, uint64_t* id);
@@ -359,10 +388,9 @@ class Model {
   // --- helpers of the controls -----------------------------------------------
   void Blocklist(Site& site, Daemon& daemon);
   void ComeBackLater(Daemon& daemon) const;
-  /// What an rbd-mirror does that was blocklisted at its own site.
+  /// What an rbd-mirror does that was blocklisted, at either site: it begins
+  /// anew on both.
   void Reconnect(Daemon& daemon);
-  /// The same, when it was blocklisted at the peer's site.
-  void ReconnectToPeer(Daemon& daemon);
   void SetDaemon(Site& site, DaemonState state);
   /// The entries about `image` in `where`.
   static void ForgetStatus(Namespace& where, const Image& image);
@@ -375,6 +403,8 @@ class Model {
  private:
   int AcquireLock(Site& site, Image& image, const Client& client,
                   SteadyDuration* cost);
+  void MakePrimarySnapshot(const Site& site, Image& image,
+                           MirrorSnapshotKind kind);
   bool DaemonHoldsLock(const Site& site, const Image& image) const;
   bool WatchLives(SteadyTime seen) const { return now_ - seen < kWatchTimeout; }
   void ExpireWatches(Site& site);
@@ -382,8 +412,15 @@ class Model {
 
   void RunDaemon(Site& site, double seconds);
   bool DaemonWorks(const Site& site) const;
-  void ReplayPool(Site& site, PoolState& pool, double seconds, bool report);
+  void StartDaemon(Site& site);
+  void EndDaemon(Site& site);
+  /// What an rbd-mirror does when it begins: the entries of all that are down
+  /// go.
+  void RemoveDownStatuses(Site& site);
   struct Pair;  // one pool and namespace of a site and of its peer
+  static void ForEachPair(Site& site,
+                          const std::function<void(const Pair&)>& visit);
+  void ReplayPair(const Pair& pair, double seconds, bool report);
   void Replay(const Pair& pair, const std::string& global_id, double seconds);
   ReplayKind Follow(Site& site, Image& local, Image& remote,
                     Replayer& replayer);
@@ -400,6 +437,8 @@ class Model {
   void SetKind(Replayer& replayer, ReplayKind kind);
   void ReportIfDue(const Pair& pair, const std::string& global_id,
                    bool periodic);
+  void WriteStatus(const Pair& pair, const std::string& global_id,
+                   StatusEntry entry);
   StatusEntry Describe(const Pair& pair, const Image* local,
                        const Image* remote, ReplayKind told,
                        Replayer& replayer) const;

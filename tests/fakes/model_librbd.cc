@@ -64,10 +64,19 @@ void TurnOff(Image& image) {
   image.mode = MirrorMode::kJournal;
   image.global_id.clear();
   image.journal_primary = false;
+  image.marked_non_primary = false;
   image.snapshots.clear();
 }
 
 }  // namespace
+
+// At the snapshot limit librbd's promotion and demotion make room, make no
+// snapshot, and answer 0 (16.2.15).
+void Model::MakePrimarySnapshot(const Site& site, Image& image,
+                                MirrorSnapshotKind kind) {
+  if (!image.at_snapshot_limit()) AddSnapshot(site, image, kind);
+  DropUnlinked(image);
+}
 
 Snapshot& Model::AddSnapshot(const Site& site, Image& image,
                              MirrorSnapshotKind kind) {
@@ -235,15 +244,20 @@ bool Model::PromotionWaits(const Site& site, const Image& image,
 }
 
 int Model::FinishPromotion(Site& site, Image& image, const Client& client,
-                           const Promotion& promotion, SteadyDuration* cost) {
+                           Promotion* promotion, SteadyDuration* cost) {
   if (image.mode == MirrorMode::kJournal) {
     image.journal_primary = true;
     return 0;
   }
+  if (promotion->changed) {
+    image.marked_non_primary = false;
+    return 0;
+  }
   if (const int r = AcquireLock(site, image, client, cost); r < 0) return r;
-  if (promotion.rollback) {
-    image.size = promotion.rollback->size;
-    image.content = promotion.rollback->content;
+  promotion->changed = true;
+  if (promotion->rollback) {
+    image.size = promotion->rollback->size;
+    image.content = promotion->rollback->content;
     // What was rolled back is removed, half a demotion is not.
     std::erase_if(image.snapshots, [](const Snapshot& snapshot) {
       return snapshot.info.kind == MirrorSnapshotKind::kNonPrimary &&
@@ -256,21 +270,24 @@ int Model::FinishPromotion(Site& site, Image& image, const Client& client,
       !newest->info.complete) {
     image.snapshots.pop_back();
   }
-  AddSnapshot(site, image, MirrorSnapshotKind::kPrimary);
-  DropUnlinked(image);
-  return 0;
+  MakePrimarySnapshot(site, image, MirrorSnapshotKind::kPrimary);
+  return kHalfDone;
 }
 
-int Model::Demote(Site& site, Image& image, const Client& client,
+int Model::Demote(Site& site, Image& image, const Client& client, bool* begun,
                   SteadyDuration* cost) {
-  if (!image.mirrored() || !image.primary()) return -EINVAL;
-  if (image.mode == MirrorMode::kJournal) {
-    image.journal_primary = false;
-    return 0;
+  if (!*begun) {
+    if (!image.mirrored() || !image.primary()) return -EINVAL;
+    if (image.mode == MirrorMode::kJournal) {
+      image.journal_primary = false;
+      return 0;
+    }
+    if (const int r = AcquireLock(site, image, client, cost); r < 0) return r;
+    image.marked_non_primary = true;
+    *begun = true;
+    return kHalfDone;
   }
-  if (const int r = AcquireLock(site, image, client, cost); r < 0) return r;
-  AddSnapshot(site, image, MirrorSnapshotKind::kPrimaryDemoted);
-  DropUnlinked(image);
+  MakePrimarySnapshot(site, image, MirrorSnapshotKind::kPrimaryDemoted);
   // A frozen rbd-mirror of the peer watches the image and acknowledges nothing.
   const bool slow =
       site.peer != nullptr && site.peer->daemon.state == DaemonState::kFrozen;
@@ -292,6 +309,8 @@ int Model::CreateSnapshot(Site& site, Image& image, uint64_t* id) {
     return -EINVAL;
   }
   if (site.peer == nullptr || !site.peer->receives) return -EINVAL;
+  if (image.read_only()) return -EROFS;
+  if (image.at_snapshot_limit()) return -EDQUOT;
   *id = AddSnapshot(site, image, MirrorSnapshotKind::kPrimary).info.id;
   DropUnlinked(image);
   return 0;

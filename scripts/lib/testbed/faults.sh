@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# The commands stop, cont, kill and start: what tests do to single daemons.
+# The commands stop, cont, end, kill and start: what tests do to single daemons.
 
-# start_again SITE DAEMON [OFFSET]: after a kill; nothing when it runs.
+# start_again SITE DAEMON [OFFSET]: after end or kill; nothing when it runs.
 start_again() {
   local file=$DIR/$1/pid/$2
   if ours "$file"; then return; fi
@@ -23,8 +23,8 @@ has_stopped() {
   done
 }
 
-# signal_daemon ACTION SITE DAEMON: stop, cont or kill; a stopped one does nothing any more,
-# and a killed one has ended, when this returns.
+# signal_daemon ACTION SITE DAEMON: stop, cont, end or kill; a stopped one does nothing any
+# more, and one that was told to end or killed has ended, when this returns.
 signal_daemon() {
   local file=$DIR/$2/pid/$3 killed since
   if ours "$file"; then
@@ -34,19 +34,24 @@ signal_daemon() {
         wait_for "$2: $3 to stop" "$DIR/$2/log" has_stopped "$PID"
         ;;
       cont) kill -CONT "$PID" ;;
-      kill)
+      end | kill)
         killed=$PID since=$STARTED
-        kill -KILL "$killed"
-        until has_ended "$killed" "$since"; do sleep 0.02; done
+        if [[ $1 == end ]]; then
+          kill -TERM "$killed"
+          wait_for "$2: $3 to end" "$DIR/$2/log" has_ended "$killed" "$since"
+        else
+          kill -KILL "$killed"
+          until has_ended "$killed" "$since"; do sleep 0.02; done
+        fi
         rm -f "$file"
         ;;
     esac
-  elif [[ $1 != kill ]]; then
+  elif [[ $1 != kill && $1 != end ]]; then
     die "$2: $3 is not running"
   fi
 }
 
-# cmd_signal stop|cont|kill|start DIR SITE DAEMON [OFFSET]
+# cmd_signal stop|cont|end|kill|start DIR SITE DAEMON [OFFSET]
 cmd_signal() {
   local action=$1 site=${3:-} daemon targets
   load_bed "${2:-}"

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "ceph/errors.h"
 #include "ceph/mirror.h"
 #include "replication/state/rescue_record.h"
 #include "tests/rpc/error_code_table.h"
@@ -439,6 +440,58 @@ TEST(InfoFaultTest, FailedCallGivesAnAnswerOfTheDocument) {
       }
     }
   }
+}
+
+/// The daemon dies inside one of librbd's calls, between the two changes that
+/// it makes: the image is primary and refuses writes.
+class HalfChangeTest : public VerbsTest {
+ protected:
+  void DieWithin(const std::string& call) {
+    world_.SetCallHook(
+        nullptr, nullptr,
+        [call](absl::string_view, absl::string_view made, bool) -> int {
+          if (made == call) throw FakeCrash();
+          return 0;
+        });
+  }
+  void ExpectRefusesWrites(FakeSite& site) {
+    world_.SetCallHook(nullptr);
+    EXPECT_TRUE(site.Info(image_).primary);
+    EXPECT_EQ(CephErrno(site.Write(image_, 2)), EROFS);
+  }
+};
+
+TEST_F(HalfChangeTest, APrimaryThatAPromotionLeftReadOnlyIsMadeWritable) {
+  AddMirrored();
+  a_.Demote(image_);
+  world_.Advance(minutes(1));
+  DieWithin("rbd_mirror_image_promote");
+  Daemon dying(world_, pair_, b_);
+  EXPECT_THROW((void)Promote(dying), FakeCrash);
+  ExpectRefusesWrites(b_);
+  EXPECT_OK(Promote(on_b_));
+  EXPECT_OK(b_.Write(image_, 2));
+}
+
+TEST_F(HalfChangeTest, APrimaryThatADemotionLeftReadOnlyIsMadeWritable) {
+  AddMirrored();
+  DieWithin("rbd_mirror_image_demote");
+  Daemon dying(world_, pair_, a_);
+  EXPECT_THROW((void)Demote(dying), FakeCrash);
+  ExpectRefusesWrites(a_);
+  EXPECT_OK(Promote(on_a_));
+  EXPECT_OK(a_.Write(image_, 2));
+}
+
+TEST_F(HalfChangeTest, ADemotionThatDiedIsFinishedByTheNext) {
+  AddMirrored();
+  DieWithin("rbd_mirror_image_demote");
+  Daemon dying(world_, pair_, a_);
+  EXPECT_THROW((void)Demote(dying), FakeCrash);
+  ExpectRefusesWrites(a_);
+  EXPECT_OK(Demote(on_a_));
+  EXPECT_OK(Promote(on_b_));
+  EXPECT_OK(b_.Write(image_, 2));
 }
 
 }  // namespace

@@ -1,0 +1,157 @@
+// What an rbd-mirror leaves when it goes, and does when it begins.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <set>
+#include <string>
+
+#include "absl/status/status.h"
+#include "ceph/mirror.h"
+#include "ceph/pool.h"
+#include "tests/contract/contract_fixture.h"
+#include "tests/testing/status_matchers.h"
+
+namespace addons {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::Each;
+using ::testing::Not;
+
+// It removes them at once, when it has connected.
+constexpr std::chrono::seconds kBeginLimit{15};
+// One that died has kept the leader's lock.
+constexpr std::chrono::seconds kReturnLimit{120};
+
+TEST_P(ContractTest, ARbdMirrorThatBeginsRemovesTheStatusesOfAllThatAreDown) {
+  ASSERT_NO_FATAL_FAILURE(NeedMirrored(kStanding));
+  const auto replays = [] {
+    return StatusIsUp(kB, kStanding, true, MirrorStatusState::kReplaying) &&
+           StatusIsUp(kA, kStanding, false, MirrorStatusState::kReplaying);
+  };
+  const auto is_primary = [] {
+    return StatusIsUp(kA, kStanding, true, MirrorStatusState::kStopped) &&
+           StatusIsUp(kB, kStanding, false, MirrorStatusState::kStopped);
+  };
+  ASSERT_TRUE(
+      bed().WaitFor([&] { return replays() && is_primary(); }, kReturnLimit));
+
+  // One that ends as it is told to says so on both sites, and is down at once.
+  ASSERT_OK(bed().EndMirrorDaemon(kB));
+  for (const Site site : {kA, kB}) {
+    const auto status = StatusOf(site, kStanding, site == kB);
+    ASSERT_TRUE(status.has_value());
+    EXPECT_FALSE(status->up);
+    EXPECT_EQ(status->state, MirrorStatusState::kStopped);
+    EXPECT_EQ(status->description, "stopped");
+    EXPECT_TRUE(StatusOf(site, kStanding, site == kA)->up);
+  }
+
+  // A primary's last word is the same as before.
+  ASSERT_OK(bed().EndMirrorDaemon(kA));
+  for (const Site site : {kA, kB}) {
+    const auto status = StatusOf(site, kStanding, site == kA);
+    ASSERT_TRUE(status.has_value());
+    EXPECT_FALSE(status->up);
+    EXPECT_EQ(status->description, "local image is primary");
+  }
+
+  ASSERT_OK(bed().StartMirrorDaemon(kA));
+  EXPECT_TRUE(bed().WaitFor(
+      [] {
+        return !StatusOf(kA, kStanding, false).has_value() &&
+               !StatusOf(kB, kStanding, true).has_value();
+      },
+      kBeginLimit));
+  // Its own come anew. Before it knows the role it says that it begins.
+  std::set<MirrorStatusState> said;
+  EXPECT_TRUE(bed().WaitFor(
+      [&] {
+        const auto status = StatusOf(kB, kStanding, false);
+        if (status) said.insert(status->state);
+        return is_primary();
+      },
+      kReturnLimit));
+  EXPECT_THAT(said, Each(AnyOf(MirrorStatusState::kStopped,
+                               MirrorStatusState::kStartingReplay)));
+  // Those of one that stays down do not.
+  EXPECT_FALSE(bed().WaitFor(
+      [] {
+        return StatusOf(kA, kStanding, false).has_value() ||
+               StatusOf(kB, kStanding, true).has_value();
+      },
+      kBeginLimit));
+
+  ASSERT_OK(bed().StartMirrorDaemon(kB));
+  EXPECT_TRUE(bed().WaitFor(replays, kReturnLimit));
+}
+
+TEST_P(ContractTest, AKilledRbdMirrorLeavesItsLastWordAndItsWatchForAWhile) {
+  ASSERT_NO_FATAL_FAILURE(NeedMirrored(kStanding));
+  const auto replays = [](bool up) {
+    for (const Site site : {kA, kB}) {
+      const auto status = StatusOf(site, kStanding, site == kB);
+      if (!status || status->up != up ||
+          status->state != MirrorStatusState::kReplaying) {
+        return false;
+      }
+    }
+    return true;
+  };
+  ASSERT_TRUE(bed().WaitFor([&] { return replays(true); }, kReturnLimit));
+  const auto clients = MirrorClients(kA);
+  ASSERT_OK(bed().KillMirrorDaemon(kB));
+  EXPECT_TRUE(replays(true));
+  EXPECT_EQ(MirrorClients(kA), clients);
+  EXPECT_TRUE(bed().WaitFor([&] { return replays(false); }, kStatusLimit));
+  EXPECT_NE(MirrorClients(kA), clients);
+  ASSERT_OK(bed().StartMirrorDaemon(kB));
+  EXPECT_TRUE(bed().WaitFor(
+      [] {
+        return !StatusOf(kA, kStanding, false).has_value() &&
+               !StatusOf(kB, kStanding, true).has_value();
+      },
+      kBeginLimit));
+  EXPECT_TRUE(bed().WaitFor([&] { return replays(true); }, kReturnLimit));
+}
+
+TEST_P(ContractTest, ADemotionAtTheSnapshotLimitLeavesAPrimaryThatIsReadOnly) {
+  ASSERT_NO_FATAL_FAILURE(NeedMirrored(kLimited));
+  const auto marked = [] { return *Look(kA, kLimited)->MarkedNonPrimary(); };
+  const auto demote = [](Image& image) { return image.MirrorDemote(); };
+  const auto snapshot = [](Image& image) {
+    return image.CreateMirrorSnapshot().status();
+  };
+  ASSERT_OK(Change(kA, kLimited, snapshot));  // one more than it needs
+  const size_t present = Look(kA, kLimited)->Snapshots()->size();
+  ASSERT_OK(bed().SetSnapshotLimit(kA, kLimited, present));
+  EXPECT_THAT(Change(kA, kLimited, snapshot), HasErrno(EDQUOT));
+  EXPECT_FALSE(marked());
+
+  EXPECT_OK(Change(kA, kLimited, demote));
+  EXPECT_TRUE(IsPrimary(kA, kLimited));
+  EXPECT_TRUE(NewestIs(kA, kLimited, MirrorSnapshotKind::kPrimary));
+  EXPECT_TRUE(marked());
+  ExpectTellsAsOpened(kA, kLimited);
+  EXPECT_THAT(bed().Write(kA, kLimited, 2), Not(::addons::testing::IsOk()));
+  EXPECT_THAT(Change(kA, kLimited,
+                     [](Image& image) { return image.SetMetadata("k", "v"); }),
+              HasErrno(EROFS));
+  EXPECT_THAT(Change(kA, kLimited, snapshot), HasErrno(EROFS));
+
+  // With room it is demoted, and the promotion makes it writable.
+  ASSERT_OK(bed().SetSnapshotLimit(kA, kLimited, std::nullopt));
+  EXPECT_OK(Change(kA, kLimited, demote));
+  EXPECT_TRUE(NewestIs(kA, kLimited, MirrorSnapshotKind::kPrimaryDemoted));
+  EXPECT_OK(PromoteSoon(kA, kLimited, Force::kNo));
+  EXPECT_TRUE(IsPrimary(kA, kLimited));
+  EXPECT_FALSE(marked());
+  EXPECT_OK(bed().Write(kA, kLimited, 3));
+}
+
+}  // namespace
+}  // namespace addons
