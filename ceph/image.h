@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/clock.h"
 #include "base/image_name.h"
 #include "ceph/mirror.h"
 
@@ -199,6 +200,10 @@ class Image {
   /// librbd 16 does not guard an incomplete demotion: look before.
   /// rbd_mirror_image_promote
   virtual absl::Status MirrorPromote(Force force) = 0;
+  /// The same by force, unless `latest` has passed when librbd is to be called,
+  /// by RealClock(): whoever stood still since it looked must look again. Errno
+  /// ECANCELED: so it was, nothing was done.
+  virtual absl::Status MirrorPromoteByForce(SteadyTime latest) = 0;
   /// OK is no proof: read the newest snapshot back. rbd_mirror_image_demote
   virtual absl::Status MirrorDemote() = 0;
   /// Writes the request; rbd-mirror deletes and re-creates the image later.

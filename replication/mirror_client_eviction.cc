@@ -74,16 +74,12 @@ absl::StatusOr<std::optional<Watcher>> DeadLockOwner(
   return std::nullopt;
 }
 
-absl::StatusOr<Copiers> ListCopiers(Session& session) {
+absl::StatusOr<Copiers> ListCopiers(Session& session, Image& image) {
   Copiers copiers;
   ADDONS_ASSIGN_OR_RETURN(copiers.clients, ListMirrorClients(*session.reads));
-  ADDONS_ASSIGN_OR_RETURN(
-      const std::unique_ptr<Image> image,
-      session.reads->OpenImageReadOnly(session.volume.image_name()));
   ADDONS_ASSIGN_OR_RETURN(copiers.dead_lock_owner,
-                          DeadLockOwner(*image, copiers.clients));
-  ADDONS_ASSIGN_OR_RETURN(const ImageLayout layout, image->Layout());
-  ADDONS_RETURN_IF_ERROR(image->Close());
+                          DeadLockOwner(image, copiers.clients));
+  ADDONS_ASSIGN_OR_RETURN(const ImageLayout layout, image.Layout());
   copiers.pools = {session.reads->id(), layout.data_pool_id};
   const std::vector<uint64_t> own = session.cluster().OwnClientIds();
   const auto is_own = [&](const Watcher& client) {
@@ -93,6 +89,15 @@ absl::StatusOr<Copiers> ListCopiers(Session& session) {
   if (copiers.dead_lock_owner && is_own(*copiers.dead_lock_owner)) {
     copiers.dead_lock_owner.reset();
   }
+  return copiers;
+}
+
+absl::StatusOr<Copiers> ListCopiers(Session& session) {
+  ADDONS_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Image> image,
+      session.reads->OpenImageReadOnly(session.volume.image_name()));
+  ADDONS_ASSIGN_OR_RETURN(Copiers copiers, ListCopiers(session, *image));
+  ADDONS_RETURN_IF_ERROR(image->Close());
   return copiers;
 }
 
@@ -224,10 +229,37 @@ absl::Status EvictAndNote(Session& session, const Copiers& copiers) {
   return absl::OkStatus();
 }
 
+/// While librbd promotes. One that was blocklisted may be listed a while yet.
+absl::Status EvictWhoCameBack(Session& session) {
+  const std::string pool = PoolKey(session.volume);
+  CopyingStops& stops = session.environment.copying_stops;
+  const auto came_back = [&](const std::vector<Watcher>& clients) {
+    const CopyingStop last = stops.Last(pool);
+    return std::any_of(clients.begin(), clients.end(),
+                       [&](const Watcher& client) {
+                         return !last.clients.contains(client.client_id);
+                       });
+  };
+  ADDONS_ASSIGN_OR_RETURN(const auto clients,
+                          ListMirrorClients(*session.reads));
+  if (!came_back(clients)) return absl::OkStatus();
+  const CopyingStops::Turn turn = stops.TryTake(pool);
+  // Another promotion of the pool does it.
+  if (turn == nullptr) return absl::OkStatus();
+  ADDONS_ASSIGN_OR_RETURN(const Copiers copiers, ListCopiers(session));
+  return came_back(copiers.clients) ? EvictAndNote(session, copiers)
+                                    : absl::OkStatus();
+}
+
+absl::Status EvictEverybody(Session& session) {
+  ADDONS_ASSIGN_OR_RETURN(const Copiers copiers, ListCopiers(session));
+  return copiers.nobody() ? absl::OkStatus() : EvictAndNote(session, copiers);
+}
+
 }  // namespace
 
-absl::StatusOr<bool> CopyingHasEnded(Session& session) {
-  ADDONS_ASSIGN_OR_RETURN(const Copiers copiers, ListCopiers(session));
+absl::StatusOr<bool> CopyingHasEnded(Session& session, Image& image) {
+  ADDONS_ASSIGN_OR_RETURN(const Copiers copiers, ListCopiers(session, image));
   return Ended(session, copiers);
 }
 
@@ -254,16 +286,21 @@ absl::Status EndCopying(Session& session, bool others_alive) {
 
 absl::StatusOr<std::unique_ptr<EvictionWatchdog>> EvictionWatchdog::Start(
     Session& session) {
-  const auto evict = [&session]() -> absl::Status {
-    ADDONS_ASSIGN_OR_RETURN(const Copiers copiers, ListCopiers(session));
-    return copiers.nobody() ? absl::OkStatus() : EvictAndNote(session, copiers);
-  };
+  const auto round = session.environment.options.eviction_round;
   std::unique_ptr<EvictionWatchdog> watchdog(new EvictionWatchdog);
   auto thread = session.environment.start_thread(
-      "evict-watchdog", [evict, stop = watchdog->stop_.get_token()] {
-        while (RealClock().SleepFor(kPatience, stop)) {
+      "evict-watchdog", [&session, round, stop = watchdog->stop_.get_token()] {
+        Clock& clock = RealClock();
+        SteadyTime everybody_at = clock.Now() + kPatience;
+        bool told = false;
+        while (clock.SleepFor(round, stop)) {
           try {
-            const absl::Status evicted = evict();
+            const bool everybody = clock.Now() >= everybody_at;
+            if (everybody) everybody_at = clock.Now() + kPatience;
+            const absl::Status evicted =
+                everybody ? EvictEverybody(session) : EvictWhoCameBack(session);
+            // A cluster that does not answer is told of once in a while.
+            if (std::exchange(told, !evicted.ok()) && !everybody) continue;
             if (evicted.ok()) continue;
             Log().warn(
                 "a forced promotion takes long, and rbd-mirror was not "

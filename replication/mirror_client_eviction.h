@@ -16,8 +16,9 @@ namespace addons {
 
 /// Whether nobody can be copying onto the volume's pool: no rbd-mirror client
 /// is there, or all that are have been blocklisted a moment ago, by this or
-/// another promotion of the pool. Errors are those of the reads.
-absl::StatusOr<bool> CopyingHasEnded(Session& session);
+/// another promotion of the pool. `image` is an open handle of the session's.
+/// Errors are those of the reads.
+absl::StatusOr<bool> CopyingHasEnded(Session& session, Image& image);
 
 /// Ends the copying, where it has not ended yet: the rbd-mirror clients of this
 /// pool in this cluster (those of this site and of its peers), and whoever died
@@ -32,9 +33,11 @@ absl::StatusOr<bool> CopyingHasEnded(Session& session);
 /// report, so that their silence from now on is this daemon's doing.
 absl::Status EndCopying(Session& session, bool others_alive);
 
-/// Around librbd's forced promotion, which waits for ever for a holder of the
-/// image that lives: whenever 30 s have passed, an rbd-mirror that came back
-/// meanwhile is blocklisted, too.
+/// Around librbd's forced promotion, which decides what to go back to long
+/// before it is done: an rbd-mirror that comes back meanwhile is blocklisted at
+/// once (ReplicationOptions::eviction_round), before it can copy. librbd waits
+/// for ever for a holder of the image that lives: each kPatience everybody is
+/// blocklisted, the owner of its lock included.
 ///
 /// Works on a thread of its own, because the caller's is inside librbd; and by
 /// real time, because that is what librbd blocks in. The destructor waits for

@@ -40,6 +40,9 @@ struct ReplicationOptions {
   std::chrono::seconds schedule_patience{10};
   /// How often schedules that could not be set are tried again.
   std::chrono::milliseconds upkeep_interval = std::chrono::seconds(30);
+  /// How often an rbd-mirror that comes back is sent away while librbd promotes
+  /// by force: real time, because that is what librbd blocks in.
+  std::chrono::milliseconds eviction_round{1000};
   /// How long a promotion that began is repeated while rbd-mirror lets go.
   std::chrono::seconds promote_patience{120};
   /// How many members of a volume group are worked on at the same time, not

@@ -37,11 +37,12 @@
 namespace addons {
 namespace {
 
-bool SameSnapshots(const MirrorView& one, const MirrorView& other) {
-  return std::equal(one.snapshots.begin(), one.snapshots.end(),
-                    other.snapshots.begin(), other.snapshots.end(),
+bool SameSnapshots(const std::vector<MirrorSnapshot>& one,
+                   const std::vector<MirrorSnapshot>& other) {
+  return std::equal(one.begin(), one.end(), other.begin(), other.end(),
                     [](const MirrorSnapshot& a, const MirrorSnapshot& b) {
-                      return a.id == b.id && a.complete == b.complete;
+                      return a.id == b.id && a.complete == b.complete &&
+                             a.last_copied_object == b.last_copied_object;
                     });
 }
 
@@ -85,12 +86,16 @@ class Promotion {
   absl::Status Wait(const std::string& reason);
   /// nullopt: rbd-mirror has not let go of the image yet, look again.
   absl::StatusOr<std::optional<MirrorView>> TryPromote(Force force);
-  absl::Status CallPromote(Force force);
+  absl::Status CallPlain();
+  absl::Status CallForced();
+  absl::StatusOr<bool> StillHolds(Image& image, SteadyTime opened_at);
   absl::StatusOr<bool> PrepareForce(PromoteAction action);
   absl::Status PrepareRescue(PromoteAction action);
+  absl::Status SaveHalfCopy(MirrorView* view);
   absl::Status FinishRescue(MirrorView* view);
   absl::Status EndCopyingFirst();
-  absl::StatusOr<bool> LookIsFinal();
+  absl::Status RefuseAfterPatience();
+  bool LookIsFinal() const;
   absl::Status Finish(MirrorView view);
   absl::Status AwaitRelease(MirrorView* view);
   absl::Status AwaitFollowers(MirrorView* view);
@@ -109,6 +114,8 @@ class Promotion {
   std::optional<SteadyTime> copying_ended_at_;
   std::optional<SteadyTime> mutating_since_;
   bool took_back_ = false;  // this site's own demotion
+  /// A forced promotion was not begun: what it rests on may not hold any more.
+  bool overtaken_ = false;
 };
 
 absl::StatusOr<PromoteDecision> Promotion::LookAndDecide() {
@@ -252,29 +259,31 @@ absl::Status Promotion::EndCopyingFirst() {
   return absl::OkStatus();
 }
 
-/// The last look was made after the copying had ended, just now, and nobody has
-/// come back since.
-absl::StatusOr<bool> Promotion::LookIsFinal() {
+/// The last look was made after the copying had ended, just now. Whether nobody
+/// has come back since is seen right before the promotion: StillHolds().
+bool Promotion::LookIsFinal() const {
   constexpr std::chrono::seconds kFresh{3};
-  if (!copying_ended_at_.has_value() || looked_at_ < *copying_ended_at_ ||
-      context_.clock().Now() - looked_at_ > kFresh) {
-    return false;
+  return copying_ended_at_.has_value() && looked_at_ >= *copying_ended_at_ &&
+         environment_.clock.Now() - looked_at_ <= kFresh;
+}
+
+/// Each try of a promotion that cannot begin looks again.
+absl::Status Promotion::RefuseAfterPatience() {
+  if (!mutating_since_.has_value() ||
+      context_.clock().Now() - *mutating_since_ <=
+          environment_.options.promote_patience) {
+    return absl::OkStatus();
   }
-  return CopyingHasEnded(session_);
+  return Refuse(absl::StatusCode::kUnavailable,
+                "rbd-mirror comes back again and again before the promotion "
+                "can begin, or Ceph answers too slowly; repeat the call");
 }
 
 /// Everything that must be true for librbd's forced promotion. false: not yet,
 /// look again.
 absl::StatusOr<bool> Promotion::PrepareForce(PromoteAction action) {
-  ADDONS_ASSIGN_OR_RETURN(bool is_final, LookIsFinal());
-  if (!is_final) {
-    if (mutating_since_.has_value() &&
-        context_.clock().Now() - *mutating_since_ >
-            environment_.options.promote_patience) {
-      return Refuse(absl::StatusCode::kUnavailable,
-                    "rbd-mirror comes back again and again before the "
-                    "promotion can begin; repeat the call");
-    }
+  if (!LookIsFinal()) {
+    ADDONS_RETURN_IF_ERROR(RefuseAfterPatience());
     ADDONS_RETURN_IF_ERROR(EndCopyingFirst());
     return false;
   }
@@ -307,6 +316,15 @@ absl::Status Promotion::PrepareRescue(PromoteAction action) {
   return absl::OkStatus();
 }
 
+/// What began to arrive between the last look and librbd's promotion, which
+/// does not know of it (as of half a demotion) or found it too late.
+absl::Status Promotion::SaveHalfCopy(MirrorView* view) {
+  if (UnsavedHalfCopy(*view, record_) == nullptr) return absl::OkStatus();
+  ADDONS_ASSIGN_OR_RETURN(record_, rescue_.SaveHalfCopy(*view));
+  ADDONS_ASSIGN_OR_RETURN(*view, Look(session_));
+  return absl::OkStatus();
+}
+
 absl::Status Promotion::FinishRescue(MirrorView* view) {
   if (!record_.has_value()) return absl::OkStatus();
   if (!AwaitsRestore(*record_, *view)) return rescue_.Remove();
@@ -315,35 +333,71 @@ absl::Status Promotion::FinishRescue(MirrorView* view) {
   return absl::OkStatus();
 }
 
-absl::Status Promotion::CallPromote(Force force) {
-  if (force == Force::kNo) {
-    const MirrorClientGuard guard(session_.cluster(), *session_.reads,
-                                  environment_.tracker);
-    return ChangeImage(session_.volume, [this](Image& image) -> absl::Status {
-      ADDONS_RETURN_IF_ERROR(image.MirrorPromote(Force::kNo));
-      absl::Status begun = BeginTerm(image, view_);
-      if (took_back_) {
-        ADDONS_RETURN_IF_ERROR(NoteTakenBack(image, view_));
-        return begun;
-      }
-      // Finish() sees whether it is there, and would open the image for it.
-      if (request_.parameters.schedule.has_value() &&
-          view_.info.mode == MirrorMode::kSnapshot) {
-        WriteScheduleDown(image, session_.volume, view_,
-                          *request_.parameters.schedule, request_.scope)
-            .IgnoreError();
-      }
+absl::Status Promotion::CallPlain() {
+  const MirrorClientGuard guard(session_.cluster(), *session_.reads,
+                                environment_.tracker);
+  return ChangeImage(session_.volume, [this](Image& image) -> absl::Status {
+    ADDONS_RETURN_IF_ERROR(image.MirrorPromote(Force::kNo));
+    absl::Status begun = BeginTerm(image, view_);
+    if (took_back_) {
+      ADDONS_RETURN_IF_ERROR(NoteTakenBack(image, view_));
       return begun;
-    });
+    }
+    // Finish() sees whether it is there, and would open the image for it.
+    if (request_.parameters.schedule.has_value() &&
+        view_.info.mode == MirrorMode::kSnapshot) {
+      WriteScheduleDown(image, session_.volume, view_,
+                        *request_.parameters.schedule, request_.scope)
+          .IgnoreError();
+    }
+    return begun;
+  });
+}
+
+/// Nobody can be copying, and the image is what the decision rests on, seen
+/// through the handle that promotes: librbd goes by what that one knows.
+absl::StatusOr<bool> Promotion::StillHolds(Image& image, SteadyTime opened_at) {
+  // What a handle knows is from when it was opened, until somebody tells it.
+  constexpr std::chrono::seconds kOpened{5};
+  if (context_.clock().Now() - opened_at > kOpened) return false;
+  ADDONS_ASSIGN_OR_RETURN(const bool ended, CopyingHasEnded(session_, image));
+  if (!ended) {
+    copying_ended_at_.reset();
+    return false;
   }
-  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<EvictionWatchdog> watchdog,
-                          EvictionWatchdog::Start(session_));
+  ADDONS_ASSIGN_OR_RETURN(const std::vector<MirrorSnapshot> snapshots,
+                          image.MirrorSnapshots());
+  return SameSnapshots(view_.snapshots, snapshots);
+}
+
+absl::Status Promotion::CallForced() {
+  // rbd-mirror's new clients appear four seconds after it was blocklisted at
+  // the earliest.
+  constexpr std::chrono::seconds kStands{2};
+  const SteadyTime opened_at = context_.clock().Now();
   return ChangeImage(session_.volume, [&](Image& image) -> absl::Status {
-    ADDONS_RETURN_IF_ERROR(image.MirrorPromote(Force::kYes));
+    // The lease, too, is looked at once more.
+    ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
+    const SteadyTime checked_at = context_.clock().Now();
+    ADDONS_ASSIGN_OR_RETURN(const bool holds, StillHolds(image, opened_at));
+    if (!holds) {
+      overtaken_ = true;
+      return absl::OkStatus();
+    }
+    ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<EvictionWatchdog> watchdog,
+                            EvictionWatchdog::Start(session_));
+    const absl::Status promoted =
+        image.MirrorPromoteByForce(checked_at + kStands);
+    // Time has passed on the way there.
+    overtaken_ = CephErrno(promoted) == ECANCELED;
+    ADDONS_RETURN_IF_ERROR(promoted);
     // At once, on the same handle: rbd-mirror is on its way back.
     ADDONS_ASSIGN_OR_RETURN(const std::vector<MirrorSnapshot> snapshots,
                             image.MirrorSnapshots());
+    const uint64_t seen = view_.Newest() != nullptr ? view_.Newest()->id : 0;
     for (const uint64_t snapshot_id : HalfCopies(snapshots)) {
+      // One that began since then is saved first: SaveHalfCopy().
+      if (snapshot_id > seen) continue;
       ADDONS_RETURN_IF_ERROR(image.RemoveSnapshot(snapshot_id));
     }
     // A retry must not take this for a demotion that was taken back, and yield.
@@ -357,7 +411,12 @@ absl::StatusOr<std::optional<MirrorView>> Promotion::TryPromote(Force force) {
   if (!mutating_since_.has_value()) mutating_since_ = context_.clock().Now();
   context_.Step(force == Force::kYes ? "promoting by force" : "promoting");
   context_.SetPending(absl::OkStatus());
-  absl::Status promoted = CallPromote(force);
+  overtaken_ = false;
+  absl::Status promoted = force == Force::kYes ? CallForced() : CallPlain();
+  if (overtaken_) {
+    ADDONS_RETURN_IF_ERROR(RefuseAfterPatience());
+    return std::optional<MirrorView>();
+  }
   environment_.series.ForgetPrimary(view_.tracker_key);
 
   // What counts is what is there now, not what the call said.
@@ -371,7 +430,8 @@ absl::StatusOr<std::optional<MirrorView>> Promotion::TryPromote(Force force) {
   const int error = CephErrno(promoted);
   const bool busy = error == EBUSY || error == EROFS || error == EAGAIN;
   // The call was about another state than the look.
-  const bool overtaken = error == EINVAL && !SameSnapshots(view_, after);
+  const bool overtaken =
+      error == EINVAL && !SameSnapshots(view_.snapshots, after.snapshots);
   if (!promoted.ok() && !busy && !overtaken) return promoted;
 
   const std::string reason =
@@ -452,6 +512,7 @@ absl::Status Promotion::AwaitRelease(MirrorView* view) {
 
 absl::Status Promotion::Finish(MirrorView view) {
   ADDONS_RETURN_IF_ERROR(AwaitRelease(&view));
+  ADDONS_RETURN_IF_ERROR(SaveHalfCopy(&view));
   ADDONS_RETURN_IF_ERROR(MakeWritable(session_, &view));
   ADDONS_RETURN_IF_ERROR(RemoveHalfCopies(session_, view));
   ADDONS_RETURN_IF_ERROR(FinishRescue(&view));

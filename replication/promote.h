@@ -43,11 +43,13 @@ struct PromoteRequest {
 ///     ├─ whole copy, by force ──> PrepareForce() ─────────── not yet ────┤
 ///     ├─ half a copy, by force ─────┘ EndCopyingFirst(), LookIsFinal(),  │
 ///     │                               PrepareRescue()                    │
-///     │                             └─> TryPromote() "promoting by force"┘
+///     │                             └─> TryPromote() "promoting by force"┤
+///     │                                 │ StillHolds() ─────── overtaken ┘
 ///     │                                 │
 ///     └─ already primary ───────────────┴─ read back as primary ──> Finish()
 ///
-///   Finish():  MakeWritable(), RemoveHalfCopies()     see promotion_cleanup.h
+///   Finish():  SaveHalfCopy()
+///              MakeWritable(), RemoveHalfCopies()     see promotion_cleanup.h
 ///              FinishRescue()
 ///              CompleteHalfDone()
 ///              AwaitFollowers()    only where the demotion was our own, see

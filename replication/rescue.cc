@@ -331,6 +331,62 @@ absl::Status Rescue::Save(const MirrorView& view) {
       removed.ok() ? "" : absl::StrCat("; ", removed.message())));
 }
 
+// What the image was rolled back to is gone, and with it the size of the state
+// that is wanted: the incomplete snapshot has that of the copy, if it differs.
+absl::StatusOr<RescueRecord> Rescue::SaveHalfCopy(const MirrorView& view) {
+  const MirrorSnapshot* const half = UnsavedHalfCopy(view, std::nullopt);
+  if (half == nullptr) return JustChanged();
+  Log().warn(
+      "a copy began between the look and the forced promotion; what was whole "
+      "before is brought back volume={} snapshot={}",
+      Quoted(session_.volume.volume_id.text()), half->id);
+  ADDONS_RETURN_IF_ERROR(AwaitSlot());
+  ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
+  ADDONS_RETURN_IF_ERROR(OpenPool());
+  ADDONS_RETURN_IF_ERROR(EndCopying(session_, /*others_alive=*/false));
+  copying_checked_at_ = context_.clock().Now();
+  ADDONS_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Image> source,
+      pool_->OpenImageReadOnly(session_.volume.image_name()));
+  ADDONS_RETURN_IF_ERROR(source->SelectSnapshot(half->id));
+  ADDONS_ASSIGN_OR_RETURN(ImageLayout layout, source->Layout());
+  ADDONS_ASSIGN_OR_RETURN(const auto parent, source->Parent());
+  ADDONS_RETURN_IF_ERROR(CreateRescueImage(layout));
+  // What another snapshot needed is of no use: that copy was completed since.
+  RescueRecord record;
+  record.image_id = view.image_id;
+  record.snapshot_id = half->id;
+  record.bytes = layout.bytes;
+  record.ranges_generation = record_.ranges_generation;
+  ADDONS_RETURN_IF_ERROR(SetRecord(record));
+  ADDONS_ASSIGN_OR_RETURN(const ImageSize size, rescue_image_->Size());
+  if (size.bytes != record.bytes) {
+    ADDONS_RETURN_IF_ERROR(rescue_image_->Resize(record.bytes));
+  }
+  layout.bytes = std::max(record.bytes, view.size.bytes);
+  const AbsentObject absent =
+      AbsentIn({parent, view.parent}, record.bytes != view.size.bytes);
+  ADDONS_ASSIGN_OR_RETURN(
+      const std::vector<ImageRange> ranges,
+      Changed(layout, {{half->id, kHead, absent}}, record.bytes,
+              "finding what the interrupted copy has changed",
+              Copying::kKeepEnded));
+  ADDONS_RETURN_IF_ERROR(Copy(*source, *rescue_image_, ranges,
+                              "saving the last complete state",
+                              Copying::kKeepEnded));
+  ADDONS_RETURN_IF_ERROR(source->Close());
+  ADDONS_RETURN_IF_ERROR(WriteRescueRanges(*rescue_image_, ranges, &record));
+  ADDONS_ASSIGN_OR_RETURN(const MirrorView after, Look(session_));
+  const MirrorSnapshot* const still = UnsavedHalfCopy(after, record);
+  if (still == nullptr || still->id != record.snapshot_id) {
+    return JustChanged();
+  }
+  record.step = RescueStep::kPromoting;
+  record.promotion_snapshot_id = PromotionSnapshot(record, after);
+  ADDONS_RETURN_IF_ERROR(SetRecord(record));
+  return record;
+}
+
 absl::StatusOr<RescueRecord> Rescue::BeginPromotion() {
   ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
   ADDONS_RETURN_IF_ERROR(OpenPool());

@@ -37,6 +37,7 @@ namespace addons {
 ///   "saved"                 BeginPromotion()
 ///     │
 ///   "promoting"             librbd's forced promotion, by the caller; Promoted()
+///     │                       (or SaveHalfCopy() after it)
 ///     │                     Restore(): RestoreImage() removes half a copy
 ///     │                       "waiting until nobody has the image open"
 ///     │                       "finding what was written since the promotion"
@@ -85,6 +86,12 @@ class Rescue {
 
   /// After the promotion, with what it looks like.
   absl::Status Promoted(const MirrorView& view);
+
+  /// With the image primary, and UnsavedHalfCopy(): saves what that reads as,
+  /// and keeps the copying ended meanwhile, so that no peer takes half a
+  /// demotion for a whole one. The record, which Restore() goes by. UNAVAILABLE
+  /// as for Save().
+  absl::StatusOr<RescueRecord> SaveHalfCopy(const MirrorView& view);
 
   /// With the image primary. OK: it holds the last complete state, or an
   /// administrator wants to keep what it holds. UNAVAILABLE: it was written to

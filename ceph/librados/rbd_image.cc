@@ -486,6 +486,14 @@ absl::Status RbdImage::MirrorPromote(Force force) {
   });
 }
 
+// Within the gate: time may pass on the way into it, too.
+absl::Status RbdImage::MirrorPromoteByForce(SteadyTime latest) {
+  return Mutate("rbd_mirror_image_promote", "promote", [&] {
+    if (RealClock().Now() > latest) return -ECANCELED;
+    return rbd_mirror_image_promote(image_.get(), /*force=*/true);
+  });
+}
+
 absl::Status RbdImage::MirrorDemote() {
   return Mutate("rbd_mirror_image_demote", "demote",
                 [&] { return rbd_mirror_image_demote(image_.get()); });

@@ -66,6 +66,7 @@ class RbdImage final : public Image {
   absl::Status MirrorEnable(MirrorMode mode) override;
   absl::Status MirrorDisable(Force force) override;
   absl::Status MirrorPromote(Force force) override;
+  absl::Status MirrorPromoteByForce(SteadyTime latest) override;
   absl::Status MirrorDemote() override;
   absl::Status MirrorResync() override;
   absl::StatusOr<uint64_t> CreateMirrorSnapshot() override;

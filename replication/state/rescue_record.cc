@@ -47,6 +47,17 @@ bool IsOrphan(const MirrorSnapshot& snapshot) {
          snapshot.primary_mirror_uuid.empty();
 }
 
+/// 0: there is none.
+uint64_t OldestPrimaryAfter(const MirrorView& view, uint64_t snapshot_id) {
+  const auto found =
+      std::find_if(view.snapshots.begin(), view.snapshots.end(),
+                   [&](const MirrorSnapshot& snapshot) {
+                     return snapshot.id > snapshot_id &&
+                            snapshot.kind == MirrorSnapshotKind::kPrimary;
+                   });
+  return found == view.snapshots.end() ? 0 : found->id;
+}
+
 const MirrorSnapshot* NewestOfAnySite(const MirrorView& view) {
   const auto it = std::find_if_not(view.snapshots.rbegin(),
                                    view.snapshots.rend(), IsOrphan);
@@ -226,14 +237,28 @@ std::string DescribeUserSnapshotInMidCopy(const ImageSnapshot& snapshot) {
 }
 
 uint64_t PromotionSnapshot(const RescueRecord& record, const MirrorView& view) {
-  if (record.promotion_snapshot_id != 0) return record.promotion_snapshot_id;
-  for (const MirrorSnapshot& snapshot : view.snapshots) {
-    if (snapshot.id > record.snapshot_id &&
-        snapshot.kind == MirrorSnapshotKind::kPrimary) {
-      return snapshot.id;
-    }
+  return record.promotion_snapshot_id != 0
+             ? record.promotion_snapshot_id
+             : OldestPrimaryAfter(view, record.snapshot_id);
+}
+
+const MirrorSnapshot* UnsavedHalfCopy(
+    const MirrorView& view, const std::optional<RescueRecord>& record) {
+  if (!view.info.primary || view.info.mode == MirrorMode::kJournal) {
+    return nullptr;
   }
-  return 0;
+  const auto half =
+      std::find_if(view.snapshots.rbegin(), view.snapshots.rend(),
+                   [](const MirrorSnapshot& snapshot) {
+                     return snapshot.copied() && !IsOrphan(snapshot);
+                   });
+  if (half == view.snapshots.rend() || half->complete) return nullptr;
+  // Nothing but the promotion's own came after it.
+  if (OldestPrimaryAfter(view, half->id) != view.Newest()->id) return nullptr;
+  const bool saved = record.has_value() && record->image_id == view.image_id &&
+                     record->snapshot_id == half->id &&
+                     record->step != RescueStep::kSaving;
+  return saved ? nullptr : &*half;
 }
 
 bool AwaitsRestore(const RescueRecord& record, const MirrorView& view) {

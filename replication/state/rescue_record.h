@@ -111,6 +111,13 @@ std::string DescribeAwaitedRestore(const RescueRecord& record,
 /// one since. 0: there is none.
 uint64_t PromotionSnapshot(const RescueRecord& record, const MirrorView& view);
 
+/// Of a primary: a copy began between the last look of a forced promotion and
+/// librbd's own, so that nobody has saved what its incomplete snapshot reads
+/// as, which is the last complete state; `record` is that of the rescue image,
+/// if there is one. nullptr: there is none, or this site has gone on since.
+const MirrorSnapshot* UnsavedHalfCopy(
+    const MirrorView& view, const std::optional<RescueRecord>& record);
+
 /// Whether the rescue image may still be needed: AwaitsRestore(), or it is made
 /// for the snapshot that is incomplete now.
 bool RescueIsLive(const RescueRecord& record, const MirrorView& view);

@@ -79,6 +79,7 @@ class FakeImage final : public Image {
   absl::Status MirrorEnable(MirrorMode mode) override;
   absl::Status MirrorDisable(Force force) override;
   absl::Status MirrorPromote(Force force) override;
+  absl::Status MirrorPromoteByForce(SteadyTime latest) override;
   absl::Status MirrorDemote() override;
   // Works on a read-only handle, too: it writes metadata only.
   absl::Status MirrorResync() override;
@@ -103,6 +104,8 @@ class FakeImage final : public Image {
  private:
   /// What a call looks at: the handle, mirroring objects, the image's header.
   enum class Use { kMemory, kRead, kHeader, kMutate };
+
+  absl::Status PromoteUntil(Force force, SteadyTime latest);
 
   /// All calls of a handle go through here: those on a closed one are
   /// violations.

@@ -89,12 +89,21 @@ absl::Status FakeImage::MirrorDisable(Force force) {
 }
 
 absl::Status FakeImage::MirrorPromote(Force force) {
+  return PromoteUntil(force, SteadyTime::max());
+}
+
+absl::Status FakeImage::MirrorPromoteByForce(SteadyTime latest) {
+  return PromoteUntil(Force::kYes, latest);
+}
+
+absl::Status FakeImage::PromoteUntil(Force force, SteadyTime latest) {
   if (force == Force::kYes) ExpectNoCrash("rbd_mirror_image_promote");
   std::optional<Model::Promotion> promotion;
   return Mutate(
       "rbd_mirror_image_promote", "promote",
       [&](Model& model, Site& site, SteadyDuration* cost) {
         if (!promotion) {
+          if (model.now() > latest) return -ECANCELED;
           promotion.emplace();
           const int r = model.BeginPromotion(site, *image_, force, &*promotion);
           if (r < 0) return r;

@@ -1,12 +1,18 @@
 // Taking over by force from a site that lives and goes on copying: the daemon
 // lives, each volume holds a state that it once had whole, and after the
-// failback both sites hold the same.
+// failback both sites hold the same. Also when the daemon stands still in the
+// middle of it.
 
+#include <algorithm>
+#include <csignal>
+#include <fstream>
+#include <functional>
 #include <future>
 #include <iostream>
 #include <random>
 #include <set>
 #include <stop_token>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -14,6 +20,7 @@
 #include "base/clock.h"
 #include "tests/cluster/two_sites.h"
 #include "tests/testing/long_run.h"
+#include "tests/testing/temp_dir.h"
 
 namespace addons::testing {
 namespace {
@@ -21,6 +28,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
+using ::testing::AnyOf;
 
 constexpr uint64_t kBytes = uint64_t{1} << 30;
 
@@ -177,6 +185,122 @@ class LongForcedTakeoverTest : public ForcedTakeoverTest {};
 TEST_F(LongForcedTakeoverTest, EachVolumeHoldsAStateThatItOnceHadWhole) {
   Run(static_cast<int>(FromEnvironment("RBD_ADDONS_LONG_COUNT", 200)),
       /*at_once=*/8, FromEnvironment("RBD_ADDONS_LONG_SEED", 20261123));
+}
+
+/// The daemon, or the one thread that promotes, stands still for 50 s right
+/// before librbd's promotion. Nothing else does.
+class StandingStillTest : public ForcedTakeoverTest {
+ protected:
+  static constexpr seconds kStandsStill{50};
+
+  void Begin() {
+    volume_ = MakeReplicatedVolume({}, {"--size", "1G"});
+    NextState();
+    Synchronize("a", volume_);
+    ASSERT_EQ(Digest("b", volume_), states_.back());
+  }
+  void TearDown() override { Restart("b"); }
+
+  /// Of site a, in a mirror snapshot.
+  void NextState() {
+    const std::string text = absl::StrCat("state ", states_.size() + 1);
+    Write("a", volume_, text, kBytes);
+    states_.push_back(Digest("a", volume_));
+    Rbd("a", {"mirror", "image", "snapshot", ImageSpec(volume_)});
+  }
+  /// `fault` of the first promotion, in which `meanwhile` is done.
+  void TakeOver(const std::string& fault,
+                const std::function<void()>& meanwhile) {
+    const std::string trace = dir_.File("calls");
+    Restart("b",
+            {{"RBD_ADDONS_FAULTS", fault}, {"RBD_ADDONS_CALL_TRACE", trace}});
+    auto answer = std::async(std::launch::async, [this] {
+      return Promote("b", volume_, true, {}, seconds(150));
+    });
+    ASSERT_TRUE(Eventually(
+        [&] {
+          std::ifstream calls(trace);
+          for (std::string call; std::getline(calls, call);) {
+            if (call == "rbd_mirror_image_promote") return true;
+          }
+          return false;
+        },
+        seconds(60)));
+    ASSERT_NO_FATAL_FAILURE(meanwhile());
+    grpc::Status status = answer.get();
+    const auto begin = steady_clock::now();
+    while (!status.ok() && Daemon("b").Running() &&
+           steady_clock::now() - begin < seconds(180)) {
+      std::cerr << status.error_message() << std::endl;
+      EXPECT_THAT(status,
+                  AnyOf(HasCode(Code::UNAVAILABLE), HasCode(Code::ABORTED)));
+      status = Promote("b", volume_, true);
+    }
+    EXPECT_THAT(status, HasCode(Code::OK));
+  }
+
+  /// A state that was whole, and not older than the `oldest`-th.
+  void ExpectState(size_t oldest) {
+    ASSERT_TRUE(Daemon("b").Running());
+    EXPECT_TRUE(IsPrimary("b", volume_));
+    const uint64_t holds = Digest("b", volume_);
+    const auto found = std::find(states_.begin(), states_.end(), holds);
+    ASSERT_NE(found, states_.end()) << "it holds what it never held";
+    const auto state = static_cast<size_t>(found - states_.begin()) + 1;
+    std::cerr << "state " << state << " of " << states_.size()
+              << ", whole before: " << oldest << std::endl;
+    EXPECT_GE(state, oldest);
+    EXPECT_FALSE(HasHalfACopy("b", volume_));
+  }
+
+  TestVolume volume_;
+  std::vector<uint64_t> states_;  // their digests, of site a
+  const TempDir dir_;
+};
+
+// rbd-mirror comes back, brings a whole state, and is in the next one.
+TEST_F(StandingStillTest, TheWholeDaemon) {
+  ASSERT_NO_FATAL_FAILURE(Begin());
+  size_t whole = 1;
+  // The signal comes in time.
+  TakeOver("rbd_mirror_image_promote#1:hang=5000", [&] {
+    const auto since = steady_clock::now();
+    ASSERT_TRUE(Daemon("b").Signal(SIGSTOP));
+    const int64_t before = NewestSnapshot("b", volume_).id;
+    NextState();
+    const bool arrived = Eventually(
+        [&] {
+          const SeenSnapshot newest = NewestSnapshot("b", volume_);
+          return newest.id != before && newest.complete;
+        },
+        seconds(120));
+    if (arrived) whole = 2;
+    NextState();
+    Eventually(
+        [&] {
+          const SeenSnapshot newest = NewestSnapshot("b", volume_);
+          return !newest.complete && newest.copied_objects > 8;
+        },
+        seconds(20));
+    if (steady_clock::now() - since < kStandsStill) {
+      std::this_thread::sleep_until(since + kStandsStill);
+    }
+    ASSERT_TRUE(Daemon("b").Signal(SIGCONT));
+    EXPECT_TRUE(arrived) << "nothing was copied: the try proves little";
+  });
+  ExpectState(whole);
+}
+
+class LongStandingStillTest : public StandingStillTest {};
+
+// The rest of the daemon lives, and keeps rbd-mirror away meanwhile.
+TEST_F(LongStandingStillTest, TheThreadThatPromotes) {
+  ASSERT_NO_FATAL_FAILURE(Begin());
+  TakeOver("rbd_mirror_image_promote#1:hang=50000", [&] {
+    const auto since = steady_clock::now();
+    while (steady_clock::now() - since < kStandsStill - seconds(5)) NextState();
+  });
+  ExpectState(1);
 }
 
 }  // namespace

@@ -116,6 +116,7 @@ class ByteImage final : public Image {
   absl::Status MirrorEnable(MirrorMode) override { return Unused(); }
   absl::Status MirrorDisable(Force) override { return Unused(); }
   absl::Status MirrorPromote(Force) override { return Unused(); }
+  absl::Status MirrorPromoteByForce(SteadyTime) override { return Unused(); }
   absl::Status MirrorDemote() override { return Unused(); }
   absl::Status MirrorResync() override { return Unused(); }
   absl::StatusOr<uint64_t> CreateMirrorSnapshot() override { return Unused(); }
