@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "base/status_macros.h"
@@ -551,6 +552,14 @@ absl::Status Rescue::Restore() {
         "forced promotion; its last complete state is dropped volume={}",
         Quoted(session_.volume.volume_id.text()));
     return Remove();
+  }
+  if (decision.has_value() && decision != kOverwriteWhatWasWritten) {
+    return Failed(absl::StrCat(
+        "an administrator's decision about its rescue is not one that this "
+        "version knows (",
+        absl::CHexEscape(*decision),
+        "), so nothing is changed; use a newer version of rbd-addons, or "
+        "decide again with `rbd-addons rescue`"));
   }
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Image> image,
                           pool_->OpenImage(session_.volume.image_name()));

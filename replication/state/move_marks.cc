@@ -31,18 +31,21 @@ RefusedDemotion ParseRefusedDemotion(const std::string& text) {
   RefusedDemotion refused;
   const nlohmann::json object =
       nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
+  const auto take = [&](const char* key, std::string* value) {
+    const auto it = object.find(key);
+    if (it != object.end() && it->is_string()) *value = *it;
+  };
+  bool told = false;
   if (object.is_object()) {
-    const auto take = [&](const char* key, std::string* value) {
-      const auto it = object.find(key);
-      if (it != object.end() && it->is_string()) *value = *it;
-    };
     take("workload", &refused.workload);
     take("since", &refused.since);
     if (const auto it = object.find("told");
         it != object.end() && it->is_number_integer()) {
       refused.told = it->get<int64_t>();
+      told = true;
     }
   }
+  refused.unclear = refused.workload.empty() || refused.since.empty() || !told;
   if (refused.workload.empty()) refused.workload = "an unknown client";
   return refused;
 }
@@ -66,17 +69,26 @@ std::optional<OwnDemotionMark> ParseOwnDemotion(const std::string& value,
   }
   absl::string_view text = absl::string_view(value).substr(0, found);
   OwnDemotionMark mark;
+  bool clear = true;
   if (const size_t heard = text.find(kHeard);
       heard != absl::string_view::npos) {
     int64_t at = 0;
-    if (absl::SimpleAtoi(text.substr(heard + sizeof(kHeard) - 1), &at)) {
-      mark.heard = at;
-    }
+    clear = absl::SimpleAtoi(text.substr(heard + sizeof(kHeard) - 1), &at);
+    mark.heard = at;
     text = text.substr(0, heard);
   }
   mark.told_nobody = absl::ConsumeSuffix(&text, kToldNobody);
-  if (text == kTakenBack) mark.step = OwnDemotionStep::kTakenBack;
-  if (text == kGivenBack) mark.step = OwnDemotionStep::kGivenBack;
+  if (text == kTakenBack) {
+    mark.step = OwnDemotionStep::kTakenBack;
+  } else if (text == kGivenBack) {
+    mark.step = OwnDemotionStep::kGivenBack;
+  } else {
+    clear = clear && text == kDemoted;
+  }
+  if (!clear) {
+    mark = {};
+    mark.unclear = true;
+  }
   return mark;
 }
 

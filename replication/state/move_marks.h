@@ -18,6 +18,9 @@ struct RefusedDemotion {
   std::string workload;  // "client.4464 at 10.0.0.5:0/123"
   std::string since;     // of the first refusal, by that site's clock
   int64_t told = 0;      // when this was written, unix seconds of that site
+  /// Not in the form that this version writes: `told` says nothing, and the
+  /// demotion is refused all the same.
+  bool unclear = false;
 };
 
 std::string FormatRefusedDemotion(const RefusedDemotion& refused);
@@ -49,6 +52,9 @@ struct OwnDemotionMark {
   /// With kGivenBack: no promotion had answered OK since the demotion before,
   /// so that nothing was acknowledged here since that.
   bool told_nobody = false;
+  /// Not in the form that this version writes, so that it may say anything;
+  /// `step` is kDemoted then. Never written.
+  bool unclear = false;
 
   friend bool operator==(const OwnDemotionMark&,
                          const OwnDemotionMark&) = default;
@@ -58,7 +64,7 @@ struct OwnDemotionMark {
 std::string FormatOwnDemotion(const OwnDemotionMark& mark,
                               const std::string& image_id);
 /// nullopt: the mark is that of another image. One without an id, which older
-/// versions wrote, counts everywhere; an unknown step stands for kDemoted.
+/// versions wrote, counts everywhere.
 std::optional<OwnDemotionMark> ParseOwnDemotion(const std::string& value,
                                                 const std::string& image_id);
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -31,14 +32,47 @@ constexpr char kRangesKey[] = "rbd-addons.rescue.ranges";
 /// Of a value of metadata; one that is longer makes every open slower.
 constexpr size_t kMaxRangesText = 16384;
 
+constexpr size_t kMaxShownRecord = 300;
+
 std::string RangesKey(uint64_t generation, uint64_t value) {
   return absl::StrCat(kRangesKey, ".", generation, ".", value);
 }
 
-uint64_t StoredNumber(const nlohmann::json& stored, const char* name) {
-  const auto it = stored.find(name);
-  return it != stored.end() && it->is_number_unsigned() ? it->get<uint64_t>()
-                                                        : 0;
+/// nullopt: the record is not one that this version writes, or older ones did.
+std::optional<RescueRecord> ParseRecord(const std::string& text) {
+  const auto stored = nlohmann::json::parse(text, nullptr, false);
+  if (!stored.is_object()) return std::nullopt;
+  bool clear = true;
+  const auto take_text = [&](const char* name) -> std::string {
+    const auto it = stored.find(name);
+    clear = clear && it != stored.end() && it->is_string();
+    return clear ? it->get<std::string>() : "";
+  };
+  const auto take_number = [&](const char* name, uint64_t* number) {
+    const auto it = stored.find(name);
+    if (it == stored.end()) return false;
+    clear = clear && it->is_number_unsigned();
+    if (clear) *number = it->get<uint64_t>();
+    return true;
+  };
+  RescueRecord record;
+  const std::string step = take_text("step");
+  const auto known =
+      std::find_if(kSteps.begin(), kSteps.end(),
+                   [&](const auto& entry) { return entry.second == step; });
+  if (known == kSteps.end()) return std::nullopt;
+  record.step = known->first;
+  record.image_id = take_text("image_id");
+  for (const auto& [name, number] :
+       {std::pair("snapshot_id", &record.snapshot_id),
+        std::pair("bytes", &record.bytes),
+        std::pair("ranges_generation", &record.ranges_generation),
+        std::pair("ranges_values", &record.ranges_values)}) {
+    clear = take_number(name, number) && clear;
+  }
+  // These came later.
+  take_number("promotion_snapshot_id", &record.promotion_snapshot_id);
+  return clear ? std::make_optional(std::move(record)) : std::nullopt;
 }
 
 /// Left behind by a forced promotion that died: says nothing about a copy.
@@ -78,30 +112,18 @@ ImageName RescueImageName(const ImageName& image) {
 
 absl::StatusOr<RescueRecord> ReadRescueRecord(Image& rescue_image) {
   ADDONS_ASSIGN_OR_RETURN(const auto text, rescue_image.Metadata(kKey));
-  RescueRecord record;
-  const auto stored = nlohmann::json::parse(text.value_or(""), nullptr, false);
-  if (!stored.is_object()) return record;
-  const auto step = stored.find("step");
-  const auto image_id = stored.find("image_id");
-  const auto snapshot_id = stored.find("snapshot_id");
-  if (step == stored.end() || !step->is_string() || image_id == stored.end() ||
-      !image_id->is_string() || snapshot_id == stored.end() ||
-      !snapshot_id->is_number_unsigned()) {
-    return record;
-  }
-  const auto known =
-      std::find_if(kSteps.begin(), kSteps.end(), [&](const auto& entry) {
-        return entry.second == step->get_ref<const std::string&>();
-      });
-  if (known == kSteps.end()) return record;
-  record.step = known->first;
-  record.image_id = image_id->get<std::string>();
-  record.snapshot_id = snapshot_id->get<uint64_t>();
-  record.bytes = StoredNumber(stored, "bytes");
-  record.ranges_generation = StoredNumber(stored, "ranges_generation");
-  record.ranges_values = StoredNumber(stored, "ranges_values");
-  record.promotion_snapshot_id = StoredNumber(stored, "promotion_snapshot_id");
-  return record;
+  // It was made a moment ago, and whoever made it has died.
+  if (!text.has_value()) return RescueRecord();
+  std::optional<RescueRecord> record = ParseRecord(*text);
+  if (record.has_value()) return *std::move(record);
+  // What it holds may be all that is left of the last complete state.
+  return absl::UnavailableError(absl::StrCat(
+      "Failed to read the record of the rescue image '",
+      rescue_image.name().text(),
+      "': it was made by a newer version of rbd-addons, or is damaged, and "
+      "that image may hold the last complete state, so nothing is changed; "
+      "use that version (",
+      absl::CHexEscape(text->substr(0, kMaxShownRecord)), ")"));
 }
 
 absl::StatusOr<std::optional<RescueRecord>> ReadRescueRecord(

@@ -48,8 +48,10 @@ struct RescueRecord {
 /// The name of the rescue image of `image`, in the same pool and namespace.
 ImageName RescueImageName(const ImageName& image);
 
-/// nullopt: `image` has no rescue image. One without a record that can be read
-/// is one that was not even begun: kSaving for no image. Opens read-only.
+/// nullopt: `image` has no rescue image. One without a record is one that was
+/// not even begun: kSaving for no image. UNAVAILABLE: its record has a step or
+/// a form that this version does not know; who is told so leaves the rescue
+/// image alone. Opens read-only.
 absl::StatusOr<std::optional<RescueRecord>> ReadRescueRecord(
     Pool& pool, const ImageName& image);
 absl::StatusOr<RescueRecord> ReadRescueRecord(Image& rescue_image);

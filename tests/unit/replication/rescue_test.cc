@@ -565,5 +565,121 @@ TEST_F(LivingPeerTest, AnotherPromotionMakesTheSavedStateObsolete) {
   EXPECT_EQ(b_.Data(image_), 9U);
 }
 
+/// A record in a form that this version does not write.
+class NewerRecordTest : public RescueTest {
+ protected:
+  static constexpr char kKey[] = "rbd-addons.rescue";
+
+  std::unique_ptr<Image> OpenRescueImage() {
+    const auto pool =
+        pair_.cluster(b_)->OpenPool(pair_.pool_id(b_), "", Access::kMutate);
+    auto image = (*pool)->OpenImage(RescueImageName(ImageName(image_)));
+    EXPECT_OK(image);
+    return *std::move(image);
+  }
+  void SetRecord(const std::string& text) {
+    const auto image = OpenRescueImage();
+    ASSERT_OK(image->SetMetadata(kKey, text));
+    ASSERT_OK(image->Close());
+  }
+  void ExpectLeftAlone(const std::string& text) {
+    ASSERT_TRUE(HasRescueImage()) << text;
+    const auto image = OpenRescueImage();
+    EXPECT_EQ(*image->Metadata(kKey), text);
+    ASSERT_OK(image->Close());
+  }
+  /// Whatever is asked.
+  void ExpectNobodyTouchesIt(const std::string& text) {
+    SCOPED_TRACE(text);
+    const bool primary = b_.Info(image_).primary;
+    const auto newer =
+        StatusIs(kUnavailable, HasSubstr("made by a newer version"));
+    SetRecord(text);
+    world_.ClearCalls();
+    for (const Force force : {Force::kNo, Force::kYes}) {
+      EXPECT_THAT(Promote(on_b_, force), newer);
+      EXPECT_FALSE(Resync(on_b_, force).ok());
+    }
+    EXPECT_THAT(Demote(on_b_), newer);
+    for (const ParameterMap& parameters :
+         {ParameterMap{}, ParameterMap{{"force", "true"}}}) {
+      EXPECT_FALSE(Disable(on_b_, parameters).ok());
+    }
+    EXPECT_THAT(Info(on_b_).status(), newer);
+    const auto shown = ShowRescue(on_b_.environment(), on_b_.Target(id_),
+                                  RealClock().Now() + minutes(1));
+    EXPECT_THAT(shown.status(), newer);
+    for (const RescueChoice choice :
+         {RescueChoice::kKeep, RescueChoice::kRestore}) {
+      EXPECT_THAT(Run([&](OperationContext& context) {
+                    return DecideRescue(context, on_b_.environment(),
+                                        on_b_.Target(id_), choice)
+                        .status();
+                  }),
+                  newer);
+    }
+    EXPECT_EQ(world_.CountCalls("b", "rbd_remove"), 0);
+    EXPECT_EQ(world_.CountCalls("b", "rbd_mirror_image_promote"), 0);
+    EXPECT_EQ(world_.CountCalls("b", "rbd_aio_write"), 0);
+    EXPECT_EQ(b_.Info(image_).primary, primary);
+    ExpectLeftAlone(text);
+  }
+  std::string Written() {
+    const auto image = OpenRescueImage();
+    const auto text = image->Metadata(kKey);
+    EXPECT_OK(image->Close());
+    return **text;
+  }
+  void ExpectNobodyTouchesAnyForm() {
+    const std::string written = Written();
+    const auto with = [&](const std::string& from, const std::string& to) {
+      const size_t at = written.find(from);
+      EXPECT_NE(at, std::string::npos) << from << " in " << written;
+      return written.substr(0, at) + to + written.substr(at + from.size());
+    };
+    for (const std::string& text :
+         {with("\"promoting\"", "\"halfway\""), with("\"promoting\"", "7"),
+          with("\"step\"", "\"stage\""), with("\"bytes\":", "\"bytes\":-"),
+          with("\"snapshot_id\"", "\"snapshots\""),
+          with("\"image_id\"", "\"image\""),
+          with("\"ranges_values\"", "\"ranges\""),
+          with("\"promotion_snapshot_id\":", "\"promotion_snapshot_id\":-1"),
+          std::string("2;promoting"), std::string()}) {
+      ExpectNobodyTouchesIt(text);
+    }
+    SetRecord(written);
+    EXPECT_OK(Promote(on_b_, Force::kYes));
+    ExpectWhole(1);
+  }
+};
+
+TEST_F(NewerRecordTest, IsLeftAloneBeforeThePromotion) {
+  DieMidCopy(Kind::kNonPrimary);
+  DieAt("rbd_mirror_image_promote");
+  world_.Advance(minutes(1));
+  ExpectNobodyTouchesAnyForm();
+}
+
+TEST_F(NewerRecordTest, IsLeftAloneOnThePrimary) {
+  DieMidCopy(Kind::kNonPrimary);
+  DieAt("rbd_aio_write", 10);
+  ASSERT_TRUE(b_.Info(image_).primary);
+  world_.Advance(minutes(1));
+  ExpectNobodyTouchesAnyForm();
+}
+
+TEST_F(NewerRecordTest, ADecisionOfANewerVersionIsNone) {
+  DieMidCopy(Kind::kNonPrimary);
+  DieAt("rbd_aio_write", 10);
+  world_.Advance(minutes(1));
+  const auto image = OpenRescueImage();
+  ASSERT_OK(image->SetMetadata(kRescueDecision, "merge"));
+  ASSERT_OK(image->Close());
+  world_.ClearCalls();
+  EXPECT_THAT(Promote(on_b_), StatusIs(kUnavailable, HasSubstr("merge")));
+  EXPECT_EQ(world_.CountCalls("b", "rbd_aio_write"), 0);
+  EXPECT_TRUE(HasRescueImage());
+}
+
 }  // namespace
 }  // namespace addons::testing

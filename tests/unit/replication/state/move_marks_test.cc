@@ -23,8 +23,6 @@ TEST(OwnDemotionMarkTest, SaysWhenThePeersWereHeard) {
   const OwnDemotionMark written{OwnDemotionStep::kDemoted, 1795747522};
   const std::string mark = FormatOwnDemotion(written, "10226b8b4567");
   EXPECT_EQ(ParseOwnDemotion(mark, "10226b8b4567"), written);
-  EXPECT_EQ(ParseOwnDemotion("demoted, peers heard at noon, image 1", "1"),
-            OwnDemotionMark{OwnDemotionStep::kDemoted});
 }
 
 TEST(OwnDemotionMarkTest, SaysThatNobodyWasTold) {
@@ -40,8 +38,19 @@ TEST(OwnDemotionMarkTest, OfAnOlderVersionCountsEverywhere) {
             OwnDemotionMark{OwnDemotionStep::kDemoted});
   EXPECT_EQ(ParseOwnDemotion("taken back", "10226b8b4567"),
             OwnDemotionMark{OwnDemotionStep::kTakenBack});
-  EXPECT_EQ(ParseOwnDemotion("of a later version", "10226b8b4567"),
-            OwnDemotionMark{OwnDemotionStep::kDemoted});
+}
+
+// Never one that says nothing, nor one of the steps that are known.
+TEST(OwnDemotionMarkTest, OfANewerVersionIsUnclear) {
+  OwnDemotionMark unclear;
+  unclear.unclear = true;
+  for (const char* const text :
+       {"handed over, image 1", "of a later version", ", image 1",
+        "demoted, peers heard at noon, image 1",
+        "demoted, peers heard at 17, twice, image 1",
+        "given back, told one, image 1", "taken back twice, image 1"}) {
+    EXPECT_EQ(ParseOwnDemotion(text, "1"), unclear) << text;
+  }
 }
 
 }  // namespace

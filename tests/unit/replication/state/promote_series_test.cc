@@ -504,11 +504,18 @@ TEST(MoveMarksTest, ANoteIsReadAsItWasWritten) {
   EXPECT_EQ(note.workload, "client.7 at 10.0.0.5:0/1");
   EXPECT_EQ(note.since, "2026-11-20T03:00:00Z");
   EXPECT_EQ(note.told, 17);
+  EXPECT_FALSE(note.unclear);
 }
 
 TEST(MoveMarksTest, ANoteThatCannotBeReadStillIsOne) {
   for (const char* text : {"", "{", "[]", R"({"workload": 7})"}) {
     EXPECT_EQ(ParseRefusedDemotion(text).workload, "an unknown client") << text;
+  }
+  for (const char* text :
+       {"", "[]", R"({"workload": "w", "since": "s"})",
+        R"({"workload": "w", "since": "s", "told": "noon"})",
+        R"({"workload": "w", "told": 17})", R"({"since": "s", "told": 17})"}) {
+    EXPECT_TRUE(ParseRefusedDemotion(text).unclear) << text;
   }
 }
 
