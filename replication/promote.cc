@@ -92,6 +92,7 @@ class Promotion {
   absl::StatusOr<bool> PrepareForce(PromoteAction action);
   absl::Status PrepareRescue(PromoteAction action);
   absl::Status SaveHalfCopy(MirrorView* view);
+  absl::Status NoteAgain(const MirrorView& view);
   absl::Status FinishRescue(MirrorView* view);
   absl::Status EndCopyingFirst();
   absl::Status RefuseAfterPatience();
@@ -325,6 +326,15 @@ absl::Status Promotion::SaveHalfCopy(MirrorView* view) {
   return absl::OkStatus();
 }
 
+/// Before a second promotion of a primary that refuses writes.
+absl::Status Promotion::NoteAgain(const MirrorView& view) {
+  if (!record_.has_value() || !AwaitsRestore(*record_, view)) {
+    return absl::OkStatus();
+  }
+  ADDONS_ASSIGN_OR_RETURN(record_, rescue_.PromotesAgain(view));
+  return absl::OkStatus();
+}
+
 absl::Status Promotion::FinishRescue(MirrorView* view) {
   if (!record_.has_value()) return absl::OkStatus();
   if (!AwaitsRestore(*record_, *view)) return rescue_.Remove();
@@ -513,7 +523,9 @@ absl::Status Promotion::AwaitRelease(MirrorView* view) {
 absl::Status Promotion::Finish(MirrorView view) {
   ADDONS_RETURN_IF_ERROR(AwaitRelease(&view));
   ADDONS_RETURN_IF_ERROR(SaveHalfCopy(&view));
-  ADDONS_RETURN_IF_ERROR(MakeWritable(session_, &view));
+  ADDONS_RETURN_IF_ERROR(MakeWritable(
+      session_, [this](const MirrorView& seen) { return NoteAgain(seen); },
+      &view));
   ADDONS_RETURN_IF_ERROR(RemoveHalfCopies(session_, view));
   ADDONS_RETURN_IF_ERROR(FinishRescue(&view));
   ADDONS_RETURN_IF_ERROR(CompleteHalfDone(session_, &view));

@@ -13,7 +13,10 @@
 
 namespace addons {
 
-absl::Status MakeWritable(Session& session, MirrorView* view) {
+absl::Status MakeWritable(
+    Session& session,
+    const std::function<absl::Status(const MirrorView&)>& note,
+    MirrorView* view) {
   if (!view->marked_non_primary) return absl::OkStatus();
   // So does a promotion that another replica is just finishing.
   ADDONS_RETURN_IF_ERROR(
@@ -26,6 +29,7 @@ absl::Status MakeWritable(Session& session, MirrorView* view) {
       "the image is primary but refuses writes; demoting and promoting "
       "it again volume={}",
       Quoted(session.volume.volume_id.text()));
+  ADDONS_RETURN_IF_ERROR(note(*view));
   ADDONS_RETURN_IF_ERROR(ChangeImage(
       session.volume, [](Image& image) { return image.MirrorDemote(); }));
   ADDONS_RETURN_IF_ERROR(ChangeImage(session.volume, [](Image& image) {

@@ -1,6 +1,8 @@
 #ifndef ADDONS_REPLICATION_PROMOTION_CLEANUP_H_
 #define ADDONS_REPLICATION_PROMOTION_CLEANUP_H_
 
+#include <functional>
+
 #include "absl/status/status.h"
 #include "operation/operation_context.h"
 #include "replication/environment.h"
@@ -22,9 +24,13 @@ namespace addons {
 // clang-format on
 
 /// A crash inside librbd can leave a primary that still refuses all writes.
-/// Demoting and promoting it again takes the mark away. UNAVAILABLE: it did
-/// not.
-absl::Status MakeWritable(Session& session, MirrorView* view);
+/// Demoting and promoting it again takes the mark away. `note` is called before
+/// that, with what the image looks like; an error of it ends the try.
+/// UNAVAILABLE: the mark is there yet.
+absl::Status MakeWritable(
+    Session& session,
+    const std::function<absl::Status(const MirrorView&)>& note,
+    MirrorView* view);
 
 /// Half a copy is of no use to a primary. Of half a demotion a peer would go
 /// on, without a resync, as if it were the whole one, with another content.

@@ -72,6 +72,7 @@ std::optional<RescueRecord> ParseRecord(const std::string& text) {
   }
   // These came later.
   take_number("promotion_snapshot_id", &record.promotion_snapshot_id);
+  take_number("promoted_again_after", &record.promoted_again_after);
   return clear ? std::make_optional(std::move(record)) : std::nullopt;
 }
 
@@ -154,7 +155,8 @@ absl::Status WriteRescueRecord(Image& rescue_image,
                      {"bytes", record.bytes},
                      {"ranges_generation", record.ranges_generation},
                      {"ranges_values", record.ranges_values},
-                     {"promotion_snapshot_id", record.promotion_snapshot_id}}
+                     {"promotion_snapshot_id", record.promotion_snapshot_id},
+                     {"promoted_again_after", record.promoted_again_after}}
           .dump());
 }
 
@@ -262,6 +264,14 @@ uint64_t PromotionSnapshot(const RescueRecord& record, const MirrorView& view) {
   return record.promotion_snapshot_id != 0
              ? record.promotion_snapshot_id
              : OldestPrimaryAfter(view, record.snapshot_id);
+}
+
+uint64_t LastPromotionSnapshot(const RescueRecord& record,
+                               const MirrorView& view) {
+  const uint64_t first = PromotionSnapshot(record, view);
+  if (record.promoted_again_after == 0) return first;
+  const uint64_t second = OldestPrimaryAfter(view, record.promoted_again_after);
+  return second == 0 ? first : second;
 }
 
 const MirrorSnapshot* UnsavedHalfCopy(

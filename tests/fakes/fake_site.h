@@ -134,6 +134,9 @@ class FakeSite {
   void InterruptDisable(const std::string& image);
   /// As one leaves it that dies in the middle of enabling: "creating".
   void InterruptEnable(const std::string& image);
+  /// What a promotion that died inside librbd may leave: a primary that refuses
+  /// every write.
+  void RefuseWrites(const std::string& image);
   /// A copy of what this secondary has already arrived, whole, just now.
   void AddCopiedSnapshot(const std::string& image);
   /// `rbd snap limit set`; nullopt: clear. Mirror snapshots count.

@@ -135,6 +135,11 @@ void FakeSite::LeaveNextSnapshotIncomplete(const std::string& image) {
   Find(image)->next_snapshot_incomplete = true;
 }
 
+void FakeSite::RefuseWrites(const std::string& image) {
+  const MutexLock lock(world_.mutex_);
+  Find(image)->marked_non_primary = true;
+}
+
 void FakeSite::AddCopiedSnapshot(const std::string& image) {
   MutexLock lock(world_.mutex_);
   const auto found = Find(image);

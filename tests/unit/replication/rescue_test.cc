@@ -68,6 +68,18 @@ class RescueTest : public VerbsTest,
     EXPECT_EQ(b_.SnapshotData(image_, newest.id), value);
     EXPECT_FALSE(HasRescueImage());
   }
+  void DieAfterPromotion() {
+    world_.SetCallHook(nullptr,
+                       [](absl::string_view, absl::string_view made, bool) {
+                         if (made == "rbd_mirror_image_promote")
+                           throw FakeCrash();
+                         return 0;
+                       });
+    EXPECT_THROW(Promote(on_b_, Force::kYes).IgnoreError(), FakeCrash);
+    world_.SetCallHook(nullptr);
+    ASSERT_TRUE(b_.Info(image_).primary);
+    world_.Advance(minutes(1));  // the dead daemon's watch has expired
+  }
   /// The next call of `call` ends the process before it has an effect.
   void DieAt(const std::string& call, int nth = 1) {
     const auto left = std::make_shared<std::atomic<int>>(nth);
@@ -287,6 +299,41 @@ TEST_P(RescueTest, OnlySomeRescuesRunAtATime) {
   EXPECT_OK(Promote(on_b_, Force::kYes));
   EXPECT_GE(took_, seconds(20));
   ExpectWhole(1);
+}
+
+// It died inside librbd, which marks the image as writable last.
+TEST_P(RescueTest, APrimaryThatRefusesWritesIsPromotedAgainAndGoesOn) {
+  DieMidCopy(GetParam());
+  DieAfterPromotion();
+  b_.RefuseWrites(image_);
+  EXPECT_OK(Promote(on_b_));
+  EXPECT_THAT(steps_, Contains("making a half-promoted image writable"));
+  ExpectWhole(1);
+}
+
+TEST_P(RescueTest, ADaemonThatDiesInTheSecondPromotionIsGoneOnFrom) {
+  const std::vector<std::pair<std::string, int>> calls = {
+      {"rbd_mirror_image_demote", 1},
+      {"rbd_mirror_image_promote", 1},
+      {"rbd_aio_write", 1}};
+  DieMidCopy(GetParam());
+  DieAfterPromotion();
+  b_.RefuseWrites(image_);
+  for (const auto& [call, nth] : calls) DieAt(call, nth);
+  EXPECT_OK(Promote(on_b_, Force::kYes));
+  ExpectWhole(1);
+}
+
+TEST_P(RescueTest, WhatWasWrittenAfterTheSecondPromotionIsNotOverwritten) {
+  DieMidCopy(GetParam());
+  DieAfterPromotion();
+  b_.RefuseWrites(image_);
+  DieAt("rbd_aio_write");
+  ASSERT_OK(b_.Write(image_, 77));
+  world_.Advance(minutes(1));
+  EXPECT_THAT(Promote(on_b_),
+              StatusIs(kUnavailable, HasSubstr("written to since")));
+  EXPECT_EQ(b_.Data(image_), 77U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, RescueTest,
@@ -666,6 +713,20 @@ TEST_F(NewerRecordTest, IsLeftAloneOnThePrimary) {
   ASSERT_TRUE(b_.Info(image_).primary);
   world_.Advance(minutes(1));
   ExpectNobodyTouchesAnyForm();
+}
+
+// An older version did not write all of it.
+TEST_F(NewerRecordTest, WhatIsMissingFromAnOlderVersionIsNotMissed) {
+  DieMidCopy(Kind::kNonPrimary);
+  DieAt("rbd_aio_write", 10);
+  world_.Advance(minutes(1));
+  std::string text = Written();
+  const std::string added = "\"promoted_again_after\":0,";
+  const size_t at = text.find(added);
+  ASSERT_NE(at, std::string::npos) << text;
+  SetRecord(text.erase(at, added.size()));
+  EXPECT_OK(Promote(on_b_));
+  ExpectWhole(1);
 }
 
 TEST_F(NewerRecordTest, ADecisionOfANewerVersionIsNone) {
