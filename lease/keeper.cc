@@ -77,6 +77,23 @@ class LeaseKeeper::Held {
         pool(std::move(lease_pool)),
         renewed(now) {}
 
+  /// Once nobody holds it, nobody else removes its object, unless somebody
+  /// takes the lease again. The lock is taken anew for that, or is still there;
+  /// who has it by now keeps it, and removes the object with it.
+  void RemoveObject(std::chrono::seconds duration) {
+    auto removed = pool->RemoveLockedObject(lock);
+    if (removed.ok() && !*removed) {
+      const auto taken = pool->TakeObjectLock(lock, duration);
+      if (!taken.ok() || !*taken) return;
+      removed = pool->RemoveLockedObject(lock);
+    }
+    if (!removed.ok()) {
+      Log().info(
+          "the object of a lost lease on {} stays until the next one: {}",
+          target.text, std::string(removed.status().message()));
+    }
+  }
+
   const LeaseTarget target;
   const ObjectLock lock;
   /// Of the client that took it: another connection could not renew it.
@@ -271,13 +288,16 @@ absl::Status LeaseKeeper::Check(const std::shared_ptr<Held>& lease) {
 
 void LeaseKeeper::GiveBack(const std::shared_ptr<Held>& lease) {
   bool lost = false;
+  bool own_threads = false;
   {
     const MutexLock lock(mutex_);
     while (lease->busy) changed_.Wait(mutex_);
     lease->busy = true;  // no renewal any more
     lost = lease->lost;
+    own_threads = own_threads_;
     held_.remove(lease);
   }
+  bool ended = lost;
   if (!lost) {
     const auto removed = lease->pool->RemoveLockedObject(lease->lock);
     if (!removed.ok()) {
@@ -287,9 +307,23 @@ void LeaseKeeper::GiveBack(const std::shared_ptr<Held>& lease) {
     } else if (!*removed) {
       Log().warn("the lease on {} had ended before it was given back",
                  lease->target.text);
+      ended = true;
     }
   }
-  Release(lease->lock.cookie);
+  if (!ended) {
+    Release(lease->lock.cookie);
+    return;
+  }
+  // It was lost because Ceph did not answer, and that may last.
+  const auto remove = [this, lease] {
+    lease->RemoveObject(options_.duration);
+    Release(lease->lock.cookie);
+  };
+  if (!own_threads) {
+    remove();
+  } else if (!renewals_->Run(lease->target.place.cluster->fsid(), remove)) {
+    Release(lease->lock.cookie);
+  }
 }
 
 void LeaseKeeper::Forget(const std::shared_ptr<Held>& lease) {

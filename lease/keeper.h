@@ -84,7 +84,7 @@ class LeaseKeeper {
   /// UNAVAILABLE when it was lost, for instance because this client was
   /// blocklisted or the cluster hung. Renews it where that is due.
   absl::Status Check(const std::shared_ptr<Held>& lease);
-  /// Others may have it now.
+  /// Others may have it now. The object of one that had ended goes, too.
   void GiveBack(const std::shared_ptr<Held>& lease);
   /// Like GiveBack(), but Ceph is not told: it ends by itself.
   void Forget(const std::shared_ptr<Held>& lease);

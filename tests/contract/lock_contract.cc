@@ -110,6 +110,25 @@ TEST_P(ContractTest, ALockThatEndedIsNotRenewedAlsoWhenNobodyTookIt) {
   EXPECT_THAT(*pool->ObjectLockers(LockOf("lock-over", "")), IsEmpty());
 }
 
+TEST_P(ContractTest, TheObjectOfALockThatEndedGoesWhenItIsTakenAgain) {
+  const auto pool = OpenPool(kA, Access::kMutate);
+  const ObjectLock mine = LockOf("lock-left", "mine");
+  ASSERT_TRUE(*pool->TakeObjectLock(mine, kShortLock));
+  EXPECT_FALSE(*pool->TakeObjectLock(mine, kLongLock)) << "one's own, too";
+  EXPECT_TRUE(bed().WaitFor(
+      [&] {
+        const auto lockers = pool->ObjectLockers(mine);
+        return lockers.ok() && lockers->empty();
+      },
+      std::chrono::seconds(10)));
+  EXPECT_FALSE(*pool->RemoveLockedObject(mine));
+  EXPECT_OK(pool->ReadOmap("lock-left", "")) << "nobody removes it";
+  ASSERT_TRUE(*pool->TakeObjectLock(mine, kLongLock));
+  EXPECT_TRUE(*pool->RemoveLockedObject(mine));
+  EXPECT_THAT(pool->ReadOmap("lock-left", ""),
+              StatusIs(absl::StatusCode::kNotFound));
+}
+
 TEST_P(ContractTest, ALockThatIsRenewedLastsLonger) {
   const auto pool = OpenPool(kA, Access::kMutate);
   ASSERT_TRUE(*pool->TakeObjectLock(LockOf("lock-renewed", "mine"),

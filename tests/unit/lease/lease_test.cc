@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <cerrno>
 #include <chrono>
@@ -110,6 +111,48 @@ TEST_F(LeaseTest, ItEndsByItselfAfterItsDuration) {
   EXPECT_TRUE(ObjectExists());
   EXPECT_OK(second_.Check(next));
   second_.GiveBack(next);
+  EXPECT_FALSE(ObjectExists());
+}
+
+TEST_F(LeaseTest, OneThatWasLostLeavesNothingBehind) {
+  const auto lease = Take(first_);
+  world_.Advance(seconds(60));
+  EXPECT_THAT(first_.Check(lease), StatusIs(absl::StatusCode::kUnavailable));
+  first_.GiveBack(lease);
+  EXPECT_FALSE(ObjectExists());
+}
+
+TEST_F(LeaseTest, OneThatEndedUnnoticedLeavesNothingBehind) {
+  const auto lease = Take(first_);
+  world_.Advance(seconds(60));
+  first_.GiveBack(lease);
+  EXPECT_FALSE(ObjectExists());
+}
+
+TEST_F(LeaseTest, OneThatIsTakenForLostBeforeItEndsLeavesNothingBehind) {
+  const auto lease = Take(first_);
+  world_.Advance(seconds(36));
+  world_.SetCallHook([](absl::string_view, absl::string_view call, bool) {
+    return call == "rados_lock_exclusive" ? EIO : 0;
+  });
+  EXPECT_THAT(first_.Check(lease), StatusIs(absl::StatusCode::kUnavailable));
+  world_.SetCallHook(nullptr);
+  first_.GiveBack(lease);
+  EXPECT_FALSE(ObjectExists());
+}
+
+// That may hang as long as the OSD does: the verb is answered before.
+TEST_F(LeaseTest, WhatALostOneLeftIsRemovedOnAThreadOfTheKeepers) {
+  LeaseKeeper keeper(world_, OptionsOf(1));
+  keeper.StartRenewing();
+  const auto lease = Take(keeper);
+  world_.Advance(seconds(60));
+  EXPECT_THAT(keeper.Check(lease), StatusIs(absl::StatusCode::kUnavailable));
+  keeper.GiveBack(lease);
+  for (int look = 0; look < 2000 && ObjectExists(); ++look) {
+    poll(nullptr, 0, 5);
+  }
+  EXPECT_FALSE(ObjectExists());
 }
 
 TEST_F(LeaseTest, WhoRenewsItKeepsIt) {
