@@ -87,6 +87,20 @@ TEST_F(DemoteDecisionTest,
   EXPECT_EQ(decision.mark, OwnDemotionMark{Step::kGivenBack});
 }
 
+// The peer was promoted after this site, which says "primary" all the time: so
+// it cannot note at its own demotion that the two were in step. A minute later
+// its report may still be of before that demotion, and nobody copies from here.
+TEST_F(DemoteDecisionTest, AClaimIsOneOfNowOnlyLongAfterThisSiteWasPromoted) {
+  for (const int later : {0, 60, 100, 149}) {
+    SetPeer(State::kStopped, kClaim, kPromoted + later);
+    EXPECT_EQ(Decide().action, DemoteAction::kAwaitFollower) << later;
+  }
+  SetPeer(State::kStopped, kClaim, kPromoted + 150);
+  const DemoteDecision decision = Decide();
+  ASSERT_EQ(decision.action, DemoteAction::kDemote);
+  EXPECT_EQ(decision.mark, OwnDemotionMark{Step::kGivenBack});
+}
+
 TEST_F(DemoteDecisionTest, AGivenBackRoleOfWhichNobodyWasToldIsNotedAsSuch) {
   view_.own_demotion_mark = {Step::kTakenBack};
   SetPeer(State::kStopped, kClaim, kPromoted + 40);
