@@ -42,10 +42,12 @@ absl::Status NotUnderstood(const char* command, absl::string_view what) {
 }
 
 absl::StatusOr<json> Ask(Cluster& cluster, const char* command,
-                         const json::parser_callback_t& filter = nullptr) {
-  ADDONS_ASSIGN_OR_RETURN(
-      const std::string text,
-      cluster.MonCommand(json{{"prefix", command}, {"format", "json"}}.dump()));
+                         const json::parser_callback_t& filter = nullptr,
+                         uint64_t epoch = 0) {
+  json request = {{"prefix", command}, {"format", "json"}};
+  if (epoch != 0) request["epoch"] = epoch;
+  ADDONS_ASSIGN_OR_RETURN(const std::string text,
+                          cluster.MonCommand(request.dump()));
   json answer = json::parse(text, filter, false);
   if (!answer.is_object()) {
     return absl::InternalError(absl::StrCat("the monitor's answer to '",
@@ -109,8 +111,8 @@ class MapFilter {
     const auto& name = value.get_ref<const std::string&>();
     if (depth == 1) {
       section_ = name;
-      return section_ == "modified" || section_ == "osds" ||
-             section_ == "pools";
+      return section_ == "epoch" || section_ == "modified" ||
+             section_ == "osds" || section_ == "pools";
     }
     if (depth == 2) key_ = name;
     return std::find(kNeeded.begin(), kNeeded.end(), name) != kNeeded.end();
@@ -143,16 +145,16 @@ class MapFilter {
   Blocklist blocklist_;
 };
 
-}  // namespace
-
-absl::StatusOr<OsdMapView> ReadOsdMap(Cluster& cluster) {
+absl::StatusOr<OsdMapView> ReadMap(Cluster& cluster, uint64_t epoch) {
   MapFilter filter;
   ADDONS_ASSIGN_OR_RETURN(
       const json dump,
-      Ask(cluster, "osd dump",
+      Ask(
+          cluster, "osd dump",
           [&filter](int depth, json::parse_event_t event, const json& value) {
             return filter(depth, event, value);
-          }));
+          },
+          epoch));
   const auto modified = ParseMonitorTime(Text(At(dump, "modified")));
   if (!modified.has_value()) {
     return absl::InternalError(
@@ -160,6 +162,9 @@ absl::StatusOr<OsdMapView> ReadOsdMap(Cluster& cluster) {
   }
   OsdMapView view;
   view.modified = *modified;
+  if (const int64_t is = Number(At(dump, "epoch")); is > 0) {
+    view.epoch = static_cast<uint64_t>(is);
+  }
   filter.Finish(&view);
   if (!At(dump, "osds").is_array() || !At(dump, "pools").is_array()) {
     return NotUnderstood("osd dump", "it has no list of OSDs or of pools");
@@ -184,6 +189,16 @@ absl::StatusOr<OsdMapView> ReadOsdMap(Cluster& cluster) {
                               std::numeric_limits<uint32_t>::max()))});
   }
   return view;
+}
+
+}  // namespace
+
+absl::StatusOr<OsdMapView> ReadOsdMap(Cluster& cluster) {
+  return ReadMap(cluster, 0);
+}
+
+absl::StatusOr<OsdMapView> ReadOldOsdMap(Cluster& cluster, uint64_t epoch) {
+  return ReadMap(cluster, epoch);
 }
 
 absl::StatusOr<std::vector<LiveService>> ReadQuorum(Cluster& cluster) {

@@ -28,6 +28,8 @@ struct RbdPool {
 
 /// What is needed of `osd dump`.
 struct OsdMapView {
+  /// 0: the map does not say it.
+  uint64_t epoch = 0;
   /// When the map changed last, by the monitors' clock, which is the one that
   /// expiries are counted by: now or earlier.
   absl::Time modified;
@@ -43,6 +45,9 @@ struct OsdMapView {
 
 /// Errors of Cluster::MonCommand(); INTERNAL when the answer has another form.
 absl::StatusOr<OsdMapView> ReadOsdMap(Cluster& cluster);
+/// The map of a past `epoch`. CephErrno() ENOENT: the monitors do not keep it
+/// any more; they keep at least 500. Other errors as for ReadOsdMap().
+absl::StatusOr<OsdMapView> ReadOldOsdMap(Cluster& cluster, uint64_t epoch);
 /// The monitors in the quorum. Errors as for ReadOsdMap().
 absl::StatusOr<std::vector<LiveService>> ReadQuorum(Cluster& cluster);
 /// The active manager; none where the user may not see it, as is usual. Errors

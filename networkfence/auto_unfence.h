@@ -7,9 +7,12 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "base/cidr.h"
 #include "base/mutex.h"
+#include "ceph/blocklist.h"
+#include "ceph/cluster.h"
 #include "networkfence/environment.h"
 #include "networkfence/fence_view.h"
 #include "operation/operation_context.h"
@@ -17,17 +20,32 @@
 namespace addons {
 
 /// Lifts the fences that ceph-csi put automatically on this node, once the node
-/// is back and asks for its addresses. ceph-csi fences for three years, people
-/// and this daemon for five, which is all that tells the two apart: an entry of
-/// exactly one of the addresses with at most three years left counts as
-/// automatic. One that is younger than five minutes stays, because its node may
-/// just be about to be drained. Age is told by the monitors' time, or, when the
-/// OSD map did not change since, by how long this process has seen the entry.
-/// Thread-safe.
+/// is back and asks for its addresses.
+///
+/// An entry of the blocklist does not say who made it. Known to be automatic is
+/// one of exactly one of the addresses that lasts for the very time of
+/// ceph-csi's automatic fences: from its beginning, which the monitors' old OSD
+/// maps tell, to its end. Everything else is somebody's and stays: an entry
+/// that was made for another time, whatever it has left, and one whose
+/// beginning the monitors have forgotten. Fence() takes care that what people
+/// fence never looks automatic.
+///
+/// An automatic fence that is younger than five minutes stays as well, because
+/// its node may just be about to be drained. Age is told by the monitors' time,
+/// or, when the OSD map did not change since, by how long this process has seen
+/// the entry. Thread-safe.
 class AutoUnfence {
  public:
   static constexpr std::chrono::seconds kAutomaticExpiry{94670856};
+  /// The monitors stamp a map some moments after they reckoned an end in it.
+  static constexpr std::chrono::seconds kExpirySlack{30};
   static constexpr std::chrono::minutes kCoolDown{5};
+
+  /// `expiry`, or a little more where that would look automatic: three years by
+  /// the calendar are what ceph-csi takes.
+  static std::chrono::seconds NotAutomatic(std::chrono::seconds expiry);
+  /// Whether an automatic fence may have so much left.
+  static bool MayBeAutomatic(absl::Duration left);
 
   /// Removes what has to go of `addresses`, and reads nothing back: the next
   /// call sees what is left.
@@ -36,8 +54,8 @@ class AutoUnfence {
                    const std::vector<Cidr>& addresses);
 
  private:
-  bool IsDue(const FenceView& view, const BlocklistEntry& entry,
-             const std::string& fsid, SteadyTime now);
+  absl::StatusOr<bool> IsDue(Cluster& cluster, const FenceView& view,
+                             const BlocklistEntry& entry, SteadyTime now);
 
   Mutex mutex_;
   /// By fsid, key and end of an entry: when it was first seen.

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "ceph/blocklist_commands.h"
+#include "networkfence/auto_unfence.h"
 #include "networkfence/extend_expiry.h"
 #include "networkfence/fence_view.h"
 #include "networkfence/find_services.h"
@@ -39,7 +40,9 @@ class Fencing {
   }
 
  private:
-  std::chrono::seconds expiry() const { return request_.parameters.expiry; }
+  std::chrono::seconds expiry() const {
+    return AutoUnfence::NotAutomatic(request_.parameters.expiry);
+  }
 
   /// What is fenced already is not looked at: it would be cut off already, and
   /// a repeated request must not fail because a node came back.
@@ -96,6 +99,7 @@ class Fencing {
                                            cluster_, early, expiry()));
       ADDONS_ASSIGN_OR_RETURN(view, environment_.rounds.Look(cluster_));
     }
+    ADDONS_RETURN_IF_ERROR(StandBeside(&view));
     // What is in the list counts, not what the commands answered: the answer
     // may have been lost.
     for (const Cidr& range : request_.ranges) {
@@ -110,6 +114,35 @@ class Fencing {
     ADDONS_RETURN_IF_ERROR(
         RemoveHelpers(*cluster_, view->list, request_.ranges));
     return Spread();
+  }
+
+  /// An entry that was there before may be ceph-csi's automatic fence, which is
+  /// lifted when the node is back. Then this request gets an entry of its own
+  /// beside it: the one-address form, which nobody lifts unasked.
+  absl::Status StandBeside(FenceRounds::View* view) {
+    const auto stands = [&](const Cidr& range) {
+      const auto& list = (*view)->list;
+      const BlocklistEntry* const beside = list.FindAddress(range.address());
+      return beside != nullptr && (*view)->LastsFor(*beside, expiry());
+    };
+    std::vector<BlocklistKey> keys;
+    for (const Cidr& range : request_.ranges) {
+      const BlocklistEntry* const entry = (*view)->list.FindRange(range);
+      if (!range.IsSingle() || entry == nullptr || !entry->until.has_value() ||
+          stands(range)) {
+        continue;
+      }
+      const absl::Duration left = *entry->until - (*view)->map.modified;
+      const absl::Duration slack = absl::FromChrono(AutoUnfence::kExpirySlack);
+      const bool just_made =
+          absl::AbsDuration(left - absl::FromChrono(expiry())) <= slack;
+      if (just_made || !AutoUnfence::MayBeAutomatic(left)) continue;
+      keys.push_back(AddressKey(range.address()));
+    }
+    if (keys.empty()) return absl::OkStatus();
+    ADDONS_RETURN_IF_ERROR(FirstError(AddEntries(*cluster_, keys, expiry())));
+    ADDONS_ASSIGN_OR_RETURN(*view, environment_.rounds.Look(cluster_));
+    return absl::OkStatus();
   }
 
   absl::Status Spread() {

@@ -29,6 +29,8 @@ struct FenceRequest {
 ///   Change()          "adding entries"              AdoptHelpers(), AddEntries(): all at once
 ///                     "reading back"                Look()
 ///                                                   ExtendEntries(): those that end too early
+///                     StandBeside()                 an entry of its own where the one that is
+///                                                   there may be ceph-csi's: MayBeAutomatic()
 ///                     "removing helper entries"     RemoveHelpers()
 ///   Spread()          "waiting for the OSDs to know it"
 ///   AfterFailure()    of an error after the first change: which ranges are in force

@@ -10,6 +10,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/cidr.h"
+#include "ceph/blocklist.h"
+#include "ceph/cluster_services.h"
 #include "ceph/errors.h"
 #include "ceph/pool.h"
 #include "nlohmann/json.hpp"
@@ -144,6 +147,44 @@ TEST_P(FenceContractTest, ExpiryWithoutADecimalPointIsRefused) {
                                       R"("addr": "10.205.0.1:0/0"})")
                           .status()),
             EINVAL);
+}
+
+// What tells ceph-csi's automatic fence from all others.
+TEST_P(FenceContractTest, AnOldMapTellsWhenAnEntryBegan) {
+  constexpr double kExpiry = 94670856;
+  const uint64_t before = OsdDump()["epoch"].get<uint64_t>();
+  ASSERT_OK(Blocklist("add", "10.207.0.1/32", true, kExpiry));
+  ASSERT_OK(Blocklist("add", "10.207.0.2/32", true, kExpiry));
+  const auto newest = ReadOsdMap(cluster());
+  ASSERT_OK(newest);
+  ASSERT_GT(newest->epoch, before);
+  const auto entry_of = [&](const OsdMapView& map) -> const BlocklistEntry* {
+    return map.blocklist.has_value()
+               ? map.blocklist->FindRange(*Cidr::Parse("10.207.0.1/32"))
+               : nullptr;
+  };
+  const BlocklistEntry* const entry = entry_of(*newest);
+  ASSERT_NE(entry, nullptr);
+  ASSERT_TRUE(entry->until.has_value());
+  bool found = false;
+  for (uint64_t epoch = before; epoch <= newest->epoch && !found; ++epoch) {
+    const auto map = ReadOldOsdMap(cluster(), epoch);
+    ASSERT_OK(map);
+    EXPECT_EQ(map->epoch, epoch);
+    const BlocklistEntry* const then = entry_of(*map);
+    EXPECT_EQ(then == nullptr, epoch == before) << epoch;
+    if (then == nullptr) continue;
+    found = true;
+    EXPECT_EQ(*then, *entry);
+    const absl::Duration lasts = *then->until - map->modified;
+    EXPECT_LE(lasts, absl::Seconds(kExpiry) + absl::Seconds(1));
+    EXPECT_GE(lasts, absl::Seconds(kExpiry) - absl::Seconds(10));
+  }
+  EXPECT_TRUE(found);
+  EXPECT_EQ(CephErrno(ReadOldOsdMap(cluster(), newest->epoch + 1000).status()),
+            ENOENT);
+  EXPECT_OK(Blocklist("rm", "10.207.0.1/32", true));
+  EXPECT_OK(Blocklist("rm", "10.207.0.2/32", true));
 }
 
 TEST_P(FenceContractTest, MapSaysWhenItChanged) {

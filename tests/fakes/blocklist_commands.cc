@@ -136,15 +136,17 @@ CommandResult Change(Model& model, Site& site, const json& command,
   const auto key = range ? RangeKey(text) : ClientKey(text);
   if (!key)
     return {-EINVAL, "", absl::StrCat("unable to parse address ", text)};
+  if (command.value("blocklistop", "") != "rm" && command.contains("expire") &&
+      !command["expire"].is_number_float()) {
+    return {-EINVAL, "", "bad or missing field 'expire'"};
+  }
+  site.BeginMap(now);
   auto& entries = range ? site.range_blocklist : site.blocklist;
   if (command.value("blocklistop", "") == "rm") {
     if (entries.erase(*key) == 0) {
       return {0, "", absl::StrCat(*key, " isn't blocklisted")};
     }
   } else {
-    if (command.contains("expire") && !command["expire"].is_number_float()) {
-      return {-EINVAL, "", "bad or missing field 'expire'"};
-    }
     const std::chrono::duration<double> expire(command.value("expire", 3600.0));
     // Not assigned: an entry that exists keeps its expiry.
     entries.emplace(
@@ -157,7 +159,6 @@ CommandResult Change(Model& model, Site& site, const json& command,
       model.Reconnect(site.peer->daemon);
     }
   }
-  site.map_modified = now;
   return {0, "", absl::StrCat("blocklisting ", *key), kCommit};
 }
 
@@ -165,7 +166,18 @@ json Addresses(const std::string& address) {
   return {{"addrvec", {{{"type", "v2"}, {"addr", address}, {"nonce", 7}}}}};
 }
 
-CommandResult DumpOsds(const Site& site) {
+/// `osd dump`, also of an epoch that is past.
+CommandResult DumpOsds(const Site& site, const json& command) {
+  Site::OldMap shown{site.map_modified, site.blocklist, site.range_blocklist};
+  uint64_t epoch = command.value("epoch", uint64_t{0});
+  if (epoch == 0) epoch = site.map_epoch;
+  if (epoch != site.map_epoch) {
+    const auto old = site.old_maps.find(epoch);
+    if (old == site.old_maps.end()) {
+      return {-ENOENT, "", absl::StrCat("there is no map for epoch ", epoch)};
+    }
+    shown = old->second;
+  }
   json osds = json::array();
   json pools = json::array();
   for (const Site::Service& service : site.services) {
@@ -185,13 +197,13 @@ CommandResult DumpOsds(const Site& site) {
                      {"pg_num", 6},
                      {"application_metadata", {{"rbd", json::object()}}}});
   }
-  json map = {{"epoch", 7},
-              {"modified", Text(site.map_modified)},
+  json map = {{"epoch", epoch},
+              {"modified", Text(shown.modified)},
               {"pools", pools},
               {"osds", osds},
-              {"blocklist", Dump(site, site.blocklist, "")}};
+              {"blocklist", Dump(site, shown.blocklist, "")}};
   if (site.range_blocklists) {
-    map["range_blocklist"] = Dump(site, site.range_blocklist, "cidr:");
+    map["range_blocklist"] = Dump(site, shown.range_blocklist, "cidr:");
   }
   return {0, map.dump(), ""};
 }
@@ -234,7 +246,7 @@ CommandResult RunBlocklistCommand(Model& model, Site& site,
   const WallTime now = MonitorNow(model, site);
   if (prefix == "osd blocklist ls") return ListAll(site, now);
   if (prefix == "osd blocklist") return Change(model, site, command, now);
-  if (prefix == "osd dump") return DumpOsds(site);
+  if (prefix == "osd dump") return DumpOsds(site, command);
   if (prefix == "quorum_status") return Quorum(site);
   if (prefix == "mgr dump") return DumpManager(site);
   return {-EINVAL, "", "command not known"};

@@ -183,6 +183,8 @@ class FakeSite {
   /// An administrator's `osd blocklist [range] add`; `key` as it is listed.
   void AddBlocklistEntry(const std::string& key, SteadyDuration expire);
   void AddRangeBlocklistEntry(const std::string& key, SteadyDuration expire);
+  /// The monitors trim all OSD maps but the newest one.
+  void ForgetOldMaps();
   /// A writable open of an image that rbd-mirror copies blocklists rbd-mirror.
   void SetNeedlessOpenBlocklists(bool on);
   /// The key that the cluster accepts from now on.

@@ -128,6 +128,11 @@ std::map<std::string, WallTime> FakeSite::Blocklist() const {
   return entries;
 }
 
+void FakeSite::ForgetOldMaps() {
+  MutexLock lock(world_.mutex_);
+  site_.old_maps.clear();
+}
+
 void FakeSite::ClearBlocklist() {
   MutexLock lock(world_.mutex_);
   site_.blocklist.clear();
@@ -137,7 +142,7 @@ void FakeSite::ClearBlocklist() {
 void FakeSite::AddBlocklistEntry(const std::string& key,
                                  SteadyDuration expire) {
   MutexLock lock(world_.mutex_);
-  site_.map_modified = world_.model_.wall() + site_.clock_skew;
+  site_.BeginMap(world_.model_.wall() + site_.clock_skew);
   site_.blocklist[key] = site_.map_modified +
                          std::chrono::duration_cast<WallTime::duration>(expire);
 }
@@ -145,7 +150,7 @@ void FakeSite::AddBlocklistEntry(const std::string& key,
 void FakeSite::AddRangeBlocklistEntry(const std::string& key,
                                       SteadyDuration expire) {
   MutexLock lock(world_.mutex_);
-  site_.map_modified = world_.model_.wall() + site_.clock_skew;
+  site_.BeginMap(world_.model_.wall() + site_.clock_skew);
   site_.range_blocklist[key] =
       site_.map_modified +
       std::chrono::duration_cast<WallTime::duration>(expire);

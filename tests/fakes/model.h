@@ -2,6 +2,7 @@
 #define ADDONS_TESTS_FAKES_MODEL_H_
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -279,6 +280,26 @@ struct Site {
   bool range_blocklists = true;  // false: a Ceph that is too old for them
   BlocklistListing blocklist_listing = BlocklistListing::kArrays;
   WallTime map_modified{};  // when the OSD map changed last
+  uint64_t map_epoch = 7;
+  struct OldMap {
+    WallTime modified{};
+    std::map<std::string, WallTime> blocklist;
+    std::map<std::string, WallTime> range_blocklist;
+  };
+  std::map<uint64_t, OldMap> old_maps;  // by epoch: those that monitors keep
+
+  /// Before each change of the OSD map.
+  void BeginMap(WallTime now) {
+    // Copies of long lists would take longer than all the rest of a test.
+    constexpr size_t kShortList = 100;
+    if (blocklist.size() + range_blocklist.size() <= kShortList) {
+      old_maps[map_epoch] = {map_modified, blocklist, range_blocklist};
+    } else {
+      old_maps.clear();
+    }
+    ++map_epoch;
+    map_modified = now;
+  }
   struct Service {
     std::string name;  // "osd.3", "mon.a"
     std::string address;

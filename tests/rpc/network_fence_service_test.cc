@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "identity/identity.grpc.pb.h"
+#include "networkfence/auto_unfence.h"
 #include "tests/rpc/fence_call.h"
 #include "tests/rpc/replication_server.h"
 
@@ -250,7 +251,9 @@ TEST(NetworkFenceModesTest, OwnFenceGoesWithTheFlagAndNeverFailsTheCall) {
   };
   const std::string own = call("GetFenceClients").cidrs.at(0);
   server.a.AddRangeBlocklistEntry(own.substr(0, own.find('/')) + ":0/32",
-                                  std::chrono::hours(1));
+                                  AutoUnfence::kAutomaticExpiry);
+  server.world.Advance(std::chrono::minutes(6));
+  server.a.AddRangeBlocklistEntry("192.168.9.9:0/32", std::chrono::hours(1));
   server.world.SetCallHook(
       [](absl::string_view, absl::string_view call_name, bool mutation) {
         return call_name == "rados_mon_command" && mutation ? EACCES : 0;
@@ -259,7 +262,28 @@ TEST(NetworkFenceModesTest, OwnFenceGoesWithTheFlagAndNeverFailsTheCall) {
   EXPECT_THAT(server.log(), HasSubstr("automatic fence not lifted"));
   server.world.SetCallHook(nullptr);
   EXPECT_TRUE(call("GetFenceClients").status.ok());
-  EXPECT_THAT(call("ListClusterFence").cidrs, IsEmpty());
+  EXPECT_THAT(call("ListClusterFence").cidrs, ElementsAre("192.168.9.9/32"));
+}
+
+TEST(NetworkFenceModesTest, APersonsFenceOfANodeStaysWithTheFlagToo) {
+  Config config = Modes(true, true);
+  config.enable_fencing = true;
+  ReplicationServer server("a", config);
+  server.Start();
+  FenceAsk ask;
+  ask.user_id = server.a.user()->id;
+  ask.user_key = server.a.user()->key.Reveal();
+  const std::string own =
+      CallFence(server.Channel(), "GetFenceClients", ask).cidrs.at(0);
+  ask.cidrs = {own};
+  ask.parameters["expirySeconds"] = "86400";
+  ask.parameters["allowServiceClients"] = "true";
+  EXPECT_TRUE(
+      CallFence(server.Channel(), "FenceClusterNetwork", ask).status.ok());
+  server.world.Advance(std::chrono::minutes(6));
+  EXPECT_TRUE(CallFence(server.Channel(), "GetFenceClients", ask).status.ok());
+  EXPECT_THAT(CallFence(server.Channel(), "ListClusterFence", ask).cidrs,
+              ElementsAre(own));
 }
 
 TEST(NetworkFenceModesTest, IsAdvertisedPerModeAndServedInBoth) {

@@ -220,6 +220,8 @@ class FenceClientsTest : public FenceFixture {
     return Addresses().front().address().Text() + ":0/32";
   }
 
+  std::string OwnRange() { return Addresses().front().Text(); }
+
   AutoUnfence auto_;
 };
 
@@ -252,10 +254,13 @@ TEST_F(FenceClientsTest, AutomaticFenceIsLiftedAfterTheCoolDown) {
 }
 
 TEST_F(FenceClientsTest, AnOldAutomaticFenceIsLiftedAtOnce) {
-  a_.AddRangeBlocklistEntry(OwnKey(),
-                            AutoUnfence::kAutomaticExpiry - minutes(6));
+  a_.AddRangeBlocklistEntry(OwnKey(), AutoUnfence::kAutomaticExpiry);
+  world_.Advance(minutes(6));
+  for (int map = 0; map < 20; ++map) {
+    a_.AddRangeBlocklistEntry("192.168.1.1:0/32", hours(1));
+  }
   AutoUnfenceNow();
-  EXPECT_THAT(Keys(), IsEmpty());
+  EXPECT_THAT(Keys(), ElementsAre("range 192.168.1.1:0/32"));
 }
 
 TEST_F(FenceClientsTest, WhatPeopleFencedStays) {
@@ -266,6 +271,65 @@ TEST_F(FenceClientsTest, WhatPeopleFencedStays) {
   world_.Advance(minutes(10));
   AutoUnfenceNow();
   EXPECT_THAT(Keys(), SizeIs(3));
+}
+
+// Whoever made it, and however old it is: only the three years of ceph-csi's
+// automatic fence say that nobody asked for it.
+TEST_F(FenceClientsTest, AFenceOfAnyOtherLengthIsSomebodys) {
+  for (const std::string expiry : {"60", "3600", "86400", "94608000"}) {
+    ASSERT_OK(Fence({OwnRange()}, {{"expirySeconds", expiry},
+                                   {"allowServiceClients", "true"}}));
+    AutoUnfenceNow();
+    EXPECT_THAT(Keys(), SizeIs(1)) << expiry;
+    ASSERT_OK(Unfence({OwnRange()}));
+  }
+  // A fence for five years that is two years old has three years left.
+  a_.AddRangeBlocklistEntry(OwnKey(), kFiveYears);
+  a_.SetClockSkew(kFiveYears - AutoUnfence::kAutomaticExpiry);
+  a_.AddRangeBlocklistEntry("192.168.1.1:0/32", hours(1));
+  AutoUnfenceNow();
+  world_.Advance(minutes(10));
+  AutoUnfenceNow();
+  EXPECT_THAT(Keys(), SizeIs(2));
+}
+
+TEST_F(FenceClientsTest, AFenceWhoseBeginningIsNotKnownStays) {
+  a_.AddRangeBlocklistEntry(OwnKey(), AutoUnfence::kAutomaticExpiry);
+  world_.Advance(minutes(6));
+  a_.AddRangeBlocklistEntry("192.168.1.1:0/32", hours(1));
+  a_.ForgetOldMaps();
+  AutoUnfenceNow();
+  world_.Advance(minutes(6));
+  AutoUnfenceNow();
+  EXPECT_THAT(Keys(), SizeIs(2));
+}
+
+// The automatic fence is there already, so that the monitor changes nothing for
+// the NetworkFence of a person.
+TEST_F(FenceClientsTest, WhatPeopleFenceAfterAnAutomaticFenceStays) {
+  for (const std::string expiry : {"86400", "94670856", "157784760"}) {
+    a_.AddRangeBlocklistEntry(OwnKey(), AutoUnfence::kAutomaticExpiry);
+    ASSERT_OK(Fence({OwnRange()}, {{"expirySeconds", expiry},
+                                   {"allowServiceClients", "true"}}));
+    world_.Advance(minutes(6));
+    AutoUnfenceNow();
+    world_.Advance(minutes(6));
+    AutoUnfenceNow();
+    EXPECT_EQ(List(), OwnRange()) << expiry;
+    ASSERT_OK(Unfence({OwnRange()}));
+    EXPECT_THAT(Keys(), IsEmpty()) << expiry;
+  }
+}
+
+// Three years, by the calendar, are the very number of ceph-csi.
+TEST_F(FenceClientsTest, AFenceOfAPersonForThreeYearsStays) {
+  ASSERT_OK(Fence({OwnRange()}, {{"expirySeconds", "94670856"},
+                                 {"allowServiceClients", "true"}}));
+  world_.Advance(minutes(6));
+  AutoUnfenceNow();
+  world_.Advance(minutes(6));
+  AutoUnfenceNow();
+  EXPECT_EQ(List(), OwnRange());
 }
 
 }  // namespace
