@@ -2,9 +2,11 @@
 
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/sink.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <ctime>
@@ -14,6 +16,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "base/crash_report.h"
 #include "base/json_log_line.h"
 #include "base/log_format.h"
 #include "base/log_writer.h"
@@ -33,6 +36,7 @@ constexpr long kCrashLookNanoseconds = 10'000'000;
 
 // That of the logger, which owns it; for signal handlers and the metric.
 std::atomic<LogWriter*> log_writer{nullptr};
+std::atomic<LogFormat> log_format{LogFormat::kText};
 
 /// One JSON object per line.
 class JsonFormatter final : public spdlog::formatter {
@@ -111,20 +115,56 @@ constexpr std::array<int, 5> kFatal = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE,
                                        SIGILL};
 std::array<struct sigaction, kFatal.size()> handlers_before;
 
+// The first thread that dies is told of, 0: none yet. Others that die
+// meanwhile, perhaps of what it broke, wait for the end of that.
+std::atomic<pid_t> dying_thread{0};
+std::atomic<bool> reported{false};
+std::atomic<int> dies_of{0};  // the signal, for the alarm's handler
+// The trace of a thread that died inside the loader may wait for ever.
+constexpr unsigned kReportSeconds = 5;
+
+void RestoreHandler(int signal) {
+  for (size_t i = 0; i < kFatal.size(); ++i) {
+    if (kFatal.at(i) == signal) {
+      sigaction(signal, &handlers_before.at(i), nullptr);
+    }
+  }
+}
+
+/// To the process, since the thread that dies has its signal blocked.
+void OnReportTakesTooLong(int /*signal*/) {
+  const int signal = dies_of;
+  std::signal(signal, SIG_DFL);  // NOLINT(cert-err33-c): nothing else to do
+  kill(getpid(), signal);
+}
+
 // The log's thread goes on meanwhile. Then whoever handled the signal before
 // gets it.
-void OnFatalSignal(int signal) {
+void OnFatalSignal(int signal, siginfo_t* info, void* context) {
+  const int before = errno;
   const LogWriter* const writer = log_writer;
   const timespec pause{0, kCrashLookNanoseconds};
   for (int i = 0; i < kCrashLooks && writer != nullptr && !writer->idle();
        ++i) {
     nanosleep(&pause, nullptr);
   }
-  for (size_t i = 0; i < kFatal.size(); ++i) {
-    if (kFatal.at(i) == signal) {
-      sigaction(signal, &handlers_before.at(i), nullptr);
-    }
+  pid_t nobody = 0;
+  if (writer == nullptr) {
+    reported = true;
+  } else if (dying_thread.compare_exchange_strong(nobody, gettid())) {
+    dies_of = signal;
+    struct sigaction late {};
+    late.sa_handler = OnReportTakesTooLong;
+    sigaction(SIGALRM, &late, nullptr);
+    alarm(kReportSeconds);
+    WriteCrashReport({signal, info, context}, log_format, writer->file());
+    alarm(0);
+    reported = true;
   }
+  // Unless it died in the report itself, which is then all that there is.
+  while (!reported && dying_thread != gettid()) nanosleep(&pause, nullptr);
+  RestoreHandler(signal);
+  errno = before;
   raise(signal);  // blocked until this returns
 }
 
@@ -147,6 +187,7 @@ absl::Status InitLog(absl::string_view level, LogFormat format, int fd) {
       LogWriter::Start(fd, {.dropped_line = [format](uint64_t dropped) {
                          return DroppedLine(format, dropped);
                        }}));
+  log_format = format;
   auto logger = std::make_shared<spdlog::logger>(
       kLoggerName, std::make_shared<QueueSink>(std::move(writer), format));
   logger->set_level(spdlog::level::from_str(name));
@@ -159,8 +200,10 @@ absl::Status InitLog(absl::string_view level, LogFormat format, int fd) {
 }
 
 void FlushLogOnCrash() {
+  PrepareCrashReport();
   struct sigaction action {};
-  action.sa_handler = OnFatalSignal;
+  action.sa_sigaction = OnFatalSignal;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   for (size_t i = 0; i < kFatal.size(); ++i) {
     sigaction(kFatal.at(i), &action, &handlers_before.at(i));
   }

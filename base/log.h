@@ -20,8 +20,8 @@ namespace addons {
 /// all is written, for two seconds at most.
 absl::Status InitLog(absl::string_view level, int fd = 2);
 
-/// From here on a process that dies of a fault or abort() gives its log up to
-/// half a second to be written first. Call after InitLog(), once.
+/// A process that dies of a fault or abort() lets its log be written first, for
+/// up to half a second, then its WriteCrashReport(). Once, after InitLog().
 void FlushLogOnCrash();
 
 /// The logger. `Log().info("promoted volume={}", Quoted(id))`.

@@ -61,6 +61,9 @@ class LogWriter {
   uint64_t dropped() const { return dropped_; }
   /// Nothing is queued or being written. Safe in a signal handler.
   bool idle() const { return idle_; }
+  /// Where the lines go, for a process that dies. -1: nowhere. Safe in a signal
+  /// handler.
+  int file() const { return file_.get(); }
 
  private:
   LogWriter(UniqueFd file, bool is_socket, UniqueFd wake,

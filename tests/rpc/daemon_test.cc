@@ -30,6 +30,7 @@
 #include "base/unique_fd.h"
 #include "cli/commands.h"
 #include "identity/identity.grpc.pb.h"
+#include "nlohmann/json.hpp"
 #include "replication/replication.grpc.pb.h"
 #include "tests/testing/cli_sockets.h"
 #include "tests/testing/http_get.h"
@@ -128,6 +129,14 @@ class Daemon {
     if (waitpid(pid_, &status, 0) != pid_) return -1;
     pid_ = 0;
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+  // 0 when no signal ended it.
+  int EndingSignal() {
+    int status = 0;
+    if (waitpid(pid_, &status, 0) != pid_) return 0;
+    pid_ = 0;
+    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   }
 
   std::string Output() const { return dir_.Read(output_); }
@@ -325,6 +334,50 @@ TEST_F(DaemonTest, LeavesNoCoreDumpsUnlessAskedFor) {
       ::testing::ContainsRegex("size +" + std::to_string(some.rlim_cur) + " "));
 #endif
   EXPECT_EQ(setrlimit(RLIMIT_CORE, &before), 0);
+}
+
+// The log says where it was, in its own form, and the signal ends it.
+TEST_F(DaemonTest, ADeadlySignalLeavesABackTraceInTheLog) {
+#if defined(ADDONS_SANITIZED)
+  GTEST_SKIP() << "the sanitizer takes the signal";
+#endif
+  for (const int signal : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL}) {
+    Daemon daemon(dir_, absl::StrCat("text", signal));
+    daemon.Start(Flags());
+    ASSERT_EQ(daemon.Notification(), "READY=1") << daemon.Output();
+    daemon.Signal(signal);
+    EXPECT_EQ(daemon.EndingSignal(), signal) << daemon.Output();
+    const std::string log = daemon.Output();
+    EXPECT_THAT(log,
+                ContainsRegex("\n20[0-9-]{8}T[0-9:.]{12}\\+00:00 critical "
+                              "the process dies of a signal "
+                              "signal=\"SIG[A-Z]+\" thread=\"rbd-addonsd\" "
+                              "sent_by=\"[0-9]+\"\n"));
+    EXPECT_THAT(log, ContainsRegex("critical back trace frame=\"0\" "
+                                   "at=\"libc.so.6\\+0x[0-9a-f]+\""));
+    EXPECT_THAT(log, ContainsRegex("at=\"rbd-addonsd\\+0x[0-9a-f]+\" "
+                                   "function=\"addons::.*RunDaemon"));
+  }
+}
+
+TEST_F(DaemonTest, InJsonTheBackTraceIsJson) {
+#if defined(ADDONS_SANITIZED)
+  GTEST_SKIP() << "the sanitizer takes the signal";
+#endif
+  Daemon daemon(dir_);
+  daemon.Start(Flags({"--log-format=json"}));
+  ASSERT_EQ(daemon.Notification(), "READY=1") << daemon.Output();
+  daemon.Signal(SIGSEGV);
+  EXPECT_EQ(daemon.EndingSignal(), SIGSEGV);
+  std::string functions;
+  std::stringstream lines(daemon.Output());
+  for (std::string line; std::getline(lines, line);) {
+    const auto object = nlohmann::json::parse(line, nullptr, false);
+    ASSERT_TRUE(object.is_object()) << line;
+    if (object["level"] != "critical") continue;
+    functions += object["fields"].value("function", "") + "\n";
+  }
+  EXPECT_THAT(functions, HasSubstr("RunDaemon"));
 }
 
 TEST_F(DaemonTest, StopsOnSigintAsWell) {
