@@ -356,7 +356,8 @@ absl::Status Demote(OperationContext& context,
             request.scope == VerbScope::kGroupMember) {
           return status;
         }
-        absl::Status told = TellRefusal(session, demotion.workload());
+        absl::Status told = TellRefusal(session, demotion.workload(), status,
+                                        TurnWaits::kLookAgain);
         if (SaysLookAgain(told)) return told;
         if (!told.ok()) {
           Log().warn("the other site was not told that volume={} is in use: {}",
@@ -369,14 +370,16 @@ absl::Status Demote(OperationContext& context,
 
 absl::Status TellRefusedDemotion(OperationContext& context,
                                  ReplicationEnvironment& environment,
-                                 const VolumeTarget& target) {
+                                 const VolumeTarget& target,
+                                 const absl::Status& refusal) {
   return RunWithSession(
       context, environment, target, "note a refused demotion of",
       [&](Session& session) -> absl::Status {
         ADDONS_ASSIGN_OR_RETURN(const ImageClients clients,
                                 FindClients(session));
         if (clients.workloads.empty()) return absl::OkStatus();
-        return TellRefusal(session, DescribeWatchers(clients.workloads));
+        return TellRefusal(session, DescribeWatchers(clients.workloads),
+                           refusal, TurnWaits::kInPlace);
       },
       {.waits = LeaseWaits::kInPlace});
 }

@@ -57,10 +57,12 @@ absl::Status Demote(OperationContext& context,
 /// tells the other site, which otherwise takes the role from a living primary
 /// after a while. Leaves a note in the image's metadata and has it copied, when
 /// there is a workload and no note of the last minutes. A group calls it for
-/// the members that refused. Idempotent.
+/// the members that refused, with its own answer; waits as TellRefusal(), in
+/// place. Idempotent.
 absl::Status TellRefusedDemotion(OperationContext& context,
                                  ReplicationEnvironment& environment,
-                                 const VolumeTarget& target);
+                                 const VolumeTarget& target,
+                                 const absl::Status& refusal);
 
 }  // namespace addons
 

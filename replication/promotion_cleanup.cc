@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "base/log.h"
 #include "base/status_macros.h"
+#include "replication/snapshot_turn.h"
 #include "replication/state/journal_resync.h"
 #include "replication/state/move_marks.h"
 #include "replication/state/rescue_record.h"
@@ -71,12 +72,18 @@ absl::Status CompleteHalfDone(Session& session, MirrorView* view) {
   if (!half_done(*view) || view->Newest()->id != suspect) {
     return absl::OkStatus();
   }
+  ADDONS_RETURN_IF_ERROR(AwaitSnapshotTurn(
+      session, view->image_id,
+      FailedTo("promote", session.volume, absl::StatusCode::kUnavailable,
+               "its newest mirror snapshot is not complete; a new one is made "
+               "when the manager makes none; repeat the call"),
+      TurnWaits::kLookAgain));
   ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
   session.context.Step("completing a half-done promotion");
   Log().warn("completing a half-done promotion volume={} snapshot={}",
              Quoted(session.volume.volume_id.text()), suspect);
-  return ChangeImage(session.volume, [](Image& image) {
-    return image.CreateMirrorSnapshot().status();
+  return ChangeImage(session.volume, [&](Image& image) {
+    return MakeMirrorSnapshot(session, image).status();
   });
 }
 

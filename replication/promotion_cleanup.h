@@ -36,7 +36,8 @@ absl::Status MakeWritable(
 /// on, without a resync, as if it were the whole one, with another content.
 absl::Status RemoveHalfCopies(Session& session, const MirrorView& view);
 
-/// A primary whose newest snapshot is not complete gets a new one.
+/// A primary whose newest snapshot is not complete gets a new one, when the
+/// manager makes none: AwaitSnapshotTurn().
 absl::Status CompleteHalfDone(Session& session, MirrorView* view);
 
 /// What notes of an earlier move are left. The peer's goes with the next

@@ -16,6 +16,7 @@
 #include "ceph/image_copy.h"
 #include "ceph/mirror_clients.h"
 #include "replication/mirror_client_eviction.h"
+#include "replication/snapshot_turn.h"
 
 namespace addons {
 namespace {
@@ -555,8 +556,14 @@ absl::Status Rescue::RestoreImage(Image& image, const MirrorView& view,
   ADDONS_ASSIGN_OR_RETURN(const auto peers, session_.reads->MirrorPeers());
   if (!peers.empty()) {
     // The one of the promotion holds what librbd made of the image.
+    ADDONS_RETURN_IF_ERROR(AwaitSnapshotTurn(
+        session_, view.image_id,
+        Failed("it has its last complete state back, whose mirror snapshot is "
+               "made when the manager makes none; this continues in the "
+               "background; repeat the call for the result"),
+        TurnWaits::kInPlace));
     context_.Step("making a mirror snapshot of the last complete state");
-    ADDONS_RETURN_IF_ERROR(image.CreateMirrorSnapshot().status());
+    ADDONS_RETURN_IF_ERROR(MakeMirrorSnapshot(session_, image).status());
   }
   // The lock kept others from writing, but not from reading and remembering
   // what was not whole yet.

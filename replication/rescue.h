@@ -45,7 +45,7 @@ namespace addons {
 ///     │                       ├─ keep ─────────────────────────────────────────────┐
 ///     │                       └─ restore: goes on                                  │
 ///     │                       "bringing the last complete state back"              │
-///   "whole"                                                                        │
+///   "whole"                 AwaitSnapshotTurn()                                    │
 ///     │                       "making a mirror snapshot of the last complete state"│
 ///   "restored" <───────────────────────────────────────────────────────────────────┘
 ///                           Remove(): "removing the rescue image"

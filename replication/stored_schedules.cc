@@ -48,4 +48,23 @@ std::optional<std::vector<SnapshotSchedule>> ReadStoredSchedules(
   return text.ok() ? ParseStored(**text) : std::nullopt;
 }
 
+std::vector<SnapshotSchedule> ReadStoredSchedulesThatApply(
+    const ResolvedVolume& volume, const std::string& image_id) {
+  const auto pool = volume.cluster->OpenPool(volume.pool_id, "", Access::kRead);
+  if (!pool.ok()) return {};
+  const std::string image =
+      ScheduleLevelPrefix(volume.pool_id, volume.rados_namespace);
+  for (const std::string& level :
+       {absl::StrCat(image, image_id), image.substr(0, image.size() - 1),
+        absl::StrCat(volume.pool_id)}) {
+    const auto text = (*pool)->ReadOmapKey(kScheduleObject, level);
+    if (!text.ok()) return {};
+    if (!text->has_value()) continue;
+    auto schedules = ParseStored(**text);
+    if (!schedules.has_value()) return {};
+    if (!schedules->empty()) return *std::move(schedules);
+  }
+  return {};
+}
+
 }  // namespace addons

@@ -30,6 +30,13 @@ std::string ScheduleLevelPrefix(int64_t pool_id,
 std::optional<std::vector<SnapshotSchedule>> ReadStoredSchedules(
     const ResolvedVolume& volume, const std::string& image_id);
 
+/// The schedules that apply to the image: its own, or else those of its
+/// namespace, or else those of its pool. Empty: none of these is known; those
+/// of the whole cluster are kept where most users may not read. Blocks for
+/// three reads at most.
+std::vector<SnapshotSchedule> ReadStoredSchedulesThatApply(
+    const ResolvedVolume& volume, const std::string& image_id);
+
 }  // namespace addons
 
 #endif  // ADDONS_REPLICATION_STORED_SCHEDULES_H_

@@ -516,8 +516,10 @@ absl::Status RbdImage::MirrorResync() {
 absl::StatusOr<uint64_t> RbdImage::CreateMirrorSnapshot() {
   uint64_t id = 0;
   ADDONS_RETURN_IF_ERROR(Mutate(
-      "rbd_mirror_image_create_snapshot", "create a mirror snapshot of",
-      [&] { return rbd_mirror_image_create_snapshot(image_.get(), &id); }));
+      "rbd_mirror_image_create_snapshot2", "create a mirror snapshot of", [&] {
+        return rbd_mirror_image_create_snapshot2(
+            image_.get(), RBD_SNAP_CREATE_SKIP_QUIESCE, &id);
+      }));
   return id;
 }
 

@@ -12,11 +12,12 @@ namespace {
 /// Members that a workload keeps from being demoted tell the other site.
 void TellOfWorkloads(OperationContext& context,
                      ReplicationEnvironment& environment,
-                     const GroupTarget& target, GroupRun& run) {
+                     const GroupTarget& target, const absl::Status& refusal,
+                     GroupRun& run) {
   for (const GroupMember& member : run.members()) {
     if (!absl::IsFailedPrecondition(member.status)) continue;
     const absl::Status told = TellRefusedDemotion(
-        context, environment, {member.volume_id, target.user});
+        context, environment, {member.volume_id, target.user}, refusal);
     if (!told.ok()) {
       Log().warn("the other site was not told that volume={} is in use: {}",
                  Quoted(member.volume_id.text()), told.ToString());
@@ -35,7 +36,7 @@ absl::Status DemoteMembers(OperationContext& context,
       });
   absl::Status status = RunAllOrNone(run);
   if (!status.ok() && !RunsAgain(status)) {
-    TellOfWorkloads(context, environment, target, run);
+    TellOfWorkloads(context, environment, target, status, run);
   }
   return status;
 }

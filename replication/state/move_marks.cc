@@ -21,9 +21,10 @@ constexpr char kGivenBack[] = "given back";
 }  // namespace
 
 std::string FormatRefusedDemotion(const RefusedDemotion& refused) {
-  const nlohmann::json object = {{"workload", refused.workload},
-                                 {"since", refused.since},
-                                 {"told", refused.told}};
+  nlohmann::json object = {{"workload", refused.workload},
+                           {"since", refused.since},
+                           {"told", refused.told}};
+  if (refused.after != 0) object["after"] = refused.after;
   return object.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
@@ -43,6 +44,10 @@ RefusedDemotion ParseRefusedDemotion(const std::string& text) {
         it != object.end() && it->is_number_integer()) {
       refused.told = it->get<int64_t>();
       told = true;
+    }
+    if (const auto it = object.find("after");
+        it != object.end() && it->is_number_unsigned()) {
+      refused.after = it->get<uint64_t>();
     }
   }
   refused.unclear = refused.workload.empty() || refused.since.empty() || !told;

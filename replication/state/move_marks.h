@@ -21,6 +21,9 @@ struct RefusedDemotion {
   /// Not in the form that this version writes: `told` says nothing, and the
   /// demotion is refused all the same.
   bool unclear = false;
+  /// The newest mirror snapshot there was then: a newer one carries the note.
+  /// 0: written by a version that did not note it, or in journal mode.
+  uint64_t after = 0;
 };
 
 std::string FormatRefusedDemotion(const RefusedDemotion& refused);

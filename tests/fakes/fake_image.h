@@ -127,6 +127,8 @@ class FakeImage final : public Image {
 
   /// A violation when the forced `call` would end the process inside librbd.
   void ExpectNoCrash(absl::string_view call);
+  /// Likewise when the manager makes a mirror snapshot at this moment.
+  void ExpectNoOtherMaker(absl::string_view call);
 
   /// What the handle shows: the image, or one of its snapshots.
   struct Shown {

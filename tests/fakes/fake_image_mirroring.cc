@@ -133,9 +133,10 @@ absl::Status FakeImage::MirrorResync() {
 }
 
 absl::StatusOr<uint64_t> FakeImage::CreateMirrorSnapshot() {
+  ExpectNoOtherMaker("rbd_mirror_image_create_snapshot2");
   uint64_t id = 0;
   absl::Status status =
-      Mutate("rbd_mirror_image_create_snapshot", "create a mirror snapshot of",
+      Mutate("rbd_mirror_image_create_snapshot2", "create a mirror snapshot of",
              [&](Model& model, Site& site, SteadyDuration*) {
                return model.CreateSnapshot(site, *image_, &id);
              });
@@ -164,6 +165,22 @@ void FakeImage::ExpectNoCrash(absl::string_view call) {
   }
   if (crashes) {
     world_.AddViolation(absl::StrCat(call, " of ", spec_, " crashes librbd"));
+  }
+}
+
+void FakeImage::ExpectNoOtherMaker(absl::string_view call) {
+  bool crashes = false;
+  {
+    MutexLock lock(world_.mutex_);
+    const Site* const site = world_.model_.FindSite(connection_->site);
+    crashes =
+        site != nullptr && world_.model_.ManagerMakesSnapshot(*site, *image_);
+  }
+  if (crashes) {
+    world_.AddViolation(
+        absl::StrCat(call, " of ", spec_,
+                     " beside a mirror snapshot of the manager's ends the "
+                     "process inside librbd"));
   }
 }
 

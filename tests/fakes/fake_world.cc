@@ -125,6 +125,14 @@ bool FakeWorld::SleepUntil(SteadyTime time, std::stop_token stop) {
   return !stop.stop_requested();
 }
 
+void FakeWorld::AdvanceToSecond(int second) {
+  const auto now = std::chrono::ceil<std::chrono::milliseconds>(
+      WallNow().time_since_epoch());
+  constexpr std::chrono::milliseconds kMinute = std::chrono::minutes(1);
+  const std::chrono::milliseconds wanted = std::chrono::seconds(second);
+  Advance((wanted - now % kMinute + kMinute) % kMinute);
+}
+
 void FakeWorld::Advance(SteadyDuration duration) {
   SleepFor(duration, std::stop_token());
 }

@@ -41,8 +41,8 @@ struct CallRecord {
 /// One or two mirrored Ceph clusters in memory, with their time: nothing here
 /// takes real seconds. What the fakes promise is what librbd 16.2 and
 /// rbd-mirror 16.2 were measured to do; tests/contract holds both to it. Not
-/// modelled: journal replay, snapshots that schedules take, image content
-/// beyond one number.
+/// modelled: journal replay, snapshots that schedules take (only that nobody
+/// else may take one at their moments), image content beyond one number.
 ///
 /// As Clock it lets simulated time pass in steps of at most a second and
 /// returns at once; whoever sleeps drives rbd-mirror, statuses and timeouts.
@@ -65,6 +65,9 @@ class FakeWorld final : public Clock {
 
   /// SleepFor() for tests.
   void Advance(SteadyDuration duration);
+  /// Advances until the wall clock is in this second of a minute, less than a
+  /// minute.
+  void AdvanceToSecond(int second);
   /// Advances until `condition` holds, at most `limit`; false: it never did.
   bool AdvanceUntil(const std::function<bool()>& condition,
                     SteadyDuration limit);

@@ -152,7 +152,10 @@ void Image::Resize(uint64_t bytes) {
 
 Model::Model()
     : now_(std::chrono::steady_clock::now()),
-      wall_(std::chrono::system_clock::now()) {}
+      // Between two full minutes, at which the manager is at work.
+      wall_(std::chrono::floor<std::chrono::minutes>(
+                std::chrono::system_clock::now()) +
+            seconds(25)) {}
 
 void Model::Tick(SteadyDuration step) {
   now_ += step;

@@ -387,6 +387,10 @@ class Model {
   /// librbd: a user's snapshot lies between an incomplete copy and the one
   /// before it.
   static bool CrashesLibrbd(const Image& image);
+  /// So does whoever makes a mirror snapshot of a primary in the moment in
+  /// which the manager makes one: at the full minutes of the schedules that
+  /// apply, by the cluster's clock, and for some seconds.
+  bool ManagerMakesSnapshot(const Site& site, const Image& image) const;
   bool PromotionWaits(const Site& site, const Image& image,
                       const Promotion& promotion) const;
   /// Takes two calls; the first one answers kHalfDone.

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "ceph/pool.h"
 #include "tests/fakes/model.h"
@@ -314,6 +315,41 @@ int Model::CreateSnapshot(Site& site, Image& image, uint64_t* id) {
   *id = AddSnapshot(site, image, MirrorSnapshotKind::kPrimary).info.id;
   DropUnlinked(image);
   return 0;
+}
+
+bool Model::ManagerMakesSnapshot(const Site& site, const Image& image) const {
+  // What it takes with many images, and a difference of the hosts' clocks.
+  constexpr seconds kAtWork{15};
+  constexpr int64_t kMinute = 60;
+  if (!site.mgr_up || !image.mirrored() || !image.primary() ||
+      image.mode != MirrorMode::kSnapshot) {
+    return false;
+  }
+  const std::string space =
+      absl::StrCat(image.pool_id, "/", image.rados_namespace);
+  // The first level that has schedules is the one that applies.
+  for (const std::string& level :
+       {absl::StrCat(space, "/", image.id), space, absl::StrCat(image.pool_id),
+        std::string()}) {
+    const auto found = site.schedules.find(level);
+    if (found == site.schedules.end() || found->second.items.empty()) continue;
+    for (const auto& [minutes, start] : found->second.items) {
+      int64_t hour = 0;
+      int64_t minute = 0;
+      if (!start.empty() && (!absl::SimpleAtoi(start.substr(0, 2), &hour) ||
+                             !absl::SimpleAtoi(start.substr(3, 2), &minute))) {
+        continue;
+      }
+      const int64_t interval = minutes * kMinute;
+      const int64_t since =
+          (ClockOf(site) - (hour * 60 + minute) * kMinute) % interval;
+      const int64_t from = std::min((since + interval) % interval,
+                                    interval - (since + interval) % interval);
+      if (from < kAtWork.count()) return true;
+    }
+    return false;
+  }
+  return false;
 }
 
 int Model::BeginWrite(Site& site, Image& image, const Client& client,

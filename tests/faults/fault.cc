@@ -140,7 +140,7 @@ const std::map<std::string, std::vector<int>>& ErrnosOfCalls() {
       {"rbd_mirror_image_demote",
        {ETIMEDOUT, EIO, EPERM, ENOSPC, EBUSY, EROFS, EINVAL}},
       {"rbd_mirror_image_resync", {ETIMEDOUT, EIO, EPERM, EBUSY, EINVAL}},
-      {"rbd_mirror_image_create_snapshot", kImageWrite},
+      {"rbd_mirror_image_create_snapshot2", kImageWrite},
   };
   return *all;
 }

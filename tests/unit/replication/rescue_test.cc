@@ -196,7 +196,7 @@ TEST_P(RescueTest, WhatIsPromotedAlreadyIsNotTakenForWhole) {
 
 TEST_P(RescueTest, NothingIsWrittenUnderAWorkload) {
   DieMidCopy(GetParam());
-  DieAt("rbd_mirror_image_create_snapshot");
+  DieAt("rbd_mirror_image_create_snapshot2");
   b_.AddWatcher(image_, "10.0.0.9:0/1", 9001);
   world_.Advance(minutes(1));  // the dead daemon's watch has expired
   world_.ClearCalls();
@@ -227,7 +227,7 @@ TEST_P(RescueTest, AWorkloadThatReadHalfOfItIsNotLeftWithThat) {
 
 TEST_P(RescueTest, AWorkloadThatGoesIsAwaited) {
   DieMidCopy(GetParam());
-  DieAt("rbd_mirror_image_create_snapshot");
+  DieAt("rbd_mirror_image_create_snapshot2");
   world_.Advance(minutes(1));  // the dead daemon's watch has expired
   b_.AddWatcher(image_, "10.0.0.9:0/1", 9001);
   world_.Schedule(seconds(20), [this] { b_.RemoveWatcher(image_, 9001); });

@@ -1,0 +1,63 @@
+#include "replication/snapshot_turn.h"
+
+#include <algorithm>
+
+#include "base/status_macros.h"
+#include "replication/snapshot_moment.h"
+#include "replication/stored_schedules.h"
+
+namespace addons {
+
+bool SnapshotTurn::ManagerMakesOneWithin(std::chrono::minutes time) const {
+  return std::any_of(schedules.begin(), schedules.end(),
+                     [&](const SnapshotSchedule& schedule) {
+                       return schedule.interval <= time;
+                     });
+}
+
+SnapshotTurn NextSnapshotTurn(const Session& session,
+                              const std::string& image_id) {
+  SnapshotTurn turn;
+  turn.schedules = ReadStoredSchedulesThatApply(session.volume, image_id);
+  turn.wait =
+      UntilMirrorSnapshot(session.context.clock().WallNow(), turn.schedules);
+  return turn;
+}
+
+absl::Status AwaitSnapshotTurn(const Session& session,
+                               const std::string& image_id,
+                               const absl::Status& pending, TurnWaits how) {
+  OperationContext& context = session.context;
+  while (true) {
+    const SnapshotTurn turn = NextSnapshotTurn(session, image_id);
+    if (turn.now()) return absl::OkStatus();
+    context.Step("waiting for a moment without the manager's mirror snapshots");
+    context.SetPending(pending);
+    if (how == TurnWaits::kLookAgain && !context.mutating()) {
+      ADDONS_RETURN_IF_ERROR(context.LookAgainAfter(turn.wait));
+      continue;
+    }
+    // In steps, at each of which the lease is looked at.
+    const SteadyTime until = context.clock().Now() + turn.wait;
+    while (context.clock().Now() < until) {
+      if (how == TurnWaits::kLookAgain &&
+          !context.LatestDeadline().has_value()) {
+        return pending;
+      }
+      ADDONS_RETURN_IF_ERROR(context.SleepFor(
+          std::min<SteadyDuration>(session.environment.options.longest_rest,
+                                   until - context.clock().Now())));
+    }
+  }
+}
+
+absl::StatusOr<uint64_t> MakeMirrorSnapshot(const Session& session,
+                                            Image& image) {
+  if (!session.context.mutating()) {
+    return absl::InternalError(
+        "a mirror snapshot was to be made without the lease");
+  }
+  return image.CreateMirrorSnapshot();
+}
+
+}  // namespace addons
