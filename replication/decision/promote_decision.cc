@@ -186,7 +186,7 @@ bool RefusalStands(const MirrorView& view) {
   }
   const std::optional<int64_t> newest = view.NewestOnPrimary();
   const int64_t told = view.refused_demotion->told;
-  return told == 0 || !newest.has_value() ||
+  return view.refused_demotion->unclear || told == 0 || !newest.has_value() ||
          *newest <= told + std::chrono::seconds(kRefusalCounts).count() +
                         kReportLag.count();
 }
@@ -369,6 +369,14 @@ PromoteDecision DecidePromote(const PromoteEvidence& seen, Force force,
   if (std::string unclear = view.UnclearReport(options.settle_time);
       force == Force::kNo && !unclear.empty()) {
     return {PromoteAction::kWait, std::move(unclear)};
+  }
+  if (force == Force::kNo && view.own_demotion_mark.has_value() &&
+      view.own_demotion_mark->unclear && view.LastDemotionIsOwn()) {
+    return {PromoteAction::kWait,
+            absl::StrCat("a newer version noted why this site demoted itself, "
+                         "in a form that this one does not know; promote with "
+                         "that version, or ",
+                         kByHand)};
   }
   const bool arrived =
       !view.PeerWentOn() && KeptInStep(view, options.settle_time) &&

@@ -270,6 +270,20 @@ TEST_F(PromoteDecisionTest, OwnDemotionIsNotTakenBackInSilence) {
               HasSubstr("nobody tells whether the other side was promoted"));
 }
 
+TEST_F(PromoteDecisionTest, ANoteOfANewerVersionIsNotTakenForAnOrdinaryOne) {
+  SetNewest(Kind::kPrimaryDemoted, true);
+  SetPeer(State::kUnknown, "remote image is not primary");
+  KeepFirstLook();
+  SetPeer(State::kUnknown, "remote image is not primary", seconds(1),
+          kArrived + 30);
+  view_.own_demotion_mark = OwnDemotionMark{};
+  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+  view_.own_demotion_mark->unclear = true;
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_THAT(Decide().reason, HasSubstr("newer version"));
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kPlain);
+}
+
 // Any rbd-mirror that starts removes the reports of those that are down.
 TEST_F(PromoteDecisionTest, AReportThatWasRemovedIsAwaited) {
   SetNewest(Kind::kPrimaryDemoted, true);
