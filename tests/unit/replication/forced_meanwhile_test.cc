@@ -279,7 +279,7 @@ TEST_F(TooQuickTest, AndTheOneAfterThat) {
   ASSERT_NO_FATAL_FAILURE(DieWithHalfADemotion());
   for (const char* const call :
        {"rbd_create4", "rbd_metadata_set", "rbd_aio_write",
-        "rbd_snap_remove_by_id", "rbd_mirror_image_create_snapshot"}) {
+        "rbd_snap_remove_by_id", "rbd_mirror_image_create_snapshot2"}) {
     Before(call, 1, [] { throw FakeCrash(); });
     EXPECT_THROW(Promote(on_b_).IgnoreError(), FakeCrash) << call;
     world_.SetCallHook(nullptr);
