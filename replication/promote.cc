@@ -117,6 +117,7 @@ class Promotion {
   bool took_back_ = false;  // this site's own demotion
   /// A forced promotion was not begun: what it rests on may not hold any more.
   bool overtaken_ = false;
+  bool lock_forced_ = false;  // of an image that is promoted plainly
 };
 
 absl::StatusOr<PromoteDecision> Promotion::LookAndDecide() {
@@ -453,7 +454,14 @@ absl::StatusOr<std::optional<MirrorView>> Promotion::TryPromote(Force force) {
   const bool patience_left = context_.clock().Now() - *mutating_since_ <
                              environment_.options.promote_patience;
   const bool awaited =
-      force == Force::kYes || context_.LatestDeadline().has_value();
+      request_.force == Force::kYes || context_.LatestDeadline().has_value();
+  // The demotion is here, so there is nothing to force but the lock.
+  if (busy && force == Force::kNo && request_.force == Force::kYes &&
+      !patience_left && !std::exchange(lock_forced_, true)) {
+    mutating_since_ = context_.clock().Now();
+    ADDONS_RETURN_IF_ERROR(EndCopyingFirst());
+    return std::optional<MirrorView>();
+  }
   if (!patience_left || !awaited) {
     return Refuse(absl::StatusCode::kUnavailable, reason);
   }

@@ -40,6 +40,7 @@ struct PromoteRequest {
 ///     ├─ nothing whole, by force ────┼──> UNAVAILABLE                    │
 ///     │                              │                                   │
 ///     ├─ demotion whole ──> TryPromote() "promoting" ─────────── busy ───┤
+///     │                       by force, and busy for long: EndCopyingFirst()
 ///     ├─ whole copy, by force ──> PrepareForce() ─────────── not yet ────┤
 ///     ├─ half a copy, by force ─────┘ EndCopyingFirst(), LookIsFinal(),  │
 ///     │                               PrepareRescue()                    │

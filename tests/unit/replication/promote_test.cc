@@ -668,6 +668,59 @@ TEST_F(PromoteTest, PromotionThatStaysBusyIsUnavailable) {
               StatusIs(kUnavailable, HasSubstr("still holds the image")));
 }
 
+// The demotion is here whole, and rbd-mirror hangs with the image open.
+TEST_F(PromoteTest, RbdMirrorThatHangsIsEvictedAfterPatienceByForce) {
+  a_.Demote(image_);
+  world_.Advance(minutes(2));
+  world_.SetCallHook(
+      [this](absl::string_view site, absl::string_view made, bool) {
+        const bool held = site == "b" && made == "rbd_mirror_image_promote" &&
+                          on_b_.environment().copying_stops.count() == 0;
+        return held ? EBUSY : 0;
+      });
+  deadline_ = minutes(5);
+  EXPECT_OK(Promote(on_b_, Force::kYes));
+  EXPECT_GE(took_, on_b_.options().promote_patience);
+  EXPECT_LT(took_, on_b_.options().promote_patience + seconds(20));
+  EXPECT_TRUE(b_.Info(image_).primary);
+  EXPECT_EQ(on_b_.environment().copying_stops.count(), 1U);
+}
+
+// Its caller has left meanwhile.
+TEST_F(PromoteTest, RbdMirrorThatHangsIsEvictedWithoutACallerToo) {
+  a_.Demote(image_);
+  world_.Advance(minutes(2));
+  world_.SetCallHook(
+      [this](absl::string_view site, absl::string_view made, bool) {
+        const bool held = site == "b" && made == "rbd_mirror_image_promote" &&
+                          on_b_.environment().copying_stops.count() == 0;
+        return held ? EROFS : 0;
+      });
+  deadline_ = seconds(20);
+  EXPECT_OK(Promote(on_b_, Force::kYes));
+  EXPECT_TRUE(b_.Info(image_).primary);
+}
+
+// Once: who holds it then is not rbd-mirror.
+TEST_F(PromoteTest, WhatStaysBusyIsUnavailableByForceToo) {
+  a_.Demote(image_);
+  world_.Advance(minutes(2));
+  Fail("rbd_mirror_image_promote", EBUSY, 1000000);
+  deadline_ = minutes(10);
+  EXPECT_THAT(Promote(on_b_, Force::kYes),
+              StatusIs(kUnavailable, HasSubstr("still holds the image")));
+  EXPECT_EQ(on_b_.environment().copying_stops.count(), 1U);
+}
+
+TEST_F(PromoteTest, WithoutForceNobodyIsEvicted) {
+  a_.Demote(image_);
+  world_.Advance(minutes(2));
+  Fail("rbd_mirror_image_promote", EBUSY, 1000000);
+  deadline_ = minutes(10);
+  EXPECT_THAT(Promote(on_b_), StatusIs(kUnavailable));
+  EXPECT_EQ(on_b_.environment().copying_stops.count(), 0U);
+}
+
 TEST_F(PromoteTest, PromotionThatSucceededInSpiteOfItsErrorIsOk) {
   a_.Demote(image_);
   world_.Advance(seconds(5));
