@@ -354,6 +354,8 @@ absl::Status Promotion::CallPlain() {
       ADDONS_RETURN_IF_ERROR(NoteTakenBack(image, view_));
       return begun;
     }
+    // Finish() would open the image for that.
+    ADDONS_RETURN_IF_ERROR(RemoveMarks(image, view_));
     // Finish() sees whether it is there, and would open the image for it.
     if (request_.parameters.schedule.has_value() &&
         view_.info.mode == MirrorMode::kSnapshot) {
@@ -412,7 +414,9 @@ absl::Status Promotion::CallForced() {
       ADDONS_RETURN_IF_ERROR(image.RemoveSnapshot(snapshot_id));
     }
     // A retry must not take this for a demotion that was taken back, and yield.
-    ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(kOwnDemotionKey));
+    if (view_.marks.contains(kOwnDemotionKey)) {
+      ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(kOwnDemotionKey));
+    }
     return ForgetEarlierTerm(image, view_);
   });
 }
@@ -561,11 +565,8 @@ absl::Status Promote(OperationContext& context,
   ADDONS_RETURN_IF_ERROR(
       RestOn(context, environment, seen.rest,
              seen.answer_by.has_value() ? seen.answer_by : request.answer_by));
-  // Without force it mostly waits at first.
-  const SessionOptions options{
-      .changes = request.force == Force::kYes
-                     ? std::make_optional(LastRole::kSecondary)
-                     : std::nullopt};
+  // Where it waits at first, the lease is given back with the first wait.
+  const SessionOptions options{.changes = LastRole::kSecondary};
   absl::Status status = RunWithSession(
       context, environment, request.target, "promote",
       [&](Session& session) {

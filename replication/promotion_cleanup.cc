@@ -87,16 +87,23 @@ absl::Status CompleteHalfDone(Session& session, MirrorView* view) {
   });
 }
 
+absl::Status RemoveMarks(Image& image, const MirrorView& view) {
+  if (view.refused_demotion.has_value()) {
+    ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(kRefusedDemotionKey));
+  }
+  return view.own_demotion_mark.has_value()
+             ? image.RemoveMetadata(kOwnDemotionKey)
+             : absl::OkStatus();
+}
+
 absl::Status RemoveMarks(Session& session, const MirrorView& view) {
   if (!view.own_demotion_mark.has_value() &&
       !view.refused_demotion.has_value()) {
     return absl::OkStatus();
   }
   ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
-  return ChangeImage(session.volume, [](Image& image) {
-    const absl::Status removed = image.RemoveMetadata(kRefusedDemotionKey);
-    return removed.ok() ? image.RemoveMetadata(kOwnDemotionKey) : removed;
-  });
+  return ChangeImage(session.volume,
+                     [&](Image& image) { return RemoveMarks(image, view); });
 }
 
 absl::Status RemoveStaleResyncRequest(Session& session,
