@@ -232,12 +232,18 @@ absl::StatusOr<std::vector<LiveService>> ReadManager(Cluster& cluster) {
     return std::vector<LiveService>();
   }
   ADDONS_RETURN_IF_ERROR(dump.status());
-  const std::string name = Text(At(*dump, "active_name"));
-  if (name.empty() || At(*dump, "available") != json(true)) {
-    return std::vector<LiveService>();
+  const json& available = At(*dump, "available");
+  if (!available.is_boolean()) {
+    return NotUnderstood("mgr dump", "it does not say whether a manager lives");
   }
+  if (!available.get<bool>()) return std::vector<LiveService>();
+  const std::string name = Text(At(*dump, "active_name"));
   LiveService service{absl::StrCat("mgr.", name), {}};
   AddAddresses(At(*dump, "active_addrs"), &service.addresses);
+  if (name.empty() || service.addresses.empty()) {
+    return NotUnderstood(
+        "mgr dump", absl::StrCat("where '", absl::CHexEscape(name), "' is"));
+  }
   return std::vector<LiveService>{std::move(service)};
 }
 

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -86,7 +87,8 @@ ProcessIdentity ThisProcess() {
 // it hides those of other users.
 ProcessState ProbeProcess(int64_t pid) {
   ProcessState state;
-  if (pid <= 0) return state;
+  // No process has it, so what wrote it is not understood.
+  if (pid <= 0 || pid > std::numeric_limits<pid_t>::max()) return state;
   state.exists = kill(static_cast<pid_t>(pid), 0) == 0 || errno != ESRCH;
   if (state.exists) {
     state.started = StartOf(ReadFile(absl::StrCat("/proc/", pid, "/stat")));

@@ -55,15 +55,18 @@ class Reader {
   bool ok_ = true;
 };
 
-/// The value of the own client; nullopt: the image has no journal, or none of
-/// the known shape.
+/// The value of the own client; nullopt: the image has no journal. UNAVAILABLE:
+/// it is of another shape, so whether it asks for a resync is not known.
 absl::StatusOr<std::optional<std::string>> ReadClient(
     Pool& pool, const std::string& image_id) {
   auto value = pool.ReadOmapKey(HeaderObject(image_id), kOwnClient);
   if (absl::IsNotFound(value.status())) return std::nullopt;
   ADDONS_RETURN_IF_ERROR(value.status());
-  if (!value->has_value() || !ResyncFlagOffset(**value).has_value()) {
-    return std::nullopt;
+  if (value->has_value() && !ResyncFlagOffset(**value).has_value()) {
+    return absl::UnavailableError(
+        absl::StrCat("what the journal of the image with id ", image_id,
+                     " notes of its own client is of a form that this build of "
+                     "rbd-addons does not know; it needs a newer one"));
   }
   return *std::move(value);
 }

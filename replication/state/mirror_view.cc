@@ -334,6 +334,14 @@ std::string MirrorView::UnclearReport(SteadyDuration settle) const {
                           "' with a state that this build does not know");
     }
   }
+  if (info.mode == MirrorMode::kJournal && local.has_value() &&
+      local->status.up && local->age < settle &&
+      BehindIsUnclear(local->status)) {
+    return absl::StrCat("rbd-mirror of this site reports '",
+                        local->status.description.substr(0, 256),
+                        "', from which this build cannot tell how much is left "
+                        "to replay");
+  }
   if (local.has_value() && local->status.up && unclear(*local)) {
     return absl::StrCat("rbd-mirror of this site reports '",
                         DescriptionText(local->status.description),

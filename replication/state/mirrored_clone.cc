@@ -16,15 +16,29 @@ bool MirroredBySnapshots(const MirrorView& view) {
   return view.enabled() && view.info.mode == MirrorMode::kSnapshot;
 }
 
-/// The mark of the present enabling; an empty object: there is none.
+/// The mark of the present enabling; an empty object: there is none. One that
+/// does not say of which enabling it is, as a newer version may write it,
+/// counts for this one: a loss that nobody tells of is worse than one that was
+/// mended.
 json ReadMark(const MirrorView& view) {
   const auto found = view.marks.find(kCloneMark);
   if (found == view.marks.end()) return json::object();
   json mark = json::parse(found->second, nullptr, false);
-  const bool valid = mark.is_object() && mark.contains(kGlobalId) &&
-                     mark[kGlobalId] == view.info.global_id &&
-                     !view.info.global_id.empty();
-  return valid ? mark : json::object();
+  const auto of = mark.find(kGlobalId);
+  if (!mark.is_object() || of == mark.end() || !of->is_string()) {
+    return json{{kGlobalId, view.info.global_id}};
+  }
+  const bool present =
+      of->get_ref<const std::string&>() == view.info.global_id &&
+      !view.info.global_id.empty();
+  return present ? mark : json::object();
+}
+
+std::string ParentIn(const json& mark) {
+  const auto parent = mark.find(kParent);
+  return parent != mark.end() && parent->is_string()
+             ? parent->get<std::string>()
+             : "?";
 }
 
 }  // namespace
@@ -60,9 +74,8 @@ std::string DescribeCloneLoss(const MirrorView& view, const std::string& spec) {
         "of it; flatten the image on the primary site (`rbd flatten ",
         spec, "`), then ", then);
   }
-  const json mark = ReadMark(view);
   return absl::StrCat(
-      "it was a clone of '", mark.value(kParent, std::string("?")),
+      "it was a clone of '", ParentIn(ReadMark(view)),
       "' and was flattened while it was mirrored by snapshots: the copy on the "
       "secondary site has zeros where the data of the parent should be, "
       "whatever is reported of it; ",

@@ -57,6 +57,8 @@ absl::StatusOr<std::optional<SyncNumbers>> ParseSyncNumbers(
   numbers.syncing_percent = Number(object, "syncing_percent");
   numbers.bytes_per_snapshot = Number(object, "bytes_per_snapshot");
   numbers.entries_behind = Number(object, "entries_behind_primary");
+  numbers.entries_behind_unclear = object.contains("entries_behind_primary") &&
+                                   numbers.entries_behind.value_or(-1) < 0;
   if (const auto it = object.find("replay_state");
       it != object.end() && it->is_string()) {
     numbers.replay_state = it->get<std::string>();
@@ -129,6 +131,13 @@ int64_t NewestLocalReport(const std::vector<ImageStatuses>& statuses) {
     }
   }
   return newest;
+}
+
+bool BehindIsUnclear(const SiteStatus& status) {
+  if (!IsReplaying(status)) return false;
+  const auto numbers = ParseSyncNumbers(status.description);
+  if (!numbers.ok()) return true;
+  return numbers->has_value() && (*numbers)->entries_behind_unclear;
 }
 
 bool IsIdle(const SiteStatus& status) {

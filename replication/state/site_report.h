@@ -34,6 +34,7 @@ struct SyncNumbers {
   std::optional<int64_t> syncing_percent;
   std::optional<int64_t> bytes_per_snapshot;  // a mean, while this daemon runs
   std::optional<int64_t> entries_behind;      // journal mode: not replayed yet
+  bool entries_behind_unclear = false;        // it is told, in another form
   std::string replay_state;  // "idle", "syncing", empty, or an unknown word
 };
 
@@ -53,6 +54,10 @@ std::optional<int64_t> CopiedUpTo(absl::string_view description);
 /// primary: which of its snapshots are known and copied, how far a copy is, the
 /// speed, the journal's positions. Empty: it tells nothing of this kind.
 std::string ArrivalText(absl::string_view description);
+
+/// Journal mode: it replays, and says in no form that this build knows how much
+/// is left to replay. That is no word that nothing is.
+bool BehindIsUnclear(const SiteStatus& status);
 
 /// What a site's report says about the role of its image.
 enum class SiteRole {

@@ -129,6 +129,9 @@ TEST(LeaseHolderTest, ThisProcessIsAliveAndTheSame) {
   EXPECT_EQ(state.started, self.started);
   // Pids end below 2^22.
   EXPECT_FALSE(ProbeProcess(1 << 23).exists);
+  // Cut to 32 bits they would be pids, too.
+  EXPECT_TRUE(ProbeProcess((int64_t{1} << 32) + (1 << 23)).exists);
+  EXPECT_TRUE(ProbeProcess(int64_t{1} << 62).exists);
 }
 
 }  // namespace

@@ -141,6 +141,27 @@ TEST(ServicesShapeTest, AnUnknownShapeIsAnErrorThatNamesTheCommand) {
   }
 }
 
+TEST(ServicesShapeTest, AManagerOfAnotherShapeIsNoWordThatNoneLives) {
+  for (const char* const answer :
+       {"{}", R"({"available":1,"active_name":"x"})",
+        R"({"available":"true","active_name":"x"})", R"({"available":true})",
+        R"({"available":true,"active_name":"x"})",
+        R"({"available":true,"active_name":7,"active_addrs":{"addrvec":)"
+        R"([{"addr":"10.0.0.1:6800"}]}})"}) {
+    AnsweringCluster cluster;
+    cluster.Answer("mgr dump", std::string(answer));
+    const auto managers = ReadManager(cluster);
+    EXPECT_EQ(managers.status().code(), absl::StatusCode::kInternal) << answer;
+    EXPECT_THAT(managers.status().message(), HasSubstr("mgr dump"));
+  }
+  AnsweringCluster cluster;
+  cluster.Answer("mgr dump",
+                 std::string(R"({"available":false,"active_name":""})"));
+  const auto none = ReadManager(cluster);
+  ASSERT_OK(none);
+  EXPECT_THAT(*none, IsEmpty());
+}
+
 TEST(ServicesShapeTest, ANumberOfPlacementGroupsThatDoesNotFitIsNotCut) {
   AnsweringCluster cluster;
   cluster.Answer(

@@ -1,5 +1,6 @@
 #include "replication/state/journal_replay.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -8,7 +9,9 @@
 #include <utility>
 
 #include "ceph/pool.h"
+#include "replication/state/journal_resync.h"
 #include "tests/fakes/mirrored_pair.h"
+#include "tests/testing/status_matchers.h"
 
 namespace addons::testing {
 namespace {
@@ -43,6 +46,22 @@ TEST_F(JournalReplayTest, WhatIsNotThereHasReplayedNothing) {
   EXPECT_FALSE(Began());
   SetHeader({{"next_tag_tid", std::string(4, '\2')}});
   EXPECT_FALSE(Began());
+}
+
+// A resync that was asked for deletes the copy: that nobody can tell is no
+// "no".
+TEST_F(JournalReplayTest, AClientOfAnotherShapeIsNoWordThatNoResyncIsWanted) {
+  const auto requested = JournalResyncRequested(*pool_, "10a1");
+  ASSERT_OK(requested);
+  EXPECT_FALSE(*requested) << "no journal";
+  SetHeader({{"order", "x"}});
+  EXPECT_FALSE(*JournalResyncRequested(*pool_, "10a1")) << "nor a client";
+  SetHeader({{"client_", "of a newer Ceph"}});
+  EXPECT_THAT(JournalResyncRequested(*pool_, "10a1"),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       ::testing::HasSubstr("does not know")));
+  EXPECT_THAT(ClearJournalResync(*pool_, "10a1"),
+              StatusIs(absl::StatusCode::kUnavailable));
 }
 
 TEST_F(JournalReplayTest, AReadThatFailsTellsNothing) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,34 @@ TEST(MirrorViewTest, NobodyWentOnBesideAPrimaryOrAfterThePeersOwnDemotion) {
   view.resync_requested = true;
   view.snapshots.back().kind = Kind::kNonPrimaryDemoted;
   EXPECT_FALSE(view.PeerWentOn());
+}
+
+// That nothing is left to replay is what a promotion in journal mode waits for.
+TEST(MirrorViewTest, ABacklogInAnotherFormIsNotNone) {
+  constexpr std::chrono::seconds kSettle{90};
+  MirrorView view;
+  view.info.mode = MirrorMode::kJournal;
+  for (const char* const unclear :
+       {"replaying, in a way",
+        R"(replaying, {"entries_behind_primary":"3"})"}) {
+    view.local = LocalSite(MirrorStatusState::kReplaying, unclear);
+    view.local->age = std::chrono::seconds(5);
+    EXPECT_NE(view.UnclearReport(kSettle).find("left to replay"),
+              std::string::npos)
+        << unclear;
+  }
+  // A report of long ago says nothing.
+  view.local->age = std::chrono::seconds(91);
+  EXPECT_EQ(view.UnclearReport(kSettle), "");
+  view.local->age = std::chrono::seconds(5);
+  // Nor does it in snapshot mode.
+  view.info.mode = MirrorMode::kSnapshot;
+  EXPECT_EQ(view.UnclearReport(kSettle), "");
+  view.info.mode = MirrorMode::kJournal;
+  view.local = LocalSite(MirrorStatusState::kReplaying,
+                         R"(replaying, {"entries_behind_primary":3})");
+  view.local->age = std::chrono::seconds(5);
+  EXPECT_EQ(view.UnclearReport(kSettle), "");
 }
 
 }  // namespace

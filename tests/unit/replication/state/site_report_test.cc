@@ -45,6 +45,24 @@ TEST(SiteReportTest, UnknownNumbersAreAbsentNotZero) {
   EXPECT_EQ((*numbers)->syncing_percent, 12);
 }
 
+TEST(SiteReportTest, WhatIsLeftToReplayIsUnclearInAnyOtherForm) {
+  constexpr auto kState = MirrorStatusState::kReplaying;
+  for (const char* const unclear :
+       {"replaying, in a way", "replaying, [3]",
+        R"(replaying, {"entries_behind_primary":"3"})",
+        R"(replaying, {"entries_behind_primary":-1})",
+        R"(replaying, {"entries_behind_primary":1e300})"}) {
+    EXPECT_TRUE(BehindIsUnclear(Status(kState, unclear))) << unclear;
+  }
+  for (const char* const clear :
+       {"replaying", R"(replaying, {"entries_behind_primary":0})",
+        R"(replaying, {"entries_behind_primary":7})"}) {
+    EXPECT_FALSE(BehindIsUnclear(Status(kState, clear))) << clear;
+  }
+  EXPECT_FALSE(BehindIsUnclear(
+      Status(MirrorStatusState::kUnknown, "remote image demoted, or so")));
+}
+
 TEST(SiteReportTest, NumbersThatDoNotFitAreUnknown) {
   const auto numbers = ParseSyncNumbers(
       R"(replaying, {"last_snapshot_bytes":18446744073709551615,)"
