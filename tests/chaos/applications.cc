@@ -97,4 +97,87 @@ void ApplicationsTest::AtOnce(const Applications& applications,
   for (auto& each : running) each.get();
 }
 
+void ApplicationsTest::ArriveByMove(Application& application,
+                                    const std::string& to, uint64_t written,
+                                    std::chrono::seconds limit) {
+  Volume& resource = *application.resource;
+  AwaitState(resource, to, Role::kPrimary, limit);
+  EXPECT_FALSE(WasForced(resource, to)) << resource.logs.at(to)->Text();
+  const auto [lowest, highest] = Read(to, application);
+  EXPECT_EQ(lowest, written) << application.name() << " moved to " << to;
+  EXPECT_EQ(highest, written) << application.name() << " moved to " << to;
+  application.at = to;
+  Work(application, highest);
+}
+
+void ApplicationsTest::SendState(const Applications& applications,
+                                 const std::string& site) {
+  AtOnce(applications, [&](Application& each) {
+    each.whole = each.workload->acknowledged();
+    for (const TestVolume& image : each.images) Synchronize(site, image);
+  });
+  // And one more that has perhaps arrived, perhaps in part, when the site dies.
+  for (Application* each : applications) {
+    for (const TestVolume& image : each->images) {
+      Rbd(site, {"mirror", "image", "snapshot", ImageSpec(image)});
+    }
+  }
+}
+
+void ApplicationsTest::TakeOver(Application& application,
+                                const std::string& site) {
+  Volume& resource = *application.resource;
+  const std::string to = Other(site);
+  Create(resource, to, Role::kPrimary);
+  AwaitState(resource, to, Role::kPrimary, minutes(40));
+  EXPECT_TRUE(WasForced(resource, to)) << resource.logs.at(to)->Text();
+  const auto [lowest, highest] = Read(to, application);
+  EXPECT_GE(lowest, application.whole)
+      << application.name() << " was taken over at " << to;
+  EXPECT_LE(highest, application.workload->acknowledged());
+  application.at = to;
+  // The members of a group are not of one moment: each goes on from its own.
+  // The next number is new to all of them, and what they lack is not asked for.
+  for (const NamedDisk& disk : Open(to, application, Disk::Mode::kWritable)) {
+    for (uint64_t number = highest < kSlots ? 1 : highest - kSlots + 1;
+         lowest != highest && number <= highest; ++number) {
+      EXPECT_EQ(disk.disk->Write(number % kSlots * (disk.disk->size() / kSlots),
+                                 MakeBlock(disk.image, number)),
+                0);
+    }
+  }
+  Work(application, highest);
+}
+
+void ApplicationsTest::AskForInfo(const std::string& site,
+                                  const TestVolume& image) {
+  EXPECT_TRUE(Eventually(
+      [&] {
+        ::replication::GetVolumeReplicationInfoResponse info;
+        return Info(site, image, &info).ok() &&
+               Metadata(site, image, ".rbd-addons.first-copy-awaited").empty();
+      },
+      minutes(3)))
+      << image.image;
+}
+
+void ApplicationsTest::ExpectAllInStep() {
+  Applications all;
+  for (const auto& each : applications_) all.push_back(each.get());
+  AtOnce(all, [&](Application& each) {
+    const uint64_t written = Rest(each);
+    for (const TestVolume& image : each.images) {
+      ExpectInStep(image, each.at);
+      AskForInfo(each.at, image);
+    }
+    for (const std::string site : {"a", "b"}) {
+      const auto [lowest, highest] = Read(site, each);
+      EXPECT_EQ(lowest, written) << each.name() << " at " << site;
+      EXPECT_EQ(highest, written) << each.name() << " at " << site;
+    }
+    Work(each, written);
+  });
+  ExpectNothingLeft(Images());
+}
+
 }  // namespace addons::testing

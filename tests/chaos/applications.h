@@ -1,6 +1,7 @@
 #ifndef ADDONS_TESTS_CHAOS_APPLICATIONS_H_
 #define ADDONS_TESTS_CHAOS_APPLICATIONS_H_
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -51,10 +52,30 @@ class ApplicationsTest : public OrchestratedSitesTest {
   static void AtOnce(const Applications& applications,
                      const std::function<void(Application&)>& work);
 
+  /// Waits until it is primary at `to`, by a move that nobody forced and that
+  /// keeps what was `written` until its workload ended, and lets it work there.
+  static void ArriveByMove(Application& application, const std::string& to,
+                           uint64_t written, std::chrono::seconds limit);
+  /// Sends their present state from `site` to the other one, which
+  /// Application::whole is then, and begins to send one more.
+  static void SendState(const Applications& applications,
+                        const std::string& site);
+  /// Lets it be taken over by force from `site`, which has died: it holds at
+  /// least the whole state, and works at the other site then.
+  void TakeOver(Application& application, const std::string& site);
+  /// Ends the workloads, compares the sites and what is left on them, and lets
+  /// the workloads go on.
+  void ExpectAllInStep();
+
   std::vector<std::unique_ptr<Application>> applications_;
 
  private:
   std::unique_ptr<Application> MakeGroupOf(uint64_t members);
+  /// Asks for the replication info of an image that is primary at `site`, until
+  /// the daemon has seen that its first copy has arrived, and has removed the
+  /// note that it was awaited. It tries that for two seconds of a call, and an
+  /// operator asks as seldom as once in an hour.
+  static void AskForInfo(const std::string& site, const TestVolume& image);
 };
 
 }  // namespace addons::testing

@@ -125,6 +125,9 @@ void TwoSitesTest::TearDown() {
   while (!stopped_.empty()) {
     Continue(stopped_.back().first, stopped_.back().second);
   }
+  while (!ended_mirrors_.empty()) {
+    StartMirrorDaemon(std::string(*ended_mirrors_.begin()));
+  }
   if (!HasFailure()) return;
   for (const std::string site : {"a", "b"}) {
     std::cerr << "--- log of the daemon at site " << site << "\n"
@@ -212,6 +215,16 @@ void TwoSitesTest::Continue(const std::string& site,
                             const std::string& daemon) {
   std::erase(stopped_, std::make_pair(site, daemon));
   Testbed("cont", {site, daemon});
+}
+
+void TwoSitesTest::EndMirrorDaemon(const std::string& site, MirrorEnd how) {
+  ended_mirrors_.insert(site);
+  Testbed(how == MirrorEnd::kKilled ? "kill" : "end", {site, "rbd-mirror"});
+}
+
+void TwoSitesTest::StartMirrorDaemon(const std::string& site) {
+  Testbed("start", {site, "rbd-mirror"});
+  ended_mirrors_.erase(site);
 }
 
 void TwoSitesTest::RunMirrorDaemonFor(const std::string& site,

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -72,6 +73,14 @@ class TwoSitesTest : public ::testing::Test {
   /// What a test stopped is continued when it ends.
   void Stop(const std::string& site, const std::string& daemon);
   void Continue(const std::string& site, const std::string& daemon);
+  /// SIGTERM, as a container is stopped, and SIGKILL: rbd-mirror leaves other
+  /// reports behind.
+  enum class MirrorEnd { kTerminated, kKilled };
+  /// Ends rbd-mirror of `site`, which is started again when the test ends, and
+  /// returns when it has ended.
+  void EndMirrorDaemon(const std::string& site, MirrorEnd how);
+  /// Returns before it reports.
+  void StartMirrorDaemon(const std::string& site);
   /// Lets rbd-mirror of `site`, which is stopped, run for `time`.
   static void RunMirrorDaemonFor(const std::string& site,
                                  std::chrono::milliseconds time);
@@ -226,6 +235,7 @@ class TwoSitesTest : public ::testing::Test {
 
  private:
   std::vector<std::pair<std::string, std::string>> stopped_;
+  std::set<std::string> ended_mirrors_;
 };
 
 /// A status with this code.

@@ -22,17 +22,6 @@ constexpr seconds kLongerThanAnyPatience{150};
 /// Planned moves while something stands in their way. Nobody is ever forced.
 class HinderedMoveTest : public OrchestratedSitesTest {
  protected:
-  /// b has been asked for `time` and neither became primary nor was forced.
-  static void ExpectWaits(Volume& volume, seconds time) {
-    EXPECT_FALSE(Eventually(
-        [&] {
-          return WasForced(volume, "b") ||
-                 volume.on("b").Get().status.state == Role::kPrimary;
-        },
-        time))
-        << volume.logs.at("b")->Text();
-    EXPECT_FALSE(IsPrimary("b", volume.volume));
-  }
   static void ExpectMoved(Volume& volume, uint64_t written) {
     AwaitState(volume, "b", Role::kPrimary, minutes(4));
     EXPECT_FALSE(WasForced(volume, "b")) << volume.logs.at("b")->Text();
@@ -50,7 +39,7 @@ TEST_F(HinderedMoveTest, WaitsWhileTheMirrorsOfBothSitesAreAway) {
   const uint64_t written = Digest("a", volume.volume);
   Want(volume, "a", Role::kSecondary);
   Create(volume, "b", Role::kPrimary);
-  ExpectWaits(volume, kLongerThanAnyPatience);
+  ExpectWaits(volume, "b", kLongerThanAnyPatience);
   EXPECT_THAT(volume.on("b").Get().status.message,
               HasSubstr("rbd-mirror of this site is down"));
   Continue("a", "rbd-mirror");
@@ -69,7 +58,7 @@ TEST_F(HinderedMoveTest, WaitsForAWorkloadThatStopsSlowly) {
   // Both resources are changed at once.
   Want(volume, "a", Role::kSecondary);
   Create(volume, "b", Role::kPrimary);
-  ExpectWaits(volume, kLongerThanAnyPatience);
+  ExpectWaits(volume, "b", kLongerThanAnyPatience);
   EXPECT_THAT(volume.on("b").Get().status.message, HasSubstr("workload"));
   workload.reset();
   Write("a", volume.volume, "the last word");

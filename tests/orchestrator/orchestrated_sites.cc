@@ -213,6 +213,19 @@ bool OrchestratedSitesTest::WasForced(const Volume& volume,
   return false;
 }
 
+void OrchestratedSitesTest::ExpectWaits(Volume& volume, const std::string& site,
+                                        seconds time) {
+  EXPECT_FALSE(Eventually(
+      [&] {
+        return WasForced(volume, site) ||
+               volume.on(site).Get().status.state == Role::kPrimary;
+      },
+      time))
+      << volume.volume.image << "\n"
+      << volume.logs.at(site)->Text();
+  EXPECT_FALSE(IsPrimary(site, volume.volume)) << volume.volume.image;
+}
+
 std::unique_ptr<OrchestratedSitesTest::Volume> OrchestratedSitesTest::Protect(
     const Parameters& parameters, const std::vector<std::string>& flags) {
   auto made = std::make_unique<Volume>();

@@ -75,6 +75,10 @@ class OrchestratedSitesTest : public TwoSitesTest {
   static void CleanUp(Volume& volume, const std::string& site,
                       std::chrono::seconds limit);
   static bool WasForced(const Volume& volume, const std::string& site);
+  /// `site`, where it is wanted to be primary, is asked for `time`, and neither
+  /// becomes primary nor is forced.
+  static void ExpectWaits(Volume& volume, const std::string& site,
+                          std::chrono::seconds time);
 
   /// Stops (continues) all of a site's cluster.
   void StopSite(const std::string& site);
