@@ -97,6 +97,13 @@ std::string Disk::Metadata(const std::string& key) {
   return value.data();
 }
 
+int Disk::HangWhenQuiesced() {
+  if (result_ < 0) return result_;
+  uint64_t handle = 0;
+  return rbd_quiesce_watch(
+      handles_->image, [](void*) {}, [](void*) {}, nullptr, &handle);
+}
+
 uint64_t Disk::Digest() {
   uint64_t digest = 14695981039346656037u;
   for (uint64_t offset = 0; offset < size_; offset += kObject) {

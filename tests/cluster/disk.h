@@ -30,6 +30,9 @@ class Disk {
   std::string Read(uint64_t offset, size_t size);
   /// A metadata value of the image; empty when there is none, or on an error.
   std::string Metadata(const std::string& key);
+  /// Wants to be asked before each snapshot, and never answers that it is
+  /// quiet.
+  int HangWhenQuiesced();
   /// A number that tells the content of the whole image from any other.
   uint64_t Digest();
   uint64_t size() const { return size_; }
