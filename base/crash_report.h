@@ -26,8 +26,8 @@ void PrepareCrashReport();
 /// an address in it, is what addr2line wants of a file that has been stripped.
 ///
 /// Async-signal-safe: takes no memory and no lock, and waits for a reader of
-/// `fd` for a second at most. A thread without room left on its stack cannot
-/// run it.
+/// `fd` for a second at most. A thread without room left on its stack needs
+/// one for handlers of signals (base/crash_stack.h).
 void WriteCrashReport(const CrashReport& report, LogFormat format, int fd);
 
 }  // namespace addons

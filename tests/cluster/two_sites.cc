@@ -237,12 +237,6 @@ void TwoSitesTest::RunMirrorDaemonFor(const std::string& site,
   kill(pid, SIGSTOP);
 }
 
-bool TwoSitesTest::ManagerLives(const std::string& site) {
-  pid_t pid = 0;
-  std::ifstream(Bed().Path(absl::StrCat(site, "/pid/mgr"))) >> pid;
-  return pid > 0 && kill(pid, 0) == 0;
-}
-
 void TwoSitesTest::CopyObjectsAtOnce(int objects) {
   for (const std::string site : {"a", "b"}) {
     Rbd(site, {"config", "pool", "set", RealBed::kPool,

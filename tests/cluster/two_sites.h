@@ -84,8 +84,6 @@ class TwoSitesTest : public ::testing::Test {
   /// Lets rbd-mirror of `site`, which is stopped, run for `time`.
   static void RunMirrorDaemonFor(const std::string& site,
                                  std::chrono::milliseconds time);
-  /// The process that the bed has started is still there.
-  static bool ManagerLives(const std::string& site);
 
   /// rbd-mirror of either site copies so many objects of an image at the same
   /// time; Ceph's default is 10.

@@ -6,10 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
-#include <thread>
-#include <vector>
 
-#include "tests/cluster/testbed.h"
 #include "tests/cluster/two_sites.h"
 
 namespace addons::testing {
@@ -156,40 +153,6 @@ TEST_F(DemoteTest, ASecondaryIsLeftAsItIs) {
 }
 
 // --- mirror snapshots beside the manager's
-
-// Each round has another workload, so that each refusal has a new note.
-TEST_F(DemoteTest, RefusalsAroundFullMinutesLeaveDaemonAndManagerAlive) {
-  const Parameters each_minute = {{"schedulingInterval", "1m"}};
-  std::vector<TestVolume> volumes;
-  for (int i = 0; i < 3; ++i) {
-    volumes.push_back(MakeReplicatedVolume(each_minute));
-  }
-  const auto second_of_minute = [] { return std::time(nullptr) % 60; };
-  for (int minute = 0; minute < 2; ++minute) {
-    // The first one may find a manager that does not know the images yet.
-    while (second_of_minute() < 56) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    }
-    do {
-      for (const TestVolume& volume : volumes) {
-        const auto disk = OpenDisk("a", volume);
-        EXPECT_THAT(Demote("a", volume), HasCode(Code::FAILED_PRECONDITION));
-      }
-    } while (second_of_minute() > 30 || second_of_minute() < 6);
-  }
-  EXPECT_TRUE(Daemon("a").Running());
-  EXPECT_TRUE(ManagerLives("a"));
-
-  // The last ones travel with the manager's next snapshot.
-  for (const TestVolume& volume : volumes) {
-    const std::string told = Metadata("a", volume, kRefused);
-    EXPECT_THAT(told, HasSubstr("client."));
-    EXPECT_TRUE(
-        Eventually([&] { return Metadata("b", volume, kRefused) == told; },
-                   std::chrono::seconds(120)))
-        << told;
-  }
-}
 
 TEST_F(DemoteTest, AClientThatIsNeverQuietHoldsNoNoteUp) {
   const TestVolume volume = MakeReplicatedVolume(ScheduleNotDue());
