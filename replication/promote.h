@@ -34,8 +34,8 @@ struct PromoteRequest {
 ///     ├─ local rbd-mirror down ──────┤                                   │
 ///     ├─ copy does not follow ───────┤                                   │
 ///     ├─ peer primary ───────────────┼──> FAILED_PRECONDITION: forced    │
-///     ├─ no sign of life ────────────┼──> FAILED_PRECONDITION: forced    │
 ///     ├─ workload on the peer ───────┤                                   │
+///     ├─ no sign of life ────────────┼──> FAILED_PRECONDITION: forced    │
 ///     ├─ anything else ──────────────┤                                   │
 ///     ├─ nothing whole, by force ────┼──> UNAVAILABLE                    │
 ///     │                              │                                   │

@@ -1,5 +1,6 @@
 #include "replication/promotion_cleanup.h"
 
+#include <cerrno>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "base/log.h"
 #include "base/status_macros.h"
+#include "ceph/errors.h"
 #include "replication/snapshot_turn.h"
 #include "replication/state/journal_resync.h"
 #include "replication/state/move_marks.h"
@@ -33,13 +35,22 @@ absl::Status MakeWritable(
   ADDONS_RETURN_IF_ERROR(note(*view));
   ADDONS_RETURN_IF_ERROR(ChangeImage(
       session.volume, [](Image& image) { return image.MirrorDemote(); }));
-  ADDONS_RETURN_IF_ERROR(ChangeImage(session.volume, [](Image& image) {
+  const absl::Status promoted = ChangeImage(session.volume, [](Image& image) {
     return image.MirrorPromote(Force::kNo);
-  }));
+  });
   ADDONS_ASSIGN_OR_RETURN(*view, Look(session));
   if (view->info.primary && !view->marked_non_primary) return absl::OkStatus();
+  // rbd-mirror looks at what has been demoted for a moment.
+  const int error = CephErrno(promoted);
+  if (error != EBUSY && error != EROFS && error != EAGAIN) {
+    ADDONS_RETURN_IF_ERROR(promoted);
+  }
   return FailedTo("promote", session.volume, absl::StatusCode::kUnavailable,
-                  "the image is primary but refuses writes; repeat the call");
+                  view->info.primary
+                      ? "the image is primary but refuses writes; repeat the "
+                        "call"
+                      : "the image refused writes and was demoted to mend "
+                        "that; rbd-mirror holds it now; repeat the call");
 }
 
 absl::Status RemoveHalfCopies(Session& session, const MirrorView& view) {

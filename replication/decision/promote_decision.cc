@@ -177,18 +177,22 @@ std::optional<SteadyDuration> DeafFor(const LifeEvidence& life,
   return silent;
 }
 
-/// The peer has told that its demotion is wanted. What it has written since, by
-/// its own cluster's clock, tells that a note of long ago is none of today.
+/// The peer has told within ten minutes that its demotion is wanted. A daemon
+/// that has just begun does not know how long the note has been here: what that
+/// site has reported or written long after it tells that it is none of today.
 bool RefusalStands(const MirrorView& view) {
   if (!view.refused_demotion.has_value() ||
       view.refused_demotion_age >= kRefusalCounts) {
     return false;
   }
-  const std::optional<int64_t> newest = view.NewestOnPrimary();
+  int64_t newest = view.NewestOnPrimary().value_or(0);
+  for (const SiteView& peer : view.peers) {
+    newest = std::max(newest, peer.status.last_update);
+  }
   const int64_t told = view.refused_demotion->told;
-  return view.refused_demotion->unclear || told == 0 || !newest.has_value() ||
-         *newest <= told + std::chrono::seconds(kRefusalCounts).count() +
-                        kReportLag.count();
+  return view.refused_demotion->unclear || told == 0 ||
+         newest <= told + std::chrono::seconds(kRefusalCounts).count() +
+                       kReportLag.count();
 }
 
 /// The demotion has arrived whole, and the other side is dead, which keeps it
@@ -279,6 +283,15 @@ PromoteDecision DecideUnforced(const PromoteEvidence& seen, bool arrived,
                          "force: ",
                          loss)};
   }
+  // A workload that writes there, where only rbd-mirror is down, sends nothing.
+  // Its site is dead when it tells nothing for as long as the note counts.
+  if (refused) {
+    return {PromoteAction::kWaitForWorkload,
+            absl::StrCat("the other site is to be demoted, but a workload "
+                         "still has the image open there: ",
+                         view.refused_demotion->workload, ", since ",
+                         view.refused_demotion->since, "; stop it there")};
+  }
   if (dead) {
     return {PromoteAction::kRefuseNoLife,
             absl::StrCat(
@@ -287,13 +300,6 @@ PromoteDecision DecideUnforced(const PromoteEvidence& seen, bool arrived,
                         : "",
                 "no sign of life from the other side: ",
                 DescribeDeath(life, site_name), "; ", loss)};
-  }
-  if (refused) {
-    return {PromoteAction::kWaitForWorkload,
-            absl::StrCat("the other site is to be demoted, but a workload "
-                         "still has the image open there: ",
-                         view.refused_demotion->workload, ", since ",
-                         view.refused_demotion->since, "; stop it there")};
   }
   std::string reason = DescribeWait(view, arrived, settle, site_name);
   if (view.OneWay() &&

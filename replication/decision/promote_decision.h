@@ -23,8 +23,8 @@ enum class PromoteAction {
   kRefusePeerTookBack,  // ... but the peer took the role back, and is silent
   kWaitForLocalMirror,  // this site's own rbd-mirror is down
   kRefusePeerPrimary,   // the peer has been primary for the takeover time
-  kRefuseNoLife,        // nobody is there who could still hand over
   kWaitForWorkload,     // the peer is to be demoted, and a workload is there
+  kRefuseNoLife,        // nobody is there who could still hand over
   kWait,                // look again soon
   kNothingToForce,      // no snapshot has arrived completely
   kForced,              // forced promote of a whole copy

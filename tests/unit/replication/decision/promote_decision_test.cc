@@ -636,18 +636,20 @@ TEST_F(PromoteDecisionTest, ACopyThatDoesNotFollowIsNotPromotedForTime) {
 TEST_F(PromoteDecisionTest, APeerThatIsToBeDemotedIsNotForcedAside) {
   WaitedFor(seconds(200));
   view_.refused_demotion =
-      RefusedDemotion{"client.7 at 10.0.0.5:0/1", "2026-11-20T03:00:00Z", 1};
+      RefusedDemotion{"client.7 at 10.0.0.5:0/1", "2026-11-20T03:00:00Z", 5000};
   view_.refused_demotion_age = seconds(599);
   const PromoteDecision decision = Decide();
   EXPECT_EQ(decision.action, PromoteAction::kWaitForWorkload);
   EXPECT_THAT(decision.reason, HasSubstr("client.7 at 10.0.0.5:0/1"));
+  // Also when its rbd-mirror is down and nothing else arrives: the workload
+  // writes on.
+  SetPeer(State::kStopped, "local image is primary", seconds(200), 500);
+  EXPECT_EQ(Decide().action, PromoteAction::kWaitForWorkload);
   // But not for ever.
   view_.refused_demotion_age = seconds(600);
-  EXPECT_EQ(Decide().action, PromoteAction::kRefusePeerPrimary);
-  // Whose site is dead has no workload.
-  view_.refused_demotion_age = seconds(0);
-  SetPeer(State::kStopped, "local image is primary", seconds(200));
   EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  SetPeer(State::kStopped, "local image is primary");
+  EXPECT_EQ(Decide().action, PromoteAction::kRefusePeerPrimary);
 }
 
 // A note of long ago is known anew to a daemon that has just begun.
@@ -657,10 +659,17 @@ TEST_F(PromoteDecisionTest, ANoteThatIsOlderThanTheCopyIsNoneOfToday) {
       RefusedDemotion{"client.7 at 10.0.0.5:0/1", "2026-11-20T03:00:00Z", 1000};
   SetLocal(State::kReplaying,
            R"(replaying, {"remote_snapshot_timestamp":1660})");
+  SetPeer(State::kStopped, "local image is primary", seconds(5), 1660);
   EXPECT_EQ(Decide().action, PromoteAction::kWaitForWorkload);
   SetLocal(State::kReplaying,
            R"(replaying, {"remote_snapshot_timestamp":1661})");
   EXPECT_EQ(Decide().action, PromoteAction::kRefusePeerPrimary);
+  // Or than that site's last report: it is dead now.
+  SetLocal(State::kReplaying, "replaying");
+  SetPeer(State::kStopped, "local image is primary", seconds(200), 1660);
+  EXPECT_EQ(Decide().action, PromoteAction::kWaitForWorkload);
+  SetPeer(State::kStopped, "local image is primary", seconds(200), 1661);
+  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
   // Another version's note has no time.
   view_.refused_demotion->told = 0;
   EXPECT_EQ(Decide().action, PromoteAction::kWaitForWorkload);
