@@ -170,7 +170,8 @@ class Pool {
 
   /// Takes the lock for `duration`, and makes its object where there is none.
   /// false: somebody has it, this client under another cookie included.
-  /// Needs a mutation pool. rados_lock_exclusive
+  /// ALREADY_EXISTS: this client has it under this one. Needs a mutation pool.
+  /// rados_lock_exclusive
   virtual absl::StatusOr<bool> TakeObjectLock(
       const ObjectLock& lock, std::chrono::seconds duration) = 0;
   /// From now on it lasts `duration`. false: this client does not have it any

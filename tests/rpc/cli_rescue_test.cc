@@ -33,7 +33,8 @@ class CliRescueTest : public ::testing::Test {
         rescue_, "rbd-addons.rescue",
         absl::StrCat(R"({"step": "written since", "image_id": ")",
                      server_.a.ImageId(server_.image),
-                     R"(", "snapshot_id": 1, "bytes": 4096})"));
+                     R"(", "snapshot_id": 1, "bytes": 4096, )",
+                     R"("ranges_generation": 0, "ranges_values": 0})"));
   }
   /// The exit code; `typed` is what the person says.
   int Rescue(const std::vector<std::string>& more,
