@@ -175,6 +175,7 @@ absl::Status FakeSite::Write(const std::string& image, uint64_t value) {
   const auto found = Find(image);
   if (found->read_only()) return CephError(-EROFS, "write", image);
   found->Fill(value);
+  world_.model_.Record(*found, model::JournalEvent::Kind::kWrite, value);
   found->used_objects = found->size.objects;
   return absl::OkStatus();
 }

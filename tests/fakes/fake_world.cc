@@ -187,6 +187,11 @@ void FakeWorld::SetLinkUp(bool up) {
   model_.link_up = up;
 }
 
+void FakeWorld::ReplayJournals() {
+  const MutexLock lock(mutex_);
+  model_.replays_journals = true;
+}
+
 // --- calls
 
 void FakeWorld::SetCallHook(CallHook before, CallHook after, CallHook within) {

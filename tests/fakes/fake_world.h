@@ -41,8 +41,9 @@ struct CallRecord {
 /// One or two mirrored Ceph clusters in memory, with their time: nothing here
 /// takes real seconds. What the fakes promise is what librbd 16.2 and
 /// rbd-mirror 16.2 were measured to do; tests/contract holds both to it. Not
-/// modelled: journal replay, snapshots that schedules take (only that nobody
-/// else may take one at their moments), image content beyond one number.
+/// modelled: snapshots that schedules take (only that nobody else may take one
+/// at their moments), image content beyond one number; journal replay only
+/// after ReplayJournals().
 ///
 /// As Clock it lets simulated time pass in steps of at most a second and
 /// returns at once; whoever sleeps drives rbd-mirror, statuses and timeouts.
@@ -84,6 +85,9 @@ class FakeWorld final : public Clock {
   void MirrorOneWay(FakeSite& source, FakeSite& target);
   /// Whether the rbd-mirror daemons reach the other cluster.
   void SetLinkUp(bool up);
+  /// Images of journal mode are replicated as well, entry by entry, from now
+  /// on; else they are left alone, and a test says what is reported on them.
+  void ReplayJournals();
 
   /// `before` runs before each call takes effect (an errno: it has none),
   /// `after` when it has (an errno: the effect stays and the caller is told of

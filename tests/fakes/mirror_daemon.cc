@@ -177,7 +177,8 @@ void Model::ReplayPair(const Pair& pair, double passed, bool report) {
   std::set<std::string> global_ids;
   for (const Namespace* space : {&pair.local, &pair.remote}) {
     for (const auto& [name, image] : space->images) {
-      if (!image->global_id.empty() && image->mode == MirrorMode::kSnapshot) {
+      if (!image->global_id.empty() &&
+          (image->mode == MirrorMode::kSnapshot || replays_journals)) {
         global_ids.insert(image->global_id);
       }
     }
@@ -259,7 +260,8 @@ ReplayKind Model::Follow(Site& site, Image& local, Image& remote,
       !newest->info.complete) {
     return ReplayKind::kIncompletePrimary;
   }
-  if (remote.newest() == nullptr) return replayer.kind;
+  const bool journal = local.mode == MirrorMode::kJournal;
+  if (!journal && remote.newest() == nullptr) return replayer.kind;
   const bool rested = replayer.kind == ReplayKind::kRemoteDemoted ||
                       replayer.kind == ReplayKind::kRemoteNotPrimary;
   if (rested && remote.primary()) {
@@ -270,6 +272,7 @@ ReplayKind Model::Follow(Site& site, Image& local, Image& remote,
     if (now_ < *replayer.notices_at) return replayer.kind;
   }
   replayer.notices_at.reset();
+  if (journal) return FollowJournal(site, local, remote, replayer);
   // What it has demoted itself it does not compare with such a peer.
   const bool own_demotion =
       newest != nullptr &&
@@ -301,6 +304,38 @@ ReplayKind Model::Follow(Site& site, Image& local, Image& remote,
   replayer.budget = 0;
   return remote.newest()->info.demoted() ? ReplayKind::kRemoteDemoted
                                          : ReplayKind::kReplaying;
+}
+
+ReplayKind Model::FollowJournal(Site& site, Image& local, const Image& remote,
+                                Replayer& replayer) {
+  size_t common = 0;
+  while (common < local.journal.size() && common < remote.journal.size() &&
+         local.journal[common].id == remote.journal[common].id) {
+    ++common;
+  }
+  if (common < local.journal.size()) {
+    // The peer has not replayed what was recorded here, or cannot any more.
+    return remote.primary() ? ReplayKind::kSplitBrain
+                            : ReplayKind::kRemoteNotPrimary;
+  }
+  const auto cost = static_cast<double>(local.size.objects);
+  while (common < remote.journal.size() && replayer.budget >= cost) {
+    replayer.budget -= cost;
+    const JournalEvent& event = remote.journal[common++];
+    if (event.kind == JournalEvent::Kind::kWrite) local.Fill(event.value);
+    local.journal.push_back(event);
+  }
+  if (common < remote.journal.size()) return ReplayKind::kReplaying;
+  replayer.budget = 0;
+  // Changes of metadata are entries, too; a request of this site's own is not
+  // replaced.
+  const std::string request = absl::StrCat(".rbd_mirror.", site.mirror_uuid);
+  std::erase_if(local.metadata,
+                [&](const auto& entry) { return entry.first != request; });
+  for (const auto& [key, value] : remote.metadata) {
+    if (!absl::StartsWith(key, ".rbd_mirror.")) local.metadata[key] = value;
+  }
+  return remote.primary() ? ReplayKind::kReplaying : ReplayKind::kRemoteDemoted;
 }
 
 // Copies as much of the next snapshot as the budget allows. true: there may be
@@ -461,10 +496,16 @@ void Model::CreateLocal(const Pair& pair, const Image& remote,
   const auto image = CreateImage(pair.site, pair.pool, pair.space_name,
                                  remote.name, remote.size.bytes);
   image->made_by_mirror = true;
-  image->marked_non_primary = true;
+  image->marked_non_primary = remote.mode == MirrorMode::kSnapshot;
   image->mirror_state = MirrorImageState::kCreating;
-  image->mode = MirrorMode::kSnapshot;
+  image->mode = remote.mode;
   image->global_id = remote.global_id;
+  if (remote.mode == MirrorMode::kJournal) {
+    image->content = remote.content;
+    image->journal = remote.journal;
+    pair.local.omap[absl::StrCat("journal.", image->id)]["next_tag_tid"] =
+        std::string("\2\0\0\0\0\0\0\0", 8);
+  }
   replayer.budget = 0;
   SetKind(replayer, ReplayKind::kStarting);
 }
@@ -545,7 +586,19 @@ StatusEntry Model::Describe(const Pair& pair, const Image* local,
       break;
   }
   if (Reachable(pair.site) && local != nullptr && remote != nullptr &&
-      remote->newest_complete() != nullptr) {
+      local->mode == MirrorMode::kJournal) {
+    const size_t behind =
+        remote->journal.size() -
+        std::min(remote->journal.size(), local->journal.size());
+    nlohmann::json json;
+    json["bytes_per_second"] = 0.0;
+    json["entries_behind_primary"] = behind;
+    json["entries_per_second"] = 0.0;
+    json["non_primary_position"]["entry_tid"] = local->journal.size();
+    json["primary_position"]["entry_tid"] = remote->journal.size();
+    replayer.last_replaying = absl::StrCat("replaying, ", json.dump());
+  } else if (Reachable(pair.site) && local != nullptr && remote != nullptr &&
+             remote->newest_complete() != nullptr) {
     nlohmann::json json;
     json["bytes_per_second"] = 0.0;
     json["bytes_per_snapshot"] = static_cast<double>(replayer.last_sync_bytes);

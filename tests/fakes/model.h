@@ -86,6 +86,14 @@ struct Lock {
   bool is_explicit = false;  // rbd_lock_acquire: it is not given up on request
 };
 
+/// What the journal of an image has recorded, oldest first: what was written,
+/// and the changes of its role. The journal of a copy has what was replayed.
+struct JournalEvent {
+  uint64_t id = 0;  // no other event has it, on either site
+  enum class Kind { kWrite, kDemotion, kPromotion } kind = Kind::kWrite;
+  uint64_t value = 0;  // of a write
+};
+
 struct Image {
   std::string id;
   std::string name;
@@ -112,7 +120,8 @@ struct Image {
   std::string global_id;
   std::vector<Snapshot> snapshots;  // mirror snapshots, ascending id
   uint64_t next_snapshot_id = 4;
-  bool journal_primary = false;  // mode kJournal, which is not replicated here
+  bool journal_primary = false;  // mode kJournal
+  std::vector<JournalEvent> journal;
   bool next_snapshot_incomplete =
       false;  // see FakeSite::LeaveNextSnapshotIncomplete
 
@@ -143,6 +152,10 @@ struct Image {
   /// Workloads fill all objects alike: half of one state and half of another.
   bool torn() const;
   void Resize(uint64_t bytes);
+  bool journal_demoted() const {
+    return !journal.empty() &&
+           journal.back().kind == JournalEvent::Kind::kDemotion;
+  }
   void Fill(uint64_t value) { content.assign(content.size(), value); }
 };
 
@@ -345,6 +358,9 @@ class Model {
   const std::vector<std::unique_ptr<Site>>& sites() const { return sites_; }
   void Connect(Site& a, Site& b);
   bool link_up = true;
+  /// Images of journal mode are replicated, too.
+  bool replays_journals = false;
+  void Record(Image& image, JournalEvent::Kind kind, uint64_t value = 0);
   bool Reachable(const Site& from) const;
 
   // --- images ---------------------------------------------------------------
@@ -449,6 +465,9 @@ class Model {
   void Replay(const Pair& pair, const std::string& global_id, double seconds);
   ReplayKind Follow(Site& site, Image& local, Image& remote,
                     Replayer& replayer);
+  /// The same in journal mode.
+  ReplayKind FollowJournal(Site& site, Image& local, const Image& remote,
+                           Replayer& replayer);
   bool CopyNext(Site& site, Image& local, Image& remote, Replayer& replayer);
   void FinishCopy(Site& site, Image& local, Image& remote, size_t target,
                   bool base_complete, Replayer& replayer);
@@ -474,6 +493,7 @@ class Model {
   uint64_t next_client_ = 4100;
   uint64_t next_image_ = 0x1025eac51000;
   uint64_t next_uuid_ = 1;
+  uint64_t next_event_ = 1;
 };
 
 }  // namespace model

@@ -67,6 +67,7 @@ void TurnOff(Image& image) {
   image.journal_primary = false;
   image.marked_non_primary = false;
   image.snapshots.clear();
+  image.journal.clear();
 }
 
 }  // namespace
@@ -132,6 +133,11 @@ int Model::AcquireLock(Site& site, Image& image, const Client& client,
   return 0;
 }
 
+void Model::Record(Image& image, JournalEvent::Kind kind, uint64_t value) {
+  if (image.mode != MirrorMode::kJournal || !image.mirrored()) return;
+  image.journal.push_back({next_event_++, kind, value});
+}
+
 int Model::SetMetadata(Site& site, Image& image, const Client& client,
                        const std::string& key, const std::string* value) {
   if (image.read_only()) return -EROFS;
@@ -177,6 +183,7 @@ int Model::Enable(Site& site, Namespace& where, Image& image, MirrorMode mode) {
   image.global_id = NewUuid();
   if (mode == MirrorMode::kJournal) {
     image.journal_primary = true;
+    Record(image, JournalEvent::Kind::kPromotion);
     // The tags of a journal that its primary has opened.
     where.omap[absl::StrCat("journal.", image.id)]["next_tag_tid"] =
         std::string("\2\0\0\0\0\0\0\0", 8);
@@ -202,7 +209,12 @@ int Model::BeginPromotion(Site& site, Image& image, Force force,
                           Promotion* promotion) {
   if (image.mirror_state == MirrorImageState::kDisabled) return -ENOENT;
   if (!image.mirrored() || image.primary()) return -EINVAL;
-  if (image.mode == MirrorMode::kJournal) return 0;
+  if (image.mode == MirrorMode::kJournal) {
+    // The peer is primary, or its demotion was not replayed.
+    const bool refused =
+        replays_journals && force == Force::kNo && !image.journal_demoted();
+    return refused ? -EBUSY : 0;
+  }
   const Snapshot* const newest = image.newest();
   promotion->of_copy =
       newest == nullptr || newest->info.kind == MirrorSnapshotKind::kNonPrimary;
@@ -248,6 +260,7 @@ int Model::FinishPromotion(Site& site, Image& image, const Client& client,
                            Promotion* promotion, SteadyDuration* cost) {
   if (image.mode == MirrorMode::kJournal) {
     image.journal_primary = true;
+    Record(image, JournalEvent::Kind::kPromotion);
     return 0;
   }
   if (promotion->changed) {
@@ -281,6 +294,7 @@ int Model::Demote(Site& site, Image& image, const Client& client, bool* begun,
     if (!image.mirrored() || !image.primary()) return -EINVAL;
     if (image.mode == MirrorMode::kJournal) {
       image.journal_primary = false;
+      Record(image, JournalEvent::Kind::kDemotion);
       return 0;
     }
     if (const int r = AcquireLock(site, image, client, cost); r < 0) return r;

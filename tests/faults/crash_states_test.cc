@@ -308,6 +308,8 @@ const std::vector<WayOut>& WaysOut() {
       {"PromoteVolume", kUnavailable, "start rbd-mirror here"},
       {"PromoteVolume", kUnavailable, "demotion has not arrived yet"},
       {"PromoteVolume", kUnavailable, "no snapshot has arrived completely"},
+      // This site's copy does not follow, whatever time passes.
+      {"PromoteVolume", kUnavailable, "is not here: promote that site"},
       // Demoted by another program, and the copy of that stands still.
       {"PromoteVolume", kUnavailable, "or force by hand with"},
       {"DemoteVolume", kUnavailable, "check that rbd-mirror of the other site"},

@@ -146,7 +146,8 @@ const std::map<std::string, std::vector<int>>& ErrnosOfCalls() {
 }
 
 bool EndsProcess(Strike strike) {
-  return strike == Strike::kDieBefore || strike == Strike::kDieAfter;
+  return strike == Strike::kDieBefore || strike == Strike::kDieAfter ||
+         strike == Strike::kDieWithin;
 }
 
 std::string Name(const Fault& fault) {
@@ -161,6 +162,10 @@ std::string Name(const Fault& fault) {
       return "death before it";
     case Strike::kDieAfter:
       return "death after it";
+    case Strike::kDieWithin:
+      return "death in its middle";
+    case Strike::kPause:
+      return "a pause before it";
     case Strike::kCallerLeaves:
       return "the client disconnects";
     case Strike::kCancel:

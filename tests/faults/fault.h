@@ -16,6 +16,8 @@ enum class Strike {
   kHang,          // it answers, after the caller's deadline
   kDieBefore,     // the process ends
   kDieAfter,      // the same, when the call has taken effect
+  kDieWithin,     // the same, between two changes that one call makes
+  kPause,         // 50 s pass before it; the caller is still there
   kCallerLeaves,  // the client disconnects
   kCancel,        // an administrator cancels the operation
   kBlocklist,     // this client is blocklisted

@@ -10,6 +10,9 @@ namespace {
 
 /// Longer than any caller waits here, and than a lease is trusted.
 constexpr std::chrono::seconds kHang{70};
+/// A process that stands still (SIGSTOP, a node without memory) for less than
+/// that. Another rbd-mirror can begin and copy meanwhile.
+constexpr std::chrono::seconds kStandstill{50};
 
 }  // namespace
 
@@ -19,7 +22,10 @@ Injector::Injector(FakeWorld& world, Position position, Fault fault)
       [this](absl::string_view site, absl::string_view call, bool) {
         return Before(site, call);
       },
-      [this](absl::string_view, absl::string_view, bool) { return After(); });
+      [this](absl::string_view, absl::string_view, bool) { return After(); },
+      [this](absl::string_view site, absl::string_view call, bool) {
+        return Within(site, call);
+      });
 }
 
 Injector::~Injector() { world_.SetCallHook(nullptr); }
@@ -58,9 +64,10 @@ int Injector::Before(absl::string_view site, absl::string_view call) {
     if (burying_ || std::uncaught_exceptions() > 0) return ESHUTDOWN;
     throw FakeCrash();
   }
+  if (on_call_) on_call_(site, call);
   const bool own_thread = std::this_thread::get_id() == test_thread_;
   if (own_thread && to_tell_.exchange(false)) TellContext();
-  if (!Here(site, call)) return 0;
+  if (fault_.strike == Strike::kDieWithin || !Here(site, call)) return 0;
   reached_ = true;
   switch (fault_.strike) {
     case Strike::kError:
@@ -68,8 +75,13 @@ int Injector::Before(absl::string_view site, absl::string_view call) {
     case Strike::kHang:
       world_.Advance(kHang);
       return 0;
+    case Strike::kPause:
+      world_.Advance(kStandstill);
+      return 0;
     case Strike::kDieBefore:
       Die();
+    case Strike::kDieWithin:
+      return 0;
     case Strike::kCallerLeaves:
     case Strike::kCancel:
       if (own_thread) {
@@ -107,6 +119,14 @@ int Injector::After() {
     default:
       return 0;
   }
+}
+
+int Injector::Within(absl::string_view site, absl::string_view call) {
+  if (fault_.strike != Strike::kDieWithin || dead_ || !Here(site, call)) {
+    return 0;
+  }
+  reached_ = true;
+  Die();
 }
 
 }  // namespace addons::testing

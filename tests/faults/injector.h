@@ -2,8 +2,10 @@
 #define ADDONS_TESTS_FAULTS_INJECTOR_H_
 
 #include <atomic>
+#include <functional>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "absl/strings/string_view.h"
 #include "tests/fakes/fake_site.h"
@@ -14,7 +16,8 @@
 namespace addons::testing {
 
 /// One call among those that a process makes: the `occurrence`-th (from 1) of
-/// this function on this site. Empty: of any.
+/// this function on this site. Empty: of any. Of Strike::kDieWithin only those
+/// count that make two changes.
 struct Position {
   std::string site;
   std::string call;
@@ -34,6 +37,13 @@ class Injector {
   /// The operation that runs now, on the thread of the test; nullptr: none.
   void SetContext(TestOperationContext* context) { context_ = context; }
 
+  /// Told of each call that a living process is about to make.
+  void OnCall(
+      std::function<void(absl::string_view site, absl::string_view call)>
+          hook) {
+    on_call_ = std::move(hook);
+  }
+
   /// The call was made.
   bool reached() const { return reached_; }
   /// The process has died, whatever it answered.
@@ -50,6 +60,7 @@ class Injector {
  private:
   int Before(absl::string_view site, absl::string_view call);
   int After();
+  int Within(absl::string_view site, absl::string_view call);
   bool Here(absl::string_view site, absl::string_view call);
   [[noreturn]] void Die();
   void TellContext();
@@ -57,6 +68,7 @@ class Injector {
   FakeWorld& world_;
   const Position position_;
   const Fault fault_;
+  std::function<void(absl::string_view, absl::string_view)> on_call_;
   const std::thread::id test_thread_ = std::this_thread::get_id();
   TestOperationContext* context_ = nullptr;
   std::atomic<int> seen_{0};

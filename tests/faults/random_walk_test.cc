@@ -103,10 +103,6 @@ class Walk final : public Walker {
     return &site == &rig_.a_ ? told_a_ : told_b_;
   }
   void Promote(FakeSite& site) {
-    // A known limit: a site takes its own demotion back when each *living* peer
-    // agrees (docs/replication.md, Promote). That a silent one was promoted
-    // meanwhile it cannot know, and it asks for no force.
-    if (silent_ && rig_.pair_.other(site).Info(rig_.image_).primary) return;
     const auto fault = AnyFault();
     const absl::Status status =
         Call(site, "Promote", fault ? &*fault : nullptr);

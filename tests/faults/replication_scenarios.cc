@@ -13,6 +13,16 @@
 namespace addons::testing {
 namespace {
 
+/// Both rbd-mirrors say so of a's image, again and again.
+void ReportNotPrimary(Rig& rig) {
+  for (const std::string& uuid : {std::string(), rig.b_.mirror_uuid()}) {
+    rig.a_.SetStatus(rig.image_, uuid, MirrorStatusState::kUnknown,
+                     "remote image is not primary");
+  }
+  rig.world_.Schedule(std::chrono::seconds(1),
+                      [&rig] { ReportNotPrimary(rig); });
+}
+
 using std::chrono::minutes;
 
 constexpr char kEnable[] = "EnableVolumeReplication";
@@ -349,8 +359,7 @@ void AddJournalMode(std::vector<Scenario>* all) {
       [mirrored](Rig& rig) {
         mirrored(rig);
         rig.a_.Demote(rig.image_);
-        rig.a_.SetStatus(rig.image_, "", MirrorStatusState::kUnknown,
-                         "remote image is not primary");
+        ReportNotPrimary(rig);
         const auto pool = rig.pair_.cluster(rig.a_)->OpenPool(
             rig.pair_.pool_id(rig.a_), "", Access::kRead);
         ASSERT_OK(pool);

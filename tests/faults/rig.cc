@@ -103,6 +103,12 @@ void Rig::Restart() {
   if (injector_ != nullptr) injector_->Revive();
 }
 
+void Rig::Restart(FakeSite& site) {
+  if (injector_ != nullptr) injector_->Bury();
+  processes_.erase(site.name());
+  if (injector_ != nullptr) injector_->Revive();
+}
+
 void Rig::NameThePool(FakeSite& site) {
   ResolvedVolume volume;
   volume.cluster_id = ClusterId(site.cluster_id());
@@ -129,9 +135,18 @@ std::string Rig::MemberUuid(int i) {
   return absl::StrFormat("5ef79ce1-81e8-439b-8405-%012d", i);
 }
 
-void Rig::AddPlainMembers(int count) {
+void Rig::AddMirroredByJournal() {
+  world_.ReplayJournals();
+  AddPlain();
+  ASSERT_OK(a_.Write(image_, 1));
+  a_.EnableMirroring(image_, MirrorMode::kJournal);
+  world_.Advance(std::chrono::minutes(2));
+  pair_.AddJournal(b_, kUuid);
+}
+
+void Rig::AddPlainMembers(int count, uint64_t bytes) {
   for (int i = 0; i < count; ++i) {
-    ids_.push_back(pair_.AddVolume(a_, MemberUuid(i)));
+    ids_.push_back(pair_.AddVolume(a_, MemberUuid(i), bytes));
   }
   group_id_ = pair_.VolumeId(a_, kMembersUuid);
   OmapValues values = {
@@ -144,8 +159,8 @@ void Rig::AddPlainMembers(int count) {
   }
 }
 
-void Rig::AddMirroredMembers(int count) {
-  AddPlainMembers(count);
+void Rig::AddMirroredMembers(int count, uint64_t bytes) {
+  AddPlainMembers(count, bytes);
   for (int i = 0; i < count; ++i) {
     ASSERT_OK(a_.Write(MemberImage(i), 1));
     a_.EnableMirroring(MemberImage(i));

@@ -45,6 +45,8 @@ class Rig final : public VerbsTest {
   Process& on(FakeSite& site);
   /// Those that are there end as if they had been killed.
   void Restart();
+  /// The same on one site.
+  void Restart(FakeSite& site);
   /// From now on each process looks whether an rbd-mirror has gone or come
   /// back, as often as the daemon does beside its calls.
   void KeepLooking();
@@ -60,14 +62,17 @@ class Rig final : public VerbsTest {
   // --- what scenarios have in common
 
   static constexpr char kVolumeGroup[] = "vg";
+  static constexpr uint64_t kImage = uint64_t{256} << 20;
   static std::string MemberUuid(int i);
   static std::string MemberImage(int i) {
     return MirroredPair::ImageOf(MemberUuid(i));
   }
+  /// One volume, primary on a, which is replicated entry by entry.
+  void AddMirroredByJournal();
   /// `count` volumes of a, which are members of a group in a's journal.
-  void AddPlainMembers(int count);
+  void AddPlainMembers(int count, uint64_t bytes = kImage);
   /// The same, mirrored, and the group is in the journals of both sites.
-  void AddMirroredMembers(int count);
+  void AddMirroredMembers(int count, uint64_t bytes = kImage);
   /// Through CreateVolumeGroup.
   void CreateGroupOf(const std::vector<std::string>& ids);
   /// The process on `site` dies right after the first call of `function`, in

@@ -49,17 +49,45 @@ void Walker::Wrong(const std::string& text) {
 }
 
 std::optional<Fault> Walker::AnyFault() {
-  static const std::vector<Fault> faults = {
-      {Strike::kDieBefore},        {Strike::kDieAfter},
-      {Strike::kDieAfter},         {Strike::kError, EIO},
-      {Strike::kError, ETIMEDOUT}, {Strike::kErrorAfter, ETIMEDOUT},
-      {Strike::kBlocklist},        {Strike::kHang},
-      {Strike::kCallerLeaves},     {Strike::kThrow}};
+  static const std::vector<Fault> faults = {{Strike::kDieBefore},
+                                            {Strike::kDieAfter},
+                                            {Strike::kDieAfter},
+                                            {Strike::kError, EIO},
+                                            {Strike::kError, ETIMEDOUT},
+                                            {Strike::kErrorAfter, ETIMEDOUT},
+                                            {Strike::kBlocklist},
+                                            {Strike::kHang},
+                                            {Strike::kCallerLeaves},
+                                            {Strike::kThrow},
+                                            {Strike::kDieWithin},
+                                            {Strike::kPause},
+                                            {Strike::kPause}};
   if (calm_ || Pick(2) == 0) return std::nullopt;
   return faults[Pick(faults.size())];
 }
 
+Position Walker::AnyPosition(FakeSite& site, const Fault& fault) {
+  constexpr char kPromote[] = "rbd_mirror_image_promote";
+  constexpr char kDemote[] = "rbd_mirror_image_demote";
+  if (fault.strike == Strike::kDieWithin) return {site.name(), "", 1};
+  if (fault.strike == Strike::kPause && Pick(2) == 0) {
+    return {site.name(), Pick(3) == 0 ? kDemote : kPromote, 1};
+  }
+  return {site.name(), "", 1 + static_cast<int>(Pick(80))};
+}
+
 absl::Status Walker::Make(FakeSite& site, const std::string& verb) {
+  if (group_) {
+    if (verb == "Promote") return rig_.PromoteMembers(site, Force::kNo);
+    if (verb == "Promote by force") {
+      return rig_.PromoteMembers(site, Force::kYes);
+    }
+    if (verb == "Demote") return rig_.DemoteMembers(site);
+    if (verb == "Resync by force") {
+      return rig_.ResyncMembers(site, Force::kYes);
+    }
+    return absl::UnimplementedError(verb);
+  }
   if (verb == "Promote") return rig_.Promote(site, Force::kNo);
   if (verb == "Promote by force") return rig_.Promote(site, Force::kYes);
   if (verb == "Demote") return rig_.Demote(site);
@@ -74,9 +102,14 @@ absl::Status Walker::Call(FakeSite& site, const std::string& verb,
                           const Fault* fault) {
   std::unique_ptr<Injector> injector;
   if (fault != nullptr) {
-    const int at = 1 + static_cast<int>(Pick(80));
-    injector =
-        std::make_unique<Injector>(rig_.world_, Position{"", "", at}, *fault);
+    injector = std::make_unique<Injector>(rig_.world_,
+                                          AnyPosition(site, *fault), *fault);
+  } else if (on_ceph_call_) {
+    injector = std::make_unique<Injector>(
+        rig_.world_, Position{site.name(), "", 0}, Fault{});
+  }
+  if (injector != nullptr) {
+    injector->OnCall(on_ceph_call_);
     rig_.SetInjector(injector.get());
   }
   absl::Status status = absl::AbortedError(kDied);
@@ -86,18 +119,18 @@ absl::Status Walker::Call(FakeSite& site, const std::string& verb,
   }
   std::string struck;
   if (injector != nullptr) {
-    if (injector->reached()) {
+    if (injector->reached() && fault != nullptr) {
       ++struck_;
       struck = " struck by " + Name(*fault);
     }
     if (injector->dead()) {
       // It has told nobody anything.
       status = absl::AbortedError(kDied);
-      rig_.Restart();
+      rig_.Restart(site);
     }
     rig_.SetInjector(nullptr);
     // A caller who has left hears nothing.
-    if (status.ok() && injector->reached() &&
+    if (status.ok() && injector->reached() && fault != nullptr &&
         fault->strike == Strike::kCallerLeaves) {
       status = absl::CancelledError("nobody heard it");
     }

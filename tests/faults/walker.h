@@ -28,20 +28,35 @@ class Walker {
   void Wrong(const std::string& text);
 
   std::optional<Fault> AnyFault();
+  /// At which call of `site` it happens: any, or, for those of which it
+  /// depends, rather librbd's promotion.
+  Position AnyPosition(FakeSite& site, const Fault& fault);
   /// One call of a verb ("Promote", "Promote by force", "Demote", "Resync",
   /// "Resync by force", "Enable", "Disable"), in whose middle `fault` happens.
+  /// The process that dies of it is started again.
   absl::Status Call(FakeSite& site, const std::string& verb,
                     const Fault* fault);
   /// As an operator repeats it, the second half of the time without faults;
   /// false: never OK.
   bool Until(const std::function<absl::Status()>& call);
 
+  /// No faults from now on.
+  void BeCalm() { calm_ = true; }
+  /// Told of each call of Ceph in the middle of Call().
+  void OnCephCall(
+      std::function<void(absl::string_view site, absl::string_view call)>
+          hook) {
+    on_ceph_call_ = std::move(hook);
+  }
+
   std::mt19937_64 random_;
   Rig rig_;
+  bool group_ = false;  // the verbs are those of the group
 
  private:
   absl::Status Make(FakeSite& site, const std::string& verb);
 
+  std::function<void(absl::string_view, absl::string_view)> on_ceph_call_;
   int struck_ = 0;
   bool calm_ = false;  // no faults now
   std::vector<std::string> story_;

@@ -1,0 +1,773 @@
+// Random days of two custom resources, one on each site, and of their operator:
+// it calls Demote and then Resync with force where a secondary is wanted,
+// Promote where a primary is wanted, by force at once after
+// FAILED_PRECONDITION, and repeats what is not OK ever later. Both are changed
+// at once, or one after the other; moves are given up and turned round.
+// Meanwhile rbd-mirrors end, die, freeze and come back, also in the middle of
+// calls, workloads end slowly, links are cut, sites die and come back, and
+// processes die and stand still.
+//
+// Promised, and held here:
+// - Two sites are told that they are primary only after a force.
+// - Who was told can write, and has each write that was acknowledged.
+// - The operator's force follows FAILED_PRECONDITION of a promotion. That
+//   answer costs no acknowledged write, and makes no second primary, while the
+//   other site lives and hears of the move.
+// - A forced promotion keeps the newest whole state that had arrived, or a
+//   newer one, never half of one.
+//
+// Not promised, because from here it looks like a dead site. Such forces are
+// counted and printed:
+// - The other site lives, and nothing can be heard of it: the link was cut for
+//   the settle time.
+// - The same where its rbd-mirror was down for the settle time and nothing of
+//   its images arrived.
+// - The other site lives, and each call of its demotion has failed before it
+//   could tell that the demotion is wanted, for the takeover time.
+// Not promised either: a primary that nobody asks to be demoted is taken over
+// after the takeover time. In a planned move both resources are changed.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "tests/faults/walker.h"
+
+namespace addons::testing {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+/// A site of which nothing has been heard for so long looks dead: that is the
+/// settle time without the half minute that its last report may be old.
+constexpr seconds kLooksDead{60};
+/// After it is back, a site is heard of again within this time: a killed
+/// rbd-mirror begins 50 s later, and reports each 30 s.
+constexpr seconds kHeardAgain{100};
+constexpr seconds kFirstPause{5};
+constexpr seconds kLongestPause{160};
+
+/// Why an operator's force was right, or what it met.
+enum class Cause {
+  kDead,    // the other site had died
+  kAsked,   // a person has asked for this site only
+  kCutOff,  // a known limit: nothing can be heard of the other site
+  kSilent,  // a known limit: its rbd-mirror is away
+  kUntold,  // a known limit: its demotion was asked for, and no call told
+  kUnexplained
+};
+
+const char* Text(Cause cause) {
+  switch (cause) {
+    case Cause::kDead:
+      return "the other site has died";
+    case Cause::kAsked:
+      return "a person takes over a living primary";
+    case Cause::kCutOff:
+      return "LIMIT: nothing is heard of the other site";
+    case Cause::kSilent:
+      return "LIMIT: rbd-mirror of the other site is away";
+    case Cause::kUntold:
+      return "LIMIT: no call of the demotion there could tell";
+    case Cause::kUnexplained:
+      return "the other site lives";
+  }
+  return "?";
+}
+
+/// A state that lasts: "rbd-mirror is away".
+class Spell {
+ public:
+  void Begin(SteadyTime now) {
+    if (!begun_) begun_ = now;
+    ended_.reset();
+  }
+  void End(SteadyTime now) {
+    if (!begun_ || ended_) return;
+    ended_ = now;
+  }
+  /// It has lasted so long, and ended a moment ago at most.
+  bool Explains(SteadyTime now, SteadyDuration lasted) const {
+    if (!begun_) return false;
+    return ended_ ? *ended_ - *begun_ >= lasted && now - *ended_ < kHeardAgain
+                  : now - *begun_ >= lasted;
+  }
+  bool on() const { return begun_ && !ended_; }
+  void Renew() {
+    if (ended_) begun_.reset();
+  }
+
+ private:
+  std::optional<SteadyTime> begun_;
+  std::optional<SteadyTime> ended_;
+};
+
+class OperatorWalk final : public Walker {
+ public:
+  explicit OperatorWalk(unsigned long seed) : Walker(seed) {
+    group_ = Pick(6) == 0;
+    if (group_) {
+      rig_.AddMirroredMembers(2, Rig::kSmallImage);
+      images_ = {Rig::MemberImage(0), Rig::MemberImage(1)};
+    } else if (Pick(4) == 0) {
+      journal_ = true;
+      rig_.AddMirroredByJournal();
+      images_ = {rig_.image_};
+    } else {
+      rig_.AddMirrored(Rig::kSmallImage);
+      images_ = {rig_.image_};
+    }
+    Note(group_     ? "two members of a group"
+         : journal_ ? "a volume with a journal"
+                    : "a volume");
+    if (Pick(2) == 0) {
+      for (FakeSite* const site : {&rig_.a_, &rig_.b_}) {
+        site->SetNoticeDelay(seconds(Pick(30)));
+        site->SetClockSkew(seconds(Pick(40)) - seconds(20));
+      }
+    }
+    rig_.world_.Advance(minutes(1));
+    a_.wanted = a_.settled = b_.settled = a_.told = true;
+    StartWorkload(a_);
+    for (const std::string& image : images_) {
+      acknowledged_[image] = rig_.a_.Data(image);
+    }
+    OnCephCall([this](absl::string_view site, absl::string_view call) {
+      if (forcing_ != nullptr && call == "rbd_mirror_image_promote" &&
+          site == forcing_->site.name()) {
+        NoteWhole(*forcing_);
+      }
+    });
+  }
+
+  void Step() {
+    if (Pick(6) == 0) SetFault();
+    Work();
+    if (a_.settled && b_.settled) {
+      if (Pick(2) == 0) return Rest();
+      return BeginSomething();
+    }
+    if (Pick(25) == 0) TurnRound();
+    Reconcile(rig_.world_.Now());
+  }
+
+  /// All works again and stays so: the answers lead to one primary that has all
+  /// that was acknowledged, and to a secondary that follows it.
+  void End() {
+    Note("all is well from now on");
+    BeCalm();
+    healing_ = true;
+    HealAll();
+    if (Settles(25)) return CheckAll();
+    // A person looks where the last write is.
+    Side& keeper = HasAll(a_) ? a_ : b_;
+    if (!HasAll(keeper)) return Wrong("no site has what was acknowledged");
+    Note("a person wants the site with the last write: " + keeper.site.name());
+    Want(keeper);
+    if (Settles(25)) return CheckAll();
+    Note("and asks for force");
+    ++by_hand_;
+    (void)Force(keeper, Cause::kAsked);
+    if (Settles(25)) return CheckAll();
+    Wrong("it never settles");
+  }
+
+  int promotions() const { return promotions_; }
+  int by_hand() const { return by_hand_; }
+  int forces(Cause cause) const {
+    const auto found = forces_.find(cause);
+    return found == forces_.end() ? 0 : found->second;
+  }
+  int losses(Cause cause) const {
+    const auto found = losses_.find(cause);
+    return found == losses_.end() ? 0 : found->second;
+  }
+
+ private:
+  struct Side {
+    FakeSite& site;
+    bool wanted = false;   // as primary, by its resource
+    bool settled = false;  // its resource shows what is wanted
+    bool told = false;     // OK of a promotion, no demotion asked for since
+    bool works = false;    // a workload runs, and writes
+    bool dead = false;
+    SteadyTime due{};  // the next call
+    seconds pause = kFirstPause;
+    std::optional<Cause> forced_as{};  // and no OK since
+    bool told_demotion = false;        // a call of Demote was answered
+    Spell died{};                      // the site
+    Spell silent{};                    // its rbd-mirror
+    SteadyTime stops{};                // the workload, when it is to
+  };
+
+  Side& Other(const Side& side) { return &side == &a_ ? b_ : a_; }
+  Side& AnySide() { return Pick(2) == 0 ? a_ : b_; }
+
+  // --- the operator
+
+  /// The resource of `side` says primary, the other one's secondary.
+  void Want(Side& side) {
+    asked_one_only_ = false;
+    Change(side, true);
+    Change(Other(side), false);
+  }
+  void Change(Side& side, bool primary) {
+    side.wanted = primary;
+    side.settled = false;
+    side.told_demotion = false;
+    side.pause = kFirstPause;
+    side.due = rig_.world_.Now();
+    if (!primary) side.told = false;
+    if (!primary && !AnyPrimary(side)) side.forced_as.reset();
+  }
+
+  void BeginSomething() {
+    Side& from = a_.wanted ? a_ : b_;
+    Side& to = Other(from);
+    switch (Pick(8)) {
+      case 0:
+        Note("site " + from.site.name() + " dies");
+        return Kill(from);
+      case 1:
+        Note("a takeover by " + to.site.name());
+        // Its resource only: as a person who thinks the other one dead.
+        asked_one_only_ = true;
+        to.wanted = true;
+        to.settled = false;
+        to.pause = kFirstPause;
+        to.due = rig_.world_.Now();
+        return;
+      case 2:
+      case 3:
+        Note("a move to " + to.site.name() + ", one after the other");
+        StopWorkload(from);
+        asked_one_only_ = false;
+        Change(from, false);
+        then_ = &to;
+        return;
+      default:
+        Note("a move to " + to.site.name() + ", both at once");
+        StopWorkload(from);
+        Want(to);
+    }
+  }
+
+  void TurnRound() {
+    if (then_ != nullptr) {
+      Note("the move is given up");
+      then_ = nullptr;
+      if (overruled_) return;
+      return Want(a_.wanted || b_.wanted ? (a_.wanted ? a_ : b_) : AnySide());
+    }
+    // Who has been overruled gives the role back before anything else.
+    if (asked_one_only_ || overruled_) return;
+    Side& to = a_.wanted ? b_ : a_;
+    Note("turned round, to " + to.site.name());
+    StopWorkload(Other(to));
+    Want(to);
+  }
+
+  /// Sometimes it takes its time.
+  void StopWorkload(Side& side) {
+    if (!side.works) return;
+    if (Pick(3) != 0) return EndWorkload(side);
+    side.stops = rig_.world_.Now() + seconds(10 + Pick(400));
+    Note("the workload ends slowly");
+  }
+  void EndWorkload(Side& side) {
+    side.works = false;
+    side.stops = {};
+    for (const std::string& image : images_) {
+      if (side.site.HasImage(image)) side.site.RemoveWatcher(image, kClient);
+    }
+  }
+  void StartWorkload(Side& side) {
+    side.works = true;
+    side.stops = {};
+    for (const std::string& image : images_) {
+      side.site.RemoveWatcher(image, kClient);
+      side.site.AddWatcher(image, "10.9.9.9:0/7", kClient);
+    }
+  }
+
+  /// The resource that is due first.
+  void Reconcile(SteadyTime now) {
+    Side* next = nullptr;
+    for (Side* const side : {&a_, &b_}) {
+      if (side->settled || side->dead) continue;
+      if (next == nullptr || side->due < next->due) next = side;
+    }
+    if (next == nullptr) {
+      // A dead site is waited for, or somebody decides.
+      if (then_ != nullptr && Other(*then_).settled && !then_->dead) {
+        Change(*then_, true);
+        then_ = nullptr;
+        return;
+      }
+      return rig_.world_.Advance(seconds(1 + Pick(60)));
+    }
+    if (next->due > now) rig_.world_.Advance(next->due - now);
+    if (next->dead) return;
+    if (Call(*next).ok()) {
+      next->settled = true;
+      next->pause = kFirstPause;
+      if (then_ != nullptr && &Other(*then_) == next) {
+        Side& to = *then_;
+        then_ = nullptr;
+        Change(to, true);
+      }
+      return;
+    }
+    next->due = rig_.world_.Now() + next->pause;
+    next->pause = std::min(2 * next->pause, kLongestPause);
+  }
+
+  absl::Status Call(Side& side) {
+    if (side.wanted) return Promote(side);
+    const absl::Status demoted = Struck(side, "Demote");
+    if (!demoted.ok()) return demoted;
+    side.forced_as.reset();
+    return Struck(side, "Resync by force");
+  }
+
+  absl::Status Promote(Side& side) {
+    const absl::Status status = Struck(side, "Promote");
+    if (status.ok()) {
+      if (side.forced_as) {
+        Forced(side, *side.forced_as);
+      } else {
+        Told(side);
+      }
+      return status;
+    }
+    if (!absl::IsFailedPrecondition(status)) return status;
+    return Force(side,
+                 CauseAt(side, absl::StrContains(status.message(),
+                                                 "has been primary for")));
+  }
+
+  absl::Status Force(Side& side, Cause cause) {
+    Note(Text(cause));
+    forcing_ = &side;
+    for (const std::string& image : images_) whole_[image] = 0;
+    NoteWhole(side);
+    const absl::Status status = Struck(side, "Promote by force");
+    forcing_ = nullptr;
+    if (status.ok()) {
+      Forced(side, cause);
+    } else if (AnyPrimary(side)) {
+      // It has an effect of which nobody has heard yet.
+      side.forced_as = cause;
+      overruled_ = true;
+    }
+    return status;
+  }
+
+  absl::Status Struck(Side& side, const std::string& verb) {
+    const auto fault = AnyFault();
+    const absl::Status status =
+        Walker::Call(side.site, verb, fault ? &*fault : nullptr);
+    if (verb == "Demote" && !fault) side.told_demotion = true;
+    for (const std::string& violation : rig_.world_.Violations()) {
+      Wrong(violation);
+    }
+    if (absl::IsInternal(status) && !fault) Wrong("INTERNAL");
+    CheckRoles();
+    return status;
+  }
+
+  // --- what must hold
+
+  /// OK without force.
+  void Told(Side& side) {
+    ++promotions_;
+    Side& other = Other(side);
+    if (other.told && !other.dead) Wrong("both sites were told: primary");
+    if (other.works) Wrong("a workload still writes on the other site");
+    side.told = true;
+    overruled_ = false;
+    if (asked_one_only_) Want(side);
+    CheckContent(side);
+    StartWorkload(side);
+    WriteOn(side);
+  }
+
+  void Forced(Side& side, Cause cause) {
+    ++forces_[cause];
+    side.forced_as.reset();
+    Side& other = Other(side);
+    bool lost = false;
+    for (const std::string& image : images_) {
+      if (!side.site.HasImage(image)) return Wrong("the image is gone");
+      if (side.site.Torn(image)) return Wrong("the new primary is torn");
+      const uint64_t found = side.site.Data(image);
+      if (found < whole_[image]) {
+        return Wrong(absl::StrCat("the new primary has write ", found,
+                                  ", and write ", whole_[image],
+                                  " had arrived whole"));
+      }
+      lost |= found != acknowledged_[image];
+    }
+    const bool two = other.works || (other.told && !other.dead);
+    if (lost) ++losses_[cause];
+    if (cause == Cause::kUnexplained && (lost || two)) {
+      return Wrong(
+          absl::StrCat("the answer made the operator force aside a living site",
+                       lost ? ", and acknowledged writes are given up"
+                            : ", and both sites are primary"));
+    }
+    // From here on this site's writes count.
+    for (const std::string& image : images_) {
+      acknowledged_[image] = side.site.Data(image);
+    }
+    if (other.works) EndWorkload(other);
+    other.told = false;
+    overruled_ = other.dead || AnyPrimary(other);
+    side.told = true;
+    Want(side);
+    side.settled = true;
+    StartWorkload(side);
+    WriteOn(side);
+  }
+
+  /// At the moment of the answer.
+  Cause CauseAt(Side& side, bool primary_for) {
+    Side& other = Other(side);
+    const SteadyTime now = rig_.world_.Now();
+    if (other.dead || other.died.Explains(now, seconds(0))) return Cause::kDead;
+    if (asked_one_only_) return Cause::kAsked;
+    if (cut_.Explains(now, kLooksDead)) return Cause::kCutOff;
+    if (other.silent.Explains(now, kLooksDead)) return Cause::kSilent;
+    if (!other.told_demotion && primary_for) return Cause::kUntold;
+    return Cause::kUnexplained;
+  }
+
+  void CheckRoles() {
+    // After a force the other one is demoted when it hears of that.
+    if (overruled_) {
+      overruled_ = a_.dead || b_.dead || (AnyPrimary(a_) && AnyPrimary(b_));
+      return;
+    }
+    for (const std::string& image : images_) {
+      bool both = true;
+      for (Side* const side : {&a_, &b_}) {
+        both = both && side->site.HasImage(image) &&
+               side->site.Info(image).primary &&
+               // Who takes its demotion back waits, and has told nobody.
+               !side->site.ImageMetadata(image).contains(
+                   ".rbd-addons.own-demotion");
+      }
+      if (both && forcing_ == nullptr) {
+        Wrong("both images are primary: " + image);
+      }
+    }
+  }
+  bool AnyPrimary(Side& side) {
+    return std::any_of(
+        images_.begin(), images_.end(), [&](const std::string& image) {
+          return side.site.HasImage(image) && side.site.Info(image).primary;
+        });
+  }
+
+  void CheckContent(Side& side) {
+    for (const std::string& image : images_) {
+      if (!side.site.HasImage(image)) return Wrong("the image is gone");
+      if (side.site.Torn(image)) Wrong("the new primary is torn");
+      if (side.site.Data(image) == acknowledged_[image]) continue;
+      Wrong(absl::StrCat("the new primary has write ", side.site.Data(image),
+                         " and ", acknowledged_[image], " was acknowledged"));
+    }
+  }
+  void CheckAll() {
+    Side& primary = a_.wanted ? a_ : b_;
+    CheckContent(primary);
+    if (!wrong().empty()) return;
+    Snapshot(primary);
+    FakeSite& other = Other(primary).site;
+    const bool follows = rig_.world_.AdvanceUntil(
+        [&] {
+          return std::all_of(
+              images_.begin(), images_.end(), [&](const std::string& image) {
+                return other.HasImage(image) &&
+                       (journal_ ? other.Data(image) == acknowledged_[image]
+                                 : rig_.pair_.InSync(other, image));
+              });
+        },
+        minutes(10));
+    if (!follows) return Wrong("the other site does not follow");
+    CheckContent(Other(primary));
+  }
+  bool HasAll(Side& side) {
+    return std::all_of(
+        images_.begin(), images_.end(), [&](const std::string& image) {
+          return side.site.HasImage(image) && !side.site.Torn(image) &&
+                 side.site.Data(image) == acknowledged_[image];
+        });
+  }
+
+  /// The newest state that is whole there.
+  void NoteWhole(Side& side) {
+    for (const std::string& image : images_) {
+      if (!side.site.HasImage(image) || side.site.Info(image).primary) continue;
+      if (journal_) {
+        whole_[image] = std::max(whole_[image], side.site.Data(image));
+        continue;
+      }
+      const auto snapshots = side.site.Snapshots(image);
+      if (snapshots.empty()) continue;
+      const MirrorSnapshot& newest = snapshots.back();
+      // What a copy reads as is what was there before it began.
+      uint64_t whole = 0;
+      if (!newest.complete) {
+        whole = side.site.SnapshotData(image, newest.id);
+      } else if (!side.site.Torn(image)) {
+        whole = side.site.Data(image);
+      }
+      whole_[image] = std::max(whole_[image], whole);
+    }
+  }
+
+  // --- the workload
+
+  void Work() {
+    for (Side* const side : {&a_, &b_}) {
+      if (!side->works) continue;
+      if (side->stops != SteadyTime{} && rig_.world_.Now() >= side->stops) {
+        Note("the workload has ended");
+        EndWorkload(*side);
+      } else if (Pick(2) == 0) {
+        WriteOn(*side);
+        if (Pick(3) == 0) Snapshot(*side);
+      }
+    }
+  }
+  void WriteOn(Side& side) {
+    if (side.dead) return;
+    ++last_;
+    for (const std::string& image : images_) {
+      if (!side.site.Write(image, last_).ok()) {
+        // It is being demoted: nothing is acknowledged.
+        if (side.told) Wrong("who was told that it is primary cannot write");
+        return EndWorkload(side);
+      }
+      acknowledged_[image] = last_;
+    }
+    Note(absl::StrCat("write ", last_, " on ", side.site.name()));
+  }
+  void Snapshot(Side& side) {
+    if (journal_) return;
+    for (const std::string& image : images_) {
+      // Not where a promotion or a demotion is half done.
+      if (side.site.HasImage(image) && side.site.Info(image).primary &&
+          side.site.Write(image, side.site.Data(image)).ok()) {
+        side.site.CreateMirrorSnapshot(image);
+      }
+    }
+    Note("a snapshot");
+  }
+  void Rest() {
+    Side& primary = a_.wanted ? a_ : b_;
+    if (primary.works && !primary.dead) Snapshot(primary);
+    rig_.world_.Advance(seconds(1 + Pick(90)));
+  }
+
+  // --- faults; they end by themselves
+
+  void SetFault() {
+    if (healing_) return;
+    Side& side = AnySide();
+    const seconds begins(Pick(40));
+    const seconds lasts(Pick(4) == 0 ? 60 + Pick(900) : 5 + Pick(120));
+    switch (Pick(9)) {
+      case 0:
+      case 1:
+        return MirrorGoes(side, DaemonState::kEnded, begins, lasts);
+      case 2:
+      case 3:
+        return MirrorGoes(side, DaemonState::kDown, begins, lasts);
+      case 4:
+        return MirrorGoes(side, DaemonState::kFrozen, begins, lasts);
+      case 5:
+        side.site.SetCopySpeed(1 + static_cast<double>(Pick(4)));
+        Note("copying gets slow to " + side.site.name());
+        return After(lasts, [this, &side] {
+          Note("and fast again");
+          side.site.SetCopySpeed(100000);
+        });
+      case 6:
+        return After(begins, [this, lasts] {
+          if (healing_ || cut_.on()) return;
+          Note("the link is cut");
+          cut_.Renew();
+          cut_.Begin(rig_.world_.Now());
+          rig_.world_.SetLinkUp(false);
+          After(lasts, [this] { Mend(); });
+        });
+      case 7:
+        Note("the process on " + side.site.name() + " is restarted");
+        if (!side.dead) rig_.Restart(side.site);
+        return;
+      default:
+        if (Pick(3) == 0 && !side.wanted) Kill(side);
+    }
+  }
+  void After(SteadyDuration time, const std::function<void()>& action) {
+    rig_.world_.Schedule(time, action);
+  }
+  void Mend() {
+    if (!cut_.on()) return;
+    Note("the link is mended");
+    cut_.End(rig_.world_.Now());
+    rig_.world_.SetLinkUp(true);
+  }
+  void MirrorGoes(Side& side, DaemonState state, seconds begins,
+                  seconds lasts) {
+    After(begins, [this, &side, state, lasts] {
+      if (healing_ || side.silent.on()) return;
+      Note(absl::StrCat(state == DaemonState::kEnded  ? "rbd-mirror ends on "
+                        : state == DaemonState::kDown ? "rbd-mirror dies on "
+                                                      : "rbd-mirror hangs on ",
+                        side.site.name()));
+      side.silent.Renew();
+      side.silent.Begin(rig_.world_.Now());
+      side.site.SetMirrorDaemon(state);
+      After(lasts, [this, &side] { MirrorReturns(side); });
+    });
+  }
+  void MirrorReturns(Side& side) {
+    if (!side.silent.on() || side.dead) return;
+    Note("rbd-mirror is back on " + side.site.name());
+    side.silent.End(rig_.world_.Now());
+    side.site.SetMirrorDaemon(DaemonState::kRunning);
+  }
+  /// The whole site: cluster, rbd-mirror, processes, workload.
+  void Kill(Side& side) {
+    if (a_.dead || b_.dead) return;
+    Note("site " + side.site.name() + " is dead");
+    side.dead = true;
+    side.died.Renew();
+    side.died.Begin(rig_.world_.Now());
+    side.silent.Renew();
+    side.silent.Begin(rig_.world_.Now());
+    side.site.SetMirrorDaemon(DaemonState::kDown);
+    side.site.SetClusterUp(false);
+    if (side.works) EndWorkload(side);
+    rig_.Restart(side.site);
+    After(seconds(30 + Pick(900)), [this, &side] { SiteReturns(side); });
+    // Where it is missed the other one is wanted after a while.
+    if (!side.told || then_ != nullptr) return;
+    After(seconds(Pick(180)), [this, &side] {
+      if (!side.dead || healing_ || !side.told) return;
+      Note("so the other one is wanted");
+      Want(Other(side));
+    });
+  }
+  void SiteReturns(Side& side) {
+    if (!side.dead) return;
+    Note("site " + side.site.name() + " is back");
+    side.dead = false;
+    side.died.End(rig_.world_.Now());
+    side.site.SetClusterUp(true);
+    MirrorReturns(side);
+    if (side.told && side.wanted) StartWorkload(side);
+    side.due = rig_.world_.Now();
+  }
+
+  void HealAll() {
+    Mend();
+    for (Side* const side : {&a_, &b_}) {
+      SiteReturns(*side);
+      MirrorReturns(*side);
+      side->site.SetCopySpeed(100000);
+      if (side->stops != SteadyTime{}) EndWorkload(*side);
+    }
+    if (then_ != nullptr) {
+      Side& to = *then_;
+      then_ = nullptr;
+      Want(to);
+    }
+  }
+  bool Settles(int rounds) {
+    for (int i = 0; i < rounds && wrong().empty(); ++i) {
+      if (a_.settled && b_.settled) return true;
+      Reconcile(rig_.world_.Now());
+    }
+    return !wrong().empty() || (a_.settled && b_.settled);
+  }
+
+  static constexpr uint64_t kClient = 777;
+
+  std::vector<std::string> images_;
+  Side a_{rig_.a_};
+  Side b_{rig_.b_};
+  Side* then_ = nullptr;         // wanted when the other one has been demoted
+  bool asked_one_only_ = false;  // nobody asks the primary to be demoted
+  bool healing_ = false;
+  bool journal_ = false;
+  bool overruled_ = false;  // a forced promotion has left another primary
+  Side* forcing_ = nullptr;
+  Spell cut_;
+  uint64_t last_ = 1;
+  std::map<std::string, uint64_t> acknowledged_;
+  std::map<std::string, uint64_t> whole_;
+  std::map<Cause, int> forces_;
+  std::map<Cause, int> losses_;
+  int promotions_ = 0;
+  int by_hand_ = 0;
+};
+
+TEST(OperatorWalkTest, NoAnswerMakesTheOperatorGiveUpAnAcknowledgedWrite) {
+  constexpr int kSteps = 60;
+  int promotions = 0;
+  int struck = 0;
+  int by_hand = 0;
+  std::map<Cause, int> forces;
+  std::map<Cause, int> losses;
+  const unsigned long walks = TakeWalks(40, [&](unsigned long seed) {
+    OperatorWalk walk(seed);
+    for (int step = 0; step < kSteps && walk.wrong().empty(); ++step) {
+      walk.Step();
+    }
+    if (walk.wrong().empty()) walk.End();
+    promotions += walk.promotions();
+    struck += walk.struck();
+    by_hand += walk.by_hand();
+    for (const Cause cause :
+         {Cause::kDead, Cause::kAsked, Cause::kCutOff, Cause::kSilent,
+          Cause::kUntold, Cause::kUnexplained}) {
+      forces[cause] += walk.forces(cause);
+      losses[cause] += walk.losses(cause);
+    }
+    if (!walk.wrong().empty() && std::getenv("RBD_ADDONS_WALK_ON") != nullptr) {
+      std::printf("WRONG seed=%lu: %s\n", seed, walk.wrong().front().c_str());
+      return;
+    }
+    ASSERT_TRUE(walk.wrong().empty())
+        << "RBD_ADDONS_WALK_SEED=" << seed << "\n  " << walk.story();
+  });
+  std::printf(
+      "operator walks: %lu of %d steps, %d promotions, %d faults, %d by hand\n",
+      walks, kSteps, promotions, struck, by_hand);
+  for (const auto& [cause, count] : forces) {
+    std::printf("  forced, %s: %d, of which %d gave up a write\n", Text(cause),
+                count, losses[cause]);
+  }
+  EXPECT_GT(promotions, 0);
+  EXPECT_GT(struck, 0);
+  EXPECT_GT(forces[Cause::kDead], 0);
+}
+
+}  // namespace
+}  // namespace addons::testing
