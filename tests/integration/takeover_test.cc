@@ -188,8 +188,10 @@ TEST_F(GivenUpMoveTest, NeverMakesTwoPrimaries) {
   });
   EXPECT_THAT(Promote("b", volume, false, {}, seconds(6)),
               HasCode(Code::UNAVAILABLE));
-  // While b's rbd-mirror may still report, a waits for it.
-  EXPECT_THAT(PromoteAtLast("a", volume), HasCode(Code::OK));
+  // While b's rbd-mirror may still report, a waits for it. Then nobody tells
+  // whether b was promoted, which is for force to decide.
+  EXPECT_THAT(PromoteAtLast("a", volume), HasCode(Code::FAILED_PRECONDITION));
+  EXPECT_THAT(Promote("a", volume, true), HasCode(Code::OK));
   Continue("b", "rbd-mirror");
 
   EXPECT_FALSE(Eventually([&] { return IsPrimary("b", volume); }, seconds(20)));
