@@ -474,8 +474,12 @@ absl::StatusOr<std::optional<MirrorView>> Promotion::TryPromote(Force force) {
 }
 
 absl::Status Promotion::AwaitFollowers(MirrorView* view) {
+  // A forced promotion that died may have left the note of an earlier demotion:
+  // whoever forces this site again has decided about it.
   const bool retried =
-      view->own_demotion_mark.has_value() && !mutating_since_.has_value();
+      view->own_demotion_mark.has_value() && !mutating_since_.has_value() &&
+      (request_.force == Force::kNo ||
+       view->own_demotion_mark->step != OwnDemotionStep::kDemoted);
   if (!took_back_ && !retried) return absl::OkStatus();
   return TakeBack(session_).AwaitFollowers(
       request_.force,

@@ -1056,6 +1056,25 @@ TEST_F(GivenUpMoveTest, ForcedTakeoverIsNoMoveThatIsGivenUp) {
   EXPECT_TRUE(a_.Info(image_).primary);
 }
 
+// It dies between librbd's promotion and the removal of the note.
+TEST_F(GivenUpMoveTest, AForcedTakeoverThatDiedEarlierIsNoneEither) {
+  EXPECT_OK(Promote(on_b_));
+  world_.Advance(minutes(1));
+  world_.SetCallHook(nullptr,
+                     [](absl::string_view, absl::string_view call, bool) {
+                       if (call == "rbd_mirror_image_promote")
+                         throw FakeCrash();
+                       return 0;
+                     });
+  EXPECT_THROW((void)Promote(on_a_, Force::kYes), FakeCrash);
+  world_.SetCallHook(nullptr);
+  world_.Advance(minutes(2));
+  ASSERT_TRUE(a_.Info(image_).primary);
+  EXPECT_OK(Promote(on_a_, Force::kYes));
+  EXPECT_TRUE(a_.Info(image_).primary);
+  EXPECT_EQ(a_.ImageMetadata(image_).count(kOwnDemotionKey), 0);
+}
+
 // It may have been promoted before it died.
 TEST_F(GivenUpMoveTest, ASilentPeerIsForForceToDecide) {
   b_.SetClusterUp(false);
