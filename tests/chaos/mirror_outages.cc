@@ -219,6 +219,9 @@ void MirrorOutagesTest::AskBothBesideARestartedMirror() {
 
 void MirrorOutagesTest::AskBothInJournalMode(seconds watch) {
   const TestVolume volume = MakeJournaledVolume();
+  // A site that has not reported before the demotion is not known to have kept
+  // in step with it.
+  RealClock().SleepFor(seconds(40), std::stop_token());
   Write("a", volume, "the last word");
   const uint64_t written = Digest("a", volume);
   DemoteAndArrive(volume, written, kJournalMode);
@@ -231,12 +234,15 @@ void MirrorOutagesTest::AskBothInJournalMode(seconds watch) {
       << Status("a", volume);
   // a hears of b, b hears nothing of a: so a first.
   Said said;
+  grpc::Status answer;
   said.a = Eventually(
       [&] {
-        return Promote("a", volume, false, kJournalMode, seconds(20)).ok();
+        answer = Promote("a", volume, false, kJournalMode, seconds(20));
+        return answer.ok();
       },
-      seconds(45));
-  std::cerr << "a said " << (said.a ? "OK" : "no") << std::endl;
+      seconds(150));
+  std::cerr << "a said " << (said.a ? "OK" : answer.error_message())
+            << std::endl;
   AskBoth(volume, kJournalMode, watch, &said);
   if (HasFailure()) return;
   StartMirrorDaemon("a");
@@ -270,6 +276,7 @@ void MirrorOutagesTest::AskTheSourceAfterTheMove(seconds watch) {
   StartMirrorDaemon("a");
   StartMirrorDaemon("b");
   if (HasFailure()) return;
+  Rbd("b", {"mirror", "image", "snapshot", ImageSpec(volume)});
   EXPECT_TRUE(Eventually([&] { return Digest("a", volume) == written; }, kMove))
       << Status("a", volume);
   EXPECT_THAT(Promote("a", volume, false, {}, seconds(10)),

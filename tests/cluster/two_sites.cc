@@ -31,6 +31,10 @@ std::map<std::string, std::unique_ptr<DaemonProcess>>& Daemons() {
   return daemons;
 }
 
+/// How long a container has to end by itself before it is killed. An rbd-mirror
+/// whose peer is dead needs longer (90 s were not enough).
+constexpr std::chrono::seconds kContainersGrace{30};
+
 /// As the operator does; ABORTED: the call still runs at its caller's deadline.
 bool IsToBeRepeated(const grpc::Status& answer) {
   return answer.error_code() == grpc::StatusCode::UNAVAILABLE ||
@@ -219,7 +223,11 @@ void TwoSitesTest::Continue(const std::string& site,
 
 void TwoSitesTest::EndMirrorDaemon(const std::string& site, MirrorEnd how) {
   ended_mirrors_.insert(site);
-  Testbed(how == MirrorEnd::kKilled ? "kill" : "end", {site, "rbd-mirror"});
+  if (how == MirrorEnd::kTerminated &&
+      Bed().Run("end", {site, "rbd-mirror"}, kContainersGrace).ok()) {
+    return;
+  }
+  Testbed("kill", {site, "rbd-mirror"});
 }
 
 void TwoSitesTest::StartMirrorDaemon(const std::string& site) {
