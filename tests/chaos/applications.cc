@@ -36,6 +36,17 @@ void ApplicationsTest::Make(uint64_t volumes, uint64_t members) {
   }
 }
 
+ApplicationsTest::Application& ApplicationsTest::MakeOne(
+    const Parameters& parameters, const std::vector<std::string>& flags) {
+  auto made = std::make_unique<Application>();
+  made->resource = Protect(parameters, flags);
+  made->images = {made->resource->volume};
+  made->at = "a";
+  Work(*made, 0);
+  applications_.push_back(std::move(made));
+  return *applications_.back();
+}
+
 std::unique_ptr<ApplicationsTest::Application> ApplicationsTest::MakeGroupOf(
     uint64_t members) {
   ProtectedGroup group = ProtectGroup(members);

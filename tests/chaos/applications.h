@@ -36,6 +36,9 @@ class ApplicationsTest : public OrchestratedSitesTest {
   /// Makes so many volumes and one group of so many members (0: none) at site
   /// a, replicated, and lets them work there.
   void Make(uint64_t volumes, uint64_t members);
+  /// One volume more, as Protect() makes it, that works at site a.
+  Application& MakeOne(const Parameters& parameters,
+                       const std::vector<std::string>& flags);
   std::vector<TestVolume> Images() const;
   static std::vector<NamedDisk> Open(const std::string& site,
                                      const Application& application,

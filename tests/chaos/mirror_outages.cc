@@ -110,9 +110,8 @@ void MirrorOutagesTest::MoveWithoutTheTargetsMirror(MirrorEnd how,
 
 void MirrorOutagesTest::MoveWithoutTheSourcesMirror(MirrorEnd how,
                                                     seconds watch) {
-  Make(3, 0);
-  // One without a schedule: nothing of it is sent by itself.
-  Application& works = *applications_[2];
+  // Nothing of the pool is sent by itself.
+  Application& works = MakeOne(ScheduleNotDue(), {});
   EndMirrorDaemon("a", how);
   Want(*works.resource, "a", Role::kSecondary);
   Create(*works.resource, "b", Role::kPrimary);
