@@ -11,11 +11,6 @@
 namespace addons {
 namespace {
 
-/// Reports are rewritten every 30 s. One that is younger than this was written
-/// by an rbd-mirror that lived as lately as the flag "up" would tell. Well
-/// below the settle time: when both sites' rbd-mirrors stop at once, this
-/// site's must be seen to be down before the peer's counts as dead.
-constexpr std::chrono::seconds kJustReported{45};
 /// A blocklisted rbd-mirror that reaches its peer reports again within 70 s.
 constexpr std::chrono::seconds kMirrorReturns{120};
 

@@ -193,8 +193,8 @@ absl::StatusOr<MirrorView> Complete(const ResolvedVolume& volume, Pool& pool,
     SiteView entry{site, RoleOf(site),
                    tracker.Age(view.tracker_key, site, local_entry)};
     if (site.local()) {
-      entry.rewritten =
-          tracker.SeenRewritten(view.tracker_key, site.mirror_uuid);
+      entry.rewritten = tracker.RewrittenWithin(
+          view.tracker_key, site.mirror_uuid, kJustReported);
       view.local = std::move(entry);
     } else {
       entry.rewrites =

@@ -35,7 +35,7 @@ struct SiteView {
   SiteRole role = SiteRole::kUnclear;
   /// At least so old. Never computed from this host's wall clock.
   SteadyDuration age{0};
-  /// This process has seen it to be rewritten: `age` is no older look's.
+  /// It was rewritten within kJustReported.
   bool rewritten = false;
   /// How often it was rewritten since this process saw the image turn primary;
   /// nullopt: it did not.

@@ -31,7 +31,7 @@ SteadyDuration PeerTracker::Age(const std::string& key, const SiteStatus& entry,
   const auto [it, first] = image.entries.try_emplace(entry.mirror_uuid);
   Seen& seen = it->second;
   if (first || seen.last_update != entry.last_update) {
-    seen.rewritten = !first;
+    if (!first) seen.written_after = seen.looked_at;
     seen.last_update = entry.last_update;
     seen.changed_at = now;
     // What is new in the look that sees the turn may be older than it.
@@ -39,6 +39,7 @@ SteadyDuration PeerTracker::Age(const std::string& key, const SiteStatus& entry,
       ++seen.rewrites;
     }
   }
+  seen.looked_at = now;
   SteadyDuration age = now - seen.changed_at;
   // Both stamps come from one OSD's clock. Ours is at most as new as now, so
   // the difference is a lower bound, also when our own daemon has stopped
@@ -50,12 +51,15 @@ SteadyDuration PeerTracker::Age(const std::string& key, const SiteStatus& entry,
   return age;
 }
 
-bool PeerTracker::SeenRewritten(const std::string& key,
-                                const std::string& mirror_uuid) {
+bool PeerTracker::RewrittenWithin(const std::string& key,
+                                  const std::string& mirror_uuid,
+                                  SteadyDuration time) {
   MutexLock lock(mutex_);
   const Image& image = Touch(key);
   const auto entry = image.entries.find(mirror_uuid);
-  return entry != image.entries.end() && entry->second.rewritten;
+  return entry != image.entries.end() &&
+         entry->second.written_after.has_value() &&
+         clock_.Now() - *entry->second.written_after < time;
 }
 
 void PeerTracker::NoteClaim(const std::string& key, const SiteStatus& entry,

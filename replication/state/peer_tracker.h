@@ -31,9 +31,11 @@ class PeerTracker {
   SteadyDuration Age(const std::string& key, const SiteStatus& entry,
                      const SiteStatus* local);
 
-  /// Whether this process has seen the entry to be rewritten: one that was not
-  /// may be as old as can be, whatever Age() says.
-  bool SeenRewritten(const std::string& key, const std::string& mirror_uuid);
+  /// Whether the entry was rewritten within `time`: since a look of this
+  /// process that still showed an older one. Age() counts from when it was
+  /// noticed only.
+  bool RewrittenWithin(const std::string& key, const std::string& mirror_uuid,
+                       SteadyDuration time);
 
   /// What the peer's report of this look says: whether it is primary, or
   /// nothing of its role (nullopt), which changes nothing.
@@ -94,9 +96,10 @@ class PeerTracker {
   struct Seen {
     int64_t last_update = 0;
     SteadyTime changed_at;
-    bool rewritten = false;
-    int rewrites = 0;                 // since the image turned primary
-    std::optional<SiteStatus> claim;  // LastClaim()
+    SteadyTime looked_at;
+    std::optional<SteadyTime> written_after;  // a look with an older one
+    int rewrites = 0;                         // since the image turned primary
+    std::optional<SiteStatus> claim;          // LastClaim()
   };
   struct Numbers {
     SyncNumbers numbers;

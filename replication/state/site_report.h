@@ -24,6 +24,12 @@ inline constexpr std::chrono::seconds kReportLag{60};
 /// compared with this margin.
 inline constexpr std::chrono::seconds kStampMargin{15};
 
+/// Reports are rewritten every 30 s. One that is younger than this was written
+/// by an rbd-mirror that lived as lately as the flag "up" would tell. Well
+/// below the settle time: when both sites' rbd-mirrors stop at once, this
+/// site's must be seen to be down before the peer's counts as dead.
+inline constexpr std::chrono::seconds kJustReported{45};
+
 /// The numbers at the end of a mirror status description, as rbd-mirror writes
 /// them: "<text>, {json}". Unknown is absent, never zero.
 struct SyncNumbers {

