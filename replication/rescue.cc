@@ -238,6 +238,13 @@ absl::Status Rescue::Copy(Image& source, Image& target,
       });
 }
 
+absl::Status Rescue::BeginRecord(const RescueRecord& record) {
+  ADDONS_RETURN_IF_ERROR(SetRecord(record));
+  ADDONS_ASSIGN_OR_RETURN(const ImageSize size, rescue_image_->Size());
+  return size.bytes == record.bytes ? absl::OkStatus()
+                                    : rescue_image_->Resize(record.bytes);
+}
+
 absl::Status Rescue::SaveSnapshot(const MirrorView& view,
                                   const MirrorSnapshot& wanted,
                                   const MirrorSnapshot& whole) {
@@ -283,11 +290,7 @@ absl::Status Rescue::SaveSnapshot(const MirrorView& view,
     record.snapshot_id = wanted.id;
     record.bytes = bytes;
     record.promotion_snapshot_id = 0;
-    ADDONS_RETURN_IF_ERROR(SetRecord(record));
-    ADDONS_ASSIGN_OR_RETURN(const ImageSize size, rescue_image_->Size());
-    if (size.bytes != bytes) {
-      ADDONS_RETURN_IF_ERROR(rescue_image_->Resize(bytes));
-    }
+    ADDONS_RETURN_IF_ERROR(BeginRecord(record));
   }
 
   layout.bytes = std::max({bytes, reads_as.bytes, now.size.bytes});
@@ -370,11 +373,7 @@ absl::StatusOr<RescueRecord> Rescue::SaveHalfCopy(const MirrorView& view) {
   record.snapshot_id = half->id;
   record.bytes = layout.bytes;
   record.ranges_generation = record_.ranges_generation;
-  ADDONS_RETURN_IF_ERROR(SetRecord(record));
-  ADDONS_ASSIGN_OR_RETURN(const ImageSize size, rescue_image_->Size());
-  if (size.bytes != record.bytes) {
-    ADDONS_RETURN_IF_ERROR(rescue_image_->Resize(record.bytes));
-  }
+  ADDONS_RETURN_IF_ERROR(BeginRecord(record));
   layout.bytes = std::max(record.bytes, view.size.bytes);
   const AbsentObject absent =
       AbsentIn({parent, view.parent}, record.bytes != view.size.bytes);
