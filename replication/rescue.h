@@ -137,7 +137,7 @@ class Rescue {
                     const std::vector<ImageRange>& ranges,
                     absl::string_view what, Copying keep_ended);
   absl::Status SetRecord(const RescueRecord& record);
-  /// Likewise, and gives the rescue image the size that it says.
+  /// SetRecord(), and gives the rescue image the size that it says.
   absl::Status BeginRecord(const RescueRecord& record);
   absl::Status Failed(absl::string_view reason) const;
   /// Another process was quicker; a retry sees what is there now.
