@@ -35,9 +35,12 @@ constexpr std::chrono::seconds kSetBackTakes{10};
 absl::StatusOr<bool> MayBeHalfEvicted(Cluster& cluster, Pool& pool) {
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> whole,
                           OpenDefaultNamespace(cluster, pool, Access::kRead));
+  const PoolAndDefault places{pool, whole.get()};
+  // The listing is long, and there is hardly ever a note.
+  if (!HasEvictionNote(places)) return false;
   ADDONS_ASSIGN_OR_RETURN(const std::vector<ImageStatuses> statuses,
                           pool.MirrorStatuses());
-  return SilentSinceEviction({pool, whole.get()}, NewestLocalReport(statuses));
+  return SilentSinceEviction(places, NewestLocalReport(statuses));
 }
 
 /// A forced promotion of this daemon has not set back what it interrupted.

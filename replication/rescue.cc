@@ -245,6 +245,16 @@ absl::Status Rescue::BeginRecord(const RescueRecord& record) {
                                     : rescue_image_->Resize(record.bytes);
 }
 
+absl::Status Rescue::SaveRanges(Image& source,
+                                const std::vector<ImageRange>& ranges,
+                                RescueRecord* record) {
+  ADDONS_RETURN_IF_ERROR(Copy(source, *rescue_image_, ranges,
+                              "saving the last complete state",
+                              Copying::kKeepEnded));
+  ADDONS_RETURN_IF_ERROR(source.Close());
+  return WriteRescueRanges(*rescue_image_, ranges, record);
+}
+
 absl::Status Rescue::SaveSnapshot(const MirrorView& view,
                                   const MirrorSnapshot& wanted,
                                   const MirrorSnapshot& whole) {
@@ -311,11 +321,7 @@ absl::Status Rescue::SaveSnapshot(const MirrorView& view,
       "rescue_image='{}'",
       Quoted(session_.volume.volume_id.text()), wanted.id, TotalBytes(ranges),
       rescue_name_.text());
-  ADDONS_RETURN_IF_ERROR(Copy(*source, *rescue_image_, ranges,
-                              "saving the last complete state",
-                              Copying::kKeepEnded));
-  ADDONS_RETURN_IF_ERROR(source->Close());
-  ADDONS_RETURN_IF_ERROR(WriteRescueRanges(*rescue_image_, ranges, &record));
+  ADDONS_RETURN_IF_ERROR(SaveRanges(*source, ranges, &record));
   // A snapshot that was completed meanwhile may have been removed meanwhile,
   // and then reads as zeros.
   ADDONS_ASSIGN_OR_RETURN(const MirrorView after, Look(session_));
@@ -382,11 +388,7 @@ absl::StatusOr<RescueRecord> Rescue::SaveHalfCopy(const MirrorView& view) {
       Changed(layout, {{half->id, kHead, absent}}, record.bytes,
               "finding what the interrupted copy has changed",
               Copying::kKeepEnded));
-  ADDONS_RETURN_IF_ERROR(Copy(*source, *rescue_image_, ranges,
-                              "saving the last complete state",
-                              Copying::kKeepEnded));
-  ADDONS_RETURN_IF_ERROR(source->Close());
-  ADDONS_RETURN_IF_ERROR(WriteRescueRanges(*rescue_image_, ranges, &record));
+  ADDONS_RETURN_IF_ERROR(SaveRanges(*source, ranges, &record));
   ADDONS_ASSIGN_OR_RETURN(const MirrorView after, Look(session_));
   const MirrorSnapshot* const still = UnsavedHalfCopy(after, record);
   if (still == nullptr || still->id != record.snapshot_id) {

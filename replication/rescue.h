@@ -136,6 +136,10 @@ class Rescue {
   absl::Status Copy(Image& source, Image& target,
                     const std::vector<ImageRange>& ranges,
                     absl::string_view what, Copying keep_ended);
+  /// Copies them into the rescue image, closes `source`, and notes them in the
+  /// rescue image and in `record`.
+  absl::Status SaveRanges(Image& source, const std::vector<ImageRange>& ranges,
+                          RescueRecord* record);
   absl::Status SetRecord(const RescueRecord& record);
   /// SetRecord(), and gives the rescue image the size that it says.
   absl::Status BeginRecord(const RescueRecord& record);

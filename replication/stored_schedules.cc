@@ -27,6 +27,16 @@ std::optional<std::vector<SnapshotSchedule>> ParseStored(
   return schedules;
 }
 
+/// Those of one level, none where the manager keeps none; nullopt: not known.
+std::optional<std::vector<SnapshotSchedule>> ReadLevel(
+    Pool& pool, const std::string& level) {
+  const auto text = pool.ReadOmapKey(kScheduleObject, level);
+  const bool none =
+      text.ok() ? !text->has_value() : absl::IsNotFound(text.status());
+  if (none) return std::vector<SnapshotSchedule>();
+  return text.ok() ? ParseStored(**text) : std::nullopt;
+}
+
 }  // namespace
 
 std::string ScheduleLevelPrefix(int64_t pool_id,
@@ -39,13 +49,8 @@ std::optional<std::vector<SnapshotSchedule>> ReadStoredSchedules(
   if (!volume.rados_namespace.empty()) return std::nullopt;
   const auto pool = volume.cluster->OpenPool(volume.pool_id, "", Access::kRead);
   if (!pool.ok()) return std::nullopt;
-  const auto text = (*pool)->ReadOmapKey(
-      kScheduleObject,
-      absl::StrCat(ScheduleLevelPrefix(volume.pool_id, ""), image_id));
-  const bool none =
-      text.ok() ? !text->has_value() : absl::IsNotFound(text.status());
-  if (none) return std::vector<SnapshotSchedule>();
-  return text.ok() ? ParseStored(**text) : std::nullopt;
+  return ReadLevel(
+      **pool, absl::StrCat(ScheduleLevelPrefix(volume.pool_id, ""), image_id));
 }
 
 std::vector<SnapshotSchedule> ReadStoredSchedulesThatApply(
@@ -57,10 +62,7 @@ std::vector<SnapshotSchedule> ReadStoredSchedulesThatApply(
   for (const std::string& level :
        {absl::StrCat(image, image_id), image.substr(0, image.size() - 1),
         absl::StrCat(volume.pool_id)}) {
-    const auto text = (*pool)->ReadOmapKey(kScheduleObject, level);
-    if (!text.ok()) return {};
-    if (!text->has_value()) continue;
-    auto schedules = ParseStored(**text);
+    auto schedules = ReadLevel(**pool, level);
     if (!schedules.has_value()) return {};
     if (!schedules->empty()) return *std::move(schedules);
   }

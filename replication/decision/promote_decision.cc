@@ -58,9 +58,8 @@ std::string DescribeWait(const MirrorView& view, bool arrived,
   }
   if (arrived) {
     return "the demotion has arrived; rbd-mirror of this site, which would "
-           "tell "
-           "whether the peer took the role back since, is down or has not "
-           "reported; it does so within half a minute of its start";
+           "tell whether the peer took the role back since, is down or has "
+           "not reported; it does so within half a minute of its start";
   }
   if (const SiteView* peer = view.FreshPeer(SiteRole::kPrimary, settle);
       peer != nullptr) {

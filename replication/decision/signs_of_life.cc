@@ -63,8 +63,7 @@ bool LocalMirrorWorks(const MirrorView& view,
   }
   // Reports on images of a namespace were seen to be rewritten while the flag
   // "up" was false, for as long as the peer was dead (16.2.15).
-  return view.local->status.up ||
-         (view.local->rewritten && view.local->age < kJustReported);
+  return view.local->status.up || view.local->rewritten;
 }
 
 PromoteSeries::Copy CopyState(const MirrorView& view,

@@ -1,6 +1,7 @@
 #include "replication/state/eviction_note.h"
 
 #include <chrono>
+#include <optional>
 #include <vector>
 
 #include "absl/strings/numbers.h"
@@ -50,12 +51,19 @@ absl::Status Write(Pool& pool, int64_t newest_report) {
   return StartToCount(pool);
 }
 
-bool Explains(Pool& pool, int64_t newest_report) {
+std::optional<int64_t> Read(Pool& pool) {
   const auto value = pool.ReadOmapKey(kEvictionObject, kNewestReportKey);
-  int64_t noted = 0;
+  int64_t newest_report = 0;
   if (!value.ok() || !value->has_value() ||
-      !absl::SimpleAtoi(**value, &noted) ||
-      newest_report > noted + kReportsApart) {
+      !absl::SimpleAtoi(**value, &newest_report)) {
+    return std::nullopt;
+  }
+  return newest_report;
+}
+
+bool Explains(Pool& pool, int64_t newest_report) {
+  const std::optional<int64_t> noted = Read(pool);
+  if (!noted.has_value() || newest_report > *noted + kReportsApart) {
     return false;
   }
   const auto lockers = pool.ObjectLockers(CountingLock());
@@ -76,6 +84,11 @@ absl::Status WriteEvictionNote(const PoolAndDefault& pool,
   absl::Status own = Write(pool.own, newest_report);
   if (pool.whole == nullptr) return own;
   return Write(*pool.whole, newest_report).ok() ? absl::OkStatus() : own;
+}
+
+bool HasEvictionNote(const PoolAndDefault& pool) {
+  return Read(pool.own).has_value() ||
+         (pool.whole != nullptr && Read(*pool.whole).has_value());
 }
 
 bool SilentSinceEviction(const PoolAndDefault& pool, int64_t newest_report) {

@@ -41,6 +41,9 @@ absl::StatusOr<std::unique_ptr<Pool>> OpenDefaultNamespace(Cluster& cluster,
 absl::Status WriteEvictionNote(const PoolAndDefault& pool,
                                int64_t newest_report);
 
+/// Whether an eviction was ever noted there. Blocks for one read in each place.
+bool HasEvictionNote(const PoolAndDefault& pool);
+
 /// Whether the silence of this site's rbd-mirror, which has reported last at
 /// `newest_report`, is explained by an eviction that was noted within the last
 /// hour: that report is from before it, or was under way then. 0, no report at

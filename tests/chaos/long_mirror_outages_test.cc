@@ -15,11 +15,7 @@ constexpr seconds kWatch{300};
 
 class LongMirrorOutageTest : public MirrorOutagesTest {
  public:
-  static void SetUpTestSuite() {
-    const std::vector<std::string> flags = {"--settle-time=90s",
-                                            "--takeover-time=180s"};
-    StartDaemons({{"a", flags}, {"b", flags}});
-  }
+  static void SetUpTestSuite() { StartDaemonsWithDefaultTimes(); }
 };
 
 TEST_F(LongMirrorOutageTest, ALivingPrimaryIsNotForcedWithoutTheTargetsMirror) {

@@ -31,11 +31,7 @@ constexpr seconds kLongestAbsence{240};
 
 class LongRelocationsTest : public MirrorOutagesTest {
  public:
-  static void SetUpTestSuite() {
-    const std::vector<std::string> flags = {"--settle-time=90s",
-                                            "--takeover-time=180s"};
-    StartDaemons({{"a", flags}, {"b", flags}});
-  }
+  static void SetUpTestSuite() { StartDaemonsWithDefaultTimes(); }
 
  protected:
   struct Event {

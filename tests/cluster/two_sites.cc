@@ -94,6 +94,12 @@ Parameters ScheduleNotDue() {
 
 void TwoSitesTest::SetUpTestSuite() { StartDaemons({}); }
 
+void TwoSitesTest::StartDaemonsWithDefaultTimes() {
+  const std::vector<std::string> flags = {"--settle-time=90s",
+                                          "--takeover-time=180s"};
+  StartDaemons({{"a", flags}, {"b", flags}});
+}
+
 void TwoSitesTest::StartDaemons(
     const std::map<std::string, std::vector<std::string>>& more_flags) {
   for (const std::string site : {"a", "b"}) {

@@ -57,6 +57,10 @@ class TwoSitesTest : public ::testing::Test {
   static void StartDaemons(
       const std::map<std::string, std::vector<std::string>>& more_flags);
 
+  /// The same with the times that the daemon has by default, which are long for
+  /// other tests.
+  static void StartDaemonsWithDefaultTimes();
+
   void SetUp() override;
   /// Prints the daemons' logs when the test failed.
   void TearDown() override;

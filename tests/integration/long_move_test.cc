@@ -38,11 +38,7 @@ unsigned Seed() {
 /// The daemons have the times that they have by default.
 class LongTest : public TwoSitesTest {
  public:
-  static void SetUpTestSuite() {
-    const std::vector<std::string> flags = {"--settle-time=90s",
-                                            "--takeover-time=180s"};
-    StartDaemons({{"a", flags}, {"b", flags}});
-  }
+  static void SetUpTestSuite() { StartDaemonsWithDefaultTimes(); }
 
  protected:
   /// Calls `work` for 0 to count - 1, several at a time.

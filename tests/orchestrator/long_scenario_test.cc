@@ -24,11 +24,7 @@ const bool kDefaultIntervals = StartBedWith({"--default-intervals"});
 
 class LongScenarioTest : public OrchestratedSitesTest {
  public:
-  static void SetUpTestSuite() {
-    const std::vector<std::string> flags = {"--settle-time=90s",
-                                            "--takeover-time=180s"};
-    StartDaemons({{"a", flags}, {"b", flags}});
-  }
+  static void SetUpTestSuite() { StartDaemonsWithDefaultTimes(); }
 
  protected:
   struct Where {

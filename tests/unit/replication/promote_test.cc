@@ -30,6 +30,16 @@ using ::testing::Not;
 class PromoteTest : public VerbsTest {
  protected:
   PromoteTest() { AddMirrored(); }
+  /// rbd-mirror of b keeps librbd's promotion from the image until it is
+  /// evicted.
+  void HoldUntilEvicted(int error) {
+    world_.SetCallHook(
+        [this, error](absl::string_view site, absl::string_view made, bool) {
+          const bool held = site == "b" && made == "rbd_mirror_image_promote" &&
+                            on_b_.environment().copying_stops.count() == 0;
+          return held ? error : 0;
+        });
+  }
 };
 
 TEST_F(VerbsTest, PromoteIsRefusedWhileReplicationIsOff) {
@@ -672,12 +682,7 @@ TEST_F(PromoteTest, PromotionThatStaysBusyIsUnavailable) {
 TEST_F(PromoteTest, RbdMirrorThatHangsIsEvictedAfterPatienceByForce) {
   a_.Demote(image_);
   world_.Advance(minutes(2));
-  world_.SetCallHook(
-      [this](absl::string_view site, absl::string_view made, bool) {
-        const bool held = site == "b" && made == "rbd_mirror_image_promote" &&
-                          on_b_.environment().copying_stops.count() == 0;
-        return held ? EBUSY : 0;
-      });
+  HoldUntilEvicted(EBUSY);
   deadline_ = minutes(5);
   EXPECT_OK(Promote(on_b_, Force::kYes));
   EXPECT_GE(took_, on_b_.options().promote_patience);
@@ -690,12 +695,7 @@ TEST_F(PromoteTest, RbdMirrorThatHangsIsEvictedAfterPatienceByForce) {
 TEST_F(PromoteTest, RbdMirrorThatHangsIsEvictedWithoutACallerToo) {
   a_.Demote(image_);
   world_.Advance(minutes(2));
-  world_.SetCallHook(
-      [this](absl::string_view site, absl::string_view made, bool) {
-        const bool held = site == "b" && made == "rbd_mirror_image_promote" &&
-                          on_b_.environment().copying_stops.count() == 0;
-        return held ? EROFS : 0;
-      });
+  HoldUntilEvicted(EROFS);
   deadline_ = seconds(20);
   EXPECT_OK(Promote(on_b_, Force::kYes));
   EXPECT_TRUE(b_.Info(image_).primary);

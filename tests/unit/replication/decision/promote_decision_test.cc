@@ -65,7 +65,10 @@ class PromoteDecisionTest : public ::testing::Test {
     view_.peers = {site};
   }
   /// An entry of this process's own making: it is `age` old.
-  void AgeLocal(SteadyDuration age) { view_.local->age = age; }
+  void AgeLocal(SteadyDuration age) {
+    view_.local->age = age;
+    view_.local->rewritten = age < kJustReported;
+  }
   /// Calls have been waiting for so long, and nothing has arrived meanwhile.
   void WaitedFor(SteadyDuration time) {
     clocks_.looked_for = time;
