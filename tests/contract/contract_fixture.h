@@ -69,6 +69,8 @@ class ContractTest : public ::testing::TestWithParam<BedFactory> {
   static constexpr const char* kDisabled = "contract-disabled";
   static constexpr const char* kAbandoned = "contract-abandoned";
   static constexpr const char* kLimited = "contract-limited";
+  static constexpr const char* kWaiting = "contract-waiting";
+  static constexpr const char* kLeft = "contract-left";
 
   static void TearDownTestSuite() { Shared().reset(); }
 

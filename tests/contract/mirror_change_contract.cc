@@ -26,6 +26,10 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Optional;
 
+// rbd-mirror of a bed looks at what it does not follow once a second, by
+// default each half minute.
+constexpr std::chrono::seconds kSeveralLooks{15};
+
 TEST_P(ContractTest, MirrorSnapshotArrivesWithContentAndMetadata) {
   ASSERT_NO_FATAL_FAILURE(NeedMirrored(kSnapshots));
   ASSERT_OK(bed().Write(kA, kSnapshots, 2));
@@ -110,6 +114,60 @@ TEST_P(ContractTest, BothSidesDemotedIsUpAndUnknown) {
   // The demoting side may take it back.
   EXPECT_OK(PromoteSoon(kA, kDemoted, Force::kNo));
   EXPECT_TRUE(IsPrimary(kA, kDemoted));
+}
+
+TEST_P(ContractTest, AResyncBesideADemotedImageWaitsAndKeepsTheCopy) {
+  ASSERT_NO_FATAL_FAILURE(NeedMirrored(kWaiting));
+  ASSERT_OK(
+      Change(kA, kWaiting, [](Image& image) { return image.MirrorDemote(); }));
+  ASSERT_TRUE(bed().WaitFor(
+      [] {
+        return NewestIs(kB, kWaiting, MirrorSnapshotKind::kNonPrimaryDemoted) &&
+               StatusIsUp(kB, kWaiting, true, MirrorStatusState::kUnknown);
+      },
+      kStatusLimit));
+  const std::string id = IdOf(kB, kWaiting);
+  ASSERT_OK(
+      Change(kB, kWaiting, [](Image& image) { return image.MirrorResync(); }));
+  EXPECT_FALSE(
+      bed().WaitFor([&] { return IdOf(kB, kWaiting) != id; }, kSeveralLooks));
+  ASSERT_OK(PromoteSoon(kA, kWaiting, Force::kNo));
+  EXPECT_TRUE(bed().WaitFor(
+      [&] {
+        const std::string now = IdOf(kB, kWaiting);
+        return !now.empty() && now != id &&
+               NewestIs(kB, kWaiting, MirrorSnapshotKind::kNonPrimary);
+      },
+      kCopyLimit));
+}
+
+TEST_P(ContractTest, ACopyOfADemotionStaysWhenTheOtherImageIsMirroredNoMore) {
+  ASSERT_NO_FATAL_FAILURE(NeedMirrored(kLeft));
+  ASSERT_OK(
+      Change(kA, kLeft, [](Image& image) { return image.MirrorDemote(); }));
+  ASSERT_TRUE(bed().WaitFor(
+      [] {
+        return NewestIs(kB, kLeft, MirrorSnapshotKind::kNonPrimaryDemoted) &&
+               StatusIsUp(kB, kLeft, true, MirrorStatusState::kUnknown);
+      },
+      kStatusLimit));
+  const std::string id = IdOf(kB, kLeft);
+  ASSERT_TRUE(bed().WaitFor(
+      [] {
+        return Change(kA, kLeft,
+                      [](Image& image) {
+                        return image.MirrorDisable(Force::kYes);
+                      })
+            .ok();
+      },
+      kCopyLimit));
+  EXPECT_TRUE(bed().WaitFor(
+      [] { return StatusIsUp(kB, kLeft, true, MirrorStatusState::kError); },
+      kLagLimit));
+  EXPECT_EQ(StatusOf(kB, kLeft, true)->description,
+            "error bootstrapping replay");
+  EXPECT_FALSE(
+      bed().WaitFor([&] { return IdOf(kB, kLeft) != id; }, kSeveralLooks));
 }
 
 TEST_P(ContractTest, SplitBrainEndsWithAResync) {

@@ -440,10 +440,12 @@ bool Model::HandleResync(const Pair& pair, std::shared_ptr<Image> local,
                          const Image& remote, Replayer& replayer) {
   const std::string key = absl::StrCat(".rbd_mirror.", pair.site.mirror_uuid);
   if (!local->metadata.contains(key)) return false;
+  const bool follows = replayer.kind == ReplayKind::kReplaying;
+  // One that does not follow looks whether the other one is primary, first.
+  if (!follows && !remote.primary()) return false;
   // A copy under way is finished first.
-  const bool copying = !local->snapshots.empty() &&
-                       !local->newest()->info.complete &&
-                       replayer.kind == ReplayKind::kReplaying;
+  const bool copying =
+      !local->snapshots.empty() && !local->newest()->info.complete && follows;
   if (copying && remote.primary()) return false;
   DeleteLocal(pair, *local);
   replayer.create_at = now_ + pair.site.daemon.absence_on_resync;
@@ -455,9 +457,13 @@ void Model::HandleAbsentRemote(const Pair& pair, Image& local,
                                Replayer& replayer) {
   const Snapshot* const newest = local.newest();
   const bool copied_from_there =
-      newest == nullptr ||
-      newest->info.primary_mirror_uuid == pair.site.peer->mirror_uuid;
-  if (!copied_from_there) return;
+      local.mode == MirrorMode::kJournal
+          ? !local.journal_demoted()
+          : newest == nullptr ||
+                (newest->info.kind == MirrorSnapshotKind::kNonPrimary &&
+                 newest->info.primary_mirror_uuid ==
+                     pair.site.peer->mirror_uuid);
+  if (!copied_from_there) return SetKind(replayer, ReplayKind::kNoRemote);
   if (!replayer.delete_at) replayer.delete_at = now_ + kDeleteDelay;
   if (now_ < *replayer.delete_at) return;
   replayer.delete_at.reset();
@@ -582,6 +588,8 @@ StatusEntry Model::Describe(const Pair& pair, const Image* local,
     case ReplayKind::kIncompletePrimary:
       return {MirrorStatusState::kError, "incomplete local primary snapshot", 0,
               0};
+    case ReplayKind::kNoRemote:
+      return {MirrorStatusState::kError, "error bootstrapping replay", 0, 0};
     case ReplayKind::kReplaying:
       break;
   }

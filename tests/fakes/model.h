@@ -175,6 +175,7 @@ enum class ReplayKind {
   kRemoteNotPrimary,
   kSplitBrain,
   kIncompletePrimary,
+  kNoRemote,  // the peer mirrors the image no more, and this is no copy of it
 };
 
 /// What a daemon knows about one image.

@@ -33,7 +33,6 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <map>
 #include <optional>
@@ -121,9 +120,7 @@ class OperatorWalk final : public Walker {
     if (group_) {
       rig_.AddMirroredMembers(2, Rig::kSmallImage);
       images_ = {Rig::MemberImage(0), Rig::MemberImage(1)};
-    } else if (Pick(4) == 0 &&
-               std::getenv("RBD_ADDONS_WALK_JOURNAL") != nullptr) {
-      // Not in the gate: docs/testing.md names what is open.
+    } else if (Pick(4) == 0) {
       journal_ = true;
       rig_.AddMirroredByJournal();
       images_ = {rig_.image_};
