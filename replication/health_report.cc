@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 
 namespace addons {
@@ -149,9 +150,19 @@ void AddLocal(const MirrorView& view, HealthReport* report) {
 }
 
 std::string EveryText(const SnapshotSchedule& schedule) {
+  std::string from = schedule.start_time;
+  if (schedule.start.has_value() && schedule.start->in_utc) {
+    const absl::CivilSecond moment =
+        absl::CivilSecond(schedule.start->day.value_or(absl::CivilDay())) +
+        schedule.start->of_day.count();
+    from = absl::StrFormat("%02d:%02d UTC", moment.hour(), moment.minute());
+    if (absl::CivilDay(moment) != absl::CivilDay()) {
+      from = absl::StrCat(absl::FormatCivilTime(absl::CivilDay(moment)), " ",
+                          from);
+    }
+  }
   return absl::StrCat("every ", schedule.interval_text,
-                      schedule.start_time.empty() ? "" : " from ",
-                      schedule.start_time);
+                      from.empty() ? "" : " from ", from);
 }
 
 const SnapshotSchedule& Shortest(

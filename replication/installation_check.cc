@@ -16,6 +16,7 @@
 #include "replication/inspection/failover_check.h"
 #include "replication/pool_look.h"
 #include "replication/state/role_log.h"
+#include "replication/stored_schedules.h"
 
 namespace addons {
 namespace {
@@ -196,6 +197,32 @@ bool HasSnapshots(Pool& pool, const std::string& image_id) {
          (info->has_value() && (*info)->mode == MirrorMode::kSnapshot);
 }
 
+/// Empty: none is wrong, or they cannot be read: that is said elsewhere.
+Findings CheckStoredSchedules(const MirroredPlace& place, Pool& pool) {
+  const auto whole =
+      place.place.cluster->OpenPool(pool.id(), "", Access::kRead);
+  if (!whole.ok()) return {};
+  const auto wrong = FindWrongSchedules(**whole, pool);
+  if (!wrong.ok() || wrong->empty()) return {};
+  const auto harms = [](const WrongSchedule& one) {
+    return !one.schedule.Runs();
+  };
+  const bool problem = std::any_of(wrong->begin(), wrong->end(), harms);
+  const auto& worst = problem
+                          ? *std::find_if(wrong->begin(), wrong->end(), harms)
+                          : wrong->front();
+  return {
+      {"schedule.wrong",
+       problem ? FindingVerdict::kProblem : FindingVerdict::kWarning,
+       place.object,
+       absl::StrCat(worst.seen,
+                    "; schedules that are not right: ", wrong->size()),
+       absl::StrCat("rbd-addons audit schedules --pool ", place.place.pool_name,
+                    " names each with the command that "
+                    "removes it; a promotion of a volume sets the one of "
+                    "its class anew")}};
+}
+
 }  // namespace
 
 Findings CheckPace(OperationContext& context,
@@ -266,7 +293,8 @@ Findings CheckPace(OperationContext& context,
                     "; where snapshots are taken in time, the copying is too "
                     "slow: rbd mirror image status");
   }
-  Findings findings = {std::move(finding)};
+  Findings findings = CheckStoredSchedules(place, **pool);
+  findings.insert(findings.begin(), std::move(finding));
   if (!never.empty()) {
     findings.push_back(
         {"schedule.none", FindingVerdict::kWarning, place.object,

@@ -1,5 +1,6 @@
 #include "replication/membership.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -66,8 +67,11 @@ absl::StatusOr<std::optional<SnapshotSchedule>> ReadSchedule(
       const std::vector<SnapshotSchedule> schedules,
       ListSchedules(context, environment.options, opened.cluster(),
                     opened.volume.ImageSpec()));
-  if (schedules.empty()) return std::optional<SnapshotSchedule>();
-  return std::make_optional(schedules.front());
+  const auto found =
+      std::find_if(schedules.begin(), schedules.end(),
+                   [](const SnapshotSchedule& one) { return one.Runs(); });
+  return found == schedules.end() ? std::optional<SnapshotSchedule>()
+                                  : std::make_optional(*found);
 }
 
 /// What a change means for mirroring.

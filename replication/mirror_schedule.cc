@@ -121,7 +121,15 @@ std::optional<SnapshotSchedule> MarkedSchedule(const MirrorView& view,
   }
   auto schedule = ParseSchedule(mark);
   if (!schedule.ok()) return std::nullopt;
+  // Earlier versions wrote it down as it was given.
+  TellInUtc(&*schedule);
   return *std::move(schedule);
+}
+
+void RemoveThoseThatDoNotRun(std::vector<SnapshotSchedule>* schedules) {
+  std::erase_if(*schedules, [](const SnapshotSchedule& schedule) {
+    return !schedule.Runs();
+  });
 }
 
 /// What there is to write down before a schedule is set.
@@ -248,12 +256,15 @@ absl::StatusOr<AppliedSchedules> ReadAppliedSchedules(
     schedules.insert(schedules.end(), level.schedules.begin(),
                      level.schedules.end());
   }
+  RemoveThoseThatDoNotRun(&applied.own);
+  RemoveThoseThatDoNotRun(&applied.inherited);
   return applied;
 }
 
 absl::StatusOr<AppliedSchedules> ReadAppliedSchedules(
     const ResolvedVolume& volume, const std::string& image_id) {
   auto stored = ReadStoredSchedules(volume, image_id);
+  if (stored.has_value()) RemoveThoseThatDoNotRun(&*stored);
   if (!stored.has_value() || stored->empty()) {
     return ReadAppliedSchedules(*volume.cluster, volume.ImageSpec(), image_id);
   }
@@ -286,6 +297,8 @@ absl::StatusOr<PoolSchedules> ReadPoolSchedules(Cluster& cluster,
         first + 1 < level.id.size() && level.id[first + 1] != '/') {
       continue;
     }
+    RemoveThoseThatDoNotRun(&level.schedules);
+    if (level.schedules.empty()) continue;
     if (IsAnImage(level)) {
       found.own[level.id.substr(level.id.rfind('/') + 1)] =
           std::move(level.schedules);

@@ -50,6 +50,7 @@ absl::Status RemoveSchedules(OperationContext& context,
 
 /// The schedules that apply to an image: its own, or, where it has none, those
 /// of its namespace, its pool or the whole cluster, as the manager lists them.
+/// Those that do not run (SnapshotSchedule::Runs()) are left out.
 /// Asks it once, and waits for it as long as Ceph's timeouts say.
 struct AppliedSchedules {
   std::vector<SnapshotSchedule> own;

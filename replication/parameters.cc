@@ -79,8 +79,8 @@ absl::StatusOr<std::optional<SnapshotSchedule>> ParseSchedule(
   ADDONS_ASSIGN_OR_RETURN(schedule.interval, ParseInterval(*interval));
   schedule.interval_text = *interval;
   if (start != nullptr && !start->empty()) {
-    ADDONS_ASSIGN_OR_RETURN(schedule.start_of_day, ParseStartTime(*start));
-    schedule.start_time = *start;
+    ADDONS_ASSIGN_OR_RETURN(schedule.start, ParseStartTime(*start));
+    TellInUtc(&schedule);
   }
   return schedule;
 }
@@ -134,7 +134,7 @@ absl::StatusOr<std::chrono::minutes> ParseInterval(const std::string& text) {
   }
 }
 
-absl::StatusOr<std::chrono::seconds> ParseStartTime(const std::string& text) {
+absl::StatusOr<StartTime> ParseStartTime(const std::string& text) {
   static const std::regex kFormat(
       R"((?:(\d{4})-(\d{2})-(\d{2})[T ])?)"
       R"((\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,6})?)?)"
@@ -160,11 +160,13 @@ absl::StatusOr<std::chrono::seconds> ParseStartTime(const std::string& text) {
     }
     return value;
   };
-  if (valid && match[kYear].matched) {
+  absl::CivilDay date;  // 1970-01-01, from which the mgr counts without one
+  const bool dated = valid && match[kYear].matched;
+  if (dated) {
     const int year = number(kYear), month = number(kMonth),
               day = number(kDayOfMonth);
     // A date that does not exist is changed into one that does.
-    const absl::CivilDay date(year, month, day);
+    date = absl::CivilDay(year, month, day);
     valid = year > 0 && date.month() == month && date.day() == day;
   }
   const int hours = number(kHour), minutes = number(kMinute),
@@ -177,11 +179,39 @@ absl::StatusOr<std::chrono::seconds> ParseStartTime(const std::string& text) {
         "must be a time of day, or a date that exists with one, in ISO 8601, "
         "for example '14:00:00-05:00' or '2026-11-20T03:00:00Z'");
   }
-  int offset = zone_hours * 3600 + zone_minutes * 60;
+  int offset = zone_hours * 60 + zone_minutes;
   if (match[kSign].str() == "-") offset = -offset;
-  constexpr int kDay = 24 * 3600;
-  const int local = hours * 3600 + minutes * 60;
-  return std::chrono::seconds(((local - offset) % kDay + kDay) % kDay);
+  const absl::CivilMinute utc =
+      absl::CivilMinute(date.year(), date.month(), date.day(), hours, minutes) -
+      offset;
+  StartTime start;
+  start.of_day =
+      std::chrono::hours(utc.hour()) + std::chrono::minutes(utc.minute());
+  if (dated) start.day = absl::CivilDay(utc);
+  start.in_utc = offset == 0;
+  return start;
+}
+
+bool operator==(const SnapshotSchedule& a, const SnapshotSchedule& b) {
+  if (a.interval != b.interval) return false;
+  if (!a.start.has_value() || !b.start.has_value()) {
+    return a.start.has_value() == b.start.has_value();
+  }
+  if (!a.start->in_utc || !b.start->in_utc) return a.start_time == b.start_time;
+  const bool same_day = !a.start->day.has_value() ||
+                        !b.start->day.has_value() ||
+                        *a.start->day == *b.start->day;
+  return a.start->of_day == b.start->of_day && same_day;
+}
+
+void TellInUtc(SnapshotSchedule* schedule) {
+  if (!schedule->start.has_value()) return;
+  StartTime& start = *schedule->start;
+  start.day = start.day.value_or(absl::CivilDay());
+  start.in_utc = true;
+  schedule->start_time = absl::FormatCivilTime(absl::CivilSecond(*start.day) +
+                                               start.of_day.count());
+  absl::StrAppend(&schedule->start_time, "+00:00");
 }
 
 }  // namespace addons

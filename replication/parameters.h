@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/time/civil_time.h"
 #include "ceph/image.h"
 #include "ceph/mirror.h"
 #include "volume/membership.h"
@@ -15,18 +16,33 @@ namespace addons {
 
 using ParameterMap = std::map<std::string, std::string>;
 
+/// From when the intervals of a schedule count.
+struct StartTime {
+  std::chrono::seconds of_day{0};     // whole minutes since midnight UTC
+  std::optional<absl::CivilDay> day;  // in UTC; nullopt: none was told
+  bool in_utc = true;                 // as it was told
+};
+
 /// When the mgr takes mirror snapshots of an image.
 struct SnapshotSchedule {
   std::chrono::minutes interval{0};
-  std::string interval_text;  // "5m", as given to the mgr
-  std::string start_time;     // as given; empty: none
-  /// Seconds since midnight UTC of start_time; what the mgr keeps of it.
-  std::optional<std::chrono::seconds> start_of_day;
+  std::string interval_text;  // "5m", as the mgr is told or lists it
+  std::string start_time;     // the same; empty: none
+  std::optional<StartTime> start;
 
-  friend bool operator==(const SnapshotSchedule& a, const SnapshotSchedule& b) {
-    return a.interval == b.interval && a.start_of_day == b.start_of_day;
-  }
+  /// false: "0m", which the mgr keeps although it refuses it. Nobody wants it,
+  /// and on Ceph 16 it may keep all other schedules from running.
+  bool Runs() const { return interval > std::chrono::minutes(0); }
+
+  /// Whether the mgr would keep both as the same. Up to Ceph 20 it drops a
+  /// date, and *adds* the offset of another zone: what was told with one is the
+  /// same as the same text only.
+  friend bool operator==(const SnapshotSchedule& a, const SnapshotSchedule& b);
 };
+
+/// Has it told in UTC with a date, which every release takes and understands as
+/// it was meant.
+void TellInUtc(SnapshotSchedule* schedule);
 
 /// What the parameters of a VolumeReplicationClass ask for.
 struct ReplicationParameters {
@@ -52,9 +68,8 @@ absl::StatusOr<std::chrono::minutes> ParseInterval(const std::string& text);
 
 /// A time of day or date and time in ISO 8601, e.g. "14:00:00-05:00" or
 /// "2026-11-20T03:00:00Z"; the date must exist; without a zone it is UTC.
-/// Returns whole minutes since midnight UTC, all that the mgr uses of it and
-/// keeps. INVALID_ARGUMENT otherwise.
-absl::StatusOr<std::chrono::seconds> ParseStartTime(const std::string& text);
+/// Seconds do not count: the mgr does not use them. INVALID_ARGUMENT otherwise.
+absl::StatusOr<StartTime> ParseStartTime(const std::string& text);
 
 }  // namespace addons
 

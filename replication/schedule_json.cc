@@ -8,6 +8,12 @@
 namespace addons {
 namespace {
 
+/// As the manager takes and keeps it, although it answers that it is wrong.
+bool IsZeroInterval(const std::string& text) {
+  return text.size() >= 2 && text.find_first_not_of('0') == text.size() - 1 &&
+         std::string("mhd").find(text.back()) != std::string::npos;
+}
+
 absl::Status WrongPart(absl::string_view what, const std::string& value) {
   return absl::InternalError(
       absl::StrCat("a schedule's ", what, " is ", Quoted(value)));
@@ -27,17 +33,19 @@ absl::StatusOr<SnapshotSchedule> ParseSchedule(const nlohmann::json& entry) {
   if (!text.has_value()) {
     return absl::InternalError("a schedule has no interval");
   }
-  const auto interval = ParseInterval(*text);
-  if (!interval.ok()) return WrongPart("interval", *text);
   SnapshotSchedule schedule;
   schedule.interval_text = *text;
-  schedule.interval = *interval;
+  if (!IsZeroInterval(*text)) {
+    const auto interval = ParseInterval(*text);
+    if (!interval.ok()) return WrongPart("interval", *text);
+    schedule.interval = *interval;
+  }
   const auto start = entry.find("start_time");
   if (start == entry.end() || start->is_null()) return schedule;
   schedule.start_time = TextOf(entry, "start_time").value_or("");
-  const auto start_of_day = ParseStartTime(schedule.start_time);
-  if (!start_of_day.ok()) return WrongPart("start time", schedule.start_time);
-  schedule.start_of_day = *start_of_day;
+  const auto told = ParseStartTime(schedule.start_time);
+  if (!told.ok()) return WrongPart("start time", schedule.start_time);
+  schedule.start = *told;
   return schedule;
 }
 

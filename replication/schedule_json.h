@@ -15,8 +15,8 @@ std::optional<std::string> TextOf(const nlohmann::json& object,
                                   const char* name);
 
 /// {"interval": "5m", "start_time": "03:00:00+00:00" or null}, as Ceph's
-/// manager lists and keeps a schedule, and this daemon in metadata. INTERNAL:
-/// it is none.
+/// manager lists and keeps a schedule, and this daemon in metadata. It may be
+/// one that does not run (SnapshotSchedule::Runs()). INTERNAL: it is none.
 absl::StatusOr<SnapshotSchedule> ParseSchedule(const nlohmann::json& entry);
 
 }  // namespace addons

@@ -19,12 +19,13 @@ struct Moments {
 Moments MomentsOf(const SnapshotSchedule& schedule) {
   constexpr minutes kZones{15};
   Moments moments;
-  // One that this build reads as no interval: any full minute.
-  if (schedule.interval >= minutes(1)) {
+  // One that does not run, as far as is known: any full minute.
+  if (schedule.Runs()) {
     moments.step = minutes(std::gcd(schedule.interval.count(), kZones.count()));
   }
-  moments.first = std::chrono::floor<minutes>(
-      schedule.start_of_day.value_or(std::chrono::seconds(0)));
+  if (schedule.start.has_value()) {
+    moments.first = std::chrono::floor<minutes>(schedule.start->of_day);
+  }
   return moments;
 }
 

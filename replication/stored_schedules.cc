@@ -1,10 +1,14 @@
 #include "replication/stored_schedules.h"
 
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/log.h"
+#include "base/status_macros.h"
 #include "ceph/pool.h"
 #include "replication/schedule_json.h"
 
@@ -37,6 +41,24 @@ std::optional<std::vector<SnapshotSchedule>> ReadLevel(
   return text.ok() ? ParseStored(**text) : std::nullopt;
 }
 
+/// Empty: nothing is wrong with it.
+std::string WhatIsWrong(const SnapshotSchedule& schedule) {
+  if (!schedule.Runs()) {
+    return "the manager keeps a mirror snapshot schedule without an interval "
+           "(0m), which makes no snapshot; on Ceph 16 it may keep every other "
+           "schedule of the cluster from running";
+  }
+  if (schedule.start.has_value() && !schedule.start->in_utc) {
+    return absl::StrCat(
+        "the start time ", Quoted(schedule.start_time),
+        " of a mirror snapshot schedule has the offset of a zone: up to Ceph "
+        "20 the manager adds it where it has to be taken off, so the snapshots "
+        "are made hours away from what was meant; start times in UTC are right "
+        "everywhere");
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string ScheduleLevelPrefix(int64_t pool_id,
@@ -67,6 +89,40 @@ std::vector<SnapshotSchedule> ReadStoredSchedulesThatApply(
     if (!schedules->empty()) return *std::move(schedules);
   }
   return {};
+}
+
+absl::StatusOr<std::vector<WrongSchedule>> FindWrongSchedules(Pool& whole,
+                                                              Pool& pool) {
+  const std::string prefix =
+      ScheduleLevelPrefix(pool.id(), pool.rados_namespace());
+  std::map<std::string, std::string> levels;  // with what is kept there
+  const auto images = whole.ReadOmap(kScheduleObject, prefix);
+  if (absl::IsNotFound(images.status())) return std::vector<WrongSchedule>();
+  ADDONS_RETURN_IF_ERROR(images.status());
+  levels.insert(images->begin(), images->end());
+  std::vector<std::string> wholes = {prefix.substr(0, prefix.size() - 1)};
+  if (pool.rados_namespace().empty()) {
+    wholes.push_back(absl::StrCat(pool.id()));
+  }
+  for (const std::string& level : wholes) {
+    ADDONS_ASSIGN_OR_RETURN(const auto kept,
+                            whole.ReadOmapKey(kScheduleObject, level));
+    if (kept.has_value()) levels.emplace(level, *kept);
+  }
+  std::vector<WrongSchedule> wrong;
+  for (const auto& [level, text] : levels) {
+    const auto schedules = ParseStored(text);
+    if (!schedules.has_value()) continue;
+    for (const SnapshotSchedule& schedule : *schedules) {
+      std::string seen = WhatIsWrong(schedule);
+      if (seen.empty()) continue;
+      wrong.push_back(
+          {level,
+           absl::StartsWith(level, prefix) ? level.substr(prefix.size()) : "",
+           schedule, std::move(seen)});
+    }
+  }
+  return wrong;
 }
 
 }  // namespace addons

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "ceph/pool.h"
 #include "replication/parameters.h"
 #include "volume/resolved.h"
 
@@ -36,6 +38,20 @@ std::optional<std::vector<SnapshotSchedule>> ReadStoredSchedules(
 /// three reads at most.
 std::vector<SnapshotSchedule> ReadStoredSchedulesThatApply(
     const ResolvedVolume& volume, const std::string& image_id);
+
+/// A schedule that does something else than its text says, or harm.
+struct WrongSchedule {
+  std::string level;     // "pool id/namespace/image id", or the beginning of it
+  std::string image_id;  // empty: of a whole pool or namespace
+  SnapshotSchedule schedule;
+  std::string seen;  // what is wrong with it
+};
+
+/// Those among the schedules of `pool` (and its namespace), its own and its
+/// images'. `whole` is its default namespace. Blocks for up to three reads;
+/// errors are those of Pool.
+absl::StatusOr<std::vector<WrongSchedule>> FindWrongSchedules(Pool& whole,
+                                                              Pool& pool);
 
 }  // namespace addons
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "ceph/pool.h"
@@ -38,6 +39,22 @@ void AuditClones(AuditedPlace& place, const std::stop_token& stop) {
   }
 }
 
+std::string RemoveCommand(const WrongSchedule& wrong, Pool& pool,
+                          const std::string& image) {
+  std::vector<std::string> words = {"rbd",    "mirror", "snapshot", "schedule",
+                                    "remove", "--pool", pool.name()};
+  const std::string& space = pool.rados_namespace();
+  if (!space.empty() && absl::StrContains(wrong.level, "/")) {
+    words.insert(words.end(), {"--namespace", space});
+  }
+  if (!image.empty()) words.insert(words.end(), {"--image", image});
+  words.push_back(wrong.schedule.interval_text);
+  if (!wrong.schedule.start_time.empty()) {
+    words.push_back(wrong.schedule.start_time);
+  }
+  return ShellCommand(words);
+}
+
 void AuditSchedules(AuditedPlace& place, Pool& whole) {
   const auto levels = FindStaleSchedules(whole, place.pool);
   if (!levels.ok()) {
@@ -55,6 +72,23 @@ void AuditSchedules(AuditedPlace& place, Pool& whole) {
     place.MayRepair(
         "remove the schedule of this image id",
         {OmapRepair::Change::kRemove, "", kScheduleObject, level, **schedule});
+  }
+  const auto wrong = FindWrongSchedules(whole, place.pool);
+  if (!wrong.ok()) {
+    return place.NotSeen(AuditKind::kSchedules, place.pool.Spec(""),
+                         wrong.status());
+  }
+  if (wrong->empty()) return;
+  const auto names = ReadImageNames(place.pool);
+  for (const WrongSchedule& one : *wrong) {
+    std::string image;
+    if (!one.image_id.empty()) {
+      // Of an image that is gone there is a finding already.
+      if (!names.ok() || !names->contains(one.image_id)) continue;
+      image = names->at(one.image_id).text();
+    }
+    place.Found(AuditKind::kSchedules, place.pool.Spec(image), one.seen,
+                RemoveCommand(one, place.pool, image));
   }
 }
 

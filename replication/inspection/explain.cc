@@ -22,6 +22,7 @@
 #include "replication/decision/promote_decision.h"
 #include "replication/decision/resync_decision.h"
 #include "replication/disable.h"
+#include "replication/health_report.h"
 #include "replication/image_clients.h"
 #include "replication/inspection/promote_forecast.h"
 #include "replication/mirror_schedule.h"
@@ -67,12 +68,6 @@ std::string NameOfStep(RescueStep step) {
       break;
   }
   return "the image has that state again; the rescue image can go";
-}
-
-std::string TextOf(const SnapshotSchedule& schedule) {
-  return absl::StrCat("every ", schedule.interval_text,
-                      schedule.start_time.empty() ? "" : " from ",
-                      schedule.start_time);
 }
 
 Forecast ForecastOf(const DemoteDecision& decision) {
@@ -414,7 +409,8 @@ void Explaining::AddSchedule(const OpenedVolume& opened,
   if (!view.enabled() || view.info.mode != MirrorMode::kSnapshot) return;
   const std::optional<SnapshotSchedule> wanted = WantedSchedule(view);
   Add("schedule", "wanted",
-      wanted.has_value() ? TextOf(*wanted) : "nobody has asked for one here");
+      wanted.has_value() ? EveryText(*wanted)
+                         : "nobody has asked for one here");
   const auto applied = ReadAppliedSchedules(opened.volume, view.image_id);
   if (!applied.ok()) {
     Unseen("the schedule of mirror snapshots", applied.status());
@@ -423,7 +419,7 @@ void Explaining::AddSchedule(const OpenedVolume& opened,
   const auto join = [](const std::vector<SnapshotSchedule>& schedules) {
     return absl::StrJoin(schedules, ", ",
                          [](std::string* out, const SnapshotSchedule& one) {
-                           absl::StrAppend(out, TextOf(one));
+                           absl::StrAppend(out, EveryText(one));
                          });
   };
   if (!applied->own.empty()) {

@@ -60,6 +60,38 @@ TEST_P(ContractTest, ScheduleWithoutStartTimeHasNull) {
   EXPECT_TRUE(listed[key]["schedule"][0]["start_time"].is_null());
 }
 
+// And where its offset has to be taken off, it is added.
+TEST_P(ContractTest, AStartTimeOfAnotherZoneIsKeptAsGivenWithoutItsDate) {
+  ASSERT_NO_FATAL_FAILURE(NeedMirrored(kStanding));
+  const nlohmann::json item = {{"interval", "1d"},
+                               {"start_time", "2026-11-20T03:00:00+09:00"}};
+  ASSERT_OK(Schedule("add", Spec(kStanding), item));
+  const nlohmann::json listed = ScheduleOf(Spec(kStanding));
+  ASSERT_OK(Schedule("remove", Spec(kStanding), item));
+  const std::string key =
+      absl::StrCat(bed().PoolId(kA), "//", IdOf(kA, kStanding));
+  ASSERT_TRUE(listed.contains(key)) << listed.dump();
+  EXPECT_EQ(listed[key]["schedule"][0]["start_time"], "03:00:00+09:00");
+}
+
+// Releases answer that it is wrong, or OK.
+TEST_P(ContractTest, AScheduleWithoutAnIntervalIsKeptAndCanBeRemoved) {
+  ASSERT_NO_FATAL_FAILURE(NeedMirrored(kStanding));
+  const auto added = Schedule("add", Spec(kStanding), {{"interval", "0m"}});
+  const nlohmann::json listed = ScheduleOf(Spec(kStanding));
+  const auto removed =
+      Schedule("remove", Spec(kStanding), {{"interval", "0d"}});
+  const nlohmann::json after = ScheduleOf(Spec(kStanding));
+  const std::string key =
+      absl::StrCat(bed().PoolId(kA), "//", IdOf(kA, kStanding));
+  ASSERT_TRUE(listed.contains(key)) << listed.dump() << added.status();
+  EXPECT_EQ(listed[key]["schedule"][0]["interval"], "0d");
+  EXPECT_OK(removed);
+  EXPECT_FALSE(after.contains(key)) << after.dump();
+  EXPECT_TRUE(added.ok() || CephErrno(added.status()) == EINVAL)
+      << added.status();
+}
+
 /// What the manager keeps of the schedules of kStanding's image; "": nothing.
 std::string Kept(Pool& pool, const std::string& image_id) {
   const auto kept = pool.ReadOmapKey("rbd_mirror_snapshot_schedule",

@@ -95,9 +95,9 @@ void CheckSchedules(Cluster& cluster, const std::string& answer) {
       const auto interval = ParseInterval(schedule.interval_text);
       CheckThat(interval.ok() && *interval == schedule.interval,
                 "an interval is what its text says", schedule.interval_text);
-      if (!schedule.start_of_day.has_value()) continue;
-      CheckThat(*schedule.start_of_day >= seconds(0) &&
-                    *schedule.start_of_day < std::chrono::hours(24),
+      if (!schedule.start.has_value()) continue;
+      CheckThat(schedule.start->of_day >= seconds(0) &&
+                    schedule.start->of_day < std::chrono::hours(24),
                 "a start time lies within a day", schedule.start_time);
     }
   }

@@ -50,17 +50,17 @@ void CheckStartTime(const std::string& text) {
     CheckError(start.status(), absl::StatusCode::kInvalidArgument);
     return;
   }
-  CheckThat(*start >= seconds(0) && *start < hours(24),
+  CheckThat(start->of_day >= seconds(0) && start->of_day < hours(24),
             "a start time lies within a day", text);
-  const auto count = start->count();
+  const auto count = start->of_day.count();
   const auto two = [](int64_t number) {
     return std::string(number < 10 ? "0" : "") + std::to_string(number);
   };
   const std::string printed =
       two(count / 3600) + ":" + two(count / 60 % 60) + ":" + two(count % 60);
   const auto again = ParseStartTime(printed);
-  CheckThat(again.ok() && *again == *start, "read again it is the same",
-            printed);
+  CheckThat(again.ok() && again->of_day == start->of_day,
+            "read again it is the same", printed);
 }
 
 void CheckParameters(const ParameterMap& map) {
@@ -81,7 +81,7 @@ void CheckParameters(const ParameterMap& map) {
   const auto interval = ParseInterval(schedule->interval_text);
   CheckThat(interval.ok() && *interval == schedule->interval,
             "the interval is what its text says", schedule->interval_text);
-  CheckThat(schedule->start_time.empty() != schedule->start_of_day.has_value(),
+  CheckThat(schedule->start_time.empty() != schedule->start.has_value(),
             "a start time has a text", schedule->start_time);
 }
 

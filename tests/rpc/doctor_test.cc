@@ -758,6 +758,26 @@ TEST_F(DoctorTest, CopiesThatAreLaterThanTheirScheduleAreNamed) {
                     HasSubstr("with a schedule of 60 s")));
 }
 
+TEST_F(DoctorTest, SchedulesThatDoSomethingElseThanTheySayAreNamed) {
+  Start();
+  EXPECT_EQ(Json().Verdict("schedule.wrong"), "");
+  const auto add = [&](const std::string& rest) {
+    ASSERT_OK(server_.pair.cluster(server_.a)->MgrCommand(absl::StrCat(
+        R"({"prefix":"rbd mirror snapshot schedule add","level_spec":)",
+        R"("replicapool/)", image_, R"(",)", rest, "}")));
+  };
+  add(R"("interval":"1d","start_time":"14:00:00-05:00")");
+  Found found = Json();
+  EXPECT_EQ(found.Verdict("schedule.wrong"), "WARNING");
+  EXPECT_THAT(found.Of("schedule.wrong", "seen"), HasSubstr("14:00:00-05:00"));
+  add(R"("interval":"0m")");
+  found = Json();
+  EXPECT_EQ(found.Verdict("schedule.wrong"), "PROBLEM");
+  EXPECT_THAT(found.Of("schedule.wrong", "seen"), HasSubstr("(0m)"));
+  EXPECT_THAT(found.Of("schedule.wrong", "remedy"),
+              HasSubstr("audit schedules --pool replicapool"));
+}
+
 // Nothing that is known of a copy is no sign that it is made in time.
 TEST_F(DoctorTest, ACopyOfWhichNobodyHasReportedIsNotSaidToBeInTime) {
   server_.b.SetMirrorDaemon(DaemonState::kDown);

@@ -238,6 +238,23 @@ TEST_F(AuditPoolTest, ScheduleOfAnImageThatIsGone) {
   ExpectUnclear(AuditFailing(AuditKind::kSchedules, "rados_list_watchers"));
 }
 
+TEST_F(AuditPoolTest, SchedulesThatDoSomethingElseThanTheySay) {
+  a_.AddImage(MirroredPair::kPool, "", image_);
+  SetJournal(
+      "rbd_mirror_snapshot_schedule",
+      {{"2//" + a_.ImageId(image_),
+        R"([{"interval": "0d", "start_time": null}, {"interval": "5m"}])"},
+       {"2", R"([{"interval": "1d", "start_time": "14:00:00-05:00"},
+                {"interval": "2d", "start_time": "14:00:00+00:00"}])"}});
+  EXPECT_THAT(
+      Remedies(Audit(AuditKind::kSchedules)),
+      ElementsAre("rbd mirror snapshot schedule remove --pool replicapool 1d "
+                  "14:00:00-05:00",
+                  absl::StrCat("rbd mirror snapshot schedule remove --pool "
+                               "replicapool --image ",
+                               image_, " 0d")));
+}
+
 TEST_F(AuditPoolTest, MembersAndRbdGroupDiffer) {
   const std::string id = pair_.AddVolume(a_, kUuid);
   List(image_, false);

@@ -1,5 +1,14 @@
 #include "replication/parameters.h"
 
+#include <chrono>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "replication/schedule_json.h"
 #include "tests/testing/status_matchers.h"
 
 namespace addons {
@@ -34,7 +43,8 @@ TEST(ReplicationParametersTest, ReadsEveryKey) {
   ASSERT_TRUE(parameters->schedule.has_value());
   EXPECT_EQ(parameters->schedule->interval, std::chrono::minutes(120));
   EXPECT_EQ(parameters->schedule->interval_text, "2h");
-  EXPECT_EQ(parameters->schedule->start_of_day, std::chrono::hours(19));
+  EXPECT_EQ(parameters->schedule->start->of_day, std::chrono::hours(19));
+  EXPECT_EQ(parameters->schedule->start_time, "1970-01-01T19:00:00+00:00");
 }
 
 TEST(ReplicationParametersTest, JournalModeHasNoSchedule) {
@@ -127,17 +137,53 @@ INSTANTIATE_TEST_SUITE_P(
         BadValue{{{"mirroringMode", "journal"}, {"schedulingInterval", "5x"}},
                  "schedulingInterval"}));
 
-TEST(ParseStartTimeTest, KeepsOnlyTheTimeOfDayInUtc) {
-  EXPECT_EQ(*ParseStartTime("03:00:00+00:00"), std::chrono::hours(3));
-  EXPECT_EQ(*ParseStartTime("2026-11-20T03:00:00Z"), std::chrono::hours(3));
-  EXPECT_EQ(*ParseStartTime("2026-11-20 03:00"), std::chrono::hours(3));
-  EXPECT_EQ(*ParseStartTime("01:30+0200"), std::chrono::minutes(23 * 60 + 30));
+TEST(ParseStartTimeTest, IsReckonedIntoUtc) {
+  struct Row {
+    const char* text;
+    std::chrono::minutes of_day;
+    std::optional<absl::CivilDay> day;
+    bool in_utc;
+  };
+  const absl::CivilDay day(2026, 11, 20);
+  for (const Row& row : std::vector<Row>{
+           {"03:00:00+00:00", std::chrono::hours(3), std::nullopt, true},
+           {"03:00-00:00", std::chrono::hours(3), std::nullopt, true},
+           {"2026-11-20T03:00:00Z", std::chrono::hours(3), day, true},
+           {"2026-11-20 03:00", std::chrono::hours(3), day, true},
+           {"01:30+0200", std::chrono::minutes(23 * 60 + 30), std::nullopt,
+            false},
+           {"2026-11-20T01:30+02:00", std::chrono::minutes(23 * 60 + 30),
+            day - 1, false},
+           {"2026-11-19T22:00-05:00", std::chrono::hours(3), day, false}}) {
+    const auto start = ParseStartTime(row.text);
+    ASSERT_OK(start);
+    EXPECT_EQ(start->of_day, row.of_day) << row.text;
+    EXPECT_EQ(start->day, row.day) << row.text;
+    EXPECT_EQ(start->in_utc, row.in_utc) << row.text;
+  }
 }
 
 // As the manager's module does, which would be asked to change it each time.
 TEST(ParseStartTimeTest, SecondsDoNotCount) {
-  EXPECT_EQ(*ParseStartTime("03:00:59Z"), std::chrono::hours(3));
-  EXPECT_EQ(*ParseStartTime("03:00:01.5+01:00"), std::chrono::hours(2));
+  EXPECT_EQ(ParseStartTime("03:00:59Z")->of_day, std::chrono::hours(3));
+  EXPECT_EQ(ParseStartTime("03:00:01.5+01:00")->of_day, std::chrono::hours(2));
+}
+
+// Up to Ceph 20 the manager drops dates and adds the offsets of zones, from 21
+// on it takes nothing but dates with times.
+TEST(SnapshotScheduleTest, IsToldInUtcWithADate) {
+  for (const auto& [given, told] : std::map<std::string, std::string>{
+           {"03:00", "1970-01-01T03:00:00+00:00"},
+           {"14:00:00-05:00", "1970-01-01T19:00:00+00:00"},
+           {"20:00:00-05:00", "1970-01-01T01:00:00+00:00"},
+           {"03:00:00+09:00", "1970-01-01T18:00:00+00:00"},
+           {"2026-11-20T03:00:00Z", "2026-11-20T03:00:00+00:00"},
+           {"2026-11-20T03:00:00+09:00", "2026-11-19T18:00:00+00:00"}}) {
+    const auto parameters = ReplicationParameters::Parse(
+        {{"schedulingInterval", "1d"}, {"schedulingStartTime", given}});
+    ASSERT_OK(parameters);
+    EXPECT_EQ(parameters->schedule->start_time, told) << given;
+  }
 }
 
 TEST(ParseIntervalTest, UnitsAreMinutesHoursDays) {
@@ -150,12 +196,22 @@ TEST(SnapshotScheduleTest, EqualWhenTheManagerWouldTreatThemAlike) {
   const auto wanted = ReplicationParameters::Parse(
       {{"schedulingInterval", "60m"},
        {"schedulingStartTime", "2026-11-20T03:00:00Z"}});
-  const auto listed =
-      ReplicationParameters::Parse({{"schedulingInterval", "1h"},
-                                    {"schedulingStartTime", "03:00:00+00:00"}});
   ASSERT_OK(wanted);
-  ASSERT_OK(listed);
-  EXPECT_EQ(*wanted->schedule, *listed->schedule);
+  const auto listed = [](const std::string& interval,
+                         const std::string& start) {
+    auto schedule = ParseSchedule(
+        nlohmann::json({{"interval", interval}, {"start_time", start}}));
+    EXPECT_OK(schedule);
+    return *std::move(schedule);
+  };
+  EXPECT_EQ(*wanted->schedule, listed("1h", "03:00:00+00:00"));
+  EXPECT_EQ(*wanted->schedule, listed("1h", "2026-11-20T03:00:00+00:00"));
+  EXPECT_FALSE(*wanted->schedule == listed("1h", "2026-11-21T03:00:00+00:00"));
+  EXPECT_FALSE(*wanted->schedule == listed("1h", "04:00:00+00:00"));
+  EXPECT_FALSE(*wanted->schedule == listed("2h", "03:00:00+00:00"));
+  // The same moment of the calendar, and none of the manager's.
+  EXPECT_FALSE(*wanted->schedule == listed("1h", "12:00:00+09:00"));
+  EXPECT_EQ(listed("1h", "12:00:00+09:00"), listed("1h", "12:00:00+09:00"));
 }
 
 }  // namespace

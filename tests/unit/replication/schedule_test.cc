@@ -18,6 +18,7 @@ namespace {
 using std::chrono::minutes;
 using std::chrono::seconds;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
@@ -80,6 +81,23 @@ TEST_F(ScheduleTest, SameStartTimeInAnotherZoneIsKept) {
   EXPECT_EQ(world_.CountMutations(), 0);
 }
 
+// Seen on Ceph 16 to 20: the manager adds the offset where it has to be taken
+// off, so that "14:00-05:00" runs at 9:00 UTC.
+TEST_F(ScheduleTest, TheManagerIsToldUtc) {
+  ASSERT_OK(PromoteEvery("1d", "14:00:00-05:00"));
+  ASSERT_THAT(Present(), SizeIs(1));
+  EXPECT_EQ(Present()[0].start_time, "19:00:00+00:00");
+}
+
+TEST_F(ScheduleTest, OneThatAnEarlierVersionToldInAnotherZoneIsReplaced) {
+  ASSERT_OK(pair_.cluster(a_)->MgrCommand(
+      R"({"prefix":"rbd mirror snapshot schedule add","level_spec":")" + spec_ +
+      R"(","interval":"1d","start_time":"14:00:00-05:00"})"));
+  EXPECT_OK(PromoteEvery("1d", "14:00:00-05:00"));
+  ASSERT_THAT(Present(), SizeIs(1));
+  EXPECT_EQ(Present()[0].start_time, "19:00:00+00:00");
+}
+
 TEST_F(ScheduleTest, SecondsOfAStartTimeDoNotMatter) {
   ASSERT_OK(PromoteEvery("1d", "14:00:30Z"));
   world_.ClearCalls();
@@ -98,7 +116,37 @@ TEST_F(ScheduleTest, NewStartTimeReplacesTheOldOne) {
   ASSERT_OK(PromoteEvery("1d", "03:00:00Z"));
   EXPECT_OK(PromoteEvery("1d", "04:00:00Z"));
   ASSERT_THAT(Present(), SizeIs(1));
-  EXPECT_EQ(Present()[0].start_of_day, seconds(4 * 3600));
+  EXPECT_EQ(Present()[0].start->of_day, seconds(4 * 3600));
+}
+
+// The manager keeps "0m", which the rbd command was seen to pass on.
+TEST_F(ScheduleTest, OneOfNoIntervalIsNobodysAndRemoved) {
+  Add(spec_, "0m");
+  ASSERT_THAT(Present(), SizeIs(1));
+  EXPECT_FALSE(Present()[0].Runs());
+  EXPECT_OK(PromoteEvery("5m"));
+  ASSERT_THAT(Present(), SizeIs(1));
+  EXPECT_EQ(Present()[0].interval, minutes(5));
+}
+
+TEST_F(ScheduleTest, OneOfNoIntervalDoesNotKeepDisableFromOk) {
+  Add(spec_, "0m");
+  EXPECT_OK(Disable(on_a_));
+  EXPECT_THAT(Present(), IsEmpty());
+}
+
+TEST_F(ScheduleTest, OneOfNoIntervalDoesNotApply) {
+  Add(spec_, "0m");
+  Add(absl::StrCat(MirroredPair::kPool, "/"), "7m");
+  const auto applied =
+      ReadAppliedSchedules(*pair_.cluster(a_), spec_, a_.ImageId(image_));
+  ASSERT_OK(applied);
+  EXPECT_THAT(applied->own, IsEmpty());
+  const auto pool = ReadPoolSchedules(*pair_.cluster(a_),
+                                      absl::StrCat(MirroredPair::kPool, "/"));
+  ASSERT_OK(pool);
+  EXPECT_FALSE(pool->own.contains(a_.ImageId(image_)));
+  EXPECT_THAT(pool->inherited, SizeIs(1));
 }
 
 TEST_F(ScheduleTest, AllOtherOnesAreRemoved) {

@@ -29,7 +29,7 @@ std::vector<SnapshotSchedule> Every(const std::string& interval,
   SnapshotSchedule schedule;
   schedule.interval_text = interval;
   schedule.interval = *ParseInterval(interval);
-  if (!start.empty()) schedule.start_of_day = *ParseStartTime(start);
+  if (!start.empty()) schedule.start = *ParseStartTime(start);
   return {schedule};
 }
 
