@@ -4,6 +4,11 @@
 
 namespace addons {
 
+bool HasReceivingPeer(const std::vector<MirrorPeer>& peers) {
+  return std::any_of(peers.begin(), peers.end(),
+                     [](const MirrorPeer& peer) { return peer.receives; });
+}
+
 bool HasReportingPeer(const std::vector<MirrorPeer>& peers) {
   return std::any_of(peers.begin(), peers.end(), [](const MirrorPeer& peer) {
     return !peer.mirror_uuid.empty();

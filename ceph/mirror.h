@@ -113,7 +113,14 @@ struct MirrorPeer {
   /// one-way mirroring it never does. (The C API does not tell when it last
   /// called.)
   std::string mirror_uuid;
+  /// What is written here goes there; with one-way mirroring it does not on the
+  /// site that receives.
+  bool receives = true;
 };
+
+/// Somebody copies what is written here. Where nobody does librbd makes no
+/// mirror snapshot (EINVAL).
+bool HasReceivingPeer(const std::vector<MirrorPeer>& peers);
 
 /// The rbd-mirror of one of them has called here, and so may report again.
 bool HasReportingPeer(const std::vector<MirrorPeer>& peers);

@@ -94,7 +94,7 @@ absl::Status CompleteHalfDone(Session& session, MirrorView* view) {
   Log().warn("completing a half-done promotion volume={} snapshot={}",
              Quoted(session.volume.volume_id.text()), suspect);
   return ChangeImage(session.volume, [&](Image& image) {
-    return MakeMirrorSnapshot(session, image).status();
+    return MakeMirrorSnapshot(session, image);
   });
 }
 

@@ -555,7 +555,7 @@ absl::Status Rescue::RestoreImage(Image& image, const MirrorView& view,
     ADDONS_RETURN_IF_ERROR(SetRecord(record));
   }
   ADDONS_ASSIGN_OR_RETURN(const auto peers, session_.reads->MirrorPeers());
-  if (!peers.empty()) {
+  if (HasReceivingPeer(peers)) {
     // The one of the promotion holds what librbd made of the image.
     ADDONS_RETURN_IF_ERROR(AwaitSnapshotTurn(
         session_, view.image_id,
@@ -564,7 +564,7 @@ absl::Status Rescue::RestoreImage(Image& image, const MirrorView& view,
                "background; repeat the call for the result"),
         TurnWaits::kInPlace));
     context_.Step("making a mirror snapshot of the last complete state");
-    ADDONS_RETURN_IF_ERROR(MakeMirrorSnapshot(session_, image).status());
+    ADDONS_RETURN_IF_ERROR(MakeMirrorSnapshot(session_, image));
   }
   // The lock kept others from writing, but not from reading and remembering
   // what was not whole yet.

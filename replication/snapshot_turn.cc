@@ -11,7 +11,7 @@ namespace addons {
 bool SnapshotTurn::ManagerMakesOneWithin(std::chrono::minutes time) const {
   return std::any_of(schedules.begin(), schedules.end(),
                      [&](const SnapshotSchedule& schedule) {
-                       return schedule.interval <= time;
+                       return schedule.Runs() && schedule.interval <= time;
                      });
 }
 
@@ -51,13 +51,14 @@ absl::Status AwaitSnapshotTurn(const Session& session,
   }
 }
 
-absl::StatusOr<uint64_t> MakeMirrorSnapshot(const Session& session,
-                                            Image& image) {
+absl::Status MakeMirrorSnapshot(const Session& session, Image& image) {
   if (!session.context.mutating()) {
     return absl::InternalError(
         "a mirror snapshot was to be made without the lease");
   }
-  return image.CreateMirrorSnapshot();
+  ADDONS_ASSIGN_OR_RETURN(const auto peers, session.reads->MirrorPeers());
+  if (!HasReceivingPeer(peers)) return absl::OkStatus();
+  return image.CreateMirrorSnapshot().status();
 }
 
 }  // namespace addons

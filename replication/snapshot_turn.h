@@ -43,9 +43,9 @@ absl::Status AwaitSnapshotTurn(const Session& session,
                                const std::string& image_id,
                                const absl::Status& pending, TurnWaits how);
 
-/// Makes one and returns its id. With the lease, and in this daemon's turn.
-absl::StatusOr<uint64_t> MakeMirrorSnapshot(const Session& session,
-                                            Image& image);
+/// Makes one. With the lease, and in this daemon's turn. OK, and none is made,
+/// where no peer would copy it.
+absl::Status MakeMirrorSnapshot(const Session& session, Image& image);
 
 }  // namespace addons
 

@@ -39,7 +39,7 @@ absl::Status WriteNote(const Session& session, Image& image,
     ADDONS_RETURN_IF_ERROR(
         image.SetMetadata(kRefusedDemotionKey, FormatRefusedDemotion(note)));
   }
-  return carry ? MakeMirrorSnapshot(session, image).status() : absl::OkStatus();
+  return carry ? MakeMirrorSnapshot(session, image) : absl::OkStatus();
 }
 
 /// Whether the moment is waited for in which a mirror snapshot may be made.

@@ -337,7 +337,8 @@ absl::StatusOr<std::vector<MirrorPeer>> RadosPool::MirrorPeers() {
   for (int i = 0; i < count; ++i) {
     const rbd_mirror_peer_site_t& site = sites[static_cast<size_t>(i)];
     peers.push_back({CString(site.uuid), CString(site.site_name),
-                     CString(site.mirror_uuid)});
+                     CString(site.mirror_uuid),
+                     site.direction != RBD_MIRROR_PEER_DIRECTION_RX});
   }
   return peers;
 }

@@ -29,6 +29,7 @@ TEST_P(ContractTest, EachSiteKnowsTheOther) {
     ASSERT_OK(peers);
     ASSERT_THAT(*peers, SizeIs(1));
     EXPECT_FALSE(peers->front().uuid.empty());
+    EXPECT_TRUE(peers->front().receives);
     // Known from the first call of the peer's daemon on.
     EXPECT_TRUE(bed().WaitFor(
         [&] {

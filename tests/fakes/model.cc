@@ -349,7 +349,8 @@ std::vector<SiteStatus> Model::Status(const Site& site, const Namespace& where,
 std::vector<MirrorPeer> Model::Peers(const Site& site) const {
   if (site.peer == nullptr) return {};
   return {{site.peer_uuid, absl::StrCat("site-", site.peer->name),
-           site.peer->daemon.has_called_peer ? site.peer->mirror_uuid : ""}};
+           site.peer->daemon.has_called_peer ? site.peer->mirror_uuid : "",
+           site.peer->receives}};
 }
 
 // --- controls

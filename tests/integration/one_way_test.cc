@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tests/cluster/two_sites.h"
+#include "tests/integration/mid_copy.h"
 
 namespace addons::testing {
 namespace {
@@ -44,6 +45,22 @@ TEST_F(OneWayTest, WithoutAnIntervalAPersonForces) {
   EXPECT_THAT(Promote("b", volume, true), HasCode(Code::OK));
   EXPECT_TRUE(IsPrimary("b", volume));
   EXPECT_EQ(ReadText("b", volume), "copied");
+}
+
+/// Nobody copies what is written on b, so librbd makes no mirror snapshots
+/// there.
+class OneWayMidCopyTest : public MidCopyTest {
+ public:
+  static void SetUpTestSuite() {
+    StopInMidCopy({{"copy", {}}});
+    SiteDies();
+  }
+};
+
+TEST_F(OneWayMidCopyTest, TheLastWholeStateComesBack) {
+  const Volume& made = volumes_->at("copy");
+  EXPECT_THAT(Force(made.volume), HasCode(Code::OK));
+  ExpectWhole(made);
 }
 
 class LongOneWayTest : public TwoSitesTest {};

@@ -31,7 +31,7 @@ using Kind = MirrorSnapshotKind;
 class RescueTest : public VerbsTest,
                    public ::testing::WithParamInterface<Kind> {
  protected:
-  RescueTest() {
+  explicit RescueTest(MirroredPairOptions options = {}) : VerbsTest(options) {
     AddMirrored(kSmallImage);
     // It is stopped in the middle of the copy.
     on_b_.options().force_without_local_mirror = true;
@@ -105,6 +105,24 @@ TEST_P(RescueTest, BringsTheLastWholeStateBack) {
   EXPECT_THAT(steps_, Contains("bringing the last complete state back"));
   EXPECT_THAT(progress_, Contains(std::pair(uint64_t{kSmallImage},
                                             uint64_t{kSmallImage})));
+}
+
+/// b follows a, which receives nothing.
+class OneWayRescueTest : public RescueTest {
+ protected:
+  OneWayRescueTest() : RescueTest(MirroredPairOptions{.one_way = true}) {}
+};
+
+// librbd makes no mirror snapshot where nobody would copy it.
+TEST_P(OneWayRescueTest, BringsTheLastWholeStateBack) {
+  StopMidCopy(GetParam(), DaemonState::kDown);
+  ASSERT_TRUE(b_.Torn(image_));
+  LoseA();
+  EXPECT_OK(Promote(on_b_, Force::kYes));
+  EXPECT_TRUE(b_.Info(image_).primary);
+  EXPECT_FALSE(b_.Torn(image_));
+  EXPECT_EQ(b_.Data(image_), 1);
+  EXPECT_FALSE(HasRescueImage());
 }
 
 TEST_P(RescueTest, ZerosAreBroughtBackToo) {
@@ -336,6 +354,8 @@ TEST_P(RescueTest, WhatWasWrittenAfterTheSecondPromotionIsNotOverwritten) {
   EXPECT_EQ(b_.Data(image_), 77U);
 }
 
+INSTANTIATE_TEST_SUITE_P(Copy, OneWayRescueTest,
+                         ::testing::Values(Kind::kNonPrimary));
 INSTANTIATE_TEST_SUITE_P(Kinds, RescueTest,
                          ::testing::Values(Kind::kNonPrimary,
                                            Kind::kNonPrimaryDemoted),
