@@ -46,13 +46,15 @@ absl::StatusOr<uint64_t> TrimFilesystem(int fd, const TrimRange& range) {
   }
 }
 
-absl::StatusOr<uint64_t> FilesystemUsedBytes(int fd) {
+absl::StatusOr<FilesystemBytes> ReadFilesystemBytes(int fd) {
   struct statvfs info {};
   if (fstatvfs(fd, &info) != 0) {
     return absl::UnknownError(
         absl::StrCat("statvfs failed: ", strerror(errno)));
   }
-  return (info.f_blocks - info.f_bfree) * uint64_t{info.f_frsize};
+  const uint64_t block = info.f_frsize;
+  return FilesystemBytes{(info.f_blocks - info.f_bfree) * block,
+                         info.f_bfree * block};
 }
 
 }  // namespace addons

@@ -16,9 +16,9 @@ struct TrimRange {
 
 /// Discards the free space in `range` of the filesystem of the directory `fd`
 /// and returns how many bytes that were, by the filesystem's count. ext4 leaves
-/// out block groups in which nothing was freed since the last time; xfs (and
-/// ext4 inside a block group) may discard and count free extents to their end,
-/// beyond the range.
+/// out block groups in which nothing was freed since the last time, and may
+/// discard and count free extents to their end, beyond the range. xfs counts
+/// all of the range, what is in use as well.
 ///
 /// UNIMPLEMENTED: the filesystem or its device cannot trim. OUT_OF_RANGE: the
 /// range begins beyond the end of the filesystem, or is too small for it.
@@ -27,8 +27,13 @@ struct TrimRange {
 /// until the device has answered; only SIGKILL interrupts it. ioctl(2) FITRIM
 absl::StatusOr<uint64_t> TrimFilesystem(int fd, const TrimRange& range);
 
-/// Bytes in use by the filesystem of `fd`. UNKNOWN on an I/O error. fstatvfs(3)
-absl::StatusOr<uint64_t> FilesystemUsedBytes(int fd);
+struct FilesystemBytes {
+  uint64_t used = 0;
+  uint64_t free = 0;
+};
+
+/// Of the filesystem of `fd`. UNKNOWN on an I/O error. fstatvfs(3)
+absl::StatusOr<FilesystemBytes> ReadFilesystemBytes(int fd);
 
 }  // namespace addons
 

@@ -68,6 +68,7 @@ absl::StatusOr<MappedImage> IdentifyNbd(const LinuxRoots& roots,
       image.pool = served->pool;
       image.rados_namespace = served->rados_namespace;
       image.image = served->image;
+      image.encrypted = served->encrypted;
     }
   }
   if (image.pool.empty() && image.tag.empty()) {

@@ -22,6 +22,8 @@ struct MappedImage {
   std::string fsid;  // of the cluster; krbd only, and not of old kernels
   /// What rbd-nbd was told as --cookie: ceph-csi gives the volume id there.
   std::string tag;
+  /// librbd encrypts it, so that nothing which is discarded comes back.
+  bool encrypted = false;
 
   /// "image 'pool/namespace/image' (device rbd0)", for messages.
   std::string Describe() const;

@@ -89,11 +89,15 @@ std::optional<RbdNbdImage> ParseRbdNbdCommand(absl::string_view command_line) {
                   [](const std::string& part) { return part.empty(); })) {
     return std::nullopt;
   }
+  const bool encrypted = std::any_of(
+      arguments.begin(), arguments.end(), [](absl::string_view argument) {
+        return absl::StartsWith(argument, "--encryption-format");
+      });
   switch (parts.size()) {
     case 2:
-      return RbdNbdImage{parts[0], "", ImageName(parts[1])};
+      return RbdNbdImage{parts[0], "", ImageName(parts[1]), encrypted};
     case 3:
-      return RbdNbdImage{parts[0], parts[1], ImageName(parts[2])};
+      return RbdNbdImage{parts[0], parts[1], ImageName(parts[2]), encrypted};
     default:  // without a pool it is in one that the configuration names
       return std::nullopt;
   }

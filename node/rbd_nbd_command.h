@@ -14,6 +14,7 @@ struct RbdNbdImage {
   std::string pool;
   std::string rados_namespace;
   ImageName image;
+  bool encrypted = false;  // by librbd (--encryption-format)
   friend bool operator==(const RbdNbdImage&, const RbdNbdImage&) = default;
 };
 

@@ -56,8 +56,8 @@ std::optional<SkipReason> WhySkip(const ImageFacts& facts, WithSnapshots with) {
   if (facts.secondary) {
     return SkipReason{
         ReclaimOutcome::kSecondary,
-        "it is the secondary of a mirrored pair; what the primary "
-        "frees is freed here by mirroring"};
+        "it is the secondary of a mirrored pair, which cannot be written; "
+        "what the primary frees stays here until the copy is made anew"};
   }
   if (facts.features.migrating) {
     return SkipReason{

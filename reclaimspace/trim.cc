@@ -33,6 +33,7 @@ struct ProvedMount {
   MountEntry mount;
   size_t mounts = 0;
   BlockStack stack;
+  bool encrypted = false;                // MappedImage::encrypted
   std::optional<ResolvedVolume> volume;  // absent: proved without Ceph
 };
 
@@ -81,6 +82,7 @@ absl::StatusOr<ProvedMount> FindMount(OperationContext& context,
                     absl::StrCat("the ", found.mount.filesystem, " at '",
                                  request.path, "' is not the volume"));
   }
+  found.encrypted = mapped->encrypted;
   ADDONS_ASSIGN_OR_RETURN(found.volume,
                           Prove(context, environment, request, *mapped));
   return found;
@@ -96,6 +98,11 @@ absl::Status CheckTrimmable(const ProvedMount& found,
     return absl::FailedPreconditionError(
         "its filesystem is read-only, perhaps after an error; see the node's "
         "kernel log");
+  }
+  if (found.encrypted) {
+    return absl::UnimplementedError(
+        "the image has librbd's own encryption (rbd-nbd --encryption-format), "
+        "which writes discards as data: a trim would make it grow");
   }
   if (const BlockLayer* layer = found.stack.WithoutDiscard()) {
     return absl::UnimplementedError(absl::StrCat(
@@ -158,10 +165,14 @@ absl::StatusOr<TrimResult> TrimSteps(OperationContext& context,
       return absl::UnknownError(trimmed.status().message());
     }
     ADDONS_RETURN_IF_ERROR(trimmed.status());
-    result.trimmed_bytes += *trimmed;
-    environment.stats.AddTrimmedBytes(*trimmed);
-    ADDONS_ASSIGN_OR_RETURN(result.used_bytes,
-                            FilesystemUsedBytes(directory.fd.get()));
+    ADDONS_ASSIGN_OR_RETURN(const FilesystemBytes bytes,
+                            ReadFilesystemBytes(directory.fd.get()));
+    result.used_bytes = bytes.used;
+    // xfs counts what is in use as well.
+    const uint64_t freed = std::min(
+        *trimmed, bytes.free - std::min(bytes.free, result.trimmed_bytes));
+    result.trimmed_bytes += freed;
+    environment.stats.AddTrimmedBytes(freed);
     context.Progress(std::min(range.start + range.length, end), end);
     range.start += range.length;
     // It discards whole free extents: small steps would discard a large one

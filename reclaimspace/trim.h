@@ -50,7 +50,7 @@ struct TrimRequest {
 };
 
 struct TrimResult {
-  uint64_t trimmed_bytes = 0;  // as the filesystem counts
+  uint64_t trimmed_bytes = 0;  // as it counts, and no more than is free
   uint64_t used_bytes = 0;     // by the filesystem, afterwards
   /// Image::UsedBytes() of the image, where that is one look: with secrets and
   /// fast-diff.
@@ -69,7 +69,7 @@ struct TrimResult {
 ///   TrimSteps()       ImageUsage()  where that is cheap
 ///                     "trimming (bytes of the filesystem)"
 ///                     per step:     OpenAgain(): the same mount, still in use
-///                                   trim(), FilesystemUsedBytes()
+///                                   trim(), ReadFilesystemBytes()
 ///                     ImageUsage()
 // clang-format on
 ///

@@ -88,7 +88,11 @@ absl::Status Enabling::CheckPool() {
     return Failed(
         absl::StatusCode::kFailedPrecondition,
         absl::StrCat("pool '", session_.volume.pool_name,
-                     "' has no peer to replicate to; run `rbd mirror pool peer "
+                     "' has no peer to replicate to; run `rbd mirror pool "
+                     "enable ",
+                     session_.volume.pool_name,
+                     " image` on both sites, also where only namespaces of "
+                     "the pool are mirrored, then `rbd mirror pool peer "
                      "bootstrap create ",
                      session_.volume.pool_name,
                      "` here and `... bootstrap import` on the other site"));

@@ -80,11 +80,15 @@ void AuditSchedules(AuditedPlace& place, Pool& whole) {
   }
   if (wrong->empty()) return;
   const auto names = ReadImageNames(place.pool);
+  if (!names.ok()) {
+    return place.NotSeen(AuditKind::kSchedules, place.pool.Spec(""),
+                         names.status());
+  }
   for (const WrongSchedule& one : *wrong) {
     std::string image;
     if (!one.image_id.empty()) {
       // Of an image that is gone there is a finding already.
-      if (!names.ok() || !names->contains(one.image_id)) continue;
+      if (!names->contains(one.image_id)) continue;
       image = names->at(one.image_id).text();
     }
     place.Found(AuditKind::kSchedules, place.pool.Spec(image), one.seen,

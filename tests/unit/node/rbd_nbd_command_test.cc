@@ -30,6 +30,16 @@ TEST(RbdNbdCommandTest, ReadsTheImage) {
               Optional(RbdNbdImage{"pool", "", ImageName("image")}));
 }
 
+TEST(RbdNbdCommandTest, TellsWhetherLibrbdEncryptsIt) {
+  EXPECT_FALSE(Parse({"rbd-nbd", "map", "pool/image"})->encrypted);
+  EXPECT_TRUE(Parse({"rbd-nbd", "map", "--encryption-format", "luks1",
+                     "pool/image", "--encryption-passphrase-file", "/a"})
+                  ->encrypted);
+  EXPECT_TRUE(
+      Parse({"rbd-nbd", "map", "pool/image", "--encryption-format=luks2"})
+          ->encrypted);
+}
+
 TEST(RbdNbdCommandTest, SkipsOptionsAndTheirValues) {
   const std::optional<RbdNbdImage> image{{"pool", "", ImageName("image")}};
   EXPECT_EQ(Parse({"rbd-nbd", "--id", "csi-rbd-node", "-m", "10.0.0.1:6789",

@@ -5,11 +5,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "node/ioprio_abi.h"
 #include "tests/fakes/mirrored_pair.h"
 #include "tests/fakes/test_operation_context.h"
@@ -22,6 +24,7 @@ namespace {
 
 using std::chrono::seconds;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 constexpr uint64_t kGiB = FakeNode::kGiB;
@@ -72,6 +75,35 @@ TEST_F(TrimTest, CoversTheWholeDeviceInSteps) {
                                      std::pair{3 * kGiB, 4 * kGiB},
                                      std::pair{4 * kGiB, 4 * kGiB}));
   EXPECT_TRUE(context_.mutating());
+}
+
+// librbd writes encrypted zeros for what is discarded.
+TEST_F(TrimTest, AnImageThatLibrbdEncryptsIsNotTrimmed) {
+  node_.tree.AddDisk("nbd0", "43:0");
+  const std::string image = MirroredPair::ImageOf(kUuid);
+  const auto serve = [&](const std::string& option) {
+    std::string command =
+        absl::StrCat("rbd-nbd\nmap\nreplicapool/", image, "\n", option);
+    std::replace(command.begin(), command.end(), '\n', '\0');
+    node_.tree.SetNbdServer("nbd0", 77, command);
+  };
+  node_.SetMount(FakeNode::Mount({43, 0}), 1);
+  serve("--encryption-format\nluks2\n");
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kUnimplemented,
+                              HasSubstr("librbd's own encryption")));
+  EXPECT_THAT(node_.trims(), IsEmpty());
+  serve("");
+  EXPECT_OK(Run());
+}
+
+// xfs counts the whole range each time, also what is in use.
+TEST_F(TrimTest, NoMoreIsTrimmedThanIsFree) {
+  node_.SetTrim([](const TrimRange&) { return uint64_t{1} << 60; });
+  const auto result = Run();
+  ASSERT_OK(result);
+  EXPECT_GT(node_.trims().size(), 1U);
+  EXPECT_GT(result->trimmed_bytes, 0U);
+  EXPECT_LT(result->trimmed_bytes, uint64_t{1} << 60);
 }
 
 TEST_F(TrimTest, MeasuresTheImageWhereThatIsCheap) {

@@ -240,6 +240,7 @@ TEST_F(AuditPoolTest, ScheduleOfAnImageThatIsGone) {
 
 TEST_F(AuditPoolTest, SchedulesThatDoSomethingElseThanTheySay) {
   a_.AddImage(MirroredPair::kPool, "", image_);
+  List(image_, false);
   SetJournal(
       "rbd_mirror_snapshot_schedule",
       {{"2//" + a_.ImageId(image_),
