@@ -176,6 +176,19 @@ endfunction()
 # long as on a quiet one.
 set(ADDONS_INTEGRATION_TIMEOUT 1800)
 
+# What each took, in seconds: ctest begins with the longest, so that the end is not spent
+# waiting for one of them. (It learns by itself only where it has run before.)
+file(STRINGS "${PROJECT_SOURCE_DIR}/tests/durations.txt" addons_durations REGEX "^[^#]")
+set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY
+  CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/durations.txt")
+function(addons_set_cost test)
+  foreach(line IN LISTS addons_durations)
+    if(line MATCHES "^([0-9]+) (.*)$" AND CMAKE_MATCH_2 STREQUAL test)
+      set_tests_properties(${test} PROPERTIES COST ${CMAKE_MATCH_1})
+    endif()
+  endforeach()
+endfunction()
+
 # addons_integration_suites(PROGRAM name SUITES suite ... [LABELS ...] [TIMEOUT seconds])
 # Each suite of a program of addons_integration_test is one ctest test with clusters of its
 # own, because starting them takes longer than most tests. A suite with parameters (TEST_P)
@@ -191,6 +204,7 @@ function(addons_integration_suites)
       COMMAND ${ARG_PROGRAM} "--gtest_filter=${suite}.*:*/${suite}.*")
     set_tests_properties(integration.${suite} PROPERTIES
       LABELS "${labels}" TIMEOUT ${ARG_TIMEOUT} SKIP_RETURN_CODE 77)
+    addons_set_cost(integration.${suite})
   endforeach()
 endfunction()
 
@@ -220,5 +234,6 @@ function(addons_integration_test)
     add_test(NAME ${ARG_NAME} COMMAND ${ARG_NAME})
     set_tests_properties(${ARG_NAME} PROPERTIES
       LABELS "${labels}" TIMEOUT ${ARG_TIMEOUT} SKIP_RETURN_CODE 77)
+    addons_set_cost(${ARG_NAME})
   endif()
 endfunction()

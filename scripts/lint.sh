@@ -25,6 +25,8 @@ cd "$(dirname "$0")/.."
 . scripts/lib/machine.sh
 # shellcheck source=scripts/lib/build.sh
 . scripts/lib/build.sh
+# shellcheck source=scripts/lib/reached.sh
+. scripts/lib/reached.sh
 
 checks=()
 for argument; do
@@ -155,16 +157,8 @@ check_threads() {
 }
 
 changed() {
-  local base branch
-  for branch in "${BASE:-}" main origin/main; do
-    if [[ $branch ]] && base=$(git merge-base HEAD "$branch" 2>/dev/null) &&
-      [[ $base != "$(git rev-parse HEAD)" ]]; then
-      break
-    fi
-    base=''
-  done
-  # On the branch itself: the last commit.
-  [[ $base ]] || base=$(git rev-parse -q --verify HEAD~1) || return 0
+  local base
+  base=$(base_of_change) || return 0
   git diff --name-only --diff-filter=d "$base" -- '*.cc' '*.h' ':!tests' ':!bench'
 }
 

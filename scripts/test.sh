@@ -5,6 +5,10 @@
 #   scripts/test.sh LABEL...           only these, and only what they need is installed and built
 #   PRESET=asan scripts/test.sh unit   another preset: debug (default), asan, tsan
 #   SAMPLE=6 scripts/test.sh integration   so many of them, by a seed; SEED=S repeats them
+#   GATE=yes scripts/test.sh integration   those that the change since BASE (default: main, or the
+#                                      last commit) reaches, by tests/reach.txt and by includes,
+#                                      and a sixth of the others, by the number of commits or
+#                                      SEED: six numbers in a row run all
 #
 # Labels:
 #   unit         value types, the verbs on a model of two clusters, the structure of the tree
@@ -28,6 +32,8 @@ cd "$(dirname "$0")/.."
 . scripts/lib/machine.sh
 # shellcheck source=scripts/lib/build.sh
 . scripts/lib/build.sh
+# shellcheck source=scripts/lib/reached.sh
+. scripts/lib/reached.sh
 
 labels=()
 for argument; do
@@ -58,6 +64,16 @@ if [[ $sample && ! $sample =~ ^[1-9][0-9]*$ ]]; then
   exit 2
 fi
 
+if [[ ${SEED:-} && ! $SEED =~ ^[0-9]{1,15}$ ]]; then
+  printf "test.sh: SEED is a number, not '%s'\n" "$SEED" >&2
+  exit 2
+fi
+gate=${GATE:-}
+if [[ $gate && $gate != yes ]] || [[ $gate && $sample ]]; then
+  printf "test.sh: GATE is 'yes' or not set, and goes without SAMPLE\n" >&2
+  exit 2
+fi
+
 ((${#labels[@]})) || labels=(unit rpc deploy contract integration)
 check_machine "${labels[@]}"
 on_interrupt_say_so
@@ -85,6 +101,12 @@ if [[ $sample ]]; then
   printf '    SEED=%s: %s\n' "$seed" "${chosen[*]}"
   # Names have dots and slashes, and no other sign that means something.
   selection+=(--tests-regex "^($(IFS='|' && printf '%s' "${chosen[*]//./[.]}"))\$")
+fi
+if [[ $gate && " ${labels[*]} " == *" integration "* ]]; then
+  choose_tests "${SEED:-}"
+  if ((${#left_out[@]})); then
+    selection+=(--exclude-regex "^($(IFS='|' && printf '%s' "${left_out[*]//./[.]}"))\$")
+  fi
 fi
 # Most tests on real clusters wait for Ceph, not for the processor; two sites take 1 GB.
 jobs=4

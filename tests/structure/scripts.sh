@@ -39,6 +39,13 @@ ends_with 2 scripts/dev.sh
 status=0
 output=$(SAMPLE=-1 scripts/test.sh unit 2>&1 </dev/null) || status=$?
 [[ $status == 2 && $output == *SAMPLE* ]] || offend "SAMPLE=-1 scripts/test.sh: ended with $status: $output"
+for wrong in SEED=x SEED=-1 GATE=no 'GATE=yes SAMPLE=3'; do
+  status=0
+  # shellcheck disable=SC2086 # words
+  output=$(env $wrong scripts/test.sh integration 2>&1 </dev/null) || status=$?
+  [[ $status == 2 && $output == 'test.sh: '* && $output != *$'\n'* ]] ||
+    offend "$wrong scripts/test.sh: ended with $status: $output"
+done
 # The test bed's help tells all that a newcomer asks for, and each of its commands, options
 # and variables; each of its functions has a line that says what it does.
 help=$(scripts/testbed --help) || offend "scripts/testbed --help: ended with $?"

@@ -1,0 +1,157 @@
+# shellcheck shell=bash disable=SC2034 # chosen and left_out are for those who source this
+# Which of the tests on real clusters a change runs: what it reaches, and a share of the
+# rest. Sourced; the working directory is the root of the checkout.
+
+# In so many gates whose seeds follow one another each test has run.
+reached_gates=6
+
+# base_of_change: the commit that HEAD is compared with. The merge base with the branch BASE
+# (default: main or origin/main); on that branch itself the last commit. 1 without git and
+# where there is nothing to compare with, as in a clone of one commit.
+base_of_change() {
+  local base branch
+  command -v git >/dev/null && git rev-parse -q --verify HEAD >/dev/null 2>&1 || return 1
+  for branch in "${BASE:-}" main origin/main; do
+    if [[ $branch ]] && base=$(git merge-base HEAD "$branch" 2>/dev/null) &&
+      [[ $base != "$(git rev-parse HEAD)" ]]; then
+      printf '%s' "$base"
+      return
+    fi
+  done
+  git rev-parse -q --verify HEAD~1 2>/dev/null
+}
+
+# seed_of_change: the number of commits up to HEAD, so that gates of commits in a row have
+# seeds in a row. 1 where the history is cut off, because that is no such number.
+seed_of_change() {
+  [[ $(git rev-parse --is-shallow-repository 2>/dev/null) == false ]] || return 1
+  git rev-list --count --first-parent HEAD
+}
+
+# real_tests: "SUITE SOURCE" a line, of each suite in a test source.
+real_tests() {
+  grep -roE '^TEST(_F|_P)?\([A-Za-z0-9_]+' --include='*_test.cc' tests |
+    sed -E 's/^([^:]*):TEST(_F|_P)?\((.*)$/\3 \1/' | sort -u
+}
+
+# reached_by FILE...: the suites that changes of these files reach, one a line.
+#
+# A file of the tests reaches the suites of all sources that include it, also through others
+# and through the header of its name. A file of the program reaches what tests/reach.txt
+# says; one of which it says nothing what the files that include it reach. What more than a
+# third of the suites are reached by is part of every test, and reaches none for itself.
+reached_by() {
+  real_tests | awk -v changed="$*" '
+    function header_of(file) { sub(/[.]cc$/, ".h", file); return file }
+    function fits(file, pattern) {
+      gsub(/[.]/, "[.]", pattern); gsub(/[*]/, ".*", pattern)
+      return file ~ ("^" pattern "$")
+    }
+    function told(file,   i, n, names, found) {
+      for (i = 1; i <= lines; ++i)
+        if (fits(file, where[i])) {
+          found = 1
+          n = split(what[i], names, " ")
+          while (n > 0) hit[names[n--]] = 1
+        }
+      return found
+    }
+    function walk(from,   queue, first, last, seen, file, i, n, list) {
+      queue[last = 1] = from; seen[from] = 1; first = 1
+      while (first <= last) {
+        file = queue[first++]
+        if (file ~ /^tests\//) {
+          n = split(suites[file], list, " ")
+          while (n > 0) hit[list[n--]] = 1
+        } else if (told(file)) {
+          continue
+        }
+        if (file ~ /[.]cc$/) n = split(header_of(file), list, " ")
+        else n = split(includers[file], list, " ")
+        while (n > 0) {
+          # A test that includes a header of the program does not run its code for that.
+          if (!(list[n] in seen) && !(file !~ /^tests\// && list[n] ~ /^tests\//)) {
+            seen[list[n]] = 1; queue[++last] = list[n]
+          }
+          --n
+        }
+      }
+    }
+    input == "suites" { suites[$2] = suites[$2] " " $1; next }
+    input == "told" {
+      if (/^[^#]/) { where[++lines] = $1; $1 = ""; what[lines] = $0 }
+      next
+    }
+    { split($0, part, /:#include "|"/); includers[part[2]] = includers[part[2]] " " part[1] }
+    END {
+      total = split(changed, files, " ")
+      for (file_number = 1; file_number <= total; ++file_number) {
+        split("", hit)
+        walk(files[file_number])
+        count = 0
+        for (suite in hit) ++count
+        if (count * 3 <= most || files[file_number] ~ /^tests\//)
+          for (suite in hit) reached[suite] = 1
+      }
+      for (suite in reached) print suite
+    }' most="$(wanted_suites | wc -l)" input=suites - input=told tests/reach.txt input=includes <(
+    grep -roE '^#include "[^"]+"' --include='*.cc' --include='*.h' \
+      admin base ceph cli doctor history identity lease networkfence node operation reclaimspace \
+      replication rpc server tests volume volumegroup
+  ) | sort
+}
+
+# wanted_suites: those that the label integration runs for themselves, one a line.
+wanted_suites() { known_tests | sed -n 's/^integration[.]//p'; }
+
+# known_tests: the names that cmake/Targets.cmake gives them. Suites of "long" are none.
+known_tests() {
+  sed -E 's/#.*//' tests/*/CMakeLists.txt | tr -s '() \t' '\n' | awk '
+    /^(addons|target|set|add)_[a-z_]+$/ { flush(); ours = /integration_(test|suites)$/; what = ""; next }
+    function flush(   i) {
+      if (!long_one) for (i = 1; i <= count; ++i) print "integration." names[i]
+      count = 0; long_one = 0
+    }
+    !ours { next }
+    /^(SUITES|LABELS)$/ { what = $0; next }
+    /^[A-Z_]+$/ { what = ""; next }
+    what == "LABELS" && $0 == "long" { long_one = 1 }
+    what == "SUITES" { names[++count] = $0 }
+    END { flush() }' | sort
+}
+
+# share_of SEED: those of the names on standard input whose turn it is.
+share_of() {
+  local name
+  # By a hash, so that suites of one subject, which stand side by side, are spread.
+  while IFS= read -r name; do
+    printf '%s %s\n' "$(md5sum <<<"$name" | cut -c1-16)" "$name"
+  done | LC_ALL=C sort | awk -v turn="$(($1 % reached_gates))" -v all="$reached_gates" \
+    'NR % all == turn { print $2 }'
+}
+
+# choose_tests [SEED]: sets `chosen` and `left_out`, lists of names of ctest, and says how it
+# came to them.
+choose_tests() {
+  local seed=${1:-} base files=() suites reached share
+  mapfile -t chosen < <(known_tests)
+  left_out=()
+  if ! base=$(base_of_change); then
+    wrapped "    " "all tests on real clusters run: there is no earlier commit to compare with"
+    return
+  fi
+  mapfile -t files < <(git diff --name-only "$base")
+  if [[ ! $seed ]] && ! seed=$(seed_of_change); then
+    seed=$((16#$(git rev-parse HEAD | cut -c1-7)))
+    wrapped "    " "the history is cut off here, so the seed is made of the commit's name:" \
+      "give SEED, or it takes more than $reached_gates gates until each test has run"
+  fi
+  suites=$(wanted_suites)
+  reached=$(reached_by "${files[@]}" | grep -xF "$suites" || true)
+  share=$(share_of "$seed" <<<"$suites")
+  mapfile -t chosen < <(printf '%s\n' "$reached" "$share" | sed '/^$/d; s/^/integration./' | sort -u)
+  mapfile -t left_out < <(known_tests | grep -vxF "$(printf '%s\n' "${chosen[@]}")")
+  wrapped "    " "SEED=$seed: ${#chosen[@]} of $(wc -l <<<"$suites") suites on real clusters run"
+  wrapped "    " "reached by what ${#files[@]} files since ${base:0:12} changed: ${reached//$'\n'/ }"
+  wrapped "    " "their turn, one in $reached_gates: ${share//$'\n'/ }"
+}
