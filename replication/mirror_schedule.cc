@@ -321,19 +321,25 @@ bool ScheduleIsWrittenDown(const ResolvedVolume& volume, const MirrorView& view,
 }
 
 absl::Status WriteScheduleDown(Image& image, const ResolvedVolume& volume,
-                               const MirrorView& view,
-                               const SnapshotSchedule& wanted, VerbScope by) {
-  const NotesOfSchedule notes(volume, view, wanted, by);
+                               const SnapshotSchedule& wanted, VerbScope by,
+                               MirrorView* view) {
+  const NotesOfSchedule notes(volume, *view, wanted, by);
+  const auto write = [&](const char* key, const std::string& value) {
+    absl::Status written = image.SetMetadata(key, value);
+    if (written.ok()) view->marks[key] = value;
+    return written;
+  };
   if (notes.save_own) {
-    ADDONS_RETURN_IF_ERROR(image.SetMetadata(
-        kOwnScheduleMark, ScheduleMark(view, *WantedSchedule(view))));
+    ADDONS_RETURN_IF_ERROR(
+        write(kOwnScheduleMark, ScheduleMark(*view, *WantedSchedule(*view))));
   }
   if (notes.write) {
-    ADDONS_RETURN_IF_ERROR(
-        image.SetMetadata(kScheduleMark, ScheduleMark(view, wanted)));
+    ADDONS_RETURN_IF_ERROR(write(kScheduleMark, ScheduleMark(*view, wanted)));
   }
-  return notes.forget_own ? image.RemoveMetadata(kOwnScheduleMark)
-                          : absl::OkStatus();
+  if (!notes.forget_own) return absl::OkStatus();
+  ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(kOwnScheduleMark));
+  view->marks.erase(kOwnScheduleMark);
+  return absl::OkStatus();
 }
 
 absl::Status KeepSchedule(Session& session, const CephUserRef& user,
@@ -343,7 +349,8 @@ absl::Status KeepSchedule(Session& session, const CephUserRef& user,
     ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
     session.context.Step("writing down the mirror snapshot schedule");
     ADDONS_RETURN_IF_ERROR(ChangeImage(session.volume, [&](Image& image) {
-      return WriteScheduleDown(image, session.volume, view, wanted, by);
+      MirrorView before = view;
+      return WriteScheduleDown(image, session.volume, wanted, by, &before);
     }));
   }
   ReplicationOptions options = session.environment.options;

@@ -86,13 +86,13 @@ std::optional<SnapshotSchedule> WantedSchedule(const MirrorView& view);
 inline constexpr char kOwnScheduleMark[] = "rbd-addons.own-schedule";
 
 /// Whether `wanted`, by the volume itself or by its group, is written down in
-/// the image's metadata; and writes it there, on a primary that is open anyway.
-/// Errors are those of Image; may be repeated.
+/// the image's metadata; and writes it there, on a primary that is open anyway,
+/// and into `view`. Errors are those of Image; may be repeated.
 bool ScheduleIsWrittenDown(const ResolvedVolume& volume, const MirrorView& view,
                            const SnapshotSchedule& wanted, VerbScope by);
 absl::Status WriteScheduleDown(Image& image, const ResolvedVolume& volume,
-                               const MirrorView& view,
-                               const SnapshotSchedule& wanted, VerbScope by);
+                               const SnapshotSchedule& wanted, VerbScope by,
+                               MirrorView* view);
 
 /// EnsureSchedule() of a primary, for a promote by `user`: `wanted`, by the
 /// volume itself or by its group, is written down first, and a manager that

@@ -46,25 +46,24 @@ bool SameSnapshots(const std::vector<MirrorSnapshot>& one,
                     });
 }
 
-/// What notes of an earlier term are left: what shows that they are older is
-/// dropped a few snapshots later.
-absl::Status ForgetEarlierTerm(Image& image, const MirrorView& before) {
-  for (const char* const mark : kTermMarks) {
-    if (!before.marks.contains(mark)) continue;
+/// What notes of an earlier term are left goes: what shows that they are older
+/// is dropped a few snapshots later. `from` is what kPromotedFromMark says of
+/// the new term, if anything. `view` shows the notes.
+absl::Status BeginTerm(Image& image, const std::string& from,
+                       MirrorView* view) {
+  std::vector<std::string> over(std::begin(kTermMarks), std::end(kTermMarks));
+  over.emplace_back(kFirstCopyMark);
+  for (const std::string& mark : over) {
+    if (!view->marks.contains(mark)) continue;
+    // Each change costs as much as reading the whole header anew.
+    if (mark == kPromotedFromMark && !from.empty()) continue;
     ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(mark));
+    view->marks.erase(mark);
   }
-  return before.marks.contains(kFirstCopyMark)
-             ? image.RemoveMetadata(kFirstCopyMark)
-             : absl::OkStatus();
-}
-
-/// Of a promotion without force.
-absl::Status BeginTerm(Image& image, const MirrorView& before) {
-  ADDONS_RETURN_IF_ERROR(ForgetEarlierTerm(image, before));
-  const std::string from = PromotedFrom(before);
-  return from.empty() || before.info.mode == MirrorMode::kJournal
-             ? absl::OkStatus()
-             : image.SetMetadata(kPromotedFromMark, from);
+  if (from.empty()) return absl::OkStatus();
+  ADDONS_RETURN_IF_ERROR(image.SetMetadata(kPromotedFromMark, from));
+  view->marks[kPromotedFromMark] = from;
+  return absl::OkStatus();
 }
 
 /// One promotion of one volume, from the first look to the answer.
@@ -81,6 +80,8 @@ class Promotion {
 
  private:
   absl::StatusOr<PromoteDecision> LookAndDecide();
+  PromoteDecision Decide(const PromoteEvidence& seen,
+                         const SiteNameFn& site_name) const;
   absl::StatusOr<SeriesClocks> ReadClocks(bool disturbed);
   void NoteRest(const PromoteDecision& decision);
   absl::Status Wait(const std::string& reason);
@@ -88,6 +89,9 @@ class Promotion {
   absl::StatusOr<std::optional<MirrorView>> TryPromote(Force force);
   absl::Status CallPlain();
   absl::Status CallForced();
+  absl::Status WriteNotes(Image& image, Force force, MirrorView* view);
+  std::optional<MirrorView> ReadBack(Image& image);
+  absl::Status ReadBackAndNote(Image& image, Force force);
   absl::StatusOr<bool> StillHolds(Image& image, SteadyTime opened_at);
   absl::StatusOr<bool> PrepareForce(PromoteAction action);
   absl::Status PrepareRescue(PromoteAction action);
@@ -117,7 +121,8 @@ class Promotion {
   bool took_back_ = false;  // this site's own demotion
   /// A forced promotion was not begun: what it rests on may not hold any more.
   bool overtaken_ = false;
-  bool lock_forced_ = false;  // of an image that is promoted plainly
+  bool lock_forced_ = false;             // of an image that is promoted plainly
+  std::optional<MirrorView> read_back_;  // through the handle that promoted
 };
 
 absl::StatusOr<PromoteDecision> Promotion::LookAndDecide() {
@@ -135,17 +140,24 @@ absl::StatusOr<PromoteDecision> Promotion::LookAndDecide() {
   if (request_.parameters.schedule.has_value()) {
     seen.interval = request_.parameters.schedule->interval;
   }
-  if (NeedsClocks(view_, request_.force)) {
+  // How long it has been so is asked where that keeps it from a promotion: no
+  // clock ever does where the demotion is here and holds.
+  if (NeedsClocks(view_, request_.force) &&
+      Decide(seen, [](const std::string&) { return std::string(); }).action !=
+          PromoteAction::kPlain) {
     ADDONS_ASSIGN_OR_RETURN(seen.clocks, ReadClocks(seen.disturbed));
     clocks_ = seen.clocks;
   }
-  PromoteDecision decision =
-      DecidePromote(seen, request_.force, environment_.options,
-                    [this](const std::string& uuid) {
-                      return SiteName(*session_.reads, uuid);
-                    });
+  PromoteDecision decision = Decide(seen, [this](const std::string& uuid) {
+    return SiteName(*session_.reads, uuid);
+  });
   if (!first_look.has_value()) first_look = view_;
   return decision;
+}
+
+PromoteDecision Promotion::Decide(const PromoteEvidence& seen,
+                                  const SiteNameFn& site_name) const {
+  return DecidePromote(seen, request_.force, environment_.options, site_name);
 }
 
 absl::StatusOr<SeriesClocks> Promotion::ReadClocks(bool disturbed) {
@@ -344,26 +356,65 @@ absl::Status Promotion::FinishRescue(MirrorView* view) {
   return absl::OkStatus();
 }
 
+/// What a promotion notes on the handle that promoted: Finish() sees what is
+/// missing, and would open the image for it. `view` shows the notes.
+absl::Status Promotion::WriteNotes(Image& image, Force force,
+                                   MirrorView* view) {
+  // Of a promotion by force nothing shows that no other site went on.
+  const bool plain =
+      force == Force::kNo && view_.info.mode != MirrorMode::kJournal;
+  absl::Status begun = BeginTerm(image, plain ? PromotedFrom(view_) : "", view);
+  if (force == Force::kNo && took_back_) {
+    ADDONS_RETURN_IF_ERROR(NoteTakenBack(image, view_));
+    return begun;
+  }
+  // A retry must not take this for a demotion that was taken back, and yield.
+  ADDONS_RETURN_IF_ERROR(RemoveMarks(image, view));
+  if (request_.parameters.schedule.has_value() &&
+      view_.info.mode == MirrorMode::kSnapshot) {
+    WriteScheduleDown(image, session_.volume, *request_.parameters.schedule,
+                      request_.scope, view)
+        .IgnoreError();
+  }
+  return begun;
+}
+
+/// The image as the handle that promoted shows it. That counts where it was
+/// read after all that librbd has changed: the mark that refuses writes goes
+/// last, and that a snapshot is complete is known from the cluster alone.
+/// Otherwise (nullopt) the image is opened anew to see it.
+std::optional<MirrorView> Promotion::ReadBack(Image& image) {
+  // There the role stands in the journal.
+  if (view_.info.mode != MirrorMode::kSnapshot) return std::nullopt;
+  auto seen = Look(session_, image);
+  if (!seen.ok() || !seen->info.primary || seen->marked_non_primary) {
+    return std::nullopt;
+  }
+  const MirrorSnapshot* newest = seen->Newest();
+  if (newest == nullptr || newest->kind != MirrorSnapshotKind::kPrimary ||
+      !newest->complete) {
+    return std::nullopt;
+  }
+  return *std::move(seen);
+}
+
+/// Reads back before the notes: librbd reads the header anew for the first of
+/// them in any case.
+absl::Status Promotion::ReadBackAndNote(Image& image, Force force) {
+  std::optional<MirrorView> seen = ReadBack(image);
+  MirrorView view = seen.value_or(view_);
+  ADDONS_RETURN_IF_ERROR(WriteNotes(image, force, &view));
+  // Its note says more than `view` shows.
+  if (seen.has_value() && !took_back_) read_back_ = std::move(view);
+  return absl::OkStatus();
+}
+
 absl::Status Promotion::CallPlain() {
   const MirrorClientGuard guard(session_.cluster(), *session_.reads,
                                 environment_.tracker);
   return ChangeImage(session_.volume, [this](Image& image) -> absl::Status {
     ADDONS_RETURN_IF_ERROR(image.MirrorPromote(Force::kNo));
-    absl::Status begun = BeginTerm(image, view_);
-    if (took_back_) {
-      ADDONS_RETURN_IF_ERROR(NoteTakenBack(image, view_));
-      return begun;
-    }
-    // Finish() would open the image for that.
-    ADDONS_RETURN_IF_ERROR(RemoveMarks(image, view_));
-    // Finish() sees whether it is there, and would open the image for it.
-    if (request_.parameters.schedule.has_value() &&
-        view_.info.mode == MirrorMode::kSnapshot) {
-      WriteScheduleDown(image, session_.volume, view_,
-                        *request_.parameters.schedule, request_.scope)
-          .IgnoreError();
-    }
-    return begun;
+    return ReadBackAndNote(image, Force::kNo);
   });
 }
 
@@ -413,11 +464,7 @@ absl::Status Promotion::CallForced() {
       if (snapshot_id > seen) continue;
       ADDONS_RETURN_IF_ERROR(image.RemoveSnapshot(snapshot_id));
     }
-    // A retry must not take this for a demotion that was taken back, and yield.
-    if (view_.marks.contains(kOwnDemotionKey)) {
-      ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(kOwnDemotionKey));
-    }
-    return ForgetEarlierTerm(image, view_);
+    return ReadBackAndNote(image, Force::kYes);
   });
 }
 
@@ -427,6 +474,7 @@ absl::StatusOr<std::optional<MirrorView>> Promotion::TryPromote(Force force) {
   context_.Step(force == Force::kYes ? "promoting by force" : "promoting");
   context_.SetPending(absl::OkStatus());
   overtaken_ = false;
+  read_back_.reset();
   absl::Status promoted = force == Force::kYes ? CallForced() : CallPlain();
   if (overtaken_) {
     ADDONS_RETURN_IF_ERROR(RefuseAfterPatience());
@@ -435,7 +483,10 @@ absl::StatusOr<std::optional<MirrorView>> Promotion::TryPromote(Force force) {
   environment_.series.ForgetPrimary(view_.tracker_key);
 
   // What counts is what is there now, not what the call said.
-  ADDONS_ASSIGN_OR_RETURN(MirrorView after, Look(session_));
+  if (!read_back_.has_value()) {
+    ADDONS_ASSIGN_OR_RETURN(read_back_, Look(session_));
+  }
+  MirrorView after = *std::exchange(read_back_, std::nullopt);
   if (after.info.primary) {
     if (record_.has_value() && AwaitsRestore(*record_, after)) {
       ADDONS_RETURN_IF_ERROR(rescue_.Promoted(after));

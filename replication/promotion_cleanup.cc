@@ -98,13 +98,18 @@ absl::Status CompleteHalfDone(Session& session, MirrorView* view) {
   });
 }
 
-absl::Status RemoveMarks(Image& image, const MirrorView& view) {
-  if (view.refused_demotion.has_value()) {
+absl::Status RemoveMarks(Image& image, MirrorView* view) {
+  if (view->refused_demotion.has_value()) {
     ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(kRefusedDemotionKey));
+    view->refused_demotion.reset();
+    view->marks.erase(kRefusedDemotionKey);
   }
-  return view.own_demotion_mark.has_value()
-             ? image.RemoveMetadata(kOwnDemotionKey)
-             : absl::OkStatus();
+  if (view->own_demotion_mark.has_value()) {
+    ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(kOwnDemotionKey));
+    view->own_demotion_mark.reset();
+    view->marks.erase(kOwnDemotionKey);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status RemoveMarks(Session& session, const MirrorView& view) {
@@ -113,8 +118,10 @@ absl::Status RemoveMarks(Session& session, const MirrorView& view) {
     return absl::OkStatus();
   }
   ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
-  return ChangeImage(session.volume,
-                     [&](Image& image) { return RemoveMarks(image, view); });
+  return ChangeImage(session.volume, [&](Image& image) {
+    MirrorView before = view;
+    return RemoveMarks(image, &before);
+  });
 }
 
 absl::Status RemoveStaleResyncRequest(Session& session,

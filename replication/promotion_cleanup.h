@@ -43,8 +43,9 @@ absl::Status CompleteHalfDone(Session& session, MirrorView* view);
 /// What notes of an earlier move are left. The peer's goes with the next
 /// snapshot.
 absl::Status RemoveMarks(Session& session, const MirrorView& view);
-/// The same through an open handle; only what `view` shows is removed.
-absl::Status RemoveMarks(Image& image, const MirrorView& view);
+/// The same through an open handle; only what `view` shows is removed, there,
+/// too.
+absl::Status RemoveMarks(Image& image, MirrorView* view);
 
 /// A resync that was requested when this image was a copy would delete it as
 /// soon as it is a secondary again.

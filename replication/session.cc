@@ -40,7 +40,7 @@ absl::Status RunOnce(LeasedContext& context,
   Session session{*std::move(opened), context, environment, memory};
   context.Aim(LeaseOf(session.volume));
   if (changes.has_value() && !std::exchange(memory.tried_lease_first, true) &&
-      environment.last_roles.Of(session.volume).value_or(LastRole::kOff) ==
+      environment.last_roles.Of(session.volume).value_or(*changes) ==
           *changes) {
     context.TakeIfFree();
   }
@@ -148,6 +148,14 @@ absl::StatusOr<MirrorView> Look(const Session& session, const AlsoRead& also) {
     return AfterResolve(view.status(), session.volume);
   }
   return ImageMissing(session.volume);
+}
+
+absl::StatusOr<MirrorView> Look(const Session& session, Image& image) {
+  ADDONS_ASSIGN_OR_RETURN(MirrorView view,
+                          LookAt(session.volume, *session.reads, image, nullptr,
+                                 session.environment.tracker));
+  NoteLook(session.environment, session, view);
+  return view;
 }
 
 void NoteRoleChange(const Session& session, absl::string_view from,

@@ -90,8 +90,8 @@ using SessionWork = std::function<absl::Status(Session&)>;
 struct SessionOptions {
   LeaseWaits waits = LeaseWaits::kWithoutWorker;
   /// The role in which the verb changes a volume, rather than wait or find all
-  /// done: one that was last seen so is leased before the first look, and
-  /// looked at once less. A volume that was never seen is likely to be off.
+  /// done. One that was last seen so is leased before the first look, and
+  /// looked at once less. So is one that was never seen.
   std::optional<LastRole> changes = std::nullopt;
 };
 
@@ -125,6 +125,8 @@ void NoteLook(ReplicationEnvironment& environment, const OpenedVolume& opened,
 /// before the first change; afterwards it is UNAVAILABLE.
 absl::StatusOr<MirrorView> Look(const Session& session,
                                 const AlsoRead& also = nullptr);
+/// The same through a handle that is open already, as LookAt() does.
+absl::StatusOr<MirrorView> Look(const Session& session, Image& image);
 
 /// A change of the image's role that was seen to have happened: a line of the
 /// log (LogRoleChange()) and an event of the volume's history.

@@ -53,7 +53,7 @@ absl::StatusOr<Looked> LookAtListed(const ImageStatuses& listed,
   opened.volume.attributes.image_name = image->name();
   ADDONS_ASSIGN_OR_RETURN(
       MirrorView view,
-      LookAt(opened.volume, *opened.reads, *image, listed.sites, tracker));
+      LookAt(opened.volume, *opened.reads, *image, &listed.sites, tracker));
   ADDONS_RETURN_IF_ERROR(image->Close());
   ADDONS_ASSIGN_OR_RETURN(
       auto rescue, ReadRescueRecord(*opened.reads, opened.volume.image_name()));

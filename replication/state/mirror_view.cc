@@ -419,9 +419,9 @@ absl::StatusOr<MirrorView> LookAt(const ResolvedVolume& volume, Pool& pool,
 
 absl::StatusOr<MirrorView> LookAt(const ResolvedVolume& volume, Pool& pool,
                                   Image& image,
-                                  const std::vector<SiteStatus>& reports,
+                                  const std::vector<SiteStatus>* reports,
                                   PeerTracker& tracker) {
-  return LookThrough(volume, pool, image, &reports, tracker, nullptr);
+  return LookThrough(volume, pool, image, reports, tracker, nullptr);
 }
 
 absl::StatusOr<MirrorView> LookWithoutOpening(const ResolvedVolume& volume,

@@ -239,12 +239,13 @@ absl::StatusOr<MirrorView> LookAt(const ResolvedVolume& volume, Pool& pool,
 absl::StatusOr<MirrorView> LookWithoutOpening(const ResolvedVolume& volume,
                                               Pool& pool, PeerTracker& tracker);
 
-/// LookAt() through a handle that is open already and has not been looked at,
-/// of the image that `volume` names; it stays open. `reports` are what a
-/// listing of the pool has just told of the image; they are not read again.
+/// LookAt() through a handle that is open already, of the image that `volume`
+/// names; it stays open. What it shows is as old as that handle. `reports`,
+/// where given, are what a listing of the pool has just told of the image; they
+/// are not read again.
 absl::StatusOr<MirrorView> LookAt(const ResolvedVolume& volume, Pool& pool,
                                   Image& image,
-                                  const std::vector<SiteStatus>& reports,
+                                  const std::vector<SiteStatus>* reports,
                                   PeerTracker& tracker);
 
 /// "site 'site-a'" by mirror uuid, "the peer site" when its name is not known.

@@ -64,5 +64,17 @@ TEST_F(CallBudgetTest, PlannedMove) {
   ExpectAsDocumented("disable again", "b");
 }
 
+// What the handle that promoted shows is no proof of a snapshot that is not
+// complete: that is looked at anew, as is what was done about it.
+TEST_F(CallBudgetTest, APromotionIsReadBackAnewWhereItsHandleShowsNoWholeOne) {
+  AddMirrored();
+  a_.Demote(image_);
+  world_.Advance(std::chrono::minutes(2));
+  b_.LeaveNextSnapshotIncomplete(image_);
+  world_.ClearCalls();
+  ASSERT_OK(Promote(on_b_));
+  EXPECT_EQ(Made("b").at("rbd_open_read_only"), 3);
+}
+
 }  // namespace
 }  // namespace addons::testing
