@@ -166,6 +166,15 @@ class Pool {
                                            const std::string& record,
                                            MirrorSnapshotKind kind) = 0;
 
+  /// Lets the image with `image_id`, which is marked as a secondary, be written
+  /// to again, in one atomic step if its header still has `version`
+  /// (HeaderVersion()). false: the header was changed. NOT_FOUND: no such
+  /// image. Ceph would do the same to a demoted image: look before. Nobody who
+  /// has the image open is told. Needs a mutation pool.
+  /// rados_write_op_assert_version, and rados_write_op_exec of rbd.set_features
+  virtual absl::StatusOr<bool> ClearNonPrimary(const std::string& image_id,
+                                               uint64_t version) = 0;
+
   // --- locks of our own on objects of our own, with an end by the OSD's clock
 
   /// Takes the lock for `duration`, and makes its object where there is none.

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -16,28 +17,79 @@
 
 namespace addons {
 
+namespace {
+
+/// nullopt: somebody may be in the middle of a promotion or demotion, which
+/// librbd makes with the exclusive lock. Otherwise the version of the header,
+/// which whoever begins one changes first.
+absl::StatusOr<std::optional<uint64_t>> VersionWithoutLock(Session& session,
+                                                           MirrorView* view) {
+  // In this order.
+  ADDONS_ASSIGN_OR_RETURN(const uint64_t version,
+                          session.reads->HeaderVersion(view->image_id));
+  bool lockable = false;
+  bool locked = false;
+  ADDONS_ASSIGN_OR_RETURN(
+      *view,
+      Look(session, [&](Image& image, const MirrorView&) -> absl::Status {
+        ADDONS_ASSIGN_OR_RETURN(const ImageFeatures features, image.Features());
+        lockable = features.exclusive_lock;
+        ADDONS_ASSIGN_OR_RETURN(const auto lockers, image.Lockers());
+        locked = !lockers.empty();
+        return absl::OkStatus();
+      }));
+  if (!lockable || locked) return std::nullopt;
+  return version;
+}
+
+/// Through librbd, which takes the lock for both. The status of the second.
+absl::StatusOr<absl::Status> DemoteAndPromote(const ResolvedVolume& volume) {
+  ADDONS_RETURN_IF_ERROR(
+      ChangeImage(volume, [](Image& image) { return image.MirrorDemote(); }));
+  return ChangeImage(
+      volume, [](Image& image) { return image.MirrorPromote(Force::kNo); });
+}
+
+}  // namespace
+
 absl::Status MakeWritable(
     Session& session,
     const std::function<absl::Status(const MirrorView&)>& note,
     MirrorView* view) {
   if (!view->marked_non_primary) return absl::OkStatus();
+  const auto refuse = [&](const char* reason) {
+    return FailedTo("promote", session.volume, absl::StatusCode::kUnavailable,
+                    reason);
+  };
   // So does a promotion that another replica is just finishing.
   ADDONS_RETURN_IF_ERROR(
       session.context.SleepFor(session.environment.options.look_gap));
-  ADDONS_ASSIGN_OR_RETURN(*view, Look(session));
-  if (!view->info.primary || !view->marked_non_primary) return absl::OkStatus();
+  ADDONS_ASSIGN_OR_RETURN(const std::optional<uint64_t> version,
+                          VersionWithoutLock(session, view));
+  if (!view->info.primary) {
+    return refuse("somebody has demoted the image meanwhile; repeat the call");
+  }
+  if (!view->marked_non_primary) return absl::OkStatus();
   ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
   session.context.Step("making a half-promoted image writable");
-  Log().warn(
-      "the image is primary but refuses writes; demoting and promoting "
-      "it again volume={}",
-      Quoted(session.volume.volume_id.text()));
-  ADDONS_RETURN_IF_ERROR(note(*view));
-  ADDONS_RETURN_IF_ERROR(ChangeImage(
-      session.volume, [](Image& image) { return image.MirrorDemote(); }));
-  const absl::Status promoted = ChangeImage(session.volume, [](Image& image) {
-    return image.MirrorPromote(Force::kNo);
-  });
+  const MirrorSnapshot* newest = view->Newest();
+  const bool by_mark = version.has_value() && newest != nullptr &&
+                       newest->kind == MirrorSnapshotKind::kPrimary;
+  Log().warn("the image is primary but refuses writes; {} volume={}",
+             by_mark ? "its mark as a secondary is taken away"
+                     : "demoting and promoting it again",
+             Quoted(session.volume.volume_id.text()));
+  absl::Status promoted;
+  if (by_mark) {
+    ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
+                            session.volume.OpenPool(Access::kMutate));
+    // What has changed meanwhile is looked at by the retry.
+    ADDONS_RETURN_IF_ERROR(
+        pool->ClearNonPrimary(view->image_id, *version).status());
+  } else {
+    ADDONS_RETURN_IF_ERROR(note(*view));
+    ADDONS_ASSIGN_OR_RETURN(promoted, DemoteAndPromote(session.volume));
+  }
   ADDONS_ASSIGN_OR_RETURN(*view, Look(session));
   if (view->info.primary && !view->marked_non_primary) return absl::OkStatus();
   // rbd-mirror looks at what has been demoted for a moment.
@@ -45,12 +97,13 @@ absl::Status MakeWritable(
   if (error != EBUSY && error != EROFS && error != EAGAIN) {
     ADDONS_RETURN_IF_ERROR(promoted);
   }
-  return FailedTo("promote", session.volume, absl::StatusCode::kUnavailable,
-                  view->info.primary
-                      ? "the image is primary but refuses writes; repeat the "
-                        "call"
-                      : "the image refused writes and was demoted to mend "
-                        "that; rbd-mirror holds it now; repeat the call");
+  if (view->info.primary) {
+    return refuse("the image is primary but refuses writes; repeat the call");
+  }
+  return refuse(
+      by_mark ? "somebody has demoted the image meanwhile; repeat the call"
+              : "the image refused writes and was demoted to mend that; "
+                "rbd-mirror holds it now; repeat the call");
 }
 
 absl::Status RemoveHalfCopies(Session& session, const MirrorView& view) {

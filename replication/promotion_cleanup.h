@@ -23,10 +23,13 @@ namespace addons {
 ///   RemoveMarks(), RemoveStaleResyncRequest()
 // clang-format on
 
-/// A crash inside librbd can leave a primary that still refuses all writes.
-/// Demoting and promoting it again takes the mark away. `note` is called before
-/// that, with what the image looks like; an error of it ends the try.
-/// UNAVAILABLE: the mark is there yet.
+/// A crash inside librbd can leave a primary that refuses all writes, and so
+/// does a demotion at a limit of snapshots. Where nobody has the exclusive
+/// lock, nobody is in the middle of either, and the mark is taken away.
+/// Otherwise the image is demoted and promoted again: librbd breaks the lock of
+/// a dead client for that. `note` is called before, with what the image looks
+/// like; an error of it ends the try. UNAVAILABLE: the mark is there yet, or
+/// the image is not primary any more.
 absl::Status MakeWritable(
     Session& session,
     const std::function<absl::Status(const MirrorView&)>& note,

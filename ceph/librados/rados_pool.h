@@ -60,6 +60,8 @@ class RadosPool final : public Pool {
                                        uint64_t snapshot_id,
                                        const std::string& record,
                                        uint64_t objects) override;
+  absl::StatusOr<bool> ClearNonPrimary(const std::string& image_id,
+                                       uint64_t version) override;
   absl::Status RemoveOmapKeys(const std::string& object,
                               const std::vector<std::string>& keys) override;
   absl::StatusOr<bool> RemoveOmapValue(const std::string& object,

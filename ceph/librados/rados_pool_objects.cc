@@ -182,4 +182,27 @@ absl::StatusOr<bool> RadosPool::SetCopyKind(const std::string& image_id,
       });
 }
 
+// As librbd does at the end of a promotion.
+absl::StatusOr<bool> RadosPool::ClearNonPrimary(const std::string& image_id,
+                                                uint64_t version) {
+  const std::string header = HeaderObject(image_id);
+  ADDONS_RETURN_IF_ERROR(CheckWritable(ObjectText(header)));
+  constexpr uint64_t kFeatures = 0;
+  constexpr uint64_t kMask = RBD_FEATURE_NON_PRIMARY;
+  const std::string input =
+      absl::StrCat(EncodeNumber(kFeatures, sizeof(kFeatures)),
+                   EncodeNumber(kMask, sizeof(kMask)));
+  const WriteOp op(rados_create_write_op());
+  rados_write_op_assert_version(op.get(), version);
+  rados_write_op_exec(op.get(), "rbd", "set_features", input.data(),
+                      input.size(), nullptr);
+  const int result = Operate(op, header);
+  // Older and newer.
+  if (result == -ERANGE || result == -EOVERFLOW) return false;
+  if (result < 0) {
+    return CephError(result, "let be written to through", ObjectText(header));
+  }
+  return true;
+}
+
 }  // namespace addons

@@ -132,6 +132,8 @@ TEST_P(ContractTest, ADemotionAtTheSnapshotLimitLeavesAPrimaryThatIsReadOnly) {
   const size_t present = Look(kA, kLimited)->Snapshots()->size();
   ASSERT_OK(bed().SetSnapshotLimit(kA, kLimited, present));
   EXPECT_FALSE(marked());
+  const uint64_t before =
+      OpenPool(kA, Access::kRead)->HeaderVersion(IdOf(kA, kLimited)).value();
 
   EXPECT_OK(Change(kA, kLimited, demote));
   EXPECT_TRUE(IsPrimary(kA, kLimited));
@@ -143,6 +145,22 @@ TEST_P(ContractTest, ADemotionAtTheSnapshotLimitLeavesAPrimaryThatIsReadOnly) {
                      [](Image& image) { return image.SetMetadata("k", "v"); }),
               HasErrno(EROFS));
   EXPECT_THAT(Change(kA, kLimited, snapshot), HasErrno(EROFS));
+
+  // What librbd does at the end of a promotion mends it.
+  EXPECT_THAT(*Look(kA, kLimited)->Lockers(), IsEmpty());
+  const auto on_a = OpenPool(kA, Access::kMutate);
+  const std::string id = IdOf(kA, kLimited);
+  const uint64_t now = on_a->HeaderVersion(id).value();
+  EXPECT_NE(now, before);
+  EXPECT_FALSE(*on_a->ClearNonPrimary(id, before));
+  EXPECT_FALSE(*on_a->ClearNonPrimary(id, now + 1));
+  EXPECT_TRUE(marked());
+  EXPECT_TRUE(*on_a->ClearNonPrimary(id, now));
+  EXPECT_FALSE(marked());
+  EXPECT_TRUE(IsPrimary(kA, kLimited));
+  ExpectTellsAsOpened(kA, kLimited);
+  EXPECT_OK(bed().Write(kA, kLimited, 2));
+  EXPECT_THAT(on_a->ClearNonPrimary("absent", now), HasErrno(ENOENT));
   EXPECT_OK(bed().StartMirrorDaemon(kB));
 }
 

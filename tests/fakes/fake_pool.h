@@ -54,6 +54,8 @@ class FakePool final : public Pool {
                              const OmapValues& values) override;
   absl::StatusOr<std::string> SnapshotRecord(const std::string& image_id,
                                              uint64_t snapshot_id) override;
+  absl::StatusOr<bool> ClearNonPrimary(const std::string& image_id,
+                                       uint64_t version) override;
   absl::StatusOr<bool> SetCopyKind(const std::string& image_id,
                                    uint64_t snapshot_id,
                                    const std::string& record,

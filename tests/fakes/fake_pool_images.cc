@@ -36,6 +36,9 @@ uint64_t VersionOf(const model::Image& image) {
   for (const ImageSnapshot& snapshot : image.other_snapshots) {
     absl::StrAppend(&header, "\nsnapshot ", snapshot.id);
   }
+  if (image.lock.has_value()) {
+    absl::StrAppend(&header, "\nlocked by ", image.lock->locker.client);
+  }
   return std::hash<std::string>()(header);
 }
 
@@ -67,6 +70,23 @@ absl::StatusOr<uint64_t> FakePool::HeaderVersion(const std::string& image_id) {
                     });
   if (r < 0) return CephError(r, "look at", absl::StrCat("'", object, "'"));
   return version;
+}
+
+absl::StatusOr<bool> FakePool::ClearNonPrimary(const std::string& image_id,
+                                               uint64_t version) {
+  bool cleared = false;
+  const absl::Status status =
+      Change("rbd.set_features", "let be written to through",
+             HeaderObject(image_id), [&](Site& site) {
+               const auto image = Model::FindImageById(Space(site), image_id);
+               if (image == nullptr) return -ENOENT;
+               if (VersionOf(*image) != version) return 0;
+               image->marked_non_primary = false;
+               cleared = true;
+               return 0;
+             });
+  if (!status.ok()) return status;
+  return cleared;
 }
 
 absl::StatusOr<ImageHeader> FakePool::Header(const std::string& image_id) {

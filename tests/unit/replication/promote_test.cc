@@ -1238,5 +1238,54 @@ TEST_F(VerbsTest, MemberWithoutReplicationIsNoReasonToForceItsGroup) {
   }
 }
 
+// A demotion at a limit of snapshots leaves such a one, and librbd makes none
+// writable there.
+TEST_F(PromoteTest, APrimaryThatRefusesWritesIsMadeWritableAtItsSnapshotLimit) {
+  a_.SetSnapshotLimit(image_, a_.Snapshots(image_).size());
+  a_.RefuseWrites(image_);
+  const uint64_t newest = Newest(a_).id;
+  world_.ClearCalls();
+  EXPECT_OK(Promote(on_a_));
+  EXPECT_OK(a_.Write(image_, 5));
+  EXPECT_EQ(Newest(a_).id, newest);
+  EXPECT_EQ(world_.CountCalls("a", "rbd_mirror_image_demote"), 0);
+  EXPECT_EQ(world_.CountCalls("a", "rbd.set_features"), 1);
+}
+
+// It may be in the middle of a demotion: librbd demotes with the lock, and
+// refuses writes before it makes the snapshot.
+TEST_F(PromoteTest, TheMarkIsNotTakenAwayWhereAClientHasTheLock) {
+  a_.RefuseWrites(image_);
+  a_.AddLocker(image_, "10.0.0.9:0/9", 9001, FakeSite::LockKind::kAutomatic);
+  world_.ClearCalls();
+  EXPECT_OK(Promote(on_a_));
+  EXPECT_OK(a_.Write(image_, 5));
+  EXPECT_EQ(world_.CountCalls("a", "rbd.set_features"), 0);
+  EXPECT_EQ(world_.CountCalls("a", "rbd_mirror_image_demote"), 1);
+}
+
+TEST_F(PromoteTest, TheMarkIsNotTakenAwayFromAnImageThatWasDemotedMeanwhile) {
+  a_.RefuseWrites(image_);
+  world_.SetCallHook([this](absl::string_view, absl::string_view made, bool) {
+    if (made == "rbd.set_features") {
+      world_.SetCallHook(nullptr);
+      a_.Demote(image_);
+    }
+    return 0;
+  });
+  EXPECT_THAT(Promote(on_a_), StatusIs(kUnavailable, HasSubstr("demoted")));
+  EXPECT_THAT(a_.Write(image_, 5), Not(IsOk()));
+}
+
+TEST_F(PromoteTest, BusyWhereTheMarkIsTakenAwayIsRepeated) {
+  a_.RefuseWrites(image_);
+  for (const int error : {EBUSY, EAGAIN}) {
+    Fail("rbd.set_features", error, 1);
+    EXPECT_THAT(Promote(on_a_), StatusIs(kUnavailable)) << error;
+  }
+  EXPECT_OK(Promote(on_a_));
+  EXPECT_OK(a_.Write(image_, 5));
+}
+
 }  // namespace
 }  // namespace addons::testing

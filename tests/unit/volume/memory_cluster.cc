@@ -122,6 +122,10 @@ class MemoryPool : public Pool {
                                        uint64_t /*objects*/) override {
     return Unimplemented();
   }
+  absl::StatusOr<bool> ClearNonPrimary(const std::string& /*image_id*/,
+                                       uint64_t /*version*/) override {
+    return Unimplemented();
+  }
   absl::StatusOr<bool> SetCopyKind(const std::string& /*image_id*/,
                                    uint64_t /*snapshot_id*/,
                                    const std::string& /*record*/,
