@@ -197,8 +197,10 @@ absl::StatusOr<bool> RadosPool::ClearNonPrimary(const std::string& image_id,
   rados_write_op_exec(op.get(), "rbd", "set_features", input.data(),
                       input.size(), nullptr);
   const int result = Operate(op, header);
-  // Older and newer.
-  if (result == -ERANGE || result == -EOVERFLOW) return false;
+  // Older, newer, and gone.
+  if (result == -ERANGE || result == -EOVERFLOW || result == -ENOENT) {
+    return false;
+  }
   if (result < 0) {
     return CephError(result, "let be written to through", ObjectText(header));
   }

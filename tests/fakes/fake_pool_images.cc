@@ -79,8 +79,7 @@ absl::StatusOr<bool> FakePool::ClearNonPrimary(const std::string& image_id,
       Change("rbd.set_features", "let be written to through",
              HeaderObject(image_id), [&](Site& site) {
                const auto image = Model::FindImageById(Space(site), image_id);
-               if (image == nullptr) return -ENOENT;
-               if (VersionOf(*image) != version) return 0;
+               if (image == nullptr || VersionOf(*image) != version) return 0;
                image->marked_non_primary = false;
                cleared = true;
                return 0;
