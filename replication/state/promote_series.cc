@@ -56,7 +56,7 @@ struct PromoteSeries::Listing {
   std::optional<SteadyTime> others_at;
   std::set<std::string> skipped;  // somebody else has just read them
   std::map<std::string, std::vector<ImageStatuses>> statuses;
-  int64_t newest_report = 0;  // of this site, also of earlier listings
+  int64_t newest_report = 0;  // of this site that is there now
   bool silenced = false;      // by an eviction, since that
   bool asks_daemons = false;
   std::optional<std::vector<MirrorDaemon>> daemons;  // nullopt: not known
@@ -265,12 +265,15 @@ absl::Status PromoteSeries::List(Cluster& cluster, Pool& own,
             kReportsMissing &&
         listing.begin - state.daemons_asked_at >= kDaemonsInterval;
     if (listing.asks_daemons) state.daemons_asked_at = listing.begin;
-    listing.newest_report = state.newest_report;
     listing.others = reader.others;
     listing.others_at = reader.others_at;
     for (const auto& [other, read_at] : state.read_at) {
       if (listing.begin - read_at < young_enough) {
         listing.skipped.insert(other);
+        if (other != name) {
+          listing.newest_report =
+              std::max(listing.newest_report, state.newest_of[other]);
+        }
       }
     }
   }
@@ -317,8 +320,10 @@ void PromoteSeries::Apply(const Listing& listing, const std::string& reader,
     }
   }
   for (const auto& [name, statuses] : listing.statuses) {
-    if (const int64_t newest = NewestLocalReport(statuses);
-        newest > state->newest_report) {
+    const int64_t newest = NewestLocalReport(statuses);
+    // 0: they were removed. By an rbd-mirror that has come back since.
+    state->newest_of[name] = newest;
+    if (newest > state->newest_report) {
       state->newest_report = newest;
       state->reported_at = listing.begin;
     }

@@ -156,7 +156,8 @@ class PromoteSeries {
     std::map<std::string, SteadyTime> read_at;  // each namespace
     std::set<std::string> refused;              // namespaces that were logged
     int64_t newest_report = 0;  // of this site, by its cluster's clock
-    SteadyTime reported_at;     // when that has changed last
+    std::map<std::string, int64_t> newest_of;  // each namespace, as it was read
+    SteadyTime reported_at;                    // when that has changed last
     std::optional<SteadyTime> evicted_at;
     // What the rbd-mirrors of this site tell the manager, while none reports.
     std::map<std::string, std::string> beacons;  // by daemon

@@ -235,7 +235,15 @@ TEST_P(ContractTest, PrimaryIsWatchedByThePeersDaemonOnly) {
 
 TEST_P(ContractTest, SecondaryIsWatchedAndLockedByItsDaemon) {
   ASSERT_NO_FATAL_FAILURE(NeedMirrored(kStanding));
-  const auto locked = [] { return !Look(kB, kStanding)->Lockers()->empty(); };
+  // The lock of one that was killed stays until the next one breaks it.
+  const auto locked = [] {
+    const auto image = Look(kB, kStanding);
+    const auto watchers = ClientIds(image->Watchers());
+    const auto lockers = image->Lockers();
+    return watchers.size() == 1 && lockers->size() == 1 &&
+           lockers->front().client ==
+               absl::StrCat("client.", *watchers.begin());
+  };
   ASSERT_TRUE(bed().WaitFor(locked, kCopyLimit));
   const auto image = Look(kB, kStanding);
   const auto watchers = ClientIds(image->Watchers());
