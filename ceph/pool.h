@@ -209,6 +209,11 @@ class Pool {
   /// rbd_group_image_list
   virtual absl::StatusOr<std::vector<GroupImage>> GroupImages(
       const std::string& group) = 0;
+  /// The names of the group's snapshots (`rbd group snap ls`), also of those
+  /// that are not complete. Empty also when there is no such group.
+  /// rbd_group_snap_list
+  virtual absl::StatusOr<std::vector<std::string>> GroupSnapshots(
+      const std::string& group) = 0;
 
   // --- changes of them: these need a mutation pool
 

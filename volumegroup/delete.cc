@@ -1,8 +1,13 @@
 #include "volumegroup/delete.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/log.h"
 #include "base/status_macros.h"
 #include "ceph/pool.h"
 #include "lease/leased_context.h"
@@ -39,11 +44,34 @@ absl::Status CheckEmpty(OperationContext& context,
   return absl::OkStatus();
 }
 
+/// The snapshots of the rbd group are restore points that somebody has made,
+/// and would go with it.
+absl::Status CheckNoSnapshots(Pool& pool, const ResolvedGroup& group) {
+  const std::string& name = group.attributes.group_name;
+  ADDONS_ASSIGN_OR_RETURN(const std::vector<std::string> snapshots,
+                          pool.GroupSnapshots(name));
+  if (snapshots.empty()) return absl::OkStatus();
+  constexpr size_t kNamed = 5;
+  const size_t named = std::min(snapshots.size(), kNamed);
+  std::string names;
+  for (size_t i = 0; i < named; ++i) {
+    absl::StrAppend(&names, i == 0 ? "" : ", ", Quoted(snapshots[i]));
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      group.Describe(), " has ", snapshots.size(),
+      snapshots.size() == 1 ? " snapshot (" : " snapshots (", names,
+      snapshots.size() > named ? ", ..." : "",
+      "), which would be removed with it; remove what nobody restores from "
+      "with `rbd group snap rm ",
+      pool.Spec(name), "@SNAPSHOT`, then repeat the call"));
+}
+
 absl::Status Remove(OperationContext& context, const ResolvedGroup& group,
                     const std::string& instance_id) {
-  context.Step("removing the rbd group");
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
                           group.OpenPoolToChange());
+  ADDONS_RETURN_IF_ERROR(CheckNoSnapshots(*pool, group));
+  context.Step("removing the rbd group");
   ADDONS_RETURN_IF_ERROR(pool->RemoveGroup(group.attributes.group_name));
   context.Step("removing the journal entry");
   ADDONS_RETURN_IF_ERROR(

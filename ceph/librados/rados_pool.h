@@ -82,6 +82,8 @@ class RadosPool final : public Pool {
   // rados_pool_groups.cc
   absl::StatusOr<std::vector<GroupImage>> GroupImages(
       const std::string& group) override;
+  absl::StatusOr<std::vector<std::string>> GroupSnapshots(
+      const std::string& group) override;
   absl::Status CreateGroup(const std::string& group) override;
   absl::Status RemoveGroup(const std::string& group) override;
   absl::Status AddGroupImage(const std::string& group, int64_t image_pool_id,

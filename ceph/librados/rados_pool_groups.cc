@@ -13,6 +13,7 @@ namespace addons {
 namespace {
 
 constexpr size_t kMaxGroupImages = 65536;
+constexpr size_t kMaxGroupSnapshots = 65536;
 
 }  // namespace
 
@@ -62,6 +63,37 @@ absl::StatusOr<std::vector<GroupImage>> RadosPool::GroupImages(
                      image.state == RBD_GROUP_IMAGE_STATE_ATTACHED});
   }
   return found;
+}
+
+absl::StatusOr<std::vector<std::string>> RadosPool::GroupSnapshots(
+    const std::string& group) {
+  std::vector<rbd_group_snap_info_t> snapshots;
+  size_t count = 0;
+  const int result = GrowUntilItFits(
+      16, kMaxGroupSnapshots, [&](size_t capacity, size_t& needed) {
+        snapshots.assign(capacity, rbd_group_snap_info_t{});
+        count = capacity;
+        const int listed = connection_->Call("rbd_group_snap_list", [&] {
+          return rbd_group_snap_list(ioctx_.get(), group.c_str(),
+                                     snapshots.data(),
+                                     sizeof(rbd_group_snap_info_t), &count);
+        });
+        needed = count;
+        return listed;
+      });
+  if (result == -ENOENT) return std::vector<std::string>();
+  if (result < 0) {
+    return CephError(result, "list the snapshots of", GroupText(group));
+  }
+  const Cleanup cleanup([&] {
+    rbd_group_snap_list_cleanup(snapshots.data(), sizeof(rbd_group_snap_info_t),
+                                count);
+  });
+  std::vector<std::string> names;
+  for (size_t i = 0; i < count; ++i) {
+    names.emplace_back(snapshots[i].name == nullptr ? "" : snapshots[i].name);
+  }
+  return names;
 }
 
 absl::Status RadosPool::CreateGroup(const std::string& group) {

@@ -52,6 +52,10 @@ class ContractBed {
   virtual absl::Status LeaveGroupImageIncomplete(
       Site site, const std::string& group, const std::string& image_id) = 0;
 
+  /// `rbd group snap create`.
+  virtual absl::Status CreateGroupSnapshot(Site site, const std::string& group,
+                                           const std::string& snapshot) = 0;
+
   /// rbd-mirror does nothing any more (SIGSTOP), for less than 20 s; and goes
   /// on.
   virtual absl::Status FreezeMirrorDaemon(Site site) = 0;

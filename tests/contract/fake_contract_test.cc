@@ -71,6 +71,11 @@ class FakeBed final : public ContractBed {
     At(site).SetMirrorDaemon(DaemonState::kRunning);
     return absl::OkStatus();
   }
+  absl::Status CreateGroupSnapshot(Site site, const std::string& group,
+                                   const std::string& snapshot) override {
+    At(site).AddGroupSnapshot(PoolName(), "", group, snapshot);
+    return absl::OkStatus();
+  }
   absl::Status SetSnapshotLimit(Site site, const std::string& image,
                                 std::optional<uint64_t> limit) override {
     At(site).SetSnapshotLimit(image, limit);

@@ -18,6 +18,7 @@ namespace {
 using ::addons::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 TEST_P(ContractTest, AGroupIsCreatedOnceAndRemovedHoweverOften) {
   const auto pool = OpenPool(kA, Access::kMutate);
@@ -58,6 +59,28 @@ TEST_P(ContractTest, AGroupShowsItsImages) {
               ElementsAre(GroupImage{bed().PoolId(kA), ImageName("group-shown"),
                                      true}));
   EXPECT_THAT(*reads->GroupImages("group-absent"), IsEmpty());
+}
+
+// Also when its images have been taken out of it, and the removal of the group
+// takes them along.
+TEST_P(ContractTest, AGroupShowsItsSnapshots) {
+  MakeImage(kA, "group-restorable");
+  const auto pool = OpenPool(kA, Access::kMutate);
+  ASSERT_OK(pool->CreateGroup("group-restoring"));
+  ASSERT_OK(pool->AddGroupImage("group-restoring", bed().PoolId(kA),
+                                ImageName("group-restorable")));
+  const auto reads = OpenPool(kA, Access::kRead);
+  EXPECT_THAT(*reads->GroupSnapshots("group-restoring"), IsEmpty());
+  ASSERT_OK(bed().CreateGroupSnapshot(kA, "group-restoring", "monday"));
+  ASSERT_OK(bed().CreateGroupSnapshot(kA, "group-restoring", "tuesday"));
+  EXPECT_THAT(*reads->GroupSnapshots("group-restoring"),
+              UnorderedElementsAre("monday", "tuesday"));
+  ASSERT_OK(pool->RemoveGroupImage("group-restoring", bed().PoolId(kA),
+                                   IdOf(kA, "group-restorable")));
+  EXPECT_THAT(*reads->GroupSnapshots("group-restoring"),
+              UnorderedElementsAre("monday", "tuesday"));
+  EXPECT_OK(pool->RemoveGroup("group-restoring"));
+  EXPECT_THAT(*reads->GroupSnapshots("group-restoring"), IsEmpty());
 }
 
 TEST_P(ContractTest, AnImageThatIsNotCompleteInItsGroupIsCompletedByAddingIt) {

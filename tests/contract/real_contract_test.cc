@@ -147,6 +147,11 @@ class RealContractBed final : public ContractBed {
   absl::Status StartMirrorDaemon(Site site) override {
     return Bed().Run("start", {Name(site), "rbd-mirror"}).status();
   }
+  absl::Status CreateGroupSnapshot(Site site, const std::string& group,
+                                   const std::string& snapshot) override {
+    return Rbd(site, {"group", "snap", "create",
+                      absl::StrCat(Spec(group), "@", snapshot)});
+  }
   absl::Status SetSnapshotLimit(Site site, const std::string& image,
                                 std::optional<uint64_t> limit) override {
     if (!limit.has_value()) {

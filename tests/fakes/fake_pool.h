@@ -101,6 +101,8 @@ class FakePool final : public Pool {
 
   absl::StatusOr<std::vector<GroupImage>> GroupImages(
       const std::string& group) override;
+  absl::StatusOr<std::vector<std::string>> GroupSnapshots(
+      const std::string& group) override;
   absl::Status CreateGroup(const std::string& group) override;
   absl::Status RemoveGroup(const std::string& group) override;
   absl::Status AddGroupImage(const std::string& group, int64_t image_pool_id,

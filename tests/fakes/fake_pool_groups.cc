@@ -28,6 +28,23 @@ absl::StatusOr<std::vector<GroupImage>> FakePool::GroupImages(
   return images;
 }
 
+absl::StatusOr<std::vector<std::string>> FakePool::GroupSnapshots(
+    const std::string& group) {
+  std::vector<std::string> names;
+  const int r =
+      Run("rbd_group_snap_list", group, Needs::kOsd, false,
+          [&](Model&, Site& site, SteadyDuration*) {
+            const auto& all = Space(site).group_snapshots;
+            const auto found = all.find(group);
+            if (found != all.end()) {
+              names.assign(found->second.begin(), found->second.end());
+            }
+            return 0;
+          });
+  if (r < 0) return Error(r, "list the snapshots of rbd group", group);
+  return names;
+}
+
 absl::Status FakePool::CreateGroup(const std::string& group) {
   return Change("rbd_group_create", "create rbd group", group, [&](Site& site) {
     return model::CreateGroup(Space(site), group);

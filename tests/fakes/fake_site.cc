@@ -155,6 +155,15 @@ void FakeSite::LeaveGroupImageIncomplete(const std::string& pool,
   state.namespaces[rados_namespace].groups[group][{state.id, image_id}] = false;
 }
 
+void FakeSite::AddGroupSnapshot(const std::string& pool,
+                                const std::string& rados_namespace,
+                                const std::string& group,
+                                const std::string& snapshot) {
+  MutexLock lock(world_.mutex_);
+  Pool(pool).namespaces[rados_namespace].group_snapshots[group].insert(
+      snapshot);
+}
+
 void FakeSite::SetImageMetadata(const std::string& image,
                                 const std::string& key,
                                 const std::string& value) {

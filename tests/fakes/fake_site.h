@@ -67,6 +67,10 @@ class FakeSite {
                                  const std::string& rados_namespace,
                                  const std::string& group,
                                  const std::string& image_id);
+  /// `rbd group snap create`.
+  void AddGroupSnapshot(const std::string& pool,
+                        const std::string& rados_namespace,
+                        const std::string& group, const std::string& snapshot);
   void SetImageMetadata(const std::string& image, const std::string& key,
                         const std::string& value);
   std::map<std::string, std::string> ImageMetadata(

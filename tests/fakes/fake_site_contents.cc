@@ -147,6 +147,11 @@ void AddNamespace(const model::Model& model, const model::Site& site,
           complete ? "complete" : "incomplete";
     }
   }
+  for (const auto& [name, snapshots] : space.group_snapshots) {
+    for (const std::string& snapshot : snapshots) {
+      all[absl::StrCat("group ", pool, name, " snapshot ", snapshot)] = "there";
+    }
+  }
 }
 
 void AddBlocklist(const model::Model& model, const model::Site& site,

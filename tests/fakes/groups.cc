@@ -67,6 +67,7 @@ int RemoveGroup(Site& site, PoolState& pool, const std::string& rados_namespace,
     if (image != nullptr) image->group.reset();
   }
   where.groups.erase(found);
+  where.group_snapshots.erase(group);
   return 0;
 }
 

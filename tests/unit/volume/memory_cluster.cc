@@ -165,6 +165,10 @@ class MemoryPool : public Pool {
       const std::string& /*group*/) override {
     return Unimplemented();
   }
+  absl::StatusOr<std::vector<std::string>> GroupSnapshots(
+      const std::string& /*group*/) override {
+    return Unimplemented();
+  }
   absl::Status CreateGroup(const std::string& /*group*/) override {
     return Unimplemented();
   }

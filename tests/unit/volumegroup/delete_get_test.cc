@@ -6,6 +6,7 @@
 namespace addons::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -40,6 +41,23 @@ TEST_F(DeleteGroupTest, RefusesAGroupThatHasMembers) {
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("ModifyVolumeGroupMembership")));
   EXPECT_EQ(world_.CountMutations(), 0);
+}
+
+// Ceph removes them with the group, without a word.
+TEST_F(DeleteGroupTest, RefusesAGroupThatHasSnapshots) {
+  const auto group = Create(on_a_, "vg", AddVolumes(1));
+  ASSERT_OK(Modify(on_a_, group->group_id, {}));
+  const auto groups = RbdGroups();
+  ASSERT_THAT(groups, SizeIs(1));
+  a_.AddGroupSnapshot(MirroredPair::kPool, "", groups.begin()->first, "monday");
+  world_.ClearCalls();
+  EXPECT_THAT(Delete(on_a_, group->group_id),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr("1 snapshot (monday)"),
+                             HasSubstr("rbd group snap rm"))));
+  EXPECT_EQ(world_.CountCalls("a", "rbd_group_remove"), 0);
+  EXPECT_TRUE(HasJournal(group->group_id));
+  EXPECT_EQ(RbdGroups(), groups);
 }
 
 TEST_F(DeleteGroupTest, BrokenMembersDoNotBlock) {
