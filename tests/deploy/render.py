@@ -63,6 +63,22 @@ class Render(unittest.TestCase):
         self.assertNotIn("RBD_ADDONS_TAKEOVER_TIME", node)
         self.assertEqual((controller["RBD_ADDONS_LOG_LEVEL"], node["RBD_ADDONS_LOG_LEVEL"]), ("info", "debug"))
 
+    def test_the_parts_of_one_host_have_a_port_each(self):
+        def ports(*arguments):
+            things = by_key(chart(*arguments))
+            found = []
+            for name in (("Deployment", "rbd-addons-controller"), ("DaemonSet", "rbd-addons-node")):
+                daemon = container(things[name])
+                told = {e["name"]: e.get("value") for e in daemon["env"]}["RBD_ADDONS_METRICSPORT"]
+                self.assertEqual([told], [str(p["containerPort"]) for p in daemon["ports"]
+                                          if p["name"] == "http-metrics"])
+                found.append(int(told))
+            return found
+        self.assertEqual(ports(), [9641, 9641])
+        self.assertEqual(ports("controller.hostNetwork=true"), [9642, 9641])
+        self.assertEqual(ports("controller.hostNetwork=true", "controller.metricsPort=9700"), [9700, 9641])
+        self.assertEqual(ports("controller.hostNetwork=true", "metrics.port=9000"), [9001, 9000])
+
     def test_images_are_plain_names_until_a_registry_is_given(self):
         plain = {c["image"] for w in workloads(chart()) for c in pod(w)["containers"]}
         version = yaml.safe_load((CHART / "Chart.yaml").read_text())["appVersion"]
@@ -73,6 +89,8 @@ class Render(unittest.TestCase):
     def test_wrong_values_are_refused(self):
         for wrong in ("drivername=x", "driverName=-x", "controller.replicas=0", "controller.replicaCount=2",
                       "metrics.port=70000", "kubeletDir=relative", "image.digest=latest", "settings.Bad_Name=1",
+                      "settings.metricsport=9700", "controller.settings.drivername=x", "node.settings.nodeid=x",
+                      "settings.config-dir=/x", "controller.metricsPort=0",
                       "networkPolicy.managerFrom=null", "config.create=true,config.clusters[0].clusterID=a",
                       "sidecar.extraArgs[0]=word", "rbac.secretNamespaces[0]=No_Namespace"):
             with self.subTest(wrong), self.assertRaises(AssertionError):

@@ -42,10 +42,23 @@ ceph-csi-config
 {{- end -}}
 {{- end -}}
 
+{{- /* Of metrics and probes: (list $ $part). The node part has the host's network. */ -}}
+{{- define "rbd-addons.metricsPort" -}}
+{{- $root := index . 0 -}}
+{{- $part := index . 1 -}}
+{{- if $part.metricsPort -}}
+{{- $part.metricsPort -}}
+{{- else if and $part.hostNetwork $root.Values.node.enabled -}}
+{{- add $root.Values.metrics.port 1 -}}
+{{- else -}}
+{{- $root.Values.metrics.port -}}
+{{- end -}}
+{{- end -}}
+
 {{- /* Flags as environment variables, in the order of their names: (list $ $part). */ -}}
 {{- define "rbd-addons.settings" -}}
 {{- $root := index . 0 -}}
-{{- $flags := dict "drivername" $root.Values.driverName "metricsport" $root.Values.metrics.port -}}
+{{- $flags := dict "drivername" $root.Values.driverName "metricsport" (include "rbd-addons.metricsPort" .) -}}
 {{- $flags = mergeOverwrite $flags (deepCopy $root.Values.settings) (deepCopy (index . 1).settings) -}}
 {{- range $i, $flag := keys $flags | sortAlpha }}
 {{- $value := index $flags $flag }}
