@@ -9,8 +9,10 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "base/log.h"
@@ -23,16 +25,16 @@ namespace {
 std::vector<std::string> Split(absl::string_view entry) {
   std::vector<std::string> parts;
   std::string part;
-  bool in_brackets = false;
+  int brackets = 0;  // open ones
   for (const char c : entry) {
     const bool separates = c == ',' || c == ';' ||
                            absl::ascii_isspace(static_cast<unsigned char>(c));
-    if (separates && !in_brackets) {
+    if (separates && brackets == 0) {
       if (!part.empty()) parts.push_back(std::exchange(part, {}));
       continue;
     }
-    if (c == '[') in_brackets = true;
-    if (c == ']') in_brackets = false;
+    if (c == '[') ++brackets;
+    if (c == ']' && brackets > 0) --brackets;
     part.push_back(c);
   }
   if (!part.empty()) parts.push_back(std::move(part));
@@ -51,6 +53,31 @@ bool IsAddress(int family, absl::string_view text) {
   return inet_pton(family, std::string(text).c_str(), &buffer) == 1;
 }
 
+/// "6789" or "6789/0", of 1 to 65535.
+bool IsPort(absl::string_view text) {
+  const size_t slash = text.find('/');
+  int port = 0;
+  if (!ConsistsOf(text.substr(0, slash), "") ||
+      !absl::SimpleAtoi(text.substr(0, slash), &port) || port < 1 ||
+      port > 65535) {
+    return false;
+  }
+  if (slash == absl::string_view::npos) return true;
+  const absl::string_view nonce = text.substr(slash + 1);
+  return !nonce.empty() && ConsistsOf(nonce, "");
+}
+
+/// "[fd00::1]" or "[fd00::1]:6789".
+bool IsBracketed(absl::string_view text) {
+  const size_t end = text.find(']');
+  if (!absl::ConsumePrefix(&text, "[") || end == absl::string_view::npos) {
+    return false;
+  }
+  const absl::string_view rest = text.substr(end);
+  return IsAddress(AF_INET6, text.substr(0, end - 1)) &&
+         (rest.empty() || (rest[0] == ':' && IsPort(rest.substr(1))));
+}
+
 /// One address or name with what stands around it.
 struct Endpoint {
   std::string protocol;  // "v2:" or empty
@@ -59,13 +86,29 @@ struct Endpoint {
   bool literal = false;
 };
 
+std::optional<Endpoint> ParseEndpoint(absl::string_view part);
+
+/// "[v2:10.0.0.1:3300,v1:10.0.0.1:6789]": the addresses of one monitor.
+bool IsListOfOne(absl::string_view text) {
+  if (!absl::ConsumePrefix(&text, "[") || !absl::ConsumeSuffix(&text, "]")) {
+    return false;
+  }
+  const std::vector<std::string> addresses = absl::StrSplit(text, ',');
+  return std::all_of(addresses.begin(), addresses.end(),
+                     [](const std::string& address) {
+                       if (address.empty() || address[0] == '[') return false;
+                       const auto endpoint = ParseEndpoint(address);
+                       return endpoint.has_value() && endpoint->literal;
+                     });
+}
+
 std::optional<Endpoint> ParseEndpoint(absl::string_view part) {
   Endpoint endpoint;
   if (part[0] == '[') {  // a list for one monitor, or an IPv6 address
     endpoint.host = std::string(part);
     endpoint.literal = true;
-    if (!ConsistsOf(part, "abcdefABCDEFvny:.,/[]")) return std::nullopt;
-    return endpoint;
+    return IsBracketed(part) || IsListOfOne(part) ? std::optional(endpoint)
+                                                  : std::nullopt;
   }
   for (const absl::string_view protocol : {"v1:", "v2:", "any:"}) {
     if (absl::ConsumePrefix(&part, protocol)) {
@@ -75,7 +118,7 @@ std::optional<Endpoint> ParseEndpoint(absl::string_view part) {
   }
   if (!part.empty() && part[0] == '[') {
     endpoint.host = std::string(part);
-    endpoint.literal = ConsistsOf(part, "abcdefABCDEF:./[]");
+    endpoint.literal = IsBracketed(part);
     return endpoint.literal ? std::optional(endpoint) : std::nullopt;
   }
   if (IsAddress(AF_INET6, part)) {
@@ -87,9 +130,7 @@ std::optional<Endpoint> ParseEndpoint(absl::string_view part) {
   const absl::string_view host = part.substr(0, colon);
   if (colon != absl::string_view::npos) {
     endpoint.port = std::string(part.substr(colon));
-    if (!ConsistsOf(endpoint.port, ":/") || endpoint.port.size() < 2) {
-      return std::nullopt;
-    }
+    if (!IsPort(part.substr(colon + 1))) return std::nullopt;
   }
   endpoint.host = std::string(host);
   endpoint.literal = IsAddress(AF_INET, host);

@@ -13,6 +13,7 @@ namespace addons {
 namespace {
 
 using ::addons::testing::StatusIs;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 SteadyTime Soon() {
@@ -93,15 +94,20 @@ class MonHostRefusalTest : public MonHostTest,
                            public ::testing::WithParamInterface<const char*> {};
 
 TEST_P(MonHostRefusalTest, NamesTheEntryThatIsNeitherAddressNorName) {
-  EXPECT_THAT(MonHost(resolver_, {"10.0.0.1", GetParam()}, Soon()),
-              StatusIs(absl::StatusCode::kUnavailable,
-                       HasSubstr("correct config.json")));
+  EXPECT_THAT(
+      MonHost(resolver_, {"10.0.0.1", GetParam()}, Soon()),
+      StatusIs(absl::StatusCode::kUnavailable,
+               AllOf(HasSubstr(GetParam()), HasSubstr("correct config.json"))));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, MonHostRefusalTest,
-                         ::testing::Values("host!", "10.0.0", "10.0.0.256",
-                                           "host:port", "v2:", "mon/a", "host:",
-                                           "[host]:3300", "--keyring=x"));
+INSTANTIATE_TEST_SUITE_P(
+    All, MonHostRefusalTest,
+    ::testing::Values("host!", "10.0.0", "10.0.0.256", "host:port",
+                      "v2:", "mon/a", "host:", "[host]:3300", "--keyring=x",
+                      "[fd00::b[]:6789", "[fd00::1", "[fd00::1]6789",
+                      "[fd00::1]:", "[fd00::g]:6789", "[]",
+                      "[v2:10.0.0.1:3300,]", "[v2:host:3300]", "v2:[fd00::1]:x",
+                      "10.0.0.1:0", "10.0.0.1:65536", "10.0.0.1:1/"));
 
 }  // namespace
 }  // namespace addons
