@@ -22,6 +22,9 @@ Finding CheckHome(const ClusterConfig& config,
   for (const ClusterEntry& entry : config.entries()) {
     if (!IsHome(home, entry.cluster_id)) continue;
     for (const ClusterId& other : config.MappedClusters(entry.cluster_id)) {
+      // Sites whose clusters have one id are mapped onto themselves, for the
+      // numbers of their pools.
+      if (other == entry.cluster_id) continue;
       if (!IsHome(home, other) || !config.Find(other).ok()) continue;
       finding.verdict = FindingVerdict::kProblem;
       finding.seen = absl::StrCat(
