@@ -146,6 +146,7 @@ grpc::ServerUnaryReactor* NetworkFenceService::FenceClusterNetwork(
       rpc_, *context, *request, *response,
       [&](const CallContext& rpc_call) -> Reply {
         ADDONS_ASSIGN_OR_RETURN(std::vector<Cidr> ranges, RangesOf(*request));
+        ADDONS_RETURN_IF_ERROR(CheckNodesCanHave(ranges));
         ADDONS_RETURN_IF_ERROR(CheckWidth(ranges, environment_.options));
         ranges = Merged(std::move(ranges));
         ADDONS_ASSIGN_OR_RETURN(

@@ -1,5 +1,6 @@
 #include "networkfence/parameters.h"
 
+#include <algorithm>
 #include <cstdint>
 
 #include "absl/strings/escaping.h"
@@ -99,6 +100,27 @@ absl::StatusOr<std::vector<Cidr>> ParseRanges(
         absl::StrCat("cidrs: ", absl::StrJoin(problems, "; ")));
   }
   return SortedUnique(std::move(ranges));
+}
+
+absl::Status CheckNodesCanHave(const std::vector<Cidr>& ranges) {
+  static const auto* const nobodys =
+      new std::vector<Cidr>{{*IpAddress::Parse("0.0.0.0"), 8},
+                            {*IpAddress::Parse("224.0.0.0"), 4},
+                            {*IpAddress::Parse("255.255.255.255"), 32},
+                            {*IpAddress::Parse("::"), 128},
+                            {*IpAddress::Parse("ff00::"), 8}};
+  std::vector<Cidr> wrong;
+  for (const Cidr& range : ranges) {
+    const bool nobody =
+        std::any_of(nobodys->begin(), nobodys->end(),
+                    [&](const Cidr& place) { return place.Contains(range); });
+    if (nobody) wrong.push_back(range);
+  }
+  if (wrong.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "cidrs: ", JoinRanges(wrong),
+      " is unspecified, broadcast or multicast: no node has such an address, "
+      "and nobody is fenced by it; name the addresses of the node"));
 }
 
 absl::Status CheckWidth(const std::vector<Cidr>& ranges,

@@ -42,6 +42,10 @@ struct FenceParameters {
 absl::StatusOr<std::vector<Cidr>> ParseRanges(
     const std::vector<std::string>& texts);
 
+/// INVALID_ARGUMENT, naming them, when some ranges are addresses that no node
+/// has (unspecified, broadcast, multicast): a fence of them fences nobody.
+absl::Status CheckNodesCanHave(const std::vector<Cidr>& ranges);
+
 /// INVALID_ARGUMENT, naming them, when some ranges are wider than the options
 /// allow.
 absl::Status CheckWidth(const std::vector<Cidr>& ranges,

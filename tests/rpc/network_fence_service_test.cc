@@ -74,6 +74,21 @@ TEST_F(NetworkFenceServiceTest, NothingChangesWhenOneRangeIsWrong) {
   EXPECT_THAT(List(), IsEmpty());
 }
 
+TEST_F(NetworkFenceServiceTest, WhatFencesNobodyIsRefusedAndCanBeUnfenced) {
+  server_.Start();
+  for (const std::string range :
+       {"0.0.0.0/32", "::/128", "255.255.255.255", "224.0.0.0/24", "ff02::1"}) {
+    const grpc::Status status = Fence({"192.168.1.1", range});
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << range;
+    EXPECT_THAT(status.error_message(),
+                HasSubstr("no node has such an address"))
+        << range;
+    // An entry that an older release has made.
+    EXPECT_TRUE(Unfence({range}).ok()) << range;
+  }
+  EXPECT_THAT(List(), IsEmpty());
+}
+
 TEST_F(NetworkFenceServiceTest, MisspeltKeysAreRefusedWhereSomethingChanges) {
   server_.Start();
   FenceAsk ask;

@@ -11,8 +11,10 @@
 namespace addons {
 namespace {
 
+using ::addons::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 absl::StatusOr<FenceParameters> Parse(std::map<std::string, std::string> map) {
   map.emplace("clusterID", "site-a");
@@ -68,6 +70,24 @@ TEST(FenceRangesTest, AllWrongOnesAreNamedAtOnce) {
             absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(JoinRanges(*ParseRanges({"10.0.0.9/24", "10.0.0.0/24"})),
             "10.0.0.0/24");
+}
+
+TEST(FenceRangesTest, AddressesThatNoNodeHasAreRefused) {
+  for (const std::string text :
+       {"0.0.0.0", "0.0.0.0/32", "0.0.0.7/8", "224.0.0.1", "239.1.2.0/24",
+        "255.255.255.255", "::", "::/128", "::ffff:0.0.0.0", "ff02::1",
+        "ff00::/8"}) {
+    EXPECT_THAT(CheckNodesCanHave(*ParseRanges({"10.0.0.1", text})),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         AllOf(HasSubstr("no node has such an address"),
+                               Not(HasSubstr("10.0.0.1")))))
+        << text;
+  }
+  for (const std::string text :
+       {"1.0.0.0/8", "10.0.0.255", "127.0.0.1", "223.255.255.255", "240.0.0.1",
+        "255.255.255.0/24", "::1", "fe80::1", "fd00::/32"}) {
+    EXPECT_OK(CheckNodesCanHave(*ParseRanges({text}))) << text;
+  }
 }
 
 TEST(FenceRangesTest, WideOnesAreRefused) {
