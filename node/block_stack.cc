@@ -5,6 +5,7 @@
 #include <optional>
 #include <system_error>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "node/small_file.h"
@@ -60,6 +61,20 @@ absl::StatusOr<std::string> Canonical(const std::string& path) {
 }
 
 }  // namespace
+
+std::string BlockLayer::Kind() const {
+  if (mapper.empty()) return "";
+  // The uuid begins with the name of the subsystem that made the device.
+  if (absl::StartsWith(mapper, "CRYPT-LUKS")) {
+    return "LUKS: opened without allow-discards";
+  }
+  if (absl::StartsWith(mapper, "CRYPT-")) {
+    return "dm-crypt: opened without allow_discards";
+  }
+  if (absl::StartsWith(mapper, "mpath-")) return "multipath";
+  if (absl::StartsWith(mapper, "LVM-")) return "LVM";
+  return "device mapper, not LUKS";
+}
 
 std::string BlockLayer::Describe() const {
   if (mapper.empty()) return name;

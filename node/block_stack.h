@@ -21,6 +21,9 @@ struct BlockLayer {
 
   /// "dm-0 (device mapper CRYPT-LUKS2 'luks-rbd-...')", for messages.
   std::string Describe() const;
+  /// What device mapper has made it, and how that passes discards on: "LUKS:
+  /// opened without allow-discards", "multipath". Empty: no device mapper.
+  std::string Kind() const;
 };
 
 /// A block device and everything that it lies on, one on the other.

@@ -105,9 +105,10 @@ absl::Status CheckTrimmable(const ProvedMount& found,
         "which writes discards as data: a trim would make it grow");
   }
   if (const BlockLayer* layer = found.stack.WithoutDiscard()) {
-    return absl::UnimplementedError(absl::StrCat(
-        "device ", layer->Describe(), " does not pass discards on",
-        layer->mapper.empty() ? "" : " (LUKS: opened without allow-discards)"));
+    const std::string kind = layer->Kind();
+    return absl::UnimplementedError(
+        absl::StrCat("device ", layer->Describe(), " does not pass discards on",
+                     kind.empty() ? "" : absl::StrCat(" (", kind, ")")));
   }
   return absl::OkStatus();
 }

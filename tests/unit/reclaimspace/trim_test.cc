@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "node/block_stack.h"
 #include "node/ioprio_abi.h"
 #include "tests/fakes/mirrored_pair.h"
 #include "tests/fakes/test_operation_context.h"
@@ -200,6 +201,27 @@ TEST_F(TrimTest, NamesTheLayerThatDoesNotDiscard) {
   EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kUnimplemented,
                               HasSubstr("device rbd0 ")));
   EXPECT_THAT(node_.trims(), SizeIs(0));
+}
+
+TEST_F(TrimTest, OnlyLuksIsCalledLuks) {
+  struct Row {
+    const char* uuid;
+    const char* kind;
+  };
+  for (const Row& row :
+       {Row{"CRYPT-LUKS2-x", "(LUKS: opened without allow-discards)"},
+        Row{"CRYPT-PLAIN-x", "(dm-crypt: opened"}, Row{"LVM-x", "(LVM)"},
+        Row{"mpath-3600", "(multipath)"},
+        Row{"snap-x", "(device mapper, not LUKS)"}}) {
+    FakeNode node;
+    node.tree.AddDisk("dm-0", "253:0");
+    node.tree.Stack("dm-0", "rbd0", row.uuid, "a-name");
+    node.tree.SetDiscard("dm-0", 0, 0);
+    const auto stack = ReadBlockStack(node.tree.roots(), {253, 0});
+    ASSERT_OK(stack);
+    EXPECT_THAT(absl::StrCat("(", stack->layers.front().Kind(), ")"),
+                HasSubstr(row.kind));
+  }
 }
 
 TEST_F(TrimTest, AnUnprovedDeviceIsNotUnimplemented) {
