@@ -18,6 +18,7 @@ namespace {
 
 using ::addons::testing::AppFixture;
 using ::addons::testing::StatusIs;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -178,6 +179,30 @@ TEST(MakeRequestTest, RefusesSecretsThatAreNoStrings) {
   EXPECT_THAT(
       MakeRequest(**method, "", TextSource::kInput, R"({"userKey": 5})"),
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("userKey")));
+}
+
+TEST(MakeRequestTest, NamesTheFieldThatIsWrongButNoValue) {
+  struct Row {
+    const char* request;
+    const char* named;
+  };
+  const auto method = FindMethod("PromoteVolume");
+  ASSERT_OK(method);
+  for (const Row& row :
+       {Row{R"({"volumeID": "hush"})", "'volumeID', but volume_id"},
+        Row{R"({"replication_source": {"volume": {"id": "hush"}}})",
+            "'replication_source.volume.id', but volume_id"},
+        Row{R"({"force": "hush"})", "'force' is of another type"},
+        Row{R"({"parameters": {"schedulingInterval": 5}})",
+            "'parameters.schedulingInterval' is of another type"},
+        Row{R"({"parameters": "hush"})", "'parameters' is no JSON object"},
+        Row{R"({"force": true, hush)", "it is not JSON"},
+        Row{R"(["hush"])", "it is no JSON object"}}) {
+    EXPECT_THAT(MakeRequest(**method, row.request, TextSource::kInput, ""),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         AllOf(HasSubstr(row.named), Not(HasSubstr("hush")))))
+        << row.request;
+  }
 }
 
 TEST(MakeRequestTest, AddsSecretsToTheRequest) {
