@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "replication/health_report.h"
+#include "replication/state/former_peers.h"
 #include "replication/state/image_directory.h"
 
 namespace addons {
@@ -302,10 +303,11 @@ void PoolLook::ReadSchedules(Cluster& cluster, Pool& pool, WatchedPool* seen) {
 absl::Status PoolLook::Look(OperationContext& context, Cluster& cluster,
                             Pool& pool, SteadyDuration settle,
                             const NameOf& name_of, WatchedPool* seen) {
-  ADDONS_ASSIGN_OR_RETURN(const std::vector<ImageStatuses> listed,
+  ADDONS_ASSIGN_OR_RETURN(std::vector<ImageStatuses> listed,
                           pool.MirrorStatuses());
   ADDONS_ASSIGN_OR_RETURN(const std::vector<MirrorPeer> peers,
                           pool.MirrorPeers());
+  for (ImageStatuses& image : listed) DropFormerPeers(peers, &image.sites);
   ReadNames(pool, listed, name_of);
   std::vector<MirrorView> views;
   std::vector<MirrorView> unclear;

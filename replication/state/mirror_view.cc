@@ -11,6 +11,7 @@
 #include "base/utc.h"
 #include "ceph/image_header.h"
 #include "ceph/pool.h"
+#include "replication/state/former_peers.h"
 #include "replication/state/journal_replay.h"
 #include "replication/state/journal_resync.h"
 #include "replication/state/primary_term.h"
@@ -147,6 +148,22 @@ std::optional<bool> ClaimOf(SiteRole role) {
   return role == SiteRole::kPrimary;
 }
 
+/// Asks for the peers only where something is odd about the reports: a daemon
+/// that is down, or more than one other site.
+absl::Status AskForFormerPeers(Pool& pool, std::vector<SiteStatus>* sites) {
+  size_t others = 0;
+  bool down = false;
+  for (const SiteStatus& site : *sites) {
+    if (site.local()) continue;
+    ++others;
+    down |= !site.up;
+  }
+  if (others < 2 && !down) return absl::OkStatus();
+  ADDONS_ASSIGN_OR_RETURN(const auto peers, pool.MirrorPeers());
+  DropFormerPeers(peers, sites);
+  return absl::OkStatus();
+}
+
 /// No peer's report is there. That is no word of theirs: any rbd-mirror that
 /// starts removes those of daemons that are down. Whose last one said that it
 /// is primary still says so; otherwise the silence has an age, where a peer's
@@ -182,6 +199,7 @@ absl::StatusOr<MirrorView> Complete(const ResolvedVolume& volume, Pool& pool,
     view.refused_demotion_age =
         tracker.MarkAge(view.tracker_key, *read.refused);
   }
+  ADDONS_RETURN_IF_ERROR(AskForFormerPeers(pool, &read.sites));
   const bool primary = view.enabled() && view.info.primary;
   tracker.NoteRole(view.tracker_key, primary);
   view.primary_for = tracker.PrimaryFor(view.tracker_key);
