@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "operation/run_operation.h"
@@ -12,15 +14,44 @@
 #include "rpc/secrets.h"
 #include "rpc/validate.h"
 #include "volume/credentials.h"
+#include "volume/migrated_handle.h"
 
 namespace addons {
 namespace {
 
 namespace pb = ::reclaimspace;
 
+/// The operator passes the attributes of the PersistentVolume on.
+constexpr char kStaticVolume[] = "staticVolume";
+
+/// What no journal has, and what is done on its node alone: said as what it is,
+/// because the operator begins six times, and at each cron time again, after
+/// any other code than UNIMPLEMENTED.
+absl::Status CheckApplies(const pb::ControllerReclaimSpaceRequest& request) {
+  const auto& attributes = request.parameters();
+  const auto attribute = attributes.find(kStaticVolume);
+  bool is_static = false;
+  if (attribute != attributes.end() &&
+      !absl::SimpleAtob(attribute->second, &is_static)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("parameter '", kStaticVolume, "' is '",
+                     absl::CHexEscape(attribute->second.substr(0, 64)),
+                     "': must be 'true' or 'false'"));
+  }
+  const bool migrated = IsMigratedHandle(request.volume_id());
+  if (!is_static && !migrated) return absl::OkStatus();
+  return absl::UnimplementedError(absl::StrCat(
+      "volume '", absl::CHexEscape(request.volume_id()), "' is ",
+      migrated ? "one that was migrated from the in-tree plugin"
+               : "a static volume (staticVolume in its attributes)",
+      ", which no journal has: there is nothing to do on the controller; its "
+      "filesystem is trimmed on the node where it is mounted"));
+}
+
 absl::StatusOr<SparsifyRequest> Translate(
     const pb::ControllerReclaimSpaceRequest& request) {
   ADDONS_RETURN_IF_ERROR(Require("volume_id", request.volume_id()));
+  ADDONS_RETURN_IF_ERROR(CheckApplies(request));
   SparsifyRequest sparsify;
   sparsify.volume_id = VolumeHandle(request.volume_id());
   ADDONS_ASSIGN_OR_RETURN(

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/uuid.h"
+#include "volume/migrated_handle.h"
 
 namespace addons {
 namespace {
@@ -72,7 +73,7 @@ absl::Status CheckSeparator(absl::string_view text, size_t at) {
 /// What can be said about the text as a whole.
 absl::Status CheckText(absl::string_view text) {
   if (text.empty()) return absl::InvalidArgumentError(" is empty");
-  if (absl::StartsWith(text, "mig_")) {
+  if (IsMigratedHandle(text)) {
     return Malformed(
         text,
         "this is the handle of a volume migrated from the in-tree "
@@ -166,7 +167,12 @@ absl::StatusOr<VolumeId> VolumeId::Parse(absl::string_view text,
                                       " is not known; only 0001 is"));
   }
   if (id.ok()) return id;
-  return absl::InvalidArgumentError(absl::StrCat(what, id.status().message()));
+  return absl::InvalidArgumentError(absl::StrCat(
+      what, id.status().message(),
+      text.empty() || IsMigratedHandle(text) || HasShape(text)
+          ? ""
+          : "; the handle of a static volume, which no journal has, is not "
+            "served by this call"));
 }
 
 bool VolumeId::HasShape(absl::string_view text) {

@@ -651,6 +651,10 @@ void AddReclaim(std::vector<Case>* cases) {
       Reclaimed("ReclaimInUse", "OK", [](ReplicationServer& server, Ask&) {
         server.a.AddWatcher(server.image, "10.1.2.3:0/77", 4464);
       }));
+  cases->push_back(Reclaimed("ReclaimOfAStaticVolume", "UNIMPLEMENTED",
+                             [](ReplicationServer&, Ask& ask) {
+                               ask.parameters["staticVolume"] = "true";
+                             }));
   cases->push_back(Reclaimed("ReclaimBadSize", "INVALID_ARGUMENT",
                              [](ReplicationServer&, Ask& ask) {
                                ask.parameters["sparseSize"] = "1";

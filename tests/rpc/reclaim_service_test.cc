@@ -66,6 +66,33 @@ TEST_F(ReclaimServiceTest, AnswersUsageBeforeAndAfter) {
   EXPECT_EQ(answer.after, 48 * kObject);
 }
 
+TEST_F(ReclaimServiceTest, WhatNoJournalHasIsDoneOnItsNodeAlone) {
+  Start();
+  Ask ask;
+  ask.volume_id = "mongo";
+  ask.parameters = {{"clusterID", "site-a"},
+                    {"pool", "replicapool"},
+                    {"staticVolume", "true"}};
+  ExpectCode(Reclaim(server_, ask).status, grpc::StatusCode::UNIMPLEMENTED,
+             "a static volume");
+  // The handle of a static volume may look like one of ours.
+  ask.volume_id = server_.id;
+  ExpectCode(Reclaim(server_, ask).status, grpc::StatusCode::UNIMPLEMENTED);
+  ask.parameters["staticVolume"] = "perhaps";
+  ExpectCode(Reclaim(server_, ask).status, grpc::StatusCode::INVALID_ARGUMENT,
+             "'perhaps'");
+  ask.parameters["staticVolume"] = "false";
+  ExpectCode(Reclaim(server_, ask).status, grpc::StatusCode::OK);
+  ask.parameters.clear();
+  ask.volume_id = "mig_mons-b7f67366bb43f32e07d8a261a7840da9_image-e0b45b52-x";
+  ExpectCode(Reclaim(server_, ask).status, grpc::StatusCode::UNIMPLEMENTED,
+             "migrated");
+  // Nothing says that this is not one of ours, misspelt.
+  ask.volume_id = "mongo";
+  ExpectCode(Reclaim(server_, ask).status, grpc::StatusCode::INVALID_ARGUMENT,
+             "the handle of a static volume");
+}
+
 TEST_F(ReclaimServiceTest, AMisspeltKeyIsRefusedByName) {
   Start();
   Ask ask;

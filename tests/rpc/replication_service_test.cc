@@ -68,6 +68,25 @@ TEST_F(ServiceTest, DisableOfWhatCannotBeOursIsDone) {
   EXPECT_THAT(server_.log(), Not(HasSubstr(server_.a.user()->key.Reveal())));
 }
 
+TEST_F(ServiceTest, AStaticVolumeIsToldAsWhatItIs) {
+  StartMirrored();
+  for (const std::string id : {"mongo", "mig_mons-1"}) {
+    for (const std::string method :
+         {"EnableVolumeReplication", "PromoteVolume", "DemoteVolume",
+          "ResyncVolume", "GetVolumeReplicationInfo",
+          "GetReplicationDestinationInfo"}) {
+      const grpc::Status status = server_.Call(method, For(id)).status;
+      // Never UNIMPLEMENTED, NOT_FOUND or FAILED_PRECONDITION: others act then.
+      EXPECT_EQ(status.error_code(), grpc::INVALID_ARGUMENT) << method;
+      EXPECT_THAT(status.error_message(),
+                  HasSubstr(id == "mongo" ? "the handle of a static volume"
+                                          : "migrated"))
+          << method;
+    }
+  }
+  EXPECT_EQ(server_.world.CountMutations(), 0);
+}
+
 class SourceTest : public ServiceTest,
                    public ::testing::WithParamInterface<const char*> {
  protected:
