@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "ceph/pool.h"
+#include "volume/default_image_name.h"
 
 namespace addons {
 namespace {
@@ -21,7 +22,6 @@ constexpr char kOwner[] = "csi.volume.owner";
 constexpr char kKmsId[] = "csi.volume.encryptKMS";
 constexpr char kEncryptionType[] = "csi.volume.encryptionType";
 constexpr char kJournalPool[] = "csi.journalpool";
-constexpr char kDefaultImagePrefix[] = "csi-vol-";
 
 std::string ObjectName(const std::string& uuid) {
   return absl::StrCat(kObjectPrefix, uuid);
@@ -75,7 +75,7 @@ absl::StatusOr<VolumeAttributes> VolumeJournal::Read(const std::string& uuid) {
   attributes.request_name = *request_name;
   attributes.image_name = ImageName(Find(*values, kImageName).value_or(""));
   if (attributes.image_name.empty()) {
-    attributes.image_name = ImageName(absl::StrCat(kDefaultImagePrefix, uuid));
+    attributes.image_name = ImageName(DefaultImageName(uuid));
   }
   attributes.image_id = Find(*values, kImageId).value_or("");
   attributes.owner = Find(*values, kOwner).value_or("");

@@ -1,14 +1,18 @@
 #include "volume/volume_lookup.h"
 
+#include <cerrno>
 #include <memory>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ceph/errors.h"
+#include "ceph/image_header.h"
 #include "ceph/pool.h"
 #include "ceph/retry_when_blocklisted.h"
+#include "volume/default_image_name.h"
 #include "volume/group_journal.h"
 #include "volume/pools.h"
 #include "volume/volume_journal.h"
@@ -19,6 +23,9 @@ namespace {
 using Verdict = LookupOutcome::Verdict;
 
 bool IsSilence(const absl::Status& status) {
+  // It has answered that it cannot do this.
+  const int error = CephErrno(status);
+  if (error == ENOSYS || error == EOPNOTSUPP) return false;
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
          absl::IsCancelled(status);
 }
@@ -197,6 +204,37 @@ LookupOutcome LookInOtherPools(const std::shared_ptr<Cluster>& cluster,
   return none;
 }
 
+/// What the pool that was meant has of a volume without a journal entry: that
+/// tells what to do. " and ...", or empty where it cannot be seen.
+std::string WithoutEntry(Cluster& cluster, const LookupTarget& target) {
+  const auto pool = cluster.OpenPool(
+      target.pool_id, target.entry.rados_namespace, Access::kRead);
+  if (!pool.ok()) return "";
+  const std::string name = DefaultImageName(target.uuid);
+  const auto id = FindImageId(**pool, ImageName(name));
+  if (id.ok()) {
+    const auto record = (*pool)->MirrorRecord(*id);
+    const bool mirrored = record.ok() && record->has_value();
+    return absl::StrCat(
+        "; its image '", (*pool)->Spec(name), "' is there",
+        mirrored ? ", and mirrored" : "",
+        ": restore its PersistentVolume and claim, and ceph-csi's controller "
+        "writes the entry");
+  }
+  if (!absl::IsNotFound(id.status())) return "";
+  // The names are in the values, behind their length.
+  if (const auto trash = (*pool)->ReadOmap("rbd_trash", "id_"); trash.ok()) {
+    for (const auto& [key, value] : *trash) {
+      if (!absl::StrContains(value, name)) continue;
+      return absl::StrCat("; its image '", (*pool)->Spec(name),
+                          "' is in the trash of the pool: rbd trash restore");
+    }
+  }
+  return absl::StrCat("; there is no image '", (*pool)->Spec(name),
+                      "' either: nothing of it was ever copied here, or it was "
+                      "removed");
+}
+
 LookupOutcome LookUpOnce(ClusterProvider& clusters, const LookupTarget& target,
                          const CephUserRef& user) {
   const ClusterEntry& entry = target.entry;
@@ -209,8 +247,11 @@ LookupOutcome LookUpOnce(ClusterProvider& clusters, const LookupTarget& target,
   // The place that is meant has answered; what other pools cannot tell does not
   // matter.
   LookupOutcome other = LookInOtherPools(cluster, target, user);
-  return other.verdict == Verdict::kOtherPool ? std::move(other)
-                                              : std::move(outcome);
+  if (other.verdict == Verdict::kOtherPool) return other;
+  if (target.kind == HandleKind::kVolume) {
+    outcome.text += WithoutEntry(*cluster, target);
+  }
+  return outcome;
 }
 
 }  // namespace
