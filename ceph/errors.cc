@@ -22,6 +22,9 @@ absl::StatusCode CodeFor(int error) {
     case EAGAIN:
     case ENOTCONN:
     case ESHUTDOWN:
+    case EROFS:
+    case EOPNOTSUPP:
+    case ENOSYS:
       return absl::StatusCode::kUnavailable;
     case ETIMEDOUT:
       return absl::StatusCode::kDeadlineExceeded;
@@ -31,9 +34,6 @@ absl::StatusCode CodeFor(int error) {
     case ENOSPC:
     case EDQUOT:
       return absl::StatusCode::kResourceExhausted;
-    case EOPNOTSUPP:
-    case ENOSYS:
-      return absl::StatusCode::kUnimplemented;
     default:
       return absl::StatusCode::kInternal;
   }

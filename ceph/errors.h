@@ -10,12 +10,12 @@ namespace addons {
 /// "Failed to <action> <object>: (16) Device or resource busy"; the errno rides
 /// along as a payload.
 ///
-/// The code is deliberately dull, because an errno has no meaning in the
-/// domain: ENOENT NOT_FOUND, EEXIST ALREADY_EXISTS,
-/// EBUSY/EAGAIN/ENOTCONN/ESHUTDOWN UNAVAILABLE, ETIMEDOUT DEADLINE_EXCEEDED,
-/// EACCES/EPERM PERMISSION_DENIED, ENOSPC/EDQUOT RESOURCE_EXHAUSTED,
-/// EOPNOTSUPP/ENOSYS UNIMPLEMENTED, all others INTERNAL. Operations decide from
-/// state that they read. Never returns OK and never FAILED_PRECONDITION.
+/// The code is dull: ENOENT NOT_FOUND, EEXIST ALREADY_EXISTS, ETIMEDOUT
+/// DEADLINE_EXCEEDED, EACCES/EPERM PERMISSION_DENIED, ENOSPC/EDQUOT
+/// RESOURCE_EXHAUSTED, EBUSY/EAGAIN/ENOTCONN/ESHUTDOWN/EROFS/EOPNOTSUPP/ENOSYS
+/// UNAVAILABLE, all others INTERNAL (docs/error-codes.md). Operations decide
+/// from state that they read. Never a code by which others act: OK,
+/// FAILED_PRECONDITION (forces a promotion), UNIMPLEMENTED (counts as done).
 absl::Status CephError(int result, absl::string_view action,
                        absl::string_view object);
 

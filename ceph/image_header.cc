@@ -1,14 +1,17 @@
 #include "ceph/image_header.h"
 
+#include <cerrno>
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "base/status_macros.h"
 #include "ceph/encoding.h"
+#include "ceph/errors.h"
 #include "ceph/image_objects.h"
 
 namespace addons {
@@ -30,6 +33,13 @@ absl::StatusOr<std::optional<std::string>> OrNothing(
 
 absl::Status NoSuchImage(const Pool& pool, const ImageName& name) {
   return absl::NotFoundError(absl::StrCat("no image '", pool.Spec(name), "'"));
+}
+
+absl::Status SomethingIsMissing(const absl::Status& opened) {
+  return absl::UnavailableError(absl::StrCat(
+      opened.message(),
+      "; the image is there, but something that it needs is not, for instance "
+      "its parent or the pool of its data"));
 }
 
 }  // namespace
@@ -75,6 +85,24 @@ absl::StatusOr<std::optional<int64_t>> ReadDataPoolId(
                      "' is not understood: the pool of its data"));
   }
   return std::optional<int64_t>(static_cast<int64_t>(DecodeNumber(*id)));
+}
+
+absl::Status OfOpening(Pool& pool, const ImageName& name, absl::Status opened) {
+  if (CephErrno(opened) != ENOENT) return opened;
+  const auto id = FindImageId(pool, name);
+  if (absl::IsNotFound(id.status())) return opened;
+  ADDONS_RETURN_IF_ERROR(id.status());
+  return OfOpeningById(pool, *id, std::move(opened));
+}
+
+absl::Status OfOpeningById(Pool& pool, const std::string& image_id,
+                           absl::Status opened) {
+  if (CephErrno(opened) != ENOENT) return opened;
+  const auto version = pool.HeaderVersion(image_id);
+  // Its removal was interrupted.
+  if (absl::IsNotFound(version.status())) return opened;
+  ADDONS_RETURN_IF_ERROR(version.status());
+  return SomethingIsMissing(opened);
 }
 
 }  // namespace addons

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/image_name.h"
 #include "ceph/pool.h"
@@ -27,6 +28,16 @@ absl::StatusOr<uint64_t> ReadImageSize(Pool& pool, const ImageName& name);
 /// for ReadImageSize().
 absl::StatusOr<std::optional<int64_t>> ReadDataPoolId(
     Pool& pool, const std::string& image_id);
+
+/// What opening the image of this name came to. librbd answers ENOENT also when
+/// something is missing that the image needs (its parent, the pool of its
+/// data), so after ENOENT the pool is asked whether the image is there: that is
+/// UNAVAILABLE, and NOT_FOUND stays where it is not. Other answers are given
+/// back as they are, without a call.
+absl::Status OfOpening(Pool& pool, const ImageName& name, absl::Status opened);
+/// The same by internal id.
+absl::Status OfOpeningById(Pool& pool, const std::string& image_id,
+                           absl::Status opened);
 
 }  // namespace addons
 

@@ -1,6 +1,7 @@
 #include "volumegroup/list.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <map>
 #include <memory>
 #include <optional>
@@ -93,7 +94,7 @@ class Lister {
       // A pool that was removed meanwhile, that this user may not read, or that
       // can hold no omap.
       if (absl::IsNotFound(status) || absl::IsPermissionDenied(status) ||
-          absl::IsUnimplemented(status)) {
+          CephErrno(status) == EOPNOTSUPP) {
         continue;
       }
       ADDONS_RETURN_IF_ERROR(status);

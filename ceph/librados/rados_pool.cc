@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "base/status_macros.h"
 #include "ceph/errors.h"
+#include "ceph/image_header.h"
 #include "ceph/image_objects.h"
 #include "ceph/librados/ceph_enums.h"
 #include "ceph/librados/object_snapshots.h"
@@ -463,23 +464,26 @@ absl::StatusOr<uint64_t> RadosPool::HeaderVersion(const std::string& image_id) {
 
 absl::StatusOr<std::unique_ptr<Image>> RadosPool::OpenImageReadOnly(
     const ImageName& name) {
-  return Open("rbd_open_read_only", name, Spec(name), [&](ImageHandle& image) {
-    return image.Keep(rbd_open_read_only(ioctx_.get(), name.text().c_str(),
-                                         image.Receive(), nullptr));
-  });
+  auto opened =
+      Open("rbd_open_read_only", name, Spec(name), [&](ImageHandle& image) {
+        return image.Keep(rbd_open_read_only(ioctx_.get(), name.text().c_str(),
+                                             image.Receive(), nullptr));
+      });
+  if (opened.ok()) return opened;
+  return OfOpening(*this, name, opened.status());
 }
 
 absl::StatusOr<std::unique_ptr<Image>> RadosPool::OpenImageByIdReadOnly(
     const std::string& image_id) {
-  ADDONS_ASSIGN_OR_RETURN(
-      std::unique_ptr<Image> image,
+  auto opened =
       Open("rbd_open_by_id_read_only", ImageName(), Spec(image_id),
            [&](ImageHandle& handle) {
              return handle.Keep(rbd_open_by_id_read_only(
                  ioctx_.get(), image_id.c_str(), handle.Receive(), nullptr));
-           }));
-  ADDONS_RETURN_IF_ERROR(static_cast<RbdImage&>(*image).ReadName(*this));
-  return image;
+           });
+  if (!opened.ok()) return OfOpeningById(*this, image_id, opened.status());
+  ADDONS_RETURN_IF_ERROR(static_cast<RbdImage&>(**opened).ReadName(*this));
+  return opened;
 }
 
 absl::StatusOr<std::unique_ptr<Image>> RadosPool::OpenImage(
@@ -489,10 +493,12 @@ absl::StatusOr<std::unique_ptr<Image>> RadosPool::OpenImage(
         absl::StrCat("Failed to open image '", absl::CHexEscape(Spec(name)),
                      "' for writing: its pool is open for reading"));
   }
-  return Open("rbd_open", name, Spec(name), [&](ImageHandle& image) {
+  auto opened = Open("rbd_open", name, Spec(name), [&](ImageHandle& image) {
     return image.Keep(
         rbd_open(ioctx_.get(), name.text().c_str(), image.Receive(), nullptr));
   });
+  if (opened.ok()) return opened;
+  return OfOpening(*this, name, opened.status());
 }
 
 absl::Status RadosPool::CreateImage(const ImageName& name,

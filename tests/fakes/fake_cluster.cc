@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ceph/cephx_key.h"
+#include "ceph/command_error.h"
 #include "ceph/errors.h"
 #include "tests/fakes/commands.h"
 #include "tests/fakes/fake_pool.h"
@@ -26,17 +27,11 @@ using std::chrono::seconds;
 
 constexpr SteadyDuration kConnectTimeout = seconds(5);
 
-/// CephError() with the text that a command printed.
-absl::Status CommandError(int result, const std::string& command,
-                          const std::string& text) {
-  absl::Status plain = CephError(result, "run", command);
-  if (text.empty()) return plain;
-  absl::Status status(plain.code(), absl::StrCat(plain.message(), ": ", text));
-  plain.ForEachPayload(
-      [&](absl::string_view type_url, const absl::Cord& payload) {
-        status.SetPayload(type_url, payload);
-      });
-  return status;
+/// With the text that a command printed.
+absl::Status FailedCommand(int result, const std::string& command,
+                           const std::string& text) {
+  return CommandError(result, "run", command,
+                      text.empty() ? "" : absl::StrCat(": ", text));
 }
 
 }  // namespace
@@ -107,7 +102,7 @@ class FakeCluster final : public Cluster {
     const int r = world_.Call({site_, "rados_wait_for_latest_osdmap", "", false,
                                FakeWorld::Needs::kMon, *connection},
                               [](Model&, Site&, SteadyDuration*) { return 0; });
-    if (r < 0) return CephError(r, "get the newest OSD map of", site_);
+    if (r < 0) return CommandError(r, "get the newest OSD map of", site_);
     return absl::OkStatus();
   }
 
@@ -168,7 +163,7 @@ class FakeCluster final : public Cluster {
                       return result.result;
                     });
     if (r != 0)
-      return CommandError(r, absl::StrCat(kind, " ", json), result.status);
+      return FailedCommand(r, absl::StrCat(kind, " ", json), result.status);
     return result.output;
   }
 

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ceph/errors.h"
+#include "ceph/image_header.h"
 #include "ceph/image_objects.h"
 #include "tests/fakes/fake_image.h"
 #include "tests/fakes/fake_pool.h"
@@ -113,17 +114,23 @@ absl::StatusOr<ImageHeader> FakePool::Header(const std::string& image_id) {
 
 absl::StatusOr<std::unique_ptr<Image>> FakePool::OpenImageReadOnly(
     const ImageName& name) {
-  return Open("rbd_open_read_only", name.text(), false, false);
+  auto opened = Open("rbd_open_read_only", name.text(), false, false);
+  if (opened.ok()) return opened;
+  return OfOpening(*this, name, opened.status());
 }
 
 absl::StatusOr<std::unique_ptr<Image>> FakePool::OpenImageByIdReadOnly(
     const std::string& image_id) {
-  return Open("rbd_open_by_id_read_only", image_id, true, false);
+  auto opened = Open("rbd_open_by_id_read_only", image_id, true, false);
+  if (opened.ok()) return opened;
+  return OfOpeningById(*this, image_id, opened.status());
 }
 
 absl::StatusOr<std::unique_ptr<Image>> FakePool::OpenImage(
     const ImageName& name) {
-  return Open("rbd_open", name.text(), false, true);
+  auto opened = Open("rbd_open", name.text(), false, true);
+  if (opened.ok()) return opened;
+  return OfOpening(*this, name, opened.status());
 }
 
 absl::Status FakePool::CreateImage(const ImageName& name,

@@ -210,6 +210,18 @@ void Enumeration::Judge(Rig& rig, const absl::Status& status,
   }
 }
 
+FaultResult Enumeration::Once(const FaultCase& one) const {
+  const auto rig = Prepared(scenario_);
+  FaultResult result;
+  Injector injector(rig->world_, one.position, one.fault);
+  rig->SetInjector(&injector);
+  result.answer = scenario_.call(*rig);
+  result.reached = injector.reached();
+  rig->SetInjector(nullptr);
+  if (result.reached) Judge(*rig, result.answer, one, true, &result.wrong);
+  return result;
+}
+
 FaultResult Enumeration::Try(const FaultCase& one) const {
   const auto rig = Prepared(scenario_);
   FaultResult result;

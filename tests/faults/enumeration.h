@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "tests/faults/contents.h"
 #include "tests/faults/fault.h"
 #include "tests/faults/injector.h"
@@ -28,6 +29,7 @@ std::string Name(const FaultCase& one);
 struct FaultResult {
   bool reached = false;            // the call was made
   std::vector<std::string> wrong;  // empty: all that must hold held
+  absl::Status answer;             // of Once()
 };
 
 /// A scenario, its undisturbed run, and all that can go wrong in it.
@@ -47,6 +49,8 @@ class Enumeration {
   /// Runs the scenario with this fault, the same call again until it is OK, and
   /// once more.
   FaultResult Try(const FaultCase& one) const;
+  /// What one call answers in which this happens, and what is wrong with that.
+  FaultResult Once(const FaultCase& one) const;
 
  private:
   bool Believes(const FaultCase& one) const;

@@ -39,21 +39,26 @@ INSTANTIATE_TEST_SUITE_P(
                       ErrnoCase{EPERM, absl::StatusCode::kPermissionDenied},
                       ErrnoCase{ENOSPC, absl::StatusCode::kResourceExhausted},
                       ErrnoCase{EDQUOT, absl::StatusCode::kResourceExhausted},
-                      ErrnoCase{EOPNOTSUPP, absl::StatusCode::kUnimplemented},
-                      ErrnoCase{ENOSYS, absl::StatusCode::kUnimplemented},
+                      ErrnoCase{EOPNOTSUPP, absl::StatusCode::kUnavailable},
+                      ErrnoCase{ENOSYS, absl::StatusCode::kUnavailable},
                       ErrnoCase{EINVAL, absl::StatusCode::kInternal},
-                      ErrnoCase{EROFS, absl::StatusCode::kInternal},
+                      ErrnoCase{EROFS, absl::StatusCode::kUnavailable},
                       ErrnoCase{EILSEQ, absl::StatusCode::kInternal}),
     [](const auto& test) { return std::to_string(test.param.error); });
 
-// The operator forces a promote after FAILED_PRECONDITION: only an operation
-// that has looked may answer it.
-TEST(CephErrorTest, IsNeverOkAndNeverFailedPrecondition) {
-  for (int error = 0; error < 200; ++error) {
+// The operator forces a promote after FAILED_PRECONDITION, counts a job as done
+// after UNIMPLEMENTED, and forgets a volume after NOT_FOUND: only an operation
+// that has looked may answer these.
+TEST(CephErrorTest, NoErrnoBecomesACodeThatMakesOthersAct) {
+  for (int error = 0; error < 4096; ++error) {
     for (const int result : {error, -error}) {
       const absl::StatusCode code = CephError(result, "do", "it").code();
       EXPECT_NE(code, absl::StatusCode::kOk) << result;
       EXPECT_NE(code, absl::StatusCode::kFailedPrecondition) << result;
+      EXPECT_NE(code, absl::StatusCode::kUnimplemented) << result;
+      EXPECT_NE(code, absl::StatusCode::kInvalidArgument) << result;
+      EXPECT_NE(code, absl::StatusCode::kUnauthenticated) << result;
+      EXPECT_EQ(code == absl::StatusCode::kNotFound, error == ENOENT) << result;
     }
   }
 }
