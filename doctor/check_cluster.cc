@@ -15,9 +15,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ceph/blocklist_commands.h"
+#include "ceph/client_options.h"
 #include "ceph/cluster_health.h"
 #include "ceph/cluster_services.h"
 #include "ceph/mirror.h"
+#include "ceph/pinned_options.h"
 #include "ceph/pool.h"
 #include "doctor/check_changes.h"
 #include "doctor/check_key_type.h"
@@ -87,6 +89,7 @@ class ClusterCheck {
     CheckClock(map->modified, now);
     CheckMonitorClocks();
     CheckReleases();
+    CheckOptions();
     bool mirrored = false;
     for (const RbdPool& pool : map->pools) mirrored |= CheckPool(pool);
     if (!mirrored) {
@@ -184,6 +187,71 @@ class ClusterCheck {
          "differs between releases");
   }
 
+  /// What the configuration says to the clients of this cluster, where it
+  /// matters what others do. On its own connections the daemon has the values
+  /// that it needs.
+  void CheckOptions() {
+    struct Rule {
+      const char* option;
+      const char* right;
+      const char* otherwise;
+    };
+    static constexpr Rule kRules[] = {
+        {"rbd_blocklist_expire_seconds", "0",
+         "an rbd-mirror that was evicted, for instance by a promotion by "
+         "force, "
+         "cannot take locks any more that it had before, so that those volumes "
+         "are not copied (Ceph tracker 54613)"},
+        {"rbd_blocklist_on_break_lock", "true",
+         "a client that was taken for dead may write on when it comes back"},
+    };
+    auto* const options = dynamic_cast<ClientOptions*>(cluster_.get());
+    if (options == nullptr) return;
+    std::vector<std::string> wrong;
+    std::vector<std::string> remedies;
+    for (const Rule& rule : kRules) {
+      const auto value = silent() ? absl::StatusOr<std::string>(NotAsked())
+                                  : options->ConfiguredOption(rule.option);
+      if (absl::IsNotFound(value.status())) continue;
+      if (!value.ok()) {
+        return Note("cluster.options", Heard(value.status()), object(),
+                    std::string(value.status().message()),
+                    "look at the options of clients with ceph config dump");
+      }
+      if (*value == rule.right) continue;
+      wrong.push_back(
+          absl::StrCat(rule.option, " is ", *value, ": ", rule.otherwise));
+      remedies.push_back(absl::StrCat("ceph config rm client ", rule.option));
+    }
+    Note("cluster.options",
+         wrong.empty() ? FindingVerdict::kOk : FindingVerdict::kProblem,
+         object(),
+         wrong.empty()
+             ? "no option of clients is set against what replication needs"
+             : absl::StrJoin(wrong, "; "),
+         absl::StrCat(absl::StrJoin(remedies, "; "),
+                      "; ceph config dump shows in which section it is"));
+  }
+
+  /// What a pool overrides holds for every client of its images, this daemon
+  /// included.
+  void CheckPoolOptions(const RbdPool& rbd_pool, const std::string& object) {
+    if (silent()) return;
+    // The options of namespaces are those of their pool.
+    const auto pool = cluster_->OpenPool(rbd_pool.id, "", Access::kRead);
+    if (!pool.ok()) return;
+    const auto metadata =
+        (*pool)->ReadOmap(kPoolOptionsObject, kPoolOptionPrefix);
+    if (!metadata.ok()) return;  // none, or this user may not see them
+    const auto overridden = Overridden(*metadata, kPoolOptionPrefix);
+    if (overridden.empty()) return;
+    Note("pool.options", FindingVerdict::kProblem, object,
+         absl::StrCat("it overrides what this daemon needs: ",
+                      absl::StrJoin(overridden, ", ")),
+         absl::StrCat("rbd config pool remove ", rbd_pool.name,
+                      " OPTION; why each is needed: docs/compatibility.md"));
+  }
+
   /// Whether it is mirrored, as far as can be seen.
   bool CheckPool(const RbdPool& rbd_pool) {
     const std::string& name = entry_.rados_namespace;
@@ -225,6 +293,7 @@ class ClusterCheck {
     }
     Note("mirror.mode", FindingVerdict::kOk, object,
          "it is mirrored image by image", "");
+    CheckPoolOptions(rbd_pool, object);
     CheckPoolChanges(*cluster_, rbd_pool, name, object, report_);
     if (const auto peers = (*pool)->MirrorPeers(); !peers.ok()) {
       unseen("mirror.peer", peers.status());

@@ -78,6 +78,14 @@ absl::StatusOr<std::string> RadosCluster::MgrCommand(const std::string& json) {
   return Annotate(ended, "Failed to run manager command");
 }
 
+// The connection for manager commands opens no images, so nothing is pinned.
+absl::StatusOr<std::string> RadosCluster::ConfiguredOption(
+    const std::string& name) {
+  ADDONS_ASSIGN_OR_RETURN(const std::shared_ptr<RadosConnection> connection,
+                          Connection(ConnectionUse::kManager));
+  return connection->Option(name);
+}
+
 std::vector<uint64_t> RadosCluster::OwnClientIds() {
   std::vector<uint64_t> ids;
   for (const SharedSlot<RadosConnection>* slot : Slots()) {

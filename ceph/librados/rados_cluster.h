@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "ceph/client_options.h"
 #include "ceph/cluster.h"
 #include "ceph/librados/cached_cluster.h"
 #include "ceph/librados/client_environment.h"
@@ -19,7 +20,7 @@ namespace addons {
 
 /// Cluster over three connections, one per ConnectionUse: each is made when it
 /// is first needed, and anew when the last one is dead. Thread-safe.
-class RadosCluster final : public CachedCluster {
+class RadosCluster final : public CachedCluster, public ClientOptions {
  public:
   /// Connects for reading, which proves user and key and gives the fsid. Errors
   /// as for ClusterProvider::Connect().
@@ -33,6 +34,8 @@ class RadosCluster final : public CachedCluster {
       Access access) override;
   absl::StatusOr<std::string> MonCommand(const std::string& json) override;
   absl::StatusOr<std::string> MgrCommand(const std::string& json) override;
+  absl::StatusOr<std::string> ConfiguredOption(
+      const std::string& name) override;
   std::vector<uint64_t> OwnClientIds() override;
   std::vector<std::string> OwnAddresses() override;
   absl::Status WaitForLatestMap() override;

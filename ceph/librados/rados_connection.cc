@@ -16,9 +16,11 @@
 #include "base/secret.h"
 #include "base/status_macros.h"
 #include "ceph/cephx_key.h"
+#include "ceph/command_error.h"
 #include "ceph/errors.h"
 #include "ceph/librados/key_support.h"
 #include "ceph/librados/monitor_addresses.h"
+#include "ceph/pinned_options.h"
 
 namespace addons {
 namespace {
@@ -83,14 +85,17 @@ absl::Status Configure(rados_t cluster, const std::string& mon_host,
       {"client_mount_timeout", Seconds(timeouts.connect)},
       {"objecter_timeout", absl::StrCat(map_patience)},
       {"objecter_tick_interval", absl::StrCat(map_patience / 2)},
-      // Images are opened to look at them or to change their metadata.
-      {"rbd_cache", "false"},
+      // None where there must be none (see ConnectionUse and Access), also when
+      // the cluster's configuration has one for its clients.
+      {"rados_mon_op_timeout",
+       use == ConnectionUse::kManager ? "0" : Seconds(timeouts.mon)},
+      {"rados_osd_op_timeout",
+       use == ConnectionUse::kRead ? Seconds(timeouts.osd_read) : "0"},
   };
   if (use != ConnectionUse::kManager) {
-    options.emplace_back("rados_mon_op_timeout", Seconds(timeouts.mon));
-  }
-  if (use == ConnectionUse::kRead) {
-    options.emplace_back("rados_osd_op_timeout", Seconds(timeouts.osd_read));
+    for (const PinnedOption& option : PinnedOptions()) {
+      options.emplace_back(option.name, option.value);
+    }
   }
   for (const auto& [option, value] : options) {
     ADDONS_RETURN_IF_ERROR(SetOption(cluster, option, value));
@@ -228,6 +233,19 @@ absl::StatusOr<std::string> RadosConnection::Fsid() {
   return std::string(text.data());
 }
 
+absl::StatusOr<std::string> RadosConnection::Option(const std::string& name) {
+  constexpr size_t kLongest = 4096;
+  std::string value(kLongest, '\0');
+  const int result = Call("rados_conf_get", [&] {
+    return rados_conf_get(cluster_.get(), name.c_str(), value.data(),
+                          value.size());
+  });
+  if (result < 0) {
+    return CephError(result, "read Ceph option", absl::StrCat("'", name, "'"));
+  }
+  return std::string(value.c_str());
+}
+
 std::string RadosConnection::Addresses() {
   RadosBuffer text;
   const int result = Call("rados_getaddrs", [&] {
@@ -244,7 +262,7 @@ absl::Status RadosConnection::WaitForLatestMap() {
 }
 
 absl::Status RadosConnection::LatestMapError(int result) const {
-  return CephError(
+  return addons::CommandError(
       result, "get the newest OSD map of",
       absl::StrCat("cluster '", absl::CHexEscape(cluster_id_.text()), "'"));
 }
@@ -322,9 +340,10 @@ absl::Status RadosConnection::MgrCommandTimeout(const std::string& json) const {
 
 absl::Status RadosConnection::CommandError(int result, absl::string_view daemon,
                                            const std::string& json) const {
-  return CephError(result, absl::StrCat("run ", daemon, " command"),
-                   absl::StrCat("'", CommandName(json), "' on cluster '",
-                                absl::CHexEscape(cluster_id_.text()), "'"));
+  return addons::CommandError(
+      result, absl::StrCat("run ", daemon, " command"),
+      absl::StrCat("'", CommandName(json), "' on cluster '",
+                   absl::CHexEscape(cluster_id_.text()), "'"));
 }
 
 absl::StatusOr<std::string> RadosConnection::Command(absl::string_view name,

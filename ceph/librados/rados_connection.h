@@ -60,6 +60,9 @@ class RadosConnection {
 
   /// rados_cluster_fsid
   absl::StatusOr<std::string> Fsid();
+  /// The value that an option has here. NOT_FOUND: there is no such option.
+  /// rados_conf_get
+  absl::StatusOr<std::string> Option(const std::string& name);
   /// As Cluster::OwnAddresses(); empty when librados cannot tell.
   /// rados_getaddrs
   std::string Addresses();

@@ -19,6 +19,7 @@
 #include "ceph/librados/mirror_records.h"
 #include "ceph/librados/progress_callback.h"
 #include "ceph/librados/sized_buffer.h"
+#include "ceph/pinned_options.h"
 
 namespace addons {
 namespace {
@@ -110,7 +111,7 @@ absl::Status RbdImage::Mutate(absl::string_view function,
                                             ": it is open read-only"));
   }
   const int result = connection_->Call(function, call);
-  return result < 0 ? Error(result, action) : absl::OkStatus();
+  return result < 0 ? OfChange(*this, Error(result, action)) : absl::OkStatus();
 }
 
 // --- reads -------------------------------------------------------------------

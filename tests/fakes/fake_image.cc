@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ceph/errors.h"
+#include "ceph/pinned_options.h"
 
 namespace addons {
 namespace {
@@ -214,7 +215,7 @@ absl::Status FakeImage::MutateThroughAnyHandle(const char* call,
     return Error(-EROFS, action);
   }
   const int r = Run(call, Use::kMutate, body);
-  return r < 0 ? Error(r, action) : absl::OkStatus();
+  return r < 0 ? OfChange(*this, Error(r, action)) : absl::OkStatus();
 }
 
 absl::Status FakeImage::Error(int result, absl::string_view action) const {

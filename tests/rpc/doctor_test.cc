@@ -24,6 +24,7 @@
 #include "absl/time/time.h"
 #include "base/cidr.h"
 #include "base/status_macros.h"
+#include "ceph/client_options.h"
 #include "ceph/errors.h"
 #include "ceph/image_objects.h"
 #include "cli/commands.h"
@@ -156,6 +157,20 @@ TEST_F(DoctorTest, WhatIsInOrderIsSaidToBe) {
   ExpectNothingChanged();
   EXPECT_THAT(Run().text, HasSubstr("0 problems, 0 unclear, "));
   EXPECT_THAT(server_.log(), Not(HasSubstr(server_.a.user()->key.Reveal())));
+}
+
+TEST_F(DoctorTest, WhatAPoolOverridesIsNamed) {
+  Start();
+  server_.a.SetOmap(MirroredPair::kPool, "", "rbd_info",
+                    {{"metadata_conf_rbd_plugins", "parent_cache"},
+                     {"metadata_conf_rbd_cache", "false"},
+                     {"metadata_conf_rbd_default_order", "20"}});
+  const Found found = Json();
+  EXPECT_EQ(found.exit_code, kWouldNotWork);
+  EXPECT_EQ(found.Verdict("pool.options"), "PROBLEM");
+  EXPECT_THAT(found.Of("pool.options", "seen"),
+              AllOf(HasSubstr("rbd_plugins=parent_cache"),
+                    Not(HasSubstr("rbd_cache")), Not(HasSubstr("order"))));
 }
 
 TEST_F(DoctorTest, AConfigurationThatCannotBeReadIsNamed) {
@@ -295,6 +310,16 @@ TEST_F(DoctorTest, AClusterThatStopsAnsweringIsNotAskedOn) {
   EXPECT_EQ(found.Verdict("caps.manager"), "UNCLEAR");
   EXPECT_THAT(found.Of("caps.manager", "seen"), HasSubstr("not asked"));
   EXPECT_EQ(server_.CallsTo("rados_mgr_command"), 0U);
+}
+
+// Sites whose clusters have one id map only the numbers of their pools.
+TEST_F(DoctorTest, AClusterThatIsMappedOntoItselfIsNoOther) {
+  Start();
+  server_.WriteMapping(R"([{"clusterIDMapping": {"site-a": "site-a"},
+                            "RBDPoolIDMapping": [{"2": "5"}]}])");
+  const Found found = Json();
+  EXPECT_EQ(found.Verdict("config.site-clusters"), "OK")
+      << found.Of("config.site-clusters", "seen");
 }
 
 TEST_F(DoctorTest, AMissingLineOfTheMappingIsNamed) {
@@ -486,7 +511,7 @@ using Refusal = std::function<int(const nlohmann::json& command)>;
 
 /// A cluster whose monitors answer some commands otherwise, and refuse others,
 /// as the manager does.
-class TellingCluster final : public Cluster {
+class TellingCluster final : public Cluster, public ClientOptions {
  public:
   TellingCluster(std::shared_ptr<Cluster> inner, const Answers& answers,
                  const Refusal& refusal)
@@ -508,6 +533,12 @@ class TellingCluster final : public Cluster {
     ADDONS_RETURN_IF_ERROR(
         Refused(nlohmann::json::parse(json, nullptr, false)));
     return inner_->MgrCommand(json);
+  }
+  absl::StatusOr<std::string> ConfiguredOption(
+      const std::string& name) override {
+    const auto told = answers_.find(name);
+    if (told != answers_.end()) return told->second;
+    return absl::NotFoundError(name);
   }
   std::vector<uint64_t> OwnClientIds() override {
     return inner_->OwnClientIds();
@@ -598,6 +629,22 @@ TEST_F(CheckClusterTest, DaemonsOfSeveralReleasesAreNamed) {
               FindingVerdict::kUnclear)
         << odd;
   }
+}
+
+TEST_F(CheckClusterTest, OptionsOfClientsThatHarmReplicationAreNamed) {
+  const char* const expiry = "rbd_blocklist_expire_seconds";
+  const char* const on_break = "rbd_blocklist_on_break_lock";
+  const Finding finding =
+      Check({{expiry, "3600"}, {on_break, "true"}}).at("cluster.options");
+  EXPECT_EQ(finding.verdict, FindingVerdict::kProblem);
+  EXPECT_THAT(finding.seen, AllOf(HasSubstr("expire_seconds is 3600"),
+                                  Not(HasSubstr("break_lock"))));
+  EXPECT_THAT(finding.remedy,
+              HasSubstr("ceph config rm client rbd_blocklist_expire_seconds"));
+  EXPECT_EQ(Check({{expiry, "0"}}).at("cluster.options").verdict,
+            FindingVerdict::kOk);
+  EXPECT_EQ(Check({{on_break, "false"}}).at("cluster.options").verdict,
+            FindingVerdict::kProblem);
 }
 
 TEST_F(CheckClusterTest, MonitorsWhoseClocksAreOffAreNamed) {

@@ -62,6 +62,16 @@ TEST_F(DemoteTest, PrimaryIsDemotedWithAWholeSnapshot) {
   EXPECT_TRUE(Newest(a_).complete);
 }
 
+TEST_F(DemoteTest, WhoHasTheLockIsNamed) {
+  a_.AddLocker(image_, "10.0.0.9:0/99", 99, FakeSite::LockKind::kAutomatic);
+  world_.SetCallHook([](absl::string_view, absl::string_view call, bool) {
+    return call == "rbd_mirror_image_demote" ? EROFS : 0;
+  });
+  EXPECT_THAT(Demote(on_a_),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       HasSubstr("client.99 at 10.0.0.9:0/99 has its lock")));
+}
+
 TEST_F(DemoteTest, RepeatChangesNothing) {
   ASSERT_OK(Demote(on_a_));
   world_.ClearCalls();
