@@ -86,8 +86,11 @@ std::vector<std::string> Overridden(
 absl::Status OfChange(Image& image, absl::Status answer) {
   if (CephErrno(answer) != EROFS) return answer;
   std::string more;
-  if (const auto lockers = image.Lockers(); lockers.ok()) {
-    more = LockedBy(*lockers);
+  // Its owner would be ourselves, where something else was in the way.
+  if (!image.HoldsLock().value_or(false)) {
+    if (const auto lockers = image.Lockers(); lockers.ok()) {
+      more = LockedBy(*lockers);
+    }
   }
   if (const auto metadata = image.ListMetadata(kImageOptionPrefix);
       metadata.ok()) {

@@ -199,7 +199,11 @@ absl::StatusOr<MirrorView> Complete(const ResolvedVolume& volume, Pool& pool,
     view.refused_demotion_age =
         tracker.MarkAge(view.tracker_key, *read.refused);
   }
-  ADDONS_RETURN_IF_ERROR(AskForFormerPeers(pool, &read.sites));
+  // Its ENOENT, and that below, is no word about the image.
+  if (const absl::Status asked = AskForFormerPeers(pool, &read.sites);
+      !asked.ok()) {
+    return AfterResolve(asked, volume);
+  }
   const bool primary = view.enabled() && view.info.primary;
   tracker.NoteRole(view.tracker_key, primary);
   view.primary_for = tracker.PrimaryFor(view.tracker_key);
@@ -228,7 +232,11 @@ absl::StatusOr<MirrorView> Complete(const ResolvedVolume& volume, Pool& pool,
     tracker.SilentFor(view.tracker_key, false);
   } else if (view.enabled() &&
              (!primary || view.own_demotion_mark.has_value())) {
-    ADDONS_RETURN_IF_ERROR(AddMissingPeers(pool, local_entry, tracker, &view));
+    if (const absl::Status added =
+            AddMissingPeers(pool, local_entry, tracker, &view);
+        !added.ok()) {
+      return AfterResolve(added, volume);
+    }
   }
   view.quiet_for = tracker.QuietFor(view.tracker_key, view.Progress());
   return std::move(view);

@@ -63,7 +63,7 @@ TEST_F(DemoteTest, PrimaryIsDemotedWithAWholeSnapshot) {
 }
 
 TEST_F(DemoteTest, WhoHasTheLockIsNamed) {
-  a_.AddLocker(image_, "10.0.0.9:0/99", 99, FakeSite::LockKind::kAutomatic);
+  a_.AddLocker(image_, "10.0.0.9:0/99", 99, FakeSite::LockKind::kExplicit);
   world_.SetCallHook([](absl::string_view, absl::string_view call, bool) {
     return call == "rbd_mirror_image_demote" ? EROFS : 0;
   });
