@@ -113,6 +113,13 @@ SeriesClocks PromoteSeries::Note(const Seen& seen) {
     image.pool = seen.pool;
     image.series = pool.series;
     image.first_look = now;
+    // The pool's silence was listened to for all of its images, but for as long
+    // as one of them could receive nothing.
+    for (const auto& [name, other] : images_) {
+      if (other.pool == seen.pool && other.series == pool.series) {
+        image.deaf_at = std::max(image.deaf_at, other.deaf_at);
+      }
+    }
   }
   image.used_at = now;
 
@@ -131,9 +138,9 @@ SeriesClocks PromoteSeries::Note(const Seen& seen) {
   clocks.looked_for = now - image.first_look;
   // What is not listed yet is not known: only until then it was quiet.
   clocks.quiet_for = std::max<SteadyDuration>(
-      SteadyDuration(0), pool.readers[seen.rados_namespace].listed_at -
-                             std::max({pool.begun, pool.noisy_at,
-                                       image.first_look, image.deaf_at}));
+      SteadyDuration(0),
+      pool.readers[seen.rados_namespace].listed_at -
+          std::max({pool.begun, pool.noisy_at, image.deaf_at}));
   if (pool.evicted_at.has_value()) {
     clocks.evicted_for = now - *pool.evicted_at;
   }

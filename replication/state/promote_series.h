@@ -29,8 +29,8 @@ class Pool;
 struct SeriesClocks {
   /// Since the first look at this image.
   SteadyDuration looked_for{0};
-  /// Nothing has arrived in the pool, although it could have for this image,
-  /// which has been looked at all the time.
+  /// Nothing has arrived in the pool, although it could have for this image;
+  /// counted from the first look at any image of it.
   SteadyDuration quiet_for{0};
   /// The peer has been primary, for any image of the pool whose copy follows
   /// it.

@@ -56,6 +56,30 @@ TEST_F(VerbsTest, InfoIsRefusedWhileReplicationIsOff) {
                                     HasSubstr("enable it first")));
 }
 
+TEST_F(VerbsTest, AVolumeWithoutJournalSaysWhatThePoolHasOfIt) {
+  const std::string journal = std::string("csi.volume.") + kUuid;
+  AddPlain();
+  const auto not_found = [](const std::string& text) {
+    return StatusIs(absl::StatusCode::kNotFound, HasSubstr(text));
+  };
+  EXPECT_THAT(Promote(on_b_, Force::kNo), not_found("nothing of it was ever"));
+  b_.SetOmap(MirroredPair::kPool, "", "rbd_trash",
+             {{"id_4711", std::string("\0", 1) + image_ + "and more"}});
+  EXPECT_THAT(Promote(on_b_, Force::kNo), not_found("is in the trash"));
+  b_.AddImage(MirroredPair::kPool, "", image_);
+  EXPECT_THAT(Promote(on_b_, Force::kNo), not_found("is there: restore"));
+  a_.SetOmap(MirroredPair::kPool, "", journal, {});
+  EXPECT_THAT(Promote(on_a_, Force::kNo), not_found("is there: restore"));
+}
+
+TEST_F(VerbsTest, AMirroredVolumeWithoutJournalIsToBeRestored) {
+  AddMirrored();
+  b_.SetOmap(MirroredPair::kPool, "", std::string("csi.volume.") + kUuid, {});
+  EXPECT_THAT(Promote(on_b_, Force::kNo),
+              StatusIs(absl::StatusCode::kNotFound,
+                       HasSubstr("is there, and mirrored: restore")));
+}
+
 TEST_F(VerbsTest, InfoOfAFreshEnableIsAskedForAgainSoonAndThenNotFound) {
   b_.SetMirrorDaemon(DaemonState::kDown);
   AddPlain();
@@ -120,6 +144,21 @@ TEST_F(VerbsTest, InfoOpensWhatIsNoOrdinaryImage) {
   world_.ClearCalls();
   (void)Info(on_a_);
   EXPECT_EQ(world_.CountCalls("a", "rbd_open_read_only"), 1);
+}
+
+// Ceph keeps the report of a site that is no peer any more.
+TEST_F(InfoTest, ASiteThatIsNoPeerAnyMoreIsLeftOut) {
+  for (FakeSite* site : {&a_, &b_}) {
+    site->SetStatus(image_, "the-lost-site", MirrorStatusState::kStopped,
+                    "local image is primary");
+  }
+  world_.Advance(minutes(5));
+  const ReplicationInfo info = MustInfo(on_a_);
+  EXPECT_EQ(info.health, ReplicationHealth::kHealthy) << info.message;
+  // Nor is its old word one that another site is primary.
+  ASSERT_OK(Demote(on_a_));
+  world_.Advance(seconds(30));
+  EXPECT_OK(Promote(on_b_, Force::kNo));
 }
 
 TEST_F(InfoTest, NumbersAreThePeers) {

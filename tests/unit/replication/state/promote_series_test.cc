@@ -93,7 +93,22 @@ TEST_F(PromoteSeriesTest, CallsForOtherImagesKeepTheSeries) {
   // Image 2 was not asked for meanwhile, the pool was.
   EXPECT_EQ(Look("image 2").looked_for, seconds(100));
   EXPECT_EQ(Look("image 3").looked_for, seconds(0));
+}
+
+// Volumes of a dead site that are failed over one after the other by hand.
+TEST_F(PromoteSeriesTest, ThePoolsSilenceIsListenedToOnce) {
+  LookFor(seconds(100), "image 1");
+  EXPECT_EQ(Look("image 2").quiet_for, seconds(100));
+  // Not past the end of the series.
+  world_.Advance(seconds(61));
   EXPECT_EQ(Look("image 3").quiet_for, seconds(0));
+}
+
+TEST_F(PromoteSeriesTest, WhileNothingCouldArriveThePoolWasNotQuiet) {
+  LookFor(seconds(100), "image 1");
+  Look("image 1", "1", /*receiving=*/false);
+  LookFor(seconds(20), "image 1");
+  EXPECT_EQ(Look("image 2").quiet_for, seconds(20));
 }
 
 TEST_F(PromoteSeriesTest, WhatArrivesForAnotherImageOfThePoolCounts) {
@@ -136,7 +151,8 @@ TEST_F(PromoteSeriesTest, AnImageThatCannotReceiveIsNotQuiet) {
   Look("image 1", "1", /*receiving=*/false);
   world_.Advance(seconds(10));
   EXPECT_EQ(Look("image 1").quiet_for, seconds(10));
-  EXPECT_EQ(Look("image 2").quiet_for, seconds(60));
+  // It was looked at before image 1 could receive nothing.
+  EXPECT_EQ(Look("image 2").quiet_for, seconds(160));
 }
 
 TEST_F(PromoteSeriesTest, SilenceOfOurOwnMakingIsToldUntilRbdMirrorIsBack) {
