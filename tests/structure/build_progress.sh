@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# What a build shows: that the estimate of the time left starts from the documented time and
+# is, from the first minute on, never wrong by more than half, on a quiet and on a busy
+# machine. Plays a build that was recorded. Prints each offence.
+set -euo pipefail
+cd "$1"
+# shellcheck source=scripts/lib/common.sh
+. scripts/lib/common.sh
+# shellcheck source=scripts/lib/build.sh
+. scripts/lib/build.sh
+
+offences=0
+offend() {
+  printf '%s\n' "$*" >&2
+  offences=$((offences + 1))
+}
+
+recorded=tests/fixtures/builds/release.txt
+mapfile -t ends < <(sed -n '/^[0-9]/s/ .*//p' "$recorded")
+mapfile -t weights < <(sed -n '/^[0-9]/s/.* //p' "$recorded")
+steps=${#ends[@]}
+total=0
+for weight in "${weights[@]}"; do total=$((total + weight)); done
+took=$((ends[steps - 1] / 1000))
+
+first=$(estimated_left 0 0 "$total" 2 0 "$steps")
+((first > took / 2 && first < took * 3 / 2)) || offend "the estimate starts with $first s, and the build takes $took s"
+
+# played TENTHS: the build with each step so many tenths as long as recorded.
+played() {
+  local tenths=$1 at=60 finished=0 weight=0 left estimated slack
+  while ((at < took * tenths / 10)); do
+    while ((finished < steps && ends[finished] * tenths / 10 <= at * 1000)); do
+      weight=$((weight + weights[finished]))
+      finished=$((finished + 1))
+    done
+    left=$((took * tenths / 10 - at))
+    estimated=$(estimated_left "$at" "$weight" "$total" 2 "$finished" "$steps")
+    # The last step may be any, so the end is told to a twentieth of the whole.
+    slack=$((left / 2 > took * tenths / 200 ? left / 2 : took * tenths / 200))
+    ((estimated >= left - slack && estimated <= left + slack)) ||
+      offend "after $at s of $((took * tenths / 10)): about $estimated s left, and it is $left s"
+    at=$((at + 20))
+  done
+}
+played 10
+played 5
+played 30
+played 60
+
+# What ninja says is shown, and the weights are those of the steps.
+steps_file=$(mktemp)
+trap 'rm -f "$steps_file"' EXIT
+printf '60000\tBuilding CXX object a.o\n20000\tLinking b\n' >"$steps_file"
+shown=$(printf '[1/2] Building CXX object a.o\na.cc:1: warning\n[2/2] Linking b\n' |
+  show_build_progress 2 "$steps_file")
+[[ $shown == *'a.cc:1: warning'* && $shown == *'building: 1 of 2'*'about'*'left'* && $shown == *'built: 2 steps'* ]] ||
+  offend "the progress of a build shows: $shown"
+shown=$(printf '[1/2] Building CXX object a.o\n' | show_build_progress 2)
+[[ $shown == *'building: 1 of 2'* && $shown != *about* ]] || offend "without weights: $shown"
+
+((offences == 0)) || exit 1
+echo "a build of $took s, at four speeds"
