@@ -1,12 +1,12 @@
 #include "base/json_log_line.h"
 
-#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "base/json.h"
 
 namespace addons {
 namespace {
@@ -17,8 +17,7 @@ struct Field {
 };
 
 std::string JsonString(absl::string_view text) {
-  return nlohmann::json(std::string(text))
-      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return ReplacedJsonText(std::string(text));
 }
 
 bool InName(char c) {

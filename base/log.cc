@@ -2,6 +2,7 @@
 
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/sink.h>
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <array>
@@ -10,6 +11,8 @@
 #include <chrono>
 #include <csignal>
 #include <ctime>
+#include <exception>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -37,6 +40,18 @@ constexpr long kCrashLookNanoseconds = 10'000'000;
 // That of the logger, which owns it; for signal handlers and the metric.
 std::atomic<LogWriter*> log_writer{nullptr};
 std::atomic<LogFormat> log_format{LogFormat::kText};
+
+static_assert(static_cast<int>(LogLevel::kTrace) == SPDLOG_LEVEL_TRACE);
+static_assert(static_cast<int>(LogLevel::kOff) == SPDLOG_LEVEL_OFF);
+spdlog::level::level_enum ToSpdlog(LogLevel level) {
+  return static_cast<spdlog::level::level_enum>(level);
+}
+
+spdlog::logger& Current() { return *spdlog::default_logger_raw(); }
+
+void CountLostLine() {
+  if (LogWriter* const current = log_writer) current->CountDropped();
+}
 
 /// One JSON object per line.
 class JsonFormatter final : public spdlog::formatter {
@@ -192,11 +207,36 @@ absl::Status InitLog(absl::string_view level, LogFormat format, int fd) {
       kLoggerName, std::make_shared<QueueSink>(std::move(writer), format));
   logger->set_level(spdlog::level::from_str(name));
   // spdlog's own would write to standard error, and wait for its reader.
-  logger->set_error_handler([](const std::string&) {
-    if (LogWriter* const current = log_writer) current->CountDropped();
-  });
+  logger->set_error_handler([](const std::string&) { CountLostLine(); });
   spdlog::set_default_logger(std::move(logger));
   return absl::OkStatus();
+}
+
+bool Logger::should_log(LogLevel level) const {
+  return Current().should_log(ToSpdlog(level));
+}
+
+LogLevel Logger::level() const {
+  return static_cast<LogLevel>(Current().level());
+}
+
+void Logger::set_level(LogLevel level) const {
+  Current().set_level(ToSpdlog(level));
+}
+
+void Logger::flush() const { Current().flush(); }
+
+void Logger::Write(LogLevel level, fmt::string_view text,
+                   fmt::format_args args) const {
+  if (!should_log(level)) return;
+  try {
+    spdlog::memory_buf_t line;
+    fmt::vformat_to(std::back_inserter(line), text, args);
+    Current().log(ToSpdlog(level),
+                  spdlog::string_view_t(line.data(), line.size()));
+  } catch (const std::exception&) {
+    CountLostLine();
+  }
 }
 
 void FlushLogOnCrash() {

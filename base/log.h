@@ -1,7 +1,7 @@
 #ifndef ADDONS_BASE_LOG_H_
 #define ADDONS_BASE_LOG_H_
 
-#include <spdlog/spdlog.h>
+#include <fmt/core.h>
 
 #include <cstdint>
 #include <string>
@@ -24,8 +24,70 @@ absl::Status InitLog(absl::string_view level, int fd = 2);
 /// up to half a second, then its WriteCrashReport(). Once, after InitLog().
 void FlushLogOnCrash();
 
+/// As spdlog's, in the same order.
+enum class LogLevel : uint8_t {
+  kTrace,
+  kDebug,
+  kInfo,
+  kWarn,
+  kError,
+  kCritical,
+  kOff
+};
+
+/// The process's log, which is spdlog's default logger. Lines are formatted in
+/// one place: whoever includes spdlog itself compiles all of fmt once more.
+/// Thread-safe; never throws.
+class Logger {
+ public:
+  template <typename... Args>
+  void trace(fmt::format_string<Args...> text, Args&&... args) const {
+    Line(LogLevel::kTrace, text, args...);
+  }
+  template <typename... Args>
+  void debug(fmt::format_string<Args...> text, Args&&... args) const {
+    Line(LogLevel::kDebug, text, args...);
+  }
+  template <typename... Args>
+  void info(fmt::format_string<Args...> text, Args&&... args) const {
+    Line(LogLevel::kInfo, text, args...);
+  }
+  template <typename... Args>
+  void warn(fmt::format_string<Args...> text, Args&&... args) const {
+    Line(LogLevel::kWarn, text, args...);
+  }
+  template <typename... Args>
+  void error(fmt::format_string<Args...> text, Args&&... args) const {
+    Line(LogLevel::kError, text, args...);
+  }
+  template <typename... Args>
+  void critical(fmt::format_string<Args...> text, Args&&... args) const {
+    Line(LogLevel::kCritical, text, args...);
+  }
+  template <typename... Args>
+  void log(LogLevel level, fmt::format_string<Args...> text,
+           Args&&... args) const {
+    Line(level, text, args...);
+  }
+
+  bool should_log(LogLevel level) const;
+  LogLevel level() const;
+  /// What is below is left out.
+  void set_level(LogLevel level) const;
+  /// Waits until all is written, for two seconds at most.
+  void flush() const;
+
+ private:
+  template <typename... Args>
+  void Line(LogLevel level, fmt::string_view text, const Args&... args) const {
+    Write(level, text, fmt::make_format_args(args...));
+  }
+  void Write(LogLevel level, fmt::string_view text,
+             fmt::format_args args) const;
+};
+
 /// The logger. `Log().info("promoted volume={}", Quoted(id))`.
-inline spdlog::logger& Log() { return *spdlog::default_logger_raw(); }
+inline Logger Log() { return {}; }
 
 /// Lines that were lost since InitLog(), because nobody read them in time.
 uint64_t LogLinesDropped();

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "base/json.h"
 #include "base/status_macros.h"
 #include "ceph/ceph_address.h"
 
@@ -130,7 +130,7 @@ class EntryReader {
 
   static json Parse(absl::string_view text,
                     const json::parser_callback_t& callback) {
-    return json::parse(text.begin(), text.end(), callback, false);
+    return ParseJson(text, callback);
   }
 
   /// false, so that it does not stay: `object` has been read.
@@ -194,9 +194,9 @@ void Blocklist::Add(absl::string_view key, absl::string_view until,
     entries.push_back(*std::move(entry));
     return;
   }
-  unreadable.push_back(json{{range ? "range" : "addr", key}, {"until", until}}
-                           .dump(-1, ' ', true, json::error_handler_t::replace)
-                           .substr(0, kShown));
+  unreadable.push_back(
+      AsciiJsonText({{range ? "range" : "addr", key}, {"until", until}})
+          .substr(0, kShown));
 }
 
 const BlocklistEntry* Blocklist::FindRange(const Cidr& range) const {

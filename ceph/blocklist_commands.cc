@@ -1,9 +1,9 @@
 #include "ceph/blocklist_commands.h"
 
 #include <cstddef>
-#include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
+#include "base/json.h"
 #include "base/parallel.h"
 #include "base/status_macros.h"
 
@@ -58,11 +58,11 @@ BlocklistKey ClientKey(absl::string_view address) {
 std::string AddCommand(const BlocklistKey& key, std::chrono::seconds expire) {
   json command = Command(key, "add");
   command["expire"] = static_cast<double>(expire.count());
-  return command.dump();
+  return JsonText(command);
 }
 
 std::string RemoveCommand(const BlocklistKey& key) {
-  return Command(key, "rm").dump();
+  return JsonText(Command(key, "rm"));
 }
 
 absl::StatusOr<Blocklist> ReadBlocklist(Cluster& cluster) {

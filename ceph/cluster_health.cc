@@ -1,10 +1,10 @@
 #include "ceph/cluster_health.h"
 
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/json.h"
 #include "base/status_macros.h"
 
 namespace addons {
@@ -31,7 +31,7 @@ absl::StatusOr<std::map<std::string, int>> ReadReleases(Cluster& cluster) {
   ADDONS_ASSIGN_OR_RETURN(
       const std::string text,
       cluster.MonCommand(R"({"prefix":"versions","format":"json"})"));
-  const json answer = json::parse(text, nullptr, false);
+  const json answer = ParseJson(text);
   const auto overall =
       answer.is_object() ? answer.find("overall") : answer.end();
   if (!answer.is_object() || overall == answer.end() || !overall->is_object() ||
@@ -51,7 +51,7 @@ absl::StatusOr<std::map<std::string, absl::Duration>> ReadMonitorSkews(
   ADDONS_ASSIGN_OR_RETURN(
       const std::string text,
       cluster.MonCommand(R"({"prefix":"time-sync-status","format":"json"})"));
-  const json answer = json::parse(text, nullptr, false);
+  const json answer = ParseJson(text);
   if (!answer.is_object()) return HealthNotUnderstood("time-sync-status");
   std::map<std::string, absl::Duration> skews;
   const auto status = answer.find("time_skew_status");

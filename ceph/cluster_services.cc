@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "base/json.h"
 #include "base/status_macros.h"
 #include "ceph/ceph_address.h"
 
@@ -47,8 +47,8 @@ absl::StatusOr<json> Ask(Cluster& cluster, const char* command,
   json request = {{"prefix", command}, {"format", "json"}};
   if (epoch != 0) request["epoch"] = epoch;
   ADDONS_ASSIGN_OR_RETURN(const std::string text,
-                          cluster.MonCommand(request.dump()));
-  json answer = json::parse(text, filter, false);
+                          cluster.MonCommand(JsonText(request)));
+  json answer = ParseJson(text, filter);
   if (!answer.is_object()) {
     return absl::InternalError(absl::StrCat("the monitor's answer to '",
                                             command, "' is not a JSON object"));

@@ -4,13 +4,13 @@
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "base/json.h"
 #include "base/status_macros.h"
 #include "cli/channel.h"
 #include "cli/conformance/cases.h"
@@ -70,7 +70,7 @@ absl::StatusOr<std::map<std::string, std::string>> SecretsOf(
   std::map<std::string, std::string> secrets;
   ADDONS_ASSIGN_OR_RETURN(const std::string text, ReadSecrets(source));
   if (text.empty()) return secrets;
-  const auto json = nlohmann::json::parse(text, nullptr, false);
+  const auto json = ParseJson(text);
   if (!json.is_object()) {
     return absl::InvalidArgumentError("the secrets are not a JSON object");
   }

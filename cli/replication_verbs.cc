@@ -1,11 +1,11 @@
 #include "cli/replication_verbs.h"
 
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "base/json.h"
 #include "base/status_macros.h"
 #include "base/utc.h"
 #include "cli/call.h"
@@ -96,7 +96,7 @@ absl::StatusOr<std::string> RequestText(const ReplicationCommand& command) {
     }
   }
   // Text that is no UTF-8 is refused by the daemon, not by the printer.
-  return request.dump(-1, ' ', false, json::error_handler_t::replace);
+  return ReplacedJsonText(request);
 }
 
 /// As people, and the daemon's list of operations, call it.

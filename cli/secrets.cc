@@ -1,13 +1,13 @@
 #include "cli/secrets.h"
 
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "base/json.h"
 #include "base/status_macros.h"
 #include "cli/streams.h"
 
@@ -21,7 +21,7 @@ std::string Variable(const char* name) {
 
 std::string SecretsOf(const std::string& id, const std::string& key) {
   const nlohmann::json secrets = {{"userID", id}, {"userKey", key}};
-  return secrets.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return ReplacedJsonText(secrets);
 }
 
 std::string NameOf(const SecretsSource& source) {

@@ -1,7 +1,6 @@
 #include "cli/storage_verbs.h"
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -9,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "base/json.h"
 #include "base/status_macros.h"
 #include "cli/aligned_table.h"
 #include "cli/call.h"
@@ -96,7 +96,7 @@ absl::StatusOr<std::string> RequestText(const StorageCommand& command) {
       break;
   }
   // Text that is no UTF-8 is refused by the daemon, not by the printer.
-  return request.dump(-1, ' ', false, json::error_handler_t::replace);
+  return ReplacedJsonText(request);
 }
 
 std::string Cidrs(

@@ -1,10 +1,10 @@
 #include "history/event.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <tuple>
 
 #include "absl/status/status.h"
+#include "base/json.h"
 #include "base/without_numbers.h"
 
 namespace addons {
@@ -61,12 +61,11 @@ std::string WriteHistoryEvent(const HistoryEvent& event) {
     if (!text.empty()) json[key] = text.substr(0, kMostHistoryText);
   });
   // What is no UTF-8, or was cut in the middle of a character, is replaced.
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return ReplacedJsonText(json);
 }
 
 absl::StatusOr<HistoryEvent> ParseHistoryEvent(absl::string_view text) {
-  const Json json = Json::parse(text.begin(), text.end(), nullptr,
-                                /*allow_exceptions=*/false);
+  const Json json = ParseJson(text);
   HistoryEvent event;
   if (!json.is_object() || !ReadTime(json, "time", &event.time)) {
     return absl::InvalidArgumentError("is no entry of a history");

@@ -1,11 +1,11 @@
 #include "replication/flatten_task.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/image_name.h"
+#include "base/json.h"
 
 namespace addons {
 namespace {
@@ -28,7 +28,7 @@ std::optional<std::string> Text(const json& object, const char* name) {
 
 absl::StatusOr<std::optional<FlattenTask>> FindFlattenTask(
     const std::string& list, const std::string& spec) {
-  const json tasks = json::parse(list, nullptr, false);
+  const json tasks = ParseJson(list);
   if (!tasks.is_array()) return NotUnderstood();
   for (const json& task : tasks) {
     const auto refs = task.find("refs");

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "ceph/pool.h"
@@ -34,7 +34,7 @@ std::string Command(const char* verb, const std::string& spec,
       command["start_time"] = schedule->start_time;
     }
   }
-  return command.dump();
+  return JsonText(command);
 }
 
 /// An image that the mgr does not know, or that is not mirrored by snapshots,
@@ -71,7 +71,7 @@ absl::Status NotUnderstood(const std::string& spec, absl::string_view why) {
 /// a schedule.
 absl::StatusOr<std::vector<Level>> ReadLevels(const std::string& spec,
                                               const std::string& answer) {
-  const json levels = json::parse(answer, nullptr, false);
+  const json levels = ParseJson(answer);
   if (!levels.is_object())
     return NotUnderstood(spec, "it is not a JSON object");
   std::vector<Level> result;
@@ -106,14 +106,14 @@ std::string ScheduleMark(const MirrorView& view,
   json mark = {{kGlobalId, view.info.global_id},
                {"interval", schedule.interval_text}};
   if (!schedule.start_time.empty()) mark["start_time"] = schedule.start_time;
-  return mark.dump();
+  return JsonText(mark);
 }
 
 std::optional<SnapshotSchedule> MarkedSchedule(const MirrorView& view,
                                                const char* key) {
   const auto found = view.marks.find(key);
   if (found == view.marks.end()) return std::nullopt;
-  const json mark = json::parse(found->second, nullptr, false);
+  const json mark = ParseJson(found->second);
   // One of an earlier enabling is not wanted any more.
   if (!mark.is_object() || !mark.contains(kGlobalId) ||
       mark[kGlobalId] != view.info.global_id) {
@@ -154,10 +154,9 @@ struct NotesOfSchedule {
 /// image, and soon, whatever it is at: that it is there. What it lists are
 /// other schedules, of the pool.
 std::string AreYouThere(const std::string& pool_spec) {
-  return json({{"prefix", "rbd trash purge schedule list"},
-               {"level_spec", pool_spec},
-               {"format", "json"}})
-      .dump();
+  return JsonText({{"prefix", "rbd trash purge schedule list"},
+                   {"level_spec", pool_spec},
+                   {"format", "json"}});
 }
 
 }  // namespace

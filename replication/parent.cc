@@ -2,12 +2,12 @@
 
 #include <cerrno>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "ceph/errors.h"
@@ -94,9 +94,9 @@ absl::Status FlattenHere(Session& session) {
 absl::Status Flatten(Session& session) {
   const std::string spec = session.volume.ImageSpec();
   const std::string add =
-      json{{"prefix", "rbd task add flatten"}, {"image_spec", spec}}.dump();
+      JsonText({{"prefix", "rbd task add flatten"}, {"image_spec", spec}});
   const std::string list =
-      json{{"prefix", "rbd task list"}, {"format", "json"}}.dump();
+      JsonText({{"prefix", "rbd task list"}, {"format", "json"}});
   const ReplicationOptions& options = session.environment.options;
 
   for (int tries = 0; tries < kTaskTries; ++tries) {

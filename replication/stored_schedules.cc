@@ -2,11 +2,11 @@
 
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "ceph/pool.h"
@@ -20,7 +20,7 @@ using nlohmann::json;
 /// What the manager has written; nullopt: it is not understood.
 std::optional<std::vector<SnapshotSchedule>> ParseStored(
     const std::string& text) {
-  const json entries = json::parse(text, nullptr, false);
+  const json entries = ParseJson(text);
   if (!entries.is_array()) return std::nullopt;
   std::vector<SnapshotSchedule> schedules;
   for (const json& entry : entries) {

@@ -33,14 +33,13 @@ std::string Line(const AccessRecord& record, uint64_t left_out) {
 }  // namespace
 
 void AccessLog::Write(const AccessRecord& record) {
-  spdlog::level::level_enum level =
-      IsMutating(record.method) && !IsPolled(record.method)
-          ? spdlog::level::info
-          : spdlog::level::debug;
+  LogLevel level = IsMutating(record.method) && !IsPolled(record.method)
+                       ? LogLevel::kInfo
+                       : LogLevel::kDebug;
   uint64_t left_out = 0;
   if (!record.status.ok()) {
     const std::optional<uint64_t> admitted = AdmitFailure(record);
-    level = admitted.has_value() ? spdlog::level::info : spdlog::level::debug;
+    level = admitted.has_value() ? LogLevel::kInfo : LogLevel::kDebug;
     left_out = admitted.value_or(0);
   }
   if (Log().should_log(level)) Log().log(level, "{}", Line(record, left_out));

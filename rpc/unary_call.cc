@@ -29,7 +29,7 @@ std::string RandomMark() {
 }
 
 void Trace(const char* what, const CallContext& call, const Message& message) {
-  if (!Log().should_log(spdlog::level::trace)) return;
+  if (!Log().should_log(LogLevel::kTrace)) return;
   Log().trace("{} method={} req={} body={}", what, call.method,
               call.caller.request_id, Redacted(message));
 }

@@ -28,16 +28,16 @@ Limit& TheLimit() {
   return *limit;
 }
 
-spdlog::level::level_enum LevelOf(gpr_log_severity severity) {
+LogLevel LevelOf(gpr_log_severity severity) {
   switch (severity) {
     case GPR_LOG_SEVERITY_DEBUG:
-      return spdlog::level::debug;
+      return LogLevel::kDebug;
     case GPR_LOG_SEVERITY_INFO:
-      return spdlog::level::info;
+      return LogLevel::kInfo;
     case GPR_LOG_SEVERITY_ERROR:
       break;
   }
-  return spdlog::level::warn;  // what it means for the daemon is said elsewhere
+  return LogLevel::kWarn;  // what it means for the daemon is said elsewhere
 }
 
 void Write(gpr_log_func_args* message) {

@@ -1,7 +1,6 @@
 #include "volume/pools.h"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "base/status_macros.h"
 
 namespace addons {
@@ -10,7 +9,7 @@ absl::StatusOr<std::map<int64_t, std::string>> ListPools(Cluster& cluster) {
   ADDONS_ASSIGN_OR_RETURN(
       const std::string text,
       cluster.MonCommand(R"({"prefix": "osd lspools", "format": "json"})"));
-  const auto list = nlohmann::json::parse(text, nullptr, false);
+  const auto list = ParseJson(text);
   if (!list.is_array()) {
     return absl::InternalError(
         "Failed to list the pools: the monitor's answer is not a JSON array");

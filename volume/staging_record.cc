@@ -6,10 +6,10 @@
 
 #include <array>
 #include <cerrno>
-#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "base/json.h"
 #include "base/unique_fd.h"
 
 namespace addons {
@@ -40,9 +40,8 @@ absl::StatusOr<StagingRecord> ReadStagingRecord(
   }
   std::array<char, 65536> buffer{};
   const ssize_t size = read(fd.get(), buffer.data(), buffer.size());
-  const auto json = nlohmann::json::parse(
-      buffer.data(), buffer.data() + (size > 0 ? size : 0),
-      /*cb=*/nullptr, /*allow_exceptions=*/false);
+  const auto json = ParseJson(absl::string_view(
+      buffer.data(), size > 0 ? static_cast<size_t>(size) : 0));
   StagingRecord record;
   if (json.is_object()) {
     record.pool = TextOf(json, "pool");

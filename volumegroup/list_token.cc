@@ -1,22 +1,20 @@
 #include "volumegroup/list_token.h"
 
-#include <nlohmann/json.hpp>
-
 #include "absl/strings/escaping.h"
+#include "base/json.h"
 
 namespace addons {
 
 std::string EncodeListToken(const ListPosition& position) {
   const nlohmann::json token = {position.cluster_id.text(), position.pool_id,
                                 position.name};
-  return absl::WebSafeBase64Escape(
-      token.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  return absl::WebSafeBase64Escape(ReplacedJsonText(token));
 }
 
 absl::StatusOr<ListPosition> DecodeListToken(const std::string& token) {
   std::string text;
   const bool decoded = absl::WebSafeBase64Unescape(token, &text);
-  const auto parts = nlohmann::json::parse(decoded ? text : "", nullptr, false);
+  const auto parts = ParseJson(decoded ? text : "");
   if (!parts.is_array() || parts.size() != 3 || !parts[0].is_string() ||
       !parts[1].is_number_integer() || !parts[2].is_string()) {
     return absl::AbortedError(

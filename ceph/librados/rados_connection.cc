@@ -4,7 +4,6 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
-#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/secret.h"
 #include "base/status_macros.h"
@@ -146,7 +146,7 @@ absl::Status ConnectError(int result, const ClusterTarget& target,
 
 /// The "prefix" of a command, which names it without its arguments.
 std::string CommandName(const std::string& json) {
-  const nlohmann::json command = nlohmann::json::parse(json, nullptr, false);
+  const nlohmann::json command = ParseJson(json);
   if (command.is_object()) {
     const auto prefix = command.find("prefix");
     if (prefix != command.end() && prefix->is_string()) {
@@ -280,7 +280,7 @@ absl::Status RadosConnection::CheckPoolExists(int64_t pool_id) {
   if (!pools.ok()) {
     return Annotate(pools.status(), absl::StrCat("Failed to find ", pool));
   }
-  const nlohmann::json list = nlohmann::json::parse(*pools, nullptr, false);
+  const nlohmann::json list = ParseJson(*pools);
   if (!list.is_array()) {
     return absl::InternalError(
         absl::StrCat("Failed to find ", pool, ": the pool list is not JSON"));

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "base/clock.h"
+#include "base/json.h"
 #include "cli/call.h"
 #include "cli/methods.h"
 #include "cli/streams.h"
@@ -119,7 +120,8 @@ std::string ServerUnderTest::Bytes(const std::string& method,
     }
   }
   // The cases' own fields; a mistake there is seen as a case that fails.
-  if (!google::protobuf::util::JsonStringToMessage(filled.dump(), message.get())
+  if (!google::protobuf::util::JsonStringToMessage(JsonText(filled),
+                                                   message.get())
            .ok()) {
     message->Clear();
   }

@@ -1,11 +1,11 @@
 #include "replication/state/mirror_daemons.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/json.h"
 #include "base/status_macros.h"
 
 namespace addons {
@@ -36,10 +36,7 @@ bool SaysCutOff(const Json& pool) {
 
 absl::StatusOr<std::vector<MirrorDaemon>> ParseMirrorDaemons(
     absl::string_view answer, int64_t pool_id) {
-  const auto parse = [](absl::string_view text) {
-    return Json::parse(text.begin(), text.end(), nullptr,
-                       /*allow_exceptions=*/false);
-  };
+  const auto parse = [](absl::string_view text) { return ParseJson(text); };
   const Json services = parse(answer);
   if (!services.is_object()) return OtherShape();
   std::vector<MirrorDaemon> found;

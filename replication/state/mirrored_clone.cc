@@ -1,8 +1,7 @@
 #include "replication/state/mirrored_clone.h"
 
-#include <nlohmann/json.hpp>
-
 #include "absl/strings/str_cat.h"
+#include "base/json.h"
 
 namespace addons {
 namespace {
@@ -23,7 +22,7 @@ bool MirroredBySnapshots(const MirrorView& view) {
 json ReadMark(const MirrorView& view) {
   const auto found = view.marks.find(kCloneMark);
   if (found == view.marks.end()) return json::object();
-  json mark = json::parse(found->second, nullptr, false);
+  json mark = ParseJson(found->second);
   const auto of = mark.find(kGlobalId);
   if (!mark.is_object() || of == mark.end() || !of->is_string()) {
     return json{{kGlobalId, view.info.global_id}};
@@ -54,8 +53,8 @@ std::string CloneMarkDue(const MirrorView& view) {
   if (CloneStateOf(view) != CloneState::kHasParent || !ReadMark(view).empty()) {
     return "";
   }
-  return json{{kGlobalId, view.info.global_id}, {kParent, view.parent->Spec()}}
-      .dump(-1, ' ', false, json::error_handler_t::replace);
+  return ReplacedJsonText(
+      {{kGlobalId, view.info.global_id}, {kParent, view.parent->Spec()}});
 }
 
 std::string DescribeCloneLoss(const MirrorView& view, const std::string& spec) {

@@ -1,12 +1,12 @@
 #include "replication/state/move_marks.h"
 
 #include <cstddef>
-#include <nlohmann/json.hpp>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "base/json.h"
 
 namespace addons {
 namespace {
@@ -25,13 +25,12 @@ std::string FormatRefusedDemotion(const RefusedDemotion& refused) {
                            {"since", refused.since},
                            {"told", refused.told}};
   if (refused.after != 0) object["after"] = refused.after;
-  return object.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+  return AsciiJsonText(object);
 }
 
 RefusedDemotion ParseRefusedDemotion(const std::string& text) {
   RefusedDemotion refused;
-  const nlohmann::json object =
-      nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
+  const nlohmann::json object = ParseJson(text);
   const auto take = [&](const char* key, std::string* value) {
     const auto it = object.find(key);
     if (it != object.end() && it->is_string()) *value = *it;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "replication/state/first_copy.h"
 
 namespace addons {
@@ -34,7 +34,7 @@ const MirrorSnapshot* OldestOfTerm(const MirrorView& view) {
 std::optional<int64_t> Noted(const MirrorView& view) {
   const auto found = view.marks.find(kPrimaryTermMark);
   if (found == view.marks.end()) return std::nullopt;
-  const json mark = json::parse(found->second, nullptr, false);
+  const json mark = ParseJson(found->second);
   if (!mark.is_object() || mark.value(kImage, json()) != view.image_id ||
       !mark.value(kSnapshot, json()).is_number_unsigned() ||
       !mark.value(kSince, json()).is_number_integer()) {
@@ -56,7 +56,7 @@ bool IsWholeDemotionOfPeer(const MirrorSnapshot& snapshot) {
 
 std::string FormatPromotedFrom(const MirrorView& view,
                                const MirrorSnapshot& demotion) {
-  return json{{kImage, view.image_id}, {kDemotion, demotion.id}}.dump();
+  return JsonText({{kImage, view.image_id}, {kDemotion, demotion.id}});
 }
 
 int64_t Created(const MirrorSnapshot& snapshot) {
@@ -95,10 +95,9 @@ std::string PrimaryTermMarkDue(const MirrorView& view) {
   if (!view.info.primary || oldest == nullptr || Noted(view).has_value()) {
     return "";
   }
-  return json{{kImage, view.image_id},
-              {kSnapshot, oldest->id},
-              {kSince, Created(*oldest)}}
-      .dump();
+  return JsonText({{kImage, view.image_id},
+                   {kSnapshot, oldest->id},
+                   {kSince, Created(*oldest)}});
 }
 
 }  // namespace addons

@@ -4,13 +4,13 @@
 #include <array>
 #include <cstddef>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/json.h"
 #include "base/status_macros.h"
 
 namespace addons {
@@ -40,7 +40,7 @@ std::string RangesKey(uint64_t generation, uint64_t value) {
 
 /// nullopt: the record is not one that this version writes, or older ones did.
 std::optional<RescueRecord> ParseRecord(const std::string& text) {
-  const auto stored = nlohmann::json::parse(text, nullptr, false);
+  const auto stored = ParseJson(text);
   if (!stored.is_object()) return std::nullopt;
   bool clear = true;
   const auto take_text = [&](const char* name) -> std::string {
@@ -148,16 +148,14 @@ absl::Status WriteRescueRecord(Image& rescue_image,
       kSteps.begin(), kSteps.end(),
       [&](const auto& entry) { return entry.first == record.step; });
   return rescue_image.SetMetadata(
-      kKey,
-      nlohmann::json{{"step", step->second},
-                     {"image_id", record.image_id},
-                     {"snapshot_id", record.snapshot_id},
-                     {"bytes", record.bytes},
-                     {"ranges_generation", record.ranges_generation},
-                     {"ranges_values", record.ranges_values},
-                     {"promotion_snapshot_id", record.promotion_snapshot_id},
-                     {"promoted_again_after", record.promoted_again_after}}
-          .dump());
+      kKey, JsonText({{"step", step->second},
+                      {"image_id", record.image_id},
+                      {"snapshot_id", record.snapshot_id},
+                      {"bytes", record.bytes},
+                      {"ranges_generation", record.ranges_generation},
+                      {"ranges_values", record.ranges_values},
+                      {"promotion_snapshot_id", record.promotion_snapshot_id},
+                      {"promoted_again_after", record.promoted_again_after}}));
 }
 
 absl::StatusOr<std::vector<ImageRange>> ReadRescueRanges(

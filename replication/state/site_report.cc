@@ -2,12 +2,12 @@
 
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/json.h"
 #include "ceph/mirror.h"
 
 namespace addons {
@@ -41,8 +41,7 @@ absl::StatusOr<std::optional<SyncNumbers>> ParseSyncNumbers(
   if (comma == absl::string_view::npos) return std::nullopt;
   const absl::string_view text =
       absl::StripAsciiWhitespace(description.substr(comma + 1));
-  const nlohmann::json object =
-      nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
+  const nlohmann::json object = ParseJson(text);
   if (!object.is_object()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "the mirror status '", absl::CHexEscape(description.substr(0, 256)),
@@ -77,8 +76,7 @@ std::string ArrivalText(absl::string_view description) {
   if (comma == absl::string_view::npos) return "";
   const absl::string_view text =
       absl::StripAsciiWhitespace(description.substr(comma + 1));
-  const nlohmann::json object =
-      nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
+  const nlohmann::json object = ParseJson(text);
   if (!object.is_object()) return "";
   std::string arrival;
   for (const char* key :
@@ -87,7 +85,7 @@ std::string ArrivalText(absl::string_view description) {
         "entries_behind_primary", "non_primary_position", "primary_position"}) {
     const auto it = object.find(key);
     if (it == object.end()) continue;
-    absl::StrAppend(&arrival, key, "=", it->dump(), " ");
+    absl::StrAppend(&arrival, key, "=", JsonText(*it), " ");
   }
   return arrival;
 }

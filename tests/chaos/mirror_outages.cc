@@ -4,12 +4,12 @@
 #include <atomic>
 #include <future>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <stop_token>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "base/clock.h"
+#include "base/json.h"
 
 namespace addons::testing {
 
@@ -32,7 +32,7 @@ constexpr seconds kLooksAlive{60};
 std::string MirrorOutagesTest::ReportTime(const std::string& site,
                                           const std::string& of,
                                           const TestVolume& volume) {
-  const json status = json::parse(Status(site, volume), nullptr, false);
+  const json status = ParseJson(Status(site, volume));
   if (!status.is_object()) return "";
   if (of == site) return status.value("last_update", "");
   for (const json& peer : status.value("peer_sites", json::array())) {
@@ -44,7 +44,7 @@ std::string MirrorOutagesTest::ReportTime(const std::string& site,
 
 bool MirrorOutagesTest::PeerReportsADemotion(const std::string& site,
                                              const TestVolume& volume) {
-  const json status = json::parse(Status(site, volume), nullptr, false);
+  const json status = ParseJson(Status(site, volume));
   return status.is_object() && status.contains("peer_sites") &&
          status["peer_sites"].dump().find("remote image is not primary") !=
              std::string::npos &&

@@ -9,12 +9,12 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
+#include "base/json.h"
 #include "tests/cluster/privileges.h"
 
 namespace addons::testing {
@@ -237,8 +237,7 @@ std::vector<std::string> FenceBedTest::Clients() {
 
 // The administrator's own view, without the daemon's parser.
 static std::map<std::string, std::string> Entries(FenceBed& bed) {
-  const json dump = json::parse(bed.Ceph({"osd", "dump", "--format", "json"}),
-                                nullptr, false);
+  const json dump = ParseJson(bed.Ceph({"osd", "dump", "--format", "json"}));
   const json clients = dump.value("blocklist", json::object());
   const json ranges = dump.value("range_blocklist", json::object());
   std::map<std::string, std::string> entries;

@@ -14,11 +14,11 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/json.h"
 #include "tests/cluster/privileges.h"
 #include "tests/cluster/real_bed.h"
 
@@ -168,7 +168,7 @@ uint64_t NodeVolume::UsedBytes() const {
       Bed().Run("rbd", {"a", "du", "--format", "json",
                         absl::StrCat(RealBed::kPool, "/", image_)});
   EXPECT_TRUE(listing.ok()) << listing.status();
-  const auto json = nlohmann::json::parse(listing.value_or(""), nullptr, false);
+  const auto json = ParseJson(listing.value_or(""));
   EXPECT_FALSE(json.is_discarded()) << *listing;
   if (json.is_discarded()) return 0;
   return json.at("images").at(0).at("used_size").get<uint64_t>();

@@ -6,13 +6,13 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/json.h"
 #include "base/status_macros.h"
 
 namespace addons::testing {
@@ -102,14 +102,14 @@ std::string RealBed::ReadFile(const std::string& name) const {
 }
 
 ClusterTarget RealBed::Target(const std::string& site) const {
-  const auto config = nlohmann::json::parse(
-      ReadFile(absl::StrCat(site, "/csi-config/config.json")));
+  const auto config =
+      ParseJsonOrThrow(ReadFile(absl::StrCat(site, "/csi-config/config.json")));
   return {ClusterId(config.at(0).at("clusterID")), config.at(0).at("monitors")};
 }
 
 CephUserRef RealBed::User(const std::string& site) const {
   const auto secrets =
-      nlohmann::json::parse(ReadFile(absl::StrCat(site, "/secrets.json")));
+      ParseJsonOrThrow(ReadFile(absl::StrCat(site, "/secrets.json")));
   return MakeCephUser(secrets.at("userID"),
                       Secret(secrets.at("userKey").get<std::string>()));
 }
@@ -124,7 +124,7 @@ std::optional<std::string> NoFlattenTasks() {
   const auto versions = Bed().Run("ceph", {"a", "versions", "-f", "json"});
   EXPECT_TRUE(versions.ok()) << versions.status();
   if (!versions.ok()) return std::nullopt;
-  const auto managers = nlohmann::json::parse(*versions).at("mgr");
+  const auto managers = ParseJsonOrThrow(*versions).at("mgr");
   for (const auto& [version, count] : managers.items()) {
     if (absl::StartsWith(version, "ceph version 18.2.")) {
       return absl::StrCat("this manager dies of a flatten task: ", version);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/clock.h"
+#include "base/json.h"
 #include "reclaimspace/reclaimspace.grpc.pb.h"
 #include "tests/testing/http_get.h"
 
@@ -197,8 +197,7 @@ int64_t ReclaimBed::StoredBytes() {
                     absl::StrCat("marker-", ++Markers())});
   int64_t stored = -1;
   EXPECT_TRUE(Eventually([&] {
-    const json df = json::parse(
-        Testbed("ceph", {"a", "df", "--format", "json"}), nullptr, false);
+    const json df = ParseJson(Testbed("ceph", {"a", "df", "--format", "json"}));
     int64_t markers = 0;
     for (const json& pool : df["pools"]) {
       if (pool["name"] == RealBed::kPool) stored = pool["stats"]["stored"];

@@ -10,7 +10,6 @@
 #include <future>
 #include <iostream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <stop_token>
 #include <utility>
 
@@ -19,6 +18,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "base/clock.h"
+#include "base/json.h"
 
 namespace addons::testing {
 namespace {
@@ -73,7 +73,7 @@ Request RequestFor(const std::string& site, const TestVolume& volume,
 /// The newest mirror snapshot of an image as `rbd snap ls --all` lists it.
 json NewestMirrorSnapshot(const std::string& listing) {
   json newest;
-  for (const json& snapshot : json::parse(listing, nullptr, false)) {
+  for (const json& snapshot : ParseJson(listing)) {
     if (snapshot.value("namespace", json::object()).value("type", "") ==
         "mirror") {
       newest = snapshot;
@@ -358,7 +358,7 @@ json ImageInfo(const std::string& site, const TestVolume& volume) {
   const auto output =
       Bed().Run("rbd", {site, "info", "--format", "json", Spec(volume)});
   if (!output.ok()) return nullptr;
-  return json::parse(*output, nullptr, false);
+  return ParseJson(*output);
 }
 
 }  // namespace

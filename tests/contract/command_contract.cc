@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/json.h"
 #include "ceph/blocklist.h"
 #include "ceph/blocklist_commands.h"
 #include "nlohmann/json.hpp"
@@ -110,11 +111,11 @@ TEST_P(ContractTest, ScheduleIsKeptInThePoolBeforeTheManagerAnswers) {
   for (const auto& item : items) {
     ASSERT_OK(Schedule("add", Spec(kStanding), item));
     // As it is listed.
-    EXPECT_EQ(nlohmann::json::parse(Kept(*pool, id), nullptr, false),
+    EXPECT_EQ(ParseJson(Kept(*pool, id)),
               ScheduleOf(Spec(kStanding))[key]["schedule"]);
   }
   ASSERT_OK(Schedule("remove", Spec(kStanding), items[0]));
-  EXPECT_EQ(nlohmann::json::parse(Kept(*pool, id), nullptr, false),
+  EXPECT_EQ(ParseJson(Kept(*pool, id)),
             ScheduleOf(Spec(kStanding))[key]["schedule"]);
   ASSERT_OK(Schedule("remove", Spec(kStanding), items[1]));
   EXPECT_EQ(Kept(*pool, id), "");
@@ -155,7 +156,7 @@ TEST_P(ContractTest, FlattenTaskEndsWithoutAParent) {
       absl::StrCat(R"({"prefix": "rbd task add flatten", "image_spec": ")",
                    Spec("clone-4"), R"("})"));
   ASSERT_OK(added);
-  const auto task = nlohmann::json::parse(*added, nullptr, false);
+  const auto task = ParseJson(*added);
   ASSERT_TRUE(task.is_object()) << *added;
   EXPECT_EQ(task["refs"]["action"], "flatten");
   EXPECT_EQ(task["refs"]["image_name"], "clone-4");
@@ -166,8 +167,7 @@ TEST_P(ContractTest, FlattenTaskEndsWithoutAParent) {
       [] {
         const auto listed =
             bed().ClusterFor(kA).MgrCommand(R"({"prefix": "rbd task list"})");
-        return listed.ok() &&
-               nlohmann::json::parse(*listed, nullptr, false).empty();
+        return listed.ok() && ParseJson(*listed).empty();
       },
       kCopyLimit));
 }
@@ -209,7 +209,7 @@ TEST_P(ContractTest, TheMonitorListsThePools) {
       R"({"prefix": "osd lspools", "format": "json"})");
   ASSERT_OK(text);
   bool found = false;
-  for (const auto& pool : nlohmann::json::parse(*text)) {
+  for (const auto& pool : ParseJsonOrThrow(*text)) {
     found |= pool.at("poolnum") == bed().PoolId(kA) &&
              pool.at("poolname") == bed().PoolName();
   }

@@ -6,6 +6,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/json.h"
 #include "ceph/image_header.h"
 #include "ceph/mirror.h"
 #include "ceph/pool.h"
@@ -253,8 +254,7 @@ absl::StatusOr<std::string> ContractTest::Schedule(const std::string& verb,
 nlohmann::json ContractTest::ScheduleOf(const std::string& level) {
   const auto text = Schedule("list", level);
   EXPECT_OK(text);
-  return text.ok() ? nlohmann::json::parse(*text, nullptr, false)
-                   : nlohmann::json();
+  return text.ok() ? ParseJson(*text) : nlohmann::json();
 }
 
 std::unique_ptr<ContractBed>& ContractTest::Shared() {

@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/cidr.h"
+#include "base/json.h"
 #include "ceph/blocklist.h"
 #include "ceph/cluster_services.h"
 #include "ceph/errors.h"
@@ -49,7 +50,7 @@ nlohmann::json FenceContractTest::OsdDump() {
   const auto text =
       cluster().MonCommand(R"({"prefix": "osd dump", "format": "json"})");
   EXPECT_OK(text);
-  return nlohmann::json::parse(text.value_or("{}"), nullptr, false);
+  return ParseJson(text.value_or("{}"));
 }
 
 namespace {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/json.h"
 #include "ceph/mirror.h"
 #include "ceph/pool.h"
 #include "nlohmann/json.hpp"
@@ -47,8 +48,7 @@ TEST_P(ContractTest, ReplayingStatusEndsInOneJsonObject) {
   const size_t comma = status->description.find(", ");
   ASSERT_NE(comma, std::string::npos);
   EXPECT_EQ(status->description.substr(0, comma), "replaying");
-  const auto json = nlohmann::json::parse(status->description.substr(comma + 2),
-                                          nullptr, false);
+  const auto json = ParseJson(status->description.substr(comma + 2));
   ASSERT_TRUE(json.is_object()) << status->description;
   EXPECT_EQ(json.value("replay_state", ""), "idle");
   EXPECT_GT(json.value("local_snapshot_timestamp", int64_t{0}), 0);

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
+#include "base/json.h"
 #include "ceph/pool.h"
 #include "nlohmann/json.hpp"
 #include "tests/fakes/blocklist_commands.h"
@@ -308,7 +309,7 @@ CommandResult ListTasks(Site& site) {
 
 // {} when it is not an object with a prefix.
 json ParseCommand(const std::string& text) {
-  json command = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  json command = ParseJson(text);
   if (!command.is_object() || !command.contains("prefix") ||
       !command["prefix"].is_string()) {
     return json::object();
@@ -357,7 +358,7 @@ CommandResult RunMonCommand(Model& model, Site& site, const std::string& text) {
     }
     return {0, pools.dump(), ""};
   }
-  return RunBlocklistCommand(model, site, json::parse(text, nullptr, false));
+  return RunBlocklistCommand(model, site, ParseJson(text));
 }
 
 // As 16.2.15 prints it. A frozen rbd-mirror sends no beacon.

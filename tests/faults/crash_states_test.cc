@@ -434,7 +434,7 @@ void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
 
 class CrashStatesTest : public ::testing::TestWithParam<Kind> {
  protected:
-  void SetUp() override { Log().set_level(spdlog::level::off); }
+  void SetUp() override { Log().set_level(LogLevel::kOff); }
 };
 
 TEST_P(CrashStatesTest, EachVerbEndsWellOrNamesTheWayOut) {

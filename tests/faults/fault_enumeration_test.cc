@@ -31,7 +31,7 @@ const std::set<ErrorCodeRow>& Rows() {
 class Summary final : public ::testing::Environment {
  public:
   // What the verbs log of thousands of faults hides what failed.
-  void SetUp() override { Log().set_level(spdlog::level::off); }
+  void SetUp() override { Log().set_level(LogLevel::kOff); }
   void TearDown() override {
     if (scenarios == 0) return;
     std::printf(

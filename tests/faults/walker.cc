@@ -162,7 +162,7 @@ unsigned long TakeWalks(unsigned long otherwise,
   const unsigned long walks = Number("RBD_ADDONS_WALKS", otherwise);
   std::printf("RBD_ADDONS_WALK_SEED=%lu\n", first);
   const auto level = Log().level();
-  Log().set_level(spdlog::level::off);
+  Log().set_level(LogLevel::kOff);
   for (unsigned long seed = first; seed < first + walks; ++seed) {
     walk(seed);
     if (::testing::Test::HasFatalFailure()) break;

@@ -2,12 +2,12 @@
 // found, named in a command, and read again.
 
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/civil_time.h"
 #include "absl/time/time.h"
+#include "base/json.h"
 #include "ceph/blocklist.h"
 #include "ceph/blocklist_commands.h"
 #include "ceph/ceph_address.h"
@@ -59,7 +59,7 @@ void CheckEntry(const Blocklist& list, const BlocklistEntry& entry) {
     CheckThat(found != nullptr && found->nonce == entry.nonce,
               "a client is found", key);
   }
-  const json command = json::parse(RemoveCommand(KeyOf(entry)), nullptr, false);
+  const json command = ParseJson(RemoveCommand(KeyOf(entry)));
   CheckThat(command.is_object() && command["addr"] == entry.Argument() &&
                 command.contains("range") == (entry.kind == Kind::kRange),
             "the command names the entry", key);

@@ -4,13 +4,13 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/json.h"
 #include "ceph/mirror.h"
 #include "replication/state/site_report.h"
 #include "tests/fuzz/check.h"
@@ -73,8 +73,7 @@ void CheckNumber(const std::optional<int64_t>& number, const json& object,
 }
 
 void CheckNumbers(const std::string& description, const SyncNumbers& numbers) {
-  const json object = json::parse(description.substr(description.find(',') + 1),
-                                  nullptr, false);
+  const json object = ParseJson(description.substr(description.find(',') + 1));
   CheckThat(object.is_object(), "numbers come from a JSON object", description);
   const std::pair<const char*, std::optional<int64_t>> all[] = {
       {"local_snapshot_timestamp", numbers.local_snapshot_time},

@@ -8,6 +8,7 @@
 #include <grpc/grpc.h>
 #include <grpcpp/grpcpp.h>
 #include <spdlog/sinks/base_sink.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <chrono>

@@ -3,7 +3,6 @@
 #include <atomic>
 #include <fstream>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <utility>
@@ -15,6 +14,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "base/clock.h"
+#include "base/json.h"
 #include "tests/testing/status_matchers.h"
 
 namespace addons::testing {
@@ -280,7 +280,7 @@ Contents CrashBed::OfVolume(const std::string& site, const TestVolume& volume) {
       {"prefix", "rbd mirror snapshot schedule list"},
       {"level_spec", absl::StrCat(RealBed::kPool, "/", volume.image)},
       {"format", "json"}}.dump());
-  const json listed = json::parse(schedules.value_or(""), nullptr, false);
+  const json listed = ParseJson(schedules.value_or(""));
   if (listed.is_object()) {
     for (const auto& [level, schedule] : listed.items()) {
       contents["schedule"] = schedule.value("schedule", json()).dump();

@@ -3,10 +3,10 @@
 
 #include <chrono>
 #include <ctime>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 
+#include "base/json.h"
 #include "tests/cluster/two_sites.h"
 
 namespace addons::testing {
@@ -24,9 +24,8 @@ class DemoteTest : public TwoSitesTest {
   /// Addresses of the image's watchers, as `rbd status` has them.
   static std::set<std::string> Watchers(const std::string& site,
                                         const TestVolume& volume) {
-    const auto status = nlohmann::json::parse(
-        Rbd(site, {"status", "--format", "json", ImageSpec(volume)}), nullptr,
-        false);
+    const auto status =
+        ParseJson(Rbd(site, {"status", "--format", "json", ImageSpec(volume)}));
     std::set<std::string> addresses;
     if (!status.is_object()) return addresses;
     for (const auto& watcher : status["watchers"]) {
@@ -85,7 +84,7 @@ TEST_F(DemoteTest, RecordsTheCreationTimeAsCephCsiDoes) {
   ASSERT_EQ(Metadata("a", volume, kCreationTime), "");
   ASSERT_THAT(Demote("a", volume), HasCode(Code::OK));
 
-  const auto info = nlohmann::json::parse(
+  const auto info = ParseJsonOrThrow(
       Rbd("a", {"info", "--format", "json", ImageSpec(volume)}));
   std::tm created{};
   created.tm_isdst = -1;

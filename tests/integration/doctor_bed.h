@@ -3,12 +3,12 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/json.h"
 #include "tests/cluster/two_sites.h"
 #include "tests/integration/command_line.h"
 
@@ -65,7 +65,7 @@ class DoctorBed : public TwoSitesTest {
                         std::vector<std::string> more = {}) {
     more.insert(more.begin(), {"doctor", "--json", "--secrets-file", secrets});
     const CliResult result = RbdAddons(daemon, std::move(more));
-    Found found{json::parse(result.out, nullptr, false)};
+    Found found{ParseJson(result.out)};
     if (!found.all.is_object()) {
       ADD_FAILURE() << result.out << result.err;
       found.all = json::object();

@@ -5,11 +5,11 @@
 #include <csignal>
 #include <functional>
 #include <future>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <thread>
 
+#include "base/json.h"
 #include "tests/cluster/two_sites.h"
 
 namespace addons::testing {
@@ -51,9 +51,8 @@ class FaultTest : public TwoSitesTest {
 
   /// Addresses of the clients that have the image open on site a.
   static std::set<std::string> Watchers(const TestVolume& volume) {
-    const auto status = nlohmann::json::parse(
-        Rbd("a", {"status", "--format", "json", ImageSpec(volume)}), nullptr,
-        false);
+    const auto status =
+        ParseJson(Rbd("a", {"status", "--format", "json", ImageSpec(volume)}));
     std::set<std::string> addresses;
     if (!status.is_object()) return addresses;
     for (const auto& watcher : status["watchers"]) {

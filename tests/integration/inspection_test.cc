@@ -6,13 +6,13 @@
 #include <cstdlib>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/json.h"
 #include "tests/cluster/two_sites.h"
 #include "tests/cluster/volume_group_client.h"
 #include "tests/integration/command_line.h"
@@ -37,7 +37,7 @@ class InspectionTest : public TwoSitesTest {
   }
   static json Check(const std::string& site, const TestVolume& volume) {
     const CliResult result = Ask(site, {"check-failover", volume.id(site)});
-    const json found = json::parse(result.out, nullptr, false);
+    const json found = ParseJson(result.out);
     if (!found.is_object() || found["findings"].size() != 1) {
       ADD_FAILURE() << result.out << result.err;
       return json::object();
@@ -47,14 +47,14 @@ class InspectionTest : public TwoSitesTest {
   static json Explain(const std::string& site, const TestVolume& volume) {
     const CliResult result = Ask(site, {"explain", volume.id(site)});
     EXPECT_EQ(result.code, 0) << result.err;
-    return json::parse(result.out, nullptr, false);
+    return ParseJson(result.out);
   }
   /// "demote: OK", "primary -> demoted" and the like, the oldest first.
   static std::vector<std::string> History(const std::string& site,
                                           const TestVolume& volume) {
     const CliResult result = Ask(site, {"history", volume.id(site)});
     EXPECT_EQ(result.code, 0) << result.err;
-    const json found = json::parse(result.out, nullptr, false);
+    const json found = ParseJson(result.out);
     std::vector<std::string> events;
     for (const json& event : found["events"]) {
       const std::string to = event["to"];
@@ -170,7 +170,7 @@ TEST_F(InspectionTest, AGroupAndAllOfASite) {
   ASSERT_THAT(group.status, HasCode(Code::OK));
   CliResult result = Ask("a", {"explain", group.id, "--group"});
   ASSERT_EQ(result.code, 0) << result.err;
-  json seen = json::parse(result.out, nullptr, false);
+  json seen = ParseJson(result.out);
   EXPECT_TRUE(seen["unseen"].empty()) << seen["unseen"];
   ASSERT_EQ(seen["members"].size(), 2U) << result.out;
   for (const json& member : seen["members"]) {
@@ -179,7 +179,7 @@ TEST_F(InspectionTest, AGroupAndAllOfASite) {
 
   result = Ask("a", {"check-failover", "--group", group.id});
   EXPECT_EQ(result.code, 0) << result.out;
-  seen = json::parse(result.out, nullptr, false);
+  seen = ParseJson(result.out);
   ASSERT_EQ(seen["groups"].size(), 1U) << result.out;
   EXPECT_EQ(seen["groups"][0]["members"], 2);
   EXPECT_EQ(seen["groups"][0]["planned"]["verdict"], "WORKS");
@@ -188,14 +188,13 @@ TEST_F(InspectionTest, AGroupAndAllOfASite) {
   ASSERT_TRUE(Eventually(
       [&] { return Demote("a", volumes[0]).error_code() == Code::OK; },
       seconds(90)));
-  seen = json::parse(Ask("a", {"explain", group.id, "--group"}).out, nullptr,
-                     false);
+  seen = ParseJson(Ask("a", {"explain", group.id, "--group"}).out);
   std::vector<std::string> roles;
   for (const json& member : seen["members"]) roles.push_back(member["role"]);
   EXPECT_THAT(roles, ::testing::UnorderedElementsAre("demoted", "primary"));
 
   result = Ask("b", {"check-failover", "--all"});
-  seen = json::parse(result.out, nullptr, false);
+  seen = ParseJson(result.out);
   EXPECT_TRUE(seen["unseen"].empty()) << seen["unseen"];
   for (const TestVolume& volume : volumes) {
     EXPECT_EQ(std::count_if(seen["findings"].begin(), seen["findings"].end(),
@@ -225,7 +224,7 @@ TEST_F(InspectionTest, APoolIsCheckedInSeconds) {
                                      "--cluster", "site-a", "--planned"});
   const auto took =
       std::chrono::duration_cast<milliseconds>(steady_clock::now() - begin);
-  const json found = json::parse(result.out, nullptr, false);
+  const json found = ParseJson(result.out);
   ASSERT_TRUE(found.is_object()) << result.out << result.err;
   EXPECT_GE(found["volumes"].get<int>(), images);
   EXPECT_EQ(found["unclear"], 0) << result.out;

@@ -7,11 +7,11 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/json.h"
 #include "tests/cluster/two_sites.h"
 
 namespace addons::testing {
@@ -91,8 +91,7 @@ class OneConfigTest : public TwoSitesTest {
  private:
   static json Parse(const std::string& name) {
     std::ifstream file(Bed().Path(name));
-    return json::parse(std::string(std::istreambuf_iterator<char>(file), {}),
-                       nullptr, false);
+    return ParseJson(std::string(std::istreambuf_iterator<char>(file), {}));
   }
   /// What a verb could have changed on the other site.
   static std::string Picture(const TestVolume& volume) {

@@ -5,10 +5,10 @@
 #include <functional>
 #include <iostream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "absl/strings/match.h"
+#include "base/json.h"
 #include "tests/cluster/reclaim_bed.h"
 #include "tests/testing/documented_calls.h"
 
@@ -25,9 +25,8 @@ class OsdBudgetTest : public ReclaimBed {
 
  protected:
   static int Served(const std::string& site) {
-    const auto counters = nlohmann::json::parse(
-        Testbed("ceph", {site, "tell", "osd.0", "perf", "dump", "osd"}),
-        nullptr, false);
+    const auto counters = ParseJson(
+        Testbed("ceph", {site, "tell", "osd.0", "perf", "dump", "osd"}));
     return counters.at("osd").at("op").get<int>();
   }
   /// The rbd-mirrors stand still meanwhile, so librbd waits in vain for them to

@@ -5,12 +5,12 @@
 #include <csignal>
 #include <fstream>
 #include <future>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/json.h"
 #include "tests/cluster/two_sites.h"
 
 namespace addons::testing {
@@ -243,8 +243,7 @@ class GivenBackMoveTest : public GivenUpMoveTest {
  protected:
   /// What b's rbd-mirror reports, with the time.
   static std::string ReportOfB(const TestVolume& volume) {
-    const auto status =
-        nlohmann::json::parse(Status("a", volume), nullptr, false);
+    const auto status = ParseJson(Status("a", volume));
     return status.is_object() && status.contains("peer_sites")
                ? status["peer_sites"].dump()
                : "";

@@ -12,7 +12,6 @@
 #include <functional>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <vector>
@@ -23,6 +22,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/unique_fd.h"
 #include "replication/replication.grpc.pb.h"
 #include "tests/cluster/privileges.h"
@@ -130,7 +130,7 @@ class TwoReplicasTest : public GroupSitesTest {
         Bed().Run("rados", {"a", "-p", RealBed::kPool, "lock", "info",
                             "rbd_addons.lease." + uuid, "rbd-addons.lease"});
     if (!info.ok()) return "";
-    const auto parsed = nlohmann::json::parse(*info, nullptr, false);
+    const auto parsed = ParseJson(*info);
     if (!parsed.is_object() || parsed["lockers"].empty()) return "";
     std::string address = parsed["lockers"][0]["addr"];
     return std::string(absl::StripPrefix(address, "v1:"));

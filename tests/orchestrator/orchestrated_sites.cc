@@ -2,12 +2,12 @@
 
 #include <future>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/json.h"
 #include "ceph/image_objects.h"
 #include "tests/orchestrator/cleanup_rule.h"
 #include "tests/orchestrator/group_calls.h"
@@ -313,9 +313,8 @@ std::string OrchestratedSitesTest::LeftOn(
       absl::StrAppend(&left, spec, " has an incomplete snapshot: ", snapshots,
                       "\n");
     }
-    const auto metadata = nlohmann::json::parse(
-        RbdOrNothing(site, {"image-meta", "list", "--format", "json", spec}),
-        nullptr, false);
+    const auto metadata = ParseJson(
+        RbdOrNothing(site, {"image-meta", "list", "--format", "json", spec}));
     if (!metadata.is_object()) continue;
     // The schedule that was asked for stays known, the group that an image is
     // mirrored for, since when the image is primary, and the demotion from

@@ -5,12 +5,12 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/json.h"
 #include "tests/rpc/cli_fixture.h"
 
 namespace addons::testing {
@@ -29,7 +29,7 @@ using ::testing::UnorderedElementsAre;
 std::set<std::string> IdsOf(const std::string& results,
                             const std::string& verdict) {
   std::set<std::string> ids;
-  const json parsed = json::parse(results);
+  const json parsed = ParseJsonOrThrow(results);
   for (const json& one : parsed["cases"]) {
     if (one["verdict"] == verdict) ids.insert(one["id"].get<std::string>());
   }

@@ -8,10 +8,10 @@
 #include <cerrno>
 #include <chrono>
 #include <future>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/json.h"
 #include "tests/rpc/cli_fixture.h"
 
 namespace addons::testing {
@@ -32,7 +32,7 @@ class CliInspectionTest : public CliVerbTest {
     server_.a.Demote(server_.image);
     server_.world.Advance(std::chrono::minutes(2));
   }
-  nlohmann::json Answer() { return nlohmann::json::parse(out_.str()); }
+  nlohmann::json Answer() { return ParseJsonOrThrow(out_.str()); }
 
   const std::string spec_ = absl::StrCat("replicapool/", server_.image);
 };

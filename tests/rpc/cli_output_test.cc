@@ -7,13 +7,13 @@
 #include <csignal>
 #include <cstdlib>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/json.h"
 #include "cli/interrupt.h"
 #include "cli/secrets.h"
 #include "cli/watch.h"
@@ -41,9 +41,7 @@ class CliOutputTest : public CliVerbTest {
     err_.str("");
     return RunCli(arguments, in, out_, err_);
   }
-  nlohmann::json Json() const {
-    return nlohmann::json::parse(out_.str(), nullptr, false);
-  }
+  nlohmann::json Json() const { return ParseJson(out_.str()); }
 };
 
 /// A variable of the environment, until the end of the test.

@@ -8,7 +8,6 @@
 #include <csignal>
 #include <future>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -17,6 +16,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/json.h"
 #include "cli/interrupt.h"
 #include "tests/rpc/cli_fixture.h"
 
@@ -185,7 +185,7 @@ TEST_F(CliSiteTest, NothingIsChangedWithoutAYes) {
   EXPECT_THAT(out_.str(), AllOf(HasSubstr("4 of 4 volumes and groups:\n"),
                                 HasSubstr("nothing was changed")));
   EXPECT_EQ(Site("failover", {"--dry-run", "--output", "json"}), 0);
-  const nlohmann::json plan = nlohmann::json::parse(out_.str());
+  const nlohmann::json plan = ParseJsonOrThrow(out_.str());
   EXPECT_EQ(plan["items"].size(), 4U);
   EXPECT_EQ(plan["items"][0]["result"], "not begun");
   EXPECT_EQ(Requests("PromoteVolume"), 0);

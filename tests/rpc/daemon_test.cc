@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/json.h"
 #include "base/unique_fd.h"
 #include "cli/commands.h"
 #include "identity/identity.grpc.pb.h"
@@ -378,7 +379,7 @@ TEST_F(DaemonTest, InJsonTheBackTraceIsJson) {
   std::string functions;
   std::stringstream lines(daemon.Output());
   for (std::string line; std::getline(lines, line);) {
-    const auto object = nlohmann::json::parse(line, nullptr, false);
+    const auto object = ParseJson(line);
     ASSERT_TRUE(object.is_object()) << line;
     if (object["level"] != "critical") continue;
     functions += object["fields"].value("function", "") + "\n";

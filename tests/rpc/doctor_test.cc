@@ -11,7 +11,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 #include <string>
@@ -23,6 +22,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/cidr.h"
+#include "base/json.h"
 #include "base/status_macros.h"
 #include "ceph/client_options.h"
 #include "ceph/errors.h"
@@ -85,7 +85,7 @@ class DoctorTest : public ::testing::Test {
     Found found;
     found.exit_code = RunCli(arguments, in, out, err);
     found.text = out.str() + err.str();
-    const auto json = nlohmann::json::parse(out.str(), nullptr, false);
+    const auto json = ParseJson(out.str());
     if (json.is_object()) {
       found.findings = json.value("findings", nlohmann::json::array());
     }
@@ -523,15 +523,14 @@ class TellingCluster final : public Cluster, public ClientOptions {
     return inner_->OpenPool(pool_id, rados_namespace, access);
   }
   absl::StatusOr<std::string> MonCommand(const std::string& json) override {
-    const auto command = nlohmann::json::parse(json, nullptr, false);
+    const auto command = ParseJson(json);
     const auto told = answers_.find(command.value("prefix", ""));
     if (told != answers_.end()) return told->second;
     ADDONS_RETURN_IF_ERROR(Refused(command));
     return inner_->MonCommand(json);
   }
   absl::StatusOr<std::string> MgrCommand(const std::string& json) override {
-    ADDONS_RETURN_IF_ERROR(
-        Refused(nlohmann::json::parse(json, nullptr, false)));
+    ADDONS_RETURN_IF_ERROR(Refused(ParseJson(json)));
     return inner_->MgrCommand(json);
   }
   absl::StatusOr<std::string> ConfiguredOption(

@@ -7,12 +7,12 @@
 
 #include <chrono>
 #include <future>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/json.h"
 #include "tests/rpc/cli_fixture.h"
 #include "tests/rpc/fence_call.h"
 #include "tests/rpc/reclaim_call.h"
@@ -87,7 +87,7 @@ class DrillTest : public CliVerbTest {
     });
     server_.AwaitHeld();
     ASSERT_EQ(RunOnSockets({"operations", "--json"}), 0) << err_.str();
-    const auto running = nlohmann::json::parse(out_.str());
+    const auto running = ParseJsonOrThrow(out_.str());
     const std::string id = running["operations"][0]["operation_id"];
     ASSERT_EQ(RunOnSockets({"cancel", id, "--yes"}), 0) << err_.str();
     // Its caller is answered first.
@@ -111,7 +111,7 @@ class DrillTest : public CliVerbTest {
     arguments.insert(arguments.end(), of.begin(), of.end());
     EXPECT_EQ(Run(arguments), 0) << err_.str();
     std::vector<std::string> story;
-    const nlohmann::json found = nlohmann::json::parse(out_.str());
+    const nlohmann::json found = ParseJsonOrThrow(out_.str());
     for (const auto& event : found.value("events", nlohmann::json::array())) {
       const std::string to = event.value("to", "");
       const std::string what =

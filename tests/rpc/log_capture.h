@@ -2,6 +2,7 @@
 #define ADDONS_TESTS_RPC_LOG_CAPTURE_H_
 
 #include <spdlog/sinks/base_sink.h>
+#include <spdlog/spdlog.h>
 
 #include <memory>
 #include <mutex>

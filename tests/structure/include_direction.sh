@@ -124,6 +124,8 @@ only() {
 readonly speak_grpc='.*_service|rpc|identity|server|cli|bench'
 only '^#include ".*\.pb\.h"' "$speak_grpc" 'generated code belongs to services, rpc, server and cli'
 only '^#include <(grpc|google/protobuf)' "$speak_grpc" 'gRPC and protobuf belong to services, rpc, server and cli'
+only '^#include <(spdlog|fmt)/' 'base' 'base/log.h is the log; spdlog compiles all of fmt in each file'
+only '\<[jJ]son::parse\(' 'base|cli|volume' 'base/json.h has ParseJson(); json::parse() takes seconds in each file'
 only '^#include <(rados|rbd)/' 'ceph/librados|bench' "Ceph's headers belong to ceph/librados"
 only '^#include <prometheus/' server 'metrics belong to server'
 only 'std::jthread(>| [a-z_]+)?[({]|std::thread\b[^:]|pthread_create' base 'threads are made by base/start_thread.h'

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/json.h"
 #include "base/log.h"
 
 namespace addons {
@@ -15,7 +15,7 @@ nlohmann::json Parsed(const std::string& text) {
   const std::string line =
       JsonLogLine("2026-11-24T10:00:00.000+0000", "info", text);
   EXPECT_EQ(line.find('\n'), std::string::npos) << line;
-  auto object = nlohmann::json::parse(line, nullptr, false);
+  auto object = ParseJson(line);
   EXPECT_TRUE(object.is_object()) << line;
   return object;
 }

@@ -2,12 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstdlib>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <thread>
@@ -16,6 +16,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "base/json.h"
 #include "base/log_format.h"
 #include "tests/testing/status_matchers.h"
 
@@ -106,7 +107,7 @@ TEST_F(InitLogTest, WritesJsonWhereItIsAskedFor) {
       absl::StrSplit(::testing::internal::GetCapturedStderr(), '\n');
   ASSERT_OK(status);
   ASSERT_EQ(lines.size(), 3U);  // the last one is empty
-  const auto first = nlohmann::json::parse(lines[0]);
+  const auto first = ParseJsonOrThrow(lines[0]);
   EXPECT_EQ(first["level"], "info");
   EXPECT_EQ(first["message"], "promoted");
   EXPECT_EQ(first["fields"]["volume"], "v1");
@@ -116,7 +117,7 @@ TEST_F(InitLogTest, WritesJsonWhereItIsAskedFor) {
   EXPECT_TRUE(absl::ParseTime(absl::RFC3339_full,
                               first["time"].get<std::string>(), &time, &error))
       << first["time"] << error;
-  EXPECT_EQ(nlohmann::json::parse(lines[1])["level"], "warning");
+  EXPECT_EQ(ParseJsonOrThrow(lines[1])["level"], "warning");
 }
 
 // Many at once, through a pipe that is read slowly: each is an object, none is
@@ -155,7 +156,7 @@ TEST_F(InitLogTest, LosesNoJsonLine) {
   std::set<std::string> seen;
   for (const absl::string_view line :
        absl::StrSplit(text, '\n', absl::SkipEmpty())) {
-    const auto object = nlohmann::json::parse(line, nullptr, false);
+    const auto object = ParseJson(line);
     ASSERT_TRUE(object.is_object()) << line;
     seen.insert(object["fields"].dump());
   }
@@ -186,7 +187,7 @@ TEST_F(InitLogTest, SaysInJsonThatLinesWereDropped) {
   bool said = false;
   for (const absl::string_view line :
        absl::StrSplit(text, '\n', absl::SkipEmpty())) {
-    const auto object = nlohmann::json::parse(line, nullptr, false);
+    const auto object = ParseJson(line);
     ASSERT_TRUE(object.is_object()) << line.substr(0, 100);
     said |= object["fields"].contains("count");
   }

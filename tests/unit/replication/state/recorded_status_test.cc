@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 
+#include "base/json.h"
 #include "ceph/mirror.h"
 #include "replication/state/site_report.h"
 #include "tests/testing/recorded_ceph.h"
@@ -43,7 +43,8 @@ SiteStatus StatusOf(const json& report) {
 class RecordedStatusTest : public ::testing::TestWithParam<std::string> {
  protected:
   json Answer(const std::string& name) {
-    return json::parse(Recorded(GetParam(), "mirror-status/" + name + ".json"));
+    return ParseJsonOrThrow(
+        Recorded(GetParam(), "mirror-status/" + name + ".json"));
   }
   /// What the site says that was asked.
   SiteStatus Here(const std::string& name) { return StatusOf(Answer(name)); }
