@@ -18,8 +18,9 @@ function(addons_proto_library)
   # For tools that only read code: scripts/lint.sh.
   add_custom_target(addons_${ARG_NAME}_sources DEPENDS ${messages} ${services})
   target_compile_options(addons_${ARG_NAME} PRIVATE -w)
-  # Each generated file has the same names of its own.
-  set_target_properties(addons_${ARG_NAME} PROPERTIES UNITY_BUILD OFF)
+  # Each file of messages has the same names of its own. Those of services do not, and most
+  # of what they take is gRPC's headers.
+  set_source_files_properties(${messages} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   if(ADDONS_SANITIZER)
     list(JOIN ADDONS_SANITIZER "," sanitizers)
     target_compile_options(addons_${ARG_NAME} PRIVATE -fsanitize=${sanitizers})

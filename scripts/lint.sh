@@ -148,7 +148,7 @@ check_threads() {
     seen_through | sed "s|^|$PWD/|")
   while IFS=$'\t' read -r file command; do
     case ${file#"$PWD"/} in
-      build/threads/gen/*) continue ;;
+      build/threads/gen/* | build/threads/proto/*) continue ;;
       tests/* | build/threads/tests/*) sources_of "$file" | grep -qxF "$wanted" || continue ;;
     esac
     if [[ $(parseable <<<"$file") ]]; then printf '%s -fsyntax-only\0' "$command"; fi
