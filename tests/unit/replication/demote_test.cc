@@ -63,9 +63,10 @@ TEST_F(DemoteTest, PrimaryIsDemotedWithAWholeSnapshot) {
 }
 
 TEST_F(DemoteTest, WhoHasTheLockIsNamed) {
-  a_.AddLocker(image_, "10.0.0.9:0/99", 99, FakeSite::LockKind::kExplicit);
-  world_.SetCallHook([](absl::string_view, absl::string_view call, bool) {
-    return call == "rbd_mirror_image_demote" ? EROFS : 0;
+  world_.SetCallHook([this](absl::string_view, absl::string_view call, bool) {
+    if (call != "rbd_mirror_image_demote") return 0;
+    a_.AddLocker(image_, "10.0.0.9:0/99", 99, FakeSite::LockKind::kExplicit);
+    return EROFS;
   });
   EXPECT_THAT(Demote(on_a_),
               StatusIs(absl::StatusCode::kUnavailable,
