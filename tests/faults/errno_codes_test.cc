@@ -102,7 +102,7 @@ bool Meant(const FaultCase& one, absl::StatusCode code) {
 
 class ErrnoCodesTest : public ::testing::TestWithParam<Scenario> {
  protected:
-  void SetUp() override { Log().set_level(spdlog::level::off); }
+  void SetUp() override { Log().set_level(LogLevel::kOff); }
 };
 
 TEST_P(ErrnoCodesTest, NoErrnoMakesOthersAct) {
