@@ -41,6 +41,7 @@ absl::StatusOr<std::vector<std::string>> FakePool::GroupSnapshots(
             }
             return 0;
           });
+  if (r == -ENOENT) return std::vector<std::string>();
   if (r < 0) return Error(r, "list the snapshots of rbd group", group);
   return names;
 }

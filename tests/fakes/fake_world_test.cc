@@ -209,13 +209,18 @@ TEST_F(FakeWorldTest, ExplicitLockRefusesADemotion) {
   EXPECT_TRUE(a_.Info(image_).primary);
 }
 
-TEST_F(FakeWorldTest, ResyncWithoutAPrimaryDeletesTheImageForGood) {
+TEST_F(FakeWorldTest, ResyncWithoutAPrimaryWaitsForOne) {
   a_.Demote(image_);
   world_.Advance(seconds(10));
+  const std::string id = b_.ImageId(image_);
   EXPECT_OK(Writable(b_)->MirrorResync());
   world_.Advance(minutes(5));
-  EXPECT_FALSE(b_.HasImage(image_));
-  EXPECT_TRUE(a_.HasImage(image_));
+  ASSERT_TRUE(b_.HasImage(image_));
+  EXPECT_EQ(b_.ImageId(image_), id);
+  EXPECT_OK(Writable(a_)->MirrorPromote(Force::kNo));
+  world_.Advance(minutes(2));
+  ASSERT_TRUE(b_.HasImage(image_));
+  EXPECT_NE(b_.ImageId(image_), id);
 }
 
 TEST_F(FakeWorldTest, ResyncWaitsForTheHandlesOfTheDeletedImage) {

@@ -87,6 +87,7 @@ const std::map<std::string, std::vector<int>>& ErrnosOfCalls() {
       {"lock.assert_locked", {ETIMEDOUT, EIO, EPERM, EBUSY}},
       // rbd groups
       {"rbd_group_image_list", kReadOfWhatMayBeAbsent},
+      {"rbd_group_snap_list", kReadOfWhatMayBeAbsent},
       {"rbd_group_create", {ETIMEDOUT, EIO, EPERM, ENOSPC, EEXIST}},
       {"rbd_group_remove", kWrite},
       {"rbd_group_image_add", {ETIMEDOUT, EIO, EPERM, ENOSPC, EEXIST}},
