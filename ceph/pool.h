@@ -168,9 +168,9 @@ class Pool {
 
   /// Lets the image with `image_id`, which is marked as a secondary, be written
   /// to again, in one atomic step if its header still has `version`
-  /// (HeaderVersion()). false: the header was changed, or is gone. Ceph would do
-  /// the same to a demoted image: look before. Nobody who has the image open is
-  /// told. Needs a mutation pool. rados_write_op_assert_version, and
+  /// (HeaderVersion()). false: the header was changed, or is gone. Ceph would
+  /// do the same to a demoted image: look before. Nobody who has the image open
+  /// is told. Needs a mutation pool. rados_write_op_assert_version, and
   /// rados_write_op_exec of rbd.set_features
   virtual absl::StatusOr<bool> ClearNonPrimary(const std::string& image_id,
                                                uint64_t version) = 0;
