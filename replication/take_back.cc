@@ -47,6 +47,14 @@ std::string DescribeAwaitedFollower(const FollowerVerdict& verdict,
           : "up to a minute)");
 }
 
+std::string DescribeSilentFollower(const std::string& site) {
+  return absl::StrCat(
+      "this site has taken its own demotion back, and nothing is heard of ",
+      site,
+      ", which may have been promoted meanwhile; where it was not, force: "
+      "nothing that was written here is lost by that");
+}
+
 std::string DescribeTaken(const MirrorView& view, Force force,
                           const std::string& site) {
   if (MayYield(view, force)) {
@@ -109,7 +117,9 @@ absl::Status TakeBack::ByForce(const MirrorView& view) {
       view, environment_.options.settle_time,
       [&](const std::string& uuid) { return reports.Rewrites(uuid); });
   if (verdict.state == FollowerState::kFollow) return absl::OkStatus();
-  const std::string peer = SiteName(*session_.reads, verdict.peer);
+  const std::string peer = verdict.peer.empty()
+                               ? "the peer site"
+                               : SiteName(*session_.reads, verdict.peer);
   if (verdict.state == FollowerState::kTaken) {
     return Refuse(DescribeTaken(view, Force::kYes, peer));
   }
@@ -132,7 +142,14 @@ absl::Status TakeBack::AwaitFollowers(Force force, const WaitFn& wait,
         *view, environment_.options.settle_time,
         [&](const std::string& uuid) { return reports.Rewrites(uuid); });
     if (verdict.state == FollowerState::kFollow) break;
-    const std::string peer = SiteName(*session_.reads, verdict.peer);
+    const std::string peer = verdict.peer.empty()
+                                 ? "the peer site"
+                                 : SiteName(*session_.reads, verdict.peer);
+    if (verdict.state == FollowerState::kSilent) {
+      return FailedTo("promote", session_.volume,
+                      absl::StatusCode::kFailedPrecondition,
+                      DescribeSilentFollower(peer));
+    }
     if (verdict.state == FollowerState::kTaken) {
       return Yield(*view, DescribeTaken(*view, force, peer));
     }

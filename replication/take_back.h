@@ -73,6 +73,9 @@ absl::Status NoteTakenBack(Image& image, const MirrorView& view);
 /// The peer does not follow yet, or has parted.
 std::string DescribeAwaitedFollower(const FollowerVerdict& verdict,
                                     const std::string& site);
+/// The peer has been silent for the settle time: whether it was promoted
+/// meanwhile is for a person, or an operator, to decide.
+std::string DescribeSilentFollower(const std::string& site);
 /// The peer is primary as well. The site that was promoted last by this daemon,
 /// and not by force, gives the role back.
 std::string DescribeTaken(const MirrorView& view, Force force,

@@ -178,8 +178,9 @@ FollowerVerdict JudgeFollowers(
   const std::optional<int64_t> since = view.PrimarySince();
   FollowerVerdict verdict{FollowerState::kFollow, ""};
   // One whose report was removed may be about to write a new one.
-  if (view.silent_peer_age.has_value() && *view.silent_peer_age < settle) {
-    verdict.state = FollowerState::kUnknown;
+  if (view.silent_peer_age.has_value()) {
+    verdict.state = *view.silent_peer_age < settle ? FollowerState::kUnknown
+                                                   : FollowerState::kSilent;
   }
   for (const SiteView& peer : view.peers) {
     const SiteStatus& report = peer.status;
@@ -201,13 +202,19 @@ FollowerVerdict JudgeFollowers(
       verdict = {FollowerState::kParted, report.mirror_uuid};
       continue;
     }
-    if (peer.age >= settle) continue;
+    if (peer.age >= settle) {
+      if (verdict.state == FollowerState::kFollow) {
+        verdict = {FollowerState::kSilent, report.mirror_uuid};
+      }
+      continue;
+    }
     // In a split brain it says "replaying", too, each time that it looks, but
     // without numbers.
     const bool follows =
         report.state == MirrorStatusState::kReplaying &&
         (since.has_value() ? HasCopiedOfTerm(peer, view) : rewrites >= 2);
-    if (!follows && verdict.state == FollowerState::kFollow) {
+    if (!follows && (verdict.state == FollowerState::kFollow ||
+                     verdict.state == FollowerState::kSilent)) {
       verdict = {FollowerState::kUnknown, report.mirror_uuid};
     }
   }

@@ -67,7 +67,8 @@ bool HasCopiedOfTerm(const SiteView& peer, const MirrorView& view);
 
 /// How the peers of a site stand that has taken its own demotion back.
 enum class FollowerState {
-  kFollow,   // each living peer has the new state, so it cannot be promoted
+  kFollow,   // each peer has the new state, so it cannot be promoted
+  kSilent,   // one was silent for the settle time: it may have been promoted
   kUnknown,  // not yet
   kParted,   // one reports a split brain: it had gone on from another content
   kTaken,    // one of them is primary

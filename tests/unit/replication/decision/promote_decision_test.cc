@@ -1012,11 +1012,20 @@ TEST_F(FollowersTest, APrimaryPeerHasTakenTheRole) {
   EXPECT_EQ(Judge(0), FollowerState::kTaken);
 }
 
-TEST_F(FollowersTest, ASilentPeerIsNotAwaited) {
+// Silence is no word that it has the new state: it may have been promoted.
+TEST_F(FollowersTest, ASilentPeerIsNotAwaitedAndDoesNotFollow) {
   SetPeer(State::kUnknown, "remote image is not primary", seconds(90));
-  EXPECT_EQ(Judge(0), FollowerState::kFollow);
+  EXPECT_EQ(Judge(0), FollowerState::kSilent);
+  SetPeer(State::kReplaying, R"(replaying, {"local_snapshot_timestamp":5000})",
+          seconds(90), kArrived + 60);
+  EXPECT_EQ(Judge(0), FollowerState::kSilent);
   view_.peers.clear();
-  EXPECT_EQ(Judge(0), FollowerState::kFollow);
+  view_.silent_peer_age = seconds(89);
+  EXPECT_EQ(Judge(0), FollowerState::kUnknown);
+  view_.silent_peer_age = seconds(90);
+  EXPECT_EQ(Judge(0), FollowerState::kSilent);
+  view_.silent_peer_age.reset();
+  EXPECT_EQ(Judge(0), FollowerState::kFollow) << "there is none";
 }
 
 TEST_F(FollowersTest, APeerThatWasPromotedAndFellSilentHasTakenTheRole) {
@@ -1024,7 +1033,7 @@ TEST_F(FollowersTest, APeerThatWasPromotedAndFellSilentHasTakenTheRole) {
   EXPECT_EQ(Judge(0), FollowerState::kTaken);
   SetPeer(State::kStopped, "local image is primary", seconds(200),
           kArrived - 1);
-  EXPECT_EQ(Judge(0), FollowerState::kFollow);
+  EXPECT_EQ(Judge(0), FollowerState::kSilent);
 }
 
 TEST_F(FollowersTest, InJournalModeOnlyReportsTell) {
