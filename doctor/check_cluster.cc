@@ -304,10 +304,9 @@ class ClusterCheck {
            peers->empty()
                ? "it has no peer, so nothing is copied"
                : absl::StrCat("its peer is '", peers->front().site_name, "'"),
-           absl::StrCat("on both sites, also where only namespaces of the pool "
-                        "are mirrored: rbd mirror pool enable ",
-                        rbd_pool.name,
-                        " image; then rbd mirror pool peer bootstrap import ",
+           // The pool itself has to be, also where only its namespaces are.
+           absl::StrCat("rbd mirror pool enable ", rbd_pool.name,
+                        " image && rbd mirror pool peer bootstrap import ",
                         rbd_pool.name, " TOKEN-FILE"));
     }
     CheckPoolMapping(rbd_pool, object);

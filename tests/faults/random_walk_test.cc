@@ -65,8 +65,17 @@ class Walk final : public Walker {
     FakeSite* keeper = &Keeper();
     FakeSite* other = &rig_.pair_.other(*keeper);
     Told(*other) = false;
-    if (!Until([&] { return Call(*other, "Demote", nullptr); })) {
-      return Wrong("no demotion succeeds in the end");
+    const auto demoted = [&] {
+      return Until([&] { return Call(*other, "Demote", nullptr); });
+    };
+    if (!demoted()) {
+      // In a split brain the answer names force on the site with the right
+      // content.
+      ++forced_;
+      if (!Until([&] { return Call(*keeper, "Promote by force", nullptr); }) ||
+          !demoted()) {
+        return Wrong("no demotion succeeds in the end");
+      }
     }
     if (!Until([&] {
           const absl::Status status = Call(*keeper, "Promote", nullptr);
