@@ -220,7 +220,8 @@ class Walk final : public Walker {
   /// both were demoted while the other one was primary for a moment, the one
   /// that had told nobody knows that force is right on the other one; where
   /// neither does, a person knows where the workload ran last. Where the other
-  /// copy is being made anew meanwhile, the code makes an operator force.
+  /// copy is being made anew meanwhile, the code makes an operator force, or
+  /// the text a person.
   /// Returns who is primary then; nullptr: they lead nowhere.
   FakeSite* PromotedAsTold(FakeSite* keeper) {
     FakeSite& other = rig_.pair_.other(*keeper);
@@ -228,10 +229,14 @@ class Walk final : public Walker {
     const absl::Status told = Call(alone ? *keeper : other, "Promote", nullptr);
     if (told.ok()) return alone ? keeper : &other;
     const bool may_force =
-        alone ? told.code() == absl::StatusCode::kFailedPrecondition
+        alone ? told.code() == absl::StatusCode::kFailedPrecondition ||
+                    absl::StrContains(told.message(), "force by hand")
               : absl::StrContains(told.message(), "(by force, if it refuses") ||
                     absl::StrContains(told.message(),
-                                      "(if it refuses for the same reason");
+                                      "(if it refuses for the same reason") ||
+                    // Each names the other one: a person decides.
+                    absl::StrContains(told.message(),
+                                      "a resync of this image was requested");
     if (!may_force) return nullptr;
     ++forced_;
     return Call(*keeper, "Promote by force", nullptr).ok() ? keeper : nullptr;
