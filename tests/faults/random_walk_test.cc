@@ -236,7 +236,9 @@ class Walk final : public Walker {
                                       "(if it refuses for the same reason") ||
                     // Each names the other one: a person decides.
                     absl::StrContains(told.message(),
-                                      "a resync of this image was requested");
+                                      "a resync of this image was requested") ||
+                    absl::StrContains(told.message(),
+                                      "may have been promoted there before");
     if (!may_force) return nullptr;
     ++forced_;
     return Call(*keeper, "Promote by force", nullptr).ok() ? keeper : nullptr;
