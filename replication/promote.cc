@@ -528,16 +528,10 @@ absl::Status Promotion::AwaitFollowers(MirrorView* view) {
   // A forced promotion that died may have left the note of an earlier demotion:
   // whoever forces this site again has decided about it.
   const auto& mark = view->own_demotion_mark;
-  const bool taken_back =
-      mark.has_value() && mark->step == OwnDemotionStep::kTakenBack;
   const bool retried =
       mark.has_value() && !mutating_since_.has_value() &&
       (request_.force == Force::kNo || mark->step != OwnDemotionStep::kDemoted);
-  // A rescue is of a promotion by force, which waits for nobody.
-  const bool rescued = record_.has_value() && !took_back_;
-  if (rescued || (!took_back_ && !taken_back && !retried)) {
-    return absl::OkStatus();
-  }
+  if (!took_back_ && !retried) return absl::OkStatus();
   return TakeBack(session_).AwaitFollowers(
       request_.force,
       [this](const MirrorView& seen, const std::string& reason) {

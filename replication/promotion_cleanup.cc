@@ -14,7 +14,6 @@
 #include "replication/state/journal_resync.h"
 #include "replication/state/move_marks.h"
 #include "replication/state/rescue_record.h"
-#include "replication/take_back.h"
 
 namespace addons {
 
@@ -43,17 +42,12 @@ absl::StatusOr<std::optional<uint64_t>> VersionWithoutLock(Session& session,
   return version;
 }
 
-/// Through librbd, which takes the lock for both. The status of the second. A
-/// peer that copies this demotion can be promoted until it has the promotion,
-/// too: that is a demotion that was taken back, and noted as one.
-absl::StatusOr<absl::Status> DemoteAndPromote(const ResolvedVolume& volume,
-                                              const MirrorView& view) {
+/// Through librbd, which takes the lock for both. The status of the second.
+absl::StatusOr<absl::Status> DemoteAndPromote(const ResolvedVolume& volume) {
   ADDONS_RETURN_IF_ERROR(
       ChangeImage(volume, [](Image& image) { return image.MirrorDemote(); }));
-  return ChangeImage(volume, [&](Image& image) -> absl::Status {
-    ADDONS_RETURN_IF_ERROR(image.MirrorPromote(Force::kNo));
-    return NoteTakenBack(image, view);
-  });
+  return ChangeImage(
+      volume, [](Image& image) { return image.MirrorPromote(Force::kNo); });
 }
 
 }  // namespace
@@ -94,7 +88,7 @@ absl::Status MakeWritable(
         pool->ClearNonPrimary(view->image_id, *version).status());
   } else {
     ADDONS_RETURN_IF_ERROR(note(*view));
-    ADDONS_ASSIGN_OR_RETURN(promoted, DemoteAndPromote(session.volume, *view));
+    ADDONS_ASSIGN_OR_RETURN(promoted, DemoteAndPromote(session.volume));
   }
   ADDONS_ASSIGN_OR_RETURN(*view, Look(session));
   if (view->info.primary && !view->marked_non_primary) return absl::OkStatus();

@@ -1264,22 +1264,6 @@ TEST_F(PromoteTest, TheMarkIsNotTakenAwayWhereAClientHasTheLock) {
   EXPECT_EQ(world_.CountCalls("a", "rbd_mirror_image_demote"), 1);
 }
 
-// The peer copies that demotion, and can be promoted by it until it has copied
-// the promotion.
-TEST_F(PromoteTest, ADemotionThatOnlyMendsIsOkWhenThePeerHasThePromotion) {
-  a_.RefuseWrites(image_);
-  a_.AddLocker(image_, "10.0.0.9:0/9", 9001, FakeSite::LockKind::kAutomatic);
-  b_.SetCopySpeed(0);
-  deadline_ = seconds(20);
-  EXPECT_THAT(Promote(on_a_), StatusIs(kUnavailable, HasSubstr("follows it")));
-  EXPECT_THAT(Promote(on_a_), StatusIs(kUnavailable, HasSubstr("follows it")));
-  b_.SetCopySpeed(100000);
-  deadline_ = minutes(2);
-  EXPECT_OK(Promote(on_a_));
-  EXPECT_OK(a_.Write(image_, 5));
-  EXPECT_THAT(Promote(on_b_, Force::kNo), StatusIs(kUnavailable));
-}
-
 TEST_F(PromoteTest, TheMarkIsNotTakenAwayFromAnImageThatWasDemotedMeanwhile) {
   a_.RefuseWrites(image_);
   world_.SetCallHook([this](absl::string_view, absl::string_view made, bool) {
