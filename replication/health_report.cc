@@ -152,9 +152,7 @@ void AddLocal(const MirrorView& view, HealthReport* report) {
 std::string EveryText(const SnapshotSchedule& schedule) {
   std::string from = schedule.start_time;
   if (schedule.start.has_value() && schedule.start->in_utc) {
-    const absl::CivilSecond moment =
-        absl::CivilSecond(schedule.start->day.value_or(absl::CivilDay())) +
-        schedule.start->of_day.count();
+    const absl::CivilSecond moment = schedule.start->Utc();
     from = absl::StrFormat("%02d:%02d UTC", moment.hour(), moment.minute());
     if (absl::CivilDay(moment) != absl::CivilDay()) {
       from = absl::StrCat(absl::FormatCivilTime(absl::CivilDay(moment)), " ",

@@ -204,13 +204,12 @@ Findings CheckStoredSchedules(const MirroredPlace& place, Pool& pool) {
   if (!whole.ok()) return {};
   const auto wrong = FindWrongSchedules(**whole, pool);
   if (!wrong.ok() || wrong->empty()) return {};
-  const auto harms = [](const WrongSchedule& one) {
-    return !one.schedule.Runs();
-  };
-  const bool problem = std::any_of(wrong->begin(), wrong->end(), harms);
-  const auto& worst = problem
-                          ? *std::find_if(wrong->begin(), wrong->end(), harms)
-                          : wrong->front();
+  // One that does not run does harm, the others are late.
+  const auto harmful = std::find_if(
+      wrong->begin(), wrong->end(),
+      [](const WrongSchedule& one) { return !one.schedule.Runs(); });
+  const bool problem = harmful != wrong->end();
+  const WrongSchedule& worst = problem ? *harmful : wrong->front();
   return {
       {"schedule.wrong",
        problem ? FindingVerdict::kProblem : FindingVerdict::kWarning,

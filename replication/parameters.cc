@@ -207,11 +207,10 @@ bool operator==(const SnapshotSchedule& a, const SnapshotSchedule& b) {
 void TellInUtc(SnapshotSchedule* schedule) {
   if (!schedule->start.has_value()) return;
   StartTime& start = *schedule->start;
-  start.day = start.day.value_or(absl::CivilDay());
+  start.day = absl::CivilDay(start.Utc());
   start.in_utc = true;
-  schedule->start_time = absl::FormatCivilTime(absl::CivilSecond(*start.day) +
-                                               start.of_day.count());
-  absl::StrAppend(&schedule->start_time, "+00:00");
+  schedule->start_time =
+      absl::StrCat(absl::FormatCivilTime(start.Utc()), "+00:00");
 }
 
 }  // namespace addons

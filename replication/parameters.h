@@ -21,6 +21,11 @@ struct StartTime {
   std::chrono::seconds of_day{0};     // whole minutes since midnight UTC
   std::optional<absl::CivilDay> day;  // in UTC; nullopt: none was told
   bool in_utc = true;                 // as it was told
+
+  /// On 1970-01-01, from which the mgr counts, where no day was told.
+  absl::CivilSecond Utc() const {
+    return absl::CivilSecond(day.value_or(absl::CivilDay())) + of_day.count();
+  }
 };
 
 /// When the mgr takes mirror snapshots of an image.

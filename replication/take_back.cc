@@ -117,9 +117,7 @@ absl::Status TakeBack::ByForce(const MirrorView& view) {
       view, environment_.options.settle_time,
       [&](const std::string& uuid) { return reports.Rewrites(uuid); });
   if (verdict.state == FollowerState::kFollow) return absl::OkStatus();
-  const std::string peer = verdict.peer.empty()
-                               ? "the peer site"
-                               : SiteName(*session_.reads, verdict.peer);
+  const std::string peer = SiteName(*session_.reads, verdict.peer);
   if (verdict.state == FollowerState::kTaken) {
     return Refuse(DescribeTaken(view, Force::kYes, peer));
   }
@@ -142,9 +140,7 @@ absl::Status TakeBack::AwaitFollowers(Force force, const WaitFn& wait,
         *view, environment_.options.settle_time,
         [&](const std::string& uuid) { return reports.Rewrites(uuid); });
     if (verdict.state == FollowerState::kFollow) break;
-    const std::string peer = verdict.peer.empty()
-                                 ? "the peer site"
-                                 : SiteName(*session_.reads, verdict.peer);
+    const std::string peer = SiteName(*session_.reads, verdict.peer);
     if (verdict.state == FollowerState::kSilent) {
       return FailedTo("promote", session_.volume,
                       absl::StatusCode::kFailedPrecondition,

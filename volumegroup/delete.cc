@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "ceph/pool.h"
@@ -53,10 +54,11 @@ absl::Status CheckNoSnapshots(Pool& pool, const ResolvedGroup& group) {
   if (snapshots.empty()) return absl::OkStatus();
   constexpr size_t kNamed = 5;
   const size_t named = std::min(snapshots.size(), kNamed);
-  std::string names;
-  for (size_t i = 0; i < named; ++i) {
-    absl::StrAppend(&names, i == 0 ? "" : ", ", Quoted(snapshots[i]));
-  }
+  const std::string names =
+      absl::StrJoin(snapshots.begin(), snapshots.begin() + named, ", ",
+                    [](std::string* out, const std::string& snapshot) {
+                      absl::StrAppend(out, Quoted(snapshot));
+                    });
   return absl::FailedPreconditionError(absl::StrCat(
       group.Describe(), " has ", snapshots.size(),
       snapshots.size() == 1 ? " snapshot (" : " snapshots (", names,

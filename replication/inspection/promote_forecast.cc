@@ -24,8 +24,7 @@ Forecast ForecastOfPrimary(const MirrorView& view,
   if (view.own_demotion_mark.has_value()) {
     // As a call sees them that has just begun.
     const FollowerVerdict peers = JudgeFollowers(view, settle);
-    const std::string peer =
-        peers.peer.empty() ? "the peer site" : site_name(peers.peer);
+    const std::string peer = site_name(peers.peer);
     if (peers.state == FollowerState::kSilent && force == Force::kNo) {
       return {Verdict::kRefuses, absl::StatusCode::kFailedPrecondition,
               DescribeSilentFollower(peer)};
@@ -34,8 +33,7 @@ Forecast ForecastOfPrimary(const MirrorView& view,
       return {Verdict::kRefuses, absl::StatusCode::kUnavailable,
               DescribeTaken(view, force, peer)};
     }
-    if (peers.state != FollowerState::kFollow &&
-        peers.state != FollowerState::kSilent && force == Force::kNo) {
+    if (peers.state != FollowerState::kFollow && force == Force::kNo) {
       return {Verdict::kWaits, absl::StatusCode::kUnavailable,
               DescribeAwaitedFollower(peers, peer)};
     }

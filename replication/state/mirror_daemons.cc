@@ -36,8 +36,7 @@ bool SaysCutOff(const Json& pool) {
 
 absl::StatusOr<std::vector<MirrorDaemon>> ParseMirrorDaemons(
     absl::string_view answer, int64_t pool_id) {
-  const auto parse = [](absl::string_view text) { return ParseJson(text); };
-  const Json services = parse(answer);
+  const Json services = ParseJson(answer);
   if (!services.is_object()) return OtherShape();
   std::vector<MirrorDaemon> found;
   const auto daemons = services.find("rbd-mirror");
@@ -46,7 +45,7 @@ absl::StatusOr<std::vector<MirrorDaemon>> ParseMirrorDaemons(
   try {
     for (const auto& [id, daemon] : daemons->items()) {
       const Json told =
-          parse(daemon.at("status").value("json", std::string("{}")));
+          ParseJson(daemon.at("status").value("json", std::string("{}")));
       if (!told.is_object()) return OtherShape();
       const auto pool = told.find(absl::StrCat(pool_id));
       if (pool == told.end()) continue;

@@ -274,14 +274,12 @@ absl::Status PromoteSeries::List(Cluster& cluster, Pool& own,
     if (listing.asks_daemons) state.daemons_asked_at = listing.begin;
     listing.others = reader.others;
     listing.others_at = reader.others_at;
-    for (const auto& [other, read_at] : state.read_at) {
-      if (listing.begin - read_at < young_enough) {
-        listing.skipped.insert(other);
-        if (other != name) {
-          listing.newest_report =
-              std::max(listing.newest_report, state.newest_of[other]);
-        }
-      }
+    for (const auto& [other, read] : state.read) {
+      if (listing.begin - read.at >= young_enough) continue;
+      listing.skipped.insert(other);
+      if (other == name) continue;
+      listing.newest_report =
+          std::max(listing.newest_report, read.newest_report);
     }
   }
   absl::Status listed = absl::UnknownError("not listed");
@@ -301,7 +299,7 @@ absl::Status PromoteSeries::List(Cluster& cluster, Pool& own,
 bool PromoteSeries::Arrived(const std::string& rados_namespace,
                             const std::vector<ImageStatuses>& statuses,
                             PoolState* state) {
-  const bool seen_before = state->read_at.contains(rados_namespace);
+  const bool seen_before = state->read.contains(rados_namespace);
   bool arrived = false;
   for (const ImageStatuses& image : statuses) {
     for (const SiteStatus& site : image.sites) {
@@ -323,20 +321,18 @@ void PromoteSeries::Apply(const Listing& listing, const std::string& reader,
   SteadyTime known_until = listing.begin;
   for (const std::string& name : listing.others) {
     if (listing.skipped.contains(name)) {
-      known_until = std::min(known_until, state->read_at[name]);
+      known_until = std::min(known_until, state->read[name].at);
     }
   }
   for (const auto& [name, statuses] : listing.statuses) {
     const int64_t newest = NewestLocalReport(statuses);
-    // 0: they were removed. By an rbd-mirror that has come back since.
-    state->newest_of[name] = newest;
     if (newest > state->newest_report) {
       state->newest_report = newest;
       state->reported_at = listing.begin;
     }
     if (Arrived(name, statuses, state)) state->noisy_at = listing.begin;
     KeepReports(name, listing.begin, statuses, state);
-    state->read_at[name] = listing.begin;
+    state->read[name] = {listing.begin, newest};
   }
   if (listing.silenced && !state->evicted_at.has_value()) {
     state->evicted_at = listing.begin;

@@ -147,17 +147,22 @@ class PromoteSeries {
     std::vector<std::string> others;  // mirrored namespaces that it may read
     std::optional<SteadyTime> others_at;
   };
+  struct LastRead {
+    SteadyTime at;
+    /// Of this site's reports that were there, 0: none was. They are removed by
+    /// an rbd-mirror that has come back since.
+    int64_t newest_report = 0;
+  };
   struct PoolState {
     uint64_t series = 0;
     SteadyTime begun;
     SteadyTime asked_at;
-    SteadyTime noisy_at;                        // something arrived
-    std::map<std::string, Reader> readers;      // by the namespace asked for
-    std::map<std::string, SteadyTime> read_at;  // each namespace
-    std::set<std::string> refused;              // namespaces that were logged
+    SteadyTime noisy_at;                    // something arrived
+    std::map<std::string, Reader> readers;  // by the namespace asked for
+    std::map<std::string, LastRead> read;   // each namespace
+    std::set<std::string> refused;          // namespaces that were logged
     int64_t newest_report = 0;  // of this site, by its cluster's clock
-    std::map<std::string, int64_t> newest_of;  // each namespace, as it was read
-    SteadyTime reported_at;                    // when that has changed last
+    SteadyTime reported_at;     // when that has changed last
     std::optional<SteadyTime> evicted_at;
     // What the rbd-mirrors of this site tell the manager, while none reports.
     std::map<std::string, std::string> beacons;  // by daemon

@@ -220,6 +220,18 @@ void ContractTest::NeedMirrored(const std::string& name) {
       << name << " was not copied";
 }
 
+void ContractTest::NeedDemoted(const std::string& name) {
+  ASSERT_NO_FATAL_FAILURE(NeedMirrored(name));
+  ASSERT_OK(
+      Change(kA, name, [](Image& image) { return image.MirrorDemote(); }));
+  ASSERT_TRUE(bed().WaitFor(
+      [&] {
+        return NewestIs(kB, name, MirrorSnapshotKind::kNonPrimaryDemoted) &&
+               StatusIsUp(kB, name, true, MirrorStatusState::kUnknown);
+      },
+      kStatusLimit));
+}
+
 absl::Status ContractTest::PromoteSoon(Site site, const std::string& name,
                                        Force force) {
   absl::Status status;

@@ -93,6 +93,8 @@ class ContractTest : public ::testing::TestWithParam<BedFactory> {
   static void MakeImage(Site site, const std::string& name);
   /// One of the images above: written, enabled on a, copied to b.
   static void NeedMirrored(const std::string& name);
+  /// The same, demoted on a, which has arrived on b, whose rbd-mirror says so.
+  static void NeedDemoted(const std::string& name);
   /// Promotes as soon as rbd-mirror has let go of the image.
   static absl::Status PromoteSoon(Site site, const std::string& name,
                                   Force force);

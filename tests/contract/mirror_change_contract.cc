@@ -117,15 +117,7 @@ TEST_P(ContractTest, BothSidesDemotedIsUpAndUnknown) {
 }
 
 TEST_P(ContractTest, AResyncBesideADemotedImageWaitsAndKeepsTheCopy) {
-  ASSERT_NO_FATAL_FAILURE(NeedMirrored(kWaiting));
-  ASSERT_OK(
-      Change(kA, kWaiting, [](Image& image) { return image.MirrorDemote(); }));
-  ASSERT_TRUE(bed().WaitFor(
-      [] {
-        return NewestIs(kB, kWaiting, MirrorSnapshotKind::kNonPrimaryDemoted) &&
-               StatusIsUp(kB, kWaiting, true, MirrorStatusState::kUnknown);
-      },
-      kStatusLimit));
+  ASSERT_NO_FATAL_FAILURE(NeedDemoted(kWaiting));
   const std::string id = IdOf(kB, kWaiting);
   ASSERT_OK(
       Change(kB, kWaiting, [](Image& image) { return image.MirrorResync(); }));
@@ -142,15 +134,7 @@ TEST_P(ContractTest, AResyncBesideADemotedImageWaitsAndKeepsTheCopy) {
 }
 
 TEST_P(ContractTest, ACopyOfADemotionStaysWhenTheOtherImageIsMirroredNoMore) {
-  ASSERT_NO_FATAL_FAILURE(NeedMirrored(kLeft));
-  ASSERT_OK(
-      Change(kA, kLeft, [](Image& image) { return image.MirrorDemote(); }));
-  ASSERT_TRUE(bed().WaitFor(
-      [] {
-        return NewestIs(kB, kLeft, MirrorSnapshotKind::kNonPrimaryDemoted) &&
-               StatusIsUp(kB, kLeft, true, MirrorStatusState::kUnknown);
-      },
-      kStatusLimit));
+  ASSERT_NO_FATAL_FAILURE(NeedDemoted(kLeft));
   const std::string id = IdOf(kB, kLeft);
   ASSERT_TRUE(bed().WaitFor(
       [] {
