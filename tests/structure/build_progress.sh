@@ -9,11 +9,8 @@ cd "$1"
 # shellcheck source=scripts/lib/build.sh
 . scripts/lib/build.sh
 
-offences=0
-offend() {
-  printf '%s\n' "$*" >&2
-  offences=$((offences + 1))
-}
+# shellcheck source=tests/structure/lib/offences.sh
+. tests/structure/lib/offences.sh
 
 recorded=tests/fixtures/builds/release.txt
 mapfile -t ends < <(sed -n '/^[0-9]/s/ .*//p' "$recorded")

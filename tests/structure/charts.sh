@@ -22,11 +22,8 @@ wanted=(
   volumegroup/{change_members,create,delete,modify}.h
 )
 
-offences=0
-offend() {
-  printf '%s\n' "$*" >&2
-  offences=$((offences + 1))
-}
+# shellcheck source=tests/structure/lib/offences.sh
+. tests/structure/lib/offences.sh
 
 # The code of files on one line, without comments; a string that was wrapped is one again.
 code_of() {

@@ -55,11 +55,8 @@ declare -A allowed=(
   [bench]="bench cli rpc operation operation_spec replication/state volume ceph base"
 )
 
-offences=0
-offend() {
-  printf '%s\n' "$*" >&2
-  offences=$((offences + 1))
-}
+# shellcheck source=tests/structure/lib/offences.sh
+. tests/structure/lib/offences.sh
 
 # These set REPLY: a subshell for each of thousands of includes takes long.
 layer_of() { # FILE or INCLUDE

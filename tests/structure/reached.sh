@@ -9,11 +9,8 @@ cd "$1"
 # shellcheck source=scripts/lib/reached.sh
 . scripts/lib/reached.sh
 
-offences=0
-offend() {
-  printf '%s\n' "$*" >&2
-  offences=$((offences + 1))
-}
+# shellcheck source=tests/structure/lib/offences.sh
+. tests/structure/lib/offences.sh
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

@@ -5,11 +5,8 @@
 set -euo pipefail
 cd "$1"
 
-offences=0
-offend() {
-  printf '%s\n' "$*" >&2
-  offences=$((offences + 1))
-}
+# shellcheck source=tests/structure/lib/offences.sh
+. tests/structure/lib/offences.sh
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

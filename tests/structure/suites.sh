@@ -7,11 +7,8 @@
 set -euo pipefail
 cd "$1"
 
-offences=0
-offend() {
-  printf '%s\n' "$*" >&2
-  offences=$((offences + 1))
-}
+# shellcheck source=tests/structure/lib/offences.sh
+. tests/structure/lib/offences.sh
 
 # facts_of FILE: its calls, one fact a line: "program NAME", "source FILE", "suite SUITE".
 facts_of() {
