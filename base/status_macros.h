@@ -29,17 +29,23 @@
 
 namespace addons {
 
+/// `status` with another code and message; payloads stay. Not of OK.
+inline absl::Status Recode(const absl::Status& status, absl::StatusCode code,
+                           absl::string_view message) {
+  absl::Status recoded(code, message);
+  status.ForEachPayload(
+      [&](absl::string_view type_url, const absl::Cord& payload) {
+        recoded.SetPayload(type_url, payload);
+      });
+  return recoded;
+}
+
 /// `status` with "context: " before its message; code and payloads stay.
 inline absl::Status Annotate(const absl::Status& status,
                              absl::string_view context) {
   if (status.ok()) return status;
-  absl::Status annotated(status.code(),
-                         absl::StrCat(context, ": ", status.message()));
-  status.ForEachPayload(
-      [&](absl::string_view type_url, const absl::Cord& payload) {
-        annotated.SetPayload(type_url, payload);
-      });
-  return annotated;
+  return Recode(status, status.code(),
+                absl::StrCat(context, ": ", status.message()));
 }
 
 }  // namespace addons

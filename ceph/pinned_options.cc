@@ -2,12 +2,12 @@
 
 #include <cerrno>
 
-#include "absl/strings/cord.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "base/status_macros.h"
 #include "ceph/errors.h"
 
 namespace addons {
@@ -102,12 +102,7 @@ absl::Status OfChange(Image& image, absl::Status answer) {
     }
   }
   if (more.empty()) return answer;
-  absl::Status told(answer.code(), absl::StrCat(answer.message(), more));
-  answer.ForEachPayload(
-      [&](absl::string_view type_url, const absl::Cord& payload) {
-        told.SetPayload(type_url, payload);
-      });
-  return told;
+  return Recode(answer, answer.code(), absl::StrCat(answer.message(), more));
 }
 
 }  // namespace addons

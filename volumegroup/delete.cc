@@ -1,6 +1,5 @@
 #include "volumegroup/delete.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -8,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/types/span.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "ceph/pool.h"
@@ -53,16 +53,15 @@ absl::Status CheckNoSnapshots(Pool& pool, const ResolvedGroup& group) {
                           pool.GroupSnapshots(name));
   if (snapshots.empty()) return absl::OkStatus();
   constexpr size_t kNamed = 5;
-  const size_t named = std::min(snapshots.size(), kNamed);
-  const std::string names =
-      absl::StrJoin(snapshots.begin(), snapshots.begin() + named, ", ",
-                    [](std::string* out, const std::string& snapshot) {
-                      absl::StrAppend(out, Quoted(snapshot));
-                    });
+  const auto named = absl::MakeConstSpan(snapshots).subspan(0, kNamed);
+  const std::string names = absl::StrJoin(
+      named, ", ", [](std::string* out, const std::string& snapshot) {
+        absl::StrAppend(out, Quoted(snapshot));
+      });
   return absl::FailedPreconditionError(absl::StrCat(
       group.Describe(), " has ", snapshots.size(),
       snapshots.size() == 1 ? " snapshot (" : " snapshots (", names,
-      snapshots.size() > named ? ", ..." : "",
+      snapshots.size() > named.size() ? ", ..." : "",
       "), which would be removed with it; remove what nobody restores from "
       "with `rbd group snap rm ",
       pool.Spec(name), "@SNAPSHOT`, then repeat the call"));

@@ -103,15 +103,10 @@ absl::Status Configure(rados_t cluster, const std::string& mon_host,
   return absl::OkStatus();
 }
 
-/// `status` with another code and more text; the errno stays.
-absl::Status Recode(const absl::Status& status, absl::StatusCode code,
-                    absl::string_view more) {
-  absl::Status recoded(code, absl::StrCat(status.message(), "; ", more));
-  status.ForEachPayload(
-      [&](absl::string_view type_url, const absl::Cord& payload) {
-        recoded.SetPayload(type_url, payload);
-      });
-  return recoded;
+/// `status` with another code and more text.
+absl::Status WithMore(const absl::Status& status, absl::StatusCode code,
+                      absl::string_view more) {
+  return Recode(status, code, absl::StrCat(status.message(), "; ", more));
 }
 
 /// rados_connect answers EACCES for a wrong key and an unknown user alike,
@@ -125,7 +120,7 @@ absl::Status ConnectError(int result, const ClusterTarget& target,
       CephError(result, absl::StrCat("connect as ", user_name, " to"),
                 ClusterName(target));
   if (result == -EACCES || result == -EPERM) {
-    return Recode(
+    return WithMore(
         status, absl::StatusCode::kUnauthenticated,
         absl::StrCat("the cluster refuses this user or its key; compare the "
                      "secret with 'ceph auth get'",
@@ -137,11 +132,12 @@ absl::Status ConnectError(int result, const ClusterTarget& target,
   const std::string unusable =
       UnusableKeyType(result, key_type, LibradosVersion());
   if (!unusable.empty()) {
-    return Recode(status, absl::StatusCode::kUnauthenticated, unusable);
+    return WithMore(status, absl::StatusCode::kUnauthenticated, unusable);
   }
-  return Recode(status, absl::StatusCode::kUnavailable,
-                absl::StrCat("monitors asked: ", absl::CHexEscape(absl::StrJoin(
-                                                     target.monitors, ", "))));
+  return WithMore(
+      status, absl::StatusCode::kUnavailable,
+      absl::StrCat("monitors asked: ",
+                   absl::CHexEscape(absl::StrJoin(target.monitors, ", "))));
 }
 
 /// The "prefix" of a command, which names it without its arguments.
@@ -371,7 +367,7 @@ absl::StatusOr<std::string> RadosConnection::Command(absl::string_view name,
                            absl::string_view(status_text.get(), status_size))
                            .substr(0, kShownStatusText));
   if (said.empty()) return status;
-  return Recode(status, status.code(), said);
+  return WithMore(status, status.code(), said);
 }
 
 }  // namespace addons
