@@ -17,6 +17,7 @@
 #include "lease/leased_context.h"
 #include "replication/decision/demote_decision.h"
 #include "replication/mirror_client_guard.h"
+#include "replication/promotion_cleanup.h"
 #include "replication/session.h"
 #include "replication/state/demotion_mark.h"
 #include "replication/state/primary_term.h"
@@ -259,11 +260,8 @@ absl::Status Demotion::AwaitWorkload(const std::string& reason) {
   return LookAround();
 }
 
-/// What a demotion leaves in the metadata. A try that died inside librbd's call
-/// has written it, and left a primary that refuses every write.
+/// What a demotion leaves in the metadata.
 absl::Status Demotion::WriteMarks(Image& image, const OwnDemotionMark& mark) {
-  ADDONS_ASSIGN_OR_RETURN(const bool refuses_writes, image.MarkedNonPrimary());
-  if (refuses_writes) return absl::OkStatus();
   ADDONS_ASSIGN_OR_RETURN(const auto known, image.Metadata(kDemotionMark));
   if (!known.has_value()) {
     ADDONS_ASSIGN_OR_RETURN(const Timestamp created, image.CreateTimestamp());
@@ -303,6 +301,9 @@ void Demotion::PutMarksBack(Image& image) const {
 
 absl::Status Demotion::DemotePrimary(const OwnDemotionMark& mark) {
   context_.SetPending(absl::OkStatus());
+  // A promotion or demotion died half-way, and only a demotion has left what a
+  // later promotion here must know.
+  ADDONS_RETURN_IF_ERROR(MakeWritable(session_, "demote", &view_));
   ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
   context_.Step("demoting");
   const auto demote_it = [&](Image& image) -> absl::Status {

@@ -38,7 +38,7 @@ struct DemoteRequest {
 ///   Repair()           BeginMutation(), "repairing a half-done demotion": promotes it
 ///   AwaitFollower()    "waiting until the peer follows this site"
 ///   AwaitWorkload()    "waiting whether the workload comes back"
-///   DemotePrimary()    BeginMutation(), "demoting"
+///   DemotePrimary()    MakeWritable(), BeginMutation(), "demoting"
 ///                      WriteMarks(), RefuseIfAny(), MirrorDemote()
 ///   ReadBack()         DescribeBadDemotion() ─┬─ nothing ──> OK
 ///                                             └─ bad ──────> UNAVAILABLE

@@ -53,23 +53,29 @@ struct Copiers {
   }
 };
 
-/// The owner of the image's lock, when it has not the image open: an rbd-mirror
-/// that was stopped, and might go on where it was. (A living owner that is no
-/// rbd-mirror is a workload of old, which librbd asks for the lock.)
-absl::StatusOr<std::optional<Watcher>> DeadLockOwner(
-    Image& image, const std::vector<Watcher>& clients) {
+bool IsOwn(const Session& session, const Watcher& client) {
+  const std::vector<uint64_t> own = session.cluster().OwnClientIds();
+  return std::find(own.begin(), own.end(), client.client_id) != own.end();
+}
+
+/// (A living owner that is no rbd-mirror is a workload of old, which librbd
+/// asks for the lock.)
+absl::StatusOr<std::optional<LockOwner>> FindLockOwner(
+    const Session& session, Image& image, const std::vector<Watcher>& mirrors) {
   ADDONS_ASSIGN_OR_RETURN(const std::vector<Locker> lockers, image.Lockers());
-  if (lockers.empty()) return std::nullopt;
-  ADDONS_ASSIGN_OR_RETURN(const std::vector<Watcher> open, image.Watchers());
   for (const Locker& locker : lockers) {
     absl::string_view number = locker.client;
     uint64_t client_id = 0;
     if (!absl::ConsumePrefix(&number, "client.") ||
-        !absl::SimpleAtoi(number, &client_id) || locker.address.empty() ||
-        HasClient(open, client_id) || HasClient(clients, client_id)) {
+        !absl::SimpleAtoi(number, &client_id) || locker.address.empty()) {
       continue;
     }
-    return Watcher{locker.address, client_id, 0};
+    LockOwner owner{.client = {locker.address, client_id, 0}};
+    ADDONS_ASSIGN_OR_RETURN(const std::vector<Watcher> open, image.Watchers());
+    owner.dead = !HasClient(open, client_id) && !HasClient(mirrors, client_id);
+    // What a handle of this process has left needs nobody to end it.
+    if (owner.dead && IsOwn(session, owner.client)) return std::nullopt;
+    return owner;
   }
   return std::nullopt;
 }
@@ -77,18 +83,14 @@ absl::StatusOr<std::optional<Watcher>> DeadLockOwner(
 absl::StatusOr<Copiers> ListCopiers(Session& session, Image& image) {
   Copiers copiers;
   ADDONS_ASSIGN_OR_RETURN(copiers.clients, ListMirrorClients(*session.reads));
-  ADDONS_ASSIGN_OR_RETURN(copiers.dead_lock_owner,
-                          DeadLockOwner(image, copiers.clients));
+  ADDONS_ASSIGN_OR_RETURN(const std::optional<LockOwner> owner,
+                          FindLockOwner(session, image, copiers.clients));
+  // An rbd-mirror that was stopped, say, and might go on where it was.
+  if (owner.has_value() && owner->dead) copiers.dead_lock_owner = owner->client;
   ADDONS_ASSIGN_OR_RETURN(const ImageLayout layout, image.Layout());
   copiers.pools = {session.reads->id(), layout.data_pool_id};
-  const std::vector<uint64_t> own = session.cluster().OwnClientIds();
-  const auto is_own = [&](const Watcher& client) {
-    return std::find(own.begin(), own.end(), client.client_id) != own.end();
-  };
-  std::erase_if(copiers.clients, is_own);
-  if (copiers.dead_lock_owner && is_own(*copiers.dead_lock_owner)) {
-    copiers.dead_lock_owner.reset();
-  }
+  std::erase_if(copiers.clients,
+                [&](const Watcher& client) { return IsOwn(session, client); });
   return copiers;
 }
 
@@ -160,8 +162,10 @@ void SetBackAside(Session& session, const CopyingStop& stop) {
       });
 }
 
-absl::Status Evict(Session& session, const Copiers& copiers) {
-  const std::vector<Watcher> clients = copiers.all();
+/// Nothing of `clients` arrives any more, in those pools, when it returns.
+absl::Status BlocklistClients(Session& session,
+                              const std::vector<Watcher>& clients,
+                              const std::set<int64_t>& pools) {
   std::vector<BlocklistKey> keys;
   keys.reserve(clients.size());
   for (const Watcher& client : clients) {
@@ -176,7 +180,19 @@ absl::Status Evict(Session& session, const Copiers& copiers) {
   ADDONS_ASSIGN_OR_RETURN(const OsdMapView map, ReadOsdMap(cluster));
   const std::vector<std::string> silent =
       ReachAllPrimaries(session.environment.threads, session.volume.cluster,
-                        Among(map.pools, copiers.pools), kBarrierPatience);
+                        Among(map.pools, pools), kBarrierPatience);
+  if (!silent.empty()) {
+    Log().warn(
+        "OSDs that did not answer learn of the blocklisted clients when they "
+        "do: {}",
+        Quoted(absl::StrJoin(silent, "; ")));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Evict(Session& session, const Copiers& copiers) {
+  const std::vector<Watcher> clients = copiers.all();
+  ADDONS_RETURN_IF_ERROR(BlocklistClients(session, clients, copiers.pools));
   CopyingStop stop;
   stop.pools = copiers.pools;
   stop.known_to_osds_since = session.environment.clock.Now();
@@ -190,12 +206,6 @@ absl::Status Evict(Session& session, const Copiers& copiers) {
       "its peers was blocklisted and reconnects by itself; replication of this "
       "pool pauses for 20 to 70 s, in both directions pool={} clients={}",
       Quoted(session.reads->Spec("")), Quoted(DescribeWatchers(clients)));
-  if (!silent.empty()) {
-    Log().warn(
-        "OSDs that did not answer learn of the blocklisted rbd-mirror when "
-        "they do: {}",
-        Quoted(absl::StrJoin(silent, "; ")));
-  }
   return absl::OkStatus();
 }
 
@@ -257,6 +267,19 @@ absl::Status EvictEverybody(Session& session) {
 }
 
 }  // namespace
+
+absl::StatusOr<std::optional<LockOwner>> FindLockOwner(Session& session,
+                                                       Image& image) {
+  ADDONS_ASSIGN_OR_RETURN(const std::vector<Watcher> mirrors,
+                          ListMirrorClients(*session.reads));
+  return FindLockOwner(session, image, mirrors);
+}
+
+absl::Status EndLockOwner(Session& session, const LockOwner& owner) {
+  Log().warn("a client that died with an image's lock is blocklisted {}: {}",
+             session.volume.Describe(), DescribeWatchers({owner.client}));
+  return BlocklistClients(session, {owner.client}, {session.reads->id()});
+}
 
 absl::StatusOr<bool> CopyingHasEnded(Session& session, Image& image) {
   ADDONS_ASSIGN_OR_RETURN(const Copiers copiers, ListCopiers(session, image));

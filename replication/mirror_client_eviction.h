@@ -3,16 +3,36 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <thread>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "ceph/image.h"
 #include "operation/operation_context.h"
 #include "replication/environment.h"
 #include "replication/session.h"
 
 namespace addons {
+
+/// Who has the exclusive lock of an image.
+struct LockOwner {
+  Watcher client;
+  /// It has the image not open, and is no rbd-mirror that is there.
+  bool dead = false;
+};
+
+/// nullopt: nobody, or a handle of this process that is not open any more.
+/// `image` is an open handle of the session's. Errors are those of the reads.
+absl::StatusOr<std::optional<LockOwner>> FindLockOwner(Session& session,
+                                                       Image& image);
+
+/// Blocklists a dead owner for five minutes, and takes the OSD map to the
+/// acting primaries of the image's pool: what it had begun with the image's
+/// header does not arrive any more. Blocks for a second or two. Call within a
+/// mutation.
+absl::Status EndLockOwner(Session& session, const LockOwner& owner);
 
 /// Whether nobody can be copying onto the volume's pool: no rbd-mirror client
 /// is there, or all that are have been blocklisted a moment ago, by this or

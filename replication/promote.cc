@@ -96,7 +96,6 @@ class Promotion {
   absl::StatusOr<bool> PrepareForce(PromoteAction action);
   absl::Status PrepareRescue(PromoteAction action);
   absl::Status SaveHalfCopy(MirrorView* view);
-  absl::Status NoteAgain(const MirrorView& view);
   absl::Status FinishRescue(MirrorView* view);
   absl::Status EndCopyingFirst();
   absl::Status RefuseAfterPatience();
@@ -336,15 +335,6 @@ absl::Status Promotion::SaveHalfCopy(MirrorView* view) {
   if (UnsavedHalfCopy(*view, record_) == nullptr) return absl::OkStatus();
   ADDONS_ASSIGN_OR_RETURN(record_, rescue_.SaveHalfCopy(*view));
   ADDONS_ASSIGN_OR_RETURN(*view, Look(session_));
-  return absl::OkStatus();
-}
-
-/// Before a second promotion of a primary that refuses writes.
-absl::Status Promotion::NoteAgain(const MirrorView& view) {
-  if (!record_.has_value() || !AwaitsRestore(*record_, view)) {
-    return absl::OkStatus();
-  }
-  ADDONS_ASSIGN_OR_RETURN(record_, rescue_.PromotesAgain(view));
   return absl::OkStatus();
 }
 
@@ -590,9 +580,7 @@ absl::Status Promotion::AwaitRelease(MirrorView* view) {
 absl::Status Promotion::Finish(MirrorView view) {
   ADDONS_RETURN_IF_ERROR(AwaitRelease(&view));
   ADDONS_RETURN_IF_ERROR(SaveHalfCopy(&view));
-  ADDONS_RETURN_IF_ERROR(MakeWritable(
-      session_, [this](const MirrorView& seen) { return NoteAgain(seen); },
-      &view));
+  ADDONS_RETURN_IF_ERROR(MakeWritable(session_, "promote", &view));
   ADDONS_RETURN_IF_ERROR(RemoveHalfCopies(session_, view));
   ADDONS_RETURN_IF_ERROR(FinishRescue(&view));
   ADDONS_RETURN_IF_ERROR(CompleteHalfDone(session_, &view));

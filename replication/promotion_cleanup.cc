@@ -1,109 +1,100 @@
 #include "replication/promotion_cleanup.h"
 
-#include <cerrno>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
-#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "base/status_macros.h"
-#include "ceph/errors.h"
+#include "ceph/mirror_clients.h"
+#include "replication/mirror_client_eviction.h"
 #include "replication/snapshot_turn.h"
 #include "replication/state/journal_resync.h"
 #include "replication/state/move_marks.h"
-#include "replication/state/rescue_record.h"
 
 namespace addons {
 
 namespace {
 
-/// nullopt: somebody may be in the middle of a promotion or demotion, which
-/// librbd makes with the exclusive lock. Otherwise the version of the header,
-/// which whoever begins one changes first.
-absl::StatusOr<std::optional<uint64_t>> VersionWithoutLock(Session& session,
-                                                           MirrorView* view) {
+/// What the mark as a secondary was seen on.
+struct MarkedHeader {
+  /// Whoever begins a promotion or demotion changes it first.
+  uint64_t version = 0;
+  std::optional<LockOwner> lock_owner;
+};
+
+absl::StatusOr<MarkedHeader> LookAtMark(Session& session, MirrorView* view) {
+  MarkedHeader header;
   // In this order.
-  ADDONS_ASSIGN_OR_RETURN(const uint64_t version,
+  ADDONS_ASSIGN_OR_RETURN(header.version,
                           session.reads->HeaderVersion(view->image_id));
-  bool lockable = false;
-  bool locked = false;
   ADDONS_ASSIGN_OR_RETURN(
       *view,
       Look(session, [&](Image& image, const MirrorView&) -> absl::Status {
-        ADDONS_ASSIGN_OR_RETURN(const ImageFeatures features, image.Features());
-        lockable = features.exclusive_lock;
-        ADDONS_ASSIGN_OR_RETURN(const auto lockers, image.Lockers());
-        locked = !lockers.empty();
+        ADDONS_ASSIGN_OR_RETURN(header.lock_owner,
+                                FindLockOwner(session, image));
         return absl::OkStatus();
       }));
-  if (!lockable || locked) return std::nullopt;
-  return version;
-}
-
-/// Through librbd, which takes the lock for both. The status of the second.
-absl::StatusOr<absl::Status> DemoteAndPromote(const ResolvedVolume& volume) {
-  ADDONS_RETURN_IF_ERROR(
-      ChangeImage(volume, [](Image& image) { return image.MirrorDemote(); }));
-  return ChangeImage(
-      volume, [](Image& image) { return image.MirrorPromote(Force::kNo); });
+  return header;
 }
 
 }  // namespace
 
-absl::Status MakeWritable(
-    Session& session,
-    const std::function<absl::Status(const MirrorView&)>& note,
-    MirrorView* view) {
+absl::Status MakeWritable(Session& session, absl::string_view verb,
+                          MirrorView* view) {
   if (!view->marked_non_primary) return absl::OkStatus();
-  const auto refuse = [&](const char* reason) {
-    return FailedTo("promote", session.volume, absl::StatusCode::kUnavailable,
+  OperationContext& context = session.context;
+  const ReplicationOptions& options = session.environment.options;
+  const auto refuse = [&](const std::string& reason) {
+    return FailedTo(verb, session.volume, absl::StatusCode::kUnavailable,
                     reason);
   };
+  const SteadyTime patience = context.clock().Now() + options.watch_timeout;
   // So does a promotion that another replica is just finishing.
+  ADDONS_RETURN_IF_ERROR(context.SleepFor(options.look_gap));
+  MarkedHeader header;
+  while (true) {
+    ADDONS_ASSIGN_OR_RETURN(header, LookAtMark(session, view));
+    if (!view->info.primary) {
+      return refuse(
+          "somebody has demoted the image meanwhile; repeat the call");
+    }
+    if (!view->marked_non_primary) return absl::OkStatus();
+    if (!header.lock_owner.has_value() || header.lock_owner->dead) break;
+    // It may be in the middle of a promotion or demotion, or have died lately.
+    const absl::Status pending = refuse(absl::StrCat(
+        "the image is primary but refuses writes, and its lock belongs to ",
+        DescribeWatchers({header.lock_owner->client}),
+        ", which may be changing its role; end that client when it stays, and "
+        "repeat the call"));
+    if (context.clock().Now() >= patience) return pending;
+    context.Step("waiting until nobody has the lock of the image");
+    context.SetPending(pending);
+    ADDONS_RETURN_IF_ERROR(context.SleepFor(options.poll_interval));
+  }
+  ADDONS_RETURN_IF_ERROR(context.BeginMutation());
+  context.Step("making a primary writable that refuses writes");
+  if (header.lock_owner.has_value()) {
+    ADDONS_RETURN_IF_ERROR(EndLockOwner(session, *header.lock_owner));
+  }
+  Log().warn(
+      "the image is primary but refuses writes; its mark as a secondary is "
+      "taken away volume={}",
+      Quoted(session.volume.volume_id.text()));
+  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
+                          session.volume.OpenPool(Access::kMutate));
   ADDONS_RETURN_IF_ERROR(
-      session.context.SleepFor(session.environment.options.look_gap));
-  ADDONS_ASSIGN_OR_RETURN(const std::optional<uint64_t> version,
-                          VersionWithoutLock(session, view));
-  if (!view->info.primary) {
-    return refuse("somebody has demoted the image meanwhile; repeat the call");
-  }
-  if (!view->marked_non_primary) return absl::OkStatus();
-  ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
-  session.context.Step("making a half-promoted image writable");
-  const MirrorSnapshot* newest = view->Newest();
-  const bool by_mark = version.has_value() && newest != nullptr &&
-                       newest->kind == MirrorSnapshotKind::kPrimary;
-  Log().warn("the image is primary but refuses writes; {} volume={}",
-             by_mark ? "its mark as a secondary is taken away"
-                     : "demoting and promoting it again",
-             Quoted(session.volume.volume_id.text()));
-  absl::Status promoted;
-  if (by_mark) {
-    ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
-                            session.volume.OpenPool(Access::kMutate));
-    // What has changed meanwhile is looked at by the retry.
-    ADDONS_RETURN_IF_ERROR(
-        pool->ClearNonPrimary(view->image_id, *version).status());
-  } else {
-    ADDONS_RETURN_IF_ERROR(note(*view));
-    ADDONS_ASSIGN_OR_RETURN(promoted, DemoteAndPromote(session.volume));
-  }
+      pool->ClearNonPrimary(view->image_id, header.version).status());
+  // What has changed meanwhile is looked at by the retry.
   ADDONS_ASSIGN_OR_RETURN(*view, Look(session));
   if (view->info.primary && !view->marked_non_primary) return absl::OkStatus();
-  // rbd-mirror looks at what has been demoted for a moment.
-  const int error = CephErrno(promoted);
-  if (error != EBUSY && error != EROFS && error != EAGAIN) {
-    ADDONS_RETURN_IF_ERROR(promoted);
-  }
-  if (view->info.primary) {
-    return refuse("the image is primary but refuses writes; repeat the call");
-  }
   return refuse(
-      by_mark ? "somebody has demoted the image meanwhile; repeat the call"
-              : "the image refused writes and was demoted to mend that; "
-                "rbd-mirror holds it now; repeat the call");
+      view->info.primary
+          ? "the image is primary but refuses writes; repeat the call"
+          : "somebody has demoted the image meanwhile; repeat the call");
 }
 
 absl::Status RemoveHalfCopies(Session& session, const MirrorView& view) {

@@ -1,9 +1,8 @@
 #ifndef ADDONS_REPLICATION_PROMOTION_CLEANUP_H_
 #define ADDONS_REPLICATION_PROMOTION_CLEANUP_H_
 
-#include <functional>
-
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "operation/operation_context.h"
 #include "replication/environment.h"
 #include "replication/session.h"
@@ -17,23 +16,20 @@ namespace addons {
 // last look, and is replaced by those that look again.
 //
 // clang-format off
-///   MakeWritable()              "making a half-promoted image writable"
+///   MakeWritable()              "making a primary writable that refuses writes"
 ///   RemoveHalfCopies()          "removing half a copy"
 ///   CompleteHalfDone()          "completing a half-done promotion"
 ///   RemoveMarks(), RemoveStaleResyncRequest()
 // clang-format on
 
 /// A crash inside librbd can leave a primary that refuses all writes, and so
-/// does a demotion at a limit of snapshots. Where nobody has the exclusive
-/// lock, nobody is in the middle of either, and the mark is taken away.
-/// Otherwise the image is demoted and promoted again: librbd breaks the lock of
-/// a dead client for that. `note` is called before, with what the image looks
-/// like; an error of it ends the try. UNAVAILABLE: the mark is there yet, or
-/// the image is not primary any more.
-absl::Status MakeWritable(
-    Session& session,
-    const std::function<absl::Status(const MirrorView&)>& note,
-    MirrorView* view);
+/// does a demotion at a limit of snapshots. The mark as a secondary is taken
+/// away where nobody can be in the middle of either: nobody has the exclusive
+/// lock, or its owner is dead, and blocklisted then. A living owner is waited
+/// for, for ReplicationOptions::watch_timeout. `verb` is for messages.
+/// UNAVAILABLE: the mark is there yet, or the image is not primary any more.
+absl::Status MakeWritable(Session& session, absl::string_view verb,
+                          MirrorView* view);
 
 /// Half a copy is of no use to a primary. Of half a demotion a peer would go
 /// on, without a resync, as if it were the whole one, with another content.

@@ -53,16 +53,6 @@ std::pair<std::vector<ImageRange>, std::vector<ImageRange>> Split(
   return split;
 }
 
-/// What the image has held since its promotion, if nobody has written to it: of
-/// two promotions the first one's, unless librbd has dropped that.
-uint64_t SnapshotToCompare(const RescueRecord& record, const MirrorView& view) {
-  const uint64_t first = PromotionSnapshot(record, view);
-  const bool is_there = std::any_of(
-      view.snapshots.begin(), view.snapshots.end(),
-      [&](const MirrorSnapshot& snapshot) { return snapshot.id == first; });
-  return is_there ? first : LastPromotionSnapshot(record, view);
-}
-
 /// How an object that is not there reads, in an image that has these parents in
 /// the states concerned.
 AbsentObject AbsentIn(const std::vector<std::optional<ImageParent>>& parents,
@@ -432,25 +422,6 @@ absl::Status Rescue::Promoted(const MirrorView& view) {
   return SetRecord(record);
 }
 
-absl::StatusOr<RescueRecord> Rescue::PromotesAgain(const MirrorView& view) {
-  ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
-  ADDONS_RETURN_IF_ERROR(OpenPool());
-  const absl::Status opened = OpenRescueImage();
-  if (absl::IsNotFound(opened)) return JustChanged();
-  ADDONS_RETURN_IF_ERROR(opened);
-  RescueRecord record = record_;
-  const MirrorSnapshot* const newest = view.Newest();
-  // A later snapshot is somebody's who had it writable.
-  if (record.step != RescueStep::kPromoting || newest == nullptr ||
-      newest->id != LastPromotionSnapshot(record, view)) {
-    return record;
-  }
-  record.promotion_snapshot_id = PromotionSnapshot(record, view);
-  record.promoted_again_after = newest->id;
-  ADDONS_RETURN_IF_ERROR(SetRecord(record));
-  return record;
-}
-
 /// One that died a moment ago still counts as one, but no daemon does that died
 /// with the lease.
 absl::Status Rescue::AwaitNoWorkload(Image& image) {
@@ -489,7 +460,7 @@ absl::StatusOr<bool> Rescue::WrittenSince(
     Image& image, const MirrorView& view,
     const std::vector<ImageRange>& ranges) {
   ADDONS_ASSIGN_OR_RETURN(ImageLayout layout, image.Layout());
-  const uint64_t promotion = SnapshotToCompare(record_, view);
+  const uint64_t promotion = PromotionSnapshot(record_, view);
   ADDONS_ASSIGN_OR_RETURN(
       const std::vector<ImageRange> written,
       Changed(layout,
@@ -525,7 +496,7 @@ absl::Status Rescue::RestoreImage(Image& image, const MirrorView& view,
   // What a snapshot has that was made after the promotion is past knowing.
   if (to_write && !overwrite &&
       (view.Newest() == nullptr ||
-       view.Newest()->id != LastPromotionSnapshot(record_, view))) {
+       view.Newest()->id != PromotionSnapshot(record_, view))) {
     return RefuseToOverwrite();
   }
   ADDONS_RETURN_IF_ERROR(AwaitNoWorkload(image));

@@ -37,7 +37,7 @@ namespace addons {
 ///   "saved"                 BeginPromotion()
 ///     │
 ///   "promoting"             librbd's forced promotion, by the caller; Promoted()
-///     │                       (or SaveHalfCopy() after it; PromotesAgain())
+///     │                       (or SaveHalfCopy() after it)
 ///     │                     Restore(): RestoreImage() removes half a copy
 ///     │                       "waiting until nobody has the image open"
 ///     │                       "finding what was written since the promotion"
@@ -86,11 +86,6 @@ class Rescue {
 
   /// After the promotion, with what it looks like.
   absl::Status Promoted(const MirrorView& view);
-
-  /// Before a primary that refuses writes, as `view` shows it, is demoted and
-  /// promoted again: a restore must not take that for what was written since.
-  /// The record as it is from now on.
-  absl::StatusOr<RescueRecord> PromotesAgain(const MirrorView& view);
 
   /// With the image primary, and UnsavedHalfCopy(): saves what that reads as,
   /// and keeps the copying ended meanwhile, so that no peer takes half a

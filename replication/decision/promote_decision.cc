@@ -273,6 +273,7 @@ PromoteDecision DecideUnforced(const PromoteEvidence& seen, bool arrived,
   const bool refused = RefusalStands(view);
   const std::optional<std::string> primary = PrimaryPeer(view, settle);
   if (primary.has_value() && !refused && CopyFollows(life, options) &&
+      !SomethingArrives(view, settle) &&
       seen.clocks.peer_primary_for >= options.takeover_time &&
       seen.clocks.image_primary_for >= settle) {
     return {PromoteAction::kRefusePeerPrimary,

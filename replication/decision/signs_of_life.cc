@@ -41,6 +41,13 @@ bool JournalIsBehind(const MirrorView& view, SteadyDuration settle) {
 
 }  // namespace
 
+bool SomethingArrives(const MirrorView& view, SteadyDuration settle) {
+  if (view.info.mode == MirrorMode::kJournal) {
+    return JournalIsBehind(view, settle);
+  }
+  return view.Newest() != nullptr && !view.Newest()->complete;
+}
+
 bool SilencedByUs(const SeriesClocks& clocks) {
   return clocks.evicted_for.has_value() &&
          *clocks.evicted_for >= kMirrorReturns;

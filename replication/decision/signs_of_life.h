@@ -25,6 +25,10 @@ struct LifeEvidence {
 bool LocalMirrorWorks(const MirrorView& view,
                       const ReplicationOptions& options);
 
+/// Half a copy, or entries of the journal that were not replayed: what the peer
+/// tells in its image's metadata may be among them.
+bool SomethingArrives(const MirrorView& view, SteadyDuration settle);
+
 /// Whether this site's copy follows the peer, as its rbd-mirror says.
 PromoteSeries::Copy CopyState(const MirrorView& view,
                               const ReplicationOptions& options);

@@ -106,7 +106,7 @@ std::string WholePoolKey(absl::string_view fsid, int64_t pool_id);
 ///                                         replication/disable.h
 ///   OwnHalfDemotion()                   Demote(): Repair(); Promote()
 ///                                         replication/demote.h
-///   primary and marked_non_primary      Promote(): MakeWritable()
+///   primary and marked_non_primary      Promote(), Demote(): MakeWritable()
 ///   primary with HalfCopies()           Promote(): RemoveHalfCopies()
 ///   primary, Newest() not complete      Promote(): CompleteHalfDone()
 ///                                         replication/promotion_cleanup.h

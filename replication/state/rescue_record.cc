@@ -70,9 +70,8 @@ std::optional<RescueRecord> ParseRecord(const std::string& text) {
         std::pair("ranges_values", &record.ranges_values)}) {
     clear = take_number(name, number) && clear;
   }
-  // These came later.
+  // This came later.
   take_number("promotion_snapshot_id", &record.promotion_snapshot_id);
-  take_number("promoted_again_after", &record.promoted_again_after);
   return clear ? std::make_optional(std::move(record)) : std::nullopt;
 }
 
@@ -148,14 +147,14 @@ absl::Status WriteRescueRecord(Image& rescue_image,
       kSteps.begin(), kSteps.end(),
       [&](const auto& entry) { return entry.first == record.step; });
   return rescue_image.SetMetadata(
-      kKey, JsonText({{"step", step->second},
-                      {"image_id", record.image_id},
-                      {"snapshot_id", record.snapshot_id},
-                      {"bytes", record.bytes},
-                      {"ranges_generation", record.ranges_generation},
-                      {"ranges_values", record.ranges_values},
-                      {"promotion_snapshot_id", record.promotion_snapshot_id},
-                      {"promoted_again_after", record.promoted_again_after}}));
+      kKey,
+      JsonText({{"step", step->second},
+                {"image_id", record.image_id},
+                {"snapshot_id", record.snapshot_id},
+                {"bytes", record.bytes},
+                {"ranges_generation", record.ranges_generation},
+                {"ranges_values", record.ranges_values},
+                {"promotion_snapshot_id", record.promotion_snapshot_id}}));
 }
 
 absl::StatusOr<std::vector<ImageRange>> ReadRescueRanges(
@@ -262,14 +261,6 @@ uint64_t PromotionSnapshot(const RescueRecord& record, const MirrorView& view) {
   return record.promotion_snapshot_id != 0
              ? record.promotion_snapshot_id
              : OldestPrimaryAfter(view, record.snapshot_id);
-}
-
-uint64_t LastPromotionSnapshot(const RescueRecord& record,
-                               const MirrorView& view) {
-  const uint64_t first = PromotionSnapshot(record, view);
-  if (record.promoted_again_after == 0) return first;
-  const uint64_t second = OldestPrimaryAfter(view, record.promoted_again_after);
-  return second == 0 ? first : second;
 }
 
 const MirrorSnapshot* UnsavedHalfCopy(

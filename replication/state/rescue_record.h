@@ -43,10 +43,6 @@ struct RescueRecord {
   /// The primary snapshot that the promotion made: what is newer was written
   /// since. 0: not known.
   uint64_t promotion_snapshot_id = 0;
-  /// The newest snapshot when the image, which was primary and refused writes,
-  /// was about to be promoted a second time: the oldest primary snapshot after
-  /// it is that promotion's. 0: it was promoted once.
-  uint64_t promoted_again_after = 0;
 };
 
 /// The name of the rescue image of `image`, in the same pool and namespace.
@@ -116,11 +112,6 @@ std::string DescribeAwaitedRestore(const RescueRecord& record,
 /// The promotion's own snapshot: that of the record, or else the oldest primary
 /// one since. 0: there is none.
 uint64_t PromotionSnapshot(const RescueRecord& record, const MirrorView& view);
-
-/// The snapshot that made the image what a restore finds: the promotion's own,
-/// or that of the second promotion, which was needed to make it writable.
-uint64_t LastPromotionSnapshot(const RescueRecord& record,
-                               const MirrorView& view);
 
 /// Of a primary: a copy began between the last look of a forced promotion and
 /// librbd's own, so that nobody has saved what its incomplete snapshot reads

@@ -40,6 +40,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -355,6 +356,12 @@ class OperatorWalk final : public Walker {
     if (side.wanted) return Promote(side);
     const absl::Status demoted = Struck(side, "Demote");
     if (!demoted.ok()) return demoted;
+    if (side.forced_as && *side.forced_as != Cause::kUnexplained) {
+      // The role is given back with what the force had left.
+      for (const std::string& image : images_) {
+        forced_to_[image].insert(side.site.Data(image));
+      }
+    }
     side.forced_as.reset();
     return Struck(side, "Resync by force");
   }
@@ -451,6 +458,7 @@ class OperatorWalk final : public Walker {
     // From here on this site's writes count.
     for (const std::string& image : images_) {
       acknowledged_[image] = side.site.Data(image);
+      forced_to_[image].clear();
     }
     if (other.works) EndWorkload(other);
     other.told = false;
@@ -507,9 +515,12 @@ class OperatorWalk final : public Walker {
     for (const std::string& image : images_) {
       if (!side.site.HasImage(image)) return Wrong("the image is gone");
       if (side.site.Torn(image)) Wrong("the new primary is torn");
-      if (side.site.Data(image) == acknowledged_[image]) continue;
-      Wrong(absl::StrCat("the new primary has write ", side.site.Data(image),
-                         " and ", acknowledged_[image], " was acknowledged"));
+      const uint64_t found = side.site.Data(image);
+      if (forced_to_[image].contains(found)) acknowledged_[image] = found;
+      forced_to_[image].clear();
+      if (found == acknowledged_[image]) continue;
+      Wrong(absl::StrCat("the new primary has write ", found, " and ",
+                         acknowledged_[image], " was acknowledged"));
     }
   }
   void CheckAll() {
@@ -745,6 +756,9 @@ class OperatorWalk final : public Walker {
   uint64_t last_ = 1;
   std::map<std::string, uint64_t> acknowledged_;
   std::map<std::string, uint64_t> whole_;
+  /// What forced promotions have left that were given back before anybody
+  /// heard of them: the other site may go on from there.
+  std::map<std::string, std::set<uint64_t>> forced_to_;
   std::map<Cause, int> forces_;
   std::map<Cause, int> losses_;
   int promotions_ = 0;

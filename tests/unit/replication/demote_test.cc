@@ -379,6 +379,14 @@ TEST_F(DemoteTest, DemotionWithoutEffectIsNoSuccess) {
   EXPECT_THAT(Demote(on_a_), StatusIs(kUnavailable, HasSubstr("primary")));
 }
 
+// A promotion has died half-way; a later one here must know of this demotion.
+TEST_F(DemoteTest, APrimaryThatRefusesWritesLeavesTheNoteOfItsDemotion) {
+  a_.RefuseWrites(image_);
+  EXPECT_OK(Demote(on_a_));
+  EXPECT_FALSE(a_.Info(image_).primary);
+  EXPECT_TRUE(a_.ImageMetadata(image_).contains(kOwnDemotionKey));
+}
+
 TEST_F(DemoteTest, MissingImageIsNotFound) {
   a_.RemoveImage(image_);
   EXPECT_THAT(Demote(on_a_), StatusIs(absl::StatusCode::kNotFound));

@@ -1252,16 +1252,42 @@ TEST_F(PromoteTest, APrimaryThatRefusesWritesIsMadeWritableAtItsSnapshotLimit) {
   EXPECT_EQ(world_.CountCalls("a", "rbd.set_features"), 1);
 }
 
-// It may be in the middle of a demotion: librbd demotes with the lock, and
-// refuses writes before it makes the snapshot.
-TEST_F(PromoteTest, TheMarkIsNotTakenAwayWhereAClientHasTheLock) {
+// A demotion for a moment is what the other site could copy, and be promoted
+// by, too.
+TEST_F(PromoteTest, WhoDiedWithTheLockIsBlocklistedBeforeTheMarkIsTakenAway) {
   a_.RefuseWrites(image_);
   a_.AddLocker(image_, "10.0.0.9:0/9", 9001, FakeSite::LockKind::kAutomatic);
   world_.ClearCalls();
+  bool blocklisted = false;
+  world_.SetCallHook([&](absl::string_view, absl::string_view made, bool) {
+    if (made == "rbd.set_features") {
+      blocklisted = a_.Blocklist().contains("10.0.0.9:0/9");
+    }
+    return 0;
+  });
+  EXPECT_OK(Promote(on_a_));
+  EXPECT_TRUE(blocklisted);
+  EXPECT_OK(a_.Write(image_, 5));
+  EXPECT_EQ(world_.CountCalls("a", "rbd.set_features"), 1);
+  EXPECT_EQ(world_.CountCalls("a", "rbd_mirror_image_demote"), 0);
+}
+
+// It may be in the middle of a demotion: librbd demotes with the lock, and
+// refuses writes before it makes the snapshot.
+TEST_F(PromoteTest, TheMarkIsNotTakenAwayWhereALivingClientHasTheLock) {
+  a_.RefuseWrites(image_);
+  a_.AddWatcher(image_, "10.0.0.9:0/9", 9001);
+  a_.AddLocker(image_, "10.0.0.9:0/9", 9001, FakeSite::LockKind::kAutomatic);
+  world_.ClearCalls();
+  EXPECT_THAT(Promote(on_a_),
+              StatusIs(kUnavailable, HasSubstr("10.0.0.9:0/9")));
+  EXPECT_EQ(world_.CountCalls("a", "rbd.set_features"), 0);
+  EXPECT_FALSE(a_.Blocklist().contains("10.0.0.9:0/9"));
+  // Until it goes: within a call, too.
+  world_.Schedule(seconds(10), [&] { a_.RemoveWatcher(image_, 9001); });
   EXPECT_OK(Promote(on_a_));
   EXPECT_OK(a_.Write(image_, 5));
-  EXPECT_EQ(world_.CountCalls("a", "rbd.set_features"), 0);
-  EXPECT_EQ(world_.CountCalls("a", "rbd_mirror_image_demote"), 1);
+  EXPECT_EQ(world_.CountCalls("a", "rbd_mirror_image_demote"), 0);
 }
 
 TEST_F(PromoteTest, TheMarkIsNotTakenAwayFromAnImageThatWasDemotedMeanwhile) {

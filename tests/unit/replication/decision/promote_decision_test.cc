@@ -576,6 +576,24 @@ TEST_F(PromoteDecisionTest, TheTakeoverTimeRunsForThePoolButEachImageSettles) {
   EXPECT_EQ(Decide().action, PromoteAction::kRefusePeerPrimary);
 }
 
+// What is on its way may tell that the demotion is wanted there.
+TEST_F(PromoteDecisionTest, ALivingPrimaryIsNotForcedAsideByWhatHasNotArrived) {
+  SetNewest(Kind::kNonPrimary, false, 1);
+  WaitedFor(seconds(1000));
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  SetNewest(Kind::kNonPrimary, true);
+  EXPECT_EQ(Decide().action, PromoteAction::kRefusePeerPrimary);
+}
+
+TEST_F(PromoteDecisionTest, NorByAnEntryOfTheJournalThatWasNotReplayed) {
+  SetJournalMode();
+  SetLocal(State::kReplaying, R"(replaying, {"entries_behind_primary":1})");
+  WaitedFor(seconds(1000));
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  SetLocal(State::kReplaying, R"(replaying, {"entries_behind_primary":0})");
+  EXPECT_EQ(Decide().action, PromoteAction::kRefusePeerPrimary);
+}
+
 TEST_F(PromoteDecisionTest, AnArrivingDemotionIsNoLivingPrimary) {
   WaitedFor(seconds(200));
   SetNewest(Kind::kNonPrimaryDemoted, false, 1);
