@@ -16,7 +16,8 @@ namespace addons {
 // last look, and is replaced by those that look again.
 //
 // clang-format off
-///   MakeWritable()              "making a primary writable that refuses writes"
+///   MakeWritable()              "waiting until nobody has the lock of the image"
+///                               "making a primary writable that refuses writes"
 ///   RemoveHalfCopies()          "removing half a copy"
 ///   CompleteHalfDone()          "completing a half-done promotion"
 ///   RemoveMarks(), RemoveStaleResyncRequest()
