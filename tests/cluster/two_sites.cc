@@ -19,6 +19,7 @@
 #include "absl/time/time.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "ceph/image_objects.h"
 
 namespace addons::testing {
 namespace {
@@ -381,6 +382,27 @@ std::string TwoSitesTest::ImageId(const std::string& site,
                                   const TestVolume& volume) {
   const json info = ImageInfo(site, volume);
   return info.is_object() ? info.value("id", "") : "";
+}
+
+void TwoSitesTest::RefuseWrites(const std::string& site,
+                                const TestVolume& volume) {
+  const std::string header = HeaderObject(ImageId(site, volume));
+  const std::string file = Bed().Path("features");
+  const auto rados = [&](std::vector<std::string> args) {
+    const std::vector<std::string> pool = {site, "-p", RealBed::kPool};
+    args.insert(args.begin(), pool.begin(), pool.end());
+    Testbed("rados", args);
+  };
+  rados({"getomapval", header, "features", file});
+  std::string features;
+  {
+    std::ifstream input(file, std::ios::binary);
+    features.assign(std::istreambuf_iterator<char>(input), {});
+  }
+  ASSERT_EQ(features.size(), 8U);
+  features.at(1) = static_cast<char>(features.at(1) | 4);  // bit 10
+  std::ofstream(file, std::ios::binary) << features;
+  rados({"setomapval", header, "features", "--input-file", file});
 }
 
 std::string TwoSitesTest::JournalImageId(const std::string& site,

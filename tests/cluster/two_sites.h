@@ -135,6 +135,9 @@ class TwoSitesTest : public ::testing::Test {
   static std::string MirrorState(const std::string& site,
                                  const TestVolume& volume);
   static std::string ImageId(const std::string& site, const TestVolume& volume);
+  /// Sets the mark "non-primary" on a primary, as who dies inside librbd's
+  /// promotion leaves it. Of an image in the default namespace.
+  static void RefuseWrites(const std::string& site, const TestVolume& volume);
   /// csi.imageid of the journal.
   static std::string JournalImageId(const std::string& site,
                                     const TestVolume& volume);

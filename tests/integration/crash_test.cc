@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "ceph/image_objects.h"
 #include "tests/cluster/two_sites.h"
 
 namespace addons::testing {
@@ -352,23 +351,7 @@ class RefusingPrimaryTest : public CrashElsewhereTest {
  protected:
   static TestVolume MakeRefusingPrimary() {
     const TestVolume volume = MakeReplicatedVolume();
-    const std::string header = HeaderObject(ImageId("a", volume));
-    const std::string file = Bed().Path("features");
-    const std::vector<std::string> object = {"a", "-p", RealBed::kPool};
-    const auto rados = [&](std::vector<std::string> args) {
-      args.insert(args.begin(), object.begin(), object.end());
-      Testbed("rados", args);
-    };
-    rados({"getomapval", header, "features", file});
-    std::string features;
-    {
-      std::ifstream input(file, std::ios::binary);
-      features.assign(std::istreambuf_iterator<char>(input), {});
-    }
-    EXPECT_EQ(features.size(), 8U);
-    features.at(1) = static_cast<char>(features.at(1) | 4);  // bit 10
-    std::ofstream(file, std::ios::binary) << features;
-    rados({"setomapval", header, "features", "--input-file", file});
+    RefuseWrites("a", volume);
     EXPECT_THAT(Rbd("a", {"info", ImageSpec(volume)}),
                 HasSubstr("non-primary"));
     EXPECT_TRUE(IsPrimary("a", volume));

@@ -177,6 +177,21 @@ void MidCopyTest::DieOnTheWayBack(
   ExpectWhole(made);
 }
 
+void MidCopyTest::DieInThePromotion(
+    const Volume& made,
+    const std::function<void(const TestVolume&)>& before_force) {
+  Restart("b", {{"RBD_ADDONS_FAULTS", "rbd_mirror_image_promote:kill-after"}});
+  ASSERT_NO_FATAL_FAILURE(before_force(made.volume));
+  EXPECT_THAT(Force(made.volume), HasCode(Code::UNAVAILABLE));
+  ASSERT_TRUE(Daemon("b").WaitForEnd(20));
+  RefuseWrites("b", made.volume);
+  Restart("b");
+  ASSERT_TRUE(IsPrimary("b", made.volume));
+  EXPECT_THAT(Force(made.volume), HasCode(Code::OK));
+  ExpectWhole(made);
+  Write("b", made.volume, "of site b", kBytes / 4);
+}
+
 void MidCopyTest::ExpectPeerResynced(const std::string& name,
                                      const Volume& made) {
   const TestVolume& volume = made.volume;

@@ -57,6 +57,11 @@ class MidCopyTest : public TwoSitesTest {
   static void DieOnTheWayBack(
       const Volume& made,
       const std::function<void(const TestVolume&)>& before_force);
+  /// The daemon dies inside librbd's promotion, which marks the image as
+  /// writable last. The next one goes on.
+  static void DieInThePromotion(
+      const Volume& made,
+      const std::function<void(const TestVolume&)>& before_force);
   /// With site a back: it is demoted and resynced, and then both hold the same.
   static void ExpectPeerResynced(const std::string& name, const Volume& made);
 

@@ -19,6 +19,7 @@ class ShortRescueTest : public MidCopyTest {
   static void SetUpTestSuite() {
     StopInMidCopy(
         {{"copy", {}},
+         {"copy, daemon dies in the promotion", {}},
          {"demotion, daemon dies", {{"--namespace", RealBed::kNamespace}}}});
     SiteDies();
   }
@@ -28,6 +29,11 @@ TEST_F(ShortRescueTest, AnOrdinaryCopy) {
   const Volume& made = volumes_->at("copy");
   EXPECT_THAT(Force(made.volume), HasCode(Code::OK));
   ExpectWhole(made);
+}
+
+TEST_F(ShortRescueTest, AnOrdinaryCopyWhenTheDaemonDiesInThePromotion) {
+  DieInThePromotion(volumes_->at("copy, daemon dies in the promotion"),
+                    [](const TestVolume&) {});
 }
 
 TEST_F(ShortRescueTest, ADemotionWhenTheDaemonDies) {
@@ -43,6 +49,7 @@ class RescueTest : public MidCopyTest {
     StopInMidCopy(
         {{"copy", {}},
          {"copy, daemon dies", {{"--data-pool", "data"}}},
+         {"copy, daemon dies in the promotion", {}},
          {"demotion", {}},
          {"demotion, daemon dies", {{"--namespace", RealBed::kNamespace}}}});
     SiteDies();
@@ -65,6 +72,11 @@ TEST_F(RescueTest, ADemotion) {
 
 TEST_F(RescueTest, AnOrdinaryCopyWhenTheDaemonDies) {
   DieOnTheWayBack(volumes_->at("copy, daemon dies"), WaitUntilForceIsRight);
+}
+
+TEST_F(RescueTest, AnOrdinaryCopyWhenTheDaemonDiesInThePromotion) {
+  DieInThePromotion(volumes_->at("copy, daemon dies in the promotion"),
+                    WaitUntilForceIsRight);
 }
 
 TEST_F(RescueTest, ADemotionWhenTheDaemonDies) {
