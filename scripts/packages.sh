@@ -5,8 +5,8 @@
 #
 # PURPOSE is release (the programs), a label of the tests (unit, rpc, deploy, contract, integration,
 # long), demo, browser (Chromium, for the test of the status page), lint, fuzz (libFuzzer), micro
-# (benchmarks without clusters), or faster (ccache and mold, which are used where they are
-# installed):
+# (benchmarks without clusters), package and image (to make those), or faster (ccache and mold,
+# which are used where they are installed):
 #
 #   apt-get install --no-install-recommends $(scripts/packages.sh release unit)
 set -euo pipefail

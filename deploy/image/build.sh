@@ -14,6 +14,14 @@
 # As root. Prints the size, and what the largest packages in it are.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+# shellcheck source=scripts/lib/common.sh
+. scripts/lib/common.sh
+# shellcheck source=scripts/lib/packages.sh
+. scripts/lib/packages.sh
+# shellcheck source=scripts/lib/machine.sh
+. scripts/lib/machine.sh
+# shellcheck source=scripts/lib/build.sh
+. scripts/lib/build.sh
 
 suite=forky aptopts=() base='' built='' archive='' name=''
 usage() { sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "$0"; }
@@ -30,6 +38,8 @@ while (($#)); do
   esac
   shift
 done
+((EUID == 0)) || { echo "build.sh: only root can make an image here" >&2 && exit 2; }
+offer_packages image
 version=$(sed -n 's/^project(rbd-addons VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 name=${name:-rbd-addons:$version}
 revision=$(git rev-parse HEAD 2>/dev/null || echo unknown)
@@ -51,6 +61,7 @@ else
   if [[ ! $base ]]; then
     base=localhost/rbd-addons-build:$suite
     if ! buildah inspect --type image "$base" >/dev/null 2>&1; then
+      echo "the base: Debian $suite with what the build needs, some minutes"
       mmdebstrap --variant=minbase "${aptopts[@]}" --include="$(scripts/packages.sh release | paste -sd ,)" "$suite" "$work/base.tar"
       container=$(buildah from scratch)
       buildah add --quiet "$container" "$work/base.tar" /
@@ -59,8 +70,12 @@ else
     fi
   fi
   git archive --format=tar HEAD | tar -x -C "$work" --one-top-level=source
-  buildah bud --quiet --tag "$name" --build-arg BASE="$base" --build-arg VERSION="$version" \
-    --build-arg REVISION="$revision" --build-arg CREATED="$created" --file deploy/image/Containerfile "$work/source"
+  buildah bud --tag "$name" --build-arg BASE="$base" --build-arg VERSION="$version" \
+    --build-arg REVISION="$revision" --build-arg CREATED="$created" --file deploy/image/Containerfile "$work/source" 2>&1 |
+    show_build_progress "$(compile_jobs)" '' "$work/log" || {
+    tail -n 40 "$work/log" >&2
+    exit 1
+  }
 fi
 
 if [[ $archive ]]; then buildah push --quiet "$name" "oci-archive:$archive:$name"; fi

@@ -7,8 +7,14 @@
 #   --build FOLDER   pack the programs of this built tree (build/release) instead of compiling
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+# shellcheck source=scripts/lib/common.sh
+. scripts/lib/common.sh
 # shellcheck source=scripts/lib/packages.sh
 . scripts/lib/packages.sh
+# shellcheck source=scripts/lib/machine.sh
+. scripts/lib/machine.sh
+# shellcheck source=scripts/lib/build.sh
+. scripts/lib/build.sh
 
 built='' into=dist
 usage() { sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "$0"; }
@@ -21,6 +27,7 @@ while (($#)); do
   esac
   shift
 done
+if [[ $built ]]; then offer_packages package; else offer_packages package release; fi
 mkdir -p "$into"
 into=$(realpath "$into")
 work=$(mktemp -d "${TMPDIR:-/tmp}/rbda-deb.XXXXXX")
@@ -45,7 +52,8 @@ rbd-addons ($version) unstable; urgency=medium
 
  -- rbd-addons maintainers <maintainers@rbd-addons.invalid>  $(LC_ALL=C date -R -u -d "@$epoch")
 CHANGES
-(cd "$source" && SOURCE_DATE_EPOCH=$epoch dpkg-buildpackage --build=binary --no-sign ${built:+--no-check-builddeps} >"$work/log" 2>&1) || {
+(cd "$source" && SOURCE_DATE_EPOCH=$epoch dpkg-buildpackage --build=binary --no-sign ${built:+--no-check-builddeps} 2>&1) |
+  show_build_progress "$(compile_jobs)" '' "$work/log" || {
   tail -n 40 "$work/log" >&2
   exit 1
 }

@@ -70,10 +70,14 @@ estimated_left() {
   printf '%d' $(((seconds * jobs + 10) * (total - finished_weight) / ((finished_weight + 1000) * jobs)))
 }
 
-# show_build_progress JOBS [STEPS]: reads ninja's output, STEPS is a file of weighted_steps;
-# 130 when ninja says that it was interrupted.
+# The mean of a release build's steps, in the weights' unit.
+readonly weight_of_any=860
+
+# show_build_progress JOBS [STEPS [LOG]]: reads ninja's output, STEPS is a file of
+# weighted_steps; 130 when ninja says that it was interrupted. With LOG everything is written
+# there, and nothing but the progress is shown; without weights each step counts alike then.
 show_build_progress() {
-  local line='' part finished=0 total=0 began=$SECONDS left result=0 status jobs=$1
+  local line='' part finished=0 total=0 began=$SECONDS left result=0 status jobs=$1 log=${3:-}
   local weight name done_weight=0 total_weight=0
   local -A weight_of=()
   while IFS=$'\t' read -r weight name; do
@@ -85,11 +89,18 @@ show_build_progress() {
     IFS= read -r -t 1 part || status=$?
     line+=$part
     if ((status == 0)); then
+      if [[ $log ]]; then printf '%s\n' "$line" >>"$log"; fi
       if [[ $line =~ ^\[([0-9]+)/([0-9]+)\]\ (.*)$ ]]; then
+        if ((total == 0)); then progress_at_once; fi
         finished=${BASH_REMATCH[1]} total=${BASH_REMATCH[2]}
         done_weight=$((done_weight + ${weight_of[${BASH_REMATCH[3]}]:-0}))
+        if [[ $log ]] && ((${#weight_of[@]} == 0)); then
+          done_weight=$((finished * weight_of_any)) total_weight=$((total * weight_of_any))
+        fi
       elif [[ $line == *'interrupted by user'* ]]; then
         result=130
+      elif [[ $log ]]; then
+        if ((total == 0)); then progress "    preparing: $(duration $((SECONDS - began)))"; fi
       elif [[ $line != 'ninja: no work to do.' && $line != 'ninja: Entering directory'* ]]; then
         progress_done
         printf '%s\n' "$line"

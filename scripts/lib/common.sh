@@ -51,6 +51,7 @@ progress() {
     progress_shown=$SECONDS
   fi
 }
+progress_at_once() { progress_shown=-10; } # the next one
 progress_done() {
   if [[ $terminal ]]; then printf '\r\e[K'; fi
 }

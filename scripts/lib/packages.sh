@@ -32,11 +32,14 @@ lint_packages=(clang clang-format clang-tidy shellcheck)
 fuzz_packages=(clang libclang-rt-dev)
 # Measuring without clusters.
 micro_packages=(libbenchmark-dev)
+# What is shipped: Debian packages, and the image.
+package_packages=(dpkg-dev debhelper)
+image_packages=(buildah mmdebstrap)
 # Not needed, but used when they are there.
 faster_packages=(ccache mold)
 
 # packages_for PURPOSE...: prints the names, one per line. A purpose is a label of the
-# tests, or release, demo, browser, lint, fuzz, micro or faster.
+# tests, or release, demo, browser, lint, fuzz, micro, package, image or faster.
 packages_for() {
   local purpose
   for purpose; do
@@ -54,6 +57,8 @@ packages_for() {
       lint) printf '%s\n' "${build_packages[@]}" "${test_packages[@]}" "${lint_packages[@]}" ;;
       fuzz) printf '%s\n' "${build_packages[@]}" "${test_packages[@]}" "${fuzz_packages[@]}" ;;
       micro) printf '%s\n' "${build_packages[@]}" "${micro_packages[@]}" ;;
+      package) printf '%s\n' "${package_packages[@]}" ;;
+      image) printf '%s\n' "${image_packages[@]}" ;;
       faster) printf '%s\n' "${faster_packages[@]}" ;;
       *) return 1 ;;
     esac
@@ -77,4 +82,24 @@ install_for() {
   ((${#missing[@]})) || return 0
   if ((EUID != 0)); then as_root=(sudo); fi
   "${as_root[@]}" bash "$(dirname "${BASH_SOURCE[0]}")/install.sh" "${missing[@]}"
+}
+
+# offer_packages PURPOSE...: what is missing is installed when somebody at the terminal wants
+# that; otherwise ends the script with 2 and the command that installs it.
+offer_packages() {
+  local missing answer='no'
+  mapfile -t missing < <(missing_packages "$@")
+  ((${#missing[@]})) || return 0
+  if [[ -t 0 && -t 1 ]]; then
+    printf 'These packages are missing: %s\n' "${missing[*]}"
+    read -r -p 'Install them now? [Y/n] ' answer
+  fi
+  case $answer in
+    '' | [Yy]*) install_for "$@" ;;
+    *)
+      printf '%s: packages are missing; as root: apt-get install --no-install-recommends %s\n' \
+        "${0##*/}" "${missing[*]}" >&2
+      exit 2
+      ;;
+  esac
 }

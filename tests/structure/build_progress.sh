@@ -56,5 +56,11 @@ shown=$(printf '[1/2] Building CXX object a.o\na.cc:1: warning\n[2/2] Linking b\
 shown=$(printf '[1/2] Building CXX object a.o\n' | show_build_progress 2)
 [[ $shown == *'building: 1 of 2'* && $shown != *about* ]] || offend "without weights: $shown"
 
+# With a log only the progress is shown, and each step counts alike.
+shown=$(printf 'dh_auto_build\n[1/2] /usr/bin/c++ a.cc\nnote\n[2/2] /usr/bin/c++ b.cc\n' |
+  show_build_progress 2 '' "$steps_file")
+[[ $shown == *'building: 1 of 2'*'about'*'left'* && $shown != *note* && $(<"$steps_file") == *note* ]] ||
+  offend "with a log: $shown"
+
 ((offences == 0)) || exit 1
 echo "a build of $took s, at four speeds"

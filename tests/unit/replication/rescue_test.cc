@@ -325,7 +325,8 @@ TEST_P(RescueTest, APrimaryThatRefusesWritesIsMadeWritableAndGoesOn) {
   DieAfterPromotion();
   b_.RefuseWrites(image_);
   EXPECT_OK(Promote(on_b_));
-  EXPECT_THAT(steps_, Contains("making a primary writable that refuses writes"));
+  EXPECT_THAT(steps_,
+              Contains("making a primary writable that refuses writes"));
   ExpectWhole(1);
 }
 
