@@ -18,11 +18,14 @@
 #include "replication/decision/demote_decision.h"
 #include "replication/mirror_client_guard.h"
 #include "replication/promotion_cleanup.h"
+#include "replication/promotion_rest.h"
 #include "replication/session.h"
+#include "replication/snapshot_moment.h"
 #include "replication/state/demotion_mark.h"
 #include "replication/state/primary_term.h"
 #include "replication/state/rescue_record.h"
 #include "replication/state/role_log.h"
+#include "replication/stored_schedules.h"
 #include "replication/tell_refusal.h"
 
 namespace addons {
@@ -33,9 +36,10 @@ constexpr int kRepairs = 3;
 
 class Demotion {
  public:
-  explicit Demotion(Session& session)
+  Demotion(const DemoteRequest& request, Session& session)
       : context_(session.context),
         environment_(session.environment),
+        request_(request),
         session_(session) {}
 
   absl::Status Run();
@@ -47,6 +51,9 @@ class Demotion {
   absl::StatusOr<DemoteDecision> Decide();
   absl::Status Refuse(const DemoteDecision& decision);
   absl::Status RefuseIfAny(const std::vector<Watcher>& workloads);
+  bool MayPass() const;
+  bool MayHold(const std::string& workload);
+  absl::Status HoldForWorkload(const DemoteDecision& decision);
   absl::Status AwaitFollower(const std::string& reason);
   absl::Status AwaitWorkload(const std::string& reason);
   SteadyDuration WorkloadGoneFor() const;
@@ -59,13 +66,16 @@ class Demotion {
 
   OperationContext& context_;
   ReplicationEnvironment& environment_;
+  const DemoteRequest& request_;
   Session& session_;
+  SteadyTime looked_at_;
   std::string workload_;
   std::optional<RescueRecord> rescue_;  // of the rescue image
   // --- of the last look, through one open image
   MirrorView view_;
   std::vector<Watcher> workloads_;  // of a primary
-  bool open_by_mirror_ = false;     // a primary: a peer copies from it
+  bool mirror_seen_ = false;        // a primary: an rbd-mirror has it open
+  bool open_by_mirror_ = false;     // likewise, and copies from it
   std::map<std::string, std::string> published_;  // ceph-csi's marks
 };
 
@@ -111,16 +121,23 @@ absl::Status Demotion::LookAround() {
   const auto also = [this](Image& image,
                            const MirrorView& seen) -> absl::Status {
     workloads_.clear();
+    mirror_seen_ = false;
     open_by_mirror_ = false;
     published_.clear();
     if (!seen.enabled() || !seen.info.primary) return absl::OkStatus();
     ADDONS_ASSIGN_OR_RETURN(ImageClients clients, FindClients(session_, image));
     workloads_ = std::move(clients.workloads);
+    mirror_seen_ = clients.mirror;
     open_by_mirror_ = clients.mirror && seen.info.mode != MirrorMode::kJournal;
     ADDONS_ASSIGN_OR_RETURN(published_, image.ListMetadata(kPublishPrefix));
     return absl::OkStatus();
   };
+  PromotionRest& rest = session_.memory.rest;
+  NoteVersion(*session_.reads, &rest);
+  looked_at_ = context_.clock().Now();
   ADDONS_ASSIGN_OR_RETURN(view_, Look(session_, also));
+  rest.for_workload = true;
+  rest.image_id = view_.image_id;
   return absl::OkStatus();
 }
 
@@ -170,7 +187,9 @@ absl::Status Demotion::Run() {
     ADDONS_ASSIGN_OR_RETURN(const DemoteDecision decision, Decide());
     switch (decision.action) {
       case DemoteAction::kRefuse:
-        return Refuse(decision);
+        if (!MayHold(decision.workload)) return Refuse(decision);
+        ADDONS_RETURN_IF_ERROR(HoldForWorkload(decision));
+        break;
       case DemoteAction::kSecondary:  // all along, or by this call
         return demotions == 0 ? absl::OkStatus() : ReadBack();
       case DemoteAction::kRepair:
@@ -224,10 +243,66 @@ absl::Status Demotion::Repair() {
   return absl::OkStatus();
 }
 
+/// Of clients that have come in the last moment. The next call sees whether
+/// they stay, and tells the other site.
 absl::Status Demotion::RefuseIfAny(const std::vector<Watcher>& workloads) {
   if (workloads.empty()) return absl::OkStatus();
-  workload_ = DescribeWatchers(workloads);
-  return Failed(absl::StatusCode::kFailedPrecondition, DescribeUse(workload_));
+  return Failed(absl::StatusCode::kFailedPrecondition,
+                DescribeUse(DescribeWatchers(workloads)));
+}
+
+/// Whether those who have the image open may be no workload: Ceph's manager
+/// opens it to make a scheduled mirror snapshot, and an rbd-mirror that died
+/// is known for one no more while its watch of the image lives on.
+bool Demotion::MayPass() const {
+  if (!mirror_seen_) return true;
+  if (view_.info.mode != MirrorMode::kSnapshot) return false;
+  const auto schedules =
+      ReadStoredSchedulesThatApply(session_.volume, view_.image_id);
+  if (schedules.empty()) return false;
+  // The manager, too, waits for the watch of a client that died.
+  const WallTime then = context_.clock().WallNow() + kFromManagersSnapshot -
+                        environment_.options.watch_timeout;
+  return UntilMirrorSnapshot(then, schedules) != SteadyDuration::zero();
+}
+
+/// Whether a call that `workload` keeps from going on waits for its end. A call
+/// that has to tell the other site is answered with that, and before its
+/// callers leave.
+bool Demotion::MayHold(const std::string& workload) {
+  const std::optional<SteadyTime> deadline = context_.LatestDeadline();
+  if (workload.empty() || !request_.may_hold || context_.mutating() ||
+      !deadline.has_value()) {
+    return false;
+  }
+  std::optional<SteadyTime>& answer_by = session_.memory.answer_by;
+  if (RefusalIsTold(view_, workload, context_.clock().WallNow())) {
+    answer_by.reset();
+    return true;
+  }
+  const ReplicationOptions& options = environment_.options;
+  const SteadyTime now = context_.clock().Now();
+  if (!answer_by.has_value()) {
+    const SteadyDuration patience = MayPass()
+                                        ? options.passing_client
+                                        : SteadyDuration(options.first_refusal);
+    answer_by =
+        std::min<SteadyTime>(now + patience, *deadline - options.first_refusal);
+  }
+  return now < *answer_by;
+}
+
+absl::Status Demotion::HoldForWorkload(const DemoteDecision& decision) {
+  // One that is seen has not gone.
+  session_.memory.workload_gone_since.reset();
+  context_.Step("waiting until the workload ends");
+  absl::Status pending = Failed(decision.code, decision.reason);
+  context_.SetPending(pending);
+  NoteRest(session_, looked_at_, decision.reason, pending,
+           &session_.memory.rest);
+  ADDONS_RETURN_IF_ERROR(
+      context_.LookAgainAfter(environment_.options.poll_interval));
+  return LookAround();
 }
 
 absl::Status Demotion::AwaitFollower(const std::string& reason) {
@@ -348,10 +423,15 @@ absl::Status Demotion::DemotePrimary(const OwnDemotionMark& mark) {
 absl::Status Demote(OperationContext& context,
                     ReplicationEnvironment& environment,
                     const DemoteRequest& request) {
+  const CallMemory& seen = context.memory().Of<CallMemory>();
+  if (request.may_hold) {
+    ADDONS_RETURN_IF_ERROR(
+        RestOn(context, environment, seen.rest, seen.answer_by));
+  }
   return RunWithSession(
       context, environment, request.target, "demote",
       [&](Session& session) -> absl::Status {
-        Demotion demotion(session);
+        Demotion demotion(request, session);
         absl::Status status = demotion.Run();
         if (status.ok() || demotion.workload().empty() ||
             request.scope == VerbScope::kGroupMember) {

@@ -10,6 +10,9 @@ namespace addons {
 struct DemoteRequest {
   VolumeTarget target;
   VerbScope scope = VerbScope::kVolume;
+  /// A call that a workload keeps from going on may wait for its end. Not for a
+  /// group that another member lets fail in any case.
+  bool may_hold = true;
 };
 
 /// Makes this site's primary image a secondary, so that the peer can be
@@ -27,7 +30,8 @@ struct DemoteRequest {
 ///     ├─ OwnHalfDemotion()                                │
 ///     │    ├─ ClaimingPeer(), UnclearReport() ──> UNAVAILABLE
 ///     │    └─ else ──> Repair() ──────────────────────────┤
-///     ├─ primary, DescribeUse() ────────> FAILED_PRECONDITION, TellRefusal()
+///     ├─ primary, DescribeUse() ──> HoldForWorkload() ────┤
+///     │                  └─ not told ───> FAILED_PRECONDITION, TellRefusal()
 ///     ├─ primary, not FollowerSeen() ──> AwaitFollower() ─┤
 ///     ├─ primary, PublishedMark() ──> AwaitWorkload() ────┤
 ///     └─ primary ──> DemotePrimary() ─────────────────────┤  a few times
@@ -36,6 +40,9 @@ struct DemoteRequest {
 ///   LookAround()       Look(): the image, and through the same handle FindClients()
 ///                      and what ceph-csi has published
 ///   Repair()           BeginMutation(), "repairing a half-done demotion": promotes it
+///   HoldForWorkload()  "waiting until the workload ends", for as long as
+///                      RefusalIsTold(); else some seconds, more where the
+///                      client MayPass()
 ///   AwaitFollower()    "waiting until the peer follows this site"
 ///   AwaitWorkload()    "waiting whether the workload comes back"
 ///   DemotePrimary()    MakeWritable(), BeginMutation(), "demoting"
@@ -47,7 +54,9 @@ struct DemoteRequest {
 ///
 /// OK: the image was read back as not primary, and its demotion is whole (also
 /// when it was so before). FAILED_PRECONDITION: replication is off, or a
-/// workload has the image open (librbd would take it away from under it).
+/// workload has the image open (librbd would take it away from under it): the
+/// first such call is answered after ReplicationOptions::first_refusal, and the
+/// next ones wait for the workload's end as long as they may, without a worker.
 /// UNAVAILABLE: repeat the call. Idempotent.
 absl::Status Demote(OperationContext& context,
                     ReplicationEnvironment& environment,

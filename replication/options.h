@@ -23,6 +23,13 @@ struct ReplicationOptions {
   /// The first call of a series of promotions that wait is answered then, so
   /// that the reason is shown.
   std::chrono::milliseconds first_answer = std::chrono::seconds(20);
+  /// A demotion that a workload keeps from going on is answered then, and the
+  /// other site is told, unless that site was told before.
+  std::chrono::milliseconds first_refusal = std::chrono::seconds(5);
+  /// Who has an image open for less may be Ceph's manager, which makes a
+  /// scheduled mirror snapshot, or an rbd-mirror that died: a little more than
+  /// watch_timeout, which both may wait for.
+  std::chrono::milliseconds passing_client = std::chrono::seconds(35);
   std::chrono::milliseconds poll_interval{1000};
   /// A promotion that waits opens the image again after this time at the
   /// latest; in between only when something has changed in its header.

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 #include <vector>
 
 #include "base/status_macros.h"
 #include "ceph/cluster.h"
+#include "ceph/image_objects.h"
 #include "ceph/pool.h"
 #include "operation/operation_context.h"
 #include "replication/decision/peer_claims.h"
@@ -53,6 +55,17 @@ bool ReportsStand(ReplicationEnvironment& environment,
       });
 }
 
+absl::StatusOr<std::vector<uint64_t>> HeaderWatchers(
+    Pool& reads, const std::string& image_id) {
+  ADDONS_ASSIGN_OR_RETURN(const std::vector<Watcher> watchers,
+                          reads.ListWatchers(HeaderObject(image_id)));
+  std::vector<uint64_t> clients;
+  clients.reserve(watchers.size());
+  for (const Watcher& watcher : watchers) clients.push_back(watcher.client_id);
+  std::sort(clients.begin(), clients.end());
+  return clients;
+}
+
 }  // namespace
 
 void NoteVersion(Pool& reads, PromotionRest* rest) {
@@ -60,6 +73,11 @@ void NoteVersion(Pool& reads, PromotionRest* rest) {
   rest->header_version.reset();
   rest->reports_until.reset();
   if (rest->image_id.empty() || rest->waits_for.empty()) return;
+  if (rest->for_workload) {
+    auto watchers = HeaderWatchers(reads, rest->image_id);
+    if (!watchers.ok()) return;
+    rest->watchers = *std::move(watchers);
+  }
   const auto version = reads.HeaderVersion(rest->image_id);
   if (version.ok()) rest->header_version = *version;
 }
@@ -111,9 +129,15 @@ bool MayRest(OperationContext& context, ReplicationEnvironment& environment,
     return false;
   }
   const SteadyTime now = context.clock().Now();
-  if (now - *rest.looked_at >= environment.options.longest_rest &&
-      (!rest.reports_until.has_value() || now >= *rest.reports_until ||
-       !ReportsStand(environment, rest, cluster, reads))) {
+  if (rest.for_workload) {
+    const auto watchers = HeaderWatchers(reads, rest.image_id);
+    if (!watchers.ok() || *watchers != rest.watchers ||
+        now - *rest.looked_at >= environment.options.settled_rest) {
+      return false;
+    }
+  } else if (now - *rest.looked_at >= environment.options.longest_rest &&
+             (!rest.reports_until.has_value() || now >= *rest.reports_until ||
+              !ReportsStand(environment, rest, cluster, reads))) {
     return false;
   }
   const auto version = reads.HeaderVersion(rest.image_id);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "base/clock.h"
@@ -21,13 +22,17 @@ struct ReplicationEnvironment;
 struct SeriesClocks;
 
 /// What a promotion has seen that waits for the other site, at its last look,
-/// and where. While that stands it rests: it asks for the version of the
-/// image's header alone, for another look would find the same. It only ever
-/// says that a promotion goes on waiting; whatever else it answers rests on a
+/// and where; likewise a demotion that a workload keeps from going on. While
+/// that stands it rests: it asks for the version of the image's header alone (a
+/// demotion: and who watches it), for another look would find the same. It only
+/// ever says that a call goes on waiting; whatever else it answers rests on a
 /// look of its own. For one thread at a time.
 struct PromotionRest {
-  std::string image_id;  // empty: in journal mode, whose header tells nothing
+  /// Empty: of a promotion in journal mode, where the header tells nothing.
+  std::string image_id;
   std::optional<uint64_t> header_version;  // before the look
+  bool for_workload = false;               // of a demotion
+  std::vector<uint64_t> watchers;          // likewise, by client, sorted
   /// When the look began that has found nothing to do yet; nullopt: it has
   /// found something, or there was none.
   std::optional<SteadyTime> looked_at;
@@ -65,12 +70,13 @@ void NoteRest(const OpenedVolume& opened, SteadyTime looked_at,
 void NoteSettled(ReplicationEnvironment& environment, const MirrorView& view,
                  const SeriesClocks& clocks, PromotionRest* rest);
 
-/// Whether what the last look has found still stands. Blocks for one read, and
-/// now and then for a listing of the pool; false when either fails.
+/// Whether what the last look has found still stands. Blocks for one read (a
+/// demotion: two), and now and then for a listing of the pool; false when one
+/// of them fails.
 bool MayRest(OperationContext& context, ReplicationEnvironment& environment,
              const PromotionRest& rest, Cluster& cluster, Pool& reads);
 
-/// Of a promotion that is run again: rests on, without finding the volume
+/// Of a call that is run again: rests on, without finding the volume
 /// anew, until `answer_by` at the latest. OK: it is time to look.
 absl::Status RestOn(OperationContext& context,
                     ReplicationEnvironment& environment,

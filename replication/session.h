@@ -36,8 +36,8 @@ struct CallMemory {
   ReportWatch& Reports(const MirrorView& view);
 
   std::optional<MirrorView> first_look;
-  // Of a promotion.
-  bool begun = false;
+  bool begun = false;  // of a promotion
+  // Of a promotion, or of a demotion that a workload keeps from going on.
   std::optional<SteadyTime> answer_by;
   PromotionRest rest;
   // Of a demotion: since when no workload has been seen, that is between two

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -25,6 +26,18 @@ bool HasTravelled(const RefusedDemotion& note, const MirrorView& view) {
                      [&](const MirrorSnapshot& snapshot) {
                        return snapshot.id > note.after && snapshot.complete;
                      });
+}
+
+/// The note says so already, and is not to be renewed yet.
+bool IsNoted(const MirrorView& view, const std::string& workload, int64_t now) {
+  if (!view.refused_demotion.has_value()) return false;
+  const std::chrono::seconds age(now - view.refused_demotion->told);
+  return age >= std::chrono::seconds(0) && age < kTellAgainAfter &&
+         view.refused_demotion->workload == workload;
+}
+
+int64_t UnixSeconds(WallTime now) {
+  return absl::ToUnixSeconds(absl::FromChrono(now));
 }
 
 /// Writes it, where it is to be written, and makes what carries it.
@@ -52,6 +65,12 @@ bool Waits(const Session& session, const SnapshotTurn& turn, bool first) {
 
 }  // namespace
 
+bool RefusalIsTold(const MirrorView& view, const std::string& workload,
+                   WallTime now) {
+  return IsNoted(view, workload, UnixSeconds(now)) &&
+         HasTravelled(*view.refused_demotion, view);
+}
+
 absl::Status TellRefusal(Session& session, const std::string& workload,
                          const absl::Status& refusal, TurnWaits waits) {
   ADDONS_ASSIGN_OR_RETURN(const MirrorView view, Look(session));
@@ -60,19 +79,14 @@ absl::Status TellRefusal(Session& session, const std::string& workload,
     return absl::UnavailableError(
         "the image refuses writes, because an earlier demotion died half-way");
   }
-  const absl::Time now = absl::FromChrono(session.context.clock().WallNow());
-  RefusedDemotion note{workload, FormatUtc(now), absl::ToUnixSeconds(now)};
-  bool write = true;
-  if (view.refused_demotion.has_value()) {
-    const std::chrono::seconds age(note.told - view.refused_demotion->told);
-    const bool recent = age >= std::chrono::seconds(0) && age < kTellAgainAfter;
-    if (recent && view.refused_demotion->workload == workload) {
-      if (HasTravelled(*view.refused_demotion, view)) return absl::OkStatus();
-      write = false;
-    }
-    if (!view.refused_demotion->since.empty()) {
-      note.since = view.refused_demotion->since;
-    }
+  const WallTime now = session.context.clock().WallNow();
+  if (RefusalIsTold(view, workload, now)) return absl::OkStatus();
+  RefusedDemotion note{workload, FormatUtc(absl::FromChrono(now)),
+                       UnixSeconds(now)};
+  const bool write = !IsNoted(view, workload, note.told);
+  if (view.refused_demotion.has_value() &&
+      !view.refused_demotion->since.empty()) {
+    note.since = view.refused_demotion->since;
   }
   bool carry = false;
   if (view.info.mode == MirrorMode::kSnapshot) {

@@ -4,12 +4,19 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "base/clock.h"
 #include "operation/operation_context.h"
 #include "replication/environment.h"
 #include "replication/session.h"
 #include "replication/snapshot_turn.h"
+#include "replication/state/mirror_view.h"
 
 namespace addons {
+
+/// TellRefusal() would change nothing: the other site knows of `workload`.
+/// `now` is the wall clock's.
+bool RefusalIsTold(const MirrorView& view, const std::string& workload,
+                   WallTime now);
 
 /// Tells the other site that `workload` keeps the image, which is primary, from
 /// being demoted, as `refusal` says: writes a note into its metadata and, in

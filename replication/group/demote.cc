@@ -28,12 +28,15 @@ void TellOfWorkloads(OperationContext& context,
 absl::Status DemoteMembers(OperationContext& context,
                            ReplicationEnvironment& environment,
                            const GroupTarget& target) {
-  GroupRun run(
-      context, environment.options, target,
-      {target.group_id, "demote", "being demoted", "demoted"},
-      [&](OperationContext& member, const VolumeTarget& volume) {
-        return Demote(member, environment, {volume, VerbScope::kGroupMember});
-      });
+  GroupRun run(context, environment.options, target,
+               {target.group_id, "demote", "being demoted", "demoted"},
+               [&](OperationContext& member, const VolumeTarget& volume) {
+                 // Nobody waits where one is refused, or demoted already.
+                 const bool may_hold =
+                     member.only_looks() && !AnyFailed(run.members());
+                 return Demote(member, environment,
+                               {volume, VerbScope::kGroupMember, may_hold});
+               });
   absl::Status status = RunAllOrNone(run);
   if (!status.ok() && !RunsAgain(status)) {
     TellOfWorkloads(context, environment, target, status, run);

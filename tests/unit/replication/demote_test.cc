@@ -14,6 +14,7 @@
 namespace addons::testing {
 namespace {
 
+using std::chrono::minutes;
 using std::chrono::seconds;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -53,6 +54,8 @@ TEST_F(DemoteTest, WorkloadThatOpensTheImageInTheLastMomentIsNotDemoted) {
                                       HasSubstr("10.0.0.7:0/77")));
   EXPECT_TRUE(a_.Info(image_).primary);
   EXPECT_EQ(world_.CountCalls("a", "rbd_mirror_image_demote"), 0);
+  // It may be gone in a moment: the next call sees.
+  EXPECT_EQ(Metadata(a_, kRefusedDemotionKey), "absent");
 }
 
 TEST_F(DemoteTest, PrimaryIsDemotedWithAWholeSnapshot) {
@@ -151,9 +154,118 @@ TEST_F(DemoteTest, RefusalIsToldToTheOtherSite) {
   EXPECT_TRUE(a_.HasLock(image_));
 }
 
+// The operator calls again a while later, and more rarely each time.
+TEST_F(DemoteTest, TheEndOfAWorkloadIsNoticedWithinTwoSeconds) {
+  deadline_ = minutes(3);
+  // Between what may be the manager's moments.
+  world_.AdvanceToSecond(22);
+  a_.AddWatcher(image_, kClient, 4464);
+  EXPECT_THAT(Demote(on_a_), StatusIs(kFailedPrecondition));
+  EXPECT_EQ(took_, seconds(5));
+  EXPECT_NE(Metadata(a_, kRefusedDemotionKey), "absent");
+  world_.Schedule(seconds(100), [this] { a_.RemoveWatcher(image_, 4464); });
+  EXPECT_OK(Demote(on_a_));
+  EXPECT_LE(took_, seconds(102));
+  EXPECT_EQ(held_worker_, SteadyDuration::zero());
+  EXPECT_FALSE(a_.Info(image_).primary);
+}
+
+TEST_F(DemoteTest, AWorkloadThatEndsSoonIsNotToldOf) {
+  a_.AddWatcher(image_, kClient, 4464);
+  world_.Schedule(seconds(3), [this] { a_.RemoveWatcher(image_, 4464); });
+  EXPECT_OK(Demote(on_a_));
+  EXPECT_LE(took_, seconds(5));
+  EXPECT_EQ(Metadata(b_, kRefusedDemotionKey), "absent");
+}
+
+TEST_F(DemoteTest, WhoWaitsForAWorkloadLooksAtItsHeaderAlone) {
+  a_.AddWatcher(image_, kClient, 4464);
+  EXPECT_THAT(Demote(on_a_), StatusIs(kFailedPrecondition));
+  world_.ClearCalls();
+  EXPECT_THAT(Demote(on_a_), StatusIs(kFailedPrecondition));
+  EXPECT_EQ(took_, seconds(60));
+  EXPECT_LE(world_.CountCalls("a", "rbd_open_read_only"), 5);
+}
+
+TEST_F(DemoteTest, AnotherWorkloadMeanwhileIsToldOf) {
+  deadline_ = minutes(3);
+  // Between what may be the manager's moments.
+  world_.AdvanceToSecond(22);
+  a_.AddWatcher(image_, kClient, 4464);
+  EXPECT_THAT(Demote(on_a_), StatusIs(kFailedPrecondition));
+  world_.Schedule(seconds(2), [this] {
+    a_.RemoveWatcher(image_, 4464);
+    a_.AddWatcher(image_, "10.1.2.4:0/78", 4465);
+  });
+  EXPECT_THAT(Demote(on_a_),
+              StatusIs(kFailedPrecondition, HasSubstr("client.4465")));
+  EXPECT_LE(took_, seconds(9));
+  EXPECT_THAT(Metadata(a_, kRefusedDemotionKey), HasSubstr("client.4465"));
+}
+
+// A call that waits for longer than the other site believes the note.
+TEST_F(DemoteTest, TheNoteIsRenewedWhileACallWaits) {
+  deadline_ = minutes(10);
+  a_.AddWatcher(image_, kClient, 4464);
+  EXPECT_THAT(Demote(on_a_), StatusIs(kFailedPrecondition));
+  const std::string told = Metadata(a_, kRefusedDemotionKey);
+  EXPECT_THAT(Demote(on_a_), StatusIs(kFailedPrecondition));
+  EXPECT_LE(took_, minutes(4));
+  EXPECT_NE(Metadata(a_, kRefusedDemotionKey), told);
+}
+
+TEST_F(DemoteTest, WhoHasNoTimeIsAnsweredAtOnce) {
+  a_.AddWatcher(image_, kClient, 4464);
+  deadline_ = seconds(4);
+  EXPECT_THAT(Demote(on_a_), StatusIs(kFailedPrecondition));
+  EXPECT_EQ(took_, SteadyDuration::zero());
+  EXPECT_NE(Metadata(a_, kRefusedDemotionKey), "absent");
+}
+
+// --- who has the image open for a moment only
+
+// rbd_support opens the image at its moment, and where the watch of an
+// rbd-mirror that died lives on it waits for that.
+TEST_F(DemoteTest, AScheduledSnapshotOfTheManagerIsNoWorkload) {
+  ASSERT_OK(pair_.cluster(a_)->MgrCommand(absl::StrCat(
+      R"({"prefix":"rbd mirror snapshot schedule add","level_spec":")",
+      MirroredPair::kPool, "/", image_, R"(","interval":"1m"})")));
+  for (const int second : {0, 25}) {
+    world_.AdvanceToSecond(second);
+    a_.AddWatcher(image_, "10.1.2.9:0/99", 4164);
+    world_.Schedule(seconds(30), [this] { a_.RemoveWatcher(image_, 4164); });
+    EXPECT_OK(Demote(on_a_)) << second;
+    EXPECT_LE(took_, seconds(31));
+    EXPECT_EQ(Metadata(b_, kRefusedDemotionKey), "absent");
+    ASSERT_OK(Promote(on_a_));
+  }
+}
+
+TEST_F(DemoteTest, BetweenTheManagersMomentsAWorkloadIsToldOfSoon) {
+  ASSERT_OK(pair_.cluster(a_)->MgrCommand(absl::StrCat(
+      R"({"prefix":"rbd mirror snapshot schedule add","level_spec":")",
+      MirroredPair::kPool, "/", image_, R"(","interval":"1m"})")));
+  world_.AdvanceToSecond(35);
+  a_.AddWatcher(image_, kClient, 4464);
+  EXPECT_THAT(Demote(on_a_), StatusIs(kFailedPrecondition));
+  EXPECT_EQ(took_, seconds(5));
+}
+
+TEST_F(DemoteTest, AnRbdMirrorThatDiedIsNoWorkload) {
+  // It is not among those of the pool any more.
+  b_.SetMirrorDaemon(DaemonState::kDown);
+  world_.Advance(seconds(35));
+  a_.AddWatcher(image_, "10.1.2.8:0/98", 4157);
+  world_.Schedule(seconds(30), [this] { a_.RemoveWatcher(image_, 4157); });
+  b_.SetMirrorDaemon(DaemonState::kDown);
+  EXPECT_OK(Demote(on_a_));
+  EXPECT_LE(took_, seconds(31));
+}
+
 TEST_F(DemoteTest, RefusalIsToldAgainOnlyWhenItIsNewsOrOld) {
   a_.AddWatcher(image_, kClient, 4464);
   EXPECT_THAT(Demote(on_a_), StatusIs(kFailedPrecondition));
+  deadline_ = seconds(4);
   const std::string told = Metadata(a_, kRefusedDemotionKey);
   world_.ClearCalls();
   for (int i = 0; i < 5; ++i) {
@@ -278,6 +390,16 @@ TEST_F(DemoteTest, ClientThatComesBackDuringThatTimeStopsTheDemotion) {
   EXPECT_THAT(Demote(on_a_),
               StatusIs(kFailedPrecondition, HasSubstr("client.4464")));
   EXPECT_EQ(Demotions("a"), 0);
+}
+
+TEST_F(DemoteTest, ThatTimeBeginsAnewWhenTheClientHasGoneAgain) {
+  deadline_ = minutes(3);
+  a_.SetImageMetadata(image_, ".rbd.csi.ceph.com/userid/node-1", "csi-rbd");
+  world_.Schedule(seconds(10),
+                  [this] { a_.AddWatcher(image_, kClient, 4464); });
+  world_.Schedule(seconds(33), [this] { a_.RemoveWatcher(image_, 4464); });
+  EXPECT_OK(Demote(on_a_));
+  EXPECT_GE(took_, seconds(63));
 }
 
 TEST_F(DemoteTest, CallerThatLeavesDuringThatTimeStopsTheDemotion) {

@@ -37,7 +37,12 @@ absl::Status AddSchedule(MirroredPair& pair, FakeSite& site,
 
 class SnapshotTurnTest : public VerbsTest {
  protected:
-  SnapshotTurnTest() { AddMirrored(kSmallImage); }
+  SnapshotTurnTest() {
+    AddMirrored(kSmallImage);
+    // It is not waited whether the workload ends.
+    on_a_.options().first_refusal = seconds(0);
+    on_a_.options().passing_client = seconds(0);
+  }
 
   void Schedule(FakeSite& site, const std::string& interval) {
     ASSERT_OK(AddSchedule(

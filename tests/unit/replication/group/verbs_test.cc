@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "ceph/mirror.h"
+#include "replication/state/move_marks.h"
 #include "tests/unit/replication/group/group_fixture.h"
 
 namespace addons::testing {
@@ -109,6 +110,33 @@ TEST_F(GroupTest, DemoteDemotesNoneWhileOneIsInUse) {
                              HasSubstr("2 ready"))));
   EXPECT_EQ(PrimariesOn(a_), 3U);
   EXPECT_EQ(world_.CountCalls("a", "rbd_mirror_image_demote"), 0);
+}
+
+// The members' notes tell that they were refused before.
+TEST_F(GroupTest, TheEndOfTheLastWorkloadIsNoticedWithinTwoSeconds) {
+  AddMirroredGroup(3);
+  world_.AdvanceToSecond(30);
+  a_.AddWatcher(Image(0), "10.1.2.3:0/77", 4464);
+  a_.AddWatcher(Image(1), "10.1.2.3:0/77", 4465);
+  EXPECT_THAT(DemoteAll(on_a_), StatusIs(kFailedPrecondition));
+  world_.Schedule(seconds(10), [this] { a_.RemoveWatcher(Image(0), 4464); });
+  world_.Schedule(seconds(30), [this] { a_.RemoveWatcher(Image(1), 4465); });
+  EXPECT_OK(DemoteAll(on_a_));
+  EXPECT_LE(took_, seconds(33));
+  EXPECT_EQ(held_worker_, SteadyDuration::zero());
+  EXPECT_EQ(PrimariesOn(a_), 0U);
+}
+
+// Its refusal must be told, and is told with the answer.
+TEST_F(GroupTest, AMemberThatIsInUseAnewIsNotWaitedForBesideAnother) {
+  AddMirroredGroup(2);
+  world_.AdvanceToSecond(25);
+  a_.AddWatcher(Image(0), "10.1.2.3:0/77", 4464);
+  EXPECT_THAT(DemoteAll(on_a_), StatusIs(kFailedPrecondition));
+  a_.AddWatcher(Image(1), "10.1.2.3:0/77", 4465);
+  EXPECT_THAT(DemoteAll(on_a_), StatusIs(kFailedPrecondition));
+  EXPECT_LE(took_, seconds(7));
+  EXPECT_EQ(a_.ImageMetadata(Image(1)).count(kRefusedDemotionKey), 1U);
 }
 
 TEST_F(GroupTest, DemoteDemotesNoneWhileOneIsAMirroredClone) {
