@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/time/clock.h"
 #include "base/uuid.h"
@@ -59,27 +60,33 @@ void EventLog::Add(HistoryEvent event) {
   event.times = 1;
   event.image = object.image;
   event.daemon = daemon_;
-  if (!object.key.empty() && now - object.row_began < kLongestRow &&
-      SaysTheSame(object.last, event)) {
-    object.last.until = event.time;
-    ++object.last.times;
-    object.untold = true;
-    if (const auto found = waiting_.find(object.key); found != waiting_.end()) {
-      found->second.event = object.last;
-      object.untold = false;
-    } else if (now - object.taken >= kRewrite) {
-      Wait(object.key, object.last, now);
-      object.untold = false;
+  for (Row& row : object.rows) {
+    if (now - row.began >= kLongestRow || !SaysTheSame(row.last, event)) {
+      continue;
+    }
+    row.last.until = event.time;
+    ++row.last.times;
+    row.untold = true;
+    if (const auto found = waiting_.find(row.key); found != waiting_.end()) {
+      found->second.event = row.last;
+      row.untold = false;
+    } else if (now - row.taken >= kRewrite) {
+      Wait(row.key, row.last, now);
+      row.untold = false;
     }
     return;
   }
-  if (object.untold) Wait(object.key, object.last, now);
-  object.key = HistoryKey(event.time, writer_, ++number_);
-  object.last = event;
-  object.row_began = object.taken = now;
-  object.untold = false;
-  const std::string key = object.key;
-  Wait(key, std::move(event), now);
+  const auto ends = [&](Row& row) {
+    const bool over = !event.to.empty() || row.last.verb == event.verb ||
+                      object.rows.size() >= kRows;
+    if (over && row.untold) Wait(row.key, row.last, now);
+    return over;
+  };
+  std::erase_if(object.rows, ends);
+  Row row{HistoryKey(event.time, writer_, ++number_), event, now, now};
+  // Nothing that was before a change of the role goes on after it.
+  if (event.to.empty()) object.rows.push_back(row);
+  Wait(row.key, std::move(event), now);
 }
 
 void EventLog::Wait(const std::string& key, HistoryEvent event,
@@ -99,8 +106,8 @@ std::vector<HistoryBatch> EventLog::Take(const std::set<std::string>& busy,
   const SteadyTime now = clock_.Now();
   if (all) {
     for (auto& [id, object] : objects_) {
-      if (std::exchange(object.untold, false)) {
-        Wait(object.key, object.last, now);
+      for (Row& row : object.rows) {
+        if (std::exchange(row.untold, false)) Wait(row.key, row.last, now);
       }
     }
   }
@@ -121,7 +128,9 @@ std::vector<HistoryBatch> EventLog::Take(const std::set<std::string>& busy,
     if (busy.contains(place.fsid)) continue;
     HistoryBatch& batch = batches[place];
     batch.place = place;
-    if (one->first == object->second.key) object->second.taken = now;
+    for (Row& row : object->second.rows) {
+      if (row.key == one->first) row.taken = now;
+    }
     // Where the volume was found may have been seen only after this.
     if (one->second.event.image.empty()) {
       one->second.event.image = object->second.image;

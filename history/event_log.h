@@ -53,12 +53,14 @@ struct HistoryStats {
 /// What happened to volumes and groups, in memory until it is written to their
 /// pools (HistoryWriter): to add to it costs a call nothing but a lock. What
 /// repeats itself within kLongestRow is one event with a number, written anew
-/// every kRewrite. Bounded: what is too much is dropped and counted.
-/// Thread-safe.
+/// every kRewrite; also where kRows kinds of calls take turns, as an operator's
+/// Demote and Resync of a secondary do, but for one whose role has changed.
+/// Bounded: what is too much is dropped and counted. Thread-safe.
 class EventLog {
  public:
   static constexpr std::chrono::hours kLongestRow{1};
   static constexpr std::chrono::minutes kRewrite{5};
+  static constexpr size_t kRows = 2;
   static constexpr size_t kMostWaiting = 4096;
   static constexpr size_t kMostObjects = 10000;
   static constexpr std::chrono::minutes kLongestWait{30};
@@ -89,15 +91,18 @@ class EventLog {
   HistoryStats stats() const;
 
  private:
+  struct Row {
+    std::string key;  // of `last`
+    HistoryEvent last;
+    SteadyTime began;
+    SteadyTime taken;     // when `last` was taken to be written
+    bool untold = false;  // `last` has a number that was not taken
+  };
   struct Object {
     HistoryPlace place;
     std::string image;
     bool located = false;
-    std::string key;  // of `last`; empty: there is none yet
-    HistoryEvent last;
-    SteadyTime row_began;
-    SteadyTime taken;     // when `last` was taken to be written
-    bool untold = false;  // `last` has a number that was not taken
+    std::vector<Row> rows;  // that may go on, the oldest first
     SteadyTime used;
   };
   struct Waiting {

@@ -6,6 +6,8 @@
 #include <iterator>
 #include <utility>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/status_macros.h"
 #include "ceph/omap_object.h"
@@ -43,6 +45,10 @@ absl::StatusOr<bool> HasObject(Pool& pool, const std::string& object) {
   const absl::Status read = pool.ReadOmapPage(object, "", "", 1).status();
   if (absl::IsUnavailable(read) || absl::IsDeadlineExceeded(read)) return read;
   return read.ok();
+}
+
+bool IsAbout(const std::string& object, const std::string& uuid) {
+  return !uuid.empty() && absl::EndsWith(object, absl::StrCat("-", uuid));
 }
 
 }  // namespace
@@ -102,7 +108,8 @@ absl::StatusOr<HistoryFound> ReadHistory(Pool& pool,
           return;
         }
         if (event->until < query.since ||
-            (!query.objects.empty() && !query.objects.contains(event->object)))
+            (!query.objects.empty() && !query.objects.contains(event->object) &&
+             !IsAbout(event->object, query.uuid)))
           return;
         newest.push_back(*std::move(event));
         if (newest.size() > query.most) {

@@ -49,6 +49,9 @@ struct HistoryQuery {
   std::set<std::string> objects;  // ids; empty: all
   absl::Time since = absl::InfinitePast();
   size_t most = 100;  // the newest of them
+  /// With `objects`: also all that is about this uuid. A volume or group is
+  /// called by the id of the site that made it, or of the one that it is on.
+  std::string uuid{};
 };
 
 struct HistoryFound {

@@ -112,10 +112,14 @@ grpc::ServerUnaryReactor* HistoryService::ListHistory(
         if (!request->volume_id().empty()) {
           asked->volume.emplace(request->volume_id());
           asked->query.objects.insert(request->volume_id());
+          ADDONS_ASSIGN_OR_RETURN(const VolumeId id, asked->volume->id());
+          asked->query.uuid = id.uuid;
         }
         if (!request->group_id().empty()) {
           asked->group.emplace(request->group_id());
           asked->query.objects.insert(request->group_id());
+          ADDONS_ASSIGN_OR_RETURN(const VolumeId id, asked->group->id());
+          asked->query.uuid = id.uuid;
         }
         const int named = static_cast<int>(asked->volume.has_value()) +
                           static_cast<int>(asked->group.has_value()) +

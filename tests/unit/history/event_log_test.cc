@@ -127,6 +127,42 @@ TEST_F(EventLogTest, ANumberIsWrittenAnewAfterAWhileAndBeforeWhatFollows) {
   EXPECT_EQ(events[1].code, "OK");
 }
 
+// The operator's calls for a secondary that is not in step: each half minute.
+TEST_F(EventLogTest, TwoCallsThatTakeTurnsAreTwoEvents) {
+  Found("v1");
+  const auto answer = [this](const char* verb, const char* code) {
+    HistoryEvent event = Answer("v1", code);
+    event.verb = verb;
+    log_.Add(event);
+  };
+  for (int i = 0; i < 20; ++i) {
+    answer("demote", "OK");
+    answer("resync", "UNAVAILABLE");
+    clock_.Advance(seconds(30));
+  }
+  EXPECT_THAT(TakeAll(/*all=*/true), SizeIs(2));
+  // What changes ends both: later ones stand after it.
+  HistoryEvent change = Answer("v1", "");
+  change.from = "secondary";
+  change.to = "primary";
+  log_.Add(change);
+  answer("demote", "OK");
+  const std::vector<HistoryEvent> after = TakeAll();
+  ASSERT_THAT(after, SizeIs(2));
+  EXPECT_EQ(after[1].verb, "demote");
+}
+
+TEST_F(EventLogTest, ACallOfAnotherKindEndsTheRowsOfTwo) {
+  Found("v1");
+  for (const char* const verb :
+       {"demote", "resync", "promote", "demote", "resync"}) {
+    HistoryEvent event = Answer("v1", "OK");
+    event.verb = verb;
+    log_.Add(event);
+  }
+  EXPECT_THAT(TakeAll(/*all=*/true), SizeIs(5));
+}
+
 TEST_F(EventLogTest, ARowEndsAfterAnHour) {
   Found("v1");
   log_.Add(Answer("v1", "OK"));

@@ -67,6 +67,19 @@ TEST_F(HistoryStoreTest, TheNewestOfAnObjectSinceATime) {
   EXPECT_THAT(Read({{"v0"}, At(1), 2}), ElementsAre("2", "4"));
 }
 
+// A volume is called by the id of the other site after a move.
+TEST_F(HistoryStoreTest, AVolumeIsFoundUnderTheIdsOfBothSites) {
+  const std::string uuid = "5ef79ce1-81e8-439b-8405-35138edf5b89";
+  const std::string here = "0001-0006-site-b-0000000000000003-" + uuid;
+  Write(1, "0001-0006-site-a-0000000000000002-" + uuid);
+  Write(2, "0001-0006-site-a-0000000000000002-another");
+  HistoryQuery query;
+  query.objects.insert(here);
+  EXPECT_THAT(Read(query), IsEmpty());
+  query.uuid = uuid;
+  EXPECT_THAT(Read(query), ElementsAre("1"));
+}
+
 TEST_F(HistoryStoreTest, WhatBeganBeforeAndWentOnIsFound) {
   HistoryEvent event;
   event.time = At(0);
