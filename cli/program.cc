@@ -131,21 +131,21 @@ void AddSocketOptions(CLI::App& command, Options& options, Sockets sockets) {
   if (sockets != Sockets::kAdmin) {
     command.add_option("--endpoint", options.endpoint, "Socket of the daemon")
         ->capture_default_str();
-  } else {
-    // It was this one's before, and must not be taken for what it is not.
-    command.add_option("--endpoint", "Not of this command")
-        ->group("")
-        ->check([](const std::string&) {
-          return std::string(
-              "this command talks to the administrators' socket: give "
-              "--admin-endpoint");
-        });
   }
   if (sockets == Sockets::kCallers) return;
+  CLI::Option* const admin =
+      command
+          .add_option("--admin-endpoint", options.admin_endpoint,
+                      "Socket of the daemon for administrators")
+          ->capture_default_str();
+  if (sockets != Sockets::kAdmin) return;
+  // What names one daemon to all commands is taken as long as this command
+  // finds its own socket; the other one must not be taken for that.
   command
-      .add_option("--admin-endpoint", options.admin_endpoint,
-                  "Socket of the daemon for administrators")
-      ->capture_default_str();
+      .add_option("--endpoint", options.endpoint,
+                  "Not used: this command talks to the administrators' socket")
+      ->group("")
+      ->needs(admin);
 }
 
 void AddConnectionOptions(CLI::App& command, Options& options,

@@ -67,11 +67,9 @@ void AddPeer(const MirrorView& view, const SiteView& peer,
   if (!peer.status.up || peer.age >= settle) {
     report->Add(
         ReplicationHealth::kDegraded,
-        absl::StrCat(name,
-                     " is unreachable: its rbd-mirror has not "
-                     "reported for at least ",
-                     WholeSeconds(peer.age),
-                     " s; check rbd-mirror and the network of that site"));
+        absl::StrCat(name, " is unreachable: its rbd-mirror ",
+                     DescribeSilence(peer.age),
+                     "; check rbd-mirror and the network of that site"));
     return;
   }
   if (!view.ReportedSincePrimary(peer)) {

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -31,6 +32,9 @@ class Resynchronization {
   absl::StatusOr<ResyncResult> Run();
 
  private:
+  absl::StatusOr<std::optional<ResyncResult>> LookAndAct();
+  bool MayAwaitReports();
+  absl::Status AwaitReports(const ResyncDecision& decision);
   absl::StatusOr<ResyncResult> Ready(const MirrorView& view,
                                      const std::string& reason);
   absl::StatusOr<ResyncResult> Request(const MirrorView& view);
@@ -116,7 +120,30 @@ absl::StatusOr<ResyncResult> Resynchronization::Request(
   return NotReady("resync requested");
 }
 
+/// false: nobody waits for that long.
+bool Resynchronization::MayAwaitReports() {
+  std::optional<SteadyTime>& until = session_.memory.answer_by;
+  const SteadyTime now = context_.clock().Now();
+  if (!until.has_value()) until = now + environment_.options.settle_time;
+  return context_.LatestDeadline().has_value() && now < *until;
+}
+
+absl::Status Resynchronization::AwaitReports(const ResyncDecision& decision) {
+  context_.Step("waiting for both sites to report");
+  context_.SetPending(Failed(decision.code, decision.reason));
+  return context_.LookAgainAfter(environment_.options.longest_rest);
+}
+
 absl::StatusOr<ResyncResult> Resynchronization::Run() {
+  while (true) {
+    ADDONS_ASSIGN_OR_RETURN(const std::optional<ResyncResult> result,
+                            LookAndAct());
+    if (result.has_value()) return *result;
+  }
+}
+
+/// nullopt: it has waited, look again.
+absl::StatusOr<std::optional<ResyncResult>> Resynchronization::LookAndAct() {
   context_.Step("looking at both sites");
   const auto view =
       LookAt(session_.volume, *session_.reads, environment_.tracker);
@@ -136,6 +163,10 @@ absl::StatusOr<ResyncResult> Resynchronization::Run() {
       return Request(*view);
     case ResyncAction::kNotReady:
       return NotReady(decision.reason);
+    case ResyncAction::kAwaitReports:
+      if (!MayAwaitReports()) break;
+      ADDONS_RETURN_IF_ERROR(AwaitReports(decision));
+      return std::optional<ResyncResult>();
     case ResyncAction::kRefuse:
     case ResyncAction::kAskError:
       break;

@@ -31,8 +31,8 @@ struct ResyncResult {
 /// other cases this reports.
 ///
 // clang-format off
-///   Run(): LookAt()  "looking at both sites"
-///     │
+///   Run(): LookAndAct(): LookAt()  "looking at both sites" <── AwaitReports()
+///     │                            "waiting for both sites to report"
 ///     JudgeResync(): DecideResync()                    see decision/resync_decision.h
 ///     ├─ absent ──> DecideAbsent() ─┬─ SawPrimaryLately() ──> not ready
 ///     │                             └─ else ────────────────> UNAVAILABLE
@@ -44,12 +44,13 @@ struct ResyncResult {
 ///     │    └─ else ─────────────────────────────────────────> not ready
 ///     └─ DecideIdle()
 ///          ├─ rbd-mirror of this site is down ──────────────> UNAVAILABLE
-///          ├─ no IsCurrent() report ──> Waiting() ──────────> UNAVAILABLE
+///          ├─ no IsCurrent() report ──> Waiting()
+///          │    AwaitReports(), for the settle time at most ─> UNAVAILABLE
 ///          ├─ PeerCopiesOwnDemotion() ──────────────────────> not ready
 ///          ├─ WholeCopy(), and LivingPrimary()
 ///          │    or both sites are demoted ──> Ready() ──────> ready
 ///          ├─ ReportsError() ──> DecideOnError()
-///          └─ else ──> Waiting() ───────────────────────────> UNAVAILABLE
+///          └─ else ──> Waiting(), AwaitReports() ───────────> UNAVAILABLE
 ///
 ///   DecideOnError()
 ///     ├─ no split brain, and not MayBeStanding(): it PassesByItself() or does

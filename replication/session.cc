@@ -197,7 +197,8 @@ absl::Status ImageMissing(const ResolvedVolume& volume) {
   return absl::NotFoundError(
       absl::StrCat(volume.Describe(),
                    " does not exist: the journal names it, but the pool has no "
-                   "such image (deleted, or not mirrored to this site yet)"));
+                   "such image (a resync is making it anew, it is not mirrored "
+                   "to this site yet, or it was deleted)"));
 }
 
 }  // namespace addons

@@ -37,7 +37,8 @@ struct CallMemory {
 
   std::optional<MirrorView> first_look;
   bool begun = false;  // of a promotion
-  // Of a promotion, or of a demotion that a workload keeps from going on.
+  // Of a promotion, of a demotion that a workload keeps from going on, or of a
+  // resync that waits for reports.
   std::optional<SteadyTime> answer_by;
   PromotionRest rest;
   // Of a demotion: since when no workload has been seen, that is between two

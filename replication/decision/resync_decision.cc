@@ -142,9 +142,9 @@ std::string PeerName(const MirrorView& view, const SiteNameFn& site_name) {
 }
 
 ResyncDecision Waiting() {
-  return Unavailable(
-      "waiting for both sites to report what they see, which takes up to a "
-      "minute; nothing has been begun");
+  return {ResyncAction::kAwaitReports, StatusCode::kUnavailable,
+          "waiting for both sites to report what they see, which takes up to a "
+          "minute; nothing has been begun"};
 }
 
 ResyncDecision SourceGone(const MirrorView& view, absl::string_view what,
@@ -153,11 +153,7 @@ ResyncDecision SourceGone(const MirrorView& view, absl::string_view what,
       what, ", but ", PeerName(view, site_name),
       view.peers.empty()
           ? " is silent"
-          : absl::StrCat(" has not reported for at least ",
-                         std::chrono::duration_cast<std::chrono::seconds>(
-                             view.peers.front().age)
-                             .count(),
-                         " s"),
+          : absl::StrCat(" ", DescribeSilence(view.peers.front().age)),
       "; it goes on when that site is back"));
 }
 

@@ -14,11 +14,12 @@ namespace addons {
 
 /// What a resync does.
 enum class ResyncAction {
-  kRefuse,    // with the code of the decision
-  kNotReady,  // it has begun and will end by itself
-  kReady,     // this copy is in step
-  kAskError,  // decide again with what is known of the error
-  kRequest,   // delete this copy and have it copied anew
+  kRefuse,        // with the code of the decision
+  kAwaitReports,  // of now: look again, and refuse when they do not come
+  kNotReady,      // it has begun and will end by itself
+  kReady,         // this copy is in step
+  kAskError,      // decide again with what is known of the error
+  kRequest,       // delete this copy and have it copied anew
 };
 
 /// What is known of an error that rbd-mirror of this site reports.

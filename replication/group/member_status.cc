@@ -70,7 +70,8 @@ std::string Label(const GroupText& text, const GroupMember& member) {
         case absl::StatusCode::kFailedPrecondition:
           return "refused";
         case absl::StatusCode::kNotFound:
-          return "not found (remove it from the group if it was deleted)";
+          return "not found (a resync may be making it anew; remove it from "
+                 "the group if it was deleted)";
         case absl::StatusCode::kUnavailable:
           return "not available";
         default:

@@ -70,7 +70,7 @@ std::string NameOfStep(RescueStep step) {
   return "the image has that state again; the rescue image can go";
 }
 
-Forecast ForecastOf(const DemoteDecision& decision) {
+Forecast ForecastOf(const DemoteDecision& decision, bool no_peers) {
   switch (decision.action) {
     case DemoteAction::kRefuse:
       return {Verdict::kRefuses, decision.code, decision.reason};
@@ -87,9 +87,15 @@ Forecast ForecastOf(const DemoteDecision& decision) {
     case DemoteAction::kDemote:
       break;
   }
+  const bool given_back = decision.mark.step == OwnDemotionStep::kGivenBack;
   return {Verdict::kWorks, decision.code,
-          "nobody has the image open for writing, and what is written is "
-          "copied"};
+          absl::StrCat(
+              "nobody has the image open for writing",
+              given_back ? ", and another site is primary as well: what was "
+                           "written here is not there, and a resync after "
+                           "this deletes it"
+              : no_peers ? ", and the pool has no peer: nothing is copied"
+                         : ", and what is written is copied")};
 }
 
 Forecast ForecastOf(const absl::StatusOr<ResyncDecision>& decision) {
@@ -99,6 +105,7 @@ Forecast ForecastOf(const absl::StatusOr<ResyncDecision>& decision) {
     case ResyncAction::kRequest:
       return {Verdict::kWorks, decision->code, decision->reason};
     case ResyncAction::kNotReady:
+    case ResyncAction::kAwaitReports:
       return {Verdict::kWaits, decision->code, decision->reason};
     case ResyncAction::kRefuse:
     case ResyncAction::kAskError:
@@ -107,7 +114,10 @@ Forecast ForecastOf(const absl::StatusOr<ResyncDecision>& decision) {
   return {Verdict::kRefuses, decision->code, decision->reason};
 }
 
-Forecast ForecastOf(const DisableDecision& decision) {
+/// `parted` is a site whose image does not follow this one; empty: there is
+/// none.
+Forecast ForecastOf(const DisableDecision& decision,
+                    const std::string& parted) {
   switch (decision.action) {
     case DisableAction::kRefuse:
       return {Verdict::kRefuses, decision.code, decision.reason};
@@ -134,7 +144,11 @@ Forecast ForecastOf(const DisableDecision& decision) {
       break;
   }
   return {Verdict::kWorks, decision.code,
-          "replication ends, and the other site's copy is removed"};
+          parted.empty()
+              ? "replication ends, and the other site's copy is removed"
+              : absl::StrCat("replication ends here; the image of ", parted,
+                             " does not follow this one, and may stay: look "
+                             "there, and disable it there as well")};
 }
 
 bool Changes(DisableAction action) {
@@ -335,7 +349,10 @@ void Explaining::AddSite(const SiteView& site, const std::string& name) {
       absl::StrCat("rbd-mirror is ", site.status.up ? "up" : "down", ", says '",
                    Name(site.status.state), ": ", site.status.description,
                    "' at ", FormatUnixSeconds(site.status.last_update),
-                   ", not rewritten for at least ", Seconds(site.age)));
+                   WholeSeconds(site.age) == 0
+                       ? std::string()
+                       : absl::StrCat(", not rewritten for at least ",
+                                      Seconds(site.age))));
 }
 
 /// What this daemon has noted of earlier calls.
@@ -479,9 +496,11 @@ Forecast Explaining::OfDemote(const OpenedVolume& opened,
     if (!peers.ok()) return NotSeen(peers.status());
     seen.no_peers = peers->empty();
   }
-  return ForecastOf(DecideDemote(
-      seen, environment_.options.settle_time,
-      [&](const std::string& uuid) { return SiteName(*opened.reads, uuid); }));
+  return ForecastOf(DecideDemote(seen, environment_.options.settle_time,
+                                 [&](const std::string& uuid) {
+                                   return SiteName(*opened.reads, uuid);
+                                 }),
+                    seen.no_peers);
 }
 
 void Explaining::AddResync(const OpenedVolume& opened, const MirrorView* view) {
@@ -526,7 +545,13 @@ Forecast Explaining::OfDisable(const OpenedVolume& opened,
                                    RescueImageName(opened.volume.image_name()));
     if (refused.has_value()) decision = *std::move(refused);
   }
-  return ForecastOf(decision);
+  std::string parted;
+  for (const SiteView& peer : view.peers) {
+    if (peer.role == SiteRole::kPrimary || peer.role == SiteRole::kSplitBrain) {
+      parted = SiteName(*opened.reads, peer.status.mirror_uuid);
+    }
+  }
+  return ForecastOf(decision, parted);
 }
 
 void Explaining::AddDisable(const OpenedVolume& opened, const MirrorView& view,

@@ -30,6 +30,12 @@ std::optional<int64_t> Number(const nlohmann::json& object, const char* key) {
 
 }  // namespace
 
+std::string DescribeSilence(SteadyDuration age) {
+  const int64_t seconds = WholeSeconds(age);
+  if (seconds == 0) return "does not report any more";
+  return absl::StrCat("has not reported for at least ", seconds, " s");
+}
+
 std::string DescriptionText(absl::string_view description) {
   const size_t comma = description.find(',');
   return std::string(absl::StripAsciiWhitespace(description.substr(0, comma)));

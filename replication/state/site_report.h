@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/clock.h"
 
 namespace addons {
 
@@ -43,6 +44,10 @@ struct SyncNumbers {
   bool entries_behind_unclear = false;        // it is told, in another form
   std::string replay_state;  // "idle", "syncing", empty, or an unknown word
 };
+
+/// "has not reported for at least 61 s", of an rbd-mirror that is not seen to
+/// live. That it is down is known at once, since when is not.
+std::string DescribeSilence(SteadyDuration age);
 
 /// The text before the first comma.
 std::string DescriptionText(absl::string_view description);

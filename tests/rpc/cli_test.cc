@@ -250,7 +250,15 @@ TEST_F(CliSocketTest, OneSocketOfAnotherDaemonIsNotEnough) {
   ASSERT_OK(Start());
   WriteSecrets();
   EXPECT_EQ(Run({"operations", "--endpoint", endpoint()}), kCliUsage);
-  EXPECT_THAT(err_.str(), HasSubstr("give --admin-endpoint"));
+  EXPECT_THAT(err_.str(), HasSubstr("requires --admin-endpoint"));
+  EXPECT_EQ(Run({"audit", "--pool", "replicapool", "--endpoint", endpoint()}),
+            kCliUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("requires --admin-endpoint"));
+  // What names one daemon to all commands is no reason to refuse.
+  EXPECT_EQ(Run({"operations", "--endpoint", endpoint(), "--admin-endpoint",
+                 admin_endpoint()}),
+            0)
+      << err_.str();
   EXPECT_EQ(Call({"ListOperations"}), kCliUsage);
   EXPECT_THAT(err_.str(), HasSubstr("--admin-endpoint as well"));
   EXPECT_EQ(Run({"promote", "pvc-1", "--endpoint", endpoint(), "--secrets-file",

@@ -114,6 +114,7 @@ TEST_F(ResyncTest, OwnDemotionUnderALivingPrimaryIsNotInStep) {
   SplitAndDemoteA();
   a_.SetStatus(image_, "", MirrorStatusState::kReplaying,
                R"(replaying, {"replay_state":"idle"})");
+  deadline_ = seconds(4);  // not until the next report
   EXPECT_THAT(Resync(on_a_, Force::kYes),
               StatusIs(kUnavailable, HasSubstr("waiting for both sites")));
   EXPECT_EQ(Requests(), 0);
@@ -236,6 +237,38 @@ TEST_F(ResyncTest, SplitBrainWithoutForceIsAPersonsDecision) {
   EXPECT_EQ(Requests(), 0);
 }
 
+// Each answer that is not OK is Degraded=True/Error in the resource.
+TEST_F(ResyncTest, AHealthyMoveIsNoErrorWhileReportsAreAwaited) {
+  ASSERT_OK(Demote(on_a_));
+  ASSERT_OK(Promote(on_b_));
+  ASSERT_OK(b_.Write(image_, 7));
+  deadline_ = minutes(3);
+  bool ready = false;
+  for (int call = 0; call < 10 && !ready; ++call) {
+    const auto answer = Resync(on_a_);
+    ASSERT_OK(answer);
+    ready = answer->ready;
+    world_.Advance(seconds(30));
+  }
+  EXPECT_TRUE(ready);
+  EXPECT_EQ(held_worker_, SteadyDuration::zero());
+}
+
+TEST_F(ResyncTest, WhatNobodyReportsIsAnsweredAfterTheSettleTime) {
+  a_.SetClusterUp(false);
+  world_.Advance(minutes(3));
+  b_.Promote(image_, Force::kYes);
+  a_.SetClusterUp(true);
+  a_.SetMirrorDaemon(DaemonState::kDown);
+  world_.Advance(minutes(1));
+  deadline_ = minutes(10);
+  a_.SetStatus(image_, "", MirrorStatusState::kReplaying,
+               R"(replaying, {"replay_state":"idle"})");
+  ASSERT_OK(Demote(on_a_));
+  EXPECT_FALSE(Resync(on_a_).ok());
+  EXPECT_LE(took_, seconds(95));
+}
+
 TEST_F(ResyncTest, ReportsFromBeforeTheDemotionSayNothing) {
   a_.SetClusterUp(false);
   world_.Advance(minutes(3));
@@ -243,6 +276,7 @@ TEST_F(ResyncTest, ReportsFromBeforeTheDemotionSayNothing) {
   a_.SetClusterUp(true);
   world_.Advance(minutes(1));
   ASSERT_OK(Demote(on_a_));
+  deadline_ = seconds(4);  // not until the next report
   EXPECT_THAT(Resync(on_a_, Force::kYes),
               StatusIs(kUnavailable, HasSubstr("waiting for both sites")));
   EXPECT_EQ(Requests(), 0);

@@ -259,6 +259,22 @@ const Row kRows[] = {
      Verdict::kWorks, "nothing to disable"},
     {"DisablePrimary", [](Test& t) { t.AddMirrored(); }, "disable", kNo,
      Verdict::kWorks, "the other site's copy is removed"},
+    // Both sites are primary: neither follows the other one.
+    {"DemoteInSplitBrain",
+     [](Test& t) {
+       t.AddMirrored();
+       t.b_.Promote(t.image_, Force::kYes);
+       t.world_.Advance(minutes(4));
+     },
+     "demote", kNo, Verdict::kWorks, "a resync after this deletes it"},
+    {"DisableInSplitBrain",
+     [](Test& t) {
+       t.AddMirrored();
+       t.b_.Promote(t.image_, Force::kYes);
+       t.world_.Advance(minutes(4));
+     },
+     "disable", kNo, Verdict::kWorks,
+     "the image of site 'site-b' does not follow this one"},
     {"DisablePrimaryOfALostPeer",
      [](Test& t) {
        t.AddMirrored();
