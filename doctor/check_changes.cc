@@ -63,12 +63,17 @@ std::string ProfileFor(absl::string_view pool,
 
 /// With an interval that cannot be either, for an image of that name.
 absl::Status TrySchedules(Cluster& cluster, const std::string& image) {
+  constexpr char kLevel[] = "Invalid level spec";
+  constexpr char kNotThere[] = "does not exist";
   for (const char* const verb : {"add", "remove"}) {
     const std::string command =
         absl::StrCat(R"({"prefix":"rbd mirror snapshot schedule )", verb,
                      R"(","level_spec":")", image, R"(","interval":"never"})");
+    const absl::Status tried = cluster.MgrCommand(command).status();
+    // From 18 on there are no words around what is wrong.
     ADDONS_RETURN_IF_ERROR(OkIfRefusedFor(
-        "Invalid level spec", cluster.MgrCommand(command).status()));
+        absl::StrContains(tried.message(), kLevel) ? kLevel : kNotThere,
+        tried));
   }
   return absl::OkStatus();
 }

@@ -19,6 +19,7 @@
 #include "ceph/cluster_health.h"
 #include "ceph/cluster_services.h"
 #include "ceph/mirror.h"
+#include "ceph/mirror_clients.h"
 #include "ceph/pinned_options.h"
 #include "ceph/pool.h"
 #include "doctor/check_changes.h"
@@ -346,7 +347,7 @@ class ClusterCheck {
                       "number: ceph osd pool ls detail, there"));
   }
 
-  void CheckDaemons(const Pool& pool,
+  void CheckDaemons(Pool& pool,
                     const absl::StatusOr<std::vector<ImageStatuses>>& statuses,
                     const std::string& object) {
     if (!statuses.ok()) {
@@ -369,9 +370,16 @@ class ClusterCheck {
     }
     const size_t images = statuses->size();
     if (images == 0) {
-      // Without an image nobody reports.
-      Note("mirror.daemon", FindingVerdict::kUnclear, object,
-           "no image is mirrored yet, so no rbd-mirror has reported",
+      // Without an image nobody reports. Those who would are its clients.
+      const auto daemons = ListMirrorClients(pool);
+      const bool served = daemons.ok() && !daemons->empty();
+      Note("mirror.daemon",
+           served ? FindingVerdict::kOk : FindingVerdict::kUnclear, object,
+           absl::StrCat("no image is mirrored yet, so no rbd-mirror has "
+                        "reported",
+                        served ? absl::StrCat("; those that serve it are ",
+                                              DescribeWatchers(*daemons))
+                               : ", and none serves it"),
            "enable the replication of a volume, then ask again");
       return;
     }

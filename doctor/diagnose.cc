@@ -34,6 +34,13 @@ Findings ChecksOfPersons() {
        "kubectl get volumereplication,volumegroupreplication,networkfence,"
        "reclaimspacejob -A: none moves, fails or runs; then --confirmed "
        "handover.resources"},
+      {"handover.replicas", kConfirm, "",
+       "whether two replicas of the controller share a node cannot be seen "
+       "from here; they would share one CSIAddonsNode, and after a restart of "
+       "the operator nothing is called any more",
+       "kubectl get pods -A -o wide -l app.kubernetes.io/name=rbd-addons,"
+       "app.kubernetes.io/component=controller: each on a node of its own; "
+       "then --confirmed handover.replicas"},
       {"handover.other-site", kConfirm, "",
        "whether the other site is ready cannot be seen from here",
        "rbd-addons doctor --before-handover there, too, and no failover "

@@ -31,7 +31,12 @@ std::string Command(const char* verb, const std::string& spec,
   if (schedule != nullptr) {
     command["interval"] = schedule->interval_text;
     if (!schedule->start_time.empty()) {
-      command["start_time"] = schedule->start_time;
+      // Ceph 21 takes dates alone, also of what it was told without one; older
+      // ones drop them.
+      const bool dated =
+          !schedule->start.has_value() || schedule->start->day.has_value();
+      command["start_time"] =
+          absl::StrCat(dated ? "" : "1970-01-01T", schedule->start_time);
     }
   }
   return JsonText(command);

@@ -138,8 +138,11 @@ class Policy(unittest.TestCase):
         self.assertEqual(one["metadata"]["labels"][level], "restricted")
 
     def test_replicas_stand_apart_and_are_not_taken_away_together(self):
-        self.assertEqual({c["topologyKey"] for c in pod(self.controller)["topologySpreadConstraints"]},
-                         {"kubernetes.io/hostname", "topology.kubernetes.io/zone"})
+        # Two on one node share a CSIAddonsNode, and the operator finds neither again.
+        self.assertEqual({c["topologyKey"]: c["whenUnsatisfiable"]
+                          for c in pod(self.controller)["topologySpreadConstraints"]},
+                         {"kubernetes.io/hostname": "DoNotSchedule",
+                          "topology.kubernetes.io/zone": "ScheduleAnyway"})
         budget = self.things["PodDisruptionBudget", "rbd-addons-controller"]["spec"]
         self.assertEqual(budget["selector"], self.controller["spec"]["selector"])
         self.assertEqual(budget["maxUnavailable"], 1)

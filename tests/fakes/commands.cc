@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "base/json.h"
 #include "ceph/pool.h"
 #include "nlohmann/json.hpp"
@@ -137,6 +138,20 @@ std::optional<std::string> ParseStartTime(const std::string& text) {
   return absl::StrFormat("%02d:%02d:00%s", hour, minute, zone);
 }
 
+// The same of the module of Ceph 21: "2026-11-20T03:00:00+00:00".
+std::optional<std::string> ParseDatedStartTime(const std::string& text) {
+  absl::Time moment;
+  std::string error;
+  for (const char* const format :
+       {"%Y-%m-%d%ET%H:%M:%E*S%Ez", "%Y-%m-%d%ET%H:%M:%E*S"}) {
+    if (absl::ParseTime(format, text, absl::UTCTimeZone(), &moment, &error)) {
+      return absl::FormatTime("%Y-%m-%dT%H:%M:00+00:00", moment,
+                              absl::UTCTimeZone());
+    }
+  }
+  return std::nullopt;
+}
+
 // [{"interval", "start_time"}], as the module lists and keeps them.
 json ItemsOf(const Schedule& schedule) {
   json items = json::array();
@@ -199,7 +214,8 @@ CommandResult ChangeSchedule(Site& site, const Level& level,
   }
   const std::string start = command.value("start_time", "");
   if (!start.empty()) {
-    const auto kept = ParseStartTime(start);
+    const auto kept =
+        site.manager_of_21 ? ParseDatedStartTime(start) : ParseStartTime(start);
     if (!kept) return {-EINVAL, "", absl::StrCat("Invalid start time ", start)};
     item.second = *kept;
   }
@@ -225,7 +241,9 @@ CommandResult RunSchedule(Site& site, absl::string_view verb,
   const std::string problem = ParseLevel(site, text, &level);
   if (!problem.empty()) {
     return {-EINVAL, "",
-            absl::StrCat("Invalid level spec ", text, ": ", problem)};
+            site.manager_of_21
+                ? problem
+                : absl::StrCat("Invalid level spec ", text, ": ", problem)};
   }
   if (verb == "list") return {0, ListSchedules(site, level).dump(4) + "\n", ""};
   if (verb == "add" || verb == "remove") {

@@ -169,6 +169,10 @@ class FakeSite {
   void SetNoticeDelay(SteadyDuration delay);
   /// How long a resync keeps the image away (7 s).
   void SetResyncAbsence(SteadyDuration duration);
+  /// The manager's module is that of Ceph 21, by its release notes: a start
+  /// time must have a date, and is kept and listed in UTC with it; what is
+  /// wrong with a level is told without words around it (so from 18 on).
+  void SetManagerOf21(bool is_so);
   /// This cluster's wall clock: stamps of statuses and snapshots.
   void SetClockSkew(std::chrono::seconds skew);
   /// All connections of this process get blocklisted.

@@ -3,8 +3,11 @@
 
 #include <chrono>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tests/fakes/fake_site.h"
 #include "tests/fakes/fake_world.h"
@@ -57,6 +60,22 @@ void FakeSite::SetCopySpeed(double objects_per_second) {
 void FakeSite::SetNoticeDelay(SteadyDuration delay) {
   const MutexLock lock(world_.mutex_);
   site_.daemon.notice_delay = delay;
+}
+
+void FakeSite::SetManagerOf21(bool is_so) {
+  MutexLock lock(world_.mutex_);
+  site_.manager_of_21 = is_so;
+  // As the module reads what the other one has kept.
+  for (auto& [level, schedule] : site_.schedules) {
+    std::set<std::pair<int64_t, std::string>> items;
+    for (const auto& [minutes, start] : schedule.items) {
+      const bool dated = absl::StrContains(start, "T");
+      items.emplace(minutes, start.empty() || dated == is_so ? start
+                             : is_so ? absl::StrCat("1970-01-01T", start)
+                                     : start.substr(start.find('T') + 1));
+    }
+    schedule.items = std::move(items);
+  }
 }
 
 void FakeSite::SetResyncAbsence(SteadyDuration duration) {

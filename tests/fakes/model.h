@@ -287,6 +287,7 @@ struct Site {
   std::map<int64_t, PoolState> pools;
   Daemon daemon;
   std::map<std::string, Schedule> schedules;  // by level id
+  bool manager_of_21 = false;                 // FakeSite::SetManagerOf21()
   std::vector<FlattenTask> tasks;
   uint64_t next_task = 1;
   SteadyTime next_schedule_refresh{};

@@ -26,7 +26,7 @@ class DoctorHandoverTest : public DoctorBed {
     return Diagnose(
         "a", {"--before-handover", "--confirmed", "handover.built-in-server",
               "--confirmed", "handover.resources", "--confirmed",
-              "handover.other-site"});
+              "handover.replicas", "--confirmed", "handover.other-site"});
   }
   static void Rados(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"a", "-p", RealBed::kPool});
@@ -71,7 +71,7 @@ TEST_F(DoctorHandoverTest, AnInstallationInOrderIsSafeBetweenMoves) {
   }
   found = Diagnose("a", {"--before-handover"});
   for (const char* const id : {"handover.built-in-server", "handover.resources",
-                               "handover.other-site"}) {
+                               "handover.replicas", "handover.other-site"}) {
     EXPECT_EQ(found.Verdict(id), "CONFIRM") << id << ": " << found.all;
   }
   found = BeforeHandover();

@@ -374,9 +374,16 @@ TEST_F(DoctorTest, ASilentMirrorDaemonIsNamedBySite) {
   EXPECT_EQ(found.Verdict("mirror.peer-daemon"), "PROBLEM");
 }
 
-TEST_F(DoctorTest, WithoutAMirroredImageNobodyKnowsOfTheDaemons) {
+// Without a mirrored image no rbd-mirror reports.
+TEST_F(DoctorTest, APoolWithoutVolumesIsServedByThoseWhoWatchIt) {
   server_.Start();
-  const Found found = Json();
+  Found found = Json();
+  EXPECT_EQ(found.Verdict("mirror.daemon"), "OK");
+  EXPECT_THAT(found.Of("mirror.daemon", "seen"), HasSubstr("client."));
+  server_.a.SetMirrorDaemon(DaemonState::kDown);
+  server_.b.SetMirrorDaemon(DaemonState::kDown);
+  server_.world.Advance(std::chrono::minutes(2));
+  found = Json();
   EXPECT_EQ(found.Verdict("mirror.daemon"), "UNCLEAR");
   EXPECT_EQ(found.exit_code, kWouldNotWork);
 }
@@ -384,9 +391,9 @@ TEST_F(DoctorTest, WithoutAMirroredImageNobodyKnowsOfTheDaemons) {
 // --- before a hand-over
 
 const std::vector<std::string> kConfirmed = {
-    "--before-handover",  "--confirmed",        "handover.built-in-server",
-    "--confirmed",        "handover.resources", "--confirmed",
-    "handover.other-site"};
+    "--before-handover", "--confirmed",        "handover.built-in-server",
+    "--confirmed",       "handover.resources", "--confirmed",
+    "handover.replicas", "--confirmed",        "handover.other-site"};
 
 TEST_F(DoctorTest, BeforeAHandoverOnlyWhatAPersonCanSeeIsLeftToConfirm) {
   Start();
@@ -398,7 +405,7 @@ TEST_F(DoctorTest, BeforeAHandoverOnlyWhatAPersonCanSeeIsLeftToConfirm) {
   const Found found = Json({"--before-handover"});
   EXPECT_EQ(found.exit_code, kWouldNotWork);
   for (const char* const id : {"handover.built-in-server", "handover.resources",
-                               "handover.other-site"}) {
+                               "handover.replicas", "handover.other-site"}) {
     EXPECT_EQ(found.Verdict(id), "CONFIRM") << id;
   }
   EXPECT_THAT(found.Of("handover.built-in-server", "remedy"),
@@ -410,7 +417,7 @@ TEST_F(DoctorTest, BeforeAHandoverOnlyWhatAPersonCanSeeIsLeftToConfirm) {
   }
   EXPECT_THAT(Run({"--before-handover"}).text,
               AllOf(HasSubstr("confirm  handover.resources\n"),
-                    HasSubstr("\n  do: "), HasSubstr("3 for a person"),
+                    HasSubstr("\n  do: "), HasSubstr("4 for a person"),
                     HasSubstr("before a hand-over: not safe yet\n"),
                     Not(HasSubstr("config.readable"))));
   EXPECT_THAT(Run({"--all"}).text, AllOf(HasSubstr("ok  config.readable\n"),
@@ -734,6 +741,15 @@ TEST_F(CheckClusterTest, AnAnswerThatTellsNothingIsNotTakenForARight) {
   const auto silent = Check({}, Refuses("osd blocklist", "", "", ETIMEDOUT));
   EXPECT_EQ(silent.at("caps.unfence").verdict, FindingVerdict::kUnclear);
   EXPECT_THAT(silent.at("caps.unfence").seen, HasSubstr("not asked"));
+}
+
+TEST_F(CheckClusterTest, ALevelIsRefusedInTheWordsOfEachRelease) {
+  for (const bool of_21 : {false, true}) {
+    pair_.a().SetManagerOf21(of_21);
+    const auto found = Check({}, nullptr);
+    EXPECT_EQ(found.at("caps.schedule").verdict, FindingVerdict::kOk)
+        << found.at("caps.schedule").seen;
+  }
 }
 
 TEST_F(DoctorTest, AUserWhoMayOnlyReadIsNamed) {

@@ -119,6 +119,50 @@ TEST_F(ScheduleTest, NewStartTimeReplacesTheOldOne) {
   EXPECT_EQ(Present()[0].start->of_day, seconds(4 * 3600));
 }
 
+/// With the managers of Ceph 16 to 20, and of 21, which takes dates alone.
+class ScheduleOfReleaseTest : public ScheduleTest,
+                              public ::testing::WithParamInterface<bool> {
+ protected:
+  ScheduleOfReleaseTest() { a_.SetManagerOf21(GetParam()); }
+};
+
+TEST_P(ScheduleOfReleaseTest, IsSetKeptReplacedAndRemoved) {
+  const auto promoted_once = [this](const std::string& start,
+                                    const std::string& of_day) {
+    EXPECT_OK(PromoteEvery("1d", start));
+    ASSERT_THAT(Present(), SizeIs(1));
+    EXPECT_THAT(Present()[0].start_time, HasSubstr(of_day));
+    world_.ClearCalls();
+    EXPECT_OK(PromoteEvery("1d", start));
+    EXPECT_EQ(world_.CountMutations(), 0);
+    const auto info = Info(on_a_);
+    ASSERT_OK(info);
+    EXPECT_EQ(info->health, ReplicationHealth::kHealthy) << info->message;
+  };
+  promoted_once("14:00:00-05:00", "19:00:00+00:00");
+  promoted_once("2026-11-20T03:00:00Z", "03:00:00+00:00");
+  promoted_once("", "");
+  promoted_once("2026-11-20T23:30:00+09:00", "14:30:00+00:00");
+  EXPECT_OK(Disable(on_a_));
+  EXPECT_THAT(a_.Schedules(), Not(HasSubstr(image_)));
+}
+
+// After an upgrade the manager keeps what an older one has written.
+TEST_P(ScheduleOfReleaseTest, OneOfTheOtherReleaseIsTakenOver) {
+  a_.SetManagerOf21(!GetParam());
+  ASSERT_OK(PromoteEvery("1d", "2026-11-20T03:00:00Z"));
+  a_.SetManagerOf21(GetParam());
+  EXPECT_OK(PromoteEvery("1d", "2026-11-20T03:00:00Z"));
+  ASSERT_THAT(Present(), SizeIs(1));
+  EXPECT_OK(PromoteEvery("1d", "04:00:00Z"));
+  ASSERT_THAT(Present(), SizeIs(1));
+  EXPECT_THAT(Present()[0].start_time, HasSubstr("04:00:00"));
+  EXPECT_OK(Disable(on_a_));
+  EXPECT_THAT(a_.Schedules(), Not(HasSubstr(image_)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Releases, ScheduleOfReleaseTest, ::testing::Bool());
+
 // The manager keeps "0m", which the rbd command was seen to pass on.
 TEST_F(ScheduleTest, OneOfNoIntervalIsNobodysAndRemoved) {
   Add(spec_, "0m");
