@@ -53,6 +53,16 @@ bool SilencedByUs(const SeriesClocks& clocks) {
          *clocks.evicted_for >= kMirrorReturns;
 }
 
+bool WasDeadBeforeEviction(const LifeEvidence& seen, SteadyDuration settle) {
+  const SeriesClocks& clocks = seen.clocks;
+  const std::vector<SiteView>& peers = seen.view.peers;
+  if (!clocks.first_evicted_for.has_value() || peers.empty()) return false;
+  return clocks.quiet_before_eviction >= settle &&
+         std::all_of(peers.begin(), peers.end(), [&](const SiteView& peer) {
+           return peer.age >= settle + *clocks.first_evicted_for;
+         });
+}
+
 bool SilentForThePeer(const LifeEvidence& seen) {
   return seen.clocks.cut_off && !seen.view.OneWay();
 }
@@ -103,9 +113,10 @@ bool LocalWordCounts(const LifeEvidence& seen,
 bool NoSignOfLife(const LifeEvidence& seen, const ReplicationOptions& options) {
   const MirrorView& view = seen.view;
   const SteadyDuration settle = options.settle_time;
+  const bool was_dead = WasDeadBeforeEviction(seen, settle);
   if (seen.disturbed || view.AnyFreshPeer(settle) ||
       !(LocalMirrorWorks(view, options) || SilencedByUs(seen.clocks) ||
-        SilentForThePeer(seen))) {
+        SilentForThePeer(seen) || was_dead)) {
     return false;
   }
   if (view.OneWay() && !OneWayIsDead(seen, options)) return false;
@@ -113,9 +124,10 @@ bool NoSignOfLife(const LifeEvidence& seen, const ReplicationOptions& options) {
   // is replayed begins the time anew. But a primary that died in the middle of
   // its writes leaves the rest so for ever (the number is of what was known
   // last, and is repeated in each report), and its site must be recognised as
-  // dead in the end. So an unchanged backlog counts for twice the time.
+  // dead in the end. So an unchanged backlog counts for twice the time, while
+  // somebody is there who could replay it.
   return seen.clocks.quiet_for >=
-         (JournalIsBehind(view, settle) ? 2 * settle : settle);
+         (!was_dead && JournalIsBehind(view, settle) ? 2 * settle : settle);
 }
 
 bool NoSignOfLife(const MirrorView& view, const ReplicationOptions& options) {
@@ -137,9 +149,9 @@ std::string DescribeDeath(const LifeEvidence& seen,
   const MirrorView& view = seen.view;
   std::vector<std::string> dead;
   for (const SiteView& peer : view.peers) {
-    dead.push_back(absl::StrCat(
-        "rbd-mirror of ", site_name(peer.status.mirror_uuid),
-        " has not reported for at least ", WholeSeconds(peer.age), " s"));
+    dead.push_back(absl::StrCat("rbd-mirror of ",
+                                site_name(peer.status.mirror_uuid), " ",
+                                DescribeSilence(peer.age)));
   }
   if (view.silent_peer_age.has_value()) {
     dead.push_back(absl::StrCat(

@@ -45,6 +45,10 @@ bool LocalWordCounts(const LifeEvidence& seen,
 /// it has not found its peer since.
 bool SilencedByUs(const SeriesClocks& clocks);
 
+/// No peer had reported for the settle time, and nothing had arrived, when the
+/// copying was ended: that nothing does since then tells nothing else.
+bool WasDeadBeforeEviction(const LifeEvidence& seen, SteadyDuration settle);
+
 /// This site's rbd-mirror is silent because it was started while the peer's
 /// cluster could not be reached. Not with one-way mirroring: there it is the
 /// only one who could tell that the other site lives.

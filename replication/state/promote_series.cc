@@ -76,6 +76,7 @@ PromoteSeries::PoolState& PromoteSeries::Join(const std::string& pool) {
     ++state.series;
     state.begun = now;
     state.claims.clear();
+    state.first_evicted_at.reset();
     state.reports.clear();
     state.cut_off_since.reset();
     state.daemons_unread.clear();
@@ -143,6 +144,10 @@ SeriesClocks PromoteSeries::Note(const Seen& seen) {
           std::max({pool.begun, pool.noisy_at, image.deaf_at}));
   if (pool.evicted_at.has_value()) {
     clocks.evicted_for = now - *pool.evicted_at;
+    if (pool.first_evicted_at.has_value()) {
+      clocks.first_evicted_for = now - *pool.first_evicted_at;
+      clocks.quiet_before_eviction = pool.quiet_before;
+    }
   }
   clocks.cut_off = cut_off;
   clocks.daemons_unread = pool.daemons_unread;
@@ -339,6 +344,7 @@ void PromoteSeries::Apply(const Listing& listing, const std::string& reader,
   } else if (!listing.silenced && state->evicted_at.has_value()) {
     // It is back, and gets its time before its silence says anything.
     state->evicted_at.reset();
+    state->first_evicted_at.reset();
     state->noisy_at = listing.begin;
   }
   ApplyDaemons(listing, state);
@@ -435,8 +441,31 @@ absl::Status PromoteSeries::NoteEviction(const PoolAndDefault& pool,
   }
   ADDONS_RETURN_IF_ERROR(WriteEvictionNote(pool, newest));
   const MutexLock lock(mutex_);
-  Join(pool_key).evicted_at = clock_.Now();
+  PoolState& state = Join(pool_key);
+  if (!state.evicted_at.has_value()) {
+    state.first_evicted_at = clock_.Now();
+    state.quiet_before = QuietFor(pool_key, state);
+  }
+  state.evicted_at = clock_.Now();
   return absl::OkStatus();
+}
+
+/// For how long nothing has arrived in the pool, although it could have for
+/// each of its images that was looked at.
+SteadyDuration PromoteSeries::QuietFor(const std::string& key,
+                                       const PoolState& pool) const {
+  SteadyTime since = std::max(pool.begun, pool.noisy_at);
+  for (const auto& [name, image] : images_) {
+    if (image.pool == key && image.series == pool.series) {
+      since = std::max(since, image.deaf_at);
+    }
+  }
+  // What is not listed yet is not known.
+  SteadyTime until = since;
+  for (const auto& [name, reader] : pool.readers) {
+    until = std::max(until, reader.listed_at);
+  }
+  return until - since;
 }
 
 void PromoteSeries::ForgetPrimary(const std::string& image) {

@@ -41,6 +41,11 @@ struct SeriesClocks {
   /// rbd-mirror of this site has reported again: since then, or since this
   /// daemon has learnt of it. nullopt: one has.
   std::optional<SteadyDuration> evicted_for;
+  /// The same since the first of these evictions in a row.
+  std::optional<SteadyDuration> first_evicted_for;
+  /// For how long nothing had arrived in the pool when that one began, although
+  /// it could have for all images that were looked at. 0: not known.
+  SteadyDuration quiet_before_eviction{0};
   /// No rbd-mirror of this site reports on images, and each of those that live
   /// says that it cannot connect to the peer's cluster. Not told where one of
   /// them was not seen to live within the last minute.
@@ -164,6 +169,9 @@ class PromoteSeries {
     int64_t newest_report = 0;  // of this site, by its cluster's clock
     SteadyTime reported_at;     // when that has changed last
     std::optional<SteadyTime> evicted_at;
+    // Of this series, by this process; see SeriesClocks.
+    std::optional<SteadyTime> first_evicted_at;
+    SteadyDuration quiet_before{0};
     // What the rbd-mirrors of this site tell the manager, while none reports.
     std::map<std::string, std::string> beacons;  // by daemon
     SteadyTime daemons_asked_at;
@@ -212,6 +220,8 @@ class PromoteSeries {
                           PoolState* state);
   static void ApplyDaemons(const Listing& listing, PoolState* state);
   PoolState& Join(const std::string& pool)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  SteadyDuration QuietFor(const std::string& key, const PoolState& pool) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Sweep(SteadyTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -836,6 +836,30 @@ TEST_F(PromoteDecisionTest, ALocalMirrorThatWeSilencedIsNoReasonToWait) {
   EXPECT_EQ(Decide().action, PromoteAction::kWait);
 }
 
+// Volumes of a dead site are forced one after the other: the first of them ends
+// the copying of all.
+TEST_F(PromoteDecisionTest, WhoWasDeadBeforeTheCopyingEndedIsDeadAtOnce) {
+  SetJournalMode();
+  SetPeer(State::kStopped, "local image is primary", seconds(100));
+  SetLocal(State::kReplaying, R"(replaying, {"entries_behind_primary":7})");
+  WaitedFor(seconds(95));
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  clocks_.evicted_for = clocks_.first_evicted_for = seconds(5);
+  clocks_.quiet_before_eviction = seconds(90);
+  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  // Also when this site's rbd-mirror is seen to be gone.
+  view_.local->status.up = false;
+  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  // Not known to have been dead by then: the peer was sent away, too.
+  clocks_.quiet_before_eviction = seconds(89);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  clocks_.quiet_before_eviction = seconds(90);
+  view_.peers[0].age = seconds(94);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  view_.peers.clear();
+  EXPECT_NE(Decide().action, PromoteAction::kRefuseNoLife);
+}
+
 TEST_F(PromoteDecisionTest,
        ALocalMirrorThatCannotReachThePeerIsNoReasonToWait) {
   // It was started after the death of the other site, and reports on no image.

@@ -104,6 +104,29 @@ TEST_F(PromoteSeriesTest, ThePoolsSilenceIsListenedToOnce) {
   EXPECT_EQ(Look("image 3").quiet_for, seconds(0));
 }
 
+TEST_F(PromoteSeriesTest, HowQuietItWasBeforeAnEvictionIsKnown) {
+  LookFor(seconds(100), "image 1");
+  EXPECT_FALSE(Look().first_evicted_for.has_value());
+  Evict();
+  world_.Advance(seconds(7));
+  Evict();
+  const SeriesClocks clocks = Look("image 2");
+  EXPECT_EQ(clocks.evicted_for, seconds(0));
+  EXPECT_EQ(clocks.first_evicted_for, seconds(7));
+  EXPECT_EQ(clocks.quiet_before_eviction, seconds(100));
+  // Of that the next series knows nothing.
+  world_.Advance(seconds(61));
+  EXPECT_FALSE(Look("image 2").first_evicted_for.has_value());
+}
+
+TEST_F(PromoteSeriesTest, BeforeAnEvictionWhatCouldNotArriveWasNotQuiet) {
+  LookFor(seconds(100), "image 1");
+  Look("image 1", "1", /*receiving=*/false);
+  LookFor(seconds(20), "image 1");
+  Evict();
+  EXPECT_EQ(Look("image 1").quiet_before_eviction, seconds(20));
+}
+
 TEST_F(PromoteSeriesTest, WhileNothingCouldArriveThePoolWasNotQuiet) {
   LookFor(seconds(100), "image 1");
   Look("image 1", "1", /*receiving=*/false);
