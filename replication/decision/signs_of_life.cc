@@ -56,7 +56,11 @@ bool SilencedByUs(const SeriesClocks& clocks) {
 bool WasDeadBeforeEviction(const LifeEvidence& seen, SteadyDuration settle) {
   const SeriesClocks& clocks = seen.clocks;
   const std::vector<SiteView>& peers = seen.view.peers;
-  if (!clocks.first_evicted_for.has_value() || peers.empty()) return false;
+  // Of a peer without a report nothing is known.
+  if (!clocks.first_evicted_for.has_value() || peers.empty() ||
+      seen.view.silent_peer_age.has_value()) {
+    return false;
+  }
   return clocks.quiet_before_eviction >= settle &&
          std::all_of(peers.begin(), peers.end(), [&](const SiteView& peer) {
            return peer.age >= settle + *clocks.first_evicted_for;

@@ -856,6 +856,11 @@ TEST_F(PromoteDecisionTest, WhoWasDeadBeforeTheCopyingEndedIsDeadAtOnce) {
   clocks_.quiet_before_eviction = seconds(90);
   view_.peers[0].age = seconds(94);
   EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  view_.peers[0].age = seconds(100);
+  view_.silent_peer_age = seconds(200);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  view_.silent_peer_age.reset();
+  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
   view_.peers.clear();
   EXPECT_NE(Decide().action, PromoteAction::kRefuseNoLife);
 }
