@@ -38,6 +38,19 @@ bool IsControl(char32_t rune) {
   return rune < 0x20 || (rune >= 0x7F && rune <= 0x9F);
 }
 
+bool MakeValid(std::string* text) {
+  bool changed = false;
+  for (size_t at = 0; at < text->size();) {
+    const Rune rune = FirstRune(absl::string_view(*text).substr(at));
+    if (!rune.valid) {
+      text->at(at) = '?';
+      changed = true;
+    }
+    at += rune.valid ? rune.size : 1;
+  }
+  return changed;
+}
+
 std::string CleanLine(absl::string_view text, size_t max_bytes) {
   constexpr absl::string_view kCut = "...";
   std::string line;

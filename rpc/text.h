@@ -25,6 +25,9 @@ bool IsControl(char32_t rune);
 /// to 3500 bytes.
 inline constexpr size_t kMaxTextBytes = 4096;
 
+/// Puts '?' in place of what is no UTF-8; false: all of it is.
+bool MakeValid(std::string* text);
+
 /// `text` as one line of valid UTF-8 for people: control characters become
 /// spaces, broken UTF-8 becomes '?', and what exceeds `max_bytes` is cut with
 /// "...".

@@ -16,6 +16,7 @@
 #include "rpc/redact.h"
 #include "rpc/request_id.h"
 #include "rpc/status.h"
+#include "rpc/valid_texts.h"
 #include "rpc/validate.h"
 
 namespace addons {
@@ -150,6 +151,7 @@ class Reactor final : public grpc::ServerUnaryReactor {
   std::stop_token gone() const { return gone_.get_token(); }
   /// Frees what cannot be sent for now.
   absl::Status TakeRoomFor(Message& response) {
+    MakeTextsValid(response);
     const size_t bytes = response.ByteSizeLong();
     if (unread_.Take(bytes)) {
       bytes_ = bytes;

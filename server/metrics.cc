@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "operation/lane_use.h"
+#include "rpc/text.h"
 #include "server/process_metrics.h"
 
 namespace addons {
@@ -41,6 +42,8 @@ MetricFamily Gauge(std::string name, std::string help) {
 template <typename Value>
 void Add(MetricFamily& family, std::vector<Label> labels, Value value) {
   ClientMetric metric;
+  // Names in Ceph are bytes, and one that is no UTF-8 costs the whole scrape.
+  for (Label& label : labels) MakeValid(&label.value);
   metric.label = std::move(labels);
   if (family.type == MetricType::Counter) {
     metric.counter.value = static_cast<double>(value);
