@@ -33,7 +33,8 @@ struct Locker {
   std::string address;
 };
 
-struct ImageParent {
+/// An image that another one is linked with: its parent, or a clone of it.
+struct LinkedImage {
   int64_t pool_id = 0;
   std::string pool_name;
   std::string rados_namespace;
@@ -45,6 +46,7 @@ struct ImageParent {
     return RbdSpec(pool_name, rados_namespace, image_name.text());
   }
 };
+using ImageParent = LinkedImage;
 
 /// Names an rbd group, as the one that an image belongs to.
 struct GroupSpec {
@@ -112,6 +114,8 @@ struct ImageHeader {
   std::map<std::string, std::string> metadata;
   std::vector<MirrorSnapshot> mirror_snapshots;  // ascending by id
   std::vector<ImageSnapshot> other_snapshots;    // the rest, likewise
+  /// How many snapshots it may have, of all kinds; nullopt: any number.
+  std::optional<uint64_t> snapshot_limit = std::nullopt;
 };
 
 /// kLockLost: another client asked for the exclusive lock in the middle, or the
@@ -163,6 +167,8 @@ class Image {
   virtual absl::StatusOr<std::vector<Locker>> Lockers() = 0;
   /// nullopt: not a clone. rbd_get_parent
   virtual absl::StatusOr<std::optional<ImageParent>> Parent() = 0;
+  /// Of all its snapshots, also those in the trash. rbd_list_children3
+  virtual absl::StatusOr<std::vector<LinkedImage>> Clones() = 0;
   /// nullopt: no such key. rbd_metadata_get
   virtual absl::StatusOr<std::optional<std::string>> Metadata(
       const std::string& key) = 0;

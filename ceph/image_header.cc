@@ -87,6 +87,20 @@ absl::StatusOr<std::optional<int64_t>> ReadDataPoolId(
   return std::optional<int64_t>(static_cast<int64_t>(DecodeNumber(*id)));
 }
 
+absl::StatusOr<std::optional<uint64_t>> ReadSnapshotLimit(
+    Pool& pool, const std::string& image_id) {
+  ADDONS_ASSIGN_OR_RETURN(
+      const std::optional<std::string> limit,
+      pool.ReadOmapKey(HeaderObject(image_id), kSnapshotLimitKey));
+  if (!limit.has_value()) return std::optional<uint64_t>();
+  if (limit->size() != sizeof(uint64_t)) {
+    return absl::InternalError(
+        absl::StrCat("what the pool notes of the image with id '", image_id,
+                     "' is not understood: the limit of its snapshots"));
+  }
+  return std::optional<uint64_t>(DecodeNumber(*limit));
+}
+
 absl::Status OfOpening(Pool& pool, const ImageName& name, absl::Status opened) {
   if (CephErrno(opened) != ENOENT) return opened;
   const auto id = FindImageId(pool, name);

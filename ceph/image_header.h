@@ -29,6 +29,12 @@ absl::StatusOr<uint64_t> ReadImageSize(Pool& pool, const ImageName& name);
 absl::StatusOr<std::optional<int64_t>> ReadDataPoolId(
     Pool& pool, const std::string& image_id);
 
+/// How many snapshots the image with this internal id may have, mirror
+/// snapshots among them (`rbd snap limit set`): one read; nullopt: any number.
+/// NOT_FOUND: no such image. INTERNAL: as for ReadImageSize().
+absl::StatusOr<std::optional<uint64_t>> ReadSnapshotLimit(
+    Pool& pool, const std::string& image_id);
+
 /// What opening the image of this name came to. librbd answers ENOENT also when
 /// something is missing that the image needs (its parent, the pool of its
 /// data), so after ENOENT the pool is asked whether the image is there: that is

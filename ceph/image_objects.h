@@ -22,6 +22,9 @@ inline std::string HeaderObject(absl::string_view image_id) {
   return absl::StrCat("rbd_header.", image_id);
 }
 
+/// In that object: how many snapshots the image may have.
+inline constexpr char kSnapshotLimitKey[] = "snap_limit";
+
 }  // namespace addons
 
 #endif  // ADDONS_CEPH_IMAGE_OBJECTS_H_

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 
+#include "absl/strings/cord.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -16,11 +17,13 @@ namespace {
 /// librbd's own cookies, of the exclusive lock.
 constexpr char kAutomatic[] = "auto ";
 
+constexpr char kHandLockPayload[] = "rbd-addons/lock-taken-by-hand";
+
 std::string LockedBy(const std::vector<Locker>& lockers) {
   if (lockers.empty()) return "";
   const Locker& first = lockers.front();
   std::string text = absl::StrCat(
-      "; ", first.client, " at ", first.address,
+      first.client, " at ", first.address,
       lockers.size() == 1 ? ""
                           : absl::StrCat(" and ", lockers.size() - 1, " more"),
       " has its lock");
@@ -33,6 +36,17 @@ std::string LockedBy(const std::vector<Locker>& lockers) {
 }
 
 }  // namespace
+
+std::string LockTakenByHand(const std::vector<Locker>& lockers) {
+  return lockers.empty() || absl::StartsWith(lockers.front().cookie, kAutomatic)
+             ? ""
+             : LockedBy(lockers);
+}
+
+std::string LockTakenByHand(const absl::Status& answer) {
+  return std::string(
+      answer.GetPayload(kHandLockPayload).value_or(absl::Cord()));
+}
 
 const std::vector<PinnedOption>& PinnedOptions() {
   static const auto* const options = new std::vector<PinnedOption>{
@@ -47,6 +61,8 @@ const std::vector<PinnedOption>& PinnedOptions() {
       // How long a request to the lock's owner waits: bounds of ours stand on
       // it.
       {"rbd_request_timed_out_seconds", "30"},
+      // A quiesce hook that never answers keeps an enable from ever ending.
+      {"rbd_quiesce_notification_attempts", "2"},
       // A rescue image would stay, in the trash.
       {"rbd_move_to_trash_on_remove", "false"},
       // One that is not installed here makes each open ENOSYS.
@@ -86,10 +102,13 @@ std::vector<std::string> Overridden(
 absl::Status OfChange(Image& image, absl::Status answer) {
   if (CephErrno(answer) != EROFS) return answer;
   std::string more;
+  std::string by_hand;
   // Its owner would be ourselves, where something else was in the way.
   if (!image.HoldsLock().value_or(false)) {
     if (const auto lockers = image.Lockers(); lockers.ok()) {
       more = LockedBy(*lockers);
+      if (!more.empty()) more.insert(0, "; ");
+      by_hand = LockTakenByHand(*lockers);
     }
   }
   if (const auto metadata = image.ListMetadata(kImageOptionPrefix);
@@ -102,7 +121,10 @@ absl::Status OfChange(Image& image, absl::Status answer) {
     }
   }
   if (more.empty()) return answer;
-  return Recode(answer, answer.code(), absl::StrCat(answer.message(), more));
+  answer = Recode(answer, answer.code(), absl::StrCat(answer.message(), more));
+  if (!by_hand.empty())
+    answer.SetPayload(kHandLockPayload, absl::Cord(by_hand));
+  return answer;
 }
 
 }  // namespace addons

@@ -34,6 +34,13 @@ std::vector<std::string> Overridden(
     const std::map<std::string, std::string>& metadata,
     const std::string& prefix);
 
+/// "client.4 at 10.0.0.1:0/9 has its lock 'x', which 'rbd lock rm' breaks": of
+/// a lock that somebody took by hand (`rbd lock add`), beside which librbd's
+/// changes of an image are EROFS or never end; empty: there is none.
+std::string LockTakenByHand(const std::vector<Locker>& lockers);
+/// The same, when OfChange() has found that to be why `answer` is no other.
+std::string LockTakenByHand(const absl::Status& answer);
+
 /// The answer to a change of `image`. After EROFS, which says only that the
 /// lock could not be had or the image is not primary, with who has its lock,
 /// what ends that, and the pinned options that the image overrides. Other

@@ -21,6 +21,7 @@
 #include "replication/promotion_rest.h"
 #include "replication/session.h"
 #include "replication/snapshot_moment.h"
+#include "replication/snapshot_room.h"
 #include "replication/state/demotion_mark.h"
 #include "replication/state/primary_term.h"
 #include "replication/state/rescue_record.h"
@@ -59,6 +60,7 @@ class Demotion {
   SteadyDuration WorkloadGoneFor() const;
   absl::Status WriteMarks(Image& image, const OwnDemotionMark& mark);
   void PutMarksBack(Image& image) const;
+  absl::Status MakeRoom();
   absl::Status DemotePrimary(const OwnDemotionMark& mark);
   absl::Status Repair();
   absl::Status ReadBack() const;
@@ -204,6 +206,7 @@ absl::Status Demotion::Run() {
         break;
       case DemoteAction::kDemote:
         if (demotions++ > kRepairs) return ReadBack();
+        ADDONS_RETURN_IF_ERROR(MakeRoom());
         ADDONS_RETURN_IF_ERROR(DemotePrimary(decision.mark));
         break;
     }
@@ -372,6 +375,17 @@ void Demotion::PutMarksBack(Image& image) const {
       (void)image.SetMetadata(note, term->second);
     }
   }
+}
+
+/// librbd answers 0 where its demotion makes no snapshot for want of room, and
+/// leaves a primary that refuses writes.
+absl::Status Demotion::MakeRoom() {
+  ADDONS_ASSIGN_OR_RETURN(
+      const std::string reason,
+      MakeSnapshotRoom(session_, view_, "a demotion makes"));
+  if (reason.empty()) return absl::OkStatus();
+  ADDONS_RETURN_IF_ERROR(MakeWritable(session_, "demote", &view_));
+  return Failed(absl::StatusCode::kFailedPrecondition, reason);
 }
 
 absl::Status Demotion::DemotePrimary(const OwnDemotionMark& mark) {

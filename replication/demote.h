@@ -34,6 +34,8 @@ struct DemoteRequest {
 ///     │                  └─ not told ───> FAILED_PRECONDITION, TellRefusal()
 ///     ├─ primary, not FollowerSeen() ──> AwaitFollower() ─┤
 ///     ├─ primary, PublishedMark() ──> AwaitWorkload() ────┤
+///     ├─ primary, MakeRoom() fails ───> FAILED_PRECONDITION: the limit of its
+///     │                                   snapshots, after MakeWritable()
 ///     └─ primary ──> DemotePrimary() ─────────────────────┤  a few times
 ///                      └─ still primary, and librbd refused ──> its error
 ///
@@ -45,6 +47,7 @@ struct DemoteRequest {
 ///                      client MayPass()
 ///   AwaitFollower()    "waiting until the peer follows this site"
 ///   AwaitWorkload()    "waiting whether the workload comes back"
+///   MakeRoom()         MakeSnapshotRoom()               snapshot_room.h
 ///   DemotePrimary()    MakeWritable(), BeginMutation(), "demoting"
 ///                      WriteMarks(), RefuseIfAny(), MirrorDemote()
 ///   ReadBack()         DescribeBadDemotion() ─┬─ nothing ──> OK
@@ -56,7 +59,8 @@ struct DemoteRequest {
 /// when it was so before). FAILED_PRECONDITION: replication is off, or a
 /// workload has the image open (librbd would take it away from under it): the
 /// first such call is answered after ReplicationOptions::first_refusal, and the
-/// next ones wait for the workload's end as long as they may, without a worker.
+/// next ones wait for the workload's end as long as they may, without a worker;
+/// or it may have no more snapshots, of which a demotion is one.
 /// UNAVAILABLE: repeat the call. Idempotent.
 absl::Status Demote(OperationContext& context,
                     ReplicationEnvironment& environment,

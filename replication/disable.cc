@@ -11,10 +11,13 @@
 #include "base/status_macros.h"
 #include "ceph/errors.h"
 #include "ceph/mirror_clients.h"
+#include "ceph/pinned_options.h"
 #include "replication/decision/disable_decision.h"
 #include "replication/half_enable.h"
 #include "replication/mirror_client_guard.h"
 #include "replication/mirror_schedule.h"
+#include "replication/parent.h"
+#include "replication/promotion_cleanup.h"
 #include "replication/rescue.h"
 #include "replication/session.h"
 #include "replication/state/group_mark.h"
@@ -35,6 +38,7 @@ class Disabling {
   absl::Status Run();
 
  private:
+  absl::Status ReadObstacle(Image& image, const MirrorView& view);
   /// OK: nothing speaks against it any more.
   absl::Status RefuseNow(const MirrorView& view);
   /// That this call has disabled it.
@@ -60,6 +64,7 @@ class Disabling {
   bool forced_ = false;
   int carried_on_ = 0;
   bool plain_refused_ = false;  // a secondary whose mirror snapshots are gone
+  std::string obstacle_;        // what librbd waits for, or refuses for
   absl::string_view role_before_;  // empty: nothing was disabled here
 };
 
@@ -85,7 +90,25 @@ absl::Status Disabling::Failed(absl::StatusCode code,
   return FailedTo("disable replication of", session_.volume, code, reason);
 }
 
+/// Of a primary; what is asked of each costs a question.
+absl::Status Disabling::ReadObstacle(Image& image, const MirrorView& view) {
+  obstacle_.clear();
+  if (!view.enabled() || !view.info.primary) return absl::OkStatus();
+  ADDONS_ASSIGN_OR_RETURN(const std::vector<Locker> lockers, image.Lockers());
+  obstacle_ = LockTakenByHand(lockers);
+  if (!obstacle_.empty() || view.other_snapshots.empty()) {
+    return absl::OkStatus();
+  }
+  ADDONS_ASSIGN_OR_RETURN(const auto clones,
+                          MirroredClones(session_.cluster(), image));
+  if (!clones.empty()) obstacle_ = DescribeMirroredClones(clones);
+  return absl::OkStatus();
+}
+
 absl::Status Disabling::RefuseNow(const MirrorView& view) {
+  if (!obstacle_.empty()) {
+    return Failed(absl::StatusCode::kUnavailable, obstacle_);
+  }
   ADDONS_ASSIGN_OR_RETURN(
       const auto rescue,
       ReadRescueRecord(*session_.reads, session_.volume.image_name()));
@@ -97,6 +120,12 @@ absl::Status Disabling::RefuseNow(const MirrorView& view) {
 
 absl::Status Disabling::DisableImage(const MirrorView& view, Force force) {
   ADDONS_RETURN_IF_ERROR(RefuseNow(view));
+  // librbd leaves it on what it disables, and nothing takes it away from there.
+  if (view.info.primary) {
+    MirrorView seen = view;
+    ADDONS_RETURN_IF_ERROR(
+        MakeWritable(session_, "disable replication of", &seen));
+  }
   // First, because the manager refuses to name the schedules of an image that
   // is not mirrored any more, and would use them again when it is mirrored
   // again.
@@ -113,6 +142,10 @@ absl::Status Disabling::DisableImage(const MirrorView& view, Force force) {
   role_before_ = RoleOf(view);
   const bool marked = HasGroupMark(view) && force == Force::kNo;
   return ChangeImage(session_.volume, [&](Image& image) -> absl::Status {
+    if (force == Force::kYes) {
+      ADDONS_RETURN_IF_ERROR(RefuseLockTakenByHand("disable replication of",
+                                                   session_.volume, image));
+    }
     ADDONS_RETURN_IF_ERROR(image.MirrorDisable(force));
     // The next look tells when this failed: ForgetGroup().
     if (marked) image.RemoveMetadata(kGroupMark).IgnoreError();
@@ -305,7 +338,10 @@ absl::StatusOr<std::optional<absl::Status>> Disabling::CarryOut(
 absl::Status Disabling::Run() {
   while (true) {
     context_.Step("looking at both sites");
-    ADDONS_ASSIGN_OR_RETURN(const MirrorView view, Look(session_));
+    const auto also = [this](Image& image, const MirrorView& seen) {
+      return ReadObstacle(image, seen);
+    };
+    ADDONS_ASSIGN_OR_RETURN(const MirrorView view, Look(session_, also));
     environment_.series.ForgetPrimary(view.tracker_key);
     ADDONS_ASSIGN_OR_RETURN(const DisableDecision decision, Decide(view));
     ADDONS_ASSIGN_OR_RETURN(const auto answer, CarryOut(decision, view));

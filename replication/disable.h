@@ -50,6 +50,9 @@ struct DisableRequest {
 ///
 ///   DisableImage()    RefuseNow(): RefuseToDisable()   UNAVAILABLE: an unfinished
 ///                                                      rescue, or a user's snapshot
+///                       ReadObstacle()                 UNAVAILABLE: a lock taken by
+///                                                      hand, or mirrored clones
+///                     MakeWritable()                     promotion_cleanup.h
 ///                     RemoveSchedules()
 ///                     BeginMutation()
 ///                     TellLeftBehind()

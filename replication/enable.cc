@@ -6,9 +6,12 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "ceph/errors.h"
+#include "ceph/image_header.h"
+#include "ceph/mirror_clients.h"
 #include "replication/half_enable.h"
 #include "replication/parent.h"
 #include "replication/session.h"
+#include "replication/snapshot_room.h"
 #include "replication/stale_schedules.h"
 #include "replication/state/first_copy.h"
 #include "replication/state/group_mark.h"
@@ -31,8 +34,10 @@ class Enabling {
  private:
   absl::Status CheckPool();
   absl::Status CheckMode(const MirrorView& view) const;
+  absl::Status CheckRoom(const MirrorView& view) const;
   absl::Status NoteForWhom(Image& image) const;
   absl::Status TakeOverFromGroup(const MirrorView& view);
+  absl::Status NameUnanswered(absl::Status enabled) const;
   absl::Status Failed(absl::StatusCode code, const std::string& reason) const;
 
   OperationContext& context_;
@@ -100,6 +105,39 @@ absl::Status Enabling::CheckPool() {
   return absl::OkStatus();
 }
 
+/// For the first mirror snapshot and the next, without which nothing is copied.
+absl::Status Enabling::CheckRoom(const MirrorView& view) const {
+  if (request_.parameters.mode != MirrorMode::kSnapshot) {
+    return absl::OkStatus();
+  }
+  SnapshotRoom room;
+  ADDONS_ASSIGN_OR_RETURN(room.limit,
+                          ReadSnapshotLimit(*session_.reads, view.image_id));
+  if (!room.limit.has_value()) return absl::OkStatus();
+  ADDONS_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Image> image,
+      session_.reads->OpenImageReadOnly(session_.volume.image_name()));
+  ADDONS_ASSIGN_OR_RETURN(const auto snapshots, image->Snapshots());
+  room.present = snapshots.size();
+  if (room.For(2)) return absl::OkStatus();
+  return Failed(absl::StatusCode::kFailedPrecondition,
+                DescribeNoRoom(room, "replication makes more than",
+                               session_.volume.ImageSpec()));
+}
+
+/// librbd has its clients pause their writes for the first mirror snapshot, and
+/// gives up when one does not answer; then mirroring is off.
+absl::Status Enabling::NameUnanswered(absl::Status enabled) const {
+  if (CephErrno(enabled) != ETIMEDOUT) return enabled;
+  const auto clients = FindClients(session_);
+  if (!clients.ok() || clients->workloads.empty()) return enabled;
+  return Failed(absl::StatusCode::kUnavailable,
+                absl::StrCat("a client that is to pause its writes for the "
+                             "first mirror snapshot does not answer (a quiesce "
+                             "hook, as of `rbd-nbd map --quiesce`): ",
+                             DescribeWatchers(clients->workloads)));
+}
+
 /// Before mirroring is on, so that a call that dies leaves no doubt.
 absl::Status Enabling::NoteForWhom(Image& image) const {
   if (request_.scope == VerbScope::kGroupMember) {
@@ -158,6 +196,7 @@ absl::Status Enabling::Run() {
 
   context_.SetPending(absl::OkStatus());
   ADDONS_RETURN_IF_ERROR(CheckPool());
+  ADDONS_RETURN_IF_ERROR(CheckRoom(view));
   ADDONS_RETURN_IF_ERROR(PrepareParent(session_, view, request_.parameters.mode,
                                        request_.parameters.flatten));
   ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
@@ -172,7 +211,9 @@ absl::Status Enabling::Run() {
   };
   absl::Status enabled = ChangeImage(session_.volume, enable);
   // EINVAL is also what librbd says when somebody else was faster.
-  if (!enabled.ok() && CephErrno(enabled) != EINVAL) return enabled;
+  if (!enabled.ok() && CephErrno(enabled) != EINVAL) {
+    return NameUnanswered(std::move(enabled));
+  }
   ADDONS_ASSIGN_OR_RETURN(const MirrorView after, Look(session_));
   if (!after.enabled()) {
     if (!enabled.ok() && after.info.state == MirrorImageState::kDisabled) {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "replication/snapshot_room.h"
 
 namespace addons {
 namespace {}  // namespace
@@ -192,6 +193,19 @@ void AddSyncAge(const MirrorView& view, const SnapshotSchedule& schedule,
                    ", older than two intervals (", EveryText(schedule),
                    "); see `rbd mirror snapshot schedule status` here and "
                    "rbd-mirror of the other site"));
+}
+
+void AddSnapshotLimit(const MirrorView& view, absl::string_view spec,
+                      HealthReport* report) {
+  const SnapshotRoom room = RoomOf(view);
+  if (view.info.mode != MirrorMode::kSnapshot || !view.info.primary ||
+      room.For(1)) {
+    return;
+  }
+  report->Add(ReplicationHealth::kDegraded,
+              absl::StrCat("nothing that is written is copied, and it cannot "
+                           "be demoted: ",
+                           DescribeNoRoom(room, "a mirror snapshot is", spec)));
 }
 
 void AddNoSchedule(HealthReport* report) {

@@ -71,6 +71,11 @@ std::optional<int64_t> SyncAge(const MirrorView& view, int64_t last_sync);
 void AddSyncAge(const MirrorView& view, const SnapshotSchedule& schedule,
                 HealthReport* report);
 
+/// In snapshot mode: it may have no more snapshots, so nothing is copied any
+/// more, and its role cannot change. `spec` is "pool/image".
+void AddSnapshotLimit(const MirrorView& view, absl::string_view spec,
+                      HealthReport* report);
+
 /// Of a primary in snapshot mode: no schedule applies to it.
 void AddNoSchedule(HealthReport* report);
 

@@ -37,6 +37,11 @@ void AddSchedule(const OpenedVolume& opened, const MirrorView& view,
   }
   const std::vector<SnapshotSchedule>& schedules =
       applied->own.empty() ? applied->inherited : applied->own;
+  if (!applied->manager_asked) {
+    report->Add(ReplicationHealth::kHealthy,
+                "the schedule is as the manager keeps it; whether the manager "
+                "is there is not known, because this user may not ask it");
+  }
   if (wanted.has_value() && std::find(applied->own.begin(), applied->own.end(),
                                       *wanted) == applied->own.end()) {
     report->UpkeepIsDue(opened.volume.volume_id);
@@ -115,6 +120,7 @@ absl::StatusOr<ReplicationInfo> SummarizePrimary(
                      "of the other site");
   }
   if (snapshots) AddSchedule(opened, view, &report);
+  AddSnapshotLimit(view, opened.volume.ImageSpec(), &report);
   // Errors must be seen even when there are no numbers.
   if (report.health() == ReplicationHealth::kError || report.has_numbers() ||
       AwaitsFollowers(view, settle)) {

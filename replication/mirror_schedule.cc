@@ -269,15 +269,26 @@ absl::StatusOr<AppliedSchedules> ReadAppliedSchedules(
     const ResolvedVolume& volume, const std::string& image_id) {
   auto stored = ReadStoredSchedules(volume, image_id);
   if (stored.has_value()) RemoveThoseThatDoNotRun(&*stored);
-  if (!stored.has_value() || stored->empty()) {
-    return ReadAppliedSchedules(*volume.cluster, volume.ImageSpec(), image_id);
-  }
+  const auto ask = [&]() -> absl::StatusOr<AppliedSchedules> {
+    auto listed =
+        ReadAppliedSchedules(*volume.cluster, volume.ImageSpec(), image_id);
+    if (!absl::IsPermissionDenied(listed.status()) || !stored.has_value()) {
+      return listed;
+    }
+    AppliedSchedules kept;
+    kept.manager_asked = false;
+    kept.own = *stored;
+    if (kept.own.empty()) {
+      kept.inherited = ReadStoredSchedulesThatApply(volume, image_id);
+      RemoveThoseThatDoNotRun(&kept.inherited);
+    }
+    return kept;
+  };
+  if (!stored.has_value() || stored->empty()) return ask();
   const absl::Status there =
       volume.cluster->MgrCommand(AreYouThere(volume.Spec(""))).status();
   // A user who may call what is needed alone.
-  if (absl::IsPermissionDenied(there)) {
-    return ReadAppliedSchedules(*volume.cluster, volume.ImageSpec(), image_id);
-  }
+  if (absl::IsPermissionDenied(there)) return ask();
   ADDONS_RETURN_IF_ERROR(there);
   AppliedSchedules applied;
   applied.own = *std::move(stored);

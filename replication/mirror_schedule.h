@@ -55,6 +55,9 @@ absl::Status RemoveSchedules(OperationContext& context,
 struct AppliedSchedules {
   std::vector<SnapshotSchedule> own;
   std::vector<SnapshotSchedule> inherited;
+  /// false: this user may not ask the manager, so that whether it is there is
+  /// not known. They are as it keeps them.
+  bool manager_asked = true;
 };
 absl::StatusOr<AppliedSchedules> ReadAppliedSchedules(
     Cluster& cluster, const std::string& spec, const std::string& image_id);
@@ -62,6 +65,7 @@ absl::StatusOr<AppliedSchedules> ReadAppliedSchedules(
 /// The image's own from where the manager keeps them; then `inherited` stays
 /// empty. Where it has none, or they cannot be read, as above. The manager is
 /// asked in any case, for schedules mean nothing while it is away: its error.
+/// But for one who may not ask it: then those of the levels above as well.
 absl::StatusOr<AppliedSchedules> ReadAppliedSchedules(
     const ResolvedVolume& volume, const std::string& image_id);
 

@@ -1,12 +1,15 @@
 #include "replication/parent.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/status_macros.h"
@@ -130,6 +133,41 @@ absl::Status Flatten(Session& session) {
 }
 
 }  // namespace
+
+absl::StatusOr<std::vector<std::string>> MirroredClones(Cluster& cluster,
+                                                        Image& image) {
+  ADDONS_ASSIGN_OR_RETURN(const std::vector<LinkedImage> clones,
+                          image.Clones());
+  std::vector<std::string> mirrored;
+  for (const LinkedImage& clone : clones) {
+    if (clone.in_trash) continue;
+    ADDONS_ASSIGN_OR_RETURN(
+        const std::unique_ptr<Pool> pool,
+        cluster.OpenPool(clone.pool_id, clone.rados_namespace, Access::kRead));
+    ADDONS_ASSIGN_OR_RETURN(const auto info,
+                            pool->MirrorInfoById(clone.image_id));
+    if (info.has_value() && info->state != MirrorImageState::kDisabled) {
+      mirrored.push_back(clone.Spec());
+    }
+  }
+  return mirrored;
+}
+
+std::string DescribeMirroredClones(const std::vector<std::string>& clones) {
+  constexpr size_t kNamed = 3;
+  return absl::StrCat(
+      "it is the parent of ",
+      absl::StrJoin(clones.begin(),
+                    clones.begin() + static_cast<std::ptrdiff_t>(
+                                         std::min(clones.size(), kNamed)),
+                    ", "),
+      clones.size() > kNamed
+          ? absl::StrCat(" and ", clones.size() - kNamed, " more")
+          : "",
+      clones.size() == 1 ? ", which is mirrored" : ", which are mirrored",
+      ": disable the replication of ", clones.size() == 1 ? "that" : "those",
+      " first");
+}
 
 absl::Status PrepareParent(Session& session, const MirrorView& view,
                            MirrorMode mirror_mode, FlattenMode mode) {

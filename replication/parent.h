@@ -1,7 +1,11 @@
 #ifndef ADDONS_REPLICATION_PARENT_H_
 #define ADDONS_REPLICATION_PARENT_H_
 
+#include <string>
+#include <vector>
+
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "operation/operation_context.h"
 #include "replication/environment.h"
 #include "replication/parameters.h"
@@ -25,6 +29,13 @@ absl::Status PrepareParent(Session& session, const MirrorView& view,
 /// mirrored_clone.h. Changes nothing when that is written already, or on a
 /// secondary, where nothing can be written. `view` is a look of this call.
 absl::Status RememberClone(Session& session, const MirrorView& view);
+
+/// "pool/image" of each clone of `image` that is mirrored; librbd disables no
+/// parent of such a one, also by force. One question for each clone.
+absl::StatusOr<std::vector<std::string>> MirroredClones(Cluster& cluster,
+                                                        Image& image);
+/// "it is the parent of pool/c1, which is mirrored, ...", and what to do.
+std::string DescribeMirroredClones(const std::vector<std::string>& clones);
 
 /// Says in the log what a forced promotion of a clone goes without.
 void WarnOfCloneLoss(const Session& session, const MirrorView& view);

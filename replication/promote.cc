@@ -14,6 +14,7 @@
 #include "base/status_macros.h"
 #include "ceph/errors.h"
 #include "ceph/mirror_clients.h"
+#include "ceph/pinned_options.h"
 #include "replication/decision/peer_claims.h"
 #include "replication/decision/promote_decision.h"
 #include "replication/half_demotion.h"
@@ -26,6 +27,7 @@
 #include "replication/promotion_rest.h"
 #include "replication/rescue.h"
 #include "replication/session.h"
+#include "replication/snapshot_room.h"
 #include "replication/stale_schedules.h"
 #include "replication/state/first_copy.h"
 #include "replication/state/move_marks.h"
@@ -87,6 +89,7 @@ class Promotion {
   absl::Status Wait(const std::string& reason);
   /// nullopt: rbd-mirror has not let go of the image yet, look again.
   absl::StatusOr<std::optional<MirrorView>> TryPromote(Force force);
+  absl::Status NeedRoom();
   absl::Status CallPlain();
   absl::Status CallForced();
   absl::Status WriteNotes(Image& image, Force force, MirrorView* view);
@@ -234,6 +237,7 @@ absl::Status Promotion::Run() {
       }
       case PromoteAction::kRescue:
       case PromoteAction::kForced: {
+        ADDONS_RETURN_IF_ERROR(NeedRoom());
         ADDONS_ASSIGN_OR_RETURN(const bool ready,
                                 PrepareForce(decision.action));
         if (!ready) break;
@@ -248,6 +252,7 @@ absl::Status Promotion::Run() {
         break;
       }
       case PromoteAction::kPlain: {
+        ADDONS_RETURN_IF_ERROR(NeedRoom());
         ADDONS_RETURN_IF_ERROR(PrepareRescue(decision.action));
         took_back_ = view_.LastDemotionIsOwn();
         ADDONS_ASSIGN_OR_RETURN(std::optional<MirrorView> promoted,
@@ -399,6 +404,16 @@ absl::Status Promotion::ReadBackAndNote(Image& image, Force force) {
   return absl::OkStatus();
 }
 
+/// librbd answers 0 where a promotion makes no snapshot for want of room, and
+/// leaves a copy that takes writes.
+absl::Status Promotion::NeedRoom() {
+  ADDONS_ASSIGN_OR_RETURN(const SnapshotRoom room,
+                          ReadSnapshotRoom(*session_.reads, view_));
+  if (room.For(1)) return absl::OkStatus();
+  return Refuse(absl::StatusCode::kUnavailable,
+                DescribeNoRoomForCopy(room, session_, view_));
+}
+
 absl::Status Promotion::CallPlain() {
   const MirrorClientGuard guard(session_.cluster(), *session_.reads,
                                 environment_.tracker);
@@ -489,6 +504,11 @@ absl::StatusOr<std::optional<MirrorView>> Promotion::TryPromote(Force force) {
   const bool overtaken =
       error == EINVAL && !SameSnapshots(view_.snapshots, after.snapshots);
   if (!promoted.ok() && !busy && !overtaken) return promoted;
+
+  // Nobody but a person gives that up.
+  if (const std::string lock = LockTakenByHand(promoted); !lock.empty()) {
+    return Refuse(absl::StatusCode::kUnavailable, lock);
+  }
 
   const std::string reason =
       promoted.ok()

@@ -39,6 +39,8 @@ struct PromoteRequest {
 ///     ├─ anything else ──────────────┤                                   │
 ///     ├─ nothing whole, by force ────┼──> UNAVAILABLE                    │
 ///     │                              │                                   │
+///     ├─ demotion, whole or half copy: NeedRoom() ──> UNAVAILABLE: the   │
+///     │                                limit of its snapshots            │
 ///     ├─ demotion whole ──> TryPromote() "promoting" ─────────── busy ───┤
 ///     │                       by force, and busy for long: EndCopyingFirst()
 ///     ├─ whole copy, by force ──> PrepareForce() ─────────── not yet ────┤

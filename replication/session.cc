@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "ceph/errors.h"
+#include "ceph/pinned_options.h"
 #include "ceph/retry_when_blocklisted.h"
 #include "replication/image_clients.h"
 #include "replication/state/mirrored_clone.h"
@@ -167,6 +168,15 @@ void NoteRoleChange(const Session& session, absl::string_view from,
   event.to = std::string(to);
   event.text = std::string(by);
   session.environment.history.Add(std::move(event));
+}
+
+absl::Status RefuseLockTakenByHand(absl::string_view action,
+                                   const ResolvedVolume& volume, Image& image) {
+  ADDONS_ASSIGN_OR_RETURN(const std::vector<Locker> lockers, image.Lockers());
+  const std::string lock = LockTakenByHand(lockers);
+  return lock.empty()
+             ? absl::OkStatus()
+             : FailedTo(action, volume, absl::StatusCode::kUnavailable, lock);
 }
 
 absl::Status FailedTo(absl::string_view action, const ResolvedVolume& volume,

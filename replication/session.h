@@ -134,6 +134,11 @@ absl::StatusOr<MirrorView> Look(const Session& session, Image& image);
 void NoteRoleChange(const Session& session, absl::string_view from,
                     absl::string_view to, absl::string_view by);
 
+/// UNAVAILABLE: somebody has its lock by hand (`rbd lock add`). librbd's
+/// demotion and disable wait for that without end. One read.
+absl::Status RefuseLockTakenByHand(absl::string_view action,
+                                   const ResolvedVolume& volume, Image& image);
+
 /// "Failed to <action> image '...' (volume '...'): <reason>".
 absl::Status FailedTo(absl::string_view action, const ResolvedVolume& volume,
                       absl::StatusCode code, absl::string_view reason);

@@ -1,9 +1,12 @@
 #include "replication/snapshot_turn.h"
 
 #include <algorithm>
+#include <cerrno>
 
 #include "base/status_macros.h"
+#include "ceph/errors.h"
 #include "replication/snapshot_moment.h"
+#include "replication/snapshot_room.h"
 #include "replication/stored_schedules.h"
 
 namespace addons {
@@ -58,6 +61,13 @@ absl::Status MakeMirrorSnapshot(const Session& session, Image& image) {
   }
   ADDONS_ASSIGN_OR_RETURN(const auto peers, session.reads->MirrorPeers());
   if (!HasReceivingPeer(peers)) return absl::OkStatus();
+  absl::Status made = image.CreateMirrorSnapshot().status();
+  if (CephErrno(made) != EDQUOT) return made;
+  // The limit of its snapshots: librbd makes room after it has made one.
+  ADDONS_ASSIGN_OR_RETURN(const auto snapshots, image.MirrorSnapshots());
+  const std::vector<uint64_t> spare = SpareSnapshots(snapshots);
+  if (spare.empty()) return made;
+  ADDONS_RETURN_IF_ERROR(RemoveSnapshots(image, spare));
   return image.CreateMirrorSnapshot().status();
 }
 

@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
 #include "ceph/encoding.h"
+#include "ceph/image_objects.h"
 #include "ceph/librados/ceph_enums.h"
 #include "ceph/librados/mirror_records.h"
 
@@ -161,6 +162,8 @@ std::optional<ImageHeader> DecodeImageHeader(const OmapValues& entries) {
   header.created = time.Time();
   if (!time.ok()) return std::nullopt;
   header.has_parent = entries.contains("parent");
+  header.snapshot_limit =
+      NumberAt(entries, kSnapshotLimitKey, sizeof(uint64_t));
   for (const auto& [key, value] : entries) {
     absl::string_view rest = key;
     if (absl::ConsumePrefix(&rest, "metadata_")) {

@@ -27,6 +27,8 @@ namespace {
 constexpr size_t kMaxText = 1U << 20U;     // one value, name or list of names
 constexpr size_t kMaxEntries = 1U << 16U;  // snapshots, watchers
 constexpr uint64_t kMetadataPage = 64;
+constexpr size_t kMaxPage = 4U << 20U;    // of metadata
+constexpr size_t kMaxValue = 64U << 20U;  // a page of one entry
 /// How long a client that has the lock is left alone that could do the work.
 constexpr std::chrono::milliseconds kLockPatience{2000};
 
@@ -369,6 +371,32 @@ absl::StatusOr<std::optional<ImageParent>> RbdImage::Parent() {
                      image.trash};
 }
 
+absl::StatusOr<std::vector<LinkedImage>> RbdImage::Clones() {
+  std::vector<rbd_linked_image_spec_t> listed;
+  size_t count = 0;
+  const int result =
+      GrowUntilItFits(8, kMaxEntries, [&](size_t capacity, size_t& needed) {
+        listed.assign(capacity, rbd_linked_image_spec_t{});
+        count = capacity;
+        const int found = connection_->Call("rbd_list_children3", [&] {
+          return rbd_list_children3(image_.get(), listed.data(), &count);
+        });
+        needed = count;
+        return found;
+      });
+  if (result < 0) return Error(result, "list the clones of");
+  const Cleanup cleanup(
+      [&] { rbd_linked_image_spec_list_cleanup(listed.data(), count); });
+  std::vector<LinkedImage> clones;
+  for (size_t i = 0; i < count; ++i) {
+    const rbd_linked_image_spec_t& clone = listed[i];
+    clones.push_back({clone.pool_id, CString(clone.pool_name),
+                      CString(clone.pool_namespace), CString(clone.image_id),
+                      ImageName(CString(clone.image_name)), clone.trash});
+  }
+  return clones;
+}
+
 absl::StatusOr<std::optional<std::string>> RbdImage::Metadata(
     const std::string& key) {
   std::string value;
@@ -387,19 +415,21 @@ absl::StatusOr<std::optional<std::string>> RbdImage::Metadata(
 }
 
 absl::StatusOr<std::vector<std::string>> RbdImage::MetadataPage(
-    const std::string& last, std::map<std::string, std::string>& values) {
+    const std::string& last, uint64_t entries,
+    std::map<std::string, std::string>& values) {
   std::string key_text;
   std::string value_text;
   size_t key_size = 0;
   size_t value_size = 0;
+  const size_t most = entries == 1 ? kMaxValue : kMaxPage;
   const int result =
-      GrowUntilItFits(4096, kMaxText, [&](size_t capacity, size_t& needed) {
+      GrowUntilItFits(4096, most, [&](size_t capacity, size_t& needed) {
         key_text.assign(capacity, '\0');
         value_text.assign(capacity, '\0');
         key_size = capacity;
         value_size = capacity;
         const int listed = connection_->Call("rbd_metadata_list", [&] {
-          return rbd_metadata_list(image_.get(), last.c_str(), kMetadataPage,
+          return rbd_metadata_list(image_.get(), last.c_str(), entries,
                                    key_text.data(), &key_size,
                                    value_text.data(), &value_size);
         });
@@ -423,10 +453,16 @@ absl::StatusOr<std::map<std::string, std::string>> RbdImage::ListMetadata(
     const std::string& prefix) {
   std::map<std::string, std::string> found;
   std::string last;
+  uint64_t entries = kMetadataPage;
   for (;;) {
     std::map<std::string, std::string> values;
-    ADDONS_ASSIGN_OR_RETURN(const std::vector<std::string> keys,
-                            MetadataPage(last, values));
+    const auto page = MetadataPage(last, entries, values);
+    if (CephErrno(page.status()) == ERANGE && entries > 1) {
+      entries /= 4;
+      continue;
+    }
+    ADDONS_RETURN_IF_ERROR(page.status());
+    const std::vector<std::string>& keys = *page;
     for (const std::string& key : keys) {
       if (!absl::StartsWith(key, prefix)) continue;
       std::optional<std::string> value;
@@ -438,7 +474,7 @@ absl::StatusOr<std::map<std::string, std::string>> RbdImage::ListMetadata(
       if (value) found[key] = *std::move(value);
     }
     // Only the last page is not full; to ask for another one is an operation.
-    if (keys.size() < kMetadataPage || keys.back() <= last) return found;
+    if (keys.size() < entries || keys.back() <= last) return found;
     last = keys.back();
   }
 }

@@ -50,6 +50,7 @@ class RbdImage final : public Image {
   absl::StatusOr<std::vector<Watcher>> Watchers() override;
   absl::StatusOr<std::vector<Locker>> Lockers() override;
   absl::StatusOr<std::optional<ImageParent>> Parent() override;
+  absl::StatusOr<std::vector<LinkedImage>> Clones() override;
   absl::StatusOr<std::optional<std::string>> Metadata(
       const std::string& key) override;
   absl::StatusOr<std::map<std::string, std::string>> ListMetadata(
@@ -95,10 +96,12 @@ class RbdImage final : public Image {
   absl::StatusOr<std::vector<std::pair<uint64_t, std::string>>> ListSnapshots();
   /// nullopt: this snapshot is not one of mirroring, or has just been removed.
   absl::StatusOr<std::optional<MirrorSnapshot>> ReadMirrorSnapshot(uint64_t id);
-  /// One page of metadata after `last`. Values that cannot be told apart,
+  /// One page of metadata after `last`. Errno ERANGE: so many entries are too
+  /// long for one. Values that cannot be told apart,
   /// because one has a zero byte, are left to be asked for one by one.
   absl::StatusOr<std::vector<std::string>> MetadataPage(
-      const std::string& last, std::map<std::string, std::string>& values);
+      const std::string& last, uint64_t entries,
+      std::map<std::string, std::string>& values);
 
   /// CephError() about this image.
   absl::Status Error(int result, absl::string_view action) const;

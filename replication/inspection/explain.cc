@@ -12,6 +12,7 @@
 #include "base/status_macros.h"
 #include "base/utc.h"
 #include "ceph/mirror_clients.h"
+#include "ceph/pinned_options.h"
 #include "ceph/pool.h"
 #include "ceph/retry_when_blocklisted.h"
 #include "lease/target.h"
@@ -26,8 +27,10 @@
 #include "replication/image_clients.h"
 #include "replication/inspection/promote_forecast.h"
 #include "replication/mirror_schedule.h"
+#include "replication/parent.h"
 #include "replication/resync.h"
 #include "replication/session.h"
+#include "replication/snapshot_room.h"
 #include "replication/state/mirrored_clone.h"
 #include "replication/state/rescue_record.h"
 #include "replication/state/resync_history.h"
@@ -44,6 +47,7 @@ struct ImageFacts {
   std::vector<Locker> lockers;
   std::map<std::string, std::string> published;
   std::optional<GroupSpec> group;
+  std::vector<std::string> mirrored_clones;  // of it
 };
 
 std::string Seconds(SteadyDuration age) {
@@ -271,6 +275,8 @@ absl::Status Explaining::ReadMore(const OpenedVolume& opened, Image& image) {
   take("what ceph-csi has noted", image.ListMetadata(kPublishPrefix),
        &image_.published);
   take("the image's group", image.Group(), &image_.group);
+  take("which of its clones are mirrored",
+       MirroredClones(opened.cluster(), image), &image_.mirrored_clones);
   image_.clients = FindClients(opened, environment_.leases, image);
   if (!image_.clients.ok()) {
     Unseen("who of them is a workload", image_.clients.status());
@@ -382,7 +388,8 @@ void Explaining::AddNotes(const MirrorView& view) {
   }
   if (view.marked_non_primary && view.info.primary) {
     Add("mirroring", "writable",
-        "no: a promotion died in the middle; promote it again");
+        "no: a promotion died in the middle, or a demotion met the limit of "
+        "its snapshots; promote it again");
   }
 }
 
@@ -496,11 +503,20 @@ Forecast Explaining::OfDemote(const OpenedVolume& opened,
     if (!peers.ok()) return NotSeen(peers.status());
     seen.no_peers = peers->empty();
   }
-  return ForecastOf(DecideDemote(seen, environment_.options.settle_time,
-                                 [&](const std::string& uuid) {
-                                   return SiteName(*opened.reads, uuid);
-                                 }),
-                    seen.no_peers);
+  const DemoteDecision decision = DecideDemote(
+      seen, environment_.options.settle_time,
+      [&](const std::string& uuid) { return SiteName(*opened.reads, uuid); });
+  if (decision.action != DemoteAction::kDemote) return ForecastOf(decision, seen.no_peers);
+  if (std::string lock = LockTakenByHand(image_.lockers); !lock.empty()) {
+    return {Verdict::kRefuses, absl::StatusCode::kUnavailable, std::move(lock)};
+  }
+  auto room = ReadSnapshotRoom(*opened.reads, view);
+  if (!room.ok()) return NotSeen(room.status());
+  // Those are removed first.
+  room->present -= SpareSnapshots(view.snapshots).size();
+  if (room->For(1)) return ForecastOf(decision, seen.no_peers);
+  return {Verdict::kRefuses, absl::StatusCode::kFailedPrecondition,
+          DescribeNoRoom(*room, "a demotion makes", opened.volume.ImageSpec())};
 }
 
 void Explaining::AddResync(const OpenedVolume& opened, const MirrorView* view) {
@@ -543,6 +559,13 @@ Forecast Explaining::OfDisable(const OpenedVolume& opened,
   if (Changes(decision.action)) {
     auto refused = RefuseToDisable(view, rescue,
                                    RescueImageName(opened.volume.image_name()));
+    std::string obstacle = LockTakenByHand(image_.lockers);
+    if (obstacle.empty() && !image_.mirrored_clones.empty()) {
+      obstacle = DescribeMirroredClones(image_.mirrored_clones);
+    }
+    if (!obstacle.empty()) {
+      return {Verdict::kRefuses, absl::StatusCode::kUnavailable, obstacle};
+    }
     if (refused.has_value()) decision = *std::move(refused);
   }
   std::string parted;
@@ -656,6 +679,10 @@ absl::StatusOr<Explanation> Explaining::Run() {
     PromoteForecast promote =
         preview.Of(*view, *rescue, opened->cluster().fsid(),
                    opened->volume.rados_namespace, interval_);
+    ForecastRoom(*opened, *view, &promote);
+    if (!view->info.primary) {
+      ForecastLock(image_.lockers, &promote);
+    }
     AddForecast("promote", Force::kNo, std::move(promote.planned));
     AddForecast("promote", Force::kYes, std::move(promote.forced));
     AddForecast("demote", Force::kNo, OfDemote(*opened, *view, *rescue));

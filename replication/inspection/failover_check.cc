@@ -133,6 +133,7 @@ void Check::Fill(const OpenedVolume& opened,
       PreviewOf(opened.volume)
           .Of(looked->view, looked->rescue, opened.cluster().fsid(),
               opened.volume.rados_namespace, interval_, scope);
+  ForecastRoom(opened, looked->view, &finding->forecast);
   const SteadyDuration settle = environment_.options.settle_time;
   const SiteView* primary = looked->view.FreshPeer(SiteRole::kPrimary, settle);
   if (primary != nullptr) {

@@ -3,9 +3,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ceph/pinned_options.h"
 #include "replication/decision/peer_claims.h"
 #include "replication/decision/promote_decision.h"
 #include "replication/inspection/copy_forecast.h"
+#include "replication/snapshot_room.h"
 #include "replication/take_back.h"
 
 namespace addons {
@@ -90,6 +92,34 @@ void SetCopies(const MirrorView& view, const CopyForecast& copies,
 }
 
 }  // namespace
+
+void ForecastRoom(const OpenedVolume& opened, const MirrorView& view,
+                  PromoteForecast* forecast) {
+  if (!view.enabled() || view.info.primary) return;
+  std::vector<Forecast*> promoted;
+  for (Forecast* one : {&forecast->planned, &forecast->forced}) {
+    if (one->verdict == Verdict::kWorks) promoted.push_back(one);
+  }
+  if (promoted.empty()) return;
+  const auto room = ReadSnapshotRoom(*opened.reads, view);
+  if (room.ok() && room->For(1)) return;
+  for (Forecast* one : promoted) {
+    *one = room.ok()
+               ? Forecast{Verdict::kRefuses, absl::StatusCode::kUnavailable,
+                          DescribeNoRoomForCopy(*room, opened, view)}
+               : NotSeen(room.status());
+  }
+}
+
+void ForecastLock(const std::vector<Locker>& lockers,
+                  PromoteForecast* forecast) {
+  const std::string lock = LockTakenByHand(lockers);
+  if (lock.empty()) return;
+  for (Forecast* one : {&forecast->planned, &forecast->forced}) {
+    if (one->verdict != Verdict::kWorks) continue;
+    *one = {Verdict::kRefuses, absl::StatusCode::kUnavailable, lock};
+  }
+}
 
 PromotePreview::PromotePreview(ReplicationEnvironment& environment,
                                std::string pool_key)

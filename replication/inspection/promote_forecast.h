@@ -16,6 +16,7 @@
 #include "ceph/mirror.h"
 #include "replication/environment.h"
 #include "replication/inspection/forecast.h"
+#include "replication/session.h"
 #include "replication/state/mirror_view.h"
 #include "replication/state/promote_series.h"
 #include "replication/state/rescue_record.h"
@@ -45,6 +46,15 @@ struct PromoteForecast {
   /// demoted; 0: it would work now; absent: not known, or none would come.
   std::optional<uint64_t> planned_seconds;
 };
+
+/// At the limit of its snapshots an image is not promoted: one read, of one
+/// that would be. A read that fails makes the forecast unclear.
+void ForecastRoom(const OpenedVolume& opened, const MirrorView& view,
+                  PromoteForecast* forecast);
+
+/// The same of one that somebody has locked by hand.
+void ForecastLock(const std::vector<Locker>& lockers,
+                  PromoteForecast* forecast);
 
 /// Looks ahead for images of one pool. What calls that wait have seen together
 /// counts here as for the next of them, and these looks do not count for them:

@@ -118,6 +118,7 @@ absl::Status ReadHeader(Pool& pool, const ImageName& name, Read* read) {
   view.created = header.created;
   view.size = header.size;
   view.marked_non_primary = header.marked_non_primary;
+  view.snapshot_limit = header.snapshot_limit;
   read->TakeMetadata(header.metadata);
   view.snapshots = std::move(header.mirror_snapshots);
   view.other_snapshots = std::move(header.other_snapshots);

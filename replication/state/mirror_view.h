@@ -106,7 +106,7 @@ std::string WholePoolKey(absl::string_view fsid, int64_t pool_id);
 ///                                         replication/disable.h
 ///   OwnHalfDemotion()                   Demote(): Repair(); Promote()
 ///                                         replication/demote.h
-///   primary and marked_non_primary      Promote(), Demote(): MakeWritable()
+///   primary and marked_non_primary      MakeWritable(), before the verb
 ///   primary with HalfCopies()           Promote(): RemoveHalfCopies()
 ///   primary, Newest() not complete      Promote(): CompleteHalfDone()
 ///                                         replication/promotion_cleanup.h
@@ -137,6 +137,9 @@ struct MirrorView {
   /// see JournalReplayBegan().
   bool first_copy_pending = false;
   bool marked_non_primary = false;  // refuses all writes, whatever its role
+  /// How many snapshots it may have, of all kinds: only of a look that did not
+  /// open the image. For others: ReadSnapshotRoom().
+  std::optional<uint64_t> snapshot_limit;
   /// On a secondary: the peer has told that it wants to be demoted and cannot.
   std::optional<RefusedDemotion> refused_demotion;
   /// Since this process has seen that, in its present words.

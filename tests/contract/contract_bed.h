@@ -70,6 +70,9 @@ class ContractBed {
   virtual absl::Status SetSnapshotLimit(Site site, const std::string& image,
                                         std::optional<uint64_t> limit) = 0;
 
+  /// `rbd lock add` with the id "by-hand"; its client ends.
+  virtual absl::Status LockByHand(Site site, const std::string& image) = 0;
+
   /// Why no flatten task can be given to the manager of site a.
   virtual std::optional<std::string> NoFlattenTasks() { return std::nullopt; }
 

@@ -69,6 +69,7 @@ class ContractTest : public ::testing::TestWithParam<BedFactory> {
   static constexpr const char* kDisabled = "contract-disabled";
   static constexpr const char* kAbandoned = "contract-abandoned";
   static constexpr const char* kLimited = "contract-limited";
+  static constexpr const char* kRoom = "contract-room";
   static constexpr const char* kWaiting = "contract-waiting";
   static constexpr const char* kLeft = "contract-left";
 

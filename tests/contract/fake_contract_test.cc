@@ -81,6 +81,10 @@ class FakeBed final : public ContractBed {
     At(site).SetSnapshotLimit(image, limit);
     return absl::OkStatus();
   }
+  absl::Status LockByHand(Site site, const std::string& image) override {
+    At(site).AddLocker(image, "10.0.0.9:0/99", 99, FakeSite::LockKind::kByHand);
+    return absl::OkStatus();
+  }
   bool WaitFor(const std::function<bool()>& condition,
                std::chrono::seconds timeout) override {
     return world_.AdvanceUntil(condition, timeout);

@@ -10,8 +10,11 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "ceph/image_header.h"
 #include "ceph/mirror.h"
+#include "ceph/pinned_options.h"
 #include "ceph/pool.h"
 #include "tests/contract/contract_fixture.h"
 #include "tests/testing/status_matchers.h"
@@ -21,6 +24,7 @@ namespace {
 
 using ::addons::testing::StatusIs;
 using ::testing::Eq;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
 using ::testing::Optional;
@@ -191,6 +195,23 @@ TEST_P(ContractTest, RemovingMetadataTwiceIsOk) {
   EXPECT_EQ(*Look(kA, "plain-remove")->Metadata("k"), std::nullopt);
 }
 
+TEST_P(ContractTest, LongMetadataIsListedInShorterPages) {
+  constexpr char kLong[] = "long-notes";
+  MakeImage(kA, kLong);
+  const std::string value(100000, 'x');
+  ASSERT_OK(Change(kA, kLong, [&](Image& image) -> absl::Status {
+    for (int i = 0; i < 64; ++i) {
+      ADDONS_RETURN_IF_ERROR(
+          image.SetMetadata(absl::StrCat("note-", 100 + i), value));
+    }
+    return absl::OkStatus();
+  }));
+  const auto listed = Look(kA, kLong)->ListMetadata("note-");
+  ASSERT_OK(listed);
+  EXPECT_THAT(*listed, SizeIs(64));
+  EXPECT_EQ(listed->at("note-163"), value);
+}
+
 // --- clones
 
 TEST_P(ContractTest, CloneNamesItsParent) {
@@ -204,6 +225,35 @@ TEST_P(ContractTest, CloneNamesItsParent) {
   EXPECT_EQ((*parent)->pool_id, bed().PoolId(kA));
   EXPECT_EQ((*parent)->pool_name, bed().PoolName());
   EXPECT_FALSE((*parent)->in_trash);
+}
+
+TEST_P(ContractTest, ClonesAreListed) {
+  MakeImage(kA, "parent-4c");
+  EXPECT_THAT(*Look(kA, "parent-4c")->Clones(), IsEmpty());
+  ASSERT_OK(bed().CreateClone(kA, "parent-4c", "clone-4c"));
+  const auto clones = Look(kA, "parent-4c")->Clones();
+  ASSERT_OK(clones);
+  ASSERT_THAT(*clones, SizeIs(1));
+  EXPECT_EQ(clones->front().Spec(), Spec("clone-4c"));
+  EXPECT_EQ(clones->front().image_id, IdOf(kA, "clone-4c"));
+  EXPECT_EQ(clones->front().pool_id, bed().PoolId(kA));
+  EXPECT_FALSE(clones->front().in_trash);
+}
+
+// librbd's demotion, disable and flush wait for it without end: not called.
+TEST_P(ContractTest, ALockTakenByHandIsListedAndKeepsOthersOut) {
+  constexpr char kLocked[] = "locked-by-hand";
+  MakeImage(kA, kLocked);
+  ASSERT_OK(bed().LockByHand(kA, kLocked));
+  const auto lockers = Look(kA, kLocked)->Lockers();
+  ASSERT_OK(lockers);
+  EXPECT_THAT(LockTakenByHand(*lockers),
+              HasSubstr("has its lock 'by-hand', which 'rbd lock rm' breaks"));
+  EXPECT_THAT(*Look(kA, kLocked)->Watchers(), IsEmpty());
+  const auto refused = Change(
+      kA, kLocked, [](Image& image) { return image.SetMetadata("k", "v"); });
+  EXPECT_THAT(refused, HasErrno(EROFS));
+  EXPECT_THAT(LockTakenByHand(refused), HasSubstr("'by-hand'"));
 }
 
 TEST_P(ContractTest, ImageThatIsNoCloneHasNoParent) {

@@ -6,10 +6,13 @@
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 
 #include "absl/status/status.h"
+#include "ceph/image_header.h"
 #include "ceph/mirror.h"
 #include "ceph/pool.h"
 #include "tests/contract/contract_fixture.h"
@@ -20,7 +23,9 @@ namespace {
 
 using ::testing::AnyOf;
 using ::testing::Each;
+using ::testing::Eq;
 using ::testing::Not;
+using ::testing::Optional;
 
 // It removes them at once, when it has connected.
 constexpr std::chrono::seconds kBeginLimit{15};
@@ -162,6 +167,76 @@ TEST_P(ContractTest, ADemotionAtTheSnapshotLimitLeavesAPrimaryThatIsReadOnly) {
   EXPECT_OK(bed().Write(kA, kLimited, 2));
   EXPECT_FALSE(*on_a->ClearNonPrimary("absent", now));
   EXPECT_OK(bed().StartMirrorDaemon(kB));
+}
+
+// What is removed by hand there librbd removes when it makes the next one.
+TEST_P(ContractTest, ASpareMirrorSnapshotIsRemovedAndMakesRoom) {
+  ASSERT_NO_FATAL_FAILURE(NeedMirrored(kRoom));
+  const auto snapshot = [](Image& image) {
+    return image.CreateMirrorSnapshot().status();
+  };
+  const auto copied = [] {
+    const auto here = Newest(kA, kRoom);
+    const auto there = Newest(kB, kRoom);
+    return here && there && there->complete &&
+           there->primary_snapshot_id == here->id;
+  };
+  // rbd-mirror removes those before it, after the copy.
+  const auto spare = []() -> std::optional<uint64_t> {
+    const auto snapshots = Look(kA, kRoom)->MirrorSnapshots();
+    if (!snapshots.ok() || snapshots->size() != 2 ||
+        !snapshots->front().unsynced_peer_uuids.empty()) {
+      return std::nullopt;
+    }
+    return snapshots->front().id;
+  };
+  ASSERT_OK(Change(kA, kRoom, snapshot));
+  ASSERT_TRUE(bed().WaitFor(copied, kCopyLimit));
+  ASSERT_OK(Change(kA, kRoom, snapshot));
+  ASSERT_TRUE(bed().WaitFor([&] { return copied() && spare(); }, kCopyLimit));
+  const uint64_t present = Look(kA, kRoom)->Snapshots()->size();
+  ASSERT_OK(bed().SetSnapshotLimit(kA, kRoom, present));
+  const auto on_a = OpenPool(kA, Access::kRead);
+  EXPECT_THAT(*ReadSnapshotLimit(*on_a, IdOf(kA, kRoom)),
+              Optional(Eq(present)));
+  EXPECT_THAT(on_a->Header(IdOf(kA, kRoom))->snapshot_limit,
+              Optional(Eq(present)));
+  EXPECT_THAT(Change(kA, kRoom, snapshot), HasErrno(EDQUOT));
+  EXPECT_OK(Change(
+      kA, kRoom, [&](Image& image) { return image.RemoveSnapshot(*spare()); }));
+  EXPECT_OK(
+      Change(kA, kRoom, [](Image& image) { return image.MirrorDemote(); }));
+  EXPECT_TRUE(NewestIs(kA, kRoom, MirrorSnapshotKind::kPrimaryDemoted));
+  EXPECT_FALSE(IsPrimary(kA, kRoom));
+  EXPECT_TRUE(bed().WaitFor(
+      [] {
+        return NewestIs(kB, kRoom, MirrorSnapshotKind::kNonPrimaryDemoted);
+      },
+      kCopyLimit));
+}
+
+TEST_P(ContractTest, WhatIsDisabledAtTheSnapshotLimitRefusesWrites) {
+  constexpr char kFull[] = "contract-full";
+  MakeImage(kA, kFull);
+  const auto on_a = OpenPool(kA, Access::kRead);
+  EXPECT_EQ(*ReadSnapshotLimit(*on_a, IdOf(kA, kFull)), std::nullopt);
+  ASSERT_OK(Change(kA, kFull, [](Image& image) {
+    return image.MirrorEnable(MirrorMode::kSnapshot);
+  }));
+  ASSERT_OK(bed().SetSnapshotLimit(kA, kFull, 1));
+  EXPECT_THAT(Change(kA, kFull,
+                     [](Image& image) {
+                       return image.CreateMirrorSnapshot().status();
+                     }),
+              HasErrno(EDQUOT));
+  // What refuses writes stays on what is disabled.
+  EXPECT_OK(
+      Change(kA, kFull, [](Image& image) { return image.MirrorDemote(); }));
+  EXPECT_TRUE(*Look(kA, kFull)->MarkedNonPrimary());
+  EXPECT_OK(Change(
+      kA, kFull, [](Image& image) { return image.MirrorDisable(Force::kNo); }));
+  EXPECT_TRUE(*Look(kA, kFull)->MarkedNonPrimary());
+  EXPECT_THAT(bed().Write(kA, kFull, 2), Not(::addons::testing::IsOk()));
 }
 
 }  // namespace

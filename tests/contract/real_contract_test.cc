@@ -160,6 +160,9 @@ class RealContractBed final : public ContractBed {
     return Rbd(site, {"snap", "limit", "set", "--limit", absl::StrCat(*limit),
                       Spec(image)});
   }
+  absl::Status LockByHand(Site site, const std::string& image) override {
+    return Rbd(site, {"lock", "add", Spec(image), "by-hand"});
+  }
   bool WaitFor(const std::function<bool()>& condition,
                std::chrono::seconds timeout) override {
     return Eventually(condition, timeout);

@@ -61,6 +61,28 @@ absl::StatusOr<std::optional<ImageParent>> FakeImage::Parent() {
   return parent;
 }
 
+absl::StatusOr<std::vector<LinkedImage>> FakeImage::Clones() {
+  std::vector<LinkedImage> clones;
+  const int r =
+      Run("rbd_list_children3", Use::kHeader,
+          [&](Model&, Site& site, SteadyDuration*) {
+            for (const auto& [pool_id, pool] : site.pools) {
+              for (const auto& [space, held] : pool.namespaces) {
+                for (const auto& [name, image] : held.images) {
+                  if (!image->parent || image->parent->image_id != image_->id) {
+                    continue;
+                  }
+                  clones.push_back(
+                      {pool_id, pool.name, space, image->id, ImageName(name)});
+                }
+              }
+            }
+            return 0;
+          });
+  if (r < 0) return Error(r, "list the clones of");
+  return clones;
+}
+
 absl::StatusOr<std::optional<GroupSpec>> FakeImage::Group() {
   std::optional<GroupSpec> group;
   const int r =

@@ -55,6 +55,7 @@ class FakeImage final : public Image {
   absl::StatusOr<Timestamp> CreateTimestamp() override;
   absl::StatusOr<ImageFeatures> Features() override;
   absl::StatusOr<std::optional<ImageParent>> Parent() override;
+  absl::StatusOr<std::vector<LinkedImage>> Clones() override;
   absl::StatusOr<std::optional<GroupSpec>> Group() override;
   absl::StatusOr<std::vector<Watcher>> Watchers() override;
   absl::StatusOr<std::vector<Locker>> Lockers() override;
@@ -127,6 +128,7 @@ class FakeImage final : public Image {
 
   /// A violation when the forced `call` would end the process inside librbd.
   void ExpectNoCrash(absl::string_view call);
+  void ExpectNoHandLock(absl::string_view call);
   /// Likewise when the manager makes a mirror snapshot at this moment.
   void ExpectNoOtherMaker(absl::string_view call);
 

@@ -82,6 +82,7 @@ absl::Status FakeImage::MirrorEnable(MirrorMode mode) {
 
 absl::Status FakeImage::MirrorDisable(Force force) {
   if (force == Force::kYes) ExpectNoCrash("rbd_mirror_image_disable");
+  ExpectNoHandLock("rbd_mirror_image_disable");
   return Mutate("rbd_mirror_image_disable", "disable mirroring of",
                 [&](Model& model, Site& site, SteadyDuration*) {
                   return model.Disable(site, Space(site), *image_, force);
@@ -117,6 +118,7 @@ absl::Status FakeImage::PromoteUntil(Force force, SteadyTime latest) {
 }
 
 absl::Status FakeImage::MirrorDemote() {
+  ExpectNoHandLock("rbd_mirror_image_demote");
   bool begun = false;
   return Mutate("rbd_mirror_image_demote", "demote",
                 [&](Model& model, Site& site, SteadyDuration* cost) {
@@ -165,6 +167,18 @@ void FakeImage::ExpectNoCrash(absl::string_view call) {
   }
   if (crashes) {
     world_.AddViolation(absl::StrCat(call, " of ", spec_, " crashes librbd"));
+  }
+}
+
+void FakeImage::ExpectNoHandLock(absl::string_view call) {
+  bool waits = false;
+  {
+    MutexLock lock(world_.mutex_);
+    waits = image_->lock && image_->lock->by_hand;
+  }
+  if (waits) {
+    world_.AddViolation(absl::StrCat(
+        call, " of ", spec_, " waits without end for a lock taken by hand"));
   }
 }
 

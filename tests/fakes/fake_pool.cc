@@ -28,6 +28,11 @@ model::Snapshot* FindSnapshot(model::Image* image, uint64_t snapshot_id) {
   return found == image->snapshots.end() ? nullptr : &*found;
 }
 
+bool IsHeader(const model::Namespace& space, absl::string_view object) {
+  return absl::ConsumePrefix(&object, "rbd_header.") &&
+         Model::FindImageById(space, object) != nullptr;
+}
+
 /// What librbd notes of an image in the directory of its pool and in its
 /// header; nullopt: neither is meant, or there is no such image.
 std::optional<std::string> NotedByLibrbd(const model::Namespace& space,
@@ -40,9 +45,12 @@ std::optional<std::string> NotedByLibrbd(const model::Namespace& space,
     return EncodeText(image->second->id);
   }
   rest = object;
-  if (key == "size" && absl::ConsumePrefix(&rest, "rbd_header.")) {
-    const auto image = Model::FindImageById(space, std::string(rest));
-    if (image != nullptr) return EncodeNumber(image->size.bytes, 8);
+  if (!absl::ConsumePrefix(&rest, "rbd_header.")) return std::nullopt;
+  const auto image = Model::FindImageById(space, std::string(rest));
+  if (image == nullptr) return std::nullopt;
+  if (key == "size") return EncodeNumber(image->size.bytes, 8);
+  if (key == kSnapshotLimitKey && image->snapshot_limit.has_value()) {
+    return EncodeNumber(*image->snapshot_limit, 8);
   }
   return std::nullopt;
 }
@@ -104,7 +112,9 @@ absl::StatusOr<std::optional<std::string>> FakePool::ReadOmapKey(
                     false, [&](Model&, Site& site, SteadyDuration*) {
                       const auto& omap = Space(site).omap;
                       value = NotedByLibrbd(Space(site), object, key);
-                      if (value.has_value()) return 0;
+                      if (value.has_value() || IsHeader(Space(site), object)) {
+                        return 0;
+                      }
                       const auto it = omap.find(object);
                       if (it == omap.end()) return -ENOENT;
                       const auto found = it->second.find(key);

@@ -106,6 +106,7 @@ absl::StatusOr<ImageHeader> FakePool::Header(const std::string& image_id) {
                         header.mirror_snapshots.push_back(snapshot.info);
                       }
                       header.other_snapshots = image->other_snapshots;
+                      header.snapshot_limit = image->snapshot_limit;
                       return 0;
                     });
   if (r < 0) return CephError(r, "read", absl::StrCat("'", object, "'"));

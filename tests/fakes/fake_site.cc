@@ -216,9 +216,12 @@ void FakeSite::RemoveWatcher(const std::string& image, uint64_t client_id) {
 void FakeSite::AddLocker(const std::string& image, const std::string& address,
                          uint64_t client_id, LockKind kind) {
   MutexLock lock(world_.mutex_);
-  Find(image)->lock = model::Lock{{absl::StrCat("client.", client_id),
-                                   absl::StrCat("auto ", client_id), address},
-                                  kind == LockKind::kExplicit};
+  const bool by_hand = kind == LockKind::kByHand;
+  Find(image)->lock = model::Lock{
+      {absl::StrCat("client.", client_id),
+       by_hand ? "by-hand" : absl::StrCat("auto ", client_id), address},
+      kind == LockKind::kExplicit,
+      by_hand};
 }
 
 void FakeSite::RemoveLocker(const std::string& image) {

@@ -91,7 +91,8 @@ class FakeSite {
   void AddWatcher(const std::string& image, const std::string& address,
                   uint64_t client_id);
   void RemoveWatcher(const std::string& image, uint64_t client_id);
-  enum class LockKind { kAutomatic, kExplicit };
+  /// kByHand: `rbd lock add`; librbd waits for it without end.
+  enum class LockKind { kAutomatic, kExplicit, kByHand };
   /// A client (of AddWatcher()) takes the exclusive lock.
   void AddLocker(const std::string& image, const std::string& address,
                  uint64_t client_id, LockKind kind);

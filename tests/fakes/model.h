@@ -84,6 +84,7 @@ struct Watch {
 struct Lock {
   Locker locker;
   bool is_explicit = false;  // rbd_lock_acquire: it is not given up on request
+  bool by_hand = false;      // rbd lock add: nor when its client is dead
 };
 
 /// What the journal of an image has recorded, oldest first: what was written,
@@ -141,7 +142,7 @@ struct Image {
   /// As librbd: the newest mirror snapshot decides.
   bool primary() const;
   bool read_only() const {
-    if (mirror_state == MirrorImageState::kDisabled) return false;
+    if (mirror_state == MirrorImageState::kDisabled) return marked_non_primary;
     return mode == MirrorMode::kJournal ? !journal_primary : marked_non_primary;
   }
   bool at_snapshot_limit() const {

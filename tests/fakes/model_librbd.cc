@@ -60,12 +60,13 @@ bool HasMirroredClone(const Site& site, const Image& parent) {
   return false;
 }
 
+/// What refuses writes stays on a primary.
 void TurnOff(Image& image) {
+  if (!image.primary()) image.marked_non_primary = false;
   image.mirror_state = MirrorImageState::kDisabled;
   image.mode = MirrorMode::kJournal;
   image.global_id.clear();
   image.journal_primary = false;
-  image.marked_non_primary = false;
   image.snapshots.clear();
   image.journal.clear();
 }
@@ -114,6 +115,7 @@ int Model::AcquireLock(Site& site, Image& image, const Client& client,
     Blocklist(site, site.daemon);
   }
   const std::string name = absl::StrCat("client.", client.id);
+  if (image.lock && image.lock->by_hand) return -EROFS;
   if (image.lock && image.lock->locker.client != name) {
     // A copy: the lock is replaced below.
     const std::string address = image.lock->locker.address;
@@ -129,6 +131,7 @@ int Model::AcquireLock(Site& site, Image& image, const Client& client,
   }
   image.lock = Lock{
       {name, absl::StrCat("auto ", 95000000000000 + client.id), client.address},
+      false,
       false};
   return 0;
 }
@@ -177,6 +180,9 @@ int Model::Enable(Site& site, Namespace& where, Image& image, MirrorMode mode) {
         FindImageById(pool->second.namespaces[image.parent->rados_namespace],
                       image.parent->image_id);
     if (parent == nullptr || !parent->mirrored()) return -EINVAL;
+  }
+  if (mode == MirrorMode::kSnapshot && image.at_snapshot_limit()) {
+    return -EDQUOT;
   }
   image.mirror_state = MirrorImageState::kEnabled;
   image.mode = mode;
@@ -227,6 +233,7 @@ int Model::BeginPromotion(Site& site, Image& image, Force force,
     if (found == nullptr) return -EINVAL;
     promotion->rollback = *found;
   }
+  if (image.at_snapshot_limit()) return -EDQUOT;
   // The orphan that tells rbd-mirror to let go. It is complete and stays when
   // the promotion is cut short: the next one then sees no need to roll back.
   AddSnapshot(site, image, MirrorSnapshotKind::kNonPrimary);
@@ -284,7 +291,13 @@ int Model::FinishPromotion(Site& site, Image& image, const Client& client,
       !newest->info.complete) {
     image.snapshots.pop_back();
   }
-  MakePrimarySnapshot(site, image, MirrorSnapshotKind::kPrimary);
+  if (promotion->of_copy) {
+    // The copies go before it: where the orphan had room, it has.
+    AddSnapshot(site, image, MirrorSnapshotKind::kPrimary);
+    DropUnlinked(image);
+  } else {
+    MakePrimarySnapshot(site, image, MirrorSnapshotKind::kPrimary);
+  }
   return kHalfDone;
 }
 

@@ -101,6 +101,9 @@ class ByteImage final : public Image {
   absl::StatusOr<std::optional<ImageParent>> Parent() override {
     return Unused();
   }
+  absl::StatusOr<std::vector<LinkedImage>> Clones() override {
+    return Unused();
+  }
   absl::StatusOr<std::optional<std::string>> Metadata(
       const std::string&) override {
     return Unused();

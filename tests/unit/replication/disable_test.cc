@@ -35,6 +35,35 @@ TEST_F(DisableTest, PrimaryIsSwitchedOffAndThePeersCopyGoes) {
       world_.AdvanceUntil([&] { return !b_.HasImage(image_); }, minutes(2)));
 }
 
+// librbd would wait for it without end.
+TEST_F(DisableTest, ALockThatAPersonHasTakenIsNamed) {
+  a_.AddLocker(image_, "10.0.0.9:0/99", 99, FakeSite::LockKind::kByHand);
+  world_.ClearCalls();
+  EXPECT_THAT(Disable(on_a_),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       HasSubstr("client.99 at 10.0.0.9:0/99 has its lock "
+                                 "'by-hand', which 'rbd lock rm' breaks")));
+  EXPECT_EQ(world_.CountMutations(), 0);
+  EXPECT_THAT(Demote(on_a_),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("by-hand")));
+  EXPECT_EQ(world_.CountCalls("a", "rbd_mirror_image_demote"), 0);
+  a_.RemoveLocker(image_);
+  EXPECT_OK(Disable(on_a_));
+}
+
+TEST_F(DisableTest, MirroredClonesAreNamed) {
+  a_.AddClone(image_, "clone");
+  a_.EnableMirroring("clone");
+  world_.ClearCalls();
+  EXPECT_THAT(Disable(on_a_),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       HasSubstr("it is the parent of replicapool/clone, "
+                                 "which is mirrored")));
+  EXPECT_EQ(world_.CountMutations(), 0);
+  a_.RemoveImage("clone");
+  EXPECT_OK(Disable(on_a_));
+}
+
 // The site that has demoted itself keeps its image for good when mirroring ends
 // before its rbd-mirror has noticed the new primary.
 TEST_F(DisableTest, RightAfterAMoveItWaitsUntilThePeerFollows) {

@@ -46,6 +46,17 @@ TEST_F(EnableTest, ImageBecomesPrimary) {
   EXPECT_TRUE(a_.Info(image_).primary);
 }
 
+TEST_F(EnableTest, AClientThatDoesNotPauseItsWritesIsNamed) {
+  AddPlain();
+  a_.AddWatcher(image_, "10.0.0.7:0/77", 4711);
+  Fail("rbd_mirror_image_enable2", ETIMEDOUT, 1);
+  EXPECT_THAT(Enable(on_a_),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       AllOf(HasSubstr("quiesce hook"),
+                             HasSubstr("client.4711 at 10.0.0.7:0/77"))));
+  EXPECT_OK(Enable(on_a_));
+}
+
 TEST_F(EnableTest, RepeatChangesNothing) {
   AddPlain();
   ASSERT_OK(Enable(on_a_));

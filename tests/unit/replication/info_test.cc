@@ -655,6 +655,14 @@ TEST_F(ProtectionTest, UserMayBeKeptFromAllButSchedules) {
   EXPECT_TRUE(refused);
 }
 
+TEST_F(ProtectionTest, UserMayBeKeptFromTheManager) {
+  PromoteEvery("5m");
+  world_.SetCallHook([&](absl::string_view, absl::string_view call, bool) {
+    return call == "rados_mgr_command" ? EACCES : 0;
+  });
+  ExpectHealth(kHealthy, "this user may not ask it");
+}
+
 TEST_F(ProtectionTest, UpkeepOfWhatIsInOrderChangesNothing) {
   PromoteEvery("5m");
   EXPECT_OK(KeepUp());  // notes since when the image is primary

@@ -1238,6 +1238,18 @@ TEST_F(VerbsTest, MemberWithoutReplicationIsNoReasonToForceItsGroup) {
   }
 }
 
+TEST_F(PromoteTest, ALockThatAPersonHasTakenIsNamed) {
+  ASSERT_OK(Demote(on_a_));
+  world_.Advance(std::chrono::minutes(1));
+  b_.AddLocker(image_, "10.0.0.9:0/99", 99, FakeSite::LockKind::kByHand);
+  EXPECT_THAT(Promote(on_b_),
+              StatusIs(kUnavailable, HasSubstr("client.99 at 10.0.0.9:0/99 "
+                                               "has its lock 'by-hand'")));
+  EXPECT_FALSE(b_.Info(image_).primary);
+  b_.RemoveLocker(image_);
+  EXPECT_OK(Promote(on_b_));
+}
+
 // A demotion at a limit of snapshots leaves such a one, and librbd makes none
 // writable there.
 TEST_F(PromoteTest, APrimaryThatRefusesWritesIsMadeWritableAtItsSnapshotLimit) {
