@@ -849,6 +849,7 @@ TEST_F(PromoteDecisionTest, WhoWasDeadBeforeTheCopyingEndedIsDeadAtOnce) {
   EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
   // Also when this site's rbd-mirror is seen to be gone.
   view_.local->status.up = false;
+  AgeLocal(seconds(91));
   EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
   // Not known to have been dead by then: the peer was sent away, too.
   clocks_.quiet_before_eviction = seconds(89);
@@ -861,8 +862,10 @@ TEST_F(PromoteDecisionTest, WhoWasDeadBeforeTheCopyingEndedIsDeadAtOnce) {
   EXPECT_EQ(Decide().action, PromoteAction::kWait);
   view_.silent_peer_age.reset();
   EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  // Nothing is known of a peer whose report was removed.
   view_.peers.clear();
-  EXPECT_NE(Decide().action, PromoteAction::kRefuseNoLife);
+  view_.silent_peer_age = seconds(300);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
 }
 
 TEST_F(PromoteDecisionTest,
