@@ -76,16 +76,23 @@ void EventLog::Add(HistoryEvent event) {
     }
     return;
   }
-  const auto ends = [&](Row& row) {
-    const bool over = !event.to.empty() || row.last.verb == event.verb ||
-                      object.rows.size() >= kRows;
-    if (over && row.untold) Wait(row.key, row.last, now);
-    return over;
-  };
-  std::erase_if(object.rows, ends);
-  Row row{HistoryKey(event.time, writer_, ++number_), event, now, now};
   // Nothing that was before a change of the role goes on after it.
-  if (event.to.empty()) object.rows.push_back(row);
+  const bool new_kind =
+      std::none_of(object.rows.begin(), object.rows.end(),
+                   [&](const Row& row) { return row.last.verb == event.verb; });
+  const bool all_end =
+      !event.to.empty() || (new_kind && object.rows.size() >= kRows);
+  std::vector<Row> rows;
+  for (Row& row : object.rows) {
+    if (!all_end && row.last.verb != event.verb) {
+      rows.push_back(std::move(row));
+    } else if (row.untold) {
+      Wait(row.key, row.last, now);
+    }
+  }
+  Row row{HistoryKey(event.time, writer_, ++number_), event, now, now};
+  if (event.to.empty()) rows.push_back(row);
+  object.rows = std::move(rows);
   Wait(row.key, std::move(event), now);
 }
 

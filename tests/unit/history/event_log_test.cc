@@ -141,6 +141,11 @@ TEST_F(EventLogTest, TwoCallsThatTakeTurnsAreTwoEvents) {
     clock_.Advance(seconds(30));
   }
   EXPECT_THAT(TakeAll(/*all=*/true), SizeIs(2));
+  // Another answer of one of them is one event more, and the other one goes on.
+  answer("resync", "OK");
+  answer("demote", "OK");
+  answer("resync", "OK");
+  EXPECT_THAT(TakeAll(/*all=*/true), SizeIs(2));
   // What changes ends both: later ones stand after it.
   HistoryEvent change = Answer("v1", "");
   change.from = "secondary";
