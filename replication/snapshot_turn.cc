@@ -63,10 +63,9 @@ absl::Status MakeMirrorSnapshot(const Session& session, Image& image) {
   if (!HasReceivingPeer(peers)) return absl::OkStatus();
   absl::Status made = image.CreateMirrorSnapshot().status();
   if (CephErrno(made) != EDQUOT) return made;
-  // The limit of its snapshots: librbd makes room after it has made one.
+  // The limit of its snapshots: librbd may have made room by now.
   ADDONS_ASSIGN_OR_RETURN(const auto snapshots, image.MirrorSnapshots());
   const std::vector<uint64_t> spare = SpareSnapshots(snapshots);
-  if (spare.empty()) return made;
   ADDONS_RETURN_IF_ERROR(RemoveSnapshots(image, spare));
   return image.CreateMirrorSnapshot().status();
 }

@@ -557,6 +557,9 @@ absl::StatusOr<uint64_t> RbdImage::CreateMirrorSnapshot() {
         return rbd_mirror_image_create_snapshot2(
             image_.get(), RBD_SNAP_CREATE_SKIP_QUIESCE, &id);
       }));
+  // At the limit of its snapshots: with that flag librbd removes what no peer
+  // needs, makes none, and answers 0 (16.2.15).
+  if (id == kHead) return Error(-EDQUOT, "create a mirror snapshot of");
   return id;
 }
 

@@ -338,7 +338,10 @@ int Model::CreateSnapshot(Site& site, Image& image, uint64_t* id) {
   }
   if (site.peer == nullptr || !site.peer->receives) return -EINVAL;
   if (image.read_only()) return -EROFS;
-  if (image.at_snapshot_limit()) return -EDQUOT;
+  if (image.at_snapshot_limit()) {
+    DropUnlinked(image);
+    return -EDQUOT;
+  }
   *id = AddSnapshot(site, image, MirrorSnapshotKind::kPrimary).info.id;
   DropUnlinked(image);
   return 0;
