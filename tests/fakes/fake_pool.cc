@@ -112,11 +112,11 @@ absl::StatusOr<std::optional<std::string>> FakePool::ReadOmapKey(
                     false, [&](Model&, Site& site, SteadyDuration*) {
                       const auto& omap = Space(site).omap;
                       value = NotedByLibrbd(Space(site), object, key);
-                      if (value.has_value() || IsHeader(Space(site), object)) {
-                        return 0;
-                      }
+                      if (value.has_value()) return 0;
                       const auto it = omap.find(object);
-                      if (it == omap.end()) return -ENOENT;
+                      if (it == omap.end()) {
+                        return IsHeader(Space(site), object) ? 0 : -ENOENT;
+                      }
                       const auto found = it->second.find(key);
                       if (found != it->second.end()) value = found->second;
                       return 0;

@@ -111,8 +111,9 @@ class Spell {
                   : now - *begun_ >= lasted;
   }
   bool on() const { return begun_ && !ended_; }
-  void Renew() {
-    if (ended_) begun_.reset();
+  /// One that comes right after another is the same.
+  void Renew(SteadyTime now) {
+    if (ended_ && now - *ended_ >= kHeardAgain) begun_.reset();
   }
 
  private:
@@ -643,7 +644,7 @@ class OperatorWalk final : public Walker {
         return After(begins, [this, lasts] {
           if (healing_ || cut_.on()) return;
           Note("the link is cut");
-          cut_.Renew();
+          cut_.Renew(rig_.world_.Now());
           cut_.Begin(rig_.world_.Now());
           rig_.world_.SetLinkUp(false);
           After(lasts, [this] { Mend(); });
@@ -673,7 +674,7 @@ class OperatorWalk final : public Walker {
                         : state == DaemonState::kDown ? "rbd-mirror dies on "
                                                       : "rbd-mirror hangs on ",
                         side.site.name()));
-      side.silent.Renew();
+      side.silent.Renew(rig_.world_.Now());
       side.silent.Begin(rig_.world_.Now());
       side.site.SetMirrorDaemon(state);
       After(lasts, [this, &side] { MirrorReturns(side); });
@@ -690,9 +691,9 @@ class OperatorWalk final : public Walker {
     if (a_.dead || b_.dead) return;
     Note("site " + side.site.name() + " is dead");
     side.dead = true;
-    side.died.Renew();
+    side.died.Renew(rig_.world_.Now());
     side.died.Begin(rig_.world_.Now());
-    side.silent.Renew();
+    side.silent.Renew(rig_.world_.Now());
     side.silent.Begin(rig_.world_.Now());
     side.site.SetMirrorDaemon(DaemonState::kDown);
     side.site.SetClusterUp(false);
