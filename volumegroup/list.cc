@@ -91,10 +91,8 @@ class Lister {
       const absl::Status status =
           ListPool(entry, *cluster, pool_id,
                    same_pool ? std::optional(after_->name) : std::nullopt);
-      // A pool that was removed meanwhile, that this user may not read, or that
-      // can hold no omap.
-      if (absl::IsNotFound(status) || absl::IsPermissionDenied(status) ||
-          CephErrno(status) == EOPNOTSUPP) {
+      // A pool that was removed meanwhile, or that this user may not read.
+      if (absl::IsNotFound(status) || absl::IsPermissionDenied(status)) {
         continue;
       }
       ADDONS_RETURN_IF_ERROR(status);
@@ -111,9 +109,12 @@ class Lister {
     GroupDirectory directory(*pool, environment_.options.instance_id);
     for (bool more = true; more;) {
       // One more than fits tells whether there is a next page.
-      ADDONS_ASSIGN_OR_RETURN(
-          const GroupDirectory::Page names,
-          directory.List(after, limit_ - page_.groups.size() + 1));
+      const auto listed =
+          directory.List(after, limit_ - page_.groups.size() + 1);
+      // A pool that can hold no omap, as an erasure-coded one.
+      if (CephErrno(listed.status()) == EOPNOTSUPP) return absl::OkStatus();
+      ADDONS_RETURN_IF_ERROR(listed.status());
+      const GroupDirectory::Page& names = *listed;
       more = names.more;
       const std::vector<std::pair<std::string, std::string>> entries(
           names.uuids.begin(), names.uuids.end());
