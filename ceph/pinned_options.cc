@@ -61,8 +61,6 @@ const std::vector<PinnedOption>& PinnedOptions() {
       // How long a request to the lock's owner waits: bounds of ours stand on
       // it.
       {"rbd_request_timed_out_seconds", "30"},
-      // A quiesce hook that never answers keeps an enable from ever ending.
-      {"rbd_quiesce_notification_attempts", "2"},
       // A rescue image would stay, in the trash.
       {"rbd_move_to_trash_on_remove", "false"},
       // One that is not installed here makes each open ENOSYS.
