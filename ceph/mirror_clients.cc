@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "base/status_macros.h"
 #include "ceph/cluster.h"
 #include "ceph/pool.h"
@@ -38,6 +40,15 @@ absl::StatusOr<ImageClients> ListClients(Cluster& cluster, Pool& pool,
     return HasClient(mirror, watcher.client_id);
   });
   return ImageClients{std::move(watchers), mirrors > 0};
+}
+
+std::optional<uint64_t> ClientIdOf(absl::string_view client) {
+  uint64_t id = 0;
+  if (!absl::ConsumePrefix(&client, "client.") ||
+      !absl::SimpleAtoi(client, &id)) {
+    return std::nullopt;
+  }
+  return id;
 }
 
 bool HasClient(const std::vector<Watcher>& watchers, uint64_t client_id) {

@@ -2,10 +2,12 @@
 #define ADDONS_CEPH_MIRROR_CLIENTS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "ceph/image.h"
 
 namespace addons {
@@ -26,6 +28,10 @@ struct ImageClients {
 };
 absl::StatusOr<ImageClients> ListClients(Cluster& cluster, Pool& pool,
                                          Image& image);
+
+/// The id in "client.4464", as librbd and the OSDs name who has a lock;
+/// nullopt: it is no client's name.
+std::optional<uint64_t> ClientIdOf(absl::string_view client);
 
 bool HasClient(const std::vector<Watcher>& watchers, uint64_t client_id);
 

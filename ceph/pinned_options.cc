@@ -120,8 +120,9 @@ absl::Status OfChange(Image& image, absl::Status answer) {
   }
   if (more.empty()) return answer;
   answer = Recode(answer, answer.code(), absl::StrCat(answer.message(), more));
-  if (!by_hand.empty())
+  if (!by_hand.empty()) {
     answer.SetPayload(kHandLockPayload, absl::Cord(by_hand));
+  }
   return answer;
 }
 

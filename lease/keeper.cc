@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
@@ -13,6 +12,7 @@
 #include "base/uuid.h"
 #include "ceph/blocklist_commands.h"
 #include "ceph/errors.h"
+#include "ceph/mirror_clients.h"
 #include "lease/who_holds.h"
 
 namespace addons {
@@ -46,15 +46,6 @@ absl::Status NoAnswer(const absl::Status& status, const LeaseTarget& target) {
     default:
       return absl::UnavailableError(text);
   }
-}
-
-std::optional<uint64_t> ClientId(const ObjectLocker& locker) {
-  absl::string_view name = locker.client;
-  uint64_t id = 0;
-  if (!absl::ConsumePrefix(&name, "client.") || !absl::SimpleAtoi(name, &id)) {
-    return std::nullopt;
-  }
-  return id;
 }
 
 /// "10.0.0.1:0/123" of "v1:10.0.0.1:0/123": blocklisted is the client, whatever
@@ -162,7 +153,7 @@ LeaseKeeper::Standing LeaseKeeper::StandingOf(
 
 void LeaseKeeper::RememberDead(const LeaseTarget& target,
                                const ObjectLocker& locker) {
-  const auto id = ClientId(locker);
+  const auto id = ClientIdOf(locker.client);
   if (!id.has_value()) return;
   const MutexLock lock(mutex_);
   if (dead_.size() >= kMostDead) dead_.clear();
@@ -361,7 +352,8 @@ absl::StatusOr<std::set<uint64_t>> LeaseKeeper::DaemonClients(
                           pool->ObjectLockers(LeaseLockOf(target, "")));
   std::set<uint64_t> ids;
   for (const ObjectLocker& locker : lockers) {
-    if (const auto id = ClientId(locker); id.has_value()) ids.insert(*id);
+    if (const auto id = ClientIdOf(locker.client); id.has_value())
+      ids.insert(*id);
     const Standing standing = StandingOf(locker);
     if (standing == Standing::kDead || standing == Standing::kPredecessor) {
       RememberDead(target, locker);

@@ -6,7 +6,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "base/status_macros.h"
 #include "ceph/mirror_clients.h"
 
@@ -29,8 +28,8 @@ absl::StatusOr<ImageFacts> ReadFacts(Cluster& cluster, Pool& pool,
   ADDONS_ASSIGN_OR_RETURN(facts.lockers, image.Lockers());
   const std::vector<uint64_t> own = cluster.OwnClientIds();
   std::erase_if(facts.lockers, [&](const Locker& locker) {
-    return std::find(own.begin(), own.end(), ClientIdOf(locker.client)) !=
-           own.end();
+    return std::find(own.begin(), own.end(),
+                     ClientIdOf(locker.client).value_or(0)) != own.end();
   });
   ADDONS_ASSIGN_OR_RETURN(const auto mark, image.Metadata(kSparsifierKey));
   for (const absl::string_view id : absl::StrSplit(mark.value_or(""), ',')) {
@@ -42,15 +41,6 @@ absl::StatusOr<ImageFacts> ReadFacts(Cluster& cluster, Pool& pool,
 
 std::string SparsifierMark(Cluster& cluster) {
   return absl::StrJoin(cluster.OwnClientIds(), ",");
-}
-
-uint64_t ClientIdOf(const std::string& client) {
-  absl::string_view text = client;
-  uint64_t id = 0;
-  if (!absl::ConsumePrefix(&text, "client.") || !absl::SimpleAtoi(text, &id)) {
-    return 0;
-  }
-  return id;
 }
 
 }  // namespace addons

@@ -39,9 +39,6 @@ inline constexpr char kSparsifierKey[] = ".rbd.addons/sparsify";
 /// Its value for this process.
 std::string SparsifierMark(Cluster& cluster);
 
-/// "client.4464" -> 4464; 0: it is no client's name.
-uint64_t ClientIdOf(const std::string& client);
-
 }  // namespace addons
 
 #endif  // ADDONS_RECLAIMSPACE_IMAGE_FACTS_H_

@@ -37,11 +37,11 @@ bool AllAreSparsifiers(const ImageFacts& facts) {
                      [&](const Watcher& watcher) {
                        return facts.sparsifiers.contains(watcher.client_id);
                      }) &&
-         std::all_of(
-             facts.lockers.begin(), facts.lockers.end(),
-             [&](const Locker& locker) {
-               return facts.sparsifiers.contains(ClientIdOf(locker.client));
-             });
+         std::all_of(facts.lockers.begin(), facts.lockers.end(),
+                     [&](const Locker& locker) {
+                       return facts.sparsifiers.contains(
+                           ClientIdOf(locker.client).value_or(0));
+                     });
 }
 
 std::string DescribeLockers(const std::vector<Locker>& lockers) {

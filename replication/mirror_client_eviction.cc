@@ -11,11 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/strip.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/start_thread.h"
@@ -64,15 +61,12 @@ absl::StatusOr<std::optional<LockOwner>> FindLockOwner(
     const Session& session, Image& image, const std::vector<Watcher>& mirrors) {
   ADDONS_ASSIGN_OR_RETURN(const std::vector<Locker> lockers, image.Lockers());
   for (const Locker& locker : lockers) {
-    absl::string_view number = locker.client;
-    uint64_t client_id = 0;
-    if (!absl::ConsumePrefix(&number, "client.") ||
-        !absl::SimpleAtoi(number, &client_id) || locker.address.empty()) {
-      continue;
-    }
-    LockOwner owner{.client = {locker.address, client_id, 0}};
+    const std::optional<uint64_t> client_id = ClientIdOf(locker.client);
+    if (!client_id.has_value() || locker.address.empty()) continue;
+    LockOwner owner{.client = {locker.address, *client_id, 0}};
     ADDONS_ASSIGN_OR_RETURN(const std::vector<Watcher> open, image.Watchers());
-    owner.dead = !HasClient(open, client_id) && !HasClient(mirrors, client_id);
+    owner.dead =
+        !HasClient(open, *client_id) && !HasClient(mirrors, *client_id);
     // What a handle of this process has left needs nobody to end it.
     if (owner.dead && IsOwn(session, owner.client)) return std::nullopt;
     return owner;

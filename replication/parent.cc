@@ -1,6 +1,5 @@
 #include "replication/parent.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <memory>
@@ -10,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/types/span.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/status_macros.h"
@@ -157,10 +157,7 @@ std::string DescribeMirroredClones(const std::vector<std::string>& clones) {
   constexpr size_t kNamed = 3;
   return absl::StrCat(
       "it is the parent of ",
-      absl::StrJoin(clones.begin(),
-                    clones.begin() + static_cast<std::ptrdiff_t>(
-                                         std::min(clones.size(), kNamed)),
-                    ", "),
+      absl::StrJoin(absl::MakeConstSpan(clones).subspan(0, kNamed), ", "),
       clones.size() > kNamed
           ? absl::StrCat(" and ", clones.size() - kNamed, " more")
           : "",

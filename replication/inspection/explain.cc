@@ -506,8 +506,9 @@ Forecast Explaining::OfDemote(const OpenedVolume& opened,
   const DemoteDecision decision = DecideDemote(
       seen, environment_.options.settle_time,
       [&](const std::string& uuid) { return SiteName(*opened.reads, uuid); });
-  if (decision.action != DemoteAction::kDemote)
+  if (decision.action != DemoteAction::kDemote) {
     return ForecastOf(decision, seen.no_peers);
+  }
   if (std::string lock = LockTakenByHand(image_.lockers); !lock.empty()) {
     return {Verdict::kRefuses, absl::StatusCode::kUnavailable, std::move(lock)};
   }

@@ -129,8 +129,6 @@ class Writer:
             parts = split_top(condition, token)
             if len(parts) < 2:
                 continue
-            if token == "&&" and len(split_top(condition, "||")) > 1:
-                continue
             where, made = at, []
             for part in parts:
                 n = self.new(path, text, where + len(part) - len(part.lstrip()), part)
@@ -142,7 +140,6 @@ class Writer:
     def file(self, path, text):
         out, i = [], 0
         pattern = re.compile(r"\bif \((?!constexpr)|^ +return (?=[^;]*(?:&&|\|\|))|^( +)(?=[A-Za-z_(])", re.M)
-        inside_function = re.compile(r"^ +", re.M)
         while True:
             found = pattern.search(text, i)
             if not found:
@@ -212,9 +209,7 @@ class Writer:
                     continue
                 statement = text[start:end + 1]
                 n = self.new(path, text, start, statement)
-                out.append(text[i:start] + f"if (!addons_mutants::On({n})) {{ ")
-                # What is inside the call is a mutant's place, too; kept as it is.
-                out.append(statement + " }")
+                out.append(text[i:start] + f"if (!addons_mutants::On({n})) {{ {statement} }}")
                 i = end + 1
 
 
@@ -256,8 +251,7 @@ def put(root, name, content, mode):
 
 def suites_of(program):
     listed = subprocess.run([program, "--gtest_list_tests"], capture_output=True, text=True, check=True).stdout
-    return [line.split("#")[0].strip() for line in listed.splitlines() if line and line[0] not in " R" or
-            re.match(r"^R\w*[./]", line)]
+    return re.findall(r"^(\S+\.)(?:\s+#.*)?$", listed, re.M)
 
 
 def run_suite(program, suite, number, seconds, reached=None):

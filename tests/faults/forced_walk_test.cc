@@ -251,7 +251,16 @@ class ForcedWalk final : public Walker {
       demoted = Struck(*primary_, "Demote").ok();
       rig_.world_.Advance(seconds(5 + Pick(30)));
     }
-    if (!demoted) return;
+    if (demoted) NobodyTakesTheContentOfBefore(dead);
+    // The documented way out; where no demotion was heard of it may have begun,
+    // and whoever gives the move up asks for a primary again.
+    if (!Until([&] { return Struck(*primary_, "Promote by force"); })) {
+      return Wrong("no promotion of the right content succeeds");
+    }
+    Check();
+  }
+
+  void NobodyTakesTheContentOfBefore(FakeSite& dead) {
     // It said until then that it is primary itself.
     Note("both are demoted");
     for (int call = 0; call < 8; ++call) {
@@ -262,11 +271,6 @@ class ForcedWalk final : public Walker {
       }
       rig_.world_.Advance(seconds(5 + Pick(30)));
     }
-    // The documented way out.
-    if (!Until([&] { return Struck(*primary_, "Promote by force"); })) {
-      return Wrong("no promotion of the right content succeeds");
-    }
-    Check();
   }
 
   void AwaitCopy() {
