@@ -52,7 +52,8 @@ class Demotion {
   absl::StatusOr<DemoteDecision> Decide();
   absl::Status Refuse(const DemoteDecision& decision);
   absl::Status RefuseIfAny(const std::vector<Watcher>& workloads);
-  bool MayPass() const;
+  bool MayPass(const std::vector<SnapshotSchedule>& schedules) const;
+  SteadyTime AnswersBy(SteadyTime deadline) const;
   bool MayHold(const std::string& workload);
   absl::Status HoldForWorkload(const DemoteDecision& decision);
   absl::Status AwaitFollower(const std::string& reason);
@@ -257,16 +258,38 @@ absl::Status Demotion::RefuseIfAny(const std::vector<Watcher>& workloads) {
 /// Whether those who have the image open may be no workload: Ceph's manager
 /// opens it to make a scheduled mirror snapshot, and an rbd-mirror that died
 /// is known for one no more while its watch of the image lives on.
-bool Demotion::MayPass() const {
+bool Demotion::MayPass(const std::vector<SnapshotSchedule>& schedules) const {
   if (!mirror_seen_) return true;
-  if (view_.info.mode != MirrorMode::kSnapshot) return false;
-  const auto schedules =
-      ReadStoredSchedulesThatApply(session_.volume, view_.image_id);
   if (schedules.empty()) return false;
   // The manager, too, waits for the watch of a client that died.
   const WallTime then = context_.clock().WallNow() + kFromManagersSnapshot -
                         environment_.options.watch_timeout;
   return UntilMirrorSnapshot(then, schedules) != SteadyDuration::zero();
+}
+
+/// When a call that `deadline` ends, and that a workload keeps from going on,
+/// turns to telling the other site: as late as may be useful, and not after the
+/// last moment from which a mirror snapshot can still carry that.
+SteadyTime Demotion::AnswersBy(SteadyTime deadline) const {
+  const ReplicationOptions& options = environment_.options;
+  const SteadyTime now = context_.clock().Now();
+  const bool snapshots = view_.info.mode == MirrorMode::kSnapshot;
+  std::vector<SnapshotSchedule> schedules;
+  if (snapshots) {
+    schedules = ReadStoredSchedulesThatApply(session_.volume, view_.image_id);
+  }
+  const SteadyDuration patience = MayPass(schedules)
+                                      ? options.passing_client
+                                      : SteadyDuration(options.first_refusal);
+  const SteadyTime latest = deadline - options.first_refusal;
+  SteadyTime by = std::min<SteadyTime>(now + patience, latest);
+  const auto turn_comes = [&](SteadyTime at) {
+    const WallTime wall = context_.clock().WallNow() + (at - now);
+    return at + UntilMirrorSnapshot(wall, schedules) <= latest;
+  };
+  while (snapshots && by > now && !turn_comes(by))
+    by -= std::chrono::seconds(1);
+  return std::max(by, now);
 }
 
 /// Whether a call that `workload` keeps from going on waits for its end. A call
@@ -283,16 +306,8 @@ bool Demotion::MayHold(const std::string& workload) {
     answer_by.reset();
     return true;
   }
-  const ReplicationOptions& options = environment_.options;
-  const SteadyTime now = context_.clock().Now();
-  if (!answer_by.has_value()) {
-    const SteadyDuration patience = MayPass()
-                                        ? options.passing_client
-                                        : SteadyDuration(options.first_refusal);
-    answer_by =
-        std::min<SteadyTime>(now + patience, *deadline - options.first_refusal);
-  }
-  return now < *answer_by;
+  if (!answer_by.has_value()) answer_by = AnswersBy(*deadline);
+  return context_.clock().Now() < *answer_by;
 }
 
 absl::Status Demotion::HoldForWorkload(const DemoteDecision& decision) {
@@ -303,8 +318,11 @@ absl::Status Demotion::HoldForWorkload(const DemoteDecision& decision) {
   context_.SetPending(pending);
   NoteRest(session_, looked_at_, decision.reason, pending,
            &session_.memory.rest);
-  ADDONS_RETURN_IF_ERROR(
-      context_.LookAgainAfter(environment_.options.poll_interval));
+  SteadyDuration rest = environment_.options.poll_interval;
+  if (const auto& by = session_.memory.answer_by; by.has_value()) {
+    rest = std::min<SteadyDuration>(rest, *by - context_.clock().Now());
+  }
+  ADDONS_RETURN_IF_ERROR(context_.LookAgainAfter(rest));
   return LookAround();
 }
 

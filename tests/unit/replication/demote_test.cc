@@ -17,7 +17,9 @@ namespace {
 using std::chrono::minutes;
 using std::chrono::seconds;
 using ::testing::AllOf;
+using ::testing::Ge;
 using ::testing::HasSubstr;
+using ::testing::Le;
 
 constexpr char kClient[] = "10.1.2.3:0/77";
 
@@ -249,6 +251,20 @@ TEST_F(DemoteTest, BetweenTheManagersMomentsAWorkloadIsToldOfSoon) {
   a_.AddWatcher(image_, kClient, 4464);
   EXPECT_THAT(Demote(on_a_), StatusIs(kFailedPrecondition));
   EXPECT_EQ(took_, seconds(5));
+}
+
+// Later there is no moment before the deadline in which a mirror snapshot may
+// carry the note, and the other site waits for it only so long.
+TEST_F(DemoteTest, WhoMayPassIsWaitedForWhileTheOtherSiteCanStillBeTold) {
+  b_.SetMirrorDaemon(DaemonState::kDown);
+  world_.Advance(seconds(35));
+  a_.AddWatcher(image_, kClient, 4464);
+  world_.AdvanceToSecond(22);
+  deadline_ = seconds(55);
+  EXPECT_THAT(Demote(on_a_),
+              StatusIs(kFailedPrecondition, HasSubstr("client.4464")));
+  EXPECT_THAT(took_ / seconds(1), AllOf(Ge(15), Le(18)));
+  EXPECT_EQ(world_.CountCalls("a", "rbd_mirror_image_create_snapshot2"), 1);
 }
 
 TEST_F(DemoteTest, AnRbdMirrorThatDiedIsNoWorkload) {
