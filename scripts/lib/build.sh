@@ -73,12 +73,46 @@ estimated_left() {
 # The mean of a release build's steps, in the weights' unit.
 readonly weight_of_any=860
 
+# A step takes seconds, and on a machine with much else to do minutes. A linker that never ended
+# was seen once, and it took the whole gate with it.
+stuck_after=${ADDONS_STUCK_AFTER:-900}
+
+processes_below() { # PID
+  ps -eo pid=,ppid= | awk -v root="$1" '
+    { parent[$1] = $2 }
+    END {
+      for (pid in parent) {
+        above = parent[pid]
+        while (above != root && above in parent) above = parent[above]
+        if (above == root) print pid
+      }
+    }'
+}
+
+# end_stuck_step FILE: shows what a ninja of this script has been running for too long, ends it,
+# and writes how many processes that were to FILE. Ninja then fails by itself.
+end_stuck_step() {
+  local pid ninja ended=()
+  for ninja in $(processes_below $$); do
+    [[ $(ps -o comm= -p "$ninja") == ninja ]] || continue
+    for pid in $(processes_below "$ninja"); do
+      (($(ps -o etimes= -p "$pid" || echo 0) >= stuck_after)) && ended+=("$pid")
+    done
+  done
+  ((${#ended[@]})) || return 0
+  progress_done
+  printf 'no step has ended for %s; these processes are ended:\n' "$(duration "$stuck_after")"
+  ps -o pid,ppid,stat,wchan:24,etimes,time,rss,args -p "$(IFS=, && printf '%s' "${ended[*]}")" | cut -c1-240
+  kill -KILL "${ended[@]}" 2>/dev/null || true
+  printf '%d\n' "${#ended[@]}" >"$1"
+}
+
 # show_build_progress JOBS [STEPS [LOG]]: reads ninja's output, STEPS is a file of
 # weighted_steps; 130 when ninja says that it was interrupted. With LOG everything is written
 # there, and nothing but the progress is shown; without weights each step counts alike then.
 show_build_progress() {
   local line='' part finished=0 total=0 began=$SECONDS left result=0 status jobs=$1 log=${3:-}
-  local weight name done_weight=0 total_weight=0
+  local weight name done_weight=0 total_weight=0 moved=$SECONDS
   local -A weight_of=()
   while IFS=$'\t' read -r weight name; do
     weight_of[$name]=$weight
@@ -89,6 +123,7 @@ show_build_progress() {
     IFS= read -r -t 1 part || status=$?
     line+=$part
     if ((status == 0)); then
+      moved=$SECONDS
       if [[ $log ]]; then printf '%s\n' "$line" >>"$log"; fi
       if [[ $line =~ ^\[([0-9]+)/([0-9]+)\]\ (.*)$ ]]; then
         if ((total == 0)); then progress_at_once; fi
@@ -110,6 +145,10 @@ show_build_progress() {
       break
     fi
     ((total)) || continue
+    if [[ ${2:-} ]] && ((SECONDS - moved >= stuck_after)); then
+      end_stuck_step "$2.stuck"
+      moved=$SECONDS
+    fi
     left=''
     if ((total_weight > done_weight && finished < total)); then
       left=$(estimated_left $((SECONDS - began)) "$done_weight" "$total_weight" "$jobs" "$finished" "$total")
@@ -124,17 +163,22 @@ show_build_progress() {
   return "$result"
 }
 
-# build PRESET [TARGET...]: 130 when interrupted.
+# build PRESET [TARGET...]: 130 when interrupted. Once more where a step had to be ended.
 build() {
-  local preset=$1 targets=() results jobs steps
+  local preset=$1 targets=() results jobs steps again
   shift
   if (($#)); then targets=(--target "$@"); fi
   jobs=$(compile_jobs)
   steps=$(mktemp)
   weighted_steps "$preset" "${targets[@]}" >"$steps" || true
-  NINJA_STATUS='[%f/%t] ' cmake --build --preset "$preset" "${targets[@]}" -- -j "$jobs" 2>&1 |
-    show_build_progress "$jobs" "$steps" && results=("${PIPESTATUS[@]}") || results=("${PIPESTATUS[@]}")
-  rm -f "$steps"
-  if ((results[1] == 130)); then interrupted; fi
+  for again in yes no; do
+    rm -f "$steps.stuck"
+    NINJA_STATUS='[%f/%t] ' cmake --build --preset "$preset" "${targets[@]}" -- -j "$jobs" 2>&1 |
+      show_build_progress "$jobs" "$steps" && results=("${PIPESTATUS[@]}") || results=("${PIPESTATUS[@]}")
+    if ((results[1] == 130)); then interrupted; fi
+    if ((results[0] == 0)) || [[ $again == no || ! -e $steps.stuck ]]; then break; fi
+    printf 'building once more what is missing\n'
+  done
+  rm -f "$steps" "$steps.stuck"
   return "${results[0]}"
 }

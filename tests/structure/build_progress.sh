@@ -62,5 +62,28 @@ shown=$(printf 'dh_auto_build\n[1/2] /usr/bin/c++ a.cc\nnote\n[2/2] /usr/bin/c++
 [[ $shown == *'building: 1 of 2'*'about'*'left'* && $shown != *note* && $(<"$steps_file") == *note* ]] ||
   offend "with a log: $shown"
 
+# A step that never ends is ended, and the build is tried once more.
+stuck=$(mktemp -d)
+trap 'rm -rf "$steps_file" "$stuck"' EXIT
+cat >"$stuck/build.ninja" <<'END'
+rule made
+  command = if [ -e started ]; then touch $out; else touch started; sleep 600; fi
+  description = Linking $out
+build first: phony
+build b: made first
+END
+mkdir "$stuck/bin"
+printf '#!/bin/sh\ncd "%s" && exec ninja "$@"\n' "$stuck" >"$stuck/bin/build"
+chmod +x "$stuck/bin/build"
+shown=$(
+  stuck_after=2
+  cmake() { shift $(($# - 2)) && echo '[1/3] Building CXX object a.o' && "$stuck/bin/build" "$@" 2>&1; }
+  compile_jobs() { echo 2; }
+  weighted_steps() { printf '200\tLinking b\n'; }
+  build debug
+) || offend "a build whose step was ended is not tried again: $shown"
+[[ $shown == *'no step has ended for 2 s'*'sleep 600'*'once more'*'built: 1 steps'* && -e $stuck/b ]] ||
+  offend "a step that never ends shows: $shown"
+
 ((offences == 0)) || exit 1
 echo "a build of $took s, at four speeds"
