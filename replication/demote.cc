@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "base/status_macros.h"
@@ -34,6 +35,8 @@ namespace {
 
 /// A demotion that ends half-done is repaired so often within one call.
 constexpr int kRepairs = 3;
+/// In the answer for a member of a group: what the other site is to be told.
+constexpr char kRefusedForPayload[] = "rbd-addons/refused-for";
 
 class Demotion {
  public:
@@ -53,10 +56,12 @@ class Demotion {
   absl::Status Refuse(const DemoteDecision& decision);
   absl::Status RefuseIfAny(const std::vector<Watcher>& workloads);
   bool MayPass(const std::vector<SnapshotSchedule>& schedules) const;
-  SteadyTime AnswersBy(SteadyTime deadline) const;
+  SteadyTime AnswersBy(const std::string& workload, SteadyTime deadline) const;
+  bool MayWait(const std::string& workload, SteadyTime deadline);
   bool MayHold(const std::string& workload);
   absl::Status HoldForWorkload(const DemoteDecision& decision);
-  absl::Status AwaitFollower(const std::string& reason);
+  absl::Status AwaitFollower(const DemoteDecision& decision);
+  absl::Status Rest();
   absl::Status AwaitWorkload(const std::string& reason);
   SteadyDuration WorkloadGoneFor() const;
   absl::Status WriteMarks(Image& image, const OwnDemotionMark& mark);
@@ -200,7 +205,7 @@ absl::Status Demotion::Run() {
         ADDONS_RETURN_IF_ERROR(Repair());
         break;
       case DemoteAction::kAwaitFollower:
-        ADDONS_RETURN_IF_ERROR(AwaitFollower(decision.reason));
+        ADDONS_RETURN_IF_ERROR(AwaitFollower(decision));
         break;
       case DemoteAction::kAwaitWorkload:
         ADDONS_RETURN_IF_ERROR(AwaitWorkload(decision.reason));
@@ -267,47 +272,61 @@ bool Demotion::MayPass(const std::vector<SnapshotSchedule>& schedules) const {
   return UntilMirrorSnapshot(then, schedules) != SteadyDuration::zero();
 }
 
-/// When a call that `deadline` ends, and that a workload keeps from going on,
-/// turns to telling the other site: as late as may be useful, and not after the
-/// last moment from which a mirror snapshot can still carry that.
-SteadyTime Demotion::AnswersBy(SteadyTime deadline) const {
+/// When a call that `deadline` ends, and that `workload` keeps from going on,
+/// turns to telling the other site. Where a workload does, not after the last
+/// moment from which a mirror snapshot can still carry that. A follower mostly
+/// comes within the call.
+SteadyTime Demotion::AnswersBy(const std::string& workload,
+                               SteadyTime deadline) const {
   const ReplicationOptions& options = environment_.options;
   const SteadyTime now = context_.clock().Now();
+  const SteadyTime latest = deadline - options.first_refusal;
+  if (workload == kAwaitsFollower) return latest;
   const bool snapshots = view_.info.mode == MirrorMode::kSnapshot;
   std::vector<SnapshotSchedule> schedules;
   if (snapshots) {
     schedules = ReadStoredSchedulesThatApply(session_.volume, view_.image_id);
   }
-  const SteadyDuration patience = MayPass(schedules)
-                                      ? options.passing_client
-                                      : SteadyDuration(options.first_refusal);
-  const SteadyTime latest = deadline - options.first_refusal;
-  SteadyTime by = std::min<SteadyTime>(now + patience, latest);
+  const SteadyDuration patience =
+      MayPass(schedules) ? options.passing_client : options.first_refusal;
+  SteadyTime by = std::min<SteadyTime>(latest, now + patience);
   const auto turn_comes = [&](SteadyTime at) {
     const WallTime wall = context_.clock().WallNow() + (at - now);
     return at + UntilMirrorSnapshot(wall, schedules) <= latest;
   };
-  while (snapshots && by > now && !turn_comes(by))
+  while (snapshots && by > now && !turn_comes(by)) {
     by -= std::chrono::seconds(1);
+  }
   return std::max(by, now);
 }
 
-/// Whether a call that `workload` keeps from going on waits for its end. A call
+/// Whether a call that `workload` keeps from going on goes on waiting. A call
 /// that has to tell the other site is answered with that, and before its
 /// callers leave.
-bool Demotion::MayHold(const std::string& workload) {
-  const std::optional<SteadyTime> deadline = context_.LatestDeadline();
-  if (workload.empty() || !request_.may_hold || context_.mutating() ||
-      !deadline.has_value()) {
-    return false;
-  }
+bool Demotion::MayWait(const std::string& workload, SteadyTime deadline) {
   std::optional<SteadyTime>& answer_by = session_.memory.answer_by;
   if (RefusalIsTold(view_, workload, context_.clock().WallNow())) {
     answer_by.reset();
     return true;
   }
-  if (!answer_by.has_value()) answer_by = AnswersBy(*deadline);
+  if (!answer_by.has_value()) answer_by = AnswersBy(workload, deadline);
   return context_.clock().Now() < *answer_by;
+}
+
+/// Whether a call that `workload` keeps from going on waits for its end.
+bool Demotion::MayHold(const std::string& workload) {
+  const std::optional<SteadyTime> deadline = context_.LatestDeadline();
+  return !workload.empty() && request_.may_hold && !context_.mutating() &&
+         deadline.has_value() && MayWait(workload, *deadline);
+}
+
+/// Until the next look.
+absl::Status Demotion::Rest() {
+  SteadyDuration rest = environment_.options.poll_interval;
+  if (const auto& by = session_.memory.answer_by; by.has_value()) {
+    rest = std::min<SteadyDuration>(rest, *by - context_.clock().Now());
+  }
+  return context_.LookAgainAfter(rest);
 }
 
 absl::Status Demotion::HoldForWorkload(const DemoteDecision& decision) {
@@ -318,19 +337,22 @@ absl::Status Demotion::HoldForWorkload(const DemoteDecision& decision) {
   context_.SetPending(pending);
   NoteRest(session_, looked_at_, decision.reason, pending,
            &session_.memory.rest);
-  SteadyDuration rest = environment_.options.poll_interval;
-  if (const auto& by = session_.memory.answer_by; by.has_value()) {
-    rest = std::min<SteadyDuration>(rest, *by - context_.clock().Now());
-  }
-  ADDONS_RETURN_IF_ERROR(context_.LookAgainAfter(rest));
+  ADDONS_RETURN_IF_ERROR(Rest());
   return LookAround();
 }
 
-absl::Status Demotion::AwaitFollower(const std::string& reason) {
+/// Beside a site that follows only after this call, the other site must know
+/// of the demotion: the next call may come later than that site waits.
+absl::Status Demotion::AwaitFollower(const DemoteDecision& decision) {
+  const std::optional<SteadyTime> deadline = context_.LatestDeadline();
+  if (deadline.has_value() && !context_.mutating() &&
+      !MayWait(kAwaitsFollower, *deadline)) {
+    workload_ = kAwaitsFollower;
+    return Failed(decision.code, decision.reason);
+  }
   context_.Step("waiting until the peer follows this site");
-  context_.SetPending(Failed(absl::StatusCode::kUnavailable, reason));
-  ADDONS_RETURN_IF_ERROR(
-      context_.LookAgainAfter(environment_.options.poll_interval));
+  context_.SetPending(Failed(decision.code, decision.reason));
+  ADDONS_RETURN_IF_ERROR(Rest());
   return LookAround();
 }
 
@@ -465,16 +487,19 @@ absl::Status Demote(OperationContext& context,
       [&](Session& session) -> absl::Status {
         Demotion demotion(request, session);
         absl::Status status = demotion.Run();
-        if (status.ok() || demotion.workload().empty() ||
-            request.scope == VerbScope::kGroupMember) {
+        if (status.ok() || demotion.workload().empty()) return status;
+        if (request.scope == VerbScope::kGroupMember) {
+          status.SetPayload(kRefusedForPayload,
+                            absl::Cord(demotion.workload()));
           return status;
         }
         absl::Status told = TellRefusal(session, demotion.workload(), status,
                                         TurnWaits::kLookAgain);
         if (SaysLookAgain(told)) return told;
         if (!told.ok()) {
-          Log().warn("the other site was not told that volume={} is in use: {}",
-                     Quoted(session.volume.volume_id.text()), told.ToString());
+          Log().warn(
+              "the other site was not told that volume={} is to be demoted: {}",
+              Quoted(session.volume.volume_id.text()), told.ToString());
         }
         return status;
       },
@@ -484,17 +509,17 @@ absl::Status Demote(OperationContext& context,
 absl::Status TellRefusedDemotion(OperationContext& context,
                                  ReplicationEnvironment& environment,
                                  const VolumeTarget& target,
+                                 const absl::Status& member,
                                  const absl::Status& refusal) {
-  return RunWithSession(
-      context, environment, target, "note a refused demotion of",
-      [&](Session& session) -> absl::Status {
-        ADDONS_ASSIGN_OR_RETURN(const ImageClients clients,
-                                FindClients(session));
-        if (clients.workloads.empty()) return absl::OkStatus();
-        return TellRefusal(session, DescribeWatchers(clients.workloads),
-                           refusal, TurnWaits::kInPlace);
-      },
-      {.waits = LeaseWaits::kInPlace});
+  const auto workload = member.GetPayload(kRefusedForPayload);
+  if (!workload.has_value()) return absl::OkStatus();
+  return RunWithSession(context, environment, target,
+                        "note a refused demotion of",
+                        [&](Session& session) {
+                          return TellRefusal(session, std::string(*workload),
+                                             refusal, TurnWaits::kInPlace);
+                        },
+                        {.waits = LeaseWaits::kInPlace});
 }
 
 }  // namespace addons

@@ -33,6 +33,7 @@ struct DemoteRequest {
 ///     ├─ primary, DescribeUse() ──> HoldForWorkload() ────┤
 ///     │                  └─ not told ───> FAILED_PRECONDITION, TellRefusal()
 ///     ├─ primary, not FollowerSeen() ──> AwaitFollower() ─┤
+///     │              └─ at its deadline ─> UNAVAILABLE, TellRefusal()
 ///     ├─ primary, PublishedMark() ──> AwaitWorkload() ────┤
 ///     ├─ primary, MakeRoom() fails ───> FAILED_PRECONDITION: the limit of its
 ///     │                                   snapshots, after MakeWritable()
@@ -52,7 +53,8 @@ struct DemoteRequest {
 ///                      WriteMarks(), RefuseIfAny(), MirrorDemote()
 ///   ReadBack()         DescribeBadDemotion() ─┬─ nothing ──> OK
 ///                                             └─ bad ──────> UNAVAILABLE
-///   TellRefusal()      when a workload kept it from demoting: tells the other site
+///   TellRefusal()      when a workload, or that nobody follows, kept it from
+///                      demoting: tells the other site
 // clang-format on
 ///
 /// OK: the image was read back as not primary, and its demotion is whole (also
@@ -66,15 +68,16 @@ absl::Status Demote(OperationContext& context,
                     ReplicationEnvironment& environment,
                     const DemoteRequest& request);
 
-/// What Demote() of a volume does when a workload keeps it from demoting: it
-/// tells the other site, which otherwise takes the role from a living primary
-/// after a while. Leaves a note in the image's metadata and has it copied, when
-/// there is a workload and no note of the last minutes. A group calls it for
-/// the members that refused, with its own answer; waits as TellRefusal(), in
-/// place. Idempotent.
+/// What Demote() of a volume does when it is kept from demoting: it tells the
+/// other site, which otherwise takes the role from a living primary after a
+/// while. Leaves a note in the image's metadata and has it copied, when there
+/// is no note of the last minutes. A group calls it with what Demote() of the
+/// member has answered, and its own answer; waits as TellRefusal(), in place.
+/// Idempotent.
 absl::Status TellRefusedDemotion(OperationContext& context,
                                  ReplicationEnvironment& environment,
                                  const VolumeTarget& target,
+                                 const absl::Status& member,
                                  const absl::Status& refusal);
 
 }  // namespace addons

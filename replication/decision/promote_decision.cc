@@ -287,10 +287,7 @@ PromoteDecision DecideUnforced(const PromoteEvidence& seen, bool arrived,
   // Its site is dead when it tells nothing for as long as the note counts.
   if (refused) {
     return {PromoteAction::kWaitForWorkload,
-            absl::StrCat("the other site is to be demoted, but a workload "
-                         "still has the image open there: ",
-                         view.refused_demotion->workload, ", since ",
-                         view.refused_demotion->since, "; stop it there")};
+            DescribeRefusedDemotion(*view.refused_demotion)};
   }
   if (dead) {
     return {PromoteAction::kRefuseNoLife,

@@ -9,17 +9,17 @@
 namespace addons {
 namespace {
 
-/// Members that a workload keeps from being demoted tell the other site.
-void TellOfWorkloads(OperationContext& context,
+/// Members that are kept from being demoted tell the other site.
+void TellOfRefusals(OperationContext& context,
                      ReplicationEnvironment& environment,
                      const GroupTarget& target, const absl::Status& refusal,
                      GroupRun& run) {
   for (const GroupMember& member : run.members()) {
-    if (!absl::IsFailedPrecondition(member.status)) continue;
     const absl::Status told = TellRefusedDemotion(
-        context, environment, {member.volume_id, target.user}, refusal);
+        context, environment, {member.volume_id, target.user}, member.status,
+        refusal);
     if (!told.ok()) {
-      Log().warn("the other site was not told that volume={} is in use: {}",
+      Log().warn("the other site was not told that volume={} is to be demoted: {}",
                  Quoted(member.volume_id.text()), told.ToString());
     }
   }
@@ -39,7 +39,7 @@ absl::Status DemoteMembers(OperationContext& context,
                });
   absl::Status status = RunAllOrNone(run);
   if (!status.ok() && !RunsAgain(status)) {
-    TellOfWorkloads(context, environment, target, status, run);
+    TellOfRefusals(context, environment, target, status, run);
   }
   return status;
 }

@@ -374,10 +374,8 @@ void Explaining::AddNotes(const MirrorView& view) {
   }
   if (view.refused_demotion.has_value()) {
     Add("mirroring", "refused demotion",
-        absl::StrCat("the other site is to be demoted, and ",
-                     view.refused_demotion->workload,
-                     " has the image open there since ",
-                     view.refused_demotion->since, "; known here for ",
+        absl::StrCat(DescribeRefusedDemotion(*view.refused_demotion),
+                     "; known here for ",
                      Seconds(view.refused_demotion_age)));
   }
   if (view.resync_requested) {

@@ -54,6 +54,18 @@ RefusedDemotion ParseRefusedDemotion(const std::string& text) {
   return refused;
 }
 
+std::string DescribeRefusedDemotion(const RefusedDemotion& refused) {
+  if (refused.workload == kAwaitsFollower) {
+    return absl::StrCat(
+        "the other site is to be demoted since ", refused.since,
+        ", and waits until this site follows it; repeat the demotion there");
+  }
+  return absl::StrCat(
+      "the other site is to be demoted, but a workload still has the image "
+      "open there: ",
+      refused.workload, ", since ", refused.since, "; stop it there");
+}
+
 std::string FormatOwnDemotion(const OwnDemotionMark& mark,
                               const std::string& image_id) {
   std::string text = kDemoted;

@@ -11,11 +11,16 @@ namespace addons {
 // ".rbd" stay on their site in snapshot mode, others travel to the peer with
 // the next mirror snapshot. In journal mode all of them travel by themselves.
 
-/// The primary wants to be demoted, and a workload keeps it from that.
+/// The primary wants to be demoted, and a workload keeps it from that, or that
+/// no peer follows it yet.
 inline constexpr char kRefusedDemotionKey[] = "rbd-addons.demotion-refused";
 
+/// In the place of the workload.
+inline constexpr char kAwaitsFollower[] =
+    "no client; it waits until the other site follows it";
+
 struct RefusedDemotion {
-  std::string workload;  // "client.4464 at 10.0.0.5:0/123"
+  std::string workload;  // "client.4464 at 10.0.0.5:0/123", kAwaitsFollower
   std::string since;     // of the first refusal, by that site's clock
   int64_t told = 0;      // when this was written, unix seconds of that site
   /// Not in the form that this version writes: `told` says nothing, and the
@@ -29,6 +34,8 @@ struct RefusedDemotion {
 std::string FormatRefusedDemotion(const RefusedDemotion& refused);
 /// A text that another version wrote stands for an unknown workload.
 RefusedDemotion ParseRefusedDemotion(const std::string& text);
+/// For a person on the other site: what the demotion waits for, and what to do.
+std::string DescribeRefusedDemotion(const RefusedDemotion& refused);
 
 /// This site has demoted its image, and what became of that. As long as the
 /// image is primary and has this mark, a promotion that takes the demotion back

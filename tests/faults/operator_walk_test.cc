@@ -57,8 +57,10 @@ using std::chrono::seconds;
 /// A site of which nothing has been heard for so long looks dead: that is the
 /// settle time without the half minute that its last report may be old.
 constexpr seconds kLooksDead{60};
-/// After it is back, a site is heard of again within this time: a killed
-/// rbd-mirror begins 50 s later, and reports each 30 s.
+/// One that was killed begins so much later, and is silent meanwhile.
+constexpr seconds kBeginsLater{50};
+/// After it is back, a site is heard of again within this time: kBeginsLater,
+/// and it reports each 30 s.
 constexpr seconds kHeardAgain{100};
 /// What a refused demotion tells needs a mirror snapshot that is copied.
 constexpr seconds kNoteTravels{60};
@@ -218,6 +220,7 @@ class OperatorWalk final : public Walker {
     std::optional<SteadyTime> told_demotion{};  // by a call of Demote
     Spell died{};                               // the site
     Spell silent{};                             // its rbd-mirror
+    bool killed = false;                        // that one, when it went last
     SteadyTime stops{};                         // the workload, when it is to
   };
 
@@ -478,7 +481,10 @@ class OperatorWalk final : public Walker {
     if (other.dead || other.died.Explains(now, seconds(0))) return Cause::kDead;
     if (asked_one_only_) return Cause::kAsked;
     if (cut_.Explains(now, kLooksDead)) return Cause::kCutOff;
-    if (other.silent.Explains(now, kLooksDead)) return Cause::kSilent;
+    if (other.silent.Explains(
+            now, other.killed ? kLooksDead - kBeginsLater : kLooksDead)) {
+      return Cause::kSilent;
+    }
     const bool told =
         other.told_demotion && now - *other.told_demotion >= kNoteTravels;
     if (!told && primary_for) return Cause::kUntold;
@@ -676,6 +682,7 @@ class OperatorWalk final : public Walker {
                         side.site.name()));
       side.silent.Renew(rig_.world_.Now());
       side.silent.Begin(rig_.world_.Now());
+      side.killed = state == DaemonState::kDown;
       side.site.SetMirrorDaemon(state);
       After(lasts, [this, &side] { MirrorReturns(side); });
     });
@@ -695,6 +702,7 @@ class OperatorWalk final : public Walker {
     side.died.Begin(rig_.world_.Now());
     side.silent.Renew(rig_.world_.Now());
     side.silent.Begin(rig_.world_.Now());
+    side.killed = true;
     side.site.SetMirrorDaemon(DaemonState::kDown);
     side.site.SetClusterUp(false);
     if (side.works) EndWorkload(side);

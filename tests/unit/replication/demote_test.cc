@@ -123,6 +123,39 @@ TEST_F(DemoteTest, WaitsUntilThePeerFollows) {
   EXPECT_EQ(a_.Data(image_), 7U);
 }
 
+// The next call may come later than the other site waits for a primary that
+// lives: without the note it would be forced aside.
+TEST_F(DemoteTest, WhoWaitsForAFollowerTellsTheOtherSiteOfIt) {
+  ASSERT_OK(Demote(on_a_));
+  a_.SetMirrorDaemon(DaemonState::kDown);
+  ASSERT_OK(Promote(on_b_));
+  EXPECT_THAT(Demote(on_b_), StatusIs(kUnavailable));
+  EXPECT_THAT(Metadata(b_, kRefusedDemotionKey), HasSubstr(kAwaitsFollower));
+
+  a_.SetMirrorDaemon(DaemonState::kRunning);
+  for (int call = 0; call < 4; ++call) {
+    world_.Advance(minutes(1));
+    EXPECT_THAT(
+        Promote(on_a_),
+        StatusIs(kUnavailable, HasSubstr("waits until this site follows it")))
+        << call;
+  }
+  EXPECT_OK(Demote(on_b_));
+  EXPECT_OK(Promote(on_a_));
+}
+
+TEST_F(DemoteTest, WhoSeesAFollowerInTimeTellsNothing) {
+  ASSERT_OK(Demote(on_a_));
+  a_.SetMirrorDaemon(DaemonState::kDown);
+  ASSERT_OK(Promote(on_b_));
+  world_.Schedule(seconds(5),
+                  [this] { a_.SetMirrorDaemon(DaemonState::kRunning); });
+  deadline_ = minutes(3);
+  EXPECT_OK(Demote(on_b_));
+  world_.Advance(seconds(5));
+  EXPECT_EQ(Metadata(a_, kRefusedDemotionKey), "absent");
+}
+
 TEST_F(DemoteTest, AnImageThatWasDemotedMeanwhileIsDone) {
   ASSERT_OK(Demote(on_a_));
   a_.SetMirrorDaemon(DaemonState::kDown);

@@ -139,6 +139,17 @@ TEST_F(GroupTest, AMemberThatIsInUseAnewIsNotWaitedForBesideAnother) {
   EXPECT_EQ(a_.ImageMetadata(Image(1)).count(kRefusedDemotionKey), 1U);
 }
 
+TEST_F(GroupTest, MembersThatNobodyFollowsTellTheOtherSite) {
+  AddMirroredGroup(2);
+  ASSERT_OK(DemoteAll(on_a_));
+  a_.SetMirrorDaemon(DaemonState::kDown);
+  ASSERT_OK(PromoteAll(on_b_));
+  EXPECT_THAT(DemoteAll(on_b_), StatusIs(kUnavailable));
+  for (const int member : {0, 1}) {
+    EXPECT_EQ(b_.ImageMetadata(Image(member)).count(kRefusedDemotionKey), 1U);
+  }
+}
+
 TEST_F(GroupTest, DemoteDemotesNoneWhileOneIsAMirroredClone) {
   // As ceph-csi makes it: parent and clone are mirrored.
   a_.AddImage(MirroredPair::kPool, "", "golden");
