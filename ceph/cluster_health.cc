@@ -27,23 +27,43 @@ std::string ReleaseOf(const std::string& text) {
 
 }  // namespace
 
-absl::StatusOr<std::map<std::string, int>> ReadReleases(Cluster& cluster) {
+absl::StatusOr<std::map<std::string, int>> ReadReleases(
+    Cluster& cluster, const std::string& kind) {
   ADDONS_ASSIGN_OR_RETURN(
       const std::string text,
       cluster.MonCommand(R"({"prefix":"versions","format":"json"})"));
   const json answer = ParseJson(text);
-  const auto overall =
-      answer.is_object() ? answer.find("overall") : answer.end();
-  if (!answer.is_object() || overall == answer.end() || !overall->is_object() ||
-      overall->empty()) {
+  const auto running = answer.is_object() ? answer.find(kind) : answer.end();
+  if (!answer.is_object() || running == answer.end() || !running->is_object() ||
+      running->empty()) {
     return HealthNotUnderstood("versions");
   }
   std::map<std::string, int> releases;
-  for (const auto& [version, count] : overall->items()) {
+  for (const auto& [version, count] : running->items()) {
     if (!count.is_number_integer()) return HealthNotUnderstood("versions");
     releases[ReleaseOf(version)] += count.get<int>();
   }
   return releases;
+}
+
+absl::StatusOr<bool> IsErasureCoded(Cluster& cluster, int64_t pool_id) {
+  ADDONS_ASSIGN_OR_RETURN(
+      const std::string text,
+      cluster.MonCommand(
+          R"({"prefix":"osd pool ls","detail":"detail","format":"json"})"));
+  const json pools = ParseJson(text);
+  if (!pools.is_array()) return HealthNotUnderstood("osd pool ls");
+  for (const json& pool : pools) {
+    const bool known = pool.is_object() && pool.contains("pool_id") &&
+                       pool.contains("type") &&
+                       pool["type"].is_number_integer();
+    if (!known) return HealthNotUnderstood("osd pool ls");
+    if (pool["pool_id"] != pool_id) continue;
+    constexpr int kErasure = 3;  // pg_pool_t::TYPE_ERASURE
+    return pool["type"].get<int>() == kErasure;
+  }
+  return absl::NotFoundError(
+      absl::StrCat("the cluster has no pool with id ", pool_id));
 }
 
 absl::StatusOr<std::map<std::string, absl::Duration>> ReadMonitorSkews(

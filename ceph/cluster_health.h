@@ -1,6 +1,7 @@
 #ifndef ADDONS_CEPH_CLUSTER_HEALTH_H_
 #define ADDONS_CEPH_CLUSTER_HEALTH_H_
 
+#include <cstdint>
 #include <map>
 #include <string>
 
@@ -11,10 +12,15 @@
 namespace addons {
 
 /// How many daemons run which release: {"16.2.15": 3}. A text that is not
-/// understood is its own release. Asks the monitors (`versions`), which profile
-/// rbd allows. Errors of Cluster::MonCommand(); INTERNAL when the answer has
-/// another form.
-absl::StatusOr<std::map<std::string, int>> ReadReleases(Cluster& cluster);
+/// understood is its own release. `kind` is "osd", "mon" and the like, or
+/// "overall". Asks the monitors (`versions`), which profile rbd allows. Errors
+/// of Cluster::MonCommand(); INTERNAL when the answer has another form.
+absl::StatusOr<std::map<std::string, int>> ReadReleases(
+    Cluster& cluster, const std::string& kind = "overall");
+
+/// Asks the monitors (`osd pool ls detail`), which profile rbd allows. Errors
+/// as for ReadReleases(); NOT_FOUND: there is no pool with this id.
+absl::StatusOr<bool> IsErasureCoded(Cluster& cluster, int64_t pool_id);
 
 /// How far the clock of each monitor is from the leader's, by name; empty where
 /// there is only one (`time-sync-status`). Errors as for ReadReleases().

@@ -27,11 +27,20 @@ struct ImageFacts {
   /// The clients of the daemon that sparsifies this image, or was killed while
   /// it did.
   std::set<uint64_t> sparsifiers;
+  /// The release of an OSD that needs seconds for each object of zeros, because
+  /// the data lies in an erasure-coded pool; empty: none does.
+  std::string slow_release;
 };
 
-/// Reads them from an image opened read-only in `pool`.
+/// Reads them, but ImageFacts::slow_release, from an image opened read-only in
+/// `pool`.
 absl::StatusOr<ImageFacts> ReadFacts(Cluster& cluster, Pool& pool,
                                      Image& image);
+
+/// ImageFacts::slow_release. Of an image with a data pool of its own the
+/// monitors are asked what that is. Errors of ReadReleases().
+absl::StatusOr<std::string> SlowRelease(Cluster& cluster, const Pool& pool,
+                                        Image& image);
 
 /// The image metadata under which a daemon writes who it is while it
 /// sparsifies. The leading dot keeps it on this site.

@@ -20,6 +20,7 @@ struct SkipReason {
 ///
 ///   secondary of a mirrored pair                      kSecondary
 ///   in the middle of a migration                      kMigrating
+///   erasure-coded, and an OSD of before Ceph 18       kErasureCoded
 ///   open somewhere, but by a daemon like this one     kOtherDaemon
 ///   open somewhere, or locked                         kInUse
 ///   has snapshots, and withSnapshots is not set       kSnapshots

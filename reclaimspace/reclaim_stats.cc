@@ -16,6 +16,8 @@ absl::string_view Name(ReclaimOutcome outcome) {
       return "snapshots";
     case ReclaimOutcome::kMigrating:
       return "migrating";
+    case ReclaimOutcome::kErasureCoded:
+      return "erasure-coded";
     case ReclaimOutcome::kOtherDaemon:
       return "other-daemon";
     case ReclaimOutcome::kStopped:

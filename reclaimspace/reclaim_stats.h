@@ -13,7 +13,7 @@
 
 namespace addons {
 
-/// How a reclaim of an image ended. Up to kMigrating it is OK to the caller.
+/// How a reclaim of an image ended. Up to kErasureCoded it is OK to the caller.
 enum class ReclaimOutcome {
   kSparsified,
   kInterrupted,  // somebody began to use the image in the middle
@@ -21,11 +21,12 @@ enum class ReclaimOutcome {
   kSecondary,
   kSnapshots,
   kMigrating,
+  kErasureCoded,  // its zeros would keep OSDs busy
   kOtherDaemon,
   kStopped,  // for another verb, an administrator or a shutdown
   kFailed,
 };
-inline constexpr size_t kReclaimOutcomes = 9;
+inline constexpr size_t kReclaimOutcomes = 10;
 
 /// "in-use" and the like, for logs and metrics.
 absl::string_view Name(ReclaimOutcome outcome);

@@ -75,6 +75,7 @@ class Sparsification {
   ResolvedVolume volume_;
   std::unique_ptr<Pool> reads_;
   ImageFacts facts_;
+  std::optional<std::string> slow_release_;  // asked for once
   /// Opened when this daemon had the lock; null: nothing was begun.
   std::unique_ptr<Image> looking_;
   std::optional<Header> header_seen_;  // just before the first look
@@ -121,6 +122,11 @@ absl::StatusOr<std::optional<Header>> Sparsification::ReadHeader() {
 /// `image` was opened just now: a handle does not see what comes later.
 absl::StatusOr<std::optional<SkipReason>> Sparsification::Look(Image& image) {
   ADDONS_ASSIGN_OR_RETURN(facts_, ReadFacts(*volume_.cluster, *reads_, image));
+  if (!slow_release_.has_value()) {
+    ADDONS_ASSIGN_OR_RETURN(slow_release_,
+                            SlowRelease(*volume_.cluster, *reads_, image));
+  }
+  facts_.slow_release = *slow_release_;
   return WhySkip(facts_, request_.parameters.with_snapshots);
 }
 

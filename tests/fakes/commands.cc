@@ -357,6 +357,23 @@ void RefreshSchedules(Site& site) {
   });
 }
 
+/// 1 is a replicated pool, 3 an erasure-coded one.
+json ListPools(const Site& site) {
+  json pools = json::array();
+  const auto add = [&](int64_t id, int type) {
+    pools.push_back({{"pool_id", id}, {"type", type}});
+  };
+  for (const auto& [id, pool] : site.pools) {
+    add(id, 1);
+    for (const auto& [name, space] : pool.namespaces) {
+      for (const auto& [image, found] : space.images) {
+        if (found->data_pool.has_value()) add(*found->data_pool, 3);
+      }
+    }
+  }
+  return pools;
+}
+
 CommandResult RunMonCommand(Model& model, Site& site, const std::string& text) {
   const json command = ParseCommand(text);
   const std::string prefix = command.value("prefix", "");
@@ -364,7 +381,10 @@ CommandResult RunMonCommand(Model& model, Site& site, const std::string& text) {
   if (prefix == "versions") {
     const json three = {
         {"ceph version 16.2.15 (618f440892) pacific (stable)", 3}};
-    return {0, json{{"overall", three}}.dump(), ""};
+    const json osds = {{absl::StrCat("ceph version ", site.osd_release,
+                                     " (618f440892) pacific (stable)"),
+                        1}};
+    return {0, json{{"osd", osds}, {"overall", three}}.dump(), ""};
   }
   if (prefix == "time-sync-status") {
     return {0, json{{"timechecks", {{"epoch", 4}, {"round", 0}}}}.dump(), ""};
@@ -375,6 +395,9 @@ CommandResult RunMonCommand(Model& model, Site& site, const std::string& text) {
       pools.push_back({{"poolnum", id}, {"poolname", pool.name}});
     }
     return {0, pools.dump(), ""};
+  }
+  if (prefix == "osd pool ls" && command.value("detail", "") == "detail") {
+    return {0, ListPools(site).dump(), ""};
   }
   return RunBlocklistCommand(model, site, ParseJson(text));
 }

@@ -40,16 +40,17 @@ absl::Status FakeImage::SelectSnapshot(uint64_t snapshot_id) {
 
 absl::StatusOr<ImageLayout> FakeImage::Layout() {
   ImageLayout layout;
-  const int r = Run(
-      "rbd_get_data_pool_id", Use::kMemory,
-      [&](Model&, Site&, SteadyDuration*) {
-        const Shown shown = Show();
-        layout = {
-            shown.size->bytes,        shown.size->object_bytes,
-            shown.size->object_bytes, 1,
-            image_->pool_id,          absl::StrCat("rbd_data.", image_->id)};
-        return shown.content == nullptr ? -ENOENT : 0;
-      });
+  const int r = Run("rbd_get_data_pool_id", Use::kMemory,
+                    [&](Model&, Site&, SteadyDuration*) {
+                      const Shown shown = Show();
+                      layout = {shown.size->bytes,
+                                shown.size->object_bytes,
+                                shown.size->object_bytes,
+                                1,
+                                image_->data_pool.value_or(image_->pool_id),
+                                absl::StrCat("rbd_data.", image_->id)};
+                      return shown.content == nullptr ? -ENOENT : 0;
+                    });
   if (r < 0) return Error(r, "read the layout of");
   return layout;
 }

@@ -147,6 +147,8 @@ class FakeSite {
   /// `rbd snap limit set`; nullopt: clear. Mirror snapshots count.
   void SetSnapshotLimit(const std::string& image,
                         std::optional<uint64_t> limit);
+  /// Its data lies in an erasure-coded pool, which gets this id.
+  void SetDataPool(const std::string& image, int64_t pool_id);
   /// Schedules by level, as `rbd mirror snapshot schedule list` prints them.
   std::string Schedules() const;
 
@@ -174,6 +176,8 @@ class FakeSite {
   /// time must have a date, and is kept and listed in UTC with it; what is
   /// wrong with a level is told without words around it (so from 18 on).
   void SetManagerOf21(bool is_so);
+  /// What its OSDs run: "18.2.7".
+  void SetOsdRelease(const std::string& release);
   /// This cluster's wall clock: stamps of statuses and snapshots.
   void SetClockSkew(std::chrono::seconds skew);
   /// All connections of this process get blocklisted.

@@ -62,6 +62,11 @@ void FakeSite::SetNoticeDelay(SteadyDuration delay) {
   site_.daemon.notice_delay = delay;
 }
 
+void FakeSite::SetOsdRelease(const std::string& release) {
+  const MutexLock lock(world_.mutex_);
+  site_.osd_release = release;
+}
+
 void FakeSite::SetManagerOf21(bool is_so) {
   MutexLock lock(world_.mutex_);
   site_.manager_of_21 = is_so;

@@ -164,6 +164,11 @@ void FakeSite::SetSnapshotLimit(const std::string& image,
   Find(image)->snapshot_limit = limit;
 }
 
+void FakeSite::SetDataPool(const std::string& image, int64_t pool_id) {
+  const MutexLock lock(world_.mutex_);
+  Find(image)->data_pool = pool_id;
+}
+
 void FakeSite::InterruptDisable(const std::string& image) {
   const MutexLock lock(world_.mutex_);
   const auto found = Find(image);

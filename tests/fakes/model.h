@@ -100,6 +100,7 @@ struct Image {
   std::string name;
   int64_t pool_id = 0;
   std::string rados_namespace;
+  std::optional<int64_t> data_pool;  // an erasure-coded one
   ImageSize size;
   Timestamp created;
   std::optional<ImageParent> parent;
@@ -288,7 +289,8 @@ struct Site {
   std::map<int64_t, PoolState> pools;
   Daemon daemon;
   std::map<std::string, Schedule> schedules;  // by level id
-  bool manager_of_21 = false;                 // FakeSite::SetManagerOf21()
+  std::string osd_release = "16.2.15";
+  bool manager_of_21 = false;  // FakeSite::SetManagerOf21()
   std::vector<FlattenTask> tasks;
   uint64_t next_task = 1;
   SteadyTime next_schedule_refresh{};

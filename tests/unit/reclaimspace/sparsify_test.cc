@@ -220,6 +220,35 @@ TEST_F(SparsifyTest, APrimaryIsSkippedForItsSnapshotsAndNotForRbdMirror) {
   EXPECT_EQ(result->outcome, ReclaimOutcome::kSparsified) << result->reason;
 }
 
+TEST_F(SparsifyTest, ZerosThatWouldKeepOsdsBusyAreLeftAlone) {
+  AddVolume();
+  a_.SetDataPool(image_, 9);
+  ExpectUntouched(Run(), ReclaimOutcome::kErasureCoded, "Ceph 16.2.15");
+  EXPECT_EQ(world_.CountCalls("a", "rbd_open"), 0);
+
+  a_.SetOsdRelease("18.2.7");
+  const auto result = Run();
+  ASSERT_OK(result);
+  EXPECT_EQ(result->outcome, ReclaimOutcome::kSparsified) << result->reason;
+}
+
+TEST_F(SparsifyTest, OnlyOfADataPoolTheMonitorsAreAsked) {
+  AddVolume();
+  ASSERT_OK(Run());
+  EXPECT_EQ(world_.CountCalls("a", "rados_mon_command"), 0);
+}
+
+// Nothing is known of the OSDs then.
+TEST_F(SparsifyTest, AMonitorThatDoesNotAnswerLeavesADataPoolAlone) {
+  AddVolume();
+  a_.SetDataPool(image_, 9);
+  world_.SetCallHook([](absl::string_view, absl::string_view call, bool) {
+    return call == "rados_mon_command" ? ETIMEDOUT : 0;
+  });
+  EXPECT_FALSE(Run().ok());
+  EXPECT_EQ(world_.CountCalls("a", kSparsifyCall), 0);
+}
+
 TEST_F(SparsifyTest, ASecondaryIsSkipped) {
   const std::string on_b = pair_.AddMirroredVolume(b_, kUuid, 64 * kObject);
   id_ = pair_.VolumeId(a_, kUuid);

@@ -174,6 +174,7 @@ TEST_F(MetricsTest, EveryOutcomeIsThereFromTheStart) {
                                           {"secondary", "0"},
                                           {"snapshots", "0"},
                                           {"migrating", "0"},
+                                          {"erasure-coded", "0"},
                                           {"other-daemon", "0"},
                                           {"stopped", "0"},
                                           {"failed", "0"}}) {
