@@ -1,6 +1,10 @@
 // ControllerReclaimSpace of the daemon on real clusters with bluestore: what is
 // freed, and that the content stays.
 
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
 #include "tests/cluster/reclaim_bed.h"
 
 namespace addons::testing {
@@ -85,6 +89,30 @@ TEST_F(ReclaimTest, APrimaryIsSkippedForItsSnapshotsAndASecondaryAsSuch) {
   EXPECT_EQ(Outcome(volume), "sparsified");
   Synchronize("a", volume);
   EXPECT_EQ(Digest("a", volume), Digest("b", volume));
+}
+
+// Each object of zeros keeps an OSD of that release busy for seconds. The pool
+// has fewer OSDs than it needs, so that nothing could be done to its objects.
+TEST_F(ReclaimTest, AnErasureCodedImageIsLeftAloneBeforeCeph18) {
+  const auto ceph = [](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "a");
+    return Testbed("ceph", arguments);
+  };
+  const std::string versions = ceph({"versions"});
+  if (!absl::StrContains(versions, "ceph version 16.")) {
+    GTEST_SKIP() << "not of these OSDs: " << versions;
+  }
+  ceph({"osd", "erasure-code-profile", "set", "two-and-one", "k=2", "m=1",
+        "crush-failure-domain=osd"});
+  ceph(
+      {"osd", "pool", "create", "erasure", "1", "1", "erasure", "two-and-one"});
+  // Otherwise librbd writes into the pool when it makes an image.
+  ceph({"config", "set", "client", "rbd_validate_pool", "false"});
+  const TestVolume volume = MakeVolume({"--data-pool", "erasure"});
+  EXPECT_THAT(Reclaim(volume).status, HasCode(Code::OK));
+  EXPECT_EQ(Outcome(volume), "erasure-coded");
+  EXPECT_THAT(Reason(volume), HasSubstr("Ceph 16."));
+  ceph({"config", "rm", "client", "rbd_validate_pool"});
 }
 
 TEST_F(ReclaimTest, AJournalModeImageIsSparsifiedAndItsCopyStaysEqual) {
