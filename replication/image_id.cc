@@ -5,7 +5,6 @@
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "ceph/pool.h"
-#include "replication/stale_schedules.h"
 
 namespace addons {
 
@@ -25,8 +24,6 @@ absl::StatusOr<bool> CorrectImageId(Session& session,
     Log().info("corrected csi.imageid volume={} old={} new={}",
                Quoted(volume.volume_id.text()), Quoted(old), image_id);
   }
-  // Last, and at a repeat not again: it is only clutter.
-  if (!old.empty()) ForgetSchedulesOfId(volume, old);
   return *changed && !old.empty();
 }
 

@@ -23,14 +23,14 @@ absl::StatusOr<std::vector<std::string>> FindStaleSchedules(Pool& whole,
                                                             Pool& pool);
 
 /// Removes the schedules of all image ids of the volume's pool and namespace
-/// that no image has any more: what ForgetSchedulesOfId() failed to, or what
-/// other programs left. At most once in ten minutes per pool and namespace; a
-/// failure is logged only. Blocks for one read, and for one of each schedule.
+/// that no image has any more, whoever left them. At most once in ten minutes
+/// per pool and namespace; a failure is logged only. Blocks for one read, and
+/// for one of each schedule.
 void SweepSchedules(Session& session);
 
-/// Removes the schedules of an image id that no image of the volume has any
-/// more, or that a resync which has been requested gives up: the manager keeps
-/// them, and does not let them be named once the image is gone. A failure is
+/// Removes the schedules of an image id that a resync which has been requested
+/// gives up: the manager keeps them, and does not let them be named once the
+/// image is gone. A failure is
 /// logged only. Blocks for a read and a write.
 void ForgetSchedulesOfId(const ResolvedVolume& volume,
                          const std::string& image_id);
