@@ -77,9 +77,6 @@ start_site() {
 [global]
 fsid = 4a27d3a2-7a0f-4a4e-9f0b-0d4c9c0f7a11
 mon host = 127.0.0.1:6789
-auth cluster required = none
-auth service required = none
-auth client required = none
 osd pool default size = 1
 osd pool default min size = 1
 osd crush chooseleaf type = 0
@@ -90,13 +87,20 @@ osd objectstore = memstore
 memstore device bytes = 1G
 log file = /var/log/ceph/$name.log
 mgr initial modules =
+keyring = /etc/ceph/keyring
 CONF
+  # A manager without cephx takes its callers for nobody.
+  local caps=(--cap mon 'allow *' --cap osd 'allow *' --cap mgr 'allow *')
+  in_site ceph-authtool --create-keyring /etc/ceph/keyring --gen-key -n mon. --cap mon 'allow *' >/dev/null
+  in_site ceph-authtool /etc/ceph/keyring --gen-key -n client.admin "${caps[@]}" >/dev/null
   in_site monmaptool --create --clobber --fsid 4a27d3a2-7a0f-4a4e-9f0b-0d4c9c0f7a11 --addv a '[v1:127.0.0.1:6789]' /tmp/monmap >/dev/null
-  in_site ceph-mon --mkfs -i a --monmap /tmp/monmap >/dev/null 2>&1
+  in_site ceph-mon --mkfs -i a --monmap /tmp/monmap --keyring /etc/ceph/keyring >/dev/null 2>&1
   there ceph-mon -f -i a >/dev/null 2>&1 &
   until_true in_site timeout 5 ceph status
+  in_site ceph auth get-or-create mgr.x mon 'allow profile mgr' osd 'allow *' >>"$root/etc/ceph/keyring"
   there ceph-mgr -f -i x >/dev/null 2>&1 &
   in_site ceph osd new 0d4c9c0f-7a0f-4a4e-9f0b-4a27d3a27a11 0 >/dev/null
+  in_site ceph auth get-or-create osd.0 mon 'allow profile osd' mgr 'allow profile osd' osd 'allow *' >>"$root/etc/ceph/keyring"
   in_site ceph-osd --mkfs -i 0 --osd-uuid 0d4c9c0f-7a0f-4a4e-9f0b-4a27d3a27a11 >/dev/null 2>&1
   there ceph-osd -f -i 0 >/dev/null 2>&1 &
   until_true in_site sh -c 'ceph osd stat | grep -q "1 up"'
