@@ -1,0 +1,68 @@
+// How long a disaster takes with rbd-mirror's default intervals: volumes of
+// snapshot mode alone, and beside volumes of journal mode in their pool. The
+// forced promotion of the first ends the copying of all, which silences this
+// site's rbd-mirror.
+
+#include <iostream>
+#include <string>
+
+#include "tests/orchestrator/orchestrated_sites.h"
+
+namespace addons::testing {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+/// Reports are half a minute apart, so that a disaster takes so much more or
+/// less by the moment at which it begins.
+constexpr seconds kReports{30};
+
+class LongDisasterTimeTest : public OrchestratedSitesTest {
+ public:
+  static void SetUpTestSuite() { StartDaemonsWithDefaultTimes(); }
+
+ protected:
+  void ProtectMore(int count, const Parameters& parameters, Volumes* volumes) {
+    for (int i = 0; i < count; ++i) {
+      volumes->push_back(Protect(parameters, {}));
+    }
+  }
+  /// From the death of site a until all of them are primary on site b; puts all
+  /// back in order afterwards.
+  seconds Disaster(const Volumes& volumes) {
+    StopSite("a");
+    const auto begin = steady_clock::now();
+    ForEach(volumes, [&](Volume& volume) {
+      Create(volume, "b", Role::kPrimary);
+      AwaitState(volume, "b", Role::kPrimary, minutes(15));
+    });
+    const auto took =
+        std::chrono::duration_cast<seconds>(steady_clock::now() - begin);
+    ContinueSite("a");
+    ForEach(volumes, [&](Volume& volume) {
+      EXPECT_TRUE(WasForced(volume, "b"));
+      Want(volume, "a", Role::kSecondary);
+      CleanUp(volume, "a", minutes(30));
+    });
+    return took;
+  }
+};
+
+TEST_F(LongDisasterTimeTest, JournalVolumesBesideOthersTakeNoLonger) {
+  Volumes alone;
+  ProtectMore(4, {}, &alone);
+  const seconds of_snapshots = Disaster(alone);
+  Volumes both;
+  ProtectMore(4, {}, &both);
+  ProtectMore(4, {{"mirroringMode", "journal"}}, &both);
+  const seconds of_both = Disaster(both);
+  std::cerr << "volumes of snapshot mode alone: " << of_snapshots.count()
+            << " s; beside volumes of journal mode: " << of_both.count() << " s"
+            << std::endl;
+  EXPECT_LE(of_both * 10, of_snapshots * 11 + kReports * 10);
+}
+
+}  // namespace
+}  // namespace addons::testing
