@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -31,9 +30,11 @@ bool IsHex(char c) {
 std::string Decoded(absl::string_view text) {
   std::string decoded;
   for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '%' && i + 2 < text.size() && IsHex(text[i + 1]) &&
-        IsHex(text[i + 2])) {
-      decoded += absl::HexStringToBytes(text.substr(i + 1, 2));
+    const absl::string_view hex = text.substr(i + 1, 2);
+    uint32_t byte = 0;
+    if (text[i] == '%' && hex.size() == 2 && IsHex(hex[0]) && IsHex(hex[1]) &&
+        absl::SimpleHexAtoi(hex, &byte)) {
+      decoded += static_cast<char>(byte);
       i += 2;
     } else {
       decoded += text[i] == '+' ? ' ' : text[i];

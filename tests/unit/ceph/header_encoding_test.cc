@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 
-#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/string_view.h"
 #include "ceph/encoding.h"
 
 namespace addons {
@@ -15,7 +17,15 @@ using ::testing::ElementsAre;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
-std::string Bytes(absl::string_view hex) { return absl::HexStringToBytes(hex); }
+std::string Bytes(absl::string_view hex) {
+  std::string bytes;
+  for (size_t at = 0; at + 1 < hex.size(); at += 2) {
+    uint32_t byte = 0;
+    EXPECT_TRUE(absl::SimpleHexAtoi(hex.substr(at, 2), &byte));
+    bytes += static_cast<char>(byte);
+  }
+  return bytes;
+}
 
 // As Ceph 16.2.15 has written it: a snapshot of a person, a primary one, and
 // one that was copied.
