@@ -1,5 +1,6 @@
 #include "volume/group_journal.h"
 
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -92,6 +93,54 @@ absl::Status GroupJournal::Create(const std::string& uuid,
                            {kGroupName, attributes.group_name},
                            {kCreationTime, attributes.creation_time}}),
       pool_, uuid);
+}
+
+absl::StatusOr<std::string> GroupJournal::ReadClaim(const std::string& uuid) {
+  auto values = pool_.ReadOmap(ObjectName(uuid), "csi.");
+  if (absl::IsNotFound(values.status())) return std::string();
+  if (!values.ok()) {
+    return Annotate(values.status(),
+                    absl::StrCat("Failed to read ", Describe(pool_, uuid)));
+  }
+  if (values->contains(kGroupName)) return std::string();
+  return std::move((*values)[kRequestName]);
+}
+
+absl::StatusOr<bool> GroupJournal::Claim(const std::string& uuid,
+                                         const std::string& request_name) {
+  const std::string object = ObjectName(uuid);
+  const absl::Status created = pool_.CreateObject(object);
+  if (!created.ok() && !absl::IsAlreadyExists(created)) {
+    return Written(created, pool_, uuid);
+  }
+  const auto claimed =
+      pool_.ReplaceOmapValue(object, kRequestName, std::nullopt, request_name);
+  if (!claimed.ok()) return Written(claimed.status(), pool_, uuid);
+  if (*claimed) return true;
+  ADDONS_ASSIGN_OR_RETURN(const std::string claim, ReadClaim(uuid));
+  return claim == request_name;
+}
+
+absl::Status GroupJournal::Publish(const std::string& uuid,
+                                   const GroupAttributes& attributes) {
+  const std::string object = ObjectName(uuid);
+  OmapValues values = {{kGroupName, attributes.group_name},
+                       {kCreationTime, attributes.creation_time}};
+  for (const VolumeHandle& member : attributes.members) {
+    values[member.text()] = "";
+  }
+  // A driver may have written members to an object without names.
+  const auto present = pool_.ReadOmap(object, "");
+  if (!present.ok()) return Written(present.status(), pool_, uuid);
+  std::vector<std::string> others;
+  for (const auto& [key, value] : *present) {
+    if (key != kRequestName && !values.contains(key)) others.push_back(key);
+  }
+  if (!others.empty()) {
+    ADDONS_RETURN_IF_ERROR(
+        Written(pool_.RemoveOmapKeys(object, others), pool_, uuid));
+  }
+  return Written(pool_.SetOmapValues(object, values), pool_, uuid);
 }
 
 absl::Status GroupJournal::Remove(const std::string& uuid) {

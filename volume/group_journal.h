@@ -36,11 +36,24 @@ class GroupJournal {
   /// (its members have a snapshot id as value).
   absl::StatusOr<GroupAttributes> Read(const std::string& uuid);
 
+  /// The name for which an object without a group is claimed (Claim()); empty:
+  /// for none, or there is no such object, or it is that of a group.
+  absl::StatusOr<std::string> ReadClaim(const std::string& uuid);
+
   // These need a mutation pool.
   /// Makes the object of a group if there is none, and sets everything but the
   /// members.
   absl::Status Create(const std::string& uuid,
                       const GroupAttributes& attributes);
+  /// Claims the object for a group of this name, and makes it if there is none.
+  /// The group is not seen before Publish(). Idempotent. false: the object has
+  /// another name, so another client writes it.
+  absl::StatusOr<bool> Claim(const std::string& uuid,
+                             const std::string& request_name);
+  /// Gives a claimed object everything else, members included, in one atomic
+  /// step: the group is seen with all of them or not at all.
+  absl::Status Publish(const std::string& uuid,
+                       const GroupAttributes& attributes);
   /// OK also when there is none.
   absl::Status Remove(const std::string& uuid);
   /// Members come and leave in one atomic step; those that are there or absent

@@ -15,6 +15,7 @@
 #include "base/bounded_threads.h"
 #include "base/mutex.h"
 #include "base/status_macros.h"
+#include "ceph/pool.h"
 #include "volume/home_clusters.h"
 #include "volume/silent_clusters.h"
 #include "volume/volume_id.h"
@@ -374,6 +375,8 @@ class Resolver::State {
   absl::StatusOr<Resolved> Resolve(const Handle& handle,
                                    const CephUserRef& user, Access access,
                                    SteadyTime deadline);
+  absl::StatusOr<ResolvedPlace> PlaceFor(const GroupHandle& group_id,
+                                         const CephUserRef& user);
 
  private:
   void AskAll(const std::shared_ptr<Call>& call, SteadyTime deadline);
@@ -439,6 +442,42 @@ absl::StatusOr<Resolved> Resolver::State::Resolve(const Handle& handle,
   return NotFoundAnywhere(Handle::kHandleKind, handle.text(), id, candidates,
                           call->Outcomes(), config->mapping_problem(),
                           options_.settle);
+}
+
+absl::StatusOr<ResolvedPlace> Resolver::State::PlaceFor(
+    const GroupHandle& group_id, const CephUserRef& user) {
+  ADDONS_RETURN_IF_ERROR(group_id.id().status());
+  const VolumeId& id = *group_id.id();
+  ADDONS_ASSIGN_OR_RETURN(const auto config, config_.Current());
+  std::string reason = "no cluster of this site that may have it has its pool";
+  for (const Candidate& candidate :
+       FindCandidates(*config, id, options_.home).list) {
+    if (candidate.entry == nullptr) continue;
+    if (!candidate.pool_mapped) {
+      reason = absl::StrCat(
+          "cluster-mapping.json does not say which pool of cluster '",
+          candidate.cluster_id.text(), "' stands for pool ", id.pool_id,
+          " of cluster '", id.cluster_id.text(), "'");
+      continue;
+    }
+    ResolvedPlace place;
+    place.cluster_id = candidate.cluster_id;
+    place.pool_id = candidate.pool_id;
+    place.rados_namespace = candidate.entry->rados_namespace;
+    place.uuid = id.uuid;
+    ADDONS_ASSIGN_OR_RETURN(
+        place.cluster,
+        clusters_.Connect({place.cluster_id, candidate.entry->monitors}, user));
+    const auto pool = place.OpenPool(Access::kRead);
+    if (absl::IsNotFound(pool.status())) continue;
+    ADDONS_RETURN_IF_ERROR(pool.status());
+    place.pool_name = (*pool)->name();
+    return place;
+  }
+  return absl::NotFoundError(
+      absl::StrCat("Failed to find a place for volume "
+                   "group '",
+                   group_id.text(), "': ", reason));
 }
 
 /// Asks the places that answer, and the others as soon as they are needed: when
@@ -546,6 +585,11 @@ absl::StatusOr<ResolvedGroup> Resolver::ResolveGroup(
     const GroupHandle& group_id, const CephUserRef& user, Access access,
     SteadyTime deadline) {
   return state_->Resolve<ResolvedGroup>(group_id, user, access, deadline);
+}
+
+absl::StatusOr<ResolvedPlace> Resolver::PlaceForGroup(
+    const GroupHandle& group_id, const CephUserRef& user) {
+  return state_->PlaceFor(group_id, user);
 }
 
 }  // namespace addons

@@ -89,6 +89,14 @@ class Resolver {
                                              Access access,
                                              SteadyTime deadline);
 
+  /// Where a group that ResolveGroup() says is in no journal stands once this
+  /// site's journal has it: in the first place that was asked and has the pool.
+  /// NOT_FOUND: there is no such place, or cluster-mapping.json does not say
+  /// which pool it is. Otherwise errors of Connect() and OpenPool(); blocks as
+  /// they do.
+  absl::StatusOr<ResolvedPlace> PlaceForGroup(const GroupHandle& group_id,
+                                              const CephUserRef& user);
+
  private:
   class State;
   std::unique_ptr<State> state_;

@@ -95,7 +95,9 @@ LookupOutcome NotInJournal(Pool& pool, const LookupTarget& target,
       &text,
       target.kind == HandleKind::kGroup
           ? " (on a peer site a group is known once ceph-csi's controller or "
-            "CreateVolumeGroup there has written it)"
+            "CreateVolumeGroup there has written it, or "
+            "ModifyVolumeGroupMembership there has named all of its volumes; "
+            "nothing else tells who its members are)"
           : " (on a peer site a volume is known once its PV and PVC are there "
             "and ceph-csi's controller has written this entry)");
   return Answer(Verdict::kAbsent, std::move(text));

@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/time.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "base/uuid.h"
@@ -30,13 +29,6 @@ struct Found {
   ResolvedGroup group;     // uuid empty: the name is free
   bool has_names = false;  // its object is there with its names
 };
-
-/// As Go's time.MarshalText writes the time of now.
-std::string CreationTime(Clock& clock) {
-  return absl::FormatTime("%Y-%m-%dT%H:%M:%E*SZ",
-                          absl::FromChrono(clock.WallNow()),
-                          absl::UTCTimeZone());
-}
 
 std::string Describe(const CreateGroupRequest& request) {
   return absl::StrCat("volume group '", request.name, "'");

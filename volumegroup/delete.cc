@@ -14,6 +14,7 @@
 #include "lease/leased_context.h"
 #include "volume/group_directory.h"
 #include "volume/group_journal.h"
+#include "volumegroup/adopt.h"
 #include "volumegroup/group_history.h"
 #include "volumegroup/members.h"
 #include "volumegroup/verb_support.h"
@@ -81,13 +82,28 @@ absl::Status Remove(OperationContext& context, const ResolvedGroup& group,
   return GroupJournal(*pool).Remove(group.uuid);
 }
 
+/// The journal has no such group; an adoption of it may have been interrupted.
+absl::Status RemoveHalfAdopted(LeasedContext& context,
+                               const VolumeGroupEnvironment& environment,
+                               const DeleteGroupRequest& request) {
+  ADDONS_ASSIGN_OR_RETURN(
+      const auto half,
+      HalfAdopted(environment, request.group_id, request.user));
+  if (!half.has_value()) return absl::OkStatus();
+  context.Aim(LeaseOf(*half));
+  ADDONS_RETURN_IF_ERROR(context.BeginMutation());
+  return DuringChange(Remove(context, *half, environment.options.instance_id));
+}
+
 absl::Status DeleteOnce(LeasedContext& context,
                         const VolumeGroupEnvironment& environment,
                         const DeleteGroupRequest& request) {
   context.Step("reading the group");
   const auto group = environment.resolver.ResolveGroup(
       request.group_id, request.user, Access::kMutate, LookDeadline(context));
-  if (absl::IsNotFound(group.status())) return absl::OkStatus();
+  if (absl::IsNotFound(group.status())) {
+    return RemoveHalfAdopted(context, environment, request);
+  }
   ADDONS_RETURN_IF_ERROR(group.status());
   LocateGroup(environment, request.group_id.text(), *group);
   context.Aim(LeaseOf(*group));

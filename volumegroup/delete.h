@@ -17,7 +17,8 @@ struct DeleteGroupRequest {
 /// Deletes a volume group that has no members but broken ones. Volumes stay.
 ///
 // clang-format off
-///   ResolveGroup()  "reading the group"             there is none: OK
+///   ResolveGroup()  "reading the group"             there is none: OK, after
+///     RemoveHalfAdopted()                           HalfAdopted() has what is left
 ///   CheckEmpty()                                    members: FAILED_PRECONDITION
 ///   -- BeginMutation(): nothing is changed above this line --
 ///   Remove()        "removing the rbd group"        RemoveGroup()

@@ -1,8 +1,11 @@
 #include "volumegroup/modify.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "lease/leased_context.h"
+#include "volumegroup/adopt.h"
 #include "volumegroup/change_members.h"
 #include "volumegroup/group_history.h"
 #include "volumegroup/members.h"
@@ -31,12 +34,59 @@ absl::StatusOr<std::vector<VolumeHandle>> WhoIsThere(
 
 absl::StatusOr<ResultOrKeys<GroupAnswer>> ModifyOnce(
     LeasedContext& context, const VolumeGroupEnvironment& environment,
+    const ModifyGroupRequest& request, const KeySet& held, Lease lease);
+
+/// The group is in no journal, as `absent` says.
+absl::StatusOr<ResultOrKeys<GroupAnswer>> AdoptOnce(
+    LeasedContext& context, const VolumeGroupEnvironment& environment,
+    const ModifyGroupRequest& request, const KeySet& held, Lease lease,
+    const absl::Status& absent) {
+  auto group = GroupToAdopt(environment, request.group_id, request.user,
+                            request.name_prefix);
+  if (absl::IsNotFound(group.status())) {
+    return absl::NotFoundError(
+        absl::StrCat(absent.message(), "; ", group.status().message()));
+  }
+  ADDONS_RETURN_IF_ERROR(group.status());
+  LocateGroup(environment, request.group_id.text(), *group);
+  context.Aim(LeaseOf(*group));
+  std::vector<VolumeHandle> volumes;
+  for (const auto& [identity, id] :
+       ByIdentity(environment.resolver, request.volumes)) {
+    volumes.push_back(id);
+  }
+  ADDONS_RETURN_IF_ERROR(CheckMemberCount(environment.options, volumes.size()));
+  if (lease == Lease::kNotYet) {
+    ADDONS_RETURN_IF_ERROR(context.Take());
+    return ModifyOnce(context, environment, request, held, Lease::kHeld);
+  }
+  context.Step("looking at the volumes");
+  const std::vector<MemberView> members =
+      LookAtMembers(environment, request.user, volumes, LookDeadline(context));
+  ADDONS_RETURN_IF_ERROR(CheckMayAdopt(*group, members));
+
+  ADDONS_RETURN_IF_ERROR(context.BeginMutation());
+  ADDONS_RETURN_IF_ERROR(DuringChange(
+      Adopt(context, environment, request.user, *std::move(group), members)));
+  GroupAnswer answer;
+  answer.group_id = request.group_id.text();
+  for (const MemberView& view : members) {
+    answer.volumes.push_back(ToAnswer(view));
+  }
+  return answer;
+}
+
+absl::StatusOr<ResultOrKeys<GroupAnswer>> ModifyOnce(
+    LeasedContext& context, const VolumeGroupEnvironment& environment,
     const ModifyGroupRequest& request, const KeySet& held, Lease lease) {
   context.Step("reading the group");
-  ADDONS_ASSIGN_OR_RETURN(const ResolvedGroup group,
-                          environment.resolver.ResolveGroup(
-                              request.group_id, request.user, Access::kMutate,
-                              LookDeadline(context)));
+  auto resolved = environment.resolver.ResolveGroup(
+      request.group_id, request.user, Access::kMutate, LookDeadline(context));
+  if (absl::IsNotFound(resolved.status()) && !request.volumes.empty()) {
+    return AdoptOnce(context, environment, request, held, lease,
+                     resolved.status());
+  }
+  ADDONS_ASSIGN_OR_RETURN(const ResolvedGroup group, std::move(resolved));
   LocateGroup(environment, request.group_id.text(), group);
   context.Aim(LeaseOf(group));
   const auto wanted = ByIdentity(environment.resolver, request.volumes);

@@ -10,7 +10,6 @@
 namespace addons {
 namespace {
 
-constexpr char kDefaultPrefix[] = "csi-vol-group-";
 constexpr size_t kMaxPrefix = 128;
 
 std::string Get(const GroupParameterMap& map, const char* key) {
@@ -48,6 +47,12 @@ absl::StatusOr<FlattenMode> ParseFlattenMode(const GroupParameterMap& map) {
   return Wrong("flattenMode", mode, "is neither 'never' nor 'force'");
 }
 
+absl::StatusOr<std::string> ParseNamePrefix(const GroupParameterMap& map) {
+  std::string prefix = Get(map, "volumeGroupNamePrefix");
+  ADDONS_RETURN_IF_ERROR(CheckPrefix("volumeGroupNamePrefix", prefix));
+  return prefix.empty() ? std::string(kDefaultGroupPrefix) : prefix;
+}
+
 absl::Status CheckGroupParameterKeys(const GroupParameterMap& map) {
   return CheckParameterKeys(
       map, {"clusterID", "pool", "journalPool", "volumeGroupNamePrefix",
@@ -72,10 +77,8 @@ absl::StatusOr<GroupParameters> GroupParameters::Parse(
                  "differs from parameters[pool]: the id of a group names one "
                  "pool, which holds both; leave journalPool out");
   }
-  const std::string prefix = Get(map, "volumeGroupNamePrefix");
   parameters.old_name_prefix = Get(map, "volumeNamePrefix");
-  ADDONS_RETURN_IF_ERROR(CheckPrefix("volumeGroupNamePrefix", prefix));
-  parameters.name_prefix = prefix.empty() ? kDefaultPrefix : prefix;
+  ADDONS_ASSIGN_OR_RETURN(parameters.name_prefix, ParseNamePrefix(map));
   ADDONS_ASSIGN_OR_RETURN(parameters.flatten, ParseFlattenMode(map));
   return parameters;
 }

@@ -10,6 +10,9 @@
 
 namespace addons {
 
+/// How the names of rbd groups begin, unless volumeGroupNamePrefix says it.
+inline constexpr char kDefaultGroupPrefix[] = "csi-vol-group-";
+
 using GroupParameterMap = std::map<std::string, std::string>;
 
 /// What the parameters of CreateVolumeGroup say about a new group.
@@ -35,9 +38,11 @@ struct GroupParameters {
 /// INVALID_ARGUMENT: a key that GroupParameters::Parse() reads is misspelt.
 absl::Status CheckGroupParameterKeys(const GroupParameterMap& map);
 
-/// What those of ModifyVolumeGroupMembership say: flattenMode alone.
+/// What those of ModifyVolumeGroupMembership say: flattenMode, and for a group
+/// that is adopted the beginning of its rbd group's name.
 /// INVALID_ARGUMENT as for GroupParameters::Parse().
 absl::StatusOr<FlattenMode> ParseFlattenMode(const GroupParameterMap& map);
+absl::StatusOr<std::string> ParseNamePrefix(const GroupParameterMap& map);
 
 }  // namespace addons
 

@@ -3,6 +3,7 @@
 #include <cerrno>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "ceph/errors.h"
 #include "volume/patience.h"
 
@@ -19,6 +20,12 @@ KeySet KeysOf(Resolver& resolver, const std::vector<VolumeHandle>& volumes) {
     if (key.ok()) keys.insert(key->ToString());
   }
   return keys;
+}
+
+std::string CreationTime(Clock& clock) {
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%E*SZ",
+                          absl::FromChrono(clock.WallNow()),
+                          absl::UTCTimeZone());
 }
 
 absl::Status WhenFull(absl::Status status) {

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/clock.h"
 #include "ceph/retry_when_blocklisted.h"
 #include "lease/leased_context.h"
 #include "operation/growing_keys.h"
@@ -22,6 +23,9 @@ SteadyTime LookDeadline(OperationContext& context);
 /// The keys of the operation table for volumes; one whose cluster is not
 /// configured has none. Asks no cluster.
 KeySet KeysOf(Resolver& resolver, const std::vector<VolumeHandle>& volumes);
+
+/// The time of now for the journal, as Go's time.MarshalText writes it.
+std::string CreationTime(Clock& clock);
 
 /// RESOURCE_EXHAUSTED when a group cannot have so many members.
 absl::Status CheckMemberCount(const VolumeGroupOptions& options, size_t count);

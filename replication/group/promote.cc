@@ -91,7 +91,8 @@ absl::Status NoMembersToPromote(const GroupHandle& group_id) {
   return absl::UnavailableError(absl::StrCat(
       "Failed to promote volume group '", group_id.text(),
       "': the journal of this site lists no members (yet); ceph-csi's "
-      "controller or CreateVolumeGroup on this site writes them"));
+      "controller, CreateVolumeGroup or ModifyVolumeGroupMembership on this "
+      "site writes them"));
 }
 
 absl::Status PromoteGroup(OperationContext& context,

@@ -19,7 +19,7 @@ wanted=(
   replication/{demote,disable,enable,info,promote,promotion_cleanup,rescue,resync,take_back}.h
   replication/group/{group_run,promote}.h
   replication/state/mirror_view.h
-  volumegroup/{change_members,create,delete,modify}.h
+  volumegroup/{adopt,change_members,create,delete,modify}.h
 )
 
 # shellcheck source=tests/structure/lib/offences.sh
