@@ -58,10 +58,13 @@ absl::StatusOr<OperationSpec> SpecOf(
   spec.object = absl::StrCat("volume group '", group_id.text(), "'");
   spec.parameters = CallFingerprint(verb, *user, parameters, Texts(volumes));
   spec.prove = [&resolver, group_id, user](OperationContext& context) {
-    return resolver
-        .ResolveGroup(group_id, user, Access::kRead,
-                      context.DeadlineWithin(kReadPatience))
-        .status();
+    absl::Status found =
+        resolver
+            .ResolveGroup(group_id, user, Access::kRead,
+                          context.DeadlineWithin(kReadPatience))
+            .status();
+    // Modify may adopt it, and the cluster has answered to the user.
+    return absl::IsNotFound(found) ? absl::OkStatus() : found;
   };
   return spec;
 }
@@ -176,6 +179,7 @@ grpc::ServerUnaryReactor* VolumeGroupService::ModifyVolumeGroupMembership(
         // A group that is emptied, which comes before its end, needs none.
         if (!request->volume_ids().empty()) {
           ADDONS_RETURN_IF_ERROR(CheckGroupParameterKeys(map));
+          ADDONS_ASSIGN_OR_RETURN(owned->name_prefix, ParseNamePrefix(map));
         }
         ADDONS_ASSIGN_OR_RETURN(owned->flatten, ParseFlattenMode(map));
         ADDONS_ASSIGN_OR_RETURN(owned->volumes, Volumes(request->volume_ids()));

@@ -287,6 +287,7 @@ const std::vector<WayOut>& WaysOut() {
       {"", kUnavailable, "rbd_support module does not answer"},
       // There is no such copy, or no journal of it, on this site.
       {"", kNotFound, "on a peer site a volume is known once"},
+      {"", kNotFound, "on a peer site a group is known once"},
       {"", kNotFound, "the journal names it, but the pool has no such image"},
       {"", kNotFound, "remove it from the group if it was deleted"},
       {"", kUnavailable, "remove it from the group if it was deleted"},
@@ -324,6 +325,7 @@ const std::vector<WayOut>& WaysOut() {
       // The peer's forced promotion is half-done, which its own repeat ends.
       {"ResyncVolume", kUnavailable,
        "rbd-mirror of this site reports an error"},
+      {"CreateVolumeGroup", kPrecondition, "take it out of that group first"},
       {"DeleteVolumeGroup", kPrecondition,
        "take them out with ModifyVolumeGroupMembership first"},
   };

@@ -30,6 +30,9 @@ absl::Status Create(Rig& rig) { return rig.CreateGroup(rig.a_, First(rig)); }
 absl::Status Modify(Rig& rig) { return rig.ModifyGroup(rig.a_, Second(rig)); }
 absl::Status Delete(Rig& rig) { return rig.DeleteGroup(rig.a_); }
 
+/// The uuid of a group that the journal does not have.
+constexpr char kAdopted[] = "1603eb04-e188-4ec4-a750-bec38d49ac0a";
+
 void Created(Rig& rig) {
   Volumes(rig);
   rig.CreateGroupOf(First(rig));
@@ -83,6 +86,13 @@ std::vector<Scenario> VolumeGroupScenarios() {
       Modify));
   all.push_back(Make("ModifyMirroredGroup", "ModifyVolumeGroupMembership",
                      CreatedAndMirrored, Modify));
+  all.push_back(Make(
+      "AdoptGroup", "ModifyVolumeGroupMembership",
+      [](Rig& rig) {
+        Volumes(rig);
+        rig.group_id_ = rig.pair_.VolumeId(rig.a_, kAdopted);
+      },
+      [](Rig& rig) { return rig.ModifyGroup(rig.a_, First(rig)); }));
   // A volume without journal entry is broken, and leaves without more ado.
   for (Scenario& scenario : all) {
     if (scenario.rpc == "ModifyVolumeGroupMembership") {

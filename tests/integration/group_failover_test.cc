@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/cluster/test_group.h"
+#include "tests/cluster/volume_group_client.h"
 
 namespace addons::testing {
 namespace {
@@ -95,6 +96,38 @@ TEST_F(GroupMoveTest, AMemberWithoutReplicationIsNoReasonToForce) {
   EXPECT_THAT(PromoteGroupRepeatedly("b", group, seconds(120)).back(),
               HasCode(Code::OK));
   EXPECT_EQ(Primaries("b", group), 2U);
+}
+
+// As orchestrators that rewrite their objects to the ids of the destination.
+TEST_F(GroupMoveTest, AGroupUnderItsIdOnTheOtherSiteIsAdoptedAndMoves) {
+  const TestGroup group = MakeReplicatedGroup(3);
+  Testbed("rados",
+          {"b", "-p", RealBed::kPool, "rm",
+           "csi.volume.group." + group.id.substr(group.id.size() - 36)});
+  TestGroup there = group;
+  there.id = group.id_b;
+  const grpc::Status unknown = PromoteGroup("b", there);
+  EXPECT_THAT(unknown, HasCode(Code::NOT_FOUND));
+  EXPECT_THAT(unknown.error_message(),
+              HasSubstr("ModifyVolumeGroupMembership"));
+
+  std::vector<std::string> volumes;
+  std::vector<std::string> images;
+  for (const TestVolume& member : group.members) {
+    volumes.push_back(member.id_b);
+    images.push_back(ImageSpec(member));
+  }
+  const VolumeGroupClient groups("b", Daemon("b").socket());
+  EXPECT_THAT(groups.Modify(there.id, volumes).status, HasCode(Code::OK));
+  // Copies stay out of it.
+  EXPECT_THAT(RbdGroupImages("b", group), IsEmpty());
+
+  const int last = WriteCounter("a", group, 50);
+  EXPECT_THAT(DemoteGroup("a", group), HasCode(Code::OK));
+  EXPECT_THAT(PromoteGroupAtLast("b", there), HasCode(Code::OK));
+  EXPECT_EQ(Primaries("b", group), 3U);
+  EXPECT_THAT(Counters("b", group), Each(last));
+  EXPECT_THAT(RbdGroupImages("b", group), UnorderedElementsAreArray(images));
 }
 
 TEST_F(GroupMoveTest, EnableInfoDestinationAndDisable) {

@@ -280,6 +280,53 @@ TEST_F(GroupTest, ACrashAtAnyStepIsFinishedByTheSameCall) {
   }
 }
 
+// A group that no journal has, as after a failover.
+TEST_F(GroupTest, AnAdoptionThatDiesIsFinishedByTheSameCall) {
+  const Ids volumes = MakeVolumes(2);
+  const std::string place = volumes[0].substr(0, volumes[0].size() - 36);
+  Group group;
+  group.id = place + "1603eb04-e188-4ec4-a750-bec38d49ac0a";
+  EXPECT_THAT(Modify("a", group.id, {}).status, HasCode(Code::NOT_FOUND));
+  const std::string missing = place + "00000000-e188-4ec4-a750-bec38d49ac0a";
+  const Group refused = Modify("a", group.id, {volumes[0], missing});
+  EXPECT_THAT(refused.status, HasCode(Code::NOT_FOUND));
+  EXPECT_THAT(refused.status.error_message(), HasSubstr(missing));
+  EXPECT_THAT(RbdGroups("a"), Not(Contains(RbdName(group))));
+  // Makes the directory.
+  ASSERT_THAT(Delete("a", Create("a", "vg-any", {}).id).status,
+              HasCode(Code::OK));
+  for (const std::string when : {":kill", ":kill-after"}) {
+    // The writes are: name, object, its name, and everything else.
+    for (const std::string fault :
+         {"rados_write_op_operate2#1", "rados_write_op_operate2#2",
+          "rados_write_op_operate2#3", "rbd_group_create",
+          "rbd_group_image_add#1", "rbd_group_image_add#2",
+          "rados_write_op_operate2#4"}) {
+      SCOPED_TRACE(fault + when);
+      Restart("a", {{"RBD_ADDONS_FAULTS", fault + when}});
+      EXPECT_THAT(Modify("a", group.id, volumes).status,
+                  HasCode(Code::UNAVAILABLE));
+      EXPECT_TRUE(Daemon("a").WaitForEnd(20)) << "survived";
+      Restart("a");
+      EXPECT_THAT(Get("a", group.id).status,
+                  HasCode(fault + when == "rados_write_op_operate2#4:kill-after"
+                              ? Code::OK
+                              : Code::NOT_FOUND));
+      EXPECT_THAT(Modify("a", group.id, volumes).status, HasCode(Code::OK));
+      ExpectMembers(group, volumes);
+      EXPECT_THAT(
+          JournalKeys("a", group),
+          ElementsAreArray(
+              {volumes[0], volumes[1], std::string("csi.creationtime"),
+               std::string("csi.groupname"), std::string("csi.volname")}));
+      EXPECT_THAT(Directory(), Contains("csi.volume.group." + RbdName(group)));
+      EXPECT_THAT(Modify("a", group.id, {}).status, HasCode(Code::OK));
+      EXPECT_THAT(Delete("a", group.id).status, HasCode(Code::OK));
+      ExpectGone(group, RbdName(group));
+    }
+  }
+}
+
 TEST_F(GroupTest, TwoDaemonsWorkOnOneGroup) {
   const Ids volumes = MakeVolumes(6);
   DaemonProcess second(Bed().Path("a2.sock"), Bed().Path("a2.log"),

@@ -11,6 +11,7 @@
 
 #include "ceph/mirror.h"
 #include "identity/identity.grpc.pb.h"
+#include "tests/rpc/reclaim_call.h"
 #include "tests/rpc/replication_server.h"
 #include "tests/rpc/volume_group_call.h"
 
@@ -89,6 +90,61 @@ TEST_F(VolumeGroupServiceTest, AGroupLivesFromCreateToDelete) {
   EXPECT_TRUE(OnGroup(kDelete, id).status.ok());
   EXPECT_EQ(OnGroup(kGet, id).status.error_code(), grpc::NOT_FOUND);
   EXPECT_THAT(Call(kList, {}).listed, IsEmpty());
+}
+
+// As after a failover: nobody has made the group on this site.
+TEST_F(VolumeGroupServiceTest, AGroupThatModifyHasAdoptedIsReplicated) {
+  server_.AddMirrored();
+  server_.Start();
+  Ask of_group;
+  of_group.group_id =
+      server_.pair.VolumeId(server_.a, ReplicationServer::kGroupUuid);
+  of_group.parameters = {{"groupReplication", "members"}};
+  for (const char* verb : {"EnableVolumeReplication", "PromoteVolume"}) {
+    const auto unknown = server_.Call(verb, of_group);
+    EXPECT_EQ(unknown.status.error_code(), grpc::NOT_FOUND);
+    EXPECT_THAT(unknown.status.error_message(), HasSubstr(kModify));
+  }
+  VolumeGroupAsk ask;
+  ask.group_id = of_group.group_id;
+  ask.volume_ids = {server_.id};
+  ask.parameters = {{"volumeGroupNamePrefix", "a/b"}};
+  EXPECT_EQ(Call(kModify, ask).status.error_code(), grpc::INVALID_ARGUMENT);
+  ask.parameters = {{"volumeGroupNamePrefix", "mine-"}};
+  const auto adopted = Call(kModify, ask);
+  ASSERT_TRUE(adopted.status.ok()) << adopted.status.error_message();
+  EXPECT_EQ(adopted.group_id, of_group.group_id);
+  EXPECT_THAT(adopted.volume_ids, ElementsAre(server_.id));
+  EXPECT_EQ(server_.a.Groups(MirroredPair::kPool, "").begin()->first,
+            std::string("mine-") + ReplicationServer::kGroupUuid);
+  for (const char* verb : {"EnableVolumeReplication", "PromoteVolume"}) {
+    const auto known = server_.Call(verb, of_group);
+    EXPECT_TRUE(known.status.ok()) << known.status.error_message();
+  }
+}
+
+// A reclaim gives way to it, although no journal has the group.
+TEST_F(VolumeGroupServiceTest, AnAdoptionEndsTheReclaimOfAVolume) {
+  server_.UseRealTime();
+  // Half a minute of work.
+  server_.id = server_.pair.AddVolume(server_.a, ReplicationServer::kUuid,
+                                      uint64_t{64} << 30);
+  server_.a.SetUsage(server_.image, 16384, 16384);
+  server_.Start();
+  ReclaimAnswer reclaimed;
+  std::jthread reclaim([&] { reclaimed = Reclaim(server_); });
+  const auto limit =
+      std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (server_.a.UsedObjects(server_.image) > 16300) {
+    ASSERT_LT(std::chrono::steady_clock::now(), limit);
+    std::this_thread::yield();
+  }
+  const auto adopted =
+      Modify(server_.pair.VolumeId(server_.a, ReplicationServer::kGroupUuid),
+             {server_.id});
+  EXPECT_TRUE(adopted.status.ok()) << adopted.status.error_message();
+  reclaim.join();
+  EXPECT_EQ(reclaimed.status.error_code(), grpc::ABORTED);
 }
 
 TEST_F(VolumeGroupServiceTest, MisspeltKeysAreRefusedWhereAVolumeMayJoin) {
