@@ -11,16 +11,17 @@ namespace {
 
 /// Members that are kept from being demoted tell the other site.
 void TellOfRefusals(OperationContext& context,
-                     ReplicationEnvironment& environment,
-                     const GroupTarget& target, const absl::Status& refusal,
-                     GroupRun& run) {
+                    ReplicationEnvironment& environment,
+                    const GroupTarget& target, const absl::Status& refusal,
+                    GroupRun& run) {
   for (const GroupMember& member : run.members()) {
     const absl::Status told = TellRefusedDemotion(
         context, environment, {member.volume_id, target.user}, member.status,
         refusal);
     if (!told.ok()) {
-      Log().warn("the other site was not told that volume={} is to be demoted: {}",
-                 Quoted(member.volume_id.text()), told.ToString());
+      Log().warn(
+          "the other site was not told that volume={} is to be demoted: {}",
+          Quoted(member.volume_id.text()), told.ToString());
     }
   }
 }

@@ -375,8 +375,7 @@ void Explaining::AddNotes(const MirrorView& view) {
   if (view.refused_demotion.has_value()) {
     Add("mirroring", "refused demotion",
         absl::StrCat(DescribeRefusedDemotion(*view.refused_demotion),
-                     "; known here for ",
-                     Seconds(view.refused_demotion_age)));
+                     "; known here for ", Seconds(view.refused_demotion_age)));
   }
   if (view.resync_requested) {
     Add("mirroring", "resync", "requested, and not carried out yet");
