@@ -256,14 +256,15 @@ PromoteDecision DecideUnforced(const PromoteEvidence& seen, bool arrived,
   // Nothing that is known here of the peer is about now.
   if (const std::optional<SteadyDuration> silent = DeafFor(life, options);
       silent.has_value()) {
+    const bool hangs = seen.clocks.hangs;
     return {
         PromoteAction::kWaitForLocalMirror,
         absl::StrCat(
-            "rbd-mirror of this site is down: it has not reported on the image "
-            "for at least ",
-            WholeSeconds(*silent),
-            " s, so nothing can arrive; start rbd-mirror here, or ", kByHand,
-            " (", loss, ")",
+            "rbd-mirror of this site ", hangs ? "lives and hangs" : "is down",
+            ": it has not reported on the image for at least ",
+            WholeSeconds(*silent), " s, so nothing can arrive; ",
+            hangs ? "restart" : "start", " rbd-mirror here, or ", kByHand, " (",
+            loss, ")",
             seen.clocks.daemons_unread.empty()
                 ? ""
                 : absl::StrCat("; or it lives and cannot reach the other "

@@ -79,6 +79,7 @@ PromoteSeries::PoolState& PromoteSeries::Join(const std::string& pool) {
     state.first_evicted_at.reset();
     state.reports.clear();
     state.cut_off_since.reset();
+    state.hung_at.reset();
     state.daemons_unread.clear();
   }
   state.asked_at = now;
@@ -150,6 +151,9 @@ SeriesClocks PromoteSeries::Note(const Seen& seen) {
     }
   }
   clocks.cut_off = cut_off;
+  clocks.hangs =
+      !cut_off && pool.hung_at.has_value() &&
+      now - *pool.hung_at<kBeaconGap&& * pool.hung_at> pool.reported_at;
   clocks.daemons_unread = pool.daemons_unread;
   const bool follows =
       seen.copy == Copy::kFollows ||
@@ -408,6 +412,7 @@ void PromoteSeries::ApplyDaemons(const Listing& listing, PoolState* state) {
     }
     state->beacons = std::move(beacons);
     if (cut_off && lives) state->beacon_seen_at = listing.begin;
+    if (!cut_off && lives) state->hung_at = listing.begin;
     if (!cut_off) {
       ends = true;
     } else if (!state->cut_off_since.has_value()) {

@@ -50,6 +50,9 @@ struct SeriesClocks {
   /// says that it cannot connect to the peer's cluster. Not told where one of
   /// them was not seen to live within the last minute.
   bool cut_off = false;
+  /// No rbd-mirror of this site reports on images, and one lives and does not
+  /// say why: it was seen to live within the last minute.
+  bool hangs = false;
   /// Why the manager could not be asked what these say, last time; empty: it
   /// could, or there was nothing to ask.
   std::string daemons_unread{};
@@ -178,6 +181,7 @@ class PromoteSeries {
     std::string daemons_unread;  // see SeriesClocks
     std::optional<SteadyTime> cut_off_since;
     std::optional<SteadyTime> beacon_seen_at;     // a new one, since then
+    std::optional<SteadyTime> hung_at;            // a new one of another
     std::map<std::string, std::string> numbers;   // by namespace and image id
     std::map<std::string, std::string> progress;  // by image key
     /// Those that are watched, by namespace and image id.

@@ -405,6 +405,7 @@ CommandResult RunMonCommand(Model& model, Site& site, const std::string& text) {
 // As 16.2.15 prints it. A frozen rbd-mirror sends no beacon.
 CommandResult ServiceStatus(const Model& model, const Site& site) {
   if (!site.daemon.exists || (site.daemon.state != DaemonState::kRunning &&
+                              site.daemon.state != DaemonState::kHung &&
                               site.daemon.state != DaemonState::kCutOff)) {
     return {0, "{}", ""};
   }

@@ -141,7 +141,7 @@ void Model::RemoveDownStatuses(Site& site) {
 void Model::EndDaemon(Site& site) {
   Daemon& daemon = site.daemon;
   if (!DaemonWorks(site)) {
-    if (daemon.state == DaemonState::kFrozen) daemon.died_at = now_;
+    if (StandsStill(daemon.state)) daemon.died_at = now_;
     return;
   }
   if (site.peer != nullptr) {

@@ -385,8 +385,8 @@ void Model::Reconnect(Daemon& daemon) {
 void Model::SetDaemon(Site& site, DaemonState state) {
   Daemon& daemon = site.daemon;
   if (daemon.state == state) return;
-  const bool existed = daemon.state == DaemonState::kRunning ||
-                       daemon.state == DaemonState::kFrozen;
+  const bool existed =
+      daemon.state == DaemonState::kRunning || StandsStill(daemon.state);
   if (state == DaemonState::kRunning) {
     daemon.ready_at = now_ + kDaemonStart;
     if (!existed) StartDaemon(site);

@@ -26,8 +26,13 @@ namespace addons {
 /// watches and what it said last stay for a while. Ended: it was told to end
 /// (SIGTERM); its watches are gone, and it says "stopped" of what it was
 /// replaying. Cut off: it was started while the peer's cluster could not be
-/// reached, does nothing else, and tells the manager so.
-enum class DaemonState { kRunning, kFrozen, kDown, kEnded, kCutOff };
+/// reached, does nothing else, and tells the manager so. Hung: as frozen, but
+/// the manager hears that it lives.
+enum class DaemonState { kRunning, kFrozen, kDown, kEnded, kCutOff, kHung };
+
+inline bool StandsStill(DaemonState state) {
+  return state == DaemonState::kFrozen || state == DaemonState::kHung;
+}
 
 /// What `osd blocklist ls` prints.
 enum class BlocklistListing {

@@ -318,7 +318,7 @@ int Model::Demote(Site& site, Image& image, const Client& client, bool* begun,
   MakePrimarySnapshot(site, image, MirrorSnapshotKind::kPrimaryDemoted);
   // A frozen rbd-mirror of the peer watches the image and acknowledges nothing.
   const bool slow =
-      site.peer != nullptr && site.peer->daemon.state == DaemonState::kFrozen;
+      site.peer != nullptr && StandsStill(site.peer->daemon.state);
   *cost += slow ? milliseconds(5500) : milliseconds(1000);
   return 0;
 }

@@ -891,6 +891,18 @@ TEST_F(PromoteDecisionTest,
   EXPECT_NE(Decide().action, PromoteAction::kRefuseNoLife);
 }
 
+TEST_F(PromoteDecisionTest, ALocalMirrorThatHangsIsToBeRestarted) {
+  SetPeer(State::kStopped, "local image is primary", seconds(300));
+  AgeLocal(seconds(130));
+  WaitedFor(seconds(130));
+  EXPECT_THAT(Decide().reason, HasSubstr("is down"));
+  clocks_.hangs = true;
+  const PromoteDecision decision = Decide();
+  EXPECT_EQ(decision.action, PromoteAction::kWaitForLocalMirror);
+  EXPECT_THAT(decision.reason, AllOf(HasSubstr("lives and hangs"),
+                                     HasSubstr("restart rbd-mirror here")));
+}
+
 TEST_F(PromoteDecisionTest, WithOneWayMirroringThatIsNoSignOfDeath) {
   view_.peers.clear();
   view_.local->status.up = false;

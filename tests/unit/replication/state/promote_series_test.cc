@@ -193,6 +193,30 @@ TEST_F(PromoteSeriesTest, SilenceOfOurOwnMakingIsToldUntilRbdMirrorIsBack) {
   EXPECT_EQ(back.quiet_for, seconds(0));
 }
 
+TEST_F(PromoteSeriesTest, AnRbdMirrorThatHangsIsToldFromOneThatIsDown) {
+  Look();
+  const auto deaf = [&] {
+    SeriesClocks clocks;
+    for (int looks = 0; looks < 60; ++looks) {
+      world_.Advance(seconds(2));
+      clocks = Look("image 1", "1", /*receiving=*/false);
+    }
+    return clocks;
+  };
+  pair_.b().SetMirrorDaemon(DaemonState::kHung);
+  EXPECT_TRUE(deaf().hangs);
+  EXPECT_FALSE(deaf().cut_off);
+  pair_.b().SetMirrorDaemon(DaemonState::kDown);
+  EXPECT_FALSE(deaf().hangs);
+  pair_.b().SetMirrorDaemon(DaemonState::kHung);
+  EXPECT_TRUE(deaf().hangs);
+  pair_.b().SetMirrorDaemon(DaemonState::kCutOff);
+  EXPECT_FALSE(deaf().hangs);
+  pair_.b().SetMirrorDaemon(DaemonState::kRunning);
+  world_.Advance(seconds(40));
+  EXPECT_FALSE(Look().hangs);
+}
+
 TEST_F(PromoteSeriesTest, AnRbdMirrorThatCannotReachThePeerSaysSo) {
   Look();
   pair_.b().SetMirrorDaemon(DaemonState::kCutOff);
