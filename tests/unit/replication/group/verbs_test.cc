@@ -145,7 +145,7 @@ TEST_F(GroupTest, MembersThatNobodyFollowsTellTheOtherSite) {
   a_.SetMirrorDaemon(DaemonState::kDown);
   ASSERT_OK(PromoteAll(on_b_));
   EXPECT_THAT(DemoteAll(on_b_), StatusIs(kUnavailable));
-  for (const int member : {0, 1}) {
+  for (const size_t member : {0U, 1U}) {
     EXPECT_EQ(b_.ImageMetadata(Image(member)).count(kRefusedDemotionKey), 1U);
   }
 }
