@@ -39,6 +39,13 @@ class LongDisasterTimeTest : public OrchestratedSitesTest {
   void ProtectMore(int count, const Parameters& parameters, Volumes* volumes) {
     for (int i = 0; i < count; ++i) {
       volumes->push_back(Protect(parameters, {}));
+      // The first copy is whole once replication info says more than NOT_FOUND.
+      EXPECT_TRUE(Eventually(
+          [&] {
+            ::replication::GetVolumeReplicationInfoResponse info;
+            return Info("a", volumes->back()->volume, &info).ok();
+          },
+          minutes(10)));
     }
   }
   /// From the death of site a until all of them are primary on site b; puts all
