@@ -56,12 +56,10 @@ class Demotion {
   absl::Status Refuse(const DemoteDecision& decision);
   absl::Status RefuseIfAny(const std::vector<Watcher>& workloads);
   bool MayPass(const std::vector<SnapshotSchedule>& schedules) const;
-  SteadyTime AnswersBy(const std::string& workload, SteadyTime deadline) const;
-  bool MayWait(const std::string& workload, SteadyTime deadline);
+  SteadyTime AnswersBy(SteadyTime deadline) const;
   bool MayHold(const std::string& workload);
   absl::Status HoldForWorkload(const DemoteDecision& decision);
   absl::Status AwaitFollower(const DemoteDecision& decision);
-  absl::Status Rest();
   absl::Status AwaitWorkload(const std::string& reason);
   SteadyDuration WorkloadGoneFor() const;
   absl::Status WriteMarks(Image& image, const OwnDemotionMark& mark);
@@ -272,16 +270,13 @@ bool Demotion::MayPass(const std::vector<SnapshotSchedule>& schedules) const {
   return UntilMirrorSnapshot(then, schedules) != SteadyDuration::zero();
 }
 
-/// When a call that `deadline` ends, and that `workload` keeps from going on,
-/// turns to telling the other site. Where a workload does, not after the last
-/// moment from which a mirror snapshot can still carry that. A follower mostly
-/// comes within the call.
-SteadyTime Demotion::AnswersBy(const std::string& workload,
-                               SteadyTime deadline) const {
+/// When a call that `deadline` ends, and that a workload keeps from going on,
+/// turns to telling the other site: as late as may be useful, and not after the
+/// last moment from which a mirror snapshot can still carry that.
+SteadyTime Demotion::AnswersBy(SteadyTime deadline) const {
   const ReplicationOptions& options = environment_.options;
   const SteadyTime now = context_.clock().Now();
   const SteadyTime latest = deadline - options.first_refusal;
-  if (workload == kAwaitsFollower) return latest;
   const bool snapshots = view_.info.mode == MirrorMode::kSnapshot;
   std::vector<SnapshotSchedule> schedules;
   if (snapshots) {
@@ -300,33 +295,22 @@ SteadyTime Demotion::AnswersBy(const std::string& workload,
   return std::max(by, now);
 }
 
-/// Whether a call that `workload` keeps from going on goes on waiting. A call
+/// Whether a call that `workload` keeps from going on waits for its end. A call
 /// that has to tell the other site is answered with that, and before its
 /// callers leave.
-bool Demotion::MayWait(const std::string& workload, SteadyTime deadline) {
+bool Demotion::MayHold(const std::string& workload) {
+  const std::optional<SteadyTime> deadline = context_.LatestDeadline();
+  if (workload.empty() || !request_.may_hold || context_.mutating() ||
+      !deadline.has_value()) {
+    return false;
+  }
   std::optional<SteadyTime>& answer_by = session_.memory.answer_by;
   if (RefusalIsTold(view_, workload, context_.clock().WallNow())) {
     answer_by.reset();
     return true;
   }
-  if (!answer_by.has_value()) answer_by = AnswersBy(workload, deadline);
+  if (!answer_by.has_value()) answer_by = AnswersBy(*deadline);
   return context_.clock().Now() < *answer_by;
-}
-
-/// Whether a call that `workload` keeps from going on waits for its end.
-bool Demotion::MayHold(const std::string& workload) {
-  const std::optional<SteadyTime> deadline = context_.LatestDeadline();
-  return !workload.empty() && request_.may_hold && !context_.mutating() &&
-         deadline.has_value() && MayWait(workload, *deadline);
-}
-
-/// Until the next look.
-absl::Status Demotion::Rest() {
-  SteadyDuration rest = environment_.options.poll_interval;
-  if (const auto& by = session_.memory.answer_by; by.has_value()) {
-    rest = std::min<SteadyDuration>(rest, *by - context_.clock().Now());
-  }
-  return context_.LookAgainAfter(rest);
 }
 
 absl::Status Demotion::HoldForWorkload(const DemoteDecision& decision) {
@@ -337,22 +321,32 @@ absl::Status Demotion::HoldForWorkload(const DemoteDecision& decision) {
   context_.SetPending(pending);
   NoteRest(session_, looked_at_, decision.reason, pending,
            &session_.memory.rest);
-  ADDONS_RETURN_IF_ERROR(Rest());
+  SteadyDuration rest = environment_.options.poll_interval;
+  if (const auto& by = session_.memory.answer_by; by.has_value()) {
+    rest = std::min<SteadyDuration>(rest, *by - context_.clock().Now());
+  }
+  ADDONS_RETURN_IF_ERROR(context_.LookAgainAfter(rest));
   return LookAround();
 }
 
 /// Beside a site that follows only after this call, the other site must know
 /// of the demotion: the next call may come later than that site waits.
 absl::Status Demotion::AwaitFollower(const DemoteDecision& decision) {
+  const ReplicationOptions& options = environment_.options;
   const std::optional<SteadyTime> deadline = context_.LatestDeadline();
+  SteadyDuration rest = options.poll_interval;
   if (deadline.has_value() && !context_.mutating() &&
-      !MayWait(kAwaitsFollower, *deadline)) {
-    workload_ = kAwaitsFollower;
-    return Failed(decision.code, decision.reason);
+      !RefusalIsTold(view_, kAwaitsFollower, context_.clock().WallNow())) {
+    rest = std::min<SteadyDuration>(
+        rest, *deadline - options.first_refusal - context_.clock().Now());
+    if (rest <= SteadyDuration::zero()) {
+      workload_ = kAwaitsFollower;
+      return Failed(decision.code, decision.reason);
+    }
   }
   context_.Step("waiting until the peer follows this site");
   context_.SetPending(Failed(decision.code, decision.reason));
-  ADDONS_RETURN_IF_ERROR(Rest());
+  ADDONS_RETURN_IF_ERROR(context_.LookAgainAfter(rest));
   return LookAround();
 }
 
