@@ -57,6 +57,8 @@ class Demotion {
   absl::Status RefuseIfAny(const std::vector<Watcher>& workloads);
   bool MayPass(const std::vector<SnapshotSchedule>& schedules) const;
   SteadyTime AnswersBy(SteadyTime deadline) const;
+  SteadyTime LastTurn(SteadyTime by, SteadyTime latest,
+                      const std::vector<SnapshotSchedule>& schedules) const;
   bool MayHold(const std::string& workload);
   absl::Status HoldForWorkload(const DemoteDecision& decision);
   absl::Status AwaitFollower(const DemoteDecision& decision);
@@ -277,22 +279,30 @@ SteadyTime Demotion::AnswersBy(SteadyTime deadline) const {
   const ReplicationOptions& options = environment_.options;
   const SteadyTime now = context_.clock().Now();
   const SteadyTime latest = deadline - options.first_refusal;
-  const bool snapshots = view_.info.mode == MirrorMode::kSnapshot;
   std::vector<SnapshotSchedule> schedules;
-  if (snapshots) {
+  if (view_.info.mode == MirrorMode::kSnapshot) {
     schedules = ReadStoredSchedulesThatApply(session_.volume, view_.image_id);
   }
   const SteadyDuration patience =
       MayPass(schedules) ? options.passing_client : options.first_refusal;
-  SteadyTime by = std::min<SteadyTime>(latest, now + patience);
+  return std::max(now, LastTurn(std::min<SteadyTime>(latest, now + patience),
+                                latest, schedules));
+}
+
+/// The last moment until `by` from which a mirror snapshot can be made until
+/// `latest`; a minute before it at the earliest.
+SteadyTime Demotion::LastTurn(
+    SteadyTime by, SteadyTime latest,
+    const std::vector<SnapshotSchedule>& schedules) const {
+  if (view_.info.mode != MirrorMode::kSnapshot) return by;
+  const SteadyTime now = context_.clock().Now();
+  const SteadyTime earliest = by - std::chrono::minutes(1);
   const auto turn_comes = [&](SteadyTime at) {
     const WallTime wall = context_.clock().WallNow() + (at - now);
     return at + UntilMirrorSnapshot(wall, schedules) <= latest;
   };
-  while (snapshots && by > now && !turn_comes(by)) {
-    by -= std::chrono::seconds(1);
-  }
-  return std::max(by, now);
+  while (by > earliest && !turn_comes(by)) by -= std::chrono::seconds(1);
+  return by;
 }
 
 /// Whether a call that `workload` keeps from going on waits for its end. A call
@@ -337,8 +347,14 @@ absl::Status Demotion::AwaitFollower(const DemoteDecision& decision) {
   SteadyDuration rest = options.poll_interval;
   if (deadline.has_value() && !context_.mutating() &&
       !RefusalIsTold(view_, kAwaitsFollower, context_.clock().WallNow())) {
-    rest = std::min<SteadyDuration>(
-        rest, *deadline - options.first_refusal - context_.clock().Now());
+    SteadyTime by = *deadline - options.first_refusal;
+    // An earlier call has noted it, and it has not travelled.
+    if (view_.refused_demotion.has_value()) {
+      by = LastTurn(
+          by, by,
+          ReadStoredSchedulesThatApply(session_.volume, view_.image_id));
+    }
+    rest = std::min<SteadyDuration>(rest, by - context_.clock().Now());
     if (rest <= SteadyDuration::zero()) {
       workload_ = kAwaitsFollower;
       return Failed(decision.code, decision.reason);

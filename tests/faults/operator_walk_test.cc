@@ -218,6 +218,7 @@ class OperatorWalk final : public Walker {
     seconds pause = kFirstPause;
     std::optional<Cause> forced_as{};           // and no OK since
     std::optional<SteadyTime> told_demotion{};  // by a call of Demote
+    bool noted = false;                         // by one, on its own site
     Spell died{};                               // the site
     Spell silent{};                             // its rbd-mirror
     bool killed = false;                        // that one, when it went last
@@ -239,6 +240,7 @@ class OperatorWalk final : public Walker {
     side.wanted = primary;
     side.settled = false;
     side.told_demotion.reset();
+    side.noted = false;
     side.pause = kFirstPause;
     side.due = rig_.world_.Now();
     if (!primary) side.told = false;
@@ -407,8 +409,13 @@ class OperatorWalk final : public Walker {
     const auto fault = AnyFault();
     const absl::Status status =
         Walker::Call(side.site, verb, fault ? &*fault : nullptr);
+    // One that waits for a follower notes it, and its next one sees to it that
+    // the note travels.
     if (verb == "Demote" && !fault && !side.told_demotion) {
-      side.told_demotion = rig_.world_.Now();
+      if (side.noted || !absl::IsUnavailable(status)) {
+        side.told_demotion = rig_.world_.Now();
+      }
+      side.noted = true;
     }
     for (const std::string& violation : rig_.world_.Violations()) {
       Wrong(violation);
