@@ -30,8 +30,7 @@ void SweepSchedules(Session& session);
 
 /// Removes the schedules of an image id that a resync which has been requested
 /// gives up: the manager keeps them, and does not let them be named once the
-/// image is gone. A failure is
-/// logged only. Blocks for a read and a write.
+/// image is gone. A failure is logged only. Blocks for a read and a write.
 void ForgetSchedulesOfId(const ResolvedVolume& volume,
                          const std::string& image_id);
 

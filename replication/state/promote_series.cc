@@ -63,9 +63,13 @@ struct PromoteSeries::Listing {
   std::string daemons_unread;                        // why
 };
 
+bool PromoteSeries::Lives(const std::optional<SteadyTime>& beacon,
+                          SteadyTime now) {
+  return beacon.has_value() && now - *beacon < kBeaconGap;
+}
+
 bool PromoteSeries::CutOff(const PoolState& pool, SteadyTime now) {
-  return pool.cut_off_since.has_value() && pool.beacon_seen_at.has_value() &&
-         now - *pool.beacon_seen_at < kBeaconGap;
+  return pool.cut_off_since.has_value() && Lives(pool.beacon_seen_at, now);
 }
 
 PromoteSeries::PoolState& PromoteSeries::Join(const std::string& pool) {
@@ -152,8 +156,7 @@ SeriesClocks PromoteSeries::Note(const Seen& seen) {
   }
   clocks.cut_off = cut_off;
   clocks.hangs =
-      !cut_off && pool.hung_at.has_value() &&
-      now - *pool.hung_at<kBeaconGap&& * pool.hung_at> pool.reported_at;
+      !cut_off && Lives(pool.hung_at, now) && pool.reported_at < *pool.hung_at;
   clocks.daemons_unread = pool.daemons_unread;
   const bool follows =
       seen.copy == Copy::kFollows ||

@@ -204,6 +204,8 @@ class PromoteSeries {
 
   /// The statuses of the namespaces, and the note of an eviction.
   struct Listing;
+  /// Of a daemon whose last new beacon was seen then.
+  static bool Lives(const std::optional<SteadyTime>& beacon, SteadyTime now);
   static bool CutOff(const PoolState& pool, SteadyTime now);
   absl::Status Read(Cluster& cluster, Pool& own, const std::string& pool_key,
                     Listing* listing);

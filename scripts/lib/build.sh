@@ -77,26 +77,17 @@ readonly weight_of_any=860
 # was seen once, and it took the whole gate with it.
 stuck_after=${ADDONS_STUCK_AFTER:-900}
 
-processes_below() { # PID
-  ps -eo pid=,ppid= | awk -v root="$1" '
-    { parent[$1] = $2 }
-    END {
-      for (pid in parent) {
-        above = parent[pid]
-        while (above != root && above in parent) above = parent[above]
-        if (above == root) print pid
-      }
-    }'
-}
-
 # end_stuck_step FILE: shows what a ninja of this script has been running for too long, ends it,
-# and writes how many processes that were to FILE. Ninja then fails by itself.
+# and makes FILE then. Ninja fails by itself.
 end_stuck_step() {
-  local pid ninja ended=()
-  for ninja in $(processes_below $$); do
-    [[ $(ps -o comm= -p "$ninja") == ninja ]] || continue
-    for pid in $(processes_below "$ninja"); do
-      (($(ps -o etimes= -p "$pid" || echo 0) >= stuck_after)) && ended+=("$pid")
+  local process pid ninja ended=()
+  for ninja in $(pgrep -x ninja || true); do
+    is_below "$ninja" $$ || continue
+    for process in /proc/[0-9]*; do
+      pid=${process#/proc/}
+      if ((pid != ninja && $(ps -o etimes= -p "$pid" || echo 0) >= stuck_after)) && is_below "$pid" "$ninja"; then
+        ended+=("$pid")
+      fi
     done
   done
   ((${#ended[@]})) || return 0
@@ -104,7 +95,7 @@ end_stuck_step() {
   printf 'no step has ended for %s; these processes are ended:\n' "$(duration "$stuck_after")"
   ps -o pid,ppid,stat,wchan:24,etimes,time,rss,args -p "$(IFS=, && printf '%s' "${ended[*]}")" | cut -c1-240
   kill -KILL "${ended[@]}" 2>/dev/null || true
-  printf '%d\n' "${#ended[@]}" >"$1"
+  : >"$1"
 }
 
 # show_build_progress JOBS [STEPS [LOG]]: reads ninja's output, STEPS is a file of

@@ -56,6 +56,15 @@ progress_done() {
   if [[ $terminal ]]; then printf '\r\e[K'; fi
 }
 
+is_below() { # PID OTHER: it is the other one, or was started by it or below it
+  local pid=$1
+  while [[ $pid ]] && ((pid > 1)); do
+    ((pid != $2)) || return 0
+    pid=$(awk '/^PPid:/ { print $2 }' "/proc/$pid/status" 2>/dev/null)
+  done
+  return 1
+}
+
 duration() { # SECONDS
   if (($1 < 60)); then printf '%d s' "$1"; else printf '%d min %02d s' $(($1 / 60)) $(($1 % 60)); fi
 }
