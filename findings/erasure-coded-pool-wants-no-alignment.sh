@@ -9,8 +9,7 @@
 set -euo pipefail
 # shellcheck source=findings/lib/ceph_site.sh
 . "$(dirname "$0")/lib/ceph_site.sh"
-version=16.2.15+ds-0+deb12u2
-need ceph-mon=$version ceph-mgr=$version ceph-osd=$version ceph-common=$version python3-rados=$version
+need_ceph 16.2.15+ds-0+deb12u2 python3-rados
 start_site
 
 in_site ceph osd erasure-code-profile set two k=2 m=1 crush-failure-domain=osd

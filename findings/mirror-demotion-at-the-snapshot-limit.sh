@@ -8,13 +8,10 @@
 set -euo pipefail
 # shellcheck source=findings/lib/ceph_site.sh
 . "$(dirname "$0")/lib/ceph_site.sh"
-version=16.2.15+ds-0+deb12u2
-need ceph-mon=$version ceph-mgr=$version ceph-osd=$version ceph-common=$version
+need_ceph 16.2.15+ds-0+deb12u2
 start_site
 
-in_site rbd mirror pool enable rbd image
-in_site rbd create --size 4M rbd/disk
-in_site rbd mirror image enable rbd/disk snapshot >/dev/null
+make_mirrored_disk
 in_site rbd snap create rbd/disk@mine 2>/dev/null
 in_site rbd snap limit set --limit 2 rbd/disk
 write() {

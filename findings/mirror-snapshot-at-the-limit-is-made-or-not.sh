@@ -8,8 +8,7 @@
 set -euo pipefail
 # shellcheck source=findings/lib/ceph_site.sh
 . "$(dirname "$0")/lib/ceph_site.sh"
-version=16.2.15+ds-0+deb12u2
-need ceph-mon=$version ceph-mgr=$version ceph-osd=$version ceph-common=$version
+need_ceph 16.2.15+ds-0+deb12u2
 start_site
 
 in_site rbd mirror pool enable rbd image

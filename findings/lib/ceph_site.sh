@@ -3,8 +3,10 @@
 # folder, in mount, process and network namespaces of its own, all gone in the end. Nothing of
 # this project runs in it. Sourced; the script that sources it is started anew in the namespaces.
 #
-#   need PACKAGE=VERSION...   unpacks them, with all that they depend on
+#   need_ceph VERSION [PACKAGE...]   unpacks Ceph and what else of that version, with all that
+#                             they depend on
 #   start_site                a monitor, a manager and an OSD in memory; pool "rbd"
+#   make_mirrored_disk        image rbd/disk of 4 MiB, primary, in snapshot mode
 #   in_site COMMAND...        runs a command there
 #   seen TEXT                 prints what was seen
 #   expect NAME WANT GOT      prints it, and ends with 1 when they differ
@@ -26,9 +28,12 @@ fi
 
 root=$FINDING_ROOT/root
 
-need() {
+need_ceph() {
   [[ $FINDING_STAGE == unpack ]] || return 0
-  local apt=$FINDING_ROOT/apt deb
+  local apt=$FINDING_ROOT/apt deb version=$1
+  shift
+  set -- ceph-mon ceph-mgr ceph-osd ceph-common "$@"
+  set -- "${@/%/=$version}"
   mkdir -p "$apt/archives/partial" "$root"/{usr/{bin,sbin,lib,lib64},dev,proc,tmp,run,etc,var/{lib,log}/ceph}
   : >"$apt/status"
   for deb in bin sbin lib lib64; do ln -s "usr/$deb" "$root/$deb"; done
@@ -107,4 +112,10 @@ CONF
   in_site ceph osd pool create rbd 1 >/dev/null 2>&1
   in_site rbd pool init rbd
   seen "$(in_site rbd --version)"
+}
+
+make_mirrored_disk() {
+  in_site rbd mirror pool enable rbd image
+  in_site rbd create --size 4M rbd/disk
+  in_site rbd mirror image enable rbd/disk snapshot >/dev/null
 }
