@@ -361,15 +361,17 @@ class OperatorWalk final : public Walker {
   absl::Status Call(Side& side) {
     if (side.wanted) return Promote(side);
     const absl::Status demoted = Struck(side, "Demote");
-    if (!demoted.ok()) return demoted;
-    if (side.forced_as && *side.forced_as != Cause::kUnexplained) {
-      // The role is given back with what the force had left.
-      for (const std::string& image : images_) {
-        forced_to_[image].insert(side.site.Data(image));
+    // The role is given back with what the force had left, also where the
+    // answer was lost.
+    if (side.forced_as && !AnyPrimary(side)) {
+      if (*side.forced_as != Cause::kUnexplained) {
+        for (const std::string& image : images_) {
+          forced_to_[image].insert(side.site.Data(image));
+        }
       }
+      side.forced_as.reset();
     }
-    side.forced_as.reset();
-    return Struck(side, "Resync by force");
+    return demoted.ok() ? Struck(side, "Resync by force") : demoted;
   }
 
   absl::Status Promote(Side& side) {
