@@ -599,6 +599,14 @@ class OperatorWalk final : public Walker {
       } else if (Pick(2) == 0) {
         WriteOn(*side);
         if (Pick(3) == 0) Snapshot(*side);
+        // And in the middle of a call, as the manager does by its schedule.
+        if (Pick(3) == 0) {
+          After(seconds(Pick(120)), [this, side] {
+            if (!side->works || side->dead) return;
+            WriteOn(*side);
+            Snapshot(*side);
+          });
+        }
       }
     }
   }
