@@ -188,13 +188,17 @@ absl::Status LeasedContext::GiveWay(SteadyDuration duration) {
 }
 
 absl::Status LeasedContext::BeginMutation() {
+  if (inner_.only_looks() && !gives_way_) return inner_.BeginMutation();
+  return BeginCorrection();
+}
+
+absl::Status LeasedContext::BeginCorrection() {
   if (gives_way_) return RunAgain();
-  if (inner_.only_looks()) return inner_.BeginMutation();
   if (refused_) return LookAgain();
   if (held_ != nullptr) {
     absl::Status kept = keeper_.Check(held_);
     if (kept.ok()) {
-      ADDONS_RETURN_IF_ERROR(inner_.BeginMutation());
+      ADDONS_RETURN_IF_ERROR(inner_.BeginCorrection());
       begun_ = true;
       return absl::OkStatus();
     }

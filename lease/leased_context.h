@@ -73,6 +73,7 @@ class LeasedContext final : public OperationContext {
   WorkMemory& memory() override { return inner_.memory(); }
   /// UNAVAILABLE also: the lease was lost after the first change.
   [[nodiscard]] absl::Status BeginMutation() override;
+  [[nodiscard]] absl::Status BeginCorrection() override;
   bool mutating() const override { return inner_.mutating(); }
   bool only_looks() const override { return inner_.only_looks(); }
   std::optional<SteadyTime> LatestDeadline() const override {

@@ -59,6 +59,11 @@ class OperationContext {
   /// decision rests on. Not OK: return that status and change nothing. OK when
   /// called again.
   [[nodiscard]] virtual absl::Status BeginMutation() = 0;
+  /// As BeginMutation(), before a change that undoes what an earlier call of
+  /// this verb has done too early, also where BeginMutation() refuses.
+  [[nodiscard]] virtual absl::Status BeginCorrection() {
+    return BeginMutation();
+  }
   virtual bool mutating() const = 0;
   /// BeginMutation() refuses whatever happens: to see how far a verb comes.
   virtual bool only_looks() const { return false; }

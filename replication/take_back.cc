@@ -89,7 +89,7 @@ absl::Status TakeBack::Yield(const MirrorView& view,
                                "back, because the image is in use by ",
                                DescribeWatchers(clients.workloads)));
   }
-  ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
+  ADDONS_RETURN_IF_ERROR(context_.BeginCorrection());
   context_.Step("demoting again");
   Log().warn("{}; this site is demoted again volume={}", reason,
              Quoted(session_.volume.volume_id.text()));

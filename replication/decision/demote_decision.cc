@@ -32,10 +32,26 @@ DemoteDecision RefuseDemote(StatusCode code, std::string reason) {
 /// which it has long had, keeps it from noting that the two were in step.
 constexpr std::chrono::seconds kClaimStands{150};
 
+/// This site takes its own demotion back, and has told nobody yet that it is
+/// primary: nothing was acknowledged here that a peer would have to copy.
+bool ToldNobody(const MirrorView& view) {
+  return view.own_demotion_mark.has_value() &&
+         view.own_demotion_mark->step == OwnDemotionStep::kTakenBack;
+}
+
+/// What `peer` reports is about the time since this site became primary.
+bool IsCurrent(const SiteView& peer, const DemoteEvidence& seen) {
+  if (seen.rewrites(peer.status.mirror_uuid) >= 1) return true;
+  const std::optional<int64_t> since = seen.view.PrimarySince();
+  return since.has_value() && peer.status.last_update >= *since;
+}
+
 /// That `peer` is primary, too, is no older text that rbd-mirror wrote once
 /// more before it looked again.
 bool IsPrimaryNow(const SiteView& peer, const DemoteEvidence& seen) {
   if (peer.role != SiteRole::kPrimary) return false;
+  // As the promotion does that waits for this peer: JudgeFollowers().
+  if (ToldNobody(seen.view) && IsCurrent(peer, seen)) return true;
   if (seen.rewrites(peer.status.mirror_uuid) >= 2) return true;
   const std::optional<int64_t> since = seen.view.PrimarySince();
   return since.has_value() &&
@@ -50,20 +66,6 @@ bool Diverged(const SiteView& peer, const DemoteEvidence& seen) {
   return since.has_value()
              ? peer.status.last_update + kStampMargin.count() >= *since
              : seen.rewrites(peer.status.mirror_uuid) > 0;
-}
-
-/// This site takes its own demotion back, and has told nobody yet that it is
-/// primary: nothing was acknowledged here that a peer would have to copy.
-bool ToldNobody(const MirrorView& view) {
-  return view.own_demotion_mark.has_value() &&
-         view.own_demotion_mark->step == OwnDemotionStep::kTakenBack;
-}
-
-/// What `peer` reports is about the time since this site became primary.
-bool IsCurrent(const SiteView& peer, const DemoteEvidence& seen) {
-  if (seen.rewrites(peer.status.mirror_uuid) >= 1) return true;
-  const std::optional<int64_t> since = seen.view.PrimarySince();
-  return since.has_value() && peer.status.last_update >= *since;
 }
 
 /// Only what was copied shows that a peer follows, and not that it tries to.

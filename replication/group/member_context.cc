@@ -33,6 +33,10 @@ absl::Status MemberContext::BeginMutation() {
   if (mode_ == Mode::kProbe) {
     return absl::CancelledError("nothing is changed while a group is probed");
   }
+  return BeginCorrection();
+}
+
+absl::Status MemberContext::BeginCorrection() {
   absl::Status begun = board_.BeginMutation();
   if (begun.ok()) {
     mutating_ = true;

@@ -56,6 +56,8 @@ class MemberContext final : public OperationContext {
   absl::Status LookAgainAfter(SteadyDuration duration) override;
   WorkMemory& memory() override { return memory_; }
   [[nodiscard]] absl::Status BeginMutation() override;
+  /// Not put off until the other members are ready.
+  [[nodiscard]] absl::Status BeginCorrection() override;
   bool mutating() const override { return mutating_; }
   bool only_looks() const override { return mode_ == Mode::kProbe; }
   std::optional<SteadyTime> LatestDeadline() const override {

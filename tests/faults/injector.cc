@@ -77,6 +77,7 @@ int Injector::Before(absl::string_view site, absl::string_view call) {
       return 0;
     case Strike::kPause:
       world_.Advance(kStandstill);
+      if (on_call_) on_call_(site, call);  // much may be different by now
       return 0;
     case Strike::kDieBefore:
       Die();

@@ -42,6 +42,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -159,6 +160,7 @@ class OperatorWalk final : public Walker {
       if (forcing_ != nullptr && call == "rbd_mirror_image_promote" &&
           site == forcing_->site.name()) {
         NoteWhole(*forcing_);
+        if (!std::exchange(goes_on_, true) && Pick(2) == 0) CopyingGoesOn();
       }
     });
   }
@@ -393,6 +395,7 @@ class OperatorWalk final : public Walker {
   absl::Status Force(Side& side, Cause cause) {
     Note(Text(cause));
     forcing_ = &side;
+    goes_on_ = false;
     for (const std::string& image : images_) whole_[image] = 0;
     NoteWhole(side);
     const absl::Status status = Struck(side, "Promote by force");
@@ -405,6 +408,29 @@ class OperatorWalk final : public Walker {
       overruled_ = true;
     }
     return status;
+  }
+
+  /// rbd-mirrors that were sent away are started anew, and the primary that is
+  /// forced aside has a new state.
+  void CopyingGoesOn() {
+    After(seconds(1 + Pick(20)), [this] {
+      if (healing_) return;
+      Note("rbd-mirrors connect anew");
+      for (Side* const side : {&a_, &b_}) {
+        if (!side->dead && !side->silent.on()) {
+          side->site.ReconnectMirrorDaemon();
+        }
+      }
+    });
+    for (size_t more = Pick(3); more > 0; --more) {
+      After(seconds(5 + Pick(40)), [this] {
+        for (Side* const side : {&a_, &b_}) {
+          if (!side->works || side->dead) continue;
+          WriteOn(*side);
+          Snapshot(*side);
+        }
+      });
+    }
   }
 
   absl::Status Struck(Side& side, const std::string& verb) {
@@ -778,6 +804,7 @@ class OperatorWalk final : public Walker {
   bool overruled_ = false;  // a forced promotion has left another primary
   bool deaf_ = false;       // see Deaf()
   Side* forcing_ = nullptr;
+  bool goes_on_ = false;  // CopyingGoesOn() was asked for in this force
   Spell cut_;
   uint64_t last_ = 1;
   std::map<std::string, uint64_t> acknowledged_;

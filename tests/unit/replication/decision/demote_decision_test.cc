@@ -125,6 +125,20 @@ TEST_F(DemoteDecisionTest, WhoToldNobodyGivesTheRoleBackToASiteThatWentOn) {
   EXPECT_EQ(decision.mark, untold);
 }
 
+// An operator walk found it: the demotion was refused for as long as it was
+// asked for, and the other site handed its role to this one later, unseen.
+TEST_F(DemoteDecisionTest, WhoToldNobodyYieldsToAClaimOfTheFirstSeconds) {
+  view_.own_demotion_mark = {Step::kTakenBack};
+  SetPeer(State::kStopped, kClaim, kPromoted - 1);
+  ASSERT_EQ(Decide().action, DemoteAction::kAwaitFollower);
+  SetPeer(State::kStopped, kClaim, kPromoted);
+  const DemoteDecision decision = Decide();
+  ASSERT_EQ(decision.action, DemoteAction::kDemote);
+  OwnDemotionMark untold{Step::kGivenBack};
+  untold.told_nobody = true;
+  EXPECT_EQ(decision.mark, untold);
+}
+
 TEST_F(DemoteDecisionTest, AClaimIsNoWordThatThePeerIsInStep) {
   open_by_mirror_ = true;
   SetPeer(State::kStopped, kClaim, kPromoted + 10);

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <memory>
 
+#include "replication/state/move_marks.h"
 #include "replication/state/rescue_record.h"
 #include "tests/unit/replication/group/group_fixture.h"
 
@@ -65,6 +66,28 @@ TEST_F(GroupPromoteTest, AMoveThatIsGivenUpIsTakenBackAfterTheNextReport) {
   if (!answer.ok()) answer = PromoteAll(on_a_);
   EXPECT_OK(answer);
   EXPECT_EQ(PrimariesOn(a_), 3U);
+}
+
+// It holds back the others of its group as well, and nobody was told of it: the
+// other site would take it for one that has gone on, and be resynced from it.
+TEST_F(GroupPromoteTest, AMemberGivesItsRoleBackWhereverTheOthersStand) {
+  ASSERT_OK(DemoteAll(on_a_));
+  ASSERT_TRUE(world_.AdvanceUntil(
+      [&] { return b_.Snapshots(Image(2)).back().complete; }, seconds(30)));
+  world_.Advance(seconds(40));
+  // A daemon begins to take the demotions back, and dies after the first one.
+  a_.SetImageMetadata(
+      Image(0), kOwnDemotionKey,
+      FormatOwnDemotion({OwnDemotionStep::kTakenBack}, a_.ImageId(Image(0))));
+  a_.Promote(Image(0), Force::kNo);
+  ASSERT_OK(PromoteAll(on_b_));
+  ASSERT_EQ(PrimariesOn(b_), 3U);
+  ASSERT_EQ(PrimariesOn(a_), 1U);
+  deadline_ = minutes(2);
+  EXPECT_THAT(PromoteAll(on_a_),
+              StatusIs(kUnavailable, HasSubstr("given the role back")));
+  EXPECT_EQ(PrimariesOn(a_), 0U);
+  EXPECT_EQ(PrimariesOn(b_), 3U);
 }
 
 TEST_F(GroupPromoteTest, MemberThatComesLaterIsAwaited) {
