@@ -55,6 +55,9 @@ struct ObjectLock {
   std::string object;
   std::string name;
   std::string cookie;  // of the one who has it; shown to everybody
+  /// Its object, which holds no data, is also made where the pool is full: for
+  /// what gives space back.
+  bool although_full = false;
 };
 
 /// Who has one.
@@ -180,7 +183,8 @@ class Pool {
   /// Takes the lock for `duration`, and makes its object where there is none.
   /// false: somebody has it, this client under another cookie included.
   /// ALREADY_EXISTS: this client has it under this one. Needs a mutation pool.
-  /// rados_lock_exclusive
+  /// rados_lock_exclusive; rados_write_op_exec (lock.lock) with
+  /// LIBRADOS_OPERATION_FULL_FORCE where the pool is full
   virtual absl::StatusOr<bool> TakeObjectLock(
       const ObjectLock& lock, std::chrono::seconds duration) = 0;
   /// From now on it lasts `duration`. false: this client does not have it any

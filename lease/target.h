@@ -12,6 +12,8 @@ struct LeaseTarget {
   ResolvedPlace place;
   std::string object;  // "rbd_addons.lease.<uuid>", in pool and namespace
   std::string text;    // for messages
+  /// It is taken also where the pool is full: for what gives space back.
+  bool although_full = false;
 };
 
 LeaseTarget LeaseOf(const ResolvedVolume& volume);

@@ -14,7 +14,7 @@ constexpr char kLockName[] = "rbd-addons.lease";
 }  // namespace
 
 ObjectLock LeaseLockOf(const LeaseTarget& target, const std::string& cookie) {
-  return {target.object, kLockName, cookie};
+  return {target.object, kLockName, cookie, target.although_full};
 }
 
 std::string DescribeLeaseLocker(const ObjectLocker& locker) {

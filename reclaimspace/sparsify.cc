@@ -245,7 +245,9 @@ absl::StatusOr<std::optional<SkipReason>> Sparsification::Work(
 
 absl::StatusOr<std::optional<SkipReason>> Sparsification::Change() {
   LeasedContext leased(context_, environment_.leases, "reclaim space of");
-  leased.Aim(LeaseOf(volume_));
+  LeaseTarget target = LeaseOf(volume_);
+  target.although_full = true;
+  leased.Aim(std::move(target));
   ADDONS_RETURN_IF_ERROR(leased.Take());
   auto skip = ChangeLeased(leased);
   leased.GiveBack();

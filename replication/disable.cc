@@ -366,7 +366,7 @@ absl::Status Disable(OperationContext& context,
   return RunWithSession(
       context, environment, request.target, "disable replication of",
       [&](Session& session) { return Disabling(request, session).Run(); },
-      {.changes = LastRole::kPrimary});
+      {.changes = LastRole::kPrimary, .although_full = true});
 }
 
 }  // namespace addons

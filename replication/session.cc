@@ -28,7 +28,7 @@ absl::StatusOr<std::unique_ptr<Image>> OpenForChange(
 absl::Status RunOnce(LeasedContext& context,
                      ReplicationEnvironment& environment,
                      const VolumeTarget& target, const SessionWork& work,
-                     std::optional<LastRole> changes, CallMemory& memory) {
+                     const SessionOptions& options, CallMemory& memory) {
   context.Step("finding the volume");
   auto opened = OpenVolume(environment, target, Access::kMutate,
                            ResolveDeadline(context));
@@ -39,7 +39,10 @@ absl::Status RunOnce(LeasedContext& context,
   ADDONS_RETURN_IF_ERROR(opened.status());
   memory.found = true;
   Session session{*std::move(opened), context, environment, memory};
-  context.Aim(LeaseOf(session.volume));
+  LeaseTarget lease = LeaseOf(session.volume);
+  lease.although_full = options.although_full;
+  context.Aim(std::move(lease));
+  const std::optional<LastRole> changes = options.changes;
   if (changes.has_value() && !std::exchange(memory.tried_lease_first, true) &&
       environment.last_roles.Of(session.volume).value_or(*changes) ==
           *changes) {
@@ -99,7 +102,7 @@ absl::Status RunWithSession(OperationContext& context,
         absl::Status status = RunLeased(
             context, environment.leases, verb,
             [&](LeasedContext& leased) {
-              return RunOnce(leased, environment, target, work, options.changes,
+              return RunOnce(leased, environment, target, work, options,
                              context.memory().Of<CallMemory>());
             },
             options.waits);

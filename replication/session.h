@@ -94,6 +94,8 @@ struct SessionOptions {
   /// done. One that was last seen so is leased before the first look, and
   /// looked at once less. So is one that was never seen.
   std::optional<LastRole> changes = std::nullopt;
+  /// It gives space back: LeaseTarget::although_full.
+  bool although_full = false;
 };
 
 /// Finds the volume and runs `work`. When the answer is that this client was

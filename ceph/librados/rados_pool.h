@@ -166,7 +166,7 @@ class RadosPool final : public Pool {
   /// INTERNAL on a read pool.
   absl::Status CheckWritable(const std::string& text) const;
   /// Carries out `op`; the result is a negative errno or 0.
-  int Operate(const WriteOp& op, const std::string& object);
+  int Operate(const WriteOp& op, const std::string& object, int flags = 0);
   /// Carries out what `add` adds, in one atomic step if the object has `value`
   /// at `key`. false: it does not. The object is never created.
   absl::StatusOr<bool> ChangeWhere(

@@ -46,7 +46,14 @@ int RadosPool::LockExclusive(const ObjectLock& lock,
 absl::StatusOr<bool> RadosPool::TakeObjectLock(const ObjectLock& lock,
                                                std::chrono::seconds duration) {
   ADDONS_RETURN_IF_ERROR(CheckWritable(ObjectText(lock.object)));
-  const int result = LockExclusive(lock, duration, 0);
+  int result = LockExclusive(lock, duration, 0);
+  if (lock.although_full && (result == -EDQUOT || result == -ENOSPC)) {
+    const std::string arguments = EncodeLock(lock, duration);
+    const WriteOp op(rados_create_write_op());
+    rados_write_op_exec(op.get(), "lock", "lock", arguments.data(),
+                        arguments.size(), nullptr);
+    result = Operate(op, lock.object, LIBRADOS_OPERATION_FULL_FORCE);
+  }
   if (result == -EBUSY) return false;
   if (result < 0) return CephError(result, "lock", ObjectText(lock.object));
   return true;

@@ -29,10 +29,11 @@ absl::Status RadosPool::CheckWritable(const std::string& text) const {
       absl::StrCat("Failed to write ", text, ": its pool is open for reading"));
 }
 
-int RadosPool::Operate(const WriteOp& op, const std::string& object) {
+int RadosPool::Operate(const WriteOp& op, const std::string& object,
+                       int flags) {
   return connection_->Call("rados_write_op_operate2", [&] {
     return rados_write_op_operate2(op.get(), ioctx_.get(), object.c_str(),
-                                   nullptr, 0);
+                                   nullptr, flags);
   });
 }
 

@@ -27,11 +27,13 @@ int FakePool::ChangeLock(
 
 absl::StatusOr<bool> FakePool::TakeObjectLock(const ObjectLock& lock,
                                               std::chrono::seconds duration) {
-  const int r = ChangeLock(
-      "rados_lock_exclusive", lock,
-      [&](model::Namespace& space, SteadyTime now) {
-        return model::TakeLock(space, lock, connection_->client, now, duration);
-      });
+  const auto take = [&](model::Namespace& space, SteadyTime now) {
+    return model::TakeLock(space, lock, connection_->client, now, duration);
+  };
+  int r = ChangeLock("rados_lock_exclusive", lock, take);
+  if (lock.although_full && (r == -EDQUOT || r == -ENOSPC)) {
+    r = ChangeLock("lock.lock", lock, take);
+  }
   if (r == -EBUSY) return false;
   if (r < 0) return Error(r, "lock", lock.object);
   return true;

@@ -82,6 +82,7 @@ const std::map<std::string, std::vector<int>>& ErrnosOfCalls() {
       {"rbd.mirror_image_snapshot_set_copy_progress", kWrite},
       // locks of objects
       {"rados_lock_exclusive", {ETIMEDOUT, EIO, EPERM, ENOSPC, EBUSY}},
+      {"lock.lock", {ETIMEDOUT, EIO, EPERM, ENOSPC, EBUSY}},
       {"rados_list_lockers", kReadOfWhatMayBeAbsent},
       {"rados_break_lock", {ETIMEDOUT, EIO, EPERM}},
       {"lock.assert_locked", {ETIMEDOUT, EIO, EPERM, EBUSY}},

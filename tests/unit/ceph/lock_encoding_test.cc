@@ -21,6 +21,25 @@ TEST(LockEncodingTest, IsVersionOneOfTheAssertion) {
             "00000000");
 }
 
+// cls_lock_lock_op, version 1: name, type, cookie, tag and description, seconds
+// and nanoseconds, flags.
+TEST(LockEncodingTest, IsVersionOneOfTheLock) {
+  EXPECT_EQ(absl::BytesToHexString(
+                EncodeLock({"object", "nm", "ck"}, std::chrono::seconds(300))),
+            "0101"
+            "1e000000"
+            "02000000"
+            "6e6d"
+            "01"
+            "02000000"
+            "636b"
+            "00000000"
+            "00000000"
+            "2c010000"
+            "00000000"
+            "00");
+}
+
 TEST(LockEncodingTest, LengthsAreLittleEndian) {
   const std::string encoded =
       EncodeAssertLocked({"object", "", std::string(0x1234, 'c')});

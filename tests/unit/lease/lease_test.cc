@@ -394,6 +394,24 @@ TEST_F(LeaseTest, AFullPoolIsSaid) {
                              HasSubstr("quota"))));
 }
 
+// What gives space back is wanted most where there is none.
+TEST_F(LeaseTest, InAFullPoolItIsTakenByWhatGivesSpaceBack) {
+  world_.SetCallHook([](absl::string_view, absl::string_view call, bool) {
+    return call == "rados_lock_exclusive" ? EDQUOT : 0;
+  });
+  LeaseTarget target = Target();
+  target.although_full = true;
+  auto taken = first_.TryTake(target, "reclaim");
+  ASSERT_OK(taken);
+  ASSERT_NE(taken->lease, nullptr);
+  // It is the one that everybody else asks for.
+  world_.SetCallHook(nullptr);
+  auto other = second_.TryTake(Target(), "promote");
+  ASSERT_OK(other);
+  EXPECT_EQ(other->lease, nullptr);
+  first_.GiveBack(taken->lease);
+}
+
 TEST_F(LeaseTest, ClientsOfDaemonsAreKnown) {
   EXPECT_THAT(*first_.DaemonClients(Target()), IsEmpty());
   const auto lease = Take(first_);
