@@ -290,16 +290,21 @@ SteadyTime Demotion::AnswersBy(SteadyTime deadline) const {
 }
 
 /// The last moment until `by` from which a mirror snapshot can be made until
-/// `latest`; a minute before it at the earliest.
+/// `latest`, and shortly after it as well; a minute before it at the earliest.
 SteadyTime Demotion::LastTurn(
     SteadyTime by, SteadyTime latest,
     const std::vector<SnapshotSchedule>& schedules) const {
   if (view_.info.mode != MirrorMode::kSnapshot) return by;
   const SteadyTime now = context_.clock().Now();
   const SteadyTime earliest = by - std::chrono::minutes(1);
-  const auto turn_comes = [&](SteadyTime at) {
+  // To look once more, and to write the note, takes some of it.
+  constexpr std::chrono::seconds kToTell{5};
+  const auto comes_from = [&](SteadyTime at) {
     const WallTime wall = context_.clock().WallNow() + (at - now);
     return at + UntilMirrorSnapshot(wall, schedules) <= latest;
+  };
+  const auto turn_comes = [&](SteadyTime at) {
+    return comes_from(at) && comes_from(at + kToTell);
   };
   while (by > earliest && !turn_comes(by)) by -= std::chrono::seconds(1);
   return by;

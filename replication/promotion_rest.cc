@@ -159,8 +159,12 @@ absl::Status RestOn(OperationContext& context,
       break;
     }
     context.SetPending(rest.pending);
-    ADDONS_RETURN_IF_ERROR(
-        context.LookAgainAfter(environment.options.poll_interval));
+    SteadyDuration pause = environment.options.poll_interval;
+    if (answer_by.has_value()) {
+      pause =
+          std::min<SteadyDuration>(pause, *answer_by - context.clock().Now());
+    }
+    ADDONS_RETURN_IF_ERROR(context.LookAgainAfter(pause));
   }
   return absl::OkStatus();
 }

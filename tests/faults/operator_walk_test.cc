@@ -393,6 +393,8 @@ class OperatorWalk final : public Walker {
   }
 
   absl::Status Force(Side& side, Cause cause) {
+    // What an earlier one has changed stays changed for its reason.
+    if (side.forced_as) cause = *side.forced_as;
     Note(Text(cause));
     forcing_ = &side;
     goes_on_ = false;

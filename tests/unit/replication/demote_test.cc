@@ -296,8 +296,37 @@ TEST_F(DemoteTest, WhoMayPassIsWaitedForWhileTheOtherSiteCanStillBeTold) {
   deadline_ = seconds(55);
   EXPECT_THAT(Demote(on_a_),
               StatusIs(kFailedPrecondition, HasSubstr("client.4464")));
-  EXPECT_THAT(took_ / seconds(1), AllOf(Ge(15), Le(18)));
+  EXPECT_THAT(took_ / seconds(1), AllOf(Ge(11), Le(14)));
   EXPECT_EQ(world_.CountCalls("a", "rbd_mirror_image_create_snapshot2"), 1);
+}
+
+// Operator walk 204187: it turned to telling the other site in the last moment
+// in which that is possible, and a look took longer than the moment.
+TEST_F(DemoteTest, WhoMayPassIsNotWaitedForUntilTheVeryLastMomentToTell) {
+  b_.SetMirrorDaemon(DaemonState::kDown);
+  world_.Advance(seconds(35));
+  a_.AddWatcher(image_, kClient, 4464);
+  world_.AdvanceToSecond(22);
+  deadline_ = seconds(55);
+  world_.SetCallHook([this](absl::string_view, absl::string_view call, bool) {
+    if (call == "rbd_open_read_only") world_.Advance(seconds(1));
+    return 0;
+  });
+  EXPECT_THAT(Demote(on_a_),
+              StatusIs(kFailedPrecondition, HasSubstr("client.4464")));
+  EXPECT_EQ(world_.CountCalls("a", "rbd_mirror_image_create_snapshot2"), 1);
+}
+
+// While nothing changes there is no look, but there is an answer.
+TEST_F(DemoteTest, WhoRestsAnswersInTime) {
+  b_.SetMirrorDaemon(DaemonState::kDown);
+  world_.Advance(seconds(35));
+  a_.AddWatcher(image_, kClient, 4464);
+  world_.AdvanceToSecond(22);
+  deadline_ = seconds(55);
+  on_a_.options().poll_interval = seconds(10);
+  EXPECT_THAT(Demote(on_a_), StatusIs(kFailedPrecondition));
+  EXPECT_LE(took_, seconds(14));
 }
 
 TEST_F(DemoteTest, AnRbdMirrorThatDiedIsNoWorkload) {
