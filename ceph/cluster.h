@@ -53,8 +53,12 @@ class Cluster {
 
   virtual const std::string& fsid() const = 0;
 
-  /// NOT_FOUND: no pool with this id. Blocks only to connect (bounded).
-  /// rados_ioctx_create2, rados_ioctx_set_namespace
+  /// NOT_FOUND: no pool with this id. Blocks only to connect (bounded). What
+  /// needs space in a full pool ends with RESOURCE_EXHAUSTED, also of images
+  /// that are opened in it and of their data pools, and what frees some is
+  /// done: without that both wait, and what the OSDs drop when the pool becomes
+  /// full is never sent again (seen, 16.2.15). rados_ioctx_create2,
+  /// rados_set_pool_full_try, rados_ioctx_set_namespace
   virtual absl::StatusOr<std::unique_ptr<Pool>> OpenPool(
       int64_t pool_id, const std::string& rados_namespace, Access access) = 0;
 

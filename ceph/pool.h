@@ -343,10 +343,6 @@ class Pool {
   /// (errno EBUSY): a client has it open, or died less than 30 s ago.
   /// rbd_remove
   virtual absl::Status RemoveImage(const ImageName& name) = 0;
-  /// From now on writes to a full pool, through images that are opened later,
-  /// end with RESOURCE_EXHAUSTED instead of waiting for space.
-  /// rados_set_pool_full_try
-  virtual void FailWhenFull() = 0;
 };
 
 }  // namespace addons

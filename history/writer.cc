@@ -126,8 +126,6 @@ absl::Status HistoryWriter::WriteTo(Cluster& cluster, const HistoryPlace& place,
   ADDONS_ASSIGN_OR_RETURN(
       const std::unique_ptr<Pool> pool,
       cluster.OpenPool(place.pool_id, place.rados_namespace, Access::kMutate));
-  // Not to wait for space.
-  pool->FailWhenFull();
   ADDONS_RETURN_IF_ERROR(WriteHistory(*pool, values));
   if (TrimIsDue(place, values.size())) {
     // What was written stands; the next time will do.

@@ -188,9 +188,6 @@ absl::StatusOr<LeaseKeeper::Outcome> LeaseKeeper::TryTake(
   auto opened = target.place.OpenPool(Access::kMutate);
   if (!opened.ok()) return NoAnswer(opened.status(), target);
   std::unique_ptr<Pool> pool = *std::move(opened);
-  // Else the call would wait for space, without a word. And a lease is renewed
-  // and given back also when the pool has become full meanwhile.
-  pool->FailWhenFull();
   for (int tries = 0; tries < kTries; ++tries) {
     const SteadyTime begin = clock_.Now();
     const std::string cookie = Reserve(verb);

@@ -117,7 +117,6 @@ absl::StatusOr<uint64_t> PutBack::Run(int64_t pool_id,
   ADDONS_ASSIGN_OR_RETURN(
       changes_, cluster_.OpenPool(layout_.data_pool_id, rados_namespace,
                                   Access::kMutate));
-  changes_->FailWhenFull();
   const ImageStates states{snapshot_id_, kHead, AbsentObject::kParent};
   const absl::Status done = ForEachObject(
       *reads_, layout_,

@@ -215,8 +215,6 @@ absl::Status EvictAndNote(Session& session, const Copiers& copiers) {
     ADDONS_ASSIGN_OR_RETURN(
         const std::unique_ptr<Pool> whole,
         OpenDefaultNamespace(session.cluster(), *pool, Access::kMutate));
-    pool->FailWhenFull();
-    if (whole != nullptr) whole->FailWhenFull();
     return session.environment.series.NoteEviction(
         {*pool, whole.get()}, WholePoolKey(session.volume));
   };

@@ -138,8 +138,6 @@ absl::Status Rescue::AwaitSlot() {
 absl::Status Rescue::OpenPool() {
   if (pool_ != nullptr) return absl::OkStatus();
   ADDONS_ASSIGN_OR_RETURN(pool_, session_.volume.OpenPool(Access::kMutate));
-  // A copy that waits for space would hold the promotion up without a word.
-  pool_->FailWhenFull();
   return absl::OkStatus();
 }
 

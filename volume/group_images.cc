@@ -37,7 +37,7 @@ absl::StatusOr<GroupImages::Names> GroupImages::Complete() const {
 
 absl::Status GroupImages::Add(const ResolvedVolume& volume) const {
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
-                          group_.OpenPoolToChange());
+                          group_.OpenPool(Access::kMutate));
   return pool->AddGroupImage(group_.attributes.group_name, volume.pool_id,
                              volume.image_name());
 }
@@ -45,7 +45,7 @@ absl::Status GroupImages::Add(const ResolvedVolume& volume) const {
 absl::Status GroupImages::Remove(const ResolvedVolume& volume,
                                  const std::string& image_id) const {
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
-                          group_.OpenPoolToChange());
+                          group_.OpenPool(Access::kMutate));
   const absl::Status removed = pool->RemoveGroupImage(
       group_.attributes.group_name, volume.pool_id, image_id);
   return absl::IsNotFound(removed) ? absl::OkStatus() : removed;

@@ -28,15 +28,9 @@ std::string ResolvedGroup::Describe() const {
                       "' (volume group '", group_id.text(), "')");
 }
 
-absl::StatusOr<std::unique_ptr<Pool>> ResolvedGroup::OpenPoolToChange() const {
-  ADDONS_ASSIGN_OR_RETURN(std::unique_ptr<Pool> pool,
-                          OpenPool(Access::kMutate));
-  pool->FailWhenFull();
-  return pool;
-}
-
 absl::Status ResolvedGroup::MakeRbdGroup() const {
-  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool, OpenPoolToChange());
+  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
+                          OpenPool(Access::kMutate));
   const absl::Status created = pool->CreateGroup(attributes.group_name);
   return absl::IsAlreadyExists(created) ? absl::OkStatus() : created;
 }

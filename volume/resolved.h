@@ -57,11 +57,6 @@ struct ResolvedGroup : ResolvedPlace {
   }
   /// "rbd group 'pool/ns/csi-vol-group-...' (volume group '0001-...')".
   std::string Describe() const;
-  /// Opens the pool for a change of the group. A full pool ends what is done
-  /// through it, with RESOURCE_EXHAUSTED: it does not wait for room, because
-  /// what the OSDs drop when the pool becomes full is never sent again (seen,
-  /// 16.2.15).
-  absl::StatusOr<std::unique_ptr<Pool>> OpenPoolToChange() const;
   /// Makes the rbd group if there is none, on the mutation connection.
   absl::Status MakeRbdGroup() const;
 };

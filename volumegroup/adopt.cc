@@ -45,7 +45,7 @@ absl::Status Write(OperationContext& context,
                    const std::vector<MemberView>& members) {
   const std::string& name = group.attributes.request_name;
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
-                          group.OpenPoolToChange());
+                          group.OpenPool(Access::kMutate));
   GroupDirectory directory(*pool, environment.options.instance_id);
   GroupJournal journal(*pool);
   context.Step("reserving the name");

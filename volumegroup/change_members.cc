@@ -81,7 +81,7 @@ absl::Status ChangeMembers(OperationContext& context,
                            const std::vector<MemberView>& added,
                            const std::vector<MemberView>& removed) {
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
-                          group.OpenPoolToChange());
+                          group.OpenPool(Access::kMutate));
   ADDONS_RETURN_IF_ERROR(
       Add(context, environment, group, change, seen, *pool, added));
   return Remove(context, environment, group, change, seen, *pool, removed);

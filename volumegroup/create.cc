@@ -157,7 +157,7 @@ absl::Status MakeGroup(OperationContext& context,
   ResolvedGroup& group = found.group;
   if (found.has_names) return group.MakeRbdGroup();
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
-                          group.OpenPoolToChange());
+                          group.OpenPool(Access::kMutate));
   context.Step("reserving the name");
   GroupDirectory directory(*pool, environment.options.instance_id);
   const bool fresh = group.uuid.empty();

@@ -71,7 +71,7 @@ absl::Status CheckNoSnapshots(Pool& pool, const ResolvedGroup& group) {
 absl::Status Remove(OperationContext& context, const ResolvedGroup& group,
                     const std::string& instance_id) {
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
-                          group.OpenPoolToChange());
+                          group.OpenPool(Access::kMutate));
   ADDONS_RETURN_IF_ERROR(CheckNoSnapshots(*pool, group));
   context.Step("removing the rbd group");
   ADDONS_RETURN_IF_ERROR(pool->RemoveGroup(group.attributes.group_name));

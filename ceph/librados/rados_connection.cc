@@ -316,6 +316,7 @@ absl::StatusOr<IoctxHandle> RadosConnection::OpenIoctx(
                      absl::StrCat("pool with id ", pool_id, " in cluster '",
                                   absl::CHexEscape(cluster_id_.text()), "'"));
   }
+  rados_set_pool_full_try(ioctx.get());
   rados_ioctx_set_namespace(ioctx.get(), rados_namespace.c_str());
   return ioctx;
 }

@@ -69,7 +69,8 @@ class RadosConnection {
   /// Has no bound. rados_wait_for_latest_osdmap
   absl::Status WaitForLatestMap();
   absl::Status LatestMapError(int result) const;
-  /// NOT_FOUND: no pool with this id. Bounded by the monitor timeout.
+  /// NOT_FOUND: no pool with this id. Bounded by the monitor timeout. Where the
+  /// pool is full calls fail in place of waiting: Cluster::OpenPool().
   absl::StatusOr<IoctxHandle> OpenIoctx(int64_t pool_id,
                                         const std::string& rados_namespace);
   /// rados_mon_command

@@ -564,6 +564,4 @@ absl::Status RadosPool::RemoveImage(const ImageName& name) {
   return result < 0 ? CephError(result, "remove", text) : absl::OkStatus();
 }
 
-void RadosPool::FailWhenFull() { rados_set_pool_full_try(ioctx_.get()); }
-
 }  // namespace addons

@@ -129,7 +129,6 @@ class RadosPool final : public Pool {
   absl::Status CreateImage(const ImageName& name,
                            const ImageLayout& layout) override;
   absl::Status RemoveImage(const ImageName& name) override;
-  void FailWhenFull() override;
 
  private:
   RadosPool(std::shared_ptr<RadosConnection> connection, IoctxHandle ioctx,

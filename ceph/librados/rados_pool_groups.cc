@@ -114,8 +114,6 @@ absl::Status RadosPool::AddGroupImage(const std::string& group,
                                       const ImageName& image) {
   ADDONS_ASSIGN_OR_RETURN(const IoctxHandle image_ioctx,
                           connection_->OpenIoctx(image_pool_id, namespace_));
-  // As the group's pool, see ResolvedGroup::OpenPoolToChange().
-  rados_set_pool_full_try(image_ioctx.get());
   return ChangeGroup(
       "rbd_group_image_add",
       absl::StrCat("add image '", absl::CHexEscape(image.text()), "' to"),

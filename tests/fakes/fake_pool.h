@@ -36,7 +36,6 @@ class FakePool final : public Pool {
   const std::string& rados_namespace() const override {
     return rados_namespace_;
   }
-  void FailWhenFull() override {}
 
   // --- objects (fake_pool.cc)
 

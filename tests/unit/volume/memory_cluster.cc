@@ -261,7 +261,6 @@ class MemoryPool : public Pool {
   absl::Status RemoveImage(const ImageName& /*name*/) override {
     return Unimplemented();
   }
-  void FailWhenFull() override {}
 
  private:
   const std::shared_ptr<MemoryCluster::Contents> contents_;
