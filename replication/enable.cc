@@ -203,10 +203,8 @@ absl::Status Enabling::Run() {
   context_.Step("enabling");
   const auto enable = [&](Image& image) -> absl::Status {
     ADDONS_RETURN_IF_ERROR(NoteForWhom(image));
-    if (request_.parameters.mode == MirrorMode::kSnapshot) {
-      ADDONS_ASSIGN_OR_RETURN(const std::string id, image.Id());
-      ADDONS_RETURN_IF_ERROR(image.SetMetadata(kFirstCopyMark, id));
-    }
+    ADDONS_ASSIGN_OR_RETURN(const std::string id, image.Id());
+    ADDONS_RETURN_IF_ERROR(image.SetMetadata(kFirstCopyMark, id));
     return image.MirrorEnable(request_.parameters.mode);
   };
   absl::Status enabled = ChangeImage(session_.volume, enable);

@@ -36,9 +36,11 @@ ReplicationInfo HealthReport::Take() {
   return std::move(info_);
 }
 
-void AddNumbers(PeerTracker& tracker, const MirrorView& view,
+bool AddNumbers(PeerTracker& tracker, const MirrorView& view,
                 const SiteView& site, const std::string& name,
                 HealthReport* report) {
+  // It tells which step it is at in place of them.
+  if (CopiesAll(site.status)) return true;
   const std::string& uuid = site.status.mirror_uuid;
   const auto numbers = ParseSyncNumbers(site.status.description);
   if (!numbers.ok()) {
@@ -49,7 +51,7 @@ void AddNumbers(PeerTracker& tracker, const MirrorView& view,
              (*numbers)->local_snapshot_time.has_value()) {
     tracker.KeepNumbers(view.tracker_key, site.status, **numbers);
     report->Numbers(**numbers);
-    return;
+    return true;
   }
   // What was copied while another site was primary is no copy of this one.
   const auto last = tracker.LastNumbers(view.tracker_key, uuid);
@@ -59,6 +61,12 @@ void AddNumbers(PeerTracker& tracker, const MirrorView& view,
                 absl::StrCat("numbers of ", name, " are from ",
                              WholeSeconds(last->age), " s ago"));
   }
+  return numbers.ok();
+}
+
+std::string DescribeCopyOfAll(const SiteStatus& status) {
+  return absl::StrCat("copies all of it ('", status.description,
+                      "'); until that ends it has nothing to promote");
 }
 
 void AddPeer(const MirrorView& view, const SiteView& peer,
@@ -82,6 +90,11 @@ void AddPeer(const MirrorView& view, const SiteView& peer,
   }
   switch (peer.role) {
     case SiteRole::kSecondary:
+      if (CopiesAll(peer.status)) {
+        report->Add(ReplicationHealth::kDegraded,
+                    absl::StrCat(name, " ", DescribeCopyOfAll(peer.status)));
+        return;
+      }
       report->Add(ReplicationHealth::kHealthy,
                   absl::StrCat(name, " is ", text));
       return;

@@ -42,10 +42,13 @@ class HealthReport {
 };
 
 /// Reads the numbers of `site`, or takes the last good ones and says how old
-/// they are.
-void AddNumbers(PeerTracker& tracker, const MirrorView& view,
+/// they are. false: its report cannot be read.
+bool AddNumbers(PeerTracker& tracker, const MirrorView& view,
                 const SiteView& site, const std::string& name,
                 HealthReport* report);
+
+/// What a site with CopiesAll() says, after its name.
+std::string DescribeCopyOfAll(const SiteStatus& status);
 
 /// What a peer of a primary says; `name` as SiteName().
 void AddPeer(const MirrorView& view, const SiteView& peer,

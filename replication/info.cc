@@ -107,8 +107,7 @@ absl::StatusOr<ReplicationInfo> SummarizePrimary(
     silent |= !peer.status.up || peer.age >= settle;
     if (!view.ReportedSincePrimary(peer)) continue;
     open_claim |= IsOpenClaim(view, peer);
-    AddNumbers(environment.tracker, view, peer, name, &report);
-    unread |= !ParseSyncNumbers(peer.status.description).ok();
+    unread |= !AddNumbers(environment.tracker, view, peer, name, &report);
   }
   if (view.peers.empty()) {
     ADDONS_ASSIGN_OR_RETURN(const auto known, opened.reads->MirrorPeers());
@@ -136,12 +135,15 @@ absl::StatusOr<ReplicationInfo> SummarizePrimary(
     unknown.SetPayload(kNotKnownYet, absl::Cord());
     return unknown;
   }
-  if (snapshots && !silent && !unread && FirstCopyAwaited(view)) {
+  if (!silent && !unread && FirstCopyAwaited(view)) {
     return absl::NotFoundError(
         absl::StrCat("the first copy of ", opened.volume.Describe(),
                      " is not complete yet: ", report.text()));
   }
-  if (snapshots) {
+  if (FirstCopyAwaited(view)) {
+    report.Add(ReplicationHealth::kDegraded,
+               "nothing has told yet that the first copy is complete");
+  } else if (snapshots) {
     report.Add(ReplicationHealth::kDegraded,
                "when the last copy was made is not reported yet");
   }

@@ -116,7 +116,10 @@ void JudgeSecondary(PeerTracker& tracker, const MirrorView& view,
   AddNumbers(tracker, view, local, "this site", report);
   if (!Fresh(local, settle)) return;
   AddProgress(local, image);
-  if (local.role == SiteRole::kSecondary) {
+  if (CopiesAll(local.status)) {
+    report->Add(ReplicationHealth::kDegraded,
+                absl::StrCat("this site ", DescribeCopyOfAll(local.status)));
+  } else if (local.role == SiteRole::kSecondary) {
     report->Add(ReplicationHealth::kHealthy,
                 absl::StrCat("this site is ",
                              DescriptionText(local.status.description)));

@@ -5,8 +5,10 @@
 namespace addons {
 namespace {
 
-bool TellsOfACopy(const SiteView& peer) {
-  return CopiedUpTo(peer.status.description).has_value();
+bool TellsOfACopy(const MirrorView& view, const SiteView& peer) {
+  return view.info.mode == MirrorMode::kJournal
+             ? HasReplayed(peer.status)
+             : CopiedUpTo(peer.status.description).has_value();
 }
 
 /// A whole snapshot that no peer has to copy any more, or one of another role
@@ -17,7 +19,10 @@ bool ShowsACopy(const MirrorSnapshot& snapshot) {
 }
 
 bool CopySeen(const MirrorView& view) {
-  return std::any_of(view.peers.begin(), view.peers.end(), TellsOfACopy) ||
+  const auto tells = [&view](const SiteView& peer) {
+    return TellsOfACopy(view, peer);
+  };
+  return std::any_of(view.peers.begin(), view.peers.end(), tells) ||
          std::any_of(view.snapshots.begin(), view.snapshots.end(), ShowsACopy);
 }
 

@@ -7,9 +7,9 @@ namespace addons {
 
 // Whether a whole copy of an image was ever made cannot be seen from its
 // snapshots: the newest one that was copied lists its peer still, like one that
-// was not. So enabling replication notes that the first copy is awaited, and
-// what sees a whole one takes the note away. An image without it counts as
-// copied: it may be older than this daemon.
+// was not. Journal mode has none. So enabling replication notes that the first
+// copy is awaited, and what sees a whole one takes the note away. An image
+// without it counts as copied: it may be older than this daemon.
 
 /// Its value is the id of the image, because clones inherit metadata. With the
 /// prefix ".rbd", so that it stays on this site.

@@ -28,6 +28,17 @@ std::optional<int64_t> Number(const nlohmann::json& object, const char* key) {
   return it->get<int64_t>();
 }
 
+/// Where it stands is told from the beginning, and where it begins as well.
+bool TellsOfAnEntry(const nlohmann::json& object, const SyncNumbers& numbers) {
+  if (!numbers.entries_behind.has_value()) return true;  // another release
+  const auto position = object.find("non_primary_position");
+  const auto speed = object.find("entries_per_second");
+  const bool moves =
+      speed != object.end() && speed->is_number() && speed->get<double>() > 0;
+  return position != object.end() && !position->empty() &&
+         (numbers.entries_behind == 0 || moves);
+}
+
 }  // namespace
 
 std::string DescribeSilence(SteadyDuration age) {
@@ -64,6 +75,7 @@ absl::StatusOr<std::optional<SyncNumbers>> ParseSyncNumbers(
   numbers.entries_behind = Number(object, "entries_behind_primary");
   numbers.entries_behind_unclear = object.contains("entries_behind_primary") &&
                                    numbers.entries_behind.value_or(-1) < 0;
+  numbers.entry_replayed = TellsOfAnEntry(object, numbers);
   if (const auto it = object.find("replay_state");
       it != object.end() && it->is_string()) {
     numbers.replay_state = it->get<std::string>();
@@ -137,6 +149,16 @@ int64_t NewestLocalReport(const std::vector<ImageStatuses>& statuses) {
   return newest;
 }
 
+bool CopiesAll(const SiteStatus& status) {
+  return status.state == MirrorStatusState::kSyncing;
+}
+
+bool HasReplayed(const SiteStatus& status) {
+  if (status.state != MirrorStatusState::kReplaying) return false;
+  const auto numbers = ParseSyncNumbers(status.description);
+  return numbers.ok() && (!numbers->has_value() || (*numbers)->entry_replayed);
+}
+
 bool BehindIsUnclear(const SiteStatus& status) {
   if (!IsReplaying(status)) return false;
   const auto numbers = ParseSyncNumbers(status.description);
@@ -154,7 +176,7 @@ bool IsIdle(const SiteStatus& status) {
 }
 
 bool IsSyncing(const SiteStatus& status) {
-  if (status.state == MirrorStatusState::kSyncing) return true;
+  if (CopiesAll(status)) return true;
   const auto numbers = ParseSyncNumbers(status.description);
   return numbers.ok() && numbers->has_value() &&
          (*numbers)->replay_state == "syncing";

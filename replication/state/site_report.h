@@ -42,6 +42,8 @@ struct SyncNumbers {
   std::optional<int64_t> bytes_per_snapshot;  // a mean, while this daemon runs
   std::optional<int64_t> entries_behind;      // journal mode: not replayed yet
   bool entries_behind_unclear = false;        // it is told, in another form
+  /// Journal mode: false: nothing in it tells of an entry that was replayed.
+  bool entry_replayed = true;
   std::string replay_state;  // "idle", "syncing", empty, or an unknown word
 };
 
@@ -69,6 +71,14 @@ std::string ArrivalText(absl::string_view description);
 /// Journal mode: it replays, and says in no form that this build knows how much
 /// is left to replay. That is no word that nothing is.
 bool BehindIsUnclear(const SiteStatus& status);
+
+/// Journal mode: it makes a copy of all that the primary has, before it replays
+/// anything. Until that ends its image is half empty.
+bool CopiesAll(const SiteStatus& status);
+
+/// Journal mode: it replays, and has replayed something. In its first report it
+/// only says that it is about to, when no entry was read yet (16.2.15).
+bool HasReplayed(const SiteStatus& status);
 
 /// What a site's report says about the role of its image.
 enum class SiteRole {

@@ -15,6 +15,8 @@ namespace {
 
 class FakeBed final : public ContractBed {
  public:
+  FakeBed() { world_.ReplayJournals(); }
+
   Cluster& ClusterFor(Site site) override {
     return site == Site::kA ? *cluster_a_ : *cluster_b_;
   }

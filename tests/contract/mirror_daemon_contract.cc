@@ -95,6 +95,49 @@ TEST_P(ContractTest, ARbdMirrorThatBeginsRemovesTheStatusesOfAllThatAreDown) {
   EXPECT_TRUE(bed().WaitFor(replays, kReturnLimit));
 }
 
+// An image of journal mode is half empty until all of it was copied once.
+TEST_P(ContractTest, AFirstCopyInJournalModeIsToldBeforeAnEntryIsReplayed) {
+  static constexpr char kImage[] = "first-copy-by-journal";
+  ASSERT_OK(bed().CreateImage(kA, kImage, uint64_t{256} << 20));
+  ASSERT_OK(bed().Write(kA, kImage, 7));
+  ASSERT_OK(Change(kA, kImage, [](Image& image) {
+    return image.MirrorEnable(MirrorMode::kJournal);
+  }));
+  const auto tags = [] {
+    const auto id =
+        FindImageId(*OpenPool(kB, Access::kRead), ImageName(kImage));
+    if (!id.ok()) return 0;
+    const auto value = OpenPool(kB, Access::kRead)
+                           ->ReadOmapKey("journal." + *id, "next_tag_tid");
+    return value.ok() && value->has_value() ? (*value)->front() : 0;
+  };
+  const auto tells = [](const SiteStatus& status, const std::string& text) {
+    return status.description.find(text) != std::string::npos;
+  };
+  std::set<MirrorStatusState> said;
+  EXPECT_TRUE(bed().WaitFor(
+      [&] {
+        const auto status = StatusOf(kA, kImage, false);
+        if (!status) return false;
+        said.insert(status->state);
+        if (status->state == MirrorStatusState::kSyncing) {
+          EXPECT_TRUE(tells(*status, "bootstrapping, ")) << status->description;
+        }
+        if (status->state != MirrorStatusState::kReplaying) return false;
+        EXPECT_TRUE(tells(*status, "\"entries_behind_primary\":"));
+        const bool replayed = tells(*status, "\"entries_behind_primary\":0") &&
+                              !tells(*status, "\"non_primary_position\":{}");
+        EXPECT_TRUE(!replayed || tags() == 2) << status->description;
+        return replayed;
+      },
+      kReturnLimit));
+  EXPECT_THAT(said, Each(AnyOf(MirrorStatusState::kStartingReplay,
+                               MirrorStatusState::kSyncing,
+                               MirrorStatusState::kReplaying)));
+  EXPECT_EQ(bed().Fingerprint(kB, kImage).value(),
+            bed().Fingerprint(kA, kImage).value());
+}
+
 TEST_P(ContractTest, AKilledRbdMirrorLeavesItsLastWordAndItsWatchForAWhile) {
   ASSERT_NO_FATAL_FAILURE(NeedMirrored(kStanding));
   const auto replays = [](bool up) {

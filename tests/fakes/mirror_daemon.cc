@@ -25,6 +25,9 @@ constexpr SteadyDuration kReportDelay = seconds(5);
 // that it still is.
 constexpr SteadyDuration kLookInterval = seconds(30);
 constexpr SteadyDuration kCreateDelay = seconds(2);
+// From its word that it replays to the first entry of the journal: longer than
+// until it has said so.
+constexpr SteadyDuration kFirstEntryDelay = seconds(7);
 constexpr SteadyDuration kDeleteDelay = seconds(3);
 constexpr SteadyDuration kLetGoDelay = seconds(1);
 // A split brain is looked at once more after each kLookInterval, with both
@@ -196,7 +199,7 @@ bool Model::LooksAgain(const Replayer& replayer) const {
 
 void Model::SetKind(Replayer& replayer, ReplayKind kind) {
   const bool looks = kind == replayer.kind && LooksAgain(replayer);
-  if (kind == ReplayKind::kReplaying || looks) {
+  if (kind == ReplayKind::kReplaying || kind == ReplayKind::kSyncing || looks) {
     replayer.holds_image = true;
     replayer.lets_go_at.reset();
   } else if (replayer.holds_image && !replayer.lets_go_at) {
@@ -308,6 +311,11 @@ ReplayKind Model::Follow(Site& site, Image& local, Image& remote,
 
 ReplayKind Model::FollowJournal(Site& site, Image& local, const Image& remote,
                                 Replayer& replayer) {
+  if (local.first_copy && !GoOnWithFirstCopy(site, local, replayer)) {
+    return local.first_copy->objects < local.content.size()
+               ? ReplayKind::kSyncing
+               : ReplayKind::kReplaying;
+  }
   size_t common = 0;
   while (common < local.journal.size() && common < remote.journal.size() &&
          local.journal[common].id == remote.journal[common].id) {
@@ -336,6 +344,35 @@ ReplayKind Model::FollowJournal(Site& site, Image& local, const Image& remote,
     if (!absl::StartsWith(key, ".rbd_mirror.")) local.metadata[key] = value;
   }
   return remote.primary() ? ReplayKind::kReplaying : ReplayKind::kRemoteDemoted;
+}
+
+// false: it has no end yet. When all is copied rbd-mirror says that it replays,
+// and then reads the first entry.
+bool Model::GoOnWithFirstCopy(Site& site, Image& local, Replayer& replayer) {
+  JournalCopy& copy = *local.first_copy;
+  const uint64_t total = local.content.size();
+  if (copy.objects == total && replayer.kind == ReplayKind::kReplaying &&
+      now_ - replayer.kind_since >= kFirstEntryDelay) {
+    local.journal = std::move(copy.journal);
+    local.first_copy.reset();
+    SetJournalTags(site, local, 2);
+    return true;
+  }
+  const auto step =
+      std::min(total - copy.objects, static_cast<uint64_t>(replayer.budget));
+  replayer.budget -= static_cast<double>(step);
+  std::copy_n(
+      copy.content.begin() + static_cast<std::ptrdiff_t>(copy.objects), step,
+      local.content.begin() + static_cast<std::ptrdiff_t>(copy.objects));
+  copy.objects += step;
+  return false;
+}
+
+void Model::SetJournalTags(Site& site, const Image& image, char tags) {
+  site.pools[image.pool_id]
+      .namespaces[image.rados_namespace]
+      .omap[absl::StrCat("journal.", image.id)]["next_tag_tid"] =
+      std::string(1, tags) + std::string(7, '\0');
 }
 
 // Copies as much of the next snapshot as the budget allows. true: there may be
@@ -507,10 +544,8 @@ void Model::CreateLocal(const Pair& pair, const Image& remote,
   image->mode = remote.mode;
   image->global_id = remote.global_id;
   if (remote.mode == MirrorMode::kJournal) {
-    image->content = remote.content;
-    image->journal = remote.journal;
-    pair.local.omap[absl::StrCat("journal.", image->id)]["next_tag_tid"] =
-        std::string("\2\0\0\0\0\0\0\0", 8);
+    image->first_copy = {remote.content, remote.journal};
+    SetJournalTags(pair.site, *image, 1);
   }
   replayer.budget = 0;
   SetKind(replayer, ReplayKind::kStarting);
@@ -569,6 +604,16 @@ void Model::WriteStatus(const Pair& pair, const std::string& global_id,
   }
 }
 
+std::string Model::DescribeFirstCopy(const Image* local) {
+  if (local == nullptr || !local->first_copy ||
+      local->first_copy->objects == 0) {
+    return "bootstrapping, IMAGE_SYNC/CREATE_SYNC_POINT";
+  }
+  return absl::StrCat("bootstrapping, IMAGE_SYNC/COPY_IMAGE ",
+                      100 * local->first_copy->objects / local->content.size(),
+                      "%");
+}
+
 StatusEntry Model::Describe(const Pair& pair, const Image* local,
                             const Image* remote, ReplayKind told,
                             Replayer& replayer) const {
@@ -577,6 +622,8 @@ StatusEntry Model::Describe(const Pair& pair, const Image* local,
       return {MirrorStatusState::kStartingReplay, "starting replay", 0, 0};
     case ReplayKind::kLocalPrimary:
       return {MirrorStatusState::kStopped, "local image is primary", 0, 0};
+    case ReplayKind::kSyncing:
+      return {MirrorStatusState::kSyncing, DescribeFirstCopy(local), 0, 0};
     case ReplayKind::kRemoteDemoted:
       return {MirrorStatusState::kUnknown, "remote image demoted", 0, 0};
     case ReplayKind::kRemoteNotPrimary:
@@ -602,7 +649,10 @@ StatusEntry Model::Describe(const Pair& pair, const Image* local,
     json["bytes_per_second"] = 0.0;
     json["entries_behind_primary"] = behind;
     json["entries_per_second"] = 0.0;
-    json["non_primary_position"]["entry_tid"] = local->journal.size();
+    json["non_primary_position"] = nlohmann::json::object();
+    if (!local->first_copy) {
+      json["non_primary_position"]["entry_tid"] = local->journal.size();
+    }
     json["primary_position"]["entry_tid"] = remote->journal.size();
     replayer.last_replaying = absl::StrCat("replaying, ", json.dump());
   } else if (Reachable(pair.site) && local != nullptr && remote != nullptr &&

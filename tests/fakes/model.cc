@@ -290,7 +290,8 @@ std::vector<Watcher> Model::Watchers(const Site& site,
   const Daemon& other = site.peer->daemon;
   const auto it = other.replayers.find(image.global_id);
   if (other.exists && it != other.replayers.end() &&
-      (it->second.kind == ReplayKind::kReplaying || LooksAgain(it->second)) &&
+      (it->second.kind == ReplayKind::kReplaying ||
+       it->second.kind == ReplayKind::kSyncing || LooksAgain(it->second)) &&
       WatchLives(other.seen_by_peer)) {
     add(other.peer_instance);
   }

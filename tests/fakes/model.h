@@ -100,6 +100,13 @@ struct JournalEvent {
   uint64_t value = 0;  // of a write
 };
 
+/// The primary at the moment when a first copy of it began.
+struct JournalCopy {
+  Content content;
+  std::vector<JournalEvent> journal;
+  uint64_t objects = 0;  // that are copied; the first ones
+};
+
 struct Image {
   std::string id;
   std::string name;
@@ -129,6 +136,8 @@ struct Image {
   uint64_t next_snapshot_id = 4;
   bool journal_primary = false;  // mode kJournal
   std::vector<JournalEvent> journal;
+  /// Mode kJournal: what rbd-mirror copies before it replays anything.
+  std::optional<JournalCopy> first_copy;
   bool next_snapshot_incomplete =
       false;  // see FakeSite::LeaveNextSnapshotIncomplete
 
@@ -177,6 +186,7 @@ struct StatusEntry {
 enum class ReplayKind {
   kStarting,
   kLocalPrimary,
+  kSyncing,  // journal mode: the first copy
   kReplaying,
   kRemoteDemoted,
   kRemoteNotPrimary,
@@ -479,6 +489,9 @@ class Model {
   /// The same in journal mode.
   ReplayKind FollowJournal(Site& site, Image& local, const Image& remote,
                            Replayer& replayer);
+  bool GoOnWithFirstCopy(Site& site, Image& local, Replayer& replayer);
+  static void SetJournalTags(Site& site, const Image& image, char tags);
+  static std::string DescribeFirstCopy(const Image* local);
   bool CopyNext(Site& site, Image& local, Image& remote, Replayer& replayer);
   void FinishCopy(Site& site, Image& local, Image& remote, size_t target,
                   bool base_complete, Replayer& replayer);

@@ -13,6 +13,7 @@ namespace addons::testing {
 namespace {
 
 using std::chrono::seconds;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 class JournalModeTest : public TwoSitesTest {
@@ -48,6 +49,10 @@ TEST_F(JournalModeTest, AFirstCopyThatIsNotWholeIsNotForced) {
     Continue("b", "rbd-mirror");
   }
   ASSERT_EQ(Tags(volume), 1) << "the copy was never caught";
+  // Until its rbd-mirror has told on site a that it copies: UNAVAILABLE.
+  ::replication::GetVolumeReplicationInfoResponse info;
+  EXPECT_THAT(Info("a", volume, &info),
+              AnyOf(HasCode(Code::NOT_FOUND), HasCode(Code::UNAVAILABLE)));
   volume.id_b = Testbed("peer-journal", {"b", volume.id_a});
 
   const grpc::Status refused = Promote("b", volume, true, journal);
@@ -56,7 +61,10 @@ TEST_F(JournalModeTest, AFirstCopyThatIsNotWholeIsNotForced) {
   EXPECT_FALSE(IsPrimary("b", volume));
 
   Continue("b", "rbd-mirror");
-  ASSERT_TRUE(Eventually([&] { return Tags(volume) > 1; }, seconds(180)));
+  // What the primary calls whole can be promoted at once.
+  ASSERT_TRUE(
+      Eventually([&] { return Info("a", volume, &info).ok(); }, seconds(180)));
+  EXPECT_GT(Tags(volume), 1);
   EXPECT_THAT(Promote("b", volume, true, journal), HasCode(Code::OK));
   EXPECT_EQ(Digest("b", volume), Digest("a", volume));
 }

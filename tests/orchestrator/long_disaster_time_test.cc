@@ -37,13 +37,15 @@ class LongDisasterTimeTest : public OrchestratedSitesTest {
 
  protected:
   void ProtectMore(int count, const Parameters& parameters, Volumes* volumes) {
-    for (int i = 0; i < count; ++i) {
-      volumes->push_back(Protect(parameters, {}));
-      // The first copy is whole once replication info says more than NOT_FOUND.
+    for (int i = 0; i < count; ++i) volumes->push_back(Protect(parameters, {}));
+  }
+  /// The first copy is whole once replication info says more than NOT_FOUND.
+  static void AwaitCopies(const Volumes& volumes) {
+    for (const auto& volume : volumes) {
       EXPECT_TRUE(Eventually(
           [&] {
             ::replication::GetVolumeReplicationInfoResponse info;
-            return Info("a", volumes->back()->volume, &info).ok();
+            return Info("a", volume->volume, &info).ok();
           },
           minutes(10)));
     }
@@ -51,6 +53,7 @@ class LongDisasterTimeTest : public OrchestratedSitesTest {
   /// From the death of site a until all of them are primary on site b; puts all
   /// back in order afterwards.
   seconds Disaster(const Volumes& volumes) {
+    AwaitCopies(volumes);
     StopSite("a");
     const auto begin = steady_clock::now();
     ForEach(volumes, [&](Volume& volume) {

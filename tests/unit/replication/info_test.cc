@@ -519,6 +519,88 @@ TEST_F(FirstCopyTest, ANewEnablingAwaitsItsOwnFirstCopy) {
   EXPECT_THAT(Info(on_a_), StatusIs(absl::StatusCode::kNotFound));
 }
 
+class JournalFirstCopyTest : public VerbsTest {
+ protected:
+  JournalFirstCopyTest() {
+    world_.ReplayJournals();
+    AddPlain();
+    EXPECT_OK(a_.Write(image_, 1));
+    b_.SetCopySpeed(0.1);
+    EXPECT_OK(Enable(on_a_, {{"mirroringMode", "journal"}}));
+  }
+  bool PeerIs(MirrorStatusState state) {
+    for (const SiteStatus& status : a_.Status(image_)) {
+      if (status.mirror_uuid == b_.mirror_uuid()) return status.state == state;
+    }
+    return false;
+  }
+  void AwaitWholeCopy() {
+    ASSERT_TRUE(world_.AdvanceUntil(
+        [this] { return b_.HasImage(image_) && b_.Data(image_) == 1; },
+        minutes(2)));
+    world_.Advance(seconds(45));
+  }
+};
+
+TEST_F(JournalFirstCopyTest, UntilItIsWholeInfoIsNotFound) {
+  ASSERT_TRUE(world_.AdvanceUntil(
+      [this] { return PeerIs(MirrorStatusState::kSyncing); }, minutes(1)));
+  EXPECT_THAT(Info(on_a_), StatusIs(absl::StatusCode::kNotFound,
+                                    AllOf(HasSubstr("not complete yet"),
+                                          HasSubstr("copies all of it"))));
+  // Not a matter of time either.
+  world_.Advance(minutes(3));
+  ASSERT_TRUE(PeerIs(MirrorStatusState::kSyncing));
+  EXPECT_THAT(Info(on_a_), StatusIs(absl::StatusCode::kNotFound));
+  pair_.AddJournal(b_, kUuid);
+  EXPECT_THAT(Promote(on_b_, Force::kYes),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       HasSubstr("first copy of the image to this site")));
+
+  b_.SetCopySpeed(1000);
+  ASSERT_TRUE(world_.AdvanceUntil(
+      [this] { return PeerIs(MirrorStatusState::kReplaying); }, minutes(2)));
+  // It is about to, and has not read an entry: no force would be right yet.
+  EXPECT_THAT(Info(on_a_), StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_THAT(Promote(on_b_, Force::kYes),
+              StatusIs(absl::StatusCode::kUnavailable));
+  AwaitWholeCopy();
+  const auto info = Info(on_a_);
+  ASSERT_OK(info);
+  EXPECT_EQ(info->health, ReplicationHealth::kHealthy) << info->message;
+  LoseA();
+  EXPECT_OK(Promote(on_b_, Force::kYes));
+  EXPECT_EQ(b_.Data(image_), 1U);
+}
+
+TEST_F(JournalFirstCopyTest, BeforeThePeerHasTheImageInfoIsNotFound) {
+  b_.SetMirrorDaemon(DaemonState::kDown);
+  (void)Info(on_a_);
+  world_.Advance(minutes(2));
+  EXPECT_THAT(Info(on_a_), StatusIs(absl::StatusCode::kNotFound,
+                                    HasSubstr("not complete yet")));
+}
+
+TEST_F(JournalFirstCopyTest, ThatItIsWholeIsRememberedWithTheImage) {
+  b_.SetCopySpeed(1000);
+  AwaitWholeCopy();
+  const auto info = Info(on_a_);
+  ASSERT_OK(info);
+  EXPECT_EQ(info->upkeep, Handles({id_}));
+  ASSERT_OK(Run([&](OperationContext& context) {
+    return addons::KeepUp(context, on_a_.environment(), {on_a_.Target(id_)});
+  }));
+  EXPECT_THAT(Info(on_a_)->upkeep, Handles({}));
+  // A copy that is made anew is none of a fresh enabling.
+  a_.SetStatus(image_, b_.mirror_uuid(), MirrorStatusState::kSyncing,
+               "bootstrapping, IMAGE_SYNC/COPY_IMAGE 32%");
+  const auto anew = Info(on_a_);
+  ASSERT_OK(anew);
+  EXPECT_EQ(anew->health, ReplicationHealth::kDegraded);
+  EXPECT_THAT(anew->message, AllOf(HasSubstr("copies all of it"),
+                                   HasSubstr("COPY_IMAGE 32%")));
+}
+
 // --- since when this site is primary
 
 TEST_F(InfoTest, SinceWhenThisSiteIsPrimaryIsNotedByTheUpkeep) {

@@ -125,6 +125,8 @@ TEST_P(RecordedStatusTest, AJournalHasNoSnapshotNumbers) {
   EXPECT_EQ(numbers.replay_state, "");
   EXPECT_FALSE(numbers.local_snapshot_time.has_value());
   EXPECT_FALSE(numbers.last_snapshot_bytes.has_value());
+  // Its first report, from before the first entry was read.
+  EXPECT_FALSE(HasReplayed(status));
 }
 
 TEST_P(RecordedStatusTest, ADemotedJournalHasNoPrimary) {

@@ -1,5 +1,7 @@
 #include "replication/state/site_report.h"
 
+#include <string>
+
 #include "ceph/mirror.h"
 #include "tests/testing/status_matchers.h"
 
@@ -139,6 +141,46 @@ TEST(SiteReportTest, SyncingIsAStateOrAReplayState) {
   EXPECT_TRUE(IsSyncing(Status(MirrorStatusState::kReplaying,
                                R"(replaying, {"replay_state":"syncing"})")));
   EXPECT_FALSE(IsSyncing(Status(MirrorStatusState::kReplaying, kReplaying)));
+}
+
+// As Ceph 16.2.15 writes them, one after the other. The journal of the copy
+// tells of an entry from somewhere between the second and the third on.
+TEST(SiteReportTest, AFirstCopyInJournalModeIsWholeWithTheFirstEntry) {
+  const auto replaying = [](const std::string& numbers) {
+    return Status(MirrorStatusState::kReplaying,
+                  ("replaying, {" + numbers + "}").c_str());
+  };
+  const SiteStatus copying = Status(MirrorStatusState::kSyncing,
+                                    "bootstrapping, IMAGE_SYNC/COPY_IMAGE 40%");
+  EXPECT_TRUE(CopiesAll(copying));
+  EXPECT_FALSE(HasReplayed(copying));
+
+  const std::string primary =
+      R"("primary_position":{"entry_tid":3,"object_number":3,"tag_tid":2})";
+  const std::string still =
+      R"("bytes_per_second":0.0,"entries_behind_primary":3,)"
+      R"("entries_per_second":0.0,)";
+  const SiteStatus begins =
+      replaying(still + R"("non_primary_position":{},)" + primary);
+  EXPECT_FALSE(CopiesAll(begins));
+  EXPECT_FALSE(HasReplayed(begins));
+  // One that was written to before it was mirrored begins elsewhere.
+  const std::string there =
+      R"("non_primary_position":{"entry_tid":8193,"object_number":1,)"
+      R"("tag_tid":1},)";
+  EXPECT_FALSE(HasReplayed(replaying(still + there + primary)));
+
+  EXPECT_TRUE(HasReplayed(
+      replaying(R"("bytes_per_second":0.0,"entries_behind_primary":0,)"
+                R"("entries_per_second":0.0,)" +
+                there + primary)));
+  // A workload that goes on writing is never caught up with.
+  EXPECT_TRUE(HasReplayed(
+      replaying(R"("bytes_per_second":17.5,"entries_behind_primary":9,)"
+                R"("entries_per_second":0.2,)" +
+                there + primary)));
+  // A release that does not tell it.
+  EXPECT_TRUE(HasReplayed(Status(MirrorStatusState::kReplaying, "replaying")));
 }
 
 TEST(ArrivalTextTest, ChangesWithWhatArrivesAndWithNothingElse) {
