@@ -321,7 +321,7 @@ bool PromoteSeries::Arrived(const std::string& rados_namespace,
       if (arrival.empty()) continue;
       const auto [it, unheard] = state->numbers.try_emplace(
           ReportsKey(rados_namespace, image.image_id));
-      arrived |= unheard ? seen_before : it->second != arrival;
+      arrived |= unheard ? seen_before : ShowsArrival(it->second, arrival);
       it->second = std::move(arrival);
     }
   }

@@ -99,13 +99,22 @@ std::string ArrivalText(absl::string_view description) {
   std::string arrival;
   for (const char* key :
        {"local_snapshot_timestamp", "remote_snapshot_timestamp",
-        "syncing_snapshot_timestamp", "syncing_percent", "bytes_per_second",
+        "syncing_snapshot_timestamp", "syncing_percent",
         "entries_behind_primary", "non_primary_position", "primary_position"}) {
     const auto it = object.find(key);
     if (it == object.end()) continue;
     absl::StrAppend(&arrival, key, "=", JsonText(*it), " ");
   }
+  // The last one, see ShowsArrival().
+  const auto speed = object.find("bytes_per_second");
+  if (speed != object.end() && *speed != 0.0) {
+    absl::StrAppend(&arrival, "bytes_per_second=", JsonText(*speed), " ");
+  }
   return arrival;
+}
+
+bool ShowsArrival(absl::string_view before, absl::string_view now) {
+  return !absl::StartsWith(before, now);
 }
 
 SiteRole RoleOf(const SiteStatus& status) {

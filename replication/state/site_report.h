@@ -65,8 +65,13 @@ std::optional<int64_t> CopiedUpTo(absl::string_view description);
 
 /// The part of a description that changes when something arrives from the
 /// primary: which of its snapshots are known and copied, how far a copy is, the
-/// speed, the journal's positions. Empty: it tells nothing of this kind.
+/// journal's positions, the speed. Empty: it tells nothing of this kind.
 std::string ArrivalText(absl::string_view description);
+
+/// Whether something arrived between two such texts, of which `before` was
+/// first. What is not told any more is no news: the speed falls to zero a
+/// report after the last thing that arrived.
+bool ShowsArrival(absl::string_view before, absl::string_view now);
 
 /// Journal mode: it replays, and says in no form that this build knows how much
 /// is left to replay. That is no word that nothing is.

@@ -160,6 +160,25 @@ TEST_F(PromoteSeriesTest, AReportWithoutNumbersTakesNothingBack) {
   EXPECT_EQ(LookFor(seconds(10)).quiet_for, seconds(30));
 }
 
+// What was written last before a site died was told with the report before.
+TEST_F(PromoteSeriesTest, ASpeedThatFallsToZeroIsNoArrival) {
+  pair_.b().SetMirrorDaemon(DaemonState::kDown);
+  const auto says = [this](const std::string& speed) {
+    pair_.b().SetStatus(MirroredPair::ImageOf(kOther), "",
+                        MirrorStatusState::kReplaying,
+                        R"(replaying, {"bytes_per_second":)" + speed +
+                            R"(,"entries_behind_primary":0,)"
+                            R"("non_primary_position":{"entry_tid":3}})");
+  };
+  says("0.0");
+  LookFor(seconds(20));
+  says("17.5");
+  LookFor(seconds(20));
+  says("0.0");
+  // It is listed once in a second.
+  EXPECT_GE(LookFor(seconds(20)).quiet_for, seconds(38));
+}
+
 TEST_F(PromoteSeriesTest, ProgressOfAnyImageCounts) {
   LookFor(seconds(40), "image 1");
   LookFor(seconds(20), "image 2", "0/16");

@@ -206,6 +206,24 @@ TEST(ArrivalTextTest, ChangesWithWhatArrivesAndWithNothingElse) {
             ArrivalText(R"(replaying, {"entries_behind_primary":2})"));
 }
 
+// 16.2.15 tells the speed of the time since its report before: of a primary
+// that has died the last but one still has one, and the last has none.
+TEST(ArrivalTextTest, ASpeedThatFallsToZeroIsNoArrival) {
+  const auto text = [](const std::string& speed, const std::string& entry) {
+    return ArrivalText(R"(replaying, {"bytes_per_second":)" + speed +
+                       R"(,"entries_behind_primary":0,"entries_per_second":)" +
+                       speed + R"(,"non_primary_position":{"entry_tid":)" +
+                       entry + "}}");
+  };
+  EXPECT_TRUE(ShowsArrival(text("0.0", "3"), text("17.5", "3")));
+  EXPECT_TRUE(ShowsArrival(text("17.5", "3"), text("9.5", "3")));
+  EXPECT_TRUE(ShowsArrival(text("17.5", "3"), text("0.0", "4")));
+  EXPECT_TRUE(ShowsArrival(text("0.0", "3"), text("0.0", "30")));
+  EXPECT_FALSE(ShowsArrival(text("17.5", "3"), text("0.0", "3")));
+  EXPECT_FALSE(ShowsArrival(text("17.5", "3"), text("17.5", "3")));
+  EXPECT_FALSE(ShowsArrival(text("0.0", "3"), text("0.0", "3")));
+}
+
 TEST(ArrivalTextTest, IsEmptyWhereNothingIsToldOfThat) {
   for (const char* text : {"", "starting replay", "replaying, {broken",
                            "replaying, 17", "replaying, {}"}) {
