@@ -24,6 +24,7 @@ namespace {
 using ::testing::AnyOf;
 using ::testing::Each;
 using ::testing::Eq;
+using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::Optional;
 
