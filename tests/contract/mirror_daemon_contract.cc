@@ -57,13 +57,15 @@ TEST_P(ContractTest, ARbdMirrorThatBeginsRemovesTheStatusesOfAllThatAreDown) {
     EXPECT_TRUE(StatusOf(site, kStanding, site == kA)->up);
   }
 
-  // A primary's last word is the same as before.
+  // A primary's last word is the same as before, or none of its role (20.2.4,
+  // seen once on a busy machine).
   ASSERT_OK(bed().EndMirrorDaemon(kA));
   for (const Site site : {kA, kB}) {
     const auto status = StatusOf(site, kStanding, site == kA);
     ASSERT_TRUE(status.has_value());
     EXPECT_FALSE(status->up);
-    EXPECT_EQ(status->description, "local image is primary");
+    EXPECT_THAT(status->description,
+                AnyOf("local image is primary", "stopped"));
   }
 
   ASSERT_OK(bed().StartMirrorDaemon(kA));
