@@ -30,7 +30,7 @@ namespace addons {
 ///               ├─ another program promoted this site ───> UNAVAILABLE
 ///               └─ Yield()
 ///                    ├─ a workload is here ──────────────> UNAVAILABLE
-///                    └─ BeginMutation(), "demoting again" ─> UNAVAILABLE
+///                    └─ BeginCorrection(), "demoting again" ─> UNAVAILABLE
 // clang-format on
 class TakeBack {
  public:

@@ -32,7 +32,11 @@ absl::StatusOr<bool> FakePool::TakeObjectLock(const ObjectLock& lock,
   };
   int r = ChangeLock("rados_lock_exclusive", lock, take);
   if (lock.although_full && (r == -EDQUOT || r == -ENOSPC)) {
-    r = ChangeLock("lock.lock", lock, take);
+    r = ChangeLock("lock.lock", lock,
+                   [&](model::Namespace& space, SteadyTime now) {
+                     space.omap.try_emplace(lock.object);
+                     return take(space, now);
+                   });
   }
   if (r == -EBUSY) return false;
   if (r < 0) return Error(r, "lock", lock.object);

@@ -163,6 +163,9 @@ class FakeSite {
   void SetMgrModuleReady(bool ready);
   /// false: the manager does not know the module's commands.
   void SetMgrHasModule(bool has);
+  /// The pool has reached its quota: a lock of a new object is EDQUOT, other
+  /// calls go on.
+  void SetFull(bool full);
   void SetMirrorDaemon(DaemonState state);
   /// After it was blocklisted, sooner than it would.
   void ReconnectMirrorDaemon();

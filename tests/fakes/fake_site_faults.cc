@@ -62,6 +62,13 @@ void FakeSite::SetNoticeDelay(SteadyDuration delay) {
   site_.daemon.notice_delay = delay;
 }
 
+void FakeSite::SetFull(bool full) {
+  const MutexLock lock(world_.mutex_);
+  for (auto& [id, pool] : site_.pools) {
+    for (auto& [name, space] : pool.namespaces) space.full = full;
+  }
+}
+
 void FakeSite::SetOsdRelease(const std::string& release) {
   const MutexLock lock(world_.mutex_);
   site_.osd_release = release;

@@ -23,6 +23,7 @@ int TakeLock(Namespace& where, const ObjectLock& lock, const Client& client,
              SteadyTime now, std::chrono::seconds duration) {
   const auto locker = LockerOf(where, lock, now);
   if (locker) return Holds(locker, lock, client) ? -EEXIST : -EBUSY;
+  if (where.full && !where.omap.contains(lock.object)) return -EDQUOT;
   where.omap.try_emplace(lock.object);
   where.locks[{lock.object, lock.name}] = {
       {NameOf(client), lock.cookie, absl::StrCat("v1:", client.address)},

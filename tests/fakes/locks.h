@@ -12,6 +12,7 @@ namespace addons::model {
 // Exclusive locks with an end, as Ceph's class "lock" keeps them. Results are
 // those of the C API, or of the OSD.
 
+/// EDQUOT: the pool is full, and the object is a new one.
 int TakeLock(Namespace& where, const ObjectLock& lock, const Client& client,
              SteadyTime now, std::chrono::seconds duration);
 int RenewLock(Namespace& where, const ObjectLock& lock, const Client& client,

@@ -254,7 +254,8 @@ struct Namespace {
   std::map<std::string, OmapValues> omap;                // by object
   /// By object and name of the lock.
   std::map<std::pair<std::string, std::string>, TimedLock> locks;
-  std::map<std::string, GroupMembers> groups;                    // by name
+  bool full = false;                           // FakeSite::SetFull()
+  std::map<std::string, GroupMembers> groups;  // by name
   std::map<std::string, std::set<std::string>> group_snapshots;  // by group
   /// By global id, then by the writer's mirror uuid ("": this site).
   std::map<std::string, std::map<std::string, StatusEntry>> statuses;

@@ -291,6 +291,9 @@ const std::vector<WayOut>& WaysOut() {
       {"", kNotFound, "the journal names it, but the pool has no such image"},
       {"", kNotFound, "remove it from the group if it was deleted"},
       {"", kUnavailable, "remove it from the group if it was deleted"},
+      // Nobody copies it.
+      {"GetVolumeReplicationInfo", kNotFound,
+       "no peer has reported on the image yet; check rbd-mirror"},
       // It is not mirrored.
       {"", kPrecondition, "replication is not enabled"},
       {"", kUnavailable, "replication is not enabled"},

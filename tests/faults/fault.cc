@@ -204,9 +204,9 @@ std::vector<Fault> FaultsAt(const CallRecord& call) {
   faults.push_back({Strike::kBlocklist});
   faults.push_back({Strike::kThrow});
   // What has no effect fails the same way before and after it.
-  const bool lock = call.call == "rados_lock_exclusive" ||
-                    call.call == "rados_break_lock" ||
-                    call.call == "lock.assert_locked";
+  const bool lock =
+      call.call == "rados_lock_exclusive" || call.call == "rados_break_lock" ||
+      call.call == "lock.lock" || call.call == "lock.assert_locked";
   if (call.mutation || lock || call.call == "rbd_open") {
     faults.push_back({Strike::kErrorAfter, ETIMEDOUT});
     faults.push_back({Strike::kThrowAfter});

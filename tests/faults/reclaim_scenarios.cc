@@ -40,6 +40,10 @@ void WithZeros(Rig& rig) {
   rig.id_ = rig.pair_.AddVolume(rig.a_, kUuid, 4 * kObject);
   rig.a_.SetUsage(rig.image_, 2, 1);
 }
+void WithZerosInAFullPool(Rig& rig) {
+  WithZeros(rig);
+  rig.a_.SetFull(true);
+}
 void Reclaimed(Rig& rig) {
   WithZeros(rig);
   ASSERT_OK(Reclaim(rig));
@@ -58,6 +62,7 @@ void Mirrored(Rig& rig) { rig.AddMirrored(); }
 std::vector<Scenario> ReclaimScenarios() {
   std::vector<Scenario> all;
   all.push_back(Make("ReclaimFresh", "a", WithZeros, Reclaim));
+  all.push_back(Make("ReclaimInAFullPool", "a", WithZerosInAFullPool, Reclaim));
   all.push_back(Make("ReclaimRepeated", "a", Reclaimed, Reclaim));
   all.push_back(Make("ReclaimHalfDone", "a", HalfReclaimed, Reclaim));
   all.push_back(Make("ReclaimOfAPrimary", "a", Mirrored, Reclaim));
