@@ -107,17 +107,19 @@ void EventLog::Wait(const std::string& key, HistoryEvent event,
       key, Waiting{std::move(object), std::move(event), since});
 }
 
+void EventLog::AllWait(SteadyTime now) {
+  for (auto& [id, object] : objects_) {
+    for (Row& row : object.rows) {
+      if (std::exchange(row.untold, false)) Wait(row.key, row.last, now);
+    }
+  }
+}
+
 std::vector<HistoryBatch> EventLog::Take(const std::set<std::string>& busy,
                                          bool all) {
   const MutexLock lock(mutex_);
   const SteadyTime now = clock_.Now();
-  if (all) {
-    for (auto& [id, object] : objects_) {
-      for (Row& row : object.rows) {
-        if (std::exchange(row.untold, false)) Wait(row.key, row.last, now);
-      }
-    }
-  }
+  if (all) AllWait(now);
   std::map<HistoryPlace, HistoryBatch> batches;
   for (auto next = waiting_.begin(); next != waiting_.end();) {
     const auto one = next++;

@@ -113,6 +113,8 @@ class EventLog {
 
   void Wait(const std::string& key, HistoryEvent event, SteadyTime since)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  /// What was not told yet of any row.
+  void AllWait(SteadyTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Object& ObjectOf(const std::string& id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Clock& clock_;
