@@ -80,7 +80,8 @@ TEST_F(SiteTest, ThereAfterADisasterAndBack) {
 
   // b dies, and a takes over what it has.
   Write("b", volumes[0], "seen");
-  Synchronize("b", volumes[0]);
+  // Not one of them is dead before the other site has heard that it is primary.
+  for (const TestVolume& volume : all) Synchronize("b", volume);
   Stop("b", "all");
   EXPECT_EQ(Site("a", "failover", {"--dry-run"}).code, 0);
   EXPECT_EQ(primaries("a"), 0);
