@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
-# A pool that is full, or has reached its quota. One would guess that what only frees space goes on
-# there: `rbd sparsify` of an image full of zeros, a discard. Ceph 16.2.15 lets both wait, without a
-# word and without end, like a write; so does the lock of an object that is not there yet.
-# `rbd snap rm` goes on: it asks for that (librados: rados_set_pool_full_try), and a program that
-# does can also discard and sparsify. `rbd rm` asks for it, too, and fails all the same with
-# "No such file or directory" where nothing was ever removed before: the object that lists the
-# trash would be a new one. The image is still there.
+# A pool that has reached its quota. One would guess that what only frees space goes on there, as
+# `rbd sparsify` of an image full of zeros. Ceph 16.2.15 lets it wait, without a word and without
+# end, like a write; so does the lock of an object that is not there yet.
+# `rbd snap rm` goes on: it asks for that (librados: rados_set_pool_full_try). `rbd rm` asks for it,
+# too, and fails all the same with "No such file or directory" where nothing was ever removed
+# before: the object that lists the trash would be a new one. The image is still there.
 #
-# So a trim does not free a full pool. Raise the quota for a moment, or remove snapshots.
+# Raise the quota for a moment, or remove snapshots.
 set -euo pipefail
 # shellcheck source=findings/lib/ceph_site.sh
 . "$(dirname "$0")/lib/ceph_site.sh"

@@ -4,9 +4,9 @@
 
 namespace addons {
 
-LeaseTarget LeaseOf(const ResolvedVolume& volume) {
+LeaseTarget LeaseOf(const ResolvedVolume& volume, bool although_full) {
   return {volume, absl::StrCat("rbd_addons.lease.", volume.uuid),
-          volume.Describe()};
+          volume.Describe(), although_full};
 }
 
 LeaseTarget LeaseOf(const ResolvedGroup& group) {

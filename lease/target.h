@@ -16,7 +16,7 @@ struct LeaseTarget {
   bool although_full = false;
 };
 
-LeaseTarget LeaseOf(const ResolvedVolume& volume);
+LeaseTarget LeaseOf(const ResolvedVolume& volume, bool although_full = false);
 /// Also for one that is about to be made; it has its uuid already.
 LeaseTarget LeaseOf(const ResolvedGroup& group);
 

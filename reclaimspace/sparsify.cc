@@ -245,9 +245,7 @@ absl::StatusOr<std::optional<SkipReason>> Sparsification::Work(
 
 absl::StatusOr<std::optional<SkipReason>> Sparsification::Change() {
   LeasedContext leased(context_, environment_.leases, "reclaim space of");
-  LeaseTarget target = LeaseOf(volume_);
-  target.although_full = true;
-  leased.Aim(std::move(target));
+  leased.Aim(LeaseOf(volume_, /*although_full=*/true));
   ADDONS_RETURN_IF_ERROR(leased.Take());
   auto skip = ChangeLeased(leased);
   leased.GiveBack();

@@ -336,38 +336,34 @@ absl::Status Demotion::HoldForWorkload(const DemoteDecision& decision) {
   context_.SetPending(pending);
   NoteRest(session_, looked_at_, decision.reason, pending,
            &session_.memory.rest);
-  SteadyDuration rest = environment_.options.poll_interval;
-  if (const auto& by = session_.memory.answer_by; by.has_value()) {
-    rest = std::min<SteadyDuration>(rest, *by - context_.clock().Now());
-  }
-  ADDONS_RETURN_IF_ERROR(context_.LookAgainAfter(rest));
+  ADDONS_RETURN_IF_ERROR(context_.LookAgainAfter(
+      UntilNextLook(context_, environment_, session_.memory.answer_by)));
   return LookAround();
 }
 
 /// Beside a site that follows only after this call, the other site must know
 /// of the demotion: the next call may come later than that site waits.
 absl::Status Demotion::AwaitFollower(const DemoteDecision& decision) {
-  const ReplicationOptions& options = environment_.options;
   const std::optional<SteadyTime> deadline = context_.LatestDeadline();
-  SteadyDuration rest = options.poll_interval;
+  std::optional<SteadyTime> by;
   if (deadline.has_value() && !context_.mutating() &&
       !RefusalIsTold(view_, kAwaitsFollower, context_.clock().WallNow())) {
-    SteadyTime by = *deadline - options.first_refusal;
+    by = *deadline - environment_.options.first_refusal;
     // An earlier call has noted it, and it has not travelled.
     if (view_.refused_demotion.has_value()) {
       by = LastTurn(
-          by, by,
+          *by, *by,
           ReadStoredSchedulesThatApply(session_.volume, view_.image_id));
     }
-    rest = std::min<SteadyDuration>(rest, by - context_.clock().Now());
-    if (rest <= SteadyDuration::zero()) {
+    if (*by <= context_.clock().Now()) {
       workload_ = kAwaitsFollower;
       return Failed(decision.code, decision.reason);
     }
   }
   context_.Step("waiting until the peer follows this site");
   context_.SetPending(Failed(decision.code, decision.reason));
-  ADDONS_RETURN_IF_ERROR(context_.LookAgainAfter(rest));
+  ADDONS_RETURN_IF_ERROR(
+      context_.LookAgainAfter(UntilNextLook(context_, environment_, by)));
   return LookAround();
 }
 

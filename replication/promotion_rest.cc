@@ -144,6 +144,15 @@ bool MayRest(OperationContext& context, ReplicationEnvironment& environment,
   return version.ok() && *version == *rest.header_version;
 }
 
+SteadyDuration UntilNextLook(OperationContext& context,
+                             const ReplicationEnvironment& environment,
+                             std::optional<SteadyTime> answer_by) {
+  const SteadyDuration poll = environment.options.poll_interval;
+  return answer_by.has_value()
+             ? std::min(poll, *answer_by - context.clock().Now())
+             : poll;
+}
+
 absl::Status RestOn(OperationContext& context,
                     ReplicationEnvironment& environment,
                     const PromotionRest& rest,
@@ -159,12 +168,8 @@ absl::Status RestOn(OperationContext& context,
       break;
     }
     context.SetPending(rest.pending);
-    SteadyDuration pause = environment.options.poll_interval;
-    if (answer_by.has_value()) {
-      pause =
-          std::min<SteadyDuration>(pause, *answer_by - context.clock().Now());
-    }
-    ADDONS_RETURN_IF_ERROR(context.LookAgainAfter(pause));
+    ADDONS_RETURN_IF_ERROR(
+        context.LookAgainAfter(UntilNextLook(context, environment, answer_by)));
   }
   return absl::OkStatus();
 }

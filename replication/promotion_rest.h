@@ -76,6 +76,11 @@ void NoteSettled(ReplicationEnvironment& environment, const MirrorView& view,
 bool MayRest(OperationContext& context, ReplicationEnvironment& environment,
              const PromotionRest& rest, Cluster& cluster, Pool& reads);
 
+/// How long to wait until the next look, and until `answer_by` at the latest.
+SteadyDuration UntilNextLook(OperationContext& context,
+                             const ReplicationEnvironment& environment,
+                             std::optional<SteadyTime> answer_by);
+
 /// Of a call that is run again: rests on, without finding the volume
 /// anew, until `answer_by` at the latest. OK: it is time to look.
 absl::Status RestOn(OperationContext& context,

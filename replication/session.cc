@@ -39,9 +39,7 @@ absl::Status RunOnce(LeasedContext& context,
   ADDONS_RETURN_IF_ERROR(opened.status());
   memory.found = true;
   Session session{*std::move(opened), context, environment, memory};
-  LeaseTarget lease = LeaseOf(session.volume);
-  lease.although_full = options.although_full;
-  context.Aim(std::move(lease));
+  context.Aim(LeaseOf(session.volume, options.although_full));
   const std::optional<LastRole> changes = options.changes;
   if (changes.has_value() && !std::exchange(memory.tried_lease_first, true) &&
       environment.last_roles.Of(session.volume).value_or(*changes) ==

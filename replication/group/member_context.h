@@ -17,7 +17,7 @@ namespace addons {
 ///
 /// To probe is to run the verb up to its first change: BeginMutation() refuses,
 /// and by its contract the verb then changes nothing. So what a verb would
-/// answer is learnt from the verb itself.
+/// answer is learnt from the verb itself. BeginCorrection() does not refuse.
 ///
 /// mutating() is about this member alone: a verb that has not changed its
 /// member yet must look and wait as carefully as ever, although other members

@@ -13,6 +13,7 @@
 #include <stop_token>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
@@ -208,6 +209,17 @@ std::string TwoSitesTest::Testbed(const std::string& command,
   const auto output = Bed().Run(command, args);
   EXPECT_TRUE(output.ok()) << output.status();
   return output.value_or("");
+}
+
+void TwoSitesTest::SetQuota(const std::string& site, const std::string& limit,
+                            const std::string& value) {
+  Testbed("ceph",
+          {site, "osd", "pool", "set-quota", RealBed::kPool, limit, value});
+}
+
+bool TwoSitesTest::IsFull(const std::string& site) {
+  return absl::StrContains(
+      Testbed("ceph", {site, "osd", "pool", "ls", "detail"}), "full_quota");
 }
 
 std::string TwoSitesTest::Rbd(const std::string& site,

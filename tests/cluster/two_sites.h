@@ -70,6 +70,11 @@ class TwoSitesTest : public ::testing::Test {
   /// `scripts/testbed COMMAND DIR ARGS...`; a failure fails the test.
   static std::string Testbed(const std::string& command,
                              const std::vector<std::string>& args);
+  /// `limit` of the bed's pool, max_bytes or max_objects; "0": none. The OSDs
+  /// know of it some seconds later: IsFull().
+  static void SetQuota(const std::string& site, const std::string& limit,
+                       const std::string& value);
+  static bool IsFull(const std::string& site);
   /// `rbd ARGS...` as administrator of `site`.
   static std::string Rbd(const std::string& site,
                          const std::vector<std::string>& args);

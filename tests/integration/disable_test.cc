@@ -2,7 +2,6 @@
 
 #include <chrono>
 
-#include "absl/strings/match.h"
 #include "tests/cluster/two_sites.h"
 
 namespace addons::testing {
@@ -41,22 +40,13 @@ TEST_F(DisableTest, OnThePrimaryItEndsOnBothSites) {
 // What it removes are snapshots; a lease is an object of its own.
 TEST_F(DisableTest, AFullPoolDoesNotKeepItsSnapshots) {
   const TestVolume volume = MakeReplicatedVolume();
-  const auto set_quota = [](const std::string& objects) {
-    Testbed("ceph", {"a", "osd", "pool", "set-quota", RealBed::kPool,
-                     "max_objects", objects});
-  };
-  const auto is_full = [] {
-    return absl::StrContains(Testbed("ceph", {"a", "osd", "pool", "ls",
-                                              "detail", "--format", "json"}),
-                             "full_quota");
-  };
-  set_quota("1");
-  EXPECT_TRUE(Eventually(is_full));
+  SetQuota("a", "max_objects", "1");
+  EXPECT_TRUE(Eventually([] { return IsFull("a"); }));
   const grpc::Status disabled = Disable("a", volume);
   const std::string state = MirrorState("a", volume);
   // Before anything can end the test: other tests share the pool.
-  set_quota("0");
-  EXPECT_TRUE(Eventually([&] { return !is_full(); }));
+  SetQuota("a", "max_objects", "0");
+  EXPECT_TRUE(Eventually([] { return !IsFull("a"); }));
   EXPECT_THAT(disabled, HasCode(Code::OK));
   EXPECT_EQ(state, "disabled");
   ExpectPlainAndWritable("a", volume);

@@ -206,26 +206,19 @@ TEST_F(GroupMembershipTest, APoolThatBecomesFullInTheMiddleHoldsNoChangeUp) {
                 {"RBD_ADDONS_CALL_TRACE", trace}});
   auto change =
       std::async(std::launch::async, [&] { return Modify(group).status; });
-  const auto set_quota = [](const std::string& objects) {
-    Testbed("ceph", {"a", "osd", "pool", "set-quota", RealBed::kPool,
-                     "max_objects", objects});
-  };
-  const auto is_full = [] {
-    return Testbed("ceph", {"a", "health", "detail"}).find("POOL_FULL") !=
-           std::string::npos;
-  };
+  const auto is_full = [] { return IsFull("a"); };
   EXPECT_TRUE(Eventually([&] {
     std::ifstream calls(trace);
     const std::string all{std::istreambuf_iterator<char>(calls), {}};
     return all.find("rbd_group_create") != std::string::npos;
   }));
-  set_quota("1");
+  SetQuota("a", "max_objects", "1");
   EXPECT_TRUE(Eventually(is_full));
   // Where only keys of omaps are written the OSDs find room all the same.
   EXPECT_THAT(change.get(),
               AnyOf(HasCode(Code::OK), HasCode(Code::UNAVAILABLE)));
   EXPECT_TRUE(is_full());
-  set_quota("0");
+  SetQuota("a", "max_objects", "0");
   EXPECT_TRUE(Eventually([&] { return !is_full(); }));
   EXPECT_THAT(Modify(group).status, HasCode(Code::OK));
   EXPECT_THAT(Groups("a").Get(group.id).volumes,

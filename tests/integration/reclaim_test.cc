@@ -94,23 +94,14 @@ TEST_F(ReclaimTest, APrimaryIsSkippedForItsSnapshotsAndASecondaryAsSuch) {
 // Where space is wanted most. A lease is an object of its own.
 TEST_F(ReclaimTest, SpaceIsFreedInAFullPool) {
   const TestVolume volume = MakeHollowVolume();
-  const auto set_quota = [](const std::string& bytes) {
-    Testbed("ceph", {"a", "osd", "pool", "set-quota", RealBed::kPool,
-                     "max_bytes", bytes});
-  };
-  const auto is_full = [] {
-    return absl::StrContains(Testbed("ceph", {"a", "osd", "pool", "ls",
-                                              "detail", "--format", "json"}),
-                             "full_quota");
-  };
   const uint64_t digest = Digest("a", volume);
   const int64_t before = StoredBytes();
-  set_quota("1048576");
-  EXPECT_TRUE(Eventually(is_full, seconds(60)));
+  SetQuota("a", "max_bytes", "1048576");
+  EXPECT_TRUE(Eventually([] { return IsFull("a"); }));
   const Reclaimed result = Reclaim(volume);
   // Before anything can end the test: other tests share the pool.
-  set_quota("0");
-  EXPECT_TRUE(Eventually([&] { return !is_full(); }, seconds(60)));
+  SetQuota("a", "max_bytes", "0");
+  EXPECT_TRUE(Eventually([] { return !IsFull("a"); }));
   EXPECT_THAT(result.status, HasCode(Code::OK));
   EXPECT_EQ(Outcome(volume), "sparsified");
   ExpectFreed(before - StoredBytes(), kZeros);

@@ -59,14 +59,6 @@ class RescueKindsTest : public MidCopyTest {
   }
 
  protected:
-  static void SetQuota(const std::string& bytes) {
-    Testbed("ceph", {"b", "osd", "pool", "set-quota", RealBed::kPool,
-                     "max_bytes", bytes});
-  }
-  static bool IsFull() {
-    return Testbed("ceph", {"b", "health", "detail"}).find("POOL_FULL") !=
-           std::string::npos;
-  }
   static void ExpectRefused(const std::string& name, const std::string& why) {
     const Volume& made = volumes_->at(name);
     const SeenSnapshot before = NewestSnapshot("b", made.volume);
@@ -83,15 +75,15 @@ class RescueKindsTest : public MidCopyTest {
 
 TEST_F(RescueKindsTest, AFullPoolChangesNothingUntilThereIsSpace) {
   const Volume& made = volumes_->at("object map off");
-  SetQuota("1");
-  ASSERT_TRUE(Eventually(IsFull));
+  SetQuota("b", "max_bytes", "1");
+  ASSERT_TRUE(Eventually([] { return IsFull("b"); }));
   const grpc::Status full = Promote("b", made.volume, true, {}, seconds(60));
   EXPECT_THAT(full, HasCode(Code::UNAVAILABLE));
   EXPECT_THAT(full.error_message(), HasSubstr("full"));
   EXPECT_FALSE(IsPrimary("b", made.volume));
   EXPECT_THAT(Images(made.volume), Not(HasSubstr("rescue")));
-  SetQuota("0");
-  ASSERT_TRUE(Eventually([] { return !IsFull(); }));
+  SetQuota("b", "max_bytes", "0");
+  ASSERT_TRUE(Eventually([] { return !IsFull("b"); }));
   EXPECT_THAT(Force(made.volume), HasCode(Code::OK));
   ExpectWhole(made);
 }

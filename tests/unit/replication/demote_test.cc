@@ -34,6 +34,15 @@ class DemoteTest : public VerbsTest {
         ->Metadata(key)
         ->value_or("absent");
   }
+  /// Nobody knows what it is, and from second 40 of the minute to its end no
+  /// mirror snapshot is made that could tell of it.
+  void AClientComesThatMayPass() {
+    b_.SetMirrorDaemon(DaemonState::kDown);
+    world_.Advance(seconds(35));
+    a_.AddWatcher(image_, kClient, 4464);
+    world_.AdvanceToSecond(22);
+    deadline_ = seconds(55);
+  }
   int Demotions(const std::string& site) {
     return world_.CountCalls(site, "rbd_mirror_image_demote");
   }
@@ -289,11 +298,7 @@ TEST_F(DemoteTest, BetweenTheManagersMomentsAWorkloadIsToldOfSoon) {
 // Later there is no moment before the deadline in which a mirror snapshot may
 // carry the note, and the other site waits for it only so long.
 TEST_F(DemoteTest, WhoMayPassIsWaitedForWhileTheOtherSiteCanStillBeTold) {
-  b_.SetMirrorDaemon(DaemonState::kDown);
-  world_.Advance(seconds(35));
-  a_.AddWatcher(image_, kClient, 4464);
-  world_.AdvanceToSecond(22);
-  deadline_ = seconds(55);
+  AClientComesThatMayPass();
   EXPECT_THAT(Demote(on_a_),
               StatusIs(kFailedPrecondition, HasSubstr("client.4464")));
   EXPECT_THAT(took_ / seconds(1), AllOf(Ge(11), Le(14)));
@@ -303,11 +308,7 @@ TEST_F(DemoteTest, WhoMayPassIsWaitedForWhileTheOtherSiteCanStillBeTold) {
 // Operator walk 204187: it turned to telling the other site in the last moment
 // in which that is possible, and a look took longer than the moment.
 TEST_F(DemoteTest, WhoMayPassIsNotWaitedForUntilTheVeryLastMomentToTell) {
-  b_.SetMirrorDaemon(DaemonState::kDown);
-  world_.Advance(seconds(35));
-  a_.AddWatcher(image_, kClient, 4464);
-  world_.AdvanceToSecond(22);
-  deadline_ = seconds(55);
+  AClientComesThatMayPass();
   world_.SetCallHook([this](absl::string_view, absl::string_view call, bool) {
     if (call == "rbd_open_read_only") world_.Advance(seconds(1));
     return 0;
@@ -319,11 +320,7 @@ TEST_F(DemoteTest, WhoMayPassIsNotWaitedForUntilTheVeryLastMomentToTell) {
 
 // While nothing changes there is no look, but there is an answer.
 TEST_F(DemoteTest, WhoRestsAnswersInTime) {
-  b_.SetMirrorDaemon(DaemonState::kDown);
-  world_.Advance(seconds(35));
-  a_.AddWatcher(image_, kClient, 4464);
-  world_.AdvanceToSecond(22);
-  deadline_ = seconds(55);
+  AClientComesThatMayPass();
   on_a_.options().poll_interval = seconds(10);
   EXPECT_THAT(Demote(on_a_), StatusIs(kFailedPrecondition));
   EXPECT_LE(took_, seconds(14));
