@@ -34,6 +34,9 @@ struct SnapshotSchedule {
   std::string interval_text;  // "5m", as the mgr is told or lists it
   std::string start_time;     // the same; empty: none
   std::optional<StartTime> start;
+  /// From Ceph 21 on the mgr spreads those without a start time: only it knows
+  /// when they run.
+  bool spread = false;
 
   /// false: "0m", which the mgr keeps although it refuses it. Nobody wants it,
   /// and on Ceph 16 it may keep all other schedules from running.

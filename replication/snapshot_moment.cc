@@ -19,8 +19,9 @@ struct Moments {
 Moments MomentsOf(const SnapshotSchedule& schedule) {
   constexpr minutes kZones{15};
   Moments moments;
-  // One that does not run, as far as is known: any full minute.
-  if (schedule.Runs()) {
+  // One that does not run as far as is known, or when nobody knows: any full
+  // minute.
+  if (schedule.Runs() && !schedule.spread) {
     moments.step = minutes(std::gcd(schedule.interval.count(), kZones.count()));
   }
   if (schedule.start.has_value()) {

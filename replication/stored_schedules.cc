@@ -1,14 +1,17 @@
 #include "replication/stored_schedules.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/status_macros.h"
+#include "ceph/cluster_health.h"
 #include "ceph/pool.h"
 #include "replication/schedule_json.h"
 
@@ -39,6 +42,29 @@ std::optional<std::vector<SnapshotSchedule>> ReadLevel(
       text.ok() ? !text->has_value() : absl::IsNotFound(text.status());
   if (none) return std::vector<SnapshotSchedule>();
   return text.ok() ? ParseStored(**text) : std::nullopt;
+}
+
+/// By the release notes of Ceph 21. A manager of which nothing is known may be
+/// one of those.
+bool ManagerSpreads(Cluster& cluster) {
+  constexpr int kFirstThatSpreads = 21;
+  const auto releases = ReadReleases(cluster, "mgr");
+  if (!releases.ok()) return true;
+  return std::any_of(releases->begin(), releases->end(), [](const auto& each) {
+    const std::string& release = each.first;
+    int major = 0;
+    return !absl::SimpleAtoi(release.substr(0, release.find('.')), &major) ||
+           major >= kFirstThatSpreads;
+  });
+}
+
+void MarkSpread(Cluster& cluster, std::vector<SnapshotSchedule>& schedules) {
+  const auto open = [](const SnapshotSchedule& schedule) {
+    return schedule.Runs() && !schedule.start.has_value();
+  };
+  if (std::none_of(schedules.begin(), schedules.end(), open)) return;
+  if (!ManagerSpreads(cluster)) return;
+  for (SnapshotSchedule& schedule : schedules) schedule.spread = open(schedule);
 }
 
 /// Empty: nothing is wrong with it.
@@ -86,7 +112,9 @@ std::vector<SnapshotSchedule> ReadStoredSchedulesThatApply(
         absl::StrCat(volume.pool_id)}) {
     auto schedules = ReadLevel(**pool, level);
     if (!schedules.has_value()) return {};
-    if (!schedules->empty()) return *std::move(schedules);
+    if (schedules->empty()) continue;
+    MarkSpread(*volume.cluster, *schedules);
+    return *std::move(schedules);
   }
   return {};
 }

@@ -384,7 +384,14 @@ CommandResult RunMonCommand(Model& model, Site& site, const std::string& text) {
     const json osds = {{absl::StrCat("ceph version ", site.osd_release,
                                      " (618f440892) pacific (stable)"),
                         1}};
-    return {0, json{{"osd", osds}, {"overall", three}}.dump(), ""};
+    const json managers = {{absl::StrCat("ceph version ",
+                                         site.manager_of_21 ? "21.1.0"
+                                                            : "16.2.15",
+                                         " (618f440892)"),
+                            1}};
+    return {0,
+            json{{"mgr", managers}, {"osd", osds}, {"overall", three}}.dump(),
+            ""};
   }
   if (prefix == "time-sync-status") {
     return {0, json{{"timechecks", {{"epoch", 4}, {"round", 0}}}}.dump(), ""};

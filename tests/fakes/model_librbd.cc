@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -366,11 +367,18 @@ bool Model::ManagerMakesSnapshot(const Site& site, const Image& image) const {
     for (const auto& [minutes, start] : found->second.items) {
       int64_t hour = 0;
       int64_t minute = 0;
-      if (!start.empty() && (!absl::SimpleAtoi(start.substr(0, 2), &hour) ||
-                             !absl::SimpleAtoi(start.substr(3, 2), &minute))) {
+      // Without its date.
+      const std::string of_day = start.substr(start.find('T') + 1);
+      if (!start.empty() && (!absl::SimpleAtoi(of_day.substr(0, 2), &hour) ||
+                             !absl::SimpleAtoi(of_day.substr(3, 2), &minute))) {
         continue;
       }
       const int64_t interval = minutes * kMinute;
+      // Spread, in a way that the release notes do not tell.
+      if (site.manager_of_21 && start.empty()) {
+        minute = static_cast<int64_t>(std::hash<std::string>()(image.id) %
+                                      static_cast<uint64_t>(minutes));
+      }
       const int64_t since =
           (ClockOf(site) - (hour * 60 + minute) * kMinute) % interval;
       const int64_t from = std::min((since + interval) % interval,

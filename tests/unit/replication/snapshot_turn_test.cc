@@ -53,6 +53,15 @@ class SnapshotTurnTest : public VerbsTest {
     const auto note = metadata.find(kRefusedDemotionKey);
     return note == metadata.end() ? "none" : note->second;
   }
+  /// Into a minute that is no quarter of an hour.
+  void AwayFromQuarters() {
+    world_.AdvanceToSecond(30);
+    while (std::chrono::floor<minutes>(world_.WallNow().time_since_epoch()) %
+               minutes(15) !=
+           minutes(7)) {
+      world_.Advance(minutes(1));
+    }
+  }
   int Made(const std::string& site) { return world_.CountCalls(site, kMake); }
   void RefuseDemotion() {
     EXPECT_THAT(Demote(on_a_),
@@ -147,13 +156,51 @@ TEST_F(SnapshotTurnTest, ASeldomScheduleHoldsUpOnlyAtItsMoments) {
   ASSERT_OK(
       AddSchedule(pair_, a_, absl::StrCat(MirroredPair::kPool, "/"), "1h"));
   a_.AddWatcher(image_, kClient, 4464);
-  // Not a quarter of an hour.
-  world_.AdvanceToSecond(30);
-  while (std::chrono::floor<minutes>(world_.WallNow().time_since_epoch()) %
-             minutes(15) !=
-         minutes(7)) {
-    world_.Advance(minutes(1));
+  AwayFromQuarters();
+  world_.AdvanceToSecond(0);
+  RefuseDemotion();
+  EXPECT_LT(took_, seconds(2));
+  EXPECT_EQ(Made("a"), 1);
+}
+
+// When Ceph 21 runs a schedule without a start time is known to its manager only.
+TEST_F(SnapshotTurnTest, ASpreadScheduleHoldsUpAtEachFullMinute) {
+  a_.SetManagerOf21(true);
+  ASSERT_OK(
+      AddSchedule(pair_, a_, absl::StrCat(MirroredPair::kPool, "/"), "5m"));
+  a_.AddWatcher(image_, kClient, 4464);
+  for (int call = 1; call <= 5; ++call) {
+    world_.Advance(minutes(6));
+    world_.AdvanceToSecond(50);
+    RefuseDemotion();
+    EXPECT_EQ(took_ / seconds(1), 30) << "call " << call;
+    EXPECT_EQ(Made("a"), call);
   }
+}
+
+TEST_F(SnapshotTurnTest, AManagerOfWhichNothingIsKnownMaySpreadItsSchedules) {
+  ASSERT_OK(
+      AddSchedule(pair_, a_, absl::StrCat(MirroredPair::kPool, "/"), "1h"));
+  a_.AddWatcher(image_, kClient, 4464);
+  AwayFromQuarters();
+  world_.AdvanceToSecond(50);
+  Fail("rados_mon_command", EIO, 100);
+  RefuseDemotion();
+  EXPECT_EQ(took_ / seconds(1), 30);
+  EXPECT_EQ(Made("a"), 1);
+}
+
+TEST_F(SnapshotTurnTest, ASpreadScheduleWithAStartTimeRunsAtIt) {
+  a_.SetManagerOf21(true);
+  ASSERT_OK(
+      pair_.cluster(a_)
+          ->MgrCommand(absl::StrCat(
+              R"({"prefix":"rbd mirror snapshot schedule add","level_spec":")",
+              MirroredPair::kPool,
+              R"(/","interval":"1h","start_time":"1970-01-01T00:00:00+00:00"})"))
+          .status());
+  a_.AddWatcher(image_, kClient, 4464);
+  AwayFromQuarters();
   world_.AdvanceToSecond(0);
   RefuseDemotion();
   EXPECT_LT(took_, seconds(2));
