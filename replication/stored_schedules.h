@@ -35,8 +35,8 @@ std::optional<std::vector<SnapshotSchedule>> ReadStoredSchedules(
 /// The schedules that apply to the image: its own, or else those of its
 /// namespace, or else those of its pool. Empty: none of these is known; those
 /// of the whole cluster are kept where most users may not read. Whether one is
-/// spread is told by the manager's release. Blocks for three reads and a question
-/// to the monitors at most.
+/// spread is told by the manager's release. Blocks for three reads and a
+/// question to the monitors at most.
 std::vector<SnapshotSchedule> ReadStoredSchedulesThatApply(
     const ResolvedVolume& volume, const std::string& image_id);
 

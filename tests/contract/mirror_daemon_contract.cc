@@ -30,8 +30,8 @@ using ::testing::Optional;
 
 // It removes them at once, when it has connected.
 constexpr std::chrono::seconds kBeginLimit{15};
-// One that died has kept the leader's lock, and each change of an image waits for
-// its watches for half a minute. Seven other clusters may run beside.
+// One that died has kept the leader's lock, and each change of an image waits
+// for its watches for half a minute. Seven other clusters may run beside.
 constexpr std::chrono::seconds kReturnLimit{240};
 
 TEST_P(ContractTest, ARbdMirrorThatBeginsRemovesTheStatusesOfAllThatAreDown) {

@@ -384,11 +384,11 @@ CommandResult RunMonCommand(Model& model, Site& site, const std::string& text) {
     const json osds = {{absl::StrCat("ceph version ", site.osd_release,
                                      " (618f440892) pacific (stable)"),
                         1}};
-    const json managers = {{absl::StrCat("ceph version ",
-                                         site.manager_of_21 ? "21.1.0"
-                                                            : "16.2.15",
-                                         " (618f440892)"),
-                            1}};
+    const json managers = {
+        {absl::StrCat("ceph version ",
+                      site.manager_of_21 ? "21.1.0" : "16.2.15",
+                      " (618f440892)"),
+         1}};
     return {0,
             json{{"mgr", managers}, {"osd", osds}, {"overall", three}}.dump(),
             ""};

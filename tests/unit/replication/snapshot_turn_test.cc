@@ -163,7 +163,8 @@ TEST_F(SnapshotTurnTest, ASeldomScheduleHoldsUpOnlyAtItsMoments) {
   EXPECT_EQ(Made("a"), 1);
 }
 
-// When Ceph 21 runs a schedule without a start time is known to its manager only.
+// When Ceph 21 runs a schedule without a start time is known to its manager
+// only.
 TEST_F(SnapshotTurnTest, ASpreadScheduleHoldsUpAtEachFullMinute) {
   a_.SetManagerOf21(true);
   ASSERT_OK(
