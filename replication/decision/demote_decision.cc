@@ -23,13 +23,15 @@ DemoteDecision RefuseDemote(StatusCode code, std::string reason) {
   return {DemoteAction::kRefuse, code, std::move(reason), ""};
 }
 
-/// "Primary" in a report of the peer counts this long after this site became
-/// primary. The peer may have been demoted since. Where it became primary
-/// first, it was so for so long beside this one that it knew of that then, and
-/// has noted that its demotion is not one to take back: on either side a report
-/// is up to 60 s old, and tells what was seen up to 30 s before; the rest is
-/// for the clocks. Where it became primary last, this site's own "primary",
-/// which it has long had, keeps it from noting that the two were in step.
+/// "Primary" in a report of the peer counts when the one before it was written
+/// this long after this site became primary: an rbd-mirror that stood still
+/// writes what it knew before it looks again. The peer may have been demoted
+/// since. Where it became primary first, it was so for so long beside this one
+/// that it knew of that then, and has noted that its demotion is not one to
+/// take back: on either side a report is up to 60 s old, and tells what was
+/// seen up to 30 s before; the rest is for the clocks. Where it became primary
+/// last, this site's own "primary", which it has long had, keeps it from noting
+/// that the two were in step.
 constexpr std::chrono::seconds kClaimStands{150};
 
 /// This site takes its own demotion back, and has told nobody yet that it is
@@ -54,8 +56,8 @@ bool IsPrimaryNow(const SiteView& peer, const DemoteEvidence& seen) {
   if (ToldNobody(seen.view) && IsCurrent(peer, seen)) return true;
   if (seen.rewrites(peer.status.mirror_uuid) >= 2) return true;
   const std::optional<int64_t> since = seen.view.PrimarySince();
-  return since.has_value() &&
-         peer.status.last_update >= *since + kClaimStands.count();
+  return since.has_value() && peer.reported_before.has_value() &&
+         *peer.reported_before >= *since + kClaimStands.count();
 }
 
 /// Its image went on from another content than this one: nothing that is

@@ -484,7 +484,14 @@ Forecast Explaining::OfDemote(const OpenedVolume& opened,
   if (primary && !image_.clients.ok()) return NotSeen(image_.clients.status());
   const std::vector<Watcher> nobody;
   const ImageName& image = opened.volume.image_name();
-  DemoteEvidence seen{.view = view,
+  // A call waits for the next report where this process has seen one only.
+  MirrorView awaited = view;
+  for (SiteView& peer : awaited.peers) {
+    if (!peer.reported_before.has_value()) {
+      peer.reported_before = peer.status.last_update;
+    }
+  }
+  DemoteEvidence seen{.view = awaited,
                       .rescue = rescue,
                       .spec = opened.volume.ImageSpec(),
                       .rescue_spec = opened.volume.Spec(RescueImageName(image)),

@@ -222,6 +222,8 @@ absl::StatusOr<MirrorView> Complete(const ResolvedVolume& volume, Pool& pool,
     } else {
       entry.rewrites =
           tracker.RewrittenSinceTurn(view.tracker_key, site.mirror_uuid);
+      entry.reported_before =
+          tracker.ReportedBefore(view.tracker_key, site.mirror_uuid);
       entry.both_primary_for = tracker.BothPrimaryFor(
           view.tracker_key, site,
           primary && site.up && entry.role == SiteRole::kPrimary);

@@ -40,6 +40,8 @@ struct SiteView {
   /// How often it was rewritten since this process saw the image turn primary;
   /// nullopt: it did not.
   std::optional<int> rewrites = std::nullopt;
+  /// As PeerTracker::ReportedBefore(), of a peer.
+  std::optional<int64_t> reported_before = std::nullopt;
   /// As PeerTracker::BothPrimaryFor().
   std::chrono::seconds both_primary_for{0};
 };

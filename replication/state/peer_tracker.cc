@@ -31,7 +31,10 @@ SteadyDuration PeerTracker::Age(const std::string& key, const SiteStatus& entry,
   const auto [it, first] = image.entries.try_emplace(entry.mirror_uuid);
   Seen& seen = it->second;
   if (first || seen.last_update != entry.last_update) {
-    if (!first) seen.written_after = seen.looked_at;
+    if (!first) {
+      seen.written_after = seen.looked_at;
+      seen.before = seen.last_update;
+    }
     seen.last_update = entry.last_update;
     seen.changed_at = now;
     // What is new in the look that sees the turn may be older than it.
@@ -60,6 +63,14 @@ bool PeerTracker::RewrittenWithin(const std::string& key,
   return entry != image.entries.end() &&
          entry->second.written_after.has_value() &&
          clock_.Now() - *entry->second.written_after < time;
+}
+
+std::optional<int64_t> PeerTracker::ReportedBefore(
+    const std::string& key, const std::string& mirror_uuid) {
+  MutexLock lock(mutex_);
+  const Image& image = Touch(key);
+  const auto entry = image.entries.find(mirror_uuid);
+  return entry == image.entries.end() ? std::nullopt : entry->second.before;
 }
 
 void PeerTracker::NoteClaim(const std::string& key, const SiteStatus& entry,

@@ -37,6 +37,13 @@ class PeerTracker {
   bool RewrittenWithin(const std::string& key, const std::string& mirror_uuid,
                        SteadyDuration time);
 
+  /// The stamp of the report before the present one, of which Age() was asked
+  /// in this look; nullopt: this process has seen none. rbd-mirror ran then, so
+  /// what it says now is no older than a minute before that: one that stood
+  /// still writes what it knew once more before it looks again.
+  std::optional<int64_t> ReportedBefore(const std::string& key,
+                                        const std::string& mirror_uuid);
+
   /// What the peer's report of this look says: whether it is primary, or
   /// nothing of its role (nullopt), which changes nothing.
   void NoteClaim(const std::string& key, const SiteStatus& entry,
@@ -95,6 +102,7 @@ class PeerTracker {
  private:
   struct Seen {
     int64_t last_update = 0;
+    std::optional<int64_t> before;  // ReportedBefore()
     SteadyTime changed_at;
     SteadyTime looked_at;
     std::optional<SteadyTime> written_after;  // a look with an older one

@@ -21,7 +21,7 @@
 // - The other site lives, and nothing can be heard of it: the link was cut for
 //   the settle time.
 // - The same where its rbd-mirror was down for the settle time and nothing of
-//   its images arrived.
+//   its images arrived, unless this site's rbd-mirror was down, too.
 // - The other site lives, and each call of its demotion has failed before it
 //   could tell that the demotion is wanted, for the takeover time but its last
 //   minute.
@@ -29,6 +29,8 @@
 // other: the one that was forced aside may hold a demotion of before.
 // Not promised either: a primary that nobody asks to be demoted is taken over
 // after the takeover time. In a planned move both resources are changed.
+// Nor what a demotion with the rbd command gives up where the other site's own
+// demotion is its last state: nothing there tells that this site has gone on.
 
 #include <gtest/gtest.h>
 
@@ -47,6 +49,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "replication/state/eviction_note.h"
 #include "tests/faults/walker.h"
 
 namespace addons::testing {
@@ -151,6 +154,15 @@ class OperatorWalk final : public Walker {
       }
     }
     rig_.world_.Advance(minutes(1));
+    // Of a forced promotion of another volume, longer ago than it counts.
+    if (Pick(3) == 0) {
+      const auto now = std::chrono::duration_cast<seconds>(
+          rig_.world_.WallNow().time_since_epoch());
+      for (FakeSite* const site : {&rig_.a_, &rig_.b_}) {
+        site->SetOmap(MirroredPair::kPool, "", kEvictionObject,
+                      {{"newest_report", absl::StrCat(now.count())}});
+      }
+    }
     a_.wanted = a_.settled = b_.settled = a_.told = true;
     StartWorkload(a_);
     for (const std::string& image : images_) {
@@ -352,7 +364,12 @@ class OperatorWalk final : public Walker {
       if (then_ != nullptr && &Other(*then_) == next) {
         Side& to = *then_;
         then_ = nullptr;
-        Change(to, true);
+        if (Pick(4) != 0 || healing_) return Change(to, true);
+        // What was demoted is there, and its way back is not heard of.
+        Note("the move is given up, because rbd-mirror there goes");
+        MirrorGoes(to, Pick(2) == 0 ? DaemonState::kDown : DaemonState::kEnded,
+                   seconds(0), seconds(60 + Pick(600)));
+        Want(*next);
       }
       return;
     }
@@ -362,6 +379,7 @@ class OperatorWalk final : public Walker {
 
   absl::Status Call(Side& side) {
     if (side.wanted) return Promote(side);
+    if (Pick(5) == 0) DemoteByHand(side);
     const absl::Status demoted = Struck(side, "Demote");
     // The role is given back with what the force had left, also where the
     // answer was lost.
@@ -374,6 +392,27 @@ class OperatorWalk final : public Walker {
       side.forced_as.reset();
     }
     return demoted.ok() ? Struck(side, "Resync by force") : demoted;
+  }
+
+  /// With the rbd command, which waits for nobody and tells nobody.
+  void DemoteByHand(Side& side) {
+    if (healing_ || side.dead || side.works || side.forced_as || overruled_) {
+      return;
+    }
+    for (const std::string& image : images_) {
+      FakeSite& other = Other(side).site;
+      if (!side.site.HasImage(image) || !side.site.Info(image).primary ||
+          !other.HasImage(image)) {
+        continue;
+      }
+      const auto there = other.Snapshots(image);
+      if (there.empty() ||
+          there.back().kind != MirrorSnapshotKind::kNonPrimaryDemoted) {
+        continue;
+      }
+      side.site.Demote(image);
+      Note(absl::StrCat("demoted by hand: ", image, " on ", side.site.name()));
+    }
   }
 
   absl::Status Promote(Side& side) {
@@ -396,6 +435,7 @@ class OperatorWalk final : public Walker {
     // What an earlier one has changed stays changed for its reason.
     if (side.forced_as) cause = *side.forced_as;
     Note(Text(cause));
+    sent_away_ = true;
     forcing_ = &side;
     goes_on_ = false;
     for (const std::string& image : images_) whole_[image] = 0;
@@ -413,8 +453,13 @@ class OperatorWalk final : public Walker {
   }
 
   /// rbd-mirrors that were sent away are started anew, and the primary that is
-  /// forced aside has a new state.
+  /// forced aside has a new state, whose copy may take its time.
   void CopyingGoesOn() {
+    if (Pick(3) != 0) {
+      FakeSite& site = forcing_->site;
+      site.SetCopySpeed(1 + static_cast<double>(Pick(8)));
+      After(seconds(60), [&site] { site.SetCopySpeed(100000); });
+    }
     After(seconds(1 + Pick(20)), [this] {
       if (healing_) return;
       Note("rbd-mirrors connect anew");
@@ -436,7 +481,11 @@ class OperatorWalk final : public Walker {
   }
 
   absl::Status Struck(Side& side, const std::string& verb) {
-    const auto fault = AnyFault();
+    auto fault = AnyFault();
+    // Where most depends on what happens meanwhile.
+    if (verb == "Promote by force" && !healing_ && Pick(4) == 0) {
+      fault = Fault{Strike::kPause};
+    }
     const absl::Status status =
         Walker::Call(side.site, verb, fault ? &*fault : nullptr);
     // One that waits for a follower notes it, and its next one sees to it that
@@ -518,7 +567,10 @@ class OperatorWalk final : public Walker {
     if (other.dead || other.died.Explains(now, seconds(0))) return Cause::kDead;
     if (asked_one_only_) return Cause::kAsked;
     if (cut_.Explains(now, kLooksDead)) return Cause::kCutOff;
-    if (other.silent.Explains(
+    // Where nothing could arrive here either, silence says nothing.
+    const bool hears = !side.silent.Explains(now, kLooksDead) || sent_away_;
+    if (hears &&
+        other.silent.Explains(
             now, other.killed ? kLooksDead - kBeginsLater : kLooksDead)) {
       return Cause::kSilent;
     }
@@ -806,7 +858,8 @@ class OperatorWalk final : public Walker {
   bool overruled_ = false;  // a forced promotion has left another primary
   bool deaf_ = false;       // see Deaf()
   Side* forcing_ = nullptr;
-  bool goes_on_ = false;  // CopyingGoesOn() was asked for in this force
+  bool sent_away_ = false;  // rbd-mirror, by a force of this day
+  bool goes_on_ = false;    // CopyingGoesOn() was asked for in this force
   Spell cut_;
   uint64_t last_ = 1;
   std::map<std::string, uint64_t> acknowledged_;

@@ -92,13 +92,28 @@ TEST_F(DemoteDecisionTest,
 // its report may still be of before that demotion, and nobody copies from here.
 TEST_F(DemoteDecisionTest, AClaimIsOneOfNowOnlyLongAfterThisSiteWasPromoted) {
   for (const int later : {0, 60, 100, 149}) {
-    SetPeer(State::kStopped, kClaim, kPromoted + later);
+    SetPeer(State::kStopped, kClaim, kPromoted + later + 30);
+    view_.peers.front().reported_before = kPromoted + later;
     EXPECT_EQ(Decide().action, DemoteAction::kAwaitFollower) << later;
   }
-  SetPeer(State::kStopped, kClaim, kPromoted + 150);
+  SetPeer(State::kStopped, kClaim, kPromoted + 180);
+  view_.peers.front().reported_before = kPromoted + 150;
   const DemoteDecision decision = Decide();
   ASSERT_EQ(decision.action, DemoteAction::kDemote);
   EXPECT_EQ(decision.mark, OwnDemotionMark{Step::kGivenBack});
+}
+
+// An operator walk found it: this site was promoted by force while rbd-mirror
+// of the other one stood still. What that one knew before it wrote once more,
+// and this site gave its role back to a site without its writes.
+TEST_F(DemoteDecisionTest, WhatAnRbdMirrorSaysThatStoodStillIsOld) {
+  SetPeer(State::kStopped, kClaim, kPromoted + 1000);
+  EXPECT_EQ(Decide().action, DemoteAction::kAwaitFollower);
+  view_.peers.front().reported_before = kPromoted - 40;
+  EXPECT_EQ(Decide(1).action, DemoteAction::kAwaitFollower);
+  view_.peers.front().status.last_update += 30;
+  view_.peers.front().reported_before = kPromoted + 1000;
+  EXPECT_EQ(Decide(1).action, DemoteAction::kDemote);
 }
 
 TEST_F(DemoteDecisionTest, AGivenBackRoleOfWhichNobodyWasToldIsNotedAsSuch) {

@@ -37,6 +37,20 @@ TEST_F(PeerTrackerTest, AnEntryAgesUntilItIsRewritten) {
   EXPECT_TRUE(tracker_.RewrittenWithin("k", "peer", seconds(41)));
 }
 
+TEST_F(PeerTrackerTest, TheReportBeforeIsKnownOnceItWasRewritten) {
+  EXPECT_EQ(tracker_.ReportedBefore("k", "peer"), std::nullopt);
+  tracker_.Age("k", Entry("peer", 100), nullptr);
+  tracker_.Age("k", Entry("peer", 100), nullptr);
+  EXPECT_EQ(tracker_.ReportedBefore("k", "peer"), std::nullopt);
+  tracker_.Age("k", Entry("peer", 900), nullptr);
+  EXPECT_EQ(tracker_.ReportedBefore("k", "peer"), 100);
+  tracker_.Age("k", Entry("peer", 900), nullptr);
+  EXPECT_EQ(tracker_.ReportedBefore("k", "peer"), 100);
+  tracker_.Age("k", Entry("peer", 930), nullptr);
+  EXPECT_EQ(tracker_.ReportedBefore("k", "peer"), 900);
+  EXPECT_EQ(tracker_.ReportedBefore("k", "other"), std::nullopt);
+}
+
 TEST_F(PeerTrackerTest, AClaimIsKeptUntilItsSiteSaysOtherwise) {
   EXPECT_EQ(tracker_.LastClaim("k", "peer"), std::nullopt);
   tracker_.NoteClaim("k", Entry("peer", 100), true);
