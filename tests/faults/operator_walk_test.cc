@@ -235,6 +235,7 @@ class OperatorWalk final : public Walker {
     bool noted = false;                         // by one, on its own site
     Spell died{};                               // the site
     Spell silent{};                             // its rbd-mirror
+    Spell unheard{};                            // that, or the link is cut
     bool killed = false;                        // that one, when it went last
     SteadyTime stops{};                         // the workload, when it is to
   };
@@ -264,9 +265,8 @@ class OperatorWalk final : public Walker {
   /// A site was forced aside that hears of nothing, and still does not.
   bool Deaf() {
     const SteadyTime now = rig_.world_.Now();
-    deaf_ = deaf_ && (cut_.Explains(now, seconds(0)) ||
-                      a_.silent.Explains(now, seconds(0)) ||
-                      b_.silent.Explains(now, seconds(0)));
+    deaf_ = deaf_ && (a_.unheard.Explains(now, seconds(0)) ||
+                      b_.unheard.Explains(now, seconds(0)));
     return deaf_;
   }
 
@@ -570,7 +570,7 @@ class OperatorWalk final : public Walker {
     // Where nothing could arrive here either, silence says nothing.
     const bool hears = !side.silent.Explains(now, kLooksDead) || sent_away_;
     if (hears &&
-        other.silent.Explains(
+        other.unheard.Explains(
             now, other.killed ? kLooksDead - kBeginsLater : kLooksDead)) {
       return Cause::kSilent;
     }
@@ -749,6 +749,7 @@ class OperatorWalk final : public Walker {
           Note("the link is cut");
           cut_.Renew(rig_.world_.Now());
           cut_.Begin(rig_.world_.Now());
+          NoteUnheard();
           rig_.world_.SetLinkUp(false);
           After(lasts, [this] { Mend(); });
         });
@@ -767,7 +768,20 @@ class OperatorWalk final : public Walker {
     if (!cut_.on()) return;
     Note("the link is mended");
     cut_.End(rig_.world_.Now());
+    NoteUnheard();
     rig_.world_.SetLinkUp(true);
+  }
+  /// One silence may go over into another.
+  void NoteUnheard() {
+    const SteadyTime now = rig_.world_.Now();
+    for (Side* const side : {&a_, &b_}) {
+      if (!cut_.on() && !side->silent.on()) {
+        side->unheard.End(now);
+        continue;
+      }
+      side->unheard.Renew(now);
+      side->unheard.Begin(now);
+    }
   }
   void MirrorGoes(Side& side, DaemonState state, seconds begins,
                   seconds lasts) {
@@ -779,6 +793,7 @@ class OperatorWalk final : public Walker {
                         side.site.name()));
       side.silent.Renew(rig_.world_.Now());
       side.silent.Begin(rig_.world_.Now());
+      NoteUnheard();
       side.killed = state == DaemonState::kDown;
       side.site.SetMirrorDaemon(state);
       After(lasts, [this, &side] { MirrorReturns(side); });
@@ -788,6 +803,7 @@ class OperatorWalk final : public Walker {
     if (!side.silent.on() || side.dead) return;
     Note("rbd-mirror is back on " + side.site.name());
     side.silent.End(rig_.world_.Now());
+    NoteUnheard();
     side.site.SetMirrorDaemon(DaemonState::kRunning);
   }
   /// The whole site: cluster, rbd-mirror, processes, workload.
@@ -799,6 +815,7 @@ class OperatorWalk final : public Walker {
     side.died.Begin(rig_.world_.Now());
     side.silent.Renew(rig_.world_.Now());
     side.silent.Begin(rig_.world_.Now());
+    NoteUnheard();
     side.killed = true;
     side.site.SetMirrorDaemon(DaemonState::kDown);
     side.site.SetClusterUp(false);
