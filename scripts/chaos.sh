@@ -6,7 +6,8 @@
 #
 #   scripts/chaos.sh                        30 minutes with a seed that is printed
 #   scripts/chaos.sh --minutes N --seed S   new rounds begin for N minutes; S repeats a run,
-#                                           several seeds are run one after the other
+#                                           several seeds are run one after the other; odd
+#                                           ones have BlueStore, even ones memstore
 #                    --volumes N            so many volumes, 10 when not given
 #                    --members N            so many members of the group, 5; 0: no group
 #

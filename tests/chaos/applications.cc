@@ -8,7 +8,8 @@ namespace addons::testing {
 
 using std::chrono::minutes;
 
-void ApplicationsTest::Make(uint64_t volumes, uint64_t members) {
+void ApplicationsTest::Make(uint64_t volumes, uint64_t members,
+                            Clearing clearing) {
   // With an interval, without one, in a namespace, with a data pool, in turn.
   const std::vector<std::pair<Parameters, std::vector<std::string>>> kinds = {
       {{{"schedulingInterval", "1m"}}, {}},
@@ -32,6 +33,7 @@ void ApplicationsTest::Make(uint64_t volumes, uint64_t members) {
   for (auto& each : all) {
     applications_.push_back(each.get());
     applications_.back()->at = "a";
+    applications_.back()->clearing = clearing;
     Work(*applications_.back(), 0);
   }
 }
@@ -76,7 +78,8 @@ std::vector<NamedDisk> ApplicationsTest::Open(const std::string& site,
 
 void ApplicationsTest::Work(Application& application, uint64_t last) {
   application.workload = std::make_unique<Workload>(
-      Open(application.at, application, Disk::Mode::kWritable), last);
+      Open(application.at, application, Disk::Mode::kWritable), last,
+      application.clearing);
 }
 
 uint64_t ApplicationsTest::Rest(Application& application) {
@@ -90,12 +93,24 @@ std::pair<uint64_t, uint64_t> ApplicationsTest::Read(
     const std::string& site, const Application& application) {
   std::pair<uint64_t, uint64_t> numbers{UINT64_MAX, 0};
   for (const NamedDisk& disk : Open(site, application, Disk::Mode::kReadOnly)) {
-    const Content content = ReadContent(disk);
+    const Content content = ReadContent(disk, application.clearing);
     EXPECT_EQ(content.fault, "") << disk.image << " at " << site;
     numbers.first = std::min(numbers.first, content.newest);
     numbers.second = std::max(numbers.second, content.newest);
   }
   return numbers;
+}
+
+void ApplicationsTest::ExpectSame(const Application& application) {
+  const auto here = Open("a", application, Disk::Mode::kReadOnly);
+  const auto there = Open("b", application, Disk::Mode::kReadOnly);
+  for (size_t i = 0; i < here.size(); ++i) {
+    const Difference difference = CompareDisks(here[i], there[i]);
+    EXPECT_EQ(difference.damaged, 0U)
+        << here[i].image << ": " << difference.first_damage;
+    not_cleared_ += difference.not_cleared;
+    damaged_ += difference.damaged;
+  }
 }
 
 void ApplicationsTest::AtOnce(const Applications& applications,
@@ -147,14 +162,11 @@ void ApplicationsTest::TakeOver(Application& application,
       << application.name() << " was taken over at " << to;
   EXPECT_LE(highest, application.workload->acknowledged());
   application.at = to;
-  // The members of a group are not of one moment: each goes on from its own.
-  // The next number is new to all of them, and what they lack is not asked for.
+  // The members of a group are not of one moment: each gets what it lacks of
+  // the newest one's, so that the next number is new to all of them.
   for (const NamedDisk& disk : Open(to, application, Disk::Mode::kWritable)) {
-    for (uint64_t number = highest < kSlots ? 1 : highest - kSlots + 1;
-         lowest != highest && number <= highest; ++number) {
-      EXPECT_EQ(disk.disk->Write(number % kSlots * (disk.disk->size() / kSlots),
-                                 MakeBlock(disk.image, number)),
-                0);
+    for (uint64_t number = lowest + 1; number <= highest; ++number) {
+      EXPECT_EQ(WriteNumber(disk, number, application.clearing), 0);
     }
   }
   Work(application, highest);
@@ -178,7 +190,7 @@ void ApplicationsTest::ExpectAllInStep() {
   AtOnce(all, [&](Application& each) {
     const uint64_t written = Rest(each);
     for (const TestVolume& image : each.images) {
-      ExpectInStep(image, each.at);
+      ExpectFollowed(image, each.at);
       AskForInfo(each.at, image);
     }
     for (const std::string site : {"a", "b"}) {
@@ -186,6 +198,7 @@ void ApplicationsTest::ExpectAllInStep() {
       EXPECT_EQ(lowest, written) << each.name() << " at " << site;
       EXPECT_EQ(highest, written) << each.name() << " at " << site;
     }
+    ExpectSame(each);
     Work(each, written);
   });
   ExpectNothingLeft(Images());

@@ -1,6 +1,7 @@
 #ifndef ADDONS_TESTS_CHAOS_APPLICATIONS_H_
 #define ADDONS_TESTS_CHAOS_APPLICATIONS_H_
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -28,6 +29,7 @@ class ApplicationsTest : public OrchestratedSitesTest {
     std::vector<TestVolume> images;
     std::string at;  // where it is primary, and works
     std::unique_ptr<Workload> workload;
+    Clearing clearing = Clearing::kNo;
     uint64_t whole = 0;  // of the last state that arrived in whole
     const std::string& name() const { return resource->volume.image; }
   };
@@ -35,7 +37,8 @@ class ApplicationsTest : public OrchestratedSitesTest {
 
   /// Makes so many volumes and one group of so many members (0: none) at site
   /// a, replicated, and lets them work there.
-  void Make(uint64_t volumes, uint64_t members);
+  void Make(uint64_t volumes, uint64_t members,
+            Clearing clearing = Clearing::kNo);
   /// One volume more, as Protect() makes it, that works at site a.
   Application& MakeOne(const Parameters& parameters,
                        const std::vector<std::string>& flags);
@@ -48,9 +51,12 @@ class ApplicationsTest : public OrchestratedSitesTest {
   /// Ends the workload; the last number that was acknowledged.
   static uint64_t Rest(Application& application);
   /// What the images hold at `site`; all that no writer can have left is a
-  /// failure. The lowest and the highest newest number.
+  /// failure, but what it cleared and mirroring did not. The lowest and the
+  /// highest newest number.
   static std::pair<uint64_t, uint64_t> Read(const std::string& site,
                                             const Application& application);
+  /// Both sites hold the same, but for what was not cleared at one of them.
+  void ExpectSame(const Application& application);
   /// `work` for each of them at once.
   static void AtOnce(const Applications& applications,
                      const std::function<void(Application&)>& work);
@@ -71,6 +77,10 @@ class ApplicationsTest : public OrchestratedSitesTest {
   void ExpectAllInStep();
 
   std::vector<std::unique_ptr<Application>> applications_;
+  /// What ExpectSame() has found: blocks that are zeros at one site and old at
+  /// the other one, which is Ceph's doing, and those that are damaged.
+  std::atomic<uint64_t> not_cleared_{0};
+  std::atomic<uint64_t> damaged_{0};
 
  private:
   std::unique_ptr<Application> MakeGroupOf(uint64_t members);

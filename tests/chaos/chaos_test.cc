@@ -2,11 +2,12 @@
 // write all the time, while everything goes wrong that can. What counts is the
 // data: a planned move keeps every acknowledged write, a forced one the last
 // state that had arrived whole, and every state is one that the writer left.
+// What it has cleared and mirroring has not is counted, and is no failure.
 //
 // RBD_ADDONS_CHAOS_MINUTES sets how long new rounds are begun (0: one round),
-// RBD_ADDONS_CHAOS_SEED repeats a run, RBD_ADDONS_CHAOS_VOLUMES and _MEMBERS
-// set how many volumes there are, and members of the group.
-// scripts/chaos.sh sets them all.
+// RBD_ADDONS_CHAOS_SEED repeats a run (an odd one is on BlueStore),
+// RBD_ADDONS_CHAOS_VOLUMES and _MEMBERS set how many volumes there are, and
+// members of the group. scripts/chaos.sh sets them all.
 
 #include <algorithm>
 #include <csignal>
@@ -33,6 +34,11 @@ using std::chrono::steady_clock;
 
 const uint64_t kMinutes = FromEnvironment("RBD_ADDONS_CHAOS_MINUTES", 0);
 const bool kShort = kMinutes == 0;
+const uint64_t kSeed =
+    FromEnvironment("RBD_ADDONS_CHAOS_SEED", std::random_device()());
+/// In turn: OSDs can die on BlueStore only, and more that mirroring does not
+/// carry is seen there; memstore leaves the machine time for more of the rest.
+const bool kOnBluestore = kSeed % 2 == 1;
 
 /// Before main(), so that the clusters are started in it. Null without root.
 const std::unique_ptr<SitesNetwork> kNetwork = SitesNetwork::Make();
@@ -40,14 +46,11 @@ const std::unique_ptr<SitesNetwork> kNetwork = SitesNetwork::Make();
 std::vector<std::string> BedFlags() {
   std::vector<std::string> flags;
   if (kNetwork != nullptr) flags = kNetwork->BedFlags();
-  if (!kShort) {
-    flags.insert(flags.end(),
-                 {"--default-intervals", "--objectstore", "bluestore"});
-  }
+  if (!kShort) flags.emplace_back("--default-intervals");
   return flags;
 }
 
-const bool kBed = StartBedWith(BedFlags());
+const bool kBed = StartBedWith(BedFlags()) && (!kOnBluestore || OnBluestore());
 
 class ChaosTest : public ApplicationsTest {
  public:
@@ -82,7 +85,6 @@ class ChaosTest : public ApplicationsTest {
 
   std::unique_ptr<Disturbances> disturbances_;
   std::map<std::string, std::unique_ptr<SideJobs>> side_jobs_;
-  uint64_t seed_ = 0;
   uint64_t steps_ = 0;
   int moves_ = 0;
   int takeovers_ = 0;
@@ -111,7 +113,7 @@ void ChaosTest::Disturbed(const Applications& applications,
                           const std::function<void(Application&)>& work) {
   auto done =
       std::async(std::launch::async, [&] { AtOnce(applications, work); });
-  disturbances_->Run(seed_ + 1000 * ++steps_, kShort ? 3 : 8, dead,
+  disturbances_->Run(kSeed + 1000 * ++steps_, kShort ? 3 : 8, dead,
                      [&](milliseconds time) {
                        return done.wait_for(time) == std::future_status::ready;
                      });
@@ -180,7 +182,7 @@ Disturbances::Actions ChaosTest::Actions() const {
   actions.mirror_may_die = [this](const std::string& site) {
     return MirrorMayDie(site);
   };
-  actions.osds_survive = !kShort;
+  actions.osds_survive = kOnBluestore;
   if (kShort) actions.longest = seconds(10);
   if (kNetwork != nullptr) {
     actions.cut = [] { return kNetwork->Cut(); };
@@ -204,20 +206,20 @@ SideJobs::Place ChaosTest::MakePlace(const std::string& site) const {
 }
 
 TEST_F(ChaosTest, NothingIsLostAndNothingSticks) {
-  seed_ = FromEnvironment("RBD_ADDONS_CHAOS_SEED", std::random_device()());
   const uint64_t volumes =
       FromEnvironment("RBD_ADDONS_CHAOS_VOLUMES", kShort ? 2 : 10);
   const uint64_t members =
       FromEnvironment("RBD_ADDONS_CHAOS_MEMBERS", kShort ? 2 : 5);
-  Say(absl::StrCat("seed ", seed_, ", ", volumes, " volumes and a group of ",
-                   members));
+  Say(absl::StrCat("seed ", kSeed, ", ",
+                   kOnBluestore ? "bluestore" : "memstore", ", ", volumes,
+                   " volumes and a group of ", members));
   disturbances_ = std::make_unique<Disturbances>(Actions());
-  Make(volumes, members);
+  Make(volumes, members, Clearing::kYes);
   for (const std::string site : {"a", "b"}) {
-    side_jobs_[site] = std::make_unique<SideJobs>(MakePlace(site), seed_);
+    side_jobs_[site] = std::make_unique<SideJobs>(MakePlace(site), kSeed);
   }
 
-  std::mt19937_64 random(seed_);
+  std::mt19937_64 random(kSeed);
   do {
     Applications some;
     for (const auto& each : applications_) {
@@ -229,6 +231,8 @@ TEST_F(ChaosTest, NothingIsLostAndNothingSticks) {
     if (HasFailure()) break;
     Say("everything rests");
     ExpectAllInStep();
+    Say(absl::StrCat("compared: ", not_cleared_.load(), " blocks not cleared, ",
+                     damaged_.load(), " damaged"));
   } while (!HasFailure() && steady_clock::now() - began_ < minutes(kMinutes));
   int done = 0;
   for (const auto& [site, jobs] : side_jobs_) {
@@ -241,8 +245,9 @@ TEST_F(ChaosTest, NothingIsLostAndNothingSticks) {
   for (const auto& [what, count] : disturbances_->counts()) {
     absl::StrAppend(&told, "; ", what, " ", count);
   }
-  Say(absl::StrCat("seed ", seed_, ": ", moves_, " planned moves, ", takeovers_,
-                   " takeovers, ", done, " jobs beside", told));
+  Say(absl::StrCat("seed ", kSeed, ": ", moves_, " planned moves, ", takeovers_,
+                   " takeovers, ", done, " jobs beside, ", not_cleared_.load(),
+                   " blocks not cleared, ", damaged_.load(), " damaged", told));
 }
 
 }  // namespace

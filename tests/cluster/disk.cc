@@ -68,6 +68,13 @@ int Disk::Discard(uint64_t offset, uint64_t bytes) {
   return rbd_flush(handles_->image);
 }
 
+int Disk::WriteZeroes(uint64_t offset, uint64_t bytes) {
+  if (result_ < 0) return result_;
+  const ssize_t zeroed = rbd_write_zeroes(handles_->image, offset, bytes,
+                                          /*zero_flags=*/0, /*op_flags=*/0);
+  return zeroed < 0 ? static_cast<int>(zeroed) : rbd_flush(handles_->image);
+}
+
 int Disk::Fill(const std::string& text, uint64_t bytes) {
   std::string block = text;
   block.resize(kBlock, '.');

@@ -25,7 +25,10 @@ class Disk {
   /// Writes `text` at the start of each object in [0, bytes), and flushes.
   int Fill(const std::string& text, uint64_t bytes);
   int Write(uint64_t offset, const std::string& data);
+  /// Of what librbd does not leave out: whole pieces of 64 KiB.
   int Discard(uint64_t offset, uint64_t bytes);
+  /// As who asks for zeros without space for them, if that is possible.
+  int WriteZeroes(uint64_t offset, uint64_t bytes);
   /// The `size` bytes at `offset`; empty on an error.
   std::string Read(uint64_t offset, size_t size);
   /// A metadata value of the image; empty when there is none, or on an error.

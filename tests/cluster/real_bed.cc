@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <sstream>
 #include <utility>
 
@@ -18,17 +20,52 @@
 namespace addons::testing {
 namespace {
 
-std::vector<std::string>& BedFlags() {
-  static std::vector<std::string> flags;
-  return flags;
+constexpr char kBluestore[] = "bluestore";
+
+/// What StartBedWith() was told.
+struct Wish {
+  std::vector<std::string> flags;
+  std::vector<std::string> suites;
+};
+
+std::vector<Wish>& Wishes() {
+  static std::vector<Wish> wishes;
+  return wishes;
+}
+
+/// That are part of this program, by name: whether tests of them run.
+std::map<std::string, bool> Suites() {
+  std::map<std::string, bool> suites;
+  const auto& program = *::testing::UnitTest::GetInstance();
+  for (int i = 0; i < program.total_test_suite_count(); ++i) {
+    const auto& suite = *program.GetTestSuite(i);
+    // One with parameters is "Values/Suite".
+    const std::string name = suite.name();
+    bool& runs = suites[name.substr(name.rfind('/') + 1)];
+    runs = runs || suite.should_run();
+  }
+  return suites;
 }
 
 class BedEnvironment final : public ::testing::Environment {
  public:
   void SetUp() override {
-    auto bed = RealBed::Start(BedFlags());
+    const auto suites = Suites();
+    std::vector<std::string> flags;
+    for (const Wish& wish : Wishes()) {
+      bool runs = wish.suites.empty();
+      for (const std::string& suite : wish.suites) {
+        ASSERT_TRUE(suites.contains(suite)) << "there is no suite " << suite;
+        runs = runs || suites.at(suite);
+      }
+      if (runs) flags.insert(flags.end(), wish.flags.begin(), wish.flags.end());
+    }
+    auto bed = RealBed::Start(flags);
     ASSERT_TRUE(bed.ok()) << bed.status();
     bed_ = *std::move(bed);
+    // Its block device, which a memstore has not.
+    ASSERT_EQ(std::filesystem::exists(bed_->Path("a/osd.0/block")),
+              std::count(flags.begin(), flags.end(), kBluestore) > 0);
   }
   void TearDown() override { bed_.reset(); }
   RealBed& bed() { return *bed_; }
@@ -133,9 +170,14 @@ std::optional<std::string> NoFlattenTasks() {
   return std::nullopt;
 }
 
-bool StartBedWith(std::vector<std::string> flags) {
-  BedFlags() = std::move(flags);
+bool StartBedWith(const std::vector<std::string>& flags,
+                  const std::vector<std::string>& suites) {
+  Wishes().push_back({flags, suites});
   return true;
+}
+
+bool OnBluestore(const std::vector<std::string>& suites) {
+  return StartBedWith({"--objectstore", kBluestore}, suites);
 }
 
 }  // namespace addons::testing

@@ -71,9 +71,19 @@ RealBed& Bed();
 /// distributions" in docs/compatibility.md.
 std::optional<std::string> NoFlattenTasks();
 
-/// Has Bed() started with these flags. To be called before main(), by the
-/// initializer of a global, whose value it is.
-bool StartBedWith(std::vector<std::string> flags);
+/// Has Bed() started with these flags of `testbed up`, too, in each run that
+/// tests of one of `suites` are part of; in all runs when none is named. To be
+/// called before main(), by the initializer of a global, whose value it is.
+bool StartBedWith(const std::vector<std::string>& flags,
+                  const std::vector<std::string>& suites = {});
+
+/// The same for OSDs on BlueStore, as real clusters have them. For all suites
+/// that compare what images hold after discards, zeros, trims, snapshots,
+/// rollbacks or clones: on the memstore that a bed has otherwise, much that
+/// mirroring does not carry is at the other site all the same, and an object
+/// map that is wrong there is not seen. tests/structure/bluestore.sh finds
+/// those that have forgotten it.
+bool OnBluestore(const std::vector<std::string>& suites = {});
 
 }  // namespace addons::testing
 

@@ -30,9 +30,7 @@ using ::addons::testing::Bed;
 using ::addons::testing::Eventually;
 using ::addons::testing::RealBed;
 
-/// What is not carried to the other site, memstore hides.
-const bool kOnBluestore =
-    ::addons::testing::StartBedWith({"--objectstore", "bluestore"});
+const bool kOnBluestore = ::addons::testing::OnBluestore();
 
 void AppendNumber(uint64_t number, std::string& bytes) {
   for (int i = 0; i < 8; ++i) {

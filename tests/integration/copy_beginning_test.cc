@@ -11,6 +11,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+const bool kCopyBeginningBed =
+    OnBluestore({"CopyBeginningTest", "LongCopyBeginningTest"});
+
 class CopyBeginningTest : public InterruptedCopyTest {
  protected:
   /// Objects are written before one is noted.

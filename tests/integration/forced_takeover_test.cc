@@ -30,6 +30,10 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 using ::testing::AnyOf;
 
+const bool kTakeoverBed =
+    OnBluestore({"ForcedTakeoverTest", "LongForcedTakeoverTest",
+                 "StandingStillTest", "LongStandingStillTest"});
+
 constexpr uint64_t kBytes = uint64_t{1} << 30;
 
 /// A volume on a that is written and snapshot again and again.

@@ -24,6 +24,8 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAreArray;
 
+const bool kGroupDisasterBed = OnBluestore({"GroupDisasterTest"});
+
 /// Planned moves.
 class GroupMoveTest : public GroupSitesTest {};
 

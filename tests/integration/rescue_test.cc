@@ -9,6 +9,9 @@
 namespace addons::testing {
 namespace {
 
+const bool kRescueBed =
+    OnBluestore({"ShortRescueTest", "RescueTest", "HalfDemotionTest"});
+
 using std::chrono::seconds;
 using ::testing::HasSubstr;
 

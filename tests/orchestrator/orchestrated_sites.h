@@ -89,6 +89,9 @@ class OrchestratedSitesTest : public TwoSitesTest {
   /// `primary` alone is primary, the other site follows it and holds the same.
   static void ExpectInStep(const Volume& volume, const std::string& primary);
   static void ExpectInStep(const TestVolume& image, const std::string& primary);
+  /// The same, whatever they hold.
+  static void ExpectFollowed(const TestVolume& image,
+                             const std::string& primary);
   /// No schedule of an image that is gone, no incomplete snapshot, no resync
   /// request, no mark of a move, no rescue image, nothing in the trash.
   static void ExpectNothingLeft(const Volumes& volumes);
