@@ -646,7 +646,7 @@ class CopyAuditTest : public AuditPoolTest {
 TEST_F(CopyAuditTest, ARollbackIsNamedBeforeTheNextMirrorSnapshot) {
   WriteAndRollBack({3, 5});
   const AuditFindings found = Copies();
-  EXPECT_THAT(Remedies(found), ElementsAre("rbd object-map rebuild " + spec_));
+  ASSERT_THAT(Remedies(found), ElementsAre("rbd object-map rebuild " + spec_));
   EXPECT_EQ(found.front().object, spec_);
   EXPECT_THAT(found.front().seen,
               HasSubstr("2 objects (from byte 12582912, byte 20971520 on) "
@@ -659,7 +659,7 @@ TEST_F(CopyAuditTest, ACopyThatLacksARollbackIsNamed) {
   EXPECT_EQ(a_.Object(image_, 3), kBefore);
   EXPECT_EQ(b_.Object(image_, 3), kWritten);  // all else says that all is well
   const AuditFindings found = Copies();
-  EXPECT_THAT(Remedies(found), ElementsAre("rbd mirror image resync " + spec_));
+  ASSERT_THAT(Remedies(found), ElementsAre("rbd mirror image resync " + spec_));
   EXPECT_THAT(found.front().seen,
               AllOf(HasSubstr("4 objects (from byte 12582912, byte 20971520, "
                               "byte 25165824 ... on) changed between its two "
