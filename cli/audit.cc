@@ -22,13 +22,17 @@ std::string NameOf(int kind) {
       admin_pb::AuditFinding::Kind_Name(static_cast<Kind>(kind)));
 }
 
-/// All kinds by name, without "all".
-std::vector<std::string> KindNames() {
+/// The kinds by name, without "all", and without those that must be asked for.
+enum class Kinds { kEach, kInAll };
+std::vector<std::string> KindNames(Kinds which) {
   std::vector<std::string> names;
   for (int kind = admin_pb::AuditFinding::Kind_MIN;
        kind <= admin_pb::AuditFinding::Kind_MAX; ++kind) {
-    if (kind != admin_pb::AuditFinding::UNSPECIFIED)
-      names.push_back(NameOf(kind));
+    if (kind == admin_pb::AuditFinding::UNSPECIFIED) continue;
+    if (kind == admin_pb::AuditFinding::COPIES && which == Kinds::kInAll) {
+      continue;
+    }
+    names.push_back(NameOf(kind));
   }
   return names;
 }
@@ -36,7 +40,7 @@ std::vector<std::string> KindNames() {
 }  // namespace
 
 std::vector<std::string> AuditKinds() {
-  std::vector<std::string> names = KindNames();
+  std::vector<std::string> names = KindNames(Kinds::kEach);
   names.emplace_back(kAuditAll);
   return names;
 }
@@ -52,9 +56,9 @@ void SetAuditKind(const std::string& kind,
 std::string AuditText(const admin_pb::AuditPoolRequest& request,
                       const admin_pb::AuditPoolResponse& found) {
   if (found.findings().empty()) {
-    const std::string looked_at = request.kinds().empty()
-                                      ? absl::StrJoin(KindNames(), ", ")
-                                      : NameOf(request.kinds(0));
+    const std::string looked_at =
+        request.kinds().empty() ? absl::StrJoin(KindNames(Kinds::kInAll), ", ")
+                                : NameOf(request.kinds(0));
     return absl::StrCat("nothing found (looked at: ", looked_at, ")\n");
   }
   std::string text;

@@ -129,8 +129,9 @@ absl::Status Stopped(const std::stop_token& stop) {
              : absl::OkStatus();
 }
 
-absl::Status AuditPlace(AuditedPlace& place, Pool& whole,
+absl::Status AuditPlace(AuditedPlace& place, Pool& whole, Cluster& cluster,
                         const std::set<AuditKind>& kinds,
+                        const AuditRequest& request,
                         const std::stop_token& stop) {
   if (kinds.contains(AuditKind::kClones)) AuditClones(place, stop);
   ADDONS_RETURN_IF_ERROR(Stopped(stop));
@@ -145,7 +146,9 @@ absl::Status AuditPlace(AuditedPlace& place, Pool& whole,
     read = read || ReadImages(place, kind);
     if (read) audit(place);
   }
-  return absl::OkStatus();
+  ADDONS_RETURN_IF_ERROR(Stopped(stop));
+  if (!kinds.contains(AuditKind::kCopies)) return absl::OkStatus();
+  return AuditCopies(place, cluster, request.copies, stop);
 }
 
 }  // namespace
@@ -191,7 +194,8 @@ absl::StatusOr<AuditFindings> AuditPool(BoundedThreads& threads,
         audited.NotSeen(*kinds.begin(), pool->Spec(""), mode.status());
       }
     }
-    ADDONS_RETURN_IF_ERROR(AuditPlace(audited, *whole, kinds, stop));
+    ADDONS_RETURN_IF_ERROR(
+        AuditPlace(audited, *whole, *place.cluster, kinds, request, stop));
     add(std::move(audited.findings));
   }
   if (fences) {

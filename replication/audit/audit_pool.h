@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/bounded_threads.h"
+#include "replication/audit/copy_audit.h"
 #include "replication/audit/fence_audit.h"
 #include "replication/audit/finding.h"
 #include "volume/resolved.h"
@@ -18,6 +19,7 @@ struct AuditRequest {
   std::set<AuditKind> kinds;
   std::string instance_id = "default";  // the driver's --instanceid
   FenceAuditOptions fences;
+  CopyAuditOptions copies;
 };
 
 /// A pool: the RADOS namespace of `place`, or, where that is the default one,

@@ -14,6 +14,7 @@ enum class AuditKind {
   kGroups,     // journal and rbd group of volume groups
   kRescues,    // what calls that died have left of images
   kFences,     // the cluster's blocklist
+  kCopies,     // what mirroring by snapshots leaves out
 };
 
 /// One change of an entry of an object's omap, in one atomic step.

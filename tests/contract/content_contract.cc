@@ -1,4 +1,4 @@
-// What the rescue of an image's content relies on.
+// What the rescue of an image's content relies on, and the audit of copies.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "ceph/image_diff.h"
 #include "ceph/mirror.h"
+#include "ceph/object_map.h"
 #include "ceph/pool.h"
 #include "tests/contract/contract_fixture.h"
 #include "tests/testing/status_matchers.h"
@@ -168,6 +169,79 @@ TEST_P(ContractTest, WhatWasWrittenSinceASnapshotIsTold) {
   ASSERT_OK(absent);
   ASSERT_THAT(*absent, SizeIs(1));
   EXPECT_THAT(absent->front().clones, IsEmpty());
+}
+
+// So mirroring carries nothing of it: rbd-mirror asks the object maps.
+TEST_P(ContractTest, AfterARollbackTheObjectMapCallsUnchangedWhatChanged) {
+  constexpr char kImage[] = "content-rollback";
+  constexpr size_t kObjects = kBytes / kObject;
+  MakeImage(kA, kImage);
+  ASSERT_OK(bed().Write(kA, kImage, 7));
+  ASSERT_OK(Change(kA, kImage, [](Image& image) {
+    return image.MirrorEnable(MirrorMode::kSnapshot);
+  }));
+  // What was written before the older one is clean in the newer one.
+  ASSERT_OK(bed().CreateSnapshot(kA, kImage, "older"));
+  ASSERT_OK(bed().CreateSnapshot(kA, kImage, "restore-point"));
+  const std::string restored = *bed().Fingerprint(kA, kImage);
+  const auto mirror = [&] {
+    EXPECT_OK(Change(kA, kImage, [](Image& image) {
+      return image.CreateMirrorSnapshot().status();
+    }));
+    return Newest(kA, kImage)->id;
+  };
+  const auto map_of = [&](uint64_t state) {
+    const auto map = ReadObjectMap(*OpenPool(kA, Access::kRead),
+                                   IdOf(kA, kImage), state, kObjects);
+    EXPECT_OK(map);
+    std::vector<ObjectState> states;
+    for (size_t i = 0; map->has_value() && i < (*map)->objects(); ++i) {
+      states.push_back((*map)->At(i));
+    }
+    return states;
+  };
+  const std::vector<ObjectState> clean(kObjects, ObjectState::kExistsClean);
+  const std::vector<ObjectState> changed(kObjects, ObjectState::kExists);
+
+  ASSERT_OK(bed().Write(kA, kImage, 8));
+  EXPECT_EQ(map_of(kHead), changed);
+  const uint64_t written = mirror();
+  EXPECT_EQ(map_of(written), changed);
+  EXPECT_EQ(map_of(kHead), clean);
+  ASSERT_OK(bed().RollBack(kA, kImage, "restore-point"));
+  EXPECT_EQ(*bed().Fingerprint(kA, kImage), restored);
+  EXPECT_EQ(map_of(kHead), clean);
+  const uint64_t rolled_back = mirror();
+  EXPECT_EQ(map_of(rolled_back), clean);
+
+  const auto pool = OpenPool(kA, Access::kRead);
+  const auto layout = Look(kA, kImage)->Layout();
+  ASSERT_OK(layout);
+  std::vector<std::string> objects;
+  for (size_t i = 0; i < kObjects; ++i) {
+    objects.push_back(absl::StrCat(layout->object_prefix, ".",
+                                   absl::Hex(i, absl::kZeroPad16)));
+  }
+  const auto listed = pool->ListSnapshots(objects);
+  ASSERT_OK(listed);
+  for (size_t i = 0; i < kObjects; ++i) {
+    EXPECT_FALSE(ObjectDifference((*listed)[i], {written, rolled_back}).empty())
+        << i;
+    EXPECT_NE(pool->ReadObject(objects[i], written, kObject).value()->bytes,
+              pool->ReadObject(objects[i], rolled_back, kObject).value()->bytes)
+        << i;
+  }
+
+  // A write is noted before it is made, as ever.
+  ASSERT_OK(Change(kA, kImage, [&](Image& image) {
+    EXPECT_OK(image.Write({{{kObject, kObject}, std::string(kObject, 'x')}}));
+    return image.Flush();
+  }));
+  std::vector<ObjectState> one = clean;
+  one[1] = ObjectState::kExists;
+  EXPECT_EQ(map_of(kHead), one);
+  EXPECT_EQ(*ReadObjectMap(*pool, "no-such-image", kHead, kObjects),
+            std::nullopt);
 }
 
 TEST_P(ContractTest, AnObjectIsReplacedAsLongAsItIsWhatWasSeen) {

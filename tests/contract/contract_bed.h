@@ -70,6 +70,12 @@ class ContractBed {
   virtual absl::Status SetSnapshotLimit(Site site, const std::string& image,
                                         std::optional<uint64_t> limit) = 0;
 
+  /// `rbd snap create`, and `rbd snap rollback` to it.
+  virtual absl::Status CreateSnapshot(Site site, const std::string& image,
+                                      const std::string& snapshot) = 0;
+  virtual absl::Status RollBack(Site site, const std::string& image,
+                                const std::string& snapshot) = 0;
+
   /// `rbd lock add` with the id "by-hand"; its client ends.
   virtual absl::Status LockByHand(Site site, const std::string& image) = 0;
 

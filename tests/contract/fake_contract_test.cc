@@ -83,6 +83,16 @@ class FakeBed final : public ContractBed {
     At(site).SetSnapshotLimit(image, limit);
     return absl::OkStatus();
   }
+  absl::Status CreateSnapshot(Site site, const std::string& image,
+                              const std::string& snapshot) override {
+    At(site).AddSnapshot(image, snapshot, SnapshotKind::kUser);
+    return absl::OkStatus();
+  }
+  absl::Status RollBack(Site site, const std::string& image,
+                        const std::string& snapshot) override {
+    At(site).RollBack(image, snapshot);
+    return absl::OkStatus();
+  }
   absl::Status LockByHand(Site site, const std::string& image) override {
     At(site).AddLocker(image, "10.0.0.9:0/99", 99, FakeSite::LockKind::kByHand);
     return absl::OkStatus();

@@ -162,6 +162,16 @@ class RealContractBed final : public ContractBed {
     return Rbd(site, {"snap", "limit", "set", "--limit", absl::StrCat(*limit),
                       Spec(image)});
   }
+  absl::Status CreateSnapshot(Site site, const std::string& image,
+                              const std::string& snapshot) override {
+    return Rbd(site, {"snap", "create", "--no-progress",
+                      absl::StrCat(Spec(image), "@", snapshot)});
+  }
+  absl::Status RollBack(Site site, const std::string& image,
+                        const std::string& snapshot) override {
+    return Rbd(site, {"snap", "rollback", "--no-progress",
+                      absl::StrCat(Spec(image), "@", snapshot)});
+  }
   absl::Status LockByHand(Site site, const std::string& image) override {
     return Rbd(site, {"lock", "add", Spec(image), "by-hand"});
   }

@@ -29,8 +29,8 @@ constexpr uint64_t kLooksPerSecond = 1000;  // objects asked for what they have
 absl::Status FakeImage::SelectSnapshot(uint64_t snapshot_id) {
   const int r = Run("rbd_snap_set_by_id", Use::kMemory,
                     [&](Model&, Site&, SteadyDuration*) {
-                      for (const model::Snapshot& snapshot : seen_.snapshots) {
-                        if (snapshot.info.id == snapshot_id)
+                      for (const auto* snapshot : seen_.AllSnapshots()) {
+                        if (snapshot->info.id == snapshot_id)
                           selected_ = snapshot_id;
                       }
                       return selected_ == snapshot_id ? 0 : -ENOENT;
@@ -173,11 +173,11 @@ absl::StatusOr<SparsifyEnd> FakeImage::Sparsify(uint64_t sparse_bytes,
 FakeImage::Shown FakeImage::Show() const {
   if (!selected_) return {&image_->size, &image_->content};
   Shown shown;
-  for (const model::Snapshot& snapshot : seen_.snapshots) {
-    if (snapshot.info.id == *selected_) shown.size = &snapshot.size;
+  for (const model::Snapshot* snapshot : seen_.AllSnapshots()) {
+    if (snapshot->info.id == *selected_) shown.size = &snapshot->size;
   }
-  for (const model::Snapshot& snapshot : image_->snapshots) {
-    if (snapshot.info.id == *selected_) shown.content = &snapshot.content;
+  for (const model::Snapshot* snapshot : image_->AllSnapshots()) {
+    if (snapshot->info.id == *selected_) shown.content = &snapshot->content;
   }
   return shown;
 }

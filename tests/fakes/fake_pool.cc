@@ -295,13 +295,17 @@ absl::StatusOr<std::vector<ObjectSnapshots>> FakePool::ListSnapshots(
 absl::StatusOr<std::optional<StoredObject>> FakePool::ReadObject(
     const std::string& object, uint64_t snapshot, uint64_t bytes) {
   uint64_t value = 0;
+  std::optional<std::string> map;
   const int r = Run("rados_read", object, Needs::kOsd, false,
                     [&](Model&, Site& site, SteadyDuration*) {
+                      map = model::ObjectMapAt(Space(site), object);
+                      if (map) return 0;
                       value = model::ObjectAt(Space(site), object, snapshot);
                       return value == 0 ? -ENOENT : 0;
                     });
   if (r == -ENOENT) return std::nullopt;
   if (r < 0) return Error(r, "read", object);
+  if (map) return StoredObject{map->substr(0, bytes), 1};
   return StoredObject{model::ObjectBytes(value, bytes), value};
 }
 

@@ -241,7 +241,32 @@ void FakeSite::AddSnapshot(const std::string& image, const std::string& name,
                            SnapshotKind kind) {
   MutexLock lock(world_.mutex_);
   const auto found = Find(image);
-  found->other_snapshots.push_back({found->next_snapshot_id++, name, kind});
+  model::Snapshot snapshot;
+  snapshot.info.id = found->next_snapshot_id++;
+  snapshot.size = found->size;
+  snapshot.content = found->content;
+  found->MapSnapshot(&snapshot);
+  found->other_snapshots.push_back({snapshot.info.id, name, kind});
+  found->held[snapshot.info.id] = std::move(snapshot);
+}
+
+void FakeSite::RollBack(const std::string& image, const std::string& name) {
+  MutexLock lock(world_.mutex_);
+  const auto found = Find(image);
+  for (const ImageSnapshot& snapshot : found->other_snapshots) {
+    if (snapshot.name == name) found->RollBack(found->held.at(snapshot.id));
+  }
+}
+
+void FakeSite::WriteObject(const std::string& image, uint64_t object,
+                           uint64_t value) {
+  MutexLock lock(world_.mutex_);
+  Find(image)->content.at(object) = value;
+}
+
+uint64_t FakeSite::Object(const std::string& image, uint64_t object) const {
+  MutexLock lock(world_.mutex_);
+  return Find(image)->content.at(object);
 }
 
 void FakeSite::SetUsage(const std::string& image, uint64_t used_objects,

@@ -103,6 +103,11 @@ class FakeSite {
   void SetFeatures(const std::string& image, const ImageFeatures& features);
   void AddSnapshot(const std::string& image, const std::string& name,
                    SnapshotKind kind);
+  /// `rbd snap rollback` to one of those.
+  void RollBack(const std::string& image, const std::string& name);
+  /// One object alone: the content is torn.
+  void WriteObject(const std::string& image, uint64_t object, uint64_t value);
+  uint64_t Object(const std::string& image, uint64_t object) const;
   /// So many objects exist, and so many of them have nothing but zeros.
   void SetUsage(const std::string& image, uint64_t used_objects,
                 uint64_t zero_objects);

@@ -422,12 +422,14 @@ bool Model::CopyNext(Site& site, Image& local, Image& remote,
   const auto step = std::min(total - std::min(total, copy.last_copied_object),
                              static_cast<uint64_t>(replayer.budget));
   replayer.budget -= static_cast<double>(step);
-  std::copy_n(source.content.begin() +
-                  static_cast<std::ptrdiff_t>(copy.last_copied_object),
-              step,
-              local.content.begin() +
-                  static_cast<std::ptrdiff_t>(copy.last_copied_object));
-  copy.last_copied_object += step;
+  for (uint64_t end = copy.last_copied_object + step;
+       copy.last_copied_object < end; ++copy.last_copied_object) {
+    const uint64_t object = copy.last_copied_object;
+    if (base && remote.LeavesOut(remote.snapshots[*base], source, object)) {
+      continue;
+    }
+    local.content[object] = source.content[object];
+  }
   if (copy.last_copied_object == 0 && total > 0 && replayer.budget > 0) {
     local.content.front() = source.content.front();  // written, not yet noted
   }

@@ -63,10 +63,27 @@ uint64_t ObjectAt(const Namespace& where, absl::string_view object,
   const auto [image, number] = DataObject(where, object);
   if (image == nullptr) return 0;
   if (snapshot == kHead) return ValueIn(image->content, number);
-  for (const Snapshot& one : image->snapshots) {
-    if (one.info.id == snapshot) return ValueIn(one.content, number);
+  for (const Snapshot* one : image->AllSnapshots()) {
+    if (one->info.id == snapshot) return ValueIn(one->content, number);
   }
   return 0;
+}
+
+std::optional<std::string> ObjectMapAt(const Namespace& where,
+                                       absl::string_view object) {
+  if (!absl::ConsumePrefix(&object, "rbd_object_map.")) return std::nullopt;
+  const size_t dot = object.find('.');
+  const auto image = Model::FindImageById(where, object.substr(0, dot));
+  if (image == nullptr || !image->features.fast_diff) return std::nullopt;
+  if (dot == absl::string_view::npos) {
+    return EncodeObjectMap(image->ObjectMapNow());
+  }
+  uint64_t id = 0;
+  if (!absl::SimpleHexAtoi(object.substr(dot + 1), &id)) return std::nullopt;
+  for (const Snapshot* one : image->AllSnapshots()) {
+    if (one->info.id == id) return EncodeObjectMap(one->object_map);
+  }
+  return std::nullopt;
 }
 
 uint64_t* HeadObject(const Namespace& where, absl::string_view object) {
@@ -111,9 +128,9 @@ ObjectSnapshots SnapshotsOf(const Namespace& where, absl::string_view object) {
   };
   uint64_t before_head = 0;  // the newest snapshot that the head is not
   const uint64_t now = value(image->content);
-  for (const Snapshot& snapshot : image->snapshots) {
-    add(snapshot.info.id, value(snapshot.content));
-    if (value(snapshot.content) != now) before_head = snapshot.info.id;
+  for (const Snapshot* snapshot : image->AllSnapshots()) {
+    add(snapshot->info.id, value(snapshot->content));
+    if (value(snapshot->content) != now) before_head = snapshot->info.id;
   }
   add(kHead, now);
   found.newest_snapshot = before_head;
@@ -142,6 +159,84 @@ bool Image::open_by_this_process() const {
 bool Image::torn() const {
   return std::adjacent_find(content.begin(), content.end(),
                             std::not_equal_to<>()) != content.end();
+}
+
+std::vector<const Snapshot*> Image::AllSnapshots() const {
+  std::vector<const Snapshot*> all;
+  for (const Snapshot& snapshot : snapshots) all.push_back(&snapshot);
+  for (const auto& entry : held) all.push_back(&entry.second);
+  std::sort(all.begin(), all.end(), [](const auto* one, const auto* other) {
+    return one->info.id < other->info.id;
+  });
+  return all;
+}
+
+std::vector<ObjectState> Image::ObjectMapNow() const {
+  std::vector<ObjectState> states(content.size(), ObjectState::kNonexistent);
+  for (size_t i = 0; i < content.size(); ++i) {
+    if (content[i] == 0) continue;
+    const bool as_mapped =
+        i < mapped_content.size() && mapped_content[i] == content[i];
+    states[i] = as_mapped ? mapped_states[i] : ObjectState::kExists;
+  }
+  return states;
+}
+
+void Image::MapSnapshot(Snapshot* snapshot) {
+  snapshot->object_map = ObjectMapNow();
+  mapped_content = content;
+  mapped_states = snapshot->object_map;
+  std::replace(mapped_states.begin(), mapped_states.end(), ObjectState::kExists,
+               ObjectState::kExistsClean);
+}
+
+void Image::ForgetMap(const Snapshot& gone) {
+  std::vector<ObjectState>* next = &mapped_states;
+  uint64_t next_id = UINT64_MAX;
+  const auto consider = [&](Snapshot& snapshot) {
+    if (snapshot.info.id <= gone.info.id || snapshot.info.id > next_id) {
+      return;
+    }
+    next = &snapshot.object_map;
+    next_id = snapshot.info.id;
+  };
+  for (Snapshot& snapshot : snapshots) consider(snapshot);
+  for (auto& entry : held) consider(entry.second);
+  const size_t both = std::min(next->size(), gone.object_map.size());
+  for (size_t i = 0; i < both; ++i) {
+    if ((*next)[i] == ObjectState::kExistsClean &&
+        gone.object_map[i] == ObjectState::kExists) {
+      (*next)[i] = ObjectState::kExists;
+    }
+  }
+}
+
+void Image::RollBack(const Snapshot& to) {
+  Resize(to.size.bytes);
+  content = to.content;
+  mapped_content = content;
+  mapped_states = to.object_map;
+}
+
+bool Image::LeavesOut(const Snapshot& from, const Snapshot& to,
+                      uint64_t object) const {
+  if (!features.fast_diff) return false;
+  const auto state = [object](const Snapshot& snapshot) {
+    return object < snapshot.object_map.size() ? snapshot.object_map[object]
+                                               : ObjectState::kNonexistent;
+  };
+  ObjectState before = state(from);
+  for (const Snapshot* one : AllSnapshots()) {
+    if (one->info.id <= from.info.id || one->info.id > to.info.id) continue;
+    const ObjectState now = state(*one);
+    const bool changed = now == ObjectState::kNonexistent
+                             ? before != now
+                             : now != ObjectState::kExistsClean ||
+                                   before == ObjectState::kNonexistent;
+    if (changed) return false;
+    before = now;
+  }
+  return true;
 }
 
 void Image::Resize(uint64_t bytes) {

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "ceph/image.h"
 #include "ceph/mirror.h"
+#include "ceph/object_map.h"
 #include "ceph/pool.h"
 
 namespace addons {
@@ -76,6 +77,7 @@ struct Snapshot {
   MirrorSnapshot info;
   ImageSize size;
   Content content;
+  std::vector<ObjectState> object_map{};
 };
 
 struct Watch {
@@ -145,7 +147,13 @@ struct Image {
 
   ImageFeatures features{true, true, false};
   std::vector<ImageSnapshot> other_snapshots;  // than those of mirroring
-  uint64_t used_objects = 0;                   // that exist; the first ones
+  /// What these hold, by id; of their `info` nothing but the id.
+  std::map<uint64_t, Snapshot> held;
+  /// The object map of what the image contains now, as it was when the image
+  /// contained `mapped_content`: at the newest snapshot or rollback.
+  std::vector<ObjectState> mapped_states;
+  Content mapped_content;
+  uint64_t used_objects = 0;  // that exist; the first ones
   uint64_t zero_objects =
       0;  // of these, with nothing but zeros; the first ones
 
@@ -173,6 +181,23 @@ struct Image {
            journal.back().kind == JournalEvent::Kind::kDemotion;
   }
   void Fill(uint64_t value) { content.assign(content.size(), value); }
+
+  /// All snapshots, of mirroring and others, ascending by id.
+  std::vector<const Snapshot*> AllSnapshots() const;
+  /// What librbd notes of the objects now. A write notes the object as changed;
+  /// a rollback takes the map of the snapshot (measured, 16.2.15).
+  std::vector<ObjectState> ObjectMapNow() const;
+  /// After `snapshot` was made of what the image contains now.
+  void MapSnapshot(Snapshot* snapshot);
+  /// What the snapshot before it notes as changed is changed in the next one,
+  /// once that is gone.
+  void ForgetMap(const Snapshot& gone);
+  /// `rbd snap rollback`.
+  void RollBack(const Snapshot& to);
+  /// rbd-mirror leaves this object out of a copy from one of its mirror
+  /// snapshots to a later one, because the object maps call it unchanged.
+  bool LeavesOut(const Snapshot& from, const Snapshot& to,
+                 uint64_t object) const;
 };
 
 /// One entry of the status objects, as its writer last wrote it.
@@ -353,6 +378,10 @@ struct Client {
 /// for each run of snapshots between which it was not written with another
 /// content.
 ObjectSnapshots SnapshotsOf(const Namespace& where, absl::string_view object);
+/// "rbd_object_map.<image id>" or "rbd_object_map.<image id>.<snapshot>";
+/// nullopt: it is not there.
+std::optional<std::string> ObjectMapAt(const Namespace& where,
+                                       absl::string_view object);
 /// What such an object holds (kHead), or held at a snapshot; 0: it is not
 /// there.
 uint64_t ObjectAt(const Namespace& where, absl::string_view object,

@@ -28,8 +28,17 @@ bool IsPrimaryKind(MirrorSnapshotKind kind) {
 
 // Older mirror snapshots that no peer needs go when librbd makes a primary one.
 void DropUnlinked(Image& image) {
-  std::erase_if(image.snapshots, [&](const Snapshot& snapshot) {
+  const auto unlinked = [&](const Snapshot& snapshot) {
     return snapshot.info.id != image.snapshots.back().info.id &&
+           snapshot.info.unsynced_peer_uuids.empty();
+  };
+  for (const Snapshot& snapshot : image.snapshots) {
+    if (unlinked(snapshot)) image.ForgetMap(snapshot);
+  }
+  const uint64_t newest =
+      image.snapshots.empty() ? 0 : image.snapshots.back().info.id;
+  std::erase_if(image.snapshots, [&](const Snapshot& snapshot) {
+    return snapshot.info.id != newest &&
            snapshot.info.unsynced_peer_uuids.empty();
   });
 }
@@ -101,6 +110,7 @@ Snapshot& Model::AddSnapshot(const Site& site, Image& image,
   }
   snapshot.size = image.size;
   snapshot.content = image.content;
+  image.MapSnapshot(&snapshot);
   image.snapshots.push_back(std::move(snapshot));
   return image.snapshots.back();
 }

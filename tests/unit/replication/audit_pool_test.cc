@@ -64,10 +64,9 @@ class AuditPoolTest : public ::testing::Test {
     place.pool_id = pair_.pool_id(a_);
     place.pool_name = MirroredPair::kPool;
     place.cluster = pair_.cluster(a_);
-    AuditRequest request;
-    request.kinds = {kind};
+    request_.kinds = {kind};
     world_.ClearCalls();
-    auto findings = AuditPool(threads_, place, request);
+    auto findings = AuditPool(threads_, place, request_);
     EXPECT_EQ(world_.CountMutations(), 0);
     EXPECT_OK(findings);
     if (!findings.ok()) return {};
@@ -118,6 +117,7 @@ class AuditPoolTest : public ::testing::Test {
     return *pair_.cluster(a_)->OpenPool(pair_.pool_id(a_), "", Access::kMutate);
   }
 
+  AuditRequest request_;
   FakeWorld world_;
   MirroredPair pair_{world_};
   FakeSite& a_ = pair_.a();
@@ -137,7 +137,8 @@ TEST_F(AuditPoolTest, APoolInOrderHasNothing) {
   List(image_, true);
   for (const AuditKind kind :
        {AuditKind::kClones, AuditKind::kJournal, AuditKind::kSchedules,
-        AuditKind::kGroups, AuditKind::kRescues, AuditKind::kFences}) {
+        AuditKind::kGroups, AuditKind::kRescues, AuditKind::kFences,
+        AuditKind::kCopies}) {
     EXPECT_THAT(Remedies(Audit(kind)), IsEmpty());
   }
 }
@@ -608,6 +609,152 @@ TEST_F(RepairTest, AnotherDaemonThatRepairsIsNotDisturbed) {
               StatusIs(absl::StatusCode::kAborted,
                        HasSubstr("repairs of pool 'replicapool'")));
   EXPECT_THAT(Audit(AuditKind::kSchedules), ::testing::SizeIs(1));
+}
+
+/// A primary with snapshots of a person, in step with its copy.
+class CopyAuditTest : public AuditPoolTest {
+ protected:
+  CopyAuditTest() {
+    pair_.AddMirroredVolume(a_, kUuid);
+    List(image_, true);
+    // Objects that were written before the older one are clean in the newer.
+    a_.AddSnapshot(image_, "older", SnapshotKind::kUser);
+    a_.AddSnapshot(image_, "restore-point", SnapshotKind::kUser);
+    MirrorSnapshot();
+  }
+  void MirrorSnapshot() {
+    a_.CreateMirrorSnapshot(image_);
+    world_.Advance(std::chrono::seconds(10));
+    ASSERT_TRUE(pair_.InSync(b_, image_));
+  }
+  /// What was written is on the other site, then it is rolled back.
+  void WriteAndRollBack(const std::vector<uint64_t>& objects) {
+    for (const uint64_t object : objects) {
+      a_.WriteObject(image_, object, kWritten);
+    }
+    MirrorSnapshot();
+    a_.RollBack(image_, "restore-point");
+  }
+  AuditFindings Copies() { return Audit(AuditKind::kCopies); }
+
+  static constexpr uint64_t kWritten = 7;
+  static constexpr uint64_t kBefore = 1;
+  FakeSite& b_ = pair_.b();
+  const std::string spec_ = absl::StrCat("replicapool/", image_);
+};
+
+TEST_F(CopyAuditTest, ARollbackIsNamedBeforeTheNextMirrorSnapshot) {
+  WriteAndRollBack({3, 5});
+  const AuditFindings found = Copies();
+  ASSERT_THAT(Remedies(found), ElementsAre("rbd object-map rebuild " + spec_));
+  EXPECT_EQ(found.front().object, spec_);
+  EXPECT_THAT(found.front().seen,
+              HasSubstr("2 objects (from byte 12582912, byte 20971520 on) "
+                        "changed since its newest mirror snapshot"));
+}
+
+TEST_F(CopyAuditTest, ACopyThatLacksARollbackIsNamed) {
+  WriteAndRollBack({3, 5, 6, 9});
+  MirrorSnapshot();
+  EXPECT_EQ(a_.Object(image_, 3), kBefore);
+  EXPECT_EQ(b_.Object(image_, 3), kWritten);  // all else says that all is well
+  const AuditFindings found = Copies();
+  ASSERT_THAT(Remedies(found), ElementsAre("rbd mirror image resync " + spec_));
+  EXPECT_THAT(found.front().seen,
+              AllOf(HasSubstr("4 objects (from byte 12582912, byte 20971520, "
+                              "byte 25165824 ... on) changed between its two "
+                              "newest mirror snapshots"),
+                    HasSubstr("the other site's copy lacks them")));
+  // Which is all that is left of it.
+  MirrorSnapshot();
+  EXPECT_THAT(Copies(), IsEmpty());
+  EXPECT_EQ(b_.Object(image_, 3), kWritten);
+}
+
+TEST_F(CopyAuditTest, WhatMirroringCarriesIsNotNamed) {
+  EXPECT_THAT(Copies(), IsEmpty());
+  a_.WriteObject(image_, 3, kWritten);
+  EXPECT_THAT(Copies(), IsEmpty());
+  MirrorSnapshot();
+  EXPECT_THAT(Copies(), IsEmpty());
+  EXPECT_EQ(b_.Object(image_, 3), kWritten);
+  // Rolled back and written again: it is the write that counts.
+  a_.RollBack(image_, "restore-point");
+  a_.WriteObject(image_, 3, kWritten + 1);
+  EXPECT_THAT(Copies(), IsEmpty());
+}
+
+TEST_F(CopyAuditTest, ARollbackOfWhatNoMirrorSnapshotHasIsNotNamed) {
+  a_.WriteObject(image_, 3, kWritten);
+  a_.RollBack(image_, "restore-point");
+  EXPECT_THAT(Copies(), IsEmpty());
+  MirrorSnapshot();
+  EXPECT_THAT(Copies(), IsEmpty());
+  EXPECT_EQ(b_.Object(image_, 3), kBefore);
+}
+
+TEST_F(CopyAuditTest, WithoutAnObjectMapARollbackIsCarried) {
+  a_.SetFeatures(image_, {true, false, false});
+  WriteAndRollBack({3});
+  EXPECT_THAT(Copies(), IsEmpty());
+  MirrorSnapshot();
+  EXPECT_THAT(Copies(), IsEmpty());
+  EXPECT_EQ(b_.Object(image_, 3), kBefore);
+}
+
+TEST_F(CopyAuditTest, ASecondaryIsNotLookedAt) {
+  WriteAndRollBack({3});
+  a_.Demote(image_);
+  EXPECT_THAT(Copies(), IsEmpty());
+}
+
+// A workload writes to what was rolled back, in the middle of the look.
+TEST_F(CopyAuditTest, WhatIsWrittenMeanwhileIsLeftOut) {
+  WriteAndRollBack({3, 5});
+  world_.SetCallHook([this](absl::string_view, absl::string_view call, bool) {
+    if (call == "rados_list_snaps") a_.WriteObject(image_, 3, kWritten + 1);
+    return 0;
+  });
+  const AuditFindings found = Copies();
+  world_.SetCallHook(nullptr);
+  ASSERT_THAT(found, ::testing::SizeIs(1));
+  EXPECT_THAT(found.front().seen,
+              HasSubstr("1 object (from byte 20971520 on)"));
+}
+
+TEST_F(CopyAuditTest, AnImageThatChangesIsLookedAtAgain) {
+  WriteAndRollBack({3});
+  int snapshots = 1;
+  world_.SetCallHook([&](absl::string_view, absl::string_view call, bool) {
+    if (call == "rados_list_snaps" && snapshots-- > 0) {
+      a_.CreateMirrorSnapshot(image_);
+    }
+    return 0;
+  });
+  EXPECT_THAT(Remedies(Copies()),
+              ElementsAre("rbd mirror image resync " + spec_));
+  snapshots = 100;
+  ExpectUnclear(Copies());
+  world_.SetCallHook(nullptr);
+}
+
+TEST_F(CopyAuditTest, MoreThanIsComparedIsSaid) {
+  WriteAndRollBack({3, 5, 6});
+  request_.copies.most_compared = 2;
+  const AuditFindings found = Copies();
+  ASSERT_THAT(found, ::testing::SizeIs(1));
+  EXPECT_THAT(found.front().seen, HasSubstr("at least 2 objects"));
+  request_.copies.most_compared = 0;
+  ExpectUnclear(Copies());
+}
+
+TEST_F(CopyAuditTest, WhatCannotBeLookedAtIsUnclear) {
+  WriteAndRollBack({3});
+  for (const char* const call :
+       {"rados_list_snaps", "rados_read", "rbd_open_by_id_read_only",
+        "rados_read_op_omap_get_vals2"}) {
+    ExpectUnclear(AuditFailing(AuditKind::kCopies, call));
+  }
 }
 
 TEST_F(AuditPoolTest, NobodyWaits) {

@@ -506,7 +506,8 @@ Package Admin() {
           "string seen=3; string remedy=4; bool unclear=5; "
           "string repair=6}",
           "enum rbdaddons.admin.v1.AuditFinding.Kind {UNSPECIFIED=0; "
-          "CLONES=1; JOURNAL=2; SCHEDULES=3; GROUPS=4; FENCES=5; RESCUES=6}",
+          "CLONES=1; JOURNAL=2; SCHEDULES=3; GROUPS=4; FENCES=5; RESCUES=6; "
+          "COPIES=7}",
           "/rbdaddons.admin.v1.Audit/RepairPool "
           "rbdaddons.admin.v1.RepairPoolRequest -> "
           "rbdaddons.admin.v1.RepairPoolResponse",
