@@ -21,15 +21,13 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const bool on_bluestore = StartBedWith({"--objectstore", "bluestore"});
+const bool on_bluestore = OnBluestore({"LackingCopyTest"});
 
 class LackingCopyTest : public TwoSitesTest {
  protected:
   void SetUp() override {
     TwoSitesTest::SetUp();
     ASSERT_TRUE(on_bluestore);
-    ASSERT_THAT(Testbed("ceph", {"a", "osd", "metadata", "0"}),
-                HasSubstr("bluestore"));
   }
   /// Written on both sites, with a snapshot to roll back to.
   enum class Map { kKept, kNone };
