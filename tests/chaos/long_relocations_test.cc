@@ -20,8 +20,6 @@
 namespace addons::testing {
 namespace {
 
-const bool kRelocationsBed = OnBluestore({"LongRelocationsTest"});
-
 using std::chrono::minutes;
 using std::chrono::seconds;
 using std::chrono::steady_clock;

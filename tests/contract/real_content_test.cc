@@ -22,8 +22,6 @@
 namespace addons {
 namespace {
 
-const bool kContentBed = ::addons::testing::OnBluestore();
-
 using ::addons::testing::Bed;
 using ::addons::testing::RealBed;
 using std::chrono::seconds;

@@ -22,8 +22,6 @@
 namespace addons::testing {
 namespace {
 
-const bool kConfiguredBed = OnBluestore();
-
 using std::chrono::seconds;
 using ::testing::HasSubstr;
 

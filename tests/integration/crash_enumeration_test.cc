@@ -19,8 +19,6 @@
 namespace addons::testing {
 namespace {
 
-const bool kCrashBed = OnBluestore();
-
 /// Over all scenarios of this run of the program.
 class CrashSummary final : public ::testing::Environment {
  public:

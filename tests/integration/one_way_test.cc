@@ -15,8 +15,7 @@ using std::chrono::steady_clock;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-const bool kOneWay =
-    StartBedWith({"--one-way"}) && OnBluestore({"OneWayMidCopyTest"});
+const bool kOneWay = StartBedWith({"--one-way"});
 
 class OneWayTest : public TwoSitesTest {};
 

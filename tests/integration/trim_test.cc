@@ -31,8 +31,6 @@
 namespace addons::testing {
 namespace {
 
-const bool kTrimBed = OnBluestore();
-
 namespace fs = std::filesystem;
 using grpc::StatusCode;
 using std::chrono::seconds;
