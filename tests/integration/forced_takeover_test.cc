@@ -30,9 +30,7 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 using ::testing::AnyOf;
 
-const bool kTakeoverBed =
-    OnBluestore({"ForcedTakeoverTest", "LongForcedTakeoverTest",
-                 "StandingStillTest", "LongStandingStillTest"});
+const bool kStandingStillBed = OnBluestore({"StandingStillTest"});
 
 constexpr uint64_t kBytes = uint64_t{1} << 30;
 

@@ -9,8 +9,7 @@
 namespace addons::testing {
 namespace {
 
-const bool kRescueBed =
-    OnBluestore({"ShortRescueTest", "RescueTest", "HalfDemotionTest"});
+const bool kRescueBed = OnBluestore({"ShortRescueTest"});
 
 using std::chrono::seconds;
 using ::testing::HasSubstr;
