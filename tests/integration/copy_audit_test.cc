@@ -60,10 +60,11 @@ class LackingCopyTest : public TwoSitesTest {
               absl::StrCat(ImageSpec(volume), "@", snapshot)});
   }
   static std::string Audit() {
-    const CliResult result = RbdAddons(
-        Daemon("a"), {"audit", "copies", "--pool", RealBed::kPool,
-                      "--secrets-file", Bed().Path("a/secrets.json")});
-    EXPECT_EQ(result.code, 0) << result.err;
+    const CliResult result =
+        RbdAddons(Daemon("a"),
+                  {"audit", "copies", "--pool", RealBed::kPool, "--cluster",
+                   "site-a", "--secrets-file", Bed().Path("a/secrets.json")});
+    EXPECT_EQ(result.err, "");
     return result.out;
   }
 };
