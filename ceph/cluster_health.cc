@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/json.h"
@@ -44,6 +45,14 @@ absl::StatusOr<std::map<std::string, int>> ReadReleases(
     releases[ReleaseOf(version)] += count.get<int>();
   }
   return releases;
+}
+
+std::optional<int> MajorRelease(absl::string_view release) {
+  int major = 0;
+  if (!absl::SimpleAtoi(release.substr(0, release.find('.')), &major)) {
+    return std::nullopt;
+  }
+  return major;
 }
 
 absl::StatusOr<bool> IsErasureCoded(Cluster& cluster, int64_t pool_id) {

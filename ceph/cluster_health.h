@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "ceph/cluster.h"
 
@@ -17,6 +19,9 @@ namespace addons {
 /// of Cluster::MonCommand(); INTERNAL when the answer has another form.
 absl::StatusOr<std::map<std::string, int>> ReadReleases(
     Cluster& cluster, const std::string& kind = "overall");
+
+/// 16 of "16.2.15"; nullopt: what is before its first dot is no number.
+std::optional<int> MajorRelease(absl::string_view release);
 
 /// Asks the monitors (`osd pool ls detail`), which profile rbd allows. Errors
 /// as for ReadReleases(); NOT_FOUND: there is no pool with this id.

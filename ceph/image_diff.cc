@@ -128,6 +128,11 @@ std::vector<ImageRange> Joined(std::vector<ImageRange> ranges, uint64_t bytes) {
   return joined;
 }
 
+std::string DataObjectName(const ImageLayout& layout, uint64_t number) {
+  return absl::StrCat(layout.object_prefix, ".",
+                      absl::Hex(number, absl::kZeroPad16));
+}
+
 absl::Status ForEachObject(Pool& data, const ImageLayout& layout,
                            const DiffProgressFn& progress,
                            const ObjectFn& object) {
@@ -141,8 +146,7 @@ absl::Status ForEachObject(Pool& data, const ImageLayout& layout,
     const uint64_t first = done;
     std::vector<std::string> names;
     for (; done < total && done - first < kObjectsPerRound; ++done) {
-      names.push_back(absl::StrCat(layout.object_prefix, ".",
-                                   absl::Hex(done, absl::kZeroPad16)));
+      names.push_back(DataObjectName(layout, done));
     }
     ADDONS_ASSIGN_OR_RETURN(const std::vector<ObjectSnapshots> objects,
                             data.ListSnapshots(names));

@@ -46,6 +46,9 @@ void AddImageRanges(const ImageLayout& layout, uint64_t number,
 /// with those that touch it, without what lies beyond `bytes`.
 std::vector<ImageRange> Joined(std::vector<ImageRange> ranges, uint64_t bytes);
 
+/// The name of a data object of an image with this layout, by its number.
+std::string DataObjectName(const ImageLayout& layout, uint64_t number);
+
 /// Called now and then, with objects; a status that is not OK ends it.
 using DiffProgressFn =
     std::function<absl::Status(uint64_t done, uint64_t total)>;

@@ -56,11 +56,8 @@ absl::StatusOr<std::string> SlowRelease(Cluster& cluster, const Pool& pool,
   if (!erasure) return "";
   ADDONS_ASSIGN_OR_RETURN(const auto releases, ReadReleases(cluster, "osd"));
   for (const auto& [release, count] : releases) {
-    int major = 0;
-    if (absl::SimpleAtoi(release.substr(0, release.find('.')), &major) &&
-        major < kFirstQuickRelease) {
-      return release;
-    }
+    const std::optional<int> major = MajorRelease(release);
+    if (major.has_value() && *major < kFirstQuickRelease) return release;
   }
   return "";
 }

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -51,10 +50,8 @@ bool ManagerSpreads(Cluster& cluster) {
   const auto releases = ReadReleases(cluster, "mgr");
   if (!releases.ok()) return true;
   return std::any_of(releases->begin(), releases->end(), [](const auto& each) {
-    const std::string& release = each.first;
-    int major = 0;
-    return !absl::SimpleAtoi(release.substr(0, release.find('.')), &major) ||
-           major >= kFirstThatSpreads;
+    const std::optional<int> major = MajorRelease(each.first);
+    return !major.has_value() || *major >= kFirstThatSpreads;
   });
 }
 

@@ -211,7 +211,9 @@ class CopyAudit {
       return absl::CancelledError("nobody waits for the audit any more");
     }
     std::vector<std::string> names;
-    for (const uint64_t object : *asked) names.push_back(NameOf(object));
+    for (const uint64_t object : *asked) {
+      names.push_back(DataObjectName(layout_, object));
+    }
     ADDONS_ASSIGN_OR_RETURN(const std::vector<ObjectSnapshots> found,
                             data_->ListSnapshots(names));
     for (size_t i = 0; i < found.size(); ++i) {
@@ -269,14 +271,10 @@ class CopyAudit {
     return absl::OkStatus();
   }
 
-  std::string NameOf(uint64_t object) const {
-    return absl::StrCat(layout_.object_prefix, ".",
-                        absl::Hex(object, absl::kZeroPad16));
-  }
   absl::StatusOr<std::string> Content(uint64_t object, uint64_t state) {
-    ADDONS_ASSIGN_OR_RETURN(
-        const std::optional<StoredObject> found,
-        data_->ReadObject(NameOf(object), state, layout_.object_bytes));
+    ADDONS_ASSIGN_OR_RETURN(const std::optional<StoredObject> found,
+                            data_->ReadObject(DataObjectName(layout_, object),
+                                              state, layout_.object_bytes));
     return found ? found->bytes : "";
   }
 

@@ -23,6 +23,13 @@ PeerTracker::Image& PeerTracker::Touch(const std::string& key) {
   return image;
 }
 
+const PeerTracker::Seen& PeerTracker::SeenOf(const Image& image,
+                                             const std::string& mirror_uuid) {
+  static const Seen kNever;
+  const auto entry = image.entries.find(mirror_uuid);
+  return entry == image.entries.end() ? kNever : entry->second;
+}
+
 SteadyDuration PeerTracker::Age(const std::string& key, const SiteStatus& entry,
                                 const SiteStatus* local) {
   MutexLock lock(mutex_);
@@ -58,19 +65,14 @@ bool PeerTracker::RewrittenWithin(const std::string& key,
                                   const std::string& mirror_uuid,
                                   SteadyDuration time) {
   MutexLock lock(mutex_);
-  const Image& image = Touch(key);
-  const auto entry = image.entries.find(mirror_uuid);
-  return entry != image.entries.end() &&
-         entry->second.written_after.has_value() &&
-         clock_.Now() - *entry->second.written_after < time;
+  const auto& after = SeenOf(Touch(key), mirror_uuid).written_after;
+  return after.has_value() && clock_.Now() - *after < time;
 }
 
 std::optional<int64_t> PeerTracker::ReportedBefore(
     const std::string& key, const std::string& mirror_uuid) {
   MutexLock lock(mutex_);
-  const Image& image = Touch(key);
-  const auto entry = image.entries.find(mirror_uuid);
-  return entry == image.entries.end() ? std::nullopt : entry->second.before;
+  return SeenOf(Touch(key), mirror_uuid).before;
 }
 
 void PeerTracker::NoteClaim(const std::string& key, const SiteStatus& entry,
@@ -88,9 +90,7 @@ void PeerTracker::NoteClaim(const std::string& key, const SiteStatus& entry,
 std::optional<SiteStatus> PeerTracker::LastClaim(
     const std::string& key, const std::string& mirror_uuid) {
   MutexLock lock(mutex_);
-  const Image& image = Touch(key);
-  const auto entry = image.entries.find(mirror_uuid);
-  return entry == image.entries.end() ? std::nullopt : entry->second.claim;
+  return SeenOf(Touch(key), mirror_uuid).claim;
 }
 
 SteadyDuration PeerTracker::SilentFor(const std::string& key, bool silent) {
@@ -142,8 +142,7 @@ std::optional<int> PeerTracker::RewrittenSinceTurn(
   MutexLock lock(mutex_);
   const Image& image = Touch(key);
   if (!image.turned_primary_at.has_value()) return std::nullopt;
-  const auto entry = image.entries.find(mirror_uuid);
-  return entry == image.entries.end() ? 0 : entry->second.rewrites;
+  return SeenOf(image, mirror_uuid).rewrites;
 }
 
 std::chrono::seconds PeerTracker::BothPrimaryFor(const std::string& key,

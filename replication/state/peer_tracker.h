@@ -129,6 +129,8 @@ class PeerTracker {
     std::map<std::string, Numbers> numbers;
   };
 
+  /// An empty one, where the entry was never seen.
+  static const Seen& SeenOf(const Image& image, const std::string& mirror_uuid);
   Image& Touch(const std::string& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Clock& clock_;

@@ -77,12 +77,11 @@ std::optional<std::string> NoFlattenTasks();
 bool StartBedWith(const std::vector<std::string>& flags,
                   const std::vector<std::string>& suites = {});
 
-/// The same for OSDs on BlueStore, as real clusters have them. For all suites
-/// that compare what images hold after discards, zeros, trims, snapshots,
-/// rollbacks or clones: on the memstore that a bed has otherwise, much that
-/// mirroring does not carry is at the other site all the same, and an object
-/// map that is wrong there is not seen. tests/structure/bluestore.sh finds
-/// those that have forgotten it.
+/// The same for OSDs on BlueStore, as real clusters have them. For suites that
+/// compare what images hold after discards, zeros, trims, snapshots, rollbacks
+/// or clones: on the memstore that a bed has otherwise, much that mirroring
+/// does not carry is at the other site all the same, and an object map that is
+/// wrong there is not seen.
 bool OnBluestore(const std::vector<std::string>& suites = {});
 
 }  // namespace addons::testing

@@ -219,8 +219,7 @@ TEST_P(ContractTest, AfterARollbackTheObjectMapCallsUnchangedWhatChanged) {
   ASSERT_OK(layout);
   std::vector<std::string> objects;
   for (size_t i = 0; i < kObjects; ++i) {
-    objects.push_back(absl::StrCat(layout->object_prefix, ".",
-                                   absl::Hex(i, absl::kZeroPad16)));
+    objects.push_back(DataObjectName(*layout, i));
   }
   const auto listed = pool->ListSnapshots(objects);
   ASSERT_OK(listed);

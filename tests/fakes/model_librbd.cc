@@ -28,19 +28,16 @@ bool IsPrimaryKind(MirrorSnapshotKind kind) {
 
 // Older mirror snapshots that no peer needs go when librbd makes a primary one.
 void DropUnlinked(Image& image) {
-  const auto unlinked = [&](const Snapshot& snapshot) {
-    return snapshot.info.id != image.snapshots.back().info.id &&
-           snapshot.info.unsynced_peer_uuids.empty();
-  };
+  if (image.snapshots.empty()) return;
+  const auto unlinked =
+      [newest = image.snapshots.back().info.id](const Snapshot& snapshot) {
+        return snapshot.info.id != newest &&
+               snapshot.info.unsynced_peer_uuids.empty();
+      };
   for (const Snapshot& snapshot : image.snapshots) {
     if (unlinked(snapshot)) image.ForgetMap(snapshot);
   }
-  const uint64_t newest =
-      image.snapshots.empty() ? 0 : image.snapshots.back().info.id;
-  std::erase_if(image.snapshots, [&](const Snapshot& snapshot) {
-    return snapshot.info.id != newest &&
-           snapshot.info.unsynced_peer_uuids.empty();
-  });
+  std::erase_if(image.snapshots, unlinked);
 }
 
 // What a forced promotion of half a copy goes back to: the newest complete

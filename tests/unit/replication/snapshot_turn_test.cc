@@ -26,12 +26,13 @@ constexpr char kWaits[] =
     "waiting for a moment without the manager's mirror snapshots";
 
 absl::Status AddSchedule(MirroredPair& pair, FakeSite& site,
-                         const std::string& level,
-                         const std::string& interval) {
+                         const std::string& level, const std::string& interval,
+                         const std::string& start_time = "") {
   return pair.cluster(site)
       ->MgrCommand(absl::StrCat(
           R"({"prefix":"rbd mirror snapshot schedule add","level_spec":")",
-          level, R"(","interval":")", interval, R"("})"))
+          level, R"(","interval":")", interval, R"(","start_time":")",
+          start_time, R"("})"))
       .status();
 }
 
@@ -52,6 +53,20 @@ class SnapshotTurnTest : public VerbsTest {
     const auto metadata = site.ImageMetadata(image_);
     const auto note = metadata.find(kRefusedDemotionKey);
     return note == metadata.end() ? "none" : note->second;
+  }
+  void SchedulePool(const std::string& interval,
+                    const std::string& start_time = "") {
+    ASSERT_OK(AddSchedule(pair_, a_, absl::StrCat(MirroredPair::kPool, "/"),
+                          interval, start_time));
+  }
+  /// Where it is no quarter of an hour.
+  void ExpectAFullMinuteHoldsNothingUp() {
+    a_.AddWatcher(image_, kClient, 4464);
+    AwayFromQuarters();
+    world_.AdvanceToSecond(0);
+    RefuseDemotion();
+    EXPECT_LT(took_, seconds(2));
+    EXPECT_EQ(Made("a"), 1);
   }
   /// Into a minute that is no quarter of an hour.
   void AwayFromQuarters() {
@@ -153,22 +168,15 @@ TEST_F(SnapshotTurnTest, WhoHasNoTimeForThatIsAnsweredAtOnce) {
 }
 
 TEST_F(SnapshotTurnTest, ASeldomScheduleHoldsUpOnlyAtItsMoments) {
-  ASSERT_OK(
-      AddSchedule(pair_, a_, absl::StrCat(MirroredPair::kPool, "/"), "1h"));
-  a_.AddWatcher(image_, kClient, 4464);
-  AwayFromQuarters();
-  world_.AdvanceToSecond(0);
-  RefuseDemotion();
-  EXPECT_LT(took_, seconds(2));
-  EXPECT_EQ(Made("a"), 1);
+  SchedulePool("1h");
+  ExpectAFullMinuteHoldsNothingUp();
 }
 
 // When Ceph 21 runs a schedule without a start time is known to its manager
 // only.
 TEST_F(SnapshotTurnTest, ASpreadScheduleHoldsUpAtEachFullMinute) {
   a_.SetManagerOf21(true);
-  ASSERT_OK(
-      AddSchedule(pair_, a_, absl::StrCat(MirroredPair::kPool, "/"), "5m"));
+  SchedulePool("5m");
   a_.AddWatcher(image_, kClient, 4464);
   for (int call = 1; call <= 5; ++call) {
     world_.Advance(minutes(6));
@@ -180,8 +188,7 @@ TEST_F(SnapshotTurnTest, ASpreadScheduleHoldsUpAtEachFullMinute) {
 }
 
 TEST_F(SnapshotTurnTest, AManagerOfWhichNothingIsKnownMaySpreadItsSchedules) {
-  ASSERT_OK(
-      AddSchedule(pair_, a_, absl::StrCat(MirroredPair::kPool, "/"), "1h"));
+  SchedulePool("1h");
   a_.AddWatcher(image_, kClient, 4464);
   AwayFromQuarters();
   world_.AdvanceToSecond(50);
@@ -193,19 +200,8 @@ TEST_F(SnapshotTurnTest, AManagerOfWhichNothingIsKnownMaySpreadItsSchedules) {
 
 TEST_F(SnapshotTurnTest, ASpreadScheduleWithAStartTimeRunsAtIt) {
   a_.SetManagerOf21(true);
-  ASSERT_OK(
-      pair_.cluster(a_)
-          ->MgrCommand(absl::StrCat(
-              R"({"prefix":"rbd mirror snapshot schedule add","level_spec":")",
-              MirroredPair::kPool,
-              R"(/","interval":"1h","start_time":"1970-01-01T00:00:00+00:00"})"))
-          .status());
-  a_.AddWatcher(image_, kClient, 4464);
-  AwayFromQuarters();
-  world_.AdvanceToSecond(0);
-  RefuseDemotion();
-  EXPECT_LT(took_, seconds(2));
-  EXPECT_EQ(Made("a"), 1);
+  SchedulePool("1h", "1970-01-01T00:00:00+00:00");
+  ExpectAFullMinuteHoldsNothingUp();
 }
 
 TEST_F(SnapshotTurnTest, AWorkloadThatGoesMeanwhileIsDemoted) {
