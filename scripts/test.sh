@@ -8,7 +8,8 @@
 #   GATE=yes scripts/test.sh integration   those that the change since BASE (default: main, or the
 #                                      last commit) reaches, by tests/reach.txt and by includes,
 #                                      and a sixth of the others, by the number of commits or
-#                                      SEED: six numbers in a row run all
+#                                      SEED: six numbers in a row run all; of a change that
+#                                      reaches more than half an hour of them a part
 #
 # Labels:
 #   unit         value types, the verbs on a model of two clusters, the structure of the tree

@@ -5,6 +5,14 @@
 # In so many gates whose seeds follow one another each test has run.
 reached_gates=6
 
+# What is chosen takes at most so many seconds one after the other on a quiet machine, by
+# tests/durations.txt, so that a change of everything does not take the gate's limit. A gate
+# that knows how much time it has left sets it.
+reached_seconds=4500
+
+# What a suite takes that tests/durations.txt does not know, in seconds.
+reached_unknown=150
+
 # base_of_change: the commit that HEAD is compared with. The merge base with the branch BASE
 # (default: main or origin/main); on that branch itself the last commit. 1 without git and
 # where there is nothing to compare with, as in a clone of one commit.
@@ -35,12 +43,16 @@ real_tests() {
 }
 
 # reached_by FILE...: the suites that changes of these files reach, one a line.
+reached_by() { ranked_reach "$@" | cut -d' ' -f2 | LC_ALL=C sort; }
+
+# ranked_reach FILE...: "COUNT SUITE" a line of each suite that changes of these files reach,
+# COUNT being how many suites the most particular of those files reaches.
 #
 # A file of the tests reaches the suites of all sources that include it, also through others
 # and through the header of its name. A file of the program reaches what tests/reach.txt
 # says; one of which it says nothing what the files that include it reach. What more than a
 # third of the suites are reached by is part of every test, and reaches none for itself.
-reached_by() {
+ranked_reach() {
   real_tests | awk -v changed="$*" '
     function header_of(file) { sub(/[.]cc$/, ".h", file); return file }
     function fits(file, pattern) {
@@ -91,14 +103,15 @@ reached_by() {
         count = 0
         for (suite in hit) ++count
         if (count * 3 <= most || files[file_number] ~ /^tests\//)
-          for (suite in hit) reached[suite] = 1
+          for (suite in hit)
+            if (!(suite in reached) || count < reached[suite]) reached[suite] = count
       }
-      for (suite in reached) print suite
+      for (suite in reached) print reached[suite], suite
     }' most="$(wanted_suites | wc -l)" input=suites - input=told tests/reach.txt input=includes <(
     grep -roE '^#include "[^"]+"' --include='*.cc' --include='*.h' \
       admin base ceph cli doctor history identity lease networkfence node operation reclaimspace \
       replication rpc server tests volume volumegroup
-  ) | sort
+  )
 }
 
 # wanted_suites: those that the label integration runs for themselves, one a line.
@@ -130,10 +143,20 @@ share_of() {
     'NR % all == turn { print $2 }'
 }
 
+# as_many_as_fit SECONDS: of the suites on standard input those from the first on that are
+# within the time; the first always is.
+as_many_as_fit() {
+  awk -v room="$1" -v unknown="$reached_unknown" '
+    input == "durations" { if (/^[^#]/) { sub(/^integration[.]/, "", $2); took[$2] = $1 }; next }
+    { used += $1 in took ? took[$1] : unknown
+      if (FNR > 1 && used > room) exit
+      print $1 }' input=durations tests/durations.txt input=suites -
+}
+
 # choose_tests [SEED]: sets `chosen` and `left_out`, lists of names of ctest, and says how it
 # came to them.
 choose_tests() {
-  local seed=${1:-} base files=() suites reached share
+  local seed=${1:-} base files=() suites reached share wanted fitting
   mapfile -t chosen < <(known_tests)
   left_out=()
   if ! base=$(base_of_change); then
@@ -147,11 +170,20 @@ choose_tests() {
       "give SEED, or it takes more than $reached_gates gates until each test has run"
   fi
   suites=$(wanted_suites)
-  reached=$(reached_by "${files[@]}" | grep -xF "$suites" || true)
   share=$(share_of "$seed" <<<"$suites")
-  mapfile -t chosen < <(printf '%s\n' "$reached" "$share" | sed '/^$/d; s/^/integration./' | sort -u)
+  # Those that few changes reach come first; among equals the seed decides.
+  reached=$(ranked_reach "${files[@]}" | while read -r count name; do
+    printf '%s %s %s\n' "$count" "$(md5sum <<<"$seed $name" | cut -c1-8)" "$name"
+  done | sort -k1,1n -k2,2 | cut -d' ' -f3 | grep -xF "$suites" || true)
+  wanted=$(printf '%s\n' "$share" "$reached" | sed '/^$/d' | awk '!seen[$0]++')
+  fitting=$(as_many_as_fit "$reached_seconds" <<<"$wanted")
+  mapfile -t chosen < <(sed 's/^/integration./' <<<"$fitting" | sort)
   mapfile -t left_out < <(known_tests | grep -vxF "$(printf '%s\n' "${chosen[@]}")")
   wrapped "    " "SEED=$seed: ${#chosen[@]} of $(wc -l <<<"$suites") suites on real clusters run"
-  wrapped "    " "reached by what ${#files[@]} files since ${base:0:12} changed: ${reached//$'\n'/ }"
+  wrapped "    " "reached by what ${#files[@]} files since ${base:0:12} changed: $(sort <<<"$reached" | tr '\n' ' ')"
   wrapped "    " "their turn, one in $reached_gates: ${share//$'\n'/ }"
+  if [[ $fitting != "$wanted" ]]; then
+    wrapped "    " "reached, but not run, because these fill the time ($reached_seconds s one after" \
+      "the other): $(grep -vxF "$fitting" <<<"$wanted" | tr '\n' ' ')"
+  fi
 }

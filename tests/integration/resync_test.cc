@@ -71,7 +71,15 @@ TEST_F(ResyncTest, ASplitBrainIsResyncedOnceAndOnlyByForce) {
 // demoted, and a was promoted with what it had before the disaster.
 TEST_F(ResyncTest, WhatWasWrittenAfterADisasterIsLostByNoMove) {
   const TestVolume volume = MakeSplitBrain();
-  const grpc::Status refused = Demote("b", volume);
+  // On a busy machine the first call ends before site a has reported.
+  grpc::Status refused;
+  EXPECT_TRUE(Eventually(
+      [&] {
+        refused = Demote("b", volume);
+        return refused.error_code() != Code::UNAVAILABLE ||
+               refused.error_message().find("split brain") != std::string::npos;
+      },
+      std::chrono::seconds(120)));
   EXPECT_THAT(refused, HasCode(Code::UNAVAILABLE));
   EXPECT_THAT(refused.error_message(), HasSubstr("split brain"));
   EXPECT_TRUE(IsPrimary("b", volume));

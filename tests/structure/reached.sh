@@ -70,6 +70,14 @@ for seed in 0 1 2 3 4 5; do
 done
 [[ $(share_of 3 <<<"$suites") == "$(share_of 9 <<<"$suites")" ]] || offend "seed 3 is not seed 9"
 
+# The room. 500 s and 150 s, of a suite without a time, are together 650 s.
+listed=$(printf '%s\n' InterruptedMoveTest NoSuchTest EnableTest)
+[[ $(as_many_as_fit 600 <<<"$listed") == InterruptedMoveTest ]] || offend "600 s hold more than one of '$listed'"
+[[ $(as_many_as_fit 10000 <<<"$listed") == "$listed" ]] || offend "10000 s do not hold '$listed'"
+[[ $(as_many_as_fit 1 <<<"$listed") == InterruptedMoveTest ]] || offend "a gate may run no suite at all"
+read -r few _ < <(ranked_reach reclaimspace/trim.cc tests/cluster/fence_bed.cc | grep ' FilesystemTrimTest$')
+((few == 2)) || offend "FilesystemTrimTest is one of two that trim.cc reaches, not of $few"
+
 # Commits to compare with. Each repository holds the sources that are looked at.
 if command -v git >/dev/null; then
   commit() {
@@ -92,10 +100,11 @@ if command -v git >/dev/null; then
     [[ $1 == $2 ]] || offend "choose_tests said '$1', not like '$2'"
   }
   git init -q -b main "$work/tree" 2>/dev/null || git init -q "$work/tree"
-  git ls-files -z -- '*.cc' '*.h' 'tests/*CMakeLists.txt' tests/reach.txt 2>/dev/null |
+  git ls-files -z -- '*.cc' '*.h' 'tests/*CMakeLists.txt' tests/reach.txt tests/durations.txt 2>/dev/null |
     xargs -0 -r cp --parents -t "$work/tree" 2>/dev/null || true
   [[ -e $work/tree/tests/reach.txt ]] || # this checkout is no repository
-    find . -mindepth 2 \( -name '*.cc' -o -name '*.h' -o -name CMakeLists.txt -o -name reach.txt \) \
+    find . -mindepth 2 \( -name '*.cc' -o -name '*.h' -o -name CMakeLists.txt -o -name reach.txt \
+        -o -name durations.txt \) \
       -not -path './build/*' -not -path './.*' -exec cp --parents -t "$work/tree" {} +
   git -C "$work/tree" add -A
   commit first
@@ -105,6 +114,9 @@ if command -v git >/dev/null; then
   says "$(chosen_in tree)" "*SEED=2: *FilesystemTrimTest NodeTrimTest*left out"
   says "$(chosen_in tree 5)" "*SEED=5: *FilesystemTrimTest NodeTrimTest*left out"
   [[ $(chosen_in tree) != *' 0 left out' ]] || offend "nothing is left out for one file"
+  reached_seconds=1
+  says "$(chosen_in tree)" "*1 of $count suites*reached, but not run*FilesystemTrimTest*$((count - 1)) left out"
+  reached_seconds=100000
   git clone -q --depth 1 "file://$work/tree" "$work/one"
   says "$(chosen_in one)" "*all tests on real clusters run*0 left out"
   commit third
