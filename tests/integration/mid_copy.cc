@@ -39,10 +39,14 @@ void MidCopyTest::StopInMidCopy(const std::map<std::string, Kind>& volumes) {
   CopyObjectsAtOnce(1);
   volumes_ = new std::map<std::string, Volume>();
   for (const auto& [name, kind] : volumes) Make(name, kind);
-  Testbed("stop", {"b", "rbd-mirror"});
+  // Nothing of it is copied before there is a mirror snapshot. Written before b
+  // stops, because a demotion asks for a report that is a minute old at most.
   for (const auto& [name, made] : *volumes_) {
     Write("a", made.volume, "in mid-copy", kBytes);
     if (const auto& interval = volumes.at(name).interval) interval(made.volume);
+  }
+  Testbed("stop", {"b", "rbd-mirror"});
+  for (const auto& [name, made] : *volumes_) {
     if (IsDemotion(name)) {
       ASSERT_THAT(Demote("a", made.volume), HasCode(Code::OK));
     } else {
@@ -84,7 +88,7 @@ void MidCopyTest::CopyInPart() {
   int64_t arrived = 0;
   bool all = false;
   while (!all) {
-    ASSERT_LT(steady_clock::now() - start, seconds(300));
+    ASSERT_LT(steady_clock::now() - start, seconds(900));
     RunMirrorDaemonFor("b", step);
     all = true;
     int64_t now_arrived = 0;
@@ -122,8 +126,10 @@ grpc::Status MidCopyTest::Force(const TestVolume& volume,
     answer = Promote("b", volume, true, {}, seconds(20));
     if (!answer.ok()) std::cerr << answer.error_message() << std::endl;
     if (answers != nullptr) answers->push_back(answer.error_message());
+    // On a busy machine an answer may come after the client's deadline.
   } while ((answer.error_code() == Code::UNAVAILABLE ||
-            answer.error_code() == Code::ABORTED) &&
+            answer.error_code() == Code::ABORTED ||
+            answer.error_code() == Code::DEADLINE_EXCEEDED) &&
            Daemon("b").Running() && steady_clock::now() - start < seconds(240));
   std::cerr
       << "forced in "
