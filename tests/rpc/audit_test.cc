@@ -119,6 +119,31 @@ TEST_F(AuditTest, AllOfAPoolIsLookedAtAndUnclearIsSaid) {
   server_.world.SetCallHook(nullptr);
 }
 
+// It reads both images, so it waits until somebody asks for it.
+TEST_F(AuditTest, CopiesAreComparedOnlyWhenNamed) {
+  server_.AddMirrored();
+  const std::string& image = server_.image;
+  // librbd's list of what is mirrored, which the simulated one does not keep.
+  server_.a.AddOmapValue(MirroredPair::kPool, "", "rbd_mirroring",
+                         absl::StrCat("image_", server_.a.ImageId(image)), "");
+  // What a rollback takes back is clean in the object map, so it is not copied.
+  server_.a.AddSnapshot(image, "older", SnapshotKind::kUser);
+  server_.a.AddSnapshot(image, "restore-point", SnapshotKind::kUser);
+  server_.a.CreateMirrorSnapshot(image);
+  server_.a.WriteObject(image, 3, 7);
+  server_.a.CreateMirrorSnapshot(image);
+  server_.a.RollBack(image, "restore-point");
+  server_.Start();
+  EXPECT_EQ(Audit({}, "all"), 0) << err_.str();
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("1 finding, 0 unclear"),
+                                HasSubstr("journal  replicapool/"),
+                                Not(HasSubstr("copies  "))));
+  EXPECT_EQ(Audit({}, "copies"), 0) << err_.str();
+  EXPECT_THAT(out_.str(),
+              AllOf(HasSubstr("copies  replicapool/" + image),
+                    HasSubstr("do: rbd object-map rebuild replicapool/")));
+}
+
 TEST_F(AuditTest, TheDaemonRepairsWhatWasShownAndAgreedTo) {
   server_.AddMirrored();
   const std::string level =
