@@ -240,7 +240,15 @@ TEST_P(ContractTest, ASpareMirrorSnapshotIsRemovedAndMakesRoom) {
   ASSERT_OK(Change(kA, kRoom, snapshot));
   ASSERT_TRUE(bed().WaitFor(copied, kCopyLimit));
   ASSERT_OK(Change(kA, kRoom, snapshot));
-  ASSERT_TRUE(bed().WaitFor([&] { return copied() && spare(); }, kCopyLimit));
+  // A killed rbd-mirror leaves a snapshot that it was removing from the copy in
+  // the trash for ever. Such a copy has more than the limit that comes to it,
+  // cannot take it (ERANGE), and stays behind.
+  const auto cleared = [] {
+    const auto snapshots = Look(kB, kRoom)->Snapshots();
+    return snapshots.ok() && snapshots->size() == 1;
+  };
+  ASSERT_TRUE(bed().WaitFor([&] { return copied() && spare() && cleared(); },
+                            kCopyLimit));
   // It may remove this one, too.
   ASSERT_OK(bed().KillMirrorDaemon(kB));
   ASSERT_TRUE(spare().has_value());
