@@ -75,6 +75,8 @@ listed=$(printf '%s\n' InterruptedMoveTest NoSuchTest EnableTest)
 [[ $(as_many_as_fit 600 <<<"$listed") == InterruptedMoveTest ]] || offend "600 s hold more than one of '$listed'"
 [[ $(as_many_as_fit 10000 <<<"$listed") == "$listed" ]] || offend "10000 s do not hold '$listed'"
 [[ $(as_many_as_fit 1 <<<"$listed") == InterruptedMoveTest ]] || offend "a gate may run no suite at all"
+[[ $(GATE_SECONDS=700 bash -c '. scripts/lib/common.sh; . scripts/lib/reached.sh; echo $reached_seconds') == 700 ]] ||
+  offend "GATE_SECONDS does not bound what is chosen"
 read -r few _ < <(ranked_reach reclaimspace/trim.cc tests/cluster/fence_bed.cc | grep ' FilesystemTrimTest$')
 ((few == 2)) || offend "FilesystemTrimTest is one of two that trim.cc reaches, not of $few"
 
