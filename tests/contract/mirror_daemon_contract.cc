@@ -142,6 +142,41 @@ TEST_P(ContractTest, AFirstCopyInJournalModeIsToldBeforeAnEntryIsReplayed) {
             bed().Fingerprint(kA, kImage).value());
 }
 
+// rbd-mirror looks again every 30 s, and says nothing else meanwhile. Of an
+// image of snapshot mode it does.
+TEST_P(ContractTest, ASplitBrainOfJournalsIsToldWithoutABreak) {
+  static constexpr char kImage[] = "split-journal";
+  MakeImage(kA, kImage);
+  ASSERT_OK(Change(kA, kImage, [](Image& image) {
+    return image.MirrorEnable(MirrorMode::kJournal);
+  }));
+  ASSERT_OK(bed().Write(kA, kImage, 7));
+  ASSERT_TRUE(bed().WaitFor(
+      [] {
+        const auto status = StatusOf(kA, kImage, false);
+        return status && status->state == MirrorStatusState::kReplaying &&
+               status->description.find("\"entries_behind_primary\":0") !=
+                   std::string::npos &&
+               bed().Fingerprint(kB, kImage) == bed().Fingerprint(kA, kImage);
+      },
+      kReturnLimit));
+  ASSERT_OK(Change(kB, kImage, [](Image& image) {
+    return image.MirrorPromote(Force::kYes);
+  }));
+  ASSERT_OK(bed().Write(kA, kImage, 8));
+  ASSERT_OK(bed().Write(kB, kImage, 9));
+  ASSERT_OK(
+      Change(kA, kImage, [](Image& image) { return image.MirrorDemote(); }));
+  const auto told = [] {
+    const auto status = StatusOf(kA, kImage, true);
+    return status && status->state == MirrorStatusState::kError &&
+           status->description == "split-brain detected";
+  };
+  ASSERT_TRUE(bed().WaitFor(told, kReturnLimit));
+  EXPECT_FALSE(
+      bed().WaitFor([&] { return !told(); }, std::chrono::seconds(40)));
+}
+
 TEST_P(ContractTest, AKilledRbdMirrorLeavesItsLastWordAndItsWatchForAWhile) {
   ASSERT_NO_FATAL_FAILURE(NeedMirrored(kStanding));
   const auto replays = [](bool up) {

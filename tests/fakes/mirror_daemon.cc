@@ -563,8 +563,10 @@ void Model::ReportIfDue(const Pair& pair, const std::string& global_id,
   const auto local = FindByGlobalId(pair.local, global_id);
   if (local == nullptr && replayer.kind != ReplayKind::kSplitBrain) return;
   ReplayKind kind = replayer.kind;
-  // It finds out again after it has begun, and says so meanwhile.
-  if (local != nullptr && LooksAgain(replayer)) {
+  // It finds out again after it has begun, and says so meanwhile. With a
+  // journal it finds out before.
+  if (local != nullptr && local->mode == MirrorMode::kSnapshot &&
+      LooksAgain(replayer)) {
     const auto since = (now_ - replayer.kind_since) % kLookInterval;
     kind =
         since < kLookTime / 2 ? ReplayKind::kStarting : ReplayKind::kReplaying;
@@ -633,7 +635,10 @@ StatusEntry Model::Describe(const Pair& pair, const Image* local,
     case ReplayKind::kSplitBrain:
       // Without a local image: its name is taken by one that is not mirrored.
       return {MirrorStatusState::kError,
-              local != nullptr ? "split-brain" : "split-brain detected", 0, 0};
+              local != nullptr && local->mode == MirrorMode::kSnapshot
+                  ? "split-brain"
+                  : "split-brain detected",
+              0, 0};
     case ReplayKind::kIncompletePrimary:
       return {MirrorStatusState::kError, "incomplete local primary snapshot", 0,
               0};
