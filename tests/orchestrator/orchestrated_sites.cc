@@ -199,8 +199,10 @@ void OrchestratedSitesTest::CleanUp(Volume& volume, const std::string& site,
       << DescribeObject(volume.on(site).Get()) << "\n"
       << volume.logs.at(site)->Text();
   volume.on(site).Delete();
+  // It waits for a primary that reports: for an rbd-mirror there that is away
+  // for three minutes, its first report, and the operator's next try.
   EXPECT_TRUE(Eventually([&] { return volume.on(site).Get().gone; },
-                         std::chrono::minutes(3)))
+                         std::chrono::minutes(6)))
       << volume.logs.at(site)->Text();
   volume.objects.erase(site);
 }
