@@ -67,9 +67,13 @@ TEST_F(ResyncTest, ASplitBrainIsResyncedOnceAndOnlyByForce) {
   EXPECT_EQ(ids.count(ImageId("a", volume)), 1U);
 }
 
+/// What one site alone has survives the moves that begin with the other one's
+/// older content. A suite of its own, because they take minutes.
+class OlderContentTest : public ResyncTest {};
+
 // Two planned moves that chaos found: b's content was on b alone, b was
 // demoted, and a was promoted with what it had before the disaster.
-TEST_F(ResyncTest, WhatWasWrittenAfterADisasterIsLostByNoMove) {
+TEST_F(OlderContentTest, WhatWasWrittenAfterADisasterIsLostByNoMove) {
   const TestVolume volume = MakeSplitBrain();
   // On a busy machine the first call ends before site a has reported.
   grpc::Status refused;
@@ -106,7 +110,7 @@ TEST_F(ResyncTest, WhatWasWrittenAfterADisasterIsLostByNoMove) {
 // A walk on the model found it: site a comes back from a disaster and is
 // demoted before it has heard that b was promoted, and b is demoted, too. Each
 // rbd-mirror says then only that the other image is not primary.
-TEST_F(ResyncTest, OfTwoDemotedSitesTheOlderContentIsNotPromoted) {
+TEST_F(OlderContentTest, OfTwoDemotedSitesTheOlderContentIsNotPromoted) {
   const TestVolume volume = MakeReplicatedVolume();
   Write("a", volume, "common");
   Synchronize("a", volume);

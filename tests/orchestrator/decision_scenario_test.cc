@@ -80,7 +80,10 @@ TEST_F(HinderedMoveTest, WaitsForAWorkloadThatStopsSlowly) {
   ExpectNothingLeft(volumes);
 }
 
-TEST_F(HinderedMoveTest, IsGivenUpAndBothResourcesGoBack) {
+/// A suite of its own, because each takes minutes.
+class MoveThatGoesBackTest : public HinderedMoveTest {};
+
+TEST_F(MoveThatGoesBackTest, BothResourcesGoBack) {
   Volumes volumes;
   volumes.push_back(Protect(ScheduleNotDue(), {}));
   Volume& volume = *volumes.back();
