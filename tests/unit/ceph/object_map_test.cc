@@ -62,7 +62,7 @@ TEST(ObjectMapTest, WhatIsWrittenOtherwiseIsNotUnderstood) {
   ASSERT_OK(map);
   EXPECT_EQ(map->At(1), kGoes);
   EXPECT_EQ(map->At(4), kNew);
-  for (const size_t at : {0, 4, 5, 6, 10}) {
+  for (const size_t at : std::vector<size_t>{0, 4, 5, 6, 10}) {
     std::string other = bytes;
     other[at] = static_cast<char>(other[at] + 100);
     EXPECT_THAT(DecodeObjectMap(other).status(),
