@@ -9,7 +9,8 @@
 #                                      last commit) reaches, by tests/reach.txt and by includes,
 #                                      and a sixth of the others, by the number of commits or
 #                                      SEED: six numbers in a row run all; of a change that
-#                                      reaches more than half an hour of them a part
+#                                      reaches more than half an hour of them a part, or what
+#                                      GATE_SECONDS hold one after the other
 #
 # Labels:
 #   unit         value types, the verbs on a model of two clusters, the structure of the tree
@@ -75,6 +76,11 @@ if [[ $gate && $gate != yes ]] || [[ $gate && $sample ]]; then
   exit 2
 fi
 
+if [[ ${GATE_SECONDS:-} && ! $GATE_SECONDS =~ ^[1-9][0-9]{0,5}$ ]]; then
+  printf "test.sh: GATE_SECONDS is a number of seconds, not '%s'\n" "$GATE_SECONDS" >&2
+  exit 2
+fi
+
 ((${#labels[@]})) || labels=(unit rpc deploy contract integration)
 check_machine "${labels[@]}"
 on_interrupt_say_so
@@ -95,9 +101,7 @@ if [[ $sample ]]; then
   # A test's place is its own, so that one more test changes little.
   mapfile -t chosen < <(
     ctest --preset "$preset" --show-only "${selection[@]}" | sed -n 's/^ *Test *#[0-9]*: //p' |
-      while IFS= read -r name; do
-        printf '%s %s\n' "$(md5sum <<<"$seed $name")" "$name"
-      done | LC_ALL=C sort | head -n "$sample" | sed 's/^[^ ]* *- *//'
+      with_hash "$seed " | LC_ALL=C sort | head -n "$sample" | cut -d' ' -f2-
   )
   printf '    SEED=%s: %s\n' "$seed" "${chosen[*]}"
   # Names have dots and slashes, and no other sign that means something.

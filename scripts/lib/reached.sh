@@ -9,9 +9,6 @@ reached_gates=6
 # tests/durations.txt, so that a change of everything does not take the gate's limit.
 # GATE_SECONDS bounds it further, where little time is left.
 reached_seconds=4500
-if [[ ${GATE_SECONDS:-} =~ ^[0-9]{1,6}$ ]] && ((GATE_SECONDS < reached_seconds)); then
-  reached_seconds=$GATE_SECONDS
-fi
 
 # What a suite takes that tests/durations.txt does not know, in seconds.
 reached_unknown=150
@@ -136,13 +133,18 @@ known_tests() {
     END { flush() }' | sort
 }
 
+# with_hash SALT: each line of standard input behind a hash of it and the salt, and a blank.
+with_hash() {
+  local line
+  while IFS= read -r line; do
+    printf '%s %s\n' "$(md5sum <<<"$1$line" | cut -c1-16)" "$line"
+  done
+}
+
 # share_of SEED: those of the names on standard input whose turn it is.
 share_of() {
-  local name
   # By a hash, so that suites of one subject, which stand side by side, are spread.
-  while IFS= read -r name; do
-    printf '%s %s\n' "$(md5sum <<<"$name" | cut -c1-16)" "$name"
-  done | LC_ALL=C sort | awk -v turn="$(($1 % reached_gates))" -v all="$reached_gates" \
+  with_hash '' | LC_ALL=C sort | awk -v turn="$(($1 % reached_gates))" -v all="$reached_gates" \
     'NR % all == turn { print $2 }'
 }
 
@@ -160,6 +162,7 @@ as_many_as_fit() {
 # came to them.
 choose_tests() {
   local seed=${1:-} base files=() suites reached share wanted fitting
+  local room=${GATE_SECONDS:-$reached_seconds}
   mapfile -t chosen < <(known_tests)
   left_out=()
   if ! base=$(base_of_change); then
@@ -175,18 +178,18 @@ choose_tests() {
   suites=$(wanted_suites)
   share=$(share_of "$seed" <<<"$suites")
   # Those that few changes reach come first; among equals the seed decides.
-  reached=$(ranked_reach "${files[@]}" | while read -r count name; do
-    printf '%s %s %s\n' "$count" "$(md5sum <<<"$seed $name" | cut -c1-8)" "$name"
-  done | sort -k1,1n -k2,2 | cut -d' ' -f3 | grep -xF "$suites" || true)
+  reached=$(ranked_reach "${files[@]}" | with_hash "$seed " | LC_ALL=C sort -k2,2n -k1,1 |
+    cut -d' ' -f3 | grep -xF "$suites" || true)
   wanted=$(printf '%s\n' "$share" "$reached" | sed '/^$/d' | awk '!seen[$0]++')
-  fitting=$(as_many_as_fit "$reached_seconds" <<<"$wanted")
+  if ((room > reached_seconds)); then room=$reached_seconds; fi
+  fitting=$(as_many_as_fit "$room" <<<"$wanted")
   mapfile -t chosen < <(sort <<<"integration.${fitting//$'\n'/$'\n'integration.}")
   mapfile -t left_out < <(known_tests | grep -vxF "$(printf '%s\n' "${chosen[@]}")")
   wrapped "    " "SEED=$seed: ${#chosen[@]} of $(wc -l <<<"$suites") suites on real clusters run"
   wrapped "    " "reached by what ${#files[@]} files since ${base:0:12} changed: $(sort <<<"$reached" | tr '\n' ' ')"
   wrapped "    " "their turn, one in $reached_gates: ${share//$'\n'/ }"
   if [[ $fitting != "$wanted" ]]; then
-    wrapped "    " "reached, but not run, because these fill the time ($reached_seconds s one after" \
+    wrapped "    " "reached, but not run, because these fill the time ($room s one after" \
       "the other): $(grep -vxF "$fitting" <<<"$wanted" | tr '\n' ' ')"
   fi
 }

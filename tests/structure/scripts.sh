@@ -36,7 +36,7 @@ ends_with 2 scripts/dev.sh
 status=0
 output=$(SAMPLE=-1 scripts/test.sh unit 2>&1 </dev/null) || status=$?
 [[ $status == 2 && $output == *SAMPLE* ]] || offend "SAMPLE=-1 scripts/test.sh: ended with $status: $output"
-for wrong in SEED=x SEED=-1 GATE=no 'GATE=yes SAMPLE=3'; do
+for wrong in SEED=x SEED=-1 GATE=no GATE_SECONDS=x GATE_SECONDS=0 'GATE=yes SAMPLE=3'; do
   status=0
   # shellcheck disable=SC2086 # words
   output=$(env $wrong scripts/test.sh integration 2>&1 </dev/null) || status=$?
