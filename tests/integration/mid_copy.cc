@@ -88,7 +88,7 @@ void MidCopyTest::CopyInPart() {
   int64_t arrived = 0;
   bool all = false;
   while (!all) {
-    ASSERT_LT(steady_clock::now() - start, seconds(900));
+    ASSERT_LT(steady_clock::now() - start, seconds(300));
     RunMirrorDaemonFor("b", step);
     all = true;
     int64_t now_arrived = 0;
@@ -126,10 +126,8 @@ grpc::Status MidCopyTest::Force(const TestVolume& volume,
     answer = Promote("b", volume, true, {}, seconds(20));
     if (!answer.ok()) std::cerr << answer.error_message() << std::endl;
     if (answers != nullptr) answers->push_back(answer.error_message());
-    // On a busy machine an answer may come after the client's deadline.
   } while ((answer.error_code() == Code::UNAVAILABLE ||
-            answer.error_code() == Code::ABORTED ||
-            answer.error_code() == Code::DEADLINE_EXCEEDED) &&
+            answer.error_code() == Code::ABORTED) &&
            Daemon("b").Running() && steady_clock::now() - start < seconds(240));
   std::cerr
       << "forced in "

@@ -9,7 +9,7 @@
 namespace addons::testing {
 namespace {
 
-// The short form has slow disks, beside seven other beds.
+// The short form failed there once, in a gate, and nobody knows where.
 const bool kRescueBed = OnBluestore({"RescueTest"});
 
 using std::chrono::seconds;
