@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # `rbd snap rm` that is killed. One would guess that the snapshot is still there, or gone. Ceph
 # 16.2.15 may leave it in the trash of snapshots, where nothing looks for it again: `rbd snap ls`
-# lists none, `rbd snap purge` answers 0 and removes nothing, the snapshot keeps its space, and it
-# counts where an image may have so many snapshots and no more. A killed rbd-mirror leaves them in
-# copies, which nobody can change.
+# lists none, `rbd snap purge` answers 0 and removes nothing, and it counts where an image may
+# have so many snapshots and no more.
 #
 # Who counts snapshots asks for all kinds (`rbd snap ls --all`). `rbd snap rm --snap-id` ends it.
 set -euo pipefail
