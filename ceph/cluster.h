@@ -17,12 +17,17 @@ namespace addons {
 
 class Pool;
 
-/// Which of a cluster's three connections a pool is opened on; the third is for
+/// Which of a cluster's connections a pool is opened on; one more is for
 /// manager commands alone. Reads have an OSD operation timeout, so that no
 /// reader is ever stuck. Mutations have none: a stall during promote or demote
 /// with that timeout ends in a crash inside librbd or in success with an
-/// incomplete snapshot. Both have monitor timeouts.
-enum class Access { kRead, kMutate };
+/// incomplete snapshot. All have monitor timeouts. What librbd does to an image
+/// object by object (sparsify), it does with one object at a time where the
+/// access is gentle, and with ten otherwise: others in the pool go on
+/// meanwhile.
+enum class Access { kRead, kMutate, kMutateGently };
+/// Whether images and objects can be changed with it.
+constexpr bool MayChange(Access access) { return access != Access::kRead; }
 
 /// A Ceph user without the "client." prefix and its key.
 struct CephUser {

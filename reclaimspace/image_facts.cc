@@ -47,19 +47,23 @@ absl::StatusOr<ImageFacts> ReadFacts(Cluster& cluster, Pool& pool,
   return facts;
 }
 
-absl::StatusOr<std::string> SlowRelease(Cluster& cluster, const Pool& pool,
-                                        Image& image) {
+absl::StatusOr<DataPool> ReadDataPool(Cluster& cluster, const Pool& pool,
+                                      Image& image) {
+  DataPool data_pool;
   ADDONS_ASSIGN_OR_RETURN(const ImageLayout layout, image.Layout());
-  if (layout.data_pool_id == pool.id()) return "";
-  ADDONS_ASSIGN_OR_RETURN(const bool erasure,
+  if (layout.data_pool_id == pool.id()) return data_pool;
+  ADDONS_ASSIGN_OR_RETURN(data_pool.erasure_coded,
                           IsErasureCoded(cluster, layout.data_pool_id));
-  if (!erasure) return "";
+  if (!data_pool.erasure_coded) return data_pool;
   ADDONS_ASSIGN_OR_RETURN(const auto releases, ReadReleases(cluster, "osd"));
   for (const auto& [release, count] : releases) {
     const std::optional<int> major = MajorRelease(release);
-    if (major.has_value() && *major < kFirstQuickRelease) return release;
+    if (major.has_value() && *major < kFirstQuickRelease) {
+      data_pool.slow_release = release;
+      break;
+    }
   }
-  return "";
+  return data_pool;
 }
 
 std::string SparsifierMark(Cluster& cluster) {

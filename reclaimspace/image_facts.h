@@ -13,6 +13,14 @@
 
 namespace addons {
 
+/// Where the data of an image lies.
+struct DataPool {
+  bool erasure_coded = false;
+  /// The release of an OSD that needs seconds there for each object of zeros;
+  /// empty: none does.
+  std::string slow_release;
+};
+
 /// What decides whether an image may be sparsified, read in one look.
 struct ImageFacts {
   ImageSize size;
@@ -27,20 +35,18 @@ struct ImageFacts {
   /// The clients of the daemon that sparsifies this image, or was killed while
   /// it did.
   std::set<uint64_t> sparsifiers;
-  /// The release of an OSD that needs seconds for each object of zeros, because
-  /// the data lies in an erasure-coded pool; empty: none does.
-  std::string slow_release;
+  DataPool data_pool;
 };
 
-/// Reads them, but ImageFacts::slow_release, from an image opened read-only in
+/// Reads them, but ImageFacts::data_pool, from an image opened read-only in
 /// `pool`.
 absl::StatusOr<ImageFacts> ReadFacts(Cluster& cluster, Pool& pool,
                                      Image& image);
 
-/// ImageFacts::slow_release. Of an image with a data pool of its own the
-/// monitors are asked what that is. Errors of ReadReleases().
-absl::StatusOr<std::string> SlowRelease(Cluster& cluster, const Pool& pool,
-                                        Image& image);
+/// ImageFacts::data_pool. Of an image with a data pool of its own the monitors
+/// are asked what that is. Errors of ReadReleases().
+absl::StatusOr<DataPool> ReadDataPool(Cluster& cluster, const Pool& pool,
+                                      Image& image);
 
 /// The image metadata under which a daemon writes who it is while it
 /// sparsifies. The leading dot keeps it on this site.

@@ -64,13 +64,13 @@ std::optional<SkipReason> WhySkip(const ImageFacts& facts, WithSnapshots with) {
         ReclaimOutcome::kMigrating,
         "it is being migrated; finish that with `rbd migration commit`"};
   }
-  if (!facts.slow_release.empty()) {
+  if (!facts.data_pool.slow_release.empty()) {
     return SkipReason{
         ReclaimOutcome::kErasureCoded,
         absl::StrCat(
             "its data lies in an erasure-coded pool, and an OSD is of "
             "Ceph ",
-            facts.slow_release,
+            facts.data_pool.slow_release,
             ", which would be busy for seconds with each object of "
             "zeros; it is done when all OSDs are of Ceph 18 or later")};
   }

@@ -75,7 +75,7 @@ class Sparsification {
   ResolvedVolume volume_;
   std::unique_ptr<Pool> reads_;
   ImageFacts facts_;
-  std::optional<std::string> slow_release_;  // asked for once
+  std::optional<DataPool> data_pool_;  // asked for once
   /// Opened when this daemon had the lock; null: nothing was begun.
   std::unique_ptr<Image> looking_;
   std::optional<Header> header_seen_;  // just before the first look
@@ -122,11 +122,11 @@ absl::StatusOr<std::optional<Header>> Sparsification::ReadHeader() {
 /// `image` was opened just now: a handle does not see what comes later.
 absl::StatusOr<std::optional<SkipReason>> Sparsification::Look(Image& image) {
   ADDONS_ASSIGN_OR_RETURN(facts_, ReadFacts(*volume_.cluster, *reads_, image));
-  if (!slow_release_.has_value()) {
-    ADDONS_ASSIGN_OR_RETURN(slow_release_,
-                            SlowRelease(*volume_.cluster, *reads_, image));
+  if (!data_pool_.has_value()) {
+    ADDONS_ASSIGN_OR_RETURN(data_pool_,
+                            ReadDataPool(*volume_.cluster, *reads_, image));
   }
-  facts_.slow_release = *slow_release_;
+  facts_.data_pool = *data_pool_;
   return WhySkip(facts_, request_.parameters.with_snapshots);
 }
 
@@ -275,8 +275,12 @@ absl::StatusOr<std::optional<SkipReason>> Sparsification::ChangeLeased(
   if (now) return now;
   ADDONS_RETURN_IF_ERROR(leased.BeginMutation());
   context_.Step("taking the lock");
-  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
-                          volume_.OpenPool(Access::kMutate));
+  // An erasure-coded object takes its placement group long enough that ten at a
+  // time keep a writer waiting for 0.3 s (measured, 20.2.4).
+  ADDONS_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Pool> pool,
+      volume_.OpenPool(facts_.data_pool.erasure_coded ? Access::kMutateGently
+                                                      : Access::kMutate));
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Image> image,
                           pool->OpenImage(volume_.image_name()));
   auto skip = Work(leased, *image);

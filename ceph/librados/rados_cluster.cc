@@ -8,6 +8,21 @@
 #include "ceph/librados/rados_pool.h"
 
 namespace addons {
+namespace {
+
+ConnectionUse UseFor(Access access) {
+  switch (access) {
+    case Access::kRead:
+      return ConnectionUse::kRead;
+    case Access::kMutate:
+      return ConnectionUse::kMutate;
+    case Access::kMutateGently:
+      break;
+  }
+  return ConnectionUse::kMutateGently;
+}
+
+}  // namespace
 
 RadosCluster::RadosCluster(ClientEnvironment environment, ClusterTarget target,
                            CephUserRef user)
@@ -26,12 +41,23 @@ absl::StatusOr<std::shared_ptr<CachedCluster>> RadosCluster::Connect(
   return cluster;
 }
 
+SharedSlot<RadosConnection>& RadosCluster::Slot(ConnectionUse use) {
+  switch (use) {
+    case ConnectionUse::kRead:
+      return read_;
+    case ConnectionUse::kMutate:
+      return mutate_;
+    case ConnectionUse::kMutateGently:
+      return mutate_gently_;
+    case ConnectionUse::kManager:
+      break;
+  }
+  return manager_;
+}
+
 absl::StatusOr<std::shared_ptr<RadosConnection>> RadosCluster::Connection(
     ConnectionUse use) {
-  SharedSlot<RadosConnection>& slot = use == ConnectionUse::kRead ? read_
-                                      : use == ConnectionUse::kMutate
-                                          ? mutate_
-                                          : manager_;
+  SharedSlot<RadosConnection>& slot = Slot(use);
   // Connecting keeps its own bound; this is for those who wait for another one,
   // which may first have looked up names.
   const SteadyTime until = std::chrono::steady_clock::now() +
@@ -49,10 +75,8 @@ absl::StatusOr<std::shared_ptr<RadosConnection>> RadosCluster::Connection(
 
 absl::StatusOr<std::unique_ptr<Pool>> RadosCluster::OpenPool(
     int64_t pool_id, const std::string& rados_namespace, Access access) {
-  ADDONS_ASSIGN_OR_RETURN(
-      std::shared_ptr<RadosConnection> connection,
-      Connection(access == Access::kRead ? ConnectionUse::kRead
-                                         : ConnectionUse::kMutate));
+  ADDONS_ASSIGN_OR_RETURN(std::shared_ptr<RadosConnection> connection,
+                          Connection(UseFor(access)));
   return RadosPool::Open(std::move(connection), pool_id, rados_namespace);
 }
 
@@ -112,9 +136,12 @@ absl::Status RadosCluster::WaitForLatestMap() {
   ADDONS_ASSIGN_OR_RETURN(const std::shared_ptr<RadosConnection> reads,
                           Connection(ConnectionUse::kRead));
   ADDONS_RETURN_IF_ERROR(WaitForLatestMap(reads));
-  const std::shared_ptr<RadosConnection> changes = mutate_.Peek();
-  if (changes == nullptr || changes->dead()) return absl::OkStatus();
-  return WaitForLatestMap(changes);
+  for (const SharedSlot<RadosConnection>* slot : {&mutate_, &mutate_gently_}) {
+    const std::shared_ptr<RadosConnection> changes = slot->Peek();
+    if (changes == nullptr || changes->dead()) continue;
+    ADDONS_RETURN_IF_ERROR(WaitForLatestMap(changes));
+  }
+  return absl::OkStatus();
 }
 
 // librados gives it no bound, so it gets ours. One that is abandoned goes on.

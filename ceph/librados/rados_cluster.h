@@ -18,7 +18,7 @@
 
 namespace addons {
 
-/// Cluster over three connections, one per ConnectionUse: each is made when it
+/// Cluster over four connections, one per ConnectionUse: each is made when it
 /// is first needed, and anew when the last one is dead. Thread-safe.
 class RadosCluster final : public CachedCluster, public ClientOptions {
  public:
@@ -44,12 +44,13 @@ class RadosCluster final : public CachedCluster, public ClientOptions {
  private:
   RadosCluster(ClientEnvironment environment, ClusterTarget target,
                CephUserRef user);
+  SharedSlot<RadosConnection>& Slot(ConnectionUse use);
   absl::StatusOr<std::shared_ptr<RadosConnection>> Connection(
       ConnectionUse use);
   absl::Status WaitForLatestMap(
       const std::shared_ptr<RadosConnection>& connection);
-  std::array<const SharedSlot<RadosConnection>*, 3> Slots() const {
-    return {&read_, &mutate_, &manager_};
+  std::array<const SharedSlot<RadosConnection>*, 4> Slots() const {
+    return {&read_, &mutate_, &mutate_gently_, &manager_};
   }
 
   const ClientEnvironment environment_;
@@ -59,6 +60,7 @@ class RadosCluster final : public CachedCluster, public ClientOptions {
   std::atomic<bool> refused_ = false;
   SharedSlot<RadosConnection> read_;
   SharedSlot<RadosConnection> mutate_;
+  SharedSlot<RadosConnection> mutate_gently_;
   SharedSlot<RadosConnection> manager_;
 };
 

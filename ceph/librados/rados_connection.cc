@@ -97,6 +97,9 @@ absl::Status Configure(rados_t cluster, const std::string& mon_host,
       options.emplace_back(option.name, option.value);
     }
   }
+  if (use == ConnectionUse::kMutateGently) {
+    options.emplace_back("rbd_concurrent_management_ops", "1");
+  }
   for (const auto& [option, value] : options) {
     ADDONS_RETURN_IF_ERROR(SetOption(cluster, option, value));
   }

@@ -20,12 +20,12 @@
 
 namespace addons {
 
-/// What a connection is for, which decides its bounds. kManager: commands to
-/// the manager, without a monitor timeout. When rados_mgr_command gives up
-/// after that timeout, the manager's late answer is written where its stack
-/// was, which ends the process (measured). Who calls it must bound it
+/// What a connection is for, which decides its bounds; see Access. kManager:
+/// commands to the manager, without a monitor timeout. When rados_mgr_command
+/// gives up after that timeout, the manager's late answer is written where its
+/// stack was, which ends the process (measured). Who calls it must bound it
 /// otherwise.
-enum class ConnectionUse { kRead, kMutate, kManager };
+enum class ConnectionUse { kRead, kMutate, kMutateGently, kManager };
 
 /// One rados_t: a connected client of a cluster. Pools and images hold it by
 /// shared_ptr, so that it is shut down after the last of them. Thread-safe.
@@ -48,7 +48,11 @@ class RadosConnection {
   /// connection.
   int Call(absl::string_view name, absl::FunctionRef<int()> call);
 
-  ConnectionUse use() const { return use_; }
+  /// Whether images and objects are changed through it.
+  bool may_change() const {
+    return use_ == ConnectionUse::kMutate ||
+           use_ == ConnectionUse::kMutateGently;
+  }
   /// Ceph answered ESHUTDOWN: this client was put on the blocklist. Nothing
   /// brings such a connection back, not even the removal of the entry.
   bool dead() const { return dead_; }

@@ -488,7 +488,7 @@ absl::StatusOr<std::unique_ptr<Image>> RadosPool::OpenImageByIdReadOnly(
 
 absl::StatusOr<std::unique_ptr<Image>> RadosPool::OpenImage(
     const ImageName& name) {
-  if (connection_->use() != ConnectionUse::kMutate) {
+  if (!connection_->may_change()) {
     return absl::InternalError(
         absl::StrCat("Failed to open image '", absl::CHexEscape(Spec(name)),
                      "' for writing: its pool is open for reading"));
@@ -505,7 +505,7 @@ absl::Status RadosPool::CreateImage(const ImageName& name,
                                     const ImageLayout& layout) {
   const std::string text =
       absl::StrCat("image '", absl::CHexEscape(Spec(name)), "'");
-  if (connection_->use() != ConnectionUse::kMutate) {
+  if (!connection_->may_change()) {
     return absl::InternalError(absl::StrCat("Failed to create ", text,
                                             ": its pool is open for reading"));
   }
@@ -553,7 +553,7 @@ absl::Status RadosPool::CreateImage(const ImageName& name,
 absl::Status RadosPool::RemoveImage(const ImageName& name) {
   const std::string text =
       absl::StrCat("image '", absl::CHexEscape(Spec(name)), "'");
-  if (connection_->use() != ConnectionUse::kMutate) {
+  if (!connection_->may_change()) {
     return absl::InternalError(absl::StrCat("Failed to remove ", text,
                                             ": its pool is open for reading"));
   }

@@ -24,7 +24,7 @@ std::string SnapshotKey(uint64_t snapshot_id) {
 }  // namespace
 
 absl::Status RadosPool::CheckWritable(const std::string& text) const {
-  if (connection_->use() == ConnectionUse::kMutate) return absl::OkStatus();
+  if (connection_->may_change()) return absl::OkStatus();
   return absl::InternalError(
       absl::StrCat("Failed to write ", text, ": its pool is open for reading"));
 }

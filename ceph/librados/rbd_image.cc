@@ -540,7 +540,7 @@ absl::Status RbdImage::MirrorDemote() {
 // and the request needs none.
 absl::Status RbdImage::MirrorResync() {
   constexpr absl::string_view kAction = "request a resync of";
-  if (connection_->use() != ConnectionUse::kMutate) {
+  if (!connection_->may_change()) {
     return absl::InternalError(absl::StrCat("Failed to ", kAction, " ", text_,
                                             ": its pool is open for reading"));
   }

@@ -9,7 +9,9 @@
 
 #include <cerrno>
 #include <chrono>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -17,7 +19,9 @@
 #include "base/clock.h"
 #include "ceph/cephx_key.h"
 #include "ceph/librados/call_gate.h"
+#include "ceph/librados/client_environment.h"
 #include "ceph/librados/key_support.h"
+#include "ceph/librados/rados_connection.h"
 #include "tests/cluster/real_bed.h"
 #include "tests/contract/real_fixture.h"
 #include "tests/testing/status_matchers.h"
@@ -152,6 +156,34 @@ TEST_F(RealConnectTest, TimesItsCallsByName) {
     calls.push_back(histogram.call);
   }
   EXPECT_THAT(calls, ElementsAre("rados_cluster_fsid", "rados_connect"));
+}
+
+// What the cluster's configuration says for its clients holds for others.
+TEST_F(RealConnectTest, AGentleChangeIsOfOneObjectAtATime) {
+  constexpr char kOption[] = "rbd_concurrent_management_ops";
+  ASSERT_OK(Bed().Run("ceph", {"a", "config", "set", "client", kOption, "20"}));
+  const ClientEnvironment environment{
+      gate_, std::make_shared<HostResolver>(),
+      std::make_shared<AbandonableCalls>(),
+      ::addons::testing::ShortTimeouts().timeouts};
+  for (const auto& [use, value] :
+       {std::pair(ConnectionUse::kMutate, "20"),
+        std::pair(ConnectionUse::kMutateGently, "1")}) {
+    const auto connection = RadosConnection::Connect(
+        environment, Bed().Target("a"), *Bed().User("a"), use);
+    ASSERT_OK(connection);
+    const auto option = (*connection)->Option(kOption);
+    ASSERT_OK(option);
+    EXPECT_EQ(*option, value);
+  }
+  EXPECT_OK(Bed().Run("ceph", {"a", "config", "rm", "client", kOption}));
+
+  const auto cluster = Connect("a").value();
+  const auto pool =
+      cluster->OpenPool(Bed().PoolId("a"), "", Access::kMutateGently);
+  ASSERT_OK(pool);
+  EXPECT_OK((*pool)->OpenImage(ImageName(MakeImage())));
+  EXPECT_EQ(cluster->OwnClientIds().size(), 2U);  // for reading, and this one
 }
 
 }  // namespace

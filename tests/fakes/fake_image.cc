@@ -231,7 +231,7 @@ absl::Status FakeImage::Mutate(const char* call, const char* action,
 absl::Status FakeImage::MutateThroughAnyHandle(const char* call,
                                                const char* action,
                                                const FakeWorld::Body& body) {
-  if (connection_->access != Access::kMutate) {
+  if (!MayChange(connection_->access)) {
     world_.AddViolation(
         absl::StrCat(call, " on ", spec_, " through a read connection"));
     return Error(-EROFS, action);

@@ -232,7 +232,7 @@ absl::StatusOr<bool> FakePool::RemoveOmapValue(const std::string& object,
 absl::StatusOr<bool> FakePool::ReplaceOmapValue(
     const std::string& object, const std::string& key,
     const std::optional<std::string>& expected, const std::string& desired) {
-  if (connection_->access != Access::kMutate) {
+  if (!MayChange(connection_->access)) {
     world_.AddViolation(
         absl::StrCat("change of ", object, " through a read connection"));
     return Error(-EROFS, "change", object);
@@ -356,7 +356,7 @@ int FakePool::Run(const char* call, const std::string& object, Needs needs,
 absl::Status FakePool::Change(const char* call, absl::string_view action,
                               const std::string& object,
                               const std::function<int(Site&)>& change) {
-  if (connection_->access != Access::kMutate) {
+  if (!MayChange(connection_->access)) {
     world_.AddViolation(
         absl::StrCat("change of ", object, " through a read connection"));
     return Error(-EROFS, action, object);

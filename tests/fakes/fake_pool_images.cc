@@ -168,7 +168,7 @@ absl::Status FakePool::ChangeImages(const char* call, const char* action,
                                     const std::string& name,
                                     const FakeWorld::Body& body) {
   const std::string text = absl::StrCat("image '", Spec(name), "'");
-  if (connection_->access != Access::kMutate) {
+  if (!MayChange(connection_->access)) {
     world_.AddViolation(
         absl::StrCat(call, " of ", text, " through a read connection"));
     return CephError(-EROFS, action, text);

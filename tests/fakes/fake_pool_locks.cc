@@ -14,7 +14,7 @@ using model::Site;
 int FakePool::ChangeLock(
     const char* call, const ObjectLock& lock,
     const std::function<int(model::Namespace&, SteadyTime)>& change) {
-  if (connection_->access != Access::kMutate) {
+  if (!MayChange(connection_->access)) {
     world_.AddViolation(
         absl::StrCat("lock of ", lock.object, " through a read connection"));
     return -EROFS;

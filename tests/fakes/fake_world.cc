@@ -257,7 +257,8 @@ void FakeWorld::Record(const CallInfo& info) {
   {
     MutexLock lock(mutex_);
     calls_.push_back(
-        {info.site, info.call, info.object, info.mutation, model_.now()});
+        {info.site, info.call, info.object, info.mutation, model_.now(),
+         info.connection == nullptr ? Access::kRead : info.connection->access});
     guard = guard_;
   }
   if (info.mutation && guard && !runs_aside && !guard()) {

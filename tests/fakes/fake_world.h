@@ -36,6 +36,7 @@ struct CallRecord {
   std::string object;  // image, omap object or command; may be empty
   bool mutation = false;
   SteadyTime at{};
+  Access access = Access::kRead;  // of the connection that it was made on
 };
 
 /// One or two mirrored Ceph clusters in memory, with their time: nothing here

@@ -95,6 +95,14 @@ class SparsifyTest : public ::testing::Test {
     EXPECT_EQ(world_.CountCalls("a", kSparsifyCall), 0);
     EXPECT_EQ(stats_.count(outcome), 1U);
   }
+  /// How the image was open; nullopt: it was not sparsified.
+  std::optional<Access> SparsifiedWith() const {
+    std::optional<Access> access;
+    for (const CallRecord& call : world_.Calls()) {
+      if (call.call == kSparsifyCall) access = call.access;
+    }
+    return access;
+  }
   /// Nothing of ours stays on the image.
   void ExpectLeft() {
     const auto pool = pair_.cluster(a_)->OpenPool(2, "", Access::kRead);
@@ -232,10 +240,21 @@ TEST_F(SparsifyTest, ZerosThatWouldKeepOsdsBusyAreLeftAlone) {
   EXPECT_EQ(result->outcome, ReclaimOutcome::kSparsified) << result->reason;
 }
 
+// Others in the pool wait as long as the objects of an erasure-coded image that
+// are worked on at the same time.
+TEST_F(SparsifyTest, AnErasureCodedImageIsSparsifiedGently) {
+  AddVolume();
+  a_.SetDataPool(image_, 9);
+  a_.SetOsdRelease("18.2.7");
+  ASSERT_OK(Run());
+  EXPECT_EQ(SparsifiedWith(), Access::kMutateGently);
+}
+
 TEST_F(SparsifyTest, OnlyOfADataPoolTheMonitorsAreAsked) {
   AddVolume();
   ASSERT_OK(Run());
   EXPECT_EQ(world_.CountCalls("a", "rados_mon_command"), 0);
+  EXPECT_EQ(SparsifiedWith(), Access::kMutate);
 }
 
 // Nothing is known of the OSDs then.
