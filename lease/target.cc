@@ -9,9 +9,10 @@ LeaseTarget LeaseOf(const ResolvedVolume& volume, bool although_full) {
           volume.Describe(), although_full};
 }
 
-LeaseTarget LeaseOf(const ResolvedGroup& group) {
+LeaseTarget LeaseOf(const ResolvedGroup& group, bool although_full) {
   return {group, absl::StrCat("rbd_addons.lease.group.", group.uuid),
-          absl::StrCat("volume group '", group.group_id.text(), "'")};
+          absl::StrCat("volume group '", group.group_id.text(), "'"),
+          although_full};
 }
 
 }  // namespace addons

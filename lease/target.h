@@ -18,7 +18,7 @@ struct LeaseTarget {
 
 LeaseTarget LeaseOf(const ResolvedVolume& volume, bool although_full = false);
 /// Also for one that is about to be made; it has its uuid already.
-LeaseTarget LeaseOf(const ResolvedGroup& group);
+LeaseTarget LeaseOf(const ResolvedGroup& group, bool although_full = false);
 
 }  // namespace addons
 

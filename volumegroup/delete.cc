@@ -90,7 +90,7 @@ absl::Status RemoveHalfAdopted(LeasedContext& context,
       const auto half,
       HalfAdopted(environment, request.group_id, request.user));
   if (!half.has_value()) return absl::OkStatus();
-  context.Aim(LeaseOf(*half));
+  context.Aim(LeaseOf(*half, /*although_full=*/true));
   ADDONS_RETURN_IF_ERROR(context.BeginMutation());
   return DuringChange(Remove(context, *half, environment.options.instance_id));
 }
@@ -106,7 +106,7 @@ absl::Status DeleteOnce(LeasedContext& context,
   }
   ADDONS_RETURN_IF_ERROR(group.status());
   LocateGroup(environment, request.group_id.text(), *group);
-  context.Aim(LeaseOf(*group));
+  context.Aim(LeaseOf(*group, /*although_full=*/true));
   ADDONS_RETURN_IF_ERROR(
       CheckEmpty(context, environment, request.user, *group));
   ADDONS_RETURN_IF_ERROR(context.BeginMutation());

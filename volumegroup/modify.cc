@@ -88,7 +88,6 @@ absl::StatusOr<ResultOrKeys<GroupAnswer>> ModifyOnce(
   }
   ADDONS_ASSIGN_OR_RETURN(const ResolvedGroup group, std::move(resolved));
   LocateGroup(environment, request.group_id.text(), group);
-  context.Aim(LeaseOf(group));
   const auto wanted = ByIdentity(environment.resolver, request.volumes);
   const auto present = ByIdentity(environment.resolver, group.members());
   std::vector<VolumeHandle> added;
@@ -103,6 +102,8 @@ absl::StatusOr<ResultOrKeys<GroupAnswer>> ModifyOnce(
       removed.push_back(id);
     }
   }
+  // Who leaves can be deleted then.
+  context.Aim(LeaseOf(group, /*although_full=*/added.empty()));
   GroupAnswer answer;
   answer.group_id = request.group_id.text();
   for (const VolumeHandle& id : kept)

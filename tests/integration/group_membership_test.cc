@@ -226,6 +226,34 @@ TEST_F(GroupMembershipTest, APoolThatBecomesFullInTheMiddleHoldsNoChangeUp) {
   Restart("a");
 }
 
+// What a person does who makes room: the volumes leave, and are deleted.
+TEST_F(GroupMembershipTest, InAFullPoolMembersLeaveAndTheGroupGoes) {
+  TestGroup group = MakeReplicatedGroup(2);
+  const TestVolume leaver = group.members[1];
+  TestGroup smaller = group;
+  smaller.members.pop_back();
+  SetQuota("a", "max_objects", "1");
+  EXPECT_TRUE(Eventually([] { return IsFull("a"); }));
+  const grpc::Status left = Modify(smaller).status;
+  const grpc::Status disabled = DisableGroup("a", smaller);
+  TestGroup empty = group;
+  empty.members.clear();
+  const grpc::Status emptied = Modify(empty).status;
+  const grpc::Status deleted = Groups("a").Delete(group.id).status;
+  const bool full = IsFull("a");
+  // Before anything can end the test: other tests share the pool.
+  SetQuota("a", "max_objects", "0");
+  EXPECT_TRUE(Eventually([] { return !IsFull("a"); }));
+  EXPECT_TRUE(full);
+  EXPECT_THAT(left, HasCode(Code::OK));
+  EXPECT_THAT(disabled, HasCode(Code::OK));
+  EXPECT_THAT(emptied, HasCode(Code::OK));
+  EXPECT_THAT(deleted, HasCode(Code::OK));
+  for (const TestVolume& member : group.members) {
+    EXPECT_EQ(MirrorState("a", member), "disabled");
+  }
+}
+
 TEST_F(GroupMembershipTest, ALeaverThatIsHalfTakenOutLeaves) {
   TestGroup group = MakeGroup(2);
   const TestVolume leaver = group.members[1];

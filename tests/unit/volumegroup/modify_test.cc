@@ -1,5 +1,6 @@
 #include "volumegroup/modify.h"
 
+#include <cerrno>
 #include <utility>
 
 #include "ceph/pool.h"
@@ -92,6 +93,21 @@ TEST_F(ModifyGroupTest, ChangesNothingWhenSomethingIsWrong) {
               StatusIs(absl::StatusCode::kInternal));
   EXPECT_EQ(world_.CountMutations(), 0);
   EXPECT_THAT(Members(id_), ElementsAre(volumes[0]));
+}
+
+// Leaving is on the way to deleting a volume, which gives space back.
+TEST_F(ModifyGroupTest, InAFullPoolMembersLeaveAndNoneJoins) {
+  const auto volumes = AddVolumes(3);
+  MakeGroup({volumes[0], volumes[1]});
+  world_.SetCallHook([](absl::string_view, absl::string_view call, bool) {
+    return call == "rados_lock_exclusive" ? EDQUOT : 0;
+  });
+  ASSERT_OK(Modify(on_a_, id_, {volumes[0]}));
+  EXPECT_THAT(Members(id_), ElementsAre(volumes[0]));
+  EXPECT_THAT(Modify(on_a_, id_, {volumes[0], volumes[2]}),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("full")));
+  ASSERT_OK(Modify(on_a_, id_, {}));
+  EXPECT_OK(Delete(on_a_, id_));
 }
 
 TEST_F(ModifyGroupTest, AMissingGroupIsNotFound) {
