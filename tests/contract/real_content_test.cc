@@ -22,6 +22,8 @@
 namespace addons {
 namespace {
 
+const bool kContentBed = ::addons::testing::OnBluestore();
+
 using ::addons::testing::Bed;
 using ::addons::testing::RealBed;
 using std::chrono::seconds;

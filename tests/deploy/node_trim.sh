@@ -39,7 +39,7 @@ trap end EXIT
 root=$work/root volumes=$work/volumes
 bash deploy/image/collect.sh "$build" "$root"
 mkdir -p "$volumes"/{socket-dir,admin-socket-dir,ceph-csi-config}
-scripts/testbed up "$bed"
+scripts/testbed up "$bed" --objectstore bluestore
 cp "$bed/a/csi-config"/* "$volumes/ceph-csi-config"
 # The kubelet's folders, at their own paths; on this machine there may be none.
 mount -t tmpfs tmpfs /var/lib

@@ -31,7 +31,7 @@ end() {
 trap end EXIT
 prepare_to_boot
 
-scripts/testbed up "$bed"
+scripts/testbed up "$bed" --objectstore bluestore
 export_volume "$root/exports"
 mkdir -p "$root/etc/rbd-addons"
 install -m 644 "$bed/a/csi-config/config.json" "$root/etc/rbd-addons"

@@ -15,6 +15,8 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using Response = ::replication::GetVolumeReplicationInfoResponse;
 
+const bool kCloneBed = OnBluestore({"MirroredCloneTest"});
+
 class MirroredCloneTest : public TwoSitesTest {
  protected:
   static constexpr char kMark[] = "rbd-addons.mirrored-clone";

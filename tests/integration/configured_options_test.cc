@@ -22,6 +22,8 @@
 namespace addons::testing {
 namespace {
 
+const bool kConfiguredBed = OnBluestore();
+
 using std::chrono::seconds;
 using ::testing::HasSubstr;
 

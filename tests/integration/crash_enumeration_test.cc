@@ -19,6 +19,8 @@
 namespace addons::testing {
 namespace {
 
+const bool kCrashBed = OnBluestore();
+
 /// Over all scenarios of this run of the program.
 class CrashSummary final : public ::testing::Environment {
  public:

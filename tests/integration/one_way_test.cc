@@ -15,7 +15,8 @@ using std::chrono::steady_clock;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-const bool kOneWay = StartBedWith({"--one-way"});
+const bool kOneWay =
+    StartBedWith({"--one-way"}) && OnBluestore({"OneWayMidCopyTest"});
 
 class OneWayTest : public TwoSitesTest {};
 

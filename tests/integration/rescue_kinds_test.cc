@@ -15,6 +15,9 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+const bool kRescueKindsBed =
+    OnBluestore({"RescueKindsTest", "CloneRescueTest"});
+
 /// Site a has died before the first test.
 class RescueKindsTest : public MidCopyTest {
  public:

@@ -15,6 +15,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+const bool kSetBackBed = OnBluestore({"SetBackTest"});
+
 class SetBackTest : public InterruptedCopyTest {
  protected:
   /// Each object is noted.

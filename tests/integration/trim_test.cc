@@ -31,6 +31,8 @@
 namespace addons::testing {
 namespace {
 
+const bool kTrimBed = OnBluestore();
+
 namespace fs = std::filesystem;
 using grpc::StatusCode;
 using std::chrono::seconds;
