@@ -234,9 +234,12 @@ started=$(now)
 check_machine demo
 step "Install what is missing, and build"
 install_for demo
-configure release || fail "cmake"
-build release || fail "the build"
-bin=$root/build/release/bin
+# One that is to be shipped is shown where there is one.
+preset=demo
+if [[ -f build/release/CMakeCache.txt ]]; then preset=release; fi
+configure "$preset" || fail "cmake"
+build "$preset" rbd-addonsd rbd-addons || fail "the build"
+bin=$root/build/$preset/bin
 
 step "Start two throwaway Ceph sites, a and b, that mirror each other"
 scripts/testbed up "$bed" --mirror --objectstore bluestore

@@ -138,7 +138,7 @@ TEST_F(OsdBudgetTest, OfEachVerb) {
   // Its connections, and what is done once in a while.
   ASSERT_THAT(Enable("a", MakeVolume(), ScheduleNotDue()), HasCode(Code::OK));
   bool complete = false;
-  for (int volumes = 0; volumes < 3 && !(complete && IsWithin(most));
+  for (int volumes = 0; volumes < 4 && !(complete && IsWithin(most));
        ++volumes) {
     complete = CountLifeOfAVolume() || complete;
   }
