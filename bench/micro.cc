@@ -17,8 +17,8 @@
 #include "ceph/blocklist.h"
 #include "operation/operation_context.h"
 #include "operation/operation_table.h"
+#include "replication/look/site_report.h"
 #include "replication/replication.pb.h"
-#include "replication/state/site_report.h"
 #include "rpc/redact.h"
 #include "volume/volume_id.h"
 

@@ -9,11 +9,11 @@
 #include "base/parallel.h"
 #include "base/status_macros.h"
 #include "ceph/pool.h"
-#include "replication/disable.h"
-#include "replication/enable.h"
 #include "replication/group/group_run.h"
-#include "replication/mirror_schedule.h"
 #include "replication/session.h"
+#include "replication/steps/disable.h"
+#include "replication/steps/enable.h"
+#include "replication/steps/mirror_schedule.h"
 
 namespace addons {
 namespace {

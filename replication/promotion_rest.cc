@@ -10,8 +10,8 @@
 #include "ceph/image_objects.h"
 #include "ceph/pool.h"
 #include "operation/operation_context.h"
-#include "replication/decision/peer_claims.h"
 #include "replication/environment.h"
+#include "replication/look/peer_claims.h"
 #include "replication/session.h"
 
 namespace addons {

@@ -13,12 +13,12 @@
 #include "replication/destination.h"
 #include "replication/environment.h"
 #include "replication/group/members.h"
-#include "replication/info.h"
+#include "replication/look/watched_clusters.h"
 #include "replication/replication.grpc.pb.h"
 #include "replication/replication_service_call.h"
-#include "replication/resync.h"
 #include "replication/resync_log.h"
-#include "replication/watched_clusters.h"
+#include "replication/steps/info.h"
+#include "replication/steps/resync.h"
 #include "rpc/unary_call.h"
 
 namespace addons {

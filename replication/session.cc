@@ -11,8 +11,8 @@
 #include "ceph/pinned_options.h"
 #include "ceph/retry_when_blocklisted.h"
 #include "replication/image_clients.h"
-#include "replication/state/mirrored_clone.h"
-#include "replication/state/role_log.h"
+#include "replication/look/mirrored_clone.h"
+#include "replication/look/role_log.h"
 #include "volume/patience.h"
 
 namespace addons {

@@ -16,10 +16,10 @@
 #include "lease/leased_context.h"
 #include "operation/operation_context.h"
 #include "replication/environment.h"
+#include "replication/look/last_roles.h"
+#include "replication/look/mirror_view.h"
+#include "replication/look/report_watch.h"
 #include "replication/promotion_rest.h"
-#include "replication/state/last_roles.h"
-#include "replication/state/mirror_view.h"
-#include "replication/state/report_watch.h"
 
 namespace addons {
 

@@ -5,7 +5,7 @@
 #
 #   scripts/mutate.sh SOURCE... [-- TEST...]
 #
-# SOURCE is a folder (replication/decision) or a file. TEST is a program of build/debug/tests/bin
+# SOURCE is a folder (replication/decide) or a file. TEST is a program of build/debug/tests/bin
 # without the folder; by default those of scripts/dev.sh for the folder, as they stand in
 # tests/unit/FOLDER. Works in build/mutate, a copy of the tree as it is committed or edited.
 # JOBS=N bounds compilers and tests at a time.

@@ -20,9 +20,6 @@
 #include "identity/csi_identity_service.h"
 #include "identity/identity_service.h"
 #include "operation/operation_table.h"
-#include "replication/background_upkeep.h"
-#include "replication/mirror_restart_watch.h"
-#include "replication/replication_watch.h"
 #include "rpc/unary_call.h"
 #include "server/config.h"
 #include "server/http_server.h"
@@ -30,6 +27,9 @@
 #include "server/status_page.h"
 #include "volume/config_store.h"
 #include "volume/resolver.h"
+#include "watch/background_upkeep.h"
+#include "watch/mirror_restart_watch.h"
+#include "watch/replication_watch.h"
 
 namespace addons {
 

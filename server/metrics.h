@@ -15,9 +15,9 @@
 #include "operation/operation_table.h"
 #include "reclaimspace/reclaim_stats.h"
 #include "reclaimspace/trim_stats.h"
-#include "replication/watch_snapshot.h"
 #include "rpc/call_stats.h"
 #include "server/unix_listener.h"
+#include "watch/watch_snapshot.h"
 
 namespace addons {
 

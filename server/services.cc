@@ -6,16 +6,16 @@
 
 #include "admin/admin_service.h"
 #include "doctor/doctor_service.h"
+#include "inspection/audit_service.h"
+#include "inspection/history_service.h"
+#include "inspection/inspection_service.h"
+#include "inspection/installation_check.h"
+#include "inspection/rescue_service.h"
 #include "networkfence/network_fence_service.h"
 #include "reclaimspace/controller_reclaim_service.h"
 #include "reclaimspace/node_reclaim_service.h"
-#include "replication/audit_service.h"
-#include "replication/history_service.h"
-#include "replication/inspection_service.h"
-#include "replication/installation_check.h"
 #include "replication/membership.h"
 #include "replication/replication_service.h"
-#include "replication/rescue_service.h"
 #include "volumegroup/volumegroup_service.h"
 
 namespace addons {

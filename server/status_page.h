@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "operation/operation_info.h"
-#include "replication/watch_snapshot.h"
+#include "watch/watch_snapshot.h"
 
 namespace addons {
 

@@ -2,9 +2,9 @@
 
 #include "base/log.h"
 #include "base/status_macros.h"
-#include "replication/demote.h"
 #include "replication/group/group_run.h"
 #include "replication/group/rbd_group.h"
+#include "replication/steps/demote.h"
 
 namespace addons {
 namespace {

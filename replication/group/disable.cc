@@ -1,8 +1,8 @@
 #include "replication/group/disable.h"
 
 #include "base/log.h"
-#include "replication/disable.h"
 #include "replication/group/group_run.h"
+#include "replication/steps/disable.h"
 #include "volume/volume_id.h"
 
 namespace addons {

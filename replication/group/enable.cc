@@ -2,8 +2,8 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "replication/enable.h"
 #include "replication/group/group_run.h"
+#include "replication/steps/enable.h"
 
 namespace addons {
 namespace {

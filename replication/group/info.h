@@ -4,7 +4,7 @@
 #include "absl/status/statusor.h"
 #include "replication/environment.h"
 #include "replication/group/members.h"
-#include "replication/info.h"
+#include "replication/steps/info.h"
 
 namespace addons {
 

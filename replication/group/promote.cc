@@ -9,7 +9,7 @@
 #include "base/status_macros.h"
 #include "replication/group/group_run.h"
 #include "replication/group/rbd_group.h"
-#include "replication/promote.h"
+#include "replication/steps/promote.h"
 
 namespace addons {
 namespace {

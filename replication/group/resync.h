@@ -7,7 +7,7 @@
 #include "operation/operation_context.h"
 #include "replication/environment.h"
 #include "replication/group/members.h"
-#include "replication/resync.h"
+#include "replication/steps/resync.h"
 
 namespace addons {
 

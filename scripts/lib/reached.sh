@@ -109,8 +109,8 @@ ranked_reach() {
       for (suite in reached) print reached[suite], suite
     }' most="$(wanted_suites | wc -l)" input=suites - input=told tests/reach.txt input=includes <(
     grep -roE '^#include "[^"]+"' --include='*.cc' --include='*.h' \
-      admin base ceph cli doctor history identity lease networkfence node operation reclaimspace \
-      replication rpc server tests volume volumegroup
+      admin base ceph cli doctor history identity inspection lease networkfence node operation \
+      reclaimspace replication rpc server tests volume volumegroup watch
   )
 }
 

@@ -7,7 +7,7 @@
 
 #include "absl/strings/string_view.h"
 #include "base/clock.h"
-#include "replication/watch_snapshot.h"
+#include "watch/watch_snapshot.h"
 
 namespace addons {
 

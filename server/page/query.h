@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "replication/watch_snapshot.h"
+#include "watch/watch_snapshot.h"
 
 namespace addons {
 

@@ -6,10 +6,10 @@
 #include "base/bounded_threads.h"
 #include "networkfence/environment.h"
 #include "reclaimspace/sparsify.h"
-#include "replication/mirror_restart_watch.h"
 #include "tests/unit/replication/verbs_fixture.h"
 #include "tests/unit/volumegroup/mirroring_of.h"
 #include "volumegroup/environment.h"
+#include "watch/mirror_restart_watch.h"
 
 namespace addons::testing {
 

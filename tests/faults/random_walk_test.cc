@@ -13,7 +13,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "replication/state/move_marks.h"
+#include "replication/look/move_marks.h"
 #include "tests/faults/walker.h"
 
 namespace addons::testing {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ceph/mirror_clients.h"
-#include "replication/state/rescue_record.h"
+#include "replication/look/rescue_record.h"
 #include "tests/faults/scenario.h"
 
 namespace addons::testing {

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "networkfence/helper_marker.h"
-#include "replication/state/rescue_record.h"
+#include "replication/look/rescue_record.h"
 #include "tests/integration/doctor_bed.h"
 
 namespace addons::testing {

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "cli/rescue.h"
-#include "replication/state/rescue_record.h"
+#include "replication/look/rescue_record.h"
 #include "tests/rpc/replication_server.h"
 
 namespace addons::testing {

@@ -16,9 +16,9 @@ cd "$1"
 wanted=(
   networkfence/{extend_expiry,fence,unfence}.h
   reclaimspace/{sparsify,trim}.h
-  replication/{demote,disable,enable,info,promote,promotion_cleanup,rescue,resync,take_back}.h
+  replication/steps/{demote,disable,enable,info,promote,promotion_cleanup,rescue,resync,take_back}.h
   replication/group/{group_run,promote}.h
-  replication/state/mirror_view.h
+  replication/look/mirror_view.h
   volumegroup/{adopt,change_members,create,delete,modify}.h
 )
 

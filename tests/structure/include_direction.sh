@@ -29,30 +29,36 @@ declare -A allowed=(
   [admin_service]="admin_service admin history operation operation_spec rpc base"
   [networkfence]="networkfence history operation operation_spec volume ceph base"
   [networkfence_service]="networkfence_service networkfence history operation operation_spec volume ceph base rpc"
-  # What is seen of an image; what is decided from that; the verbs on one; the verbs on a
-  # group; who joins and leaves; what people are told of all this, without a change.
+  # What is seen of an image; what is decided from that; what the verbs share; the verbs on
+  # one image; those on a group; who joins and leaves.
   [replication_options]="replication_options lease ceph base"
-  [replication/state]="replication/state volume ceph base"
-  [replication/decision]="replication/decision replication/state replication_options volume ceph base"
-  [replication]="replication replication/decision replication/state replication_options history lease operation operation_spec volume ceph base"
-  [replication/group]="replication/group replication replication/decision replication/state replication_options history lease operation operation_spec volume ceph base"
-  [replication_membership]="replication_membership replication/group replication replication/state replication_options history lease operation operation_spec volume ceph base"
-  [replication/inspection]="replication/inspection replication/group replication replication/decision replication/state replication_options history lease operation operation_spec volume ceph base"
-  [replication/audit]="replication/audit networkfence replication/inspection replication replication/state replication_options history lease operation operation_spec volume ceph base"
-  [replication_installation]="replication_installation doctor replication/audit replication/inspection replication replication/state replication_options history lease operation operation_spec volume ceph base"
-  [replication_service]="replication_service replication/audit replication/inspection replication/group replication replication/state replication_options history lease operation operation_spec volume ceph base rpc"
+  [replication/look]="replication/look replication_options volume ceph base"
+  [replication/decide]="replication/decide replication/look replication_options volume ceph base"
+  [replication]="replication replication/decide replication/look replication_options history lease operation operation_spec volume ceph base"
+  [replication/steps]="replication/steps replication replication/decide replication/look replication_options history lease operation operation_spec volume ceph base"
+  [replication/group]="replication/group replication/steps replication replication/decide replication/look replication_options history lease operation operation_spec volume ceph base"
+  [replication_membership]="replication_membership replication/group replication/steps replication replication/look replication_options history lease operation operation_spec volume ceph base"
+  [replication_service]="replication_service replication/group replication/steps replication replication/look replication_options history lease operation operation_spec volume ceph base rpc"
+  # What is done and seen when no call asks.
+  [watch]="watch replication/steps replication replication/decide replication/look replication_options history lease operation operation_spec volume ceph base"
+  # What people are told of all this, without a change; what is wrong in a pool; what doctor
+  # asks of it.
+  [inspection]="inspection replication/group replication/steps replication replication/decide replication/look replication_options history lease operation operation_spec volume ceph base"
+  [inspection/audit]="inspection/audit networkfence inspection replication/steps replication replication/look replication_options history lease operation operation_spec volume ceph base"
+  [inspection_installation]="inspection_installation doctor inspection/audit inspection watch replication/steps replication replication/look replication_options history lease operation operation_spec volume ceph base"
+  [inspection_service]="inspection_service replication_service inspection/audit inspection replication/steps replication replication/look replication_options history lease operation operation_spec volume ceph base rpc"
   [reclaimspace]="reclaimspace history lease operation operation_spec node volume ceph base"
   [reclaimspace_service]="reclaimspace_service reclaimspace history lease operation operation_spec node volume ceph base rpc"
   [volumegroup]="volumegroup history lease operation operation_spec volume ceph base"
   [volumegroup_service]="volumegroup_service volumegroup history lease operation operation_spec volume ceph base rpc"
   [doctor]="doctor volume ceph base"
   [doctor_service]="doctor_service doctor operation operation_spec volume ceph base rpc"
-  [server]="server doctor_service admin_service identity identity_service networkfence networkfence_service reclaimspace reclaimspace_service volumegroup volumegroup_service replication replication_installation replication_membership replication_service history lease operation operation_spec volume ceph/librados ceph rpc base"
+  [server]="server doctor_service admin_service identity identity_service networkfence networkfence_service reclaimspace reclaimspace_service volumegroup volumegroup_service replication replication/look replication/steps replication_membership replication_service inspection_installation inspection_service watch history lease operation operation_spec volume ceph/librados ceph rpc base"
   # What is tried at a server of whoever; the commands.
   [cli/conformance]="cli/conformance cli rpc base"
   [cli]="cli cli/conformance rpc base"
   # Measuring: never installed.
-  [bench]="bench cli rpc operation operation_spec replication/state volume ceph base"
+  [bench]="bench cli rpc operation operation_spec replication/look volume ceph base"
 )
 
 # shellcheck source=tests/structure/lib/offences.sh
@@ -61,12 +67,11 @@ declare -A allowed=(
 # These set REPLY: a subshell for each of thousands of includes takes long.
 layer_of() { # FILE or INCLUDE
   case $1 in
-    ceph/librados/* | operation/table/* | replication/audit/* | replication/decision/* | replication/group/* | \
-      replication/inspection/* | replication/state/*) REPLY=${1%/*} ;;
-    server/* | cli/*) REPLY=${1%%/*} ;;
     */*_service.* | */*_service_*) REPLY=${1%%/*}_service ;;
+    ceph/librados/* | inspection/audit/* | operation/table/* | replication/*/*) REPLY=${1%/*} ;;
+    server/* | cli/*) REPLY=${1%%/*} ;;
     replication/membership.*) REPLY=replication_membership ;;
-    replication/installation_check.*) REPLY=replication_installation ;;
+    inspection/installation_check.*) REPLY=inspection_installation ;;
     replication/options.* | replication/verb_scope.*) REPLY=replication_options ;;
     operation/operation_context.* | operation/operation_info.* | operation/operation_limits.* | \
       operation/operation_spec.* | operation/work_memory.* | operation/worker_share.*) REPLY=operation_spec ;;
@@ -80,7 +85,8 @@ interior_of() { # INCLUDE -> the folder that alone may include it, or nothing
   local folder=${1%/*}
   REPLY=
   case $folder in
-    ceph/librados) ;;
+    # What may look into the rooms of replication/ stands in the table.
+    ceph/librados | replication/*) ;;
     */*) REPLY=${folder%/*} ;;
   esac
 }

@@ -4,8 +4,8 @@
 #include <map>
 
 #include "ceph/pool.h"
-#include "replication/inspection/clone_audit.h"
-#include "replication/state/mirrored_clone.h"
+#include "inspection/clone_audit.h"
+#include "replication/look/mirrored_clone.h"
 #include "tests/unit/replication/verbs_fixture.h"
 
 namespace addons::testing {

@@ -1,7 +1,7 @@
 // A copy that ended before rbd-mirror had noted an object, on simulated
 // clusters.
 
-#include "replication/copy_beginning.h"
+#include "replication/steps/copy_beginning.h"
 
 #include <atomic>
 #include <cerrno>

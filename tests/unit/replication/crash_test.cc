@@ -15,7 +15,7 @@
 #include "absl/strings/match.h"
 #include "ceph/errors.h"
 #include "ceph/mirror.h"
-#include "replication/state/rescue_record.h"
+#include "replication/look/rescue_record.h"
 #include "tests/rpc/error_code_table.h"
 #include "tests/unit/replication/verbs_fixture.h"
 

@@ -1,14 +1,14 @@
 // Demotions: refused while in use, repaired when half-done, read back.
 
-#include "replication/demote.h"
+#include "replication/steps/demote.h"
 
 #include <cerrno>
 
 #include "ceph/mirror.h"
 #include "ceph/pool.h"
-#include "replication/state/first_copy.h"
-#include "replication/state/move_marks.h"
-#include "replication/state/primary_term.h"
+#include "replication/look/first_copy.h"
+#include "replication/look/move_marks.h"
+#include "replication/look/primary_term.h"
 #include "tests/unit/replication/verbs_fixture.h"
 
 namespace addons::testing {

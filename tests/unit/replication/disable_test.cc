@@ -1,6 +1,6 @@
 // Disabling: on the primary, on a secondary with a living and a dead peer.
 
-#include "replication/disable.h"
+#include "replication/steps/disable.h"
 
 #include <cerrno>
 

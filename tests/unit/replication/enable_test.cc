@@ -1,6 +1,6 @@
 // Enabling: modes, pools that are not ready, parents.
 
-#include "replication/enable.h"
+#include "replication/steps/enable.h"
 
 #include <cerrno>
 

@@ -1,4 +1,4 @@
-#include "replication/flatten_task.h"
+#include "replication/steps/flatten_task.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -14,8 +14,8 @@
 
 #include "ceph/mirror.h"
 #include "ceph/pool.h"
-#include "replication/mirror_client_eviction.h"
-#include "replication/state/rescue_record.h"
+#include "replication/look/rescue_record.h"
+#include "replication/steps/mirror_client_eviction.h"
 #include "tests/unit/replication/verbs_fixture.h"
 
 namespace addons::testing {

@@ -1,13 +1,13 @@
 // Replication info: read-only, from both sites' reports, and never silent about
 // what is wrong.
 
-#include "replication/info.h"
+#include "replication/steps/info.h"
 
 #include <cerrno>
 #include <utility>
 
 #include "ceph/mirror.h"
-#include "replication/upkeep.h"
+#include "replication/steps/upkeep.h"
 #include "tests/testing/handles.h"
 #include "tests/unit/replication/verbs_fixture.h"
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "ceph/mirror.h"
-#include "replication/state/group_mark.h"
+#include "replication/look/group_mark.h"
 #include "tests/unit/replication/group/group_fixture.h"
 
 namespace addons::testing {

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ceph/mirror.h"
-#include "replication/promote.h"
+#include "replication/steps/promote.h"
 #include "tests/unit/replication/verbs_fixture.h"
 
 namespace addons::testing {

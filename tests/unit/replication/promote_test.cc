@@ -1,6 +1,6 @@
 // Every row of the promote table, with the peer as it may be found.
 
-#include "replication/promote.h"
+#include "replication/steps/promote.h"
 
 #include <algorithm>
 #include <atomic>
@@ -13,7 +13,7 @@
 #include "ceph/mirror.h"
 #include "ceph/mirror_clients.h"
 #include "ceph/pool.h"
-#include "replication/state/move_marks.h"
+#include "replication/look/move_marks.h"
 #include "tests/testing/no_threads.h"
 #include "tests/unit/replication/verbs_fixture.h"
 

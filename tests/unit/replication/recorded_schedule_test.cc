@@ -12,7 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ceph/errors.h"
-#include "replication/mirror_schedule.h"
+#include "replication/steps/mirror_schedule.h"
 #include "tests/fakes/test_operation_context.h"
 #include "tests/testing/answering_cluster.h"
 #include "tests/testing/recorded_ceph.h"

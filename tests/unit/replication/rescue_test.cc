@@ -1,7 +1,7 @@
 // A forced promotion in the middle of a copy: the last complete state comes
 // back, whatever happens on the way.
 
-#include "replication/rescue.h"
+#include "replication/steps/rescue.h"
 
 #include <atomic>
 #include <cerrno>
@@ -9,8 +9,8 @@
 
 #include "ceph/mirror.h"
 #include "ceph/pool.h"
+#include "inspection/rescue_decision.h"
 #include "lease/keeper.h"
-#include "replication/rescue_decision.h"
 #include "tests/unit/replication/verbs_fixture.h"
 
 namespace addons::testing {

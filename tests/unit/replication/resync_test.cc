@@ -1,12 +1,12 @@
 // Resync: it deletes a copy, so it is requested rarely, once, and only from a
 // living primary.
 
-#include "replication/resync.h"
+#include "replication/steps/resync.h"
 
 #include <cerrno>
 
 #include "ceph/mirror.h"
-#include "replication/state/move_marks.h"
+#include "replication/look/move_marks.h"
 #include "tests/unit/replication/verbs_fixture.h"
 
 namespace addons::testing {

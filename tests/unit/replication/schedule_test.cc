@@ -7,10 +7,10 @@
 #include "absl/strings/match.h"
 #include "ceph/mirror.h"
 #include "operation/operation_table.h"
-#include "replication/background_upkeep.h"
-#include "replication/mirror_schedule.h"
-#include "replication/upkeep.h"
+#include "replication/steps/mirror_schedule.h"
+#include "replication/steps/upkeep.h"
 #include "tests/unit/replication/verbs_fixture.h"
+#include "watch/background_upkeep.h"
 
 namespace addons::testing {
 namespace {

@@ -4,8 +4,8 @@
 #include <chrono>
 #include <string>
 
-#include "replication/inspection/explain.h"
-#include "replication/state/move_marks.h"
+#include "inspection/explain.h"
+#include "replication/look/move_marks.h"
 #include "tests/unit/replication/verbs_fixture.h"
 
 namespace addons::testing {

@@ -1,6 +1,6 @@
 // When this daemon makes mirror snapshots, beside a manager that makes its own.
 
-#include "replication/snapshot_moment.h"
+#include "replication/steps/snapshot_moment.h"
 
 #include <gtest/gtest.h>
 

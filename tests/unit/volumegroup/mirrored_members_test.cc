@@ -4,13 +4,13 @@
 #include <gmock/gmock.h>
 
 #include "ceph/mirror.h"
-#include "replication/enable.h"
 #include "replication/group/disable.h"
 #include "replication/group/enable.h"
 #include "replication/group/promote.h"
-#include "replication/mirror_schedule.h"
-#include "replication/promote.h"
-#include "replication/state/group_mark.h"
+#include "replication/look/group_mark.h"
+#include "replication/steps/enable.h"
+#include "replication/steps/mirror_schedule.h"
+#include "replication/steps/promote.h"
 #include "tests/unit/volumegroup/groups_fixture.h"
 
 namespace addons::testing {

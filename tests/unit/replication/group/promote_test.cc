@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <memory>
 
-#include "replication/state/move_marks.h"
-#include "replication/state/rescue_record.h"
+#include "replication/look/move_marks.h"
+#include "replication/look/rescue_record.h"
 #include "tests/unit/replication/group/group_fixture.h"
 
 namespace addons::testing {

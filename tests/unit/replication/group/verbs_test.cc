@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "ceph/mirror.h"
-#include "replication/state/move_marks.h"
+#include "replication/look/move_marks.h"
 #include "tests/unit/replication/group/group_fixture.h"
 
 namespace addons::testing {

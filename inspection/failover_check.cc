@@ -1,0 +1,333 @@
+#include "inspection/failover_check.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/image_name.h"
+#include "base/parallel.h"
+#include "base/status_macros.h"
+#include "ceph/mirror.h"
+#include "ceph/pool.h"
+#include "ceph/retry_when_blocklisted.h"
+#include "replication/group/members.h"
+#include "replication/look/role_log.h"
+#include "replication/session.h"
+#include "replication/verb_scope.h"
+#include "volume/volume_directory.h"
+#include "volume/volume_id.h"
+
+namespace addons {
+namespace {
+
+constexpr size_t kLooksAtOnce = 16;
+
+/// What one look must bring.
+struct Looked {
+  MirrorView view;
+  std::optional<RescueRecord> rescue;
+};
+
+absl::StatusOr<Looked> LookAtVolume(const OpenedVolume& opened,
+                                    PeerTracker& tracker) {
+  auto view = LookAt(opened.volume, *opened.reads, tracker);
+  if (absl::IsNotFound(view.status())) return ImageMissing(opened.volume);
+  ADDONS_RETURN_IF_ERROR(view.status());
+  ADDONS_ASSIGN_OR_RETURN(
+      auto rescue, ReadRescueRecord(*opened.reads, opened.volume.image_name()));
+  return Looked{*std::move(view), std::move(rescue)};
+}
+
+/// An image of the pool's listing, whose name only opening it tells. NOT_FOUND:
+/// it is gone meanwhile.
+absl::StatusOr<Looked> LookAtListed(const ImageStatuses& listed,
+                                    OpenedVolume& opened,
+                                    PeerTracker& tracker) {
+  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Image> image,
+                          opened.reads->OpenImageByIdReadOnly(listed.image_id));
+  opened.volume.attributes.image_name = image->name();
+  ADDONS_ASSIGN_OR_RETURN(
+      MirrorView view,
+      LookAt(opened.volume, *opened.reads, *image, &listed.sites, tracker));
+  ADDONS_RETURN_IF_ERROR(image->Close());
+  ADDONS_ASSIGN_OR_RETURN(
+      auto rescue, ReadRescueRecord(*opened.reads, opened.volume.image_name()));
+  return Looked{std::move(view), std::move(rescue)};
+}
+
+/// The id of the volume whose image this is. Empty: the journal has no entry of
+/// it, or that could not be read; then no verb finds it either.
+std::string VolumeIdOf(const OpenedVolume& opened) {
+  VolumeId id;
+  id.cluster_id = opened.volume.cluster_id;
+  id.pool_id = opened.volume.pool_id;
+  id.uuid = UuidOfImage(*opened.reads, opened.volume.image_name()).value_or("");
+  return id.ToString().value_or("");
+}
+
+/// The findings of one call, made by several threads, each its own.
+class Check {
+ public:
+  Check(OperationContext& context, ReplicationEnvironment& environment,
+        std::optional<std::chrono::minutes> interval)
+      : context_(context), environment_(environment), interval_(interval) {}
+
+  absl::StatusOr<std::vector<FailoverFinding>> OfVolumes(
+      const std::vector<VolumeTarget>& volumes, VerbScope scope);
+  absl::StatusOr<FailoverFindings> OfGroups(
+      const std::vector<GroupHandle>& groups, const CephUserRef& user);
+  absl::StatusOr<std::vector<FailoverFinding>> OfPool(
+      const ResolvedPlace& place);
+  absl::StatusOr<FailoverFindings> OfPools(
+      const std::vector<ResolvedPlace>& places);
+
+ private:
+  PromotePreview& PreviewOf(const ResolvedVolume& volume) {
+    return *previews_.at(WholePoolKey(volume));
+  }
+  void List(const OpenedVolume& opened);
+  void Fill(const OpenedVolume& opened, const absl::StatusOr<Looked>& looked,
+            VerbScope scope, FailoverFinding* finding);
+  absl::StatusOr<std::vector<FailoverFinding>> Result(
+      const std::vector<absl::Status>& looks,
+      std::vector<FailoverFinding> findings) const;
+
+  OperationContext& context_;
+  ReplicationEnvironment& environment_;
+  const std::optional<std::chrono::minutes> interval_;
+  std::map<std::string, std::unique_ptr<PromotePreview>> previews_;  // of pools
+  std::set<std::string> listed_;  // pools and namespaces
+};
+
+void SetBoth(const absl::Status& status, PromoteForecast* forecast) {
+  forecast->planned = NotSeen(status);
+  forecast->forced = forecast->planned;
+}
+
+void Check::List(const OpenedVolume& opened) {
+  auto& preview = previews_[WholePoolKey(opened.volume)];
+  if (preview == nullptr) {
+    preview = std::make_unique<PromotePreview>(environment_,
+                                               WholePoolKey(opened.volume));
+  }
+  if (!listed_.insert(PoolKey(opened.volume)).second) return;
+  preview->List(opened.cluster(), *opened.reads);
+}
+
+void Check::Fill(const OpenedVolume& opened,
+                 const absl::StatusOr<Looked>& looked, VerbScope scope,
+                 FailoverFinding* finding) {
+  finding->image = opened.volume.ImageSpec();
+  finding->cluster_id = opened.volume.cluster_id;
+  if (!looked.ok()) {
+    SetBoth(looked.status(), &finding->forecast);
+    return;
+  }
+  finding->role = std::string(RoleOf(looked->view));
+  finding->forecast =
+      PreviewOf(opened.volume)
+          .Of(looked->view, looked->rescue, opened.cluster().fsid(),
+              opened.volume.rados_namespace, interval_, scope);
+  ForecastRoom(opened, looked->view, &finding->forecast);
+  const SteadyDuration settle = environment_.options.settle_time;
+  const SiteView* primary = looked->view.FreshPeer(SiteRole::kPrimary, settle);
+  if (primary != nullptr) {
+    finding->primary_elsewhere =
+        PreviewOf(opened.volume).SiteNameOf(primary->status.mirror_uuid);
+  }
+  finding->others_report = looked->view.AnyFreshPeer(settle);
+  finding->split_brain = looked->view.SplitBrain();
+}
+
+/// What cannot be seen is a finding, but for this: the next look can.
+absl::StatusOr<std::vector<FailoverFinding>> Check::Result(
+    const std::vector<absl::Status>& looks,
+    std::vector<FailoverFinding> findings) const {
+  if (context_.stop_token().stop_requested()) {
+    return absl::CancelledError("nobody waits for the check any more");
+  }
+  for (const absl::Status& look : looks) {
+    if (SaysBlocklisted(look)) return look;
+  }
+  return findings;
+}
+
+absl::StatusOr<std::vector<FailoverFinding>> Check::OfVolumes(
+    const std::vector<VolumeTarget>& volumes, VerbScope scope) {
+  std::vector<FailoverFinding> findings(volumes.size());
+  std::vector<absl::StatusOr<OpenedVolume>> opened;
+  for (size_t i = 0; i < volumes.size(); ++i) {
+    findings[i].volume_id = volumes[i].volume_id.text();
+    opened.emplace_back(absl::CancelledError("not looked for"));
+  }
+  const std::stop_token stop = context_.stop_token();
+  context_.Step("finding the volumes");
+  const SteadyTime deadline = ResolveDeadline(context_);
+  RunParallel(volumes.size(), kLooksAtOnce, [&](size_t i) {
+    if (stop.stop_requested()) return;
+    // On the cluster where a promotion would look for it.
+    opened[i] = OpenVolume(environment_, volumes[i], Access::kMutate, deadline);
+  });
+  context_.Step("reading the statuses of the pools");
+  for (const auto& volume : opened) {
+    if (volume.ok()) List(*volume);
+  }
+  context_.Step("looking at the images");
+  std::vector<absl::Status> looks(volumes.size());
+  RunParallel(volumes.size(), kLooksAtOnce, [&](size_t i) {
+    if (stop.stop_requested()) return;
+    if (!opened[i].ok()) {
+      looks[i] = opened[i].status();
+      SetBoth(looks[i], &findings[i].forecast);
+      return;
+    }
+    const auto looked = LookAtVolume(*opened[i], environment_.tracker);
+    looks[i] = looked.status();
+    Fill(*opened[i], looked, scope, &findings[i]);
+  });
+  return Result(looks, std::move(findings));
+}
+
+absl::StatusOr<FailoverFindings> Check::OfGroups(
+    const std::vector<GroupHandle>& groups, const CephUserRef& user) {
+  std::vector<absl::StatusOr<JournalMembers>> read(
+      groups.size(), absl::CancelledError("not read"));
+  const std::stop_token stop = context_.stop_token();
+  context_.Step("reading the groups");
+  const SteadyTime deadline = ResolveDeadline(context_);
+  RunParallel(groups.size(), kLooksAtOnce, [&](size_t i) {
+    if (stop.stop_requested()) return;
+    read[i] =
+        ReadGroupMembers(environment_.resolver, groups[i], user, deadline);
+  });
+  std::vector<VolumeTarget> targets;
+  for (const auto& members : read) {
+    if (SaysBlocklisted(members.status())) return members.status();
+    if (!members.ok()) continue;
+    for (const VolumeHandle& volume : members->volumes) {
+      targets.push_back({volume, user, members->fsid()});
+    }
+  }
+  FailoverFindings found;
+  ADDONS_ASSIGN_OR_RETURN(found.volumes,
+                          OfVolumes(targets, VerbScope::kGroupMember));
+  size_t next = 0;
+  for (size_t i = 0; i < groups.size(); ++i) {
+    if (!read[i].ok()) {
+      found.groups.push_back(UnseenGroup(groups[i], read[i].status()));
+      continue;
+    }
+    std::vector<MemberForecast> members;
+    for (const VolumeHandle& volume : read[i]->volumes) {
+      FailoverFinding& finding = found.volumes[next++];
+      finding.group_id = groups[i].text();
+      members.push_back(
+          {volume, finding.role == kRolePrimary, finding.forecast});
+    }
+    found.groups.push_back(ForecastGroup(groups[i], members));
+  }
+  return found;
+}
+
+absl::StatusOr<FailoverFindings> Check::OfPools(
+    const std::vector<ResolvedPlace>& places) {
+  FailoverFindings found;
+  for (const ResolvedPlace& place : places) {
+    auto findings = OfPool(place);
+    if (absl::IsCancelled(findings.status()) ||
+        SaysBlocklisted(findings.status())) {
+      return findings.status();
+    }
+    if (!findings.ok()) {
+      found.unseen.push_back(absl::StrCat(
+          "pool '", place.pool_name, place.rados_namespace.empty() ? "" : "/",
+          place.rados_namespace, "' of cluster '", place.cluster_id.text(),
+          "': ", findings.status().message()));
+      continue;
+    }
+    std::move(findings->begin(), findings->end(),
+              std::back_inserter(found.volumes));
+  }
+  return found;
+}
+
+absl::StatusOr<std::vector<FailoverFinding>> Check::OfPool(
+    const ResolvedPlace& place) {
+  context_.Step("reading the statuses of the pool");
+  OpenedVolume whole;
+  static_cast<ResolvedPlace&>(whole.volume) = place;
+  ADDONS_ASSIGN_OR_RETURN(whole.reads, place.OpenPool(Access::kRead));
+  ADDONS_ASSIGN_OR_RETURN(const std::vector<ImageStatuses> images,
+                          whole.reads->MirrorStatuses());
+  List(whole);
+  context_.Step("looking at the images");
+  const std::stop_token stop = context_.stop_token();
+  std::vector<FailoverFinding> findings(images.size());
+  std::vector<absl::Status> looks(images.size());
+  RunParallel(images.size(), kLooksAtOnce, [&](size_t i) {
+    if (stop.stop_requested()) return;
+    OpenedVolume opened;
+    opened.volume = whole.volume;
+    // Until its name is known.
+    opened.volume.attributes.image_name =
+        ImageName(absl::StrCat("id ", images[i].image_id));
+    absl::StatusOr<Looked> looked = absl::UnknownError("not looked at");
+    if (auto pool = place.OpenPool(Access::kRead); pool.ok()) {
+      opened.reads = *std::move(pool);
+      looked = LookAtListed(images[i], opened, environment_.tracker);
+      if (looked.ok()) findings[i].volume_id = VolumeIdOf(opened);
+    } else {
+      looked = pool.status();
+    }
+    looks[i] = looked.status();
+    Fill(opened, looked, VerbScope::kVolume, &findings[i]);
+  });
+  std::sort(findings.begin(), findings.end(),
+            [](const FailoverFinding& a, const FailoverFinding& b) {
+              return a.image < b.image;
+            });
+  return Result(looks, std::move(findings));
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<FailoverFinding>> CheckFailover(
+    OperationContext& context, ReplicationEnvironment& environment,
+    const std::vector<VolumeTarget>& volumes,
+    std::optional<std::chrono::minutes> interval) {
+  return RetryWhenBlocklisted([&] {
+    return Check(context, environment, interval)
+        .OfVolumes(volumes, VerbScope::kVolume);
+  });
+}
+
+absl::StatusOr<FailoverFindings> CheckFailoverOfGroups(
+    OperationContext& context, ReplicationEnvironment& environment,
+    const std::vector<GroupHandle>& groups, const CephUserRef& user,
+    std::optional<std::chrono::minutes> interval) {
+  return RetryWhenBlocklisted([&] {
+    return Check(context, environment, interval).OfGroups(groups, user);
+  });
+}
+
+absl::StatusOr<std::vector<FailoverFinding>> CheckFailoverOfPool(
+    OperationContext& context, ReplicationEnvironment& environment,
+    const ResolvedPlace& place, std::optional<std::chrono::minutes> interval) {
+  return RetryWhenBlocklisted(
+      [&] { return Check(context, environment, interval).OfPool(place); });
+}
+
+absl::StatusOr<FailoverFindings> CheckFailoverOfPools(
+    OperationContext& context, ReplicationEnvironment& environment,
+    const std::vector<ResolvedPlace>& places,
+    std::optional<std::chrono::minutes> interval) {
+  return RetryWhenBlocklisted(
+      [&] { return Check(context, environment, interval).OfPools(places); });
+}
+
+}  // namespace addons

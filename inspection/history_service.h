@@ -1,0 +1,46 @@
+#ifndef ADDONS_INSPECTION_HISTORY_SERVICE_H_
+#define ADDONS_INSPECTION_HISTORY_SERVICE_H_
+
+#include <vector>
+
+#include "ceph/cluster.h"
+#include "operation/operation_table.h"
+#include "rbdaddons/admin.grpc.pb.h"
+#include "rpc/unary_call.h"
+#include "volume/config_store.h"
+#include "volume/resolver.h"
+
+namespace addons {
+
+/// rbdaddons.admin.v1.History: what happened to the volumes and volume groups
+/// of a pool, as it was written there. Reads only. Thread-safe.
+class HistoryService final
+    : public ::rbdaddons::admin::v1::History::CallbackService {
+ public:
+  /// Nothing but `home` (as AuditService has it) is owned; everything
+  /// outlives the service.
+  HistoryService(Rpc& rpc, OperationTable& operations, Resolver& resolver,
+                 ConfigStore& config, ClusterProvider& clusters,
+                 std::vector<ClusterId> home);
+
+  grpc::ServerUnaryReactor* ListHistory(
+      grpc::CallbackServerContext* context,
+      const ::rbdaddons::admin::v1::ListHistoryRequest* request,
+      ::rbdaddons::admin::v1::ListHistoryResponse* response) override;
+
+ private:
+  struct Asked;
+  absl::StatusOr<ResolvedPlace> Find(OperationContext& context,
+                                     const Asked& asked);
+
+  Rpc& rpc_;
+  OperationTable& operations_;
+  Resolver& resolver_;
+  ConfigStore& config_;
+  ClusterProvider& clusters_;
+  const std::vector<ClusterId> home_;
+};
+
+}  // namespace addons
+
+#endif  // ADDONS_INSPECTION_HISTORY_SERVICE_H_

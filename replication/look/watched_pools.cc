@@ -1,0 +1,96 @@
+#include "replication/look/watched_pools.h"
+
+#include <utility>
+
+namespace addons {
+namespace {
+
+constexpr size_t kMostLeftOut = 1000;
+
+WatchedPools::Key KeyOf(const ResolvedVolume& volume) {
+  return {volume.cluster_id.text(), volume.pool_id, volume.rados_namespace};
+}
+
+}  // namespace
+
+void WatchedPools::Note(const ResolvedVolume& volume,
+                        const std::string& image_id, const CephUserRef& user,
+                        bool lacks_parent) {
+  if (user == nullptr) return;
+  const Key key = KeyOf(volume);
+  const MutexLock lock(mutex_);
+  auto found = pools_.find(key);
+  if (found == pools_.end()) {
+    if (pools_.size() >= kMost) {
+      if (left_out_.size() < kMostLeftOut) left_out_.insert(key);
+      return;
+    }
+    left_out_.erase(key);
+    found = pools_.emplace(key, Entry()).first;
+  }
+  Entry& entry = found->second;
+  entry.pool_name = volume.pool_name;
+  entry.user = user;
+  entry.asked_at = clock_.Now();
+  Named named{volume.image_name().text(), volume.volume_id.text(),
+              volume.attributes.request_name, lacks_parent};
+  const auto known = entry.images.find(image_id);
+  if (known != entry.images.end()) {
+    named.awaits_restore = known->second.awaits_restore;
+    known->second = std::move(named);
+  } else if (entry.images.size() < kMostImages) {
+    entry.images.emplace(image_id, std::move(named));
+  }
+}
+
+void WatchedPools::NoteRescue(const ResolvedVolume& volume,
+                              const std::string& image_id,
+                              bool awaits_restore) {
+  const MutexLock lock(mutex_);
+  const auto pool = pools_.find(KeyOf(volume));
+  if (pool == pools_.end()) return;
+  const auto image = pool->second.images.find(image_id);
+  if (image == pool->second.images.end()) return;
+  image->second.awaits_restore = awaits_restore;
+}
+
+void WatchedPools::Refuse(const Key& key, const CephUserRef& user) {
+  const MutexLock lock(mutex_);
+  const auto found = pools_.find(key);
+  if (found != pools_.end() && found->second.user == user) {
+    found->second.user = nullptr;
+  }
+}
+
+std::vector<WatchedPools::Watched> WatchedPools::All() {
+  const MutexLock lock(mutex_);
+  const SteadyTime now = clock_.Now();
+  const size_t forgotten = std::erase_if(pools_, [now](const auto& pool) {
+    return now - pool.second.asked_at >= kForgetAfter;
+  });
+  // Those that are still called for come back by themselves.
+  if (forgotten > 0) left_out_.clear();
+  std::vector<Watched> all;
+  all.reserve(pools_.size());
+  for (const auto& [key, entry] : pools_) {
+    all.push_back({key, entry.pool_name, entry.user});
+  }
+  return all;
+}
+
+std::optional<WatchedPools::Named> WatchedPools::NameOf(
+    const Key& key, const std::string& image_id) const {
+  const MutexLock lock(mutex_);
+  const auto pool = pools_.find(key);
+  if (pool == pools_.end()) return std::nullopt;
+  const auto found = pool->second.images.find(image_id);
+  if (found == pool->second.images.end()) return std::nullopt;
+  return found->second;
+}
+
+size_t WatchedPools::left_out() const {
+  const MutexLock lock(mutex_);
+  return left_out_.size();
+}
+
+}  // namespace addons

@@ -1,0 +1,536 @@
+#include "replication/steps/demote.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/str_cat.h"
+#include "base/log.h"
+#include "base/status_macros.h"
+#include "ceph/errors.h"
+#include "ceph/mirror_clients.h"
+#include "lease/leased_context.h"
+#include "replication/decide/demote.h"
+#include "replication/look/demotion_mark.h"
+#include "replication/look/primary_term.h"
+#include "replication/look/rescue_record.h"
+#include "replication/look/role_log.h"
+#include "replication/promotion_rest.h"
+#include "replication/session.h"
+#include "replication/steps/mirror_client_guard.h"
+#include "replication/steps/promotion_cleanup.h"
+#include "replication/steps/snapshot_moment.h"
+#include "replication/steps/snapshot_room.h"
+#include "replication/steps/stored_schedules.h"
+#include "replication/steps/tell_refusal.h"
+
+namespace addons {
+namespace {
+
+/// A demotion that ends half-done is repaired so often within one call.
+constexpr int kRepairs = 3;
+/// In the answer for a member of a group: what the other site is to be told.
+constexpr char kRefusedForPayload[] = "rbd-addons/refused-for";
+
+class Demotion {
+ public:
+  Demotion(const DemoteRequest& request, Session& session)
+      : context_(session.context),
+        environment_(session.environment),
+        request_(request),
+        session_(session) {}
+
+  absl::Status Run();
+  /// After Run(): the workload that it refused for, or an empty text.
+  const std::string& workload() const { return workload_; }
+
+ private:
+  absl::Status LookAround();
+  absl::StatusOr<DemoteDecision> Decide();
+  absl::Status Refuse(const DemoteDecision& decision);
+  absl::Status RefuseIfAny(const std::vector<Watcher>& workloads);
+  bool MayPass(const std::vector<SnapshotSchedule>& schedules) const;
+  SteadyTime AnswersBy(SteadyTime deadline) const;
+  SteadyTime LastTurn(SteadyTime by, SteadyTime latest,
+                      const std::vector<SnapshotSchedule>& schedules) const;
+  bool MayHold(const std::string& workload);
+  absl::Status HoldForWorkload(const DemoteDecision& decision);
+  absl::Status AwaitFollower(const DemoteDecision& decision);
+  absl::Status AwaitWorkload(const std::string& reason);
+  SteadyDuration WorkloadGoneFor() const;
+  absl::Status WriteMarks(Image& image, const OwnDemotionMark& mark);
+  void PutMarksBack(Image& image) const;
+  absl::Status MakeRoom();
+  absl::Status DemotePrimary(const OwnDemotionMark& mark);
+  absl::Status Repair();
+  absl::Status ReadBack() const;
+  absl::Status Failed(absl::StatusCode code, const std::string& reason) const;
+
+  OperationContext& context_;
+  ReplicationEnvironment& environment_;
+  const DemoteRequest& request_;
+  Session& session_;
+  SteadyTime looked_at_;
+  std::string workload_;
+  std::optional<RescueRecord> rescue_;  // of the rescue image
+  // --- of the last look, through one open image
+  MirrorView view_;
+  std::vector<Watcher> workloads_;  // of a primary
+  bool mirror_seen_ = false;        // a primary: an rbd-mirror has it open
+  bool open_by_mirror_ = false;     // likewise, and copies from it
+  std::map<std::string, std::string> published_;  // ceph-csi's marks
+};
+
+/// What is wrong with the image after a demotion that reported success; empty:
+/// nothing. It is demoted when the newest snapshot that this site made itself
+/// says so and is whole. (Newer ones may be copies of what the peer, promoted
+/// since, has written.)
+std::string DescribeBadDemotion(const MirrorView& view) {
+  if (view.info.primary) {
+    return "the image is still primary after a demotion that reported success; "
+           "repeat the call";
+  }
+  if (view.info.mode == MirrorMode::kJournal) return "";
+  const auto own = std::find_if(
+      view.snapshots.rbegin(), view.snapshots.rend(),
+      [](const MirrorSnapshot& snapshot) {
+        return snapshot.kind == MirrorSnapshotKind::kPrimary ||
+               snapshot.kind == MirrorSnapshotKind::kPrimaryDemoted;
+      });
+  if (own == view.snapshots.rend()) {
+    return "the image is not primary after the demotion, but none of its "
+           "mirror snapshots is a demotion of this site; repeat the call";
+  }
+  if (own->kind != MirrorSnapshotKind::kPrimaryDemoted) {
+    return absl::StrCat(
+        "the image is not primary after the demotion, but the newest mirror "
+        "snapshot of this site (id ",
+        own->id, ") is of the kind '", Name(own->kind),
+        "' and no demotion; check the cluster's health and repeat the call");
+  }
+  return own->complete ? ""
+                       : "the demotion snapshot does not become complete; "
+                         "check the cluster's health and repeat the call";
+}
+
+absl::Status Demotion::Failed(absl::StatusCode code,
+                              const std::string& reason) const {
+  return FailedTo("demote", session_.volume, code, reason);
+}
+
+/// An image is opened once for all that a look must tell.
+absl::Status Demotion::LookAround() {
+  const auto also = [this](Image& image,
+                           const MirrorView& seen) -> absl::Status {
+    workloads_.clear();
+    mirror_seen_ = false;
+    open_by_mirror_ = false;
+    published_.clear();
+    if (!seen.enabled() || !seen.info.primary) return absl::OkStatus();
+    ADDONS_ASSIGN_OR_RETURN(ImageClients clients, FindClients(session_, image));
+    workloads_ = std::move(clients.workloads);
+    mirror_seen_ = clients.mirror;
+    open_by_mirror_ = clients.mirror && seen.info.mode != MirrorMode::kJournal;
+    ADDONS_ASSIGN_OR_RETURN(published_, image.ListMetadata(kPublishPrefix));
+    return absl::OkStatus();
+  };
+  PromotionRest& rest = session_.memory.rest;
+  NoteVersion(*session_.reads, &rest);
+  looked_at_ = context_.clock().Now();
+  ADDONS_ASSIGN_OR_RETURN(view_, Look(session_, also));
+  rest.for_workload = true;
+  rest.image_id = view_.image_id;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<DemoteDecision> Demotion::Decide() {
+  const ImageName& image = session_.volume.image_name();
+  DemoteEvidence seen{
+      .view = view_,
+      .rescue = rescue_,
+      .spec = session_.volume.ImageSpec(),
+      .rescue_spec = session_.reads->Spec(RescueImageName(image)),
+      .image = image,
+      .workloads = workloads_,
+      .open_by_mirror = open_by_mirror_,
+      .published = published_};
+  seen.begun = context_.mutating();
+  seen.awaited_workload =
+      WorkloadGoneFor() >= environment_.options.watch_timeout;
+  ReportWatch& reports = session_.memory.Reports(view_);
+  seen.rewrites = [&](const std::string& uuid) {
+    return reports.Rewrites(uuid);
+  };
+  if (view_.info.primary && !seen.begun) {
+    reports.Note(view_);
+    if (workloads_.empty() && !FollowerSeen(seen)) {
+      ADDONS_ASSIGN_OR_RETURN(const auto peers, session_.reads->MirrorPeers());
+      seen.no_peers = peers.empty();
+    }
+  }
+  return DecideDemote(seen, environment_.options.settle_time,
+                      [this](const std::string& uuid) {
+                        return SiteName(*session_.reads, uuid);
+                      });
+}
+
+absl::Status Demotion::Run() {
+  context_.Step("looking at the image");
+  ADDONS_RETURN_IF_ERROR(LookAround());
+  if (view_.enabled()) {
+    environment_.series.ForgetPrimary(view_.tracker_key);
+    ADDONS_ASSIGN_OR_RETURN(
+        rescue_,
+        ReadRescueRecord(*session_.reads, session_.volume.image_name()));
+  }
+  int repairs = 0;
+  int demotions = 0;
+  while (true) {
+    ADDONS_ASSIGN_OR_RETURN(const DemoteDecision decision, Decide());
+    switch (decision.action) {
+      case DemoteAction::kRefuse:
+        if (!MayHold(decision.workload)) return Refuse(decision);
+        ADDONS_RETURN_IF_ERROR(HoldForWorkload(decision));
+        break;
+      case DemoteAction::kSecondary:  // all along, or by this call
+        return demotions == 0 ? absl::OkStatus() : ReadBack();
+      case DemoteAction::kRepair:
+        if (repairs++ > kRepairs) return ReadBack();
+        ADDONS_RETURN_IF_ERROR(Repair());
+        break;
+      case DemoteAction::kAwaitFollower:
+        ADDONS_RETURN_IF_ERROR(AwaitFollower(decision));
+        break;
+      case DemoteAction::kAwaitWorkload:
+        ADDONS_RETURN_IF_ERROR(AwaitWorkload(decision.reason));
+        break;
+      case DemoteAction::kDemote:
+        if (demotions++ > kRepairs) return ReadBack();
+        ADDONS_RETURN_IF_ERROR(MakeRoom());
+        ADDONS_RETURN_IF_ERROR(DemotePrimary(decision.mark));
+        break;
+    }
+  }
+}
+
+absl::Status Demotion::ReadBack() const {
+  const std::string bad = DescribeBadDemotion(view_);
+  return bad.empty() ? absl::OkStatus()
+                     : Failed(absl::StatusCode::kUnavailable, bad);
+}
+
+absl::Status Demotion::Refuse(const DemoteDecision& decision) {
+  workload_ = decision.workload;
+  return Failed(decision.code, decision.reason);
+}
+
+absl::Status Demotion::Repair() {
+  ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
+  context_.Step("repairing a half-done demotion");
+  Log().warn("repairing a half-done demotion volume={} snapshot={}",
+             Quoted(session_.volume.volume_id.text()), view_.Newest()->id);
+  const auto promote = [this]() -> absl::Status {
+    const MirrorClientGuard guard(session_.cluster(), *session_.reads,
+                                  environment_.tracker);
+    return ChangeImage(session_.volume, [](Image& image) {
+      return image.MirrorPromote(Force::kNo);
+    });
+  };
+  ADDONS_RETURN_IF_ERROR(promote());
+  const std::string role_before(RoleOf(view_));
+  ADDONS_RETURN_IF_ERROR(LookAround());
+  if (view_.info.primary) {
+    NoteRoleChange(session_, role_before, RoleOf(view_),
+                   "promoted, to repair a half-done demotion");
+  }
+  return absl::OkStatus();
+}
+
+/// Of clients that have come in the last moment. The next call sees whether
+/// they stay, and tells the other site.
+absl::Status Demotion::RefuseIfAny(const std::vector<Watcher>& workloads) {
+  if (workloads.empty()) return absl::OkStatus();
+  return Failed(absl::StatusCode::kFailedPrecondition,
+                DescribeUse(DescribeWatchers(workloads)));
+}
+
+/// Whether those who have the image open may be no workload: Ceph's manager
+/// opens it to make a scheduled mirror snapshot, and an rbd-mirror that died
+/// is known for one no more while its watch of the image lives on.
+bool Demotion::MayPass(const std::vector<SnapshotSchedule>& schedules) const {
+  if (!mirror_seen_) return true;
+  if (schedules.empty()) return false;
+  // The manager, too, waits for the watch of a client that died.
+  const WallTime then = context_.clock().WallNow() + kFromManagersSnapshot -
+                        environment_.options.watch_timeout;
+  return UntilMirrorSnapshot(then, schedules) != SteadyDuration::zero();
+}
+
+/// When a call that `deadline` ends, and that a workload keeps from going on,
+/// turns to telling the other site: as late as may be useful, and not after the
+/// last moment from which a mirror snapshot can still carry that.
+SteadyTime Demotion::AnswersBy(SteadyTime deadline) const {
+  const ReplicationOptions& options = environment_.options;
+  const SteadyTime now = context_.clock().Now();
+  const SteadyTime latest = deadline - options.first_refusal;
+  std::vector<SnapshotSchedule> schedules;
+  if (view_.info.mode == MirrorMode::kSnapshot) {
+    schedules = ReadStoredSchedulesThatApply(session_.volume, view_.image_id);
+  }
+  const SteadyDuration patience =
+      MayPass(schedules) ? options.passing_client : options.first_refusal;
+  return std::max(now, LastTurn(std::min<SteadyTime>(latest, now + patience),
+                                latest, schedules));
+}
+
+/// The last moment until `by` from which a mirror snapshot can be made until
+/// `latest`, and shortly after it as well; a minute before it at the earliest.
+SteadyTime Demotion::LastTurn(
+    SteadyTime by, SteadyTime latest,
+    const std::vector<SnapshotSchedule>& schedules) const {
+  if (view_.info.mode != MirrorMode::kSnapshot) return by;
+  const SteadyTime now = context_.clock().Now();
+  const SteadyTime earliest = by - std::chrono::minutes(1);
+  // To look once more, and to write the note, takes some of it.
+  constexpr std::chrono::seconds kToTell{5};
+  const auto comes_from = [&](SteadyTime at) {
+    const WallTime wall = context_.clock().WallNow() + (at - now);
+    return at + UntilMirrorSnapshot(wall, schedules) <= latest;
+  };
+  const auto turn_comes = [&](SteadyTime at) {
+    return comes_from(at) && comes_from(at + kToTell);
+  };
+  while (by > earliest && !turn_comes(by)) by -= std::chrono::seconds(1);
+  return by;
+}
+
+/// Whether a call that `workload` keeps from going on waits for its end. A call
+/// that has to tell the other site is answered with that, and before its
+/// callers leave.
+bool Demotion::MayHold(const std::string& workload) {
+  const std::optional<SteadyTime> deadline = context_.LatestDeadline();
+  if (workload.empty() || !request_.may_hold || context_.mutating() ||
+      !deadline.has_value()) {
+    return false;
+  }
+  std::optional<SteadyTime>& answer_by = session_.memory.answer_by;
+  if (RefusalIsTold(view_, workload, context_.clock().WallNow())) {
+    answer_by.reset();
+    return true;
+  }
+  if (!answer_by.has_value()) answer_by = AnswersBy(*deadline);
+  return context_.clock().Now() < *answer_by;
+}
+
+absl::Status Demotion::HoldForWorkload(const DemoteDecision& decision) {
+  // One that is seen has not gone.
+  session_.memory.workload_gone_since.reset();
+  context_.Step("waiting until the workload ends");
+  absl::Status pending = Failed(decision.code, decision.reason);
+  context_.SetPending(pending);
+  NoteRest(session_, looked_at_, decision.reason, pending,
+           &session_.memory.rest);
+  ADDONS_RETURN_IF_ERROR(context_.LookAgainAfter(
+      UntilNextLook(context_, environment_, session_.memory.answer_by)));
+  return LookAround();
+}
+
+/// Beside a site that follows only after this call, the other site must know
+/// of the demotion: the next call may come later than that site waits.
+absl::Status Demotion::AwaitFollower(const DemoteDecision& decision) {
+  const std::optional<SteadyTime> deadline = context_.LatestDeadline();
+  std::optional<SteadyTime> by;
+  if (deadline.has_value() && !context_.mutating() &&
+      !RefusalIsTold(view_, kAwaitsFollower, context_.clock().WallNow())) {
+    by = *deadline - environment_.options.first_refusal;
+    // An earlier call has noted it, and it has not travelled.
+    if (view_.refused_demotion.has_value()) {
+      by = LastTurn(
+          *by, *by,
+          ReadStoredSchedulesThatApply(session_.volume, view_.image_id));
+    }
+    if (*by <= context_.clock().Now()) {
+      workload_ = kAwaitsFollower;
+      return Failed(decision.code, decision.reason);
+    }
+  }
+  context_.Step("waiting until the peer follows this site");
+  context_.SetPending(Failed(decision.code, decision.reason));
+  ADDONS_RETURN_IF_ERROR(
+      context_.LookAgainAfter(UntilNextLook(context_, environment_, by)));
+  return LookAround();
+}
+
+SteadyDuration Demotion::WorkloadGoneFor() const {
+  const std::optional<SteadyTime>& since = session_.memory.workload_gone_since;
+  return since.has_value() ? context_.clock().Now() - *since
+                           : SteadyDuration::zero();
+}
+
+absl::Status Demotion::AwaitWorkload(const std::string& reason) {
+  if (!session_.memory.workload_gone_since.has_value()) {
+    session_.memory.workload_gone_since = context_.clock().Now();
+    Log().warn(
+        "volume={} is still marked as published by key={}, but nobody has it "
+        "open",
+        Quoted(session_.volume.volume_id.text()),
+        Quoted(PublishedMark(published_)));
+  }
+  context_.Step("waiting whether the workload comes back");
+  context_.SetPending(Failed(absl::StatusCode::kUnavailable, reason));
+  ADDONS_RETURN_IF_ERROR(context_.LookAgainAfter(
+      environment_.options.watch_timeout - WorkloadGoneFor()));
+  return LookAround();
+}
+
+/// What a demotion leaves in the metadata.
+absl::Status Demotion::WriteMarks(Image& image, const OwnDemotionMark& mark) {
+  ADDONS_ASSIGN_OR_RETURN(const auto known, image.Metadata(kDemotionMark));
+  if (!known.has_value()) {
+    ADDONS_ASSIGN_OR_RETURN(const Timestamp created, image.CreateTimestamp());
+    ADDONS_RETURN_IF_ERROR(
+        image.SetMetadata(kDemotionMark, DemotionMark(created)));
+  }
+  // The note that this had to wait goes with the demotion, and so does since
+  // when the image was primary: the snapshots that show that a note is about an
+  // earlier term are dropped in the next one.
+  ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(kRefusedDemotionKey));
+  for (const char* const note : kTermMarks) {
+    if (!view_.marks.contains(note)) continue;
+    ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(note));
+  }
+  // The mark tells a later promotion here that the peer may have been promoted
+  // meanwhile.
+  return image.SetMetadata(kOwnDemotionKey,
+                           FormatOwnDemotion(mark, view_.image_id));
+}
+
+/// After a demotion that was refused. A promotion that waited for its followers
+/// goes on with that. A secondary refuses this, and keeps the mark.
+void Demotion::PutMarksBack(Image& image) const {
+  const auto before = view_.marks.find(kOwnDemotionKey);
+  if (before == view_.marks.end()) {
+    (void)image.RemoveMetadata(kOwnDemotionKey);
+  } else {
+    (void)image.SetMetadata(kOwnDemotionKey, before->second);
+  }
+  for (const char* const note : kTermMarks) {
+    const auto term = view_.marks.find(note);
+    if (term != view_.marks.end()) {
+      (void)image.SetMetadata(note, term->second);
+    }
+  }
+}
+
+/// librbd answers 0 where its demotion makes no snapshot for want of room, and
+/// leaves a primary that refuses writes.
+absl::Status Demotion::MakeRoom() {
+  ADDONS_ASSIGN_OR_RETURN(
+      const std::string reason,
+      MakeSnapshotRoom(session_, view_, "a demotion makes"));
+  if (reason.empty()) return absl::OkStatus();
+  ADDONS_RETURN_IF_ERROR(MakeWritable(session_, "demote", &view_));
+  return Failed(absl::StatusCode::kFailedPrecondition, reason);
+}
+
+absl::Status Demotion::DemotePrimary(const OwnDemotionMark& mark) {
+  context_.SetPending(absl::OkStatus());
+  // A promotion or demotion died half-way, and only a demotion has left what a
+  // later promotion here must know.
+  ADDONS_RETURN_IF_ERROR(MakeWritable(session_, "demote", &view_));
+  ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
+  context_.Step("demoting");
+  const auto demote_it = [&](Image& image) -> absl::Status {
+    ADDONS_RETURN_IF_ERROR(WriteMarks(image, mark));
+    // Once more, on the handle that demotes: between the last look and now
+    // somebody may have opened the image.
+    const auto demote = [&]() -> absl::Status {
+      ADDONS_ASSIGN_OR_RETURN(const ImageClients opened,
+                              FindClients(session_, image));
+      ADDONS_RETURN_IF_ERROR(RefuseIfAny(opened.workloads));
+      return image.MirrorDemote();
+    };
+    if (absl::Status demoted = demote(); !demoted.ok()) {
+      PutMarksBack(image);
+      return demoted;
+    }
+    // librbd protects nobody: who opened the image since we looked gets EROFS.
+    const auto clients = FindClients(session_, image);
+    if (clients.ok() && !clients->workloads.empty()) {
+      Log().warn(
+          "volume={} was opened while it was demoted; these clients cannot "
+          "write "
+          "any more: {}",
+          Quoted(session_.volume.volume_id.text()),
+          DescribeWatchers(clients->workloads));
+    }
+    return absl::OkStatus();
+  };
+  absl::Status done = ChangeImage(session_.volume, demote_it);
+  // EINVAL is also what librbd says when somebody else was faster.
+  if (!done.ok() && CephErrno(done) != EINVAL) return done;
+  ADDONS_RETURN_IF_ERROR(LookAround());
+  if (!done.ok() && view_.info.primary) return done;
+  if (done.ok() && !view_.info.primary) {
+    NoteRoleChange(session_, "primary", RoleOf(view_), "demoted");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status Demote(OperationContext& context,
+                    ReplicationEnvironment& environment,
+                    const DemoteRequest& request) {
+  const CallMemory& seen = context.memory().Of<CallMemory>();
+  if (request.may_hold) {
+    ADDONS_RETURN_IF_ERROR(
+        RestOn(context, environment, seen.rest, seen.answer_by));
+  }
+  return RunWithSession(
+      context, environment, request.target, "demote",
+      [&](Session& session) -> absl::Status {
+        Demotion demotion(request, session);
+        absl::Status status = demotion.Run();
+        if (status.ok() || demotion.workload().empty()) return status;
+        if (request.scope == VerbScope::kGroupMember) {
+          status.SetPayload(kRefusedForPayload,
+                            absl::Cord(demotion.workload()));
+          return status;
+        }
+        absl::Status told = TellRefusal(session, demotion.workload(), status,
+                                        TurnWaits::kLookAgain);
+        if (SaysLookAgain(told)) return told;
+        if (!told.ok()) {
+          Log().warn(
+              "the other site was not told that volume={} is to be demoted: {}",
+              Quoted(session.volume.volume_id.text()), told.ToString());
+        }
+        return status;
+      },
+      {.changes = LastRole::kPrimary});
+}
+
+absl::Status TellRefusedDemotion(OperationContext& context,
+                                 ReplicationEnvironment& environment,
+                                 const VolumeTarget& target,
+                                 const absl::Status& member,
+                                 const absl::Status& refusal) {
+  const auto workload = member.GetPayload(kRefusedForPayload);
+  if (!workload.has_value()) return absl::OkStatus();
+  return RunWithSession(context, environment, target,
+                        "note a refused demotion of",
+                        [&](Session& session) {
+                          return TellRefusal(session, std::string(*workload),
+                                             refusal, TurnWaits::kInPlace);
+                        },
+                        {.waits = LeaseWaits::kInPlace});
+}
+
+}  // namespace addons

@@ -1,0 +1,31 @@
+#ifndef ADDONS_REPLICATION_STEPS_MGR_COMMAND_H_
+#define ADDONS_REPLICATION_STEPS_MGR_COMMAND_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "ceph/cluster.h"
+#include "operation/operation_context.h"
+#include "replication/options.h"
+
+namespace addons {
+
+/// Runs a command of the mgr module rbd_support. A module that is starting
+/// (EAGAIN) or a mgr that does not answer (ETIMEDOUT) is waited for, up to
+/// options.mgr_patience, one that is switched off (EOPNOTSUPP) or has crashed
+/// (EIO) is not; then UNAVAILABLE. Other errors are those of the command, and
+/// of OperationContext::LookAgainAfter(), by which it waits.
+absl::StatusOr<std::string> RunMgrCommand(OperationContext& context,
+                                          const ReplicationOptions& options,
+                                          Cluster& cluster,
+                                          const std::string& json);
+
+/// RunMgrCommand() of a command that every release has: a manager that does not
+/// know it (EINVAL "No handler found") lacks the module. UNAVAILABLE as well.
+absl::StatusOr<std::string> RunNeededMgrCommand(
+    OperationContext& context, const ReplicationOptions& options,
+    Cluster& cluster, const std::string& json);
+
+}  // namespace addons
+
+#endif  // ADDONS_REPLICATION_STEPS_MGR_COMMAND_H_

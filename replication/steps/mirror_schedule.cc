@@ -1,0 +1,408 @@
+#include "replication/steps/mirror_schedule.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/status_macros.h"
+#include "ceph/pool.h"
+#include "replication/look/group_mark.h"
+#include "replication/steps/mgr_command.h"
+#include "replication/steps/schedule_json.h"
+#include "replication/steps/stored_schedules.h"
+
+namespace addons {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kGlobalId[] = "global_id";
+
+std::string Command(const char* verb, const std::string& spec,
+                    const SnapshotSchedule* schedule) {
+  json command = {
+      {"prefix", absl::StrCat("rbd mirror snapshot schedule ", verb)},
+      {"level_spec", spec},
+      {"format", "json"}};
+  if (schedule != nullptr) {
+    command["interval"] = schedule->interval_text;
+    if (!schedule->start_time.empty()) {
+      // Ceph 21 takes dates alone, also of what it was told without one; older
+      // ones drop them.
+      const bool dated =
+          !schedule->start.has_value() || schedule->start->day.has_value();
+      command["start_time"] =
+          absl::StrCat(dated ? "" : "1970-01-01T", schedule->start_time);
+    }
+  }
+  return JsonText(command);
+}
+
+/// An image that the mgr does not know, or that is not mirrored by snapshots,
+/// has no schedule that could be listed or removed.
+bool NoSuchLevel(const absl::Status& status) {
+  return absl::StrContains(status.message(), "does not exist") ||
+         absl::StrContains(status.message(), "is not in snapshot mirror mode");
+}
+
+/// What has a schedule: an image, a namespace, a pool or the whole cluster.
+struct Level {
+  std::string id;    // "pool id/namespace/image id", or the beginning of that
+  std::string name;  // of an image its spec; others end in "/" or are empty
+  std::vector<SnapshotSchedule> schedules;
+};
+
+bool IsAnImage(const Level& level) {
+  return std::count(level.id.begin(), level.id.end(), '/') == 2;
+}
+
+/// `spec` is the image's, or that of its pool and namespace.
+bool Concerns(const Level& image, const std::string& spec) {
+  return absl::EndsWith(spec, "/") ? absl::StartsWith(image.name, spec)
+                                   : image.name == spec;
+}
+
+absl::Status NotUnderstood(const std::string& spec, absl::string_view why) {
+  return absl::InternalError(absl::StrCat(
+      "the manager's answer to 'rbd mirror snapshot schedule list' for ", spec,
+      " is not understood: ", why));
+}
+
+/// Of the answer for `spec`. What is not understood is an error, for it may be
+/// a schedule.
+absl::StatusOr<std::vector<Level>> ReadLevels(const std::string& spec,
+                                              const std::string& answer) {
+  const json levels = ParseJson(answer);
+  if (!levels.is_object())
+    return NotUnderstood(spec, "it is not a JSON object");
+  std::vector<Level> result;
+  for (const auto& [id, value] : levels.items()) {
+    const auto name = TextOf(value, "name");
+    if (!name.has_value()) return NotUnderstood(spec, "a level has no name");
+    Level level{id, *name, {}};
+    if (IsAnImage(level) ? !Concerns(level, spec)
+                         : !level.name.empty() && level.name.back() != '/') {
+      return NotUnderstood(spec,
+                           absl::StrCat("a level is named ", Quoted(*name)));
+    }
+    const auto entries = value.find("schedule");
+    if (entries == value.end() || !entries->is_array()) {
+      return NotUnderstood(spec, "a level has no list of schedules");
+    }
+    for (const json& entry : *entries) {
+      auto schedule = ParseSchedule(entry);
+      if (!schedule.ok()) {
+        return NotUnderstood(spec, schedule.status().message());
+      }
+      level.schedules.push_back(*std::move(schedule));
+    }
+    result.push_back(std::move(level));
+  }
+  return result;
+}
+
+/// What kScheduleMark and kOwnScheduleMark hold.
+std::string ScheduleMark(const MirrorView& view,
+                         const SnapshotSchedule& schedule) {
+  json mark = {{kGlobalId, view.info.global_id},
+               {"interval", schedule.interval_text}};
+  if (!schedule.start_time.empty()) mark["start_time"] = schedule.start_time;
+  return JsonText(mark);
+}
+
+std::optional<SnapshotSchedule> MarkedSchedule(const MirrorView& view,
+                                               const char* key) {
+  const auto found = view.marks.find(key);
+  if (found == view.marks.end()) return std::nullopt;
+  const json mark = ParseJson(found->second);
+  // One of an earlier enabling is not wanted any more.
+  if (!mark.is_object() || !mark.contains(kGlobalId) ||
+      mark[kGlobalId] != view.info.global_id) {
+    return std::nullopt;
+  }
+  auto schedule = ParseSchedule(mark);
+  if (!schedule.ok()) return std::nullopt;
+  // Earlier versions wrote it down as it was given.
+  TellInUtc(&*schedule);
+  return *std::move(schedule);
+}
+
+void RemoveThoseThatDoNotRun(std::vector<SnapshotSchedule>* schedules) {
+  std::erase_if(*schedules, [](const SnapshotSchedule& schedule) {
+    return !schedule.Runs();
+  });
+}
+
+/// What there is to write down before a schedule is set.
+struct NotesOfSchedule {
+  NotesOfSchedule(const ResolvedVolume& volume, const MirrorView& view,
+                  const SnapshotSchedule& wanted, VerbScope by) {
+    const std::optional<SnapshotSchedule> before = WantedSchedule(view);
+    const bool is_own = view.marks.contains(kOwnScheduleMark);
+    write = before != wanted;
+    // That of a volume that was mirrored before its group asked for another
+    // one.
+    save_own = by == VerbScope::kGroupMember && before.has_value() && write &&
+               !is_own && !MirroredForGroup(view, volume);
+    forget_own = by == VerbScope::kVolume && is_own;
+  }
+  bool write = false;
+  bool save_own = false;
+  bool forget_own = false;
+};
+
+/// What the module that takes mirror snapshots answers without opening an
+/// image, and soon, whatever it is at: that it is there. What it lists are
+/// other schedules, of the pool.
+std::string AreYouThere(const std::string& pool_spec) {
+  return JsonText({{"prefix", "rbd trash purge schedule list"},
+                   {"level_spec", pool_spec},
+                   {"format", "json"}});
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<SnapshotSchedule>> ListSchedules(
+    OperationContext& context, const ReplicationOptions& options,
+    Cluster& cluster, const std::string& spec) {
+  const auto output = RunNeededMgrCommand(context, options, cluster,
+                                          Command("list", spec, nullptr));
+  std::vector<SnapshotSchedule> schedules;
+  if (NoSuchLevel(output.status())) return schedules;
+  ADDONS_RETURN_IF_ERROR(output.status());
+  ADDONS_ASSIGN_OR_RETURN(const std::vector<Level> levels,
+                          ReadLevels(spec, *output));
+  for (const Level& level : levels) {
+    // Where the image has none, that of its pool or namespace is listed.
+    if (!IsAnImage(level)) continue;
+    schedules.insert(schedules.end(), level.schedules.begin(),
+                     level.schedules.end());
+  }
+  return schedules;
+}
+
+absl::StatusOr<std::vector<SnapshotSchedule>> ListSchedules(
+    OperationContext& context, const ReplicationOptions& options,
+    const ResolvedVolume& volume, const std::string& image_id) {
+  const auto stored = ReadStoredSchedules(volume, image_id);
+  if (stored.has_value()) return *stored;
+  return ListSchedules(context, options, *volume.cluster, volume.ImageSpec());
+}
+
+absl::Status EnsureSchedule(OperationContext& context,
+                            const ReplicationOptions& options,
+                            const ResolvedVolume& volume,
+                            const std::string& image_id,
+                            const SnapshotSchedule& wanted) {
+  context.Step("checking the mirror snapshot schedule");
+  ADDONS_ASSIGN_OR_RETURN(const std::vector<SnapshotSchedule> present,
+                          ListSchedules(context, options, volume, image_id));
+  const bool there =
+      std::find(present.begin(), present.end(), wanted) != present.end();
+  if (there && present.size() == 1) return absl::OkStatus();
+
+  ADDONS_RETURN_IF_ERROR(context.BeginMutation());
+  context.Step("setting the mirror snapshot schedule");
+  const std::string spec = volume.ImageSpec();
+  if (!there) {
+    ADDONS_RETURN_IF_ERROR(RunNeededMgrCommand(context, options,
+                                               *volume.cluster,
+                                               Command("add", spec, &wanted))
+                               .status());
+  }
+  for (const SnapshotSchedule& schedule : present) {
+    if (schedule == wanted) continue;
+    ADDONS_RETURN_IF_ERROR(
+        RunNeededMgrCommand(context, options, *volume.cluster,
+                            Command("remove", spec, &schedule))
+            .status());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RemoveSchedules(OperationContext& context,
+                             const ReplicationOptions& options,
+                             const ResolvedVolume& volume,
+                             const std::string& image_id) {
+  context.Step("removing mirror snapshot schedules");
+  const auto stored = ReadStoredSchedules(volume, image_id);
+  if (!stored.has_value() || stored->empty()) {
+    // The manager is asked before it is believed that there is none: nobody
+    // looks for it again once the image is not mirrored any more.
+    ADDONS_ASSIGN_OR_RETURN(
+        const std::vector<SnapshotSchedule> present,
+        ListSchedules(context, options, *volume.cluster, volume.ImageSpec()));
+    if (present.empty()) return absl::OkStatus();
+  }
+  ADDONS_RETURN_IF_ERROR(context.BeginMutation());
+  const auto removed =
+      RunNeededMgrCommand(context, options, *volume.cluster,
+                          Command("remove", volume.ImageSpec(), nullptr));
+  return NoSuchLevel(removed.status()) ? absl::OkStatus() : removed.status();
+}
+
+absl::StatusOr<AppliedSchedules> ReadAppliedSchedules(
+    Cluster& cluster, const std::string& spec, const std::string& image_id) {
+  const auto output = cluster.MgrCommand(Command("list", spec, nullptr));
+  AppliedSchedules applied;
+  if (NoSuchLevel(output.status())) return applied;
+  ADDONS_RETURN_IF_ERROR(output.status());
+  ADDONS_ASSIGN_OR_RETURN(const std::vector<Level> levels,
+                          ReadLevels(spec, *output));
+  for (const Level& level : levels) {
+    const bool own = absl::EndsWith(level.id, absl::StrCat("/", image_id));
+    if (IsAnImage(level) && !own) continue;
+    auto& schedules = own ? applied.own : applied.inherited;
+    schedules.insert(schedules.end(), level.schedules.begin(),
+                     level.schedules.end());
+  }
+  RemoveThoseThatDoNotRun(&applied.own);
+  RemoveThoseThatDoNotRun(&applied.inherited);
+  return applied;
+}
+
+absl::StatusOr<AppliedSchedules> ReadAppliedSchedules(
+    const ResolvedVolume& volume, const std::string& image_id) {
+  auto stored = ReadStoredSchedules(volume, image_id);
+  if (stored.has_value()) RemoveThoseThatDoNotRun(&*stored);
+  const auto ask = [&]() -> absl::StatusOr<AppliedSchedules> {
+    auto listed =
+        ReadAppliedSchedules(*volume.cluster, volume.ImageSpec(), image_id);
+    if (!absl::IsPermissionDenied(listed.status()) || !stored.has_value()) {
+      return listed;
+    }
+    AppliedSchedules kept;
+    kept.manager_asked = false;
+    kept.own = *stored;
+    if (kept.own.empty()) {
+      kept.inherited = ReadStoredSchedulesThatApply(volume, image_id);
+      RemoveThoseThatDoNotRun(&kept.inherited);
+    }
+    return kept;
+  };
+  if (!stored.has_value() || stored->empty()) return ask();
+  const absl::Status there =
+      volume.cluster->MgrCommand(AreYouThere(volume.Spec(""))).status();
+  // A user who may call what is needed alone.
+  if (absl::IsPermissionDenied(there)) return ask();
+  ADDONS_RETURN_IF_ERROR(there);
+  AppliedSchedules applied;
+  applied.own = *std::move(stored);
+  return applied;
+}
+
+absl::StatusOr<PoolSchedules> ReadPoolSchedules(Cluster& cluster,
+                                                const std::string& pool_spec) {
+  const auto output = cluster.MgrCommand(Command("list", pool_spec, nullptr));
+  PoolSchedules found;
+  if (NoSuchLevel(output.status())) return found;
+  ADDONS_RETURN_IF_ERROR(output.status());
+  ADDONS_ASSIGN_OR_RETURN(std::vector<Level> levels,
+                          ReadLevels(pool_spec, *output));
+  const bool in_namespace =
+      std::count(pool_spec.begin(), pool_spec.end(), '/') == 2;
+  for (Level& level : levels) {
+    // Asked for a pool, the manager lists its namespaces as well.
+    const size_t first = level.id.find('/');
+    if (!in_namespace && first != std::string::npos &&
+        first + 1 < level.id.size() && level.id[first + 1] != '/') {
+      continue;
+    }
+    RemoveThoseThatDoNotRun(&level.schedules);
+    if (level.schedules.empty()) continue;
+    if (IsAnImage(level)) {
+      found.own[level.id.substr(level.id.rfind('/') + 1)] =
+          std::move(level.schedules);
+      continue;
+    }
+    found.inherited.insert(found.inherited.end(), level.schedules.begin(),
+                           level.schedules.end());
+  }
+  return found;
+}
+
+std::optional<SnapshotSchedule> WantedSchedule(const MirrorView& view) {
+  return MarkedSchedule(view, kScheduleMark);
+}
+
+bool ScheduleIsWrittenDown(const ResolvedVolume& volume, const MirrorView& view,
+                           const SnapshotSchedule& wanted, VerbScope by) {
+  const NotesOfSchedule notes(volume, view, wanted, by);
+  return !notes.write && !notes.forget_own;
+}
+
+absl::Status WriteScheduleDown(Image& image, const ResolvedVolume& volume,
+                               const SnapshotSchedule& wanted, VerbScope by,
+                               MirrorView* view) {
+  const NotesOfSchedule notes(volume, *view, wanted, by);
+  const auto write = [&](const char* key, const std::string& value) {
+    absl::Status written = image.SetMetadata(key, value);
+    if (written.ok()) view->marks[key] = value;
+    return written;
+  };
+  if (notes.save_own) {
+    ADDONS_RETURN_IF_ERROR(
+        write(kOwnScheduleMark, ScheduleMark(*view, *WantedSchedule(*view))));
+  }
+  if (notes.write) {
+    ADDONS_RETURN_IF_ERROR(write(kScheduleMark, ScheduleMark(*view, wanted)));
+  }
+  if (!notes.forget_own) return absl::OkStatus();
+  ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(kOwnScheduleMark));
+  view->marks.erase(kOwnScheduleMark);
+  return absl::OkStatus();
+}
+
+absl::Status KeepSchedule(Session& session, const CephUserRef& user,
+                          const MirrorView& view,
+                          const SnapshotSchedule& wanted, VerbScope by) {
+  if (!ScheduleIsWrittenDown(session.volume, view, wanted, by)) {
+    ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
+    session.context.Step("writing down the mirror snapshot schedule");
+    ADDONS_RETURN_IF_ERROR(ChangeImage(session.volume, [&](Image& image) {
+      MirrorView before = view;
+      return WriteScheduleDown(image, session.volume, wanted, by, &before);
+    }));
+  }
+  ReplicationOptions options = session.environment.options;
+  options.mgr_patience = options.schedule_patience;
+  absl::Status set = EnsureSchedule(session.context, options, session.volume,
+                                    view.image_id, wanted);
+  if (!absl::IsUnavailable(set) || SaysLookAgain(set)) return set;
+  // A lease that was lost meanwhile is no silence of the manager.
+  if (session.context.mutating()) {
+    ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
+  }
+  const bool remembered =
+      session.environment.due_schedules.Add(session.volume.volume_id, user);
+  Log().warn(
+      "the image is primary, but its mirror snapshot schedule is not set yet, "
+      "{} volume={}: {}",
+      remembered ? "which is tried again and again"
+                 : "and too many others are not either: it is set when "
+                   "replication info is asked for",
+      Quoted(session.volume.volume_id.text()), Quoted(set.message()));
+  return absl::OkStatus();
+}
+
+absl::Status RestoreOwnSchedule(Session& session, const CephUserRef& user,
+                                const MirrorView& view) {
+  const auto own = MarkedSchedule(view, kOwnScheduleMark);
+  if (!own.has_value() || !view.info.primary) return absl::OkStatus();
+  return KeepSchedule(session, user, view, *own, VerbScope::kVolume);
+}
+
+absl::Status SetWantedSchedule(Session& session, const MirrorView& view) {
+  const std::optional<SnapshotSchedule> wanted = WantedSchedule(view);
+  if (!wanted.has_value()) return absl::OkStatus();
+  ReplicationOptions options = session.environment.options;
+  options.mgr_patience = options.schedule_patience;
+  return EnsureSchedule(session.context, options, session.volume, view.image_id,
+                        *wanted);
+}
+
+}  // namespace addons

@@ -1,0 +1,56 @@
+#ifndef ADDONS_REPLICATION_STEPS_PROMOTION_CLEANUP_H_
+#define ADDONS_REPLICATION_STEPS_PROMOTION_CLEANUP_H_
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "operation/operation_context.h"
+#include "replication/environment.h"
+#include "replication/look/mirror_view.h"
+#include "replication/session.h"
+
+namespace addons {
+
+// What has to be made up for on an image that is primary: a promotion that died
+// half-way, on this daemon or another one, and what earlier roles left. Each
+// changes nothing where nothing is wrong, and may be repeated. `view` is the
+// last look, and is replaced by those that look again.
+//
+// clang-format off
+///   MakeWritable()              "waiting until nobody has the lock of the image"
+///                               "making a primary writable that refuses writes"
+///   RemoveHalfCopies()          "removing half a copy"
+///   CompleteHalfDone()          "completing a half-done promotion"
+///   RemoveMarks(), RemoveStaleResyncRequest()
+// clang-format on
+
+/// A crash inside librbd can leave a primary that refuses all writes, and so
+/// does a demotion at a limit of snapshots. The mark as a secondary is taken
+/// away where nobody can be in the middle of either: nobody has the exclusive
+/// lock, or its owner is dead, and blocklisted then. A living owner is waited
+/// for, for ReplicationOptions::watch_timeout. `verb` is for messages.
+/// UNAVAILABLE: the mark is there yet, or the image is not primary any more.
+absl::Status MakeWritable(Session& session, absl::string_view verb,
+                          MirrorView* view);
+
+/// Half a copy is of no use to a primary. Of half a demotion a peer would go
+/// on, without a resync, as if it were the whole one, with another content.
+absl::Status RemoveHalfCopies(Session& session, const MirrorView& view);
+
+/// A primary whose newest snapshot is not complete gets a new one, when the
+/// manager makes none: AwaitSnapshotTurn().
+absl::Status CompleteHalfDone(Session& session, MirrorView* view);
+
+/// What notes of an earlier move are left. The peer's goes with the next
+/// snapshot.
+absl::Status RemoveMarks(Session& session, const MirrorView& view);
+/// The same through an open handle; only what `view` shows is removed, there,
+/// too.
+absl::Status RemoveMarks(Image& image, MirrorView* view);
+
+/// A resync that was requested when this image was a copy would delete it as
+/// soon as it is a secondary again.
+absl::Status RemoveStaleResyncRequest(Session& session, const MirrorView& view);
+
+}  // namespace addons
+
+#endif  // ADDONS_REPLICATION_STEPS_PROMOTION_CLEANUP_H_

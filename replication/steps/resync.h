@@ -1,0 +1,85 @@
+#ifndef ADDONS_REPLICATION_STEPS_RESYNC_H_
+#define ADDONS_REPLICATION_STEPS_RESYNC_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "ceph/image.h"
+#include "operation/operation_context.h"
+#include "replication/decide/resync.h"
+#include "replication/environment.h"
+#include "replication/look/mirror_view.h"
+#include "replication/look/resync_history.h"
+#include "replication/session.h"
+
+namespace addons {
+
+struct ResyncRequest {
+  VolumeTarget target;
+  Force force = Force::kNo;
+};
+
+struct ResyncResult {
+  bool ready = false;
+  std::string message;  // what is being waited for, for the log
+};
+
+/// Brings this site's secondary image in step with the primary again. A resync
+/// deletes this copy and copies the whole image anew, so it is requested only
+/// for what a copy cannot recover from, by force, from a living primary, and
+/// once: librbd keeps the request itself until the image is replaced. In all
+/// other cases this reports.
+///
+// clang-format off
+///   Run(): LookAndAct(): LookAt()  "looking at both sites" <── AwaitReports()
+///     │                            "waiting for both sites to report"
+///     JudgeResync(): DecideResync()                    see replication/decide/resync.h
+///     ├─ absent ──> DecideAbsent() ─┬─ SawPrimaryLately() ──> not ready
+///     │                             └─ else ────────────────> UNAVAILABLE
+///     ├─ off, or primary ───────────────────────────────────> FAILED_PRECONDITION
+///     ├─ disabling ─────────────────────────────────────────> UNAVAILABLE
+///     ├─ requested already, or CopyRunning()
+///     │    ├─ SourceIsSilent(), nothing is copied
+///     │    │    any more ──> SourceGone() ──────────────────> UNAVAILABLE
+///     │    └─ else ─────────────────────────────────────────> not ready
+///     └─ DecideIdle()
+///          ├─ rbd-mirror of this site is down ──────────────> UNAVAILABLE
+///          ├─ no IsCurrent() report ──> Waiting()
+///          │    AwaitReports(), for the settle time at most ─> UNAVAILABLE
+///          ├─ PeerCopiesOwnDemotion() ──────────────────────> not ready
+///          ├─ WholeCopy(), and LivingPrimary()
+///          │    or both sites are demoted ──> Ready() ──────> ready
+///          ├─ ReportsError() ──> DecideOnError()
+///          └─ else ──> Waiting(), AwaitReports() ───────────> UNAVAILABLE
+///
+///   DecideOnError()
+///     ├─ no split brain, and not MayBeStanding(): it PassesByItself() or does
+///     │    not stand for long, or no IsDemotedIncarnation() ─> UNAVAILABLE
+///     ├─ no living primary ─────────────────────────────────> UNAVAILABLE
+///     ├─ without force ─────────────────────────────────────> FAILED_PRECONDITION
+///     └─ by force ──> Request() ────────────────────────────> not ready
+///
+///   Request()  BeginMutation(), "requesting the resync", MirrorResync()
+///   Ready()    CorrectImageId(), SweepSchedules(), Remove() of a rescue image
+// clang-format on
+///
+/// Never waits. OK, not ready: it has begun and will end by itself. Anything
+/// else is an error: FAILED_PRECONDITION: replication is off, the image is
+/// primary, or a person must decide (a split brain without force). UNAVAILABLE:
+/// the peer or rbd-mirror that it takes is not there, has not reported yet, or
+/// reports an error that may pass.
+absl::StatusOr<ResyncResult> Resync(OperationContext& context,
+                                    ReplicationEnvironment& environment,
+                                    const ResyncRequest& request);
+
+/// What Resync() decides from a look (nullptr: the image is absent), with what
+/// `history` remembers, which is told of it. Reads from the image once more
+/// where an error may be a lasting one.
+absl::StatusOr<ResyncDecision> JudgeResync(const OpenedVolume& opened,
+                                           ResyncHistory& history,
+                                           const MirrorView* view, Force force,
+                                           SteadyDuration settle);
+
+}  // namespace addons
+
+#endif  // ADDONS_REPLICATION_STEPS_RESYNC_H_

@@ -1,0 +1,71 @@
+#include "replication/steps/upkeep.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "operation/run_operation.h"
+#include "replication/look/first_copy.h"
+#include "replication/look/primary_term.h"
+#include "replication/session.h"
+#include "replication/steps/mirror_schedule.h"
+#include "replication/steps/parent.h"
+#include "volume/credentials.h"
+
+namespace addons {
+namespace {
+
+/// Notes for the time when what is seen now cannot be seen any more.
+absl::Status KeepNotes(Session& session, const MirrorView& view) {
+  const std::string term = PrimaryTermMarkDue(view);
+  const bool copied = FirstCopyMarkIsOver(view);
+  if (term.empty() && !copied) return absl::OkStatus();
+  ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
+  session.context.Step("noting since when the image is primary, or was copied");
+  return ChangeImage(session.volume, [&](Image& image) -> absl::Status {
+    if (!term.empty()) {
+      ADDONS_RETURN_IF_ERROR(image.SetMetadata(kPrimaryTermMark, term));
+    }
+    return copied ? image.RemoveMetadata(kFirstCopyMark) : absl::OkStatus();
+  });
+}
+
+}  // namespace
+
+absl::Status KeepUp(OperationContext& context,
+                    ReplicationEnvironment& environment,
+                    const UpkeepRequest& request) {
+  return RunWithSession(
+      context, environment, request.target, "keep up replication of",
+      [&](Session& session) -> absl::Status {
+        session.context.Step("looking at the image");
+        ADDONS_ASSIGN_OR_RETURN(const MirrorView view, Look(session));
+        if (!view.enabled() || !view.info.primary) return absl::OkStatus();
+        if (view.info.mode != MirrorMode::kSnapshot) {
+          return KeepNotes(session, view);
+        }
+        ADDONS_RETURN_IF_ERROR(RememberClone(session, view));
+        ADDONS_RETURN_IF_ERROR(KeepNotes(session, view));
+        return SetWantedSchedule(session, view);
+      });
+}
+
+Later<absl::Status> RunKeepUp(OperationTable& operations,
+                              ReplicationEnvironment& environment,
+                              const VolumeTarget& target,
+                              const Caller& caller) {
+  ADDONS_ASSIGN_OR_RETURN(const OperationKey key,
+                          environment.resolver.KeyOfVolume(target.volume_id));
+  OperationSpec spec;
+  spec.share = WorkerShare::OfCluster(key.cluster_id);
+  spec.keys = {key.ToString()};
+  spec.verb = "keep up replication";
+  spec.action = "keep up the replication of";
+  spec.object = absl::StrCat("volume '", target.volume_id.text(), "'");
+  spec.parameters = CallFingerprint(spec.verb, *target.user, {});
+  return RunVerb(operations, spec, caller, environment,
+                 UpkeepRequest{{target.volume_id, target.user}}, &KeepUp);
+}
+
+}  // namespace addons

@@ -1,0 +1,187 @@
+#include "replication/decide/demote.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "replication/look/primary_term.h"
+
+namespace addons {
+namespace {
+
+using std::chrono::seconds;
+using Kind = MirrorSnapshotKind;
+using State = MirrorStatusState;
+using Step = OwnDemotionStep;
+
+constexpr int64_t kPromoted = 5000;  // since when this site is primary
+constexpr char kPeer[] = "uuid-b";
+constexpr char kClaim[] = "local image is primary";
+
+/// A primary that was promoted without force after a demotion of the peer.
+class DemoteDecisionTest : public ::testing::Test {
+ protected:
+  DemoteDecisionTest() {
+    view_.image_id = "1031a976f30a";
+    view_.info.state = MirrorImageState::kEnabled;
+    view_.info.mode = MirrorMode::kSnapshot;
+    AddSnapshot(Kind::kNonPrimaryDemoted, kPromoted - 10);
+    view_.marks[kPromotedFromMark] = PromotedFrom(view_);
+    AddSnapshot(Kind::kPrimary, kPromoted);
+    view_.info.primary = true;
+  }
+
+  void AddSnapshot(Kind kind, int64_t created) {
+    MirrorSnapshot snapshot;
+    snapshot.id = view_.snapshots.size() + 1;
+    snapshot.kind = kind;
+    snapshot.complete = true;
+    snapshot.created = std::chrono::system_clock::from_time_t(created);
+    view_.snapshots.push_back(snapshot);
+  }
+  void SetPeer(State state, const char* description, int64_t last_update) {
+    SiteView site;
+    site.status = {kPeer, true, state, description, last_update};
+    site.role = RoleOf(site.status);
+    view_.peers = {site};
+  }
+  DemoteDecision Decide(int rewrites = 0) const {
+    DemoteEvidence seen{.view = view_,
+                        .rescue = rescue_,
+                        .spec = "pool/vol",
+                        .rescue_spec = "pool/vol.rescue",
+                        .image = ImageName("vol"),
+                        .workloads = workloads_,
+                        .open_by_mirror = open_by_mirror_,
+                        .published = published_};
+    seen.rewrites = [rewrites](const std::string&) { return rewrites; };
+    return DecideDemote(seen, seconds(90),
+                        [](const std::string& uuid) { return uuid; });
+  }
+
+  MirrorView view_;
+  std::optional<RescueRecord> rescue_;
+  std::vector<Watcher> workloads_;
+  std::map<std::string, std::string> published_;
+  bool open_by_mirror_ = false;
+};
+
+TEST_F(DemoteDecisionTest, NotesWhenTheFollowerWasHeard) {
+  SetPeer(State::kReplaying, "replaying", kPromoted + 20);
+  const DemoteDecision decision = Decide();
+  ASSERT_EQ(decision.action, DemoteAction::kDemote);
+  EXPECT_EQ(decision.mark, (OwnDemotionMark{Step::kDemoted, kPromoted + 20}));
+}
+
+// A walk found it: promoted by force and demoted again within a minute, this
+// site took its demotion back later, as if the other one had kept in step.
+TEST_F(DemoteDecisionTest,
+       BesideAPrimaryTheRoleIsGivenBackHoweverShortTheTerm) {
+  SetPeer(State::kStopped, kClaim, kPromoted + 40);
+  ASSERT_EQ(Decide(1).action, DemoteAction::kAwaitFollower);
+  const DemoteDecision decision = Decide(2);
+  ASSERT_EQ(decision.action, DemoteAction::kDemote);
+  EXPECT_EQ(decision.mark, OwnDemotionMark{Step::kGivenBack});
+}
+
+// The peer was promoted after this site, which says "primary" all the time: so
+// it cannot note at its own demotion that the two were in step. A minute later
+// its report may still be of before that demotion, and nobody copies from here.
+TEST_F(DemoteDecisionTest, AClaimIsOneOfNowOnlyLongAfterThisSiteWasPromoted) {
+  for (const int later : {0, 60, 100, 149}) {
+    SetPeer(State::kStopped, kClaim, kPromoted + later + 30);
+    view_.peers.front().reported_before = kPromoted + later;
+    EXPECT_EQ(Decide().action, DemoteAction::kAwaitFollower) << later;
+  }
+  SetPeer(State::kStopped, kClaim, kPromoted + 180);
+  view_.peers.front().reported_before = kPromoted + 150;
+  const DemoteDecision decision = Decide();
+  ASSERT_EQ(decision.action, DemoteAction::kDemote);
+  EXPECT_EQ(decision.mark, OwnDemotionMark{Step::kGivenBack});
+}
+
+// An operator walk found it: this site was promoted by force while rbd-mirror
+// of the other one stood still. What that one knew before it wrote once more,
+// and this site gave its role back to a site without its writes.
+TEST_F(DemoteDecisionTest, WhatAnRbdMirrorSaysThatStoodStillIsOld) {
+  SetPeer(State::kStopped, kClaim, kPromoted + 1000);
+  EXPECT_EQ(Decide().action, DemoteAction::kAwaitFollower);
+  view_.peers.front().reported_before = kPromoted - 40;
+  EXPECT_EQ(Decide(1).action, DemoteAction::kAwaitFollower);
+  view_.peers.front().status.last_update += 30;
+  view_.peers.front().reported_before = kPromoted + 1000;
+  EXPECT_EQ(Decide(1).action, DemoteAction::kDemote);
+}
+
+TEST_F(DemoteDecisionTest, AGivenBackRoleOfWhichNobodyWasToldIsNotedAsSuch) {
+  view_.own_demotion_mark = {Step::kTakenBack};
+  SetPeer(State::kStopped, kClaim, kPromoted + 40);
+  OwnDemotionMark untold{Step::kGivenBack};
+  untold.told_nobody = true;
+  EXPECT_EQ(Decide(2).mark, untold);
+  // A daemon died inside the promotion, or it was another program's.
+  view_.own_demotion_mark = {Step::kDemoted};
+  EXPECT_EQ(Decide(2).mark, OwnDemotionMark{Step::kGivenBack});
+}
+
+// A walk found it: neither verb led out, the other one asked for a resync of a
+// site that had gone on and was the right one.
+TEST_F(DemoteDecisionTest, WhoToldNobodyGivesTheRoleBackToASiteThatWentOn) {
+  SetPeer(State::kError, "split-brain", kPromoted + 40);
+  ASSERT_EQ(Decide(1).action, DemoteAction::kAwaitFollower);
+  view_.own_demotion_mark = {Step::kTakenBack};
+  const DemoteDecision decision = Decide(1);
+  ASSERT_EQ(decision.action, DemoteAction::kDemote);
+  OwnDemotionMark untold{Step::kGivenBack};
+  untold.told_nobody = true;
+  EXPECT_EQ(decision.mark, untold);
+}
+
+// An operator walk found it: the demotion was refused for as long as it was
+// asked for, and the other site handed its role to this one later, unseen.
+TEST_F(DemoteDecisionTest, WhoToldNobodyYieldsToAClaimOfTheFirstSeconds) {
+  view_.own_demotion_mark = {Step::kTakenBack};
+  SetPeer(State::kStopped, kClaim, kPromoted - 1);
+  ASSERT_EQ(Decide().action, DemoteAction::kAwaitFollower);
+  SetPeer(State::kStopped, kClaim, kPromoted);
+  const DemoteDecision decision = Decide();
+  ASSERT_EQ(decision.action, DemoteAction::kDemote);
+  OwnDemotionMark untold{Step::kGivenBack};
+  untold.told_nobody = true;
+  EXPECT_EQ(decision.mark, untold);
+}
+
+TEST_F(DemoteDecisionTest, AClaimIsNoWordThatThePeerIsInStep) {
+  open_by_mirror_ = true;
+  SetPeer(State::kStopped, kClaim, kPromoted + 10);
+  const DemoteDecision decision = Decide();
+  ASSERT_EQ(decision.action, DemoteAction::kDemote);
+  EXPECT_EQ(decision.mark, OwnDemotionMark{});
+}
+
+TEST_F(DemoteDecisionTest, ARoleThatWasGivenBackStaysSo) {
+  view_.own_demotion_mark = {Step::kGivenBack};
+  SetPeer(State::kReplaying, "replaying", kPromoted + 20);
+  EXPECT_EQ(Decide().mark, OwnDemotionMark{Step::kGivenBack});
+  // Another program may have promoted it since.
+  view_.own_demotion_mark->told_nobody = true;
+  EXPECT_EQ(Decide().mark, OwnDemotionMark{Step::kGivenBack});
+}
+
+// What is left of the snapshots may be a demotion that nobody followed.
+TEST_F(DemoteDecisionTest, AfterAPromotionByForceOnlyWhatWasCopiedCounts) {
+  open_by_mirror_ = true;
+  SetPeer(State::kReplaying, "replaying", kPromoted + 20);
+  ASSERT_EQ(Decide().action, DemoteAction::kDemote);
+  view_.marks.erase(kPromotedFromMark);
+  EXPECT_EQ(Decide().action, DemoteAction::kAwaitFollower);
+  SetPeer(State::kReplaying, R"(replaying, {"local_snapshot_timestamp":5000})",
+          kPromoted + 20);
+  EXPECT_EQ(Decide().action, DemoteAction::kDemote);
+}
+
+}  // namespace
+}  // namespace addons

@@ -1,0 +1,1122 @@
+#include "replication/decide/promote.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "replication/look/peer_claims.h"
+#include "replication/look/signs_of_life.h"
+
+namespace addons {
+namespace {
+
+using std::chrono::seconds;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Kind = MirrorSnapshotKind;
+using State = MirrorStatusState;
+
+constexpr int64_t kArrived = 5000;  // when the newest snapshot's copy began
+
+/// Builds views row by row. The default is a healthy secondary: newest snapshot
+/// whole, local rbd-mirror replaying, the peer primary and fresh.
+class PromoteDecisionTest : public ::testing::Test {
+ protected:
+  PromoteDecisionTest() {
+    view_.info.state = MirrorImageState::kEnabled;
+    view_.info.mode = MirrorMode::kSnapshot;
+    view_.size.objects = 64;
+    view_.tracker_key = "key";
+    SetNewest(Kind::kNonPrimary, true);
+    SetLocal(State::kReplaying, R"(replaying, {"replay_state":"idle"})");
+    SetPeer(State::kStopped, "local image is primary");
+    view_.quiet_for = seconds(10);
+  }
+
+  void SetNewest(Kind kind, bool complete, uint64_t copied = 0) {
+    MirrorSnapshot snapshot;
+    snapshot.id = view_.snapshots.size() + 1;
+    snapshot.kind = kind;
+    snapshot.complete = complete;
+    snapshot.last_copied_object = copied;
+    snapshot.primary_mirror_uuid = "uuid-a";
+    snapshot.created = std::chrono::system_clock::from_time_t(kArrived);
+    view_.snapshots.push_back(snapshot);
+  }
+  void SetLocal(State state, const char* description,
+                int64_t last_update = kArrived + 5) {
+    SiteView site;
+    site.status = {"", true, state, description, last_update};
+    site.role = RoleOf(site.status);
+    site.rewritten = true;
+    view_.local = site;
+  }
+  void SetPeer(State state, const char* description,
+               SteadyDuration age = seconds(5),
+               int64_t last_update = kArrived - 5) {
+    SiteView site;
+    site.status = {"uuid-a", true, state, description, last_update};
+    site.role = RoleOf(site.status);
+    site.age = age;
+    view_.peers = {site};
+  }
+  /// An entry of this process's own making: it is `age` old.
+  void AgeLocal(SteadyDuration age) {
+    view_.local->age = age;
+    view_.local->rewritten = age < kJustReported;
+  }
+  /// Calls have been waiting for so long, and nothing has arrived meanwhile.
+  void WaitedFor(SteadyDuration time) {
+    clocks_.looked_for = time;
+    clocks_.quiet_for = time;
+    if (PrimaryPeer(view_, options_.settle_time).has_value()) {
+      clocks_.peer_primary_for = time;
+      clocks_.image_primary_for = time;
+    }
+  }
+  void SetJournalMode() {
+    view_.info.mode = MirrorMode::kJournal;
+    view_.snapshots.clear();
+  }
+  /// The first look of the call is the present view.
+  void KeepFirstLook() {
+    kept_ = view_;
+    first_look_ = &kept_;
+  }
+  PromoteDecision Decide(Force force = Force::kNo, bool disturbed = false) {
+    PromoteEvidence seen{.view = view_, .rescue = rescue_};
+    seen.first_look = first_look_;
+    seen.clocks = clocks_;
+    seen.disturbed = disturbed;
+    seen.interval = interval_;
+    return DecidePromote(seen, force, options_,
+                         [](const std::string& uuid) { return uuid; });
+  }
+
+  ReplicationOptions options_;
+  SeriesClocks clocks_;
+  std::optional<std::chrono::minutes> interval_;
+  MirrorView view_;
+  MirrorView kept_;
+  const MirrorView* first_look_ = nullptr;
+  std::optional<RescueRecord> rescue_;
+};
+
+TEST_F(PromoteDecisionTest, OffIsRefusedWithAndWithoutForce) {
+  view_.info.state = MirrorImageState::kDisabled;
+  EXPECT_EQ(Decide().action, PromoteAction::kRefuseOff);
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kRefuseOff);
+}
+
+TEST_F(PromoteDecisionTest, AnUnknownReportKeepsAWholeDemotionWaiting) {
+  SetNewest(Kind::kNonPrimaryDemoted, true);
+  SetPeer(State::kUnrecognized, "something new");
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_THAT(Decide().reason, HasSubstr("does not know"));
+  SetPeer(State::kUnrecognized, "something new", options_.settle_time);
+  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+  SetPeer(State::kUnknown, "remote image is not primary");
+  SetLocal(State::kUnrecognized, "something new");
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+}
+
+TEST_F(PromoteDecisionTest, PrimaryIsDoneWithAndWithoutForce) {
+  view_.info.primary = true;
+  EXPECT_EQ(Decide().action, PromoteAction::kAlreadyPrimary);
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kAlreadyPrimary);
+}
+
+TEST_F(PromoteDecisionTest, WholeDemotionIsPromotedWhenThePeerSaysDemoted) {
+  SetNewest(Kind::kNonPrimaryDemoted, true);
+  SetPeer(State::kUnknown, "remote image is not primary");
+  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kPlain);
+}
+
+TEST_F(PromoteDecisionTest, OutdatedClaimOfThePeerDoesNotHoldAMoveUp) {
+  SetNewest(Kind::kNonPrimaryDemoted, true);
+  SetLocal(State::kUnknown, "remote image demoted");
+  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+}
+
+TEST_F(PromoteDecisionTest, WaitsWhileOnlyThePeersOldReportIsThere) {
+  SetNewest(Kind::kNonPrimaryDemoted, true);
+  // The local rbd-mirror has not looked at the peer since: nothing outdates it.
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+}
+
+TEST_F(PromoteDecisionTest, NeverPromotesWhenThePeerBecamePrimaryAgain) {
+  SetNewest(Kind::kNonPrimaryDemoted, true);
+  SetLocal(State::kUnknown, "remote image demoted");
+  SetPeer(State::kStopped, "local image is primary", seconds(1), kArrived + 3);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+}
+
+TEST_F(PromoteDecisionTest, HalfCopiedDemotionIsNeverPromotedPlainly) {
+  SetNewest(Kind::kNonPrimaryDemoted, false, 16);
+  SetLocal(State::kUnknown, "remote image demoted");
+  const PromoteDecision decision = Decide();
+  EXPECT_EQ(decision.action, PromoteAction::kWait);
+  EXPECT_THAT(decision.reason, HasSubstr("16 of 64 objects"));
+}
+
+TEST_F(PromoteDecisionTest, ForceRescuesWhenTheSourceOfTheCopyIsDead) {
+  SetNewest(Kind::kNonPrimary, false, 16);
+  SetPeer(State::kStopped, "local image is primary", seconds(200));
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kRescue);
+  EXPECT_EQ(Decide(Force::kYes, /*disturbed=*/true).action,
+            PromoteAction::kRescue);
+}
+
+TEST_F(PromoteDecisionTest, ForceNeverWaitsForACopy) {
+  SetNewest(Kind::kNonPrimary, false, 16);
+  view_.quiet_for = seconds(0);  // it goes on
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kRescue);
+  EXPECT_NE(Decide().action, PromoteAction::kRescue);
+}
+
+TEST_F(PromoteDecisionTest, AUserSnapshotThatCameWithHalfACopyIsNotForced) {
+  const uint64_t whole = view_.snapshots.back().id;
+  SetNewest(Kind::kNonPrimary, false, 16);
+  view_.snapshots.back().id = whole + 2;
+  view_.other_snapshots = {{whole + 1, "backup", SnapshotKind::kUser}};
+  const PromoteDecision decision = Decide(Force::kYes);
+  EXPECT_EQ(decision.action, PromoteAction::kNothingToForce);
+  EXPECT_THAT(decision.reason, HasSubstr("'backup'"));
+  // One that came with an earlier copy does no harm.
+  view_.other_snapshots.front().id = whole - 1;
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kRescue);
+}
+
+TEST_F(PromoteDecisionTest, ForceRescuesHalfADemotion) {
+  SetNewest(Kind::kNonPrimaryDemoted, false, 16);
+  SetPeer(State::kUnknown, "", seconds(200));
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kRescue);
+}
+
+TEST_F(PromoteDecisionTest, AnOrphanIsNoWholeStateToGoBackTo) {
+  view_.snapshots.clear();
+  SetNewest(Kind::kNonPrimary, false, 16);
+  SetNewest(Kind::kNonPrimary, true);
+  view_.snapshots.back().primary_mirror_uuid.clear();
+  SetPeer(State::kUnknown, "", seconds(200));
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kNothingToForce);
+}
+
+TEST_F(PromoteDecisionTest, ARescueThatBeganToPromoteGoesOn) {
+  // librbd has removed the incomplete snapshot and died.
+  view_.image_id = "10a1";
+  SetNewest(Kind::kNonPrimary, true);
+  view_.snapshots.back().primary_mirror_uuid.clear();
+  rescue_ = RescueRecord{RescueStep::kPromoting, "10a1", 2};
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kRescue);
+  EXPECT_NE(Decide().action, PromoteAction::kRescue);
+  rescue_->step = RescueStep::kSaved;
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kForced);
+}
+
+TEST_F(PromoteDecisionTest, ARescueIsOverWhenSomethingWholeHasArrivedSince) {
+  view_.image_id = "10a1";
+  rescue_ = RescueRecord{RescueStep::kPromoting, "10a1", 2};
+  SetNewest(Kind::kNonPrimary, true);
+  ASSERT_EQ(view_.snapshots.back().id, 2U);
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kForced);
+  EXPECT_FALSE(RescueIsLive(*rescue_, view_));
+  rescue_->snapshot_id = 3;
+  EXPECT_TRUE(AwaitsRestore(*rescue_, view_));
+  rescue_->image_id = "10a2";  // resynced since
+  EXPECT_FALSE(RescueIsLive(*rescue_, view_));
+}
+
+TEST_F(PromoteDecisionTest, AnOrphanDoesNotHideAHalfCopy) {
+  SetNewest(Kind::kNonPrimary, false, 16);
+  SetNewest(Kind::kNonPrimary, true);
+  view_.snapshots.back().primary_mirror_uuid.clear();
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kRescue);
+}
+
+TEST_F(PromoteDecisionTest, ForceNeedsOneWholeSnapshot) {
+  view_.snapshots.clear();
+  SetNewest(Kind::kNonPrimary, false, 3);
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kNothingToForce);
+  view_.snapshots.clear();
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kNothingToForce);
+}
+
+TEST_F(PromoteDecisionTest, ForceTakesOverFromALivingPrimary) {
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kForced);
+}
+
+TEST_F(PromoteDecisionTest, OwnHalfDoneDemotionIsTakenBack) {
+  SetNewest(Kind::kPrimaryDemoted, false);
+  SetPeer(State::kReplaying, "replaying");
+  const MirrorView first = view_;
+  first_look_ = &first;
+  SetPeer(State::kReplaying, "replaying", seconds(1), kArrived + 10);
+  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+}
+
+// A silent peer may have been promoted since: that is for force to decide.
+TEST_F(PromoteDecisionTest, OwnDemotionIsNotTakenBackInSilence) {
+  SetNewest(Kind::kPrimaryDemoted, true);
+  SetPeer(State::kUnknown, "remote image is not primary", seconds(100));
+  // It may be this site that was away.
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kPlain);
+  WaitedFor(options_.settle_time);
+  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  EXPECT_THAT(Decide().reason,
+              HasSubstr("nobody tells whether the other side was promoted"));
+}
+
+TEST_F(PromoteDecisionTest, ANoteOfANewerVersionIsNotTakenForAnOrdinaryOne) {
+  SetNewest(Kind::kPrimaryDemoted, true);
+  SetPeer(State::kUnknown, "remote image is not primary");
+  KeepFirstLook();
+  SetPeer(State::kUnknown, "remote image is not primary", seconds(1),
+          kArrived + 30);
+  view_.own_demotion_mark = OwnDemotionMark{};
+  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+  view_.own_demotion_mark->unclear = true;
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_THAT(Decide().reason, HasSubstr("newer version"));
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kPlain);
+}
+
+// Any rbd-mirror that starts removes the reports of those that are down.
+TEST_F(PromoteDecisionTest, AReportThatWasRemovedIsAwaited) {
+  SetNewest(Kind::kPrimaryDemoted, true);
+  view_.peers.clear();
+  view_.silent_peer_age = seconds(5);
+  KeepFirstLook();
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_THAT(Decide().reason, HasSubstr("waiting for the peer's next report"));
+  view_.silent_peer_age = options_.settle_time;
+  EXPECT_EQ(Decide().action, PromoteAction::kWait) << "nobody has listened";
+  WaitedFor(options_.settle_time);
+  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kPlain);
+  // The new one says nothing before the role is known.
+  view_.silent_peer_age.reset();
+  SetPeer(State::kStartingReplay, "starting replay", seconds(1), kArrived + 30);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kWait);
+  SetPeer(State::kUnknown, "remote image is not primary", seconds(1),
+          kArrived + 31);
+  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+}
+
+// The peer may have taken its demotion back, and this site's rbd-mirror would
+// know.
+TEST_F(PromoteDecisionTest, ADemotionCountsWhileTheLocalMirrorWorks) {
+  SetNewest(Kind::kNonPrimaryDemoted, true);
+  SetPeer(State::kUnknown, "remote image is not primary");
+  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+  view_.local->status.up = false;
+  AgeLocal(seconds(44));
+  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+  AgeLocal(seconds(45));
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_THAT(Decide().reason, HasSubstr("the demotion has arrived"));
+  AgeLocal(options_.settle_time);
+  EXPECT_EQ(Decide().action, PromoteAction::kWaitForLocalMirror);
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kPlain);
+  // What was known when we sent it away ourselves counts.
+  clocks_.evicted_for = seconds(50);
+  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+  clocks_.evicted_for.reset();
+  view_.local.reset();
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  // One that was ended by SIGTERM a moment ago.
+  SetLocal(State::kStopped, "stopped", kArrived + 5);
+  view_.local->status.up = false;
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+}
+
+// That nobody is primary tells nothing of what the peer has written before.
+TEST_F(PromoteDecisionTest, OwnDemotionIsTakenBackWhereThePeerKeptInStep) {
+  SetNewest(Kind::kPrimary, true);
+  view_.snapshots.back().unsynced_peer_uuids = {"peer"};
+  SetNewest(Kind::kPrimaryDemoted, true);
+  SetPeer(State::kUnknown, "remote image is not primary");
+  KeepFirstLook();
+  SetPeer(State::kUnknown, "remote image is not primary", seconds(1),
+          kArrived + 10);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_THAT(Decide().reason, HasSubstr("may have been promoted there"));
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kForced);
+
+  // Nor does it where the peer has no report at all.
+  const std::vector<SiteView> peers = std::exchange(view_.peers, {});
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_THAT(Decide().reason, HasSubstr("no report of the peer site"));
+  view_.peers = peers;
+
+  // It had reported just before; longer ago it may have been promoted since.
+  view_.own_demotion_mark = {OwnDemotionStep::kDemoted, kArrived - 60};
+  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+  view_.own_demotion_mark = {OwnDemotionStep::kDemoted, kArrived - 61};
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  // Or it copies from here, and does not only try to.
+  SetPeer(State::kReplaying, "replaying", seconds(1), kArrived + 10);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  SetPeer(State::kReplaying, R"(replaying, {"local_snapshot_timestamp":4000})",
+          seconds(1), kArrived + 10);
+  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+  // Or it has copied the demotion.
+  SetPeer(State::kUnknown, "remote image is not primary", seconds(1),
+          kArrived + 10);
+  view_.snapshots[view_.snapshots.size() - 2].unsynced_peer_uuids.clear();
+  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+}
+
+TEST_F(PromoteDecisionTest, OwnDemotionOutOfStepIsForcedWhereThePeerIsDead) {
+  SetNewest(Kind::kPrimary, true);
+  view_.snapshots.back().unsynced_peer_uuids = {"peer"};
+  SetNewest(Kind::kPrimaryDemoted, true);
+  // What it said then counts no more.
+  SetPeer(State::kReplaying, R"(replaying, {"local_snapshot_timestamp":4000})",
+          seconds(200), kArrived - 200);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  WaitedFor(options_.settle_time);
+  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  EXPECT_THAT(Decide().reason, AllOf(HasSubstr("may have been promoted there"),
+                                     HasSubstr("forcing returns to")));
+}
+
+TEST_F(PromoteDecisionTest, OwnHalfDoneDemotionStaysWhenThePeerTookOver) {
+  SetNewest(Kind::kPrimaryDemoted, false);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  // Also when it has fallen silent since.
+  SetPeer(State::kStopped, "local image is primary", seconds(200),
+          kArrived + 30);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+}
+
+TEST_F(PromoteDecisionTest, JournalModeCanBeForcedWithoutSnapshots) {
+  view_.info.mode = MirrorMode::kJournal;
+  view_.snapshots.clear();
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kForced);
+}
+
+TEST_F(PromoteDecisionTest, AFirstCopyInJournalModeIsNotForced) {
+  SetJournalMode();
+  view_.first_copy_pending = true;
+  SetLocal(State::kSyncing, "bootstrapping, IMAGE_SYNC/COPY_IMAGE 39%");
+  // Nor when rbd-mirror was restarted since, and has found nobody to copy from.
+  for (const bool reported : {true, false}) {
+    if (!reported) view_.local.reset();
+    for (const int age : {5, 200}) {
+      SetPeer(State::kStopped, "local image is primary", seconds(age));
+      const PromoteDecision decision = Decide(Force::kYes);
+      EXPECT_EQ(decision.action, PromoteAction::kNothingToForce);
+      EXPECT_THAT(decision.reason, HasSubstr("first copy"));
+      EXPECT_EQ(decision.reason.find("39%") != std::string::npos, reported);
+    }
+  }
+}
+
+TEST_F(PromoteDecisionTest, AFirstCopyInJournalModeIsNoArrivedDemotion) {
+  SetJournalMode();
+  view_.first_copy_pending = true;
+  SetLocal(State::kUnknown, "remote image demoted");
+  SetPeer(State::kUnknown, "remote image is not primary");
+  KeepFirstLook();
+  SetPeer(State::kUnknown, "remote image is not primary", seconds(1),
+          kArrived + 30);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  view_.first_copy_pending = false;
+  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+}
+
+TEST_F(PromoteDecisionTest, AnImageBeingDisabledIsWaitedFor) {
+  view_.info.state = MirrorImageState::kDisabling;
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+}
+
+TEST_F(PromoteDecisionTest, AStateThatIsNotKnownIsNotTakenForOff) {
+  view_.info.state = MirrorImageState::kUnknown;
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kWait);
+}
+
+TEST_F(PromoteDecisionTest, AReportThatIsNotKnownIsNotTakenForNotPrimary) {
+  SetJournalMode();
+  SetPeer(State::kUnrecognized, "");
+  KeepFirstLook();
+  SetPeer(State::kUnrecognized, "", seconds(1), kArrived + 30);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+}
+
+// --- the demotion is here
+
+TEST_F(PromoteDecisionTest, AnOldClaimOfADeadPeerDoesNotHoldItsDemotionUp) {
+  SetNewest(Kind::kNonPrimaryDemoted, true);
+  SetPeer(State::kStopped, "local image is primary", seconds(91),
+          kArrived - 15);
+  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+}
+
+TEST_F(PromoteDecisionTest, StampsOfSeveralOsdsAreComparedWithAMargin) {
+  SetNewest(Kind::kNonPrimaryDemoted, true);
+  SetPeer(State::kStopped, "local image is primary", seconds(5), kArrived - 14);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  SetPeer(State::kStopped, "local image is primary", seconds(5), kArrived - 15);
+  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+}
+
+TEST_F(PromoteDecisionTest, APeerThatTookTheRoleBackAndFellSilentTakesForce) {
+  SetNewest(Kind::kNonPrimaryDemoted, true);
+  SetPeer(State::kStopped, "local image is primary", seconds(200),
+          kArrived + 40);
+  SetLocal(State::kReplaying, "replaying", kArrived + 100);
+  WaitedFor(seconds(89));
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  WaitedFor(seconds(90));
+  const PromoteDecision decision = Decide();
+  EXPECT_EQ(decision.action, PromoteAction::kRefusePeerTookBack);
+  EXPECT_THAT(decision.reason, HasSubstr("forcing returns to"));
+}
+
+TEST_F(PromoteDecisionTest, ALastClaimNearTheDemotionAwaitsTheLocalReport) {
+  SetNewest(Kind::kNonPrimaryDemoted, true);
+  WaitedFor(seconds(90));
+  // rbd-mirror of the peer wrote it just before the demotion, and was stopped.
+  SetPeer(State::kStopped, "local image is primary", seconds(200),
+          kArrived - 2);
+  SetLocal(State::kReplaying, "replaying", kArrived + 59);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_THAT(Decide().reason, HasSubstr("about to tell"));
+  SetLocal(State::kUnknown, "remote image is not primary", kArrived + 59);
+  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+  // Or out of date, just after it.
+  SetPeer(State::kStopped, "local image is primary", seconds(200),
+          kArrived + 20);
+  SetLocal(State::kUnknown, "remote image is not primary", kArrived + 79);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  SetLocal(State::kUnknown, "remote image is not primary", kArrived + 80);
+  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+  SetLocal(State::kReplaying, "replaying", kArrived + 80);
+  EXPECT_EQ(Decide().action, PromoteAction::kRefusePeerTookBack);
+}
+
+TEST_F(PromoteDecisionTest, OwnDemotionIsTakenBackAfterANewReportOfThePeer) {
+  SetNewest(Kind::kPrimaryDemoted, true);
+  SetPeer(State::kUnknown, "remote image is not primary");
+  for (const Force force : {Force::kNo, Force::kYes}) {
+    first_look_ = nullptr;
+    SetPeer(State::kUnknown, "remote image is not primary");
+    EXPECT_EQ(Decide(force).action, PromoteAction::kWait);
+    KeepFirstLook();
+    EXPECT_EQ(Decide(force).action, PromoteAction::kWait);
+    SetPeer(State::kUnknown, "remote image is not primary", seconds(1),
+            kArrived + 30);
+    EXPECT_EQ(Decide(force).action, PromoteAction::kPlain);
+  }
+}
+
+TEST_F(PromoteDecisionTest, OwnDemotionStaysWhenThePeerHasTakenOver) {
+  SetNewest(Kind::kPrimaryDemoted, true);
+  SetPeer(State::kUnknown, "remote image is not primary");
+  KeepFirstLook();
+  SetPeer(State::kStopped, "local image is primary", seconds(1), kArrived + 30);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  // The peer stays primary: this is a takeover like any other.
+  WaitedFor(seconds(180));
+  EXPECT_EQ(Decide().action, PromoteAction::kRefusePeerPrimary);
+}
+
+TEST_F(PromoteDecisionTest, OwnDemotionIsNotTakenBackFromASilentSuccessor) {
+  SetNewest(Kind::kPrimaryDemoted, true);
+  SetPeer(State::kStopped, "local image is primary", seconds(200),
+          kArrived + 30);
+  SetLocal(State::kReplaying, "replaying", kArrived + 90);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  WaitedFor(seconds(90));
+  EXPECT_EQ(Decide().action, PromoteAction::kRefusePeerTookBack);
+}
+
+TEST_F(PromoteDecisionTest, OwnDemotionOutdatesNoClaim) {
+  // The peer claimed to be primary before this site gave the role back to it.
+  SetNewest(Kind::kPrimaryDemoted, true);
+  SetPeer(State::kStopped, "local image is primary", seconds(200),
+          kArrived - 60);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  // Only that its image was found not primary later does.
+  SetLocal(State::kUnknown, "remote image is not primary", kArrived - 1);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  SetLocal(State::kUnknown, "remote image is not primary", kArrived);
+  EXPECT_EQ(ClaimingPeer(view_), nullptr);
+  WaitedFor(options_.settle_time);
+  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+}
+
+// --- the peer is primary
+
+TEST_F(PromoteDecisionTest, PeerPrimaryIsRefusedOnlyAfterTheTakeoverTime) {
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  WaitedFor(seconds(179));
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  WaitedFor(seconds(180));
+  const PromoteDecision decision = Decide();
+  EXPECT_EQ(decision.action, PromoteAction::kRefusePeerPrimary);
+  EXPECT_THAT(decision.reason, HasSubstr("uuid-a has been primary for 180 s"));
+  EXPECT_THAT(decision.reason, HasSubstr("forc"));
+}
+
+TEST_F(PromoteDecisionTest, TheTakeoverTimeRunsForThePoolButEachImageSettles) {
+  WaitedFor(seconds(200));
+  clocks_.image_primary_for = seconds(89);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  clocks_.image_primary_for = seconds(90);
+  EXPECT_EQ(Decide().action, PromoteAction::kRefusePeerPrimary);
+}
+
+// What is on its way may tell that the demotion is wanted there.
+TEST_F(PromoteDecisionTest, ALivingPrimaryIsNotForcedAsideByWhatHasNotArrived) {
+  SetNewest(Kind::kNonPrimary, false, 1);
+  WaitedFor(seconds(1000));
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  SetNewest(Kind::kNonPrimary, true);
+  EXPECT_EQ(Decide().action, PromoteAction::kRefusePeerPrimary);
+}
+
+TEST_F(PromoteDecisionTest, NorByAnEntryOfTheJournalThatWasNotReplayed) {
+  SetJournalMode();
+  SetLocal(State::kReplaying, R"(replaying, {"entries_behind_primary":1})");
+  WaitedFor(seconds(1000));
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  SetLocal(State::kReplaying, R"(replaying, {"entries_behind_primary":0})");
+  EXPECT_EQ(Decide().action, PromoteAction::kRefusePeerPrimary);
+}
+
+TEST_F(PromoteDecisionTest, AnArrivingDemotionIsNoLivingPrimary) {
+  WaitedFor(seconds(200));
+  SetNewest(Kind::kNonPrimaryDemoted, false, 1);
+  EXPECT_FALSE(PrimaryPeer(view_, options_.settle_time).has_value());
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+}
+
+// What the peer says cannot be seen to be about now: it may have been demoted.
+TEST_F(PromoteDecisionTest, ALivingPrimaryStaysWithoutALocalMirror) {
+  WaitedFor(seconds(1000));
+  view_.local->status.up = false;
+  AgeLocal(seconds(45));
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  AgeLocal(seconds(90));
+  EXPECT_EQ(Decide().action, PromoteAction::kWaitForLocalMirror);
+  // One that was ended by SIGTERM.
+  SetLocal(State::kStopped, "stopped");
+  view_.local->status.up = false;
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  // One that has just been started: its report was removed, or says nothing.
+  SetLocal(State::kStartingReplay, "starting replay");
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  view_.local.reset();
+  EXPECT_EQ(Decide().action, PromoteAction::kWaitForLocalMirror);
+  // One that we have sent away: what it said before counts.
+  SetLocal(State::kReplaying, "replaying");
+  view_.local->status.up = false;
+  AgeLocal(seconds(100));
+  clocks_.evicted_for = seconds(20);
+  EXPECT_EQ(Decide().action, PromoteAction::kRefusePeerPrimary);
+  // One that was stopped on purpose.
+  clocks_.evicted_for.reset();
+  options_.force_without_local_mirror = true;
+  EXPECT_EQ(Decide().action, PromoteAction::kRefusePeerPrimary);
+}
+
+// Time alone makes no wrong copy right.
+TEST_F(PromoteDecisionTest, ACopyThatDoesNotFollowIsNotPromotedForTime) {
+  WaitedFor(seconds(1000));
+  SetLocal(State::kError, "split-brain");
+  PromoteDecision decision = Decide();
+  EXPECT_EQ(decision.action, PromoteAction::kWait);
+  EXPECT_THAT(decision.reason,
+              AllOf(HasSubstr("split brain"), HasSubstr("resync this image")));
+  SetLocal(State::kError, "failed to copy snapshots");
+  decision = Decide();
+  EXPECT_EQ(decision.action, PromoteAction::kWait);
+  EXPECT_THAT(decision.reason, HasSubstr("'failed to copy snapshots'"));
+  // The role was given back.
+  SetLocal(State::kReplaying, "replaying", kArrived + 100);
+  SetNewest(Kind::kPrimaryDemoted, true);
+  view_.own_demotion_mark = {OwnDemotionStep::kGivenBack};
+  decision = Decide();
+  EXPECT_EQ(decision.action, PromoteAction::kWait);
+  EXPECT_THAT(decision.reason, HasSubstr("gave the role back"));
+  // Nobody is there to resync from.
+  SetPeer(State::kStopped, "local image is primary", seconds(200));
+  EXPECT_EQ(Decide().action, PromoteAction::kRefusePeerTookBack);
+}
+
+TEST_F(PromoteDecisionTest, APeerThatIsToBeDemotedIsNotForcedAside) {
+  WaitedFor(seconds(200));
+  view_.refused_demotion =
+      RefusedDemotion{"client.7 at 10.0.0.5:0/1", "2026-11-20T03:00:00Z", 5000};
+  view_.refused_demotion_age = seconds(599);
+  const PromoteDecision decision = Decide();
+  EXPECT_EQ(decision.action, PromoteAction::kWaitForWorkload);
+  EXPECT_THAT(decision.reason, HasSubstr("client.7 at 10.0.0.5:0/1"));
+  // Also when its rbd-mirror is down and nothing else arrives: the workload
+  // writes on.
+  SetPeer(State::kStopped, "local image is primary", seconds(200), 500);
+  EXPECT_EQ(Decide().action, PromoteAction::kWaitForWorkload);
+  // But not for ever.
+  view_.refused_demotion_age = seconds(600);
+  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  SetPeer(State::kStopped, "local image is primary");
+  EXPECT_EQ(Decide().action, PromoteAction::kRefusePeerPrimary);
+}
+
+// A note of long ago is known anew to a daemon that has just begun.
+TEST_F(PromoteDecisionTest, ANoteThatIsOlderThanTheCopyIsNoneOfToday) {
+  WaitedFor(seconds(200));
+  view_.refused_demotion =
+      RefusedDemotion{"client.7 at 10.0.0.5:0/1", "2026-11-20T03:00:00Z", 1000};
+  SetLocal(State::kReplaying,
+           R"(replaying, {"remote_snapshot_timestamp":1660})");
+  SetPeer(State::kStopped, "local image is primary", seconds(5), 1660);
+  EXPECT_EQ(Decide().action, PromoteAction::kWaitForWorkload);
+  SetLocal(State::kReplaying,
+           R"(replaying, {"remote_snapshot_timestamp":1661})");
+  EXPECT_EQ(Decide().action, PromoteAction::kRefusePeerPrimary);
+  // Or than that site's last report: it is dead now.
+  SetLocal(State::kReplaying, "replaying");
+  SetPeer(State::kStopped, "local image is primary", seconds(200), 1660);
+  EXPECT_EQ(Decide().action, PromoteAction::kWaitForWorkload);
+  SetPeer(State::kStopped, "local image is primary", seconds(200), 1661);
+  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  // Another version's note has no time.
+  view_.refused_demotion->told = 0;
+  EXPECT_EQ(Decide().action, PromoteAction::kWaitForWorkload);
+}
+
+TEST_F(PromoteDecisionTest, ANoteOfAWorkloadDoesNotHoldAWholeDemotionUp) {
+  SetNewest(Kind::kNonPrimaryDemoted, true);
+  SetLocal(State::kUnknown, "remote image demoted");
+  view_.refused_demotion = RefusedDemotion{"client.7", "", 1};
+  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+}
+
+// --- no sign of life
+
+TEST_F(PromoteDecisionTest, SilenceAloneIsNoDeath) {
+  // As after a restart of the daemon, long after the peer's last report.
+  SetPeer(State::kStopped, "local image is primary", seconds(3600));
+  view_.quiet_for = seconds(3600);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  clocks_.looked_for = seconds(3600);
+  clocks_.quiet_for = seconds(89);  // something arrived in the pool
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+}
+
+TEST_F(PromoteDecisionTest, DeadPeerIsRefusedWithWhatForcingReturnsTo) {
+  SetLocal(State::kReplaying,
+           R"(replaying, {"local_snapshot_timestamp":1684675261})");
+  SetPeer(State::kStopped, "local image is primary", seconds(90));
+  WaitedFor(seconds(90));
+  const PromoteDecision decision = Decide();
+  EXPECT_EQ(decision.action, PromoteAction::kRefuseNoLife);
+  EXPECT_THAT(decision.reason, HasSubstr("2023-05-21T13:21:01Z"));
+  EXPECT_THAT(decision.reason, HasSubstr("uuid-a"));
+}
+
+TEST_F(PromoteDecisionTest, APeerThatReportsIsNotDead) {
+  SetPeer(State::kUnknown, "remote image is not primary", seconds(89));
+  WaitedFor(seconds(1000));
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+}
+
+TEST_F(PromoteDecisionTest, DeadPeerWithAHalfArrivedDemotionCanBeForced) {
+  SetNewest(Kind::kNonPrimaryDemoted, false, 16);
+  SetPeer(State::kUnknown, "", seconds(200));
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  WaitedFor(seconds(90));
+  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+}
+
+TEST_F(PromoteDecisionTest, OurOwnDisturbanceIsNoSignOfADeadPeer) {
+  SetPeer(State::kStopped, "local image is primary", seconds(200));
+  WaitedFor(seconds(200));
+  EXPECT_EQ(Decide(Force::kNo, true).action, PromoteAction::kWait);
+}
+
+// --- this site's own rbd-mirror
+
+TEST_F(PromoteDecisionTest, ADeadLocalMirrorExplainsTheSilence) {
+  SetPeer(State::kStopped, "local image is primary", seconds(200));
+  view_.local->status.up = false;
+  AgeLocal(seconds(89));
+  WaitedFor(seconds(200));
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  AgeLocal(seconds(90));
+  const PromoteDecision decision = Decide();
+  EXPECT_EQ(decision.action, PromoteAction::kWaitForLocalMirror);
+  EXPECT_THAT(decision.reason, HasSubstr("start rbd-mirror here"));
+  EXPECT_THAT(decision.reason, HasSubstr("force by hand"));
+  EXPECT_THAT(decision.reason, Not(HasSubstr("manager")));
+}
+
+// What nobody could be asked is said to be unclear, and forces nothing.
+TEST_F(PromoteDecisionTest, ADeadLocalMirrorMayBeOneThatCouldNotBeAskedFor) {
+  SetPeer(State::kStopped, "local image is primary", seconds(200));
+  view_.local->status.up = false;
+  AgeLocal(seconds(90));
+  WaitedFor(seconds(200));
+  clocks_.daemons_unread = "the manager refused";
+  const PromoteDecision decision = Decide();
+  EXPECT_EQ(decision.action, PromoteAction::kWaitForLocalMirror);
+  EXPECT_THAT(decision.reason, HasSubstr("or it lives and cannot reach"));
+  EXPECT_THAT(decision.reason, HasSubstr("the manager refused"));
+}
+
+TEST_F(PromoteDecisionTest, AReportThatIsRewrittenIsNoDeadLocalMirror) {
+  SetPeer(State::kStopped, "local image is primary", seconds(200));
+  view_.local->status.up = false;
+  WaitedFor(seconds(200));
+  AgeLocal(seconds(44));
+  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  AgeLocal(seconds(45));
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  // A process that has just begun does not know how old it is.
+  AgeLocal(seconds(0));
+  view_.local->rewritten = false;
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+}
+
+TEST_F(PromoteDecisionTest, ALocalMirrorThatNeverReportedIsDown) {
+  view_.local.reset();
+  SetPeer(State::kStopped, "local image is primary", seconds(200));
+  WaitedFor(seconds(89));
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  WaitedFor(seconds(90));
+  EXPECT_EQ(Decide().action, PromoteAction::kWaitForLocalMirror);
+}
+
+TEST_F(PromoteDecisionTest, ALocalMirrorMayBeStoppedOnPurpose) {
+  options_.force_without_local_mirror = true;
+  SetPeer(State::kStopped, "local image is primary", seconds(200));
+  view_.local->status.up = false;
+  AgeLocal(seconds(200));
+  WaitedFor(seconds(89));
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  WaitedFor(seconds(90));
+  const PromoteDecision decision = Decide();
+  EXPECT_EQ(decision.action, PromoteAction::kRefuseNoLife);
+  EXPECT_THAT(decision.reason, HasSubstr("rbd-mirror of this site is down"));
+}
+
+TEST_F(PromoteDecisionTest, LivingPeerKeepsADeadLocalDaemonFromBeingForced) {
+  view_.local->status.up = false;
+  SetPeer(State::kUnknown, "remote image is not primary");
+  WaitedFor(seconds(80));
+  const PromoteDecision decision = Decide();
+  EXPECT_EQ(decision.action, PromoteAction::kWait);
+  EXPECT_THAT(decision.reason, HasSubstr("rbd-mirror of this site is down"));
+}
+
+TEST_F(PromoteDecisionTest, ALocalMirrorThatWeSilencedIsNoReasonToWait) {
+  // Another volume of the pool was promoted by force; the peer is dead, so
+  // rbd-mirror of this site does not come back.
+  SetPeer(State::kStopped, "local image is primary", seconds(300));
+  view_.local->status.up = false;
+  AgeLocal(seconds(130));
+  WaitedFor(seconds(130));
+  EXPECT_EQ(Decide().action, PromoteAction::kWaitForLocalMirror);
+  clocks_.evicted_for = seconds(119);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  clocks_.evicted_for = seconds(120);
+  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  clocks_.quiet_for = seconds(89);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+}
+
+// Volumes of a dead site are forced one after the other: the first of them ends
+// the copying of all.
+TEST_F(PromoteDecisionTest, WhoWasDeadBeforeTheCopyingEndedIsDeadAtOnce) {
+  SetJournalMode();
+  SetPeer(State::kStopped, "local image is primary", seconds(100));
+  SetLocal(State::kReplaying, R"(replaying, {"entries_behind_primary":7})");
+  WaitedFor(seconds(95));
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  clocks_.evicted_for = clocks_.first_evicted_for = seconds(5);
+  clocks_.quiet_before_eviction = seconds(90);
+  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  // Also when this site's rbd-mirror is seen to be gone.
+  view_.local->status.up = false;
+  AgeLocal(seconds(91));
+  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  // Not known to have been dead by then: the peer was sent away, too.
+  clocks_.quiet_before_eviction = seconds(89);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  clocks_.quiet_before_eviction = seconds(90);
+  view_.peers[0].age = seconds(94);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  view_.peers[0].age = seconds(100);
+  view_.silent_peer_age = seconds(200);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  view_.silent_peer_age.reset();
+  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  // Nothing is known of a peer whose report was removed.
+  view_.peers.clear();
+  view_.silent_peer_age = seconds(300);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+}
+
+TEST_F(PromoteDecisionTest,
+       ALocalMirrorThatCannotReachThePeerIsNoReasonToWait) {
+  // It was started after the death of the other site, and reports on no image.
+  SetPeer(State::kStopped, "local image is primary", seconds(300));
+  view_.local->status.up = false;
+  AgeLocal(seconds(130));
+  WaitedFor(seconds(130));
+  EXPECT_EQ(Decide().action, PromoteAction::kWaitForLocalMirror);
+  clocks_.cut_off = true;
+  const PromoteDecision decision = Decide();
+  EXPECT_EQ(decision.action, PromoteAction::kRefuseNoLife);
+  EXPECT_THAT(
+      decision.reason,
+      AllOf(HasSubstr("rbd-mirror of this site lives and cannot connect"),
+            Not(HasSubstr("rbd-mirror of this site is down"))));
+  // Not before it was so for the settle time, and not while the peer lives.
+  clocks_.quiet_for = seconds(89);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  clocks_.quiet_for = seconds(130);
+  SetPeer(State::kStopped, "local image is primary", seconds(80));
+  EXPECT_NE(Decide().action, PromoteAction::kRefuseNoLife);
+}
+
+TEST_F(PromoteDecisionTest, ALocalMirrorThatHangsIsToBeRestarted) {
+  SetPeer(State::kStopped, "local image is primary", seconds(300));
+  AgeLocal(seconds(130));
+  WaitedFor(seconds(130));
+  EXPECT_THAT(Decide().reason, HasSubstr("is down"));
+  clocks_.hangs = true;
+  const PromoteDecision decision = Decide();
+  EXPECT_EQ(decision.action, PromoteAction::kWaitForLocalMirror);
+  EXPECT_THAT(decision.reason, AllOf(HasSubstr("lives and hangs"),
+                                     HasSubstr("restart rbd-mirror here")));
+}
+
+TEST_F(PromoteDecisionTest, WithOneWayMirroringThatIsNoSignOfDeath) {
+  view_.peers.clear();
+  view_.local->status.up = false;
+  AgeLocal(seconds(130));
+  interval_ = std::chrono::minutes(1);
+  WaitedFor(std::chrono::hours(1));
+  clocks_.cut_off = true;
+  EXPECT_EQ(Decide().action, PromoteAction::kWaitForLocalMirror);
+}
+
+// --- one-way mirroring
+
+TEST_F(PromoteDecisionTest, OneWayMirroringWithoutAnIntervalIsForPeople) {
+  view_.peers.clear();
+  WaitedFor(std::chrono::hours(10));
+  const PromoteDecision decision = Decide();
+  EXPECT_EQ(decision.action, PromoteAction::kWait);
+  EXPECT_THAT(decision.reason, HasSubstr("rbd-addons promote ID --force"));
+}
+
+TEST_F(PromoteDecisionTest, OneWayMirroringIsDeadAfterThreeIntervals) {
+  view_.peers.clear();
+  interval_ = std::chrono::minutes(5);
+  WaitedFor(seconds(90));
+  // Stamps of two OSDs: with the margin.
+  view_.local->status.last_update = kArrived + 900 + 14;
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  view_.local->status.last_update = kArrived + 900 + 15;
+  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  clocks_.quiet_for = seconds(89);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+}
+
+TEST_F(PromoteDecisionTest, OneWayMirroringHasTheSettleTimeAtLeast) {
+  view_.peers.clear();
+  interval_ = std::chrono::minutes(1);
+  WaitedFor(seconds(179));
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  WaitedFor(seconds(180));
+  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  options_.settle_time = seconds(240);
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+}
+
+TEST_F(PromoteDecisionTest, APeerThatHasCalledIsNoOneWayMirroring) {
+  view_.peers.clear();
+  view_.silent_peer_age = seconds(89);
+  WaitedFor(seconds(90));
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  view_.silent_peer_age = seconds(90);
+  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+}
+
+// --- journal mode
+
+TEST_F(PromoteDecisionTest, JournalModeWaitsForSomebodyToSayNotPrimary) {
+  SetJournalMode();
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  SetPeer(State::kUnknown, "remote image is not primary");
+  KeepFirstLook();
+  // That was written before the call.
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  SetPeer(State::kUnknown, "remote image is not primary", seconds(1),
+          kArrived + 30);
+  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+}
+
+TEST_F(PromoteDecisionTest, JournalModeReplaysWhatIsBehindFirst) {
+  SetJournalMode();
+  SetPeer(State::kUnknown, "remote image is not primary");
+  KeepFirstLook();
+  SetPeer(State::kUnknown, "remote image is not primary", seconds(1),
+          kArrived + 30);
+  SetLocal(State::kReplaying, R"(replaying, {"entries_behind_primary":3})");
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+}
+
+TEST_F(PromoteDecisionTest, JournalModeDoesNotTakeTheRoleOfASilentSuccessor) {
+  SetJournalMode();
+  SetLocal(State::kUnknown, "remote image is not primary", 10030);
+  SetPeer(State::kStopped, "local image is primary", seconds(200), 10000);
+  // This site's text may be older than the claim.
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  WaitedFor(seconds(90));
+  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  SetLocal(State::kUnknown, "remote image is not primary", 10060);
+  EXPECT_EQ(ClaimingPeer(view_), nullptr);
+  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+}
+
+TEST_F(PromoteDecisionTest, JournalModeTellsWhatForcingReturnsTo) {
+  SetJournalMode();
+  SetPeer(State::kStopped, "local image is primary", seconds(200));
+  WaitedFor(seconds(90));
+  EXPECT_THAT(Decide().reason, HasSubstr("the last entry replayed"));
+  SetLocal(State::kReplaying, R"(replaying, {"entries_behind_primary":7})");
+  // What is known and not replayed is on its way ...
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  WaitedFor(seconds(179));
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  // ... but a dead primary leaves it so for ever.
+  WaitedFor(seconds(180));
+  const PromoteDecision decision = Decide();
+  EXPECT_EQ(decision.action, PromoteAction::kRefuseNoLife);
+  EXPECT_THAT(decision.reason, HasSubstr("7 behind"));
+  // A report that is rewritten tells, whatever the flag "up" says.
+  view_.local->status.up = false;
+  WaitedFor(seconds(179));
+  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+}
+
+// --- a move that is given up
+
+class FollowersTest : public PromoteDecisionTest {
+ protected:
+  FollowersTest() {
+    view_.snapshots.clear();
+    SetNewest(Kind::kPrimaryDemoted, true);
+    view_.snapshots.back().created =
+        std::chrono::system_clock::from_time_t(kArrived - 100);
+    SetNewest(Kind::kPrimary, true);
+    view_.info.primary = true;
+  }
+  FollowerState Judge(int rewrites) {
+    return JudgeFollowers(view_, options_.settle_time,
+                          [&](const std::string&) { return rewrites; })
+        .state;
+  }
+};
+
+TEST_F(FollowersTest, APeerFollowsOnceItHasTheNewSnapshot) {
+  SetPeer(State::kReplaying, R"(replaying, {"local_snapshot_timestamp":4900})",
+          seconds(1), kArrived + 60);
+  EXPECT_EQ(Judge(5), FollowerState::kUnknown);
+  SetPeer(State::kReplaying, R"(replaying, {"local_snapshot_timestamp":5000})",
+          seconds(1), kArrived + 60);
+  EXPECT_EQ(Judge(0), FollowerState::kFollow);
+}
+
+// In a split brain rbd-mirror says that, too, each time that it looks.
+TEST_F(FollowersTest, AReportWithoutNumbersIsNoWordThatAPeerFollows) {
+  SetPeer(State::kReplaying, "replaying", seconds(1), kArrived + 60);
+  EXPECT_EQ(Judge(9), FollowerState::kUnknown);
+}
+
+TEST_F(FollowersTest, APeerInSplitBrainHasParted) {
+  SetPeer(State::kError, "split-brain", seconds(1), kArrived - 1);
+  EXPECT_EQ(Judge(9), FollowerState::kUnknown) << "of before";
+  SetPeer(State::kError, "split-brain", seconds(1), kArrived);
+  EXPECT_EQ(Judge(0), FollowerState::kParted);
+  SetPeer(State::kError, "split-brain", seconds(200), kArrived);
+  EXPECT_EQ(Judge(0), FollowerState::kParted) << "its last word";
+}
+
+TEST_F(FollowersTest, APeerThatHasNotNoticedIsAwaited) {
+  SetPeer(State::kUnknown, "remote image is not primary", seconds(1),
+          kArrived + 60);
+  EXPECT_EQ(Judge(9), FollowerState::kUnknown);
+  SetPeer(State::kStartingReplay, "starting replay", seconds(1), kArrived + 60);
+  EXPECT_EQ(Judge(9), FollowerState::kUnknown);
+  SetPeer(State::kError, "timeout", seconds(1), kArrived + 60);
+  EXPECT_EQ(Judge(9), FollowerState::kUnknown);
+}
+
+TEST_F(FollowersTest, APrimaryPeerHasTakenTheRole) {
+  SetPeer(State::kStopped, "local image is primary", seconds(1), kArrived - 1);
+  EXPECT_EQ(Judge(0), FollowerState::kUnknown) << "an old claim";
+  SetPeer(State::kStopped, "local image is primary", seconds(1), kArrived);
+  EXPECT_EQ(Judge(0), FollowerState::kTaken);
+}
+
+// Silence is no word that it has the new state: it may have been promoted.
+TEST_F(FollowersTest, ASilentPeerIsNotAwaitedAndDoesNotFollow) {
+  SetPeer(State::kUnknown, "remote image is not primary", seconds(90));
+  EXPECT_EQ(Judge(0), FollowerState::kSilent);
+  SetPeer(State::kReplaying, R"(replaying, {"local_snapshot_timestamp":5000})",
+          seconds(90), kArrived + 60);
+  EXPECT_EQ(Judge(0), FollowerState::kSilent);
+  view_.peers.clear();
+  view_.silent_peer_age = seconds(89);
+  EXPECT_EQ(Judge(0), FollowerState::kUnknown);
+  view_.silent_peer_age = seconds(90);
+  EXPECT_EQ(Judge(0), FollowerState::kSilent);
+  view_.silent_peer_age.reset();
+  EXPECT_EQ(Judge(0), FollowerState::kFollow) << "there is none";
+}
+
+TEST_F(FollowersTest, APeerThatWasPromotedAndFellSilentHasTakenTheRole) {
+  SetPeer(State::kStopped, "local image is primary", seconds(200), kArrived);
+  EXPECT_EQ(Judge(0), FollowerState::kTaken);
+  SetPeer(State::kStopped, "local image is primary", seconds(200),
+          kArrived - 1);
+  EXPECT_EQ(Judge(0), FollowerState::kSilent);
+}
+
+TEST_F(FollowersTest, InJournalModeOnlyReportsTell) {
+  SetJournalMode();
+  SetPeer(State::kStopped, "local image is primary");
+  EXPECT_EQ(Judge(0), FollowerState::kUnknown);
+  EXPECT_EQ(Judge(1), FollowerState::kTaken);
+  SetPeer(State::kReplaying, R"(replaying, {"entries_behind_primary":0})");
+  EXPECT_EQ(Judge(1), FollowerState::kUnknown);
+  EXPECT_EQ(Judge(2), FollowerState::kFollow);
+}
+
+// A caller that waits 20 s at a time never sees two of them in one call.
+TEST_F(FollowersTest, ReportsThatCameBetweenTwoCallsCountToo) {
+  SetJournalMode();
+  SetPeer(State::kReplaying, R"(replaying, {"entries_behind_primary":0})");
+  view_.peers.front().rewrites = 1;
+  EXPECT_EQ(Judge(0), FollowerState::kUnknown);
+  view_.peers.front().rewrites = 2;
+  EXPECT_EQ(Judge(0), FollowerState::kFollow);
+}
+
+}  // namespace
+}  // namespace addons

@@ -1,0 +1,458 @@
+// The background watch of replication, on simulated clusters.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "operation/operation_table.h"
+#include "replication/steps/info.h"
+#include "tests/fakes/mirrored_pair.h"
+#include "tests/testing/gate.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_dir.h"
+#include "watch/replication_watch.h"
+
+namespace addons::testing {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr char kUuid[] = "5ef79ce1-81e8-439b-8405-35138edf5b89";
+constexpr char kList[] = "rbd_mirror_image_global_status_list";
+
+/// One daemon that has both clusters, with a volume that is primary on a.
+class WatchTest : public ::testing::Test {
+ protected:
+  WatchTest() {
+    pair_.WriteConfig(dir_.path());
+    id_ = pair_.AddMirroredVolume(a_, kUuid);
+    world_.Advance(seconds(60));
+  }
+  void TearDown() override {
+    world_.SetCallHook(nullptr);
+    EXPECT_THAT(world_.Violations(), IsEmpty());
+  }
+
+  /// As a call does that has found the volume on `site`.
+  void Note(FakeSite& site, CephUserRef user, const std::string& image_id,
+            const std::string& rados_namespace = "") {
+    environment_.watched.Note(Volume(site, rados_namespace), image_id, user);
+  }
+  ResolvedVolume Volume(FakeSite& site,
+                        const std::string& rados_namespace = "") {
+    ResolvedVolume volume;
+    volume.cluster_id = ClusterId(site.cluster_id());
+    volume.pool_id = pair_.pool_id(site);
+    volume.pool_name = MirroredPair::kPool;
+    volume.rados_namespace = rados_namespace;
+    volume.volume_id = VolumeHandle(id_);
+    volume.attributes.image_name = ImageName(image_);
+    volume.attributes.request_name = "pvc-1";
+    return volume;
+  }
+  void NoteBoth() {
+    Note(a_, a_.user(), a_.ImageId(image_));
+    Note(b_, b_.user(), b_.ImageId(image_));
+  }
+  /// False: it never came true.
+  bool Await(const std::function<bool()>& condition) {
+    const SteadyTime give_up = RealClock().Now() + seconds(30);
+    while (!condition()) {
+      if (RealClock().Now() > give_up) return false;
+      RealClock().SleepFor(std::chrono::milliseconds(2), std::stop_token());
+    }
+    return true;
+  }
+  /// A look at every cluster, from its beginning to its end.
+  void LookOnce() {
+    watch_.StartLooks();
+    EXPECT_TRUE(Await([&] { return operations_.List().empty(); }));
+  }
+  WatchedPool PoolOf(FakeSite& site) {
+    for (const WatchedPool& pool : seen_()->pools) {
+      if (pool.cluster_id == site.cluster_id()) return pool;
+    }
+    ADD_FAILURE() << "no pool of " << site.cluster_id();
+    return {};
+  }
+
+  FakeWorld world_;
+  MirroredPair pair_{world_};
+  FakeSite& a_ = pair_.a();
+  FakeSite& b_ = pair_.b();
+  const TempDir dir_;
+  ConfigStore config_{dir_.path()};
+  FakeClusterProvider clusters_{world_};
+  Resolver resolver_{config_, clusters_};
+  ReplicationEnvironment environment_{resolver_, config_, world_, {}};
+  OperationTable operations_{OperationLimits(), world_};
+  WatchedClusters named_{world_};
+  ReplicationWatch watch_{operations_, environment_, named_, clusters_,
+                          std::chrono::milliseconds(0)};
+  const ReplicationWatch::Source seen_ = watch_.snapshots();
+  const std::string image_ = MirroredPair::ImageOf(kUuid);
+  std::string id_;
+};
+
+TEST_F(WatchTest, SeesBothSitesWithoutOpeningAnImage) {
+  NoteBoth();
+  world_.ClearCalls();
+  LookOnce();
+  EXPECT_EQ(world_.CountCalls("a", kList), 1);
+  EXPECT_EQ(world_.CountCalls("a", "rbd_open_read_only"), 0);
+  EXPECT_EQ(world_.CountMutations(), 0);
+  const WatchedPool on_a = PoolOf(a_);
+  EXPECT_EQ(on_a.unseen, "");
+  EXPECT_EQ(on_a.local_mirror_up, true);
+  EXPECT_EQ(on_a.peer_mirror_up, true);
+  ASSERT_THAT(on_a.images, SizeIs(1));
+  EXPECT_EQ(on_a.images[0].image, image_);
+  EXPECT_EQ(on_a.images[0].volume_id, id_);
+  EXPECT_EQ(on_a.images[0].volume_name, "pvc-1");
+  EXPECT_EQ(on_a.images[0].role, WatchedRole::kPrimary);
+  EXPECT_TRUE(on_a.images[0].last_sync.has_value());
+  EXPECT_FALSE(on_a.images[0].split_brain);
+  // Nobody has set a schedule.
+  EXPECT_EQ(on_a.images[0].interval_seconds, std::nullopt);
+  EXPECT_THAT(on_a.images[0].message, HasSubstr("no mirror snapshot schedule"));
+  const WatchedPool on_b = PoolOf(b_);
+  ASSERT_THAT(on_b.images, SizeIs(1));
+  EXPECT_EQ(on_b.images[0].role, WatchedRole::kSecondary);
+  EXPECT_EQ(on_b.images[0].health, ReplicationHealth::kHealthy)
+      << on_b.images[0].message;
+}
+
+TEST_F(WatchTest, ACallBringsItsPool) {
+  const VolumeTarget target{VolumeHandle(id_), a_.user()};
+  GetReplicationInfo(environment_, target, RealClock().Now() + minutes(1))
+      .IgnoreError();
+  LookOnce();
+  ASSERT_THAT(seen_()->pools, SizeIs(1));
+  EXPECT_EQ(PoolOf(a_).images.at(0).volume_id, id_);
+}
+
+TEST_F(WatchTest, LagIsTheAgeInIntervals) {
+  ASSERT_OK(pair_.cluster(a_)->MgrCommand(absl::StrCat(
+      R"({"prefix":"rbd mirror snapshot schedule add","level_spec":"replicapool/)",
+      image_, R"(","interval":"5m"})")));
+  NoteBoth();
+  world_.Advance(minutes(15));
+  LookOnce();
+  const WatchedImage image = PoolOf(a_).images.at(0);
+  EXPECT_EQ(image.interval_seconds, 300);
+  ASSERT_TRUE(image.lag_ratio.has_value());
+  EXPECT_GT(*image.lag_ratio, 2.5);
+  EXPECT_LT(*image.lag_ratio, 4);
+  EXPECT_EQ(image.health, ReplicationHealth::kDegraded);
+  EXPECT_THAT(image.message, HasSubstr("older than two intervals"));
+}
+
+// rbd-mirror is well, and the scheduler takes none.
+TEST_F(WatchTest, SnapshotsThatWereDueAreMissed) {
+  ASSERT_OK(pair_.cluster(a_)->MgrCommand(absl::StrCat(
+      R"({"prefix":"rbd mirror snapshot schedule add","level_spec":"replicapool/)",
+      image_, R"(","interval":"5m"})")));
+  NoteBoth();
+  LookOnce();
+  EXPECT_EQ(PoolOf(a_).images.at(0).missed_snapshots, 0);
+  world_.Advance(minutes(15));
+  LookOnce();
+  EXPECT_EQ(PoolOf(a_).images.at(0).missed_snapshots, 2);
+  EXPECT_EQ(PoolOf(a_).images.at(0).newest_snapshot,
+            PoolOf(a_).images.at(0).last_sync);
+  EXPECT_EQ(PoolOf(b_).images.at(0).missed_snapshots, std::nullopt);
+  a_.CreateMirrorSnapshot(image_);
+  world_.Advance(seconds(60));
+  LookOnce();
+  EXPECT_EQ(PoolOf(a_).images.at(0).missed_snapshots, 0);
+  // A peer that says nothing does not tell what there is.
+  b_.SetMirrorDaemon(DaemonState::kDown);
+  world_.Advance(minutes(15));
+  LookOnce();
+  EXPECT_EQ(PoolOf(a_).images.at(0).missed_snapshots, std::nullopt);
+}
+
+TEST_F(WatchTest, SeesFencesOfTheClustersOfPools) {
+  a_.AddRangeBlocklistEntry("10.0.0.0:0/24", hours(2));
+  a_.AddBlocklistEntry("10.0.1.1:0/0", hours(1));
+  a_.AddBlocklistEntry("10.0.1.2:0/4711", hours(1));
+  NoteBoth();
+  world_.ClearCalls();
+  LookOnce();
+  ASSERT_THAT(seen_()->fences, SizeIs(2));
+  const WatchedFences& on_a = seen_()->fences[0];
+  EXPECT_EQ(on_a.cluster_id, a_.cluster_id());
+  EXPECT_EQ(on_a.unseen, "");
+  EXPECT_EQ(on_a.total, 2U);
+  EXPECT_EQ(on_a.clients, 1U);
+  ASSERT_THAT(on_a.fences, SizeIs(2));
+  EXPECT_EQ(on_a.fences[0].range, "10.0.1.1/32");
+  EXPECT_EQ(on_a.fences[1].range, "10.0.0.0/24");
+  ASSERT_TRUE(on_a.fences[0].until.has_value());
+  EXPECT_EQ(*on_a.fences[1].until - *on_a.fences[0].until, 3600);
+  EXPECT_EQ(seen_()->fences[1].total, 0U);
+  EXPECT_EQ(world_.CountMutations(), 0);
+}
+
+TEST_F(WatchTest, ACallAboutFencesBringsItsCluster) {
+  named_.NoteFences(a_.cluster_id(), a_.user());
+  LookOnce();
+  ASSERT_THAT(seen_()->fences, SizeIs(1));
+  EXPECT_EQ(seen_()->fences[0].unseen, "");
+  EXPECT_THAT(seen_()->pools, IsEmpty());
+  // What was seen stays, with the reason why it is old.
+  a_.AddBlocklistEntry("10.0.1.1:0/0", hours(30));
+  LookOnce();
+  a_.SetClusterUp(false);
+  LookOnce();
+  EXPECT_EQ(seen_()->fences[0].total, 1U);
+  EXPECT_NE(seen_()->fences[0].unseen, "");
+  a_.SetClusterUp(true);
+  LookOnce();
+  EXPECT_EQ(seen_()->fences[0].unseen, "");
+  // Forgotten with its user.
+  world_.Advance(hours(25));
+  LookOnce();
+  EXPECT_THAT(seen_()->fences, IsEmpty());
+}
+
+TEST_F(WatchTest, AUserThatIsRefusedIsNotAskedForFencesAgain) {
+  const CephUserRef old = a_.user();
+  named_.NoteFences(a_.cluster_id(), old);
+  a_.SetKey("AQBGK0tlAAAAABAAe1jGVJUIbxnSHUjzYVN5eg==");
+  LookOnce();
+  ASSERT_THAT(seen_()->fences, SizeIs(1));
+  EXPECT_NE(seen_()->fences[0].unseen, "");
+  world_.ClearCalls();
+  LookOnce();
+  EXPECT_THAT(world_.Calls(), IsEmpty());
+  named_.NoteFences(a_.cluster_id(), a_.user());
+  LookOnce();
+  EXPECT_EQ(seen_()->fences[0].unseen, "");
+}
+
+TEST_F(WatchTest, GroupsAreForgottenAfterADay) {
+  named_.NoteGroup({"group-1", {"v1", "v2"}});
+  named_.NoteGroup({"group-2", {}});
+  named_.ForgetGroup("group-2");
+  LookOnce();
+  ASSERT_THAT(seen_()->groups, SizeIs(1));
+  EXPECT_EQ(seen_()->groups[0].members.size(), 2U);
+  world_.Advance(hours(25));
+  LookOnce();
+  EXPECT_THAT(seen_()->groups, IsEmpty());
+}
+
+TEST_F(WatchTest, WithoutTheManagerTheRestIsSeen) {
+  NoteBoth();
+  a_.SetMgrUp(false);
+  LookOnce();
+  const WatchedPool pool = PoolOf(a_);
+  EXPECT_EQ(pool.unseen, "");
+  EXPECT_NE(pool.schedules_unseen, "");
+  EXPECT_EQ(pool.images.at(0).role, WatchedRole::kPrimary);
+}
+
+TEST_F(WatchTest, SplitBrainIsSeenOnTheSiteThatHasIt) {
+  NoteBoth();
+  b_.ForceSplitBrain(image_);
+  world_.Advance(seconds(90));
+  LookOnce();
+  EXPECT_TRUE(PoolOf(b_).images.at(0).split_brain);
+  EXPECT_EQ(PoolOf(b_).images.at(0).health, ReplicationHealth::kError);
+}
+
+// No report tells of it: calls have seen the image itself.
+TEST_F(WatchTest, CopiesThatCannotBeReliedOnAreCounted) {
+  NoteBoth();
+  LookOnce();
+  EXPECT_THAT(PoolOf(b_).broken, ElementsAre(0, 0, 0));
+  const ResolvedVolume volume = Volume(b_);
+  environment_.watched.Note(volume, b_.ImageId(image_), b_.user(), true);
+  environment_.watched.NoteRescue(volume, b_.ImageId(image_), true);
+  LookOnce();
+  WatchedPool pool = PoolOf(b_);
+  EXPECT_THAT(pool.broken, ElementsAre(0, 1, 1));
+  ASSERT_THAT(pool.images, SizeIs(1));
+  EXPECT_EQ(pool.images[0].health, ReplicationHealth::kError);
+  EXPECT_THAT(pool.images[0].message,
+              AllOf(HasSubstr("waits for a decision"), HasSubstr("parent")));
+  // Another call has found it whole; of the rescue only who looks can tell.
+  environment_.watched.Note(volume, b_.ImageId(image_), b_.user(), false);
+  LookOnce();
+  EXPECT_THAT(PoolOf(b_).broken, ElementsAre(0, 0, 1));
+  environment_.watched.NoteRescue(volume, b_.ImageId(image_), false);
+  LookOnce();
+  EXPECT_EQ(PoolOf(b_).images[0].health, ReplicationHealth::kHealthy);
+}
+
+TEST_F(WatchTest, ACallTellsThatAVolumeIsAClone) {
+  a_.AddImage(MirroredPair::kPool, "", "parent", uint64_t{1} << 20);
+  const std::string uuid = "b891b493-7754-470d-b2a0-4ca18f698b29";
+  const std::string image = MirroredPair::ImageOf(uuid);
+  a_.AddClone("parent", image);
+  pair_.AddJournal(a_, uuid);
+  a_.EnableMirroring("parent");
+  a_.EnableMirroring(image);
+  const VolumeTarget target{VolumeHandle(pair_.VolumeId(a_, uuid)), a_.user()};
+  GetReplicationInfo(environment_, target, RealClock().Now() + minutes(1))
+      .IgnoreError();
+  LookOnce();
+  EXPECT_THAT(PoolOf(a_).broken, ElementsAre(0, 1, 0));
+}
+
+TEST_F(WatchTest, ADeadMirrorDaemonIsNoHealth) {
+  NoteBoth();
+  LookOnce();
+  b_.SetMirrorDaemon(DaemonState::kDown);
+  world_.Advance(minutes(3));
+  LookOnce();
+  EXPECT_EQ(PoolOf(b_).local_mirror_up, false);
+  EXPECT_NE(PoolOf(b_).images.at(0).health, ReplicationHealth::kHealthy);
+  EXPECT_EQ(PoolOf(a_).peer_mirror_up, false);
+}
+
+TEST_F(WatchTest, AClusterThatHangsDelaysNoOther) {
+  NoteBoth();
+  std::atomic<bool> hold{true};
+  std::atomic<int> held{0};
+  world_.SetCallHook([&](absl::string_view site, absl::string_view call, bool) {
+    if (site != "a" || call != kList) return 0;
+    ++held;
+    while (hold) {
+      RealClock().SleepFor(std::chrono::milliseconds(2), std::stop_token());
+    }
+    return 0;
+  });
+  watch_.StartLooks();
+  EXPECT_TRUE(Await([&] { return held == 1 && PoolOf(b_).seen_at; }));
+  // The next rounds look at b again, and hold no further worker for a.
+  for (int round = 0; round < 3; ++round) {
+    world_.Advance(seconds(1));
+    const auto before = PoolOf(b_).seen_at;
+    // What a look has seen is told before the look has ended, and a round
+    // leaves out the clusters that are still looked at.
+    EXPECT_TRUE(Await([&] {
+      watch_.StartLooks();
+      return PoolOf(b_).seen_at > before;
+    }));
+  }
+  EXPECT_TRUE(Await([&] { return operations_.List().size() == 1; }));
+  EXPECT_EQ(held, 1);
+  EXPECT_FALSE(PoolOf(a_).seen_at.has_value());
+  EXPECT_NE(PoolOf(a_).unseen, "");
+  hold = false;
+  EXPECT_TRUE(Await([&] { return PoolOf(a_).seen_at.has_value(); }));
+}
+
+TEST_F(WatchTest, AfterAFailedLookTheLastValuesStayAndSayTheirAge) {
+  NoteBoth();
+  LookOnce();
+  const WatchedPool before = PoolOf(a_);
+  world_.SetCallHook([](absl::string_view site, absl::string_view call, bool) {
+    return site == "a" && call == kList ? ETIMEDOUT : 0;
+  });
+  world_.Advance(minutes(1));
+  LookOnce();
+  const WatchedPool after = PoolOf(a_);
+  EXPECT_NE(after.unseen, "");
+  EXPECT_EQ(after.failed_looks, 1U);
+  EXPECT_EQ(after.seen_at, before.seen_at);
+  EXPECT_THAT(after.images, SizeIs(1));
+  EXPECT_EQ(PoolOf(b_).unseen, "");
+  world_.SetCallHook(nullptr);
+  LookOnce();
+  EXPECT_EQ(PoolOf(a_).unseen, "");
+}
+
+TEST_F(WatchTest, AUserThatIsRefusedIsNotUsedAgain) {
+  NoteBoth();
+  LookOnce();
+  world_.SetCallHook([](absl::string_view site, absl::string_view call, bool) {
+    return site == "a" && call == kList ? EPERM : 0;
+  });
+  LookOnce();
+  EXPECT_THAT(PoolOf(a_).unseen, HasSubstr("refuses the user"));
+  EXPECT_THAT(PoolOf(a_).images, SizeIs(1));
+  world_.SetCallHook(nullptr);
+  world_.ClearCalls();
+  LookOnce();
+  EXPECT_EQ(world_.CountCalls("a", kList), 0);
+  EXPECT_EQ(world_.CountCalls("b", kList), 1);
+  // A call brings another one.
+  Note(a_, a_.user(), a_.ImageId(image_));
+  LookOnce();
+  EXPECT_EQ(PoolOf(a_).unseen, "");
+}
+
+TEST_F(WatchTest, TheNewestUserIsTheOneThatIsUsed) {
+  const auto wrong = MakeCephUser(
+      "csi-rbd", Secret("AQBGK0tlAAAAABAAe1jGVJUIbxnSHUjzYVN5eg=="));
+  Note(a_, a_.user(), a_.ImageId(image_));
+  Note(a_, wrong, a_.ImageId(image_));
+  LookOnce();
+  EXPECT_THAT(PoolOf(a_).unseen, HasSubstr("refuses the user"));
+  Note(a_, a_.user(), a_.ImageId(image_));
+  LookOnce();
+  EXPECT_EQ(PoolOf(a_).unseen, "");
+}
+
+TEST_F(WatchTest, WhatNoCallAsksForIsForgottenAfterADay) {
+  NoteBoth();
+  LookOnce();
+  EXPECT_THAT(seen_()->pools, SizeIs(2));
+  world_.Advance(hours(23));
+  Note(b_, b_.user(), b_.ImageId(image_));
+  world_.Advance(hours(2));
+  LookOnce();
+  ASSERT_THAT(seen_()->pools, SizeIs(1));
+  EXPECT_EQ(seen_()->pools[0].cluster_id, b_.cluster_id());
+}
+
+TEST_F(WatchTest, NoMorePoolsThanAreWatched) {
+  for (size_t i = 0; i < WatchedPools::kMost + 3; ++i) {
+    Note(a_, a_.user(), "1", absl::StrCat("ns", i));
+  }
+  EXPECT_THAT(environment_.watched.All(), SizeIs(WatchedPools::kMost));
+  EXPECT_EQ(environment_.watched.left_out(), 3U);
+}
+
+TEST_F(WatchTest, ItEndsWhileAClusterHangs) {
+  Note(a_, a_.user(), a_.ImageId(image_));
+  std::atomic<bool> hold{true};
+  std::atomic<int> held{0};
+  world_.SetCallHook([&](absl::string_view, absl::string_view call, bool) {
+    if (call != kList) return 0;
+    ++held;
+    while (hold) {
+      RealClock().SleepFor(std::chrono::milliseconds(2), std::stop_token());
+    }
+    return 0;
+  });
+  {
+    ReplicationWatch watch(operations_, environment_, named_, clusters_,
+                           std::chrono::milliseconds(5));
+    ASSERT_TRUE(Await([&] { return held > 0; }));
+  }
+  hold = false;
+  EXPECT_TRUE(Await([&] { return operations_.List().empty(); }));
+}
+
+}  // namespace
+}  // namespace addons::testing

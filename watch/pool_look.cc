@@ -1,0 +1,390 @@
+#include "watch/pool_look.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "replication/look/former_peers.h"
+#include "replication/look/image_directory.h"
+#include "replication/steps/health.h"
+
+namespace addons {
+namespace {
+
+/// What a snapshot may take until rbd-mirror has told that it has copied it: it
+/// reports twice a minute.
+constexpr int64_t kSnapshotSeenSeconds = 120;
+
+bool Fresh(const SiteView& site, SteadyDuration settle) {
+  return site.status.up && site.age < settle;
+}
+
+/// What was scheduled and not taken: rbd-mirror of the peer has copied all
+/// there is, and the newest snapshot is older than its schedule allows. While
+/// it copies it does not say whether there are newer ones.
+void AddMissedSnapshots(const MirrorView& view, SteadyDuration settle,
+                        WatchedImage* image) {
+  for (const SiteView& peer : view.peers) {
+    if (!Fresh(peer, settle) || IsSyncing(peer.status)) continue;
+    const auto numbers = ParseSyncNumbers(peer.status.description);
+    if (!numbers.ok() || !numbers->has_value()) continue;
+    const auto& newest = (*numbers)->remote_snapshot_time;
+    if (!newest.has_value() || newest != (*numbers)->local_snapshot_time) {
+      continue;
+    }
+    image->newest_snapshot =
+        std::max(image->newest_snapshot.value_or(0), *newest);
+  }
+  if (!image->newest_snapshot.has_value()) return;
+  const auto age = SyncAge(view, *image->newest_snapshot);
+  if (!age.has_value() || image->interval_seconds.value_or(0) <= 0) return;
+  image->missed_snapshots = std::max<int64_t>(0, *age - kSnapshotSeenSeconds) /
+                            *image->interval_seconds;
+}
+
+/// Of a site that copies; the largest of several counts.
+void AddProgress(const SiteView& site, WatchedImage* image) {
+  const auto numbers = ParseSyncNumbers(site.status.description);
+  if (!numbers.ok() || !numbers->has_value()) return;
+  const SyncNumbers& known = **numbers;
+  std::optional<int64_t> left;
+  if (IsSyncing(site.status)) {
+    if (!known.syncing_percent.has_value()) return;
+    const int64_t percent = std::clamp<int64_t>(*known.syncing_percent, 0, 100);
+    image->percent = std::min(image->percent.value_or(100), percent);
+    if (known.bytes_per_snapshot.has_value()) {
+      left =
+          static_cast<int64_t>(static_cast<double>(*known.bytes_per_snapshot) *
+                               static_cast<double>(100 - percent) / 100);
+    }
+  } else if (known.local_snapshot_time.has_value() &&
+             known.local_snapshot_time == known.remote_snapshot_time) {
+    left = 0;
+  }
+  if (left.has_value()) {
+    image->bytes_remaining =
+        std::max(image->bytes_remaining.value_or(0), *left);
+  }
+}
+
+void JudgePrimary(PeerTracker& tracker, const MirrorView& view,
+                  const std::vector<MirrorPeer>& peers, SteadyDuration settle,
+                  HealthReport* report, WatchedImage* image) {
+  for (const SiteView& peer : view.peers) {
+    const std::string name = SiteName(peers, peer.status.mirror_uuid);
+    const bool fresh = Fresh(peer, settle);
+    AddPeer(view, peer, name, settle, report);
+    image->split_brain |=
+        fresh && (peer.role == SiteRole::kSplitBrain || view.AlsoPrimary(peer));
+    AddNumbers(tracker, view, peer, name, report);
+    if (fresh) AddProgress(peer, image);
+    image->state = std::string(Name(peer.status.state));
+  }
+  if (view.peers.empty()) {
+    report->Add(ReplicationHealth::kDegraded,
+                peers.empty()
+                    ? "the pool has no peer any more, nothing is copied"
+                    : "no peer has reported on the image yet; check rbd-mirror "
+                      "of the other site");
+  }
+}
+
+void JudgeSecondary(PeerTracker& tracker, const MirrorView& view,
+                    const std::vector<MirrorPeer>& peers, SteadyDuration settle,
+                    HealthReport* report, WatchedImage* image) {
+  for (const SiteView& peer : view.peers) {
+    if (Fresh(peer, settle)) continue;
+    AddPeer(view, peer, SiteName(peers, peer.status.mirror_uuid), settle,
+            report);
+  }
+  if (!view.local.has_value()) {
+    report->Add(ReplicationHealth::kDegraded,
+                "no rbd-mirror of this site has reported on the image; check "
+                "rbd-mirror here");
+    return;
+  }
+  const SiteView& local = *view.local;
+  image->state = std::string(Name(local.status.state));
+  if (local.status.up && local.age >= settle) {
+    report->Add(ReplicationHealth::kDegraded,
+                "rbd-mirror of this site has not reported for long: check it");
+  }
+  AddNumbers(tracker, view, local, "this site", report);
+  if (!Fresh(local, settle)) return;
+  AddProgress(local, image);
+  if (CopiesAll(local.status)) {
+    report->Add(ReplicationHealth::kDegraded,
+                absl::StrCat("this site ", DescribeCopyOfAll(local.status)));
+  } else if (local.role == SiteRole::kSecondary) {
+    report->Add(ReplicationHealth::kHealthy,
+                absl::StrCat("this site is ",
+                             DescriptionText(local.status.description)));
+  } else if (local.role == SiteRole::kNotPrimary) {
+    report->Add(ReplicationHealth::kDegraded,
+                absl::StrCat("no site is known to be primary: rbd-mirror of "
+                             "this site reports '",
+                             DescriptionText(local.status.description), "'"));
+  }
+}
+
+/// What no report says, and the last call has seen.
+void AddDamage(WatchedImage* image) {
+  const auto add = [image](const char* text) {
+    image->health = ReplicationHealth::kError;
+    image->message = image->message.empty()
+                         ? text
+                         : absl::StrCat(text, "; ", image->message);
+  };
+  if (image->lacks_parent) {
+    add("the copy lacks what the image had from its parent: rbd-addons explain "
+        "has the remedy");
+  }
+  if (image->awaits_restore) {
+    add("a forced promotion in the middle of a copy waits for a decision: "
+        "rbd-addons rescue shows it");
+  }
+}
+
+}  // namespace
+
+WatchedRole RoleByReports(const MirrorView& view, SteadyDuration settle) {
+  if (!view.local.has_value() || !Fresh(*view.local, settle)) {
+    return WatchedRole::kUnclear;
+  }
+  switch (view.local->role) {
+    case SiteRole::kPrimary:
+      return WatchedRole::kPrimary;
+    case SiteRole::kSecondary:
+    case SiteRole::kNotPrimary:
+    case SiteRole::kSplitBrain:
+      return WatchedRole::kSecondary;
+    case SiteRole::kError:
+    case SiteRole::kUnclear:
+      break;
+  }
+  return WatchedRole::kUnclear;
+}
+
+WatchedImage JudgeImage(
+    PeerTracker& tracker, const MirrorView& view, WatchedRole role,
+    const std::vector<MirrorPeer>& peers,
+    const std::optional<std::vector<SnapshotSchedule>>& schedules,
+    SteadyDuration settle) {
+  WatchedImage image;
+  image.image_id = view.image_id;
+  image.role = role;
+  image.split_brain = view.SplitBrain();
+  HealthReport report;
+  AddLocal(view, &report);
+  if (view.info.state == MirrorImageState::kDisabling) {
+    report.Add(ReplicationHealth::kDegraded,
+               "its replication is being disabled");
+  }
+  switch (role) {
+    case WatchedRole::kPrimary:
+      JudgePrimary(tracker, view, peers, settle, &report, &image);
+      break;
+    case WatchedRole::kSecondary:
+      JudgeSecondary(tracker, view, peers, settle, &report, &image);
+      break;
+    case WatchedRole::kUnclear:
+      report.Add(ReplicationHealth::kDegraded,
+                 "whether the image is primary here is not clear");
+      if (view.local.has_value()) {
+        image.state = std::string(Name(view.local->status.state));
+      }
+      break;
+  }
+  if (role == WatchedRole::kPrimary && schedules.has_value()) {
+    if (!schedules->empty()) {
+      const SnapshotSchedule& shortest = Shortest(*schedules);
+      image.interval_seconds =
+          std::chrono::duration_cast<std::chrono::seconds>(shortest.interval)
+              .count();
+      AddSyncAge(view, shortest, &report);
+      AddMissedSnapshots(view, settle, &image);
+    } else if (report.has_numbers() && view.info.mode != MirrorMode::kJournal) {
+      // Only snapshot mode has such numbers.
+      AddNoSchedule(&report);
+    }
+  }
+  image.last_sync = report.last_sync();
+  if (image.last_sync.has_value()) {
+    image.lag_seconds = SyncAge(view, *image.last_sync);
+  }
+  if (image.lag_seconds.has_value() && image.interval_seconds.value_or(0) > 0) {
+    image.lag_ratio = static_cast<double>(*image.lag_seconds) /
+                      static_cast<double>(*image.interval_seconds);
+  }
+  image.health = report.health();
+  image.message = report.text();
+  return image;
+}
+
+MirrorView PoolLook::ViewOf(const ImageStatuses& listed) {
+  MirrorView view;
+  view.image_id = listed.image_id;
+  view.tracker_key = listed.image_id;
+  const SiteStatus* local = nullptr;
+  for (const SiteStatus& site : listed.sites) {
+    if (site.local()) local = &site;
+  }
+  for (const SiteStatus& site : listed.sites) {
+    SiteView entry{site, addons::RoleOf(site),
+                   tracker_.Age(view.tracker_key, site, local)};
+    if (site.local()) {
+      view.local = std::move(entry);
+    } else {
+      view.peers.push_back(std::move(entry));
+    }
+  }
+  return view;
+}
+
+void PoolLook::ReadNames(Pool& pool, const std::vector<ImageStatuses>& listed,
+                         const NameOf& name_of) {
+  std::map<std::string, Remembered> kept;
+  bool unknown = false;
+  for (const ImageStatuses& image : listed) {
+    Remembered& now = kept[image.image_id];
+    const auto before = images_.find(image.image_id);
+    if (before != images_.end()) now = std::move(before->second);
+    if (now.image.empty()) {
+      if (auto named = name_of(image.image_id); named.has_value()) {
+        now.image = std::move(named->image);
+      }
+    }
+    unknown |= now.image.empty();
+  }
+  images_ = std::move(kept);
+  const SteadyTime now = clock_.Now();
+  if (!unknown ||
+      (names_read_at_.has_value() && now - *names_read_at_ < kNamesAgain)) {
+    return;
+  }
+  names_read_at_ = now;
+  const auto directory = ReadImageNames(pool);
+  if (!directory.ok()) return;  // the id stands for the name
+  for (auto& [id, image] : images_) {
+    const auto found = directory->find(id);
+    if (found != directory->end()) image.image = found->second.text();
+  }
+}
+
+void PoolLook::AskRoles(OperationContext& context, Pool& pool,
+                        const std::vector<MirrorView>& views) {
+  // Those after the last one that was asked about come first.
+  std::vector<std::string> ids;
+  for (const MirrorView& view : views) ids.push_back(view.image_id);
+  std::sort(ids.begin(), ids.end());
+  std::rotate(ids.begin(),
+              std::upper_bound(ids.begin(), ids.end(), asked_last_), ids.end());
+  if (ids.size() > kMostAsked) ids.resize(kMostAsked);
+  for (const std::string& id : ids) {
+    if (context.stop_token().stop_requested()) return;
+    auto info = pool.MirrorInfoById(id);
+    if (!info.ok()) return;  // the next look asks again
+    images_[id].info = *std::move(info);
+    asked_last_ = id;
+  }
+}
+
+void PoolLook::ReadSchedules(Cluster& cluster, Pool& pool, WatchedPool* seen) {
+  auto read = ReadPoolSchedules(cluster, pool.Spec(""));
+  if (read.ok()) {
+    schedules_ = *std::move(read);
+    seen->schedules_unseen.clear();
+  } else {
+    seen->schedules_unseen = std::string(read.status().message());
+  }
+}
+
+absl::Status PoolLook::Look(OperationContext& context, Cluster& cluster,
+                            Pool& pool, SteadyDuration settle,
+                            const NameOf& name_of, WatchedPool* seen) {
+  ADDONS_ASSIGN_OR_RETURN(std::vector<ImageStatuses> listed,
+                          pool.MirrorStatuses());
+  ADDONS_ASSIGN_OR_RETURN(const std::vector<MirrorPeer> peers,
+                          pool.MirrorPeers());
+  for (ImageStatuses& image : listed) DropFormerPeers(peers, &image.sites);
+  ReadNames(pool, listed, name_of);
+  std::vector<MirrorView> views;
+  std::vector<MirrorView> unclear;
+  views.reserve(listed.size());
+  for (const ImageStatuses& image : listed) {
+    views.push_back(ViewOf(image));
+    if (RoleByReports(views.back(), settle) == WatchedRole::kUnclear) {
+      unclear.push_back(views.back());
+    } else {
+      images_[image.image_id].info.reset();
+    }
+  }
+  AskRoles(context, pool, unclear);
+  // Last: a manager that does not answer takes long to say so.
+  ReadSchedules(cluster, pool, seen);
+  if (context.stop_token().stop_requested()) {
+    return absl::CancelledError("nobody waits for the look any more");
+  }
+
+  seen->by_role = {};
+  seen->by_health = {};
+  seen->broken = {};
+  seen->images.clear();
+  seen->local_mirror_up.reset();
+  seen->peer_mirror_up.reset();
+  const auto reports = [settle](const SiteView& site, std::optional<bool>* up) {
+    *up = up->value_or(false) || Fresh(site, settle);
+  };
+  for (MirrorView& view : views) {
+    const Remembered& known = images_[view.image_id];
+    WatchedRole role = RoleByReports(view, settle);
+    if (known.info.has_value()) {
+      view.info = *known.info;
+      if (view.enabled()) {
+        role =
+            view.info.primary ? WatchedRole::kPrimary : WatchedRole::kSecondary;
+      }
+    }
+    if (view.local.has_value()) reports(*view.local, &seen->local_mirror_up);
+    for (SiteView& peer : view.peers) {
+      reports(peer, &seen->peer_mirror_up);
+      peer.both_primary_for = tracker_.BothPrimaryFor(
+          view.tracker_key, peer.status,
+          role == WatchedRole::kPrimary && peer.status.up &&
+              peer.role == SiteRole::kPrimary);
+    }
+    std::optional<std::vector<SnapshotSchedule>> schedules;
+    if (schedules_.has_value()) {
+      const auto own = schedules_->own.find(view.image_id);
+      schedules =
+          own == schedules_->own.end() ? schedules_->inherited : own->second;
+    }
+    WatchedImage image =
+        JudgeImage(tracker_, view, role, peers, schedules, settle);
+    image.image =
+        known.image.empty() ? absl::StrCat("id ", view.image_id) : known.image;
+    if (auto named = name_of(view.image_id); named.has_value()) {
+      image.volume_id = std::move(named->volume_id);
+      image.volume_name = std::move(named->volume_name);
+      image.lacks_parent = named->lacks_parent;
+      image.awaits_restore = named->awaits_restore;
+      AddDamage(&image);
+    }
+    for (size_t i = 0; i < kBrokenCopies; ++i) {
+      if (image.Is(static_cast<BrokenCopy>(i))) ++seen->broken.at(i);
+    }
+    ++seen->by_role.at(static_cast<size_t>(image.role));
+    ++seen->by_health.at(static_cast<size_t>(image.health));
+    seen->images.push_back(std::move(image));
+  }
+  seen->total = seen->images.size();
+  std::sort(seen->images.begin(), seen->images.end(), TroubleFirst);
+  if (seen->images.size() > kMostImages) seen->images.resize(kMostImages);
+  return absl::OkStatus();
+}
+
+}  // namespace addons

@@ -1,0 +1,90 @@
+#ifndef ADDONS_WATCH_POOL_LOOK_H_
+#define ADDONS_WATCH_POOL_LOOK_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "base/clock.h"
+#include "ceph/cluster.h"
+#include "ceph/mirror.h"
+#include "ceph/pool.h"
+#include "operation/operation_context.h"
+#include "replication/look/mirror_view.h"
+#include "replication/look/peer_tracker.h"
+#include "replication/look/watched_pools.h"
+#include "replication/steps/mirror_schedule.h"
+#include "watch/watch_snapshot.h"
+
+namespace addons {
+
+/// Looks of the background watch at one pool and namespace, and what one of
+/// them remembers for the next. Opens no image: one listing of the statuses,
+/// one question about schedules to the manager, one about peers, and
+///  - where the reports leave the role of an image open, a question about that
+///    image, of kMostAsked images in one look;
+///  - where an image's name is not known, a listing of the pool's images, at
+///    most every kNamesAgain.
+/// For one thread at a time.
+class PoolLook {
+ public:
+  static constexpr size_t kMostAsked = 200;
+  static constexpr std::chrono::minutes kNamesAgain{10};
+  static constexpr size_t kMostImages = WatchedPools::kMostImages;
+
+  using NameOf =
+      std::function<std::optional<WatchedPools::Named>(const std::string&)>;
+
+  /// `clock` is not owned.
+  explicit PoolLook(Clock& clock) : clock_(clock), tracker_(clock) {}
+
+  /// Fills in what is seen of `pool`, whose cluster is `cluster`; `name_of` are
+  /// the names that calls have told, by image id. On an error `seen` is as it
+  /// was. Blocks; CANCELLED when nobody waits any more. Without the manager
+  /// only the schedules are missing, and seen->schedules_unseen says so.
+  absl::Status Look(OperationContext& context, Cluster& cluster, Pool& pool,
+                    SteadyDuration settle, const NameOf& name_of,
+                    WatchedPool* seen);
+
+ private:
+  struct Remembered {
+    std::string image;  // its name; empty: not known
+    std::optional<MirrorImageInfo> info;
+  };
+
+  void ReadNames(Pool& pool, const std::vector<ImageStatuses>& listed,
+                 const NameOf& name_of);
+  void AskRoles(OperationContext& context, Pool& pool,
+                const std::vector<MirrorView>& views);
+  void ReadSchedules(Cluster& cluster, Pool& pool, WatchedPool* seen);
+  MirrorView ViewOf(const ImageStatuses& listed);
+
+  Clock& clock_;
+  PeerTracker tracker_;
+  std::map<std::string, Remembered> images_;  // by id
+  std::optional<SteadyTime> names_read_at_;
+  std::string asked_last_;
+  std::optional<PoolSchedules> schedules_;
+};
+
+/// What the reports on an image say of its role on this site; unclear where
+/// rbd-mirror of this site has told nothing of late.
+WatchedRole RoleByReports(const MirrorView& view, SteadyDuration settle);
+
+/// How an image is doing. `view` has what a listing tells: id, the sites'
+/// reports, and in `info` what is known. `schedules` are those that apply;
+/// nullopt: not known. Asks nobody.
+WatchedImage JudgeImage(
+    PeerTracker& tracker, const MirrorView& view, WatchedRole role,
+    const std::vector<MirrorPeer>& peers,
+    const std::optional<std::vector<SnapshotSchedule>>& schedules,
+    SteadyDuration settle);
+
+}  // namespace addons
+
+#endif  // ADDONS_WATCH_POOL_LOOK_H_

@@ -1,0 +1,124 @@
+#ifndef ADDONS_WATCH_WATCH_SNAPSHOT_H_
+#define ADDONS_WATCH_WATCH_SNAPSHOT_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "base/clock.h"
+#include "replication/look/watched_clusters.h"
+#include "replication/steps/info.h"
+
+namespace addons {
+
+// What the background watch has seen of replication. What is not known is
+// absent, never zero.
+
+enum class WatchedRole { kPrimary, kSecondary, kUnclear };
+inline constexpr size_t kWatchedRoles = 3;
+inline constexpr size_t kReplicationHealths = 3;
+
+/// Why a copy cannot be relied on: the sites have gone their own ways; it lacks
+/// what a clone had from its parent; a forced promotion waits for a decision.
+enum class BrokenCopy { kSplitBrain, kClone, kRescue };
+inline constexpr size_t kBrokenCopies = 3;
+
+/// "primary", "secondary", "unclear".
+absl::string_view Name(WatchedRole role);
+/// "healthy", "degraded", "error".
+absl::string_view Name(ReplicationHealth health);
+/// "split-brain", "clone", "rescue".
+absl::string_view Name(BrokenCopy reason);
+
+/// A mirrored image.
+struct WatchedImage {
+  std::string image_id;
+  std::string image;        // its name; "id <image id>" while that is not known
+  std::string volume_id;    // as the last call wrote it; empty: no call has
+  std::string volume_name;  // csi.volname; likewise
+  WatchedRole role = WatchedRole::kUnclear;
+  ReplicationHealth health = ReplicationHealth::kHealthy;
+  std::string state;    // of the rbd-mirror that copies it: "replaying"
+  std::string message;  // what is the case and what to do next
+  std::optional<int64_t> last_sync;         // unix seconds, on the primary
+  std::optional<int64_t> lag_seconds;       // age of that at the look
+  std::optional<int64_t> interval_seconds;  // of its schedule; of a primary
+  std::optional<double> lag_ratio;          // age / interval
+  std::optional<int64_t> bytes_remaining;   // of what is being copied
+  std::optional<int64_t> percent;           // of it, copied
+  /// When the newest mirror snapshot of a primary was taken; known while
+  /// rbd-mirror of the peer reports and copies nothing.
+  std::optional<int64_t> newest_snapshot;
+  /// Snapshots that were due since then and were not taken; likewise.
+  std::optional<int64_t> missed_snapshots;
+  bool split_brain = false;
+  // As the last call that looked at the image itself has found it.
+  bool lacks_parent = false;
+  bool awaits_restore = false;
+
+  bool Is(BrokenCopy reason) const;
+};
+
+/// A pool and namespace of a cluster.
+struct WatchedPool {
+  std::string cluster_id;
+  std::string pool;
+  std::string rados_namespace;
+  /// When it was looked at last with success, by the daemon's clock; nullopt:
+  /// never.
+  std::optional<SteadyTime> seen_at;
+  /// Why it cannot be seen now; empty: it was seen at the last look. The rest
+  /// is what was seen then.
+  std::string unseen;
+  uint64_t failed_looks = 0;
+  std::string schedules_unseen;  // why they are not known; empty: they are
+  /// An rbd-mirror of the site reports; nullopt: none ever has.
+  std::optional<bool> local_mirror_up;
+  std::optional<bool> peer_mirror_up;
+  std::array<size_t, kWatchedRoles> by_role{};          // of all images
+  std::array<size_t, kReplicationHealths> by_health{};  // likewise
+  std::array<size_t, kBrokenCopies> broken{};  // an image may count in several
+  size_t total = 0;                            // images under mirroring
+  std::vector<WatchedImage> images;            // trouble first, then by name
+  /// How many of them are not among `images`.
+  size_t truncated() const { return total - images.size(); }
+};
+
+/// A range or an address that is fenced, whoever fenced it.
+struct WatchedFence {
+  std::string range;             // "10.0.0.0/24"
+  std::optional<int64_t> until;  // unix seconds; nullopt: it cannot be read
+};
+
+/// The blocklist of a cluster.
+struct WatchedFences {
+  static constexpr size_t kMost = 200;
+
+  std::string cluster_id;
+  /// As those of WatchedPool.
+  std::optional<SteadyTime> seen_at;
+  std::string unseen;
+  size_t total = 0;                  // ranges and addresses
+  size_t clients = 0;                // entries of single clients
+  std::vector<WatchedFence> fences;  // kMost, those that end first
+};
+
+/// Immutable once it is published.
+struct WatchSnapshot {
+  std::optional<SteadyTime> taken_at;  // nullopt: no look has ended yet
+  std::vector<WatchedPool> pools;      // by cluster, pool, namespace
+  size_t pools_left_out = 0;           // because there are too many
+  std::vector<WatchedFences> fences;   // by cluster
+  std::vector<WatchedGroup> groups;    // by id
+};
+
+/// Whether `a` needs a person sooner than `b`; equal trouble: by name.
+bool TroubleFirst(const WatchedImage& a, const WatchedImage& b);
+
+}  // namespace addons
+
+#endif  // ADDONS_WATCH_WATCH_SNAPSHOT_H_
