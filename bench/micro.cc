@@ -17,7 +17,7 @@
 #include "ceph/blocklist.h"
 #include "operation/operation_context.h"
 #include "operation/operation_table.h"
-#include "replication/look/site_report.h"
+#include "replication/look/report.h"
 #include "replication/replication.pb.h"
 #include "rpc/redact.h"
 #include "volume/volume_id.h"

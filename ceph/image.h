@@ -216,7 +216,7 @@ class Image {
   /// Needs no writable handle: a read-only one of a mutation pool spares the
   /// secondary. rbd_mirror_image_resync
   virtual absl::Status MirrorResync() = 0;
-  /// Through replication/steps/snapshot_turn.h.
+  /// Through replication/steps/mirror_snapshot.h.
   /// rbd_mirror_image_create_snapshot2
   virtual absl::StatusOr<uint64_t> CreateMirrorSnapshot() = 0;
   /// rbd_flatten_with_progress

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "replication/look/site_report.h"
+#include "replication/look/report.h"
 
 namespace addons {
 namespace {

@@ -32,9 +32,9 @@
 #include "replication/steps/disable.h"
 #include "replication/steps/health.h"
 #include "replication/steps/mirror_schedule.h"
+#include "replication/steps/mirror_snapshot.h"
 #include "replication/steps/parent.h"
 #include "replication/steps/resync.h"
-#include "replication/steps/snapshot_room.h"
 
 namespace addons {
 namespace {

@@ -15,7 +15,7 @@
 #include "inspection/audit/audit_pool.h"
 #include "inspection/failover_check.h"
 #include "replication/look/role_log.h"
-#include "replication/steps/stored_schedules.h"
+#include "replication/steps/schedule_store.h"
 #include "watch/pool_look.h"
 
 namespace addons {

@@ -7,7 +7,7 @@
 #include "inspection/copy_forecast.h"
 #include "replication/decide/promote.h"
 #include "replication/look/peer_claims.h"
-#include "replication/steps/snapshot_room.h"
+#include "replication/steps/mirror_snapshot.h"
 #include "replication/steps/take_back.h"
 
 namespace addons {

@@ -13,7 +13,7 @@
 #include "replication/destination.h"
 #include "replication/environment.h"
 #include "replication/group/members.h"
-#include "replication/look/watched_clusters.h"
+#include "replication/look/watched.h"
 #include "replication/replication.grpc.pb.h"
 #include "replication/replication_service_call.h"
 #include "replication/resync_log.h"

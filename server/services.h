@@ -16,7 +16,7 @@
 #include "reclaimspace/reclaim_stats.h"
 #include "reclaimspace/trim_stats.h"
 #include "replication/environment.h"
-#include "replication/look/watched_clusters.h"
+#include "replication/look/watched.h"
 #include "rpc/unary_call.h"
 #include "server/config.h"
 #include "volume/config_store.h"

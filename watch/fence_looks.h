@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "ceph/cluster.h"
-#include "replication/look/watched_clusters.h"
+#include "replication/look/watched.h"
 #include "volume/config_store.h"
 #include "watch/watch_snapshot.h"
 

@@ -14,9 +14,9 @@
 #include "ceph/mirror_clients.h"
 #include "ceph/pool.h"
 #include "ceph/retry_when_blocklisted.h"
-#include "replication/look/eviction_note.h"
+#include "replication/look/evictions.h"
 #include "replication/look/mirror_view.h"
-#include "replication/look/site_report.h"
+#include "replication/look/report.h"
 #include "replication/steps/interrupted_copies.h"
 #include "watch/watch_connection.h"
 

@@ -16,8 +16,8 @@
 #include "base/periodic.h"
 #include "ceph/cluster.h"
 #include "replication/environment.h"
-#include "replication/look/copying_stops.h"
-#include "replication/look/watched_pools.h"
+#include "replication/look/evictions.h"
+#include "replication/look/watched.h"
 
 namespace addons {
 

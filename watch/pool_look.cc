@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "replication/look/former_peers.h"
 #include "replication/look/image_directory.h"
+#include "replication/look/report.h"
 #include "replication/steps/health.h"
 
 namespace addons {

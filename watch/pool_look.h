@@ -17,7 +17,7 @@
 #include "operation/operation_context.h"
 #include "replication/look/mirror_view.h"
 #include "replication/look/peer_tracker.h"
-#include "replication/look/watched_pools.h"
+#include "replication/look/watched.h"
 #include "replication/steps/mirror_schedule.h"
 #include "watch/watch_snapshot.h"
 

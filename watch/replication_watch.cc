@@ -16,7 +16,7 @@
 #include "ceph/errors.h"
 #include "ceph/retry_when_blocklisted.h"
 #include "operation/run_operation.h"
-#include "replication/look/watched_pools.h"
+#include "replication/look/watched.h"
 #include "watch/fence_looks.h"
 #include "watch/pool_look.h"
 #include "watch/watch_connection.h"
@@ -26,7 +26,7 @@ namespace {
 
 /// How long a look at one cluster is waited for before its pools count as
 /// unseen. It is then asked to stop, and no other one begins before it has.
-constexpr std::chrono::minutes kPatience{1};
+constexpr std::chrono::minutes kClusterPatience{1};
 
 constexpr char kRefused[] =
     "the cluster refuses the user of the last call, so nothing is looked at "
@@ -273,7 +273,7 @@ void ReplicationWatch::StartLooks() {
     spec.parameters = spec.verb;
     MakeRead(&spec);
     Caller caller;
-    caller.deadline = RealClock().Now() + kPatience;
+    caller.deadline = RealClock().Now() + kClusterPatience;
     caller.gone = state_->stop().get_token();
     caller.request_id = "watch";
     operations_.Start(

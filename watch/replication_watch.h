@@ -10,7 +10,7 @@
 #include "ceph/cluster.h"
 #include "operation/operation_table.h"
 #include "replication/environment.h"
-#include "replication/look/watched_clusters.h"
+#include "replication/look/watched.h"
 #include "watch/watch_snapshot.h"
 
 namespace addons {

@@ -10,7 +10,7 @@
 
 #include "absl/strings/string_view.h"
 #include "base/clock.h"
-#include "replication/look/watched_clusters.h"
+#include "replication/look/watched.h"
 #include "replication/steps/info.h"
 
 namespace addons {

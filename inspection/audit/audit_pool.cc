@@ -17,8 +17,7 @@
 #include "inspection/audit/rescue_audit.h"
 #include "inspection/clone_audit.h"
 #include "replication/look/image_directory.h"
-#include "replication/steps/stale_schedules.h"
-#include "replication/steps/stored_schedules.h"
+#include "replication/steps/schedule_store.h"
 
 namespace addons {
 namespace {

@@ -11,8 +11,8 @@
 #include "replication/look/leftover.h"
 #include "replication/look/mirrored_clone.h"
 #include "replication/look/peer_claims.h"
-#include "replication/look/primary_term.h"
-#include "replication/look/site_report.h"
+#include "replication/look/record.h"
+#include "replication/look/report.h"
 
 namespace addons {
 namespace {

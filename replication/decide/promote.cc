@@ -11,8 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "replication/look/leftover.h"
 #include "replication/look/peer_claims.h"
+#include "replication/look/report.h"
 #include "replication/look/signs_of_life.h"
-#include "replication/look/site_report.h"
 
 namespace addons {
 namespace {

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "replication/look/leftover.h"
 #include "replication/look/peer_claims.h"
-#include "replication/look/site_report.h"
+#include "replication/look/report.h"
 
 namespace addons {
 namespace {

@@ -11,10 +11,9 @@
 #include "base/utc.h"
 #include "ceph/image_header.h"
 #include "ceph/pool.h"
-#include "replication/look/former_peers.h"
-#include "replication/look/journal_replay.h"
-#include "replication/look/journal_resync.h"
-#include "replication/look/primary_term.h"
+#include "replication/look/journal.h"
+#include "replication/look/record.h"
+#include "replication/look/report.h"
 
 namespace addons {
 namespace {

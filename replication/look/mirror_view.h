@@ -16,7 +16,7 @@
 #include "ceph/mirror.h"
 #include "replication/look/move_marks.h"
 #include "replication/look/peer_tracker.h"
-#include "replication/look/site_report.h"
+#include "replication/look/report.h"
 #include "volume/resolved.h"
 
 namespace addons {
@@ -182,7 +182,7 @@ struct MirrorView {
 
   /// When this site's image became primary, by its cluster's clock, or a later
   /// time when older snapshots had been dropped before that was noted
-  /// (state/primary_term.h); nullopt: it is not primary, or in journal mode.
+  /// (record.h); nullopt: it is not primary, or in journal mode.
   std::optional<int64_t> PrimarySince() const;
   /// Its report was written after this site's image became primary, so that it
   /// can be about that. In journal mode, where nothing holds when that was,

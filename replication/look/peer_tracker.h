@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "ceph/mirror.h"
-#include "replication/look/site_report.h"
+#include "replication/look/report.h"
 
 namespace addons {
 

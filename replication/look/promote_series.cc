@@ -13,7 +13,7 @@
 #include "base/status_macros.h"
 #include "ceph/mirror.h"
 #include "ceph/pool.h"
-#include "replication/look/site_report.h"
+#include "replication/look/report.h"
 
 namespace addons {
 namespace {

@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "ceph/mirror.h"
-#include "replication/look/eviction_note.h"
+#include "replication/look/evictions.h"
 #include "replication/look/mirror_daemons.h"
 
 namespace addons {

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "replication/look/site_report.h"
+#include "replication/look/report.h"
 
 namespace addons {
 namespace {

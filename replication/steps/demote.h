@@ -48,7 +48,7 @@ struct DemoteRequest {
 ///                      client MayPass()
 ///   AwaitFollower()    "waiting until the peer follows this site"
 ///   AwaitWorkload()    "waiting whether the workload comes back"
-///   MakeRoom()         MakeSnapshotRoom()               snapshot_room.h
+///   MakeRoom()         MakeSnapshotRoom()               mirror_snapshot.h
 ///   DemotePrimary()    MakeWritable(), BeginMutation(), "demoting"
 ///                      WriteMarks(), RefuseIfAny(), MirrorDemote()
 ///   ReadBack()         DescribeBadDemotion() ─┬─ nothing ──> OK

@@ -39,7 +39,7 @@ struct DisableRequest {
 ///     │    │    ──> WaitToLookAgain() ──────────────────────────────────────┤
 ///     │    └─ else ──> DisableImage() ──────────────────────────────────────┤
 ///     ├─ after a forced disable ──> UNAVAILABLE: still mirrored             │
-///     ├─ HalfEnabled(), and StaysHalfEnabled()  half_enable.h               │
+///     ├─ HalfEnabled(), and StaysHalfEnabled()  enable.h                    │
 ///     │    ──> DisableImage() by force ─────────────────────────────────────┤
 ///     └─ secondary ──> DecideSecondary()                                    │
 ///          ├─ of a living primary ──> OK, nothing is done                   │

@@ -2,11 +2,26 @@
 #define ADDONS_REPLICATION_STEPS_ENABLE_H_
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "operation/operation_context.h"
 #include "replication/environment.h"
+#include "replication/look/mirror_view.h"
 #include "replication/parameters.h"
+#include "replication/session.h"
 
 namespace addons {
+
+/// Whether an image that HalfEnabled() is said of in the look `seen` has been
+/// so, unchanged, for a poll interval: an enable of a client without our lease
+/// (`rbd mirror image enable`) looks the same for a moment. If not, waits that
+/// long, and no longer: an rbd-mirror of this site takes an image that stays so
+/// for a copy that failed, and removes it. false: look again now. Changes
+/// nothing. Errors of OperationContext::LookAgainAfter().
+absl::StatusOr<bool> StaysHalfEnabled(Session& session, const MirrorView& seen);
+
+/// Takes an enable back that died in the middle, by force: no peer has a copy,
+/// and there is nothing that it could copy. A mutation.
+absl::Status ClearHalfEnable(Session& session);
 
 struct EnableRequest {
   VolumeTarget target;
@@ -20,6 +35,7 @@ struct EnableRequest {
 // clang-format off
 ///   Run(): Look()  "looking at the image" <────────────────────────┐
 ///     ├─ HalfEnabled(), StaysHalfEnabled() ──> ClearHalfEnable() ──┤
+///     │         "looking once more at a half-done enable"          │
 ///     ├─ disabling, or a resync is requested ──> WaitToLookAgain() ┘
 ///     ├─ on ──> CheckMode(), SweepSchedules(), RememberClone() ──> OK
 ///     │    └─ for its group until now: TakeOverFromGroup()

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "replication/steps/snapshot_room.h"
+#include "replication/steps/mirror_snapshot.h"
 
 namespace addons {
 namespace {}  // namespace

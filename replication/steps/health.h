@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "replication/look/mirror_view.h"
 #include "replication/look/peer_tracker.h"
-#include "replication/look/site_report.h"
+#include "replication/look/report.h"
 #include "replication/parameters.h"
 #include "replication/steps/info.h"
 

@@ -12,7 +12,7 @@
 #include "base/status_macros.h"
 #include "ceph/image.h"
 #include "ceph/pool.h"
-#include "replication/look/site_report.h"
+#include "replication/look/report.h"
 #include "replication/steps/copy_beginning.h"
 
 namespace addons {

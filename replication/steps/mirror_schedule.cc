@@ -10,10 +10,9 @@
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "ceph/pool.h"
-#include "replication/look/group_mark.h"
+#include "replication/look/record.h"
 #include "replication/steps/mgr_command.h"
-#include "replication/steps/schedule_json.h"
-#include "replication/steps/stored_schedules.h"
+#include "replication/steps/schedule_store.h"
 
 namespace addons {
 namespace {

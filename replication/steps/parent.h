@@ -1,6 +1,7 @@
 #ifndef ADDONS_REPLICATION_STEPS_PARENT_H_
 #define ADDONS_REPLICATION_STEPS_PARENT_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,18 @@
 #include "replication/session.h"
 
 namespace addons {
+
+/// An entry of the manager's task queue.
+struct FlattenTask {
+  std::optional<double> progress;  // 0 to 1; nullopt: it has not begun
+};
+
+/// The task that flattens the image `spec` ("pool/image",
+/// "pool/namespace/image"), from the answer to `rbd task list`; nullopt: none
+/// is queued. INTERNAL naming the command: the answer is not understood, so
+/// that nobody takes it for an empty queue.
+absl::StatusOr<std::optional<FlattenTask>> FindFlattenTask(
+    const std::string& list, const std::string& spec);
 
 /// Makes sure that a clone can be mirrored; `view` is a look of this call. OK:
 /// the image has no parent (any more), or, in journal mode with

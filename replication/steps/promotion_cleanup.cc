@@ -10,10 +10,10 @@
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "ceph/mirror_clients.h"
-#include "replication/look/journal_resync.h"
+#include "replication/look/journal.h"
 #include "replication/look/move_marks.h"
 #include "replication/steps/mirror_client_eviction.h"
-#include "replication/steps/snapshot_turn.h"
+#include "replication/steps/mirror_snapshot.h"
 
 namespace addons {
 

@@ -16,7 +16,7 @@
 #include "ceph/image_copy.h"
 #include "ceph/mirror_clients.h"
 #include "replication/steps/mirror_client_eviction.h"
-#include "replication/steps/snapshot_turn.h"
+#include "replication/steps/mirror_snapshot.h"
 
 namespace addons {
 namespace {

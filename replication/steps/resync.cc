@@ -8,13 +8,13 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "ceph/errors.h"
-#include "replication/look/demotion_mark.h"
+#include "replication/look/record.h"
 #include "replication/look/rescue_record.h"
 #include "replication/look/role_log.h"
 #include "replication/session.h"
 #include "replication/steps/image_id.h"
 #include "replication/steps/rescue.h"
-#include "replication/steps/stale_schedules.h"
+#include "replication/steps/schedule_store.h"
 
 namespace addons {
 namespace {

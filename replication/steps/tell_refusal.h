@@ -9,7 +9,7 @@
 #include "replication/environment.h"
 #include "replication/look/mirror_view.h"
 #include "replication/session.h"
-#include "replication/steps/snapshot_turn.h"
+#include "replication/steps/mirror_snapshot.h"
 
 namespace addons {
 

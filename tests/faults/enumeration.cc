@@ -8,7 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "replication/look/primary_term.h"
+#include "replication/look/record.h"
 #include "tests/faults/contents.h"
 
 namespace addons::testing {

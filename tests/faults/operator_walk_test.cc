@@ -49,7 +49,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "replication/look/eviction_note.h"
+#include "replication/look/evictions.h"
 #include "tests/faults/walker.h"
 
 namespace addons::testing {

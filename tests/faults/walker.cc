@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -32,6 +33,13 @@ std::string Short(const absl::Status& status) {
 }
 
 }  // namespace
+
+Walker::~Walker() {
+  const char* const path = std::getenv("RBD_ADDONS_WALK_STORIES");
+  if (path == nullptr) return;
+  std::ofstream(path, std::ios::app)
+      << "walk " << seed_ << "\n  " << story() << "\n";
+}
 
 std::string Walker::story() const { return absl::StrJoin(story_, "\n  "); }
 

@@ -12,10 +12,17 @@
 namespace addons::testing {
 
 /// What random walks have in common: two sites, calls with faults in their
-/// middle, and the story of all that happened.
+/// middle, and the story of all that happened. At its end it is appended to the
+/// file that RBD_ADDONS_WALK_STORIES names: two builds that behave alike tell
+/// the same stories.
 class Walker {
  public:
-  explicit Walker(unsigned long seed) : random_(seed) { rig_.KeepLooking(); }
+  explicit Walker(unsigned long seed) : random_(seed), seed_(seed) {
+    rig_.KeepLooking();
+  }
+  ~Walker();
+  Walker(const Walker&) = delete;
+  Walker& operator=(const Walker&) = delete;
 
   const std::vector<std::string>& wrong() const { return wrong_; }
   std::string story() const;
@@ -57,6 +64,7 @@ class Walker {
   absl::Status Make(FakeSite& site, const std::string& verb);
 
   std::function<void(absl::string_view, absl::string_view)> on_ceph_call_;
+  const unsigned long seed_;
   int struck_ = 0;
   bool calm_ = false;  // no faults now
   std::vector<std::string> story_;

@@ -9,8 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "ceph/cluster_services.h"
-#include "replication/steps/flatten_task.h"
 #include "replication/steps/mirror_schedule.h"
+#include "replication/steps/parent.h"
 #include "tests/fuzz/check.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/testing/answering_cluster.h"

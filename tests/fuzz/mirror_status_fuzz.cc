@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/json.h"
 #include "ceph/mirror.h"
-#include "replication/look/site_report.h"
+#include "replication/look/report.h"
 #include "tests/fuzz/check.h"
 #include "tests/fuzz/fuzz_target.h"
 

@@ -15,7 +15,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
-#include "replication/look/primary_term.h"
+#include "replication/look/record.h"
 
 namespace addons::testing {
 namespace {

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "replication/look/journal_resync.h"
+#include "replication/look/journal.h"
 #include "tests/cluster/two_sites.h"
 
 namespace addons::testing {

@@ -6,9 +6,8 @@
 
 #include "ceph/mirror.h"
 #include "ceph/pool.h"
-#include "replication/look/first_copy.h"
 #include "replication/look/move_marks.h"
-#include "replication/look/primary_term.h"
+#include "replication/look/record.h"
 #include "tests/unit/replication/verbs_fixture.h"
 
 namespace addons::testing {

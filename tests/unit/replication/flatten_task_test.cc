@@ -1,11 +1,10 @@
-#include "replication/steps/flatten_task.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <utility>
 
+#include "replication/steps/parent.h"
 #include "tests/testing/recorded_ceph.h"
 #include "tests/testing/status_matchers.h"
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "ceph/mirror.h"
-#include "replication/look/group_mark.h"
+#include "replication/look/record.h"
 #include "tests/unit/replication/group/group_fixture.h"
 
 namespace addons::testing {

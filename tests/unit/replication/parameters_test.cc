@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "replication/steps/schedule_json.h"
+#include "replication/steps/schedule_store.h"
 #include "tests/testing/status_matchers.h"
 
 namespace addons {

@@ -1,12 +1,12 @@
 // When this daemon makes mirror snapshots, beside a manager that makes its own.
 
-#include "replication/steps/snapshot_moment.h"
-
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <string>
 #include <vector>
+
+#include "replication/steps/mirror_snapshot.h"
 
 namespace addons::testing {
 namespace {

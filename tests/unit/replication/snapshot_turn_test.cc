@@ -1,14 +1,13 @@
 // Mirror snapshots that this daemon makes, beside a manager that makes its own:
 // the model ends a test in which both are made at the same moment.
 
-#include "replication/steps/snapshot_turn.h"
-
 #include <cerrno>
 #include <chrono>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "replication/look/move_marks.h"
+#include "replication/steps/mirror_snapshot.h"
 #include "tests/unit/replication/group/group_fixture.h"
 #include "tests/unit/replication/verbs_fixture.h"
 

@@ -7,7 +7,7 @@
 #include "replication/group/disable.h"
 #include "replication/group/enable.h"
 #include "replication/group/promote.h"
-#include "replication/look/group_mark.h"
+#include "replication/look/record.h"
 #include "replication/steps/enable.h"
 #include "replication/steps/mirror_schedule.h"
 #include "replication/steps/promote.h"

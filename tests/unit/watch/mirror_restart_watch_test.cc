@@ -15,7 +15,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "ceph/mirror_clients.h"
-#include "replication/look/eviction_note.h"
+#include "replication/look/evictions.h"
 #include "replication/look/mirror_view.h"
 #include "tests/fakes/mirrored_pair.h"
 #include "tests/rpc/log_capture.h"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "replication/look/primary_term.h"
+#include "replication/look/record.h"
 
 namespace addons {
 namespace {

@@ -1,8 +1,7 @@
-#include "replication/look/due_schedules.h"
-
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "replication/look/watched.h"
 
 namespace addons::testing {
 namespace {

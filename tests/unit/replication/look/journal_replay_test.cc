@@ -1,5 +1,3 @@
-#include "replication/look/journal_replay.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +7,7 @@
 #include <utility>
 
 #include "ceph/pool.h"
-#include "replication/look/journal_resync.h"
+#include "replication/look/journal.h"
 #include "tests/fakes/mirrored_pair.h"
 #include "tests/testing/status_matchers.h"
 

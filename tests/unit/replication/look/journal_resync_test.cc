@@ -1,5 +1,3 @@
-#include "replication/look/journal_resync.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -7,6 +5,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/string_view.h"
+#include "replication/look/journal.h"
 
 namespace addons {
 namespace {

@@ -1,12 +1,10 @@
-#include "replication/look/primary_term.h"
-
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <vector>
 
 #include "ceph/mirror.h"
-#include "replication/look/first_copy.h"
+#include "replication/look/record.h"
 
 namespace addons {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "ceph/mirror.h"
-#include "replication/look/site_report.h"
+#include "replication/look/report.h"
 #include "tests/testing/recorded_ceph.h"
 #include "tests/testing/status_matchers.h"
 

@@ -1,8 +1,7 @@
-#include "replication/look/site_report.h"
-
 #include <string>
 
 #include "ceph/mirror.h"
+#include "replication/look/report.h"
 #include "tests/testing/status_matchers.h"
 
 namespace addons {

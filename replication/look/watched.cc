@@ -1,8 +1,9 @@
-#include "replication/look/watched_pools.h"
+#include "replication/look/watched.h"
 
 #include <utility>
 
 namespace addons {
+
 namespace {
 
 constexpr size_t kMostLeftOut = 1000;
@@ -91,6 +92,85 @@ std::optional<WatchedPools::Named> WatchedPools::NameOf(
 size_t WatchedPools::left_out() const {
   const MutexLock lock(mutex_);
   return left_out_.size();
+}
+
+void WatchedClusters::NoteFences(const std::string& cluster_id,
+                                 const CephUserRef& user) {
+  if (user == nullptr) return;
+  const MutexLock lock(mutex_);
+  if (fences_.size() >= kMostClusters && !fences_.contains(cluster_id)) return;
+  fences_[cluster_id] = {user, clock_.Now()};
+}
+
+void WatchedClusters::RefuseFences(const std::string& cluster_id,
+                                   const CephUserRef& user) {
+  const MutexLock lock(mutex_);
+  const auto found = fences_.find(cluster_id);
+  if (found != fences_.end() && found->second.user == user) {
+    found->second.user = nullptr;
+  }
+}
+
+std::map<std::string, CephUserRef> WatchedClusters::FenceUsers() {
+  const MutexLock lock(mutex_);
+  const SteadyTime now = clock_.Now();
+  std::erase_if(fences_, [now](const auto& cluster) {
+    return now - cluster.second.asked_at >= kForgetAfter;
+  });
+  std::map<std::string, CephUserRef> users;
+  for (const auto& [id, entry] : fences_) users[id] = entry.user;
+  return users;
+}
+
+void WatchedClusters::NoteGroup(WatchedGroup group) {
+  const MutexLock lock(mutex_);
+  const std::string id = group.group_id;
+  if (groups_.size() >= kMostGroups && !groups_.contains(id)) return;
+  groups_[id] = {std::move(group), clock_.Now()};
+}
+
+void WatchedClusters::ForgetGroup(const std::string& group_id) {
+  const MutexLock lock(mutex_);
+  groups_.erase(group_id);
+}
+
+std::vector<WatchedGroup> WatchedClusters::Groups() {
+  const MutexLock lock(mutex_);
+  const SteadyTime now = clock_.Now();
+  std::erase_if(groups_, [now](const auto& group) {
+    return now - group.second.asked_at >= kForgetAfter;
+  });
+  std::vector<WatchedGroup> groups;
+  groups.reserve(groups_.size());
+  for (const auto& [id, entry] : groups_) groups.push_back(entry.group);
+  return groups;
+}
+
+bool DueSchedules::Add(const VolumeHandle& volume_id, const CephUserRef& user) {
+  const MutexLock lock(mutex_);
+  const auto known = volumes_.find(volume_id);
+  if (known != volumes_.end()) {
+    known->second = user;
+    return true;
+  }
+  if (volumes_.size() >= kMost) return false;
+  volumes_.emplace(volume_id, user);
+  return true;
+}
+
+void DueSchedules::Remove(const VolumeHandle& volume_id) {
+  const MutexLock lock(mutex_);
+  volumes_.erase(volume_id);
+}
+
+std::vector<DueSchedules::Due> DueSchedules::All() const {
+  const MutexLock lock(mutex_);
+  std::vector<Due> all;
+  all.reserve(volumes_.size());
+  for (const auto& [volume_id, user] : volumes_) {
+    all.push_back({volume_id, user});
+  }
+  return all;
 }
 
 }  // namespace addons

@@ -1,17 +1,30 @@
-#ifndef ADDONS_REPLICATION_STEPS_STORED_SCHEDULES_H_
-#define ADDONS_REPLICATION_STEPS_STORED_SCHEDULES_H_
+#ifndef ADDONS_REPLICATION_STEPS_SCHEDULE_STORE_H_
+#define ADDONS_REPLICATION_STEPS_SCHEDULE_STORE_H_
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "ceph/pool.h"
+#include "operation/operation_context.h"
+#include "replication/environment.h"
 #include "replication/parameters.h"
+#include "replication/session.h"
 #include "volume/resolved.h"
 
 namespace addons {
+
+/// nullopt: `object` has no such value, or it is no text.
+std::optional<std::string> TextOf(const nlohmann::json& object,
+                                  const char* name);
+
+/// {"interval": "5m", "start_time": "03:00:00+00:00" or null}, as Ceph's
+/// manager lists and keeps a schedule, and this daemon in metadata. It may be
+/// one that does not run (SnapshotSchedule::Runs()). INTERNAL: it is none.
+absl::StatusOr<SnapshotSchedule> ParseSchedule(const nlohmann::json& entry);
 
 /// Where the manager's module rbd_support keeps mirror snapshot schedules: in
 /// the default namespace of the pool, by "pool id/namespace/image id".
@@ -54,6 +67,28 @@ struct WrongSchedule {
 absl::StatusOr<std::vector<WrongSchedule>> FindWrongSchedules(Pool& whole,
                                                               Pool& pool);
 
+// The manager keeps the mirror snapshot schedules of images by their ids, also
+// when an image is gone (each resync gives it another id), and then does not
+// let them be named.
+
+/// The keys of the schedules of image ids that no image of `pool` (and its
+/// namespace) has any more. `whole` is its default namespace. Blocks for one
+/// read, and for one of each schedule; errors are those of Pool.
+absl::StatusOr<std::vector<std::string>> FindStaleSchedules(Pool& whole,
+                                                            Pool& pool);
+
+/// Removes the schedules of all image ids of the volume's pool and namespace
+/// that no image has any more, whoever left them. At most once in ten minutes
+/// per pool and namespace; a failure is logged only. Blocks for one read, and
+/// for one of each schedule.
+void SweepSchedules(Session& session);
+
+/// Removes the schedules of an image id that a resync which has been requested
+/// gives up: the manager keeps them, and does not let them be named once the
+/// image is gone. A failure is logged only. Blocks for a read and a write.
+void ForgetSchedulesOfId(const ResolvedVolume& volume,
+                         const std::string& image_id);
+
 }  // namespace addons
 
-#endif  // ADDONS_REPLICATION_STEPS_STORED_SCHEDULES_H_
+#endif  // ADDONS_REPLICATION_STEPS_SCHEDULE_STORE_H_

@@ -1,5 +1,5 @@
-#ifndef ADDONS_REPLICATION_LOOK_SITE_REPORT_H_
-#define ADDONS_REPLICATION_LOOK_SITE_REPORT_H_
+#ifndef ADDONS_REPLICATION_LOOK_REPORT_H_
+#define ADDONS_REPLICATION_LOOK_REPORT_H_
 
 #include <chrono>
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "base/clock.h"
+#include "ceph/mirror.h"
 
 namespace addons {
 
@@ -115,6 +116,13 @@ bool IsIdle(const SiteStatus& status);
 /// Whether the site says that it is copying right now.
 bool IsSyncing(const SiteStatus& status);
 
+/// Takes away the reports of sites that are no peers any more. Ceph keeps them
+/// until this site's rbd-mirror is started again, and they would count as those
+/// of a peer that is silent, or claims to be primary. All stay while one of
+/// `peers` has no uuid yet, because theirs cannot be told then.
+void DropFormerPeers(const std::vector<MirrorPeer>& peers,
+                     std::vector<SiteStatus>* sites);
+
 }  // namespace addons
 
-#endif  // ADDONS_REPLICATION_LOOK_SITE_REPORT_H_
+#endif  // ADDONS_REPLICATION_LOOK_REPORT_H_

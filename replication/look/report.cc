@@ -1,7 +1,9 @@
-#include "replication/look/site_report.h"
+#include "replication/look/report.h"
 
 #include <cmath>
 #include <limits>
+#include <set>
+#include <string>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
@@ -11,6 +13,7 @@
 #include "ceph/mirror.h"
 
 namespace addons {
+
 namespace {
 
 /// What does not fit is unknown: no count, time or size is so large.
@@ -189,6 +192,18 @@ bool IsSyncing(const SiteStatus& status) {
   const auto numbers = ParseSyncNumbers(status.description);
   return numbers.ok() && numbers->has_value() &&
          (*numbers)->replay_state == "syncing";
+}
+
+void DropFormerPeers(const std::vector<MirrorPeer>& peers,
+                     std::vector<SiteStatus>* sites) {
+  std::set<std::string> known;
+  for (const MirrorPeer& peer : peers) {
+    if (peer.mirror_uuid.empty()) return;
+    known.insert(peer.mirror_uuid);
+  }
+  std::erase_if(*sites, [&](const SiteStatus& site) {
+    return !site.local() && !known.contains(site.mirror_uuid);
+  });
 }
 
 }  // namespace addons

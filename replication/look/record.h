@@ -1,0 +1,100 @@
+#ifndef ADDONS_REPLICATION_LOOK_RECORD_H_
+#define ADDONS_REPLICATION_LOOK_RECORD_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "ceph/image.h"
+#include "replication/look/mirror_view.h"
+#include "volume/resolver.h"
+
+namespace addons {
+
+// A demotion notes in the image's metadata when the image was made, as ceph-csi
+// does: a resync sees from it whether this is the image that was demoted. The
+// leading dot keeps the mark on this site.
+inline constexpr char kDemotionMark[] = ".rbd.image.creation_time";
+
+/// What the mark says about an image that was made at `created`.
+inline std::string DemotionMark(const Timestamp& created) {
+  return absl::StrCat("seconds:", created.seconds,
+                      " nanos:", created.nanoseconds);
+}
+
+/// Metadata of an image whose mirroring was switched on for the volume group
+/// that it is in: it ends when the volume leaves the group. Without it the
+/// mirroring is the volume's own. Written before mirroring is switched on,
+/// removed after it is off; it arrives on the peer site with the first mirror
+/// snapshot. The value is the uuid of the volume, because clones inherit
+/// metadata.
+inline constexpr char kGroupMark[] = "rbd-addons.mirrored-for-group";
+
+inline bool HasGroupMark(const MirrorView& view) {
+  return view.marks.contains(kGroupMark);
+}
+
+/// Whether the mark counts for this volume.
+inline bool MirroredForGroup(const MirrorView& view,
+                             const ResolvedVolume& volume) {
+  const auto mark = view.marks.find(kGroupMark);
+  return mark != view.marks.end() && mark->second == volume.uuid;
+}
+
+// Whether a whole copy of an image was ever made cannot be seen from its
+// snapshots: the newest one that was copied lists its peer still, like one that
+// was not. Journal mode has none. So enabling replication notes that the first
+// copy is awaited, and what sees a whole one takes the note away. An image
+// without it counts as copied: it may be older than this daemon.
+
+/// Its value is the id of the image, because clones inherit metadata. With the
+/// prefix ".rbd", so that it stays on this site.
+inline constexpr char kFirstCopyMark[] = ".rbd-addons.first-copy-awaited";
+
+/// The note is there: the image is primary since it was enabled. What shows a
+/// whole copy takes it away, and so does a promotion.
+bool FirstCopyMarked(const MirrorView& view);
+
+/// Replication was enabled, and nothing has shown a whole copy since.
+bool FirstCopyAwaited(const MirrorView& view);
+
+/// The note is there, and a whole copy is, too.
+bool FirstCopyMarkIsOver(const MirrorView& view);
+
+// Since when an image is primary shows the oldest snapshot of the present term.
+// librbd drops it after a few more, so its time is noted while it is there.
+
+/// The note. With the prefix ".rbd", so that it stays on this site.
+inline constexpr char kPrimaryTermMark[] = ".rbd-addons.primary-since";
+
+/// The note of a promotion that followed a demotion of the peer. It names this
+/// image, because clones inherit metadata, and the copy of that demotion.
+inline constexpr char kPromotedFromMark[] = ".rbd-addons.promoted-from";
+
+/// What is noted of a term, and goes with it.
+inline constexpr const char* kTermMarks[] = {kPrimaryTermMark,
+                                             kPromotedFromMark};
+
+/// As MirrorView::PrimarySince(). Journal mode has no snapshots: nullopt.
+std::optional<int64_t> PrimaryTermBegan(const MirrorView& view);
+
+/// No other site can have gone on from another content: the present term began
+/// with the enabling of the image, or with the demotion of the peer, whose copy
+/// librbd keeps until the peer has copied something in turn, and which is noted
+/// as such. False where nothing shows that: snapshots alone do not, because a
+/// forced promotion drops the copies before it, and leaves a demotion that is
+/// older than those.
+bool PrimaryTermBeganInStep(const MirrorView& view);
+
+/// What kPromotedFromMark says after a promotion without force of the image
+/// that `before` shows; empty: no demotion of a peer has arrived whole.
+std::string PromotedFrom(const MirrorView& before);
+
+/// What kPrimaryTermMark says about the present term; empty: it is not due,
+/// because it says that already or the image is not primary.
+std::string PrimaryTermMarkDue(const MirrorView& view);
+
+}  // namespace addons
+
+#endif  // ADDONS_REPLICATION_LOOK_RECORD_H_
