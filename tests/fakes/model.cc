@@ -21,6 +21,13 @@ constexpr uint64_t kObjectBytes = uint64_t{4} << 20;
 // Of images below 4 MiB, so that tests can read and write many objects.
 constexpr uint64_t kSmallObjectBytes = uint64_t{64} << 10;
 
+/// When a model begins: the same each time, because schedules count from the
+/// epoch, and a walk must be the same one at any hour. Between two full
+/// minutes, at which the manager is at work.
+constexpr WallTime kBegin =
+    std::chrono::sys_days(std::chrono::November / 1 / 2026) +
+    std::chrono::hours(3) + seconds(25);
+
 /// The image and number of "rbd_data.<image id>.<number>"; nullptr: no such
 /// image, or another object.
 std::pair<std::shared_ptr<Image>, uint64_t> DataObject(
@@ -245,12 +252,7 @@ void Image::Resize(uint64_t bytes) {
   content.resize(size.objects);
 }
 
-Model::Model()
-    : now_(std::chrono::steady_clock::now()),
-      // Between two full minutes, at which the manager is at work.
-      wall_(std::chrono::floor<std::chrono::minutes>(
-                std::chrono::system_clock::now()) +
-            seconds(25)) {}
+Model::Model() : now_(std::chrono::steady_clock::now()), wall_(kBegin) {}
 
 void Model::Tick(SteadyDuration step) {
   now_ += step;
