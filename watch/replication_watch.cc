@@ -151,7 +151,7 @@ absl::Status ReplicationWatch::State::LookAt(OperationContext& context,
     context.Step(
         absl::StrCat("looking at pool '", turn.watched.pool_name, "'"));
     WatchedPool& seen = turn.seen;
-    const absl::Status looked = RetryWhenBlocklisted([&] {
+    absl::Status looked = RetryWhenBlocklisted([&] {
       return LookAtPool(context, turn.watched, turn.pool->look, &seen);
     });
     if (absl::IsCancelled(looked)) return looked;

@@ -144,6 +144,7 @@ ReplicationInfo Sum(const GroupTarget& target,
   }
   const std::string numbers = TakeOldest(target, infos, sum);
   std::vector<std::string> classes;
+  classes.reserve(by_health.size());
   for (const auto& [health, list] : by_health) {
     classes.push_back(
         absl::StrCat(list.size(), " ", NameOf(health), ": ",
