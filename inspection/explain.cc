@@ -395,7 +395,7 @@ void Explaining::AddMirroring(const OpenedVolume& opened,
   Add("mirroring", "state", std::string(Name(view.info.state)));
   if (view.info.state == MirrorImageState::kDisabled) return;
   Add("mirroring", "mode", std::string(Name(view.info.mode)));
-  Add("mirroring", "role", std::string(RoleOf(view)));
+  Add("mirroring", "role", std::string(RoleName(view)));
   Add("mirroring", "global id", view.info.global_id);
   AddSnapshots(view);
   if (!view.info.primary) {

@@ -128,7 +128,7 @@ void Check::Fill(const OpenedVolume& opened,
     SetBoth(looked.status(), &finding->forecast);
     return;
   }
-  finding->role = std::string(RoleOf(looked->view));
+  finding->role = std::string(RoleName(looked->view));
   finding->forecast =
       PreviewOf(opened.volume)
           .Of(looked->view, looked->rescue, opened.cluster().fsid(),

@@ -47,7 +47,7 @@ DisableDecision DecideSecondary(const DisableEvidence& seen,
         "this site is secondary, and the peer has not reported yet whether it "
         "is primary now (up to a minute)");
   }
-  if (!nobody_primary && !NoSignOfLife(view, options)) {
+  if (!nobody_primary && !ImageShowsNoLife(view, options)) {
     return Wait(
         "this site is secondary, and it is not clear yet whether the peer "
         "lives");

@@ -32,13 +32,6 @@ ResyncDecision NotReady(std::string reason) {
   return {ResyncAction::kNotReady, StatusCode::kOk, std::move(reason)};
 }
 
-/// The last thing that happened to the image is that this site demoted it.
-bool OwnDemotionIsNewest(const MirrorView& view) {
-  const MirrorSnapshot* newest = view.Newest();
-  return newest != nullptr &&
-         newest->kind == MirrorSnapshotKind::kPrimaryDemoted;
-}
-
 bool WholeCopy(const MirrorView& view) {
   if (view.info.mode == MirrorMode::kJournal) return !view.first_copy_pending;
   const MirrorSnapshot* newest = view.Newest();
@@ -49,7 +42,7 @@ bool WholeCopy(const MirrorView& view) {
 /// this site demoted it, or after this copy was begun.
 bool IsCurrent(const MirrorView& view, const SiteView& site) {
   int64_t since = view.created.seconds;
-  if (OwnDemotionIsNewest(view)) {
+  if (view.OwnDemotion()) {
     since = std::chrono::system_clock::to_time_t(view.Newest()->created) +
             kStampMargin.count();
   }
@@ -76,8 +69,7 @@ bool Replays(const MirrorView& view) {
 /// marked in the metadata, which nobody can change on a secondary.
 bool PeerCopiesOwnDemotion(const MirrorView& view, SteadyDuration settle) {
   if (view.info.mode != MirrorMode::kJournal) {
-    return OwnDemotionIsNewest(view) &&
-           PeerIs(view, SiteRole::kSecondary, settle);
+    return view.OwnDemotion() && PeerIs(view, SiteRole::kSecondary, settle);
   }
   return view.own_demotion_mark.has_value() &&
          std::any_of(view.peers.begin(), view.peers.end(),
@@ -173,8 +165,7 @@ ResyncDecision DecideAbsent(const ResyncEvidence& seen, SteadyDuration settle) {
 /// primary of it: also when replication was ended there before this site's
 /// rbd-mirror had noticed that it was primary (measured, 16.2.15).
 bool MayBeLeftBehind(const MirrorView& view, SteadyDuration settle) {
-  return OwnDemotionIsNewest(view) &&
-         PeerIs(view, SiteRole::kNotPrimary, settle);
+  return view.OwnDemotion() && PeerIs(view, SiteRole::kNotPrimary, settle);
 }
 
 ResyncDecision DecideOnError(const ResyncEvidence& seen, SteadyDuration settle,
@@ -248,7 +239,7 @@ ResyncDecision DecideIdle(const ResyncEvidence& seen, SteadyDuration settle,
     // itself: rbd-mirror says "idle" also in the moment before it finds a split
     // brain (seen, 16.2.15). A promotion of the peer brings a snapshot.
     if (IsIdle(view.local->status) && LivingPrimary(view, settle) &&
-        !OwnDemotionIsNewest(view)) {
+        !view.OwnDemotion()) {
       return ready;
     }
     if (view.local->role == SiteRole::kNotPrimary &&

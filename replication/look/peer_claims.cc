@@ -132,10 +132,8 @@ bool MayYetBeDenied(const SiteView& peer, const MirrorView& view) {
 }
 
 bool OwnHalfDemotion(const MirrorView& view) {
-  const MirrorSnapshot* newest = view.Newest();
-  return view.info.mode != MirrorMode::kJournal && newest != nullptr &&
-         newest->kind == MirrorSnapshotKind::kPrimaryDemoted &&
-         !newest->complete;
+  return view.info.mode != MirrorMode::kJournal && view.OwnDemotion() &&
+         !view.Newest()->complete;
 }
 
 bool DemotionArrived(const MirrorView& view, SteadyDuration settle) {

@@ -5,7 +5,7 @@
 
 namespace addons {
 
-absl::string_view RoleOf(const MirrorView& view) {
+absl::string_view RoleName(const MirrorView& view) {
   switch (view.info.state) {
     case MirrorImageState::kDisabled:
       return "off";

@@ -13,7 +13,7 @@ inline constexpr absl::string_view kRolePrimary = "primary";
 /// What the image is on this site: "off", "primary", "secondary", "demoted" (a
 /// demotion, of this site or of its peer, is its newest state), "creating",
 /// "disabling" or "unclear".
-absl::string_view RoleOf(const MirrorView& view);
+absl::string_view RoleName(const MirrorView& view);
 
 /// "promoted by force, back to the state of 2026-11-20T03:00:00Z".
 std::string ForcedPromotion(const MirrorView& before);

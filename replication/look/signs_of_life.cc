@@ -134,7 +134,8 @@ bool NoSignOfLife(const LifeEvidence& seen, const ReplicationOptions& options) {
          (!was_dead && JournalIsBehind(view, settle) ? 2 * settle : settle);
 }
 
-bool NoSignOfLife(const MirrorView& view, const ReplicationOptions& options) {
+bool ImageShowsNoLife(const MirrorView& view,
+                      const ReplicationOptions& options) {
   const SteadyDuration settle = options.settle_time;
   if (view.AnyFreshPeer(settle)) return false;
   if (view.OneWay()) {

@@ -60,7 +60,8 @@ bool NoSignOfLife(const LifeEvidence& seen, const ReplicationOptions& options);
 
 /// As far as this image alone shows: no peer has reported for the settle time
 /// and nothing is being copied here. Too little to force a promotion on.
-bool NoSignOfLife(const MirrorView& view, const ReplicationOptions& options);
+bool ImageShowsNoLife(const MirrorView& view,
+                      const ReplicationOptions& options);
 
 /// Who is dead, for a person. `site_name` gives a peer's name.
 std::string DescribeDeath(const LifeEvidence& seen,

@@ -241,10 +241,10 @@ absl::Status Demotion::Repair() {
     });
   };
   ADDONS_RETURN_IF_ERROR(promote());
-  const std::string role_before(RoleOf(view_));
+  const std::string role_before(RoleName(view_));
   ADDONS_RETURN_IF_ERROR(LookAround());
   if (view_.info.primary) {
-    NoteRoleChange(session_, role_before, RoleOf(view_),
+    NoteRoleChange(session_, role_before, RoleName(view_),
                    "promoted, to repair a half-done demotion");
   }
   return absl::OkStatus();
@@ -476,7 +476,7 @@ absl::Status Demotion::DemotePrimary(const OwnDemotionMark& mark) {
   ADDONS_RETURN_IF_ERROR(LookAround());
   if (!done.ok() && view_.info.primary) return done;
   if (done.ok() && !view_.info.primary) {
-    NoteRoleChange(session_, "primary", RoleOf(view_), "demoted");
+    NoteRoleChange(session_, "primary", RoleName(view_), "demoted");
   }
   return absl::OkStatus();
 }

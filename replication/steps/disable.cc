@@ -139,7 +139,7 @@ absl::Status Disabling::DisableImage(const MirrorView& view, Force force) {
   if (force == Force::kYes) {
     guard.emplace(session_.cluster(), *session_.reads, environment_.tracker);
   }
-  role_before_ = RoleOf(view);
+  role_before_ = RoleName(view);
   const bool marked = HasGroupMark(view) && force == Force::kNo;
   return ChangeImage(session_.volume, [&](Image& image) -> absl::Status {
     if (force == Force::kYes) {
@@ -178,7 +178,7 @@ void Disabling::TellLeftBehind(const MirrorView& view) const {
 
 void Disabling::TellRole(const MirrorView& view) const {
   if (role_before_.empty()) return;
-  NoteRoleChange(session_, role_before_, RoleOf(view),
+  NoteRoleChange(session_, role_before_, RoleName(view),
                  forced_ ? "disabled by force" : "disabled");
 }
 

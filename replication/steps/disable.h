@@ -43,7 +43,7 @@ struct DisableRequest {
 ///     │    ──> DisableImage() by force ─────────────────────────────────────┤
 ///     └─ secondary ──> DecideSecondary()                                    │
 ///          ├─ of a living primary ──> OK, nothing is done                   │
-///          ├─ neither NoSignOfLife() nor a peer that says for               │
+///          ├─ neither ImageShowsNoLife() nor a peer that says for           │
 ///          │    good that it is not primary ──> WaitToLookAgain() ──────────┤
 ///          ├─ without force ──> FAILED_PRECONDITION                         │
 ///          └─ by force ──> DisableImage() by force ─────────────────────────┘

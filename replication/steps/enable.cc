@@ -258,7 +258,7 @@ absl::Status Enabling::Run() {
                                             : ", which somebody else is "
                                               "changing; repeat the call"));
   }
-  NoteRoleChange(session_, "off", RoleOf(after), "enabled");
+  NoteRoleChange(session_, "off", RoleName(after), "enabled");
   SweepSchedules(session_);
   return CheckMode(after);
 }

@@ -243,7 +243,7 @@ absl::Status Promotion::Run() {
         ADDONS_ASSIGN_OR_RETURN(std::optional<MirrorView> promoted,
                                 TryPromote(Force::kYes));
         if (promoted.has_value()) {
-          NoteRoleChange(session_, RoleOf(view_), RoleOf(*promoted),
+          NoteRoleChange(session_, RoleName(view_), RoleName(*promoted),
                          ForcedPromotion(view_));
           WarnOfCloneLoss(session_, *promoted);
           return Finish(*std::move(promoted));
@@ -257,7 +257,7 @@ absl::Status Promotion::Run() {
         ADDONS_ASSIGN_OR_RETURN(std::optional<MirrorView> promoted,
                                 TryPromote(Force::kNo));
         if (promoted.has_value()) {
-          NoteRoleChange(session_, RoleOf(view_), RoleOf(*promoted),
+          NoteRoleChange(session_, RoleName(view_), RoleName(*promoted),
                          "promoted");
           return Finish(*std::move(promoted));
         }

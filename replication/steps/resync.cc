@@ -74,7 +74,7 @@ absl::StatusOr<ResyncResult> Resynchronization::Ready(
   ADDONS_ASSIGN_OR_RETURN(const bool made_anew,
                           CorrectImageId(session_, view.image_id));
   if (made_anew) {
-    NoteRoleChange(session_, kBeingMadeAnew, RoleOf(view),
+    NoteRoleChange(session_, kBeingMadeAnew, RoleName(view),
                    "resync ended: rbd-mirror has recreated this copy");
   }
   SweepSchedules(session_);
@@ -111,7 +111,7 @@ absl::StatusOr<ResyncResult> Resynchronization::Request(
     }
   }
   ADDONS_RETURN_IF_ERROR(requested);
-  NoteRoleChange(session_, RoleOf(view), kBeingMadeAnew,
+  NoteRoleChange(session_, RoleName(view), kBeingMadeAnew,
                  "resync begun: rbd-mirror deletes this copy and copies again");
   // Now, because this may be the last call about the volume on this site:
   // orchestrators delete the VolumeReplication as soon as a resync has begun.

@@ -104,7 +104,7 @@ absl::Status TakeBack::Yield(const MirrorView& view,
   }));
   ADDONS_ASSIGN_OR_RETURN(const MirrorView after, Look(session_));
   if (!after.info.primary) {
-    NoteRoleChange(session_, "primary", RoleOf(after),
+    NoteRoleChange(session_, "primary", RoleName(after),
                    absl::StrCat("demoted again: ", reason));
   }
   return Refuse(absl::StrCat(reason, "; this site has given the role back"));

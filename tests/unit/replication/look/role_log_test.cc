@@ -19,12 +19,12 @@ MirrorView View(MirrorImageState state, bool primary) {
 }
 
 TEST(RoleOfTest, NamesEveryRole) {
-  EXPECT_EQ(RoleOf(View(MirrorImageState::kDisabled, false)), "off");
-  EXPECT_EQ(RoleOf(View(MirrorImageState::kDisabling, true)), "disabling");
-  EXPECT_EQ(RoleOf(View(MirrorImageState::kUnknown, false)), "unclear");
-  EXPECT_EQ(RoleOf(View(MirrorImageState::kCreating, false)), "creating");
-  EXPECT_EQ(RoleOf(View(MirrorImageState::kEnabled, true)), "primary");
-  EXPECT_EQ(RoleOf(View(MirrorImageState::kEnabled, false)), "secondary");
+  EXPECT_EQ(RoleName(View(MirrorImageState::kDisabled, false)), "off");
+  EXPECT_EQ(RoleName(View(MirrorImageState::kDisabling, true)), "disabling");
+  EXPECT_EQ(RoleName(View(MirrorImageState::kUnknown, false)), "unclear");
+  EXPECT_EQ(RoleName(View(MirrorImageState::kCreating, false)), "creating");
+  EXPECT_EQ(RoleName(View(MirrorImageState::kEnabled, true)), "primary");
+  EXPECT_EQ(RoleName(View(MirrorImageState::kEnabled, false)), "secondary");
 }
 
 TEST(RoleOfTest, ADemotionIsSeenOnBothSites) {
@@ -33,7 +33,7 @@ TEST(RoleOfTest, ADemotionIsSeenOnBothSites) {
         MirrorSnapshotKind::kNonPrimaryDemoted}) {
     MirrorView view = View(MirrorImageState::kEnabled, false);
     view.snapshots.emplace_back().kind = kind;
-    EXPECT_EQ(RoleOf(view), "demoted");
+    EXPECT_EQ(RoleName(view), "demoted");
   }
 }
 
@@ -44,7 +44,7 @@ TEST(RoleLogTest, AChangeIsOneLineWithBothRoles) {
   volume.attributes.image_name = ImageName("csi-vol-1");
   MirrorView before = View(MirrorImageState::kEnabled, false);
   before.info.mode = MirrorMode::kJournal;
-  LogRoleChange(volume, RoleOf(before), "primary", ForcedPromotion(before));
+  LogRoleChange(volume, RoleName(before), "primary", ForcedPromotion(before));
   EXPECT_EQ(log.text(),
             "info role changed volume=0001-v image=csi-vol-1 from=secondary "
             "to=primary by=\"promoted by force, back to the last entry that "
