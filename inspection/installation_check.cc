@@ -222,6 +222,36 @@ Findings CheckStoredSchedules(const MirroredPlace& place, Pool& pool) {
                     "its class anew")}};
 }
 
+/// How old the copies of the images are that are primary here.
+struct Pace {
+  size_t scheduled = 0;
+  double worst = 0;                  // age by interval
+  std::vector<std::string> late;     // for a person
+  std::vector<std::string> unknown;  // with a schedule, and no age
+  std::vector<std::string> never;    // without a schedule
+};
+
+Pace PaceOf(const MirroredPlace& place, Pool& pool, const WatchedPool& seen) {
+  Pace pace;
+  for (const WatchedImage& image : seen.images) {
+    if (image.role != WatchedRole::kPrimary) continue;
+    const bool has_schedule = image.interval_seconds.has_value();
+    if (!image.lag_ratio.has_value()) {
+      if (!HasSnapshots(pool, image.image_id)) continue;
+      (has_schedule ? pace.unknown : pace.never).push_back(image.image);
+    }
+    if (!has_schedule) continue;
+    ++pace.scheduled;
+    if (!image.lag_ratio.has_value()) continue;
+    pace.worst = std::max(pace.worst, *image.lag_ratio);
+    if (*image.lag_ratio < kLate) continue;
+    pace.late.push_back(absl::StrCat(
+        Spec(place.place), "/", image.image, ": ", *image.lag_seconds,
+        " s with a schedule of ", *image.interval_seconds, " s"));
+  }
+  return pace;
+}
+
 }  // namespace
 
 Findings CheckPace(OperationContext& context,
@@ -246,27 +276,8 @@ Findings CheckPace(OperationContext& context,
         looked.ok() ? seen.schedules_unseen : std::string(looked.message());
     return {finding};
   }
-  size_t scheduled = 0;
-  double worst = 0;
-  std::vector<std::string> late;
-  std::vector<std::string> unknown;
-  std::vector<std::string> never;
-  for (const WatchedImage& image : seen.images) {
-    if (image.role != WatchedRole::kPrimary) continue;
-    const bool has_schedule = image.interval_seconds.has_value();
-    if (!image.lag_ratio.has_value()) {
-      if (!HasSnapshots(**pool, image.image_id)) continue;
-      (has_schedule ? unknown : never).push_back(image.image);
-    }
-    if (!has_schedule) continue;
-    ++scheduled;
-    if (!image.lag_ratio.has_value()) continue;
-    worst = std::max(worst, *image.lag_ratio);
-    if (*image.lag_ratio < kLate) continue;
-    late.push_back(absl::StrCat(Spec(place.place), "/", image.image, ": ",
-                                *image.lag_seconds, " s with a schedule of ",
-                                *image.interval_seconds, " s"));
-  }
+  const auto& [scheduled, worst, late, unknown, never] =
+      PaceOf(place, **pool, seen);
   if (late.empty() && !unknown.empty()) {
     finding.seen = absl::StrCat(
         "how old the copy is is not known of ", Images(unknown.size()),

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
@@ -15,7 +16,7 @@ std::string ShellWord(absl::string_view word) {
       !word.empty() &&
       std::all_of(word.begin(), word.end(), [&](unsigned char c) {
         return absl::ascii_isalnum(c) ||
-               kPlain.find(static_cast<char>(c)) != absl::string_view::npos;
+               absl::StrContains(kPlain, static_cast<char>(c));
       });
   if (plain) return std::string(word);
   return absl::StrCat("'", absl::StrReplaceAll(word, {{"'", R"('\'')"}}), "'");
