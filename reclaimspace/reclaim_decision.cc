@@ -12,7 +12,7 @@ namespace {
 
 std::string DescribeSnapshots(const std::vector<ImageSnapshot>& snapshots) {
   struct Row {
-    SnapshotKind kind;
+    SnapshotKind kind = SnapshotKind::kUnknown;
     absl::string_view name;
   };
   constexpr std::array<Row, 5> kRows = {

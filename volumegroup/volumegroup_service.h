@@ -1,6 +1,8 @@
 #ifndef ADDONS_VOLUMEGROUP_VOLUMEGROUP_SERVICE_H_
 #define ADDONS_VOLUMEGROUP_VOLUMEGROUP_SERVICE_H_
 
+#include <utility>
+
 #include "history/event.h"
 #include "operation/operation_table.h"
 #include "rpc/unary_call.h"
@@ -16,8 +18,10 @@ class VolumeGroupService final
  public:
   /// Nothing is owned; everything outlives the service.
   VolumeGroupService(Rpc& rpc, OperationTable& operations,
-                     const VolumeGroupEnvironment& environment)
-      : rpc_(rpc), operations_(operations), environment_(environment) {}
+                     VolumeGroupEnvironment environment)
+      : rpc_(rpc),
+        operations_(operations),
+        environment_(std::move(environment)) {}
 
   grpc::ServerUnaryReactor* CreateVolumeGroup(
       grpc::CallbackServerContext* context,

@@ -149,6 +149,53 @@ void AddDamage(WatchedImage* image) {
   }
 }
 
+void Empty(WatchedPool* seen) {
+  seen->by_role = {};
+  seen->by_health = {};
+  seen->broken = {};
+  seen->images.clear();
+  seen->local_mirror_up.reset();
+  seen->peer_mirror_up.reset();
+}
+
+/// By what was asked of the image, else by the reports on it.
+WatchedRole RoleOf(const std::optional<MirrorImageInfo>& asked,
+                   SteadyDuration settle, MirrorView* view) {
+  const WatchedRole told = RoleByReports(*view, settle);
+  if (!asked.has_value()) return told;
+  view->info = *asked;
+  if (!view->enabled()) return told;
+  return view->info.primary ? WatchedRole::kPrimary : WatchedRole::kSecondary;
+}
+
+/// Whose rbd-mirror has reported on the image of late.
+void NoteMirrors(const MirrorView& view, SteadyDuration settle,
+                 WatchedPool* seen) {
+  const auto reports = [settle](const SiteView& site, std::optional<bool>* up) {
+    *up = up->value_or(false) || Fresh(site, settle);
+  };
+  if (view.local.has_value()) reports(*view.local, &seen->local_mirror_up);
+  for (const SiteView& peer : view.peers) reports(peer, &seen->peer_mirror_up);
+}
+
+/// Those that apply to the image; nullopt: not known.
+std::optional<std::vector<SnapshotSchedule>> SchedulesOf(
+    const std::optional<PoolSchedules>& schedules,
+    const std::string& image_id) {
+  if (!schedules.has_value()) return std::nullopt;
+  const auto own = schedules->own.find(image_id);
+  return own == schedules->own.end() ? schedules->inherited : own->second;
+}
+
+void Count(WatchedImage image, WatchedPool* seen) {
+  for (size_t i = 0; i < kBrokenCopies; ++i) {
+    if (image.Is(static_cast<BrokenCopy>(i))) ++seen->broken.at(i);
+  }
+  ++seen->by_role.at(static_cast<size_t>(image.role));
+  ++seen->by_health.at(static_cast<size_t>(image.health));
+  seen->images.push_back(std::move(image));
+}
+
 }  // namespace
 
 WatchedRole RoleByReports(const MirrorView& view, SteadyDuration settle) {
@@ -279,6 +326,7 @@ void PoolLook::AskRoles(OperationContext& context, Pool& pool,
                         const std::vector<MirrorView>& views) {
   // Those after the last one that was asked about come first.
   std::vector<std::string> ids;
+  ids.reserve(views.size());
   for (const MirrorView& view : views) ids.push_back(view.image_id);
   std::sort(ids.begin(), ids.end());
   std::rotate(ids.begin(),
@@ -330,41 +378,20 @@ absl::Status PoolLook::Look(OperationContext& context, Cluster& cluster,
     return absl::CancelledError("nobody waits for the look any more");
   }
 
-  seen->by_role = {};
-  seen->by_health = {};
-  seen->broken = {};
-  seen->images.clear();
-  seen->local_mirror_up.reset();
-  seen->peer_mirror_up.reset();
-  const auto reports = [settle](const SiteView& site, std::optional<bool>* up) {
-    *up = up->value_or(false) || Fresh(site, settle);
-  };
+  Empty(seen);
   for (MirrorView& view : views) {
     const Remembered& known = images_[view.image_id];
-    WatchedRole role = RoleByReports(view, settle);
-    if (known.info.has_value()) {
-      view.info = *known.info;
-      if (view.enabled()) {
-        role =
-            view.info.primary ? WatchedRole::kPrimary : WatchedRole::kSecondary;
-      }
-    }
-    if (view.local.has_value()) reports(*view.local, &seen->local_mirror_up);
+    const WatchedRole role = RoleOf(known.info, settle, &view);
+    NoteMirrors(view, settle, seen);
     for (SiteView& peer : view.peers) {
-      reports(peer, &seen->peer_mirror_up);
       peer.both_primary_for = tracker_.BothPrimaryFor(
           view.tracker_key, peer.status,
           role == WatchedRole::kPrimary && peer.status.up &&
               peer.role == SiteRole::kPrimary);
     }
-    std::optional<std::vector<SnapshotSchedule>> schedules;
-    if (schedules_.has_value()) {
-      const auto own = schedules_->own.find(view.image_id);
-      schedules =
-          own == schedules_->own.end() ? schedules_->inherited : own->second;
-    }
     WatchedImage image =
-        JudgeImage(tracker_, view, role, peers, schedules, settle);
+        JudgeImage(tracker_, view, role, peers,
+                   SchedulesOf(schedules_, view.image_id), settle);
     image.image =
         known.image.empty() ? absl::StrCat("id ", view.image_id) : known.image;
     if (auto named = name_of(view.image_id); named.has_value()) {
@@ -374,12 +401,7 @@ absl::Status PoolLook::Look(OperationContext& context, Cluster& cluster,
       image.awaits_restore = named->awaits_restore;
       AddDamage(&image);
     }
-    for (size_t i = 0; i < kBrokenCopies; ++i) {
-      if (image.Is(static_cast<BrokenCopy>(i))) ++seen->broken.at(i);
-    }
-    ++seen->by_role.at(static_cast<size_t>(image.role));
-    ++seen->by_health.at(static_cast<size_t>(image.health));
-    seen->images.push_back(std::move(image));
+    Count(std::move(image), seen);
   }
   seen->total = seen->images.size();
   std::sort(seen->images.begin(), seen->images.end(), TroubleFirst);

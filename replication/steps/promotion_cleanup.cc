@@ -6,12 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "ceph/mirror_clients.h"
 #include "replication/look/journal.h"
 #include "replication/look/move_marks.h"
+#include "replication/look/rescue_record.h"
 #include "replication/steps/mirror_client_eviction.h"
 #include "replication/steps/mirror_snapshot.h"
 
@@ -65,7 +67,7 @@ absl::Status MakeWritable(Session& session, absl::string_view verb,
     if (!view->marked_non_primary) return absl::OkStatus();
     if (!header.lock_owner.has_value() || header.lock_owner->dead) break;
     // It may be in the middle of a promotion or demotion, or have died lately.
-    const absl::Status pending = refuse(absl::StrCat(
+    absl::Status pending = refuse(absl::StrCat(
         "the image is primary but refuses writes, and its lock belongs to ",
         DescribeWatchers({header.lock_owner->client}),
         ", which may be changing its role; end that client when it stays, and "

@@ -24,7 +24,7 @@ namespace {
 /// As the manager takes and keeps it, although it answers that it is wrong.
 bool IsZeroInterval(const std::string& text) {
   return text.size() >= 2 && text.find_first_not_of('0') == text.size() - 1 &&
-         std::string("mhd").find(text.back()) != std::string::npos;
+         absl::StrContains("mhd", text.back());
 }
 
 absl::Status WrongPart(absl::string_view what, const std::string& value) {

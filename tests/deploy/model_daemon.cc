@@ -34,6 +34,7 @@
 #include "base/log.h"
 #include "server/app.h"
 #include "tests/fakes/mirrored_pair.h"
+#include "tests/fakes/model_begin.h"
 
 namespace addons {
 namespace {
@@ -228,5 +229,7 @@ int main(int argc, char** argv) {
     std::fputs("usage: model-daemon FOLDER VOLUMES\n", stderr);
     return 2;
   }
+  // The commands that are tried with it ask for the last hour.
+  addons::model::BeginModelsNow();
   return addons::Main(argv[1], count);
 }

@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "tests/fakes/commands.h"
+#include "tests/fakes/model_begin.h"
 
 namespace addons::model {
 namespace {
@@ -21,12 +22,18 @@ constexpr uint64_t kObjectBytes = uint64_t{4} << 20;
 // Of images below 4 MiB, so that tests can read and write many objects.
 constexpr uint64_t kSmallObjectBytes = uint64_t{64} << 10;
 
-/// When a model begins: the same each time, because schedules count from the
-/// epoch, and a walk must be the same one at any hour. Between two full
-/// minutes, at which the manager is at work.
-constexpr WallTime kBegin =
-    std::chrono::sys_days(std::chrono::November / 1 / 2026) +
-    std::chrono::hours(3) + seconds(25);
+/// In the minute of `when`, between two full minutes, at which the manager is
+/// at work.
+WallTime InTheMinuteOf(WallTime when) {
+  return std::chrono::floor<std::chrono::minutes>(when) + seconds(25);
+}
+
+WallTime& Begin() {
+  static WallTime begin =
+      InTheMinuteOf(std::chrono::sys_days(std::chrono::November / 1 / 2026) +
+                    std::chrono::hours(3));
+  return begin;
+}
 
 /// The image and number of "rbd_data.<image id>.<number>"; nullptr: no such
 /// image, or another object.
@@ -252,7 +259,11 @@ void Image::Resize(uint64_t bytes) {
   content.resize(size.objects);
 }
 
-Model::Model() : now_(std::chrono::steady_clock::now()), wall_(kBegin) {}
+void BeginModelsNow() {
+  Begin() = InTheMinuteOf(std::chrono::system_clock::now());
+}
+
+Model::Model() : now_(std::chrono::steady_clock::now()), wall_(Begin()) {}
 
 void Model::Tick(SteadyDuration step) {
   now_ += step;
