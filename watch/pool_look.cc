@@ -158,9 +158,9 @@ void Empty(WatchedPool* seen) {
   seen->peer_mirror_up.reset();
 }
 
-/// By what was asked of the image, else by the reports on it.
-WatchedRole RoleOf(const std::optional<MirrorImageInfo>& asked,
-                   SteadyDuration settle, MirrorView* view) {
+/// By what was asked of the image, which `view` is told, else by the reports.
+WatchedRole JudgeRole(const std::optional<MirrorImageInfo>& asked,
+                      SteadyDuration settle, MirrorView* view) {
   const WatchedRole told = RoleByReports(*view, settle);
   if (!asked.has_value()) return told;
   view->info = *asked;
@@ -381,7 +381,7 @@ absl::Status PoolLook::Look(OperationContext& context, Cluster& cluster,
   Empty(seen);
   for (MirrorView& view : views) {
     const Remembered& known = images_[view.image_id];
-    const WatchedRole role = RoleOf(known.info, settle, &view);
+    const WatchedRole role = JudgeRole(known.info, settle, &view);
     NoteMirrors(view, settle, seen);
     for (SiteView& peer : view.peers) {
       peer.both_primary_for = tracker_.BothPrimaryFor(

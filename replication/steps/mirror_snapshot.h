@@ -86,7 +86,7 @@ absl::StatusOr<std::string> MakeSnapshotRoom(Session& session,
 
 // Mirror snapshots that this daemon makes itself: one at a time of an image,
 // which the lease sees to, and none at the manager's moments
-// (snapshot_moment.h). Whoever makes one asks here first.
+// (UntilMirrorSnapshot()). Whoever makes one asks here first.
 
 /// When it is this daemon's turn to make a mirror snapshot of an image.
 struct SnapshotTurn {
