@@ -47,7 +47,7 @@ std::optional<uint64_t> SnapshotSeconds(const SyncNumbers& numbers) {
 
 bool Reports(const MirrorView& view, SteadyDuration settle) {
   return view.LocalDaemonUp() && view.local->age < settle &&
-         view.local->role == SiteRole::kSecondary;
+         view.local->says == Says::kSecondary;
 }
 
 }  // namespace

@@ -24,9 +24,8 @@
 #include "replication/decide/resync.h"
 #include "replication/image_clients.h"
 #include "replication/look/mirrored_clone.h"
-#include "replication/look/peer_claims.h"
+#include "replication/look/peers.h"
 #include "replication/look/rescue_record.h"
-#include "replication/look/resync_history.h"
 #include "replication/look/role_log.h"
 #include "replication/session.h"
 #include "replication/steps/disable.h"
@@ -354,7 +353,7 @@ void Explaining::AddSite(const SiteView& site, const std::string& name) {
   Add("mirroring", name,
       absl::StrCat("rbd-mirror is ", site.status.up ? "up" : "down", ", says '",
                    Name(site.status.state), ": ", site.status.description,
-                   "' at ", FormatUnixSeconds(site.status.last_update),
+                   "' at ", site.ReportedAt(),
                    WholeSeconds(site.age) == 0
                        ? std::string()
                        : absl::StrCat(", not rewritten for at least ",
@@ -486,11 +485,7 @@ Forecast Explaining::OfDemote(const OpenedVolume& opened,
   const ImageName& image = opened.volume.image_name();
   // A call waits for the next report where this process has seen one only.
   MirrorView awaited = view;
-  for (SiteView& peer : awaited.peers) {
-    if (!peer.reported_before.has_value()) {
-      peer.reported_before = peer.status.last_update;
-    }
-  }
+  AssumeReportedBefore(&awaited);
   DemoteEvidence seen{.view = awaited,
                       .rescue = rescue,
                       .spec = opened.volume.ImageSpec(),
@@ -500,8 +495,6 @@ Forecast Explaining::OfDemote(const OpenedVolume& opened,
                       .open_by_mirror = primary && image_.clients->mirror &&
                                         view.info.mode != MirrorMode::kJournal,
                       .published = image_.published};
-  // As a call sees it that has just begun.
-  seen.rewrites = [](const std::string&) { return 0; };
   if (primary && !FollowerSeen(seen)) {
     const auto peers = opened.reads->MirrorPeers();
     if (!peers.ok()) return NotSeen(peers.status());
@@ -527,12 +520,10 @@ Forecast Explaining::OfDemote(const OpenedVolume& opened,
 
 void Explaining::AddResync(const OpenedVolume& opened, const MirrorView* view) {
   for (const Force force : {Force::kNo, Force::kYes}) {
-    // What is remembered must not be told of this look.
-    ResyncHistory history(environment_.clock);
-    environment_.resyncs.CopyTo(history);
-    AddForecast("resync", force,
-                ForecastOf(JudgeResync(opened, history, view, force,
-                                       environment_.options.settle_time)));
+    AddForecast(
+        "resync", force,
+        ForecastOf(JudgeResync(opened, environment_.timeline, Counts::kNo, view,
+                               force, environment_.options.settle_time)));
   }
 }
 
@@ -543,8 +534,6 @@ Forecast Explaining::OfDisable(const OpenedVolume& opened,
                                const std::optional<RescueRecord>& rescue,
                                Force force) {
   DisableEvidence seen{.view = view, .force = force};
-  // As a call sees it that has just begun.
-  seen.rewrites = [](const std::string&) { return 0; };
   const auto awaits_follower =
       AwaitsFollower(opened, view, environment_.options.settle_time);
   if (!awaits_follower.ok()) return NotSeen(awaits_follower.status());
@@ -576,7 +565,7 @@ Forecast Explaining::OfDisable(const OpenedVolume& opened,
   }
   std::string parted;
   for (const SiteView& peer : view.peers) {
-    if (peer.role == SiteRole::kPrimary || peer.role == SiteRole::kSplitBrain) {
+    if (peer.says == Says::kPrimary || peer.says == Says::kSplitBrain) {
       parted = SiteName(*opened.reads, peer.status.mirror_uuid);
     }
   }
@@ -616,10 +605,11 @@ absl::StatusOr<std::vector<VerbForecast>> Explaining::RunOtherVerbs() {
     AddForecasts(NotSeen(opened.status()));
     return std::move(explained_.forecasts);
   }
-  const auto view = LookAt(opened->volume, *opened->reads, environment_.tracker,
-                           [&](Image& image, const MirrorView&) {
-                             return ReadMore(*opened, image);
-                           });
+  const auto view =
+      LookAt(opened->volume, *opened->reads, environment_.timeline,
+             [&](Image& image, const MirrorView&) {
+               return ReadMore(*opened, image);
+             });
   if (SaysBlocklisted(view.status())) return view.status();
   if (!view.ok()) {
     AddUnseenImage(*opened, view.status());
@@ -657,10 +647,11 @@ absl::StatusOr<Explanation> Explaining::Run() {
   }
   AddPlace(id, *opened);
   context_.Step("looking at the image");
-  const auto view = LookAt(opened->volume, *opened->reads, environment_.tracker,
-                           [&](Image& image, const MirrorView&) {
-                             return ReadMore(*opened, image);
-                           });
+  const auto view =
+      LookAt(opened->volume, *opened->reads, environment_.timeline,
+             [&](Image& image, const MirrorView&) {
+               return ReadMore(*opened, image);
+             });
   if (SaysBlocklisted(view.status())) return view.status();
   if (!view.ok()) {
     AddUnseenImage(*opened, view.status());

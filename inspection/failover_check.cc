@@ -16,6 +16,7 @@
 #include "ceph/pool.h"
 #include "ceph/retry_when_blocklisted.h"
 #include "replication/group/members.h"
+#include "replication/look/peers.h"
 #include "replication/look/role_log.h"
 #include "replication/session.h"
 #include "replication/verb_scope.h"
@@ -34,8 +35,8 @@ struct Looked {
 };
 
 absl::StatusOr<Looked> LookAtVolume(const OpenedVolume& opened,
-                                    PeerTracker& tracker) {
-  auto view = LookAt(opened.volume, *opened.reads, tracker);
+                                    Timeline& timeline) {
+  auto view = LookAt(opened.volume, *opened.reads, timeline);
   if (absl::IsNotFound(view.status())) return ImageMissing(opened.volume);
   ADDONS_RETURN_IF_ERROR(view.status());
   ADDONS_ASSIGN_OR_RETURN(
@@ -46,14 +47,13 @@ absl::StatusOr<Looked> LookAtVolume(const OpenedVolume& opened,
 /// An image of the pool's listing, whose name only opening it tells. NOT_FOUND:
 /// it is gone meanwhile.
 absl::StatusOr<Looked> LookAtListed(const ImageStatuses& listed,
-                                    OpenedVolume& opened,
-                                    PeerTracker& tracker) {
+                                    OpenedVolume& opened, Timeline& timeline) {
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Image> image,
                           opened.reads->OpenImageByIdReadOnly(listed.image_id));
   opened.volume.attributes.image_name = image->name();
   ADDONS_ASSIGN_OR_RETURN(
       MirrorView view,
-      LookAt(opened.volume, *opened.reads, *image, &listed.sites, tracker));
+      LookAt(opened.volume, *opened.reads, *image, &listed.sites, timeline));
   ADDONS_RETURN_IF_ERROR(image->Close());
   ADDONS_ASSIGN_OR_RETURN(
       auto rescue, ReadRescueRecord(*opened.reads, opened.volume.image_name()));
@@ -135,7 +135,8 @@ void Check::Fill(const OpenedVolume& opened,
               opened.volume.rados_namespace, interval_, scope);
   ForecastRoom(opened, looked->view, &finding->forecast);
   const SteadyDuration settle = environment_.options.settle_time;
-  const SiteView* primary = looked->view.FreshPeer(SiteRole::kPrimary, settle);
+  const SiteView* primary =
+      FindPeer(looked->view, Says::kPrimary, Word::kBefore, settle);
   if (primary != nullptr) {
     finding->primary_elsewhere =
         PreviewOf(opened.volume).SiteNameOf(primary->status.mirror_uuid);
@@ -186,7 +187,7 @@ absl::StatusOr<std::vector<FailoverFinding>> Check::OfVolumes(
       SetBoth(looks[i], &findings[i].forecast);
       return;
     }
-    const auto looked = LookAtVolume(*opened[i], environment_.tracker);
+    const auto looked = LookAtVolume(*opened[i], environment_.timeline);
     looks[i] = looked.status();
     Fill(*opened[i], looked, scope, &findings[i]);
   });
@@ -279,7 +280,7 @@ absl::StatusOr<std::vector<FailoverFinding>> Check::OfPool(
     absl::StatusOr<Looked> looked = absl::UnknownError("not looked at");
     if (auto pool = place.OpenPool(Access::kRead); pool.ok()) {
       opened.reads = *std::move(pool);
-      looked = LookAtListed(images[i], opened, environment_.tracker);
+      looked = LookAtListed(images[i], opened, environment_.timeline);
       if (looked.ok()) findings[i].volume_id = VolumeIdOf(opened);
     } else {
       looked = pool.status();

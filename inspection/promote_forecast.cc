@@ -6,7 +6,7 @@
 #include "ceph/pinned_options.h"
 #include "inspection/copy_forecast.h"
 #include "replication/decide/promote.h"
-#include "replication/look/peer_claims.h"
+#include "replication/look/peers.h"
 #include "replication/steps/mirror_snapshot.h"
 #include "replication/steps/take_back.h"
 
@@ -145,7 +145,7 @@ PromoteForecast PromotePreview::Of(const MirrorView& view,
     return SiteNameOf(uuid);
   };
   PromoteEvidence seen{.view = view, .rescue = rescue};
-  seen.disturbed = environment_.tracker.Disturbed(fsid);
+  seen.disturbed = environment_.timeline.Disturbed(fsid);
   seen.interval = interval;
   const auto ask = [&](Force force, PromoteAction* action) {
     if (NeedsClocks(view, force)) {

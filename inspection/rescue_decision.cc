@@ -116,7 +116,8 @@ absl::StatusOr<RescueReport> ShowRescue(ReplicationEnvironment& environment,
     ADDONS_ASSIGN_OR_RETURN(
         const OpenedVolume opened,
         OpenVolume(environment, target, Access::kRead, deadline));
-    const auto view = LookAt(opened.volume, *opened.reads, environment.tracker);
+    const auto view =
+        LookAt(opened.volume, *opened.reads, environment.timeline);
     if (absl::IsNotFound(view.status())) return ImageMissing(opened.volume);
     ADDONS_RETURN_IF_ERROR(view.status());
     return Report(*opened.reads, opened.volume.image_name(), *view);

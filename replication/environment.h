@@ -19,9 +19,8 @@
 #include "operation/operation_context.h"
 #include "replication/look/evictions.h"
 #include "replication/look/last_roles.h"
-#include "replication/look/peer_tracker.h"
 #include "replication/look/promote_series.h"
-#include "replication/look/resync_history.h"
+#include "replication/look/timeline.h"
 #include "replication/look/watched.h"
 #include "replication/options.h"
 #include "replication/verb_scope.h"
@@ -41,8 +40,7 @@ struct ReplicationEnvironment {
       : resolver(volume_resolver),
         config(config_store),
         clock(steady_clock),
-        tracker(steady_clock),
-        resyncs(steady_clock),
+        timeline(steady_clock),
         series(steady_clock),
         watched(steady_clock),
         schedule_sweeps(steady_clock, std::chrono::minutes(10)),
@@ -54,9 +52,8 @@ struct ReplicationEnvironment {
   Resolver& resolver;
   ConfigStore& config;
   Clock& clock;
-  PeerTracker tracker;
+  Timeline timeline;
   LastRoles last_roles;
-  ResyncHistory resyncs;
   PromoteSeries series;
   CopyingStops copying_stops;
   DueSchedules due_schedules;

@@ -41,7 +41,8 @@ Seen LookAtMember(ReplicationEnvironment& environment,
     seen.status = opened.status();
     return seen;
   }
-  const auto view = LookAt(opened->volume, *opened->reads, environment.tracker);
+  const auto view =
+      LookAt(opened->volume, *opened->reads, environment.timeline);
   if (!view.ok()) {
     seen.status = view.status();
     return seen;

@@ -11,7 +11,7 @@
 #include "ceph/pool.h"
 #include "operation/operation_context.h"
 #include "replication/environment.h"
-#include "replication/look/peer_claims.h"
+#include "replication/look/peers.h"
 #include "replication/session.h"
 
 namespace addons {
@@ -26,12 +26,12 @@ bool IsFresh(const SiteView& site) {
 }
 
 /// The reports are those of the look, in a listing that is younger, and their
-/// sites live. What the tracker learns of their ages it would have learnt from
+/// sites live. What the timeline learns of their ages it would have learnt from
 /// a look.
 bool ReportsStand(ReplicationEnvironment& environment,
                   const PromotionRest& rest, Cluster& cluster, Pool& reads) {
   const SteadyDuration longest = environment.options.longest_rest;
-  if (environment.tracker.Disturbed(cluster.fsid()) ||
+  if (environment.timeline.Disturbed(cluster.fsid()) ||
       !environment.series.List(cluster, reads, rest.pool_key, longest).ok()) {
     return false;
   }
@@ -39,20 +39,11 @@ bool ReportsStand(ReplicationEnvironment& environment,
       rest.pool_key, rest.rados_namespace, rest.image_id);
   if (!listed.has_value() || listed->at < *rest.looked_at ||
       environment.clock.Now() - listed->at >= 2 * longest ||
-      listed->says != rest.reports) {
+      listed->digest != rest.reports) {
     return false;
   }
-  const auto local =
-      std::find_if(listed->sites.begin(), listed->sites.end(),
-                   [](const SiteStatus& site) { return site.local(); });
-  const SiteStatus* const own =
-      local == listed->sites.end() ? nullptr : &*local;
-  return std::all_of(
-      listed->sites.begin(), listed->sites.end(), [&](const SiteStatus& site) {
-        return environment.tracker.Age(rest.tracker_key, site,
-                                       site.local() ? nullptr : own) <
-               kReported;
-      });
+  return environment.timeline.OldestAge(rest.timeline_key, listed->sites) <
+         kReported;
 }
 
 absl::StatusOr<std::vector<uint64_t>> HeaderWatchers(
@@ -110,14 +101,12 @@ void NoteSettled(ReplicationEnvironment& environment, const MirrorView& view,
   const SteadyDuration to_takeover =
       options.takeover_time - clocks.peer_primary_for;
   if (to_takeover <= options.longest_rest) return;
-  std::vector<SiteStatus> sites = {view.local->status};
-  for (const SiteView& peer : view.peers) sites.push_back(peer.status);
-  rest->reports = SaysOf(sites);
+  rest->reports = DigestOf(view);
   rest->reports_until =
       *rest->looked_at +
       std::min<SteadyDuration>(options.settled_rest, to_takeover);
   rest->pool_key = view.pool_key;
-  rest->tracker_key = view.tracker_key;
+  rest->timeline_key = view.timeline_key;
   environment.series.WatchReports(rest->pool_key, rest->rados_namespace,
                                   rest->image_id);
 }

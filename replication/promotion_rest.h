@@ -48,9 +48,9 @@ struct PromotionRest {
   /// listing of the pool that all promotions share, while they say what they
   /// said at the look; nullopt: they may not.
   std::optional<SteadyTime> reports_until;
-  size_t reports = 0;  // SaysOf() them
+  size_t reports = 0;  // DigestOf() them
   std::string pool_key;
-  std::string tracker_key;
+  std::string timeline_key;
 };
 
 /// Notes the version of the header before a look, so that a change during the

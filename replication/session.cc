@@ -54,12 +54,6 @@ absl::Status RunOnce(LeasedContext& context,
 
 }  // namespace
 
-ReportWatch& CallMemory::Reports(const MirrorView& view) {
-  if (primary_ != view.info.primary) reports_ = ReportWatch();
-  primary_ = view.info.primary;
-  return reports_;
-}
-
 SteadyTime ResolveDeadline(OperationContext& context) {
   return context.DeadlineWithin(kFindPatience);
 }
@@ -142,9 +136,12 @@ void NoteLook(ReplicationEnvironment& environment, const OpenedVolume& opened,
 }
 
 absl::StatusOr<MirrorView> Look(const Session& session, const AlsoRead& also) {
-  auto view =
-      LookAt(session.volume, *session.reads, session.environment.tracker, also);
-  if (view.ok()) NoteLook(session.environment, session, *view);
+  auto view = LookAt(session.volume, *session.reads,
+                     session.environment.timeline, also);
+  if (view.ok()) {
+    session.memory.reports.Note(&*view);
+    NoteLook(session.environment, session, *view);
+  }
   if (!absl::IsNotFound(view.status())) return view;
   if (session.context.mutating()) {
     return AfterResolve(view.status(), session.volume);
@@ -155,7 +152,8 @@ absl::StatusOr<MirrorView> Look(const Session& session, const AlsoRead& also) {
 absl::StatusOr<MirrorView> Look(const Session& session, Image& image) {
   ADDONS_ASSIGN_OR_RETURN(MirrorView view,
                           LookAt(session.volume, *session.reads, image, nullptr,
-                                 session.environment.tracker));
+                                 session.environment.timeline));
+  session.memory.reports.Note(&view);
   NoteLook(session.environment, session, view);
   return view;
 }

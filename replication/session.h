@@ -32,10 +32,7 @@ struct SameFor {
 /// What a call has seen so far: it stays when the call's work is done again
 /// from the start, so that nothing is waited for twice.
 struct CallMemory {
-  /// The reports that came while this site has had the role that `view` shows.
-  ReportWatch& Reports(const MirrorView& view);
-
-  std::optional<MirrorView> first_look;
+  ReportWatch reports;
   bool begun = false;  // of a promotion
   // Of a promotion, of a demotion that a workload keeps from going on, or of a
   // resync that waits for reports.
@@ -50,10 +47,6 @@ struct CallMemory {
   std::optional<SameFor> disabling;
   bool found = false;              // the volume
   bool tried_lease_first = false;  // SessionOptions::changes
-
- private:
-  ReportWatch reports_;
-  std::optional<bool> primary_;
 };
 
 /// A volume that was found.
@@ -124,8 +117,9 @@ absl::StatusOr<ImageClients> FindClients(const Session& session);
 void NoteLook(ReplicationEnvironment& environment, const OpenedVolume& opened,
               const MirrorView& view);
 
-/// LookAt() and NoteLook() for verbs. NOT_FOUND (the image is missing) only
-/// before the first change; afterwards it is UNAVAILABLE.
+/// LookAt() and NoteLook() for verbs; it counts the call's reports. NOT_FOUND
+/// (the image is missing) only before the first change; afterwards it is
+/// UNAVAILABLE.
 absl::StatusOr<MirrorView> Look(const Session& session,
                                 const AlsoRead& also = nullptr);
 /// The same through a handle that is open already, as LookAt() does.

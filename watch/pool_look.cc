@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "replication/look/image_directory.h"
+#include "replication/look/peers.h"
 #include "replication/look/report.h"
 #include "replication/steps/health.h"
 
@@ -71,16 +72,16 @@ void AddProgress(const SiteView& site, WatchedImage* image) {
   }
 }
 
-void JudgePrimary(PeerTracker& tracker, const MirrorView& view,
+void JudgePrimary(Timeline& timeline, const MirrorView& view,
                   const std::vector<MirrorPeer>& peers, SteadyDuration settle,
                   HealthReport* report, WatchedImage* image) {
   for (const SiteView& peer : view.peers) {
     const std::string name = SiteName(peers, peer.status.mirror_uuid);
     const bool fresh = Fresh(peer, settle);
     AddPeer(view, peer, name, settle, report);
-    image->split_brain |=
-        fresh && (peer.role == SiteRole::kSplitBrain || view.AlsoPrimary(peer));
-    AddNumbers(tracker, view, peer, name, report);
+    image->split_brain |= fresh && (peer.says == Says::kSplitBrain ||
+                                    SaysPrimary(peer, view, Word::kCurrent));
+    AddNumbers(timeline, view, peer, name, report);
     if (fresh) AddProgress(peer, image);
     image->state = std::string(Name(peer.status.state));
   }
@@ -93,7 +94,7 @@ void JudgePrimary(PeerTracker& tracker, const MirrorView& view,
   }
 }
 
-void JudgeSecondary(PeerTracker& tracker, const MirrorView& view,
+void JudgeSecondary(Timeline& timeline, const MirrorView& view,
                     const std::vector<MirrorPeer>& peers, SteadyDuration settle,
                     HealthReport* report, WatchedImage* image) {
   for (const SiteView& peer : view.peers) {
@@ -113,17 +114,17 @@ void JudgeSecondary(PeerTracker& tracker, const MirrorView& view,
     report->Add(ReplicationHealth::kDegraded,
                 "rbd-mirror of this site has not reported for long: check it");
   }
-  AddNumbers(tracker, view, local, "this site", report);
+  AddNumbers(timeline, view, local, "this site", report);
   if (!Fresh(local, settle)) return;
   AddProgress(local, image);
   if (CopiesAll(local.status)) {
     report->Add(ReplicationHealth::kDegraded,
-                absl::StrCat("this site ", DescribeCopyOfAll(local.status)));
-  } else if (local.role == SiteRole::kSecondary) {
+                absl::StrCat("this site ", DescribeCopyOfAll(local)));
+  } else if (local.says == Says::kSecondary) {
     report->Add(ReplicationHealth::kHealthy,
                 absl::StrCat("this site is ",
                              DescriptionText(local.status.description)));
-  } else if (local.role == SiteRole::kNotPrimary) {
+  } else if (local.says == Says::kNotPrimary) {
     report->Add(ReplicationHealth::kDegraded,
                 absl::StrCat("no site is known to be primary: rbd-mirror of "
                              "this site reports '",
@@ -161,11 +162,15 @@ void Empty(WatchedPool* seen) {
 /// By what was asked of the image, which `view` is told, else by the reports.
 WatchedRole JudgeRole(const std::optional<MirrorImageInfo>& asked,
                       SteadyDuration settle, MirrorView* view) {
-  const WatchedRole told = RoleByReports(*view, settle);
-  if (!asked.has_value()) return told;
-  view->info = *asked;
-  if (!view->enabled()) return told;
-  return view->info.primary ? WatchedRole::kPrimary : WatchedRole::kSecondary;
+  WatchedRole role = RoleByReports(*view, settle);
+  if (asked.has_value()) {
+    view->info = *asked;
+    if (view->enabled()) {
+      role = asked->primary ? WatchedRole::kPrimary : WatchedRole::kSecondary;
+    }
+  }
+  view->info.primary = role == WatchedRole::kPrimary;
+  return role;
 }
 
 /// Whose rbd-mirror has reported on the image of late.
@@ -202,22 +207,22 @@ WatchedRole RoleByReports(const MirrorView& view, SteadyDuration settle) {
   if (!view.local.has_value() || !Fresh(*view.local, settle)) {
     return WatchedRole::kUnclear;
   }
-  switch (view.local->role) {
-    case SiteRole::kPrimary:
+  switch (view.local->says) {
+    case Says::kPrimary:
       return WatchedRole::kPrimary;
-    case SiteRole::kSecondary:
-    case SiteRole::kNotPrimary:
-    case SiteRole::kSplitBrain:
+    case Says::kSecondary:
+    case Says::kNotPrimary:
+    case Says::kSplitBrain:
       return WatchedRole::kSecondary;
-    case SiteRole::kError:
-    case SiteRole::kUnclear:
+    case Says::kError:
+    case Says::kUnclear:
       break;
   }
   return WatchedRole::kUnclear;
 }
 
 WatchedImage JudgeImage(
-    PeerTracker& tracker, const MirrorView& view, WatchedRole role,
+    Timeline& timeline, const MirrorView& view, WatchedRole role,
     const std::vector<MirrorPeer>& peers,
     const std::optional<std::vector<SnapshotSchedule>>& schedules,
     SteadyDuration settle) {
@@ -233,10 +238,10 @@ WatchedImage JudgeImage(
   }
   switch (role) {
     case WatchedRole::kPrimary:
-      JudgePrimary(tracker, view, peers, settle, &report, &image);
+      JudgePrimary(timeline, view, peers, settle, &report, &image);
       break;
     case WatchedRole::kSecondary:
-      JudgeSecondary(tracker, view, peers, settle, &report, &image);
+      JudgeSecondary(timeline, view, peers, settle, &report, &image);
       break;
     case WatchedRole::kUnclear:
       report.Add(ReplicationHealth::kDegraded,
@@ -270,26 +275,6 @@ WatchedImage JudgeImage(
   image.health = report.health();
   image.message = report.text();
   return image;
-}
-
-MirrorView PoolLook::ViewOf(const ImageStatuses& listed) {
-  MirrorView view;
-  view.image_id = listed.image_id;
-  view.tracker_key = listed.image_id;
-  const SiteStatus* local = nullptr;
-  for (const SiteStatus& site : listed.sites) {
-    if (site.local()) local = &site;
-  }
-  for (const SiteStatus& site : listed.sites) {
-    SiteView entry{site, addons::RoleOf(site),
-                   tracker_.Age(view.tracker_key, site, local)};
-    if (site.local()) {
-      view.local = std::move(entry);
-    } else {
-      view.peers.push_back(std::move(entry));
-    }
-  }
-  return view;
 }
 
 void PoolLook::ReadNames(Pool& pool, const std::vector<ImageStatuses>& listed,
@@ -364,7 +349,7 @@ absl::Status PoolLook::Look(OperationContext& context, Cluster& cluster,
   std::vector<MirrorView> unclear;
   views.reserve(listed.size());
   for (const ImageStatuses& image : listed) {
-    views.push_back(ViewOf(image));
+    views.push_back(ViewOfListed(image, timeline_));
     if (RoleByReports(views.back(), settle) == WatchedRole::kUnclear) {
       unclear.push_back(views.back());
     } else {
@@ -383,14 +368,9 @@ absl::Status PoolLook::Look(OperationContext& context, Cluster& cluster,
     const Remembered& known = images_[view.image_id];
     const WatchedRole role = JudgeRole(known.info, settle, &view);
     NoteMirrors(view, settle, seen);
-    for (SiteView& peer : view.peers) {
-      peer.both_primary_for = tracker_.BothPrimaryFor(
-          view.tracker_key, peer.status,
-          role == WatchedRole::kPrimary && peer.status.up &&
-              peer.role == SiteRole::kPrimary);
-    }
+    timeline_.NoteBothPrimary(role == WatchedRole::kPrimary, &view);
     WatchedImage image =
-        JudgeImage(tracker_, view, role, peers,
+        JudgeImage(timeline_, view, role, peers,
                    SchedulesOf(schedules_, view.image_id), settle);
     image.image =
         known.image.empty() ? absl::StrCat("id ", view.image_id) : known.image;

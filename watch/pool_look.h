@@ -16,7 +16,7 @@
 #include "ceph/pool.h"
 #include "operation/operation_context.h"
 #include "replication/look/mirror_view.h"
-#include "replication/look/peer_tracker.h"
+#include "replication/look/timeline.h"
 #include "replication/look/watched.h"
 #include "replication/steps/mirror_schedule.h"
 #include "watch/watch_snapshot.h"
@@ -41,7 +41,7 @@ class PoolLook {
       std::function<std::optional<WatchedPools::Named>(const std::string&)>;
 
   /// `clock` is not owned.
-  explicit PoolLook(Clock& clock) : clock_(clock), tracker_(clock) {}
+  explicit PoolLook(Clock& clock) : clock_(clock), timeline_(clock) {}
 
   /// Fills in what is seen of `pool`, whose cluster is `cluster`; `name_of` are
   /// the names that calls have told, by image id. On an error `seen` is as it
@@ -62,10 +62,9 @@ class PoolLook {
   void AskRoles(OperationContext& context, Pool& pool,
                 const std::vector<MirrorView>& views);
   void ReadSchedules(Cluster& cluster, Pool& pool, WatchedPool* seen);
-  MirrorView ViewOf(const ImageStatuses& listed);
 
   Clock& clock_;
-  PeerTracker tracker_;
+  Timeline timeline_;
   std::map<std::string, Remembered> images_;  // by id
   std::optional<SteadyTime> names_read_at_;
   std::string asked_last_;
@@ -80,7 +79,7 @@ WatchedRole RoleByReports(const MirrorView& view, SteadyDuration settle);
 /// reports, and in `info` what is known. `schedules` are those that apply;
 /// nullopt: not known. Asks nobody.
 WatchedImage JudgeImage(
-    PeerTracker& tracker, const MirrorView& view, WatchedRole role,
+    Timeline& timeline, const MirrorView& view, WatchedRole role,
     const std::vector<MirrorPeer>& peers,
     const std::optional<std::vector<SnapshotSchedule>>& schedules,
     SteadyDuration settle);

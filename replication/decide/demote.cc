@@ -1,8 +1,6 @@
 #include "replication/decide/demote.h"
 
 #include <algorithm>
-#include <chrono>
-#include <cstdint>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -10,8 +8,7 @@
 #include "ceph/mirror_clients.h"
 #include "replication/look/leftover.h"
 #include "replication/look/mirrored_clone.h"
-#include "replication/look/peer_claims.h"
-#include "replication/look/record.h"
+#include "replication/look/peers.h"
 #include "replication/look/report.h"
 
 namespace addons {
@@ -23,70 +20,17 @@ DemoteDecision RefuseDemote(StatusCode code, std::string reason) {
   return {DemoteAction::kRefuse, code, std::move(reason), ""};
 }
 
-/// "Primary" in a report of the peer counts when the one before it was written
-/// this long after this site became primary: an rbd-mirror that stood still
-/// writes what it knew before it looks again. The peer may have been demoted
-/// since. Where it became primary first, it was so for so long beside this one
-/// that it knew of that then, and has noted that its demotion is not one to
-/// take back: on either side a report is up to 60 s old, and tells what was
-/// seen up to 30 s before; the rest is for the clocks. Where it became primary
-/// last, this site's own "primary", which it has long had, keeps it from noting
-/// that the two were in step.
-constexpr std::chrono::seconds kClaimStands{150};
-
-/// This site takes its own demotion back, and has told nobody yet that it is
-/// primary: nothing was acknowledged here that a peer would have to copy.
-bool ToldNobody(const MirrorView& view) {
-  return view.own_demotion_mark.has_value() &&
-         view.own_demotion_mark->step == OwnDemotionStep::kTakenBack;
-}
-
-/// What `peer` reports is about the time since this site became primary.
-bool IsCurrent(const SiteView& peer, const DemoteEvidence& seen) {
-  if (seen.rewrites(peer.status.mirror_uuid) >= 1) return true;
-  const std::optional<int64_t> since = seen.view.PrimarySince();
-  return since.has_value() && peer.status.last_update >= *since;
-}
-
 /// That `peer` is primary, too, is no older text that rbd-mirror wrote once
 /// more before it looked again.
-bool IsPrimaryNow(const SiteView& peer, const DemoteEvidence& seen) {
-  if (peer.role != SiteRole::kPrimary) return false;
+bool IsPrimaryNow(const SiteView& peer, const MirrorView& view) {
   // As the promotion does that waits for this peer: JudgeFollowers().
-  if (ToldNobody(seen.view) && IsCurrent(peer, seen)) return true;
-  if (seen.rewrites(peer.status.mirror_uuid) >= 2) return true;
-  const std::optional<int64_t> since = seen.view.PrimarySince();
-  return since.has_value() && peer.reported_before.has_value() &&
-         *peer.reported_before >= *since + kClaimStands.count();
-}
-
-/// Its image went on from another content than this one: nothing that is
-/// written here arrives there before a resync.
-bool Diverged(const SiteView& peer, const DemoteEvidence& seen) {
-  if (peer.role != SiteRole::kSplitBrain) return false;
-  const std::optional<int64_t> since = seen.view.PrimarySince();
-  return since.has_value()
-             ? peer.status.last_update + kStampMargin.count() >= *since
-             : seen.rewrites(peer.status.mirror_uuid) > 0;
-}
-
-/// Only what was copied shows that a peer follows, and not that it tries to.
-bool MustHaveCopied(const MirrorView& view) {
-  // Journal mode has no numbers that tell it.
-  return view.info.mode != MirrorMode::kJournal &&
-         !PrimaryTermBeganInStep(view);
-}
-
-bool Follows(const SiteView& peer, const DemoteEvidence& seen) {
-  // One that starts or stops may be about to find that it cannot follow.
-  if (!IsReplaying(peer.status)) return false;
-  return HasCopiedOfTerm(peer, seen.view) ||
-         (!MustHaveCopied(seen.view) && IsCurrent(peer, seen));
+  return SaysPrimary(peer, view,
+                     ToldNobody(view) ? Word::kLagging : Word::kSettled);
 }
 
 /// It says that its image goes on from another content, or may.
 bool MayHaveGoneOn(const SiteView& peer) {
-  return peer.role == SiteRole::kPrimary || peer.role == SiteRole::kSplitBrain;
+  return peer.says == Says::kPrimary || peer.says == Says::kSplitBrain;
 }
 
 OwnDemotionMark MarkOf(const DemoteEvidence& seen) {
@@ -101,8 +45,8 @@ OwnDemotionMark MarkOf(const DemoteEvidence& seen) {
   // is not here, and must not take it back as if nothing had been written.
   const bool untold = ToldNobody(view);
   const auto other = [&](const SiteView& peer) {
-    return IsPrimaryNow(peer, seen) || view.AlsoPrimary(peer) ||
-           (untold && Diverged(peer, seen));
+    return SaysPrimary(peer, view, untold ? Word::kLagging : Word::kCurrent) ||
+           (untold && Diverged(peer, view));
   };
   if (std::any_of(view.peers.begin(), view.peers.end(), other)) {
     OwnDemotionMark mark{OwnDemotionStep::kGivenBack};
@@ -110,11 +54,9 @@ OwnDemotionMark MarkOf(const DemoteEvidence& seen) {
     return mark;
   }
   OwnDemotionMark mark;
-  for (const SiteView& peer : view.peers) {
-    // Perhaps an older text, but no word that it was in step just now.
-    if (MayHaveGoneOn(peer)) return {};
-    const int64_t heard = peer.status.last_update;
-    mark.heard = std::min(mark.heard.value_or(heard), heard);
+  // Perhaps an older text, but no word that it was in step just now.
+  if (std::none_of(view.peers.begin(), view.peers.end(), MayHaveGoneOn)) {
+    mark.heard = HeardOfAll(view);
   }
   return mark;
 }
@@ -127,7 +69,7 @@ std::string DescribeMissingFollower(const DemoteEvidence& seen,
       "promotion would lose what was written here";
   for (const SiteView& peer : seen.view.peers) {
     const std::string site = site_name(peer.status.mirror_uuid);
-    if (Diverged(peer, seen)) {
+    if (Diverged(peer, seen.view)) {
       return absl::StrCat(site,
                           " reports a split brain: resync the image there "
                           "first (autoResync: true, or state: resync); if the "
@@ -135,7 +77,7 @@ std::string DescribeMissingFollower(const DemoteEvidence& seen,
                           "force instead",
                           kLost);
     }
-    if (peer.role == SiteRole::kError) {
+    if (peer.says == Says::kError) {
       return absl::StrCat(site, " does not copy the image ('",
                           DescriptionText(peer.status.description),
                           "'): see to that first", kLost);
@@ -207,8 +149,9 @@ DemoteDecision DecideRepair(const MirrorView& view, SteadyDuration settle,
 
 bool FollowerSeen(const DemoteEvidence& seen) {
   const std::vector<SiteView>& peers = seen.view.peers;
-  if (std::any_of(peers.begin(), peers.end(),
-                  [&](const SiteView& peer) { return Diverged(peer, seen); })) {
+  if (std::any_of(peers.begin(), peers.end(), [&](const SiteView& peer) {
+        return Diverged(peer, seen.view);
+      })) {
     // As the promotion would do that waits for this peer.
     return ToldNobody(seen.view);
   }
@@ -217,7 +160,7 @@ bool FollowerSeen(const DemoteEvidence& seen) {
   if (seen.open_by_mirror && !MustHaveCopied(seen.view)) return true;
   return std::any_of(peers.begin(), peers.end(), [&](const SiteView& peer) {
     // A primary will not copy: demoting this side is the way out.
-    return IsPrimaryNow(peer, seen) || Follows(peer, seen);
+    return IsPrimaryNow(peer, seen.view) || Follows(peer, seen.view);
   });
 }
 

@@ -1,7 +1,6 @@
 #ifndef ADDONS_REPLICATION_DECIDE_DEMOTE_H_
 #define ADDONS_REPLICATION_DECIDE_DEMOTE_H_
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -49,8 +48,6 @@ struct DemoteEvidence {
   const std::map<std::string, std::string>& published;
   /// The pool has no peer; only read where FollowerSeen() is not enough.
   bool no_peers = false;
-  /// How often a peer has rewritten its report since this call looked first.
-  std::function<int(const std::string& mirror_uuid)> rewrites{};
   // --- what this call has done
   bool begun = false;  // to change something: from then on it goes on
   bool awaited_workload = false;
@@ -68,14 +65,10 @@ struct DemoteDecision {
   OwnDemotionMark mark = {};
 };
 
-/// A peer copies from this image, or says that it is primary as well. One that
-/// has not noticed yet that this site is primary must not lose its chance: when
-/// both sides are demoted, nothing is copied any more, and its next promote
-/// would return to the state before this site became primary. One that may have
-/// gone on from another content (PrimaryTermBeganInStep()) follows when it has
-/// copied something since: until it finds that it cannot, it has the image open
-/// and says "replaying" all the same. Journal mode does not tell more than
-/// that.
+/// A peer Follows(), or says that it is primary as well. One that has not
+/// noticed yet that this site is primary must not lose its chance: when both
+/// sides are demoted, nothing is copied any more, and its next promote would
+/// return to the state before this site became primary.
 bool FollowerSeen(const DemoteEvidence& seen);
 
 /// The mark of ceph-csi that says that the volume is published; empty: there is

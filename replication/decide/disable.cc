@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "replication/look/leftover.h"
+#include "replication/look/peers.h"
 #include "replication/look/signs_of_life.h"
 
 namespace addons {
@@ -12,9 +13,6 @@ namespace {
 
 using absl::StatusCode;
 using Action = DisableAction;
-
-/// A report that was rewritten so often tells of a time after the first look.
-constexpr int kRewritesOfPresent = 2;
 
 DisableDecision Go(Action action) { return {action, StatusCode::kOk, ""}; }
 
@@ -31,18 +29,17 @@ DisableDecision DecideSecondary(const DisableEvidence& seen,
   const MirrorView& view = seen.view;
   const SteadyDuration settle = options.settle_time;
   const bool one_way_alive = view.OneWay() && view.LocalDaemonUp() &&
-                             view.local->role == SiteRole::kSecondary;
-  const SiteView* primary = view.FreshPeer(SiteRole::kPrimary, settle);
+                             view.local->says == Says::kSecondary;
   // A report whose daemon has gone since is no sign of a living primary: OK
   // would end the operator's care for a copy that stays mirrored.
-  if (one_way_alive || (primary != nullptr && primary->status.up)) {
+  if (one_way_alive || AnyLives(view, Says::kPrimary, settle)) {
     return Go(Action::kLeaveToPrimary);
   }
-  const SiteView* not_primary = view.FreshPeer(SiteRole::kNotPrimary, settle);
+  const SiteView* const not_primary =
+      FindPeer(view, Says::kNotPrimary, Word::kBefore, settle);
   const bool nobody_primary = not_primary != nullptr;
   // It may just have been promoted.
-  if (nobody_primary &&
-      seen.rewrites(not_primary->status.mirror_uuid) < kRewritesOfPresent) {
+  if (nobody_primary && WordOf(*not_primary, view) < Word::kSettled) {
     return Wait(
         "this site is secondary, and the peer has not reported yet whether it "
         "is primary now (up to a minute)");
@@ -67,13 +64,11 @@ DisableDecision DecideSecondary(const DisableEvidence& seen,
 
 bool HasLateFollower(const MirrorView& view, SteadyDuration settle) {
   return view.info.primary &&
-         std::any_of(view.peers.begin(), view.peers.end(),
-                     [&](const SiteView& peer) {
-                       return peer.status.up && peer.age < settle &&
-                              (peer.role == SiteRole::kNotPrimary ||
-                               (peer.role == SiteRole::kPrimary &&
-                                !view.AlsoPrimary(peer)));
-                     });
+         std::any_of(
+             view.peers.begin(), view.peers.end(), [&](const SiteView& peer) {
+               return Lives(peer, settle) && (peer.says == Says::kNotPrimary ||
+                                              MayBePrimary(peer, view));
+             });
 }
 
 bool LacksFollower(const MirrorView& view) {

@@ -1,7 +1,6 @@
 #ifndef ADDONS_REPLICATION_DECIDE_DISABLE_H_
 #define ADDONS_REPLICATION_DECIDE_DISABLE_H_
 
-#include <functional>
 #include <optional>
 #include <string>
 
@@ -44,8 +43,6 @@ struct DisableEvidence {
   bool for_something_else = false;
   /// This call has disabled it by force.
   bool forced = false;
-  /// How often a peer has rewritten its report since this call looked first.
-  std::function<int(const std::string& mirror_uuid)> rewrites{};
   /// How long calls have waited for a follower, where AwaitsFollower() says so;
   /// nullopt: there is nobody to wait for.
   std::optional<SteadyDuration> awaited_for = std::nullopt;

@@ -10,36 +10,24 @@
 
 #include "absl/strings/str_cat.h"
 #include "replication/look/leftover.h"
-#include "replication/look/peer_claims.h"
+#include "replication/look/peers.h"
 #include "replication/look/report.h"
 #include "replication/look/signs_of_life.h"
 
 namespace addons {
 namespace {
 
-/// A note that a demotion was refused counts for so long, unless it is renewed.
-constexpr std::chrono::minutes kRefusalCounts{10};
-
 /// A peer has not told its role since the call began. One without a report is
 /// awaited like one that is silent: that is no word of it. Only force does
 /// without.
-bool AwaitsReport(const PromoteEvidence& seen, Force force,
-                  SteadyDuration settle) {
-  const std::vector<SiteView>& peers = seen.view.peers;
+bool AwaitsReport(const MirrorView& view, Force force, SteadyDuration settle) {
+  const std::vector<SiteView>& peers = view.peers;
   const bool forced = force == Force::kYes;
-  if (seen.view.silent_peer_age.has_value() && !forced) return true;
+  if (view.silent_peer_age.has_value() && !forced) return true;
   return std::any_of(peers.begin(), peers.end(), [&](const SiteView& peer) {
     if (forced && peer.age >= settle) return false;
-    if (seen.first_look == nullptr ||
-        peer.status.state == MirrorStatusState::kStartingReplay) {
-      return true;
-    }
-    return std::any_of(
-        seen.first_look->peers.begin(), seen.first_look->peers.end(),
-        [&](const SiteView& before) {
-          return before.status.mirror_uuid == peer.status.mirror_uuid &&
-                 before.status.last_update == peer.status.last_update;
-        });
+    return peer.rewrites_in_call == 0 ||
+           peer.status.state == MirrorStatusState::kStartingReplay;
   });
 }
 
@@ -61,7 +49,8 @@ std::string DescribeWait(const MirrorView& view, bool arrived,
            "tell whether the peer took the role back since, is down or has "
            "not reported; it does so within half a minute of its start";
   }
-  if (const SiteView* peer = view.FreshPeer(SiteRole::kPrimary, settle);
+  if (const SiteView* peer =
+          FindPeer(view, Says::kPrimary, Word::kOutdated, settle);
       peer != nullptr) {
     reason =
         absl::StrCat(site_name(peer->status.mirror_uuid),
@@ -75,7 +64,7 @@ std::string DescribeWait(const MirrorView& view, bool arrived,
     reason = "the peer's demotion has not arrived yet";
   }
   if (!progress.empty()) absl::StrAppend(&reason, "; ", progress);
-  if (view.local.has_value() && view.local->role == SiteRole::kError) {
+  if (view.local.has_value() && view.local->says == Says::kError) {
     absl::StrAppend(&reason, "; rbd-mirror of this site reports '",
                     DescriptionText(view.local->status.description), "'");
   }
@@ -174,24 +163,6 @@ std::optional<SteadyDuration> DeafFor(const LifeEvidence& life,
                                     : life.clocks.looked_for;
   if (silent < options.settle_time) return std::nullopt;
   return silent;
-}
-
-/// The peer has told within ten minutes that its demotion is wanted. A daemon
-/// that has just begun does not know how long the note has been here: what that
-/// site has reported or written long after it tells that it is none of today.
-bool RefusalStands(const MirrorView& view) {
-  if (!view.refused_demotion.has_value() ||
-      view.refused_demotion_age >= kRefusalCounts) {
-    return false;
-  }
-  int64_t newest = view.NewestOnPrimary().value_or(0);
-  for (const SiteView& peer : view.peers) {
-    newest = std::max(newest, peer.status.last_update);
-  }
-  const int64_t told = view.refused_demotion->told;
-  return view.refused_demotion->unclear || told == 0 ||
-         newest <= told + std::chrono::seconds(kRefusalCounts).count() +
-                       kReportLag.count();
 }
 
 /// The demotion has arrived whole, and the other side is dead, which keeps it
@@ -347,7 +318,7 @@ PromoteSeries::Seen SeenInSeries(const MirrorView& view,
   PromoteSeries::Seen seen;
   seen.pool = view.pool_key;
   seen.rados_namespace = rados_namespace;
-  seen.image = view.tracker_key;
+  seen.image = view.timeline_key;
   seen.progress = view.Progress();
   seen.receiving = !disturbed && LocalMirrorWorks(view, options);
   seen.primary_peer = PrimaryPeer(view, options.settle_time);
@@ -387,7 +358,7 @@ PromoteDecision DecidePromote(const PromoteEvidence& seen, Force force,
       (DemotionArrived(view, options.settle_time) ||
        (OwnHalfDemotion(view) && ClaimingPeer(view) == nullptr));
   const bool awaits_report =
-      NeedsReport(view) && AwaitsReport(seen, force, options.settle_time);
+      NeedsReport(view) && AwaitsReport(view, force, options.settle_time);
   if (force == Force::kYes) {
     if (!arrived) return DecideForced(view, seen.rescue);
     if (!awaits_report) return {PromoteAction::kPlain, ""};

@@ -34,8 +34,6 @@ enum class PromoteAction {
 /// What a decision rests on. Nothing is owned.
 struct PromoteEvidence {
   const MirrorView& view;
-  /// The first look of this call; nullptr: `view` is that.
-  const MirrorView* first_look = nullptr;
   /// The record of the image's rescue image, if there is one.
   const std::optional<RescueRecord>& rescue;
   SeriesClocks clocks{};

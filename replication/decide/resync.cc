@@ -9,7 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "replication/look/leftover.h"
-#include "replication/look/peer_claims.h"
+#include "replication/look/peers.h"
 #include "replication/look/report.h"
 
 namespace addons {
@@ -38,24 +38,9 @@ bool WholeCopy(const MirrorView& view) {
   return newest != nullptr && newest->complete;
 }
 
-/// The report is about the role that the image has now: it was written after
-/// this site demoted it, or after this copy was begun.
-bool IsCurrent(const MirrorView& view, const SiteView& site) {
-  int64_t since = view.created.seconds;
-  if (view.OwnDemotion()) {
-    since = std::chrono::system_clock::to_time_t(view.Newest()->created) +
-            kStampMargin.count();
-  }
-  return site.status.last_update >= since;
-}
-
-/// A peer that is up and has said `role` since this image has its role.
-bool PeerIs(const MirrorView& view, SiteRole role, SteadyDuration settle) {
-  return std::any_of(view.peers.begin(), view.peers.end(),
-                     [&](const SiteView& peer) {
-                       return peer.role == role && peer.age < settle &&
-                              peer.status.up && IsCurrent(view, peer);
-                     });
+/// rbd-mirror of this site has reported on the role that the image has now.
+bool IsCurrent(const MirrorView& view) {
+  return WordOf(*view.local, view) >= Word::kLagging;
 }
 
 bool Replays(const MirrorView& view) {
@@ -68,15 +53,7 @@ bool Replays(const MirrorView& view) {
 /// that it replays until it has met it. That the demotion was this site's is
 /// marked in the metadata, which nobody can change on a secondary.
 bool PeerCopiesOwnDemotion(const MirrorView& view, SteadyDuration settle) {
-  if (view.info.mode != MirrorMode::kJournal) {
-    return view.OwnDemotion() && PeerIs(view, SiteRole::kSecondary, settle);
-  }
-  return view.own_demotion_mark.has_value() &&
-         std::any_of(view.peers.begin(), view.peers.end(),
-                     [&](const SiteView& peer) {
-                       return peer.age < settle && peer.status.up &&
-                              IsReplaying(peer.status);
-                     });
+  return view.LastDemotionIsOwn() && AnyLives(view, Says::kSecondary, settle);
 }
 
 /// Nobody is there to copy from.
@@ -114,7 +91,7 @@ bool CopyRunning(const ResyncEvidence& seen, SteadyDuration settle) {
     // So new that nobody has reported on it yet.
     return (creating || incomplete) && SawPrimaryLately(seen, settle);
   }
-  if (!view.LocalDaemonUp() || !IsCurrent(view, *view.local)) return false;
+  if (!view.LocalDaemonUp() || !IsCurrent(view)) return false;
   switch (view.local->status.state) {
     case MirrorStatusState::kSyncing:
       return true;
@@ -165,7 +142,7 @@ ResyncDecision DecideAbsent(const ResyncEvidence& seen, SteadyDuration settle) {
 /// primary of it: also when replication was ended there before this site's
 /// rbd-mirror had noticed that it was primary (measured, 16.2.15).
 bool MayBeLeftBehind(const MirrorView& view, SteadyDuration settle) {
-  return view.OwnDemotion() && PeerIs(view, SiteRole::kNotPrimary, settle);
+  return view.OwnDemotion() && AnyLives(view, Says::kNotPrimary, settle);
 }
 
 ResyncDecision DecideOnError(const ResyncEvidence& seen, SteadyDuration settle,
@@ -173,7 +150,7 @@ ResyncDecision DecideOnError(const ResyncEvidence& seen, SteadyDuration settle,
   if (!seen.error.has_value()) return {ResyncAction::kAskError, {}, ""};
   const MirrorView& view = *seen.view;
   const std::string text = DescriptionText(view.local->status.description);
-  const bool split = view.local->role == SiteRole::kSplitBrain;
+  const bool split = view.local->says == Says::kSplitBrain;
   const bool broken =
       split || (MayBeStanding(view, seen.error->standing, settle) &&
                 seen.error->demoted_incarnation);
@@ -186,7 +163,7 @@ ResyncDecision DecideOnError(const ResyncEvidence& seen, SteadyDuration settle,
       split ? absl::StrCat("split brain: ", text)
             : absl::StrCat("rbd-mirror of this site keeps reporting '", text,
                            "' since this site was demoted");
-  if (!PeerIs(view, SiteRole::kPrimary, settle)) {
+  if (!AnyLives(view, Says::kPrimary, settle)) {
     return Unavailable(absl::StrCat(
         what, "; ", PeerName(view, site_name),
         " is not known to be alive and primary; a resync "
@@ -226,7 +203,7 @@ ResyncDecision DecideIdle(const ResyncEvidence& seen, SteadyDuration settle,
     return Unavailable(
         "rbd-mirror of this site is down, nothing is being copied; start it");
   }
-  if (!IsCurrent(view, *view.local)) return Waiting();
+  if (!IsCurrent(view)) return Waiting();
   if (PeerCopiesOwnDemotion(view, settle)) {
     return NotReady(
         absl::StrCat(PeerName(view, site_name),
@@ -242,8 +219,8 @@ ResyncDecision DecideIdle(const ResyncEvidence& seen, SteadyDuration settle,
         !view.OwnDemotion()) {
       return ready;
     }
-    if (view.local->role == SiteRole::kNotPrimary &&
-        PeerIs(view, SiteRole::kNotPrimary, settle)) {
+    if (view.local->says == Says::kNotPrimary &&
+        AnyLives(view, Says::kNotPrimary, settle)) {
       if (!view.GaveRoleBack()) {
         if (KeptInStep(view, settle)) return ready;
         return Unavailable(absl::StrCat(
@@ -265,7 +242,7 @@ ResyncDecision DecideIdle(const ResyncEvidence& seen, SteadyDuration settle,
 bool LivingPrimary(const MirrorView& view, SteadyDuration settle) {
   // With one-way mirroring the peer has no report; there the local rbd-mirror
   // tells by replaying.
-  return PeerIs(view, SiteRole::kPrimary, settle) ||
+  return AnyLives(view, Says::kPrimary, settle) ||
          (view.OneWay() && Replays(view));
 }
 
@@ -274,10 +251,9 @@ bool ReportsError(const MirrorView& view) {
          view.local->status.state == MirrorStatusState::kError;
 }
 
-bool MayBeStanding(const MirrorView& view,
-                   const ResyncHistory::Standing& standing,
+bool MayBeStanding(const MirrorView& view, const ErrorStanding& standing,
                    SteadyDuration settle) {
-  return view.local->role != SiteRole::kSplitBrain &&
+  return view.local->says != Says::kSplitBrain &&
          !PassesByItself(DescriptionText(view.local->status.description)) &&
          standing.stands_for >= settle &&
          standing.rewrites >= kStandingRewrites;

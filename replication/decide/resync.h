@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "ceph/image.h"
 #include "replication/look/mirror_view.h"
-#include "replication/look/resync_history.h"
 
 namespace addons {
 
@@ -22,9 +21,16 @@ enum class ResyncAction {
   kRequest,       // delete this copy and have it copied anew
 };
 
+/// How long rbd-mirror of this site has been reporting an error. Any error
+/// counts: its words change while its cause stays.
+struct ErrorStanding {
+  SteadyDuration stands_for{0};
+  int rewrites = 0;  // how often the report was written anew meanwhile
+};
+
 /// What is known of an error that rbd-mirror of this site reports.
 struct ResyncError {
-  ResyncHistory::Standing standing;
+  ErrorStanding standing;
   /// This image is the one that this site has demoted, no copy made since; only
   /// read where MayBeStanding().
   bool demoted_incarnation = false;
@@ -59,8 +65,7 @@ bool ReportsError(const MirrorView& view);
 
 /// The error may be one that does not pass by itself, as far as the reports
 /// tell: whether this copy is broken depends on which incarnation it is.
-bool MayBeStanding(const MirrorView& view,
-                   const ResyncHistory::Standing& standing,
+bool MayBeStanding(const MirrorView& view, const ErrorStanding& standing,
                    SteadyDuration settle);
 
 /// Decides from one look; a pure function. `site_name` gives a peer's name.

@@ -142,10 +142,17 @@ absl::Status ReadJournal(Pool& pool, MirrorView* view) {
   return absl::OkStatus();
 }
 
-/// What the report says of its site being primary, nullopt: nothing.
-std::optional<bool> ClaimOf(SiteRole role) {
-  if (role == SiteRole::kUnclear) return std::nullopt;
-  return role == SiteRole::kPrimary;
+void AddSites(const std::vector<SiteStatus>& sites, MirrorView* view) {
+  for (const SiteStatus& site : sites) {
+    SiteView entry;
+    entry.status = site;
+    entry.says = SaysOf(site);
+    if (site.local()) {
+      view->local = std::move(entry);
+    } else {
+      view->peers.push_back(std::move(entry));
+    }
+  }
 }
 
 /// Asks for the peers only where something is odd about the reports: a daemon
@@ -168,21 +175,19 @@ absl::Status AskForFormerPeers(Pool& pool, std::vector<SiteStatus>* sites) {
 /// starts removes those of daemons that are down. Whose last one said that it
 /// is primary still says so; otherwise the silence has an age, where a peer's
 /// rbd-mirror has called at this pool at all.
-absl::Status AddMissingPeers(Pool& pool, const SiteStatus* local_entry,
-                             PeerTracker& tracker, MirrorView* view) {
+absl::Status AddMissingPeers(Pool& pool, Timeline& timeline, MirrorView* view) {
   ADDONS_ASSIGN_OR_RETURN(const auto peers, pool.MirrorPeers());
+  const SiteStatus* const local =
+      view->local.has_value() ? &view->local->status : nullptr;
   for (const MirrorPeer& peer : peers) {
     if (peer.mirror_uuid.empty()) continue;
-    if (auto claim = tracker.LastClaim(view->tracker_key, peer.mirror_uuid);
+    if (auto claim =
+            timeline.LastClaim(view->timeline_key, peer.mirror_uuid, local);
         claim.has_value()) {
-      claim->up = false;
-      SiteView entry{*claim, RoleOf(*claim),
-                     tracker.Age(view->tracker_key, *claim, local_entry)};
-      entry.rewrites =
-          tracker.RewrittenSinceTurn(view->tracker_key, peer.mirror_uuid);
-      view->peers.push_back(std::move(entry));
+      view->peers.push_back(*std::move(claim));
     } else if (!view->silent_peer_age.has_value()) {
-      view->silent_peer_age = tracker.SilentFor(view->tracker_key, true);
+      view->silent_peer_age =
+          timeline.HeldFor(view->timeline_key, Since::kSilent, "silent");
     }
   }
   return absl::OkStatus();
@@ -190,57 +195,29 @@ absl::Status AddMissingPeers(Pool& pool, const SiteStatus* local_entry,
 
 /// What this process knows of the image besides.
 absl::StatusOr<MirrorView> Complete(const ResolvedVolume& volume, Pool& pool,
-                                    Read read, PeerTracker& tracker) {
+                                    Read read, Timeline& timeline) {
   MirrorView& view = read.view;
   view.pool_key = WholePoolKey(volume);
-  view.tracker_key = TrackerKey(volume, view.info);
+  view.timeline_key = TrackerKey(volume, view.info);
   if (read.refused.has_value()) {
     view.refused_demotion = ParseRefusedDemotion(*read.refused);
     view.refused_demotion_age =
-        tracker.MarkAge(view.tracker_key, *read.refused);
+        timeline.HeldFor(view.timeline_key, Since::kRefused, *read.refused);
   }
   // Its ENOENT, and that below, is no word about the image.
   if (const absl::Status asked = AskForFormerPeers(pool, &read.sites);
       !asked.ok()) {
     return AfterResolve(asked, volume);
   }
-  const bool primary = view.enabled() && view.info.primary;
-  tracker.NoteRole(view.tracker_key, primary);
-  view.primary_for = tracker.PrimaryFor(view.tracker_key);
-  const auto local =
-      std::find_if(read.sites.begin(), read.sites.end(),
-                   [](const auto& site) { return site.local(); });
-  const SiteStatus* local_entry = local == read.sites.end() ? nullptr : &*local;
-  for (const SiteStatus& site : read.sites) {
-    SiteView entry{site, RoleOf(site),
-                   tracker.Age(view.tracker_key, site, local_entry)};
-    if (site.local()) {
-      entry.rewritten = tracker.RewrittenWithin(
-          view.tracker_key, site.mirror_uuid, kJustReported);
-      view.local = std::move(entry);
-    } else {
-      entry.rewrites =
-          tracker.RewrittenSinceTurn(view.tracker_key, site.mirror_uuid);
-      entry.reported_before =
-          tracker.ReportedBefore(view.tracker_key, site.mirror_uuid);
-      entry.both_primary_for = tracker.BothPrimaryFor(
-          view.tracker_key, site,
-          primary && site.up && entry.role == SiteRole::kPrimary);
-      tracker.NoteClaim(view.tracker_key, site, ClaimOf(entry.role));
-      view.peers.push_back(std::move(entry));
-    }
-  }
-  if (!view.peers.empty()) {
-    tracker.SilentFor(view.tracker_key, false);
-  } else if (view.enabled() &&
-             (!primary || view.own_demotion_mark.has_value())) {
-    if (const absl::Status added =
-            AddMissingPeers(pool, local_entry, tracker, &view);
+  AddSites(read.sites, &view);
+  timeline.Note(&view);
+  if (view.peers.empty() && view.enabled() &&
+      (!view.info.primary || view.own_demotion_mark.has_value())) {
+    if (const absl::Status added = AddMissingPeers(pool, timeline, &view);
         !added.ok()) {
       return AfterResolve(added, volume);
     }
   }
-  view.quiet_for = tracker.QuietFor(view.tracker_key, view.Progress());
   return std::move(view);
 }
 
@@ -248,7 +225,7 @@ absl::StatusOr<MirrorView> Complete(const ResolvedVolume& volume, Pool& pool,
 absl::StatusOr<MirrorView> LookThrough(const ResolvedVolume& volume, Pool& pool,
                                        Image& image,
                                        const std::vector<SiteStatus>* listed,
-                                       PeerTracker& tracker,
+                                       Timeline& timeline,
                                        const AlsoRead& also) {
   Read read;
   // Only opening it tells that there is no such image.
@@ -256,10 +233,14 @@ absl::StatusOr<MirrorView> LookThrough(const ResolvedVolume& volume, Pool& pool,
   if (status.ok() && also != nullptr) status = also(image, read.view);
   if (!status.ok()) return AfterResolve(status, volume);
   ADDONS_RETURN_IF_ERROR(ReadJournal(pool, &read.view));
-  return Complete(volume, pool, std::move(read), tracker);
+  return Complete(volume, pool, std::move(read), timeline);
 }
 
 }  // namespace
+
+std::string SiteView::ReportedAt() const {
+  return FormatUnixSeconds(status.last_update);
+}
 
 std::string PoolKey(const ResolvedVolume& volume) {
   return absl::StrCat(WholePoolKey(volume), "/", volume.rados_namespace);
@@ -298,7 +279,7 @@ bool MirrorView::GaveRoleBackUntold() const {
 }
 
 bool MirrorView::PeerWentOn() const {
-  const bool split = local.has_value() && local->role == SiteRole::kSplitBrain;
+  const bool split = local.has_value() && local->says == Says::kSplitBrain;
   return GaveRoleBack() ||
          (LastDemotionIsOwn() && !info.primary && (resync_requested || split));
 }
@@ -313,30 +294,8 @@ std::optional<int64_t> MirrorView::PrimarySince() const {
   return PrimaryTermBegan(*this);
 }
 
-bool MirrorView::ReportedSincePrimary(const SiteView& peer) const {
-  const std::optional<int64_t> since = PrimarySince();
-  return since.has_value() ? peer.status.last_update >= *since
-                           : peer.rewrites.value_or(1) > 0;
-}
-
-bool MirrorView::AlsoPrimary(const SiteView& peer) const {
-  if (peer.role != SiteRole::kPrimary) return false;
-  if (peer.both_primary_for >= kReportLag) return true;
-  const std::optional<int64_t> since = PrimarySince();
-  return since.has_value() &&
-         peer.status.last_update >= *since + kReportLag.count();
-}
-
 bool MirrorView::LocalDaemonUp() const {
   return local.has_value() && local->status.up;
-}
-
-const SiteView* MirrorView::FreshPeer(SiteRole role,
-                                      SteadyDuration settle) const {
-  for (const SiteView& peer : peers) {
-    if (peer.role == role && peer.age < settle) return &peer;
-  }
-  return nullptr;
 }
 
 bool MirrorView::AnyFreshPeer(SteadyDuration settle) const {
@@ -347,7 +306,7 @@ bool MirrorView::AnyFreshPeer(SteadyDuration settle) const {
 
 bool MirrorView::SplitBrain() const {
   return local.has_value() && local->status.up &&
-         local->role == SiteRole::kSplitBrain;
+         local->says == Says::kSplitBrain;
 }
 
 std::string MirrorView::UnclearReport(SteadyDuration settle) const {
@@ -376,6 +335,17 @@ std::string MirrorView::UnclearReport(SteadyDuration settle) const {
                         "' with a state that this build does not know");
   }
   return "";
+}
+
+std::optional<int64_t> MirrorView::ToldNow() const {
+  std::optional<int64_t> now;
+  const auto told = [&now](const SiteView& site) {
+    now = std::max(now.value_or(0),
+                   site.status.last_update + WholeSeconds(site.age));
+  };
+  if (local.has_value()) told(*local);
+  for (const SiteView& peer : peers) told(peer);
+  return now;
 }
 
 int64_t MirrorView::EntriesBehind() const {
@@ -435,11 +405,12 @@ std::string MirrorView::CopyProgress() const {
 }
 
 absl::StatusOr<MirrorView> LookAt(const ResolvedVolume& volume, Pool& pool,
-                                  PeerTracker& tracker, const AlsoRead& also) {
+                                  Timeline& timeline, const AlsoRead& also) {
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Image> image,
                           pool.OpenImageReadOnly(volume.image_name()));
-  ADDONS_ASSIGN_OR_RETURN(MirrorView view, LookThrough(volume, pool, *image,
-                                                       nullptr, tracker, also));
+  ADDONS_ASSIGN_OR_RETURN(
+      MirrorView view,
+      LookThrough(volume, pool, *image, nullptr, timeline, also));
   const absl::Status closed = image->Close();
   if (!closed.ok()) return AfterResolve(closed, volume);
   return view;
@@ -448,21 +419,29 @@ absl::StatusOr<MirrorView> LookAt(const ResolvedVolume& volume, Pool& pool,
 absl::StatusOr<MirrorView> LookAt(const ResolvedVolume& volume, Pool& pool,
                                   Image& image,
                                   const std::vector<SiteStatus>* reports,
-                                  PeerTracker& tracker) {
-  return LookThrough(volume, pool, image, reports, tracker, nullptr);
+                                  Timeline& timeline) {
+  return LookThrough(volume, pool, image, reports, timeline, nullptr);
 }
 
 absl::StatusOr<MirrorView> LookWithoutOpening(const ResolvedVolume& volume,
-                                              Pool& pool,
-                                              PeerTracker& tracker) {
+                                              Pool& pool, Timeline& timeline) {
   Read read;
   const absl::Status status = ReadHeader(pool, volume.image_name(), &read);
   if (absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status)) {
     return status;
   }
   // Whatever else it is, an open image shows it.
-  if (!status.ok()) return LookAt(volume, pool, tracker);
-  return Complete(volume, pool, std::move(read), tracker);
+  if (!status.ok()) return LookAt(volume, pool, timeline);
+  return Complete(volume, pool, std::move(read), timeline);
+}
+
+MirrorView ViewOfListed(const ImageStatuses& listed, Timeline& timeline) {
+  MirrorView view;
+  view.image_id = listed.image_id;
+  view.timeline_key = listed.image_id;
+  AddSites(listed.sites, &view);
+  timeline.NoteListed(&view);
+  return view;
 }
 
 std::string SiteName(const std::vector<MirrorPeer>& peers,

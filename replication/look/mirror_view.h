@@ -15,8 +15,8 @@
 #include "ceph/image.h"
 #include "ceph/mirror.h"
 #include "replication/look/move_marks.h"
-#include "replication/look/peer_tracker.h"
 #include "replication/look/report.h"
+#include "replication/look/timeline.h"
 #include "volume/resolved.h"
 
 namespace addons {
@@ -32,7 +32,7 @@ inline constexpr char kLocalMarkPrefix[] = ".rbd-addons.";
 /// One site's entry with what can be said about its age.
 struct SiteView {
   SiteStatus status;
-  SiteRole role = SiteRole::kUnclear;
+  Says says = Says::kUnclear;
   /// At least so old. Never computed from this host's wall clock.
   SteadyDuration age{0};
   /// It was rewritten within kJustReported.
@@ -40,10 +40,23 @@ struct SiteView {
   /// How often it was rewritten since this process saw the image turn primary;
   /// nullopt: it did not.
   std::optional<int> rewrites = std::nullopt;
-  /// As PeerTracker::ReportedBefore(), of a peer.
+  /// The same since the present call saw the image in its role first: see
+  /// ReportWatch. 0 outside of a call.
+  int rewrites_in_call = 0;
+  /// The stamp of the report before this one, of a peer; nullopt: this process
+  /// has seen none. rbd-mirror ran then, so what it says now is no older than a
+  /// minute before that: one that stood still writes what it knew once more
+  /// before it looks again.
   std::optional<int64_t> reported_before = std::nullopt;
-  /// As PeerTracker::BothPrimaryFor().
+  /// How long the peer has said that it is primary while the image here was
+  /// primary, in all looks since the first such one: from the stamp of its
+  /// report then to that of its last one.
   std::chrono::seconds both_primary_for{0};
+
+  /// Names the report among all of its site: another one is a newer one.
+  std::string Stamp() const { return std::to_string(status.last_update); }
+  /// When it was written, RFC 3339 in UTC, by this site's cluster.
+  std::string ReportedAt() const;
 };
 
 /// Names the pool and namespace of a volume among all clusters.
@@ -90,7 +103,7 @@ std::string WholePoolKey(absl::string_view fsid, int64_t pool_id);
 ///   first copy          InMidCopy() without a RescueSnapshot(); first_copy_pending
 ///   mid copy            RescueSnapshot()                replication/look/rescue_record.h
 ///   whole copy          Newest() is LastComplete()
-///   demotion arrived    DemotionArrived()               replication/look/peer_claims.h
+///   demotion arrived    DemotionArrived()               replication/look/peers.h
 ///   own demotion        OwnDemotion(); own_demotion_mark
 ///   primary             info.primary
 ///   split brain         SplitBrain()
@@ -148,7 +161,7 @@ struct MirrorView {
   SteadyDuration refused_demotion_age{0};
   std::optional<OwnDemotionMark> own_demotion_mark;  // kOwnDemotionKey
   std::string pool_key;                              // WholePoolKey()
-  std::string tracker_key;
+  std::string timeline_key;
   /// How long ago this process saw the image turn primary; nullopt: it is not,
   /// or was so all along.
   std::optional<SteadyDuration> primary_for;
@@ -184,23 +197,18 @@ struct MirrorView {
   /// time when older snapshots had been dropped before that was noted
   /// (record.h); nullopt: it is not primary, or in journal mode.
   std::optional<int64_t> PrimarySince() const;
-  /// Its report was written after this site's image became primary, so that it
-  /// can be about that. In journal mode, where nothing holds when that was,
-  /// only the process that saw it knows; another one takes any report for that.
-  bool ReportedSincePrimary(const SiteView& peer) const;
-  /// A peer of this primary says that it is primary as well, and not as an
-  /// older text that its rbd-mirror wrote once more before it looked again.
-  bool AlsoPrimary(const SiteView& peer) const;
 
   /// The local rbd-mirror has an entry and its daemon is up.
   bool LocalDaemonUp() const;
-  /// A peer that reported within `settle` (and what it says is current).
-  const SiteView* FreshPeer(SiteRole role, SteadyDuration settle) const;
+  /// A peer has reported within `settle`, or none has for less than that.
   bool AnyFreshPeer(SteadyDuration settle) const;
   /// No rbd-mirror of a peer has ever reported on this image or called at this
   /// pool: the local one's own report stands for life.
   bool OneWay() const { return peers.empty() && !silent_peer_age.has_value(); }
   bool SplitBrain() const;
+  /// The clock of this cluster, unix seconds, as far as reports have told it;
+  /// nullopt: there is none.
+  std::optional<int64_t> ToldNow() const;
   /// A report, not older than `settle`, with a state that this build does not
   /// know: what that site is doing is unclear. Empty text: there is none.
   std::string UnclearReport(SteadyDuration settle) const;
@@ -234,7 +242,7 @@ using AlsoRead = std::function<absl::Status(Image&, const MirrorView&)>;
 /// is of a kind that this build does not know. An error of `also` ends the
 /// look.
 absl::StatusOr<MirrorView> LookAt(const ResolvedVolume& volume, Pool& pool,
-                                  PeerTracker& tracker,
+                                  Timeline& timeline,
                                   const AlsoRead& also = nullptr);
 
 /// LookAt() at a fraction of its cost: what the pool notes of the image is read
@@ -242,7 +250,7 @@ absl::StatusOr<MirrorView> LookAt(const ResolvedVolume& volume, Pool& pool,
 /// mode, of a clone, of one that is being made or is not mirrored, and where
 /// something is not written as up to Ceph 20. For what decides about no role.
 absl::StatusOr<MirrorView> LookWithoutOpening(const ResolvedVolume& volume,
-                                              Pool& pool, PeerTracker& tracker);
+                                              Pool& pool, Timeline& timeline);
 
 /// LookAt() through a handle that is open already, of the image that `volume`
 /// names; it stays open. What it shows is as old as that handle. `reports`,
@@ -251,12 +259,15 @@ absl::StatusOr<MirrorView> LookWithoutOpening(const ResolvedVolume& volume,
 absl::StatusOr<MirrorView> LookAt(const ResolvedVolume& volume, Pool& pool,
                                   Image& image,
                                   const std::vector<SiteStatus>* reports,
-                                  PeerTracker& tracker);
+                                  Timeline& timeline);
 
 /// "site 'site-a'" by mirror uuid, "the peer site" when its name is not known.
 std::string SiteName(Pool& pool, const std::string& mirror_uuid);
 std::string SiteName(const std::vector<MirrorPeer>& peers,
                      const std::string& mirror_uuid);
+/// What a listing of the pool shows of an image: its reports, with their ages.
+MirrorView ViewOfListed(const ImageStatuses& listed, Timeline& timeline);
+
 /// SiteName() for who has neither, because it only decides.
 using SiteNameFn = std::function<std::string(const std::string& mirror_uuid)>;
 

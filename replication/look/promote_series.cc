@@ -13,6 +13,7 @@
 #include "base/status_macros.h"
 #include "ceph/mirror.h"
 #include "ceph/pool.h"
+#include "replication/look/mirror_view.h"
 #include "replication/look/report.h"
 
 namespace addons {
@@ -38,7 +39,7 @@ std::string ReportsKey(const std::string& rados_namespace,
 
 }  // namespace
 
-size_t SaysOf(const std::vector<SiteStatus>& sites) {
+size_t DigestOf(const std::vector<SiteStatus>& sites) {
   std::vector<std::string> words;
   words.reserve(sites.size());
   for (const SiteStatus& site : sites) {
@@ -48,6 +49,13 @@ size_t SaysOf(const std::vector<SiteStatus>& sites) {
   }
   std::sort(words.begin(), words.end());
   return std::hash<std::string>()(absl::StrJoin(words, "\n"));
+}
+
+size_t DigestOf(const MirrorView& view) {
+  std::vector<SiteStatus> sites;
+  if (view.local.has_value()) sites.push_back(view.local->status);
+  for (const SiteView& peer : view.peers) sites.push_back(peer.status);
+  return DigestOf(sites);
 }
 
 struct PromoteSeries::Listing {
@@ -372,7 +380,7 @@ void PromoteSeries::KeepReports(const std::string& rados_namespace,
     if (watched == state->reports.end()) continue;
     ListedReports& reports = watched->second.emplace();
     reports.at = at;
-    reports.says = SaysOf(image.sites);
+    reports.digest = DigestOf(image.sites);
     reports.sites = image.sites;
     for (SiteStatus& site : reports.sites) site.description = std::string();
   }

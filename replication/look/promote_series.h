@@ -22,6 +22,8 @@
 
 namespace addons {
 
+struct MirrorView;
+
 class Cluster;
 class Pool;
 
@@ -59,7 +61,9 @@ struct SeriesClocks {
 };
 
 /// What the reports of an image say, but for when: the same for the same words.
-size_t SaysOf(const std::vector<SiteStatus>& sites);
+size_t DigestOf(const std::vector<SiteStatus>& sites);
+/// The same of the reports of a look.
+size_t DigestOf(const MirrorView& view);
 
 /// What the calls that want to promote images of one pool have seen together,
 /// so that a thousand of them wait for a dead or living primary once. A pool is
@@ -110,7 +114,7 @@ class PromoteSeries {
   /// What the last listing has told of one image.
   struct ListedReports {
     SteadyTime at;                  // when the listing began
-    size_t says = 0;                // SaysOf() the sites
+    size_t digest = 0;              // DigestOf() the sites
     std::vector<SiteStatus> sites;  // without their descriptions
   };
   /// From the next listing on it is kept what that tells of the image, until

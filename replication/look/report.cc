@@ -120,35 +120,42 @@ bool ShowsArrival(absl::string_view before, absl::string_view now) {
   return !absl::StartsWith(before, now);
 }
 
-SiteRole RoleOf(const SiteStatus& status) {
+Says SaysOf(const SiteStatus& status) {
   switch (status.state) {
     case MirrorStatusState::kStopped:
       // Also reached when somebody stopped the replayer by hand.
       return absl::StrContains(status.description, "primary") &&
                      !absl::StrContains(status.description, "not primary") &&
                      !absl::StrContains(status.description, "non-primary")
-                 ? SiteRole::kPrimary
-                 : SiteRole::kUnclear;
+                 ? Says::kPrimary
+                 : Says::kUnclear;
     case MirrorStatusState::kUnknown:
-      return SiteRole::kNotPrimary;
+      return Says::kNotPrimary;
     case MirrorStatusState::kSyncing:
     case MirrorStatusState::kReplaying:
     case MirrorStatusState::kStoppingReplay:
-      return SiteRole::kSecondary;
+      return Says::kSecondary;
     case MirrorStatusState::kError:
       return absl::StrContains(status.description, "split-brain")
-                 ? SiteRole::kSplitBrain
-                 : SiteRole::kError;
+                 ? Says::kSplitBrain
+                 : Says::kError;
     case MirrorStatusState::kStartingReplay:
     case MirrorStatusState::kUnrecognized:
       break;
   }
-  return SiteRole::kUnclear;
+  return Says::kUnclear;
 }
 
 bool IsReplaying(const SiteStatus& status) {
   return status.state == MirrorStatusState::kReplaying ||
          status.state == MirrorStatusState::kSyncing;
+}
+
+bool IsReportedPrimary(const ImageStatuses& image) {
+  return std::any_of(image.sites.begin(), image.sites.end(),
+                     [](const SiteStatus& site) {
+                       return site.local() && SaysOf(site) == Says::kPrimary;
+                     });
 }
 
 int64_t NewestLocalReport(const std::vector<ImageStatuses>& statuses) {

@@ -87,7 +87,7 @@ bool CopiesAll(const SiteStatus& status);
 bool HasReplayed(const SiteStatus& status);
 
 /// What a site's report says about the role of its image.
-enum class SiteRole {
+enum class Says {
   kPrimary,     // its rbd-mirror found the local image primary
   kNotPrimary,  // both images are demoted, as far as it could see
   kSecondary,   // it replays, or stops replaying
@@ -99,7 +99,11 @@ enum class SiteRole {
 };
 
 /// Role from the state; texts only where the state leaves it open.
-SiteRole RoleOf(const SiteStatus& status);
+Says SaysOf(const SiteStatus& status);
+
+/// rbd-mirror of this site, which reports on its own primary images, too, says
+/// that this one is.
+bool IsReportedPrimary(const ImageStatuses& image);
 
 /// When rbd-mirror of this site has reported last, on any of these images, unix
 /// seconds by its cluster; 0: it has not.

@@ -2,18 +2,19 @@
 
 namespace addons {
 
-void ReportWatch::Note(const MirrorView& view) {
-  for (const SiteView& peer : view.peers) {
-    Seen& seen = seen_[peer.status.mirror_uuid];
-    if (seen.last_update == peer.status.last_update) continue;
-    if (seen.last_update != 0) ++seen.rewrites;
-    seen.last_update = peer.status.last_update;
+void ReportWatch::Note(MirrorView* view) {
+  const bool first = primary_ != view->info.primary;
+  if (first) seen_.clear();
+  primary_ = view->info.primary;
+  for (SiteView& peer : view->peers) {
+    const int64_t told = peer.status.last_update;
+    const auto [entry, added] = seen_.try_emplace(peer.status.mirror_uuid);
+    Seen& seen = entry->second;
+    // One that had no report at the first look has written this one since.
+    if (seen.last_update != told && !(added && first)) ++seen.rewrites;
+    seen.last_update = told;
+    peer.rewrites_in_call = seen.rewrites;
   }
-}
-
-int ReportWatch::Rewrites(const std::string& mirror_uuid) const {
-  const auto seen = seen_.find(mirror_uuid);
-  return seen == seen_.end() ? 0 : seen->second.rewrites;
 }
 
 }  // namespace addons

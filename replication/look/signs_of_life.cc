@@ -79,7 +79,7 @@ bool LocalMirrorWorks(const MirrorView& view,
   }
   // An rbd-mirror that ends says "stopped", without a word of a role.
   if (view.local->status.state == MirrorStatusState::kStopped &&
-      view.local->role != SiteRole::kPrimary) {
+      view.local->says != Says::kPrimary) {
     return false;
   }
   // Reports on images of a namespace were seen to be rewritten while the flag
@@ -92,7 +92,7 @@ PromoteSeries::Copy CopyState(const MirrorView& view,
   if (options.force_without_local_mirror) return PromoteSeries::Copy::kFollows;
   if (!view.local.has_value()) return PromoteSeries::Copy::kParted;
   const bool works = LocalMirrorWorks(view, options);
-  if (view.local->role == SiteRole::kSecondary) {
+  if (view.local->says == Says::kSecondary) {
     return works ? PromoteSeries::Copy::kFollows
                  : PromoteSeries::Copy::kFollowed;
   }

@@ -161,16 +161,10 @@ absl::StatusOr<DemoteDecision> Demotion::Decide() {
   seen.begun = context_.mutating();
   seen.awaited_workload =
       WorkloadGoneFor() >= environment_.options.watch_timeout;
-  ReportWatch& reports = session_.memory.Reports(view_);
-  seen.rewrites = [&](const std::string& uuid) {
-    return reports.Rewrites(uuid);
-  };
-  if (view_.info.primary && !seen.begun) {
-    reports.Note(view_);
-    if (workloads_.empty() && !FollowerSeen(seen)) {
-      ADDONS_ASSIGN_OR_RETURN(const auto peers, session_.reads->MirrorPeers());
-      seen.no_peers = peers.empty();
-    }
+  if (view_.info.primary && !seen.begun && workloads_.empty() &&
+      !FollowerSeen(seen)) {
+    ADDONS_ASSIGN_OR_RETURN(const auto peers, session_.reads->MirrorPeers());
+    seen.no_peers = peers.empty();
   }
   return DecideDemote(seen, environment_.options.settle_time,
                       [this](const std::string& uuid) {
@@ -182,7 +176,7 @@ absl::Status Demotion::Run() {
   context_.Step("looking at the image");
   ADDONS_RETURN_IF_ERROR(LookAround());
   if (view_.enabled()) {
-    environment_.series.ForgetPrimary(view_.tracker_key);
+    environment_.series.ForgetPrimary(view_.timeline_key);
     ADDONS_ASSIGN_OR_RETURN(
         rescue_,
         ReadRescueRecord(*session_.reads, session_.volume.image_name()));
@@ -235,7 +229,7 @@ absl::Status Demotion::Repair() {
              Quoted(session_.volume.volume_id.text()), view_.Newest()->id);
   const auto promote = [this]() -> absl::Status {
     const MirrorClientGuard guard(session_.cluster(), *session_.reads,
-                                  environment_.tracker);
+                                  environment_.timeline);
     return ChangeImage(session_.volume, [](Image& image) {
       return image.MirrorPromote(Force::kNo);
     });

@@ -68,17 +68,6 @@ class Disabling {
   absl::string_view role_before_;  // empty: nothing was disabled here
 };
 
-/// Under which the tracker remembers, from one call to the next, since when an
-/// image that is being disabled has looked the same.
-std::string DisablingKey(const MirrorView& view) {
-  return absl::StrCat(view.tracker_key, "/disabling");
-}
-
-/// Under which it remembers since when a follower is awaited.
-std::string FollowerKey(const MirrorView& view) {
-  return absl::StrCat(view.tracker_key, "/left-behind");
-}
-
 /// Of an image that is "disabling": who is at it makes it look different from
 /// one moment to the next.
 std::string LooksLike(const MirrorView& view) {
@@ -137,7 +126,7 @@ absl::Status Disabling::DisableImage(const MirrorView& view, Force force) {
   if (view.info.primary) TellLeftBehind(view);
   std::optional<MirrorClientGuard> guard;
   if (force == Force::kYes) {
-    guard.emplace(session_.cluster(), *session_.reads, environment_.tracker);
+    guard.emplace(session_.cluster(), *session_.reads, environment_.timeline);
   }
   role_before_ = RoleName(view);
   const bool marked = HasGroupMark(view) && force == Force::kNo;
@@ -165,7 +154,7 @@ void Disabling::TellLeftBehind(const MirrorView& view) const {
         Quoted(session_.volume.volume_id.text()));
   }
   for (const SiteView& peer : view.peers) {
-    if (peer.role == SiteRole::kSecondary) continue;
+    if (peer.says == Says::kSecondary) continue;
     Log().warn(
         "{} does not follow this image ({}), so what it has of it may stay "
         "there, and be in the way when the image is mirrored again: disable it "
@@ -205,8 +194,8 @@ absl::Status Disabling::ForgetGroup(const MirrorView& view) {
 absl::StatusOr<std::string> Disabling::AtWork(const MirrorView& view) {
   ADDONS_ASSIGN_OR_RETURN(const ImageClients clients, FindClients(session_));
   if (!clients.workloads.empty()) return DescribeWatchers(clients.workloads);
-  const SteadyDuration unchanged =
-      environment_.tracker.MarkAge(DisablingKey(view), LooksLike(view));
+  const SteadyDuration unchanged = environment_.timeline.HeldFor(
+      view.timeline_key, Since::kDisabling, LooksLike(view));
   return clients.mirror && unchanged < environment_.options.settle_time
              ? "rbd-mirror of this site"
              : "";
@@ -252,22 +241,17 @@ absl::Status Disabling::DisableOnceMore(const MirrorView& view, Force force) {
 }
 
 absl::StatusOr<DisableDecision> Disabling::Decide(const MirrorView& view) {
-  ReportWatch& reports = session_.memory.Reports(view);
-  reports.Note(view);
   DisableEvidence seen{
       .view = view, .force = request_.parameters.force, .forced = forced_};
   seen.for_something_else = request_.only == MirroredFor::kGroup &&
                             role_before_.empty() &&
                             !MirroredForGroup(view, session_.volume);
-  seen.rewrites = [&](const std::string& mirror_uuid) {
-    return reports.Rewrites(mirror_uuid);
-  };
   ADDONS_ASSIGN_OR_RETURN(
       const bool awaits_follower,
       AwaitsFollower(session_, view, environment_.options.settle_time));
   // Once for each time that this site became primary.
-  const SteadyDuration awaited_for = environment_.tracker.MarkAge(
-      FollowerKey(view),
+  const SteadyDuration awaited_for = environment_.timeline.HeldFor(
+      view.timeline_key, Since::kLeftBehind,
       awaits_follower ? absl::StrCat(view.PrimarySince().value_or(0)) : "");
   if (awaits_follower) seen.awaited_for = awaited_for;
   DisableDecision decision = DecideDisable(seen, environment_.options);
@@ -278,7 +262,7 @@ absl::StatusOr<DisableDecision> Disabling::Decide(const MirrorView& view) {
     case DisableAction::kKept:
       break;
     default:
-      environment_.tracker.MarkAge(DisablingKey(view), "");
+      environment_.timeline.Forget(view.timeline_key, Since::kDisabling);
   }
   return decision;
 }
@@ -342,7 +326,7 @@ absl::Status Disabling::Run() {
       return ReadObstacle(image, seen);
     };
     ADDONS_ASSIGN_OR_RETURN(const MirrorView view, Look(session_, also));
-    environment_.series.ForgetPrimary(view.tracker_key);
+    environment_.series.ForgetPrimary(view.timeline_key);
     ADDONS_ASSIGN_OR_RETURN(const DisableDecision decision, Decide(view));
     ADDONS_ASSIGN_OR_RETURN(const auto answer, CarryOut(decision, view));
     if (answer.has_value()) return *answer;

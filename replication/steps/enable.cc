@@ -47,7 +47,7 @@ absl::Status ClearHalfEnable(Session& session) {
   Log().warn("clearing a half-done enable volume={}",
              Quoted(session.volume.volume_id.text()));
   const MirrorClientGuard guard(session.cluster(), *session.reads,
-                                session.environment.tracker);
+                                session.environment.timeline);
   return ChangeImage(session.volume, [](Image& image) {
     return image.MirrorDisable(Force::kYes);
   });
@@ -199,7 +199,7 @@ absl::Status Enabling::Run() {
   while (true) {
     context_.Step("looking at the image");
     ADDONS_ASSIGN_OR_RETURN(view, Look(session_));
-    environment_.series.ForgetPrimary(view.tracker_key);
+    environment_.series.ForgetPrimary(view.timeline_key);
     if (HalfEnabled(view)) {
       context_.SetPending(Failed(absl::StatusCode::kUnavailable,
                                  "another client enables it, or died at that; "

@@ -12,6 +12,7 @@
 #include "ceph/cluster.h"
 #include "ceph/image_objects.h"
 #include "ceph/pool.h"
+#include "replication/look/peers.h"
 #include "replication/steps/copy_beginning.h"
 #include "volume/resolved.h"
 
@@ -22,15 +23,6 @@ bool SameCopy(const MirrorSnapshot& one, const MirrorSnapshot& other) {
   return one.id == other.id && one.kind == other.kind &&
          one.complete == other.complete &&
          one.last_copied_object == other.last_copied_object;
-}
-
-/// rbd-mirror of this site has looked at the peer's image since the copy began,
-/// and found it not primary: it does not copy. Both times are of the same
-/// cluster.
-bool FoundNotPrimary(const MirrorView& view, const MirrorSnapshot& copy) {
-  return view.LocalDaemonUp() && view.local->role == SiteRole::kNotPrimary &&
-         view.local->status.last_update >
-             std::chrono::system_clock::to_time_t(copy.created);
 }
 
 /// The record of `copy`, and the proof that it is of what was seen; empty: the
@@ -90,7 +82,7 @@ enum class State { kNone, kGivenUp, kForPeople, kWhole };
 State StateOf(const MirrorView& view) {
   const MirrorSnapshot* const newest = view.Newest();
   if (view.info.mode != MirrorMode::kSnapshot || newest == nullptr ||
-      !FoundNotPrimary(view, *newest)) {
+      !DeniedSince(view, newest->created)) {
     return State::kNone;
   }
   if (newest->complete) {

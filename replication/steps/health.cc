@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "replication/look/peers.h"
 #include "replication/steps/mirror_snapshot.h"
 
 namespace addons {
@@ -36,7 +37,7 @@ ReplicationInfo HealthReport::Take() {
   return std::move(info_);
 }
 
-bool AddNumbers(PeerTracker& tracker, const MirrorView& view,
+bool AddNumbers(Timeline& timeline, const MirrorView& view,
                 const SiteView& site, const std::string& name,
                 HealthReport* report) {
   // It tells which step it is at in place of them.
@@ -49,12 +50,12 @@ bool AddNumbers(PeerTracker& tracker, const MirrorView& view,
                              " cannot be read: ", numbers.status().message()));
   } else if (numbers->has_value() &&
              (*numbers)->local_snapshot_time.has_value()) {
-    tracker.KeepNumbers(view.tracker_key, site.status, **numbers);
+    timeline.KeepNumbers(view.timeline_key, site, **numbers);
     report->Numbers(**numbers);
     return true;
   }
   // What was copied while another site was primary is no copy of this one.
-  const auto last = tracker.LastNumbers(view.tracker_key, uuid);
+  const auto last = timeline.LastNumbers(view.timeline_key, uuid);
   if (last.has_value() && last->reported >= view.PrimarySince().value_or(0)) {
     report->Numbers(last->numbers);
     report->Add(ReplicationHealth::kHealthy,
@@ -64,8 +65,8 @@ bool AddNumbers(PeerTracker& tracker, const MirrorView& view,
   return numbers.ok();
 }
 
-std::string DescribeCopyOfAll(const SiteStatus& status) {
-  return absl::StrCat("copies all of it ('", status.description,
+std::string DescribeCopyOfAll(const SiteView& site) {
+  return absl::StrCat("copies all of it ('", site.status.description,
                       "'); until that ends it has nothing to promote");
 }
 
@@ -81,25 +82,25 @@ void AddPeer(const MirrorView& view, const SiteView& peer,
                      "; check rbd-mirror and the network of that site"));
     return;
   }
-  if (!view.ReportedSincePrimary(peer)) {
+  if (WordOf(peer, view) <= Word::kBefore) {
     report->Add(ReplicationHealth::kDegraded,
                 absl::StrCat(name,
                              " has not reported since this site became "
                              "primary; that takes up to half a minute"));
     return;
   }
-  switch (peer.role) {
-    case SiteRole::kSecondary:
+  switch (peer.says) {
+    case Says::kSecondary:
       if (CopiesAll(peer.status)) {
         report->Add(ReplicationHealth::kDegraded,
-                    absl::StrCat(name, " ", DescribeCopyOfAll(peer.status)));
+                    absl::StrCat(name, " ", DescribeCopyOfAll(peer)));
         return;
       }
       report->Add(ReplicationHealth::kHealthy,
                   absl::StrCat(name, " is ", text));
       return;
-    case SiteRole::kPrimary:
-      if (!view.AlsoPrimary(peer)) {
+    case Says::kPrimary:
+      if (MayBePrimary(peer, view)) {
         report->Add(ReplicationHealth::kDegraded,
                     absl::StrCat(name,
                                  " says that it is primary as well, which may "
@@ -113,22 +114,22 @@ void AddPeer(const MirrorView& view, const SiteView& peer,
                        " is primary as well; demote one site, then resync "
                        "it by force"));
       return;
-    case SiteRole::kSplitBrain:
+    case Says::kSplitBrain:
       report->Add(ReplicationHealth::kError,
                   absl::StrCat("split brain: ", name, " reports '", text,
                                "'; resync it by force"));
       return;
-    case SiteRole::kError:
+    case Says::kError:
       report->Add(ReplicationHealth::kError,
                   absl::StrCat(name, " reports an error: ", text));
       return;
-    case SiteRole::kNotPrimary:
+    case Says::kNotPrimary:
       report->Add(ReplicationHealth::kDegraded,
                   absl::StrCat(name, " does not replicate yet: '", text,
                                "' (this may change within half a minute of a "
                                "promotion)"));
       return;
-    case SiteRole::kUnclear:
+    case Says::kUnclear:
       break;
   }
   report->Add(ReplicationHealth::kDegraded,
@@ -145,12 +146,12 @@ void AddLocal(const MirrorView& view, HealthReport* report) {
   if (!view.local->status.up) {
     report->Add(ReplicationHealth::kDegraded,
                 "rbd-mirror of this site is down: start it before a failback");
-  } else if (view.local->role == SiteRole::kSplitBrain) {
+  } else if (view.local->says == Says::kSplitBrain) {
     report->Add(ReplicationHealth::kError,
                 absl::StrCat("split brain: this site reports '", text,
                              "'; decide which side is right, demote the other "
                              "and resync it by force"));
-  } else if (view.local->role == SiteRole::kError) {
+  } else if (view.local->says == Says::kError) {
     report->Add(
         ReplicationHealth::kError,
         absl::StrCat("rbd-mirror of this site reports an error: ", text));
@@ -183,13 +184,7 @@ const SnapshotSchedule& Shortest(
 }
 
 std::optional<int64_t> SyncAge(const MirrorView& view, int64_t last_sync) {
-  std::optional<int64_t> now;
-  const auto told = [&now](const SiteView& site) {
-    now = std::max(now.value_or(0),
-                   site.status.last_update + WholeSeconds(site.age));
-  };
-  if (view.local.has_value()) told(*view.local);
-  for (const SiteView& peer : view.peers) told(peer);
+  const std::optional<int64_t> now = view.ToldNow();
   if (!now.has_value()) return std::nullopt;
   return *now - last_sync;
 }

@@ -8,8 +8,8 @@
 
 #include "base/clock.h"
 #include "replication/look/mirror_view.h"
-#include "replication/look/peer_tracker.h"
 #include "replication/look/report.h"
+#include "replication/look/timeline.h"
 #include "replication/parameters.h"
 #include "replication/steps/info.h"
 
@@ -43,12 +43,12 @@ class HealthReport {
 
 /// Reads the numbers of `site`, or takes the last good ones and says how old
 /// they are. false: its report cannot be read.
-bool AddNumbers(PeerTracker& tracker, const MirrorView& view,
+bool AddNumbers(Timeline& timeline, const MirrorView& view,
                 const SiteView& site, const std::string& name,
                 HealthReport* report);
 
 /// What a site with CopiesAll() says, after its name.
-std::string DescribeCopyOfAll(const SiteStatus& status);
+std::string DescribeCopyOfAll(const SiteView& site);
 
 /// What a peer of a primary says; `name` as SiteName().
 void AddPeer(const MirrorView& view, const SiteView& peer,

@@ -10,7 +10,7 @@
 #include "ceph/retry_when_blocklisted.h"
 #include "replication/look/leftover.h"
 #include "replication/look/mirrored_clone.h"
-#include "replication/look/peer_claims.h"
+#include "replication/look/peers.h"
 #include "replication/look/record.h"
 #include "replication/look/rescue_record.h"
 #include "replication/session.h"
@@ -63,26 +63,21 @@ void AddSchedule(const OpenedVolume& opened, const MirrorView& view,
   AddSyncAge(view, Shortest(schedules), report);
 }
 
-/// A peer says that it is primary as well, which may be an older text.
-bool IsOpenClaim(const MirrorView& view, const SiteView& peer) {
-  return peer.role == SiteRole::kPrimary && !view.AlsoPrimary(peer);
-}
-
 /// How long this process has seen that no peer has reported since the image
 /// became primary, or nothing but what may be older; nullopt: one has.
-std::optional<SteadyDuration> UnreportedFor(PeerTracker& tracker,
+std::optional<SteadyDuration> UnreportedFor(Timeline& timeline,
                                             const MirrorView& view) {
   for (const SiteView& peer : view.peers) {
-    if (view.ReportedSincePrimary(peer) && !IsOpenClaim(view, peer)) {
+    if (WordOf(peer, view) > Word::kBefore && !MayBePrimary(peer, view)) {
       return std::nullopt;
     }
   }
   if (!view.PrimarySince().has_value() && view.primary_for.has_value()) {
     return view.primary_for;
   }
-  const std::string key = absl::StrCat(view.tracker_key, "/unreported/",
-                                       view.PrimarySince().value_or(0));
-  return tracker.Age(key, SiteStatus(), nullptr);
+  return timeline.HeldFor(
+      view.timeline_key, Since::kUnreported,
+      absl::StrCat("since ", view.PrimarySince().value_or(0)));
 }
 
 constexpr char kNotKnownYet[] = "rbd-addons/not-known-yet";
@@ -104,9 +99,9 @@ absl::StatusOr<ReplicationInfo> SummarizePrimary(
     const std::string name = SiteName(*opened.reads, peer.status.mirror_uuid);
     AddPeer(view, peer, name, settle, &report);
     silent |= !peer.status.up || peer.age >= settle;
-    if (!view.ReportedSincePrimary(peer)) continue;
-    open_claim |= IsOpenClaim(view, peer);
-    unread |= !AddNumbers(environment.tracker, view, peer, name, &report);
+    if (WordOf(peer, view) <= Word::kBefore) continue;
+    open_claim |= MayBePrimary(peer, view);
+    unread |= !AddNumbers(environment.timeline, view, peer, name, &report);
   }
   if (view.peers.empty()) {
     ADDONS_ASSIGN_OR_RETURN(const auto known, opened.reads->MirrorPeers());
@@ -124,7 +119,7 @@ absl::StatusOr<ReplicationInfo> SummarizePrimary(
       AwaitsFollowers(view, settle)) {
     return report.Take();
   }
-  const auto unreported = UnreportedFor(environment.tracker, view);
+  const auto unreported = UnreportedFor(environment.timeline, view);
   if (!silent && unreported.has_value() &&
       *unreported < (open_claim ? kReportAfterLag : kFirstReport)) {
     absl::Status unknown = absl::UnavailableError(absl::StrCat(
@@ -199,7 +194,7 @@ absl::StatusOr<ReplicationInfo> Summarize(ReplicationEnvironment& environment,
   }
   report.Add(
       ReplicationHealth::kDegraded,
-      view.FreshPeer(SiteRole::kPrimary, settle) != nullptr
+      FindPeer(view, Says::kPrimary, Word::kBefore, settle) != nullptr
           ? "this site is secondary, the peer is primary"
           : "this site is secondary, and no site is known to be primary");
   if (view.resync_requested) {
@@ -217,7 +212,7 @@ absl::StatusOr<ReplicationInfo> Summarize(ReplicationEnvironment& environment,
                "the first copy of the image to this site is not complete yet");
   }
   if (view.local.has_value()) {
-    AddNumbers(environment.tracker, view, *view.local, "this site", &report);
+    AddNumbers(environment.timeline, view, *view.local, "this site", &report);
   }
   return report.Take();
 }
@@ -229,7 +224,7 @@ absl::StatusOr<ReplicationInfo> ReadOnce(ReplicationEnvironment& environment,
       const OpenedVolume opened,
       OpenVolume(environment, target, Access::kRead, deadline));
   const auto view =
-      LookWithoutOpening(opened.volume, *opened.reads, environment.tracker);
+      LookWithoutOpening(opened.volume, *opened.reads, environment.timeline);
   if (absl::IsNotFound(view.status())) {
     // The operator would ignore NOT_FOUND.
     ReplicationInfo info;

@@ -46,14 +46,6 @@ struct Copy {
   bool reported_primary = false;
 };
 
-/// rbd-mirror of this site reports on its own primary images, too.
-bool IsReportedPrimary(const ImageStatuses& image) {
-  return std::any_of(
-      image.sites.begin(), image.sites.end(), [](const SiteStatus& site) {
-        return site.local() && RoleOf(site) == SiteRole::kPrimary;
-      });
-}
-
 absl::StatusOr<std::vector<Copy>> Images(Cluster& cluster, int64_t pool_id,
                                          const std::string& rados_namespace) {
   ADDONS_ASSIGN_OR_RETURN(

@@ -293,7 +293,7 @@ absl::Status EndCopying(Session& session, bool others_alive) {
     }
     session.context.Step("ending the copying of the pool");
     if (others_alive) {
-      session.environment.tracker.NoteDisturbance(session.cluster().fsid());
+      session.environment.timeline.NoteDisturbance(session.cluster().fsid());
     }
     return EvictAndNote(session, copiers);
   }

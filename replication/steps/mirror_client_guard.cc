@@ -10,8 +10,8 @@
 namespace addons {
 
 MirrorClientGuard::MirrorClientGuard(Cluster& cluster, Pool& pool,
-                                     PeerTracker& tracker)
-    : cluster_(cluster), tracker_(tracker) {
+                                     Timeline& timeline)
+    : cluster_(cluster), timeline_(timeline) {
   auto clients = ListMirrorClients(pool);
   if (clients.ok()) before_ = *std::move(clients);
 }
@@ -21,7 +21,7 @@ MirrorClientGuard::~MirrorClientGuard() {
     Look();
   } catch (const std::exception&) {
     // No memory: a destructor must not end the process for it.
-    tracker_.NoteDisturbance(cluster_.fsid());
+    timeline_.NoteDisturbance(cluster_.fsid());
   }
 }
 
@@ -30,14 +30,14 @@ void MirrorClientGuard::Look() {
   const auto blocklist = ReadBlocklist(cluster_);
   if (!blocklist.ok()) {
     // Waiting longer than need be is better than taking a peer for dead.
-    tracker_.NoteDisturbance(cluster_.fsid());
+    timeline_.NoteDisturbance(cluster_.fsid());
     Log().warn("cannot tell whether rbd-mirror was blocklisted cluster={}: {}",
                cluster_.fsid(), blocklist.status().ToString());
     return;
   }
   for (const Watcher& client : before_) {
     if (blocklist->FindClient(client.address) != nullptr) {
-      tracker_.NoteDisturbance(cluster_.fsid());
+      timeline_.NoteDisturbance(cluster_.fsid());
       Log().warn(
           "rbd-mirror was blocklisted while an image changed its role; it "
           "reconnects by itself client={} address={} cluster={}",

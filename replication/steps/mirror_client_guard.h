@@ -6,18 +6,18 @@
 #include "ceph/cluster.h"
 #include "ceph/image.h"
 #include "ceph/pool.h"
-#include "replication/look/peer_tracker.h"
+#include "replication/look/timeline.h"
 
 namespace addons {
 
 /// Around a writable open of a non-primary image: librbd's lock handling may
 /// put the local rbd-mirror on the blocklist, which stops all replication of
 /// the site for a minute or two. The destructor looks, logs a hit and tells the
-/// tracker, also when it cannot tell.
+/// timeline, also when it cannot tell.
 class MirrorClientGuard {
  public:
   /// Nothing is owned. Reads who rbd-mirror is now.
-  MirrorClientGuard(Cluster& cluster, Pool& pool, PeerTracker& tracker);
+  MirrorClientGuard(Cluster& cluster, Pool& pool, Timeline& timeline);
   ~MirrorClientGuard();
   MirrorClientGuard(const MirrorClientGuard&) = delete;
   MirrorClientGuard& operator=(const MirrorClientGuard&) = delete;
@@ -26,7 +26,7 @@ class MirrorClientGuard {
   void Look();
 
   Cluster& cluster_;
-  PeerTracker& tracker_;
+  Timeline& timeline_;
   std::vector<Watcher> before_;
 };
 

@@ -17,7 +17,7 @@
 #include "ceph/pinned_options.h"
 #include "replication/decide/promote.h"
 #include "replication/look/move_marks.h"
-#include "replication/look/peer_claims.h"
+#include "replication/look/peers.h"
 #include "replication/look/record.h"
 #include "replication/look/rescue_record.h"
 #include "replication/look/role_log.h"
@@ -135,9 +135,7 @@ absl::StatusOr<PromoteDecision> Promotion::LookAndDecide() {
   ADDONS_ASSIGN_OR_RETURN(
       record_, ReadRescueRecord(*session_.reads, session_.volume.image_name()));
   PromoteEvidence seen{.view = view_, .rescue = record_};
-  std::optional<MirrorView>& first_look = session_.memory.first_look;
-  seen.first_look = first_look.has_value() ? &*first_look : nullptr;
-  seen.disturbed = environment_.tracker.Disturbed(session_.cluster().fsid());
+  seen.disturbed = environment_.timeline.Disturbed(session_.cluster().fsid());
   if (request_.parameters.schedule.has_value()) {
     seen.interval = request_.parameters.schedule->interval;
   }
@@ -149,11 +147,9 @@ absl::StatusOr<PromoteDecision> Promotion::LookAndDecide() {
     ADDONS_ASSIGN_OR_RETURN(seen.clocks, ReadClocks(seen.disturbed));
     clocks_ = seen.clocks;
   }
-  PromoteDecision decision = Decide(seen, [this](const std::string& uuid) {
+  return Decide(seen, [this](const std::string& uuid) {
     return SiteName(*session_.reads, uuid);
   });
-  if (!first_look.has_value()) first_look = view_;
-  return decision;
 }
 
 PromoteDecision Promotion::Decide(const PromoteEvidence& seen,
@@ -415,7 +411,7 @@ absl::Status Promotion::NeedRoom() {
 
 absl::Status Promotion::CallPlain() {
   const MirrorClientGuard guard(session_.cluster(), *session_.reads,
-                                environment_.tracker);
+                                environment_.timeline);
   return ChangeImage(session_.volume, [this](Image& image) -> absl::Status {
     ADDONS_RETURN_IF_ERROR(image.MirrorPromote(Force::kNo));
     return ReadBackAndNote(image, Force::kNo);
@@ -484,7 +480,7 @@ absl::StatusOr<std::optional<MirrorView>> Promotion::TryPromote(Force force) {
     ADDONS_RETURN_IF_ERROR(RefuseAfterPatience());
     return std::optional<MirrorView>();
   }
-  environment_.series.ForgetPrimary(view_.tracker_key);
+  environment_.series.ForgetPrimary(view_.timeline_key);
 
   // What counts is what is there now, not what the call said.
   if (!read_back_.has_value()) {
@@ -575,9 +571,8 @@ absl::Status Promotion::AwaitRelease(MirrorView* view) {
                     "was promoted at the same moment, or somebody has demoted "
                     "it; start no workload here, and repeat the call");
     }
-    const SteadyDuration open_for = environment_.tracker.MarkAge(
-        absl::StrCat(view->tracker_key, "/open-by-mirror"),
-        clients.mirror ? "open" : "");
+    const SteadyDuration open_for = environment_.timeline.HeldFor(
+        view->timeline_key, Since::kOpenByMirror, clients.mirror ? "open" : "");
     // Another process has promoted it, or it was primary all along.
     const SteadyDuration primary_for = view->primary_for.value_or(open_for);
     if (!clients.mirror || primary_for >= environment_.options.settle_time) {

@@ -146,16 +146,17 @@ absl::StatusOr<ResyncResult> Resynchronization::Run() {
 absl::StatusOr<std::optional<ResyncResult>> Resynchronization::LookAndAct() {
   context_.Step("looking at both sites");
   const auto view =
-      LookAt(session_.volume, *session_.reads, environment_.tracker);
+      LookAt(session_.volume, *session_.reads, environment_.timeline);
   const bool absent = absl::IsNotFound(view.status());
   if (!absent) {
     ADDONS_RETURN_IF_ERROR(view.status());
-    environment_.series.ForgetPrimary(view->tracker_key);
+    environment_.series.ForgetPrimary(view->timeline_key);
   }
   ADDONS_ASSIGN_OR_RETURN(
       const ResyncDecision decision,
-      JudgeResync(session_, environment_.resyncs, absent ? nullptr : &*view,
-                  request_.force, environment_.options.settle_time));
+      JudgeResync(session_, environment_.timeline, Counts::kYes,
+                  absent ? nullptr : &*view, request_.force,
+                  environment_.options.settle_time));
   switch (decision.action) {
     case ResyncAction::kReady:
       return Ready(*view, decision.reason);
@@ -177,25 +178,35 @@ absl::StatusOr<std::optional<ResyncResult>> Resynchronization::LookAndAct() {
 }  // namespace
 
 absl::StatusOr<ResyncDecision> JudgeResync(const OpenedVolume& opened,
-                                           ResyncHistory& history,
+                                           Timeline& timeline, Counts counts,
                                            const MirrorView* view, Force force,
                                            SteadyDuration settle) {
   const std::string key = HistoryKey(opened.volume);
   const auto site_name = [&](const std::string& uuid) {
     return SiteName(*opened.reads, uuid);
   };
+  ResyncEvidence seen{.view = view, .force = force};
+  seen.spec = opened.volume.ImageSpec();
+  seen.since_primary = timeline.SinceSeen(key, Since::kLivingPrimary);
   if (view != nullptr && !view->info.primary &&
       (view->enabled() || view->resync_requested)) {
-    if (LivingPrimary(*view, settle)) history.SawPrimary(key);
-    if (!ReportsError(*view)) history.SawNoError(key);
+    if (LivingPrimary(*view, settle)) {
+      seen.since_primary = SteadyDuration::zero();
+      timeline.See(key, Since::kLivingPrimary, "seen", counts);
+    }
+    if (!ReportsError(*view) && counts == Counts::kYes) {
+      timeline.Forget(key, Since::kError);
+      timeline.Forget(key, Since::kErrorReport);
+    }
   }
-  ResyncEvidence seen{.view = view, .force = force};
-  seen.since_primary = history.SincePrimary(key);
-  seen.spec = opened.volume.ImageSpec();
   ResyncDecision decision = DecideResync(seen, settle, site_name);
   if (decision.action != ResyncAction::kAskError) return decision;
+  const Held<std::string> since =
+      timeline.See(key, Since::kError, "error", counts);
+  const Held<std::string> report =
+      timeline.See(key, Since::kErrorReport, view->local->Stamp(), counts);
   ResyncError error;
-  error.standing = history.SawError(key, view->local->status.last_update);
+  error.standing = {since.seen_at - since.since, report.changes};
   if (MayBeStanding(*view, error.standing, settle)) {
     ADDONS_ASSIGN_OR_RETURN(error.demoted_incarnation,
                             IsDemotedIncarnation(opened, *view));

@@ -9,7 +9,7 @@
 #include "replication/decide/resync.h"
 #include "replication/environment.h"
 #include "replication/look/mirror_view.h"
-#include "replication/look/resync_history.h"
+#include "replication/look/timeline.h"
 #include "replication/session.h"
 
 namespace addons {
@@ -73,10 +73,10 @@ absl::StatusOr<ResyncResult> Resync(OperationContext& context,
                                     const ResyncRequest& request);
 
 /// What Resync() decides from a look (nullptr: the image is absent), with what
-/// `history` remembers, which is told of it. Reads from the image once more
-/// where an error may be a lasting one.
+/// `timeline` remembers, which is told of it where that counts. Reads from the
+/// image once more where an error may be a lasting one.
 absl::StatusOr<ResyncDecision> JudgeResync(const OpenedVolume& opened,
-                                           ResyncHistory& history,
+                                           Timeline& timeline, Counts counts,
                                            const MirrorView* view, Force force,
                                            SteadyDuration settle);
 

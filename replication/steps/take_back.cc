@@ -9,7 +9,7 @@
 #include "ceph/mirror_clients.h"
 #include "ceph/pool.h"
 #include "replication/look/move_marks.h"
-#include "replication/look/peer_claims.h"
+#include "replication/look/peers.h"
 #include "replication/look/role_log.h"
 
 namespace addons {
@@ -111,11 +111,8 @@ absl::Status TakeBack::Yield(const MirrorView& view,
 }
 
 absl::Status TakeBack::ByForce(const MirrorView& view) {
-  ReportWatch& reports = session_.memory.Reports(view);
-  reports.Note(view);
-  const FollowerVerdict verdict = JudgeFollowers(
-      view, environment_.options.settle_time,
-      [&](const std::string& uuid) { return reports.Rewrites(uuid); });
+  const FollowerVerdict verdict =
+      JudgeFollowers(view, environment_.options.settle_time);
   if (verdict.state == FollowerState::kFollow) return absl::OkStatus();
   const std::string peer = SiteName(*session_.reads, verdict.peer);
   if (verdict.state == FollowerState::kTaken) {
@@ -134,11 +131,8 @@ absl::Status TakeBack::AwaitFollowers(Force force, const WaitFn& wait,
   if (force == Force::kYes) return ByForce(*view);
   const SteadyTime begin = context_.clock().Now();
   while (true) {
-    ReportWatch& reports = session_.memory.Reports(*view);
-    reports.Note(*view);
-    const FollowerVerdict verdict = JudgeFollowers(
-        *view, environment_.options.settle_time,
-        [&](const std::string& uuid) { return reports.Rewrites(uuid); });
+    const FollowerVerdict verdict =
+        JudgeFollowers(*view, environment_.options.settle_time);
     if (verdict.state == FollowerState::kFollow) break;
     const std::string peer = SiteName(*session_.reads, verdict.peer);
     if (verdict.state == FollowerState::kSilent) {

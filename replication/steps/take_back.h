@@ -8,7 +8,7 @@
 #include "operation/operation_context.h"
 #include "replication/environment.h"
 #include "replication/look/mirror_view.h"
-#include "replication/look/peer_claims.h"
+#include "replication/look/peers.h"
 #include "replication/session.h"
 
 namespace addons {

@@ -32,14 +32,14 @@ void CheckRoles(const std::string& description, bool understood) {
     SiteStatus status;
     status.state = state;
     status.description = description;
-    const SiteRole role = RoleOf(status);
+    const Says says = SaysOf(status);
     CheckThat(!(IsIdle(status) && IsSyncing(status)),
               "a site that copies is not idle", description);
-    CheckThat(role != SiteRole::kPrimary ||
-                  (state == MirrorStatusState::kStopped &&
-                   absl::StrContains(description, "primary")),
-              "only a site that stopped and says so is primary", description);
-    CheckThat(role != SiteRole::kSplitBrain ||
+    CheckThat(
+        says != Says::kPrimary || (state == MirrorStatusState::kStopped &&
+                                   absl::StrContains(description, "primary")),
+        "only a site that stopped and says so is primary", description);
+    CheckThat(says != Says::kSplitBrain ||
                   absl::StrContains(description, "split-brain"),
               "a split brain was reported", description);
     if (understood) continue;

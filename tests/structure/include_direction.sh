@@ -130,6 +130,7 @@ only '^#include <(grpc|google/protobuf)' "$speak_grpc" 'gRPC and protobuf belong
 only '^#include <(spdlog|fmt)/' 'base' 'base/log.h is the log; spdlog compiles all of fmt in each file'
 only '\<[jJ]son::parse\(' 'base|cli|volume' 'base/json.h has ParseJson(); json::parse() takes seconds in each file'
 only '^#include <(rados|rbd)/' 'ceph/librados|bench' "Ceph's headers belong to ceph/librados"
+only '\<(last_update|SiteStatus)\>' 'replication/look|ceph|ceph/librados|doctor' 'what a report of rbd-mirror means is judged in replication/look/peers.h'
 only '^#include <prometheus/' server 'metrics belong to server'
 only 'std::jthread(>| [a-z_]+)?[({]|std::thread\b[^:]|pthread_create' base 'threads are made by base/start_thread.h'
 # Messages may hold secrets, and the redacted form is rpc/redact.h.

@@ -27,20 +27,20 @@ class MirrorClientGuardTest : public ::testing::Test {
     EXPECT_OK(pool);
     pool_ = *std::move(pool);
   }
-  /// Whether the tracker was told by a guard around `what`.
+  /// Whether the timeline was told by a guard around `what`.
   template <typename What>
   bool ToldOf(const What& what) {
     {
-      const MirrorClientGuard guard(*cluster_, *pool_, tracker_);
+      const MirrorClientGuard guard(*cluster_, *pool_, timeline_);
       what();
     }
-    return tracker_.Disturbed(cluster_->fsid());
+    return timeline_.Disturbed(cluster_->fsid());
   }
 
   FakeWorld world_;
   MirroredPair pair_{world_};
   FakeSite& site_ = pair_.b();
-  PeerTracker tracker_{world_};
+  Timeline timeline_{world_};
   const std::shared_ptr<Cluster> cluster_;
   std::unique_ptr<Pool> pool_;
 };

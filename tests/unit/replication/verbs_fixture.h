@@ -230,7 +230,7 @@ class VerbsTest : public ::testing::Test {
   }
   /// What rbd-mirror of this cluster does not report now tells nothing.
   bool Disturbed(Daemon& daemon) {
-    return daemon.environment().tracker.Disturbed(
+    return daemon.environment().timeline.Disturbed(
         pair_.cluster(daemon.site())->fsid());
   }
 

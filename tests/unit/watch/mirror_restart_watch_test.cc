@@ -391,7 +391,7 @@ TEST_F(MirrorRestartWatchTest, SeesARestartSoonAfterAnEviction) {
 TEST_F(MirrorRestartWatchTest, SeesWhoWasBlocklistedByAnOpenOfOurs) {
   const uint64_t copied = Copied();
   watch_.LookAtAll();
-  environment_.tracker.NoteDisturbance(pair_.cluster(b_)->fsid());
+  environment_.timeline.NoteDisturbance(pair_.cluster(b_)->fsid());
   b_.ReconnectMirrorDaemon();
   watch_.LookAtAll();
   EXPECT_EQ(Copied(), copied - 1);

@@ -45,10 +45,11 @@ class DemoteDecisionTest : public ::testing::Test {
   void SetPeer(State state, const char* description, int64_t last_update) {
     SiteView site;
     site.status = {kPeer, true, state, description, last_update};
-    site.role = RoleOf(site.status);
+    site.says = SaysOf(site.status);
     view_.peers = {site};
   }
-  DemoteDecision Decide(int rewrites = 0) const {
+  DemoteDecision Decide(int rewrites = 0) {
+    for (SiteView& peer : view_.peers) peer.rewrites_in_call = rewrites;
     DemoteEvidence seen{.view = view_,
                         .rescue = rescue_,
                         .spec = "pool/vol",
@@ -57,7 +58,6 @@ class DemoteDecisionTest : public ::testing::Test {
                         .workloads = workloads_,
                         .open_by_mirror = open_by_mirror_,
                         .published = published_};
-    seen.rewrites = [rewrites](const std::string&) { return rewrites; };
     return DecideDemote(seen, seconds(90),
                         [](const std::string& uuid) { return uuid; });
   }

@@ -7,7 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "replication/look/peer_claims.h"
+#include "replication/look/peers.h"
+#include "replication/look/report_watch.h"
 #include "replication/look/signs_of_life.h"
 
 namespace addons {
@@ -30,7 +31,7 @@ class PromoteDecisionTest : public ::testing::Test {
     view_.info.state = MirrorImageState::kEnabled;
     view_.info.mode = MirrorMode::kSnapshot;
     view_.size.objects = 64;
-    view_.tracker_key = "key";
+    view_.timeline_key = "key";
     SetNewest(Kind::kNonPrimary, true);
     SetLocal(State::kReplaying, R"(replaying, {"replay_state":"idle"})");
     SetPeer(State::kStopped, "local image is primary");
@@ -51,7 +52,7 @@ class PromoteDecisionTest : public ::testing::Test {
                 int64_t last_update = kArrived + 5) {
     SiteView site;
     site.status = {"", true, state, description, last_update};
-    site.role = RoleOf(site.status);
+    site.says = SaysOf(site.status);
     site.rewritten = true;
     view_.local = site;
   }
@@ -60,7 +61,7 @@ class PromoteDecisionTest : public ::testing::Test {
                int64_t last_update = kArrived - 5) {
     SiteView site;
     site.status = {"uuid-a", true, state, description, last_update};
-    site.role = RoleOf(site.status);
+    site.says = SaysOf(site.status);
     site.age = age;
     view_.peers = {site};
   }
@@ -82,14 +83,15 @@ class PromoteDecisionTest : public ::testing::Test {
     view_.info.mode = MirrorMode::kJournal;
     view_.snapshots.clear();
   }
-  /// The first look of the call is the present view.
+  /// The call looks first, at the present view.
   void KeepFirstLook() {
-    kept_ = view_;
-    first_look_ = &kept_;
+    reports_ = ReportWatch();
+    reports_.Note(&view_);
+    looked_ = true;
   }
   PromoteDecision Decide(Force force = Force::kNo, bool disturbed = false) {
+    if (looked_) reports_.Note(&view_);
     PromoteEvidence seen{.view = view_, .rescue = rescue_};
-    seen.first_look = first_look_;
     seen.clocks = clocks_;
     seen.disturbed = disturbed;
     seen.interval = interval_;
@@ -101,9 +103,9 @@ class PromoteDecisionTest : public ::testing::Test {
   SeriesClocks clocks_;
   std::optional<std::chrono::minutes> interval_;
   MirrorView view_;
-  MirrorView kept_;
-  const MirrorView* first_look_ = nullptr;
   std::optional<RescueRecord> rescue_;
+  ReportWatch reports_;  // of the call, once it has looked_
+  bool looked_ = false;
 };
 
 TEST_F(PromoteDecisionTest, OffIsRefusedWithAndWithoutForce) {
@@ -254,8 +256,7 @@ TEST_F(PromoteDecisionTest, ForceTakesOverFromALivingPrimary) {
 TEST_F(PromoteDecisionTest, OwnHalfDoneDemotionIsTakenBack) {
   SetNewest(Kind::kPrimaryDemoted, false);
   SetPeer(State::kReplaying, "replaying");
-  const MirrorView first = view_;
-  first_look_ = &first;
+  KeepFirstLook();
   SetPeer(State::kReplaying, "replaying", seconds(1), kArrived + 10);
   EXPECT_EQ(Decide().action, PromoteAction::kPlain);
 }
@@ -508,9 +509,7 @@ TEST_F(PromoteDecisionTest, OwnDemotionIsTakenBackAfterANewReportOfThePeer) {
   SetNewest(Kind::kPrimaryDemoted, true);
   SetPeer(State::kUnknown, "remote image is not primary");
   for (const Force force : {Force::kNo, Force::kYes}) {
-    first_look_ = nullptr;
     SetPeer(State::kUnknown, "remote image is not primary");
-    EXPECT_EQ(Decide(force).action, PromoteAction::kWait);
     KeepFirstLook();
     EXPECT_EQ(Decide(force).action, PromoteAction::kWait);
     SetPeer(State::kUnknown, "remote image is not primary", seconds(1),
@@ -1025,11 +1024,11 @@ class FollowersTest : public PromoteDecisionTest {
         std::chrono::system_clock::from_time_t(kArrived - 100);
     SetNewest(Kind::kPrimary, true);
     view_.info.primary = true;
+    view_.own_demotion_mark = {OwnDemotionStep::kTakenBack};
   }
   FollowerState Judge(int rewrites) {
-    return JudgeFollowers(view_, options_.settle_time,
-                          [&](const std::string&) { return rewrites; })
-        .state;
+    for (SiteView& peer : view_.peers) peer.rewrites_in_call = rewrites;
+    return JudgeFollowers(view_, options_.settle_time).state;
   }
 };
 
@@ -1050,7 +1049,7 @@ TEST_F(FollowersTest, AReportWithoutNumbersIsNoWordThatAPeerFollows) {
 
 TEST_F(FollowersTest, APeerInSplitBrainHasParted) {
   SetPeer(State::kError, "split-brain", seconds(1), kArrived - 1);
-  EXPECT_EQ(Judge(9), FollowerState::kUnknown) << "of before";
+  EXPECT_EQ(Judge(0), FollowerState::kUnknown) << "of before";
   SetPeer(State::kError, "split-brain", seconds(1), kArrived);
   EXPECT_EQ(Judge(0), FollowerState::kParted);
   SetPeer(State::kError, "split-brain", seconds(200), kArrived);

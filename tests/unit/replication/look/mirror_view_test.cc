@@ -30,7 +30,7 @@ MirrorView Demoted() {
 SiteView LocalSite(MirrorStatusState state, const char* description) {
   SiteView site;
   site.status = {"", true, state, description, 5000};
-  site.role = RoleOf(site.status);
+  site.says = SaysOf(site.status);
   return site;
 }
 

@@ -67,7 +67,7 @@ class RecordedStatusTest : public ::testing::TestWithParam<std::string> {
 
 TEST_P(RecordedStatusTest, ASecondaryInStepHasNumbers) {
   const SiteStatus status = Here("secondary-replaying");
-  EXPECT_EQ(RoleOf(status), SiteRole::kSecondary);
+  EXPECT_EQ(SaysOf(status), Says::kSecondary);
   EXPECT_FALSE(IsSyncing(status));
   const SyncNumbers numbers = Numbers(status);
   EXPECT_EQ(numbers.replay_state, "idle");
@@ -81,7 +81,7 @@ TEST_P(RecordedStatusTest, ASecondaryInStepHasNumbers) {
 
 TEST_P(RecordedStatusTest, ASecondaryThatCopiesSaysHowFar) {
   const SiteStatus status = Here("secondary-copying");
-  EXPECT_EQ(RoleOf(status), SiteRole::kSecondary);
+  EXPECT_EQ(SaysOf(status), Says::kSecondary);
   EXPECT_TRUE(IsSyncing(status));
   const SyncNumbers numbers = Numbers(status);
   EXPECT_EQ(numbers.replay_state, "syncing");
@@ -91,7 +91,7 @@ TEST_P(RecordedStatusTest, ASecondaryThatCopiesSaysHowFar) {
 
 TEST_P(RecordedStatusTest, AFirstCopyIsNoStateToGoBackTo) {
   const SiteStatus status = Here("first-copy");
-  EXPECT_EQ(RoleOf(status), SiteRole::kSecondary);
+  EXPECT_EQ(SaysOf(status), Says::kSecondary);
   EXPECT_TRUE(IsSyncing(status));
   const SyncNumbers numbers = Numbers(status);
   EXPECT_TRUE(numbers.syncing_percent.has_value());
@@ -99,28 +99,28 @@ TEST_P(RecordedStatusTest, AFirstCopyIsNoStateToGoBackTo) {
   EXPECT_FALSE(numbers.local_snapshot_time.has_value());
   // The other site's rbd-mirror has not looked at its own image yet.
   EXPECT_TRUE(There("first-copy").up);
-  EXPECT_NE(RoleOf(There("first-copy")), SiteRole::kPrimary);
+  EXPECT_NE(SaysOf(There("first-copy")), Says::kPrimary);
 }
 
 TEST_P(RecordedStatusTest, ThePrimaryIsKnownHereAndAtItsPeer) {
-  EXPECT_EQ(RoleOf(Here("primary")), SiteRole::kPrimary);
-  EXPECT_EQ(RoleOf(There("primary")), SiteRole::kSecondary);
-  EXPECT_EQ(RoleOf(There("secondary-replaying")), SiteRole::kPrimary);
+  EXPECT_EQ(SaysOf(Here("primary")), Says::kPrimary);
+  EXPECT_EQ(SaysOf(There("primary")), Says::kSecondary);
+  EXPECT_EQ(SaysOf(There("secondary-replaying")), Says::kPrimary);
 }
 
 TEST_P(RecordedStatusTest, WithBothDemotedNoSiteIsPrimary) {
-  EXPECT_EQ(RoleOf(Here("both-demoted")), SiteRole::kNotPrimary);
-  EXPECT_EQ(RoleOf(Here("both-demoted-old-primary")), SiteRole::kNotPrimary);
+  EXPECT_EQ(SaysOf(Here("both-demoted")), Says::kNotPrimary);
+  EXPECT_EQ(SaysOf(Here("both-demoted-old-primary")), Says::kNotPrimary);
 }
 
 TEST_P(RecordedStatusTest, ASplitBrainIsNoOrdinaryError) {
-  EXPECT_EQ(RoleOf(Here("split-brain")), SiteRole::kSplitBrain);
-  EXPECT_EQ(RoleOf(There("split-brain")), SiteRole::kPrimary);
+  EXPECT_EQ(SaysOf(Here("split-brain")), Says::kSplitBrain);
+  EXPECT_EQ(SaysOf(There("split-brain")), Says::kPrimary);
 }
 
 TEST_P(RecordedStatusTest, AJournalHasNoSnapshotNumbers) {
   const SiteStatus status = Here("journal-replaying");
-  EXPECT_EQ(RoleOf(status), SiteRole::kSecondary);
+  EXPECT_EQ(SaysOf(status), Says::kSecondary);
   const SyncNumbers numbers = Numbers(status);
   EXPECT_EQ(numbers.replay_state, "");
   EXPECT_FALSE(numbers.local_snapshot_time.has_value());
@@ -130,14 +130,14 @@ TEST_P(RecordedStatusTest, AJournalHasNoSnapshotNumbers) {
 }
 
 TEST_P(RecordedStatusTest, ADemotedJournalHasNoPrimary) {
-  EXPECT_EQ(RoleOf(Here("journal-demoted")), SiteRole::kNotPrimary);
-  EXPECT_EQ(RoleOf(There("journal-demoted")), SiteRole::kNotPrimary);
+  EXPECT_EQ(SaysOf(Here("journal-demoted")), Says::kNotPrimary);
+  EXPECT_EQ(SaysOf(There("journal-demoted")), Says::kNotPrimary);
 }
 
 TEST_P(RecordedStatusTest, ADeadRbdMirrorLeavesItsLastWords) {
   const SiteStatus status = Here("daemon-down");
   EXPECT_FALSE(status.up);
-  EXPECT_EQ(RoleOf(status), SiteRole::kSecondary);
+  EXPECT_EQ(SaysOf(status), Says::kSecondary);
   EXPECT_TRUE(There("daemon-down").up);
 }
 

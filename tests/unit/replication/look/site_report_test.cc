@@ -107,19 +107,19 @@ TEST(SiteReportTest, TextEndsAtTheFirstComma) {
 
 TEST(SiteReportTest, RolesComeFromTheState) {
   using S = MirrorStatusState;
-  EXPECT_EQ(RoleOf(Status(S::kStopped, "local image is primary")),
-            SiteRole::kPrimary);
-  EXPECT_EQ(RoleOf(Status(S::kStopped, "stopped")), SiteRole::kUnclear);
-  EXPECT_EQ(RoleOf(Status(S::kStopped, "remote image is non-primary")),
-            SiteRole::kUnclear);
-  EXPECT_EQ(RoleOf(Status(S::kUnknown, "remote image demoted")),
-            SiteRole::kNotPrimary);
-  EXPECT_EQ(RoleOf(Status(S::kReplaying, kReplaying)), SiteRole::kSecondary);
-  EXPECT_EQ(RoleOf(Status(S::kSyncing, "bootstrapping")), SiteRole::kSecondary);
-  EXPECT_EQ(RoleOf(Status(S::kError, "split-brain")), SiteRole::kSplitBrain);
-  EXPECT_EQ(RoleOf(Status(S::kError, "failed to open")), SiteRole::kError);
-  EXPECT_EQ(RoleOf(Status(S::kUnrecognized, "remote image is not primary")),
-            SiteRole::kUnclear);
+  EXPECT_EQ(SaysOf(Status(S::kStopped, "local image is primary")),
+            Says::kPrimary);
+  EXPECT_EQ(SaysOf(Status(S::kStopped, "stopped")), Says::kUnclear);
+  EXPECT_EQ(SaysOf(Status(S::kStopped, "remote image is non-primary")),
+            Says::kUnclear);
+  EXPECT_EQ(SaysOf(Status(S::kUnknown, "remote image demoted")),
+            Says::kNotPrimary);
+  EXPECT_EQ(SaysOf(Status(S::kReplaying, kReplaying)), Says::kSecondary);
+  EXPECT_EQ(SaysOf(Status(S::kSyncing, "bootstrapping")), Says::kSecondary);
+  EXPECT_EQ(SaysOf(Status(S::kError, "split-brain")), Says::kSplitBrain);
+  EXPECT_EQ(SaysOf(Status(S::kError, "failed to open")), Says::kError);
+  EXPECT_EQ(SaysOf(Status(S::kUnrecognized, "remote image is not primary")),
+            Says::kUnclear);
 }
 
 TEST(SiteReportTest, IsIdleOnlyInWordsThatItKnows) {
@@ -231,9 +231,9 @@ TEST(ArrivalTextTest, IsEmptyWhereNothingIsToldOfThat) {
 }
 
 TEST(RoleOfTest, AStateThatIsNotKnownIsUnclear) {
-  EXPECT_EQ(RoleOf(Status(MirrorStatusState::kUnrecognized,
+  EXPECT_EQ(SaysOf(Status(MirrorStatusState::kUnrecognized,
                           "local image is primary")),
-            SiteRole::kUnclear);
+            Says::kUnclear);
 }
 
 }  // namespace
