@@ -368,7 +368,7 @@ absl::Status PoolLook::Look(OperationContext& context, Cluster& cluster,
     const Remembered& known = images_[view.image_id];
     const WatchedRole role = JudgeRole(known.info, settle, &view);
     NoteMirrors(view, settle, seen);
-    timeline_.NoteBothPrimary(role == WatchedRole::kPrimary, &view);
+    timeline_.NoteRole(role == WatchedRole::kPrimary, &view);
     WatchedImage image =
         JudgeImage(timeline_, view, role, peers,
                    SchedulesOf(schedules_, view.image_id), settle);

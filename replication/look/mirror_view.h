@@ -37,21 +37,15 @@ struct SiteView {
   SteadyDuration age{0};
   /// It was rewritten within kJustReported.
   bool rewritten = false;
-  /// How often it was rewritten since this process saw the image turn primary;
-  /// nullopt: it did not.
-  std::optional<int> rewrites = std::nullopt;
-  /// The same since the present call saw the image in its role first: see
-  /// ReportWatch. 0 outside of a call.
+  /// How often this process has seen it rewritten since it saw the image in its
+  /// present role first.
+  int rewrites = 0;
+  /// The same since the present call did so: see ReportWatch. 0 outside of one.
   int rewrites_in_call = 0;
   /// The stamp of the report before this one, of a peer; nullopt: this process
   /// has seen none. rbd-mirror ran then, so what it says now is no older than a
-  /// minute before that: one that stood still writes what it knew once more
-  /// before it looks again.
+  /// minute before that.
   std::optional<int64_t> reported_before = std::nullopt;
-  /// How long the peer has said that it is primary while the image here was
-  /// primary, in all looks since the first such one: from the stamp of its
-  /// report then to that of its last one.
-  std::chrono::seconds both_primary_for{0};
 
   /// Names the report among all of its site: another one is a newer one.
   std::string Stamp() const { return std::to_string(status.last_update); }

@@ -91,25 +91,22 @@ constexpr int kRewritesOfPresent = 2;
 /// last word of its site. One that looks older is followed by the next report.
 Word WordBesidePrimary(const SiteView& peer, const MirrorView& view) {
   const std::optional<int64_t> since = view.PrimarySince();
-  const int rewrites =
-      std::max(peer.rewrites_in_call, peer.rewrites.value_or(0));
-  const auto later = [&since](std::optional<int64_t> stamp, auto than) {
+  const auto later = [&since](std::optional<int64_t> stamp,
+                              std::chrono::seconds than) {
     return since.has_value() && stamp.has_value() &&
-           *stamp >= *since + std::chrono::seconds(than).count();
+           *stamp >= *since + than.count();
   };
-  const int64_t told = peer.status.last_update;
-  if (rewrites >= kRewritesOfPresent ||
+  if (peer.rewrites >= kRewritesOfPresent ||
       later(peer.reported_before, kClaimStands)) {
     return Word::kSettled;
   }
-  if (peer.both_primary_for >= kReportLag || later(told, kReportLag)) {
-    return Word::kCurrent;
-  }
-  if (rewrites > 0 || later(told, std::chrono::seconds(0))) {
+  const int64_t told = peer.status.last_update;
+  if (later(told, kReportLag)) return Word::kCurrent;
+  if (peer.rewrites > 0 || later(told, std::chrono::seconds(0))) {
     return Word::kLagging;
   }
-  return since.has_value() || peer.rewrites.has_value() ? Word::kBefore
-                                                        : Word::kUndated;
+  return since.has_value() || view.primary_for.has_value() ? Word::kBefore
+                                                           : Word::kUndated;
 }
 
 Word WordBesideSecondary(const SiteView& site, const MirrorView& view) {

@@ -11,10 +11,6 @@ namespace {
 constexpr std::chrono::minutes kForgetAfter{30};
 constexpr std::chrono::minutes kDisturbedFor{2};
 
-bool IsPrimary(const MirrorView& view) {
-  return view.enabled() && view.info.primary;
-}
-
 }  // namespace
 
 Timeline::Image& Timeline::Touch(const std::string& key) {
@@ -40,11 +36,7 @@ SteadyDuration Timeline::AgeOf(Image& image, const SiteStatus& entry,
     report.before = before.value;
     report.written_after = before.seen_at;
   }
-  // What is new in the look that sees the turn may be older than it.
-  if ((changed || !before.seen) && image.turned() &&
-      now > image.primary.since) {
-    ++report.rewrites;
-  }
+  if (changed || !before.seen) ++report.rewrites;
   SteadyDuration age = now - report.stamp.since;
   // Both stamps come from one OSD's clock. Ours is at most as new as now, so
   // the difference is a lower bound, also when our own daemon has stopped
@@ -69,7 +61,6 @@ void Timeline::NoteReports(Image& image, MirrorView* view) const {
   for (SiteView& peer : view->peers) {
     peer.age = AgeOf(image, peer.status, local);
     Report& report = image.reports[peer.status.mirror_uuid];
-    if (image.turned()) peer.rewrites = report.rewrites;
     peer.reported_before = report.before;
     if (peer.says == Says::kPrimary) {
       report.claim = peer.status;
@@ -79,23 +70,34 @@ void Timeline::NoteReports(Image& image, MirrorView* view) const {
   }
 }
 
-void Timeline::Note(MirrorView* view) {
-  const bool primary = IsPrimary(*view);
-  {
-    MutexLock lock(mutex_);
-    Image& image = Touch(view->timeline_key);
-    const SteadyTime now = clock_.Now();
-    if (image.primary.See(primary, now)) {
-      for (auto& [uuid, report] : image.reports) report.rewrites = 0;
-    }
-    if (image.turned()) view->primary_for = now - image.primary.since;
-    NoteReports(image, view);
-    if (!view->peers.empty()) image.Of(Since::kSilent) = {};
-    Held<std::string>& copied = image.Of(Since::kCopied);
-    copied.See(view->Progress(), now);
-    view->quiet_for = now - copied.since;
+void Timeline::NoteRole(Image& image, bool primary, MirrorView* view) const {
+  const SteadyTime now = clock_.Now();
+  const bool first = !image.primary.seen;
+  // What is new in the look that sees the turn may be older than it. Between
+  // two looks the image may have been demoted and promoted again.
+  const std::optional<int64_t> term = view->PrimarySince();
+  if (image.primary.See(primary, now) || first || image.term != term) {
+    for (auto& [uuid, report] : image.reports) report.rewrites = 0;
   }
-  NoteBothPrimary(primary, view);
+  image.term = term;
+  for (SiteView& peer : view->peers) {
+    peer.rewrites = image.reports[peer.status.mirror_uuid].rewrites;
+  }
+  view->primary_for.reset();
+  if (primary && image.primary.changes > 0) {
+    view->primary_for = now - image.primary.since;
+  }
+}
+
+void Timeline::Note(MirrorView* view) {
+  MutexLock lock(mutex_);
+  Image& image = Touch(view->timeline_key);
+  NoteReports(image, view);
+  NoteRole(image, view->enabled() && view->info.primary, view);
+  if (!view->peers.empty()) image.Of(Since::kSilent) = {};
+  Held<std::string>& copied = image.Of(Since::kCopied);
+  copied.See(view->Progress(), clock_.Now());
+  view->quiet_for = copied.seen_at - copied.since;
 }
 
 void Timeline::NoteListed(MirrorView* view) {
@@ -103,21 +105,9 @@ void Timeline::NoteListed(MirrorView* view) {
   NoteReports(Touch(view->timeline_key), view);
 }
 
-void Timeline::NoteBothPrimary(bool primary, MirrorView* view) {
+void Timeline::NoteRole(bool primary, MirrorView* view) {
   MutexLock lock(mutex_);
-  Image& image = Touch(view->timeline_key);
-  for (SiteView& peer : view->peers) {
-    auto& first = image.reports[peer.status.mirror_uuid].both_primary;
-    if (!primary || !peer.status.up || peer.says != Says::kPrimary) {
-      first.reset();
-      peer.both_primary_for = std::chrono::seconds(0);
-      continue;
-    }
-    const int64_t told = peer.status.last_update;
-    if (!first.has_value()) first = told;
-    peer.both_primary_for =
-        std::chrono::seconds(std::max<int64_t>(0, told - *first));
-  }
+  NoteRole(Touch(view->timeline_key), primary, view);
 }
 
 SteadyDuration Timeline::OldestAge(const std::string& key,
@@ -149,7 +139,7 @@ std::optional<SiteView> Timeline::LastClaim(const std::string& key,
   site.status.up = false;
   site.says = Says::kPrimary;
   site.age = AgeOf(image, site.status, local);
-  if (image.turned()) site.rewrites = report->second.rewrites;
+  site.rewrites = report->second.rewrites;
   return site;
 }
 

@@ -78,7 +78,7 @@ class Timeline {
   /// The same of a listing, which does not tell who is primary.
   void NoteListed(MirrorView* view);
   /// What a listing did not tell: whether the image is primary here.
-  void NoteBothPrimary(bool primary, MirrorView* view);
+  void NoteRole(bool primary, MirrorView* view);
   /// The age of the oldest of these reports of an image, as Note() finds it.
   SteadyDuration OldestAge(const std::string& key,
                            const std::vector<SiteStatus>& sites);
@@ -128,22 +128,20 @@ class Timeline {
     Held<int64_t> stamp;
     std::optional<int64_t> before;            // the stamp before
     std::optional<SteadyTime> written_after;  // a look with an older one
-    int rewrites = 0;                         // since the image turned primary
-    std::optional<int64_t> both_primary;      // the first stamp with that
-    std::optional<SiteStatus> claim;          // LastClaim()
+    int rewrites = 0;                 // since the image was seen in its role
+    std::optional<SiteStatus> claim;  // LastClaim()
     std::optional<Numbers> numbers;
   };
   struct Image {
     SteadyTime used_at;
     Held<bool> primary;
+    std::optional<int64_t> term;            // MirrorView::PrimarySince()
     std::map<std::string, Report> reports;  // by mirror uuid
     std::array<Held<std::string>, kSinces> held;
 
     Held<std::string>& Of(Since what) {
       return held.at(static_cast<size_t>(what));
     }
-    /// This process saw the image turn primary.
-    bool turned() const { return primary.value && primary.changes > 0; }
   };
 
   Image& Touch(const std::string& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -152,6 +150,7 @@ class Timeline {
   SteadyDuration AgeOf(Image& image, const SiteStatus& entry,
                        const SiteStatus* local) const;
   void NoteReports(Image& image, MirrorView* view) const;
+  void NoteRole(Image& image, bool primary, MirrorView* view) const;
 
   Clock& clock_;
   Mutex mutex_;

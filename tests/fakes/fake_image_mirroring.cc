@@ -151,10 +151,9 @@ absl::Status FakeImage::RemoveSnapshot(uint64_t snapshot_id) {
                 [&](Model& model, Site& site, SteadyDuration* cost) {
                   const int r = model.BeginWrite(site, *image_, Self(), cost);
                   if (r < 0) return r;
-                  std::erase_if(image_->snapshots,
-                                [&](const model::Snapshot& snapshot) {
-                                  return snapshot.info.id == snapshot_id;
-                                });
+                  image_->RemoveSnapshots([&](const model::Snapshot& snapshot) {
+                    return snapshot.info.id == snapshot_id;
+                  });
                   return 0;
                 });
 }

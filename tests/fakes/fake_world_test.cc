@@ -565,6 +565,29 @@ TEST_F(FakeWorldTest, SnapshotsInTheJournalNamespaceAreCopiedToo) {
       Contains(Pair("csi.imageid", b_.ImageId(MirroredPair::ImageOf(kOther)))));
 }
 
+// A walk found it: the first copy of an image that was made anew kept what the
+// site from which it came had been given by a copy that it had removed since.
+TEST(ModelImageTest, ASnapshotThatIsRemovedHandsItsChangesToTheNextOne) {
+  model::Image image;
+  image.content = {1};
+  const auto take = [&image](uint64_t id) {
+    model::Snapshot snapshot;
+    snapshot.info.id = id;
+    snapshot.content = image.content;
+    image.MapSnapshot(&snapshot);
+    image.snapshots.push_back(snapshot);
+  };
+  take(1);
+  image.content = {2};
+  take(2);
+  take(3);
+  ASSERT_FALSE(image.LeavesOut(image.snapshots[0], image.snapshots[2], 0));
+  image.RemoveSnapshots(
+      [](const model::Snapshot& snapshot) { return snapshot.info.id == 2; });
+  ASSERT_EQ(image.snapshots.size(), 2U);
+  EXPECT_FALSE(image.LeavesOut(image.snapshots[0], image.snapshots[1], 0));
+}
+
 TEST_F(FakeWorldTest, ThreadsShareTheWorld) {
   std::atomic<int> failures{0};
   std::vector<std::jthread> threads;

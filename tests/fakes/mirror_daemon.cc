@@ -462,7 +462,7 @@ void Model::FinishCopy(Site& site, Image& local, Image& remote, size_t target,
                std::inserter(local.metadata, local.metadata.end()),
                [](const auto& entry) { return !SiteLocalKey(entry.first); });
   const uint64_t copied = copy.info.id;
-  std::erase_if(local.snapshots, [&](const Snapshot& snapshot) {
+  local.RemoveSnapshots([&](const Snapshot& snapshot) {
     return snapshot.info.id < copied && snapshot.info.copied() &&
            snapshot.info.unsynced_peer_uuids.empty();
   });

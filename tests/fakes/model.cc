@@ -225,6 +225,13 @@ void Image::ForgetMap(const Snapshot& gone) {
   }
 }
 
+void Image::RemoveSnapshots(const std::function<bool(const Snapshot&)>& gone) {
+  for (const Snapshot& snapshot : snapshots) {
+    if (gone(snapshot)) ForgetMap(snapshot);
+  }
+  std::erase_if(snapshots, gone);
+}
+
 void Image::RollBack(const Snapshot& to) {
   Resize(to.size.bytes);
   content = to.content;

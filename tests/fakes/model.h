@@ -192,6 +192,9 @@ struct Image {
   /// What the snapshot before it notes as changed is changed in the next one,
   /// once that is gone.
   void ForgetMap(const Snapshot& gone);
+  /// Removes the mirror snapshots that `gone` tells, as librbd and rbd-mirror
+  /// do.
+  void RemoveSnapshots(const std::function<bool(const Snapshot&)>& gone);
   /// `rbd snap rollback`.
   void RollBack(const Snapshot& to);
   /// rbd-mirror leaves this object out of a copy from one of its mirror

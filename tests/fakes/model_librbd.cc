@@ -34,10 +34,7 @@ void DropUnlinked(Image& image) {
         return snapshot.info.id != newest &&
                snapshot.info.unsynced_peer_uuids.empty();
       };
-  for (const Snapshot& snapshot : image.snapshots) {
-    if (unlinked(snapshot)) image.ForgetMap(snapshot);
-  }
-  std::erase_if(image.snapshots, unlinked);
+  image.RemoveSnapshots(unlinked);
 }
 
 // What a forced promotion of half a copy goes back to: the newest complete
@@ -288,7 +285,7 @@ int Model::FinishPromotion(Site& site, Image& image, const Client& client,
     image.size = promotion->rollback->size;
     image.content = promotion->rollback->content;
     // What was rolled back is removed, half a demotion is not.
-    std::erase_if(image.snapshots, [](const Snapshot& snapshot) {
+    image.RemoveSnapshots([](const Snapshot& snapshot) {
       return snapshot.info.kind == MirrorSnapshotKind::kNonPrimary &&
              !snapshot.info.complete;
     });

@@ -49,7 +49,7 @@ class DemoteDecisionTest : public ::testing::Test {
     view_.peers = {site};
   }
   DemoteDecision Decide(int rewrites = 0) {
-    for (SiteView& peer : view_.peers) peer.rewrites_in_call = rewrites;
+    for (SiteView& peer : view_.peers) peer.rewrites = rewrites;
     DemoteEvidence seen{.view = view_,
                         .rescue = rescue_,
                         .spec = "pool/vol",

@@ -1027,7 +1027,7 @@ class FollowersTest : public PromoteDecisionTest {
     view_.own_demotion_mark = {OwnDemotionStep::kTakenBack};
   }
   FollowerState Judge(int rewrites) {
-    for (SiteView& peer : view_.peers) peer.rewrites_in_call = rewrites;
+    for (SiteView& peer : view_.peers) peer.rewrites = rewrites;
     return JudgeFollowers(view_, options_.settle_time).state;
   }
 };
@@ -1105,16 +1105,6 @@ TEST_F(FollowersTest, InJournalModeOnlyReportsTell) {
   SetPeer(State::kReplaying, R"(replaying, {"entries_behind_primary":0})");
   EXPECT_EQ(Judge(1), FollowerState::kUnknown);
   EXPECT_EQ(Judge(2), FollowerState::kFollow);
-}
-
-// A caller that waits 20 s at a time never sees two of them in one call.
-TEST_F(FollowersTest, ReportsThatCameBetweenTwoCallsCountToo) {
-  SetJournalMode();
-  SetPeer(State::kReplaying, R"(replaying, {"entries_behind_primary":0})");
-  view_.peers.front().rewrites = 1;
-  EXPECT_EQ(Judge(0), FollowerState::kUnknown);
-  view_.peers.front().rewrites = 2;
-  EXPECT_EQ(Judge(0), FollowerState::kFollow);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,8 +19,6 @@ using ::addons::testing::ManualClock;
 using std::chrono::minutes;
 using std::chrono::seconds;
 using State = MirrorStatusState;
-
-constexpr char kPrimary[] = "local image is primary";
 
 SiteView Site(const std::string& uuid, int64_t last_update,
               State state = State::kReplaying,
@@ -46,9 +45,6 @@ class TimelineTest : public ::testing::Test {
     return view_.peers.empty() ? SiteView() : view_.peers.back();
   }
   SiteView LookAtPeer(int64_t stamp) { return Look({Site("peer", stamp)}); }
-  SiteView LookAtPrimary(int64_t stamp) {
-    return Look({Site("peer", stamp, State::kStopped, kPrimary)});
-  }
   std::optional<SiteView> Claim(const char* uuid = "peer") {
     return timeline_.LastClaim("k", uuid, nullptr);
   }
@@ -95,7 +91,7 @@ TEST_F(TimelineTest, TheReportBeforeIsKnownOnceItWasRewritten) {
 
 TEST_F(TimelineTest, AClaimIsKeptUntilItsSiteSaysOtherwise) {
   EXPECT_FALSE(Claim().has_value());
-  LookAtPrimary(100);
+  Look({Site("peer", 100, State::kStopped, "local image is primary")});
   Look({Site("peer", 130, State::kStartingReplay, "starting replay")});
   ASSERT_TRUE(Claim().has_value());
   EXPECT_EQ(Claim()->status.last_update, 100);
@@ -118,21 +114,23 @@ TEST_F(TimelineTest, SilenceBeginsAnewAfterEachReport) {
   EXPECT_EQ(silent(), seconds(0));
 }
 
-TEST_F(TimelineTest, ReportsAreCountedSinceTheImageTurnedPrimary) {
+TEST_F(TimelineTest, ReportsAreCountedSinceTheImageHasItsRole) {
   const auto rewrites = [this](bool primary, int64_t stamp) {
     primary_ = primary;
     return LookAtPeer(stamp).rewrites;
   };
-  EXPECT_EQ(rewrites(false, 100), std::nullopt);
+  EXPECT_EQ(rewrites(false, 100), 0);
+  EXPECT_EQ(view_.primary_for, std::nullopt);
   clock_.Advance(seconds(30));
   EXPECT_EQ(rewrites(true, 130), 0) << "it may have come just before";
   EXPECT_EQ(view_.primary_for, seconds(0));
   clock_.Advance(seconds(30));
   EXPECT_EQ(rewrites(true, 160), 1);
+  EXPECT_EQ(rewrites(true, 160), 1);
   clock_.Advance(seconds(30));
   EXPECT_EQ(rewrites(true, 190), 2);
   EXPECT_EQ(view_.primary_for, seconds(60));
-  EXPECT_EQ(rewrites(false, 190), std::nullopt);
+  EXPECT_EQ(rewrites(false, 190), 0);
   clock_.Advance(seconds(5));
   EXPECT_EQ(rewrites(true, 190), 0);
 }
@@ -148,30 +146,45 @@ TEST_F(TimelineTest, AReportThatComesAfterTheTurnCounts) {
 
 TEST_F(TimelineTest, AnImageThatWasPrimaryAllAlongHasNotTurned) {
   primary_ = true;
-  EXPECT_EQ(LookAtPeer(100).rewrites, std::nullopt);
+  EXPECT_EQ(LookAtPeer(100).rewrites, 0);
+  EXPECT_EQ(view_.primary_for, std::nullopt);
+  clock_.Advance(seconds(30));
+  EXPECT_EQ(LookAtPeer(130).rewrites, 1);
   EXPECT_EQ(view_.primary_for, std::nullopt);
 }
 
-TEST_F(TimelineTest, TwoPrimariesAreCountedFromTheFirstReportInARow) {
-  primary_ = true;
-  EXPECT_EQ(LookAtPrimary(100).both_primary_for, seconds(0));
-  EXPECT_EQ(LookAtPrimary(160).both_primary_for, seconds(60));
-  primary_ = false;
-  EXPECT_EQ(LookAtPrimary(190).both_primary_for, seconds(0));
-  primary_ = true;
-  EXPECT_EQ(LookAtPrimary(220).both_primary_for, seconds(0));
-}
-
-TEST_F(TimelineTest, AListingThatDoesNotTellTheRoleCountsLikewise) {
-  for (const int64_t stamp : {100, 160}) {
+TEST_F(TimelineTest, ATermThatBeganBetweenTwoLooksCountsAnew) {
+  const auto rewrites = [this](int64_t since, int64_t stamp) {
     view_ = MirrorView();
     view_.timeline_key = "k";
-    view_.peers = {Site("peer", stamp, State::kStopped, kPrimary)};
+    view_.info.state = MirrorImageState::kEnabled;
+    view_.info.primary = true;
+    MirrorSnapshot snapshot;
+    snapshot.kind = MirrorSnapshotKind::kPrimary;
+    snapshot.created = std::chrono::system_clock::from_time_t(since);
+    view_.snapshots = {snapshot};
+    view_.peers = {Site("peer", stamp)};
+    timeline_.Note(&view_);
+    return view_.peers.front().rewrites;
+  };
+  EXPECT_EQ(rewrites(50, 100), 0);
+  EXPECT_EQ(rewrites(50, 130), 1);
+  EXPECT_EQ(rewrites(140, 160), 0);
+  EXPECT_EQ(rewrites(140, 190), 1);
+}
+
+TEST_F(TimelineTest, OfAListingTheRoleIsToldAfterwards) {
+  const auto look = [this](bool primary, int64_t stamp) {
+    view_ = MirrorView();
+    view_.timeline_key = "k";
+    view_.peers = {Site("peer", stamp)};
     timeline_.NoteListed(&view_);
-    EXPECT_EQ(view_.peers.front().both_primary_for, seconds(0));
-    timeline_.NoteBothPrimary(true, &view_);
-    EXPECT_EQ(view_.peers.front().both_primary_for, seconds(stamp - 100));
-  }
+    timeline_.NoteRole(primary, &view_);
+    return view_.peers.front().rewrites;
+  };
+  EXPECT_EQ(look(false, 100), 0);
+  EXPECT_EQ(look(true, 130), 0);
+  EXPECT_EQ(look(true, 160), 1);
 }
 
 TEST_F(TimelineTest, ALongDeadPeerIsOldAtTheFirstLook) {
