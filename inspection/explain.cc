@@ -368,7 +368,7 @@ void Explaining::AddNotes(const MirrorView& view) {
   } else if (view.GaveRoleBack()) {
     Add("mirroring", "own demotion",
         "given back to a site that was primary, whose content is not here");
-  } else if (view.own_demotion_mark.has_value() && !view.info.primary) {
+  } else if (view.own.demotion.has_value() && !view.info.primary) {
     Add("mirroring", "own demotion", "this site has demoted its image");
   }
   if (view.refused_demotion.has_value()) {

@@ -23,7 +23,7 @@ Forecast ForecastOfPrimary(const MirrorView& view,
             "its forced promotion is half-done; whether the last complete "
             "state can be brought back shows when it is promoted again"};
   }
-  if (view.own_demotion_mark.has_value()) {
+  if (view.own.demotion.has_value()) {
     // As a call sees them that has just begun.
     const FollowerVerdict peers = JudgeFollowers(view, settle);
     const std::string peer = site_name(peers.peer);

@@ -37,8 +37,8 @@ OwnDemotionMark MarkOf(const DemoteEvidence& seen) {
   const MirrorView& view = seen.view;
   // One that was given back stays so, until this site has copied from the peer.
   // Another program may have promoted it since, and told somebody.
-  if (view.own_demotion_mark.has_value() &&
-      view.own_demotion_mark->step == OwnDemotionStep::kGivenBack) {
+  if (view.own.demotion.has_value() &&
+      view.own.demotion->step == OwnDemotionStep::kGivenBack) {
     return {OwnDemotionStep::kGivenBack};
   }
   // Two were primary: this one gives the role to the other one, whose content

@@ -345,8 +345,8 @@ PromoteDecision DecidePromote(const PromoteEvidence& seen, Force force,
       force == Force::kNo && !unclear.empty()) {
     return {PromoteAction::kWait, std::move(unclear)};
   }
-  if (force == Force::kNo && view.own_demotion_mark.has_value() &&
-      view.own_demotion_mark->unclear && view.LastDemotionIsOwn()) {
+  if (force == Force::kNo && view.own.demotion.has_value() &&
+      view.own.demotion->unclear && view.LastDemotionIsOwn()) {
     return {PromoteAction::kWait,
             absl::StrCat("a newer version noted why this site demoted itself, "
                          "in a form that this one does not know; promote with "

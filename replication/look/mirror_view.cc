@@ -67,11 +67,9 @@ void Read::TakeMetadata(const std::map<std::string, std::string>& metadata) {
         absl::StartsWith(key, kLocalMarkPrefix)) {
       view.marks[key] = value;
     }
-    if (key == kOwnDemotionKey) {
-      view.own_demotion_mark = ParseOwnDemotion(value, view.image_id);
-    }
     if (key == kRefusedDemotionKey) refused = value;
   }
+  view.own = ReadLocalRecord(view.marks, view.image_id, view.info.global_id);
 }
 
 absl::Status ReadImage(Image& image, const std::vector<SiteStatus>* listed,
@@ -212,7 +210,7 @@ absl::StatusOr<MirrorView> Complete(const ResolvedVolume& volume, Pool& pool,
   AddSites(read.sites, &view);
   timeline.Note(&view);
   if (view.peers.empty() && view.enabled() &&
-      (!view.info.primary || view.own_demotion_mark.has_value())) {
+      (!view.info.primary || view.own.demotion.has_value())) {
     if (const absl::Status added = AddMissingPeers(pool, timeline, &view);
         !added.ok()) {
       return AfterResolve(added, volume);
@@ -265,17 +263,17 @@ bool MirrorView::OwnDemotion() const {
 
 bool MirrorView::LastDemotionIsOwn() const {
   return OwnDemotion() ||
-         (info.mode == MirrorMode::kJournal && own_demotion_mark.has_value());
+         (info.mode == MirrorMode::kJournal && own.demotion.has_value());
 }
 
 bool MirrorView::GaveRoleBack() const {
-  return own_demotion_mark.has_value() &&
-         own_demotion_mark->step == OwnDemotionStep::kGivenBack &&
-         !info.primary && (info.mode == MirrorMode::kJournal || OwnDemotion());
+  return own.demotion.has_value() &&
+         own.demotion->step == OwnDemotionStep::kGivenBack && !info.primary &&
+         (info.mode == MirrorMode::kJournal || OwnDemotion());
 }
 
 bool MirrorView::GaveRoleBackUntold() const {
-  return GaveRoleBack() && own_demotion_mark->told_nobody;
+  return GaveRoleBack() && own.demotion->told_nobody;
 }
 
 bool MirrorView::PeerWentOn() const {

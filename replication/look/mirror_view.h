@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "ceph/image.h"
 #include "ceph/mirror.h"
+#include "replication/look/local_record.h"
 #include "replication/look/move_marks.h"
 #include "replication/look/report.h"
 #include "replication/look/timeline.h"
@@ -98,7 +99,7 @@ std::string WholePoolKey(absl::string_view fsid, int64_t pool_id);
 ///   mid copy            RescueSnapshot()                replication/look/rescue_record.h
 ///   whole copy          Newest() is LastComplete()
 ///   demotion arrived    DemotionArrived()               replication/look/peers.h
-///   own demotion        OwnDemotion(); own_demotion_mark
+///   own demotion        OwnDemotion(); own.demotion
 ///   primary             info.primary
 ///   split brain         SplitBrain()
 ///   resync requested    resync_requested
@@ -119,7 +120,7 @@ std::string WholePoolKey(absl::string_view fsid, int64_t pool_id);
 ///   primary with HalfCopies()           Promote(): RemoveHalfCopies()
 ///   primary, Newest() not complete      Promote(): CompleteHalfDone()
 ///                                         replication/steps/promotion_cleanup.h
-///   primary with own_demotion_mark      Promote(): AwaitFollowers()
+///   primary with own.demotion      Promote(): AwaitFollowers()
 ///                                         replication/steps/promote.h, replication/steps/take_back.h
 ///   AwaitsRestore()                     Promote(): FinishRescue()
 ///   half a demotion, given up by        Promote(): SetHalfDemotionGoingAside()
@@ -153,8 +154,8 @@ struct MirrorView {
   std::optional<RefusedDemotion> refused_demotion;
   /// Since this process has seen that, in its present words.
   SteadyDuration refused_demotion_age{0};
-  std::optional<OwnDemotionMark> own_demotion_mark;  // kOwnDemotionKey
-  std::string pool_key;                              // WholePoolKey()
+  LocalRecord own;       // what this site has noted of the image for itself
+  std::string pool_key;  // WholePoolKey()
   std::string timeline_key;
   /// How long ago this process saw the image turn primary; nullopt: it is not,
   /// or was so all along.

@@ -39,10 +39,10 @@ bool ClaimIsOutdated(const SiteView& peer, const MirrorView& view) {
 constexpr std::chrono::seconds kHeardBefore{60};
 
 bool WasHeardBefore(const MirrorSnapshot& demotion, const MirrorView& view) {
-  return view.own_demotion_mark.has_value() &&
-         view.own_demotion_mark->heard.has_value() &&
+  return view.own.demotion.has_value() &&
+         view.own.demotion->heard.has_value() &&
          std::chrono::system_clock::to_time_t(demotion.created) -
-                 *view.own_demotion_mark->heard <=
+                 *view.own.demotion->heard <=
              kHeardBefore.count();
 }
 
@@ -191,8 +191,8 @@ bool Follows(const SiteView& peer, const MirrorView& view) {
   if (MustHaveCopied(view)) return false;
   // Nothing else tells it in journal mode, where a site in split brain says
   // "replaying", too, each time that it looks.
-  const bool parted = view.info.mode == MirrorMode::kJournal &&
-                      view.own_demotion_mark.has_value();
+  const bool parted =
+      view.info.mode == MirrorMode::kJournal && view.own.demotion.has_value();
   return WordOf(peer, view) >= (parted ? Word::kSettled : Word::kLagging);
 }
 
@@ -201,8 +201,8 @@ bool Diverged(const SiteView& peer, const MirrorView& view) {
 }
 
 bool ToldNobody(const MirrorView& view) {
-  return view.own_demotion_mark.has_value() &&
-         view.own_demotion_mark->step == OwnDemotionStep::kTakenBack;
+  return view.own.demotion.has_value() &&
+         view.own.demotion->step == OwnDemotionStep::kTakenBack;
 }
 
 std::optional<int64_t> HeardOfAll(const MirrorView& view) {
@@ -356,7 +356,7 @@ FollowerVerdict JudgeFollowers(const MirrorView& view, SteadyDuration settle) {
 }
 
 bool AwaitsFollowers(const MirrorView& view, SteadyDuration settle) {
-  if (!view.info.primary || !view.own_demotion_mark.has_value()) return false;
+  if (!view.info.primary || !view.own.demotion.has_value()) return false;
   return view.peers.empty() ||
          JudgeFollowers(view, settle).state != FollowerState::kFollow;
 }

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "base/json.h"
-
 namespace addons {
 
 namespace {
@@ -32,27 +30,15 @@ bool CopySeen(const MirrorView& view) {
 
 }  // namespace
 
-bool FirstCopyMarked(const MirrorView& view) {
-  const auto found = view.marks.find(kFirstCopyMark);
-  return found != view.marks.end() && found->second == view.image_id;
-}
-
 bool FirstCopyAwaited(const MirrorView& view) {
-  return FirstCopyMarked(view) && !CopySeen(view);
+  return view.own.first_copy_awaited && !CopySeen(view);
 }
 
-bool FirstCopyMarkIsOver(const MirrorView& view) {
-  return FirstCopyMarked(view) && CopySeen(view);
+bool FirstCopyNoteIsOver(const MirrorView& view) {
+  return view.own.first_copy_awaited && CopySeen(view);
 }
 
 namespace {
-
-using nlohmann::json;
-
-constexpr char kImage[] = "image";
-constexpr char kSnapshot[] = "snapshot";
-constexpr char kSince[] = "since";
-constexpr char kDemotion[] = "demotion";
 
 /// The oldest snapshot of the present term that is left.
 const MirrorSnapshot* OldestOfTerm(const MirrorView& view) {
@@ -67,34 +53,22 @@ const MirrorSnapshot* OldestOfTerm(const MirrorView& view) {
   return first;
 }
 
-/// What the note says, when it is about this image (a clone inherits metadata)
-/// and no term has ended after it.
+/// What is noted, when no term has ended after it.
 std::optional<int64_t> Noted(const MirrorView& view) {
-  const auto found = view.marks.find(kPrimaryTermMark);
-  if (found == view.marks.end()) return std::nullopt;
-  const json mark = ParseJson(found->second);
-  if (!mark.is_object() || mark.value(kImage, json()) != view.image_id ||
-      !mark.value(kSnapshot, json()).is_number_unsigned() ||
-      !mark.value(kSince, json()).is_number_integer()) {
-    return std::nullopt;
-  }
-  const auto snapshot = mark[kSnapshot].get<uint64_t>();
+  const std::optional<TermNote>& note = view.own.term;
+  if (!note.has_value()) return std::nullopt;
   const bool ended = std::any_of(
       view.snapshots.begin(), view.snapshots.end(), [&](const auto& seen) {
-        return seen.kind != MirrorSnapshotKind::kPrimary && seen.id > snapshot;
+        return seen.kind != MirrorSnapshotKind::kPrimary &&
+               seen.id > note->snapshot;
       });
   if (ended) return std::nullopt;
-  return mark[kSince].get<int64_t>();
+  return note->since;
 }
 
 bool IsWholeDemotionOfPeer(const MirrorSnapshot& snapshot) {
   return snapshot.kind == MirrorSnapshotKind::kNonPrimaryDemoted &&
          snapshot.complete;
-}
-
-std::string FormatPromotedFrom(const MirrorView& view,
-                               const MirrorSnapshot& demotion) {
-  return JsonText({{kImage, view.image_id}, {kDemotion, demotion.id}});
 }
 
 int64_t Created(const MirrorSnapshot& snapshot) {
@@ -115,27 +89,22 @@ bool PrimaryTermBeganInStep(const MirrorView& view) {
                    [](const MirrorSnapshot& snapshot) {
                      return snapshot.kind != MirrorSnapshotKind::kPrimary;
                    });
-  if (before == view.snapshots.rend()) return FirstCopyMarked(view);
-  const auto note = view.marks.find(kPromotedFromMark);
-  return note != view.marks.end() && IsWholeDemotionOfPeer(*before) &&
-         note->second == FormatPromotedFrom(view, *before);
+  if (before == view.snapshots.rend()) return view.own.first_copy_awaited;
+  return IsWholeDemotionOfPeer(*before) && view.own.promoted_from == before->id;
 }
 
-std::string PromotedFrom(const MirrorView& before) {
+std::optional<uint64_t> PromotedFrom(const MirrorView& before) {
   const MirrorSnapshot* newest = before.Newest();
-  return newest != nullptr && IsWholeDemotionOfPeer(*newest)
-             ? FormatPromotedFrom(before, *newest)
-             : "";
+  if (newest == nullptr || !IsWholeDemotionOfPeer(*newest)) return std::nullopt;
+  return newest->id;
 }
 
-std::string PrimaryTermMarkDue(const MirrorView& view) {
+std::optional<TermNote> TermNoteDue(const MirrorView& view) {
   const MirrorSnapshot* oldest = OldestOfTerm(view);
   if (!view.info.primary || oldest == nullptr || Noted(view).has_value()) {
-    return "";
+    return std::nullopt;
   }
-  return JsonText({{kImage, view.image_id},
-                   {kSnapshot, oldest->id},
-                   {kSince, Created(*oldest)}});
+  return TermNote{oldest->id, Created(*oldest)};
 }
 
 }  // namespace addons

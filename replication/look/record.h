@@ -48,33 +48,14 @@ inline bool MirroredForGroup(const MirrorView& view,
 // copy is awaited, and what sees a whole one takes the note away. An image
 // without it counts as copied: it may be older than this daemon.
 
-/// Its value is the id of the image, because clones inherit metadata. With the
-/// prefix ".rbd", so that it stays on this site.
-inline constexpr char kFirstCopyMark[] = ".rbd-addons.first-copy-awaited";
-
-/// The note is there: the image is primary since it was enabled. What shows a
-/// whole copy takes it away, and so does a promotion.
-bool FirstCopyMarked(const MirrorView& view);
-
 /// Replication was enabled, and nothing has shown a whole copy since.
 bool FirstCopyAwaited(const MirrorView& view);
 
-/// The note is there, and a whole copy is, too.
-bool FirstCopyMarkIsOver(const MirrorView& view);
+/// That is noted, and a whole copy is there all the same.
+bool FirstCopyNoteIsOver(const MirrorView& view);
 
 // Since when an image is primary shows the oldest snapshot of the present term.
 // librbd drops it after a few more, so its time is noted while it is there.
-
-/// The note. With the prefix ".rbd", so that it stays on this site.
-inline constexpr char kPrimaryTermMark[] = ".rbd-addons.primary-since";
-
-/// The note of a promotion that followed a demotion of the peer. It names this
-/// image, because clones inherit metadata, and the copy of that demotion.
-inline constexpr char kPromotedFromMark[] = ".rbd-addons.promoted-from";
-
-/// What is noted of a term, and goes with it.
-inline constexpr const char* kTermMarks[] = {kPrimaryTermMark,
-                                             kPromotedFromMark};
 
 /// As MirrorView::PrimarySince(). Journal mode has no snapshots: nullopt.
 std::optional<int64_t> PrimaryTermBegan(const MirrorView& view);
@@ -87,13 +68,13 @@ std::optional<int64_t> PrimaryTermBegan(const MirrorView& view);
 /// older than those.
 bool PrimaryTermBeganInStep(const MirrorView& view);
 
-/// What kPromotedFromMark says after a promotion without force of the image
-/// that `before` shows; empty: no demotion of a peer has arrived whole.
-std::string PromotedFrom(const MirrorView& before);
+/// LocalRecord::promoted_from after a promotion without force of the image that
+/// `before` shows; nullopt: no demotion of a peer has arrived whole.
+std::optional<uint64_t> PromotedFrom(const MirrorView& before);
 
-/// What kPrimaryTermMark says about the present term; empty: it is not due,
-/// because it says that already or the image is not primary.
-std::string PrimaryTermMarkDue(const MirrorView& view);
+/// What is to be noted of the present term; nullopt: nothing, because that is
+/// noted already or the image is not primary.
+std::optional<TermNote> TermNoteDue(const MirrorView& view);
 
 }  // namespace addons
 

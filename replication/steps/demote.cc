@@ -27,6 +27,7 @@
 #include "replication/steps/promotion_cleanup.h"
 #include "replication/steps/schedule_store.h"
 #include "replication/steps/tell_refusal.h"
+#include "replication/steps/write_record.h"
 
 namespace addons {
 namespace {
@@ -62,8 +63,8 @@ class Demotion {
   absl::Status AwaitFollower(const DemoteDecision& decision);
   absl::Status AwaitWorkload(const std::string& reason);
   SteadyDuration WorkloadGoneFor() const;
-  absl::Status WriteMarks(Image& image, const OwnDemotionMark& mark);
-  void PutMarksBack(Image& image) const;
+  absl::Status WriteNotes(Image& image, const OwnDemotionMark& mark,
+                          MirrorView* written);
   absl::Status MakeRoom();
   absl::Status DemotePrimary(const OwnDemotionMark& mark);
   absl::Status Repair();
@@ -382,7 +383,8 @@ absl::Status Demotion::AwaitWorkload(const std::string& reason) {
 }
 
 /// What a demotion leaves in the metadata.
-absl::Status Demotion::WriteMarks(Image& image, const OwnDemotionMark& mark) {
+absl::Status Demotion::WriteNotes(Image& image, const OwnDemotionMark& mark,
+                                  MirrorView* written) {
   ADDONS_ASSIGN_OR_RETURN(const auto known, image.Metadata(kDemotionMark));
   if (!known.has_value()) {
     ADDONS_ASSIGN_OR_RETURN(const Timestamp created, image.CreateTimestamp());
@@ -393,31 +395,13 @@ absl::Status Demotion::WriteMarks(Image& image, const OwnDemotionMark& mark) {
   // when the image was primary: the snapshots that show that a note is about an
   // earlier term are dropped in the next one.
   ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(kRefusedDemotionKey));
-  for (const char* const note : kTermMarks) {
-    if (!view_.marks.contains(note)) continue;
-    ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(note));
-  }
-  // The mark tells a later promotion here that the peer may have been promoted
+  // It tells a later promotion here that the peer may have been promoted
   // meanwhile.
-  return image.SetMetadata(kOwnDemotionKey,
-                           FormatOwnDemotion(mark, view_.image_id));
-}
-
-/// After a demotion that was refused. A promotion that waited for its followers
-/// goes on with that. A secondary refuses this, and keeps the mark.
-void Demotion::PutMarksBack(Image& image) const {
-  const auto before = view_.marks.find(kOwnDemotionKey);
-  if (before == view_.marks.end()) {
-    (void)image.RemoveMetadata(kOwnDemotionKey);
-  } else {
-    (void)image.SetMetadata(kOwnDemotionKey, before->second);
-  }
-  for (const char* const note : kTermMarks) {
-    const auto term = view_.marks.find(note);
-    if (term != view_.marks.end()) {
-      (void)image.SetMetadata(note, term->second);
-    }
-  }
+  LocalRecord record = view_.own;
+  record.term.reset();
+  record.promoted_from.reset();
+  record.demotion = mark;
+  return WriteLocalRecord(image, record, written);
 }
 
 /// librbd answers 0 where its demotion makes no snapshot for want of room, and
@@ -439,7 +423,8 @@ absl::Status Demotion::DemotePrimary(const OwnDemotionMark& mark) {
   ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
   context_.Step("demoting");
   const auto demote_it = [&](Image& image) -> absl::Status {
-    ADDONS_RETURN_IF_ERROR(WriteMarks(image, mark));
+    MirrorView written = view_;
+    ADDONS_RETURN_IF_ERROR(WriteNotes(image, mark, &written));
     // Once more, on the handle that demotes: between the last look and now
     // somebody may have opened the image.
     const auto demote = [&]() -> absl::Status {
@@ -449,7 +434,9 @@ absl::Status Demotion::DemotePrimary(const OwnDemotionMark& mark) {
       return image.MirrorDemote();
     };
     if (absl::Status demoted = demote(); !demoted.ok()) {
-      PutMarksBack(image);
+      // A promotion that waited for its followers goes on with that. A
+      // secondary refuses this, and keeps what was noted.
+      WriteLocalRecord(image, view_.own, &written).IgnoreError();
       return demoted;
     }
     // librbd protects nobody: who opened the image since we looked gets EROFS.

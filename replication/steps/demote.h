@@ -50,7 +50,7 @@ struct DemoteRequest {
 ///   AwaitWorkload()    "waiting whether the workload comes back"
 ///   MakeRoom()         MakeSnapshotRoom()               mirror_snapshot.h
 ///   DemotePrimary()    MakeWritable(), BeginMutation(), "demoting"
-///                      WriteMarks(), RefuseIfAny(), MirrorDemote()
+///                      WriteNotes(), RefuseIfAny(), MirrorDemote()
 ///   ReadBack()         DescribeBadDemotion() ─┬─ nothing ──> OK
 ///                                             └─ bad ──────> UNAVAILABLE
 ///   TellRefusal()      when a workload, or that nobody follows, kept it from

@@ -19,6 +19,7 @@
 #include "replication/steps/mirror_snapshot.h"
 #include "replication/steps/parent.h"
 #include "replication/steps/schedule_store.h"
+#include "replication/steps/write_record.h"
 
 namespace addons {
 
@@ -237,8 +238,13 @@ absl::Status Enabling::Run() {
   context_.Step("enabling");
   const auto enable = [&](Image& image) -> absl::Status {
     ADDONS_RETURN_IF_ERROR(NoteForWhom(image));
-    ADDONS_ASSIGN_OR_RETURN(const std::string id, image.Id());
-    ADDONS_RETURN_IF_ERROR(image.SetMetadata(kFirstCopyMark, id));
+    // Of an earlier enabling nothing counts.
+    MirrorView before = view;
+    before.info.global_id.clear();
+    before.own = LocalRecord();
+    LocalRecord record;
+    record.first_copy_awaited = true;
+    ADDONS_RETURN_IF_ERROR(WriteLocalRecord(image, record, &before));
     return image.MirrorEnable(request_.parameters.mode);
   };
   absl::Status enabled = ChangeImage(session_.volume, enable);

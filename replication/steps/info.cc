@@ -176,8 +176,8 @@ absl::StatusOr<ReplicationInfo> Summarize(ReplicationEnvironment& environment,
                "follows it; promote it again");
   }
   if (view.info.primary) {
-    if (!CloneMarkDue(view).empty() || !PrimaryTermMarkDue(view).empty() ||
-        FirstCopyMarkIsOver(view)) {
+    if (!CloneMarkDue(view).empty() || TermNoteDue(view).has_value() ||
+        FirstCopyNoteIsOver(view)) {
       report.UpkeepIsDue(opened.volume.volume_id);
     }
     ADDONS_ASSIGN_OR_RETURN(

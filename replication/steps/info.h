@@ -47,8 +47,8 @@ struct ReplicationInfo {
 ///               ├─ FirstCopyAwaited() ────────────> NOT_FOUND
 ///               └─ else ──────────────────────────> DEGRADED; in journal mode as above
 ///
-///   UpkeepIsDue()  of a primary: CloneMarkDue(), PrimaryTermMarkDue(),
-///                  FirstCopyMarkIsOver(), or AddSchedule() misses the wanted one
+///   UpkeepIsDue()  of a primary: CloneMarkDue(), TermNoteDue(),
+///                  FirstCopyNoteIsOver(), or AddSchedule() misses the wanted one
 // clang-format on
 ///
 /// FAILED_PRECONDITION: replication is off. NOT_FOUND: the journal has no such

@@ -13,6 +13,7 @@
 #include "replication/look/record.h"
 #include "replication/steps/mgr_command.h"
 #include "replication/steps/schedule_store.h"
+#include "replication/steps/write_record.h"
 
 namespace addons {
 namespace {
@@ -104,18 +105,23 @@ absl::StatusOr<std::vector<Level>> ReadLevels(const std::string& spec,
   return result;
 }
 
-/// What kScheduleMark and kOwnScheduleMark hold.
-std::string ScheduleMark(const MirrorView& view,
-                         const SnapshotSchedule& schedule) {
-  json mark = {{kGlobalId, view.info.global_id},
-               {"interval", schedule.interval_text}};
-  if (!schedule.start_time.empty()) mark["start_time"] = schedule.start_time;
-  return JsonText(mark);
+json ScheduleJson(const SnapshotSchedule& schedule) {
+  json value = {{"interval", schedule.interval_text}};
+  if (!schedule.start_time.empty()) value["start_time"] = schedule.start_time;
+  return value;
 }
 
-std::optional<SnapshotSchedule> MarkedSchedule(const MirrorView& view,
-                                               const char* key) {
-  const auto found = view.marks.find(key);
+std::optional<SnapshotSchedule> NotedSchedule(const json& value) {
+  auto schedule = ParseSchedule(value);
+  if (!schedule.ok()) return std::nullopt;
+  // Earlier versions wrote it down as it was given.
+  TellInUtc(&*schedule);
+  return *std::move(schedule);
+}
+
+/// What kOwnScheduleMark holds.
+std::optional<SnapshotSchedule> OwnSchedule(const MirrorView& view) {
+  const auto found = view.marks.find(kOwnScheduleMark);
   if (found == view.marks.end()) return std::nullopt;
   const json mark = ParseJson(found->second);
   // One of an earlier enabling is not wanted any more.
@@ -123,11 +129,7 @@ std::optional<SnapshotSchedule> MarkedSchedule(const MirrorView& view,
       mark[kGlobalId] != view.info.global_id) {
     return std::nullopt;
   }
-  auto schedule = ParseSchedule(mark);
-  if (!schedule.ok()) return std::nullopt;
-  // Earlier versions wrote it down as it was given.
-  TellInUtc(&*schedule);
-  return *std::move(schedule);
+  return NotedSchedule(mark);
 }
 
 void RemoveThoseThatDoNotRun(std::vector<SnapshotSchedule>* schedules) {
@@ -325,30 +327,24 @@ absl::StatusOr<PoolSchedules> ReadPoolSchedules(Cluster& cluster,
 }
 
 std::optional<SnapshotSchedule> WantedSchedule(const MirrorView& view) {
-  return MarkedSchedule(view, kScheduleMark);
+  if (view.own.schedule.empty()) return std::nullopt;
+  return NotedSchedule(ParseJson(view.own.schedule));
 }
 
-bool ScheduleIsWrittenDown(const ResolvedVolume& volume, const MirrorView& view,
-                           const SnapshotSchedule& wanted, VerbScope by) {
-  const NotesOfSchedule notes(volume, view, wanted, by);
-  return !notes.write && !notes.forget_own;
+void NoteSchedule(const SnapshotSchedule& wanted, LocalRecord* record) {
+  record->schedule = JsonText(ScheduleJson(wanted));
 }
 
-absl::Status WriteScheduleDown(Image& image, const ResolvedVolume& volume,
-                               const SnapshotSchedule& wanted, VerbScope by,
-                               MirrorView* view) {
+absl::Status SaveOwnSchedule(Image& image, const ResolvedVolume& volume,
+                             const SnapshotSchedule& wanted, VerbScope by,
+                             MirrorView* view) {
   const NotesOfSchedule notes(volume, *view, wanted, by);
-  const auto write = [&](const char* key, const std::string& value) {
-    absl::Status written = image.SetMetadata(key, value);
-    if (written.ok()) view->marks[key] = value;
-    return written;
-  };
   if (notes.save_own) {
-    ADDONS_RETURN_IF_ERROR(
-        write(kOwnScheduleMark, ScheduleMark(*view, *WantedSchedule(*view))));
-  }
-  if (notes.write) {
-    ADDONS_RETURN_IF_ERROR(write(kScheduleMark, ScheduleMark(*view, wanted)));
+    json mark = ScheduleJson(*WantedSchedule(*view));
+    mark[kGlobalId] = view->info.global_id;
+    const std::string text = JsonText(mark);
+    ADDONS_RETURN_IF_ERROR(image.SetMetadata(kOwnScheduleMark, text));
+    view->marks[kOwnScheduleMark] = text;
   }
   if (!notes.forget_own) return absl::OkStatus();
   ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(kOwnScheduleMark));
@@ -359,13 +355,19 @@ absl::Status WriteScheduleDown(Image& image, const ResolvedVolume& volume,
 absl::Status KeepSchedule(Session& session, const CephUserRef& user,
                           const MirrorView& view,
                           const SnapshotSchedule& wanted, VerbScope by) {
-  if (!ScheduleIsWrittenDown(session.volume, view, wanted, by)) {
+  const NotesOfSchedule notes(session.volume, view, wanted, by);
+  if (notes.write || notes.forget_own) {
     ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
     session.context.Step("writing down the mirror snapshot schedule");
-    ADDONS_RETURN_IF_ERROR(ChangeImage(session.volume, [&](Image& image) {
+    const auto write = [&](Image& image) -> absl::Status {
       MirrorView before = view;
-      return WriteScheduleDown(image, session.volume, wanted, by, &before);
-    }));
+      ADDONS_RETURN_IF_ERROR(
+          SaveOwnSchedule(image, session.volume, wanted, by, &before));
+      LocalRecord record = view.own;
+      NoteSchedule(wanted, &record);
+      return WriteLocalRecord(image, record, &before);
+    };
+    ADDONS_RETURN_IF_ERROR(ChangeImage(session.volume, write));
   }
   ReplicationOptions options = session.environment.options;
   options.mgr_patience = options.schedule_patience;
@@ -390,7 +392,7 @@ absl::Status KeepSchedule(Session& session, const CephUserRef& user,
 
 absl::Status RestoreOwnSchedule(Session& session, const CephUserRef& user,
                                 const MirrorView& view) {
-  const auto own = MarkedSchedule(view, kOwnScheduleMark);
+  const auto own = OwnSchedule(view);
   if (!own.has_value() || !view.info.primary) return absl::OkStatus();
   return KeepSchedule(session, user, view, *own, VerbScope::kVolume);
 }

@@ -81,22 +81,22 @@ absl::StatusOr<PoolSchedules> ReadPoolSchedules(Cluster& cluster,
 
 /// The schedule that the last promote asked for, kept in the image's metadata:
 /// the manager may be away just then. It stays on this site.
-inline constexpr char kScheduleMark[] = ".rbd-addons.schedule";
 std::optional<SnapshotSchedule> WantedSchedule(const MirrorView& view);
+/// Notes it in a record that is written afterwards.
+void NoteSchedule(const SnapshotSchedule& wanted, LocalRecord* record);
 
 /// The schedule of a volume that had replication of its own when the group that
 /// it is in asked for another one: it has it again when it leaves. Travels to
 /// the peer, because the group may have moved by then.
 inline constexpr char kOwnScheduleMark[] = "rbd-addons.own-schedule";
 
-/// Whether `wanted`, by the volume itself or by its group, is written down in
-/// the image's metadata; and writes it there, on a primary that is open anyway,
-/// and into `view`. Errors are those of Image; may be repeated.
-bool ScheduleIsWrittenDown(const ResolvedVolume& volume, const MirrorView& view,
-                           const SnapshotSchedule& wanted, VerbScope by);
-absl::Status WriteScheduleDown(Image& image, const ResolvedVolume& volume,
-                               const SnapshotSchedule& wanted, VerbScope by,
-                               MirrorView* view);
+/// Before `wanted`, by the volume itself or by its group, is noted on a primary
+/// that is open anyway: sees to kOwnScheduleMark. `view` shows the schedule
+/// before, and then what was written. Errors are those of Image; may be
+/// repeated.
+absl::Status SaveOwnSchedule(Image& image, const ResolvedVolume& volume,
+                             const SnapshotSchedule& wanted, VerbScope by,
+                             MirrorView* view);
 
 /// EnsureSchedule() of a primary, for a promote by `user`: `wanted`, by the
 /// volume itself or by its group, is written down first, and a manager that

@@ -34,6 +34,7 @@
 #include "replication/steps/rescue.h"
 #include "replication/steps/schedule_store.h"
 #include "replication/steps/take_back.h"
+#include "replication/steps/write_record.h"
 
 namespace addons {
 namespace {
@@ -45,26 +46,6 @@ bool SameSnapshots(const std::vector<MirrorSnapshot>& one,
                       return a.id == b.id && a.complete == b.complete &&
                              a.last_copied_object == b.last_copied_object;
                     });
-}
-
-/// What notes of an earlier term are left goes: what shows that they are older
-/// is dropped a few snapshots later. `from` is what kPromotedFromMark says of
-/// the new term, if anything. `view` shows the notes.
-absl::Status BeginTerm(Image& image, const std::string& from,
-                       MirrorView* view) {
-  std::vector<std::string> over(std::begin(kTermMarks), std::end(kTermMarks));
-  over.emplace_back(kFirstCopyMark);
-  for (const std::string& mark : over) {
-    if (!view->marks.contains(mark)) continue;
-    // Each change costs as much as reading the whole header anew.
-    if (mark == kPromotedFromMark && !from.empty()) continue;
-    ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(mark));
-    view->marks.erase(mark);
-  }
-  if (from.empty()) return absl::OkStatus();
-  ADDONS_RETURN_IF_ERROR(image.SetMetadata(kPromotedFromMark, from));
-  view->marks[kPromotedFromMark] = from;
-  return absl::OkStatus();
 }
 
 /// One promotion of one volume, from the first look to the answer.
@@ -348,25 +329,34 @@ absl::Status Promotion::FinishRescue(MirrorView* view) {
 
 /// What a promotion notes on the handle that promoted: Finish() sees what is
 /// missing, and would open the image for it. `view` shows the notes.
+/// What is left of an earlier term goes: what shows that it is older is dropped
+/// a few snapshots later.
 absl::Status Promotion::WriteNotes(Image& image, Force force,
                                    MirrorView* view) {
+  LocalRecord record = view->own;
+  record.term.reset();
+  record.first_copy_awaited = false;
+  record.promoted_from.reset();
   // Of a promotion by force nothing shows that no other site went on.
-  const bool plain =
-      force == Force::kNo && view_.info.mode != MirrorMode::kJournal;
-  absl::Status begun = BeginTerm(image, plain ? PromotedFrom(view_) : "", view);
+  if (force == Force::kNo && view_.info.mode != MirrorMode::kJournal) {
+    record.promoted_from = PromotedFrom(view_);
+  }
   if (force == Force::kNo && took_back_) {
-    ADDONS_RETURN_IF_ERROR(NoteTakenBack(image, view_));
-    return begun;
+    // From now on the retry knows that nobody was told.
+    record.demotion = OwnDemotionMark{OwnDemotionStep::kTakenBack};
+    return WriteLocalRecord(image, record, view);
   }
   // A retry must not take this for a demotion that was taken back, and yield.
-  ADDONS_RETURN_IF_ERROR(RemoveMarks(image, view));
+  record.demotion.reset();
   if (request_.parameters.schedule.has_value() &&
       view_.info.mode == MirrorMode::kSnapshot) {
-    WriteScheduleDown(image, session_.volume, *request_.parameters.schedule,
-                      request_.scope, view)
+    NoteSchedule(*request_.parameters.schedule, &record);
+    SaveOwnSchedule(image, session_.volume, *request_.parameters.schedule,
+                    request_.scope, view)
         .IgnoreError();
   }
-  return begun;
+  ADDONS_RETURN_IF_ERROR(WriteLocalRecord(image, record, view));
+  return RemoveRefusal(image, view);
 }
 
 /// The image as the handle that promoted shows it. That counts where it was
@@ -532,7 +522,7 @@ absl::StatusOr<std::optional<MirrorView>> Promotion::TryPromote(Force force) {
 absl::Status Promotion::AwaitFollowers(MirrorView* view) {
   // A forced promotion that died may have left the note of an earlier demotion:
   // whoever forces this site again has decided about it.
-  const auto& mark = view->own_demotion_mark;
+  const auto& mark = view->own.demotion;
   const bool retried =
       mark.has_value() && !mutating_since_.has_value() &&
       (request_.force == Force::kNo || mark->step != OwnDemotionStep::kDemoted);
@@ -599,7 +589,7 @@ absl::Status Promotion::Finish(MirrorView view) {
   ADDONS_RETURN_IF_ERROR(FinishRescue(&view));
   ADDONS_RETURN_IF_ERROR(CompleteHalfDone(session_, &view));
   ADDONS_RETURN_IF_ERROR(AwaitFollowers(&view));
-  ADDONS_RETURN_IF_ERROR(RemoveMarks(session_, view));
+  ADDONS_RETURN_IF_ERROR(RemoveMarks(session_, &view));
   ADDONS_RETURN_IF_ERROR(RemoveStaleResyncRequest(session_, view));
   ADDONS_RETURN_IF_ERROR(CorrectImageId(session_, view.image_id).status());
   ADDONS_RETURN_IF_ERROR(RememberClone(session_, view));

@@ -16,6 +16,7 @@
 #include "replication/look/rescue_record.h"
 #include "replication/steps/mirror_client_eviction.h"
 #include "replication/steps/mirror_snapshot.h"
+#include "replication/steps/write_record.h"
 
 namespace addons {
 
@@ -144,29 +145,24 @@ absl::Status CompleteHalfDone(Session& session, MirrorView* view) {
   });
 }
 
-absl::Status RemoveMarks(Image& image, MirrorView* view) {
-  if (view->refused_demotion.has_value()) {
-    ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(kRefusedDemotionKey));
-    view->refused_demotion.reset();
-    view->marks.erase(kRefusedDemotionKey);
-  }
-  if (view->own_demotion_mark.has_value()) {
-    ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(kOwnDemotionKey));
-    view->own_demotion_mark.reset();
-    view->marks.erase(kOwnDemotionKey);
-  }
+absl::Status RemoveRefusal(Image& image, MirrorView* view) {
+  if (!view->refused_demotion.has_value()) return absl::OkStatus();
+  ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(kRefusedDemotionKey));
+  view->refused_demotion.reset();
+  view->marks.erase(kRefusedDemotionKey);
   return absl::OkStatus();
 }
 
-absl::Status RemoveMarks(Session& session, const MirrorView& view) {
-  if (!view.own_demotion_mark.has_value() &&
-      !view.refused_demotion.has_value()) {
+absl::Status RemoveMarks(Session& session, MirrorView* view) {
+  if (!view->own.demotion.has_value() && !view->refused_demotion.has_value()) {
     return absl::OkStatus();
   }
   ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
-  return ChangeImage(session.volume, [&](Image& image) {
-    MirrorView before = view;
-    return RemoveMarks(image, &before);
+  return ChangeImage(session.volume, [&](Image& image) -> absl::Status {
+    LocalRecord record = view->own;
+    record.demotion.reset();
+    ADDONS_RETURN_IF_ERROR(WriteLocalRecord(image, record, view));
+    return RemoveRefusal(image, view);
   });
 }
 

@@ -40,12 +40,12 @@ absl::Status RemoveHalfCopies(Session& session, const MirrorView& view);
 /// manager makes none: AwaitSnapshotTurn().
 absl::Status CompleteHalfDone(Session& session, MirrorView* view);
 
-/// What notes of an earlier move are left. The peer's goes with the next
-/// snapshot.
-absl::Status RemoveMarks(Session& session, const MirrorView& view);
-/// The same through an open handle; only what `view` shows is removed, there,
-/// too.
-absl::Status RemoveMarks(Image& image, MirrorView* view);
+/// What notes of an earlier move are left; `view` then shows none. The peer's
+/// goes with the next snapshot.
+absl::Status RemoveMarks(Session& session, MirrorView* view);
+/// Of these the peer's, through an open handle; only what `view` shows is
+/// removed, there, too.
+absl::Status RemoveRefusal(Image& image, MirrorView* view);
 
 /// A resync that was requested when this image was a copy would delete it as
 /// soon as it is a secondary again.

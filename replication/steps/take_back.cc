@@ -11,6 +11,7 @@
 #include "replication/look/move_marks.h"
 #include "replication/look/peers.h"
 #include "replication/look/role_log.h"
+#include "replication/steps/write_record.h"
 
 namespace addons {
 namespace {
@@ -24,14 +25,8 @@ std::string DescribeParted(const std::string& site) {
 /// Nobody was told that this site is primary. Who finds a primary with the note
 /// of a mere demotion cannot know that: `rbd mirror image promote` leaves it.
 bool MayYield(const MirrorView& view, Force force) {
-  return force == Force::kNo && view.own_demotion_mark.has_value() &&
-         view.own_demotion_mark->step != OwnDemotionStep::kDemoted;
-}
-
-absl::Status SetMark(Image& image, const MirrorView& view,
-                     const OwnDemotionMark& mark) {
-  return image.SetMetadata(kOwnDemotionKey,
-                           FormatOwnDemotion(mark, view.image_id));
+  return force == Force::kNo && view.own.demotion.has_value() &&
+         view.own.demotion->step != OwnDemotionStep::kDemoted;
 }
 
 }  // namespace
@@ -69,10 +64,6 @@ std::string DescribeTaken(const MirrorView& view, Force force,
                       "then resync it");
 }
 
-absl::Status NoteTakenBack(Image& image, const MirrorView& view) {
-  return SetMark(image, view, {OwnDemotionStep::kTakenBack});
-}
-
 absl::Status TakeBack::Refuse(const std::string& reason) const {
   return FailedTo("promote", session_.volume, absl::StatusCode::kUnavailable,
                   reason);
@@ -95,12 +86,13 @@ absl::Status TakeBack::Yield(const MirrorView& view,
              Quoted(session_.volume.volume_id.text()));
   ADDONS_RETURN_IF_ERROR(ChangeImage(session_.volume, [&](Image& opened) {
     // Before it, because nothing can be written to a secondary.
-    OwnDemotionMark mark{OwnDemotionStep::kGivenBack};
+    MirrorView written = view;
+    LocalRecord record = view.own;
+    record.demotion = OwnDemotionMark{OwnDemotionStep::kGivenBack};
     // One that was given back before may have been promoted by another program.
-    mark.told_nobody =
-        view.own_demotion_mark->step == OwnDemotionStep::kTakenBack;
-    const absl::Status marked = SetMark(opened, view, mark);
-    return marked.ok() ? opened.MirrorDemote() : marked;
+    record.demotion->told_nobody = ToldNobody(view);
+    const absl::Status noted = WriteLocalRecord(opened, record, &written);
+    return noted.ok() ? opened.MirrorDemote() : noted;
   }));
   ADDONS_ASSIGN_OR_RETURN(const MirrorView after, Look(session_));
   if (!after.info.primary) {

@@ -63,10 +63,6 @@ class TakeBack {
   Session& session_;
 };
 
-/// To be called on the handle that has promoted `image`, at once: from then on
-/// the retry knows that nobody was told. Blocks for one write.
-absl::Status NoteTakenBack(Image& image, const MirrorView& view);
-
 // What it answers, without its object, about the peer of a verdict, which
 // `site` names.
 

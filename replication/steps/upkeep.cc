@@ -1,6 +1,6 @@
 #include "replication/steps/upkeep.h"
 
-#include <string>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,6 +10,7 @@
 #include "replication/session.h"
 #include "replication/steps/mirror_schedule.h"
 #include "replication/steps/parent.h"
+#include "replication/steps/write_record.h"
 #include "volume/credentials.h"
 
 namespace addons {
@@ -17,16 +18,16 @@ namespace {
 
 /// Notes for the time when what is seen now cannot be seen any more.
 absl::Status KeepNotes(Session& session, const MirrorView& view) {
-  const std::string term = PrimaryTermMarkDue(view);
-  const bool copied = FirstCopyMarkIsOver(view);
-  if (term.empty() && !copied) return absl::OkStatus();
+  const std::optional<TermNote> term = TermNoteDue(view);
+  LocalRecord record = view.own;
+  if (term.has_value()) record.term = term;
+  if (FirstCopyNoteIsOver(view)) record.first_copy_awaited = false;
+  if (record == view.own) return absl::OkStatus();
   ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
   session.context.Step("noting since when the image is primary, or was copied");
-  return ChangeImage(session.volume, [&](Image& image) -> absl::Status {
-    if (!term.empty()) {
-      ADDONS_RETURN_IF_ERROR(image.SetMetadata(kPrimaryTermMark, term));
-    }
-    return copied ? image.RemoveMetadata(kFirstCopyMark) : absl::OkStatus();
+  return ChangeImage(session.volume, [&](Image& image) {
+    MirrorView before = view;
+    return WriteLocalRecord(image, record, &before);
   });
 }
 

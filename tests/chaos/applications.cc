@@ -4,6 +4,9 @@
 #include <chrono>
 #include <future>
 
+#include "absl/strings/match.h"
+#include "replication/look/local_record.h"
+
 namespace addons::testing {
 
 using std::chrono::minutes;
@@ -178,7 +181,8 @@ void ApplicationsTest::AskForInfo(const std::string& site,
       [&] {
         ::replication::GetVolumeReplicationInfoResponse info;
         return Info(site, image, &info).ok() &&
-               Metadata(site, image, ".rbd-addons.first-copy-awaited").empty();
+               !absl::StrContains(Metadata(site, image, kLocalRecordKey),
+                                  "first_copy_awaited");
       },
       minutes(3)))
       << image.image;

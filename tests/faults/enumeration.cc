@@ -8,8 +8,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "replication/look/record.h"
 #include "tests/faults/contents.h"
+#include "tests/testing/local_records.h"
 
 namespace addons::testing {
 namespace {
@@ -44,26 +44,20 @@ Contents EndOf(Rig& rig) {
   return contents;
 }
 
-/// A promotion that was interrupted before this note has no later chance to
-/// write it, and a demotion without it waits longer.
-bool MayBeMissing(const std::string& key) {
-  return absl::EndsWith(key, kPromotedFromMark);
-}
-
 void Compare(const std::string& when, const Contents& wanted,
              const Contents& found, std::vector<std::string>* wrong) {
   for (const auto& [key, value] : wanted) {
     const auto it = found.find(key);
     if (it == found.end()) {
-      if (MayBeMissing(key)) continue;
+      if (Comparable(key, value).empty()) continue;
       wrong->push_back(absl::StrCat(when, ", missing: ", key, " = ", value));
-    } else if (it->second != value) {
+    } else if (Comparable(key, it->second) != Comparable(key, value)) {
       wrong->push_back(absl::StrCat(when, ": ", key, " = ", it->second,
                                     " instead of ", value));
     }
   }
   for (const auto& [key, value] : found) {
-    if (!wanted.contains(key)) {
+    if (!wanted.contains(key) && !Comparable(key, value).empty()) {
       wrong->push_back(absl::StrCat(when, ", left over: ", key, " = ", value));
     }
   }

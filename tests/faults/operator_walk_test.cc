@@ -50,6 +50,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "replication/look/evictions.h"
+#include "tests/fakes/local_notes.h"
 #include "tests/faults/walker.h"
 
 namespace addons::testing {
@@ -592,8 +593,7 @@ class OperatorWalk final : public Walker {
         both = both && side->site.HasImage(image) &&
                side->site.Info(image).primary &&
                // Who takes its demotion back waits, and has told nobody.
-               !side->site.ImageMetadata(image).contains(
-                   ".rbd-addons.own-demotion");
+               !Noted(side->site, image).demotion.has_value();
       }
       if (both && forcing_ == nullptr) {
         Wrong("both images are primary: " + image);

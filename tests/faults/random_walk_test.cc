@@ -13,7 +13,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "replication/look/move_marks.h"
+#include "tests/fakes/local_notes.h"
 #include "tests/faults/walker.h"
 
 namespace addons::testing {
@@ -244,11 +244,9 @@ class Walk final : public Walker {
     return Call(*keeper, "Promote by force", nullptr).ok() ? keeper : nullptr;
   }
   bool HasGivenBack(const FakeSite& site) {
-    const auto metadata = site.ImageMetadata(rig_.image_);
-    const auto mark = metadata.find(kOwnDemotionKey);
-    if (mark == metadata.end()) return false;
-    const auto own = ParseOwnDemotion(mark->second, site.ImageId(rig_.image_));
-    return own.has_value() && own->step == OwnDemotionStep::kGivenBack;
+    const auto demotion = Noted(site, rig_.image_).demotion;
+    return demotion.has_value() &&
+           demotion->step == OwnDemotionStep::kGivenBack;
   }
   void CheckContent(const FakeSite& primary) {
     if (primary.Torn(rig_.image_)) Wrong("the new primary is torn");
@@ -263,7 +261,7 @@ class Walk final : public Walker {
       both = both && site->HasImage(rig_.image_) &&
              site->Info(rig_.image_).primary &&
              // Who takes its demotion back waits, and has told nobody.
-             !site->ImageMetadata(rig_.image_).contains(kOwnDemotionKey);
+             !Noted(*site, rig_.image_).demotion.has_value();
     }
     if (both) Wrong("both images are primary");
     for (const std::string& violation : rig_.world_.Violations()) {

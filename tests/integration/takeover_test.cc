@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/json.h"
+#include "replication/look/local_record.h"
 #include "tests/cluster/two_sites.h"
 
 namespace addons::testing {
@@ -213,7 +214,8 @@ TEST_F(GivenUpMoveTest, AnswersOnlyWhenThePeerFollows) {
   }));
   EXPECT_THAT(PromoteAtLast("a", volume), HasCode(Code::OK));
   EXPECT_FALSE(NewestSnapshot("b", volume).demoted);
-  EXPECT_EQ(Metadata("a", volume, ".rbd-addons.own-demotion"), "");
+  EXPECT_THAT(Metadata("a", volume, kLocalRecordKey),
+              Not(HasSubstr(R"("demotion")")));
   EXPECT_THAT(Promote("b", volume, false, {}, seconds(10)),
               HasCode(Code::UNAVAILABLE));
 }

@@ -5,10 +5,12 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/json.h"
 #include "ceph/image_objects.h"
+#include "replication/look/local_record.h"
 #include "tests/orchestrator/cleanup_rule.h"
 #include "tests/orchestrator/group_calls.h"
 #include "tests/orchestrator/resync_evidence.h"
@@ -324,16 +326,18 @@ std::string OrchestratedSitesTest::LeftOn(
     const auto metadata = ParseJson(
         RbdOrNothing(site, {"image-meta", "list", "--format", "json", spec}));
     if (!metadata.is_object()) continue;
-    // The schedule that was asked for stays known, the group that an image is
-    // mirrored for, since when the image is primary, and the demotion from
-    // which it was promoted. What a primary removes stays on a secondary until
-    // it is promoted: that it was demoted, and that its first copy was awaited.
-    std::set<std::string> kept = {
-        ".rbd-addons.schedule", "rbd-addons.mirrored-for-group",
-        ".rbd-addons.primary-since", ".rbd-addons.promoted-from"};
-    if (!IsPrimary(site, image)) {
-      kept.insert(".rbd-addons.own-demotion");
-      kept.insert(".rbd-addons.first-copy-awaited");
+    // The group that an image is mirrored for stays known. Of the record of a
+    // primary stays the schedule that was asked for, since when it is primary,
+    // and the demotion from which it was promoted; what it removes besides
+    // stays on a secondary until that is promoted.
+    const std::set<std::string> kept = {kLocalRecordKey,
+                                        "rbd-addons.mirrored-for-group"};
+    if (const std::string record =
+            metadata.value(kLocalRecordKey, std::string());
+        IsPrimary(site, image) &&
+        (absl::StrContains(record, R"("demotion")") ||
+         absl::StrContains(record, "first_copy_awaited"))) {
+      absl::StrAppend(&left, spec, " has noted ", record, "\n");
     }
     for (const auto& [key, value] : metadata.items()) {
       const bool ours =

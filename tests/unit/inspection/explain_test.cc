@@ -16,6 +16,7 @@
 #include "ceph/mirror.h"
 #include "replication/look/mirrored_clone.h"
 #include "replication/look/move_marks.h"
+#include "tests/fakes/local_notes.h"
 #include "tests/unit/replication/verbs_fixture.h"
 #include "tests/unit/replication/without_numbers.h"
 
@@ -499,7 +500,7 @@ TEST_F(ExplainTest, OfAPromotionByOthersNoTakingBackIsTold) {
   world_.Advance(minutes(2));
   a_.Promote(image_, Force::kNo);
   world_.Advance(minutes(2));
-  ASSERT_NE(a_.ImageMetadata(image_).count(kOwnDemotionKey), 0);
+  ASSERT_TRUE(Noted(a_, image_).demotion.has_value());
   EXPECT_EQ(Said(Explain(on_a_), "mirroring/own demotion"), "");
 }
 

@@ -8,6 +8,7 @@
 #include "ceph/pool.h"
 #include "replication/look/move_marks.h"
 #include "replication/look/record.h"
+#include "tests/fakes/local_notes.h"
 #include "tests/unit/replication/verbs_fixture.h"
 
 namespace addons::testing {
@@ -368,52 +369,75 @@ TEST_F(DemoteTest, NoteOfARefusalGoesWithTheDemotion) {
   EXPECT_EQ(Metadata(b_, kRefusedDemotionKey), "absent");
 }
 
+LocalRecord OfATerm() {
+  LocalRecord record;
+  record.term = TermNote{1, 1795747522};
+  record.promoted_from = 1;
+  record.schedule = R"({"interval":"5m"})";
+  return record;
+}
+
 // Nothing that is left in a later term would show that it is about this one.
-TEST_F(DemoteTest, NoteOfTheTermGoesWithTheDemotion) {
-  for (const char* const mark : {kPrimaryTermMark, kPromotedFromMark}) {
-    a_.SetImageMetadata(image_, mark, "of this term");
-  }
+TEST_F(DemoteTest, WhatIsNotedOfTheTermGoesWithTheDemotion) {
+  Note(a_, image_, OfATerm());
+  const int before = world_.CountCalls("a", "rbd_metadata_set");
   ASSERT_OK(Demote(on_a_));
-  EXPECT_EQ(Metadata(a_, kPrimaryTermMark), "absent");
-  EXPECT_EQ(Metadata(a_, kPromotedFromMark), "absent");
+  const LocalRecord after = Noted(a_, image_);
+  EXPECT_FALSE(after.term.has_value());
+  EXPECT_FALSE(after.promoted_from.has_value());
+  EXPECT_TRUE(after.demotion.has_value());
+  EXPECT_EQ(after.schedule, OfATerm().schedule);
+  // In one call, beside what ceph-csi writes.
+  EXPECT_EQ(world_.CountCalls("a", "rbd_metadata_set") - before, 2);
 }
 
 TEST_F(DemoteTest, OnlyAPromotionThatFollowsADemotionNotesIt) {
   ASSERT_OK(Demote(on_a_));
   ASSERT_OK(Promote(on_b_));
-  EXPECT_THAT(Metadata(b_, kPromotedFromMark), HasSubstr("demotion"));
+  EXPECT_TRUE(Noted(b_, image_).promoted_from.has_value());
   ASSERT_OK(Promote(on_a_, Force::kYes));
-  EXPECT_EQ(Metadata(a_, kPromotedFromMark), "absent");
+  EXPECT_FALSE(Noted(a_, image_).promoted_from.has_value());
 }
 
 TEST_F(DemoteTest, NotesOfATermThatWasEndedByHandGoWithTheNextPromotion) {
   for (const Force force : {Force::kNo, Force::kYes}) {
-    for (const char* const mark :
-         {kPrimaryTermMark, kPromotedFromMark, kFirstCopyMark}) {
-      a_.SetImageMetadata(image_, mark, "of that term");
-    }
+    LocalRecord record = OfATerm();
+    record.first_copy_awaited = true;
+    Note(a_, image_, record);
     a_.Demote(image_);
     ASSERT_OK(Promote(on_a_, force));
-    EXPECT_EQ(Metadata(a_, kPrimaryTermMark), "absent");
-    EXPECT_EQ(Metadata(a_, kPromotedFromMark), "absent");
-    EXPECT_EQ(Metadata(a_, kFirstCopyMark), "absent");
+    const LocalRecord after = Noted(a_, image_);
+    EXPECT_FALSE(after.term.has_value());
+    EXPECT_FALSE(after.promoted_from.has_value());
+    EXPECT_FALSE(after.first_copy_awaited);
   }
 }
 
-TEST_F(DemoteTest, NoteOfTheTermStaysWhereTheDemotionIsRefused) {
-  for (const char* const mark : {kPrimaryTermMark, kPromotedFromMark}) {
-    a_.SetImageMetadata(image_, mark, "of this term");
-  }
+TEST_F(DemoteTest, WhatIsNotedOfTheTermStaysWhereTheDemotionIsRefused) {
+  Note(a_, image_, OfATerm());
   world_.SetCallHook([this](absl::string_view, absl::string_view call, bool) {
-    if (call == "rbd_metadata_remove") {
+    if (call == "rbd_metadata_set") {
       a_.AddWatcher(image_, kClient, 4465);
     }
     return 0;
   });
   EXPECT_THAT(Demote(on_a_), StatusIs(kFailedPrecondition));
   EXPECT_EQ(Demotions("a"), 0);
-  EXPECT_EQ(Metadata(a_, kPrimaryTermMark), "of this term");
-  EXPECT_EQ(Metadata(a_, kPromotedFromMark), "of this term");
+  EXPECT_EQ(Noted(a_, image_), OfATerm());
+}
+
+// Of an earlier version.
+TEST_F(DemoteTest, FormerNotesAreReadAndGoWithTheFirstRecord) {
+  a_.SetImageMetadata(image_, kFirstCopyKey, a_.ImageId(image_));
+  a_.SetImageMetadata(image_, kPrimaryTermKey, "of this term");
+  EXPECT_TRUE(Noted(a_, image_).first_copy_awaited);
+  ASSERT_OK(Demote(on_a_));
+  const auto left = a_.ImageMetadata(image_);
+  for (const char* const key : kFormerLocalKeys) {
+    EXPECT_FALSE(left.contains(key)) << key;
+  }
+  EXPECT_TRUE(Noted(a_, image_).demotion.has_value());
+  EXPECT_TRUE(Noted(a_, image_).first_copy_awaited);
 }
 
 TEST_F(DemoteTest, NoteOfARefusalGoesWithAPromotion) {
@@ -580,7 +604,7 @@ TEST_F(DemoteTest, APrimaryThatRefusesWritesLeavesTheNoteOfItsDemotion) {
   a_.RefuseWrites(image_);
   EXPECT_OK(Demote(on_a_));
   EXPECT_FALSE(a_.Info(image_).primary);
-  EXPECT_TRUE(a_.ImageMetadata(image_).contains(kOwnDemotionKey));
+  EXPECT_TRUE(Noted(a_, image_).demotion.has_value());
 }
 
 TEST_F(DemoteTest, MissingImageIsNotFound) {

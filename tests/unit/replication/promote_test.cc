@@ -14,6 +14,7 @@
 #include "ceph/mirror_clients.h"
 #include "ceph/pool.h"
 #include "replication/look/move_marks.h"
+#include "tests/fakes/local_notes.h"
 #include "tests/testing/no_threads.h"
 #include "tests/unit/replication/verbs_fixture.h"
 
@@ -880,6 +881,15 @@ TEST_F(GivenUpMoveTest, AnswersOnceThePeerFollows) {
   EXPECT_EQ(world_.CountMutations(), 0);
 }
 
+// The fault enumeration found it: the schedule was noted with what the look had
+// shown before, and the next demotion would have passed for an unheard one.
+TEST_F(GivenUpMoveTest, TheScheduleIsNotedWithoutTheDemotionThatIsOver) {
+  ASSERT_OK(Promote(on_a_, Force::kNo, {{"schedulingInterval", "5m"}}));
+  const LocalRecord record = Noted(a_, image_);
+  EXPECT_FALSE(record.demotion.has_value());
+  EXPECT_THAT(record.schedule, HasSubstr("5m"));
+}
+
 TEST_F(GivenUpMoveTest, RetryWaitsOnAlthoughItFindsAPrimary) {
   on_a_.options().first_answer = seconds(5);
   b_.SetNoticeDelay(minutes(4));
@@ -905,7 +915,7 @@ TEST_F(GivenUpMoveTest, InfoOfAPromotionByOthersDoesNotAskForAnother) {
   world_.Advance(minutes(2));
   a_.Promote(image_, Force::kNo);
   world_.Advance(minutes(2));
-  ASSERT_NE(a_.ImageMetadata(image_).count(kOwnDemotionKey), 0);
+  ASSERT_TRUE(Noted(a_, image_).demotion.has_value());
   const auto info = Info(on_a_);
   ASSERT_OK(info);
   EXPECT_THAT(info->message, Not(HasSubstr("own demotion")));
@@ -958,7 +968,7 @@ TEST_F(GivenUpMoveTest, ADemotionThatWasGivenBackIsForcedWhenThePeerIsGone) {
                                        HasSubstr("gave the role back")));
   EXPECT_OK(Promote(on_a_, Force::kYes));
   EXPECT_TRUE(a_.Info(image_).primary);
-  EXPECT_EQ(a_.ImageMetadata(image_).count(kOwnDemotionKey), 0);
+  EXPECT_FALSE(Noted(a_, image_).demotion.has_value());
 }
 
 TEST_F(GivenUpMoveTest, DeathInTheMiddleOfYieldingChangesNothing) {
@@ -987,7 +997,7 @@ TEST_F(GivenUpMoveTest, APromotionByAnotherProgramIsNotTakenFromIt) {
   EXPECT_OK(Promote(on_b_));
   a_.Promote(image_, Force::kNo);
   world_.Advance(seconds(40));
-  ASSERT_NE(a_.ImageMetadata(image_).count(kOwnDemotionKey), 0);
+  ASSERT_TRUE(Noted(a_, image_).demotion.has_value());
   EXPECT_THAT(Promote(on_a_),
               StatusIs(kUnavailable, AllOf(HasSubstr("by another program"),
                                            HasSubstr("primary as well"))));
@@ -998,7 +1008,7 @@ TEST_F(GivenUpMoveTest, ARefusedDemotionLeavesWhatThePromotionHasNoted) {
   on_a_.options().first_answer = seconds(5);
   while (!a_.Info(image_).primary) (void)Promote(on_a_);
   const auto marks = a_.ImageMetadata(image_);
-  ASSERT_NE(marks.count(kOwnDemotionKey), 0);
+  ASSERT_TRUE(Noted(a_, image_).demotion.has_value());
   world_.SetCallHook([](absl::string_view, absl::string_view call, bool) {
     return call == "rbd_mirror_image_demote" ? EIO : 0;
   });
@@ -1072,7 +1082,7 @@ TEST_F(GivenUpMoveTest, AForcedTakeoverThatDiedEarlierIsNoneEither) {
   ASSERT_TRUE(a_.Info(image_).primary);
   EXPECT_OK(Promote(on_a_, Force::kYes));
   EXPECT_TRUE(a_.Info(image_).primary);
-  EXPECT_EQ(a_.ImageMetadata(image_).count(kOwnDemotionKey), 0);
+  EXPECT_FALSE(Noted(a_, image_).demotion.has_value());
 }
 
 // It may have been promoted before it died.

@@ -7,6 +7,7 @@
 
 #include "ceph/mirror.h"
 #include "replication/look/move_marks.h"
+#include "tests/fakes/local_notes.h"
 #include "tests/unit/replication/verbs_fixture.h"
 
 namespace addons::testing {
@@ -93,17 +94,14 @@ TEST_F(ResyncTest, BothSitesDemotedAndInStepIsReady) {
 // A demotion that was given back is older than what the peer has written since.
 TEST_F(ResyncTest, BothSitesDemotedIsNotInStepWhereTheRoleWasGivenBack) {
   a_.Demote(image_);
-  a_.SetImageMetadata(
-      image_, kOwnDemotionKey,
-      FormatOwnDemotion({OwnDemotionStep::kGivenBack}, a_.ImageId(image_)));
+  NoteDemotion(a_, image_, {OwnDemotionStep::kGivenBack});
   world_.Advance(minutes(2));
   EXPECT_THAT(Resync(on_a_, Force::kYes).status(),
               StatusIs(kUnavailable, HasSubstr("promote site 'site-b'")));
   EXPECT_EQ(Requests(), 0);
   OwnDemotionMark untold{OwnDemotionStep::kGivenBack};
   untold.told_nobody = true;
-  a_.SetImageMetadata(image_, kOwnDemotionKey,
-                      FormatOwnDemotion(untold, a_.ImageId(image_)));
+  NoteDemotion(a_, image_, untold);
   EXPECT_THAT(Resync(on_a_, Force::kYes).status(),
               StatusIs(kUnavailable, HasSubstr("'site-b' (by force, if it")));
 }
@@ -178,18 +176,14 @@ TEST_F(AfterADisasterTest, WhatAwaitsItsResyncIsNotPromoted) {
     return 0;
   });
   ASSERT_THAT(ResyncUntilDecided(on_a_, Force::kYes), IsNotReady());
-  a_.SetImageMetadata(
-      image_, kOwnDemotionKey,
-      FormatOwnDemotion({OwnDemotionStep::kDemoted}, a_.ImageId(image_)));
+  NoteDemotion(a_, image_, {OwnDemotionStep::kDemoted});
   b_.Demote(image_);
   world_.Advance(minutes(2));
   ExpectAKeepsItsDemotion("a resync of this image was requested");
 }
 
 TEST_F(AfterADisasterTest, AnImageInSplitBrainIsNotPromoted) {
-  a_.SetImageMetadata(
-      image_, kOwnDemotionKey,
-      FormatOwnDemotion({OwnDemotionStep::kDemoted}, a_.ImageId(image_)));
+  NoteDemotion(a_, image_, {OwnDemotionStep::kDemoted});
   // Its rbd-mirror has not looked since.
   a_.SetMirrorDaemon(DaemonState::kFrozen);
   b_.Demote(image_);

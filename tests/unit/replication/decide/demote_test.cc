@@ -29,7 +29,7 @@ class DemoteDecisionTest : public ::testing::Test {
     view_.info.state = MirrorImageState::kEnabled;
     view_.info.mode = MirrorMode::kSnapshot;
     AddSnapshot(Kind::kNonPrimaryDemoted, kPromoted - 10);
-    view_.marks[kPromotedFromMark] = PromotedFrom(view_);
+    view_.own.promoted_from = PromotedFrom(view_);
     AddSnapshot(Kind::kPrimary, kPromoted);
     view_.info.primary = true;
   }
@@ -117,13 +117,13 @@ TEST_F(DemoteDecisionTest, WhatAnRbdMirrorSaysThatStoodStillIsOld) {
 }
 
 TEST_F(DemoteDecisionTest, AGivenBackRoleOfWhichNobodyWasToldIsNotedAsSuch) {
-  view_.own_demotion_mark = {Step::kTakenBack};
+  view_.own.demotion = {Step::kTakenBack};
   SetPeer(State::kStopped, kClaim, kPromoted + 40);
   OwnDemotionMark untold{Step::kGivenBack};
   untold.told_nobody = true;
   EXPECT_EQ(Decide(2).mark, untold);
   // A daemon died inside the promotion, or it was another program's.
-  view_.own_demotion_mark = {Step::kDemoted};
+  view_.own.demotion = {Step::kDemoted};
   EXPECT_EQ(Decide(2).mark, OwnDemotionMark{Step::kGivenBack});
 }
 
@@ -132,7 +132,7 @@ TEST_F(DemoteDecisionTest, AGivenBackRoleOfWhichNobodyWasToldIsNotedAsSuch) {
 TEST_F(DemoteDecisionTest, WhoToldNobodyGivesTheRoleBackToASiteThatWentOn) {
   SetPeer(State::kError, "split-brain", kPromoted + 40);
   ASSERT_EQ(Decide(1).action, DemoteAction::kAwaitFollower);
-  view_.own_demotion_mark = {Step::kTakenBack};
+  view_.own.demotion = {Step::kTakenBack};
   const DemoteDecision decision = Decide(1);
   ASSERT_EQ(decision.action, DemoteAction::kDemote);
   OwnDemotionMark untold{Step::kGivenBack};
@@ -143,7 +143,7 @@ TEST_F(DemoteDecisionTest, WhoToldNobodyGivesTheRoleBackToASiteThatWentOn) {
 // An operator walk found it: the demotion was refused for as long as it was
 // asked for, and the other site handed its role to this one later, unseen.
 TEST_F(DemoteDecisionTest, WhoToldNobodyYieldsToAClaimOfTheFirstSeconds) {
-  view_.own_demotion_mark = {Step::kTakenBack};
+  view_.own.demotion = {Step::kTakenBack};
   SetPeer(State::kStopped, kClaim, kPromoted - 1);
   ASSERT_EQ(Decide().action, DemoteAction::kAwaitFollower);
   SetPeer(State::kStopped, kClaim, kPromoted);
@@ -163,11 +163,11 @@ TEST_F(DemoteDecisionTest, AClaimIsNoWordThatThePeerIsInStep) {
 }
 
 TEST_F(DemoteDecisionTest, ARoleThatWasGivenBackStaysSo) {
-  view_.own_demotion_mark = {Step::kGivenBack};
+  view_.own.demotion = {Step::kGivenBack};
   SetPeer(State::kReplaying, "replaying", kPromoted + 20);
   EXPECT_EQ(Decide().mark, OwnDemotionMark{Step::kGivenBack});
   // Another program may have promoted it since.
-  view_.own_demotion_mark->told_nobody = true;
+  view_.own.demotion->told_nobody = true;
   EXPECT_EQ(Decide().mark, OwnDemotionMark{Step::kGivenBack});
 }
 
@@ -176,7 +176,7 @@ TEST_F(DemoteDecisionTest, AfterAPromotionByForceOnlyWhatWasCopiedCounts) {
   open_by_mirror_ = true;
   SetPeer(State::kReplaying, "replaying", kPromoted + 20);
   ASSERT_EQ(Decide().action, DemoteAction::kDemote);
-  view_.marks.erase(kPromotedFromMark);
+  view_.own.promoted_from.reset();
   EXPECT_EQ(Decide().action, DemoteAction::kAwaitFollower);
   SetPeer(State::kReplaying, R"(replaying, {"local_snapshot_timestamp":5000})",
           kPromoted + 20);

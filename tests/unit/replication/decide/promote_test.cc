@@ -280,9 +280,9 @@ TEST_F(PromoteDecisionTest, ANoteOfANewerVersionIsNotTakenForAnOrdinaryOne) {
   KeepFirstLook();
   SetPeer(State::kUnknown, "remote image is not primary", seconds(1),
           kArrived + 30);
-  view_.own_demotion_mark = OwnDemotionMark{};
+  view_.own.demotion = OwnDemotionMark{};
   EXPECT_EQ(Decide().action, PromoteAction::kPlain);
-  view_.own_demotion_mark->unclear = true;
+  view_.own.demotion->unclear = true;
   EXPECT_EQ(Decide().action, PromoteAction::kWait);
   EXPECT_THAT(Decide().reason, HasSubstr("newer version"));
   EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kPlain);
@@ -358,9 +358,9 @@ TEST_F(PromoteDecisionTest, OwnDemotionIsTakenBackWhereThePeerKeptInStep) {
   view_.peers = peers;
 
   // It had reported just before; longer ago it may have been promoted since.
-  view_.own_demotion_mark = {OwnDemotionStep::kDemoted, kArrived - 60};
+  view_.own.demotion = {OwnDemotionStep::kDemoted, kArrived - 60};
   EXPECT_EQ(Decide().action, PromoteAction::kPlain);
-  view_.own_demotion_mark = {OwnDemotionStep::kDemoted, kArrived - 61};
+  view_.own.demotion = {OwnDemotionStep::kDemoted, kArrived - 61};
   EXPECT_EQ(Decide().action, PromoteAction::kWait);
   // Or it copies from here, and does not only try to.
   SetPeer(State::kReplaying, "replaying", seconds(1), kArrived + 10);
@@ -644,7 +644,7 @@ TEST_F(PromoteDecisionTest, ACopyThatDoesNotFollowIsNotPromotedForTime) {
   // The role was given back.
   SetLocal(State::kReplaying, "replaying", kArrived + 100);
   SetNewest(Kind::kPrimaryDemoted, true);
-  view_.own_demotion_mark = {OwnDemotionStep::kGivenBack};
+  view_.own.demotion = {OwnDemotionStep::kGivenBack};
   decision = Decide();
   EXPECT_EQ(decision.action, PromoteAction::kWait);
   EXPECT_THAT(decision.reason, HasSubstr("gave the role back"));
@@ -1024,7 +1024,7 @@ class FollowersTest : public PromoteDecisionTest {
         std::chrono::system_clock::from_time_t(kArrived - 100);
     SetNewest(Kind::kPrimary, true);
     view_.info.primary = true;
-    view_.own_demotion_mark = {OwnDemotionStep::kTakenBack};
+    view_.own.demotion = {OwnDemotionStep::kTakenBack};
   }
   FollowerState Judge(int rewrites) {
     for (SiteView& peer : view_.peers) peer.rewrites = rewrites;

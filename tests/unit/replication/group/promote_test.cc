@@ -9,6 +9,7 @@
 
 #include "replication/look/move_marks.h"
 #include "replication/look/rescue_record.h"
+#include "tests/fakes/local_notes.h"
 #include "tests/unit/replication/group/group_fixture.h"
 
 namespace addons::testing {
@@ -76,9 +77,7 @@ TEST_F(GroupPromoteTest, AMemberGivesItsRoleBackWhereverTheOthersStand) {
       [&] { return b_.Snapshots(Image(2)).back().complete; }, seconds(30)));
   world_.Advance(seconds(40));
   // A daemon begins to take the demotions back, and dies after the first one.
-  a_.SetImageMetadata(
-      Image(0), kOwnDemotionKey,
-      FormatOwnDemotion({OwnDemotionStep::kTakenBack}, a_.ImageId(Image(0))));
+  NoteDemotion(a_, Image(0), {OwnDemotionStep::kTakenBack});
   a_.Promote(Image(0), Force::kNo);
   // The other site has not heard of that.
   for (size_t i = 0; i < 3; ++i) b_.Promote(Image(i), Force::kNo);

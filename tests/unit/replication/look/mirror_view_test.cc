@@ -49,9 +49,9 @@ TEST(MirrorViewTest, ThePeerWentOnWhereThisSiteMustNotTakeItsDemotionBack) {
   EXPECT_FALSE(split.PeerWentOn());
 
   MirrorView given = Demoted();
-  given.own_demotion_mark = {Step::kGivenBack};
+  given.own.demotion = {Step::kGivenBack};
   EXPECT_TRUE(given.PeerWentOn()) << "the peer was primary, too";
-  given.own_demotion_mark = {Step::kDemoted};
+  given.own.demotion = {Step::kDemoted};
   EXPECT_FALSE(given.PeerWentOn());
 }
 
@@ -61,7 +61,7 @@ TEST(MirrorViewTest, ThePeerWentOnInJournalModeLikewise) {
   view.info.mode = MirrorMode::kJournal;
   view.resync_requested = true;
   EXPECT_FALSE(view.PeerWentOn()) << "the last demotion is not this site's";
-  view.own_demotion_mark = {Step::kDemoted};
+  view.own.demotion = {Step::kDemoted};
   EXPECT_TRUE(view.PeerWentOn());
   view.resync_requested = false;
   EXPECT_FALSE(view.PeerWentOn());

@@ -132,12 +132,12 @@ TEST_F(BesidePrimaryTest, OnlyWhatWasCopiedFollowsATermThatBeganOutOfStep) {
   const std::string since = R"(, {"local_snapshot_timestamp":5000})";
   view_.snapshots.clear();
   AddSnapshot(Kind::kNonPrimaryDemoted, kSince - 10);
-  const std::string note = PromotedFrom(view_);
+  const std::optional<uint64_t> copy = PromotedFrom(view_);
   AddSnapshot(Kind::kPrimary);
   EXPECT_TRUE(MustHaveCopied(view_));
   EXPECT_FALSE(Follows(Replays(kSince + 9999), view_));
   EXPECT_TRUE(Follows(Replays(kSince, since), view_));
-  view_.marks[kPromotedFromMark] = note;
+  view_.own.promoted_from = copy;
   EXPECT_FALSE(MustHaveCopied(view_));
   EXPECT_TRUE(Follows(Replays(kSince), view_));
   EXPECT_FALSE(Follows(Replays(kSince - 1), view_));
@@ -150,7 +150,7 @@ TEST_F(BesidePrimaryTest, InJournalModeAReportFollowsUnlessTheRoleIsTakenBack) {
   EXPECT_FALSE(Follows(site, view_));
   site.rewrites = 1;
   EXPECT_TRUE(Follows(site, view_));
-  view_.own_demotion_mark = OwnDemotionMark{OwnDemotionStep::kTakenBack};
+  view_.own.demotion = OwnDemotionMark{OwnDemotionStep::kTakenBack};
   EXPECT_FALSE(Follows(site, view_));
   site.rewrites = 2;
   EXPECT_TRUE(Follows(site, view_));

@@ -43,47 +43,34 @@ TEST(PrimaryTermTest, BeganWithTheFirstSnapshotAfterAnotherRole) {
 
 TEST(PrimaryTermTest, IsKnownFromTheNoteWhenItsSnapshotIsGone) {
   MirrorView view = View({{3, kDemoted, 100}, {4, kPrimary, 200}});
-  const std::string note = PrimaryTermMarkDue(view);
-  ASSERT_NE(note, "");
-  view.marks[kPrimaryTermMark] = note;
-  EXPECT_EQ(PrimaryTermMarkDue(view), "");
+  const std::optional<TermNote> note = TermNoteDue(view);
+  ASSERT_TRUE(note.has_value());
+  view.own.term = note;
+  EXPECT_FALSE(TermNoteDue(view).has_value());
 
   MirrorView later = View({{8, kPrimary, 500}, {9, kPrimary, 600}});
   EXPECT_EQ(PrimaryTermBegan(later), 500);
-  later.marks[kPrimaryTermMark] = note;
+  later.own.term = note;
   EXPECT_EQ(PrimaryTermBegan(later), 200);
-  EXPECT_EQ(PrimaryTermMarkDue(later), "");
+  EXPECT_FALSE(TermNoteDue(later).has_value());
 }
 
 TEST(PrimaryTermTest, ANoteOfAnEarlierTermDoesNotCount) {
   MirrorView view = View({{4, kPrimary, 200}});
-  const std::string note = PrimaryTermMarkDue(view);
+  const std::optional<TermNote> note = TermNoteDue(view);
   MirrorView again =
       View({{4, kPrimary, 200}, {5, kDemoted, 300}, {6, kPrimary, 400}});
-  again.marks[kPrimaryTermMark] = note;
+  again.own.term = note;
   EXPECT_EQ(PrimaryTermBegan(again), 400);
-  EXPECT_NE(PrimaryTermMarkDue(again), "");
-}
-
-TEST(PrimaryTermTest, ANoteThatAnotherImageHadDoesNotCount) {
-  MirrorView view = View({{4, kPrimary, 200}});
-  const std::string note = PrimaryTermMarkDue(view);
-  view.image_id = "a-clone";
-  view.snapshots[0].id = 9;
-  view.snapshots[0].created = std::chrono::system_clock::from_time_t(700);
-  for (const std::string& text : {note, std::string("{"), std::string("[]")}) {
-    view.marks[kPrimaryTermMark] = text;
-    EXPECT_EQ(PrimaryTermBegan(view), 700) << text;
-    EXPECT_NE(PrimaryTermMarkDue(view), "") << text;
-  }
+  EXPECT_TRUE(TermNoteDue(again).has_value());
 }
 
 TEST(PrimaryTermTest, BeganInStepAfterTheWholeDemotionOfThePeer) {
   MirrorView before = View({{3, kCopyOfDemotion, 100}});
-  EXPECT_EQ(PromotedFrom(before), "");
+  EXPECT_FALSE(PromotedFrom(before).has_value());
   before.snapshots[0].complete = true;
   MirrorView view = View({{3, kCopyOfDemotion, 100}, {4, kPrimary, 200}});
-  view.marks[kPromotedFromMark] = PromotedFrom(before);
+  view.own.promoted_from = PromotedFrom(before);
   EXPECT_FALSE(PrimaryTermBeganInStep(view));
   view.snapshots[0].complete = true;
   EXPECT_TRUE(PrimaryTermBeganInStep(view));
@@ -104,33 +91,26 @@ TEST(PrimaryTermTest, DemotionThatNoPromotionFollowedShowsNoStep) {
   EXPECT_FALSE(PrimaryTermBeganInStep(view));
   MirrorView other = View({{2, kCopyOfDemotion, 50}});
   other.snapshots[0].complete = true;
-  view.marks[kPromotedFromMark] = PromotedFrom(other);
-  EXPECT_FALSE(PrimaryTermBeganInStep(view));
-  // Of the image that this one was cloned from.
-  other = View({{3, kCopyOfDemotion, 100}});
-  other.snapshots[0].complete = true;
-  other.image_id = "another";
-  view.marks[kPromotedFromMark] = PromotedFrom(other);
+  view.own.promoted_from = PromotedFrom(other);
   EXPECT_FALSE(PrimaryTermBeganInStep(view));
 }
 
 TEST(PrimaryTermTest, NothingButTheNewestSnapshotIsPromotedFrom) {
   MirrorView view = View({{3, kCopyOfDemotion, 100}, {4, kCopy, 200}});
   for (MirrorSnapshot& snapshot : view.snapshots) snapshot.complete = true;
-  EXPECT_EQ(PromotedFrom(view), "");
-  EXPECT_EQ(PromotedFrom(MirrorView()), "");
+  EXPECT_FALSE(PromotedFrom(view).has_value());
+  EXPECT_FALSE(PromotedFrom(MirrorView()).has_value());
 }
 
 TEST(PrimaryTermTest, BeganInStepWhereTheImageWasEnabled) {
   MirrorView view = View({{4, kPrimary, 200}, {5, kPrimary, 300}});
-  view.marks[kFirstCopyMark] = "another image";
   EXPECT_FALSE(PrimaryTermBeganInStep(view));
-  view.marks[kFirstCopyMark] = view.image_id;
+  view.own.first_copy_awaited = true;
   EXPECT_TRUE(PrimaryTermBeganInStep(view));
 }
 
 TEST(PrimaryTermTest, NothingIsNotedOnASecondary) {
-  EXPECT_EQ(PrimaryTermMarkDue(View({{4, kCopy, 200}})), "");
+  EXPECT_FALSE(TermNoteDue(View({{4, kCopy, 200}})).has_value());
 }
 
 }  // namespace
