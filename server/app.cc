@@ -12,6 +12,7 @@
 #include "rpc/endpoint.h"
 #include "server/descriptor_limit.h"
 #include "server/metrics.h"
+#include "server/page/icon.h"
 #include "server/socket_server.h"
 #include "server/status_page.h"
 #include "server/unserved_methods.h"
@@ -179,7 +180,10 @@ absl::Status App::ServeMetrics() {
        }},
       {kReadyPath, [this](absl::string_view) { return ReadyReply(); }},
       {kStatusPath,
-       [this](absl::string_view query) { return StatusReply(query); }}};
+       [this](absl::string_view query) { return StatusReply(query); }},
+      {kIconPath, [](absl::string_view) {
+         return HttpReply{true, PageIcon(), HttpReply::Kind::kIcon};
+       }}};
   ADDONS_ASSIGN_OR_RETURN(
       metrics_, HttpServer::Start(
                     config_.metrics, [sources] { return MetricsText(sources); },

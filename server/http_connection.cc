@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <optional>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "server/content_encoding.h"
 
 namespace addons {
 namespace {
@@ -18,14 +20,21 @@ namespace {
 constexpr size_t kMaxDrained = 65536;
 
 constexpr char kText[] = "text/plain; version=0.0.4; charset=utf-8";
-// A page of ours loads nothing, runs nothing and stands in no other page.
+// A page of ours loads nothing but its icon, runs nothing and stands in no
+// other page.
 constexpr char kHtml[] =
     "text/html; charset=utf-8\r\n"
-    "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; "
-    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'\r\n"
+    "Content-Security-Policy: default-src 'none'; img-src 'self'; style-src "
+    "'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors "
+    "'none'\r\n"
     "X-Content-Type-Options: nosniff\r\n"
     "Referrer-Policy: no-referrer\r\n"
     "Cache-Control: no-store";
+constexpr char kIcon[] = "image/x-icon\r\nCache-Control: max-age=86400";
+
+// Between two answers a client or a proxy may have said something else.
+constexpr char kVaries[] = "\r\nVary: Accept-Encoding";
+constexpr char kGzipped[] = "\r\nContent-Encoding: gzip";
 
 std::string Answer(absl::string_view status, absl::string_view type,
                    absl::string_view body) {
@@ -39,10 +48,59 @@ std::string Error(absl::string_view status) {
                 absl::StrCat(status, "\n"));
 }
 
-// Where the header lines end; npos: not yet.
+absl::string_view TypeOf(HttpReply::Kind kind) {
+  switch (kind) {
+    case HttpReply::Kind::kHtml:
+      return kHtml;
+    case HttpReply::Kind::kIcon:
+      return kIcon;
+    case HttpReply::Kind::kText:
+      break;
+  }
+  return kText;
+}
+
+std::string AnswerPage(const HttpPage& page, absl::string_view query,
+                       bool takes_gzip) {
+  HttpReply reply = page.content(query);
+  std::string type = absl::StrCat(TypeOf(reply.kind), kVaries);
+  if (takes_gzip && reply.text.size() >= kLeastCompressed) {
+    if (std::optional<std::string> packed = Gzip(reply.text)) {
+      reply.text = *std::move(packed);
+      type += kGzipped;
+    }
+  }
+  return Answer(reply.ok ? "200 OK" : "503 Service Unavailable", type,
+                reply.text);
+}
+
+/// `target` is path and query, as the request line has them.
+std::string AnswerGet(absl::string_view head, absl::string_view target,
+                      const std::vector<HttpPage>& pages) {
+  const size_t mark = target.find('?');
+  const absl::string_view path = target.substr(0, mark);
+  const absl::string_view query = mark == absl::string_view::npos
+                                      ? absl::string_view()
+                                      : target.substr(mark + 1);
+  const auto page =
+      std::find_if(pages.begin(), pages.end(),
+                   [path](const HttpPage& p) { return p.path == path; });
+  if (page == pages.end()) return Error("404 Not Found");
+  try {
+    return AnswerPage(*page, query, AcceptsGzip(head));
+  } catch (...) {  // what it says may be anything
+    return Error("500 Internal Server Error");
+  }
+}
+
+std::string WithoutBody(const std::string& answer) {
+  return answer.substr(0, answer.find("\r\n\r\n") + 4);
+}
+
+// Where the header lines end; npos: not yet. The first of both ends, so that
+// what follows it counts in no case, however much of it is there already.
 size_t EndOfHead(absl::string_view text) {
-  const size_t end = text.find("\r\n\r\n");
-  return end != absl::string_view::npos ? end : text.find("\n\n");
+  return std::min(text.find("\r\n\r\n"), text.find("\n\n"));
 }
 
 bool WouldBlock() { return errno == EAGAIN || errno == EINTR; }
@@ -57,24 +115,11 @@ std::string AnswerHttp(absl::string_view head,
       !absl::StartsWith(words[2], "HTTP/1.")) {
     return Error("400 Bad Request");
   }
-  if (words[0] != "GET") return Error("501 Not Implemented");
-  const size_t mark = words[1].find('?');
-  const absl::string_view path = words[1].substr(0, mark);
-  const absl::string_view query = mark == absl::string_view::npos
-                                      ? absl::string_view()
-                                      : words[1].substr(mark + 1);
-  const auto page =
-      std::find_if(pages.begin(), pages.end(),
-                   [path](const HttpPage& p) { return p.path == path; });
-  if (page == pages.end()) return Error("404 Not Found");
-  try {
-    const HttpReply reply = page->content(query);
-    return Answer(reply.ok ? "200 OK" : "503 Service Unavailable",
-                  reply.kind == HttpReply::Kind::kHtml ? kHtml : kText,
-                  reply.text);
-  } catch (...) {  // what it says may be anything
-    return Error("500 Internal Server Error");
-  }
+  const bool head_only = words[0] == "HEAD";
+  if (words[0] != "GET" && !head_only) return Error("501 Not Implemented");
+  std::string answer = AnswerGet(head, words[1], pages);
+  if (head_only) answer = WithoutBody(answer);
+  return answer;
 }
 
 short HttpConnection::events() const {

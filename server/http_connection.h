@@ -16,20 +16,26 @@ namespace addons {
 struct HttpReply {
   bool ok = true;  // 200; false: 503, not now
   std::string text;
-  enum class Kind { kText, kHtml };
+  enum class Kind { kText, kHtml, kIcon };
   Kind kind = Kind::kText;
 };
 
-/// What GET of one path is answered with. `content` gets what follows the
-/// question mark, as it was sent, must not block, and an exception becomes 500.
+/// What GET of one path is answered with, and HEAD without the text. `content`
+/// gets what follows the question mark, as it was sent, must not block, and an
+/// exception becomes 500.
 struct HttpPage {
   std::string path;
   std::function<HttpReply(absl::string_view query)> content;
 };
 
+/// Texts of fewer bytes fit into one packet anyway, and are sent as they are.
+inline constexpr size_t kLeastCompressed = 1400;
+
 /// What a request is answered with, head and all: the page of its path for GET,
-/// 404 and 501 for others, 400 for what is no request. `head` is the request
-/// with all its header lines.
+/// its head alone for HEAD, 404 and 501 for others, 400 for what is no request.
+/// `head` is the request with all its header lines. A text of kLeastCompressed
+/// bytes or more is compressed for clients that accept gzip. No page holds a
+/// secret, so its length tells none.
 std::string AnswerHttp(absl::string_view head,
                        const std::vector<HttpPage>& pages);
 

@@ -52,6 +52,9 @@ absl::Status CheckHttpPath(absl::string_view path) {
   if (path == kHealthPath || path == kReadyPath) {
     return absl::InvalidArgumentError("is the path of a probe");
   }
+  if (path == kIconPath) {
+    return absl::InvalidArgumentError("is the path of the page's icon");
+  }
   absl::string_view rest = path;
   bool good = path.size() <= kMaxPath && absl::ConsumePrefix(&rest, "/");
   if (good) {

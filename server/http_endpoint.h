@@ -15,8 +15,9 @@ namespace addons {
 /// Paths that are served beside the metrics: for probes of an orchestrator.
 inline constexpr char kHealthPath[] = "/healthz";
 inline constexpr char kReadyPath[] = "/readyz";
-/// And for people.
+/// And for people, with what their browsers ask for by themselves.
 inline constexpr char kStatusPath[] = "/";
+inline constexpr char kIconPath[] = "/favicon.ico";
 
 /// Where something is served over HTTP.
 struct HttpEndpoint {

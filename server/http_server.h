@@ -24,8 +24,8 @@
 
 namespace addons {
 
-/// Answers GET of a few paths with a text, on a thread of its own. Every other
-/// path is 404, every other method 501. One request per connection.
+/// Answers GET and HEAD of a few paths, on a thread of its own, as AnswerHttp()
+/// says. One request per connection.
 ///
 /// Whoever reaches the port costs the daemon little: it holds kMaxConnections
 /// at a time, and closes the oldest for the next one, so that a client that

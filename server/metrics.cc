@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <initializer_list>
 #include <limits>
 #include <map>
@@ -360,6 +361,11 @@ void AddWatchedPools(const WatchSnapshot& seen, SteadyTime now,
            seen.pools_left_out));
 }
 
+/// Seventeen digits would be a tenth of what a scrape takes.
+double InThousandths(double value) { return std::round(value * 1000) / 1000; }
+
+/// What nearly every image has in the same way is left out: thousands of images
+/// are to be scraped within a megabyte.
 void AddWatchedImages(const WatchSnapshot& seen, Families& families) {
   MetricFamily info =
       Gauge("replication_volume_info",
@@ -368,8 +374,9 @@ void AddWatchedImages(const WatchSnapshot& seen, Families& families) {
       Gauge("replication_role", "1: the image is primary here, 0: secondary.");
   MetricFamily health =
       Gauge("replication_image_health", "0: healthy, 1: degraded, 2: error.");
-  MetricFamily split = Gauge("replication_split_brain",
-                             "1: both sites' images have gone their own ways.");
+  MetricFamily split =
+      Gauge("replication_split_brain",
+            "1: both sites' images have gone their own ways; else absent.");
   MetricFamily last_sync =
       Gauge("replication_last_sync_timestamp_seconds",
             "Unix time, on the primary, of the last state that was copied "
@@ -385,7 +392,8 @@ void AddWatchedImages(const WatchSnapshot& seen, Families& families) {
             "nothing is copied.");
   MetricFamily missed =
       Gauge("replication_missed_snapshots",
-            "Snapshots of the schedule that were due and were not taken.");
+            "Snapshots of the schedule that were due and were not taken; none: "
+            "absent.");
   MetricFamily bytes = Gauge("replication_bytes_remaining",
                              "What is left of the copy under way, about.");
   const auto add_known = [](MetricFamily& family,
@@ -407,13 +415,17 @@ void AddWatchedImages(const WatchSnapshot& seen, Families& families) {
         Add(role, labels, image.role == WatchedRole::kPrimary ? 1 : 0);
       }
       Add(health, labels, static_cast<int>(image.health));
-      Add(split, labels, image.split_brain ? 1 : 0);
+      if (image.split_brain) Add(split, labels, 1);
       add_known(last_sync, labels, image.last_sync);
       add_known(interval, labels, image.interval_seconds);
-      add_known(lag, labels, image.lag_ratio);
+      if (image.lag_ratio.has_value()) {
+        Add(lag, labels, InThousandths(*image.lag_ratio));
+      }
       add_known(bytes, labels, image.bytes_remaining);
       add_known(newest, labels, image.newest_snapshot);
-      add_known(missed, labels, image.missed_snapshots);
+      if (image.missed_snapshots.value_or(0) > 0) {
+        Add(missed, labels, *image.missed_snapshots);
+      }
     }
   }
   for (MetricFamily* family : {&info, &role, &health, &split, &last_sync,

@@ -28,7 +28,7 @@ for line in "${files[@]}"; do
   {
     echo "# Made from the Helm chart by render.sh: change the chart instead."
     "${HELM:-helm}" template rbd-addons "$here/../helm/rbd-addons" --namespace NAMESPACE \
-      --kube-version 1.31 --set config.create=true,config.configMap= \
+      --kube-version 1.31 --set localImages=true,config.create=true,config.configMap= \
       --set metrics.podMonitor.enabled=true,metrics.rules.enabled=true,metrics.dashboard.enabled=true \
       --set namespace.create=true "${show[@]}" |
       sed -e '/^ *namespace: NAMESPACE$/d' -e 's/, namespace: NAMESPACE}/}/' -e 's/name: NAMESPACE$/name: rbd-addons/' \

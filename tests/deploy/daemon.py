@@ -138,6 +138,56 @@ class Manifests(unittest.TestCase):
                     self.assertIn(sidecar["ports"][0]["containerPort"], open_ports)
                     self.assertLessEqual(open_ports, {sidecar["ports"][0]["containerPort"], ports["http-metrics"]})
 
+    def test_the_test_of_the_chart_asks_a_daemon(self):
+        """With the daemon and its command line in place of containers."""
+        def steps(*arguments, **more):
+            pods = [t for t in chart(*arguments, tests=True, **more) if t["kind"] == "Pod"]
+            return [pods[0]["spec"]["initContainers"] + pods[0]["spec"]["containers"] for _ in pods]
+        self.assertEqual(steps(kubernetes="1.28"), [])
+        self.assertEqual(steps("controller.enabled=false"), [])
+        [[_, only]] = steps()
+        self.assertEqual(only["command"], ["/usr/bin/rbd-addons", "probe"])
+        [[daemon, probe, doctor]] = steps("test.secret=s", "controller.hostNetwork=true",
+                                          "controller.extraArgs[0]=--log-format=json")
+        self.assertEqual(daemon["restartPolicy"], "Always")
+        self.assertIn("--log-format=json", daemon["args"])
+        given = {e["name"]: e.get("value", "127.0.0.1") for e in daemon["env"]}
+        self.assertEqual(given["RBD_ADDONS_METRICSPORT"], "0")
+        [place] = [m["mountPath"] for m in daemon["volumeMounts"] if m["name"] == "socket-dir"]
+        with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+            def here(words):
+                return [w.replace("/etc/ceph-csi-config", folder).replace(place, folder) for w in words]
+            def ask(step, **more):
+                words = step if isinstance(step, list) else step["command"]
+                self.assertEqual(words[0], "/usr/bin/rbd-addons")
+                keys = {"RBD_ADDONS_USER_ID": "a", "RBD_ADDONS_USER_KEY": "AQBGK0tlAAAAABAAe1jGVJUIbxnSHUjzYVN5eg=="}
+                wanted = {e["name"] for e in step["env"]} if isinstance(step, dict) and "env" in step else set()
+                # The defaults name the folder that the daemon is told.
+                socket_option = ["--admin-endpoint", f"unix://{folder}/admin.sock"]
+                if words[1] == "probe":
+                    socket_option = ["--endpoint", f"unix://{folder}/csi-addons.sock"]
+                return subprocess.run([CLI, *words[1:], *socket_option], capture_output=True, text=True, timeout=60,
+                                      env={name: keys[name] for name in wanted})
+            with subprocess.Popen([DAEMON, *here(daemon["args"])], env=given, stderr=subprocess.DEVNULL) as process:
+                try:
+                    startup = daemon["startupProbe"]["exec"]["command"]
+                    for _ in range(daemon["startupProbe"]["failureThreshold"]):
+                        if ask(startup).returncode == 0:
+                            break
+                        time.sleep(daemon["startupProbe"]["periodSeconds"])
+                    self.assertEqual(ask(startup).returncode, 0)
+                    self.assertEqual(ask(probe).returncode, 9)
+                    (Path(folder) / "config.json").write_text("[]")
+                    self.assertEqual(ask(probe).returncode, 0)
+                    done = ask(doctor)
+                    self.assertEqual(done.returncode, 9)
+                    self.assertIn("config.json has no cluster", done.stdout)
+                finally:
+                    process.terminate()
+        helped = run(CLI, "doctor", "--help") + run(CLI, "probe", "--help")
+        for path in ("csi-addons.sock", "admin.sock"):
+            self.assertIn(f"unix://{place}/{path}", helped)
+
     def test_there_is_time_to_stop(self):
         grace = int(re.search(r"shutdown-grace=VALUE\n.*\(default (\d+)s\)", run(DAEMON, "--help"))[1])
         for workload, _ in self.each():

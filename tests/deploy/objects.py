@@ -64,13 +64,16 @@ def load(text):
     return [document for document in yaml.safe_load_all(text) if document]
 
 
-def chart(*arguments, namespace="ceph-csi", release="rbd-addons"):
-    """The chart's objects. An argument is a values file, or a setting "a.b=c"."""
-    words = []
+def chart(*arguments, namespace="ceph-csi", release="rbd-addons", local=True, tests=False, kubernetes="1.31"):
+    """The chart's objects. An argument is a values file, or a setting "a.b=c". `local`: no
+    registry has to be given; `tests`: with those that "helm test" makes."""
+    words = ["--set", "localImages=true"] if local else []
+    if not tests:
+        words.append("--skip-tests")
     for argument in arguments:
         words += ["-f", argument] if isinstance(argument, Path) else ["--set", argument]
     return load(run(helm(), "template", release, CHART, "--namespace", namespace, "--kube-version",
-                    "1.31", *words))
+                    kubernetes, *words))
 
 
 def overlay(folder):
@@ -137,14 +140,38 @@ MATRIX = [
      "controller.settings.force-without-local-mirror=true", "controller.settings.watch-interval=2m",
      "node.settings.log-level=debug"],
     ["sidecar.enableAuth=false", "sidecar.extraArgs[0]=-v=5", "controller.leaderElection.leaseDuration=137s"],
+    ["nameOverride=addons"],
+    ["commonLabels.team=storage", "commonLabels.tier=infra", "controller.podLabels.tier=c"],
+    ["controller.extraArgs[0]=--log-format=json", "node.extraArgs[0]=--core-dumps",
+     "controller.extraEnv[0].name=CEPH_ARGS", "controller.extraEnv[0].value=--debug-rbd=5",
+     "node.extraEnv[0].name=HOST", "node.extraEnv[0].valueFrom.fieldRef.fieldPath=status.hostIP"],
+    ["controller.extraVolumes[0].name=keys", "controller.extraVolumes[0].secret.secretName=ceph-keys",
+     "controller.extraVolumeMounts[0].name=keys", "controller.extraVolumeMounts[0].mountPath=/etc/ceph",
+     "node.extraVolumes[0].name=conf", "node.extraVolumes[0].configMap.name=ceph-conf",
+     "node.extraVolumeMounts[0].name=conf", "node.extraVolumeMounts[0].mountPath=/etc/ceph"],
+    ["controller.serviceAccount.name=fencer", "controller.serviceAccount.annotations.a=b",
+     "node.serviceAccount.annotations.c=d"],
+    ["controller.serviceAccount.create=false", "controller.serviceAccount.name=there"],
+    ["rbac.create=false"],
+    ["probes.startup.failureThreshold=300", "probes.readiness.successThreshold=2",
+     "probes.liveness.initialDelaySeconds=9"],
+    ["controller.topologySpreadConstraints[0].maxSkew=1", "controller.topologySpreadConstraints[0].topologyKey=rack",
+     "controller.topologySpreadConstraints[0].whenUnsatisfiable=DoNotSchedule",
+     "controller.topologySpreadConstraints[0].labelSelector.matchLabels.a=b"],
+    ["controller.topologySpreadConstraints=null"],
+    ["metrics.serviceMonitor.enabled=true", "metrics.serviceMonitor.labels.team=rook",
+     "metrics.serviceMonitor.interval=45s"],
+    ["test.secret=csi-rbd-secret"],
 ]
+# Those that do not go with the others.
+ALONE = {"config.configMap=other", "metrics.serviceMonitor.enabled=true", "rbac.create=false",
+         "controller.serviceAccount.create=false", "controller.topologySpreadConstraints=null"}
 
 
 @functools.lru_cache
 def matrix():
     """(settings, objects) for each row of MATRIX, and for all of the compatible ones at once."""
-    together = sum((row for row in MATRIX if not any("enabled=false" in s or s == "config.configMap=other"
-                                                     for s in row)), [])
+    together = sum((row for row in MATRIX if not any("enabled=false" in s or s in ALONE for s in row)), [])
     return [(row, chart(*row)) for row in MATRIX + [together]]
 
 

@@ -115,6 +115,9 @@ class Policy(unittest.TestCase):
         for settings, things in matrix():
             with self.subTest(settings):
                 accounts = {t["metadata"]["name"] for t in things if t["kind"] == "ServiceAccount"}
+                if "controller.serviceAccount.create=false" in settings:
+                    self.assertNotIn("there", accounts)
+                    accounts.add("there")
                 self.assertEqual(accounts, {pod(w)["serviceAccountName"] for w in workloads(things)})
                 roles = {(t["kind"], t["metadata"]["name"]) for t in things}
                 for thing in things:
@@ -122,6 +125,31 @@ class Policy(unittest.TestCase):
                         self.assertIn((thing["roleRef"]["kind"], thing["roleRef"]["name"]), roles)
                         self.assertEqual({s["namespace"] for s in thing["subjects"]}, {"ceph-csi"})
                         self.assertLessEqual({s["name"] for s in thing["subjects"]}, accounts)
+
+    def test_without_rbac_nobody_is_given_rights(self):
+        things = by_key(chart("rbac.create=false", "rbac.secretNamespaces[0]=a"))
+        self.assertFalse({"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"} & {kind for kind, _ in things})
+        self.assertIn(("ServiceAccount", "rbd-addons-controller"), things)
+
+    def test_the_pod_of_the_test_is_restricted_and_nobody_takes_it_for_a_part(self):
+        things = by_key(chart("test.secret=csi-rbd-secret", "metrics.serviceMonitor.enabled=true", tests=True))
+        test = things["Pod", "rbd-addons-test"]
+        spec = test["spec"]
+        self.assertFalse(spec["automountServiceAccountToken"])
+        self.assertNotIn("serviceAccountName", spec)
+        self.assertEqual(spec["securityContext"], pod(self.controller)["securityContext"])
+        for one in spec["initContainers"] + spec["containers"]:
+            self.assertEqual(one["securityContext"], container(self.controller)["securityContext"])
+            self.assertNotIn("ports", one)
+        for thing in things.values():
+            for selector in (thing["spec"].get("selector", {}).get("matchLabels"),
+                             thing["spec"].get("podSelector", {}).get("matchLabels")) if "spec" in thing else ():
+                if selector:
+                    self.assertFalse(selector.items() <= test["metadata"]["labels"].items(), thing["kind"])
+        # The key reaches the one container that needs it, and no argument.
+        holders = [one["name"] for one in spec["initContainers"] + spec["containers"]
+                   if any("secretKeyRef" in e.get("valueFrom", {}) for e in one.get("env", []))]
+        self.assertEqual(holders, ["doctor"])
 
     def test_only_the_manager_reaches_the_sidecar(self):
         spec = self.things["NetworkPolicy", "rbd-addons-controller"]["spec"]

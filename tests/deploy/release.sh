@@ -79,7 +79,7 @@ check "the notes are those of the version" bash -c '[[ -s $1 ]] && ! grep -q "^#
 check "the source is the tag's" bash -euc 'tar -xzOf "$1" "rbd-addons-$2/CMakeLists.txt" | grep -q "VERSION $2 "' \
   x "$into/rbd-addons-$version.tar.gz" "$version"
 check "the chart has the version, and gives its image it" bash -euc '"$HELM" show chart "$1" | grep -qx "version: $2"
-  "$HELM" template x "$1" --kube-version 1.31 | grep -q "image: \"rbd-addons:$2\""' x "$into/rbd-addons-chart-$version.tgz" "$version"
+  "$HELM" template x "$1" --kube-version 1.31 --set localImages=true | grep -q "image: \"rbd-addons:$2\""' x "$into/rbd-addons-chart-$version.tgz" "$version"
 check "the overlays name it, too" bash -euc 'tar -xzOf "$1" kustomize/base/controller.yaml | grep -q "image: \"rbd-addons:$2\""' \
   x "$into/rbd-addons-kustomize-$version.tar.gz" "$version"
 if wants packages; then

@@ -1,6 +1,7 @@
 """Chart and kustomize: one truth, and every combination of settings gives objects."""
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -79,12 +80,124 @@ class Render(unittest.TestCase):
         self.assertEqual(ports("controller.hostNetwork=true", "controller.metricsPort=9700"), [9700, 9641])
         self.assertEqual(ports("controller.hostNetwork=true", "metrics.port=9000"), [9001, 9000])
 
-    def test_images_are_plain_names_until_a_registry_is_given(self):
-        plain = {c["image"] for w in workloads(chart()) for c in pod(w)["containers"]}
+    def images(self, *arguments, **more):
+        return {c["image"] for w in workloads(chart(*arguments, **more)) for c in pod(w)["containers"]}
+
+    def test_images_are_plain_names_where_the_nodes_have_them(self):
         version = yaml.safe_load((CHART / "Chart.yaml").read_text())["appVersion"]
-        self.assertEqual(plain, {f"rbd-addons:{version}", "csiaddons/k8s-sidecar:v0.14.0"})
-        given = {c["image"] for w in workloads(chart(*MATRIX[17])) for c in pod(w)["containers"]}
-        self.assertEqual(given, {"registry.example:5000/a/rbd-addons@sha256:" + 64 * "0", "csiaddons/k8s-sidecar:v1"})
+        self.assertEqual(self.images(), {f"rbd-addons:{version}", "csiaddons/k8s-sidecar:v0.14.0"})
+        self.assertEqual(self.images(*MATRIX[17]), {"registry.example:5000/a/rbd-addons@sha256:" + 64 * "0",
+                                                    "csiaddons/k8s-sidecar:v1"})
+
+    def test_without_a_registry_nothing_is_rendered(self):
+        ours, sidecar = "image.registry=registry.example:5000", "sidecar.image.registry=10.0.0.1:5000/mirror"
+        for given, missing in (([], "image.registry"), ([sidecar], "image.registry"), ([ours], "sidecar.image.registry"),
+                               ([sidecar, "image.repository=storage/rbd-addons"], "image.registry")):
+            with self.subTest(given), self.assertRaisesRegex(AssertionError, rf": {missing} is empty: .*localImages"):
+                chart(*given, local=False)
+        self.assertEqual(self.images(ours, sidecar, "image.tag=v1", local=False),
+                         {"registry.example:5000/rbd-addons:v1", "10.0.0.1:5000/mirror/csiaddons/k8s-sidecar:v0.14.0"})
+        # A host may stand in the repository, too.
+        self.assertEqual(self.images("image.repository=registry.example/rbd-addons", "image.tag=v1",
+                                     "sidecar.image.repository=localhost/sidecar", local=False),
+                         {"registry.example/rbd-addons:v1", "localhost/sidecar:v0.14.0"})
+
+    def test_another_name_is_everywhere(self):
+        things = chart("nameOverride=addons", "metrics.podMonitor.enabled=true", release="r", tests=True)
+        for thing in things:
+            if thing["metadata"]["name"] != "ceph-csi":
+                self.assertRegex(thing["metadata"]["name"], "^r-addons(-|$)")
+            self.assertEqual(thing["metadata"]["labels"]["app.kubernetes.io/name"], "addons")
+        for workload in workloads(things):
+            labels = workload["spec"]["template"]["metadata"]["labels"]
+            self.assertLessEqual(workload["spec"]["selector"]["matchLabels"].items(), labels.items())
+        monitor = by_key(things)["PodMonitor", "r-addons"]
+        self.assertLessEqual(monitor["spec"]["selector"]["matchLabels"].items(), labels.items())
+
+    def test_labels_of_the_user_are_on_every_object_and_pod(self):
+        things = chart("commonLabels.team=storage", "namespace.create=true", "config.create=true", "test.secret=s",
+                       "metrics.rules.enabled=true", "metrics.dashboard.enabled=true", "node.podLabels.team=node",
+                       "metrics.serviceMonitor.enabled=true", "rbac.secretNamespaces[0]=a", tests=True)
+        self.assertGreater(len({thing["kind"] for thing in things}), 13)
+        for thing in things:
+            self.assertEqual(thing["metadata"]["labels"]["team"], "storage", key(thing))
+        pods = {w["kind"]: w["spec"]["template"]["metadata"]["labels"] for w in workloads(things)}
+        self.assertEqual((pods["Deployment"]["team"], pods["DaemonSet"]["team"]), ("storage", "node"))
+        # They may change; selectors may not.
+        for workload in workloads(things):
+            self.assertNotIn("team", workload["spec"]["selector"]["matchLabels"])
+
+    def test_what_is_added_to_a_part_is_there_only(self):
+        row = next(row for row in MATRIX if "node.extraArgs[0]=--core-dumps" in row)
+        volumes = next(row for row in MATRIX if "controller.extraVolumes[0].name=keys" in row)
+        things = by_key(chart(*row, *volumes))
+        controller, node = things["Deployment", "rbd-addons-controller"], things["DaemonSet", "rbd-addons-node"]
+        self.assertIn("--log-format=json", container(controller)["args"])
+        self.assertNotIn("--log-format=json", container(node)["args"])
+        self.assertIn("--core-dumps", container(node)["args"])
+        self.assertIn({"name": "CEPH_ARGS", "value": "--debug-rbd=5"}, container(controller)["env"])
+        self.assertIn({"name": "HOST", "valueFrom": {"fieldRef": {"fieldPath": "status.hostIP"}}}, container(node)["env"])
+        self.assertNotIn("CEPH_ARGS", {e["name"] for e in container(node)["env"]})
+        for thing, name, source in ((controller, "keys", {"secret": {"secretName": "ceph-keys"}}),
+                                    (node, "conf", {"configMap": {"name": "ceph-conf"}})):
+            self.assertIn({"name": name, **source}, pod(thing)["volumes"])
+            self.assertIn({"name": name, "mountPath": "/etc/ceph"}, container(thing)["volumeMounts"])
+            self.assertNotIn(name, {m["name"] for m in container(thing, "csi-addons")["volumeMounts"]})
+
+    def test_probes_can_be_more_patient(self):
+        things = by_key(chart("probes.startup.failureThreshold=300", "probes.liveness.periodSeconds=60"))
+        for name in (("Deployment", "rbd-addons-controller"), ("DaemonSet", "rbd-addons-node")):
+            daemon = container(things[name])
+            self.assertEqual(daemon["startupProbe"], {"httpGet": {"path": "/healthz", "port": "http-metrics"},
+                                                      "periodSeconds": 1, "timeoutSeconds": 5, "failureThreshold": 300})
+            self.assertEqual((daemon["livenessProbe"]["periodSeconds"], daemon["livenessProbe"]["failureThreshold"]), (60, 3))
+            self.assertEqual(daemon["readinessProbe"]["httpGet"]["path"], "/readyz")
+
+    def test_replicas_are_spread_as_is_said_and_over_nodes_in_any_case(self):
+        def spread(*arguments):
+            controller = by_key(chart(*arguments))["Deployment", "rbd-addons-controller"]
+            found = pod(controller)["topologySpreadConstraints"]
+            self.assertEqual((found[0]["topologyKey"], found[0]["whenUnsatisfiable"]),
+                             ("kubernetes.io/hostname", "DoNotSchedule"))
+            return controller["spec"]["selector"], found[1:]
+        selector, [zone] = spread()
+        self.assertEqual(zone, {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone",
+                                "whenUnsatisfiable": "ScheduleAnyway", "labelSelector": selector})
+        rack = next(row for row in MATRIX if "controller.topologySpreadConstraints[0].topologyKey=rack" in row)
+        self.assertEqual(spread(*rack)[1], [{"maxSkew": 1, "topologyKey": "rack", "whenUnsatisfiable": "DoNotSchedule",
+                                             "labelSelector": {"matchLabels": {**selector["matchLabels"], "a": "b"}}}])
+        self.assertEqual(spread("controller.topologySpreadConstraints=null")[1], [])
+
+    def test_a_service_monitor_finds_both_parts(self):
+        self.assertFalse({"Service", "ServiceMonitor"} & {thing["kind"] for thing in chart()})
+        things = by_key(chart("metrics.serviceMonitor.enabled=true", "metrics.serviceMonitor.labels.release=p"))
+        monitor, service = things["ServiceMonitor", "rbd-addons"], things["Service", "rbd-addons-metrics"]
+        self.assertEqual(monitor["metadata"]["labels"]["release"], "p")
+        self.assertLessEqual(monitor["spec"]["selector"]["matchLabels"].items(), service["metadata"]["labels"].items())
+        [port] = service["spec"]["ports"]
+        self.assertEqual(monitor["spec"]["endpoints"], [{"port": port["name"], "interval": "30s"}])
+        self.assertEqual(service["spec"]["clusterIP"], "None")
+        for workload in workloads(things.values()):
+            labels = workload["spec"]["template"]["metadata"]["labels"]
+            self.assertLessEqual(service["spec"]["selector"].items(), labels.items())
+            self.assertIn(port["targetPort"], {p["name"] for p in container(workload)["ports"]})
+
+    def test_the_page_of_the_chart_has_every_setting(self):
+        page = (CHART / "README.md").read_text()
+        told = dict(re.findall(r"^\| `([\w.]+)` \| `([^`]*)` \|", page, re.M))
+        whole = {"settings", "labels", "resources", "seLinuxOptions", "startup", "readiness", "liveness"}
+        def leaves(values, path=()):
+            for name, value in values.items():
+                # A map whose keys are the user's is one setting.
+                if isinstance(value, dict) and value and name not in whole:
+                    yield from leaves(value, (*path, name))
+                else:
+                    yield ".".join((*path, name)), value
+        settings = dict(leaves(yaml.safe_load((CHART / "values.yaml").read_text())))
+        self.assertEqual(sorted(told), sorted(settings))
+        for name, value in settings.items():
+            if told[name] != "see values.yaml":
+                self.assertEqual(yaml.safe_load(told[name]), value, name)
 
     def test_wrong_values_are_refused(self):
         for wrong in ("drivername=x", "driverName=-x", "controller.replicas=0", "controller.replicaCount=2",
@@ -92,7 +205,22 @@ class Render(unittest.TestCase):
                       "settings.metricsport=9700", "controller.settings.drivername=x", "node.settings.nodeid=x",
                       "settings.config-dir=/x", "controller.metricsPort=0",
                       "networkPolicy.managerFrom=null", "config.create=true,config.clusters[0].clusterID=a",
-                      "sidecar.extraArgs[0]=word", "rbac.secretNamespaces[0]=No_Namespace"):
+                      "sidecar.extraArgs[0]=word", "rbac.secretNamespaces[0]=No_Namespace", "nameOverride=Not_A_Name",
+                      "commonLabels.app\\.kubernetes\\.io/name=x", "controller.extraArgs[0]=word",
+                      "controller.extraArgs[0]=--config-dir=/x", "node.extraArgs[0]=--nodeid", "controller.extraEnv[0].value=x",
+                      "node.extraEnv[0].name=NODE_ID", "controller.extraEnv[0].name=RBD_ADDONS_METRICSPORT",
+                      "controller.extraEnv[0].name=RBD_ADDONS_LOG_LEVEL", "controller.extraVolumes[0].name=socket-dir",
+                      "node.extraVolumes[0].secret.secretName=x", "controller.extraVolumeMounts[0].name=x",
+                      "controller.extraVolumeMounts[0].name=kubernetes-token,controller.extraVolumeMounts[0].mountPath=/x",
+                      "controller.serviceAccount.create=false", "node.serviceAccount.name=Not_A_Name",
+                      "controller.serviceAccount.name=one,node.serviceAccount.name=one", "probes.startup.httpGet=x",
+                      "probes.liveness.successThreshold=2", "probes.readiness.periodSeconds=0",
+                      "controller.topologySpreadConstraints[0].maxSkew=1",
+                      "controller.topologySpreadConstraints[0].topologyKey=kubernetes.io/hostname,"
+                      "controller.topologySpreadConstraints[0].maxSkew=1,"
+                      "controller.topologySpreadConstraints[0].whenUnsatisfiable=ScheduleAnyway",
+                      "metrics.podMonitor.enabled=true,metrics.serviceMonitor.enabled=true", "test.secret=Not_A_Name",
+                      "rbac.create=maybe", "localImages=maybe"):
             with self.subTest(wrong), self.assertRaises(AssertionError):
                 chart(wrong)
 

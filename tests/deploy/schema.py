@@ -21,6 +21,8 @@ class Schema(unittest.TestCase):
 
     def test_every_object_fits_the_api(self):
         unique = {json.dumps(thing, sort_keys=True): thing for _, things in matrix() for thing in things}
+        for thing in chart("test.secret=s", "commonLabels.a=b", tests=True):
+            unique[json.dumps(thing, sort_keys=True)] = thing
         self.assertGreater(len(unique), 30)
         self.assertEqual(self.complaints(list(unique.values())), [])
 

@@ -22,7 +22,8 @@ from rules import NAME, RULES, expressions
 
 DAEMON = os.environ.get("DAEMON")
 # What is there only now and then, and by right is not there in a quiet run.
-SELDOM = {"rbd_addons_operations_by_stage", "rbd_addons_operation_oldest_by_stage_seconds"}
+SELDOM = {"rbd_addons_operations_by_stage", "rbd_addons_operation_oldest_by_stage_seconds",
+          "rbd_addons_replication_missed_snapshots"}
 
 
 class Daemon:
@@ -126,7 +127,7 @@ class Scrape(unittest.TestCase):
         cls.model.cli("fence", "10.9.9.9/32", "--cluster", "site-a", "--yes")
         cls.model.cli("reclaim", cls.model.volumes[5])
         cls.daemon = begin(Daemon())
-        await_it("the watch has seen the schedule", lambda: "rbd_addons_replication_missed_snapshots{" in cls.model.metrics())
+        await_it("the watch has seen the schedule", lambda: "rbd_addons_replication_newest_snapshot_timestamp_seconds{" in cls.model.metrics())
         cls.prometheus = begin(Prometheus(cls.model.folder, [cls.model.metrics_url, cls.daemon.url]))
         await_it("Prometheus has scraped both some times",
                  lambda: len([s for s in cls.prometheus.query("count_over_time(rbd_addons_build_info[5m])")

@@ -1,5 +1,6 @@
 // Requests to the metrics' port, whole and in pieces: one of the known answers,
-// which is as long as it says and repeats nothing of the request.
+// which is as long as it says and repeats nothing of the request, whatever it
+// says of encodings.
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -12,17 +13,25 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "server/http_connection.h"
 #include "tests/fuzz/check.h"
 #include "tests/fuzz/fuzz_target.h"
+#include "tests/testing/gunzip.h"
 
 namespace addons::testing {
 namespace {
 
 constexpr char kMetrics[] = "rbd_addons_build_info 1\n";
+
+std::string LongText() {
+  std::string text;
+  while (text.size() < kLeastCompressed) text += kMetrics;
+  return text;
+}
 
 const std::vector<HttpPage>& Pages() {
   static const auto* const pages =
@@ -34,13 +43,22 @@ const std::vector<HttpPage>& Pages() {
                                  [](absl::string_view) {
                                    return HttpReply{false, "not ready\n"};
                                  }},
+                                {"/long",
+                                 [](absl::string_view) {
+                                   return HttpReply{true, LongText()};
+                                 }},
                                 {"/broken", [](absl::string_view) -> HttpReply {
                                    throw std::runtime_error("broken");
                                  }}};
   return *pages;
 }
 
-void CheckAnswer(const std::string& answer) {
+bool Has(const std::vector<std::string>& lines, const std::string& line) {
+  return std::find(lines.begin(), lines.end(), line) != lines.end();
+}
+
+/// `head_only`: the answer has no body, whatever it says of one.
+void CheckAnswer(const std::string& answer, bool head_only) {
   static const auto* const kKnown =
       new std::set<std::string>{"200 OK",
                                 "400 Bad Request",
@@ -54,13 +72,20 @@ void CheckAnswer(const std::string& answer) {
   const auto [version, status] = SplitInput(lines[0], " ");
   CheckThat(version == "HTTP/1.1" && kKnown->contains(status),
             "the answer is a known one", answer);
-  CheckThat(body == kMetrics || body == "not ready\n" || body == status + "\n",
-            "nothing of the request is repeated", answer);
-  CheckThat(
-      std::find(lines.begin(), lines.end(),
-                absl::StrCat("Content-Length: ", body.size())) != lines.end(),
-      "it is as long as it says", answer);
   for (const std::string& line : lines) CheckLine(line, 128);
+  if (head_only) {
+    CheckThat(body.empty(), "the answer to HEAD has no body", answer);
+    return;
+  }
+  CheckThat(Has(lines, absl::StrCat("Content-Length: ", body.size())),
+            "it is as long as it says", answer);
+  if (Has(lines, "Content-Encoding: gzip")) {
+    CheckThat(Gunzip(body) == LongText(), "it is gzip of the page", answer);
+    return;
+  }
+  CheckThat(body == kMetrics || body == LongText() || body == "not ready\n" ||
+                body == status + "\n",
+            "nothing of the request is repeated", answer);
 }
 
 void Send(int fd, absl::string_view text) {
@@ -102,9 +127,16 @@ std::string Served(absl::string_view request, size_t piece) {
 }
 
 void Check(absl::string_view request) {
-  CheckAnswer(AnswerHttp(request, Pages()));
+  const std::string answer = AnswerHttp(request, Pages());
+  const bool head_only =
+      absl::StartsWith(request, "HEAD ") && absl::EndsWith(answer, "\r\n\r\n");
+  CheckAnswer(answer, head_only);
   const std::string whole = Served(request, 65536);
-  if (!whole.empty()) CheckAnswer(whole);
+  // One that is too long is answered before it is read to its end.
+  if (!whole.empty()) {
+    CheckAnswer(whole, absl::StartsWith(request, "HEAD ") &&
+                           absl::EndsWith(whole, "\r\n\r\n"));
+  }
   const std::string pieces = Served(request, 1 + request.size() / 5);
   CheckThat(whole == pieces, "pieces are answered as the whole is", request);
 }

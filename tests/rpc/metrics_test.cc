@@ -153,6 +153,19 @@ TEST_F(MetricsPortTest, ATakenPortKeepsTheDaemonFromStarting) {
   EXPECT_EQ(HttpGet(url).code, 200);
 }
 
+TEST_F(MetricsPortTest, APageHasAnIcon) {
+  config_.serve_metrics = true;
+  ASSERT_OK(Start());
+  const std::string url = app_->metrics_url();
+  const std::string base = url.substr(0, url.rfind('/'));
+  const HttpAnswer icon = HttpGet(base + "/favicon.ico");
+  EXPECT_EQ(icon.code, 200);
+  EXPECT_THAT(icon.headers, HasSubstr("Content-Type: image/x-icon"));
+  EXPECT_GT(icon.body.size(), 100U);
+  // The page lets its browser ask for it.
+  EXPECT_THAT(HttpGet(base + "/").headers, HasSubstr("img-src 'self'"));
+}
+
 TEST_F(MetricsPortTest, ANodeServesTrimsAndNoReclaims) {
   config_.modes = {.controller = false, .node = true};
   config_.serve_metrics = true;

@@ -57,15 +57,18 @@ inline UniqueFd HttpConnect(const HttpTarget& target) {
   return failed == 0 ? std::move(connection) : UniqueFd();
 }
 
-/// Sends `method` for the target and reads until the server closes.
+/// Sends `method` for the target, with one more header line if there is one,
+/// and reads until the server closes.
 inline HttpAnswer HttpRequest(const std::string& method,
-                              const HttpTarget& target) {
+                              const HttpTarget& target,
+                              const std::string& field = "") {
   HttpAnswer answer;
   const UniqueFd connection = HttpConnect(target);
   if (!connection.valid()) return answer;
   const std::string request = method + " " + target.path +
                               " HTTP/1.1\r\nHost: localhost\r\n"
-                              "Connection: close\r\n\r\n";
+                              "Connection: close\r\n" +
+                              (field.empty() ? "" : field + "\r\n") + "\r\n";
   if (send(connection.get(), request.data(), request.size(), MSG_NOSIGNAL) !=
       static_cast<ssize_t>(request.size())) {
     return answer;

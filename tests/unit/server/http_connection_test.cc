@@ -11,6 +11,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "tests/testing/gunzip.h"
 
 namespace addons {
 namespace {
@@ -21,15 +22,33 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
+std::string LongText() {
+  std::string text;
+  while (text.size() < kLeastCompressed) text += "a 1\n";
+  return text;
+}
+
 std::string Answer(absl::string_view head) {
-  return AnswerHttp(head,
-                    {{"/metrics",
-                      [](absl::string_view query) {
-                        return HttpReply{true, absl::StrCat("a 1\n", query)};
-                      }},
-                     {"/busy", [](absl::string_view) {
-                        return HttpReply{false, "later\n"};
-                      }}});
+  return AnswerHttp(
+      head, {{"/metrics",
+              [](absl::string_view query) {
+                return HttpReply{true, absl::StrCat("a 1\n", query)};
+              }},
+             {"/busy",
+              [](absl::string_view) {
+                return HttpReply{false, "later\n"};
+              }},
+             {"/long",
+              [](absl::string_view) {
+                return HttpReply{true, LongText()};
+              }},
+             {"/almost",
+              [](absl::string_view) {
+                return HttpReply{true, LongText().substr(4)};
+              }},
+             {"/icon", [](absl::string_view) {
+                return HttpReply{true, "picture", HttpReply::Kind::kIcon};
+              }}});
 }
 
 TEST(AnswerHttpTest, GivesTheTextOfItsPath) {
@@ -54,6 +73,69 @@ TEST(AnswerHttpTest, RefusesEverythingElse) {
   EXPECT_THAT(Answer("GET http://x/metrics HTTP/1.1"), HasSubstr(" 404 "));
   EXPECT_THAT(Answer("POST /metrics HTTP/1.1"), HasSubstr(" 501 "));
   EXPECT_THAT(Answer("get /metrics HTTP/1.1"), HasSubstr(" 501 "));
+  EXPECT_THAT(Answer("head /metrics HTTP/1.1"), HasSubstr(" 501 "));
+}
+
+TEST(AnswerHttpTest, HeadIsTheSameWithoutTheText) {
+  for (const char* rest :
+       {" /metrics HTTP/1.1", " /metrics?x=1 HTTP/1.0", " /busy HTTP/1.1",
+        " /none HTTP/1.1", " /long HTTP/1.1",
+        " /long HTTP/1.1\r\nAccept-Encoding: gzip"}) {
+    const std::string whole = Answer(absl::StrCat("GET", rest));
+    const std::string head = Answer(absl::StrCat("HEAD", rest));
+    EXPECT_EQ(head, whole.substr(0, whole.find("\r\n\r\n") + 4)) << rest;
+    EXPECT_LT(head.size(), whole.size()) << rest;
+  }
+  // That is no request, whatever it wants to be.
+  EXPECT_EQ(Answer("HEAD /metrics"), Answer("GET /metrics"));
+}
+
+TEST(AnswerHttpTest, LongTextsAreCompressedForThoseWhoTakeIt) {
+  const std::string plain = Answer("GET /long HTTP/1.1");
+  EXPECT_THAT(plain, AllOf(HasSubstr("\r\nVary: Accept-Encoding\r\n"),
+                           Not(HasSubstr("Content-Encoding")),
+                           EndsWith(absl::StrCat("\r\n\r\n", LongText()))));
+  const std::string packed =
+      Answer("GET /long HTTP/1.1\r\nAccept-Encoding: deflate, gzip");
+  const size_t end = packed.find("\r\n\r\n");
+  const std::string head = packed.substr(0, end);
+  const std::string body = packed.substr(end + 4);
+  EXPECT_THAT(
+      head,
+      AllOf(StartsWith("HTTP/1.1 200 OK\r\n"),
+            HasSubstr("\r\nContent-Type: text/plain; version=0.0.4"),
+            HasSubstr("\r\nVary: Accept-Encoding\r\n"),
+            HasSubstr("\r\nContent-Encoding: gzip\r\n"),
+            HasSubstr(absl::StrCat("\r\nContent-Length: ", body.size()))));
+  EXPECT_LT(body.size(), LongText().size() / 2);
+  EXPECT_EQ(testing::Gunzip(body), LongText());
+}
+
+TEST(AnswerHttpTest, WhatIsWrongAboutEncodingsChangesNothing) {
+  const std::string plain = Answer("GET /long HTTP/1.1");
+  for (const char* value :
+       {"gzip;q=0", "gzip;q=2", "gzip;", "identity", "br", "", "*;q=0"}) {
+    EXPECT_EQ(
+        Answer(absl::StrCat("GET /long HTTP/1.1\r\nAccept-Encoding: ", value)),
+        plain)
+        << value;
+  }
+}
+
+TEST(AnswerHttpTest, ShortTextsAndErrorsAreNotCompressed) {
+  for (const char* request :
+       {"GET /metrics HTTP/1.1", "GET /almost HTTP/1.1", "GET /none HTTP/1.1",
+        "POST /long HTTP/1.1", "GET /long SMTP"}) {
+    EXPECT_EQ(Answer(absl::StrCat(request, "\r\nAccept-Encoding: gzip")),
+              Answer(request))
+        << request;
+  }
+}
+
+TEST(AnswerHttpTest, AnIconIsKeptForADay) {
+  EXPECT_THAT(Answer("GET /icon HTTP/1.1"),
+              AllOf(HasSubstr("\r\nContent-Type: image/x-icon\r\n"),
+                    HasSubstr("\r\nCache-Control: max-age=86400\r\n")));
 }
 
 TEST(AnswerHttpTest, RefusesWhatIsNoRequest) {
@@ -123,6 +205,12 @@ TEST_F(HttpConnectionTest, TakesARequestInPieces) {
   EXPECT_EQ(Receive(), "the answer");
   client_.Reset();
   EXPECT_FALSE(Continue());
+}
+
+TEST_F(HttpConnectionTest, WhatFollowsARequestIsNoneOfIt) {
+  Send("GET / HTTP/1.1\nA: b\n\nAccept-Encoding: gzip\r\n\r\n");
+  EXPECT_TRUE(Continue());
+  EXPECT_EQ(head_, "GET / HTTP/1.1\nA: b");
 }
 
 TEST_F(HttpConnectionTest, WaitsForAClientThatReadsSlowly) {

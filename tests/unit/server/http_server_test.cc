@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "tests/rpc/log_capture.h"
+#include "tests/testing/gunzip.h"
 #include "tests/testing/http_get.h"
 #include "tests/testing/status_matchers.h"
 
@@ -65,9 +66,41 @@ TEST(HttpServerTest, HasNothingElse) {
                            "/../../../../etc/passwd", "/metricsx"}) {
     EXPECT_EQ(HttpGet(SiblingOf(server->url(), path)).code, 404) << path;
   }
-  for (const char* method : {"POST", "PUT", "DELETE", "HEAD"}) {
+  for (const char* method : {"POST", "PUT", "DELETE", "OPTIONS"}) {
     EXPECT_EQ(HttpRequest(method, HttpTarget(server->url())).code, 501)
         << method;
+  }
+}
+
+TEST(HttpServerTest, HeadHasNoBody) {
+  const auto server = Serve(Numbers);
+  const HttpAnswer whole = HttpGet(server->url());
+  const HttpAnswer head = HttpRequest("HEAD", HttpTarget(server->url()));
+  EXPECT_EQ(head.headers, whole.headers);
+  EXPECT_THAT(head.headers, HasSubstr("Content-Length: 4"));
+  EXPECT_EQ(head.body, "");
+}
+
+TEST(HttpServerTest, CompressesForThoseWhoTakeIt) {
+  const std::string text(size_t{8} << 20, 'x');
+  const auto server = Serve([&text] { return text; });
+  const HttpAnswer answer =
+      HttpRequest("GET", HttpTarget(server->url()), "Accept-Encoding: gzip");
+  EXPECT_THAT(answer.headers, HasSubstr("Content-Encoding: gzip"));
+  EXPECT_LT(answer.body.size(), text.size() / 100);
+  EXPECT_EQ(Gunzip(answer.body), text);
+}
+
+// The longest that is read, and nothing but commas.
+TEST(HttpServerTest, AListWithoutEndIsNoBurden) {
+  const auto server = Serve(Numbers);
+  for (const char* element : {",", "a,", "gzip;q=0,", "gzip;q=x,"}) {
+    std::string field = "Accept-Encoding: ";
+    while (field.size() < HttpConnection::kMaxHead - 256) field += element;
+    const HttpAnswer answer =
+        HttpRequest("GET", HttpTarget(server->url()), field);
+    EXPECT_EQ(answer.code, 200) << element;
+    EXPECT_EQ(answer.body, "a 1\n") << element;
   }
 }
 

@@ -245,8 +245,8 @@ TEST_F(MetricsTest, ReplicationIsAbsentWhereItIsNotKnown) {
   EXPECT_EQ(Value("replication_image_health{" + which + "}"), "0");
   for (const char* unknown :
        {"site=\"peer\"", "replication_role{", "timestamp_seconds{",
-        "interval_seconds{", "lag_ratio{", "bytes_remaining{",
-        "volume_info{"}) {
+        "interval_seconds{", "lag_ratio{", "bytes_remaining{", "volume_info{",
+        "missed_snapshots{"}) {
     EXPECT_THAT(Text(), Not(HasSubstr(unknown)));
   }
 
@@ -263,6 +263,30 @@ TEST_F(MetricsTest, ReplicationIsAbsentWhereItIsNotKnown) {
   EXPECT_EQ(Value("replication_volume_info{" + which +
                   R"(,volume_id="0001-x",volume_name="pvc-1"})"),
             "1");
+}
+
+// Thousands of zeros would be most of a scrape.
+TEST_F(MetricsTest, AnImageWithoutATroubleHasNoSeriesOfIt) {
+  WatchedPool pool;
+  pool.cluster_id = "site-a";
+  pool.pool = "p";
+  pool.seen_at = clock_.Now();
+  pool.total = 2;
+  pool.images.resize(2);
+  pool.images[0].image = "well";
+  pool.images[0].missed_snapshots = 0;
+  pool.images[0].lag_ratio = 256.0 / 300;
+  pool.images[1].image = "ill";
+  pool.images[1].missed_snapshots = 2;
+  pool.images[1].split_brain = true;
+  watched_->pools = {pool};
+  const std::string where = R"({cluster="site-a",pool="p",namespace="",image=)";
+  EXPECT_EQ(Value("replication_split_brain" + where + R"("well"})"), "");
+  EXPECT_EQ(Value("replication_split_brain" + where + R"("ill"})"), "1");
+  EXPECT_EQ(Value("replication_missed_snapshots" + where + R"("well"})"), "");
+  EXPECT_EQ(Value("replication_missed_snapshots" + where + R"("ill"})"), "2");
+  EXPECT_THAT(Value("replication_lag_ratio" + where + R"("well"})"),
+              ::testing::MatchesRegex("0\\.853(000*[0-9]*)?"));
 }
 
 TEST_F(MetricsTest, CountsOperationsByVerbAndStage) {

@@ -1,35 +1,66 @@
+{{- define "rbd-addons.name" -}}
+{{- .Values.nameOverride | default .Chart.Name -}}
+{{- end -}}
+
 {{- define "rbd-addons.fullname" -}}
-{{- if contains .Chart.Name .Release.Name -}}
+{{- $name := include "rbd-addons.name" . -}}
+{{- if contains $name .Release.Name -}}
 {{- .Release.Name | trunc 50 | trimSuffix "-" -}}
 {{- else -}}
-{{- printf "%s-%s" .Release.Name .Chart.Name | trunc 50 | trimSuffix "-" -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 50 | trimSuffix "-" -}}
 {{- end -}}
 {{- end -}}
 
 {{- /* What selects the pods of one part: (list $ "controller"). */ -}}
 {{- define "rbd-addons.selector" -}}
 {{- $root := index . 0 -}}
-app.kubernetes.io/name: {{ $root.Chart.Name }}
+app.kubernetes.io/name: {{ include "rbd-addons.name" $root }}
 app.kubernetes.io/instance: {{ $root.Release.Name }}
 app.kubernetes.io/component: {{ index . 1 }}
 {{- end -}}
 
-{{- /* All labels of an object of one part. */ -}}
+{{- /* All labels of an object of one part, with the user's: (list $ part), or
+(list $ part more), of which more wins. */ -}}
 {{- define "rbd-addons.labels" -}}
 {{- $root := index . 0 -}}
+{{- $more := deepCopy ($root.Values.commonLabels | default dict) -}}
+{{- if gt (len .) 2 -}}
+{{- $more = mergeOverwrite $more (index . 2 | default dict) -}}
+{{- end -}}
 {{ include "rbd-addons.selector" . }}
 app.kubernetes.io/version: {{ $root.Chart.AppVersion | quote }}
 app.kubernetes.io/part-of: csi-addons
 app.kubernetes.io/managed-by: {{ $root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" $root.Chart.Name $root.Chart.Version }}
+{{- with $more }}
+{{ toYaml . }}
+{{- end }}
 {{- end -}}
 
-{{- /* "registry/repository:tag" or "...@sha256:...": (list image default-tag). */ -}}
+{{- /* The account of a part: (list $ part). */ -}}
+{{- define "rbd-addons.serviceAccount" -}}
+{{- $root := index . 0 -}}
+{{- $account := (index $root.Values (index . 1)).serviceAccount -}}
+{{- if $account.name -}}
+{{- $account.name -}}
+{{- else if $account.create -}}
+{{- printf "%s-%s" (include "rbd-addons.fullname" $root) (index . 1) -}}
+{{- else -}}
+{{- fail (printf "%s.serviceAccount.create is false: %s.serviceAccount.name must say which account is there already" (index . 1) (index . 1)) -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* "registry/repository:tag" or "...@sha256:...": (list $ image default-tag setting). No
+registry is built in, and the one that a node falls back to has neither image. */ -}}
 {{- define "rbd-addons.image" -}}
-{{- $image := index . 0 -}}
+{{- $image := index . 1 -}}
+{{- $host := regexMatch "^([^/]*[.][^/]*|localhost)/" $image.repository -}}
+{{- if not (or $image.registry $host (index . 0).Values.localImages) -}}
+{{- fail (printf "%s.registry is empty: set it to where your images are (docs/install.md, \"The image\"), or localImages=true where each node has them by these names" (index . 3)) -}}
+{{- end -}}
 {{- with $image.registry }}{{ trimSuffix "/" . }}/{{ end -}}
 {{- $image.repository -}}
-{{- if $image.digest }}@{{ $image.digest }}{{ else }}:{{ $image.tag | default (index . 1) }}{{ end -}}
+{{- if $image.digest }}@{{ $image.digest }}{{ else }}:{{ $image.tag | default (index . 2) }}{{ end -}}
 {{- end -}}
 
 {{- define "rbd-addons.configMap" -}}
@@ -55,34 +86,40 @@ ceph-csi-config
 {{- end -}}
 {{- end -}}
 
-{{- /* Flags as environment variables, in the order of their names: (list $ $part). */ -}}
+{{- /* Flags as environment variables, in the order of their names, and what the user adds:
+(list $ $part), or (list $ $part flags) with flags that win. */ -}}
 {{- define "rbd-addons.settings" -}}
 {{- $root := index . 0 -}}
 {{- $flags := dict "drivername" $root.Values.driverName "metricsport" (include "rbd-addons.metricsPort" .) -}}
 {{- $flags = mergeOverwrite $flags (deepCopy $root.Values.settings) (deepCopy (index . 1).settings) -}}
+{{- if gt (len .) 2 -}}
+{{- $flags = mergeOverwrite $flags (index . 2) -}}
+{{- end -}}
 {{- range $i, $flag := keys $flags | sortAlpha }}
 {{- $value := index $flags $flag }}
 {{- if $i }}{{ "\n" }}{{ end -}}
 - name: RBD_ADDONS_{{ $flag | upper | replace "-" "_" }}
   value: {{ $value | toString | quote }}
 {{- end -}}
+{{- range (index . 1).extraEnv }}
+{{- $flag := trimPrefix "RBD_ADDONS_" .name | lower | replace "_" "-" }}
+{{- if and (hasPrefix "RBD_ADDONS_" .name) (hasKey $flags $flag) }}
+{{- fail (printf "extraEnv: %s is what settings.%s says; set one of them" .name $flag) }}
+{{- end }}
+{{ list . | toYaml }}
+{{- end }}
 {{- end -}}
 
 {{- define "rbd-addons.probes" -}}
 startupProbe:
   httpGet: {path: /healthz, port: http-metrics}
-  periodSeconds: 1
-  timeoutSeconds: 5
-  failureThreshold: 60
+  {{- toYaml .Values.probes.startup | nindent 2 }}
 readinessProbe:
   httpGet: {path: /readyz, port: http-metrics}
-  periodSeconds: 10
-  timeoutSeconds: 5
+  {{- toYaml .Values.probes.readiness | nindent 2 }}
 livenessProbe:
   httpGet: {path: /healthz, port: http-metrics}
-  periodSeconds: 20
-  timeoutSeconds: 5
-  failureThreshold: 3
+  {{- toYaml .Values.probes.liveness | nindent 2 }}
 {{- end -}}
 
 {{- /* The sidecar alone talks to Kubernetes: (list $ port more-arguments). */ -}}
@@ -90,7 +127,7 @@ livenessProbe:
 {{- $root := index . 0 -}}
 {{- $sidecar := $root.Values.sidecar -}}
 name: csi-addons
-image: {{ include "rbd-addons.image" (list $sidecar.image "") | quote }}
+image: {{ include "rbd-addons.image" (list $root $sidecar.image "" "sidecar.image") | quote }}
 imagePullPolicy: {{ $sidecar.image.pullPolicy }}
 args:
   - --csi-addons-address=unix:///csi/csi-addons.sock
@@ -145,4 +182,15 @@ volumeMounts:
       - serviceAccountToken: {path: token, expirationSeconds: 3607}
       - configMap: {name: kube-root-ca.crt, items: [{key: ca.crt, path: ca.crt}]}
       - downwardAPI: {items: [{path: namespace, fieldRef: {fieldPath: metadata.namespace}}]}
+{{- end -}}
+
+{{- /* A command of the test, at the default sockets: (list $ image verb). */ -}}
+{{- define "rbd-addons.testStep" -}}
+image: {{ index . 1 | quote }}
+imagePullPolicy: {{ (index . 0).Values.image.pullPolicy }}
+command: [/usr/bin/rbd-addons, {{ index . 2 }}]
+securityContext: {readOnlyRootFilesystem: true, allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}
+resources: {requests: {cpu: 10m, memory: 32Mi}}
+volumeMounts:
+  - {name: socket-dir, mountPath: /run/rbd-addons}
 {{- end -}}
