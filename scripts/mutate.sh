@@ -43,6 +43,8 @@ if ((!${#programs[@]})); then
     [[ -e $tests ]] || wrong "$source has no tests below tests/unit; name programs after --"
     mapfile -t -O ${#programs[@]} programs < <(sed -n 's/^addons_test(NAME \([a-z_]*\).*/\1/p' "$tests")
   done
+  # Once each, where several sources are of one folder.
+  mapfile -t programs < <(printf '%s\n' "${programs[@]}" | sort -u)
 fi
 check_machine unit
 on_interrupt_say_so

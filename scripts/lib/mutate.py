@@ -163,13 +163,23 @@ def only_logs(text, at):
 
 
 class Writer:
+    # Numbers stand in the sources: those of a file stay when another file is edited a little,
+    # so that only what was edited is compiled again.
+    ROOM = 50
+
     def __init__(self):
         self.mutants = []
+        self.next = 0
 
     def new(self, path, text, at, what):
         line = text.count("\n", 0, at) + 1
-        self.mutants.append({"file": path, "line": line, "what": " ".join(what.split())[:160]})
-        return len(self.mutants) - 1
+        self.mutants.append({"number": self.next, "file": path, "line": line,
+                             "what": " ".join(what.split())[:160]})
+        self.next += 1
+        return self.next - 1
+
+    def end_file(self):
+        self.next = (self.next + self.ROOM // 5 + self.ROOM - 1) // self.ROOM * self.ROOM
 
     def operands(self, path, text, at, condition):
         """Each operand alone, also of those that stand in brackets; None where there is but one."""
@@ -290,6 +300,7 @@ def write(root, listing, sources):
         if name.endswith(".cc") and any(name == s or name.startswith(s + "/") for s in sources):
             mutated += 1
             content = ('#include "base/mutant.h"\n' + writer.file(name, content.decode())).encode()
+            writer.end_file()
         kept.add(put(root, name, content, os.stat(name).st_mode))
     kept.add(put(root, "base/mutant.h", HEADER.encode(), 0o644))
     for folder, folders, files in os.walk(root):
@@ -382,7 +393,7 @@ def run(listing, folder, excuses, jobs, programs):
         return number, any(number in numbers for _, _, _, numbers in suites)
 
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        for result in pool.map(survives, range(len(mutants))):
+        for result in pool.map(survives, [mutant["number"] for mutant in mutants]):
             done += 1
             if done % 25 == 0 or done == len(mutants):
                 elapsed = time.monotonic() - begin
@@ -391,8 +402,9 @@ def run(listing, folder, excuses, jobs, programs):
             if result:
                 left.append(result)
     told = 0
+    by_number = {mutant["number"]: mutant for mutant in mutants}
     for number, is_reached in left:
-        mutant = mutants[number]
+        mutant = by_number[number]
         if (mutant["file"], mutant["what"]) in known:
             continue
         told += 1
