@@ -137,7 +137,7 @@ std::string FormatLeaseHolder(const LeaseHolder& holder) {
 
 std::optional<LeaseHolder> ParseLeaseHolder(absl::string_view cookie) {
   const std::vector<absl::string_view> words = absl::StrSplit(cookie, ' ');
-  if (words.empty() || words.front() != kMagic) return std::nullopt;
+  if (words.front() != kMagic) return std::nullopt;
   std::map<absl::string_view, std::string> fields;
   for (const absl::string_view word : words) {
     const std::pair<absl::string_view, absl::string_view> field =

@@ -99,10 +99,7 @@ class LeaseKeeper::Held {
 LeaseKeeper::LeaseKeeper(Clock& clock, LeaseOptions options)
     : clock_(clock), options_(std::move(options)) {}
 
-LeaseKeeper::~LeaseKeeper() {
-  rounds_.reset();
-  renewals_.reset();
-}
+LeaseKeeper::~LeaseKeeper() = default;
 
 void LeaseKeeper::StartRenewing() {
   renewals_ = std::make_unique<BoundedThreads>("lease-renewal");

@@ -137,9 +137,7 @@ absl::Status LeasedContext::TakeAwaited() {
 
 void LeasedContext::GiveBack() {
   if (held_ == nullptr) return;
-  const auto held = std::move(held_);
-  held_.reset();
-  keeper_.GiveBack(held);
+  keeper_.GiveBack(std::exchange(held_, nullptr));
 }
 
 bool LeasedContext::LooksAgain() {
@@ -193,7 +191,6 @@ absl::Status LeasedContext::BeginMutation() {
 }
 
 absl::Status LeasedContext::BeginCorrection() {
-  if (gives_way_) return RunAgain();
   if (refused_) return LookAgain();
   if (held_ != nullptr) {
     absl::Status kept = keeper_.Check(held_);

@@ -81,7 +81,8 @@ std::optional<SkipReason> WhySkip(const ImageFacts& facts, WithSnapshots with) {
                          : ReclaimOutcome::kInUse,
         absl::StrCat("it is in use by ", DescribeWatchers(facts.workloads))};
   }
-  if (!facts.lockers.empty() && !only_sparsifiers) {
+  // Nobody watches it, so it is a locker that is none.
+  if (!only_sparsifiers) {
     return SkipReason{
         ReclaimOutcome::kInUse,
         absl::StrCat("it is locked by ", DescribeLockers(facts.lockers),

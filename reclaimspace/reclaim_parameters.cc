@@ -35,10 +35,9 @@ absl::StatusOr<uint64_t> ParseSize(const std::string& text) {
     unit = uint64_t{1} << 20;
   }
   // SimpleAtoi would forgive blanks and signs.
-  const bool plain =
-      !digits.empty() && std::all_of(digits.begin(), digits.end(), [](char c) {
-        return absl::ascii_isdigit(static_cast<unsigned char>(c));
-      });
+  const bool plain = std::all_of(digits.begin(), digits.end(), [](char c) {
+    return absl::ascii_isdigit(static_cast<unsigned char>(c));
+  });
   uint64_t number = 0;
   if (!plain || !absl::SimpleAtoi(digits, &number) || number > kLargest ||
       number * unit < kSmallest || number * unit > kLargest ||

@@ -322,10 +322,10 @@ absl::StatusOr<SparsifyResult> Sparsification::Run() {
   return result;
 }
 
-/// Removed or demoted in the middle: the next try sees it.
+/// Removed in the middle: the next try sees it, as it does when the image was
+/// demoted, which is UNAVAILABLE by itself.
 absl::Status Settled(const absl::Status& status) {
-  const int error = CephErrno(status);
-  if (error != ENOENT && error != EROFS) return status;
+  if (CephErrno(status) != ENOENT) return status;
   return absl::UnavailableError(status.message());
 }
 

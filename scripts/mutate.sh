@@ -8,7 +8,8 @@
 # SOURCE is a folder (replication/decide) or a file. TEST is a program of build/debug/tests/bin
 # without the folder; by default those of scripts/dev.sh for the folder, as they stand in
 # tests/unit/FOLDER. Works in build/mutate, a copy of the tree as it is committed or edited.
-# JOBS=N bounds compilers and tests at a time.
+# JOBS=N bounds compilers and tests at a time. Each is told with its number: MUTANT=N before
+# build/mutate/source/build/debug/tests/bin/TEST runs a test with that one alone.
 #
 # A line of the list that is right as it is (a log line, what only saves time) is named with its
 # reason in tests/mutants.txt, and not told again. Ends with 1 when others are left.
@@ -42,6 +43,8 @@ if ((!${#programs[@]})); then
     [[ -e $tests ]] || wrong "$source has no tests below tests/unit; name programs after --"
     mapfile -t -O ${#programs[@]} programs < <(sed -n 's/^addons_test(NAME \([a-z_]*\).*/\1/p' "$tests")
   done
+  # Once each, where several sources are of one folder.
+  mapfile -t programs < <(printf '%s\n' "${programs[@]}" | sort -u)
 fi
 check_machine unit
 on_interrupt_say_so
@@ -53,8 +56,7 @@ git ls-files -z -co --exclude-standard |
   python3 scripts/lib/mutate.py write build/mutate/source build/mutate/mutants.json "${sources[@]}"
 (
   cd build/mutate/source
-  # A mutant may leave a parameter or function unused.
-  configure debug -DADDONS_WERROR=OFF
+  configure debug
   build debug "${programs[@]}"
 )
 python3 scripts/lib/mutate.py run build/mutate/mutants.json build/mutate/source/build/debug/tests/bin \

@@ -16,6 +16,9 @@ HEADER = """#ifndef ADDONS_MUTANT_H_
 #include <cstdio>
 #include <cstdlib>
 
+// The compiler sees that a call which is switched off leaves something without a value.
+#pragma GCC diagnostic warning "-Wmaybe-uninitialized"
+
 namespace addons_mutants {
 
 inline constexpr int kMost = 20000;
@@ -58,20 +61,27 @@ KEYWORDS = ("if", "for", "while", "switch", "return", "co_return", "case", "else
             "struct", "enum", "template", "ADDONS_ASSIGN_OR_RETURN", "TEST", "TEST_F", "TEST_P")
 
 
+def after_literal(text, at):
+    """The index of the quote that closes the text or character at `at`; `at` where none begins there."""
+    if text.startswith('R"(', at):
+        return text.index(')"', at) + 1
+    quote = text[at]
+    if quote != '"' and (quote != "'" or text[at - 1].isalnum()):
+        return at
+    at += 1
+    while text[at] != quote:
+        at += 2 if text[at] == "\\" else 1
+    return at
+
+
 def matching(text, at):
     """The index after the bracket that closes the one at `at`; -1 where none does."""
     depth = 0
     i = at
     while i < len(text):
+        i = after_literal(text, i)
         c = text[i]
-        if text.startswith('R"(', i):
-            i = text.index(')"', i) + 1
-        elif c == '"' or (c == "'" and not text[i - 1].isalnum()):
-            j = i + 1
-            while text[j] != c:
-                j += 2 if text[j] == "\\" else 1
-            i = j
-        elif text.startswith("//", i):
+        if text.startswith("//", i):
             i = text.index("\n", i)
         elif c in "([{":
             depth += 1
@@ -94,10 +104,8 @@ def split_top(text, token):
                 return [text]
             i = end
             continue
-        if c == '"':
-            i += 1
-            while text[i] != '"':
-                i += 2 if text[i] == "\\" else 1
+        if after_literal(text, i) != i:
+            i = after_literal(text, i)
         elif text.startswith("//", i):
             i = text.index("\n", i) if "\n" in text[i:] else len(text)
             continue
@@ -113,17 +121,68 @@ def split_top(text, token):
     return parts
 
 
+def statement_end(text, at):
+    """The index of the semicolon that ends the statement; -1 where a bracket ends before it."""
+    while at < len(text):
+        c = text[at]
+        if c in "([{":
+            at = matching(text, at)
+            if at < 0:
+                return -1
+            continue
+        if c == ";":
+            return at
+        if c in ")]}":
+            return -1
+        at = after_literal(text, at) + 1
+    return -1
+
+
+def only_logs(text, at):
+    """Whether the statement at `at`, what an `if` decides, does nothing but log, with its `else`."""
+    body = re.compile(r"\s*(\{\s*)?").match(text, at)
+    at = body.end()
+    logged = False
+    while re.match(r"Log\(\)", text[at:]):
+        end = statement_end(text, at)
+        if end < 0:
+            return False
+        logged = True
+        at = re.compile(r"\s*").match(text, end + 1).end()
+        if body.group(1) is None:
+            at = end + 1
+            break
+    if not logged:
+        return False
+    if body.group(1) is not None:
+        if text[at] != "}":
+            return False
+        at += 1
+    other = re.compile(r"\s*else\b").match(text, at)
+    return other is None or only_logs(text, other.end())
+
+
 class Writer:
+    # Numbers stand in the sources: those of a file stay when another file is edited a little,
+    # so that only what was edited is compiled again.
+    ROOM = 50
+
     def __init__(self):
         self.mutants = []
+        self.next = 0
 
     def new(self, path, text, at, what):
         line = text.count("\n", 0, at) + 1
-        self.mutants.append({"file": path, "line": line, "what": " ".join(what.split())[:160]})
-        return len(self.mutants) - 1
+        self.mutants.append({"number": self.next, "file": path, "line": line,
+                             "what": " ".join(what.split())[:160]})
+        self.next += 1
+        return self.next - 1
 
-    def condition(self, path, text, at, condition):
-        """Each operand alone, and the whole where there is but one."""
+    def end_file(self):
+        self.next = (self.next + self.ROOM // 5 + self.ROOM - 1) // self.ROOM * self.ROOM
+
+    def operands(self, path, text, at, condition):
+        """Each operand alone, also of those that stand in brackets; None where there is but one."""
         for token, form in (("||", "(!addons_mutants::On({n}) && ({op}))"),
                             ("&&", "(addons_mutants::On({n}) || ({op}))")):
             parts = split_top(condition, token)
@@ -131,22 +190,51 @@ class Writer:
                 continue
             where, made = at, []
             for part in parts:
-                n = self.new(path, text, where + len(part) - len(part.lstrip()), part)
-                made.append(form.format(n=n, op=part.strip()))
+                begin = where + len(part) - len(part.lstrip())
+                n = self.new(path, text, begin, part)
+                made.append(form.format(n=n, op=self.in_brackets(path, text, begin, part.strip())))
                 where += len(part) + len(token)
             return (" " + token + " ").join(made)
         return None
 
+    def in_brackets(self, path, text, at, operand):
+        head = "!(" if operand.startswith("!(") else "("
+        if not operand.startswith(head) or matching(operand, len(head) - 1) != len(operand):
+            return operand
+        inner = self.operands(path, text, at + len(head), operand[len(head):-1])
+        return operand if inner is None else head + inner + ")"
+
+    def condition(self, path, text, at, condition, what):
+        """The operands, or the whole where there is but one: then it never holds."""
+        mutated = self.operands(path, text, at, condition)
+        if mutated is not None:
+            return mutated
+        n = self.new(path, text, at + len(condition) - len(condition.lstrip()), what)
+        return f"!addons_mutants::On({n}) && ({condition.strip()})"
+
+    def value(self, path, text, at, expression):
+        """The condition of a choice between two values, or the operands of a condition."""
+        parts = split_top(expression, "?")
+        if len(parts) < 2:
+            return self.operands(path, text, at, expression)
+        what = f"{parts[0].strip()} ?"
+        return "(" + self.condition(path, text, at, parts[0], what) + ") ?" + "?".join(parts[1:])
+
     def file(self, path, text):
         out, i = [], 0
-        pattern = re.compile(r"\bif \((?!constexpr)|^ +return (?=[^;]*(?:&&|\|\|))|^( +)(?=[A-Za-z_(])", re.M)
+        pattern = re.compile(
+            r"""//[^\n]*|R"\(.*?\)"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])'"""
+            r"""|\bif \((?!constexpr)|\breturn |(?<=\w) =\s+|^( +)(?=[A-Za-z_(])""", re.M | re.S)
         while True:
             found = pattern.search(text, i)
             if not found:
                 out.append(text[i:])
                 return "".join(out)
             token = found.group(0)
-            if token == "if (":
+            if token[0] in "/R\"'":
+                out.append(text[i:found.end()])
+                i = found.end()
+            elif token == "if (":
                 at = found.end() - 1
                 end = matching(text, at)
                 whole = text[at + 1:end - 1]
@@ -155,32 +243,21 @@ class Writer:
                 condition = parts[-1]
                 out.append(text[i:at + 1] + init)
                 start = at + 1 + len(init)
-                if re.match(r"\s*(const )?(auto|[A-Z]\w*)[*&]? \w+ = ", condition):
+                if only_logs(text, end) or re.match(r"\s*(const )?(auto|[A-Z]\w*)[*&]? \w+ = ", condition):
                     out.append(condition)
                 else:
-                    mutated = self.condition(path, text, start, condition)
-                    if mutated is None:
-                        n = self.new(path, text, found.start(), f"if ({condition.strip()})")
-                        mutated = f"!addons_mutants::On({n}) && ({condition.strip()})"
+                    mutated = self.condition(path, text, start, condition, f"if ({condition.strip()})")
                     out.append((" " if init else "") + mutated)
                 out.append(")")
                 i = end
-            elif token.lstrip().startswith("return "):
+            elif token == "return " or token.startswith(" ="):
                 start = found.end()
-                # Up to the semicolon that ends it.
-                j, end = start, -1
-                while j < len(text):
-                    if text[j] in "([{":
-                        j = matching(text, j)
-                        if j < 0:
-                            break
-                        continue
-                    if text[j] == ";":
-                        end = j
-                        break
-                    j += 1
+                end = statement_end(text, start)
                 expression = text[start:end]
-                mutated = None if end < 0 or "<<" in expression else self.condition(path, text, start, expression)
+                line = text[text.rfind("\n", 0, start) + 1:start]
+                mutated = None
+                if end >= 0 and "<<" not in expression and "constexpr" not in line:
+                    mutated = self.value(path, text, start, expression)
                 if mutated is None:
                     out.append(text[i:start])
                     i = start
@@ -223,6 +300,7 @@ def write(root, listing, sources):
         if name.endswith(".cc") and any(name == s or name.startswith(s + "/") for s in sources):
             mutated += 1
             content = ('#include "base/mutant.h"\n' + writer.file(name, content.decode())).encode()
+            writer.end_file()
         kept.add(put(root, name, content, os.stat(name).st_mode))
     kept.add(put(root, "base/mutant.h", HEADER.encode(), 0o644))
     for folder, folders, files in os.walk(root):
@@ -315,7 +393,7 @@ def run(listing, folder, excuses, jobs, programs):
         return number, any(number in numbers for _, _, _, numbers in suites)
 
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        for result in pool.map(survives, range(len(mutants))):
+        for result in pool.map(survives, [mutant["number"] for mutant in mutants]):
             done += 1
             if done % 25 == 0 or done == len(mutants):
                 elapsed = time.monotonic() - begin
@@ -324,13 +402,14 @@ def run(listing, folder, excuses, jobs, programs):
             if result:
                 left.append(result)
     told = 0
+    by_number = {mutant["number"]: mutant for mutant in mutants}
     for number, is_reached in left:
-        mutant = mutants[number]
+        mutant = by_number[number]
         if (mutant["file"], mutant["what"]) in known:
             continue
         told += 1
         how = "no test notices" if is_reached else "no test reaches"
-        print(f"{mutant['file']}:{mutant['line']}: {how}: {mutant['what']}")
+        print(f"{mutant['file']}:{mutant['line']}: {how} (MUTANT={number}): {mutant['what']}")
     print(f"{len(mutants)} switched off, {len(left)} not noticed, {len(left) - told} of them named in {excuses}")
     return 1 if told else 0
 

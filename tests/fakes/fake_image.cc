@@ -120,7 +120,8 @@ absl::StatusOr<bool> FakeImage::HoldsLock() {
   bool holds = false;
   const int r = Run("rbd_is_exclusive_lock_owner", Use::kMemory,
                     [&](Model&, Site&, SteadyDuration*) {
-                      holds = OwnsLock();
+                      // As librbd: without the feature nobody has it.
+                      holds = image_->features.exclusive_lock && OwnsLock();
                       return 0;
                     });
   if (r < 0) return Error(r, "read the lock of");

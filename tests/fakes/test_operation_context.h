@@ -72,6 +72,8 @@ class TestOperationContext final : public OperationContext {
     rested_ += world_.Now() - begin;
     return status;
   }
+  /// The verb is to come as far as its first change: BeginMutation() refuses.
+  void OnlyLook() { only_looks_ = true; }
   /// The operation reads the time from `clock` (not owned), a view of the
   /// world's.
   void SetClock(Clock& clock) { clock_ = &clock; }
@@ -124,12 +126,14 @@ class TestOperationContext final : public OperationContext {
   }
   WorkMemory& memory() override { return memory_; }
   [[nodiscard]] absl::Status BeginMutation() override {
+    if (only_looks_) return absl::FailedPreconditionError("only looks");
     if (absl::Status stopped = Stopped(); !stopped.ok()) return stopped;
     mutating_ = true;
     ++mutations_begun_;
     return absl::OkStatus();
   }
   bool mutating() const override { return mutating_; }
+  bool only_looks() const override { return only_looks_; }
 
   /// nullopt: the caller has gone.
   std::optional<SteadyTime> LatestDeadline() const override {
@@ -174,6 +178,7 @@ class TestOperationContext final : public OperationContext {
   absl::Status pending_;
   WorkMemory memory_;
   bool runs_again_ = false;
+  bool only_looks_ = false;
   SteadyDuration rest_{};
   int mutations_begun_ = 0;
   std::atomic<bool> mutating_{false};  // the world asks from any thread

@@ -2,9 +2,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
+#include "lease/namespace_id.h"
 
 namespace addons {
 namespace {
@@ -57,8 +63,9 @@ TEST(LeaseHolderTest, ACookieIsBoundedAndHasNoForeignFields) {
 
 TEST(LeaseHolderTest, CookiesOfOthersAreNotOurs) {
   for (const char* const cookie :
-       {"", " ", "auto 4711", "rbd-addons-lease-1", "rbd-addons-lease-2 pid=1",
-        "rbd-addons-lease-1 pid=x start=1"}) {
+       {"", " ", "auto 4711", "rbd-addons-lease-1",
+        "rbd-addons-lease-2 pid=1 start=1", "rbd-addons-lease-1 pid=x start=1",
+        "rbd-addons-lease-1 pid=1 start=x"}) {
     EXPECT_FALSE(ParseLeaseHolder(cookie).has_value()) << cookie;
   }
 }
@@ -85,6 +92,49 @@ TEST(LeaseHolderTest, NothingIsProvenOfAnotherNamespaceBootOrMachine) {
   EXPECT_FALSE(ProvenDead(other, unknown, Gone()));
   EXPECT_FALSE(ProvenDead(Process(7, 0), self, Gone()));
   EXPECT_FALSE(SameProcess(other, other));
+}
+
+// Two that do not know the same thing of themselves have nothing in common.
+TEST(LeaseHolderTest, NothingIsProvenByWhatIsNotKnown) {
+  const ProcessIdentity known = Process(7, 1234);
+  ASSERT_TRUE(SameProcess(known, known));
+  ASSERT_TRUE(ProvenDead(known, known, Gone()));
+  const std::vector<std::pair<std::string, void (*)(ProcessIdentity&)>> lacks =
+      {{"boot", [](ProcessIdentity& process) { process.boot.clear(); }},
+       {"namespace",
+        [](ProcessIdentity& process) { process.pid_namespace.clear(); }},
+       {"pid", [](ProcessIdentity& process) { process.pid = 0; }},
+       {"start", [](ProcessIdentity& process) { process.started = 0; }}};
+  for (const auto& [what, forget] : lacks) {
+    ProcessIdentity process = known;
+    forget(process);
+    EXPECT_FALSE(SameProcess(process, process)) << what;
+    EXPECT_FALSE(ProvenDead(process, process, Gone())) << what;
+  }
+}
+
+TEST(LeaseHolderTest, AProcessIsNoOtherOfItsPidOrItsStart) {
+  EXPECT_FALSE(SameProcess(Process(7, 1234), Process(8, 1234)));
+  EXPECT_FALSE(SameProcess(Process(7, 1234), Process(7, 1235)));
+}
+
+TEST(LeaseHolderTest, ANamespaceThatTheKernelDoesNotHaveIsNotNamed) {
+  EXPECT_FALSE(NamespaceId("pid").empty());
+  EXPECT_EQ(NamespaceId("of another kind"), "");
+}
+
+// Who may not signal it knows that it is there.
+TEST(LeaseHolderTest, AProcessOfAnotherUserExists) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    constexpr uid_t kNobody = 65534;
+    if (getuid() == 0 && setresuid(kNobody, kNobody, kNobody) != 0) _exit(2);
+    _exit(ProbeProcess(1).exists ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(LeaseHolderTest, ALifeEndsWithItsSignOnOneBootInOneNetwork) {
@@ -120,6 +170,7 @@ TEST(LeaseHolderTest, AnInstanceIsKnownByItsNameAsTheCookieWritesIt) {
 TEST(LeaseHolderTest, ThisProcessIsAliveAndTheSame) {
   const ProcessIdentity self = ThisProcess();
   EXPECT_EQ(self.pid, getpid());
+  EXPECT_FALSE(self.host.empty());
   EXPECT_TRUE(SameProcess(self, ThisProcess()));
   EXPECT_FALSE(ProvenDead(self, self, ProbeProcess));
   EXPECT_FALSE(self.life.empty());
@@ -132,6 +183,8 @@ TEST(LeaseHolderTest, ThisProcessIsAliveAndTheSame) {
   // Cut to 32 bits they would be pids, too.
   EXPECT_TRUE(ProbeProcess((int64_t{1} << 32) + (1 << 23)).exists);
   EXPECT_TRUE(ProbeProcess(int64_t{1} << 62).exists);
+  // A group of processes, of which there is none.
+  EXPECT_TRUE(ProbeProcess(-(1 << 23)).exists);
 }
 
 }  // namespace

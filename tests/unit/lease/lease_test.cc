@@ -11,10 +11,14 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
+#include "absl/synchronization/notification.h"
 #include "lease/keeper.h"
 #include "lease/leased_context.h"
+#include "lease/who_holds.h"
 #include "tests/fakes/mirrored_pair.h"
 #include "tests/fakes/test_operation_context.h"
 #include "tests/testing/status_matchers.h"
@@ -22,6 +26,7 @@
 namespace addons::testing {
 namespace {
 
+using std::chrono::minutes;
 using std::chrono::seconds;
 using ::testing::AllOf;
 using ::testing::AnyOf;
@@ -54,6 +59,11 @@ class LeaseTest : public ::testing::Test {
     volume.volume_id = VolumeHandle("handle");
     volume.attributes.image_name = ImageName("csi-vol-u1");
     return LeaseOf(volume);
+  }
+  int LockCalls() { return world_.CountCalls("a", "rados_lock_exclusive"); }
+  void FailCall(const std::string& failing) {
+    world_.SetCallHook([failing](absl::string_view, absl::string_view call,
+                                 bool) { return call == failing ? EIO : 0; });
   }
   bool ObjectExists() {
     return pair_.a().HasOmap(MirroredPair::kPool, "", "rbd_addons.lease.u1");
@@ -200,6 +210,167 @@ TEST_F(LeaseTest, ThatOfAProvenDeadDaemonIsReplacedAtOnce) {
   ASSERT_NE(lease, nullptr);
   EXPECT_EQ(world_.CountCalls("a", "rados_break_lock"), 1);
   successor.GiveBack(lease);
+}
+
+// Its own clock would trust it for much longer.
+TEST_F(LeaseTest, OneThatSomebodyElseHasIsLostWithItsNextRenewal) {
+  const auto lease = Take(first_);
+  LeaseOptions options = OptionsOf(3);
+  options.probe = [](int64_t) { return ProcessState{false, std::nullopt}; };
+  LeaseKeeper successor(world_, options);
+  const auto next = Take(successor);
+  ASSERT_NE(next, nullptr);
+  world_.Advance(seconds(10));
+  EXPECT_THAT(first_.Check(lease), StatusIs(absl::StatusCode::kUnavailable));
+  // Nor is it asked for again.
+  const int asked = LockCalls();
+  first_.RenewDue();
+  EXPECT_EQ(LockCalls(), asked);
+  first_.GiveBack(lease);
+  EXPECT_TRUE(ObjectExists());
+  EXPECT_OK(successor.Check(next));
+  successor.GiveBack(next);
+}
+
+TEST_F(LeaseTest, OneThatCannotBeReplacedIsNotTaken) {
+  Take(first_);
+  LeaseOptions options = OptionsOf(3);
+  options.probe = [](int64_t) { return ProcessState{false, std::nullopt}; };
+  LeaseKeeper successor(world_, options);
+  FailCall("rados_break_lock");
+  EXPECT_THAT(successor.TryTake(Target(), "promote").status(),
+              StatusIs(absl::StatusCode::kInternal));
+}
+
+TEST_F(LeaseTest, CephIsAskedForNoMoreThanIsNeeded) {
+  const auto lease = Take(first_);
+  world_.Advance(seconds(9));
+  EXPECT_OK(first_.Check(lease));
+  first_.RenewDue();
+  first_.GiveBack(lease);
+  EXPECT_EQ(LockCalls(), 1);
+  EXPECT_EQ(world_.CountCalls("a", "lock.assert_locked"), 1);
+}
+
+TEST_F(LeaseTest, OneIsRenewedOnceAtATime) {
+  const auto lease = Take(first_);
+  world_.Advance(seconds(10));
+  int renewals = 0;
+  world_.SetCallHook([&](absl::string_view, absl::string_view call, bool) {
+    if (call == "rados_lock_exclusive" && ++renewals == 1) {
+      first_.RenewDue();
+    }
+    return 0;
+  });
+  first_.RenewDue();
+  EXPECT_EQ(renewals, 1);
+  world_.SetCallHook(nullptr);
+  first_.GiveBack(lease);
+}
+
+TEST_F(LeaseTest, NearItsEndTheRenewalThatIsUnderWayIsAwaited) {
+  const auto lease = Take(first_);
+  absl::Notification under_way;
+  absl::Notification go_on;
+  world_.SetCallHook([&](absl::string_view, absl::string_view call, bool) {
+    if (call == "rados_lock_exclusive" && !under_way.HasBeenNotified()) {
+      under_way.Notify();
+      go_on.WaitForNotification();
+    }
+    return 0;
+  });
+  world_.Advance(seconds(10));
+  std::thread renews([&] { first_.RenewDue(); });
+  under_way.WaitForNotification();
+  world_.Advance(seconds(26));
+  std::thread checks([&] { EXPECT_OK(first_.Check(lease)); });
+  poll(nullptr, 0, 50);  // so that it waits
+  go_on.Notify();
+  renews.join();
+  checks.join();
+  world_.SetCallHook(nullptr);
+  first_.GiveBack(lease);
+}
+
+TEST_F(LeaseTest, TheKeepersThreadsRenewWhatIsDue) {
+  LeaseKeeper keeper(world_, OptionsOf(1));
+  keeper.StartRenewing();
+  const auto lease = Take(keeper);
+  world_.Advance(seconds(20));
+  keeper.RenewDue();
+  for (int look = 0; look < 2000 && LockCalls() < 2; ++look) {
+    poll(nullptr, 0, 5);
+  }
+  ASSERT_GE(LockCalls(), 2);
+  keeper.GiveBack(lease);
+}
+
+TEST_F(LeaseTest, OneThatCannotBeGivenBackIsReplacedByThisDaemon) {
+  const auto lease = Take(first_);
+  FailCall("lock.assert_locked");
+  first_.GiveBack(lease);
+  world_.SetCallHook(nullptr);
+  HolderSeenBy(second_);
+  const auto again = Take(first_);
+  ASSERT_NE(again, nullptr);
+  first_.GiveBack(again);
+}
+
+TEST_F(LeaseTest, OneThatWasForgottenEndsAndIsReplacedByThisDaemon) {
+  const auto lease = Take(first_);
+  first_.Forget(lease);
+  HolderSeenBy(second_);
+  const auto again = Take(first_);
+  ASSERT_NE(again, nullptr);
+  first_.GiveBack(again);
+}
+
+TEST_F(LeaseTest, OneThatIsGivenBackBetweenTwoCallsIsTaken) {
+  const auto lease = Take(first_);
+  bool given_back = false;
+  world_.SetCallHook([&](absl::string_view, absl::string_view call, bool) {
+    if (call == "rados_list_lockers" && !std::exchange(given_back, true)) {
+      first_.GiveBack(lease);
+    }
+    return 0;
+  });
+  const auto next = Take(second_);
+  ASSERT_NE(next, nullptr);
+  EXPECT_TRUE(given_back);
+  second_.GiveBack(next);
+}
+
+// Nothing but the object is wanted, and who has it by now keeps it.
+TEST_F(LeaseTest, TheObjectOfALostOneIsRemovedWithOneCall) {
+  const auto lease = Take(first_);
+  world_.Advance(seconds(36));
+  FailCall("rados_lock_exclusive");
+  EXPECT_THAT(first_.Check(lease), StatusIs(absl::StatusCode::kUnavailable));
+  world_.SetCallHook(nullptr);
+  const int locked = LockCalls();
+  first_.GiveBack(lease);
+  EXPECT_FALSE(ObjectExists());
+  EXPECT_EQ(LockCalls(), locked);
+}
+
+TEST_F(LeaseTest, TheObjectOfALostOneStaysWhereItCannotBeRemoved) {
+  const auto lease = Take(first_);
+  world_.Advance(seconds(60));
+  FailCall("rados_lock_exclusive");
+  first_.GiveBack(lease);
+  EXPECT_TRUE(ObjectExists());
+  world_.SetCallHook(nullptr);
+  first_.GiveBack(Take(first_));
+  EXPECT_FALSE(ObjectExists());
+}
+
+TEST_F(LeaseTest, WhoHoldsItIsTold) {
+  const auto pool =
+      *cluster_->OpenPool(pair_.pool_id(pair_.a()), "", Access::kRead);
+  EXPECT_EQ(*WhoHoldsLease(*pool, Target()), "");
+  const auto lease = Take(first_);
+  EXPECT_THAT(*WhoHoldsLease(*pool, Target()), HasSubstr("process 1"));
+  first_.GiveBack(lease);
 }
 
 TEST_F(LeaseTest, ThatOfAnotherMachineIsLeftToEnd) {
@@ -384,6 +555,18 @@ TEST_F(LeaseTest, ErrorsOfTheLeaseAreNoAnswerAboutTheVolume) {
   }
 }
 
+TEST_F(LeaseTest, NorAreErrorsOfWhatIsAskedBesides) {
+  for (const char* const call : {"rados_ioctx_create2", "rados_list_lockers"}) {
+    Take(first_);
+    FailCall(call);
+    EXPECT_THAT(second_.TryTake(Target(), "promote").status(),
+                StatusIs(absl::StatusCode::kInternal,
+                         HasSubstr("Failed to take the lease on")))
+        << call;
+    world_.SetCallHook(nullptr);
+  }
+}
+
 TEST_F(LeaseTest, AFullPoolIsSaid) {
   world_.SetCallHook([](absl::string_view, absl::string_view call, bool) {
     return call == "rados_lock_exclusive" ? EDQUOT : 0;
@@ -431,6 +614,26 @@ TEST_F(LeaseTest, TheClientOfADeadDaemonStaysKnown) {
   LeaseKeeper successor(world_, options);
   successor.GiveBack(Take(successor));
   EXPECT_EQ(successor.DaemonClients(Target())->size(), 1U);
+}
+
+// Also when nobody asks for the lease before it ends.
+TEST_F(LeaseTest, TheClientOfADeadDaemonStaysKnownAfterItsLease) {
+  Take(first_);
+  LeaseOptions options = OptionsOf(3);
+  options.probe = [](int64_t) { return ProcessState{false, std::nullopt}; };
+  LeaseKeeper looks(world_, options);
+  EXPECT_EQ(looks.DaemonClients(Target())->size(), 1U);
+  world_.Advance(seconds(41));
+  EXPECT_EQ(looks.DaemonClients(Target())->size(), 1U);
+  EXPECT_THAT(*second_.DaemonClients(Target()), IsEmpty());
+}
+
+TEST_F(PredecessorTest, ItsClientStaysKnownAfterItsLease) {
+  TakeByPredecessor();
+  Start();
+  EXPECT_EQ(keeper_->DaemonClients(Target())->size(), 1U);
+  world_.Advance(seconds(41));
+  EXPECT_EQ(keeper_->DaemonClients(Target())->size(), 1U);
 }
 
 // --- the context
@@ -515,6 +718,95 @@ TEST_F(LeasedContextTest, AVerbThatSwallowsTheRefusalIsRunAgainAllTheSame) {
   }));
   EXPECT_EQ(runs_, 2);
   EXPECT_EQ(context_.mutations_begun(), 1);
+}
+
+TEST_F(LeasedContextTest, AVerbThatAsksTwiceIsRefusedTwice) {
+  EXPECT_OK(Run(first_, [&](LeasedContext& leased) {
+    leased.BeginMutation().IgnoreError();
+    const absl::Status second = leased.BeginMutation();
+    EXPECT_EQ(second.ok(), runs_ == 2);
+    const absl::Status waits = leased.LookAgainAfter(seconds(1));
+    EXPECT_EQ(SaysLookAgain(waits), runs_ == 1);
+    EXPECT_FALSE(RunsAgain(waits));
+    EXPECT_TRUE(ObjectExists());
+    return second;
+  }));
+  EXPECT_EQ(runs_, 2);
+}
+
+TEST_F(LeasedContextTest, WhoHasBegunToChangeKeepsItHoweverLongItWaits) {
+  context_.SetDeadline(std::chrono::hours(1));
+  EXPECT_OK(Run(first_, [&](LeasedContext& leased) -> absl::Status {
+    if (absl::Status begun = leased.BeginMutation(); !begun.ok()) return begun;
+    for (int i = 0; i < 60; ++i) EXPECT_OK(leased.SleepFor(seconds(1)));
+    HolderSeenBy(second_);
+    return leased.BeginMutation();
+  }));
+  EXPECT_EQ(runs_, 2);
+}
+
+TEST_F(LeasedContextTest, OneThatIsHeldIsNotTakenAgain) {
+  LeasedContext leased(context_, first_, "create");
+  leased.Aim(Target());
+  ASSERT_OK(leased.Take());
+  const int asked = LockCalls();
+  EXPECT_OK(leased.Take());
+  leased.TakeIfFree();
+  EXPECT_EQ(LockCalls(), asked);
+  leased.GiveBack();
+}
+
+TEST_F(LeasedContextTest, NobodyTakesOneWithoutSayingOfWhat) {
+  LeasedContext leased(context_, first_, "create");
+  leased.TakeIfFree();
+  EXPECT_THAT(leased.Take(), StatusIs(absl::StatusCode::kInternal));
+  EXPECT_EQ(LockCalls(), 0);
+}
+
+TEST_F(LeasedContextTest, WhoOnlyLooksTakesNone) {
+  context_.OnlyLook();
+  EXPECT_THAT(Run(first_,
+                  [](LeasedContext& leased) {
+                    leased.TakeIfFree();
+                    return leased.BeginMutation();
+                  }),
+              StatusIs(absl::StatusCode::kFailedPrecondition));
+  EXPECT_EQ(LockCalls(), 0);
+}
+
+TEST_F(LeasedContextTest, OneThatCannotBeAskedForAtFirstIsNotHeld) {
+  FailCall("rados_lock_exclusive");
+  EXPECT_THAT(Run(first_,
+                  [](LeasedContext& leased) {
+                    leased.TakeIfFree();
+                    return leased.BeginMutation();
+                  }),
+              StatusIs(absl::StatusCode::kInternal));
+  EXPECT_EQ(context_.mutations_begun(), 0);
+}
+
+TEST_F(LeasedContextTest, ASecondWaitIsAsLongAsTheFirst) {
+  LeasedContext leased(context_, first_, "create");
+  leased.Aim(Target());
+  ASSERT_OK(leased.Take());
+  leased.GiveBack();
+  world_.Advance(seconds(25));
+  const auto lease = Take(second_);
+  world_.Schedule(seconds(3), [&] { second_.GiveBack(lease); });
+  EXPECT_OK(leased.Take());
+  leased.GiveBack();
+}
+
+TEST_F(LeasedContextTest, AContextThatEndsLeavesItsLeaseToEnd) {
+  {
+    LeasedContext leased(context_, first_, "create");
+    leased.Aim(Target());
+    ASSERT_OK(leased.Take());
+  }
+  EXPECT_TRUE(ObjectExists());
+  const auto lease = Take(first_);
+  ASSERT_NE(lease, nullptr);
+  first_.GiveBack(lease);
 }
 
 TEST_F(LeasedContextTest, AnotherDaemonIsWaitedForAndThenNamed) {
@@ -690,12 +982,127 @@ TEST_F(WithoutWorkerTest, WhoIsToBeRunAgainChangesNothingBefore) {
     if (++looks > 1) return absl::OkStatus();
     EXPECT_TRUE(RunsAgain(leased.LookAgainAfter(seconds(1))));
     EXPECT_TRUE(RunsAgain(leased.BeginMutation()));
+    EXPECT_TRUE(SaysLookAgain(leased.BeginMutation()));
     EXPECT_TRUE(RunsAgain(leased.SleepFor(seconds(1))));
+    EXPECT_TRUE(RunsAgain(leased.Take()));
+    leased.TakeIfFree();
+    EXPECT_TRUE(RunsAgain(leased.LookAgainAfter(minutes(1))));
     EXPECT_FALSE(ObjectExists());
     return absl::UnknownError("swallowed");
   }));
   EXPECT_EQ(looks, 2);
   EXPECT_EQ(context_.mutations_begun(), 0);
+  // It rests as long as it said first.
+  EXPECT_LE(context_.rested(), seconds(1));
+}
+
+TEST_F(WithoutWorkerTest, WhoOnlyLooksIsRunAgainAllTheSame) {
+  context_.OnlyLook();
+  bool waited = false;
+  EXPECT_THAT(RunToTheEnd([&](LeasedContext& leased) -> absl::Status {
+                if (!std::exchange(waited, true)) {
+                  EXPECT_TRUE(RunsAgain(leased.LookAgainAfter(seconds(1))));
+                  EXPECT_TRUE(RunsAgain(leased.BeginMutation()));
+                }
+                return leased.BeginMutation();
+              }),
+              StatusIs(absl::StatusCode::kFailedPrecondition));
+  EXPECT_EQ(runs_, 2);
+}
+
+// It may have changed its mind.
+TEST_F(WithoutWorkerTest, AnotherThingIsAwaitedAnew) {
+  context_.SetDeadline(std::chrono::hours(1));
+  LeaseTarget other = Target();
+  other.object = "rbd_addons.lease.u2";
+  const auto lease = Take(second_);
+  const auto others = second_.TryTake(other, "demote");
+  ASSERT_OK(others);
+  EXPECT_TRUE(RunsAgain(Run(
+      first_, [](LeasedContext& leased) { return leased.BeginMutation(); })));
+  world_.Advance(seconds(25));
+  EXPECT_TRUE(RunsAgain(Run(first_, [&](LeasedContext& leased) {
+    leased.Aim(other);
+    return leased.BeginMutation();
+  })));
+  EXPECT_EQ(runs_, 2);
+  second_.GiveBack(lease);
+  second_.GiveBack(others->lease);
+}
+
+TEST_F(WithoutWorkerTest, AConnectionThatWasReplacedIsNotKeptForAWait) {
+  const auto lease = Take(second_);
+  std::shared_ptr<Cluster> connection =
+      FakeClusterProvider(world_).Get(pair_.a());
+  const std::weak_ptr<Cluster> seen = connection;
+  EXPECT_TRUE(RunsAgain(Run(first_, [&](LeasedContext& leased) {
+    LeaseTarget target = Target();
+    target.place.cluster = connection;
+    leased.Aim(target);
+    return leased.BeginMutation();
+  })));
+  connection.reset();
+  EXPECT_TRUE(seen.expired());
+  // It looks on the new one.
+  EXPECT_TRUE(RunsAgain(Run(
+      first_, [](LeasedContext& leased) { return leased.BeginMutation(); })));
+  EXPECT_EQ(runs_, 2);
+  second_.GiveBack(lease);
+}
+
+TEST_F(WithoutWorkerTest, AWaitAfterOneThatCameToItsEndIsAsLong) {
+  context_.SetDeadline(std::chrono::hours(1));
+  const auto lease = Take(second_);
+  EXPECT_TRUE(RunsAgain(Run(
+      first_, [](LeasedContext& leased) { return leased.BeginMutation(); })));
+  second_.GiveBack(lease);
+  std::shared_ptr<LeaseKeeper::Held> next;
+  EXPECT_TRUE(RunsAgain(Run(first_, [&](LeasedContext& leased) {
+    leased.GiveBack();
+    world_.Advance(seconds(25));
+    next = Take(second_);
+    return leased.Take();
+  })));
+  second_.GiveBack(next);
+}
+
+TEST_F(WithoutWorkerTest, AVerbThatIsAboutToChangeGivesItBackAfterAWhile) {
+  context_.SetDeadline(std::chrono::hours(1));
+  bool gave_way = false;
+  EXPECT_OK(RunToTheEnd([&](LeasedContext& leased) -> absl::Status {
+    if (runs_ == 2) {
+      absl::Status waits = absl::OkStatus();
+      for (int i = 0; i < 60 && waits.ok(); ++i) {
+        waits = leased.LookAgainAfter(seconds(1));
+        EXPECT_EQ(ObjectExists(), waits.ok());
+      }
+      gave_way = RunsAgain(waits);
+      return waits;
+    }
+    return leased.BeginMutation();
+  }));
+  EXPECT_TRUE(gave_way);
+}
+
+TEST_F(WithoutWorkerTest, WhoGaveItBackWaitsWithoutAWorker) {
+  EXPECT_OK(RunToTheEnd([&](LeasedContext& leased) -> absl::Status {
+    if (runs_ != 2) return leased.BeginMutation();
+    leased.GiveBack();
+    const absl::Status waits = leased.LookAgainAfter(seconds(1));
+    EXPECT_TRUE(RunsAgain(waits));
+    return waits;
+  }));
+}
+
+TEST_F(WithoutWorkerTest, WhoHasBegunToChangeKeepsItHoweverLongItWaits) {
+  context_.SetDeadline(std::chrono::hours(1));
+  EXPECT_OK(RunToTheEnd([&](LeasedContext& leased) -> absl::Status {
+    if (absl::Status begun = leased.BeginMutation(); !begun.ok()) return begun;
+    for (int i = 0; i < 60; ++i) EXPECT_OK(leased.LookAgainAfter(seconds(1)));
+    HolderSeenBy(second_);
+    return leased.BeginMutation();
+  }));
+  EXPECT_EQ(runs_, 2);
 }
 
 TEST_F(WithoutWorkerTest, ALeaseThatWasTakenToLookIsNotKeptWhileWaiting) {
@@ -723,6 +1130,30 @@ TEST_F(WithoutWorkerTest, AMomentBeforeTheFirstChangeIsWaitedInPlace) {
   }));
   EXPECT_TRUE(waited);
   EXPECT_EQ(runs_, 2);
+}
+
+TEST_F(LeasedContextTest, WhatIsElsewhereIsAnotherThing) {
+  const std::vector<std::pair<std::string, std::function<void(ResolvedPlace&)>>>
+      moves = {
+          {"cluster",
+           [](ResolvedPlace& place) { place.cluster_id = ClusterId("b"); }},
+          {"pool", [](ResolvedPlace& place) { ++place.pool_id; }},
+          {"namespace",
+           [](ResolvedPlace& place) { place.rados_namespace = "tenant1"; }},
+          {"connection", [this](ResolvedPlace& place) {
+             place.cluster = FakeClusterProvider(world_).Get(pair_.a());
+           }}};
+  for (const auto& [what, move] : moves) {
+    LeasedContext leased(context_, first_, "create");
+    leased.Aim(Target());
+    ASSERT_OK(leased.Take());
+    leased.Aim(Target());
+    EXPECT_TRUE(ObjectExists()) << what;
+    LeaseTarget other = Target();
+    move(other.place);
+    leased.Aim(other);
+    EXPECT_FALSE(ObjectExists()) << what;
+  }
 }
 
 TEST_F(LeasedContextTest, AnotherThingHasAnotherLease) {

@@ -3,6 +3,7 @@
 #include "lease/life_sign.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,6 +49,22 @@ TEST(LifeSignTest, ThatOfAKilledProcessGoesWithIt) {
   kill(child, SIGKILL);
   EXPECT_EQ(waitpid(child, nullptr, 0), child);
   EXPECT_TRUE(LifeSignIsGone(name));
+}
+
+/// Ends the process with 0 where it is so.
+void ExpectNothingIsKnownWithoutADescriptor() {
+  const rlimit none{0, 0};
+  const bool limited = setrlimit(RLIMIT_NOFILE, &none) == 0;
+  const bool known = LifeSignIsGone("nobody's") || !LifeSign().empty();
+  _exit(limited && !known ? 0 : 1);
+}
+
+// Nobody is declared dead for want of a descriptor, nor does this process claim
+// a sign that it does not show.
+TEST(LifeSignTest, WithoutADescriptorNothingIsKnown) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(ExpectNothingIsKnownWithoutADescriptor(),
+              ::testing::ExitedWithCode(0), "");
 }
 
 TEST(LifeSignTest, NobodyElseCanShowIt) {

@@ -37,9 +37,12 @@ TEST(HelperMarkerTest, IsRecognisedAgain) {
 }
 
 TEST(HelperMarkerTest, IsNothingElse) {
+  ASSERT_TRUE(HelperMarker::Of(Listed("10.0.0.0:0/4266451041")).has_value());
   for (const char* key : {"10.0.0.0:0/0", "10.0.0.0:0/123",
                           // A mask of 24, but not the first address of it.
-                          "10.0.0.7:0/4266450017", "10.0.0.0:1/4266450017"}) {
+                          "10.0.0.7:0/4266451041", "10.0.0.0:1/4266451041",
+                          // A mask of 33, which no address has.
+                          "0.0.0.0:0/4266451077"}) {
     EXPECT_EQ(HelperMarker::Of(Listed(key)), std::nullopt) << key;
   }
 }

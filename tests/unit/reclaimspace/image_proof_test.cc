@@ -102,12 +102,19 @@ TEST_F(ImageProofTest, ATagAloneMustBeTheVolumeId) {
   mapped_.tag = "something";
   EXPECT_THAT(ByCeph(), StatusIs(kRefused));
   Record("", "", "");
-  EXPECT_THAT(ByNode(), StatusIs(kRefused));
+  EXPECT_THAT(ByNode(), StatusIs(kRefused, HasSubstr("command line")));
+  mapped_.tag = "";
+  EXPECT_THAT(ByNode(""), StatusIs(kRefused));
 }
 
 TEST_F(ImageProofTest, TheIdProvesItsImage) {
   EXPECT_OK(ByNode());
   mapped_.image = ImageName(absl::StrCat("another-prefix-", kUuid));
+  EXPECT_OK(ByNode());
+}
+
+TEST_F(ImageProofTest, WithoutAPoolIdTheIdProvesItsImage) {
+  mapped_.pool_id.reset();
   EXPECT_OK(ByNode());
 }
 

@@ -3,6 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "reclaimspace/image_usage.h"
+
 namespace addons {
 namespace {
 
@@ -67,6 +73,11 @@ TEST(ReclaimDecisionTest, ALockLeftByAKilledDaemonIsNoObstacle) {
   EXPECT_FALSE(WhySkip(facts, kNo).has_value());
   facts.lockers.front().client = "client.4470";
   ExpectSkip(WhySkip(facts, kNo), ReclaimOutcome::kInUse, "client.4470");
+}
+
+TEST(ReclaimDecisionTest, AUsageThatIsNotKnownIsSaid) {
+  EXPECT_EQ(UsageText(std::nullopt), "unknown");
+  EXPECT_EQ(UsageText(uint64_t{3} << 20), "3 MiB");
 }
 
 TEST(ReclaimDecisionTest, SnapshotsOfEveryKindCountUnlessAllowed) {

@@ -30,6 +30,12 @@ TEST(ReclaimParametersTest, TheAttributesOfAVolumeAreIgnored) {
        {"storage.kubernetes.io/csiProvisionerIdentity", "1-2-rbd"}}));
 }
 
+TEST(ReclaimParametersTest, AMisspelledKeyIsRefused) {
+  EXPECT_THAT(ReclaimParameters::Parse({{"sparsesize", "65536"}}),
+              StatusIs(kInvalid, AllOf(HasSubstr("'sparsesize' is not known"),
+                                       HasSubstr("'sparseSize'"))));
+}
+
 TEST(ReclaimParametersTest, SizesHaveUnitsOfKubernetes) {
   for (const auto& [text, bytes] :
        std::map<std::string, uint64_t>{{"4096", 4096},
@@ -47,7 +53,9 @@ TEST(ReclaimParametersTest, OtherSizesAreRefusedByName) {
   for (const std::string text :
        {"", "0", "2048", "5000", "12Ki", "64Mi", "-4096", "+4096", " 4096",
         "4096 ", "4096.0", "4k", "Ki", "99999999999999999999",
-        "18446744073709551615Ki"}) {
+        "18446744073709551615Ki",
+        // 2^64 and 4096 bytes.
+        "18014398509481988Ki"}) {
     EXPECT_THAT(ReclaimParameters::Parse({{"sparseSize", text}}),
                 StatusIs(kInvalid, AllOf(HasSubstr("'sparseSize'"),
                                          HasSubstr("power of two"))))

@@ -299,6 +299,19 @@ TEST_F(TrimTest, EndsWhenSomethingElseIsMountedThere) {
   EXPECT_THAT(node_.trims(), SizeIs(1));
 }
 
+// The kernel gives the id of a mount that is gone to another one.
+TEST_F(TrimTest, EndsWhenAnotherDeviceIsMountedThere) {
+  node_.SetTrim([this](const TrimRange&) {
+    MountEntry other = FakeNode::Mount();
+    ++other.device.minor;
+    node_.SetMount(other, 2);
+    return uint64_t{0};
+  });
+  EXPECT_THAT(
+      Run(), StatusIs(absl::StatusCode::kAborted, HasSubstr("something else")));
+  EXPECT_THAT(node_.trims(), SizeIs(1));
+}
+
 TEST_F(TrimTest, GivesWayWhenThePodsHaveGone) {
   node_.SetTrim([this](const TrimRange&) {
     node_.SetMount(FakeNode::Mount(), 1);
