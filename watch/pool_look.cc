@@ -11,6 +11,7 @@
 #include "replication/look/image_directory.h"
 #include "replication/look/report.h"
 #include "replication/steps/health.h"
+#include "watch/copy_state.h"
 
 namespace addons {
 namespace {
@@ -135,6 +136,7 @@ void JudgeSecondary(PeerTracker& tracker, const MirrorView& view,
 void AddDamage(WatchedImage* image) {
   const auto add = [image](const char* text) {
     image->health = ReplicationHealth::kError;
+    image->copy = CopyState::kBroken;
     image->message = image->message.empty()
                          ? text
                          : absl::StrCat(text, "; ", image->message);
@@ -153,6 +155,8 @@ void Empty(WatchedPool* seen) {
   seen->by_role = {};
   seen->by_health = {};
   seen->broken = {};
+  seen->by_copy = {};
+  seen->peers.clear();
   seen->images.clear();
   seen->local_mirror_up.reset();
   seen->peer_mirror_up.reset();
@@ -193,6 +197,7 @@ void Count(WatchedImage image, WatchedPool* seen) {
   }
   ++seen->by_role.at(static_cast<size_t>(image.role));
   ++seen->by_health.at(static_cast<size_t>(image.health));
+  ++seen->by_copy.at(static_cast<size_t>(image.copy));
   seen->images.push_back(std::move(image));
 }
 
@@ -269,6 +274,7 @@ WatchedImage JudgeImage(
   }
   image.health = report.health();
   image.message = report.text();
+  image.copy = JudgeCopy(view, peers, schedules.has_value(), settle, image);
   return image;
 }
 
@@ -379,6 +385,7 @@ absl::Status PoolLook::Look(OperationContext& context, Cluster& cluster,
   }
 
   Empty(seen);
+  for (const MirrorPeer& peer : peers) seen->peers.push_back(peer.site_name);
   for (MirrorView& view : views) {
     const Remembered& known = images_[view.image_id];
     const WatchedRole role = JudgeRole(known.info, settle, &view);
@@ -397,6 +404,7 @@ absl::Status PoolLook::Look(OperationContext& context, Cluster& cluster,
     if (auto named = name_of(view.image_id); named.has_value()) {
       image.volume_id = std::move(named->volume_id);
       image.volume_name = std::move(named->volume_name);
+      image.claim = std::move(named->claim);
       image.lacks_parent = named->lacks_parent;
       image.awaits_restore = named->awaits_restore;
       AddDamage(&image);
