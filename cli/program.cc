@@ -39,9 +39,10 @@ void AddOutputOptions(CLI::App& command, Options& options) {
   CLI::Option& output =
       *command
            .add_option("-o,--output", options.output,
-                       "The form of the result: text for people, json or yaml "
-                       "for programs")
-           ->check(CLI::IsMember({"text", "json", "yaml"}))
+                       "The form of the result: text for people (wide: with "
+                       "more columns, where there are any), json or yaml for "
+                       "programs")
+           ->check(CLI::IsMember({"text", "wide", "json", "yaml"}))
            ->capture_default_str();
   command
       .add_flag_callback(
