@@ -287,9 +287,9 @@ std::string StatusService::WhyNothing(const WatchSnapshot* seen) const {
     return "nothing is watched, because config.json has no cluster of this "
            "site; add one (--site-clusters says which are this site's)";
   }
-  return "nothing is watched yet, because no call since the daemon's start, or "
-         "in the last day, has named a volume under replication; name one of "
-         "each pool: rbd-addons info VOLUME";
+  return "nothing is watched yet: since the daemon's start, or in the last "
+         "day, no call has named a volume under replication. Name one of each "
+         "pool: rbd-addons info VOLUME";
 }
 
 absl::Status StatusService::Answer(

@@ -1,6 +1,7 @@
 #ifndef ADDONS_ADMIN_STATUS_SERVICE_H_
 #define ADDONS_ADMIN_STATUS_SERVICE_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>

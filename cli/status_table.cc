@@ -204,7 +204,7 @@ std::string VolumeTable(const admin_pb::ListStatusResponse& seen, bool wide,
   for (const admin_pb::VolumeStatus& volume : seen.volumes()) {
     rows.push_back(VolumeRow(volume, wide));
   }
-  const std::string table = AlignedTable(
+  std::string table = AlignedTable(
       std::move(rows), [&](size_t row, size_t column, const std::string& cell) {
         if (row == 0 || column != kStateColumn) return cell;
         return PaintedState(seen.volumes(static_cast<int>(row) - 1).state(),

@@ -1,6 +1,7 @@
 #ifndef ADDONS_CLI_VERB_NAMES_H_
 #define ADDONS_CLI_VERB_NAMES_H_
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
