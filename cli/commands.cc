@@ -6,10 +6,10 @@
 #include <iostream>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "cli/add_verbs.h"
 #include "cli/channel.h"
+#include "cli/durations.h"
 #include "cli/exit_codes.h"
 #include "cli/program.h"
 #include "cli/verb_names.h"
@@ -53,14 +53,14 @@ Streams StreamsFor(const Options& options, std::istream& in, std::ostream& out,
 int RunVerb(const Program::Verb& verb, const Options& options,
             Streams& streams) {
   if (!options.watch.empty()) {
-    double seconds = 0;
-    if (!absl::SimpleAtod(options.watch, &seconds) || !(seconds >= 0.1) ||
-        seconds > 86400) {
-      return Fail(absl::InvalidArgumentError(
-                      "--watch takes seconds between 0.1 and 86400"),
-                  kCliUsage, streams);
+    const absl::StatusOr<double> seconds = ParseSeconds(options.watch);
+    if (!seconds.ok() || *seconds < 0.1 || *seconds > 86400) {
+      return Fail(
+          absl::InvalidArgumentError(
+              "--watch takes seconds between 0.1 and 86400, or 90s, 5m"),
+          kCliUsage, streams);
     }
-    return RunWatched(Milliseconds(seconds), verb.run, streams);
+    return RunWatched(Milliseconds(*seconds), verb.run, streams);
   }
   const int code = verb.run(streams);
   if (code == 0 && streams.verbose && !streams.request_id.empty()) {

@@ -170,8 +170,17 @@ TEST_F(CliStatusTest, WrongUseIsRefused) {
   EXPECT_EQ(Run({"status", "a", "b"}), kCliUsage);
   EXPECT_EQ(Run({"status", "-o", "xml"}), kCliUsage);
   EXPECT_EQ(RunAsTyped({"status", "--pool"}), kCliUsage);
-  EXPECT_EQ(Run({"status", std::string(1000, 'x')}), grpc::INVALID_ARGUMENT);
+  const std::string endless(1000, 'x');
+  EXPECT_EQ(Run({"status", endless}), grpc::INVALID_ARGUMENT);
   EXPECT_THAT(out_.str(), IsEmpty());
+  EXPECT_THAT(err_.str(), StartsWith("INVALID_ARGUMENT: the text: is 1000 "));
+  // By the names of flags, but for who writes the request.
+  EXPECT_EQ(Run({"status", "--pool", endless}), grpc::INVALID_ARGUMENT);
+  EXPECT_THAT(err_.str(), StartsWith("INVALID_ARGUMENT: --pool: is 1000 "));
+  EXPECT_EQ(Run({"call", "ListStatus",
+                 absl::StrCat(R"({"pool": ")", endless, R"("})")}),
+            grpc::INVALID_ARGUMENT);
+  EXPECT_THAT(err_.str(), StartsWith("INVALID_ARGUMENT: pool: is 1000 "));
 }
 
 TEST_F(CliStatusTest, WhatIsLateIsTroubleAndSaysWhy) {
