@@ -4,6 +4,7 @@
 #include "cli/add_verbs.h"
 #include "cli/audit.h"
 #include "cli/doctor.h"
+#include "cli/durations.h"
 #include "cli/history.h"
 #include "cli/inspection.h"
 #include "cli/rescue.h"
@@ -30,8 +31,9 @@ void AddAudit(Program& program) {
   sub.add_option("--cluster", command->cluster,
                  "Its cluster in config.json, where that has several");
   sub.add_option("--fence-ends-within", command->fence_ends_within,
-                 "Name fences that end within so many seconds")
+                 "Name fences that end within so many seconds, or 90s, 48h")
       ->capture_default_str()
+      ->transform(AsSeconds())
       ->check(CLI::Range(1U, 315360000U));
   CLI::Option& repair = *sub.add_flag(
       "--repair", command->repair,
@@ -117,7 +119,7 @@ void AddHistory(Program& program) {
                  "several")
       ->needs(&pool);
   sub.add_option("--since", command->since,
-                 "2h, or a time such as 2026-11-20T03:00:00Z");
+                 "90s, 2h, or a time such as 2026-11-20T03:00:00Z");
   sub.add_option("--limit", command->limit, "How many of the newest are shown")
       ->capture_default_str()
       ->check(CLI::Range(1, 2000));

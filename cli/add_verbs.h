@@ -1,12 +1,20 @@
 #ifndef ADDONS_CLI_ADD_VERBS_H_
 #define ADDONS_CLI_ADD_VERBS_H_
 
+#include <array>
+
 #include "cli/program.h"
 
 namespace addons {
 
+/// What runs without a verb, too, and its other names.
+inline constexpr char kStatusVerb[] = "status";
+inline constexpr std::array<const char*, 2> kStatusAliases = {"list", "ls"};
+
 // The subcommands with their options, by subject. The program outlives them.
 
+/// status.
+void AddStatusVerb(Program& program);
 /// call, methods, probe, identity, operations and cancel.
 void AddDaemonVerbs(Program& program);
 /// audit, check-failover, explain, doctor, history and rescue.

@@ -13,7 +13,8 @@ constexpr size_t kMaxCell = 256;
 
 }  // namespace
 
-std::string AlignedTable(std::vector<std::vector<std::string>> rows) {
+std::string AlignedTable(std::vector<std::vector<std::string>> rows,
+                         const PaintCell& paint) {
   if (rows.empty()) return "";
   std::vector<size_t> widths(rows.front().size());
   for (std::vector<std::string>& row : rows) {
@@ -23,12 +24,14 @@ std::string AlignedTable(std::vector<std::vector<std::string>> rows) {
     }
   }
   std::string text;
-  for (const std::vector<std::string>& row : rows) {
-    for (size_t i = 0; i + 1 < widths.size(); ++i) {
-      absl::StrAppend(&text, row[i],
-                      std::string(widths[i] - row[i].size() + 2, ' '));
+  for (size_t line = 0; line < rows.size(); ++line) {
+    const std::vector<std::string>& row = rows[line];
+    for (size_t i = 0; i < widths.size(); ++i) {
+      absl::StrAppend(&text, paint ? paint(line, i, row[i]) : row[i]);
+      if (i + 1 == widths.size()) break;
+      text.append(widths[i] - row[i].size() + 2, ' ');
     }
-    absl::StrAppend(&text, row.back(), "\n");
+    text.push_back('\n');
   }
   return text;
 }

@@ -3,12 +3,16 @@
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/support/proto_buffer_reader.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
+#include <cstring>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "base/unique_fd.h"
 #include "cli/methods.h"
 #include "rpc/endpoint.h"
 #include "rpc/request_id.h"
@@ -43,6 +47,19 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(
   return grpc::CreateCustomChannel(absl::StrCat("unix:", path),
                                    grpc::InsecureChannelCredentials(),
                                    arguments);
+}
+
+bool IsListening(const std::string& endpoint) {
+  const absl::StatusOr<std::string> path = SocketPath(endpoint);
+  sockaddr_un address{};
+  if (!path.ok() || path->size() >= sizeof(address.sun_path)) return false;
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path->data(), path->size());
+  const UniqueFd socket(
+      ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  return socket.valid() &&
+         ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address),
+                   sizeof(address)) == 0;
 }
 
 absl::Status CallMethod(const std::shared_ptr<grpc::Channel>& channel,

@@ -19,6 +19,10 @@ namespace addons {
 absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(
     const std::string& endpoint);
 
+/// Somebody listens at `endpoint`, and this user may connect. Says nothing of
+/// whether calls are answered. Does not block.
+bool IsListening(const std::string& endpoint);
+
 /// Calls `method` and fills `response`. Blocks for at most `timeout`. Any error
 /// is the daemon's, or DEADLINE_EXCEEDED or UNAVAILABLE when it does not
 /// answer, or CANCELLED after `stop`, which ends the waiting at once: what the

@@ -4,12 +4,15 @@
 
 #include <cstdlib>
 #include <iostream>
+#include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "cli/add_verbs.h"
+#include "cli/channel.h"
+#include "cli/durations.h"
 #include "cli/exit_codes.h"
 #include "cli/program.h"
+#include "cli/verb_names.h"
 #include "cli/watch.h"
 
 namespace addons {
@@ -39,6 +42,7 @@ Streams StreamsFor(const Options& options, std::istream& in, std::ostream& out,
                    std::ostream& err) {
   Streams streams{in, out, err};
   streams.format = FormatOf(options.output);
+  streams.wide = options.output == "wide";
   streams.verbose = options.verbose;
   streams.out_is_terminal = &out == &std::cout && isatty(STDOUT_FILENO) == 1;
   streams.err_is_terminal = &err == &std::cerr && isatty(STDERR_FILENO) == 1;
@@ -49,14 +53,14 @@ Streams StreamsFor(const Options& options, std::istream& in, std::ostream& out,
 int RunVerb(const Program::Verb& verb, const Options& options,
             Streams& streams) {
   if (!options.watch.empty()) {
-    double seconds = 0;
-    if (!absl::SimpleAtod(options.watch, &seconds) || !(seconds >= 0.1) ||
-        seconds > 86400) {
-      return Fail(absl::InvalidArgumentError(
-                      "--watch takes seconds between 0.1 and 86400"),
-                  kCliUsage, streams);
+    const absl::StatusOr<double> seconds = ParseSeconds(options.watch);
+    if (!seconds.ok() || *seconds < 0.1 || *seconds > 86400) {
+      return Fail(
+          absl::InvalidArgumentError(
+              "--watch takes seconds between 0.1 and 86400, or 90s, 5m"),
+          kCliUsage, streams);
     }
-    return RunWatched(Milliseconds(seconds), verb.run, streams);
+    return RunWatched(Milliseconds(*seconds), verb.run, streams);
   }
   const int code = verb.run(streams);
   if (code == 0 && streams.verbose && !streams.request_id.empty()) {
@@ -70,6 +74,7 @@ int RunVerb(const Program::Verb& verb, const Options& options,
 void AddAllVerbs(Program& program) {
   program.app().footer(Footer());
   program.app().set_version_flag("--version", "rbd-addons " ADDONS_VERSION);
+  AddStatusVerb(program);
   AddDaemonVerbs(program);
   AddQuestionVerbs(program);
   AddReplicationVerbs(program);
@@ -83,10 +88,21 @@ int RunCli(const std::vector<std::string>& arguments, std::istream& in,
            std::ostream& out, std::ostream& err) {
   Program program;
   AddAllVerbs(program);
+  if (const std::string unknown = DescribeUnknownVerb(program.app(), arguments);
+      !unknown.empty()) {
+    err << unknown << "\n";
+    return kCliUsage;
+  }
+  std::vector<std::string> words(arguments.begin() + 1, arguments.end());
+  if (words.empty() && IsListening(program.options().admin_endpoint)) {
+    // Nobody has said how long to wait for a daemon that hangs.
+    words = {kStatusVerb, "--timeout=10"};
+    err << "`rbd-addons --help` has all verbs; this is `rbd-addons "
+        << kStatusVerb << "`\n";
+  }
   try {
-    // CLI11 takes them last first and without the program's name.
-    program.app().parse(
-        std::vector<std::string>(arguments.rbegin(), arguments.rend() - 1));
+    // CLI11 takes them last first.
+    program.app().parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {
     return program.app().exit(error, out, err) == 0 ? 0 : kCliUsage;
   }

@@ -145,7 +145,7 @@ int RunCall(const DaemonCommand& command, Streams& streams) {
   const absl::Status called =
       CallOnce(admin ? command.admin_endpoint : command.endpoint,
                command.timeout, **method, **request, *response, streams);
-  if (!called.ok()) return FailCall(called, streams);
+  if (!called.ok()) return FailRawCall(called, streams);
   const auto json = ToJson(*response);
   if (!json.ok()) return Fail(json.status(), json.status().raw_code(), streams);
   return YieldMessage(*response, *json, streams);

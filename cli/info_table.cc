@@ -8,6 +8,7 @@
 #include "absl/time/time.h"
 #include "base/utc.h"
 #include "cli/aligned_table.h"
+#include "cli/flag_names.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -77,6 +78,7 @@ int RunInfoTable(const ReplicationCommand& command,
         return FailCall(called, streams);
       }
       if (code == 0) code = failed;
+      called = InWordsOfFlags(called);
       const std::string name = absl::StatusCodeToString(called.code());
       item["code"] = name;
       item["error"] = called.message();

@@ -229,6 +229,12 @@ std::string CheckFailoverText(const admin_pb::CheckFailoverResponse& found,
 }
 
 int RunCheckFailover(const CheckFailoverCommand& command, Streams& streams) {
+  if (command.ids.empty() && command.groups.empty() && command.pool.empty() &&
+      !command.all) {
+    return Fail(
+        absl::InvalidArgumentError("name volumes, or --group, --pool or --all"),
+        kCliUsage, streams);
+  }
   admin_pb::CheckFailoverRequest request;
   for (const std::string& id : command.ids) request.add_volume_ids(id);
   for (const std::string& id : command.groups) request.add_group_ids(id);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "cli/durations.h"
 #include "cli/parameters.h"
 #include "cli/repeated_call.h"
 #include "cli/volume_name.h"
@@ -39,9 +40,10 @@ void AddOutputOptions(CLI::App& command, Options& options) {
   CLI::Option& output =
       *command
            .add_option("-o,--output", options.output,
-                       "The form of the result: text for people, json or yaml "
-                       "for programs")
-           ->check(CLI::IsMember({"text", "json", "yaml"}))
+                       "The form of the result: text for people (wide: with "
+                       "more columns, where there are any), json or yaml for "
+                       "programs")
+           ->check(CLI::IsMember({"text", "wide", "json", "yaml"}))
            ->capture_default_str();
   command
       .add_flag_callback(
@@ -64,8 +66,8 @@ void Program::AddVerb(CLI::App& sub, Run run, MayBeWatched watched) {
   AddOutputOptions(sub, options_);
   if (watched == MayBeWatched::kYes) {
     sub.add_flag("--watch{2}", options_.watch,
-                 "Show it again every 2 seconds, or every --watch=SECONDS, "
-                 "until Ctrl-C");
+                 "Show it again every 2 seconds, or every --watch=SECONDS "
+                 "(or 90s, 5m), until Ctrl-C");
   }
   AddPlainVerb(sub, std::move(run));
 }
@@ -151,8 +153,11 @@ void AddSocketOptions(CLI::App& command, Options& options, Sockets sockets) {
 void AddConnectionOptions(CLI::App& command, Options& options,
                           Sockets sockets) {
   AddSocketOptions(command, options, sockets);
-  command.add_option("--timeout", options.timeout_seconds, "Seconds to wait")
+  command
+      .add_option("--timeout", options.timeout_seconds,
+                  "Seconds to wait, or 90s, 5m")
       ->capture_default_str()
+      ->transform(AsSeconds())
       ->check(CLI::Range(0.001, 86400.0));
 }
 

@@ -10,6 +10,7 @@
 #include "cli/call.h"
 #include "cli/call_watch.h"
 #include "cli/channel.h"
+#include "cli/flag_names.h"
 #include "cli/interrupt.h"
 #include "cli/methods.h"
 #include "rpc/method.h"
@@ -156,6 +157,10 @@ int ExitCodeOf(const absl::Status& status) {
 }
 
 int FailCall(const absl::Status& status, Streams& streams) {
+  return FailRawCall(InWordsOfFlags(status), streams);
+}
+
+int FailRawCall(const absl::Status& status, Streams& streams) {
   const int code = ExitCodeOf(status);
   return code == kCliInterrupted ? code : Fail(status, code, streams);
 }

@@ -81,9 +81,11 @@ absl::Status AskWithSecrets(const std::string& endpoint,
 /// was asked, kCliInterrupted when a person has interrupted the command, else
 /// the number of the gRPC code.
 int ExitCodeOf(const absl::Status& status);
-/// The same, after the error was printed; of an interrupted command everything
-/// has been said already.
+/// The same, after the error was printed, see InWordsOfFlags(); of an
+/// interrupted command everything has been said already.
 int FailCall(const absl::Status& status, Streams& streams);
+/// FailCall() in the words of the protocol: for who wrote the request himself.
+int FailRawCall(const absl::Status& status, Streams& streams);
 
 }  // namespace addons
 

@@ -61,6 +61,7 @@ int RunWatched(milliseconds pause,
                  streams.out_is_terminal ? shown : streams.err};
     once.format = streams.format;
     once.color = streams.color;
+    once.wide = streams.wide;
     const int code = run(once);
     if (Interrupt::Came()) return kCliInterrupted;
     if (code == kCliUsage) {

@@ -132,7 +132,8 @@ void NoteLook(ReplicationEnvironment& environment, const OpenedVolume& opened,
   environment.last_roles.Note(opened.volume, view);
   if (!view.enabled()) return;
   environment.watched.Note(opened.volume, view.image_id, opened.user,
-                           CloneStateOf(view) != CloneState::kWhole);
+                           CloneStateOf(view) != CloneState::kWhole,
+                           view.claim);
 }
 
 absl::StatusOr<MirrorView> Look(const Session& session, const AlsoRead& also) {

@@ -54,8 +54,9 @@ App::App(Config config, AppParts parts)
       config_store_(config_.config_dir),
       clusters_(std::move(parts.clusters)),
       resolver_(config_store_, *clusters_, ResolverOptionsOf(config_)),
-      domain_(MakeServices({config_, clock_, rpc_, config_store_, *clusters_,
-                            resolver_, operations_})),
+      domain_(MakeServices(
+          {config_, clock_, rpc_, config_store_, *clusters_, resolver_,
+           operations_, [this] { return watched_ ? watched_() : nullptr; }})),
       operations_(config_.operations, clock_),
       ceph_calls_(std::move(parts.ceph_calls)),
       librados_(parts.manifest["librados"]),
@@ -80,9 +81,9 @@ absl::Status App::Serve() {
   // What is wrong with it is in the log before anything is served.
   config_store_.Current().IgnoreError();
   ADDONS_RETURN_IF_ERROR(OpenSockets());
-  // Without the port nobody would see what it sees.
-  if (domain_.replication != nullptr && config_.serve_metrics &&
-      config_.watch_interval.count() > 0) {
+  // Without the port and that socket nobody would see what it sees.
+  if (domain_.replication != nullptr && config_.watch_interval.count() > 0 &&
+      (config_.serve_metrics || administrators_ != nullptr)) {
     watch_ = std::make_unique<ReplicationWatch>(
         operations_, *domain_.replication, *domain_.watched, *clusters_,
         config_.watch_interval);

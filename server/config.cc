@@ -401,7 +401,8 @@ std::vector<Flag> TimeFlags() {
                 0)},
       {"watch-interval",
        "how often the replication of pools that calls have named is looked at "
-       "for metrics and the status page; 0: never, else at least 5s",
+       "for rbd-addons status, metrics and the status page; 0: never, else at "
+       "least 5s",
        "60s",
        SetDuration([](Config& c) -> Milliseconds& { return c.watch_interval; },
                    seconds(0))},

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "admin/admin_service.h"
+#include "admin/status_service.h"
+#include "base/status_macros.h"
 #include "doctor/doctor_service.h"
 #include "inspection/audit_service.h"
 #include "inspection/history_service.h"
@@ -16,6 +18,7 @@
 #include "reclaimspace/node_reclaim_service.h"
 #include "replication/membership.h"
 #include "replication/replication_service.h"
+#include "volume/home_clusters.h"
 #include "volumegroup/volumegroup_service.h"
 
 namespace addons {
@@ -76,6 +79,17 @@ ReplicationChecks ChecksOf(ReplicationEnvironment& environment,
                                    instance_id);
       };
   return checks;
+}
+
+/// The ids of this site's clusters in config.json.
+absl::StatusOr<std::vector<std::string>> HomeClustersOf(
+    ConfigStore& store, const std::vector<ClusterId>& home) {
+  ADDONS_ASSIGN_OR_RETURN(const auto config, store.Current());
+  std::vector<std::string> ids;
+  for (const ClusterEntry& entry : config->entries()) {
+    if (IsHome(home, entry.cluster_id)) ids.push_back(entry.cluster_id.text());
+  }
+  return ids;
 }
 
 }  // namespace
@@ -155,6 +169,13 @@ ServiceSet MakeServices(const ServiceParts& parts) {
   }
   set.admin_services.push_back(
       std::make_unique<AdminService>(parts.rpc, parts.operations, history));
+  set.admin_services.push_back(std::make_unique<StatusService>(
+      parts.rpc, StatusSources{parts.watched,
+                               [&store = parts.config_store,
+                                home = parts.config.site_clusters] {
+                                 return HomeClustersOf(store, home);
+                               },
+                               set.replication != nullptr}));
   return set;
 }
 

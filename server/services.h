@@ -21,6 +21,7 @@
 #include "server/config.h"
 #include "volume/config_store.h"
 #include "volume/resolver.h"
+#include "watch/watch_snapshot.h"
 
 namespace addons {
 
@@ -33,6 +34,8 @@ struct ServiceParts {
   ClusterProvider& clusters;
   Resolver& resolver;
   OperationTable& operations;
+  /// What the watch has seen last; null: it is off. Asked by calls only.
+  std::function<std::shared_ptr<const WatchSnapshot>()> watched;
 };
 
 struct ServiceSet {

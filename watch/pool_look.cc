@@ -12,6 +12,7 @@
 #include "replication/look/peers.h"
 #include "replication/look/report.h"
 #include "replication/steps/health.h"
+#include "watch/copy_state.h"
 
 namespace addons {
 namespace {
@@ -136,6 +137,7 @@ void JudgeSecondary(Timeline& timeline, const MirrorView& view,
 void AddDamage(WatchedImage* image) {
   const auto add = [image](const char* text) {
     image->health = ReplicationHealth::kError;
+    image->copy = CopyState::kBroken;
     image->message = image->message.empty()
                          ? text
                          : absl::StrCat(text, "; ", image->message);
@@ -154,6 +156,8 @@ void Empty(WatchedPool* seen) {
   seen->by_role = {};
   seen->by_health = {};
   seen->broken = {};
+  seen->by_copy = {};
+  seen->peers.clear();
   seen->images.clear();
   seen->local_mirror_up.reset();
   seen->peer_mirror_up.reset();
@@ -198,6 +202,7 @@ void Count(WatchedImage image, WatchedPool* seen) {
   }
   ++seen->by_role.at(static_cast<size_t>(image.role));
   ++seen->by_health.at(static_cast<size_t>(image.health));
+  ++seen->by_copy.at(static_cast<size_t>(image.copy));
   seen->images.push_back(std::move(image));
 }
 
@@ -274,6 +279,7 @@ WatchedImage JudgeImage(
   }
   image.health = report.health();
   image.message = report.text();
+  image.copy = JudgeCopy(view, peers, schedules.has_value(), settle, image);
   return image;
 }
 
@@ -364,6 +370,7 @@ absl::Status PoolLook::Look(OperationContext& context, Cluster& cluster,
   }
 
   Empty(seen);
+  for (const MirrorPeer& peer : peers) seen->peers.push_back(peer.site_name);
   for (MirrorView& view : views) {
     const Remembered& known = images_[view.image_id];
     const WatchedRole role = JudgeRole(known.info, settle, &view);
@@ -377,6 +384,7 @@ absl::Status PoolLook::Look(OperationContext& context, Cluster& cluster,
     if (auto named = name_of(view.image_id); named.has_value()) {
       image.volume_id = std::move(named->volume_id);
       image.volume_name = std::move(named->volume_name);
+      image.claim = std::move(named->claim);
       image.lacks_parent = named->lacks_parent;
       image.awaits_restore = named->awaits_restore;
       AddDamage(&image);

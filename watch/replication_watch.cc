@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <any>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <stop_token>
@@ -84,6 +85,7 @@ class ReplicationWatch::State {
   /// Clusters under a look, with the time when it began.
   std::map<std::string, SteadyTime> looking_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<const WatchSnapshot> snapshot_ ABSL_GUARDED_BY(mutex_);
+  uint64_t published_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 std::vector<std::string> ReplicationWatch::State::ClustersDue() {
@@ -237,6 +239,7 @@ void ReplicationWatch::State::Publish() {
     images -= cut;
   }
   auto snapshot = std::make_shared<WatchSnapshot>();
+  snapshot->number = ++published_;
   snapshot->taken_at = environment_.clock.Now();
   snapshot->pools_left_out = environment_.watched.left_out();
   for (const WatchedPool* pool : pools) snapshot->pools.push_back(*pool);

@@ -27,6 +27,16 @@ inline constexpr size_t kReplicationHealths = 3;
 enum class BrokenCopy { kSplitBrain, kClone, kRescue };
 inline constexpr size_t kBrokenCopies = 3;
 
+/// How the copy of an image is, the better first. In step: it follows, and is
+/// as new as the schedule wants, where that is known. Copying: it is made for
+/// the first time, or anew. Unknown: it could not be seen. Late: it is older
+/// than two intervals, or nothing makes it newer. Broken: it cannot be relied
+/// on.
+enum class CopyState { kInStep, kCopying, kUnknown, kLate, kBroken };
+inline constexpr size_t kCopyStates = 5;
+/// By state.
+using CopyStateCounts = std::array<size_t, kCopyStates>;
+
 /// "primary", "secondary", "unclear".
 absl::string_view Name(WatchedRole role);
 /// "healthy", "degraded", "error".
@@ -40,6 +50,7 @@ struct WatchedImage {
   std::string image;        // its name; "id <image id>" while that is not known
   std::string volume_id;    // as the last call wrote it; empty: no call has
   std::string volume_name;  // csi.volname; likewise
+  std::string claim;        // "namespace/name" of the PVC; likewise
   WatchedRole role = WatchedRole::kUnclear;
   ReplicationHealth health = ReplicationHealth::kHealthy;
   std::string state;    // of the rbd-mirror that copies it: "replaying"
@@ -56,6 +67,7 @@ struct WatchedImage {
   /// Snapshots that were due since then and were not taken; likewise.
   std::optional<int64_t> missed_snapshots;
   bool split_brain = false;
+  CopyState copy = CopyState::kUnknown;
   // As the last call that looked at the image itself has found it.
   bool lacks_parent = false;
   bool awaits_restore = false;
@@ -82,6 +94,8 @@ struct WatchedPool {
   std::array<size_t, kWatchedRoles> by_role{};          // of all images
   std::array<size_t, kReplicationHealths> by_health{};  // likewise
   std::array<size_t, kBrokenCopies> broken{};  // an image may count in several
+  CopyStateCounts by_copy{};                   // of all images
+  std::vector<std::string> peers;              // names of their sites
   size_t total = 0;                            // images under mirroring
   std::vector<WatchedImage> images;            // trouble first, then by name
   /// How many of them are not among `images`.
@@ -109,6 +123,7 @@ struct WatchedFences {
 
 /// Immutable once it is published.
 struct WatchSnapshot {
+  uint64_t number = 0;                 // another one for each that is published
   std::optional<SteadyTime> taken_at;  // nullopt: no look has ended yet
   std::vector<WatchedPool> pools;      // by cluster, pool, namespace
   size_t pools_left_out = 0;           // because there are too many

@@ -56,6 +56,20 @@ struct Read {
   void TakeMetadata(const std::map<std::string, std::string>& metadata);
 };
 
+/// Of what ceph-csi notes at the image; names of Kubernetes are no longer.
+std::string ClaimIn(const std::map<std::string, std::string>& metadata) {
+  constexpr size_t kLongestName = 253;
+  const auto name = metadata.find("csi.storage.k8s.io/pvc/name");
+  const auto space = metadata.find("csi.storage.k8s.io/pvc/namespace");
+  if (name == metadata.end() || space == metadata.end() ||
+      name->second.empty() || space->second.empty() ||
+      name->second.size() > kLongestName ||
+      space->second.size() > kLongestName) {
+    return "";
+  }
+  return absl::StrCat(space->second, "/", name->second);
+}
+
 void Read::TakeMetadata(const std::map<std::string, std::string>& metadata) {
   for (const auto& [key, value] : metadata) {
     if (absl::StartsWith(key, kResyncKeyPrefix) &&
@@ -70,6 +84,7 @@ void Read::TakeMetadata(const std::map<std::string, std::string>& metadata) {
     if (key == kRefusedDemotionKey) refused = value;
   }
   view.own = ReadLocalRecord(view.marks, view.image_id, view.info.global_id);
+  view.claim = ClaimIn(metadata);
 }
 
 absl::Status ReadImage(Image& image, const std::vector<SiteStatus>* listed,

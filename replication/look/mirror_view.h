@@ -142,6 +142,10 @@ struct MirrorView {
   std::optional<SteadyDuration> silent_peer_age;
   std::optional<ImageParent> parent;
   std::map<std::string, std::string> marks;  // metadata that this daemon wrote
+  /// "namespace/name" of the volume's claim in Kubernetes, as ceph-csi notes it
+  /// in the metadata (--setmetadata), which arrives on the peer site with a
+  /// snapshot; empty: it has not.
+  std::string claim;
   bool resync_requested = false;
   /// Journal mode, on a secondary: the first copy of the image is not whole,
   /// see JournalReplayBegan().

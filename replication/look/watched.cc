@@ -16,7 +16,7 @@ WatchedPools::Key KeyOf(const ResolvedVolume& volume) {
 
 void WatchedPools::Note(const ResolvedVolume& volume,
                         const std::string& image_id, const CephUserRef& user,
-                        bool lacks_parent) {
+                        bool lacks_parent, const std::string& claim) {
   if (user == nullptr) return;
   const Key key = KeyOf(volume);
   const MutexLock lock(mutex_);
@@ -34,7 +34,7 @@ void WatchedPools::Note(const ResolvedVolume& volume,
   entry.user = user;
   entry.asked_at = clock_.Now();
   Named named{volume.image_name().text(), volume.volume_id.text(),
-              volume.attributes.request_name, lacks_parent};
+              volume.attributes.request_name, claim, lacks_parent};
   const auto known = entry.images.find(image_id);
   if (known != entry.images.end()) {
     named.awaits_restore = known->second.awaits_restore;

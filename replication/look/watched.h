@@ -38,6 +38,9 @@ class WatchedPools {
     std::string image;
     std::string volume_id;    // as the call wrote it
     std::string volume_name;  // csi.volname: the PersistentVolume's, mostly
+    /// "namespace/name" of its claim, as ceph-csi notes it at the image; empty:
+    /// it has not.
+    std::string claim;
     /// The other site's copy lacks what the image had from its parent
     /// (CloneStateOf()).
     bool lacks_parent = false;
@@ -57,7 +60,8 @@ class WatchedPools {
   /// A call by `user` has found `volume` under mirroring, its image's id being
   /// `image_id`.
   void Note(const ResolvedVolume& volume, const std::string& image_id,
-            const CephUserRef& user, bool lacks_parent = false);
+            const CephUserRef& user, bool lacks_parent = false,
+            const std::string& claim = "");
   /// Of an image that Note() was told of.
   void NoteRescue(const ResolvedVolume& volume, const std::string& image_id,
                   bool awaits_restore);

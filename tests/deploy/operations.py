@@ -140,7 +140,7 @@ class Operations(unittest.TestCase):
         self.assertGreater(len(tried), 10)
         self.assertGreater(len(troubles), 3)
         shown = " ".join(tried)
-        for verb in ("doctor", "audit", "check-failover", "history", "info"):
+        for verb in ("status", "doctor", "audit", "check-failover", "history", "info"):
             self.assertIn(f"rbd-addons {verb} ", shown.replace(";", " "))
 
     @unittest.skipUnless(DAEMON, "DAEMON is not set")

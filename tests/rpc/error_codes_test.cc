@@ -781,6 +781,38 @@ void AddAdmin(std::vector<Case>* cases) {
                     }});
 }
 
+void AddOverview(std::vector<Case>* cases) {
+  namespace admin = ::rbdaddons::admin::v1;
+  const auto list = [](ReplicationServer& server, uint32_t limit,
+                       std::string* token) {
+    grpc::ClientContext context;
+    admin::ListStatusRequest request;
+    request.set_limit(limit);
+    request.set_token(*token);
+    admin::ListStatusResponse response;
+    grpc::Status status = admin::Overview::NewStub(server.AdminChannel())
+                              ->ListStatus(&context, request, &response);
+    *token = response.next_token();
+    return status;
+  };
+  const auto with_token = [list](const char* token) {
+    return [list, token](ReplicationServer& server) {
+      server.Start();
+      std::string sent = token;
+      return list(server, 0, &sent);
+    };
+  };
+  cases->push_back({"Status", {"ListStatus", "OK"}, "a", with_token("")});
+  cases->push_back({"StatusOfNoPage",
+                    {"ListStatus", "INVALID_ARGUMENT"},
+                    "a",
+                    with_token("page 2")});
+  cases->push_back({"StatusOfAnOlderLook",
+                    {"ListStatus", "ABORTED"},
+                    "a",
+                    with_token("999999-1")});
+}
+
 using CheckRequest = ::rbdaddons::admin::v1::CheckFailoverRequest;
 
 /// A check of the pool on b, where `prepare` may change the request.
@@ -1305,6 +1337,7 @@ TEST(ErrorCodesTest, RowsOfTheDocumentAreWhatTheDaemonAnswers) {
   AddReclaim(&cases);
   AddIdentity(&cases);
   AddAdmin(&cases);
+  AddOverview(&cases);
   AddAudit(&cases);
   AddRepair(&cases);
   AddDoctor(&cases);

@@ -26,7 +26,7 @@ declare -A allowed=(
   [rpc]="rpc base"
   [identity]="identity rpc base"
   [identity_service]="identity_service identity rpc base"
-  [admin_service]="admin_service admin history operation operation_spec rpc base"
+  [admin_service]="admin_service admin watch history operation operation_spec rpc base"
   [networkfence]="networkfence history operation operation_spec volume ceph base"
   [networkfence_service]="networkfence_service networkfence history operation operation_spec volume ceph base rpc"
   # What is seen of an image; what is decided from that; what the verbs share; the verbs on

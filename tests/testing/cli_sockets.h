@@ -13,8 +13,8 @@ inline std::vector<std::string> SocketArguments(
     const std::string& verb, const std::string& endpoint,
     const std::string& admin_endpoint) {
   static const std::set<std::string> kAdmin = {
-      "audit",   "cancel",  "check-failover", "doctor",
-      "explain", "history", "operations",     "rescue"};
+      "audit", "cancel", "check-failover", "doctor", "explain", "history",
+      "list",  "ls",     "operations",     "rescue", "status"};
   static const std::set<std::string> kBoth = {
       "call",  "demote", "disable", "destination", "enable",
       "fence", "info",   "promote", "reclaim",     "resync",

@@ -50,7 +50,8 @@ std::vector<std::string> Subcommands(const std::string& help) {
     if (line == "Subcommands:") {
       here = true;
     } else if (here && line.size() > 2 && line[2] != ' ') {
-      names.emplace_back(line.substr(2, line.find(' ', 2) - 2));
+      // Other names stand behind a comma.
+      names.emplace_back(line.substr(2, line.find_first_of(" ,", 2) - 2));
     } else if (line.empty()) {
       here = false;
     }
@@ -137,6 +138,7 @@ TEST(HelpTest, EveryMethodHasAVerb) {
       {"rbdaddons.admin.v1.Inspection/FindVolume", " explain"},
       {"rbdaddons.admin.v1.History/ListHistory", " history"},
       {"rbdaddons.admin.v1.Doctor/Diagnose", " doctor"},
+      {"rbdaddons.admin.v1.Overview/ListStatus", " status"},
       {"rbdaddons.admin.v1.Rescues/DecideRescue", " rescue"},
       {"reclaimspace.ReclaimSpaceController/ControllerReclaimSpace",
        " reclaim"},

@@ -548,6 +548,41 @@ Package Admin() {
           "string seen=4; string remedy=5}",
           "enum rbdaddons.admin.v1.Finding.Verdict {UNSPECIFIED=0; OK=1; "
           "WARNING=2; PROBLEM=3; UNCLEAR=4; CONFIRM=5}",
+          "/rbdaddons.admin.v1.Overview/ListStatus "
+          "rbdaddons.admin.v1.ListStatusRequest -> "
+          "rbdaddons.admin.v1.ListStatusResponse",
+          "rbdaddons.admin.v1.ListStatusRequest {string cluster_id=1; "
+          "string pool=2; string text=3; bool trouble_only=4; uint32 limit=5; "
+          "string token=6}",
+          "rbdaddons.admin.v1.ListStatusResponse {"
+          "rep rbdaddons.admin.v1.PoolStatus pools=1; "
+          "rep rbdaddons.admin.v1.VolumeStatus volumes=2; "
+          "string next_token=3; string not_watched=4; "
+          "rep string unwatched_clusters=5; uint32 pools_left_out=6; "
+          "uint32 fitting=7}",
+          "rbdaddons.admin.v1.PoolStatus {string cluster_id=1; string pool=2; "
+          "string rados_namespace=3; rep string peers=4; "
+          "uint32 seen_seconds_ago=5 [optional]; string unseen=6; "
+          "uint32 volumes=7; uint32 in_step=8; uint32 copying=9; "
+          "uint32 late=10; uint32 broken=11; uint32 unknown=12; "
+          "uint32 primary=13; uint32 secondary=14; uint32 unclear=15; "
+          "uint32 not_kept=16; string schedules_unseen=17; "
+          "bool local_mirror_reports=18 [optional]; "
+          "bool peer_mirror_reports=19 [optional]}",
+          "rbdaddons.admin.v1.VolumeStatus {string name=1; string claim=2; "
+          "string volume_name=3; string volume_id=4; string cluster_id=5; "
+          "string image=6; string image_id=7; "
+          "rbdaddons.admin.v1.VolumeStatus.Role role=8; "
+          "rbdaddons.admin.v1.VolumeStatus.State state=9; "
+          "google.protobuf.Timestamp last_copy=10; "
+          "uint32 copy_age_seconds=11 [optional]; "
+          "uint32 interval_seconds=12 [optional]; rep string peers=13; "
+          "uint32 percent=14 [optional]; "
+          "uint64 bytes_remaining=15 [optional]; string message=16}",
+          "enum rbdaddons.admin.v1.VolumeStatus.Role {ROLE_UNSPECIFIED=0; "
+          "PRIMARY=1; SECONDARY=2; UNCLEAR=3}",
+          "enum rbdaddons.admin.v1.VolumeStatus.State {UNSPECIFIED=0; "
+          "IN_STEP=1; COPYING=2; LATE=3; BROKEN=4; UNKNOWN=5}",
           "/rbdaddons.admin.v1.Inspection/CheckFailover "
           "rbdaddons.admin.v1.CheckFailoverRequest -> "
           "rbdaddons.admin.v1.CheckFailoverResponse",
@@ -647,7 +682,7 @@ TEST(WireMethodsTest, EveryMethodHasARequestTypeOfItsOwn) {
       }
     }
   }
-  EXPECT_EQ(methods.size(), 3U + 2U + 4U + 7U + 5U + 1U + 3U + 11U);
+  EXPECT_EQ(methods.size(), 3U + 2U + 4U + 7U + 5U + 1U + 3U + 12U);
 }
 
 }  // namespace

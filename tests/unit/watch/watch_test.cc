@@ -130,6 +130,8 @@ TEST_F(WatchTest, SeesBothSitesWithoutOpeningAnImage) {
   EXPECT_FALSE(on_a.images[0].split_brain);
   // Nobody has set a schedule.
   EXPECT_EQ(on_a.images[0].interval_seconds, std::nullopt);
+  EXPECT_EQ(on_a.images[0].copy, CopyState::kLate);
+  EXPECT_THAT(on_a.peers, ElementsAre("site-b"));
   EXPECT_THAT(on_a.images[0].message, HasSubstr("no mirror snapshot schedule"));
   const WatchedPool on_b = PoolOf(b_);
   ASSERT_THAT(on_b.images, SizeIs(1));
@@ -145,6 +147,50 @@ TEST_F(WatchTest, ACallBringsItsPool) {
   LookOnce();
   ASSERT_THAT(seen_()->pools, SizeIs(1));
   EXPECT_EQ(PoolOf(a_).images.at(0).volume_id, id_);
+}
+
+// It costs nothing: calls read the metadata for their own notes.
+TEST_F(WatchTest, ACallBringsTheNameOfTheClaim) {
+  const VolumeTarget target{VolumeHandle(id_), a_.user()};
+  const auto claim_after = [&](const std::string& name) {
+    a_.SetImageMetadata(image_, "csi.storage.k8s.io/pvc/name", name);
+    GetReplicationInfo(environment_, target, RealClock().Now() + minutes(1))
+        .IgnoreError();
+    LookOnce();
+    return PoolOf(a_).images.at(0).claim;
+  };
+  EXPECT_EQ(claim_after("data"), "") << "without its namespace";
+  a_.SetImageMetadata(image_, "csi.storage.k8s.io/pvc/namespace", "ns1");
+  EXPECT_EQ(claim_after("data"), "ns1/data");
+  EXPECT_EQ(claim_after(std::string(254, 'x')), "") << "no name of Kubernetes";
+}
+
+TEST_F(WatchTest, EachPublishedSnapshotHasANumberOfItsOwn) {
+  NoteBoth();
+  const uint64_t before = seen_()->number;
+  LookOnce();
+  EXPECT_GT(seen_()->number, before);
+}
+
+TEST_F(WatchTest, CopiesAreCountedByTheirState) {
+  ASSERT_OK(pair_.cluster(a_)->MgrCommand(absl::StrCat(
+      R"({"prefix":"rbd mirror snapshot schedule add","level_spec":"replicapool/)",
+      image_, R"(","interval":"5m"})")));
+  NoteBoth();
+  LookOnce();
+  EXPECT_THAT(PoolOf(a_).by_copy, ElementsAre(1, 0, 0, 0, 0));
+  EXPECT_THAT(PoolOf(b_).by_copy, ElementsAre(1, 0, 0, 0, 0));
+  b_.SetMirrorDaemon(DaemonState::kDown);
+  world_.Advance(minutes(3));
+  LookOnce();
+  EXPECT_THAT(PoolOf(a_).by_copy, ElementsAre(0, 0, 1, 0, 0));
+  EXPECT_THAT(PoolOf(b_).by_copy, ElementsAre(0, 0, 1, 0, 0));
+  world_.Advance(minutes(15));
+  LookOnce();
+  EXPECT_THAT(PoolOf(a_).by_copy, ElementsAre(0, 0, 0, 1, 0));
+  environment_.watched.Note(Volume(a_), a_.ImageId(image_), a_.user(), true);
+  LookOnce();
+  EXPECT_THAT(PoolOf(a_).by_copy, ElementsAre(0, 0, 0, 0, 1));
 }
 
 TEST_F(WatchTest, LagIsTheAgeInIntervals) {
