@@ -431,7 +431,8 @@ void Explaining::AddSchedule(const OpenedVolume& opened,
   Add("schedule", "wanted",
       wanted.has_value() ? EveryText(*wanted)
                          : "nobody has asked for one here");
-  const auto applied = ReadAppliedSchedules(opened.volume, view.image_id);
+  const auto applied = ReadAppliedSchedules(environment_, opened, view.image_id,
+                                            ResolveDeadline(context_));
   if (!applied.ok()) {
     Unseen("the schedule of mirror snapshots", applied.status());
     return;

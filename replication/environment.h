@@ -19,6 +19,7 @@
 #include "operation/operation_context.h"
 #include "replication/look/evictions.h"
 #include "replication/look/last_roles.h"
+#include "replication/look/manager_presence.h"
 #include "replication/look/promote_series.h"
 #include "replication/look/timeline.h"
 #include "replication/look/watched.h"
@@ -41,6 +42,7 @@ struct ReplicationEnvironment {
         config(config_store),
         clock(steady_clock),
         timeline(steady_clock),
+        manager(steady_clock),
         series(steady_clock),
         watched(steady_clock),
         schedule_sweeps(steady_clock, std::chrono::minutes(10)),
@@ -53,6 +55,7 @@ struct ReplicationEnvironment {
   ConfigStore& config;
   Clock& clock;
   Timeline timeline;
+  ManagerPresence manager;  // of each cluster
   LastRoles last_roles;
   PromoteSeries series;
   CopyingStops copying_stops;

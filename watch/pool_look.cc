@@ -333,8 +333,10 @@ void PoolLook::AskRoles(OperationContext& context, Pool& pool,
 }
 
 void PoolLook::ReadSchedules(Cluster& cluster, Pool& pool, WatchedPool* seen) {
+  const SteadyTime asked_at = clock_.Now();
   auto read = ReadPoolSchedules(cluster, pool.Spec(""));
   if (read.ok()) {
+    manager_answered_ = asked_at;
     schedules_ = *std::move(read);
     seen->schedules_unseen.clear();
   } else {

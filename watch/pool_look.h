@@ -51,6 +51,12 @@ class PoolLook {
                     SteadyDuration settle, const NameOf& name_of,
                     WatchedPool* seen);
 
+  /// When the question about schedules was put that the manager has answered
+  /// last; nullopt: none was. For the thread that looks.
+  const std::optional<SteadyTime>& manager_answered() const {
+    return manager_answered_;
+  }
+
  private:
   struct Remembered {
     std::string image;  // its name; empty: not known
@@ -69,6 +75,7 @@ class PoolLook {
   std::optional<SteadyTime> names_read_at_;
   std::string asked_last_;
   std::optional<PoolSchedules> schedules_;
+  std::optional<SteadyTime> manager_answered_;
 };
 
 /// What the reports on an image say of its role on this site; unclear where

@@ -187,12 +187,18 @@ absl::Status ReplicationWatch::State::LookAtPool(
   ADDONS_ASSIGN_OR_RETURN(
       const std::unique_ptr<addons::Pool> pool,
       cluster->OpenPool(pool_id, rados_namespace, Access::kRead));
-  return look.Look(
+  const SteadyTime began = environment_.clock.Now();
+  absl::Status looked = look.Look(
       context, *cluster, *pool, environment_.options.settle_time,
       [&](const std::string& image_id) {
         return environment_.watched.NameOf(watched.key, image_id);
       },
       seen);
+  if (look.manager_answered() >= began) {
+    environment_.manager.NoteAnswer({cluster->fsid(), watched.user->id},
+                                    *look.manager_answered());
+  }
+  return looked;
 }
 
 void ReplicationWatch::State::LookEnded(const std::string& cluster_id,

@@ -22,10 +22,12 @@ namespace {
 
 /// A primary is protected when what is written is copied: there is a schedule,
 /// it is the wanted one, and it has been followed.
-void AddSchedule(const OpenedVolume& opened, const MirrorView& view,
-                 HealthReport* report) {
+void AddSchedule(ReplicationEnvironment& environment,
+                 const OpenedVolume& opened, const MirrorView& view,
+                 SteadyTime deadline, HealthReport* report) {
   const std::optional<SnapshotSchedule> wanted = WantedSchedule(view);
-  const auto applied = ReadAppliedSchedules(opened.volume, view.image_id);
+  const auto applied =
+      ReadAppliedSchedules(environment, opened, view.image_id, deadline);
   if (!applied.ok()) {
     report->Add(ReplicationHealth::kDegraded,
                 absl::StrCat("whether mirror snapshots are taken is not known, "
@@ -89,7 +91,7 @@ constexpr std::chrono::seconds kReportAfterLag = kReportLag + kFirstReport / 2;
 
 absl::StatusOr<ReplicationInfo> SummarizePrimary(
     ReplicationEnvironment& environment, const OpenedVolume& opened,
-    const MirrorView& view, HealthReport report) {
+    const MirrorView& view, SteadyTime deadline, HealthReport report) {
   const SteadyDuration settle = environment.options.settle_time;
   const bool snapshots = view.info.mode == MirrorMode::kSnapshot;
   bool silent = false;
@@ -112,7 +114,7 @@ absl::StatusOr<ReplicationInfo> SummarizePrimary(
                    : "no peer has reported on the image yet; check rbd-mirror "
                      "of the other site");
   }
-  if (snapshots) AddSchedule(opened, view, &report);
+  if (snapshots) AddSchedule(environment, opened, view, deadline, &report);
   AddSnapshotLimit(view, opened.volume.ImageSpec(), &report);
   // Errors must be seen even when there are no numbers.
   if (report.health() == ReplicationHealth::kError || report.has_numbers() ||
@@ -146,7 +148,8 @@ absl::StatusOr<ReplicationInfo> SummarizePrimary(
 
 absl::StatusOr<ReplicationInfo> Summarize(ReplicationEnvironment& environment,
                                           const OpenedVolume& opened,
-                                          const MirrorView& view) {
+                                          const MirrorView& view,
+                                          SteadyTime deadline) {
   const SteadyDuration settle = environment.options.settle_time;
   HealthReport report;
   ADDONS_ASSIGN_OR_RETURN(
@@ -180,9 +183,9 @@ absl::StatusOr<ReplicationInfo> Summarize(ReplicationEnvironment& environment,
         FirstCopyNoteIsOver(view)) {
       report.UpkeepIsDue(opened.volume.volume_id);
     }
-    ADDONS_ASSIGN_OR_RETURN(
-        ReplicationInfo info,
-        SummarizePrimary(environment, opened, view, std::move(report)));
+    ADDONS_ASSIGN_OR_RETURN(ReplicationInfo info,
+                            SummarizePrimary(environment, opened, view,
+                                             deadline, std::move(report)));
     // A promotion that died may have left a client that holds the lock for a
     // while; what only takes notes does not queue there, before the verb that
     // puts things right.
@@ -243,7 +246,7 @@ absl::StatusOr<ReplicationInfo> ReadOnce(ReplicationEnvironment& environment,
                      Name(view->info.state), "; enable it first"));
   }
   NoteLook(environment, opened, *view);
-  return Summarize(environment, opened, *view);
+  return Summarize(environment, opened, *view, deadline);
 }
 
 }  // namespace

@@ -267,12 +267,18 @@ absl::StatusOr<AppliedSchedules> ReadAppliedSchedules(
 }
 
 absl::StatusOr<AppliedSchedules> ReadAppliedSchedules(
-    const ResolvedVolume& volume, const std::string& image_id) {
+    ReplicationEnvironment& environment, const OpenedVolume& opened,
+    const std::string& image_id, SteadyTime deadline) {
+  const ResolvedVolume& volume = opened.volume;
+  const ManagerPresence::Asker asker{
+      volume.cluster->fsid(), opened.user == nullptr ? "" : opened.user->id};
   auto stored = ReadStoredSchedules(volume, image_id);
   if (stored.has_value()) RemoveThoseThatDoNotRun(&*stored);
   const auto ask = [&]() -> absl::StatusOr<AppliedSchedules> {
+    const SteadyTime asked_at = environment.clock.Now();
     auto listed =
         ReadAppliedSchedules(*volume.cluster, volume.ImageSpec(), image_id);
+    if (listed.ok()) environment.manager.NoteAnswer(asker, asked_at);
     if (!absl::IsPermissionDenied(listed.status()) || !stored.has_value()) {
       return listed;
     }
@@ -286,8 +292,9 @@ absl::StatusOr<AppliedSchedules> ReadAppliedSchedules(
     return kept;
   };
   if (!stored.has_value() || stored->empty()) return ask();
-  const absl::Status there =
-      volume.cluster->MgrCommand(AreYouThere(volume.Spec(""))).status();
+  const absl::Status there = environment.manager.Ask(asker, deadline, [&] {
+    return volume.cluster->MgrCommand(AreYouThere(volume.Spec(""))).status();
+  });
   // A user who may call what is needed alone.
   if (absl::IsPermissionDenied(there)) return ask();
   ADDONS_RETURN_IF_ERROR(there);

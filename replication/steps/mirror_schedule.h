@@ -63,11 +63,14 @@ absl::StatusOr<AppliedSchedules> ReadAppliedSchedules(
     Cluster& cluster, const std::string& spec, const std::string& image_id);
 
 /// The image's own from where the manager keeps them; then `inherited` stays
-/// empty. Where it has none, or they cannot be read, as above. The manager is
-/// asked in any case, for schedules mean nothing while it is away: its error.
-/// But for one who may not ask it: then those of the levels above as well.
+/// empty. Where it has none, or they cannot be read, as above. Schedules mean
+/// nothing while the manager is away: then its error. Whether it is there, all
+/// calls ask once in a few seconds (environment.manager), and wait for that
+/// until `deadline` of the real clock. But for one who may not ask it: then
+/// those of the levels above as well. Blocks for reads besides.
 absl::StatusOr<AppliedSchedules> ReadAppliedSchedules(
-    const ResolvedVolume& volume, const std::string& image_id);
+    ReplicationEnvironment& environment, const OpenedVolume& opened,
+    const std::string& image_id, SteadyTime deadline);
 
 /// The schedules of a pool and namespace, asked for at once.
 struct PoolSchedules {

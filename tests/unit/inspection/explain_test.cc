@@ -514,6 +514,17 @@ TEST_F(ExplainTest, AManagerThatIsAwayLeavesTheRest) {
   EXPECT_EQ(Of(explained, "demote").verdict, Verdict::kWorks);
 }
 
+TEST_F(ExplainTest, WhetherTheManagerIsThereIsAskedOnceForAll) {
+  AddMirrored();
+  ASSERT_OK(Promote(on_a_, Force::kNo, {{"schedulingInterval", "5m"}}));
+  world_.Advance(minutes(1));
+  world_.ClearCalls();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(Said(Explain(on_a_), "schedule/real"), "every 5m");
+  }
+  EXPECT_EQ(world_.CountCalls("a", "rados_mgr_command"), 1);
+}
+
 TEST_F(ExplainTest, ClientsThatCannotBeListedMakeADemotionUnclear) {
   AddMirrored();
   Fail("rbd_watchers_list", EACCES, 100);

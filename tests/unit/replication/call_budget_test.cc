@@ -42,6 +42,9 @@ TEST_F(CallBudgetTest, PlannedMove) {
   world_.ClearCalls();
   ASSERT_OK(Promote(on_a_, Force::kNo, schedule));
   ExpectAsDocumented("promote again", "a");
+  // The first one in a few seconds asks the manager, for all.
+  ASSERT_OK(Info(on_a_));
+  EXPECT_EQ(Made("a").at("rados_mgr_command"), 1);
   ASSERT_OK(Info(on_a_));
   ExpectAsDocumented("info, primary", "a");
   ASSERT_OK(Demote(on_a_));

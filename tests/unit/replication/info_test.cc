@@ -4,10 +4,13 @@
 #include "replication/steps/info.h"
 
 #include <cerrno>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "ceph/mirror.h"
 #include "replication/steps/upkeep.h"
+#include "tests/testing/gate.h"
 #include "tests/testing/handles.h"
 #include "tests/unit/replication/verbs_fixture.h"
 
@@ -644,6 +647,7 @@ class ProtectionTest : public VerbsTest {
   }
   static constexpr auto kDegraded = ReplicationHealth::kDegraded;
   static constexpr auto kHealthy = ReplicationHealth::kHealthy;
+  static constexpr char kManager[] = "rados_mgr_command";
 };
 
 TEST_F(ProtectionTest, PrimaryWithoutAScheduleIsDegraded) {
@@ -714,16 +718,66 @@ TEST_F(ProtectionTest, ManagerOutageDoesNotKeepAPrimaryFromOk) {
 TEST_F(ProtectionTest, ScheduleIsWorthNothingWhileTheManagerIsAway) {
   PromoteEvery("5m");
   for (const bool module : {false, true}) {
+    ExpectHealth(kHealthy, "");
     if (module) {
       a_.SetMgrHasModule(false);
     } else {
       a_.SetMgrUp(false);
     }
+    // What it has answered counts for a while.
+    ExpectHealth(kHealthy, "");
+    world_.Advance(ManagerPresence::kCounts);
     ExpectHealth(kDegraded, "the manager does not tell");
     a_.SetMgrUp(true);
     a_.SetMgrHasModule(true);
+    // That it did not answer does not.
     ExpectHealth(kHealthy, "");
   }
+}
+
+TEST_F(ProtectionTest, TheManagerIsAskedOnceForAllCallsOfAFewSeconds) {
+  PromoteEvery("5m");
+  world_.ClearCalls();
+  for (int i = 0; i < 50; ++i) ExpectHealth(kHealthy, "");
+  EXPECT_EQ(world_.CountCalls("a", kManager), 1);
+  world_.Advance(ManagerPresence::kCounts - std::chrono::milliseconds(1));
+  ExpectHealth(kHealthy, "");
+  EXPECT_EQ(world_.CountCalls("a", kManager), 1);
+  world_.Advance(std::chrono::milliseconds(1));
+  for (int i = 0; i < 50; ++i) ExpectHealth(kHealthy, "");
+  EXPECT_EQ(world_.CountCalls("a", kManager), 2);
+}
+
+TEST_F(ProtectionTest, CallsThatComeWhileTheManagerIsAskedWaitForItsAnswer) {
+  PromoteEvery("5m");
+  Gate gate;
+  world_.SetCallHook([&](absl::string_view, absl::string_view call, bool) {
+    if (call == kManager) gate.Pass();
+    return 0;
+  });
+  world_.ClearCalls();
+  std::vector<std::thread> calls;
+  for (int i = 0; i < 2; ++i) {
+    calls.emplace_back([this] { ExpectHealth(kHealthy, ""); });
+    gate.AwaitArrivals(1);
+  }
+  gate.Open();
+  for (std::thread& call : calls) call.join();
+  EXPECT_EQ(world_.CountCalls("a", kManager), 1);
+}
+
+TEST_F(ProtectionTest, WhatTheManagerListsForOneTellsTheOthersThatItIsThere) {
+  PromoteEvery("5m");
+  constexpr char kOther[] = "6ef79ce1-81e8-439b-8405-35138edf5b89";
+  const std::string ours = id_;
+  id_ = pair_.AddMirroredVolume(a_, kOther);
+  world_.Advance(minutes(1));
+  // It has no schedule of its own: the manager lists those that it inherits.
+  ExpectHealth(kDegraded, "no mirror snapshot schedule applies");
+  id_ = ours;
+  world_.ClearCalls();
+  ExpectHealth(kHealthy, "");
+  EXPECT_EQ(world_.CountCalls("a", kManager), 0);
 }
 
 TEST_F(ProtectionTest, UserMayBeKeptFromAllButSchedules) {
@@ -743,6 +797,11 @@ TEST_F(ProtectionTest, UserMayBeKeptFromTheManager) {
     return call == "rados_mgr_command" ? EACCES : 0;
   });
   ExpectHealth(kHealthy, "this user may not ask it");
+  // Each call asks: a user that was given more is told at once.
+  world_.SetCallHook(nullptr);
+  const auto info = Info(on_a_);
+  ASSERT_OK(info);
+  EXPECT_THAT(info->message, Not(HasSubstr("this user may not ask it")));
 }
 
 TEST_F(ProtectionTest, UpkeepOfWhatIsInOrderChangesNothing) {

@@ -193,6 +193,32 @@ TEST_F(WatchTest, CopiesAreCountedByTheirState) {
   EXPECT_THAT(PoolOf(a_).by_copy, ElementsAre(0, 0, 0, 0, 1));
 }
 
+TEST_F(WatchTest, TellsCallsThatTheManagerHasAnswered) {
+  constexpr char kManager[] = "rados_mgr_command";
+  ASSERT_OK(pair_.cluster(a_)->MgrCommand(absl::StrCat(
+      R"({"prefix":"rbd mirror snapshot schedule add","level_spec":"replicapool/)",
+      image_, R"(","interval":"5m"})")));
+  const VolumeTarget target{VolumeHandle(id_), a_.user()};
+  const auto info = [&] {
+    return GetReplicationInfo(environment_, target,
+                              RealClock().Now() + minutes(1));
+  };
+  NoteBoth();
+  LookOnce();
+  EXPECT_EQ(world_.CountCalls("a", kManager), 2);
+  ASSERT_OK(info());
+  EXPECT_EQ(world_.CountCalls("a", kManager), 2);
+  // That it did not answer the look tells nothing of before.
+  world_.Advance(ManagerPresence::kCounts - seconds(1));
+  a_.SetMgrHasModule(false);
+  LookOnce();
+  world_.Advance(seconds(1));
+  const auto away = info();
+  ASSERT_OK(away);
+  EXPECT_EQ(away->health, ReplicationHealth::kDegraded) << away->message;
+  EXPECT_THAT(away->message, HasSubstr("the manager does not tell"));
+}
+
 TEST_F(WatchTest, LagIsTheAgeInIntervals) {
   ASSERT_OK(pair_.cluster(a_)->MgrCommand(absl::StrCat(
       R"({"prefix":"rbd mirror snapshot schedule add","level_spec":"replicapool/)",

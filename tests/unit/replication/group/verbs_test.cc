@@ -399,6 +399,17 @@ TEST_F(GroupTest, InfoWhileReplicationOfAllMembersIsOff) {
   EXPECT_THAT(InfoOfAll(on_a_), StatusIs(kFailedPrecondition));
 }
 
+TEST_F(GroupTest, InfoAsksTheManagerOnceForAllMembers) {
+  AddMirroredGroup(5);
+  ASSERT_OK(PromoteAll(on_a_, Force::kNo, {{"schedulingInterval", "1h"}}));
+  world_.Advance(minutes(1));
+  world_.ClearCalls();
+  const auto group = InfoOfAll(on_a_);
+  ASSERT_OK(group);
+  EXPECT_EQ(group->health, ReplicationHealth::kHealthy) << group->message;
+  EXPECT_EQ(world_.CountCalls("a", "rados_mgr_command"), 1);
+}
+
 TEST_F(GroupTest, InfoOfAGroupWithoutMembersIsDegraded) {
   AddGroup(a_);
   const auto group = InfoOfAll(on_a_);
