@@ -124,9 +124,8 @@ absl::Status CallOnce(const std::string& endpoint, milliseconds timeout,
                       google::protobuf::Message& response, Streams& streams) {
   ADDONS_ASSIGN_OR_RETURN(const auto channel, OpenChannel(endpoint));
   const CallWatch watch(nullptr, {}, streams);
-  const absl::Status status =
-      CallMethod(channel, method, request, timeout, response,
-                 watch.interrupted(), &streams.request_id);
+  absl::Status status = CallMethod(channel, method, request, timeout, response,
+                                   watch.interrupted(), &streams.request_id);
   if (status.ok() || !watch.interrupted().stop_requested()) return status;
   streams.err << "interrupted; `rbd-addons operations` shows what still runs\n";
   return Interrupted();

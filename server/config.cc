@@ -128,7 +128,7 @@ Setter SetCount(std::function<size_t&(Config&)> field, uint32_t at_most,
   };
 }
 
-Setter SetMask(std::function<int&(Config&)> field, int bits) {
+Setter SetMask(const std::function<int&(Config&)>& field, int bits) {
   return [=](Config& config, const std::string& text) {
     int value = 0;
     if (!absl::SimpleAtoi(text, &value) || value < 1 || value > bits) {
