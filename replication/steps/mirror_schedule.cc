@@ -338,13 +338,9 @@ std::optional<SnapshotSchedule> WantedSchedule(const MirrorView& view) {
   return NotedSchedule(ParseJson(view.own.schedule));
 }
 
-void NoteSchedule(const SnapshotSchedule& wanted, LocalRecord* record) {
-  record->schedule = JsonText(ScheduleJson(wanted));
-}
-
-absl::Status SaveOwnSchedule(Image& image, const ResolvedVolume& volume,
-                             const SnapshotSchedule& wanted, VerbScope by,
-                             MirrorView* view) {
+absl::Status NoteSchedule(Image& image, const ResolvedVolume& volume,
+                          const SnapshotSchedule& wanted, VerbScope by,
+                          MirrorView* view, LocalRecord* record) {
   const NotesOfSchedule notes(volume, *view, wanted, by);
   if (notes.save_own) {
     json mark = ScheduleJson(*WantedSchedule(*view));
@@ -353,9 +349,11 @@ absl::Status SaveOwnSchedule(Image& image, const ResolvedVolume& volume,
     ADDONS_RETURN_IF_ERROR(image.SetMetadata(kOwnScheduleMark, text));
     view->marks[kOwnScheduleMark] = text;
   }
-  if (!notes.forget_own) return absl::OkStatus();
-  ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(kOwnScheduleMark));
-  view->marks.erase(kOwnScheduleMark);
+  if (notes.forget_own) {
+    ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(kOwnScheduleMark));
+    view->marks.erase(kOwnScheduleMark);
+  }
+  record->schedule = JsonText(ScheduleJson(wanted));
   return absl::OkStatus();
 }
 
@@ -368,10 +366,9 @@ absl::Status KeepSchedule(Session& session, const CephUserRef& user,
     session.context.Step("writing down the mirror snapshot schedule");
     const auto write = [&](Image& image) -> absl::Status {
       MirrorView before = view;
-      ADDONS_RETURN_IF_ERROR(
-          SaveOwnSchedule(image, session.volume, wanted, by, &before));
       LocalRecord record = view.own;
-      NoteSchedule(wanted, &record);
+      ADDONS_RETURN_IF_ERROR(
+          NoteSchedule(image, session.volume, wanted, by, &before, &record));
       return WriteLocalRecord(image, record, &before);
     };
     ADDONS_RETURN_IF_ERROR(ChangeImage(session.volume, write));

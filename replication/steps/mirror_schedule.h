@@ -85,21 +85,19 @@ absl::StatusOr<PoolSchedules> ReadPoolSchedules(Cluster& cluster,
 /// The schedule that the last promote asked for, kept in the image's metadata:
 /// the manager may be away just then. It stays on this site.
 std::optional<SnapshotSchedule> WantedSchedule(const MirrorView& view);
-/// Notes it in a record that is written afterwards.
-void NoteSchedule(const SnapshotSchedule& wanted, LocalRecord* record);
 
 /// The schedule of a volume that had replication of its own when the group that
 /// it is in asked for another one: it has it again when it leaves. Travels to
 /// the peer, because the group may have moved by then.
 inline constexpr char kOwnScheduleMark[] = "rbd-addons.own-schedule";
 
-/// Before `wanted`, by the volume itself or by its group, is noted on a primary
-/// that is open anyway: sees to kOwnScheduleMark. `view` shows the schedule
-/// before, and then what was written. Errors are those of Image; may be
-/// repeated.
-absl::Status SaveOwnSchedule(Image& image, const ResolvedVolume& volume,
-                             const SnapshotSchedule& wanted, VerbScope by,
-                             MirrorView* view);
+/// Notes `wanted`, by the volume itself or by its group, in the record of a
+/// primary that is open anyway, which is written afterwards. Sees to
+/// kOwnScheduleMark before: `view` shows the schedule until then. On an error,
+/// which is one of Image, the record is as it was; may be repeated.
+absl::Status NoteSchedule(Image& image, const ResolvedVolume& volume,
+                          const SnapshotSchedule& wanted, VerbScope by,
+                          MirrorView* view, LocalRecord* record);
 
 /// EnsureSchedule() of a primary, for a promote by `user`: `wanted`, by the
 /// volume itself or by its group, is written down first, and a manager that

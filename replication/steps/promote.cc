@@ -350,9 +350,9 @@ absl::Status Promotion::WriteNotes(Image& image, Force force,
   record.demotion.reset();
   if (request_.parameters.schedule.has_value() &&
       view_.info.mode == MirrorMode::kSnapshot) {
-    NoteSchedule(*request_.parameters.schedule, &record);
-    SaveOwnSchedule(image, session_.volume, *request_.parameters.schedule,
-                    request_.scope, view)
+    // Finish() tries it again.
+    NoteSchedule(image, session_.volume, *request_.parameters.schedule,
+                 request_.scope, view, &record)
         .IgnoreError();
   }
   ADDONS_RETURN_IF_ERROR(WriteLocalRecord(image, record, view));

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -14,6 +15,7 @@
 #include "ceph/mirror_clients.h"
 #include "ceph/pool.h"
 #include "replication/look/move_marks.h"
+#include "replication/steps/mirror_schedule.h"
 #include "tests/fakes/local_notes.h"
 #include "tests/testing/no_threads.h"
 #include "tests/unit/replication/verbs_fixture.h"
@@ -888,6 +890,35 @@ TEST_F(GivenUpMoveTest, TheScheduleIsNotedWithoutTheDemotionThatIsOver) {
   const LocalRecord record = Noted(a_, image_);
   EXPECT_FALSE(record.demotion.has_value());
   EXPECT_THAT(record.schedule, HasSubstr("5m"));
+}
+
+// What the volume had before its group is noted first, or both are tried again.
+TEST_F(PromoteTest, AScheduleOfItsOwnIsNotLostWhereItCannotBeSaved) {
+  ASSERT_OK(Promote(on_a_, Force::kNo, {{"schedulingInterval", "1h"}}));
+  world_.Advance(minutes(2));
+  ASSERT_OK(Demote(on_a_));
+  world_.Advance(minutes(2));
+  ASSERT_OK(Promote(on_b_));
+  world_.Advance(minutes(2));
+  ASSERT_OK(Demote(on_b_));
+  world_.Advance(minutes(2));
+  bool fails = true;
+  world_.SetCallHook([&](absl::string_view, absl::string_view call, bool) {
+    return call == "rbd_metadata_set" && std::exchange(fails, false) ? EIO : 0;
+  });
+  deadline_ = minutes(2);
+  EXPECT_OK(Run([&](OperationContext& context) {
+    PromoteRequest request{
+        on_a_.Target(id_), Force::kNo,
+        *ReplicationParameters::Parse({{"schedulingInterval", "10m"}})};
+    request.scope = VerbScope::kGroupMember;
+    return addons::Promote(context, on_a_.environment(), request);
+  }));
+  EXPECT_FALSE(fails);
+  EXPECT_THAT(Noted(a_, image_).schedule, HasSubstr("10m"));
+  const auto metadata = a_.ImageMetadata(image_);
+  ASSERT_TRUE(metadata.contains(kOwnScheduleMark));
+  EXPECT_THAT(metadata.at(kOwnScheduleMark), HasSubstr("1h"));
 }
 
 TEST_F(GivenUpMoveTest, RetryWaitsOnAlthoughItFindsAPrimary) {
