@@ -566,7 +566,7 @@ Forecast Explaining::OfDisable(const OpenedVolume& opened,
   }
   std::string parted;
   for (const SiteView& peer : view.peers) {
-    if (peer.says == Says::kPrimary || peer.says == Says::kSplitBrain) {
+    if (MayHaveGoneOn(peer)) {
       parted = SiteName(*opened.reads, peer.status.mirror_uuid);
     }
   }

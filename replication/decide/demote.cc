@@ -28,11 +28,6 @@ bool IsPrimaryNow(const SiteView& peer, const MirrorView& view) {
                      ToldNobody(view) ? Word::kLagging : Word::kSettled);
 }
 
-/// It says that its image goes on from another content, or may.
-bool MayHaveGoneOn(const SiteView& peer) {
-  return peer.says == Says::kPrimary || peer.says == Says::kSplitBrain;
-}
-
 OwnDemotionMark MarkOf(const DemoteEvidence& seen) {
   const MirrorView& view = seen.view;
   // One that was given back stays so, until this site has copied from the peer.

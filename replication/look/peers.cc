@@ -196,6 +196,10 @@ bool Follows(const SiteView& peer, const MirrorView& view) {
   return WordOf(peer, view) >= (parted ? Word::kSettled : Word::kLagging);
 }
 
+bool MayHaveGoneOn(const SiteView& peer) {
+  return peer.says == Says::kPrimary || peer.says == Says::kSplitBrain;
+}
+
 bool Diverged(const SiteView& peer, const MirrorView& view) {
   return peer.says == Says::kSplitBrain && WordOf(peer, view) >= Word::kLagging;
 }

@@ -65,6 +65,9 @@ bool MustHaveCopied(const MirrorView& view);
 /// What is written on this primary arrives at the peer.
 bool Follows(const SiteView& peer, const MirrorView& view);
 
+/// It says that its image goes on from another content, or may.
+bool MayHaveGoneOn(const SiteView& peer);
+
 /// It reports a split brain of this site's present term: nothing that is
 /// written here arrives there before a resync.
 bool Diverged(const SiteView& peer, const MirrorView& view);
