@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "replication/decide/next.h"
 
 namespace addons {
 
@@ -29,6 +30,9 @@ struct Forecast {
   /// For a person: what is seen, and what comes of it.
   std::string reason;
 };
+
+/// Of what a verb's table says comes next.
+Forecast ForecastOf(const Next& next);
 
 /// The forecast of every verb on a volume that could not be looked at. That it
 /// is not there is an answer, anything else is none.

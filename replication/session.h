@@ -29,6 +29,11 @@ struct SameFor {
   SteadyTime since;
 };
 
+/// How long it has been so, when it looks like `look` at `now`; `known` is
+/// told.
+SteadyDuration UnchangedFor(std::string look, SteadyTime now,
+                            std::optional<SameFor>* known);
+
 /// What a call has seen so far: it stays when the call's work is done again
 /// from the start, so that nothing is waited for twice.
 struct CallMemory {

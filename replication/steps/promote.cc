@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +23,7 @@
 #include "replication/look/rescue_record.h"
 #include "replication/look/role_log.h"
 #include "replication/promotion_rest.h"
+#include "replication/run_steps.h"
 #include "replication/session.h"
 #include "replication/steps/half_demotion.h"
 #include "replication/steps/image_id.h"
@@ -33,7 +35,6 @@
 #include "replication/steps/promotion_cleanup.h"
 #include "replication/steps/rescue.h"
 #include "replication/steps/schedule_store.h"
-#include "replication/steps/take_back.h"
 #include "replication/steps/write_record.h"
 
 namespace addons {
@@ -48,7 +49,7 @@ bool SameSnapshots(const std::vector<MirrorSnapshot>& one,
                     });
 }
 
-/// One promotion of one volume, from the first look to the answer.
+/// One promotion of one volume, from the first look to the answer: RunSteps().
 class Promotion {
  public:
   Promotion(const PromoteRequest& request, Session& session)
@@ -58,17 +59,27 @@ class Promotion {
         session_(session),
         rescue_(session) {}
 
-  absl::Status Run();
+  absl::Status See();
+  absl::StatusOr<Next> Judge();
+  absl::Status Await(const Next& next);
+  absl::Status Act(const Next& next);
+  absl::Status Answer(const Next& next) const;
+
+  Done done;
 
  private:
-  absl::StatusOr<PromoteDecision> LookAndDecide();
-  PromoteDecision Decide(const PromoteEvidence& seen,
-                         const SiteNameFn& site_name) const;
+  PromoteSeen Seen(const SiteNameFn& site_name) const;
   absl::StatusOr<SeriesClocks> ReadClocks(bool disturbed);
-  void NoteRest(const PromoteDecision& decision);
+  absl::Status WaitForPeer(const Next& next);
+  absl::Status WaitAsPrimary(const Next& next);
   absl::Status Wait(const std::string& reason);
-  /// nullopt: rbd-mirror has not let go of the image yet, look again.
-  absl::StatusOr<std::optional<MirrorView>> TryPromote(Force force);
+  // --- of a secondary
+  absl::Status PromotePlainly();
+  absl::Status PromoteByForce(Step step);
+  /// Whether it was promoted, as view_ shows then; false: look again.
+  absl::StatusOr<bool> TryPromote(Force force);
+  absl::StatusOr<bool> AfterRefusal(const absl::Status& promoted, Force force,
+                                    const MirrorView& after);
   absl::Status NeedRoom();
   absl::Status CallPlain();
   absl::Status CallForced();
@@ -76,16 +87,18 @@ class Promotion {
   std::optional<MirrorView> ReadBack(Image& image);
   absl::Status ReadBackAndNote(Image& image, Force force);
   absl::StatusOr<bool> StillHolds(Image& image, SteadyTime opened_at);
-  absl::StatusOr<bool> PrepareForce(PromoteAction action);
-  absl::Status PrepareRescue(PromoteAction action);
-  absl::Status SaveHalfCopy(MirrorView* view);
-  absl::Status FinishRescue(MirrorView* view);
+  absl::StatusOr<bool> PrepareForce(Step step);
+  absl::Status PrepareRescue(Step step);
   absl::Status EndCopyingFirst();
   absl::Status RefuseAfterPatience();
   bool LookIsFinal() const;
-  absl::Status Finish(MirrorView view);
-  absl::Status AwaitRelease(MirrorView* view);
-  absl::Status AwaitFollowers(MirrorView* view);
+  // --- of a primary
+  absl::Status SeeRelease();
+  absl::Status RestoreLastComplete();
+  absl::Status RemoveRescue();
+  absl::Status Yield(const std::string& reason);
+  absl::Status ForgetDemotion();
+  absl::Status KeepScheduleOfRequest();
   absl::Status Refuse(absl::StatusCode code, const std::string& reason) const;
 
   OperationContext& context_;
@@ -94,9 +107,11 @@ class Promotion {
   Session& session_;
   Rescue rescue_;
   MirrorView view_;
+  bool fresh_ = false;                  // view_ is a look after the last step
   std::optional<RescueRecord> record_;  // of the rescue image
   SteadyTime looked_at_;                // at view_
   SeriesClocks clocks_;                 // likewise
+  bool was_primary_ = false;            // a look has shown that
   /// Since when nothing can be copied, which a look after that shows for good.
   std::optional<SteadyTime> copying_ended_at_;
   std::optional<SteadyTime> mutating_since_;
@@ -105,37 +120,130 @@ class Promotion {
   bool overtaken_ = false;
   bool lock_forced_ = false;             // of an image that is promoted plainly
   std::optional<MirrorView> read_back_;  // through the handle that promoted
+  std::optional<bool> open_by_mirror_;   // before view_
+  SteadyDuration open_for_{0};
+  /// Of each wait of a primary: since when.
+  std::map<Step, SteadyTime> waits_since_;
 };
 
-absl::StatusOr<PromoteDecision> Promotion::LookAndDecide() {
-  NoteVersion(*session_.reads, &session_.memory.rest);
+absl::Status Promotion::See() {
+  if (std::exchange(fresh_, false)) return absl::OkStatus();
+  // What a primary has left to do is no matter of the other site.
+  if (was_primary_) {
+    ADDONS_ASSIGN_OR_RETURN(view_, Look(session_));
+    return absl::OkStatus();
+  }
+  PromotionRest& rest = session_.memory.rest;
+  while (MayRest(context_, environment_, rest, session_.cluster(),
+                 *session_.reads)) {
+    ADDONS_RETURN_IF_ERROR(Wait(rest.waits_for));
+  }
+  if (!context_.mutating()) context_.Step("looking at both sites");
+  NoteVersion(*session_.reads, &rest);
   looked_at_ = context_.clock().Now();
   ADDONS_ASSIGN_OR_RETURN(view_, Look(session_));
-  session_.memory.rest.image_id =
+  rest.image_id =
       view_.info.mode == MirrorMode::kSnapshot ? view_.image_id : "";
   ADDONS_ASSIGN_OR_RETURN(
       record_, ReadRescueRecord(*session_.reads, session_.volume.image_name()));
-  PromoteEvidence seen{.view = view_, .rescue = record_};
+  return absl::OkStatus();
+}
+
+PromoteSeen Promotion::Seen(const SiteNameFn& site_name) const {
+  PromoteSeen seen{.view = view_,
+                   .rescue = record_,
+                   .options = environment_.options,
+                   .site_name = site_name,
+                   .force = request_.force,
+                   .scope = request_.scope};
+  seen.clocks = clocks_;
   seen.disturbed = environment_.timeline.Disturbed(session_.cluster().fsid());
   if (request_.parameters.schedule.has_value()) {
     seen.interval = request_.parameters.schedule->interval;
   }
-  // How long it has been so is asked where that keeps it from a promotion: no
-  // clock ever does where the demotion is here and holds.
-  if (NeedsClocks(view_, request_.force) &&
-      Decide(seen, [](const std::string&) { return std::string(); }).action !=
-          PromoteAction::kPlain) {
-    ADDONS_ASSIGN_OR_RETURN(seen.clocks, ReadClocks(seen.disturbed));
-    clocks_ = seen.clocks;
-  }
-  return Decide(seen, [this](const std::string& uuid) {
-    return SiteName(*session_.reads, uuid);
-  });
+  seen.journal_image_id = session_.volume.attributes.image_id;
+  seen.open_by_mirror = open_by_mirror_;
+  seen.open_for = open_for_;
+  seen.was_primary = was_primary_;
+  seen.begun = mutating_since_.has_value();
+  seen.took_back = took_back_;
+  seen.done = done;
+  return seen;
 }
 
-PromoteDecision Promotion::Decide(const PromoteEvidence& seen,
-                                  const SiteNameFn& site_name) const {
-  return DecidePromote(seen, request_.force, environment_.options, site_name);
+absl::StatusOr<Next> Promotion::Judge() {
+  was_primary_ |= view_.info.primary;
+  clocks_ = SeriesClocks();
+  // How long it has been so is asked where that keeps it from a promotion: no
+  // clock ever does where the demotion is here and holds.
+  if (NeedsClocks(view_, request_.force)) {
+    const SiteNameFn no_names = [](const std::string&) {
+      return std::string();
+    };
+    const PromoteSeen seen = Seen(no_names);
+    if (DecidePromote(seen).step != Step::kPromote) {
+      ADDONS_ASSIGN_OR_RETURN(clocks_, ReadClocks(seen.disturbed));
+    }
+  }
+  const SiteNameFn names = [this](const std::string& uuid) {
+    return SiteName(*session_.reads, uuid);
+  };
+  return DecidePromote(Seen(names));
+}
+
+absl::Status Promotion::Answer(const Next& next) const {
+  return next.code == absl::StatusCode::kOk ? absl::OkStatus()
+                                            : Refuse(next.code, next.reason);
+}
+
+absl::Status Promotion::Await(const Next& next) {
+  return next.step == Step::kWait ? WaitForPeer(next) : WaitAsPrimary(next);
+}
+
+absl::Status Promotion::Act(const Next& next) {
+  switch (next.step) {
+    case Step::kPromote:
+      return PromotePlainly();
+    case Step::kPromoteByForce:
+    case Step::kRescue:
+      return PromoteByForce(next.step);
+    case Step::kSeeRelease:
+      return SeeRelease();
+    case Step::kSaveHalfCopy: {
+      // What began to arrive between the last look and librbd's promotion,
+      // which does not know of it (as of half a demotion) or found it too late.
+      ADDONS_ASSIGN_OR_RETURN(record_, rescue_.SaveHalfCopy(view_));
+      return absl::OkStatus();
+    }
+    case Step::kMakeWritable:
+      fresh_ = true;
+      return MakeWritable(session_, "promote", &view_);
+    case Step::kRemoveHalfCopies:
+      return RemoveHalfCopies(session_, view_);
+    case Step::kRestore:
+      return RestoreLastComplete();
+    case Step::kRemoveRescue:
+      return RemoveRescue();
+    case Step::kCompleteSnapshot:
+      return CompleteHalfDone(session_, &view_);
+    case Step::kYield:
+      return Yield(next.reason);
+    case Step::kForgetDemotion:
+      return ForgetDemotion();
+    case Step::kForgetResync:
+      fresh_ = true;
+      return RemoveStaleResyncRequest(session_, &view_);
+    case Step::kCorrectImageId:
+      fresh_ = true;
+      return CorrectImageId(session_, view_.image_id).status();
+    case Step::kRememberClone:
+      fresh_ = true;
+      return RememberClone(session_, &view_);
+    case Step::kKeepSchedule:
+      return KeepScheduleOfRequest();
+    default:
+      return NoSuchStep();
+  }
 }
 
 absl::StatusOr<SeriesClocks> Promotion::ReadClocks(bool disturbed) {
@@ -148,17 +256,6 @@ absl::StatusOr<SeriesClocks> Promotion::ReadClocks(bool disturbed) {
 absl::Status Promotion::Refuse(absl::StatusCode code,
                                const std::string& reason) const {
   return FailedTo("promote", session_.volume, code, reason);
-}
-
-void Promotion::NoteRest(const PromoteDecision& decision) {
-  PromotionRest& rest = session_.memory.rest;
-  addons::NoteRest(session_, looked_at_, decision.reason,
-                   Refuse(absl::StatusCode::kUnavailable, decision.reason),
-                   &rest);
-  if (decision.action == PromoteAction::kWait &&
-      NeedsClocks(view_, request_.force)) {
-    NoteSettled(environment_, view_, clocks_, &rest);
-  }
 }
 
 absl::Status Promotion::Wait(const std::string& reason) {
@@ -176,72 +273,60 @@ absl::Status Promotion::Wait(const std::string& reason) {
   return context_.LookAgainAfter(environment_.options.poll_interval);
 }
 
-absl::Status Promotion::Run() {
-  while (true) {
-    if (PromotionRest& rest = session_.memory.rest;
-        MayRest(context_, environment_, rest, session_.cluster(),
-                *session_.reads)) {
-      ADDONS_RETURN_IF_ERROR(Wait(rest.waits_for));
-      continue;
-    }
-    if (!context_.mutating()) context_.Step("looking at both sites");
-    ADDONS_ASSIGN_OR_RETURN(PromoteDecision decision, LookAndDecide());
-    switch (decision.action) {
-      case PromoteAction::kAlreadyPrimary:
-        return Finish(std::move(view_));
-      case PromoteAction::kRefuseOff:
-      case PromoteAction::kRefusePeerTookBack:
-      case PromoteAction::kRefusePeerPrimary:
-      case PromoteAction::kRefuseNoLife:
-      case PromoteAction::kNothingToForce:
-        return Refuse(AnswerTo(decision.action, request_.scope),
-                      decision.reason);
-      case PromoteAction::kWaitForWorkload:
-      case PromoteAction::kWaitForLocalMirror:
-      case PromoteAction::kWait: {
-        SetHalfDemotionGoingAside(session_, view_, &decision.reason);
-        // An earlier try began to mutate, was refused by librbd, and by now the
-        // other side looks different: nothing was changed, so just wait on.
-        NoteRest(decision);
-        ADDONS_RETURN_IF_ERROR(Wait(decision.reason));
-        if (!mutating_since_.has_value()) break;
-        if (context_.clock().Now() - *mutating_since_ >
-            environment_.options.promote_patience) {
-          return Refuse(absl::StatusCode::kUnavailable, decision.reason);
-        }
-        break;
-      }
-      case PromoteAction::kRescue:
-      case PromoteAction::kForced: {
-        ADDONS_RETURN_IF_ERROR(NeedRoom());
-        ADDONS_ASSIGN_OR_RETURN(const bool ready,
-                                PrepareForce(decision.action));
-        if (!ready) break;
-        ADDONS_ASSIGN_OR_RETURN(std::optional<MirrorView> promoted,
-                                TryPromote(Force::kYes));
-        if (promoted.has_value()) {
-          NoteRoleChange(session_, RoleName(view_), RoleName(*promoted),
-                         ForcedPromotion(view_));
-          WarnOfCloneLoss(session_, *promoted);
-          return Finish(*std::move(promoted));
-        }
-        break;
-      }
-      case PromoteAction::kPlain: {
-        ADDONS_RETURN_IF_ERROR(NeedRoom());
-        ADDONS_RETURN_IF_ERROR(PrepareRescue(decision.action));
-        took_back_ = view_.LastDemotionIsOwn();
-        ADDONS_ASSIGN_OR_RETURN(std::optional<MirrorView> promoted,
-                                TryPromote(Force::kNo));
-        if (promoted.has_value()) {
-          NoteRoleChange(session_, RoleName(view_), RoleName(*promoted),
-                         "promoted");
-          return Finish(*std::move(promoted));
-        }
-        break;
-      }
-    }
+/// Of a secondary.
+absl::Status Promotion::WaitForPeer(const Next& next) {
+  std::string reason = next.reason;
+  SetHalfDemotionGoingAside(session_, view_, &reason);
+  PromotionRest& rest = session_.memory.rest;
+  NoteRest(session_, looked_at_, reason, Refuse(next.code, reason), &rest);
+  // A refused demotion counts for a time that no report tells.
+  if (NeedsClocks(view_, request_.force) && !RefusalStands(view_)) {
+    NoteSettled(environment_, view_, clocks_, &rest);
   }
+  ADDONS_RETURN_IF_ERROR(Wait(reason));
+  // An earlier try began to mutate, was refused by librbd, and by now the
+  // other side looks different: nothing was changed, so just wait on.
+  if (mutating_since_.has_value() &&
+      context_.clock().Now() - *mutating_since_ >
+          environment_.options.promote_patience) {
+    return Refuse(next.code, reason);
+  }
+  return absl::OkStatus();
+}
+
+/// Nobody is to start a workload before.
+absl::Status Promotion::WaitAsPrimary(const Next& next) {
+  const SteadyTime since =
+      waits_since_.try_emplace(next.step, context_.clock().Now()).first->second;
+  if (!MayWaitOn(session_, since)) return Refuse(next.code, next.reason);
+  open_by_mirror_.reset();
+  return Wait(next.reason);
+}
+
+absl::Status Promotion::PromotePlainly() {
+  ADDONS_RETURN_IF_ERROR(NeedRoom());
+  ADDONS_RETURN_IF_ERROR(PrepareRescue(Step::kPromote));
+  took_back_ = view_.LastDemotionIsOwn();
+  const std::string role_before(RoleName(view_));
+  ADDONS_ASSIGN_OR_RETURN(const bool promoted, TryPromote(Force::kNo));
+  if (promoted) {
+    NoteRoleChange(session_, role_before, RoleName(view_), "promoted");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Promotion::PromoteByForce(Step step) {
+  ADDONS_RETURN_IF_ERROR(NeedRoom());
+  ADDONS_ASSIGN_OR_RETURN(const bool ready, PrepareForce(step));
+  if (!ready) return absl::OkStatus();
+  const std::string role_before(RoleName(view_));
+  const std::string by(ForcedPromotion(view_));
+  ADDONS_ASSIGN_OR_RETURN(const bool promoted, TryPromote(Force::kYes));
+  if (promoted) {
+    NoteRoleChange(session_, role_before, RoleName(view_), by);
+    WarnOfCloneLoss(session_, view_);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Promotion::EndCopyingFirst() {
@@ -275,13 +360,13 @@ absl::Status Promotion::RefuseAfterPatience() {
 
 /// Everything that must be true for librbd's forced promotion. false: not yet,
 /// look again.
-absl::StatusOr<bool> Promotion::PrepareForce(PromoteAction action) {
+absl::StatusOr<bool> Promotion::PrepareForce(Step step) {
   if (!LookIsFinal()) {
     ADDONS_RETURN_IF_ERROR(RefuseAfterPatience());
     ADDONS_RETURN_IF_ERROR(EndCopyingFirst());
     return false;
   }
-  if (action == PromoteAction::kRescue && RescueSnapshot(view_) != nullptr) {
+  if (step == Step::kRescue && RescueSnapshot(view_) != nullptr) {
     ADDONS_ASSIGN_OR_RETURN(const bool saved, rescue_.Saved(view_));
     if (!saved) {
       ADDONS_RETURN_IF_ERROR(rescue_.Save(view_));
@@ -291,14 +376,14 @@ absl::StatusOr<bool> Promotion::PrepareForce(PromoteAction action) {
       return false;
     }
   }
-  ADDONS_RETURN_IF_ERROR(PrepareRescue(action));
+  ADDONS_RETURN_IF_ERROR(PrepareRescue(step));
   return true;
 }
 
 /// A rescue image is the last complete state from here on, or it must not be
 /// there any more: after this promotion it would be taken for that.
-absl::Status Promotion::PrepareRescue(PromoteAction action) {
-  if (action != PromoteAction::kRescue) {
+absl::Status Promotion::PrepareRescue(Step step) {
+  if (step != Step::kRescue) {
     if (!record_.has_value()) return absl::OkStatus();
     if (!AwaitsRestore(*record_, view_)) {
       ADDONS_RETURN_IF_ERROR(rescue_.Remove());
@@ -310,24 +395,7 @@ absl::Status Promotion::PrepareRescue(PromoteAction action) {
   return absl::OkStatus();
 }
 
-/// What began to arrive between the last look and librbd's promotion, which
-/// does not know of it (as of half a demotion) or found it too late.
-absl::Status Promotion::SaveHalfCopy(MirrorView* view) {
-  if (UnsavedHalfCopy(*view, record_) == nullptr) return absl::OkStatus();
-  ADDONS_ASSIGN_OR_RETURN(record_, rescue_.SaveHalfCopy(*view));
-  ADDONS_ASSIGN_OR_RETURN(*view, Look(session_));
-  return absl::OkStatus();
-}
-
-absl::Status Promotion::FinishRescue(MirrorView* view) {
-  if (!record_.has_value()) return absl::OkStatus();
-  if (!AwaitsRestore(*record_, *view)) return rescue_.Remove();
-  ADDONS_RETURN_IF_ERROR(rescue_.Restore());
-  ADDONS_ASSIGN_OR_RETURN(*view, Look(session_));
-  return absl::OkStatus();
-}
-
-/// What a promotion notes on the handle that promoted: Finish() sees what is
+/// What a promotion notes on the handle that promoted: the table sees what is
 /// missing, and would open the image for it. `view` shows the notes.
 /// What is left of an earlier term goes: what shows that it is older is dropped
 /// a few snapshots later.
@@ -350,7 +418,7 @@ absl::Status Promotion::WriteNotes(Image& image, Force force,
   record.demotion.reset();
   if (request_.parameters.schedule.has_value() &&
       view_.info.mode == MirrorMode::kSnapshot) {
-    // Finish() tries it again.
+    // KeepScheduleOfRequest() tries it again.
     NoteSchedule(image, session_.volume, *request_.parameters.schedule,
                  request_.scope, view, &record)
         .IgnoreError();
@@ -450,7 +518,7 @@ absl::Status Promotion::CallForced() {
                             image.MirrorSnapshots());
     const uint64_t seen = view_.Newest() != nullptr ? view_.Newest()->id : 0;
     for (const uint64_t snapshot_id : HalfCopies(snapshots)) {
-      // One that began since then is saved first: SaveHalfCopy().
+      // One that began since then is saved first: kSaveHalfCopy.
       if (snapshot_id > seen) continue;
       ADDONS_RETURN_IF_ERROR(image.RemoveSnapshot(snapshot_id));
     }
@@ -458,17 +526,18 @@ absl::Status Promotion::CallForced() {
   });
 }
 
-absl::StatusOr<std::optional<MirrorView>> Promotion::TryPromote(Force force) {
+absl::StatusOr<bool> Promotion::TryPromote(Force force) {
   ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
   if (!mutating_since_.has_value()) mutating_since_ = context_.clock().Now();
   context_.Step(force == Force::kYes ? "promoting by force" : "promoting");
   context_.SetPending(absl::OkStatus());
   overtaken_ = false;
   read_back_.reset();
-  absl::Status promoted = force == Force::kYes ? CallForced() : CallPlain();
+  const absl::Status promoted =
+      force == Force::kYes ? CallForced() : CallPlain();
   if (overtaken_) {
     ADDONS_RETURN_IF_ERROR(RefuseAfterPatience());
-    return std::optional<MirrorView>();
+    return false;
   }
   environment_.series.ForgetPrimary(view_.timeline_key);
 
@@ -477,12 +546,20 @@ absl::StatusOr<std::optional<MirrorView>> Promotion::TryPromote(Force force) {
     ADDONS_ASSIGN_OR_RETURN(read_back_, Look(session_));
   }
   MirrorView after = *std::exchange(read_back_, std::nullopt);
-  if (after.info.primary) {
-    if (record_.has_value() && AwaitsRestore(*record_, after)) {
-      ADDONS_RETURN_IF_ERROR(rescue_.Promoted(after));
-    }
-    return std::make_optional(std::move(after));
+  if (!after.info.primary) return AfterRefusal(promoted, force, after);
+  if (record_.has_value() && AwaitsRestore(*record_, after)) {
+    ADDONS_RETURN_IF_ERROR(rescue_.Promoted(after));
   }
+  view_ = std::move(after);
+  fresh_ = true;
+  return true;
+}
+
+/// Of a promotion after which the image is not primary: false, where it is to
+/// be looked at again.
+absl::StatusOr<bool> Promotion::AfterRefusal(const absl::Status& promoted,
+                                             Force force,
+                                             const MirrorView& after) {
   const int error = CephErrno(promoted);
   const bool busy = error == EBUSY || error == EROFS || error == EAGAIN;
   // The call was about another state than the look.
@@ -510,30 +587,13 @@ absl::StatusOr<std::optional<MirrorView>> Promotion::TryPromote(Force force) {
       !patience_left && !std::exchange(lock_forced_, true)) {
     mutating_since_ = context_.clock().Now();
     ADDONS_RETURN_IF_ERROR(EndCopyingFirst());
-    return std::optional<MirrorView>();
+    return false;
   }
   if (!patience_left || !awaited) {
     return Refuse(absl::StatusCode::kUnavailable, reason);
   }
   ADDONS_RETURN_IF_ERROR(Wait(reason));
-  return std::optional<MirrorView>();
-}
-
-absl::Status Promotion::AwaitFollowers(MirrorView* view) {
-  // A forced promotion that died may have left the note of an earlier demotion:
-  // whoever forces this site again has decided about it.
-  const auto& mark = view->own.demotion;
-  const bool retried =
-      mark.has_value() && !mutating_since_.has_value() &&
-      (request_.force == Force::kNo || mark->step != OwnDemotionStep::kDemoted);
-  if (!took_back_ && !retried) return absl::OkStatus();
-  return TakeBack(session_).AwaitFollowers(
-      request_.force,
-      [this](const MirrorView& seen, const std::string& reason) {
-        view_ = seen;
-        return Wait(reason);
-      },
-      view);
+  return false;
 }
 
 /// In journal mode a promotion takes no lock. When the peer takes its own
@@ -543,62 +603,91 @@ absl::Status Promotion::AwaitFollowers(MirrorView* view) {
 /// primary, and one was not any more). It opens the image before it looks at
 /// the role, so where it does not have it open, and this site is primary after
 /// that, it stays so. One that is stuck loses its watch after 30 s.
-absl::Status Promotion::AwaitRelease(MirrorView* view) {
-  // By force: the copying was ended before.
-  if (request_.force == Force::kYes ||
-      view->info.mode != MirrorMode::kJournal) {
-    return absl::OkStatus();
-  }
-  const SteadyTime begin = context_.clock().Now();
-  while (true) {
-    // In this order.
-    ADDONS_ASSIGN_OR_RETURN(const ImageClients clients, FindClients(session_));
-    ADDONS_ASSIGN_OR_RETURN(*view, Look(session_));
-    if (!view->info.primary) {
-      return Refuse(absl::StatusCode::kUnavailable,
-                    "this site was promoted and is not primary any more: "
-                    "rbd-mirror has taken the role away again, for a site that "
-                    "was promoted at the same moment, or somebody has demoted "
-                    "it; start no workload here, and repeat the call");
-    }
-    const SteadyDuration open_for = environment_.timeline.HeldFor(
-        view->timeline_key, Since::kOpenByMirror, clients.mirror ? "open" : "");
-    // Another process has promoted it, or it was primary all along.
-    const SteadyDuration primary_for = view->primary_for.value_or(open_for);
-    if (!clients.mirror || primary_for >= environment_.options.settle_time) {
-      return absl::OkStatus();
-    }
-    const std::string reason =
-        "this site is primary, and rbd-mirror of this site still has the image "
-        "open: until it lets go, it may take the role away again for a site "
-        "that is promoted at the same moment; start no workload before (up to "
-        "a minute)";
-    if (!MayWaitOn(session_, begin)) {
-      return Refuse(absl::StatusCode::kUnavailable, reason);
-    }
-    view_ = *view;
-    ADDONS_RETURN_IF_ERROR(Wait(reason));
-  }
+absl::Status Promotion::SeeRelease() {
+  // In this order.
+  ADDONS_ASSIGN_OR_RETURN(const ImageClients clients, FindClients(session_));
+  ADDONS_ASSIGN_OR_RETURN(view_, Look(session_));
+  fresh_ = true;
+  open_by_mirror_ = clients.mirror;
+  open_for_ = environment_.timeline.HeldFor(
+      view_.timeline_key, Since::kOpenByMirror,
+      clients.mirror && view_.info.primary ? "open" : "");
+  return absl::OkStatus();
 }
 
-absl::Status Promotion::Finish(MirrorView view) {
-  ADDONS_RETURN_IF_ERROR(AwaitRelease(&view));
-  ADDONS_RETURN_IF_ERROR(SaveHalfCopy(&view));
-  ADDONS_RETURN_IF_ERROR(MakeWritable(session_, "promote", &view));
-  ADDONS_RETURN_IF_ERROR(RemoveHalfCopies(session_, view));
-  ADDONS_RETURN_IF_ERROR(FinishRescue(&view));
-  ADDONS_RETURN_IF_ERROR(CompleteHalfDone(session_, &view));
-  ADDONS_RETURN_IF_ERROR(AwaitFollowers(&view));
-  ADDONS_RETURN_IF_ERROR(RemoveMarks(session_, &view));
-  ADDONS_RETURN_IF_ERROR(RemoveStaleResyncRequest(session_, view));
-  ADDONS_RETURN_IF_ERROR(CorrectImageId(session_, view.image_id).status());
-  ADDONS_RETURN_IF_ERROR(RememberClone(session_, view));
+absl::Status Promotion::RestoreLastComplete() {
+  ADDONS_RETURN_IF_ERROR(rescue_.Restore());
+  record_.reset();
+  return absl::OkStatus();
+}
+
+absl::Status Promotion::RemoveRescue() {
+  ADDONS_RETURN_IF_ERROR(rescue_.Remove());
+  record_.reset();
+  fresh_ = true;
+  return absl::OkStatus();
+}
+
+/// Nobody was told that this site is primary, so it is demoted again, unless a
+/// workload has begun all the same.
+absl::Status Promotion::Yield(const std::string& reason) {
+  const auto refuse = [&](absl::string_view end) {
+    return Refuse(absl::StatusCode::kUnavailable, absl::StrCat(reason, end));
+  };
+  ADDONS_ASSIGN_OR_RETURN(const ImageClients clients, FindClients(session_));
+  if (!clients.workloads.empty()) {
+    return refuse(absl::StrCat(
+        ", and this site cannot give the role back, because the image is in "
+        "use by ",
+        DescribeWatchers(clients.workloads)));
+  }
+  ADDONS_RETURN_IF_ERROR(context_.BeginCorrection());
+  context_.Step("demoting again");
+  Log().warn("{}; this site is demoted again volume={}", reason,
+             Quoted(session_.volume.volume_id.text()));
+  ADDONS_RETURN_IF_ERROR(ChangeImage(session_.volume, [&](Image& opened) {
+    // Before it, because nothing can be written to a secondary.
+    MirrorView written = view_;
+    LocalRecord record = view_.own;
+    record.demotion = OwnDemotionMark{OwnDemotionStep::kGivenBack};
+    // One that was given back before may have been promoted by another program.
+    record.demotion->told_nobody = ToldNobody(view_);
+    const absl::Status noted = WriteLocalRecord(opened, record, &written);
+    return noted.ok() ? opened.MirrorDemote() : noted;
+  }));
+  ADDONS_ASSIGN_OR_RETURN(const MirrorView after, Look(session_));
+  if (!after.info.primary) {
+    NoteRoleChange(session_, "primary", RoleName(after),
+                   absl::StrCat("demoted again: ", reason));
+  }
+  return refuse("; this site has given the role back");
+}
+
+absl::Status Promotion::ForgetDemotion() {
+  const SiteNameFn names = [this](const std::string& uuid) {
+    return SiteName(*session_.reads, uuid);
+  };
+  const auto followers = FollowersOf(Seen(names));
+  if (followers.has_value() && followers->state != FollowerState::kFollow) {
+    Log().warn(
+        "this site has taken its own demotion back by force, without waiting "
+        "until {} follows it; if that site is promoted now, both are primary "
+        "volume={}",
+        names(followers->peer), Quoted(session_.volume.volume_id.text()));
+  }
+  context_.SetPending(absl::OkStatus());
+  fresh_ = true;
+  return RemoveMarks(session_, &view_);
+}
+
+absl::Status Promotion::KeepScheduleOfRequest() {
+  fresh_ = true;
   SweepSchedules(session_);
   if (!request_.parameters.schedule.has_value() ||
-      view.info.mode != MirrorMode::kSnapshot) {
+      view_.info.mode != MirrorMode::kSnapshot) {
     return absl::OkStatus();
   }
-  return KeepSchedule(session_, request_.target.user, view,
+  return KeepSchedule(session_, request_.target.user, view_,
                       *request_.parameters.schedule, request_.scope);
 }
 
@@ -629,7 +718,8 @@ absl::Status Promote(OperationContext& context,
               context.clock().Now() + environment.options.first_answer;
         }
         if (memory.answer_by.has_value()) timed.answer_by = memory.answer_by;
-        return Promotion(timed, session).Run();
+        Promotion promotion(timed, session);
+        return RunSteps(promotion);
       },
       options);
   if (status.ok()) environment.series.EndCalls(volume_id);
