@@ -103,7 +103,7 @@ std::string DescribeDemotion(const DemoteSeen& s) {
                    : ", and what is written is copied");
 }
 
-constexpr Row<DemoteSeen> kDemoteTable[] = {
+constexpr Rule<DemoteSeen> kDemoteTable[] = {
     // --- before anything was changed
     {"disabling",
      [](const DemoteSeen& s) -> Judged {
@@ -293,7 +293,7 @@ OwnDemotionMark MarkOfDemotion(const MirrorView& view) {
   return mark;
 }
 
-absl::Span<const Row<DemoteSeen>> DemoteTable() { return kDemoteTable; }
+absl::Span<const Rule<DemoteSeen>> DemoteTable() { return kDemoteTable; }
 
 Next DecideDemote(const DemoteSeen& seen, absl::string_view without) {
   return FirstOf(DemoteTable(), seen, without);

@@ -65,7 +65,7 @@ std::string DescribeUse(const std::string& workload);
 OwnDemotionMark MarkOfDemotion(const MirrorView& view);
 
 /// The rows of the table, from top to bottom.
-absl::Span<const Row<DemoteSeen>> DemoteTable();
+absl::Span<const Rule<DemoteSeen>> DemoteTable();
 
 /// What comes next, from one look; pure.
 Next DecideDemote(const DemoteSeen& seen, absl::string_view without = {});

@@ -37,7 +37,7 @@ const SiteView* NotPrimary(const DisableSeen& s) {
                   s.options.settle_time);
 }
 
-constexpr Row<DisableSeen> kDisableTable[] = {
+constexpr Rule<DisableSeen> kDisableTable[] = {
     // --- nothing to disable
     {"mirrored-for-group",
      [](const DisableSeen& s) -> Judged {
@@ -201,7 +201,8 @@ constexpr Row<DisableSeen> kDisableTable[] = {
      }},
     {"rescue-live",
      [](const DisableSeen& s) -> Judged {
-       if (!s.rescue->has_value() || !RescueIsLive(**s.rescue, s.view)) {
+       const auto rescue = s.rescue.value_or(std::nullopt);
+       if (!rescue.has_value() || !RescueIsLive(*rescue, s.view)) {
          return std::nullopt;
        }
        return Answer(
@@ -222,7 +223,7 @@ constexpr Row<DisableSeen> kDisableTable[] = {
      }},
     {"rescue-over",
      [](const DisableSeen& s) -> Judged {
-       if (!s.rescue->has_value()) return std::nullopt;
+       if (!s.rescue.value_or(std::nullopt).has_value()) return std::nullopt;
        return Do(Step::kRemoveRescue);
      }},
     {"half-enabled",
@@ -278,7 +279,7 @@ bool MayBeAtWork(const MirrorView& view, bool plain_refused) {
   return view.marked_non_primary || CarryOnNeedsForce(view, plain_refused);
 }
 
-absl::Span<const Row<DisableSeen>> DisableTable() { return kDisableTable; }
+absl::Span<const Rule<DisableSeen>> DisableTable() { return kDisableTable; }
 
 Next DecideDisable(const DisableSeen& seen, absl::string_view without) {
   return FirstOf(DisableTable(), seen, without);

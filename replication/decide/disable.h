@@ -64,7 +64,7 @@ bool CarryOnNeedsForce(const MirrorView& view, bool plain_refused);
 bool MayBeAtWork(const MirrorView& view, bool plain_refused);
 
 /// The rows of the table, from top to bottom.
-absl::Span<const Row<DisableSeen>> DisableTable();
+absl::Span<const Rule<DisableSeen>> DisableTable();
 
 /// What comes next, from one look; pure.
 Next DecideDisable(const DisableSeen& seen, absl::string_view without = {});

@@ -10,9 +10,11 @@ namespace {
 
 using absl::StatusCode;
 
+PoolSeen PoolOf(const EnableSeen& s) { return s.read.value_or(PoolSeen()); }
+
 constexpr char kOn[] = "it is replicated already";
 
-constexpr Row<EnableSeen> kEnableTable[] = {
+constexpr Rule<EnableSeen> kEnableTable[] = {
     // --- it is on, or was
     {"half-enabled-lately",
      [](const EnableSeen& s) -> Judged {
@@ -97,7 +99,7 @@ constexpr Row<EnableSeen> kEnableTable[] = {
      }},
     {"pool-mode-unknown",
      [](const EnableSeen& s) -> Judged {
-       if (s.read->mode != PoolMirrorMode::kUnknown) return std::nullopt;
+       if (PoolOf(s).mode != PoolMirrorMode::kUnknown) return std::nullopt;
        return Answer(
            StatusCode::kUnavailable,
            absl::StrCat("pool '", s.pool_and_namespace,
@@ -106,7 +108,7 @@ constexpr Row<EnableSeen> kEnableTable[] = {
      }},
     {"pool-not-mirrored",
      [](const EnableSeen& s) -> Judged {
-       if (s.read->mode != PoolMirrorMode::kDisabled) return std::nullopt;
+       if (PoolOf(s).mode != PoolMirrorMode::kDisabled) return std::nullopt;
        return Answer(StatusCode::kFailedPrecondition,
                      absl::StrCat("pool '", s.pool_and_namespace,
                                   "' is not mirrored; run `rbd mirror pool "
@@ -115,7 +117,7 @@ constexpr Row<EnableSeen> kEnableTable[] = {
      }},
     {"pool-mirrored-as-a-whole",
      [](const EnableSeen& s) -> Judged {
-       if (s.read->mode != PoolMirrorMode::kPool) return std::nullopt;
+       if (PoolOf(s).mode != PoolMirrorMode::kPool) return std::nullopt;
        return Answer(StatusCode::kFailedPrecondition,
                      absl::StrCat("pool '", s.pool_and_namespace,
                                   "' is mirrored as a whole, not per image; "
@@ -124,7 +126,7 @@ constexpr Row<EnableSeen> kEnableTable[] = {
      }},
     {"no-peer",
      [](const EnableSeen& s) -> Judged {
-       if (s.read->has_peer) return std::nullopt;
+       if (PoolOf(s).has_peer) return std::nullopt;
        return Answer(
            StatusCode::kFailedPrecondition,
            absl::StrCat("pool '", s.pool,
@@ -140,8 +142,8 @@ constexpr Row<EnableSeen> kEnableTable[] = {
      }},
     {"no-room",
      [](const EnableSeen& s) -> Judged {
-       if (s.read->no_room.empty()) return std::nullopt;
-       return Answer(StatusCode::kFailedPrecondition, s.read->no_room);
+       if (PoolOf(s).no_room.empty()) return std::nullopt;
+       return Answer(StatusCode::kFailedPrecondition, PoolOf(s).no_room);
      }},
     {"parent",
      [](const EnableSeen& s) -> Judged {
@@ -155,7 +157,7 @@ constexpr Row<EnableSeen> kEnableTable[] = {
 
 }  // namespace
 
-absl::Span<const Row<EnableSeen>> EnableTable() { return kEnableTable; }
+absl::Span<const Rule<EnableSeen>> EnableTable() { return kEnableTable; }
 
 Next DecideEnable(const EnableSeen& seen, absl::string_view without) {
   return FirstOf(EnableTable(), seen, without);

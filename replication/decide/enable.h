@@ -43,7 +43,7 @@ struct EnableSeen {
 };
 
 /// The rows of the table, from top to bottom.
-absl::Span<const Row<EnableSeen>> EnableTable();
+absl::Span<const Rule<EnableSeen>> EnableTable();
 
 /// What comes next, from one look; pure.
 Next DecideEnable(const EnableSeen& seen, absl::string_view without = {});

@@ -113,7 +113,7 @@ using Judged = std::optional<Next>;
 
 /// One row of a table: a name and what it judges. Pure.
 template <typename Seen>
-struct Row {
+struct Rule {
   absl::string_view name;
   Judged (*judge)(const Seen&);
 };
@@ -122,9 +122,9 @@ struct Row {
 /// about everything. `without` names a row that is left out, which shows what
 /// it is for; empty: none.
 template <typename Seen>
-Next FirstOf(absl::Span<const Row<Seen>> table, const Seen& seen,
+Next FirstOf(absl::Span<const Rule<Seen>> table, const Seen& seen,
              absl::string_view without = {}) {
-  for (const Row<Seen>& row : table) {
+  for (const Rule<Seen>& row : table) {
     if (!without.empty() && row.name == without) continue;
     if (Judged next = row.judge(seen); next.has_value()) {
       next->row = row.name;

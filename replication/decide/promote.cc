@@ -230,7 +230,7 @@ bool TidiesUp(Step step) {
   }
 }
 
-constexpr Row<PromoteSeen> kPromoteTable[] = {
+constexpr Rule<PromoteSeen> kPromoteTable[] = {
     // --- whatever was asked
     {"role-lost",
      [](const PromoteSeen& s) -> Judged {
@@ -697,7 +697,7 @@ std::optional<FollowerVerdict> FollowersOf(const PromoteSeen& seen) {
   return JudgeFollowers(seen.view, Settle(seen));
 }
 
-absl::Span<const Row<PromoteSeen>> PromoteTable() { return kPromoteTable; }
+absl::Span<const Rule<PromoteSeen>> PromoteTable() { return kPromoteTable; }
 
 Next DecidePromote(const PromoteSeen& seen, absl::string_view without) {
   return FirstOf(PromoteTable(), seen, without);
@@ -705,7 +705,7 @@ Next DecidePromote(const PromoteSeen& seen, absl::string_view without) {
 
 Next ForecastPromote(const PromoteSeen& seen) {
   std::string left;
-  for (const Row<PromoteSeen>& row : kPromoteTable) {
+  for (const Rule<PromoteSeen>& row : kPromoteTable) {
     std::optional<Next> next = row.judge(seen);
     if (!next.has_value()) continue;
     next->row = row.name;

@@ -62,7 +62,7 @@ PromoteSeries::Seen SeenInSeries(const MirrorView& view,
 std::optional<FollowerVerdict> FollowersOf(const PromoteSeen& seen);
 
 /// The rows of the table, from top to bottom.
-absl::Span<const Row<PromoteSeen>> PromoteTable();
+absl::Span<const Rule<PromoteSeen>> PromoteTable();
 
 /// What comes next, from one look; pure. FAILED_PRECONDITION makes the operator
 /// promote by force at once, so a row answers so only where that is right.

@@ -79,7 +79,7 @@ bool SawPrimaryLately(const ResyncSeen& seen) {
 
 /// The copy of a peer's image is being made, by what is seen of it now.
 bool CopyRunning(const ResyncSeen& seen) {
-  const MirrorView& view = *seen.view;
+  const MirrorView& view = seen.view;
   const MirrorSnapshot* newest = view.Newest();
   const bool creating = view.info.state == MirrorImageState::kCreating;
   const bool incomplete =
@@ -114,7 +114,7 @@ Next AwaitReports() {
 }
 
 Next SourceGone(const ResyncSeen& s, absl::string_view what) {
-  const MirrorView& view = *s.view;
+  const MirrorView& view = s.view;
   return Unavailable(absl::StrCat(
       what, ", but ", PeerName(view, s.site_name),
       view.peers.empty()
@@ -132,24 +132,25 @@ bool MayBeLeftBehind(const MirrorView& view, SteadyDuration settle) {
 
 /// A whole copy, and both sites say that neither is primary.
 bool NobodyIsPrimary(const ResyncSeen& s) {
-  return WholeCopy(*s.view) && s.view->local->says == Says::kNotPrimary &&
-         AnyLives(*s.view, Says::kNotPrimary, s.settle);
+  return WholeCopy(s.view) && s.view.local->says == Says::kNotPrimary &&
+         AnyLives(s.view, Says::kNotPrimary, s.settle);
 }
 
 // --- of an error that this site's rbd-mirror reports
 
 bool IsSplit(const ResyncSeen& s) {
-  return s.view->local->says == Says::kSplitBrain;
+  return s.view.local->says == Says::kSplitBrain;
 }
 
 std::string ErrorText(const ResyncSeen& s) {
-  return DescriptionText(s.view->local->status.description);
+  return DescriptionText(s.view.local->status.description);
 }
 
 /// It does not pass by itself: the copy must be made anew.
 bool IsBroken(const ResyncSeen& s) {
-  return IsSplit(s) || (MayBeStanding(*s.view, s.error->standing, s.settle) &&
-                        s.error->demoted_incarnation);
+  const ResyncError error = s.error.value_or(ResyncError());
+  return IsSplit(s) || (MayBeStanding(s.view, error.standing, s.settle) &&
+                        error.demoted_incarnation);
 }
 
 std::string DescribeBroken(const ResyncSeen& s) {
@@ -161,7 +162,7 @@ std::string DescribeBroken(const ResyncSeen& s) {
 
 std::string DescribeLeftBehind(const ResyncSeen& s) {
   return absl::StrCat(
-      "; where replication was ended on ", PeerName(*s.view, s.site_name),
+      "; where replication was ended on ", PeerName(s.view, s.site_name),
       " meanwhile, this image is no part of it any more, and in the way of a "
       "new copy: disable it here with the parameter force: \"true\", or by "
       "`rbd mirror image disable --force ",
@@ -170,18 +171,18 @@ std::string DescribeLeftBehind(const ResyncSeen& s) {
 
 constexpr char kInStep[] = "this copy is in step with its peer";
 
-constexpr Row<ResyncSeen> kResyncTable[] = {
+constexpr Rule<ResyncSeen> kResyncTable[] = {
     // --- rbd-mirror has deleted the image and has not made it anew yet;
     // nothing of the peer can be seen meanwhile
     {"absent",
      [](const ResyncSeen& s) -> Judged {
-       if (s.view != nullptr || !SawPrimaryLately(s)) return std::nullopt;
+       if (!s.absent || !SawPrimaryLately(s)) return std::nullopt;
        return NotReady(
            "the image is absent; rbd-mirror is about to recreate it");
      }},
     {"absent-without-source",
      [](const ResyncSeen& s) -> Judged {
-       if (s.view != nullptr) return std::nullopt;
+       if (!s.absent) return std::nullopt;
        return Unavailable(
            "the image is absent on this site; rbd-mirror recreates it when the "
            "peer is alive and primary, which was not seen lately; check "
@@ -191,21 +192,21 @@ constexpr Row<ResyncSeen> kResyncTable[] = {
     // --- no copy that could be made anew
     {"disabling",
      [](const ResyncSeen& s) -> Judged {
-       if (s.view->resync_requested ||
-           s.view->info.state != MirrorImageState::kDisabling) {
+       if (s.view.resync_requested ||
+           s.view.info.state != MirrorImageState::kDisabling) {
          return std::nullopt;
        }
        return Unavailable(kDisablingText);
      }},
     {"off",
      [](const ResyncSeen& s) -> Judged {
-       if (s.view->resync_requested || s.view->enabled()) return std::nullopt;
+       if (s.view.resync_requested || s.view.enabled()) return std::nullopt;
        return Answer(StatusCode::kFailedPrecondition,
                      "replication is not enabled");
      }},
     {"primary",
      [](const ResyncSeen& s) -> Judged {
-       if (!s.view->info.primary) return std::nullopt;
+       if (!s.view.info.primary) return std::nullopt;
        return Answer(StatusCode::kFailedPrecondition,
                      "the image is primary on this site; demote it first");
      }},
@@ -213,20 +214,20 @@ constexpr Row<ResyncSeen> kResyncTable[] = {
     // --- it has begun
     {"requested-without-source",
      [](const ResyncSeen& s) -> Judged {
-       if (!s.view->resync_requested || !SourceIsSilent(*s.view, s.settle)) {
+       if (!s.view.resync_requested || !SourceIsSilent(s.view, s.settle)) {
          return std::nullopt;
        }
        return SourceGone(s, "a resync is requested");
      }},
     {"requested",
      [](const ResyncSeen& s) -> Judged {
-       if (!s.view->resync_requested) return std::nullopt;
+       if (!s.view.resync_requested) return std::nullopt;
        return NotReady("a resync is requested already");
      }},
     {"copying-without-source",
      [](const ResyncSeen& s) -> Judged {
-       if (!CopyRunning(s) || !SourceIsSilent(*s.view, s.settle) ||
-           s.view->quiet_for < s.settle) {
+       if (!CopyRunning(s) || !SourceIsSilent(s.view, s.settle) ||
+           s.view.quiet_for < s.settle) {
          return std::nullopt;
        }
        return SourceGone(s, "the copy is not complete");
@@ -235,32 +236,32 @@ constexpr Row<ResyncSeen> kResyncTable[] = {
      [](const ResyncSeen& s) -> Judged {
        if (!CopyRunning(s)) return std::nullopt;
        return NotReady(
-           absl::StrCat("the copy is being made; ", s.view->CopyProgress()));
+           absl::StrCat("the copy is being made; ", s.view.CopyProgress()));
      }},
 
     // --- of a secondary that no resync or copy is changing
     {"not-reported",
      [](const ResyncSeen& s) -> Judged {
-       if (s.view->local.has_value()) return std::nullopt;
+       if (s.view.local.has_value()) return std::nullopt;
        return AwaitReports();
      }},
     {"local-mirror-down",
      [](const ResyncSeen& s) -> Judged {
-       if (s.view->LocalDaemonUp()) return std::nullopt;
+       if (s.view.LocalDaemonUp()) return std::nullopt;
        return Unavailable(
            "rbd-mirror of this site is down, nothing is being copied; start "
            "it");
      }},
     {"report-of-before",
      [](const ResyncSeen& s) -> Judged {
-       if (IsCurrent(*s.view)) return std::nullopt;
+       if (IsCurrent(s.view)) return std::nullopt;
        return AwaitReports();
      }},
     {"peer-copies-demotion",
      [](const ResyncSeen& s) -> Judged {
-       if (!PeerCopiesOwnDemotion(*s.view, s.settle)) return std::nullopt;
+       if (!PeerCopiesOwnDemotion(s.view, s.settle)) return std::nullopt;
        return NotReady(
-           absl::StrCat(PeerName(*s.view, s.site_name),
+           absl::StrCat(PeerName(s.view, s.site_name),
                         " is still copying the demotion of this site"));
      }},
     {"in-step",
@@ -269,25 +270,25 @@ constexpr Row<ResyncSeen> kResyncTable[] = {
        // demoted itself: rbd-mirror says "idle" also in the moment before it
        // finds a split brain (seen, 16.2.15). A promotion of the peer brings a
        // snapshot.
-       if (!WholeCopy(*s.view) || !IsIdle(s.view->local->status) ||
-           !LivingPrimary(*s.view, s.settle) || s.view->OwnDemotion()) {
+       if (!WholeCopy(s.view) || !IsIdle(s.view.local->status) ||
+           !LivingPrimary(s.view, s.settle) || s.view.OwnDemotion()) {
          return std::nullopt;
        }
        return Do(Step::kReady, kInStep);
      }},
     {"both-demoted",
      [](const ResyncSeen& s) -> Judged {
-       if (!NobodyIsPrimary(s) || s.view->GaveRoleBack() ||
-           !KeptInStep(*s.view, s.settle)) {
+       if (!NobodyIsPrimary(s) || s.view.GaveRoleBack() ||
+           !KeptInStep(s.view, s.settle)) {
          return std::nullopt;
        }
        return Do(Step::kReady, kInStep);
      }},
     {"both-demoted-out-of-step",
      [](const ResyncSeen& s) -> Judged {
-       if (!NobodyIsPrimary(s) || s.view->GaveRoleBack()) return std::nullopt;
+       if (!NobodyIsPrimary(s) || s.view.GaveRoleBack()) return std::nullopt;
        return Unavailable(absl::StrCat(
-           DescribeOutOfStep(*s.view, s.site_name),
+           DescribeOutOfStep(s.view, s.site_name),
            "; where it was not, it is copied within a minute; where it was, "
            "promote that site, then this copy can be made anew"));
      }},
@@ -295,14 +296,14 @@ constexpr Row<ResyncSeen> kResyncTable[] = {
      [](const ResyncSeen& s) -> Judged {
        if (!NobodyIsPrimary(s)) return std::nullopt;
        return Unavailable(absl::StrCat(
-           DescribeGivenBack(*s.view, PeerName(*s.view, s.site_name)),
+           DescribeGivenBack(s.view, PeerName(s.view, s.site_name)),
            ", then this copy can be made anew"));
      }},
 
     // --- this site's rbd-mirror reports an error
     {"no-error",
      [](const ResyncSeen& s) -> Judged {
-       if (ReportsError(*s.view)) return std::nullopt;
+       if (ReportsError(s.view)) return std::nullopt;
        return AwaitReports();
      }},
     {"error-unread",
@@ -319,12 +320,12 @@ constexpr Row<ResyncSeen> kResyncTable[] = {
      }},
     {"no-living-primary",
      [](const ResyncSeen& s) -> Judged {
-       if (AnyLives(*s.view, Says::kPrimary, s.settle)) return std::nullopt;
+       if (AnyLives(s.view, Says::kPrimary, s.settle)) return std::nullopt;
        return Unavailable(absl::StrCat(
-           DescribeBroken(s), "; ", PeerName(*s.view, s.site_name),
+           DescribeBroken(s), "; ", PeerName(s.view, s.site_name),
            " is not known to be alive and primary; a resync deletes this copy "
            "and needs a living source, so none was requested",
-           MayBeLeftBehind(*s.view, s.settle) ? DescribeLeftBehind(s) : ""));
+           MayBeLeftBehind(s.view, s.settle) ? DescribeLeftBehind(s) : ""));
      }},
     {"broken",
      [](const ResyncSeen& s) -> Judged {
@@ -333,7 +334,7 @@ constexpr Row<ResyncSeen> kResyncTable[] = {
            StatusCode::kFailedPrecondition,
            absl::StrCat(DescribeBroken(s),
                         "; this copy must be deleted and recreated from ",
-                        PeerName(*s.view, s.site_name),
+                        PeerName(s.view, s.site_name),
                         ": set autoResync: true, or state: resync, or run `rbd "
                         "mirror image resync ",
                         s.spec, "`"));
@@ -343,7 +344,7 @@ constexpr Row<ResyncSeen> kResyncTable[] = {
        return Do(Step::kRequest,
                  absl::StrCat(DescribeBroken(s),
                               "; this copy is deleted and copied anew from ",
-                              PeerName(*s.view, s.site_name)));
+                              PeerName(s.view, s.site_name)));
      }},
 };
 
@@ -369,7 +370,7 @@ bool MayBeStanding(const MirrorView& view, const ErrorStanding& standing,
          standing.rewrites >= kStandingRewrites;
 }
 
-absl::Span<const Row<ResyncSeen>> ResyncTable() { return kResyncTable; }
+absl::Span<const Rule<ResyncSeen>> ResyncTable() { return kResyncTable; }
 
 Next DecideResync(const ResyncSeen& seen, absl::string_view without) {
   return FirstOf(ResyncTable(), seen, without);

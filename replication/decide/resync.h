@@ -30,11 +30,12 @@ struct ResyncError {
 
 /// What a resync's table is about. Nothing is owned.
 struct ResyncSeen {
-  /// nullptr: the journal has the volume, and the pool no image.
-  const MirrorView* view = nullptr;
+  const MirrorView& view;
   const SiteNameFn& site_name;
   SteadyDuration settle{0};
   Force force = Force::kNo;
+  /// The journal has the volume, and the pool no image: `view` shows nothing.
+  bool absent = false;
   /// How long ago a look has shown a living primary; nullopt: never.
   std::optional<SteadyDuration> since_primary{};
   std::optional<ResyncError> error{};  // nullopt: not read yet
@@ -55,7 +56,7 @@ bool MayBeStanding(const MirrorView& view, const ErrorStanding& standing,
                    SteadyDuration settle);
 
 /// The rows of the table, from top to bottom.
-absl::Span<const Row<ResyncSeen>> ResyncTable();
+absl::Span<const Rule<ResyncSeen>> ResyncTable();
 
 /// What comes next, from one look; pure. An answer with OK is "not ready": it
 /// has begun and will end by itself.

@@ -190,8 +190,12 @@ absl::StatusOr<Next> JudgeResync(const OpenedVolume& opened, Timeline& timeline,
   const SiteNameFn site_name = [&](const std::string& uuid) {
     return SiteName(*opened.reads, uuid);
   };
-  ResyncSeen seen{
-      .view = view, .site_name = site_name, .settle = settle, .force = force};
+  const MirrorView no_image;
+  ResyncSeen seen{.view = view != nullptr ? *view : no_image,
+                  .site_name = site_name,
+                  .settle = settle,
+                  .force = force,
+                  .absent = view == nullptr};
   seen.spec = opened.volume.ImageSpec();
   seen.since_primary = timeline.SinceSeen(key, Since::kLivingPrimary);
   if (view != nullptr && !view->info.primary &&
