@@ -122,6 +122,7 @@ class Promotion {
   std::optional<MirrorView> read_back_;  // through the handle that promoted
   std::optional<bool> open_by_mirror_;   // before view_
   SteadyDuration open_for_{0};
+  bool awaits_release_ = false;  // the next look is SeeRelease()
   /// Of each wait of a primary: since when.
   std::map<Step, SteadyTime> waits_since_;
 };
@@ -130,6 +131,7 @@ absl::Status Promotion::See() {
   if (std::exchange(fresh_, false)) return absl::OkStatus();
   // What a primary has left to do is no matter of the other site.
   if (was_primary_) {
+    if (std::exchange(awaits_release_, false)) return SeeRelease();
     ADDONS_ASSIGN_OR_RETURN(view_, Look(session_));
     return absl::OkStatus();
   }
@@ -208,6 +210,7 @@ absl::Status Promotion::Act(const Next& next) {
     case Step::kRescue:
       return PromoteByForce(next.step);
     case Step::kSeeRelease:
+      fresh_ = true;
       return SeeRelease();
     case Step::kSaveHalfCopy: {
       // What began to arrive between the last look and librbd's promotion,
@@ -299,7 +302,7 @@ absl::Status Promotion::WaitAsPrimary(const Next& next) {
   const SteadyTime since =
       waits_since_.try_emplace(next.step, context_.clock().Now()).first->second;
   if (!MayWaitOn(session_, since)) return Refuse(next.code, next.reason);
-  open_by_mirror_.reset();
+  awaits_release_ = next.step == Step::kAwaitRelease;
   return Wait(next.reason);
 }
 
@@ -607,7 +610,6 @@ absl::Status Promotion::SeeRelease() {
   // In this order.
   ADDONS_ASSIGN_OR_RETURN(const ImageClients clients, FindClients(session_));
   ADDONS_ASSIGN_OR_RETURN(view_, Look(session_));
-  fresh_ = true;
   open_by_mirror_ = clients.mirror;
   open_for_ = environment_.timeline.HeldFor(
       view_.timeline_key, Since::kOpenByMirror,
