@@ -112,7 +112,7 @@ std::string WholePoolKey(absl::string_view fsid, int64_t pool_id);
 ///
 ///   HalfEnabled()                       Enable(), Disable()
 ///                                         replication/look/leftover.h, replication/steps/enable.h
-///   disabling                           Disable(): CarryOn()
+///   disabling                           Disable(): DisableOnceMore()
 ///                                         replication/steps/disable.h
 ///   OwnHalfDemotion()                   Demote(): Repair(); Promote()
 ///                                         replication/steps/demote.h
@@ -122,6 +122,7 @@ std::string WholePoolKey(absl::string_view fsid, int64_t pool_id);
 ///                                         replication/steps/promotion_cleanup.h
 ///   primary with own.demotion           Promote(): FollowersOf()
 ///                                         replication/decide/promote.h
+///                                         replication/steps/promote.h
 ///   AwaitsRestore()                     Promote(): RestoreLastComplete()
 ///   half a demotion, given up by        Promote(): SetHalfDemotionGoingAside()
 ///   an rbd-mirror that began anew         replication/steps/half_demotion.h

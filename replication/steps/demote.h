@@ -19,7 +19,7 @@ struct DemoteRequest {
 /// promoted.
 ///
 // clang-format off
-///   RunSteps()                                    see replication/run_steps.h
+///   RunSteps()                                    see replication/steps/run_steps.h
 ///     See(): LookAround()  "looking at the image" <───────────────────┐
 ///     Judge(): DecideDemote()                  see replication/decide/demote.h
 ///     ├─ an answer ───────────> Answer()                              │

@@ -17,7 +17,6 @@
 #include "replication/look/record.h"
 #include "replication/look/rescue_record.h"
 #include "replication/look/role_log.h"
-#include "replication/run_steps.h"
 #include "replication/session.h"
 #include "replication/steps/enable.h"
 #include "replication/steps/mirror_client_guard.h"
@@ -25,6 +24,7 @@
 #include "replication/steps/parent.h"
 #include "replication/steps/promotion_cleanup.h"
 #include "replication/steps/rescue.h"
+#include "replication/steps/run_steps.h"
 
 namespace addons {
 namespace {

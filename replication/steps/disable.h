@@ -25,7 +25,7 @@ struct DisableRequest {
 /// Ends the replication of a volume.
 ///
 // clang-format off
-///   RunSteps()                                    see replication/run_steps.h
+///   RunSteps()                                    see replication/steps/run_steps.h
 ///     See(): Look()  "looking at both sites" <────────────────────────┐
 ///     Judge(): DecideDisable()                see replication/decide/disable.h
 ///     ├─ an answer ─────────────> Answer()                            │

@@ -15,11 +15,11 @@
 #include "replication/look/leftover.h"
 #include "replication/look/record.h"
 #include "replication/look/role_log.h"
-#include "replication/run_steps.h"
 #include "replication/session.h"
 #include "replication/steps/mirror_client_guard.h"
 #include "replication/steps/mirror_snapshot.h"
 #include "replication/steps/parent.h"
+#include "replication/steps/run_steps.h"
 #include "replication/steps/schedule_store.h"
 #include "replication/steps/write_record.h"
 

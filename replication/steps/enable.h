@@ -29,7 +29,7 @@ struct EnableRequest {
 /// Switches replication of a volume on; this site's image becomes primary.
 ///
 // clang-format off
-///   RunSteps()                                    see replication/run_steps.h
+///   RunSteps()                                    see replication/steps/run_steps.h
 ///     See(): Look()  "looking at the image" <─────────────────────────┐
 ///     Judge(): DecideEnable()                  see replication/decide/enable.h
 ///     ├─ an answer ───────────> Answer(): SweepSchedules()            │

@@ -1,53 +1,35 @@
 #include "replication/steps/promote.h"
 
-#include <algorithm>
-#include <cerrno>
-#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "base/status_macros.h"
-#include "ceph/errors.h"
 #include "ceph/mirror_clients.h"
-#include "ceph/pinned_options.h"
 #include "replication/decide/promote.h"
 #include "replication/look/move_marks.h"
 #include "replication/look/peers.h"
-#include "replication/look/record.h"
 #include "replication/look/rescue_record.h"
 #include "replication/look/role_log.h"
 #include "replication/promotion_rest.h"
-#include "replication/run_steps.h"
 #include "replication/session.h"
+#include "replication/steps/become_primary.h"
 #include "replication/steps/half_demotion.h"
 #include "replication/steps/image_id.h"
-#include "replication/steps/mirror_client_eviction.h"
-#include "replication/steps/mirror_client_guard.h"
 #include "replication/steps/mirror_schedule.h"
-#include "replication/steps/mirror_snapshot.h"
 #include "replication/steps/parent.h"
 #include "replication/steps/promotion_cleanup.h"
 #include "replication/steps/rescue.h"
+#include "replication/steps/run_steps.h"
 #include "replication/steps/schedule_store.h"
 #include "replication/steps/write_record.h"
 
 namespace addons {
 namespace {
-
-bool SameSnapshots(const std::vector<MirrorSnapshot>& one,
-                   const std::vector<MirrorSnapshot>& other) {
-  return std::equal(one.begin(), one.end(), other.begin(), other.end(),
-                    [](const MirrorSnapshot& a, const MirrorSnapshot& b) {
-                      return a.id == b.id && a.complete == b.complete &&
-                             a.last_copied_object == b.last_copied_object;
-                    });
-}
 
 /// One promotion of one volume, from the first look to the answer: RunSteps().
 class Promotion {
@@ -57,7 +39,9 @@ class Promotion {
         environment_(session.environment),
         request_(request),
         session_(session),
-        rescue_(session) {}
+        rescue_(session),
+        change_(request, session, rescue_,
+                [this](const std::string& reason) { return Wait(reason); }) {}
 
   absl::Status See();
   absl::StatusOr<Next> Judge();
@@ -74,24 +58,7 @@ class Promotion {
   absl::Status WaitAsPrimary(const Next& next);
   absl::Status Wait(const std::string& reason);
   // --- of a secondary
-  absl::Status PromotePlainly();
-  absl::Status PromoteByForce(Step step);
-  /// Whether it was promoted, as view_ shows then; false: look again.
-  absl::StatusOr<bool> TryPromote(Force force);
-  absl::StatusOr<bool> AfterRefusal(const absl::Status& promoted, Force force,
-                                    const MirrorView& after);
-  absl::Status NeedRoom();
-  absl::Status CallPlain();
-  absl::Status CallForced();
-  absl::Status WriteNotes(Image& image, Force force, MirrorView* view);
-  std::optional<MirrorView> ReadBack(Image& image);
-  absl::Status ReadBackAndNote(Image& image, Force force);
-  absl::StatusOr<bool> StillHolds(Image& image, SteadyTime opened_at);
-  absl::StatusOr<bool> PrepareForce(Step step);
-  absl::Status PrepareRescue(Step step);
-  absl::Status EndCopyingFirst();
-  absl::Status RefuseAfterPatience();
-  bool LookIsFinal() const;
+  absl::Status PromoteAs(Step step);
   // --- of a primary
   absl::Status SeeRelease();
   absl::Status RestoreLastComplete();
@@ -106,21 +73,14 @@ class Promotion {
   const PromoteRequest& request_;
   Session& session_;
   Rescue rescue_;
+  BecomePrimary change_;
   MirrorView view_;
   bool fresh_ = false;                  // view_ is a look after the last step
   std::optional<RescueRecord> record_;  // of the rescue image
   SteadyTime looked_at_;                // at view_
   SeriesClocks clocks_;                 // likewise
   bool was_primary_ = false;            // a look has shown that
-  /// Since when nothing can be copied, which a look after that shows for good.
-  std::optional<SteadyTime> copying_ended_at_;
-  std::optional<SteadyTime> mutating_since_;
-  bool took_back_ = false;  // this site's own demotion
-  /// A forced promotion was not begun: what it rests on may not hold any more.
-  bool overtaken_ = false;
-  bool lock_forced_ = false;             // of an image that is promoted plainly
-  std::optional<MirrorView> read_back_;  // through the handle that promoted
-  std::optional<bool> open_by_mirror_;   // before view_
+  std::optional<bool> open_by_mirror_;  // before view_
   SteadyDuration open_for_{0};
   bool awaits_release_ = false;  // the next look is SeeRelease()
   /// Of each wait of a primary: since when.
@@ -167,8 +127,8 @@ PromoteSeen Promotion::Seen(const SiteNameFn& site_name) const {
   seen.open_by_mirror = open_by_mirror_;
   seen.open_for = open_for_;
   seen.was_primary = was_primary_;
-  seen.begun = mutating_since_.has_value();
-  seen.took_back = took_back_;
+  seen.begun = change_.begun();
+  seen.took_back = change_.took_back();
   seen.done = done;
   return seen;
 }
@@ -205,10 +165,9 @@ absl::Status Promotion::Await(const Next& next) {
 absl::Status Promotion::Act(const Next& next) {
   switch (next.step) {
     case Step::kPromote:
-      return PromotePlainly();
     case Step::kPromoteByForce:
     case Step::kRescue:
-      return PromoteByForce(next.step);
+      return PromoteAs(next.step);
     case Step::kSeeRelease:
       fresh_ = true;
       return SeeRelease();
@@ -289,12 +248,7 @@ absl::Status Promotion::WaitForPeer(const Next& next) {
   ADDONS_RETURN_IF_ERROR(Wait(reason));
   // An earlier try began to mutate, was refused by librbd, and by now the
   // other side looks different: nothing was changed, so just wait on.
-  if (mutating_since_.has_value() &&
-      context_.clock().Now() - *mutating_since_ >
-          environment_.options.promote_patience) {
-    return Refuse(next.code, reason);
-  }
-  return absl::OkStatus();
+  return change_.OutOfPatience() ? Refuse(next.code, reason) : absl::OkStatus();
 }
 
 /// Nobody is to start a workload before.
@@ -306,297 +260,13 @@ absl::Status Promotion::WaitAsPrimary(const Next& next) {
   return Wait(next.reason);
 }
 
-absl::Status Promotion::PromotePlainly() {
-  ADDONS_RETURN_IF_ERROR(NeedRoom());
-  ADDONS_RETURN_IF_ERROR(PrepareRescue(Step::kPromote));
-  took_back_ = view_.LastDemotionIsOwn();
-  const std::string role_before(RoleName(view_));
-  ADDONS_ASSIGN_OR_RETURN(const bool promoted, TryPromote(Force::kNo));
-  if (promoted) {
-    NoteRoleChange(session_, role_before, RoleName(view_), "promoted");
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Promotion::PromoteByForce(Step step) {
-  ADDONS_RETURN_IF_ERROR(NeedRoom());
-  ADDONS_ASSIGN_OR_RETURN(const bool ready, PrepareForce(step));
-  if (!ready) return absl::OkStatus();
-  const std::string role_before(RoleName(view_));
-  const std::string by(ForcedPromotion(view_));
-  ADDONS_ASSIGN_OR_RETURN(const bool promoted, TryPromote(Force::kYes));
-  if (promoted) {
-    NoteRoleChange(session_, role_before, RoleName(view_), by);
-    WarnOfCloneLoss(session_, view_);
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Promotion::EndCopyingFirst() {
-  ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
-  if (!mutating_since_.has_value()) mutating_since_ = context_.clock().Now();
-  ADDONS_RETURN_IF_ERROR(EndCopying(
-      session_, view_.AnyFreshPeer(environment_.options.settle_time)));
-  copying_ended_at_ = context_.clock().Now();
-  return absl::OkStatus();
-}
-
-/// The last look was made after the copying had ended, just now. Whether nobody
-/// has come back since is seen right before the promotion: StillHolds().
-bool Promotion::LookIsFinal() const {
-  constexpr std::chrono::seconds kFresh{3};
-  return copying_ended_at_.has_value() && looked_at_ >= *copying_ended_at_ &&
-         environment_.clock.Now() - looked_at_ <= kFresh;
-}
-
-/// Each try of a promotion that cannot begin looks again.
-absl::Status Promotion::RefuseAfterPatience() {
-  if (!mutating_since_.has_value() ||
-      context_.clock().Now() - *mutating_since_ <=
-          environment_.options.promote_patience) {
-    return absl::OkStatus();
-  }
-  return Refuse(absl::StatusCode::kUnavailable,
-                "rbd-mirror comes back again and again before the promotion "
-                "can begin, or Ceph answers too slowly; repeat the call");
-}
-
-/// Everything that must be true for librbd's forced promotion. false: not yet,
-/// look again.
-absl::StatusOr<bool> Promotion::PrepareForce(Step step) {
-  if (!LookIsFinal()) {
-    ADDONS_RETURN_IF_ERROR(RefuseAfterPatience());
-    ADDONS_RETURN_IF_ERROR(EndCopyingFirst());
-    return false;
-  }
-  if (step == Step::kRescue && RescueSnapshot(view_) != nullptr) {
-    ADDONS_ASSIGN_OR_RETURN(const bool saved, rescue_.Saved(view_));
-    if (!saved) {
-      ADDONS_RETURN_IF_ERROR(rescue_.Save(view_));
-      // That took its time.
-      mutating_since_ = context_.clock().Now();
-      ADDONS_RETURN_IF_ERROR(EndCopyingFirst());
-      return false;
-    }
-  }
-  ADDONS_RETURN_IF_ERROR(PrepareRescue(step));
-  return true;
-}
-
-/// A rescue image is the last complete state from here on, or it must not be
-/// there any more: after this promotion it would be taken for that.
-absl::Status Promotion::PrepareRescue(Step step) {
-  if (step != Step::kRescue) {
-    if (!record_.has_value()) return absl::OkStatus();
-    if (!AwaitsRestore(*record_, view_)) {
-      ADDONS_RETURN_IF_ERROR(rescue_.Remove());
-      record_.reset();
-      return absl::OkStatus();
-    }
-  }
-  ADDONS_ASSIGN_OR_RETURN(record_, rescue_.BeginPromotion());
-  return absl::OkStatus();
-}
-
-/// What a promotion notes on the handle that promoted: the table sees what is
-/// missing, and would open the image for it. `view` shows the notes.
-/// What is left of an earlier term goes: what shows that it is older is dropped
-/// a few snapshots later.
-absl::Status Promotion::WriteNotes(Image& image, Force force,
-                                   MirrorView* view) {
-  LocalRecord record = view->own;
-  record.term.reset();
-  record.first_copy_awaited = false;
-  record.promoted_from.reset();
-  // Of a promotion by force nothing shows that no other site went on.
-  if (force == Force::kNo && view_.info.mode != MirrorMode::kJournal) {
-    record.promoted_from = PromotedFrom(view_);
-  }
-  if (force == Force::kNo && took_back_) {
-    // From now on the retry knows that nobody was told.
-    record.demotion = OwnDemotionMark{OwnDemotionStep::kTakenBack};
-    return WriteLocalRecord(image, record, view);
-  }
-  // A retry must not take this for a demotion that was taken back, and yield.
-  record.demotion.reset();
-  if (request_.parameters.schedule.has_value() &&
-      view_.info.mode == MirrorMode::kSnapshot) {
-    // KeepScheduleOfRequest() tries it again.
-    NoteSchedule(image, session_.volume, *request_.parameters.schedule,
-                 request_.scope, view, &record)
-        .IgnoreError();
-  }
-  ADDONS_RETURN_IF_ERROR(WriteLocalRecord(image, record, view));
-  return RemoveRefusal(image, view);
-}
-
-/// The image as the handle that promoted shows it. That counts where it was
-/// read after all that librbd has changed: the mark that refuses writes goes
-/// last, and that a snapshot is complete is known from the cluster alone.
-/// Otherwise (nullopt) the image is opened anew to see it.
-std::optional<MirrorView> Promotion::ReadBack(Image& image) {
-  // There the role stands in the journal.
-  if (view_.info.mode != MirrorMode::kSnapshot) return std::nullopt;
-  auto seen = Look(session_, image);
-  if (!seen.ok() || !seen->info.primary || seen->marked_non_primary) {
-    return std::nullopt;
-  }
-  const MirrorSnapshot* newest = seen->Newest();
-  if (newest == nullptr || newest->kind != MirrorSnapshotKind::kPrimary ||
-      !newest->complete) {
-    return std::nullopt;
-  }
-  return *std::move(seen);
-}
-
-/// Reads back before the notes: librbd reads the header anew for the first of
-/// them in any case.
-absl::Status Promotion::ReadBackAndNote(Image& image, Force force) {
-  std::optional<MirrorView> seen = ReadBack(image);
-  MirrorView view = seen.value_or(view_);
-  ADDONS_RETURN_IF_ERROR(WriteNotes(image, force, &view));
-  // Its note says more than `view` shows.
-  if (seen.has_value() && !took_back_) read_back_ = std::move(view);
-  return absl::OkStatus();
-}
-
-/// librbd answers 0 where a promotion makes no snapshot for want of room, and
-/// leaves a copy that takes writes.
-absl::Status Promotion::NeedRoom() {
-  ADDONS_ASSIGN_OR_RETURN(const SnapshotRoom room,
-                          ReadSnapshotRoom(*session_.reads, view_));
-  if (room.For(1)) return absl::OkStatus();
-  return Refuse(absl::StatusCode::kUnavailable,
-                DescribeNoRoomForCopy(room, session_, view_));
-}
-
-absl::Status Promotion::CallPlain() {
-  const MirrorClientGuard guard(session_.cluster(), *session_.reads,
-                                environment_.timeline);
-  return ChangeImage(session_.volume, [this](Image& image) -> absl::Status {
-    ADDONS_RETURN_IF_ERROR(image.MirrorPromote(Force::kNo));
-    return ReadBackAndNote(image, Force::kNo);
-  });
-}
-
-/// Nobody can be copying, and the image is what the decision rests on, seen
-/// through the handle that promotes: librbd goes by what that one knows.
-absl::StatusOr<bool> Promotion::StillHolds(Image& image, SteadyTime opened_at) {
-  // What a handle knows is from when it was opened, until somebody tells it.
-  constexpr std::chrono::seconds kOpened{5};
-  if (context_.clock().Now() - opened_at > kOpened) return false;
-  ADDONS_ASSIGN_OR_RETURN(const bool ended, CopyingHasEnded(session_, image));
-  if (!ended) {
-    copying_ended_at_.reset();
-    return false;
-  }
-  ADDONS_ASSIGN_OR_RETURN(const std::vector<MirrorSnapshot> snapshots,
-                          image.MirrorSnapshots());
-  return SameSnapshots(view_.snapshots, snapshots);
-}
-
-absl::Status Promotion::CallForced() {
-  // rbd-mirror's new clients appear four seconds after it was blocklisted at
-  // the earliest.
-  constexpr std::chrono::seconds kStands{2};
-  const SteadyTime opened_at = context_.clock().Now();
-  return ChangeImage(session_.volume, [&](Image& image) -> absl::Status {
-    // The lease, too, is looked at once more.
-    ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
-    const SteadyTime checked_at = context_.clock().Now();
-    ADDONS_ASSIGN_OR_RETURN(const bool holds, StillHolds(image, opened_at));
-    if (!holds) {
-      overtaken_ = true;
-      return absl::OkStatus();
-    }
-    ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<EvictionWatchdog> watchdog,
-                            EvictionWatchdog::Start(session_));
-    const absl::Status promoted =
-        image.MirrorPromoteByForce(checked_at + kStands);
-    // Time has passed on the way there.
-    overtaken_ = CephErrno(promoted) == ECANCELED;
-    ADDONS_RETURN_IF_ERROR(promoted);
-    // At once, on the same handle: rbd-mirror is on its way back.
-    ADDONS_ASSIGN_OR_RETURN(const std::vector<MirrorSnapshot> snapshots,
-                            image.MirrorSnapshots());
-    const uint64_t seen = view_.Newest() != nullptr ? view_.Newest()->id : 0;
-    for (const uint64_t snapshot_id : HalfCopies(snapshots)) {
-      // One that began since then is saved first: kSaveHalfCopy.
-      if (snapshot_id > seen) continue;
-      ADDONS_RETURN_IF_ERROR(image.RemoveSnapshot(snapshot_id));
-    }
-    return ReadBackAndNote(image, Force::kYes);
-  });
-}
-
-absl::StatusOr<bool> Promotion::TryPromote(Force force) {
-  ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
-  if (!mutating_since_.has_value()) mutating_since_ = context_.clock().Now();
-  context_.Step(force == Force::kYes ? "promoting by force" : "promoting");
-  context_.SetPending(absl::OkStatus());
-  overtaken_ = false;
-  read_back_.reset();
-  const absl::Status promoted =
-      force == Force::kYes ? CallForced() : CallPlain();
-  if (overtaken_) {
-    ADDONS_RETURN_IF_ERROR(RefuseAfterPatience());
-    return false;
-  }
-  environment_.series.ForgetPrimary(view_.timeline_key);
-
-  // What counts is what is there now, not what the call said.
-  if (!read_back_.has_value()) {
-    ADDONS_ASSIGN_OR_RETURN(read_back_, Look(session_));
-  }
-  MirrorView after = *std::exchange(read_back_, std::nullopt);
-  if (!after.info.primary) return AfterRefusal(promoted, force, after);
-  if (record_.has_value() && AwaitsRestore(*record_, after)) {
-    ADDONS_RETURN_IF_ERROR(rescue_.Promoted(after));
-  }
-  view_ = std::move(after);
+absl::Status Promotion::PromoteAs(Step step) {
+  ADDONS_ASSIGN_OR_RETURN(std::optional<MirrorView> promoted,
+                          change_.Promote(step, view_, looked_at_, &record_));
+  if (!promoted.has_value()) return absl::OkStatus();
+  view_ = *std::move(promoted);
   fresh_ = true;
-  return true;
-}
-
-/// Of a promotion after which the image is not primary: false, where it is to
-/// be looked at again.
-absl::StatusOr<bool> Promotion::AfterRefusal(const absl::Status& promoted,
-                                             Force force,
-                                             const MirrorView& after) {
-  const int error = CephErrno(promoted);
-  const bool busy = error == EBUSY || error == EROFS || error == EAGAIN;
-  // The call was about another state than the look.
-  const bool overtaken =
-      error == EINVAL && !SameSnapshots(view_.snapshots, after.snapshots);
-  if (!promoted.ok() && !busy && !overtaken) return promoted;
-
-  // Nobody but a person gives that up.
-  if (const std::string lock = LockTakenByHand(promoted); !lock.empty()) {
-    return Refuse(absl::StatusCode::kUnavailable, lock);
-  }
-
-  const std::string reason =
-      promoted.ok()
-          ? "the image is not primary after a promotion that reported "
-            "success"
-      : overtaken ? "a snapshot has arrived during the promotion"
-                  : "rbd-mirror still holds the image";
-  const bool patience_left = context_.clock().Now() - *mutating_since_ <
-                             environment_.options.promote_patience;
-  const bool awaited =
-      request_.force == Force::kYes || context_.LatestDeadline().has_value();
-  // The demotion is here, so there is nothing to force but the lock.
-  if (busy && force == Force::kNo && request_.force == Force::kYes &&
-      !patience_left && !std::exchange(lock_forced_, true)) {
-    mutating_since_ = context_.clock().Now();
-    ADDONS_RETURN_IF_ERROR(EndCopyingFirst());
-    return false;
-  }
-  if (!patience_left || !awaited) {
-    return Refuse(absl::StatusCode::kUnavailable, reason);
-  }
-  ADDONS_RETURN_IF_ERROR(Wait(reason));
-  return false;
+  return absl::OkStatus();
 }
 
 /// In journal mode a promotion takes no lock. When the peer takes its own

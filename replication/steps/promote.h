@@ -26,7 +26,7 @@ struct PromoteRequest {
 /// Makes this site's image the primary one.
 ///
 // clang-format off
-///   RunSteps()                                    see replication/run_steps.h
+///   RunSteps()                                    see replication/steps/run_steps.h
 ///     See()     "looking at both sites" <──────────────────────────────┐
 ///     Judge():  DecidePromote()               see replication/decide/promote.h
 ///     ├─ an answer ──> Answer()                                        │
@@ -34,11 +34,8 @@ struct PromoteRequest {
 ///     └─ a step ─────> Act() ──────────────────────────────────────────┘
 ///
 ///   of a secondary
-///     kPromote           PromotePlainly(): NeedRoom(), TryPromote() "promoting";
-///                        by force, and busy for long: EndCopyingFirst()
-///     kPromoteByForce    NeedRoom(), PrepareForce(): EndCopyingFirst(),
-///     kRescue            LookIsFinal(), PrepareRescue(); TryPromote()
-///                        "promoting by force", unless not StillHolds()
+///     kPromote, kPromoteByForce, kRescue
+///                        PromoteAs()        see replication/steps/become_primary.h
 ///   of a primary: what a promotion has left to do, also one that died
 ///     kSeeRelease        SeeRelease()
 ///     kSaveHalfCopy      SaveHalfCopy()               see replication/steps/rescue.h

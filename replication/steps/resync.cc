@@ -11,10 +11,10 @@
 #include "replication/look/record.h"
 #include "replication/look/rescue_record.h"
 #include "replication/look/role_log.h"
-#include "replication/run_steps.h"
 #include "replication/session.h"
 #include "replication/steps/image_id.h"
 #include "replication/steps/rescue.h"
+#include "replication/steps/run_steps.h"
 #include "replication/steps/schedule_store.h"
 
 namespace addons {

@@ -31,7 +31,7 @@ struct ResyncResult {
 /// other cases this reports.
 ///
 // clang-format off
-///   RunSteps()                                    see replication/run_steps.h
+///   RunSteps()                                    see replication/steps/run_steps.h
 ///     See(): LookAt()  "looking at both sites" <──────────────────────┐
 ///     Judge(): JudgeResync(): DecideResync()   see replication/decide/resync.h
 ///     ├─ an answer ───────> Answer()                                  │

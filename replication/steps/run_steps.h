@@ -1,5 +1,5 @@
-#ifndef ADDONS_REPLICATION_RUN_STEPS_H_
-#define ADDONS_REPLICATION_RUN_STEPS_H_
+#ifndef ADDONS_REPLICATION_STEPS_RUN_STEPS_H_
+#define ADDONS_REPLICATION_STEPS_RUN_STEPS_H_
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -40,4 +40,4 @@ inline absl::Status NoSuchStep() {
 
 }  // namespace addons
 
-#endif  // ADDONS_REPLICATION_RUN_STEPS_H_
+#endif  // ADDONS_REPLICATION_STEPS_RUN_STEPS_H_
