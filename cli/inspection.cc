@@ -32,7 +32,18 @@ std::string VerdictText(const admin_pb::Forecast& forecast,
 }
 
 std::string Reason(const admin_pb::Forecast& forecast) {
-  return CleanLine(forecast.reason(), kMaxShownText);
+  std::string reason = CleanLine(forecast.reason(), kMaxShownText);
+  if (forecast.has_forcible_seconds()) {
+    absl::StrAppend(&reason, "; if nothing changes, it may be forced in about ",
+                    forecast.forcible_seconds(), " s");
+  }
+  return reason;
+}
+
+/// " [row not-yet]", which docs/replication-decisions.md has.
+std::string RowText(const admin_pb::Forecast& forecast) {
+  if (forecast.row().empty()) return "";
+  return absl::StrCat(" [row ", CleanLine(forecast.row(), kMaxShownName), "]");
 }
 
 FailoverWay WayOf(const CheckFailoverCommand& command) {
@@ -177,7 +188,7 @@ std::string TextOf(const Explained& explained, const Palette& palette) {
                     forecast.force() ? " by force " : " ",
                     VerdictText(forecast, palette), " (",
                     CleanLine(forecast.code(), kMaxShownName),
-                    "): ", Reason(forecast), "\n");
+                    "): ", Reason(forecast), RowText(forecast), "\n");
   }
   return text;
 }

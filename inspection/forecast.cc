@@ -17,26 +17,22 @@ absl::string_view Name(Verdict verdict) {
 }
 
 Forecast ForecastOf(const Next& next) {
+  Forecast forecast{Verdict::kWorks, next.code, next.reason,
+                    std::string(next.row)};
+  const bool ok = next.code == absl::StatusCode::kOk;
+  const bool unavailable = next.code == absl::StatusCode::kUnavailable;
   if (next.answers()) {
-    return {next.code == absl::StatusCode::kOk ? Verdict::kWorks
-                                               : Verdict::kRefuses,
-            next.code, next.reason};
+    if (!ok) forecast.verdict = Verdict::kRefuses;
+  } else if (next.waits()) {
+    // A wait that ends with an answer which makes others act is a refusal.
+    forecast.verdict = unavailable ? Verdict::kWaits : Verdict::kRefuses;
+  } else if (next.step == Step::kYield) {
+    forecast.verdict = Verdict::kRefuses;
+  } else if (next.step == Step::kSaveHalfCopy || next.step == Step::kRestore) {
+    forecast.verdict = Verdict::kUnclear;
+    forecast.code = absl::StatusCode::kUnavailable;
   }
-  // A wait that ends with an answer which makes others act is a refusal.
-  if (next.waits()) {
-    return {next.code == absl::StatusCode::kUnavailable ? Verdict::kWaits
-                                                        : Verdict::kRefuses,
-            next.code, next.reason};
-  }
-  switch (next.step) {
-    case Step::kYield:
-      return {Verdict::kRefuses, next.code, next.reason};
-    case Step::kSaveHalfCopy:
-    case Step::kRestore:
-      return {Verdict::kUnclear, absl::StatusCode::kUnavailable, next.reason};
-    default:
-      return {Verdict::kWorks, next.code, next.reason};
-  }
+  return forecast;
 }
 
 Forecast NotSeen(const absl::Status& status) {

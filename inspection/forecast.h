@@ -1,6 +1,8 @@
 #ifndef ADDONS_INSPECTION_FORECAST_H_
 #define ADDONS_INSPECTION_FORECAST_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -29,6 +31,12 @@ struct Forecast {
   absl::StatusCode code = absl::StatusCode::kUnknown;
   /// For a person: what is seen, and what comes of it.
   std::string reason;
+  /// The row of the verb's table that says so (docs/replication-decisions.md); empty: it is
+  /// no row's.
+  std::string row = {};
+  /// Of a promotion that waits: in how many seconds it is answered with
+  /// FAILED_PRECONDITION, if nothing changes; nullopt: that is not to be seen.
+  std::optional<uint64_t> forcible_seconds = std::nullopt;
 };
 
 /// Of what a verb's table says comes next.

@@ -68,6 +68,10 @@ void Fill(const Forecast& forecast, const std::string& verb, Force force,
   filled->set_code(absl::StatusCodeToString(forecast.code));
   // It may repeat what rbd-mirror wrote; see also GetVolumeReplicationInfo.
   filled->set_reason(CleanLine(forecast.reason, kMaxTextBytes));
+  filled->set_row(forecast.row);
+  if (forecast.forcible_seconds.has_value()) {
+    filled->set_forcible_seconds(*forecast.forcible_seconds);
+  }
 }
 
 /// Of a volume or a group.

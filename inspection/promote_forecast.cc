@@ -98,7 +98,13 @@ PromoteForecast PromotePreview::Of(const MirrorView& view,
     }
     const Next next = ForecastPromote(seen);
     step = next.step;
-    return ForecastOf(next);
+    Forecast one = ForecastOf(next);
+    if (one.verdict == Verdict::kWaits) {
+      if (const auto in = ForcibleIn(seen); in.has_value()) {
+        one.forcible_seconds = static_cast<uint64_t>(in->count());
+      }
+    }
+    return one;
   };
   PromoteForecast forecast;
   forecast.planned = ask(Force::kNo);

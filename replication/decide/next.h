@@ -77,7 +77,7 @@ struct Next {
   absl::StatusCode code = absl::StatusCode::kUnavailable;
   /// For a person: what is seen, what is missing, what to do.
   std::string reason;
-  /// The row's name, as docs/decisions.md has it.
+  /// The row's name, as docs/replication-decisions.md has it.
   absl::string_view row{};
 
   bool answers() const { return step == Step::kAnswer; }

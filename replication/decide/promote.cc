@@ -211,6 +211,35 @@ bool NewestIsIncomplete(const MirrorView& view) {
          newest->kind == MirrorSnapshotKind::kPrimary && !newest->complete;
 }
 
+// --- what time alone changes
+
+/// It has been rewritten lately, and will be again.
+bool Reports(const SiteView& site) { return site.age < kJustReported; }
+
+MirrorView ViewLater(MirrorView view, SteadyDuration later) {
+  for (SiteView& peer : view.peers) {
+    if (!Reports(peer)) peer.age += later;
+  }
+  if (view.local.has_value() && !Reports(*view.local)) view.local->age += later;
+  if (view.silent_peer_age.has_value()) *view.silent_peer_age += later;
+  view.refused_demotion_age += later;
+  view.quiet_for += later;
+  return view;
+}
+
+/// Those that run.
+SeriesClocks ClocksLater(SeriesClocks clocks, SteadyDuration later) {
+  clocks.looked_for += later;
+  clocks.quiet_for += later;
+  for (SteadyDuration* clock :
+       {&clocks.peer_primary_for, &clocks.image_primary_for}) {
+    if (*clock > SteadyDuration::zero()) *clock += later;
+  }
+  if (clocks.evicted_for.has_value()) *clocks.evicted_for += later;
+  if (clocks.first_evicted_for.has_value()) *clocks.first_evicted_for += later;
+  return clocks;
+}
+
 /// What is left to do of a primary, whose answer that does not change.
 bool TidiesUp(Step step) {
   switch (step) {
@@ -701,6 +730,39 @@ absl::Span<const Rule<PromoteSeen>> PromoteTable() { return kPromoteTable; }
 
 Next DecidePromote(const PromoteSeen& seen, absl::string_view without) {
   return FirstOf(PromoteTable(), seen, without);
+}
+
+std::optional<std::chrono::seconds> ForcibleIn(const PromoteSeen& seen) {
+  // Reading names costs an operation each.
+  const SiteNameFn no_names = [](const std::string&) { return std::string(); };
+  const auto forcible = [&](std::chrono::seconds later) {
+    const MirrorView view = ViewLater(seen.view, later);
+    PromoteSeen then{.view = view,
+                     .rescue = seen.rescue,
+                     .options = seen.options,
+                     .site_name = no_names,
+                     .force = seen.force,
+                     .scope = seen.scope};
+    then.clocks = ClocksLater(seen.clocks, later);
+    then.disturbed = seen.disturbed;
+    then.interval = seen.interval;
+    const Next next = DecidePromote(then);
+    return next.answers() && next.code == StatusCode::kFailedPrecondition;
+  };
+  const auto longest = std::chrono::ceil<std::chrono::seconds>(
+      std::max(2 * seen.options.settle_time, seen.options.takeover_time));
+  if (!forcible(longest)) return std::nullopt;
+  std::chrono::seconds from{0};
+  std::chrono::seconds to = longest;
+  while (from < to) {
+    const std::chrono::seconds middle = from + (to - from) / 2;
+    if (forcible(middle)) {
+      to = middle;
+    } else {
+      from = middle + std::chrono::seconds(1);
+    }
+  }
+  return to;
 }
 
 Next ForecastPromote(const PromoteSeen& seen) {

@@ -1,5 +1,7 @@
 #include "replication/steps/promote.h"
 
+#include <chrono>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -7,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "ceph/mirror_clients.h"
@@ -55,6 +58,7 @@ class Promotion {
   PromoteSeen Seen(const SiteNameFn& site_name) const;
   absl::StatusOr<SeriesClocks> ReadClocks(bool disturbed);
   absl::Status WaitForPeer(const Next& next);
+  std::string DescribeForcibleAt() const;
   absl::Status WaitAsPrimary(const Next& next);
   absl::Status Wait(const std::string& reason);
   // --- of a secondary
@@ -237,7 +241,7 @@ absl::Status Promotion::Wait(const std::string& reason) {
 
 /// Of a secondary.
 absl::Status Promotion::WaitForPeer(const Next& next) {
-  std::string reason = next.reason;
+  std::string reason = absl::StrCat(next.reason, DescribeForcibleAt());
   SetHalfDemotionGoingAside(session_, view_, &reason);
   PromotionRest& rest = session_.memory.rest;
   NoteRest(session_, looked_at_, reason, Refuse(next.code, reason), &rest);
@@ -249,6 +253,25 @@ absl::Status Promotion::WaitForPeer(const Next& next) {
   // An earlier try began to mutate, was refused by librbd, and by now the
   // other side looks different: nothing was changed, so just wait on.
   return change_.OutOfPatience() ? Refuse(next.code, reason) : absl::OkStatus();
+}
+
+/// "; if nothing changes, it may be forced at about 03:12:40 UTC", where that
+/// is known; else empty.
+std::string Promotion::DescribeForcibleAt() const {
+  const SiteNameFn no_names = [](const std::string&) { return std::string(); };
+  const auto in = ForcibleIn(Seen(no_names));
+  if (request_.force == Force::kYes || !in.has_value()) return "";
+  // So that the text does not change with each look.
+  constexpr int64_t kRound = 5;
+  const int64_t at = std::chrono::system_clock::to_time_t(
+      std::chrono::time_point_cast<std::chrono::system_clock::duration>(
+          context_.clock().WallNow() + *in));
+  return absl::StrCat("; if nothing changes, it may be forced at about ",
+                      absl::FormatTime("%H:%M:%S",
+                                       absl::FromUnixSeconds((at + kRound - 1) /
+                                                             kRound * kRound),
+                                       absl::UTCTimeZone()),
+                      " UTC");
 }
 
 /// Nobody is to start a workload before.

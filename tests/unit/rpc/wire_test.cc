@@ -601,7 +601,8 @@ Package Admin() {
           "string cluster_id=2; string image=3}",
           "rbdaddons.admin.v1.Forecast {string verb=1; bool force=2; "
           "rbdaddons.admin.v1.Forecast.Verdict verdict=3; string code=4; "
-          "string reason=5}",
+          "string reason=5; string row=6; "
+          "uint64 forcible_seconds=7 [optional]}",
           "enum rbdaddons.admin.v1.Forecast.Verdict {UNSPECIFIED=0; WORKS=1; "
           "WAITS=2; REFUSES=3; UNCLEAR=4}",
           "rbdaddons.admin.v1.CheckFailoverRequest {rep string volume_ids=1; "

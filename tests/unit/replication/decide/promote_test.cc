@@ -101,6 +101,9 @@ class PromoteDecisionTest : public ::testing::Test {
   }
   Next Decide(Force force = Force::kNo, bool disturbed = false) {
     if (looked_) reports_.Note(&view_);
+    return DecidePromote(Seen(force, disturbed));
+  }
+  PromoteSeen Seen(Force force = Force::kNo, bool disturbed = false) {
     PromoteSeen seen{.view = view_,
                      .rescue = rescue_,
                      .options = options_,
@@ -109,7 +112,7 @@ class PromoteDecisionTest : public ::testing::Test {
     seen.clocks = clocks_;
     seen.disturbed = disturbed;
     seen.interval = interval_;
-    return DecidePromote(seen);
+    return seen;
   }
 
   ReplicationOptions options_;
@@ -1118,6 +1121,55 @@ TEST_F(FollowersTest, InJournalModeOnlyReportsTell) {
   SetPeer(State::kReplaying, R"(replaying, {"entries_behind_primary":0})");
   EXPECT_EQ(Judge(1), FollowerState::kUnknown);
   EXPECT_EQ(Judge(2), FollowerState::kFollow);
+}
+
+/// Seconds; -1: not as far as is seen.
+int64_t Until(const std::optional<seconds>& forcible) {
+  return forcible.has_value() ? forcible->count() : -1;
+}
+
+TEST_F(PromoteDecisionTest, TellsWhenASilentSiteMayBeForced) {
+  EXPECT_EQ(Until(ForcibleIn(Seen())), -1) << "it reports";
+  // It has been silent for 60 s of 90, and calls have looked for 20 s of them.
+  SetPeer(State::kStopped, "local image is primary", seconds(60));
+  WaitedFor(seconds(20));
+  clocks_.peer_primary_for = seconds(0);
+  clocks_.image_primary_for = seconds(0);
+  EXPECT_EQ(Until(ForcibleIn(Seen())), 70);
+  clocks_.quiet_for = seconds(50);
+  EXPECT_EQ(Until(ForcibleIn(Seen())), 40);
+  clocks_.quiet_for = seconds(80);
+  EXPECT_EQ(Until(ForcibleIn(Seen())), 30);
+  // Nobody is there who could hear of it.
+  AgeLocal(seconds(60));
+  view_.local->status.up = false;
+  EXPECT_EQ(Until(ForcibleIn(Seen())), -1);
+}
+
+TEST_F(PromoteDecisionTest, TellsWhenALivingPrimaryMayBeForcedAside) {
+  WaitedFor(seconds(100));
+  EXPECT_EQ(Until(ForcibleIn(Seen())), 80);
+  clocks_.image_primary_for = seconds(0);
+  EXPECT_EQ(Until(ForcibleIn(Seen())), -1) << "this image has just appeared";
+  // A workload keeps its demotion from going on.
+  WaitedFor(seconds(100));
+  view_.refused_demotion = RefusedDemotion{"client.4711", "", 0};
+  EXPECT_EQ(Until(ForcibleIn(Seen())), -1);
+}
+
+// What is told is what comes.
+TEST_F(PromoteDecisionTest, AtThatMomentItIsForcible) {
+  SetPeer(State::kStopped, "local image is primary", seconds(60));
+  WaitedFor(seconds(20));
+  clocks_.peer_primary_for = seconds(0);
+  const auto in = ForcibleIn(Seen());
+  ASSERT_TRUE(in.has_value());
+  view_.peers.front().age += *in - seconds(1);
+  clocks_.quiet_for += *in - seconds(1);
+  EXPECT_EQ(Decide().step, Step::kWait);
+  view_.peers.front().age += seconds(1);
+  clocks_.quiet_for += seconds(1);
+  EXPECT_THAT(Decide(), RefusesForDeath());
 }
 
 }  // namespace
