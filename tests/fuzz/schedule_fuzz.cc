@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_split.h"
 #include "replication/parameters.h"
-#include "server/duration.h"
+#include "base/duration.h"
 #include "tests/fuzz/check.h"
 #include "tests/fuzz/fuzz_target.h"
 

@@ -1,6 +1,10 @@
-#include "server/duration.h"
+#include "base/duration.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <map>
+#include <string>
 
 #include "tests/testing/status_matchers.h"
 
@@ -8,12 +12,30 @@ namespace addons {
 namespace {
 
 using ::addons::testing::StatusIs;
+using ::testing::HasSubstr;
 using std::chrono::milliseconds;
 
 milliseconds Parsed(const std::string& text) {
   const auto duration = ParseDuration(text);
   EXPECT_OK(duration) << text;
   return duration.value_or(milliseconds(-1));
+}
+
+TEST(ParseSecondsTest, TakesNumbersAndDurations) {
+  const std::map<std::string, double> good = {
+      {"90", 90},   {"0.5", 0.5},   {"90s", 90},   {"1m30s", 90},
+      {"2h", 7200}, {"500ms", 0.5}, {"1e3", 1000}, {"0", 0}};
+  for (const auto& [text, seconds] : good) {
+    const auto parsed = ParseSeconds(text);
+    ASSERT_TRUE(parsed.ok()) << text;
+    EXPECT_EQ(*parsed, seconds) << text;
+  }
+  for (const char* wrong : {"", "x", "90 s", "s", "5d", "nan", "inf", "-inf"}) {
+    EXPECT_THAT(
+        ParseSeconds(wrong),
+        StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("90s or 1m30s")))
+        << wrong;
+  }
 }
 
 TEST(ParseDurationTest, TakesAPlainNumberAsSeconds) {
@@ -26,6 +48,11 @@ TEST(ParseDurationTest, TakesUnits) {
   EXPECT_EQ(Parsed("1m30s"), std::chrono::seconds(90));
   EXPECT_EQ(Parsed("500ms"), milliseconds(500));
   EXPECT_EQ(Parsed("2h"), std::chrono::hours(2));
+}
+
+TEST(ParseDurationTest, TakesFractions) {
+  EXPECT_EQ(Parsed("0.5"), milliseconds(500));
+  EXPECT_EQ(Parsed("0.0004"), milliseconds(0));
 }
 
 TEST(ParseDurationTest, RefusesOthers) {
