@@ -106,11 +106,17 @@ absl::Status ExtendEntries(OperationContext& context, FenceRounds& rounds,
   }
 
   context.Step("replacing entries that end too early");
-  const std::vector<absl::Status> removed = RemoveEntries(cluster, early);
+  return ReplaceEntries(cluster, early, expiry);
+}
+
+absl::Status ReplaceEntries(Cluster& cluster,
+                            const std::vector<BlocklistKey>& keys,
+                            std::chrono::seconds expiry) {
+  const std::vector<absl::Status> removed = RemoveEntries(cluster, keys);
   Keys again;
-  for (size_t i = 0; i < early.size(); ++i) {
+  for (size_t i = 0; i < keys.size(); ++i) {
     // A removal without an answer may still come: nothing is added after it.
-    if (removed[i].ok()) again.push_back(early[i]);
+    if (removed[i].ok()) again.push_back(keys[i]);
   }
   const std::vector<absl::Status> added = AddEntries(cluster, again, expiry);
   ADDONS_RETURN_IF_ERROR(FirstError(removed));

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "base/cidr.h"
 #include "ceph/blocklist.h"
+#include "ceph/blocklist_commands.h"
 #include "ceph/cluster.h"
 #include "networkfence/fence_rounds.h"
 #include "operation/operation_context.h"
@@ -26,8 +27,8 @@ namespace addons {
 ///   3 Look()           CheckHelpers(): they are there
 ///                      EndsTooEarly(): the entry still does
 ///     "replacing entries that end too early"
-///   4 RemoveEntries()  the entry
-///   5 AddEntries()     the entry
+///   4 ReplaceEntries() the entry: RemoveEntries(),
+///   5                             AddEntries()
 // clang-format on
 ///
 /// There is no moment without cover, also when the process dies between any two
@@ -44,6 +45,13 @@ absl::Status ExtendEntries(OperationContext& context, FenceRounds& rounds,
                            const std::shared_ptr<Cluster>& cluster,
                            const std::vector<Cidr>& ranges,
                            std::chrono::seconds expiry);
+
+/// Removes entries and adds them anew, with a later end: once each removal is
+/// committed, because the monitor takes both in flight for nothing. Something
+/// else must cover what they block meanwhile.
+absl::Status ReplaceEntries(Cluster& cluster,
+                            const std::vector<BlocklistKey>& keys,
+                            std::chrono::seconds expiry);
 
 /// Removes the helpers that were made for `ranges`, then their markers. Call it
 /// when the entries of all of them are in force, with the `list` that shows

@@ -118,31 +118,47 @@ class Fencing {
 
   /// An entry that was there before may be ceph-csi's automatic fence, which is
   /// lifted when the node is back. Then this request gets an entry of its own
-  /// beside it: the one-address form, which nobody lifts unasked.
+  /// beside it: the one-address form, which nobody lifts unasked. One that is
+  /// there and ends too early is replaced while the automatic one covers.
   absl::Status StandBeside(FenceRounds::View* view) {
-    const auto stands = [&](const Cidr& range) {
-      const auto& list = (*view)->list;
-      const BlocklistEntry* const beside = list.FindAddress(range.address());
-      return beside != nullptr && (*view)->LastsFor(*beside, expiry());
-    };
-    std::vector<BlocklistKey> keys;
+    const std::vector<Cidr> alone = WithoutEntryBeside(**view);
+    if (alone.empty()) return absl::OkStatus();
+    std::vector<BlocklistKey> early;
+    std::vector<BlocklistKey> missing;
+    for (const Cidr& range : alone) {
+      const bool there = (*view)->list.FindAddress(range.address()) != nullptr;
+      (there ? early : missing).push_back(AddressKey(range.address()));
+    }
+    ADDONS_RETURN_IF_ERROR(
+        FirstError(AddEntries(*cluster_, missing, expiry())));
+    ADDONS_RETURN_IF_ERROR(ReplaceEntries(*cluster_, early, expiry()));
+    ADDONS_ASSIGN_OR_RETURN(*view, environment_.rounds.Look(cluster_));
+    const std::vector<Cidr> left = WithoutEntryBeside(**view);
+    if (left.empty()) return absl::OkStatus();
+    return absl::UnavailableError(absl::StrCat(
+        "the entry beside the automatic fence of ", left.front().Text(),
+        " is not in the blocklist, or ends too early; somebody "
+        "else may be changing it"));
+  }
+
+  /// Those in force by an entry that may be automatic, and by no other one that
+  /// lasts.
+  std::vector<Cidr> WithoutEntryBeside(const FenceView& view) const {
+    std::vector<Cidr> alone;
     for (const Cidr& range : request_.ranges) {
-      const BlocklistEntry* const entry = (*view)->list.FindRange(range);
-      if (!range.IsSingle() || entry == nullptr || !entry->until.has_value() ||
-          stands(range)) {
-        continue;
-      }
-      const absl::Duration left = *entry->until - (*view)->map.modified;
+      if (!range.IsSingle() || !view.InForce(range, expiry())) continue;
+      const BlocklistEntry* const beside =
+          view.list.FindAddress(range.address());
+      if (beside != nullptr && view.LastsFor(*beside, expiry())) continue;
+      const absl::Duration left =
+          *view.list.FindRange(range)->until - view.map.modified;
       const absl::Duration slack = absl::FromChrono(AutoUnfence::kExpirySlack);
       const bool just_made =
           absl::AbsDuration(left - absl::FromChrono(expiry())) <= slack;
       if (just_made || !AutoUnfence::MayBeAutomatic(left)) continue;
-      keys.push_back(AddressKey(range.address()));
+      alone.push_back(range);
     }
-    if (keys.empty()) return absl::OkStatus();
-    ADDONS_RETURN_IF_ERROR(FirstError(AddEntries(*cluster_, keys, expiry())));
-    ADDONS_ASSIGN_OR_RETURN(*view, environment_.rounds.Look(cluster_));
-    return absl::OkStatus();
+    return alone;
   }
 
   absl::Status Spread() {

@@ -30,18 +30,19 @@ struct FenceRequest {
 ///                     "reading back"                Look()
 ///                                                   ExtendEntries(): those that end too early
 ///                     StandBeside()                 an entry of its own where the one that is
-///                                                   there may be ceph-csi's: MayBeAutomatic()
+///                                                   there may be ceph-csi's: MayBeAutomatic();
+///                                                   ReplaceEntries(): one that ends too early
 ///                     "removing helper entries"     RemoveHelpers()
 ///   Spread()          "waiting for the OSDs to know it"
 ///   AfterFailure()    of an error after the first change: which ranges are in force
 // clang-format on
 ///
-/// OK: each range has an entry that lasts for the wanted time, read back; this
-/// client's OSD map knows them; and all OSDs that answered do. Those that did
-/// not are named in the log. FAILED_PRECONDITION before anything was changed:
-/// a range that is not fenced yet covers services that are alive, or this Ceph
-/// has no range blocklists. Any error after the first change says which ranges
-/// are in force.
+/// OK: each range has an entry that lasts for the wanted time, and that nobody
+/// lifts unasked, read back; this client's OSD map knows them; and all OSDs that
+/// answered do. Those that did not are named in the log. FAILED_PRECONDITION
+/// before anything was changed: a range that is not fenced yet covers services
+/// that are alive, or this Ceph has no range blocklists. Any error after the
+/// first change says which ranges are in force.
 absl::Status Fence(OperationContext& context, FenceEnvironment& environment,
                    const FenceRequest& request);
 

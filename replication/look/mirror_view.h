@@ -47,6 +47,8 @@ struct SiteView {
   /// has seen none. rbd-mirror ran then, so what it says now is no older than a
   /// minute before that.
   std::optional<int64_t> reported_before = std::nullopt;
+  /// This process has seen a peer's report that WentOn() in the present term.
+  bool went_on = false;
 
   /// Names the report among all of its site: another one is a newer one.
   std::string Stamp() const { return std::to_string(status.last_update); }

@@ -175,7 +175,9 @@ Copied CopiedBy(const SiteView& peer, const MirrorView& view) {
 
 bool MustHaveCopied(const MirrorView& view) {
   return view.info.mode != MirrorMode::kJournal &&
-         !PrimaryTermBeganInStep(view);
+         (!PrimaryTermBeganInStep(view) ||
+          std::any_of(view.peers.begin(), view.peers.end(),
+                      [](const SiteView& peer) { return peer.went_on; }));
 }
 
 bool Follows(const SiteView& peer, const MirrorView& view) {
@@ -202,6 +204,11 @@ bool MayHaveGoneOn(const SiteView& peer) {
 
 bool Diverged(const SiteView& peer, const MirrorView& view) {
   return peer.says == Says::kSplitBrain && WordOf(peer, view) >= Word::kLagging;
+}
+
+bool WentOn(const SiteView& peer, const MirrorView& view) {
+  return view.info.primary &&
+         (Diverged(peer, view) || SaysPrimary(peer, view, Word::kCurrent));
 }
 
 bool ToldNobody(const MirrorView& view) {

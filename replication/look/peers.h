@@ -58,8 +58,9 @@ enum class Copied {
 Copied CopiedBy(const SiteView& peer, const MirrorView& view);
 
 /// Only what was copied shows that a peer follows this primary, and not that it
-/// tries to: its image may have gone on from another content. Journal mode has
-/// no numbers that tell it.
+/// tries to: its image may have gone on from another content, before the
+/// present term, or since (SiteView::went_on). Journal mode has no numbers that
+/// tell it.
 bool MustHaveCopied(const MirrorView& view);
 
 /// What is written on this primary arrives at the peer.
@@ -71,6 +72,10 @@ bool MayHaveGoneOn(const SiteView& peer);
 /// It reports a split brain of this site's present term: nothing that is
 /// written here arrives there before a resync.
 bool Diverged(const SiteView& peer, const MirrorView& view);
+
+/// Beside this primary it tells that its own image has gone on from another
+/// content: it is primary as well, or in split brain.
+bool WentOn(const SiteView& peer, const MirrorView& view);
 
 /// This site takes its own demotion back, and has told nobody yet that it is
 /// primary: nothing was acknowledged here that a peer would have to copy.

@@ -60,12 +60,12 @@ bool FirstCopyNoteIsOver(const MirrorView& view);
 /// As MirrorView::PrimarySince(). Journal mode has no snapshots: nullopt.
 std::optional<int64_t> PrimaryTermBegan(const MirrorView& view);
 
-/// No other site can have gone on from another content: the present term began
+/// No other site had gone on from another content when the present term began:
 /// with the enabling of the image, or with the demotion of the peer, whose copy
 /// librbd keeps until the peer has copied something in turn, and which is noted
-/// as such. False where nothing shows that: snapshots alone do not, because a
-/// forced promotion drops the copies before it, and leaves a demotion that is
-/// older than those.
+/// as such. The peer may take that demotion back later. False where nothing
+/// shows how it began: snapshots alone do not, because a forced promotion drops
+/// the copies before it, and leaves a demotion that is older than those.
 bool PrimaryTermBeganInStep(const MirrorView& view);
 
 /// LocalRecord::promoted_from after a promotion without force of the image that

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "replication/look/mirror_view.h"
+#include "replication/look/peers.h"
 
 namespace addons {
 namespace {
@@ -77,7 +78,10 @@ void Timeline::NoteRole(Image& image, bool primary, MirrorView* view) const {
   // two looks the image may have been demoted and promoted again.
   const std::optional<int64_t> term = view->PrimarySince();
   if (image.primary.See(primary, now) || first || image.term != term) {
-    for (auto& [uuid, report] : image.reports) report.rewrites = 0;
+    for (auto& [uuid, report] : image.reports) {
+      report.rewrites = 0;
+      report.went_on = false;
+    }
   }
   image.term = term;
   for (SiteView& peer : view->peers) {
@@ -94,6 +98,11 @@ void Timeline::Note(MirrorView* view) {
   Image& image = Touch(view->timeline_key);
   NoteReports(image, view);
   NoteRole(image, view->enabled() && view->info.primary, view);
+  for (SiteView& peer : view->peers) {
+    bool& went_on = image.reports[peer.status.mirror_uuid].went_on;
+    went_on |= WentOn(peer, *view);
+    peer.went_on = went_on;
+  }
   if (!view->peers.empty()) image.Of(Since::kSilent) = {};
   Held<std::string>& copied = image.Of(Since::kCopied);
   copied.See(view->Progress(), clock_.Now());

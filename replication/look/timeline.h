@@ -129,6 +129,7 @@ class Timeline {
     std::optional<int64_t> before;            // the stamp before
     std::optional<SteadyTime> written_after;  // a look with an older one
     int rewrites = 0;                 // since the image was seen in its role
+    bool went_on = false;             // likewise: SiteView::went_on
     std::optional<SiteStatus> claim;  // LastClaim()
     std::optional<Numbers> numbers;
   };

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "networkfence/auto_unfence.h"
 #include "tests/faults/scenario.h"
 
 namespace addons::testing {
@@ -26,6 +27,15 @@ void Fenced(Rig& rig) { ASSERT_OK(Fence(rig)); }
 /// Each address for an hour only.
 void FencedBriefly(Rig& rig) {
   rig.a_.AddRangeBlocklistEntry("192.168.1.0:0/24", std::chrono::hours(1));
+}
+absl::Status FenceBriefly(Rig& rig) {
+  return rig.Fence(rig.a_, {"192.168.9.9"}, {{"expirySeconds", "86400"}});
+}
+/// By ceph-csi's automatic fence, and for an hour by somebody's.
+void FencedAutomatically(Rig& rig) {
+  rig.a_.AddRangeBlocklistEntry("192.168.9.9:0/32",
+                                AutoUnfence::kAutomaticExpiry);
+  rig.a_.AddBlocklistEntry("192.168.9.9:0/0", std::chrono::hours(1));
 }
 /// A daemon has died while it extended a fence: marker and helpers are there.
 void HalfFenced(Rig& rig) {
@@ -51,6 +61,8 @@ std::vector<Scenario> FenceScenarios() {
       Make("FenceExtends", "FenceClusterNetwork", FencedBriefly, Fence));
   all.push_back(
       Make("FenceHalfDone", "FenceClusterNetwork", HalfFenced, Fence));
+  all.push_back(Make("FenceBesideAnAutomaticOne", "FenceClusterNetwork",
+                     FencedAutomatically, FenceBriefly));
   all.push_back(Make("UnfenceFresh", "UnfenceClusterNetwork", Fenced, Unfence));
   all.push_back(
       Make("UnfenceRepeated", "UnfenceClusterNetwork", Nothing, Unfence));

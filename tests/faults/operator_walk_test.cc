@@ -232,6 +232,7 @@ class OperatorWalk final : public Walker {
     SteadyTime due{};  // the next call
     seconds pause = kFirstPause;
     std::optional<Cause> forced_as{};           // and no OK since
+    std::set<std::string> forced{};             // images that are primary so
     std::optional<SteadyTime> told_demotion{};  // by a call of Demote
     bool noted = false;                         // by one, on its own site
     Spell died{};                               // the site
@@ -260,7 +261,7 @@ class OperatorWalk final : public Walker {
     side.pause = kFirstPause;
     side.due = rig_.world_.Now();
     if (!primary) side.told = false;
-    if (!primary && !AnyPrimary(side)) side.forced_as.reset();
+    if (!primary && !AnyPrimary(side)) EndForce(side);
   }
 
   /// A site was forced aside that hears of nothing, and still does not.
@@ -384,14 +385,13 @@ class OperatorWalk final : public Walker {
     const absl::Status demoted = Struck(side, "Demote");
     // The role is given back with what the force had left, also where the
     // answer was lost.
-    if (side.forced_as && !AnyPrimary(side)) {
-      if (*side.forced_as != Cause::kUnexplained) {
-        for (const std::string& image : images_) {
-          forced_to_[image].insert(side.site.Data(image));
-        }
+    if (ForceWasRight(side)) {
+      for (const std::string& image : side.forced) {
+        if (!side.site.HasImage(image) || IsPrimary(side, image)) continue;
+        forced_to_[image].insert(side.site.Data(image));
       }
-      side.forced_as.reset();
     }
+    if (side.forced_as && !AnyPrimary(side)) EndForce(side);
     return demoted.ok() ? Struck(side, "Resync by force") : demoted;
   }
 
@@ -448,9 +448,20 @@ class OperatorWalk final : public Walker {
     } else if (AnyPrimary(side)) {
       // It has an effect of which nobody has heard yet.
       side.forced_as = cause;
+      for (const std::string& image : images_) {
+        if (IsPrimary(side, image)) side.forced.insert(image);
+      }
       overruled_ = true;
     }
     return status;
+  }
+  /// One whose OK is still out.
+  static bool ForceWasRight(const Side& side) {
+    return side.forced_as && *side.forced_as != Cause::kUnexplained;
+  }
+  static void EndForce(Side& side) {
+    side.forced_as.reset();
+    side.forced.clear();
   }
 
   /// rbd-mirrors that were sent away are started anew, and the primary that is
@@ -524,7 +535,7 @@ class OperatorWalk final : public Walker {
   void Forced(Side& side, Cause cause) {
     ++forces_[cause];
     if (cause == Cause::kCutOff || cause == Cause::kSilent) deaf_ = true;
-    side.forced_as.reset();
+    EndForce(side);
     Side& other = Other(side);
     bool lost = false;
     for (const std::string& image : images_) {
@@ -600,11 +611,13 @@ class OperatorWalk final : public Walker {
       }
     }
   }
+  static bool IsPrimary(Side& side, const std::string& image) {
+    return side.site.HasImage(image) && side.site.Info(image).primary;
+  }
   bool AnyPrimary(Side& side) {
     return std::any_of(
-        images_.begin(), images_.end(), [&](const std::string& image) {
-          return side.site.HasImage(image) && side.site.Info(image).primary;
-        });
+        images_.begin(), images_.end(),
+        [&](const std::string& image) { return IsPrimary(side, image); });
   }
 
   void CheckContent(Side& side) {
@@ -642,8 +655,22 @@ class OperatorWalk final : public Walker {
     return std::all_of(
         images_.begin(), images_.end(), [&](const std::string& image) {
           return side.site.HasImage(image) && !side.site.Torn(image) &&
-                 side.site.Data(image) == acknowledged_[image];
+                 MayBeLast(image, side.site.Data(image));
         });
+  }
+  /// Of a group a force may have had its effect on one member alone: what that
+  /// one is primary with counts as well, until an OK tells which.
+  bool MayBeLast(const std::string& image, uint64_t data) {
+    if (data == acknowledged_[image] || forced_to_[image].contains(data)) {
+      return true;
+    }
+    for (Side* const side : {&a_, &b_}) {
+      if (ForceWasRight(*side) && side->forced.contains(image) &&
+          IsPrimary(*side, image) && side->site.Data(image) == data) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /// The newest state that is whole there.

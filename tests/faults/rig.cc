@@ -501,13 +501,15 @@ absl::Status Rig::Trim(FakeSite& site) {
 
 // --- fences
 
-absl::Status Rig::Fence(FakeSite& site, const Ranges& ranges) {
+absl::Status Rig::Fence(FakeSite& site, const Ranges& ranges,
+                        const ParameterMap& parameters) {
   Process& process = on(site);
+  ParameterMap all = parameters;
+  all["clusterID"] = site.cluster_id();
   return Operate([&](OperationContext& context) {
-    return addons::Fence(
-        context, process.fences(),
-        {FenceOf(site), Merged(*ParseRanges(ranges)),
-         *FenceParameters::Parse({{"clusterID", site.cluster_id()}})});
+    return addons::Fence(context, process.fences(),
+                         {FenceOf(site), Merged(*ParseRanges(ranges)),
+                          *FenceParameters::Parse(all)});
   });
 }
 

@@ -127,7 +127,8 @@ class Rig final : public VerbsTest {
   void NodeMounts(FakeSite& site);
 
   using Ranges = std::vector<std::string>;
-  absl::Status Fence(FakeSite& site, const Ranges& ranges);
+  absl::Status Fence(FakeSite& site, const Ranges& ranges,
+                     const ParameterMap& parameters = {});
   absl::Status Unfence(FakeSite& site, const Ranges& ranges);
   absl::Status ListFences(FakeSite& site);
   absl::Status FenceClients(FakeSite& site);

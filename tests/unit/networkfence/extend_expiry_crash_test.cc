@@ -6,6 +6,7 @@
 #include <string>
 
 #include "ceph/blocklist.h"
+#include "networkfence/auto_unfence.h"
 #include "networkfence/fence_view.h"
 #include "tests/unit/networkfence/fence_fixture.h"
 
@@ -172,6 +173,32 @@ TEST_F(ExtensionCrashTest, AnUnfenceThatDiesIsFinishedByTheRetry) {
       EXPECT_OK(Unfence({tested.range}));
       EXPECT_THAT(Keys(), IsEmpty()) << tested.range << " died at " << n;
     }
+  }
+}
+
+// The automatic fence covers while the entry beside it is replaced.
+TEST_F(ExtensionCrashTest, TheEntryBesideAnAutomaticOneIsReplacedBehindIt) {
+  const Case& tested = At(2);
+  for (const When when : {When::kBefore, When::kAfter}) {
+    int n = 0;
+    bool died = true;
+    while (died) {
+      ++n;
+      a_.AddRangeBlocklistEntry(tested.key.substr(6),
+                                AutoUnfence::kAutomaticExpiry);
+      a_.AddBlocklistEntry("192.168.1.1:0/0", hours(1));
+      const auto fence = [&] {
+        return Fence({tested.range}, {{"expirySeconds", "86400"}});
+      };
+      died = DieAt(n, when, tested, fence);
+      EXPECT_OK(fence());
+      EXPECT_THAT(Keys(), ElementsAre("192.168.1.1:0/0", tested.key))
+          << "died at " << n;
+      EXPECT_GT(Left("192.168.1.1:0/0"), hours(23)) << "died at " << n;
+      Clear();
+    }
+    // At least: the range, the removal and the addition.
+    EXPECT_GE(n, 3);
   }
 }
 

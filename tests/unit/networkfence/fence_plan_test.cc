@@ -44,6 +44,7 @@ using ::testing::SizeIs;
 class FencePlanTest : public FenceFixture {
  protected:
   static constexpr char kRange[] = "192.168.1.0:0/24";
+  static constexpr seconds kTwoYears{63113904};
 
   static std::string MarkerOf(const std::string& range, uint32_t helpers) {
     return HelperMarker{*Cidr::Parse(range), helpers}.Key().argument;
@@ -176,6 +177,53 @@ TEST_F(FencePlanTest, TheEntryBesideAnAutomaticOneIsMadeOnce) {
   world_.ClearCalls();
   EXPECT_OK(Fence({"192.168.1.1"}, {{"expirySeconds", "86400"}}));
   EXPECT_EQ(CountCommands("\"add\""), 1);
+}
+
+// The monitor does not change the end of an entry that exists. When the node is
+// back and the automatic fence goes, that end would count.
+TEST_F(FencePlanTest, AnEntryBesideAnAutomaticOneThatEndsTooEarlyIsReplaced) {
+  constexpr char kAutomatic[] = "192.168.1.1:0/32";
+  constexpr char kBeside[] = "192.168.1.1:0/0";
+  a_.AddRangeBlocklistEntry(kAutomatic, AutoUnfence::kAutomaticExpiry);
+  a_.AddBlocklistEntry(kBeside, hours(1));
+  const auto covers = [&](absl::string_view, absl::string_view, bool) {
+    EXPECT_TRUE(a_.Blocklist().contains(absl::StrCat("range ", kAutomatic)));
+    return 0;
+  };
+  world_.SetCallHook(nullptr, covers);
+  EXPECT_OK(Fence({"192.168.1.1"}, {{"expirySeconds", "86400"}}));
+  world_.SetCallHook(nullptr);
+  EXPECT_GT(Left(kBeside), hours(23));
+  EXPECT_GT(Left(absl::StrCat("range ", kAutomatic)), kTwoYears);
+  EXPECT_THAT(Keys(), SizeIs(2));
+}
+
+TEST_F(FencePlanTest, WhoseRemovalHasNoAnswerIsNotAddedAfterIt) {
+  a_.AddRangeBlocklistEntry("192.168.1.1:0/32", AutoUnfence::kAutomaticExpiry);
+  a_.AddBlocklistEntry("192.168.1.1:0/0", hours(1));
+  world_.SetCallHook(nullptr, [&](absl::string_view, absl::string_view, bool) {
+    return CountChanges("\"rm\"", "192.168.1.1:0/0") == 1 ? ETIMEDOUT : 0;
+  });
+  EXPECT_FALSE(Fence({"192.168.1.1"}, {{"expirySeconds", "86400"}}).ok());
+  EXPECT_EQ(CountChanges("\"add\"", "192.168.1.1:0/0"), 0);
+  world_.SetCallHook(nullptr);
+  EXPECT_OK(Fence({"192.168.1.1"}, {{"expirySeconds", "86400"}}));
+  EXPECT_GT(Left("192.168.1.1:0/0"), hours(23));
+}
+
+TEST_F(FencePlanTest, TheEntryBesideAnAutomaticOneIsReadBack) {
+  a_.AddRangeBlocklistEntry("192.168.1.1:0/32", AutoUnfence::kAutomaticExpiry);
+  world_.SetCallHook(nullptr, [&](absl::string_view, absl::string_view, bool) {
+    if (Left("192.168.1.1:0/0") > seconds(0)) {
+      a_.ClearBlocklist();
+      a_.AddRangeBlocklistEntry("192.168.1.1:0/32",
+                                AutoUnfence::kAutomaticExpiry);
+    }
+    return 0;
+  });
+  EXPECT_THAT(Fence({"192.168.1.1"}, {{"expirySeconds", "86400"}}),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       HasSubstr("beside the automatic fence of 192.168.1.1")));
 }
 
 // --- what is alive in a range

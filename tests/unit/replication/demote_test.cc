@@ -132,6 +132,36 @@ TEST_F(DemoteTest, WaitsUntilThePeerFollows) {
   EXPECT_EQ(a_.Data(image_), 7U);
 }
 
+// An operator walk found it: the peer has handed its role over, and was then
+// promoted by force while this site could not be reached. In the split brain
+// its rbd-mirror has the image open each 30 s, and says that it replays.
+TEST_F(DemoteTest, APeerThatTookItsDemotionBackDoesNotFollow) {
+  ASSERT_OK(Demote(on_a_));
+  ASSERT_OK(Promote(on_b_));
+  world_.SetLinkUp(false);
+  ASSERT_OK(b_.Write(image_, 7));
+  world_.Advance(minutes(3));
+  ASSERT_OK(Promote(on_a_, Force::kYes));
+  world_.SetLinkUp(true);
+  world_.Advance(minutes(3));
+  ASSERT_OK(Demote(on_a_));
+  ASSERT_TRUE(world_.AdvanceUntil(
+      [this] {
+        return a_.Status(image_).front().state == MirrorStatusState::kError;
+      },
+      minutes(2)));
+  for (int call = 0; call < 5; ++call) {
+    EXPECT_THAT(Demote(on_b_), StatusIs(kUnavailable));
+  }
+  EXPECT_TRUE(b_.Info(image_).primary);
+  // What is written there is copied once its image was made anew.
+  EXPECT_THAT(Resync(on_a_, Force::kYes).status(), IsOk());
+  world_.Advance(minutes(2));
+  EXPECT_OK(Demote(on_b_));
+  EXPECT_OK(Promote(on_a_));
+  EXPECT_EQ(a_.Data(image_), 7U);
+}
+
 // The next call may come later than the other site waits for a primary that
 // lives: without the note it would be forced aside.
 TEST_F(DemoteTest, WhoWaitsForAFollowerTellsTheOtherSiteOfIt) {

@@ -141,6 +141,22 @@ TEST_F(BesidePrimaryTest, OnlyWhatWasCopiedFollowsATermThatBeganOutOfStep) {
   EXPECT_FALSE(MustHaveCopied(view_));
   EXPECT_TRUE(Follows(Replays(kSince), view_));
   EXPECT_FALSE(Follows(Replays(kSince - 1), view_));
+  // It took its demotion back.
+  view_.peers = {Replays(kSince)};
+  view_.peers.front().went_on = true;
+  EXPECT_TRUE(MustHaveCopied(view_));
+  EXPECT_FALSE(Follows(view_.peers.front(), view_));
+  EXPECT_TRUE(Follows(Replays(kSince, since), view_));
+}
+
+TEST_F(BesidePrimaryTest, APeerWentOnThatIsPrimaryNowOrInSplitBrain) {
+  EXPECT_TRUE(WentOn(Site(State::kError, "split-brain", kSince), view_));
+  EXPECT_FALSE(WentOn(Site(State::kError, "split-brain", kSince - 1), view_));
+  EXPECT_TRUE(WentOn(SaysItIsPrimary(kSince + 60), view_));
+  EXPECT_FALSE(WentOn(SaysItIsPrimary(kSince + 59), view_));
+  EXPECT_FALSE(WentOn(Replays(kSince + 60), view_));
+  view_.info.primary = false;
+  EXPECT_FALSE(WentOn(SaysItIsPrimary(kSince + 9999), view_));
 }
 
 // In a split brain rbd-mirror says "replaying", too, each time that it looks.

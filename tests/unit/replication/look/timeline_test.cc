@@ -173,6 +173,21 @@ TEST_F(TimelineTest, ATermThatBeganBetweenTwoLooksCountsAnew) {
   EXPECT_EQ(rewrites(140, 190), 1);
 }
 
+// rbd-mirror that is in split brain says each 30 s that it begins.
+TEST_F(TimelineTest, ThatAPeerWentOnIsRememberedForTheTerm) {
+  const auto went_on = [this](bool primary, int64_t stamp, State state,
+                              const char* description) {
+    primary_ = primary;
+    return Look({Site("peer", stamp, state, description)}).went_on;
+  };
+  EXPECT_FALSE(went_on(true, 100, State::kReplaying, "replaying"));
+  EXPECT_TRUE(went_on(true, 130, State::kError, "split-brain"));
+  EXPECT_TRUE(went_on(true, 131, State::kStartingReplay, "starting replay"));
+  EXPECT_TRUE(went_on(true, 160, State::kReplaying, "replaying"));
+  EXPECT_FALSE(went_on(false, 190, State::kReplaying, "replaying"));
+  EXPECT_FALSE(went_on(true, 220, State::kReplaying, "replaying"));
+}
+
 TEST_F(TimelineTest, OfAListingTheRoleIsToldAfterwards) {
   const auto look = [this](bool primary, int64_t stamp) {
     view_ = MirrorView();
