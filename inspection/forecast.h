@@ -31,8 +31,8 @@ struct Forecast {
   absl::StatusCode code = absl::StatusCode::kUnknown;
   /// For a person: what is seen, and what comes of it.
   std::string reason;
-  /// The row of the verb's table that says so (docs/replication-decisions.md); empty: it is
-  /// no row's.
+  /// The row of the verb's table that says so (docs/replication-decisions.md);
+  /// empty: it is no row's.
   std::string row = {};
   /// Of a promotion that waits: in how many seconds it is answered with
   /// FAILED_PRECONDITION, if nothing changes; nullopt: that is not to be seen.

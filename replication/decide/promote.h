@@ -69,9 +69,9 @@ absl::Span<const Rule<PromoteSeen>> PromoteTable();
 /// Of a step the reason says what it leaves, for a person who asks before.
 Next DecidePromote(const PromoteSeen& seen, absl::string_view without = {});
 
-/// In how long it is answered with FAILED_PRECONDITION, which lets it be forced,
-/// if nothing changes: who reports goes on with that, who is silent stays so.
-/// nullopt: never, as far as is seen. To the second, and pure.
+/// In how long it is answered with FAILED_PRECONDITION, which lets it be
+/// forced, if nothing changes: who reports goes on with that, who is silent
+/// stays so. nullopt: never, as far as is seen. To the second, and pure.
 std::optional<std::chrono::seconds> ForcibleIn(const PromoteSeen& seen);
 
 /// What it comes to, for a person who asks before: of a primary the steps that

@@ -94,6 +94,17 @@ class Documents(unittest.TestCase):
     def test_readme_is_one_page(self):
         self.assertLessEqual(len((SOURCE / "README.md").read_text().splitlines()), MOST_LINES_OF_README)
 
+    def test_each_row_of_a_verbs_table_is_on_the_page_of_decisions(self):
+        page = (SOURCE / "docs/replication-decisions.md").read_text()
+        for verb in ("Promote", "Demote", "Resync", "Enable", "Disable"):
+            section = re.search(rf"^## {verb}$(.*?)(?=^## )", page, re.S | re.M).group(1)
+            labels = re.findall(r"^\| ([a-z-]+(?:, [a-z-]+)*)", section, re.M)
+            shown = {name for label in labels for name in label.split(", ")}
+            table = (SOURCE / f"replication/decide/{verb.lower()}.cc").read_text()
+            rows = re.findall(r'^ {4}\{"([a-z-]+)",', table, re.M)
+            self.assertGreater(len(rows), 10, verb)
+            self.assertEqual(set(rows) - shown, set(), f"{verb}: rows of the code that the page lacks")
+
     def test_sentences_are_short(self):
         for page in SHORT:
             for number, sentence in sentences(page):
@@ -111,9 +122,9 @@ class Documents(unittest.TestCase):
             for suite, test in re.findall(r"`(\w+Test)(?:\.(\w+))?`", page.read_text()):
                 named += 1
                 if test:
-                    self.assertIn((suite, test), names, page)
+                    self.assertTrue((suite, test) in names, f"{page}: there is no test {suite}.{test}")
                 else:
-                    self.assertIn(suite, suites, page)
+                    self.assertTrue(suite in suites, f"{page}: there is no test {suite}")
         self.assertGreater(named, 100)
 
     def test_each_row_of_a_decision_names_a_test(self):

@@ -12,10 +12,10 @@ namespace addons {
 namespace {
 
 using ::addons::testing::StatusIs;
-using ::testing::HasSubstr;
 using std::chrono::milliseconds;
+using ::testing::HasSubstr;
 
-milliseconds Parsed(const std::string& text) {
+milliseconds ParsedDuration(const std::string& text) {
   const auto duration = ParseDuration(text);
   EXPECT_OK(duration) << text;
   return duration.value_or(milliseconds(-1));
@@ -39,20 +39,20 @@ TEST(ParseSecondsTest, TakesNumbersAndDurations) {
 }
 
 TEST(ParseDurationTest, TakesAPlainNumberAsSeconds) {
-  EXPECT_EQ(Parsed("90"), std::chrono::seconds(90));
-  EXPECT_EQ(Parsed("0"), milliseconds(0));
+  EXPECT_EQ(ParsedDuration("90"), std::chrono::seconds(90));
+  EXPECT_EQ(ParsedDuration("0"), milliseconds(0));
 }
 
 TEST(ParseDurationTest, TakesUnits) {
-  EXPECT_EQ(Parsed("90s"), std::chrono::seconds(90));
-  EXPECT_EQ(Parsed("1m30s"), std::chrono::seconds(90));
-  EXPECT_EQ(Parsed("500ms"), milliseconds(500));
-  EXPECT_EQ(Parsed("2h"), std::chrono::hours(2));
+  EXPECT_EQ(ParsedDuration("90s"), std::chrono::seconds(90));
+  EXPECT_EQ(ParsedDuration("1m30s"), std::chrono::seconds(90));
+  EXPECT_EQ(ParsedDuration("500ms"), milliseconds(500));
+  EXPECT_EQ(ParsedDuration("2h"), std::chrono::hours(2));
 }
 
 TEST(ParseDurationTest, TakesFractions) {
-  EXPECT_EQ(Parsed("0.5"), milliseconds(500));
-  EXPECT_EQ(Parsed("0.0004"), milliseconds(0));
+  EXPECT_EQ(ParsedDuration("0.5"), milliseconds(500));
+  EXPECT_EQ(ParsedDuration("0.0004"), milliseconds(0));
 }
 
 TEST(ParseDurationTest, RefusesOthers) {
@@ -67,7 +67,7 @@ TEST(ParseDurationTest, RefusesOthers) {
 TEST(FormatDurationTest, IsReadBackAsTheSame) {
   for (const milliseconds duration :
        {milliseconds(0), milliseconds(1500), milliseconds(90000)}) {
-    EXPECT_EQ(Parsed(FormatDuration(duration)), duration);
+    EXPECT_EQ(ParsedDuration(FormatDuration(duration)), duration);
   }
   EXPECT_EQ(FormatDuration(std::chrono::seconds(90)), "90s");
 }
