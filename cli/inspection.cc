@@ -235,6 +235,11 @@ std::string CheckFailoverText(const admin_pb::CheckFailoverResponse& found,
     absl::StrAppend(&text, ", of which ", found.unclear(),
                     found.unclear() == 1 ? " is" : " are", " unclear");
   }
+  if (found.without_entry() > 0) {
+    absl::StrAppend(&text, "; ", found.without_entry(),
+                    found.without_entry() == 1 ? " has" : " have",
+                    " no entry of the journal on this site");
+  }
   text.push_back('\n');
   return text;
 }

@@ -139,8 +139,10 @@ void Fill(std::vector<FailoverFinding> findings, size_t most,
   uint32_t forced = 0;
   uint32_t neither = 0;
   uint32_t unclear = 0;
+  uint32_t without_entry = 0;
   for (const FailoverFinding& finding : findings) {
     const PromoteForecast& forecast = finding.forecast;
+    without_entry += finding.without_entry ? 1 : 0;
     planned += Works(forecast.planned) ? 1 : 0;
     forced += Works(forecast.forced) ? 1 : 0;
     if (Rank(finding) > 0) continue;
@@ -157,6 +159,7 @@ void Fill(std::vector<FailoverFinding> findings, size_t most,
   response->set_either(volumes - neither);
   response->set_neither(neither);
   response->set_unclear(unclear);
+  response->set_without_entry(without_entry);
   std::stable_sort(findings.begin(), findings.end(),
                    [](const FailoverFinding& a, const FailoverFinding& b) {
                      return Rank(a) < Rank(b);

@@ -614,7 +614,7 @@ Package Admin() {
           "uint32 volumes=3; uint32 planned=4; uint32 forced=5; "
           "uint32 either=6; uint32 neither=7; uint32 unclear=8; "
           "rep rbdaddons.admin.v1.GroupFailoverFinding groups=9; "
-          "rep string unseen=10}",
+          "rep string unseen=10; uint32 without_entry=11}",
           "rbdaddons.admin.v1.GroupFailoverFinding {string group_id=1; "
           "uint32 members=2; rbdaddons.admin.v1.Forecast planned=3; "
           "rbdaddons.admin.v1.Forecast forced=4; "
