@@ -299,7 +299,7 @@ absl::Status Demotion::HoldForWorkload(const Next& next) {
   context_.Step("waiting until the workload ends");
   absl::Status pending = Failed(next.code, next.reason);
   context_.SetPending(pending);
-  NoteRest(session_, looked_at_, next.reason, pending, &session_.memory.rest);
+  NoteRest(session_, looked_at_, pending, &session_.memory.rest);
   return context_.LookAgainAfter(
       UntilNextLook(context_, environment_, session_.memory.answer_by));
 }

@@ -100,10 +100,8 @@ absl::Status Promotion::See() {
     return absl::OkStatus();
   }
   PromotionRest& rest = session_.memory.rest;
-  while (MayRest(context_, environment_, rest, session_.cluster(),
-                 *session_.reads)) {
-    ADDONS_RETURN_IF_ERROR(Wait(rest.waits_for));
-  }
+  ADDONS_RETURN_IF_ERROR(
+      RestOn(context_, environment_, rest, request_.answer_by));
   if (!context_.mutating()) context_.Step("looking at both sites");
   NoteVersion(*session_.reads, &rest);
   looked_at_ = context_.clock().Now();
@@ -244,7 +242,7 @@ absl::Status Promotion::WaitForPeer(const Next& next) {
   std::string reason = absl::StrCat(next.reason, DescribeForcibleAt());
   SetHalfDemotionGoingAside(session_, view_, &reason);
   PromotionRest& rest = session_.memory.rest;
-  NoteRest(session_, looked_at_, reason, Refuse(next.code, reason), &rest);
+  NoteRest(session_, looked_at_, Refuse(next.code, reason), &rest);
   // A refused demotion counts for a time that no report tells.
   if (NeedsClocks(view_, request_.force) && !RefusalStands(view_)) {
     NoteSettled(environment_, view_, clocks_, &rest);
