@@ -107,7 +107,7 @@ void CallWatch::Look() {
   for (const admin_pb::Operation& operation : list.operations()) {
     if (operation.object() != options_.subject) continue;
     const MutexLock lock(mutex_);
-    if (Waits(operation) && !std::exchange(said_safe_, true)) {
+    if (MayBeInterrupted(operation) && !std::exchange(said_safe_, true)) {
       Clear();
       streams_.err << "nothing is changed while it waits: Ctrl-C is safe"
                    << std::endl;

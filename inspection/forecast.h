@@ -34,8 +34,8 @@ struct Forecast {
   /// The row of the verb's table that says so (docs/replication-decisions.md);
   /// empty: it is no row's.
   std::string row = {};
-  /// Of a promotion that waits: in how many seconds it is answered with
-  /// FAILED_PRECONDITION, if nothing changes; nullopt: that is not to be seen.
+  /// Of a promotion that would wait: after how many more seconds it is answered
+  /// with FAILED_PRECONDITION, if nothing changes; nullopt: that is not seen.
   std::optional<uint64_t> forcible_seconds = std::nullopt;
 };
 

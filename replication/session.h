@@ -43,6 +43,8 @@ struct CallMemory {
   // resync that waits for reports.
   std::optional<SteadyTime> answer_by;
   PromotionRest rest;
+  /// Of a promotion: from when on it is answered so that it is forced.
+  std::optional<SteadyTime> forcible_at;
   // Of a demotion: since when no workload has been seen, that is between two
   // watches perhaps.
   std::optional<SteadyTime> workload_gone_since;

@@ -149,7 +149,7 @@ bool TookBack(const PromoteSeen& s) {
 
 /// For how long this site's rbd-mirror has not reported on the image, where it
 /// is down; nullopt: it is not, or something else explains that.
-std::optional<SteadyDuration> DeafFor(const PromoteSeen& s) {
+std::optional<SteadyDuration> LocalMirrorDownFor(const PromoteSeen& s) {
   if (s.options.force_without_local_mirror ||
       s.clocks.evicted_for.has_value() || SilentForThePeer(Life(s))) {
     return std::nullopt;
@@ -160,7 +160,8 @@ std::optional<SteadyDuration> DeafFor(const PromoteSeen& s) {
   return silent;
 }
 
-std::string DescribeDeaf(const PromoteSeen& s, SteadyDuration silent) {
+std::string DescribeLocalMirrorDown(const PromoteSeen& s,
+                                    SteadyDuration silent) {
   const bool hangs = s.clocks.hangs;
   return absl::StrCat(
       "rbd-mirror of this site ", hangs ? "lives and hangs" : "is down",
@@ -647,9 +648,9 @@ constexpr Rule<PromoteSeen> kPromoteTable[] = {
     {"local-mirror-down",
      [](const PromoteSeen& s) -> Judged {
        // Nothing that is known here of the peer is about now.
-       const std::optional<SteadyDuration> silent = DeafFor(s);
+       const std::optional<SteadyDuration> silent = LocalMirrorDownFor(s);
        if (!silent.has_value()) return std::nullopt;
-       return Wait(DescribeDeaf(s, *silent));
+       return Wait(DescribeLocalMirrorDown(s, *silent));
      }},
     {"peer-primary",
      [](const PromoteSeen& s) -> Judged {
@@ -732,8 +733,16 @@ Next DecidePromote(const PromoteSeen& seen, absl::string_view without) {
   return FirstOf(PromoteTable(), seen, without);
 }
 
-std::optional<std::chrono::seconds> ForcibleIn(const PromoteSeen& seen) {
-  // Reading names costs an operation each.
+std::optional<std::chrono::seconds> ForcibleIn(
+    const PromoteSeen& seen, std::optional<std::chrono::seconds> known) {
+  // What arrives may go on with that, and each time begins the clocks anew.
+  constexpr std::chrono::seconds kAtOnce{10};
+  const SeriesClocks& clocks = seen.clocks;
+  if (Forced(seen) || (clocks.looked_for - clocks.quiet_for > kAtOnce &&
+                       clocks.quiet_for < kJustReported)) {
+    return std::nullopt;
+  }
+  // To read a name costs an operation.
   const SiteNameFn no_names = [](const std::string&) { return std::string(); };
   const auto forcible = [&](std::chrono::seconds later) {
     const MirrorView view = ViewLater(seen.view, later);
@@ -743,26 +752,24 @@ std::optional<std::chrono::seconds> ForcibleIn(const PromoteSeen& seen) {
                      .site_name = no_names,
                      .force = seen.force,
                      .scope = seen.scope};
-    then.clocks = ClocksLater(seen.clocks, later);
+    then.clocks = ClocksLater(clocks, later);
     then.disturbed = seen.disturbed;
     then.interval = seen.interval;
     const Next next = DecidePromote(then);
     return next.answers() && next.code == StatusCode::kFailedPrecondition;
   };
-  const auto longest = std::chrono::ceil<std::chrono::seconds>(
-      std::max(2 * seen.options.settle_time, seen.options.takeover_time));
-  if (!forcible(longest)) return std::nullopt;
-  std::chrono::seconds from{0};
-  std::chrono::seconds to = longest;
-  while (from < to) {
-    const std::chrono::seconds middle = from + (to - from) / 2;
-    if (forcible(middle)) {
-      to = middle;
-    } else {
-      from = middle + std::chrono::seconds(1);
-    }
+  if (known.has_value() && *known > kForcibleStep && forcible(*known) &&
+      !forcible(*known - kForcibleStep)) {
+    return known;
   }
-  return to;
+  // Not by halves: one row may take the place of another before its time.
+  const SteadyDuration longest =
+      std::max(2 * seen.options.settle_time, seen.options.takeover_time);
+  for (std::chrono::seconds in{0}; in <= longest + kForcibleStep;
+       in += kForcibleStep) {
+    if (forcible(in)) return in;
+  }
+  return std::nullopt;
 }
 
 Next ForecastPromote(const PromoteSeen& seen) {

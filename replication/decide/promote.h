@@ -69,10 +69,15 @@ absl::Span<const Rule<PromoteSeen>> PromoteTable();
 /// Of a step the reason says what it leaves, for a person who asks before.
 Next DecidePromote(const PromoteSeen& seen, absl::string_view without = {});
 
-/// In how long it is answered with FAILED_PRECONDITION, which lets it be
-/// forced, if nothing changes: who reports goes on with that, who is silent
-/// stays so. nullopt: never, as far as is seen. To the second, and pure.
-std::optional<std::chrono::seconds> ForcibleIn(const PromoteSeen& seen);
+/// In how long a call that waits is answered with FAILED_PRECONDITION, at which
+/// an operator forces it, if nothing changes: who reports goes on with that,
+/// who is silent stays so. To kForcibleStep, rounded up. nullopt: never as far
+/// as is seen, or something arrives meanwhile. `known` is what was found before
+/// and still in question: where it holds, nothing is searched. Pure.
+inline constexpr std::chrono::seconds kForcibleStep{5};
+std::optional<std::chrono::seconds> ForcibleIn(
+    const PromoteSeen& seen,
+    std::optional<std::chrono::seconds> known = std::nullopt);
 
 /// What it comes to, for a person who asks before: of a primary the steps that
 /// only tidy up are passed, and named in the reason of its OK.

@@ -275,11 +275,17 @@ absl::Status Disabling::Act(const Next& next) {
           ReadRescueRecord(*session_.reads, session_.volume.image_name()));
       return absl::OkStatus();
     }
-    case Step::kRemoveRescue:
+    case Step::kRemoveRescue: {
       fresh_ = true;
-      ADDONS_RETURN_IF_ERROR(Rescue(session_).Remove());
+      const absl::Status removed = Rescue(session_).Remove();
+      // With the lease, which was just taken, it is looked at as carefully.
+      if (SaysLookAgain(removed)) {
+        session_.memory.disabling.reset();
+        session_.memory.half_enabled.reset();
+      }
       rescue_ = std::optional<RescueRecord>();
-      return absl::OkStatus();
+      return removed;
+    }
     case Step::kUndoEnable:
       // With the lease, which is taken next, it is looked at as carefully.
       session_.memory.half_enabled.reset();

@@ -141,9 +141,10 @@ absl::Status Enabling::Act(const Next& next) {
 }
 
 absl::Status Enabling::Answer(const Next& next) {
-  if (view_.enabled()) SweepSchedules(session_);
-  return next.code == absl::StatusCode::kOk ? absl::OkStatus()
-                                            : Failed(next.code, next.reason);
+  if (next.code != absl::StatusCode::kOk) return Failed(next.code, next.reason);
+  // Only now: to sweep is a change, before which a group asks all its members.
+  SweepSchedules(session_);
+  return absl::OkStatus();
 }
 
 absl::Status Enabling::ReadPool() {

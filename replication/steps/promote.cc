@@ -58,7 +58,7 @@ class Promotion {
   PromoteSeen Seen(const SiteNameFn& site_name) const;
   absl::StatusOr<SeriesClocks> ReadClocks(bool disturbed);
   absl::Status WaitForPeer(const Next& next);
-  std::string DescribeForcibleAt() const;
+  std::string DescribeForcibleAt();
   absl::Status WaitAsPrimary(const Next& next);
   absl::Status Wait(const std::string& reason);
   // --- of a secondary
@@ -253,23 +253,33 @@ absl::Status Promotion::WaitForPeer(const Next& next) {
   return change_.OutOfPatience() ? Refuse(next.code, reason) : absl::OkStatus();
 }
 
-/// "; if nothing changes, it may be forced at about 03:12:40 UTC", where that
-/// is known; else empty.
-std::string Promotion::DescribeForcibleAt() const {
+/// "; if nothing changes, an operator forces it from about 03:12:40 UTC on",
+/// where that is known; else empty.
+std::string Promotion::DescribeForcibleAt() {
   const SiteNameFn no_names = [](const std::string&) { return std::string(); };
-  const auto in = ForcibleIn(Seen(no_names));
-  if (request_.force == Force::kYes || !in.has_value()) return "";
-  // So that the text does not change with each look.
-  constexpr int64_t kRound = 5;
-  const int64_t at = std::chrono::system_clock::to_time_t(
-      std::chrono::time_point_cast<std::chrono::system_clock::duration>(
-          context_.clock().WallNow() + *in));
-  return absl::StrCat("; if nothing changes, it may be forced at about ",
-                      absl::FormatTime("%H:%M:%S",
-                                       absl::FromUnixSeconds((at + kRound - 1) /
-                                                             kRound * kRound),
-                                       absl::UTCTimeZone()),
-                      " UTC");
+  const SteadyTime now = context_.clock().Now();
+  std::optional<SteadyTime>& at = session_.memory.forcible_at;
+  std::optional<std::chrono::seconds> known;
+  if (at.has_value() && *at > now) {
+    known = std::chrono::ceil<std::chrono::seconds>(*at - now);
+  }
+  const auto in = ForcibleIn(Seen(no_names), known);
+  if (!in.has_value()) {
+    at.reset();
+    return "";
+  }
+  // What still holds is told as it was.
+  if (in != known) at = now + *in;
+  const WallTime moment = context_.clock().WallNow() + (*at - now);
+  return absl::StrCat(
+      "; if nothing changes, an operator forces it from about ",
+      absl::FormatTime("%H:%M:%S",
+                       absl::FromUnixSeconds(
+                           std::chrono::duration_cast<std::chrono::seconds>(
+                               moment.time_since_epoch())
+                               .count()),
+                       absl::UTCTimeZone()),
+      " UTC on");
 }
 
 /// Nobody is to start a workload before.

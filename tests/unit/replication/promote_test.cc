@@ -234,8 +234,8 @@ TEST_F(PromoteTest, AWaitTellsWhenItMayBeForced) {
   LoseA();
   world_.Advance(seconds(50));
   const absl::Status told = Promote(on_b_);
-  ASSERT_THAT(told,
-              StatusIs(kUnavailable, HasSubstr("it may be forced at about ")));
+  ASSERT_THAT(told, StatusIs(kUnavailable,
+                             HasSubstr("an operator forces it from about ")));
   const std::string text(told.message());
   const std::string at = text.substr(text.find(" about ") + 7, 8);
   absl::Time moment;
@@ -294,6 +294,8 @@ TEST_F(PromoteTest, PlannedMoveWithBothMirrorsDownIsNeverForced) {
   for (int call = 0; call < 6; ++call) {
     EXPECT_THAT(Promote(on_b_), StatusIs(kUnavailable));
   }
+  EXPECT_THAT(Promote(on_b_),
+              StatusIs(kUnavailable, HasSubstr("start rbd-mirror here")));
   b_.SetMirrorDaemon(DaemonState::kRunning);
   EXPECT_OK(Promote(on_b_));
   EXPECT_EQ(b_.Data(image_), 9U);

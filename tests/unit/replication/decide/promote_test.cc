@@ -1140,6 +1140,10 @@ TEST_F(PromoteDecisionTest, TellsWhenASilentSiteMayBeForced) {
   EXPECT_EQ(Until(ForcibleIn(Seen())), 40);
   clocks_.quiet_for = seconds(80);
   EXPECT_EQ(Until(ForcibleIn(Seen())), 30);
+  EXPECT_EQ(Until(ForcibleIn(Seen(), seconds(33))), 33) << "holds as it was";
+  EXPECT_EQ(Until(ForcibleIn(Seen(), seconds(40))), 30) << "is sooner now";
+  EXPECT_EQ(Until(ForcibleIn(Seen(), seconds(20))), 30) << "is later now";
+  EXPECT_EQ(Until(ForcibleIn(Seen(Force::kYes))), -1);
   // Nobody is there who could hear of it.
   AgeLocal(seconds(60));
   view_.local->status.up = false;
@@ -1157,6 +1161,27 @@ TEST_F(PromoteDecisionTest, TellsWhenALivingPrimaryMayBeForcedAside) {
   EXPECT_EQ(Until(ForcibleIn(Seen())), -1);
 }
 
+// A slow copy of the demotion: each object begins the time anew.
+TEST_F(PromoteDecisionTest, TellsNoMomentWhileSomethingArrives) {
+  SetPeer(State::kStopped, "local image is primary", seconds(60));
+  WaitedFor(seconds(40));
+  ASSERT_NE(Until(ForcibleIn(Seen())), -1);
+  clocks_.quiet_for = seconds(5);
+  EXPECT_EQ(Until(ForcibleIn(Seen())), -1);
+  clocks_.looked_for = seconds(90);
+  clocks_.quiet_for = kJustReported;
+  EXPECT_EQ(Until(ForcibleIn(Seen())), 45) << "it has stopped";
+}
+
+// First it is a living primary, and then one whose last word that was.
+TEST_F(PromoteDecisionTest, TellsTheFirstOfTwoMoments) {
+  SetPeer(State::kStopped, "local image is primary", seconds(50));
+  WaitedFor(seconds(170));
+  clocks_.looked_for = seconds(5);
+  clocks_.quiet_for = seconds(0);
+  EXPECT_EQ(Until(ForcibleIn(Seen())), 10);
+}
+
 // What is told is what comes.
 TEST_F(PromoteDecisionTest, AtThatMomentItIsForcible) {
   SetPeer(State::kStopped, "local image is primary", seconds(60));
@@ -1164,11 +1189,11 @@ TEST_F(PromoteDecisionTest, AtThatMomentItIsForcible) {
   clocks_.peer_primary_for = seconds(0);
   const auto in = ForcibleIn(Seen());
   ASSERT_TRUE(in.has_value());
-  view_.peers.front().age += *in - seconds(1);
-  clocks_.quiet_for += *in - seconds(1);
+  view_.peers.front().age += *in - kForcibleStep;
+  clocks_.quiet_for += *in - kForcibleStep;
   EXPECT_EQ(Decide().step, Step::kWait);
-  view_.peers.front().age += seconds(1);
-  clocks_.quiet_for += seconds(1);
+  view_.peers.front().age += kForcibleStep;
+  clocks_.quiet_for += kForcibleStep;
   EXPECT_THAT(Decide(), RefusesForDeath());
 }
 
