@@ -52,8 +52,12 @@ std::string StepText(const admin_pb::Operation& operation) {
                       CleanLine(operation.step(), kStepColumns));
 }
 
-bool Waits(const admin_pb::Operation& operation) {
-  return !operation.mutating() && absl::StartsWith(operation.step(), "waiting");
+/// Nobody needs its end. A primary that waits for its followers is none of
+/// these: it gives the role back where one is promoted, while somebody waits.
+bool MayBeInterrupted(const admin_pb::Operation& operation) {
+  return !operation.mutating() &&
+         absl::StartsWith(operation.step(), "waiting") &&
+         !absl::StrContains(operation.step(), "start no workload");
 }
 
 }  // namespace
