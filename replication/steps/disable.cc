@@ -277,7 +277,7 @@ absl::Status Disabling::Act(const Next& next) {
     }
     case Step::kRemoveRescue: {
       fresh_ = true;
-      const absl::Status removed = Rescue(session_).Remove();
+      absl::Status removed = Rescue(session_).Remove();
       // With the lease, which was just taken, it is looked at as carefully.
       if (SaysLookAgain(removed)) {
         session_.memory.disabling.reset();

@@ -95,10 +95,10 @@ absl::StatusOr<Next> Resynchronization::Judge() {
 }
 
 absl::Status Resynchronization::Await(const Next& next) {
-  const absl::Status pending = Failed(next.code, next.reason);
+  absl::Status pending = Failed(next.code, next.reason);
   if (!MayAwaitReports()) return pending;
   context_.Step("waiting for both sites to report");
-  context_.SetPending(pending);
+  context_.SetPending(std::move(pending));
   return context_.LookAgainAfter(environment_.options.longest_rest);
 }
 
