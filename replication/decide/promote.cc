@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -239,6 +240,30 @@ SeriesClocks ClocksLater(SeriesClocks clocks, SteadyDuration later) {
   if (clocks.evicted_for.has_value()) *clocks.evicted_for += later;
   if (clocks.first_evicted_for.has_value()) *clocks.first_evicted_for += later;
   return clocks;
+}
+
+/// When time alone may change what a row says: a clock or an age reaches a time
+/// of the options. Ascending, in whole seconds, rounded up.
+std::set<std::chrono::seconds> Moments(const PromoteSeen& s) {
+  const SteadyDuration settle = Settle(s);
+  const MirrorView& view = s.view;
+  std::vector<SteadyDuration> clocks = {
+      s.clocks.looked_for, s.clocks.quiet_for, s.clocks.peer_primary_for,
+      s.clocks.image_primary_for, view.quiet_for};
+  for (const SiteView& peer : view.peers) clocks.push_back(peer.age);
+  if (view.local.has_value()) clocks.push_back(view.local->age);
+  if (view.silent_peer_age.has_value()) clocks.push_back(*view.silent_peer_age);
+  if (s.clocks.evicted_for.has_value()) clocks.push_back(*s.clocks.evicted_for);
+  std::set<std::chrono::seconds> moments = {std::chrono::seconds(0)};
+  for (const SteadyDuration clock : clocks) {
+    for (const SteadyDuration time :
+         {settle, 2 * settle, SteadyDuration(s.options.takeover_time)}) {
+      if (time > clock) {
+        moments.insert(std::chrono::ceil<std::chrono::seconds>(time - clock));
+      }
+    }
+  }
+  return moments;
 }
 
 /// What is left to do of a primary, whose answer that does not change.
@@ -762,11 +787,8 @@ std::optional<std::chrono::seconds> ForcibleIn(
       !forcible(*known - kForcibleStep)) {
     return known;
   }
-  // Not by halves: one row may take the place of another before its time.
-  const SteadyDuration longest =
-      std::max(2 * seen.options.settle_time, seen.options.takeover_time);
-  for (std::chrono::seconds in{0}; in <= longest + kForcibleStep;
-       in += kForcibleStep) {
+  // One row may take the place of another before its time: the first counts.
+  for (const std::chrono::seconds in : Moments(seen)) {
     if (forcible(in)) return in;
   }
   return std::nullopt;

@@ -1182,6 +1182,13 @@ TEST_F(PromoteDecisionTest, TellsTheFirstOfTwoMoments) {
   EXPECT_EQ(Until(ForcibleIn(Seen())), 10);
 }
 
+// No search by steps would come to an end.
+TEST_F(PromoteDecisionTest, TellsTheMomentAlsoOfAVeryLongTakeoverTime) {
+  options_.takeover_time = std::chrono::hours(100000);
+  WaitedFor(seconds(100));
+  EXPECT_EQ(Until(ForcibleIn(Seen())), 100000LL * 3600 - 100);
+}
+
 // What is told is what comes.
 TEST_F(PromoteDecisionTest, AtThatMomentItIsForcible) {
   SetPeer(State::kStopped, "local image is primary", seconds(60));
