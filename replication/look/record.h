@@ -65,7 +65,8 @@ std::optional<int64_t> PrimaryTermBegan(const MirrorView& view);
 /// librbd keeps until the peer has copied something in turn, and which is noted
 /// as such. The peer may take that demotion back later. False where nothing
 /// shows how it began: snapshots alone do not, because a forced promotion drops
-/// the copies before it, and leaves a demotion that is older than those.
+/// the copies before it, and leaves a demotion that is older than those
+/// (16.2.15; rbd-mirror of 20.2.4 has removed it with the next copy).
 bool PrimaryTermBeganInStep(const MirrorView& view);
 
 /// LocalRecord::promoted_from after a promotion without force of the image that
