@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/without_numbers.h"
 #include "cli/channel.h"
@@ -49,6 +50,10 @@ std::string DoingText(const admin_pb::Operation& operation) {
 std::string StepText(const admin_pb::Operation& operation) {
   return absl::StrCat(operation.verb(), operation.step().empty() ? "" : ", ",
                       CleanLine(operation.step(), kStepColumns));
+}
+
+bool Waits(const admin_pb::Operation& operation) {
+  return !operation.mutating() && absl::StartsWith(operation.step(), "waiting");
 }
 
 }  // namespace
@@ -102,6 +107,11 @@ void CallWatch::Look() {
   for (const admin_pb::Operation& operation : list.operations()) {
     if (operation.object() != options_.subject) continue;
     const MutexLock lock(mutex_);
+    if (MayBeInterrupted(operation) && !std::exchange(said_safe_, true)) {
+      Clear();
+      streams_.err << "nothing is changed while it waits: Ctrl-C is safe"
+                   << std::endl;
+    }
     const std::string doing = StepText(operation);
     operation_.Note(doing, Progress::Of(operation), steady_clock::now());
     Show(doing, operation_.Text(CountsBytes(operation)));

@@ -20,8 +20,9 @@ namespace addons {
 
 /// While a call waits: looks every second at what the daemon does with the
 /// object of the call, and shows on the error stream how far that is: on a
-/// terminal in one line that changes, else in a line every half minute. And
-/// notes Ctrl-C. Nobody else writes to the error stream meanwhile.
+/// terminal in one line that changes, else in a line every half minute. Says
+/// once that a wait may be interrupted, which changes nothing. And notes
+/// Ctrl-C. Nobody else writes to the error stream meanwhile.
 class CallWatch {
  public:
   struct Options {
@@ -69,6 +70,7 @@ class CallWatch {
   std::string last_reason_ ABSL_GUARDED_BY(mutex_);
   std::chrono::steady_clock::time_point next_line_ ABSL_GUARDED_BY(mutex_);
   bool drawn_ ABSL_GUARDED_BY(mutex_) = false;
+  bool said_safe_ ABSL_GUARDED_BY(mutex_) = false;  // to interrupt it
   ProgressMeter operation_ ABSL_GUARDED_BY(mutex_);
   ProgressMeter reason_ ABSL_GUARDED_BY(mutex_);
   std::optional<Periodic> ticks_;  // last: it uses what is above

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/duration.h"
 #include "cli/add_verbs.h"
 #include "cli/channel.h"
 #include "cli/durations.h"

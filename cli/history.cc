@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/duration.h"
 #include "cli/output.h"
 #include "cli/repeated_call.h"
 #include "rpc/text.h"
@@ -52,10 +53,8 @@ std::string TextOf(const admin_pb::HistoryEvent& event) {
 }  // namespace
 
 absl::StatusOr<absl::Time> ReadSince(const std::string& text, absl::Time now) {
-  absl::Duration before;
-  if (absl::ParseDuration(text, &before) && before > absl::ZeroDuration()) {
-    return now - before;
-  }
+  const absl::StatusOr<double> before = ParseSeconds(text);
+  if (before.ok() && *before > 0) return now - absl::Seconds(*before);
   absl::Time time;
   for (const char* const format :
        {"%Y-%m-%dT%H:%M:%E*S%Ez", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d"}) {

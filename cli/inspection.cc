@@ -32,7 +32,20 @@ std::string VerdictText(const admin_pb::Forecast& forecast,
 }
 
 std::string Reason(const admin_pb::Forecast& forecast) {
-  return CleanLine(forecast.reason(), kMaxShownText);
+  std::string reason = CleanLine(forecast.reason(), kMaxShownText);
+  if (forecast.has_forcible_seconds()) {
+    absl::StrAppend(&reason,
+                    "; if nothing changes, a call is answered so that "
+                    "it is forced about ",
+                    forecast.forcible_seconds(), " s after it began to wait");
+  }
+  return reason;
+}
+
+/// " [row not-yet]", which docs/replication-decisions.md has.
+std::string RowText(const admin_pb::Forecast& forecast) {
+  if (forecast.row().empty()) return "";
+  return absl::StrCat(" [row ", CleanLine(forecast.row(), kMaxShownName), "]");
 }
 
 FailoverWay WayOf(const CheckFailoverCommand& command) {
@@ -177,7 +190,7 @@ std::string TextOf(const Explained& explained, const Palette& palette) {
                     forecast.force() ? " by force " : " ",
                     VerdictText(forecast, palette), " (",
                     CleanLine(forecast.code(), kMaxShownName),
-                    "): ", Reason(forecast), "\n");
+                    "): ", Reason(forecast), RowText(forecast), "\n");
   }
   return text;
 }
@@ -223,6 +236,11 @@ std::string CheckFailoverText(const admin_pb::CheckFailoverResponse& found,
   if (found.unclear() > 0) {
     absl::StrAppend(&text, ", of which ", found.unclear(),
                     found.unclear() == 1 ? " is" : " are", " unclear");
+  }
+  if (found.without_entry() > 0) {
+    absl::StrAppend(&text, "; ", found.without_entry(),
+                    found.without_entry() == 1 ? " has" : " have",
+                    " no entry of the journal on this site");
   }
   text.push_back('\n');
   return text;

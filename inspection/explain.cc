@@ -73,91 +73,14 @@ std::string NameOfStep(RescueStep step) {
   return "the image has that state again; the rescue image can go";
 }
 
-Forecast ForecastOf(const DemoteDecision& decision, bool no_peers) {
-  switch (decision.action) {
-    case DemoteAction::kRefuse:
-      return {Verdict::kRefuses, decision.code, decision.reason};
-    case DemoteAction::kAwaitFollower:
-    case DemoteAction::kAwaitWorkload:
-      return {Verdict::kWaits, decision.code, decision.reason};
-    case DemoteAction::kSecondary:
-      return {Verdict::kWorks, decision.code,
-              "it is no primary: there is nothing to demote"};
-    case DemoteAction::kRepair:
-      return {Verdict::kWorks, decision.code,
-              "an earlier demotion is half-done; the image is promoted and "
-              "demoted again"};
-    case DemoteAction::kDemote:
-      break;
+/// Of a resync: OK, and not ready.
+Forecast ForecastOfResync(const absl::StatusOr<Next>& next) {
+  if (!next.ok()) return NotSeen(next.status());
+  Forecast forecast = ForecastOf(*next);
+  if (next->answers() && forecast.verdict == Verdict::kWorks) {
+    forecast.verdict = Verdict::kWaits;
   }
-  const bool given_back = decision.mark.step == OwnDemotionStep::kGivenBack;
-  return {Verdict::kWorks, decision.code,
-          absl::StrCat(
-              "nobody has the image open for writing",
-              given_back ? ", and another site is primary as well: what was "
-                           "written here is not there, and a resync after "
-                           "this deletes it"
-              : no_peers ? ", and the pool has no peer: nothing is copied"
-                         : ", and what is written is copied")};
-}
-
-Forecast ForecastOf(const absl::StatusOr<ResyncDecision>& decision) {
-  if (!decision.ok()) return NotSeen(decision.status());
-  switch (decision->action) {
-    case ResyncAction::kReady:
-    case ResyncAction::kRequest:
-      return {Verdict::kWorks, decision->code, decision->reason};
-    case ResyncAction::kNotReady:
-    case ResyncAction::kAwaitReports:
-      return {Verdict::kWaits, decision->code, decision->reason};
-    case ResyncAction::kRefuse:
-    case ResyncAction::kAskError:
-      break;
-  }
-  return {Verdict::kRefuses, decision->code, decision->reason};
-}
-
-/// `parted` is a site whose image does not follow this one; empty: there is
-/// none.
-Forecast ForecastOf(const DisableDecision& decision,
-                    const std::string& parted) {
-  switch (decision.action) {
-    case DisableAction::kRefuse:
-      return {Verdict::kRefuses, decision.code, decision.reason};
-    case DisableAction::kWait:
-    case DisableAction::kCarryOn:
-      return {Verdict::kWaits, decision.code, decision.reason};
-    case DisableAction::kOff:
-      return {Verdict::kWorks, decision.code,
-              "replication is off: there is nothing to disable"};
-    case DisableAction::kKept:
-      return {Verdict::kWorks, decision.code, "replication of its own is kept"};
-    case DisableAction::kUndoEnable:
-      return {Verdict::kWorks, decision.code,
-              "an earlier enable is half-done, and is undone"};
-    case DisableAction::kLeaveToPrimary:
-      return {Verdict::kWorks, decision.code,
-              "this site is the secondary of a living primary: nothing is done "
-              "here, the primary's disable removes this copy"};
-    case DisableAction::kForce:
-      return {Verdict::kWorks, decision.code,
-              "this copy becomes an image of its own, with the content of its "
-              "last complete state"};
-    case DisableAction::kDisable:
-      break;
-  }
-  return {Verdict::kWorks, decision.code,
-          parted.empty()
-              ? "replication ends, and the other site's copy is removed"
-              : absl::StrCat("replication ends here; the image of ", parted,
-                             " does not follow this one, and may stay: look "
-                             "there, and disable it there as well")};
-}
-
-bool Changes(DisableAction action) {
-  return action == DisableAction::kDisable ||
-         action == DisableAction::kUndoEnable ||
-         action == DisableAction::kForce;
+  return forecast;
 }
 
 /// One explanation, from the id to the forecasts.
@@ -487,26 +410,27 @@ Forecast Explaining::OfDemote(const OpenedVolume& opened,
   // A call waits for the next report where this process has seen one only.
   MirrorView awaited = view;
   AssumeReportedBefore(&awaited);
-  DemoteEvidence seen{.view = awaited,
-                      .rescue = rescue,
-                      .spec = opened.volume.ImageSpec(),
-                      .rescue_spec = opened.volume.Spec(RescueImageName(image)),
-                      .image = image,
-                      .workloads = primary ? image_.clients->workloads : nobody,
-                      .open_by_mirror = primary && image_.clients->mirror &&
-                                        view.info.mode != MirrorMode::kJournal,
-                      .published = image_.published};
+  const SiteNameFn names = [&](const std::string& uuid) {
+    return SiteName(*opened.reads, uuid);
+  };
+  DemoteSeen seen{.view = awaited,
+                  .rescue = rescue,
+                  .site_name = names,
+                  .settle = environment_.options.settle_time,
+                  .spec = opened.volume.ImageSpec(),
+                  .rescue_spec = opened.volume.Spec(RescueImageName(image)),
+                  .image = image,
+                  .workloads = primary ? image_.clients->workloads : nobody,
+                  .open_by_mirror = primary && image_.clients->mirror &&
+                                    view.info.mode != MirrorMode::kJournal,
+                  .published = image_.published};
   if (primary && !FollowerSeen(seen)) {
     const auto peers = opened.reads->MirrorPeers();
     if (!peers.ok()) return NotSeen(peers.status());
     seen.no_peers = peers->empty();
   }
-  const DemoteDecision decision = DecideDemote(
-      seen, environment_.options.settle_time,
-      [&](const std::string& uuid) { return SiteName(*opened.reads, uuid); });
-  if (decision.action != DemoteAction::kDemote) {
-    return ForecastOf(decision, seen.no_peers);
-  }
+  const Next next = DecideDemote(seen);
+  if (next.step != Step::kDemote) return ForecastOf(next);
   if (std::string lock = LockTakenByHand(image_.lockers); !lock.empty()) {
     return {Verdict::kRefuses, absl::StatusCode::kUnavailable, std::move(lock)};
   }
@@ -514,17 +438,17 @@ Forecast Explaining::OfDemote(const OpenedVolume& opened,
   if (!room.ok()) return NotSeen(room.status());
   // Those are removed first.
   room->present -= SpareSnapshots(view.snapshots).size();
-  if (room->For(1)) return ForecastOf(decision, seen.no_peers);
+  if (room->For(1)) return ForecastOf(next);
   return {Verdict::kRefuses, absl::StatusCode::kFailedPrecondition,
           DescribeNoRoom(*room, "a demotion makes", opened.volume.ImageSpec())};
 }
 
 void Explaining::AddResync(const OpenedVolume& opened, const MirrorView* view) {
   for (const Force force : {Force::kNo, Force::kYes}) {
-    AddForecast(
-        "resync", force,
-        ForecastOf(JudgeResync(opened, environment_.timeline, Counts::kNo, view,
-                               force, environment_.options.settle_time)));
+    AddForecast("resync", force,
+                ForecastOfResync(JudgeResync(
+                    opened, environment_.timeline, Counts::kNo, view, force,
+                    environment_.options.settle_time)));
   }
 }
 
@@ -534,43 +458,45 @@ Forecast Explaining::OfDisable(const OpenedVolume& opened,
                                const MirrorView& view,
                                const std::optional<RescueRecord>& rescue,
                                Force force) {
-  DisableEvidence seen{.view = view, .force = force};
+  DisableSeen seen{
+      .view = view, .options = environment_.options, .force = force};
   const auto awaits_follower =
       AwaitsFollower(opened, view, environment_.options.settle_time);
   if (!awaits_follower.ok()) return NotSeen(awaits_follower.status());
   if (*awaits_follower) seen.awaited_for = SteadyDuration::zero();
-  DisableDecision decision = DecideDisable(seen, environment_.options);
-  if (decision.action == DisableAction::kCarryOn) {
-    CarryOnEvidence interrupted{.view = view, .force = force};
-    if (MayBeAtWork(view, interrupted.plain_refused)) {
-      if (!image_.clients.ok()) return NotSeen(image_.clients.status());
-      if (!image_.clients->workloads.empty()) {
-        interrupted.at_work = DescribeWatchers(image_.clients->workloads);
-      } else if (image_.clients->mirror) {
-        interrupted.at_work = "rbd-mirror of this site";
-      }
+  // As a call would see it that has looked for a while.
+  seen.unchanged_for = SteadyDuration::max();
+  if (view.info.state == MirrorImageState::kDisabling &&
+      MayBeAtWork(view, seen.plain_refused)) {
+    if (!image_.clients.ok()) return NotSeen(image_.clients.status());
+    if (!image_.clients->workloads.empty()) {
+      seen.at_work = DescribeWatchers(image_.clients->workloads);
+    } else if (image_.clients->mirror) {
+      seen.at_work = "rbd-mirror of this site";
     }
-    decision = DecideCarryOn(interrupted);
   }
-  if (Changes(decision.action)) {
-    auto refused = RefuseToDisable(view, rescue,
-                                   RescueImageName(opened.volume.image_name()));
-    std::string obstacle = LockTakenByHand(image_.lockers);
-    if (obstacle.empty() && !image_.mirrored_clones.empty()) {
-      obstacle = DescribeMirroredClones(image_.mirrored_clones);
-    }
-    if (!obstacle.empty()) {
-      return {Verdict::kRefuses, absl::StatusCode::kUnavailable, obstacle};
-    }
-    if (refused.has_value()) decision = *std::move(refused);
+  seen.obstacle = LockTakenByHand(image_.lockers);
+  if (seen.obstacle.empty() && !image_.mirrored_clones.empty()) {
+    seen.obstacle = DescribeMirroredClones(image_.mirrored_clones);
   }
-  std::string parted;
+  seen.rescue = rescue;
+  seen.rescue_image = RescueImageName(opened.volume.image_name());
+  Next next = DecideDisable(seen);
+  if (next.step == Step::kRemoveRescue) {
+    // Then it goes on.
+    seen.rescue = std::optional<RescueRecord>();
+    next = DecideDisable(seen);
+  }
+  if (next.step != Step::kDisable) return ForecastOf(next);
   for (const SiteView& peer : view.peers) {
-    if (MayHaveGoneOn(peer)) {
-      parted = SiteName(*opened.reads, peer.status.mirror_uuid);
-    }
+    if (!MayHaveGoneOn(peer)) continue;
+    next.reason = absl::StrCat(
+        "replication ends here; the image of ",
+        SiteName(*opened.reads, peer.status.mirror_uuid),
+        " does not follow this one, and may stay: look there, and disable it "
+        "there as well");
   }
-  return ForecastOf(decision, parted);
+  return ForecastOf(next);
 }
 
 void Explaining::AddDisable(const OpenedVolume& opened, const MirrorView& view,

@@ -60,14 +60,23 @@ absl::StatusOr<Looked> LookAtListed(const ImageStatuses& listed,
   return Looked{std::move(view), std::move(rescue)};
 }
 
-/// The id of the volume whose image this is. Empty: the journal has no entry of
-/// it, or that could not be read; then no verb finds it either.
-std::string VolumeIdOf(const OpenedVolume& opened) {
+/// The id of the volume whose image this is. NOT_FOUND: the journal of this
+/// site has no entry of it.
+absl::StatusOr<std::string> VolumeIdOf(const OpenedVolume& opened) {
   VolumeId id;
   id.cluster_id = opened.volume.cluster_id;
   id.pool_id = opened.volume.pool_id;
-  id.uuid = UuidOfImage(*opened.reads, opened.volume.image_name()).value_or("");
-  return id.ToString().value_or("");
+  ADDONS_ASSIGN_OR_RETURN(
+      id.uuid, UuidOfImage(*opened.reads, opened.volume.image_name()));
+  return id.ToString();
+}
+
+/// What calls for a volume are answered that has no entry.
+absl::Status WithoutEntry() {
+  return absl::NotFoundError(
+      "ceph-csi's journal on this site has no entry of the image, so calls for "
+      "its volume are answered with NOT_FOUND: restore its PersistentVolume "
+      "and claim on this site first");
 }
 
 /// The findings of one call, made by several threads, each its own.
@@ -93,6 +102,7 @@ class Check {
   void List(const OpenedVolume& opened);
   void Fill(const OpenedVolume& opened, const absl::StatusOr<Looked>& looked,
             VerbScope scope, FailoverFinding* finding);
+  static void NameVolume(const OpenedVolume& opened, FailoverFinding* finding);
   absl::StatusOr<std::vector<FailoverFinding>> Result(
       const std::vector<absl::Status>& looks,
       std::vector<FailoverFinding> findings) const;
@@ -143,6 +153,20 @@ void Check::Fill(const OpenedVolume& opened,
   }
   finding->others_report = looked->view.AnyFreshPeer(settle);
   finding->split_brain = looked->view.SplitBrain();
+}
+
+/// No verb finds a volume that the journal does not have, whatever its image
+/// looks like.
+void Check::NameVolume(const OpenedVolume& opened, FailoverFinding* finding) {
+  auto id = VolumeIdOf(opened);
+  if (id.ok()) {
+    finding->volume_id = *std::move(id);
+    return;
+  }
+  finding->without_entry = absl::IsNotFound(id.status());
+  finding->forecast = PromoteForecast();
+  SetBoth(finding->without_entry ? WithoutEntry() : id.status(),
+          &finding->forecast);
 }
 
 /// What cannot be seen is a finding, but for this: the next look can.
@@ -281,12 +305,12 @@ absl::StatusOr<std::vector<FailoverFinding>> Check::OfPool(
     if (auto pool = place.OpenPool(Access::kRead); pool.ok()) {
       opened.reads = *std::move(pool);
       looked = LookAtListed(images[i], opened, environment_.timeline);
-      if (looked.ok()) findings[i].volume_id = VolumeIdOf(opened);
     } else {
       looked = pool.status();
     }
     looks[i] = looked.status();
     Fill(opened, looked, VerbScope::kVolume, &findings[i]);
+    if (looked.ok()) NameVolume(opened, &findings[i]);
   });
   std::sort(findings.begin(), findings.end(),
             [](const FailoverFinding& a, const FailoverFinding& b) {

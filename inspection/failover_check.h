@@ -34,6 +34,9 @@ struct FailoverFinding {
   bool others_report = false;
   /// rbd-mirror of this site reports a split brain.
   bool split_brain = false;
+  /// Of a pool's image: the journal of this site has no entry of it, so that no
+  /// verb finds its volume. Both ways are refused with NOT_FOUND then.
+  bool without_entry = false;
 };
 
 /// What was asked, and found.

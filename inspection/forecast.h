@@ -1,10 +1,13 @@
 #ifndef ADDONS_INSPECTION_FORECAST_H_
 #define ADDONS_INSPECTION_FORECAST_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "replication/decide/next.h"
 
 namespace addons {
 
@@ -28,7 +31,16 @@ struct Forecast {
   absl::StatusCode code = absl::StatusCode::kUnknown;
   /// For a person: what is seen, and what comes of it.
   std::string reason;
+  /// The row of the verb's table that says so (docs/replication-decisions.md);
+  /// empty: it is no row's.
+  std::string row = {};
+  /// Of a promotion that would wait: after how many more seconds it is answered
+  /// with FAILED_PRECONDITION, if nothing changes; nullopt: that is not seen.
+  std::optional<uint64_t> forcible_seconds = std::nullopt;
 };
+
+/// Of what a verb's table says comes next.
+Forecast ForecastOf(const Next& next);
 
 /// The forecast of every verb on a volume that could not be looked at. That it
 /// is not there is an answer, anything else is none.

@@ -68,6 +68,10 @@ void Fill(const Forecast& forecast, const std::string& verb, Force force,
   filled->set_code(absl::StatusCodeToString(forecast.code));
   // It may repeat what rbd-mirror wrote; see also GetVolumeReplicationInfo.
   filled->set_reason(CleanLine(forecast.reason, kMaxTextBytes));
+  filled->set_row(forecast.row);
+  if (forecast.forcible_seconds.has_value()) {
+    filled->set_forcible_seconds(*forecast.forcible_seconds);
+  }
 }
 
 /// Of a volume or a group.
@@ -135,8 +139,10 @@ void Fill(std::vector<FailoverFinding> findings, size_t most,
   uint32_t forced = 0;
   uint32_t neither = 0;
   uint32_t unclear = 0;
+  uint32_t without_entry = 0;
   for (const FailoverFinding& finding : findings) {
     const PromoteForecast& forecast = finding.forecast;
+    without_entry += finding.without_entry ? 1 : 0;
     planned += Works(forecast.planned) ? 1 : 0;
     forced += Works(forecast.forced) ? 1 : 0;
     if (Rank(finding) > 0) continue;
@@ -153,6 +159,7 @@ void Fill(std::vector<FailoverFinding> findings, size_t most,
   response->set_either(volumes - neither);
   response->set_neither(neither);
   response->set_unclear(unclear);
+  response->set_without_entry(without_entry);
   std::stable_sort(findings.begin(), findings.end(),
                    [](const FailoverFinding& a, const FailoverFinding& b) {
                      return Rank(a) < Rank(b);

@@ -8,72 +8,9 @@
 #include "replication/decide/promote.h"
 #include "replication/look/peers.h"
 #include "replication/steps/mirror_snapshot.h"
-#include "replication/steps/take_back.h"
 
 namespace addons {
 namespace {
-
-/// What is left to do for an image that is primary already.
-Forecast ForecastOfPrimary(const MirrorView& view,
-                           const std::optional<RescueRecord>& rescue,
-                           Force force, SteadyDuration settle,
-                           const SiteNameFn& site_name) {
-  if (rescue.has_value() && AwaitsRestore(*rescue, view)) {
-    return {Verdict::kUnclear, absl::StatusCode::kUnavailable,
-            "its forced promotion is half-done; whether the last complete "
-            "state can be brought back shows when it is promoted again"};
-  }
-  if (view.own.demotion.has_value()) {
-    // As a call sees them that has just begun.
-    const FollowerVerdict peers = JudgeFollowers(view, settle);
-    const std::string peer = site_name(peers.peer);
-    if (peers.state == FollowerState::kSilent && force == Force::kNo) {
-      return {Verdict::kRefuses, absl::StatusCode::kFailedPrecondition,
-              DescribeSilentFollower(peer)};
-    }
-    if (peers.state == FollowerState::kTaken) {
-      return {Verdict::kRefuses, absl::StatusCode::kUnavailable,
-              DescribeTaken(view, force, peer)};
-    }
-    if (peers.state != FollowerState::kFollow && force == Force::kNo) {
-      return {Verdict::kWaits, absl::StatusCode::kUnavailable,
-              DescribeAwaitedFollower(peers, peer)};
-    }
-  }
-  return {Verdict::kWorks, absl::StatusCode::kOk, "it is primary already"};
-}
-
-Forecast ForecastOf(const PromoteDecision& decision, const MirrorView& view,
-                    VerbScope scope) {
-  const absl::StatusCode code = AnswerTo(decision.action, scope);
-  switch (decision.action) {
-    case PromoteAction::kPlain:
-      return {Verdict::kWorks, code,
-              view.LastDemotionIsOwn()
-                  ? "this site takes its own demotion back, and nothing is "
-                    "lost"
-                  : "the other site's demotion is here and complete: nothing "
-                    "is lost"};
-    case PromoteAction::kForced:
-    case PromoteAction::kRescue:
-      return {Verdict::kWorks, code,
-              absl::StrCat("it returns to ", view.RestorePoint(),
-                           " and loses what was written since")};
-    case PromoteAction::kWait:
-    case PromoteAction::kWaitForWorkload:
-    case PromoteAction::kWaitForLocalMirror:
-      return {Verdict::kWaits, code, decision.reason};
-    case PromoteAction::kRefuseOff:
-    case PromoteAction::kRefusePeerTookBack:
-    case PromoteAction::kRefusePeerPrimary:
-    case PromoteAction::kRefuseNoLife:
-    case PromoteAction::kNothingToForce:
-      return {Verdict::kRefuses, code, decision.reason};
-    case PromoteAction::kAlreadyPrimary:
-      break;  // ForecastOfPrimary()
-  }
-  return {Verdict::kUnclear, absl::StatusCode::kInternal, ""};
-}
 
 /// What a planned promotion has to wait for.
 void SetCopies(const MirrorView& view, const CopyForecast& copies,
@@ -144,44 +81,44 @@ PromoteForecast PromotePreview::Of(const MirrorView& view,
   const SiteNameFn site_name = [this](const std::string& uuid) {
     return SiteNameOf(uuid);
   };
-  PromoteEvidence seen{.view = view, .rescue = rescue};
+  PromoteSeen seen{.view = view,
+                   .rescue = rescue,
+                   .options = options,
+                   .site_name = site_name,
+                   .scope = scope};
   seen.disturbed = environment_.timeline.Disturbed(fsid);
   seen.interval = interval;
-  const auto ask = [&](Force force, PromoteAction* action) {
+  Step step = Step::kAnswer;
+  const auto ask = [&](Force force) {
+    seen.force = force;
     if (NeedsClocks(view, force)) {
       if (!listed_.ok()) return NotSeen(listed_);
       seen.clocks = series_.Note(
           SeenInSeries(view, rados_namespace, seen.disturbed, options));
     }
-    const PromoteDecision decision =
-        DecidePromote(seen, force, options, site_name);
-    *action = decision.action;
-    return decision.action == PromoteAction::kAlreadyPrimary
-               ? ForecastOfPrimary(view, rescue, force, options.settle_time,
-                                   site_name)
-               : ForecastOf(decision, view, scope);
+    const Next next = ForecastPromote(seen);
+    step = next.step;
+    Forecast one = ForecastOf(next);
+    if (one.verdict == Verdict::kWaits) {
+      if (const auto in = ForcibleIn(seen); in.has_value()) {
+        one.forcible_seconds = static_cast<uint64_t>(in->count());
+      }
+    }
+    return one;
   };
   PromoteForecast forecast;
-  PromoteAction action{};
-  forecast.planned = ask(Force::kNo, &action);
-  forecast.forced = ask(Force::kYes, &action);
+  forecast.planned = ask(Force::kNo);
+  forecast.forced = ask(Force::kYes);
   const CopyForecast copies = ForecastCopies(view, options.settle_time);
   SetCopies(view, copies, options.settle_time, &forecast);
-  switch (action) {
-    case PromoteAction::kPlain:
-      forecast.lost_bytes = 0;
-      break;
-    case PromoteAction::kAlreadyPrimary:
-      if (forecast.forced.verdict == Verdict::kWorks) forecast.lost_bytes = 0;
-      break;
-    case PromoteAction::kForced:
-    case PromoteAction::kRescue:
-      forecast.returns_to = view.RestorePoint();
-      forecast.returns_to_time = view.RestoreTime();
-      forecast.lost_bytes_about = copies.missing_bytes;
-      break;
-    default:
-      break;
+  if (step == Step::kPromoteByForce || step == Step::kRescue) {
+    forecast.returns_to = view.RestorePoint();
+    forecast.returns_to_time = view.RestoreTime();
+    forecast.lost_bytes_about = copies.missing_bytes;
+  } else if (step == Step::kPromote ||
+             (view.info.primary &&
+              forecast.forced.verdict == Verdict::kWorks)) {
+    forecast.lost_bytes = 0;
   }
   return forecast;
 }

@@ -38,11 +38,11 @@ struct FenceRequest {
 // clang-format on
 ///
 /// OK: each range has an entry that lasts for the wanted time, and that nobody
-/// lifts unasked, read back; this client's OSD map knows them; and all OSDs that
-/// answered do. Those that did not are named in the log. FAILED_PRECONDITION
-/// before anything was changed: a range that is not fenced yet covers services
-/// that are alive, or this Ceph has no range blocklists. Any error after the
-/// first change says which ranges are in force.
+/// lifts unasked, read back; this client's OSD map knows them; and all OSDs
+/// that answered do. Those that did not are named in the log.
+/// FAILED_PRECONDITION before anything was changed: a range that is not fenced
+/// yet covers services that are alive, or this Ceph has no range blocklists.
+/// Any error after the first change says which ranges are in force.
 absl::Status Fence(OperationContext& context, FenceEnvironment& environment,
                    const FenceRequest& request);
 

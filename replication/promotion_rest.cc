@@ -57,13 +57,37 @@ absl::StatusOr<std::vector<uint64_t>> HeaderWatchers(
   return clients;
 }
 
+/// Whether what the last look has found still stands. One read (a demotion:
+/// two), and now and then a listing of the pool; false when one of them fails.
+bool MayRest(OperationContext& context, ReplicationEnvironment& environment,
+             const PromotionRest& rest, Cluster& cluster, Pool& reads) {
+  if (context.mutating() || !rest.looked_at.has_value() ||
+      !rest.header_version.has_value()) {
+    return false;
+  }
+  const SteadyTime now = context.clock().Now();
+  if (rest.for_workload) {
+    const auto watchers = HeaderWatchers(reads, rest.image_id);
+    if (!watchers.ok() || *watchers != rest.watchers ||
+        now - *rest.looked_at >= environment.options.settled_rest) {
+      return false;
+    }
+  } else if (now - *rest.looked_at >= environment.options.longest_rest &&
+             (!rest.reports_until.has_value() || now >= *rest.reports_until ||
+              !ReportsStand(environment, rest, cluster, reads))) {
+    return false;
+  }
+  const auto version = reads.HeaderVersion(rest.image_id);
+  return version.ok() && *version == *rest.header_version;
+}
+
 }  // namespace
 
 void NoteVersion(Pool& reads, PromotionRest* rest) {
   rest->looked_at.reset();
   rest->header_version.reset();
   rest->reports_until.reset();
-  if (rest->image_id.empty() || rest->waits_for.empty()) return;
+  if (rest->image_id.empty() || rest->pending.ok()) return;
   if (rest->for_workload) {
     auto watchers = HeaderWatchers(reads, rest->image_id);
     if (!watchers.ok()) return;
@@ -74,10 +98,8 @@ void NoteVersion(Pool& reads, PromotionRest* rest) {
 }
 
 void NoteRest(const OpenedVolume& opened, SteadyTime looked_at,
-              const std::string& waits_for, const absl::Status& pending,
-              PromotionRest* rest) {
+              const absl::Status& pending, PromotionRest* rest) {
   rest->looked_at = looked_at;
-  rest->waits_for = waits_for;
   rest->pending = pending;
   rest->cluster = opened.volume.cluster;
   rest->pool_id = opened.volume.pool_id;
@@ -109,28 +131,6 @@ void NoteSettled(ReplicationEnvironment& environment, const MirrorView& view,
   rest->timeline_key = view.timeline_key;
   environment.series.WatchReports(rest->pool_key, rest->rados_namespace,
                                   rest->image_id);
-}
-
-bool MayRest(OperationContext& context, ReplicationEnvironment& environment,
-             const PromotionRest& rest, Cluster& cluster, Pool& reads) {
-  if (context.mutating() || !rest.looked_at.has_value() ||
-      !rest.header_version.has_value()) {
-    return false;
-  }
-  const SteadyTime now = context.clock().Now();
-  if (rest.for_workload) {
-    const auto watchers = HeaderWatchers(reads, rest.image_id);
-    if (!watchers.ok() || *watchers != rest.watchers ||
-        now - *rest.looked_at >= environment.options.settled_rest) {
-      return false;
-    }
-  } else if (now - *rest.looked_at >= environment.options.longest_rest &&
-             (!rest.reports_until.has_value() || now >= *rest.reports_until ||
-              !ReportsStand(environment, rest, cluster, reads))) {
-    return false;
-  }
-  const auto version = reads.HeaderVersion(rest.image_id);
-  return version.ok() && *version == *rest.header_version;
 }
 
 SteadyDuration UntilNextLook(OperationContext& context,

@@ -36,7 +36,6 @@ struct PromotionRest {
   /// When the look began that has found nothing to do yet; nullopt: it has
   /// found something, or there was none.
   std::optional<SteadyTime> looked_at;
-  std::string waits_for;
   absl::Status pending;  // what those who leave are told
 
   // Where. A connection that was replaced must be free to end.
@@ -60,8 +59,7 @@ void NoteVersion(Pool& reads, PromotionRest* rest);
 
 /// Notes where a promotion waits, after a look that began at `looked_at`.
 void NoteRest(const OpenedVolume& opened, SteadyTime looked_at,
-              const std::string& waits_for, const absl::Status& pending,
-              PromotionRest* rest);
+              const absl::Status& pending, PromotionRest* rest);
 
 /// The look has shown a peer that lives and is primary, and a copy that follows
 /// it: nothing but the demotion, which comes with a snapshot, or another report
@@ -69,12 +67,6 @@ void NoteRest(const OpenedVolume& opened, SteadyTime looked_at,
 /// primary for the takeover time. Asks nobody.
 void NoteSettled(ReplicationEnvironment& environment, const MirrorView& view,
                  const SeriesClocks& clocks, PromotionRest* rest);
-
-/// Whether what the last look has found still stands. Blocks for one read (a
-/// demotion: two), and now and then for a listing of the pool; false when one
-/// of them fails.
-bool MayRest(OperationContext& context, ReplicationEnvironment& environment,
-             const PromotionRest& rest, Cluster& cluster, Pool& reads);
 
 /// How long to wait until the next look, and until `answer_by` at the latest.
 SteadyDuration UntilNextLook(OperationContext& context,

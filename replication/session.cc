@@ -54,6 +54,14 @@ absl::Status RunOnce(LeasedContext& context,
 
 }  // namespace
 
+SteadyDuration UnchangedFor(std::string look, SteadyTime now,
+                            std::optional<SameFor>* known) {
+  if (!known->has_value() || (*known)->look != look) {
+    *known = SameFor{std::move(look), now};
+  }
+  return now - (*known)->since;
+}
+
 SteadyTime ResolveDeadline(OperationContext& context) {
   return context.DeadlineWithin(kFindPatience);
 }

@@ -29,6 +29,11 @@ struct SameFor {
   SteadyTime since;
 };
 
+/// How long it has been so, when it looks like `look` at `now`; `known` is
+/// told.
+SteadyDuration UnchangedFor(std::string look, SteadyTime now,
+                            std::optional<SameFor>* known);
+
 /// What a call has seen so far: it stays when the call's work is done again
 /// from the start, so that nothing is waited for twice.
 struct CallMemory {
@@ -38,6 +43,8 @@ struct CallMemory {
   // resync that waits for reports.
   std::optional<SteadyTime> answer_by;
   PromotionRest rest;
+  /// Of a promotion: from when on it is answered so that it is forced.
+  std::optional<SteadyTime> forcible_at;
   // Of a demotion: since when no workload has been seen, that is between two
   // watches perhaps.
   std::optional<SteadyTime> workload_gone_since;

@@ -20,10 +20,10 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "base/duration.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "rpc/endpoint.h"
-#include "server/duration.h"
 
 namespace addons {
 namespace {

@@ -16,9 +16,8 @@ namespace {
 
 using absl::StatusCode;
 
-DemoteDecision RefuseDemote(StatusCode code, std::string reason) {
-  return {DemoteAction::kRefuse, code, std::move(reason), ""};
-}
+/// A demotion that ends half-done is repaired so often within one run.
+constexpr int kRepairs = 3;
 
 /// That `peer` is primary, too, is no older text that rbd-mirror wrote once
 /// more before it looked again.
@@ -28,42 +27,13 @@ bool IsPrimaryNow(const SiteView& peer, const MirrorView& view) {
                      ToldNobody(view) ? Word::kLagging : Word::kSettled);
 }
 
-OwnDemotionMark MarkOf(const DemoteEvidence& seen) {
-  const MirrorView& view = seen.view;
-  // One that was given back stays so, until this site has copied from the peer.
-  // Another program may have promoted it since, and told somebody.
-  if (view.own.demotion.has_value() &&
-      view.own.demotion->step == OwnDemotionStep::kGivenBack) {
-    return {OwnDemotionStep::kGivenBack};
-  }
-  // Two were primary: this one gives the role to the other one, whose content
-  // is not here, and must not take it back as if nothing had been written.
-  const bool untold = ToldNobody(view);
-  const auto other = [&](const SiteView& peer) {
-    return SaysPrimary(peer, view, untold ? Word::kLagging : Word::kCurrent) ||
-           (untold && Diverged(peer, view));
-  };
-  if (std::any_of(view.peers.begin(), view.peers.end(), other)) {
-    OwnDemotionMark mark{OwnDemotionStep::kGivenBack};
-    mark.told_nobody = untold;
-    return mark;
-  }
-  OwnDemotionMark mark;
-  // Perhaps an older text, but no word that it was in step just now.
-  if (std::none_of(view.peers.begin(), view.peers.end(), MayHaveGoneOn)) {
-    mark.heard = HeardOfAll(view);
-  }
-  return mark;
-}
-
-std::string DescribeMissingFollower(const DemoteEvidence& seen,
-                                    const SiteNameFn& site_name) {
+std::string DescribeMissingFollower(const DemoteSeen& seen) {
   // The way out first: a group's answer cuts long reasons of its members.
   constexpr char kLost[] =
       "; demoted now, its copy would stay behind for ever, and its next "
       "promotion would lose what was written here";
   for (const SiteView& peer : seen.view.peers) {
-    const std::string site = site_name(peer.status.mirror_uuid);
+    const std::string site = seen.site_name(peer.status.mirror_uuid);
     if (Diverged(peer, seen.view)) {
       return absl::StrCat(site,
                           " reports a split brain: resync the image there "
@@ -88,61 +58,183 @@ std::string DescribeMissingFollower(const DemoteEvidence& seen,
       kLost);
 }
 
-/// What is wrong before anything was changed.
-std::optional<DemoteDecision> RefuseToBegin(const DemoteEvidence& seen) {
-  const MirrorView& view = seen.view;
-  if (view.info.state == MirrorImageState::kDisabling) {
-    return RefuseDemote(StatusCode::kUnavailable, kDisablingText);
-  }
-  if (!view.enabled()) {
-    return RefuseDemote(StatusCode::kFailedPrecondition,
-                        "replication is not enabled");
-  }
-  if (seen.rescue.has_value() && AwaitsRestore(*seen.rescue, view)) {
-    return RefuseDemote(
-        StatusCode::kUnavailable,
-        DescribeAwaitedRestore(*seen.rescue, seen.image, seen.rescue_spec));
-  }
+/// What is wrong with the image after a demotion that reported success; empty:
+/// nothing. It is demoted when the newest snapshot that this site made itself
+/// says so and is whole. (Newer ones may be copies of what the peer, promoted
+/// since, has written.)
+std::string DescribeBadDemotion(const MirrorView& view) {
   if (view.info.primary) {
-    // The site that is promoted next would go on with a copy that is not whole.
-    std::string loss = DescribeCloneLoss(view, seen.spec);
-    if (!loss.empty()) {
-      return RefuseDemote(StatusCode::kFailedPrecondition, std::move(loss));
-    }
+    return "the image is still primary after a demotion that reported success; "
+           "repeat the call";
   }
-  return std::nullopt;
+  if (view.info.mode == MirrorMode::kJournal) return "";
+  const auto own = std::find_if(
+      view.snapshots.rbegin(), view.snapshots.rend(),
+      [](const MirrorSnapshot& snapshot) {
+        return snapshot.kind == MirrorSnapshotKind::kPrimary ||
+               snapshot.kind == MirrorSnapshotKind::kPrimaryDemoted;
+      });
+  if (own == view.snapshots.rend()) {
+    return "the image is not primary after the demotion, but none of its "
+           "mirror snapshots is a demotion of this site; repeat the call";
+  }
+  if (own->kind != MirrorSnapshotKind::kPrimaryDemoted) {
+    return absl::StrCat(
+        "the image is not primary after the demotion, but the newest mirror "
+        "snapshot of this site (id ",
+        own->id, ") is of the kind '", Name(own->kind),
+        "' and no demotion; check the cluster's health and repeat the call");
+  }
+  return own->complete ? ""
+                       : "the demotion snapshot does not become complete; "
+                         "check the cluster's health and repeat the call";
 }
 
-/// Of an own demotion that is half-done.
-DemoteDecision DecideRepair(const MirrorView& view, SteadyDuration settle,
-                            const SiteNameFn& site_name) {
-  if (const SiteView* peer = ClaimingPeer(view); peer != nullptr) {
-    const bool silent = peer->age >= settle;
-    return RefuseDemote(
-        StatusCode::kUnavailable,
-        absl::StrCat(
-            "an earlier demotion is half-done and cannot be repaired, because ",
-            site_name(peer->status.mirror_uuid),
-            silent ? " was primary when its rbd-mirror reported last, and is "
+/// What a demotion leaves, for a person who asks before.
+std::string DescribeDemotion(const DemoteSeen& s) {
+  const bool given_back =
+      MarkOfDemotion(s.view).step == OwnDemotionStep::kGivenBack;
+  return absl::StrCat(
+      "nobody has the image open for writing",
+      given_back   ? ", and another site is primary as well: what was "
+                     "written here is not there, and a resync after this "
+                     "deletes it"
+      : s.no_peers ? ", and the pool has no peer: nothing is copied"
+                   : ", and what is written is copied");
+}
+
+constexpr Rule<DemoteSeen> kDemoteTable[] = {
+    // --- before anything was changed
+    {"disabling",
+     [](const DemoteSeen& s) -> Judged {
+       if (s.begun || s.view.info.state != MirrorImageState::kDisabling) {
+         return std::nullopt;
+       }
+       return Answer(StatusCode::kUnavailable, kDisablingText);
+     }},
+    {"off",
+     [](const DemoteSeen& s) -> Judged {
+       if (s.begun || s.view.enabled()) return std::nullopt;
+       return Answer(StatusCode::kFailedPrecondition,
+                     "replication is not enabled");
+     }},
+    {"rescue-awaited",
+     [](const DemoteSeen& s) -> Judged {
+       if (s.begun || !s.rescue.has_value() ||
+           !AwaitsRestore(*s.rescue, s.view)) {
+         return std::nullopt;
+       }
+       return Answer(StatusCode::kUnavailable,
+                     DescribeAwaitedRestore(*s.rescue, s.image, s.rescue_spec));
+     }},
+    {"clone-loss",
+     [](const DemoteSeen& s) -> Judged {
+       // The site that is promoted next would go on with a copy that is not
+       // whole.
+       if (s.begun || !s.view.info.primary) return std::nullopt;
+       std::string loss = DescribeCloneLoss(s.view, s.spec);
+       if (loss.empty()) return std::nullopt;
+       return Answer(StatusCode::kFailedPrecondition, std::move(loss));
+     }},
+
+    // --- of a secondary
+    {"half-demotion-claimed",
+     [](const DemoteSeen& s) -> Judged {
+       const SiteView* peer = ClaimingPeer(s.view);
+       if (s.view.info.primary || !OwnHalfDemotion(s.view) || peer == nullptr) {
+         return std::nullopt;
+       }
+       return Answer(
+           StatusCode::kUnavailable,
+           absl::StrCat(
+               "an earlier demotion is half-done and cannot be repaired, "
+               "because ",
+               s.site_name(peer->status.mirror_uuid),
+               peer->age >= s.settle
+                   ? " was primary when its rbd-mirror reported last, and is "
                      "silent now; start rbd-mirror there, and resync this "
                      "image if that site is still primary; if that site is "
                      "lost, promote this image by force"
                    : " is primary; resync this image"));
-  }
-  if (const std::string unclear = view.UnclearReport(settle);
-      !unclear.empty()) {
-    return RefuseDemote(
-        StatusCode::kUnavailable,
-        absl::StrCat("an earlier demotion is half-done and is not "
-                     "repaired, because ",
-                     unclear));
-  }
-  return {DemoteAction::kRepair, StatusCode::kOk, "", ""};
-}
+     }},
+    {"half-demotion-unclear",
+     [](const DemoteSeen& s) -> Judged {
+       const std::string unclear = s.view.UnclearReport(s.settle);
+       if (s.view.info.primary || !OwnHalfDemotion(s.view) || unclear.empty()) {
+         return std::nullopt;
+       }
+       return Answer(StatusCode::kUnavailable,
+                     absl::StrCat("an earlier demotion is half-done and is not "
+                                  "repaired, because ",
+                                  unclear));
+     }},
+    {"half-demotion",
+     [](const DemoteSeen& s) -> Judged {
+       if (s.view.info.primary || !OwnHalfDemotion(s.view) ||
+           s.done.Of(Step::kRepair) > kRepairs) {
+         return std::nullopt;
+       }
+       return Do(Step::kRepair,
+                 "an earlier demotion is half-done; the image is promoted and "
+                 "demoted again");
+     }},
+    {"bad-demotion",
+     [](const DemoteSeen& s) -> Judged {
+       // By this run.
+       if (s.view.info.primary || (s.done.Of(Step::kDemote) == 0 &&
+                                   s.done.Of(Step::kRepair) <= kRepairs)) {
+         return std::nullopt;
+       }
+       std::string bad = DescribeBadDemotion(s.view);
+       if (bad.empty()) return std::nullopt;
+       return Answer(StatusCode::kUnavailable, std::move(bad));
+     }},
+    {"secondary",
+     [](const DemoteSeen& s) -> Judged {
+       if (s.view.info.primary) return std::nullopt;
+       return Answer(StatusCode::kOk,
+                     "it is no primary: there is nothing to demote");
+     }},
+
+    // --- of a primary
+    {"workload",
+     [](const DemoteSeen& s) -> Judged {
+       if (s.workloads.empty()) return std::nullopt;
+       return Next{Step::kAwaitWorkloadEnd, StatusCode::kFailedPrecondition,
+                   DescribeUse(DescribeWatchers(s.workloads))};
+     }},
+    {"no-follower",
+     [](const DemoteSeen& s) -> Judged {
+       if (s.begun || FollowerSeen(s) || s.no_peers) return std::nullopt;
+       return Next{Step::kAwaitFollower, StatusCode::kUnavailable,
+                   DescribeMissingFollower(s)};
+     }},
+    {"published",
+     [](const DemoteSeen& s) -> Judged {
+       // Its client may be between two watches; a mark alone must not stop a
+       // failover for ever.
+       if (s.begun || s.awaited_workload ||
+           PublishedMark(s.published).empty()) {
+         return std::nullopt;
+       }
+       return Next{Step::kAwaitReturn, StatusCode::kUnavailable,
+                   "the volume is still marked as published; looking once "
+                   "more"};
+     }},
+    {"demotion-without-effect",
+     [](const DemoteSeen& s) -> Judged {
+       if (s.done.Of(Step::kDemote) <= kRepairs) return std::nullopt;
+       return Answer(StatusCode::kUnavailable, DescribeBadDemotion(s.view));
+     }},
+    {"demote",
+     [](const DemoteSeen& s) -> Judged {
+       return Do(Step::kDemote, DescribeDemotion(s));
+     }},
+};
 
 }  // namespace
 
-bool FollowerSeen(const DemoteEvidence& seen) {
+bool FollowerSeen(const DemoteSeen& seen) {
   const std::vector<SiteView>& peers = seen.view.peers;
   if (std::any_of(peers.begin(), peers.end(), [&](const SiteView& peer) {
         return Diverged(peer, seen.view);
@@ -174,36 +266,37 @@ std::string DescribeUse(const std::string& workload) {
                       "from this list after 30 s)");
 }
 
-DemoteDecision DecideDemote(const DemoteEvidence& seen, SteadyDuration settle,
-                            const SiteNameFn& site_name) {
-  if (!seen.begun) {
-    if (auto refused = RefuseToBegin(seen); refused.has_value()) {
-      return *std::move(refused);
-    }
+OwnDemotionMark MarkOfDemotion(const MirrorView& view) {
+  // One that was given back stays so, until this site has copied from the peer.
+  // Another program may have promoted it since, and told somebody.
+  if (view.own.demotion.has_value() &&
+      view.own.demotion->step == OwnDemotionStep::kGivenBack) {
+    return {OwnDemotionStep::kGivenBack};
   }
-  if (!seen.view.info.primary) {
-    if (OwnHalfDemotion(seen.view)) {
-      return DecideRepair(seen.view, settle, site_name);
-    }
-    return {DemoteAction::kSecondary, StatusCode::kOk, "", ""};
+  // Two were primary: this one gives the role to the other one, whose content
+  // is not here, and must not take it back as if nothing had been written.
+  const bool untold = ToldNobody(view);
+  const auto other = [&](const SiteView& peer) {
+    return SaysPrimary(peer, view, untold ? Word::kLagging : Word::kCurrent) ||
+           (untold && Diverged(peer, view));
+  };
+  if (std::any_of(view.peers.begin(), view.peers.end(), other)) {
+    OwnDemotionMark mark{OwnDemotionStep::kGivenBack};
+    mark.told_nobody = untold;
+    return mark;
   }
-  if (!seen.workloads.empty()) {
-    std::string workload = DescribeWatchers(seen.workloads);
-    return {DemoteAction::kRefuse, StatusCode::kFailedPrecondition,
-            DescribeUse(workload), std::move(workload)};
+  OwnDemotionMark mark;
+  // Perhaps an older text, but no word that it was in step just now.
+  if (std::none_of(view.peers.begin(), view.peers.end(), MayHaveGoneOn)) {
+    mark.heard = HeardOfAll(view);
   }
-  if (!seen.begun && !FollowerSeen(seen) && !seen.no_peers) {
-    return {DemoteAction::kAwaitFollower, StatusCode::kUnavailable,
-            DescribeMissingFollower(seen, site_name), ""};
-  }
-  // Its client may be between two watches; a mark alone must not stop a
-  // failover for ever.
-  if (!seen.begun && !seen.awaited_workload &&
-      !PublishedMark(seen.published).empty()) {
-    return {DemoteAction::kAwaitWorkload, StatusCode::kUnavailable,
-            "the volume is still marked as published; looking once more", ""};
-  }
-  return {DemoteAction::kDemote, StatusCode::kOk, "", "", MarkOf(seen)};
+  return mark;
+}
+
+absl::Span<const Rule<DemoteSeen>> DemoteTable() { return kDemoteTable; }
+
+Next DecideDemote(const DemoteSeen& seen, absl::string_view without) {
+  return FirstOf(DemoteTable(), seen, without);
 }
 
 }  // namespace addons

@@ -6,35 +6,29 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "base/clock.h"
 #include "base/image_name.h"
 #include "ceph/image.h"
+#include "replication/decide/next.h"
 #include "replication/look/mirror_view.h"
 #include "replication/look/move_marks.h"
 #include "replication/look/rescue_record.h"
 
 namespace addons {
 
-/// What a demotion does next.
-enum class DemoteAction {
-  kRefuse,         // with the code of the decision
-  kSecondary,      // nothing to demote
-  kRepair,         // an own demotion that is half-done: promote it first
-  kAwaitFollower,  // no peer has noticed yet that this site is primary
-  kAwaitWorkload,  // published, and nobody has it open: look once more
-  kDemote,
-};
-
 /// Written by ceph-csi: who staged the volume. The leading dot keeps it on this
 /// site.
 inline constexpr char kPublishPrefix[] = ".rbd.csi.ceph.com/";
 
-/// What a decision rests on. Nothing is owned.
-struct DemoteEvidence {
+/// What a demotion's table is about. Nothing is owned.
+struct DemoteSeen {
   const MirrorView& view;
   /// The record of the image's rescue image, if there is one.
   const std::optional<RescueRecord>& rescue;
+  const SiteNameFn& site_name;
+  SteadyDuration settle{0};
   /// "pool/image", and its rescue image likewise.
   std::string spec;
   std::string rescue_spec;
@@ -48,28 +42,17 @@ struct DemoteEvidence {
   const std::map<std::string, std::string>& published;
   /// The pool has no peer; only read where FollowerSeen() is not enough.
   bool no_peers = false;
-  // --- what this call has done
+  // --- what this run has done
   bool begun = false;  // to change something: from then on it goes on
   bool awaited_workload = false;
-};
-
-struct DemoteDecision {
-  DemoteAction action = DemoteAction::kRefuse;
-  /// Of an answer that is given now.
-  absl::StatusCode code = absl::StatusCode::kUnavailable;
-  /// For a person: what is seen, what is missing, what to do.
-  std::string reason;
-  /// The workload that it is refused for; empty: for something else.
-  std::string workload;
-  /// Of kDemote: what is noted of this demotion, for the next promotion here.
-  OwnDemotionMark mark = {};
+  Done done{};
 };
 
 /// A peer Follows(), or says that it is primary as well. One that has not
 /// noticed yet that this site is primary must not lose its chance: when both
 /// sides are demoted, nothing is copied any more, and its next promote would
 /// return to the state before this site became primary.
-bool FollowerSeen(const DemoteEvidence& seen);
+bool FollowerSeen(const DemoteSeen& seen);
 
 /// The mark of ceph-csi that says that the volume is published; empty: there is
 /// none.
@@ -78,9 +61,14 @@ std::string PublishedMark(const std::map<std::string, std::string>& published);
 /// "the image is in use by ...", and what to do.
 std::string DescribeUse(const std::string& workload);
 
-/// Decides from one look; a pure function. `site_name` gives a peer's name.
-DemoteDecision DecideDemote(const DemoteEvidence& seen, SteadyDuration settle,
-                            const SiteNameFn& site_name);
+/// What a demotion notes on the image, for the next promotion here.
+OwnDemotionMark MarkOfDemotion(const MirrorView& view);
+
+/// The rows of the table, from top to bottom.
+absl::Span<const Rule<DemoteSeen>> DemoteTable();
+
+/// What comes next, from one look; pure.
+Next DecideDemote(const DemoteSeen& seen, absl::string_view without = {});
 
 }  // namespace addons
 

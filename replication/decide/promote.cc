@@ -10,6 +10,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "replication/look/leftover.h"
+#include "replication/look/mirrored_clone.h"
+#include "replication/look/move_marks.h"
 #include "replication/look/peers.h"
 #include "replication/look/report.h"
 #include "replication/look/signs_of_life.h"
@@ -93,219 +95,607 @@ std::string DescribeWhyPeerWentOn(const MirrorView& view) {
          "site, resync this image and move again";
 }
 
-/// Asked twice: before the copying is ended for the promotion, and for good
-/// with a look after that.
-PromoteDecision DecideForced(const MirrorView& view,
-                             const std::optional<RescueRecord>& rescue) {
-  if (rescue.has_value() && AwaitsRestore(*rescue, view)) {
-    return {PromoteAction::kRescue, ""};
-  }
-  if (view.first_copy_pending) {
-    return {PromoteAction::kNothingToForce,
-            absl::StrCat("the first copy of the image to this site is not "
-                         "complete yet, so there is nothing to promote to",
-                         view.local.has_value()
-                             ? absl::StrCat("; rbd-mirror of this site says: ",
-                                            view.local->status.description)
-                             : "")};
-  }
-  const bool mid_copy = InMidCopy(view);
-  if ((mid_copy && RescueSnapshot(view) == nullptr) ||
-      (view.info.mode != MirrorMode::kJournal &&
-       view.LastComplete() == nullptr)) {
-    return {PromoteAction::kNothingToForce,
-            absl::StrCat(
-                "no snapshot has arrived completely on this site, so there "
-                "is nothing to promote to; ",
-                view.CopyProgress())};
-  }
-  if (!mid_copy) return {PromoteAction::kForced, ""};
-  if (const ImageSnapshot* snapshot = UserSnapshotInMidCopy(view);
-      snapshot != nullptr) {
-    return {PromoteAction::kNothingToForce,
-            DescribeUserSnapshotInMidCopy(*snapshot)};
-  }
-  // A forced promote of librbd 16 is no way out of half a copy: measured, it
-  // rolls an ordinary one back to the state before the last whole one (to
-  // zeros, when only the first copy was whole), and a demotion not at all.
-  return {PromoteAction::kRescue, ""};
+using absl::StatusCode;
+
+constexpr char kIsPrimary[] = "it is primary already";
+
+bool Forced(const PromoteSeen& s) { return s.force == Force::kYes; }
+
+SteadyDuration Settle(const PromoteSeen& s) { return s.options.settle_time; }
+
+LifeEvidence Life(const PromoteSeen& s) {
+  return {s.view, s.clocks, s.disturbed, s.interval};
 }
 
-/// Of a view without KeptInStep(). `loss` is what forcing loses.
-PromoteDecision DecideOutOfStep(const LifeEvidence& life, bool dead,
-                                const std::string& loss,
-                                const SiteNameFn& site_name) {
-  const std::string reason = DescribeOutOfStep(life.view, site_name);
-  if (dead) {
-    return {PromoteAction::kRefuseNoLife,
-            absl::StrCat(reason, "; and now there is no sign of life (",
-                         DescribeDeath(life, site_name), "); ", loss)};
-  }
-  return {
-      PromoteAction::kWait,
-      absl::StrCat(reason,
-                   "; where it was not, rbd-mirror there copies the demotion "
-                   "within a minute; where it was, or does not, promote that "
-                   "site, resync this image and move again; or ",
-                   kByHand, " (", loss, ")")};
+bool Dead(const PromoteSeen& s) { return NoSignOfLife(Life(s), s.options); }
+
+/// What forcing loses.
+std::string Loss(const PromoteSeen& s) {
+  return absl::StrCat("forcing returns to ", s.view.RestorePoint(),
+                      " and loses what was written since");
+}
+
+/// What a promotion by force leaves.
+std::string ReturnsTo(const PromoteSeen& s) {
+  return absl::StrCat("it returns to ", s.view.RestorePoint(),
+                      " and loses what was written since");
+}
+
+/// The demotion is here and complete; whether it holds is not part of it.
+bool Arrived(const PromoteSeen& s) {
+  const MirrorView& view = s.view;
+  return !view.PeerWentOn() && KeptInStep(view, Settle(s)) &&
+         (DemotionArrived(view, Settle(s)) ||
+          (OwnHalfDemotion(view) && ClaimingPeer(view) == nullptr));
+}
+
+bool AwaitsReport(const PromoteSeen& s) {
+  return NeedsReport(s.view) && AwaitsReport(s.view, s.force, Settle(s));
+}
+
+/// A peer may hold what this site's own demotion hides.
+bool OutOfStep(const PromoteSeen& s) {
+  return !KeptInStep(s.view, Settle(s)) && !s.view.PeerWentOn() &&
+         ClaimingPeer(s.view) == nullptr;
+}
+
+/// The demotion is here and complete, and a peer says that it is primary, or
+/// went on.
+bool TookBack(const PromoteSeen& s) {
+  const MirrorSnapshot* newest = s.view.Newest();
+  return newest != nullptr && newest->demoted() && newest->complete &&
+         (ClaimingPeer(s.view) != nullptr || s.view.PeerWentOn());
 }
 
 /// For how long this site's rbd-mirror has not reported on the image, where it
 /// is down; nullopt: it is not, or something else explains that.
-std::optional<SteadyDuration> DeafFor(const LifeEvidence& life,
-                                      const ReplicationOptions& options) {
-  if (options.force_without_local_mirror ||
-      life.clocks.evicted_for.has_value() || SilentForThePeer(life)) {
+std::optional<SteadyDuration> LocalMirrorDownFor(const PromoteSeen& s) {
+  if (s.options.force_without_local_mirror ||
+      s.clocks.evicted_for.has_value() || SilentForThePeer(Life(s))) {
     return std::nullopt;
   }
-  const SteadyDuration silent = life.view.local.has_value()
-                                    ? life.view.local->age
-                                    : life.clocks.looked_for;
-  if (silent < options.settle_time) return std::nullopt;
+  const SteadyDuration silent =
+      s.view.local.has_value() ? s.view.local->age : s.clocks.looked_for;
+  if (silent < Settle(s)) return std::nullopt;
   return silent;
 }
 
-/// The demotion has arrived whole, and the other side is dead, which keeps it
-/// from counting; nullopt: that is not what a peer's claim explains.
-std::optional<PromoteDecision> DecideTookBack(const LifeEvidence& life,
-                                              const std::string& loss,
-                                              const SiteNameFn& site_name) {
-  const MirrorView& view = life.view;
-  const MirrorSnapshot* newest = view.Newest();
-  if (newest == nullptr || !newest->demoted() || !newest->complete) {
-    return std::nullopt;
-  }
-  const SiteView* peer = ClaimingPeer(view);
-  if (peer == nullptr && !view.PeerWentOn()) return std::nullopt;
-  if (peer != nullptr && MayYetBeDenied(*peer, view)) {
-    return PromoteDecision{
-        PromoteAction::kWait,
-        absl::StrCat("the demotion has arrived; the last report of ",
-                     site_name(peer->status.mirror_uuid),
-                     " says that its image is primary, and rbd-mirror of "
-                     "this site is about to tell whether that still "
-                     "holds (up to a minute)")};
-  }
-  return PromoteDecision{
-      PromoteAction::kRefusePeerTookBack,
-      absl::StrCat(view.PeerWentOn()
-                       ? "this site gave the role back to a peer that "
-                         "was primary and is silent now ("
-                       : "the demotion has arrived, but the peer claimed "
-                         "to be primary after it and is silent now (",
-                   DescribeDeath(life, site_name), "); ", loss)};
+std::string DescribeLocalMirrorDown(const PromoteSeen& s,
+                                    SteadyDuration silent) {
+  const bool hangs = s.clocks.hangs;
+  return absl::StrCat(
+      "rbd-mirror of this site ", hangs ? "lives and hangs" : "is down",
+      ": it has not reported on the image for at least ", WholeSeconds(silent),
+      " s, so nothing can arrive; ", hangs ? "restart" : "start",
+      " rbd-mirror here, or ", kByHand, " (", Loss(s), ")",
+      s.clocks.daemons_unread.empty()
+          ? ""
+          : absl::StrCat("; or it lives and cannot reach the other "
+                         "site, which it tells the manager only: ",
+                         s.clocks.daemons_unread));
 }
 
-/// The rows of a call without force, where no plain promotion is right.
-/// `arrived`: the demotion is here whole, and it is not known that it holds.
-PromoteDecision DecideUnforced(const PromoteEvidence& seen, bool arrived,
-                               const ReplicationOptions& options,
-                               const SiteNameFn& site_name) {
-  const MirrorView& view = seen.view;
-  const SteadyDuration settle = options.settle_time;
-  const LifeEvidence life{view, seen.clocks, seen.disturbed, seen.interval};
-  const bool dead = NoSignOfLife(life, options);
-  const std::string loss =
-      absl::StrCat("forcing returns to ", view.RestorePoint(),
-                   " and loses what was written since");
-  if (!KeptInStep(view, settle) && !view.PeerWentOn() &&
-      ClaimingPeer(view) == nullptr) {
-    return DecideOutOfStep(life, dead, loss, site_name);
-  }
-  if (dead) {
-    if (auto took_back = DecideTookBack(life, loss, site_name);
-        took_back.has_value()) {
-      return *std::move(took_back);
-    }
-  }
-  // Time alone makes no wrong copy right.
-  if ((view.PeerWentOn() || view.SplitBrain()) && !dead) {
-    return {PromoteAction::kWait,
-            absl::StrCat(DescribeWhyPeerWentOn(view), "; or ", kByHand, " (",
-                         loss, ")")};
-  }
-  // Nothing that is known here of the peer is about now.
-  if (const std::optional<SteadyDuration> silent = DeafFor(life, options);
-      silent.has_value()) {
-    const bool hangs = seen.clocks.hangs;
-    return {
-        PromoteAction::kWaitForLocalMirror,
-        absl::StrCat(
-            "rbd-mirror of this site ", hangs ? "lives and hangs" : "is down",
-            ": it has not reported on the image for at least ",
-            WholeSeconds(*silent), " s, so nothing can arrive; ",
-            hangs ? "restart" : "start", " rbd-mirror here, or ", kByHand, " (",
-            loss, ")",
-            seen.clocks.daemons_unread.empty()
-                ? ""
-                : absl::StrCat("; or it lives and cannot reach the other "
-                               "site, which it tells the manager only: ",
-                               seen.clocks.daemons_unread))};
-  }
-  const bool refused = RefusalStands(view);
-  const std::optional<std::string> primary = PrimaryPeer(view, settle);
-  if (primary.has_value() && !refused && CopyFollows(life, options) &&
-      !SomethingArrives(view, settle) &&
-      seen.clocks.peer_primary_for >= options.takeover_time &&
-      seen.clocks.image_primary_for >= settle) {
-    return {PromoteAction::kRefusePeerPrimary,
-            absl::StrCat(site_name(*primary), " has been primary for ",
-                         WholeSeconds(seen.clocks.peer_primary_for),
-                         " s while calls were waiting; demote it there, or "
-                         "force: ",
-                         loss)};
-  }
-  // A workload that writes there, where only rbd-mirror is down, sends nothing.
-  // Its site is dead when it tells nothing for as long as the note counts.
-  if (refused) {
-    return {PromoteAction::kWaitForWorkload,
-            DescribeRefusedDemotion(*view.refused_demotion)};
-  }
-  if (dead) {
-    return {PromoteAction::kRefuseNoLife,
-            absl::StrCat(
-                arrived ? "the demotion is here, and nobody tells whether the "
-                          "other side was promoted since: "
-                        : "",
-                "no sign of life from the other side: ",
-                DescribeDeath(life, site_name), "; ", loss)};
-  }
-  std::string reason = DescribeWait(view, arrived, settle, site_name);
-  if (view.OneWay() &&
-      (!seen.interval.has_value() || view.info.mode == MirrorMode::kJournal)) {
+std::string DescribeNotYet(const PromoteSeen& s) {
+  std::string reason = DescribeWait(s.view, Arrived(s), Settle(s), s.site_name);
+  if (s.view.OneWay() &&
+      (!s.interval.has_value() || s.view.info.mode == MirrorMode::kJournal)) {
     absl::StrAppend(&reason,
                     "; mirroring is one-way, so nothing here tells whether the "
                     "other site is alive: if it is dead, ",
-                    kByHand, " (", loss, ")");
+                    kByHand, " (", Loss(s), ")");
   }
-  return {PromoteAction::kWait, std::move(reason)};
+  return reason;
 }
+
+// --- of a primary
+
+bool FollowersAre(const PromoteSeen& s, FollowerState state) {
+  const auto verdict = FollowersOf(s);
+  return verdict.has_value() && verdict->state == state;
+}
+
+/// Nobody was told that this site is primary. Who finds a primary with the note
+/// of a mere demotion cannot know that: `rbd mirror image promote` leaves it.
+bool MayYield(const PromoteSeen& s) {
+  return !Forced(s) && s.view.own.demotion.has_value() &&
+         s.view.own.demotion->step != OwnDemotionStep::kDemoted;
+}
+
+std::string FollowerName(const PromoteSeen& s) {
+  const auto verdict = FollowersOf(s);
+  return s.site_name(verdict.has_value() ? verdict->peer : "");
+}
+
+bool NewestIsIncomplete(const MirrorView& view) {
+  const MirrorSnapshot* newest = view.Newest();
+  return view.info.mode != MirrorMode::kJournal && newest != nullptr &&
+         newest->kind == MirrorSnapshotKind::kPrimary && !newest->complete;
+}
+
+// --- what time alone changes
+
+/// It has been rewritten lately, and will be again.
+bool Reports(const SiteView& site) { return site.age < kJustReported; }
+
+MirrorView ViewLater(MirrorView view, SteadyDuration later) {
+  for (SiteView& peer : view.peers) {
+    if (!Reports(peer)) peer.age += later;
+  }
+  if (view.local.has_value() && !Reports(*view.local)) view.local->age += later;
+  if (view.silent_peer_age.has_value()) *view.silent_peer_age += later;
+  view.refused_demotion_age += later;
+  view.quiet_for += later;
+  return view;
+}
+
+/// Those that run.
+SeriesClocks ClocksLater(SeriesClocks clocks, SteadyDuration later) {
+  clocks.looked_for += later;
+  clocks.quiet_for += later;
+  for (SteadyDuration* clock :
+       {&clocks.peer_primary_for, &clocks.image_primary_for}) {
+    if (*clock > SteadyDuration::zero()) *clock += later;
+  }
+  if (clocks.evicted_for.has_value()) *clocks.evicted_for += later;
+  if (clocks.first_evicted_for.has_value()) *clocks.first_evicted_for += later;
+  return clocks;
+}
+
+/// What is left to do of a primary, whose answer that does not change.
+bool TidiesUp(Step step) {
+  switch (step) {
+    case Step::kSeeRelease:
+    case Step::kMakeWritable:
+    case Step::kRemoveHalfCopies:
+    case Step::kRemoveRescue:
+    case Step::kCompleteSnapshot:
+    case Step::kForgetDemotion:
+    case Step::kForgetResync:
+    case Step::kCorrectImageId:
+    case Step::kRememberClone:
+    case Step::kKeepSchedule:
+      return true;
+    default:
+      return false;
+  }
+}
+
+constexpr Rule<PromoteSeen> kPromoteTable[] = {
+    // --- whatever was asked
+    {"role-lost",
+     [](const PromoteSeen& s) -> Judged {
+       if (!s.was_primary || s.view.info.primary) return std::nullopt;
+       return Answer(
+           StatusCode::kUnavailable,
+           s.view.info.mode == MirrorMode::kJournal
+               ? "this site was promoted and is not primary any more: "
+                 "rbd-mirror has taken the role away again, for a site that "
+                 "was promoted at the same moment, or somebody has demoted "
+                 "it; start no workload here, and repeat the call"
+               : "the image was demoted by somebody else meanwhile");
+     }},
+    {"disabling",
+     [](const PromoteSeen& s) -> Judged {
+       if (s.view.info.state != MirrorImageState::kDisabling) {
+         return std::nullopt;
+       }
+       return Wait(kDisablingText);
+     }},
+    {"state-unknown",
+     [](const PromoteSeen& s) -> Judged {
+       if (s.view.info.state != MirrorImageState::kUnknown) return std::nullopt;
+       return Wait("this version does not know the state of replication");
+     }},
+    {"off",
+     [](const PromoteSeen& s) -> Judged {
+       if (s.view.enabled()) return std::nullopt;
+       // In a group that is no reason to force the others.
+       return Answer(s.scope == VerbScope::kGroupMember
+                         ? StatusCode::kUnavailable
+                         : StatusCode::kFailedPrecondition,
+                     "replication is not enabled");
+     }},
+
+    // --- of a primary: what a promotion has left to do, also one that died
+    {"release-unseen",
+     [](const PromoteSeen& s) -> Judged {
+       // By force: the copying was ended before.
+       if (!s.view.info.primary || Forced(s) ||
+           s.view.info.mode != MirrorMode::kJournal ||
+           s.open_by_mirror.has_value()) {
+         return std::nullopt;
+       }
+       return Do(Step::kSeeRelease);
+     }},
+    {"open-by-mirror",
+     [](const PromoteSeen& s) -> Judged {
+       // Another process has promoted it, or it was primary all along.
+       const SteadyDuration primary_for =
+           s.view.primary_for.value_or(s.open_for);
+       if (!s.view.info.primary || !s.open_by_mirror.value_or(false) ||
+           primary_for >= Settle(s)) {
+         return std::nullopt;
+       }
+       return Next{Step::kAwaitRelease, StatusCode::kUnavailable,
+                   "this site is primary, and rbd-mirror of this site still "
+                   "has the image open: until it lets go, it may take the role "
+                   "away again for a site that is promoted at the same moment; "
+                   "start no workload before (up to a minute)"};
+     }},
+    {"half-copy-unsaved",
+     [](const PromoteSeen& s) -> Judged {
+       if (!s.view.info.primary ||
+           UnsavedHalfCopy(s.view, s.rescue) == nullptr) {
+         return std::nullopt;
+       }
+       return Do(Step::kSaveHalfCopy,
+                 "its forced promotion is half-done; the last complete state "
+                 "is saved first");
+     }},
+    {"refuses-writes",
+     [](const PromoteSeen& s) -> Judged {
+       if (!s.view.info.primary || !s.view.marked_non_primary) {
+         return std::nullopt;
+       }
+       return Do(Step::kMakeWritable,
+                 "it refuses writes, and is made writable");
+     }},
+    {"half-copies",
+     [](const PromoteSeen& s) -> Judged {
+       if (!s.view.info.primary || HalfCopies(s.view).empty()) {
+         return std::nullopt;
+       }
+       return Do(Step::kRemoveHalfCopies,
+                 "a peer's snapshot that is not complete is removed");
+     }},
+    {"rescue-awaited",
+     [](const PromoteSeen& s) -> Judged {
+       if (!s.view.info.primary || !s.rescue.has_value() ||
+           !AwaitsRestore(*s.rescue, s.view)) {
+         return std::nullopt;
+       }
+       return Do(Step::kRestore,
+                 "its forced promotion is half-done; whether the last complete "
+                 "state can be brought back shows when it is promoted again");
+     }},
+    {"rescue-over",
+     [](const PromoteSeen& s) -> Judged {
+       if (!s.view.info.primary || !s.rescue.has_value()) return std::nullopt;
+       return Do(Step::kRemoveRescue, "its rescue image is removed");
+     }},
+    {"newest-incomplete",
+     [](const PromoteSeen& s) -> Judged {
+       if (!s.view.info.primary || !NewestIsIncomplete(s.view) ||
+           s.done.Of(Step::kCompleteSnapshot) > 0) {
+         return std::nullopt;
+       }
+       return Do(Step::kCompleteSnapshot,
+                 "its newest mirror snapshot is not complete, and "
+                 "another one is made");
+     }},
+    {"peer-primary-too",
+     [](const PromoteSeen& s) -> Judged {
+       if (!s.view.info.primary || MayYield(s) ||
+           !FollowersAre(s, FollowerState::kTaken)) {
+         return std::nullopt;
+       }
+       return Answer(
+           StatusCode::kUnavailable,
+           absl::StrCat("this site was promoted by ",
+                        Forced(s) ? "force" : "another program",
+                        " and is primary, but ", FollowerName(s),
+                        " has said since that it is primary as well; stop the "
+                        "workload on one of the two sites and demote it there, "
+                        "then resync it"));
+     }},
+    {"yields-to-primary",
+     [](const PromoteSeen& s) -> Judged {
+       if (!s.view.info.primary || !FollowersAre(s, FollowerState::kTaken)) {
+         return std::nullopt;
+       }
+       return Next{
+           Step::kYield, StatusCode::kUnavailable,
+           absl::StrCat(
+               FollowerName(s),
+               " was promoted while this site took its own demotion back")};
+     }},
+    {"follower-silent",
+     [](const PromoteSeen& s) -> Judged {
+       if (!s.view.info.primary || Forced(s) ||
+           !FollowersAre(s, FollowerState::kSilent)) {
+         return std::nullopt;
+       }
+       // Whether it was promoted meanwhile is for a person, or an operator.
+       return Answer(StatusCode::kFailedPrecondition,
+                     absl::StrCat("this site has taken its own demotion back, "
+                                  "and nothing is heard of ",
+                                  FollowerName(s),
+                                  ", which may have been promoted meanwhile; "
+                                  "where it was not, force: nothing that was "
+                                  "written here is lost by that"));
+     }},
+    {"yields-to-diverged",
+     [](const PromoteSeen& s) -> Judged {
+       if (!s.view.info.primary || !MayYield(s) ||
+           !FollowersAre(s, FollowerState::kParted)) {
+         return std::nullopt;
+       }
+       return Next{Step::kYield, StatusCode::kUnavailable,
+                   absl::StrCat(FollowerName(s),
+                                " reports a split brain since this site took "
+                                "its own demotion back: it had gone on from "
+                                "another content")};
+     }},
+    {"not-followed",
+     [](const PromoteSeen& s) -> Judged {
+       const auto verdict = FollowersOf(s);
+       if (!s.view.info.primary || Forced(s) || !verdict.has_value() ||
+           verdict->state == FollowerState::kFollow) {
+         return std::nullopt;
+       }
+       return Next{
+           Step::kAwaitFollowers, StatusCode::kUnavailable,
+           absl::StrCat("this site has taken its own demotion back and waits "
+                        "until ",
+                        FollowerName(s),
+                        " follows it; start no workload before (",
+                        verdict->state == FollowerState::kParted
+                            ? "it reports a split brain: resync its image "
+                              "there, or, if the content there is the right "
+                              "one, promote it there by force)"
+                            : "up to a minute)")};
+     }},
+    {"demotion-over",
+     [](const PromoteSeen& s) -> Judged {
+       if (!s.view.info.primary || (!s.view.own.demotion.has_value() &&
+                                    !s.view.refused_demotion.has_value())) {
+         return std::nullopt;
+       }
+       return Do(Step::kForgetDemotion);
+     }},
+    {"resync-request",
+     [](const PromoteSeen& s) -> Judged {
+       if (!s.view.info.primary || !s.view.resync_requested) {
+         return std::nullopt;
+       }
+       return Do(Step::kForgetResync,
+                 "a request to resync it, which would delete it "
+                 "at the next demotion, is removed");
+     }},
+    {"image-id",
+     [](const PromoteSeen& s) -> Judged {
+       if (!s.view.info.primary || !s.journal_image_id.has_value() ||
+           *s.journal_image_id == s.view.image_id) {
+         return std::nullopt;
+       }
+       return Do(Step::kCorrectImageId, "the journal's image id is corrected");
+     }},
+    {"clone",
+     [](const PromoteSeen& s) -> Judged {
+       if (!s.view.info.primary || CloneMarkDue(s.view).empty()) {
+         return std::nullopt;
+       }
+       return Do(Step::kRememberClone);
+     }},
+    {"schedule",
+     [](const PromoteSeen& s) -> Judged {
+       if (!s.view.info.primary || s.done.Of(Step::kKeepSchedule) > 0) {
+         return std::nullopt;
+       }
+       return Do(Step::kKeepSchedule);
+     }},
+    {"primary",
+     [](const PromoteSeen& s) -> Judged {
+       if (!s.view.info.primary) return std::nullopt;
+       return Answer(StatusCode::kOk, kIsPrimary);
+     }},
+
+    // --- of a secondary: what keeps everything but force from going on
+    {"report-unknown",
+     [](const PromoteSeen& s) -> Judged {
+       std::string unclear = s.view.UnclearReport(Settle(s));
+       if (Forced(s) || unclear.empty()) return std::nullopt;
+       return Wait(std::move(unclear));
+     }},
+    {"note-unknown",
+     [](const PromoteSeen& s) -> Judged {
+       const auto& mark = s.view.own.demotion;
+       if (Forced(s) || !mark.has_value() || !mark->unclear ||
+           !s.view.LastDemotionIsOwn()) {
+         return std::nullopt;
+       }
+       return Wait(absl::StrCat(
+           "a newer version noted why this site demoted itself, in a form that "
+           "this one does not know; promote with that version, or ",
+           kByHand));
+     }},
+
+    // --- nothing is lost
+    {"demotion-here",
+     [](const PromoteSeen& s) -> Judged {
+       // The demotion may be one of yesterday that was taken back. Of that this
+       // site's rbd-mirror would know; where it was this site's own, a report
+       // of the peer tells.
+       const bool told = Forced(s) || s.view.LastDemotionIsOwn() ||
+                         LocalWordCounts(Life(s), s.options);
+       if (!Arrived(s) || AwaitsReport(s) || !told) return std::nullopt;
+       return Do(Step::kPromote,
+                 s.view.LastDemotionIsOwn()
+                     ? "this site takes its own demotion back, and nothing is "
+                       "lost"
+                     : "the other site's demotion is here and complete: "
+                       "nothing is lost");
+     }},
+    {"demotion-here-unconfirmed",
+     [](const PromoteSeen& s) -> Judged {
+       if (!Forced(s) || !Arrived(s)) return std::nullopt;
+       return Wait(DescribeWait(s.view, true, Settle(s), s.site_name));
+     }},
+
+    // --- by force. Judged twice: before the copying is ended, and for good
+    // with a look after that
+    {"rescue-begun",
+     [](const PromoteSeen& s) -> Judged {
+       if (!Forced(s) || !s.rescue.has_value() ||
+           !AwaitsRestore(*s.rescue, s.view)) {
+         return std::nullopt;
+       }
+       return Do(Step::kRescue, ReturnsTo(s));
+     }},
+    {"first-copy",
+     [](const PromoteSeen& s) -> Judged {
+       if (!Forced(s) || !s.view.first_copy_pending) return std::nullopt;
+       return Answer(
+           StatusCode::kUnavailable,
+           absl::StrCat("the first copy of the image to this site is not "
+                        "complete yet, so there is nothing to promote to",
+                        s.view.local.has_value()
+                            ? absl::StrCat("; rbd-mirror of this site says: ",
+                                           s.view.local->status.description)
+                            : ""));
+     }},
+    {"nothing-complete",
+     [](const PromoteSeen& s) -> Judged {
+       const bool none =
+           (InMidCopy(s.view) && RescueSnapshot(s.view) == nullptr) ||
+           (s.view.info.mode != MirrorMode::kJournal &&
+            s.view.LastComplete() == nullptr);
+       if (!Forced(s) || !none) return std::nullopt;
+       return Answer(
+           StatusCode::kUnavailable,
+           absl::StrCat("no snapshot has arrived completely on this site, so "
+                        "there is nothing to promote to; ",
+                        s.view.CopyProgress()));
+     }},
+    {"complete-copy",
+     [](const PromoteSeen& s) -> Judged {
+       if (!Forced(s) || InMidCopy(s.view)) return std::nullopt;
+       return Do(Step::kPromoteByForce, ReturnsTo(s));
+     }},
+    {"user-snapshot-in-mid-copy",
+     [](const PromoteSeen& s) -> Judged {
+       const ImageSnapshot* snapshot = UserSnapshotInMidCopy(s.view);
+       if (!Forced(s) || snapshot == nullptr) return std::nullopt;
+       return Answer(StatusCode::kUnavailable,
+                     DescribeUserSnapshotInMidCopy(*snapshot));
+     }},
+    {"mid-copy",
+     [](const PromoteSeen& s) -> Judged {
+       // A forced promote of librbd 16 is no way out of half a copy: measured,
+       // it rolls an ordinary one back to the state before the last whole one
+       // (to zeros, when only the first copy was whole), and a demotion not at
+       // all.
+       if (!Forced(s)) return std::nullopt;
+       return Do(Step::kRescue, ReturnsTo(s));
+     }},
+
+    // --- without force
+    {"out-of-step-dead",
+     [](const PromoteSeen& s) -> Judged {
+       if (!OutOfStep(s) || !Dead(s)) return std::nullopt;
+       return Answer(
+           StatusCode::kFailedPrecondition,
+           absl::StrCat(DescribeOutOfStep(s.view, s.site_name),
+                        "; and now there is no sign of life (",
+                        DescribeDeath(Life(s), s.site_name), "); ", Loss(s)));
+     }},
+    {"out-of-step",
+     [](const PromoteSeen& s) -> Judged {
+       if (!OutOfStep(s)) return std::nullopt;
+       return Wait(absl::StrCat(
+           DescribeOutOfStep(s.view, s.site_name),
+           "; where it was not, rbd-mirror there copies the demotion within a "
+           "minute; where it was, or does not, promote that site, resync this "
+           "image and move again; or ",
+           kByHand, " (", Loss(s), ")"));
+     }},
+    {"claim-may-be-denied",
+     [](const PromoteSeen& s) -> Judged {
+       const SiteView* peer = ClaimingPeer(s.view);
+       if (!TookBack(s) || !Dead(s) || peer == nullptr ||
+           !MayYetBeDenied(*peer, s.view)) {
+         return std::nullopt;
+       }
+       return Wait(
+           absl::StrCat("the demotion has arrived; the last report of ",
+                        s.site_name(peer->status.mirror_uuid),
+                        " says that its image is primary, and rbd-mirror of "
+                        "this site is about to tell whether that still holds "
+                        "(up to a minute)"));
+     }},
+    {"peer-took-role-back",
+     [](const PromoteSeen& s) -> Judged {
+       if (!TookBack(s) || !Dead(s)) return std::nullopt;
+       return Answer(
+           StatusCode::kFailedPrecondition,
+           absl::StrCat(
+               s.view.PeerWentOn()
+                   ? "this site gave the role back to a peer that was primary "
+                     "and is silent now ("
+                   : "the demotion has arrived, but the peer claimed to be "
+                     "primary after it and is silent now (",
+               DescribeDeath(Life(s), s.site_name), "); ", Loss(s)));
+     }},
+    {"diverged",
+     [](const PromoteSeen& s) -> Judged {
+       // Time alone makes no wrong copy right.
+       if ((!s.view.PeerWentOn() && !s.view.SplitBrain()) || Dead(s)) {
+         return std::nullopt;
+       }
+       return Wait(absl::StrCat(DescribeWhyPeerWentOn(s.view), "; or ", kByHand,
+                                " (", Loss(s), ")"));
+     }},
+    {"local-mirror-down",
+     [](const PromoteSeen& s) -> Judged {
+       // Nothing that is known here of the peer is about now.
+       const std::optional<SteadyDuration> silent = LocalMirrorDownFor(s);
+       if (!silent.has_value()) return std::nullopt;
+       return Wait(DescribeLocalMirrorDown(s, *silent));
+     }},
+    {"peer-primary",
+     [](const PromoteSeen& s) -> Judged {
+       const std::optional<std::string> primary =
+           PrimaryPeer(s.view, Settle(s));
+       if (!primary.has_value() || RefusalStands(s.view) ||
+           !CopyFollows(Life(s), s.options) ||
+           SomethingArrives(s.view, Settle(s)) ||
+           s.clocks.peer_primary_for < s.options.takeover_time ||
+           s.clocks.image_primary_for < Settle(s)) {
+         return std::nullopt;
+       }
+       return Answer(
+           StatusCode::kFailedPrecondition,
+           absl::StrCat(s.site_name(*primary), " has been primary for ",
+                        WholeSeconds(s.clocks.peer_primary_for),
+                        " s while calls were waiting; demote it "
+                        "there, or force: ",
+                        Loss(s)));
+     }},
+    {"workload-on-peer",
+     [](const PromoteSeen& s) -> Judged {
+       // A workload that writes there, where only rbd-mirror is down, sends
+       // nothing. Its site is dead when it tells nothing for as long as the
+       // note counts.
+       if (!RefusalStands(s.view)) return std::nullopt;
+       return Wait(DescribeRefusedDemotion(*s.view.refused_demotion));
+     }},
+    {"no-sign-of-life",
+     [](const PromoteSeen& s) -> Judged {
+       if (!Dead(s)) return std::nullopt;
+       return Answer(
+           StatusCode::kFailedPrecondition,
+           absl::StrCat(Arrived(s)
+                            ? "the demotion is here, and nobody tells whether "
+                              "the other side was promoted since: "
+                            : "",
+                        "no sign of life from the other side: ",
+                        DescribeDeath(Life(s), s.site_name), "; ", Loss(s)));
+     }},
+    {"not-yet",
+     [](const PromoteSeen& s) -> Judged { return Wait(DescribeNotYet(s)); }},
+};
 
 }  // namespace
-
-absl::StatusCode AnswerTo(PromoteAction action, VerbScope scope) {
-  switch (action) {
-    case PromoteAction::kRefuseOff:
-      return scope == VerbScope::kGroupMember
-                 ? absl::StatusCode::kUnavailable
-                 : absl::StatusCode::kFailedPrecondition;
-    case PromoteAction::kRefusePeerTookBack:
-    case PromoteAction::kRefusePeerPrimary:
-    case PromoteAction::kRefuseNoLife:
-      return absl::StatusCode::kFailedPrecondition;
-    case PromoteAction::kNothingToForce:
-    case PromoteAction::kWaitForWorkload:
-    case PromoteAction::kWaitForLocalMirror:
-    case PromoteAction::kWait:
-      return absl::StatusCode::kUnavailable;
-    case PromoteAction::kAlreadyPrimary:
-    case PromoteAction::kPlain:
-    case PromoteAction::kForced:
-    case PromoteAction::kRescue:
-      break;
-  }
-  return absl::StatusCode::kOk;
-}
 
 bool NeedsClocks(const MirrorView& view, Force force) {
   return force == Force::kNo && view.enabled() && !view.info.primary;
@@ -326,54 +716,78 @@ PromoteSeries::Seen SeenInSeries(const MirrorView& view,
   return seen;
 }
 
-PromoteDecision DecidePromote(const PromoteEvidence& seen, Force force,
-                              const ReplicationOptions& options,
-                              const SiteNameFn& site_name) {
-  const MirrorView& view = seen.view;
-  if (view.info.state == MirrorImageState::kDisabling) {
-    return {PromoteAction::kWait, kDisablingText};
+std::optional<FollowerVerdict> FollowersOf(const PromoteSeen& seen) {
+  const auto& mark = seen.view.own.demotion;
+  // A forced promotion that died may have left the note of an earlier demotion:
+  // whoever forces this site again has decided about it.
+  const bool retried =
+      mark.has_value() && !seen.begun &&
+      (!Forced(seen) || mark->step != OwnDemotionStep::kDemoted);
+  if (!seen.took_back && !retried) return std::nullopt;
+  return JudgeFollowers(seen.view, Settle(seen));
+}
+
+absl::Span<const Rule<PromoteSeen>> PromoteTable() { return kPromoteTable; }
+
+Next DecidePromote(const PromoteSeen& seen, absl::string_view without) {
+  return FirstOf(PromoteTable(), seen, without);
+}
+
+std::optional<std::chrono::seconds> ForcibleIn(
+    const PromoteSeen& seen, std::optional<std::chrono::seconds> known) {
+  // What arrives may go on with that, and each time begins the clocks anew.
+  constexpr std::chrono::seconds kAtOnce{10};
+  const SeriesClocks& clocks = seen.clocks;
+  if (Forced(seen) || (clocks.looked_for - clocks.quiet_for > kAtOnce &&
+                       clocks.quiet_for < kJustReported)) {
+    return std::nullopt;
   }
-  if (view.info.state == MirrorImageState::kUnknown) {
-    return {PromoteAction::kWait,
-            "this version does not know the state of replication"};
+  // To read a name costs an operation.
+  const SiteNameFn no_names = [](const std::string&) { return std::string(); };
+  const auto forcible = [&](std::chrono::seconds later) {
+    const MirrorView view = ViewLater(seen.view, later);
+    PromoteSeen then{.view = view,
+                     .rescue = seen.rescue,
+                     .options = seen.options,
+                     .site_name = no_names,
+                     .force = seen.force,
+                     .scope = seen.scope};
+    then.clocks = ClocksLater(clocks, later);
+    then.disturbed = seen.disturbed;
+    then.interval = seen.interval;
+    const Next next = DecidePromote(then);
+    return next.answers() && next.code == StatusCode::kFailedPrecondition;
+  };
+  if (known.has_value() && *known > kForcibleStep && forcible(*known) &&
+      !forcible(*known - kForcibleStep)) {
+    return known;
   }
-  if (!view.enabled()) {
-    return {PromoteAction::kRefuseOff, "replication is not enabled"};
+  // Not by halves: one row may take the place of another before its time.
+  const SteadyDuration longest =
+      std::max(2 * seen.options.settle_time, seen.options.takeover_time);
+  for (std::chrono::seconds in{0}; in <= longest + kForcibleStep;
+       in += kForcibleStep) {
+    if (forcible(in)) return in;
   }
-  if (view.info.primary) return {PromoteAction::kAlreadyPrimary, ""};
-  if (std::string unclear = view.UnclearReport(options.settle_time);
-      force == Force::kNo && !unclear.empty()) {
-    return {PromoteAction::kWait, std::move(unclear)};
+  return std::nullopt;
+}
+
+Next ForecastPromote(const PromoteSeen& seen) {
+  std::string left;
+  for (const Rule<PromoteSeen>& row : kPromoteTable) {
+    std::optional<Next> next = row.judge(seen);
+    if (!next.has_value()) continue;
+    next->row = row.name;
+    if (TidiesUp(next->step)) {
+      if (!next->reason.empty()) absl::StrAppend(&left, "; ", next->reason);
+      continue;
+    }
+    if (next->answers() && next->code == StatusCode::kOk) {
+      next->reason += left;
+    }
+    return *std::move(next);
   }
-  if (force == Force::kNo && view.own.demotion.has_value() &&
-      view.own.demotion->unclear && view.LastDemotionIsOwn()) {
-    return {PromoteAction::kWait,
-            absl::StrCat("a newer version noted why this site demoted itself, "
-                         "in a form that this one does not know; promote with "
-                         "that version, or ",
-                         kByHand)};
-  }
-  const bool arrived =
-      !view.PeerWentOn() && KeptInStep(view, options.settle_time) &&
-      (DemotionArrived(view, options.settle_time) ||
-       (OwnHalfDemotion(view) && ClaimingPeer(view) == nullptr));
-  const bool awaits_report =
-      NeedsReport(view) && AwaitsReport(view, force, options.settle_time);
-  if (force == Force::kYes) {
-    if (!arrived) return DecideForced(view, seen.rescue);
-    if (!awaits_report) return {PromoteAction::kPlain, ""};
-    return {PromoteAction::kWait,
-            DescribeWait(view, arrived, options.settle_time, site_name)};
-  }
-  // The demotion may be one of yesterday that was taken back. Of that this
-  // site's rbd-mirror would know; where it was this site's own, a report of the
-  // peer tells.
-  const LifeEvidence life{view, seen.clocks, seen.disturbed, seen.interval};
-  if (arrived && !awaits_report &&
-      (view.LastDemotionIsOwn() || LocalWordCounts(life, options))) {
-    return {PromoteAction::kPlain, ""};
-  }
-  return DecideUnforced(seen, arrived, options, site_name);
+  return DecidePromote(seen);
 }
 
 }  // namespace addons

@@ -5,9 +5,12 @@
 #include <optional>
 #include <string>
 
-#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "ceph/image.h"
+#include "replication/decide/next.h"
 #include "replication/look/mirror_view.h"
+#include "replication/look/peers.h"
 #include "replication/look/promote_series.h"
 #include "replication/look/rescue_record.h"
 #include "replication/options.h"
@@ -15,44 +18,34 @@
 
 namespace addons {
 
-/// The rows of the promote table, tried from top to bottom.
-enum class PromoteAction {
-  kRefuseOff,           // replication is not enabled
-  kAlreadyPrimary,      // nothing to promote
-  kPlain,               // the demotion is here and whole: plain promote
-  kRefusePeerTookBack,  // ... but the peer took the role back, and is silent
-  kWaitForLocalMirror,  // this site's own rbd-mirror is down
-  kRefusePeerPrimary,   // the peer has been primary for the takeover time
-  kWaitForWorkload,     // the peer is to be demoted, and a workload is there
-  kRefuseNoLife,        // nobody is there who could still hand over
-  kWait,                // look again soon
-  kNothingToForce,      // no snapshot has arrived completely
-  kForced,              // forced promote of a whole copy
-  kRescue,  // forced promote that brings the last complete state back
-};
-
-/// What a decision rests on. Nothing is owned.
-struct PromoteEvidence {
+/// What a promotion's table is about. Nothing is owned.
+struct PromoteSeen {
   const MirrorView& view;
   /// The record of the image's rescue image, if there is one.
   const std::optional<RescueRecord>& rescue;
+  const ReplicationOptions& options;
+  const SiteNameFn& site_name;
+  Force force = Force::kNo;
+  VerbScope scope = VerbScope::kVolume;
+  // --- of a secondary, see NeedsClocks()
   SeriesClocks clocks{};
   /// rbd-mirror of this site was blocklisted by us a moment ago.
   bool disturbed = false;
   /// How often the primary takes mirror snapshots, if the caller said so.
   std::optional<std::chrono::minutes> interval{};
+  // --- of a primary
+  /// csi.imageid of the journal's entry; nullopt: it is not asked for.
+  std::optional<std::string> journal_image_id{};
+  /// Journal mode: rbd-mirror of this site has it open, and since when;
+  /// nullopt: that was not read before this look.
+  std::optional<bool> open_by_mirror{};
+  SteadyDuration open_for{0};
+  // --- what this run has done
+  bool was_primary = false;  // a look of it has shown the image as primary
+  bool begun = false;        // to end the copying, or to promote
+  bool took_back = false;    // it has promoted after this site's own demotion
+  Done done{};
 };
-
-struct PromoteDecision {
-  PromoteAction action = PromoteAction::kWait;
-  /// For a person: what is seen, what is missing, what to do.
-  std::string reason;
-};
-
-/// What a call is answered for such a row: OK stands for a row that goes on to
-/// promote. In a group a member without replication is no reason to force the
-/// others.
-absl::StatusCode AnswerTo(PromoteAction action, VerbScope scope);
 
 /// Whether the clocks of a series count for such a call: a forced one rests on
 /// none of that, and must not fail for it.
@@ -64,12 +57,31 @@ PromoteSeries::Seen SeenInSeries(const MirrorView& view,
                                  bool disturbed,
                                  const ReplicationOptions& options);
 
-/// Decides from one look; a pure function. FAILED_PRECONDITION makes the
-/// operator promote by force at once, so a kRefuse... row stands only where
-/// that is right. `site_name` gives a peer's name for messages.
-PromoteDecision DecidePromote(const PromoteEvidence& seen, Force force,
-                              const ReplicationOptions& options,
-                              const SiteNameFn& site_name);
+/// How the peers stand, where this site may have to wait for them: it has taken
+/// its own demotion back. nullopt: nobody is waited for.
+std::optional<FollowerVerdict> FollowersOf(const PromoteSeen& seen);
+
+/// The rows of the table, from top to bottom.
+absl::Span<const Rule<PromoteSeen>> PromoteTable();
+
+/// What comes next, from one look; pure. FAILED_PRECONDITION makes the operator
+/// promote by force at once, so a row answers so only where that is right.
+/// Of a step the reason says what it leaves, for a person who asks before.
+Next DecidePromote(const PromoteSeen& seen, absl::string_view without = {});
+
+/// In how long a call that waits is answered with FAILED_PRECONDITION, at which
+/// an operator forces it, if nothing changes: who reports goes on with that,
+/// who is silent stays so. To kForcibleStep, rounded up. nullopt: never as far
+/// as is seen, or something arrives meanwhile. `known` is what was found before
+/// and still in question: where it holds, nothing is searched. Pure.
+inline constexpr std::chrono::seconds kForcibleStep{5};
+std::optional<std::chrono::seconds> ForcibleIn(
+    const PromoteSeen& seen,
+    std::optional<std::chrono::seconds> known = std::nullopt);
+
+/// What it comes to, for a person who asks before: of a primary the steps that
+/// only tidy up are passed, and named in the reason of its OK.
+Next ForecastPromote(const PromoteSeen& seen);
 
 }  // namespace addons
 

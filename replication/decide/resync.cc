@@ -20,16 +20,13 @@ using absl::StatusCode;
 /// An error that stands so often in rewritten reports is no passing one.
 constexpr int kStandingRewrites = 2;
 
-ResyncDecision RefuseResync(StatusCode code, std::string reason) {
-  return {ResyncAction::kRefuse, code, std::move(reason)};
+Next Unavailable(std::string reason) {
+  return Answer(StatusCode::kUnavailable, std::move(reason));
 }
 
-ResyncDecision Unavailable(std::string reason) {
-  return RefuseResync(StatusCode::kUnavailable, std::move(reason));
-}
-
-ResyncDecision NotReady(std::string reason) {
-  return {ResyncAction::kNotReady, StatusCode::kOk, std::move(reason)};
+/// It has begun and will end by itself.
+Next NotReady(std::string reason) {
+  return Answer(StatusCode::kOk, std::move(reason));
 }
 
 bool WholeCopy(const MirrorView& view) {
@@ -76,20 +73,20 @@ bool PassesByItself(absl::string_view text) {
       [&](absl::string_view word) { return absl::StrContains(lower, word); });
 }
 
-bool SawPrimaryLately(const ResyncEvidence& seen, SteadyDuration settle) {
-  return seen.since_primary.has_value() && *seen.since_primary < settle;
+bool SawPrimaryLately(const ResyncSeen& seen) {
+  return seen.since_primary.has_value() && *seen.since_primary < seen.settle;
 }
 
 /// The copy of a peer's image is being made, by what is seen of it now.
-bool CopyRunning(const ResyncEvidence& seen, SteadyDuration settle) {
-  const MirrorView& view = *seen.view;
+bool CopyRunning(const ResyncSeen& seen) {
+  const MirrorView& view = seen.view;
   const MirrorSnapshot* newest = view.Newest();
   const bool creating = view.info.state == MirrorImageState::kCreating;
   const bool incomplete =
       newest != nullptr && !newest->complete && newest->copied();
   if (!view.local.has_value()) {
     // So new that nobody has reported on it yet.
-    return (creating || incomplete) && SawPrimaryLately(seen, settle);
+    return (creating || incomplete) && SawPrimaryLately(seen);
   }
   if (!view.LocalDaemonUp() || !IsCurrent(view)) return false;
   switch (view.local->status.state) {
@@ -110,32 +107,20 @@ std::string PeerName(const MirrorView& view, const SiteNameFn& site_name) {
   return site_name(view.peers.front().status.mirror_uuid);
 }
 
-ResyncDecision Waiting() {
-  return {ResyncAction::kAwaitReports, StatusCode::kUnavailable,
+Next AwaitReports() {
+  return {Step::kAwaitReports, StatusCode::kUnavailable,
           "waiting for both sites to report what they see, which takes up to a "
           "minute; nothing has been begun"};
 }
 
-ResyncDecision SourceGone(const MirrorView& view, absl::string_view what,
-                          const SiteNameFn& site_name) {
+Next SourceGone(const ResyncSeen& s, absl::string_view what) {
+  const MirrorView& view = s.view;
   return Unavailable(absl::StrCat(
-      what, ", but ", PeerName(view, site_name),
+      what, ", but ", PeerName(view, s.site_name),
       view.peers.empty()
           ? " is silent"
           : absl::StrCat(" ", DescribeSilence(view.peers.front().age)),
       "; it goes on when that site is back"));
-}
-
-/// The journal knows the volume: rbd-mirror has deleted the image and has not
-/// made it anew yet. Nothing of the peer can be seen meanwhile.
-ResyncDecision DecideAbsent(const ResyncEvidence& seen, SteadyDuration settle) {
-  if (SawPrimaryLately(seen, settle)) {
-    return NotReady("the image is absent; rbd-mirror is about to recreate it");
-  }
-  return Unavailable(
-      "the image is absent on this site; rbd-mirror recreates it when the "
-      "peer is alive and primary, which was not seen lately; check "
-      "rbd-mirror of both sites (`rbd mirror pool status --verbose`)");
 }
 
 /// This site has demoted the image, and the living peer says that it has no
@@ -145,97 +130,223 @@ bool MayBeLeftBehind(const MirrorView& view, SteadyDuration settle) {
   return view.OwnDemotion() && AnyLives(view, Says::kNotPrimary, settle);
 }
 
-ResyncDecision DecideOnError(const ResyncEvidence& seen, SteadyDuration settle,
-                             const SiteNameFn& site_name) {
-  if (!seen.error.has_value()) return {ResyncAction::kAskError, {}, ""};
-  const MirrorView& view = *seen.view;
-  const std::string text = DescriptionText(view.local->status.description);
-  const bool split = view.local->says == Says::kSplitBrain;
-  const bool broken =
-      split || (MayBeStanding(view, seen.error->standing, settle) &&
-                seen.error->demoted_incarnation);
-  if (!broken) {
-    return Unavailable(
-        absl::StrCat("rbd-mirror of this site reports an error: ", text,
-                     "; this copy is left alone"));
-  }
-  const std::string what =
-      split ? absl::StrCat("split brain: ", text)
-            : absl::StrCat("rbd-mirror of this site keeps reporting '", text,
-                           "' since this site was demoted");
-  if (!AnyLives(view, Says::kPrimary, settle)) {
-    return Unavailable(absl::StrCat(
-        what, "; ", PeerName(view, site_name),
-        " is not known to be alive and primary; a resync "
-        "deletes this copy and needs a living source, so "
-        "none was requested",
-        MayBeLeftBehind(view, settle)
-            ? absl::StrCat("; where replication was ended on ",
-                           PeerName(view, site_name),
-                           " meanwhile, this image is no part of "
-                           "it any more, and in the way of a new "
-                           "copy: disable it here with the "
-                           "parameter force: \"true\", or by `rbd "
-                           "mirror image disable --force ",
-                           seen.spec, "`, and remove or rename the image")
-            : ""));
-  }
-  if (seen.force == Force::kNo) {
-    return RefuseResync(
-        StatusCode::kFailedPrecondition,
-        absl::StrCat(what, "; this copy must be deleted and recreated from ",
-                     PeerName(view, site_name),
-                     ": set autoResync: true, or state: resync, or run `rbd "
-                     "mirror image resync ",
-                     seen.spec, "`"));
-  }
-  return {ResyncAction::kRequest, StatusCode::kOk,
-          absl::StrCat(what, "; this copy is deleted and copied anew from ",
-                       PeerName(view, site_name))};
+/// A whole copy, and both sites say that neither is primary.
+bool NobodyIsPrimary(const ResyncSeen& s) {
+  return WholeCopy(s.view) && s.view.local->says == Says::kNotPrimary &&
+         AnyLives(s.view, Says::kNotPrimary, s.settle);
 }
 
-/// Of an image that is a secondary and that no resync or copy is changing.
-ResyncDecision DecideIdle(const ResyncEvidence& seen, SteadyDuration settle,
-                          const SiteNameFn& site_name) {
-  const MirrorView& view = *seen.view;
-  if (!view.local.has_value()) return Waiting();
-  if (!view.LocalDaemonUp()) {
-    return Unavailable(
-        "rbd-mirror of this site is down, nothing is being copied; start it");
-  }
-  if (!IsCurrent(view)) return Waiting();
-  if (PeerCopiesOwnDemotion(view, settle)) {
-    return NotReady(
-        absl::StrCat(PeerName(view, site_name),
-                     " is still copying the demotion of this site"));
-  }
-  ResyncDecision ready = {ResyncAction::kReady, StatusCode::kOk,
-                          "this copy is in step with its peer"};
-  if (WholeCopy(view)) {
-    // Not while nothing of the primary has been copied since this site demoted
-    // itself: rbd-mirror says "idle" also in the moment before it finds a split
-    // brain (seen, 16.2.15). A promotion of the peer brings a snapshot.
-    if (IsIdle(view.local->status) && LivingPrimary(view, settle) &&
-        !view.OwnDemotion()) {
-      return ready;
-    }
-    if (view.local->says == Says::kNotPrimary &&
-        AnyLives(view, Says::kNotPrimary, settle)) {
-      if (!view.GaveRoleBack()) {
-        if (KeptInStep(view, settle)) return ready;
-        return Unavailable(absl::StrCat(
-            DescribeOutOfStep(view, site_name),
-            "; where it was not, it is copied within a minute; where it was, "
-            "promote that site, then this copy can be made anew"));
-      }
-      return Unavailable(
-          absl::StrCat(DescribeGivenBack(view, PeerName(view, site_name)),
-                       ", then this copy can be made anew"));
-    }
-  }
-  if (ReportsError(view)) return DecideOnError(seen, settle, site_name);
-  return Waiting();
+// --- of an error that this site's rbd-mirror reports
+
+bool IsSplit(const ResyncSeen& s) {
+  return s.view.local->says == Says::kSplitBrain;
 }
+
+std::string ErrorText(const ResyncSeen& s) {
+  return DescriptionText(s.view.local->status.description);
+}
+
+/// It does not pass by itself: the copy must be made anew.
+bool IsBroken(const ResyncSeen& s) {
+  const ResyncError error = s.error.value_or(ResyncError());
+  return IsSplit(s) || (MayBeStanding(s.view, error.standing, s.settle) &&
+                        error.demoted_incarnation);
+}
+
+std::string DescribeBroken(const ResyncSeen& s) {
+  return IsSplit(s)
+             ? absl::StrCat("split brain: ", ErrorText(s))
+             : absl::StrCat("rbd-mirror of this site keeps reporting '",
+                            ErrorText(s), "' since this site was demoted");
+}
+
+std::string DescribeLeftBehind(const ResyncSeen& s) {
+  return absl::StrCat(
+      "; where replication was ended on ", PeerName(s.view, s.site_name),
+      " meanwhile, this image is no part of it any more, and in the way of a "
+      "new copy: disable it here with the parameter force: \"true\", or by "
+      "`rbd mirror image disable --force ",
+      s.spec, "`, and remove or rename the image");
+}
+
+constexpr char kInStep[] = "this copy is in step with its peer";
+
+constexpr Rule<ResyncSeen> kResyncTable[] = {
+    // --- rbd-mirror has deleted the image and has not made it anew yet;
+    // nothing of the peer can be seen meanwhile
+    {"absent",
+     [](const ResyncSeen& s) -> Judged {
+       if (!s.absent || !SawPrimaryLately(s)) return std::nullopt;
+       return NotReady(
+           "the image is absent; rbd-mirror is about to recreate it");
+     }},
+    {"absent-without-source",
+     [](const ResyncSeen& s) -> Judged {
+       if (!s.absent) return std::nullopt;
+       return Unavailable(
+           "the image is absent on this site; rbd-mirror recreates it when the "
+           "peer is alive and primary, which was not seen lately; check "
+           "rbd-mirror of both sites (`rbd mirror pool status --verbose`)");
+     }},
+
+    // --- no copy that could be made anew
+    {"disabling",
+     [](const ResyncSeen& s) -> Judged {
+       if (s.view.resync_requested ||
+           s.view.info.state != MirrorImageState::kDisabling) {
+         return std::nullopt;
+       }
+       return Unavailable(kDisablingText);
+     }},
+    {"off",
+     [](const ResyncSeen& s) -> Judged {
+       if (s.view.resync_requested || s.view.enabled()) return std::nullopt;
+       return Answer(StatusCode::kFailedPrecondition,
+                     "replication is not enabled");
+     }},
+    {"primary",
+     [](const ResyncSeen& s) -> Judged {
+       if (!s.view.info.primary) return std::nullopt;
+       return Answer(StatusCode::kFailedPrecondition,
+                     "the image is primary on this site; demote it first");
+     }},
+
+    // --- it has begun
+    {"requested-without-source",
+     [](const ResyncSeen& s) -> Judged {
+       if (!s.view.resync_requested || !SourceIsSilent(s.view, s.settle)) {
+         return std::nullopt;
+       }
+       return SourceGone(s, "a resync is requested");
+     }},
+    {"requested",
+     [](const ResyncSeen& s) -> Judged {
+       if (!s.view.resync_requested) return std::nullopt;
+       return NotReady("a resync is requested already");
+     }},
+    {"copying-without-source",
+     [](const ResyncSeen& s) -> Judged {
+       if (!CopyRunning(s) || !SourceIsSilent(s.view, s.settle) ||
+           s.view.quiet_for < s.settle) {
+         return std::nullopt;
+       }
+       return SourceGone(s, "the copy is not complete");
+     }},
+    {"copying",
+     [](const ResyncSeen& s) -> Judged {
+       if (!CopyRunning(s)) return std::nullopt;
+       return NotReady(
+           absl::StrCat("the copy is being made; ", s.view.CopyProgress()));
+     }},
+
+    // --- of a secondary that no resync or copy is changing
+    {"not-reported",
+     [](const ResyncSeen& s) -> Judged {
+       if (s.view.local.has_value()) return std::nullopt;
+       return AwaitReports();
+     }},
+    {"local-mirror-down",
+     [](const ResyncSeen& s) -> Judged {
+       if (s.view.LocalDaemonUp()) return std::nullopt;
+       return Unavailable(
+           "rbd-mirror of this site is down, nothing is being copied; start "
+           "it");
+     }},
+    {"report-of-before",
+     [](const ResyncSeen& s) -> Judged {
+       if (IsCurrent(s.view)) return std::nullopt;
+       return AwaitReports();
+     }},
+    {"peer-copies-demotion",
+     [](const ResyncSeen& s) -> Judged {
+       if (!PeerCopiesOwnDemotion(s.view, s.settle)) return std::nullopt;
+       return NotReady(
+           absl::StrCat(PeerName(s.view, s.site_name),
+                        " is still copying the demotion of this site"));
+     }},
+    {"in-step",
+     [](const ResyncSeen& s) -> Judged {
+       // Not while nothing of the primary has been copied since this site
+       // demoted itself: rbd-mirror says "idle" also in the moment before it
+       // finds a split brain (seen, 16.2.15). A promotion of the peer brings a
+       // snapshot.
+       if (!WholeCopy(s.view) || !IsIdle(s.view.local->status) ||
+           !LivingPrimary(s.view, s.settle) || s.view.OwnDemotion()) {
+         return std::nullopt;
+       }
+       return Do(Step::kReady, kInStep);
+     }},
+    {"both-demoted",
+     [](const ResyncSeen& s) -> Judged {
+       if (!NobodyIsPrimary(s) || s.view.GaveRoleBack() ||
+           !KeptInStep(s.view, s.settle)) {
+         return std::nullopt;
+       }
+       return Do(Step::kReady, kInStep);
+     }},
+    {"both-demoted-out-of-step",
+     [](const ResyncSeen& s) -> Judged {
+       if (!NobodyIsPrimary(s) || s.view.GaveRoleBack()) return std::nullopt;
+       return Unavailable(absl::StrCat(
+           DescribeOutOfStep(s.view, s.site_name),
+           "; where it was not, it is copied within a minute; where it was, "
+           "promote that site, then this copy can be made anew"));
+     }},
+    {"both-demoted-given-back",
+     [](const ResyncSeen& s) -> Judged {
+       if (!NobodyIsPrimary(s)) return std::nullopt;
+       return Unavailable(absl::StrCat(
+           DescribeGivenBack(s.view, PeerName(s.view, s.site_name)),
+           ", then this copy can be made anew"));
+     }},
+
+    // --- this site's rbd-mirror reports an error
+    {"no-error",
+     [](const ResyncSeen& s) -> Judged {
+       if (ReportsError(s.view)) return std::nullopt;
+       return AwaitReports();
+     }},
+    {"error-unread",
+     [](const ResyncSeen& s) -> Judged {
+       if (s.error.has_value()) return std::nullopt;
+       return Do(Step::kReadError);
+     }},
+    {"error-may-pass",
+     [](const ResyncSeen& s) -> Judged {
+       if (IsBroken(s)) return std::nullopt;
+       return Unavailable(absl::StrCat(
+           "rbd-mirror of this site reports an error: ", ErrorText(s),
+           "; this copy is left alone"));
+     }},
+    {"no-living-primary",
+     [](const ResyncSeen& s) -> Judged {
+       if (AnyLives(s.view, Says::kPrimary, s.settle)) return std::nullopt;
+       return Unavailable(absl::StrCat(
+           DescribeBroken(s), "; ", PeerName(s.view, s.site_name),
+           " is not known to be alive and primary; a resync deletes this copy "
+           "and needs a living source, so none was requested",
+           MayBeLeftBehind(s.view, s.settle) ? DescribeLeftBehind(s) : ""));
+     }},
+    {"broken",
+     [](const ResyncSeen& s) -> Judged {
+       if (s.force == Force::kYes) return std::nullopt;
+       return Answer(
+           StatusCode::kFailedPrecondition,
+           absl::StrCat(DescribeBroken(s),
+                        "; this copy must be deleted and recreated from ",
+                        PeerName(s.view, s.site_name),
+                        ": set autoResync: true, or state: resync, or run `rbd "
+                        "mirror image resync ",
+                        s.spec, "`"));
+     }},
+    {"broken-forced",
+     [](const ResyncSeen& s) -> Judged {
+       return Do(Step::kRequest,
+                 absl::StrCat(DescribeBroken(s),
+                              "; this copy is deleted and copied anew from ",
+                              PeerName(s.view, s.site_name)));
+     }},
+};
 
 }  // namespace
 
@@ -259,37 +370,10 @@ bool MayBeStanding(const MirrorView& view, const ErrorStanding& standing,
          standing.rewrites >= kStandingRewrites;
 }
 
-ResyncDecision DecideResync(const ResyncEvidence& seen, SteadyDuration settle,
-                            const SiteNameFn& site_name) {
-  if (seen.view == nullptr) return DecideAbsent(seen, settle);
-  const MirrorView& view = *seen.view;
-  if (!view.resync_requested) {
-    if (view.info.state == MirrorImageState::kDisabling) {
-      return Unavailable(kDisablingText);
-    }
-    if (!view.enabled()) {
-      return RefuseResync(StatusCode::kFailedPrecondition,
-                          "replication is not enabled");
-    }
-  }
-  if (view.info.primary) {
-    return RefuseResync(StatusCode::kFailedPrecondition,
-                        "the image is primary on this site; demote it first");
-  }
-  if (view.resync_requested) {
-    if (SourceIsSilent(view, settle)) {
-      return SourceGone(view, "a resync is requested", site_name);
-    }
-    return NotReady("a resync is requested already");
-  }
-  if (CopyRunning(seen, settle)) {
-    if (SourceIsSilent(view, settle) && view.quiet_for >= settle) {
-      return SourceGone(view, "the copy is not complete", site_name);
-    }
-    return NotReady(
-        absl::StrCat("the copy is being made; ", view.CopyProgress()));
-  }
-  return DecideIdle(seen, settle, site_name);
+absl::Span<const Rule<ResyncSeen>> ResyncTable() { return kResyncTable; }
+
+Next DecideResync(const ResyncSeen& seen, absl::string_view without) {
+  return FirstOf(ResyncTable(), seen, without);
 }
 
 }  // namespace addons

@@ -4,22 +4,14 @@
 #include <optional>
 #include <string>
 
-#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "base/clock.h"
 #include "ceph/image.h"
+#include "replication/decide/next.h"
 #include "replication/look/mirror_view.h"
 
 namespace addons {
-
-/// What a resync does.
-enum class ResyncAction {
-  kRefuse,        // with the code of the decision
-  kAwaitReports,  // of now: look again, and refuse when they do not come
-  kNotReady,      // it has begun and will end by itself
-  kReady,         // this copy is in step
-  kAskError,      // decide again with what is known of the error
-  kRequest,       // delete this copy and have it copied anew
-};
 
 /// How long rbd-mirror of this site has been reporting an error. Any error
 /// counts: its words change while its cause stays.
@@ -36,24 +28,19 @@ struct ResyncError {
   bool demoted_incarnation = false;
 };
 
-/// What a decision rests on. Nothing is owned.
-struct ResyncEvidence {
-  /// nullptr: the journal has the volume, and the pool no image.
-  const MirrorView* view = nullptr;
+/// What a resync's table is about. Nothing is owned.
+struct ResyncSeen {
+  const MirrorView& view;
+  const SiteNameFn& site_name;
+  SteadyDuration settle{0};
   Force force = Force::kNo;
+  /// The journal has the volume, and the pool no image: `view` shows nothing.
+  bool absent = false;
   /// How long ago a look has shown a living primary; nullopt: never.
   std::optional<SteadyDuration> since_primary{};
-  std::optional<ResyncError> error{};
+  std::optional<ResyncError> error{};  // nullopt: not read yet
   /// "pool/image".
   std::string spec{};
-};
-
-struct ResyncDecision {
-  ResyncAction action = ResyncAction::kRefuse;
-  /// Of its answer; OK of what goes on.
-  absl::StatusCode code = absl::StatusCode::kUnavailable;
-  /// For a person: what is seen, what is missing, what to do.
-  std::string reason;
 };
 
 /// The peer is alive and primary, so that there is something to copy from; the
@@ -68,9 +55,12 @@ bool ReportsError(const MirrorView& view);
 bool MayBeStanding(const MirrorView& view, const ErrorStanding& standing,
                    SteadyDuration settle);
 
-/// Decides from one look; a pure function. `site_name` gives a peer's name.
-ResyncDecision DecideResync(const ResyncEvidence& seen, SteadyDuration settle,
-                            const SiteNameFn& site_name);
+/// The rows of the table, from top to bottom.
+absl::Span<const Rule<ResyncSeen>> ResyncTable();
+
+/// What comes next, from one look; pure. An answer with OK is "not ready": it
+/// has begun and will end by itself.
+Next DecideResync(const ResyncSeen& seen, absl::string_view without = {});
 
 }  // namespace addons
 

@@ -87,7 +87,7 @@ std::string WholePoolKey(absl::string_view fsid, int64_t pool_id);
 ///   mid copy                                                    │         │
 ///                                                               │         │
 ///   own demotion <──────────── Demote() ────────────────────────│         │
-///    │ └────────────────────── Promote(), TakeBack ────────────>│         │
+///    │ └────────────────────── Promote(), followers ───────────>│         │
 ///    v  the peer is promoted                                    └─────────┘
 ///   mid copy, or split brain where the peer did not have the demotion whole
 ///
@@ -114,7 +114,7 @@ std::string WholePoolKey(absl::string_view fsid, int64_t pool_id);
 ///
 ///   HalfEnabled()                       Enable(), Disable()
 ///                                         replication/look/leftover.h, replication/steps/enable.h
-///   disabling                           Disable(): CarryOn()
+///   disabling                           Disable(): DisableOnceMore()
 ///                                         replication/steps/disable.h
 ///   OwnHalfDemotion()                   Demote(): Repair(); Promote()
 ///                                         replication/steps/demote.h
@@ -122,9 +122,10 @@ std::string WholePoolKey(absl::string_view fsid, int64_t pool_id);
 ///   primary with HalfCopies()           Promote(): RemoveHalfCopies()
 ///   primary, Newest() not complete      Promote(): CompleteHalfDone()
 ///                                         replication/steps/promotion_cleanup.h
-///   primary with own.demotion      Promote(): AwaitFollowers()
-///                                         replication/steps/promote.h, replication/steps/take_back.h
-///   AwaitsRestore()                     Promote(): FinishRescue()
+///   primary with own.demotion           Promote(): FollowersOf()
+///                                         replication/decide/promote.h
+///                                         replication/steps/promote.h
+///   AwaitsRestore()                     Promote(): RestoreLastComplete()
 ///   half a demotion, given up by        Promote(): SetHalfDemotionGoingAside()
 ///   an rbd-mirror that began anew         replication/steps/half_demotion.h
 // clang-format on

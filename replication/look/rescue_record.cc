@@ -252,9 +252,9 @@ std::string DescribeUserSnapshotInMidCopy(const ImageSnapshot& snapshot) {
       "a copy has arrived in part that brought the snapshot '", snapshot.name,
       "' of the other site with it: the last complete state is not on this "
       "site any more, only the one before it, and Ceph crashes on such an "
-      "image (timeline.ceph.com/issues/70075), so nothing was changed; let the "
+      "image (tracker.ceph.com/issues/70075), so nothing was changed; let the "
       "copy become complete (start the other site and rbd-mirror here again), "
-      "or see 'A snapshot in the middle of a copy' in docs/replication.md");
+      "or see docs/runbooks/snapshot-in-mid-copy.md");
 }
 
 uint64_t PromotionSnapshot(const RescueRecord& record, const MirrorView& view) {

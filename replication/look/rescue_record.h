@@ -84,7 +84,7 @@ const MirrorSnapshot* WholeBeforeRescue(const MirrorView& view);
 /// A snapshot of a user that came with RescueSnapshot(), nullptr: none. Then
 /// the incomplete snapshot reads as a mixture, and a forced promotion (or
 /// disabling) crashes librbd 16.2 and 17 to 20
-/// (timeline.ceph.com/issues/70075).
+/// (tracker.ceph.com/issues/70075).
 const ImageSnapshot* UserSnapshotInMidCopy(const MirrorView& view);
 /// For messages, after "Failed to ...: ".
 std::string DescribeUserSnapshotInMidCopy(const ImageSnapshot& snapshot);

@@ -25,6 +25,7 @@
 #include "replication/steps/mirror_client_guard.h"
 #include "replication/steps/mirror_snapshot.h"
 #include "replication/steps/promotion_cleanup.h"
+#include "replication/steps/run_steps.h"
 #include "replication/steps/schedule_store.h"
 #include "replication/steps/tell_refusal.h"
 #include "replication/steps/write_record.h"
@@ -32,8 +33,6 @@
 namespace addons {
 namespace {
 
-/// A demotion that ends half-done is repaired so often within one call.
-constexpr int kRepairs = 3;
 /// In the answer for a member of a group: what the other site is to be told.
 constexpr char kRefusedForPayload[] = "rbd-addons/refused-for";
 
@@ -45,36 +44,41 @@ class Demotion {
         request_(request),
         session_(session) {}
 
-  absl::Status Run();
-  /// After Run(): the workload that it refused for, or an empty text.
+  absl::Status See();
+  absl::StatusOr<Next> Judge();
+  absl::Status Await(const Next& next);
+  absl::Status Act(const Next& next);
+  absl::Status Answer(const Next& next) const;
+
+  Done done;
+  /// Afterwards: the workload that it refused for, or an empty text.
   const std::string& workload() const { return workload_; }
 
  private:
   absl::Status LookAround();
-  absl::StatusOr<DemoteDecision> Decide();
-  absl::Status Refuse(const DemoteDecision& decision);
   absl::Status RefuseIfAny(const std::vector<Watcher>& workloads);
   bool MayPass(const std::vector<SnapshotSchedule>& schedules) const;
   SteadyTime AnswersBy(SteadyTime deadline) const;
   SteadyTime LastTurn(SteadyTime by, SteadyTime latest,
                       const std::vector<SnapshotSchedule>& schedules) const;
   bool MayHold(const std::string& workload);
-  absl::Status HoldForWorkload(const DemoteDecision& decision);
-  absl::Status AwaitFollower(const DemoteDecision& decision);
+  absl::Status HoldForWorkload(const Next& next);
+  absl::Status AwaitFollower(const Next& next);
   absl::Status AwaitWorkload(const std::string& reason);
   SteadyDuration WorkloadGoneFor() const;
   absl::Status WriteNotes(Image& image, const OwnDemotionMark& mark,
                           MirrorView* written);
   absl::Status MakeRoom();
-  absl::Status DemotePrimary(const OwnDemotionMark& mark);
+  absl::Status DemotePrimary();
   absl::Status Repair();
-  absl::Status ReadBack() const;
   absl::Status Failed(absl::StatusCode code, const std::string& reason) const;
 
   OperationContext& context_;
   ReplicationEnvironment& environment_;
   const DemoteRequest& request_;
   Session& session_;
+  bool looked_ = false;  // once at least
+  bool fresh_ = false;   // the last look was after the last step
   SteadyTime looked_at_;
   std::string workload_;
   std::optional<RescueRecord> rescue_;  // of the rescue image
@@ -85,38 +89,6 @@ class Demotion {
   bool open_by_mirror_ = false;     // likewise, and copies from it
   std::map<std::string, std::string> published_;  // ceph-csi's marks
 };
-
-/// What is wrong with the image after a demotion that reported success; empty:
-/// nothing. It is demoted when the newest snapshot that this site made itself
-/// says so and is whole. (Newer ones may be copies of what the peer, promoted
-/// since, has written.)
-std::string DescribeBadDemotion(const MirrorView& view) {
-  if (view.info.primary) {
-    return "the image is still primary after a demotion that reported success; "
-           "repeat the call";
-  }
-  if (view.info.mode == MirrorMode::kJournal) return "";
-  const auto own = std::find_if(
-      view.snapshots.rbegin(), view.snapshots.rend(),
-      [](const MirrorSnapshot& snapshot) {
-        return snapshot.kind == MirrorSnapshotKind::kPrimary ||
-               snapshot.kind == MirrorSnapshotKind::kPrimaryDemoted;
-      });
-  if (own == view.snapshots.rend()) {
-    return "the image is not primary after the demotion, but none of its "
-           "mirror snapshots is a demotion of this site; repeat the call";
-  }
-  if (own->kind != MirrorSnapshotKind::kPrimaryDemoted) {
-    return absl::StrCat(
-        "the image is not primary after the demotion, but the newest mirror "
-        "snapshot of this site (id ",
-        own->id, ") is of the kind '", Name(own->kind),
-        "' and no demotion; check the cluster's health and repeat the call");
-  }
-  return own->complete ? ""
-                       : "the demotion snapshot does not become complete; "
-                         "check the cluster's health and repeat the call";
-}
 
 absl::Status Demotion::Failed(absl::StatusCode code,
                               const std::string& reason) const {
@@ -148,79 +120,74 @@ absl::Status Demotion::LookAround() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<DemoteDecision> Demotion::Decide() {
+absl::Status Demotion::See() {
+  if (std::exchange(fresh_, false)) return absl::OkStatus();
+  const bool first = !std::exchange(looked_, true);
+  if (first) context_.Step("looking at the image");
+  ADDONS_RETURN_IF_ERROR(LookAround());
+  if (!first || !view_.enabled()) return absl::OkStatus();
+  environment_.series.ForgetPrimary(view_.timeline_key);
+  ADDONS_ASSIGN_OR_RETURN(
+      rescue_, ReadRescueRecord(*session_.reads, session_.volume.image_name()));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Next> Demotion::Judge() {
   const ImageName& image = session_.volume.image_name();
-  DemoteEvidence seen{
-      .view = view_,
-      .rescue = rescue_,
-      .spec = session_.volume.ImageSpec(),
-      .rescue_spec = session_.reads->Spec(RescueImageName(image)),
-      .image = image,
-      .workloads = workloads_,
-      .open_by_mirror = open_by_mirror_,
-      .published = published_};
+  const SiteNameFn names = [this](const std::string& uuid) {
+    return SiteName(*session_.reads, uuid);
+  };
+  DemoteSeen seen{.view = view_,
+                  .rescue = rescue_,
+                  .site_name = names,
+                  .settle = environment_.options.settle_time,
+                  .spec = session_.volume.ImageSpec(),
+                  .rescue_spec = session_.reads->Spec(RescueImageName(image)),
+                  .image = image,
+                  .workloads = workloads_,
+                  .open_by_mirror = open_by_mirror_,
+                  .published = published_};
   seen.begun = context_.mutating();
   seen.awaited_workload =
       WorkloadGoneFor() >= environment_.options.watch_timeout;
+  seen.done = done;
   if (view_.info.primary && !seen.begun && workloads_.empty() &&
       !FollowerSeen(seen)) {
     ADDONS_ASSIGN_OR_RETURN(const auto peers, session_.reads->MirrorPeers());
     seen.no_peers = peers.empty();
   }
-  return DecideDemote(seen, environment_.options.settle_time,
-                      [this](const std::string& uuid) {
-                        return SiteName(*session_.reads, uuid);
-                      });
+  return DecideDemote(seen);
 }
 
-absl::Status Demotion::Run() {
-  context_.Step("looking at the image");
-  ADDONS_RETURN_IF_ERROR(LookAround());
-  if (view_.enabled()) {
-    environment_.series.ForgetPrimary(view_.timeline_key);
-    ADDONS_ASSIGN_OR_RETURN(
-        rescue_,
-        ReadRescueRecord(*session_.reads, session_.volume.image_name()));
-  }
-  int repairs = 0;
-  int demotions = 0;
-  while (true) {
-    ADDONS_ASSIGN_OR_RETURN(const DemoteDecision decision, Decide());
-    switch (decision.action) {
-      case DemoteAction::kRefuse:
-        if (!MayHold(decision.workload)) return Refuse(decision);
-        ADDONS_RETURN_IF_ERROR(HoldForWorkload(decision));
-        break;
-      case DemoteAction::kSecondary:  // all along, or by this call
-        return demotions == 0 ? absl::OkStatus() : ReadBack();
-      case DemoteAction::kRepair:
-        if (repairs++ > kRepairs) return ReadBack();
-        ADDONS_RETURN_IF_ERROR(Repair());
-        break;
-      case DemoteAction::kAwaitFollower:
-        ADDONS_RETURN_IF_ERROR(AwaitFollower(decision));
-        break;
-      case DemoteAction::kAwaitWorkload:
-        ADDONS_RETURN_IF_ERROR(AwaitWorkload(decision.reason));
-        break;
-      case DemoteAction::kDemote:
-        if (demotions++ > kRepairs) return ReadBack();
-        ADDONS_RETURN_IF_ERROR(MakeRoom());
-        ADDONS_RETURN_IF_ERROR(DemotePrimary(decision.mark));
-        break;
-    }
+absl::Status Demotion::Answer(const Next& next) const {
+  return next.code == absl::StatusCode::kOk ? absl::OkStatus()
+                                            : Failed(next.code, next.reason);
+}
+
+absl::Status Demotion::Await(const Next& next) {
+  switch (next.step) {
+    case Step::kAwaitWorkloadEnd:
+      return HoldForWorkload(next);
+    case Step::kAwaitFollower:
+      return AwaitFollower(next);
+    case Step::kAwaitReturn:
+      return AwaitWorkload(next.reason);
+    default:
+      return NoSuchStep();
   }
 }
 
-absl::Status Demotion::ReadBack() const {
-  const std::string bad = DescribeBadDemotion(view_);
-  return bad.empty() ? absl::OkStatus()
-                     : Failed(absl::StatusCode::kUnavailable, bad);
-}
-
-absl::Status Demotion::Refuse(const DemoteDecision& decision) {
-  workload_ = decision.workload;
-  return Failed(decision.code, decision.reason);
+absl::Status Demotion::Act(const Next& next) {
+  fresh_ = true;
+  switch (next.step) {
+    case Step::kRepair:
+      return Repair();
+    case Step::kDemote:
+      ADDONS_RETURN_IF_ERROR(MakeRoom());
+      return DemotePrimary();
+    default:
+      return NoSuchStep();
+  }
 }
 
 absl::Status Demotion::Repair() {
@@ -321,22 +288,25 @@ bool Demotion::MayHold(const std::string& workload) {
   return context_.clock().Now() < *answer_by;
 }
 
-absl::Status Demotion::HoldForWorkload(const DemoteDecision& decision) {
+absl::Status Demotion::HoldForWorkload(const Next& next) {
+  const std::string workload = DescribeWatchers(workloads_);
+  if (!MayHold(workload)) {
+    workload_ = workload;
+    return Failed(next.code, next.reason);
+  }
   // One that is seen has not gone.
   session_.memory.workload_gone_since.reset();
   context_.Step("waiting until the workload ends");
-  absl::Status pending = Failed(decision.code, decision.reason);
+  absl::Status pending = Failed(next.code, next.reason);
   context_.SetPending(pending);
-  NoteRest(session_, looked_at_, decision.reason, pending,
-           &session_.memory.rest);
-  ADDONS_RETURN_IF_ERROR(context_.LookAgainAfter(
-      UntilNextLook(context_, environment_, session_.memory.answer_by)));
-  return LookAround();
+  NoteRest(session_, looked_at_, pending, &session_.memory.rest);
+  return context_.LookAgainAfter(
+      UntilNextLook(context_, environment_, session_.memory.answer_by));
 }
 
 /// Beside a site that follows only after this call, the other site must know
 /// of the demotion: the next call may come later than that site waits.
-absl::Status Demotion::AwaitFollower(const DemoteDecision& decision) {
+absl::Status Demotion::AwaitFollower(const Next& next) {
   const std::optional<SteadyTime> deadline = context_.LatestDeadline();
   std::optional<SteadyTime> by;
   if (deadline.has_value() && !context_.mutating() &&
@@ -350,14 +320,12 @@ absl::Status Demotion::AwaitFollower(const DemoteDecision& decision) {
     }
     if (*by <= context_.clock().Now()) {
       workload_ = kAwaitsFollower;
-      return Failed(decision.code, decision.reason);
+      return Failed(next.code, next.reason);
     }
   }
   context_.Step("waiting until the peer follows this site");
-  context_.SetPending(Failed(decision.code, decision.reason));
-  ADDONS_RETURN_IF_ERROR(
-      context_.LookAgainAfter(UntilNextLook(context_, environment_, by)));
-  return LookAround();
+  context_.SetPending(Failed(next.code, next.reason));
+  return context_.LookAgainAfter(UntilNextLook(context_, environment_, by));
 }
 
 SteadyDuration Demotion::WorkloadGoneFor() const {
@@ -377,9 +345,8 @@ absl::Status Demotion::AwaitWorkload(const std::string& reason) {
   }
   context_.Step("waiting whether the workload comes back");
   context_.SetPending(Failed(absl::StatusCode::kUnavailable, reason));
-  ADDONS_RETURN_IF_ERROR(context_.LookAgainAfter(
-      environment_.options.watch_timeout - WorkloadGoneFor()));
-  return LookAround();
+  return context_.LookAgainAfter(environment_.options.watch_timeout -
+                                 WorkloadGoneFor());
 }
 
 /// What a demotion leaves in the metadata.
@@ -415,7 +382,7 @@ absl::Status Demotion::MakeRoom() {
   return Failed(absl::StatusCode::kFailedPrecondition, reason);
 }
 
-absl::Status Demotion::DemotePrimary(const OwnDemotionMark& mark) {
+absl::Status Demotion::DemotePrimary() {
   context_.SetPending(absl::OkStatus());
   // A promotion or demotion died half-way, and only a demotion has left what a
   // later promotion here must know.
@@ -424,7 +391,7 @@ absl::Status Demotion::DemotePrimary(const OwnDemotionMark& mark) {
   context_.Step("demoting");
   const auto demote_it = [&](Image& image) -> absl::Status {
     MirrorView written = view_;
-    ADDONS_RETURN_IF_ERROR(WriteNotes(image, mark, &written));
+    ADDONS_RETURN_IF_ERROR(WriteNotes(image, MarkOfDemotion(view_), &written));
     // Once more, on the handle that demotes: between the last look and now
     // somebody may have opened the image.
     const auto demote = [&]() -> absl::Status {
@@ -451,12 +418,12 @@ absl::Status Demotion::DemotePrimary(const OwnDemotionMark& mark) {
     }
     return absl::OkStatus();
   };
-  absl::Status done = ChangeImage(session_.volume, demote_it);
+  absl::Status demoted = ChangeImage(session_.volume, demote_it);
   // EINVAL is also what librbd says when somebody else was faster.
-  if (!done.ok() && CephErrno(done) != EINVAL) return done;
+  if (!demoted.ok() && CephErrno(demoted) != EINVAL) return demoted;
   ADDONS_RETURN_IF_ERROR(LookAround());
-  if (!done.ok() && view_.info.primary) return done;
-  if (done.ok() && !view_.info.primary) {
+  if (!demoted.ok() && view_.info.primary) return demoted;
+  if (demoted.ok() && !view_.info.primary) {
     NoteRoleChange(session_, "primary", RoleName(view_), "demoted");
   }
   return absl::OkStatus();
@@ -476,7 +443,7 @@ absl::Status Demote(OperationContext& context,
       context, environment, request.target, "demote",
       [&](Session& session) -> absl::Status {
         Demotion demotion(request, session);
-        absl::Status status = demotion.Run();
+        absl::Status status = RunSteps(demotion);
         if (status.ok() || demotion.workload().empty()) return status;
         if (request.scope == VerbScope::kGroupMember) {
           status.SetPayload(kRefusedForPayload,

@@ -19,26 +19,19 @@ struct DemoteRequest {
 /// promoted.
 ///
 // clang-format off
-///   Run(): LookAround()  "looking at the image"
-///     │
-///     DecideDemote() <────────────────────────────────────┐   replication/decide/demote.h
-///     ├─ off ───────────────────────────> FAILED_PRECONDITION
-///     ├─ disabling ─────────────────────> UNAVAILABLE     │
-///     ├─ AwaitsRestore() ───────────────> UNAVAILABLE: promote it here first
-///     ├─ primary, DescribeCloneLoss() ──> FAILED_PRECONDITION
-///     ├─ secondary ─────────────────────> OK, or ReadBack()
-///     ├─ OwnHalfDemotion()                                │
-///     │    ├─ ClaimingPeer(), UnclearReport() ──> UNAVAILABLE
-///     │    └─ else ──> Repair() ──────────────────────────┤
-///     ├─ primary, DescribeUse() ──> HoldForWorkload() ────┤
-///     │                  └─ not told ───> FAILED_PRECONDITION, TellRefusal()
-///     ├─ primary, not FollowerSeen() ──> AwaitFollower() ─┤
-///     │              └─ at its deadline ─> UNAVAILABLE, TellRefusal()
-///     ├─ primary, PublishedMark() ──> AwaitWorkload() ────┤
-///     ├─ primary, MakeRoom() fails ───> FAILED_PRECONDITION: the limit of its
-///     │                                   snapshots, after MakeWritable()
-///     └─ primary ──> DemotePrimary() ─────────────────────┤  a few times
-///                      └─ still primary, and librbd refused ──> its error
+///   RunSteps()                                    see replication/steps/run_steps.h
+///     See(): LookAround()  "looking at the image" <───────────────────┐
+///     Judge(): DecideDemote()                  see replication/decide/demote.h
+///     ├─ an answer ───────────> Answer()                              │
+///     ├─ kAwaitWorkloadEnd ───> HoldForWorkload() ────────────────────┤
+///     │            └─ not told ───> FAILED_PRECONDITION, TellRefusal()│
+///     ├─ kAwaitFollower ──────> AwaitFollower() ──────────────────────┤
+///     │            └─ at its deadline ──> UNAVAILABLE, TellRefusal()  │
+///     ├─ kAwaitReturn ────────> AwaitWorkload() ──────────────────────┤
+///     ├─ kRepair ─────────────> Repair() ─────────────────────────────┤
+///     └─ kDemote ─────────────> MakeRoom(), DemotePrimary() ──────────┘
+///                  ├─ no room ──> FAILED_PRECONDITION, MakeWritable() before
+///                  └─ still primary, and librbd refused ──> its error
 ///
 ///   LookAround()       Look(): the image, and through the same handle FindClients()
 ///                      and what ceph-csi has published
@@ -51,8 +44,6 @@ struct DemoteRequest {
 ///   MakeRoom()         MakeSnapshotRoom()               mirror_snapshot.h
 ///   DemotePrimary()    MakeWritable(), BeginMutation(), "demoting"
 ///                      WriteNotes(), RefuseIfAny(), MirrorDemote()
-///   ReadBack()         DescribeBadDemotion() ─┬─ nothing ──> OK
-///                                             └─ bad ──────> UNAVAILABLE
 ///   TellRefusal()      when a workload, or that nobody follows, kept it from
 ///                      demoting: tells the other site
 // clang-format on

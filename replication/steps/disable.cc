@@ -13,6 +13,7 @@
 #include "ceph/mirror_clients.h"
 #include "ceph/pinned_options.h"
 #include "replication/decide/disable.h"
+#include "replication/look/leftover.h"
 #include "replication/look/record.h"
 #include "replication/look/rescue_record.h"
 #include "replication/look/role_log.h"
@@ -23,6 +24,7 @@
 #include "replication/steps/parent.h"
 #include "replication/steps/promotion_cleanup.h"
 #include "replication/steps/rescue.h"
+#include "replication/steps/run_steps.h"
 
 namespace addons {
 namespace {
@@ -35,32 +37,37 @@ class Disabling {
         request_(request),
         session_(session) {}
 
-  absl::Status Run();
+  absl::Status See();
+  absl::StatusOr<Next> Judge();
+  absl::Status Await(const Next& next);
+  absl::Status Act(const Next& next);
+  absl::Status Answer(const Next& next);
+
+  Done done;
 
  private:
   absl::Status ReadObstacle(Image& image, const MirrorView& view);
-  /// OK: nothing speaks against it any more.
-  absl::Status RefuseNow(const MirrorView& view);
+  absl::StatusOr<DisableSeen> Seen();
   /// That this call has disabled it.
-  void TellRole(const MirrorView& view) const;
+  void TellRole();
   /// Mirroring is off, so the mark of the group goes, too.
-  absl::Status ForgetGroup(const MirrorView& view);
+  absl::Status ForgetGroup();
   /// Before a primary is disabled: whose image may stay.
-  void TellLeftBehind(const MirrorView& view) const;
-  absl::Status DisableImage(const MirrorView& view, Force force);
-  absl::Status DisableOnceMore(const MirrorView& view, Force force);
-  absl::StatusOr<DisableDecision> Decide(const MirrorView& view);
-  absl::StatusOr<DisableDecision> CarryOn(const MirrorView& view);
-  absl::StatusOr<std::optional<absl::Status>> CarryOut(
-      const DisableDecision& decision, const MirrorView& view);
+  void TellLeftBehind() const;
+  absl::Status DisableNow(Force force);
+  absl::Status DisableImage(Force force);
+  absl::Status DisableOnceMore(Force force);
   /// Who is at a copy that is being disabled here; empty: nobody.
-  absl::StatusOr<std::string> AtWork(const MirrorView& view);
+  absl::StatusOr<std::string> AtWork();
   absl::Status Failed(absl::StatusCode code, const std::string& reason) const;
 
   OperationContext& context_;
   ReplicationEnvironment& environment_;
   const DisableRequest& request_;
   Session& session_;
+  MirrorView view_;
+  bool fresh_ = false;  // view_ is a look after the last step
+  std::optional<std::optional<RescueRecord>> rescue_;  // read after view_
   bool forced_ = false;
   int carried_on_ = 0;
   bool plain_refused_ = false;  // a secondary whose mirror snapshots are gone
@@ -94,42 +101,27 @@ absl::Status Disabling::ReadObstacle(Image& image, const MirrorView& view) {
   return absl::OkStatus();
 }
 
-absl::Status Disabling::RefuseNow(const MirrorView& view) {
-  if (!obstacle_.empty()) {
-    return Failed(absl::StatusCode::kUnavailable, obstacle_);
-  }
-  ADDONS_ASSIGN_OR_RETURN(
-      const auto rescue,
-      ReadRescueRecord(*session_.reads, session_.volume.image_name()));
-  const auto refused = RefuseToDisable(
-      view, rescue, RescueImageName(session_.volume.image_name()));
-  if (refused.has_value()) return Failed(refused->code, refused->reason);
-  return rescue.has_value() ? Rescue(session_).Remove() : absl::OkStatus();
-}
-
-absl::Status Disabling::DisableImage(const MirrorView& view, Force force) {
-  ADDONS_RETURN_IF_ERROR(RefuseNow(view));
+absl::Status Disabling::DisableImage(Force force) {
   // librbd leaves it on what it disables, and nothing takes it away from there.
-  if (view.info.primary) {
-    MirrorView seen = view;
+  if (view_.info.primary) {
     ADDONS_RETURN_IF_ERROR(
-        MakeWritable(session_, "disable replication of", &seen));
+        MakeWritable(session_, "disable replication of", &view_));
   }
   // First, because the manager refuses to name the schedules of an image that
   // is not mirrored any more, and would use them again when it is mirrored
   // again.
   ADDONS_RETURN_IF_ERROR(RemoveSchedules(context_, environment_.options,
-                                         session_.volume, view.image_id));
+                                         session_.volume, view_.image_id));
   ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
   context_.SetPending(absl::OkStatus());
   context_.Step(force == Force::kYes ? "disabling by force" : "disabling");
-  if (view.info.primary) TellLeftBehind(view);
+  if (view_.info.primary) TellLeftBehind();
   std::optional<MirrorClientGuard> guard;
   if (force == Force::kYes) {
     guard.emplace(session_.cluster(), *session_.reads, environment_.timeline);
   }
-  role_before_ = RoleName(view);
-  const bool marked = HasGroupMark(view) && force == Force::kNo;
+  role_before_ = RoleName(view_);
+  const bool marked = HasGroupMark(view_) && force == Force::kNo;
   return ChangeImage(session_.volume, [&](Image& image) -> absl::Status {
     if (force == Force::kYes) {
       ADDONS_RETURN_IF_ERROR(RefuseLockTakenByHand("disable replication of",
@@ -144,8 +136,8 @@ absl::Status Disabling::DisableImage(const MirrorView& view, Force force) {
 
 /// rbd-mirror removes a copy with its primary, and an image that has demoted
 /// itself is no copy before it follows again.
-void Disabling::TellLeftBehind(const MirrorView& view) const {
-  if (LacksFollower(view)) {
+void Disabling::TellLeftBehind() const {
+  if (LacksFollower(view_)) {
     Log().warn(
         "no other site has reported since this one became primary, so what it "
         "has of the image may stay there, and be in the way when the image is "
@@ -153,7 +145,7 @@ void Disabling::TellLeftBehind(const MirrorView& view) const {
         "and remove it volume={}",
         Quoted(session_.volume.volume_id.text()));
   }
-  for (const SiteView& peer : view.peers) {
+  for (const SiteView& peer : view_.peers) {
     if (peer.says == Says::kSecondary) continue;
     Log().warn(
         "{} does not follow this image ({}), so what it has of it may stay "
@@ -165,15 +157,15 @@ void Disabling::TellLeftBehind(const MirrorView& view) const {
   }
 }
 
-void Disabling::TellRole(const MirrorView& view) const {
+void Disabling::TellRole() {
   if (role_before_.empty()) return;
-  NoteRoleChange(session_, role_before_, RoleName(view),
+  NoteRoleChange(session_, std::exchange(role_before_, {}), RoleName(view_),
                  forced_ ? "disabled by force" : "disabled");
 }
 
-absl::Status Disabling::ForgetGroup(const MirrorView& view) {
-  if (!HasGroupMark(view) || view.marked_non_primary) return absl::OkStatus();
+absl::Status Disabling::ForgetGroup() {
   ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
+  fresh_ = true;
   const absl::Status removed = ChangeImage(session_.volume, [](Image& image) {
     return image.RemoveMetadata(kGroupMark);
   });
@@ -191,44 +183,148 @@ absl::Status Disabling::ForgetGroup(const MirrorView& view) {
 /// peer is dead (measured, 16.2.15), so what it has open counts only until it
 /// has looked the same for the settle time: to remove a copy takes it seconds.
 /// A client that died is gone after 30 s.
-absl::StatusOr<std::string> Disabling::AtWork(const MirrorView& view) {
+absl::StatusOr<std::string> Disabling::AtWork() {
   ADDONS_ASSIGN_OR_RETURN(const ImageClients clients, FindClients(session_));
   if (!clients.workloads.empty()) return DescribeWatchers(clients.workloads);
   const SteadyDuration unchanged = environment_.timeline.HeldFor(
-      view.timeline_key, Since::kDisabling, LooksLike(view));
+      view_.timeline_key, Since::kDisabling, LooksLike(view_));
   return clients.mirror && unchanged < environment_.options.settle_time
              ? "rbd-mirror of this site"
              : "";
 }
 
-/// An image that is "disabling": somebody is at it, or died in the middle.
-absl::StatusOr<DisableDecision> Disabling::CarryOn(const MirrorView& view) {
-  const SteadyTime now = context_.clock().Now();
-  std::optional<SameFor>& same = session_.memory.disabling;
-  std::string look = LooksLike(view);
-  if (!same.has_value() || same->look != look) {
-    same = SameFor{std::move(look), now};
+absl::Status Disabling::See() {
+  if (std::exchange(fresh_, false)) return absl::OkStatus();
+  context_.Step("looking at both sites");
+  rescue_.reset();
+  const auto also = [this](Image& image, const MirrorView& seen) {
+    return ReadObstacle(image, seen);
+  };
+  ADDONS_ASSIGN_OR_RETURN(view_, Look(session_, also));
+  environment_.series.ForgetPrimary(view_.timeline_key);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<DisableSeen> Disabling::Seen() {
+  DisableSeen seen{.view = view_,
+                   .options = environment_.options,
+                   .force = request_.parameters.force};
+  seen.for_something_else = request_.only == MirroredFor::kGroup &&
+                            role_before_.empty() &&
+                            !MirroredForGroup(view_, session_.volume);
+  ADDONS_ASSIGN_OR_RETURN(
+      const bool awaits_follower,
+      AwaitsFollower(session_, view_, environment_.options.settle_time));
+  // Once for each time that this site became primary.
+  const SteadyDuration awaited_for = environment_.timeline.HeldFor(
+      view_.timeline_key, Since::kLeftBehind,
+      awaits_follower ? absl::StrCat(view_.PrimarySince().value_or(0)) : "");
+  if (awaits_follower) seen.awaited_for = awaited_for;
+  seen.obstacle = obstacle_;
+  seen.rescue = rescue_;
+  seen.rescue_image = RescueImageName(session_.volume.image_name());
+  seen.forced = forced_;
+  seen.plain_refused = plain_refused_;
+  seen.carried_on = carried_on_;
+  seen.done = done;
+  return seen;
+}
+
+absl::StatusOr<Next> Disabling::Judge() {
+  ADDONS_ASSIGN_OR_RETURN(DisableSeen seen, Seen());
+  if (view_.info.state == MirrorImageState::kDisabling) {
+    seen.unchanged_for = UnchangedFor(LooksLike(view_), context_.clock().Now(),
+                                      &session_.memory.disabling);
+    if (seen.unchanged_for >= environment_.options.look_gap &&
+        MayBeAtWork(view_, plain_refused_)) {
+      ADDONS_ASSIGN_OR_RETURN(seen.at_work, AtWork());
+    }
+  } else if (view_.info.state != MirrorImageState::kDisabled &&
+             !seen.for_something_else) {
+    environment_.timeline.Forget(view_.timeline_key, Since::kDisabling);
+    if (HalfEnabled(view_)) {
+      seen.unchanged_for =
+          UnchangedFor(LooksLike(view_), context_.clock().Now(),
+                       &session_.memory.half_enabled);
+    }
   }
-  if (now - same->since < environment_.options.look_gap) {
-    return DisableDecision{DisableAction::kWait, absl::StatusCode::kUnavailable,
-                           "the image is still being disabled"};
+  if (view_.info.state == MirrorImageState::kDisabled) TellRole();
+  return DecideDisable(seen);
+}
+
+absl::Status Disabling::Await(const Next& next) {
+  if (next.step == Step::kAwaitHalfEnable) {
+    return AwaitHalfEnable(session_);
   }
-  CarryOnEvidence seen{.view = view,
-                       .force = request_.parameters.force,
-                       .plain_refused = plain_refused_,
-                       .carried_on = carried_on_};
-  if (MayBeAtWork(view, plain_refused_)) {
-    ADDONS_ASSIGN_OR_RETURN(seen.at_work, AtWork(view));
+  return WaitToLookAgain(session_, next.reason, Failed(next.code, next.reason));
+}
+
+absl::Status Disabling::Act(const Next& next) {
+  switch (next.step) {
+    case Step::kForgetGroup:
+      return ForgetGroup();
+    case Step::kKeepSchedule:
+      Log().info("replication of its own is kept volume={}",
+                 Quoted(session_.volume.volume_id.text()));
+      fresh_ = true;
+      return RestoreOwnSchedule(session_, request_.target.user, view_);
+    case Step::kReadRescue: {
+      fresh_ = true;
+      ADDONS_ASSIGN_OR_RETURN(
+          rescue_,
+          ReadRescueRecord(*session_.reads, session_.volume.image_name()));
+      return absl::OkStatus();
+    }
+    case Step::kRemoveRescue: {
+      fresh_ = true;
+      const absl::Status removed = Rescue(session_).Remove();
+      // With the lease, which was just taken, it is looked at as carefully.
+      if (SaysLookAgain(removed)) {
+        session_.memory.disabling.reset();
+        session_.memory.half_enabled.reset();
+      }
+      rescue_ = std::optional<RescueRecord>();
+      return removed;
+    }
+    case Step::kUndoEnable:
+      // With the lease, which is taken next, it is looked at as carefully.
+      session_.memory.half_enabled.reset();
+      return DisableNow(Force::kYes);
+    case Step::kDisable:
+      return DisableNow(Force::kNo);
+    case Step::kDisableByForce:
+      return DisableNow(Force::kYes);
+    default:
+      return NoSuchStep();
   }
-  return DecideCarryOn(seen);
+}
+
+absl::Status Disabling::Answer(const Next& next) {
+  if (next.code != absl::StatusCode::kOk) {
+    return Failed(next.code, next.reason);
+  }
+  if (view_.enabled() && !view_.info.primary) {
+    Log().info("volume={}: {}", Quoted(session_.volume.volume_id.text()),
+               next.reason);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Disabling::DisableNow(Force force) {
+  if (view_.info.state == MirrorImageState::kDisabling) {
+    return DisableOnceMore(force);
+  }
+  ADDONS_RETURN_IF_ERROR(DisableImage(force));
+  forced_ |= force == Force::kYes;
+  return absl::OkStatus();
 }
 
 /// Carries a disable that was interrupted on. OK: a fresh look decides.
-absl::Status Disabling::DisableOnceMore(const MirrorView& view, Force force) {
+absl::Status Disabling::DisableOnceMore(Force force) {
   ++carried_on_;
   Log().warn("carrying on a disable that was interrupted volume={}",
              Quoted(session_.volume.volume_id.text()));
-  absl::Status disabled = DisableImage(view, force);
+  absl::Status disabled = DisableImage(force);
   // With the lease, which was just taken, it is looked at as carefully.
   if (SaysLookAgain(disabled)) session_.memory.disabling.reset();
   plain_refused_ |= force == Force::kNo && CephErrno(disabled) == EINVAL;
@@ -236,101 +332,8 @@ absl::Status Disabling::DisableOnceMore(const MirrorView& view, Force force) {
   if (!disabled.ok() && (carried_on_ == kCarryOns || !context_.mutating())) {
     return disabled;
   }
-  session_.memory.disabling = SameFor{LooksLike(view), context_.clock().Now()};
+  session_.memory.disabling = SameFor{LooksLike(view_), context_.clock().Now()};
   return absl::OkStatus();
-}
-
-absl::StatusOr<DisableDecision> Disabling::Decide(const MirrorView& view) {
-  DisableEvidence seen{
-      .view = view, .force = request_.parameters.force, .forced = forced_};
-  seen.for_something_else = request_.only == MirroredFor::kGroup &&
-                            role_before_.empty() &&
-                            !MirroredForGroup(view, session_.volume);
-  ADDONS_ASSIGN_OR_RETURN(
-      const bool awaits_follower,
-      AwaitsFollower(session_, view, environment_.options.settle_time));
-  // Once for each time that this site became primary.
-  const SteadyDuration awaited_for = environment_.timeline.HeldFor(
-      view.timeline_key, Since::kLeftBehind,
-      awaits_follower ? absl::StrCat(view.PrimarySince().value_or(0)) : "");
-  if (awaits_follower) seen.awaited_for = awaited_for;
-  DisableDecision decision = DecideDisable(seen, environment_.options);
-  switch (decision.action) {
-    case DisableAction::kCarryOn:
-      return CarryOn(view);
-    case DisableAction::kOff:
-    case DisableAction::kKept:
-      break;
-    default:
-      environment_.timeline.Forget(view.timeline_key, Since::kDisabling);
-  }
-  return decision;
-}
-
-/// nullopt: look again.
-absl::StatusOr<std::optional<absl::Status>> Disabling::CarryOut(
-    const DisableDecision& decision, const MirrorView& view) {
-  const bool disabling = view.info.state == MirrorImageState::kDisabling;
-  switch (decision.action) {
-    case DisableAction::kOff:
-      TellRole(view);
-      return std::make_optional(ForgetGroup(view));
-    case DisableAction::kKept:
-      Log().info("replication of its own is kept volume={}",
-                 Quoted(session_.volume.volume_id.text()));
-      return std::make_optional(
-          RestoreOwnSchedule(session_, request_.target.user, view));
-    case DisableAction::kLeaveToPrimary:
-      Log().info(
-          "volume={} is the secondary of a living primary: nothing was "
-          "disabled, the primary's disable removes this copy",
-          Quoted(session_.volume.volume_id.text()));
-      return std::make_optional(absl::OkStatus());
-    case DisableAction::kUndoEnable: {
-      ADDONS_ASSIGN_OR_RETURN(const bool half,
-                              StaysHalfEnabled(session_, view));
-      if (!half) return std::optional<absl::Status>();
-      ADDONS_RETURN_IF_ERROR(DisableImage(view, Force::kYes));
-      forced_ = true;
-      return std::optional<absl::Status>();
-    }
-    case DisableAction::kDisable:
-    case DisableAction::kForce: {
-      const Force force =
-          decision.action == DisableAction::kDisable ? Force::kNo : Force::kYes;
-      if (disabling) {
-        ADDONS_RETURN_IF_ERROR(DisableOnceMore(view, force));
-      } else {
-        ADDONS_RETURN_IF_ERROR(DisableImage(view, force));
-        forced_ |= force == Force::kYes;
-      }
-      return std::optional<absl::Status>();
-    }
-    case DisableAction::kWait: {
-      const absl::Status pending = Failed(decision.code, decision.reason);
-      ADDONS_RETURN_IF_ERROR(
-          WaitToLookAgain(session_, decision.reason, pending));
-      return std::optional<absl::Status>();
-    }
-    case DisableAction::kCarryOn:
-    case DisableAction::kRefuse:
-      break;
-  }
-  return std::make_optional(Failed(decision.code, decision.reason));
-}
-
-absl::Status Disabling::Run() {
-  while (true) {
-    context_.Step("looking at both sites");
-    const auto also = [this](Image& image, const MirrorView& seen) {
-      return ReadObstacle(image, seen);
-    };
-    ADDONS_ASSIGN_OR_RETURN(const MirrorView view, Look(session_, also));
-    environment_.series.ForgetPrimary(view.timeline_key);
-    ADDONS_ASSIGN_OR_RETURN(const DisableDecision decision, Decide(view));
-    ADDONS_ASSIGN_OR_RETURN(const auto answer, CarryOut(decision, view));
-    if (answer.has_value()) return *answer;
-  }
 }
 
 }  // namespace
@@ -347,10 +350,13 @@ absl::StatusOr<bool> AwaitsFollower(const OpenedVolume& opened,
 absl::Status Disable(OperationContext& context,
                      ReplicationEnvironment& environment,
                      const DisableRequest& request) {
-  return RunWithSession(
-      context, environment, request.target, "disable replication of",
-      [&](Session& session) { return Disabling(request, session).Run(); },
-      {.changes = LastRole::kPrimary, .although_full = true});
+  return RunWithSession(context, environment, request.target,
+                        "disable replication of",
+                        [&](Session& session) {
+                          Disabling disabling(request, session);
+                          return RunSteps(disabling);
+                        },
+                        {.changes = LastRole::kPrimary, .although_full = true});
 }
 
 }  // namespace addons

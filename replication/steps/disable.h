@@ -25,37 +25,23 @@ struct DisableRequest {
 /// Ends the replication of a volume.
 ///
 // clang-format off
-///   Run(): Look()  "looking at both sites" <────────────────────────────────┐
-///     Decide(): DecideDisable()     replication/decide/disable.h            │
-///     ├─ off ──> ForgetGroup() ──> OK                                       │
-///     ├─ for the group only, and not MirroredForGroup() ──> OK              │
-///     ├─ disabling ──> CarryOn(): DecideCarryOn()                           │
-///     │    ├─ it changes, or AtWork() ──> WaitToLookAgain() ────────────────┤
-///     │    ├─ CarryOnNeedsForce(), without force ──> FAILED_PRECONDITION    │
-///     │    ├─ carried on a few times ──> UNAVAILABLE                        │
-///     │    └─ DisableOnceMore(): DisableImage() ────────────────────────────┤
-///     ├─ primary                                                            │
-///     │    ├─ AwaitsFollower(), for less than the settle time               │
-///     │    │    ──> WaitToLookAgain() ──────────────────────────────────────┤
-///     │    └─ else ──> DisableImage() ──────────────────────────────────────┤
-///     ├─ after a forced disable ──> UNAVAILABLE: still mirrored             │
-///     ├─ HalfEnabled(), and StaysHalfEnabled()  enable.h                    │
-///     │    ──> DisableImage() by force ─────────────────────────────────────┤
-///     └─ secondary ──> DecideSecondary()                                    │
-///          ├─ of a living primary ──> OK, nothing is done                   │
-///          ├─ neither ImageShowsNoLife() nor a peer that says for           │
-///          │    good that it is not primary ──> WaitToLookAgain() ──────────┤
-///          ├─ without force ──> FAILED_PRECONDITION                         │
-///          └─ by force ──> DisableImage() by force ─────────────────────────┘
+///   RunSteps()                                    see replication/steps/run_steps.h
+///     See(): Look()  "looking at both sites" <────────────────────────┐
+///     Judge(): DecideDisable()                see replication/decide/disable.h
+///     ├─ an answer ─────────────> Answer()                            │
+///     ├─ kWait ─────────────────> WaitToLookAgain() ──────────────────┤
+///     ├─ kAwaitHalfEnable ──────> AwaitHalfEnable()   see replication/steps/enable.h
+///     ├─ kForgetGroup ──────────> ForgetGroup() ──────────────────────┤
+///     ├─ kKeepSchedule ─────────> RestoreOwnSchedule()
+///     │                               see replication/steps/mirror_schedule.h
+///     ├─ kReadRescue ───────────> ReadRescueRecord()
+///     │                               see replication/look/rescue_record.h
+///     ├─ kRemoveRescue ─────────> Remove()       see replication/steps/rescue.h
+///     └─ kDisable, kDisableByForce, kUndoEnable ──> DisableNow() ─────┘
 ///
-///   DisableImage()    RefuseNow(): RefuseToDisable()   UNAVAILABLE: an unfinished
-///                                                      rescue, or a user's snapshot
-///                       ReadObstacle()                 UNAVAILABLE: a lock taken by
-///                                                      hand, or mirrored clones
-///                     MakeWritable()                     promotion_cleanup.h
-///                     RemoveSchedules()
-///                     BeginMutation()
-///                     TellLeftBehind()
+///   DisableNow()      DisableOnceMore() of one that is "disabling"
+///   DisableImage()    MakeWritable()        see replication/steps/promotion_cleanup.h
+///                     RemoveSchedules(), BeginMutation(), TellLeftBehind()
 ///                     "disabling", "disabling by force"
 // clang-format on
 ///

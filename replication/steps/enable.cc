@@ -11,6 +11,7 @@
 #include "ceph/errors.h"
 #include "ceph/image_header.h"
 #include "ceph/mirror_clients.h"
+#include "replication/decide/enable.h"
 #include "replication/look/leftover.h"
 #include "replication/look/record.h"
 #include "replication/look/role_log.h"
@@ -18,44 +19,23 @@
 #include "replication/steps/mirror_client_guard.h"
 #include "replication/steps/mirror_snapshot.h"
 #include "replication/steps/parent.h"
+#include "replication/steps/run_steps.h"
 #include "replication/steps/schedule_store.h"
 #include "replication/steps/write_record.h"
 
 namespace addons {
 
-absl::StatusOr<bool> StaysHalfEnabled(Session& session,
-                                      const MirrorView& seen) {
-  const SteadyTime now = session.context.clock().Now();
+absl::Status AwaitHalfEnable(Session& session) {
   const SteadyDuration gap = session.environment.options.poll_interval;
-  std::optional<SameFor>& known = session.memory.half_enabled;
-  std::string look = absl::StrCat(seen.image_id, "/", seen.snapshots.size());
-  if (!known.has_value() || known->look != look) {
-    known = SameFor{std::move(look), now};
-  }
-  if (now - known->since >= gap) {
-    // With the lease, which is taken next, it is looked at as carefully.
-    known.reset();
-    return true;
-  }
+  const SteadyTime since = session.memory.half_enabled->since;
   session.context.Step("looking once more at a half-done enable");
-  ADDONS_RETURN_IF_ERROR(
-      session.context.LookAgainAfter(gap - (now - known->since)));
-  return false;
-}
-
-absl::Status ClearHalfEnable(Session& session) {
-  ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
-  Log().warn("clearing a half-done enable volume={}",
-             Quoted(session.volume.volume_id.text()));
-  const MirrorClientGuard guard(session.cluster(), *session.reads,
-                                session.environment.timeline);
-  return ChangeImage(session.volume, [](Image& image) {
-    return image.MirrorDisable(Force::kYes);
-  });
+  return session.context.LookAgainAfter(
+      gap - (session.context.clock().Now() - since));
 }
 
 namespace {
 
+/// One enable of one volume, from the first look to the answer: RunSteps().
 class Enabling {
  public:
   Enabling(const EnableRequest& request, Session& session)
@@ -64,14 +44,21 @@ class Enabling {
         request_(request),
         session_(session) {}
 
-  absl::Status Run();
+  absl::Status See();
+  absl::StatusOr<Next> Judge();
+  absl::Status Await(const Next& next);
+  absl::Status Act(const Next& next);
+  absl::Status Answer(const Next& next);
+
+  Done done;
 
  private:
-  absl::Status CheckPool();
-  absl::Status CheckMode(const MirrorView& view) const;
-  absl::Status CheckRoom(const MirrorView& view) const;
+  absl::Status ReadPool();
+  absl::Status ClearHalfEnable();
+  absl::StatusOr<std::string> LackOfRoom() const;
   absl::Status NoteForWhom(Image& image) const;
-  absl::Status TakeOverFromGroup(const MirrorView& view);
+  absl::Status TakeOverFromGroup();
+  absl::Status EnableNow();
   absl::Status NameUnanswered(absl::Status enabled) const;
   absl::Status Failed(absl::StatusCode code, const std::string& reason) const;
 
@@ -79,7 +66,10 @@ class Enabling {
   ReplicationEnvironment& environment_;
   const EnableRequest& request_;
   Session& session_;
-  bool has_group_mark_ = false;
+  MirrorView view_;
+  bool fresh_ = false;  // view_ is a look after the last step
+  std::optional<PoolSeen> pool_;
+  bool refused_ = false;  // by librbd, with EINVAL
 };
 
 absl::Status Enabling::Failed(absl::StatusCode code,
@@ -87,77 +77,122 @@ absl::Status Enabling::Failed(absl::StatusCode code,
   return FailedTo("enable replication of", session_.volume, code, reason);
 }
 
-absl::Status Enabling::CheckMode(const MirrorView& view) const {
-  if (view.info.mode == request_.parameters.mode) return absl::OkStatus();
-  return Failed(absl::StatusCode::kFailedPrecondition,
-                absl::StrCat("it is mirrored in ", Name(view.info.mode),
-                             " mode already; disable replication before you "
-                             "change the parameter mirroringMode to ",
-                             Name(request_.parameters.mode)));
-}
-
-absl::Status Enabling::CheckPool() {
-  const std::string pool = session_.volume.rados_namespace.empty()
-                               ? session_.volume.pool_name
-                               : absl::StrCat(session_.volume.pool_name, "/",
-                                              session_.volume.rados_namespace);
-  ADDONS_ASSIGN_OR_RETURN(const PoolMirrorMode mode,
-                          session_.reads->MirrorMode());
-  if (mode == PoolMirrorMode::kUnknown) {
-    return Failed(absl::StatusCode::kUnavailable,
-                  absl::StrCat("pool '", pool,
-                               "' is mirrored in a way that this build does "
-                               "not know"));
-  }
-  if (mode == PoolMirrorMode::kDisabled) {
-    return Failed(
-        absl::StatusCode::kFailedPrecondition,
-        absl::StrCat("pool '", pool,
-                     "' is not mirrored; run `rbd mirror pool enable ", pool,
-                     " image`"));
-  }
-  if (mode == PoolMirrorMode::kPool) {
-    return Failed(absl::StatusCode::kFailedPrecondition,
-                  absl::StrCat("pool '", pool,
-                               "' is mirrored as a whole, not per image; run "
-                               "`rbd mirror pool enable ",
-                               pool, " image`"));
-  }
-  ADDONS_ASSIGN_OR_RETURN(const auto peers, session_.reads->MirrorPeers());
-  if (peers.empty()) {
-    return Failed(
-        absl::StatusCode::kFailedPrecondition,
-        absl::StrCat("pool '", session_.volume.pool_name,
-                     "' has no peer to replicate to; run `rbd mirror pool "
-                     "enable ",
-                     session_.volume.pool_name,
-                     " image` on both sites, also where only namespaces of "
-                     "the pool are mirrored, then `rbd mirror pool peer "
-                     "bootstrap create ",
-                     session_.volume.pool_name,
-                     "` here and `... bootstrap import` on the other site"));
-  }
+absl::Status Enabling::See() {
+  if (std::exchange(fresh_, false)) return absl::OkStatus();
+  context_.Step("looking at the image");
+  ADDONS_ASSIGN_OR_RETURN(view_, Look(session_));
+  environment_.series.ForgetPrimary(view_.timeline_key);
   return absl::OkStatus();
 }
 
-/// For the first mirror snapshot and the next, without which nothing is copied.
-absl::Status Enabling::CheckRoom(const MirrorView& view) const {
-  if (request_.parameters.mode != MirrorMode::kSnapshot) {
-    return absl::OkStatus();
+absl::StatusOr<Next> Enabling::Judge() {
+  const ResolvedVolume& volume = session_.volume;
+  EnableSeen seen{.view = view_,
+                  .mode = request_.parameters.mode,
+                  .scope = request_.scope,
+                  .pool = volume.pool_name};
+  seen.pool_and_namespace =
+      volume.rados_namespace.empty()
+          ? volume.pool_name
+          : absl::StrCat(volume.pool_name, "/", volume.rados_namespace);
+  seen.look_gap = environment_.options.poll_interval;
+  if (HalfEnabled(view_)) {
+    seen.unchanged_for =
+        UnchangedFor(absl::StrCat(view_.image_id, "/", view_.snapshots.size()),
+                     context_.clock().Now(), &session_.memory.half_enabled);
   }
+  seen.read = pool_;
+  seen.refused = refused_;
+  seen.done = done;
+  return DecideEnable(seen);
+}
+
+absl::Status Enabling::Await(const Next& next) {
+  const absl::Status pending = Failed(next.code, next.reason);
+  if (next.step != Step::kAwaitHalfEnable) {
+    return WaitToLookAgain(session_, next.reason, pending);
+  }
+  context_.SetPending(pending);
+  return AwaitHalfEnable(session_);
+}
+
+absl::Status Enabling::Act(const Next& next) {
+  switch (next.step) {
+    case Step::kClearHalfEnable:
+      return ClearHalfEnable();
+    case Step::kTakeOverFromGroup:
+      fresh_ = true;
+      return TakeOverFromGroup();
+    case Step::kRememberClone:
+      fresh_ = true;
+      return RememberClone(session_, &view_);
+    case Step::kReadPool:
+      fresh_ = true;
+      return ReadPool();
+    case Step::kPrepareParent:
+      fresh_ = true;
+      return PrepareParent(session_, view_, request_.parameters.mode,
+                           request_.parameters.flatten);
+    case Step::kEnable:
+      return EnableNow();
+    default:
+      return NoSuchStep();
+  }
+}
+
+absl::Status Enabling::Answer(const Next& next) {
+  if (next.code != absl::StatusCode::kOk) return Failed(next.code, next.reason);
+  // Only now: to sweep is a change, before which a group asks all its members.
+  SweepSchedules(session_);
+  return absl::OkStatus();
+}
+
+absl::Status Enabling::ReadPool() {
+  context_.SetPending(absl::OkStatus());
+  PoolSeen pool;
+  ADDONS_ASSIGN_OR_RETURN(pool.mode, session_.reads->MirrorMode());
+  if (pool.mode == PoolMirrorMode::kImage) {
+    ADDONS_ASSIGN_OR_RETURN(const auto peers, session_.reads->MirrorPeers());
+    pool.has_peer = !peers.empty();
+  }
+  if (pool.has_peer) {
+    ADDONS_ASSIGN_OR_RETURN(pool.no_room, LackOfRoom());
+  }
+  pool_ = std::move(pool);
+  return absl::OkStatus();
+}
+
+/// Takes an enable back that died in the middle, by force: no peer has a copy,
+/// and there is nothing that it could copy.
+absl::Status Enabling::ClearHalfEnable() {
+  // With the lease, which is taken next, it is looked at as carefully.
+  session_.memory.half_enabled.reset();
+  ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
+  Log().warn("clearing a half-done enable volume={}",
+             Quoted(session_.volume.volume_id.text()));
+  const MirrorClientGuard guard(session_.cluster(), *session_.reads,
+                                environment_.timeline);
+  return ChangeImage(session_.volume, [](Image& image) {
+    return image.MirrorDisable(Force::kYes);
+  });
+}
+
+/// For the first mirror snapshot and the next, without which nothing is copied;
+/// empty: there is room.
+absl::StatusOr<std::string> Enabling::LackOfRoom() const {
+  if (request_.parameters.mode != MirrorMode::kSnapshot) return "";
   SnapshotRoom room;
   ADDONS_ASSIGN_OR_RETURN(room.limit,
-                          ReadSnapshotLimit(*session_.reads, view.image_id));
-  if (!room.limit.has_value()) return absl::OkStatus();
+                          ReadSnapshotLimit(*session_.reads, view_.image_id));
+  if (!room.limit.has_value()) return "";
   ADDONS_ASSIGN_OR_RETURN(
       const std::unique_ptr<Image> image,
       session_.reads->OpenImageReadOnly(session_.volume.image_name()));
   ADDONS_ASSIGN_OR_RETURN(const auto snapshots, image->Snapshots());
   room.present = snapshots.size();
-  if (room.For(2)) return absl::OkStatus();
-  return Failed(absl::StatusCode::kFailedPrecondition,
-                DescribeNoRoom(room, "replication makes more than",
-                               session_.volume.ImageSpec()));
+  return room.For(2) ? ""
+                     : DescribeNoRoom(room, "replication makes more than",
+                                      session_.volume.ImageSpec());
 }
 
 /// librbd has its clients pause their writes for the first mirror snapshot, and
@@ -178,68 +213,27 @@ absl::Status Enabling::NoteForWhom(Image& image) const {
   if (request_.scope == VerbScope::kGroupMember) {
     return image.SetMetadata(kGroupMark, session_.volume.uuid);
   }
-  return has_group_mark_ ? image.RemoveMetadata(kGroupMark) : absl::OkStatus();
+  return HasGroupMark(view_) ? image.RemoveMetadata(kGroupMark)
+                             : absl::OkStatus();
 }
 
-/// What was mirrored for its group is asked for by itself now, and stays
-/// mirrored when it leaves.
-absl::Status Enabling::TakeOverFromGroup(const MirrorView& view) {
-  if (request_.scope != VerbScope::kVolume || !HasGroupMark(view) ||
-      !view.info.primary) {
-    return absl::OkStatus();
-  }
+absl::Status Enabling::TakeOverFromGroup() {
   ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
   context_.Step("noting that the replication is the volume's own");
-  return ChangeImage(session_.volume, [](Image& image) {
+  ADDONS_RETURN_IF_ERROR(ChangeImage(session_.volume, [](Image& image) {
     return image.RemoveMetadata(kGroupMark);
-  });
+  }));
+  view_.marks.erase(kGroupMark);
+  return absl::OkStatus();
 }
 
-absl::Status Enabling::Run() {
-  MirrorView view;
-  while (true) {
-    context_.Step("looking at the image");
-    ADDONS_ASSIGN_OR_RETURN(view, Look(session_));
-    environment_.series.ForgetPrimary(view.timeline_key);
-    if (HalfEnabled(view)) {
-      context_.SetPending(Failed(absl::StatusCode::kUnavailable,
-                                 "another client enables it, or died at that; "
-                                 "looking once more"));
-      ADDONS_ASSIGN_OR_RETURN(const bool half,
-                              StaysHalfEnabled(session_, view));
-      if (half) ADDONS_RETURN_IF_ERROR(ClearHalfEnable(session_));
-      continue;
-    }
-    if (view.enabled()) {
-      ADDONS_RETURN_IF_ERROR(CheckMode(view));
-      ADDONS_RETURN_IF_ERROR(TakeOverFromGroup(view));
-      SweepSchedules(session_);
-      return RememberClone(session_, view);
-    }
-    if (view.info.state == MirrorImageState::kDisabled &&
-        !view.resync_requested) {
-      has_group_mark_ = HasGroupMark(view);
-      break;
-    }
-    const std::string reason =
-        view.resync_requested
-            ? "rbd-mirror is about to replace the image (resync)"
-            : kDisablingText;
-    ADDONS_RETURN_IF_ERROR(WaitToLookAgain(
-        session_, reason, Failed(absl::StatusCode::kUnavailable, reason)));
-  }
-
-  context_.SetPending(absl::OkStatus());
-  ADDONS_RETURN_IF_ERROR(CheckPool());
-  ADDONS_RETURN_IF_ERROR(CheckRoom(view));
-  ADDONS_RETURN_IF_ERROR(PrepareParent(session_, view, request_.parameters.mode,
-                                       request_.parameters.flatten));
+absl::Status Enabling::EnableNow() {
   ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
   context_.Step("enabling");
   const auto enable = [&](Image& image) -> absl::Status {
     ADDONS_RETURN_IF_ERROR(NoteForWhom(image));
     // Of an earlier enabling nothing counts.
-    MirrorView before = view;
+    MirrorView before = view_;
     before.info.global_id.clear();
     before.own = LocalRecord();
     LocalRecord record;
@@ -252,21 +246,16 @@ absl::Status Enabling::Run() {
   if (!enabled.ok() && CephErrno(enabled) != EINVAL) {
     return NameUnanswered(std::move(enabled));
   }
-  ADDONS_ASSIGN_OR_RETURN(const MirrorView after, Look(session_));
-  if (!after.enabled()) {
-    if (!enabled.ok() && after.info.state == MirrorImageState::kDisabled) {
-      return enabled;
-    }
-    return Failed(absl::StatusCode::kUnavailable,
-                  absl::StrCat("the image is ", Name(after.info.state),
-                               enabled.ok() ? " after an enable that reported "
-                                              "success; repeat the call"
-                                            : ", which somebody else is "
-                                              "changing; repeat the call"));
+  refused_ = !enabled.ok();
+  ADDONS_ASSIGN_OR_RETURN(view_, Look(session_));
+  fresh_ = true;
+  if (refused_ && view_.info.state == MirrorImageState::kDisabled) {
+    return enabled;
   }
-  NoteRoleChange(session_, "off", RoleName(after), "enabled");
-  SweepSchedules(session_);
-  return CheckMode(after);
+  if (view_.enabled()) {
+    NoteRoleChange(session_, "off", RoleName(view_), "enabled");
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -274,10 +263,13 @@ absl::Status Enabling::Run() {
 absl::Status Enable(OperationContext& context,
                     ReplicationEnvironment& environment,
                     const EnableRequest& request) {
-  return RunWithSession(
-      context, environment, request.target, "enable replication of",
-      [&](Session& session) { return Enabling(request, session).Run(); },
-      {.changes = LastRole::kOff});
+  return RunWithSession(context, environment, request.target,
+                        "enable replication of",
+                        [&](Session& session) {
+                          Enabling enabling(request, session);
+                          return RunSteps(enabling);
+                        },
+                        {.changes = LastRole::kOff});
 }
 
 }  // namespace addons

@@ -11,17 +11,13 @@
 
 namespace addons {
 
-/// Whether an image that HalfEnabled() is said of in the look `seen` has been
-/// so, unchanged, for a poll interval: an enable of a client without our lease
-/// (`rbd mirror image enable`) looks the same for a moment. If not, waits that
-/// long, and no longer: an rbd-mirror of this site takes an image that stays so
-/// for a copy that failed, and removes it. false: look again now. Changes
-/// nothing. Errors of OperationContext::LookAgainAfter().
-absl::StatusOr<bool> StaysHalfEnabled(Session& session, const MirrorView& seen);
-
-/// Takes an enable back that died in the middle, by force: no peer has a copy,
-/// and there is nothing that it could copy. A mutation.
-absl::Status ClearHalfEnable(Session& session);
+/// Waits until an image that HalfEnabled() was said of has been so for a poll
+/// interval, and no longer: an enable of a client without our lease (`rbd
+/// mirror image enable`) looks the same for a moment, and an rbd-mirror of this
+/// site takes an image that stays so for a copy that failed, and removes it.
+/// Errors of OperationContext::LookAgainAfter(). CallMemory::half_enabled is
+/// set.
+absl::Status AwaitHalfEnable(Session& session);
 
 struct EnableRequest {
   VolumeTarget target;
@@ -33,23 +29,21 @@ struct EnableRequest {
 /// Switches replication of a volume on; this site's image becomes primary.
 ///
 // clang-format off
-///   Run(): Look()  "looking at the image" <────────────────────────┐
-///     ├─ HalfEnabled(), StaysHalfEnabled() ──> ClearHalfEnable() ──┤
-///     │         "looking once more at a half-done enable"          │
-///     ├─ disabling, or a resync is requested ──> WaitToLookAgain() ┘
-///     ├─ on ──> CheckMode(), SweepSchedules(), RememberClone() ──> OK
-///     │    └─ for its group until now: TakeOverFromGroup()
-///     │         "noting that the replication is the volume's own"
-///     └─ off
-///          │
-///        CheckPool()      FAILED_PRECONDITION: not mirrored per image, or no peer
-///        PrepareParent()  of a clone: FAILED_PRECONDITION, or flattens it; see parent.h
-///        BeginMutation()
-///        "enabling"       NoteForWhom(), MirrorEnable()
-///        Look()           UNAVAILABLE: it is not on
-///        SweepSchedules()
-///        CheckMode()      FAILED_PRECONDITION: somebody enabled it in the other mode
-///          └──> OK
+///   RunSteps()                                    see replication/steps/run_steps.h
+///     See(): Look()  "looking at the image" <─────────────────────────┐
+///     Judge(): DecideEnable()                  see replication/decide/enable.h
+///     ├─ an answer ───────────> Answer(): SweepSchedules()            │
+///     ├─ kWait ───────────────> WaitToLookAgain() ────────────────────┤
+///     ├─ kAwaitHalfEnable ────> AwaitHalfEnable() ────────────────────┤
+///     │         "looking once more at a half-done enable"             │
+///     ├─ kClearHalfEnable ────> ClearHalfEnable() ────────────────────┤
+///     ├─ kTakeOverFromGroup ──> TakeOverFromGroup() ──────────────────┤
+///     │         "noting that the replication is the volume's own"     │
+///     ├─ kRememberClone ──────> RememberClone()     see replication/steps/parent.h
+///     ├─ kReadPool ───────────> ReadPool(): LackOfRoom() ─────────────┤
+///     ├─ kPrepareParent ──────> PrepareParent() ──────────────────────┤
+///     └─ kEnable ─────────────> EnableNow(): BeginMutation() ─────────┘
+///               "enabling"        NoteForWhom(), MirrorEnable(), Look()
 // clang-format on
 ///
 /// OK: it is on in the wanted mode (also on a secondary). FAILED_PRECONDITION:

@@ -10,8 +10,8 @@ namespace addons {
 
 absl::StatusOr<bool> CorrectImageId(Session& session,
                                     const std::string& image_id) {
-  const ResolvedVolume& volume = session.volume;
-  const std::string& old = volume.attributes.image_id;
+  ResolvedVolume& volume = session.volume;
+  const std::string old = volume.attributes.image_id;
   if (old == image_id) return false;
   ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
   session.context.Step("correcting the image id in the journal");
@@ -20,6 +20,7 @@ absl::StatusOr<bool> CorrectImageId(Session& session,
   const auto changed =
       VolumeJournal(*pool).CorrectImageId(volume.uuid, image_id);
   if (!changed.ok()) return AfterResolve(changed.status(), volume);
+  volume.attributes.image_id = image_id;
   if (*changed) {
     Log().info("corrected csi.imageid volume={} old={} new={}",
                Quoted(volume.volume_id.text()), Quoted(old), image_id);

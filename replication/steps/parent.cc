@@ -228,17 +228,19 @@ absl::Status PrepareParent(Session& session, const MirrorView& view,
   return Flatten(session);
 }
 
-absl::Status RememberClone(Session& session, const MirrorView& view) {
-  const std::string mark = CloneMarkDue(view);
-  if (mark.empty() || !view.info.primary) return absl::OkStatus();
+absl::Status RememberClone(Session& session, MirrorView* view) {
+  const std::string mark = CloneMarkDue(*view);
+  if (mark.empty() || !view->info.primary) return absl::OkStatus();
   ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
   session.context.Step("noting that the image is a clone");
   Log().warn("a mirrored image loses data volume={}: {}",
              Quoted(session.volume.volume_id.text()),
-             DescribeCloneLoss(view, session.volume.ImageSpec()));
-  return ChangeImage(session.volume, [&](Image& image) {
+             DescribeCloneLoss(*view, session.volume.ImageSpec()));
+  ADDONS_RETURN_IF_ERROR(ChangeImage(session.volume, [&](Image& image) {
     return image.SetMetadata(kCloneMark, mark);
-  });
+  }));
+  view->marks[kCloneMark] = mark;
+  return absl::OkStatus();
 }
 
 void WarnOfCloneLoss(const Session& session, const MirrorView& view) {

@@ -40,8 +40,9 @@ absl::Status PrepareParent(Session& session, const MirrorView& view,
 
 /// Writes down that an image which is mirrored by snapshots has a parent, see
 /// mirrored_clone.h. Changes nothing when that is written already, or on a
-/// secondary, where nothing can be written. `view` is a look of this call.
-absl::Status RememberClone(Session& session, const MirrorView& view);
+/// secondary, where nothing can be written. `view` is a look of this call, and
+/// shows it afterwards.
+absl::Status RememberClone(Session& session, MirrorView* view);
 
 /// "pool/image" of each clone of `image` that is mirrored; librbd disables no
 /// parent of such a one, also by force. One question for each clone.

@@ -26,40 +26,31 @@ struct PromoteRequest {
 /// Makes this site's image the primary one.
 ///
 // clang-format off
-///   LookAndDecide() <───────────── Wait() <──────────────────────────────┐
-///     "looking at both sites"        ^                                   │
-///     │                              │                                   │
-///     ├─ off ────────────────────────┼──> FAILED_PRECONDITION            │
-///     ├─ peer took the role back ────┼──> FAILED_PRECONDITION: forced    │
-///     ├─ local rbd-mirror down ──────┤                                   │
-///     ├─ copy does not follow ───────┤                                   │
-///     ├─ peer primary ───────────────┼──> FAILED_PRECONDITION: forced    │
-///     ├─ workload on the peer ───────┤                                   │
-///     ├─ no sign of life ────────────┼──> FAILED_PRECONDITION: forced    │
-///     ├─ anything else ──────────────┤                                   │
-///     ├─ nothing whole, by force ────┼──> UNAVAILABLE                    │
-///     │                              │                                   │
-///     ├─ demotion, whole or half copy: NeedRoom() ──> UNAVAILABLE: the   │
-///     │                                limit of its snapshots            │
-///     ├─ demotion whole ──> TryPromote() "promoting" ─────────── busy ───┤
-///     │                       by force, and busy for long: EndCopyingFirst()
-///     ├─ whole copy, by force ──> PrepareForce() ─────────── not yet ────┤
-///     ├─ half a copy, by force ─────┘ EndCopyingFirst(), LookIsFinal(),  │
-///     │                               PrepareRescue()                    │
-///     │                             └─> TryPromote() "promoting by force"┤
-///     │                                 │ StillHolds() ─────── overtaken ┘
-///     │                                 │
-///     └─ already primary ───────────────┴─ read back as primary ──> Finish()
+///   RunSteps()                                    see replication/steps/run_steps.h
+///     See()     "looking at both sites" <──────────────────────────────┐
+///     Judge():  DecidePromote()               see replication/decide/promote.h
+///     ├─ an answer ──> Answer()                                        │
+///     ├─ a wait ─────> WaitForPeer(), WaitAsPrimary() ─────────────────┤
+///     └─ a step ─────> Act() ──────────────────────────────────────────┘
 ///
-///   Finish():  SaveHalfCopy()
-///              MakeWritable(), RemoveHalfCopies()     see promotion_cleanup.h
-///              FinishRescue()
-///              CompleteHalfDone()
-///              AwaitFollowers()    only where the demotion was our own, see
-///                                  take_back.h
-///              RemoveMarks(), RemoveStaleResyncRequest()
-///              CorrectImageId(), RememberClone()
-///              SweepSchedules(), KeepSchedule() ──> OK
+///   of a secondary
+///     kPromote, kPromoteByForce, kRescue
+///                        PromoteAs()        see replication/steps/become_primary.h
+///   of a primary: what a promotion has left to do, also one that died
+///     kSeeRelease        SeeRelease()
+///     kSaveHalfCopy      SaveHalfCopy()               see replication/steps/rescue.h
+///     kMakeWritable      MakeWritable()    see replication/steps/promotion_cleanup.h
+///     kRemoveHalfCopies  RemoveHalfCopies()
+///     kRestore           RestoreLastComplete()
+///     kRemoveRescue      RemoveRescue()
+///     kCompleteSnapshot  CompleteHalfDone()
+///     kYield             Yield() "demoting again" ──> UNAVAILABLE
+///     kForgetDemotion    ForgetDemotion()
+///     kForgetResync      RemoveStaleResyncRequest()
+///     kCorrectImageId    CorrectImageId()           see replication/steps/image_id.h
+///     kRememberClone     RememberClone()              see replication/steps/parent.h
+///     kKeepSchedule      KeepScheduleOfRequest(): SweepSchedules()
+///                                             see replication/steps/schedule_store.h
 // clang-format on
 ///
 /// While it waits it holds no worker, and while nothing changes in the image's
@@ -71,6 +62,12 @@ struct PromoteRequest {
 /// promoting by force is the only way (the operator does it at once).
 /// UNAVAILABLE: repeat the call. Idempotent; only waits until it begins to
 /// mutate.
+///
+/// A site that has taken its own demotion back tells nobody that it is primary
+/// before each living peer follows it: a peer that has that demotion may be
+/// promoted at any moment until then. Force does not wait: who forces has
+/// decided that this site is the primary. A peer that claims to be primary
+/// since is UNAVAILABLE then, and nothing is demoted against a force.
 absl::Status Promote(OperationContext& context,
                      ReplicationEnvironment& environment,
                      const PromoteRequest& request);

@@ -166,16 +166,15 @@ absl::Status RemoveMarks(Session& session, MirrorView* view) {
   });
 }
 
-absl::Status RemoveStaleResyncRequest(Session& session,
-                                      const MirrorView& view) {
-  if (!view.resync_requested) return absl::OkStatus();
+absl::Status RemoveStaleResyncRequest(Session& session, MirrorView* view) {
+  if (!view->resync_requested) return absl::OkStatus();
   ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
-  if (view.info.mode == MirrorMode::kJournal) {
+  if (view->info.mode == MirrorMode::kJournal) {
     ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
                             session.volume.OpenPool(Access::kMutate));
-    ADDONS_RETURN_IF_ERROR(ClearJournalResync(*pool, view.image_id));
+    ADDONS_RETURN_IF_ERROR(ClearJournalResync(*pool, view->image_id));
   }
-  return ChangeImage(session.volume, [](Image& image) -> absl::Status {
+  const auto remove = [](Image& image) -> absl::Status {
     ADDONS_ASSIGN_OR_RETURN(const auto requests,
                             image.ListMetadata(kResyncKeyPrefix));
     for (const auto& [key, value] : requests) {
@@ -183,7 +182,10 @@ absl::Status RemoveStaleResyncRequest(Session& session,
       ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(key));
     }
     return absl::OkStatus();
-  });
+  };
+  ADDONS_RETURN_IF_ERROR(ChangeImage(session.volume, remove));
+  view->resync_requested = false;
+  return absl::OkStatus();
 }
 
 }  // namespace addons

@@ -48,8 +48,8 @@ absl::Status RemoveMarks(Session& session, MirrorView* view);
 absl::Status RemoveRefusal(Image& image, MirrorView* view);
 
 /// A resync that was requested when this image was a copy would delete it as
-/// soon as it is a secondary again.
-absl::Status RemoveStaleResyncRequest(Session& session, const MirrorView& view);
+/// soon as it is a secondary again. `view` then shows none.
+absl::Status RemoveStaleResyncRequest(Session& session, MirrorView* view);
 
 }  // namespace addons
 

@@ -14,6 +14,7 @@
 #include "replication/session.h"
 #include "replication/steps/image_id.h"
 #include "replication/steps/rescue.h"
+#include "replication/steps/run_steps.h"
 #include "replication/steps/schedule_store.h"
 
 namespace addons {
@@ -29,26 +30,29 @@ class Resynchronization {
         request_(request),
         session_(session) {}
 
-  absl::StatusOr<ResyncResult> Run();
+  absl::Status See();
+  absl::StatusOr<Next> Judge();
+  absl::Status Await(const Next& next);
+  absl::Status Act(const Next& next);
+  absl::Status Answer(const Next& next);
+
+  Done done;
+  const ResyncResult& result() const { return result_; }
 
  private:
-  absl::StatusOr<std::optional<ResyncResult>> LookAndAct();
   bool MayAwaitReports();
-  absl::Status AwaitReports(const ResyncDecision& decision);
-  absl::StatusOr<ResyncResult> Ready(const MirrorView& view,
-                                     const std::string& reason);
-  absl::StatusOr<ResyncResult> Request(const MirrorView& view);
+  absl::Status Ready();
+  absl::Status Request();
   absl::Status Failed(absl::StatusCode code, const std::string& reason) const;
 
   OperationContext& context_;
   ReplicationEnvironment& environment_;
   const ResyncRequest& request_;
   Session& session_;
+  std::optional<MirrorView> view_;  // nullopt: the image is absent
+  bool ended_ = false;              // result_ is the answer
+  ResyncResult result_;
 };
-
-ResyncResult NotReady(std::string message) {
-  return ResyncResult{false, std::move(message)};
-}
 
 /// Of the volume, in the history.
 std::string HistoryKey(const ResolvedVolume& volume) {
@@ -69,12 +73,63 @@ absl::Status Resynchronization::Failed(absl::StatusCode code,
   return FailedTo("resync", session_.volume, code, reason);
 }
 
-absl::StatusOr<ResyncResult> Resynchronization::Ready(
-    const MirrorView& view, const std::string& reason) {
+absl::Status Resynchronization::See() {
+  if (ended_) return absl::OkStatus();
+  context_.Step("looking at both sites");
+  auto view = LookAt(session_.volume, *session_.reads, environment_.timeline);
+  if (absl::IsNotFound(view.status())) {
+    view_.reset();
+    return absl::OkStatus();
+  }
+  ADDONS_RETURN_IF_ERROR(view.status());
+  environment_.series.ForgetPrimary(view->timeline_key);
+  view_ = *std::move(view);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Next> Resynchronization::Judge() {
+  if (ended_) return addons::Answer(absl::StatusCode::kOk, result_.message);
+  return JudgeResync(session_, environment_.timeline, Counts::kYes,
+                     view_.has_value() ? &*view_ : nullptr, request_.force,
+                     environment_.options.settle_time);
+}
+
+absl::Status Resynchronization::Await(const Next& next) {
+  const absl::Status pending = Failed(next.code, next.reason);
+  if (!MayAwaitReports()) return pending;
+  context_.Step("waiting for both sites to report");
+  context_.SetPending(pending);
+  return context_.LookAgainAfter(environment_.options.longest_rest);
+}
+
+absl::Status Resynchronization::Act(const Next& next) {
+  switch (next.step) {
+    case Step::kReady:
+      ADDONS_RETURN_IF_ERROR(Ready());
+      result_ = {true, next.reason};
+      break;
+    case Step::kRequest:
+      ADDONS_RETURN_IF_ERROR(Request());
+      result_ = {false, "resync requested"};
+      break;
+    default:
+      return NoSuchStep();
+  }
+  ended_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status Resynchronization::Answer(const Next& next) {
+  if (next.code != absl::StatusCode::kOk) return Failed(next.code, next.reason);
+  if (!ended_) result_ = {false, next.reason};
+  return absl::OkStatus();
+}
+
+absl::Status Resynchronization::Ready() {
   ADDONS_ASSIGN_OR_RETURN(const bool made_anew,
-                          CorrectImageId(session_, view.image_id));
+                          CorrectImageId(session_, view_->image_id));
   if (made_anew) {
-    NoteRoleChange(session_, kBeingMadeAnew, RoleName(view),
+    NoteRoleChange(session_, kBeingMadeAnew, RoleName(*view_),
                    "resync ended: rbd-mirror has recreated this copy");
   }
   SweepSchedules(session_);
@@ -82,14 +137,13 @@ absl::StatusOr<ResyncResult> Resynchronization::Ready(
   ADDONS_ASSIGN_OR_RETURN(
       const auto rescue,
       ReadRescueRecord(*session_.reads, session_.volume.image_name()));
-  if (rescue.has_value() && !RescueIsLive(*rescue, view)) {
-    ADDONS_RETURN_IF_ERROR(Rescue(session_).Remove());
+  if (rescue.has_value() && !RescueIsLive(*rescue, *view_)) {
+    return Rescue(session_).Remove();
   }
-  return ResyncResult{true, reason};
+  return absl::OkStatus();
 }
 
-absl::StatusOr<ResyncResult> Resynchronization::Request(
-    const MirrorView& view) {
+absl::Status Resynchronization::Request() {
   ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
   context_.Step("requesting the resync");
   ADDONS_ASSIGN_OR_RETURN(std::unique_ptr<Pool> pool,
@@ -111,13 +165,12 @@ absl::StatusOr<ResyncResult> Resynchronization::Request(
     }
   }
   ADDONS_RETURN_IF_ERROR(requested);
-  NoteRoleChange(session_, RoleName(view), kBeingMadeAnew,
+  NoteRoleChange(session_, RoleName(*view_), kBeingMadeAnew,
                  "resync begun: rbd-mirror deletes this copy and copies again");
   // Now, because this may be the last call about the volume on this site:
   // orchestrators delete the VolumeReplication as soon as a resync has begun.
-  ForgetSchedulesOfId(session_.volume, view.image_id);
-  ADDONS_RETURN_IF_ERROR((*image)->Close());
-  return NotReady("resync requested");
+  ForgetSchedulesOfId(session_.volume, view_->image_id);
+  return (*image)->Close();
 }
 
 /// false: nobody waits for that long.
@@ -128,64 +181,21 @@ bool Resynchronization::MayAwaitReports() {
   return context_.LatestDeadline().has_value() && now < *until;
 }
 
-absl::Status Resynchronization::AwaitReports(const ResyncDecision& decision) {
-  context_.Step("waiting for both sites to report");
-  context_.SetPending(Failed(decision.code, decision.reason));
-  return context_.LookAgainAfter(environment_.options.longest_rest);
-}
-
-absl::StatusOr<ResyncResult> Resynchronization::Run() {
-  while (true) {
-    ADDONS_ASSIGN_OR_RETURN(const std::optional<ResyncResult> result,
-                            LookAndAct());
-    if (result.has_value()) return *result;
-  }
-}
-
-/// nullopt: it has waited, look again.
-absl::StatusOr<std::optional<ResyncResult>> Resynchronization::LookAndAct() {
-  context_.Step("looking at both sites");
-  const auto view =
-      LookAt(session_.volume, *session_.reads, environment_.timeline);
-  const bool absent = absl::IsNotFound(view.status());
-  if (!absent) {
-    ADDONS_RETURN_IF_ERROR(view.status());
-    environment_.series.ForgetPrimary(view->timeline_key);
-  }
-  ADDONS_ASSIGN_OR_RETURN(
-      const ResyncDecision decision,
-      JudgeResync(session_, environment_.timeline, Counts::kYes,
-                  absent ? nullptr : &*view, request_.force,
-                  environment_.options.settle_time));
-  switch (decision.action) {
-    case ResyncAction::kReady:
-      return Ready(*view, decision.reason);
-    case ResyncAction::kRequest:
-      return Request(*view);
-    case ResyncAction::kNotReady:
-      return NotReady(decision.reason);
-    case ResyncAction::kAwaitReports:
-      if (!MayAwaitReports()) break;
-      ADDONS_RETURN_IF_ERROR(AwaitReports(decision));
-      return std::optional<ResyncResult>();
-    case ResyncAction::kRefuse:
-    case ResyncAction::kAskError:
-      break;
-  }
-  return Failed(decision.code, decision.reason);
-}
-
 }  // namespace
 
-absl::StatusOr<ResyncDecision> JudgeResync(const OpenedVolume& opened,
-                                           Timeline& timeline, Counts counts,
-                                           const MirrorView* view, Force force,
-                                           SteadyDuration settle) {
+absl::StatusOr<Next> JudgeResync(const OpenedVolume& opened, Timeline& timeline,
+                                 Counts counts, const MirrorView* view,
+                                 Force force, SteadyDuration settle) {
   const std::string key = HistoryKey(opened.volume);
-  const auto site_name = [&](const std::string& uuid) {
+  const SiteNameFn site_name = [&](const std::string& uuid) {
     return SiteName(*opened.reads, uuid);
   };
-  ResyncEvidence seen{.view = view, .force = force};
+  const MirrorView no_image;
+  ResyncSeen seen{.view = view != nullptr ? *view : no_image,
+                  .site_name = site_name,
+                  .settle = settle,
+                  .force = force,
+                  .absent = view == nullptr};
   seen.spec = opened.volume.ImageSpec();
   seen.since_primary = timeline.SinceSeen(key, Since::kLivingPrimary);
   if (view != nullptr && !view->info.primary &&
@@ -199,8 +209,8 @@ absl::StatusOr<ResyncDecision> JudgeResync(const OpenedVolume& opened,
       timeline.Forget(key, Since::kErrorReport);
     }
   }
-  ResyncDecision decision = DecideResync(seen, settle, site_name);
-  if (decision.action != ResyncAction::kAskError) return decision;
+  Next next = DecideResync(seen);
+  if (next.step != Step::kReadError) return next;
   const Held<std::string> since =
       timeline.See(key, Since::kError, "error", counts);
   const Held<std::string> report =
@@ -212,20 +222,21 @@ absl::StatusOr<ResyncDecision> JudgeResync(const OpenedVolume& opened,
                             IsDemotedIncarnation(opened, *view));
   }
   seen.error = error;
-  return DecideResync(seen, settle, site_name);
+  return DecideResync(seen);
 }
 
 absl::StatusOr<ResyncResult> Resync(OperationContext& context,
                                     ReplicationEnvironment& environment,
                                     const ResyncRequest& request) {
   ResyncResult result;
+  const auto work = [&](Session& session) -> absl::Status {
+    Resynchronization resync(request, session);
+    ADDONS_RETURN_IF_ERROR(RunSteps(resync));
+    result = resync.result();
+    return absl::OkStatus();
+  };
   ADDONS_RETURN_IF_ERROR(
-      RunWithSession(context, environment, request.target, "resync",
-                     [&](Session& session) -> absl::Status {
-                       ADDONS_ASSIGN_OR_RETURN(
-                           result, Resynchronization(request, session).Run());
-                       return absl::OkStatus();
-                     }));
+      RunWithSession(context, environment, request.target, "resync", work));
   return result;
 }
 

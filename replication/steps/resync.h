@@ -31,33 +31,14 @@ struct ResyncResult {
 /// other cases this reports.
 ///
 // clang-format off
-///   Run(): LookAndAct(): LookAt()  "looking at both sites" <── AwaitReports()
-///     │                            "waiting for both sites to report"
-///     JudgeResync(): DecideResync()                    see replication/decide/resync.h
-///     ├─ absent ──> DecideAbsent() ─┬─ SawPrimaryLately() ──> not ready
-///     │                             └─ else ────────────────> UNAVAILABLE
-///     ├─ off, or primary ───────────────────────────────────> FAILED_PRECONDITION
-///     ├─ disabling ─────────────────────────────────────────> UNAVAILABLE
-///     ├─ requested already, or CopyRunning()
-///     │    ├─ SourceIsSilent(), nothing is copied
-///     │    │    any more ──> SourceGone() ──────────────────> UNAVAILABLE
-///     │    └─ else ─────────────────────────────────────────> not ready
-///     └─ DecideIdle()
-///          ├─ rbd-mirror of this site is down ──────────────> UNAVAILABLE
-///          ├─ no IsCurrent() report ──> Waiting()
-///          │    AwaitReports(), for the settle time at most ─> UNAVAILABLE
-///          ├─ PeerCopiesOwnDemotion() ──────────────────────> not ready
-///          ├─ WholeCopy(), and LivingPrimary()
-///          │    or both sites are demoted ──> Ready() ──────> ready
-///          ├─ ReportsError() ──> DecideOnError()
-///          └─ else ──> Waiting(), AwaitReports() ───────────> UNAVAILABLE
-///
-///   DecideOnError()
-///     ├─ no split brain, and not MayBeStanding(): it PassesByItself() or does
-///     │    not stand for long, or no IsDemotedIncarnation() ─> UNAVAILABLE
-///     ├─ no living primary ─────────────────────────────────> UNAVAILABLE
-///     ├─ without force ─────────────────────────────────────> FAILED_PRECONDITION
-///     └─ by force ──> Request() ────────────────────────────> not ready
+///   RunSteps()                                    see replication/steps/run_steps.h
+///     See(): LookAt()  "looking at both sites" <──────────────────────┐
+///     Judge(): JudgeResync(): DecideResync()   see replication/decide/resync.h
+///     ├─ an answer ───────> Answer()                                  │
+///     ├─ kAwaitReports ───> "waiting for both sites to report" ───────┘
+///     │            └─ MayAwaitReports() says no ──> UNAVAILABLE
+///     ├─ kReady ──────────> Ready() ──> ready
+///     └─ kRequest ────────> Request() ──> not ready
 ///
 ///   Request()  BeginMutation(), "requesting the resync", MirrorResync()
 ///   Ready()    CorrectImageId(), SweepSchedules(), Remove() of a rescue image
@@ -75,10 +56,9 @@ absl::StatusOr<ResyncResult> Resync(OperationContext& context,
 /// What Resync() decides from a look (nullptr: the image is absent), with what
 /// `timeline` remembers, which is told of it where that counts. Reads from the
 /// image once more where an error may be a lasting one.
-absl::StatusOr<ResyncDecision> JudgeResync(const OpenedVolume& opened,
-                                           Timeline& timeline, Counts counts,
-                                           const MirrorView* view, Force force,
-                                           SteadyDuration settle);
+absl::StatusOr<Next> JudgeResync(const OpenedVolume& opened, Timeline& timeline,
+                                 Counts counts, const MirrorView* view,
+                                 Force force, SteadyDuration settle);
 
 }  // namespace addons
 

@@ -40,12 +40,12 @@ absl::Status KeepUp(OperationContext& context,
       context, environment, request.target, "keep up replication of",
       [&](Session& session) -> absl::Status {
         session.context.Step("looking at the image");
-        ADDONS_ASSIGN_OR_RETURN(const MirrorView view, Look(session));
+        ADDONS_ASSIGN_OR_RETURN(MirrorView view, Look(session));
         if (!view.enabled() || !view.info.primary) return absl::OkStatus();
         if (view.info.mode != MirrorMode::kSnapshot) {
           return KeepNotes(session, view);
         }
-        ADDONS_RETURN_IF_ERROR(RememberClone(session, view));
+        ADDONS_RETURN_IF_ERROR(RememberClone(session, &view));
         ADDONS_RETURN_IF_ERROR(KeepNotes(session, view));
         return SetWantedSchedule(session, view);
       });

@@ -37,7 +37,7 @@ check_packages() { # PURPOSE...
   local missing codename=''
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
     die "this script installs what it needs with apt and is made for Debian 12, 13 and testing." \
-      "Elsewhere see 'Building by hand' in README.md."
+      "Elsewhere see 'Building by hand' in CONTRIBUTING.md."
   fi
   mapfile -t missing < <(missing_packages "$@")
   ((${#missing[@]})) || return 0

@@ -155,7 +155,7 @@ class Samples(unittest.TestCase):
 
     def test_the_operator_knows_what_the_pages_show(self):
         shown = []
-        for page in sorted((SOURCE / "docs").glob("*.md")):
+        for page in sorted((SOURCE / "docs").rglob("*.md")):
             for block in re.findall(r"^ *```yaml\n(.*?)^ *```", page.read_text(), re.M | re.S):
                 for thing in load(textwrap.dedent(block)):
                     if isinstance(thing, dict) and (thing.get("apiVersion"), thing.get("kind")) in known():
@@ -166,7 +166,7 @@ class Samples(unittest.TestCase):
     def test_what_the_pages_patch_may_be_changed(self):
         kinds = {kind.lower(): fields for (_, kind), (_, _, fields) in known().items()}
         patches = []
-        for page in sorted((SOURCE / "docs").glob("*.md")):
+        for page in sorted((SOURCE / "docs").rglob("*.md")):
             for kind, patch in re.findall(r"kubectl [^\n`]*patch (\w+) [^\n`]*-p '(\{.*?\})'", page.read_text()):
                 patches.append((page.name, kind, json.loads(patch)["spec"]))
         self.assertTrue(patches)

@@ -100,12 +100,14 @@ void Rig::AwaitWork() {
 void Rig::Restart() {
   if (injector_ != nullptr) injector_->Bury();
   processes_.clear();
+  looked_.clear();
   if (injector_ != nullptr) injector_->Revive();
 }
 
 void Rig::Restart(FakeSite& site) {
   if (injector_ != nullptr) injector_->Bury();
   processes_.erase(site.name());
+  looked_.erase(site.name());
   if (injector_ != nullptr) injector_->Revive();
 }
 
@@ -127,6 +129,7 @@ void Rig::KeepLooking() {
     for (FakeSite* const site : {&a_, &b_}) {
       NameThePool(*site);
       FakeWorld::RunAside([&] { on(*site).restarts().LookAtAll(); });
+      looked_.insert(site->name());
     }
   });
 }

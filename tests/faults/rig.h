@@ -50,6 +50,10 @@ class Rig final : public VerbsTest {
   /// From now on each process looks whether an rbd-mirror has gone or come
   /// back, as often as the daemon does beside its calls.
   void KeepLooking();
+  /// The process of the site has looked, since it began, who copies there.
+  bool HasLooked(const FakeSite& site) const {
+    return looked_.contains(site.name());
+  }
   /// The fault that is to happen; nullptr: none. Not owned.
   void SetInjector(Injector* injector) { injector_ = injector; }
 
@@ -163,6 +167,7 @@ class Rig final : public VerbsTest {
   std::map<std::string, std::unique_ptr<Process>> processes_;
   Injector* injector_ = nullptr;
   bool looking_ = false;
+  std::set<std::string> looked_;  // sites, see HasLooked()
   std::string said_;
 };
 

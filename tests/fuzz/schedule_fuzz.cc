@@ -5,8 +5,8 @@
 #include <string>
 
 #include "absl/strings/str_split.h"
+#include "base/duration.h"
 #include "replication/parameters.h"
-#include "server/duration.h"
 #include "tests/fuzz/check.h"
 #include "tests/fuzz/fuzz_target.h"
 

@@ -59,6 +59,13 @@ TEST_F(CliInterruptTest, WhatHasBegunGoesOnAndIsSaid) {
   EXPECT_TRUE(server_.b.Info(server_.image).primary);
 }
 
+TEST_F(CliInterruptTest, AWaitSaysThatItMayBeInterrupted) {
+  server_.Start();
+  EXPECT_NE(Run({"promote", server_.id, "--timeout", "3"}), 0);
+  EXPECT_THAT(err_.str(), HasSubstr("nothing is changed while it waits: "
+                                    "Ctrl-C is safe\n"));
+}
+
 TEST_F(CliInterruptTest, WhatHasChangedNothingEnds) {
   server_.Hold("rbd_mirror_image_get_info");
   server_.Start();

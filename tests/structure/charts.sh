@@ -16,7 +16,7 @@ cd "$1"
 wanted=(
   networkfence/{extend_expiry,fence,unfence}.h
   reclaimspace/{sparsify,trim}.h
-  replication/steps/{demote,disable,enable,info,promote,promotion_cleanup,rescue,resync,take_back}.h
+  replication/steps/{demote,disable,enable,info,promote,promotion_cleanup,rescue,resync}.h
   replication/group/{group_run,promote}.h
   replication/look/mirror_view.h
   volumegroup/{adopt,change_members,create,delete,modify}.h

@@ -13,31 +13,12 @@
 #include "cli/commands.h"
 #include "cli/flag_names.h"
 #include "cli/streams.h"
-#include "tests/testing/status_matchers.h"
 
 namespace addons {
 namespace {
 
-using ::addons::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-TEST(ParseSecondsTest, TakesNumbersAndDurations) {
-  const std::map<std::string, double> good = {
-      {"90", 90},   {"0.5", 0.5},   {"90s", 90},   {"1m30s", 90},
-      {"2h", 7200}, {"500ms", 0.5}, {"1e3", 1000}, {"0", 0}};
-  for (const auto& [text, seconds] : good) {
-    const auto parsed = ParseSeconds(text);
-    ASSERT_TRUE(parsed.ok()) << text;
-    EXPECT_EQ(*parsed, seconds) << text;
-  }
-  for (const char* wrong : {"", "x", "90 s", "s", "5d", "nan", "inf", "-inf"}) {
-    EXPECT_THAT(
-        ParseSeconds(wrong),
-        StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("90s or 1m30s")))
-        << wrong;
-  }
-}
 
 /// The error line of a command without a daemon.
 std::string ErrorOf(std::vector<std::string> arguments, int code) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "ceph/mirror.h"
@@ -705,6 +706,54 @@ TEST_F(FailoverCheckTest, APoolIsEachOfItsMirroredImages) {
   EXPECT_EQ(world_.CountCalls("b", "rbd_open_read_only"), 0);
   // As asking for the volume says it.
   EXPECT_EQ(Check(on_b_).planned.reason, (*found)[1].forecast.planned.reason);
+}
+
+// Nothing but its image says that it could be promoted; each call for it is
+// answered with NOT_FOUND.
+TEST_F(FailoverCheckTest, AnImageThatTheJournalDoesNotHaveIsRefused) {
+  static constexpr char kOther[] = "0d2b7d5e-4f60-4c8e-9a36-ad5dbd9b7a11";
+  const std::string other = absl::StrCat("csi-vol-", kOther);
+  pair_.AddMirroredVolume(a_, kOther);
+  AddMirrored();
+  a_.Demote(other);
+  world_.Advance(minutes(2));
+  ASSERT_EQ((*CheckPool(on_b_))[0].forecast.planned.verdict, Verdict::kWorks);
+  b_.SetOmap(MirroredPair::kPool, "", absl::StrCat("csi.volume.", kOther), {});
+  const auto found = CheckPool(on_b_);
+  ASSERT_OK(found);
+  ASSERT_THAT(*found, SizeIs(2));
+  const FailoverFinding& finding = found->front();
+  EXPECT_EQ(finding.image, absl::StrCat("replicapool/", other));
+  EXPECT_TRUE(finding.without_entry);
+  EXPECT_EQ(finding.volume_id, "");
+  EXPECT_EQ(finding.role, "demoted");
+  for (const Forecast* forecast :
+       {&finding.forecast.planned, &finding.forecast.forced}) {
+    EXPECT_EQ(forecast->verdict, Verdict::kRefuses);
+    EXPECT_EQ(forecast->code, absl::StatusCode::kNotFound);
+    EXPECT_THAT(forecast->reason, HasSubstr("PersistentVolume"));
+  }
+  EXPECT_EQ(finding.forecast.lost_bytes, std::nullopt);
+  EXPECT_FALSE((*found)[1].without_entry);
+}
+
+// That the journal cannot be read says nothing of what it has.
+TEST_F(FailoverCheckTest, AJournalThatCannotBeReadIsUnclear) {
+  static constexpr char kOther[] = "0d2b7d5e-4f60-4c8e-9a36-ad5dbd9b7a11";
+  pair_.AddMirroredVolume(a_, kOther);
+  AddMirrored();
+  world_.Advance(minutes(2));
+  // Once the images are listed, whose reports are no part of it.
+  world_.SetCallHook([listed = std::make_shared<std::atomic<bool>>()](
+                         absl::string_view, absl::string_view made, bool) {
+    if (made == "rbd_mirror_image_global_status_list") *listed = true;
+    return *listed && absl::StartsWith(made, "rados_read_op_omap") ? EIO : 0;
+  });
+  const auto found = CheckPool(on_b_);
+  ASSERT_OK(found);
+  ASSERT_THAT(*found, SizeIs(2));
+  EXPECT_FALSE(found->front().without_entry);
+  EXPECT_EQ(found->front().forecast.planned.verdict, Verdict::kUnclear);
 }
 
 // 1000 images in 5 s (docs/performance.md): what an image costs is bounded, and

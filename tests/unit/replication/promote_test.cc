@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/time/time.h"
 #include "ceph/mirror.h"
 #include "ceph/mirror_clients.h"
 #include "ceph/pool.h"
@@ -227,6 +228,34 @@ TEST_F(PromoteTest, HalfADemotionOfADeadSiteTakesForce) {
   EXPECT_FALSE(b_.Info(image_).primary);
 }
 
+// What is told is kept: at that moment the answer is the one that lets it be
+// forced.
+TEST_F(PromoteTest, AWaitTellsWhenItMayBeForced) {
+  LoseA();
+  world_.Advance(seconds(50));
+  const absl::Status told = Promote(on_b_);
+  ASSERT_THAT(told, StatusIs(kUnavailable,
+                             HasSubstr("an operator forces it from about ")));
+  const std::string text(told.message());
+  const std::string at = text.substr(text.find(" about ") + 7, 8);
+  absl::Time moment;
+  std::string error;
+  ASSERT_TRUE(absl::ParseTime(
+      "%Y-%m-%d %H:%M:%S",
+      absl::FormatTime("%Y-%m-%d ", absl::FromChrono(world_.WallNow()),
+                       absl::UTCTimeZone()) +
+          at,
+      &moment, &error))
+      << text;
+  const SteadyDuration left =
+      absl::ToChronoSeconds(moment - absl::FromChrono(world_.WallNow()));
+  ASSERT_GT(left, seconds(5));
+  deadline_ = left - seconds(5);
+  EXPECT_THAT(Promote(on_b_), StatusIs(kUnavailable));
+  deadline_ = seconds(20);
+  EXPECT_THAT(Promote(on_b_), StatusIs(kFailedPrecondition));
+}
+
 TEST_F(PromoteTest, DeadLocalMirrorIsNoReasonToForce) {
   a_.SetMirrorDaemon(DaemonState::kDown);
   world_.Advance(minutes(3));
@@ -265,6 +294,8 @@ TEST_F(PromoteTest, PlannedMoveWithBothMirrorsDownIsNeverForced) {
   for (int call = 0; call < 6; ++call) {
     EXPECT_THAT(Promote(on_b_), StatusIs(kUnavailable));
   }
+  EXPECT_THAT(Promote(on_b_),
+              StatusIs(kUnavailable, HasSubstr("start rbd-mirror here")));
   b_.SetMirrorDaemon(DaemonState::kRunning);
   EXPECT_OK(Promote(on_b_));
   EXPECT_EQ(b_.Data(image_), 9U);

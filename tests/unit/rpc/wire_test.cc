@@ -601,7 +601,8 @@ Package Admin() {
           "string cluster_id=2; string image=3}",
           "rbdaddons.admin.v1.Forecast {string verb=1; bool force=2; "
           "rbdaddons.admin.v1.Forecast.Verdict verdict=3; string code=4; "
-          "string reason=5}",
+          "string reason=5; string row=6; "
+          "uint64 forcible_seconds=7 [optional]}",
           "enum rbdaddons.admin.v1.Forecast.Verdict {UNSPECIFIED=0; WORKS=1; "
           "WAITS=2; REFUSES=3; UNCLEAR=4}",
           "rbdaddons.admin.v1.CheckFailoverRequest {rep string volume_ids=1; "
@@ -613,7 +614,7 @@ Package Admin() {
           "uint32 volumes=3; uint32 planned=4; uint32 forced=5; "
           "uint32 either=6; uint32 neither=7; uint32 unclear=8; "
           "rep rbdaddons.admin.v1.GroupFailoverFinding groups=9; "
-          "rep string unseen=10}",
+          "rep string unseen=10; uint32 without_entry=11}",
           "rbdaddons.admin.v1.GroupFailoverFinding {string group_id=1; "
           "uint32 members=2; rbdaddons.admin.v1.Forecast planned=3; "
           "rbdaddons.admin.v1.Forecast forced=4; "

@@ -15,7 +15,6 @@ namespace {
 using std::chrono::seconds;
 using Kind = MirrorSnapshotKind;
 using State = MirrorStatusState;
-using Step = OwnDemotionStep;
 
 constexpr int64_t kPromoted = 5000;  // since when this site is primary
 constexpr char kPeer[] = "uuid-b";
@@ -48,20 +47,28 @@ class DemoteDecisionTest : public ::testing::Test {
     site.says = SaysOf(site.status);
     view_.peers = {site};
   }
-  DemoteDecision Decide(int rewrites = 0) {
+  Next Decide(int rewrites = 0) {
     for (SiteView& peer : view_.peers) peer.rewrites = rewrites;
-    DemoteEvidence seen{.view = view_,
-                        .rescue = rescue_,
-                        .spec = "pool/vol",
-                        .rescue_spec = "pool/vol.rescue",
-                        .image = ImageName("vol"),
-                        .workloads = workloads_,
-                        .open_by_mirror = open_by_mirror_,
-                        .published = published_};
-    return DecideDemote(seen, seconds(90),
-                        [](const std::string& uuid) { return uuid; });
+    DemoteSeen seen{.view = view_,
+                    .rescue = rescue_,
+                    .site_name = names_,
+                    .settle = seconds(90),
+                    .spec = "pool/vol",
+                    .rescue_spec = "pool/vol.rescue",
+                    .image = ImageName("vol"),
+                    .workloads = workloads_,
+                    .open_by_mirror = open_by_mirror_,
+                    .published = published_};
+    return DecideDemote(seen);
   }
 
+  /// What the demotion notes that comes next.
+  OwnDemotionMark MarkAfter(int rewrites = 0) {
+    EXPECT_EQ(Decide(rewrites).step, Step::kDemote);
+    return MarkOfDemotion(view_);
+  }
+
+  SiteNameFn names_ = [](const std::string& uuid) { return uuid; };
   MirrorView view_;
   std::optional<RescueRecord> rescue_;
   std::vector<Watcher> workloads_;
@@ -71,9 +78,10 @@ class DemoteDecisionTest : public ::testing::Test {
 
 TEST_F(DemoteDecisionTest, NotesWhenTheFollowerWasHeard) {
   SetPeer(State::kReplaying, "replaying", kPromoted + 20);
-  const DemoteDecision decision = Decide();
-  ASSERT_EQ(decision.action, DemoteAction::kDemote);
-  EXPECT_EQ(decision.mark, (OwnDemotionMark{Step::kDemoted, kPromoted + 20}));
+  const Next decision = Decide();
+  ASSERT_EQ(decision.step, Step::kDemote);
+  EXPECT_EQ(MarkOfDemotion(view_),
+            (OwnDemotionMark{OwnDemotionStep::kDemoted, kPromoted + 20}));
 }
 
 // A walk found it: promoted by force and demoted again within a minute, this
@@ -81,10 +89,11 @@ TEST_F(DemoteDecisionTest, NotesWhenTheFollowerWasHeard) {
 TEST_F(DemoteDecisionTest,
        BesideAPrimaryTheRoleIsGivenBackHoweverShortTheTerm) {
   SetPeer(State::kStopped, kClaim, kPromoted + 40);
-  ASSERT_EQ(Decide(1).action, DemoteAction::kAwaitFollower);
-  const DemoteDecision decision = Decide(2);
-  ASSERT_EQ(decision.action, DemoteAction::kDemote);
-  EXPECT_EQ(decision.mark, OwnDemotionMark{Step::kGivenBack});
+  ASSERT_EQ(Decide(1).step, Step::kAwaitFollower);
+  const Next decision = Decide(2);
+  ASSERT_EQ(decision.step, Step::kDemote);
+  EXPECT_EQ(MarkOfDemotion(view_),
+            OwnDemotionMark{OwnDemotionStep::kGivenBack});
 }
 
 // The peer was promoted after this site, which says "primary" all the time: so
@@ -94,13 +103,14 @@ TEST_F(DemoteDecisionTest, AClaimIsOneOfNowOnlyLongAfterThisSiteWasPromoted) {
   for (const int later : {0, 60, 100, 149}) {
     SetPeer(State::kStopped, kClaim, kPromoted + later + 30);
     view_.peers.front().reported_before = kPromoted + later;
-    EXPECT_EQ(Decide().action, DemoteAction::kAwaitFollower) << later;
+    EXPECT_EQ(Decide().step, Step::kAwaitFollower) << later;
   }
   SetPeer(State::kStopped, kClaim, kPromoted + 180);
   view_.peers.front().reported_before = kPromoted + 150;
-  const DemoteDecision decision = Decide();
-  ASSERT_EQ(decision.action, DemoteAction::kDemote);
-  EXPECT_EQ(decision.mark, OwnDemotionMark{Step::kGivenBack});
+  const Next decision = Decide();
+  ASSERT_EQ(decision.step, Step::kDemote);
+  EXPECT_EQ(MarkOfDemotion(view_),
+            OwnDemotionMark{OwnDemotionStep::kGivenBack});
 }
 
 // An operator walk found it: this site was promoted by force while rbd-mirror
@@ -108,79 +118,79 @@ TEST_F(DemoteDecisionTest, AClaimIsOneOfNowOnlyLongAfterThisSiteWasPromoted) {
 // and this site gave its role back to a site without its writes.
 TEST_F(DemoteDecisionTest, WhatAnRbdMirrorSaysThatStoodStillIsOld) {
   SetPeer(State::kStopped, kClaim, kPromoted + 1000);
-  EXPECT_EQ(Decide().action, DemoteAction::kAwaitFollower);
+  EXPECT_EQ(Decide().step, Step::kAwaitFollower);
   view_.peers.front().reported_before = kPromoted - 40;
-  EXPECT_EQ(Decide(1).action, DemoteAction::kAwaitFollower);
+  EXPECT_EQ(Decide(1).step, Step::kAwaitFollower);
   view_.peers.front().status.last_update += 30;
   view_.peers.front().reported_before = kPromoted + 1000;
-  EXPECT_EQ(Decide(1).action, DemoteAction::kDemote);
+  EXPECT_EQ(Decide(1).step, Step::kDemote);
 }
 
 TEST_F(DemoteDecisionTest, AGivenBackRoleOfWhichNobodyWasToldIsNotedAsSuch) {
-  view_.own.demotion = {Step::kTakenBack};
+  view_.own.demotion = {OwnDemotionStep::kTakenBack};
   SetPeer(State::kStopped, kClaim, kPromoted + 40);
-  OwnDemotionMark untold{Step::kGivenBack};
+  OwnDemotionMark untold{OwnDemotionStep::kGivenBack};
   untold.told_nobody = true;
-  EXPECT_EQ(Decide(2).mark, untold);
+  EXPECT_EQ(MarkAfter(2), untold);
   // A daemon died inside the promotion, or it was another program's.
-  view_.own.demotion = {Step::kDemoted};
-  EXPECT_EQ(Decide(2).mark, OwnDemotionMark{Step::kGivenBack});
+  view_.own.demotion = {OwnDemotionStep::kDemoted};
+  EXPECT_EQ(MarkAfter(2), OwnDemotionMark{OwnDemotionStep::kGivenBack});
 }
 
 // A walk found it: neither verb led out, the other one asked for a resync of a
 // site that had gone on and was the right one.
 TEST_F(DemoteDecisionTest, WhoToldNobodyGivesTheRoleBackToASiteThatWentOn) {
   SetPeer(State::kError, "split-brain", kPromoted + 40);
-  ASSERT_EQ(Decide(1).action, DemoteAction::kAwaitFollower);
-  view_.own.demotion = {Step::kTakenBack};
-  const DemoteDecision decision = Decide(1);
-  ASSERT_EQ(decision.action, DemoteAction::kDemote);
-  OwnDemotionMark untold{Step::kGivenBack};
+  ASSERT_EQ(Decide(1).step, Step::kAwaitFollower);
+  view_.own.demotion = {OwnDemotionStep::kTakenBack};
+  const Next decision = Decide(1);
+  ASSERT_EQ(decision.step, Step::kDemote);
+  OwnDemotionMark untold{OwnDemotionStep::kGivenBack};
   untold.told_nobody = true;
-  EXPECT_EQ(decision.mark, untold);
+  EXPECT_EQ(MarkOfDemotion(view_), untold);
 }
 
 // An operator walk found it: the demotion was refused for as long as it was
 // asked for, and the other site handed its role to this one later, unseen.
 TEST_F(DemoteDecisionTest, WhoToldNobodyYieldsToAClaimOfTheFirstSeconds) {
-  view_.own.demotion = {Step::kTakenBack};
+  view_.own.demotion = {OwnDemotionStep::kTakenBack};
   SetPeer(State::kStopped, kClaim, kPromoted - 1);
-  ASSERT_EQ(Decide().action, DemoteAction::kAwaitFollower);
+  ASSERT_EQ(Decide().step, Step::kAwaitFollower);
   SetPeer(State::kStopped, kClaim, kPromoted);
-  const DemoteDecision decision = Decide();
-  ASSERT_EQ(decision.action, DemoteAction::kDemote);
-  OwnDemotionMark untold{Step::kGivenBack};
+  const Next decision = Decide();
+  ASSERT_EQ(decision.step, Step::kDemote);
+  OwnDemotionMark untold{OwnDemotionStep::kGivenBack};
   untold.told_nobody = true;
-  EXPECT_EQ(decision.mark, untold);
+  EXPECT_EQ(MarkOfDemotion(view_), untold);
 }
 
 TEST_F(DemoteDecisionTest, AClaimIsNoWordThatThePeerIsInStep) {
   open_by_mirror_ = true;
   SetPeer(State::kStopped, kClaim, kPromoted + 10);
-  const DemoteDecision decision = Decide();
-  ASSERT_EQ(decision.action, DemoteAction::kDemote);
-  EXPECT_EQ(decision.mark, OwnDemotionMark{});
+  const Next decision = Decide();
+  ASSERT_EQ(decision.step, Step::kDemote);
+  EXPECT_EQ(MarkOfDemotion(view_), OwnDemotionMark{});
 }
 
 TEST_F(DemoteDecisionTest, ARoleThatWasGivenBackStaysSo) {
-  view_.own.demotion = {Step::kGivenBack};
+  view_.own.demotion = {OwnDemotionStep::kGivenBack};
   SetPeer(State::kReplaying, "replaying", kPromoted + 20);
-  EXPECT_EQ(Decide().mark, OwnDemotionMark{Step::kGivenBack});
+  EXPECT_EQ(MarkAfter(), OwnDemotionMark{OwnDemotionStep::kGivenBack});
   // Another program may have promoted it since.
   view_.own.demotion->told_nobody = true;
-  EXPECT_EQ(Decide().mark, OwnDemotionMark{Step::kGivenBack});
+  EXPECT_EQ(MarkAfter(), OwnDemotionMark{OwnDemotionStep::kGivenBack});
 }
 
 // What is left of the snapshots may be a demotion that nobody followed.
 TEST_F(DemoteDecisionTest, AfterAPromotionByForceOnlyWhatWasCopiedCounts) {
   open_by_mirror_ = true;
   SetPeer(State::kReplaying, "replaying", kPromoted + 20);
-  ASSERT_EQ(Decide().action, DemoteAction::kDemote);
+  ASSERT_EQ(Decide().step, Step::kDemote);
   view_.own.promoted_from.reset();
-  EXPECT_EQ(Decide().action, DemoteAction::kAwaitFollower);
+  EXPECT_EQ(Decide().step, Step::kAwaitFollower);
   SetPeer(State::kReplaying, R"(replaying, {"local_snapshot_timestamp":5000})",
           kPromoted + 20);
-  EXPECT_EQ(Decide().action, DemoteAction::kDemote);
+  EXPECT_EQ(Decide().step, Step::kDemote);
 }
 
 }  // namespace

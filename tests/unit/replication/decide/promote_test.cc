@@ -21,6 +21,16 @@ using ::testing::Not;
 using Kind = MirrorSnapshotKind;
 using State = MirrorStatusState;
 
+/// FAILED_PRECONDITION because nobody on the other side shows a sign of life.
+MATCHER(RefusesForDeath, "") {
+  return arg.row == "no-sign-of-life" || arg.row == "out-of-step-dead";
+}
+/// By force: nothing has arrived completely, or not safely.
+MATCHER(HasNothingToForce, "") {
+  return arg.row == "first-copy" || arg.row == "nothing-complete" ||
+         arg.row == "user-snapshot-in-mid-copy";
+}
+
 constexpr int64_t kArrived = 5000;  // when the newest snapshot's copy began
 
 /// Builds views row by row. The default is a healthy secondary: newest snapshot
@@ -89,17 +99,24 @@ class PromoteDecisionTest : public ::testing::Test {
     reports_.Note(&view_);
     looked_ = true;
   }
-  PromoteDecision Decide(Force force = Force::kNo, bool disturbed = false) {
+  Next Decide(Force force = Force::kNo, bool disturbed = false) {
     if (looked_) reports_.Note(&view_);
-    PromoteEvidence seen{.view = view_, .rescue = rescue_};
+    return DecidePromote(Seen(force, disturbed));
+  }
+  PromoteSeen Seen(Force force = Force::kNo, bool disturbed = false) {
+    PromoteSeen seen{.view = view_,
+                     .rescue = rescue_,
+                     .options = options_,
+                     .site_name = names_,
+                     .force = force};
     seen.clocks = clocks_;
     seen.disturbed = disturbed;
     seen.interval = interval_;
-    return DecidePromote(seen, force, options_,
-                         [](const std::string& uuid) { return uuid; });
+    return seen;
   }
 
   ReplicationOptions options_;
+  SiteNameFn names_ = [](const std::string& uuid) { return uuid; };
   SeriesClocks clocks_;
   std::optional<std::chrono::minutes> interval_;
   MirrorView view_;
@@ -110,75 +127,74 @@ class PromoteDecisionTest : public ::testing::Test {
 
 TEST_F(PromoteDecisionTest, OffIsRefusedWithAndWithoutForce) {
   view_.info.state = MirrorImageState::kDisabled;
-  EXPECT_EQ(Decide().action, PromoteAction::kRefuseOff);
-  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kRefuseOff);
+  EXPECT_EQ(Decide().row, "off");
+  EXPECT_EQ(Decide(Force::kYes).row, "off");
 }
 
 TEST_F(PromoteDecisionTest, AnUnknownReportKeepsAWholeDemotionWaiting) {
   SetNewest(Kind::kNonPrimaryDemoted, true);
   SetPeer(State::kUnrecognized, "something new");
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   EXPECT_THAT(Decide().reason, HasSubstr("does not know"));
   SetPeer(State::kUnrecognized, "something new", options_.settle_time);
-  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+  EXPECT_EQ(Decide().step, Step::kPromote);
   SetPeer(State::kUnknown, "remote image is not primary");
   SetLocal(State::kUnrecognized, "something new");
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
 }
 
 TEST_F(PromoteDecisionTest, PrimaryIsDoneWithAndWithoutForce) {
   view_.info.primary = true;
-  EXPECT_EQ(Decide().action, PromoteAction::kAlreadyPrimary);
-  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kAlreadyPrimary);
+  EXPECT_EQ(Decide().step, Step::kKeepSchedule);
+  EXPECT_EQ(Decide(Force::kYes).step, Step::kKeepSchedule);
 }
 
 TEST_F(PromoteDecisionTest, WholeDemotionIsPromotedWhenThePeerSaysDemoted) {
   SetNewest(Kind::kNonPrimaryDemoted, true);
   SetPeer(State::kUnknown, "remote image is not primary");
-  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
-  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kPlain);
+  EXPECT_EQ(Decide().step, Step::kPromote);
+  EXPECT_EQ(Decide(Force::kYes).step, Step::kPromote);
 }
 
 TEST_F(PromoteDecisionTest, OutdatedClaimOfThePeerDoesNotHoldAMoveUp) {
   SetNewest(Kind::kNonPrimaryDemoted, true);
   SetLocal(State::kUnknown, "remote image demoted");
-  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+  EXPECT_EQ(Decide().step, Step::kPromote);
 }
 
 TEST_F(PromoteDecisionTest, WaitsWhileOnlyThePeersOldReportIsThere) {
   SetNewest(Kind::kNonPrimaryDemoted, true);
   // The local rbd-mirror has not looked at the peer since: nothing outdates it.
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
 }
 
 TEST_F(PromoteDecisionTest, NeverPromotesWhenThePeerBecamePrimaryAgain) {
   SetNewest(Kind::kNonPrimaryDemoted, true);
   SetLocal(State::kUnknown, "remote image demoted");
   SetPeer(State::kStopped, "local image is primary", seconds(1), kArrived + 3);
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
 }
 
 TEST_F(PromoteDecisionTest, HalfCopiedDemotionIsNeverPromotedPlainly) {
   SetNewest(Kind::kNonPrimaryDemoted, false, 16);
   SetLocal(State::kUnknown, "remote image demoted");
-  const PromoteDecision decision = Decide();
-  EXPECT_EQ(decision.action, PromoteAction::kWait);
+  const Next decision = Decide();
+  EXPECT_EQ(decision.step, Step::kWait);
   EXPECT_THAT(decision.reason, HasSubstr("16 of 64 objects"));
 }
 
 TEST_F(PromoteDecisionTest, ForceRescuesWhenTheSourceOfTheCopyIsDead) {
   SetNewest(Kind::kNonPrimary, false, 16);
   SetPeer(State::kStopped, "local image is primary", seconds(200));
-  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kRescue);
-  EXPECT_EQ(Decide(Force::kYes, /*disturbed=*/true).action,
-            PromoteAction::kRescue);
+  EXPECT_EQ(Decide(Force::kYes).step, Step::kRescue);
+  EXPECT_EQ(Decide(Force::kYes, /*disturbed=*/true).step, Step::kRescue);
 }
 
 TEST_F(PromoteDecisionTest, ForceNeverWaitsForACopy) {
   SetNewest(Kind::kNonPrimary, false, 16);
   view_.quiet_for = seconds(0);  // it goes on
-  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kRescue);
-  EXPECT_NE(Decide().action, PromoteAction::kRescue);
+  EXPECT_EQ(Decide(Force::kYes).step, Step::kRescue);
+  EXPECT_NE(Decide().step, Step::kRescue);
 }
 
 TEST_F(PromoteDecisionTest, AUserSnapshotThatCameWithHalfACopyIsNotForced) {
@@ -186,18 +202,18 @@ TEST_F(PromoteDecisionTest, AUserSnapshotThatCameWithHalfACopyIsNotForced) {
   SetNewest(Kind::kNonPrimary, false, 16);
   view_.snapshots.back().id = whole + 2;
   view_.other_snapshots = {{whole + 1, "backup", SnapshotKind::kUser}};
-  const PromoteDecision decision = Decide(Force::kYes);
-  EXPECT_EQ(decision.action, PromoteAction::kNothingToForce);
+  const Next decision = Decide(Force::kYes);
+  EXPECT_THAT(decision, HasNothingToForce());
   EXPECT_THAT(decision.reason, HasSubstr("'backup'"));
   // One that came with an earlier copy does no harm.
   view_.other_snapshots.front().id = whole - 1;
-  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kRescue);
+  EXPECT_EQ(Decide(Force::kYes).step, Step::kRescue);
 }
 
 TEST_F(PromoteDecisionTest, ForceRescuesHalfADemotion) {
   SetNewest(Kind::kNonPrimaryDemoted, false, 16);
   SetPeer(State::kUnknown, "", seconds(200));
-  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kRescue);
+  EXPECT_EQ(Decide(Force::kYes).step, Step::kRescue);
 }
 
 TEST_F(PromoteDecisionTest, AnOrphanIsNoWholeStateToGoBackTo) {
@@ -206,7 +222,7 @@ TEST_F(PromoteDecisionTest, AnOrphanIsNoWholeStateToGoBackTo) {
   SetNewest(Kind::kNonPrimary, true);
   view_.snapshots.back().primary_mirror_uuid.clear();
   SetPeer(State::kUnknown, "", seconds(200));
-  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kNothingToForce);
+  EXPECT_THAT(Decide(Force::kYes), HasNothingToForce());
 }
 
 TEST_F(PromoteDecisionTest, ARescueThatBeganToPromoteGoesOn) {
@@ -215,10 +231,10 @@ TEST_F(PromoteDecisionTest, ARescueThatBeganToPromoteGoesOn) {
   SetNewest(Kind::kNonPrimary, true);
   view_.snapshots.back().primary_mirror_uuid.clear();
   rescue_ = RescueRecord{RescueStep::kPromoting, "10a1", 2};
-  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kRescue);
-  EXPECT_NE(Decide().action, PromoteAction::kRescue);
+  EXPECT_EQ(Decide(Force::kYes).step, Step::kRescue);
+  EXPECT_NE(Decide().step, Step::kRescue);
   rescue_->step = RescueStep::kSaved;
-  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kForced);
+  EXPECT_EQ(Decide(Force::kYes).step, Step::kPromoteByForce);
 }
 
 TEST_F(PromoteDecisionTest, ARescueIsOverWhenSomethingWholeHasArrivedSince) {
@@ -226,7 +242,7 @@ TEST_F(PromoteDecisionTest, ARescueIsOverWhenSomethingWholeHasArrivedSince) {
   rescue_ = RescueRecord{RescueStep::kPromoting, "10a1", 2};
   SetNewest(Kind::kNonPrimary, true);
   ASSERT_EQ(view_.snapshots.back().id, 2U);
-  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kForced);
+  EXPECT_EQ(Decide(Force::kYes).step, Step::kPromoteByForce);
   EXPECT_FALSE(RescueIsLive(*rescue_, view_));
   rescue_->snapshot_id = 3;
   EXPECT_TRUE(AwaitsRestore(*rescue_, view_));
@@ -238,19 +254,19 @@ TEST_F(PromoteDecisionTest, AnOrphanDoesNotHideAHalfCopy) {
   SetNewest(Kind::kNonPrimary, false, 16);
   SetNewest(Kind::kNonPrimary, true);
   view_.snapshots.back().primary_mirror_uuid.clear();
-  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kRescue);
+  EXPECT_EQ(Decide(Force::kYes).step, Step::kRescue);
 }
 
 TEST_F(PromoteDecisionTest, ForceNeedsOneWholeSnapshot) {
   view_.snapshots.clear();
   SetNewest(Kind::kNonPrimary, false, 3);
-  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kNothingToForce);
+  EXPECT_THAT(Decide(Force::kYes), HasNothingToForce());
   view_.snapshots.clear();
-  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kNothingToForce);
+  EXPECT_THAT(Decide(Force::kYes), HasNothingToForce());
 }
 
 TEST_F(PromoteDecisionTest, ForceTakesOverFromALivingPrimary) {
-  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kForced);
+  EXPECT_EQ(Decide(Force::kYes).step, Step::kPromoteByForce);
 }
 
 TEST_F(PromoteDecisionTest, OwnHalfDoneDemotionIsTakenBack) {
@@ -258,7 +274,7 @@ TEST_F(PromoteDecisionTest, OwnHalfDoneDemotionIsTakenBack) {
   SetPeer(State::kReplaying, "replaying");
   KeepFirstLook();
   SetPeer(State::kReplaying, "replaying", seconds(1), kArrived + 10);
-  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+  EXPECT_EQ(Decide().step, Step::kPromote);
 }
 
 // A silent peer may have been promoted since: that is for force to decide.
@@ -266,10 +282,10 @@ TEST_F(PromoteDecisionTest, OwnDemotionIsNotTakenBackInSilence) {
   SetNewest(Kind::kPrimaryDemoted, true);
   SetPeer(State::kUnknown, "remote image is not primary", seconds(100));
   // It may be this site that was away.
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
-  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kPlain);
+  EXPECT_EQ(Decide().step, Step::kWait);
+  EXPECT_EQ(Decide(Force::kYes).step, Step::kPromote);
   WaitedFor(options_.settle_time);
-  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  EXPECT_THAT(Decide(), RefusesForDeath());
   EXPECT_THAT(Decide().reason,
               HasSubstr("nobody tells whether the other side was promoted"));
 }
@@ -281,11 +297,11 @@ TEST_F(PromoteDecisionTest, ANoteOfANewerVersionIsNotTakenForAnOrdinaryOne) {
   SetPeer(State::kUnknown, "remote image is not primary", seconds(1),
           kArrived + 30);
   view_.own.demotion = OwnDemotionMark{};
-  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+  EXPECT_EQ(Decide().step, Step::kPromote);
   view_.own.demotion->unclear = true;
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   EXPECT_THAT(Decide().reason, HasSubstr("newer version"));
-  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kPlain);
+  EXPECT_EQ(Decide(Force::kYes).step, Step::kPromote);
 }
 
 // Any rbd-mirror that starts removes the reports of those that are down.
@@ -294,21 +310,21 @@ TEST_F(PromoteDecisionTest, AReportThatWasRemovedIsAwaited) {
   view_.peers.clear();
   view_.silent_peer_age = seconds(5);
   KeepFirstLook();
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   EXPECT_THAT(Decide().reason, HasSubstr("waiting for the peer's next report"));
   view_.silent_peer_age = options_.settle_time;
-  EXPECT_EQ(Decide().action, PromoteAction::kWait) << "nobody has listened";
+  EXPECT_EQ(Decide().step, Step::kWait) << "nobody has listened";
   WaitedFor(options_.settle_time);
-  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
-  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kPlain);
+  EXPECT_THAT(Decide(), RefusesForDeath());
+  EXPECT_EQ(Decide(Force::kYes).step, Step::kPromote);
   // The new one says nothing before the role is known.
   view_.silent_peer_age.reset();
   SetPeer(State::kStartingReplay, "starting replay", seconds(1), kArrived + 30);
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
-  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
+  EXPECT_EQ(Decide(Force::kYes).step, Step::kWait);
   SetPeer(State::kUnknown, "remote image is not primary", seconds(1),
           kArrived + 31);
-  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+  EXPECT_EQ(Decide().step, Step::kPromote);
 }
 
 // The peer may have taken its demotion back, and this site's rbd-mirror would
@@ -316,26 +332,26 @@ TEST_F(PromoteDecisionTest, AReportThatWasRemovedIsAwaited) {
 TEST_F(PromoteDecisionTest, ADemotionCountsWhileTheLocalMirrorWorks) {
   SetNewest(Kind::kNonPrimaryDemoted, true);
   SetPeer(State::kUnknown, "remote image is not primary");
-  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+  EXPECT_EQ(Decide().step, Step::kPromote);
   view_.local->status.up = false;
   AgeLocal(seconds(44));
-  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+  EXPECT_EQ(Decide().step, Step::kPromote);
   AgeLocal(seconds(45));
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   EXPECT_THAT(Decide().reason, HasSubstr("the demotion has arrived"));
   AgeLocal(options_.settle_time);
-  EXPECT_EQ(Decide().action, PromoteAction::kWaitForLocalMirror);
-  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kPlain);
+  EXPECT_EQ(Decide().row, "local-mirror-down");
+  EXPECT_EQ(Decide(Force::kYes).step, Step::kPromote);
   // What was known when we sent it away ourselves counts.
   clocks_.evicted_for = seconds(50);
-  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+  EXPECT_EQ(Decide().step, Step::kPromote);
   clocks_.evicted_for.reset();
   view_.local.reset();
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   // One that was ended by SIGTERM a moment ago.
   SetLocal(State::kStopped, "stopped", kArrived + 5);
   view_.local->status.up = false;
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
 }
 
 // That nobody is primary tells nothing of what the peer has written before.
@@ -347,32 +363,32 @@ TEST_F(PromoteDecisionTest, OwnDemotionIsTakenBackWhereThePeerKeptInStep) {
   KeepFirstLook();
   SetPeer(State::kUnknown, "remote image is not primary", seconds(1),
           kArrived + 10);
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   EXPECT_THAT(Decide().reason, HasSubstr("may have been promoted there"));
-  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kForced);
+  EXPECT_EQ(Decide(Force::kYes).step, Step::kPromoteByForce);
 
   // Nor does it where the peer has no report at all.
   const std::vector<SiteView> peers = std::exchange(view_.peers, {});
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   EXPECT_THAT(Decide().reason, HasSubstr("no report of the peer site"));
   view_.peers = peers;
 
   // It had reported just before; longer ago it may have been promoted since.
   view_.own.demotion = {OwnDemotionStep::kDemoted, kArrived - 60};
-  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+  EXPECT_EQ(Decide().step, Step::kPromote);
   view_.own.demotion = {OwnDemotionStep::kDemoted, kArrived - 61};
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   // Or it copies from here, and does not only try to.
   SetPeer(State::kReplaying, "replaying", seconds(1), kArrived + 10);
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   SetPeer(State::kReplaying, R"(replaying, {"local_snapshot_timestamp":4000})",
           seconds(1), kArrived + 10);
-  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+  EXPECT_EQ(Decide().step, Step::kPromote);
   // Or it has copied the demotion.
   SetPeer(State::kUnknown, "remote image is not primary", seconds(1),
           kArrived + 10);
   view_.snapshots[view_.snapshots.size() - 2].unsynced_peer_uuids.clear();
-  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+  EXPECT_EQ(Decide().step, Step::kPromote);
 }
 
 TEST_F(PromoteDecisionTest, OwnDemotionOutOfStepIsForcedWhereThePeerIsDead) {
@@ -382,26 +398,26 @@ TEST_F(PromoteDecisionTest, OwnDemotionOutOfStepIsForcedWhereThePeerIsDead) {
   // What it said then counts no more.
   SetPeer(State::kReplaying, R"(replaying, {"local_snapshot_timestamp":4000})",
           seconds(200), kArrived - 200);
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   WaitedFor(options_.settle_time);
-  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  EXPECT_THAT(Decide(), RefusesForDeath());
   EXPECT_THAT(Decide().reason, AllOf(HasSubstr("may have been promoted there"),
                                      HasSubstr("forcing returns to")));
 }
 
 TEST_F(PromoteDecisionTest, OwnHalfDoneDemotionStaysWhenThePeerTookOver) {
   SetNewest(Kind::kPrimaryDemoted, false);
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   // Also when it has fallen silent since.
   SetPeer(State::kStopped, "local image is primary", seconds(200),
           kArrived + 30);
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
 }
 
 TEST_F(PromoteDecisionTest, JournalModeCanBeForcedWithoutSnapshots) {
   view_.info.mode = MirrorMode::kJournal;
   view_.snapshots.clear();
-  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kForced);
+  EXPECT_EQ(Decide(Force::kYes).step, Step::kPromoteByForce);
 }
 
 TEST_F(PromoteDecisionTest, AFirstCopyInJournalModeIsNotForced) {
@@ -413,8 +429,8 @@ TEST_F(PromoteDecisionTest, AFirstCopyInJournalModeIsNotForced) {
     if (!reported) view_.local.reset();
     for (const int age : {5, 200}) {
       SetPeer(State::kStopped, "local image is primary", seconds(age));
-      const PromoteDecision decision = Decide(Force::kYes);
-      EXPECT_EQ(decision.action, PromoteAction::kNothingToForce);
+      const Next decision = Decide(Force::kYes);
+      EXPECT_THAT(decision, HasNothingToForce());
       EXPECT_THAT(decision.reason, HasSubstr("first copy"));
       EXPECT_EQ(decision.reason.find("39%") != std::string::npos, reported);
     }
@@ -429,20 +445,20 @@ TEST_F(PromoteDecisionTest, AFirstCopyInJournalModeIsNoArrivedDemotion) {
   KeepFirstLook();
   SetPeer(State::kUnknown, "remote image is not primary", seconds(1),
           kArrived + 30);
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   view_.first_copy_pending = false;
-  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+  EXPECT_EQ(Decide().step, Step::kPromote);
 }
 
 TEST_F(PromoteDecisionTest, AnImageBeingDisabledIsWaitedFor) {
   view_.info.state = MirrorImageState::kDisabling;
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
 }
 
 TEST_F(PromoteDecisionTest, AStateThatIsNotKnownIsNotTakenForOff) {
   view_.info.state = MirrorImageState::kUnknown;
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
-  EXPECT_EQ(Decide(Force::kYes).action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
+  EXPECT_EQ(Decide(Force::kYes).step, Step::kWait);
 }
 
 TEST_F(PromoteDecisionTest, AReportThatIsNotKnownIsNotTakenForNotPrimary) {
@@ -450,7 +466,7 @@ TEST_F(PromoteDecisionTest, AReportThatIsNotKnownIsNotTakenForNotPrimary) {
   SetPeer(State::kUnrecognized, "");
   KeepFirstLook();
   SetPeer(State::kUnrecognized, "", seconds(1), kArrived + 30);
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
 }
 
 // --- the demotion is here
@@ -459,15 +475,15 @@ TEST_F(PromoteDecisionTest, AnOldClaimOfADeadPeerDoesNotHoldItsDemotionUp) {
   SetNewest(Kind::kNonPrimaryDemoted, true);
   SetPeer(State::kStopped, "local image is primary", seconds(91),
           kArrived - 15);
-  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+  EXPECT_EQ(Decide().step, Step::kPromote);
 }
 
 TEST_F(PromoteDecisionTest, StampsOfSeveralOsdsAreComparedWithAMargin) {
   SetNewest(Kind::kNonPrimaryDemoted, true);
   SetPeer(State::kStopped, "local image is primary", seconds(5), kArrived - 14);
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   SetPeer(State::kStopped, "local image is primary", seconds(5), kArrived - 15);
-  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+  EXPECT_EQ(Decide().step, Step::kPromote);
 }
 
 TEST_F(PromoteDecisionTest, APeerThatTookTheRoleBackAndFellSilentTakesForce) {
@@ -476,10 +492,10 @@ TEST_F(PromoteDecisionTest, APeerThatTookTheRoleBackAndFellSilentTakesForce) {
           kArrived + 40);
   SetLocal(State::kReplaying, "replaying", kArrived + 100);
   WaitedFor(seconds(89));
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   WaitedFor(seconds(90));
-  const PromoteDecision decision = Decide();
-  EXPECT_EQ(decision.action, PromoteAction::kRefusePeerTookBack);
+  const Next decision = Decide();
+  EXPECT_EQ(decision.row, "peer-took-role-back");
   EXPECT_THAT(decision.reason, HasSubstr("forcing returns to"));
 }
 
@@ -490,19 +506,19 @@ TEST_F(PromoteDecisionTest, ALastClaimNearTheDemotionAwaitsTheLocalReport) {
   SetPeer(State::kStopped, "local image is primary", seconds(200),
           kArrived - 2);
   SetLocal(State::kReplaying, "replaying", kArrived + 59);
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   EXPECT_THAT(Decide().reason, HasSubstr("about to tell"));
   SetLocal(State::kUnknown, "remote image is not primary", kArrived + 59);
-  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+  EXPECT_EQ(Decide().step, Step::kPromote);
   // Or out of date, just after it.
   SetPeer(State::kStopped, "local image is primary", seconds(200),
           kArrived + 20);
   SetLocal(State::kUnknown, "remote image is not primary", kArrived + 79);
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   SetLocal(State::kUnknown, "remote image is not primary", kArrived + 80);
-  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+  EXPECT_EQ(Decide().step, Step::kPromote);
   SetLocal(State::kReplaying, "replaying", kArrived + 80);
-  EXPECT_EQ(Decide().action, PromoteAction::kRefusePeerTookBack);
+  EXPECT_EQ(Decide().row, "peer-took-role-back");
 }
 
 TEST_F(PromoteDecisionTest, OwnDemotionIsTakenBackAfterANewReportOfThePeer) {
@@ -511,10 +527,10 @@ TEST_F(PromoteDecisionTest, OwnDemotionIsTakenBackAfterANewReportOfThePeer) {
   for (const Force force : {Force::kNo, Force::kYes}) {
     SetPeer(State::kUnknown, "remote image is not primary");
     KeepFirstLook();
-    EXPECT_EQ(Decide(force).action, PromoteAction::kWait);
+    EXPECT_EQ(Decide(force).step, Step::kWait);
     SetPeer(State::kUnknown, "remote image is not primary", seconds(1),
             kArrived + 30);
-    EXPECT_EQ(Decide(force).action, PromoteAction::kPlain);
+    EXPECT_EQ(Decide(force).step, Step::kPromote);
   }
 }
 
@@ -523,10 +539,10 @@ TEST_F(PromoteDecisionTest, OwnDemotionStaysWhenThePeerHasTakenOver) {
   SetPeer(State::kUnknown, "remote image is not primary");
   KeepFirstLook();
   SetPeer(State::kStopped, "local image is primary", seconds(1), kArrived + 30);
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   // The peer stays primary: this is a takeover like any other.
   WaitedFor(seconds(180));
-  EXPECT_EQ(Decide().action, PromoteAction::kRefusePeerPrimary);
+  EXPECT_EQ(Decide().row, "peer-primary");
 }
 
 TEST_F(PromoteDecisionTest, OwnDemotionIsNotTakenBackFromASilentSuccessor) {
@@ -534,9 +550,9 @@ TEST_F(PromoteDecisionTest, OwnDemotionIsNotTakenBackFromASilentSuccessor) {
   SetPeer(State::kStopped, "local image is primary", seconds(200),
           kArrived + 30);
   SetLocal(State::kReplaying, "replaying", kArrived + 90);
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   WaitedFor(seconds(90));
-  EXPECT_EQ(Decide().action, PromoteAction::kRefusePeerTookBack);
+  EXPECT_EQ(Decide().row, "peer-took-role-back");
 }
 
 TEST_F(PromoteDecisionTest, OwnDemotionOutdatesNoClaim) {
@@ -544,25 +560,25 @@ TEST_F(PromoteDecisionTest, OwnDemotionOutdatesNoClaim) {
   SetNewest(Kind::kPrimaryDemoted, true);
   SetPeer(State::kStopped, "local image is primary", seconds(200),
           kArrived - 60);
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   // Only that its image was found not primary later does.
   SetLocal(State::kUnknown, "remote image is not primary", kArrived - 1);
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   SetLocal(State::kUnknown, "remote image is not primary", kArrived);
   EXPECT_EQ(ClaimingPeer(view_), nullptr);
   WaitedFor(options_.settle_time);
-  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  EXPECT_THAT(Decide(), RefusesForDeath());
 }
 
 // --- the peer is primary
 
 TEST_F(PromoteDecisionTest, PeerPrimaryIsRefusedOnlyAfterTheTakeoverTime) {
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   WaitedFor(seconds(179));
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   WaitedFor(seconds(180));
-  const PromoteDecision decision = Decide();
-  EXPECT_EQ(decision.action, PromoteAction::kRefusePeerPrimary);
+  const Next decision = Decide();
+  EXPECT_EQ(decision.row, "peer-primary");
   EXPECT_THAT(decision.reason, HasSubstr("uuid-a has been primary for 180 s"));
   EXPECT_THAT(decision.reason, HasSubstr("forc"));
 }
@@ -570,34 +586,34 @@ TEST_F(PromoteDecisionTest, PeerPrimaryIsRefusedOnlyAfterTheTakeoverTime) {
 TEST_F(PromoteDecisionTest, TheTakeoverTimeRunsForThePoolButEachImageSettles) {
   WaitedFor(seconds(200));
   clocks_.image_primary_for = seconds(89);
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   clocks_.image_primary_for = seconds(90);
-  EXPECT_EQ(Decide().action, PromoteAction::kRefusePeerPrimary);
+  EXPECT_EQ(Decide().row, "peer-primary");
 }
 
 // What is on its way may tell that the demotion is wanted there.
 TEST_F(PromoteDecisionTest, ALivingPrimaryIsNotForcedAsideByWhatHasNotArrived) {
   SetNewest(Kind::kNonPrimary, false, 1);
   WaitedFor(seconds(1000));
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   SetNewest(Kind::kNonPrimary, true);
-  EXPECT_EQ(Decide().action, PromoteAction::kRefusePeerPrimary);
+  EXPECT_EQ(Decide().row, "peer-primary");
 }
 
 TEST_F(PromoteDecisionTest, NorByAnEntryOfTheJournalThatWasNotReplayed) {
   SetJournalMode();
   SetLocal(State::kReplaying, R"(replaying, {"entries_behind_primary":1})");
   WaitedFor(seconds(1000));
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   SetLocal(State::kReplaying, R"(replaying, {"entries_behind_primary":0})");
-  EXPECT_EQ(Decide().action, PromoteAction::kRefusePeerPrimary);
+  EXPECT_EQ(Decide().row, "peer-primary");
 }
 
 TEST_F(PromoteDecisionTest, AnArrivingDemotionIsNoLivingPrimary) {
   WaitedFor(seconds(200));
   SetNewest(Kind::kNonPrimaryDemoted, false, 1);
   EXPECT_FALSE(PrimaryPeer(view_, options_.settle_time).has_value());
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
 }
 
 // What the peer says cannot be seen to be about now: it may have been demoted.
@@ -605,52 +621,52 @@ TEST_F(PromoteDecisionTest, ALivingPrimaryStaysWithoutALocalMirror) {
   WaitedFor(seconds(1000));
   view_.local->status.up = false;
   AgeLocal(seconds(45));
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   AgeLocal(seconds(90));
-  EXPECT_EQ(Decide().action, PromoteAction::kWaitForLocalMirror);
+  EXPECT_EQ(Decide().row, "local-mirror-down");
   // One that was ended by SIGTERM.
   SetLocal(State::kStopped, "stopped");
   view_.local->status.up = false;
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   // One that has just been started: its report was removed, or says nothing.
   SetLocal(State::kStartingReplay, "starting replay");
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   view_.local.reset();
-  EXPECT_EQ(Decide().action, PromoteAction::kWaitForLocalMirror);
+  EXPECT_EQ(Decide().row, "local-mirror-down");
   // One that we have sent away: what it said before counts.
   SetLocal(State::kReplaying, "replaying");
   view_.local->status.up = false;
   AgeLocal(seconds(100));
   clocks_.evicted_for = seconds(20);
-  EXPECT_EQ(Decide().action, PromoteAction::kRefusePeerPrimary);
+  EXPECT_EQ(Decide().row, "peer-primary");
   // One that was stopped on purpose.
   clocks_.evicted_for.reset();
   options_.force_without_local_mirror = true;
-  EXPECT_EQ(Decide().action, PromoteAction::kRefusePeerPrimary);
+  EXPECT_EQ(Decide().row, "peer-primary");
 }
 
 // Time alone makes no wrong copy right.
 TEST_F(PromoteDecisionTest, ACopyThatDoesNotFollowIsNotPromotedForTime) {
   WaitedFor(seconds(1000));
   SetLocal(State::kError, "split-brain");
-  PromoteDecision decision = Decide();
-  EXPECT_EQ(decision.action, PromoteAction::kWait);
+  Next decision = Decide();
+  EXPECT_EQ(decision.step, Step::kWait);
   EXPECT_THAT(decision.reason,
               AllOf(HasSubstr("split brain"), HasSubstr("resync this image")));
   SetLocal(State::kError, "failed to copy snapshots");
   decision = Decide();
-  EXPECT_EQ(decision.action, PromoteAction::kWait);
+  EXPECT_EQ(decision.step, Step::kWait);
   EXPECT_THAT(decision.reason, HasSubstr("'failed to copy snapshots'"));
   // The role was given back.
   SetLocal(State::kReplaying, "replaying", kArrived + 100);
   SetNewest(Kind::kPrimaryDemoted, true);
   view_.own.demotion = {OwnDemotionStep::kGivenBack};
   decision = Decide();
-  EXPECT_EQ(decision.action, PromoteAction::kWait);
+  EXPECT_EQ(decision.step, Step::kWait);
   EXPECT_THAT(decision.reason, HasSubstr("gave the role back"));
   // Nobody is there to resync from.
   SetPeer(State::kStopped, "local image is primary", seconds(200));
-  EXPECT_EQ(Decide().action, PromoteAction::kRefusePeerTookBack);
+  EXPECT_EQ(Decide().row, "peer-took-role-back");
 }
 
 TEST_F(PromoteDecisionTest, APeerThatIsToBeDemotedIsNotForcedAside) {
@@ -658,18 +674,18 @@ TEST_F(PromoteDecisionTest, APeerThatIsToBeDemotedIsNotForcedAside) {
   view_.refused_demotion =
       RefusedDemotion{"client.7 at 10.0.0.5:0/1", "2026-11-20T03:00:00Z", 5000};
   view_.refused_demotion_age = seconds(599);
-  const PromoteDecision decision = Decide();
-  EXPECT_EQ(decision.action, PromoteAction::kWaitForWorkload);
+  const Next decision = Decide();
+  EXPECT_EQ(decision.row, "workload-on-peer");
   EXPECT_THAT(decision.reason, HasSubstr("client.7 at 10.0.0.5:0/1"));
   // Also when its rbd-mirror is down and nothing else arrives: the workload
   // writes on.
   SetPeer(State::kStopped, "local image is primary", seconds(200), 500);
-  EXPECT_EQ(Decide().action, PromoteAction::kWaitForWorkload);
+  EXPECT_EQ(Decide().row, "workload-on-peer");
   // But not for ever.
   view_.refused_demotion_age = seconds(600);
-  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  EXPECT_THAT(Decide(), RefusesForDeath());
   SetPeer(State::kStopped, "local image is primary");
-  EXPECT_EQ(Decide().action, PromoteAction::kRefusePeerPrimary);
+  EXPECT_EQ(Decide().row, "peer-primary");
 }
 
 // A note of long ago is known anew to a daemon that has just begun.
@@ -680,26 +696,26 @@ TEST_F(PromoteDecisionTest, ANoteThatIsOlderThanTheCopyIsNoneOfToday) {
   SetLocal(State::kReplaying,
            R"(replaying, {"remote_snapshot_timestamp":1660})");
   SetPeer(State::kStopped, "local image is primary", seconds(5), 1660);
-  EXPECT_EQ(Decide().action, PromoteAction::kWaitForWorkload);
+  EXPECT_EQ(Decide().row, "workload-on-peer");
   SetLocal(State::kReplaying,
            R"(replaying, {"remote_snapshot_timestamp":1661})");
-  EXPECT_EQ(Decide().action, PromoteAction::kRefusePeerPrimary);
+  EXPECT_EQ(Decide().row, "peer-primary");
   // Or than that site's last report: it is dead now.
   SetLocal(State::kReplaying, "replaying");
   SetPeer(State::kStopped, "local image is primary", seconds(200), 1660);
-  EXPECT_EQ(Decide().action, PromoteAction::kWaitForWorkload);
+  EXPECT_EQ(Decide().row, "workload-on-peer");
   SetPeer(State::kStopped, "local image is primary", seconds(200), 1661);
-  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  EXPECT_THAT(Decide(), RefusesForDeath());
   // Another version's note has no time.
   view_.refused_demotion->told = 0;
-  EXPECT_EQ(Decide().action, PromoteAction::kWaitForWorkload);
+  EXPECT_EQ(Decide().row, "workload-on-peer");
 }
 
 TEST_F(PromoteDecisionTest, ANoteOfAWorkloadDoesNotHoldAWholeDemotionUp) {
   SetNewest(Kind::kNonPrimaryDemoted, true);
   SetLocal(State::kUnknown, "remote image demoted");
   view_.refused_demotion = RefusedDemotion{"client.7", "", 1};
-  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+  EXPECT_EQ(Decide().step, Step::kPromote);
 }
 
 // --- no sign of life
@@ -708,10 +724,10 @@ TEST_F(PromoteDecisionTest, SilenceAloneIsNoDeath) {
   // As after a restart of the daemon, long after the peer's last report.
   SetPeer(State::kStopped, "local image is primary", seconds(3600));
   view_.quiet_for = seconds(3600);
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   clocks_.looked_for = seconds(3600);
   clocks_.quiet_for = seconds(89);  // something arrived in the pool
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
 }
 
 TEST_F(PromoteDecisionTest, DeadPeerIsRefusedWithWhatForcingReturnsTo) {
@@ -719,8 +735,8 @@ TEST_F(PromoteDecisionTest, DeadPeerIsRefusedWithWhatForcingReturnsTo) {
            R"(replaying, {"local_snapshot_timestamp":1684675261})");
   SetPeer(State::kStopped, "local image is primary", seconds(90));
   WaitedFor(seconds(90));
-  const PromoteDecision decision = Decide();
-  EXPECT_EQ(decision.action, PromoteAction::kRefuseNoLife);
+  const Next decision = Decide();
+  EXPECT_THAT(decision, RefusesForDeath());
   EXPECT_THAT(decision.reason, HasSubstr("2023-05-21T13:21:01Z"));
   EXPECT_THAT(decision.reason, HasSubstr("uuid-a"));
 }
@@ -728,21 +744,21 @@ TEST_F(PromoteDecisionTest, DeadPeerIsRefusedWithWhatForcingReturnsTo) {
 TEST_F(PromoteDecisionTest, APeerThatReportsIsNotDead) {
   SetPeer(State::kUnknown, "remote image is not primary", seconds(89));
   WaitedFor(seconds(1000));
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
 }
 
 TEST_F(PromoteDecisionTest, DeadPeerWithAHalfArrivedDemotionCanBeForced) {
   SetNewest(Kind::kNonPrimaryDemoted, false, 16);
   SetPeer(State::kUnknown, "", seconds(200));
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   WaitedFor(seconds(90));
-  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  EXPECT_THAT(Decide(), RefusesForDeath());
 }
 
 TEST_F(PromoteDecisionTest, OurOwnDisturbanceIsNoSignOfADeadPeer) {
   SetPeer(State::kStopped, "local image is primary", seconds(200));
   WaitedFor(seconds(200));
-  EXPECT_EQ(Decide(Force::kNo, true).action, PromoteAction::kWait);
+  EXPECT_EQ(Decide(Force::kNo, true).step, Step::kWait);
 }
 
 // --- this site's own rbd-mirror
@@ -752,10 +768,10 @@ TEST_F(PromoteDecisionTest, ADeadLocalMirrorExplainsTheSilence) {
   view_.local->status.up = false;
   AgeLocal(seconds(89));
   WaitedFor(seconds(200));
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   AgeLocal(seconds(90));
-  const PromoteDecision decision = Decide();
-  EXPECT_EQ(decision.action, PromoteAction::kWaitForLocalMirror);
+  const Next decision = Decide();
+  EXPECT_EQ(decision.row, "local-mirror-down");
   EXPECT_THAT(decision.reason, HasSubstr("start rbd-mirror here"));
   EXPECT_THAT(decision.reason, HasSubstr("force by hand"));
   EXPECT_THAT(decision.reason, Not(HasSubstr("manager")));
@@ -768,8 +784,8 @@ TEST_F(PromoteDecisionTest, ADeadLocalMirrorMayBeOneThatCouldNotBeAskedFor) {
   AgeLocal(seconds(90));
   WaitedFor(seconds(200));
   clocks_.daemons_unread = "the manager refused";
-  const PromoteDecision decision = Decide();
-  EXPECT_EQ(decision.action, PromoteAction::kWaitForLocalMirror);
+  const Next decision = Decide();
+  EXPECT_EQ(decision.row, "local-mirror-down");
   EXPECT_THAT(decision.reason, HasSubstr("or it lives and cannot reach"));
   EXPECT_THAT(decision.reason, HasSubstr("the manager refused"));
 }
@@ -779,22 +795,22 @@ TEST_F(PromoteDecisionTest, AReportThatIsRewrittenIsNoDeadLocalMirror) {
   view_.local->status.up = false;
   WaitedFor(seconds(200));
   AgeLocal(seconds(44));
-  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  EXPECT_THAT(Decide(), RefusesForDeath());
   AgeLocal(seconds(45));
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   // A process that has just begun does not know how old it is.
   AgeLocal(seconds(0));
   view_.local->rewritten = false;
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
 }
 
 TEST_F(PromoteDecisionTest, ALocalMirrorThatNeverReportedIsDown) {
   view_.local.reset();
   SetPeer(State::kStopped, "local image is primary", seconds(200));
   WaitedFor(seconds(89));
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   WaitedFor(seconds(90));
-  EXPECT_EQ(Decide().action, PromoteAction::kWaitForLocalMirror);
+  EXPECT_EQ(Decide().row, "local-mirror-down");
 }
 
 TEST_F(PromoteDecisionTest, ALocalMirrorMayBeStoppedOnPurpose) {
@@ -803,10 +819,10 @@ TEST_F(PromoteDecisionTest, ALocalMirrorMayBeStoppedOnPurpose) {
   view_.local->status.up = false;
   AgeLocal(seconds(200));
   WaitedFor(seconds(89));
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   WaitedFor(seconds(90));
-  const PromoteDecision decision = Decide();
-  EXPECT_EQ(decision.action, PromoteAction::kRefuseNoLife);
+  const Next decision = Decide();
+  EXPECT_THAT(decision, RefusesForDeath());
   EXPECT_THAT(decision.reason, HasSubstr("rbd-mirror of this site is down"));
 }
 
@@ -814,8 +830,8 @@ TEST_F(PromoteDecisionTest, LivingPeerKeepsADeadLocalDaemonFromBeingForced) {
   view_.local->status.up = false;
   SetPeer(State::kUnknown, "remote image is not primary");
   WaitedFor(seconds(80));
-  const PromoteDecision decision = Decide();
-  EXPECT_EQ(decision.action, PromoteAction::kWait);
+  const Next decision = Decide();
+  EXPECT_EQ(decision.step, Step::kWait);
   EXPECT_THAT(decision.reason, HasSubstr("rbd-mirror of this site is down"));
 }
 
@@ -826,13 +842,13 @@ TEST_F(PromoteDecisionTest, ALocalMirrorThatWeSilencedIsNoReasonToWait) {
   view_.local->status.up = false;
   AgeLocal(seconds(130));
   WaitedFor(seconds(130));
-  EXPECT_EQ(Decide().action, PromoteAction::kWaitForLocalMirror);
+  EXPECT_EQ(Decide().row, "local-mirror-down");
   clocks_.evicted_for = seconds(119);
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   clocks_.evicted_for = seconds(120);
-  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  EXPECT_THAT(Decide(), RefusesForDeath());
   clocks_.quiet_for = seconds(89);
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
 }
 
 // Volumes of a dead site are forced one after the other: the first of them ends
@@ -842,29 +858,29 @@ TEST_F(PromoteDecisionTest, WhoWasDeadBeforeTheCopyingEndedIsDeadAtOnce) {
   SetPeer(State::kStopped, "local image is primary", seconds(100));
   SetLocal(State::kReplaying, R"(replaying, {"entries_behind_primary":7})");
   WaitedFor(seconds(95));
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   clocks_.evicted_for = clocks_.first_evicted_for = seconds(5);
   clocks_.quiet_before_eviction = seconds(90);
-  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  EXPECT_THAT(Decide(), RefusesForDeath());
   // Also when this site's rbd-mirror is seen to be gone.
   view_.local->status.up = false;
   AgeLocal(seconds(91));
-  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  EXPECT_THAT(Decide(), RefusesForDeath());
   // Not known to have been dead by then: the peer was sent away, too.
   clocks_.quiet_before_eviction = seconds(89);
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   clocks_.quiet_before_eviction = seconds(90);
   view_.peers[0].age = seconds(94);
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   view_.peers[0].age = seconds(100);
   view_.silent_peer_age = seconds(200);
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   view_.silent_peer_age.reset();
-  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  EXPECT_THAT(Decide(), RefusesForDeath());
   // Nothing is known of a peer whose report was removed.
   view_.peers.clear();
   view_.silent_peer_age = seconds(300);
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
 }
 
 TEST_F(PromoteDecisionTest,
@@ -874,20 +890,20 @@ TEST_F(PromoteDecisionTest,
   view_.local->status.up = false;
   AgeLocal(seconds(130));
   WaitedFor(seconds(130));
-  EXPECT_EQ(Decide().action, PromoteAction::kWaitForLocalMirror);
+  EXPECT_EQ(Decide().row, "local-mirror-down");
   clocks_.cut_off = true;
-  const PromoteDecision decision = Decide();
-  EXPECT_EQ(decision.action, PromoteAction::kRefuseNoLife);
+  const Next decision = Decide();
+  EXPECT_THAT(decision, RefusesForDeath());
   EXPECT_THAT(
       decision.reason,
       AllOf(HasSubstr("rbd-mirror of this site lives and cannot connect"),
             Not(HasSubstr("rbd-mirror of this site is down"))));
   // Not before it was so for the settle time, and not while the peer lives.
   clocks_.quiet_for = seconds(89);
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   clocks_.quiet_for = seconds(130);
   SetPeer(State::kStopped, "local image is primary", seconds(80));
-  EXPECT_NE(Decide().action, PromoteAction::kRefuseNoLife);
+  EXPECT_THAT(Decide(), Not(RefusesForDeath()));
 }
 
 TEST_F(PromoteDecisionTest, ALocalMirrorThatHangsIsToBeRestarted) {
@@ -896,8 +912,8 @@ TEST_F(PromoteDecisionTest, ALocalMirrorThatHangsIsToBeRestarted) {
   WaitedFor(seconds(130));
   EXPECT_THAT(Decide().reason, HasSubstr("is down"));
   clocks_.hangs = true;
-  const PromoteDecision decision = Decide();
-  EXPECT_EQ(decision.action, PromoteAction::kWaitForLocalMirror);
+  const Next decision = Decide();
+  EXPECT_EQ(decision.row, "local-mirror-down");
   EXPECT_THAT(decision.reason, AllOf(HasSubstr("lives and hangs"),
                                      HasSubstr("restart rbd-mirror here")));
 }
@@ -909,7 +925,7 @@ TEST_F(PromoteDecisionTest, WithOneWayMirroringThatIsNoSignOfDeath) {
   interval_ = std::chrono::minutes(1);
   WaitedFor(std::chrono::hours(1));
   clocks_.cut_off = true;
-  EXPECT_EQ(Decide().action, PromoteAction::kWaitForLocalMirror);
+  EXPECT_EQ(Decide().row, "local-mirror-down");
 }
 
 // --- one-way mirroring
@@ -917,8 +933,8 @@ TEST_F(PromoteDecisionTest, WithOneWayMirroringThatIsNoSignOfDeath) {
 TEST_F(PromoteDecisionTest, OneWayMirroringWithoutAnIntervalIsForPeople) {
   view_.peers.clear();
   WaitedFor(std::chrono::hours(10));
-  const PromoteDecision decision = Decide();
-  EXPECT_EQ(decision.action, PromoteAction::kWait);
+  const Next decision = Decide();
+  EXPECT_EQ(decision.step, Step::kWait);
   EXPECT_THAT(decision.reason, HasSubstr("rbd-addons promote ID --force"));
 }
 
@@ -928,45 +944,45 @@ TEST_F(PromoteDecisionTest, OneWayMirroringIsDeadAfterThreeIntervals) {
   WaitedFor(seconds(90));
   // Stamps of two OSDs: with the margin.
   view_.local->status.last_update = kArrived + 900 + 14;
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   view_.local->status.last_update = kArrived + 900 + 15;
-  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  EXPECT_THAT(Decide(), RefusesForDeath());
   clocks_.quiet_for = seconds(89);
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
 }
 
 TEST_F(PromoteDecisionTest, OneWayMirroringHasTheSettleTimeAtLeast) {
   view_.peers.clear();
   interval_ = std::chrono::minutes(1);
   WaitedFor(seconds(179));
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   WaitedFor(seconds(180));
-  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  EXPECT_THAT(Decide(), RefusesForDeath());
   options_.settle_time = seconds(240);
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
 }
 
 TEST_F(PromoteDecisionTest, APeerThatHasCalledIsNoOneWayMirroring) {
   view_.peers.clear();
   view_.silent_peer_age = seconds(89);
   WaitedFor(seconds(90));
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   view_.silent_peer_age = seconds(90);
-  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  EXPECT_THAT(Decide(), RefusesForDeath());
 }
 
 // --- journal mode
 
 TEST_F(PromoteDecisionTest, JournalModeWaitsForSomebodyToSayNotPrimary) {
   SetJournalMode();
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   SetPeer(State::kUnknown, "remote image is not primary");
   KeepFirstLook();
   // That was written before the call.
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   SetPeer(State::kUnknown, "remote image is not primary", seconds(1),
           kArrived + 30);
-  EXPECT_EQ(Decide().action, PromoteAction::kPlain);
+  EXPECT_EQ(Decide().step, Step::kPromote);
 }
 
 TEST_F(PromoteDecisionTest, JournalModeReplaysWhatIsBehindFirst) {
@@ -976,7 +992,7 @@ TEST_F(PromoteDecisionTest, JournalModeReplaysWhatIsBehindFirst) {
   SetPeer(State::kUnknown, "remote image is not primary", seconds(1),
           kArrived + 30);
   SetLocal(State::kReplaying, R"(replaying, {"entries_behind_primary":3})");
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
 }
 
 TEST_F(PromoteDecisionTest, JournalModeDoesNotTakeTheRoleOfASilentSuccessor) {
@@ -984,12 +1000,12 @@ TEST_F(PromoteDecisionTest, JournalModeDoesNotTakeTheRoleOfASilentSuccessor) {
   SetLocal(State::kUnknown, "remote image is not primary", 10030);
   SetPeer(State::kStopped, "local image is primary", seconds(200), 10000);
   // This site's text may be older than the claim.
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   WaitedFor(seconds(90));
-  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  EXPECT_THAT(Decide(), RefusesForDeath());
   SetLocal(State::kUnknown, "remote image is not primary", 10060);
   EXPECT_EQ(ClaimingPeer(view_), nullptr);
-  EXPECT_EQ(Decide().action, PromoteAction::kRefuseNoLife);
+  EXPECT_THAT(Decide(), RefusesForDeath());
 }
 
 TEST_F(PromoteDecisionTest, JournalModeTellsWhatForcingReturnsTo) {
@@ -999,18 +1015,18 @@ TEST_F(PromoteDecisionTest, JournalModeTellsWhatForcingReturnsTo) {
   EXPECT_THAT(Decide().reason, HasSubstr("the last entry replayed"));
   SetLocal(State::kReplaying, R"(replaying, {"entries_behind_primary":7})");
   // What is known and not replayed is on its way ...
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   WaitedFor(seconds(179));
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
   // ... but a dead primary leaves it so for ever.
   WaitedFor(seconds(180));
-  const PromoteDecision decision = Decide();
-  EXPECT_EQ(decision.action, PromoteAction::kRefuseNoLife);
+  const Next decision = Decide();
+  EXPECT_THAT(decision, RefusesForDeath());
   EXPECT_THAT(decision.reason, HasSubstr("7 behind"));
   // A report that is rewritten tells, whatever the flag "up" says.
   view_.local->status.up = false;
   WaitedFor(seconds(179));
-  EXPECT_EQ(Decide().action, PromoteAction::kWait);
+  EXPECT_EQ(Decide().step, Step::kWait);
 }
 
 // --- a move that is given up
@@ -1105,6 +1121,80 @@ TEST_F(FollowersTest, InJournalModeOnlyReportsTell) {
   SetPeer(State::kReplaying, R"(replaying, {"entries_behind_primary":0})");
   EXPECT_EQ(Judge(1), FollowerState::kUnknown);
   EXPECT_EQ(Judge(2), FollowerState::kFollow);
+}
+
+/// Seconds; -1: not as far as is seen.
+int64_t Until(const std::optional<seconds>& forcible) {
+  return forcible.has_value() ? forcible->count() : -1;
+}
+
+TEST_F(PromoteDecisionTest, TellsWhenASilentSiteMayBeForced) {
+  EXPECT_EQ(Until(ForcibleIn(Seen())), -1) << "it reports";
+  // It has been silent for 60 s of 90, and calls have looked for 20 s of them.
+  SetPeer(State::kStopped, "local image is primary", seconds(60));
+  WaitedFor(seconds(20));
+  clocks_.peer_primary_for = seconds(0);
+  clocks_.image_primary_for = seconds(0);
+  EXPECT_EQ(Until(ForcibleIn(Seen())), 70);
+  clocks_.quiet_for = seconds(50);
+  EXPECT_EQ(Until(ForcibleIn(Seen())), 40);
+  clocks_.quiet_for = seconds(80);
+  EXPECT_EQ(Until(ForcibleIn(Seen())), 30);
+  EXPECT_EQ(Until(ForcibleIn(Seen(), seconds(33))), 33) << "holds as it was";
+  EXPECT_EQ(Until(ForcibleIn(Seen(), seconds(40))), 30) << "is sooner now";
+  EXPECT_EQ(Until(ForcibleIn(Seen(), seconds(20))), 30) << "is later now";
+  EXPECT_EQ(Until(ForcibleIn(Seen(Force::kYes))), -1);
+  // Nobody is there who could hear of it.
+  AgeLocal(seconds(60));
+  view_.local->status.up = false;
+  EXPECT_EQ(Until(ForcibleIn(Seen())), -1);
+}
+
+TEST_F(PromoteDecisionTest, TellsWhenALivingPrimaryMayBeForcedAside) {
+  WaitedFor(seconds(100));
+  EXPECT_EQ(Until(ForcibleIn(Seen())), 80);
+  clocks_.image_primary_for = seconds(0);
+  EXPECT_EQ(Until(ForcibleIn(Seen())), -1) << "this image has just appeared";
+  // A workload keeps its demotion from going on.
+  WaitedFor(seconds(100));
+  view_.refused_demotion = RefusedDemotion{"client.4711", "", 0};
+  EXPECT_EQ(Until(ForcibleIn(Seen())), -1);
+}
+
+// A slow copy of the demotion: each object begins the time anew.
+TEST_F(PromoteDecisionTest, TellsNoMomentWhileSomethingArrives) {
+  SetPeer(State::kStopped, "local image is primary", seconds(60));
+  WaitedFor(seconds(40));
+  ASSERT_NE(Until(ForcibleIn(Seen())), -1);
+  clocks_.quiet_for = seconds(5);
+  EXPECT_EQ(Until(ForcibleIn(Seen())), -1);
+  clocks_.looked_for = seconds(90);
+  clocks_.quiet_for = kJustReported;
+  EXPECT_EQ(Until(ForcibleIn(Seen())), 45) << "it has stopped";
+}
+
+// First it is a living primary, and then one whose last word that was.
+TEST_F(PromoteDecisionTest, TellsTheFirstOfTwoMoments) {
+  SetPeer(State::kStopped, "local image is primary", seconds(50));
+  WaitedFor(seconds(170));
+  clocks_.looked_for = seconds(5);
+  clocks_.quiet_for = seconds(0);
+  EXPECT_EQ(Until(ForcibleIn(Seen())), 10);
+}
+
+// What is told is what comes.
+TEST_F(PromoteDecisionTest, AtThatMomentItIsForcible) {
+  SetPeer(State::kStopped, "local image is primary", seconds(60));
+  WaitedFor(seconds(20));
+  clocks_.peer_primary_for = seconds(0);
+  const auto in = ForcibleIn(Seen());
+  ASSERT_TRUE(in.has_value());
+  view_.peers.front().age += *in - kForcibleStep;
+  clocks_.quiet_for += *in - kForcibleStep;
+  EXPECT_EQ(Decide().step, Step::kWait);
+  view_.peers.front().age += kForcibleStep;
+  clocks_.quiet_for += kForcibleStep;
+  EXPECT_THAT(Decide(), RefusesForDeath());
 }
 
 }  // namespace

@@ -63,6 +63,19 @@ TEST_F(GroupTest, EnableInAnotherModeNamesTheMember) {
   EXPECT_EQ(mutations_begun_, 0);
 }
 
+// A schedule that nobody needs any more is removed by a verb that ends well:
+// what refuses changes nothing, so that no member is.
+TEST_F(GroupTest, AMemberInAnotherModeIsNoReasonToSweepSchedules) {
+  AddPlainGroup(2);
+  a_.EnableMirroring(Image(1), MirrorMode::kJournal);
+  a_.AddOmapValue(MirroredPair::kPool, "", "rbd_mirror_snapshot_schedule",
+                  absl::StrCat(pair_.pool_id(a_), "//1031a976f30a"), "[]");
+  EXPECT_THAT(EnableAll(on_a_),
+              StatusIs(kFailedPrecondition, HasSubstr(ids_[1])));
+  EXPECT_EQ(mutations_begun_, 0);
+  EXPECT_EQ(a_.Info(Image(0)).state, MirrorImageState::kDisabled);
+}
+
 TEST_F(GroupTest, EnableOfAGroupWithoutMembersIsRefused) {
   AddGroup(a_);
   EXPECT_THAT(EnableAll(on_a_),

@@ -11,14 +11,13 @@ namespace addons {
 namespace {
 
 using Metadata = std::map<std::string, std::string>;
-using Step = OwnDemotionStep;
 
 constexpr char kImageId[] = "10226b8b4567";
 constexpr char kGlobalId[] = "5d1c-global";
 
 LocalRecord Full() {
   LocalRecord record;
-  record.demotion = OwnDemotionMark{Step::kGivenBack};
+  record.demotion = OwnDemotionMark{OwnDemotionStep::kGivenBack};
   record.demotion->heard = 1795747522;
   record.demotion->told_nobody = true;
   record.term = TermNote{17, 1795747000};
@@ -37,7 +36,9 @@ LocalRecord ReadFormer(const char* key, const std::string& text) {
 }
 
 TEST(LocalRecordTest, IsReadAsItWasWritten) {
-  for (const Step step : {Step::kDemoted, Step::kTakenBack, Step::kGivenBack}) {
+  for (const OwnDemotionStep step :
+       {OwnDemotionStep::kDemoted, OwnDemotionStep::kTakenBack,
+        OwnDemotionStep::kGivenBack}) {
     LocalRecord record = Full();
     record.demotion->step = step;
     EXPECT_EQ(Read(FormatLocalRecord(record, kImageId, kGlobalId)), record);
@@ -108,9 +109,9 @@ TEST(FormerNotesTest, AreReadWhereThereIsNoRecord) {
 
 TEST(FormerNotesTest, ADemotionOfTheFirstVersionsCountsEverywhere) {
   EXPECT_EQ(ReadFormer(kOwnDemotionKey, "demoted").demotion,
-            OwnDemotionMark{Step::kDemoted});
+            OwnDemotionMark{OwnDemotionStep::kDemoted});
   EXPECT_EQ(ReadFormer(kOwnDemotionKey, "taken back").demotion,
-            OwnDemotionMark{Step::kTakenBack});
+            OwnDemotionMark{OwnDemotionStep::kTakenBack});
 }
 
 TEST(FormerNotesTest, WhatIsNotKnownIsUnclear) {

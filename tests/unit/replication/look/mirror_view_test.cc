@@ -12,7 +12,6 @@ namespace addons {
 namespace {
 
 using Kind = MirrorSnapshotKind;
-using Step = OwnDemotionStep;
 
 /// A site that demoted itself.
 MirrorView Demoted() {
@@ -49,9 +48,9 @@ TEST(MirrorViewTest, ThePeerWentOnWhereThisSiteMustNotTakeItsDemotionBack) {
   EXPECT_FALSE(split.PeerWentOn());
 
   MirrorView given = Demoted();
-  given.own.demotion = {Step::kGivenBack};
+  given.own.demotion = {OwnDemotionStep::kGivenBack};
   EXPECT_TRUE(given.PeerWentOn()) << "the peer was primary, too";
-  given.own.demotion = {Step::kDemoted};
+  given.own.demotion = {OwnDemotionStep::kDemoted};
   EXPECT_FALSE(given.PeerWentOn());
 }
 
@@ -61,7 +60,7 @@ TEST(MirrorViewTest, ThePeerWentOnInJournalModeLikewise) {
   view.info.mode = MirrorMode::kJournal;
   view.resync_requested = true;
   EXPECT_FALSE(view.PeerWentOn()) << "the last demotion is not this site's";
-  view.own.demotion = {Step::kDemoted};
+  view.own.demotion = {OwnDemotionStep::kDemoted};
   EXPECT_TRUE(view.PeerWentOn());
   view.resync_requested = false;
   EXPECT_FALSE(view.PeerWentOn());

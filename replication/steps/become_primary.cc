@@ -1,0 +1,344 @@
+#include "replication/steps/become_primary.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/status_macros.h"
+#include "ceph/errors.h"
+#include "ceph/mirror_clients.h"
+#include "ceph/pinned_options.h"
+#include "replication/look/record.h"
+#include "replication/look/role_log.h"
+#include "replication/steps/mirror_client_eviction.h"
+#include "replication/steps/mirror_client_guard.h"
+#include "replication/steps/mirror_schedule.h"
+#include "replication/steps/mirror_snapshot.h"
+#include "replication/steps/parent.h"
+#include "replication/steps/promotion_cleanup.h"
+#include "replication/steps/write_record.h"
+
+namespace addons {
+namespace {
+
+bool SameSnapshots(const std::vector<MirrorSnapshot>& one,
+                   const std::vector<MirrorSnapshot>& other) {
+  return std::equal(one.begin(), one.end(), other.begin(), other.end(),
+                    [](const MirrorSnapshot& a, const MirrorSnapshot& b) {
+                      return a.id == b.id && a.complete == b.complete &&
+                             a.last_copied_object == b.last_copied_object;
+                    });
+}
+
+}  // namespace
+
+BecomePrimary::BecomePrimary(const PromoteRequest& request, Session& session,
+                             Rescue& rescue, WaitFn wait)
+    : context_(session.context),
+      environment_(session.environment),
+      request_(request),
+      session_(session),
+      rescue_(rescue),
+      wait_(std::move(wait)) {}
+
+absl::StatusOr<std::optional<MirrorView>> BecomePrimary::Promote(
+    Step step, const MirrorView& seen, SteadyTime looked_at,
+    std::optional<RescueRecord>* record) {
+  view_ = seen;
+  looked_at_ = looked_at;
+  record_ = record;
+  const bool plain = step == Step::kPromote;
+  ADDONS_RETURN_IF_ERROR(NeedRoom());
+  if (plain) {
+    ADDONS_RETURN_IF_ERROR(PrepareRescue(step));
+    took_back_ = view_.LastDemotionIsOwn();
+  } else {
+    ADDONS_ASSIGN_OR_RETURN(const bool ready, PrepareForce(step));
+    if (!ready) return std::nullopt;
+  }
+  ADDONS_ASSIGN_OR_RETURN(std::optional<MirrorView> promoted,
+                          TryPromote(plain ? Force::kNo : Force::kYes));
+  if (!promoted.has_value()) return std::nullopt;
+  NoteRoleChange(session_, RoleName(view_), RoleName(*promoted),
+                 plain ? "promoted" : ForcedPromotion(view_));
+  if (!plain) WarnOfCloneLoss(session_, *promoted);
+  return promoted;
+}
+
+absl::Status BecomePrimary::Refuse(const std::string& reason) const {
+  return FailedTo("promote", session_.volume, absl::StatusCode::kUnavailable,
+                  reason);
+}
+
+bool BecomePrimary::OutOfPatience() const {
+  return mutating_since_.has_value() &&
+         context_.clock().Now() - *mutating_since_ >
+             environment_.options.promote_patience;
+}
+
+absl::Status BecomePrimary::EndCopyingFirst() {
+  ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
+  if (!mutating_since_.has_value()) mutating_since_ = context_.clock().Now();
+  ADDONS_RETURN_IF_ERROR(EndCopying(
+      session_, view_.AnyFreshPeer(environment_.options.settle_time)));
+  copying_ended_at_ = context_.clock().Now();
+  return absl::OkStatus();
+}
+
+/// The last look was made after the copying had ended, just now. Whether nobody
+/// has come back since is seen right before the promotion: StillHolds().
+bool BecomePrimary::LookIsFinal() const {
+  constexpr std::chrono::seconds kFresh{3};
+  return copying_ended_at_.has_value() && looked_at_ >= *copying_ended_at_ &&
+         environment_.clock.Now() - looked_at_ <= kFresh;
+}
+
+/// Each try of a promotion that cannot begin looks again.
+absl::Status BecomePrimary::RefuseAfterPatience() {
+  if (!OutOfPatience()) return absl::OkStatus();
+  return Refuse(
+      "rbd-mirror comes back again and again before the promotion "
+      "can begin, or Ceph answers too slowly; repeat the call");
+}
+
+/// Everything that must be true for librbd's forced promotion. false: not yet,
+/// look again.
+absl::StatusOr<bool> BecomePrimary::PrepareForce(Step step) {
+  if (!LookIsFinal()) {
+    ADDONS_RETURN_IF_ERROR(RefuseAfterPatience());
+    ADDONS_RETURN_IF_ERROR(EndCopyingFirst());
+    return false;
+  }
+  if (step == Step::kRescue && RescueSnapshot(view_) != nullptr) {
+    ADDONS_ASSIGN_OR_RETURN(const bool saved, rescue_.Saved(view_));
+    if (!saved) {
+      ADDONS_RETURN_IF_ERROR(rescue_.Save(view_));
+      // That took its time.
+      mutating_since_ = context_.clock().Now();
+      ADDONS_RETURN_IF_ERROR(EndCopyingFirst());
+      return false;
+    }
+  }
+  ADDONS_RETURN_IF_ERROR(PrepareRescue(step));
+  return true;
+}
+
+/// A rescue image is the last complete state from here on, or it must not be
+/// there any more: after this promotion it would be taken for that.
+absl::Status BecomePrimary::PrepareRescue(Step step) {
+  if (step != Step::kRescue) {
+    if (!record_->has_value()) return absl::OkStatus();
+    if (!AwaitsRestore(**record_, view_)) {
+      ADDONS_RETURN_IF_ERROR(rescue_.Remove());
+      record_->reset();
+      return absl::OkStatus();
+    }
+  }
+  ADDONS_ASSIGN_OR_RETURN(*record_, rescue_.BeginPromotion());
+  return absl::OkStatus();
+}
+
+/// What a promotion notes on the handle that promoted: the table sees what is
+/// missing, and would open the image for it. `view` shows the notes.
+/// What is left of an earlier term goes: what shows that it is older is dropped
+/// a few snapshots later.
+absl::Status BecomePrimary::WriteNotes(Image& image, Force force,
+                                       MirrorView* view) {
+  LocalRecord record = view->own;
+  record.term.reset();
+  record.first_copy_awaited = false;
+  record.promoted_from.reset();
+  // Of a promotion by force nothing shows that no other site went on.
+  if (force == Force::kNo && view_.info.mode != MirrorMode::kJournal) {
+    record.promoted_from = PromotedFrom(view_);
+  }
+  if (force == Force::kNo && took_back_) {
+    // From now on the retry knows that nobody was told.
+    record.demotion = OwnDemotionMark{OwnDemotionStep::kTakenBack};
+    return WriteLocalRecord(image, record, view);
+  }
+  // A retry must not take this for a demotion that was taken back, and yield.
+  record.demotion.reset();
+  if (request_.parameters.schedule.has_value() &&
+      view_.info.mode == MirrorMode::kSnapshot) {
+    // KeepScheduleOfRequest() tries it again.
+    NoteSchedule(image, session_.volume, *request_.parameters.schedule,
+                 request_.scope, view, &record)
+        .IgnoreError();
+  }
+  ADDONS_RETURN_IF_ERROR(WriteLocalRecord(image, record, view));
+  return RemoveRefusal(image, view);
+}
+
+/// The image as the handle that promoted shows it. That counts where it was
+/// read after all that librbd has changed: the mark that refuses writes goes
+/// last, and that a snapshot is complete is known from the cluster alone.
+/// Otherwise (nullopt) the image is opened anew to see it.
+std::optional<MirrorView> BecomePrimary::ReadBack(Image& image) {
+  // There the role stands in the journal.
+  if (view_.info.mode != MirrorMode::kSnapshot) return std::nullopt;
+  auto seen = Look(session_, image);
+  if (!seen.ok() || !seen->info.primary || seen->marked_non_primary) {
+    return std::nullopt;
+  }
+  const MirrorSnapshot* newest = seen->Newest();
+  if (newest == nullptr || newest->kind != MirrorSnapshotKind::kPrimary ||
+      !newest->complete) {
+    return std::nullopt;
+  }
+  return *std::move(seen);
+}
+
+/// Reads back before the notes: librbd reads the header anew for the first of
+/// them in any case.
+absl::Status BecomePrimary::ReadBackAndNote(Image& image, Force force) {
+  std::optional<MirrorView> seen = ReadBack(image);
+  MirrorView view = seen.value_or(view_);
+  ADDONS_RETURN_IF_ERROR(WriteNotes(image, force, &view));
+  // Its note says more than `view` shows.
+  if (seen.has_value() && !took_back_) read_back_ = std::move(view);
+  return absl::OkStatus();
+}
+
+/// librbd answers 0 where a promotion makes no snapshot for want of room, and
+/// leaves a copy that takes writes.
+absl::Status BecomePrimary::NeedRoom() {
+  ADDONS_ASSIGN_OR_RETURN(const SnapshotRoom room,
+                          ReadSnapshotRoom(*session_.reads, view_));
+  if (room.For(1)) return absl::OkStatus();
+  return Refuse(DescribeNoRoomForCopy(room, session_, view_));
+}
+
+absl::Status BecomePrimary::CallPlain() {
+  const MirrorClientGuard guard(session_.cluster(), *session_.reads,
+                                environment_.timeline);
+  return ChangeImage(session_.volume, [this](Image& image) -> absl::Status {
+    ADDONS_RETURN_IF_ERROR(image.MirrorPromote(Force::kNo));
+    return ReadBackAndNote(image, Force::kNo);
+  });
+}
+
+/// Nobody can be copying, and the image is what the decision rests on, seen
+/// through the handle that promotes: librbd goes by what that one knows.
+absl::StatusOr<bool> BecomePrimary::StillHolds(Image& image,
+                                               SteadyTime opened_at) {
+  // What a handle knows is from when it was opened, until somebody tells it.
+  constexpr std::chrono::seconds kOpened{5};
+  if (context_.clock().Now() - opened_at > kOpened) return false;
+  ADDONS_ASSIGN_OR_RETURN(const bool ended, CopyingHasEnded(session_, image));
+  if (!ended) {
+    copying_ended_at_.reset();
+    return false;
+  }
+  ADDONS_ASSIGN_OR_RETURN(const std::vector<MirrorSnapshot> snapshots,
+                          image.MirrorSnapshots());
+  return SameSnapshots(view_.snapshots, snapshots);
+}
+
+absl::Status BecomePrimary::CallForced() {
+  // rbd-mirror's new clients appear four seconds after it was blocklisted at
+  // the earliest.
+  constexpr std::chrono::seconds kStands{2};
+  const SteadyTime opened_at = context_.clock().Now();
+  return ChangeImage(session_.volume, [&](Image& image) -> absl::Status {
+    // The lease, too, is looked at once more.
+    ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
+    const SteadyTime checked_at = context_.clock().Now();
+    ADDONS_ASSIGN_OR_RETURN(const bool holds, StillHolds(image, opened_at));
+    if (!holds) {
+      overtaken_ = true;
+      return absl::OkStatus();
+    }
+    ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<EvictionWatchdog> watchdog,
+                            EvictionWatchdog::Start(session_));
+    const absl::Status promoted =
+        image.MirrorPromoteByForce(checked_at + kStands);
+    // Time has passed on the way there.
+    overtaken_ = CephErrno(promoted) == ECANCELED;
+    ADDONS_RETURN_IF_ERROR(promoted);
+    // At once, on the same handle: rbd-mirror is on its way back.
+    ADDONS_ASSIGN_OR_RETURN(const std::vector<MirrorSnapshot> snapshots,
+                            image.MirrorSnapshots());
+    const uint64_t seen = view_.Newest() != nullptr ? view_.Newest()->id : 0;
+    for (const uint64_t snapshot_id : HalfCopies(snapshots)) {
+      // One that began since then is saved first: kSaveHalfCopy.
+      if (snapshot_id > seen) continue;
+      ADDONS_RETURN_IF_ERROR(image.RemoveSnapshot(snapshot_id));
+    }
+    return ReadBackAndNote(image, Force::kYes);
+  });
+}
+
+absl::StatusOr<std::optional<MirrorView>> BecomePrimary::TryPromote(
+    Force force) {
+  ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
+  if (!mutating_since_.has_value()) mutating_since_ = context_.clock().Now();
+  context_.Step(force == Force::kYes ? "promoting by force" : "promoting");
+  context_.SetPending(absl::OkStatus());
+  overtaken_ = false;
+  read_back_.reset();
+  const absl::Status promoted =
+      force == Force::kYes ? CallForced() : CallPlain();
+  if (overtaken_) {
+    ADDONS_RETURN_IF_ERROR(RefuseAfterPatience());
+    return std::nullopt;
+  }
+  environment_.series.ForgetPrimary(view_.timeline_key);
+
+  // What counts is what is there now, not what the call said.
+  if (!read_back_.has_value()) {
+    ADDONS_ASSIGN_OR_RETURN(read_back_, Look(session_));
+  }
+  MirrorView after = *std::exchange(read_back_, std::nullopt);
+  if (!after.info.primary) return AfterRefusal(promoted, force, after);
+  if (record_->has_value() && AwaitsRestore(**record_, after)) {
+    ADDONS_RETURN_IF_ERROR(rescue_.Promoted(after));
+  }
+  return std::make_optional(std::move(after));
+}
+
+/// Of a promotion after which the image is not primary: nullopt, where it is to
+/// be looked at again.
+absl::StatusOr<std::optional<MirrorView>> BecomePrimary::AfterRefusal(
+    const absl::Status& promoted, Force force, const MirrorView& after) {
+  const int error = CephErrno(promoted);
+  const bool busy = error == EBUSY || error == EROFS || error == EAGAIN;
+  // The call was about another state than the look.
+  const bool overtaken =
+      error == EINVAL && !SameSnapshots(view_.snapshots, after.snapshots);
+  if (!promoted.ok() && !busy && !overtaken) return promoted;
+
+  // Nobody but a person gives that up.
+  if (const std::string lock = LockTakenByHand(promoted); !lock.empty()) {
+    return Refuse(lock);
+  }
+
+  const std::string reason =
+      promoted.ok()
+          ? "the image is not primary after a promotion that reported "
+            "success"
+      : overtaken ? "a snapshot has arrived during the promotion"
+                  : "rbd-mirror still holds the image";
+  const bool patience_left = context_.clock().Now() - *mutating_since_ <
+                             environment_.options.promote_patience;
+  const bool awaited =
+      request_.force == Force::kYes || context_.LatestDeadline().has_value();
+  // The demotion is here, so there is nothing to force but the lock.
+  if (busy && force == Force::kNo && request_.force == Force::kYes &&
+      !patience_left && !std::exchange(lock_forced_, true)) {
+    mutating_since_ = context_.clock().Now();
+    ADDONS_RETURN_IF_ERROR(EndCopyingFirst());
+    return std::nullopt;
+  }
+  if (!patience_left || !awaited) {
+    return Refuse(reason);
+  }
+  ADDONS_RETURN_IF_ERROR(wait_(reason));
+  return std::nullopt;
+}
+
+}  // namespace addons

@@ -1,0 +1,60 @@
+#ifndef ADDONS_REPLICATION_STEPS_RUN_STEPS_H_
+#define ADDONS_REPLICATION_STEPS_RUN_STEPS_H_
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "replication/decide/next.h"
+
+namespace addons {
+
+/// Steps that end by a patience of their own.
+inline bool HasPatience(Step step) {
+  return step == Step::kPromote || step == Step::kPromoteByForce ||
+         step == Step::kRescue;
+}
+
+/// The loop of every verb: it looks, asks its table what comes next, and waits
+/// or does that one step, until the table answers. Blocks as the verb does. A
+/// status that is not OK of any part ends it. `verb` has:
+///
+///   absl::Status See();                  a look, unless the last step left one
+///   absl::StatusOr<Next> Judge();        the table's word; changes nothing
+///   absl::Status Await(const Next&);     of a step that waits
+///   absl::Status Act(const Next&);       of any other one; counted in `done`
+///   absl::Status Answer(const Next&);    what the call is answered
+///   Done done;
+///
+/// A step that is named again and again without effect ends it, too.
+template <typename Verb>
+absl::Status RunSteps(Verb& verb) {
+  constexpr int kMostTries = 10;
+  while (true) {
+    ADDONS_RETURN_IF_ERROR(verb.See());
+    ADDONS_ASSIGN_OR_RETURN(const Next next, verb.Judge());
+    if (next.answers()) return verb.Answer(next);
+    if (next.waits()) {
+      ADDONS_RETURN_IF_ERROR(verb.Await(next));
+    } else if (verb.done.Of(next.step) >= kMostTries &&
+               !HasPatience(next.step)) {
+      return verb.Answer(Answer(absl::StatusCode::kUnavailable,
+                                absl::StrCat("what was done about '", next.row,
+                                             "' has no effect; check the "
+                                             "cluster's health and repeat the "
+                                             "call")));
+    } else {
+      verb.done.Count(next.step);
+      ADDONS_RETURN_IF_ERROR(verb.Act(next));
+    }
+  }
+}
+
+/// Of a step that is none of the verb's.
+inline absl::Status NoSuchStep() {
+  return absl::InternalError("the table named a step that the verb has not");
+}
+
+}  // namespace addons
+
+#endif  // ADDONS_REPLICATION_STEPS_RUN_STEPS_H_
