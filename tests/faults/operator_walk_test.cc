@@ -385,13 +385,12 @@ class OperatorWalk final : public Walker {
     const absl::Status demoted = Struck(side, "Demote");
     // The role is given back with what the force had left, also where the
     // answer was lost.
-    if (ForceWasRight(side)) {
-      for (const std::string& image : side.forced) {
-        if (!side.site.HasImage(image) || IsPrimary(side, image)) continue;
+    for (const std::string& image : GivenBack(side)) {
+      if (*side.forced_as != Cause::kUnexplained) {
         forced_to_[image].insert(side.site.Data(image));
       }
     }
-    if (side.forced_as && !AnyPrimary(side)) EndForce(side);
+    DropGivenBack(side);
     return demoted.ok() ? Struck(side, "Resync by force") : demoted;
   }
 
@@ -418,8 +417,11 @@ class OperatorWalk final : public Walker {
 
   absl::Status Promote(Side& side) {
     const absl::Status status = Struck(side, "Promote");
+    // To a site that has been primary all the time: what that has counts.
+    DropGivenBack(side);
     if (status.ok()) {
       if (side.forced_as) {
+        CheckUnforced(side);
         Forced(side, *side.forced_as);
       } else {
         Told(side);
@@ -455,13 +457,22 @@ class OperatorWalk final : public Walker {
     }
     return status;
   }
-  /// One whose OK is still out.
-  static bool ForceWasRight(const Side& side) {
-    return side.forced_as && *side.forced_as != Cause::kUnexplained;
-  }
   static void EndForce(Side& side) {
     side.forced_as.reset();
     side.forced.clear();
+  }
+  static std::vector<std::string> GivenBack(Side& side) {
+    std::vector<std::string> images;
+    for (const std::string& image : side.forced) {
+      if (side.site.HasImage(image) && !IsPrimary(side, image)) {
+        images.push_back(image);
+      }
+    }
+    return images;
+  }
+  static void DropGivenBack(Side& side) {
+    for (const std::string& image : GivenBack(side)) side.forced.erase(image);
+    if (side.forced.empty()) EndForce(side);
   }
 
   /// rbd-mirrors that were sent away are started anew, and the primary that is
@@ -632,6 +643,16 @@ class OperatorWalk final : public Walker {
                          acknowledged_[image], " was acknowledged"));
     }
   }
+  /// What the force of a group has not reached was promoted without it.
+  void CheckUnforced(Side& side) {
+    for (const std::string& image : images_) {
+      if (side.forced.contains(image) || !side.site.HasImage(image)) continue;
+      const uint64_t found = side.site.Data(image);
+      if (MayBeLast(image, found)) continue;
+      Wrong(absl::StrCat("a member that was not forced has write ", found,
+                         " and ", acknowledged_[image], " was acknowledged"));
+    }
+  }
   void CheckAll() {
     Side& primary = a_.wanted ? a_ : b_;
     CheckContent(primary);
@@ -665,8 +686,9 @@ class OperatorWalk final : public Walker {
       return true;
     }
     for (Side* const side : {&a_, &b_}) {
-      if (ForceWasRight(*side) && side->forced.contains(image) &&
-          IsPrimary(*side, image) && side->site.Data(image) == data) {
+      if (side->forced_as && *side->forced_as != Cause::kUnexplained &&
+          side->forced.contains(image) && side->site.HasImage(image) &&
+          side->site.Data(image) == data) {
         return true;
       }
     }
