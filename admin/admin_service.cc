@@ -38,6 +38,7 @@ void Fill(const OperationInfo& info, admin_pb::Operation* operation) {
   operation->set_state(StateOf(info));
   operation->set_mutating(info.mutating);
   operation->set_step(info.step);
+  operation->set_clock(info.clock);
   operation->set_done(info.done);
   operation->set_total(info.total);
   operation->set_callers(static_cast<uint32_t>(info.callers));

@@ -90,6 +90,7 @@ class Filter {
     };
     return has(row.name) || has(row.place) || has(image.volume_name) ||
            has(image.volume_id) || has(image.message) ||
+           has(image.group.name) || has(image.group.id) ||
            has(row.pool->cluster_id);
   }
   bool ShowsCluster(const std::string& cluster_id) const {
@@ -240,6 +241,8 @@ void Fill(const Row& row, SteadyTime now, admin_pb::VolumeStatus* filled) {
     filled->set_bytes_remaining(static_cast<uint64_t>(*image.bytes_remaining));
   }
   filled->set_message(CleanLine(image.message, kMostMessage));
+  filled->set_group(Shown(image.group.name));
+  filled->set_group_id(Shown(image.group.id));
 }
 
 /// Trouble first, then by name.
@@ -287,9 +290,14 @@ std::string StatusService::WhyNothing(const WatchSnapshot* seen) const {
     return "nothing is watched, because config.json has no cluster of this "
            "site; add one (--site-clusters says which are this site's)";
   }
+  if (!seen->own_trouble.empty()) {
+    return absl::StrCat(
+        "nothing is watched, because --watch-user finds nothing: ",
+        seen->own_trouble);
+  }
   return "nothing is watched yet: since the daemon's start, or in the last "
          "day, no call has named a volume under replication. Name one of each "
-         "pool: rbd-addons info VOLUME";
+         "pool: rbd-addons info VOLUME; or start the daemon with --watch-user";
 }
 
 absl::Status StatusService::Answer(

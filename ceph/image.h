@@ -27,10 +27,12 @@ struct Watcher {
   uint64_t cookie = 0;
 };
 
+/// Who has a lock of an object, as an image's exclusive lock is one.
 struct Locker {
   std::string client;  // "client.4464"
   std::string cookie;
-  std::string address;
+  std::string address;  // as it is listed: "v1:10.0.0.1:0/123"
+  friend bool operator==(const Locker&, const Locker&) = default;
 };
 
 /// An image that another one is linked with: its parent, or a clone of it.
@@ -105,9 +107,18 @@ struct ImageFeatures {
   bool migrating = false;  // source or target of an unfinished migration
 };
 
+/// An rbd group as the header of an image in it names it: by its id.
+struct ImageGroup {
+  int64_t pool_id = 0;
+  std::string id;
+};
+
 /// What opening an image reads, of its header.
 struct ImageHeader {
   ImageSize size;
+  ImageFeatures features;
+  int64_t data_pool_id = -1;  // -1: its data is in the pool of the header
+  std::optional<ImageGroup> group = std::nullopt;  // that it is in
   Timestamp created;
   bool marked_non_primary = false;  // Image::MarkedNonPrimary()
   bool has_parent = false;
@@ -117,6 +128,9 @@ struct ImageHeader {
   /// How many snapshots it may have, of all kinds; nullopt: any number.
   std::optional<uint64_t> snapshot_limit = std::nullopt;
 };
+
+/// The entries to set, and those to remove: nullopt, also of absent ones.
+using MetadataChanges = std::map<std::string, std::optional<std::string>>;
 
 /// kLockLost: another client asked for the exclusive lock in the middle, or the
 /// image refuses writes now.
@@ -193,6 +207,15 @@ class Image {
   virtual absl::StatusOr<std::optional<GroupSpec>> Group() = 0;
 
   // --- mutations: need an image opened for writing on a mutation pool -------
+  /// Sets and removes entries in one operation on the image's header, past
+  /// librbd: all or none. Nobody is asked for the exclusive lock, and nobody
+  /// who has the image open is told, so it is not for keys that librbd heeds
+  /// ("conf_"). Where the header shows other features than this handle, where a
+  /// journal has to carry the change, and on a secondary, which refuses it,
+  /// librbd does it: SetMetadata() and RemoveMetadata(), entry by entry.
+  /// rados_write_op_omap_cmp2, and rados_write_op_exec of rbd.metadata_set and
+  /// rbd.metadata_remove
+  virtual absl::Status ChangeMetadata(const MetadataChanges& changes) = 0;
   /// Takes the exclusive lock where nobody has it; where another client has it,
   /// that one writes, or is asked for the lock after 2 s. rbd_metadata_set
   virtual absl::Status SetMetadata(const std::string& key,
@@ -216,7 +239,7 @@ class Image {
   /// Needs no writable handle: a read-only one of a mutation pool spares the
   /// secondary. rbd_mirror_image_resync
   virtual absl::Status MirrorResync() = 0;
-  /// Through replication/steps/mirror_snapshot.h.
+  /// Through replication/steps/ceph_faults/mirror_snapshot.h.
   /// rbd_mirror_image_create_snapshot2
   virtual absl::StatusOr<uint64_t> CreateMirrorSnapshot() = 0;
   /// rbd_flatten_with_progress

@@ -59,10 +59,9 @@ void AddChanges(const ImageData& wanted, const ImageData& present,
   }
 }
 
-absl::Status CopyRound(Image& source, Image& target,
+absl::Status CopyRound(const ReadRangesFn& source, Image& target,
                        const std::vector<ImageRange>& ranges) {
-  ADDONS_ASSIGN_OR_RETURN(const std::vector<ImageData> wanted,
-                          source.Read(ranges));
+  ADDONS_ASSIGN_OR_RETURN(const std::vector<ImageData> wanted, source(ranges));
   ADDONS_ASSIGN_OR_RETURN(const std::vector<ImageData> present,
                           target.Read(ranges));
   std::vector<ImageData> changes;
@@ -124,14 +123,20 @@ uint64_t TotalBytes(const std::vector<ImageRange>& ranges) {
   return bytes;
 }
 
-absl::Status CopyRanges(Image& source, Image& target,
+ReadRangesFn Reading(Image& image) {
+  return [&image](const std::vector<ImageRange>& ranges) {
+    return image.Read(ranges);
+  };
+}
+
+absl::Status CopyRanges(const ReadRangesFn& source, Image& target,
                         const std::vector<ImageRange>& ranges,
                         const ImageCopyOptions& options,
                         const CopyProgressFn& progress) {
   const uint64_t total = TotalBytes(ranges);
   uint64_t done = 0;
   const absl::Status copied =
-      InRounds(source, ranges, options,
+      InRounds(target, ranges, options,
                [&](const std::vector<ImageRange>& round) -> absl::Status {
                  ADDONS_RETURN_IF_ERROR(progress(done, total));
                  done += TotalBytes(round);

@@ -12,6 +12,7 @@
 namespace addons {
 
 class Image;
+struct ImageData;
 struct ImageRange;
 
 struct ImageCopyOptions {
@@ -26,12 +27,19 @@ struct ImageCopyOptions {
 using CopyProgressFn =
     std::function<absl::Status(uint64_t done, uint64_t total)>;
 
+/// Reads ranges of an image, as Image::Read() does.
+using ReadRangesFn = std::function<absl::StatusOr<std::vector<ImageData>>(
+    const std::vector<ImageRange>&)>;
+
+/// Of `image`, which is not owned.
+ReadRangesFn Reading(Image& image);
+
 /// Makes `target` (open for writing) contain in `ranges` (ascending, within
-/// both) what `source` contains there. Only blocks that differ are written,
+/// both) what `source` reads there. Only blocks that differ are written,
 /// zeros as data; all that was written is flushed, read back and compared. Can
 /// be broken off and begun again at any time. INTERNAL: what was read back
 /// differs.
-absl::Status CopyRanges(Image& source, Image& target,
+absl::Status CopyRanges(const ReadRangesFn& source, Image& target,
                         const std::vector<ImageRange>& ranges,
                         const ImageCopyOptions& options,
                         const CopyProgressFn& progress);

@@ -62,6 +62,10 @@ uint64_t ObjectsOf(const ImageLayout& layout) {
 
 }  // namespace
 
+bool WasThere(const ObjectSnapshots& object, uint64_t state) {
+  return CloneOf(object, state).has_value();
+}
+
 std::vector<ImageRange> ObjectDifference(const ObjectSnapshots& object,
                                          const ImageStates& states) {
   const std::optional<size_t> from = CloneOf(object, states.from);

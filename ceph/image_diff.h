@@ -30,6 +30,9 @@ struct ImageStates {
   AbsentObject absent = AbsentObject::kZeros;
 };
 
+/// Whether the object was there in a state, a snapshot id or kHead.
+bool WasThere(const ObjectSnapshots& object, uint64_t state);
+
 /// What may differ in one object between two states, ascending. An object that
 /// covers one of a parent in one of them only differs to its end, which is not
 /// known here: such a range is longer than any object.

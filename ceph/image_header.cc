@@ -31,8 +31,24 @@ absl::StatusOr<std::optional<std::string>> OrNothing(
   return found;
 }
 
+/// A length and the text, which is not empty; nullopt: something else.
+std::optional<std::string> DecodeText(absl::string_view bytes) {
+  constexpr size_t kLength = sizeof(uint32_t);
+  if (bytes.size() <= kLength ||
+      DecodeNumber(bytes.substr(0, kLength)) != bytes.size() - kLength) {
+    return std::nullopt;
+  }
+  return std::string(bytes.substr(kLength));
+}
+
 absl::Status NoSuchImage(const Pool& pool, const ImageName& name) {
   return absl::NotFoundError(absl::StrCat("no image '", pool.Spec(name), "'"));
+}
+
+absl::Status NotOrdinary(const Pool& pool, const ImageName& name) {
+  return absl::NotFoundError(absl::StrCat("what the pool notes of image '",
+                                          pool.Spec(name),
+                                          "' does not tell all"));
 }
 
 absl::Status SomethingIsMissing(const absl::Status& opened) {
@@ -50,14 +66,30 @@ absl::StatusOr<std::string> FindImageId(Pool& pool, const ImageName& name) {
       OrNothing(pool.ReadOmapKey("rbd_directory",
                                  absl::StrCat("name_", name.text()))));
   if (!value.has_value()) return NoSuchImage(pool, name);
-  // The value is a length and the id.
-  const absl::string_view text = *value;
-  constexpr size_t kLength = sizeof(uint32_t);
-  if (text.size() <= kLength ||
-      DecodeNumber(text.substr(0, kLength)) != text.size() - kLength) {
+  std::optional<std::string> id = DecodeText(*value);
+  if (!id.has_value()) {
     return NotUnderstood(pool, name, "its id in the directory");
   }
-  return std::string(text.substr(kLength));
+  return *std::move(id);
+}
+
+absl::StatusOr<std::string> FindGroupName(Pool& pool,
+                                          const std::string& group_id) {
+  ADDONS_ASSIGN_OR_RETURN(
+      const std::optional<std::string> value,
+      OrNothing(pool.ReadOmapKey("rbd_group_directory",
+                                 absl::StrCat("id_", group_id))));
+  if (!value.has_value()) {
+    return absl::NotFoundError(
+        absl::StrCat("no rbd group with id '", group_id, "'"));
+  }
+  std::optional<std::string> name = DecodeText(*value);
+  if (!name.has_value()) {
+    return absl::InternalError(
+        absl::StrCat("what the pool notes of the rbd group with id '", group_id,
+                     "' is not understood: its name"));
+  }
+  return *std::move(name);
 }
 
 absl::StatusOr<uint64_t> ReadImageSize(Pool& pool, const ImageName& name) {
@@ -99,6 +131,37 @@ absl::StatusOr<std::optional<uint64_t>> ReadSnapshotLimit(
                      "' is not understood: the limit of its snapshots"));
   }
   return std::optional<uint64_t>(DecodeNumber(*limit));
+}
+
+absl::StatusOr<NotedImage> ReadNotedImage(Pool& pool, const ImageName& name) {
+  NotedImage image;
+  ADDONS_ASSIGN_OR_RETURN(image.id, FindImageId(pool, name));
+  ADDONS_ASSIGN_OR_RETURN(image.header, pool.Header(image.id));
+  ADDONS_ASSIGN_OR_RETURN(const auto record, pool.MirrorRecord(image.id));
+  const auto& snapshots = image.header.mirror_snapshots;
+  if (!record.has_value()) {
+    if (!snapshots.empty()) return NotOrdinary(pool, name);
+    image.mirror.state = MirrorImageState::kDisabled;
+    return image;
+  }
+  // In journal mode the role is not noted there.
+  if (record->state != MirrorImageState::kEnabled ||
+      record->mode != MirrorMode::kSnapshot || snapshots.empty()) {
+    return NotOrdinary(pool, name);
+  }
+  image.mirror = *record;
+  image.mirror.primary = PrimaryBySnapshots(snapshots);
+  return image;
+}
+
+bool OpenImageMayTell(const absl::Status& read) {
+  return !read.ok() && !absl::IsUnavailable(read) &&
+         !absl::IsDeadlineExceeded(read);
+}
+
+absl::StatusOr<std::vector<Locker>> ListImageLockers(
+    Pool& pool, const std::string& image_id) {
+  return pool.ObjectLockers({HeaderObject(image_id), kImageLockName, ""});
 }
 
 absl::Status OfOpening(Pool& pool, const ImageName& name, absl::Status opened) {

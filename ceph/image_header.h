@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -23,6 +24,12 @@ absl::StatusOr<std::string> FindImageId(Pool& pool, const ImageName& name);
 /// 20.
 absl::StatusOr<uint64_t> ReadImageSize(Pool& pool, const ImageName& name);
 
+/// The name of the rbd group with this internal id, in the group's pool and
+/// namespace: one read. NOT_FOUND: no such group. INTERNAL: as for
+/// ReadImageSize().
+absl::StatusOr<std::string> FindGroupName(Pool& pool,
+                                          const std::string& group_id);
+
 /// The id of the pool that has the data of the image with this internal id,
 /// where it is another one: one read. NOT_FOUND: no such image. INTERNAL: as
 /// for ReadImageSize().
@@ -33,6 +40,30 @@ absl::StatusOr<std::optional<int64_t>> ReadDataPoolId(
 /// snapshots among them (`rbd snap limit set`): one read; nullopt: any number.
 /// NOT_FOUND: no such image. INTERNAL: as for ReadImageSize().
 absl::StatusOr<std::optional<uint64_t>> ReadSnapshotLimit(
+    Pool& pool, const std::string& image_id);
+
+/// What the pool notes of an image, as far as that tells all.
+struct NotedImage {
+  std::string id;
+  ImageHeader header;
+  /// kDisabled: it is not mirrored.
+  MirrorImageInfo mirror;
+};
+
+/// The image with this name without opening it: three reads where librbd
+/// writes. NOT_FOUND and INTERNAL: there is none, or only an open image tells
+/// (OpenImageMayTell()): mirrored by its journal, its mirroring is being made
+/// or removed, or something is not written as up to Ceph 20.
+absl::StatusOr<NotedImage> ReadNotedImage(Pool& pool, const ImageName& name);
+
+/// Whether after `read`, what a read of notes came to, an open image may still
+/// tell: of what was found otherwise, not of a cluster that is silent.
+bool OpenImageMayTell(const absl::Status& read);
+
+/// Who has the exclusive lock of the image with this internal id, as
+/// Image::Lockers() tells it, without opening it: one read. None: no such
+/// image, too.
+absl::StatusOr<std::vector<Locker>> ListImageLockers(
     Pool& pool, const std::string& image_id);
 
 /// What opening the image of this name came to. librbd answers ENOENT also when

@@ -22,6 +22,16 @@ inline std::string HeaderObject(absl::string_view image_id) {
   return absl::StrCat("rbd_header.", image_id);
 }
 
+inline constexpr char kMetadataPrefix[] = "metadata_";
+
+/// The lock of that object that librbd's exclusive lock is, and `rbd lock add`.
+inline constexpr char kImageLockName[] = "rbd_lock";
+
+/// The key of that object that has the image's metadata of this key.
+inline std::string MetadataKey(absl::string_view key) {
+  return absl::StrCat(kMetadataPrefix, key);
+}
+
 /// In that object: how many snapshots the image may have.
 inline constexpr char kSnapshotLimitKey[] = "snap_limit";
 

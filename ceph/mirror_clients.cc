@@ -10,12 +10,29 @@
 #include "absl/strings/strip.h"
 #include "base/status_macros.h"
 #include "ceph/cluster.h"
+#include "ceph/image_objects.h"
 #include "ceph/pool.h"
 
 namespace addons {
 namespace {
 
 constexpr char kMirroringObject[] = "rbd_mirroring";
+
+/// `watchers` of an image, by what they are.
+absl::StatusOr<ImageClients> ClientsAmong(std::vector<Watcher> watchers,
+                                          Cluster& cluster, Pool& pool) {
+  const std::vector<uint64_t> own = cluster.OwnClientIds();
+  std::erase_if(watchers, [&](const Watcher& watcher) {
+    return std::find(own.begin(), own.end(), watcher.client_id) != own.end();
+  });
+  if (watchers.empty()) return ImageClients();
+  ADDONS_ASSIGN_OR_RETURN(const std::vector<Watcher> mirror,
+                          ListMirrorClients(pool));
+  const size_t mirrors = std::erase_if(watchers, [&](const Watcher& watcher) {
+    return HasClient(mirror, watcher.client_id);
+  });
+  return ImageClients{std::move(watchers), mirrors > 0};
+}
 
 }  // namespace
 
@@ -29,17 +46,14 @@ absl::StatusOr<std::vector<Watcher>> ListMirrorClients(Pool& pool) {
 absl::StatusOr<ImageClients> ListClients(Cluster& cluster, Pool& pool,
                                          Image& image) {
   ADDONS_ASSIGN_OR_RETURN(std::vector<Watcher> watchers, image.Watchers());
-  const std::vector<uint64_t> own = cluster.OwnClientIds();
-  std::erase_if(watchers, [&](const Watcher& watcher) {
-    return std::find(own.begin(), own.end(), watcher.client_id) != own.end();
-  });
-  if (watchers.empty()) return ImageClients();
-  ADDONS_ASSIGN_OR_RETURN(const std::vector<Watcher> mirror,
-                          ListMirrorClients(pool));
-  const size_t mirrors = std::erase_if(watchers, [&](const Watcher& watcher) {
-    return HasClient(mirror, watcher.client_id);
-  });
-  return ImageClients{std::move(watchers), mirrors > 0};
+  return ClientsAmong(std::move(watchers), cluster, pool);
+}
+
+absl::StatusOr<ImageClients> ListClients(Cluster& cluster, Pool& pool,
+                                         const std::string& image_id) {
+  ADDONS_ASSIGN_OR_RETURN(std::vector<Watcher> watchers,
+                          pool.ListWatchers(HeaderObject(image_id)));
+  return ClientsAmong(std::move(watchers), cluster, pool);
 }
 
 std::optional<uint64_t> ClientIdOf(absl::string_view client) {

@@ -28,6 +28,9 @@ struct ImageClients {
 };
 absl::StatusOr<ImageClients> ListClients(Cluster& cluster, Pool& pool,
                                          Image& image);
+/// The same without opening it, by its internal id. NOT_FOUND: no such image.
+absl::StatusOr<ImageClients> ListClients(Cluster& cluster, Pool& pool,
+                                         const std::string& image_id);
 
 /// The id in "client.4464", as librbd and the OSDs name who has a lock;
 /// nullopt: it is no client's name.

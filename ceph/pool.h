@@ -60,17 +60,16 @@ struct ObjectLock {
   bool although_full = false;
 };
 
-/// Who has one.
-struct ObjectLocker {
-  std::string client;  // "client.4123"
-  std::string cookie;
-  std::string address;  // as it is listed: "v1:10.0.0.1:0/123"
-  friend bool operator==(const ObjectLocker&, const ObjectLocker&) = default;
-};
-
 struct OmapPage {
   OmapValues values;
   bool more = false;  // there are entries after the last of these
+};
+
+/// How far rbd-mirror has come with a snapshot that it copies, as it notes it
+/// there.
+struct CopyNote {
+  uint64_t objects = 0;
+  bool complete = false;
 };
 
 /// A pool and RADOS namespace of one cluster (an ioctx). Cheap to make: one per
@@ -149,15 +148,16 @@ class Pool {
   virtual absl::StatusOr<std::string> SnapshotRecord(
       const std::string& image_id, uint64_t snapshot_id) = 0;
   /// Makes `objects` the number that rbd-mirror goes on from, and the copy
-  /// incomplete, in one atomic step if the snapshot still has this `record`.
-  /// false: it has another, or there is no such snapshot. NOT_FOUND: no such
-  /// image. Ceph would do the same to any mirror snapshot. Needs a mutation
-  /// pool. rados_write_op_omap_cmp2, and rados_write_op_exec of
+  /// incomplete or complete, in one atomic step if the snapshot still has this
+  /// `record`. false: it has another, or there is no such snapshot. NOT_FOUND:
+  /// no such image. Nobody who has the image open is told. Ceph would do the
+  /// same to any mirror snapshot. Needs a mutation pool.
+  /// rados_write_op_omap_cmp2, and rados_write_op_exec of
   /// rbd.mirror_image_snapshot_set_copy_progress
   virtual absl::StatusOr<bool> SetCopyProgress(const std::string& image_id,
                                                uint64_t snapshot_id,
                                                const std::string& record,
-                                               uint64_t objects) = 0;
+                                               CopyNote note) = 0;
 
   /// Makes the copied snapshot one of `kind`, kNonPrimary or
   /// kNonPrimaryDemoted, in one atomic step if it still has this `record`.
@@ -194,12 +194,12 @@ class Pool {
       const ObjectLock& lock, std::chrono::seconds duration) = 0;
   /// Who has it; the cookie of `lock` does not matter. None also when its time
   /// is over, and when there is no such object. rados_list_lockers
-  virtual absl::StatusOr<std::vector<ObjectLocker>> ObjectLockers(
+  virtual absl::StatusOr<std::vector<Locker>> ObjectLockers(
       const ObjectLock& lock) = 0;
   /// Takes it from `locker`, and from nobody else. OK also when that does not
   /// have it. Needs a mutation pool. rados_break_lock
   virtual absl::Status BreakObjectLock(const ObjectLock& lock,
-                                       const ObjectLocker& locker) = 0;
+                                       const Locker& locker) = 0;
   /// Removes the object with its locks, in one step with the proof that this
   /// client has the lock. false: it does not; nothing is removed. Needs a
   /// mutation pool. rados_write_op_exec (lock.assert_locked),

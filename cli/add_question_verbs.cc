@@ -2,9 +2,11 @@
 #include <vector>
 
 #include "cli/add_verbs.h"
+#include "cli/adopt.h"
 #include "cli/audit.h"
 #include "cli/doctor.h"
 #include "cli/durations.h"
+#include "cli/gather.h"
 #include "cli/history.h"
 #include "cli/inspection.h"
 #include "cli/rescue.h"
@@ -17,6 +19,51 @@ std::vector<std::string*> PointersTo(std::vector<std::string>& texts) {
   pointers.reserve(texts.size());
   for (std::string& text : texts) pointers.push_back(&text);
   return pointers;
+}
+
+void AddAdopt(Program& program) {
+  const auto command = std::make_shared<AdoptCommand>();
+  Options& options = program.options();
+  CLI::App& sub = *program.app().add_subcommand(
+      "adopt",
+      "Make volumes known on this site that are mirrored here and were never "
+      "restored in Kubernetes: write their entries into ceph-csi's journal. "
+      "Without --yes it only shows them");
+  CLI::Option& images =
+      *sub.add_option("image", command->images,
+                      "Mirrored images, as POOL/IMAGE or POOL/NAMESPACE/IMAGE");
+  CLI::Option& pool =
+      *sub.add_option("--pool", command->pool,
+                      "Name of a pool: all its mirrored images instead")
+           ->excludes(&images);
+  sub.add_option("--rados-namespace", command->rados_namespace,
+                 "With --pool: the RADOS namespace")
+      ->needs(&pool);
+  sub.add_option("--cluster", command->cluster,
+                 "Their cluster in config.json, where that has several");
+  sub.add_option("--pv-name", command->volume_name,
+                 "Of one image: the name of its PersistentVolume, in place of "
+                 "what the image tells")
+      ->needs(&images);
+  sub.add_option("--owner", command->owner,
+                 "Of one image: the namespace of its claim, likewise")
+      ->needs(&images);
+  CLI::Option& kms =
+      *sub.add_option("--kms", command->kms_id,
+                      "Of encrypted images that do not tell it: the id of "
+                      "their KMS (encryptionKMSID)");
+  sub.add_option("--encryption-type", command->encryption_type,
+                 "With --kms: how they are encrypted; block is the default. "
+                 "file counts for each image that is named: none shows it")
+      ->needs(&kms)
+      ->check(CLI::IsMember({"block", "file"}));
+  sub.add_flag("--yes", command->yes, "Write what is shown otherwise");
+  AddUserOptions(sub, options.secrets);
+  AddConnectionOptions(sub, options, Sockets::kAdmin);
+  program.AddVerb(sub, [&options, command](Streams& streams) {
+    AimAtAdminSocket(options, *command);
+    return RunAdopt(*command, streams);
+  });
 }
 
 void AddAudit(Program& program) {
@@ -99,6 +146,34 @@ void AddDoctor(Program& program) {
   program.AddVerb(sub, [&options, command](Streams& streams) {
     AimAtAdminSocket(options, *command);
     return RunDoctor(*command, streams);
+  });
+}
+
+void AddGather(Program& program) {
+  const auto command = std::make_shared<GatherCommand>();
+  Options& options = program.options();
+  CLI::App& sub = *program.app().add_subcommand(
+      "gather",
+      "Write all that helps somebody who helps from afar into one tar: "
+      "versions, configuration, doctor, status, explanations, operations, "
+      "history, audit and metrics, without keys. Ends with 9 when not all "
+      "could be had; its index says why");
+  sub.add_option("-o,--output", command->output,
+                 "The file; - is standard output; without it "
+                 "rbd-addons-gather-TIME.tar in this folder");
+  sub.add_flag("--force", command->replace, "Replace a file that is there");
+  CLI::Option& admin = *sub.add_option(
+      "--from-admin", command->from_admin,
+      "Socket for administrators of the other site's daemon: ask it, too");
+  sub.add_option("--from-secrets-file", command->from_secrets.file,
+                 "As --secrets-file, for that daemon")
+      ->needs(&admin);
+  AddUserOptions(sub, options.secrets);
+  AddConnectionOptions(sub, options, Sockets::kAdmin);
+  AddInputEndOption(sub, options);
+  program.AddPlainVerb(sub, [&options, command](Streams& streams) {
+    AimAtAdminSocket(options, *command);
+    return RunGather(*command, streams);
   });
 }
 
@@ -208,10 +283,12 @@ void AddRescue(Program& program) {
 }  // namespace
 
 void AddQuestionVerbs(Program& program) {
+  AddAdopt(program);
   AddAudit(program);
   AddCheckFailover(program);
   AddExplain(program);
   AddDoctor(program);
+  AddGather(program);
   AddHistory(program);
   AddRescue(program);
 }

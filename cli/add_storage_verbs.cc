@@ -99,6 +99,16 @@ void AddSpaceVerbs(Program& program) {
   Finish(trim_sub, trim, program, {&trim->id});
 }
 
+void AddKeyVerb(Program& program) {
+  const StorageCommandPtr rotate = NewCommand(StorageVerb::kRotateKey);
+  CLI::App& sub = *program.app().add_subcommand(
+      "rotate-key",
+      "Give an encrypted volume a new key, on the node of the volume");
+  sub.add_option("id", rotate->id, kVolumeText)->required();
+  AddVolumePlaceOptions(sub, program.options());
+  Finish(sub, rotate, program, {&rotate->id});
+}
+
 void AddGroupVerbs(Program& program) {
   struct Verb {
     StorageVerb verb;
@@ -149,6 +159,7 @@ void AddGroupVerbs(Program& program) {
 void AddStorageVerbs(Program& program) {
   AddFenceVerbs(program);
   AddSpaceVerbs(program);
+  AddKeyVerb(program);
   AddGroupVerbs(program);
 }
 

@@ -17,10 +17,12 @@ inline constexpr std::array<const char*, 2> kStatusAliases = {"list", "ls"};
 void AddStatusVerb(Program& program);
 /// call, methods, probe, identity, operations and cancel.
 void AddDaemonVerbs(Program& program);
-/// audit, check-failover, explain, doctor, history and rescue.
+/// adopt, audit, check-failover, explain, doctor, gather, history and rescue.
 void AddQuestionVerbs(Program& program);
 /// info, enable, promote, demote, resync, disable and destination.
 void AddReplicationVerbs(Program& program);
+/// sync, pause and resume.
+void AddCopyingVerbs(Program& program);
 /// relocate, failover and failback, below site.
 void AddSiteVerbs(Program& program);
 /// Fences, space and, below group, volume groups.

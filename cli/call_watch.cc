@@ -1,9 +1,17 @@
 #include "cli/call_watch.h"
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "base/without_numbers.h"
 #include "cli/channel.h"
 #include "cli/methods.h"
@@ -55,9 +63,32 @@ std::string StepText(const admin_pb::Operation& operation) {
 /// Nobody needs its end. A primary that waits for its followers is none of
 /// these: it gives the role back where one is promoted, while somebody waits.
 bool MayBeInterrupted(const admin_pb::Operation& operation) {
-  return !operation.mutating() &&
-         absl::StartsWith(operation.step(), "waiting") &&
-         !absl::StrContains(operation.step(), "start no workload");
+  if (operation.mutating()) return false;
+  return !operation.clock().empty() ||
+         (absl::StartsWith(operation.step(), "waiting") &&
+          !absl::StrContains(operation.step(), "start no workload"));
+}
+
+size_t TerminalColumns() {
+  constexpr size_t kFew = 20;
+  winsize size{};
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): there is no other way.
+  const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0;
+  return known && size.ws_col > 0 ? std::max<size_t>(size.ws_col, kFew)
+                                  : kColumns + 1;
+}
+
+/// In lines of `columns` at most, but for words that are longer.
+std::vector<std::string> WrapWords(const std::string& text, size_t columns) {
+  std::vector<std::string> lines;
+  for (const absl::string_view word : absl::StrSplit(text, ' ')) {
+    if (lines.empty() || lines.back().size() + 1 + word.size() > columns) {
+      lines.emplace_back(word);
+    } else {
+      absl::StrAppend(&lines.back(), " ", word);
+    }
+  }
+  return lines;
 }
 
 }  // namespace
@@ -111,7 +142,21 @@ void CallWatch::Look() {
   for (const admin_pb::Operation& operation : list.operations()) {
     if (operation.object() != options_.subject) continue;
     const MutexLock lock(mutex_);
-    if (MayBeInterrupted(operation) && !std::exchange(said_safe_, true)) {
+    const bool safe = MayBeInterrupted(operation);
+    if (!operation.clock().empty()) {
+      const std::string line =
+          absl::StrCat(CleanLine(operation.clock(), kMaxShownText),
+                       safe ? "; Ctrl-C is safe" : "");
+      said_safe_ |= safe;
+      // What is new is said at once.
+      if (std::string kind = WithoutNumbers(line); kind != last_clock_) {
+        last_clock_ = std::move(kind);
+        next_line_ = steady_clock::now();
+      }
+      ShowLine(line);
+      return;
+    }
+    if (safe && !std::exchange(said_safe_, true)) {
       Clear();
       streams_.err << "nothing is changed while it waits: Ctrl-C is safe"
                    << std::endl;
@@ -124,11 +169,19 @@ void CallWatch::Look() {
 }
 
 void CallWatch::Show(const std::string& doing, const std::string& progress) {
-  const std::string line = CleanLine(
-      absl::StrCat(doing, progress.empty() ? "" : ": ", progress), kColumns);
+  ShowLine(CleanLine(
+      absl::StrCat(doing, progress.empty() ? "" : ": ", progress), kColumns));
+}
+
+/// Whole, however narrow the terminal is.
+void CallWatch::ShowLine(const std::string& line) {
   if (streams_.err_is_terminal) {
-    streams_.err << "\r\x1b[K" << line << std::flush;
-    drawn_ = true;
+    const size_t columns =
+        options_.columns > 0 ? options_.columns : TerminalColumns();
+    const std::vector<std::string> lines = WrapWords(line, columns - 1);
+    Clear();
+    streams_.err << "\r\x1b[K" << absl::StrJoin(lines, "\n") << std::flush;
+    drawn_ = lines.size();
     return;
   }
   if (steady_clock::now() < next_line_) return;
@@ -137,8 +190,9 @@ void CallWatch::Show(const std::string& doing, const std::string& progress) {
 }
 
 void CallWatch::Clear() {
-  if (drawn_) streams_.err << "\r\x1b[K" << std::flush;
-  drawn_ = false;
+  for (; drawn_ > 1; --drawn_) streams_.err << "\r\x1b[K\x1b[A";
+  if (drawn_ > 0) streams_.err << "\r\x1b[K" << std::flush;
+  drawn_ = 0;
 }
 
 void SayWhatGoesOn(const std::shared_ptr<grpc::Channel>& channel,

@@ -4,6 +4,7 @@
 #include <grpcpp/channel.h>
 
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -19,10 +20,11 @@
 namespace addons {
 
 /// While a call waits: looks every second at what the daemon does with the
-/// object of the call, and shows on the error stream how far that is: on a
-/// terminal in one line that changes, else in a line every half minute. Says
-/// once that a wait may be interrupted, which changes nothing. And notes
-/// Ctrl-C. Nobody else writes to the error stream meanwhile.
+/// object of the call, and shows on the error stream how far that is, and of a
+/// wait for another site since when, for how long and until when: on a terminal
+/// in one line that changes, or several where it is narrow, else in a line
+/// every half minute. Says that a wait may be interrupted, which changes
+/// nothing. And notes Ctrl-C. Nobody else writes to the error stream meanwhile.
 class CallWatch {
  public:
   struct Options {
@@ -33,6 +35,8 @@ class CallWatch {
     std::chrono::milliseconds look_every{1000};
     /// Where the error stream is no terminal.
     std::chrono::milliseconds line_every{30000};
+    /// Of the terminal; 0: it is asked, each time.
+    size_t columns = 0;
   };
 
   /// `channel` is that of the administrators' services; null: nothing is
@@ -57,6 +61,7 @@ class CallWatch {
   void Look();
   void Show(const std::string& doing, const std::string& progress)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ShowLine(const std::string& line) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Clear() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::shared_ptr<grpc::Channel> channel_;
@@ -68,8 +73,9 @@ class CallWatch {
   std::chrono::steady_clock::time_point next_look_;  // of Tick() only
   Mutex mutex_;
   std::string last_reason_ ABSL_GUARDED_BY(mutex_);
+  std::string last_clock_ ABSL_GUARDED_BY(mutex_);
   std::chrono::steady_clock::time_point next_line_ ABSL_GUARDED_BY(mutex_);
-  bool drawn_ ABSL_GUARDED_BY(mutex_) = false;
+  size_t drawn_ ABSL_GUARDED_BY(mutex_) = 0;        // lines that change
   bool said_safe_ ABSL_GUARDED_BY(mutex_) = false;  // to interrupt it
   ProgressMeter operation_ ABSL_GUARDED_BY(mutex_);
   ProgressMeter reason_ ABSL_GUARDED_BY(mutex_);

@@ -2,12 +2,12 @@
 
 #include <CLI/CLI.hpp>
 #include <cstddef>
-#include <functional>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "cli/known_values.h"
 
 namespace addons {
 namespace {
@@ -23,6 +23,19 @@ std::vector<std::string> ChoicesIn(const std::string& type) {
 bool IsFile(const std::string& name) {
   return absl::EndsWith(name, "-file") || name == "--keyring" ||
          name == "--path";
+}
+
+/// Of KnownKinds(); empty: of none.
+std::string KnownOf(const OptionText& option) {
+  const std::string& name = option.names.front();
+  if (name == "--pool" || (option.argument && name == "pool")) {
+    return kKnownPools;
+  }
+  if (name == "--cluster") return kKnownClusters;
+  if (name == "--parameter") return kKnownParameters;
+  const bool volume =
+      option.argument && absl::StrContains(option.text, "PersistentVolume");
+  return volume ? kKnownVolumes : "";
 }
 
 OptionText TextOf(const CLI::Option& option) {
@@ -43,6 +56,7 @@ OptionText TextOf(const CLI::Option& option) {
     text.takes_value = option.get_items_expected_max() != 0;
     text.is_file = IsFile(text.names.front());
   }
+  text.known = KnownOf(text);
   return text;
 }
 
@@ -55,7 +69,9 @@ void Append(const CLI::App& app, const std::string& path,
     if (!option->get_group().empty()) text.options.push_back(TextOf(*option));
   }
   const std::vector<const CLI::App*> subs =
-      app.get_subcommands(std::function<bool(const CLI::App*)>());
+      app.get_subcommands([](const CLI::App* sub) {
+        return !sub->get_group().empty();  // hidden
+      });
   for (const CLI::App* const sub : subs) {
     text.subcommands.push_back(sub->get_name());
   }

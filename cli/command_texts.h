@@ -19,6 +19,7 @@ struct OptionText {
   bool takes_value = false;          // with a name, and a word after it
   bool is_file = false;              // the value is a path
   std::vector<std::string> choices;  // all that it may be; empty: anything
+  std::string known;  // of KnownKinds(): what a daemon knows; empty: nothing
 };
 
 /// The program, or a subcommand, as --help has it.

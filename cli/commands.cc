@@ -1,9 +1,11 @@
 #include "cli/commands.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <iostream>
+#include <optional>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -12,7 +14,10 @@
 #include "cli/channel.h"
 #include "cli/durations.h"
 #include "cli/exit_codes.h"
+#include "cli/input_end.h"
 #include "cli/program.h"
+#include "cli/secrets.h"
+#include "cli/verb_help.h"
 #include "cli/verb_names.h"
 #include "cli/watch.h"
 
@@ -79,10 +84,12 @@ void AddAllVerbs(Program& program) {
   AddDaemonVerbs(program);
   AddQuestionVerbs(program);
   AddReplicationVerbs(program);
+  AddCopyingVerbs(program);
   AddSiteVerbs(program);
   AddStorageVerbs(program);
   AddConformanceVerb(program);
   AddHelpVerbs(program);
+  LayOutHelp(program.app());
 }
 
 int RunCli(const std::vector<std::string>& arguments, std::istream& in,
@@ -108,6 +115,12 @@ int RunCli(const std::vector<std::string>& arguments, std::istream& in,
     return program.app().exit(error, out, err) == 0 ? 0 : kCliUsage;
   }
   Streams streams = StreamsFor(program.options(), in, out, err);
+  const absl::Status taken = TakeSecretsFrom(in, program.options().secrets);
+  if (!taken.ok()) return Fail(taken, kCliUsage, streams);
+  std::optional<InputEnd> input_end;
+  if (program.options().ends_with_input) {
+    input_end.emplace(STDIN_FILENO, [] { kill(getpid(), SIGINT); });
+  }
   for (const Program::Verb& verb : program.verbs()) {
     if (verb.app->parsed()) return RunVerb(verb, program.options(), streams);
   }

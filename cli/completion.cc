@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
+#include "cli/known_values.h"
 #include "cli/methods.h"
 
 namespace addons {
@@ -40,6 +41,14 @@ std::vector<std::string> WordsOf(const CommandText& command) {
   return words;
 }
 
+/// The kind of what a daemon knows that can stand at the place of an argument.
+std::string KnownOf(const CommandText& command) {
+  for (const OptionText& option : command.options) {
+    if (option.argument && !option.known.empty()) return option.known;
+  }
+  return "";
+}
+
 std::vector<std::string> NamesOf(const CommandText& command) {
   std::vector<std::string> names;
   for (const OptionText& option : command.options) {
@@ -65,6 +74,7 @@ std::string Paths(const Commands& commands,
 struct Values {
   std::set<std::string> files;
   std::map<std::string, std::vector<std::string>> choices;
+  std::map<std::string, std::string> known;  // kinds
   std::set<std::string> others;
 };
 
@@ -78,6 +88,8 @@ Values ValuesOf(const Commands& commands) {
           values.files.insert(name);
         } else if (!option.choices.empty()) {
           values.choices[name] = option.choices;
+        } else if (!option.known.empty()) {
+          values.known[name] = option.known;
         } else {
           values.others.insert(name);
         }
@@ -87,12 +99,42 @@ Values ValuesOf(const Commands& commands) {
   return values;
 }
 
+std::string AskFish(const std::string& kind) {
+  return QuoteForFish(absl::StrCat("(env (commandline -opc)[1] ", kKnownVerb,
+                                   " ", kind, " 2>/dev/null)"));
+}
+
+std::string FishOption(const OptionText& option) {
+  std::string line;
+  for (const std::string& name : option.names) {
+    absl::StrAppend(&line, absl::StartsWith(name, "--") ? " -l " : " -s ",
+                    name.substr(name.find_first_not_of('-')));
+  }
+  if (option.is_file) {
+    absl::StrAppend(&line, " -r -F");
+  } else if (option.takes_value) {
+    absl::StrAppend(&line, " -x");
+  }
+  if (option.takes_value && !option.choices.empty()) {
+    absl::StrAppend(&line, " -a ",
+                    QuoteForFish(absl::StrJoin(option.choices, " ")));
+  }
+  if (!option.known.empty()) {
+    absl::StrAppend(&line, " -a ", AskFish(option.known));
+  }
+  return absl::StrCat(line, " -d ", QuoteForFish(option.text));
+}
+
 std::string TextOf(const Commands& commands, const std::string& path) {
   for (const CommandText& command : commands) {
     if (command.path == path) return command.text;
   }
   return "";
 }
+
+/// In bash and zsh: asks the daemon; what it cannot tell is not offered.
+constexpr char kAskBash[] = "\"${COMP_WORDS[0]}\" known 2>/dev/null ";
+constexpr char kAskZsh[] = "${(Q)words[1]} known 2>/dev/null ";
 
 /// "'name:text'" for _describe of zsh.
 std::string Described(const std::string& name, const std::string& text) {
@@ -108,7 +150,7 @@ std::string BashCompletion(const Commands& commands) {
       "bash`.\n\n_rbd_addons() {\n"
       "  local word=${COMP_WORDS[COMP_CWORD]} "
       "before=${COMP_WORDS[COMP_CWORD - 1]}\n"
-      "  local at='' words='' options='' i\n"
+      "  local at='' words='' known='' options='' i\n"
       "  # Bash takes --output=json for three words.\n"
       "  if [[ $word == '=' ]]; then word=''; fi\n"
       "  if [[ $before == '=' ]]; then before=${COMP_WORDS[COMP_CWORD - 2]}; "
@@ -127,18 +169,30 @@ std::string BashCompletion(const Commands& commands) {
                     Quote(absl::StrJoin(choices, " ")),
                     " -- \"$word\")\n      return\n      ;;\n");
   }
+  for (const auto& [name, kind] : values.known) {
+    absl::StrAppend(&script, "    ", name, ")\n",
+                    kind == kKnownParameters
+                        ? "      compopt -o nospace 2>/dev/null || :\n"
+                        : "",
+                    "      mapfile -t COMPREPLY < <(compgen -W \"$(", kAskBash,
+                    kind, " || :)\" -- \"$word\")\n      return\n      ;;\n");
+  }
   absl::StrAppend(&script, "    ", absl::StrJoin(values.others, " | "),
                   ")\n      return\n      ;;\n  esac\n  case $at in\n");
   for (const CommandText& command : commands) {
     absl::StrAppend(
-        &script, "    ", Quote(command.path),
-        ")\n      words=", Quote(absl::StrJoin(WordsOf(command), " ")),
+        &script, "    ", Quote(command.path), ")\n      known='",
+        KnownOf(command),
+        "'\n      words=", Quote(absl::StrJoin(WordsOf(command), " ")),
         "\n      options=", Quote(absl::StrJoin(NamesOf(command), " ")),
         "\n      ;;\n");
   }
   absl::StrAppend(
       &script,
-      "  esac\n  if [[ $word == -* ]]; then words=$options; fi\n"
+      "  esac\n  if [[ $word == -* ]]; then\n    words=$options\n"
+      "  elif [[ $known ]]; then\n    words+=\" $(",
+      kAskBash,
+      "\"$known\" || :)\"\n  fi\n"
       "  mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n}\n"
       "complete -F _rbd_addons rbd-addons\n");
   return script;
@@ -150,7 +204,7 @@ std::string ZshCompletion(const Commands& commands) {
       "#compdef rbd-addons\n"
       "# Completion of rbd-addons for zsh, made by `rbd-addons completion "
       "zsh`.\n\n_rbd-addons() {\n"
-      "  local at='' i\n  local -a found options\n"
+      "  local at='' known='' i\n  local -a found options\n"
       "  for ((i = 2; i < CURRENT; i++)); do\n"
       "    case \"$at ${words[i]}\" in\n      (",
       Paths(commands, Quote, "|"), ") at+=\" ${words[i]}\" ;;\n",
@@ -160,11 +214,16 @@ std::string ZshCompletion(const Commands& commands) {
     absl::StrAppend(&script, "    (", name, ") compadd -- ",
                     absl::StrJoin(choices, " "), "; return ;;\n");
   }
+  for (const auto& [name, kind] : values.known) {
+    absl::StrAppend(&script, "    (", name, ") compadd ",
+                    kind == kKnownParameters ? "-S '' " : "", "-- ${(f)\"$(",
+                    kAskZsh, kind, ")\"}; return ;;\n");
+  }
   absl::StrAppend(&script, "    (", absl::StrJoin(values.others, "|"),
                   ") _message value; return ;;\n  esac\n  case $at in\n");
   for (const CommandText& command : commands) {
-    absl::StrAppend(&script, "    (", Quote(command.path),
-                    ")\n      found=(\n");
+    absl::StrAppend(&script, "    (", Quote(command.path), ")\n      known='",
+                    KnownOf(command), "'\n      found=(\n");
     for (const std::string& word : WordsOf(command)) {
       absl::StrAppend(
           &script, "        ",
@@ -184,7 +243,10 @@ std::string ZshCompletion(const Commands& commands) {
       &script,
       "  esac\n  if [[ ${words[CURRENT]} == -* ]]; then\n"
       "    _describe option options\n  else\n"
-      "    _describe command found\n  fi\n}\n\n"
+      "    _describe command found\n    if [[ -n $known ]]; then\n"
+      "      compadd -- ${(f)\"$(",
+      kAskZsh,
+      "$known)\"}\n    fi\n  fi\n}\n\n"
       "if [[ ${funcstack[1]} == _rbd-addons ]]; then\n"
       "  _rbd-addons \"$@\"\nelse\n  compdef _rbd-addons rbd-addons\nfi\n");
   return script;
@@ -208,23 +270,13 @@ std::string FishCompletion(const Commands& commands) {
       absl::StrAppend(&script, here, " -a ", word,
                       text.empty() ? "" : " -d " + QuoteForFish(text), "\n");
     }
+    if (const std::string kind = KnownOf(command); !kind.empty()) {
+      absl::StrAppend(&script, here, " -a ", AskFish(kind), "\n");
+    }
     for (const OptionText& option : command.options) {
-      if (option.argument) continue;
-      absl::StrAppend(&script, here);
-      for (const std::string& name : option.names) {
-        absl::StrAppend(&script, absl::StartsWith(name, "--") ? " -l " : " -s ",
-                        name.substr(name.find_first_not_of('-')));
+      if (!option.argument) {
+        absl::StrAppend(&script, here, FishOption(option), "\n");
       }
-      if (option.is_file) {
-        absl::StrAppend(&script, " -r -F");
-      } else if (option.takes_value) {
-        absl::StrAppend(&script, " -x");
-      }
-      if (option.takes_value && !option.choices.empty()) {
-        absl::StrAppend(&script, " -a ",
-                        QuoteForFish(absl::StrJoin(option.choices, " ")));
-      }
-      absl::StrAppend(&script, " -d ", QuoteForFish(option.text), "\n");
     }
   }
   return script;

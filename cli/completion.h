@@ -8,7 +8,8 @@
 
 namespace addons {
 
-// Scripts that complete the program's command line; they ask nobody.
+// Scripts that complete the program's command line. They ask the daemon (the
+// verb kKnownVerb) for pools, clusters and volumes; it need not answer.
 
 std::string BashCompletion(const std::vector<CommandText>& commands);
 std::string ZshCompletion(const std::vector<CommandText>& commands);

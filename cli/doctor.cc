@@ -38,6 +38,21 @@ std::string VerdictText(admin_pb::Finding::Verdict verdict,
   }
 }
 
+/// What a person does first, where something is a problem or unclear; else
+/// empty.
+std::string NextStep(const admin_pb::DiagnoseResponse& found) {
+  for (const admin_pb::Finding& finding : found.findings()) {
+    if (finding.verdict() != admin_pb::Finding::PROBLEM &&
+        finding.verdict() != admin_pb::Finding::UNCLEAR) {
+      continue;
+    }
+    const std::string remedy = CleanLine(finding.remedy(), kMaxShownText);
+    return absl::StrCat("next: ", remedy.substr(0, remedy.find(';')),
+                        "; then rbd-addons doctor again\n");
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string DoctorText(const admin_pb::DiagnoseResponse& found, bool all,
@@ -67,6 +82,7 @@ std::string DoctorText(const admin_pb::DiagnoseResponse& found, bool all,
     absl::StrAppend(&text, ", ", confirm, " for a person to confirm");
   }
   text.push_back('\n');
+  text += NextStep(found);
   if (found.has_handover_safe()) {
     absl::StrAppend(&text, "before a hand-over: ",
                     found.handover_safe() ? "safe" : "not safe yet", "\n");

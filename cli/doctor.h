@@ -27,8 +27,8 @@ struct DoctorCommand {
 /// is, kCliUsage or the number of the gRPC code when nothing was found out.
 int RunDoctor(const DoctorCommand& command, Streams& streams);
 
-/// A paragraph for each finding that is not in order (with `all` for each), and
-/// the numbers.
+/// A paragraph for each finding that is not in order (with `all` for each), the
+/// numbers, and what to type next where it is not in order.
 std::string DoctorText(const ::rbdaddons::admin::v1::DiagnoseResponse& found,
                        bool all, const Palette& palette = {});
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/utc.h"
@@ -33,11 +34,20 @@ pb::GetVolumeReplicationInfoRequest RequestFor(
   return request;
 }
 
+// The daemon's words; a test on a simulated site compares.
+constexpr char kSecondary[] = "this site is secondary";
+constexpr char kNoImage[] = "but the pool has no such image";
+constexpr char kInStep[] =
+    "this site is secondary, the peer is primary; in step as of ";
+
 std::vector<std::string> RowOf(
     const std::string& id, const pb::GetVolumeReplicationInfoResponse& info) {
   return {
       id,
-      pb::GetVolumeReplicationInfoResponse::Status_Name(info.status()),
+      RoleIn(info),
+      IsInStep(info)
+          ? "IN STEP"
+          : pb::GetVolumeReplicationInfoResponse::Status_Name(info.status()),
       info.has_last_sync_time()
           ? FormatUtc(absl::FromUnixSeconds(info.last_sync_time().seconds()))
           : "",
@@ -52,10 +62,19 @@ std::vector<std::string> RowOf(
 
 }  // namespace
 
+std::string RoleIn(const pb::GetVolumeReplicationInfoResponse& info) {
+  if (absl::StrContains(info.status_message(), kSecondary)) return "secondary";
+  return absl::StrContains(info.status_message(), kNoImage) ? "" : "primary";
+}
+
+bool IsInStep(const pb::GetVolumeReplicationInfoResponse& info) {
+  return absl::StartsWith(info.status_message(), kInStep);
+}
+
 int RunInfoTable(const ReplicationCommand& command,
                  const std::vector<std::string>& ids, Streams& streams) {
   std::vector<std::vector<std::string>> rows = {
-      {"ID", "REPLICATION", "LAST SYNC", "TOOK", "BYTES", "MESSAGE"}};
+      {"ID", "ROLE", "REPLICATION", "LAST SYNC", "TOOK", "BYTES", "MESSAGE"}};
   ordered_json items = ordered_json::array();
   int code = 0;
   for (const std::string& id : ids) {
@@ -82,7 +101,7 @@ int RunInfoTable(const ReplicationCommand& command,
       const std::string name = absl::StatusCodeToString(called.code());
       item["code"] = name;
       item["error"] = called.message();
-      rows.push_back({id, name, "", "", "", std::string(called.message())});
+      rows.push_back({id, "", name, "", "", "", std::string(called.message())});
     }
     items.push_back(std::move(item));
   }

@@ -32,14 +32,10 @@ std::string VerdictText(const admin_pb::Forecast& forecast,
 }
 
 std::string Reason(const admin_pb::Forecast& forecast) {
-  std::string reason = CleanLine(forecast.reason(), kMaxShownText);
-  if (forecast.has_forcible_seconds()) {
-    absl::StrAppend(&reason,
-                    "; if nothing changes, a call is answered so that "
-                    "it is forced about ",
-                    forecast.forcible_seconds(), " s after it began to wait");
-  }
-  return reason;
+  return CleanLine(
+      absl::StrCat(forecast.reason(), forecast.clock().empty() ? "" : "; ",
+                   forecast.clock()),
+      kMaxShownText);
 }
 
 /// " [row not-yet]", which docs/replication-decisions.md has.

@@ -52,9 +52,16 @@ void AddOutputOptions(CLI::App& command, Options& options) {
       ->excludes(&output);
   command.add_flag("--verbose", options.verbose,
                    "Say the id of the request, as the daemon's log has it");
+  AddInputEndOption(command, options);
 }
 
 }  // namespace
+
+void AddInputEndOption(CLI::App& command, Options& options) {
+  command.add_flag("--end-with-input", options.ends_with_input,
+                   "Take the end of standard input for Ctrl-C: that of "
+                   "`kubectl exec -i`, which passes on nothing else");
+}
 
 Program::Program() : app_("Talks to the daemon rbd-addonsd", "rbd-addons") {
   options_.endpoint = DefaultEndpoint();
@@ -104,8 +111,9 @@ std::chrono::milliseconds TimeoutOf(const Options& options) {
 void AddUserOptions(CLI::App& command, SecretsSource& secrets) {
   CLI::Option& file = *command.add_option(
       "--secrets-file", secrets.file,
-      absl::StrCat("File with userID and userKey, a JSON object of strings; "
-                   "also from ",
+      absl::StrCat("File with userID and userKey, a JSON object of strings or "
+                   "a Secret of Kubernetes as JSON; - is the beginning of "
+                   "standard input; also from ",
                    kSecretsFileVariable));
   CLI::Option& user =
       *command

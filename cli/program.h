@@ -29,6 +29,7 @@ struct Options {
   std::string output = "text";
   bool verbose = false;
   std::string watch;  // seconds; empty: once
+  bool ends_with_input = false;
 };
 
 /// The subcommands of the program, each with what it does. Completion, the
@@ -97,6 +98,8 @@ void AimAtAdminSocket(const Options& options, Command& command) {
   command.endpoint = options.admin_endpoint;
 }
 
+/// --end-with-input, which all verbs have.
+void AddInputEndOption(CLI::App& command, Options& options);
 /// Which Ceph user a call is made with.
 void AddUserOptions(CLI::App& command, SecretsSource& secrets);
 /// Which sockets of the daemon a command talks to.

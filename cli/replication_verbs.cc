@@ -10,6 +10,7 @@
 #include "base/utc.h"
 #include "cli/call.h"
 #include "cli/confirm.h"
+#include "cli/info_table.h"
 #include "cli/methods.h"
 #include "cli/output.h"
 #include "cli/palette.h"
@@ -162,9 +163,13 @@ std::string StatusText(pb::GetVolumeReplicationInfoResponse::Status status,
 
 std::string InfoText(const pb::GetVolumeReplicationInfoResponse& info,
                      const Palette& palette) {
+  const std::string role = RoleIn(info);
   std::string text = absl::StrCat(
-      "replication  ", StatusText(info.status(), palette), "\nmessage      ",
-      CleanLine(info.status_message(), kMaxShownText), "\n");
+      "replication  ",
+      IsInStep(info) ? palette.Good("IN STEP")
+                     : StatusText(info.status(), palette),
+      role.empty() ? "" : absl::StrCat("\nrole         ", role),
+      "\nmessage      ", CleanLine(info.status_message(), kMaxShownText), "\n");
   if (!info.has_last_sync_time()) {
     absl::StrAppend(&text, "last sync    not known\n");
     return text;

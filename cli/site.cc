@@ -239,7 +239,8 @@ int ShowPlan(const SitePlan& plan, Streams& streams) {
     rows.push_back({item, item.role, {}});
   }
   Yield(SiteJson(rows, plan.unseen),
-        QuestionText(plan) + "nothing was changed (--dry-run)\n", streams);
+        QuestionText(plan, Listing::kAll) + "nothing was changed (--dry-run)\n",
+        streams);
   const bool stuck = plan.items.empty() || !plan.unseen.empty() ||
                      std::any_of(plan.items.begin(), plan.items.end(),
                                  [](const SiteItem& item) {
@@ -266,8 +267,10 @@ int RunSite(const SiteCommand& command, Streams& streams) {
                    "it); those that are not are waited for\n";
   }
   if (MustAsk(plan)) {
+    const auto changed =
+        std::count_if(plan.items.begin(), plan.items.end(), IsWorkedOn);
     const std::string what = absl::StrCat(
-        plan.items.size(), " volumes and groups of ",
+        changed, " volumes and groups of ",
         CleanLine(absl::StrJoin(command.pools, ", "), kMaxShownText));
     if (command.yes) {
       streams.err << QuestionText(plan);

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "base/utc.h"
+#include "cli/count_reasons.h"
 #include "cli/streams.h"
 #include "rpc/text.h"
 
@@ -327,13 +328,15 @@ bool MustAsk(const SitePlan& plan) {
 std::string PlanText(const SitePlan& plan) {
   std::string text;
   size_t idle = 0;
-  size_t left = 0;
+  std::vector<Reasoned> left;
   for (const SiteItem& item : plan.items) {
     if (item.action == SiteAction::kNothing) {
       ++idle;
       continue;
     }
-    if (item.action == SiteAction::kLeave) ++left;
+    if (item.action == SiteAction::kLeave) {
+      left.push_back({item.name, item.reason});
+    }
     if (item.asks) continue;
     absl::StrAppend(&text, item.name,
                     item.role.empty() ? "" : absl::StrCat(" (", item.role, ")"),
@@ -342,22 +345,33 @@ std::string PlanText(const SitePlan& plan) {
   for (const std::string& unseen : plan.unseen) {
     absl::StrAppend(&text, "not looked at: ", Clean(unseen), "\n");
   }
-  absl::StrAppend(&text, plan.items.size(),
-                  " volumes and groups: ", plan.items.size() - idle - left,
-                  " to work on, ", idle, " with nothing to do, ", left,
-                  " left alone\n");
+  absl::StrAppend(&text, plan.items.size(), " volumes and groups: ",
+                  plan.items.size() - idle - left.size(), " to work on, ", idle,
+                  " with nothing to do, ", left.size(), " left alone\n");
+  // What stands above has scrolled away.
+  if (left.size() > kMostListed) {
+    absl::StrAppend(&text, "left alone:\n", CountReasons(left));
+  }
   return text;
 }
 
-std::string QuestionText(const SitePlan& plan) {
-  std::string which;
-  size_t count = 0;
+std::string QuestionText(const SitePlan& plan, Listing listing) {
+  std::vector<Reasoned> asked;
   for (const SiteItem& item : plan.items) {
-    if (!item.asks) continue;
-    ++count;
-    absl::StrAppend(&which, "  ", item.name, ": ", item.reason, "\n");
+    if (item.asks) asked.push_back({item.name, item.reason});
   }
+  const size_t count = asked.size();
   if (count == 0) return "";
+  std::string which;
+  const bool counted = count > kMostListed;
+  if (counted) which = CountReasons(asked);
+  if (!counted || listing == Listing::kAll) {
+    for (const Reasoned& one : asked) {
+      absl::StrAppend(&which, "  ", one.name, ": ", one.reason, "\n");
+    }
+  } else {
+    absl::StrAppend(&which, "--dry-run names each of them\n");
+  }
   if (plan.verb == SiteVerb::kFailback) {
     return absl::StrCat(
         "To resync by force deletes this site's copies where the two sites "

@@ -69,8 +69,11 @@ bool MustAsk(const SitePlan& plan);
 /// nobody is asked about, and the numbers.
 std::string PlanText(const SitePlan& plan);
 
+/// Whether many are counted by reason alone, or listed below that.
+enum class Listing { kCounted, kAll };
 /// What a person is asked, with how many and which; empty: nothing.
-std::string QuestionText(const SitePlan& plan);
+std::string QuestionText(const SitePlan& plan,
+                         Listing listing = Listing::kCounted);
 
 }  // namespace addons
 

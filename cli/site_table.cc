@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "cli/count_reasons.h"
 
 namespace addons {
 namespace {
@@ -129,6 +130,17 @@ std::string SiteTable(std::vector<SiteRow> rows, const Palette& palette) {
     text.push_back('\n');
   }
   absl::StrAppend(&text, done, " of ", rows.size(), " done\n");
+  // What stands above has scrolled away.
+  std::map<std::string, std::vector<Reasoned>> others;  // by result
+  for (const SiteRow& row : rows) {
+    if (!IsDone(row)) {
+      others[ResultOf(row)].push_back({row.item.name, MessageOf(row)});
+    }
+  }
+  if (rows.size() <= kMostListed) return text;
+  for (const auto& [result, all] : others) {
+    absl::StrAppend(&text, result, ":\n", CountReasons(all));
+  }
   return text;
 }
 

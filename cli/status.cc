@@ -84,14 +84,21 @@ int StatusExitCode(const admin_pb::ListStatusResponse& seen, bool by_volume) {
   return good ? 0 : kWouldNotWork;
 }
 
-int RunStatus(const StatusCommand& command, Streams& streams) {
+absl::Status AskForStatus(const StatusCommand& command,
+                          admin_pb::ListStatusResponse* seen,
+                          Streams& streams) {
   const auto end = steady_clock::now() + command.timeout;
-  admin_pb::ListStatusResponse seen;
   absl::Status asked;
   for (int tries = 0; tries < kMostTriesOfPages; ++tries) {
-    asked = AskForPages(command, end, &seen, streams);
+    asked = AskForPages(command, end, seen, streams);
     if (!absl::IsAborted(asked)) break;
   }
+  return asked;
+}
+
+int RunStatus(const StatusCommand& command, Streams& streams) {
+  admin_pb::ListStatusResponse seen;
+  const absl::Status asked = AskForStatus(command, &seen, streams);
   if (!asked.ok()) return FailCall(asked, streams);
   // The text of thousands of volumes is made for those who read it.
   const std::string text =

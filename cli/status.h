@@ -4,6 +4,7 @@
 #include <chrono>
 #include <string>
 
+#include "absl/status/status.h"
 #include "cli/secrets.h"
 #include "cli/streams.h"
 #include "rbdaddons/admin.pb.h"
@@ -25,6 +26,12 @@ struct StatusCommand {
 /// most. Returns the exit code: StatusExitCode(), kCliUsage, or the number of
 /// the gRPC code when nothing was found out.
 int RunStatus(const StatusCommand& command, Streams& streams);
+
+/// Asks for all pages of one look. Blocks until the timeout at most. Errors as
+/// AskWithSecrets(); ABORTED: looks end faster than their pages come.
+absl::Status AskForStatus(const StatusCommand& command,
+                          ::rbdaddons::admin::v1::ListStatusResponse* seen,
+                          Streams& streams);
 
 /// 0 when all that was asked for is in step or copying, else kWouldNotWork:
 /// also for what could not be seen, and where there is nothing to see. With

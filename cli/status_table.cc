@@ -1,5 +1,6 @@
 #include "cli/status_table.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -170,8 +171,16 @@ std::string RemarksOnPools(const admin_pb::ListStatusResponse& seen) {
   return text;
 }
 
+/// Whether one of them is in a volume group.
+bool AnyInGroup(const admin_pb::ListStatusResponse& seen) {
+  return std::any_of(seen.volumes().begin(), seen.volumes().end(),
+                     [](const admin_pb::VolumeStatus& volume) {
+                       return !volume.group_id().empty();
+                     });
+}
+
 std::vector<std::string> VolumeRow(const admin_pb::VolumeStatus& volume,
-                                   bool wide) {
+                                   bool groups, bool wide) {
   const bool copying = volume.state() == admin_pb::VolumeStatus::COPYING;
   std::vector<std::string> row = {
       volume.name(),
@@ -184,10 +193,12 @@ std::vector<std::string> VolumeRow(const admin_pb::VolumeStatus& volume,
       volume.has_interval_seconds() ? ScheduleText(volume.interval_seconds())
                                     : "",
       absl::StrJoin(volume.peers(), ", ")};
+  if (groups) row.push_back(volume.group());
   if (wide) {
     row.insert(row.end(),
                {volume.cluster_id(), volume.image(), volume.volume_name(),
                 volume.volume_id(), volume.image_id()});
+    if (groups) row.push_back(volume.group_id());
   }
   return row;
 }
@@ -197,12 +208,15 @@ std::string VolumeTable(const admin_pb::ListStatusResponse& seen, bool wide,
                         const Palette& palette) {
   std::vector<std::vector<std::string>> rows = {
       {"VOLUME", "ROLE", "STATE", "COPY AGE", "EVERY", "PEER"}};
+  const bool groups = AnyInGroup(seen);
+  if (groups) rows[0].emplace_back("GROUP");
   if (wide) {
     rows[0].insert(rows[0].end(),
                    {"CLUSTER", "IMAGE", "PV", "VOLUME ID", "IMAGE ID"});
+    if (groups) rows[0].emplace_back("GROUP ID");
   }
   for (const admin_pb::VolumeStatus& volume : seen.volumes()) {
-    rows.push_back(VolumeRow(volume, wide));
+    rows.push_back(VolumeRow(volume, groups, wide));
   }
   std::string table = AlignedTable(
       std::move(rows), [&](size_t row, size_t column, const std::string& cell) {

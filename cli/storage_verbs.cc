@@ -43,6 +43,9 @@ const char* MethodOf(StorageVerb verb) {
       return "reclaimspace.ReclaimSpaceController/ControllerReclaimSpace";
     case StorageVerb::kTrim:
       return "reclaimspace.ReclaimSpaceNode/NodeReclaimSpace";
+    case StorageVerb::kRotateKey:
+      return "encryptionkeyrotation.EncryptionKeyRotationController/"
+             "EncryptionKeyRotate";
     case StorageVerb::kGroupCreate:
       return "volumegroup.Controller/CreateVolumeGroup";
     case StorageVerb::kGroupModify:
@@ -79,6 +82,7 @@ absl::StatusOr<std::string> RequestText(const StorageCommand& command) {
       request["staging_target_path"] = command.path;
       [[fallthrough]];
     case StorageVerb::kReclaim:
+    case StorageVerb::kRotateKey:
       request["volume_id"] = command.id;
       break;
     case StorageVerb::kGroupCreate:
@@ -129,6 +133,7 @@ std::string SubjectOf(const StorageCommand& command) {
       return absl::StrCat("cluster '", command.cluster, "'");
     case StorageVerb::kReclaim:
     case StorageVerb::kTrim:
+    case StorageVerb::kRotateKey:
       return absl::StrCat("volume '", command.id, "'");
     case StorageVerb::kGroupCreate:
     case StorageVerb::kGroupModify:
@@ -240,6 +245,8 @@ std::string ResultText(const StorageCommand& command, const Message& message) {
       return UsageText<::reclaimspace::ControllerReclaimSpaceResponse>(message);
     case StorageVerb::kTrim:
       return UsageText<::reclaimspace::NodeReclaimSpaceResponse>(message);
+    case StorageVerb::kRotateKey:
+      return "the KMS has the volume's key, and no earlier one opens it\n";
     case StorageVerb::kGroupCreate:
       return GroupOf<::volumegroup::CreateVolumeGroupResponse>(message);
     case StorageVerb::kGroupModify:
@@ -281,6 +288,8 @@ nlohmann::ordered_json ResultOf(const StorageCommand& command) {
       return {{"verb", "reclaim"}, {"volume_id", command.id}};
     case StorageVerb::kTrim:
       return {{"verb", "trim"}, {"volume_id", command.id}};
+    case StorageVerb::kRotateKey:
+      return {{"verb", "rotate-key"}, {"volume_id", command.id}};
     case StorageVerb::kGroupCreate:
       return {{"verb", "group create"}, {"name", command.id}};
     case StorageVerb::kGroupModify:

@@ -17,6 +17,7 @@ enum class StorageVerb {
   kFenceClient,
   kReclaim,
   kTrim,
+  kRotateKey,
   kGroupCreate,
   kGroupModify,
   kGroupDelete,
@@ -24,8 +25,8 @@ enum class StorageVerb {
   kGroupShow
 };
 
-/// What a person asks of fences, space and volume groups. Each verb uses some
-/// of the fields.
+/// What a person asks of fences, space, keys and volume groups. Each verb uses
+/// some of the fields.
 struct StorageCommand {
   StorageVerb verb = StorageVerb::kFences;
   std::string endpoint;

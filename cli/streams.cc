@@ -1,9 +1,14 @@
 #include "cli/streams.h"
 
-#include <fstream>
-#include <iterator>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "base/unique_fd.h"
 #include "rpc/text.h"
 
 namespace addons {
@@ -19,12 +24,21 @@ int Fail(const absl::Status& status, int exit_code, Streams& streams) {
 }
 
 absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  std::ifstream file(path);
-  std::string text{std::istreambuf_iterator<char>(file),
-                   std::istreambuf_iterator<char>()};
-  if (!file.is_open() || file.bad()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("Failed to read file '", path, "'"));
+  const auto failed = [&path] {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "Failed to read file '", path,
+        "': ", std::error_code(errno, std::generic_category()).message()));
+  };
+  const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) return failed();
+  std::string text;
+  std::array<char, 4096> part{};
+  while (true) {
+    const ssize_t bytes = read(file.get(), part.data(), part.size());
+    if (bytes == 0) break;
+    if (bytes < 0 && errno == EINTR) continue;
+    if (bytes < 0) return failed();  // a folder, too
+    text.append(part.data(), static_cast<size_t>(bytes));
   }
   if (text.empty()) {
     return absl::InvalidArgumentError(

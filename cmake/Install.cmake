@@ -6,6 +6,9 @@ include(GNUInstallDirs)
 
 install(TARGETS rbd-addonsd RUNTIME DESTINATION "${CMAKE_INSTALL_SBINDIR}" COMPONENT daemon)
 install(TARGETS rbd-addons RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT cli)
+# kubectl finds it by its name.
+install(PROGRAMS deploy/kubectl/kubectl-rbd_addons DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT cli)
+install(FILES deploy/kubectl/kubectl-rbd_addons.1 DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT cli)
 
 set(manual "${PROJECT_BINARY_DIR}/man")
 set(completion "${PROJECT_BINARY_DIR}/completion")
@@ -49,5 +52,11 @@ install(FILES deploy/systemd/rbd-addons.sysusers RENAME rbd-addonsd.conf
   DESTINATION lib/sysusers.d COMPONENT daemon)
 install(FILES deploy/systemd/rbd-addons.default RENAME rbd-addons
   DESTINATION "${CMAKE_INSTALL_FULL_SYSCONFDIR}/default" COMPONENT daemon)
+install(DIRECTORY DESTINATION "${CMAKE_INSTALL_FULL_SYSCONFDIR}/rbd-addons" COMPONENT daemon)
+# For hosts that have no checkout: the Ceph user, what Prometheus and Grafana take, and the pages.
+install(PROGRAMS deploy/ceph/create-user.sh DESTINATION "${CMAKE_INSTALL_DATADIR}/rbd-addons" COMPONENT daemon)
+install(FILES deploy/helm/rbd-addons/files/rules.yaml deploy/helm/rbd-addons/files/dashboard.json
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/rbd-addons" COMPONENT daemon)
+install(DIRECTORY docs DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT daemon PATTERN adr EXCLUDE)
 install(FILES deploy/systemd/config.json.example
   DESTINATION "${CMAKE_INSTALL_DOCDIR}/examples" COMPONENT daemon)

@@ -99,7 +99,8 @@ absl::Status TryClasses(Cluster& cluster, int64_t pool_id,
   ADDONS_ASSIGN_OR_RETURN(
       const auto pool,
       cluster.OpenPool(pool_id, rados_namespace, Access::kMutate));
-  return OkIfNotThere(pool->SetCopyProgress(kNobody, 1, "none", 0).status());
+  return OkIfNotThere(
+      pool->SetCopyProgress(kNobody, 1, "none", CopyNote()).status());
 }
 
 using DataPool = absl::StatusOr<std::optional<int64_t>>;

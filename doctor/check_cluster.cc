@@ -1,6 +1,7 @@
 #include "doctor/check_cluster.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <iterator>
 #include <map>
@@ -14,10 +15,12 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/time.h"
 #include "ceph/blocklist_commands.h"
 #include "ceph/client_options.h"
 #include "ceph/cluster_health.h"
 #include "ceph/cluster_services.h"
+#include "ceph/errors.h"
 #include "ceph/mirror.h"
 #include "ceph/mirror_clients.h"
 #include "ceph/pinned_options.h"
@@ -33,6 +36,27 @@ constexpr absl::Duration kSkew = absl::Seconds(5);
 /// Beyond it Ceph warns (mon_clock_drift_allowed), and tickets of cephx suffer.
 constexpr absl::Duration kMonitorSkew = absl::Milliseconds(50);
 
+/// Of a cluster of which no monitor has answered since `begun`.
+Finding NoMonitorAnswers(const ClusterEntry& entry, const std::string& object,
+                         SteadyDuration waited) {
+  return {kClusterConnect, FindingVerdict::kProblem, object,
+          absl::StrCat("no monitor of ", object, " answered for ",
+                       WholeSeconds(waited), " s; those of config.json are ",
+                       absl::StrJoin(entry.monitors, ", ")),
+          "ceph -s, on a host of that cluster; where it answers, compare the "
+          "monitors in config.json with ceph mon dump, and look at the network "
+          "between"};
+}
+
+/// What else would have been looked at there.
+Finding NothingElseAsked(const std::string& object) {
+  return {"cluster.not-asked", FindingVerdict::kUnclear, object,
+          "nothing else of it was looked at, because each question would wait "
+          "as long: capabilities, clocks, releases, options, pools, rbd-mirror",
+          "ask again when a monitor answers; rbd-addons status shows what was "
+          "seen last"};
+}
+
 class ClusterCheck {
  public:
   ClusterCheck(std::shared_ptr<Cluster> cluster, const ClusterConfig& config,
@@ -47,7 +71,17 @@ class ClusterCheck {
     return report_.silent() ? std::vector<MirroredPlace>()
                             : std::move(mirrored_);
   }
+  /// No monitor answers: that is a problem, and all that is said of it.
+  bool monitors_silent() const { return monitors_silent_; }
+
   Findings Run(absl::Time now) {
+    Look(now);
+    report_.FoldNotAsked();
+    return report_.Take();
+  }
+
+ private:
+  void Look(absl::Time now) {
     Ask(
         "caps.blocklist", "read the blocklist",
         [&] { return ReadBlocklist(*cluster_).status(); },
@@ -64,6 +98,8 @@ class ClusterCheck {
           return map.status();
         },
         "give the user the monitor capability profile rbd");
+    monitors_silent_ = silent();
+    if (monitors_silent_) return;
     Ask(
         "caps.manager", "read mirror snapshot schedules",
         [&] {
@@ -86,7 +122,7 @@ class ClusterCheck {
         "died is taken for one that is down, and a promotion waits until a "
         "person forces it; give the user the manager capability allow rw, or "
         "allow command \"service status\"");
-    if (!map.ok()) return report_.Take();
+    if (!map.ok()) return;
     CheckClock(map->modified, now);
     CheckMonitorClocks();
     CheckReleases();
@@ -102,10 +138,8 @@ class ClusterCheck {
               entry_.rados_namespace.empty() ? "" : "/", entry_.rados_namespace,
               " image"));
     }
-    return report_.Take();
   }
 
- private:
   const std::string& object() const { return report_.cluster(); }
   bool silent() const { return report_.silent(); }
   static absl::Status NotAsked() { return ClusterReport::NotAsked(); }
@@ -373,14 +407,18 @@ class ClusterCheck {
       // Without an image nobody reports. Those who would are its clients.
       const auto daemons = ListMirrorClients(pool);
       const bool served = daemons.ok() && !daemons->empty();
-      Note("mirror.daemon",
-           served ? FindingVerdict::kOk : FindingVerdict::kUnclear, object,
-           absl::StrCat("no image is mirrored yet, so no rbd-mirror has "
-                        "reported",
-                        served ? absl::StrCat("; those that serve it are ",
-                                              DescribeWatchers(*daemons))
-                               : ", and none serves it"),
-           "enable the replication of a volume, then ask again");
+      Note(
+          "mirror.daemon",
+          served ? FindingVerdict::kOk : FindingVerdict::kUnclear, object,
+          absl::StrCat("no image is mirrored yet, so no rbd-mirror has "
+                       "reported",
+                       served ? absl::StrCat("; those that serve it are ",
+                                             DescribeWatchers(*daemons))
+                              : ", and none serves it"),
+          daemons.ok() && !served
+              ? "start rbd-mirror on this site, if volumes are to be copied to "
+                "it; those that serve a pool are its clients"
+              : "enable the replication of a volume, then ask again");
       return;
     }
     const auto note = [&](const char* id, const char* whose, size_t reported) {
@@ -405,40 +443,53 @@ class ClusterCheck {
   const ClusterEntry& entry_;
   ClusterReport report_;
   std::vector<MirroredPlace> mirrored_;
+  bool monitors_silent_ = false;
 };
 
 }  // namespace
 
 Findings CheckCluster(ClusterProvider& clusters, const ClusterConfig& config,
                       const ClusterEntry& entry, const CephUserRef& user,
-                      absl::Time now, std::vector<MirroredPlace>* mirrored) {
-  std::string object = absl::StrCat("cluster '", entry.cluster_id.text(), "'");
+                      const Clock& clock,
+                      std::vector<MirroredPlace>* mirrored) {
+  const std::string object =
+      absl::StrCat("cluster '", entry.cluster_id.text(), "'");
+  const SteadyTime begun = clock.Now();
+  const auto dead = [&] {
+    return Findings{NoMonitorAnswers(entry, object, clock.Now() - begun),
+                    NothingElseAsked(object)};
+  };
   auto cluster = clusters.Connect({entry.cluster_id, entry.monitors}, user);
   Finding key_type = CheckKeyType(*user, cluster.status(), object);
   if (!cluster.ok()) {
     const absl::Status& status = cluster.status();
     const bool key = absl::IsUnauthenticated(status);
     // That no monitor answers is a fault, whoever's it is.
-    Findings findings = {
-        {key ? "cluster.key" : "cluster.connect", FindingVerdict::kProblem,
-         std::move(object), std::string(status.message()),
-         key ? "give the daemon a user and key that this cluster takes: "
-               "ceph auth get client.NAME"
-             : "compare the monitors in config.json with ceph mon dump, "
-               "and the network between"}};
+    Findings findings =
+        CephErrno(status) == ETIMEDOUT && !key
+            ? dead()
+            : Findings{{key ? "cluster.key" : kClusterConnect,
+                        FindingVerdict::kProblem, object,
+                        std::string(status.message()),
+                        key ? "give the daemon a user and key that this "
+                              "cluster takes: ceph auth get client.NAME"
+                            : "compare the monitors in config.json with ceph "
+                              "mon dump, and the network between"}};
     if (key_type.verdict == FindingVerdict::kProblem) {
       findings.push_back(std::move(key_type));
     }
     return findings;
   }
   Findings findings = {
-      {"cluster.connect", FindingVerdict::kOk, object,
+      {kClusterConnect, FindingVerdict::kOk, object,
        absl::StrCat("its id is ", (*cluster)->fsid()), ""},
       {"cluster.key", FindingVerdict::kOk, object,
        absl::StrCat("it takes the key of '", user->id, "'"), ""},
       std::move(key_type)};
-  ClusterCheck check(*std::move(cluster), config, entry, std::move(object));
-  Findings more = check.Run(now);
+  ClusterCheck check(*std::move(cluster), config, entry, object);
+  Findings more = check.Run(absl::FromChrono(clock.WallNow()));
+  // What an older connection has told is not how it is now.
+  if (check.monitors_silent()) return dead();
   findings.insert(findings.end(), std::make_move_iterator(more.begin()),
                   std::make_move_iterator(more.end()));
   *mirrored = check.mirrored();

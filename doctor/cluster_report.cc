@@ -1,8 +1,12 @@
 #include "doctor/cluster_report.h"
 
+#include <cerrno>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "ceph/errors.h"
 
 namespace addons {
@@ -15,6 +19,24 @@ absl::Status ClusterReport::NotAsked() {
       "not asked, because the cluster left another question unanswered");
 }
 
+void ClusterReport::FoldNotAsked() {
+  Findings asked;
+  std::vector<std::string> not_asked;
+  for (Finding& finding : findings_) {
+    if (finding.verdict == FindingVerdict::kUnclear &&
+        absl::StrContains(finding.seen, NotAsked().message())) {
+      not_asked.push_back(std::move(finding.id));
+    } else {
+      asked.push_back(std::move(finding));
+    }
+  }
+  findings_ = std::move(asked);
+  if (not_asked.empty()) return;
+  Note("cluster.not-asked", FindingVerdict::kUnclear, cluster_,
+       absl::StrCat(NotAsked().message(), ": ", absl::StrJoin(not_asked, ", ")),
+       "mend what is above, and ask again");
+}
+
 void ClusterReport::Note(std::string id, FindingVerdict verdict,
                          std::string object, std::string seen,
                          std::string remedy) {
@@ -24,7 +46,7 @@ void ClusterReport::Note(std::string id, FindingVerdict verdict,
 }
 
 FindingVerdict ClusterReport::Heard(const absl::Status& status) {
-  silent_ |= absl::IsDeadlineExceeded(status);
+  silent_ |= absl::IsDeadlineExceeded(status) || CephErrno(status) == ETIMEDOUT;
   if (status.ok()) return FindingVerdict::kOk;
   return RefusesUser(status) ? FindingVerdict::kProblem
                              : FindingVerdict::kUnclear;

@@ -22,6 +22,9 @@ class ClusterReport {
   bool silent() const { return silent_; }
   /// What a question comes to that is not asked any more.
   static absl::Status NotAsked();
+  /// Puts one finding, "cluster.not-asked", in the place of all that were not
+  /// asked, and names them. Nothing where all were asked.
+  void FoldNotAsked();
 
   /// Adds a finding; what is in order needs no remedy.
   void Note(std::string id, FindingVerdict verdict, std::string object,

@@ -76,7 +76,7 @@ Finding OfSidecar(bool called) {
 }  // namespace
 
 Findings Diagnose(const DiagnoseEnvironment& environment,
-                  const DiagnoseRequest& request, absl::Time now) {
+                  const DiagnoseRequest& request, const Clock& clock) {
   Findings findings = CheckConfiguration(environment.config, environment.home);
   std::vector<const ClusterEntry*> asked;
   const auto config = environment.config.Current();
@@ -92,7 +92,7 @@ Findings Diagnose(const DiagnoseEnvironment& environment,
   std::vector<std::vector<MirroredPlace>> mirrored(asked.size());
   RunParallel(asked.size(), kClustersAtATime, [&](size_t i) {
     found[i] = CheckCluster(environment.clusters, **config, *asked[i],
-                            request.user, now, &mirrored[i]);
+                            request.user, clock, &mirrored[i]);
   });
   for (Findings& of_cluster : found) Append(std::move(of_cluster), &findings);
   for (const auto& of_cluster : mirrored) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/time/time.h"
+#include "base/clock.h"
 #include "ceph/cluster.h"
 #include "doctor/check_cluster.h"
 #include "doctor/finding.h"
@@ -40,13 +40,13 @@ struct DiagnoseEnvironment {
   uint64_t workers = 0;                // of all lanes
 };
 
-/// The whole installation, at `now` by this host's clock: its files, its
+/// The whole installation, now by this host's `clock`: its files, its
 /// limits, and each cluster of this site, all at a time, so that one that hangs
 /// costs what its timeouts are. With `before_handover` also what has to be true
 /// before this daemon takes over from another server: what Ceph shows of it,
 /// and what only a person can see. Changes nothing; blocks.
 Findings Diagnose(const DiagnoseEnvironment& environment,
-                  const DiagnoseRequest& request, absl::Time now);
+                  const DiagnoseRequest& request, const Clock& clock);
 
 /// The ids of the checks before a hand-over that only a person can make.
 const std::vector<std::string>& ConfirmedByPersons();

@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "doctor/diagnose.h"
 #include "operation/run_operation.h"
@@ -39,27 +38,27 @@ admin_pb::Finding::Verdict VerdictOf(FindingVerdict verdict) {
 }
 
 /// The smaller, the sooner somebody wants to read it.
-int Rank(FindingVerdict verdict) {
-  switch (verdict) {
+int Rank(const Finding& finding) {
+  switch (finding.verdict) {
     case FindingVerdict::kProblem:
-      return 0;
+      // Of a cluster that is dead nothing else can be said.
+      return finding.id == kClusterConnect ? 0 : 1;
     case FindingVerdict::kUnclear:
-      return 1;
-    case FindingVerdict::kConfirm:
       return 2;
-    case FindingVerdict::kWarning:
+    case FindingVerdict::kConfirm:
       return 3;
+    case FindingVerdict::kWarning:
+      return 4;
     case FindingVerdict::kOk:
       break;
   }
-  return 4;
+  return 5;
 }
 
 void Fill(Findings findings, admin_pb::DiagnoseResponse* response) {
-  std::stable_sort(findings.begin(), findings.end(),
-                   [](const Finding& a, const Finding& b) {
-                     return Rank(a.verdict) < Rank(b.verdict);
-                   });
+  std::stable_sort(
+      findings.begin(), findings.end(),
+      [](const Finding& a, const Finding& b) { return Rank(a) < Rank(b); });
   for (const Finding& finding : findings) {
     admin_pb::Finding& filled = *response->add_findings();
     filled.set_id(finding.id);
@@ -157,7 +156,7 @@ grpc::ServerUnaryReactor* DoctorService::Diagnose(
                          {config_, clusters_, home_,
                           limits.control.workers + limits.bulk.workers +
                               limits.read.workers},
-                         what, absl::FromChrono(operation.clock().WallNow()));
+                         what, operation.clock());
                    })
             .Then([response, before_handover = asked.before_handover](
                       absl::StatusOr<Findings> findings) {

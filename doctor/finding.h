@@ -11,6 +11,9 @@ namespace addons {
 /// not said so yet.
 enum class FindingVerdict { kOk, kWarning, kProblem, kUnclear, kConfirm };
 
+/// The id of the check whether a cluster answers at all.
+inline constexpr char kClusterConnect[] = "cluster.connect";
+
 /// One thing that was looked at.
 struct Finding {
   /// Of the check, always the same: "cluster.connect".

@@ -23,15 +23,16 @@
 #include "replication/decide/promote.h"
 #include "replication/decide/resync.h"
 #include "replication/image_clients.h"
+#include "replication/look/evictions.h"
 #include "replication/look/mirrored_clone.h"
 #include "replication/look/peers.h"
 #include "replication/look/rescue_record.h"
 #include "replication/look/role_log.h"
 #include "replication/session.h"
+#include "replication/steps/ceph_faults/mirror_snapshot.h"
 #include "replication/steps/disable.h"
 #include "replication/steps/health.h"
 #include "replication/steps/mirror_schedule.h"
-#include "replication/steps/mirror_snapshot.h"
 #include "replication/steps/parent.h"
 #include "replication/steps/resync.h"
 
@@ -61,6 +62,7 @@ std::string NameOfStep(RescueStep step) {
     case RescueStep::kSaved:
       return "the last complete state is saved";
     case RescueStep::kPromoting:
+    case RescueStep::kMarked:
       return "the image is promoted and must get that state back";
     case RescueStep::kWritten:
       return "the image was promoted and written to before it had that state "
@@ -288,7 +290,7 @@ void Explaining::AddNotes(const MirrorView& view) {
   if (AwaitsFollowers(view, environment_.options.settle_time)) {
     Add("mirroring", "own demotion",
         "taken back, and the peers do not follow yet");
-  } else if (view.GaveRoleBack()) {
+  } else if (view.Yielded()) {
     Add("mirroring", "own demotion",
         "given back to a site that was primary, whose content is not here");
   } else if (view.own.demotion.has_value() && !view.info.primary) {
@@ -325,6 +327,12 @@ void Explaining::AddMirroring(const OpenedVolume& opened,
   }
   if (view.local.has_value()) {
     AddSite(*view.local, "this site");
+    if (std::string sent_away =
+            WhySilentHere(opened.cluster(), *opened.reads, view,
+                          environment_.clock.WallNow());
+        !sent_away.empty()) {
+      Add("mirroring", "sent away", std::move(sent_away));
+    }
   } else {
     Add("mirroring", "this site", "there is no report of its rbd-mirror");
   }
@@ -354,23 +362,20 @@ void Explaining::AddSchedule(const OpenedVolume& opened,
   Add("schedule", "wanted",
       wanted.has_value() ? EveryText(*wanted)
                          : "nobody has asked for one here");
+  if (view.own.pause.has_value()) {
+    Add("schedule", "pause", DescribePause(*view.own.pause));
+  }
   const auto applied = ReadAppliedSchedules(environment_, opened, view.image_id,
                                             ResolveDeadline(context_));
   if (!applied.ok()) {
     Unseen("the schedule of mirror snapshots", applied.status());
     return;
   }
-  const auto join = [](const std::vector<SnapshotSchedule>& schedules) {
-    return absl::StrJoin(schedules, ", ",
-                         [](std::string* out, const SnapshotSchedule& one) {
-                           absl::StrAppend(out, EveryText(one));
-                         });
-  };
   if (!applied->own.empty()) {
-    Add("schedule", "real", join(applied->own));
+    Add("schedule", "real", EveryText(applied->own));
   } else if (!applied->inherited.empty()) {
     Add("schedule", "real",
-        absl::StrCat(join(applied->inherited),
+        absl::StrCat(EveryText(applied->inherited),
                      ", of its namespace, pool or cluster"));
   } else {
     Add("schedule", "real", "none");
@@ -410,9 +415,7 @@ Forecast Explaining::OfDemote(const OpenedVolume& opened,
   // A call waits for the next report where this process has seen one only.
   MirrorView awaited = view;
   AssumeReportedBefore(&awaited);
-  const SiteNameFn names = [&](const std::string& uuid) {
-    return SiteName(*opened.reads, uuid);
-  };
+  const SiteNameFn names = SiteNamesOf(*opened.reads);
   DemoteSeen seen{.view = awaited,
                   .rescue = rescue,
                   .site_name = names,
@@ -446,9 +449,8 @@ Forecast Explaining::OfDemote(const OpenedVolume& opened,
 void Explaining::AddResync(const OpenedVolume& opened, const MirrorView* view) {
   for (const Force force : {Force::kNo, Force::kYes}) {
     AddForecast("resync", force,
-                ForecastOfResync(JudgeResync(
-                    opened, environment_.timeline, Counts::kNo, view, force,
-                    environment_.options.settle_time)));
+                ForecastOfResync(JudgeResync(opened, environment_, Counts::kNo,
+                                             view, force)));
   }
 }
 
@@ -481,12 +483,10 @@ Forecast Explaining::OfDisable(const OpenedVolume& opened,
   }
   seen.rescue = rescue;
   seen.rescue_image = RescueImageName(opened.volume.image_name());
-  Next next = DecideDisable(seen);
-  if (next.step == Step::kRemoveRescue) {
-    // Then it goes on.
-    seen.rescue = std::optional<RescueRecord>();
-    next = DecideDisable(seen);
-  }
+  // What is removed first is no matter.
+  Next next = FirstOf(DisableTable(), seen, [](const Next& step) {
+    return step.step == Step::kRemoveRescue;
+  });
   if (next.step != Step::kDisable) return ForecastOf(next);
   for (const SiteView& peer : view.peers) {
     if (!MayHaveGoneOn(peer)) continue;
@@ -532,18 +532,17 @@ absl::StatusOr<std::vector<VerbForecast>> Explaining::RunOtherVerbs() {
     AddForecasts(NotSeen(opened.status()));
     return std::move(explained_.forecasts);
   }
-  const auto view =
-      LookAt(opened->volume, *opened->reads, environment_.timeline,
-             [&](Image& image, const MirrorView&) {
-               return ReadMore(*opened, image);
-             });
+  auto view = LookAt(opened->volume, *opened->reads, environment_.timeline,
+                     [&](Image& image, const MirrorView&) {
+                       return ReadMore(*opened, image);
+                     });
   if (SaysBlocklisted(view.status())) return view.status();
   if (!view.ok()) {
     AddUnseenImage(*opened, view.status());
     return std::move(explained_.forecasts);
   }
   const auto rescue =
-      ReadRescueRecord(*opened->reads, opened->volume.image_name());
+      ReadRescueRecord(*opened->reads, opened->volume.image_name(), &*view);
   if (rescue.ok()) {
     AddForecast("demote", Force::kNo, OfDemote(*opened, *view, *rescue));
     AddDisable(*opened, *view, *rescue);
@@ -574,11 +573,10 @@ absl::StatusOr<Explanation> Explaining::Run() {
   }
   AddPlace(id, *opened);
   context_.Step("looking at the image");
-  const auto view =
-      LookAt(opened->volume, *opened->reads, environment_.timeline,
-             [&](Image& image, const MirrorView&) {
-               return ReadMore(*opened, image);
-             });
+  auto view = LookAt(opened->volume, *opened->reads, environment_.timeline,
+                     [&](Image& image, const MirrorView&) {
+                       return ReadMore(*opened, image);
+                     });
   if (SaysBlocklisted(view.status())) return view.status();
   if (!view.ok()) {
     AddUnseenImage(*opened, view.status());
@@ -590,7 +588,7 @@ absl::StatusOr<Explanation> Explaining::Run() {
   context_.Step("asking the manager for the schedule");
   AddSchedule(*opened, *view);
   const auto rescue =
-      ReadRescueRecord(*opened->reads, opened->volume.image_name());
+      ReadRescueRecord(*opened->reads, opened->volume.image_name(), &*view);
   AddRescue(*opened, rescue);
   AddLease(*opened);
 

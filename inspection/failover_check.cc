@@ -19,6 +19,7 @@
 #include "replication/look/peers.h"
 #include "replication/look/role_log.h"
 #include "replication/session.h"
+#include "replication/steps/health.h"
 #include "replication/verb_scope.h"
 #include "volume/volume_directory.h"
 #include "volume/volume_id.h"
@@ -40,7 +41,8 @@ absl::StatusOr<Looked> LookAtVolume(const OpenedVolume& opened,
   if (absl::IsNotFound(view.status())) return ImageMissing(opened.volume);
   ADDONS_RETURN_IF_ERROR(view.status());
   ADDONS_ASSIGN_OR_RETURN(
-      auto rescue, ReadRescueRecord(*opened.reads, opened.volume.image_name()));
+      auto rescue,
+      ReadRescueRecord(*opened.reads, opened.volume.image_name(), &*view));
   return Looked{*std::move(view), std::move(rescue)};
 }
 
@@ -56,7 +58,8 @@ absl::StatusOr<Looked> LookAtListed(const ImageStatuses& listed,
       LookAt(opened.volume, *opened.reads, *image, &listed.sites, timeline));
   ADDONS_RETURN_IF_ERROR(image->Close());
   ADDONS_ASSIGN_OR_RETURN(
-      auto rescue, ReadRescueRecord(*opened.reads, opened.volume.image_name()));
+      auto rescue,
+      ReadRescueRecord(*opened.reads, opened.volume.image_name(), &view));
   return Looked{std::move(view), std::move(rescue)};
 }
 
@@ -76,7 +79,8 @@ absl::Status WithoutEntry() {
   return absl::NotFoundError(
       "ceph-csi's journal on this site has no entry of the image, so calls for "
       "its volume are answered with NOT_FOUND: restore its PersistentVolume "
-      "and claim on this site first");
+      "and claim on this site first, or write the entry with `rbd-addons "
+      "adopt`");
 }
 
 /// The findings of one call, made by several threads, each its own.
@@ -119,6 +123,18 @@ void SetBoth(const absl::Status& status, PromoteForecast* forecast) {
   forecast->forced = forecast->planned;
 }
 
+/// What a primary writes is not copied meanwhile: the other site would return
+/// to what it has.
+void NotePause(const MirrorView& view, PromoteForecast* forecast) {
+  if (!view.enabled() || !view.info.primary || !view.own.pause.has_value()) {
+    return;
+  }
+  for (Forecast* const each : {&forecast->planned, &forecast->forced}) {
+    absl::StrAppend(&each->reason, each->reason.empty() ? "" : "; ",
+                    DescribePause(*view.own.pause));
+  }
+}
+
 void Check::List(const OpenedVolume& opened) {
   auto& preview = previews_[WholePoolKey(opened.volume)];
   if (preview == nullptr) {
@@ -144,6 +160,7 @@ void Check::Fill(const OpenedVolume& opened,
           .Of(looked->view, looked->rescue, opened.cluster().fsid(),
               opened.volume.rados_namespace, interval_, scope);
   ForecastRoom(opened, looked->view, &finding->forecast);
+  NotePause(looked->view, &finding->forecast);
   const SteadyDuration settle = environment_.options.settle_time;
   const SiteView* primary =
       FindPeer(looked->view, Says::kPrimary, Word::kBefore, settle);

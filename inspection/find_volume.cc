@@ -15,6 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "base/status_macros.h"
+#include "ceph/image_header.h"
 #include "ceph/pool.h"
 #include "ceph/retry_when_blocklisted.h"
 #include "inspection/named_pool.h"
@@ -73,6 +74,7 @@ class NameSearch {
 
   absl::Status LookIn(const ResolvedPlace& place, const Pools& pools);
   absl::StatusOr<std::optional<ResolvedPlace>> OfImage(ResolvedPlace place);
+  void NoteWithoutEntry(Pool& pool);
   /// Of a PersistentVolume; `image` is what its entry of the journal says.
   absl::StatusOr<std::optional<ResolvedPlace>> OfRequest(ResolvedPlace place,
                                                          const Pools& pools,
@@ -84,6 +86,7 @@ class NameSearch {
   std::set<std::pair<std::string, std::string>> seen_;  // fsid and namespace
   std::vector<std::string> looked_;
   std::vector<std::string> unseen_;
+  std::string without_entry_;                 // of an image that is there
   std::map<std::string, FoundVolume> found_;  // by id
   absl::Status first_;
 };
@@ -92,10 +95,39 @@ absl::StatusOr<std::optional<ResolvedPlace>> NameSearch::OfImage(
     ResolvedPlace place) {
   ADDONS_ASSIGN_OR_RETURN(const auto pool, place.OpenPool(Access::kRead));
   auto uuid = UuidOfImage(*pool, ImageName(name_.image));
-  if (absl::IsNotFound(uuid.status())) return std::nullopt;
+  if (absl::IsNotFound(uuid.status())) {
+    NoteWithoutEntry(*pool);
+    return std::nullopt;
+  }
   ADDONS_RETURN_IF_ERROR(uuid.status());
   place.uuid = *std::move(uuid);
   return place;
+}
+
+/// The image may be there all the same: that tells what to do. Errors here do
+/// not matter any more.
+void NameSearch::NoteWithoutEntry(Pool& pool) {
+  const auto id = FindImageId(pool, ImageName(name_.image));
+  if (!id.ok()) return;
+  const std::string spec = pool.Spec(name_.image);
+  if (UuidIn(ImageName(name_.image)).empty()) {
+    without_entry_ = absl::StrCat(
+        "image '", spec,
+        "' is there, but its name does not end with a uuid, so ceph-csi did "
+        "not make it, and it has no volume id");
+    return;
+  }
+  const auto record = pool.MirrorRecord(*id);
+  const bool mirrored = record.ok() && record->has_value();
+  without_entry_ =
+      mirrored ? absl::StrCat(
+                     "image '", spec,
+                     "' is there and mirrored, but ceph-csi's journal on this "
+                     "site has no entry of it: `rbd-addons adopt ",
+                     spec, " --yes` writes it")
+               : absl::StrCat("image '", spec,
+                              "' is there, but ceph-csi's journal on this site "
+                              "has no entry of it");
 }
 
 absl::StatusOr<std::optional<ResolvedPlace>> NameSearch::OfRequest(
@@ -208,8 +240,9 @@ absl::StatusOr<FoundVolume> NameSearch::Result() {
         name_.rados_namespace, "', so volume '", name_.text,
         "' was looked for nowhere"));
   }
-  return absl::NotFoundError(absl::StrCat("there is no volume '", name_.text,
-                                          "'; looked at: ", Some(looked_)));
+  return absl::NotFoundError(absl::StrCat(
+      "there is no volume '", name_.text, "'; looked at: ", Some(looked_),
+      without_entry_.empty() ? "" : "; ", without_entry_));
 }
 
 /// Entries of config.json that cannot be used are places, too.

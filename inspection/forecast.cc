@@ -23,7 +23,7 @@ Forecast ForecastOf(const Next& next) {
   const bool unavailable = next.code == absl::StatusCode::kUnavailable;
   if (next.answers()) {
     if (!ok) forecast.verdict = Verdict::kRefuses;
-  } else if (next.waits()) {
+  } else if (next.waits() || next.step == Step::kResumeDemotionCopy) {
     // A wait that ends with an answer which makes others act is a refusal.
     forecast.verdict = unavailable ? Verdict::kWaits : Verdict::kRefuses;
   } else if (next.step == Step::kYield) {

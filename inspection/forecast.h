@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "replication/decide/next.h"
+#include "replication/decide/wait_clock.h"
 
 namespace addons {
 
@@ -34,9 +35,10 @@ struct Forecast {
   /// The row of the verb's table that says so (docs/replication-decisions.md);
   /// empty: it is no row's.
   std::string row = {};
-  /// Of a promotion that would wait: after how many more seconds it is answered
-  /// with FAILED_PRECONDITION, if nothing changes; nullopt: that is not seen.
-  std::optional<uint64_t> forcible_seconds = std::nullopt;
+  /// Of a promotion that would wait for another site.
+  std::optional<WaitClock> clock = std::nullopt;
+  /// DescribeWaitClock(); empty: there is nothing to tell.
+  std::string clock_text = {};
 };
 
 /// Of what a verb's table says comes next.

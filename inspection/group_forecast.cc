@@ -39,17 +39,33 @@ Forecast Combine(const GroupText& text, const GroupMembers& members,
   return {worst, code_of(members), DescribeFailure(text, members)};
 }
 
+/// Whose wait ends later; one that is not seen to end is the last.
+bool EndsLater(const WaitClock& a, const WaitClock& b) {
+  return b.over_in.has_value() &&
+         (!a.over_in.has_value() || *a.over_in > *b.over_in);
+}
+
 Forecast CombinePromotions(const GroupText& text,
                            const std::vector<MemberForecast>& members,
                            Forecast PromoteForecast::*which) {
   Verdict worst = Verdict::kWorks;
   GroupMembers shown;
+  const Forecast* last = nullptr;
   for (const MemberForecast& member : members) {
     const Forecast& forecast = member.forecast.*which;
     worst = std::max(worst, forecast.verdict);
     shown.push_back(InTheEnd(member.volume_id, member.primary, forecast));
+    if (!forecast.clock.has_value()) continue;
+    if (last == nullptr || EndsLater(*forecast.clock, *last->clock)) {
+      last = &forecast;
+    }
   }
-  return Combine(text, shown, worst, PromoteGroupCode);
+  Forecast combined = Combine(text, shown, worst, PromoteGroupCode);
+  if (worst == Verdict::kWaits && last != nullptr) {
+    combined.clock = last->clock;
+    combined.clock_text = last->clock_text;
+  }
+  return combined;
 }
 
 /// A forced promotion of a group promotes what it can, and then no code says

@@ -60,6 +60,22 @@ admin_pb::Forecast::Verdict VerdictOf(Verdict verdict) {
   return admin_pb::Forecast::UNCLEAR;
 }
 
+uint64_t Count(std::chrono::seconds time) {
+  return static_cast<uint64_t>(std::max<int64_t>(time.count(), 0));
+}
+
+void Fill(const WaitClock& clock, admin_pb::Forecast* filled) {
+  if (clock.report_age.has_value()) {
+    filled->set_report_age_seconds(Count(*clock.report_age));
+  }
+  if (!clock.over_in.has_value()) return;
+  filled->set_seen_seconds(Count(clock.seen_for));
+  filled->set_needed_seconds(Count(clock.needed));
+  if (clock.force == Force::kNo) {
+    filled->set_forcible_seconds(Count(*clock.over_in));
+  }
+}
+
 void Fill(const Forecast& forecast, const std::string& verb, Force force,
           admin_pb::Forecast* filled) {
   filled->set_verb(verb);
@@ -69,9 +85,8 @@ void Fill(const Forecast& forecast, const std::string& verb, Force force,
   // It may repeat what rbd-mirror wrote; see also GetVolumeReplicationInfo.
   filled->set_reason(CleanLine(forecast.reason, kMaxTextBytes));
   filled->set_row(forecast.row);
-  if (forecast.forcible_seconds.has_value()) {
-    filled->set_forcible_seconds(*forecast.forcible_seconds);
-  }
+  if (forecast.clock.has_value()) Fill(*forecast.clock, filled);
+  filled->set_clock(CleanLine(forecast.clock_text, kMaxTextBytes));
 }
 
 /// Of a volume or a group.

@@ -15,7 +15,7 @@
 #include "inspection/audit/audit_pool.h"
 #include "inspection/failover_check.h"
 #include "replication/look/role_log.h"
-#include "replication/steps/schedule_store.h"
+#include "replication/schedule_store.h"
 #include "watch/pool_look.h"
 
 namespace addons {
@@ -265,11 +265,12 @@ Findings CheckPace(OperationContext& context,
   WatchedPool seen;
   absl::Status looked = pool.status();
   if (looked.ok()) {
-    looked = PoolLook(environment.clock)
-                 .Look(
-                     context, *place.place.cluster, **pool,
-                     environment.options.settle_time,
-                     [](const std::string&) { return std::nullopt; }, &seen);
+    looked =
+        PoolLook(environment.clock)
+            .Look(
+                context, *place.place.cluster, **pool,
+                environment.options.settle_time,
+                [](const std::string&) { return std::nullopt; }, "", &seen);
   }
   if (!looked.ok() || !seen.schedules_unseen.empty()) {
     finding.seen =

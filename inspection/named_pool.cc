@@ -1,15 +1,10 @@
 #include "inspection/named_pool.h"
 
-#include <cstdint>
-#include <memory>
-#include <set>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
-#include "ceph/pool.h"
 #include "volume/home_clusters.h"
 #include "volume/pools.h"
 
@@ -40,71 +35,6 @@ absl::StatusOr<const ClusterEntry*> FindEntry(
   return absl::InvalidArgumentError(
       "cluster_id: is missing, and config.json has no cluster of this site");
 }
-
-/// Adds what is mirrored of one pool to `found`.
-absl::Status AddMirrored(const ResolvedPlace& pool, MirroredPools* found) {
-  ADDONS_ASSIGN_OR_RETURN(const auto whole, pool.OpenPool(Access::kRead));
-  ADDONS_ASSIGN_OR_RETURN(std::vector<std::string> names, whole->Namespaces());
-  names.insert(names.begin(), "");
-  for (std::string& name : names) {
-    ResolvedPlace place = pool;
-    place.rados_namespace = std::move(name);
-    ADDONS_ASSIGN_OR_RETURN(const auto opened, place.OpenPool(Access::kRead));
-    const auto mode = opened->MirrorMode();
-    if (absl::IsNotFound(mode.status())) continue;  // removed meanwhile
-    ADDONS_RETURN_IF_ERROR(mode.status());
-    if (*mode != PoolMirrorMode::kDisabled) {
-      found->places.push_back(std::move(place));
-    }
-  }
-  return absl::OkStatus();
-}
-
-/// One search, which remembers the first error.
-class Search {
- public:
-  Search(ClusterProvider& clusters, const CephUserRef& user)
-      : clusters_(clusters), user_(user) {}
-
-  void Look(const ClusterEntry& entry) {
-    ResolvedPlace place;
-    place.cluster_id = entry.cluster_id;
-    auto cluster = clusters_.Connect({entry.cluster_id, entry.monitors}, user_);
-    if (!cluster.ok()) return NotSeen(place, cluster.status());
-    place.cluster = *std::move(cluster);
-    // Two ids may mean one cluster.
-    if (!fsids_.insert(place.cluster->fsid()).second) return;
-    const auto pools = ListPools(*place.cluster);
-    if (!pools.ok()) return NotSeen(place, pools.status());
-    for (const auto& [id, name] : *pools) {
-      if (absl::StartsWith(name, ".")) continue;
-      place.pool_id = id;
-      place.pool_name = name;
-      const absl::Status added = AddMirrored(place, &found_);
-      if (!added.ok()) NotSeen(place, added);
-    }
-  }
-
-  absl::StatusOr<MirroredPools> Result() {
-    if (found_.places.empty() && !first_.ok()) return first_;
-    return std::move(found_);
-  }
-
- private:
-  void NotSeen(const ResolvedPlace& place, const absl::Status& status) {
-    found_.unseen.push_back(
-        absl::StrCat(place.pool_name.empty() ? "" : "pool '", place.pool_name,
-                     place.pool_name.empty() ? "" : "' of ", "cluster '",
-                     place.cluster_id.text(), "': ", status.message()));
-    first_.Update(status);
-  }
-
-  ClusterProvider& clusters_;
-  const CephUserRef& user_;
-  std::set<std::string> fsids_;
-  MirroredPools found_;
-  absl::Status first_;
-};
 
 }  // namespace
 
@@ -159,9 +89,7 @@ absl::StatusOr<MirroredPools> FindMirroredPools(
   ADDONS_ASSIGN_OR_RETURN(const auto current, config.Current());
   ADDONS_ASSIGN_OR_RETURN(const auto entries,
                           FindEntries(*current, home, cluster_id));
-  Search search(clusters, user);
-  for (const ClusterEntry* const entry : entries) search.Look(*entry);
-  return search.Result();
+  return FindMirroredPools(clusters, entries, user);
 }
 
 }  // namespace addons

@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "ceph/cluster.h"
 #include "volume/config_store.h"
+#include "volume/mirrored_pools.h"
 #include "volume/resolved.h"
 
 namespace addons {
@@ -38,18 +39,9 @@ absl::StatusOr<ResolvedPlace> FindPool(ConfigStore& config,
                                        const std::vector<ClusterId>& home,
                                        const NamedPool& named);
 
-/// Where images may be mirrored.
-struct MirroredPools {
-  std::vector<ResolvedPlace> places;  // pools and namespaces
-  /// Clusters and pools that could not be looked at, and why.
-  std::vector<std::string> unseen;
-};
-
 /// All pools and namespaces with mirroring on the clusters of this site, or on
-/// `cluster_id` if that is not empty. Pools of Ceph's own (".mgr") are left
-/// out. Connects to one cluster after the other, and blocks for two reads of
-/// each pool. Errors as FindPool(), and the first one when nothing could be
-/// looked at at all.
+/// `cluster_id` if that is not empty. Blocks and fails as the one of
+/// volume/mirrored_pools.h, and with the errors of FindPool().
 absl::StatusOr<MirroredPools> FindMirroredPools(
     ConfigStore& config, ClusterProvider& clusters,
     const std::vector<ClusterId>& home, const ClusterId& cluster_id,

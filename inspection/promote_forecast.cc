@@ -7,7 +7,7 @@
 #include "inspection/copy_forecast.h"
 #include "replication/decide/promote.h"
 #include "replication/look/peers.h"
-#include "replication/steps/mirror_snapshot.h"
+#include "replication/steps/ceph_faults/mirror_snapshot.h"
 
 namespace addons {
 namespace {
@@ -71,6 +71,19 @@ void PromotePreview::List(Cluster& cluster, Pool& own) {
   if (auto peers = own.MirrorPeers(); peers.ok()) peers_ = *std::move(peers);
 }
 
+void PromotePreview::TellClock(const PromoteSeen& seen, Forecast* forecast) {
+  forecast->clock = WaitClockOf(seen);
+  if (!forecast->clock.has_value()) return;
+  const WaitClock& clock = *forecast->clock;
+  const std::chrono::seconds in =
+      clock.over_in.value_or(std::chrono::seconds(0));
+  // The moment is that of calls that wait now.
+  const bool waits = seen.clocks.looked_for > SteadyDuration::zero();
+  forecast->clock_text = DescribeWaitClock(
+      clock, waits ? MomentOf(environment_.clock.WallNow() + in)
+                   : MomentAfterWait(in));
+}
+
 PromoteForecast PromotePreview::Of(const MirrorView& view,
                                    const std::optional<RescueRecord>& rescue,
                                    const std::string& fsid,
@@ -99,11 +112,7 @@ PromoteForecast PromotePreview::Of(const MirrorView& view,
     const Next next = ForecastPromote(seen);
     step = next.step;
     Forecast one = ForecastOf(next);
-    if (one.verdict == Verdict::kWaits) {
-      if (const auto in = ForcibleIn(seen); in.has_value()) {
-        one.forcible_seconds = static_cast<uint64_t>(in->count());
-      }
-    }
+    if (one.verdict == Verdict::kWaits) TellClock(seen, &one);
     return one;
   };
   PromoteForecast forecast;

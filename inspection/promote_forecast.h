@@ -24,6 +24,8 @@
 
 namespace addons {
 
+struct PromoteSeen;
+
 /// What a promotion would answer now, and what it would cost.
 struct PromoteForecast {
   Forecast planned;
@@ -84,6 +86,8 @@ class PromotePreview {
   }
 
  private:
+  void TellClock(const PromoteSeen& seen, Forecast* forecast);
+
   ReplicationEnvironment& environment_;
   const std::string pool_key_;
   PromoteSeries series_;

@@ -54,7 +54,6 @@ absl::StatusOr<SourceCall> Prepare(Resolver& resolver,
       PrepareSourceCall(resolver, source, "", TakeSecrets(request.secrets()),
                         verb, {}));
   if (!choice.has_value()) {
-    call.spec.keys.clear();
     call.spec.prove = nullptr;
     MakeRead(&call.spec);
   }

@@ -129,8 +129,7 @@ void LeaseKeeper::Release(const std::string& cookie) {
   cookies_.erase(cookie);
 }
 
-LeaseKeeper::Standing LeaseKeeper::StandingOf(
-    const ObjectLocker& locker) const {
+LeaseKeeper::Standing LeaseKeeper::StandingOf(const Locker& locker) const {
   {
     const MutexLock lock(mutex_);
     if (cookies_.contains(locker.cookie)) return Standing::kOfThisDaemon;
@@ -149,7 +148,7 @@ LeaseKeeper::Standing LeaseKeeper::StandingOf(
 }
 
 void LeaseKeeper::RememberDead(const LeaseTarget& target,
-                               const ObjectLocker& locker) {
+                               const Locker& locker) {
   const auto id = ClientIdOf(locker.client);
   if (!id.has_value()) return;
   const MutexLock lock(mutex_);
@@ -157,8 +156,7 @@ void LeaseKeeper::RememberDead(const LeaseTarget& target,
   dead_.emplace(target.place.cluster->fsid(), *id);
 }
 
-bool LeaseKeeper::ShutOut(const LeaseTarget& target,
-                          const ObjectLocker& locker) {
+bool LeaseKeeper::ShutOut(const LeaseTarget& target, const Locker& locker) {
   {
     const MutexLock lock(mutex_);
     if (left_to_end_.contains(locker.cookie)) return false;
@@ -202,7 +200,7 @@ absl::StatusOr<LeaseKeeper::Outcome> LeaseKeeper::TryTake(
     const auto lockers = pool->ObjectLockers(lock);
     if (!lockers.ok()) return NoAnswer(lockers.status(), target);
     if (lockers->empty()) continue;  // gone in between
-    const ObjectLocker& locker = lockers->front();
+    const Locker& locker = lockers->front();
     const Standing standing = StandingOf(locker);
     const bool shut_out =
         standing == Standing::kPredecessor && ShutOut(target, locker);
@@ -342,10 +340,10 @@ absl::StatusOr<std::set<uint64_t>> LeaseKeeper::DaemonClients(
     const LeaseTarget& target) {
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
                           target.place.OpenPool(Access::kRead));
-  ADDONS_ASSIGN_OR_RETURN(const std::vector<ObjectLocker> lockers,
+  ADDONS_ASSIGN_OR_RETURN(const std::vector<Locker> lockers,
                           pool->ObjectLockers(LeaseLockOf(target, "")));
   std::set<uint64_t> ids;
-  for (const ObjectLocker& locker : lockers) {
+  for (const Locker& locker : lockers) {
     if (const auto id = ClientIdOf(locker.client); id.has_value())
       ids.insert(*id);
     const Standing standing = StandingOf(locker);

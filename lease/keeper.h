@@ -103,11 +103,11 @@ class LeaseKeeper {
 
   std::string Reserve(const std::string& verb);
   void Release(const std::string& cookie);
-  Standing StandingOf(const ObjectLocker& locker) const;
+  Standing StandingOf(const Locker& locker) const;
   /// From now on Ceph takes nothing from it that comes after this client's next
   /// call. false: it was not possible; its lease is left to end.
-  bool ShutOut(const LeaseTarget& target, const ObjectLocker& locker);
-  void RememberDead(const LeaseTarget& target, const ObjectLocker& locker);
+  bool ShutOut(const LeaseTarget& target, const Locker& locker);
+  void RememberDead(const LeaseTarget& target, const Locker& locker);
   bool BeginRenewal(Held& lease) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Renew(Held& lease);
 

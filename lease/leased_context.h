@@ -60,6 +60,7 @@ class LeasedContext final : public OperationContext {
 
   Clock& clock() override { return inner_.clock(); }
   void Step(absl::string_view step) override { inner_.Step(step); }
+  void TellClock(absl::string_view clock) override { inner_.TellClock(clock); }
   void Progress(uint64_t done, uint64_t total) override {
     inner_.Progress(done, total);
   }

@@ -17,7 +17,7 @@ ObjectLock LeaseLockOf(const LeaseTarget& target, const std::string& cookie) {
   return {target.object, kLockName, cookie, target.although_full};
 }
 
-std::string DescribeLeaseLocker(const ObjectLocker& locker) {
+std::string DescribeLeaseLocker(const Locker& locker) {
   const auto holder = ParseLeaseHolder(locker.cookie);
   return holder.has_value()
              ? DescribeLeaseHolder(*holder)
@@ -26,7 +26,7 @@ std::string DescribeLeaseLocker(const ObjectLocker& locker) {
 
 absl::StatusOr<std::string> WhoHoldsLease(Pool& pool,
                                           const LeaseTarget& target) {
-  ADDONS_ASSIGN_OR_RETURN(const std::vector<ObjectLocker> lockers,
+  ADDONS_ASSIGN_OR_RETURN(const std::vector<Locker> lockers,
                           pool.ObjectLockers(LeaseLockOf(target, "")));
   return lockers.empty() ? "" : DescribeLeaseLocker(lockers.front());
 }

@@ -13,7 +13,7 @@ namespace addons {
 ObjectLock LeaseLockOf(const LeaseTarget& target, const std::string& cookie);
 
 /// For messages: the daemon and its verb.
-std::string DescribeLeaseLocker(const ObjectLocker& locker);
+std::string DescribeLeaseLocker(const Locker& locker);
 
 /// Who has the lease on `target` now, this daemon included; empty: nobody.
 /// `pool` is a read pool of the target's place. Errors of

@@ -55,10 +55,11 @@ class Fencing {
       return absl::OkStatus();
     }
     context_.Step("looking for services in the ranges");
-    ADDONS_ASSIGN_OR_RETURN(const FenceRounds::Services services,
-                            environment_.rounds.LookForServices(
-                                environment_.threads, cluster_,
-                                environment_.options.services_patience));
+    ADDONS_ASSIGN_OR_RETURN(
+        const FenceRounds::Services services,
+        environment_.rounds.LookForServices(
+            environment_.threads, cluster_, context_.clock().Now(),
+            environment_.options.services_patience));
     for (const std::string& unknown : services->unknown) {
       Log().warn("not checked before fencing cluster={} {}",
                  Quoted(request_.target.cluster_id.text()), Quoted(unknown));
@@ -85,8 +86,11 @@ class Fencing {
         FirstError(AddEntries(*cluster_, keys, expiry()));
 
     context_.Step("reading back");
-    ADDONS_ASSIGN_OR_RETURN(FenceRounds::View view,
-                            environment_.rounds.Look(cluster_));
+    ADDONS_ASSIGN_OR_RETURN(
+        const FenceRounds::AfterChange after,
+        environment_.rounds.ReadBack(environment_.threads, cluster_,
+                                     environment_.options.barrier_patience));
+    FenceRounds::View view = after.view;
     std::vector<Cidr> early;
     for (const Cidr& range : request_.ranges) {
       if (view->list.FindRange(range) != nullptr &&
@@ -113,7 +117,8 @@ class Fencing {
     context_.Step("removing helper entries");
     ADDONS_RETURN_IF_ERROR(
         RemoveHelpers(*cluster_, view->list, request_.ranges));
-    return Spread();
+    // Entries that came later are not known to all OSDs by that.
+    return view == after.view ? TellSilent(after.silent) : Spread();
   }
 
   /// An entry that was there before may be ceph-csi's automatic fence, which is
@@ -163,10 +168,13 @@ class Fencing {
 
   absl::Status Spread() {
     context_.Step("waiting for the OSDs to know it");
-    ADDONS_ASSIGN_OR_RETURN(
-        const std::vector<std::string> silent,
-        environment_.rounds.Spread(environment_.threads, cluster_,
-                                   environment_.options.barrier_patience));
+    return TellSilent(environment_.rounds.Spread(
+        environment_.threads, cluster_, environment_.options.barrier_patience));
+  }
+
+  absl::Status TellSilent(const FenceRounds::Silent& spread) {
+    ADDONS_RETURN_IF_ERROR(spread.status());
+    const std::vector<std::string>& silent = *spread;
     if (silent.empty()) {
       Log().info("fenced cluster={} ranges={}; all OSDs asked know it",
                  Quoted(request_.target.cluster_id.text()),

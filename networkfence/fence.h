@@ -27,13 +27,13 @@ struct FenceRequest {
 ///                                                   LookForServices(): FAILED_PRECONDITION
 ///   -- BeginMutation(): nothing is changed above this line --
 ///   Change()          "adding entries"              AdoptHelpers(), AddEntries(): all at once
-///                     "reading back"                Look()
+///                     "reading back"                ReadBack(): what is there, and all OSDs know it
 ///                                                   ExtendEntries(): those that end too early
 ///                     StandBeside()                 an entry of its own where the one that is
 ///                                                   there may be ceph-csi's: MayBeAutomatic();
 ///                                                   ReplaceEntries(): one that ends too early
 ///                     "removing helper entries"     RemoveHelpers()
-///   Spread()          "waiting for the OSDs to know it"
+///   Spread()          "waiting for the OSDs to know it": where entries were made after that
 ///   AfterFailure()    of an error after the first change: which ranges are in force
 // clang-format on
 ///

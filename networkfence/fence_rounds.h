@@ -4,6 +4,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/bounded_threads.h"
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "base/shared_rounds.h"
 #include "ceph/cluster.h"
@@ -36,33 +38,56 @@ class FenceRounds {
   /// ReadFenceView().
   absl::StatusOr<View> Look(const std::shared_ptr<Cluster>& cluster);
 
-  /// FindServices() with the map that Look() saw last.
+  /// FindServices() with the map that Look() saw last. Of monitors and managers
+  /// an answer counts for kMonitorsCount from when it was asked for; `now` is
+  /// the present.
   absl::StatusOr<Services> LookForServices(
       BoundedThreads& threads, const std::shared_ptr<Cluster>& cluster,
-      std::chrono::milliseconds patience);
+      SteadyTime now, std::chrono::milliseconds patience);
+  static constexpr std::chrono::seconds kMonitorsCount{5};
+
+  /// What did not answer when the newest OSD map was taken to all OSDs:
+  /// ReachAllPrimaries(). Not OK: Cluster::WaitForLatestMap().
+  using Silent = absl::StatusOr<std::vector<std::string>>;
 
   /// Waits until this client has the newest OSD map, then takes it to the OSDs
-  /// of all pools that Look() saw last: ReachAllPrimaries(), whose result this
-  /// is. Errors: Cluster::WaitForLatestMap().
-  absl::StatusOr<std::vector<std::string>> Spread(
-      BoundedThreads& threads, const std::shared_ptr<Cluster>& cluster,
-      std::chrono::milliseconds patience);
+  /// of all pools that Look() saw last.
+  Silent Spread(BoundedThreads& threads,
+                const std::shared_ptr<Cluster>& cluster,
+                std::chrono::milliseconds patience);
+
+  struct AfterChange {
+    View view;
+    Silent silent;
+  };
+  /// Look() and Spread() at the same time: neither rests on the other. Pools
+  /// that only this look has seen are reached after it.
+  absl::StatusOr<AfterChange> ReadBack(BoundedThreads& threads,
+                                       const std::shared_ptr<Cluster>& cluster,
+                                       std::chrono::milliseconds patience);
 
  private:
   struct OfCluster {
     SharedRounds<absl::StatusOr<View>> looks;
     SharedRounds<absl::StatusOr<Services>> services;
-    SharedRounds<absl::StatusOr<std::vector<std::string>>> spreads;
+    SharedRounds<Silent> spreads;
+    SharedRounds<absl::StatusOr<AfterChange>> read_backs;
 
     Mutex mutex;
     /// Of the newest look; null before the first.
     std::shared_ptr<const OsdMapView> map ABSL_GUARDED_BY(mutex);
+    /// FindMonitors() of the newest that has found all.
+    ServicesFound monitors ABSL_GUARDED_BY(mutex);
+    std::optional<SteadyTime> monitors_asked ABSL_GUARDED_BY(mutex);
   };
   struct Entry {
     std::weak_ptr<Cluster> cluster;
     std::shared_ptr<OfCluster> rounds;
   };
 
+  static absl::StatusOr<ServicesFound> Monitors(OfCluster& rounds,
+                                                Cluster& cluster,
+                                                SteadyTime now);
   std::shared_ptr<OfCluster> Of(const std::shared_ptr<Cluster>& cluster);
   /// What Look() saw last; looks when that was never.
   absl::StatusOr<std::shared_ptr<const OsdMapView>> Map(

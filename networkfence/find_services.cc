@@ -65,24 +65,25 @@ void FindMirrors(BoundedThreads& threads,
 
 }  // namespace
 
-absl::StatusOr<ServicesFound> FindServices(
-    BoundedThreads& threads, const std::shared_ptr<Cluster>& cluster,
-    const OsdMapView& map, std::chrono::milliseconds patience) {
+absl::StatusOr<ServicesFound> FindMonitors(Cluster& cluster) {
   ServicesFound found;
-  found.alive = map.osds;
-  const auto add = [&found](std::vector<LiveService> services) {
-    std::move(services.begin(), services.end(),
+  ADDONS_ASSIGN_OR_RETURN(found.alive, ReadQuorum(cluster));
+  if (auto managers = ReadManager(cluster); managers.ok()) {
+    std::move(managers->begin(), managers->end(),
               std::back_inserter(found.alive));
-  };
-  ADDONS_ASSIGN_OR_RETURN(std::vector<LiveService> monitors,
-                          ReadQuorum(*cluster));
-  add(std::move(monitors));
-  if (auto managers = ReadManager(*cluster); managers.ok()) {
-    add(*std::move(managers));
   } else {
     found.unknown.push_back(
         absl::StrCat("manager: ", managers.status().message()));
   }
+  return found;
+}
+
+ServicesFound FindServices(BoundedThreads& threads,
+                           const std::shared_ptr<Cluster>& cluster,
+                           const OsdMapView& map, ServicesFound monitors,
+                           std::chrono::milliseconds patience) {
+  ServicesFound found = std::move(monitors);
+  found.alive.insert(found.alive.begin(), map.osds.begin(), map.osds.end());
   for (const std::string& own : cluster->OwnAddresses()) {
     found.alive.push_back(ServiceAt("this daemon", own));
   }

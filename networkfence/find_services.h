@@ -15,15 +15,18 @@
 
 namespace addons {
 
-/// The services of a cluster that are alive: OSDs that are up in `map`,
-/// monitors in the quorum, the active manager where the user may see it, the
-/// rbd-mirror clients of this site and its peers, and this process. A daemon
-/// that is down belongs to a node that is being fenced. OSDs that do not answer
-/// cost `patience` at most and are `unknown`. Errors: the monitors did not
-/// answer.
-absl::StatusOr<ServicesFound> FindServices(
-    BoundedThreads& threads, const std::shared_ptr<Cluster>& cluster,
-    const OsdMapView& map, std::chrono::milliseconds patience);
+/// The monitors in the quorum, and the active manager where the user may see
+/// it. Errors: the monitors did not answer.
+absl::StatusOr<ServicesFound> FindMonitors(Cluster& cluster);
+
+/// The services of a cluster that are alive: `monitors`, OSDs that are up in
+/// `map`, the rbd-mirror clients of this site and its peers, and this process.
+/// A daemon that is down belongs to a node that is being fenced. OSDs that do
+/// not answer cost `patience` at most and are `unknown`.
+ServicesFound FindServices(BoundedThreads& threads,
+                           const std::shared_ptr<Cluster>& cluster,
+                           const OsdMapView& map, ServicesFound monitors,
+                           std::chrono::milliseconds patience);
 
 /// Which of them are within `ranges`: "osd.3 at 10.0.0.5".
 std::vector<std::string> Covered(const ServicesFound& services,

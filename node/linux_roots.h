@@ -10,6 +10,7 @@ namespace addons {
 struct LinuxRoots {
   std::string proc = "/proc";
   std::string sys = "/sys";
+  std::string dev = "/dev";
 };
 
 }  // namespace addons

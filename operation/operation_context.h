@@ -30,6 +30,10 @@ class OperationContext {
 
   /// "waiting for the demotion", "demoting": shown to those who ask or wait.
   virtual void Step(absl::string_view step) = 0;
+  /// Of what it waits for: since when, for how long and until when, as one
+  /// sentence; empty: that is not known. Stands until it is told anew, and
+  /// until BeginMutation().
+  virtual void TellClock(absl::string_view /*clock*/) {}
   /// How far the current step is, e.g. objects.
   virtual void Progress(uint64_t done, uint64_t total) = 0;
   /// What a caller is told when its deadline comes before the result. Without

@@ -45,6 +45,7 @@ struct OperationInfo {
   Lane lane = Lane::kControl;
   WorkerShare share;
   std::string step;
+  std::string clock;           // OperationContext::TellClock()
   std::string request_id;      // of the call that started it
   bool running = false;        // false: still queued
   bool between_looks = false;  // running, but waiting for a state: no worker

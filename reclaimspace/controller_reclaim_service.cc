@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "operation/job_answer.h"
 #include "operation/run_operation.h"
 #include "reclaimspace/reclaim_answer.h"
 #include "rpc/parameters.h"

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/image_name.h"
 #include "ceph/cluster.h"
 #include "ceph/image.h"
 #include "ceph/pool.h"
@@ -23,9 +24,9 @@ struct DataPool {
 
 /// What decides whether an image may be sparsified, read in one look.
 struct ImageFacts {
+  std::string image_id;
   ImageSize size;
   ImageFeatures features;
-  bool mirrored = false;
   bool secondary = false;  // mirrored, and not primary here
   std::vector<ImageSnapshot> snapshots;
   /// Watchers that are neither this process nor rbd-mirror.
@@ -35,18 +36,22 @@ struct ImageFacts {
   /// The clients of the daemon that sparsifies this image, or was killed while
   /// it did.
   std::set<uint64_t> sparsifiers;
+  int64_t data_pool_id = -1;  // where its data is
   DataPool data_pool;
 };
 
-/// Reads them, but ImageFacts::data_pool, from an image opened read-only in
-/// `pool`.
+/// Reads them, but ImageFacts::data_pool: where librbd keeps them, five reads.
+/// An image that is mirrored, or marked as a secondary, and one of which
+/// something is not understood, is opened read-only to learn what it is.
+/// NOT_FOUND: no such image. UNAVAILABLE also: it vanished meanwhile. Otherwise
+/// errors of Pool::OpenImageReadOnly() and of the reads.
 absl::StatusOr<ImageFacts> ReadFacts(Cluster& cluster, Pool& pool,
-                                     Image& image);
+                                     const ImageName& name);
 
-/// ImageFacts::data_pool. Of an image with a data pool of its own the monitors
-/// are asked what that is. Errors of ReadReleases().
+/// ImageFacts::data_pool of an image in `pool`. Of one with a data pool of its
+/// own the monitors are asked what that is. Errors of ReadReleases().
 absl::StatusOr<DataPool> ReadDataPool(Cluster& cluster, const Pool& pool,
-                                      Image& image);
+                                      const ImageFacts& facts);
 
 /// The image metadata under which a daemon writes who it is while it
 /// sparsifies. The leading dot keeps it on this site.

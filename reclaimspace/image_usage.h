@@ -7,13 +7,29 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "base/image_name.h"
+#include "ceph/image.h"
+#include "ceph/pool.h"
 #include "volume/resolved.h"
 
 namespace addons {
 
-/// Image::UsedBytes() of the volume's image, opened read-only for this one
-/// look. Blocks as it does, for `at_most` where the image has no fast-diff;
-/// with 0 such images are not measured at all.
+/// What has to be known of an image to measure it.
+struct MeasuredImage {
+  ImageName name;
+  std::string id;
+  ImageSize size;
+  ImageFeatures features;
+};
+
+/// Image::UsedBytes(). With valid fast-diff it is one read of the object map,
+/// as librbd keeps it; where that has another form or size, and without
+/// fast-diff, the image is opened read-only. Blocks as UsedBytes() does.
+absl::StatusOr<std::optional<uint64_t>> MeasureImage(
+    Pool& pool, const MeasuredImage& image, std::chrono::milliseconds at_most);
+
+/// The same of a volume's image, of which nothing is known: three reads with
+/// valid fast-diff. With 0 other images are not measured at all.
 absl::StatusOr<std::optional<uint64_t>> MeasureImage(
     const ResolvedVolume& volume, std::chrono::milliseconds at_most);
 

@@ -3,19 +3,9 @@
 #include <string>
 
 #include "base/log.h"
+#include "operation/job_answer.h"
 
 namespace addons {
-
-absl::Status AbortedIfTransient(const absl::Status& status) {
-  switch (status.code()) {
-    case absl::StatusCode::kUnavailable:
-    case absl::StatusCode::kDeadlineExceeded:
-    case absl::StatusCode::kResourceExhausted:
-      return absl::AbortedError(status.message());
-    default:
-      return status;
-  }
-}
 
 absl::Status AnswerFor(const absl::Status& error, bool caller_left,
                        const std::string& object) {

@@ -7,12 +7,6 @@
 
 namespace addons {
 
-/// `status` as the operator has to hear it. After ABORTED it repeats a reclaim
-/// call with growing pauses; after any other error it uses up all its tries
-/// within half a second. So what may be different a little later (UNAVAILABLE,
-/// DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED) becomes ABORTED.
-absl::Status AbortedIfTransient(const absl::Status& status);
-
 /// What a call about `object` answers when its operation ended with `error`. An
 /// operation that an administrator cancelled is OK, which the log says: after
 /// an error the operator would begin it again at once. `caller_left`: it is

@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "ceph/errors.h"
-#include "ceph/image_header.h"
 #include "ceph/image_objects.h"
 #include "ceph/mirror_clients.h"
 #include "ceph/pool.h"
@@ -32,15 +31,6 @@ bool MayPass(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
 }
 
-/// Which image has the name, and which state of its header. As long as this
-/// stays the same, the image is the same, with its size, features and
-/// snapshots, and its mirroring was not switched on.
-struct Header {
-  std::string image_id;
-  uint64_t version = 0;
-  friend bool operator==(const Header&, const Header&) = default;
-};
-
 /// One try, from finding the volume to its end.
 class Sparsification {
  public:
@@ -52,21 +42,18 @@ class Sparsification {
 
  private:
   absl::Status Find();
-  absl::StatusOr<std::unique_ptr<Image>> OpenForLooking();
-  absl::StatusOr<std::optional<Header>> ReadHeader();
-  absl::StatusOr<std::optional<SkipReason>> Look(Image& image);
-  absl::StatusOr<std::optional<SkipReason>> LookPastPredecessor(
-      std::unique_ptr<Image>* image);
+  absl::StatusOr<std::optional<SkipReason>> Look();
+  absl::StatusOr<std::optional<SkipReason>> LookPastPredecessor();
+  absl::StatusOr<std::optional<uint64_t>> Measure();
+  bool HasNothingToFree(std::optional<uint64_t> used_bytes) const;
   absl::StatusOr<std::optional<SkipReason>> Change();
   absl::StatusOr<std::optional<SkipReason>> ChangeLeased(LeasedContext& leased);
-  absl::StatusOr<std::optional<SkipReason>> LookIfChanged();
   absl::StatusOr<std::optional<SkipReason>> Work(LeasedContext& leased,
                                                  Image& image);
-  absl::StatusOr<std::optional<SkipReason>> WatchOver(SparsifyThread& work,
-                                                      Image& looking);
+  absl::StatusOr<std::optional<SkipReason>> WatchOver(SparsifyThread& work);
   void Report(uint64_t objects);
   absl::StatusOr<bool> TakeLock(Image& image);
-  void DropMark(Image& image);
+  void DropMark(Pool& pool);
   absl::Status Failed(absl::StatusCode code, absl::string_view cause) const;
 
   OperationContext& context_;
@@ -76,9 +63,7 @@ class Sparsification {
   std::unique_ptr<Pool> reads_;
   ImageFacts facts_;
   std::optional<DataPool> data_pool_;  // asked for once
-  /// Opened when this daemon had the lock; null: nothing was begun.
-  std::unique_ptr<Image> looking_;
-  std::optional<Header> header_seen_;  // just before the first look
+  bool opened_ = false;                // for writing
 };
 
 absl::Status Sparsification::Failed(absl::StatusCode code,
@@ -101,51 +86,50 @@ absl::Status Sparsification::Find() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<Image>> Sparsification::OpenForLooking() {
-  auto image = reads_->OpenImageReadOnly(volume_.image_name());
-  if (!absl::IsNotFound(image.status())) return image;
-  return Failed(absl::StatusCode::kNotFound,
-                "the journal names it, but the pool has no such image");
-}
-
-/// nullopt: there is no such image.
-absl::StatusOr<std::optional<Header>> Sparsification::ReadHeader() {
-  const auto id = FindImageId(*reads_, volume_.image_name());
-  if (absl::IsNotFound(id.status())) return std::optional<Header>();
-  ADDONS_RETURN_IF_ERROR(id.status());
-  const auto version = reads_->HeaderVersion(*id);
-  if (absl::IsNotFound(version.status())) return std::optional<Header>();
-  ADDONS_RETURN_IF_ERROR(version.status());
-  return Header{*id, *version};
-}
-
-/// `image` was opened just now: a handle does not see what comes later.
-absl::StatusOr<std::optional<SkipReason>> Sparsification::Look(Image& image) {
-  ADDONS_ASSIGN_OR_RETURN(facts_, ReadFacts(*volume_.cluster, *reads_, image));
+absl::StatusOr<std::optional<SkipReason>> Sparsification::Look() {
+  auto facts = ReadFacts(*volume_.cluster, *reads_, volume_.image_name());
+  if (absl::IsNotFound(facts.status())) {
+    return Failed(absl::StatusCode::kNotFound,
+                  "the journal names it, but the pool has no such image");
+  }
+  ADDONS_ASSIGN_OR_RETURN(facts_, std::move(facts));
   if (!data_pool_.has_value()) {
     ADDONS_ASSIGN_OR_RETURN(data_pool_,
-                            ReadDataPool(*volume_.cluster, *reads_, image));
+                            ReadDataPool(*volume_.cluster, *reads_, facts_));
   }
   facts_.data_pool = *data_pool_;
   return WhySkip(facts_, request_.parameters.with_snapshots);
 }
 
 /// A daemon that was killed in the middle keeps its watch for a while. Taken
-/// for a workload it would end the job as if all were done. `image` is that of
-/// the last look.
-absl::StatusOr<std::optional<SkipReason>> Sparsification::LookPastPredecessor(
-    std::unique_ptr<Image>* image) {
+/// for a workload it would end the job as if all were done.
+absl::StatusOr<std::optional<SkipReason>>
+Sparsification::LookPastPredecessor() {
   const SteadyTime until =
       context_.clock().Now() + environment_.options.predecessor_patience;
   for (;;) {
-    ADDONS_ASSIGN_OR_RETURN(header_seen_, ReadHeader());
-    ADDONS_ASSIGN_OR_RETURN(*image, OpenForLooking());
-    ADDONS_ASSIGN_OR_RETURN(std::optional<SkipReason> skip, Look(**image));
+    ADDONS_ASSIGN_OR_RETURN(std::optional<SkipReason> skip, Look());
     if (!skip || skip->outcome != ReclaimOutcome::kOtherDaemon) return skip;
     if (context_.clock().Now() >= until) return skip;
     context_.Step("waiting for another instance of this daemon to end");
     ADDONS_RETURN_IF_ERROR(context_.SleepFor(std::chrono::seconds(1)));
   }
+}
+
+absl::StatusOr<std::optional<uint64_t>> Sparsification::Measure() {
+  context_.Step("measuring");
+  return MeasureImage(
+      *reads_,
+      {volume_.image_name(), facts_.image_id, facts_.size, facts_.features},
+      environment_.options.measure_time);
+}
+
+/// librbd leaves out what the object map calls absent. What a killed daemon
+/// has left on the image goes with the next work on it.
+bool Sparsification::HasNothingToFree(
+    std::optional<uint64_t> used_bytes) const {
+  return facts_.features.fast_diff && used_bytes == 0 &&
+         facts_.sparsifiers.empty() && facts_.lockers.empty();
 }
 
 /// Writing metadata takes the exclusive lock where nobody has it, and lets its
@@ -158,13 +142,15 @@ absl::StatusOr<bool> Sparsification::TakeLock(Image& image) {
   return image.HoldsLock();
 }
 
-/// Only with the lock: without it librbd would ask its owner.
-void Sparsification::DropMark(Image& image) {
-  if (facts_.features.exclusive_lock && !image.HoldsLock().value_or(false)) {
-    return;
+/// Where librbd keeps it: librbd would tell all who have the image open, read
+/// its header anew, and ask another client that has the lock to do it.
+void Sparsification::DropMark(Pool& pool) {
+  const auto removed = pool.RemoveOmapValue(HeaderObject(facts_.image_id),
+                                            MetadataKey(kSparsifierKey),
+                                            SparsifierMark(*volume_.cluster));
+  if (!removed.ok()) {
+    Log().debug("{}", std::string(removed.status().message()));
   }
-  const absl::Status removed = image.RemoveMetadata(kSparsifierKey);
-  if (!removed.ok()) Log().debug("{}", std::string(removed.message()));
 }
 
 void Sparsification::Report(uint64_t objects) {
@@ -181,14 +167,18 @@ void Sparsification::Report(uint64_t objects) {
 }
 
 absl::StatusOr<std::optional<SkipReason>> Sparsification::WatchOver(
-    SparsifyThread& work, Image& looking) {
+    SparsifyThread& work) {
   absl::Status blind = absl::UnavailableError("nobody looked");
   std::optional<SkipReason> skip;
+  // Work on a small image ends before the first interval has passed.
+  std::chrono::milliseconds pause{1};
   while (!skip && !work.Ended()) {
-    ADDONS_RETURN_IF_ERROR(
-        context_.SleepFor(environment_.options.look_interval));
+    ADDONS_RETURN_IF_ERROR(context_.SleepFor(pause));
+    pause = std::min(pause * 2, environment_.options.look_interval);
     Report(work.objects());
-    const auto clients = ListClients(*volume_.cluster, *reads_, looking);
+    if (work.Ended()) break;
+    const auto clients =
+        ListClients(*volume_.cluster, *reads_, facts_.image_id);
     if (!clients.ok()) {
       blind = clients.status();  // goes on until the permit has run out
     } else if (clients->workloads.empty()) {
@@ -223,8 +213,7 @@ absl::StatusOr<std::optional<SkipReason>> Sparsification::Work(
   ADDONS_ASSIGN_OR_RETURN(const bool locked, TakeLock(image));
   // Who came between the first look and our watch is seen now; who comes later
   // is seen by the looks below.
-  ADDONS_ASSIGN_OR_RETURN(looking_, OpenForLooking());
-  ADDONS_ASSIGN_OR_RETURN(std::optional<SkipReason> skip, Look(*looking_));
+  ADDONS_ASSIGN_OR_RETURN(std::optional<SkipReason> skip, Look());
   if (!skip && !locked) {
     skip = SkipReason{ReclaimOutcome::kInUse, "another client has its lock"};
   }
@@ -237,7 +226,7 @@ absl::StatusOr<std::optional<SkipReason>> Sparsification::Work(
   Log().info("reclaim of volume={} begins objects={} sparse_bytes={}",
              Quoted(request_.volume_id.text()), facts_.size.objects,
              request_.parameters.sparse_bytes);
-  auto end = WatchOver(work, *looking_);
+  auto end = WatchOver(work);
   environment_.stats.AddExaminedBytes(work.objects() *
                                       facts_.size.object_bytes);
   return end;
@@ -253,25 +242,10 @@ absl::StatusOr<std::optional<SkipReason>> Sparsification::Change() {
 }
 
 /// Measuring may have taken a while, and opening a secondary for writing would
-/// do harm. The image is opened for this only where something has happened to
-/// it.
-absl::StatusOr<std::optional<SkipReason>> Sparsification::LookIfChanged() {
-  // In journal mode a change of the role is not noted in the header.
-  if (!facts_.mirrored && header_seen_.has_value()) {
-    ADDONS_ASSIGN_OR_RETURN(const auto header, ReadHeader());
-    const auto watchers =
-        reads_->ListWatchers(HeaderObject(header_seen_->image_id));
-    if (header == header_seen_ && watchers.ok() && watchers->empty()) {
-      return std::nullopt;
-    }
-  }
-  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Image> image, OpenForLooking());
-  return Look(*image);
-}
-
+/// do harm.
 absl::StatusOr<std::optional<SkipReason>> Sparsification::ChangeLeased(
     LeasedContext& leased) {
-  ADDONS_ASSIGN_OR_RETURN(std::optional<SkipReason> now, LookIfChanged());
+  ADDONS_ASSIGN_OR_RETURN(std::optional<SkipReason> now, Look());
   if (now) return now;
   ADDONS_RETURN_IF_ERROR(leased.BeginMutation());
   context_.Step("taking the lock");
@@ -283,8 +257,9 @@ absl::StatusOr<std::optional<SkipReason>> Sparsification::ChangeLeased(
                                                       : Access::kMutate));
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Image> image,
                           pool->OpenImage(volume_.image_name()));
+  opened_ = true;
   auto skip = Work(leased, *image);
-  DropMark(*image);
+  DropMark(*pool);
   const absl::Status closed = image->Close();
   if (!closed.ok()) Log().warn("{}", std::string(closed.message()));
   context_.SetPending(absl::OkStatus());
@@ -294,26 +269,22 @@ absl::StatusOr<std::optional<SkipReason>> Sparsification::ChangeLeased(
 absl::StatusOr<SparsifyResult> Sparsification::Run() {
   ADDONS_RETURN_IF_ERROR(Find());
   context_.Step("looking at the image");
-  std::unique_ptr<Image> image;
   ADDONS_ASSIGN_OR_RETURN(std::optional<SkipReason> skip,
-                          LookPastPredecessor(&image));
+                          LookPastPredecessor());
   ADDONS_RETURN_IF_ERROR(
       request_.parameters.CheckObjectSize(facts_.size.object_bytes));
   SparsifyResult result;
-  context_.Step("measuring");
-  ADDONS_ASSIGN_OR_RETURN(result.before_bytes,
-                          image->UsedBytes(environment_.options.measure_time));
-  image.reset();
+  ADDONS_ASSIGN_OR_RETURN(result.before_bytes, Measure());
   result.after_bytes = result.before_bytes;
+  if (!skip && HasNothingToFree(result.before_bytes)) {
+    environment_.stats.AddExaminedBytes(facts_.size.bytes);
+    result.reason = "it has no objects";
+    return result;
+  }
   if (!skip) {
     ADDONS_ASSIGN_OR_RETURN(skip, Change());
-    if (looking_ != nullptr) {
-      context_.Step("measuring");
-      // What was freed stays freed: the answer does not depend on this.
-      result.after_bytes =
-          looking_->UsedBytes(environment_.options.measure_time)
-              .value_or(std::nullopt);
-    }
+    // What was freed stays freed: the answer does not depend on this.
+    if (opened_) result.after_bytes = Measure().value_or(std::nullopt);
   }
   if (skip) {
     result.outcome = skip->outcome;

@@ -72,15 +72,16 @@ struct SparsifyResult {
 ///     Find()                   "finding the volume"
 ///     LookPastPredecessor()    "looking at the image"; WhySkip()
 ///                              "waiting for another instance of this daemon to end"
-///     UsedBytes()              "measuring"
+///     Measure()                "measuring"
+///     HasNothingToFree()       no object exists, so that it is done
 ///     Change(), or the reason to skip it:
-///                              Take() the lease, LookIfChanged()
+///                              Take() the lease, Look()
 ///                              BeginMutation(), "taking the lock"
 ///       Work()                 TakeLock(), Look() once more
 ///                              GiveBack() the lease: work gives way to others
 ///                              "sparsifying": WatchOver() looks all the time
 ///       DropMark()
-///     UsedBytes()              "measuring"
+///     Measure()                "measuring"
 // clang-format on
 ///
 /// The exclusive lock is taken only where nobody has it, and given to whoever

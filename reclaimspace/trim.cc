@@ -11,9 +11,9 @@
 #include "node/block_stack.h"
 #include "node/io_priority.h"
 #include "node/mapped_image.h"
-#include "reclaimspace/image_proof.h"
+#include "operation/job_answer.h"
 #include "reclaimspace/image_usage.h"
-#include "reclaimspace/reclaim_answer.h"
+#include "volume/image_proof.h"
 #include "volume/patience.h"
 #include "volume/volume_id.h"
 

@@ -21,6 +21,7 @@
 #include "replication/look/last_roles.h"
 #include "replication/look/manager_presence.h"
 #include "replication/look/promote_series.h"
+#include "replication/look/role_log.h"
 #include "replication/look/timeline.h"
 #include "replication/look/watched.h"
 #include "replication/options.h"
@@ -58,7 +59,8 @@ struct ReplicationEnvironment {
   ManagerPresence manager;  // of each cluster
   LastRoles last_roles;
   PromoteSeries series;
-  CopyingStops copying_stops;
+  Evictions evictions;
+  RoleChangeCounts role_changes;
   DueSchedules due_schedules;
   WatchedPools watched;
   Seldom schedule_sweeps;

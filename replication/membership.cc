@@ -10,6 +10,7 @@
 #include "base/status_macros.h"
 #include "ceph/pool.h"
 #include "replication/group/group_run.h"
+#include "replication/schedule_store.h"
 #include "replication/session.h"
 #include "replication/steps/disable.h"
 #include "replication/steps/enable.h"
@@ -57,7 +58,8 @@ absl::Status Failed(const MembershipChange& change, absl::StatusCode code,
                          change.group_id.text(), "': ", reason));
 }
 
-/// The schedule of `volume_id`, which is mirrored.
+/// The schedule of `volume_id`, which is mirrored. Of one that is paused what
+/// is kept.
 absl::StatusOr<std::optional<SnapshotSchedule>> ReadSchedule(
     OperationContext& context, ReplicationEnvironment& environment,
     const VolumeTarget& target) {
@@ -65,9 +67,15 @@ absl::StatusOr<std::optional<SnapshotSchedule>> ReadSchedule(
                           OpenVolume(environment, target, Access::kMutate,
                                      ResolveDeadline(context)));
   ADDONS_ASSIGN_OR_RETURN(
-      const std::vector<SnapshotSchedule> schedules,
+      std::vector<SnapshotSchedule> schedules,
       ListSchedules(context, environment.options, opened.cluster(),
                     opened.volume.ImageSpec()));
+  if (schedules.empty()) {
+    ADDONS_ASSIGN_OR_RETURN(
+        const MirrorView view,
+        LookWithoutOpening(opened.volume, *opened.reads, environment.timeline));
+    if (view.own.pause.has_value()) schedules = KeptSchedules(*view.own.pause);
+  }
   const auto found =
       std::find_if(schedules.begin(), schedules.end(),
                    [](const SnapshotSchedule& one) { return one.Runs(); });

@@ -113,7 +113,7 @@ void NoteSettled(ReplicationEnvironment& environment, const MirrorView& view,
   const MirrorSnapshot* newest = view.Newest();
   const bool follows = newest != nullptr && newest->complete &&
                        !newest->demoted() && !NeedsReport(view) &&
-                       !view.GaveRoleBack();
+                       !view.Yielded();
   if (!follows || !view.local.has_value() || !IsFresh(*view.local) ||
       view.local->status.state != MirrorStatusState::kReplaying ||
       !std::all_of(view.peers.begin(), view.peers.end(), IsFresh)) {

@@ -12,7 +12,6 @@
 #include "ceph/retry_when_blocklisted.h"
 #include "replication/image_clients.h"
 #include "replication/look/mirrored_clone.h"
-#include "replication/look/role_log.h"
 #include "volume/patience.h"
 
 namespace addons {
@@ -52,10 +51,29 @@ absl::Status RunOnce(LeasedContext& context,
                                      : status;
 }
 
+/// What was seen of the session's image, or that it is missing.
+absl::StatusOr<MirrorView> Noted(const Session& session,
+                                 absl::StatusOr<MirrorView> view) {
+  if (view.ok()) {
+    session.memory.reports.Note(&*view);
+    NoteLook(session.environment, session, *view);
+  }
+  if (!absl::IsNotFound(view.status())) return view;
+  if (session.context.mutating()) {
+    return AfterResolve(view.status(), session.volume);
+  }
+  return ImageMissing(session.volume);
+}
+
 }  // namespace
 
-SteadyDuration UnchangedFor(std::string look, SteadyTime now,
+std::string LooksLike(const MirrorView& view) {
+  return absl::StrCat(view.image_id, "/", view.snapshots.size());
+}
+
+SteadyDuration UnchangedFor(const MirrorView& view, SteadyTime now,
                             std::optional<SameFor>* known) {
+  std::string look = LooksLike(view);
   if (!known->has_value() || (*known)->look != look) {
     *known = SameFor{std::move(look), now};
   }
@@ -129,10 +147,11 @@ absl::StatusOr<ImageClients> FindClients(const Session& session, Image& image) {
   return FindClients(session, session.environment.leases, image);
 }
 
-absl::StatusOr<ImageClients> FindClients(const Session& session) {
-  auto image = session.reads->OpenImageReadOnly(session.volume.image_name());
-  if (!image.ok()) return AfterResolve(image.status(), session.volume);
-  return FindClients(session, **image);
+absl::StatusOr<ImageClients> FindClients(const Session& session,
+                                         const std::string& image_id) {
+  auto clients = FindClients(session, session.environment.leases, image_id);
+  if (!clients.ok()) return AfterResolve(clients.status(), session.volume);
+  return clients;
 }
 
 void NoteLook(ReplicationEnvironment& environment, const OpenedVolume& opened,
@@ -144,18 +163,16 @@ void NoteLook(ReplicationEnvironment& environment, const OpenedVolume& opened,
                            view.claim);
 }
 
-absl::StatusOr<MirrorView> Look(const Session& session, const AlsoRead& also) {
-  auto view = LookAt(session.volume, *session.reads,
-                     session.environment.timeline, also);
-  if (view.ok()) {
-    session.memory.reports.Note(&*view);
-    NoteLook(session.environment, session, *view);
-  }
-  if (!absl::IsNotFound(view.status())) return view;
-  if (session.context.mutating()) {
-    return AfterResolve(view.status(), session.volume);
-  }
-  return ImageMissing(session.volume);
+absl::StatusOr<MirrorView> Look(const Session& session) {
+  if (session.memory.opens_to_look) return LookOpened(session, nullptr);
+  return Noted(session, LookWithoutOpening(session.volume, *session.reads,
+                                           session.environment.timeline));
+}
+
+absl::StatusOr<MirrorView> LookOpened(const Session& session,
+                                      const AlsoRead& also) {
+  return Noted(session, LookAt(session.volume, *session.reads,
+                               session.environment.timeline, also));
 }
 
 absl::StatusOr<MirrorView> Look(const Session& session, Image& image) {
@@ -167,8 +184,43 @@ absl::StatusOr<MirrorView> Look(const Session& session, Image& image) {
   return view;
 }
 
-void NoteRoleChange(const Session& session, absl::string_view from,
-                    absl::string_view to, absl::string_view by) {
+absl::StatusOr<bool> Confirms(const Session& session, Image& image,
+                              const MirrorView& view) {
+  ADDONS_ASSIGN_OR_RETURN(const std::string image_id, image.Id());
+  ADDONS_ASSIGN_OR_RETURN(const MirrorImageInfo info, image.MirrorInfo());
+  bool same = image_id == view.image_id && info.state == view.info.state;
+  if (same && info.state != MirrorImageState::kDisabled) {
+    ADDONS_ASSIGN_OR_RETURN(std::vector<MirrorSnapshot> snapshots,
+                            image.MirrorSnapshots());
+    for (MirrorSnapshot& snapshot : snapshots) {
+      if (snapshot.id == view.marked_complete_id) snapshot.complete = false;
+    }
+    same = info.mode == view.info.mode && info.primary == view.info.primary &&
+           info.global_id == view.info.global_id &&
+           SameSnapshots(view.snapshots, snapshots);
+  }
+  if (!same) session.memory.opens_to_look = true;
+  return same;
+}
+
+absl::StatusOr<bool> ChangeAsSeen(
+    const Session& session, const MirrorView& view,
+    const std::function<absl::Status(Image&)>& change) {
+  bool confirmed = false;
+  const auto run = [&](Image& image) -> absl::Status {
+    ADDONS_ASSIGN_OR_RETURN(confirmed, Confirms(session, image, view));
+    return confirmed ? change(image) : absl::OkStatus();
+  };
+  ADDONS_RETURN_IF_ERROR(ChangeImage(session.volume, run));
+  return confirmed;
+}
+
+void NoteRoleChange(const Session& session, std::optional<RoleChange> change,
+                    absl::string_view from, absl::string_view to,
+                    absl::string_view by) {
+  if (change.has_value()) {
+    session.environment.role_changes.Count(change->verb, change->force);
+  }
   LogRoleChange(session.volume, from, to, by);
   HistoryEvent event;
   event.object = session.volume.volume_id.text();

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "ceph/mirror.h"
 #include "ceph/mirror_clients.h"
 #include "ceph/pool.h"
 #include "lease/leased_context.h"
@@ -19,6 +20,7 @@
 #include "replication/look/last_roles.h"
 #include "replication/look/mirror_view.h"
 #include "replication/look/report_watch.h"
+#include "replication/look/role_log.h"
 #include "replication/promotion_rest.h"
 
 namespace addons {
@@ -29,9 +31,11 @@ struct SameFor {
   SteadyTime since;
 };
 
-/// How long it has been so, when it looks like `look` at `now`; `known` is
-/// told.
-SteadyDuration UnchangedFor(std::string look, SteadyTime now,
+/// Of an image that is being enabled or disabled: who is at it makes it look
+/// different from one moment to the next.
+std::string LooksLike(const MirrorView& view);
+/// How long `view`, a look of `now`, has looked the same; `known` is told.
+SteadyDuration UnchangedFor(const MirrorView& view, SteadyTime now,
                             std::optional<SameFor>* known);
 
 /// What a call has seen so far: it stays when the call's work is done again
@@ -43,8 +47,9 @@ struct CallMemory {
   // resync that waits for reports.
   std::optional<SteadyTime> answer_by;
   PromotionRest rest;
-  /// Of a promotion: from when on it is answered so that it is forced.
-  std::optional<SteadyTime> forcible_at;
+  /// Of a promotion: when its wait is over, WaitClock::over_in.
+  std::optional<SteadyTime> over_at;
+  std::vector<MirrorPeer> peers;  // likewise, of the pool, for their names
   // Of a demotion: since when no workload has been seen, that is between two
   // watches perhaps.
   std::optional<SteadyTime> workload_gone_since;
@@ -52,7 +57,10 @@ struct CallMemory {
   std::optional<SameFor> half_enabled;
   // Of an image that is "disabling".
   std::optional<SameFor> disabling;
-  bool found = false;              // the volume
+  bool found = false;  // the volume
+  /// A handle that was to change the image has shown something else than the
+  /// look before it, which did not open the image: Confirms().
+  bool opens_to_look = false;
   bool tried_lease_first = false;  // SessionOptions::changes
 };
 
@@ -115,27 +123,50 @@ absl::Status ChangeImage(const ResolvedVolume& volume,
 /// ListClients(), whose workloads are no daemons that hold the lease, or died
 /// with it, either: with such a one BeginMutation() deals.
 absl::StatusOr<ImageClients> FindClients(const Session& session, Image& image);
-/// The same of the session's image, which is opened for that, read-only. An
-/// image that is gone is UNAVAILABLE.
-absl::StatusOr<ImageClients> FindClients(const Session& session);
+/// The same of the session's image, without opening it; `image_id` is that of
+/// the last look. An image that is gone is UNAVAILABLE.
+absl::StatusOr<ImageClients> FindClients(const Session& session,
+                                         const std::string& image_id);
 
 /// What a call has seen of its volume is remembered for later calls, and for
 /// the background watch, when the image is mirrored.
 void NoteLook(ReplicationEnvironment& environment, const OpenedVolume& opened,
               const MirrorView& view);
 
-/// LookAt() and NoteLook() for verbs; it counts the call's reports. NOT_FOUND
-/// (the image is missing) only before the first change; afterwards it is
-/// UNAVAILABLE.
-absl::StatusOr<MirrorView> Look(const Session& session,
-                                const AlsoRead& also = nullptr);
+/// LookWithoutOpening() and NoteLook() for verbs; it counts the call's reports.
+/// NOT_FOUND (the image is missing) only before the first change; afterwards it
+/// is UNAVAILABLE. What changes a role by it is done by ChangeAsSeen().
+absl::StatusOr<MirrorView> Look(const Session& session);
+/// The same through an image that is opened read-only, with what `also` reads.
+absl::StatusOr<MirrorView> LookOpened(const Session& session,
+                                      const AlsoRead& also);
 /// The same through a handle that is open already, as LookAt() does.
 absl::StatusOr<MirrorView> Look(const Session& session, Image& image);
 
+/// Whether `image`, the handle that is to change it, shows the role and the
+/// mirror snapshots of `view`: the decision rests on that, and librbd goes by
+/// what its handle knows. false: look again and decide anew; this call opens
+/// the image for its looks from now on. Errors are those of Image.
+absl::StatusOr<bool> Confirms(const Session& session, Image& image,
+                              const MirrorView& view);
+
+/// ChangeImage() of what `view` shows: `change` runs where the handle
+/// Confirms() that. false: it does not, and nothing was changed; look again.
+absl::StatusOr<bool> ChangeAsSeen(
+    const Session& session, const MirrorView& view,
+    const std::function<absl::Status(Image&)>& change);
+
+/// What has changed a role, as metrics count it.
+struct RoleChange {
+  RoleVerb verb = RoleVerb::kPromote;
+  Force force = Force::kNo;
+};
 /// A change of the image's role that was seen to have happened: a line of the
-/// log (LogRoleChange()) and an event of the volume's history.
-void NoteRoleChange(const Session& session, absl::string_view from,
-                    absl::string_view to, absl::string_view by);
+/// log (LogRoleChange()), an event of the volume's history, and counted; not
+/// counted where `change` is nullopt, as nobody's verb has made it.
+void NoteRoleChange(const Session& session, std::optional<RoleChange> change,
+                    absl::string_view from, absl::string_view to,
+                    absl::string_view by);
 
 /// UNAVAILABLE: somebody has its lock by hand (`rbd lock add`). librbd's
 /// demotion and disable wait for that without end. One read.

@@ -12,13 +12,14 @@ std::map<std::string, Secret> TakeSecrets(
   return taken;
 }
 
+void WipeText(const std::string& text) {
+  OPENSSL_cleanse(const_cast<char*>(text.data()), text.size());
+}
+
 void WipeSecrets(
     const google::protobuf::Message& request, const char* field,
     const google::protobuf::Map<std::string, std::string>& secrets) {
-  const auto wipe = [](const std::string& text) {
-    OPENSSL_cleanse(const_cast<char*>(text.data()), text.size());
-  };
-  for (const auto& [key, value] : secrets) wipe(value);
+  for (const auto& [key, value] : secrets) WipeText(value);
   const auto* const map = request.GetDescriptor()->FindFieldByName(field);
   const google::protobuf::Reflection& reflection = *request.GetReflection();
   for (int i = 0; i < reflection.FieldSize(request, map); ++i) {
@@ -27,7 +28,7 @@ void WipeSecrets(
     std::string copy;
     const std::string& value = entry.GetReflection()->GetStringReference(
         entry, map->message_type()->map_value(), &copy);
-    wipe(value);
+    WipeText(value);
   }
 }
 

@@ -16,6 +16,9 @@ namespace addons {
 std::map<std::string, Secret> TakeSecrets(
     const google::protobuf::Map<std::string, std::string>& secrets);
 
+/// Overwrites a text of a request, as WipeSecrets() does.
+void WipeText(const std::string& text);
+
 /// Overwrites the values of `secrets`, the map `field` of `request`, and the
 /// copies that reflection made of them, with zeros of the same number. For a
 /// request that has been served and is about to die; gRPC hands it out as

@@ -94,6 +94,9 @@ grpc::ServerUnaryReactor* UnaryCall(Rpc& rpc,
     if constexpr (requires { request.secrets(); }) {
       WipeSecrets(request, "secrets", request.secrets());
     }
+    if constexpr (requires { request.encryption_key(); }) {
+      WipeText(request.encryption_key());
+    }
     // It is the call's own, and nobody else's.
     Request().Swap(const_cast<Request*>(&request));
   };

@@ -1,21 +1,29 @@
 #include "server/app.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "admin/support_service.h"
 #include "base/log.h"
 #include "base/start_thread.h"
 #include "base/status_macros.h"
 #include "rpc/endpoint.h"
 #include "server/descriptor_limit.h"
 #include "server/metrics.h"
+#include "server/page/documents.h"
 #include "server/page/icon.h"
 #include "server/socket_server.h"
 #include "server/status_page.h"
 #include "server/unserved_methods.h"
+#include "volume/cluster_config.h"
 #include "volume/home_clusters.h"
 
 namespace addons {
@@ -28,8 +36,21 @@ constexpr mode_t kAdminSocketMode = 0600;
 constexpr std::chrono::milliseconds kAnswerTime = std::chrono::seconds(1);
 // What the server gets after that to notice that everybody has gone.
 constexpr std::chrono::milliseconds kLeaveTime = std::chrono::seconds(5);
+/// How often it is asked whether a search for what is mirrored is due: what the
+/// first one finds is seen within half a minute of the start.
+constexpr std::chrono::milliseconds kOwnWatchRound = std::chrono::seconds(5);
 /// How long the last events of the history may take to be written.
 constexpr std::chrono::milliseconds kHistoryTime = std::chrono::seconds(2);
+
+/// The pod's name as its manifest tells it, else the name that the kernel has:
+/// of a pod in the host's network that is the node's.
+std::string HostName() {
+  std::string pod = ProcessEnvironment("POD_NAME").value_or("");
+  if (!pod.empty()) return pod;
+  std::array<char, 256> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0) return "";
+  return name.data();
+}
 
 ResolverOptions ResolverOptionsOf(const Config& config) {
   ResolverOptions options;
@@ -73,6 +94,16 @@ App::App(Config config, AppParts parts)
         rpc_, info, Capabilities(config_.modes, domain_.served), readiness);
   }
   csi_identity_ = std::make_unique<CsiIdentityService>(rpc_, info, readiness);
+  const std::string folder = config_.config_dir;
+  support_ = std::make_unique<SupportService>(
+      rpc_, operations_,
+      SupportSources{info.version,
+                     info.manifest,
+                     HostName(),
+                     Describe(config_),
+                     {absl::StrCat(folder, "/", kConfigFile),
+                      absl::StrCat(folder, "/", kMappingFile)},
+                     [this] { return Metrics(); }});
 }
 
 App::~App() { Shutdown(std::chrono::milliseconds(0)); }
@@ -88,6 +119,12 @@ absl::Status App::Serve() {
         operations_, *domain_.replication, *domain_.watched, *clusters_,
         config_.watch_interval);
     watched_ = watch_->snapshots();
+    if (!config_.watch_user.empty()) {
+      own_watch_ = std::make_unique<OwnWatch>(
+          *domain_.replication, *clusters_,
+          OwnWatch::Sources{config_.watch_user, config_.site_clusters},
+          [this] { watch_->StartLooks(); }, kOwnWatchRound);
+    }
   }
   ADDONS_RETURN_IF_ERROR(ServeMetrics());
   if (domain_.replication != nullptr) {
@@ -147,7 +184,7 @@ absl::Status App::StartServers() {
   };
   if (administrators_ != nullptr) {
     SocketServerParts parts;
-    parts.services = {admin_identity_.get()};
+    parts.services = {admin_identity_.get(), support_.get()};
     parts.prompt = {admin_identity_->ProbeMethod()};
     ADDONS_RETURN_IF_ERROR(start(*administrators_, std::move(parts),
                                  domain_.admin_services,
@@ -162,35 +199,29 @@ absl::Status App::StartServers() {
 
 absl::Status App::ServeMetrics() {
   if (!config_.serve_metrics) return absl::OkStatus();
+  ADDONS_ASSIGN_OR_RETURN(
+      metrics_, HttpServer::Start(
+                    config_.metrics, [this] { return Metrics(); }, Pages()));
+  Log().info("metrics url={}", metrics_->url());
+  return absl::OkStatus();
+}
+
+std::string App::Metrics() {
   MetricsSources sources{rpc_.stats(),
                          operations_,
                          ceph_calls_,
                          domain_.reclaim_stats,
                          domain_.trim_stats.get(),
-                         domain_.copying_stops,
+                         domain_.evictions,
                          domain_.history,
                          watched_,
                          &clock_,
                          librados_};
+  if (domain_.replication != nullptr) {
+    sources.role_changes = &domain_.replication->role_changes;
+  }
   sources.connections = [this] { return Connections(); };
-  std::vector<HttpPage> probes = {
-      {kHealthPath,
-       [this](absl::string_view) {
-         ProveAlive();
-         return HttpReply{true, "alive\n"};
-       }},
-      {kReadyPath, [this](absl::string_view) { return ReadyReply(); }},
-      {kStatusPath,
-       [this](absl::string_view query) { return StatusReply(query); }},
-      {kIconPath, [](absl::string_view) {
-         return HttpReply{true, PageIcon(), HttpReply::Kind::kIcon};
-       }}};
-  ADDONS_ASSIGN_OR_RETURN(
-      metrics_, HttpServer::Start(
-                    config_.metrics, [sources] { return MetricsText(sources); },
-                    std::move(probes)));
-  Log().info("metrics url={}", metrics_->url());
-  return absl::OkStatus();
+  return MetricsText(sources);
 }
 
 std::vector<SocketConnections> App::Connections() const {
@@ -222,12 +253,46 @@ HttpReply App::ReadyReply() {
   return {true, "ready\n"};
 }
 
-HttpReply App::StatusReply(absl::string_view query) {
+std::vector<HttpPage> App::Pages() {
+  std::vector<HttpPage> pages = {
+      {kHealthPath,
+       [this](absl::string_view) {
+         ProveAlive();
+         return HttpReply{true, "alive\n"};
+       }},
+      {kReadyPath, [this](absl::string_view) { return ReadyReply(); }},
+      {kStatusPath,
+       [this](absl::string_view query) {
+         return HttpReply{true, RenderStatusPage(PageNow(query)),
+                          HttpReply::Kind::kHtml};
+       }},
+      {kStatusJsonPath,
+       [this](absl::string_view query) {
+         return HttpReply{true, StatusJson(PageNow(query)),
+                          HttpReply::Kind::kJson};
+       }},
+      {kIconPath, [](absl::string_view) {
+         return HttpReply{true, PageIcon(), HttpReply::Kind::kIcon};
+       }}};
+  for (const Document& document : Documents()) {
+    pages.push_back({absl::StrCat("/", document.path),
+                     [text = document.text](absl::string_view) {
+                       return HttpReply{true, std::string(text)};
+                     }});
+  }
+  return pages;
+}
+
+StatusPage App::PageNow(absl::string_view query) {
   StatusPage page;
   page.version = ADDONS_VERSION;
+  page.host = HostName();
   page.configuration = Describe(config_);
   const HttpReply ready = ReadyReply();
-  if (!ready.ok) page.not_ready = ready.text;
+  if (!ready.ok) {
+    page.not_ready =
+        std::string(absl::StripTrailingAsciiWhitespace(ready.text));
+  }
   page.replicates = domain_.replication != nullptr;
   if (watched_) page.watch = watched_();
   page.operations = operations_.List();
@@ -237,6 +302,7 @@ HttpReply App::StatusReply(absl::string_view query) {
     page.reclaimed_bytes = domain_.reclaim_stats->freed_bytes();
   }
   page.clusters = ConfiguredClusters();
+  page.site = SiteName(page.clusters);
   const ConfigStore::Troubles troubles = config_store_.troubles();
   page.broken_configuration = troubles.files;
   page.broken_configuration.insert(page.broken_configuration.end(),
@@ -245,7 +311,23 @@ HttpReply App::StatusReply(absl::string_view query) {
   page.query = std::string(query);
   page.now = clock_.Now();
   page.wall_now = clock_.WallNow();
-  return {true, RenderStatusPage(page), HttpReply::Kind::kHtml};
+  return page;
+}
+
+std::string App::SiteName(
+    const std::vector<ConfiguredCluster>& clusters) const {
+  // More would say nothing in a title.
+  constexpr size_t kMostNamed = 3;
+  std::vector<std::string> ids;
+  for (const ConfiguredCluster& cluster : clusters) {
+    if (!cluster.elsewhere) ids.push_back(cluster.id);
+  }
+  if (ids.size() > kMostNamed) {
+    const size_t left = ids.size() - kMostNamed;
+    ids.resize(kMostNamed);
+    ids.push_back(absl::StrCat(left, " more"));
+  }
+  return absl::StrJoin(ids, ", ");
 }
 
 std::vector<ConfiguredCluster> App::ConfiguredClusters() {
@@ -281,6 +363,7 @@ bool App::Shutdown(std::chrono::milliseconds grace) {
     if (server != nullptr) server->Close(until);
   }
   upkeep_.reset();
+  own_watch_.reset();
   watch_.reset();
   restarts_.reset();
   const std::vector<OperationInfo> left = operations_.Drain(grace);

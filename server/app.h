@@ -29,12 +29,14 @@
 #include "volume/resolver.h"
 #include "watch/background_upkeep.h"
 #include "watch/mirror_restart_watch.h"
+#include "watch/own_watch.h"
 #include "watch/replication_watch.h"
 
 namespace addons {
 
 struct SocketConnections;
 class SocketServer;
+class SupportService;
 
 /// What the process gives to the daemon besides its configuration.
 struct AppParts {
@@ -86,12 +88,15 @@ class App {
 
   absl::Status Serve();
   absl::Status ServeMetrics();
+  std::string Metrics();
   absl::Status OpenSockets();
   absl::Status StartServers();
   std::vector<SocketConnections> Connections() const;
   absl::StatusOr<bool> Ready();
   HttpReply ReadyReply();
-  HttpReply StatusReply(absl::string_view query);
+  StatusPage PageNow(absl::string_view query);
+  std::string SiteName(const std::vector<ConfiguredCluster>& clusters) const;
+  std::vector<HttpPage> Pages();
   std::vector<ConfiguredCluster> ConfiguredClusters();
   bool AwaitServers(std::chrono::milliseconds at_most);
 
@@ -111,11 +116,13 @@ class App {
   std::unique_ptr<IdentityService> identity_;
   std::unique_ptr<CsiIdentityService> csi_identity_;
   std::unique_ptr<IdentityService> admin_identity_;
+  std::unique_ptr<SupportService> support_;       // of administrators
   std::unique_ptr<BackgroundUpkeep> upkeep_;      // null: nothing is replicated
   std::unique_ptr<MirrorRestartWatch> restarts_;  // likewise
   std::unique_ptr<HistoryWriter> history_;   // null: likewise, or switched off
   std::unique_ptr<ReplicationWatch> watch_;  // likewise, or it is off
   ReplicationWatch::Source watched_;         // what it sees; empty: it is off
+  std::unique_ptr<OwnWatch> own_watch_;      // uses watch_; or it is off
   std::unique_ptr<SocketServer> callers_;    // of CSI-Addons
   std::unique_ptr<SocketServer> administrators_;  // null: not served
   std::unique_ptr<HttpServer> metrics_;

@@ -212,6 +212,20 @@ absl::Status SetImageExports(Config& config, const std::string& text) {
   return absl::OkStatus();
 }
 
+absl::Status SetKmsConfigDir(Config& config, const std::string& text) {
+  if (!absl::StartsWith(text, "/")) return Wrong("is not an absolute path");
+  config.kms_config_dir = text;
+  return absl::OkStatus();
+}
+
+absl::Status SetWatchUser(Config& config, const std::string& text) {
+  if (!text.empty() && !absl::StartsWith(text, "/")) {
+    return Wrong("is not an absolute path");
+  }
+  config.watch_user = text;
+  return absl::OkStatus();
+}
+
 absl::Status SetLogLevel(Config& config, const std::string& text) {
   constexpr std::array<absl::string_view, 5> kLevels = {
       "trace", "debug", "info", "warn", "error"};
@@ -319,6 +333,15 @@ std::vector<Flag> ServingFlags() {
        "through FUSE as POOL/[NAMESPACE/]IMAGE; a loop device over such a file "
        "counts as the image",
        "", SetImageExports},
+      {"key-rotation",
+       "rotate the keys of encrypted volumes on this node; needs --nodeserver, "
+       "the right to open the node's devices, and its /dev",
+       "false", SetBool([](Config& c) -> bool& { return c.rotate_keys; }),
+       true},
+      {"kms-config-dir",
+       "folder of ceph-csi's configuration of key management systems, for "
+       "--key-rotation",
+       "/etc/ceph-csi-encryption-kms-config", SetKmsConfigDir},
       {"log-level", "trace, debug, info, warn or error", "info", SetLogLevel},
       {"log-format",
        "text (time level message key=value ...) or json (an object per line)",
@@ -399,8 +422,13 @@ std::vector<Flag> TimeFlags() {
        "5000",
        SetCount([](Config& c) -> size_t& { return c.history_events; }, 100000,
                 0)},
+      {"watch-user",
+       "file or folder with a Ceph user that only reads (a Secret's userID and "
+       "userKey, JSON, or a keyring): with it all mirrored pools of this site "
+       "are looked at although no call has named them",
+       "", SetWatchUser},
       {"watch-interval",
-       "how often the replication of pools that calls have named is looked at "
+       "how often the replication of pools that are watched is looked at "
        "for rbd-addons status, metrics and the status page; 0: never, else at "
        "least 5s",
        "60s",
@@ -709,6 +737,11 @@ CommandLine ParseCommandLine(const std::vector<std::string>& arguments,
                                   FormatDuration(config.watch_interval),
                                   ": must be 0 or at least 5s"));
   }
+  if (config.rotate_keys && !config.modes.node) {
+    errors.emplace_back(
+        "--key-rotation: needs --nodeserver, because keys are rotated on the "
+        "node that uses the volume");
+  }
   if (!config.socket_path.empty() &&
       config.admin_socket_path == config.socket_path) {
     errors.push_back(absl::StrCat(
@@ -741,6 +774,8 @@ std::string Describe(const Config& config) {
       " config_dir=", Quoted(config.config_dir), " site_clusters=",
       Quoted(absl::StrJoin(config.site_clusters, ",", AppendClusterId)),
       " image_exports=", Quoted(config.image_exports),
+      " key_rotation=", config.rotate_keys ? "true" : "false",
+      " kms_config_dir=", Quoted(config.kms_config_dir),
       " log_level=", config.log_level,
       " log_format=", config.log_format == LogFormat::kJson ? "json" : "text",
       " core_dumps=", config.core_dumps ? "true" : "false",
@@ -749,7 +784,7 @@ std::string Describe(const Config& config) {
       " settle_time=", FormatDuration(config.settle_time),
       " takeover_time=", FormatDuration(config.takeover_time),
       " watch_interval=", FormatDuration(config.watch_interval),
-      " force_without_local_mirror=",
+      " watch_user=", Quoted(config.watch_user), " force_without_local_mirror=",
       config.force_without_local_mirror ? "true" : "false",
       " history_events=", config.history_events,
       " operation_wait=", FormatDuration(limits.conflict_wait),

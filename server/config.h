@@ -42,6 +42,8 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   /// Where images are exported as files, which may then be used through loop
   /// devices; see IdentifyImage(). Empty: nowhere.
   std::string image_exports;
+  bool rotate_keys = false;  // of encrypted volumes on this node
+  std::string kms_config_dir = "/etc/ceph-csi-encryption-kms-config";
   std::string log_level = "info";
   LogFormat log_format = LogFormat::kText;
   bool core_dumps = false;
@@ -52,6 +54,9 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   std::chrono::milliseconds takeover_time = std::chrono::seconds(180);
   /// How often replication is looked at when no call asks; zero: never.
   std::chrono::milliseconds watch_interval = std::chrono::seconds(60);
+  /// The file or folder with the Ceph user that replication is looked at with;
+  /// empty: those of calls.
+  std::string watch_user;
   /// This site's rbd-mirror is stopped on purpose before a failover.
   bool force_without_local_mirror = false;
   size_t group_max_members = 100;

@@ -30,6 +30,10 @@ constexpr char kHtml[] =
     "X-Content-Type-Options: nosniff\r\n"
     "Referrer-Policy: no-referrer\r\n"
     "Cache-Control: no-store";
+constexpr char kJson[] =
+    "application/json; charset=utf-8\r\n"
+    "X-Content-Type-Options: nosniff\r\n"
+    "Cache-Control: no-store";
 constexpr char kIcon[] = "image/x-icon\r\nCache-Control: max-age=86400";
 
 // Between two answers a client or a proxy may have said something else.
@@ -54,6 +58,8 @@ absl::string_view TypeOf(HttpReply::Kind kind) {
       return kHtml;
     case HttpReply::Kind::kIcon:
       return kIcon;
+    case HttpReply::Kind::kJson:
+      return kJson;
     case HttpReply::Kind::kText:
       break;
   }

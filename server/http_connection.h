@@ -16,7 +16,7 @@ namespace addons {
 struct HttpReply {
   bool ok = true;  // 200; false: 503, not now
   std::string text;
-  enum class Kind { kText, kHtml, kIcon };
+  enum class Kind { kText, kHtml, kIcon, kJson };
   Kind kind = Kind::kText;
 };
 

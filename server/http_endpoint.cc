@@ -55,6 +55,13 @@ absl::Status CheckHttpPath(absl::string_view path) {
   if (path == kIconPath) {
     return absl::InvalidArgumentError("is the path of the page's icon");
   }
+  if (path == kStatusJsonPath) {
+    return absl::InvalidArgumentError("is the path of the page as JSON");
+  }
+  if (absl::StartsWith(path, kDocumentsPath)) {
+    return absl::InvalidArgumentError(
+        "is in the folder of the page's runbooks");
+  }
   absl::string_view rest = path;
   bool good = path.size() <= kMaxPath && absl::ConsumePrefix(&rest, "/");
   if (good) {
@@ -71,6 +78,10 @@ std::string UrlOf(const HttpEndpoint& endpoint) {
   const bool v6 = absl::StrContains(endpoint.address, ':');
   return absl::StrCat("http://", v6 ? "[" : "", endpoint.address, v6 ? "]" : "",
                       ":", endpoint.port, endpoint.path);
+}
+
+bool CoversLoopback(absl::string_view address) {
+  return address == "127.0.0.1" || address == "0.0.0.0" || address == "::";
 }
 
 SocketAddress ToSocketAddress(const HttpEndpoint& endpoint) {

@@ -18,6 +18,9 @@ inline constexpr char kReadyPath[] = "/readyz";
 /// And for people, with what their browsers ask for by themselves.
 inline constexpr char kStatusPath[] = "/";
 inline constexpr char kIconPath[] = "/favicon.ico";
+/// The same for programs, and the folder of what the page leads to.
+inline constexpr char kStatusJsonPath[] = "/status.json";
+inline constexpr char kDocumentsPath[] = "/docs/";
 
 /// Where something is served over HTTP.
 struct HttpEndpoint {
@@ -36,6 +39,10 @@ absl::Status CheckHttpPath(absl::string_view path);
 
 /// "http://[::1]:9090/metrics".
 std::string UrlOf(const HttpEndpoint& endpoint);
+
+/// Whether who listens at the address can be reached at 127.0.0.1 without more:
+/// it is that, or all addresses. `address` is as ParseHttpAddress() returns it.
+bool CoversLoopback(absl::string_view address);
 
 /// The endpoint as the kernel takes it.
 struct SocketAddress {

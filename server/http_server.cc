@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <system_error>
 
@@ -53,6 +54,22 @@ uint16_t PortOf(int socket) {
              : ntohs(reinterpret_cast<sockaddr_in*>(address)->sin_port);
 }
 
+absl::StatusOr<UniqueFd> ListenAt(const HttpEndpoint& endpoint) {
+  const SocketAddress address = ToSocketAddress(endpoint);
+  UniqueFd listening(socket(address.storage.ss_family,
+                            SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!listening.valid()) return ListenError(endpoint, errno);
+  // A restarted daemon gets its port although old connections still close.
+  const int on = 1;
+  setsockopt(listening.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  if (bind(listening.get(), reinterpret_cast<const sockaddr*>(&address.storage),
+           address.size) != 0 ||
+      listen(listening.get(), kHttpBacklog) != 0) {
+    return ListenError(endpoint, errno);
+  }
+  return listening;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(
@@ -87,25 +104,28 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(
 HttpServer::~HttpServer() { Stop(); }
 
 absl::Status HttpServer::Listen() {
-  const SocketAddress address = ToSocketAddress(endpoint_);
   wake_ = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  listening_ = UniqueFd(socket(address.storage.ss_family,
-                               SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!wake_.valid() || !listening_.valid()) {
-    return ListenError(endpoint_, errno);
-  }
-  // A restarted daemon gets its port although old connections still close.
-  const int on = 1;
-  setsockopt(listening_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  if (bind(listening_.get(),
-           reinterpret_cast<const sockaddr*>(&address.storage),
-           address.size) != 0 ||
-      listen(listening_.get(), kHttpBacklog) != 0) {
-    return ListenError(endpoint_, errno);
-  }
-  endpoint_.port = PortOf(listening_.get());
+  if (!wake_.valid()) return ListenError(endpoint_, errno);
+  ADDONS_ASSIGN_OR_RETURN(UniqueFd socket, ListenAt(endpoint_));
+  endpoint_.port = PortOf(socket.get());
   url_ = UrlOf(endpoint_);
+  listening_.push_back(std::move(socket));
+  if (!CoversLoopback(endpoint_.address)) ListenOnLoopback();
   return absl::OkStatus();
+}
+
+void HttpServer::ListenOnLoopback() {
+  HttpEndpoint loopback = endpoint_;
+  loopback.address = HttpEndpoint().address;
+  auto socket = ListenAt(loopback);
+  if (socket.ok()) {
+    listening_.push_back(*std::move(socket));
+    return;
+  }
+  Log().warn(
+      "metrics and status page cannot be reached by port-forward "
+      "error={}",
+      Quoted(socket.status().message()));
 }
 
 void HttpServer::Run() {
@@ -128,14 +148,20 @@ bool HttpServer::Turn() {
   }
   SteadyTime now = RealClock().Now();
   const bool accepts = now >= accept_from_;
-  if (accepts) events_.push_back({listening_.get(), POLLIN, 0});
+  for (const UniqueFd& listening : listening_) {
+    if (accepts) events_.push_back({listening.get(), POLLIN, 0});
+  }
   poll(events_.data(), events_.size(), PollTimeout(now));
   if (events_.front().revents != 0) return false;
   ServeClients();
   now = RealClock().Now();
   clients_.remove_if(
       [now](const Client& client) { return client.until <= now; });
-  if (accepts && events_.back().revents != 0) AcceptClients();
+  if (!accepts) return true;
+  for (auto event = events_.end() - static_cast<ptrdiff_t>(listening_.size());
+       event != events_.end(); ++event) {
+    if (event->revents != 0) AcceptClients(event->fd);
+  }
   return true;
 }
 
@@ -162,10 +188,10 @@ void HttpServer::ServeClients() {
   }
 }
 
-void HttpServer::AcceptClients() {
+void HttpServer::AcceptClients(int listening) {
   for (int i = 0; i < kAcceptsPerTurn; ++i) {
-    UniqueFd socket(accept4(listening_.get(), nullptr, nullptr,
-                            SOCK_CLOEXEC | SOCK_NONBLOCK));
+    UniqueFd socket(
+        accept4(listening, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket.valid()) {
       if (NothingLeft(errno)) NoDescriptors(errno);
       return;
@@ -196,7 +222,7 @@ void HttpServer::Stop() {
   eventfd_write(wake_.get(), 1);
   thread_.join();
   clients_.clear();
-  listening_.Reset();
+  listening_.clear();
 }
 
 }  // namespace addons

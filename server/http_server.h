@@ -33,6 +33,9 @@ namespace addons {
 /// is cut off kPatience after it came, whatever it does. Without descriptors it
 /// waits, and the log has one line per minute.
 ///
+/// An address of this host's network is served at 127.0.0.1 as well, where the
+/// port is free there: `kubectl port-forward` connects to that in a pod.
+///
 /// Start() and Stop() are for one thread.
 class HttpServer {
  public:
@@ -73,20 +76,22 @@ class HttpServer {
       : endpoint_(std::move(endpoint)), pages_(std::move(pages)) {}
 
   absl::Status Listen();
+  // Not being able to is no error: the log says so.
+  void ListenOnLoopback();
   void Run();
   // False: it is time to end.
   bool Turn();
   int PollTimeout(SteadyTime now) const;
   void ServeClients();
-  void AcceptClients();
+  void AcceptClients(int listening);
   void NoDescriptors(int error);
   void Report(absl::string_view trouble);
 
   HttpEndpoint endpoint_;
   std::vector<HttpPage> pages_;
   std::string url_;
-  UniqueFd listening_;
-  UniqueFd wake_;  // readable: stop
+  std::vector<UniqueFd> listening_;  // the endpoint's, perhaps loopback's
+  UniqueFd wake_;                    // readable: stop
   // Of the thread.
   std::list<Client> clients_;  // the oldest first
   std::vector<pollfd> events_;

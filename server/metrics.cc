@@ -280,6 +280,24 @@ void AddTrims(const TrimStats& stats, Families& families) {
            stats.trimmed_bytes()));
 }
 
+/// All of them, also those that have not come up yet.
+void AddRoleChanges(const RoleChangeCounts& counts, Families& families) {
+  MetricFamily changes =
+      Counter("role_changes_total",
+              "Changes of an image's role that were seen to have happened, by "
+              "verb and whether they were forced.");
+  for (size_t i = 0; i < kRoleVerbs; ++i) {
+    const auto verb = static_cast<RoleVerb>(i);
+    for (const Force force : {Force::kNo, Force::kYes}) {
+      Add(changes,
+          {{"verb", std::string(Name(verb))},
+           {"forced", force == Force::kYes ? "true" : "false"}},
+          counts.count(verb, force));
+    }
+  }
+  families.push_back(std::move(changes));
+}
+
 std::vector<Label> LabelsOf(const WatchedPool& pool) {
   return {{"cluster", pool.cluster_id},
           {"pool", pool.pool},
@@ -300,6 +318,9 @@ void AddWatchedPools(const WatchSnapshot& seen, SteadyTime now,
   MetricFamily broken = Gauge(
       "replication_broken_copies",
       "Mirrored images of a pool whose copy cannot be relied on, by reason.");
+  MetricFamily without_entry = Gauge(
+      "replication_images_without_entry",
+      "Secondaries of a pool that the journal of this site does not have.");
   MetricFamily truncated =
       Gauge("replication_images_truncated",
             "Mirrored images that have no series of their own.");
@@ -339,6 +360,9 @@ void AddWatchedPools(const WatchSnapshot& seen, SteadyTime now,
                {"reason", std::string(Name(static_cast<BrokenCopy>(i)))}),
           pool.broken.at(i));
     }
+    if (pool.without_entry.has_value()) {
+      Add(without_entry, labels, *pool.without_entry);
+    }
     Add(truncated, labels, pool.truncated());
     Add(schedules, labels, pool.schedules_unseen.empty() ? 1 : 0);
     if (pool.local_mirror_up.has_value()) {
@@ -351,10 +375,14 @@ void AddWatchedPools(const WatchSnapshot& seen, SteadyTime now,
     }
   }
   for (MetricFamily* family :
-       {&images, &by_health, &broken, &truncated, &mirror_up, &look_age,
-        &look_ok, &schedules, &failed}) {
+       {&images, &by_health, &broken, &without_entry, &truncated, &mirror_up,
+        &look_age, &look_ok, &schedules, &failed}) {
     families.push_back(std::move(*family));
   }
+  families.push_back(With(Gauge("watched_pools",
+                                "Pools that are watched, also those that "
+                                "cannot be seen."),
+                          seen.pools.size()));
   families.push_back(
       With(Gauge("replication_pools_left_out",
                  "Pools that are not watched because there are too many."),
@@ -495,12 +523,15 @@ std::vector<MetricFamily> CollectMetrics(const MetricsSources& sources) {
   if (sources.ceph_calls) AddCephCalls(sources.ceph_calls(), families);
   if (sources.reclaims != nullptr) AddReclaims(*sources.reclaims, families);
   if (sources.trims != nullptr) AddTrims(*sources.trims, families);
-  if (sources.copying_stops) {
+  if (sources.evictions) {
     families.push_back(
         With(Counter("copying_stops_total",
                      "Times that rbd-mirror of a pool was blocklisted so that "
                      "nothing was copied during forced promotions."),
-             sources.copying_stops()));
+             sources.evictions()));
+  }
+  if (sources.role_changes != nullptr) {
+    AddRoleChanges(*sources.role_changes, families);
   }
   if (sources.history) {
     const HistoryStats history = sources.history();

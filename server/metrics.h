@@ -15,6 +15,7 @@
 #include "operation/operation_table.h"
 #include "reclaimspace/reclaim_stats.h"
 #include "reclaimspace/trim_stats.h"
+#include "replication/look/role_log.h"
 #include "rpc/call_stats.h"
 #include "server/unix_listener.h"
 #include "watch/watch_snapshot.h"
@@ -37,7 +38,7 @@ struct MetricsSources {
   const TrimStats* trims = nullptr;        // null: not served
   /// How often rbd-mirror was blocklisted for forced promotions; empty: not
   /// served.
-  std::function<uint64_t()> copying_stops;
+  std::function<uint64_t()> evictions;
   /// Of the history of what happens to volumes; empty: not served.
   std::function<HistoryStats()> history{};
   /// What the background watch has seen; empty: it is off.
@@ -46,6 +47,7 @@ struct MetricsSources {
   std::string librados{};       // the linked release; empty: none is linked
   /// Of each socket; empty: there is none.
   std::function<std::vector<SocketConnections>()> connections{};
+  const RoleChangeCounts* role_changes = nullptr;  // null: not served
 };
 
 /// All metrics, as docs/metrics.md lists them: what the daemon counts anyway,

@@ -8,14 +8,17 @@
 #include "admin/status_service.h"
 #include "base/status_macros.h"
 #include "doctor/doctor_service.h"
+#include "inspection/adopt_service.h"
 #include "inspection/audit_service.h"
 #include "inspection/history_service.h"
 #include "inspection/inspection_service.h"
 #include "inspection/installation_check.h"
 #include "inspection/rescue_service.h"
+#include "keyrotation/key_rotation_service.h"
 #include "networkfence/network_fence_service.h"
 #include "reclaimspace/controller_reclaim_service.h"
 #include "reclaimspace/node_reclaim_service.h"
+#include "replication/copying_service.h"
 #include "replication/membership.h"
 #include "replication/replication_service.h"
 #include "volume/home_clusters.h"
@@ -104,8 +107,8 @@ ServiceSet MakeServices(const ServiceParts& parts) {
     history = &set.replication->history;
     set.watched = std::make_unique<WatchedClusters>(parts.clock);
     set.replication->leases.StartRenewing();
-    set.copying_stops = [replication = set.replication.get()] {
-      return replication->copying_stops.count();
+    set.evictions = [replication = set.replication.get()] {
+      return replication->evictions.count();
     };
     set.history = [replication = set.replication.get()] {
       return replication->history.stats();
@@ -126,6 +129,12 @@ ServiceSet MakeServices(const ServiceParts& parts) {
         parts.clusters, parts.config.site_clusters));
     set.admin_services.push_back(std::make_unique<RescueService>(
         parts.rpc, parts.operations, *set.replication));
+    set.admin_services.push_back(std::make_unique<CopyingService>(
+        parts.rpc, parts.operations, *set.replication));
+    set.admin_services.push_back(std::make_unique<AdoptService>(
+        parts.rpc, parts.operations, parts.config_store, parts.clusters,
+        set.replication->leases, *history, parts.config.site_clusters,
+        parts.config.instance_id));
     set.admin_services.push_back(std::make_unique<DoctorService>(
         parts.rpc, parts.operations, parts.config_store, parts.clusters,
         parts.config.site_clusters,
@@ -153,6 +162,14 @@ ServiceSet MakeServices(const ServiceParts& parts) {
     set.services.push_back(std::make_unique<NodeReclaimService>(
         parts.rpc, parts.operations, std::move(environment)));
     set.served.reclaim_space_node = true;
+  }
+  if (parts.config.modes.node && parts.config.rotate_keys) {
+    RotationEnvironment environment{parts.resolver};
+    environment.kms_config_dir = parts.config.kms_config_dir;
+    environment.image_exports = parts.config.image_exports;
+    set.services.push_back(std::make_unique<KeyRotationService>(
+        parts.rpc, parts.operations, std::move(environment)));
+    set.served.key_rotation = true;
   }
   if (parts.config.modes.controller || parts.config.modes.node) {
     std::function<void(const FenceTarget&)> asked;

@@ -46,7 +46,7 @@ struct ServiceSet {
   std::vector<std::unique_ptr<grpc::Service>> services;  // of CSI-Addons
   std::vector<std::unique_ptr<grpc::Service>> admin_services;
   const ReclaimStats* reclaim_stats = nullptr;  // of a service; null: likewise
-  std::function<uint64_t()> copying_stops;      // of `replication`; likewise
+  std::function<uint64_t()> evictions;          // of `replication`; likewise
   std::function<HistoryStats()> history;        // likewise
   ServedServices served;  // what GetCapabilities may promise
 };

@@ -25,6 +25,8 @@ struct ConfiguredCluster {
 /// What the status page shows; it holds no secrets.
 struct StatusPage {
   std::string version;
+  std::string site;  // whose clusters it serves, in words; may be empty
+  std::string host;  // its name: in Kubernetes the pod's
   std::string configuration;  // Describe()
   std::string not_ready;      // why calls are not served; empty: they are
   bool replicates = false;    // the daemon has the replication service
@@ -46,12 +48,18 @@ struct StatusPage {
 inline constexpr size_t kRowsOfPage = 200;
 
 /// One HTML page for people, complete in itself and without scripts: what is
-/// wrong first, then what can be seen of pools, volumes under replication
-/// (trouble first, then by name; in pages, and those only that the query asks
-/// for), volume groups, fences, operations that run and that have ended lately,
-/// and what the daemon was told. All
-/// values are escaped. Asks nobody, does not block.
+/// wrong first, with what to type and to read; the numbers; the volumes under
+/// replication (those that the query asks for, in its order, in pages); then
+/// groups, pools, fences, operations that run and that have ended lately, and
+/// what the daemon was told. Ages are those of the time of the page, also of
+/// what cannot be seen any more, which is grey. All values are escaped. Asks
+/// nobody, does not block; for any thread.
 std::string RenderStatusPage(const StatusPage& page);
+
+/// The same for programs: one JSON object in UTF-8, whose fields
+/// docs/metrics.md has. All volumes that the query asks for, or kRowsOfPage of
+/// them where it names a page.
+std::string StatusJson(const StatusPage& page);
 
 }  // namespace addons
 

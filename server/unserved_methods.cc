@@ -18,15 +18,20 @@ struct ServingModes {
   const char* service;
   bool controller;
   bool node;
+  const char* flag = nullptr;  // that is needed beside the mode
 };
 constexpr ServingModes kServingModes[] = {
     {"replication.Controller", true, false},
     {"volumegroup.Controller", true, false},
     {"reclaimspace.ReclaimSpaceController", true, false},
     {"reclaimspace.ReclaimSpaceNode", false, true},
+    {"encryptionkeyrotation.EncryptionKeyRotationController", false, true,
+     "--key-rotation"},
     {"fence.FenceController", true, true},
     {"rbdaddons.admin.v1.Audit", true, false},
     {"rbdaddons.admin.v1.Rescues", true, false},
+    {"rbdaddons.admin.v1.Adoption", true, false},
+    {"rbdaddons.admin.v1.Copying", true, false},
 };
 
 /// Ends its call at once, and itself with it.
@@ -87,7 +92,9 @@ std::string WhyNotServed(const std::string& method, const ServedHere& served) {
     if (service != serving.service) continue;
     if ((serving.controller && modes.controller) ||
         (serving.node && modes.node)) {
-      break;
+      if (serving.flag == nullptr) break;
+      return absl::StrCat("this rbd-addonsd does not serve ", service,
+                          ": it was started without ", serving.flag);
     }
     return absl::StrCat("this rbd-addonsd does not serve ", service,
                         ": it was started without ",

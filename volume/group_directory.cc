@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "ceph/pool.h"
+#include "volume/reserved_name.h"
 
 namespace addons {
 namespace {
@@ -38,20 +39,12 @@ absl::StatusOr<GroupDirectory::Page> GroupDirectory::List(
 
 absl::StatusOr<bool> GroupDirectory::Reserve(const std::string& request_name,
                                              const std::string& uuid) {
-  const std::string key = KeyOf(request_name);
-  auto reserved = pool_.ReplaceOmapValue(object_, key, std::nullopt, uuid);
-  if (!absl::IsNotFound(reserved.status())) return reserved;
-  absl::Status created = pool_.CreateObject(object_);
-  if (!created.ok() && !absl::IsAlreadyExists(created)) return created;
-  return pool_.ReplaceOmapValue(object_, key, std::nullopt, uuid);
+  return ReserveName(pool_, object_, KeyOf(request_name), uuid);
 }
 
 absl::Status GroupDirectory::Release(const std::string& request_name,
                                      const std::string& uuid) {
-  const auto removed =
-      pool_.RemoveOmapValue(object_, KeyOf(request_name), uuid);
-  return absl::IsNotFound(removed.status()) ? absl::OkStatus()
-                                            : removed.status();
+  return ReleaseName(pool_, object_, KeyOf(request_name), uuid);
 }
 
 }  // namespace addons

@@ -11,12 +11,18 @@
 #include "base/status_macros.h"
 #include "base/uuid.h"
 #include "ceph/pool.h"
+#include "volume/reserved_name.h"
 #include "volume/volume_journal.h"
 
 namespace addons {
 namespace {
 
 constexpr size_t kPoolIdLength = 16;
+constexpr char kNamePrefix[] = "csi.volume.";
+
+std::string KeyOf(const std::string& request_name) {
+  return absl::StrCat(kNamePrefix, request_name);
+}
 
 /// "<uuid>", or "<pool id, 16 hex digits>/<uuid>" where the image is in another
 /// pool.
@@ -43,8 +49,7 @@ std::optional<VolumeDirectory::Entry> Parse(const std::string& value) {
 
 absl::StatusOr<std::optional<VolumeDirectory::Entry>> VolumeDirectory::Find(
     const std::string& request_name) {
-  const auto value =
-      pool_.ReadOmapKey(object_, absl::StrCat("csi.volume.", request_name));
+  const auto value = pool_.ReadOmapKey(object_, KeyOf(request_name));
   if (absl::IsNotFound(value.status())) return std::nullopt;
   ADDONS_RETURN_IF_ERROR(value.status());
   if (!value->has_value()) return std::nullopt;
@@ -53,6 +58,45 @@ absl::StatusOr<std::optional<VolumeDirectory::Entry>> VolumeDirectory::Find(
   return absl::DataLossError(absl::StrCat("the entry of '", request_name,
                                           "' in '", object_, "' of pool '",
                                           pool_.name(), "' is broken"));
+}
+
+absl::StatusOr<std::map<std::string, std::string>> VolumeDirectory::ReadAll() {
+  const auto read = pool_.ReadOmap(object_, kNamePrefix);
+  std::map<std::string, std::string> values;
+  if (absl::IsNotFound(read.status())) return values;
+  ADDONS_RETURN_IF_ERROR(read.status());
+  for (const auto& [key, value] : *read) {
+    values.emplace(key.substr(sizeof(kNamePrefix) - 1), value);
+  }
+  return values;
+}
+
+absl::StatusOr<bool> VolumeDirectory::Reserve(const std::string& request_name,
+                                              const std::string& uuid) {
+  const std::string key = KeyOf(request_name);
+  const auto reserved = ReserveName(pool_, object_, key, uuid);
+  if (!reserved.ok() || *reserved) return reserved;
+  ADDONS_ASSIGN_OR_RETURN(const auto value, pool_.ReadOmapKey(object_, key));
+  return value == uuid;
+}
+
+absl::Status VolumeDirectory::Release(const std::string& request_name,
+                                      const std::string& uuid) {
+  return ReleaseName(pool_, object_, KeyOf(request_name), uuid);
+}
+
+std::string UuidIn(const ImageName& image) {
+  const std::string& name = image.text();
+  if (name.size() < kUuidLength) return "";
+  std::string uuid = name.substr(name.size() - kUuidLength);
+  for (size_t i = 0; i < uuid.size(); ++i) {
+    const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+    const bool right =
+        dash ? uuid[i] == '-'
+             : absl::ascii_isxdigit(static_cast<unsigned char>(uuid[i])) != 0;
+    if (!right) return "";
+  }
+  return uuid;
 }
 
 absl::StatusOr<std::string> UuidOfImage(Pool& pool, const ImageName& image) {

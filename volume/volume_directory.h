@@ -2,9 +2,11 @@
 #define ADDONS_VOLUME_VOLUME_DIRECTORY_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/image_name.h"
 
@@ -14,7 +16,7 @@ class Pool;
 
 /// ceph-csi's directory of volumes in one pool and namespace: the object
 /// csi.volumes.<instance id>, which leads from the name of a PersistentVolume
-/// to the uuid of the volume. Read only. Threads and blocking as Pool.
+/// to the uuid of the volume. Threads and blocking as Pool.
 class VolumeDirectory {
  public:
   struct Entry {
@@ -33,11 +35,28 @@ class VolumeDirectory {
 
   /// nullopt: no volume has this name. DATA_LOSS: its entry is broken.
   absl::StatusOr<std::optional<Entry>> Find(const std::string& request_name);
+  /// The values of all entries by request name: in this pool the uuid alone.
+  /// One read for each few hundred of them.
+  absl::StatusOr<std::map<std::string, std::string>> ReadAll();
+
+  // These need a mutation pool.
+  /// Lets the name lead to `uuid`, whose image is in this pool, and makes the
+  /// directory if need be. OK also when it does already. false: it leads
+  /// elsewhere, which stays so.
+  absl::StatusOr<bool> Reserve(const std::string& request_name,
+                               const std::string& uuid);
+  /// Frees the name if it leads to `uuid`.
+  absl::Status Release(const std::string& request_name,
+                       const std::string& uuid);
 
  private:
   Pool& pool_;
   const std::string object_;
 };
+
+/// What an image's name ends with when ceph-csi has made it for a volume;
+/// empty: it has not. The journal is not asked.
+std::string UuidIn(const ImageName& image);
 
 /// The uuid of the volume that has the image of this name: ceph-csi ends the
 /// name with it, and the journal's entry of that uuid names the image.

@@ -1,6 +1,8 @@
 #include "volume/volume_journal.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
@@ -115,6 +117,56 @@ absl::StatusOr<bool> VolumeJournal::CorrectImageId(
   }
   return Annotate(replaced.status(),
                   absl::StrCat("Failed to correct ", Describe(pool_, uuid)));
+}
+
+absl::Status VolumeJournal::Put(const std::string& uuid, const std::string& key,
+                                const std::optional<std::string>& current,
+                                const std::string& value) {
+  if (current == value) return absl::OkStatus();
+  const auto replaced =
+      pool_.ReplaceOmapValue(ObjectName(uuid), key, current, value);
+  if (replaced.ok() && *replaced) return absl::OkStatus();
+  if (replaced.ok() || absl::IsNotFound(replaced.status())) {
+    return absl::AbortedError(absl::StrCat(
+        "Failed to write ", key, " of ", Describe(pool_, uuid),
+        ": another client changed it at the same moment; try again"));
+  }
+  return Annotate(
+      replaced.status(),
+      absl::StrCat("Failed to write ", key, " of ", Describe(pool_, uuid)));
+}
+
+absl::StatusOr<bool> VolumeJournal::Write(const std::string& uuid,
+                                          const VolumeAttributes& attributes,
+                                          const std::string& former) {
+  OmapValues there;
+  const absl::Status created = pool_.CreateObject(ObjectName(uuid));
+  if (absl::IsAlreadyExists(created)) {
+    ADDONS_ASSIGN_OR_RETURN(there,
+                            pool_.ReadOmap(ObjectName(uuid), kKeyPrefix));
+  } else if (!created.ok()) {
+    return Annotate(created,
+                    absl::StrCat("Failed to make ", Describe(pool_, uuid)));
+  }
+  const std::optional<std::string> name = Find(there, kRequestName);
+  // It came last.
+  if (name == attributes.request_name) return true;
+  if (name.has_value() && (former.empty() || *name != former)) return false;
+  std::vector<std::pair<const char*, std::string>> values = {
+      {kImageName, attributes.image_name.text()},
+      {kImageId, attributes.image_id}};
+  if (!attributes.owner.empty()) {
+    values.emplace_back(kOwner, attributes.owner);
+  }
+  if (!attributes.kms_id.empty()) {
+    values.emplace_back(kKmsId, attributes.kms_id);
+    values.emplace_back(kEncryptionType, attributes.encryption_type);
+  }
+  values.emplace_back(kRequestName, attributes.request_name);
+  for (const auto& [key, value] : values) {
+    ADDONS_RETURN_IF_ERROR(Put(uuid, key, Find(there, key), value));
+  }
+  return true;
 }
 
 }  // namespace addons

@@ -23,8 +23,8 @@ struct VolumeAttributes {
   std::optional<int64_t> journal_pool_id;
 };
 
-/// Reads ceph-csi's volume journal; writes only the image id. Threads and
-/// blocking as Pool.
+/// Reads ceph-csi's volume journal, and writes of it the image id, and the
+/// object of a volume that has none. Threads and blocking as Pool.
 class VolumeJournal {
  public:
   /// `pool` is not owned.
@@ -42,7 +42,22 @@ class VolumeJournal {
   absl::StatusOr<bool> CorrectImageId(const std::string& uuid,
                                       const std::string& image_id);
 
+  /// Writes the object of a volume as ceph-csi does, journal_pool_id aside, and
+  /// makes it if there is none. csi.volname comes last, so that no reader sees
+  /// it before it is whole. Finishes one that was interrupted. One that has
+  /// this csi.volname is left as it is; where that is `former` (not empty), it
+  /// is replaced. false: it is another one, which stays. `pool` must be a
+  /// mutation pool. ABORTED: somebody else changed the object at the same
+  /// moment.
+  absl::StatusOr<bool> Write(const std::string& uuid,
+                             const VolumeAttributes& attributes,
+                             const std::string& former);
+
  private:
+  absl::Status Put(const std::string& uuid, const std::string& key,
+                   const std::optional<std::string>& current,
+                   const std::string& value);
+
   Pool& pool_;
 };
 

@@ -206,13 +206,27 @@ LookupOutcome LookInOtherPools(const std::shared_ptr<Cluster>& cluster,
   return none;
 }
 
+/// The image that is this volume's by the end of its name, whatever it begins
+/// with; the default one where there is none, or that cannot be seen.
+std::string ImageNameOf(Pool& pool, const std::string& uuid) {
+  constexpr absl::string_view kPrefix = "name_";
+  std::string name = DefaultImageName(uuid);
+  if (FindImageId(pool, ImageName(name)).ok()) return name;
+  const auto names = pool.ReadOmap("rbd_directory", std::string(kPrefix));
+  if (!names.ok()) return name;
+  for (const auto& [key, id] : *names) {
+    if (absl::EndsWith(key, uuid)) return key.substr(kPrefix.size());
+  }
+  return name;
+}
+
 /// What the pool that was meant has of a volume without a journal entry: that
 /// tells what to do. " and ...", or empty where it cannot be seen.
 std::string WithoutEntry(Cluster& cluster, const LookupTarget& target) {
   const auto pool = cluster.OpenPool(
       target.pool_id, target.entry.rados_namespace, Access::kRead);
   if (!pool.ok()) return "";
-  const std::string name = DefaultImageName(target.uuid);
+  const std::string name = ImageNameOf(**pool, target.uuid);
   const auto id = FindImageId(**pool, ImageName(name));
   if (id.ok()) {
     const auto record = (*pool)->MirrorRecord(*id);
@@ -221,7 +235,10 @@ std::string WithoutEntry(Cluster& cluster, const LookupTarget& target) {
         "; its image '", (*pool)->Spec(name), "' is there",
         mirrored ? ", and mirrored" : "",
         ": restore its PersistentVolume and claim, and ceph-csi's controller "
-        "writes the entry");
+        "writes the entry",
+        mirrored ? absl::StrCat(", or have it written: `rbd-addons adopt ",
+                                (*pool)->Spec(name), " --yes`")
+                 : "");
   }
   if (!absl::IsNotFound(id.status())) return "";
   // The names are in the values, behind their length.

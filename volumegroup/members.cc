@@ -1,11 +1,15 @@
 #include "volumegroup/members.h"
 
 #include <functional>
+#include <tuple>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/parallel.h"
 #include "base/status_macros.h"
 #include "ceph/errors.h"
@@ -20,8 +24,38 @@ namespace {
 
 constexpr size_t kUuidLength = 36;
 
-/// What a look at the image of a volume that was found learns.
-using LookAtImage = absl::Status (*)(MemberView& view);
+/// What a look at the image of a volume that was found learns. Called from
+/// several threads at a time.
+using LookAtImage = absl::FunctionRef<absl::Status(MemberView& view)>;
+
+/// The names of rbd groups, each of which is read once in a look at many
+/// images. Thread-safe.
+class GroupNames {
+ public:
+  /// Of `group`, that the image of `volume` is in. NOT_FOUND: there is none.
+  /// INTERNAL: it is written otherwise than by librbd up to Ceph 20.
+  absl::StatusOr<GroupSpec> Find(const ResolvedVolume& volume,
+                                 const ImageGroup& group)
+      ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(mutex_);
+    std::string& name = names_[{volume.cluster->fsid(), volume.rados_namespace,
+                                group.pool_id, group.id}];
+    if (name.empty()) {
+      ADDONS_ASSIGN_OR_RETURN(
+          const auto pool,
+          volume.cluster->OpenPool(group.pool_id, volume.rados_namespace,
+                                   Access::kRead));
+      ADDONS_ASSIGN_OR_RETURN(name, FindGroupName(*pool, group.id));
+    }
+    return GroupSpec{group.pool_id, name};
+  }
+
+ private:
+  using Key = std::tuple<std::string, std::string, int64_t, std::string>;
+
+  Mutex mutex_;
+  std::map<Key, std::string> names_ ABSL_GUARDED_BY(mutex_);
+};
 
 absl::Status NoImage(const ResolvedVolume& volume) {
   return absl::NotFoundError(absl::StrCat(
@@ -42,6 +76,30 @@ absl::Status OpenImage(MemberView& view) {
   ADDONS_ASSIGN_OR_RETURN(view.secondary, image->MarkedNonPrimary());
   ADDONS_ASSIGN_OR_RETURN(view.mirror, image->MirrorInfo());
   return image->Close();
+}
+
+/// The same from what librbd notes of the image; not OK also where only an open
+/// image tells it.
+absl::Status ReadImage(GroupNames& names, MemberView& view) {
+  const ResolvedVolume& volume = *view.volume;
+  ADDONS_ASSIGN_OR_RETURN(const auto pool, volume.OpenPool(Access::kRead));
+  ADDONS_ASSIGN_OR_RETURN(NotedImage noted,
+                          ReadNotedImage(*pool, volume.image_name()));
+  const ImageHeader& header = noted.header;
+  view.image_id = std::move(noted.id);
+  view.mirror = std::move(noted.mirror);
+  view.size_bytes = header.size.bytes;
+  view.secondary = header.marked_non_primary;
+  view.group.reset();
+  if (header.group.has_value()) {
+    ADDONS_ASSIGN_OR_RETURN(view.group, names.Find(volume, *header.group));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LookAtOne(GroupNames& names, MemberView& view) {
+  absl::Status read = ReadImage(names, view);
+  return OpenImageMayTell(read) ? OpenImage(view) : read;
 }
 
 absl::Status MeasureImage(MemberView& view) {
@@ -182,8 +240,10 @@ std::vector<MemberView> LookAtMembers(const VolumeGroupEnvironment& environment,
                                       const CephUserRef& user,
                                       const std::vector<VolumeHandle>& volumes,
                                       SteadyTime deadline) {
-  return LookAtEach(environment, user, volumes, Access::kMutate, deadline,
-                    &OpenImage);
+  GroupNames names;
+  return LookAtEach(
+      environment, user, volumes, Access::kMutate, deadline,
+      [&names](MemberView& view) { return LookAtOne(names, view); });
 }
 
 std::vector<MemberView> MeasureMembers(

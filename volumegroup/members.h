@@ -43,15 +43,16 @@ std::string Identity(Resolver& resolver, const VolumeHandle& volume_id);
 std::map<std::string, VolumeHandle> ByIdentity(
     Resolver& resolver, const std::vector<VolumeHandle>& volumes);
 
-/// Finds the volumes, to change something there, and opens their images
-/// read-only, once each, several at a time, until `deadline` at most. One
-/// result per id, in this order.
+/// Finds the volumes, to change something there, and reads what is noted of
+/// their images, several at a time, until `deadline` at most. An image that is
+/// mirrored in journal mode, and one of which something is not understood, is
+/// opened read-only. One result per id, in this order.
 std::vector<MemberView> LookAtMembers(const VolumeGroupEnvironment& environment,
                                       const CephUserRef& user,
                                       const std::vector<VolumeHandle>& volumes,
                                       SteadyTime deadline);
 
-/// As LookAtMembers(), without opening an image: of each volume that is there
+/// As LookAtMembers(), with fewer reads: of each volume that is there
 /// its size is known, and nothing else of the image.
 std::vector<MemberView> MeasureMembers(
     const VolumeGroupEnvironment& environment, const CephUserRef& user,

@@ -1,6 +1,7 @@
 #include "watch/fence_looks.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <iterator>
 #include <limits>
 #include <memory>
@@ -55,6 +56,12 @@ void Fill(const Blocklist& list, WatchedFences* seen) {
   }
 }
 
+/// Whether no monitor has said anything, neither to the connection nor to the
+/// command: other errors are answers.
+bool IsSilence(const absl::Status& looked) {
+  return CephErrno(looked) == ETIMEDOUT;
+}
+
 }  // namespace
 
 std::set<std::string> FenceLooks::Watch(
@@ -106,6 +113,7 @@ void FenceLooks::Look(const std::string& cluster_id) {
     of_fences = found->second.of_fences;
     seen = found->second.seen;
   }
+  const SteadyTime asked_at = clock_.Now();
   const absl::Status looked =
       RetryWhenBlocklisted([&] { return Read(cluster_id, user, &seen); });
   if (of_fences && RefusesUser(looked)) {
@@ -115,9 +123,17 @@ void FenceLooks::Look(const std::string& cluster_id) {
   const auto found = entries_.find(cluster_id);
   if (found == entries_.end()) return;
   Entry& entry = found->second;
+  std::optional<SteadyTime>& silent_since = entry.seen.silent_since;
+  if (!IsSilence(looked)) {
+    silent_since.reset();
+  } else if (!silent_since.has_value()) {
+    // The look before this one was answered, if there was one.
+    silent_since = entry.tried_at.value_or(asked_at);
+  }
   entry.tried_at = clock_.Now();
   if (looked.ok()) {
     seen.seen_at = entry.tried_at;
+    seen.silent_since.reset();
     seen.unseen.clear();
     entry.seen = std::move(seen);
   } else {

@@ -2,6 +2,7 @@
 #define ADDONS_WATCH_FENCE_LOOKS_H_
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -48,7 +49,7 @@ class FenceLooks {
     CephUserRef user;
     bool of_fences = false;  // a call about fences brought the user
     WatchedFences seen;
-    SteadyTime tried_at;
+    std::optional<SteadyTime> tried_at;
   };
 
   absl::Status Read(const std::string& cluster_id, const CephUserRef& user,

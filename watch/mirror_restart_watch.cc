@@ -17,7 +17,7 @@
 #include "replication/look/evictions.h"
 #include "replication/look/mirror_view.h"
 #include "replication/look/report.h"
-#include "replication/steps/interrupted_copies.h"
+#include "replication/steps/ceph_faults/interrupted_copies.h"
 #include "watch/watch_connection.h"
 
 namespace addons {
@@ -40,18 +40,18 @@ absl::StatusOr<bool> MayBeHalfEvicted(Cluster& cluster, Pool& pool) {
   if (!HasEvictionNote(places)) return false;
   ADDONS_ASSIGN_OR_RETURN(const std::vector<ImageStatuses> statuses,
                           pool.MirrorStatuses());
-  return SilentSinceEviction(places, NewestLocalReport(statuses));
+  return SilentSinceEviction(places, NewestLocalReport(statuses)).has_value();
 }
 
 /// A forced promotion of this daemon has not set back what it interrupted.
-bool LeftUndone(const CopyingStop& stop) {
-  return !stop.clients.empty() && *stop.setting_back != SettingBack::kDone;
+bool LeftUndone(const Eviction& stop) {
+  return !stop.clients.empty() && *stop.rewind != Rewind::kDone;
 }
 
 /// Whether all clients that went have gone because `stop` put them on the
 /// blocklist, and its promotion has set the copies back; nullopt: it may be
 /// about to.
-std::optional<bool> SetBackByPromotion(const CopyingStop& stop,
+std::optional<bool> SetBackByPromotion(const Eviction& stop,
                                        SteadyDuration since,
                                        const std::set<uint64_t>& before,
                                        const std::set<uint64_t>& now) {
@@ -63,13 +63,13 @@ std::optional<bool> SetBackByPromotion(const CopyingStop& stop,
   if (!by_us) return false;
   const bool nobody_is_back = std::includes(
       stop.clients.begin(), stop.clients.end(), now.begin(), now.end());
-  switch (*stop.setting_back) {
-    case SettingBack::kDone:
+  switch (*stop.rewind) {
+    case Rewind::kDone:
       return since < kReturn;
-    case SettingBack::kUnderWay:
+    case Rewind::kUnderWay:
       if (since < kSetBackTakes && nobody_is_back) return std::nullopt;
       return false;
-    case SettingBack::kFailed:
+    case Rewind::kFailed:
       break;
   }
   return false;
@@ -141,13 +141,12 @@ absl::Status MirrorRestartWatch::LookAt(const WatchedPools::Watched& watched) {
   Seen& seen = seen_.at(watched.key);
   const bool nobody_came = std::includes(
       seen.clients.begin(), seen.clients.end(), clients.begin(), clients.end());
-  const bool failed = seen.setting_back != nullptr &&
-                      *seen.setting_back == SettingBack::kFailed;
+  const bool failed = seen.rewind != nullptr && *seen.rewind == Rewind::kFailed;
   const bool again = failed && seen.in_time && nobody_came;
   if (!first && !seen.undecided && !again && seen.clients == clients) {
     return absl::OkStatus();
   }
-  const CopyingStop stop = environment_.copying_stops.LastOfAllNamespaces(
+  const Eviction stop = environment_.evictions.LastOfAllNamespaces(
       WholePoolKey(cluster->fsid(), pool_id));
   if (first && !half && !LeftUndone(stop)) return absl::OkStatus();
   // What has failed here came after what a promotion has done.
@@ -170,22 +169,21 @@ absl::Status MirrorRestartWatch::LookAt(const WatchedPools::Watched& watched) {
 
 void MirrorRestartWatch::SetBackAside(const std::shared_ptr<Cluster>& cluster,
                                       const WatchedPools::Watched& watched,
-                                      const CopyingStop& stop, bool again,
+                                      const Eviction& stop, bool again,
                                       Seen* seen) {
-  const auto own =
-      std::make_shared<std::atomic<SettingBack>>(SettingBack::kUnderWay);
-  seen->setting_back = own;
+  const auto own = std::make_shared<std::atomic<Rewind>>(Rewind::kUnderWay);
+  seen->rewind = own;
   environment_.aside(
       cluster->fsid(),
-      [cluster, own, by_promotion = stop.setting_back, again,
-       in_time = seen->in_time, pool_id = std::get<1>(watched.key),
+      [cluster, own, by_promotion = stop.rewind, again, in_time = seen->in_time,
+       pool_id = std::get<1>(watched.key),
        rados_namespace = std::get<2>(watched.key),
        at_once = environment_.options.group_members_at_once,
        name = watched.pool_name] {
-        const auto copies = SetBackInterruptedCopies(*cluster, pool_id,
-                                                     rados_namespace, at_once);
+        const auto copies = RewindInterruptedCopies(*cluster, pool_id,
+                                                    rados_namespace, at_once);
         if (!copies.ok()) {
-          *own = SettingBack::kFailed;
+          *own = Rewind::kFailed;
           if (again) return;
           const auto* const text =
               in_time
@@ -199,9 +197,9 @@ void MirrorRestartWatch::SetBackAside(const std::shared_ptr<Cluster>& cluster,
                      Quoted(copies.status().message()));
           return;
         }
-        *own = SettingBack::kDone;
+        *own = Rewind::kDone;
         // Whoever else goes that the promotion sent away has copied nothing.
-        *by_promotion = SettingBack::kDone;
+        *by_promotion = Rewind::kDone;
         if (again || *copies > 0) {
           Log().warn(
               "rbd-mirror was restarted or has lost its connection in the "

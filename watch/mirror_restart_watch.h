@@ -23,7 +23,7 @@ namespace addons {
 
 /// Notices when an rbd-mirror goes or comes back in the pools that calls have
 /// named: it was restarted, or has lost its connection. The copies that this
-/// interrupted are set back at once, see SetBackInterruptedCopies(), before it
+/// interrupted are set back at once, see RewindInterruptedCopies(), before it
 /// goes on with them and leaves an object out. So are those of a pool whose
 /// rbd-mirror was sent away for a forced promotion and has not reported since,
 /// at the first look: the daemon that did so may have died in the middle. What
@@ -59,7 +59,7 @@ class MirrorRestartWatch {
     bool undecided = false;
     /// What this watch has begun to set back; null: nothing. Changed by the
     /// thread that does so.
-    std::shared_ptr<std::atomic<SettingBack>> setting_back{};
+    std::shared_ptr<std::atomic<Rewind>> rewind{};
     /// Nobody had come when it began, so that it is not too late.
     bool in_time = false;
   };
@@ -68,8 +68,8 @@ class MirrorRestartWatch {
   /// `seen`, and in `stop` when it succeeds, what has become of it. `again`: it
   /// has failed before, which was logged.
   void SetBackAside(const std::shared_ptr<Cluster>& cluster,
-                    const WatchedPools::Watched& watched,
-                    const CopyingStop& stop, bool again, Seen* seen);
+                    const WatchedPools::Watched& watched, const Eviction& stop,
+                    bool again, Seen* seen);
 
   ReplicationEnvironment& environment_;
   ClusterProvider& clusters_;

@@ -8,10 +8,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "replication/look/evictions.h"
 #include "replication/look/image_directory.h"
 #include "replication/look/peers.h"
 #include "replication/look/report.h"
 #include "replication/steps/health.h"
+#include "volume/told_entry.h"
+#include "volume/volume_directory.h"
 #include "watch/copy_state.h"
 
 namespace addons {
@@ -48,7 +51,7 @@ void AddMissedSnapshots(const MirrorView& view, SteadyDuration settle,
                             *image->interval_seconds;
 }
 
-/// Of a site that copies; the largest of several counts.
+/// Of a site that copies; of several the one that takes longest counts.
 void AddProgress(const SiteView& site, WatchedImage* image) {
   const auto numbers = ParseSyncNumbers(site.status.description);
   if (!numbers.ok() || !numbers->has_value()) return;
@@ -58,6 +61,10 @@ void AddProgress(const SiteView& site, WatchedImage* image) {
     if (!known.syncing_percent.has_value()) return;
     const int64_t percent = std::clamp<int64_t>(*known.syncing_percent, 0, 100);
     image->percent = std::min(image->percent.value_or(100), percent);
+    if (const int64_t speed = known.bytes_per_second.value_or(0); speed > 0) {
+      image->bytes_per_second =
+          std::min(image->bytes_per_second.value_or(speed), speed);
+    }
     if (known.bytes_per_snapshot.has_value()) {
       left =
           static_cast<int64_t>(static_cast<double>(*known.bytes_per_snapshot) *
@@ -161,6 +168,7 @@ void Empty(WatchedPool* seen) {
   seen->images.clear();
   seen->local_mirror_up.reset();
   seen->peer_mirror_up.reset();
+  seen->peer_heard_at.reset();
 }
 
 /// By what was asked of the image, which `view` is told, else by the reports.
@@ -178,13 +186,18 @@ WatchedRole JudgeRole(const std::optional<MirrorImageInfo>& asked,
 }
 
 /// Whose rbd-mirror has reported on the image of late.
-void NoteMirrors(const MirrorView& view, SteadyDuration settle,
+void NoteMirrors(const MirrorView& view, SteadyDuration settle, SteadyTime now,
                  WatchedPool* seen) {
   const auto reports = [settle](const SiteView& site, std::optional<bool>* up) {
     *up = up->value_or(false) || Fresh(site, settle);
   };
   if (view.local.has_value()) reports(*view.local, &seen->local_mirror_up);
-  for (const SiteView& peer : view.peers) reports(peer, &seen->peer_mirror_up);
+  for (const SiteView& peer : view.peers) {
+    reports(peer, &seen->peer_mirror_up);
+    // Nothing is before the first one.
+    seen->peer_heard_at =
+        std::max(seen->peer_heard_at, std::optional(now - peer.age));
+  }
 }
 
 /// Those that apply to the image; nullopt: not known.
@@ -204,6 +217,18 @@ void Count(WatchedImage image, WatchedPool* seen) {
   ++seen->by_health.at(static_cast<size_t>(image.health));
   ++seen->by_copy.at(static_cast<size_t>(image.copy));
   seen->images.push_back(std::move(image));
+}
+
+/// Where an rbd-mirror of this site is down: that it was sent away; else empty.
+std::string WhySilent(Cluster& cluster, Pool& pool,
+                      const std::vector<ImageStatuses>& listed,
+                      const std::vector<MirrorView>& views, WallTime now) {
+  if (std::all_of(views.begin(), views.end(), [](const MirrorView& view) {
+        return !view.local.has_value() || view.LocalDaemonUp();
+      })) {
+    return "";
+  }
+  return WhySilentHere(cluster, pool, NewestLocalReport(listed), now);
 }
 
 }  // namespace
@@ -230,13 +255,14 @@ WatchedImage JudgeImage(
     Timeline& timeline, const MirrorView& view, WatchedRole role,
     const std::vector<MirrorPeer>& peers,
     const std::optional<std::vector<SnapshotSchedule>>& schedules,
-    SteadyDuration settle) {
+    const std::optional<SnapshotSchedule>& told, const std::string& sent_away,
+    SteadyDuration settle, const std::optional<SchedulePause>& pause) {
   WatchedImage image;
   image.image_id = view.image_id;
   image.role = role;
   image.split_brain = view.SplitBrain();
   HealthReport report;
-  AddLocal(view, &report);
+  AddLocal(view, sent_away, &report);
   if (view.info.state == MirrorImageState::kDisabling) {
     report.Add(ReplicationHealth::kDegraded,
                "its replication is being disabled");
@@ -264,10 +290,18 @@ WatchedImage JudgeImage(
               .count();
       AddSyncAge(view, shortest, &report);
       AddMissedSnapshots(view, settle, &image);
+    } else if (pause.has_value()) {
+      report.Add(ReplicationHealth::kDegraded, DescribePause(*pause));
     } else if (report.has_numbers() && view.info.mode != MirrorMode::kJournal) {
       // Only snapshot mode has such numbers.
       AddNoSchedule(&report);
     }
+  }
+  if (role == WatchedRole::kSecondary && told.has_value()) {
+    image.interval_seconds =
+        std::chrono::duration_cast<std::chrono::seconds>(told->interval)
+            .count();
+    AddSyncAge(view, *told, &report);
   }
   image.last_sync = report.last_sync();
   if (image.last_sync.has_value()) {
@@ -332,6 +366,42 @@ void PoolLook::AskRoles(OperationContext& context, Pool& pool,
   }
 }
 
+void PoolLook::ReadTold(OperationContext& context, Pool& pool,
+                        const std::vector<MirrorView>& views,
+                        SteadyDuration settle, const NameOf& name_of) {
+  const SteadyTime now = clock_.Now();
+  size_t again = 0;
+  for (const MirrorView& view : views) {
+    if (context.stop_token().stop_requested()) return;
+    Remembered& image = images_[view.image_id];
+    if (RoleByReports(view, settle) == WatchedRole::kPrimary &&
+        name_of(view.image_id).has_value()) {
+      continue;
+    }
+    if (image.told_at.has_value() &&
+        (now - *image.told_at < kToldAgain || ++again > kMostAsked)) {
+      continue;
+    }
+    const auto header = pool.Header(view.image_id);
+    // What is not read now is left as it was, and so is what is silent.
+    if (absl::IsUnavailable(header.status())) return;
+    image.told_at = now;
+    if (!header.ok()) continue;
+    image.told.claim = ReadToldClaim(header->metadata);
+    image.told.volume_name =
+        ReadToldEntry(header->metadata, UuidIn(ImageName(image.image)))
+            .request_name;
+    if (!header->metadata.contains(kScheduleMark)) {
+      image.told.schedule.reset();
+      continue;
+    }
+    const auto record = pool.MirrorRecord(view.image_id);
+    if (!record.ok() || !record->has_value()) continue;
+    image.told.schedule =
+        ReadScheduleMark(header->metadata, (*record)->global_id);
+  }
+}
+
 void PoolLook::ReadSchedules(Cluster& cluster, Pool& pool, WatchedPool* seen) {
   const SteadyTime asked_at = clock_.Now();
   auto read = ReadPoolSchedules(cluster, pool.Spec(""));
@@ -344,9 +414,40 @@ void PoolLook::ReadSchedules(Cluster& cluster, Pool& pool, WatchedPool* seen) {
   }
 }
 
+/// Of those that are primary and have none.
+void PoolLook::LookForPauses(OperationContext& context, Pool& pool,
+                             SteadyDuration settle,
+                             std::vector<MirrorView>* views) {
+  std::vector<std::string> without;
+  for (MirrorView& view : *views) {
+    const auto schedules = SchedulesOf(schedules_, view.image_id);
+    const bool none = schedules.has_value() && schedules->empty();
+    if (none && JudgeRole(images_[view.image_id].info, settle, &view) ==
+                    WatchedRole::kPrimary) {
+      without.push_back(view.image_id);
+    }
+  }
+  pauses_.Look(context, pool, std::move(without));
+}
+
+void PoolLook::LookForEntries(OperationContext& context, Pool& pool,
+                              const std::string& instance_id,
+                              WatchedPool* seen) {
+  if (instance_id.empty()) return;
+  std::vector<std::string> secondaries;
+  for (const WatchedImage& image : seen->images) {
+    if (image.role == WatchedRole::kSecondary) {
+      secondaries.push_back(image.image);
+    }
+  }
+  entries_.Look(context, pool, instance_id, secondaries, clock_.Now());
+  seen->without_entry = entries_.WithoutEntry();
+}
+
 absl::Status PoolLook::Look(OperationContext& context, Cluster& cluster,
                             Pool& pool, SteadyDuration settle,
-                            const NameOf& name_of, WatchedPool* seen) {
+                            const NameOf& name_of,
+                            const std::string& instance_id, WatchedPool* seen) {
   ADDONS_ASSIGN_OR_RETURN(std::vector<ImageStatuses> listed,
                           pool.MirrorStatuses());
   ADDONS_ASSIGN_OR_RETURN(const std::vector<MirrorPeer> peers,
@@ -364,29 +465,41 @@ absl::Status PoolLook::Look(OperationContext& context, Cluster& cluster,
       images_[image.image_id].info.reset();
     }
   }
+  const std::string sent_away =
+      WhySilent(cluster, pool, listed, views, clock_.WallNow());
   AskRoles(context, pool, unclear);
+  ReadTold(context, pool, views, settle, name_of);
   // Last: a manager that does not answer takes long to say so.
   ReadSchedules(cluster, pool, seen);
+  LookForPauses(context, pool, settle, &views);
+  if (!instance_id.empty()) {
+    groups_.Look(context, pool, seen->cluster_id, instance_id, clock_.Now());
+  }
   if (context.stop_token().stop_requested()) {
     return absl::CancelledError("nobody waits for the look any more");
   }
 
   Empty(seen);
+  const SteadyTime now = clock_.Now();
   for (const MirrorPeer& peer : peers) seen->peers.push_back(peer.site_name);
   for (MirrorView& view : views) {
     const Remembered& known = images_[view.image_id];
     const WatchedRole role = JudgeRole(known.info, settle, &view);
-    NoteMirrors(view, settle, seen);
+    NoteMirrors(view, settle, now, seen);
     timeline_.NoteRole(role == WatchedRole::kPrimary, &view);
-    WatchedImage image =
-        JudgeImage(timeline_, view, role, peers,
-                   SchedulesOf(schedules_, view.image_id), settle);
+    WatchedImage image = JudgeImage(
+        timeline_, view, role, peers, SchedulesOf(schedules_, view.image_id),
+        known.told.schedule, sent_away, settle, pauses_.Of(view.image_id));
     image.image =
         known.image.empty() ? absl::StrCat("id ", view.image_id) : known.image;
+    image.volume_name = known.told.volume_name;
+    image.claim = known.told.claim;
     if (auto named = name_of(view.image_id); named.has_value()) {
       image.volume_id = std::move(named->volume_id);
-      image.volume_name = std::move(named->volume_name);
-      image.claim = std::move(named->claim);
+      if (!named->volume_name.empty()) {
+        image.volume_name = std::move(named->volume_name);
+      }
+      if (!named->claim.empty()) image.claim = std::move(named->claim);
       image.lacks_parent = named->lacks_parent;
       image.awaits_restore = named->awaits_restore;
       AddDamage(&image);
@@ -394,6 +507,8 @@ absl::Status PoolLook::Look(OperationContext& context, Cluster& cluster,
     Count(std::move(image), seen);
   }
   seen->total = seen->images.size();
+  seen->groups = groups_.Seen();
+  LookForEntries(context, pool, instance_id, seen);
   std::sort(seen->images.begin(), seen->images.end(), TroubleFirst);
   if (seen->images.size() > kMostImages) seen->images.resize(kMostImages);
   return absl::OkStatus();

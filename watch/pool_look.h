@@ -19,6 +19,9 @@
 #include "replication/look/timeline.h"
 #include "replication/look/watched.h"
 #include "replication/steps/mirror_schedule.h"
+#include "watch/entry_looks.h"
+#include "watch/group_looks.h"
+#include "watch/pause_looks.h"
 #include "watch/watch_snapshot.h"
 
 namespace addons {
@@ -28,6 +31,11 @@ namespace addons {
 /// one question about schedules to the manager, one about peers, and
 ///  - where the reports leave the role of an image open, a question about that
 ///    image, of kMostAsked images in one look;
+///  - where a primary has no schedule, PauseLooks;
+///  - of a secondary, and of an image that no call has named, what travels with
+///    it (names, schedule): its header is read at the first look, and of
+///    kMostAsked in a look again, each at most every kToldAgain;
+///  - GroupLooks, and EntryLooks of secondaries;
 ///  - where an image's name is not known, a listing of the pool's images, at
 ///    most every kNamesAgain.
 /// For one thread at a time.
@@ -35,6 +43,7 @@ class PoolLook {
  public:
   static constexpr size_t kMostAsked = 200;
   static constexpr std::chrono::minutes kNamesAgain{10};
+  static constexpr std::chrono::minutes kToldAgain{10};
   static constexpr size_t kMostImages = WatchedPools::kMostImages;
 
   using NameOf =
@@ -47,9 +56,11 @@ class PoolLook {
   /// the names that calls have told, by image id. On an error `seen` is as it
   /// was. Blocks; CANCELLED when nobody waits any more. Without the manager
   /// only the schedules are missing, and seen->schedules_unseen says so.
+  /// `seen` names its cluster, as groups' ids have it; `instance_id` as
+  /// GroupLooks; empty: they are not looked at.
   absl::Status Look(OperationContext& context, Cluster& cluster, Pool& pool,
                     SteadyDuration settle, const NameOf& name_of,
-                    WatchedPool* seen);
+                    const std::string& instance_id, WatchedPool* seen);
 
   /// When the question about schedules was put that the manager has answered
   /// last; nullopt: none was. For the thread that looks.
@@ -58,16 +69,32 @@ class PoolLook {
   }
 
  private:
+  /// What the image itself tells, wherever that was written.
+  struct Told {
+    std::string volume_name;
+    std::string claim;
+    std::optional<SnapshotSchedule> schedule;
+  };
   struct Remembered {
     std::string image;  // its name; empty: not known
     std::optional<MirrorImageInfo> info;
+    Told told;
+    std::optional<SteadyTime> told_at;
   };
 
   void ReadNames(Pool& pool, const std::vector<ImageStatuses>& listed,
                  const NameOf& name_of);
   void AskRoles(OperationContext& context, Pool& pool,
                 const std::vector<MirrorView>& views);
+  void ReadTold(OperationContext& context, Pool& pool,
+                const std::vector<MirrorView>& views, SteadyDuration settle,
+                const NameOf& name_of);
   void ReadSchedules(Cluster& cluster, Pool& pool, WatchedPool* seen);
+  void LookForPauses(OperationContext& context, Pool& pool,
+                     SteadyDuration settle, std::vector<MirrorView>* views);
+
+  void LookForEntries(OperationContext& context, Pool& pool,
+                      const std::string& instance_id, WatchedPool* seen);
 
   Clock& clock_;
   Timeline timeline_;
@@ -75,6 +102,9 @@ class PoolLook {
   std::optional<SteadyTime> names_read_at_;
   std::string asked_last_;
   std::optional<PoolSchedules> schedules_;
+  PauseLooks pauses_;
+  GroupLooks groups_;
+  EntryLooks entries_;
   std::optional<SteadyTime> manager_answered_;
 };
 
@@ -84,12 +114,16 @@ WatchedRole RoleByReports(const MirrorView& view, SteadyDuration settle);
 
 /// How an image is doing. `view` has what a listing tells: id, the sites'
 /// reports, and in `info` what is known. `schedules` are those that apply;
-/// nullopt: not known. Asks nobody.
+/// nullopt: not known. `told` is the one of the primary's site that a secondary
+/// knows of, `sent_away` as of AddLocal(). `pause` is that of a
+/// primary without any schedule. Asks nobody.
 WatchedImage JudgeImage(
     Timeline& timeline, const MirrorView& view, WatchedRole role,
     const std::vector<MirrorPeer>& peers,
     const std::optional<std::vector<SnapshotSchedule>>& schedules,
-    SteadyDuration settle);
+    const std::optional<SnapshotSchedule>& told, const std::string& sent_away,
+    SteadyDuration settle,
+    const std::optional<SchedulePause>& pause = std::nullopt);
 
 }  // namespace addons
 

@@ -12,12 +12,16 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/image_name.h"
 #include "base/mutex.h"
 #include "base/status_macros.h"
 #include "ceph/errors.h"
 #include "ceph/retry_when_blocklisted.h"
 #include "operation/run_operation.h"
+#include "replication/look/evictions.h"
+#include "replication/look/mirror_view.h"
 #include "replication/look/watched.h"
+#include "volume/volume_directory.h"
 #include "watch/fence_looks.h"
 #include "watch/pool_look.h"
 #include "watch/watch_connection.h"
@@ -32,6 +36,16 @@ constexpr std::chrono::minutes kClusterPatience{1};
 constexpr char kRefused[] =
     "the cluster refuses the user of the last call, so nothing is looked at "
     "until a call brings another one: ";
+constexpr char kOwnRefused[] =
+    "the cluster refuses the user of --watch-user, which is tried again in "
+    "minutes: ";
+
+/// Before the cluster's own words.
+const char* Whose(const WatchedPools::Watched& watched,
+                  const absl::Status& looked) {
+  if (!RefusesUser(looked)) return "";
+  return watched.own != nullptr ? kOwnRefused : kRefused;
+}
 
 }  // namespace
 
@@ -56,6 +70,10 @@ class ReplicationWatch::State {
   std::shared_ptr<const WatchSnapshot> snapshot() const {
     const MutexLock lock(mutex_);
     return snapshot_;
+  }
+  bool looking() const {
+    const MutexLock lock(mutex_);
+    return !looking_.empty();
   }
   std::stop_source& stop() { return stop_; }
 
@@ -105,8 +123,8 @@ std::vector<std::string> ReplicationWatch::State::ClustersDue() {
     }
     pool->seen.pool = watched.pool_name;
     CephUserRef& user = users[pool->seen.cluster_id];
-    if (user == nullptr) user = watched.user;
-    if (watched.user != nullptr) due.insert(pool->seen.cluster_id);
+    if (user == nullptr) user = watched.reader();
+    if (watched.reader() != nullptr) due.insert(pool->seen.cluster_id);
   }
   due.merge(fences_.Watch(users));
   for (const auto& [cluster, since] : looking_) due.erase(cluster);
@@ -131,7 +149,8 @@ absl::Status ReplicationWatch::State::LookAt(OperationContext& context,
     const auto all = environment_.watched.All();
     const MutexLock lock(mutex_);
     for (const WatchedPools::Watched& watched : all) {
-      if (std::get<0>(watched.key) != cluster_id || watched.user == nullptr) {
+      if (std::get<0>(watched.key) != cluster_id ||
+          watched.reader() == nullptr) {
         continue;
       }
       const auto found = pools_.find(watched.key);
@@ -158,7 +177,7 @@ absl::Status ReplicationWatch::State::LookAt(OperationContext& context,
     });
     if (absl::IsCancelled(looked)) return looked;
     if (RefusesUser(looked)) {
-      environment_.watched.Refuse(turn.watched.key, turn.watched.user);
+      environment_.watched.Refuse(turn.watched.key, turn.watched.reader());
     }
     const MutexLock lock(mutex_);
     turn.pool->tried_at = environment_.clock.Now();
@@ -168,8 +187,8 @@ absl::Status ReplicationWatch::State::LookAt(OperationContext& context,
       seen.seen_at = turn.pool->tried_at;
       turn.pool->seen = std::move(seen);
     } else {
-      Failed(*turn.pool, absl::StrCat(RefusesUser(looked) ? kRefused : "",
-                                      looked.message()));
+      Failed(*turn.pool,
+             absl::StrCat(Whose(turn.watched, looked), looked.message()));
     }
   }
   const MutexLock lock(mutex_);
@@ -181,9 +200,9 @@ absl::Status ReplicationWatch::State::LookAtPool(
     OperationContext& context, const WatchedPools::Watched& watched,
     PoolLook& look, WatchedPool* seen) {
   const auto& [cluster_id, pool_id, rados_namespace] = watched.key;
-  ADDONS_ASSIGN_OR_RETURN(
-      const std::shared_ptr<Cluster> cluster,
-      ConnectToWatch(environment_.config, clusters_, cluster_id, watched.user));
+  ADDONS_ASSIGN_OR_RETURN(const std::shared_ptr<Cluster> cluster,
+                          ConnectToWatch(environment_.config, clusters_,
+                                         cluster_id, watched.reader()));
   ADDONS_ASSIGN_OR_RETURN(
       const std::unique_ptr<addons::Pool> pool,
       cluster->OpenPool(pool_id, rados_namespace, Access::kRead));
@@ -193,9 +212,9 @@ absl::Status ReplicationWatch::State::LookAtPool(
       [&](const std::string& image_id) {
         return environment_.watched.NameOf(watched.key, image_id);
       },
-      seen);
+      environment_.options.leases.instance, seen);
   if (look.manager_answered() >= began) {
-    environment_.manager.NoteAnswer({cluster->fsid(), watched.user->id},
+    environment_.manager.NoteAnswer({cluster->fsid(), watched.reader()->id},
                                     *look.manager_answered());
   }
   return looked;
@@ -224,6 +243,26 @@ void ReplicationWatch::State::Failed(Pool& pool, std::string reason) {
   ++pool.seen.failed_looks;
 }
 
+namespace {
+
+/// A group's journal may be in another pool than its members.
+void NameGroups(std::vector<WatchedPool>* pools) {
+  JournalGroups groups;
+  for (const WatchedPool& pool : *pools) {
+    if (pool.groups == nullptr) continue;
+    groups.insert(pool.groups->begin(), pool.groups->end());
+  }
+  if (groups.empty()) return;
+  for (WatchedPool& pool : *pools) {
+    for (WatchedImage& image : pool.images) {
+      const auto group = groups.find(UuidIn(ImageName(image.image)));
+      if (group != groups.end()) image.group = group->second;
+    }
+  }
+}
+
+}  // namespace
+
 void ReplicationWatch::State::Publish() {
   // Too many for all pools together: of the largest ones only the trouble.
   std::vector<WatchedPool*> pools;
@@ -248,7 +287,9 @@ void ReplicationWatch::State::Publish() {
   snapshot->number = ++published_;
   snapshot->taken_at = environment_.clock.Now();
   snapshot->pools_left_out = environment_.watched.left_out();
+  snapshot->own_trouble = environment_.watched.own_trouble();
   for (const WatchedPool* pool : pools) snapshot->pools.push_back(*pool);
+  NameGroups(&snapshot->pools);
   snapshot->fences = fences_.Seen();
   snapshot->groups = named_.Groups();
   snapshot_ = std::move(snapshot);
@@ -297,6 +338,8 @@ void ReplicationWatch::StartLooks() {
         });
   }
 }
+
+bool ReplicationWatch::looking() const { return state_->looking(); }
 
 ReplicationWatch::Source ReplicationWatch::snapshots() const {
   return [state = std::shared_ptr<const State>(state_)] {

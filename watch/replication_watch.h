@@ -15,9 +15,9 @@
 
 namespace addons {
 
-/// Looks at the replication of the pools that calls have named, and at the
-/// fences of their clusters and of those whose fences calls were about, also
-/// when no call asks, and publishes what it sees.
+/// Looks at the replication of the pools that calls have named, or OwnWatch has
+/// found, and at the fences of their clusters and of those whose fences calls
+/// were about, also when no call asks, and publishes what it sees.
 ///
 /// A look is an operation of the read lane, one for each cluster at a time: a
 /// cluster that hangs keeps one worker, and delays the looks at no other. When
@@ -41,6 +41,8 @@ class ReplicationWatch {
 
   /// One look at each cluster where none runs. Does not block.
   void StartLooks();
+  /// Whether one runs, or its end is not noted yet. Does not block.
+  bool looking() const;
 
   /// Gives what was seen last; never null. Does not block; may be called when
   /// the watch is gone.

@@ -40,6 +40,22 @@ absl::string_view Name(BrokenCopy reason) {
   return "rescue";
 }
 
+absl::string_view Name(CopyState state) {
+  switch (state) {
+    case CopyState::kInStep:
+      return "in step";
+    case CopyState::kCopying:
+      return "copying";
+    case CopyState::kLate:
+      return "late";
+    case CopyState::kBroken:
+      return "broken";
+    case CopyState::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
 bool WatchedImage::Is(BrokenCopy reason) const {
   switch (reason) {
     case BrokenCopy::kSplitBrain:

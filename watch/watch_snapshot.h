@@ -4,6 +4,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,24 +45,38 @@ absl::string_view Name(WatchedRole role);
 absl::string_view Name(ReplicationHealth health);
 /// "split-brain", "clone", "rescue".
 absl::string_view Name(BrokenCopy reason);
+/// "in step", "copying", "unknown", "late", "broken".
+absl::string_view Name(CopyState state);
+
+/// A volume group as ceph-csi's journal has it.
+struct JournalGroup {
+  std::string name;  // of the request that made it
+  std::string id;
+};
+/// By the uuid of a member.
+using JournalGroups = std::map<std::string, JournalGroup>;
 
 /// A mirrored image.
 struct WatchedImage {
   std::string image_id;
   std::string image;        // its name; "id <image id>" while that is not known
   std::string volume_id;    // as the last call wrote it; empty: no call has
-  std::string volume_name;  // csi.volname; likewise
+  std::string volume_name;  // csi.volname, from a call or the image's notes
   std::string claim;        // "namespace/name" of the PVC; likewise
+  JournalGroup group;       // of which its volume is a member; empty: of none
   WatchedRole role = WatchedRole::kUnclear;
   ReplicationHealth health = ReplicationHealth::kHealthy;
   std::string state;    // of the rbd-mirror that copies it: "replaying"
   std::string message;  // what is the case and what to do next
   std::optional<int64_t> last_sync;         // unix seconds, on the primary
   std::optional<int64_t> lag_seconds;       // age of that at the look
-  std::optional<int64_t> interval_seconds;  // of its schedule; of a primary
+  std::optional<int64_t> interval_seconds;  // of its schedule
   std::optional<double> lag_ratio;          // age / interval
   std::optional<int64_t> bytes_remaining;   // of what is being copied
   std::optional<int64_t> percent;           // of it, copied
+  /// How fast rbd-mirror says that it copies: a mean of its own, of the last
+  /// half minute or so. Known while it copies.
+  std::optional<int64_t> bytes_per_second;
   /// When the newest mirror snapshot of a primary was taken; known while
   /// rbd-mirror of the peer reports and copies nothing.
   std::optional<int64_t> newest_snapshot;
@@ -91,13 +107,21 @@ struct WatchedPool {
   /// An rbd-mirror of the site reports; nullopt: none ever has.
   std::optional<bool> local_mirror_up;
   std::optional<bool> peer_mirror_up;
+  /// When a peer's rbd-mirror has reported last, or a little later, by the
+  /// daemon's clock; nullopt: none ever has.
+  std::optional<SteadyTime> peer_heard_at;
   std::array<size_t, kWatchedRoles> by_role{};          // of all images
   std::array<size_t, kReplicationHealths> by_health{};  // likewise
   std::array<size_t, kBrokenCopies> broken{};  // an image may count in several
   CopyStateCounts by_copy{};                   // of all images
   std::vector<std::string> peers;              // names of their sites
-  size_t total = 0;                            // images under mirroring
-  std::vector<WatchedImage> images;            // trouble first, then by name
+  /// Secondaries whose volume the journal of this site does not have, so that
+  /// no verb finds it; nullopt: not known yet.
+  std::optional<size_t> without_entry;
+  /// Of its journal; their members may be in other pools. Null: none.
+  std::shared_ptr<const JournalGroups> groups;
+  size_t total = 0;                  // images under mirroring
+  std::vector<WatchedImage> images;  // trouble first, then by name
   /// How many of them are not among `images`.
   size_t truncated() const { return total - images.size(); }
 };
@@ -116,6 +140,9 @@ struct WatchedFences {
   /// As those of WatchedPool.
   std::optional<SteadyTime> seen_at;
   std::string unseen;
+  /// Since when no monitor of the cluster has answered, or a little earlier;
+  /// nullopt: one has at the last look, or none was asked yet.
+  std::optional<SteadyTime> silent_since;
   size_t total = 0;                  // ranges and addresses
   size_t clients = 0;                // entries of single clients
   std::vector<WatchedFence> fences;  // kMost, those that end first
@@ -127,8 +154,11 @@ struct WatchSnapshot {
   std::optional<SteadyTime> taken_at;  // nullopt: no look has ended yet
   std::vector<WatchedPool> pools;      // by cluster, pool, namespace
   size_t pools_left_out = 0;           // because there are too many
-  std::vector<WatchedFences> fences;   // by cluster
-  std::vector<WatchedGroup> groups;    // by id
+  /// Why not all that --watch-user should find is found; empty: it is, or there
+  /// is no such user.
+  std::string own_trouble;
+  std::vector<WatchedFences> fences;  // by cluster
+  std::vector<WatchedGroup> groups;   // by id
 };
 
 /// Whether `a` needs a person sooner than `b`; equal trouble: by name.

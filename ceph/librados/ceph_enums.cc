@@ -136,4 +136,16 @@ SnapshotKind ToSnapshotKind(int rbd_snap_namespace_type) {
   }
 }
 
+ImageFeatures ToImageFeatures(uint64_t features, uint64_t flags) {
+  // The object map or its fast-diff is not to be trusted.
+  constexpr uint64_t kInvalid =
+      RBD_FLAG_OBJECT_MAP_INVALID | RBD_FLAG_FAST_DIFF_INVALID;
+  ImageFeatures read;
+  read.exclusive_lock = (features & RBD_FEATURE_EXCLUSIVE_LOCK) != 0;
+  read.fast_diff =
+      (features & RBD_FEATURE_FAST_DIFF) != 0 && (flags & kInvalid) == 0;
+  read.migrating = (features & RBD_FEATURE_MIGRATING) != 0;
+  return read;
+}
+
 }  // namespace addons

@@ -1,6 +1,8 @@
 #ifndef ADDONS_CEPH_LIBRADOS_CEPH_ENUMS_H_
 #define ADDONS_CEPH_LIBRADOS_CEPH_ENUMS_H_
 
+#include <cstdint>
+
 #include "ceph/image.h"
 #include "ceph/mirror.h"
 
@@ -17,6 +19,8 @@ MirrorSnapshotKind ToMirrorSnapshotKind(int rbd_snap_mirror_state);
 /// Of a kind that is known.
 int FromMirrorSnapshotKind(MirrorSnapshotKind kind);
 SnapshotKind ToSnapshotKind(int rbd_snap_namespace_type);
+/// Of RBD_FEATURE_* and RBD_FLAG_*.
+ImageFeatures ToImageFeatures(uint64_t features, uint64_t flags);
 
 }  // namespace addons
 

@@ -120,6 +120,16 @@ bool AddSnapshot(absl::string_view bytes, ImageHeader* header) {
   return true;
 }
 
+/// Ceph's cls::rbd::GroupSpec.
+std::optional<ImageGroup> DecodeGroup(absl::string_view bytes) {
+  Decoder fields = Decoder(bytes).Struct(1, 1);
+  ImageGroup group;
+  group.pool_id = static_cast<int64_t>(fields.Long());
+  group.id = fields.Text();
+  if (!fields.ok()) return std::nullopt;
+  return group;
+}
+
 /// A number that is all of an entry; nullopt: there is none.
 std::optional<uint64_t> NumberAt(const OmapValues& entries, const char* key,
                                  size_t bytes) {
@@ -157,7 +167,22 @@ std::optional<ImageHeader> DecodeImageHeader(const OmapValues& entries) {
   header.size.object_bytes = uint64_t{1} << *order;
   header.size.objects =
       (*size + header.size.object_bytes - 1) / header.size.object_bytes;
+  constexpr uint64_t kNothingIsValid = ~uint64_t{0};
+  const uint64_t flags =
+      NumberAt(entries, "flags", sizeof(uint64_t))
+          .value_or(entries.contains("flags") ? kNothingIsValid : 0);
+  header.features = ToImageFeatures(*features, flags);
   header.marked_non_primary = (*features & kNonPrimaryFeature) != 0;
+  if (entries.contains("data_pool_id")) {
+    const auto pool = NumberAt(entries, "data_pool_id", sizeof(int64_t));
+    if (!pool.has_value()) return std::nullopt;
+    header.data_pool_id = static_cast<int64_t>(*pool);
+  }
+  if (const auto group = entries.find("rbd_group_ref");
+      group != entries.end()) {
+    header.group = DecodeGroup(group->second);
+    if (!header.group.has_value()) return std::nullopt;
+  }
   Decoder time(created->second);
   header.created = time.Time();
   if (!time.ok()) return std::nullopt;
@@ -166,7 +191,7 @@ std::optional<ImageHeader> DecodeImageHeader(const OmapValues& entries) {
       NumberAt(entries, kSnapshotLimitKey, sizeof(uint64_t));
   for (const auto& [key, value] : entries) {
     absl::string_view rest = key;
-    if (absl::ConsumePrefix(&rest, "metadata_")) {
+    if (absl::ConsumePrefix(&rest, kMetadataPrefix)) {
       header.metadata[std::string(rest)] = value;
     } else if (absl::StartsWith(key, "snapshot_") &&
                !AddSnapshot(value, &header)) {

@@ -20,6 +20,7 @@
 #include "ceph/librados/object_watchers.h"
 #include "ceph/librados/rbd_image.h"
 #include "ceph/librados/sized_buffer.h"
+#include "ceph/librados/write_conditions.h"
 
 namespace addons {
 namespace {
@@ -96,7 +97,7 @@ int RadosPool::ReadPage(const std::string& object, const std::string& prefix,
   rados_read_op_omap_get_vals2(op.get(), last.c_str(), prefix.c_str(), limit,
                                entries.Receive(), &has_more, &part_result);
   const int result = connection_->Call("rados_read_op_operate", [&] {
-    return rados_read_op_operate(op.get(), ioctx_.get(), object.c_str(), 0);
+    return rados_read_op_operate(op.get(), ioctx_->get(), object.c_str(), 0);
   });
   if (result < 0) return result;
   if (part_result < 0) return part_result;
@@ -165,11 +166,11 @@ int RadosPool::ReadKey(const std::string& object, const std::string& key,
                                        key_sizes.data(), entries.Receive(),
                                        &part_result);
   const int result = connection_->Call("rados_read_op_operate", [&] {
-    return rados_read_op_operate(op.get(), ioctx_.get(), object.c_str(), 0);
+    return rados_read_op_operate(op.get(), ioctx_->get(), object.c_str(), 0);
   });
   if (result < 0) return result;
   if (part_result < 0) return part_result;
-  version = rados_get_last_version(ioctx_.get());
+  version = rados_get_last_version(ioctx_->get());
   char* found = nullptr;
   char* data = nullptr;
   size_t found_size = 0;
@@ -189,12 +190,8 @@ int RadosPool::CompareAndSet(const std::string& object, const std::string& key,
                              const std::string& expected,
                              const std::string& desired, uint64_t version) {
   WriteOp op(rados_create_write_op());
-  rados_write_op_assert_exists(op.get());
+  OnlyWhere(op.get(), key, expected);
   if (version != 0) rados_write_op_assert_version(op.get(), version);
-  int compared = 0;
-  rados_write_op_omap_cmp2(op.get(), key.data(), LIBRADOS_CMPXATTR_OP_EQ,
-                           expected.data(), key.size(), expected.size(),
-                           &compared);
   const std::array<const char*, 1> keys = {key.data()};
   const std::array<size_t, 1> key_sizes = {key.size()};
   const std::array<const char*, 1> values = {desired.data()};
@@ -267,7 +264,7 @@ absl::StatusOr<std::vector<Watcher>> RadosPool::ListWatchers(
     const std::string& object) {
   std::vector<ObjectWatcher> listed;
   const int result = connection_->Call("rados_list_watchers", [&] {
-    return ListObjectWatchers(ioctx_.get(), object, listed);
+    return ListObjectWatchers(ioctx_->get(), object, listed);
   });
   if (result < 0) {
     return CephError(result, "list the watchers of", ObjectText(object));
@@ -307,7 +304,7 @@ absl::StatusOr<std::vector<std::string>> RadosPool::Namespaces() {
 absl::StatusOr<PoolMirrorMode> RadosPool::MirrorMode() {
   rbd_mirror_mode_t mode = RBD_MIRROR_MODE_DISABLED;
   const int result = connection_->Call("rbd_mirror_mode_get", [&] {
-    return rbd_mirror_mode_get(ioctx_.get(), &mode);
+    return rbd_mirror_mode_get(ioctx_->get(), &mode);
   });
   if (result < 0) {
     return CephError(result, "read the mirror mode of", PoolText());
@@ -370,9 +367,9 @@ absl::StatusOr<std::vector<ImageStatuses>> RadosPool::MirrorStatuses() {
     size_t count = 0;
     const int result =
         connection_->Call("rbd_mirror_image_global_status_list", [&] {
-          return rbd_mirror_image_global_status_list(ioctx_.get(), last.c_str(),
-                                                     kStatusPage, ids.data(),
-                                                     statuses.data(), &count);
+          return rbd_mirror_image_global_status_list(
+              ioctx_->get(), last.c_str(), kStatusPage, ids.data(),
+              statuses.data(), &count);
         });
     if (result == -ENOENT) return all;  // the pool has no mirroring
     if (result < 0) {
@@ -399,7 +396,7 @@ absl::StatusOr<std::optional<MirrorImageInfo>> RadosPool::MirrorInfoById(
   rbd_mirror_image_info_t info{};
   size_t count = 0;
   const int result = connection_->Call("rbd_mirror_image_info_list", [&] {
-    return rbd_mirror_image_info_list(ioctx_.get(), nullptr, start.c_str(), 1,
+    return rbd_mirror_image_info_list(ioctx_->get(), nullptr, start.c_str(), 1,
                                       &id, &mode, &info, &count);
   });
   // ENOENT: the pool has no mirroring, or the one found went away meanwhile.
@@ -431,8 +428,8 @@ absl::StatusOr<std::unique_ptr<Image>> RadosPool::Open(
   }
   const auto mode = function == "rbd_open" ? RbdImage::Mode::kWritable
                                            : RbdImage::Mode::kReadOnly;
-  return std::make_unique<RbdImage>(connection_, std::move(image), mode, name,
-                                    spec);
+  return std::make_unique<RbdImage>(connection_, ioctx_, std::move(image), mode,
+                                    name, spec);
 }
 
 absl::StatusOr<bool> RadosPool::HasImage(const ImageName& name) {
@@ -440,7 +437,7 @@ absl::StatusOr<bool> RadosPool::HasImage(const ImageName& name) {
   uint64_t bytes = 0;
   time_t modified = 0;
   const int result = connection_->Call("rados_stat", [&] {
-    return rados_stat(ioctx_.get(), object.c_str(), &bytes, &modified);
+    return rados_stat(ioctx_->get(), object.c_str(), &bytes, &modified);
   });
   if (result == -ENOENT) return false;
   if (result < 0) return CephError(result, "look for", ObjectText(object));
@@ -454,8 +451,8 @@ absl::StatusOr<uint64_t> RadosPool::HeaderVersion(const std::string& image_id) {
   uint64_t version = 0;
   const int result = connection_->Call("rados_stat", [&] {
     const int stated =
-        rados_stat(ioctx_.get(), object.c_str(), &bytes, &modified);
-    version = rados_get_last_version(ioctx_.get());
+        rados_stat(ioctx_->get(), object.c_str(), &bytes, &modified);
+    version = rados_get_last_version(ioctx_->get());
     return stated;
   });
   if (result < 0) return CephError(result, "look at", ObjectText(object));
@@ -466,7 +463,7 @@ absl::StatusOr<std::unique_ptr<Image>> RadosPool::OpenImageReadOnly(
     const ImageName& name) {
   auto opened =
       Open("rbd_open_read_only", name, Spec(name), [&](ImageHandle& image) {
-        return image.Keep(rbd_open_read_only(ioctx_.get(), name.text().c_str(),
+        return image.Keep(rbd_open_read_only(ioctx_->get(), name.text().c_str(),
                                              image.Receive(), nullptr));
       });
   if (opened.ok()) return opened;
@@ -479,7 +476,7 @@ absl::StatusOr<std::unique_ptr<Image>> RadosPool::OpenImageByIdReadOnly(
       Open("rbd_open_by_id_read_only", ImageName(), Spec(image_id),
            [&](ImageHandle& handle) {
              return handle.Keep(rbd_open_by_id_read_only(
-                 ioctx_.get(), image_id.c_str(), handle.Receive(), nullptr));
+                 ioctx_->get(), image_id.c_str(), handle.Receive(), nullptr));
            });
   if (!opened.ok()) return OfOpeningById(*this, image_id, opened.status());
   ADDONS_RETURN_IF_ERROR(static_cast<RbdImage&>(**opened).ReadName(*this));
@@ -495,7 +492,7 @@ absl::StatusOr<std::unique_ptr<Image>> RadosPool::OpenImage(
   }
   auto opened = Open("rbd_open", name, Spec(name), [&](ImageHandle& image) {
     return image.Keep(
-        rbd_open(ioctx_.get(), name.text().c_str(), image.Receive(), nullptr));
+        rbd_open(ioctx_->get(), name.text().c_str(), image.Receive(), nullptr));
   });
   if (opened.ok()) return opened;
   return OfOpening(*this, name, opened.status());
@@ -532,7 +529,7 @@ absl::Status RadosPool::CreateImage(const ImageName& name,
     std::string pool;
     result = GrowUntilItFits(128, kMaxNameSize, [&](size_t capacity, size_t&) {
       pool.assign(capacity, '\0');
-      return rados_pool_reverse_lookup(rados_ioctx_get_cluster(ioctx_.get()),
+      return rados_pool_reverse_lookup(rados_ioctx_get_cluster(ioctx_->get()),
                                        layout.data_pool_id, pool.data(),
                                        capacity);
     });
@@ -543,7 +540,7 @@ absl::Status RadosPool::CreateImage(const ImageName& name,
   }
   if (result == 0) {
     result = connection_->Call("rbd_create4", [&] {
-      return rbd_create4(ioctx_.get(), name.text().c_str(), layout.bytes,
+      return rbd_create4(ioctx_->get(), name.text().c_str(), layout.bytes,
                          options.get());
     });
   }
@@ -558,7 +555,7 @@ absl::Status RadosPool::RemoveImage(const ImageName& name) {
                                             ": its pool is open for reading"));
   }
   const int result = connection_->Call("rbd_remove", [&] {
-    return rbd_remove(ioctx_.get(), name.text().c_str());
+    return rbd_remove(ioctx_->get(), name.text().c_str());
   });
   if (result == -ENOENT) return absl::OkStatus();
   return result < 0 ? CephError(result, "remove", text) : absl::OkStatus();

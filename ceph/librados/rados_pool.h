@@ -59,7 +59,7 @@ class RadosPool final : public Pool {
   absl::StatusOr<bool> SetCopyProgress(const std::string& image_id,
                                        uint64_t snapshot_id,
                                        const std::string& record,
-                                       uint64_t objects) override;
+                                       CopyNote note) override;
   absl::StatusOr<bool> ClearNonPrimary(const std::string& image_id,
                                        uint64_t version) override;
   absl::Status RemoveOmapKeys(const std::string& object,
@@ -73,10 +73,10 @@ class RadosPool final : public Pool {
                                       std::chrono::seconds duration) override;
   absl::StatusOr<bool> RenewObjectLock(const ObjectLock& lock,
                                        std::chrono::seconds duration) override;
-  absl::StatusOr<std::vector<ObjectLocker>> ObjectLockers(
+  absl::StatusOr<std::vector<Locker>> ObjectLockers(
       const ObjectLock& lock) override;
   absl::Status BreakObjectLock(const ObjectLock& lock,
-                               const ObjectLocker& locker) override;
+                               const Locker& locker) override;
   absl::StatusOr<bool> RemoveLockedObject(const ObjectLock& lock) override;
 
   // rados_pool_groups.cc
@@ -134,7 +134,7 @@ class RadosPool final : public Pool {
   RadosPool(std::shared_ptr<RadosConnection> connection, IoctxHandle ioctx,
             int64_t id, std::string name, std::string rados_namespace)
       : connection_(std::move(connection)),
-        ioctx_(std::move(ioctx)),
+        ioctx_(std::make_shared<const IoctxHandle>(std::move(ioctx))),
         id_(id),
         name_(std::move(name)),
         namespace_(std::move(rados_namespace)) {}
@@ -192,7 +192,7 @@ class RadosPool final : public Pool {
   std::string ObjectText(absl::string_view object) const;
 
   const std::shared_ptr<RadosConnection> connection_;
-  const IoctxHandle ioctx_;
+  const std::shared_ptr<const IoctxHandle> ioctx_;  // its images use it, too
   const int64_t id_;
   const std::string name_;
   const std::string namespace_;

@@ -18,7 +18,7 @@ absl::StatusOr<std::vector<ObjectSnapshots>> RadosPool::ListSnapshots(
     const std::vector<std::string>& objects) {
   std::vector<ListedObject> listed;
   const int result = connection_->Call("rados_list_snaps", [&] {
-    return ListObjectSnapshots(ioctx_.get(), objects, listed);
+    return ListObjectSnapshots(ioctx_->get(), objects, listed);
   });
   if (result < 0) {
     return CephError(result, "list the snapshots of objects of", PoolText());
@@ -45,14 +45,14 @@ absl::StatusOr<std::optional<StoredObject>> RadosPool::ReadObject(
     const std::string& object, uint64_t snapshot, uint64_t bytes) {
   StoredObject found;
   found.bytes.resize(bytes);
-  rados_ioctx_snap_set_read(ioctx_.get(), snapshot);
+  rados_ioctx_snap_set_read(ioctx_->get(), snapshot);
   const int result = connection_->Call("rados_read", [&] {
-    const int read = rados_read(ioctx_.get(), object.c_str(),
+    const int read = rados_read(ioctx_->get(), object.c_str(),
                                 found.bytes.data(), found.bytes.size(), 0);
-    found.version = rados_get_last_version(ioctx_.get());
+    found.version = rados_get_last_version(ioctx_->get());
     return read;
   });
-  rados_ioctx_snap_set_read(ioctx_.get(), LIBRADOS_SNAP_HEAD);
+  rados_ioctx_snap_set_read(ioctx_->get(), LIBRADOS_SNAP_HEAD);
   if (result == -ENOENT) return std::nullopt;
   if (result < 0) return CephError(result, "read", ObjectText(object));
   found.bytes.resize(static_cast<size_t>(result));

@@ -40,7 +40,7 @@ absl::StatusOr<std::vector<GroupImage>> RadosPool::GroupImages(
         images.assign(capacity, rbd_group_image_info_t{});
         count = capacity;
         const int listed = connection_->Call("rbd_group_image_list", [&] {
-          return rbd_group_image_list(ioctx_.get(), group.c_str(),
+          return rbd_group_image_list(ioctx_->get(), group.c_str(),
                                       images.data(),
                                       sizeof(rbd_group_image_info_t), &count);
         });
@@ -74,7 +74,7 @@ absl::StatusOr<std::vector<std::string>> RadosPool::GroupSnapshots(
         snapshots.assign(capacity, rbd_group_snap_info_t{});
         count = capacity;
         const int listed = connection_->Call("rbd_group_snap_list", [&] {
-          return rbd_group_snap_list(ioctx_.get(), group.c_str(),
+          return rbd_group_snap_list(ioctx_->get(), group.c_str(),
                                      snapshots.data(),
                                      sizeof(rbd_group_snap_info_t), &count);
         });
@@ -98,14 +98,14 @@ absl::StatusOr<std::vector<std::string>> RadosPool::GroupSnapshots(
 
 absl::Status RadosPool::CreateGroup(const std::string& group) {
   return ChangeGroup("rbd_group_create", "create", group, [&] {
-    return rbd_group_create(ioctx_.get(), group.c_str());
+    return rbd_group_create(ioctx_->get(), group.c_str());
   });
 }
 
 absl::Status RadosPool::RemoveGroup(const std::string& group) {
   const absl::Status status = ChangeGroup(
       "rbd_group_remove", "remove", group,
-      [&] { return rbd_group_remove(ioctx_.get(), group.c_str()); });
+      [&] { return rbd_group_remove(ioctx_->get(), group.c_str()); });
   return CephErrno(status) == ENOENT ? absl::OkStatus() : status;
 }
 
@@ -118,7 +118,7 @@ absl::Status RadosPool::AddGroupImage(const std::string& group,
       "rbd_group_image_add",
       absl::StrCat("add image '", absl::CHexEscape(image.text()), "' to"),
       group, [&] {
-        return rbd_group_image_add(ioctx_.get(), group.c_str(),
+        return rbd_group_image_add(ioctx_->get(), group.c_str(),
                                    image_ioctx.get(), image.text().c_str());
       });
 }
@@ -133,7 +133,7 @@ absl::Status RadosPool::RemoveGroupImage(const std::string& group,
                                   absl::CHexEscape(image_id), "' out of"),
                      group, [&] {
                        return rbd_group_image_remove_by_id(
-                           ioctx_.get(), group.c_str(), image_ioctx.get(),
+                           ioctx_->get(), group.c_str(), image_ioctx.get(),
                            image_id.c_str());
                      });
 }

@@ -60,7 +60,7 @@ absl::StatusOr<std::vector<SiteStatus>> RadosPool::MirrorStatusOf(
                      input.size(), output.Receive(), &output_size,
                      &part_result);
   int result = connection_->Call("rados_read_op_operate", [&] {
-    return rados_read_op_operate(op.get(), ioctx_.get(), kMirroring, 0);
+    return rados_read_op_operate(op.get(), ioctx_->get(), kMirroring, 0);
   });
   if (result >= 0) result = part_result;
   // Nobody has reported.

@@ -37,7 +37,7 @@ int RadosPool::LockExclusive(const ObjectLock& lock,
   return connection_->Call("rados_lock_exclusive", [&] {
     timeval until{};
     until.tv_sec = duration.count();
-    return rados_lock_exclusive(ioctx_.get(), lock.object.c_str(),
+    return rados_lock_exclusive(ioctx_->get(), lock.object.c_str(),
                                 lock.name.c_str(), lock.cookie.c_str(),
                                 /*desc=*/"", &until, flags);
   });
@@ -71,7 +71,7 @@ absl::StatusOr<bool> RadosPool::RenewObjectLock(const ObjectLock& lock,
   return true;
 }
 
-absl::StatusOr<std::vector<ObjectLocker>> RadosPool::ObjectLockers(
+absl::StatusOr<std::vector<Locker>> RadosPool::ObjectLockers(
     const ObjectLock& lock) {
   std::string clients;
   std::string cookies;
@@ -90,12 +90,12 @@ absl::StatusOr<std::vector<ObjectLocker>> RadosPool::ObjectLockers(
       size_t cookies_size = size;
       size_t addresses_size = size;
       return static_cast<int>(rados_list_lockers(
-          ioctx_.get(), lock.object.c_str(), lock.name.c_str(), &exclusive,
+          ioctx_->get(), lock.object.c_str(), lock.name.c_str(), &exclusive,
           tag.data(), &tag_size, clients.data(), &clients_size, cookies.data(),
           &cookies_size, addresses.data(), &addresses_size));
     });
   }
-  std::vector<ObjectLocker> lockers;
+  std::vector<Locker> lockers;
   if (count == -ENOENT) return lockers;
   if (count < 0) {
     return CephError(count, "list the lockers of", ObjectText(lock.object));
@@ -111,10 +111,10 @@ absl::StatusOr<std::vector<ObjectLocker>> RadosPool::ObjectLockers(
 }
 
 absl::Status RadosPool::BreakObjectLock(const ObjectLock& lock,
-                                        const ObjectLocker& locker) {
+                                        const Locker& locker) {
   ADDONS_RETURN_IF_ERROR(CheckWritable(ObjectText(lock.object)));
   const int result = connection_->Call("rados_break_lock", [&] {
-    return rados_break_lock(ioctx_.get(), lock.object.c_str(),
+    return rados_break_lock(ioctx_->get(), lock.object.c_str(),
                             lock.name.c_str(), locker.client.c_str(),
                             locker.cookie.c_str());
   });

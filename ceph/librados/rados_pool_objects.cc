@@ -13,6 +13,7 @@
 #include "ceph/image_objects.h"
 #include "ceph/librados/header_encoding.h"
 #include "ceph/librados/rados_pool.h"
+#include "ceph/librados/write_conditions.h"
 
 namespace addons {
 namespace {
@@ -32,7 +33,7 @@ absl::Status RadosPool::CheckWritable(const std::string& text) const {
 int RadosPool::Operate(const WriteOp& op, const std::string& object,
                        int flags) {
   return connection_->Call("rados_write_op_operate2", [&] {
-    return rados_write_op_operate2(op.get(), ioctx_.get(), object.c_str(),
+    return rados_write_op_operate2(op.get(), ioctx_->get(), object.c_str(),
                                    nullptr, flags);
   });
 }
@@ -100,10 +101,7 @@ absl::StatusOr<bool> RadosPool::ChangeWhere(
     const std::string& object, const std::string& key, const std::string& value,
     absl::string_view action, absl::FunctionRef<void(rados_write_op_t)> add) {
   const WriteOp op(rados_create_write_op());
-  rados_write_op_assert_exists(op.get());
-  int compared = 0;
-  rados_write_op_omap_cmp2(op.get(), key.data(), LIBRADOS_CMPXATTR_OP_EQ,
-                           value.data(), key.size(), value.size(), &compared);
+  OnlyWhere(op.get(), key, value);
   add(op.get());
   const int result = Operate(op, object);
   if (result == -ECANCELED) return false;
@@ -142,13 +140,14 @@ absl::StatusOr<std::string> RadosPool::SnapshotRecord(
 absl::StatusOr<bool> RadosPool::SetCopyProgress(const std::string& image_id,
                                                 uint64_t snapshot_id,
                                                 const std::string& record,
-                                                uint64_t objects) {
+                                                CopyNote note) {
   const std::string header = HeaderObject(image_id);
   ADDONS_RETURN_IF_ERROR(CheckWritable(ObjectText(header)));
   const std::string key = SnapshotKey(snapshot_id);
-  const std::string input = absl::StrCat(
-      EncodeNumber(snapshot_id, sizeof(snapshot_id)),
-      EncodeNumber(/*complete*/ 0, 1), EncodeNumber(objects, sizeof(objects)));
+  const std::string input =
+      absl::StrCat(EncodeNumber(snapshot_id, sizeof(snapshot_id)),
+                   EncodeNumber(note.complete ? 1 : 0, 1),
+                   EncodeNumber(note.objects, sizeof(note.objects)));
   return ChangeWhere(header, key, record, "set the copy progress in",
                      [&](rados_write_op_t op) {
                        rados_write_op_exec(

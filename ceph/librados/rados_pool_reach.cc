@@ -21,14 +21,14 @@ class ListCursor {
   rados_object_list_cursor* raw() { return &cursor_; }
 
  private:
-  const rados_ioctx_t ioctx_;
+  rados_ioctx_t ioctx_;
   rados_object_list_cursor cursor_;
 };
 
 }  // namespace
 
 absl::Status RadosPool::ReachPlacementGroups(uint32_t part, uint32_t parts) {
-  const rados_ioctx_t ioctx = ioctx_.get();
+  rados_ioctx_t ioctx = ioctx_->get();
   const ListCursor begin(ioctx, rados_object_list_begin(ioctx));
   const ListCursor end(ioctx, rados_object_list_end(ioctx));
   // Slicing replaces what its two results hold.

@@ -32,7 +32,9 @@ class RbdImage final : public Image {
   /// kWritable: opened by rbd_open on a connection for mutations.
   enum class Mode { kReadOnly, kWritable };
 
-  RbdImage(std::shared_ptr<RadosConnection> connection, ImageHandle image,
+  /// `ioctx` is that of the image's pool and namespace.
+  RbdImage(std::shared_ptr<RadosConnection> connection,
+           std::shared_ptr<const IoctxHandle> ioctx, ImageHandle image,
            Mode mode, ImageName name, const std::string& spec);
   ~RbdImage() override;
 
@@ -61,6 +63,7 @@ class RbdImage final : public Image {
       std::chrono::milliseconds at_most) override;
   absl::StatusOr<std::optional<GroupSpec>> Group() override;
 
+  absl::Status ChangeMetadata(const MetadataChanges& changes) override;
   absl::Status SetMetadata(const std::string& key,
                            const std::string& value) override;
   absl::Status RemoveMetadata(const std::string& key) override;
@@ -117,10 +120,14 @@ class RbdImage final : public Image {
                               absl::FunctionRef<int()> call,
                               absl::FunctionRef<void()> on_lost);
   absl::StatusOr<bool> HasLockFeature();
+  /// false: the header has other features than `features`, nothing was changed.
+  absl::StatusOr<bool> ChangeMetadataWhere(uint64_t features,
+                                           const MetadataChanges& changes);
   /// rbd_get_features
   absl::StatusOr<uint64_t> FeatureBits();
 
   const std::shared_ptr<RadosConnection> connection_;
+  const std::shared_ptr<const IoctxHandle> ioctx_;
   ImageHandle image_;
   const Mode mode_;
   ImageName name_;

@@ -55,14 +55,7 @@ absl::StatusOr<ImageFeatures> RbdImage::Features() {
   const int result = connection_->Call(
       "rbd_get_flags", [&] { return rbd_get_flags(image_.get(), &flags); });
   if (result < 0) return Error(result, "read the features of");
-  constexpr uint64_t kInvalid =
-      RBD_FLAG_OBJECT_MAP_INVALID | RBD_FLAG_FAST_DIFF_INVALID;
-  ImageFeatures read;
-  read.exclusive_lock = (features & RBD_FEATURE_EXCLUSIVE_LOCK) != 0;
-  read.fast_diff =
-      (features & RBD_FEATURE_FAST_DIFF) != 0 && (flags & kInvalid) == 0;
-  read.migrating = (features & RBD_FEATURE_MIGRATING) != 0;
-  return read;
+  return ToImageFeatures(features, flags);
 }
 
 absl::StatusOr<std::vector<ImageSnapshot>> RbdImage::Snapshots() {

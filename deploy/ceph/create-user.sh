@@ -10,6 +10,7 @@
 #                              its user may read
 #   --for replication,groups,fencing,reclaim
 #                              only these services; default all of them
+#   --for watch                nothing but reading: the user of the daemon's own, --watch-user
 #   --format secret|json|none  what to print: a Secret for Kubernetes (default), secrets.json
 #                              for the command line, or only the capabilities, changing nothing
 #   --secret NAMESPACE/NAME    of the Secret; default rook-ceph/rbd-addons
@@ -44,16 +45,22 @@ done
 
 for service in ${services//,/ }; do
   case $service in
-    replication | groups | fencing | reclaim) ;;
-    *) wrong "--for '$service' is none of replication, groups, fencing, reclaim" ;;
+    replication | groups | fencing | reclaim | watch) ;;
+    *) wrong "--for '$service' is none of replication, groups, fencing, reclaim, watch" ;;
   esac
 done
 wants() { [[ ,$services, == *,$1,* ]]; }
+if wants watch && [[ $services != watch ]]; then
+  wrong "--for watch goes with no other service: it is a user of its own, which only reads"
+fi
+if ((${#pools[@]} == 0)) && wants watch; then wrong "no --pool was given"; fi
 if ((${#pools[@]} == 0)) && { wants replication || wants groups || wants reclaim; }; then
   wrong "no --pool was given"
 fi
 
 mon='profile rbd'
+# Not "profile rbd-read-only": with that 16.2.15 lets it put clients on the blocklist.
+if wants watch; then mon='allow r'; fi
 # Fencing; and forced promotions, which send rbd-mirror's clients away before they begin.
 if wants fencing || wants replication; then mon+=', allow command "osd blocklist"'; fi
 osd='' mgr=''
@@ -62,14 +69,17 @@ for place in "${pools[@]}"; do
   if [[ $place == */* ]]; then limit+=" namespace=${place#*/}"; fi
   if wants replication || wants groups || wants reclaim; then
     osd+="${osd:+, }profile rbd $limit"
+  elif wants watch; then
+    osd+="${osd:+, }profile rbd-read-only $limit"
   else
     osd+="${osd:+, }allow r $limit"
   fi
   # Schedules of mirror snapshots, and tasks that flatten clones.
   if wants replication || wants groups; then mgr+="${mgr:+, }profile rbd $limit"; fi
+  if wants watch; then mgr+="${mgr:+, }profile rbd-read-only $limit"; fi
 done
 # Promotions after a disaster: whether this site's rbd-mirror lives, when it reports nothing.
-if [[ $mgr ]]; then mgr+=', allow command "service status"'; fi
+if [[ $mgr ]] && ! wants watch; then mgr+=', allow command "service status"'; fi
 
 if wants fencing; then
   if ((${#pools[@]})); then

@@ -1,96 +1,72 @@
 # shellcheck shell=bash
-# What each finding about Ceph starts with: one site of pinned Debian packages in a temporary
+# What each finding about Ceph starts with: a site of pinned Debian packages in a temporary
 # folder, in mount, process and network namespaces of its own, all gone in the end. Nothing of
 # this project runs in it. Sourced; the script that sources it is started anew in the namespaces.
 #
-#   need_ceph VERSION [PACKAGE...]   unpacks Ceph and what else of that version, with all that
-#                             they depend on
+#   also_need SUITE VERSION [PACKAGE[=ITS VERSION]...]   unpacks the Ceph of another Debian for
+#                             site SUITE; stands before need_ceph
+#   need_ceph VERSION [PACKAGE[=ITS VERSION]...]   unpacks the Ceph of Debian 12 and what else,
+#                             with all that they depend on
+#   use_site NAME             what follows is about site NAME from now on: a SUITE, or a new copy of
+#                             Debian 12; without it there is one site
 #   start_site                a monitor, a manager and an OSD in memory; pool "rbd"
+#   start_site_at ADDRESS STORE   the same; memstore keeps the objects in memory, bluestore in a file
 #   make_mirrored_disk        image rbd/disk of 4 MiB, primary, in snapshot mode
 #   in_site COMMAND...        runs a command there
-#   seen TEXT                 prints what was seen
-#   expect NAME WANT GOT      prints it, and ends with 1 when they differ
+#   with_disk STATEMENT [HOW]   runs a line of Python, in which `image` is rbd/disk, opened as the
+#                             keywords HOW say; needs python3-rbd
 #
-# Needs root, Debian 12 with apt, 1 GB of disk and a minute.
+# The rest is in finding.sh. Needs root, Debian 12 with apt, 1 GB of disk and a minute.
 set -euo pipefail
+# shellcheck source=findings/lib/finding.sh
+. "$(dirname "${BASH_SOURCE[0]}")/finding.sh"
 
-if [[ ! ${FINDING_ROOT:-} ]]; then
-  ((EUID == 0)) || { echo "${0##*/}: needs root, for namespaces" >&2; exit 2; }
-  FINDING_ROOT=$(mktemp -d "${TMPDIR:-/tmp}/finding.XXXXXX")
-  export FINDING_ROOT
-  trap 'rm -rf --one-file-system "$FINDING_ROOT"' EXIT
-  trap 'exit 130' INT TERM
-  # The download needs the network, what runs needs only its own loopback.
-  FINDING_STAGE=unpack bash "$0"
-  FINDING_STAGE=run unshare --mount --net --pid --fork --kill-child --propagation private bash "$0"
-  exit
-fi
-
-root=$FINDING_ROOT/root
-
+also_need() {
+  [[ $FINDING_STAGE == unpack ]] || return 0
+  unpack "$1" "$2" ceph-mon ceph-mgr ceph-osd ceph-common "${@:3}"
+}
 need_ceph() {
   [[ $FINDING_STAGE == unpack ]] || return 0
-  local apt=$FINDING_ROOT/apt deb version=$1
-  shift
-  set -- ceph-mon ceph-mgr ceph-osd ceph-common "$@"
-  set -- "${@/%/=$version}"
-  mkdir -p "$apt/archives/partial" "$root"/{usr/{bin,sbin,lib,lib64},dev,proc,tmp,run,etc,var/{lib,log}/ceph}
-  : >"$apt/status"
-  for deb in bin sbin lib lib64; do ln -s "usr/$deb" "$root/$deb"; done
-  apt-get -qq -y --no-install-recommends --download-only -o Dir::State::status="$apt/status" \
-    -o Dir::Cache::archives="$apt/archives" -o Debug::NoLocking=1 install coreutils dash grep "$@" >"$apt/log" 2>&1 || {
-    tail -n 5 "$apt/log" >&2
-    echo "${0##*/}: these packages are not to be had: $*" >&2
-    exit 2
-  }
-  for deb in "$apt"/archives/*.deb; do
-    dpkg-deb --fsys-tarfile "$deb" | tar -x --keep-directory-symlink -C "$root"
-  done
-  rm -rf "$apt"
-  ldconfig -r "$root"
+  unpack '' "$1" ceph-mon ceph-mgr ceph-osd ceph-common "${@:2}"
   exit 0 # of this stage
 }
 
-there() { chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 TZ=UTC "$@"; }
-in_site() { there timeout --kill-after=5 60 "$@"; }
-seen() { printf '%s\n' "$*"; }
-expect() {
-  printf '%s: %s\n' "$1" "$3"
-  [[ $2 == "$3" ]] || { printf 'CHANGED: %s was: %s\n' "$1" "$2"; exit 1; }
-}
-# until COMMAND...: for a minute at most.
-until_true() {
-  local i
-  for ((i = 0; i < 120; i++)); do
-    if "$@" >/dev/null 2>&1; then return 0; fi
-    sleep 0.5
-  done
-  echo "${0##*/}: never true: $*" >&2
-  exit 2
+use_site() {
+  root=$FINDING_ROOT/$1
+  # The programs are the same files, what a site writes is its own.
+  [[ -e $root ]] || cp -al "$FINDING_ROOT/root" "$root"
 }
 
-start_site() {
-  mount --bind "$root" "$root"
-  mount -t proc proc "$root/proc"
-  mount --rbind /dev "$root/dev"
-  ip link set lo up
-  echo 'root:x:0:0:root:/root:/bin/sh' >"$root/etc/passwd"
-  echo 'root:x:0:' >"$root/etc/group"
-  ln -sfn /run "$root/var/run"
+in_site() { in_root "$@"; }
+with_disk() {
+  in_site python3 -c 'import rados, rbd, sys
+with rados.Rados(conffile="/etc/ceph/ceph.conf") as cluster, cluster.open_ioctx("rbd") as pool:
+    with rbd.Image(pool, "disk", **eval(f"dict({sys.argv[2]})")) as image:
+        exec(sys.argv[1])' "$1" "${2:-}"
+}
+
+start_site() { start_site_at 127.0.0.1 memstore; }
+start_site_at() {
+  local address=$1 store=$2 fsid
+  fsid=$(cat /proc/sys/kernel/random/uuid)
+  enter_root
+  [[ $address == 127.* ]] || ip address add "$address/32" dev lo
   mkdir -p "$root"/{etc/ceph,run/ceph,var/lib/ceph/{mon/ceph-a,osd/ceph-0},var/lib/ceph/mgr/ceph-x}
-  cat >"$root/etc/ceph/ceph.conf" <<'CONF'
+  cat >"$root/etc/ceph/ceph.conf" <<CONF
 [global]
-fsid = 4a27d3a2-7a0f-4a4e-9f0b-0d4c9c0f7a11
-mon host = 127.0.0.1:6789
+fsid = $fsid
+mon host = [v1:$address:6789]
+public addr = $address
 osd pool default size = 1
 osd pool default min size = 1
 osd crush chooseleaf type = 0
 mon allow pool size one = true
 mon warn on pool no redundancy = false
 ms bind msgr2 = false
-osd objectstore = memstore
+osd objectstore = $store
 memstore device bytes = 1G
-log file = /var/log/ceph/$name.log
+bluestore block size = 1G
+log file = /var/log/ceph/\$name.log
 mgr initial modules =
 keyring = /etc/ceph/keyring
 CONF
@@ -98,7 +74,7 @@ CONF
   local caps=(--cap mon 'allow *' --cap osd 'allow *' --cap mgr 'allow *')
   in_site ceph-authtool --create-keyring /etc/ceph/keyring --gen-key -n mon. --cap mon 'allow *' >/dev/null
   in_site ceph-authtool /etc/ceph/keyring --gen-key -n client.admin "${caps[@]}" >/dev/null
-  in_site monmaptool --create --clobber --fsid 4a27d3a2-7a0f-4a4e-9f0b-0d4c9c0f7a11 --addv a '[v1:127.0.0.1:6789]' /tmp/monmap >/dev/null
+  in_site monmaptool --create --clobber --fsid "$fsid" --addv a "[v1:$address:6789]" /tmp/monmap >/dev/null
   in_site ceph-mon --mkfs -i a --monmap /tmp/monmap --keyring /etc/ceph/keyring >/dev/null 2>&1
   there ceph-mon -f -i a >/dev/null 2>&1 &
   until_true in_site timeout 5 ceph status

@@ -17,7 +17,8 @@
 #include "inspection/audit/rescue_audit.h"
 #include "inspection/clone_audit.h"
 #include "replication/look/image_directory.h"
-#include "replication/steps/schedule_store.h"
+#include "replication/schedule_store.h"
+#include "replication/steps/ceph_faults/stale_schedules.h"
 
 namespace addons {
 namespace {

@@ -93,18 +93,19 @@ class FenceAudit {
   }
 
   void CheckServices(const FenceView& view) {
-    const auto services =
-        FindServices(threads_, cluster_, view.map, options_.patience);
-    if (!services.ok()) {
+    auto monitors = FindMonitors(*cluster_);
+    if (!monitors.ok()) {
       Unclear(absl::StrCat("whom the fences hit could not be looked at: ",
-                           services.status().message()));
+                           monitors.status().message()));
       return;
     }
+    const ServicesFound services = FindServices(
+        threads_, cluster_, view.map, *std::move(monitors), options_.patience);
     bool any = false;
     for (const BlocklistEntry& entry : view.list.entries) {
       if (!IsFence(entry) || view.Expired(entry)) continue;
       any = true;
-      const std::vector<std::string> hit = Covered(*services, {entry.Range()});
+      const std::vector<std::string> hit = Covered(services, {entry.Range()});
       if (hit.empty()) continue;
       std::vector<std::string> remove = {"ceph", "osd", "blocklist"};
       if (entry.kind == BlocklistEntry::Kind::kRange) {
@@ -117,7 +118,7 @@ class FenceAudit {
             ShellCommand(remove));
     }
     if (!any) return;
-    for (const std::string& unknown : services->unknown) {
+    for (const std::string& unknown : services.unknown) {
       Unclear(absl::StrCat("whether a fence hits it could not be looked at: ",
                            unknown));
     }

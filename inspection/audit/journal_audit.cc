@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "inspection/audit/remedy.h"
+#include "volume/volume_directory.h"
 #include "volume/volume_journal.h"
 
 namespace addons {
@@ -24,21 +24,6 @@ constexpr char kRequestName[] = "csi.volname";
 constexpr char kImagePrefix[] = "csi-vol-";
 constexpr size_t kUuidLength = 36;
 
-/// What an image's name ends with when it is a volume's; empty: it is none.
-std::string UuidOf(const ImageName& image) {
-  const std::string& name = image.text();
-  if (name.size() < kUuidLength) return "";
-  std::string uuid = name.substr(name.size() - kUuidLength);
-  for (size_t i = 0; i < uuid.size(); ++i) {
-    const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-    const bool right =
-        dash ? uuid[i] == '-'
-             : absl::ascii_isxdigit(static_cast<unsigned char>(uuid[i])) != 0;
-    if (!right) return "";
-  }
-  return uuid;
-}
-
 class JournalAudit {
  public:
   explicit JournalAudit(AuditedPlace& place)
@@ -47,7 +32,7 @@ class JournalAudit {
         directory_(absl::StrCat("csi.volumes.", place.instance_id)) {
     for (const auto& [id, name] : place_.images) {
       names_.insert(name);
-      if (const std::string uuid = UuidOf(name); !uuid.empty()) {
+      if (const std::string uuid = UuidIn(name); !uuid.empty()) {
         by_uuid_.emplace(uuid, std::make_pair(id, name));
       }
     }
@@ -166,7 +151,7 @@ class JournalAudit {
     const std::string spec = place_.pool.Spec(image);
     const auto read = journal_.Read(uuid);
     if (absl::IsNotFound(read.status())) {
-      if (mirrored) NoJournal(uuid, image_id, image);
+      if (mirrored) NoJournal(image);
       return;
     }
     if (!read.ok()) {
@@ -203,18 +188,15 @@ class JournalAudit {
                       directory_, key, uuid});
   }
 
-  void NoJournal(const std::string& uuid, const std::string& image_id,
-                 const ImageName& image) {
-    constexpr char kPlaceholder[] = "PV-NAME";
+  void NoJournal(const ImageName& image) {
     place_.Found(
         AuditKind::kJournal, place_.pool.Spec(image),
         "it is mirrored, but this site's journal does not know it, so no call "
         "can name it here. ceph-csi's controller writes the entry when the "
-        "PersistentVolume is restored on this site; by hand put its name in "
-        "place of PV-NAME",
-        absl::StrCat(WriteObject(uuid, kPlaceholder, image_id, image), " && ",
-                     Rados({"setomapval", directory_,
-                            absl::StrCat(kPrefix, kPlaceholder), uuid})));
+        "PersistentVolume is restored on this site; where it is not, adopt "
+        "writes it",
+        ShellCommand(
+            {"rbd-addons", "adopt", place_.pool.Spec(image), "--yes"}));
   }
 
   AuditedPlace& place_;

@@ -53,6 +53,7 @@ OperationInfo Info(const Operation& operation, SteadyTime now) {
   info.lane = operation.spec.lane;
   info.share = operation.spec.share;
   info.step = operation.step;
+  info.clock = operation.clock;
   info.request_id = operation.request_id;
   info.running = operation.running;
   info.between_looks = operation.parked.has_value();

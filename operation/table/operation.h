@@ -62,6 +62,7 @@ struct Operation {
 
   absl::Status pending;  // OK: none
   std::string step;
+  std::string clock;  // OperationContext::TellClock()
   uint64_t done = 0;
   uint64_t total = 0;
   SteadyTime last_progress;

@@ -62,6 +62,7 @@ class TableState : public std::enable_shared_from_this<TableState> {
   // For the operation's context.
   Clock& clock() const { return clock_; }
   void SetStep(Operation& operation, absl::string_view step);
+  void SetClock(Operation& operation, absl::string_view clock);
   void SetProgress(Operation& operation, uint64_t done, uint64_t total);
   void SetPending(Operation& operation, absl::Status pending);
   absl::Status SleepFor(Operation& operation, SteadyDuration duration);

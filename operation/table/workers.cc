@@ -35,6 +35,9 @@ class TableState::Context final : public OperationContext {
   void Step(absl::string_view step) override {
     state_.SetStep(operation_, step);
   }
+  void TellClock(absl::string_view clock) override {
+    state_.SetClock(operation_, clock);
+  }
   void Progress(uint64_t done, uint64_t total) override {
     state_.SetProgress(operation_, done, total);
   }
@@ -73,6 +76,11 @@ void TableState::SetStep(Operation& operation, absl::string_view step) {
   operation.last_progress = clock_.Now();
 }
 
+void TableState::SetClock(Operation& operation, absl::string_view clock) {
+  MutexLock lock(mutex_);
+  operation.clock.assign(clock.data(), clock.size());
+}
+
 void TableState::SetProgress(Operation& operation, uint64_t done,
                              uint64_t total) {
   MutexLock lock(mutex_);
@@ -108,6 +116,7 @@ absl::Status TableState::BeginMutation(Operation& operation) {
   if (operation.mutating) return absl::OkStatus();
   if (operation.stop_reason) return *operation.stop_reason;
   operation.mutating = true;
+  operation.clock.clear();
   operation.last_progress = clock_.Now();
   LaneState& lane = LaneOf(operation.spec);
   lane.queue.BeginsToChange(operation.spec.share);

@@ -295,8 +295,8 @@ OwnDemotionMark MarkOfDemotion(const MirrorView& view) {
 
 absl::Span<const Rule<DemoteSeen>> DemoteTable() { return kDemoteTable; }
 
-Next DecideDemote(const DemoteSeen& seen, absl::string_view without) {
-  return FirstOf(DemoteTable(), seen, without);
+Next DecideDemote(const DemoteSeen& seen) {
+  return FirstOf(DemoteTable(), seen);
 }
 
 }  // namespace addons

@@ -18,10 +18,6 @@
 
 namespace addons {
 
-/// Written by ceph-csi: who staged the volume. The leading dot keeps it on this
-/// site.
-inline constexpr char kPublishPrefix[] = ".rbd.csi.ceph.com/";
-
 /// What a demotion's table is about. Nothing is owned.
 struct DemoteSeen {
   const MirrorView& view;
@@ -68,7 +64,7 @@ OwnDemotionMark MarkOfDemotion(const MirrorView& view);
 absl::Span<const Rule<DemoteSeen>> DemoteTable();
 
 /// What comes next, from one look; pure.
-Next DecideDemote(const DemoteSeen& seen, absl::string_view without = {});
+Next DecideDemote(const DemoteSeen& seen);
 
 }  // namespace addons
 

@@ -219,7 +219,9 @@ constexpr Rule<DisableSeen> kDisableTable[] = {
        const ImageSnapshot* snapshot = UserSnapshotInMidCopy(s.view);
        if (s.view.info.primary || snapshot == nullptr) return std::nullopt;
        return Answer(StatusCode::kUnavailable,
-                     DescribeUserSnapshotInMidCopy(*snapshot));
+                     absl::StrCat(DescribeUserSnapshotInMidCopy(*snapshot),
+                                  "; or promote the image by force on this "
+                                  "site, and disable it then"));
      }},
     {"rescue-over",
      [](const DisableSeen& s) -> Judged {
@@ -281,8 +283,8 @@ bool MayBeAtWork(const MirrorView& view, bool plain_refused) {
 
 absl::Span<const Rule<DisableSeen>> DisableTable() { return kDisableTable; }
 
-Next DecideDisable(const DisableSeen& seen, absl::string_view without) {
-  return FirstOf(DisableTable(), seen, without);
+Next DecideDisable(const DisableSeen& seen) {
+  return FirstOf(DisableTable(), seen);
 }
 
 }  // namespace addons

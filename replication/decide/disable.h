@@ -67,7 +67,7 @@ bool MayBeAtWork(const MirrorView& view, bool plain_refused);
 absl::Span<const Rule<DisableSeen>> DisableTable();
 
 /// What comes next, from one look; pure.
-Next DecideDisable(const DisableSeen& seen, absl::string_view without = {});
+Next DecideDisable(const DisableSeen& seen);
 
 }  // namespace addons
 

@@ -62,6 +62,26 @@ constexpr Rule<EnableSeen> kEnableTable[] = {
        }
        return Do(Step::kRememberClone, kOn);
      }},
+    {"volume-not-noted",
+     [](const EnableSeen& s) -> Judged {
+       // Of volumes that were enabled before this was noted, and of those whose
+       // entry has changed.
+       if (!s.view.enabled() || !s.view.info.primary ||
+           s.view.volume_note_due.empty() || s.done.Of(Step::kEnable) > 0 ||
+           s.done.Of(Step::kNoteVolume) > 0) {
+         return std::nullopt;
+       }
+       return Do(Step::kNoteVolume, kOn);
+     }},
+    {"schedule",
+     [](const EnableSeen& s) -> Judged {
+       // One that is noted is changed by a promotion alone.
+       if (!s.view.enabled() || !s.view.info.primary || !s.schedule_due ||
+           s.done.Of(Step::kKeepSchedule) > 0) {
+         return std::nullopt;
+       }
+       return Do(Step::kKeepSchedule, kOn);
+     }},
     {"on",
      [](const EnableSeen& s) -> Judged {
        if (!s.view.enabled()) return std::nullopt;
@@ -159,8 +179,8 @@ constexpr Rule<EnableSeen> kEnableTable[] = {
 
 absl::Span<const Rule<EnableSeen>> EnableTable() { return kEnableTable; }
 
-Next DecideEnable(const EnableSeen& seen, absl::string_view without) {
-  return FirstOf(EnableTable(), seen, without);
+Next DecideEnable(const EnableSeen& seen) {
+  return FirstOf(EnableTable(), seen);
 }
 
 }  // namespace addons

@@ -36,6 +36,8 @@ struct EnableSeen {
   SteadyDuration unchanged_for{0};
   SteadyDuration look_gap{0};
   std::optional<PoolSeen> read{};  // nullopt: not yet
+  /// The call asks for a schedule of mirror snapshots, and none is noted.
+  bool schedule_due = false;
   /// This run has enabled it, which librbd refused (somebody was faster), or
   /// reported as done.
   bool refused = false;
@@ -46,7 +48,7 @@ struct EnableSeen {
 absl::Span<const Rule<EnableSeen>> EnableTable();
 
 /// What comes next, from one look; pure.
-Next DecideEnable(const EnableSeen& seen, absl::string_view without = {});
+Next DecideEnable(const EnableSeen& seen);
 
 }  // namespace addons
 

@@ -35,6 +35,7 @@ enum class Step {
   kPromote,         // the demotion is here and complete
   kPromoteByForce,  // of a complete copy
   kRescue,  // by force, and the last complete state is brought back afterwards
+  kResumeDemotionCopy,  // rbd-mirror has given it up; then it is waited for
   // --- Promote, of a primary: what a promotion has left to do
   kSaveHalfCopy,      // of a copy that began while the site was promoted
   kMakeWritable,      // take the mark of a secondary away
@@ -56,6 +57,7 @@ enum class Step {
   // --- Enable
   kClearHalfEnable,    // mirroring is switched off again, by force
   kTakeOverFromGroup,  // the replication is the volume's own from now on
+  kNoteVolume,         // what the other site has to know the volume by
   kPrepareParent,      // of a clone: detach it, or see that it may stay
   kEnable,
 
@@ -118,20 +120,23 @@ struct Rule {
   Judged (*judge)(const Seen&);
 };
 
-/// What the first row says that is about `seen`. The last row of a table is
-/// about everything. `without` names a row that is left out, which shows what
-/// it is for; empty: none.
-template <typename Seen>
+/// What the first row says that is about `seen`, but for what `passed` (of a
+/// Next) is true of. The last row of a table is about everything.
+template <typename Seen, typename Passed>
 Next FirstOf(absl::Span<const Rule<Seen>> table, const Seen& seen,
-             absl::string_view without = {}) {
+             const Passed& passed) {
   for (const Rule<Seen>& row : table) {
-    if (!without.empty() && row.name == without) continue;
-    if (Judged next = row.judge(seen); next.has_value()) {
-      next->row = row.name;
-      return *std::move(next);
-    }
+    Judged next = row.judge(seen);
+    if (!next.has_value()) continue;
+    next->row = row.name;
+    if (!passed(*next)) return *std::move(next);
   }
   return Answer(absl::StatusCode::kInternal, "no row is about what was seen");
+}
+
+template <typename Seen>
+Next FirstOf(absl::Span<const Rule<Seen>> table, const Seen& seen) {
+  return FirstOf(table, seen, [](const Next&) { return false; });
 }
 
 }  // namespace addons

@@ -67,17 +67,7 @@ absl::Span<const Rule<PromoteSeen>> PromoteTable();
 /// What comes next, from one look; pure. FAILED_PRECONDITION makes the operator
 /// promote by force at once, so a row answers so only where that is right.
 /// Of a step the reason says what it leaves, for a person who asks before.
-Next DecidePromote(const PromoteSeen& seen, absl::string_view without = {});
-
-/// In how long a call that waits is answered with FAILED_PRECONDITION, at which
-/// an operator forces it, if nothing changes: who reports goes on with that,
-/// who is silent stays so. To kForcibleStep, rounded up. nullopt: never as far
-/// as is seen, or something arrives meanwhile. `known` is what was found before
-/// and still in question: where it holds, nothing is searched. Pure.
-inline constexpr std::chrono::seconds kForcibleStep{5};
-std::optional<std::chrono::seconds> ForcibleIn(
-    const PromoteSeen& seen,
-    std::optional<std::chrono::seconds> known = std::nullopt);
+Next DecidePromote(const PromoteSeen& seen);
 
 /// What it comes to, for a person who asks before: of a primary the steps that
 /// only tidy up are passed, and named in the reason of its OK.

@@ -249,8 +249,10 @@ constexpr Rule<ResyncSeen> kResyncTable[] = {
      [](const ResyncSeen& s) -> Judged {
        if (s.view.LocalDaemonUp()) return std::nullopt;
        return Unavailable(
-           "rbd-mirror of this site is down, nothing is being copied; start "
-           "it");
+           s.sent_away.empty()
+               ? "rbd-mirror of this site is down, nothing is being copied; "
+                 "start it"
+               : absl::StrCat("nothing is being copied: ", s.sent_away));
      }},
     {"report-of-before",
      [](const ResyncSeen& s) -> Judged {
@@ -278,15 +280,15 @@ constexpr Rule<ResyncSeen> kResyncTable[] = {
      }},
     {"both-demoted",
      [](const ResyncSeen& s) -> Judged {
-       if (!NobodyIsPrimary(s) || s.view.GaveRoleBack() ||
-           !KeptInStep(s.view, s.settle)) {
+       if (!NobodyIsPrimary(s) || s.view.Yielded() ||
+           !PeerInSync(s.view, s.settle)) {
          return std::nullopt;
        }
        return Do(Step::kReady, kInStep);
      }},
     {"both-demoted-out-of-step",
      [](const ResyncSeen& s) -> Judged {
-       if (!NobodyIsPrimary(s) || s.view.GaveRoleBack()) return std::nullopt;
+       if (!NobodyIsPrimary(s) || s.view.Yielded()) return std::nullopt;
        return Unavailable(absl::StrCat(
            DescribeOutOfStep(s.view, s.site_name),
            "; where it was not, it is copied within a minute; where it was, "
@@ -372,8 +374,8 @@ bool MayBeStanding(const MirrorView& view, const ErrorStanding& standing,
 
 absl::Span<const Rule<ResyncSeen>> ResyncTable() { return kResyncTable; }
 
-Next DecideResync(const ResyncSeen& seen, absl::string_view without) {
-  return FirstOf(ResyncTable(), seen, without);
+Next DecideResync(const ResyncSeen& seen) {
+  return FirstOf(ResyncTable(), seen);
 }
 
 }  // namespace addons

@@ -41,6 +41,8 @@ struct ResyncSeen {
   std::optional<ResyncError> error{};  // nullopt: not read yet
   /// "pool/image".
   std::string spec{};
+  /// Why rbd-mirror of this site is down, WhySilentHere().
+  std::string sent_away{};
 };
 
 /// The peer is alive and primary, so that there is something to copy from; the
@@ -60,7 +62,7 @@ absl::Span<const Rule<ResyncSeen>> ResyncTable();
 
 /// What comes next, from one look; pure. An answer with OK is "not ready": it
 /// has begun and will end by itself.
-Next DecideResync(const ResyncSeen& seen, absl::string_view without = {});
+Next DecideResync(const ResyncSeen& seen);
 
 }  // namespace addons
 

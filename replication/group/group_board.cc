@@ -96,19 +96,22 @@ void GroupBoard::Set(size_t member, MemberState state, absl::Status status,
   if (changed) Publish();
 }
 
-void GroupBoard::Waits(size_t member, absl::Status reason) {
+void GroupBoard::Waits(size_t member, absl::Status reason, std::string clock) {
   const MutexLock lock(mutex_);
+  clocks_[member] = std::move(clock);
   Set(member, MemberState::kWaiting, std::move(reason), /*open=*/true);
 }
 
 void GroupBoard::Runs(size_t member) {
   const MutexLock lock(mutex_);
+  clocks_.erase(member);
   Set(member, MemberState::kRunning, absl::OkStatus(), /*open=*/true);
 }
 
 void GroupBoard::Ends(size_t member, MemberState state, absl::Status status) {
   const MutexLock lock(mutex_);
   members_[member].at = clock_.Now();
+  clocks_.erase(member);
   objects_[member] = Objects();
   Set(member, state, std::move(status), /*open=*/false);
 }
@@ -141,6 +144,10 @@ GroupMembers GroupBoard::members() {
 
 void GroupBoard::Publish() {
   operation_.Step(CountMembers(text_, members_));
+  const auto told =
+      std::find_if(clocks_.begin(), clocks_.end(),
+                   [](const auto& clock) { return !clock.second.empty(); });
+  operation_.TellClock(told == clocks_.end() ? "" : told->second);
   Objects sum;
   for (const Objects& objects : objects_) {
     sum.done += objects.done;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -63,8 +64,9 @@ class GroupBoard {
   /// From here on `members` are looked at (again): none of them has come to a
   /// result yet.
   void Begin(const std::vector<size_t>& members);
-  /// `reason` is what it waits for.
-  void Waits(size_t member, absl::Status reason);
+  /// `reason` is what it waits for, `clock` what it tells of that
+  /// (OperationContext::TellClock()).
+  void Waits(size_t member, absl::Status reason, std::string clock);
   void Runs(size_t member);
   void Progress(size_t member, uint64_t done, uint64_t total);
   void Ends(size_t member, MemberState state, absl::Status status);
@@ -96,6 +98,8 @@ class GroupBoard {
   GroupMembers members_ ABSL_GUARDED_BY(mutex_);
   std::vector<bool> open_ ABSL_GUARDED_BY(mutex_);  // no result yet
   std::vector<Objects> objects_ ABSL_GUARDED_BY(mutex_);
+  /// Of those that wait, by member.
+  std::map<size_t, std::string> clocks_ ABSL_GUARDED_BY(mutex_);
   absl::Status stopped_ ABSL_GUARDED_BY(mutex_);
 
   Mutex slots_mutex_;

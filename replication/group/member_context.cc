@@ -8,7 +8,7 @@ absl::Status MemberContext::NoteWait() {
   if (mutating_) return absl::OkStatus();
   absl::Status reason =
       pending_.ok() ? absl::UnavailableError(step_) : pending_;
-  board_.Waits(member_, reason);
+  board_.Waits(member_, reason, clock_);
   // Something else was changed already: the operation would go on for ever.
   const bool ends =
       board_.mutating() && (!board_.LatestDeadline().has_value() ||

@@ -46,6 +46,9 @@ class MemberContext final : public OperationContext {
 
   Clock& clock() override { return board_.clock(); }
   void Step(absl::string_view step) override { step_ = std::string(step); }
+  void TellClock(absl::string_view clock) override {
+    clock_ = std::string(clock);
+  }
   void Progress(uint64_t done, uint64_t total) override {
     board_.Progress(member_, done, total);
   }
@@ -75,6 +78,7 @@ class MemberContext final : public OperationContext {
   const SteadyTime give_up_;
   WorkMemory& memory_;
   std::string step_;
+  std::string clock_;
   absl::Status pending_;
   bool reached_change_ = false;
   std::optional<SteadyDuration> gave_way_;

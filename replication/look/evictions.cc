@@ -9,9 +9,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/status_macros.h"
+#include "base/utc.h"
 #include "ceph/omap_object.h"
 #include "ceph/pool.h"
+#include "replication/look/mirror_view.h"
 
 namespace addons {
 
@@ -23,7 +26,7 @@ constexpr size_t kMaxClients = 1000;
 
 }  // namespace
 
-CopyingStops::Turn CopyingStops::TryTake(const std::string& pool) {
+Evictions::Turn Evictions::TryTake(const std::string& pool) {
   const MutexLock lock(mutex_);
   std::weak_ptr<void>& turn = turns_[pool];
   if (!turn.expired()) return nullptr;
@@ -32,42 +35,43 @@ CopyingStops::Turn CopyingStops::TryTake(const std::string& pool) {
   return taken;
 }
 
-CopyingStop CopyingStops::Last(const std::string& pool) {
+Eviction Evictions::Last(const std::string& pool) {
   const MutexLock lock(mutex_);
   const auto it = stops_.find(pool);
-  return it == stops_.end() ? CopyingStop() : it->second;
+  return it == stops_.end() ? Eviction() : it->second;
 }
 
-CopyingStop CopyingStops::LastOfAllNamespaces(const std::string& whole_pool) {
+Eviction Evictions::LastOfAllNamespaces(const std::string& whole_pool) {
   const std::string prefix = absl::StrCat(whole_pool, "/");
-  CopyingStop all;
+  Eviction all;
   const MutexLock lock(mutex_);
   for (auto it = stops_.lower_bound(prefix);
        it != stops_.end() && absl::StartsWith(it->first, prefix); ++it) {
-    const CopyingStop& stop = it->second;
+    const Eviction& stop = it->second;
     all.clients.insert(stop.clients.begin(), stop.clients.end());
     if (stop.known_to_osds_since < all.known_to_osds_since) continue;
     all.known_to_osds_since = stop.known_to_osds_since;
-    all.setting_back = stop.setting_back;
+    all.rewind = stop.rewind;
   }
   return all;
 }
 
-void CopyingStops::Keep(const std::string& pool, const CopyingStop& stop) {
+void Evictions::Keep(const std::string& pool, const Eviction& stop) {
   ++count_;
   const MutexLock lock(mutex_);
-  CopyingStop& last = stops_[pool];
+  Eviction& last = stops_[pool];
   // A pool that an older step reached knows nothing of the new clients.
   last.pools = stop.pools;
   if (last.clients.size() > kMaxClients) last.clients.clear();
   last.clients.insert(stop.clients.begin(), stop.clients.end());
   last.known_to_osds_since = stop.known_to_osds_since;
-  last.setting_back = stop.setting_back;
+  last.rewind = stop.rewind;
 }
 
 namespace {
 
 constexpr char kNewestReportKey[] = "newest_report";
+constexpr char kEvictedAtKey[] = "evicted_at";  // unix seconds
 /// The note may hold a stamp of another namespace's images. rbd-mirror reports
 /// on each of its images every 30 s, and the stamps are of several OSDs. One
 /// that is back is beyond that when it has reported twice.
@@ -89,39 +93,46 @@ absl::Status StartToCount(Pool& pool) {
   }
   ADDONS_RETURN_IF_ERROR(taken.status());
   if (*taken) return absl::OkStatus();
-  ADDONS_ASSIGN_OR_RETURN(const std::vector<ObjectLocker> lockers,
+  ADDONS_ASSIGN_OR_RETURN(const std::vector<Locker> lockers,
                           pool.ObjectLockers(lock));
-  for (const ObjectLocker& locker : lockers) {
+  for (const Locker& locker : lockers) {
     ADDONS_RETURN_IF_ERROR(pool.BreakObjectLock(lock, locker));
   }
   // Whoever is faster notes the same.
   return pool.TakeObjectLock(lock, kCounts).status();
 }
 
-absl::Status Write(Pool& pool, int64_t newest_report) {
-  ADDONS_RETURN_IF_ERROR(
-      SetOmapValuesCreating(pool, kEvictionObject,
-                            {{kNewestReportKey, absl::StrCat(newest_report)}}));
+absl::Status Write(Pool& pool, int64_t newest_report, WallTime at) {
+  ADDONS_RETURN_IF_ERROR(SetOmapValuesCreating(
+      pool, kEvictionObject,
+      {{kNewestReportKey, absl::StrCat(newest_report)},
+       {kEvictedAtKey,
+        absl::StrCat(std::chrono::system_clock::to_time_t(at))}}));
   return StartToCount(pool);
 }
 
-std::optional<int64_t> ReadNote(Pool& pool) {
-  const auto value = pool.ReadOmapKey(kEvictionObject, kNewestReportKey);
-  int64_t newest_report = 0;
+std::optional<int64_t> ReadNote(Pool& pool, const std::string& key) {
+  const auto value = pool.ReadOmapKey(kEvictionObject, key);
+  int64_t noted = 0;
   if (!value.ok() || !value->has_value() ||
-      !absl::SimpleAtoi(**value, &newest_report)) {
+      !absl::SimpleAtoi(**value, &noted)) {
     return std::nullopt;
   }
-  return newest_report;
+  return noted;
 }
 
-bool Explains(Pool& pool, int64_t newest_report) {
-  const std::optional<int64_t> noted = ReadNote(pool);
+std::optional<SentAway> Explains(Pool& pool, int64_t newest_report) {
+  const std::optional<int64_t> noted = ReadNote(pool, kNewestReportKey);
   if (!noted.has_value() || newest_report > *noted + kReportsApart) {
-    return false;
+    return std::nullopt;
   }
   const auto lockers = pool.ObjectLockers(CountingLock());
-  return lockers.ok() && !lockers->empty();
+  if (!lockers.ok() || lockers->empty()) return std::nullopt;
+  SentAway sent_away;
+  if (const auto at = ReadNote(pool, kEvictedAtKey); at.has_value()) {
+    sent_away.at = std::chrono::system_clock::from_time_t(*at);
+  }
+  return sent_away;
 }
 
 }  // namespace
@@ -134,21 +145,60 @@ absl::StatusOr<std::unique_ptr<Pool>> OpenDefaultNamespace(Cluster& cluster,
 }
 
 absl::Status WriteEvictionNote(const PoolAndDefault& pool,
-                               int64_t newest_report) {
-  absl::Status own = Write(pool.own, newest_report);
+                               int64_t newest_report, WallTime at) {
+  absl::Status own = Write(pool.own, newest_report, at);
   if (pool.whole == nullptr) return own;
-  return Write(*pool.whole, newest_report).ok() ? absl::OkStatus() : own;
+  return Write(*pool.whole, newest_report, at).ok() ? absl::OkStatus() : own;
 }
 
 bool HasEvictionNote(const PoolAndDefault& pool) {
-  return ReadNote(pool.own).has_value() ||
-         (pool.whole != nullptr && ReadNote(*pool.whole).has_value());
+  return ReadNote(pool.own, kNewestReportKey).has_value() ||
+         (pool.whole != nullptr &&
+          ReadNote(*pool.whole, kNewestReportKey).has_value());
 }
 
-bool SilentSinceEviction(const PoolAndDefault& pool, int64_t newest_report) {
-  if (newest_report == 0) return false;
-  return Explains(pool.own, newest_report) ||
-         (pool.whole != nullptr && Explains(*pool.whole, newest_report));
+std::optional<SentAway> SilentSinceEviction(const PoolAndDefault& pool,
+                                            int64_t newest_report) {
+  if (newest_report == 0) return std::nullopt;
+  auto explained = Explains(pool.own, newest_report);
+  if (explained.has_value() || pool.whole == nullptr) return explained;
+  return Explains(*pool.whole, newest_report);
+}
+
+std::optional<SentAway> SilentSinceEviction(Cluster& cluster, Pool& own,
+                                            int64_t newest_report) {
+  const auto whole = OpenDefaultNamespace(cluster, own, Access::kRead);
+  return SilentSinceEviction({own, whole.ok() ? whole->get() : nullptr},
+                             newest_report);
+}
+
+std::string DescribeSentAway(const SentAway& sent_away, WallTime now) {
+  // Clients are back 20 to 70 s after it, with the default intervals.
+  constexpr std::chrono::minutes kBack{2};
+  const bool lately = sent_away.at.has_value() && now - *sent_away.at < kBack;
+  const std::string at =
+      sent_away.at.has_value()
+          ? absl::StrCat("at ",
+                         FormatUtcTimeOfDay(absl::FromChrono(*sent_away.at)))
+          : "within the last hour";
+  return absl::StrCat(
+      "rbd-mirror of this site was sent away by this daemon ", at,
+      ", for a forced promotion; ",
+      lately ? "it is back within a minute"
+             : "it has not reported since, and does so once it reaches the "
+               "other site: where that lives, it is down, start it");
+}
+
+std::string WhySilentHere(Cluster& cluster, Pool& own, int64_t newest_report,
+                          WallTime now) {
+  const auto sent_away = SilentSinceEviction(cluster, own, newest_report);
+  return sent_away.has_value() ? DescribeSentAway(*sent_away, now) : "";
+}
+
+std::string WhySilentHere(Cluster& cluster, Pool& own, const MirrorView& view,
+                          WallTime now) {
+  if (!view.local.has_value() || view.local->status.up) return "";
+  return WhySilentHere(cluster, own, view.local->status.last_update, now);
 }
 
 }  // namespace addons

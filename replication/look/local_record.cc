@@ -28,10 +28,16 @@ constexpr char kSince[] = "since";
 constexpr char kPromotedFrom[] = "promoted_from";
 constexpr char kFirstCopy[] = "first_copy_awaited";
 constexpr char kSchedule[] = "schedule";
+constexpr char kPause[] = "pause";
+constexpr char kSchedules[] = "schedules";
 
 constexpr char kDemoted[] = "demoted";
 constexpr char kTakenBack[] = "taken back";
 constexpr char kGivenBack[] = "given back";
+
+constexpr char kPausing[] = "pausing";
+constexpr char kPaused[] = "paused";
+constexpr char kResuming[] = "resuming";
 
 OwnDemotionMark Unclear() {
   OwnDemotionMark mark;
@@ -88,6 +94,35 @@ std::optional<TermNote> ParseTerm(const json& value) {
   return TermNote{snapshot.get<uint64_t>(), since.get<int64_t>()};
 }
 
+const char* Name(PauseStep step) {
+  switch (step) {
+    case PauseStep::kPausing:
+      return kPausing;
+    case PauseStep::kResuming:
+      return kResuming;
+    case PauseStep::kPaused:
+      break;
+  }
+  return kPaused;
+}
+
+/// A step that this version does not know counts as paused: a person sees that,
+/// and `resume` puts back what is kept.
+std::optional<SchedulePause> ParsePause(const json& value) {
+  if (!value.is_object()) return std::nullopt;
+  const json step = value.value(kStep, json());
+  const json since = value.value(kSince, json());
+  const json schedules = value.value(kSchedules, json());
+  SchedulePause pause;
+  pause.step = PauseStep::kPaused;
+  for (const PauseStep known : {PauseStep::kPausing, PauseStep::kResuming}) {
+    if (step == Name(known)) pause.step = known;
+  }
+  if (since.is_number_integer()) pause.since = since.get<int64_t>();
+  if (schedules.is_array()) pause.schedules = JsonText(schedules);
+  return pause;
+}
+
 LocalRecord ParseRecord(const std::string& text, const std::string& image_id,
                         const std::string& global_id) {
   LocalRecord record;
@@ -117,6 +152,7 @@ LocalRecord ParseRecord(const std::string& text, const std::string& image_id,
       schedule.is_object()) {
     record.schedule = JsonText(schedule);
   }
+  record.pause = ParsePause(value.value(kPause, json()));
   return record;
 }
 
@@ -208,6 +244,11 @@ std::string FormatLocalRecord(const LocalRecord& record,
   }
   if (record.first_copy_awaited) value[kFirstCopy] = true;
   if (!record.schedule.empty()) value[kSchedule] = ParseJson(record.schedule);
+  if (record.pause.has_value()) {
+    value[kPause] = {{kStep, Name(record.pause->step)},
+                     {kSince, record.pause->since},
+                     {kSchedules, ParseJson(record.pause->schedules)}};
+  }
   return JsonText(value);
 }
 

@@ -45,6 +45,25 @@ struct TermNote {
   friend bool operator==(const TermNote&, const TermNote&) = default;
 };
 
+/// How far a pause of an image's mirror snapshot schedules is.
+enum class PauseStep {
+  kPausing,   // asked for: the manager may still have them
+  kPaused,    // the manager has none
+  kResuming,  // over: they are put back, and some may be already
+};
+/// The mirror snapshot schedules of the image that the manager is not to have
+/// for now.
+struct SchedulePause {
+  PauseStep step = PauseStep::kPausing;
+  int64_t since = 0;  // unix seconds by the host of the daemon
+  /// As a JSON array of what Ceph's manager lists: KeptSchedules().
+  std::string schedules;
+
+  /// They are not to run: neither the manager nor a verb puts one back.
+  bool holds() const { return step != PauseStep::kResuming; }
+  friend bool operator==(const SchedulePause&, const SchedulePause&) = default;
+};
+
 /// All that this site notes of its image for itself: one value in the image's
 /// metadata, which changes in one call.
 struct LocalRecord {
@@ -60,6 +79,8 @@ struct LocalRecord {
   /// The mirror snapshot schedule that was asked for, as JSON that the
   /// schedules of Ceph's manager have; empty: none was.
   std::string schedule;
+  /// It is paused, or a pause begins or ends.
+  std::optional<SchedulePause> pause;
 
   bool empty() const { return *this == LocalRecord(); }
   friend bool operator==(const LocalRecord&, const LocalRecord&) = default;

@@ -29,6 +29,9 @@ inline constexpr char kResyncKeyPrefix[] = ".rbd_mirror.";
 /// arrives on the peer site with a mirror snapshot, the second stays here.
 inline constexpr char kSharedMarkPrefix[] = "rbd-addons.";
 inline constexpr char kLocalMarkPrefix[] = ".rbd-addons.";
+/// Written by ceph-csi: who staged the volume. The leading dot keeps it on this
+/// site.
+inline constexpr char kPublishPrefix[] = ".rbd.csi.ceph.com/";
 
 /// One site's entry with what can be said about its age.
 struct SiteView {
@@ -126,8 +129,8 @@ std::string WholePoolKey(absl::string_view fsid, int64_t pool_id);
 ///                                         replication/decide/promote.h
 ///                                         replication/steps/promote.h
 ///   AwaitsRestore()                     Promote(): RestoreLastComplete()
-///   half a demotion, given up by        Promote(): SetHalfDemotionGoingAside()
-///   an rbd-mirror that began anew         replication/steps/half_demotion.h
+///   half a demotion, given up by        Promote(): ResumeDemotionCopy()
+///   an rbd-mirror that began anew         replication/steps/ceph_faults/demotion_copy.h
 // clang-format on
 struct MirrorView {
   std::string image_id;
@@ -135,6 +138,9 @@ struct MirrorView {
   ImageSize size;
   MirrorImageInfo info;
   std::vector<MirrorSnapshot> snapshots;  // ascending
+  /// The copy that librbd calls complete because a rescue has marked it. In
+  /// `snapshots` it is not (ShowMarked()).
+  std::optional<uint64_t> marked_complete_id;
   /// Snapshots of users and groups, ascending; empty while mirroring is off.
   std::vector<ImageSnapshot> other_snapshots;
   std::optional<SiteView> local;
@@ -145,6 +151,10 @@ struct MirrorView {
   std::optional<SteadyDuration> silent_peer_age;
   std::optional<ImageParent> parent;
   std::map<std::string, std::string> marks;  // metadata that this daemon wrote
+  /// Metadata that ceph-csi has while the volume is published: kPublishPrefix.
+  std::map<std::string, std::string> published;
+  /// What is to be noted of the volume's entry in the journal, VolumeNoteDue().
+  std::string volume_note_due;
   /// "namespace/name" of the volume's claim in Kubernetes, as ceph-csi notes it
   /// in the metadata (--setmetadata), which arrives on the peer site with a
   /// snapshot; empty: it has not.
@@ -154,9 +164,11 @@ struct MirrorView {
   /// see JournalReplayBegan().
   bool first_copy_pending = false;
   bool marked_non_primary = false;  // refuses all writes, whatever its role
-  /// How many snapshots it may have, of all kinds: only of a look that did not
-  /// open the image. For others: ReadSnapshotRoom().
+  /// How many snapshots it may have, of all kinds; nullopt: any number. Only
+  /// where limit_known, of a look that did not open the image. For others:
+  /// ReadSnapshotRoom().
   std::optional<uint64_t> snapshot_limit;
+  bool limit_known = false;
   /// On a secondary: the peer has told that it wants to be demoted and cannot.
   std::optional<RefusedDemotion> refused_demotion;
   /// Since this process has seen that, in its present words.
@@ -183,7 +195,7 @@ struct MirrorView {
   /// This site was demoted again because a peer had been promoted meanwhile,
   /// and still has its content of before. In journal mode, where nothing shows
   /// what came later, until the image is made anew.
-  bool GaveRoleBack() const;
+  bool Yielded() const;
   /// The same, and nobody was told meanwhile that this site is primary: what
   /// matters is on the peer.
   bool GaveRoleBackUntold() const;
@@ -191,7 +203,7 @@ struct MirrorView {
   /// a peer went on from another content: the role was given back for that, or
   /// a resync was requested, or the last word of this site's rbd-mirror is that
   /// there is a split brain.
-  bool PeerWentOn() const;
+  bool PeerDiverged() const;
   /// The newest complete one: what a forced promote returns to.
   const MirrorSnapshot* LastComplete() const;
 
@@ -249,8 +261,8 @@ absl::StatusOr<MirrorView> LookAt(const ResolvedVolume& volume, Pool& pool,
 
 /// LookAt() at a fraction of its cost: what the pool notes of the image is read
 /// where librbd writes it. Opens the image where that does not tell: in journal
-/// mode, of a clone, of one that is being made or is not mirrored, and where
-/// something is not written as up to Ceph 20. For what decides about no role.
+/// mode, of a clone, of one whose mirroring is being made or removed, and where
+/// something is not written as up to Ceph 20.
 absl::StatusOr<MirrorView> LookWithoutOpening(const ResolvedVolume& volume,
                                               Pool& pool, Timeline& timeline);
 
@@ -270,8 +282,16 @@ std::string SiteName(const std::vector<MirrorPeer>& peers,
 /// What a listing of the pool shows of an image: its reports, with their ages.
 MirrorView ViewOfListed(const ImageStatuses& listed, Timeline& timeline);
 
+/// Whether these are the same mirror snapshots, copied as far.
+bool SameSnapshots(const std::vector<MirrorSnapshot>& one,
+                   const std::vector<MirrorSnapshot>& other);
+
 /// SiteName() for who has neither, because it only decides.
 using SiteNameFn = std::function<std::string(const std::string& mirror_uuid)>;
+/// SiteName() of `pool`, which is not owned: an operation for each name.
+SiteNameFn SiteNamesOf(Pool& pool);
+/// Empty names, where nobody reads them.
+const SiteNameFn& NoSiteNames();
 
 /// RFC 3339 in UTC.
 std::string FormatUnixSeconds(int64_t seconds);

@@ -173,6 +173,36 @@ Copied CopiedBy(const SiteView& peer, const MirrorView& view) {
                                                 : Copied::kSays;
 }
 
+bool HasCopied(const SiteView& peer, const std::string& peer_uuid,
+               const MirrorView& view, uint64_t snapshot, int64_t created) {
+  if (!IsReplaying(peer.status)) return false;
+  const std::optional<int64_t> copied = CopiedUpTo(peer.status.description);
+  // Without a word that it has ever copied something, that nothing is linked
+  // may be because it was no peer yet.
+  if (!copied.has_value()) return false;
+  // Reports come each half minute. A peer keeps the last snapshot that it has
+  // copied linked until it has the next one.
+  const MirrorSnapshot* const newest = view.Newest();
+  if (newest != nullptr && newest->id == snapshot &&
+      std::find(newest->unsynced_peer_uuids.begin(),
+                newest->unsynced_peer_uuids.end(),
+                peer_uuid) != newest->unsynced_peer_uuids.end() &&
+      EachPeerHasCopiedNewest(view)) {
+    return true;
+  }
+  if (*copied < created) return false;
+  // The report has whole seconds. Of two snapshots of one second the older one
+  // lists its peers until they have copied the newer one.
+  return *copied > created ||
+         std::none_of(view.snapshots.begin(), view.snapshots.end(),
+                      [&](const MirrorSnapshot& other) {
+                        return other.id < snapshot && !other.copied() &&
+                               !other.unsynced_peer_uuids.empty() &&
+                               std::chrono::system_clock::to_time_t(
+                                   other.created) == created;
+                      });
+}
+
 bool MustHaveCopied(const MirrorView& view) {
   return view.info.mode != MirrorMode::kJournal &&
          (!PrimaryTermBeganInStep(view) ||
@@ -229,7 +259,7 @@ bool NeedsReport(const MirrorView& view) {
   return view.OwnDemotion() || view.info.mode == MirrorMode::kJournal;
 }
 
-bool KeptInStep(const MirrorView& view, SteadyDuration settle) {
+bool PeerInSync(const MirrorView& view, SteadyDuration settle) {
   if (!view.OwnDemotion() || WasHeardBefore(*view.Newest(), view) ||
       EachPeerHasCopiedNewest(view)) {
     return true;

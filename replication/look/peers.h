@@ -57,6 +57,13 @@ enum class Copied {
 };
 Copied CopiedBy(const SiteView& peer, const MirrorView& view);
 
+/// Snapshot mode: this site's mirror snapshot with the id `snapshot`, made at
+/// `created` (unix seconds by this site's cluster), or a newer one is whole at
+/// the peer that this cluster calls `peer_uuid`, whose report is `peer`: it
+/// says so, or it has unlinked what was before. False: that is not seen.
+bool HasCopied(const SiteView& peer, const std::string& peer_uuid,
+               const MirrorView& view, uint64_t snapshot, int64_t created);
+
 /// Only what was copied shows that a peer follows this primary, and not that it
 /// tries to: its image may have gone on from another content, before the
 /// present term, or since (SiteView::went_on). Journal mode has no numbers that
@@ -117,7 +124,7 @@ bool DemotionArrived(const MirrorView& view, SteadyDuration settle);
 /// copies from this image now, or had reported just before the demotion
 /// (Demote knows from that what it was). What a peer said that has been silent
 /// for the settle time is none of it.
-bool KeptInStep(const MirrorView& view, SteadyDuration settle);
+bool PeerInSync(const MirrorView& view, SteadyDuration settle);
 /// For a person, why that is not so.
 std::string DescribeOutOfStep(const MirrorView& view,
                               const SiteNameFn& site_name);
@@ -126,7 +133,7 @@ std::string DescribeOutOfStep(const MirrorView& view,
 /// from going on (MirrorView::refused_demotion).
 bool RefusalStands(const MirrorView& view);
 
-/// For a person, why a site that gave its role back (GaveRoleBack()) is not
+/// For a person, why a site that gave its role back (Yielded()) is not
 /// promoted, and that `site` is to be. That one may refuse for the same reason,
 /// so that neither is promoted without force; then which of the two may be.
 std::string DescribeGivenBack(const MirrorView& view, const std::string& site);

@@ -43,6 +43,8 @@ struct SeriesClocks {
   /// rbd-mirror of this site has reported again: since then, or since this
   /// daemon has learnt of it. nullopt: one has.
   std::optional<SteadyDuration> evicted_for;
+  /// For a person, that it was: DescribeSentAway(); empty: one has.
+  std::string sent_away{};
   /// The same since the first of these evictions in a row.
   std::optional<SteadyDuration> first_evicted_for;
   /// For how long nothing had arrived in the pool when that one began, although
@@ -176,6 +178,7 @@ class PromoteSeries {
     int64_t newest_report = 0;  // of this site, by its cluster's clock
     SteadyTime reported_at;     // when that has changed last
     std::optional<SteadyTime> evicted_at;
+    SentAway sent_away;  // of the last one
     // Of this series, by this process; see SeriesClocks.
     std::optional<SteadyTime> first_evicted_at;
     SteadyDuration quiet_before{0};

@@ -75,6 +75,7 @@ absl::StatusOr<std::optional<SyncNumbers>> ParseSyncNumbers(
   numbers.last_snapshot_seconds = Number(object, "last_snapshot_sync_seconds");
   numbers.syncing_percent = Number(object, "syncing_percent");
   numbers.bytes_per_snapshot = Number(object, "bytes_per_snapshot");
+  numbers.bytes_per_second = Number(object, "bytes_per_second");
   numbers.entries_behind = Number(object, "entries_behind_primary");
   numbers.entries_behind_unclear = object.contains("entries_behind_primary") &&
                                    numbers.entries_behind.value_or(-1) < 0;

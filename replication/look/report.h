@@ -41,6 +41,7 @@ struct SyncNumbers {
   std::optional<int64_t> last_snapshot_seconds;
   std::optional<int64_t> syncing_percent;
   std::optional<int64_t> bytes_per_snapshot;  // a mean, while this daemon runs
+  std::optional<int64_t> bytes_per_second;    // a mean of the last half minute
   std::optional<int64_t> entries_behind;      // journal mode: not replayed yet
   bool entries_behind_unclear = false;        // it is told, in another form
   /// Journal mode: false: nothing in it tells of an entry that was replayed.

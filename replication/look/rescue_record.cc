@@ -19,10 +19,11 @@ namespace {
 constexpr char kPrefix[] = "rbd-addons-rescue.";
 constexpr char kKey[] = "rbd-addons.rescue";
 
-constexpr std::array<std::pair<RescueStep, absl::string_view>, 6> kSteps = {{
+constexpr std::array<std::pair<RescueStep, absl::string_view>, 7> kSteps = {{
     {RescueStep::kSaving, "saving"},
     {RescueStep::kSaved, "saved"},
     {RescueStep::kPromoting, "promoting"},
+    {RescueStep::kMarked, "promoting a marked copy"},
     {RescueStep::kWritten, "written since"},
     {RescueStep::kWhole, "whole"},
     {RescueStep::kRestored, "restored"},
@@ -72,6 +73,8 @@ std::optional<RescueRecord> ParseRecord(const std::string& text) {
   }
   // This came later.
   take_number("promotion_snapshot_id", &record.promotion_snapshot_id);
+  take_number("state_snapshot_id", &record.state_snapshot_id);
+  take_number("marked_objects", &record.marked_objects);
   return clear ? std::make_optional(std::move(record)) : std::nullopt;
 }
 
@@ -79,6 +82,10 @@ std::optional<RescueRecord> ParseRecord(const std::string& text) {
 bool IsOrphan(const MirrorSnapshot& snapshot) {
   return snapshot.kind == MirrorSnapshotKind::kNonPrimary &&
          snapshot.primary_mirror_uuid.empty();
+}
+
+bool IsBetween(const ImageSnapshot& snapshot, uint64_t from, uint64_t to) {
+  return snapshot.id > from && snapshot.id < to;
 }
 
 /// 0: there is none.
@@ -99,6 +106,12 @@ const MirrorSnapshot* NewestOfAnySite(const MirrorView& view) {
 }
 
 }  // namespace
+
+bool IsMarked(const RescueRecord& record, const MirrorSnapshot& snapshot) {
+  return record.step == RescueStep::kMarked &&
+         snapshot.id == record.snapshot_id &&
+         snapshot.last_copied_object == record.marked_objects;
+}
 
 absl::string_view StepName(RescueStep step) {
   return std::find_if(kSteps.begin(), kSteps.end(),
@@ -141,20 +154,28 @@ absl::StatusOr<std::optional<RescueRecord>> ReadRescueRecord(
   return std::make_optional(std::move(record));
 }
 
+absl::StatusOr<std::optional<RescueRecord>> ReadRescueRecord(
+    Pool& pool, const ImageName& image, MirrorView* view) {
+  auto record = ReadRescueRecord(pool, image);
+  if (record.ok()) ShowMarked(*record, view);
+  return record;
+}
+
 absl::Status WriteRescueRecord(Image& rescue_image,
                                const RescueRecord& record) {
   const auto step = std::find_if(
       kSteps.begin(), kSteps.end(),
       [&](const auto& entry) { return entry.first == record.step; });
   return rescue_image.SetMetadata(
-      kKey,
-      JsonText({{"step", step->second},
-                {"image_id", record.image_id},
-                {"snapshot_id", record.snapshot_id},
-                {"bytes", record.bytes},
-                {"ranges_generation", record.ranges_generation},
-                {"ranges_values", record.ranges_values},
-                {"promotion_snapshot_id", record.promotion_snapshot_id}}));
+      kKey, JsonText({{"step", step->second},
+                      {"image_id", record.image_id},
+                      {"snapshot_id", record.snapshot_id},
+                      {"bytes", record.bytes},
+                      {"ranges_generation", record.ranges_generation},
+                      {"ranges_values", record.ranges_values},
+                      {"promotion_snapshot_id", record.promotion_snapshot_id},
+                      {"state_snapshot_id", record.state_snapshot_id},
+                      {"marked_objects", record.marked_objects}}));
 }
 
 absl::StatusOr<std::vector<ImageRange>> ReadRescueRanges(
@@ -201,16 +222,20 @@ absl::Status WriteRescueRanges(Image& rescue_image,
   return absl::OkStatus();
 }
 
-std::vector<uint64_t> HalfCopies(const std::vector<MirrorSnapshot>& snapshots) {
+std::vector<uint64_t> HalfCopies(const std::vector<MirrorSnapshot>& snapshots,
+                                 const std::optional<RescueRecord>& record) {
   std::vector<uint64_t> ids;
   for (const MirrorSnapshot& snapshot : snapshots) {
-    if (snapshot.copied() && !snapshot.complete) ids.push_back(snapshot.id);
+    const bool half = snapshot.copied() &&
+                      (!snapshot.complete ||
+                       (record.has_value() && IsMarked(*record, snapshot)));
+    if (half) ids.push_back(snapshot.id);
   }
   return ids;
 }
 
 std::vector<uint64_t> HalfCopies(const MirrorView& view) {
-  return HalfCopies(view.snapshots);
+  return HalfCopies(view.snapshots, std::nullopt);
 }
 
 bool InMidCopy(const MirrorView& view) {
@@ -242,9 +267,52 @@ const ImageSnapshot* UserSnapshotInMidCopy(const MirrorView& view) {
   const auto it =
       std::find_if(view.other_snapshots.begin(), view.other_snapshots.end(),
                    [&](const ImageSnapshot& snapshot) {
-                     return snapshot.id > whole->id && snapshot.id < wanted->id;
+                     return IsBetween(snapshot, whole->id, wanted->id);
                    });
   return it == view.other_snapshots.end() ? nullptr : &*it;
+}
+
+std::vector<uint64_t> UserSnapshotsInMidCopy(
+    const std::vector<ImageSnapshot>& snapshots, uint64_t whole_id,
+    uint64_t incomplete_id) {
+  std::vector<uint64_t> ids;
+  for (const ImageSnapshot& snapshot : snapshots) {
+    if (IsBetween(snapshot, whole_id, incomplete_id)) {
+      ids.push_back(snapshot.id);
+    }
+  }
+  return ids;
+}
+
+void ShowMarked(const std::optional<RescueRecord>& record, MirrorView* view) {
+  if (!record.has_value() || record->image_id != view->image_id) return;
+  for (MirrorSnapshot& snapshot : view->snapshots) {
+    if (!IsMarked(*record, snapshot)) continue;
+    snapshot.complete = false;
+    view->marked_complete_id = snapshot.id;
+  }
+}
+
+bool MarkedCopyWentOn(const std::optional<RescueRecord>& record,
+                      const MirrorView& view) {
+  if (!record.has_value() || record->step != RescueStep::kMarked ||
+      record->image_id != view.image_id || view.info.primary) {
+    return false;
+  }
+  const auto begin = view.snapshots.begin();
+  const auto end = view.snapshots.end();
+  const auto marked =
+      std::find_if(begin, end, [&](const MirrorSnapshot& snapshot) {
+        return snapshot.id == record->snapshot_id;
+      });
+  // One that was noted as incomplete again may have become complete.
+  if (marked != end && marked->last_copied_object != record->marked_objects) {
+    return false;
+  }
+  return std::any_of(begin, end, [&](const MirrorSnapshot& snapshot) {
+    return snapshot.copied() && !IsOrphan(snapshot) &&
+           snapshot.id > record->snapshot_id;
+  });
 }
 
 std::string DescribeUserSnapshotInMidCopy(const ImageSnapshot& snapshot) {
@@ -284,6 +352,7 @@ const MirrorSnapshot* UnsavedHalfCopy(
 
 bool AwaitsRestore(const RescueRecord& record, const MirrorView& view) {
   const bool begun = record.step == RescueStep::kPromoting ||
+                     record.step == RescueStep::kMarked ||
                      record.step == RescueStep::kWritten ||
                      record.step == RescueStep::kWhole;
   if (!begun || record.image_id != view.image_id) return false;
@@ -291,7 +360,8 @@ bool AwaitsRestore(const RescueRecord& record, const MirrorView& view) {
                       [&](const MirrorSnapshot& snapshot) {
                         return snapshot.copied() && !IsOrphan(snapshot) &&
                                snapshot.complete &&
-                               snapshot.id >= record.snapshot_id;
+                               snapshot.id >= record.snapshot_id &&
+                               !IsMarked(record, snapshot);
                       });
 }
 

@@ -21,6 +21,7 @@ enum class RescueStep {
   kSaving,     // its rescue image is not complete yet
   kSaved,      // the rescue image holds what the last complete state needs
   kPromoting,  // and the image itself need not hold anything whole any more
+  kMarked,     // likewise, and the incomplete snapshot may be noted as complete
   kWritten,    // so it was, and somebody has written to the image since
   kWhole,      // the image holds it again, but no mirror snapshot does
   kRestored,   // the rescue image can go
@@ -35,7 +36,13 @@ struct RescueRecord {
   RescueStep step = RescueStep::kSaving;
   std::string image_id;      // of the image that is rescued
   uint64_t snapshot_id = 0;  // the incomplete one, which reads as that state
-  uint64_t bytes = 0;        // the size of the image in that state
+  /// The one that reads as the state to return to; 0: that is `snapshot_id`.
+  /// Set where a snapshot of a user is between the two.
+  uint64_t state_snapshot_id = 0;
+  /// How many objects of `snapshot_id` are noted while it is noted as complete:
+  /// a copy that became so has others.
+  uint64_t marked_objects = 0;
+  uint64_t bytes = 0;  // the size of the image in that state
   /// Which metadata says where the rescue image holds something, and in how
   /// many values.
   uint64_t ranges_generation = 0;
@@ -54,6 +61,9 @@ ImageName RescueImageName(const ImageName& image);
 /// image alone. Opens read-only.
 absl::StatusOr<std::optional<RescueRecord>> ReadRescueRecord(
     Pool& pool, const ImageName& image);
+/// The same of the image that `view` shows, which ShowMarked() then.
+absl::StatusOr<std::optional<RescueRecord>> ReadRescueRecord(
+    Pool& pool, const ImageName& image, MirrorView* view);
 absl::StatusOr<RescueRecord> ReadRescueRecord(Image& rescue_image);
 absl::Status WriteRescueRecord(Image& rescue_image, const RescueRecord& record);
 
@@ -82,19 +92,36 @@ const MirrorSnapshot* RescueSnapshot(const MirrorView& view);
 const MirrorSnapshot* WholeBeforeRescue(const MirrorView& view);
 
 /// A snapshot of a user that came with RescueSnapshot(), nullptr: none. Then
-/// the incomplete snapshot reads as a mixture, and a forced promotion (or
-/// disabling) crashes librbd 16.2 and 17 to 20
+/// the incomplete snapshot reads as a mixture: what is left complete is what
+/// WholeBeforeRescue() reads as, the state before its own copy. A forced
+/// promotion (or disabling) crashes librbd 16.2 and 17 to 20 then
 /// (tracker.ceph.com/issues/70075).
 const ImageSnapshot* UserSnapshotInMidCopy(const MirrorView& view);
+/// All of them.
+std::vector<uint64_t> UserSnapshotsInMidCopy(
+    const std::vector<ImageSnapshot>& snapshots, uint64_t whole_id,
+    uint64_t incomplete_id);
 /// For messages, after "Failed to ...: ".
 std::string DescribeUserSnapshotInMidCopy(const ImageSnapshot& snapshot);
+
+/// `snapshot`, of the image that `record` is about, is noted as complete by a
+/// promotion (RescueStep::kMarked), and is not.
+bool IsMarked(const RescueRecord& record, const MirrorSnapshot& snapshot);
+/// `view` then shows it as what it is: incomplete.
+void ShowMarked(const std::optional<RescueRecord>& record, MirrorView* view);
+/// And something was copied on top of it since: nothing on this site is
+/// complete any more.
+bool MarkedCopyWentOn(const std::optional<RescueRecord>& record,
+                      const MirrorView& view);
 
 /// The snapshots that came from a peer and are incomplete. Once the image is
 /// primary they are of no use, and half a demotion is harmful: the peer that
 /// made it takes it for what it has itself, and would go on from there, without
 /// a resync, with another content.
 std::vector<uint64_t> HalfCopies(const MirrorView& view);
-std::vector<uint64_t> HalfCopies(const std::vector<MirrorSnapshot>& snapshots);
+/// Also the one that `record` says is not complete, although it is noted so.
+std::vector<uint64_t> HalfCopies(const std::vector<MirrorSnapshot>& snapshots,
+                                 const std::optional<RescueRecord>& record);
 
 /// The newest snapshot that came from a peer is incomplete.
 bool InMidCopy(const MirrorView& view);

@@ -5,6 +5,22 @@
 
 namespace addons {
 
+absl::string_view Name(RoleVerb verb) {
+  switch (verb) {
+    case RoleVerb::kEnable:
+      return "enable";
+    case RoleVerb::kPromote:
+      return "promote";
+    case RoleVerb::kDemote:
+      return "demote";
+    case RoleVerb::kDisable:
+      return "disable";
+    case RoleVerb::kResync:
+      return "resync";
+  }
+  return "";
+}
+
 absl::string_view RoleName(const MirrorView& view) {
   switch (view.info.state) {
     case MirrorImageState::kDisabled:

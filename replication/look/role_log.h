@@ -1,12 +1,48 @@
 #ifndef ADDONS_REPLICATION_LOOK_ROLE_LOG_H_
 #define ADDONS_REPLICATION_LOOK_ROLE_LOG_H_
 
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "ceph/mirror.h"
 #include "replication/look/mirror_view.h"
 
 namespace addons {
+
+/// What changes the role of an image.
+enum class RoleVerb { kEnable, kPromote, kDemote, kDisable, kResync };
+inline constexpr size_t kRoleVerbs = 5;
+/// "enable", "promote", "demote", "disable", "resync".
+absl::string_view Name(RoleVerb verb);
+
+/// Changes of roles since the process began, by verb and force. Thread-safe.
+class RoleChangeCounts {
+ public:
+  void Count(RoleVerb verb, Force force) {
+    At(verb, force).fetch_add(1, std::memory_order_relaxed);
+  }
+  uint64_t count(RoleVerb verb, Force force) const {
+    return At(verb, force).load(std::memory_order_relaxed);
+  }
+
+ private:
+  using Counter = std::atomic<uint64_t>;
+  static size_t IndexOf(RoleVerb verb, Force force) {
+    return 2 * static_cast<size_t>(verb) + (force == Force::kYes ? 1 : 0);
+  }
+  Counter& At(RoleVerb verb, Force force) {
+    return counts_.at(IndexOf(verb, force));
+  }
+  const Counter& At(RoleVerb verb, Force force) const {
+    return counts_.at(IndexOf(verb, force));
+  }
+
+  std::array<Counter, 2 * kRoleVerbs> counts_{};
+};
 
 inline constexpr absl::string_view kRolePrimary = "primary";
 

@@ -21,8 +21,7 @@ bool OneWayIsDead(const LifeEvidence& seen, const ReplicationOptions& options) {
   if (view.info.mode == MirrorMode::kJournal || !seen.interval.has_value()) {
     return false;
   }
-  const SteadyDuration needed = std::max<SteadyDuration>(
-      options.settle_time, 3 * SteadyDuration(*seen.interval));
+  const SteadyDuration needed = SilenceNeeded(seen, options);
   if (seen.clocks.quiet_for >= needed) return true;
   if (!view.local.has_value() || view.Newest() == nullptr) return false;
   const std::chrono::seconds since_newest(
@@ -124,14 +123,39 @@ bool NoSignOfLife(const LifeEvidence& seen, const ReplicationOptions& options) {
     return false;
   }
   if (view.OneWay() && !OneWayIsDead(seen, options)) return false;
+  return seen.clocks.quiet_for >=
+         (view.OneWay() ? settle : SilenceNeeded(seen, options));
+}
+
+SteadyDuration SilentFor(const LifeEvidence& seen) {
+  SteadyDuration silent = seen.clocks.quiet_for;
+  for (const SiteView& peer : seen.view.peers) {
+    silent = std::min(silent, peer.age);
+  }
+  if (seen.view.silent_peer_age.has_value()) {
+    silent = std::min(silent, *seen.view.silent_peer_age);
+  }
+  return silent;
+}
+
+SteadyDuration SilenceNeeded(const LifeEvidence& seen,
+                             const ReplicationOptions& options) {
+  const SteadyDuration settle = options.settle_time;
+  if (seen.view.OneWay()) {
+    return std::max(settle, seen.interval.has_value()
+                                ? 3 * SteadyDuration(*seen.interval)
+                                : settle);
+  }
   // What the journal holds and was not replayed is on its way: each entry that
   // is replayed begins the time anew. But a primary that died in the middle of
   // its writes leaves the rest so for ever (the number is of what was known
   // last, and is repeated in each report), and its site must be recognised as
   // dead in the end. So an unchanged backlog counts for twice the time, while
   // somebody is there who could replay it.
-  return seen.clocks.quiet_for >=
-         (!was_dead && JournalIsBehind(view, settle) ? 2 * settle : settle);
+  return !WasDeadBeforeEviction(seen, settle) &&
+                 JournalIsBehind(seen.view, settle)
+             ? 2 * settle
+             : settle;
 }
 
 bool ImageShowsNoLife(const MirrorView& view,
@@ -171,7 +195,9 @@ std::string DescribeDeath(const LifeEvidence& seen,
         "rbd-mirror of this site lives and cannot connect to the other site's "
         "cluster");
   } else if (!view.LocalDaemonUp()) {
-    dead.emplace_back("rbd-mirror of this site is down");
+    dead.push_back(seen.clocks.sent_away.empty()
+                       ? "rbd-mirror of this site is down"
+                       : seen.clocks.sent_away);
   }
   if (view.OneWay()) {
     dead.emplace_back(

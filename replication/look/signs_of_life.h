@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "base/clock.h"
 #include "replication/look/mirror_view.h"
 #include "replication/look/promote_series.h"
 #include "replication/options.h"
@@ -57,6 +58,13 @@ bool SilentForThePeer(const LifeEvidence& seen);
 /// No peer has reported for the settle time, and nothing has arrived in the
 /// pool meanwhile.
 bool NoSignOfLife(const LifeEvidence& seen, const ReplicationOptions& options);
+
+/// For how long that is not enough yet: no peer has reported, and nothing has
+/// arrived in the pool while calls waited.
+SteadyDuration SilentFor(const LifeEvidence& seen);
+/// How long it has to be.
+SteadyDuration SilenceNeeded(const LifeEvidence& seen,
+                             const ReplicationOptions& options);
 
 /// As far as this image alone shows: no peer has reported for the settle time
 /// and nothing is being copied here. Too little to force a promotion on.

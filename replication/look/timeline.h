@@ -56,8 +56,9 @@ enum class Since {
   kLivingPrimary,  // a peer lives and is primary
   kError,          // rbd-mirror of this site reports an error
   kErrorReport,    // the report that says so
+  kSyncAwaited,    // the mirror snapshot that a sync waits for
 };
-inline constexpr size_t kSinces = 10;
+inline constexpr size_t kSinces = 11;
 
 /// Whether a look counts: who only asks what a verb would answer changes
 /// nothing of what it answers later.

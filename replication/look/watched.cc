@@ -1,5 +1,6 @@
 #include "replication/look/watched.h"
 
+#include <iterator>
 #include <utility>
 
 namespace addons {
@@ -8,28 +9,33 @@ namespace {
 
 constexpr size_t kMostLeftOut = 1000;
 
-WatchedPools::Key KeyOf(const ResolvedVolume& volume) {
-  return {volume.cluster_id.text(), volume.pool_id, volume.rados_namespace};
+WatchedPools::Key KeyOf(const ResolvedPlace& place) {
+  return {place.cluster_id.text(), place.pool_id, place.rados_namespace};
 }
 
 }  // namespace
+
+WatchedPools::Entry* WatchedPools::Find(const Key& key) {
+  auto found = pools_.find(key);
+  if (found == pools_.end()) {
+    if (pools_.size() >= kMost) {
+      if (left_out_.size() < kMostLeftOut) left_out_.insert(key);
+      return nullptr;
+    }
+    left_out_.erase(key);
+    found = pools_.emplace(key, Entry()).first;
+  }
+  return &found->second;
+}
 
 void WatchedPools::Note(const ResolvedVolume& volume,
                         const std::string& image_id, const CephUserRef& user,
                         bool lacks_parent, const std::string& claim) {
   if (user == nullptr) return;
-  const Key key = KeyOf(volume);
   const MutexLock lock(mutex_);
-  auto found = pools_.find(key);
-  if (found == pools_.end()) {
-    if (pools_.size() >= kMost) {
-      if (left_out_.size() < kMostLeftOut) left_out_.insert(key);
-      return;
-    }
-    left_out_.erase(key);
-    found = pools_.emplace(key, Entry()).first;
-  }
-  Entry& entry = found->second;
+  Entry* const found = Find(KeyOf(volume));
+  if (found == nullptr) return;
+  Entry& entry = *found;
   entry.pool_name = volume.pool_name;
   entry.user = user;
   entry.asked_at = clock_.Now();
@@ -55,12 +61,49 @@ void WatchedPools::NoteRescue(const ResolvedVolume& volume,
   image->second.awaits_restore = awaits_restore;
 }
 
+bool WatchedPools::SetOwn(const std::vector<ResolvedPlace>& places,
+                          const CephUserRef& own, bool all) {
+  const MutexLock lock(mutex_);
+  const SteadyTime now = clock_.Now();
+  std::set<Key> named;
+  bool news = false;
+  for (const ResolvedPlace& place : places) {
+    Entry* const entry = Find(KeyOf(place));
+    if (entry == nullptr) continue;
+    named.insert(KeyOf(place));
+    news |= entry->own == nullptr && entry->user == nullptr;
+    entry->pool_name = place.pool_name;
+    entry->own = own;
+    entry->asked_at = now;
+  }
+  if (!all) return news;
+  for (auto pool = pools_.begin(); pool != pools_.end();) {
+    if (named.contains(pool->first) || pool->second.own == nullptr) {
+      ++pool;
+      continue;
+    }
+    pool->second.own = nullptr;
+    pool = pool->second.user == nullptr ? pools_.erase(pool) : std::next(pool);
+  }
+  return news;
+}
+
+void WatchedPools::SetOwnTrouble(const std::string& why) {
+  const MutexLock lock(mutex_);
+  own_trouble_ = why;
+}
+
+std::string WatchedPools::own_trouble() const {
+  const MutexLock lock(mutex_);
+  return own_trouble_;
+}
+
 void WatchedPools::Refuse(const Key& key, const CephUserRef& user) {
   const MutexLock lock(mutex_);
   const auto found = pools_.find(key);
-  if (found != pools_.end() && found->second.user == user) {
-    found->second.user = nullptr;
-  }
+  if (found == pools_.end()) return;
+  if (found->second.user == user) found->second.user = nullptr;
+  if (found->second.own == user) found->second.own = nullptr;
 }
 
 std::vector<WatchedPools::Watched> WatchedPools::All() {
@@ -74,7 +117,7 @@ std::vector<WatchedPools::Watched> WatchedPools::All() {
   std::vector<Watched> all;
   all.reserve(pools_.size());
   for (const auto& [key, entry] : pools_) {
-    all.push_back({key, entry.pool_name, entry.user});
+    all.push_back({key, entry.pool_name, entry.user, entry.own});
   }
   return all;
 }

@@ -22,9 +22,9 @@
 namespace addons {
 
 /// The pools and namespaces in which calls have found mirrored images, with the
-/// newest user of such a call, for the background watch: in memory only. What
-/// no call has asked for in kForgetAfter is forgotten with its user.
-/// Thread-safe.
+/// newest user of such a call, and those that the daemon has found with a user
+/// of its own, for the background watch: in memory only. What no call has asked
+/// for in kForgetAfter is forgotten with its user. Thread-safe.
 class WatchedPools {
  public:
   static constexpr size_t kMost = 64;
@@ -52,6 +52,10 @@ class WatchedPools {
     Key key;
     std::string pool_name;
     CephUserRef user;  // null: it was refused, and no call has come since
+    CephUserRef own;   // the daemon's, which only reads; null: none, or refused
+
+    /// Who looks: the daemon's own user first. null: nobody.
+    const CephUserRef& reader() const { return own != nullptr ? own : user; }
   };
 
   /// `clock` is not owned.
@@ -65,8 +69,16 @@ class WatchedPools {
   /// Of an image that Note() was told of.
   void NoteRescue(const ResolvedVolume& volume, const std::string& image_id,
                   bool awaits_restore);
-  /// The cluster refuses `user`: it is not used any more, unless a call has
-  /// brought another one meanwhile.
+  /// The daemon's own user `own` has found these; what it had found before
+  /// stays where `all` is false. True: one of them was not watched, or by
+  /// nobody.
+  bool SetOwn(const std::vector<ResolvedPlace>& places, const CephUserRef& own,
+              bool all);
+  /// Why not all that the daemon's own user should find is found; empty: it is.
+  void SetOwnTrouble(const std::string& why);
+  std::string own_trouble() const;
+  /// The cluster refuses `user`: it is not used any more, unless a call, or
+  /// SetOwn(), has brought another one meanwhile.
   void Refuse(const Key& key, const CephUserRef& user);
   /// Forgets what is old first. Ordered by key.
   std::vector<Watched> All();
@@ -81,14 +93,18 @@ class WatchedPools {
   struct Entry {
     std::string pool_name;
     CephUserRef user;
+    CephUserRef own;
     SteadyTime asked_at;
     std::map<std::string, Named> images;  // by image id
   };
+  /// nullptr: there are too many.
+  Entry* Find(const Key& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Clock& clock_;
   mutable Mutex mutex_;
   std::map<Key, Entry> pools_ ABSL_GUARDED_BY(mutex_);
   std::set<Key> left_out_ ABSL_GUARDED_BY(mutex_);
+  std::string own_trouble_ ABSL_GUARDED_BY(mutex_);
 };
 
 /// A volume group under replication, as the last call has found it.

@@ -14,28 +14,15 @@
 #include "ceph/pinned_options.h"
 #include "replication/look/record.h"
 #include "replication/look/role_log.h"
-#include "replication/steps/mirror_client_eviction.h"
-#include "replication/steps/mirror_client_guard.h"
+#include "replication/steps/ceph_faults/eviction.h"
+#include "replication/steps/ceph_faults/mirror_client_guard.h"
+#include "replication/steps/ceph_faults/mirror_snapshot.h"
 #include "replication/steps/mirror_schedule.h"
-#include "replication/steps/mirror_snapshot.h"
 #include "replication/steps/parent.h"
 #include "replication/steps/promotion_cleanup.h"
 #include "replication/steps/write_record.h"
 
 namespace addons {
-namespace {
-
-bool SameSnapshots(const std::vector<MirrorSnapshot>& one,
-                   const std::vector<MirrorSnapshot>& other) {
-  return std::equal(one.begin(), one.end(), other.begin(), other.end(),
-                    [](const MirrorSnapshot& a, const MirrorSnapshot& b) {
-                      return a.id == b.id && a.complete == b.complete &&
-                             a.last_copied_object == b.last_copied_object;
-                    });
-}
-
-}  // namespace
-
 BecomePrimary::BecomePrimary(const PromoteRequest& request, Session& session,
                              Rescue& rescue, WaitFn wait)
     : context_(session.context),
@@ -63,8 +50,11 @@ absl::StatusOr<std::optional<MirrorView>> BecomePrimary::Promote(
   ADDONS_ASSIGN_OR_RETURN(std::optional<MirrorView> promoted,
                           TryPromote(plain ? Force::kNo : Force::kYes));
   if (!promoted.has_value()) return std::nullopt;
-  NoteRoleChange(session_, RoleName(view_), RoleName(*promoted),
-                 plain ? "promoted" : ForcedPromotion(view_));
+  NoteRoleChange(
+      session_,
+      RoleChange{RoleVerb::kPromote, plain ? Force::kNo : Force::kYes},
+      RoleName(view_), RoleName(*promoted),
+      plain ? "promoted" : ForcedPromotion(seen));
   if (!plain) WarnOfCloneLoss(session_, *promoted);
   return promoted;
 }
@@ -138,7 +128,7 @@ absl::Status BecomePrimary::PrepareRescue(Step step) {
       return absl::OkStatus();
     }
   }
-  ADDONS_ASSIGN_OR_RETURN(*record_, rescue_.BeginPromotion());
+  ADDONS_ASSIGN_OR_RETURN(*record_, rescue_.BeginPromotion(view_));
   return absl::OkStatus();
 }
 
@@ -156,6 +146,8 @@ absl::Status BecomePrimary::WriteNotes(Image& image, Force force,
   if (force == Force::kNo && view_.info.mode != MirrorMode::kJournal) {
     record.promoted_from = PromotedFrom(view_);
   }
+  // Another program may have demoted it: the pause is over all the same.
+  if (record.pause.has_value()) record.pause->step = PauseStep::kResuming;
   if (force == Force::kNo && took_back_) {
     // From now on the retry knows that nobody was told.
     record.demotion = OwnDemotionMark{OwnDemotionStep::kTakenBack};
@@ -163,15 +155,13 @@ absl::Status BecomePrimary::WriteNotes(Image& image, Force force,
   }
   // A retry must not take this for a demotion that was taken back, and yield.
   record.demotion.reset();
+  MetadataChanges also;
   if (request_.parameters.schedule.has_value() &&
       view_.info.mode == MirrorMode::kSnapshot) {
-    // KeepScheduleOfRequest() tries it again.
-    NoteSchedule(image, session_.volume, *request_.parameters.schedule,
-                 request_.scope, view, &record)
-        .IgnoreError();
+    also = NoteSchedule(session_.volume, *request_.parameters.schedule,
+                        request_.scope, *view, &record);
   }
-  ADDONS_RETURN_IF_ERROR(WriteLocalRecord(image, record, view));
-  return RemoveRefusal(image, view);
+  return ForgetMove(image, record, view, also);
 }
 
 /// The image as the handle that promoted shows it. That counts where it was
@@ -216,10 +206,14 @@ absl::Status BecomePrimary::NeedRoom() {
 absl::Status BecomePrimary::CallPlain() {
   const MirrorClientGuard guard(session_.cluster(), *session_.reads,
                                 environment_.timeline);
-  return ChangeImage(session_.volume, [this](Image& image) -> absl::Status {
+  const auto promote = [this](Image& image) -> absl::Status {
     ADDONS_RETURN_IF_ERROR(image.MirrorPromote(Force::kNo));
     return ReadBackAndNote(image, Force::kNo);
-  });
+  };
+  ADDONS_ASSIGN_OR_RETURN(const bool promoted,
+                          ChangeAsSeen(session_, view_, promote));
+  overtaken_ = !promoted;
+  return absl::OkStatus();
 }
 
 /// Nobody can be copying, and the image is what the decision rests on, seen
@@ -234,15 +228,29 @@ absl::StatusOr<bool> BecomePrimary::StillHolds(Image& image,
     copying_ended_at_.reset();
     return false;
   }
-  ADDONS_ASSIGN_OR_RETURN(const std::vector<MirrorSnapshot> snapshots,
-                          image.MirrorSnapshots());
-  return SameSnapshots(view_.snapshots, snapshots);
+  return Confirms(session_, image, view_);
+}
+
+/// Where there is something to mark. false: look again.
+absl::StatusOr<bool> BecomePrimary::MarkFirst() {
+  if (!record_->has_value() || (*record_)->step != RescueStep::kMarked) {
+    return true;
+  }
+  ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
+  marked_ = true;  // also where it is not known
+  ADDONS_ASSIGN_OR_RETURN(marked_, rescue_.MarkCopy(&view_));
+  return marked_;
 }
 
 absl::Status BecomePrimary::CallForced() {
   // rbd-mirror's new clients appear four seconds after it was blocklisted at
   // the earliest.
   constexpr std::chrono::seconds kStands{2};
+  ADDONS_ASSIGN_OR_RETURN(const bool marked, MarkFirst());
+  if (!marked) {
+    overtaken_ = true;
+    return absl::OkStatus();
+  }
   const SteadyTime opened_at = context_.clock().Now();
   return ChangeImage(session_.volume, [&](Image& image) -> absl::Status {
     // The lease, too, is looked at once more.
@@ -264,13 +272,18 @@ absl::Status BecomePrimary::CallForced() {
     ADDONS_ASSIGN_OR_RETURN(const std::vector<MirrorSnapshot> snapshots,
                             image.MirrorSnapshots());
     const uint64_t seen = view_.Newest() != nullptr ? view_.Newest()->id : 0;
-    for (const uint64_t snapshot_id : HalfCopies(snapshots)) {
+    for (const uint64_t snapshot_id : HalfCopies(snapshots, *record_)) {
       // One that began since then is saved first: kSaveHalfCopy.
       if (snapshot_id > seen) continue;
       ADDONS_RETURN_IF_ERROR(image.RemoveSnapshot(snapshot_id));
     }
     return ReadBackAndNote(image, Force::kYes);
   });
+}
+
+absl::Status BecomePrimary::Unmark() {
+  return std::exchange(marked_, false) ? rescue_.TakeMarkBack()
+                                       : absl::OkStatus();
 }
 
 absl::StatusOr<std::optional<MirrorView>> BecomePrimary::TryPromote(
@@ -284,6 +297,7 @@ absl::StatusOr<std::optional<MirrorView>> BecomePrimary::TryPromote(
   const absl::Status promoted =
       force == Force::kYes ? CallForced() : CallPlain();
   if (overtaken_) {
+    ADDONS_RETURN_IF_ERROR(Unmark());
     ADDONS_RETURN_IF_ERROR(RefuseAfterPatience());
     return std::nullopt;
   }
@@ -294,7 +308,11 @@ absl::StatusOr<std::optional<MirrorView>> BecomePrimary::TryPromote(
     ADDONS_ASSIGN_OR_RETURN(read_back_, Look(session_));
   }
   MirrorView after = *std::exchange(read_back_, std::nullopt);
-  if (!after.info.primary) return AfterRefusal(promoted, force, after);
+  if (!after.info.primary) {
+    ADDONS_RETURN_IF_ERROR(Unmark());
+    return AfterRefusal(promoted, force, after);
+  }
+  marked_ = false;
   if (record_->has_value() && AwaitsRestore(**record_, after)) {
     ADDONS_RETURN_IF_ERROR(rescue_.Promoted(after));
   }

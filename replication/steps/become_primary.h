@@ -13,8 +13,8 @@
 #include "replication/look/mirror_view.h"
 #include "replication/look/rescue_record.h"
 #include "replication/session.h"
+#include "replication/steps/ceph_faults/rescue.h"
 #include "replication/steps/promote.h"
-#include "replication/steps/rescue.h"
 
 namespace addons {
 
@@ -27,7 +27,8 @@ namespace addons {
 ///     │           └─ not yet ──> look again
 ///     ├─ kPromote                  CallPlain()   "promoting"
 ///     ├─ kPromoteByForce, kRescue  CallForced()  "promoting by force"
-///     │                              └─ not StillHolds() ──> look again
+///     │                              MarkFirst() of a copy with a user's snapshot
+///     │                              └─ not StillHolds() ──> Unmark(), look again
 ///     │         ReadBackAndNote(): ReadBack(), WriteNotes()
 ///     ├─ primary ──> the view of it
 ///     └─ AfterRefusal(): the error, or look again; by force and busy for long,
@@ -65,6 +66,8 @@ class BecomePrimary {
       const absl::Status& promoted, Force force, const MirrorView& after);
   absl::Status NeedRoom();
   absl::Status CallPlain();
+  absl::StatusOr<bool> MarkFirst();
+  absl::Status Unmark();
   absl::Status CallForced();
   absl::Status WriteNotes(Image& image, Force force, MirrorView* view);
   std::optional<MirrorView> ReadBack(Image& image);
@@ -92,6 +95,7 @@ class BecomePrimary {
   bool took_back_ = false;
   /// A forced promotion was not begun: what it rests on may not hold any more.
   bool overtaken_ = false;
+  bool marked_ = false;  // the copy may be noted as complete, see MarkFirst()
   bool lock_forced_ = false;             // of an image that is promoted plainly
   std::optional<MirrorView> read_back_;  // through the handle that promoted
 };

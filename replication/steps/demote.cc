@@ -21,13 +21,13 @@
 #include "replication/look/rescue_record.h"
 #include "replication/look/role_log.h"
 #include "replication/promotion_rest.h"
+#include "replication/schedule_store.h"
 #include "replication/session.h"
-#include "replication/steps/mirror_client_guard.h"
-#include "replication/steps/mirror_snapshot.h"
+#include "replication/steps/announce_refusal.h"
+#include "replication/steps/ceph_faults/mirror_client_guard.h"
+#include "replication/steps/ceph_faults/mirror_snapshot.h"
 #include "replication/steps/promotion_cleanup.h"
 #include "replication/steps/run_steps.h"
-#include "replication/steps/schedule_store.h"
-#include "replication/steps/tell_refusal.h"
 #include "replication/steps/write_record.h"
 
 namespace addons {
@@ -51,6 +51,7 @@ class Demotion {
   absl::Status Answer(const Next& next) const;
 
   Done done;
+  bool fresh = false;  // view_ is a look after the last step
   /// Afterwards: the workload that it refused for, or an empty text.
   const std::string& workload() const { return workload_; }
 
@@ -78,16 +79,14 @@ class Demotion {
   const DemoteRequest& request_;
   Session& session_;
   bool looked_ = false;  // once at least
-  bool fresh_ = false;   // the last look was after the last step
   SteadyTime looked_at_;
   std::string workload_;
   std::optional<RescueRecord> rescue_;  // of the rescue image
-  // --- of the last look, through one open image
+  // --- of the last look
   MirrorView view_;
   std::vector<Watcher> workloads_;  // of a primary
   bool mirror_seen_ = false;        // a primary: an rbd-mirror has it open
   bool open_by_mirror_ = false;     // likewise, and copies from it
-  std::map<std::string, std::string> published_;  // ceph-csi's marks
 };
 
 absl::Status Demotion::Failed(absl::StatusCode code,
@@ -95,48 +94,38 @@ absl::Status Demotion::Failed(absl::StatusCode code,
   return FailedTo("demote", session_.volume, code, reason);
 }
 
-/// An image is opened once for all that a look must tell.
 absl::Status Demotion::LookAround() {
-  const auto also = [this](Image& image,
-                           const MirrorView& seen) -> absl::Status {
-    workloads_.clear();
-    mirror_seen_ = false;
-    open_by_mirror_ = false;
-    published_.clear();
-    if (!seen.enabled() || !seen.info.primary) return absl::OkStatus();
-    ADDONS_ASSIGN_OR_RETURN(ImageClients clients, FindClients(session_, image));
-    workloads_ = std::move(clients.workloads);
-    mirror_seen_ = clients.mirror;
-    open_by_mirror_ = clients.mirror && seen.info.mode != MirrorMode::kJournal;
-    ADDONS_ASSIGN_OR_RETURN(published_, image.ListMetadata(kPublishPrefix));
-    return absl::OkStatus();
-  };
   PromotionRest& rest = session_.memory.rest;
   NoteVersion(*session_.reads, &rest);
   looked_at_ = context_.clock().Now();
-  ADDONS_ASSIGN_OR_RETURN(view_, Look(session_, also));
+  ADDONS_ASSIGN_OR_RETURN(view_, Look(session_));
   rest.for_workload = true;
   rest.image_id = view_.image_id;
+  ImageClients clients;
+  if (view_.enabled() && view_.info.primary) {
+    ADDONS_ASSIGN_OR_RETURN(clients, FindClients(session_, view_.image_id));
+  }
+  workloads_ = std::move(clients.workloads);
+  mirror_seen_ = clients.mirror;
+  open_by_mirror_ = clients.mirror && view_.info.mode != MirrorMode::kJournal;
   return absl::OkStatus();
 }
 
 absl::Status Demotion::See() {
-  if (std::exchange(fresh_, false)) return absl::OkStatus();
   const bool first = !std::exchange(looked_, true);
   if (first) context_.Step("looking at the image");
   ADDONS_RETURN_IF_ERROR(LookAround());
   if (!first || !view_.enabled()) return absl::OkStatus();
   environment_.series.ForgetPrimary(view_.timeline_key);
   ADDONS_ASSIGN_OR_RETURN(
-      rescue_, ReadRescueRecord(*session_.reads, session_.volume.image_name()));
+      rescue_,
+      ReadRescueRecord(*session_.reads, session_.volume.image_name(), &view_));
   return absl::OkStatus();
 }
 
 absl::StatusOr<Next> Demotion::Judge() {
   const ImageName& image = session_.volume.image_name();
-  const SiteNameFn names = [this](const std::string& uuid) {
-    return SiteName(*session_.reads, uuid);
-  };
+  const SiteNameFn names = SiteNamesOf(*session_.reads);
   DemoteSeen seen{.view = view_,
                   .rescue = rescue_,
                   .site_name = names,
@@ -146,7 +135,7 @@ absl::StatusOr<Next> Demotion::Judge() {
                   .image = image,
                   .workloads = workloads_,
                   .open_by_mirror = open_by_mirror_,
-                  .published = published_};
+                  .published = view_.published};
   seen.begun = context_.mutating();
   seen.awaited_workload =
       WorkloadGoneFor() >= environment_.options.watch_timeout;
@@ -178,7 +167,7 @@ absl::Status Demotion::Await(const Next& next) {
 }
 
 absl::Status Demotion::Act(const Next& next) {
-  fresh_ = true;
+  fresh = true;
   switch (next.step) {
     case Step::kRepair:
       return Repair();
@@ -195,19 +184,19 @@ absl::Status Demotion::Repair() {
   context_.Step("repairing a half-done demotion");
   Log().warn("repairing a half-done demotion volume={} snapshot={}",
              Quoted(session_.volume.volume_id.text()), view_.Newest()->id);
-  const auto promote = [this]() -> absl::Status {
+  const auto promote = [this] {
     const MirrorClientGuard guard(session_.cluster(), *session_.reads,
                                   environment_.timeline);
-    return ChangeImage(session_.volume, [](Image& image) {
+    return ChangeAsSeen(session_, view_, [](Image& image) {
       return image.MirrorPromote(Force::kNo);
     });
   };
-  ADDONS_RETURN_IF_ERROR(promote());
+  ADDONS_ASSIGN_OR_RETURN(const bool promoted, promote());
   const std::string role_before(RoleName(view_));
   ADDONS_RETURN_IF_ERROR(LookAround());
-  if (view_.info.primary) {
-    NoteRoleChange(session_, role_before, RoleName(view_),
-                   "promoted, to repair a half-done demotion");
+  if (promoted && view_.info.primary) {
+    NoteRoleChange(session_, RoleChange{RoleVerb::kPromote}, role_before,
+                   RoleName(view_), "promoted, to repair a half-done demotion");
   }
   return absl::OkStatus();
 }
@@ -341,7 +330,7 @@ absl::Status Demotion::AwaitWorkload(const std::string& reason) {
         "volume={} is still marked as published by key={}, but nobody has it "
         "open",
         Quoted(session_.volume.volume_id.text()),
-        Quoted(PublishedMark(published_)));
+        Quoted(PublishedMark(view_.published)));
   }
   context_.Step("waiting whether the workload comes back");
   context_.SetPending(Failed(absl::StatusCode::kUnavailable, reason));
@@ -352,23 +341,22 @@ absl::Status Demotion::AwaitWorkload(const std::string& reason) {
 /// What a demotion leaves in the metadata.
 absl::Status Demotion::WriteNotes(Image& image, const OwnDemotionMark& mark,
                                   MirrorView* written) {
-  ADDONS_ASSIGN_OR_RETURN(const auto known, image.Metadata(kDemotionMark));
-  if (!known.has_value()) {
-    ADDONS_ASSIGN_OR_RETURN(const Timestamp created, image.CreateTimestamp());
-    ADDONS_RETURN_IF_ERROR(
-        image.SetMetadata(kDemotionMark, DemotionMark(created)));
-  }
   // The note that this had to wait goes with the demotion, and so does since
   // when the image was primary: the snapshots that show that a note is about an
   // earlier term are dropped in the next one.
-  ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(kRefusedDemotionKey));
+  MetadataChanges notes = {{kRefusedDemotionKey, std::nullopt}};
+  if (!view_.marks.contains(kDemotionMark)) {
+    notes[kDemotionMark] = DemotionMark(view_.created);
+  }
   // It tells a later promotion here that the peer may have been promoted
   // meanwhile.
   LocalRecord record = view_.own;
   record.term.reset();
   record.promoted_from.reset();
   record.demotion = mark;
-  return WriteLocalRecord(image, record, written);
+  // What is paused in one term as primary is not in the next.
+  if (record.pause.has_value()) record.pause->step = PauseStep::kResuming;
+  return WriteLocalRecord(image, record, written, notes);
 }
 
 /// librbd answers 0 where its demotion makes no snapshot for want of room, and
@@ -390,6 +378,8 @@ absl::Status Demotion::DemotePrimary() {
   ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
   context_.Step("demoting");
   const auto demote_it = [&](Image& image) -> absl::Status {
+    ADDONS_RETURN_IF_ERROR(
+        RefuseLockTakenByHand("demote", session_.volume, image));
     MirrorView written = view_;
     ADDONS_RETURN_IF_ERROR(WriteNotes(image, MarkOfDemotion(view_), &written));
     // Once more, on the handle that demotes: between the last look and now
@@ -418,13 +408,16 @@ absl::Status Demotion::DemotePrimary() {
     }
     return absl::OkStatus();
   };
-  absl::Status demoted = ChangeImage(session_.volume, demote_it);
+  const auto demoted = ChangeAsSeen(session_, view_, demote_it);
   // EINVAL is also what librbd says when somebody else was faster.
-  if (!demoted.ok() && CephErrno(demoted) != EINVAL) return demoted;
+  if (!demoted.ok() && CephErrno(demoted.status()) != EINVAL) {
+    return demoted.status();
+  }
   ADDONS_RETURN_IF_ERROR(LookAround());
-  if (!demoted.ok() && view_.info.primary) return demoted;
-  if (demoted.ok() && !view_.info.primary) {
-    NoteRoleChange(session_, "primary", RoleName(view_), "demoted");
+  if (!demoted.ok() && view_.info.primary) return demoted.status();
+  if (demoted.value_or(false) && !view_.info.primary) {
+    NoteRoleChange(session_, RoleChange{RoleVerb::kDemote}, "primary",
+                   RoleName(view_), "demoted");
   }
   return absl::OkStatus();
 }
@@ -450,8 +443,8 @@ absl::Status Demote(OperationContext& context,
                             absl::Cord(demotion.workload()));
           return status;
         }
-        absl::Status told = TellRefusal(session, demotion.workload(), status,
-                                        TurnWaits::kLookAgain);
+        absl::Status told = AnnounceRefusal(session, demotion.workload(),
+                                            status, TurnWaits::kLookAgain);
         if (SaysLookAgain(told)) return told;
         if (!told.ok()) {
           Log().warn(
@@ -470,13 +463,13 @@ absl::Status TellRefusedDemotion(OperationContext& context,
                                  const absl::Status& refusal) {
   const auto workload = member.GetPayload(kRefusedForPayload);
   if (!workload.has_value()) return absl::OkStatus();
-  return RunWithSession(context, environment, target,
-                        "note a refused demotion of",
-                        [&](Session& session) {
-                          return TellRefusal(session, std::string(*workload),
-                                             refusal, TurnWaits::kInPlace);
-                        },
-                        {.waits = LeaseWaits::kInPlace});
+  return RunWithSession(
+      context, environment, target, "note a refused demotion of",
+      [&](Session& session) {
+        return AnnounceRefusal(session, std::string(*workload), refusal,
+                               TurnWaits::kInPlace);
+      },
+      {.waits = LeaseWaits::kInPlace});
 }
 
 }  // namespace addons

@@ -24,27 +24,27 @@ struct DemoteRequest {
 ///     Judge(): DecideDemote()                  see replication/decide/demote.h
 ///     ├─ an answer ───────────> Answer()                              │
 ///     ├─ kAwaitWorkloadEnd ───> HoldForWorkload() ────────────────────┤
-///     │            └─ not told ───> FAILED_PRECONDITION, TellRefusal()│
+///     │            └─ not told ───> FAILED_PRECONDITION, AnnounceRefusal()│
 ///     ├─ kAwaitFollower ──────> AwaitFollower() ──────────────────────┤
-///     │            └─ at its deadline ──> UNAVAILABLE, TellRefusal()  │
+///     │            └─ at its deadline ──> UNAVAILABLE, AnnounceRefusal()  │
 ///     ├─ kAwaitReturn ────────> AwaitWorkload() ──────────────────────┤
 ///     ├─ kRepair ─────────────> Repair() ─────────────────────────────┤
 ///     └─ kDemote ─────────────> MakeRoom(), DemotePrimary() ──────────┘
 ///                  ├─ no room ──> FAILED_PRECONDITION, MakeWritable() before
 ///                  └─ still primary, and librbd refused ──> its error
 ///
-///   LookAround()       Look(): the image, and through the same handle FindClients()
-///                      and what ceph-csi has published
+///   LookAround()       Look(): the image, what ceph-csi has published; FindClients()
 ///   Repair()           BeginMutation(), "repairing a half-done demotion": promotes it
 ///   HoldForWorkload()  "waiting until the workload ends", for as long as
 ///                      RefusalIsTold(); else some seconds, more where the
 ///                      client MayPass()
 ///   AwaitFollower()    "waiting until the peer follows this site"
 ///   AwaitWorkload()    "waiting whether the workload comes back"
-///   MakeRoom()         MakeSnapshotRoom()               mirror_snapshot.h
+///   MakeRoom()         MakeSnapshotRoom()
+///                                  see replication/steps/ceph_faults/mirror_snapshot.h
 ///   DemotePrimary()    MakeWritable(), BeginMutation(), "demoting"
-///                      WriteNotes(), RefuseIfAny(), MirrorDemote()
-///   TellRefusal()      when a workload, or that nobody follows, kept it from
+///                      ChangeAsSeen(): WriteNotes(), RefuseIfAny(), MirrorDemote()
+///   AnnounceRefusal()      when a workload, or that nobody follows, kept it from
 ///                      demoting: tells the other site
 // clang-format on
 ///
@@ -63,8 +63,8 @@ absl::Status Demote(OperationContext& context,
 /// other site, which otherwise takes the role from a living primary after a
 /// while. Leaves a note in the image's metadata and has it copied, when there
 /// is no note of the last minutes. A group calls it with what Demote() of the
-/// member has answered, and its own answer; waits as TellRefusal(), in place.
-/// Idempotent.
+/// member has answered, and its own answer; waits as AnnounceRefusal(), in
+/// place. Idempotent.
 absl::Status TellRefusedDemotion(OperationContext& context,
                                  ReplicationEnvironment& environment,
                                  const VolumeTarget& target,

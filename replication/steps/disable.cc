@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "ceph/errors.h"
+#include "ceph/image_header.h"
 #include "ceph/mirror_clients.h"
 #include "ceph/pinned_options.h"
 #include "replication/decide/disable.h"
@@ -18,12 +19,12 @@
 #include "replication/look/rescue_record.h"
 #include "replication/look/role_log.h"
 #include "replication/session.h"
+#include "replication/steps/ceph_faults/mirror_client_guard.h"
+#include "replication/steps/ceph_faults/rescue.h"
 #include "replication/steps/enable.h"
-#include "replication/steps/mirror_client_guard.h"
 #include "replication/steps/mirror_schedule.h"
 #include "replication/steps/parent.h"
 #include "replication/steps/promotion_cleanup.h"
-#include "replication/steps/rescue.h"
 #include "replication/steps/run_steps.h"
 
 namespace addons {
@@ -44,9 +45,10 @@ class Disabling {
   absl::Status Answer(const Next& next);
 
   Done done;
+  bool fresh = false;  // view_ is a look after the last step
 
  private:
-  absl::Status ReadObstacle(Image& image, const MirrorView& view);
+  absl::Status ReadObstacle();
   absl::StatusOr<DisableSeen> Seen();
   /// That this call has disabled it.
   void TellRole();
@@ -55,7 +57,7 @@ class Disabling {
   /// Before a primary is disabled: whose image may stay.
   void TellLeftBehind() const;
   absl::Status DisableNow(Force force);
-  absl::Status DisableImage(Force force);
+  absl::StatusOr<bool> DisableImage(Force force);
   absl::Status DisableOnceMore(Force force);
   /// Who is at a copy that is being disabled here; empty: nobody.
   absl::StatusOr<std::string> AtWork();
@@ -66,7 +68,6 @@ class Disabling {
   const DisableRequest& request_;
   Session& session_;
   MirrorView view_;
-  bool fresh_ = false;  // view_ is a look after the last step
   std::optional<std::optional<RescueRecord>> rescue_;  // read after view_
   bool forced_ = false;
   int carried_on_ = 0;
@@ -75,33 +76,31 @@ class Disabling {
   absl::string_view role_before_;  // empty: nothing was disabled here
 };
 
-/// Of an image that is "disabling": who is at it makes it look different from
-/// one moment to the next.
-std::string LooksLike(const MirrorView& view) {
-  return absl::StrCat(view.image_id, "/", view.snapshots.size());
-}
-
 absl::Status Disabling::Failed(absl::StatusCode code,
                                const std::string& reason) const {
   return FailedTo("disable replication of", session_.volume, code, reason);
 }
 
 /// Of a primary; what is asked of each costs a question.
-absl::Status Disabling::ReadObstacle(Image& image, const MirrorView& view) {
+absl::Status Disabling::ReadObstacle() {
   obstacle_.clear();
-  if (!view.enabled() || !view.info.primary) return absl::OkStatus();
-  ADDONS_ASSIGN_OR_RETURN(const std::vector<Locker> lockers, image.Lockers());
+  if (!view_.enabled() || !view_.info.primary) return absl::OkStatus();
+  ADDONS_ASSIGN_OR_RETURN(const std::vector<Locker> lockers,
+                          ListImageLockers(*session_.reads, view_.image_id));
   obstacle_ = LockTakenByHand(lockers);
-  if (!obstacle_.empty() || view.other_snapshots.empty()) {
+  if (!obstacle_.empty() || view_.other_snapshots.empty()) {
     return absl::OkStatus();
   }
+  ADDONS_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Image> image,
+      session_.reads->OpenImageReadOnly(session_.volume.image_name()));
   ADDONS_ASSIGN_OR_RETURN(const auto clones,
-                          MirroredClones(session_.cluster(), image));
+                          MirroredClones(session_.cluster(), *image));
   if (!clones.empty()) obstacle_ = DescribeMirroredClones(clones);
-  return absl::OkStatus();
+  return image->Close();
 }
 
-absl::Status Disabling::DisableImage(Force force) {
+absl::StatusOr<bool> Disabling::DisableImage(Force force) {
   // librbd leaves it on what it disables, and nothing takes it away from there.
   if (view_.info.primary) {
     ADDONS_RETURN_IF_ERROR(
@@ -120,18 +119,21 @@ absl::Status Disabling::DisableImage(Force force) {
   if (force == Force::kYes) {
     guard.emplace(session_.cluster(), *session_.reads, environment_.timeline);
   }
-  role_before_ = RoleName(view_);
   const bool marked = HasGroupMark(view_) && force == Force::kNo;
-  return ChangeImage(session_.volume, [&](Image& image) -> absl::Status {
+  const auto disable = [&](Image& image) -> absl::Status {
+    role_before_ = RoleName(view_);
     if (force == Force::kYes) {
       ADDONS_RETURN_IF_ERROR(RefuseLockTakenByHand("disable replication of",
                                                    session_.volume, image));
     }
     ADDONS_RETURN_IF_ERROR(image.MirrorDisable(force));
     // The next look tells when this failed: ForgetGroup().
-    if (marked) image.RemoveMetadata(kGroupMark).IgnoreError();
+    if (marked) {
+      image.ChangeMetadata({{kGroupMark, std::nullopt}}).IgnoreError();
+    }
     return absl::OkStatus();
-  });
+  };
+  return ChangeAsSeen(session_, view_, disable);
 }
 
 /// rbd-mirror removes a copy with its primary, and an image that has demoted
@@ -159,15 +161,17 @@ void Disabling::TellLeftBehind() const {
 
 void Disabling::TellRole() {
   if (role_before_.empty()) return;
-  NoteRoleChange(session_, std::exchange(role_before_, {}), RoleName(view_),
+  const Force force = forced_ ? Force::kYes : Force::kNo;
+  NoteRoleChange(session_, RoleChange{RoleVerb::kDisable, force},
+                 std::exchange(role_before_, {}), RoleName(view_),
                  forced_ ? "disabled by force" : "disabled");
 }
 
 absl::Status Disabling::ForgetGroup() {
   ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
-  fresh_ = true;
+  fresh = true;
   const absl::Status removed = ChangeImage(session_.volume, [](Image& image) {
-    return image.RemoveMetadata(kGroupMark);
+    return image.ChangeMetadata({{kGroupMark, std::nullopt}});
   });
   if (!removed.ok()) {
     // The next Enable writes it anew, or removes it.
@@ -184,7 +188,8 @@ absl::Status Disabling::ForgetGroup() {
 /// has looked the same for the settle time: to remove a copy takes it seconds.
 /// A client that died is gone after 30 s.
 absl::StatusOr<std::string> Disabling::AtWork() {
-  ADDONS_ASSIGN_OR_RETURN(const ImageClients clients, FindClients(session_));
+  ADDONS_ASSIGN_OR_RETURN(const ImageClients clients,
+                          FindClients(session_, view_.image_id));
   if (!clients.workloads.empty()) return DescribeWatchers(clients.workloads);
   const SteadyDuration unchanged = environment_.timeline.HeldFor(
       view_.timeline_key, Since::kDisabling, LooksLike(view_));
@@ -194,14 +199,13 @@ absl::StatusOr<std::string> Disabling::AtWork() {
 }
 
 absl::Status Disabling::See() {
-  if (std::exchange(fresh_, false)) return absl::OkStatus();
   context_.Step("looking at both sites");
   rescue_.reset();
-  const auto also = [this](Image& image, const MirrorView& seen) {
-    return ReadObstacle(image, seen);
-  };
-  ADDONS_ASSIGN_OR_RETURN(view_, Look(session_, also));
+  ADDONS_ASSIGN_OR_RETURN(view_, Look(session_));
   environment_.series.ForgetPrimary(view_.timeline_key);
+  if (const absl::Status read = ReadObstacle(); !read.ok()) {
+    return AfterResolve(read, session_.volume);
+  }
   return absl::OkStatus();
 }
 
@@ -233,8 +237,8 @@ absl::StatusOr<DisableSeen> Disabling::Seen() {
 absl::StatusOr<Next> Disabling::Judge() {
   ADDONS_ASSIGN_OR_RETURN(DisableSeen seen, Seen());
   if (view_.info.state == MirrorImageState::kDisabling) {
-    seen.unchanged_for = UnchangedFor(LooksLike(view_), context_.clock().Now(),
-                                      &session_.memory.disabling);
+    seen.unchanged_for =
+        UnchangedFor(view_, context_.clock().Now(), &session_.memory.disabling);
     if (seen.unchanged_for >= environment_.options.look_gap &&
         MayBeAtWork(view_, plain_refused_)) {
       ADDONS_ASSIGN_OR_RETURN(seen.at_work, AtWork());
@@ -243,12 +247,17 @@ absl::StatusOr<Next> Disabling::Judge() {
              !seen.for_something_else) {
     environment_.timeline.Forget(view_.timeline_key, Since::kDisabling);
     if (HalfEnabled(view_)) {
-      seen.unchanged_for =
-          UnchangedFor(LooksLike(view_), context_.clock().Now(),
-                       &session_.memory.half_enabled);
+      seen.unchanged_for = UnchangedFor(view_, context_.clock().Now(),
+                                        &session_.memory.half_enabled);
     }
   }
   if (view_.info.state == MirrorImageState::kDisabled) TellRole();
+  Next next = DecideDisable(seen);
+  if (next.step != Step::kReadRescue) return next;
+  ADDONS_ASSIGN_OR_RETURN(
+      rescue_,
+      ReadRescueRecord(*session_.reads, session_.volume.image_name(), &view_));
+  seen.rescue = rescue_;
   return DecideDisable(seen);
 }
 
@@ -264,19 +273,10 @@ absl::Status Disabling::Act(const Next& next) {
     case Step::kForgetGroup:
       return ForgetGroup();
     case Step::kKeepSchedule:
-      Log().info("replication of its own is kept volume={}",
-                 Quoted(session_.volume.volume_id.text()));
-      fresh_ = true;
+      fresh = true;
       return RestoreOwnSchedule(session_, request_.target.user, view_);
-    case Step::kReadRescue: {
-      fresh_ = true;
-      ADDONS_ASSIGN_OR_RETURN(
-          rescue_,
-          ReadRescueRecord(*session_.reads, session_.volume.image_name()));
-      return absl::OkStatus();
-    }
     case Step::kRemoveRescue: {
-      fresh_ = true;
+      fresh = true;
       absl::Status removed = Rescue(session_).Remove();
       // With the lease, which was just taken, it is looked at as carefully.
       if (SaysLookAgain(removed)) {
@@ -303,9 +303,9 @@ absl::Status Disabling::Answer(const Next& next) {
   if (next.code != absl::StatusCode::kOk) {
     return Failed(next.code, next.reason);
   }
-  if (view_.enabled() && !view_.info.primary) {
-    Log().info("volume={}: {}", Quoted(session_.volume.volume_id.text()),
-               next.reason);
+  if (view_.enabled()) {
+    Log().info("{} volume={}", next.reason,
+               Quoted(session_.volume.volume_id.text()));
   }
   return absl::OkStatus();
 }
@@ -314,8 +314,8 @@ absl::Status Disabling::DisableNow(Force force) {
   if (view_.info.state == MirrorImageState::kDisabling) {
     return DisableOnceMore(force);
   }
-  ADDONS_RETURN_IF_ERROR(DisableImage(force));
-  forced_ |= force == Force::kYes;
+  ADDONS_ASSIGN_OR_RETURN(const bool disabled, DisableImage(force));
+  forced_ |= disabled && force == Force::kYes;
   return absl::OkStatus();
 }
 
@@ -324,7 +324,7 @@ absl::Status Disabling::DisableOnceMore(Force force) {
   ++carried_on_;
   Log().warn("carrying on a disable that was interrupted volume={}",
              Quoted(session_.volume.volume_id.text()));
-  absl::Status disabled = DisableImage(force);
+  const absl::Status disabled = DisableImage(force).status();
   // With the lease, which was just taken, it is looked at as carefully.
   if (SaysLookAgain(disabled)) session_.memory.disabling.reset();
   plain_refused_ |= force == Force::kNo && CephErrno(disabled) == EINVAL;

@@ -27,16 +27,15 @@ struct DisableRequest {
 // clang-format off
 ///   RunSteps()                                    see replication/steps/run_steps.h
 ///     See(): Look()  "looking at both sites" <────────────────────────┐
-///     Judge(): DecideDisable()                see replication/decide/disable.h
+///     Judge(): DecideDisable(), ReadRescueRecord()
+///               see replication/decide/disable.h, replication/look/rescue_record.h
 ///     ├─ an answer ─────────────> Answer()                            │
 ///     ├─ kWait ─────────────────> WaitToLookAgain() ──────────────────┤
 ///     ├─ kAwaitHalfEnable ──────> AwaitHalfEnable()   see replication/steps/enable.h
 ///     ├─ kForgetGroup ──────────> ForgetGroup() ──────────────────────┤
 ///     ├─ kKeepSchedule ─────────> RestoreOwnSchedule()
 ///     │                               see replication/steps/mirror_schedule.h
-///     ├─ kReadRescue ───────────> ReadRescueRecord()
-///     │                               see replication/look/rescue_record.h
-///     ├─ kRemoveRescue ─────────> Remove()       see replication/steps/rescue.h
+///     ├─ kRemoveRescue ─────────> Remove()       see replication/steps/ceph_faults/rescue.h
 ///     └─ kDisable, kDisableByForce, kUndoEnable ──> DisableNow() ─────┘
 ///
 ///   DisableNow()      DisableOnceMore() of one that is "disabling"

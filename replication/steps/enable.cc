@@ -16,12 +16,14 @@
 #include "replication/look/record.h"
 #include "replication/look/role_log.h"
 #include "replication/session.h"
-#include "replication/steps/mirror_client_guard.h"
-#include "replication/steps/mirror_snapshot.h"
+#include "replication/steps/ceph_faults/mirror_client_guard.h"
+#include "replication/steps/ceph_faults/mirror_snapshot.h"
+#include "replication/steps/ceph_faults/stale_schedules.h"
+#include "replication/steps/mirror_schedule.h"
 #include "replication/steps/parent.h"
 #include "replication/steps/run_steps.h"
-#include "replication/steps/schedule_store.h"
 #include "replication/steps/write_record.h"
+#include "volume/told_entry.h"
 
 namespace addons {
 
@@ -51,13 +53,16 @@ class Enabling {
   absl::Status Answer(const Next& next);
 
   Done done;
+  bool fresh = false;  // view_ is a look after the last step
 
  private:
   absl::Status ReadPool();
   absl::Status ClearHalfEnable();
   absl::StatusOr<std::string> LackOfRoom() const;
-  absl::Status NoteForWhom(Image& image) const;
+  MetadataChanges NotesBefore() const;
   absl::Status TakeOverFromGroup();
+  absl::Status NoteVolume();
+  absl::Status TellScheduleOfRequest(Image& image) const;
   absl::Status EnableNow();
   absl::Status NameUnanswered(absl::Status enabled) const;
   absl::Status Failed(absl::StatusCode code, const std::string& reason) const;
@@ -67,7 +72,6 @@ class Enabling {
   const EnableRequest& request_;
   Session& session_;
   MirrorView view_;
-  bool fresh_ = false;  // view_ is a look after the last step
   std::optional<PoolSeen> pool_;
   bool refused_ = false;  // by librbd, with EINVAL
 };
@@ -78,7 +82,6 @@ absl::Status Enabling::Failed(absl::StatusCode code,
 }
 
 absl::Status Enabling::See() {
-  if (std::exchange(fresh_, false)) return absl::OkStatus();
   context_.Step("looking at the image");
   ADDONS_ASSIGN_OR_RETURN(view_, Look(session_));
   environment_.series.ForgetPrimary(view_.timeline_key);
@@ -97,11 +100,13 @@ absl::StatusOr<Next> Enabling::Judge() {
           : absl::StrCat(volume.pool_name, "/", volume.rados_namespace);
   seen.look_gap = environment_.options.poll_interval;
   if (HalfEnabled(view_)) {
-    seen.unchanged_for =
-        UnchangedFor(absl::StrCat(view_.image_id, "/", view_.snapshots.size()),
-                     context_.clock().Now(), &session_.memory.half_enabled);
+    seen.unchanged_for = UnchangedFor(view_, context_.clock().Now(),
+                                      &session_.memory.half_enabled);
   }
   seen.read = pool_;
+  seen.schedule_due =
+      request_.parameters.schedule.has_value() &&
+      (done.Of(Step::kEnable) > 0 || !WantedSchedule(view_).has_value());
   seen.refused = refused_;
   seen.done = done;
   return DecideEnable(seen);
@@ -121,16 +126,23 @@ absl::Status Enabling::Act(const Next& next) {
     case Step::kClearHalfEnable:
       return ClearHalfEnable();
     case Step::kTakeOverFromGroup:
-      fresh_ = true;
+      fresh = true;
       return TakeOverFromGroup();
     case Step::kRememberClone:
-      fresh_ = true;
+      fresh = true;
       return RememberClone(session_, &view_);
+    case Step::kNoteVolume:
+      fresh = true;
+      return NoteVolume();
+    case Step::kKeepSchedule:
+      fresh = true;
+      return KeepSchedule(session_, request_.target.user, view_,
+                          *request_.parameters.schedule, request_.scope);
     case Step::kReadPool:
-      fresh_ = true;
+      fresh = true;
       return ReadPool();
     case Step::kPrepareParent:
-      fresh_ = true;
+      fresh = true;
       return PrepareParent(session_, view_, request_.parameters.mode,
                            request_.parameters.flatten);
     case Step::kEnable:
@@ -172,18 +184,18 @@ absl::Status Enabling::ClearHalfEnable() {
              Quoted(session_.volume.volume_id.text()));
   const MirrorClientGuard guard(session_.cluster(), *session_.reads,
                                 environment_.timeline);
-  return ChangeImage(session_.volume, [](Image& image) {
-    return image.MirrorDisable(Force::kYes);
-  });
+  return ChangeAsSeen(
+             session_, view_,
+             [](Image& image) { return image.MirrorDisable(Force::kYes); })
+      .status();
 }
 
 /// For the first mirror snapshot and the next, without which nothing is copied;
 /// empty: there is room.
 absl::StatusOr<std::string> Enabling::LackOfRoom() const {
   if (request_.parameters.mode != MirrorMode::kSnapshot) return "";
-  SnapshotRoom room;
-  ADDONS_ASSIGN_OR_RETURN(room.limit,
-                          ReadSnapshotLimit(*session_.reads, view_.image_id));
+  ADDONS_ASSIGN_OR_RETURN(SnapshotRoom room,
+                          ReadSnapshotRoom(*session_.reads, view_));
   if (!room.limit.has_value()) return "";
   ADDONS_ASSIGN_OR_RETURN(
       const std::unique_ptr<Image> image,
@@ -199,7 +211,7 @@ absl::StatusOr<std::string> Enabling::LackOfRoom() const {
 /// gives up when one does not answer; then mirroring is off.
 absl::Status Enabling::NameUnanswered(absl::Status enabled) const {
   if (CephErrno(enabled) != ETIMEDOUT) return enabled;
-  const auto clients = FindClients(session_);
+  const auto clients = FindClients(session_, view_.image_id);
   if (!clients.ok() || clients->workloads.empty()) return enabled;
   return Failed(absl::StatusCode::kUnavailable,
                 absl::StrCat("a client that is to pause its writes for the "
@@ -208,52 +220,93 @@ absl::Status Enabling::NameUnanswered(absl::Status enabled) const {
                              DescribeWatchers(clients->workloads)));
 }
 
-/// Before mirroring is on, so that a call that dies leaves no doubt.
-absl::Status Enabling::NoteForWhom(Image& image) const {
+/// What is noted before mirroring is on, so that a call that dies leaves no
+/// doubt: for whom it is, and what the other site knows the volume by.
+MetadataChanges Enabling::NotesBefore() const {
+  MetadataChanges notes;
   if (request_.scope == VerbScope::kGroupMember) {
-    return image.SetMetadata(kGroupMark, session_.volume.uuid);
+    notes[kGroupMark] = session_.volume.uuid;
+  } else if (HasGroupMark(view_)) {
+    notes[kGroupMark] = std::nullopt;
   }
-  return HasGroupMark(view_) ? image.RemoveMetadata(kGroupMark)
-                             : absl::OkStatus();
+  if (!view_.volume_note_due.empty()) {
+    notes[kVolumeNoteKey] = view_.volume_note_due;
+  }
+  return notes;
 }
 
 absl::Status Enabling::TakeOverFromGroup() {
   ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
   context_.Step("noting that the replication is the volume's own");
   ADDONS_RETURN_IF_ERROR(ChangeImage(session_.volume, [](Image& image) {
-    return image.RemoveMetadata(kGroupMark);
+    return image.ChangeMetadata({{kGroupMark, std::nullopt}});
   }));
   view_.marks.erase(kGroupMark);
   return absl::OkStatus();
+}
+
+/// Replication is on already, and does not depend on it: the next call tries
+/// again.
+absl::Status Enabling::NoteVolume() {
+  ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
+  context_.Step("noting what the other site knows the volume by");
+  const absl::Status noted = ChangeImage(session_.volume, [this](Image& image) {
+    return image.ChangeMetadata({{kVolumeNoteKey, view_.volume_note_due}});
+  });
+  if (!noted.ok()) {
+    Log().warn(
+        "not noted what the other site can adopt the volume by volume={}: {}",
+        Quoted(session_.volume.volume_id.text()), Quoted(noted.message()));
+    return absl::OkStatus();
+  }
+  view_.marks[kVolumeNoteKey] = view_.volume_note_due;
+  view_.volume_note_due.clear();
+  return absl::OkStatus();
+}
+
+/// Under the id that enabling has given it.
+absl::Status Enabling::TellScheduleOfRequest(Image& image) const {
+  if (!request_.parameters.schedule.has_value()) return absl::OkStatus();
+  ADDONS_ASSIGN_OR_RETURN(const MirrorImageInfo info, image.MirrorInfo());
+  return image.ChangeMetadata(
+      {{kScheduleMark,
+        ToldSchedule(info.global_id, *request_.parameters.schedule)}});
 }
 
 absl::Status Enabling::EnableNow() {
   ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
   context_.Step("enabling");
   const auto enable = [&](Image& image) -> absl::Status {
-    ADDONS_RETURN_IF_ERROR(NoteForWhom(image));
     // Of an earlier enabling nothing counts.
     MirrorView before = view_;
     before.info.global_id.clear();
     before.own = LocalRecord();
     LocalRecord record;
     record.first_copy_awaited = true;
-    ADDONS_RETURN_IF_ERROR(WriteLocalRecord(image, record, &before));
-    return image.MirrorEnable(request_.parameters.mode);
+    if (request_.parameters.schedule.has_value()) {
+      record.schedule = ScheduleNote(*request_.parameters.schedule);
+    }
+    ADDONS_RETURN_IF_ERROR(
+        WriteLocalRecord(image, record, &before, NotesBefore()));
+    ADDONS_RETURN_IF_ERROR(image.MirrorEnable(request_.parameters.mode));
+    // KeepSchedule() tries it again.
+    TellScheduleOfRequest(image).IgnoreError();
+    return absl::OkStatus();
   };
-  absl::Status enabled = ChangeImage(session_.volume, enable);
+  const auto enabled = ChangeAsSeen(session_, view_, enable);
   // EINVAL is also what librbd says when somebody else was faster.
-  if (!enabled.ok() && CephErrno(enabled) != EINVAL) {
-    return NameUnanswered(std::move(enabled));
+  if (!enabled.ok() && CephErrno(enabled.status()) != EINVAL) {
+    return NameUnanswered(enabled.status());
   }
   refused_ = !enabled.ok();
   ADDONS_ASSIGN_OR_RETURN(view_, Look(session_));
-  fresh_ = true;
+  fresh = true;
   if (refused_ && view_.info.state == MirrorImageState::kDisabled) {
-    return enabled;
+    return enabled.status();
   }
-  if (view_.enabled()) {
-    NoteRoleChange(session_, "off", RoleName(view_), "enabled");
+  if (enabled.value_or(true) && view_.enabled()) {
+    NoteRoleChange(session_, RoleChange{RoleVerb::kEnable}, "off",
+                   RoleName(view_), "enabled");
   }
   return absl::OkStatus();
 }

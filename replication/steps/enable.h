@@ -40,17 +40,22 @@ struct EnableRequest {
 ///     ├─ kTakeOverFromGroup ──> TakeOverFromGroup() ──────────────────┤
 ///     │         "noting that the replication is the volume's own"     │
 ///     ├─ kRememberClone ──────> RememberClone()     see replication/steps/parent.h
+///     ├─ kNoteVolume ─────────> NoteVolume() ─────────────────────────┤
+///     │         "noting what the other site knows the volume by"      │
+///     ├─ kKeepSchedule ───────> KeepSchedule() see replication/steps/mirror_schedule.h
 ///     ├─ kReadPool ───────────> ReadPool(): LackOfRoom() ─────────────┤
 ///     ├─ kPrepareParent ──────> PrepareParent() ──────────────────────┤
 ///     └─ kEnable ─────────────> EnableNow(): BeginMutation() ─────────┘
-///               "enabling"        NoteForWhom(), MirrorEnable(), Look()
+///               "enabling"        ChangeAsSeen(): NotesBefore(),
+///                               MirrorEnable(), Look()
 // clang-format on
 ///
 /// OK: it is on in the wanted mode (also on a secondary). FAILED_PRECONDITION:
 /// on in the other mode; the pool is not mirrored per image or has no peer; the
 /// image is a clone that is to be mirrored by snapshots, or its parent cannot
 /// be mirrored: the message names what helps. UNAVAILABLE: it is being disabled
-/// or replaced at the moment. The schedule is set by promote. Idempotent.
+/// or replaced at the moment. A schedule that it asks for is
+/// set where none is noted yet; promote changes one. Idempotent.
 absl::Status Enable(OperationContext& context,
                     ReplicationEnvironment& environment,
                     const EnableRequest& request);

@@ -8,11 +8,10 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "replication/look/peers.h"
-#include "replication/steps/mirror_snapshot.h"
+#include "replication/schedule_store.h"
+#include "replication/steps/ceph_faults/mirror_snapshot.h"
 
 namespace addons {
-namespace {}  // namespace
-
 void HealthReport::Add(ReplicationHealth health, std::string text) {
   health_ = std::max(health_, health);
   if (!text.empty()) texts_.push_back(std::move(text));
@@ -137,7 +136,8 @@ void AddPeer(const MirrorView& view, const SiteView& peer,
                            Name(peer.status.state), ")"));
 }
 
-void AddLocal(const MirrorView& view, HealthReport* report) {
+void AddLocal(const MirrorView& view, const std::string& sent_away,
+              HealthReport* report) {
   if (!view.local.has_value()) {
     // One-way mirroring has no rbd-mirror on the primary site.
     return;
@@ -145,7 +145,9 @@ void AddLocal(const MirrorView& view, HealthReport* report) {
   const std::string text = DescriptionText(view.local->status.description);
   if (!view.local->status.up) {
     report->Add(ReplicationHealth::kDegraded,
-                "rbd-mirror of this site is down: start it before a failback");
+                sent_away.empty() ? "rbd-mirror of this site is down: start it "
+                                    "before a failback"
+                                  : sent_away);
   } else if (view.local->says == Says::kSplitBrain) {
     report->Add(ReplicationHealth::kError,
                 absl::StrCat("split brain: this site reports '", text,
@@ -174,6 +176,37 @@ std::string EveryText(const SnapshotSchedule& schedule) {
   }
   return absl::StrCat("every ", schedule.interval_text,
                       from.empty() ? "" : " from ", from);
+}
+
+std::string EveryText(const std::vector<SnapshotSchedule>& schedules) {
+  return absl::StrJoin(schedules, ", ",
+                       [](std::string* out, const SnapshotSchedule& schedule) {
+                         absl::StrAppend(out, EveryText(schedule));
+                       });
+}
+
+std::string DescribePause(const SchedulePause& pause) {
+  const std::string since = FormatUnixSeconds(pause.since);
+  const std::string kept = EveryText(KeptSchedules(pause));
+  const std::string schedules =
+      kept.empty() ? "" : absl::StrCat(" (", kept, ")");
+  switch (pause.step) {
+    case PauseStep::kPausing:
+      return absl::StrCat("a pause of mirror snapshots was begun at ", since,
+                          ", and the manager may still have the schedule",
+                          schedules, "; `rbd-addons pause` goes on with it");
+    case PauseStep::kResuming:
+      return absl::StrCat("the pause of mirror snapshots since ", since,
+                          " is over, and the schedule", schedules,
+                          " is not back yet; the daemon sets it as soon as the "
+                          "manager answers");
+    case PauseStep::kPaused:
+      break;
+  }
+  return absl::StrCat("mirror snapshots are paused since ", since,
+                      ", so what is written is copied by a sync alone; "
+                      "`rbd-addons resume` puts the schedule back",
+                      schedules);
 }
 
 const SnapshotSchedule& Shortest(

@@ -55,11 +55,19 @@ void AddPeer(const MirrorView& view, const SiteView& peer,
              const std::string& name, SteadyDuration settle,
              HealthReport* report);
 
-/// What rbd-mirror of this site says.
-void AddLocal(const MirrorView& view, HealthReport* report);
+/// What rbd-mirror of this site says. `sent_away` tells why it is down where
+/// that is known (DescribeSentAway()).
+void AddLocal(const MirrorView& view, const std::string& sent_away,
+              HealthReport* report);
 
 /// "every 5m from 03:00".
 std::string EveryText(const SnapshotSchedule& schedule);
+/// Of each of them, with commas between; empty: none.
+std::string EveryText(const std::vector<SnapshotSchedule>& schedules);
+
+/// "mirror snapshots are paused since 2026-11-20T03:00:00Z ...", and what ends
+/// that; of a pause that begins or ends what is left to be done.
+std::string DescribePause(const SchedulePause& pause);
 
 /// The one with the shortest interval; there is at least one.
 const SnapshotSchedule& Shortest(

@@ -8,11 +8,14 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "ceph/retry_when_blocklisted.h"
+#include "replication/look/evictions.h"
 #include "replication/look/leftover.h"
 #include "replication/look/mirrored_clone.h"
 #include "replication/look/peers.h"
 #include "replication/look/record.h"
+#include "replication/look/report.h"
 #include "replication/look/rescue_record.h"
+#include "replication/schedule_store.h"
 #include "replication/session.h"
 #include "replication/steps/health.h"
 #include "replication/steps/mirror_schedule.h"
@@ -20,11 +23,31 @@
 namespace addons {
 namespace {
 
+/// Of a primary whose schedule is paused, or was. false: it is not.
+bool AddPause(const OpenedVolume& opened, const MirrorView& view,
+              HealthReport* report) {
+  const std::optional<SchedulePause>& pause = view.own.pause;
+  if (!pause.has_value()) return false;
+  report->Add(ReplicationHealth::kDegraded, DescribePause(*pause));
+  if (pause->step != PauseStep::kPaused) {
+    report->UpkeepIsDue(opened.volume.volume_id);
+    return true;
+  }
+  const auto stored = ReadStoredSchedules(opened.volume, view.image_id);
+  if (stored.has_value() && !stored->empty()) {
+    report->Add(ReplicationHealth::kDegraded,
+                absl::StrCat("somebody has set another schedule meanwhile (",
+                             EveryText(stored->front()), "), which runs"));
+  }
+  return true;
+}
+
 /// A primary is protected when what is written is copied: there is a schedule,
 /// it is the wanted one, and it has been followed.
 void AddSchedule(ReplicationEnvironment& environment,
                  const OpenedVolume& opened, const MirrorView& view,
                  SteadyTime deadline, HealthReport* report) {
+  if (AddPause(opened, view, report)) return;
   const std::optional<SnapshotSchedule> wanted = WantedSchedule(view);
   const auto applied =
       ReadAppliedSchedules(environment, opened, view.image_id, deadline);
@@ -146,6 +169,27 @@ absl::StatusOr<ReplicationInfo> SummarizePrimary(
   return report.Take();
 }
 
+/// Of a secondary whose rbd-mirror has copied all that it knows of; else empty.
+/// Journal mode tells no times.
+std::string DescribeCopyInStep(const MirrorView& view, SteadyDuration settle) {
+  // A report may be older than a copy that has begun.
+  if (!view.local.has_value() || !view.CopyProgress().empty()) return "";
+  const SiteView& local = *view.local;
+  if (!local.status.up || local.age >= settle ||
+      local.says != Says::kSecondary || IsSyncing(local.status) ||
+      CopiesAll(local.status)) {
+    return "";
+  }
+  const auto numbers = ParseSyncNumbers(local.status.description);
+  if (!numbers.ok() || !numbers->has_value() ||
+      !(*numbers)->local_snapshot_time.has_value() ||
+      (*numbers)->local_snapshot_time != (*numbers)->remote_snapshot_time) {
+    return "";
+  }
+  return absl::StrCat("in step as of ",
+                      FormatUnixSeconds(*(*numbers)->local_snapshot_time));
+}
+
 absl::StatusOr<ReplicationInfo> Summarize(ReplicationEnvironment& environment,
                                           const OpenedVolume& opened,
                                           const MirrorView& view,
@@ -172,7 +216,10 @@ absl::StatusOr<ReplicationInfo> Summarize(ReplicationEnvironment& environment,
       !loss.empty()) {
     report.Add(ReplicationHealth::kError, std::move(loss));
   }
-  AddLocal(view, &report);
+  AddLocal(view,
+           WhySilentHere(opened.cluster(), *opened.reads, view,
+                         environment.clock.WallNow()),
+           &report);
   if (AwaitsFollowers(view, settle)) {
     report.Add(ReplicationHealth::kDegraded,
                "this site takes its own demotion back and waits until the peer "
@@ -200,6 +247,10 @@ absl::StatusOr<ReplicationInfo> Summarize(ReplicationEnvironment& environment,
       FindPeer(view, Says::kPrimary, Word::kBefore, settle) != nullptr
           ? "this site is secondary, the peer is primary"
           : "this site is secondary, and no site is known to be primary");
+  if (const std::string copy = DescribeCopyInStep(view, settle);
+      !copy.empty()) {
+    report.Add(ReplicationHealth::kDegraded, copy);
+  }
   if (view.resync_requested) {
     report.Add(ReplicationHealth::kDegraded,
                view.AnyFreshPeer(settle)

@@ -11,16 +11,14 @@
 #include "base/status_macros.h"
 #include "ceph/pool.h"
 #include "replication/look/record.h"
+#include "replication/schedule_store.h"
 #include "replication/steps/mgr_command.h"
-#include "replication/steps/schedule_store.h"
 #include "replication/steps/write_record.h"
 
 namespace addons {
 namespace {
 
 using nlohmann::json;
-
-constexpr char kGlobalId[] = "global_id";
 
 std::string Command(const char* verb, const std::string& spec,
                     const SnapshotSchedule* schedule) {
@@ -105,56 +103,11 @@ absl::StatusOr<std::vector<Level>> ReadLevels(const std::string& spec,
   return result;
 }
 
-json ScheduleJson(const SnapshotSchedule& schedule) {
-  json value = {{"interval", schedule.interval_text}};
-  if (!schedule.start_time.empty()) value["start_time"] = schedule.start_time;
-  return value;
-}
-
-std::optional<SnapshotSchedule> NotedSchedule(const json& value) {
-  auto schedule = ParseSchedule(value);
-  if (!schedule.ok()) return std::nullopt;
-  // Earlier versions wrote it down as it was given.
-  TellInUtc(&*schedule);
-  return *std::move(schedule);
-}
-
-/// What kOwnScheduleMark holds.
-std::optional<SnapshotSchedule> OwnSchedule(const MirrorView& view) {
-  const auto found = view.marks.find(kOwnScheduleMark);
-  if (found == view.marks.end()) return std::nullopt;
-  const json mark = ParseJson(found->second);
-  // One of an earlier enabling is not wanted any more.
-  if (!mark.is_object() || !mark.contains(kGlobalId) ||
-      mark[kGlobalId] != view.info.global_id) {
-    return std::nullopt;
-  }
-  return NotedSchedule(mark);
-}
-
 void RemoveThoseThatDoNotRun(std::vector<SnapshotSchedule>* schedules) {
   std::erase_if(*schedules, [](const SnapshotSchedule& schedule) {
     return !schedule.Runs();
   });
 }
-
-/// What there is to write down before a schedule is set.
-struct NotesOfSchedule {
-  NotesOfSchedule(const ResolvedVolume& volume, const MirrorView& view,
-                  const SnapshotSchedule& wanted, VerbScope by) {
-    const std::optional<SnapshotSchedule> before = WantedSchedule(view);
-    const bool is_own = view.marks.contains(kOwnScheduleMark);
-    write = before != wanted;
-    // That of a volume that was mirrored before its group asked for another
-    // one.
-    save_own = by == VerbScope::kGroupMember && before.has_value() && write &&
-               !is_own && !MirroredForGroup(view, volume);
-    forget_own = by == VerbScope::kVolume && is_own;
-  }
-  bool write = false;
-  bool save_own = false;
-  bool forget_own = false;
-};
 
 /// What the module that takes mirror snapshots answers without opening an
 /// image, and soon, whatever it is at: that it is there. What it lists are
@@ -215,11 +168,51 @@ absl::Status EnsureSchedule(OperationContext& context,
                                                Command("add", spec, &wanted))
                                .status());
   }
-  for (const SnapshotSchedule& schedule : present) {
-    if (schedule == wanted) continue;
+  std::vector<SnapshotSchedule> others = present;
+  std::erase(others, wanted);
+  return DropSchedules(context, options, volume, others);
+}
+
+absl::Status AddSchedules(OperationContext& context,
+                          const ReplicationOptions& options,
+                          const ResolvedVolume& volume,
+                          const std::string& image_id,
+                          const std::vector<SnapshotSchedule>& schedules) {
+  const auto missing = [&]() -> absl::StatusOr<std::vector<SnapshotSchedule>> {
+    ADDONS_ASSIGN_OR_RETURN(const std::vector<SnapshotSchedule> present,
+                            ListSchedules(context, options, volume, image_id));
+    std::vector<SnapshotSchedule> left = schedules;
+    std::erase_if(left, [&present](const SnapshotSchedule& schedule) {
+      return std::find(present.begin(), present.end(), schedule) !=
+             present.end();
+    });
+    return left;
+  };
+  context.Step("putting mirror snapshot schedules back");
+  ADDONS_ASSIGN_OR_RETURN(std::vector<SnapshotSchedule> left, missing());
+  if (left.empty()) return absl::OkStatus();
+  ADDONS_RETURN_IF_ERROR(context.BeginMutation());
+  for (const SnapshotSchedule& schedule : left) {
     ADDONS_RETURN_IF_ERROR(
         RunNeededMgrCommand(context, options, *volume.cluster,
-                            Command("remove", spec, &schedule))
+                            Command("add", volume.ImageSpec(), &schedule))
+            .status());
+  }
+  ADDONS_ASSIGN_OR_RETURN(left, missing());
+  if (left.empty()) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("the manager took the schedule ", left.front().interval_text,
+                   " and does not list it; repeat the call"));
+}
+
+absl::Status DropSchedules(OperationContext& context,
+                           const ReplicationOptions& options,
+                           const ResolvedVolume& volume,
+                           const std::vector<SnapshotSchedule>& schedules) {
+  for (const SnapshotSchedule& schedule : schedules) {
+    ADDONS_RETURN_IF_ERROR(
+        RunNeededMgrCommand(context, options, *volume.cluster,
+                            Command("remove", volume.ImageSpec(), &schedule))
             .status());
   }
   return absl::OkStatus();
@@ -303,14 +296,13 @@ absl::StatusOr<AppliedSchedules> ReadAppliedSchedules(
   return applied;
 }
 
-absl::StatusOr<PoolSchedules> ReadPoolSchedules(Cluster& cluster,
-                                                const std::string& pool_spec) {
-  const auto output = cluster.MgrCommand(Command("list", pool_spec, nullptr));
+namespace {
+
+absl::StatusOr<PoolSchedules> ParsePoolSchedules(const std::string& pool_spec,
+                                                 const std::string& answer) {
   PoolSchedules found;
-  if (NoSuchLevel(output.status())) return found;
-  ADDONS_RETURN_IF_ERROR(output.status());
   ADDONS_ASSIGN_OR_RETURN(std::vector<Level> levels,
-                          ReadLevels(pool_spec, *output));
+                          ReadLevels(pool_spec, answer));
   const bool in_namespace =
       std::count(pool_spec.begin(), pool_spec.end(), '/') == 2;
   for (Level& level : levels) {
@@ -333,81 +325,27 @@ absl::StatusOr<PoolSchedules> ReadPoolSchedules(Cluster& cluster,
   return found;
 }
 
-std::optional<SnapshotSchedule> WantedSchedule(const MirrorView& view) {
-  if (view.own.schedule.empty()) return std::nullopt;
-  return NotedSchedule(ParseJson(view.own.schedule));
+}  // namespace
+
+absl::StatusOr<PoolSchedules> ReadPoolSchedules(Cluster& cluster,
+                                                const std::string& pool_spec) {
+  const auto output = cluster.MgrCommand(Command("list", pool_spec, nullptr));
+  if (NoSuchLevel(output.status())) return PoolSchedules();
+  ADDONS_RETURN_IF_ERROR(output.status());
+  return ParsePoolSchedules(pool_spec, *output);
 }
 
-absl::Status NoteSchedule(Image& image, const ResolvedVolume& volume,
-                          const SnapshotSchedule& wanted, VerbScope by,
-                          MirrorView* view, LocalRecord* record) {
-  const NotesOfSchedule notes(volume, *view, wanted, by);
-  if (notes.save_own) {
-    json mark = ScheduleJson(*WantedSchedule(*view));
-    mark[kGlobalId] = view->info.global_id;
-    const std::string text = JsonText(mark);
-    ADDONS_RETURN_IF_ERROR(image.SetMetadata(kOwnScheduleMark, text));
-    view->marks[kOwnScheduleMark] = text;
-  }
-  if (notes.forget_own) {
-    ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(kOwnScheduleMark));
-    view->marks.erase(kOwnScheduleMark);
-  }
-  record->schedule = JsonText(ScheduleJson(wanted));
-  return absl::OkStatus();
-}
-
-absl::Status KeepSchedule(Session& session, const CephUserRef& user,
-                          const MirrorView& view,
-                          const SnapshotSchedule& wanted, VerbScope by) {
-  const NotesOfSchedule notes(session.volume, view, wanted, by);
-  if (notes.write || notes.forget_own) {
-    ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
-    session.context.Step("writing down the mirror snapshot schedule");
-    const auto write = [&](Image& image) -> absl::Status {
-      MirrorView before = view;
-      LocalRecord record = view.own;
-      ADDONS_RETURN_IF_ERROR(
-          NoteSchedule(image, session.volume, wanted, by, &before, &record));
-      return WriteLocalRecord(image, record, &before);
-    };
-    ADDONS_RETURN_IF_ERROR(ChangeImage(session.volume, write));
-  }
-  ReplicationOptions options = session.environment.options;
-  options.mgr_patience = options.schedule_patience;
-  absl::Status set = EnsureSchedule(session.context, options, session.volume,
-                                    view.image_id, wanted);
-  if (!absl::IsUnavailable(set) || SaysLookAgain(set)) return set;
-  // A lease that was lost meanwhile is no silence of the manager.
-  if (session.context.mutating()) {
-    ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
-  }
-  const bool remembered =
-      session.environment.due_schedules.Add(session.volume.volume_id, user);
-  Log().warn(
-      "the image is primary, but its mirror snapshot schedule is not set yet, "
-      "{} volume={}: {}",
-      remembered ? "which is tried again and again"
-                 : "and too many others are not either: it is set when "
-                   "replication info is asked for",
-      Quoted(session.volume.volume_id.text()), Quoted(set.message()));
-  return absl::OkStatus();
-}
-
-absl::Status RestoreOwnSchedule(Session& session, const CephUserRef& user,
-                                const MirrorView& view) {
-  const auto own = OwnSchedule(view);
-  if (!own.has_value() || !view.info.primary) return absl::OkStatus();
-  return KeepSchedule(session, user, view, *own, VerbScope::kVolume);
-}
-
-absl::Status SetWantedSchedule(Session& session, const MirrorView& view) {
-  const std::optional<SnapshotSchedule> wanted = WantedSchedule(view);
-  if (!wanted.has_value()) return absl::OkStatus();
-  ReplicationOptions options = session.environment.options;
-  options.mgr_patience = options.schedule_patience;
-  return EnsureSchedule(session.context, options, session.volume, view.image_id,
-                        *wanted);
+absl::StatusOr<std::vector<SnapshotSchedule>> ListInheritedSchedules(
+    OperationContext& context, const ReplicationOptions& options,
+    const ResolvedVolume& volume) {
+  const std::string pool_spec = volume.Spec("");
+  const auto output = RunNeededMgrCommand(context, options, *volume.cluster,
+                                          Command("list", pool_spec, nullptr));
+  if (NoSuchLevel(output.status())) return std::vector<SnapshotSchedule>();
+  ADDONS_RETURN_IF_ERROR(output.status());
+  ADDONS_ASSIGN_OR_RETURN(PoolSchedules found,
+                          ParsePoolSchedules(pool_spec, *output));
+  return std::move(found.inherited);
 }
 
 }  // namespace addons

@@ -42,6 +42,20 @@ absl::Status EnsureSchedule(OperationContext& context,
                             const std::string& image_id,
                             const SnapshotSchedule& wanted);
 
+/// Afterwards the manager has these of the image as well: what is missing is
+/// added, and read back.
+absl::Status AddSchedules(OperationContext& context,
+                          const ReplicationOptions& options,
+                          const ResolvedVolume& volume,
+                          const std::string& image_id,
+                          const std::vector<SnapshotSchedule>& schedules);
+
+/// The manager is told to drop these of the image's own, and no other one.
+absl::Status DropSchedules(OperationContext& context,
+                           const ReplicationOptions& options,
+                           const ResolvedVolume& volume,
+                           const std::vector<SnapshotSchedule>& schedules);
+
 /// Afterwards the image has no schedule of its own.
 absl::Status RemoveSchedules(OperationContext& context,
                              const ReplicationOptions& options,
@@ -82,6 +96,12 @@ struct PoolSchedules {
 absl::StatusOr<PoolSchedules> ReadPoolSchedules(Cluster& cluster,
                                                 const std::string& pool_spec);
 
+/// Those of the volume's namespace, pool or the whole cluster, whether the
+/// image has its own or not.
+absl::StatusOr<std::vector<SnapshotSchedule>> ListInheritedSchedules(
+    OperationContext& context, const ReplicationOptions& options,
+    const ResolvedVolume& volume);
+
 /// The schedule that the last promote asked for, kept in the image's metadata:
 /// the manager may be away just then. It stays on this site.
 std::optional<SnapshotSchedule> WantedSchedule(const MirrorView& view);
@@ -91,22 +111,50 @@ std::optional<SnapshotSchedule> WantedSchedule(const MirrorView& view);
 /// the peer, because the group may have moved by then.
 inline constexpr char kOwnScheduleMark[] = "rbd-addons.own-schedule";
 
-/// Notes `wanted`, by the volume itself or by its group, in the record of a
-/// primary that is open anyway, which is written afterwards. Sees to
-/// kOwnScheduleMark before: `view` shows the schedule until then. On an error,
-/// which is one of Image, the record is as it was; may be repeated.
-absl::Status NoteSchedule(Image& image, const ResolvedVolume& volume,
-                          const SnapshotSchedule& wanted, VerbScope by,
-                          MirrorView* view, LocalRecord* record);
+/// The schedule that was asked for last, whichever site was asked: it travels,
+/// so that the other site copies as often when it is promoted without one, and
+/// knows how old a copy may be.
+inline constexpr char kScheduleMark[] = "rbd-addons.schedule";
+
+/// What LocalRecord::schedule holds for `wanted`.
+std::string ScheduleNote(const SnapshotSchedule& wanted);
+
+/// What has kScheduleMark say `wanted` of an image that is mirrored under
+/// `global_id`.
+std::string ToldSchedule(const std::string& global_id,
+                         const SnapshotSchedule& wanted);
+
+/// What kScheduleMark says in the metadata of an image that is mirrored under
+/// `global_id`; nullopt: nothing, or not of this enabling.
+std::optional<SnapshotSchedule> ReadScheduleMark(
+    const std::map<std::string, std::string>& metadata,
+    const std::string& global_id);
+
+/// Puts `wanted`, by the volume itself or by its group, into the record of a
+/// primary that `view` shows. During a pause it is kept in the place of what
+/// was; one that ends is over with it. Returns what is to be written with the
+/// record, of kOwnScheduleMark and kScheduleMark. Asks and changes nothing of
+/// Ceph.
+MetadataChanges NoteSchedule(const ResolvedVolume& volume,
+                             const SnapshotSchedule& wanted, VerbScope by,
+                             const MirrorView& view, LocalRecord* record);
 
 /// EnsureSchedule() of a primary, for a promote by `user`: `wanted`, by the
 /// volume itself or by its group, is written down first, and a manager that
 /// does not answer within options.schedule_patience is no error: it is
 /// remembered (environment.due_schedules), and SetWantedSchedule() makes up for
-/// it.
+/// it. During a pause the manager is not told.
 absl::Status KeepSchedule(Session& session, const CephUserRef& user,
                           const MirrorView& view,
                           const SnapshotSchedule& wanted, VerbScope by);
+
+/// KeepSchedule() for a promote that asks for no schedule: with what was asked
+/// for last, here or on the other site. Schedules that were set by hand stay.
+/// Where none is known and none applies, the log and the history say so of an
+/// image that was `just_promoted`.
+absl::Status KeepFormerSchedule(Session& session, const CephUserRef& user,
+                                const MirrorView& view, VerbScope by,
+                                bool just_promoted);
 
 /// The volume leaves its group and keeps its replication: it gets the schedule
 /// back that it had before, as KeepSchedule() sets one. OK on a secondary, and
@@ -114,8 +162,14 @@ absl::Status KeepSchedule(Session& session, const CephUserRef& user,
 absl::Status RestoreOwnSchedule(Session& session, const CephUserRef& user,
                                 const MirrorView& view);
 
-/// EnsureSchedule() with what is written down; OK when nothing is. UNAVAILABLE:
-/// the manager does not answer.
+/// The same for a promote that asks for no schedule: one that has ended a pause
+/// (PauseStep::kResuming) puts back what that kept. OK where none has.
+absl::Status EndPauseOfPromotion(Session& session, const CephUserRef& user,
+                                 const MirrorView& view);
+
+/// EnsureSchedule() with what is written down; OK when nothing is. Of a pause
+/// that was begun or ended CarryOutPause() instead. UNAVAILABLE: the manager
+/// does not answer.
 absl::Status SetWantedSchedule(Session& session, const MirrorView& view);
 
 }  // namespace addons

@@ -237,7 +237,7 @@ absl::Status RememberClone(Session& session, MirrorView* view) {
              Quoted(session.volume.volume_id.text()),
              DescribeCloneLoss(*view, session.volume.ImageSpec()));
   ADDONS_RETURN_IF_ERROR(ChangeImage(session.volume, [&](Image& image) {
-    return image.SetMetadata(kCloneMark, mark);
+    return image.ChangeMetadata({{kCloneMark, mark}});
   }));
   view->marks[kCloneMark] = mark;
   return absl::OkStatus();

@@ -7,13 +7,14 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "ceph/mirror_clients.h"
 #include "replication/decide/promote.h"
+#include "replication/decide/wait_clock.h"
 #include "replication/look/move_marks.h"
 #include "replication/look/peers.h"
 #include "replication/look/rescue_record.h"
@@ -21,14 +22,14 @@
 #include "replication/promotion_rest.h"
 #include "replication/session.h"
 #include "replication/steps/become_primary.h"
-#include "replication/steps/half_demotion.h"
+#include "replication/steps/ceph_faults/demotion_copy.h"
+#include "replication/steps/ceph_faults/rescue.h"
+#include "replication/steps/ceph_faults/stale_schedules.h"
 #include "replication/steps/image_id.h"
 #include "replication/steps/mirror_schedule.h"
 #include "replication/steps/parent.h"
 #include "replication/steps/promotion_cleanup.h"
-#include "replication/steps/rescue.h"
 #include "replication/steps/run_steps.h"
-#include "replication/steps/schedule_store.h"
 #include "replication/steps/write_record.h"
 
 namespace addons {
@@ -53,14 +54,15 @@ class Promotion {
   absl::Status Answer(const Next& next) const;
 
   Done done;
+  bool fresh = false;  // view_ is a look after the last step
 
  private:
   PromoteSeen Seen(const SiteNameFn& site_name) const;
   absl::StatusOr<SeriesClocks> ReadClocks(bool disturbed);
   absl::Status WaitForPeer(const Next& next);
-  std::string DescribeForcibleAt();
+  std::string DescribeClock();
   absl::Status WaitAsPrimary(const Next& next);
-  absl::Status Wait(const std::string& reason);
+  absl::Status Wait(const std::string& reason, const std::string& clock = "");
   // --- of a secondary
   absl::Status PromoteAs(Step step);
   // --- of a primary
@@ -79,7 +81,6 @@ class Promotion {
   Rescue rescue_;
   BecomePrimary change_;
   MirrorView view_;
-  bool fresh_ = false;                  // view_ is a look after the last step
   std::optional<RescueRecord> record_;  // of the rescue image
   SteadyTime looked_at_;                // at view_
   SeriesClocks clocks_;                 // likewise
@@ -92,11 +93,11 @@ class Promotion {
 };
 
 absl::Status Promotion::See() {
-  if (std::exchange(fresh_, false)) return absl::OkStatus();
   // What a primary has left to do is no matter of the other site.
   if (was_primary_) {
     if (std::exchange(awaits_release_, false)) return SeeRelease();
     ADDONS_ASSIGN_OR_RETURN(view_, Look(session_));
+    ShowMarked(record_, &view_);
     return absl::OkStatus();
   }
   PromotionRest& rest = session_.memory.rest;
@@ -109,7 +110,8 @@ absl::Status Promotion::See() {
   rest.image_id =
       view_.info.mode == MirrorMode::kSnapshot ? view_.image_id : "";
   ADDONS_ASSIGN_OR_RETURN(
-      record_, ReadRescueRecord(*session_.reads, session_.volume.image_name()));
+      record_,
+      ReadRescueRecord(*session_.reads, session_.volume.image_name(), &view_));
   return absl::OkStatus();
 }
 
@@ -141,17 +143,12 @@ absl::StatusOr<Next> Promotion::Judge() {
   // How long it has been so is asked where that keeps it from a promotion: no
   // clock ever does where the demotion is here and holds.
   if (NeedsClocks(view_, request_.force)) {
-    const SiteNameFn no_names = [](const std::string&) {
-      return std::string();
-    };
-    const PromoteSeen seen = Seen(no_names);
+    const PromoteSeen seen = Seen(NoSiteNames());
     if (DecidePromote(seen).step != Step::kPromote) {
       ADDONS_ASSIGN_OR_RETURN(clocks_, ReadClocks(seen.disturbed));
     }
   }
-  const SiteNameFn names = [this](const std::string& uuid) {
-    return SiteName(*session_.reads, uuid);
-  };
+  const SiteNameFn names = SiteNamesOf(*session_.reads);
   return DecidePromote(Seen(names));
 }
 
@@ -170,8 +167,15 @@ absl::Status Promotion::Act(const Next& next) {
     case Step::kPromoteByForce:
     case Step::kRescue:
       return PromoteAs(next.step);
+    case Step::kResumeDemotionCopy:
+      // Without the lease: what waits has not begun to change the volume.
+      environment_.aside(session_.cluster().fsid(),
+                         [volume = session_.volume, view = view_] {
+                           ResumeDemotionCopy(volume, view);
+                         });
+      return WaitForPeer(next);
     case Step::kSeeRelease:
-      fresh_ = true;
+      fresh = true;
       return SeeRelease();
     case Step::kSaveHalfCopy: {
       // What began to arrive between the last look and librbd's promotion,
@@ -180,7 +184,7 @@ absl::Status Promotion::Act(const Next& next) {
       return absl::OkStatus();
     }
     case Step::kMakeWritable:
-      fresh_ = true;
+      fresh = true;
       return MakeWritable(session_, "promote", &view_);
     case Step::kRemoveHalfCopies:
       return RemoveHalfCopies(session_, view_);
@@ -195,13 +199,13 @@ absl::Status Promotion::Act(const Next& next) {
     case Step::kForgetDemotion:
       return ForgetDemotion();
     case Step::kForgetResync:
-      fresh_ = true;
+      fresh = true;
       return RemoveStaleResyncRequest(session_, &view_);
     case Step::kCorrectImageId:
-      fresh_ = true;
+      fresh = true;
       return CorrectImageId(session_, view_.image_id).status();
     case Step::kRememberClone:
-      fresh_ = true;
+      fresh = true;
       return RememberClone(session_, &view_);
     case Step::kKeepSchedule:
       return KeepScheduleOfRequest();
@@ -222,8 +226,10 @@ absl::Status Promotion::Refuse(absl::StatusCode code,
   return FailedTo("promote", session_.volume, code, reason);
 }
 
-absl::Status Promotion::Wait(const std::string& reason) {
+absl::Status Promotion::Wait(const std::string& reason,
+                             const std::string& clock) {
   context_.Step(absl::StrCat("waiting: ", reason));
+  context_.TellClock(clock);
   absl::Status pending = Refuse(absl::StatusCode::kUnavailable, reason);
   context_.SetPending(pending);
   if (request_.answer_by.has_value() && !context_.mutating() &&
@@ -239,47 +245,47 @@ absl::Status Promotion::Wait(const std::string& reason) {
 
 /// Of a secondary.
 absl::Status Promotion::WaitForPeer(const Next& next) {
-  std::string reason = absl::StrCat(next.reason, DescribeForcibleAt());
-  SetHalfDemotionGoingAside(session_, view_, &reason);
+  const std::string clock = DescribeClock();
+  const std::string reason =
+      absl::StrCat(next.reason, clock.empty() ? "" : "; ", clock);
   PromotionRest& rest = session_.memory.rest;
   NoteRest(session_, looked_at_, Refuse(next.code, reason), &rest);
   // A refused demotion counts for a time that no report tells.
   if (NeedsClocks(view_, request_.force) && !RefusalStands(view_)) {
     NoteSettled(environment_, view_, clocks_, &rest);
   }
-  ADDONS_RETURN_IF_ERROR(Wait(reason));
+  ADDONS_RETURN_IF_ERROR(Wait(reason, clock));
   // An earlier try began to mutate, was refused by librbd, and by now the
   // other side looks different: nothing was changed, so just wait on.
   return change_.OutOfPatience() ? Refuse(next.code, reason) : absl::OkStatus();
 }
 
-/// "; if nothing changes, an operator forces it from about 03:12:40 UTC on",
-/// where that is known; else empty.
-std::string Promotion::DescribeForcibleAt() {
-  const SiteNameFn no_names = [](const std::string&) { return std::string(); };
+/// DescribeWaitClock(), or empty.
+std::string Promotion::DescribeClock() {
+  std::vector<MirrorPeer>& peers = session_.memory.peers;
+  if (peers.empty()) {
+    if (auto read = session_.reads->MirrorPeers(); read.ok()) {
+      peers = *std::move(read);
+    }
+  }
   const SteadyTime now = context_.clock().Now();
-  std::optional<SteadyTime>& at = session_.memory.forcible_at;
+  std::optional<SteadyTime>& at = session_.memory.over_at;
   std::optional<std::chrono::seconds> known;
   if (at.has_value() && *at > now) {
     known = std::chrono::ceil<std::chrono::seconds>(*at - now);
   }
-  const auto in = ForcibleIn(Seen(no_names), known);
-  if (!in.has_value()) {
+  const SiteNameFn names = [&peers](const std::string& uuid) {
+    return SiteName(peers, uuid);
+  };
+  const auto clock = WaitClockOf(Seen(names), known);
+  if (!clock.has_value() || !clock->over_in.has_value()) {
     at.reset();
-    return "";
+    return clock.has_value() ? DescribeWaitClock(*clock, "") : "";
   }
   // What still holds is told as it was.
-  if (in != known) at = now + *in;
-  const WallTime moment = context_.clock().WallNow() + (*at - now);
-  return absl::StrCat(
-      "; if nothing changes, an operator forces it from about ",
-      absl::FormatTime("%H:%M:%S",
-                       absl::FromUnixSeconds(
-                           std::chrono::duration_cast<std::chrono::seconds>(
-                               moment.time_since_epoch())
-                               .count()),
-                       absl::UTCTimeZone()),
-      " UTC on");
+  if (clock->over_in != known) at = now + *clock->over_in;
+  return DescribeWaitClock(*clock,
+                           MomentOf(context_.clock().WallNow() + (*at - now)));
 }
 
 /// Nobody is to start a workload before.
@@ -296,7 +302,7 @@ absl::Status Promotion::PromoteAs(Step step) {
                           change_.Promote(step, view_, looked_at_, &record_));
   if (!promoted.has_value()) return absl::OkStatus();
   view_ = *std::move(promoted);
-  fresh_ = true;
+  fresh = true;
   return absl::OkStatus();
 }
 
@@ -309,7 +315,8 @@ absl::Status Promotion::PromoteAs(Step step) {
 /// that, it stays so. One that is stuck loses its watch after 30 s.
 absl::Status Promotion::SeeRelease() {
   // In this order.
-  ADDONS_ASSIGN_OR_RETURN(const ImageClients clients, FindClients(session_));
+  ADDONS_ASSIGN_OR_RETURN(const ImageClients clients,
+                          FindClients(session_, view_.image_id));
   ADDONS_ASSIGN_OR_RETURN(view_, Look(session_));
   open_by_mirror_ = clients.mirror;
   open_for_ = environment_.timeline.HeldFor(
@@ -327,7 +334,7 @@ absl::Status Promotion::RestoreLastComplete() {
 absl::Status Promotion::RemoveRescue() {
   ADDONS_RETURN_IF_ERROR(rescue_.Remove());
   record_.reset();
-  fresh_ = true;
+  fresh = true;
   return absl::OkStatus();
 }
 
@@ -337,7 +344,8 @@ absl::Status Promotion::Yield(const std::string& reason) {
   const auto refuse = [&](absl::string_view end) {
     return Refuse(absl::StatusCode::kUnavailable, absl::StrCat(reason, end));
   };
-  ADDONS_ASSIGN_OR_RETURN(const ImageClients clients, FindClients(session_));
+  ADDONS_ASSIGN_OR_RETURN(const ImageClients clients,
+                          FindClients(session_, view_.image_id));
   if (!clients.workloads.empty()) {
     return refuse(absl::StrCat(
         ", and this site cannot give the role back, because the image is in "
@@ -348,7 +356,9 @@ absl::Status Promotion::Yield(const std::string& reason) {
   context_.Step("demoting again");
   Log().warn("{}; this site is demoted again volume={}", reason,
              Quoted(session_.volume.volume_id.text()));
-  ADDONS_RETURN_IF_ERROR(ChangeImage(session_.volume, [&](Image& opened) {
+  const auto demote = [&](Image& opened) -> absl::Status {
+    ADDONS_RETURN_IF_ERROR(
+        RefuseLockTakenByHand("demote", session_.volume, opened));
     // Before it, because nothing can be written to a secondary.
     MirrorView written = view_;
     LocalRecord record = view_.own;
@@ -357,38 +367,40 @@ absl::Status Promotion::Yield(const std::string& reason) {
     record.demotion->told_nobody = ToldNobody(view_);
     const absl::Status noted = WriteLocalRecord(opened, record, &written);
     return noted.ok() ? opened.MirrorDemote() : noted;
-  }));
+  };
+  ADDONS_ASSIGN_OR_RETURN(const bool demoted,
+                          ChangeAsSeen(session_, view_, demote));
+  if (!demoted) return absl::OkStatus();
   ADDONS_ASSIGN_OR_RETURN(const MirrorView after, Look(session_));
   if (!after.info.primary) {
-    NoteRoleChange(session_, "primary", RoleName(after),
-                   absl::StrCat("demoted again: ", reason));
+    NoteRoleChange(session_, RoleChange{RoleVerb::kDemote}, "primary",
+                   RoleName(after), absl::StrCat("demoted again: ", reason));
   }
   return refuse("; this site has given the role back");
 }
 
 absl::Status Promotion::ForgetDemotion() {
-  const SiteNameFn names = [this](const std::string& uuid) {
-    return SiteName(*session_.reads, uuid);
-  };
-  const auto followers = FollowersOf(Seen(names));
+  const auto followers = FollowersOf(Seen(NoSiteNames()));
   if (followers.has_value() && followers->state != FollowerState::kFollow) {
     Log().warn(
         "this site has taken its own demotion back by force, without waiting "
         "until {} follows it; if that site is promoted now, both are primary "
         "volume={}",
-        names(followers->peer), Quoted(session_.volume.volume_id.text()));
+        SiteName(*session_.reads, followers->peer),
+        Quoted(session_.volume.volume_id.text()));
   }
   context_.SetPending(absl::OkStatus());
-  fresh_ = true;
+  fresh = true;
   return RemoveMarks(session_, &view_);
 }
 
 absl::Status Promotion::KeepScheduleOfRequest() {
-  fresh_ = true;
+  fresh = true;
   SweepSchedules(session_);
-  if (!request_.parameters.schedule.has_value() ||
-      view_.info.mode != MirrorMode::kSnapshot) {
-    return absl::OkStatus();
+  if (view_.info.mode != MirrorMode::kSnapshot) return absl::OkStatus();
+  if (!request_.parameters.schedule.has_value()) {
+    return KeepFormerSchedule(session_, request_.target.user, view_,
+                              request_.scope, change_.begun());
   }
   return KeepSchedule(session_, request_.target.user, view_,
                       *request_.parameters.schedule, request_.scope);

@@ -36,9 +36,12 @@ struct PromoteRequest {
 ///   of a secondary
 ///     kPromote, kPromoteByForce, kRescue
 ///                        PromoteAs()        see replication/steps/become_primary.h
+///     kResumeDemotionCopy
+///                        ResumeDemotionCopy(), WaitForPeer()
+///                                    see replication/steps/ceph_faults/demotion_copy.h
 ///   of a primary: what a promotion has left to do, also one that died
 ///     kSeeRelease        SeeRelease()
-///     kSaveHalfCopy      SaveHalfCopy()               see replication/steps/rescue.h
+///     kSaveHalfCopy      SaveHalfCopy()               see replication/steps/ceph_faults/rescue.h
 ///     kMakeWritable      MakeWritable()    see replication/steps/promotion_cleanup.h
 ///     kRemoveHalfCopies  RemoveHalfCopies()
 ///     kRestore           RestoreLastComplete()
@@ -50,7 +53,7 @@ struct PromoteRequest {
 ///     kCorrectImageId    CorrectImageId()           see replication/steps/image_id.h
 ///     kRememberClone     RememberClone()              see replication/steps/parent.h
 ///     kKeepSchedule      KeepScheduleOfRequest(): SweepSchedules()
-///                                             see replication/steps/schedule_store.h
+///                                             see replication/steps/ceph_faults/stale_schedules.h
 // clang-format on
 ///
 /// While it waits it holds no worker, and while nothing changes in the image's

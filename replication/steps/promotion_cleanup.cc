@@ -14,8 +14,8 @@
 #include "replication/look/journal.h"
 #include "replication/look/move_marks.h"
 #include "replication/look/rescue_record.h"
-#include "replication/steps/mirror_client_eviction.h"
-#include "replication/steps/mirror_snapshot.h"
+#include "replication/steps/ceph_faults/eviction.h"
+#include "replication/steps/ceph_faults/mirror_snapshot.h"
 #include "replication/steps/write_record.h"
 
 namespace addons {
@@ -36,7 +36,7 @@ absl::StatusOr<MarkedHeader> LookAtMark(Session& session, MirrorView* view) {
                           session.reads->HeaderVersion(view->image_id));
   ADDONS_ASSIGN_OR_RETURN(
       *view,
-      Look(session, [&](Image& image, const MirrorView&) -> absl::Status {
+      LookOpened(session, [&](Image& image, const MirrorView&) -> absl::Status {
         ADDONS_ASSIGN_OR_RETURN(header.lock_owner,
                                 FindLockOwner(session, image));
         return absl::OkStatus();
@@ -105,12 +105,13 @@ absl::Status RemoveHalfCopies(Session& session, const MirrorView& view) {
   if (half.empty()) return absl::OkStatus();
   ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
   session.context.Step("removing half a copy");
-  return ChangeImage(session.volume, [&](Image& image) -> absl::Status {
+  const auto remove = [&](Image& image) -> absl::Status {
     for (const uint64_t snapshot_id : half) {
       ADDONS_RETURN_IF_ERROR(image.RemoveSnapshot(snapshot_id));
     }
     return absl::OkStatus();
-  });
+  };
+  return ChangeAsSeen(session, view, remove).status();
 }
 
 absl::Status CompleteHalfDone(Session& session, MirrorView* view) {
@@ -145,11 +146,13 @@ absl::Status CompleteHalfDone(Session& session, MirrorView* view) {
   });
 }
 
-absl::Status RemoveRefusal(Image& image, MirrorView* view) {
-  if (!view->refused_demotion.has_value()) return absl::OkStatus();
-  ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(kRefusedDemotionKey));
+absl::Status ForgetMove(Image& image, const LocalRecord& record,
+                        MirrorView* view, MetadataChanges also) {
+  if (view->refused_demotion.has_value()) {
+    also[kRefusedDemotionKey] = std::nullopt;
+  }
+  ADDONS_RETURN_IF_ERROR(WriteLocalRecord(image, record, view, also));
   view->refused_demotion.reset();
-  view->marks.erase(kRefusedDemotionKey);
   return absl::OkStatus();
 }
 
@@ -161,8 +164,7 @@ absl::Status RemoveMarks(Session& session, MirrorView* view) {
   return ChangeImage(session.volume, [&](Image& image) -> absl::Status {
     LocalRecord record = view->own;
     record.demotion.reset();
-    ADDONS_RETURN_IF_ERROR(WriteLocalRecord(image, record, view));
-    return RemoveRefusal(image, view);
+    return ForgetMove(image, record, view);
   });
 }
 
@@ -177,11 +179,13 @@ absl::Status RemoveStaleResyncRequest(Session& session, MirrorView* view) {
   const auto remove = [](Image& image) -> absl::Status {
     ADDONS_ASSIGN_OR_RETURN(const auto requests,
                             image.ListMetadata(kResyncKeyPrefix));
+    MetadataChanges changes;
     for (const auto& [key, value] : requests) {
-      if (!absl::StrContains(value, "resync_requested")) continue;
-      ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(key));
+      if (absl::StrContains(value, "resync_requested")) {
+        changes[key] = std::nullopt;
+      }
     }
-    return absl::OkStatus();
+    return image.ChangeMetadata(changes);
   };
   ADDONS_RETURN_IF_ERROR(ChangeImage(session.volume, remove));
   view->resync_requested = false;

@@ -43,9 +43,10 @@ absl::Status CompleteHalfDone(Session& session, MirrorView* view);
 /// What notes of an earlier move are left; `view` then shows none. The peer's
 /// goes with the next snapshot.
 absl::Status RemoveMarks(Session& session, MirrorView* view);
-/// Of these the peer's, through an open handle; only what `view` shows is
-/// removed, there, too.
-absl::Status RemoveRefusal(Image& image, MirrorView* view);
+/// WriteLocalRecord() of a record without that move, through an open handle;
+/// the peer's note goes with it, where `view` shows it, and then there.
+absl::Status ForgetMove(Image& image, const LocalRecord& record,
+                        MirrorView* view, MetadataChanges also = {});
 
 /// A resync that was requested when this image was a copy would delete it as
 /// soon as it is a secondary again. `view` then shows none.

@@ -8,14 +8,15 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "ceph/errors.h"
+#include "replication/look/evictions.h"
 #include "replication/look/record.h"
 #include "replication/look/rescue_record.h"
 #include "replication/look/role_log.h"
 #include "replication/session.h"
+#include "replication/steps/ceph_faults/rescue.h"
+#include "replication/steps/ceph_faults/stale_schedules.h"
 #include "replication/steps/image_id.h"
-#include "replication/steps/rescue.h"
 #include "replication/steps/run_steps.h"
-#include "replication/steps/schedule_store.h"
 
 namespace addons {
 namespace {
@@ -37,9 +38,14 @@ class Resynchronization {
   absl::Status Answer(const Next& next);
 
   Done done;
+  bool fresh = false;  // nothing is looked at any more
   const ResyncResult& result() const { return result_; }
 
  private:
+  /// result_ is the answer.
+  bool Ended() const {
+    return done.Of(Step::kReady) > 0 || done.Of(Step::kRequest) > 0;
+  }
   bool MayAwaitReports();
   absl::Status Ready();
   absl::Status Request();
@@ -50,7 +56,6 @@ class Resynchronization {
   const ResyncRequest& request_;
   Session& session_;
   std::optional<MirrorView> view_;  // nullopt: the image is absent
-  bool ended_ = false;              // result_ is the answer
   ResyncResult result_;
 };
 
@@ -60,12 +65,10 @@ std::string HistoryKey(const ResolvedVolume& volume) {
 }
 
 /// The image is the one that this site has demoted, and no copy made since.
-absl::StatusOr<bool> IsDemotedIncarnation(const OpenedVolume& opened,
-                                          const MirrorView& view) {
-  auto image = opened.reads->OpenImageReadOnly(opened.volume.image_name());
-  if (!image.ok()) return AfterResolve(image.status(), opened.volume);
-  ADDONS_ASSIGN_OR_RETURN(const auto saved, (*image)->Metadata(kDemotionMark));
-  return saved == DemotionMark(view.created);
+bool IsDemotedIncarnation(const MirrorView& view) {
+  const auto saved = view.marks.find(kDemotionMark);
+  return saved != view.marks.end() &&
+         saved->second == DemotionMark(view.created);
 }
 
 absl::Status Resynchronization::Failed(absl::StatusCode code,
@@ -74,7 +77,6 @@ absl::Status Resynchronization::Failed(absl::StatusCode code,
 }
 
 absl::Status Resynchronization::See() {
-  if (ended_) return absl::OkStatus();
   context_.Step("looking at both sites");
   auto view = LookAt(session_.volume, *session_.reads, environment_.timeline);
   if (absl::IsNotFound(view.status())) {
@@ -88,10 +90,9 @@ absl::Status Resynchronization::See() {
 }
 
 absl::StatusOr<Next> Resynchronization::Judge() {
-  if (ended_) return addons::Answer(absl::StatusCode::kOk, result_.message);
-  return JudgeResync(session_, environment_.timeline, Counts::kYes,
-                     view_.has_value() ? &*view_ : nullptr, request_.force,
-                     environment_.options.settle_time);
+  if (Ended()) return addons::Answer(absl::StatusCode::kOk, result_.message);
+  return JudgeResync(session_, environment_, Counts::kYes,
+                     view_.has_value() ? &*view_ : nullptr, request_.force);
 }
 
 absl::Status Resynchronization::Await(const Next& next) {
@@ -115,13 +116,13 @@ absl::Status Resynchronization::Act(const Next& next) {
     default:
       return NoSuchStep();
   }
-  ended_ = true;
+  fresh = true;
   return absl::OkStatus();
 }
 
 absl::Status Resynchronization::Answer(const Next& next) {
   if (next.code != absl::StatusCode::kOk) return Failed(next.code, next.reason);
-  if (!ended_) result_ = {false, next.reason};
+  if (!Ended()) result_ = {false, next.reason};
   return absl::OkStatus();
 }
 
@@ -129,7 +130,7 @@ absl::Status Resynchronization::Ready() {
   ADDONS_ASSIGN_OR_RETURN(const bool made_anew,
                           CorrectImageId(session_, view_->image_id));
   if (made_anew) {
-    NoteRoleChange(session_, kBeingMadeAnew, RoleName(*view_),
+    NoteRoleChange(session_, std::nullopt, kBeingMadeAnew, RoleName(*view_),
                    "resync ended: rbd-mirror has recreated this copy");
   }
   SweepSchedules(session_);
@@ -165,7 +166,8 @@ absl::Status Resynchronization::Request() {
     }
   }
   ADDONS_RETURN_IF_ERROR(requested);
-  NoteRoleChange(session_, RoleName(*view_), kBeingMadeAnew,
+  NoteRoleChange(session_, RoleChange{RoleVerb::kResync, request_.force},
+                 RoleName(*view_), kBeingMadeAnew,
                  "resync begun: rbd-mirror deletes this copy and copies again");
   // Now, because this may be the last call about the volume on this site:
   // orchestrators delete the VolumeReplication as soon as a resync has begun.
@@ -183,13 +185,14 @@ bool Resynchronization::MayAwaitReports() {
 
 }  // namespace
 
-absl::StatusOr<Next> JudgeResync(const OpenedVolume& opened, Timeline& timeline,
+absl::StatusOr<Next> JudgeResync(const OpenedVolume& opened,
+                                 ReplicationEnvironment& environment,
                                  Counts counts, const MirrorView* view,
-                                 Force force, SteadyDuration settle) {
+                                 Force force) {
+  Timeline& timeline = environment.timeline;
+  const SteadyDuration settle = environment.options.settle_time;
   const std::string key = HistoryKey(opened.volume);
-  const SiteNameFn site_name = [&](const std::string& uuid) {
-    return SiteName(*opened.reads, uuid);
-  };
+  const SiteNameFn site_name = SiteNamesOf(*opened.reads);
   const MirrorView no_image;
   ResyncSeen seen{.view = view != nullptr ? *view : no_image,
                   .site_name = site_name,
@@ -208,6 +211,8 @@ absl::StatusOr<Next> JudgeResync(const OpenedVolume& opened, Timeline& timeline,
       timeline.Forget(key, Since::kError);
       timeline.Forget(key, Since::kErrorReport);
     }
+    seen.sent_away = WhySilentHere(opened.cluster(), *opened.reads, *view,
+                                   environment.clock.WallNow());
   }
   Next next = DecideResync(seen);
   if (next.step != Step::kReadError) return next;
@@ -218,8 +223,7 @@ absl::StatusOr<Next> JudgeResync(const OpenedVolume& opened, Timeline& timeline,
   ResyncError error;
   error.standing = {since.seen_at - since.since, report.changes};
   if (MayBeStanding(*view, error.standing, settle)) {
-    ADDONS_ASSIGN_OR_RETURN(error.demoted_incarnation,
-                            IsDemotedIncarnation(opened, *view));
+    error.demoted_incarnation = IsDemotedIncarnation(*view);
   }
   seen.error = error;
   return DecideResync(seen);

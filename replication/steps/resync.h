@@ -54,11 +54,12 @@ absl::StatusOr<ResyncResult> Resync(OperationContext& context,
                                     const ResyncRequest& request);
 
 /// What Resync() decides from a look (nullptr: the image is absent), with what
-/// `timeline` remembers, which is told of it where that counts. Reads from the
-/// image once more where an error may be a lasting one.
-absl::StatusOr<Next> JudgeResync(const OpenedVolume& opened, Timeline& timeline,
+/// the timeline remembers, which is told of it where that counts. Reads from
+/// the image once more where an error may be a lasting one.
+absl::StatusOr<Next> JudgeResync(const OpenedVolume& opened,
+                                 ReplicationEnvironment& environment,
                                  Counts counts, const MirrorView* view,
-                                 Force force, SteadyDuration settle);
+                                 Force force);
 
 }  // namespace addons
 

@@ -1,6 +1,8 @@
 #ifndef ADDONS_REPLICATION_STEPS_RUN_STEPS_H_
 #define ADDONS_REPLICATION_STEPS_RUN_STEPS_H_
 
+#include <utility>
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -12,26 +14,29 @@ namespace addons {
 /// Steps that end by a patience of their own.
 inline bool HasPatience(Step step) {
   return step == Step::kPromote || step == Step::kPromoteByForce ||
-         step == Step::kRescue;
+         step == Step::kRescue || step == Step::kResumeDemotionCopy;
 }
 
 /// The loop of every verb: it looks, asks its table what comes next, and waits
 /// or does that one step, until the table answers. Blocks as the verb does. A
 /// status that is not OK of any part ends it. `verb` has:
 ///
-///   absl::Status See();                  a look, unless the last step left one
+///   absl::Status See();                  a look
 ///   absl::StatusOr<Next> Judge();        the table's word; changes nothing
 ///   absl::Status Await(const Next&);     of a step that waits
 ///   absl::Status Act(const Next&);       of any other one; counted in `done`
 ///   absl::Status Answer(const Next&);    what the call is answered
 ///   Done done;
+///   bool fresh;                          Act() has left a look: none is made
 ///
 /// A step that is named again and again without effect ends it, too.
 template <typename Verb>
 absl::Status RunSteps(Verb& verb) {
   constexpr int kMostTries = 10;
   while (true) {
-    ADDONS_RETURN_IF_ERROR(verb.See());
+    if (!std::exchange(verb.fresh, false)) {
+      ADDONS_RETURN_IF_ERROR(verb.See());
+    }
     ADDONS_ASSIGN_OR_RETURN(const Next next, verb.Judge());
     if (next.answers()) return verb.Answer(next);
     if (next.waits()) {

@@ -1,27 +1,32 @@
 #include "replication/steps/write_record.h"
 
-#include <string>
+#include <optional>
 
 #include "base/status_macros.h"
 
 namespace addons {
 
 absl::Status WriteLocalRecord(Image& image, const LocalRecord& record,
-                              MirrorView* view) {
-  if (record == view->own) return absl::OkStatus();
-  if (!record.empty()) {
-    const std::string text =
-        FormatLocalRecord(record, view->image_id, view->info.global_id);
-    ADDONS_RETURN_IF_ERROR(image.SetMetadata(kLocalRecordKey, text));
-    view->marks[kLocalRecordKey] = text;
-  } else if (view->marks.contains(kLocalRecordKey)) {
-    ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(kLocalRecordKey));
-    view->marks.erase(kLocalRecordKey);
+                              MirrorView* view, const MetadataChanges& also) {
+  MetadataChanges changes = also;
+  if (record != view->own) {
+    if (!record.empty()) {
+      changes[kLocalRecordKey] =
+          FormatLocalRecord(record, view->image_id, view->info.global_id);
+    } else if (view->marks.contains(kLocalRecordKey)) {
+      changes[kLocalRecordKey] = std::nullopt;
+    }
+    for (const char* const key : kFormerLocalKeys) {
+      if (view->marks.contains(key)) changes[key] = std::nullopt;
+    }
   }
-  for (const char* const key : kFormerLocalKeys) {
-    if (!view->marks.contains(key)) continue;
-    ADDONS_RETURN_IF_ERROR(image.RemoveMetadata(key));
-    view->marks.erase(key);
+  ADDONS_RETURN_IF_ERROR(image.ChangeMetadata(changes));
+  for (const auto& [key, value] : changes) {
+    if (value.has_value()) {
+      view->marks[key] = *value;
+    } else {
+      view->marks.erase(key);
+    }
   }
   view->own = record;
   return absl::OkStatus();

@@ -8,14 +8,15 @@
 
 namespace addons {
 
-/// Writes `record` in the place of view->own, in one call, and none where they
-/// are the same; an empty one is removed. `view` then shows it: what is written
-/// next must rest on that, or it would bring back what is gone. Notes of an
-/// earlier version go afterwards, a call each. Errors are those of
-/// Image::SetMetadata(). Blocks. To be called with the lease, because what is
-/// written rests on what was read.
+/// Writes `record` in the place of view->own, and `also`, in one call, which
+/// takes notes of an earlier version away; none where nothing is to be changed.
+/// An empty record is removed. `view` then shows it: what is written next must
+/// rest on that, or it would bring back what is gone. Errors are those of
+/// Image::ChangeMetadata(). Blocks. To be called with the lease, because what
+/// is written rests on what was read.
 absl::Status WriteLocalRecord(Image& image, const LocalRecord& record,
-                              MirrorView* view);
+                              MirrorView* view,
+                              const MetadataChanges& also = {});
 
 }  // namespace addons
 

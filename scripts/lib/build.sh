@@ -38,7 +38,10 @@ weighted_steps() {
         # Those that are generated may not be there yet, and most of them is their headers.
         printf 'size %s %s\n' "$(stat -c %s "$source" 2>/dev/null || echo 2000)" "$unity"
       done
-    NINJA_STATUS='[%f/%t] ' cmake --build --preset "$preset" "$@" -- -n 2>/dev/null
+    # Ninja would first make build.ninja anew, and a trial run ends there.
+    cp "build/$preset/build.ninja" "build/$preset/trial.ninja"
+    NINJA_STATUS='[%f/%t] ' cmake --build --preset "$preset" "$@" -- -f trial.ninja -n 2>/dev/null
+    rm -f "build/$preset/trial.ninja"
   } | awk '
     $1 == "size" { bytes[$3] += $2; next }
     sub(/^\[[0-9]+\/[0-9]+\] /, "") {
@@ -116,7 +119,9 @@ show_build_progress() {
     if ((status == 0)); then
       moved=$SECONDS
       if [[ $log ]]; then printf '%s\n' "$line" >>"$log"; fi
-      if [[ $line =~ ^\[([0-9]+)/([0-9]+)\]\ (.*)$ ]]; then
+      if [[ $line =~ ^\[[0-9/]+\]\ Re- ]]; then
+        : # ninja sees whether build.ninja is as it should be, and begins to count after that
+      elif [[ $line =~ ^\[([0-9]+)/([0-9]+)\]\ (.*)$ ]]; then
         if ((total == 0)); then progress_at_once; fi
         finished=${BASH_REMATCH[1]} total=${BASH_REMATCH[2]}
         done_weight=$((done_weight + ${weight_of[${BASH_REMATCH[3]}]:-0}))

@@ -6,7 +6,7 @@ build_packages=(
   g++ cmake ninja-build
   librados-dev librbd-dev libradospp-dev
   libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
-  libabsl-dev libspdlog-dev nlohmann-json3-dev libcli11-dev libssl-dev
+  libabsl-dev libspdlog-dev nlohmann-json3-dev libcli11-dev libssl-dev libcryptsetup-dev
   prometheus-cpp-dev zlib1g-dev
 )
 # Tests without clusters.
@@ -18,6 +18,8 @@ integration_packages=(
   # Images as block devices without rbd or nbd, and filesystems on them. qemu-storage-daemon
   # is in the first of these in Debian 12, and in the second since.
   qemu-system-common qemu-utils qemu-block-extra xfsprogs e2fsprogs mount
+  # LUKS by others than the daemon, and another reader of ceph-csi's metadata.
+  cryptsetup-bin python3-cryptography
   # Wrong clocks, for the fencing tests.
   faketime
 )

@@ -3,24 +3,27 @@
 #include <array>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "server/page/html.h"
 
 namespace addons {
 namespace {
 
-using Health = PageQuery::Health;
+using State = PageQuery::State;
+using Sort = PageQuery::Sort;
 
 constexpr size_t kLongestText = 200;
-constexpr std::array<Health, 5> kHealths = {Health::kAll, Health::kTrouble,
-                                            Health::kError, Health::kDegraded,
-                                            Health::kHealthy};
+constexpr std::array<State, 7> kStates = {
+    State::kAll,     State::kTrouble, State::kBroken, State::kLate,
+    State::kUnknown, State::kCopying, State::kInStep};
+constexpr std::array<Sort, 4> kSorts = {Sort::kTrouble, Sort::kName, Sort::kAge,
+                                        Sort::kLeft};
 
 bool IsHex(char c) {
   return absl::ascii_isxdigit(static_cast<unsigned char>(c));
@@ -56,39 +59,55 @@ std::string Encoded(absl::string_view text) {
   return encoded;
 }
 
-bool Has(absl::string_view whole, absl::string_view text) {
-  return absl::StrContains(absl::AsciiStrToLower(whole), text);
+/// What of `all` has this name.
+template <typename Names>
+typename Names::value_type Named(const Names& all, absl::string_view name,
+                                 typename Names::value_type otherwise) {
+  for (const auto& one : all) {
+    if (Name(one) == name) return one;
+  }
+  return otherwise;
 }
 
-bool IsOf(Health wanted, const WatchedImage& image) {
-  switch (wanted) {
-    case Health::kTrouble:
-      return image.split_brain || image.health != ReplicationHealth::kHealthy;
-    case Health::kError:
-      return image.split_brain || image.health == ReplicationHealth::kError;
-    case Health::kDegraded:
-      return image.health == ReplicationHealth::kDegraded;
-    case Health::kHealthy:
-      return image.health == ReplicationHealth::kHealthy;
-    case Health::kAll:
-      break;
+std::optional<WatchedRole> RoleNamed(absl::string_view name) {
+  for (size_t i = 0; i < kWatchedRoles; ++i) {
+    const auto role = static_cast<WatchedRole>(i);
+    if (Name(role) == name) return role;
   }
-  return true;
+  return std::nullopt;
 }
 
 }  // namespace
 
-absl::string_view Name(Health health) {
-  switch (health) {
-    case Health::kTrouble:
+absl::string_view Name(State state) {
+  switch (state) {
+    case State::kTrouble:
       return "trouble";
-    case Health::kError:
-      return "error";
-    case Health::kDegraded:
-      return "degraded";
-    case Health::kHealthy:
-      return "healthy";
-    case Health::kAll:
+    case State::kBroken:
+      return "broken";
+    case State::kLate:
+      return "late";
+    case State::kUnknown:
+      return "unknown";
+    case State::kCopying:
+      return "copying";
+    case State::kInStep:
+      return "in-step";
+    case State::kAll:
+      break;
+  }
+  return "";
+}
+
+absl::string_view Name(Sort sort) {
+  switch (sort) {
+    case Sort::kName:
+      return "name";
+    case Sort::kAge:
+      return "age";
+    case Sort::kLeft:
+      return "left";
+    case Sort::kTrouble:
       break;
   }
   return "";
@@ -102,10 +121,12 @@ PageQuery PageQuery::Parse(absl::string_view query) {
     const std::string value = Decoded(field.second);
     if (field.first == "q") {
       parsed.text = value.substr(0, kLongestText);
-    } else if (field.first == "health") {
-      for (const Health health : kHealths) {
-        if (value == Name(health)) parsed.health = health;
-      }
+    } else if (field.first == "role") {
+      parsed.role = RoleNamed(value);
+    } else if (field.first == "state") {
+      parsed.state = Named(kStates, value, State::kAll);
+    } else if (field.first == "sort") {
+      parsed.sort = Named(kSorts, value, Sort::kTrouble);
     } else if (field.first == "page") {
       uint32_t page = 0;
       if (absl::SimpleAtoi(value, &page) && page > 0) parsed.page = page;
@@ -114,23 +135,49 @@ PageQuery PageQuery::Parse(absl::string_view query) {
   return parsed;
 }
 
-bool PageQuery::Shows(const WatchedPool& pool,
-                      const WatchedImage& image) const {
-  if (!IsOf(health, image)) return false;
-  if (text.empty()) return true;
-  const std::string wanted = absl::AsciiStrToLower(text);
-  return Has(image.image, wanted) || Has(image.volume_name, wanted) ||
-         Has(image.volume_id, wanted) || Has(image.message, wanted) ||
-         Has(PlaceOf(pool), wanted);
+bool PageQuery::Shows(WatchedRole of_role, CopyState of_state) const {
+  if (role.has_value() && of_role != *role) return false;
+  switch (state) {
+    case State::kTrouble:
+      return of_state != CopyState::kInStep && of_state != CopyState::kCopying;
+    case State::kBroken:
+      return of_state == CopyState::kBroken;
+    case State::kLate:
+      return of_state == CopyState::kLate;
+    case State::kUnknown:
+      return of_state == CopyState::kUnknown;
+    case State::kCopying:
+      return of_state == CopyState::kCopying;
+    case State::kInStep:
+      return of_state == CopyState::kInStep;
+    case State::kAll:
+      break;
+  }
+  return true;
+}
+
+std::string PageQuery::Link() const {
+  std::vector<std::string> parts;
+  if (!text.empty()) parts.push_back(absl::StrCat("q=", Encoded(text)));
+  if (role.has_value()) parts.push_back(absl::StrCat("role=", Name(*role)));
+  if (state != State::kAll) {
+    parts.push_back(absl::StrCat("state=", Name(state)));
+  }
+  if (sort != Sort::kTrouble) {
+    parts.push_back(absl::StrCat("sort=", Name(sort)));
+  }
+  return absl::StrCat("?", absl::StrJoin(parts, "&"));
 }
 
 std::string PageQuery::Link(size_t other_page) const {
-  std::string link = absl::StrCat("?page=", other_page);
-  if (!text.empty()) absl::StrAppend(&link, "&q=", Encoded(text));
-  if (health != Health::kAll) {
-    absl::StrAppend(&link, "&health=", Name(health));
-  }
-  return link;
+  const std::string rest = Link().substr(1);
+  return absl::StrCat("?page=", other_page, rest.empty() ? "" : "&", rest);
+}
+
+std::string PageQuery::Link(Sort order) const {
+  PageQuery other = *this;
+  other.sort = order;
+  return other.Link();
 }
 
 }  // namespace addons

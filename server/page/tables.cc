@@ -12,13 +12,38 @@
 #include "base/utc.h"
 #include "server/page/html.h"
 #include "server/page/troubles.h"
+#include "server/page/view.h"
 
 namespace addons {
 namespace {
 
-std::string UpText(const std::optional<bool>& up) {
+/// Of an rbd-mirror; `silent_for` in seconds, where that is known. What it said
+/// of a pool that cannot be seen is old.
+std::string UpText(const WatchedPool& pool, const std::optional<bool>& up,
+                   std::optional<int64_t> silent_for) {
   if (!up.has_value()) return "never reported";
-  return *up ? Tag("good", "reports") : Tag("bad", "silent");
+  if (!pool.unseen.empty()) {
+    return Tag("old", *up ? "reported then" : "silent then");
+  }
+  if (*up) return Tag("good", "reports");
+  return Tag("bad", silent_for.value_or(0) > 0
+                        ? absl::StrCat("silent for ", Lasting(*silent_for))
+                        : "silent");
+}
+
+/// "12: 10 primary, 2 secondary".
+std::string RolesText(const WatchedPool& pool) {
+  if (!pool.seen_at.has_value()) return "not known";
+  std::string text = absl::StrCat(pool.total);
+  absl::string_view separator = ": ";
+  for (const WatchedRole role : {WatchedRole::kPrimary, WatchedRole::kSecondary,
+                                 WatchedRole::kUnclear}) {
+    const size_t count = pool.by_role.at(static_cast<size_t>(role));
+    if (count == 0) continue;
+    absl::StrAppend(&text, separator, count, " ", Name(role));
+    separator = ", ";
+  }
+  return text;
 }
 
 std::string StateOf(const OperationInfo& operation) {
@@ -44,6 +69,15 @@ std::string OutcomeText(const absl::Status& status) {
   return passes ? Escaped(code) : Tag("warn", code);
 }
 
+/// What an operation is about, by its name; what it is called otherwise is a
+/// pointer's distance away.
+std::string NamedCell(const VolumeNames& names, const std::string& object) {
+  const std::string named = names.Named(object);
+  if (named == object) return Cell("object", Escaped(object), "name");
+  return absl::StrCat("<td data-l=\"object\" class=\"name\" title=\"",
+                      Escaped(object), "\">", Escaped(named), "</td>");
+}
+
 /// "no call has named it yet" and the like.
 std::string WatchText(const StatusPage& page,
                       const ConfiguredCluster& cluster) {
@@ -67,6 +101,11 @@ std::string WatchText(const StatusPage& page,
     absl::StrAppend(&text, " ",
                     Tag("bad", absl::StrCat(unseen, " cannot be seen")));
   }
+  if (const auto silent = SilentSeconds(page, cluster.id); silent.has_value()) {
+    absl::StrAppend(&text, " ",
+                    Tag("bad", absl::StrCat("no monitor has answered for ",
+                                            Lasting(*silent))));
+  }
   return text;
 }
 
@@ -84,28 +123,24 @@ std::string EndText(const WatchedFence& fence, int64_t now) {
 void AddPools(const StatusPage& page, std::string* html) {
   if (page.watch->pools.empty()) return;
   AddHeading("pools", "Pools", html);
-  BeginTable("pool|seen|rbd-mirror here|rbd-mirror of the peer|volumes", html);
+  BeginTable("pool|seen|rbd-mirror here|rbd-mirror of the peer|volumes here",
+             html);
   for (const WatchedPool& pool : page.watch->pools) {
     std::string seen = Ago(pool.seen_at, page.now);
     if (!pool.unseen.empty()) {
-      seen = absl::StrCat(Tag("bad", "cannot be seen"), ", seen ", seen);
+      seen = absl::StrCat(Tag("bad", "cannot be seen"), " ", seen);
     }
-    const auto role = [&pool](WatchedRole which) {
-      return pool.by_role.at(static_cast<size_t>(which));
-    };
-    absl::StrAppend(
-        html, "<tr>", Cell("pool", Escaped(PlaceOf(pool)), "name"),
-        Cell("seen", seen),
-        Cell("rbd-mirror here", UpText(pool.local_mirror_up)),
-        Cell("rbd-mirror of the peer", UpText(pool.peer_mirror_up)),
-        Cell("volumes",
-             pool.seen_at.has_value()
-                 ? absl::StrCat(pool.total, ": ", role(WatchedRole::kPrimary),
-                                " primary, ", role(WatchedRole::kSecondary),
-                                " secondary, ", role(WatchedRole::kUnclear),
-                                " unclear")
-                 : std::string("not known")),
-        "</tr>\n");
+    const std::string peers = absl::StrJoin(pool.peers, ", ");
+    absl::StrAppend(html, pool.unseen.empty() ? "<tr>" : "<tr class=\"stale\">",
+                    Cell("pool", Escaped(PlaceOf(pool)), "name"),
+                    Cell("seen", seen),
+                    Cell("rbd-mirror here",
+                         UpText(pool, pool.local_mirror_up, std::nullopt)),
+                    Cell("rbd-mirror of the peer",
+                         absl::StrCat(Escaped(peers), peers.empty() ? "" : " ",
+                                      UpText(pool, pool.peer_mirror_up,
+                                             PeerSilentSeconds(page, pool)))),
+                    Cell("volumes here", RolesText(pool)), "</tr>\n");
   }
   EndTable(html);
 }
@@ -120,7 +155,7 @@ void AddFences(const StatusPage& page, std::string* html) {
   for (const WatchedFences& cluster : page.watch->fences) {
     absl::StrAppend(html, "<p>", Escaped(cluster.cluster_id), ": ");
     if (!cluster.unseen.empty()) {
-      absl::StrAppend(html, Tag("warn", "cannot be seen"), " ",
+      absl::StrAppend(html, Tag("old", "cannot be seen"), " ",
                       Escaped(cluster.unseen), "; ");
     }
     absl::StrAppend(html, cluster.total, " ranges and addresses, ",
@@ -146,6 +181,7 @@ void AddOperations(const StatusPage& page, std::string* html) {
              absl::StrCat("Running operations: ", page.operations.size()),
              html);
   if (page.operations.empty()) return;
+  const VolumeNames names(page.watch.get());
   BeginTable("id|verb|object|age|state|step|progress", html);
   const size_t shown = std::min(page.operations.size(), kRowsOfPage);
   for (size_t i = 0; i < shown; ++i) {
@@ -153,7 +189,7 @@ void AddOperations(const StatusPage& page, std::string* html) {
     absl::StrAppend(
         html, "<tr>", Cell("id", absl::StrCat(operation.id)),
         Cell("verb", Escaped(operation.verb)),
-        Cell("object", Escaped(operation.object), "name"),
+        NamedCell(names, operation.object),
         Cell("age", Lasting(SecondsOf(operation.age))),
         Cell("state", StateOf(operation)),
         Cell("step",
@@ -180,11 +216,12 @@ void AddEnded(const StatusPage& page, std::string* html) {
   AddHeading("ended",
              absl::StrCat("Last operations that ended: ", page.ended.size()),
              html);
+  const VolumeNames names(page.watch.get());
   BeginTable("verb|object|ended|took|outcome|message", html);
   for (const EndedOperation& operation : page.ended) {
     absl::StrAppend(
         html, "<tr>", Cell("verb", Escaped(operation.verb)),
-        Cell("object", Escaped(operation.object), "name"),
+        NamedCell(names, operation.object),
         Cell("ended", Ago(operation.ended_at, page.now)),
         Cell("took", Lasting(SecondsOf(operation.age))),
         Cell("outcome", OutcomeText(operation.status)),

@@ -9,19 +9,27 @@
 
 namespace addons {
 
-/// What is wrong, the worst first, as items of a list.
-struct Troubles {
-  std::vector<std::string> bad;
-  std::vector<std::string> warn;
+/// Something that a person should know of. The same trouble of several pools is
+/// one.
+struct Trouble {
+  bool bad = true;       // false: it may wait until the morning
+  std::string kind;      // a word for programs: "split-brain"
+  std::string headline;  // which is whole without the rest
+  std::string detail;    // may be empty
+  std::string command;   // what to type next; empty: nothing helps
+  /// What to read: a path that the daemon serves itself, as Documents() has it.
+  std::string document;
 };
 
 /// Within a day, or it has ended. `now` in unix seconds.
 bool EndsSoon(const WatchedFence& fence, int64_t now);
 
-Troubles TroublesOf(const StatusPage& page);
-/// What the page is called: the worst of them, or that there is none.
-std::string Title(const StatusPage& page, const Troubles& troubles);
-void AddTroubles(const Troubles& troubles, std::string* html);
+/// All of them, the worst first.
+std::vector<Trouble> TroublesOf(const StatusPage& page);
+/// The worst of them in a line, or that there is none.
+std::string Headline(const StatusPage& page,
+                     const std::vector<Trouble>& troubles);
+void AddTroubles(const std::vector<Trouble>& troubles, std::string* html);
 
 }  // namespace addons
 

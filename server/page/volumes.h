@@ -3,13 +3,17 @@
 
 #include <string>
 
+#include "server/page/view.h"
 #include "server/status_page.h"
 
 namespace addons {
 
-/// The volumes under replication that the page's query asks for, in pages of
-/// kRowsOfPage, trouble first, then by name; and what is asked, to be changed.
-void AddVolumes(const StatusPage& page, std::string* html);
+/// What a person wants to know first, in numbers: each leads to its volumes.
+void AddTiles(const PageTotals& totals, std::string* html);
+/// The volumes of the view, in pages of kRowsOfPage, a line for each, below
+/// what is said of them; and what is asked, to be changed.
+void AddVolumes(const StatusPage& page, const PageView& view,
+                std::string* html);
 /// The volume groups, with what is seen of their members, trouble first.
 void AddGroups(const StatusPage& page, std::string* html);
 

@@ -17,6 +17,7 @@
 #include <random>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/json.h"
 #include "tests/cluster/privileges.h"
@@ -92,6 +93,10 @@ NodeVolume::NodeVolume(const std::string& exports,
   id_ = *id;
   image_ = "csi-vol-" + id_.substr(id_.size() - 36);
   if (!Export(exports)) return;
+  if (filesystem.empty()) {
+    ok_ = true;
+    return;
+  }
   const CommandResult made = filesystem == "xfs"
                                  ? RunCommand({"mkfs.xfs", "-q", "-K", file_})
                                  : RunCommand({"mkfs." + filesystem, "-q", "-F",
@@ -101,6 +106,7 @@ NodeVolume::NodeVolume(const std::string& exports,
 }
 
 NodeVolume::~NodeVolume() {
+  Unmap();
   if (!mounted_at_.empty()) umount2(mounted_at_.c_str(), MNT_DETACH);
   if (exporter_ <= 0) return;
   kill(exporter_, SIGTERM);
@@ -135,6 +141,18 @@ bool NodeVolume::Export(const std::string& exports) {
                                    std::chrono::seconds(30));
   EXPECT_TRUE(exported) << RunCommand({"cat", log}).output;
   return exported;
+}
+
+std::string NodeVolume::Map() {
+  const CommandResult made = RunCommand({"losetup", "--find", "--show", file_});
+  EXPECT_TRUE(made.ok) << made.output;
+  if (!made.ok) return "";
+  const std::string device(absl::StripAsciiWhitespace(made.output));
+  loop_ = UniqueFd(open(device.c_str(), O_RDONLY | O_CLOEXEC));
+  // It ends when nobody has it open any more, however this program ends.
+  const CommandResult left = RunCommand({"losetup", "--detach", device});
+  EXPECT_TRUE(left.ok && loop_.valid()) << left.output;
+  return device;
 }
 
 bool NodeVolume::Mount(const std::string& directory) {

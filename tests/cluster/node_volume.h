@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/unique_fd.h"
+
 namespace addons::testing {
 
 struct CommandResult {
@@ -31,8 +33,8 @@ bool CanMountImages();
 /// Everything ends with this object, and with the test program.
 class NodeVolume {
  public:
-  /// Makes volume and filesystem ("ext4", "xfs") and exports the image in
-  /// `exports`. A failure fails the test; check ok().
+  /// Makes volume and filesystem ("ext4", "xfs"; "": none) and exports the
+  /// image in `exports`. A failure fails the test; check ok().
   NodeVolume(const std::string& exports, const std::string& filesystem,
              const std::string& size = "4G");
   ~NodeVolume();
@@ -43,6 +45,11 @@ class NodeVolume {
   const std::string& id() const { return id_; }
   const std::string& image() const { return image_; }
 
+  /// Makes a loop device of the image, as krbd maps one, without a filesystem
+  /// on it; returns it, or an empty text. It ends with this object.
+  std::string Map();
+  /// Ends it.
+  void Unmap() { loop_.Reset(); }
   /// Mounts the filesystem at `directory`, which is made if need be.
   bool Mount(const std::string& directory);
   /// Writes `mebibytes` of noise to the filesystem and deletes it again, so
@@ -60,6 +67,7 @@ class NodeVolume {
   std::string file_;  // the exported image
   std::string mounted_at_;
   pid_t exporter_ = -1;
+  UniqueFd loop_;  // the last one who has it open
 };
 
 }  // namespace addons::testing

@@ -450,6 +450,14 @@ std::string TwoSitesTest::Status(const std::string& site,
       .value_or("");
 }
 
+std::string TwoSitesTest::PeerReport(const std::string& site,
+                                     const TestVolume& volume) {
+  const json status = ParseJson(Status(site, volume));
+  if (!status.is_object() || !status.contains("peer_sites")) return "";
+  const json& peers = status["peer_sites"];
+  return peers.empty() ? "" : peers.dump();
+}
+
 TestVolume TwoSitesTest::MakeSplitBrain() {
   TestVolume volume = MakeReplicatedVolume();
   Write("a", volume, "common");

@@ -152,6 +152,10 @@ class TwoSitesTest : public ::testing::Test {
                               const std::string& key);
   /// `rbd mirror image status`, as JSON text.
   static std::string Status(const std::string& site, const TestVolume& volume);
+  /// What the other site's rbd-mirror has reported to `site` on the image, with
+  /// the time; empty: nothing yet.
+  static std::string PeerReport(const std::string& site,
+                                const TestVolume& volume);
   /// `rbd mirror snapshot schedule ls` of the image.
   static std::string Schedules(const std::string& site,
                                const TestVolume& volume);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <optional>
@@ -301,7 +302,7 @@ TEST_P(ContractTest, AnObjectIsReplacedAsLongAsItIsWhatWasSeen) {
   EXPECT_EQ(*bed().Fingerprint(kA, "content-object"), before);
 }
 
-TEST_P(ContractTest, AMirrorSnapshotIsRemovedByItsId) {
+TEST_P(ContractTest, ASnapshotIsRemovedByItsId) {
   MakeImage(kA, "content-snapshot");
   ASSERT_OK(Change(kA, "content-snapshot", [](Image& image) {
     return image.MirrorEnable(MirrorMode::kSnapshot);
@@ -318,6 +319,20 @@ TEST_P(ContractTest, AMirrorSnapshotIsRemovedByItsId) {
                      [&](Image& image) { return image.RemoveSnapshot(made); }));
     EXPECT_NE(Newest(kA, "content-snapshot")->id, made);
   }
+  ASSERT_OK(bed().CreateSnapshot(kA, "content-snapshot", "of-a-user"));
+  const auto of_user = [] {
+    const auto all = Look(kA, "content-snapshot")->Snapshots();
+    EXPECT_OK(all);
+    const auto found = std::find_if(
+        all->begin(), all->end(),
+        [](const auto& snapshot) { return snapshot.name == "of-a-user"; });
+    return found == all->end() ? uint64_t{0} : found->id;
+  };
+  const uint64_t id = of_user();
+  ASSERT_NE(id, 0U);
+  ASSERT_OK(Change(kA, "content-snapshot",
+                   [&](Image& image) { return image.RemoveSnapshot(id); }));
+  EXPECT_EQ(of_user(), 0U);
 }
 
 }  // namespace

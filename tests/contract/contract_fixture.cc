@@ -23,7 +23,9 @@ std::string Told(const std::string& id, const MirrorImageInfo& info,
       Name(info.mode), " primary ", info.primary, "\nsize ", header.size.bytes,
       " ", header.size.object_bytes, " ", header.size.objects, " created ",
       header.created.seconds, ".", header.created.nanoseconds, " marked ",
-      header.marked_non_primary, " clone ", header.has_parent, "\n");
+      header.marked_non_primary, " clone ", header.has_parent, " lock ",
+      header.features.exclusive_lock, " map ", header.features.fast_diff,
+      " migrating ", header.features.migrating, "\n");
   for (const auto& [key, value] : header.metadata) {
     absl::StrAppend(&text, key, "=", absl::CHexEscape(value), "\n");
   }
@@ -51,6 +53,7 @@ std::string Told(const std::string& id, const MirrorImageInfo& info,
 std::string AsOpened(Image& image) {
   ImageHeader header;
   header.size = image.Size().value();
+  header.features = image.Features().value();
   header.created = image.CreateTimestamp().value();
   header.marked_non_primary = image.MarkedNonPrimary().value();
   header.has_parent = image.Parent().value().has_value();

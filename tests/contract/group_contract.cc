@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "ceph/image_header.h"
 #include "ceph/pool.h"
 #include "tests/contract/contract_fixture.h"
 #include "tests/testing/status_matchers.h"
@@ -45,6 +46,30 @@ TEST_P(ContractTest, AnImageIsInOneGroupAtMost) {
               StatusIs(absl::StatusCode::kAlreadyExists));
   EXPECT_EQ(*Look(kA, "group-member")->Group(),
             (GroupSpec{bed().PoolId(kA), "group-first"}));
+}
+
+TEST_P(ContractTest, TheRbdGroupOfAnImageIsKnownWithoutOpeningIt) {
+  MakeImage(kA, "group-noted");
+  const std::string id = IdOf(kA, "group-noted");
+  const auto pool = OpenPool(kA, Access::kMutate);
+  const auto noted = [&]() -> std::optional<GroupSpec> {
+    const auto header = pool->Header(id);
+    EXPECT_OK(header);
+    if (!header->group.has_value()) return std::nullopt;
+    const auto name = FindGroupName(*pool, header->group->id);
+    EXPECT_OK(name);
+    return GroupSpec{header->group->pool_id, *name};
+  };
+  ASSERT_OK(pool->CreateGroup("group-noting"));
+  EXPECT_EQ(noted(), std::nullopt);
+  ASSERT_OK(pool->AddGroupImage("group-noting", bed().PoolId(kA),
+                                ImageName("group-noted")));
+  EXPECT_EQ(noted(), (GroupSpec{bed().PoolId(kA), "group-noting"}));
+  EXPECT_EQ(noted(), Look(kA, "group-noted")->Group().value());
+  ASSERT_OK(pool->RemoveGroupImage("group-noting", bed().PoolId(kA), id));
+  EXPECT_EQ(noted(), std::nullopt);
+  EXPECT_THAT(FindGroupName(*pool, "absent"),
+              StatusIs(absl::StatusCode::kNotFound));
 }
 
 TEST_P(ContractTest, AGroupShowsItsImages) {

@@ -195,6 +195,61 @@ TEST_P(ContractTest, RemovingMetadataTwiceIsOk) {
   EXPECT_EQ(*Look(kA, "plain-remove")->Metadata("k"), std::nullopt);
 }
 
+TEST_P(ContractTest, MetadataIsSetAndRemovedAtOnce) {
+  MakeImage(kA, "plain-change");
+  ASSERT_OK(Change(kA, "plain-change", [](Image& image) {
+    return image.ChangeMetadata({{"gone", "1"}, {"stays", "2"}});
+  }));
+  EXPECT_THAT(*Look(kA, "plain-change")->ListMetadata(""),
+              UnorderedElementsAre(Pair("gone", "1"), Pair("stays", "2")));
+  ASSERT_OK(Change(kA, "plain-change", [](Image& image) {
+    return image.ChangeMetadata({{"gone", std::nullopt},
+                                 {"absent", std::nullopt},
+                                 {"new", "3"},
+                                 {"empty", ""}});
+  }));
+  EXPECT_THAT(*Look(kA, "plain-change")->ListMetadata(""),
+              UnorderedElementsAre(Pair("stays", "2"), Pair("new", "3"),
+                                   Pair("empty", "")));
+  EXPECT_OK(Change(kA, "plain-change",
+                   [](Image& image) { return image.ChangeMetadata({}); }));
+}
+
+TEST_P(ContractTest, MetadataIsChangedBesideTheOwnerOfTheLock) {
+  MakeImage(kA, "plain-beside");
+  const auto writers = OpenPool(kA, Access::kMutate);
+  const auto writer = writers->OpenImage(ImageName("plain-beside")).value();
+  ASSERT_OK(writer->SetMetadata("k", "v"));
+  ASSERT_TRUE(writer->HoldsLock().value());
+  ASSERT_OK(Change(kA, "plain-beside", [&](Image& image) {
+    const absl::Status changed = image.ChangeMetadata({{"k", "w"}});
+    EXPECT_TRUE(writer->HoldsLock().value());
+    return changed;
+  }));
+  EXPECT_EQ(*writer->Metadata("k"), "w");
+  EXPECT_OK(writer->Close());
+}
+
+TEST_P(ContractTest, AnImageWithoutMirroringIsReadWithoutOpeningIt) {
+  MakeImage(kA, "read-unopened");
+  ASSERT_OK(Change(kA, "read-unopened", [](Image& image) {
+    return image.ChangeMetadata({{"k", "v"}});
+  }));
+  const auto pool = OpenPool(kA, Access::kRead);
+  const auto opened = Look(kA, "read-unopened");
+  const std::string id = FindImageId(*pool, ImageName("read-unopened")).value();
+  EXPECT_EQ(id, opened->Id().value());
+  EXPECT_EQ(opened->MirrorInfo()->state, MirrorImageState::kDisabled);
+  EXPECT_EQ(pool->MirrorRecord(id).value(), std::nullopt);
+  const ImageHeader header = pool->Header(id).value();
+  EXPECT_EQ(header.size.bytes, opened->Size()->bytes);
+  EXPECT_EQ(header.created, opened->CreateTimestamp().value());
+  EXPECT_EQ(header.metadata, opened->ListMetadata("").value());
+  EXPECT_FALSE(header.marked_non_primary);
+  EXPECT_FALSE(header.has_parent);
+  EXPECT_THAT(header.mirror_snapshots, IsEmpty());
+}
+
 TEST_P(ContractTest, LongMetadataIsListedInShorterPages) {
   constexpr char kLong[] = "long-notes";
   MakeImage(kA, kLong);

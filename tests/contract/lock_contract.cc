@@ -148,7 +148,7 @@ TEST_P(ContractTest, ALockIsBrokenForTheOneWhoHasItAndNobodyElse) {
   const auto pool = OpenPool(kA, Access::kMutate);
   const ObjectLock mine = LockOf("lock-broken", "mine");
   ASSERT_TRUE(*pool->TakeObjectLock(mine, kLongLock));
-  const ObjectLocker locker = pool->ObjectLockers(mine)->at(0);
+  const Locker locker = pool->ObjectLockers(mine)->at(0);
   EXPECT_OK(pool->BreakObjectLock(mine, {locker.client, "another cookie", ""}));
   EXPECT_OK(pool->BreakObjectLock(mine, {"client.1", locker.cookie, ""}));
   EXPECT_TRUE(*pool->RenewObjectLock(mine, kLongLock));

@@ -202,6 +202,7 @@ TEST_P(ContractTest, SplitBrainEndsWithAResync) {
 TEST_P(ContractTest, DisablingThePrimaryRemovesTheCopy) {
   ASSERT_NO_FATAL_FAILURE(NeedMirrored(kDisabled));
   ASSERT_OK(Schedule("add", Spec(kDisabled), {{"interval", "5m"}}));
+  const std::string id = IdOf(kA, kDisabled);
   ASSERT_OK(Change(kA, kDisabled, [](Image& image) {
     return image.MirrorDisable(Force::kNo);
   }));
@@ -211,6 +212,11 @@ TEST_P(ContractTest, DisablingThePrimaryRemovesTheCopy) {
   EXPECT_THAT(*Look(kA, kDisabled)->MirrorSnapshots(), IsEmpty());
   EXPECT_THAT(Schedule("remove", Spec(kDisabled)), HasErrno(EINVAL))
       << "a schedule goes before the mirroring or not at all";
+  const auto pool = OpenPool(kA, Access::kRead);
+  const auto kept = pool->ReadOmapKey("rbd_mirror_snapshot_schedule",
+                                      absl::StrCat(pool->id(), "//", id));
+  ASSERT_OK(kept);
+  EXPECT_TRUE(kept->has_value()) << "the manager keeps what nobody can name";
   EXPECT_TRUE(
       bed().WaitFor([] { return Look(kB, kDisabled) == nullptr; }, kCopyLimit));
 }

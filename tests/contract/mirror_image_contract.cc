@@ -100,20 +100,29 @@ TEST_P(ContractTest, CopyProgressIsSetWhileNothingHasChanged) {
   const auto on_b = OpenPool(kB, Access::kMutate);
   const auto complete = on_b->SnapshotRecord(id, before->id);
   ASSERT_OK(complete);
-  EXPECT_TRUE(*on_b->SetCopyProgress(id, before->id, *complete, 1));
+  EXPECT_TRUE(*on_b->SetCopyProgress(id, before->id, *complete, {1}));
   const auto after = Newest(kB, kProgress);
   EXPECT_EQ(after->id, before->id);
   EXPECT_EQ(after->last_copied_object, 1U);
   EXPECT_FALSE(after->complete);
   EXPECT_NE(*on_b->SnapshotRecord(id, before->id), *complete);
-  EXPECT_FALSE(*on_b->SetCopyProgress(id, before->id, *complete, 2));
+  EXPECT_FALSE(*on_b->SetCopyProgress(id, before->id, *complete, {2}));
   EXPECT_EQ(Newest(kB, kProgress)->last_copied_object, 1U);
+  ExpectTellsAsOpened(kB, kProgress);
+
+  const auto incomplete = on_b->SnapshotRecord(id, before->id);
+  ASSERT_OK(incomplete);
+  EXPECT_TRUE(
+      *on_b->SetCopyProgress(id, before->id, *incomplete,
+                             {before->last_copied_object, /*complete=*/true}));
+  EXPECT_TRUE(Newest(kB, kProgress)->complete);
+  EXPECT_EQ(*on_b->SnapshotRecord(id, before->id), *complete);
   ExpectTellsAsOpened(kB, kProgress);
 
   EXPECT_THAT(on_b->SnapshotRecord(id, before->id + 1000), HasErrno(ENOENT));
   EXPECT_THAT(on_b->SnapshotRecord("absent", before->id), HasErrno(ENOENT));
-  EXPECT_FALSE(*on_b->SetCopyProgress(id, before->id + 1000, *complete, 1));
-  EXPECT_THAT(on_b->SetCopyProgress("absent", before->id, *complete, 1),
+  EXPECT_FALSE(*on_b->SetCopyProgress(id, before->id + 1000, *complete, {1}));
+  EXPECT_THAT(on_b->SetCopyProgress("absent", before->id, *complete, {1}),
               HasErrno(ENOENT));
 }
 
@@ -221,6 +230,18 @@ TEST_P(ContractTest, SecondarysMetadataIsReadOnly) {
   EXPECT_THAT(Change(kB, kStanding,
                      [](Image& image) { return image.SetMetadata("k", "v"); }),
               HasErrno(EROFS));
+}
+
+TEST_P(ContractTest, SecondarysMetadataIsNotChangedEither) {
+  ASSERT_NO_FATAL_FAILURE(NeedMirrored(kStanding));
+  for (const std::optional<std::string>& value :
+       {std::optional<std::string>("v"), std::optional<std::string>()}) {
+    EXPECT_THAT(Change(kB, kStanding,
+                       [&](Image& image) {
+                         return image.ChangeMetadata({{"k", value}});
+                       }),
+                HasErrno(EROFS));
+  }
 }
 
 TEST_P(ContractTest, PrimaryIsWatchedByThePeersDaemonOnly) {

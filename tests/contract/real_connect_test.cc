@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
 #include "ceph/cephx_key.h"
+#include "ceph/errors.h"
 #include "ceph/librados/call_gate.h"
 #include "ceph/librados/client_environment.h"
 #include "ceph/librados/key_support.h"
@@ -116,9 +117,12 @@ TEST_F(RealConnectTest, SaysWhichLibradosCannotUseAKeyOfType2) {
 
 TEST_F(RealConnectTest, NamesTheMonitorsWhenNoneListens) {
   // Port 1 (tcpmux) of loopback: nothing listens.
-  EXPECT_THAT(
-      Refusal({ClusterId("site-a"), {"v2:127.0.0.1:1"}}, Bed().User("a")),
-      StatusIs(absl::StatusCode::kUnavailable, HasSubstr("v2:127.0.0.1:1")));
+  const absl::Status refused =
+      Refusal({ClusterId("site-a"), {"v2:127.0.0.1:1"}}, Bed().User("a"));
+  EXPECT_THAT(refused, StatusIs(absl::StatusCode::kUnavailable,
+                                HasSubstr("v2:127.0.0.1:1")));
+  // By this the watch knows that nobody has answered.
+  EXPECT_EQ(CephErrno(refused), ETIMEDOUT);
 }
 
 TEST_F(RealConnectTest, FindsTheMonitorThatAnswersAmongOthers) {

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "ceph/errors.h"
+#include "ceph/image_objects.h"
 #include "ceph/mirror.h"
 #include "ceph/pool.h"
 #include "tests/cluster/real_bed.h"
@@ -93,6 +94,18 @@ TEST_F(RealImageTest, KeepsMetadata) {
   EXPECT_EQ(image->Metadata("csi.key").value(), "");
   ASSERT_OK(image->RemoveMetadata("csi.key"));
   EXPECT_EQ(image->Metadata("csi.key").value(), std::nullopt);
+}
+
+// An operation of a class would make the object anew.
+TEST_F(RealImageTest, DoesNotChangeTheMetadataOfAnImageThatIsGone) {
+  const auto image = OpenWritable(MakeImage());
+  const std::string header = HeaderObject(image->Id().value());
+  const auto pool = OpenPool(Access::kMutate);
+  ASSERT_OK(pool->RemoveObject(header));
+  EXPECT_FALSE(image->ChangeMetadata({{"k", "v"}}).ok());
+  EXPECT_THAT(pool->ReadOmap(header, ""),
+              StatusIs(absl::StatusCode::kNotFound));
+  image->Close().IgnoreError();
 }
 
 TEST_F(RealImageTest, RemovesAbsentMetadata) {

@@ -7,10 +7,13 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "ceph/image_objects.h"
+#include "ceph/object_map.h"
 #include "tests/contract/contract_fixture.h"
 #include "tests/testing/status_matchers.h"
 
@@ -43,6 +46,67 @@ TEST_P(ContractTest, WrittenObjectsCountAsUsed) {
   MakeImage(kA, "reclaim-used");
   ASSERT_OK(bed().Write(kA, "reclaim-used", 1));
   EXPECT_EQ(Used(*Look(kA, "reclaim-used")), kBytes);
+}
+
+TEST_P(ContractTest, TheObjectMapOfAnImageTellsWhatIsUsed) {
+  MakeImage(kA, "reclaim-map");
+  const std::string id = IdOf(kA, "reclaim-map");
+  const auto pool = OpenPool(kA, Access::kRead);
+  const auto exist = [&] {
+    const auto header = pool->Header(id);
+    EXPECT_OK(header);
+    EXPECT_TRUE(header->features.fast_diff);
+    const auto map = ReadObjectMap(*pool, id, kHead, header->size.objects);
+    EXPECT_OK(map);
+    EXPECT_EQ((*map)->objects(), header->size.objects);
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < header->size.objects; ++i) {
+      count += (*map)->At(i) != ObjectState::kNonexistent ? 1 : 0;
+    }
+    return count * header->size.object_bytes;
+  };
+  EXPECT_EQ(exist(), 0U);
+  ASSERT_OK(bed().Write(kA, "reclaim-map", 1));
+  EXPECT_EQ(exist(), kBytes);
+  EXPECT_EQ(Used(*Look(kA, "reclaim-map")), kBytes);
+}
+
+TEST_P(ContractTest, WhoHasAnImageIsSeenWithoutOpeningIt) {
+  MakeImage(kA, "reclaim-who");
+  const auto pool = OpenPool(kA, Access::kRead);
+  const std::string header = HeaderObject(IdOf(kA, "reclaim-who"));
+  const ObjectLock lock{header, kImageLockName, ""};
+  EXPECT_THAT(pool->ObjectLockers(lock).value(), IsEmpty());
+  EXPECT_THAT(pool->ListWatchers(header).value(), IsEmpty());
+  ASSERT_OK(Change(kA, "reclaim-who", [&](Image& image) {
+    const absl::Status set = image.SetMetadata("k", "v");
+    const auto opened = Look(kA, "reclaim-who");
+    const auto lockers = pool->ObjectLockers(lock);
+    EXPECT_OK(lockers);
+    EXPECT_THAT(*lockers, SizeIs(1));
+    EXPECT_EQ(lockers->front().client, opened->Lockers()->front().client);
+    EXPECT_EQ(lockers->front().cookie, opened->Lockers()->front().cookie);
+    const auto watchers = pool->ListWatchers(header);
+    EXPECT_OK(watchers);
+    EXPECT_THAT(*watchers, SizeIs(1));
+    EXPECT_EQ(watchers->front().client_id,
+              opened->Watchers()->front().client_id);
+    return set;
+  }));
+  EXPECT_THAT(pool->ObjectLockers(lock).value(), IsEmpty());
+  EXPECT_THAT(pool->ListWatchers(header).value(), IsEmpty());
+}
+
+TEST_P(ContractTest, MetadataIsRemovedWithoutOpeningTheImage) {
+  MakeImage(kA, "reclaim-mark");
+  ASSERT_OK(Change(kA, "reclaim-mark",
+                   [](Image& image) { return image.SetMetadata("k", "v"); }));
+  const auto pool = OpenPool(kA, Access::kMutate);
+  const std::string header = HeaderObject(IdOf(kA, "reclaim-mark"));
+  EXPECT_FALSE(pool->RemoveOmapValue(header, MetadataKey("k"), "w").value());
+  EXPECT_EQ(Look(kA, "reclaim-mark")->Metadata("k").value(), "v");
+  EXPECT_TRUE(pool->RemoveOmapValue(header, MetadataKey("k"), "v").value());
+  EXPECT_EQ(Look(kA, "reclaim-mark")->Metadata("k").value(), std::nullopt);
 }
 
 TEST_P(ContractTest, SnapshotsOfAllKindsAreListed) {

@@ -16,6 +16,17 @@ check() {
   bad=1
 }
 
+# What the completions ask of a daemon: a program that knows one, and one that knows none.
+mkdir "$work/bin"
+cat >"$work/bin/rbd-addons" <<'ASKED'
+#!/bin/sh
+[ "$*" = 'known pools' ] && printf 'archive\nreplicapool\n'
+[ "$*" = 'known volumes' ] && printf 'pvc-1\npvc-2\n'
+[ "$*" = 'known parameters' ] && printf 'mirroringMode=snapshot\nschedulingInterval=\n'
+ASKED
+chmod +x "$work/bin/rbd-addons"
+knows=$work/bin/rbd-addons
+
 # in_bash WORD...: what the last word can become.
 in_bash() {
   bash -euc '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _rbd_addons; printf "%s\n" "${COMPREPLY[@]}"' \
@@ -30,6 +41,10 @@ check "bash: the same behind =" "$(in_bash rbd-addons info X --output = j)" json
 check "bash: what an argument may be" "$(in_bash rbd-addons audit sched)" schedules
 check "bash: a method" "$(in_bash rbd-addons call Promote)" PromoteVolume
 check "bash: a value that nobody knows" "$(in_bash rbd-addons info --pool a)" ''
+check "bash: a pool" "$(in_bash "$knows" status --pool rep)" replicapool
+check "bash: a volume" "$(in_bash "$knows" info '')" 'pvc-1 pvc-2'
+check "bash: a parameter" "$(in_bash "$knows" enable pvc-1 --parameter sch)" schedulingInterval=
+check "bash: no daemon" "$(in_bash "$CLI" info --admin-endpoint x '')" ''
 (cd "$work" && check "bash: a file" "$(in_bash rbd-addons info --secrets-file rbd)" rbd-addons.1 && ((!bad))) || bad=1
 
 if has zsh; then
@@ -42,7 +57,9 @@ if has zsh; then
       source "$1"; shift; words=("$@"); CURRENT=$#; _rbd-addons' zsh "$work/zsh" "$@" | paste -sd ' '
   }
   check "zsh: a verb below a verb" "$(in_zsh rbd-addons site '')" 'relocate failover failback'
-  check "zsh: what an option may be" "$(in_zsh rbd-addons info X --output '')" 'text json yaml'
+  check "zsh: what an option may be" "$(in_zsh rbd-addons info X --output '')" 'text wide json yaml'
+  check "zsh: a pool" "$(in_zsh "$knows" status --pool '')" 'archive replicapool'
+  check "zsh: a volume" "$(in_zsh "$knows" info '' | sed 's/^ //')" 'pvc-1 pvc-2'
   check "zsh: a file" "$(in_zsh rbd-addons info --keyring '')" files
   [[ " $(in_zsh rbd-addons group create --) " == *' --volume '* ]] || { printf 'FAILED: zsh: an option\n' && bad=1; }
 fi
@@ -55,6 +72,8 @@ if has fish; then
   check "fish: a verb" "$(in_fish 'rbd-addons oper')" operations
   check "fish: a verb below a verb" "$(in_fish 'rbd-addons site fail' | tr ' ' '\n' | sort | paste -sd ' ')" 'failback failover'
   check "fish: an option" "$(in_fish 'rbd-addons site failover --with')" --without-groups
+  check "fish: a pool" "$(PATH=$work/bin:$PATH in_fish 'rbd-addons status --pool rep')" replicapool
+  check "fish: a volume" "$(PATH=$work/bin:$PATH in_fish 'rbd-addons info pvc')" 'pvc-1 pvc-2'
   check "fish: what an option may be" "$(in_fish 'rbd-addons info X --output y')" yaml
 fi
 

@@ -13,6 +13,8 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+import jsonschema
+
 from objects import CHART, OVERLAYS, SOURCE, chart, container, main, matrix, overlay, pod, run, workloads
 
 DAEMON = os.environ.get("DAEMON")
@@ -66,12 +68,45 @@ class Manifests(unittest.TestCase):
         self.assertLessEqual(seen, SIDECAR)
         self.assertGreater(len(seen), 8)
 
+    def refused(self, *settings):
+        """What the daemon says of settings; one wrong flag more makes it start nothing."""
+        given = [f"--{flag}={str(value).lower() if isinstance(value, bool) else value}" for flag, value in settings]
+        done = subprocess.run([DAEMON, *given, "--nodeid=" + 257 * "x"], env={}, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 2)
+        return [line for line in done.stderr.splitlines() if "--nodeid" not in line]
+
     def test_every_flag_can_be_set(self):
-        """The schema takes its name, and "false" arrives as one of the values of a flag."""
-        schema = json.loads((CHART / "values.schema.json").read_text())["properties"]
-        for part in (schema["settings"], schema["controller"]["properties"]["settings"]):
-            for flag in flags():
-                self.assertRegex(flag, part["propertyNames"]["pattern"])
+        """The schema knows each flag that is not the chart's own, and what the daemon takes."""
+        schema = json.loads((CHART / "values.schema.json").read_text())
+        for part in (schema, schema["properties"]["controller"], schema["properties"]["node"]):
+            self.assertEqual(part["properties"]["settings"], {"$ref": "#/definitions/settings"})
+        known = schema["definitions"]["settings"]["properties"]
+        own = {"drivername", "metricsport", "nodeserver", "controllerserver", "nodeid", "csi-addons-endpoint", "admin-endpoint",
+               "socket-mode", "socket-group", "config-dir", "key-rotation", "kms-config-dir",
+               "watch-user"}
+        self.assertEqual(set(known) | own, flags() - {"version", "help"})
+        self.assertFalse(set(known) & own)
+        tried = 0
+        for flag, told in known.items():
+            with self.subTest(flag):
+                right = [True, False] if told.get("type") == "boolean" else list(told.get("enum", []))
+                wrong = ["maybe", 2] if told.get("type") == "boolean" else [word + "x" for word in right]
+                if told.get("type") == "integer":
+                    right, wrong = [told["minimum"], told["maximum"]], [told["minimum"] - 1, told["maximum"] + 1, "x"]
+                elif "number" in told.get("type", ""):
+                    right, wrong = ["90s", "3m0.5s", "1h", 90, "90.5"], ["x", "90x", 604801, "-1s"]
+                    if least := told["minimum"]:
+                        wrong += [least - 1, f"{least - 1}.9s"]
+                    # These two have more to go by: the settle time, and 0.
+                    if flag not in ("takeover-time", "watch-interval"):
+                        right += [least, f"{least}500ms"]
+                for value in right:
+                    jsonschema.validate(value, told)
+                    self.assertEqual(self.refused((flag, value)), [], value)
+                for value in wrong:
+                    self.assertEqual(len(self.refused((flag, value))), 1, value)
+                    tried += 1
+        self.assertGreater(tried, 60)
         [workload] = [w for w in workloads(chart("settings.force-without-local-mirror=false", "node.enabled=false",
                                                  "settings.history-events=0"))]
         given = {e["name"]: e.get("value") for e in container(workload)["env"]}
@@ -127,6 +162,8 @@ class Manifests(unittest.TestCase):
             served = {e["name"]: e.get("value") for e in daemon["env"]}
             self.assertEqual(str(ports["http-metrics"]), served["RBD_ADDONS_METRICSPORT"])
             self.assertIn("POD_IP", served)  # what the daemon listens at
+            [name] = [e for e in daemon["env"] if e["name"] == "POD_NAME"]
+            self.assertEqual(name["valueFrom"], {"fieldRef": {"fieldPath": "metadata.name"}})
             for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
                 self.assertEqual(daemon[probe]["httpGet"]["port"], "http-metrics")
             for thing in things:
@@ -184,7 +221,7 @@ class Manifests(unittest.TestCase):
                     self.assertIn("config.json has no cluster", done.stdout)
                 finally:
                     process.terminate()
-        helped = run(CLI, "doctor", "--help") + run(CLI, "probe", "--help")
+        helped = run(CLI, "--help")
         for path in ("csi-addons.sock", "admin.sock"):
             self.assertIn(f"unix://{place}/{path}", helped)
 
@@ -199,8 +236,12 @@ class Manifests(unittest.TestCase):
             "Deployment": {"CONTROLLER_SERVICE", "OFFLINE", "NETWORK_FENCE", "VOLUME_REPLICATION", "VOLUME_GROUP",
                            "GET_REPLICATION_DESTINATION_INFO"},
             "DaemonSet": {"NODE_SERVICE", "ONLINE", "GET_CLIENTS_TO_FENCE"}}
-        for workload in workloads(chart("config.create=true", "metrics.port=9641")):
+        rotating = [w for w in workloads(chart("config.create=true", "node.keyRotation.enabled=true"))
+                    if w["kind"] == "DaemonSet"]
+        for workload in workloads(chart("config.create=true", "metrics.port=9641")) + rotating:
             daemon = container(workload)
+            rotates = "--key-rotation" in daemon["args"]
+            self.assertEqual(rotates, workload in rotating)
             with tempfile.TemporaryDirectory(dir="/tmp") as folder:
                 (Path(folder) / "config.json").write_text("[]")
                 arguments = [a.replace("/etc/ceph-csi-config", folder).replace("/csi/", folder + "/").replace("/run/rbd-addons/", folder + "/").replace("$(NODE_ID)", "n")
@@ -221,7 +262,8 @@ class Manifests(unittest.TestCase):
                 self.assertLessEqual(wanted[workload["kind"]], offered)
                 # A node that led would compete for the lease; a rotation that is not served counts as done.
                 others = wanted["DaemonSet" if workload["kind"] == "Deployment" else "Deployment"]
-                self.assertFalse(offered & (others | {"ENCRYPTIONKEYROTATION"}))
+                self.assertFalse(offered & others)
+                self.assertEqual("ENCRYPTIONKEYROTATION" in offered, rotates)
 
     def test_sites_of_the_chart_start_a_daemon(self):
         """What the chart writes into its own ConfigMap is what the daemon reads, and the probes
@@ -238,6 +280,7 @@ class Manifests(unittest.TestCase):
             arguments = [a.replace("/etc/ceph-csi-config", folder).replace("/csi/", folder + "/").replace("/run/rbd-addons/", folder + "/") for a in daemon["args"]]
             variables = {e["name"]: e.get("value", "127.0.0.1") for e in daemon["env"]}
             variables["RBD_ADDONS_METRICSPORT"] = str(port)
+            variables["POD_NAME"] = "rbd-addons-controller-x"
             # As systemd hears it: no test waits for a time.
             with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
                 notify.bind(folder + "/notify")
@@ -249,6 +292,8 @@ class Manifests(unittest.TestCase):
                         url = f"http://127.0.0.1:{port}"
                         live, ready = (daemon[p]["httpGet"]["path"] for p in ("livenessProbe", "readinessProbe"))
                         self.assertEqual(urllib.request.urlopen(url + live, timeout=20).status, 200)
+                        with urllib.request.urlopen(url + "/status.json", timeout=20) as page:
+                            self.assertEqual(json.load(page)["host"], "rbd-addons-controller-x")
                         with self.assertRaises(urllib.error.HTTPError) as refused:
                             urllib.request.urlopen(url + ready, timeout=20)
                         self.assertEqual(refused.exception.code, 503)

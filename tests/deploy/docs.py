@@ -31,7 +31,7 @@ class Docs(unittest.TestCase):
         flags = set(re.findall(r"^  --([a-z0-9-]+)", run(DAEMON, "--help"), re.M)) if DAEMON else None
         for name, text in self.each():
             for setting in re.findall(r"(?:--set |`)((?:image|sidecar|config|controller|node|metrics|networkPolicy|rbac|"
-                                      r"namespace|settings)(?:\.[a-zA-Z-]+)+)", text):
+                                      r"namespace|settings|probes|cephUser|watchUser|test)(?:\.[a-zA-Z-]+)+)", text):
                 if setting.endswith((".yaml", ".json")):  # a file
                     continue
                 here, path = values, setting.split(".")

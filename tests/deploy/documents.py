@@ -14,8 +14,8 @@ DOCS = SOURCE / "docs"
 RUNBOOKS = sorted(path for path in (DOCS / "runbooks").glob("*.md") if path.name != "README.md")
 INDEX = DOCS / "runbooks" / "README.md"
 # Those that are held to short sentences.
-SHORT = [SOURCE / "README.md", DOCS / "comparison.md", DOCS / "flags.md", DOCS / "replication.md",
-         DOCS / "replication-decisions.md", INDEX, *RUNBOOKS]
+SHORT = [SOURCE / "README.md", DOCS / "comparison.md", DOCS / "flags.md", DOCS / "kubernetes.md", DOCS / "ramen.md", DOCS / "replication.md",
+         DOCS / "replication-decisions.md", DOCS / "ceph-faults.md", INDEX, *RUNBOOKS]
 MOST_WORDS = 25
 MOST_LINES_OF_README = 80
 HEADINGS = ["What you see", "What it means", "What to do", "How you know it is over"]
@@ -100,7 +100,8 @@ class Documents(unittest.TestCase):
             section = re.search(rf"^## {verb}$(.*?)(?=^## )", page, re.S | re.M).group(1)
             labels = re.findall(r"^\| ([a-z-]+(?:, [a-z-]+)*)", section, re.M)
             shown = {name for label in labels for name in label.split(", ")}
-            table = (SOURCE / f"replication/decide/{verb.lower()}.cc").read_text()
+            table = "".join(path.read_text()
+                            for path in (SOURCE / "replication/decide").glob(f"{verb.lower()}*.cc"))
             rows = re.findall(r'^ {4}\{"([a-z-]+)",', table, re.M)
             self.assertGreater(len(rows), 10, verb)
             self.assertEqual(set(rows) - shown, set(), f"{verb}: rows of the code that the page lacks")
@@ -118,7 +119,8 @@ class Documents(unittest.TestCase):
                 names |= set(re.findall(r"\bTEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\)", path.read_text()))
         suites = {suite for suite, _ in names}
         named = 0
-        for page in [SOURCE / "README.md", DOCS / "comparison.md", DOCS / "replication-decisions.md"]:
+        for page in [SOURCE / "README.md", DOCS / "comparison.md", DOCS / "replication-decisions.md",
+                     DOCS / "ceph-faults.md"]:
             for suite, test in re.findall(r"`(\w+Test)(?:\.(\w+))?`", page.read_text()):
                 named += 1
                 if test:
@@ -126,6 +128,16 @@ class Documents(unittest.TestCase):
                 else:
                     self.assertTrue(suite in suites, f"{page}: there is no test {suite}")
         self.assertGreater(named, 100)
+
+    def test_each_unit_that_makes_up_for_a_fault_of_ceph_is_on_its_page(self):
+        rows = [cells(line) for _, line in lines_of_text(DOCS / "ceph-faults.md")
+                if line.startswith("|") and not re.fullmatch(r"[\s|:-]*", line)][1:]
+        units = {path.stem for path in (SOURCE / "replication/steps/ceph_faults").glob("*.h")}
+        shown = {unit for row in rows for unit in re.findall(r"`(\w+)`", row[5])}
+        self.assertEqual(units - shown, set())
+        for row in rows:
+            self.assertRegex(row[6], r"`\w+Test", row[1])
+            self.assertRegex(row[2], r"\d+\.\d+", row[1])
 
     def test_each_row_of_a_decision_names_a_test(self):
         rows, wanted = 0, False

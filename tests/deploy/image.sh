@@ -109,6 +109,7 @@ for _ in $(seq 100); do
   sleep 0.1
 done
 check "Probe" ask probe
+check "it brings the plugin of kubectl" cmp <(inside /usr/bin/rbd-addons kubectl-plugin) deploy/kubectl/kubectl-rbd_addons
 check "administrators have a socket of their own" inside /usr/bin/rbd-addons operations
 check "GetIdentity has the version" bash -c 'grep -q "$1" <<<"$2"' x "\"$version\"" "$(ask call identity.Identity/GetIdentity)"
 check "the log says that it serves" grep -q ' serving ' "$work/log"

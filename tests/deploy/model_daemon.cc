@@ -128,6 +128,20 @@ const std::map<std::string, Trouble>& Troubles() {
           pair.a().SetMirrorDaemon(DaemonState::kRunning);
           world.Advance(std::chrono::minutes(2));
         }}},
+      {"no monitor answers",
+       {[](FakeWorld&, MirroredPair& pair) { pair.a().SetClusterUp(false); },
+        [](FakeWorld&, MirroredPair& pair) { pair.a().SetClusterUp(true); }}},
+      {"the other site is gone",
+       {[](FakeWorld& world, MirroredPair& pair) {
+          pair.b().SetMirrorDaemon(DaemonState::kDown);
+          pair.b().SetClusterUp(false);
+          world.Advance(std::chrono::minutes(2));
+        },
+        [](FakeWorld& world, MirroredPair& pair) {
+          pair.b().SetClusterUp(true);
+          pair.b().SetMirrorDaemon(DaemonState::kRunning);
+          world.Advance(std::chrono::minutes(2));
+        }}},
       {"in the middle of a copy",
        {StopInMidCopy,
         [](FakeWorld& world, MirroredPair& pair) {

@@ -23,7 +23,7 @@ CAPABILITIES = {"DAC_READ_SEARCH": 2, "SYS_ADMIN": 21}
 LAST_CAPABILITY = int(pathlib.Path("/proc/sys/kernel/cap_last_cap").read_text())
 PR_CAPBSET_DROP = 24
 # What the kubelet would put into variables.
-FIELDS = {"spec.nodeName": "node-1", "status.podIP": "127.0.0.1"}
+FIELDS = {"spec.nodeName": "node-1", "status.podIP": "127.0.0.1", "metadata.name": "rbd-addons-node-x"}
 
 
 def mount(*arguments):

@@ -65,13 +65,14 @@ def load(text):
 
 
 def chart(*arguments, namespace="ceph-csi", release="rbd-addons", local=True, tests=False, kubernetes="1.31"):
-    """The chart's objects. An argument is a values file, or a setting "a.b=c". `local`: no
+    """The chart's objects. An argument is a values file, or a setting "a.b=c" ("a.b=[]": no elements). `local`: no
     registry has to be given; `tests`: with those that "helm test" makes."""
     words = ["--set", "localImages=true"] if local else []
     if not tests:
         words.append("--skip-tests")
     for argument in arguments:
-        words += ["-f", argument] if isinstance(argument, Path) else ["--set", argument]
+        option = "-f" if isinstance(argument, Path) else "--set-json" if argument.endswith("=[]") else "--set"
+        words += [option, argument]
     return load(run(helm(), "template", release, CHART, "--namespace", namespace, "--kube-version",
                     kubernetes, *words))
 
@@ -126,12 +127,12 @@ MATRIX = [
      "metrics.rules.runbooks=https://wiki.example/alerts"],
     ["metrics.dashboard.enabled=true"],
     ["networkPolicy.enabled=false"],
-    ["networkPolicy.metricsFrom=null"],
+    ["networkPolicy.metricsFrom=[]"],
     ["controller.hostNetwork=true", "controller.port=9072", "metrics.port=9642"],
     ["controller.replicas=3", "controller.maxUnavailable=50%"],
     ["controller.nodeSelector.a=b", "controller.tolerations[0].operator=Exists", "controller.podLabels.a=b",
      "controller.podAnnotations.a=b", "imagePullSecrets[0].name=pull"],
-    ["node.nodeSelector.a=b", "node.tolerations=null", "node.podLabels.a=b", "node.podAnnotations.a=b",
+    ["node.nodeSelector.a=b", "node.tolerations=[]", "node.podLabels.a=b", "node.podAnnotations.a=b",
      "node.seLinuxOptions=null", "node.maxUnavailable=1"],
     ["kubeletDir=/var/snap/kubelet", "driverName=a.rbd.csi.ceph.com"],
     ["rbac.secretNamespaces[0]=rook-ceph", "rbac.secretNamespaces[1]=tenant"],
@@ -158,14 +159,15 @@ MATRIX = [
     ["controller.topologySpreadConstraints[0].maxSkew=1", "controller.topologySpreadConstraints[0].topologyKey=rack",
      "controller.topologySpreadConstraints[0].whenUnsatisfiable=DoNotSchedule",
      "controller.topologySpreadConstraints[0].labelSelector.matchLabels.a=b"],
-    ["controller.topologySpreadConstraints=null"],
+    ["controller.topologySpreadConstraints=[]"],
     ["metrics.serviceMonitor.enabled=true", "metrics.serviceMonitor.labels.team=rook",
      "metrics.serviceMonitor.interval=45s"],
     ["test.secret=csi-rbd-secret"],
+    ["node.keyRotation.enabled=true", "node.keyRotation.kmsConfigMap=rook-ceph-csi-kms-config"],
 ]
 # Those that do not go with the others.
 ALONE = {"config.configMap=other", "metrics.serviceMonitor.enabled=true", "rbac.create=false",
-         "controller.serviceAccount.create=false", "controller.topologySpreadConstraints=null"}
+         "controller.serviceAccount.create=false", "controller.topologySpreadConstraints=[]"}
 
 
 @functools.lru_cache

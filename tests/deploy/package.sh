@@ -65,11 +65,17 @@ check "the daemon starts there, with its sample of a configuration" inside bash 
   cat /tmp/log; exit 1'
 check "the flags of /etc/default/rbd-addons are known" inside bash -euc '
   set -a; . /etc/default/rbd-addons; ! out=$(rbd-addonsd --log-level=none 2>&1); [[ $(wc -l <<<"$out") == 1 ]]'
+check "what a host without a checkout needs" inside bash -euc '
+  [[ -d /etc/rbd-addons ]]; /usr/share/rbd-addons/create-user.sh --help | grep -q -- --for
+  grep -q RbdAddonsControllerGone /usr/share/rbd-addons/rules.yaml; grep -q panels /usr/share/rbd-addons/dashboard.json
+  [[ -f /usr/share/doc/rbd-addonsd/docs/standalone.md && -f /usr/share/doc/rbd-addonsd/docs/runbooks/disaster.md ]]'
 check "systemd takes the unit" inside env SYSTEMD_LOG_TARGET=console systemd-analyze verify /usr/lib/systemd/system/rbd-addonsd.service
-check "the manual pages" inside bash -euc 'for page in rbd-addonsd.8 rbd-addons.1; do
+check "the manual pages" inside bash -euc 'for page in rbd-addonsd.8 rbd-addons.1 kubectl-rbd_addons.1; do
   man --warnings -l /usr/share/man/man${page##*.}/$page.gz >/tmp/page 2>/tmp/warnings; ! [ -s /tmp/warnings ]; done
   man -l /usr/share/man/man8/rbd-addonsd.8.gz | grep -q -- --settle-time
   man -l /usr/share/man/man1/rbd-addons.1.gz | grep -q "site failover POOL"'
+check "the plugin of kubectl" inside bash -euc 'kubectl-rbd_addons --help | grep -q "pvc/NAME"
+  rbd-addons kubectl-plugin | cmp - /usr/bin/kubectl-rbd_addons'
 check "completion" inside bash -euc '. /usr/share/bash-completion/completions/rbd-addons
   COMP_WORDS=(rbd-addons op) COMP_CWORD=1; _rbd_addons; [[ ${COMPREPLY[*]} == operations ]]
   COMP_WORDS=(rbd-addons site fail) COMP_CWORD=2; _rbd_addons; [[ ${COMPREPLY[*]} == "failover failback" ]]

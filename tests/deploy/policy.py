@@ -49,6 +49,24 @@ class Policy(unittest.TestCase):
         self.assertEqual(sidecar["securityContext"]["capabilities"], {"drop": ["ALL"]})
         self.assertEqual({m["name"] for m in sidecar["volumeMounts"]}, {"socket-dir", "kubernetes-token"})
 
+    def test_the_node_part_is_privileged_only_to_rotate_keys(self):
+        node = next(w for w in workloads(chart("node.keyRotation.enabled=true")) if w["kind"] == "DaemonSet")
+        daemon = container(node)
+        self.assertTrue(daemon["securityContext"]["privileged"])
+        self.assertTrue(daemon["securityContext"]["readOnlyRootFilesystem"])
+        self.assertIn("--key-rotation", daemon["args"])
+        volumes = {v["name"]: v for v in pod(node)["volumes"]}
+        mounts = {m["mountPath"]: m for m in daemon["volumeMounts"]}
+        self.assertEqual(volumes[mounts["/dev"]["name"]]["hostPath"]["path"], "/dev")
+        # libcryptsetup makes its lock files there.
+        self.assertIn("emptyDir", volumes[mounts["/run/cryptsetup"]["name"]])
+        kms = mounts[next(a.split("=", 1)[1] for a in daemon["args"] if a.startswith("--kms-config-dir="))]
+        self.assertTrue(kms["readOnly"])
+        self.assertTrue(volumes[kms["name"]]["configMap"]["optional"])
+        sidecar = container(node, "csi-addons")
+        self.assertFalse(sidecar["securityContext"].get("privileged", False))
+        self.assertEqual({m["name"] for m in sidecar["volumeMounts"]}, {"socket-dir", "kubernetes-token"})
+
     def test_memory_is_asked_for_as_it_was_measured(self):
         page = (SOURCE / "docs" / "performance.md").read_text().split("## Memory")[1]
         told = dict((name, (request, limit)) for name, request, limit

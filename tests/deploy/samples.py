@@ -89,6 +89,33 @@ class Samples(unittest.TestCase):
         self.assertIn(f'kParameter[] = "{key}"', enable)
         self.assertIn(f'it->second == "{value}"', enable)
 
+    def test_what_ramen_looks_for_is_there_as_comments(self):
+        """Without the "# " they are labels, and an annotation, that docs/ramen.md explains for the kind."""
+        page = (SOURCE / "docs" / "ramen.md").read_text()
+        told = {(kind, name, "annotations" if more else "labels") for kind, name, more
+                in re.findall(r"^\| (\w+) \| `(ramendr[\w./]+)`(, as an \*annotation\*)? \|", page, re.M) if kind != "StorageClass"}
+        self.assertGreater(len(told), 4)
+        prefix = "ramendr.openshift.io/"
+        for name in ("rook", "ceph-csi"):
+            seen, ids = set(), {}
+            for path in sorted((SAMPLES / name).glob("*.yaml")):
+                [plain] = load(path.read_text())
+                [thing] = load(re.sub(r"^  # (labels:|annotations:|  ramendr[.].*)$", r"  \1", path.read_text(), flags=re.M))
+                self.assertEqual(thing["spec"], plain["spec"])
+                self.assertNotIn("labels", plain["metadata"])
+                self.assertEqual(complaints(thing), [])
+                for place in ("labels", "annotations"):
+                    for key, value in thing["metadata"].get(place, {}).items():
+                        seen.add((thing["kind"], key, place))
+                        ids.setdefault(key.removeprefix(prefix), set()).add(value)
+                        self.assertIsInstance(value, str)
+            self.assertEqual(seen, told, name)
+            # Of one site and one pair of sites.
+            self.assertEqual({key: len(values) for key, values in ids.items()},
+                             {"storageid": 1, "replicationid": 1, "groupreplicationid": 1})
+        # A failover would wait for a controller that is not there.
+        self.assertNotIn("maintenancemodes", "".join(path.read_text() for path in SAMPLES.rglob("*.yaml")))
+
     def test_every_parameter_is_documented(self):
         pages = {"VolumeReplicationClass": ["replication"], "NetworkFenceClass": ["networkfence"],
                  "VolumeGroupReplicationClass": ["volumegroup", "replication"]}
@@ -113,14 +140,21 @@ class Samples(unittest.TestCase):
         for path in (SAMPLES / "ceph-csi").glob("*.yaml"):
             [thing] = load(path.read_text())
             if thing["kind"] in SECRET:
-                self.assertIn(f"$(of_class {path.name})", demo)
+                self.assertIn(f"(of_class {path.name})", demo)
         for name in ("networkfence.yaml", "reclaimspacejob.yaml"):
             self.assertIn(f"$samples/{name}", demo)
         # Every call with parameters has those of the class.
-        calls = re.findall(r"^ *expect_ok \w (?:Enable|Promote)\w* .*$", demo, re.M)
+        calls = re.findall(r"\brun \d \S+ ((?:enable|promote) .*)$", demo, re.M)
         self.assertGreater(len(calls), 4)
         for call in calls:
-            self.assertIn("$class", call)
+            self.assertIn('"${members[@]}"' if "--group" in call else '"${class[@]}"', call)
+
+    def test_the_demo_shows_what_tells_how_volumes_are(self):
+        demo = (SOURCE / "scripts" / "demo.sh").read_text()
+        typed = set(re.findall(r"\brun \d \S+ ([a-z-]+)", demo))
+        self.assertLessEqual({"check-failover", "info", "explain", "status", "history", "doctor"}, typed)
+        self.assertNotIn("call", typed)
+        self.assertIn("status page of site", demo)
 
     def test_the_two_sets_are_one(self):
         def plain(folder):

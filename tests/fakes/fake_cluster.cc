@@ -11,6 +11,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "ceph/cephx_key.h"
 #include "ceph/command_error.h"
 #include "ceph/errors.h"
@@ -141,7 +142,7 @@ class FakeCluster final : public Cluster {
   absl::Status ConnectError(int result) const {
     const absl::Status plain = CephError(
         result, "connect to", absl::StrCat("cluster 'site-", site_, "'"));
-    return absl::UnavailableError(plain.message());
+    return Recode(plain, absl::StatusCode::kUnavailable, plain.message());
   }
 
   absl::StatusOr<std::string> Command(

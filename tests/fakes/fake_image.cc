@@ -176,6 +176,37 @@ absl::StatusOr<std::map<std::string, std::string>> FakeImage::ListMetadata(
   return values;
 }
 
+absl::Status FakeImage::ChangeMetadata(const MetadataChanges& changes) {
+  if (changes.empty()) return absl::OkStatus();
+  const bool directly = [this] {
+    MutexLock lock(world_.mutex_);
+    const bool journaled =
+        image_->mode == MirrorMode::kJournal && image_->mirrored();
+    return writable_ && !journaled && !image_->read_only();
+  }();
+  if (!directly) {
+    for (const auto& [key, value] : changes) {
+      const absl::Status changed =
+          value.has_value() ? SetMetadata(key, *value) : RemoveMetadata(key);
+      if (!changed.ok()) return changed;
+    }
+    return absl::OkStatus();
+  }
+  return Mutate("rbd.metadata_set", "change the metadata of",
+                [&](Model&, Site&, SteadyDuration*) {
+                  // As in the header's own comparison.
+                  if (image_->read_only()) return -EROFS;
+                  for (const auto& [key, value] : changes) {
+                    if (value.has_value()) {
+                      image_->metadata[key] = *value;
+                    } else {
+                      image_->metadata.erase(key);
+                    }
+                  }
+                  return 0;
+                });
+}
+
 absl::Status FakeImage::SetMetadata(const std::string& key,
                                     const std::string& value) {
   return Mutate("rbd_metadata_set", "set metadata of",

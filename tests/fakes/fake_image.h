@@ -66,6 +66,7 @@ class FakeImage final : public Image {
       const std::string& key) override;
   absl::StatusOr<std::map<std::string, std::string>> ListMetadata(
       const std::string& prefix) override;
+  absl::Status ChangeMetadata(const MetadataChanges& changes) override;
   absl::Status SetMetadata(const std::string& key,
                            const std::string& value) override;
   absl::Status RemoveMetadata(const std::string& key) override;

@@ -154,6 +154,11 @@ absl::Status FakeImage::RemoveSnapshot(uint64_t snapshot_id) {
                   image_->RemoveSnapshots([&](const model::Snapshot& snapshot) {
                     return snapshot.info.id == snapshot_id;
                   });
+                  std::erase_if(image_->other_snapshots,
+                                [&](const ImageSnapshot& snapshot) {
+                                  return snapshot.id == snapshot_id;
+                                });
+                  image_->held.erase(snapshot_id);
                   return 0;
                 });
 }

@@ -44,6 +44,10 @@ std::optional<std::string> NotedByLibrbd(const model::Namespace& space,
     if (image == space.images.end()) return std::nullopt;
     return EncodeText(image->second->id);
   }
+  if (object == "rbd_group_directory" && absl::ConsumePrefix(&rest, "id_")) {
+    if (!space.groups.contains(std::string(rest))) return std::nullopt;
+    return EncodeText(rest);
+  }
   rest = object;
   if (!absl::ConsumePrefix(&rest, "rbd_header.")) return std::nullopt;
   const auto image = Model::FindImageById(space, std::string(rest));
@@ -53,6 +57,25 @@ std::optional<std::string> NotedByLibrbd(const model::Namespace& space,
     return EncodeNumber(*image->snapshot_limit, 8);
   }
   return std::nullopt;
+}
+
+/// Where `key` is of an image's metadata, in the image's header: removes it if
+/// it has the value `expected`. false: something else is meant.
+bool RemoveMetadataOf(const model::Namespace& space, const std::string& object,
+                      const std::string& key, const std::string& expected,
+                      bool* removed) {
+  absl::string_view header = object;
+  absl::string_view name = key;
+  if (!absl::ConsumePrefix(&header, HeaderObject("")) ||
+      !absl::ConsumePrefix(&name, kMetadataPrefix)) {
+    return false;
+  }
+  const auto image = Model::FindImageById(space, std::string(header));
+  if (image == nullptr) return false;
+  const auto value = image->metadata.find(std::string(name));
+  *removed = value != image->metadata.end() && value->second == expected;
+  if (*removed) image->metadata.erase(value);
+  return true;
 }
 
 /// What changes when something of it does.
@@ -199,12 +222,12 @@ absl::StatusOr<bool> FakePool::SetCopyKind(const std::string& image_id,
 absl::StatusOr<bool> FakePool::SetCopyProgress(const std::string& image_id,
                                                uint64_t snapshot_id,
                                                const std::string& record,
-                                               uint64_t objects) {
+                                               CopyNote note) {
   return ChangeCopy("rbd.mirror_image_snapshot_set_copy_progress",
                     "set the copy progress in", image_id, snapshot_id, record,
                     [&](MirrorSnapshot* copy) {
-                      copy->last_copied_object = objects;
-                      copy->complete = false;
+                      copy->last_copied_object = note.objects;
+                      copy->complete = note.complete;
                     });
 }
 
@@ -222,6 +245,9 @@ absl::StatusOr<bool> FakePool::RemoveOmapValue(const std::string& object,
   bool removed = false;
   const absl::Status status =
       Change("rados_write_op_omap_rm_keys2", "write", object, [&](Site& site) {
+        if (RemoveMetadataOf(Space(site), object, key, expected, &removed)) {
+          return 0;
+        }
         return model::RemoveOmapValue(Space(site), object, key, expected,
                                       &removed);
       });

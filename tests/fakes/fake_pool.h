@@ -62,7 +62,7 @@ class FakePool final : public Pool {
   absl::StatusOr<bool> SetCopyProgress(const std::string& image_id,
                                        uint64_t snapshot_id,
                                        const std::string& record,
-                                       uint64_t objects) override;
+                                       CopyNote note) override;
   absl::Status RemoveOmapKeys(const std::string& object,
                               const std::vector<std::string>& keys) override;
   absl::StatusOr<bool> RemoveOmapValue(const std::string& object,
@@ -90,10 +90,10 @@ class FakePool final : public Pool {
                                       std::chrono::seconds duration) override;
   absl::StatusOr<bool> RenewObjectLock(const ObjectLock& lock,
                                        std::chrono::seconds duration) override;
-  absl::StatusOr<std::vector<ObjectLocker>> ObjectLockers(
+  absl::StatusOr<std::vector<Locker>> ObjectLockers(
       const ObjectLock& lock) override;
   absl::Status BreakObjectLock(const ObjectLock& lock,
-                               const ObjectLocker& locker) override;
+                               const Locker& locker) override;
   absl::StatusOr<bool> RemoveLockedObject(const ObjectLock& lock) override;
 
   // --- rbd groups (fake_pool_groups.cc)

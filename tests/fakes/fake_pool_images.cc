@@ -92,23 +92,29 @@ absl::StatusOr<bool> FakePool::ClearNonPrimary(const std::string& image_id,
 absl::StatusOr<ImageHeader> FakePool::Header(const std::string& image_id) {
   ImageHeader header;
   const std::string object = HeaderObject(image_id);
-  const int r = Run("rados_read_op_omap_get_vals2", object, Needs::kOsd, false,
-                    [&](Model&, Site& site, SteadyDuration*) {
-                      const auto image =
-                          Model::FindImageById(Space(site), image_id);
-                      if (image == nullptr) return -ENOENT;
-                      header.size = image->size;
-                      header.created = image->created;
-                      header.marked_non_primary = image->marked_non_primary;
-                      header.has_parent = image->parent.has_value();
-                      header.metadata = image->metadata;
-                      for (const auto& snapshot : image->snapshots) {
-                        header.mirror_snapshots.push_back(snapshot.info);
-                      }
-                      header.other_snapshots = image->other_snapshots;
-                      header.snapshot_limit = image->snapshot_limit;
-                      return 0;
-                    });
+  const int r = Run(
+      "rados_read_op_omap_get_vals2", object, Needs::kOsd, false,
+      [&](Model&, Site& site, SteadyDuration*) {
+        const auto image = Model::FindImageById(Space(site), image_id);
+        if (image == nullptr) return -ENOENT;
+        header.size = image->size;
+        header.features = image->features;
+        if (image->group.has_value()) {
+          // The model's groups have their names for ids.
+          header.group = ImageGroup{image->group->pool_id, image->group->name};
+        }
+        header.data_pool_id = image->data_pool.value_or(-1);
+        header.created = image->created;
+        header.marked_non_primary = image->marked_non_primary;
+        header.has_parent = image->parent.has_value();
+        header.metadata = image->metadata;
+        for (const auto& snapshot : image->snapshots) {
+          header.mirror_snapshots.push_back(snapshot.info);
+        }
+        header.other_snapshots = image->other_snapshots;
+        header.snapshot_limit = image->snapshot_limit;
+        return 0;
+      });
   if (r < 0) return CephError(r, "read", absl::StrCat("'", object, "'"));
   return header;
 }

@@ -1,8 +1,10 @@
 // Locks with an end on objects of our own.
 
 #include <cerrno>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ceph/image_objects.h"
 #include "tests/fakes/fake_pool.h"
 #include "tests/fakes/locks.h"
 
@@ -10,6 +12,22 @@ namespace addons {
 
 using model::Model;
 using model::Site;
+
+namespace {
+
+/// librbd's own lock of an image; none where there is no such header.
+std::vector<Locker> LockersOfImage(const Model& model, const Site& site,
+                                   const model::Namespace& space,
+                                   const ObjectLock& lock) {
+  for (const auto& [name, image] : space.images) {
+    if (lock.object == HeaderObject(image->id)) {
+      return model.Lockers(site, *image);
+    }
+  }
+  return {};
+}
+
+}  // namespace
 
 int FakePool::ChangeLock(
     const char* call, const ObjectLock& lock,
@@ -56,23 +74,27 @@ absl::StatusOr<bool> FakePool::RenewObjectLock(const ObjectLock& lock,
   return true;
 }
 
-absl::StatusOr<std::vector<ObjectLocker>> FakePool::ObjectLockers(
+absl::StatusOr<std::vector<Locker>> FakePool::ObjectLockers(
     const ObjectLock& lock) {
-  std::vector<ObjectLocker> lockers;
-  const int r = Run("rados_list_lockers", lock.object, Needs::kOsd, false,
-                    [&](Model& model, Site& site, SteadyDuration*) {
-                      const auto locker =
-                          model::LockerOf(Space(site), lock, model.now());
-                      if (locker) lockers.push_back(*locker);
-                      return 0;
-                    });
+  std::vector<Locker> lockers;
+  const int r =
+      Run("rados_list_lockers", lock.object, Needs::kOsd, false,
+          [&](Model& model, Site& site, SteadyDuration*) {
+            if (lock.name == kImageLockName) {
+              lockers = LockersOfImage(model, site, Space(site), lock);
+              return 0;
+            }
+            const auto locker = model::LockerOf(Space(site), lock, model.now());
+            if (locker) lockers.push_back(*locker);
+            return 0;
+          });
   if (r == -ENOENT) return lockers;
   if (r < 0) return Error(r, "list the lockers of", lock.object);
   return lockers;
 }
 
 absl::Status FakePool::BreakObjectLock(const ObjectLock& lock,
-                                       const ObjectLocker& locker) {
+                                       const Locker& locker) {
   const int r = ChangeLock("rados_break_lock", lock,
                            [&](model::Namespace& space, SteadyTime now) {
                              return model::BreakLock(space, lock, locker, now);

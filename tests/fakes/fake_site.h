@@ -126,6 +126,8 @@ class FakeSite {
   /// What reading the snapshot gives; see model::Snapshot.
   uint64_t SnapshotData(const std::string& image, uint64_t snapshot_id) const;
   std::vector<SiteStatus> Status(const std::string& image) const;
+  /// One more peer, whose rbd-mirror only SetStatus() speaks for.
+  void AddPeer(const MirrorPeer& peer);
   /// Overwrites an entry until the daemon writes it again; `mirror_uuid` empty:
   /// the local one.
   void SetStatus(const std::string& image, const std::string& mirror_uuid,

@@ -92,6 +92,11 @@ std::vector<SiteStatus> FakeSite::Status(const std::string& image) const {
   return world_.model_.Status(site_, Space(*found), *found);
 }
 
+void FakeSite::AddPeer(const MirrorPeer& peer) {
+  const MutexLock lock(world_.mutex_);
+  site_.more_peers.push_back(peer);
+}
+
 void FakeSite::SetStatus(const std::string& image,
                          const std::string& mirror_uuid,
                          MirrorStatusState state,

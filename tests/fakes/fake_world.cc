@@ -1,7 +1,9 @@
 #include "tests/fakes/fake_world.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/escaping.h"
@@ -199,6 +201,21 @@ void FakeWorld::SetCallHook(CallHook before, CallHook after, CallHook within) {
   before_ = std::move(before);
   after_ = std::move(after);
   within_ = std::move(within);
+}
+
+void FakeWorld::StrikeAtMutation(int n, int error, bool after) {
+  const auto left = std::make_shared<std::atomic<int>>(n);
+  CallHook strike = [left, error](absl::string_view, absl::string_view,
+                                  bool mutation) {
+    if (!mutation || --*left != 0) return 0;
+    if (error == 0) throw FakeCrash();
+    return error;
+  };
+  if (after) {
+    SetCallHook(nullptr, std::move(strike));
+  } else {
+    SetCallHook(std::move(strike));
+  }
 }
 
 std::vector<CallRecord> FakeWorld::Calls() const {

@@ -98,6 +98,9 @@ class FakeWorld final : public Clock {
   /// and demotes in two steps. What it returns is of no account.
   void SetCallHook(CallHook before, CallHook after = nullptr,
                    CallHook within = nullptr);
+  /// Sets the hooks so that the n-th (from 1) mutation answers `error` or, when
+  /// that is 0, kills the process: before it takes effect, or after.
+  void StrikeAtMutation(int n, int error, bool after);
 
   std::vector<CallRecord> Calls() const;
   /// How often `call` ("rbd_open") was made on `site`.

@@ -11,7 +11,7 @@ std::string NameOf(const Client& client) {
   return absl::StrCat("client.", client.id);
 }
 
-bool Holds(const std::optional<ObjectLocker>& locker, const ObjectLock& lock,
+bool Holds(const std::optional<Locker>& locker, const ObjectLock& lock,
            const Client& client) {
   return locker && locker->client == NameOf(client) &&
          locker->cookie == lock.cookie;
@@ -40,8 +40,8 @@ int RenewLock(Namespace& where, const ObjectLock& lock, const Client& client,
   return 0;
 }
 
-std::optional<ObjectLocker> LockerOf(const Namespace& where,
-                                     const ObjectLock& lock, SteadyTime now) {
+std::optional<Locker> LockerOf(const Namespace& where, const ObjectLock& lock,
+                               SteadyTime now) {
   const auto found = where.locks.find({lock.object, lock.name});
   if (found == where.locks.end() || now >= found->second.until) {
     return std::nullopt;
@@ -49,8 +49,8 @@ std::optional<ObjectLocker> LockerOf(const Namespace& where,
   return found->second.locker;
 }
 
-int BreakLock(Namespace& where, const ObjectLock& lock,
-              const ObjectLocker& locker, SteadyTime now) {
+int BreakLock(Namespace& where, const ObjectLock& lock, const Locker& locker,
+              SteadyTime now) {
   const auto present = LockerOf(where, lock, now);
   if (!present || present->client != locker.client ||
       present->cookie != locker.cookie) {

@@ -18,10 +18,10 @@ int TakeLock(Namespace& where, const ObjectLock& lock, const Client& client,
 int RenewLock(Namespace& where, const ObjectLock& lock, const Client& client,
               SteadyTime now, std::chrono::seconds duration);
 /// nullopt: nobody has it.
-std::optional<ObjectLocker> LockerOf(const Namespace& where,
-                                     const ObjectLock& lock, SteadyTime now);
-int BreakLock(Namespace& where, const ObjectLock& lock,
-              const ObjectLocker& locker, SteadyTime now);
+std::optional<Locker> LockerOf(const Namespace& where, const ObjectLock& lock,
+                               SteadyTime now);
+int BreakLock(Namespace& where, const ObjectLock& lock, const Locker& locker,
+              SteadyTime now);
 int RemoveLocked(Namespace& where, const ObjectLock& lock, const Client& client,
                  SteadyTime now);
 

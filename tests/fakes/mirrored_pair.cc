@@ -65,6 +65,8 @@ std::string MirroredPair::AddVolume(FakeSite& site, const std::string& uuid,
   site.AddImage(kPool, rados_namespace, ImageOf(uuid), bytes);
   site.SetImageMetadata(ImageOf(uuid), "csi.storage.k8s.io/pv/name",
                         RequestName(uuid));
+  site.SetImageMetadata(ImageOf(uuid), "csi.storage.k8s.io/pvc/namespace",
+                        "ns1");
   AddJournal(site, uuid, rados_namespace);
   return VolumeId(site, uuid, rados_namespace);
 }

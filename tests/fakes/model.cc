@@ -90,7 +90,14 @@ std::optional<std::string> ObjectMapAt(const Namespace& where,
   const auto image = Model::FindImageById(where, object.substr(0, dot));
   if (image == nullptr || !image->features.fast_diff) return std::nullopt;
   if (dot == absl::string_view::npos) {
-    return EncodeObjectMap(image->ObjectMapNow());
+    std::vector<ObjectState> states = image->ObjectMapNow();
+    const size_t used = std::min<size_t>(image->used_objects, states.size());
+    for (size_t i = 0; i < used; ++i) {
+      if (states[i] == ObjectState::kNonexistent) {
+        states[i] = ObjectState::kExists;
+      }
+    }
+    return EncodeObjectMap(states);
   }
   uint64_t id = 0;
   if (!absl::SimpleHexAtoi(object.substr(dot + 1), &id)) return std::nullopt;
@@ -464,9 +471,12 @@ std::vector<SiteStatus> Model::Status(const Site& site, const Namespace& where,
 
 std::vector<MirrorPeer> Model::Peers(const Site& site) const {
   if (site.peer == nullptr) return {};
-  return {{site.peer_uuid, absl::StrCat("site-", site.peer->name),
-           site.peer->daemon.has_called_peer ? site.peer->mirror_uuid : "",
-           site.peer->receives}};
+  std::vector<MirrorPeer> peers = {
+      {site.peer_uuid, absl::StrCat("site-", site.peer->name),
+       site.peer->daemon.has_called_peer ? site.peer->mirror_uuid : "",
+       site.peer->receives}};
+  peers.insert(peers.end(), site.more_peers.begin(), site.more_peers.end());
+  return peers;
 }
 
 // --- controls

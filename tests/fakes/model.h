@@ -272,7 +272,7 @@ using GroupMembers = std::map<std::pair<int64_t, std::string>, bool>;
 
 /// Of an object of ours: ceph's class "lock".
 struct TimedLock {
-  ObjectLocker locker;
+  Locker locker;
   SteadyTime until{};
 };
 
@@ -327,6 +327,8 @@ struct Site {
   std::chrono::seconds clock_skew{0};
   Site* peer = nullptr;
   bool receives = true;  // replication runs from the peer to here
+  /// Others that are configured, and whose rbd-mirror nobody plays.
+  std::vector<MirrorPeer> more_peers;
   /// Clients on this cluster that rbd-mirrors had which are gone, and until
   /// when their watches live.
   std::map<uint64_t, SteadyTime> old_mirrors;

@@ -81,6 +81,8 @@ class TestOperationContext final : public OperationContext {
   // --- what the operation did
 
   const std::vector<std::string>& steps() const { return steps_; }
+  /// What it has told last.
+  const std::string& clock_text() const { return clock_text_; }
   const std::vector<std::pair<uint64_t, uint64_t>>& progress() const {
     return progress_;
   }
@@ -99,6 +101,9 @@ class TestOperationContext final : public OperationContext {
   void Step(absl::string_view step) override {
     steps_.emplace_back(step);
     if (on_step_) on_step_(step);
+  }
+  void TellClock(absl::string_view clock) override {
+    clock_text_ = std::string(clock);
   }
   void Progress(uint64_t done, uint64_t total) override {
     progress_.emplace_back(done, total);
@@ -174,6 +179,7 @@ class TestOperationContext final : public OperationContext {
   std::function<void(absl::string_view)> on_step_;
   std::function<void()> on_progress_;
   std::vector<std::string> steps_;
+  std::string clock_text_;
   std::vector<std::pair<uint64_t, uint64_t>> progress_;
   absl::Status pending_;
   WorkMemory memory_;

@@ -2,12 +2,14 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/json.h"
 #include "tests/faults/contents.h"
 #include "tests/testing/local_records.h"
 
@@ -35,8 +37,23 @@ Contents Claimed(const Rig& rig, const FakeSite& site) {
   return contents;
 }
 
+/// The manager's next mirror snapshot of each primary that has a schedule: what
+/// is noted there after a promotion's own one travels with it.
+void RunSchedules(FakeSite& site) {
+  const auto levels = ParseJson(site.Schedules());
+  for (const auto& [level, schedule] : levels.items()) {
+    if (std::count(level.begin(), level.end(), '/') != 2) continue;
+    const auto spec = schedule.at("name").get<std::string>();
+    const std::string image = spec.substr(spec.rfind('/') + 1);
+    if (site.Info(image).primary) site.CreateMirrorSnapshot(image);
+  }
+}
+
 Contents EndOf(Rig& rig) {
   rig.a_.SetClusterUp(true);
+  rig.world_.Advance(kSettle);
+  RunSchedules(rig.a_);
+  RunSchedules(rig.b_);
   rig.world_.Advance(kSettle);
   Contents contents = ContentsOf(rig, rig.a_);
   contents.merge(ContentsOf(rig, rig.b_));

@@ -191,6 +191,26 @@ void AddPromote(std::vector<Scenario>* all) {
         },
         ForceB));
   }
+  // What it returns to is what was there before the copy of 5.
+  for (const auto kind : {MirrorSnapshotKind::kNonPrimary,
+                          MirrorSnapshotKind::kNonPrimaryDemoted}) {
+    const bool demoted = kind == MirrorSnapshotKind::kNonPrimaryDemoted;
+    all->push_back(Make(
+        demoted ? "PromoteForcedBesideASnapshotInHalfADemotion"
+                : "PromoteForcedBesideASnapshotInHalfACopy",
+        kPromote, "b",
+        [kind](Rig& rig) {
+          rig.AddMirrored(Rig::kSmallImage);
+          ASSERT_OK(rig.a_.Write(rig.image_, 5));
+          rig.a_.CreateMirrorSnapshot(rig.image_);
+          rig.world_.Advance(minutes(1));
+          ASSERT_TRUE(rig.pair_.InSync(rig.b_, rig.image_));
+          rig.b_.AddSnapshot(rig.image_, "backup", SnapshotKind::kUser);
+          rig.StopMidCopy(kind, DaemonState::kDown);
+          rig.LoseA();
+        },
+        ForceB));
+  }
   // rbd-mirror takes up the copy of one object anew, and goes on with that of
   // four.
   for (const uint64_t copied : {1, 4}) {

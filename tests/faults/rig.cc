@@ -15,7 +15,7 @@
 #include "networkfence/fence_clients.h"
 #include "networkfence/list_fences.h"
 #include "networkfence/unfence.h"
-#include "reclaimspace/reclaim_answer.h"
+#include "operation/job_answer.h"
 #include "reclaimspace/sparsify.h"
 #include "reclaimspace/trim.h"
 #include "replication/group/demote.h"

@@ -78,7 +78,8 @@ class CrashTest : public TwoSitesTest {
 TEST_F(CrashTest, DemoteIsFinishedByTheRetry) {
   const TestVolume volume = MakeReplicatedVolume();
   for (const std::string fault :
-       {"rbd_metadata_set:kill", "rbd_metadata_set:kill-after",
+       // Its notes.
+       {"rados_write_op_operate2:kill", "rados_write_op_operate2:kill-after",
         "rbd_mirror_image_demote:kill", "rbd_mirror_image_demote:kill-after"}) {
     Write("a", volume, fault);
     DieDuring("a", fault, [&] { return Demote("a", volume); });

@@ -32,6 +32,8 @@ TEST_F(DisasterTest, ForcesToTheLastCompleteSnapshotAfterTheSettleTime) {
   Write("a", volume, "copied");
   Synchronize("a", volume);
   Write("a", volume, "lost");
+  // A site that dies before its first report is not named.
+  ASSERT_TRUE(Eventually([&] { return !PeerReport("b", volume).empty(); }));
 
   Stop("a", "all");
   const auto died = steady_clock::now();

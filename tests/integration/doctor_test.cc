@@ -102,6 +102,13 @@ class DoctorTest : public DoctorBed {
   inline static std::unique_ptr<DaemonProcess> own_;
 };
 
+// The first one: no volume is mirrored yet.
+TEST_F(DoctorTest, ANewInstallationIsInOrder) {
+  const CliResult result = Ask("a", {"doctor"});
+  EXPECT_EQ(result.code, 0) << result.out << result.err;
+  EXPECT_THAT(result.out, HasSubstr("0 problems, 0 unclear, "));
+}
+
 TEST_F(DoctorTest, WhatIsWrittenWrongIsNamed) {
   WriteConfig("[");
   Found found = DiagnoseOwn();
@@ -125,7 +132,11 @@ TEST_F(DoctorTest, WhatIsWrittenWrongIsNamed) {
   WriteConfig(json::array({unreachable}).dump());
   found = DiagnoseOwn();
   EXPECT_EQ(found.Verdict("cluster.connect"), "PROBLEM") << found.all;
-  EXPECT_THAT(found.Remedy("cluster.connect"), HasSubstr("ceph mon dump"));
+  EXPECT_THAT(found.Seen("cluster.connect"),
+              HasSubstr("no monitor of cluster 'site-a' answered for "));
+  EXPECT_THAT(found.Remedy("cluster.connect"),
+              AllOf(HasSubstr("ceph -s"), HasSubstr("ceph mon dump")));
+  EXPECT_EQ(found.Verdict("cluster.not-asked"), "UNCLEAR") << found.all;
   WriteRight();
   ExpectRight("cluster.connect");
 }

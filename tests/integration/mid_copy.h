@@ -20,7 +20,8 @@ class MidCopyTest : public TwoSitesTest {
 
   struct Volume {
     TestVolume volume;
-    uint64_t digest = 0;  // of the last complete state
+    uint64_t digest = 0;         // of the last complete state
+    uint64_t digest_before = 0;  // of the one before, where `prepare` made one
   };
   /// What is special about a volume.
   struct Kind {
@@ -52,6 +53,8 @@ class MidCopyTest : public TwoSitesTest {
   /// `rbd ls` of the volume's pool and namespace on b.
   static std::string Images(const TestVolume& volume);
   static void ExpectWhole(const Volume& made);
+  /// It is primary, holds what has this digest, and its rescue is over.
+  static void ExpectHolds(const TestVolume& volume, uint64_t digest);
   /// The daemon dies when everything is saved and nothing is promoted yet, the
   /// next one in the middle of the way back, and a third one goes on.
   static void DieOnTheWayBack(

@@ -88,10 +88,14 @@ class OsdBudgetTest : public ReclaimBed {
 bool OsdBudgetTest::CountLifeOfAVolume() {
   const Parameters schedule = ScheduleNotDue();
   TestVolume volume = MakeVolume();
+  const TestVolume written = MakeVolume();
+  if (OpenDisk("a", written)->Write(0, "x") != 0) return false;
   const auto reclaim = [&] { return Reclaim(volume).status; };
+  const auto work = [&] { return Reclaim(written).status; };
   const auto enable = [&] { return Enable("a", volume, schedule); };
   const auto promote = [&] { return Promote("a", volume, false, schedule); };
-  if (!CountAgain("ControllerReclaimSpace", "a", reclaim) ||
+  if (!CountAgain("ControllerReclaimSpace, no object", "a", reclaim) ||
+      !CountAgain("ControllerReclaimSpace, one object", "a", work) ||
       !Count("EnableVolumeReplication", "a", enable) ||
       !CountAgain("EnableVolumeReplication, again", "a", enable) ||
       !promote().ok() || !CountAgain("PromoteVolume, again", "a", promote)) {

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
 #include "tests/integration/mid_copy.h"
 
@@ -15,11 +16,47 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const bool kRescueKindsBed =
-    OnBluestore({"RescueKindsTest", "CloneRescueTest"});
+const bool kRescueKindsBed = OnBluestore(
+    {"RescueKindsTest", "UserSnapshotRescueTest", "CloneRescueTest"});
+
+class KindsTest : public MidCopyTest {
+ protected:
+  static void ExpectRefused(const std::string& name, const std::string& why) {
+    const Volume& made = volumes_->at(name);
+    const SeenSnapshot before = NewestSnapshot("b", made.volume);
+    const uint64_t digest = Digest("b", made.volume);
+    const grpc::Status answer = Promote("b", made.volume, true);
+    EXPECT_THAT(answer, HasCode(Code::UNAVAILABLE));
+    EXPECT_THAT(answer.error_message(), HasSubstr(why));
+    EXPECT_TRUE(Daemon("b").Running());
+    EXPECT_FALSE(IsPrimary("b", made.volume));
+    EXPECT_EQ(NewestSnapshot("b", made.volume).id, before.id);
+    EXPECT_EQ(Digest("b", made.volume), digest);
+  }
+  /// Site a is back. These were refused: their copies become complete.
+  static void ExpectMoves(const std::string& name) {
+    const TestVolume& volume = volumes_->at(name).volume;
+    ASSERT_TRUE(
+        Eventually([&] { return Demote("a", volume).ok(); }, seconds(120)))
+        << name;
+    EXPECT_THAT(PromoteAtLast("b", volume), HasCode(Code::OK)) << name;
+    EXPECT_EQ(Digest("a", volume), Digest("b", volume)) << name;
+  }
+  /// They are forced, and site a comes back.
+  void ExpectBothTheSame(const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+      ASSERT_THAT(Force(volumes_->at(name).volume), HasCode(Code::OK)) << name;
+      Write("b", volumes_->at(name).volume, "of site b", kBytes / 4);
+    }
+    Continue("a", "all");
+    for (const std::string& name : names) {
+      ExpectPeerResynced(name, volumes_->at(name));
+    }
+  }
+};
 
 /// Site a has died before the first test.
-class RescueKindsTest : public MidCopyTest {
+class RescueKindsTest : public KindsTest {
  public:
   static void SetUpTestSuite() {
     StopInMidCopy({
@@ -50,29 +87,8 @@ class RescueKindsTest : public MidCopyTest {
             Rbd("a", {"resize", "--no-progress", "--allow-shrink", "--size",
                       "1G", ImageSpec(volume)});
           }}},
-        {"snapshot of a user",
-         {{},
-          {},
-          [](const TestVolume& volume) {
-            Rbd("a", {"snap", "create", "--no-progress",
-                      ImageSpec(volume) + "@backup"});
-          }}},
     });
     SiteDies();
-  }
-
- protected:
-  static void ExpectRefused(const std::string& name, const std::string& why) {
-    const Volume& made = volumes_->at(name);
-    const SeenSnapshot before = NewestSnapshot("b", made.volume);
-    const uint64_t digest = Digest("b", made.volume);
-    const grpc::Status answer = Promote("b", made.volume, true);
-    EXPECT_THAT(answer, HasCode(Code::UNAVAILABLE));
-    EXPECT_THAT(answer.error_message(), HasSubstr(why));
-    EXPECT_TRUE(Daemon("b").Running());
-    EXPECT_FALSE(IsPrimary("b", made.volume));
-    EXPECT_EQ(NewestSnapshot("b", made.volume).id, before.id);
-    EXPECT_EQ(Digest("b", made.volume), digest);
   }
 };
 
@@ -113,29 +129,73 @@ TEST_F(RescueKindsTest, AnImageThatBecomesSmallerIsRefused) {
   ExpectRefused("shrunk", "smaller");
 }
 
-TEST_F(RescueKindsTest, ASnapshotOfAUserIsRefused) {
-  ExpectRefused("snapshot of a user", "'backup'");
-}
-
 // The last test: it brings site a back, and the copies that the forced
 // promotions have interrupted go on.
 TEST_F(RescueKindsTest, BothSitesHoldTheSameAfterwards) {
-  for (const std::string name : {"object map off", "discards", "grown"}) {
-    ASSERT_THAT(Force(volumes_->at(name).volume), HasCode(Code::OK)) << name;
-    Write("b", volumes_->at(name).volume, "of site b", kBytes / 4);
+  ExpectBothTheSame({"object map off", "discards", "grown"});
+  ExpectMoves("shrunk");
+}
+
+/// The copy that is interrupted has brought a snapshot of a user with it.
+class UserSnapshotRescueTest : public KindsTest {
+ public:
+  static void SetUpTestSuite() {
+    StopInMidCopy({
+        {"first copy", {{}, {}, MakeSnapshot}},
+        {"ordinary", {{}, WriteBefore, MakeSnapshot}},
+        {"demotion", {{}, WriteBefore, MakeSnapshot}},
+        // An empty copy lies between: its snapshot reads as the last complete
+        // state.
+        {"sealed",
+         {{},
+          WriteBefore,
+          MakeSnapshot,
+          [](const TestVolume& volume) {
+            Write("a", volume, "whole: sealed", kWholeBytes);
+            Synchronize("a", volume);
+            Synchronize("a", volume);
+          }}},
+    });
+    SiteDies();
   }
-  Continue("a", "all");
-  for (const std::string name : {"object map off", "discards", "grown"}) {
-    ExpectPeerResynced(name, volumes_->at(name));
+
+ private:
+  static void MakeSnapshot(const TestVolume& volume) {
+    Rbd("a",
+        {"snap", "create", "--no-progress", ImageSpec(volume) + "@backup"});
   }
-  for (const std::string name : {"shrunk", "snapshot of a user"}) {
-    const TestVolume& volume = volumes_->at(name).volume;
-    ASSERT_TRUE(
-        Eventually([&] { return Demote("a", volume).ok(); }, seconds(120)))
+  static void WriteBefore(const TestVolume& volume) {
+    Write("a", volume, "before: all of it", kWholeBytes / 2);
+  }
+};
+
+TEST_F(UserSnapshotRescueTest, AfterAFirstCopyNothingIsComplete) {
+  ExpectRefused("first copy", "this site held nothing");
+}
+
+// librbd 16.2 dies of such an image where it is promoted as it is.
+TEST_F(UserSnapshotRescueTest, TheStateBeforeIsBack) {
+  for (const std::string name : {"ordinary", "demotion"}) {
+    const Volume& made = volumes_->at(name);
+    ASSERT_NE(made.digest_before, made.digest);
+    EXPECT_THAT(Force(made.volume), HasCode(Code::OK)) << name;
+    ExpectHolds(made.volume, made.digest_before);
+    EXPECT_THAT(Rbd("b", {"snap", "ls", ImageSpec(made.volume)}),
+                Not(HasSubstr("backup")))
         << name;
-    EXPECT_THAT(PromoteAtLast("b", volume), HasCode(Code::OK)) << name;
-    EXPECT_EQ(Digest("a", volume), Digest("b", volume)) << name;
   }
+}
+
+TEST_F(UserSnapshotRescueTest, ASealedStateIsBack) {
+  const Volume& made = volumes_->at("sealed");
+  EXPECT_THAT(Force(made.volume), HasCode(Code::OK));
+  ExpectWhole(made);
+}
+
+// The last test, as above.
+TEST_F(UserSnapshotRescueTest, BothSitesHoldTheSameAfterwards) {
+  ExpectBothTheSame({"ordinary", "demotion", "sealed"});
+  ExpectMoves("first copy");
 }
 
 /// A clone, in mid-copy as well, and site a has died.

@@ -243,13 +243,6 @@ TEST_F(GivenUpMoveTest, BothSitesAreNeverToldOkInJournalMode) {
 // again: what it wrote as primary is not here.
 class GivenBackMoveTest : public GivenUpMoveTest {
  protected:
-  /// What b's rbd-mirror reports, with the time.
-  static std::string ReportOfB(const TestVolume& volume) {
-    const auto status = ParseJson(Status("a", volume));
-    return status.is_object() && status.contains("peer_sites")
-               ? status["peer_sites"].dump()
-               : "";
-  }
   /// Demotes a, has it take that back, and promotes b before b's rbd-mirror has
   /// noticed. False: that was quicker, and a is primary as before.
   bool PromoteBWhileATakesBack(const TestVolume& volume,
@@ -262,7 +255,7 @@ class GivenBackMoveTest : public GivenUpMoveTest {
                   const SeenSnapshot newest = NewestSnapshot("b", volume);
                   return newest.demoted && newest.complete;
                 }));
-    const std::string before = ReportOfB(volume);
+    const std::string before = PeerReport("a", volume);
     std::atomic<bool> taken_back = false;
     // The first call of a series ends after 20 s.
     auto taking =
@@ -276,7 +269,7 @@ class GivenBackMoveTest : public GivenUpMoveTest {
         });
     // a waits for this report, and promotes up to a second after it.
     const auto start = steady_clock::now();
-    while (ReportOfB(volume) == before &&
+    while (PeerReport("a", volume) == before &&
            steady_clock::now() - start < seconds(60)) {
     }
     Stop("b", "rbd-mirror");

@@ -11,9 +11,11 @@
 #include "base/json.h"
 #include "ceph/image_objects.h"
 #include "replication/look/local_record.h"
+#include "replication/steps/mirror_schedule.h"
 #include "tests/orchestrator/cleanup_rule.h"
 #include "tests/orchestrator/group_calls.h"
 #include "tests/orchestrator/resync_evidence.h"
+#include "volume/told_entry.h"
 
 namespace addons::testing {
 namespace {
@@ -326,12 +328,14 @@ std::string OrchestratedSitesTest::LeftOn(
     const auto metadata = ParseJson(
         RbdOrNothing(site, {"image-meta", "list", "--format", "json", spec}));
     if (!metadata.is_object()) continue;
-    // The group that an image is mirrored for stays known. Of the record of a
-    // primary stays the schedule that was asked for, since when it is primary,
-    // and the demotion from which it was promoted; what it removes besides
-    // stays on a secondary until that is promoted.
+    // The group that an image is mirrored for stays known, and so do what the
+    // entry of its volume says and the schedule that was asked for last. Of the
+    // record of a primary stays the schedule that was asked for, since when it
+    // is primary, and the demotion from which it was promoted; what it removes
+    // besides stays on a secondary until that is promoted.
     const std::set<std::string> kept = {kLocalRecordKey,
-                                        "rbd-addons.mirrored-for-group"};
+                                        "rbd-addons.mirrored-for-group",
+                                        kScheduleMark, kVolumeNoteKey};
     if (const std::string record =
             metadata.value(kLocalRecordKey, std::string());
         IsPrimary(site, image) &&

@@ -32,7 +32,7 @@ using ::testing::StartsWith;
 
 constexpr char kDemote[] = "DemoteVolume";
 /// The first call that a demote makes of its image: nothing is changed yet.
-constexpr char kFirstLook[] = "rbd_mirror_image_get_info";
+constexpr char kFirstLook[] = "rbd.mirror_image_status_get";
 constexpr char kChange[] = "rbd_mirror_image_demote";
 constexpr char kSparsifyCall[] = "rbd_sparsify_with_progress";
 

@@ -54,6 +54,29 @@ TEST_F(CliInspectionTest, ACheckSaysWhatBothWaysWouldDo) {
   EXPECT_THAT(server_.log(), Not(HasSubstr(server_.b.user()->key.Reveal())));
 }
 
+TEST_F(CliInspectionTest, ACheckTellsSinceWhenTheOtherSiteIsSilent) {
+  server_.a.SetClusterUp(false);
+  server_.a.SetMirrorDaemon(DaemonState::kDown);
+  server_.world.Advance(std::chrono::minutes(3));
+  server_.Start();
+  EXPECT_EQ(Run({"check-failover", server_.id}), 0) << err_.str();
+  EXPECT_THAT(
+      out_.str(),
+      AllOf(HasSubstr("; no sign of site 'site-a' for 0 s of 90 s while calls "
+                      "wait (last report "),
+            HasSubstr(" s ago); forcing is offered about 90 s after a call "
+                      "begins to wait if nothing changes\n")));
+  EXPECT_EQ(Run({"check-failover", server_.id, "--json"}), 0);
+  const nlohmann::json planned = Answer()["findings"][0]["planned"];
+  EXPECT_EQ(planned["seen_seconds"], "0");
+  EXPECT_EQ(planned["needed_seconds"], "90");
+  EXPECT_EQ(planned["forcible_seconds"], "90");
+  EXPECT_GT(std::stoi(planned["report_age_seconds"].get<std::string>()), 90);
+  EXPECT_THAT(planned["clock"].get<std::string>(), StartsWith("no sign of "));
+  EXPECT_EQ(Run({"explain", server_.id}), 0);
+  EXPECT_THAT(out_.str(), HasSubstr("; no sign of site 'site-a' for 0 s of "));
+}
+
 TEST_F(CliInspectionTest, TheExitCodeIsAboutTheWayThatIsAskedFor) {
   server_.Start();
   EXPECT_EQ(Run({"check-failover", server_.id, "--planned"}), 9);

@@ -9,9 +9,14 @@
 #include <future>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "cli/call_watch.h"
 #include "cli/channel.h"
 #include "cli/interrupt.h"
@@ -26,6 +31,29 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
+/// A terminal that tells when something stands on it.
+class Screen : public std::stringbuf {
+ public:
+  explicit Screen(std::string awaited) : awaited_(std::move(awaited)) {}
+  std::future<void> Shown() { return shown_.get_future(); }
+
+ protected:
+  int sync() override {
+    // Lines are wrapped.
+    if (!told_ && absl::StrContains(absl::StrReplaceAll(str(), {{"\n", " "}}),
+                                    awaited_)) {
+      shown_.set_value();
+      told_ = true;
+    }
+    return 0;
+  }
+
+ private:
+  const std::string awaited_;
+  std::promise<void> shown_;
+  bool told_ = false;
+};
+
 class CliInterruptTest : public CliVerbTest {
  protected:
   CliInterruptTest() : CliVerbTest("b") {
@@ -39,6 +67,28 @@ class CliInterruptTest : public CliVerbTest {
     server_.AwaitHeld();
     EXPECT_EQ(std::raise(SIGINT), 0);
     return run.get();
+  }
+  /// What a terminal shows of the volume's call until `awaited` stands on it
+  /// and the watch ends.
+  std::string Watched(const std::string& awaited, size_t columns = 0) {
+    Screen screen(awaited);
+    std::istringstream in;
+    std::ostream shown(&screen);
+    Streams streams{in, shown, shown};
+    streams.err_is_terminal = true;
+    const auto channel = OpenChannel(server_.admin_endpoint());
+    EXPECT_OK(channel);
+    if (!channel.ok()) return "";
+    {
+      CallWatch::Options options;
+      options.subject = absl::StrCat("volume '", server_.id, "'");
+      options.look_every = std::chrono::milliseconds(1);
+      options.columns = columns;
+      const CallWatch watch(*channel, options, streams);
+      EXPECT_EQ(screen.Shown().wait_for(std::chrono::minutes(1)),
+                std::future_status::ready);
+    }
+    return screen.str();
   }
 };
 
@@ -62,12 +112,41 @@ TEST_F(CliInterruptTest, WhatHasBegunGoesOnAndIsSaid) {
 TEST_F(CliInterruptTest, AWaitSaysThatItMayBeInterrupted) {
   server_.Start();
   EXPECT_NE(Run({"promote", server_.id, "--timeout", "3"}), 0);
-  EXPECT_THAT(err_.str(), HasSubstr("nothing is changed while it waits: "
-                                    "Ctrl-C is safe\n"));
+  EXPECT_THAT(err_.str(), HasSubstr("; Ctrl-C is safe\n"));
+}
+
+TEST_F(CliInterruptTest, AWaitForASilentSiteTellsItsClockWholeAtAnyWidth) {
+  server_.a.SetClusterUp(false);
+  server_.a.SetMirrorDaemon(DaemonState::kDown);
+  server_.world.Advance(std::chrono::minutes(3));
+  server_.Start();
+  EXPECT_NE(Run({"promote", server_.id, "--timeout", "3"}), 0);
+  // No terminal: a line that is whole.
+  EXPECT_THAT(err_.str(),
+              AllOf(StartsWith("no sign of site 'site-a' for "),
+                    HasSubstr(" s of 90 s while calls wait (last report "),
+                    HasSubstr(" s ago); forcing is offered at about "),
+                    HasSubstr(" UTC if nothing changes; Ctrl-C is safe\n")));
+
+  auto run = std::async(std::launch::async, [&] {
+    return Run({"promote", server_.id, "--timeout", "8"});
+  });
+  const std::string text = Watched("if nothing changes; Ctrl-C is safe", 40);
+  EXPECT_NE(run.get(), 0);
+  EXPECT_THAT(absl::StrReplaceAll(text, {{"\n", " "}}),
+              HasSubstr("if nothing changes; Ctrl-C is safe"));
+  EXPECT_THAT(text, EndsWith("\r\x1b[K")) << "it takes the lines away";
+  EXPECT_THAT(text, HasSubstr("\r\x1b[K\x1b[A\r\x1b[K"));
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    const size_t begin = line.rfind("\x1b[K");
+    EXPECT_LT(line.size() - (begin == absl::string_view::npos ? 0 : begin + 3),
+              40U)
+        << line;
+  }
 }
 
 TEST_F(CliInterruptTest, WhatHasChangedNothingEnds) {
-  server_.Hold("rbd_mirror_image_get_info");
+  server_.Hold("rbd.mirror_image_status_get");
   server_.Start();
   EXPECT_EQ(Interrupted({"demote", server_.id}), kCliInterrupted);
   EXPECT_THAT(err_.str(),
@@ -85,23 +164,6 @@ TEST_F(CliInterruptTest, AQuestionIsInterrupted) {
   server_.Release();
 }
 
-/// Tells when something was flushed.
-class Screen : public std::stringbuf {
- public:
-  std::future<void> Flushed() { return flushed_.get_future(); }
-
- protected:
-  int sync() override {
-    if (!told_) flushed_.set_value();
-    told_ = true;
-    return 0;
-  }
-
- private:
-  std::promise<void> flushed_;
-  bool told_ = false;
-};
-
 TEST_F(CliInterruptTest, WhatTheDaemonDoesIsShownWhileACallWaits) {
   server_.a.Demote(server_.image);
   server_.world.Advance(std::chrono::minutes(2));
@@ -111,23 +173,9 @@ TEST_F(CliInterruptTest, WhatTheDaemonDoesIsShownWhileACallWaits) {
     return Run({"promote", server_.id});
   });
   server_.AwaitHeld();
-  Screen screen;
-  std::istringstream in;
-  std::ostream shown(&screen);
-  Streams streams{in, shown, shown};
-  streams.err_is_terminal = true;
-  const auto channel = OpenChannel(server_.admin_endpoint());
-  ASSERT_OK(channel);
-  {
-    CallWatch::Options options;
-    options.subject = absl::StrCat("volume '", server_.id, "'");
-    options.look_every = std::chrono::milliseconds(1);
-    const CallWatch watch(*channel, options, streams);
-    EXPECT_EQ(screen.Flushed().wait_for(std::chrono::minutes(1)),
-              std::future_status::ready);
-  }
-  EXPECT_THAT(screen.str(), StartsWith("\r\x1b[Kpromote, "));
-  EXPECT_THAT(screen.str(), EndsWith("\r\x1b[K"));
+  const std::string text = Watched("promote, ");
+  EXPECT_THAT(text, StartsWith("\r\x1b[Kpromote, "));
+  EXPECT_THAT(text, EndsWith("\r\x1b[K"));
   server_.Release();
   EXPECT_EQ(run.get(), 0) << err_.str();
 }

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <functional>
@@ -102,6 +103,57 @@ TEST_F(CliOutputTest, InfoOfSeveralVolumesIsATable) {
   EXPECT_EQ(Json()["items"][0]["code"], "NOT_FOUND");
   EXPECT_EQ(Json()["items"][1]["volume_id"], server_.id);
   EXPECT_TRUE(Json()["items"][1].contains("status"));
+}
+
+TEST_F(CliOutputTest, InfoTellsTheRole) {
+  server_.AddMirrored();
+  server_.Start();
+  EXPECT_EQ(Run({"info", server_.id}), 0) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("\nrole         primary\n"));
+}
+
+// As after a disaster: its peer has gone on without it.
+TEST_F(CliOutputTest, APrimaryInSplitBrainIsCalledPrimary) {
+  server_.AddMirrored();
+  server_.a.SetClusterUp(false);
+  server_.b.Promote(server_.image, Force::kYes);
+  server_.a.SetClusterUp(true);
+  server_.world.Advance(std::chrono::minutes(2));
+  server_.Start();
+  EXPECT_EQ(Run({"info", server_.id}), 0) << err_.str();
+  EXPECT_THAT(out_.str(), AllOf(StartsWith("replication  ERROR\n"),
+                                HasSubstr("\nrole         primary\n"),
+                                HasSubstr("split brain")));
+}
+
+TEST_F(CliOutputTest, AnImageThatIsNotThereHasNoRole) {
+  server_.AddMirrored();
+  server_.a.RemoveImage(server_.image);
+  server_.Start();
+  EXPECT_EQ(Run({"info", server_.id}), 0) << err_.str();
+  EXPECT_THAT(out_.str(), AllOf(StartsWith("replication  ERROR\n"),
+                                Not(HasSubstr("\nrole "))));
+}
+
+class CliOnStandbyTest : public CliVerbTest {
+ protected:
+  CliOnStandbyTest() : CliVerbTest("b") {}
+};
+
+// The contract's code for it is that of all secondaries.
+TEST_F(CliOnStandbyTest, ASecondaryThatFollowsIsInStep) {
+  server_.AddMirrored();
+  server_.world.Advance(std::chrono::minutes(1));
+  server_.Start();
+  EXPECT_EQ(Run({"info", server_.id}), 0) << err_.str();
+  EXPECT_THAT(out_.str(),
+              StartsWith("replication  IN STEP\nrole         secondary\n"
+                         "message      this site is secondary, the peer is "
+                         "primary; in step as of 20"));
+  EXPECT_EQ(Run({"info", server_.id, server_.id}), 0) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("  secondary  IN STEP  "));
+  EXPECT_EQ(Run({"info", server_.id, "-o", "json"}), 0) << err_.str();
+  EXPECT_EQ(ParseJson(out_.str())["status"], "DEGRADED");
 }
 
 TEST_F(CliOutputTest, WhatWasSeenHasTheFieldsOfTheAnswer) {

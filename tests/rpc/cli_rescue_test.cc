@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "cli/rescue.h"
+#include "rbdaddons/admin.grpc.pb.h"
 #include "replication/look/rescue_record.h"
 #include "tests/rpc/replication_server.h"
 
@@ -72,6 +74,33 @@ TEST_F(CliRescueTest, ShowsThatThereIsNone) {
   ASSERT_EQ(Rescue({}), 0) << err_.str();
   EXPECT_THAT(out_.str(), HasSubstr("has no rescue image"));
   EXPECT_EQ(Rescue({"--keep", "--yes"}), 9);
+}
+
+// Two that only look at the same time, each for a volume of its own.
+TEST_F(CliRescueTest, ShowsThatOfItsOwnVolumeBesideAnother) {
+  namespace admin_pb = ::rbdaddons::admin::v1;
+  server_.Start();
+  const auto show = [this](const std::string& id) {
+    admin_pb::DecideRescueRequest request;
+    request.set_volume_id(id);
+    (*request.mutable_secrets())["userID"] = server_.a.user()->id;
+    (*request.mutable_secrets())["userKey"] = server_.a.user()->key.Reveal();
+    grpc::ClientContext context;
+    admin_pb::DecideRescueResponse shown;
+    return admin_pb::Rescues::NewStub(server_.AdminChannel())
+        ->DecideRescue(&context, request, &shown);
+  };
+  server_.Hold("rbd_open_read_only");
+  auto one = std::async(std::launch::async, [&] { return show(server_.id); });
+  server_.AwaitHeld();
+  auto other = std::async(std::launch::async, [&] {
+    return show(
+        server_.pair.VolumeId(server_.a, ReplicationServer::kGroupUuid));
+  });
+  server_.AwaitCalls("DecideRescue", 2, "rbdaddons.admin.v1.Rescues");
+  server_.Release();
+  EXPECT_TRUE(one.get().ok());
+  EXPECT_EQ(other.get().error_code(), grpc::StatusCode::NOT_FOUND);
 }
 
 TEST_F(CliRescueTest, ShowsWhatIsToBeDecided) {

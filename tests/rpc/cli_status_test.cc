@@ -99,6 +99,23 @@ class CliStatusTest : public ::testing::Test {
   std::ostringstream err_;
 };
 
+TEST_F(CliStatusTest, CompletionsKnowWhatTheDaemonWatches) {
+  AddWatched();
+  Await({"known", "pools"}, MirroredPair::kPool);
+  EXPECT_EQ(out_.str(), absl::StrCat(MirroredPair::kPool, "\n"));
+  EXPECT_EQ(Run({"known", "clusters"}), 0);
+  EXPECT_THAT(out_.str(), HasSubstr(server_.a.cluster_id()));
+  EXPECT_EQ(Run({"known", "volumes"}), 0);
+  EXPECT_THAT(out_.str(), StartsWith("pvc-"));
+  EXPECT_EQ(Run({"known", "secrets"}), kCliUsage);
+  // Of which a daemon is not asked.
+  EXPECT_EQ(
+      RunAsTyped({"known", "parameters", "--admin-endpoint", "unix:///x"}), 0);
+  EXPECT_THAT(out_.str(), HasSubstr("schedulingInterval=\n"));
+  EXPECT_NE(RunAsTyped({"known", "pools", "--admin-endpoint", "unix:///x"}), 0);
+  EXPECT_THAT(out_.str(), IsEmpty());
+}
+
 TEST_F(CliStatusTest, AnEmptyDaemonSaysWhatToDo) {
   server_.AddMirrored();
   server_.Start();
@@ -145,6 +162,35 @@ TEST_F(CliStatusTest, JsonAndYamlHaveFields) {
   EXPECT_EQ(shown["next_token"], "");
   EXPECT_EQ(Run({"status", "-o", "yaml"}), 0);
   EXPECT_THAT(out_.str(), HasSubstr("state: IN_STEP\n"));
+}
+
+TEST_F(CliStatusTest, AVolumeOfAGroupShowsTheGroupsName) {
+  server_.AddMirrored();
+  (void)server_.pair.AddMirroredVolume(server_.a,
+                                       ReplicationServer::kSecondUuid);
+  SetSchedule(server_.image);
+  server_.AddGroup({server_.id});
+  server_.a.SetOmap(MirroredPair::kPool, "", "csi.groups.default",
+                    {{"csi.volume.group.vgrcontent-1", server_.kGroupUuid}});
+  server_.world.Advance(seconds(60));
+  server_.Start();
+  server_.Call("GetVolumeReplicationInfo");
+  Await({"status"}, "in step  ");
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("PEER    GROUP\n"),
+                                HasSubstr(" site-b  vgrcontent-1\n"),
+                                Not(HasSubstr(server_.group_id))));
+  Run({"list", "-o", "wide"});
+  EXPECT_THAT(out_.str(),
+              AllOf(HasSubstr(" GROUP ID\n"), HasSubstr(server_.group_id)));
+  Run({"ls", "vgrcontent"});
+  EXPECT_THAT(out_.str(), HasSubstr(" vgrcontent-1\n"));
+  Run({"status", server_.image, "--json"});
+  ASSERT_EQ(Json()["volumes"].size(), 1U);
+  EXPECT_EQ(Json()["volumes"][0]["group"], "vgrcontent-1");
+  EXPECT_EQ(Json()["volumes"][0]["group_id"], server_.group_id);
+  Run({"status", ReplicationServer::kSecondUuid, "--json"});
+  ASSERT_EQ(Json()["volumes"].size(), 1U);
+  EXPECT_EQ(Json()["volumes"][0]["group"], "") << "it is in none";
 }
 
 TEST_F(CliStatusTest, OtherNamesAndFilters) {

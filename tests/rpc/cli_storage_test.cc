@@ -122,6 +122,15 @@ TEST_F(CliStorageTest, TrimNeedsTheDaemonOfTheNode) {
   EXPECT_THAT(err_.str(), HasSubstr("--nodeserver"));
 }
 
+TEST_F(CliStorageTest, AKeyIsRotatedByTheDaemonOfTheNode) {
+  server_.AddPlain();
+  server_.Start();
+  EXPECT_EQ(Run({"rotate-key", absl::StrCat("replicapool/", server_.image)}),
+            grpc::UNIMPLEMENTED);
+  EXPECT_THAT(err_.str(),
+              AllOf(HasSubstr(" is " + server_.id), HasSubstr("--nodeserver")));
+}
+
 TEST_F(CliStorageTest, AGroupIsMadeShownChangedAndDeleted) {
   server_.AddPlain();
   server_.Start();

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
@@ -20,7 +21,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
+#include "absl/strings/str_split.h"
 #include "base/cidr.h"
 #include "base/json.h"
 #include "base/status_macros.h"
@@ -42,8 +43,10 @@ namespace {
 using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 struct Found {
   int exit_code = -1;
@@ -306,10 +309,65 @@ TEST_F(DoctorTest, AClusterThatStopsAnsweringIsNotAskedOn) {
   FailCalls("rados_mon_command", ETIMEDOUT);
   const Found found = Json();
   EXPECT_EQ(found.exit_code, kWouldNotWork);
-  EXPECT_EQ(found.Verdict("caps.blocklist"), "UNCLEAR");
-  EXPECT_EQ(found.Verdict("caps.manager"), "UNCLEAR");
-  EXPECT_THAT(found.Of("caps.manager", "seen"), HasSubstr("not asked"));
+  EXPECT_EQ(found.Verdict("cluster.connect"), "PROBLEM");
+  EXPECT_EQ(found.Verdict("cluster.key"), "");
+  EXPECT_EQ(found.Verdict("caps.blocklist"), "");
+  EXPECT_EQ(found.Verdict("cluster.not-asked"), "UNCLEAR");
   EXPECT_EQ(server_.CallsTo("rados_mgr_command"), 0U);
+}
+
+/// How many lines `text` has, and the first of them.
+std::pair<size_t, std::string> Lines(const std::string& text) {
+  const std::vector<std::string> lines = absl::StrSplit(text, '\n');
+  return {lines.size() - 1, lines.front()};
+}
+
+// It is the first thing that is said, with what to type, and all of it.
+TEST_F(DoctorTest, ADeadClusterIsSaidFirstAndOnce) {
+  Start();
+  EXPECT_EQ(Json().exit_code, 0);
+  // Another problem, which is found before.
+  server_.WriteConfig(R"(}, {"clusterID": "other", "monitors": [])");
+  server_.a.SetClusterUp(false);
+  const Found found = Json();
+  EXPECT_EQ(found.exit_code, kWouldNotWork);
+  EXPECT_EQ(found.Verdict("config.entry"), "PROBLEM");
+  ASSERT_FALSE(found.findings.empty());
+  EXPECT_EQ(found.findings.front().value("id", ""), "cluster.connect");
+  EXPECT_EQ(found.Verdict("cluster.connect"), "PROBLEM");
+  EXPECT_THAT(found.Of("cluster.connect", "seen"),
+              ::testing::ContainsRegex("no monitor of cluster 'site-a' "
+                                       "answered for [1-9][0-9]* s; those of "
+                                       "config.json are site-a:6789"));
+  EXPECT_THAT(found.Of("cluster.connect", "remedy"), StartsWith("ceph -s, "));
+  EXPECT_EQ(std::count_if(found.findings.begin(), found.findings.end(),
+                          [](const nlohmann::json& finding) {
+                            return finding.value("verdict", "") == "UNCLEAR";
+                          }),
+            1);
+  const std::string text = Run().text;
+  EXPECT_THAT(Lines(text).second, StartsWith("problem  cluster.connect"));
+  EXPECT_THAT(text, AllOf(HasSubstr("2 problems, 1 unclear, "),
+                          EndsWith("next: ceph -s, on a host of that cluster; "
+                                   "then rbd-addons doctor again\n")));
+  server_.WriteConfig("");
+  server_.a.SetClusterUp(true);
+  EXPECT_EQ(Json().exit_code, 0);
+  EXPECT_THAT(Run().text, Not(HasSubstr("next: ")));
+}
+
+// Monitors answer, and what comes after the manager's silence is one line.
+TEST_F(DoctorTest, WhatIsNotAskedAnyMoreIsOneLine) {
+  Start();
+  FailCalls("rados_mgr_command", ETIMEDOUT);
+  const Found found = Json();
+  EXPECT_EQ(found.Verdict("cluster.connect"), "OK");
+  EXPECT_EQ(found.Verdict("caps.manager"), "UNCLEAR");
+  EXPECT_EQ(found.Verdict("caps.mirror-daemons"), "");
+  EXPECT_THAT(
+      found.Of("cluster.not-asked", "seen"),
+      AllOf(HasSubstr("caps.mirror-daemons"), HasSubstr("mirror.mode")));
+  EXPECT_THAT(Run().text, HasSubstr("0 problems, 2 unclear, "));
 }
 
 // Sites whose clusters have one id map only the numbers of their pools.
@@ -385,7 +443,25 @@ TEST_F(DoctorTest, APoolWithoutVolumesIsServedByThoseWhoWatchIt) {
   server_.world.Advance(std::chrono::minutes(2));
   found = Json();
   EXPECT_EQ(found.Verdict("mirror.daemon"), "UNCLEAR");
+  EXPECT_THAT(found.Of("mirror.daemon", "remedy"),
+              StartsWith("start rbd-mirror on this site"));
   EXPECT_EQ(found.exit_code, kWouldNotWork);
+}
+
+// Without a mirrored pool, a mapping or a sidecar there is nothing to replicate
+// yet, and nothing is wrong.
+TEST_F(DoctorTest, ANewInstallationIsInOrder) {
+  server_.WriteMapping("[]");
+  server_.Start();
+  EXPECT_EQ(Json().exit_code, 0) << Run().text;
+  server_.a.SetPoolMirrorMode(MirroredPair::kPool, "",
+                              PoolMirrorMode::kDisabled);
+  const Found found = Json();
+  EXPECT_EQ(found.exit_code, 0) << Run().text;
+  EXPECT_EQ(found.Verdict("mirror.pools"), "WARNING");
+  EXPECT_EQ(found.Verdict("config.mapping"), "WARNING");
+  EXPECT_EQ(found.Verdict("sidecar.calls"), "WARNING");
+  EXPECT_THAT(Run().text, Not(HasSubstr("next: ")));
 }
 
 // --- before a hand-over
@@ -588,9 +664,9 @@ class CheckClusterTest : public ::testing::Test, private ClusterProvider {
     std::map<std::string, Finding> found;
     if (!config.ok()) return found;
     mirrored_.clear();
-    for (Finding& finding : CheckCluster(
-             *this, **config, (*config)->entries().front(), pair_.a().user(),
-             absl::FromChrono(world_.WallNow()), &mirrored_)) {
+    for (Finding& finding :
+         CheckCluster(*this, **config, (*config)->entries().front(),
+                      pair_.a().user(), world_, &mirrored_)) {
       found.emplace(finding.id, finding);
     }
     return found;
@@ -739,8 +815,9 @@ TEST_F(CheckClusterTest, AnAnswerThatTellsNothingIsNotTakenForARight) {
   }
   // Nothing was asked where another question got no answer.
   const auto silent = Check({}, Refuses("osd blocklist", "", "", ETIMEDOUT));
-  EXPECT_EQ(silent.at("caps.unfence").verdict, FindingVerdict::kUnclear);
-  EXPECT_THAT(silent.at("caps.unfence").seen, HasSubstr("not asked"));
+  EXPECT_EQ(silent.count("caps.unfence"), 0U);
+  EXPECT_EQ(silent.at("cluster.connect").verdict, FindingVerdict::kProblem);
+  EXPECT_EQ(silent.at("cluster.not-asked").verdict, FindingVerdict::kUnclear);
 }
 
 TEST_F(CheckClusterTest, ALevelIsRefusedInTheWordsOfEachRelease) {

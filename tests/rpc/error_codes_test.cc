@@ -21,8 +21,10 @@
 #include "identity/identity.grpc.pb.h"
 #include "lease/who_holds.h"
 #include "rbdaddons/admin.grpc.pb.h"
+#include "tests/fakes/local_notes.h"
 #include "tests/rpc/error_code_table.h"
 #include "tests/rpc/fence_call.h"
+#include "tests/rpc/key_rotation_server.h"
 #include "tests/rpc/node_reclaim_server.h"
 #include "tests/rpc/raw_call.h"
 #include "tests/rpc/reclaim_call.h"
@@ -111,6 +113,13 @@ Case Mirrored(std::string name, ErrorCodeRow row, std::string site,
           }};
 }
 
+constexpr char kLook[] = "rbd.mirror_image_status_get";
+
+/// What was refused to a look is asked of an open image.
+bool IsLook(absl::string_view call) {
+  return call == kLook || call == "rbd_open_read_only";
+}
+
 /// A call on a mirrored volume on a, with one call of Ceph failing.
 Case Failing(std::string name, ErrorCodeRow row, int error) {
   return Mirrored(
@@ -118,7 +127,7 @@ Case Failing(std::string name, ErrorCodeRow row, int error) {
       [error](ReplicationServer& server) {
         server.world.SetCallHook(
             [error](absl::string_view, absl::string_view call, bool) {
-              return call == "rbd_mirror_image_get_info" ? error : 0;
+              return IsLook(call) ? error : 0;
             });
       },
       kDemote);
@@ -320,13 +329,13 @@ Case Fencing(std::string name, ErrorCodeRow row, std::string method,
 /// The same with an error from each call of this name.
 Case FencingFails(std::string name, ErrorCodeRow row, std::string call,
                   int error) {
-  return Fencing(std::move(name), std::move(row), kFence,
-                 [=](ReplicationServer& server) {
-                   server.world.SetCallHook(
-                       [=](absl::string_view, absl::string_view made, bool) {
-                         return made == call ? error : 0;
-                       });
-                 });
+  return Fencing(
+      std::move(name), std::move(row), kFence, [=](ReplicationServer& server) {
+        server.world.SetCallHook([=](absl::string_view, absl::string_view made,
+                                     bool) {
+          return made == call || (call == kLook && IsLook(made)) ? error : 0;
+        });
+      });
 }
 
 void AddFence(std::vector<Case>* cases) {
@@ -643,7 +652,7 @@ void AddReclaim(std::vector<Case>* cases) {
   const auto fail = [](ReplicationServer& server, int error) {
     server.world.SetCallHook(
         [error](absl::string_view, absl::string_view call, bool) {
-          return call == "rbd_snap_list" ? error : 0;
+          return call == "rados_list_lockers" ? error : 0;
         });
   };
   cases->push_back(Reclaimed("ReclaimOk", "OK", nullptr));
@@ -757,7 +766,7 @@ void AddAdmin(std::vector<Case>* cases) {
                     }});
   const auto cancel_demote = [cancel](ReplicationServer& server) {
     server.AddMirrored();
-    server.Hold("rbd_mirror_image_get_info");
+    server.Hold("rbd.mirror_image_status_get");
     server.Start();
     auto demote = std::async(std::launch::async,
                              [&] { return server.Call(kDemote).status; });
@@ -811,6 +820,20 @@ void AddOverview(std::vector<Case>* cases) {
                     {"ListStatus", "ABORTED"},
                     "a",
                     with_token("999999-1")});
+}
+
+void AddSupport(std::vector<Case>* cases) {
+  namespace admin = ::rbdaddons::admin::v1;
+  cases->push_back({"Describe",
+                    {"DescribeDaemon", "OK"},
+                    "a",
+                    [](ReplicationServer& server) {
+                      server.Start();
+                      grpc::ClientContext context;
+                      admin::DescribeDaemonResponse response;
+                      return admin::Support::NewStub(server.AdminChannel())
+                          ->DescribeDaemon(&context, {}, &response);
+                    }});
 }
 
 using CheckRequest = ::rbdaddons::admin::v1::CheckFailoverRequest;
@@ -1100,6 +1123,248 @@ void AddRescues(std::vector<Case>* cases) {
                            }));
 }
 
+constexpr char kAnyCopying[] = "rbdaddons.admin.v1.Copying/*";
+
+/// A call about the volume on a, or on b, where `prepare` may change the
+/// request; between two of the manager's moments.
+template <typename Request, typename Response>
+Case OfCopying(std::string name, ErrorCodeRow row, std::string site,
+               grpc::Status (::rbdaddons::admin::v1::Copying::Stub::*method)(
+                   grpc::ClientContext*, const Request&, Response*),
+               Asking<Request> prepare = nullptr,
+               std::optional<seconds> limit = std::nullopt) {
+  return OfAdministrator<::rbdaddons::admin::v1::Copying>(
+      std::move(name), std::move(row), std::move(site), method,
+      [](ReplicationServer& server, Request& request) {
+        server.AddMirrored();
+        server.world.Advance(minutes(1));
+        server.world.AdvanceToSecond(30);
+        request.set_volume_id(server.id);
+      },
+      std::move(prepare), limit);
+}
+
+void Schedule(ReplicationServer& server, const std::string& level) {
+  EXPECT_TRUE(
+      server.pair.cluster(server.a)
+          ->MgrCommand(absl::StrCat(
+              R"({"prefix":"rbd mirror snapshot schedule add","level_spec":")",
+              level, R"(","interval":"5m"})"))
+          .ok());
+}
+std::string ScheduledImage(const ReplicationServer& server) {
+  return absl::StrCat(MirroredPair::kPool, "/", server.image);
+}
+
+void AddSyncs(std::vector<Case>* cases) {
+  namespace admin = ::rbdaddons::admin::v1;
+  using Request = admin::SyncVolumeRequest;
+  const auto add = [cases](std::string name, ErrorCodeRow row,
+                           Asking<Request> prepare = nullptr,
+                           std::string site = "a",
+                           std::optional<seconds> limit = std::nullopt) {
+    cases->push_back(OfCopying(std::move(name), std::move(row), std::move(site),
+                               &admin::Copying::Stub::SyncVolume,
+                               std::move(prepare), limit));
+  };
+  const auto fail = [](const char* call, int error) {
+    return
+        [call = std::string(call), error](ReplicationServer& server, Request&) {
+          server.world.SetCallHook([call, error](absl::string_view,
+                                                 absl::string_view made, bool) {
+            return made == call || (call == kLook && IsLook(made)) ? error : 0;
+          });
+        };
+  };
+  constexpr char kMake[] = "rbd_mirror_image_create_snapshot2";
+  add("SyncOk", {"SyncVolume", "OK"});
+  add("SyncOfNothing", {kAnyCopying, "INVALID_ARGUMENT"},
+      [](ReplicationServer&, Request& request) { request.clear_volume_id(); });
+  add("SyncWithoutAUser", {kAnyCopying, "UNAUTHENTICATED"},
+      [](ReplicationServer&, Request& request) { request.clear_secrets(); });
+  add("SyncWithoutCaps", {kAnyCopying, "PERMISSION_DENIED"},
+      fail(kLook, EPERM));
+  add("SyncOfAnImageThatIsGone", {kAnyCopying, "NOT_FOUND"},
+      [](ReplicationServer& server, Request&) {
+        server.a.RemoveImage(server.image);
+      });
+  add("SyncOfASecondary", {kAnyCopying, "FAILED_PRECONDITION"}, nullptr, "b");
+  add(
+      "SyncBesideAnotherVerb", {kAnyCopying, "ABORTED"},
+      [](ReplicationServer& server, Request&) {
+        const auto pool = server.pair.cluster(server.a)->OpenPool(
+            server.pair.pool_id(server.a), "", Access::kMutate);
+        ASSERT_OK(pool);
+        EXPECT_TRUE(*(*pool)->TakeObjectLock(
+            LeaseLockOf(
+                {{},
+                 absl::StrCat("rbd_addons.lease.", ReplicationServer::kUuid),
+                 ""},
+                "another's"),
+            std::chrono::hours(1)));
+      },
+      "a", seconds(30));
+  add("SyncOnASilentCluster", {kAnyCopying, "UNAVAILABLE"},
+      [](ReplicationServer& server, Request&) {
+        server.a.SetClusterUp(false);
+      });
+  add("SyncInTooShortATime", {kAnyCopying, "DEADLINE_EXCEEDED"},
+      fail(kLook, ETIMEDOUT));
+  add("SyncAtTheLimit", {"SyncVolume", "FAILED_PRECONDITION"},
+      [](ReplicationServer& server, Request&) {
+        server.a.AddSnapshot(server.image, "mine", SnapshotKind::kUser);
+        server.a.SetSnapshotLimit(server.image, 2);
+      });
+  add("SyncInAFullPool", {"SyncVolume", "RESOURCE_EXHAUSTED"},
+      fail(kMake, EDQUOT));
+  add("SyncOfWhatIsMadeIncomplete", {"SyncVolume", "UNAVAILABLE"},
+      [](ReplicationServer& server, Request&) {
+        server.a.LeaveNextSnapshotIncomplete(server.image);
+      });
+}
+
+void AddAwaitedSyncs(std::vector<Case>* cases) {
+  namespace admin = ::rbdaddons::admin::v1;
+  using Request = admin::AwaitSyncRequest;
+  const auto add = [cases](std::string name, ErrorCodeRow row,
+                           Asking<Request> prepare) {
+    cases->push_back(OfCopying(std::move(name), std::move(row), "a",
+                               &admin::Copying::Stub::AwaitSync,
+                               std::move(prepare), seconds(2)));
+  };
+  const auto at = [](int64_t time) {
+    return [time](ReplicationServer&, Request& request) {
+      request.set_snapshot_id(1);
+      request.set_snapshot_time(time);
+    };
+  };
+  constexpr int64_t kNever = 99999999999;
+  add("AwaitSyncOk", {"AwaitSync", "OK"}, at(1));
+  add("AwaitSyncOfNone", {kAnyCopying, "INVALID_ARGUMENT"}, nullptr);
+  add("AwaitSyncThatIsNotThere", {"AwaitSync", "UNAVAILABLE"}, at(kNever));
+  add("AwaitSyncInSplitBrain", {"AwaitSync", "FAILED_PRECONDITION"},
+      [at](ReplicationServer& server, Request& request) {
+        at(kNever)(server, request);
+        server.b.ForceSplitBrain(server.image);
+        server.world.Advance(minutes(2));
+      });
+}
+
+void AddPauses(std::vector<Case>* cases) {
+  namespace admin = ::rbdaddons::admin::v1;
+  using Request = admin::PauseVolumeRequest;
+  const auto add = [cases](std::string name, ErrorCodeRow row,
+                           Asking<Request> prepare = nullptr) {
+    cases->push_back(OfCopying(std::move(name), std::move(row), "a",
+                               &admin::Copying::Stub::PauseVolume,
+                               std::move(prepare)));
+  };
+  add("PauseOk", {"PauseVolume", "OK"},
+      [](ReplicationServer& server, Request&) {
+        Schedule(server, ScheduledImage(server));
+      });
+  add("PauseOfNone", {"PauseVolume", "FAILED_PRECONDITION"});
+  add("PauseOfThePools", {"PauseVolume", "FAILED_PRECONDITION"},
+      [](ReplicationServer& server, Request&) {
+        Schedule(server, absl::StrCat(MirroredPair::kPool, "/"));
+      });
+  add("PauseWithoutAManager", {"PauseVolume", "UNAVAILABLE"},
+      [](ReplicationServer& server, Request&) {
+        Schedule(server, ScheduledImage(server));
+        server.a.SetMgrHasModule(false);
+      });
+  using Resume = admin::ResumeVolumeRequest;
+  const auto note = [](const std::string& schedules) {
+    return [schedules](ReplicationServer& server, Resume&) {
+      LocalRecord record = Noted(server.a, server.image);
+      record.pause = SchedulePause{PauseStep::kPaused, 1, schedules};
+      Note(server.a, server.image, record);
+    };
+  };
+  cases->push_back(OfCopying("ResumeOk", {"ResumeVolume", "OK"}, "a",
+                             &admin::Copying::Stub::ResumeVolume,
+                             Asking<Resume>(note(R"([{"interval":"5m"}])"))));
+  cases->push_back(OfCopying("ResumeOfANewerVersion",
+                             {"ResumeVolume", "UNAVAILABLE"}, "a",
+                             &admin::Copying::Stub::ResumeVolume,
+                             Asking<Resume>(note(R"([{"cron":"daily"}])"))));
+}
+
+/// An adoption in the pool on b, where `prepare` may change the request.
+Case Adopted(std::string name, std::string code,
+             std::function<void(ReplicationServer&,
+                                ::rbdaddons::admin::v1::AdoptVolumesRequest&)>
+                 prepare = nullptr,
+             std::optional<seconds> limit = std::nullopt) {
+  namespace admin = ::rbdaddons::admin::v1;
+  return OfAdministrator<admin::Adoption>(
+      std::move(name), {"AdoptVolumes", std::move(code)}, "b",
+      &admin::Adoption::Stub::AdoptVolumes,
+      [](ReplicationServer& server, admin::AdoptVolumesRequest& request) {
+        server.AddMirrored();
+        request.set_pool(MirroredPair::kPool);
+      },
+      std::move(prepare), limit);
+}
+
+void AddAdoption(std::vector<Case>* cases) {
+  using Request = ::rbdaddons::admin::v1::AdoptVolumesRequest;
+  const auto fail = [](int error) {
+    return [error](ReplicationServer& server, Request&) {
+      server.world.SetCallHook(
+          [error](absl::string_view, absl::string_view call, bool) {
+            return call == "rados_read_op_omap_get_vals2" ? error : 0;
+          });
+    };
+  };
+  cases->push_back(Adopted("AdoptOk", "OK"));
+  cases->push_back(Adopted(
+      "AdoptNowhere", "INVALID_ARGUMENT",
+      [](ReplicationServer&, Request& request) { request.clear_pool(); }));
+  cases->push_back(Adopted("AdoptTwoUnderOneName", "INVALID_ARGUMENT",
+                           [](ReplicationServer&, Request& request) {
+                             request.set_volume_name("pvc-1");
+                           }));
+  cases->push_back(Adopted("AdoptNoName", "INVALID_ARGUMENT",
+                           [](ReplicationServer&, Request& request) {
+                             request.add_images("pool/image");
+                           }));
+  cases->push_back(Adopted("AdoptEncryptedSomehow", "INVALID_ARGUMENT",
+                           [](ReplicationServer&, Request& request) {
+                             request.set_encryption_type("some");
+                           }));
+  cases->push_back(Adopted(
+      "AdoptInNoPool", "NOT_FOUND",
+      [](ReplicationServer&, Request& request) { request.set_pool("none"); }));
+  cases->push_back(Adopted("AdoptInANamespaceOfNoCluster",
+                           "FAILED_PRECONDITION",
+                           [](ReplicationServer&, Request& request) {
+                             request.set_rados_namespace("tenant2");
+                           }));
+  cases->push_back(Adopted(
+      "AdoptWithoutAUser", "UNAUTHENTICATED",
+      [](ReplicationServer&, Request& request) { request.clear_secrets(); }));
+  cases->push_back(Adopted("AdoptForbidden", "PERMISSION_DENIED", fail(EPERM)));
+  cases->push_back(
+      Adopted("AdoptTimedOut", "DEADLINE_EXCEEDED", fail(ETIMEDOUT)));
+  cases->push_back(Adopted("AdoptOnASilentCluster", "UNAVAILABLE",
+                           [](ReplicationServer& server, Request&) {
+                             server.b.SetClusterUp(false);
+                           }));
+  cases->push_back(Adopted(
+      "AdoptBesideAnotherDaemon", "ABORTED",
+      [](ReplicationServer& server, Request& request) {
+        request.set_write(true);
+        const auto pool = server.pair.cluster(server.b)->OpenPool(
+            server.pair.pool_id(server.b), "", Access::kMutate);
+        ASSERT_OK(pool);
+        EXPECT_TRUE(*(*pool)->TakeObjectLock(
+            LeaseLockOf({{}, "rbd_addons.lease.adopt", ""}, "another's"),
+            std::chrono::hours(1)));
+      },
+      seconds(30)));
+}
+
 /// An audit of the pool on a, where `prepare` may change the request.
 Case Audited(std::string name, std::string code,
              std::function<void(ReplicationServer&,
@@ -1327,6 +1592,54 @@ void AddNodeReclaim(std::vector<Case>* cases) {
                            }));
 }
 
+/// EncryptionKeyRotate has a server of its own; `prepare` changes what it has
+/// or what is asked.
+Case Rotated(
+    std::string name, std::string code,
+    const std::function<void(KeyRotationServer&, KeyRotationServer::Request&)>&
+        prepare = nullptr) {
+  return {std::move(name),
+          {"EncryptionKeyRotate", std::move(code)},
+          "a",
+          [prepare](ReplicationServer&) {
+            KeyRotationServer server;
+            KeyRotationServer::Request request = server.Ask();
+            if (prepare) prepare(server, request);
+            return server.Call(request);
+          }};
+}
+
+void AddKeyRotation(std::vector<Case>* cases) {
+  using Request = KeyRotationServer::Request;
+  cases->push_back(Rotated("Rotate", "OK"));
+  cases->push_back(Rotated(
+      "RotateWhatIsNotEncrypted", "INVALID_ARGUMENT",
+      [](KeyRotationServer& server, Request&) { server.node.SetKms("", ""); }));
+  cases->push_back(Rotated("RotateElsewhere", "FAILED_PRECONDITION",
+                           [](KeyRotationServer& server, Request&) {
+                             server.node.Map("another image");
+                           }));
+  cases->push_back(Rotated("RotateWithDeadCluster", "ABORTED",
+                           [](KeyRotationServer& server, Request&) {
+                             server.node.pair().a().SetClusterUp(false);
+                             server.node.pair().b().SetClusterUp(false);
+                           }));
+  cases->push_back(Rotated("RotateNoVolume", "NOT_FOUND",
+                           [](KeyRotationServer& server, Request& request) {
+                             server.ForgetPeer();  // which refuses the user
+                             request.set_volume_id(UnknownId());
+                           }));
+  cases->push_back(Rotated("RotateWithBadSecret", "UNAUTHENTICATED",
+                           [](KeyRotationServer&, Request& request) {
+                             request.mutable_secrets()->erase("userKey");
+                           }));
+  cases->push_back(Rotated("RotateWithoutRight", "PERMISSION_DENIED",
+                           [](KeyRotationServer& server, Request&) {
+                             server.device_answer =
+                                 absl::PermissionDeniedError("no right");
+                           }));
+}
+
 TEST(ErrorCodesTest, RowsOfTheDocumentAreWhatTheDaemonAnswers) {
   std::vector<Case> cases;
   AddVerbs(&cases);
@@ -1334,10 +1647,12 @@ TEST(ErrorCodesTest, RowsOfTheDocumentAreWhatTheDaemonAnswers) {
   AddGroups(&cases);
   AddCommon(&cases);
   AddNodeReclaim(&cases);
+  AddKeyRotation(&cases);
   AddReclaim(&cases);
   AddIdentity(&cases);
   AddAdmin(&cases);
   AddOverview(&cases);
+  AddSupport(&cases);
   AddAudit(&cases);
   AddRepair(&cases);
   AddDoctor(&cases);
@@ -1347,6 +1662,10 @@ TEST(ErrorCodesTest, RowsOfTheDocumentAreWhatTheDaemonAnswers) {
   AddFindVolume(&cases);
   AddHistory(&cases);
   AddRescues(&cases);
+  AddSyncs(&cases);
+  AddAwaitedSyncs(&cases);
+  AddPauses(&cases);
+  AddAdoption(&cases);
   std::set<ErrorCodeRow> reached;
   for (const Case& tested : cases) {
     SCOPED_TRACE(tested.name);

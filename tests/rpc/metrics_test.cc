@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/json.h"
 #include "tests/rpc/app_fixture.h"
 #include "tests/rpc/raw_call.h"
 #include "tests/rpc/reclaim_call.h"
@@ -67,7 +68,7 @@ TEST_F(MetricsTest, CountsCallsAndHowReclaimsEnd) {
 }
 
 TEST_F(MetricsTest, AnswersWhileTheClusterHangs) {
-  server_.Hold("rbd_mirror_image_get_info");
+  server_.Hold("rbd.mirror_image_status_get");
   server_.AddMirrored();
   server_.Start();
   auto demote = std::async(std::launch::async, [this] {
@@ -231,6 +232,40 @@ TEST_F(WatchedTest, ShowsReplicationThatACallHasNamed) {
   const std::string key = server_.site().user()->key.Reveal();
   for (const std::string* text : {&page.body, &metrics.body}) {
     EXPECT_THAT(*text, Not(HasSubstr(key)));
+  }
+}
+
+TEST_F(WatchedTest, TheSameIsSaidToPrograms) {
+  server_.Call("GetVolumeReplicationInfo", Asked());
+  Await(page_url_, server_.image);
+  const HttpAnswer answer = HttpGet(page_url_ + "status.json?role=primary");
+  EXPECT_EQ(answer.code, 200);
+  EXPECT_THAT(answer.headers,
+              HasSubstr("Content-Type: application/json; charset=utf-8"));
+  const auto said = ParseJson(answer.body);
+  ASSERT_TRUE(said.is_object());
+  ASSERT_EQ(said["volumes"].size(), 1U);
+  EXPECT_EQ(said["volumes"][0]["volume_id"], server_.id);
+  EXPECT_EQ(said["site"], server_.a.cluster_id());
+  EXPECT_NE(said["host"], "");
+  const std::string key = server_.site().user()->key.Reveal();
+  EXPECT_THAT(answer.body, Not(HasSubstr(key)));
+  EXPECT_EQ(
+      ParseJson(
+          HttpGet(page_url_ + "status.json?role=secondary").body)["volumes"]
+          .size(),
+      0U);
+}
+
+TEST_F(WatchedTest, RunbooksAreServedBesideThePage) {
+  const HttpAnswer runbook =
+      HttpGet(page_url_ + "docs/runbooks/split-brain.md");
+  EXPECT_EQ(runbook.code, 200);
+  EXPECT_THAT(runbook.headers, HasSubstr("Content-Type: text/plain"));
+  EXPECT_THAT(runbook.body, HasSubstr("# Split brain"));
+  EXPECT_EQ(HttpGet(page_url_ + "docs/alerts.md").code, 200);
+  for (const char* other : {"docs/", "docs/flags.md", "docs/../config.json"}) {
+    EXPECT_EQ(HttpGet(page_url_ + other).code, 404) << other;
   }
 }
 

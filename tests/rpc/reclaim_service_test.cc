@@ -203,7 +203,7 @@ TEST_F(ReclaimServiceTest, TwentyAtOnceAreTwoAtATime) {
     ids.push_back(server_.pair.AddVolume(server_.a, uuid));
     server_.a.SetUsage(MirroredPair::ImageOf(uuid), 64, 16);
   }
-  // The lock is taken before the work and given back after it.
+  // The image is opened before the work, and its mark removed after it.
   std::atomic<int> at_once{0};
   std::atomic<int> most{0};
   server_.world.SetCallHook(
@@ -216,7 +216,7 @@ TEST_F(ReclaimServiceTest, TwentyAtOnceAreTwoAtATime) {
         return 0;
       },
       [&](absl::string_view, absl::string_view call, bool) {
-        if (call == "rbd_metadata_remove") --at_once;
+        if (call == "rados_write_op_omap_rm_keys2") --at_once;
         return 0;
       });
   server_.Start();

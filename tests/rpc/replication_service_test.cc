@@ -235,7 +235,7 @@ TEST_F(ServiceTest, OtherVerbIsAbortedNamingWhatRuns) {
 TEST_F(ServiceTest, AWrongKeyEndsNobodysOperation) {
   StartMirrored();
   // A promote that looks, and has not changed anything.
-  server_.Hold("rbd_mirror_image_get_info");
+  server_.Hold("rbd.mirror_image_status_get");
   grpc::Status promoted(grpc::UNKNOWN, "not called");
   {
     std::jthread caller(
@@ -361,11 +361,14 @@ INSTANTIATE_TEST_SUITE_P(
         Backend{"Good", nullptr},
         Backend{"Failing",
                 [](absl::string_view, absl::string_view call, bool) {
-                  return call == "rbd_mirror_image_get_info" ? EINVAL : 0;
+                  return call == "rbd.mirror_image_status_get" ||
+                                 call == "rbd_open_read_only"
+                             ? EINVAL
+                             : 0;
                 }},
         Backend{"Throwing",
                 [](absl::string_view, absl::string_view call, bool) -> int {
-                  if (call == "rbd_mirror_image_get_info") {
+                  if (call == "rbd.mirror_image_status_get") {
                     throw std::runtime_error("unexpected");
                   }
                   return 0;

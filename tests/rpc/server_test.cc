@@ -59,6 +59,9 @@ class ServerTest : public AppFixture {
       } else if (capability.has_reclaim_space()) {
         names.insert(::identity::Capability::ReclaimSpace::Type_Name(
             capability.reclaim_space().type()));
+      } else if (capability.has_encryption_key_rotation()) {
+        names.insert(::identity::Capability::EncryptionKeyRotation::Type_Name(
+            capability.encryption_key_rotation().type()));
       } else {
         names.insert(std::to_string(capability.type_case()));
       }
@@ -129,6 +132,30 @@ TEST_F(ServerTest, TheControllerDoesNotTrim) {
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
   EXPECT_THAT(status.error_message(), HasSubstr("without --nodeserver"));
   EXPECT_THAT(log_.text(), HasSubstr("without --nodeserver"));
+}
+
+constexpr char kRotate[] =
+    "/encryptionkeyrotation.EncryptionKeyRotationController/"
+    "EncryptionKeyRotate";
+
+TEST_F(ServerTest, KeysAreNotRotatedUnlessAsked) {
+  config_.modes = {.controller = false, .node = true};
+  ASSERT_OK(Start());
+  EXPECT_EQ(Capabilities().count("ONLINE"), 1U);
+  EXPECT_EQ(Capabilities().count("ENCRYPTIONKEYROTATION"), 0U);
+  const grpc::Status status = RawCall(Channel(), kRotate, "").status;
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_THAT(status.error_message(), HasSubstr("without --key-rotation"));
+}
+
+TEST_F(ServerTest, KeysAreRotatedWhereTheFlagSaysSo) {
+  config_.modes = {.controller = false, .node = true};
+  config_.rotate_keys = true;
+  ASSERT_OK(Start());
+  EXPECT_EQ(Capabilities().count("ENCRYPTIONKEYROTATION"), 1U);
+  const grpc::Status status = RawCall(Channel(), kRotate, "").status;
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(status.error_message(), HasSubstr("volume_id"));
 }
 
 TEST_F(ServerTest, AdvertisesAlsoWithoutAConfiguration) {

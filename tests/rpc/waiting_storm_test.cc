@@ -250,8 +250,9 @@ class WaitingStormTest : public ::testing::Test {
     const auto count = static_cast<int64_t>(callers);
     ASSERT_TRUE(Eventually([&] { return Waiting() == count; })) << Waiting();
     // Each has looked, so that nothing but waiting is left.
-    ASSERT_TRUE(Eventually(
-        [&] { return server_.CallsTo("rbd_open_read_only") >= kVolumes; }));
+    ASSERT_TRUE(Eventually([&] {
+      return server_.CallsTo("rbd.mirror_image_status_get") >= kVolumes;
+    }));
     const milliseconds listing = SlowListing();
     const milliseconds probe = SlowProbe();
     busy_ = UseNow();

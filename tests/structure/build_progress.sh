@@ -56,6 +56,34 @@ shown=$(printf '[1/2] Building CXX object a.o\na.cc:1: warning\n[2/2] Linking b\
 shown=$(printf '[1/2] Building CXX object a.o\n' | show_build_progress 2)
 [[ $shown == *'building: 1 of 2'* && $shown != *about* ]] || offend "without weights: $shown"
 
+# Ninja looks first whether build.ninja is to be made anew: that is no step of the build.
+shown=$(printf '[0/2] Re-checking globbed directories...\n[1/3] Building CXX object a.o\n' | show_build_progress 2)
+[[ $shown == *'building: 1 of 3'* && $shown != *' of 2'* ]] || offend "what comes before a build shows: $shown"
+
+# The steps of a build are known beforehand, also where build.ninja is to be made anew.
+tree=$(mktemp -d)
+mkdir -p "$tree/build/debug"
+cat >"$tree/build/debug/build.ninja" <<'END'
+rule made
+  command = touch $out
+  description = $verb $out
+build always: phony
+build build.ninja: made always
+  generator = 1
+  verb = Re-running
+build a: made
+  verb = Building CXX object
+build b: made a
+  verb = Linking
+END
+listed=$(
+  cd "$tree"
+  cmake() { while [[ $1 != -- ]]; do shift; done && shift && ninja -C build/debug "$@" b; }
+  weighted_steps debug
+)
+rm -rf "$tree"
+[[ $listed == *'Building CXX object a'*'Linking b' ]] || offend "the steps of a build are said to be: $listed"
+
 # With a log only the progress is shown, and each step counts alike.
 shown=$(printf 'dh_auto_build\n[1/2] /usr/bin/c++ a.cc\nnote\n[2/2] /usr/bin/c++ b.cc\n' |
   show_build_progress 2 '' "$steps_file")

@@ -14,9 +14,12 @@ cd "$1"
 
 # Verbs, and what several of them share and is worth a drawing.
 wanted=(
+  inspection/adopt.h
   networkfence/{extend_expiry,fence,unfence}.h
+  keyrotation/rotate.h
   reclaimspace/{sparsify,trim}.h
-  replication/steps/{demote,disable,enable,info,promote,promotion_cleanup,rescue,resync}.h
+  replication/steps/{demote,disable,enable,info,pause,promote,promotion_cleanup,resync,sync}.h
+  replication/steps/ceph_faults/rescue.h
   replication/group/{group_run,promote}.h
   replication/look/mirror_view.h
   volumegroup/{adopt,change_members,create,delete,modify}.h

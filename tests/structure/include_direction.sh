@@ -14,7 +14,7 @@ declare -A allowed=(
   [ceph]="ceph base"
   [ceph/librados]="ceph/librados ceph base"
   [node]="node base"
-  [volume]="volume ceph base"
+  [volume]="volume node ceph base"
   # What an operation is; how the table works inside; the table.
   [operation_spec]="operation_spec base"
   [operation/table]="operation/table operation_spec base"
@@ -35,25 +35,28 @@ declare -A allowed=(
   [replication/look]="replication/look replication_options volume ceph base"
   [replication/decide]="replication/decide replication/look replication_options volume ceph base"
   [replication]="replication replication/look replication_options history lease operation operation_spec volume ceph base"
-  [replication/steps]="replication/steps replication replication/decide replication/look replication_options history lease operation operation_spec volume ceph base"
-  [replication/group]="replication/group replication/steps replication replication_options history lease operation operation_spec volume ceph base"
-  [replication_membership]="replication_membership replication/group replication/steps replication replication_options history lease operation operation_spec volume ceph base"
-  [replication_service]="replication_service replication/group replication/steps replication replication/look replication_options history lease operation operation_spec volume ceph base rpc"
+  [replication/steps/ceph_faults]="replication/steps/ceph_faults replication replication/look replication_options history lease operation operation_spec volume ceph base"
+  [replication/steps]="replication/steps replication/steps/ceph_faults replication replication/decide replication/look replication_options history lease operation operation_spec volume ceph base"
+  [replication/group]="replication/group replication/steps replication/steps/ceph_faults replication replication_options history lease operation operation_spec volume ceph base"
+  [replication_membership]="replication_membership replication/group replication/steps replication/steps/ceph_faults replication replication_options history lease operation operation_spec volume ceph base"
+  [replication_service]="replication_service replication/group replication/steps replication/steps/ceph_faults replication replication/look replication_options history lease operation operation_spec volume ceph base rpc"
   # What is done and seen when no call asks.
-  [watch]="watch replication/steps replication replication/look replication_options history lease operation operation_spec volume ceph base"
+  [watch]="watch replication/steps replication/steps/ceph_faults replication replication/look replication_options history lease operation operation_spec volume ceph base"
   # What people are told of all this, without a change; what is wrong in a pool; what doctor
   # asks of it.
-  [inspection]="inspection replication/group replication/steps replication replication/decide replication/look replication_options history lease operation operation_spec volume ceph base"
-  [inspection/audit]="inspection/audit networkfence inspection replication/steps replication replication/look replication_options history lease operation operation_spec volume ceph base"
-  [inspection_installation]="inspection_installation doctor inspection/audit inspection watch replication/steps replication replication/look replication_options history lease operation operation_spec volume ceph base"
+  [inspection]="inspection replication/group replication/steps replication/steps/ceph_faults replication replication/decide replication/look replication_options history lease operation operation_spec volume ceph base"
+  [inspection/audit]="inspection/audit networkfence inspection replication/steps replication/steps/ceph_faults replication replication/look replication_options history lease operation operation_spec volume ceph base"
+  [inspection_installation]="inspection_installation doctor inspection/audit inspection watch replication/steps replication/steps/ceph_faults replication replication/look replication_options history lease operation operation_spec volume ceph base"
   [inspection_service]="inspection_service replication_service inspection/audit inspection replication replication_options history lease operation operation_spec volume ceph base rpc"
+  [keyrotation]="keyrotation operation operation_spec node volume ceph base"
+  [keyrotation_service]="keyrotation_service keyrotation operation operation_spec node volume ceph base rpc"
   [reclaimspace]="reclaimspace history lease operation operation_spec node volume ceph base"
   [reclaimspace_service]="reclaimspace_service reclaimspace history lease operation operation_spec node volume ceph base rpc"
   [volumegroup]="volumegroup history lease operation operation_spec volume ceph base"
   [volumegroup_service]="volumegroup_service volumegroup history lease operation operation_spec volume ceph base rpc"
   [doctor]="doctor volume ceph base"
   [doctor_service]="doctor_service doctor operation operation_spec volume ceph base rpc"
-  [server]="server doctor_service admin_service identity identity_service networkfence networkfence_service reclaimspace reclaimspace_service volumegroup volumegroup_service replication replication/look replication_membership replication_service inspection_installation inspection_service watch history lease operation operation_spec volume ceph/librados ceph rpc base"
+  [server]="server doctor_service admin_service identity identity_service keyrotation keyrotation_service networkfence networkfence_service reclaimspace reclaimspace_service volumegroup volumegroup_service replication replication/look replication_membership replication_service inspection_installation inspection_service watch history lease operation operation_spec volume ceph/librados ceph rpc base"
   # What is tried at a server of whoever; the commands.
   [cli/conformance]="cli/conformance cli rpc base"
   [cli]="cli cli/conformance rpc base"
@@ -131,6 +134,7 @@ only '^#include <(spdlog|fmt)/' 'base' 'base/log.h is the log; spdlog compiles a
 only '\<[jJ]son::parse\(' 'base|cli|volume' 'base/json.h has ParseJson(); json::parse() takes seconds in each file'
 only '^#include <(rados|rbd)/' 'ceph/librados|bench' "Ceph's headers belong to ceph/librados"
 only '\<(last_update|SiteStatus)\>' 'replication/look|ceph|ceph/librados|doctor' 'what a report of rbd-mirror means is judged in replication/look/peers.h'
+only '^#include <libcryptsetup' 'node' 'node/luks_header.h is what there is of LUKS'
 only '^#include <prometheus/' server 'metrics belong to server'
 only 'std::jthread(>| [a-z_]+)?[({]|std::thread\b[^:]|pthread_create' base 'threads are made by base/start_thread.h'
 # Messages may hold secrets, and the redacted form is rpc/redact.h.

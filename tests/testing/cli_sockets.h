@@ -13,12 +13,14 @@ inline std::vector<std::string> SocketArguments(
     const std::string& verb, const std::string& endpoint,
     const std::string& admin_endpoint) {
   static const std::set<std::string> kAdmin = {
-      "audit", "cancel", "check-failover", "doctor", "explain", "history",
-      "list",  "ls",     "operations",     "rescue", "status"};
+      "adopt",  "audit",   "cancel",     "check-failover",
+      "doctor", "explain", "gather",     "history",
+      "list",   "ls",      "operations", "pause",
+      "rescue", "resume",  "status",     "sync"};
   static const std::set<std::string> kBoth = {
       "call",  "demote", "disable", "destination", "enable",
       "fence", "info",   "promote", "reclaim",     "resync",
-      "site",  "trim",   "unfence"};
+      "site",  "trim",   "unfence", "rotate-key"};
   std::vector<std::string> arguments;
   if (kAdmin.count(verb) == 0) arguments = {"--endpoint", endpoint};
   if (kAdmin.count(verb) + kBoth.count(verb) > 0) {

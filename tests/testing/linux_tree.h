@@ -18,7 +18,9 @@ class LinuxTree {
  public:
   static constexpr uint64_t kBytes = uint64_t{4} << 30;
 
-  LinuxRoots roots() const { return {dir_.File("proc"), dir_.File("sys")}; }
+  LinuxRoots roots() const {
+    return {dir_.File("proc"), dir_.File("sys"), dir_.File("dev")};
+  }
   const std::string& path() const { return dir_.path(); }
 
   /// A device without others below it, with the number "major:minor".

@@ -99,6 +99,48 @@ TEST(HeaderEncodingTest, AHeaderTellsWhatAnOpenImageDoes) {
   EXPECT_EQ(std::chrono::system_clock::to_time_t(copy.created), 1795665213);
 }
 
+TEST(HeaderEncodingTest, FeaturesAndFlagsTellWhatAnImageHas) {
+  OmapValues entries = HeaderOfCopy();
+  EXPECT_TRUE(DecodeImageHeader(entries)->features.exclusive_lock);
+  EXPECT_TRUE(DecodeImageHeader(entries)->features.fast_diff);
+  EXPECT_FALSE(DecodeImageHeader(entries)->features.migrating);
+  entries["flags"] = Bytes("0000000000000000");
+  EXPECT_TRUE(DecodeImageHeader(entries)->features.fast_diff);
+  // The object map, or its fast-diff, is not valid; what is not understood.
+  for (const char* flags : {"0100000000000000", "0200000000000000", "00"}) {
+    entries["flags"] = Bytes(flags);
+    EXPECT_FALSE(DecodeImageHeader(entries)->features.fast_diff) << flags;
+  }
+  entries["features"] = Bytes("0102000000000000");
+  const auto header = DecodeImageHeader(entries);
+  EXPECT_FALSE(header->features.exclusive_lock);
+  EXPECT_FALSE(header->features.fast_diff);
+  EXPECT_TRUE(header->features.migrating);
+}
+
+TEST(HeaderEncodingTest, ADataPoolOfItsOwnIsTold) {
+  OmapValues entries = HeaderOfCopy();
+  EXPECT_EQ(DecodeImageHeader(entries)->data_pool_id, -1);
+  entries["data_pool_id"] = Bytes("0900000000000000");
+  EXPECT_EQ(DecodeImageHeader(entries)->data_pool_id, 9);
+  entries["data_pool_id"] = Bytes("09");
+  EXPECT_FALSE(DecodeImageHeader(entries).has_value());
+}
+
+TEST(HeaderEncodingTest, AnRbdGroupIsTold) {
+  OmapValues entries = HeaderOfCopy();
+  EXPECT_FALSE(DecodeImageHeader(entries)->group.has_value());
+  const std::string group = Bytes("01010f000000020000000000000003000000616263");
+  entries["rbd_group_ref"] = group;
+  ASSERT_TRUE(DecodeImageHeader(entries)->group.has_value());
+  EXPECT_EQ(DecodeImageHeader(entries)->group->pool_id, 2);
+  EXPECT_EQ(DecodeImageHeader(entries)->group->id, "abc");
+  for (size_t size = 0; size < group.size(); ++size) {
+    entries["rbd_group_ref"] = group.substr(0, size);
+    EXPECT_FALSE(DecodeImageHeader(entries).has_value()) << size;
+  }
+}
+
 TEST(HeaderEncodingTest, APrimarySnapshotNamesWhoHasNotCopiedIt) {
   OmapValues entries = HeaderOfCopy();
   entries["features"] = Bytes("3d00000000000000");

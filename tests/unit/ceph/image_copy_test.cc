@@ -112,6 +112,9 @@ class ByteImage final : public Image {
       const std::string&) override {
     return Unused();
   }
+  absl::Status ChangeMetadata(const MetadataChanges&) override {
+    return Unused();
+  }
   absl::Status SetMetadata(const std::string&, const std::string&) override {
     return Unused();
   }
@@ -153,7 +156,7 @@ absl::Status NoProgress(uint64_t, uint64_t) { return absl::OkStatus(); }
 class ImageCopyTest : public ::testing::Test {
  protected:
   absl::Status Copy() {
-    return CopyRanges(source_, target_, {{0, source_.bytes().size()}},
+    return CopyRanges(Reading(source_), target_, {{0, source_.bytes().size()}},
                       {.pieces = 2}, NoProgress);
   }
   ByteImage source_{3 * kObject + 5 * kBlock + 17};
@@ -200,7 +203,7 @@ TEST_F(ImageCopyTest, ZeroesWhatTheSourceDoesNotHave) {
 TEST_F(ImageCopyTest, LeavesAloneWhatIsNotInTheRanges) {
   source_.bytes().assign(source_.bytes().size(), 's');
   target_.bytes().assign(target_.bytes().size(), 't');
-  EXPECT_OK(CopyRanges(source_, target_,
+  EXPECT_OK(CopyRanges(Reading(source_), target_,
                        {{kObject - 5, 10}, {2 * kObject, kBlock}},
                        {.pieces = 2}, NoProgress));
   std::string expected(target_.bytes().size(), 't');
@@ -214,7 +217,8 @@ TEST_F(ImageCopyTest, CopiesManySmallRangesAtATime) {
   std::vector<ImageRange> ranges;
   for (uint64_t i = 0; i < 100; ++i) ranges.push_back({i * 8192, 4096});
   EXPECT_EQ(TotalBytes(ranges), 100 * 4096U);
-  EXPECT_OK(CopyRanges(source_, target_, ranges, {.pieces = 2}, NoProgress));
+  EXPECT_OK(
+      CopyRanges(Reading(source_), target_, ranges, {.pieces = 2}, NoProgress));
   EXPECT_EQ(source_.largest_read, 64U);
   for (const ImageRange& range : ranges) {
     EXPECT_EQ(target_.bytes().substr(range.offset, 8192),
@@ -230,12 +234,13 @@ TEST_F(ImageCopyTest, ReportsProgressAndEndsWhenTold) {
     progress.emplace_back(done, total);
     return absl::OkStatus();
   };
-  EXPECT_OK(CopyRanges(source_, target_, {{0, size}}, {.pieces = 2}, report));
+  EXPECT_OK(CopyRanges(Reading(source_), target_, {{0, size}}, {.pieces = 2},
+                       report));
   EXPECT_THAT(progress, ElementsAre(Pair(0, size), Pair(2 * kObject, size),
                                     Pair(size, size)));
 
   ByteImage other(size);
-  EXPECT_THAT(CopyRanges(source_, other, {{0, size}}, {.pieces = 2},
+  EXPECT_THAT(CopyRanges(Reading(source_), other, {{0, size}}, {.pieces = 2},
                          [](uint64_t done, uint64_t) {
                            return done == 0 ? absl::OkStatus()
                                             : absl::CancelledError("enough");

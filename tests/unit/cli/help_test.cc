@@ -4,6 +4,7 @@
 #include <google/protobuf/descriptor.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <regex>
 #include <set>
@@ -17,13 +18,18 @@
 #include "absl/strings/str_split.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
+#include "cli/known_values.h"
 #include "cli/methods.h"
+#include "cli/program.h"
 
 namespace addons {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 std::string Printed(std::vector<std::string> arguments) {
@@ -66,7 +72,12 @@ std::set<std::string> OptionsIn(const std::string& help) {
        std::vector<std::string>(absl::StrSplit(help, '\n'))) {
     std::smatch match;
     if (!std::regex_search(line, match, kLine)) continue;
-    for (const absl::string_view name : absl::StrSplit(match.str(1), ',')) {
+    // Those of many verbs stand on one line: "-o,--output, --json".
+    static const std::regex kSeveral("  -[-a-z,]+(, -[-a-z,]+)*,?");
+    const std::string named =
+        std::regex_match(line, kSeveral) ? line : match.str(1);
+    for (const absl::string_view name :
+         absl::StrSplit(named, absl::ByAnyChar(", "), absl::SkipEmpty())) {
       names.emplace(name);
     }
   }
@@ -124,6 +135,9 @@ TEST(HelpTest, EveryMethodHasAVerb) {
       {"fence.FenceController/UnfenceClusterNetwork", " unfence"},
       {"fence.FenceController/ListClusterFence", " fences"},
       {"fence.FenceController/GetFenceClients", " fence-client"},
+      {"encryptionkeyrotation.EncryptionKeyRotationController/"
+       "EncryptionKeyRotate",
+       " rotate-key"},
       {"identity.Identity/GetIdentity", " identity"},
       {"identity.Identity/GetCapabilities", " identity"},
       {"identity.Identity/Probe", " probe"},
@@ -139,7 +153,13 @@ TEST(HelpTest, EveryMethodHasAVerb) {
       {"rbdaddons.admin.v1.History/ListHistory", " history"},
       {"rbdaddons.admin.v1.Doctor/Diagnose", " doctor"},
       {"rbdaddons.admin.v1.Overview/ListStatus", " status"},
+      {"rbdaddons.admin.v1.Support/DescribeDaemon", " gather"},
       {"rbdaddons.admin.v1.Rescues/DecideRescue", " rescue"},
+      {"rbdaddons.admin.v1.Adoption/AdoptVolumes", " adopt"},
+      {"rbdaddons.admin.v1.Copying/SyncVolume", " sync"},
+      {"rbdaddons.admin.v1.Copying/AwaitSync", " sync"},
+      {"rbdaddons.admin.v1.Copying/PauseVolume", " pause"},
+      {"rbdaddons.admin.v1.Copying/ResumeVolume", " resume"},
       {"reclaimspace.ReclaimSpaceController/ControllerReclaimSpace",
        " reclaim"},
       {"reclaimspace.ReclaimSpaceNode/NodeReclaimSpace", " trim"},
@@ -156,10 +176,8 @@ TEST(HelpTest, EveryMethodHasAVerb) {
       {"volumegroup.Controller/DeleteVolumeGroup", " group delete"},
       {"volumegroup.Controller/ListVolumeGroups", " group list"},
       {"volumegroup.Controller/ControllerGetVolumeGroup", " group show"}};
-  // What liveness probes ask, and what the daemon does not serve.
-  const std::set<std::string> without = {
-      "csi.v1.Identity",
-      "encryptionkeyrotation.EncryptionKeyRotationController"};
+  // What liveness probes ask.
+  const std::set<std::string> without = {"csi.v1.Identity"};
   std::set<std::string> paths;
   for (const Shown& shown : AllThatHelpShows()) paths.insert(PathText(shown));
   for (const auto* const method : AllMethods()) {
@@ -178,7 +196,10 @@ TEST(HelpTest, EveryVerbThatAnswersHasTheThreeForms) {
     const std::string path = PathText(shown);
     if (path.empty() || !Subcommands(shown.text).empty()) continue;
     // They print what has one form only.
-    if (path == " completion" || path == " manual") continue;
+    if (path == " completion" || path == " manual" ||
+        path == " kubectl-plugin" || path == " gather") {
+      continue;
+    }
     EXPECT_THAT(shown.options, Contains("--output")) << path;
     EXPECT_THAT(shown.options, Contains("--json")) << path;
     EXPECT_THAT(shown.options, Contains("--verbose")) << path;
@@ -223,6 +244,38 @@ TEST(HelpTest, BashCompletesEveryVerbAndOption) {
   }
 }
 
+TEST(HelpTest, CompletionsAskTheDaemonWhatItAloneKnows) {
+  const std::string script = Printed({"completion", "bash"});
+  for (const auto& [option, kind] :
+       std::map<std::string, std::string>{{"--pool", "pools"},
+                                          {"--cluster", "clusters"},
+                                          {"--parameter", "parameters"}}) {
+    EXPECT_THAT(Between(script, absl::StrCat("\n    ", option, ")\n"), ";;"),
+                HasSubstr(absl::StrCat(" known 2>/dev/null ", kind, " ")))
+        << option;
+  }
+  EXPECT_THAT(Between(script, "\n    ' promote')\n", ";;"),
+              HasSubstr("known='volumes'"));
+  EXPECT_THAT(Between(script, "\n    ' fence')\n", ";;"),
+              HasSubstr("known=''"));
+  // It is for them alone.
+  EXPECT_THAT(Printed({"--help"}), Not(HasSubstr("\n  known")));
+  EXPECT_THAT(Printed({"manual"}), Not(HasSubstr(".SS \"known")));
+}
+
+// Bash expands them; names come from the metadata of images.
+TEST(HelpTest, OnlyWordsAreOfferedByCompletions) {
+  ::rbdaddons::admin::v1::ListStatusResponse seen;
+  for (const char* name : {"pvc-2", "pvc-1", "pvc-1", "", "-o", "a b", "$(a)",
+                           "`a`", "a'b", "a\"b", "a\\b", "a;b", "a\nb", "*"}) {
+    seen.add_volumes()->set_volume_name(name);
+  }
+  EXPECT_THAT(KnownIn(seen, kKnownVolumes), ElementsAre("pvc-1", "pvc-2"));
+  seen.add_pools()->set_pool("pool.1");
+  EXPECT_THAT(KnownIn(seen, kKnownPools), ElementsAre("pool.1"));
+  EXPECT_THAT(KnownIn(seen, kKnownClusters), IsEmpty());
+}
+
 TEST(HelpTest, ZshCompletesEveryVerbAndOption) {
   const std::string script = Printed({"completion", "zsh"});
   for (const Shown& shown : AllThatHelpShows()) {
@@ -259,6 +312,42 @@ TEST(HelpTest, FishCompletesEveryVerbAndOption) {
       EXPECT_TRUE(found) << here << option;
     }
   }
+}
+
+TEST(HelpTest, FitsOnAScreenAndHasTwoExamplesThatAreUnderstood) {
+  for (const Shown& shown : AllThatHelpShows()) {
+    const std::string path = PathText(shown);
+    if (path.empty() || !Subcommands(shown.text).empty()) continue;
+    EXPECT_LE(std::count(shown.text.begin(), shown.text.end(), '\n'), 25)
+        << shown.text;
+    int examples = 0;
+    for (const std::string& line : std::vector<std::string>(
+             absl::StrSplit(Between(shown.text + "\n\n", "Examples:\n", "\n\n"),
+                            '\n', absl::SkipEmpty()))) {
+      const std::string begin = absl::StrCat("  rbd-addons", path);
+      if (!absl::StartsWith(line, begin)) continue;
+      ++examples;
+      // What a shell makes of it.
+      std::string words = line.substr(line.find("rbd-addons") + 11);
+      words = words.substr(0, words.find_first_of("|>"));
+      Program program;
+      AddAllVerbs(program);
+      EXPECT_NO_THROW(program.app().parse(words)) << line;
+    }
+    EXPECT_EQ(examples, 2) << shown.text;
+  }
+}
+
+TEST(HelpTest, SaysWhatTheOptionsOfManyVerbsMean) {
+  const std::string help = Printed({"--help"});
+  EXPECT_THAT(help, HasSubstr("\n    --ceph-user  Name of a Ceph user of"));
+  EXPECT_THAT(help, HasSubstr("\n    --watch  Show it again every 2"));
+  const std::string info = Printed({"info", "--help"});
+  const size_t common =
+      info.find("\n\nCommon options (rbd-addons --help says more):\n  -h,");
+  ASSERT_NE(common, std::string::npos) << info;
+  EXPECT_LT(info.find("\n  --group "), common) << "its own come first";
+  EXPECT_GT(info.find("\n\nExamples:\n"), common);
 }
 
 TEST(HelpTest, TheFooterNamesTheExitCodes) {

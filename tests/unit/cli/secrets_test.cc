@@ -4,8 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <iterator>
+#include <map>
+#include <sstream>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"
 
@@ -59,6 +63,22 @@ TEST_F(ReadSecretsTest, AFileIsTakenAsItIs) {
   EXPECT_EQ(ReadSecrets(source_).value_or(""), "{}");
 }
 
+// One line with the system's own words; reading a folder ended the process.
+TEST_F(ReadSecretsTest, WhatCannotBeReadIsSaidWithTheReason) {
+  source_.file = dir_.File("");
+  EXPECT_THAT(ReadSecrets(source_), StatusIs(absl::StatusCode::kInvalidArgument,
+                                             HasSubstr("': Is a directory")));
+  source_.file = dir_.File("missing");
+  EXPECT_THAT(ReadSecrets(source_),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("missing': No such file or directory")));
+  source_.file.clear();
+  source_.ceph_user = "first";
+  source_.keyring = dir_.File("");
+  EXPECT_THAT(ReadSecrets(source_), StatusIs(absl::StatusCode::kInvalidArgument,
+                                             HasSubstr("': Is a directory")));
+}
+
 TEST_F(ReadSecretsTest, AKeyringGivesUserAndKey) {
   dir_.Write("keyring", kKeyring);
   source_.ceph_user = "client.second";
@@ -106,6 +126,73 @@ TEST_F(ReadSecretsTest, NoneAreAnErrorWhereTheyAreRequired) {
                                                    HasSubstr("--ceph-user"))));
   source_.required = false;
   EXPECT_EQ(ReadSecrets(source_).value_or("error"), "");
+}
+
+// The value of userKey is "hush".
+constexpr char kSecret[] = R"({
+  "apiVersion": "v1",
+  "kind": "Secret",
+  "metadata": {"name": "rook-csi-rbd-provisioner", "labels": {"a": "{\"}"}},
+  "type": "kubernetes.io/rook",
+  "data": {"userID": "cmJk", "userKey": "aHVzaA=="}
+})";
+
+TEST_F(ReadSecretsTest, ASecretOfKubernetesIsItsData) {
+  constexpr char kData[] = R"({"userID":"rbd","userKey":"hush"})";
+  dir_.Write("secret.json", kSecret);
+  source_.file = dir_.File("secret.json");
+  EXPECT_EQ(ReadSecrets(source_).value_or(""), kData);
+  source_.file.clear();
+  Set(kSecretsFileVariable, dir_.File("secret.json"));
+  EXPECT_EQ(ReadSecrets(source_).value_or(""), kData);
+}
+
+TEST_F(ReadSecretsTest, ASecretThatIsNoneIsRefusedWithoutItsValues) {
+  source_.file = dir_.File("secret.json");
+  dir_.Write("secret.json", R"({"kind": "Secret", "stringData": {"a": "b"}})");
+  EXPECT_THAT(ReadSecrets(source_),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("the Secret has no data")));
+  dir_.Write("secret.json", R"({"kind": "Secret", "data": {"key": "hu!sh"}})");
+  EXPECT_THAT(ReadSecrets(source_),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("'key'"), Not(HasSubstr("hu!sh")))));
+}
+
+TEST_F(ReadSecretsTest, StandardInputIsReadOnceAndNoFurther) {
+  std::istringstream in(absl::StrCat("\n", kSecret, " \r\nyes\n"));
+  source_.file = kStandardInput;
+  EXPECT_OK(TakeSecretsFrom(in, source_));
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(ReadSecrets(source_).value_or(""),
+              R"({"userID":"rbd","userKey":"hush"})");
+  }
+  std::string left{std::istreambuf_iterator<char>(in), {}};
+  EXPECT_EQ(left, "yes\n");
+}
+
+TEST_F(ReadSecretsTest, OfAFileNothingIsTakenFromStandardInput) {
+  std::istringstream in(kSecret);
+  source_.file = dir_.File("secret.json");
+  EXPECT_OK(TakeSecretsFrom(in, source_));
+  EXPECT_EQ(in.tellg(), 0);
+}
+
+TEST_F(ReadSecretsTest, StandardInputThatIsNoObjectIsRefusedWithoutItsText) {
+  source_.file = kStandardInput;
+  for (const auto& [text, why] : std::map<std::string, const char*>{
+           {"", "it is empty"},
+           {" \n", "it is empty"},
+           {"hush", "begins with something else"},
+           {R"({"userKey": "hush}")", "ends before the object does"},
+           {"{} hush\n", "something follows the object"},
+           {"{" + std::string(size_t{5} << 20, ' ') + "}", "4 MiB"}}) {
+    std::istringstream in(text);
+    EXPECT_THAT(TakeSecretsFrom(in, source_),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         AllOf(HasSubstr(why), HasSubstr("--secrets-file -"),
+                               Not(HasSubstr("hush")))));
+  }
 }
 
 TEST(OptionsForTest, NamesNoKey) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 
@@ -11,6 +12,7 @@ namespace addons {
 namespace {
 
 namespace admin_pb = ::rbdaddons::admin::v1;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -94,6 +96,25 @@ TEST(SitePlanTest, AFailoverForcesOnlyWhatIsSeenToWork) {
     EXPECT_FALSE(item.asks);
     EXPECT_THAT(item.reason, HasSubstr("is not forced: forced reason"));
   }
+}
+
+TEST(SitePlanTest, ManyAreCountedByReason) {
+  std::vector<admin_pb::FailoverFinding> findings;
+  for (int i = 0; i < 200; ++i) {
+    auto lost = Finding(absl::StrCat("v", i), "secondary", kWaits, kWorks);
+    lost.set_returns_to("the state of 2026-11-20T03:00:00Z");
+    lost.set_returns_to_time(1795143600 + i);
+    findings.push_back(lost);
+  }
+  const SitePlan plan =
+      MakeSitePlan(SiteVerb::kFailover, Survey(findings), nullptr);
+  const std::string asked = QuestionText(plan);
+  EXPECT_THAT(asked, HasSubstr("of 200 of 200 volumes and groups:\n  200: by "
+                               "force it loses what was written since "));
+  EXPECT_THAT(asked, HasSubstr(" and 197 more)\n--dry-run names each"));
+  EXPECT_THAT(asked, Not(HasSubstr("\n  pool/v100: ")));
+  EXPECT_THAT(QuestionText(plan, Listing::kAll),
+              AllOf(HasSubstr("\n  200: "), HasSubstr("\n  pool/v100: ")));
 }
 
 TEST(SitePlanTest, WhatIsLostIsInTheQuestion) {

@@ -5,10 +5,14 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
 
 namespace addons {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -42,6 +46,23 @@ TEST(SiteTableTest, TroubleComesFirst) {
     last = at;
   }
   EXPECT_THAT(table, HasSubstr("\n2 of 5 done\n"));
+}
+
+TEST(SiteTableTest, ManyAreCountedByReasonAtTheEnd) {
+  std::vector<SiteRow> rows;
+  for (int i = 0; i < 30; ++i) {
+    rows.push_back(Row(absl::StrCat("a", i), SiteAction::kPromote,
+                       SiteState::kRefused,
+                       absl::StrCat("image 'p/i' (volume '", i,
+                                    "'): in use since ", i, " s")));
+  }
+  rows.push_back(Row("b", SiteAction::kLeave, SiteState::kNotBegun, "no peer"));
+  EXPECT_THAT(SiteTable(rows),
+              EndsWith("0 of 31 done\nleft alone:\n  1: no peer (b)\n"
+                       "refused:\n  30: in use since 0 s (a0, a1, a2 and 27 "
+                       "more)\n"));
+  rows.resize(5);
+  EXPECT_THAT(SiteTable(rows), EndsWith("0 of 5 done\n"));
 }
 
 TEST(SiteTableTest, JsonHasTheSame) {

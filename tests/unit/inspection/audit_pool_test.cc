@@ -204,7 +204,8 @@ TEST_F(AuditPoolTest, MirroredImageThatTheJournalDoesNotKnow) {
   EXPECT_THAT(Remedies(Audit(AuditKind::kJournal)), IsEmpty());
   List(image_, true);
   EXPECT_THAT(Remedies(Audit(AuditKind::kJournal)),
-              ElementsAre(HasSubstr("csi.volname PV-NAME")));
+              ElementsAre(absl::StrCat("rbd-addons adopt ", MirroredPair::kPool,
+                                       "/", image_, " --yes")));
 }
 
 TEST_F(AuditPoolTest, MirroredNamespacesAreLookedAtToo) {

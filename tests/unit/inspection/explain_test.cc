@@ -534,6 +534,26 @@ TEST_F(ExplainTest, ClientsThatCannotBeListedMakeADemotionUnclear) {
   EXPECT_EQ(Of(explained, "promote").verdict, Verdict::kWorks);
 }
 
+TEST_F(ExplainTest, AMirrorThatWasSentAwayIsSaid) {
+  AddMirrored();
+  const std::string other =
+      pair_.AddMirroredVolume(a_, "b891b493-7754-470d-b2a0-4ca18f698b29");
+  world_.Advance(minutes(1));
+  EXPECT_EQ(Said(Explain(on_b_), "mirroring/sent away"), "");
+  ASSERT_OK(Promote(on_b_, Force::kYes));
+  b_.SetMirrorDaemon(DaemonState::kDown);
+  world_.Advance(std::chrono::seconds(40));
+  EXPECT_THAT(Said(Explain(on_b_), "mirroring/sent away"),
+              HasSubstr("was sent away by this daemon at "));
+  id_ = other;
+  const Explanation explained = Explain(on_b_);
+  for (const char* const verb : {"promote", "resync"}) {
+    EXPECT_THAT(Of(explained, verb).reason,
+                HasSubstr("was sent away by this daemon at "))
+        << verb;
+  }
+}
+
 TEST_F(ExplainTest, AVolumeThatIsNotFoundStillHasAnId) {
   id_ = pair_.VolumeId(a_, "b891b493-7754-470d-b2a0-4ca18f698b29");
   const Explanation explained = Explain(on_b_);

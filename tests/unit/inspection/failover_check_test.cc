@@ -24,9 +24,13 @@ namespace {
 
 using std::chrono::minutes;
 using std::chrono::seconds;
+using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 class FailoverCheckTest : public VerbsTest {
  protected:
@@ -642,6 +646,83 @@ TEST(GroupCostTest, AGroupIsTheSumAndTheSlowest) {
   EXPECT_EQ(forecast.planned_seconds, std::nullopt);
   EXPECT_EQ(forecast.bytes_to_come, std::nullopt);
   EXPECT_EQ(forecast.lost_bytes_about, std::nullopt);
+}
+
+// --- the clock of a wait
+
+TEST_F(FailoverCheckTest, TellsSinceWhenASiteIsSilentAndWhenItMayBeForced) {
+  AddMirrored();
+  LoseA();
+  world_.Advance(minutes(2));
+  // Nobody waits: the time begins with the first call.
+  Forecast said = Check(on_b_).planned;
+  ASSERT_TRUE(said.clock.has_value());
+  EXPECT_EQ(said.clock->site, "site 'site-a'");
+  EXPECT_EQ(said.clock->seen_for, seconds(0));
+  EXPECT_EQ(said.clock->needed, seconds(90));
+  EXPECT_EQ(said.clock->over_in, seconds(90));
+  EXPECT_THAT(said.clock_text,
+              EndsWith("forcing is offered about 90 s after a call begins to "
+                       "wait if nothing changes"));
+  WaitFor(on_b_, seconds(40));
+  said = Check(on_b_).planned;
+  ASSERT_TRUE(said.clock.has_value());
+  EXPECT_GE(said.clock->seen_for, seconds(35));
+  EXPECT_GT(said.clock->report_age, seconds(90));
+  EXPECT_THAT(said.clock_text,
+              AllOf(StartsWith("no sign of site 'site-a' for "),
+                    HasSubstr("forcing is offered at about ")));
+  // The call says it in the same words.
+  deadline_ = seconds(1);
+  EXPECT_THAT(WithoutNumbers(Promote(on_b_).message()),
+              HasSubstr(WithoutNumbers(said.clock_text)));
+}
+
+TEST_F(FailoverCheckTest, WhatDoesNotWaitTellsNoClock) {
+  AddMirrored();
+  EXPECT_FALSE(Check(on_a_).planned.clock.has_value());
+  EXPECT_FALSE(Check(on_b_).forced.clock.has_value());
+}
+
+TEST(GroupClockTest, AGroupWaitsForItsLastMember) {
+  const GroupHandle group("0001-0006-site-a-0000000000000002-group");
+  MemberForecast soon;
+  soon.forecast.planned.verdict = Verdict::kWaits;
+  soon.forecast.planned.clock.emplace().over_in = seconds(10);
+  soon.forecast.planned.clock_text = "soon";
+  MemberForecast late = soon;
+  late.forecast.planned.clock->over_in = seconds(20);
+  late.forecast.planned.clock_text = "late";
+  EXPECT_EQ(ForecastGroup(group, {soon, late, soon}).planned.clock_text,
+            "late");
+  MemberForecast never = soon;
+  never.forecast.planned.clock->over_in.reset();
+  never.forecast.planned.clock_text = "never";
+  EXPECT_EQ(ForecastGroup(group, {late, never, late}).planned.clock_text,
+            "never");
+  // What is refused is not awaited.
+  soon.forecast.planned.verdict = Verdict::kRefuses;
+  EXPECT_EQ(ForecastGroup(group, {soon, late}).planned.clock_text, "");
+}
+
+// Whoever reads it would start what comes back by itself.
+TEST_F(FailoverCheckTest, TellsThatRbdMirrorWasSentAway) {
+  AddMirrored();
+  const std::string other =
+      pair_.AddMirroredVolume(a_, "b891b493-7754-470d-b2a0-4ca18f698b29");
+  world_.Advance(minutes(1));
+  ASSERT_OK(Promote(on_b_, Force::kYes));
+  b_.SetMirrorDaemon(DaemonState::kDown);
+  world_.Advance(seconds(40));
+  id_ = other;
+  const std::string sent_away =
+      "; rbd-mirror of this site was sent away by this daemon at ";
+  EXPECT_THAT(Check(on_b_).planned.reason,
+              AllOf(HasSubstr(sent_away), HasSubstr("back within a minute"),
+                    Not(HasSubstr("is down or has not reported"))));
+  deadline_ = seconds(1);
+  EXPECT_THAT(Promote(on_b_),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr(sent_away)));
 }
 
 // --- what cannot be seen

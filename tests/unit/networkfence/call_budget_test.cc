@@ -28,6 +28,10 @@ TEST_F(FenceBudgetTest, OfOneRange) {
   ExpectAsDocumented("fence");
   EXPECT_OK(Fence({"192.168.1.0/24"}));
   ExpectAsDocumented("fence again");
+  EXPECT_OK(Fence({"192.168.2.0/24"}));
+  ExpectAsDocumented("fence of another range");
+  EXPECT_OK(Unfence({"192.168.2.0/24"}));
+  world_.ClearCalls();
   EXPECT_EQ(List(), "192.168.1.0/24");
   ExpectAsDocumented("list fences");
   EXPECT_OK(Unfence({"192.168.1.0/24"}));

@@ -236,6 +236,71 @@ TEST_F(FencePlanTest, WhatBlocksOneClientIsNoFenceOfItsAddress) {
                        HasSubstr("osd.3 at 192.168.1.3")));
 }
 
+TEST_F(FencePlanTest, WhichMonitorsLiveIsAskedOnceInFiveSeconds) {
+  EXPECT_OK(Fence({"192.168.1.1"}));
+  world_.ClearCalls();
+  world_.Advance(seconds(4));
+  EXPECT_OK(Fence({"192.168.1.2"}));
+  EXPECT_EQ(CountCommands("quorum_status"), 0);
+  EXPECT_EQ(CountCommands("mgr dump"), 0);
+  a_.SetService("mon.c", "192.168.1.3:6789", true);
+  world_.Advance(seconds(1));
+  EXPECT_THAT(Fence({"192.168.1.3"}),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("mon.c at 192.168.1.3")));
+}
+
+TEST_F(FencePlanTest, WhichOsdsLiveIsReadForEachFence) {
+  EXPECT_OK(Fence({"192.168.1.1"}));
+  a_.SetService("osd.3", "192.168.1.3:6800", true);
+  EXPECT_THAT(Fence({"192.168.1.3"}),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("osd.3 at 192.168.1.3")));
+}
+
+TEST_F(FencePlanTest, AManagerThatCouldNotBeAskedForIsAskedForAgain) {
+  int commands = 0;
+  world_.SetCallHook([&](absl::string_view, absl::string_view call, bool) {
+    // After the map and the quorum.
+    return call == "rados_mon_command" && ++commands == 3 ? EIO : 0;
+  });
+  EXPECT_OK(Fence({"192.168.1.1"}));
+  world_.SetCallHook(nullptr);
+  world_.ClearCalls();
+  EXPECT_OK(Fence({"192.168.1.2"}));
+  EXPECT_EQ(CountCommands("mgr dump"), 1);
+}
+
+// --- the OSDs know what was added last
+
+TEST_F(FencePlanTest, EntriesThatAreMadeAfterTheReadBackAreTakenToTheOsds) {
+  a_.AddRangeBlocklistEntry("192.168.1.0:0/24", hours(1));
+  EXPECT_OK(Fence({"192.168.1.0/24"}));
+  bool reached = false;
+  for (const CallRecord& call : world_.Calls()) {
+    if (call.call == "rados_object_list") reached = true;
+    if (absl::StrContains(call.object, "\"add\"")) reached = false;
+  }
+  EXPECT_TRUE(reached);
+}
+
+TEST_F(FencePlanTest, APoolThatOnlyTheReadBackSeesIsReached) {
+  bool added = false;
+  world_.SetCallHook(
+      nullptr, [&](absl::string_view, absl::string_view call, bool mutation) {
+        if (call == "rados_mon_command" && mutation &&
+            !std::exchange(added, true)) {
+          a_.AddPool(17, "made-meanwhile");
+        }
+        return 0;
+      });
+  EXPECT_OK(Fence({"192.168.1.1"}));
+  const int both = CountCalls("rados_object_list");
+  world_.ClearCalls();
+  EXPECT_OK(Fence({"192.168.1.2"}));
+  EXPECT_EQ(CountCalls("rados_object_list"), both);
+}
+
 TEST_F(FencePlanTest, AnExpiredFenceIsNone) {
   a_.SetService("osd.3", "192.168.1.3:6800", true);
   a_.AddRangeBlocklistEntry("192.168.1.3:0/32", seconds(1));
@@ -252,9 +317,10 @@ class FindServicesTest : public FencePlanTest {
     const auto cluster = pair_.cluster(a_);
     const auto map = ReadOsdMap(*cluster);
     EXPECT_OK(map);
-    const auto found = FindServices(threads_, cluster, *map, patience);
-    EXPECT_OK(found);
-    return found.ok() ? found->unknown : Texts();
+    auto monitors = FindMonitors(*cluster);
+    EXPECT_OK(monitors);
+    return FindServices(threads_, cluster, *map, *std::move(monitors), patience)
+        .unknown;
   }
 
   BoundedThreads threads_{"test"};

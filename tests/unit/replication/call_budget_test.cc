@@ -77,7 +77,7 @@ TEST_F(CallBudgetTest, APromotionIsReadBackAnewWhereItsHandleShowsNoWholeOne) {
   world_.ClearCalls();
   ASSERT_OK(Promote(on_b_));
   // And once more after a complete snapshot was made.
-  EXPECT_EQ(Made("b").at("rbd_open_read_only"), 4);
+  EXPECT_EQ(Made("b").at("rbd.mirror_image_status_get"), 4);
 }
 
 }  // namespace

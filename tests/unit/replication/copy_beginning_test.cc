@@ -1,13 +1,12 @@
 // A copy that ended before rbd-mirror had noted an object, on simulated
 // clusters.
 
-#include "replication/steps/copy_beginning.h"
-
 #include <atomic>
 #include <cerrno>
 #include <memory>
 #include <optional>
 
+#include "replication/steps/ceph_faults/begun_copy.h"
 #include "tests/unit/replication/verbs_fixture.h"
 
 namespace addons::testing {
@@ -44,8 +43,8 @@ class CopyBeginningTest : public VerbsTest {
     world_.Advance(minutes(1));
   }
   absl::StatusOr<uint64_t> PutBack() {
-    return PutBackCopyBeginning(*pair_.cluster(b_), pair_.pool_id(b_), "",
-                                b_.ImageId(image_), Newest(b_).id);
+    return UndoBegunCopy(*pair_.cluster(b_), pair_.pool_id(b_), "",
+                         b_.ImageId(image_), Newest(b_).id);
   }
   /// Before the n-th of these calls on b.
   void Before(const std::string& call, int n,
@@ -63,7 +62,8 @@ class CopyBeginningTest : public VerbsTest {
     const std::string id = b_.ImageId(image_);
     const auto record = (*pool)->SnapshotRecord(id, Newest(b_).id);
     ASSERT_OK(record);
-    ASSERT_TRUE(*(*pool)->SetCopyProgress(id, Newest(b_).id, *record, objects));
+    ASSERT_TRUE(
+        *(*pool)->SetCopyProgress(id, Newest(b_).id, *record, {objects}));
   }
 
   std::string other_;  // volume id of another one

@@ -16,6 +16,7 @@
 #include "ceph/errors.h"
 #include "ceph/mirror.h"
 #include "replication/look/rescue_record.h"
+#include "tests/fakes/local_notes.h"
 #include "tests/rpc/error_code_table.h"
 #include "tests/unit/replication/verbs_fixture.h"
 
@@ -33,6 +34,7 @@ class Bench final : public VerbsTest {
   using VerbsTest::a_;
   using VerbsTest::AddMirrored;
   using VerbsTest::AddPlain;
+  using VerbsTest::AwaitSync;
   using VerbsTest::b_;
   using VerbsTest::deadline_;
   using VerbsTest::Demote;
@@ -43,8 +45,11 @@ class Bench final : public VerbsTest {
   using VerbsTest::Info;
   using VerbsTest::kSmallImage;
   using VerbsTest::LoseA;
+  using VerbsTest::MakeSync;
   using VerbsTest::pair_;
+  using VerbsTest::Pause;
   using VerbsTest::Promote;
+  using VerbsTest::Resume;
   using VerbsTest::Resync;
   using VerbsTest::StopMidCopy;
   using VerbsTest::world_;
@@ -60,6 +65,14 @@ class Bench final : public VerbsTest {
     return *daemon;
   }
   void RestartDaemons() { daemons_.clear(); }
+
+  std::string KeptBy(FakeSite& site) {
+    const auto pause = Noted(site, image_).pause;
+    return pause.has_value()
+               ? absl::StrCat(" pause of step ", static_cast<int>(pause->step),
+                              " keeps ", pause->schedules)
+               : "";
+  }
 
   /// Everything that the verbs change, without ids.
   std::string State() {
@@ -94,7 +107,7 @@ class Bench final : public VerbsTest {
           site->HasImage(RescueImageName(ImageName(image_)).text())
               ? " rescue image"
               : "",
-          "; ");
+          KeptBy(*site), "; ");
     }
     return text;
   }
@@ -239,6 +252,43 @@ std::vector<Scenario> Scenarios() {
        [](Bench& bench) {
          return bench.Disable(bench.on(bench.b_), {{"force", "true"}});
        }});
+  const auto scheduled = [](Bench& bench) {
+    bench.AddMirrored();
+    ASSERT_OK(bench.Promote(bench.on(bench.a_), Force::kNo, Every5Minutes()));
+  };
+  all.push_back({"Pause", "PauseVolume", scheduled, [](Bench& bench) {
+                   return bench.Pause(bench.on(bench.a_)).status();
+                 }});
+  all.push_back(
+      {"Resume", "ResumeVolume",
+       [scheduled](Bench& bench) {
+         scheduled(bench);
+         ASSERT_OK(bench.Pause(bench.on(bench.a_)));
+       },
+       [](Bench& bench) { return bench.Resume(bench.on(bench.a_)).status(); }});
+  all.push_back(
+      {"PromoteEndsAPause", "PromoteVolume",
+       [scheduled](Bench& bench) {
+         scheduled(bench);
+         ASSERT_OK(bench.Pause(bench.on(bench.a_)));
+         ASSERT_OK(bench.Demote(bench.on(bench.a_)));
+         bench.world_.Advance(minutes(1));
+         bench.b_.Promote(bench.image_, Force::kNo);
+         bench.world_.Advance(minutes(1));
+         bench.b_.Demote(bench.image_);
+         bench.world_.Advance(minutes(1));
+       },
+       [](Bench& bench) { return bench.Promote(bench.on(bench.a_)); }});
+  all.push_back({"Sync", "SyncVolume",
+                 [](Bench& bench) {
+                   bench.AddMirrored();
+                   ASSERT_OK(bench.a_.Write(bench.image_, 5));
+                 },
+                 [](Bench& bench) -> absl::Status {
+                   const auto made = bench.MakeSync(bench.on(bench.a_));
+                   return made.ok() ? bench.AwaitSync(bench.on(bench.a_), *made)
+                                    : made.status();
+                 }});
   all.push_back({"Resync", "ResyncVolume",
                  [](Bench& bench) {
                    bench.AddMirrored();
@@ -305,14 +355,7 @@ TEST_P(EachCallTest, RepeatAfterACrashEndsAsWithoutIt) {
   for (int k = 1; k <= mutations; ++k) {
     for (const bool after : {false, true}) {
       const auto bench = Prepared(GetParam());
-      const auto seen = std::make_shared<std::atomic<int>>(0);
-      const auto die = [k, seen](absl::string_view, absl::string_view,
-                                 bool mutation) {
-        if (mutation && ++*seen == k) throw FakeCrash();
-        return 0;
-      };
-      bench->world_.SetCallHook(after ? nullptr : FakeWorld::CallHook(die),
-                                after ? FakeWorld::CallHook(die) : nullptr);
+      bench->world_.StrikeAtMutation(k, 0, after);
       SCOPED_TRACE(
           absl::StrCat("died ", after ? "after" : "before", " mutation ", k));
       bool died = false;
@@ -347,9 +390,11 @@ TEST_P(EachCallTest, FailedCallGivesAnAnswerOfTheDocumentAndTheRepeatHeals) {
            rows.contains({scenario.rpc, name});
   };
   size_t found = 0;  // calls up to here look for the volume
-  while (found < calls_.size() && calls_[found].call != "rbd_open_read_only") {
+  while (found < calls_.size() && calls_[found].object != "rbd_directory" &&
+         calls_[found].call != "rbd_open_read_only") {
     ++found;
   }
+  ASSERT_LT(found, calls_.size());
   // To wait for something is to make the same calls again and again.
   std::map<std::pair<std::string, std::string>, int> made;
   for (size_t k = 0; k < calls_.size(); ++k) {

@@ -56,7 +56,7 @@ TEST_F(VerbsTest, DemoteIsRefusedWhileReplicationIsOff) {
 
 TEST_F(DemoteTest, WorkloadThatOpensTheImageInTheLastMomentIsNotDemoted) {
   world_.SetCallHook([this](absl::string_view, absl::string_view call, bool) {
-    if (call == "rbd_metadata_set") {
+    if (call == "rbd.metadata_set") {
       a_.AddWatcher(image_, "10.0.0.7:0/77", 4711);
     }
     return 0;
@@ -258,7 +258,7 @@ TEST_F(DemoteTest, WhoWaitsForAWorkloadLooksAtItsHeaderAlone) {
   world_.ClearCalls();
   EXPECT_THAT(Demote(on_a_), StatusIs(kFailedPrecondition));
   EXPECT_EQ(took_, seconds(60));
-  EXPECT_LE(world_.CountCalls("a", "rbd_open_read_only"), 5);
+  EXPECT_LE(world_.CountCalls("a", "rbd.mirror_image_status_get"), 5);
 }
 
 TEST_F(DemoteTest, AnotherWorkloadMeanwhileIsToldOf) {
@@ -340,7 +340,7 @@ TEST_F(DemoteTest, WhoMayPassIsWaitedForWhileTheOtherSiteCanStillBeTold) {
 TEST_F(DemoteTest, WhoMayPassIsNotWaitedForUntilTheVeryLastMomentToTell) {
   AClientComesThatMayPass();
   world_.SetCallHook([this](absl::string_view, absl::string_view call, bool) {
-    if (call == "rbd_open_read_only") world_.Advance(seconds(1));
+    if (call == "rbd.mirror_image_status_get") world_.Advance(seconds(1));
     return 0;
   });
   EXPECT_THAT(Demote(on_a_),
@@ -410,15 +410,15 @@ LocalRecord OfATerm() {
 // Nothing that is left in a later term would show that it is about this one.
 TEST_F(DemoteTest, WhatIsNotedOfTheTermGoesWithTheDemotion) {
   Note(a_, image_, OfATerm());
-  const int before = world_.CountCalls("a", "rbd_metadata_set");
+  const int before = world_.CountCalls("a", "rbd.metadata_set");
   ASSERT_OK(Demote(on_a_));
   const LocalRecord after = Noted(a_, image_);
   EXPECT_FALSE(after.term.has_value());
   EXPECT_FALSE(after.promoted_from.has_value());
   EXPECT_TRUE(after.demotion.has_value());
   EXPECT_EQ(after.schedule, OfATerm().schedule);
-  // In one call, beside what ceph-csi writes.
-  EXPECT_EQ(world_.CountCalls("a", "rbd_metadata_set") - before, 2);
+  // In one call, with what ceph-csi writes.
+  EXPECT_EQ(world_.CountCalls("a", "rbd.metadata_set") - before, 1);
 }
 
 TEST_F(DemoteTest, OnlyAPromotionThatFollowsADemotionNotesIt) {
@@ -446,7 +446,7 @@ TEST_F(DemoteTest, NotesOfATermThatWasEndedByHandGoWithTheNextPromotion) {
 TEST_F(DemoteTest, WhatIsNotedOfTheTermStaysWhereTheDemotionIsRefused) {
   Note(a_, image_, OfATerm());
   world_.SetCallHook([this](absl::string_view, absl::string_view call, bool) {
-    if (call == "rbd_metadata_set") {
+    if (call == "rbd.metadata_set") {
       a_.AddWatcher(image_, kClient, 4465);
     }
     return 0;
@@ -479,7 +479,7 @@ TEST_F(DemoteTest, NoteOfARefusalGoesWithAPromotion) {
 
 TEST_F(DemoteTest, RefusalStandsAlsoWhenItCannotBeTold) {
   a_.AddWatcher(image_, kClient, 4464);
-  Fail("rbd_metadata_set", EIO, 100);
+  Fail("rbd.metadata_set", EIO, 100);
   EXPECT_THAT(Demote(on_a_),
               StatusIs(kFailedPrecondition, HasSubstr("client.4464")));
 }

@@ -327,6 +327,17 @@ TEST_F(DisableTest, InterruptedForcedDisableTakesForceAgain) {
   EXPECT_EQ(b_.Info(image_).state, MirrorImageState::kDisabled);
 }
 
+// Once before the lease, and once with it.
+TEST_F(DisableTest, WhoIsAtAnInterruptedOneIsAskedOnceALook) {
+  LoseA();
+  b_.SetMirrorDaemon(DaemonState::kDown);
+  b_.SetMirrorImageState(image_, MirrorImageState::kDisabling);
+  world_.Advance(minutes(1));
+  world_.ClearCalls();
+  EXPECT_OK(Disable(on_b_, force_));
+  EXPECT_EQ(world_.CountCalls("b", "rados_list_watchers"), 3);
+}
+
 TEST_F(VerbsTest, InterruptedEnableIsUndoneByDisable) {
   AddPlain();
   a_.InterruptEnable(image_);

@@ -6,7 +6,10 @@
 
 #include "ceph/mirror.h"
 #include "ceph/pool.h"
+#include "replication/steps/mirror_schedule.h"
+#include "tests/fakes/local_notes.h"
 #include "tests/unit/replication/verbs_fixture.h"
+#include "volume/told_entry.h"
 
 namespace addons::testing {
 namespace {
@@ -14,7 +17,11 @@ namespace {
 using std::chrono::minutes;
 using std::chrono::seconds;
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::Pair;
+using ::testing::SizeIs;
 
 constexpr char kEnabledParent[] = "golden";
 
@@ -46,6 +53,39 @@ TEST_F(EnableTest, ImageBecomesPrimary) {
   EXPECT_TRUE(a_.Info(image_).primary);
 }
 
+TEST_F(EnableTest, SetsTheScheduleThatItAsksFor) {
+  AddPlain();
+  EXPECT_OK(Enable(on_a_, {{"schedulingInterval", "7m"}}));
+  EXPECT_THAT(a_.Schedules(), HasSubstr("7m"));
+  EXPECT_THAT(Noted(a_, image_).schedule, HasSubstr("7m"));
+  // What the other site copies tells it.
+  EXPECT_THAT(a_.ImageMetadata(image_),
+              Contains(Pair(kScheduleMark, HasSubstr("7m"))));
+  world_.ClearCalls();
+  EXPECT_OK(Enable(on_a_, {{"schedulingInterval", "7m"}}));
+  EXPECT_EQ(world_.CountMutations(), 0);
+}
+
+TEST_F(EnableTest, SetsTheScheduleOfAPrimaryThatHasNone) {
+  AddMirrored();
+  EXPECT_OK(Enable(on_a_, {{"schedulingInterval", "7m"}}));
+  EXPECT_THAT(a_.Schedules(), HasSubstr("7m"));
+}
+
+TEST_F(EnableTest, LeavesTheScheduleThatIsNoted) {
+  AddMirrored();
+  ASSERT_OK(Promote(on_a_, Force::kNo, {{"schedulingInterval", "1h"}}));
+  EXPECT_OK(Enable(on_a_, {{"schedulingInterval", "7m"}}));
+  EXPECT_THAT(a_.Schedules(), Not(HasSubstr("7m")));
+}
+
+TEST_F(EnableTest, AManagerThatIsAwayKeepsNoEnableFromOk) {
+  AddPlain();
+  a_.SetMgrModuleReady(false);
+  EXPECT_OK(Enable(on_a_, {{"schedulingInterval", "7m"}}));
+  EXPECT_THAT(on_a_.environment().due_schedules.All(), SizeIs(1));
+}
+
 TEST_F(EnableTest, AClientThatDoesNotPauseItsWritesIsNamed) {
   AddPlain();
   a_.AddWatcher(image_, "10.0.0.7:0/77", 4711);
@@ -64,6 +104,68 @@ TEST_F(EnableTest, RepeatChangesNothing) {
   EXPECT_OK(Enable(on_a_));
   EXPECT_EQ(world_.CountMutations(), 0);
   EXPECT_EQ(world_.CountCalls("a", "rbd_open"), 0);
+}
+
+/// A volume of a ceph-csi that notes no names at images.
+class NoteVolumeTest : public EnableTest {
+ protected:
+  NoteVolumeTest() {
+    a_.AddImage(MirroredPair::kPool, "", image_);
+    pair_.AddJournal(a_, kUuid);
+    id_ = pair_.VolumeId(a_, kUuid);
+  }
+  static ToldEntry ToldOn(const FakeSite& site, const std::string& image) {
+    return ReadToldEntry(site.ImageMetadata(image), kUuid);
+  }
+  void ExpectTold(const FakeSite& site) {
+    const ToldEntry told = ToldOn(site, image_);
+    EXPECT_EQ(told.request_name, MirroredPair::RequestName(kUuid));
+    EXPECT_EQ(told.owner, "ns1");
+  }
+};
+
+TEST_F(NoteVolumeTest, EnableNotesItAndItTravels) {
+  ASSERT_OK(Enable(on_a_));
+  ExpectTold(a_);
+  ASSERT_TRUE(world_.AdvanceUntil([&] { return pair_.InSync(b_, image_); },
+                                  minutes(2)));
+  ExpectTold(b_);
+  world_.ClearCalls();
+  EXPECT_OK(Enable(on_a_));
+  EXPECT_EQ(world_.CountMutations(), 0);
+}
+
+TEST_F(NoteVolumeTest, WhereCephCsiNotesItNothingIsAdded) {
+  a_.SetImageMetadata(image_, "csi.storage.k8s.io/pv/name",
+                      MirroredPair::RequestName(kUuid));
+  a_.SetImageMetadata(image_, "csi.storage.k8s.io/pvc/namespace", "ns1");
+  ASSERT_OK(Enable(on_a_));
+  EXPECT_FALSE(a_.ImageMetadata(image_).contains(kVolumeNoteKey));
+}
+
+// As an earlier version has enabled it.
+TEST_F(NoteVolumeTest, OneThatIsReplicatedAlreadyIsNotedByTheNextCall) {
+  a_.EnableMirroring(image_);
+  ASSERT_TRUE(world_.AdvanceUntil([&] { return pair_.InSync(b_, image_); },
+                                  minutes(2)));
+  ASSERT_OK(Enable(on_a_));
+  ExpectTold(a_);
+  // Not on the other site, which may not write.
+  EXPECT_EQ(ToldOn(b_, image_).source, ToldEntry::Source::kNothing);
+  id_ = pair_.VolumeId(b_, kUuid);
+  pair_.AddJournal(b_, kUuid);
+  world_.ClearCalls();
+  EXPECT_OK(Enable(on_b_));
+  EXPECT_EQ(world_.CountMutations(), 0);
+}
+
+TEST_F(NoteVolumeTest, ReplicationDoesNotDependOnIt) {
+  a_.EnableMirroring(image_);
+  Fail("rbd.metadata_set", EROFS, 1);
+  EXPECT_OK(Enable(on_a_));
+  EXPECT_EQ(ToldOn(a_, image_).source, ToldEntry::Source::kNothing);
+  EXPECT_OK(Enable(on_a_));
+  ExpectTold(a_);
 }
 
 TEST_F(EnableTest, SecondaryIsEnabledAlready) {

@@ -15,7 +15,7 @@
 #include "ceph/mirror.h"
 #include "ceph/pool.h"
 #include "replication/look/rescue_record.h"
-#include "replication/steps/mirror_client_eviction.h"
+#include "replication/steps/ceph_faults/eviction.h"
 #include "tests/unit/replication/verbs_fixture.h"
 
 namespace addons::testing {
@@ -112,7 +112,7 @@ class ForcedMeanwhileTest : public VerbsTest {
 
   /// It was sent away, and goes on sooner than it would.
   void ComesBack() {
-    if (on_b_.environment().copying_stops.count() == 0) return;
+    if (on_b_.environment().evictions.count() == 0) return;
     b_.ReconnectMirrorDaemon();
     a_.ReconnectMirrorDaemon();
   }
@@ -322,12 +322,12 @@ TEST_F(ForcedMeanwhileTest, WhoComesBackWhileLibrbdPromotesIsSentAwayAtOnce) {
   Before("rbd_mirror_image_promote", 1, [&] {
     for (; rounds < 3; ++rounds) {
       b_.ReconnectMirrorDaemon();
-      const uint64_t before = on_b_.environment().copying_stops.count();
+      const uint64_t before = on_b_.environment().evictions.count();
       for (int i = 0; i < 2000; ++i) {
-        if (on_b_.environment().copying_stops.count() > before) break;
+        if (on_b_.environment().evictions.count() > before) break;
         std::this_thread::sleep_for(milliseconds(5));
       }
-      ASSERT_GT(on_b_.environment().copying_stops.count(), before);
+      ASSERT_GT(on_b_.environment().evictions.count(), before);
     }
   });
   EXPECT_OK(PromoteByForce());

@@ -22,6 +22,7 @@ using std::chrono::seconds;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 class InfoTest : public VerbsTest {
  protected:
@@ -267,13 +268,38 @@ TEST_F(InfoTest, SecondaryIsDegradedWithItsOwnNumbers) {
   const ReplicationInfo info = MustInfo(on_b_);
   EXPECT_EQ(info.health, ReplicationHealth::kDegraded);
   EXPECT_THAT(info.message,
-              HasSubstr("this site is secondary, the peer is primary"));
+              StartsWith("this site is secondary, the peer is primary; in step "
+                         "as of 20"));
   EXPECT_TRUE(info.last_sync_time.has_value());
+}
+
+// Whoever reads it would start what comes back by itself.
+TEST_F(InfoTest, AMirrorThatThisDaemonHasSentAwayIsNotDown) {
+  ASSERT_OK(Promote(on_b_, Force::kYes));
+  b_.SetMirrorDaemon(DaemonState::kDown);
+  world_.Advance(minutes(1));
+  EXPECT_THAT(MustInfo(on_b_).message,
+              AllOf(HasSubstr("was sent away by this daemon at "),
+                    HasSubstr("it is back within a minute"),
+                    Not(HasSubstr("start it before a failback"))));
+  // Another replica, or one that starts later, knows it as well.
+  Daemon restarted(world_, pair_, b_);
+  EXPECT_THAT(MustInfo(restarted).message,
+              HasSubstr("was sent away by this daemon at "));
+  // One that was back, and has ended since, is down.
+  b_.SetMirrorDaemon(DaemonState::kRunning);
+  world_.Advance(minutes(3));
+  b_.SetMirrorDaemon(DaemonState::kDown);
+  world_.Advance(minutes(1));
+  EXPECT_THAT(MustInfo(on_b_).message,
+              AllOf(HasSubstr("start it before a failback"),
+                    Not(HasSubstr("sent away"))));
 }
 
 TEST_F(InfoTest, SecondaryThatIsBeingCopiedTellsHowFarItIs) {
   StopMidCopy(MirrorSnapshotKind::kNonPrimary, DaemonState::kRunning);
-  EXPECT_THAT(MustInfo(on_b_).message, HasSubstr("of 64 objects copied"));
+  EXPECT_THAT(MustInfo(on_b_).message, AllOf(HasSubstr("of 64 objects copied"),
+                                             Not(HasSubstr("in step as of"))));
 }
 
 TEST_F(InfoTest, SplitBrainOnASecondaryIsAnError) {

@@ -1,6 +1,6 @@
 // What librbd's lock handling did to rbd-mirror while an image was opened.
 
-#include "replication/steps/mirror_client_guard.h"
+#include "replication/steps/ceph_faults/mirror_client_guard.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "replication/steps/schedule_store.h"
+#include "replication/schedule_store.h"
 #include "tests/testing/status_matchers.h"
 
 namespace addons {

@@ -1,7 +1,7 @@
 // A forced promotion in the middle of a copy: the last complete state comes
 // back, whatever happens on the way.
 
-#include "replication/steps/rescue.h"
+#include "replication/steps/ceph_faults/rescue.h"
 
 #include <atomic>
 #include <cerrno>
@@ -11,6 +11,7 @@
 #include "ceph/pool.h"
 #include "inspection/rescue_decision.h"
 #include "lease/keeper.h"
+#include "replication/steps/ceph_faults/interrupted_copies.h"
 #include "tests/unit/replication/verbs_fixture.h"
 
 namespace addons::testing {
@@ -25,6 +26,10 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 
 using Kind = MirrorSnapshotKind;
+
+std::string NameOfKind(const ::testing::TestParamInfo<Kind>& tested) {
+  return tested.param == Kind::kNonPrimary ? "Copy" : "Demotion";
+}
 
 /// The last complete state on b holds 1, of which the copy of 2 has overwritten
 /// some.
@@ -358,11 +363,7 @@ INSTANTIATE_TEST_SUITE_P(Copy, OneWayRescueTest,
 INSTANTIATE_TEST_SUITE_P(Kinds, RescueTest,
                          ::testing::Values(Kind::kNonPrimary,
                                            Kind::kNonPrimaryDemoted),
-                         [](const auto& tested) {
-                           return tested.param == Kind::kNonPrimary
-                                      ? "Copy"
-                                      : "Demotion";
-                         });
+                         NameOfKind);
 
 using HalfDemotionTest = RescueTest;
 
@@ -383,7 +384,7 @@ TEST_F(LivingPeerTest, ACopyThatGoesOnIsEnded) {
   world_.Advance(seconds(10));
   EXPECT_OK(Promote(on_b_, Force::kYes));
   ExpectWhole(1);
-  EXPECT_EQ(on_b_.environment().copying_stops.count(), 1U);
+  EXPECT_EQ(on_b_.environment().evictions.count(), 1U);
 }
 
 TEST_F(LivingPeerTest, RbdMirrorThatComesBackDuringTheSaveIsSentAwayAgain) {
@@ -399,21 +400,136 @@ TEST_F(LivingPeerTest, RbdMirrorThatComesBackDuringTheSaveIsSentAwayAgain) {
   deadline_ = minutes(3);
   EXPECT_OK(Promote(on_b_, Force::kYes));
   ExpectWhole(1);
-  EXPECT_GE(on_b_.environment().copying_stops.count(), 2U);
+  EXPECT_GE(on_b_.environment().evictions.count(), 2U);
 }
 
-TEST_F(LivingPeerTest, ASnapshotOfAUserInMidCopyIsNeverForced) {
+/// A snapshot of a user came with the copy that is interrupted: on b is 5, and
+/// what is left complete is 1, which the snapshot of that copy reads as.
+class UserSnapshotTest : public RescueTest {
+ protected:
+  void DieBesideSnapshot(Kind kind) {
+    ASSERT_OK(a_.Write(image_, 5));
+    a_.CreateMirrorSnapshot(image_);
+    world_.Advance(minutes(1));
+    ASSERT_TRUE(pair_.InSync(b_, image_));
+    b_.AddSnapshot(image_, "backup", SnapshotKind::kUser);
+    DieMidCopy(kind);
+  }
+  ImageHeader Header() {
+    const auto pool =
+        pair_.cluster(b_)->OpenPool(pair_.pool_id(b_), "", Access::kRead);
+    auto header = (*pool)->Header(b_.ImageId(image_));
+    EXPECT_OK(header);
+    return *std::move(header);
+  }
+  MirrorSnapshot Copied() {
+    for (const MirrorSnapshot& snapshot : Header().mirror_snapshots) {
+      if (snapshot.id == Record()->snapshot_id) return snapshot;
+    }
+    return MirrorSnapshot();
+  }
+};
+
+TEST_P(UserSnapshotTest, ReturnsToWhatWasHereBefore) {
+  DieBesideSnapshot(GetParam());
+  EXPECT_THAT(Promote(on_b_),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("what this site held before its last complete "
+                                 "copy, which arrived at ")));
+  EXPECT_OK(Promote(on_b_, Force::kYes));
+  ExpectWhole(1);
+  EXPECT_THAT(Header().other_snapshots, IsEmpty());
+  EXPECT_THAT(steps_, Contains("noting the interrupted copy as complete"));
+}
+
+// The daemon died right before librbd's promotion. Nobody takes the copy for
+// complete, and an rbd-mirror that comes back goes on with it.
+TEST_P(UserSnapshotTest, WhatADeathLeftNotedAsCompleteIsIncomplete) {
+  DieBesideSnapshot(GetParam());
+  const uint64_t copied = Newest(b_).last_copied_object;
+  DieAt("rbd_mirror_image_promote");
+  ASSERT_EQ(Record()->step, RescueStep::kMarked);
+  ASSERT_TRUE(Copied().complete);
+  const uint64_t marked = Copied().last_copied_object;
+  world_.Advance(minutes(1));  // the dead daemon's watches have expired
+  EXPECT_THAT(Promote(on_b_),
+              StatusIs(kUnavailable, HasSubstr(" of 32 objects copied")));
+  EXPECT_FALSE(b_.Info(image_).primary);
+  EXPECT_OK(
+      RewindInterruptedCopies(*pair_.cluster(b_), pair_.pool_id(b_), "", 4));
+  EXPECT_FALSE(Copied().complete);
+  EXPECT_LE(Copied().last_copied_object, copied);
+  // While it was noted so, nobody set it back by the object that rbd-mirror
+  // would leave out.
+  EXPECT_EQ(Copied().last_copied_object, marked - 1);
+  // What becomes complete now is no copy of a marked one.
+  EXPECT_EQ(Record()->step, RescueStep::kSaved);
+  EXPECT_OK(Promote(on_b_, Force::kYes));
+  ExpectWhole(1);
+}
+
+TEST_P(UserSnapshotTest, APromotionThatIsRefusedTakesTheNoteBack) {
+  DieBesideSnapshot(GetParam());
+  const MirrorSnapshot before = Newest(b_);
+  Fail("rbd_mirror_image_promote", EBUSY, 1000);
+  EXPECT_THAT(Promote(on_b_, Force::kYes), StatusIs(kUnavailable));
+  EXPECT_EQ(Record()->step, RescueStep::kSaved);
+  EXPECT_EQ(Copied().id, before.id);
+  EXPECT_FALSE(Copied().complete);
+  EXPECT_LT(Copied().last_copied_object, before.last_copied_object);
+}
+
+TEST_P(UserSnapshotTest, AHalfSnapshotThatIsBusyForAMomentGoes) {
+  DieBesideSnapshot(GetParam());
+  // The promotion itself removes the copy of an ordinary snapshot.
+  const int of_user = GetParam() == Kind::kNonPrimary ? 1 : 2;
+  const auto calls = std::make_shared<std::atomic<int>>(0);
+  world_.SetCallHook([calls, of_user](absl::string_view, absl::string_view made,
+                                      bool) {
+    return made == "rbd_snap_remove_by_id" && ++*calls == of_user ? EBUSY : 0;
+  });
+  EXPECT_OK(Promote(on_b_, Force::kYes));
+  EXPECT_EQ(*calls, of_user + 1);
+  EXPECT_THAT(Header().other_snapshots, IsEmpty());
+}
+
+TEST_P(UserSnapshotTest, WhoWorksOnItIsLeftAlone) {
+  DieBesideSnapshot(GetParam());
+  DieAt("rbd_mirror_image_promote");
+  EXPECT_THAT(
+      RewindInterruptedCopies(*pair_.cluster(b_), pair_.pool_id(b_), "", 4),
+      StatusIs(kUnavailable, HasSubstr("is being promoted by force")));
+  EXPECT_TRUE(Copied().complete);
+}
+
+TEST_P(UserSnapshotTest, ADeathAfterThePromotionIsFinished) {
+  DieBesideSnapshot(GetParam());
+  DieAfterPromotion();
+  EXPECT_OK(Promote(on_b_));
+  ExpectWhole(1);
+  EXPECT_THAT(Header().other_snapshots, IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, UserSnapshotTest,
+                         ::testing::Values(Kind::kNonPrimary,
+                                           Kind::kNonPrimaryDemoted),
+                         NameOfKind);
+
+// A first copy has nothing before it.
+TEST_F(LivingPeerTest, ASnapshotOfAUserInTheSecondCopyLeavesNothingComplete) {
   b_.AddSnapshot(image_, "backup", SnapshotKind::kUser);
   StopMidCopy(Kind::kNonPrimary, DaemonState::kDown);
   LoseA();
-  world_.ClearCalls();
   EXPECT_THAT(Promote(on_b_, Force::kYes),
-              StatusIs(kUnavailable, HasSubstr("'backup'")));
-  deadline_ = minutes(3);
-  ASSERT_THAT(Promote(on_b_), StatusIs(absl::StatusCode::kFailedPrecondition));
+              StatusIs(kUnavailable, HasSubstr("this site held nothing")));
+  EXPECT_FALSE(b_.Info(image_).primary);
+  EXPECT_FALSE(HasRescueImage());
+  EXPECT_FALSE(Newest(b_).complete);
+  // Until the other site is known to be dead.
+  deadline_ = minutes(4);
+  Promote(on_b_).IgnoreError();
   EXPECT_THAT(Disable(on_b_, {{"force", "true"}}),
               StatusIs(kUnavailable, HasSubstr("'backup'")));
-  EXPECT_EQ(world_.CountMutations(), 0);
 }
 
 /// The daemon has died on the way back, and somebody has used the image.

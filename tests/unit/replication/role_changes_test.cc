@@ -34,8 +34,55 @@ class RoleChangesTest : public VerbsTest {
                         " ", change, "\n");
   }
 
+  /// Of one site's daemon: "promote true 1 " for each that is not 0.
+  static std::string Counted(Daemon& daemon) {
+    std::string text;
+    for (size_t i = 0; i < kRoleVerbs; ++i) {
+      const auto verb = static_cast<RoleVerb>(i);
+      for (const Force force : {Force::kNo, Force::kYes}) {
+        const uint64_t count =
+            daemon.environment().role_changes.count(verb, force);
+        if (count == 0) continue;
+        absl::StrAppend(&text, Name(verb),
+                        force == Force::kYes ? " by force " : " ", count, " ");
+      }
+    }
+    return text;
+  }
+
   const LogCapture log_;
 };
+
+TEST_F(RoleChangesTest, AreCountedByVerbAndForce) {
+  AddPlain();
+  ASSERT_OK(Enable(on_a_));
+  ASSERT_OK(Enable(on_a_));
+  EXPECT_EQ(Counted(on_a_), "enable 1 ");
+  world_.Advance(minutes(2));
+  ASSERT_OK(Demote(on_a_));
+  ASSERT_OK(Demote(on_a_));
+  EXPECT_EQ(Counted(on_a_), "enable 1 demote 1 ");
+  world_.Advance(minutes(2));
+  pair_.AddJournal(b_, kUuid);
+  ASSERT_OK(Promote(on_b_));
+  EXPECT_EQ(Counted(on_b_), "promote 1 ");
+  ASSERT_OK(Disable(on_b_));
+  EXPECT_EQ(Counted(on_b_), "promote 1 disable 1 ");
+}
+
+TEST_F(RoleChangesTest, ForceIsCountedApart) {
+  AddMirrored();
+  LoseA();
+  ASSERT_OK(Promote(on_b_, Force::kYes));
+  EXPECT_EQ(Counted(on_b_), "promote by force 1 ");
+}
+
+TEST_F(RoleChangesTest, WhatFailedIsNotCounted) {
+  AddMirrored();
+  Fail("rbd_mirror_image_demote", EIO, 1);
+  EXPECT_FALSE(Demote(on_a_).ok());
+  EXPECT_EQ(Counted(on_a_), "");
+}
 
 TEST_F(RoleChangesTest, AMoveIsTwoLines) {
   AddMirrored();
@@ -53,6 +100,19 @@ TEST_F(RoleChangesTest, ForceSaysWhereItReturnsTo) {
   ASSERT_OK(Promote(on_b_, Force::kYes));
   EXPECT_THAT(Lines(), HasSubstr("from=secondary to=primary by=\"promoted by "
                                  "force, back to the state of "));
+}
+
+TEST_F(RoleChangesTest, ForceBesideAUserSnapshotSaysThatItReturnsFurther) {
+  AddMirrored(kSmallImage);
+  ASSERT_OK(a_.Write(image_, 5));
+  a_.CreateMirrorSnapshot(image_);
+  world_.Advance(minutes(1));
+  b_.AddSnapshot(image_, "backup", SnapshotKind::kUser);
+  StopMidCopy(MirrorSnapshotKind::kNonPrimary, DaemonState::kDown);
+  LoseA();
+  ASSERT_OK(Promote(on_b_, Force::kYes));
+  EXPECT_THAT(Lines(), HasSubstr("by=\"promoted by force, back to what this "
+                                 "site held before its last complete copy"));
 }
 
 TEST_F(RoleChangesTest, ARoleThatIsGivenBackIsTold) {

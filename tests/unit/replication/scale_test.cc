@@ -130,13 +130,13 @@ TEST(ScaleTest, TheClustersInTheConfigurationCostNothing) {
 
 TEST(ScaleTest, PromotionsThatWaitShareTheListingOfThePool) {
   constexpr char kListing[] = "rbd_mirror_image_global_status_list";
-  constexpr char kOpening[] = "rbd_open_read_only";
+  constexpr char kLooking[] = "rbd.mirror_image_status_get";
   const CallCounts two = Surroundings(101, 1).OfWaitingTogether(2);
   CallCounts hundred = Surroundings(101, 1).OfWaitingTogether(100);
   EXPECT_LE(hundred[kListing], two.at(kListing));
   // Both namespaces of the pool, each 5 s once all have looked.
   EXPECT_LE(hundred[kListing], 30);
-  EXPECT_EQ(hundred[kOpening], two.at(kOpening) * 50);
+  EXPECT_EQ(hundred[kLooking], two.at(kLooking) * 50);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <memory>
 #include <stop_token>
 
 #include "absl/strings/match.h"
@@ -17,6 +18,7 @@ namespace {
 
 using std::chrono::minutes;
 using std::chrono::seconds;
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -280,7 +282,7 @@ TEST_F(ScheduleTest, ManagerWithoutTheModuleKeepsNoPrimaryFromOk) {
 
 TEST_F(ScheduleTest, LostLeaseIsNoSilenceOfTheManager) {
   world_.SetCallHook([this](absl::string_view, absl::string_view call, bool) {
-    if (call == "rbd_metadata_set") world_.Advance(seconds(70));
+    if (call == "rbd.metadata_set") world_.Advance(seconds(70));
     return 0;
   });
   EXPECT_THAT(PromoteEvery("5m"),
@@ -331,14 +333,23 @@ TEST_F(ScheduleTest, ManagerIsAskedForWhatItKeepsInAnotherWay) {
 TEST_F(ScheduleTest, ManagerIsAskedForWhatCannotBeRead) {
   ASSERT_OK(PromoteEvery("5m"));
   world_.ClearCalls();
+  // A look reads two keys before.
+  const auto fail_third = [this](int error) {
+    world_.SetCallHook([reads = std::make_shared<int>(0), error](
+                           absl::string_view, absl::string_view call, bool) {
+      return call == "rados_read_op_omap_get_vals_by_keys2" && ++*reads == 3
+                 ? error
+                 : 0;
+    });
+  };
   for (const int error : {ETIMEDOUT, EACCES, EIO}) {
-    Fail("rados_read_op_omap_get_vals_by_keys2", error, 1);
+    fail_third(error);
     EXPECT_OK(PromoteEvery("5m"));
     EXPECT_EQ(world_.CountCalls("a", "rados_mgr_command"), 1) << error;
     EXPECT_THAT(Present(), SizeIs(1));
     world_.ClearCalls();
   }
-  Fail("rados_read_op_omap_get_vals_by_keys2", ETIMEDOUT, 100);
+  fail_third(ETIMEDOUT);
   EXPECT_OK(Disable(on_a_));
   EXPECT_THAT(a_.Schedules(), Not(HasSubstr(image_)));
 }
@@ -492,6 +503,93 @@ TEST_F(ScheduleTest, PlannedMoveSetsItOnTheOtherSite) {
   a_.Demote(image_);
   EXPECT_OK(Promote(on_b_, Force::kNo, {{"schedulingInterval", "5m"}}));
   EXPECT_THAT(b_.Schedules(), HasSubstr(image_));
+}
+
+/// A move of the volume to the other site, and back, without an interval.
+class FormerScheduleTest : public ScheduleTest {
+ protected:
+  void MoveToB(const ParameterMap& parameters = {}) {
+    world_.Advance(minutes(2));
+    ASSERT_OK(Demote(on_a_));
+    world_.Advance(minutes(2));
+    ASSERT_OK(Promote(on_b_, Force::kNo, parameters));
+  }
+  std::vector<SnapshotSchedule> OnB() {
+    TestOperationContext context(world_);
+    auto present =
+        ListSchedules(context, on_b_.options(), *pair_.cluster(b_), spec_);
+    EXPECT_OK(present);
+    return present.value_or(std::vector<SnapshotSchedule>());
+  }
+  std::vector<std::string> NotesOf(Daemon& daemon) {
+    std::vector<std::string> texts;
+    for (const HistoryBatch& batch :
+         daemon.environment().history.Take({}, true)) {
+      for (const auto& [key, event] : batch.events) texts.push_back(event.text);
+    }
+    return texts;
+  }
+};
+
+TEST_F(FormerScheduleTest, ThatOfTheOtherSiteIsTakenOver) {
+  ASSERT_OK(PromoteEvery("7m", "03:00:00Z"));
+  MoveToB();
+  ASSERT_THAT(OnB(), SizeIs(1));
+  EXPECT_EQ(OnB()[0], Present()[0]);
+}
+
+TEST_F(FormerScheduleTest, ThatOfTheOtherSiteIsNewerThanItsOwn) {
+  ASSERT_OK(PromoteEvery("7m"));
+  MoveToB({{"schedulingInterval", "1h"}});
+  world_.Advance(minutes(2));
+  ASSERT_OK(Demote(on_b_));
+  world_.Advance(minutes(2));
+  ASSERT_OK(Promote(on_a_));
+  ASSERT_THAT(Present(), SizeIs(1));
+  EXPECT_EQ(Present()[0].interval, minutes(60));
+}
+
+TEST_F(FormerScheduleTest, OneThatWasSetByHandStays) {
+  ASSERT_OK(PromoteEvery("7m"));
+  ASSERT_OK(
+      pair_.cluster(b_)->MgrCommand(Command("add", spec_, "11m")).status());
+  MoveToB();
+  ASSERT_THAT(OnB(), SizeIs(1));
+  EXPECT_EQ(OnB()[0].interval, minutes(11));
+}
+
+// Clones inherit metadata.
+TEST_F(FormerScheduleTest, ThatOfAnotherImageIsNoConcernOfThis) {
+  ASSERT_OK(PromoteEvery("7m"));
+  a_.SetImageMetadata(image_, kScheduleMark,
+                      R"({"interval":"7m","global_id":"another"})");
+  MoveToB();
+  EXPECT_THAT(OnB(), IsEmpty());
+}
+
+TEST_F(FormerScheduleTest, APrimaryWithoutAnyIsToldAndNeverHealthy) {
+  on_b_.environment().history.Begin();
+  MoveToB();
+  EXPECT_THAT(OnB(), IsEmpty());
+  EXPECT_THAT(
+      NotesOf(on_b_),
+      Contains(HasSubstr("primary without a mirror snapshot schedule")));
+  world_.Advance(minutes(2));
+  const auto info = Info(on_b_);
+  ASSERT_OK(info);
+  EXPECT_EQ(info->health, ReplicationHealth::kDegraded);
+  EXPECT_THAT(info->message, HasSubstr("no mirror snapshot schedule applies"));
+}
+
+TEST_F(FormerScheduleTest, ThatOfThePoolIsOne) {
+  on_b_.environment().history.Begin();
+  ASSERT_OK(pair_.cluster(b_)
+                ->MgrCommand(Command(
+                    "add", absl::StrCat(MirroredPair::kPool, "/"), "11m"))
+                .status());
+  MoveToB();
+  EXPECT_THAT(NotesOf(on_b_),
+              Not(Contains(HasSubstr("without a mirror snapshot schedule"))));
 }
 
 TEST_F(ScheduleTest, NamespaceIsPartOfTheLevel) {

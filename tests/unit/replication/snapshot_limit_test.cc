@@ -81,7 +81,7 @@ TEST_F(SnapshotLimitTest, APrimaryWithoutRoomIsNotDemoted) {
                        AllOf(HasSubstr("2 of the 2 snapshots"),
                              HasSubstr(kSetLimit), HasSubstr(image_))));
   EXPECT_EQ(Calls("a", "rbd_mirror_image_demote"), 0);
-  EXPECT_EQ(Calls("a", "rbd_metadata_set"), 0);
+  EXPECT_EQ(Calls("a", "rbd.metadata_set"), 0);
   EXPECT_TRUE(a_.Info(image_).primary);
   EXPECT_OK(a_.Write(image_, 7));
   a_.SetSnapshotLimit(image_, std::nullopt);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "replication/steps/mirror_snapshot.h"
+#include "replication/steps/ceph_faults/mirror_snapshot.h"
 
 namespace addons::testing {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "replication/look/move_marks.h"
-#include "replication/steps/mirror_snapshot.h"
+#include "replication/steps/ceph_faults/mirror_snapshot.h"
 #include "tests/unit/replication/group/group_fixture.h"
 #include "tests/unit/replication/verbs_fixture.h"
 

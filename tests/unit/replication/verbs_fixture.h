@@ -20,8 +20,10 @@
 #include "replication/steps/disable.h"
 #include "replication/steps/enable.h"
 #include "replication/steps/info.h"
+#include "replication/steps/pause.h"
 #include "replication/steps/promote.h"
 #include "replication/steps/resync.h"
+#include "replication/steps/sync.h"
 #include "tests/fakes/mirrored_pair.h"
 #include "tests/fakes/test_operation_context.h"
 #include "tests/testing/status_matchers.h"
@@ -167,9 +169,46 @@ class VerbsTest : public ::testing::Test {
     if (!status.ok()) return status;
     return result;
   }
+  absl::StatusOr<PauseReport> Pause(Daemon& daemon) {
+    return RunPause(daemon, &PauseSchedules);
+  }
+  absl::StatusOr<PauseReport> Resume(Daemon& daemon) {
+    return RunPause(daemon, &ResumeSchedules);
+  }
+  absl::StatusOr<SyncSnapshot> MakeSync(Daemon& daemon) {
+    absl::StatusOr<SyncSnapshot> made = absl::UnknownError("not called");
+    const absl::Status status = Run([&](OperationContext& context) {
+      made =
+          MakeSyncSnapshot(context, daemon.environment(), daemon.Target(id_));
+      return made.status();
+    });
+    if (!status.ok()) return status;
+    return made;
+  }
+  absl::Status AwaitSync(Daemon& daemon, const SyncSnapshot& snapshot) {
+    return Run([&](OperationContext& context) {
+      return addons::AwaitSync(context, daemon.environment(),
+                               daemon.Target(id_), snapshot)
+          .status();
+    });
+  }
   absl::StatusOr<ReplicationInfo> Info(Daemon& daemon) {
     return GetReplicationInfo(daemon.environment(), daemon.Target(id_),
                               RealClock().Now() + std::chrono::minutes(1));
+  }
+
+  absl::StatusOr<PauseReport> RunPause(
+      Daemon& daemon,
+      absl::StatusOr<PauseReport> (*verb)(OperationContext&,
+                                          ReplicationEnvironment&,
+                                          const VolumeTarget&)) {
+    absl::StatusOr<PauseReport> report = absl::UnknownError("not called");
+    const absl::Status status = Run([&](OperationContext& context) {
+      report = verb(context, daemon.environment(), daemon.Target(id_));
+      return report.status();
+    });
+    if (!status.ok()) return status;
+    return report;
   }
 
   /// 32 objects, of which b copies 4 in a second: StopMidCopy().

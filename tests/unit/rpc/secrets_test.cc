@@ -1,11 +1,13 @@
 #include "rpc/secrets.h"
 
+#include <google/protobuf/arena.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "base/clock.h"
+#include "encryptionkeyrotation/encryptionkeyrotation.pb.h"
 #include "replication/replication.pb.h"
 #include "rpc/unary_call.h"
 
@@ -45,6 +47,29 @@ TEST(WipeSecretsTest, OverwritesTheMapAndWhatReflectionCopied) {
   EXPECT_EQ(request.secrets().at("userKey"), std::string(4, '\0'));
   EXPECT_EQ(Reflected(request), std::string(4, '\0'));
   EXPECT_EQ(request.parameters().at("kept"), "words");
+}
+
+// On an arena, which keeps the memory of what was given back.
+TEST(WipeSecretsTest, AKeyOfARequestIsOverwrittenAsWell) {
+  using Rotate = encryptionkeyrotation::EncryptionKeyRotateRequest;
+  const std::string key = "a longer text than fits in place";
+  google::protobuf::Arena arena;
+  auto& request = *google::protobuf::Arena::CreateMessage<Rotate>(&arena);
+  request.set_encryption_key(key);
+  Rpc rpc(RealClock());
+  grpc::CallbackServerContext context;
+  encryptionkeyrotation::EncryptionKeyRotateResponse response;
+  const char* bytes = nullptr;
+  grpc::ServerUnaryReactor* const reactor =
+      UnaryCall(rpc, context, request, response, [&](const CallContext&) {
+        bytes = request.encryption_key().data();
+        EXPECT_EQ(std::string(bytes, key.size()), key);
+        return absl::OkStatus();
+      });
+  reactor->OnDone();
+  EXPECT_EQ(request.encryption_key(), "");
+  ASSERT_NE(bytes, nullptr);
+  EXPECT_EQ(std::string(bytes, key.size()), std::string(key.size(), '\0'));
 }
 
 TEST(WipeSecretsTest, IsTheEndOfEachHandler) {

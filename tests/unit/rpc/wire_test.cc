@@ -480,7 +480,7 @@ Package Admin() {
           "rbdaddons.admin.v1.Operation.State state=6; bool mutating=7; "
           "string step=8; uint64 done=9; uint64 total=10; uint32 callers=11; "
           "string request_id=12; int64 age_milliseconds=13; bool stuck=14; "
-          "int64 idle_milliseconds=15}",
+          "int64 idle_milliseconds=15; string clock=16}",
           "enum rbdaddons.admin.v1.Operation.State {UNSPECIFIED=0; QUEUED=1; "
           "RUNNING=2; STOPPING=3; WAITING=4}",
           "rbdaddons.admin.v1.Lane {string name=1; uint32 running=2; "
@@ -578,11 +578,46 @@ Package Admin() {
           "uint32 copy_age_seconds=11 [optional]; "
           "uint32 interval_seconds=12 [optional]; rep string peers=13; "
           "uint32 percent=14 [optional]; "
-          "uint64 bytes_remaining=15 [optional]; string message=16}",
+          "uint64 bytes_remaining=15 [optional]; string message=16; "
+          "string group=17; string group_id=18}",
           "enum rbdaddons.admin.v1.VolumeStatus.Role {ROLE_UNSPECIFIED=0; "
           "PRIMARY=1; SECONDARY=2; UNCLEAR=3}",
           "enum rbdaddons.admin.v1.VolumeStatus.State {UNSPECIFIED=0; "
           "IN_STEP=1; COPYING=2; LATE=3; BROKEN=4; UNKNOWN=5}",
+          "/rbdaddons.admin.v1.Adoption/AdoptVolumes "
+          "rbdaddons.admin.v1.AdoptVolumesRequest -> "
+          "rbdaddons.admin.v1.AdoptVolumesResponse",
+          "rbdaddons.admin.v1.AdoptVolumesRequest {string cluster_id=1; "
+          "string pool=2; string rados_namespace=3; rep string images=4; "
+          "M secrets=5 [secret]; bool write=6; string volume_name=7; "
+          "string owner=8; string kms_id=9; string encryption_type=10}",
+          "rbdaddons.admin.v1.AdoptVolumesResponse {"
+          "rep rbdaddons.admin.v1.AdoptedVolume volumes=1; bool more=2; "
+          "uint32 known=3; uint32 would_write=4; uint32 written=5; "
+          "uint32 refused=6; uint32 no_volume=7}",
+          "rbdaddons.admin.v1.AdoptedVolume {string image=1; "
+          "rbdaddons.admin.v1.AdoptedVolume.Outcome outcome=2; "
+          "string volume_id=3; string volume_name=4; string image_id=5; "
+          "string owner=6; string kms_id=7; string encryption_type=8; "
+          "bool generated_name=9; string text=10}",
+          "enum rbdaddons.admin.v1.AdoptedVolume.Outcome {UNSPECIFIED=0; "
+          "KNOWN=1; WOULD_WRITE=2; WRITTEN=3; NO_VOLUME=4; REFUSED=5; "
+          "FAILED=6}",
+          "/rbdaddons.admin.v1.Support/DescribeDaemon "
+          "rbdaddons.admin.v1.DescribeDaemonRequest -> "
+          "rbdaddons.admin.v1.DescribeDaemonResponse",
+          "rbdaddons.admin.v1.DescribeDaemonRequest {}",
+          "rbdaddons.admin.v1.DescribeDaemonResponse {string version=1; "
+          "M manifest=2; string host=3; google.protobuf.Timestamp now=4; "
+          "string flags=5; "
+          "rep rbdaddons.admin.v1.ConfigurationFile files=6; "
+          "rep rbdaddons.admin.v1.EndedOperation ended=7; string metrics=8}",
+          "rbdaddons.admin.v1.ConfigurationFile {string path=1; "
+          "string text=2; string missing=3}",
+          "rbdaddons.admin.v1.EndedOperation {uint64 operation_id=1; "
+          "string verb=2; string object=3; string request_id=4; "
+          "string code=5; string message=6; int64 age_milliseconds=7; "
+          "int64 ended_milliseconds_ago=8}",
           "/rbdaddons.admin.v1.Inspection/CheckFailover "
           "rbdaddons.admin.v1.CheckFailoverRequest -> "
           "rbdaddons.admin.v1.CheckFailoverResponse",
@@ -602,7 +637,10 @@ Package Admin() {
           "rbdaddons.admin.v1.Forecast {string verb=1; bool force=2; "
           "rbdaddons.admin.v1.Forecast.Verdict verdict=3; string code=4; "
           "string reason=5; string row=6; "
-          "uint64 forcible_seconds=7 [optional]}",
+          "uint64 forcible_seconds=7 [optional]; string clock=8; "
+          "uint64 seen_seconds=9 [optional]; "
+          "uint64 needed_seconds=10 [optional]; "
+          "uint64 report_age_seconds=11 [optional]}",
           "enum rbdaddons.admin.v1.Forecast.Verdict {UNSPECIFIED=0; WORKS=1; "
           "WAITS=2; REFUSES=3; UNCLEAR=4}",
           "rbdaddons.admin.v1.CheckFailoverRequest {rep string volume_ids=1; "
@@ -657,6 +695,34 @@ Package Admin() {
           "rbdaddons.admin.v1.DecideRescueResponse {string rescue_image=1; "
           "string step=2; uint64 bytes=3; bool undecided=4; "
           "string decision=5; string message=6}",
+          "/rbdaddons.admin.v1.Copying/SyncVolume "
+          "rbdaddons.admin.v1.SyncVolumeRequest -> "
+          "rbdaddons.admin.v1.SyncVolumeResponse",
+          "/rbdaddons.admin.v1.Copying/AwaitSync "
+          "rbdaddons.admin.v1.AwaitSyncRequest -> "
+          "rbdaddons.admin.v1.AwaitSyncResponse",
+          "/rbdaddons.admin.v1.Copying/PauseVolume "
+          "rbdaddons.admin.v1.PauseVolumeRequest -> "
+          "rbdaddons.admin.v1.PauseVolumeResponse",
+          "/rbdaddons.admin.v1.Copying/ResumeVolume "
+          "rbdaddons.admin.v1.ResumeVolumeRequest -> "
+          "rbdaddons.admin.v1.ResumeVolumeResponse",
+          "rbdaddons.admin.v1.SyncVolumeRequest {string volume_id=1; "
+          "M secrets=2 [secret]}",
+          "rbdaddons.admin.v1.SyncVolumeResponse {uint64 snapshot_id=1; "
+          "int64 snapshot_time=2}",
+          "rbdaddons.admin.v1.AwaitSyncRequest {string volume_id=1; "
+          "M secrets=2 [secret]; uint64 snapshot_id=3; "
+          "int64 snapshot_time=4}",
+          "rbdaddons.admin.v1.AwaitSyncResponse {rep string sites=1}",
+          "rbdaddons.admin.v1.PauseVolumeRequest {string volume_id=1; "
+          "M secrets=2 [secret]}",
+          "rbdaddons.admin.v1.PauseVolumeResponse {bool changed=1; "
+          "int64 paused_since=2; string schedules=3; string message=4}",
+          "rbdaddons.admin.v1.ResumeVolumeRequest {string volume_id=1; "
+          "M secrets=2 [secret]}",
+          "rbdaddons.admin.v1.ResumeVolumeResponse {bool changed=1; "
+          "string schedules=2; string message=3}",
       }};
 }
 
@@ -683,7 +749,7 @@ TEST(WireMethodsTest, EveryMethodHasARequestTypeOfItsOwn) {
       }
     }
   }
-  EXPECT_EQ(methods.size(), 3U + 2U + 4U + 7U + 5U + 1U + 3U + 12U);
+  EXPECT_EQ(methods.size(), 3U + 2U + 4U + 7U + 5U + 1U + 3U + 18U);
 }
 
 }  // namespace

@@ -128,6 +128,18 @@ TEST_F(ConfigTest, LoopDevicesAreNoImagesUnlessAsked) {
   }
 }
 
+TEST_F(ConfigTest, KeysAreRotatedOnNodesWhereThatIsAskedFor) {
+  EXPECT_FALSE(Good({"--nodeserver"}).rotate_keys);
+  const Config config =
+      Good({"--nodeserver", "--key-rotation", "--kms-config-dir=/kms"});
+  EXPECT_TRUE(config.rotate_keys);
+  EXPECT_EQ(config.kms_config_dir, "/kms");
+  EXPECT_THAT(Bad({"--key-rotation", "--controllerserver"}),
+              HasSubstr("--key-rotation: needs --nodeserver"));
+  EXPECT_THAT(Bad({"--kms-config-dir=kms"}),
+              HasSubstr("is not an absolute path"));
+}
+
 TEST_F(ConfigTest, SwitchesNeedNoValue) {
   const Config config = Good({"--controllerserver", "--nodeserver"});
   EXPECT_TRUE(config.modes.controller);
@@ -436,6 +448,7 @@ TEST_F(ConfigTest, HelpNamesEveryFlagAndExitsWithZero) {
         "--instanceid",          "--controllerserver",
         "--nodeserver",          "--config-dir",
         "--site-clusters",       "--image-exports",
+        "--key-rotation",        "--kms-config-dir",
         "--log-level",           "--socket-mode",
         "--socket-group",        "--shutdown-grace",
         "--settle-time",         "--takeover-time",

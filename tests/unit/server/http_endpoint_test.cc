@@ -47,7 +47,8 @@ TEST(HttpEndpointTest, ChecksPaths) {
         std::string("/a/"), std::string("//a"), std::string("/../a"),
         std::string("/a/."), std::string("/a?b"), std::string("/a b"),
         std::string("/a%20b"), std::string("/healthz"), std::string("/readyz"),
-        std::string("/favicon.ico"), "/" + std::string(128, 'a')}) {
+        std::string("/favicon.ico"), std::string("/status.json"),
+        std::string("/docs/alerts.md"), "/" + std::string(128, 'a')}) {
     EXPECT_THAT(CheckHttpPath(path),
                 StatusIs(absl::StatusCode::kInvalidArgument))
         << path;

@@ -122,6 +122,46 @@ TEST(HttpServerTest, AnswersOnSix) {
   EXPECT_EQ(HttpGet(server->url()).code, 200);
 }
 
+std::string AtLoopback(const HttpServer& server) {
+  return "http://127.0.0.1:" + HttpTarget(server.url()).port + "/metrics";
+}
+
+// As in a pod, whose address is not the one that port-forward connects to.
+TEST(HttpServerTest, AnAddressOfTheNetworkIsServedAtLoopbackToo) {
+  for (const char* address : {"127.0.0.2", "::1"}) {
+    auto server = Serve(Numbers, address);
+    const std::string url = AtLoopback(*server);
+    EXPECT_EQ(HttpGet(server->url()).body, "a 1\n") << address;
+    EXPECT_EQ(HttpGet(url).body, "a 1\n") << address;
+    server->Stop();
+    EXPECT_EQ(HttpGet(server->url()).code, 0) << address;
+    EXPECT_EQ(HttpGet(url).code, 0) << address;
+  }
+}
+
+TEST(HttpServerTest, ATakenPortAtLoopbackIsSaidAndNoError) {
+  LogCapture log;
+  const auto other = Serve([] { return std::string("other\n"); });
+  const auto port =
+      static_cast<uint16_t>(std::stoi(HttpTarget(other->url()).port));
+  EXPECT_EQ(log.text(), "");
+  const auto server = Serve(Numbers, "127.0.0.2", port);
+  EXPECT_EQ(HttpGet(server->url()).body, "a 1\n");
+  EXPECT_EQ(HttpGet(AtLoopback(*server)).body, "other\n");
+  EXPECT_THAT(log.text(),
+              AllOf(HasSubstr("port-forward"), HasSubstr(AtLoopback(*server)),
+                    HasSubstr("Address already in use")));
+}
+
+TEST(HttpServerTest, AllAddressesAreListenedAtOnce) {
+  LogCapture log;
+  for (const char* address : {"0.0.0.0", "::", "127.0.0.1"}) {
+    const auto server = Serve(Numbers, address);
+    EXPECT_EQ(HttpGet(AtLoopback(*server)).body, "a 1\n") << address;
+  }
+  EXPECT_EQ(log.text(), "");
+}
+
 TEST(HttpServerTest, ATakenPortIsRefusedAndSaysWhatToDo) {
   const auto server = Serve(Numbers);
   const auto port =

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "server/process_metrics.h"
 #include "tests/unit/operation/table_testing.h"
@@ -22,6 +23,8 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
 
 class MetricsTest : public TableTest {
  protected:
@@ -38,6 +41,7 @@ class MetricsTest : public TableTest {
     sources.ceph_calls = [this] { return ceph_calls_; };
     sources.watch = [this] { return watched_; };
     sources.clock = &clock_;
+    sources.role_changes = &role_changes_;
     sources.connections = [this] {
       return std::vector<SocketConnections>{{"callers", connections_}};
     };
@@ -57,6 +61,7 @@ class MetricsTest : public TableTest {
   CallStats calls_;
   ConnectionCounts connections_;
   ReclaimStats reclaims_;
+  RoleChangeCounts role_changes_;
   TrimStats trims_;
   std::vector<CallHistogram> ceph_calls_;
   std::shared_ptr<WatchSnapshot> watched_ = std::make_shared<WatchSnapshot>();
@@ -198,6 +203,27 @@ TEST_F(MetricsTest, CountsTheTimesThatCopyingWasEnded) {
   EXPECT_EQ(Value("copying_stops_total"), "3");
 }
 
+TEST_F(MetricsTest, CountsChangesOfRolesByVerbAndForce) {
+  role_changes_.Count(RoleVerb::kPromote, Force::kYes);
+  role_changes_.Count(RoleVerb::kPromote, Force::kYes);
+  role_changes_.Count(RoleVerb::kDemote, Force::kNo);
+  std::map<std::string, std::string> counts;
+  for (const char* const verb :
+       {"enable", "promote", "demote", "disable", "resync"}) {
+    for (const char* const forced : {"true", "false"}) {
+      const std::string labels =
+          absl::StrCat("verb=\"", verb, "\",forced=\"", forced, "\"");
+      const std::string count =
+          Value(absl::StrCat("role_changes_total{", labels, "}"));
+      ASSERT_NE(count, "") << labels;
+      if (count != "0") counts[labels] = count;
+    }
+  }
+  EXPECT_THAT(counts, UnorderedElementsAre(
+                          Pair(R"(verb="promote",forced="true")", "2"),
+                          Pair(R"(verb="demote",forced="false")", "1")));
+}
+
 TEST_F(MetricsTest, CountsTheEventsOfTheHistory) {
   EXPECT_EQ(Value("history_events_written_total"), "5");
   EXPECT_EQ(Value("history_events_dropped_total"), "7");
@@ -208,11 +234,12 @@ TEST_F(MetricsTest, WhatIsNotServedIsNotThere) {
   sources.reclaims = nullptr;
   sources.trims = nullptr;
   sources.ceph_calls = nullptr;
-  sources.copying_stops = nullptr;
+  sources.evictions = nullptr;
+  sources.role_changes = nullptr;
   sources.history = nullptr;
   const std::string text = MetricsText(sources);
   for (const char* part :
-       {"reclaim", "trim", "ceph_call", "copying", "history"}) {
+       {"reclaim", "trim", "ceph_call", "copying", "history", "role_changes"}) {
     EXPECT_THAT(text, Not(HasSubstr(std::string("rbd_addons_") + part)));
   }
   EXPECT_THAT(text, HasSubstr("rbd_addons_build_info{version=\""));
@@ -237,7 +264,10 @@ TEST_F(MetricsTest, ReplicationIsAbsentWhereItIsNotKnown) {
   pool.images = {image};
   pool.total = 3;
   pool.local_mirror_up = false;
+  EXPECT_THAT(Text(), Not(HasSubstr("replication_images_without_entry{")));
+  pool.without_entry = 4;
   watched_->pools = {pool};
+  EXPECT_EQ(Value("replication_images_without_entry{" + where + "}"), "4");
   const std::string which = where + R"(,image="i")";
   EXPECT_EQ(Value("replication_images_truncated{" + where + "}"), "2");
   EXPECT_EQ(Value("replication_rbd_mirror_up{" + where + R"(,site="local"})"),
@@ -371,7 +401,7 @@ TEST_F(MetricsTest, NamesFollowTheConventions) {
         << family.name;
     EXPECT_NE(family.help, "") << family.name;
   }
-  EXPECT_EQ(names.size(), 68U);
+  EXPECT_EQ(names.size(), 71U);
 }
 
 // The document for administrators has them all, and no others.

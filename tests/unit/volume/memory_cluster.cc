@@ -119,7 +119,7 @@ class MemoryPool : public Pool {
   absl::StatusOr<bool> SetCopyProgress(const std::string& /*image_id*/,
                                        uint64_t /*snapshot_id*/,
                                        const std::string& /*record*/,
-                                       uint64_t /*objects*/) override {
+                                       CopyNote /*note*/) override {
     return Unimplemented();
   }
   absl::StatusOr<bool> ClearNonPrimary(const std::string& /*image_id*/,
@@ -150,12 +150,12 @@ class MemoryPool : public Pool {
       const ObjectLock& /*lock*/, std::chrono::seconds /*duration*/) override {
     return Unimplemented();
   }
-  absl::StatusOr<std::vector<ObjectLocker>> ObjectLockers(
+  absl::StatusOr<std::vector<Locker>> ObjectLockers(
       const ObjectLock& /*lock*/) override {
     return Unimplemented();
   }
   absl::Status BreakObjectLock(const ObjectLock& /*lock*/,
-                               const ObjectLocker& /*locker*/) override {
+                               const Locker& /*locker*/) override {
     return Unimplemented();
   }
   absl::StatusOr<bool> RemoveLockedObject(const ObjectLock& /*lock*/) override {

@@ -234,7 +234,9 @@ TEST_F(AdoptGroupTest, WhoWritesTheGroupMeanwhileKeepsIt) {
   const auto volumes = AddVolumes(2);
   bool done = false;
   world_.SetCallHook([&](absl::string_view, absl::string_view call, bool) {
-    if (call == "rbd_open_read_only" && !std::exchange(done, true)) {
+    // The first volume is looked at.
+    if (call == "rados_read_op_omap_get_vals_by_keys2" &&
+        !std::exchange(done, true)) {
       a_.SetOmap(kPool, "", Object(),
                  {{"csi.volname", "vgrcontent-1"},
                   {"csi.groupname", "mygrp-" + std::string(kGroup)},
@@ -326,7 +328,7 @@ class DyingAdoption : public AdoptGroupTest {
     return world_.CountMutations();
   }
   void Die(int at, int error, bool after) {
-    StrikeAtMutation(at, error, after);
+    world_.StrikeAtMutation(at, error, after);
     try {
       (void)Modify(on_a_, OnA(kGroup), volumes_);
     } catch (const FakeCrash&) {

@@ -56,7 +56,6 @@ class Scene : public GroupTest {
     EXPECT_FALSE(HasJournal(id_));
   }
 
-  using GroupTest::StrikeAtMutation;
   FakeWorld& world() { return world_; }
   const absl::Status& last() const { return last_; }
 
@@ -95,7 +94,7 @@ void ExpectNoAnswer(const absl::Status& status) {
 void Tell(const Story& story, const Strike& strike, int at) {
   Scene scene;
   if (story.prepare) story.prepare(scene);
-  scene.StrikeAtMutation(at, strike.error, strike.after);
+  scene.world().StrikeAtMutation(at, strike.error, strike.after);
   try {
     story.verb(scene);
   } catch (const FakeCrash&) {
@@ -152,7 +151,7 @@ TEST(GroupCrashTest, NoErrorOfCephIsTakenForAnAnswerAboutTheGroup) {
             absl::StrCat(story.name, " errno ", error, " at change ", at));
         Scene scene;
         if (story.prepare) story.prepare(scene);
-        scene.StrikeAtMutation(at, error, false);
+        scene.world().StrikeAtMutation(at, error, false);
         story.verb(scene);
         ExpectNoAnswer(scene.last());
       }

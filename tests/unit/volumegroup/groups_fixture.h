@@ -5,10 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
 #include <functional>
 #include <map>
-#include <memory>
 #include <string>
 #include <utility>
 #include <variant>
@@ -217,22 +215,6 @@ class GroupTest : public ::testing::Test {
     for (const auto& volume : group.volumes) ids.push_back(volume.volume_id);
     std::sort(ids.begin(), ids.end());
     return ids;
-  }
-  /// The n-th (from 1) mutation answers `error` or, when that is 0, kills the
-  /// process before it takes effect (or after).
-  void StrikeAtMutation(int n, int error, bool after) {
-    const auto left = std::make_shared<std::atomic<int>>(n);
-    const FakeWorld::CallHook strike =
-        [left, error](absl::string_view, absl::string_view, bool mutation) {
-          if (!mutation || --*left != 0) return 0;
-          if (error == 0) throw FakeCrash();
-          return error;
-        };
-    if (after) {
-      world_.SetCallHook(nullptr, strike);
-    } else {
-      world_.SetCallHook(strike);
-    }
   }
   int CountReads() {
     int reads = 0;

@@ -303,7 +303,7 @@ TEST_F(MirroredMembersTest, AChangeThatDiesAnywhereIsFinishedByTheSameCall) {
           on_a_.environment().options.concurrency = 1;
           MakeGroupWithOwn();
           const std::string added = AddVolume(3);
-          StrikeAtMutation(at, 0, after);
+          world_.StrikeAtMutation(at, 0, after);
           try {
             (void)Modify(on_a_, group_, {ids_[0], added});
           } catch (const FakeCrash&) {

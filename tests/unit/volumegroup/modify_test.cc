@@ -154,11 +154,38 @@ TEST_F(ModifyGroupTest, AMemberThatCannotBeLookedAtForNowDoesNotLeaveHalfway) {
   const auto volumes = AddVolumes(1);
   MakeGroup(volumes);
   world_.SetCallHook([](absl::string_view, absl::string_view call, bool) {
-    return call == "rbd_open_read_only" ? ETIMEDOUT : 0;
+    return call == "rados_read_op_omap_get_vals_by_keys2" ? ETIMEDOUT : 0;
   });
   EXPECT_THAT(Modify(on_a_, id_, {}),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr(volumes[0])));
   EXPECT_EQ(world_.CountMutations(), 0);
+}
+
+// In journal mode the role is not noted where it can be read unopened.
+TEST_F(ModifyGroupTest, AMemberThatIsMirroredByItsJournalIsOpened) {
+  const auto volumes = AddVolumes(1);
+  MakeGroup(volumes);
+  a_.EnableMirroring(Image(1), MirrorMode::kJournal);
+  world_.ClearCalls();
+  ASSERT_OK(Modify(on_a_, id_, {}));
+  EXPECT_EQ(world_.CountCalls("a", "rbd_open_read_only"), 1);
+  EXPECT_THAT(Members(id_), IsEmpty());
+}
+
+TEST_F(ModifyGroupTest, WhatCannotBeReadUnopenedIsReadOfAnOpenImage) {
+  const auto volumes = AddVolumes(2);
+  MakeGroup(volumes);
+  bool failed = false;
+  world_.SetCallHook([&](absl::string_view, absl::string_view call, bool) {
+    return call == "rados_read_op_omap_get_vals_by_keys2" &&
+                   !std::exchange(failed, true)
+               ? EIO
+               : 0;
+  });
+  world_.ClearCalls();
+  ASSERT_OK(Modify(on_a_, id_, {}));
+  EXPECT_EQ(world_.CountCalls("a", "rbd_open_read_only"), 1);
+  EXPECT_THAT(Members(id_), IsEmpty());
 }
 
 TEST_F(ModifyGroupTest, AMemberThatCannotBeFoundForNowDoesNotLeaveHalfway) {

@@ -68,9 +68,9 @@ class MirrorRestartWatchTest : public ::testing::Test {
     environment_.watched.Note(volume, b_.ImageId(image_), b_.user());
   }
   /// As a forced promotion does that has ended the copying.
-  void NoteEviction(SettingBack setting_back = SettingBack::kDone) {
-    CopyingStop stop;
-    *stop.setting_back = setting_back;
+  void NoteEviction(Rewind rewind = Rewind::kDone) {
+    Eviction stop;
+    *stop.rewind = rewind;
     const auto pool =
         pair_.cluster(b_)->OpenPool(pair_.pool_id(b_), "", Access::kRead);
     ASSERT_OK(pool.status());
@@ -80,7 +80,7 @@ class MirrorRestartWatchTest : public ::testing::Test {
       stop.clients.insert(client.client_id);
     }
     stop.known_to_osds_since = world_.Now();
-    environment_.copying_stops.Keep(
+    environment_.evictions.Keep(
         absl::StrCat(WholePoolKey(pair_.cluster(b_)->fsid(), pair_.pool_id(b_)),
                      "/"),
         stop);
@@ -92,7 +92,7 @@ class MirrorRestartWatchTest : public ::testing::Test {
         pair_.cluster(b_)->OpenPool(pair_.pool_id(b_), "", Access::kMutate);
     ASSERT_OK(pool.status());
     ASSERT_OK(WriteEvictionNote(
-        {**pool}, std::chrono::system_clock::to_time_t(reported)));
+        {**pool}, std::chrono::system_clock::to_time_t(reported), reported));
   }
   /// rbd-mirror of b ends, and is in no list any more.
   void EndMirrorDaemon() {
@@ -244,7 +244,7 @@ TEST_F(MirrorRestartWatchTest, LeavesItToItsOwnPromotionAtTheFirstLook) {
 TEST_F(MirrorRestartWatchTest, SetsBackWhatAForcedPromotionCouldNot) {
   const uint64_t copied = Copied();
   watch_.LookAtAll();
-  NoteEviction(SettingBack::kFailed);
+  NoteEviction(Rewind::kFailed);
   b_.ReconnectMirrorDaemon();
   watch_.LookAtAll();
   EXPECT_EQ(Copied(), copied - 1);
@@ -253,7 +253,7 @@ TEST_F(MirrorRestartWatchTest, SetsBackWhatAForcedPromotionCouldNot) {
 // It was known to be dead before, so that nothing is noted in the pool.
 TEST_F(MirrorRestartWatchTest, DoesSoAlsoAtTheFirstLook) {
   const uint64_t copied = Copied();
-  NoteEviction(SettingBack::kFailed);
+  NoteEviction(Rewind::kFailed);
   b_.ReconnectMirrorDaemon();
   watch_.LookAtAll();
   EXPECT_EQ(Copied(), copied - 1);
@@ -262,7 +262,7 @@ TEST_F(MirrorRestartWatchTest, DoesSoAlsoAtTheFirstLook) {
 // rbd-mirror that was sent away comes back later.
 TEST_F(MirrorRestartWatchTest, DoesSoOnce) {
   const uint64_t copied = Copied();
-  NoteEviction(SettingBack::kFailed);
+  NoteEviction(Rewind::kFailed);
   watch_.LookAtAll();
   EXPECT_EQ(Copied(), copied - 1);
   b_.ReconnectMirrorDaemon();
@@ -274,7 +274,7 @@ TEST_F(MirrorRestartWatchTest, DoesSoOnce) {
 TEST_F(MirrorRestartWatchTest, DoesNotWaitForThePromotionWhenRbdMirrorIsBack) {
   const uint64_t copied = Copied();
   watch_.LookAtAll();
-  NoteEviction(SettingBack::kUnderWay);
+  NoteEviction(Rewind::kUnderWay);
   b_.ReconnectMirrorDaemon();
   watch_.LookAtAll();
   EXPECT_EQ(Copied(), copied - 1);
@@ -285,7 +285,7 @@ TEST_F(MirrorRestartWatchTest, DoesNotWaitForThePromotionWhenRbdMirrorIsBack) {
 // Nobody goes or comes after that.
 TEST_F(MirrorRestartWatchTest, ComesBackToWhatAForcedPromotionIsAboutToDo) {
   const uint64_t copied = Copied();
-  NoteEviction(SettingBack::kUnderWay);
+  NoteEviction(Rewind::kUnderWay);
   NoteEvictionOfAnother(world_.WallNow());
   watch_.LookAtAll();
   EXPECT_EQ(Copied(), copied);
@@ -298,10 +298,10 @@ TEST_F(MirrorRestartWatchTest, ComesBackToWhatAForcedPromotionIsAboutToDo) {
 
 TEST_F(MirrorRestartWatchTest, LeavesItToAForcedPromotionThatIsAboutToDoIt) {
   const uint64_t copied = Copied();
-  NoteEviction(SettingBack::kUnderWay);
+  NoteEviction(Rewind::kUnderWay);
   NoteEvictionOfAnother(world_.WallNow());
   watch_.LookAtAll();
-  NoteEviction(SettingBack::kDone);
+  NoteEviction(Rewind::kDone);
   watch_.LookAtAll();
   world_.Advance(seconds(11));
   watch_.LookAtAll();
@@ -350,7 +350,7 @@ TEST_F(MirrorRestartWatchTest, WhatFailsIsTriedAgainWhileNoRbdMirrorIsThere) {
 // to.
 TEST_F(MirrorRestartWatchTest, WhatFailsIsTriedOnceMoreWhenRbdMirrorComes) {
   const uint64_t copied = Copied();
-  NoteEviction(SettingBack::kDone);
+  NoteEviction(Rewind::kDone);
   b_.ReconnectMirrorDaemon();
   watch_.LookAtAll();
   EndMirrorDaemon();

@@ -12,9 +12,11 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "operation/operation_table.h"
 #include "replication/steps/info.h"
+#include "tests/fakes/local_notes.h"
 #include "tests/fakes/mirrored_pair.h"
 #include "tests/testing/gate.h"
 #include "tests/testing/status_matchers.h"
@@ -31,6 +33,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 constexpr char kUuid[] = "5ef79ce1-81e8-439b-8405-35138edf5b89";
@@ -82,7 +85,7 @@ class WatchTest : public ::testing::Test {
   /// A look at every cluster, from its beginning to its end.
   void LookOnce() {
     watch_.StartLooks();
-    EXPECT_TRUE(Await([&] { return operations_.List().empty(); }));
+    EXPECT_TRUE(Await([&] { return !watch_.looking(); }));
   }
   WatchedPool PoolOf(FakeSite& site) {
     for (const WatchedPool& pool : seen_()->pools) {
@@ -140,6 +143,31 @@ TEST_F(WatchTest, SeesBothSitesWithoutOpeningAnImage) {
       << on_b.images[0].message;
 }
 
+// No call has to tell of it.
+TEST_F(WatchTest, AVolumeThatIsPausedIsCalledSo) {
+  LocalRecord record = Noted(a_, image_);
+  record.pause =
+      SchedulePause{PauseStep::kPaused, 1795747600, R"([{"interval":"5m"}])"};
+  addons::Note(a_, image_, record);
+  NoteBoth();
+  world_.ClearCalls();
+  LookOnce();
+  ASSERT_THAT(PoolOf(a_).images, SizeIs(1));
+  const WatchedImage paused = PoolOf(a_).images[0];
+  EXPECT_THAT(paused.message,
+              AllOf(HasSubstr("paused since 2026-11-27"), HasSubstr("every 5m"),
+                    Not(HasSubstr("no mirror snapshot"))));
+  EXPECT_EQ(paused.health, ReplicationHealth::kDegraded);
+  EXPECT_EQ(paused.copy, CopyState::kLate);
+  EXPECT_EQ(world_.CountCalls("a", "rbd_open_read_only"), 0);
+  EXPECT_EQ(world_.CountMutations(), 0);
+  record.pause.reset();
+  addons::Note(a_, image_, record);
+  LookOnce();
+  EXPECT_THAT(PoolOf(a_).images[0].message,
+              HasSubstr("no mirror snapshot schedule"));
+}
+
 TEST_F(WatchTest, ACallBringsItsPool) {
   const VolumeTarget target{VolumeHandle(id_), a_.user()};
   GetReplicationInfo(environment_, target, RealClock().Now() + minutes(1))
@@ -159,6 +187,7 @@ TEST_F(WatchTest, ACallBringsTheNameOfTheClaim) {
     LookOnce();
     return PoolOf(a_).images.at(0).claim;
   };
+  a_.SetImageMetadata(image_, "csi.storage.k8s.io/pvc/namespace", "");
   EXPECT_EQ(claim_after("data"), "") << "without its namespace";
   a_.SetImageMetadata(image_, "csi.storage.k8s.io/pvc/namespace", "ns1");
   EXPECT_EQ(claim_after("data"), "ns1/data");
@@ -319,6 +348,65 @@ TEST_F(WatchTest, AUserThatIsRefusedIsNotAskedForFencesAgain) {
   EXPECT_EQ(seen_()->fences[0].unseen, "");
 }
 
+// No verb finds them, and only this site tells.
+TEST_F(WatchTest, SecondariesWithoutAnEntryAreCounted) {
+  constexpr char kOther[] = "b891b493-7754-470d-b2a0-4ca18f698b29";
+  const std::string entry = absl::StrCat("csi.volume.", kOther);
+  (void)pair_.AddMirroredVolume(a_, kOther);
+  const OmapValues before = b_.Omap(MirroredPair::kPool, "", entry);
+  for (FakeSite* const site : {&a_, &b_}) {
+    site->SetOmap(MirroredPair::kPool, "", "csi.volumes.default", {});
+    site->SetOmap(MirroredPair::kPool, "", entry, {});
+  }
+  world_.Advance(minutes(1));
+  NoteBoth();
+  ResolvedVolume other = Volume(b_);
+  other.attributes.image_name = ImageName(MirroredPair::ImageOf(kOther));
+  environment_.watched.Note(other, b_.ImageId(MirroredPair::ImageOf(kOther)),
+                            b_.user());
+  LookOnce();
+  EXPECT_EQ(PoolOf(a_).without_entry, 0U) << "both are primary";
+  EXPECT_EQ(PoolOf(b_).without_entry, 1U) << "one is not in the directory only";
+  b_.SetOmap(MirroredPair::kPool, "", entry, before);
+  LookOnce();
+  EXPECT_EQ(PoolOf(b_).without_entry, 1U) << "it is read every ten minutes";
+  world_.Advance(minutes(10));
+  LookOnce();
+  EXPECT_EQ(PoolOf(b_).without_entry, 0U);
+}
+
+// As the journal of the pool has it, which no call names.
+TEST_F(WatchTest, AnImageHasTheGroupOfItsVolume) {
+  constexpr char kGroup[] = "b891b493-7754-470d-b2a0-4ca18f698b29";
+  const auto write = [&](const std::string& name, OmapValues members) {
+    members.insert({{"csi.volname", name}, {"csi.groupname", "rbd-group"}});
+    a_.SetOmap(MirroredPair::kPool, "", "csi.groups.default",
+               {{"csi.volume.group." + name, kGroup}});
+    a_.SetOmap(MirroredPair::kPool, "",
+               absl::StrCat("csi.volume.group.", kGroup), members);
+  };
+  const auto group = [&] { return PoolOf(a_).images.front().group; };
+  NoteBoth();
+  LookOnce();
+  EXPECT_EQ(group().name, "");
+  write("data", {{id_, ""}});
+  LookOnce();
+  EXPECT_EQ(group().name, "") << "it is read every ten minutes";
+  world_.Advance(minutes(10));
+  LookOnce();
+  EXPECT_EQ(group().name, "data");
+  EXPECT_EQ(group().id, pair_.VolumeId(a_, kGroup));
+  // What cannot be read stays as it was seen.
+  world_.Advance(minutes(10));
+  write("data", {});
+  world_.SetCallHook([](absl::string_view, absl::string_view call, bool) {
+    return absl::StrContains(call, "omap") ? EIO : 0;
+  });
+  LookOnce();
+  EXPECT_EQ(group().name, "data");
+  world_.SetCallHook(nullptr);
+}
+
 TEST_F(WatchTest, GroupsAreForgottenAfterADay) {
   named_.NoteGroup({"group-1", {"v1", "v2"}});
   named_.NoteGroup({"group-2", {}});
@@ -453,6 +541,76 @@ TEST_F(WatchTest, AfterAFailedLookTheLastValuesStayAndSayTheirAge) {
   EXPECT_EQ(PoolOf(a_).unseen, "");
 }
 
+TEST_F(WatchTest, AClusterIsSilentSinceItHasAnsweredLast) {
+  const auto on_a = [&] { return seen_()->fences.at(0); };
+  NoteBoth();
+  // The first look is not answered: nothing is known of before.
+  a_.SetClusterUp(false);
+  const SteadyTime began = world_.Now();
+  LookOnce();
+  EXPECT_EQ(on_a().cluster_id, a_.cluster_id());
+  ASSERT_TRUE(on_a().silent_since.has_value());
+  EXPECT_GE(*on_a().silent_since, began);
+  EXPECT_LT(*on_a().silent_since, world_.Now());
+  EXPECT_EQ(seen_()->fences.at(1).silent_since, std::nullopt);
+  a_.SetClusterUp(true);
+  LookOnce();
+  EXPECT_EQ(on_a().silent_since, std::nullopt);
+  // A silence that goes on does not begin anew.
+  const auto answered = on_a().seen_at;
+  a_.SetClusterUp(false);
+  for (int look = 0; look < 2; ++look) {
+    world_.Advance(minutes(1));
+    LookOnce();
+    EXPECT_EQ(on_a().silent_since, answered);
+  }
+  // A refusal is an answer.
+  a_.SetClusterUp(true);
+  world_.SetCallHook([](absl::string_view site, absl::string_view call, bool) {
+    return site == "a" && call == "rados_mon_command" ? EPERM : 0;
+  });
+  LookOnce();
+  EXPECT_EQ(on_a().silent_since, std::nullopt);
+  EXPECT_NE(on_a().unseen, "");
+}
+
+TEST_F(WatchTest, SaysWhenAPeerWasHeardOfLast) {
+  NoteBoth();
+  LookOnce();
+  const SteadyTime before = world_.Now();
+  ASSERT_TRUE(PoolOf(a_).peer_heard_at.has_value());
+  EXPECT_LE(*PoolOf(a_).peer_heard_at, before);
+  EXPECT_GE(*PoolOf(a_).peer_heard_at, before - seconds(60));
+  b_.SetMirrorDaemon(DaemonState::kDown);
+  world_.Advance(minutes(10));
+  LookOnce();
+  EXPECT_EQ(PoolOf(a_).peer_mirror_up, false);
+  EXPECT_LE(*PoolOf(a_).peer_heard_at, before + seconds(60));
+}
+
+TEST_F(WatchTest, TheSpeedOfACopyIsThatOfRbdMirror) {
+  const auto report = [&](const char* state, const char* speed) {
+    a_.SetStatus(image_, b_.mirror_uuid(), MirrorStatusState::kReplaying,
+                 absl::StrCat(R"(replaying, {"bytes_per_second":)", speed,
+                              R"(,"bytes_per_snapshot":1048576.0,)"
+                              R"("local_snapshot_timestamp":100,)"
+                              R"("remote_snapshot_timestamp":160,)"
+                              R"("replay_state":")",
+                              state, R"(","syncing_percent":75})"));
+  };
+  NoteBoth();
+  report("syncing", "4096.5");
+  LookOnce();
+  EXPECT_EQ(PoolOf(a_).images.at(0).percent, 75);
+  EXPECT_EQ(PoolOf(a_).images.at(0).bytes_per_second, 4096);
+  report("syncing", "0.0");
+  LookOnce();
+  EXPECT_EQ(PoolOf(a_).images.at(0).bytes_per_second, std::nullopt);
+  report("idle", "4096.5");
+  LookOnce();
+  EXPECT_EQ(PoolOf(a_).images.at(0).bytes_per_second, std::nullopt);
+}
+
 TEST_F(WatchTest, AUserThatIsRefusedIsNotUsedAgain) {
   NoteBoth();
   LookOnce();
@@ -523,7 +681,7 @@ TEST_F(WatchTest, ItEndsWhileAClusterHangs) {
     ASSERT_TRUE(Await([&] { return held > 0; }));
   }
   hold = false;
-  EXPECT_TRUE(Await([&] { return operations_.List().empty(); }));
+  EXPECT_TRUE(Await([&] { return !watch_.looking(); }));
 }
 
 }  // namespace

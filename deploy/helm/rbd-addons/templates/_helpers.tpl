@@ -1,3 +1,90 @@
+{{- /* Every setting that has a value in values.yaml, but for what can be taken away: single keys
+of settings, labels, requests and limits, and seLinuxOptions. A test compares. */ -}}
+{{- define "rbd-addons.needed" -}}
+driverName kubeletDir
+image image.repository image.pullPolicy
+sidecar sidecar.image sidecar.image.repository sidecar.image.tag sidecar.image.pullPolicy sidecar.enableAuth sidecar.resources
+config settings
+probes
+probes.startup probes.startup.periodSeconds probes.startup.timeoutSeconds probes.startup.failureThreshold
+probes.readiness probes.readiness.periodSeconds probes.readiness.timeoutSeconds
+probes.liveness probes.liveness.periodSeconds probes.liveness.timeoutSeconds probes.liveness.failureThreshold
+controller controller.enabled controller.replicas controller.serviceAccount controller.serviceAccount.create
+controller.port controller.resources controller.priorityClassName controller.maxUnavailable controller.topologySpreadConstraints
+controller.leaderElection controller.leaderElection.leaseDuration controller.leaderElection.renewDeadline controller.leaderElection.retryPeriod
+node node.enabled node.serviceAccount node.serviceAccount.create
+node.port node.resources node.priorityClassName node.maxUnavailable node.tolerations
+node.keyRotation node.keyRotation.kmsConfigMap
+metrics metrics.port
+metrics.podMonitor metrics.podMonitor.interval metrics.serviceMonitor metrics.serviceMonitor.interval
+metrics.rules metrics.rules.rpo metrics.rules.rpo.target metrics.rules.rpo.objective metrics.dashboard metrics.dashboard.labels
+networkPolicy networkPolicy.enabled networkPolicy.managerFrom networkPolicy.metricsFrom
+rbac rbac.create cephUser cephUser.services watchUser namespace test
+{{- end -}}
+
+{{- /* Each template begins with it. Helm takes away what is null in the user's values, with all
+the chart has there, before it asks the schema: "node:", and nothing below it but comments. */ -}}
+{{- define "rbd-addons.check" -}}
+{{- $empty := list -}}
+{{- range $path := regexFindAll "[^ \n]+" (include "rbd-addons.needed" .) -1 -}}
+{{- $at := $.Values -}}
+{{- $block := "" -}}
+{{- range $name := splitList "." $path -}}
+{{- if not (has $block $empty) -}}
+{{- $block = trimPrefix "." (printf "%s.%s" $block $name) -}}
+{{- $at = index $at $name -}}
+{{- if kindIs "invalid" $at -}}
+{{- $empty = append $empty $block | uniq -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- with $empty -}}
+{{- fail (printf "empty in the values: %s. Helm takes the chart's defaults away with it: leave the line out to have them, or give a value ([] for an empty list)" (join ", " .)) -}}
+{{- end -}}
+{{- include "rbd-addons.checkSettings" . -}}
+{{- end -}}
+
+{{- /* A duration as the daemon reads it, in seconds: "90s", "1m30s", or a number. */ -}}
+{{- define "rbd-addons.seconds" -}}
+{{- $seconds := 0.0 -}}
+{{- $units := dict "h" 3600.0 "m" 60.0 "s" 1.0 "ms" 0.001 "" 1.0 -}}
+{{- range regexFindAll "[0-9.]+[a-z]*" (toString .) -1 -}}
+{{- $seconds = addf $seconds (mulf (regexFind "[0-9.]+" . | float64) (get $units (regexFind "[a-z]*$" .))) -}}
+{{- end -}}
+{{- $seconds -}}
+{{- end -}}
+
+{{- /* What the daemon would refuse and the schema cannot: the pods would start again and again. */ -}}
+{{- define "rbd-addons.checkSettings" -}}
+{{- $least := dict "settle-time" 60 "takeover-time" 60 "max-wait" 1 "watchdog" 1 "connect-timeout" 1 "monitor-timeout" 1 "read-timeout" 1 -}}
+{{- range $name := list "settings" "controller.settings" "node.settings" -}}
+{{- $settings := eq $name "settings" | ternary $.Values.settings (index $.Values (splitList "." $name | first)).settings | default dict -}}
+{{- range $flag, $seconds := $least -}}
+{{- if and (hasKey $settings $flag) (lt (include "rbd-addons.seconds" (get $settings $flag) | float64) (float64 $seconds)) -}}
+{{- fail (printf "%s.%s is %v: it must be at least %ds" $name $flag (get $settings $flag) $seconds) -}}
+{{- end -}}
+{{- end -}}
+{{- $path := get $settings "metricspath" | default "/metrics" -}}
+{{- if and (ne $path "/metrics") (or $.Values.metrics.podMonitor.enabled $.Values.metrics.serviceMonitor.enabled) -}}
+{{- fail (printf "%s.metricspath is %s: the chart's monitors ask for /metrics; leave it out, or use a monitor of your own" $name $path) -}}
+{{- end -}}
+{{- $watch := include "rbd-addons.seconds" (get $settings "watch-interval") | float64 -}}
+{{- if and (gt $watch 0.0) (lt $watch 5.0) -}}
+{{- fail (printf "%s.watch-interval is %v: it must be 0 or at least 5s" $name (get $settings "watch-interval")) -}}
+{{- end -}}
+{{- end -}}
+{{- range $part := list "controller" "node" -}}
+{{- $settings := merge (dict) ((index $.Values $part).settings | default dict) ($.Values.settings | default dict) -}}
+{{- if hasKey $settings "takeover-time" -}}
+{{- $settle := get $settings "settle-time" | default "90s" -}}
+{{- if lt (include "rbd-addons.seconds" (get $settings "takeover-time") | float64) (include "rbd-addons.seconds" $settle | float64) -}}
+{{- fail (printf "takeover-time of the %s is %v: it must be at least the settle-time, %v" $part (get $settings "takeover-time") $settle) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{- define "rbd-addons.name" -}}
 {{- .Values.nameOverride | default .Chart.Name -}}
 {{- end -}}
@@ -8,6 +95,23 @@
 {{- .Release.Name | trunc 50 | trimSuffix "-" -}}
 {{- else -}}
 {{- printf "%s-%s" .Release.Name $name | trunc 50 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* Of the user that Rook makes for the watch. */ -}}
+{{- define "rbd-addons.watchUser" -}}
+{{- .Values.watchUser.name | default (printf "%s-watch" (include "rbd-addons.fullname" .)) -}}
+{{- end -}}
+
+{{- /* The Secret of the user that the controller watches with; empty: there is none. */ -}}
+{{- define "rbd-addons.watchSecret" -}}
+{{- if .Values.watchUser.secret -}}
+{{- if .Values.watchUser.create -}}
+{{- fail "watchUser.secret and watchUser.create are both set: Rook makes a Secret of its own" -}}
+{{- end -}}
+{{- .Values.watchUser.secret -}}
+{{- else if .Values.watchUser.create -}}
+{{- printf "rook-ceph-client-%s" (include "rbd-addons.watchUser" .) -}}
 {{- end -}}
 {{- end -}}
 
@@ -91,7 +195,7 @@ ceph-csi-config
 {{- define "rbd-addons.settings" -}}
 {{- $root := index . 0 -}}
 {{- $flags := dict "drivername" $root.Values.driverName "metricsport" (include "rbd-addons.metricsPort" .) -}}
-{{- $flags = mergeOverwrite $flags (deepCopy $root.Values.settings) (deepCopy (index . 1).settings) -}}
+{{- $flags = mergeOverwrite $flags (deepCopy $root.Values.settings) (deepCopy ((index . 1).settings | default dict)) -}}
 {{- if gt (len .) 2 -}}
 {{- $flags = mergeOverwrite $flags (index . 2) -}}
 {{- end -}}

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "replication/decide/wait_clock.h"
 #include "replication/look/peers.h"
 #include "replication/look/report_watch.h"
 #include "replication/look/signs_of_life.h"
@@ -18,6 +19,7 @@ using std::chrono::seconds;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 using Kind = MirrorSnapshotKind;
 using State = MirrorStatusState;
 
@@ -197,17 +199,52 @@ TEST_F(PromoteDecisionTest, ForceNeverWaitsForACopy) {
   EXPECT_NE(Decide().step, Step::kRescue);
 }
 
-TEST_F(PromoteDecisionTest, AUserSnapshotThatCameWithHalfACopyIsNotForced) {
+TEST_F(PromoteDecisionTest, AUserSnapshotThatCameWithHalfACopyLosesMore) {
   const uint64_t whole = view_.snapshots.back().id;
   SetNewest(Kind::kNonPrimary, false, 16);
   view_.snapshots.back().id = whole + 2;
   view_.other_snapshots = {{whole + 1, "backup", SnapshotKind::kUser}};
-  const Next decision = Decide(Force::kYes);
+  Next decision = Decide(Force::kYes);
+  EXPECT_EQ(decision.step, Step::kRescue);
+  EXPECT_THAT(decision.reason, HasSubstr("before its last complete copy"));
+  EXPECT_EQ(view_.RestoreTime(), std::nullopt);
+  // What the state before had of a parent is not known.
+  view_.parent = ImageParent();
+  decision = Decide(Force::kYes);
   EXPECT_THAT(decision, HasNothingToForce());
   EXPECT_THAT(decision.reason, HasSubstr("'backup'"));
   // One that came with an earlier copy does no harm.
+  view_.parent.reset();
   view_.other_snapshots.front().id = whole - 1;
+  decision = Decide(Force::kYes);
+  EXPECT_EQ(decision.step, Step::kRescue);
+  EXPECT_THAT(decision.reason, Not(HasSubstr("before its last")));
+}
+
+TEST_F(PromoteDecisionTest, WhatWentOnFromAMarkedCopyIsNeverPromoted) {
+  SetNewest(Kind::kNonPrimary, true, 16);
+  MirrorSnapshot& marked = view_.snapshots.back();
+  const uint64_t id = marked.id;
+  rescue_ = RescueRecord{RescueStep::kMarked, view_.image_id, id};
+  rescue_->marked_objects = 16;
+  ShowMarked(rescue_, &view_);
+  EXPECT_FALSE(view_.snapshots.back().complete);
   EXPECT_EQ(Decide(Force::kYes).step, Step::kRescue);
+
+  SetNewest(Kind::kNonPrimaryDemoted, true);
+  view_.snapshots.back().id = id + 2;
+  for (const Force force : {Force::kNo, Force::kYes}) {
+    EXPECT_EQ(Decide(force).row, "marked-copy-went-on");
+    EXPECT_EQ(Decide(force).code, absl::StatusCode::kUnavailable);
+    EXPECT_THAT(Decide(force).reason, HasSubstr("resync the image here"));
+  }
+  // It was noted as incomplete again, and became complete.
+  MirrorSnapshot& before = view_.snapshots[view_.snapshots.size() - 2];
+  before.last_copied_object = 64;
+  before.complete = true;
+  ShowMarked(rescue_, &view_);
+  EXPECT_TRUE(before.complete);
+  EXPECT_THAT(Decide(Force::kYes).reason, Not(HasSubstr("resync the image")));
 }
 
 TEST_F(PromoteDecisionTest, ForceRescuesHalfADemotion) {
@@ -1123,6 +1160,14 @@ TEST_F(FollowersTest, InJournalModeOnlyReportsTell) {
   EXPECT_EQ(Judge(2), FollowerState::kFollow);
 }
 
+/// When a call that waits may be forced.
+std::optional<seconds> ForcibleIn(const PromoteSeen& seen,
+                                  std::optional<seconds> known = std::nullopt) {
+  const auto clock = WaitClockOf(seen, known);
+  const bool forced = !clock.has_value() || clock->force == Force::kYes;
+  return forced ? std::nullopt : clock->over_in;
+}
+
 /// Seconds; -1: not as far as is seen.
 int64_t Until(const std::optional<seconds>& forcible) {
   return forcible.has_value() ? forcible->count() : -1;
@@ -1159,6 +1204,92 @@ TEST_F(PromoteDecisionTest, TellsWhenALivingPrimaryMayBeForcedAside) {
   WaitedFor(seconds(100));
   view_.refused_demotion = RefusedDemotion{"client.4711", "", 0};
   EXPECT_EQ(Until(ForcibleIn(Seen())), -1);
+}
+
+/// What a call that waits tells of time, at noon.
+std::string ClockText(const PromoteSeen& seen) {
+  const auto clock = WaitClockOf(seen);
+  return clock.has_value() ? DescribeWaitClock(*clock, "at noon") : "none";
+}
+
+TEST_F(PromoteDecisionTest, TellsForHowLongASilentSiteIsAwaited) {
+  SetPeer(State::kStopped, "local image is primary", seconds(48));
+  WaitedFor(seconds(41));
+  clocks_.peer_primary_for = seconds(0);
+  clocks_.image_primary_for = seconds(0);
+  EXPECT_EQ(ClockText(Seen()),
+            "no sign of uuid-a for 41 s of 90 s while calls wait (last report "
+            "48 s ago); forcing is offered at noon if nothing changes");
+  EXPECT_THAT(Decide().reason,
+              AllOf(HasSubstr("uuid-a reported its image as primary, and is "
+                              "silent since"),
+                    Not(HasSubstr("still"))));
+  // What arrives is a sign, too, and so is a report.
+  clocks_.looked_for = seconds(200);
+  EXPECT_THAT(ClockText(Seen()), StartsWith("the last report of uuid-a is 48"));
+  clocks_.looked_for = seconds(41);
+  SetPeer(State::kStopped, "local image is primary", seconds(30));
+  EXPECT_THAT(ClockText(Seen()), StartsWith("the last report of uuid-a is 30"))
+      << "it goes on to report";
+  EXPECT_THAT(Decide().reason, HasSubstr("uuid-a still reports its image"));
+}
+
+TEST_F(PromoteDecisionTest, TellsForHowLongALivingPrimaryIsAwaited) {
+  WaitedFor(seconds(100));
+  EXPECT_EQ(ClockText(Seen()),
+            "uuid-a is primary for 100 s of 180 s while calls wait (last "
+            "report 5 s ago); forcing is offered at noon if nothing changes");
+  // This image has appeared later than others of its pool.
+  clocks_.peer_primary_for = seconds(175);
+  clocks_.image_primary_for = seconds(20);
+  EXPECT_THAT(ClockText(Seen()), StartsWith("uuid-a is primary for 20 s of 90 "
+                                            "s while calls wait"));
+}
+
+TEST_F(PromoteDecisionTest, TellsForHowLongAnUnknownSiteIsAwaited) {
+  view_.peers.clear();
+  view_.silent_peer_age = seconds(70);
+  WaitedFor(seconds(60));
+  EXPECT_THAT(ClockText(Seen()),
+              StartsWith("no sign of  for 60 s of 90 s while calls wait (no "
+                         "report of it is here)"));
+  AgeLocal(seconds(100));
+  view_.local->status.up = false;
+  EXPECT_EQ(ClockText(Seen()), "") << "it is not seen to end";
+}
+
+// Twice the time, as long as there is something to replay.
+TEST_F(PromoteDecisionTest, TellsThatABacklogIsAwaitedForLonger) {
+  SetJournalMode();
+  SetPeer(State::kStopped, "local image is primary", seconds(100));
+  SetLocal(State::kReplaying, R"(replaying, {"entries_behind_primary":5})");
+  WaitedFor(seconds(60));
+  EXPECT_THAT(ClockText(Seen()), StartsWith("no sign of uuid-a for 60 s of 180 "
+                                            "s while calls wait"));
+}
+
+// It rests on reports alone.
+TEST_F(PromoteDecisionTest, TellsForHowLongAForcedOneAwaitsAReport) {
+  SetNewest(Kind::kPrimaryDemoted, true);
+  SetPeer(State::kUnknown, "remote image is not primary", seconds(50));
+  KeepFirstLook();
+  ASSERT_EQ(Decide(Force::kYes).row, "demotion-here-unconfirmed");
+  EXPECT_EQ(ClockText(Seen(Force::kYes)),
+            "no sign of uuid-a for 50 s of 90 s (last report 50 s ago); the "
+            "promotion goes on at noon if nothing changes");
+  EXPECT_FALSE(ForcibleIn(Seen(Force::kYes)).has_value());
+}
+
+TEST_F(PromoteDecisionTest, APrimaryAwaitsNoSite) {
+  view_.info.primary = true;
+  EXPECT_EQ(ClockText(Seen()), "none");
+}
+
+TEST_F(PromoteDecisionTest, TellsTheMomentAsATimeOfDayInUtc) {
+  EXPECT_EQ(MomentOf(std::chrono::system_clock::from_time_t(11560)),
+            "at about 03:12:40 UTC");
+  EXPECT_EQ(MomentAfterWait(seconds(90)),
+            "about 90 s after a call begins to wait");
 }
 
 // A slow copy of the demotion: each object begins the time anew.

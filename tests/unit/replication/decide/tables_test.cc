@@ -78,6 +78,14 @@ struct Scene {
   void Peer(State state, const char* text, int64_t ago = 5) {
     view.peers = {Site("uuid-a", state, text, ago)};
   }
+  /// In the middle of its copy rbd-mirror has begun anew.
+  void GiveUpHalfDemotion(bool lists_peers) {
+    MirrorSnapshot& half = Add(Kind::kNonPrimaryDemoted, false, 60);
+    half.last_copied_object = 5;
+    half.lists_peers = lists_peers;
+    Local(State::kUnknown, kNotPrimary);
+    Peer(State::kUnknown, kNotPrimary);
+  }
   /// The peer has not reported for longer than the settle time.
   void PeerIsSilent() {
     for (SiteView& peer : view.peers) {
@@ -182,6 +190,7 @@ struct Scene {
     seen.look_gap = options.poll_interval;
     seen.unchanged_for = unchanged_for;
     seen.read = pool;
+    seen.schedule_due = schedule_due;
     seen.done = done;
     return seen;
   }
@@ -215,6 +224,7 @@ struct Scene {
   bool for_something_else = false;
   std::optional<SteadyDuration> awaited_for;
   SteadyDuration unchanged_for = minutes(1);
+  bool schedule_due = false;
   std::string at_work;
   std::string obstacle;
   bool rescue_read = true;
@@ -253,7 +263,9 @@ void Check(absl::Span<const Rule<Seen>> table,
     EXPECT_EQ(next.row, example.row) << next.reason;
     EXPECT_EQ(next.step, example.step) << next.reason;
     EXPECT_EQ(next.code, example.code) << next.reason;
-    const Next without = FirstOf(table, (scene.*see)(), example.row);
+    const Next without = FirstOf(
+        table, (scene.*see)(),
+        [&example](const Next& said) { return said.row == example.row; });
     EXPECT_FALSE(Same(next, without))
         << "without it, " << without.row << " says the same";
   }
@@ -388,6 +400,11 @@ TEST(TablesTest, Promote) {
          s.view.own.demotion->unclear = true;
          s.view.peers.front().rewrites_in_call = 1;
        }},
+      {"marked-copy-went-on", Step::kAnswer, kRepeat,
+       [](Scene& s) {
+         s.rescue = RescueRecord{RescueStep::kMarked, "10a1", 1};
+         s.DemotionArrives();
+       }},
       {"demotion-here", Step::kPromote, kGoesOn,
        [](Scene& s) { s.DemotionArrives(); }},
       {"demotion-here-unconfirmed", Step::kWait, kRepeat,
@@ -419,6 +436,7 @@ TEST(TablesTest, Promote) {
          s.force = Force::kYes;
          s.Add(Kind::kNonPrimary, false);
          s.view.other_snapshots = {{3, "backup", SnapshotKind::kUser}};
+         s.HaveParent();
        }},
       {"mid-copy", Step::kRescue, kGoesOn,
        [](Scene& s) {
@@ -463,6 +481,10 @@ TEST(TablesTest, Promote) {
        }},
       {"no-sign-of-life", Step::kAnswer, kForcible,
        [](Scene& s) { s.PeerIsSilent(); }},
+      {"demotion-given-up", Step::kWait, kRepeat,
+       [](Scene& s) { s.GiveUpHalfDemotion(/*lists_peers=*/false); }},
+      {"demotion-to-resume", Step::kResumeDemotionCopy, kRepeat,
+       [](Scene& s) { s.GiveUpHalfDemotion(/*lists_peers=*/true); }},
       {"not-yet", Step::kWait, kRepeat, [](Scene&) {}},
   };
   Check(PromoteTable(), examples, &Scene::OfPromote);
@@ -667,6 +689,16 @@ TEST(TablesTest, Enable) {
        [](Scene& s) {
          s.BecomePrimary();
          s.HaveParent();
+       }},
+      {"volume-not-noted", Step::kNoteVolume, kGoesOn,
+       [](Scene& s) {
+         s.BecomePrimary();
+         s.view.volume_note_due = "{}";
+       }},
+      {"schedule", Step::kKeepSchedule, kGoesOn,
+       [](Scene& s) {
+         s.BecomePrimary();
+         s.schedule_due = true;
        }},
       {"on", Step::kAnswer, kGoesOn, [](Scene&) {}},
       {"enable-without-effect", Step::kAnswer, kRepeat,

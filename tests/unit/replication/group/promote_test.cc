@@ -18,6 +18,7 @@ namespace {
 using std::chrono::minutes;
 using std::chrono::seconds;
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -55,6 +56,30 @@ TEST_F(GroupPromoteTest, NoneIsPromotedWhileOneIsNotDemoted) {
                                            HasSubstr("2 ready"))));
   EXPECT_EQ(PrimariesOn(b_), 0U);
   EXPECT_EQ(mutations_begun_, 0);
+}
+
+TEST_F(GroupPromoteTest, AWaitTellsItsClock) {
+  DemoteOnA(0);
+  world_.Advance(minutes(1));
+  a_.SetClusterUp(false);
+  a_.SetMirrorDaemon(DaemonState::kDown);
+  deadline_ = seconds(60);
+  std::string clock;
+  const auto script = script_;
+  script_ = [&](TestOperationContext& context) {
+    script(context);
+    context.OnStep([&](absl::string_view) {
+      if (!context.clock_text().empty()) clock = context.clock_text();
+    });
+  };
+  // Whole, also of the second member.
+  EXPECT_THAT(PromoteAll(on_b_),
+              StatusIs(kUnavailable,
+                       ContainsRegex("no sign of site 'site-a' for .* UTC if "
+                                     "nothing changes\\), .* UTC if nothing "
+                                     "changes\\)")));
+  EXPECT_THAT(clock, HasSubstr("no sign of site 'site-a' for "))
+      << "the operation's";
 }
 
 // Whether the other site is primary is told by its next report: a look later

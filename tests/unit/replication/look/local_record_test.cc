@@ -24,6 +24,8 @@ LocalRecord Full() {
   record.promoted_from = 16;
   record.first_copy_awaited = true;
   record.schedule = R"({"interval":"5m","start_time":"03:00:00+00:00"})";
+  record.pause = SchedulePause{PauseStep::kPausing, 1795747600,
+                               R"([{"interval":"5m"},{"interval":"1d"}])"};
   return record;
 }
 
@@ -46,6 +48,27 @@ TEST(LocalRecordTest, IsReadAsItWasWritten) {
   EXPECT_EQ(Read(FormatLocalRecord(LocalRecord(), kImageId, kGlobalId)),
             LocalRecord());
   EXPECT_EQ(ReadLocalRecord({}, kImageId, kGlobalId), LocalRecord());
+}
+
+TEST(LocalRecordTest, EachStepOfAPauseIsReadAsItWasWritten) {
+  for (const PauseStep step :
+       {PauseStep::kPausing, PauseStep::kPaused, PauseStep::kResuming}) {
+    LocalRecord record = Full();
+    record.pause->step = step;
+    EXPECT_EQ(Read(FormatLocalRecord(record, kImageId, kGlobalId)), record);
+  }
+}
+
+// What it keeps must not be lost, whatever a newer version does with it.
+TEST(LocalRecordTest, APauseOfAStepThatIsNotKnownIsOne) {
+  const LocalRecord record = Read(absl::StrCat(
+      R"({"version":1,"image":")", kImageId, R"(","global":")", kGlobalId,
+      R"(","pause":{"step":"another","since":7,)"
+      R"("schedules":[{"interval":"5m"}]}})"));
+  ASSERT_TRUE(record.pause.has_value());
+  EXPECT_EQ(record.pause->step, PauseStep::kPaused);
+  EXPECT_EQ(record.pause->since, 7);
+  EXPECT_EQ(record.pause->schedules, R"([{"interval":"5m"}])");
 }
 
 // Clones inherit metadata, journal mode carries it to the other site, and an
@@ -100,7 +123,9 @@ TEST(FormerNotesTest, AreReadWhereThereIsNoRecord) {
       {kScheduleKey,
        absl::StrCat(R"({"global_id":")", kGlobalId, R"(","interval":"5m",)",
                     R"("start_time":"03:00:00+00:00"})")}};
-  EXPECT_EQ(ReadLocalRecord(former, kImageId, kGlobalId), Full());
+  LocalRecord known = Full();
+  known.pause.reset();  // is younger
+  EXPECT_EQ(ReadLocalRecord(former, kImageId, kGlobalId), known);
   EXPECT_TRUE(ReadLocalRecord(former, "4567", "another").empty());
   Metadata both = former;
   both[kLocalRecordKey] = FormatLocalRecord({}, kImageId, kGlobalId);

@@ -35,23 +35,23 @@ SiteView LocalSite(MirrorStatusState state, const char* description) {
 
 // Each of the three alone says that what is here is not what is to be promoted.
 TEST(MirrorViewTest, ThePeerWentOnWhereThisSiteMustNotTakeItsDemotionBack) {
-  EXPECT_FALSE(Demoted().PeerWentOn());
+  EXPECT_FALSE(Demoted().PeerDiverged());
 
   MirrorView asked = Demoted();
   asked.resync_requested = true;
-  EXPECT_TRUE(asked.PeerWentOn()) << "this copy is to be made anew";
+  EXPECT_TRUE(asked.PeerDiverged()) << "this copy is to be made anew";
 
   MirrorView split = Demoted();
   split.local = LocalSite(MirrorStatusState::kError, "split-brain");
-  EXPECT_TRUE(split.PeerWentOn()) << "the peer has another content";
+  EXPECT_TRUE(split.PeerDiverged()) << "the peer has another content";
   split.local = LocalSite(MirrorStatusState::kError, "some other error");
-  EXPECT_FALSE(split.PeerWentOn());
+  EXPECT_FALSE(split.PeerDiverged());
 
   MirrorView given = Demoted();
   given.own.demotion = {OwnDemotionStep::kGivenBack};
-  EXPECT_TRUE(given.PeerWentOn()) << "the peer was primary, too";
+  EXPECT_TRUE(given.PeerDiverged()) << "the peer was primary, too";
   given.own.demotion = {OwnDemotionStep::kDemoted};
-  EXPECT_FALSE(given.PeerWentOn());
+  EXPECT_FALSE(given.PeerDiverged());
 }
 
 TEST(MirrorViewTest, ThePeerWentOnInJournalModeLikewise) {
@@ -59,23 +59,23 @@ TEST(MirrorViewTest, ThePeerWentOnInJournalModeLikewise) {
   view.info.state = MirrorImageState::kEnabled;
   view.info.mode = MirrorMode::kJournal;
   view.resync_requested = true;
-  EXPECT_FALSE(view.PeerWentOn()) << "the last demotion is not this site's";
+  EXPECT_FALSE(view.PeerDiverged()) << "the last demotion is not this site's";
   view.own.demotion = {OwnDemotionStep::kDemoted};
-  EXPECT_TRUE(view.PeerWentOn());
+  EXPECT_TRUE(view.PeerDiverged());
   view.resync_requested = false;
-  EXPECT_FALSE(view.PeerWentOn());
+  EXPECT_FALSE(view.PeerDiverged());
 }
 
 TEST(MirrorViewTest, NobodyWentOnBesideAPrimaryOrAfterThePeersOwnDemotion) {
   MirrorView view = Demoted();
   view.resync_requested = true;
   view.info.primary = true;
-  EXPECT_FALSE(view.PeerWentOn());
+  EXPECT_FALSE(view.PeerDiverged());
 
   view = Demoted();
   view.resync_requested = true;
   view.snapshots.back().kind = Kind::kNonPrimaryDemoted;
-  EXPECT_FALSE(view.PeerWentOn());
+  EXPECT_FALSE(view.PeerDiverged());
 }
 
 // That nothing is left to replay is what a promotion in journal mode waits for.

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "replication/look/record.h"
 
 namespace addons {
@@ -126,6 +127,58 @@ TEST_F(BesidePrimaryTest, WhatAPeerNamesIsWhatItHasCopied) {
       CopiedBy(Site(State::kStoppingReplay, "stopping" + since, kSince), view_),
       Copied::kNothing);
   EXPECT_EQ(CopiedBy(SaysItIsPrimary(kSince), view_), Copied::kNothing);
+}
+
+TEST_F(BesidePrimaryTest, AReportTellsThatASnapshotIsWhole) {
+  const auto copied = [](int64_t time) {
+    return Replays(
+        kSince, absl::StrCat(R"(, {"local_snapshot_timestamp":)", time, "}"));
+  };
+  const uint64_t newest = view_.snapshots.back().id;
+  EXPECT_TRUE(HasCopied(copied(kSince), "peer", view_, newest, kSince));
+  EXPECT_TRUE(HasCopied(copied(kSince + 1), "peer", view_, newest, kSince));
+  EXPECT_FALSE(HasCopied(copied(kSince - 1), "peer", view_, newest, kSince));
+  EXPECT_FALSE(HasCopied(Replays(kSince), "peer", view_, newest, kSince));
+  EXPECT_FALSE(HasCopied(Site(State::kError,
+                              "x"
+                              R"(, {"local_snapshot_timestamp":5000})",
+                              kSince),
+                         "peer", view_, newest, kSince));
+}
+
+// Its report may be half a minute old, and what it has linked is not.
+TEST_F(BesidePrimaryTest, WhatAPeerHasUnlinkedTellsThatTheNewestIsWhole) {
+  const SiteView site =
+      Replays(kSince, R"(, {"local_snapshot_timestamp":4000})");
+  view_.snapshots.clear();
+  AddSnapshot(Kind::kPrimary, kSince - 100);
+  AddSnapshot(Kind::kPrimary);
+  view_.snapshots.front().unsynced_peer_uuids = {"peer"};
+  view_.snapshots.back().unsynced_peer_uuids = {"peer"};
+  EXPECT_FALSE(HasCopied(site, "peer", view_, 2, kSince));
+  view_.snapshots.front().unsynced_peer_uuids.clear();
+  EXPECT_TRUE(HasCopied(site, "peer", view_, 2, kSince));
+  EXPECT_FALSE(HasCopied(site, "peer", view_, 1, kSince)) << "not the newest";
+  EXPECT_FALSE(HasCopied(site, "another", view_, 2, kSince));
+  // It was no peer when the first one was made, or is none of the second.
+  EXPECT_FALSE(HasCopied(Replays(kSince), "peer", view_, 2, kSince));
+  view_.snapshots.back().unsynced_peer_uuids.clear();
+  EXPECT_FALSE(HasCopied(site, "peer", view_, 2, kSince));
+}
+
+// It has whole seconds.
+TEST_F(BesidePrimaryTest, OfTwoSnapshotsOfOneSecondTheOlderOneIsNotTheNewer) {
+  const SiteView site =
+      Replays(kSince, R"(, {"local_snapshot_timestamp":5000})");
+  view_.snapshots.clear();
+  AddSnapshot(Kind::kPrimary);
+  AddSnapshot(Kind::kPrimary);
+  view_.snapshots.front().unsynced_peer_uuids = {"peer"};
+  view_.snapshots.back().unsynced_peer_uuids = {"peer"};
+  EXPECT_TRUE(HasCopied(site, "peer", view_, 1, kSince));
+  EXPECT_FALSE(HasCopied(site, "peer", view_, 2, kSince));
+  view_.snapshots.front().unsynced_peer_uuids.clear();
+  EXPECT_TRUE(HasCopied(site, "peer", view_, 2, kSince));
 }
 
 TEST_F(BesidePrimaryTest, OnlyWhatWasCopiedFollowsATermThatBeganOutOfStep) {

@@ -33,6 +33,7 @@ struct ScriptedVerb {
   }
   absl::Status Act(const Next& next) {
     asked.emplace_back("act " + next.reason);
+    fresh = next.reason == "and looks";
     return absl::OkStatus();
   }
   absl::Status Answer(const Next& next) {
@@ -44,6 +45,7 @@ struct ScriptedVerb {
   std::vector<Next> script;
   std::vector<std::string> asked{};
   Done done{};
+  bool fresh = false;
 };
 
 TEST(RunStepsTest, LooksBeforeEachStepAndWaitAndAnswersWhatTheTableSays) {
@@ -54,6 +56,13 @@ TEST(RunStepsTest, LooksBeforeEachStepAndWaitAndAnswersWhatTheTableSays) {
               ElementsAre("see", "await for a", "see", "act b", "see"));
   EXPECT_EQ(verb.done.Of(Step::kDemote), 1);
   EXPECT_EQ(verb.done.Of(Step::kWait), 0);
+}
+
+TEST(RunStepsTest, AStepThatHasLookedSparesTheNextLook) {
+  ScriptedVerb verb{{Do(Step::kDemote, "and looks"), Do(Step::kDemote, "b"),
+                     Answer(absl::StatusCode::kOk, "")}};
+  EXPECT_OK(RunSteps(verb));
+  EXPECT_THAT(verb.asked, ElementsAre("see", "act and looks", "act b", "see"));
 }
 
 TEST(RunStepsTest, AWaitThatEndsIsTheEnd) {

@@ -1,0 +1,277 @@
+#include "replication/steps/ceph_faults/rescue.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/log.h"
+#include "base/status_macros.h"
+#include "ceph/errors.h"
+#include "ceph/image_copy.h"
+#include "replication/steps/ceph_faults/eviction.h"
+#include "replication/steps/ceph_faults/stored_copy.h"
+
+namespace addons {
+namespace {
+
+constexpr uint64_t kMebibyte = uint64_t{1} << 20;
+
+}  // namespace
+
+Rescue::Rescue(Session& session)
+    : context_(session.context),
+      environment_(session.environment),
+      session_(session),
+      rescue_name_(RescueImageName(session.volume.image_name())) {}
+
+Rescue::~Rescue() = default;
+
+bool Rescue::HeldByAnother(const absl::Status& locked) {
+  const int error = CephErrno(locked);
+  return error == EBUSY || error == EROFS || error == EAGAIN;
+}
+
+absl::Status Rescue::Failed(absl::string_view reason) const {
+  return absl::UnavailableError(absl::StrCat(
+      "Failed to promote ", session_.volume.Describe(), ": ", reason));
+}
+
+absl::Status Rescue::JustChanged() const {
+  return Failed(
+      "another process has just changed the image or its rescue image; repeat "
+      "the call");
+}
+
+absl::Status Rescue::AwaitSlot() {
+  while (slot_ == nullptr) {
+    slot_ = environment_.rescue_slots.TryTake();
+    if (slot_ != nullptr) break;
+    context_.Step("waiting until the rescue of another image has ended");
+    context_.SetPending(Failed(
+        "other images are being brought back to their last complete state, "
+        "this one waits for its turn; repeat the call"));
+    ADDONS_RETURN_IF_ERROR(
+        context_.SleepFor(environment_.options.poll_interval));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Rescue::OpenPool() {
+  if (pool_ != nullptr) return absl::OkStatus();
+  ADDONS_ASSIGN_OR_RETURN(pool_, session_.volume.OpenPool(Access::kMutate));
+  return absl::OkStatus();
+}
+
+absl::Status Rescue::OpenRescueImage() {
+  if (rescue_image_ != nullptr) return absl::OkStatus();
+  ADDONS_ASSIGN_OR_RETURN(std::unique_ptr<Image> image,
+                          pool_->OpenImage(rescue_name_));
+  context_.Step("locking the rescue image");
+  const absl::Status locked = image->AcquireLock();
+  if (HeldByAnother(locked)) {
+    return Failed(absl::StrCat("another process is bringing it back to its ",
+                               "last complete state; repeat the call (",
+                               locked.message(), ")"));
+  }
+  ADDONS_RETURN_IF_ERROR(locked);
+  ADDONS_ASSIGN_OR_RETURN(record_, ReadRescueRecord(*image));
+  rescue_image_ = std::move(image);
+  return absl::OkStatus();
+}
+
+absl::Status Rescue::CreateRescueImage(const ImageLayout& layout) {
+  absl::Status opened = OpenRescueImage();
+  if (!absl::IsNotFound(opened)) return opened;
+  // What a removal that died has left of it.
+  ADDONS_RETURN_IF_ERROR(pool_->RemoveImage(rescue_name_));
+  absl::Status created = pool_->CreateImage(rescue_name_, layout);
+  if (!created.ok() && !absl::IsAlreadyExists(created)) return created;
+  return OpenRescueImage();
+}
+
+absl::Status Rescue::SetRecord(const RescueRecord& record) {
+  ADDONS_RETURN_IF_ERROR(WriteRescueRecord(*rescue_image_, record));
+  record_ = record;
+  return absl::OkStatus();
+}
+
+absl::Status Rescue::SetStep(RescueStep step) {
+  RescueRecord record = record_;
+  record.step = step;
+  return SetRecord(record);
+}
+
+absl::Status Rescue::KeepCopyingEnded() {
+  constexpr std::chrono::seconds kCheckEvery{2};
+  const SteadyTime now = context_.clock().Now();
+  if (now - copying_checked_at_ < kCheckEvery) return absl::OkStatus();
+  copying_checked_at_ = now;
+  return EndCopying(session_, /*others_alive=*/false);
+}
+
+absl::StatusOr<std::vector<ImageRange>> Rescue::Changed(
+    const ImageLayout& layout, const std::vector<ImageStates>& states,
+    uint64_t bytes, absl::string_view what, Copying keep_ended) {
+  context_.Step(what);
+  // The objects may be in another pool; reads of them have a bound here.
+  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> data,
+                          OpenDataPool(layout));
+  return ChangedRanges(
+      *data, layout, states, bytes, [&](uint64_t done, uint64_t total) {
+        context_.Progress(done, total);
+        context_.SetPending(
+            Failed(absl::StrCat(what, ", ", done, " of ", total,
+                                " objects done; this continues in the "
+                                "background; repeat the call for the result")));
+        if (keep_ended == Copying::kKeepEnded) {
+          ADDONS_RETURN_IF_ERROR(KeepCopyingEnded());
+        }
+        return context_.SleepFor(SteadyDuration::zero());
+      });
+}
+
+absl::Status Rescue::Copy(const ReadRangesFn& source, Image& target,
+                          const std::vector<ImageRange>& ranges,
+                          absl::string_view what, Copying keep_ended) {
+  context_.Step(what);
+  return CopyRanges(
+      source, target, ranges, environment_.options.rescue_copy,
+      [&](uint64_t done, uint64_t total) {
+        context_.Progress(done, total);
+        context_.SetPending(Failed(absl::StrCat(
+            what, ", ", done / kMebibyte, " of ", total / kMebibyte,
+            " MiB done; this continues in the background; repeat the call for "
+            "the result")));
+        if (keep_ended == Copying::kKeepEnded) {
+          ADDONS_RETURN_IF_ERROR(KeepCopyingEnded());
+        }
+        // Told to stop: everything that was done so far is of use to a retry.
+        return context_.SleepFor(SteadyDuration::zero());
+      });
+}
+
+absl::Status Rescue::BeginRecord(const RescueRecord& record) {
+  ADDONS_RETURN_IF_ERROR(SetRecord(record));
+  ADDONS_ASSIGN_OR_RETURN(const ImageSize size, rescue_image_->Size());
+  return size.bytes == record.bytes ? absl::OkStatus()
+                                    : rescue_image_->Resize(record.bytes);
+}
+
+absl::StatusOr<std::unique_ptr<Pool>> Rescue::OpenDataPool(
+    const ImageLayout& layout) {
+  return session_.cluster().OpenPool(
+      layout.data_pool_id, session_.reads->rados_namespace(), Access::kRead);
+}
+
+absl::StatusOr<RescueRecord> Rescue::BeginPromotion(const MirrorView& view) {
+  ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
+  ADDONS_RETURN_IF_ERROR(OpenPool());
+  const absl::Status opened = OpenRescueImage();
+  if (absl::IsNotFound(opened)) return JustChanged();
+  ADDONS_RETURN_IF_ERROR(opened);
+  if (record_.step == RescueStep::kPromoting ||
+      // Demoted by hand since; what is missing is missing still.
+      record_.step == RescueStep::kWritten ||
+      record_.step == RescueStep::kWhole) {
+    return record_;
+  }
+  const bool marked = record_.step == RescueStep::kMarked;
+  if (record_.step != RescueStep::kSaved && !marked) return JustChanged();
+  RescueRecord record = record_;
+  record.step = RescueStep::kPromoting;
+  record.promotion_snapshot_id = 0;
+  if (record.state_snapshot_id != 0) {
+    record.step = RescueStep::kMarked;
+    const MirrorSnapshot* const copy = RescueSnapshot(view);
+    if (copy != nullptr) record.marked_objects = copy->last_copied_object;
+    if (marked && record.marked_objects == record_.marked_objects) {
+      return record;
+    }
+  }
+  ADDONS_RETURN_IF_ERROR(SetRecord(record));
+  return record;
+}
+
+absl::StatusOr<bool> Rescue::MarkCopy(MirrorView* view) {
+  if (record_.step != RescueStep::kMarked) return true;
+  context_.Step("noting the interrupted copy as complete");
+  ADDONS_ASSIGN_OR_RETURN(const bool marked,
+                          MarkCopyComplete(*session_.reads, *pool_, record_));
+  if (!marked) {
+    ADDONS_RETURN_IF_ERROR(SetStep(RescueStep::kSaved));
+    return false;
+  }
+  for (MirrorSnapshot& snapshot : view->snapshots) {
+    if (snapshot.id == record_.snapshot_id) snapshot.complete = true;
+  }
+  return true;
+}
+
+absl::Status Rescue::TakeMarkBack() {
+  if (record_.step != RescueStep::kMarked) return absl::OkStatus();
+  ADDONS_ASSIGN_OR_RETURN(const bool unmarked,
+                          UnmarkCopy(*session_.reads, *pool_, record_));
+  // What rbd-mirror has made of it is not complete: MarkedCopyWentOn().
+  return unmarked ? SetStep(RescueStep::kSaved) : absl::OkStatus();
+}
+
+absl::Status Rescue::Promoted(const MirrorView& view) {
+  ADDONS_RETURN_IF_ERROR(OpenPool());
+  const absl::Status opened = OpenRescueImage();
+  if (absl::IsNotFound(opened)) return JustChanged();
+  ADDONS_RETURN_IF_ERROR(opened);
+  RescueRecord record = record_;
+  if (record.step != RescueStep::kPromoting &&
+      record.step != RescueStep::kMarked) {
+    return absl::OkStatus();
+  }
+  record.promotion_snapshot_id = PromotionSnapshot(record, view);
+  promoted_here_ = true;
+  return SetRecord(record);
+}
+
+// A daemon that died a moment ago still counts as having an image open.
+absl::Status Rescue::WhileBusy(const std::function<absl::Status()>& change,
+                               absl::Status* changed) {
+  const SteadyTime patience =
+      context_.clock().Now() + environment_.options.watch_timeout;
+  *changed = change();
+  while (CephErrno(*changed) == EBUSY && context_.clock().Now() < patience) {
+    ADDONS_RETURN_IF_ERROR(
+        context_.SleepFor(environment_.options.poll_interval));
+    *changed = change();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Rescue::Remove() {
+  ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
+  ADDONS_RETURN_IF_ERROR(OpenPool());
+  const absl::Status opened = OpenRescueImage();
+  if (!absl::IsNotFound(opened)) {
+    ADDONS_RETURN_IF_ERROR(opened);
+    // First, so that nobody takes half of it for a state to go back to.
+    ADDONS_RETURN_IF_ERROR(SetStep(RescueStep::kRestored));
+    const std::unique_ptr<Image> image = std::move(rescue_image_);
+    ADDONS_RETURN_IF_ERROR(image->Close());
+  }
+  slot_ = nullptr;
+  context_.Step("removing the rescue image");
+  context_.SetPending(absl::OkStatus());
+  absl::Status removed;
+  ADDONS_RETURN_IF_ERROR(
+      WhileBusy([this] { return pool_->RemoveImage(rescue_name_); }, &removed));
+  if (!removed.ok()) {
+    Log().warn(
+        "a rescue image that is not needed any more was not removed, the next "
+        "promotion of this volume does it: {}",
+        removed.ToString());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace addons
