@@ -464,17 +464,19 @@ Findings CheckCluster(ClusterProvider& clusters, const ClusterConfig& config,
   if (!cluster.ok()) {
     const absl::Status& status = cluster.status();
     const bool key = absl::IsUnauthenticated(status);
+    Findings findings;
     // That no monitor answers is a fault, whoever's it is.
-    Findings findings =
-        CephErrno(status) == ETIMEDOUT && !key
-            ? dead()
-            : Findings{{key ? "cluster.key" : kClusterConnect,
-                        FindingVerdict::kProblem, object,
-                        std::string(status.message()),
-                        key ? "give the daemon a user and key that this "
-                              "cluster takes: ceph auth get client.NAME"
-                            : "compare the monitors in config.json with ceph "
-                              "mon dump, and the network between"}};
+    if (CephErrno(status) == ETIMEDOUT && !key) {
+      findings = dead();
+    } else {
+      findings.push_back(
+          {key ? "cluster.key" : kClusterConnect, FindingVerdict::kProblem,
+           object, std::string(status.message()),
+           key ? "give the daemon a user and key that this cluster takes: ceph "
+                 "auth get client.NAME"
+               : "compare the monitors in config.json with ceph mon dump, and "
+                 "the network between"});
+    }
     if (key_type.verdict == FindingVerdict::kProblem) {
       findings.push_back(std::move(key_type));
     }
