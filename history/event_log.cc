@@ -149,17 +149,41 @@ std::vector<HistoryBatch> EventLog::Take(const std::set<std::string>& busy,
   }
   std::vector<HistoryBatch> taken;
   taken.reserve(batches.size());
-  for (auto& [place, batch] : batches) taken.push_back(std::move(batch));
+  for (auto& [place, batch] : batches) {
+    ++being_written_[place.fsid];
+    taken.push_back(std::move(batch));
+  }
   return taken;
+}
+
+void EventLog::EndWriting(const HistoryBatch& batch) {
+  if (const auto found = being_written_.find(batch.place.fsid);
+      found != being_written_.end() && --found->second == 0) {
+    being_written_.erase(found);
+  }
+}
+
+bool EventLog::IsOnItsWay(const std::string& fsid) const {
+  const MutexLock lock(mutex_);
+  if (being_written_.contains(fsid)) return true;
+  const SteadyTime soon = clock_.Now() - kSoon;
+  return std::any_of(
+      waiting_.begin(), waiting_.end(), [&](const auto& waiting) {
+        const auto object = objects_.find(waiting.second.object);
+        return waiting.second.since > soon && object != objects_.end() &&
+               object->second.located && object->second.place.fsid == fsid;
+      });
 }
 
 void EventLog::Written(const HistoryBatch& batch) {
   const MutexLock lock(mutex_);
+  EndWriting(batch);
   stats_.written += batch.events.size();
 }
 
 void EventLog::Return(const HistoryBatch& batch) {
   const MutexLock lock(mutex_);
+  EndWriting(batch);
   const SteadyTime now = clock_.Now();
   const absl::Time oldest =
       absl::FromChrono(clock_.WallNow()) - absl::FromChrono(kLongestWait);

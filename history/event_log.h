@@ -64,6 +64,7 @@ class EventLog {
   static constexpr size_t kMostWaiting = 4096;
   static constexpr size_t kMostObjects = 10000;
   static constexpr std::chrono::minutes kLongestWait{30};
+  static constexpr std::chrono::seconds kSoon{3};
 
   /// `daemon` is told in each event. `clock` is not owned.
   EventLog(Clock& clock, std::string daemon);
@@ -88,6 +89,11 @@ class EventLog {
   /// It was not: it waits again, unless it is too old by now.
   void Return(const HistoryBatch& batch);
 
+  /// Whether something that happened to objects of the cluster `fsid` in the
+  /// last kSoon is not written yet. What cannot be written for longer is not
+  /// waited for.
+  bool IsOnItsWay(const std::string& fsid) const;
+
   HistoryStats stats() const;
 
  private:
@@ -111,6 +117,8 @@ class EventLog {
     SteadyTime since;
   };
 
+  void EndWriting(const HistoryBatch& batch)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Wait(const std::string& key, HistoryEvent event, SteadyTime since)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   /// What was not told yet of any row.
@@ -124,7 +132,8 @@ class EventLog {
   bool begun_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t number_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<std::string, Object> objects_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, Waiting> waiting_ ABSL_GUARDED_BY(mutex_);  // by key
+  std::map<std::string, Waiting> waiting_ ABSL_GUARDED_BY(mutex_);    // by key
+  std::map<std::string, int> being_written_ ABSL_GUARDED_BY(mutex_);  // by fsid
   HistoryStats stats_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -1,6 +1,7 @@
 #include "inspection/history_service.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -28,6 +29,7 @@ namespace admin_pb = ::rbdaddons::admin::v1;
 constexpr uint32_t kMostEvents = 2000;
 constexpr uint32_t kEventsByDefault = 100;
 constexpr size_t kMostShown = 1200;  // bytes of a text
+constexpr std::chrono::milliseconds kWritingPoll{50};
 
 void Fill(const HistoryFound& found, admin_pb::ListHistoryResponse* response) {
   for (const HistoryEvent& event : found.events) {
@@ -53,6 +55,17 @@ void Fill(const HistoryFound& found, admin_pb::ListHistoryResponse* response) {
   response->set_unreadable(static_cast<uint32_t>(found.unreadable));
 }
 
+/// Who asks right after a call is told of that call.
+absl::Status AwaitWritten(OperationContext& context, const EventLog& log,
+                          const Cluster& cluster) {
+  const SteadyTime until = context.DeadlineWithin(EventLog::kSoon);
+  context.Step("writing what happened last");
+  while (log.IsOnItsWay(cluster.fsid()) && context.clock().Now() < until) {
+    ADDONS_RETURN_IF_ERROR(context.SleepFor(kWritingPoll));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 /// A volume, or a group, or else a pool.
@@ -75,13 +88,14 @@ struct HistoryService::Asked {
 
 HistoryService::HistoryService(Rpc& rpc, OperationTable& operations,
                                Resolver& resolver, ConfigStore& config,
-                               ClusterProvider& clusters,
+                               ClusterProvider& clusters, const EventLog& log,
                                std::vector<ClusterId> home)
     : rpc_(rpc),
       operations_(operations),
       resolver_(resolver),
       config_(config),
       clusters_(clusters),
+      log_(log),
       home_(std::move(home)) {}
 
 absl::StatusOr<ResolvedPlace> HistoryService::Find(OperationContext& context,
@@ -166,6 +180,8 @@ grpc::ServerUnaryReactor* HistoryService::ListHistory(
                                              Find(operation, *asked));
                      ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
                                              place.OpenPool(Access::kRead));
+                     ADDONS_RETURN_IF_ERROR(
+                         AwaitWritten(operation, log_, *place.cluster));
                      operation.Step("reading the history");
                      return ReadHistory(*pool, asked->query);
                    })

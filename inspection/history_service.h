@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ceph/cluster.h"
+#include "history/event_log.h"
 #include "operation/operation_table.h"
 #include "rbdaddons/admin.grpc.pb.h"
 #include "rpc/unary_call.h"
@@ -18,10 +19,11 @@ class HistoryService final
     : public ::rbdaddons::admin::v1::History::CallbackService {
  public:
   /// Nothing but `home` (as AuditService has it) is owned; everything
-  /// outlives the service.
+  /// outlives the service. What `log` still has of the last seconds is waited
+  /// for.
   HistoryService(Rpc& rpc, OperationTable& operations, Resolver& resolver,
                  ConfigStore& config, ClusterProvider& clusters,
-                 std::vector<ClusterId> home);
+                 const EventLog& log, std::vector<ClusterId> home);
 
   grpc::ServerUnaryReactor* ListHistory(
       grpc::CallbackServerContext* context,
@@ -38,6 +40,7 @@ class HistoryService final
   Resolver& resolver_;
   ConfigStore& config_;
   ClusterProvider& clusters_;
+  const EventLog& log_;
   const std::vector<ClusterId> home_;
 };
 

@@ -126,7 +126,7 @@ ServiceSet MakeServices(const ServiceParts& parts) {
         parts.config.instance_id));
     set.admin_services.push_back(std::make_unique<HistoryService>(
         parts.rpc, parts.operations, parts.resolver, parts.config_store,
-        parts.clusters, parts.config.site_clusters));
+        parts.clusters, *history, parts.config.site_clusters));
     set.admin_services.push_back(std::make_unique<RescueService>(
         parts.rpc, parts.operations, *set.replication));
     set.admin_services.push_back(std::make_unique<CopyingService>(

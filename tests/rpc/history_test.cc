@@ -101,6 +101,16 @@ TEST_F(HistoryTest, AGroupHasItsOwnEventsAndThoseOfItsMembersAreInThePool) {
   EXPECT_THAT(out_.str(), HasSubstr("there are older ones"));
 }
 
+TEST_F(HistoryTest, WhatHasJustHappenedIsTold) {
+  server_.UseRealTime();  // which events are written by
+  server_.AddMirrored();
+  server_.Start();
+  ASSERT_TRUE(Demote().ok());
+  ASSERT_EQ(History({server_.id}), 0) << err_.str();
+  EXPECT_THAT(out_.str(),
+              AllOf(HasSubstr("primary -> demoted"), HasSubstr("demote: OK")));
+}
+
 TEST_F(HistoryTest, NothingIsSaidOfATimeWhenNothingHappened) {
   server_.AddMirrored();
   server_.Start();
