@@ -30,11 +30,12 @@ class EntryLooks {
             const std::string& instance_id,
             const std::vector<std::string>& images, SteadyTime now);
 
-  /// nullopt: the directory was not read yet.
+  /// As counted by the last look that asked of all; nullopt: none has yet.
   std::optional<size_t> WithoutEntry() const { return without_entry_; }
 
  private:
   std::optional<SteadyTime> read_at_;
+  bool all_asked_ = false;         // since then, of what was not in it
   std::set<std::string> present_;  // uuids
   std::set<std::string> missing_;
   std::optional<size_t> without_entry_;

@@ -9,18 +9,22 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "operation/operation_table.h"
 #include "replication/steps/info.h"
 #include "tests/fakes/local_notes.h"
 #include "tests/fakes/mirrored_pair.h"
+#include "tests/fakes/test_operation_context.h"
 #include "tests/testing/gate.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"
+#include "watch/entry_looks.h"
 #include "watch/replication_watch.h"
 
 namespace addons::testing {
@@ -373,6 +377,33 @@ TEST_F(WatchTest, SecondariesWithoutAnEntryAreCounted) {
   world_.Advance(minutes(10));
   LookOnce();
   EXPECT_EQ(PoolOf(b_).without_entry, 0U);
+}
+
+// Those of a site that has lost its journal are asked for one part after the
+// other.
+TEST_F(WatchTest, ACountThatIsNotWholeIsNotPublished) {
+  const auto pool =
+      *pair_.cluster(b_)->OpenPool(pair_.pool_id(b_), "", Access::kRead);
+  std::vector<std::string> images;
+  for (size_t i = 0; i < 2 * EntryLooks::kMostAsked + 1; ++i) {
+    images.push_back(MirroredPair::ImageOf(
+        absl::StrFormat("b891b493-7754-470d-b2a0-%012d", i)));
+  }
+  TestOperationContext context(world_);
+  EntryLooks looks;
+  const auto look = [&] {
+    looks.Look(context, *pool, "default", images, world_.Now());
+    return looks.WithoutEntry();
+  };
+  EXPECT_EQ(look(), std::nullopt);
+  // The directory is not read anew before all have been asked for.
+  world_.Advance(EntryLooks::kAgain);
+  EXPECT_EQ(look(), std::nullopt);
+  EXPECT_EQ(look(), images.size());
+  world_.Advance(EntryLooks::kAgain);
+  EXPECT_EQ(look(), images.size()) << "what was counted last stands";
+  images.pop_back();
+  EXPECT_EQ(look(), images.size());
 }
 
 // As the journal of the pool has it, which no call names.
