@@ -145,7 +145,7 @@ absl::StatusOr<Secret> NewPassphrase() {
   if (RAND_priv_bytes(BytesOf(bytes), static_cast<int>(bytes.size())) != 1) {
     return absl::InternalError("Failed to make a passphrase: no random bytes");
   }
-  absl::Base64Escape(bytes, &text);
+  text = absl::Base64Escape(bytes);
   std::replace(text.begin(), text.end(), '+', '-');
   std::replace(text.begin(), text.end(), '/', '_');
   return Secret(text);
