@@ -29,7 +29,7 @@ void HideSecrets(nlohmann::json& json) {
   }
   if (!json.is_object()) return;
   for (auto& [name, value] : json.items()) {
-    if (!value.is_structured() && LooksSecret(name)) {
+    if (!value.is_object() && LooksSecret(name)) {
       value = kHiddenValue;
     } else {
       HideSecrets(value);

@@ -21,6 +21,14 @@ bool IsBase64(char c) {
          c == '/' || c == '=';
 }
 
+/// As it is, or once more in base64, as in a Secret.
+bool IsKey(absl::string_view word) {
+  std::string inner;
+  return LooksLikeCephKey(word) ||
+         (word.size() >= 52 && word.size() <= 140 &&
+          absl::Base64Unescape(word, &inner) && LooksLikeCephKey(inner));
+}
+
 }  // namespace
 
 bool LooksLikeCephKey(absl::string_view word) {
@@ -57,18 +65,20 @@ std::string KeyHider::Hide(std::string text) const {
     size_t end = at;
     while (end < text.size() && IsBase64(text[end])) ++end;
     absl::string_view word = absl::string_view(text).substr(at, end - at);
-    // "key=AQ...".
-    const size_t equals = word.find('=');
-    if (equals != absl::string_view::npos && equals + 2 < word.size()) {
+    // "key=AQ...", "x=key=AQ...".
+    for (size_t equals = word.find('=');
+         equals != absl::string_view::npos && equals + 2 < word.size();
+         equals = word.find('=')) {
       absl::StrAppend(&shown, word.substr(0, equals + 1));
       word.remove_prefix(equals + 1);
     }
-    std::string inner;
-    const bool key =
-        LooksLikeCephKey(word) ||
-        (word.size() >= 52 && word.size() <= 140 &&
-         absl::Base64Unescape(word, &inner) && LooksLikeCephKey(inner));
-    absl::StrAppend(&shown, key ? kHiddenKey : word);
+    // The end of "\n" in JSON is no part of the word.
+    if (at > 0 && text[at - 1] == '\\' && !word.empty() && !IsKey(word) &&
+        IsKey(word.substr(1))) {
+      shown.push_back(word.front());
+      word.remove_prefix(1);
+    }
+    absl::StrAppend(&shown, IsKey(word) ? kHiddenKey : word);
     if (end < text.size()) shown.push_back(text[end]);
     at = end + 1;
   }

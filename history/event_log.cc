@@ -167,12 +167,14 @@ bool EventLog::IsOnItsWay(const std::string& fsid) const {
   const MutexLock lock(mutex_);
   if (being_written_.contains(fsid)) return true;
   const SteadyTime soon = clock_.Now() - kSoon;
-  return std::any_of(
-      waiting_.begin(), waiting_.end(), [&](const auto& waiting) {
-        const auto object = objects_.find(waiting.second.object);
-        return waiting.second.since > soon && object != objects_.end() &&
-               object->second.located && object->second.place.fsid == fsid;
-      });
+  for (const auto& [key, waiting] : waiting_) {
+    const auto object = objects_.find(waiting.object);
+    if (waiting.since > soon && object != objects_.end() &&
+        object->second.located && object->second.place.fsid == fsid) {
+      return true;
+    }
+  }
+  return false;
 }
 
 void EventLog::Written(const HistoryBatch& batch) {

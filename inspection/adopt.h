@@ -83,7 +83,7 @@ absl::StatusOr<std::vector<Adoption>> PlanAdoption(OperationContext& context,
 // clang-format off
 ///   Adopt(): RunLeased()
 ///     AdoptLeased(): Take()                                the lease
-///     Run()  "looking at the images"
+///     PlanImages()  "looking at the images"                see inspection/adopt_plan.h
 ///     ├─ nothing to write ─> the plan, without a change
 ///     └─ BeginMutation()  "writing entries of the journal"
 ///        WriteEntry(), each image by itself:

@@ -33,6 +33,7 @@ std::string Describe(const RescueReport& report, const RescueRecord& record,
     return "the next promotion of the volume on this site writes the saved "
            "state over what is in the image";
   }
+  if (MarkedCopyWentOn(record, view)) return kMarkedCopyWentOn;
   if (AwaitsRestore(record, view)) {
     return DescribeAwaitedRestore(record, image, report.rescue_image);
   }

@@ -203,11 +203,7 @@ absl::Status MoveToSecret(KeySlots& slots, EncryptedVolume& found,
   const Secret& current = request.secret_passphrase;
   const Secret& previous = request.previous_passphrase;
   ADDONS_ASSIGN_OR_RETURN(std::optional<int> live, slots.Find(current));
-  if (live) {
-    std::vector<const Secret*> former;
-    if (!previous.empty()) former.push_back(&previous);
-    ADDONS_RETURN_IF_ERROR(slots.Tidy(*live, current, former).status());
-    if (!previous.empty() || !slots.removed().empty()) return absl::OkStatus();
+  if (live && previous.empty()) {
     return absl::FailedPreconditionError(absl::StrCat(
         "KMS '", kms,
         "' keeps one passphrase for all volumes in the Secret, which this "
@@ -215,6 +211,7 @@ absl::Status MoveToSecret(KeySlots& slots, EncryptedVolume& found,
         "the one until now into 'previousEncryptionPassphrase'; nothing was "
         "changed"));
   }
+  if (live) return slots.Tidy(*live, current, {&previous}).status();
   if (!previous.empty()) {
     ADDONS_ASSIGN_OR_RETURN(live, slots.Find(previous));
   }

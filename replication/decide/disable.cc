@@ -199,6 +199,13 @@ constexpr Rule<DisableSeen> kDisableTable[] = {
        if (s.rescue.has_value()) return std::nullopt;
        return Do(Step::kReadRescue);
      }},
+    {"marked-copy-went-on",
+     [](const DisableSeen& s) -> Judged {
+       if (!MarkedCopyWentOn(s.rescue.value_or(std::nullopt), s.view)) {
+         return std::nullopt;
+       }
+       return Answer(StatusCode::kUnavailable, kMarkedCopyWentOn);
+     }},
     {"rescue-live",
      [](const DisableSeen& s) -> Judged {
        const auto rescue = s.rescue.value_or(std::nullopt);

@@ -87,11 +87,18 @@ std::string DescribeWhyDiverged(const MirrorView& view) {
 std::string DescribeLocalMirrorDown(const PromoteSeen& s,
                                     SteadyDuration silent) {
   const bool hangs = s.clocks.hangs;
+  std::string alive;
+  for (const SiteView& peer : s.view.peers) {
+    if (!peer.status.up || peer.age >= Settle(s)) continue;
+    alive = absl::StrCat(": ", s.site_name(peer.status.mirror_uuid),
+                         " is alive, and what was written there arrives then");
+  }
   return absl::StrCat(
       "rbd-mirror of this site ", hangs ? "lives and hangs" : "is down",
       ": it has not reported on the image for at least ", WholeSeconds(silent),
       " s, so nothing can arrive; ", hangs ? "restart" : "start",
-      " rbd-mirror here, or ", kByHand, " (", Loss(s), ")",
+      " rbd-mirror here", alive, alive.empty() ? ", or " : "; or ", kByHand,
+      " (", Loss(s), ")",
       s.clocks.daemons_unread.empty()
           ? ""
           : absl::StrCat("; or it lives and cannot reach the other "

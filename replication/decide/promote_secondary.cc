@@ -112,12 +112,7 @@ constexpr Rule<PromoteSeen> kRowsOfSecondary[] = {
     {"marked-copy-went-on",
      [](const PromoteSeen& s) -> Judged {
        if (!MarkedCopyWentOn(s.rescue, s.view)) return std::nullopt;
-       return Answer(
-           StatusCode::kUnavailable,
-           "a forced promotion died here and left a copy noted as complete "
-           "that "
-           "was not, and rbd-mirror has copied on top of it since: nothing on "
-           "this site is complete any more; resync the image here");
+       return Answer(StatusCode::kUnavailable, kMarkedCopyWentOn);
      }},
 
     // --- nothing is lost

@@ -224,6 +224,46 @@ constexpr Rule<ResyncSeen> kResyncTable[] = {
        if (!s.view.resync_requested) return std::nullopt;
        return NotReady("a resync is requested already");
      }},
+
+    // --- of a forced promotion that died, whatever rbd-mirror makes of it
+    {"marked-copy-went-on-without-primary",
+     [](const ResyncSeen& s) -> Judged {
+       if (!MarkedCopyWentOn(s.rescue, s.view) ||
+           LivingPrimary(s.view, s.settle)) {
+         return std::nullopt;
+       }
+       return Unavailable(absl::StrCat(kMarkedCopyWentOn, ", when ",
+                                       PeerName(s.view, s.site_name),
+                                       " is alive and primary"));
+     }},
+    {"marked-copy-went-on",
+     [](const ResyncSeen& s) -> Judged {
+       if (!MarkedCopyWentOn(s.rescue, s.view) || s.force == Force::kYes) {
+         return std::nullopt;
+       }
+       return Answer(StatusCode::kFailedPrecondition,
+                     absl::StrCat(kMarkedCopyWentOn,
+                                  ": set autoResync: true, or state: resync, "
+                                  "or run `rbd mirror image resync ",
+                                  s.spec, "`"));
+     }},
+    {"marked-copy-went-on-forced",
+     [](const ResyncSeen& s) -> Judged {
+       if (!MarkedCopyWentOn(s.rescue, s.view)) return std::nullopt;
+       return Do(Step::kRequest,
+                 absl::StrCat("nothing here is complete any more; this copy is "
+                              "deleted and copied anew from ",
+                              PeerName(s.view, s.site_name)));
+     }},
+    {"marked-copy",
+     [](const ResyncSeen& s) -> Judged {
+       if (!s.view.marked_complete_id.has_value()) return std::nullopt;
+       return Unavailable(
+           "a forced promotion died here and left a copy noted as complete "
+           "that is not; the daemon takes that back within seconds, and "
+           "rbd-mirror copies on then; this copy is left alone");
+     }},
+
     {"copying-without-source",
      [](const ResyncSeen& s) -> Judged {
        if (!CopyRunning(s) || !SourceIsSilent(s.view, s.settle) ||

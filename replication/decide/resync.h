@@ -10,6 +10,7 @@
 #include "ceph/image.h"
 #include "replication/decide/next.h"
 #include "replication/look/mirror_view.h"
+#include "replication/look/rescue_record.h"
 
 namespace addons {
 
@@ -39,6 +40,8 @@ struct ResyncSeen {
   /// How long ago a look has shown a living primary; nullopt: never.
   std::optional<SteadyDuration> since_primary{};
   std::optional<ResyncError> error{};  // nullopt: not read yet
+  /// Of the rescue image; `view` is shown it, ShowMarked().
+  std::optional<RescueRecord> rescue{};
   /// "pool/image".
   std::string spec{};
   /// Why rbd-mirror of this site is down, WhySilentHere().

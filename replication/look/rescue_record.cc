@@ -389,7 +389,9 @@ std::string DescribeAwaitedRestore(const RescueRecord& record,
 }
 
 bool RescueIsLive(const RescueRecord& record, const MirrorView& view) {
-  if (AwaitsRestore(record, view)) return true;
+  if (AwaitsRestore(record, view) || MarkedCopyWentOn(record, view)) {
+    return true;
+  }
   if (view.info.primary || record.image_id != view.image_id ||
       record.step == RescueStep::kRestored) {
     return false;

@@ -113,6 +113,11 @@ void ShowMarked(const std::optional<RescueRecord>& record, MirrorView* view);
 /// complete any more.
 bool MarkedCopyWentOn(const std::optional<RescueRecord>& record,
                       const MirrorView& view);
+/// For messages, after "Failed to ...: ".
+inline constexpr char kMarkedCopyWentOn[] =
+    "a forced promotion died here and left a copy noted as complete that was "
+    "not, and rbd-mirror has copied on top of it since: nothing on this site "
+    "is complete any more; resync the image here";
 
 /// The snapshots that came from a peer and are incomplete. Once the image is
 /// primary they are of no use, and half a demotion is harmful: the peer that
@@ -149,7 +154,8 @@ const MirrorSnapshot* UnsavedHalfCopy(
     const MirrorView& view, const std::optional<RescueRecord>& record);
 
 /// Whether the rescue image may still be needed: AwaitsRestore(), or it is made
-/// for the snapshot that is incomplete now.
+/// for the snapshot that is incomplete now, or it alone tells that the image is
+/// not complete, MarkedCopyWentOn().
 bool RescueIsLive(const RescueRecord& record, const MirrorView& view);
 
 }  // namespace addons

@@ -237,6 +237,13 @@ absl::StatusOr<bool> BecomePrimary::MarkFirst() {
     return true;
   }
   ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
+  // What came before may have taken long. An rbd-mirror that is back by now
+  // would take the copy for complete, and copy on top of it.
+  ADDONS_ASSIGN_OR_RETURN(const bool ended, CopyingHasEnded(session_));
+  if (!ended) {
+    copying_ended_at_.reset();
+    return false;
+  }
   marked_ = true;  // also where it is not known
   ADDONS_ASSIGN_OR_RETURN(marked_, rescue_.MarkCopy(&view_));
   return marked_;

@@ -201,8 +201,12 @@ absl::StatusOr<ReplicationInfo> Summarize(ReplicationEnvironment& environment,
       ReadRescueRecord(*opened.reads, opened.volume.image_name()));
   const bool awaits_restore =
       rescue.has_value() && AwaitsRestore(*rescue, view);
-  environment.watched.NoteRescue(opened.volume, view.image_id, awaits_restore);
-  if (awaits_restore) {
+  const bool went_on = MarkedCopyWentOn(rescue, view);
+  environment.watched.NoteRescue(opened.volume, view.image_id,
+                                 awaits_restore || went_on);
+  if (went_on) {
+    report.Add(ReplicationHealth::kError, kMarkedCopyWentOn);
+  } else if (awaits_restore) {
     report.Add(
         ReplicationHealth::kError,
         DescribeAwaitedRestore(
@@ -248,7 +252,7 @@ absl::StatusOr<ReplicationInfo> Summarize(ReplicationEnvironment& environment,
           ? "this site is secondary, the peer is primary"
           : "this site is secondary, and no site is known to be primary");
   if (const std::string copy = DescribeCopyInStep(view, settle);
-      !copy.empty()) {
+      !copy.empty() && !went_on) {
     report.Add(ReplicationHealth::kDegraded, copy);
   }
   if (view.resync_requested) {

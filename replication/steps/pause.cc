@@ -44,6 +44,17 @@ absl::Status WritePause(Session& session, MirrorView* view,
   });
 }
 
+/// What a newer version keeps is never written over.
+absl::StatusOr<std::vector<SnapshotSchedule>> ReadKept(
+    const SchedulePause& pause) {
+  auto kept = ParseSchedules(pause.schedules);
+  if (kept.has_value()) return *std::move(kept);
+  return absl::UnavailableError(
+      "the schedules that the pause keeps were written by a newer version; "
+      "pause and resume with that one, or set a schedule with `rbd mirror "
+      "snapshot schedule add`");
+}
+
 absl::Status TakeFromManager(Session& session,
                              const ReplicationOptions& options,
                              MirrorView* view) {
@@ -56,7 +67,7 @@ absl::Status TakeFromManager(Session& session,
   session.context.Step("taking the mirror snapshot schedule from the manager");
   // What somebody has set meanwhile is not lost either.
   SchedulePause pause = *view->own.pause;
-  std::vector<SnapshotSchedule> kept = KeptSchedules(pause);
+  ADDONS_ASSIGN_OR_RETURN(std::vector<SnapshotSchedule> kept, ReadKept(pause));
   const size_t known = kept.size();
   AddMissing(present, &kept);
   if (kept.size() != known) {
@@ -79,15 +90,10 @@ absl::Status TakeFromManager(Session& session,
 
 absl::Status PutBack(Session& session, const ReplicationOptions& options,
                      MirrorView* view) {
-  const auto kept = ParseSchedules(view->own.pause->schedules);
-  if (!kept.has_value()) {
-    return absl::UnavailableError(
-        "the schedules that the pause keeps were written by a newer version; "
-        "resume with that one, or set a schedule with `rbd mirror snapshot "
-        "schedule add`");
-  }
+  ADDONS_ASSIGN_OR_RETURN(const std::vector<SnapshotSchedule> kept,
+                          ReadKept(*view->own.pause));
   ADDONS_RETURN_IF_ERROR(AddSchedules(session.context, options, session.volume,
-                                      view->image_id, *kept));
+                                      view->image_id, kept));
   ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
   return WritePause(session, view, std::nullopt);
 }
@@ -136,11 +142,14 @@ absl::StatusOr<PauseReport> Pause(Session& session) {
     return Paused(*before, false);
   }
   std::vector<SnapshotSchedule> kept;
-  if (before.has_value()) kept = KeptSchedules(*before);
+  if (before.has_value()) {
+    ADDONS_ASSIGN_OR_RETURN(kept, ReadKept(*before));
+  }
   AddMissing(present, &kept);
-  // The manager may have been away when it was asked for.
+  // The manager may have been away when it was asked for. Another one that runs
+  // was set by hand since.
   if (const auto wanted = WantedSchedule(view);
-      wanted.has_value() && !before.has_value()) {
+      wanted.has_value() && kept.empty()) {
     AddMissing({*wanted}, &kept);
   }
   if (kept.empty()) {

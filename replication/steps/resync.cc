@@ -55,7 +55,8 @@ class Resynchronization {
   ReplicationEnvironment& environment_;
   const ResyncRequest& request_;
   Session& session_;
-  std::optional<MirrorView> view_;  // nullopt: the image is absent
+  std::optional<MirrorView> view_;      // nullopt: the image is absent
+  std::optional<RescueRecord> rescue_;  // read with view_, of a secondary
   ResyncResult result_;
 };
 
@@ -86,13 +87,19 @@ absl::Status Resynchronization::See() {
   ADDONS_RETURN_IF_ERROR(view.status());
   environment_.series.ForgetPrimary(view->timeline_key);
   view_ = *std::move(view);
+  rescue_.reset();
+  if (!view_->enabled() || view_->info.primary) return absl::OkStatus();
+  ADDONS_ASSIGN_OR_RETURN(
+      rescue_,
+      ReadRescueRecord(*session_.reads, session_.volume.image_name(), &*view_));
   return absl::OkStatus();
 }
 
 absl::StatusOr<Next> Resynchronization::Judge() {
   if (Ended()) return addons::Answer(absl::StatusCode::kOk, result_.message);
   return JudgeResync(session_, environment_, Counts::kYes,
-                     view_.has_value() ? &*view_ : nullptr, request_.force);
+                     view_.has_value() ? &*view_ : nullptr, rescue_,
+                     request_.force);
 }
 
 absl::Status Resynchronization::Await(const Next& next) {
@@ -135,10 +142,7 @@ absl::Status Resynchronization::Ready() {
   }
   SweepSchedules(session_);
   // A state before this one, which nobody went back to.
-  ADDONS_ASSIGN_OR_RETURN(
-      const auto rescue,
-      ReadRescueRecord(*session_.reads, session_.volume.image_name()));
-  if (rescue.has_value() && !RescueIsLive(*rescue, *view_)) {
+  if (rescue_.has_value() && !RescueIsLive(*rescue_, *view_)) {
     return Rescue(session_).Remove();
   }
   return absl::OkStatus();
@@ -188,6 +192,7 @@ bool Resynchronization::MayAwaitReports() {
 absl::StatusOr<Next> JudgeResync(const OpenedVolume& opened,
                                  ReplicationEnvironment& environment,
                                  Counts counts, const MirrorView* view,
+                                 const std::optional<RescueRecord>& rescue,
                                  Force force) {
   Timeline& timeline = environment.timeline;
   const SteadyDuration settle = environment.options.settle_time;
@@ -200,6 +205,7 @@ absl::StatusOr<Next> JudgeResync(const OpenedVolume& opened,
                   .force = force,
                   .absent = view == nullptr};
   seen.spec = opened.volume.ImageSpec();
+  seen.rescue = rescue;
   seen.since_primary = timeline.SinceSeen(key, Since::kLivingPrimary);
   if (view != nullptr && !view->info.primary &&
       (view->enabled() || view->resync_requested)) {

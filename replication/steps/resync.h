@@ -53,12 +53,14 @@ absl::StatusOr<ResyncResult> Resync(OperationContext& context,
                                     ReplicationEnvironment& environment,
                                     const ResyncRequest& request);
 
-/// What Resync() decides from a look (nullptr: the image is absent), with what
-/// the timeline remembers, which is told of it where that counts. Reads from
-/// the image once more where an error may be a lasting one.
+/// What Resync() decides from a look (nullptr: the image is absent) and from
+/// the record of its rescue image, with what the timeline remembers, which is
+/// told of it where that counts. Reads from the image once more where an error
+/// may be a lasting one.
 absl::StatusOr<Next> JudgeResync(const OpenedVolume& opened,
                                  ReplicationEnvironment& environment,
                                  Counts counts, const MirrorView* view,
+                                 const std::optional<RescueRecord>& rescue,
                                  Force force);
 
 }  // namespace addons

@@ -278,6 +278,11 @@ absl::StatusOr<bool> CopyingHasEnded(Session& session, Image& image) {
   return Ended(session, copiers);
 }
 
+absl::StatusOr<bool> CopyingHasEnded(Session& session) {
+  ADDONS_ASSIGN_OR_RETURN(const Copiers copiers, ListCopiers(session));
+  return Ended(session, copiers);
+}
+
 absl::Status EndCopying(Session& session, bool others_alive) {
   constexpr std::chrono::milliseconds kAskAgain{100};
   Evictions::Turn turn;

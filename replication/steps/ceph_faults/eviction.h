@@ -39,6 +39,8 @@ absl::Status EndLockOwner(Session& session, const LockOwner& owner);
 /// another promotion of the pool. `image` is an open handle of the session's.
 /// Errors are those of the reads.
 absl::StatusOr<bool> CopyingHasEnded(Session& session, Image& image);
+/// The same where no handle is open: it opens one, read-only.
+absl::StatusOr<bool> CopyingHasEnded(Session& session);
 
 /// Ends the copying, where it has not ended yet: the rbd-mirror clients of this
 /// pool in this cluster (those of this site and of its peers), and whoever died

@@ -84,6 +84,7 @@ TEST_F(SupportServiceTest, TextsUnderTheNamesOfSecretsAreHidden) {
   const admin_pb::ConfigurationFile file = FileOf(
       R"([{"clusterID": "a", "userKey": "SENTINEL", "rbd": {
              "password": "SENTINEL", "list": [{"token": "SENTINEL"}],
+             "passphrase": ["SENTINEL"],
              "publishSecret": {"name": "kept"}}}])");
   EXPECT_EQ(file.path(), dir_.File("config.json"));
   EXPECT_EQ(file.missing(), "");

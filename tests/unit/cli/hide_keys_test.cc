@@ -34,6 +34,9 @@ TEST(HideKeysTest, AKeyOfCephIsHiddenAlsoWhereItIsNotKnown) {
   EXPECT_EQ(Hidden(absl::StrCat("\tkey = ", kKeyOfCeph, "\n")),
             "\tkey = ***\n");
   EXPECT_EQ(Hidden(absl::StrCat("key=", kKeyOfCeph, ".")), "key=***.");
+  EXPECT_EQ(Hidden(absl::StrCat("x=key=", kKeyOfCeph, " ")), "x=key=*** ");
+  EXPECT_EQ(Hidden(absl::StrCat(R"("one\n)", kKeyOfCeph, R"(\n")")),
+            R"("one\n***\n")");
   EXPECT_EQ(Hidden(absl::StrCat("\"", absl::Base64Escape(kKeyOfCeph), "\"")),
             "\"***\"");
   // Of the newer type, whose keys are longer.

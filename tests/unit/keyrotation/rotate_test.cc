@@ -451,6 +451,11 @@ TEST_F(SecretKmsTest, WithoutAnotherPassphraseThereIsNothingToChangeTo) {
               StatusIs(kRefused, AllOf(HasSubstr("KMS 'default'"),
                                        HasSubstr("previousEncryption"))));
   EXPECT_THAT(node_.luks().Slots(), ElementsAre(0));
+  // Nothing is rotated, so that a person's key stays.
+  node_.luks().AddKey(1, kFirst, "of a person");
+  EXPECT_THAT(Run(Ask(kFirst, "")),
+              StatusIs(kRefused, HasSubstr("nothing was changed")));
+  EXPECT_THAT(node_.luks().Slots(), ElementsAre(0, 1));
 }
 
 TEST_F(SecretKmsTest, APassphraseThatWasLeftOverIsRemoved) {

@@ -389,6 +389,17 @@ TEST_F(PauseTest, WhatWasAskedForWhileTheManagerWasAwayIsKept) {
   EXPECT_THAT(Present(on_a_), UnorderedElementsAre("5m"));
 }
 
+// In place of what was asked for.
+TEST_F(PauseTest, WhatSomebodyHadSetByHandIsPutBackAlone) {
+  ASSERT_OK(PromoteEvery(on_a_, "5m"));
+  Tell(a_, "remove", spec_, "5m");
+  Add("1h");
+  ASSERT_OK(Pause(on_a_));
+  EXPECT_THAT(Present(on_a_), IsEmpty());
+  ASSERT_OK(Resume(on_a_));
+  EXPECT_THAT(Present(on_a_), UnorderedElementsAre("1h"));
+}
+
 TEST_F(PauseTest, OneThatDiedIsGoneOnWithByTheUpkeep) {
   ASSERT_OK(PromoteEvery(on_a_, "5m"));
   Daemon dying(world_, pair_, a_);
@@ -458,6 +469,14 @@ TEST_F(PauseTest, WhatAnotherVersionHasWrittenIsNotDropped) {
               StatusIs(kUnavailable, HasSubstr("newer version")));
   ASSERT_TRUE(Noted().has_value());
   EXPECT_EQ(Noted()->schedules, record.pause->schedules);
+  // Nor written over.
+  Add("9m");
+  EXPECT_THAT(Pause(on_a_), StatusIs(kUnavailable, HasSubstr("newer version")));
+  record.pause->step = PauseStep::kPausing;
+  Note(a_, image_, record);
+  KeepUpA().IgnoreError();
+  EXPECT_EQ(Noted()->schedules, record.pause->schedules);
+  EXPECT_THAT(Present(on_a_), UnorderedElementsAre("9m"));
 }
 
 // --- who tells

@@ -515,6 +515,96 @@ INSTANTIATE_TEST_SUITE_P(Kinds, UserSnapshotTest,
                                            Kind::kNonPrimaryDemoted),
                          NameOfKind);
 
+/// A forced promotion died when it had noted half a copy as complete, because
+/// a snapshot of a user came with it; both sites live.
+class MarkedCopyTest : public RescueTest {
+ protected:
+  void SetUp() override {
+    ASSERT_OK(a_.Write(image_, 5));
+    a_.CreateMirrorSnapshot(image_);
+    world_.Advance(minutes(1));
+    ASSERT_TRUE(pair_.InSync(b_, image_));
+    b_.AddSnapshot(image_, "backup", SnapshotKind::kUser);
+    StopMidCopy(Kind::kNonPrimary, DaemonState::kDown);
+  }
+  void DieMarked() {
+    DieAt("rbd_mirror_image_promote");
+    ASSERT_EQ(Record()->step, RescueStep::kMarked);
+    ASSERT_TRUE(Newest(b_).complete);
+    world_.Advance(minutes(1));  // the dead daemon's watches have expired
+  }
+  void StartMirror() {
+    b_.ReconnectMirrorDaemon();
+    b_.SetMirrorDaemon(DaemonState::kRunning);
+    world_.Advance(minutes(2));
+  }
+};
+
+TEST_F(MarkedCopyTest, ItIsNotInStep) {
+  DieMarked();
+  b_.SetCopySpeed(0);
+  StartMirror();
+  const auto resync = Resync(on_b_, Force::kNo);
+  EXPECT_THAT(resync.status(),
+              StatusIs(kUnavailable, HasSubstr("noted as complete")));
+  EXPECT_EQ(Record()->step, RescueStep::kMarked);
+}
+
+// Everything looks well: the newest copy is complete and rbd-mirror idle.
+TEST_F(MarkedCopyTest, WhatWentOnFromItIsMadeAnew) {
+  DieMarked();
+  ASSERT_OK(a_.Write(image_, 7));
+  a_.CreateMirrorSnapshot(image_);
+  b_.SetCopySpeed(1000);
+  StartMirror();
+  ASSERT_TRUE(Newest(b_).complete);
+  ASSERT_GT(Newest(b_).id, Record()->snapshot_id);
+  constexpr char kGone[] = "nothing on this site is complete any more";
+  EXPECT_THAT(Promote(on_b_, Force::kYes),
+              StatusIs(kUnavailable, HasSubstr(kGone)));
+  const auto info = Info(on_b_);
+  ASSERT_OK(info);
+  EXPECT_EQ(info->health, ReplicationHealth::kError);
+  EXPECT_THAT(info->message, HasSubstr(kGone));
+  EXPECT_THAT(info->message, Not(HasSubstr("in step")));
+  EXPECT_THAT(
+      Resync(on_b_, Force::kNo).status(),
+      StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr(kGone)));
+  EXPECT_TRUE(HasRescueImage());
+  const auto resync = Resync(on_b_, Force::kYes);
+  ASSERT_OK(resync);
+  EXPECT_FALSE(resync->ready);
+  world_.Advance(minutes(3));
+  const auto ready = Resync(on_b_, Force::kYes);
+  ASSERT_OK(ready);
+  EXPECT_TRUE(ready->ready) << ready->message;
+  EXPECT_FALSE(HasRescueImage());
+  EXPECT_EQ(b_.Data(image_), 7);
+  EXPECT_FALSE(b_.Torn(image_));
+}
+
+// It would take the copy for complete.
+TEST_F(MarkedCopyTest, NothingIsNotedOnceRbdMirrorIsBack) {
+  std::vector<uint64_t> noted_at;
+  bool back = false;
+  script_ = [&](TestOperationContext& context) {
+    context.OnStep([&](absl::string_view step) {
+      if (step == "promoting by force" && !std::exchange(back, true)) {
+        b_.ReconnectMirrorDaemon();
+        b_.SetMirrorDaemon(DaemonState::kRunning);
+      }
+      if (step == "noting the interrupted copy as complete") {
+        noted_at.push_back(on_b_.environment().evictions.count());
+      }
+    });
+  };
+  deadline_ = minutes(3);
+  EXPECT_OK(Promote(on_b_, Force::kYes));
+  ASSERT_FALSE(noted_at.empty());
+  EXPECT_GE(noted_at.front(), 2U) << "after it was sent away once more";
+  ExpectWhole(1);
+}
+
 // A first copy has nothing before it.
 TEST_F(LivingPeerTest, ASnapshotOfAUserInTheSecondCopyLeavesNothingComplete) {
   b_.AddSnapshot(image_, "backup", SnapshotKind::kUser);

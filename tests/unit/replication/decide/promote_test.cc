@@ -238,6 +238,7 @@ TEST_F(PromoteDecisionTest, WhatWentOnFromAMarkedCopyIsNeverPromoted) {
     EXPECT_EQ(Decide(force).code, absl::StatusCode::kUnavailable);
     EXPECT_THAT(Decide(force).reason, HasSubstr("resync the image here"));
   }
+  EXPECT_TRUE(RescueIsLive(*rescue_, view_)) << "it alone tells of that";
   // It was noted as incomplete again, and became complete.
   MirrorSnapshot& before = view_.snapshots[view_.snapshots.size() - 2];
   before.last_copied_object = 64;
@@ -812,6 +813,12 @@ TEST_F(PromoteDecisionTest, ADeadLocalMirrorExplainsTheSilence) {
   EXPECT_THAT(decision.reason, HasSubstr("start rbd-mirror here"));
   EXPECT_THAT(decision.reason, HasSubstr("force by hand"));
   EXPECT_THAT(decision.reason, Not(HasSubstr("manager")));
+  EXPECT_THAT(decision.reason, Not(HasSubstr("is alive")));
+  // Then it is the wrong thing to do.
+  SetPeer(State::kStopped, "local image is primary", seconds(20));
+  EXPECT_THAT(Decide().reason,
+              HasSubstr("start rbd-mirror here: uuid-a is alive, and "
+                        "what was written there arrives then; or force"));
 }
 
 // What nobody could be asked is said to be unclear, and forces nothing.

@@ -203,6 +203,7 @@ struct Scene {
                     .since_primary = since_primary,
                     .error = error,
                     .spec = "pool/vol"};
+    seen.rescue = rescue;
     return seen;
   }
 
@@ -624,6 +625,12 @@ TEST(TablesTest, Disable) {
          s.BecomePrimary();
          s.obstacle = "somebody has locked it by hand";
        }},
+      {"marked-copy-went-on", Step::kAnswer, kRepeat,
+       [](Scene& s) {
+         s.PeerIsSilent();
+         s.force = Force::kYes;
+         s.rescue = RescueRecord{RescueStep::kMarked, "10a1", 1};
+       }},
       {"rescue-live", Step::kAnswer, kRepeat,
        [](Scene& s) {
          s.BecomePrimary();
@@ -776,6 +783,22 @@ TEST(TablesTest, Resync) {
        }},
       {"requested", Step::kAnswer, kGoesOn,
        [](Scene& s) { s.view.resync_requested = true; }},
+      {"marked-copy-went-on-without-primary", Step::kAnswer, kRepeat,
+       [](Scene& s) {
+         s.rescue = RescueRecord{RescueStep::kMarked, "10a1", 1};
+         s.PeerIsSilent();
+       }},
+      {"marked-copy-went-on", Step::kAnswer, kForcible,
+       [](Scene& s) {
+         s.rescue = RescueRecord{RescueStep::kMarked, "10a1", 1};
+       }},
+      {"marked-copy-went-on-forced", Step::kRequest, kGoesOn,
+       [](Scene& s) {
+         s.rescue = RescueRecord{RescueStep::kMarked, "10a1", 1};
+         s.force = Force::kYes;
+       }},
+      {"marked-copy", Step::kAnswer, kRepeat,
+       [](Scene& s) { s.view.marked_complete_id = 2; }},
       {"copying-without-source", Step::kAnswer, kRepeat,
        [](Scene& s) {
          s.Local(State::kSyncing, "bootstrapping");
