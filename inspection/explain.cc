@@ -92,7 +92,7 @@ class Explaining {
   const VolumeTarget& target_;
   const std::optional<std::chrono::minutes> interval_;
   Explanation explained_;
-  ImageFacts image_;
+  OpenedFacts image_;
 };
 
 void Explaining::AddForecasts(const Forecast& forecast) {
@@ -136,7 +136,7 @@ void Explaining::AddPlace(const VolumeId& id, const OpenedVolume& opened) {
 
 AlsoRead Explaining::ReadFacts(const OpenedVolume& opened) {
   return [this, &opened](Image& image, const MirrorView&) {
-    image_ = ReadImageFacts(environment_, opened, image, &explained_.unseen);
+    image_ = ReadOpenedFacts(environment_, opened, image, &explained_.unseen);
     return absl::OkStatus();
   };
 }

@@ -17,10 +17,10 @@
 
 namespace addons {
 
-ImageFacts ReadImageFacts(ReplicationEnvironment& environment,
-                          const OpenedVolume& opened, Image& image,
-                          std::vector<std::string>* unseen) {
-  ImageFacts facts;
+OpenedFacts ReadOpenedFacts(ReplicationEnvironment& environment,
+                            const OpenedVolume& opened, Image& image,
+                            std::vector<std::string>* unseen) {
+  OpenedFacts facts;
   const auto miss = [unseen](absl::string_view what,
                              const absl::Status& status) {
     unseen->push_back(absl::StrCat(what, ": ", status.message()));
@@ -52,7 +52,7 @@ Forecast ForecastDemote(
     ReplicationEnvironment& environment, const OpenedVolume& opened,
     const MirrorView& view,
     const absl::StatusOr<std::optional<RescueRecord>>& rescue,
-    const ImageFacts& facts) {
+    const OpenedFacts& facts) {
   if (!rescue.ok()) return NotSeen(rescue.status());
   const bool primary = view.enabled() && view.info.primary;
   if (primary && !facts.clients.ok()) return NotSeen(facts.clients.status());
@@ -98,7 +98,7 @@ Forecast ForecastDisable(
     ReplicationEnvironment& environment, const OpenedVolume& opened,
     const MirrorView& view,
     const absl::StatusOr<std::optional<RescueRecord>>& rescue,
-    const ImageFacts& facts, Force force) {
+    const OpenedFacts& facts, Force force) {
   if (!rescue.ok()) return NotSeen(rescue.status());
   DisableSeen seen{
       .view = view, .options = environment.options, .force = force};

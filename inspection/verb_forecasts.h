@@ -19,7 +19,7 @@
 namespace addons {
 
 /// What is read through the image that a look has open.
-struct ImageFacts {
+struct OpenedFacts {
   std::vector<Watcher> watchers;
   std::vector<Watcher> mirror_clients;  // of the pool
   absl::StatusOr<ImageClients> clients = absl::UnknownError("not looked at");
@@ -31,9 +31,9 @@ struct ImageFacts {
 
 /// Reads them. What cannot be read is no reason not to look at the rest: it is
 /// told in `unseen`. Blocks for a read each.
-ImageFacts ReadImageFacts(ReplicationEnvironment& environment,
-                          const OpenedVolume& opened, Image& image,
-                          std::vector<std::string>* unseen);
+OpenedFacts ReadOpenedFacts(ReplicationEnvironment& environment,
+                            const OpenedVolume& opened, Image& image,
+                            std::vector<std::string>* unseen);
 
 /// What each verb would answer now. They ask the verb's own table; looks that
 /// it has not had are taken as a call would see them that has waited. Blocks
@@ -43,12 +43,12 @@ Forecast ForecastDemote(
     ReplicationEnvironment& environment, const OpenedVolume& opened,
     const MirrorView& view,
     const absl::StatusOr<std::optional<RescueRecord>>& rescue,
-    const ImageFacts& facts);
+    const OpenedFacts& facts);
 Forecast ForecastDisable(
     ReplicationEnvironment& environment, const OpenedVolume& opened,
     const MirrorView& view,
     const absl::StatusOr<std::optional<RescueRecord>>& rescue,
-    const ImageFacts& facts, Force force);
+    const OpenedFacts& facts, Force force);
 /// `view` is null where the image does not exist.
 Forecast ForecastResync(
     ReplicationEnvironment& environment, const OpenedVolume& opened,

@@ -154,7 +154,7 @@ int64_t WholeSecondsOf(std::chrono::milliseconds time) {
   return std::chrono::duration_cast<std::chrono::seconds>(time).count();
 }
 
-json OperationsOf(const StatusPage& page, const VolumeNames& names) {
+json OperationsOf(const StatusPage& page, const WatchedNames& names) {
   json list = json::array();
   for (const OperationInfo& operation : page.operations) {
     json& object =
@@ -173,7 +173,7 @@ json OperationsOf(const StatusPage& page, const VolumeNames& names) {
   return list;
 }
 
-json EndedOf(const StatusPage& page, const VolumeNames& names) {
+json EndedOf(const StatusPage& page, const WatchedNames& names) {
   json list = json::array();
   for (const EndedOperation& operation : page.ended) {
     json& object = list.emplace_back(json{
@@ -211,7 +211,7 @@ std::string VolumesText(const PageView& view, size_t begin, size_t end) {
 std::string StatusJson(const StatusPage& page) {
   const std::vector<Trouble> troubles = TroublesOf(page);
   const bool busy = !page.operations.empty() || !page.ended.empty();
-  const VolumeNames names(busy ? page.watch.get() : nullptr);
+  const WatchedNames names(busy ? page.watch.get() : nullptr);
   json object = {{"version", page.version},
                  {"host", page.host},
                  {"site", page.site},

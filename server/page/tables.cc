@@ -71,7 +71,7 @@ std::string OutcomeText(const absl::Status& status) {
 
 /// What an operation is about, by its name; what it is called otherwise is a
 /// pointer's distance away.
-std::string NamedCell(const VolumeNames& names, const std::string& object) {
+std::string NamedCell(const WatchedNames& names, const std::string& object) {
   const std::string named = names.Named(object);
   if (named == object) return Cell("object", Escaped(object), "name");
   return absl::StrCat("<td data-l=\"object\" class=\"name\" title=\"",
@@ -181,7 +181,7 @@ void AddOperations(const StatusPage& page, std::string* html) {
              absl::StrCat("Running operations: ", page.operations.size()),
              html);
   if (page.operations.empty()) return;
-  const VolumeNames names(page.watch.get());
+  const WatchedNames names(page.watch.get());
   BeginTable("id|verb|object|age|state|step|progress", html);
   const size_t shown = std::min(page.operations.size(), kRowsOfPage);
   for (size_t i = 0; i < shown; ++i) {
@@ -216,7 +216,7 @@ void AddEnded(const StatusPage& page, std::string* html) {
   AddHeading("ended",
              absl::StrCat("Last operations that ended: ", page.ended.size()),
              html);
-  const VolumeNames names(page.watch.get());
+  const WatchedNames names(page.watch.get());
   BeginTable("verb|object|ended|took|outcome|message", html);
   for (const EndedOperation& operation : page.ended) {
     absl::StrAppend(

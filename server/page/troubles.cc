@@ -427,7 +427,8 @@ void AddFenceTroubles(const StatusPage& page, std::vector<Trouble>* troubles) {
 }
 
 void AddDaemonTroubles(const StatusPage& page, std::vector<Trouble>* troubles) {
-  const VolumeNames names(page.operations.empty() ? nullptr : page.watch.get());
+  const WatchedNames names(page.operations.empty() ? nullptr
+                                                   : page.watch.get());
   size_t named = 0;
   for (const OperationInfo& operation : page.operations) {
     if (!operation.stuck) continue;

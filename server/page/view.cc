@@ -204,7 +204,7 @@ std::string ShellWord(const std::string& text) {
   return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", R"('\'')"}}), "'");
 }
 
-VolumeNames::VolumeNames(const WatchSnapshot* watch) {
+WatchedNames::WatchedNames(const WatchSnapshot* watch) {
   if (watch == nullptr) return;
   for (const WatchedPool& pool : watch->pools) {
     for (const WatchedImage& image : pool.images) {
@@ -214,12 +214,12 @@ VolumeNames::VolumeNames(const WatchSnapshot* watch) {
   }
 }
 
-std::string VolumeNames::NameOf(const std::string& volume_id) const {
+std::string WatchedNames::NameOf(const std::string& volume_id) const {
   const auto found = names_.find(volume_id);
   return found == names_.end() ? volume_id : found->second;
 }
 
-std::string VolumeNames::Named(const std::string& object) const {
+std::string WatchedNames::Named(const std::string& object) const {
   const size_t begin = object.find('\'');
   const size_t end = object.rfind('\'');
   if (begin == std::string::npos || end <= begin) return object;

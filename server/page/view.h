@@ -84,10 +84,10 @@ std::string ArgumentFor(const WatchedPool& pool, const WatchedImage& image);
 std::string ShellWord(const std::string& text);
 
 /// What volumes are called, by their ids.
-class VolumeNames {
+class WatchedNames {
  public:
   /// `watch` may be null.
-  explicit VolumeNames(const WatchSnapshot* watch);
+  explicit WatchedNames(const WatchSnapshot* watch);
   /// "volume 'NAME'" of "volume 'ID'"; what is not known stays as it is.
   std::string Named(const std::string& object) const;
   /// The id itself when it is not known.

@@ -89,7 +89,7 @@ void MidCopyTest::CopyInPart() {
   int64_t arrived = 0;
   bool all = false;
   while (!all) {
-    ASSERT_LT(steady_clock::now() - start, seconds(300));
+    ASSERT_LT(steady_clock::now() - start, seconds(600));
     RunMirrorDaemonFor("b", step);
     all = true;
     int64_t now_arrived = 0;
