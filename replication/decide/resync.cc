@@ -257,7 +257,9 @@ constexpr Rule<ResyncSeen> kResyncTable[] = {
      }},
     {"marked-copy",
      [](const ResyncSeen& s) -> Judged {
-       if (!s.view.marked_complete_id.has_value()) return std::nullopt;
+       if (!s.view.marked_complete_id.has_value() || !s.view.LocalDaemonUp()) {
+         return std::nullopt;
+       }
        return Unavailable(
            "a forced promotion died here and left a copy noted as complete "
            "that is not; the daemon takes that back within seconds, and "
