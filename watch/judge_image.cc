@@ -23,7 +23,7 @@ constexpr int64_t kSnapshotSeenSeconds = 120;
 void AddMissedSnapshots(const MirrorView& view, SteadyDuration settle,
                         WatchedImage* image) {
   for (const SiteView& peer : view.peers) {
-    if (!Fresh(peer, settle) || IsSyncing(peer.status)) continue;
+    if (!Lives(peer, settle) || IsSyncing(peer.status)) continue;
     const auto numbers = ParseSyncNumbers(peer.status.description);
     if (!numbers.ok() || !numbers->has_value()) continue;
     const auto& newest = (*numbers)->remote_snapshot_time;
@@ -74,7 +74,7 @@ void JudgePrimary(Timeline& timeline, const MirrorView& view,
                   HealthReport* report, WatchedImage* image) {
   for (const SiteView& peer : view.peers) {
     const std::string name = SiteName(peers, peer.status.mirror_uuid);
-    const bool fresh = Fresh(peer, settle);
+    const bool fresh = Lives(peer, settle);
     AddPeer(view, peer, name, settle, report);
     image->split_brain |= fresh && (peer.says == Says::kSplitBrain ||
                                     SaysPrimary(peer, view, Word::kCurrent));
@@ -95,7 +95,7 @@ void JudgeSecondary(Timeline& timeline, const MirrorView& view,
                     const std::vector<MirrorPeer>& peers, SteadyDuration settle,
                     HealthReport* report, WatchedImage* image) {
   for (const SiteView& peer : view.peers) {
-    if (Fresh(peer, settle)) continue;
+    if (Lives(peer, settle)) continue;
     AddPeer(view, peer, SiteName(peers, peer.status.mirror_uuid), settle,
             report);
   }
@@ -112,7 +112,7 @@ void JudgeSecondary(Timeline& timeline, const MirrorView& view,
                 "rbd-mirror of this site has not reported for long: check it");
   }
   AddNumbers(timeline, view, local, "this site", report);
-  if (!Fresh(local, settle)) return;
+  if (!Lives(local, settle)) return;
   AddProgress(local, image);
   if (CopiesAll(local.status)) {
     report->Add(ReplicationHealth::kDegraded,
@@ -131,12 +131,8 @@ void JudgeSecondary(Timeline& timeline, const MirrorView& view,
 
 }  // namespace
 
-bool Fresh(const SiteView& site, SteadyDuration settle) {
-  return site.status.up && site.age < settle;
-}
-
 WatchedRole RoleByReports(const MirrorView& view, SteadyDuration settle) {
-  if (!view.local.has_value() || !Fresh(*view.local, settle)) {
+  if (!view.local.has_value() || !Lives(*view.local, settle)) {
     return WatchedRole::kUnclear;
   }
   switch (view.local->says) {

@@ -14,10 +14,6 @@
 
 namespace addons {
 
-/// Whether the site's rbd-mirror is up, and has reported within the settle
-/// time.
-bool Fresh(const SiteView& site, SteadyDuration settle);
-
 /// What the reports on an image say of its role on this site; unclear where
 /// rbd-mirror of this site has told nothing of late.
 WatchedRole RoleByReports(const MirrorView& view, SteadyDuration settle);

@@ -7,6 +7,7 @@
 #include "base/status_macros.h"
 #include "replication/look/evictions.h"
 #include "replication/look/image_directory.h"
+#include "replication/look/peers.h"
 #include "replication/look/report.h"
 #include "volume/told_entry.h"
 #include "volume/volume_directory.h"
@@ -64,7 +65,7 @@ WatchedRole JudgeRole(const std::optional<MirrorImageInfo>& asked,
 void NoteMirrors(const MirrorView& view, SteadyDuration settle, SteadyTime now,
                  WatchedPool* seen) {
   const auto reports = [settle](const SiteView& site, std::optional<bool>* up) {
-    *up = up->value_or(false) || Fresh(site, settle);
+    *up = up->value_or(false) || Lives(site, settle);
   };
   if (view.local.has_value()) reports(*view.local, &seen->local_mirror_up);
   for (const SiteView& peer : view.peers) {

@@ -89,7 +89,7 @@ std::string DescribeLocalMirrorDown(const PromoteSeen& s,
   const bool hangs = s.clocks.hangs;
   std::string alive;
   for (const SiteView& peer : s.view.peers) {
-    if (!peer.status.up || peer.age >= Settle(s)) continue;
+    if (!Lives(peer, Settle(s))) continue;
     alive = absl::StrCat(": ", s.site_name(peer.status.mirror_uuid),
                          " is alive, and what was written there arrives then");
   }

@@ -202,8 +202,9 @@ absl::StatusOr<ReplicationInfo> Summarize(ReplicationEnvironment& environment,
   const bool awaits_restore =
       rescue.has_value() && AwaitsRestore(*rescue, view);
   const bool went_on = MarkedCopyWentOn(rescue, view);
-  environment.watched.NoteRescue(opened.volume, view.image_id,
-                                 awaits_restore || went_on);
+  // Whatever its newest mirror snapshot says.
+  const bool incomplete = awaits_restore || went_on;
+  environment.watched.NoteRescue(opened.volume, view.image_id, incomplete);
   if (went_on) {
     report.Add(ReplicationHealth::kError, kMarkedCopyWentOn);
   } else if (awaits_restore) {
@@ -252,7 +253,7 @@ absl::StatusOr<ReplicationInfo> Summarize(ReplicationEnvironment& environment,
           ? "this site is secondary, the peer is primary"
           : "this site is secondary, and no site is known to be primary");
   if (const std::string copy = DescribeCopyInStep(view, settle);
-      !copy.empty() && !went_on) {
+      !copy.empty() && !incomplete) {
     report.Add(ReplicationHealth::kDegraded, copy);
   }
   if (view.resync_requested) {

@@ -79,6 +79,7 @@ absl::Status Resynchronization::Failed(absl::StatusCode code,
 
 absl::Status Resynchronization::See() {
   context_.Step("looking at both sites");
+  rescue_.reset();
   auto view = LookAt(session_.volume, *session_.reads, environment_.timeline);
   if (absl::IsNotFound(view.status())) {
     view_.reset();
@@ -87,7 +88,6 @@ absl::Status Resynchronization::See() {
   ADDONS_RETURN_IF_ERROR(view.status());
   environment_.series.ForgetPrimary(view->timeline_key);
   view_ = *std::move(view);
-  rescue_.reset();
   if (!view_->enabled() || view_->info.primary) return absl::OkStatus();
   ADDONS_ASSIGN_OR_RETURN(
       rescue_,

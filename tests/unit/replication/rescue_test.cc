@@ -548,6 +548,10 @@ TEST_F(MarkedCopyTest, ItIsNotInStep) {
   EXPECT_THAT(resync.status(),
               StatusIs(kUnavailable, HasSubstr("noted as complete")));
   EXPECT_EQ(Record()->step, RescueStep::kMarked);
+  const auto info = Info(on_b_);
+  ASSERT_OK(info);
+  EXPECT_EQ(info->health, ReplicationHealth::kError);
+  EXPECT_THAT(info->message, Not(HasSubstr("in step")));
 }
 
 // Everything looks well: the newest copy is complete and rbd-mirror idle.
