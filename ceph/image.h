@@ -289,6 +289,10 @@ class Image {
   /// it. An image without the feature exclusive-lock has no lock: OK.
   /// rbd_lock_acquire
   virtual absl::Status AcquireLock() = 0;
+  /// A user's snapshot of what was written until then; no client is asked to
+  /// pause its writes. ALREADY_EXISTS: there is one of this name. Errno EDQUOT:
+  /// the image may have no more. rbd_snap_create2
+  virtual absl::Status CreateSnapshot(const std::string& name) = 0;
   /// Of whatever kind. An absent one is OK. rbd_snap_remove_by_id
   virtual absl::Status RemoveSnapshot(uint64_t snapshot_id) = 0;
 

@@ -34,13 +34,14 @@ Piece PieceAt(const ImageLayout& layout, uint64_t offset, uint64_t most) {
   return piece;
 }
 
-/// That an object was not there is read twice: it stands for zeros.
-absl::StatusOr<std::optional<std::string>> ReadAt(Pool& data,
-                                                  const std::string& name,
-                                                  uint64_t snapshot_id,
-                                                  uint64_t bytes) {
-  ADDONS_ASSIGN_OR_RETURN(auto object,
-                          data.ReadObject(name, snapshot_id, bytes));
+}  // namespace
+
+absl::StatusOr<std::optional<std::string>> ReadObjectAt(
+    Pool& data, const ImageLayout& layout, uint64_t number,
+    uint64_t snapshot_id) {
+  const std::string name = DataObjectName(layout, number);
+  ADDONS_ASSIGN_OR_RETURN(
+      auto object, data.ReadObject(name, snapshot_id, layout.object_bytes));
   if (object.has_value()) return std::move(object->bytes);
   ADDONS_ASSIGN_OR_RETURN(const auto kept, data.ListSnapshots({name}));
   if (kept.empty() || !WasThere(kept.front(), snapshot_id)) return std::nullopt;
@@ -49,16 +50,13 @@ absl::StatusOr<std::optional<std::string>> ReadAt(Pool& data,
                    snapshot_id, ": the OSD lists it and does not read it"));
 }
 
-}  // namespace
-
 RawSnapshot::RawSnapshot(ImageLayout layout, ReadObjectFn read_object)
     : layout_(std::move(layout)), read_object_(std::move(read_object)) {}
 
 RawSnapshot::RawSnapshot(const ImageLayout& layout, Pool& data,
                          uint64_t snapshot_id)
     : RawSnapshot(layout, [layout, &data, snapshot_id](uint64_t number) {
-        return ReadAt(data, DataObjectName(layout, number), snapshot_id,
-                      layout.object_bytes);
+        return ReadObjectAt(data, layout, number, snapshot_id);
       }) {}
 
 absl::Status RawSnapshot::ReadObject(uint64_t number) {

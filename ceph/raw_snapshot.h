@@ -13,6 +13,15 @@
 
 namespace addons {
 
+/// What object `number` of an image held at a snapshot; nullopt: it was not
+/// there, which is asked for twice, because it stands for zeros. `data` is the
+/// pool and namespace of the image's data. Where the snapshot is being removed
+/// this is wrong: see afterwards that it is there. UNAVAILABLE: the OSD lists
+/// the object and does not read it. Blocks for two reads at most.
+absl::StatusOr<std::optional<std::string>> ReadObjectAt(
+    Pool& data, const ImageLayout& layout, uint64_t number,
+    uint64_t snapshot_id);
+
 /// What an image without a parent held at a snapshot, as the OSDs have it.
 /// librbd goes by the object map of the snapshot, which is wrong on a copy
 /// where a snapshot of a user arrived (16.2.15, 20.2.4). For one thread.

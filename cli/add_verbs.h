@@ -23,6 +23,8 @@ void AddQuestionVerbs(Program& program);
 void AddReplicationVerbs(Program& program);
 /// sync, pause and resume.
 void AddCopyingVerbs(Program& program);
+/// create, list and remove, below point, and verify.
+void AddPointVerbs(Program& program);
 /// relocate, failover and failback, below site.
 void AddSiteVerbs(Program& program);
 /// Fences, space and, below group, volume groups.

@@ -85,6 +85,7 @@ void AddAllVerbs(Program& program) {
   AddQuestionVerbs(program);
   AddReplicationVerbs(program);
   AddCopyingVerbs(program);
+  AddPointVerbs(program);
   AddSiteVerbs(program);
   AddStorageVerbs(program);
   AddConformanceVerb(program);

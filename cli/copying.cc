@@ -14,11 +14,9 @@
 #include "base/utc.h"
 #include "cli/flag_names.h"
 #include "cli/interrupt.h"
-#include "cli/methods.h"
 #include "cli/output.h"
 #include "cli/repeated_call.h"
 #include "rbdaddons/admin.pb.h"
-#include "rpc/method.h"
 #include "rpc/text.h"
 
 namespace addons {
@@ -41,14 +39,10 @@ absl::Status CallCopying(const CopyingCommand& command, const std::string& id,
                          const google::protobuf::Message& request,
                          google::protobuf::Message& response,
                          Streams& streams) {
-  const auto method = FindMethod(MethodOfRequest(request));
-  if (!method.ok()) return method.status();
-  auto asked = MakeVerbRequest(**method, std::string("{}"), command.secrets);
-  if (!asked.ok()) return asked.status();
-  (*asked)->MergeFrom(request);
-  const RepeatedCall call{command.endpoint, command.endpoint, command.timeout,
-                          nullptr, absl::StrCat("volume '", id, "'")};
-  return CallUntilDone(call, **method, **asked, response, streams);
+  return CallAdminUntilDone(command.endpoint, command.timeout,
+                            RepeatedCall().one_call, command.secrets,
+                            absl::StrCat("volume '", id, "'"), request,
+                            response, streams);
 }
 
 /// The fields of an answer, beside what is there.

@@ -148,6 +148,10 @@ std::string TextOf(const admin_pb::FailoverFinding& finding, bool with_cluster,
   std::string text =
       CleanLine(finding.image().empty() ? finding.volume_id() : finding.image(),
                 kMaxShownName);
+  if (!finding.claim().empty()) {
+    text = absl::StrCat(CleanLine(finding.claim(), kMaxShownName), " (", text,
+                        ")");
+  }
   if (with_cluster && !finding.cluster_id().empty()) {
     absl::StrAppend(&text, " of cluster ",
                     CleanLine(finding.cluster_id(), kMaxShownName));
@@ -156,10 +160,22 @@ std::string TextOf(const admin_pb::FailoverFinding& finding, bool with_cluster,
     absl::StrAppend(&text, " (", CleanLine(finding.role(), 32), ")");
   }
   absl::StrAppend(&text, Both(finding.planned(), finding.forced(), palette));
+  if (!finding.proof().empty()) {
+    absl::StrAppend(&text, "  copy      ",
+                    CleanLine(finding.proof(), kMaxShownText), "\n");
+  }
   if (!finding.role().empty() && finding.role() != "primary") {
     absl::StrAppend(&text, CostText(finding));
   }
   return text;
+}
+
+std::string TextOf(const admin_pb::GroupFailoverFinding& group,
+                   const Palette& palette) {
+  return absl::StrCat(
+      "group ", CleanLine(group.group_id(), kMaxShownName), " (",
+      group.members(), group.members() == 1 ? " member)" : " members)",
+      Both(group.planned(), group.forced(), palette), CostText(group));
 }
 
 /// Facts, what was not seen, and what verbs would answer.
@@ -216,10 +232,7 @@ std::string CheckFailoverText(const admin_pb::CheckFailoverResponse& found,
         " more\n");
   }
   for (const admin_pb::GroupFailoverFinding& group : found.groups()) {
-    absl::StrAppend(
-        &text, "group ", CleanLine(group.group_id(), kMaxShownName), " (",
-        group.members(), group.members() == 1 ? " member)" : " members)",
-        Both(group.planned(), group.forced(), palette), CostText(group));
+    absl::StrAppend(&text, TextOf(group, palette));
   }
   for (const std::string& unseen : found.unseen()) {
     absl::StrAppend(&text, "not looked at: ", CleanLine(unseen, kMaxShownText),
@@ -240,6 +253,30 @@ std::string CheckFailoverText(const admin_pb::CheckFailoverResponse& found,
   }
   text.push_back('\n');
   return text;
+}
+
+std::string ForceText(const admin_pb::CheckFailoverResponse& found,
+                      const Palette& palette) {
+  std::string text;
+  bool planned = true;
+  const auto add = [&](const auto& finding, std::string lines) {
+    text += std::move(lines);
+    planned = planned && Works(finding.planned());
+  };
+  if (found.groups().empty()) {
+    for (const admin_pb::FailoverFinding& finding : found.findings()) {
+      add(finding, TextOf(finding, /*with_cluster=*/false, palette));
+    }
+  } else {
+    for (const admin_pb::GroupFailoverFinding& group : found.groups()) {
+      add(group, TextOf(group, palette));
+    }
+  }
+  if (text.empty()) return "";
+  return absl::StrCat(
+      text, planned ? "it goes on without --force, too: leave that off\n"
+                    : "where the other site lives, both are primary until one "
+                      "is demoted\n");
 }
 
 int RunCheckFailover(const CheckFailoverCommand& command, Streams& streams) {

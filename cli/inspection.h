@@ -62,6 +62,13 @@ std::string ExplainText(
     const ::rbdaddons::admin::v1::ExplainGroupResponse& explained,
     const Palette& palette = {});
 
+/// What is shown before one volume, or one group, is promoted by force: the
+/// same lines, without the numbers and a group's members. Empty: none was
+/// found.
+std::string ForceText(
+    const ::rbdaddons::admin::v1::CheckFailoverResponse& found,
+    const Palette& palette = {});
+
 /// Three lines for each volume and each group, and the numbers.
 std::string CheckFailoverText(
     const ::rbdaddons::admin::v1::CheckFailoverResponse& found,

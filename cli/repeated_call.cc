@@ -22,8 +22,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 
-/// One call waits so long at most, so that the reason is seen soon.
-constexpr seconds kOneCall{30};
 constexpr seconds kPause{2};
 
 /// The daemon's messages name the request; those of a connection that fails do
@@ -47,10 +45,10 @@ absl::Status CallAgainAndAgain(const RepeatedCall& call,
   while (true) {
     const auto left =
         std::chrono::duration_cast<milliseconds>(end - steady_clock::now());
-    absl::Status status =
-        CallMethod(channel, method, request,
-                   std::clamp<milliseconds>(left, milliseconds(1), kOneCall),
-                   response, interrupted, &streams.request_id);
+    absl::Status status = CallMethod(
+        channel, method, request,
+        std::clamp<milliseconds>(left, milliseconds(1), call.one_call),
+        response, interrupted, &streams.request_id);
     if (status.ok()) {
       if (call.judge) status = call.judge(request, response);
       if (status.ok()) return status;
@@ -116,6 +114,23 @@ absl::Status CallUntilDone(const RepeatedCall& call,
   streams.err << "`rbd-addons operations` shows what still runs; the same "
                  "command goes on where this one ended\n";
   return Interrupted();
+}
+
+absl::Status CallAdminUntilDone(const std::string& endpoint,
+                                milliseconds timeout, milliseconds one_call,
+                                const SecretsSource& secrets,
+                                const std::string& subject,
+                                const google::protobuf::Message& request,
+                                google::protobuf::Message& response,
+                                Streams& streams) {
+  ADDONS_ASSIGN_OR_RETURN(const auto* method,
+                          FindMethod(MethodOfRequest(request)));
+  ADDONS_ASSIGN_OR_RETURN(const auto asked,
+                          MakeVerbRequest(*method, "{}", secrets));
+  asked->MergeFrom(request);
+  const RepeatedCall call{endpoint, endpoint, timeout,
+                          nullptr,  subject,  one_call};
+  return CallUntilDone(call, *method, *asked, response, streams);
 }
 
 absl::Status CallOnce(const std::string& endpoint, milliseconds timeout,

@@ -48,6 +48,9 @@ struct RepeatedCall {
   /// is is shown (CallWatch), and what goes on with it when a person interrupts
   /// the command, where `admin_endpoint` can be asked.
   std::string subject;
+  /// One call waits so long at most, so that the reason is seen soon. What ends
+  /// when nobody waits for it is called for all of `timeout`.
+  std::chrono::milliseconds one_call = std::chrono::seconds(30);
 };
 
 /// Calls `method` as often as the daemon asks for it to be repeated; each new
@@ -59,6 +62,14 @@ absl::Status CallUntilDone(const RepeatedCall& call,
                            google::protobuf::Message& request,
                            google::protobuf::Message& response,
                            Streams& streams);
+
+/// CallUntilDone() of the method that `request` belongs to, on the socket of
+/// administrators `endpoint`, with the secrets. `one_call` is as above.
+absl::Status CallAdminUntilDone(
+    const std::string& endpoint, std::chrono::milliseconds timeout,
+    std::chrono::milliseconds one_call, const SecretsSource& secrets,
+    const std::string& subject, const google::protobuf::Message& request,
+    google::protobuf::Message& response, Streams& streams);
 
 /// Calls `method` once. CANCELLED when a person has interrupted the command.
 /// Blocks.

@@ -11,23 +11,28 @@
 #include "cli/call.h"
 #include "cli/confirm.h"
 #include "cli/info_table.h"
+#include "cli/inspection.h"
 #include "cli/methods.h"
 #include "cli/output.h"
 #include "cli/palette.h"
 #include "cli/parameters.h"
 #include "cli/repeated_call.h"
+#include "rbdaddons/admin.pb.h"
 #include "replication/replication.pb.h"
 #include "rpc/text.h"
 
 namespace addons {
 namespace {
 
+namespace admin_pb = ::rbdaddons::admin::v1;
 namespace pb = ::replication;
 using google::protobuf::Message;
 using nlohmann::json;
 
 /// At a copy, between two calls.
 constexpr std::chrono::seconds kOneLook{5};
+/// Before a promotion by force.
+constexpr std::chrono::seconds kOneForecast{30};
 
 struct VerbText {
   const char* name;
@@ -106,12 +111,46 @@ std::string ObjectOf(const ReplicationCommand& command) {
                       "'");
 }
 
+/// What forcing this promotion would cost, as check-failover sees it; where it
+/// does not, what any may cost, and why.
+std::string LossByForce(const VerbText& text, const ReplicationCommand& command,
+                        Streams& streams) {
+  admin_pb::CheckFailoverRequest request;
+  if (command.group) {
+    request.add_group_ids(command.id);
+  } else {
+    request.add_volume_ids(command.id);
+  }
+  const auto parameters = ParseParameters(command.parameters);
+  if (parameters.ok()) {
+    request.mutable_parameters()->insert(parameters->begin(),
+                                         parameters->end());
+  }
+  admin_pb::CheckFailoverResponse found;
+  const absl::Status asked =
+      command.admin_endpoint.empty()
+          ? absl::UnavailableError("no socket for administrators is known")
+          : AskWithSecrets(command.admin_endpoint, kOneForecast,
+                           command.secrets, request, found, streams);
+  if (asked.ok()) {
+    if (std::string seen = ForceText(found, Palette(streams)); !seen.empty()) {
+      return seen;
+    }
+  }
+  return absl::StrCat(text.forced_loss,
+                      "\nWhat this one would lose was not "
+                      "seen: ",
+                      CleanLine(asked.message(), kMaxShownText), "\n");
+}
+
 bool IsAllowed(const VerbText& text, const ReplicationCommand& command,
                Streams& streams) {
-  const std::string loss = command.force ? text.forced_loss : text.loss;
-  return loss.empty() ||
-         Confirmed(command.yes, loss,
-                   CleanLine(ObjectOf(command), kMaxShownText), streams);
+  std::string loss = command.force ? text.forced_loss : text.loss;
+  if (loss.empty() || command.yes) return true;
+  loss = command.verb == ReplicationVerb::kPromote
+             ? LossByForce(text, command, streams)
+             : absl::StrCat(loss, "\n");
+  return SaysYes(loss, CleanLine(ObjectOf(command), kMaxShownText), streams);
 }
 
 /// What replication info says of a copy that is being made; empty when it does

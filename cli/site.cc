@@ -198,6 +198,16 @@ void SayHowToMoveBack(const SiteCommand& command, Streams& streams) {
       << OptionsFor(command.secrets) << "\n";
 }
 
+/// What comes next, and where, once the site that failed is there again.
+void SayHowToGoOn(const SiteCommand& command, Streams& streams) {
+  streams.out << "when the other site is back, on that site, which demotes "
+                 "its volumes and copies them anew:\n"
+                 "  rbd-addons site failback "
+              << absl::StrJoin(command.pools, " ")
+              << (command.cluster.empty() ? "" : " --cluster ITS-CLUSTER")
+              << " --secrets-file ITS-SECRETS.json\n";
+}
+
 /// Needs a person: an error that stays, what was left alone, and what could not
 /// be promoted planned where force is no way either.
 bool NeedsDecision(const SiteCommand& command, const SiteRow& row) {
@@ -291,6 +301,9 @@ int RunSite(const SiteCommand& command, Streams& streams) {
   Print(plan, rows, streams);
   if (code == 0 && command.verb == SiteVerb::kFailback && text) {
     SayHowToMoveBack(command, streams);
+  }
+  if (code == 0 && command.verb == SiteVerb::kFailover && text) {
+    SayHowToGoOn(command, streams);
   }
   return code != 0 && Interrupt::Came() ? kCliInterrupted : code;
 }

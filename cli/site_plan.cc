@@ -68,12 +68,17 @@ std::string Loss(const Seen& seen) {
                       " and loses what was written since");
 }
 
+/// As people call it.
+std::string NameOf(const admin_pb::FailoverFinding& finding) {
+  return !finding.claim().empty()   ? finding.claim()
+         : !finding.image().empty() ? finding.image()
+                                    : finding.volume_id();
+}
+
 Seen SeenVolume(const admin_pb::FailoverFinding& finding) {
   Seen seen;
   seen.item.id = finding.volume_id();
-  seen.item.name =
-      CleanLine(finding.image().empty() ? finding.volume_id() : finding.image(),
-                kMaxShownName);
+  seen.item.name = CleanLine(NameOf(finding), kMaxShownName);
   seen.item.images = {finding.image()};
   seen.item.role = CleanLine(finding.role(), kMaxShownName);
   seen.planned = finding.planned();
@@ -89,10 +94,12 @@ Seen SeenGroup(const admin_pb::GroupFailoverFinding& group,
   seen.item.group = true;
   seen.item.id = group.group_id();
   std::set<std::string> roles;
+  std::set<std::string> names;
   for (const admin_pb::FailoverFinding* member : members) {
     seen.item.images.push_back(member->image().empty() ? member->volume_id()
                                                        : member->image());
     roles.insert(CleanLine(member->role(), kMaxShownName));
+    names.insert(NameOf(*member));
     if (!member->image().empty() && in_pools.count(member->image()) == 0) {
       seen.outside = member->image();
     }
@@ -100,8 +107,7 @@ Seen SeenGroup(const admin_pb::GroupFailoverFinding& group,
   std::sort(seen.item.images.begin(), seen.item.images.end());
   seen.item.role = absl::StrJoin(roles, ", ");
   seen.item.name = CleanLine(
-      absl::StrCat("group of ", absl::StrJoin(seen.item.images, ", ")),
-      kMaxShownName);
+      absl::StrCat("group of ", absl::StrJoin(names, ", ")), kMaxShownName);
   seen.planned = group.planned();
   seen.forced = group.forced();
   seen.members = members;

@@ -35,7 +35,8 @@ struct SiteItem {
   bool group = false;
   std::string id;        // as this site would give it out; empty: not known
   std::string id_there;  // as the other site would; of kDemoteThere
-  /// "pool/image"; of a group "group of pool/image, pool/image".
+  /// "namespace/claim", else "pool/image"; of a group "group of " those of its
+  /// members.
   std::string name;
   std::vector<std::string> images;  // "pool/image", sorted
   std::string role;  // here; of a group each role of a member once

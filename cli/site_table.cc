@@ -155,6 +155,7 @@ nlohmann::ordered_json SiteJson(std::vector<SiteRow> rows,
     const bool called = row.progress.state != SiteState::kNotBegun;
     answer["items"].push_back(
         {{"kind", row.item.group ? "group" : "volume"},
+         {"name", row.item.name},
          {"id", row.item.id},
          {"images", row.item.images},
          {"role", row.role},

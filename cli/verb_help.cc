@@ -84,6 +84,12 @@ Examples() {
           {"operations", {"operations", "operations --watch"}},
           {"pause",
            {"pause pvc-1", "pause pvc-1 pvc-2 --secrets-file user.json"}},
+          {"point create",
+           {"point create pvc-1", "point create pvc-1 --name before-upgrade"}},
+          {"point list", {"point list pvc-1", "point list pvc-1 --json"}},
+          {"point remove",
+           {"point remove pvc-1 before-upgrade",
+            "point remove replicapool/csi-vol-1 20261201T070300Z"}},
           {"probe", {"probe", "probe --timeout 5s"}},
           {"promote",
            {"promote pvc-1",
@@ -114,6 +120,9 @@ Examples() {
           {"unfence",
            {"unfence 10.0.0.5/32 --cluster site-a",
             "unfence 10.0.0.5 --cluster site-a --yes"}},
+          {"verify",
+           {"verify pvc-1 --point before-upgrade",
+            "verify pvc-1 --rate 0 --json"}},
       };
   return examples;
 }

@@ -54,6 +54,10 @@ int FindVolumeIds(const VolumeNames& names,
                 << CleanLine(found.image(), kMaxShownName) << " of cluster "
                 << CleanLine(found.cluster_id(), kMaxShownName) << ")"
                 << std::endl;
+    for (const std::string& place : found.refused_places()) {
+      streams.err << "not looked for it, because this user may not read there: "
+                  << CleanLine(place, kMaxShownText) << std::endl;
+    }
     *volume = found.volume_id();
   }
   return 0;

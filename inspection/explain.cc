@@ -316,6 +316,9 @@ absl::StatusOr<Explanation> Explaining::Run() {
     return std::move(explained_);
   }
   AddImage(*opened, *view);
+  if (const absl::Status read = AddProof(*opened->reads, &*view); !read.ok()) {
+    Unseen("what comparisons with points have found", read);
+  }
   AddMirroringFacts(environment_, *opened, *view, &explained_.facts);
   context_.Step("asking the manager for the schedule");
   AddSchedule(*opened, *view);

@@ -29,10 +29,14 @@ namespace {
 
 constexpr size_t kLooksAtOnce = 16;
 
+/// Of a pool.
+using KnownProofs = absl::StatusOr<std::map<std::string, KnownProof>>;
+
 /// What one look must bring.
 struct Looked {
   MirrorView view;
   std::optional<RescueRecord> rescue;
+  absl::Status proof;  // whether it could be read what comparisons have found
 };
 
 absl::StatusOr<Looked> LookAtVolume(const OpenedVolume& opened,
@@ -43,13 +47,15 @@ absl::StatusOr<Looked> LookAtVolume(const OpenedVolume& opened,
   ADDONS_ASSIGN_OR_RETURN(
       auto rescue,
       ReadRescueRecord(*opened.reads, opened.volume.image_name(), &*view));
-  return Looked{*std::move(view), std::move(rescue)};
+  const absl::Status proof = AddProof(*opened.reads, &*view);
+  return Looked{*std::move(view), std::move(rescue), proof};
 }
 
 /// An image of the pool's listing, whose name only opening it tells. NOT_FOUND:
 /// it is gone meanwhile.
 absl::StatusOr<Looked> LookAtListed(const ImageStatuses& listed,
-                                    OpenedVolume& opened, Timeline& timeline) {
+                                    OpenedVolume& opened, Timeline& timeline,
+                                    const KnownProofs& proofs) {
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Image> image,
                           opened.reads->OpenImageByIdReadOnly(listed.image_id));
   opened.volume.attributes.image_name = image->name();
@@ -60,7 +66,8 @@ absl::StatusOr<Looked> LookAtListed(const ImageStatuses& listed,
   ADDONS_ASSIGN_OR_RETURN(
       auto rescue,
       ReadRescueRecord(*opened.reads, opened.volume.image_name(), &view));
-  return Looked{std::move(view), std::move(rescue)};
+  if (proofs.ok()) AddProof(*proofs, &view);
+  return Looked{std::move(view), std::move(rescue), proofs.status()};
 }
 
 /// The id of the volume whose image this is. NOT_FOUND: the journal of this
@@ -155,6 +162,12 @@ void Check::Fill(const OpenedVolume& opened,
     return;
   }
   finding->role = std::string(RoleName(looked->view));
+  finding->claim = looked->view.claim;
+  finding->proof =
+      looked->proof.ok()
+          ? DescribeProof(looked->view.proof)
+          : absl::StrCat("what comparisons have found cannot be read: ",
+                         looked->proof.message());
   finding->forecast =
       PreviewOf(opened.volume)
           .Of(looked->view, looked->rescue, opened.cluster().fsid(),
@@ -307,6 +320,7 @@ absl::StatusOr<std::vector<FailoverFinding>> Check::OfPool(
   ADDONS_ASSIGN_OR_RETURN(const std::vector<ImageStatuses> images,
                           whole.reads->MirrorStatuses());
   List(whole);
+  const KnownProofs proofs = ReadProofs(*whole.reads);
   context_.Step("looking at the images");
   const std::stop_token stop = context_.stop_token();
   std::vector<FailoverFinding> findings(images.size());
@@ -321,7 +335,7 @@ absl::StatusOr<std::vector<FailoverFinding>> Check::OfPool(
     absl::StatusOr<Looked> looked = absl::UnknownError("not looked at");
     if (auto pool = place.OpenPool(Access::kRead); pool.ok()) {
       opened.reads = *std::move(pool);
-      looked = LookAtListed(images[i], opened, environment_.timeline);
+      looked = LookAtListed(images[i], opened, environment_.timeline, proofs);
     } else {
       looked = pool.status();
     }

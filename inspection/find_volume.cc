@@ -59,7 +59,13 @@ class NameSearch {
              const VolumeName& name)
       : clusters_(clusters), instance_id_(instance_id), name_(name) {}
 
+  /// What the user of the call may not read, no verb could change for it.
   void NotSeen(const std::string& where, const absl::Status& status) {
+    if (absl::IsPermissionDenied(status)) {
+      refused_.push_back(where);
+      denied_.Update(status);
+      return;
+    }
     unseen_.push_back(absl::StrCat(where, ": ", status.message()));
     // That something on the way is gone is no answer.
     first_.Update(absl::IsNotFound(status)
@@ -86,9 +92,11 @@ class NameSearch {
   std::set<std::pair<std::string, std::string>> seen_;  // fsid and namespace
   std::vector<std::string> looked_;
   std::vector<std::string> unseen_;
+  std::vector<std::string> refused_;          // the user may not look there
   std::string without_entry_;                 // of an image that is there
   std::map<std::string, FoundVolume> found_;  // by id
   absl::Status first_;
+  absl::Status denied_;
 };
 
 absl::StatusOr<std::optional<ResolvedPlace>> NameSearch::OfImage(
@@ -233,7 +241,20 @@ absl::StatusOr<FoundVolume> NameSearch::Result() {
                     "' (not looked at: ", Some(unseen_), so_far,
                     "); say its id, or its cluster and pool. The first error"));
   }
-  if (!found.empty()) return found_.begin()->second;
+  if (!found.empty()) {
+    FoundVolume volume = found_.begin()->second;
+    volume.refused_places = refused_;
+    return volume;
+  }
+  if (!refused_.empty()) {
+    return Annotate(
+        denied_,
+        absl::StrCat("volume '", name_.text,
+                     "' is nowhere that this user may read (not looked at: ",
+                     Some(refused_),
+                     "); name it by its id or as POOL/IMAGE, "
+                     "with a user who may read its pool. The first error"));
+  }
   if (looked_.empty()) {
     return absl::FailedPreconditionError(absl::StrCat(
         "config.json has no cluster of this site with the namespace '",

@@ -32,6 +32,7 @@ struct FoundVolume {
   std::string volume_id;  // as this site would give it out
   ClusterId cluster_id;
   std::string image;  // "pool/image" or "pool/namespace/image"
+  std::vector<std::string> refused_places{};  // where the user may not read
 };
 
 /// Looks through the journals of ceph-csi (`instance_id` is its --instanceid)
@@ -40,8 +41,10 @@ struct FoundVolume {
 /// config.json has for the cluster. Connects to one cluster after the other, so
 /// it blocks; reads only. NOT_FOUND: there is none, and every place was looked
 /// at and has answered. FAILED_PRECONDITION: there are several, or an entry of
-/// config.json is broken. Any other error: of the first place that could not
-/// be looked at, also when there is a volume in another one.
+/// config.json is broken. PERMISSION_DENIED: it is nowhere that the user may
+/// read; another volume of that name, which he may not, is none of his. Any
+/// other error: of the first place that could not be looked at, also when there
+/// is a volume in another one.
 absl::StatusOr<FoundVolume> FindVolume(ConfigStore& config,
                                        ClusterProvider& clusters,
                                        const std::vector<ClusterId>& home,

@@ -363,6 +363,9 @@ grpc::ServerUnaryReactor* InspectionService::FindVolume(
               response->set_volume_id(found->volume_id);
               response->set_cluster_id(found->cluster_id.text());
               response->set_image(found->image);
+              for (const std::string& place : found->refused_places) {
+                response->add_refused_places(CleanLine(place, kMaxTextBytes));
+              }
               return absl::OkStatus();
             });
       });

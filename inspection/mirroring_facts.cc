@@ -87,6 +87,9 @@ void MirroringFacts::AddNotes(const MirrorView& view) {
         absl::StrCat(DescribeRefusedDemotion(*view.refused_demotion),
                      "; known here for ", Seconds(view.refused_demotion_age)));
   }
+  if (const std::string proof = DescribeProof(view.proof); !proof.empty()) {
+    Add("mirroring", "copy", proof);
+  }
   if (view.resync_requested) {
     Add("mirroring", "resync", "requested, and not carried out yet");
   }

@@ -6,10 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "history/event_log.h"
 #include "operation/run_operation.h"
 #include "replication/steps/pause.h"
-#include "rpc/secrets.h"
 #include "rpc/text.h"
 #include "rpc/validate.h"
 
@@ -17,31 +15,6 @@ namespace addons {
 namespace {
 
 namespace admin_pb = ::rbdaddons::admin::v1;
-
-/// The key is that of the volume's verbs: nothing else changes it meanwhile.
-template <typename Request>
-absl::StatusOr<SourceCall> PrepareCopying(Resolver& resolver,
-                                          const Request& request,
-                                          const char* verb,
-                                          const ParameterMap& parameters = {}) {
-  ADDONS_RETURN_IF_ERROR(Require("volume_id", request.volume_id()));
-  ::replication::ReplicationSource source;
-  source.mutable_volume()->set_volume_id(request.volume_id());
-  return PrepareSourceCall(resolver, source, "", TakeSecrets(request.secrets()),
-                           verb, parameters);
-}
-
-void RecordCopying(EventLog& history, const SourceCall& call,
-                   const std::string& request_id, const absl::Status& status,
-                   std::string text = "") {
-  HistoryEvent event;
-  event.object = call.target.volume_id.text();
-  event.verb = call.spec.verb;
-  event.user = call.target.user->id;
-  event.request = request_id;
-  event.text = std::move(text);
-  history.AddAnswered(std::move(event), status);
-}
 
 void FillPause(const PauseReport& report,
                admin_pb::PauseVolumeResponse* response) {
@@ -67,8 +40,8 @@ Reply RunPauseVerb(OperationTable& operations,
              })
       .Then([&environment, call, request_id = caller.request_id,
              response](const absl::StatusOr<PauseReport>& report) {
-        RecordCopying(environment.history, call, request_id, report.status(),
-                      report.ok() ? report->message : "");
+        RecordAnswer(environment.history, call, request_id, report.status(),
+                     report.ok() ? report->message : "");
         if (!report.ok()) return report.status();
         response->set_changed(report->changed);
         response->set_schedules(CleanLine(report->schedules, kMaxTextBytes));
@@ -109,12 +82,12 @@ grpc::ServerUnaryReactor* CopyingService::SyncVolume(
       [&](const CallContext& rpc_call) -> Reply {
         ADDONS_ASSIGN_OR_RETURN(
             const SourceCall call,
-            PrepareCopying(environment_.resolver, *request, "sync"));
+            PrepareVolumeCall(environment_.resolver, *request, "sync"));
         return MakeSince(call, rpc_call.caller, rpc_.clock().Now())
             .Then([this, call, request_id = rpc_call.caller.request_id,
                    response](const absl::StatusOr<SyncSnapshot>& made) {
-              RecordCopying(environment_.history, call, request_id,
-                            made.status());
+              RecordAnswer(environment_.history, call, request_id,
+                           made.status());
               if (!made.ok()) return made.status();
               response->set_snapshot_id(made->id);
               response->set_snapshot_time(made->created);
@@ -139,9 +112,9 @@ grpc::ServerUnaryReactor* CopyingService::AwaitSync(
         }
         ADDONS_ASSIGN_OR_RETURN(
             SourceCall call,
-            PrepareCopying(environment_.resolver, *request, "await sync",
-                           {{"snapshot", absl::StrCat(snapshot.id, " of ",
-                                                      snapshot.created)}}));
+            PrepareVolumeCall(environment_.resolver, *request, "await sync",
+                              {{"snapshot", absl::StrCat(snapshot.id, " of ",
+                                                         snapshot.created)}}));
         call.spec.action = "await the sync of";
         MakeRead(&call.spec);
         return RunOperation<std::vector<std::string>>(
@@ -171,7 +144,7 @@ grpc::ServerUnaryReactor* CopyingService::PauseVolume(
       [&](const CallContext& rpc_call) -> Reply {
         ADDONS_ASSIGN_OR_RETURN(
             const SourceCall call,
-            PrepareCopying(environment_.resolver, *request, "pause"));
+            PrepareVolumeCall(environment_.resolver, *request, "pause"));
         return RunPauseVerb(operations_, environment_, call, rpc_call.caller,
                             &PauseSchedules, response);
       });
@@ -186,7 +159,7 @@ grpc::ServerUnaryReactor* CopyingService::ResumeVolume(
       [&](const CallContext& rpc_call) -> Reply {
         ADDONS_ASSIGN_OR_RETURN(
             const SourceCall call,
-            PrepareCopying(environment_.resolver, *request, "resume"));
+            PrepareVolumeCall(environment_.resolver, *request, "resume"));
         return RunPauseVerb(operations_, environment_, call, rpc_call.caller,
                             &ResumeSchedules, response);
       });

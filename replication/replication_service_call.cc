@@ -93,4 +93,16 @@ absl::StatusOr<SourceCall> PrepareSourceCall(
   return call;
 }
 
+void RecordAnswer(EventLog& history, const SourceCall& call,
+                  const std::string& request_id, const absl::Status& status,
+                  std::string text) {
+  HistoryEvent event;
+  event.object = call.target.volume_id.text();
+  event.verb = call.spec.verb;
+  event.user = call.target.user->id;
+  event.request = request_id;
+  event.text = std::move(text);
+  history.AddAnswered(std::move(event), status);
+}
+
 }  // namespace addons

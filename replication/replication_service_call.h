@@ -3,13 +3,17 @@
 
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/status_macros.h"
+#include "history/event_log.h"
 #include "operation/operation_table.h"
 #include "replication/environment.h"
 #include "replication/parameters.h"
 #include "replication/replication.pb.h"
 #include "rpc/secrets.h"
+#include "rpc/validate.h"
 #include "volume/credentials.h"
 #include "volume/resolver.h"
 
@@ -57,6 +61,24 @@ absl::StatusOr<SourceCall> PrepareCall(Resolver& resolver,
                            OldVolumeId(request), TakeSecrets(request.secrets()),
                            verb, parameters);
 }
+
+/// The same of a request of administrators, which names a volume alone. The key
+/// is that of the volume's verbs: nothing else changes it meanwhile.
+template <typename Request>
+absl::StatusOr<SourceCall> PrepareVolumeCall(
+    Resolver& resolver, const Request& request, absl::string_view verb,
+    const ParameterMap& parameters = {}) {
+  ADDONS_RETURN_IF_ERROR(Require("volume_id", request.volume_id()));
+  ::replication::ReplicationSource source;
+  source.mutable_volume()->set_volume_id(request.volume_id());
+  return PrepareSourceCall(resolver, source, "", TakeSecrets(request.secrets()),
+                           verb, parameters);
+}
+
+/// Such a call is answered with `status`: an event of the volume's history.
+void RecordAnswer(EventLog& history, const SourceCall& call,
+                  const std::string& request_id, const absl::Status& status,
+                  std::string text = "");
 
 }  // namespace addons
 

@@ -156,7 +156,9 @@ absl::StatusOr<ImageClients> FindClients(const Session& session,
 
 void NoteLook(ReplicationEnvironment& environment, const OpenedVolume& opened,
               const MirrorView& view) {
-  environment.last_roles.Note(opened.volume, view);
+  if (environment.last_roles.Note(opened.volume, view)) {
+    environment.watched.NoteChange(opened.volume.cluster_id.text());
+  }
   if (!view.enabled()) return;
   environment.watched.Note(opened.volume, view.image_id, opened.user,
                            CloneStateOf(view) != CloneState::kWhole,

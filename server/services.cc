@@ -16,6 +16,7 @@
 #include "inspection/rescue_service.h"
 #include "keyrotation/key_rotation_service.h"
 #include "networkfence/network_fence_service.h"
+#include "points/points_service.h"
 #include "reclaimspace/controller_reclaim_service.h"
 #include "reclaimspace/node_reclaim_service.h"
 #include "replication/copying_service.h"
@@ -130,6 +131,8 @@ ServiceSet MakeServices(const ServiceParts& parts) {
     set.admin_services.push_back(std::make_unique<RescueService>(
         parts.rpc, parts.operations, *set.replication));
     set.admin_services.push_back(std::make_unique<CopyingService>(
+        parts.rpc, parts.operations, *set.replication));
+    set.admin_services.push_back(std::make_unique<PointsService>(
         parts.rpc, parts.operations, *set.replication));
     set.admin_services.push_back(std::make_unique<AdoptService>(
         parts.rpc, parts.operations, parts.config_store, parts.clusters,

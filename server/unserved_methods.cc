@@ -29,9 +29,13 @@ constexpr ServingModes kServingModes[] = {
      "--key-rotation"},
     {"fence.FenceController", true, true},
     {"rbdaddons.admin.v1.Audit", true, false},
+    {"rbdaddons.admin.v1.Inspection", true, false},
+    {"rbdaddons.admin.v1.History", true, false},
+    {"rbdaddons.admin.v1.Doctor", true, false},
     {"rbdaddons.admin.v1.Rescues", true, false},
     {"rbdaddons.admin.v1.Adoption", true, false},
     {"rbdaddons.admin.v1.Copying", true, false},
+    {"rbdaddons.admin.v1.Points", true, false},
 };
 
 /// Ends its call at once, and itself with it.

@@ -16,9 +16,9 @@
 namespace addons {
 namespace {
 
-/// What no report says, and the last call has seen.
+/// What no report says, and the last call has seen, or a comparison.
 void AddDamage(WatchedImage* image) {
-  const auto add = [image](const char* text) {
+  const auto add = [image](const std::string& text) {
     image->health = ReplicationHealth::kError;
     image->copy = CopyState::kBroken;
     image->message = image->message.empty()
@@ -32,6 +32,10 @@ void AddDamage(WatchedImage* image) {
   if (image->awaits_restore) {
     add("a forced promotion in the middle of a copy waits for a decision: "
         "rbd-addons rescue shows it");
+  }
+  if (!image->proof.whole()) {
+    add(absl::StrCat("the copy is ", DescribeProof(image->proof),
+                     ": copy it anew here (rbd mirror image resync)"));
   }
 }
 
@@ -259,6 +263,8 @@ absl::Status PoolLook::Look(OperationContext& context, Cluster& cluster,
   }
   const std::string sent_away =
       WhySilent(cluster, pool, listed, views, clock_.WallNow());
+  // What cannot be read is as it was known.
+  if (auto proofs = ReadProofs(pool); proofs.ok()) proofs_ = *std::move(proofs);
   AskRoles(context, pool, unclear);
   ReadTold(context, pool, views, settle, name_of);
   // Last: a manager that does not answer takes long to say so.
@@ -294,8 +300,12 @@ absl::Status PoolLook::Look(OperationContext& context, Cluster& cluster,
       if (!named->claim.empty()) image.claim = std::move(named->claim);
       image.lacks_parent = named->lacks_parent;
       image.awaits_restore = named->awaits_restore;
-      AddDamage(&image);
     }
+    const auto proof = proofs_.find(view.image_id);
+    if (role == WatchedRole::kSecondary && proof != proofs_.end()) {
+      image.proof = proof->second;
+    }
+    AddDamage(&image);
     Count(std::move(image), seen);
   }
   seen->total = seen->images.size();

@@ -15,6 +15,7 @@
 #include "ceph/mirror.h"
 #include "ceph/pool.h"
 #include "operation/operation_context.h"
+#include "replication/look/known_proofs.h"
 #include "replication/look/mirror_view.h"
 #include "replication/look/timeline.h"
 #include "replication/look/watched.h"
@@ -28,7 +29,8 @@ namespace addons {
 
 /// Looks of the background watch at one pool and namespace, and what one of
 /// them remembers for the next. Opens no image: one listing of the statuses,
-/// one question about schedules to the manager, one about peers, and
+/// one of what comparisons have found, one question about schedules to the
+/// manager, one about peers, and
 ///  - where the reports leave the role of an image open, a question about that
 ///    image, of kMostAsked images in one look;
 ///  - where a primary has no schedule, PauseLooks;
@@ -105,6 +107,7 @@ class PoolLook {
   PauseLooks pauses_;
   GroupLooks groups_;
   EntryLooks entries_;
+  std::map<std::string, KnownProof> proofs_;  // by image id
   std::optional<SteadyTime> manager_answered_;
 };
 

@@ -29,9 +29,14 @@
 namespace addons {
 namespace {
 
+using std::chrono::milliseconds;
+
 /// How long a look at one cluster is waited for before its pools count as
 /// unseen. It is then asked to stop, and no other one begins before it has.
 constexpr std::chrono::minutes kClusterPatience{1};
+
+/// How often it is asked whether calls have changed something.
+constexpr milliseconds kTick{1000};
 
 constexpr char kRefused[] =
     "the cluster refuses the user of the last call, so nothing is looked at "
@@ -60,9 +65,9 @@ class ReplicationWatch::State {
         fences_(named, environment.config, clusters, environment.clock),
         snapshot_(std::make_shared<WatchSnapshot>()) {}
 
-  /// The clusters that are to be looked at now; each counts as looked at until
-  /// LookEnded().
-  std::vector<std::string> ClustersDue();
+  /// The clusters that are to be looked at now, `only` of these; each counts as
+  /// looked at until LookEnded().
+  std::vector<std::string> ClustersDue(const std::set<std::string>* only);
   /// Looks at all pools of a cluster, those first that were seen longest ago.
   absl::Status LookAt(OperationContext& context, const std::string& cluster_id);
   void LookEnded(const std::string& cluster_id, const absl::Status& status);
@@ -74,6 +79,9 @@ class ReplicationWatch::State {
   bool looking() const {
     const MutexLock lock(mutex_);
     return !looking_.empty();
+  }
+  std::set<std::string> ChangesDue() const {
+    return environment_.watched.ChangesDue();
   }
   std::stop_source& stop() { return stop_; }
 
@@ -106,7 +114,8 @@ class ReplicationWatch::State {
   uint64_t published_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-std::vector<std::string> ReplicationWatch::State::ClustersDue() {
+std::vector<std::string> ReplicationWatch::State::ClustersDue(
+    const std::set<std::string>* only) {
   const std::vector<WatchedPools::Watched> all = environment_.watched.All();
   const MutexLock lock(mutex_);
   std::set<Key> known;
@@ -128,11 +137,17 @@ std::vector<std::string> ReplicationWatch::State::ClustersDue() {
   }
   due.merge(fences_.Watch(users));
   for (const auto& [cluster, since] : looking_) due.erase(cluster);
+  if (only != nullptr) {
+    std::erase_if(due, [only](const auto& id) { return !only->contains(id); });
+  }
   std::erase_if(pools_,
                 [&](const auto& pool) { return !known.contains(pool.first); });
   Publish();
   const SteadyTime now = environment_.clock.Now();
-  for (const std::string& cluster : due) looking_[cluster] = now;
+  for (const std::string& cluster : due) {
+    looking_[cluster] = now;
+    environment_.watched.ForgetChanges(cluster);
+  }
   return {due.begin(), due.end()};
 }
 
@@ -302,9 +317,15 @@ ReplicationWatch::ReplicationWatch(OperationTable& operations,
                                    std::chrono::milliseconds interval)
     : operations_(operations),
       state_(std::make_shared<State>(environment, named, clusters)) {
-  if (interval.count() > 0) {
-    rounds_.emplace("replica-watch", interval, [this] { StartLooks(); });
-  }
+  if (interval.count() == 0) return;
+  const auto tick = std::min(interval, kTick);
+  rounds_.emplace("replica-watch", tick,
+                  [this, tick, interval, passed = milliseconds(0)]() mutable {
+                    passed += tick;
+                    if (passed < interval) return StartLooksAtChanges();
+                    passed = milliseconds(0);
+                    StartLooks();
+                  });
 }
 
 ReplicationWatch::~ReplicationWatch() {
@@ -312,8 +333,10 @@ ReplicationWatch::~ReplicationWatch() {
   state_->stop().request_stop();
 }
 
-void ReplicationWatch::StartLooks() {
-  for (const std::string& cluster_id : state_->ClustersDue()) {
+void ReplicationWatch::StartLooks() { StartLooksAt(nullptr); }
+
+void ReplicationWatch::StartLooksAt(const std::set<std::string>* only) {
+  for (const std::string& cluster_id : state_->ClustersDue(only)) {
     OperationSpec spec;
     spec.keys = {cluster_id};
     spec.share = WorkerShare::OfCluster(ClusterId(cluster_id));
@@ -337,6 +360,11 @@ void ReplicationWatch::StartLooks() {
           state->LookEnded(cluster_id, result.status());
         });
   }
+}
+
+void ReplicationWatch::StartLooksAtChanges() {
+  const std::set<std::string> changed = state_->ChangesDue();
+  if (!changed.empty()) StartLooksAt(&changed);
 }
 
 bool ReplicationWatch::looking() const { return state_->looking(); }

@@ -5,6 +5,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "base/periodic.h"
 #include "ceph/cluster.h"
@@ -27,7 +29,8 @@ namespace addons {
 /// stands in the snapshot. Thread-safe.
 class ReplicationWatch {
  public:
-  /// Starts looks every `interval`; zero: only StartLooks() does. Nothing is
+  /// Starts looks every `interval`, and soon after calls have changed something
+  /// (WatchedPools::ChangesDue()); zero: only StartLooks() does. Nothing is
   /// owned, and all of it outlives this, all but `operations` also the
   /// operations of the table.
   ReplicationWatch(OperationTable& operations,
@@ -41,6 +44,8 @@ class ReplicationWatch {
 
   /// One look at each cluster where none runs. Does not block.
   void StartLooks();
+  /// The same of clusters where calls have changed something.
+  void StartLooksAtChanges();
   /// Whether one runs, or its end is not noted yet. Does not block.
   bool looking() const;
 
@@ -51,6 +56,8 @@ class ReplicationWatch {
 
  private:
   class State;
+  void StartLooksAt(const std::set<std::string>* only);
+
   OperationTable& operations_;
   const std::shared_ptr<State> state_;  // shared with looks that run
   std::optional<Periodic> rounds_;      // last: it uses what is above

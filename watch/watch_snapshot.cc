@@ -34,6 +34,8 @@ absl::string_view Name(BrokenCopy reason) {
       return "split-brain";
     case BrokenCopy::kClone:
       return "clone";
+    case BrokenCopy::kDamaged:
+      return "damaged";
     case BrokenCopy::kRescue:
       break;
   }
@@ -62,6 +64,8 @@ bool WatchedImage::Is(BrokenCopy reason) const {
       return split_brain;
     case BrokenCopy::kClone:
       return lacks_parent;
+    case BrokenCopy::kDamaged:
+      return !proof.whole();
     case BrokenCopy::kRescue:
       break;
   }

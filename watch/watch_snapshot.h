@@ -12,6 +12,7 @@
 
 #include "absl/strings/string_view.h"
 #include "base/clock.h"
+#include "replication/look/known_proofs.h"
 #include "replication/look/watched.h"
 #include "replication/steps/info.h"
 
@@ -26,8 +27,8 @@ inline constexpr size_t kReplicationHealths = 3;
 
 /// Why a copy cannot be relied on: the sites have gone their own ways; it lacks
 /// what a clone had from its parent; a forced promotion waits for a decision.
-enum class BrokenCopy { kSplitBrain, kClone, kRescue };
-inline constexpr size_t kBrokenCopies = 3;
+enum class BrokenCopy { kSplitBrain, kClone, kRescue, kDamaged };
+inline constexpr size_t kBrokenCopies = 4;
 
 /// How the copy of an image is, the better first. In step: it follows, and is
 /// as new as the schedule wants, where that is known. Copying: it is made for
@@ -43,7 +44,7 @@ using CopyStateCounts = std::array<size_t, kCopyStates>;
 absl::string_view Name(WatchedRole role);
 /// "healthy", "degraded", "error".
 absl::string_view Name(ReplicationHealth health);
-/// "split-brain", "clone", "rescue".
+/// "split-brain", "clone", "rescue", "damaged".
 absl::string_view Name(BrokenCopy reason);
 /// "in step", "copying", "unknown", "late", "broken".
 absl::string_view Name(CopyState state);
@@ -87,6 +88,10 @@ struct WatchedImage {
   // As the last call that looked at the image itself has found it.
   bool lacks_parent = false;
   bool awaits_restore = false;
+
+  /// Of a secondary: what a comparison with a point has found last; without a
+  /// name: nothing.
+  KnownProof proof;
 
   bool Is(BrokenCopy reason) const;
 };

@@ -87,6 +87,7 @@ class RbdImage final : public Image {
   absl::Status Flush() override;
   absl::Status Resize(uint64_t bytes) override;
   absl::Status AcquireLock() override;
+  absl::Status CreateSnapshot(const std::string& name) override;
   absl::Status RemoveSnapshot(uint64_t snapshot_id) override;
 
   absl::Status Close() override;

@@ -140,6 +140,15 @@ absl::Status RbdImage::Resize(uint64_t bytes) {
   });
 }
 
+absl::Status RbdImage::CreateSnapshot(const std::string& name) {
+  return Mutate("rbd_snap_create2",
+                absl::StrCat("create snapshot '", name, "' of"), [&] {
+                  return rbd_snap_create2(
+                      image_.get(), name.c_str(), RBD_SNAP_CREATE_SKIP_QUIESCE,
+                      [](uint64_t, uint64_t, void*) { return 0; }, nullptr);
+                });
+}
+
 absl::Status RbdImage::RemoveSnapshot(uint64_t snapshot_id) {
   const absl::Status removed =
       Mutate("rbd_snap_remove_by_id",

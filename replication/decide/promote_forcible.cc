@@ -52,6 +52,10 @@ std::set<std::chrono::seconds> Moments(const PromoteSeen& s) {
   if (view.silent_peer_age.has_value()) clocks.push_back(*view.silent_peer_age);
   if (s.clocks.evicted_for.has_value()) clocks.push_back(*s.clocks.evicted_for);
   std::set<std::chrono::seconds> moments = {std::chrono::seconds(0)};
+  if (RefusalStands(view)) {
+    moments.insert(std::chrono::ceil<std::chrono::seconds>(
+        kRefusalCounts - view.refused_demotion_age));
+  }
   for (const SteadyDuration clock : clocks) {
     for (const SteadyDuration time :
          {settle, 2 * settle, SteadyDuration(s.options.takeover_time)}) {
@@ -88,6 +92,10 @@ struct Over {
 std::optional<Over> OverIn(const PromoteSeen& seen,
                            std::chrono::seconds later) {
   const Next next = DecideLater(seen, later);
+  // A site that lives tells once more that it is to be demoted.
+  if (next.row == kPeerPrimaryRow && RefusalStands(seen.view)) {
+    return std::nullopt;
+  }
   const bool over =
       Forced(seen) ? !next.answers() && !next.waits()
                    : next.answers() &&
@@ -133,7 +141,7 @@ void CountPrimary(const PromoteSeen& s, WaitClock* clock) {
   const SteadyDuration takeover = s.options.takeover_time;
   const bool pool_is_last = takeover - s.clocks.peer_primary_for >=
                             Settle(s) - s.clocks.image_primary_for;
-  clock->primary = true;
+  clock->what = WaitsFor::kPrimary;
   clock->seen_for = Whole(pool_is_last ? s.clocks.peer_primary_for
                                        : s.clocks.image_primary_for);
   clock->needed = Whole(pool_is_last ? takeover : Settle(s));
@@ -156,6 +164,10 @@ std::optional<WaitClock> WaitClockOf(
   clock.over_in = over->in;
   if (over->row == kPeerPrimaryRow) {
     CountPrimary(seen, &clock);
+  } else if (RefusalStands(view) && !Forced(seen)) {
+    clock.what = WaitsFor::kRefusal;
+    clock.seen_for = Whole(view.refused_demotion_age);
+    clock.needed = kRefusalCounts;
   } else if (Forced(seen)) {  // rests on reports alone
     clock.seen_for = clock.report_age.value_or(std::chrono::seconds(0));
     clock.needed = Whole(Settle(seen));
@@ -183,10 +195,20 @@ std::string DescribeWaitClock(const WaitClock& clock,
                               clock.report_age->count(), " s old")
                : "";
   }
+  std::string waits;
+  switch (clock.what) {
+    case WaitsFor::kSilence:
+      waits = absl::StrCat("no sign of ", clock.site);
+      break;
+    case WaitsFor::kPrimary:
+      waits = absl::StrCat(clock.site, " is primary");
+      break;
+    case WaitsFor::kRefusal:
+      waits = absl::StrCat("that ", clock.site, " is to be demoted is known");
+      break;
+  }
   return absl::StrCat(
-      clock.primary ? absl::StrCat(clock.site, " is primary")
-                    : absl::StrCat("no sign of ", clock.site),
-      " for ", clock.seen_for.count(), " s of ", clock.needed.count(),
+      waits, " for ", clock.seen_for.count(), " s of ", clock.needed.count(),
       clock.force == Force::kYes ? " s (" : " s while calls wait (",
       clock.report_age.has_value()
           ? absl::StrCat("last report ", clock.report_age->count(), " s ago")

@@ -34,6 +34,15 @@ bool AwaitsReport(const PromoteSeen& s) {
   return NeedsReport(s.view) && AwaitsReport(s.view, s.force, Settle(s));
 }
 
+/// The demotion is here, and holds. It may be one of yesterday that was taken
+/// back: of that this site's rbd-mirror would know; where it was this site's
+/// own, a report of the peer tells.
+bool NothingIsLost(const PromoteSeen& s) {
+  return Arrived(s) && !AwaitsReport(s) &&
+         (Forced(s) || s.view.LastDemotionIsOwn() ||
+          LocalWordCounts(Life(s), s.options));
+}
+
 /// A peer may hold what this site's own demotion hides.
 bool OutOfStep(const PromoteSeen& s) {
   return !PeerInSync(s.view, Settle(s)) && !s.view.PeerDiverged() &&
@@ -115,15 +124,23 @@ constexpr Rule<PromoteSeen> kRowsOfSecondary[] = {
        return Answer(StatusCode::kUnavailable, kMarkedCopyWentOn);
      }},
 
+    {"copy-damaged",
+     [](const PromoteSeen& s) -> Judged {
+       if (Forced(s) || s.view.proof.whole() || !NothingIsLost(s)) {
+         return std::nullopt;
+       }
+       return Wait(absl::StrCat(
+           "the demotion is here, and this copy is ",
+           DescribeProof(s.view.proof),
+           ": promote the other site again, have the image copied anew here "
+           "(`rbd mirror image resync`), and move again; or ",
+           kByHand, ", which keeps what is damaged"));
+     }},
+
     // --- nothing is lost
     {"demotion-here",
      [](const PromoteSeen& s) -> Judged {
-       // The demotion may be one of yesterday that was taken back. Of that this
-       // site's rbd-mirror would know; where it was this site's own, a report
-       // of the peer tells.
-       const bool told = Forced(s) || s.view.LastDemotionIsOwn() ||
-                         LocalWordCounts(Life(s), s.options);
-       if (!Arrived(s) || AwaitsReport(s) || !told) return std::nullopt;
+       if (!NothingIsLost(s)) return std::nullopt;
        return Do(Step::kPromote,
                  s.view.LastDemotionIsOwn()
                      ? "this site takes its own demotion back, and nothing is "
@@ -287,7 +304,12 @@ constexpr Rule<PromoteSeen> kRowsOfSecondary[] = {
        // nothing. Its site is dead when it tells nothing for as long as the
        // note counts.
        if (!RefusalStands(s.view)) return std::nullopt;
-       return Wait(DescribeRefusedDemotion(*s.view.refused_demotion));
+       std::string reason = DescribeRefusedDemotion(*s.view.refused_demotion);
+       if (!s.view.AnyFreshPeer(Settle(s))) {
+         absl::StrAppend(&reason, "; where that site is dead, ", kByHand, " (",
+                         Loss(s), ")");
+       }
+       return Wait(std::move(reason));
      }},
     {"no-sign-of-life",
      [](const PromoteSeen& s) -> Judged {

@@ -14,12 +14,18 @@ namespace addons {
 /// WaitClock::over_in is to this, rounded up.
 inline constexpr std::chrono::seconds kForcibleStep{5};
 
+/// What a promotion waits through.
+enum class WaitsFor {
+  kSilence,  // no sign of another site
+  kPrimary,  // another site says that it is primary
+  kRefusal,  // another site is to be demoted (RefusalStands()), and is silent
+};
+
 /// Since when a promotion sees of another site what it waits through, and when
 /// that is over.
 struct WaitClock {
   std::string site;  // "site 'site-b'", the one that was heard of last
-  /// It says that it is primary; false: no sign of it is what is counted.
-  bool primary = false;
+  WaitsFor what = WaitsFor::kSilence;
   /// For how long calls that wait have seen that, and for how long they have
   /// to; only where `over_in` is known.
   std::chrono::seconds seen_for{0};

@@ -20,16 +20,23 @@ LastRole RoleIn(const MirrorView& view) {
 
 }  // namespace
 
-void LastRoles::Note(const ResolvedVolume& volume, const MirrorView& view) {
+bool LastRoles::Note(const ResolvedVolume& volume, const MirrorView& view) {
   const uint64_t hash = HashOf(volume);
+  const LastRole role = RoleIn(view);
   MutexLock lock(mutex_);
-  newer_[hash] = RoleIn(view);
+  const LastRole before = Find(hash).value_or(LastRole::kOff);
+  newer_[hash] = role;
   if (newer_.size() >= kEnough) older_ = std::exchange(newer_, {});
+  return role != before;
 }
 
 std::optional<LastRole> LastRoles::Of(const ResolvedVolume& volume) const {
   const uint64_t hash = HashOf(volume);
   MutexLock lock(mutex_);
+  return Find(hash);
+}
+
+std::optional<LastRole> LastRoles::Find(uint64_t hash) const {
   for (const Roles* roles : {&newer_, &older_}) {
     const auto found = roles->find(hash);
     if (found != roles->end()) return found->second;

@@ -21,7 +21,9 @@ enum class LastRole { kOff, kPrimary, kSecondary };
 /// forgotten, it costs a look or a lease more. Thread-safe.
 class LastRoles {
  public:
-  void Note(const ResolvedVolume& volume, const MirrorView& view);
+  /// True: it is another one than was seen last, or the first that is seen of a
+  /// volume that is mirrored.
+  bool Note(const ResolvedVolume& volume, const MirrorView& view);
   /// nullopt: not seen, or forgotten.
   std::optional<LastRole> Of(const ResolvedVolume& volume) const;
 
@@ -31,6 +33,9 @@ class LastRoles {
  private:
   // By a hash of the volume: two that share one only mislead each other.
   using Roles = std::unordered_map<uint64_t, LastRole>;
+
+  std::optional<LastRole> Find(uint64_t hash) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   mutable Mutex mutex_;
   Roles newer_ ABSL_GUARDED_BY(mutex_);

@@ -136,10 +136,16 @@ int64_t MirrorView::EntriesBehind() const {
 }
 
 std::optional<int64_t> MirrorView::RestoreTime() const {
-  if (info.mode == MirrorMode::kJournal || LastComplete() == nullptr ||
-      !local.has_value() || UserSnapshotInMidCopy(*this) != nullptr) {
+  const MirrorSnapshot* complete = LastComplete();
+  if (info.mode == MirrorMode::kJournal || complete == nullptr ||
+      UserSnapshotInMidCopy(*this) != nullptr) {
     return std::nullopt;
   }
+  // No report is of what this site wrote itself.
+  if (complete->kind == MirrorSnapshotKind::kPrimaryDemoted) {
+    return std::chrono::system_clock::to_time_t(complete->created);
+  }
+  if (!local.has_value()) return std::nullopt;
   return CopiedUpTo(local->status.description);
 }
 
@@ -169,7 +175,10 @@ std::string MirrorView::RestorePoint() const {
   // The primary's own time of that snapshot is what a person wants to know; the
   // local one only says when copying it began.
   if (const std::optional<int64_t> time = RestoreTime(); time.has_value()) {
-    return absl::StrCat("the state of ", FormatUnixSeconds(*time));
+    return absl::StrCat(complete->kind == MirrorSnapshotKind::kPrimaryDemoted
+                            ? "its own demotion of "
+                            : "the state of ",
+                        FormatUnixSeconds(*time));
   }
   return absl::StrCat("the snapshot that arrived at ",
                       FormatUnixSeconds(std::chrono::system_clock::to_time_t(

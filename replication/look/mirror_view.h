@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "ceph/image.h"
 #include "ceph/mirror.h"
+#include "replication/look/known_proofs.h"
 #include "replication/look/local_record.h"
 #include "replication/look/move_marks.h"
 #include "replication/look/report.h"
@@ -29,6 +30,10 @@ inline constexpr char kResyncKeyPrefix[] = ".rbd_mirror.";
 /// arrives on the peer site with a mirror snapshot, the second stays here.
 inline constexpr char kSharedMarkPrefix[] = "rbd-addons.";
 inline constexpr char kLocalMarkPrefix[] = ".rbd-addons.";
+/// The names of points (docs/points.md), and the metadata that tells what the
+/// newest one held: too large for a view.
+inline constexpr char kPointPrefix[] = "rbd-addons.point.";
+inline constexpr char kPointRecordKey[] = "rbd-addons-point";
 /// Written by ceph-csi: who staged the volume. The leading dot keeps it on this
 /// site.
 inline constexpr char kPublishPrefix[] = ".rbd.csi.ceph.com/";
@@ -173,6 +178,9 @@ struct MirrorView {
   std::optional<RefusedDemotion> refused_demotion;
   /// Since this process has seen that, in its present words.
   SteadyDuration refused_demotion_age{0};
+  /// What a comparison with a point has found of this copy, where that was read
+  /// (AddProof()); without a name: nothing.
+  KnownProof proof;
   LocalRecord own;       // what this site has noted of the image for itself
   std::string pool_key;  // WholePoolKey()
   std::string timeline_key;

@@ -78,9 +78,6 @@ int64_t SecondarySince(const MirrorView& view) {
 /// step.
 constexpr std::chrono::seconds kClaimStands{150};
 
-/// A note that a demotion was refused counts for so long, unless it is renewed.
-constexpr std::chrono::minutes kRefusalCounts{10};
-
 /// Reports that were rewritten so often tell of a time after the first of the
 /// looks in which that was counted.
 constexpr int kRewritesOfPresent = 2;

@@ -1,6 +1,7 @@
 #ifndef ADDONS_REPLICATION_LOOK_PEERS_H_
 #define ADDONS_REPLICATION_LOOK_PEERS_H_
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -129,7 +130,9 @@ bool PeerInSync(const MirrorView& view, SteadyDuration settle);
 std::string DescribeOutOfStep(const MirrorView& view,
                               const SiteNameFn& site_name);
 
-/// The peer has told within ten minutes that its demotion is wanted, and kept
+/// A note that a demotion was refused counts for so long, unless it is renewed.
+inline constexpr std::chrono::minutes kRefusalCounts{10};
+/// The peer has told within that time that its demotion is wanted, and kept
 /// from going on (MirrorView::refused_demotion).
 bool RefusalStands(const MirrorView& view);
 

@@ -38,7 +38,8 @@ void WatchedPools::Note(const ResolvedVolume& volume,
   Entry& entry = *found;
   entry.pool_name = volume.pool_name;
   entry.user = user;
-  entry.asked_at = clock_.Now();
+  const SteadyTime now = clock_.Now();
+  entry.asked_at = now;
   Named named{volume.image_name().text(), volume.volume_id.text(),
               volume.attributes.request_name, claim, lacks_parent};
   const auto known = entry.images.find(image_id);
@@ -47,7 +48,34 @@ void WatchedPools::Note(const ResolvedVolume& volume,
     known->second = std::move(named);
   } else if (entry.images.size() < kMostImages) {
     entry.images.emplace(image_id, std::move(named));
+    Changed(volume.cluster_id.text(), now);
   }
+}
+
+void WatchedPools::NoteChange(const std::string& cluster_id) {
+  const MutexLock lock(mutex_);
+  Changed(cluster_id, clock_.Now());
+}
+
+void WatchedPools::Changed(const std::string& cluster_id, SteadyTime now) {
+  changes_.emplace(cluster_id, Changes{now, now}).first->second.last = now;
+}
+
+std::set<std::string> WatchedPools::ChangesDue() const {
+  const MutexLock lock(mutex_);
+  const SteadyTime now = clock_.Now();
+  std::set<std::string> due;
+  for (const auto& [cluster_id, changes] : changes_) {
+    if (now - changes.last >= kQuiet || now - changes.first >= kAtLatest) {
+      due.insert(cluster_id);
+    }
+  }
+  return due;
+}
+
+void WatchedPools::ForgetChanges(const std::string& cluster_id) {
+  const MutexLock lock(mutex_);
+  changes_.erase(cluster_id);
 }
 
 void WatchedPools::NoteRescue(const ResolvedVolume& volume,

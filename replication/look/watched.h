@@ -30,6 +30,10 @@ class WatchedPools {
   static constexpr size_t kMost = 64;
   static constexpr size_t kMostImages = 5000;  // names, of each pool
   static constexpr std::chrono::hours kForgetAfter{24};
+  /// A change is looked at when none has followed it for kQuiet, and kAtLatest
+  /// after it: many volumes change at once.
+  static constexpr std::chrono::seconds kQuiet{2};
+  static constexpr std::chrono::seconds kAtLatest{20};
 
   /// Cluster id, pool id, namespace.
   using Key = std::tuple<std::string, int64_t, std::string>;
@@ -77,6 +81,13 @@ class WatchedPools {
   /// Why not all that the daemon's own user should find is found; empty: it is.
   void SetOwnTrouble(const std::string& why);
   std::string own_trouble() const;
+  /// A call has changed the role of an image, or has seen that it is another
+  /// one: what was seen of the cluster is old. A new image counts by itself.
+  void NoteChange(const std::string& cluster_id);
+  /// The clusters with a change that is to be looked at now.
+  std::set<std::string> ChangesDue() const;
+  /// A look at the cluster begins.
+  void ForgetChanges(const std::string& cluster_id);
   /// The cluster refuses `user`: it is not used any more, unless a call, or
   /// SetOwn(), has brought another one meanwhile.
   void Refuse(const Key& key, const CephUserRef& user);
@@ -99,12 +110,20 @@ class WatchedPools {
   };
   /// nullptr: there are too many.
   Entry* Find(const Key& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Changed(const std::string& cluster_id, SteadyTime now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Clock& clock_;
   mutable Mutex mutex_;
   std::map<Key, Entry> pools_ ABSL_GUARDED_BY(mutex_);
   std::set<Key> left_out_ ABSL_GUARDED_BY(mutex_);
   std::string own_trouble_ ABSL_GUARDED_BY(mutex_);
+  struct Changes {
+    SteadyTime first;
+    SteadyTime last;
+  };
+  // Not looked at, by cluster.
+  std::map<std::string, Changes> changes_ ABSL_GUARDED_BY(mutex_);
 };
 
 /// A volume group under replication, as the last call has found it.

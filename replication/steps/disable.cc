@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "base/status_macros.h"
@@ -29,6 +30,30 @@
 
 namespace addons {
 namespace {
+
+/// They prove a copy that there is none of any more, and would keep ceph-csi
+/// from deleting the image. What cannot be removed keeps nothing else. The
+/// first error.
+absl::Status RemovePoints(const MirrorView& view, Image& image) {
+  absl::Status status;
+  bool any = false;
+  for (const ImageSnapshot& snapshot : view.other_snapshots) {
+    if (snapshot.kind != SnapshotKind::kUser ||
+        !absl::StartsWith(snapshot.name, kPointPrefix)) {
+      continue;
+    }
+    any = true;
+    status.Update(image.RemoveSnapshot(snapshot.id));
+  }
+  if (!any) return status;
+  const auto record = image.ListMetadata(kPointRecordKey);
+  status.Update(record.status());
+  if (!record.ok()) return status;
+  MetadataChanges changes;
+  for (const auto& [key, value] : *record) changes[key] = std::nullopt;
+  status.Update(image.ChangeMetadata(changes));
+  return status;
+}
 
 class Disabling {
  public:
@@ -56,6 +81,7 @@ class Disabling {
   absl::Status ForgetGroup();
   /// Before a primary is disabled: whose image may stay.
   void TellLeftBehind() const;
+  void ForgetPoints(Image& image) const;
   absl::Status DisableNow(Force force);
   absl::StatusOr<bool> DisableImage(Force force);
   absl::Status DisableOnceMore(Force force);
@@ -126,7 +152,10 @@ absl::StatusOr<bool> Disabling::DisableImage(Force force) {
       ADDONS_RETURN_IF_ERROR(RefuseLockTakenByHand("disable replication of",
                                                    session_.volume, image));
     }
+    // A copy that is disabled by force takes writes only after that.
+    if (view_.info.primary) ForgetPoints(image);
     ADDONS_RETURN_IF_ERROR(image.MirrorDisable(force));
+    if (!view_.info.primary) ForgetPoints(image);
     // The next look tells when this failed: ForgetGroup().
     if (marked) {
       image.ChangeMetadata({{kGroupMark, std::nullopt}}).IgnoreError();
@@ -134,6 +163,15 @@ absl::StatusOr<bool> Disabling::DisableImage(Force force) {
     return absl::OkStatus();
   };
   return ChangeAsSeen(session_, view_, disable);
+}
+
+void Disabling::ForgetPoints(Image& image) const {
+  const absl::Status removed = RemovePoints(view_, image);
+  if (removed.ok()) return;
+  Log().warn(
+      "points of an image stay there, and keep it from being deleted: see `rbd "
+      "snap ls`, and remove them with `rbd snap rm` volume={} message={}",
+      Quoted(session_.volume.volume_id.text()), Quoted(removed.message()));
 }
 
 /// rbd-mirror removes a copy with its primary, and an image that has demoted

@@ -40,6 +40,7 @@ struct DisableRequest {
 ///
 ///   DisableNow()      DisableOnceMore() of one that is "disabling"
 ///   DisableImage()    MakeWritable()        see replication/steps/promotion_cleanup.h
+///                     RemovePoints()        of a primary
 ///                     RemoveSchedules(), BeginMutation(), TellLeftBehind()
 ///                     "disabling", "disabling by force"
 // clang-format on

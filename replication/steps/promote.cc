@@ -65,6 +65,8 @@ class Promotion {
   absl::Status Wait(const std::string& reason, const std::string& clock = "");
   // --- of a secondary
   absl::Status PromoteAs(Step step);
+  void ReadProofOfCopy();
+  void ForgetProofOfCopy(const std::string& image_id);
   // --- of a primary
   absl::Status SeeRelease();
   absl::Status RestoreLastComplete();
@@ -112,7 +114,38 @@ absl::Status Promotion::See() {
   ADDONS_ASSIGN_OR_RETURN(
       record_,
       ReadRescueRecord(*session_.reads, session_.volume.image_name(), &view_));
+  ReadProofOfCopy();
   return absl::OkStatus();
+}
+
+/// Where it counts: for a promotion that would lose nothing, and to be
+/// forgotten. That it cannot be read keeps no site down.
+void Promotion::ReadProofOfCopy() {
+  const MirrorSnapshot* const newest = view_.Newest();
+  if (newest == nullptr ||
+      (request_.force == Force::kNo &&
+       newest->kind != MirrorSnapshotKind::kNonPrimaryDemoted)) {
+    return;
+  }
+  const absl::Status read = AddProof(*session_.reads, &view_);
+  if (!read.ok()) {
+    Log().warn(
+        "what comparisons have found cannot be read volume={} message={}",
+        Quoted(session_.volume.volume_id.text()), Quoted(read.message()));
+  }
+}
+
+/// What this site holds is right from now on.
+void Promotion::ForgetProofOfCopy(const std::string& image_id) {
+  const auto pool = session_.volume.OpenPool(Access::kMutate);
+  const absl::Status forgotten =
+      pool.ok() ? ForgetProof(**pool, image_id) : pool.status();
+  if (!forgotten.ok()) {
+    Log().warn(
+        "what a comparison has found of the copy that was promoted stays in "
+        "rbd_addons.proofs volume={} message={}",
+        Quoted(session_.volume.volume_id.text()), Quoted(forgotten.message()));
+  }
 }
 
 PromoteSeen Promotion::Seen(const SiteNameFn& site_name) const {
@@ -301,6 +334,7 @@ absl::Status Promotion::PromoteAs(Step step) {
   ADDONS_ASSIGN_OR_RETURN(std::optional<MirrorView> promoted,
                           change_.Promote(step, view_, looked_at_, &record_));
   if (!promoted.has_value()) return absl::OkStatus();
+  if (!view_.proof.point.empty()) ForgetProofOfCopy(view_.image_id);
   view_ = *std::move(promoted);
   fresh = true;
   return absl::OkStatus();

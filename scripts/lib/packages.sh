@@ -7,7 +7,7 @@ build_packages=(
   librados-dev librbd-dev libradospp-dev
   libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
   libabsl-dev libspdlog-dev nlohmann-json3-dev libcli11-dev libssl-dev libcryptsetup-dev
-  prometheus-cpp-dev zlib1g-dev
+  prometheus-cpp-dev zlib1g-dev libxxhash-dev libzstd-dev
 )
 # Tests without clusters.
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev iproute2)

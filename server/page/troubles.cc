@@ -60,6 +60,7 @@ class PoolTroubles {
     kLocalMirror,
     kSplitBrain,
     kRescue,
+    kDamaged,
     kClone,
     kBroken,
     kNotLooked,
@@ -130,6 +131,8 @@ void PoolTroubles::NoteBroken(const WatchedPool& pool) {
               is(BrokenCopy::kSplitBrain));
   NoteVolumes(kRescue, pool, broken(BrokenCopy::kRescue), "rescue",
               is(BrokenCopy::kRescue));
+  NoteVolumes(kDamaged, pool, broken(BrokenCopy::kDamaged), "explain",
+              is(BrokenCopy::kDamaged));
   if (const size_t count = broken(BrokenCopy::kClone); count > 0) {
     Note(kClone, pool, count).command =
         absl::StrCat("rbd-addons audit clones --pool ", ShellWord(pool.pool));
@@ -137,7 +140,8 @@ void PoolTroubles::NoteBroken(const WatchedPool& pool) {
   // Those that none of the above is about.
   const auto otherwise = [](const WatchedImage& image) {
     return image.copy == CopyState::kBroken && !image.split_brain &&
-           !image.lacks_parent && !image.awaits_restore;
+           !image.lacks_parent && !image.awaits_restore &&
+           !image.Is(BrokenCopy::kDamaged);
   };
   NoteVolumes(kBroken, pool,
               static_cast<size_t>(std::count_if(pool.images.begin(),
@@ -265,6 +269,15 @@ Trouble PoolTroubles::Told(Kind kind, const Found& found) {
           absl::StrCat("in ", places),
           found.command,
           "docs/runbooks/forced-promotion-unfinished.md"};
+    case kDamaged:
+      return {true,
+              "damaged",
+              absl::StrCat("a comparison has found the copy of ", volumes,
+                           " damaged"),
+              absl::StrCat("in ", places,
+                           ": after a failover it would have other content"),
+              found.command,
+              "docs/runbooks/damaged-copy.md"};
     case kClone:
       return {
           true,

@@ -17,6 +17,7 @@
 #include "ceph/mirror.h"
 #include "ceph/object_map.h"
 #include "ceph/pool.h"
+#include "ceph/raw_snapshot.h"
 #include "tests/contract/contract_fixture.h"
 #include "tests/testing/status_matchers.h"
 
@@ -300,6 +301,66 @@ TEST_P(ContractTest, AnObjectIsReplacedAsLongAsItIsWhatWasSeen) {
   EXPECT_FALSE(replace(first->version, first->bytes));
   EXPECT_TRUE(replace(std::nullopt, first->bytes));
   EXPECT_EQ(*bed().Fingerprint(kA, "content-object"), before);
+}
+
+/// The id of a user's snapshot; 0: there is none, or not yet.
+uint64_t UserSnapshot(Image* image, const std::string& name) {
+  if (image == nullptr) return 0;
+  const auto all = image->Snapshots();
+  if (!all.ok()) return 0;
+  for (const ImageSnapshot& snapshot : *all) {
+    if (snapshot.name == name && snapshot.kind == SnapshotKind::kUser) {
+      return snapshot.id;
+    }
+  }
+  return 0;
+}
+
+// What a proof that a copy is whole rests on (points/).
+TEST_P(ContractTest, ASnapshotOfAUserTravelsWithTheNextMirrorSnapshot) {
+  const std::string image_name = kPoint;
+  NeedMirrored(image_name);
+  ASSERT_OK(bed().Write(kA, image_name, 7));
+  uint64_t made = 0;
+  ASSERT_OK(Change(kA, image_name, [&](Image& image) -> absl::Status {
+    const absl::Status created = image.CreateSnapshot("a-point");
+    if (!created.ok()) return created;
+    made = UserSnapshot(&image, "a-point");
+    EXPECT_THAT(image.CreateSnapshot("a-point"),
+                StatusIs(absl::StatusCode::kAlreadyExists));
+    return image.CreateMirrorSnapshot().status();
+  }));
+  ASSERT_NE(made, 0U);
+  const uint64_t carrier = Newest(kA, image_name)->id;
+  ASSERT_GT(carrier, made);
+  // Whole: a complete mirror snapshot of a later one of the primary.
+  ASSERT_TRUE(bed().WaitFor(
+      [&] {
+        const auto newest = Newest(kB, image_name);
+        return newest.has_value() && newest->complete &&
+               newest->primary_snapshot_id >= carrier;
+      },
+      kCopyLimit));
+  ASSERT_OK(bed().Write(kA, image_name, 8));
+  const auto object_at = [&](Site site, uint64_t snapshot) {
+    const auto image = Look(site, image_name);
+    const auto pool = OpenPool(site, Access::kRead);
+    return *ReadObjectAt(*pool, *image->Layout(), 0, snapshot);
+  };
+  const uint64_t there = UserSnapshot(Look(kB, image_name).get(), "a-point");
+  ASSERT_NE(there, 0U);
+  const auto held = object_at(kA, made);
+  ASSERT_TRUE(held.has_value());
+  EXPECT_EQ(object_at(kB, there), held);
+  EXPECT_NE(object_at(kA, kHead), held);
+  // Removed, it goes likewise.
+  ASSERT_OK(Change(kA, image_name, [&](Image& image) -> absl::Status {
+    const absl::Status removed = image.RemoveSnapshot(made);
+    return removed.ok() ? image.CreateMirrorSnapshot().status() : removed;
+  }));
+  EXPECT_TRUE(bed().WaitFor(
+      [&] { return UserSnapshot(Look(kB, image_name).get(), "a-point") == 0; },
+      kCopyLimit));
 }
 
 TEST_P(ContractTest, ASnapshotIsRemovedByItsId) {

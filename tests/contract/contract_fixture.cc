@@ -208,7 +208,8 @@ void ContractTest::NeedMirrored(const std::string& name) {
   if (!bed().prepared) {
     for (const char* const each :
          {kStanding, kSnapshots, kProgress, kOfKind, kFailover, kDemoted,
-          kForced, kDisabled, kAbandoned, kLimited, kRoom, kWaiting, kLeft}) {
+          kForced, kDisabled, kAbandoned, kLimited, kRoom, kWaiting, kLeft,
+          kPoint}) {
       ASSERT_OK(bed().CreateImage(kA, each, kBytes));
       ASSERT_OK(bed().Write(kA, each, 1));
       ASSERT_OK(Change(kA, each, [](Image& image) {

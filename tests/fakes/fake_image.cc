@@ -136,14 +136,19 @@ absl::Status FakeImage::AcquireLock() {
 }
 
 absl::StatusOr<std::vector<ImageSnapshot>> FakeImage::Snapshots() {
-  const int r = Run("rbd_snap_list", Use::kMemory, nullptr);
+  std::vector<ImageSnapshot> snapshots;
+  const int r =
+      Run("rbd_snap_list", Use::kMemory, [&](Model&, Site&, SteadyDuration*) {
+        const model::Image& shown = writable_ ? *image_ : seen_;
+        snapshots = shown.other_snapshots;
+        for (const model::Snapshot& snapshot : shown.snapshots) {
+          snapshots.push_back({snapshot.info.id,
+                               absl::StrCat(".mirror.", snapshot.info.id),
+                               SnapshotKind::kMirror});
+        }
+        return 0;
+      });
   if (r < 0) return Error(r, "list the snapshots of");
-  std::vector<ImageSnapshot> snapshots = seen_.other_snapshots;
-  for (const model::Snapshot& snapshot : seen_.snapshots) {
-    snapshots.push_back({snapshot.info.id,
-                         absl::StrCat(".mirror.", snapshot.info.id),
-                         SnapshotKind::kMirror});
-  }
   std::sort(snapshots.begin(), snapshots.end(),
             [](const auto& a, const auto& b) { return a.id < b.id; });
   return snapshots;

@@ -86,6 +86,7 @@ class FakeImage final : public Image {
   // Works on a read-only handle, too: it writes metadata only.
   absl::Status MirrorResync() override;
   absl::StatusOr<uint64_t> CreateMirrorSnapshot() override;
+  absl::Status CreateSnapshot(const std::string& name) override;
   absl::Status RemoveSnapshot(uint64_t snapshot_id) override;
 
   // --- content and space (fake_image_content.cc)

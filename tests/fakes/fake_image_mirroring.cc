@@ -146,6 +146,16 @@ absl::StatusOr<uint64_t> FakeImage::CreateMirrorSnapshot() {
   return id;
 }
 
+absl::Status FakeImage::CreateSnapshot(const std::string& name) {
+  return Mutate("rbd_snap_create2", "create a snapshot of",
+                [&](Model& model, Site& site, SteadyDuration* cost) {
+                  const int r = model.BeginWrite(site, *image_, Self(), cost);
+                  if (r < 0) return r;
+                  if (image_->at_snapshot_limit()) return -EDQUOT;
+                  return image_->AddUserSnapshot(name) ? 0 : -EEXIST;
+                });
+}
+
 absl::Status FakeImage::RemoveSnapshot(uint64_t snapshot_id) {
   return Mutate("rbd_snap_remove_by_id", "remove a snapshot of",
                 [&](Model& model, Site& site, SteadyDuration* cost) {

@@ -240,22 +240,31 @@ void FakeSite::SetFeatures(const std::string& image,
 void FakeSite::AddSnapshot(const std::string& image, const std::string& name,
                            SnapshotKind kind) {
   MutexLock lock(world_.mutex_);
+  Find(image)->AddUserSnapshot(name, kind);
+}
+
+void FakeSite::RemoveSnapshot(const std::string& image,
+                              const std::string& name) {
+  MutexLock lock(world_.mutex_);
   const auto found = Find(image);
-  model::Snapshot snapshot;
-  snapshot.info.id = found->next_snapshot_id++;
-  snapshot.size = found->size;
-  snapshot.content = found->content;
-  found->MapSnapshot(&snapshot);
-  found->other_snapshots.push_back({snapshot.info.id, name, kind});
-  found->held[snapshot.info.id] = std::move(snapshot);
+  std::erase_if(found->other_snapshots, [&](const ImageSnapshot& snapshot) {
+    const bool gone = snapshot.name == name;
+    if (gone) found->held.erase(snapshot.id);
+    return gone;
+  });
+}
+
+std::vector<ImageSnapshot> FakeSite::OtherSnapshots(
+    const std::string& image) const {
+  MutexLock lock(world_.mutex_);
+  return Find(image)->other_snapshots;
 }
 
 void FakeSite::RollBack(const std::string& image, const std::string& name) {
   MutexLock lock(world_.mutex_);
   const auto found = Find(image);
-  for (const ImageSnapshot& snapshot : found->other_snapshots) {
-    if (snapshot.name == name) found->RollBack(found->held.at(snapshot.id));
-  }
+  const ImageSnapshot* const snapshot = found->FindSnapshot(name);
+  if (snapshot != nullptr) found->RollBack(found->held.at(snapshot->id));
 }
 
 void FakeSite::WriteObject(const std::string& image, uint64_t object,

@@ -123,6 +123,10 @@ class FakeSite {
   void Promote(const std::string& image, Force force);
   MirrorImageInfo Info(const std::string& image) const;
   std::vector<MirrorSnapshot> Snapshots(const std::string& image) const;
+  /// `rbd snap rm`.
+  void RemoveSnapshot(const std::string& image, const std::string& name);
+  /// Those that mirroring has not made.
+  std::vector<ImageSnapshot> OtherSnapshots(const std::string& image) const;
   /// What reading the snapshot gives; see model::Snapshot.
   uint64_t SnapshotData(const std::string& image, uint64_t snapshot_id) const;
   std::vector<SiteStatus> Status(const std::string& image) const;

@@ -375,6 +375,47 @@ void Model::SetJournalTags(Site& site, const Image& image, char tags) {
       std::string(1, tags) + std::string(7, '\0');
 }
 
+namespace {
+
+/// Their names are there before their data are.
+void BeginUserSnapshots(Image& local, const Image& remote, uint64_t wanted) {
+  for (const ImageSnapshot& snapshot : remote.other_snapshots) {
+    if (snapshot.kind == SnapshotKind::kUser && snapshot.id < wanted &&
+        remote.held.contains(snapshot.id)) {
+      local.AddUserSnapshot(snapshot.name);
+    }
+  }
+}
+
+/// `base` is what the copy was made from; null: all was copied.
+void FinishUserSnapshots(Image& local, const Image& remote,
+                         const Snapshot* base, uint64_t wanted) {
+  std::erase_if(local.other_snapshots, [&](const ImageSnapshot& snapshot) {
+    const bool gone = snapshot.kind == SnapshotKind::kUser &&
+                      remote.FindSnapshot(snapshot.name) == nullptr;
+    if (gone) local.held.erase(snapshot.id);
+    return gone;
+  });
+  for (const ImageSnapshot& snapshot : local.other_snapshots) {
+    const ImageSnapshot* const there = remote.FindSnapshot(snapshot.name);
+    if (there == nullptr || there->id > wanted ||
+        !remote.held.contains(there->id) || !local.held.contains(snapshot.id) ||
+        (base != nullptr && there->id < base->info.id)) {
+      continue;  // it came with an earlier copy
+    }
+    const Snapshot& source = remote.held.at(there->id);
+    Snapshot& copy = local.held.at(snapshot.id);
+    copy.size = source.size;
+    copy.content.resize(source.content.size());
+    for (uint64_t object = 0; object < source.content.size(); ++object) {
+      if (base != nullptr && remote.LeavesOut(*base, source, object)) continue;
+      copy.content[object] = source.content[object];
+    }
+  }
+}
+
+}  // namespace
+
 // Copies as much of the next snapshot as the budget allows. true: there may be
 // more.
 bool Model::CopyNext(Site& site, Image& local, Image& remote,
@@ -395,6 +436,7 @@ bool Model::CopyNext(Site& site, Image& local, Image& remote,
     local.snapshots.pop_back();  // it may not be whole, and is made anew
   }
   if (local.snapshots.empty() || local.newest()->info.complete) {
+    BeginUserSnapshots(local, remote, wanted.id);
     Snapshot& copy =
         AddSnapshot(site, local,
                     wanted.demoted() ? MirrorSnapshotKind::kNonPrimaryDemoted
@@ -434,6 +476,8 @@ bool Model::CopyNext(Site& site, Image& local, Image& remote,
     local.content.front() = source.content.front();  // written, not yet noted
   }
   if (copy.last_copied_object < total) return false;
+  FinishUserSnapshots(local, remote, base ? &remote.snapshots[*base] : nullptr,
+                      wanted.id);
   FinishCopy(site, local, remote, *target,
              !base || remote.snapshots[*base].info.complete, replayer);
   return true;

@@ -232,6 +232,25 @@ void Image::ForgetMap(const Snapshot& gone) {
   }
 }
 
+bool Image::AddUserSnapshot(const std::string& called, SnapshotKind kind) {
+  if (FindSnapshot(called) != nullptr) return false;
+  Snapshot snapshot;
+  snapshot.info.id = next_snapshot_id++;
+  snapshot.size = size;
+  snapshot.content = content;
+  MapSnapshot(&snapshot);
+  other_snapshots.push_back({snapshot.info.id, called, kind});
+  held[snapshot.info.id] = std::move(snapshot);
+  return true;
+}
+
+const ImageSnapshot* Image::FindSnapshot(const std::string& called) const {
+  for (const ImageSnapshot& snapshot : other_snapshots) {
+    if (snapshot.name == called) return &snapshot;
+  }
+  return nullptr;
+}
+
 void Image::RemoveSnapshots(const std::function<bool(const Snapshot&)>& gone) {
   for (const Snapshot& snapshot : snapshots) {
     if (gone(snapshot)) ForgetMap(snapshot);

@@ -195,6 +195,10 @@ struct Image {
   /// Removes the mirror snapshots that `gone` tells, as librbd and rbd-mirror
   /// do.
   void RemoveSnapshots(const std::function<bool(const Snapshot&)>& gone);
+  /// Of what the image contains now. False: one has this name.
+  bool AddUserSnapshot(const std::string& called,
+                       SnapshotKind kind = SnapshotKind::kUser);
+  const ImageSnapshot* FindSnapshot(const std::string& called) const;
   /// `rbd snap rollback`.
   void RollBack(const Snapshot& to);
   /// rbd-mirror leaves this object out of a copy from one of its mirror

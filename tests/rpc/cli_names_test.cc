@@ -38,6 +38,17 @@ class CliNamesTest : public CliVerbTest {
                         " of cluster site-b)\n");
   }
 
+  /// Of the names that the journals of two pools have.
+  void FailSecondRead(int error) {
+    server_.world.SetCallHook([error, reads = 0](absl::string_view,
+                                                 absl::string_view call,
+                                                 bool) mutable {
+      return call == "rados_read_op_omap_get_vals_by_keys2" && ++reads == 2
+                 ? error
+                 : 0;
+    });
+  }
+
   const std::string spec_ = absl::StrCat("replicapool/", server_.image);
   const std::string pv_ = MirroredPair::RequestName(ReplicationServer::kUuid);
   const std::string id_ =
@@ -57,6 +68,18 @@ TEST_F(CliNamesTest, AVolumeHasThreeNames) {
   EXPECT_EQ(Run({"history", spec_}), 0) << err_.str();
   EXPECT_EQ(server_.world.CountMutations(), 0);
   EXPECT_THAT(server_.log(), Not(HasSubstr(server_.b.user()->key.Reveal())));
+}
+
+TEST_F(CliNamesTest, ACheckNamesTheClaim) {
+  server_.b.SetImageMetadata(server_.image, "csi.storage.k8s.io/pvc/namespace",
+                             "shop");
+  server_.b.SetImageMetadata(server_.image, "csi.storage.k8s.io/pvc/name",
+                             "data-0");
+  server_.Start();
+  EXPECT_EQ(Run({"check-failover", server_.id}), 0) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("shop/data-0 (" + spec_ + ") (secondary)"));
+  EXPECT_EQ(Run({"site", "failover", "replicapool", "--dry-run"}), 0);
+  EXPECT_THAT(out_.str(), HasSubstr("shop/data-0"));
 }
 
 TEST_F(CliNamesTest, AVerbSaysWhatItActsOn) {
@@ -100,16 +123,32 @@ TEST_F(CliNamesTest, ASilentClusterIsNamedAndNothingIsChanged) {
 TEST_F(CliNamesTest, APoolThatCannotBeReadMayHaveTheNameToo) {
   server_.b.AddPool(9, "other");
   server_.Start();
-  int reads = 0;
-  server_.world.SetCallHook(
-      [&reads](absl::string_view, absl::string_view call, bool) {
-        return call == "rados_read_op_omap_get_vals_by_keys2" && ++reads == 2
-                   ? EPERM
-                   : 0;
-      });
-  EXPECT_EQ(Run({"promote", pv_, "--force", "--yes"}), grpc::PERMISSION_DENIED);
+  FailSecondRead(EIO);
+  EXPECT_EQ(Run({"promote", pv_, "--force", "--yes"}), grpc::INTERNAL);
   EXPECT_THAT(err_.str(), AllOf(HasSubstr("pool 'other' of cluster 'site-b'"),
                                 HasSubstr("found so far: '" + id_ + "'")));
+  EXPECT_EQ(server_.world.CountMutations(), 0);
+  server_.world.SetCallHook(nullptr);
+}
+
+// No verb of this user could change anything there.
+TEST_F(CliNamesTest, APoolThatTheUserMayNotReadIsLeftOut) {
+  server_.b.AddPool(9, "other");
+  server_.Start();
+  FailSecondRead(EPERM);
+  EXPECT_EQ(Run({"check-failover", pv_}), 0) << err_.str();
+  EXPECT_EQ(err_.str(),
+            SaysItIs(pv_) +
+                "not looked for it, because this user may not read there: pool "
+                "'other' of cluster 'site-b'\n");
+  // It may be the one that has it.
+  FailSecondRead(EPERM);
+  EXPECT_EQ(Run({"promote", "pvc-none", "--force", "--yes"}),
+            grpc::PERMISSION_DENIED);
+  EXPECT_THAT(err_.str(), AllOf(HasSubstr("is nowhere that this user may read"),
+                                HasSubstr("pool 'other' of cluster 'site-b'"),
+                                HasSubstr("POOL/IMAGE")));
+  EXPECT_EQ(server_.world.CountMutations(), 0);
   server_.world.SetCallHook(nullptr);
 }
 

@@ -4,8 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <sstream>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "tests/rpc/cli_fixture.h"
 
 namespace addons::testing {
@@ -95,13 +98,50 @@ TEST_F(CliReplicationOnBTest, ForceAsksFirstAndTakesOnlyYes) {
   server_.Start();
   for (const std::string typed : {"", "y\n", "no\n"}) {
     EXPECT_EQ(Run({"promote", server_.id, "--force"}, typed), kCliUsage);
-    EXPECT_THAT(err_.str(), AllOf(HasSubstr("is lost"), HasSubstr(server_.id),
-                                  HasSubstr("nothing was changed")));
+    EXPECT_THAT(
+        err_.str(),
+        AllOf(HasSubstr("\n  by force  works: it returns to "),
+              HasSubstr("both are primary until one is demoted\nvolume '" +
+                        server_.id + "': type yes"),
+              HasSubstr("nothing was changed")));
   }
   EXPECT_EQ(Calls("rbd_mirror_image_promote"), 0);
   server_.a.SetClusterUp(false);
   EXPECT_EQ(Run({"promote", server_.id, "--force"}, "yes\n"), 0) << err_.str();
   EXPECT_TRUE(server_.b.Info(server_.image).primary);
+}
+
+TEST_F(CliReplicationTest, WhoTakesItsOwnDemotionBackIsToldThatNothingIsLost) {
+  server_.AddMirrored();
+  server_.Start();
+  ASSERT_EQ(Run({"demote", server_.id}), 0) << err_.str();
+  server_.world.Advance(std::chrono::minutes(1));
+  EXPECT_EQ(Run({"promote", server_.id, "--force"}, "no\n"), kCliUsage);
+  EXPECT_THAT(err_.str(),
+              AllOf(HasSubstr("this site takes its own demotion back, and "
+                              "nothing is lost"),
+                    HasSubstr("it goes on without --force, too"),
+                    Not(HasSubstr("both are primary"))));
+}
+
+// What a person is asked is complete without the administrators' socket, too.
+TEST_F(CliReplicationOnBTest, WhereTheLossIsNotSeenThatIsSaid) {
+  server_.AddMirrored();
+  server_.id = server_.pair.VolumeId(server_.b, ReplicationServer::kUuid);
+  server_.Start();
+  ASSERT_EQ(Run({"info", server_.id}), 0) << err_.str();  // writes the secrets
+  std::istringstream in("no\n");
+  EXPECT_EQ(RunCli({"rbd-addons", "promote", server_.id, "--force",
+                    "--endpoint", server_.endpoint(), "--admin-endpoint",
+                    absl::StrCat("unix://", dir_.File("none")),
+                    "--secrets-file", dir_.File("secrets.json")},
+                   in, out_, err_),
+            kCliUsage);
+  EXPECT_THAT(err_.str(),
+              AllOf(HasSubstr("what was written on the other site since is "
+                              "lost"),
+                    HasSubstr("What this one would lose was not seen: "),
+                    HasSubstr("type yes")));
 }
 
 TEST_F(CliReplicationOnBTest, YesAnswersBeforehand) {

@@ -184,12 +184,25 @@ TEST_F(CliSiteTest, NothingIsChangedWithoutAYes) {
   EXPECT_EQ(Site("failover", {"--dry-run"}), 0) << err_.str();
   EXPECT_THAT(out_.str(), AllOf(HasSubstr("4 of 4 volumes and groups:\n"),
                                 HasSubstr("nothing was changed")));
+  EXPECT_THAT(out_.str(), Not(HasSubstr("site failback")));
   EXPECT_EQ(Site("failover", {"--dry-run", "--output", "json"}), 0);
   const nlohmann::json plan = ParseJsonOrThrow(out_.str());
   EXPECT_EQ(plan["items"].size(), 4U);
   EXPECT_EQ(plan["items"][0]["result"], "not begun");
   EXPECT_EQ(Requests("PromoteVolume"), 0);
   EXPECT_EQ(server_.world.CountMutations(), 0);
+}
+
+TEST_F(CliSiteTest, AFailoverEndsWithWhatComesNext) {
+  server_.a.SetClusterUp(false);
+  server_.world.Advance(std::chrono::minutes(2));
+  server_.Start();
+  EXPECT_EQ(Site("failover", {}, "yes\n"), 0) << out_.str() << err_.str();
+  EXPECT_EQ(PrimaryOnB(), 4);
+  EXPECT_THAT(out_.str(),
+              HasSubstr("when the other site is back, on that site"));
+  EXPECT_THAT(out_.str(), HasSubstr("\n  rbd-addons site failback replicapool "
+                                    "--secrets-file ITS-SECRETS.json\n"));
 }
 
 TEST_F(CliSiteTest, AnInterruptedRunIsGoneOnWith) {

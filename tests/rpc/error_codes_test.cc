@@ -20,6 +20,7 @@
 #include "ceph/pool.h"
 #include "identity/identity.grpc.pb.h"
 #include "lease/who_holds.h"
+#include "points/record.h"
 #include "rbdaddons/admin.grpc.pb.h"
 #include "tests/fakes/local_notes.h"
 #include "tests/rpc/error_code_table.h"
@@ -1290,6 +1291,164 @@ void AddPauses(std::vector<Case>* cases) {
                              Asking<Resume>(note(R"([{"cron":"daily"}])"))));
 }
 
+constexpr char kAnyPoint[] = "rbdaddons.admin.v1.Points/*";
+
+/// As OfCopying().
+template <typename Request, typename Response>
+Case OfPoints(std::string name, ErrorCodeRow row, std::string site,
+              grpc::Status (::rbdaddons::admin::v1::Points::Stub::*method)(
+                  grpc::ClientContext*, const Request&, Response*),
+              Asking<Request> prepare = nullptr,
+              std::optional<seconds> limit = std::nullopt) {
+  return OfAdministrator<::rbdaddons::admin::v1::Points>(
+      std::move(name), std::move(row), std::move(site), method,
+      [](ReplicationServer& server, Request& request) {
+        server.AddMirrored();
+        server.world.Advance(minutes(1));
+        server.world.AdvanceToSecond(30);
+        request.set_volume_id(server.id);
+      },
+      std::move(prepare), limit);
+}
+
+constexpr char kFirstPoint[] = "rbd-addons.point.first";
+
+void AddPoints(std::vector<Case>* cases) {
+  namespace admin = ::rbdaddons::admin::v1;
+  using Request = admin::CreatePointRequest;
+  const auto add = [cases](std::string name, ErrorCodeRow row,
+                           Asking<Request> prepare = nullptr,
+                           std::string site = "a",
+                           std::optional<seconds> limit = std::nullopt) {
+    cases->push_back(OfPoints(std::move(name), std::move(row), std::move(site),
+                              &admin::Points::Stub::CreatePoint,
+                              std::move(prepare), limit));
+  };
+  const auto fail = [](const char* call, int error) {
+    return
+        [call = std::string(call), error](ReplicationServer& server, Request&) {
+          server.world.SetCallHook([call, error](absl::string_view,
+                                                 absl::string_view made, bool) {
+            return made == call || (call == kLook && IsLook(made)) ? error : 0;
+          });
+        };
+  };
+  add("PointOk", {"CreatePoint", "OK"});
+  add("PointOfNothing", {kAnyPoint, "INVALID_ARGUMENT"},
+      [](ReplicationServer&, Request& request) { request.clear_volume_id(); });
+  add("PointOfASlash", {kAnyPoint, "INVALID_ARGUMENT"},
+      [](ReplicationServer&, Request& request) { request.set_name("a/b"); });
+  add("PointWithoutAUser", {kAnyPoint, "UNAUTHENTICATED"},
+      [](ReplicationServer&, Request& request) { request.clear_secrets(); });
+  add("PointWithoutCaps", {kAnyPoint, "PERMISSION_DENIED"}, fail(kLook, EPERM));
+  add("PointOfAnImageThatIsGone", {kAnyPoint, "NOT_FOUND"},
+      [](ReplicationServer& server, Request&) {
+        server.a.RemoveImage(server.image);
+      });
+  add("PointOfASecondary", {kAnyPoint, "FAILED_PRECONDITION"}, nullptr, "b");
+  add("PointOnASilentCluster", {kAnyPoint, "UNAVAILABLE"},
+      [](ReplicationServer& server, Request&) {
+        server.a.SetClusterUp(false);
+      });
+  add("PointInTooShortATime", {kAnyPoint, "DEADLINE_EXCEEDED"},
+      fail(kLook, ETIMEDOUT));
+  add("PointThatIsThere", {"CreatePoint", "ALREADY_EXISTS"},
+      [](ReplicationServer& server, Request& request) {
+        server.a.AddSnapshot(server.image, kFirstPoint, SnapshotKind::kUser);
+        request.set_name("first");
+      });
+  add("PointAtTheLimit", {"CreatePoint", "FAILED_PRECONDITION"},
+      [](ReplicationServer& server, Request&) {
+        server.a.SetSnapshotLimit(server.image, 2);
+      });
+  add("PointInAFullPool", {"CreatePoint", "RESOURCE_EXHAUSTED"},
+      fail("rbd_snap_create2", EDQUOT));
+  add(
+      "PointThatNobodyCarries", {"CreatePoint", "UNAVAILABLE"},
+      [](ReplicationServer& server, Request&) {
+        server.b.SetMirrorDaemon(DaemonState::kDown);
+        server.a.RemoveStatuses(server.image);
+      },
+      "a", seconds(2));
+  const auto have = [](ReplicationServer& server, auto& request) {
+    server.a.AddSnapshot(server.image, kFirstPoint, SnapshotKind::kUser);
+    request.set_name("first");
+  };
+  cases->push_back(OfPoints("DigestOk", {"DigestPoint", "OK"}, "a",
+                            &admin::Points::Stub::DigestPoint,
+                            Asking<admin::DigestPointRequest>(have)));
+  cases->push_back(
+      OfPoints("DigestOfNone", {"DigestPoint", "FAILED_PRECONDITION"}, "a",
+               &admin::Points::Stub::DigestPoint,
+               Asking<admin::DigestPointRequest>(
+                   [](ReplicationServer&, admin::DigestPointRequest& request) {
+                     request.set_name("none");
+                   })));
+  cases->push_back(OfPoints("ListOfPointsOk", {"ListPoints", "OK"}, "a",
+                            &admin::Points::Stub::ListPoints));
+  cases->push_back(OfPoints("RemovePointOk", {"RemovePoint", "OK"}, "a",
+                            &admin::Points::Stub::RemovePoint,
+                            Asking<admin::RemovePointRequest>(have)));
+}
+
+/// With a record on a, or what is said to be one.
+void AddVerifications(std::vector<Case>* cases) {
+  namespace admin = ::rbdaddons::admin::v1;
+  using Request = admin::VerifyPointRequest;
+  const auto add = [cases](std::string name, std::string code,
+                           Asking<Request> prepare, std::string site = "a") {
+    cases->push_back(OfPoints(
+        std::move(name), {"VerifyPoint", std::move(code)}, std::move(site),
+        &admin::Points::Stub::VerifyPoint, std::move(prepare), seconds(2)));
+  };
+  const auto record = [](FakeSite& site, const ReplicationServer& server,
+                         uint64_t snapshot, const std::string& made_on) {
+    PointHeader header;
+    header.point = "first";
+    header.snapshot = snapshot;
+    header.global_id = server.a.Info(server.image).global_id;
+    header.site = made_on;
+    const std::unique_ptr<Pool> pool = *server.pair.cluster(server.a)->OpenPool(
+        server.pair.pool_id(server.a), "", Access::kRead);
+    const std::unique_ptr<Image> image =
+        *pool->OpenImageReadOnly(ImageName(server.image));
+    header.shape = *PointShape::Of(*image->Layout());
+    RecordWriter writer(header);
+    for (uint64_t i = 0; i < header.shape.objects(); ++i) {
+      ASSERT_OK(writer.Add({}));
+    }
+    const std::map<std::string, std::string> entries = *writer.Finish();
+    for (const auto& [key, value] : entries) {
+      site.SetImageMetadata(server.image, key, value);
+    }
+  };
+  const auto uuid = [](const ReplicationServer& server, FakeSite& site) {
+    const std::unique_ptr<Pool> pool = *server.pair.cluster(site)->OpenPool(
+        server.pair.pool_id(site), "", Access::kRead);
+    return *pool->MirrorUuid();
+  };
+  add("VerifyOk", "OK", [=](ReplicationServer& server, Request&) {
+    server.a.AddSnapshot(server.image, kFirstPoint, SnapshotKind::kUser);
+    record(server.a, server, 1, uuid(server, server.a));
+  });
+  add("VerifyOfNone", "FAILED_PRECONDITION", nullptr);
+  add("VerifyOfADamagedRecord", "DATA_LOSS",
+      [](ReplicationServer& server, Request&) {
+        server.a.SetImageMetadata(server.image, kPointRecordKey, "{}");
+      });
+  add("VerifyOfANewerRecord", "UNIMPLEMENTED",
+      [](ReplicationServer& server, Request&) {
+        server.a.SetImageMetadata(server.image, kPointRecordKey,
+                                  R"({"version":9})");
+      });
+  add(
+      "VerifyBeforeItArrives", "UNAVAILABLE",
+      [=](ReplicationServer& server, Request&) {
+        record(server.b, server, UINT64_MAX / 2, uuid(server, server.a));
+      },
+      "b");
+}
+
 /// An adoption in the pool on b, where `prepare` may change the request.
 Case Adopted(std::string name, std::string code,
              std::function<void(ReplicationServer&,
@@ -1664,6 +1823,8 @@ TEST(ErrorCodesTest, RowsOfTheDocumentAreWhatTheDaemonAnswers) {
   AddRescues(&cases);
   AddSyncs(&cases);
   AddAwaitedSyncs(&cases);
+  AddPoints(&cases);
+  AddVerifications(&cases);
   AddPauses(&cases);
   AddAdoption(&cases);
   std::set<ErrorCodeRow> reached;

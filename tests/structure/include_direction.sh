@@ -40,6 +40,9 @@ declare -A allowed=(
   [replication/group]="replication/group replication/steps replication/steps/ceph_faults replication replication_options history lease operation operation_spec volume ceph base"
   [replication_membership]="replication_membership replication/group replication/steps replication/steps/ceph_faults replication replication_options history lease operation operation_spec volume ceph base"
   [replication_service]="replication_service replication/group replication/steps replication/steps/ceph_faults replication replication/look replication_options history lease operation operation_spec volume ceph base rpc"
+  # Proof that a copy is whole.
+  [points]="points replication/steps replication/steps/ceph_faults replication replication/look replication_options history lease operation operation_spec volume ceph base"
+  [points_service]="points_service points replication_service replication/steps replication replication_options history lease operation operation_spec volume ceph base rpc"
   # What is done and seen when no call asks.
   [watch]="watch replication/steps replication/steps/ceph_faults replication replication/look replication_options history lease operation operation_spec volume ceph base"
   # What people are told of all this, without a change; what is wrong in a pool; what doctor
@@ -56,7 +59,7 @@ declare -A allowed=(
   [volumegroup_service]="volumegroup_service volumegroup history lease operation operation_spec volume ceph base rpc"
   [doctor]="doctor volume ceph base"
   [doctor_service]="doctor_service doctor operation operation_spec volume ceph base rpc"
-  [server]="server doctor_service admin_service identity identity_service keyrotation keyrotation_service networkfence networkfence_service reclaimspace reclaimspace_service volumegroup volumegroup_service replication replication/look replication_membership replication_service inspection_installation inspection_service watch history lease operation operation_spec volume ceph/librados ceph rpc base"
+  [server]="server doctor_service admin_service identity identity_service keyrotation keyrotation_service networkfence networkfence_service points_service reclaimspace reclaimspace_service volumegroup volumegroup_service replication replication/look replication_membership replication_service inspection_installation inspection_service watch history lease operation operation_spec volume ceph/librados ceph rpc base"
   # What is tried at a server of whoever; the commands.
   [cli/conformance]="cli/conformance cli rpc base"
   [cli]="cli cli/conformance rpc base"

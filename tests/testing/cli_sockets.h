@@ -13,10 +13,10 @@ inline std::vector<std::string> SocketArguments(
     const std::string& verb, const std::string& endpoint,
     const std::string& admin_endpoint) {
   static const std::set<std::string> kAdmin = {
-      "adopt",  "audit",   "cancel",     "check-failover",
-      "doctor", "explain", "gather",     "history",
-      "list",   "ls",      "operations", "pause",
-      "rescue", "resume",  "status",     "sync"};
+      "adopt",      "audit",  "cancel",  "check-failover", "doctor",
+      "explain",    "gather", "history", "list",           "ls",
+      "operations", "pause",  "point",   "rescue",         "resume",
+      "status",     "sync",   "verify"};
   static const std::set<std::string> kBoth = {
       "call",  "demote", "disable", "destination", "enable",
       "fence", "info",   "promote", "reclaim",     "resync",

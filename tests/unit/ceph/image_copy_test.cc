@@ -130,6 +130,7 @@ class ByteImage final : public Image {
   absl::Status SelectSnapshot(uint64_t) override { return Unused(); }
   absl::StatusOr<ImageLayout> Layout() override { return Unused(); }
   absl::Status AcquireLock() override { return Unused(); }
+  absl::Status CreateSnapshot(const std::string&) override { return Unused(); }
   absl::Status RemoveSnapshot(uint64_t) override { return Unused(); }
   absl::StatusOr<ImageFeatures> Features() override { return Unused(); }
   absl::StatusOr<std::vector<ImageSnapshot>> Snapshots() override {

@@ -633,7 +633,7 @@ Package Admin() {
           "rbdaddons.admin.v1.FindVolumeRequest {string name=1; "
           "string pool=2; string cluster_id=3; M secrets=4 [secret]}",
           "rbdaddons.admin.v1.FindVolumeResponse {string volume_id=1; "
-          "string cluster_id=2; string image=3}",
+          "string cluster_id=2; string image=3; rep string refused_places=4}",
           "rbdaddons.admin.v1.Forecast {string verb=1; bool force=2; "
           "rbdaddons.admin.v1.Forecast.Verdict verdict=3; string code=4; "
           "string reason=5; string row=6; "
@@ -670,7 +670,8 @@ Package Admin() {
           "bool others_report=12; bool split_brain=13; "
           "uint64 lost_bytes_about=14 [optional]; "
           "uint64 bytes_to_come=15 [optional]; "
-          "uint64 planned_seconds=16 [optional]}",
+          "uint64 planned_seconds=16 [optional]; string claim=17; "
+          "string proof=18}",
           "rbdaddons.admin.v1.ExplainVolumeRequest {string volume_id=1; "
           "M parameters=2; M secrets=3 [secret]}",
           "rbdaddons.admin.v1.ExplainVolumeResponse {"
@@ -695,6 +696,50 @@ Package Admin() {
           "rbdaddons.admin.v1.DecideRescueResponse {string rescue_image=1; "
           "string step=2; uint64 bytes=3; bool undecided=4; "
           "string decision=5; string message=6}",
+          "/rbdaddons.admin.v1.Points/CreatePoint "
+          "rbdaddons.admin.v1.CreatePointRequest -> "
+          "rbdaddons.admin.v1.CreatePointResponse",
+          "/rbdaddons.admin.v1.Points/DigestPoint "
+          "rbdaddons.admin.v1.DigestPointRequest -> "
+          "rbdaddons.admin.v1.DigestPointResponse",
+          "/rbdaddons.admin.v1.Points/ListPoints "
+          "rbdaddons.admin.v1.ListPointsRequest -> "
+          "rbdaddons.admin.v1.ListPointsResponse",
+          "/rbdaddons.admin.v1.Points/RemovePoint "
+          "rbdaddons.admin.v1.RemovePointRequest -> "
+          "rbdaddons.admin.v1.RemovePointResponse",
+          "/rbdaddons.admin.v1.Points/VerifyPoint "
+          "rbdaddons.admin.v1.VerifyPointRequest -> "
+          "rbdaddons.admin.v1.VerifyPointResponse",
+          "rbdaddons.admin.v1.CreatePointRequest {string volume_id=1; M "
+          "secrets=2 [secret]; string name=3}",
+          "rbdaddons.admin.v1.CreatePointResponse {string name=1; uint64 "
+          "snapshot_id=2; int64 snapshot_time=3}",
+          "rbdaddons.admin.v1.DigestPointRequest {string volume_id=1; M "
+          "secrets=2 [secret]; string name=3; uint64 bytes_per_second=4}",
+          "rbdaddons.admin.v1.DigestPointResponse {uint64 bytes_read=1; uint64 "
+          "record_bytes=2; uint64 snapshot_id=3; int64 snapshot_time=4}",
+          "rbdaddons.admin.v1.ListPointsRequest {string volume_id=1; M "
+          "secrets=2 [secret]}",
+          "rbdaddons.admin.v1.ListPointsResponse {rep "
+          "rbdaddons.admin.v1.PointEntry points=1}",
+          "rbdaddons.admin.v1.PointEntry {string name=1; bool digested=2; "
+          "int64 digested_time=3}",
+          "rbdaddons.admin.v1.RemovePointRequest {string volume_id=1; M "
+          "secrets=2 [secret]; string name=3}",
+          "rbdaddons.admin.v1.RemovePointResponse {bool removed=1}",
+          "rbdaddons.admin.v1.VerifyPointRequest {string volume_id=1; M "
+          "secrets=2 [secret]; uint64 bytes_per_second=3; string name=4}",
+          "rbdaddons.admin.v1.VerifyPointResponse "
+          "{rbdaddons.admin.v1.VerifyPointResponse.Verdict verdict=1; string "
+          "name=2; int64 digested_time=3; bool primary=4; uint64 objects=5; "
+          "uint64 objects_with_data=6; uint64 bytes_read=7; uint64 damaged=8; "
+          "rep rbdaddons.admin.v1.DamagedObjects damaged_objects=9; uint64 "
+          "not_cleared_bytes=10; string not_kept=11}",
+          "enum rbdaddons.admin.v1.VerifyPointResponse.Verdict {UNSPECIFIED=0; "
+          "WHOLE=1; DAMAGED=2; NOT_CLEARED=3; UNCLEAR=4}",
+          "rbdaddons.admin.v1.DamagedObjects {uint64 object=1; uint64 count=2; "
+          "uint64 offset=3}",
           "/rbdaddons.admin.v1.Copying/SyncVolume "
           "rbdaddons.admin.v1.SyncVolumeRequest -> "
           "rbdaddons.admin.v1.SyncVolumeResponse",
@@ -749,7 +794,7 @@ TEST(WireMethodsTest, EveryMethodHasARequestTypeOfItsOwn) {
       }
     }
   }
-  EXPECT_EQ(methods.size(), 3U + 2U + 4U + 7U + 5U + 1U + 3U + 18U);
+  EXPECT_EQ(methods.size(), 3U + 2U + 4U + 7U + 5U + 1U + 3U + 23U);
 }
 
 }  // namespace

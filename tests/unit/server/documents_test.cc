@@ -62,6 +62,10 @@ StatusPage AllTroubles() {
     image.awaits_restore = !parent;
     Keep(image, &pool);
   }
+  WatchedImage damaged = HealthyImage(random, 1);
+  damaged.copy = CopyState::kBroken;
+  damaged.proof = {"first", 1, 2, 3, 0};
+  Keep(damaged, &pool);
   pool.pool = "second";
   pool.schedules_unseen = "no answer";
   seen->pools.push_back(pool);
@@ -112,7 +116,7 @@ TEST(DocumentsTest, EachTroubleLeadsToOneThatIsServed) {
     // docs/metrics.md has the words for programs.
     EXPECT_THAT(FileOf("docs/metrics.md"), HasSubstr("`" + trouble.kind + "`"));
   }
-  EXPECT_EQ(kinds.size(), 19U) << ::testing::PrintToString(kinds);
+  EXPECT_EQ(kinds.size(), 20U) << ::testing::PrintToString(kinds);
 }
 
 /// What an alert leads to is what the page leads to.

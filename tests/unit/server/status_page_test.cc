@@ -541,6 +541,13 @@ TEST_F(StatusPageTest, CopiesThatCannotBeReliedOnAreTrouble) {
             HasSubstr("waits for a decision on 1 volume</b>"),
             HasSubstr("<code>rbd-addons rescue replicapool/four</code>"),
             Not(HasSubstr("is broken</b>"))));
+  Add("six", CopyState::kBroken).proof = {"first", 1, 2, 3, 0};
+  EXPECT_THAT(Render(),
+              AllOf(HasSubstr("a comparison has found the copy of 1 volume "
+                              "damaged</b>"),
+                    HasSubstr("<code>rbd-addons explain replicapool/six</code> "
+                              "<a href=\"docs/runbooks/damaged-copy.md\">"),
+                    Not(HasSubstr("is broken</b>"))));
   Add("five", CopyState::kBroken);
   EXPECT_THAT(Render(),
               HasSubstr("<b>the copy of 1 volume is broken</b> <span>in "

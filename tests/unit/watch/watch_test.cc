@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "operation/operation_table.h"
+#include "replication/look/known_proofs.h"
 #include "replication/steps/info.h"
 #include "tests/fakes/local_notes.h"
 #include "tests/fakes/mirrored_pair.h"
@@ -170,6 +171,36 @@ TEST_F(WatchTest, AVolumeThatIsPausedIsCalledSo) {
   LookOnce();
   EXPECT_THAT(PoolOf(a_).images[0].message,
               HasSubstr("no mirror snapshot schedule"));
+}
+
+TEST_F(WatchTest, WhatAComparisonHasFoundOfACopyIsSaid) {
+  NoteBoth();
+  LookOnce();
+  ASSERT_NE(PoolOf(b_).images[0].copy, CopyState::kBroken);
+  for (FakeSite* site : {&a_, &b_}) {
+    const auto pool = pair_.cluster(*site)->OpenPool(pair_.pool_id(*site), "",
+                                                     Access::kMutate);
+    ASSERT_OK(pool);
+    ASSERT_OK(WriteProof(**pool, site->ImageId(image_),
+                         {"first", 1796108580, 1796108590, 3, 0}));
+  }
+  LookOnce();
+  const WatchedPool pool = PoolOf(b_);
+  EXPECT_EQ(pool.images[0].copy, CopyState::kBroken);
+  EXPECT_THAT(
+      pool.images[0].message,
+      HasSubstr("the copy is damaged at point 'first': 3 objects differ, "
+                "compared at 2026-12-01T07:03:10Z"));
+  EXPECT_EQ(pool.broken.at(static_cast<size_t>(BrokenCopy::kDamaged)), 1U);
+  // What is primary is no copy.
+  EXPECT_NE(PoolOf(a_).images[0].copy, CopyState::kBroken);
+  // That it cannot be read for once makes no copy well.
+  world_.SetCallHook([](absl::string_view, absl::string_view call, bool) {
+    return call == "rados_read_op_omap_get_vals2" ? EIO : 0;
+  });
+  LookOnce();
+  world_.SetCallHook(nullptr);
+  EXPECT_EQ(PoolOf(b_).images[0].copy, CopyState::kBroken);
 }
 
 TEST_F(WatchTest, ACallBringsItsPool) {
@@ -473,13 +504,13 @@ TEST_F(WatchTest, SplitBrainIsSeenOnTheSiteThatHasIt) {
 TEST_F(WatchTest, CopiesThatCannotBeReliedOnAreCounted) {
   NoteBoth();
   LookOnce();
-  EXPECT_THAT(PoolOf(b_).broken, ElementsAre(0, 0, 0));
+  EXPECT_THAT(PoolOf(b_).broken, ElementsAre(0, 0, 0, 0));
   const ResolvedVolume volume = Volume(b_);
   environment_.watched.Note(volume, b_.ImageId(image_), b_.user(), true);
   environment_.watched.NoteRescue(volume, b_.ImageId(image_), true);
   LookOnce();
   WatchedPool pool = PoolOf(b_);
-  EXPECT_THAT(pool.broken, ElementsAre(0, 1, 1));
+  EXPECT_THAT(pool.broken, ElementsAre(0, 1, 1, 0));
   ASSERT_THAT(pool.images, SizeIs(1));
   EXPECT_EQ(pool.images[0].health, ReplicationHealth::kError);
   EXPECT_THAT(pool.images[0].message,
@@ -487,7 +518,7 @@ TEST_F(WatchTest, CopiesThatCannotBeReliedOnAreCounted) {
   // Another call has found it whole; of the rescue only who looks can tell.
   environment_.watched.Note(volume, b_.ImageId(image_), b_.user(), false);
   LookOnce();
-  EXPECT_THAT(PoolOf(b_).broken, ElementsAre(0, 0, 1));
+  EXPECT_THAT(PoolOf(b_).broken, ElementsAre(0, 0, 1, 0));
   environment_.watched.NoteRescue(volume, b_.ImageId(image_), false);
   LookOnce();
   EXPECT_EQ(PoolOf(b_).images[0].health, ReplicationHealth::kHealthy);
@@ -505,7 +536,7 @@ TEST_F(WatchTest, ACallTellsThatAVolumeIsAClone) {
   GetReplicationInfo(environment_, target, RealClock().Now() + minutes(1))
       .IgnoreError();
   LookOnce();
-  EXPECT_THAT(PoolOf(a_).broken, ElementsAre(0, 1, 0));
+  EXPECT_THAT(PoolOf(a_).broken, ElementsAre(0, 1, 0, 0));
 }
 
 TEST_F(WatchTest, ADeadMirrorDaemonIsNoHealth) {
@@ -550,6 +581,41 @@ TEST_F(WatchTest, AClusterThatHangsDelaysNoOther) {
   EXPECT_NE(PoolOf(a_).unseen, "");
   hold = false;
   EXPECT_TRUE(Await([&] { return PoolOf(a_).seen_at.has_value(); }));
+}
+
+TEST_F(WatchTest, WhatACallHasChangedIsLookedAtSoon) {
+  NoteBoth();
+  LookOnce();
+  const auto looks_at_changes = [&] {
+    const auto before = PoolOf(a_).seen_at;
+    watch_.StartLooksAtChanges();
+    EXPECT_TRUE(Await([&] { return !watch_.looking(); }));
+    return PoolOf(a_).seen_at > before;
+  };
+  // The look has seen that the images were new.
+  world_.Advance(WatchedPools::kQuiet);
+  EXPECT_FALSE(looks_at_changes());
+  Note(a_, a_.user(), "another");
+  world_.Advance(WatchedPools::kQuiet);
+  EXPECT_TRUE(looks_at_changes());
+  NoteBoth();
+  world_.Advance(WatchedPools::kAtLatest);
+  EXPECT_FALSE(looks_at_changes());
+  environment_.watched.NoteChange(a_.cluster_id());
+  world_.Advance(seconds(1));
+  EXPECT_FALSE(looks_at_changes()) << "another one may follow";
+  world_.Advance(seconds(1));
+  EXPECT_TRUE(looks_at_changes());
+  world_.Advance(seconds(1));
+  EXPECT_FALSE(looks_at_changes());
+  // A site that moves is looked at meanwhile.
+  int looks = 0;
+  for (int second = 0; second < 60; ++second) {
+    environment_.watched.NoteChange(a_.cluster_id());
+    world_.Advance(seconds(1));
+    looks += looks_at_changes() ? 1 : 0;
+  }
+  EXPECT_EQ(looks, 3);
 }
 
 TEST_F(WatchTest, AfterAFailedLookTheLastValuesStayAndSayTheirAge) {

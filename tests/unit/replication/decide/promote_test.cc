@@ -17,6 +17,7 @@ namespace {
 
 using std::chrono::seconds;
 using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -219,6 +220,15 @@ TEST_F(PromoteDecisionTest, AUserSnapshotThatCameWithHalfACopyLosesMore) {
   decision = Decide(Force::kYes);
   EXPECT_EQ(decision.step, Step::kRescue);
   EXPECT_THAT(decision.reason, Not(HasSubstr("before its last")));
+}
+
+// A person is told what it is, and no report tells when that was.
+TEST_F(PromoteDecisionTest, TheOwnDemotionIsCalledSo) {
+  SetNewest(Kind::kPrimaryDemoted, true);
+  MirrorSnapshot& demotion = view_.snapshots.back();
+  demotion.created = std::chrono::system_clock::from_time_t(11560);
+  EXPECT_EQ(view_.RestorePoint(), "its own demotion of 1970-01-01T03:12:40Z");
+  EXPECT_EQ(view_.RestoreTime(), 11560);
 }
 
 TEST_F(PromoteDecisionTest, WhatWentOnFromAMarkedCopyIsNeverPromoted) {
@@ -705,6 +715,21 @@ TEST_F(PromoteDecisionTest, ACopyThatDoesNotFollowIsNotPromotedForTime) {
   // Nobody is there to resync from.
   SetPeer(State::kStopped, "local image is primary", seconds(200));
   EXPECT_EQ(Decide().row, "peer-took-role-back");
+}
+
+TEST_F(PromoteDecisionTest, ACopyThatIsKnownToBeDamagedIsNotPromotedPlanned) {
+  SetNewest(Kind::kNonPrimaryDemoted, true);
+  SetPeer(State::kUnknown, "remote image is not primary");
+  ASSERT_EQ(Decide().row, "demotion-here");
+  view_.proof = {"first", 1, 2, 3, 0};
+  EXPECT_EQ(Decide().row, "copy-damaged");
+  EXPECT_EQ(Decide().step, Step::kWait);
+  EXPECT_THAT(Decide().reason,
+              AllOf(HasSubstr("damaged at point 'first': 3 objects differ"),
+                    HasSubstr("or force by hand")));
+  EXPECT_EQ(Decide(Force::kYes).row, "demotion-here");
+  view_.proof.damaged = 0;
+  EXPECT_EQ(Decide().row, "demotion-here");
 }
 
 TEST_F(PromoteDecisionTest, APeerThatIsToBeDemotedIsNotForcedAside) {
@@ -1217,6 +1242,23 @@ TEST_F(PromoteDecisionTest, TellsWhenALivingPrimaryMayBeForcedAside) {
 std::string ClockText(const PromoteSeen& seen) {
   const auto clock = WaitClockOf(seen);
   return clock.has_value() ? DescribeWaitClock(*clock, "at noon") : "none";
+}
+
+TEST_F(PromoteDecisionTest, TellsWhenTheNoteOfADeadSiteIsOver) {
+  SetPeer(State::kStopped, "local image is primary", seconds(200));
+  WaitedFor(seconds(200));
+  view_.refused_demotion = RefusedDemotion{"client.4711", "today", 0};
+  view_.refused_demotion_age = seconds(250);
+  EXPECT_EQ(Until(ForcibleIn(Seen())), 350);
+  EXPECT_EQ(ClockText(Seen()),
+            "that uuid-a is to be demoted is known for 250 s of 600 s while "
+            "calls wait (last report 200 s ago); forcing is offered at noon if "
+            "nothing changes");
+  EXPECT_THAT(Decide().reason,
+              HasSubstr("; where that site is dead, force by hand with"));
+  // One that lives is to stop its workload.
+  SetPeer(State::kStopped, "local image is primary");
+  EXPECT_THAT(Decide().reason, EndsWith("; stop it there"));
 }
 
 TEST_F(PromoteDecisionTest, TellsForHowLongASilentSiteIsAwaited) {

@@ -406,6 +406,12 @@ TEST(TablesTest, Promote) {
          s.rescue = RescueRecord{RescueStep::kMarked, "10a1", 1};
          s.DemotionArrives();
        }},
+      {"copy-damaged", Step::kWait, kRepeat,
+       [](Scene& s) {
+         s.DemotionArrives();
+         s.view.proof.point = "first";
+         s.view.proof.damaged = 1;
+       }},
       {"demotion-here", Step::kPromote, kGoesOn,
        [](Scene& s) { s.DemotionArrives(); }},
       {"demotion-here-unconfirmed", Step::kWait, kRepeat,

@@ -47,6 +47,17 @@ TEST_F(LastRolesTest, TheLastLookCounts) {
   EXPECT_EQ(roles_.Of(Volume("another")), std::nullopt);
 }
 
+TEST_F(LastRolesTest, TellsWhatIsNew) {
+  const ResolvedVolume volume = Volume("one");
+  const MirrorView off = View(MirrorImageState::kDisabled, false);
+  const MirrorView primary = View(MirrorImageState::kEnabled, true);
+  EXPECT_FALSE(roles_.Note(volume, off));
+  EXPECT_TRUE(roles_.Note(volume, primary));
+  EXPECT_FALSE(roles_.Note(volume, primary));
+  EXPECT_TRUE(roles_.Note(volume, View(MirrorImageState::kEnabled, false)));
+  EXPECT_TRUE(roles_.Note(volume, off));
+}
+
 TEST_F(LastRolesTest, SoManyAreRememberedAndNotMore) {
   roles_.Note(Volume("old"), View(MirrorImageState::kEnabled, true));
   for (size_t i = 0; i + 1 < LastRoles::kEnough; ++i) {

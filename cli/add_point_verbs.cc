@@ -1,0 +1,89 @@
+#include <array>
+#include <memory>
+#include <string>
+
+#include "cli/add_verbs.h"
+#include "cli/durations.h"
+#include "cli/points.h"
+
+namespace addons {
+namespace {
+
+/// A large image takes hours to read.
+constexpr double kTimeoutSeconds = 86400;
+/// So that writers of a small cluster hardly notice.
+constexpr uint64_t kMebibytesPerSecond = 64;
+
+struct PointVerbTexts {
+  PointVerb verb;
+  const char* name;
+  const char* text;
+  bool named;  // a point
+  bool reads;
+};
+
+constexpr std::array<PointVerbTexts, 3> kPointVerbs = {{
+    {PointVerb::kCreate, "create",
+     "Make a point of a volume where it is primary, and read what it holds",
+     true, true},
+    {PointVerb::kList, "list", "Show the points that a volume has on this site",
+     false, false},
+    {PointVerb::kRemove, "remove",
+     "Remove a point of a volume where it is primary", true, false},
+}};
+
+void Add(const PointVerbTexts& verb, CLI::App& parent, Program& program) {
+  const auto command = std::make_shared<PointCommand>();
+  const auto timeout_seconds = std::make_shared<double>(kTimeoutSeconds);
+  command->verb = verb.verb;
+  Options& options = program.options();
+  CLI::App& sub = *parent.add_subcommand(verb.name, verb.text);
+  sub.add_option("id", command->id, kVolumeText)->required();
+  if (verb.verb == PointVerb::kRemove) {
+    sub.add_option("name", command->name, "The name of the point")->required();
+  } else if (verb.verb == PointVerb::kVerify) {
+    sub.add_option(
+        "--point", command->name,
+        "Wait for this point; the newest one that is here by itself");
+  } else if (verb.named) {
+    sub.add_option("--name", command->name,
+                   "Its name; the present moment by itself");
+  }
+  if (verb.reads) {
+    command->mebibytes_per_second = kMebibytesPerSecond;
+    sub.add_option("--rate", command->mebibytes_per_second,
+                   "MiB per second to read at most; 0: as fast as it goes")
+        ->capture_default_str()
+        ->check(CLI::Range(uint64_t{0}, uint64_t{1} << 20));
+  }
+  AddVolumePlaceOptions(sub, options);
+  AddUserOptions(sub, options.secrets);
+  AddSocketOptions(sub, options, Sockets::kAdmin);
+  sub.add_option("--timeout", *timeout_seconds, "Seconds to wait, or 90s, 5m")
+      ->capture_default_str()
+      ->transform(AsSeconds())
+      ->check(CLI::Range(0.001, 86400.0));
+  program.AddVerb(sub, [&program, command, timeout_seconds](Streams& streams) {
+    AimAtAdminSocket(program.options(), *command);
+    const int code = program.FindIds({&command->id}, streams);
+    if (code != 0) return code;
+    command->timeout = Milliseconds(*timeout_seconds);
+    return RunPoint(*command, streams);
+  });
+}
+
+}  // namespace
+
+void AddPointVerbs(Program& program) {
+  CLI::App& point = *program.app().add_subcommand(
+      "point", "Points: proof that the copy of a volume is whole");
+  point.require_subcommand(1);
+  for (const PointVerbTexts& verb : kPointVerbs) Add(verb, point, program);
+  Add({PointVerb::kVerify, "verify",
+       "Read what a volume has on this site, and compare it with its newest "
+       "point",
+       false, true},
+      program.app(), program);
+}
+
+}  // namespace addons

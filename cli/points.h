@@ -1,0 +1,35 @@
+#ifndef ADDONS_CLI_POINTS_H_
+#define ADDONS_CLI_POINTS_H_
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "cli/secrets.h"
+#include "cli/streams.h"
+
+namespace addons {
+
+enum class PointVerb { kCreate, kList, kRemove, kVerify };
+
+/// A person wants a proof that the copy of a volume is whole.
+struct PointCommand {
+  PointVerb verb = PointVerb::kVerify;
+  std::string endpoint;  // of administrators
+  std::string id;        // of the volume
+  std::string name;      // of the point; may be empty of a new one, and of the
+                         // one that is verified: the newest
+  uint64_t mebibytes_per_second = 0;  // 0: as fast as it goes
+  SecretsSource secrets;
+  std::chrono::milliseconds timeout{};  // for each call
+};
+
+/// Does it, with progress on the error stream. A new point is made and then
+/// read. Blocks, for hours maybe. Returns the exit code: 0, kWouldNotWork where
+/// a copy is or may be damaged, kCliUsage, kCliInterrupted or the number of the
+/// gRPC code.
+int RunPoint(const PointCommand& command, Streams& streams);
+
+}  // namespace addons
+
+#endif  // ADDONS_CLI_POINTS_H_

@@ -1,0 +1,383 @@
+#include "points/make_point.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/log.h"
+#include "base/status_macros.h"
+#include "ceph/errors.h"
+#include "points/point.h"
+#include "points/record.h"
+#include "replication/look/peers.h"
+#include "replication/session.h"
+#include "replication/steps/ceph_faults/mirror_snapshot.h"
+#include "replication/steps/primary_only.h"
+
+namespace addons {
+namespace {
+
+constexpr char kPointAction[] = "make a point of";
+constexpr char kNoJournal[] =
+    "it is replicated in journal mode, in which a point cannot be seen to be "
+    "whole at the other site";
+/// Two that seal, the point, and the one that carries it.
+constexpr uint64_t kSnapshots = 4;
+
+absl::Status Refuse(const Session& session, absl::StatusCode code,
+                    absl::string_view reason) {
+  return FailedTo(kPointAction, session.volume, code, reason);
+}
+
+absl::StatusOr<std::map<std::string, std::string>> ReadRecordOf(Image& image) {
+  return image.ListMetadata(kPointRecordKey);
+}
+
+/// Whether the record tells what this very point held.
+bool IsOf(const std::map<std::string, std::string>& metadata,
+          const Point& point) {
+  const auto record = RecordReader::Open(metadata);
+  return record.ok() && record->header().point == point.name &&
+         record->header().snapshot == point.snapshot;
+}
+
+/// What keeps a point from being made of what `view` shows. The point, where an
+/// earlier call has made it and it was not read yet.
+absl::StatusOr<std::optional<Point>> CheckImage(const Session& session,
+                                                const MirrorView& view,
+                                                const std::string& name) {
+  if (view.parent.has_value()) {
+    return Refuse(session, absl::StatusCode::kFailedPrecondition,
+                  absl::StrCat("it is a clone, and what it has from its parent "
+                               "cannot be proven; `rbd flatten ",
+                               session.volume.ImageSpec(),
+                               "` makes it an image of its own"));
+  }
+  std::optional<Point> present = FindPoint(view.other_snapshots, name);
+  if (!present.has_value()) {
+    if (PointsIn(view.other_snapshots).size() < kMostPoints) return present;
+    return Refuse(session, absl::StatusCode::kFailedPrecondition,
+                  absl::StrCat("it has ", kMostPoints,
+                               " points, and no more are possible; remove "
+                               "some"));
+  }
+  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Image> image,
+                          session.reads->OpenImageByIdReadOnly(view.image_id));
+  ADDONS_ASSIGN_OR_RETURN(const auto metadata, ReadRecordOf(*image));
+  ADDONS_RETURN_IF_ERROR(image->Close());
+  if (!IsOf(metadata, *present)) return present;
+  return Refuse(session, absl::StatusCode::kAlreadyExists,
+                absl::StrCat("it has a point '", name,
+                             "' already; take another name, or remove it "
+                             "first"));
+}
+
+/// What a forced promotion beside half a point would return to must be whole:
+/// which peer has not got the newest mirror snapshot; empty: each has.
+absl::StatusOr<std::string> NotInStep(Session& session,
+                                      const MirrorView& view) {
+  ADDONS_ASSIGN_OR_RETURN(const auto peers, session.reads->MirrorPeers());
+  const MirrorSnapshot* const newest = view.Newest();
+  bool receives = false;
+  for (const MirrorPeer& peer : peers) {
+    if (!peer.receives) continue;
+    receives = true;
+    const auto report = std::find_if(
+        view.peers.begin(), view.peers.end(), [&](const SiteView& site) {
+          return site.status.mirror_uuid == peer.mirror_uuid;
+        });
+    const bool copied =
+        report != view.peers.end() && newest != nullptr &&
+        CopiedBy(*report, view) >= Copied::kSays &&
+        HasCopied(*report, peer.uuid, view, newest->id,
+                  std::chrono::system_clock::to_time_t(newest->created));
+    if (!copied) {
+      return absl::StrCat("site '", peer.site_name,
+                          "' has not told yet that it has the newest mirror "
+                          "snapshot whole; a point is made when it has "
+                          "(`rbd-addons info` shows how far it is)");
+    }
+  }
+  if (receives) return std::string();
+  return Refuse(session, absl::StatusCode::kFailedPrecondition,
+                "its pool has no peer that receives what is written here; "
+                "`rbd mirror pool info` shows them");
+}
+
+absl::Status CheckRoom(const Session& session, const MirrorView& view) {
+  ADDONS_ASSIGN_OR_RETURN(const SnapshotRoom room,
+                          ReadSnapshotRoom(*session.reads, view));
+  if (room.For(kSnapshots)) return absl::OkStatus();
+  return Refuse(
+      session, absl::StatusCode::kFailedPrecondition,
+      DescribeNoRoom(room, "a point makes", session.volume.ImageSpec()));
+}
+
+absl::Status AwaitTurn(Session& session, const MirrorView& view) {
+  return AwaitSnapshotTurn(
+      session, view.image_id,
+      Refuse(session, absl::StatusCode::kUnavailable,
+             "its mirror snapshot is made when the manager makes none; repeat "
+             "the call"),
+      TurnWaits::kLookAgain);
+}
+
+/// The newest mirror snapshot of an image that was just changed.
+absl::Status ReadCarrier(const Session& session, Image& image, uint64_t after,
+                         SyncSnapshot* carrier) {
+  ADDONS_ASSIGN_OR_RETURN(const auto snapshots, image.MirrorSnapshots());
+  if (snapshots.empty() || snapshots.back().id <= after ||
+      snapshots.back().kind != MirrorSnapshotKind::kPrimary ||
+      !snapshots.back().complete) {
+    return Refuse(session, absl::StatusCode::kUnavailable,
+                  "the mirror snapshot that carries it is not complete; repeat "
+                  "the call");
+  }
+  carrier->id = snapshots.back().id;
+  carrier->created =
+      std::chrono::system_clock::to_time_t(snapshots.back().created);
+  return absl::OkStatus();
+}
+
+/// With a pool that is full as what it is.
+absl::Status InWords(const Session& session, absl::Status changed) {
+  const int error = CephErrno(changed);
+  if (error != EDQUOT && error != ENOSPC) return changed;
+  return Refuse(session, absl::StatusCode::kResourceExhausted,
+                "the pool is full, or at its quota: no snapshot can be made "
+                "before there is room (`ceph df detail`)");
+}
+
+/// The entries of the record before go in the same operation.
+absl::Status WriteRecord(Image& image,
+                         const std::map<std::string, std::string>& record) {
+  ADDONS_ASSIGN_OR_RETURN(const auto present, ReadRecordOf(image));
+  MetadataChanges changes;
+  for (const std::string& key : RecordKeys(present)) {
+    changes[key] = std::nullopt;
+  }
+  for (const auto& [key, value] : record) changes[key] = value;
+  return image.ChangeMetadata(changes);
+}
+
+/// One that cannot be read says nothing of any point.
+absl::Status ForgetRecordOf(Image& image, const std::string& name) {
+  ADDONS_ASSIGN_OR_RETURN(const auto metadata, ReadRecordOf(image));
+  const auto record = RecordReader::Open(metadata);
+  if (record.ok() && record->header().point != name) return absl::OkStatus();
+  return metadata.empty() ? absl::OkStatus() : WriteRecord(image, {});
+}
+
+/// Right before each: the one before may have taken long.
+absl::Status MakeInTurn(const Session& session, const MirrorView& view,
+                        Image& image) {
+  if (!NextSnapshotTurn(session, view.image_id).now()) {
+    return Refuse(session, absl::StatusCode::kUnavailable,
+                  "Ceph's manager is about to make a mirror snapshot of it; "
+                  "repeat the call");
+  }
+  return MakeMirrorSnapshot(session, image);
+}
+
+/// So many of this primary that are newer than `before`.
+absl::Status NeedSnapshots(const Session& session, Image& image,
+                           uint64_t before, size_t count, uint64_t* newest) {
+  ADDONS_ASSIGN_OR_RETURN(const auto snapshots, image.MirrorSnapshots());
+  size_t found = 0;
+  for (const MirrorSnapshot& snapshot : snapshots) {
+    found += snapshot.id > before && snapshot.complete &&
+                     snapshot.kind == MirrorSnapshotKind::kPrimary
+                 ? 1
+                 : 0;
+  }
+  if (!snapshots.empty()) *newest = snapshots.back().id;
+  if (found >= count) return absl::OkStatus();
+  return Refuse(session, absl::StatusCode::kFailedPrecondition,
+                "Ceph keeps too few mirror snapshots of an image, so that "
+                "nothing would seal what is whole at the other site: "
+                "rbd_mirroring_max_mirroring_snapshots is to be 5 at least");
+}
+
+/// The two that seal what is whole, and the point behind them.
+absl::Status MakeSealed(const Session& session, const MirrorView& view,
+                        Image& image, MadePoint* made) {
+  const uint64_t before = view.Newest() == nullptr ? 0 : view.Newest()->id;
+  uint64_t seal = 0;
+  // A record of an earlier point of this name is not of this one.
+  ADDONS_RETURN_IF_ERROR(ForgetRecordOf(image, made->name));
+  ADDONS_RETURN_IF_ERROR(MakeInTurn(session, view, image));
+  ADDONS_RETURN_IF_ERROR(MakeInTurn(session, view, image));
+  ADDONS_RETURN_IF_ERROR(NeedSnapshots(session, image, before, 2, &seal));
+  ADDONS_RETURN_IF_ERROR(image.CreateSnapshot(SnapshotNameOf(made->name)));
+  const auto carry = [&]() -> absl::Status {
+    ADDONS_RETURN_IF_ERROR(MakeInTurn(session, view, image));
+    ADDONS_ASSIGN_OR_RETURN(const auto snapshots, image.Snapshots());
+    const std::optional<Point> point = FindPoint(snapshots, made->name);
+    if (!point.has_value()) {
+      return Refuse(session, absl::StatusCode::kUnavailable,
+                    "the point was removed meanwhile");
+    }
+    made->snapshot = point->snapshot;
+    uint64_t newest = 0;
+    ADDONS_RETURN_IF_ERROR(NeedSnapshots(session, image, seal - 1, 2, &newest));
+    return ReadCarrier(session, image, point->snapshot, &made->carrier);
+  };
+  absl::Status carried = carry();
+  if (carried.ok()) return carried;
+  // Nothing half-made stays behind.
+  const auto snapshots = image.Snapshots();
+  if (!snapshots.ok()) return carried;
+  if (const auto point = FindPoint(*snapshots, made->name); point.has_value()) {
+    const absl::Status removed = image.RemoveSnapshot(point->snapshot);
+    if (!removed.ok()) {
+      Log().warn("a point that was not finished stays volume={} point={}",
+                 Quoted(session.volume.volume_id.text()), Quoted(made->name));
+    }
+  }
+  return carried;
+}
+
+/// What brings a point that an earlier call has made.
+absl::Status CarryOn(const Session& session, const MirrorView& view,
+                     const Point& point, Image& image, MadePoint* made) {
+  const absl::Status carried =
+      ReadCarrier(session, image, point.snapshot, &made->carrier);
+  if (carried.ok()) return carried;
+  ADDONS_RETURN_IF_ERROR(MakeInTurn(session, view, image));
+  return ReadCarrier(session, image, point.snapshot, &made->carrier);
+}
+
+absl::StatusOr<MadePoint> Make(Session& session, const std::string& name) {
+  OperationContext& context = session.context;
+  MirrorView view;
+  std::optional<Point> present;
+  while (true) {
+    ADDONS_ASSIGN_OR_RETURN(view,
+                            LookAtPrimary(session, kPointAction, kNoJournal));
+    ADDONS_ASSIGN_OR_RETURN(present, CheckImage(session, view, name));
+    ADDONS_ASSIGN_OR_RETURN(const std::string waits, NotInStep(session, view));
+    if (waits.empty() || present.has_value()) break;
+    context.Step("waiting until the other site is in step");
+    context.SetPending(Refuse(session, absl::StatusCode::kUnavailable, waits));
+    ADDONS_RETURN_IF_ERROR(
+        context.LookAgainAfter(session.environment.options.poll_interval));
+  }
+  context.SetPending(absl::OkStatus());
+  ADDONS_RETURN_IF_ERROR(CheckRoom(session, view));
+  ADDONS_RETURN_IF_ERROR(AwaitTurn(session, view));
+  ADDONS_RETURN_IF_ERROR(context.BeginMutation());
+  context.Step("making the point");
+  MadePoint made;
+  made.name = name;
+  made.carrier.begun = context.clock().Now();
+  const auto make = [&](Image& image) {
+    if (!present.has_value()) return MakeSealed(session, view, image, &made);
+    made.snapshot = present->snapshot;
+    return CarryOn(session, view, *present, image, &made);
+  };
+  ADDONS_RETURN_IF_ERROR(InWords(session, ChangeImage(session.volume, make)));
+  return made;
+}
+
+absl::StatusOr<SyncSnapshot> Store(
+    Session& session, const Point& point,
+    const std::map<std::string, std::string>& record) {
+  ADDONS_ASSIGN_OR_RETURN(const MirrorView view,
+                          LookAtPrimary(session, kPointAction, kNoJournal));
+  const std::optional<Point> present =
+      FindPoint(view.other_snapshots, point.name);
+  if (!present.has_value() || present->snapshot != point.snapshot) {
+    return Refuse(session, absl::StatusCode::kUnavailable,
+                  absl::StrCat("its point '", point.name,
+                               "' was removed while it was read; make it "
+                               "anew"));
+  }
+  ADDONS_RETURN_IF_ERROR(AwaitTurn(session, view));
+  ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
+  session.context.Step("storing what was read");
+  SyncSnapshot carrier;
+  carrier.begun = session.context.clock().Now();
+  const uint64_t before = view.Newest() == nullptr ? 0 : view.Newest()->id;
+  const auto store = [&](Image& image) -> absl::Status {
+    ADDONS_RETURN_IF_ERROR(WriteRecord(image, record));
+    ADDONS_RETURN_IF_ERROR(MakeMirrorSnapshot(session, image));
+    return ReadCarrier(session, image, before, &carrier);
+  };
+  ADDONS_RETURN_IF_ERROR(InWords(session, ChangeImage(session.volume, store)));
+  return carrier;
+}
+
+absl::StatusOr<bool> Remove(Session& session, const std::string& name) {
+  ADDONS_ASSIGN_OR_RETURN(const MirrorView view,
+                          LookAtPrimary(session, kPointAction, kNoJournal));
+  const std::optional<Point> point = FindPoint(view.other_snapshots, name);
+  if (!point.has_value()) return false;
+  ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
+  session.context.Step("removing the point");
+  const auto remove = [&](Image& image) -> absl::Status {
+    ADDONS_RETURN_IF_ERROR(ForgetRecordOf(image, name));
+    return image.RemoveSnapshot(point->snapshot);
+  };
+  ADDONS_RETURN_IF_ERROR(ChangeImage(session.volume, remove));
+  return true;
+}
+
+/// Runs `work` with the volume, and gives back what it has made.
+template <typename Result, typename Work>
+absl::StatusOr<Result> With(OperationContext& context,
+                            ReplicationEnvironment& environment,
+                            const VolumeTarget& target, const Work& work) {
+  absl::StatusOr<Result> result = absl::UnknownError("not done");
+  const absl::Status status = RunWithSession(
+      context, environment, target, kPointAction, [&](Session& session) {
+        result = work(session);
+        return result.status();
+      });
+  if (!status.ok()) return status;
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<MadePoint> MakePoint(OperationContext& context,
+                                    ReplicationEnvironment& environment,
+                                    const VolumeTarget& target,
+                                    const std::string& name) {
+  const std::string named =
+      name.empty() ? PointNameAt(context.clock().WallNow()) : name;
+  ADDONS_RETURN_IF_ERROR(CheckPointName(named));
+  auto made =
+      With<MadePoint>(context, environment, target,
+                      [&](Session& session) { return Make(session, named); });
+  if (made.ok()) {
+    Log().info("a point was made volume={} point={} snapshot={}",
+               Quoted(target.volume_id.text()), Quoted(named), made->snapshot);
+  }
+  return made;
+}
+
+absl::StatusOr<SyncSnapshot> StoreRecord(
+    OperationContext& context, ReplicationEnvironment& environment,
+    const VolumeTarget& target, const std::string& name, uint64_t snapshot,
+    const std::map<std::string, std::string>& record) {
+  return With<SyncSnapshot>(context, environment, target,
+                            [&](Session& session) {
+                              return Store(session, {name, snapshot}, record);
+                            });
+}
+
+absl::StatusOr<bool> RemovePoint(OperationContext& context,
+                                 ReplicationEnvironment& environment,
+                                 const VolumeTarget& target,
+                                 const std::string& name) {
+  ADDONS_RETURN_IF_ERROR(CheckPointName(name));
+  return With<bool>(context, environment, target,
+                    [&](Session& session) { return Remove(session, name); });
+}
+
+}  // namespace addons

@@ -1,0 +1,77 @@
+#ifndef ADDONS_POINTS_MAKE_POINT_H_
+#define ADDONS_POINTS_MAKE_POINT_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "operation/operation_context.h"
+#include "replication/environment.h"
+#include "replication/steps/sync.h"
+
+namespace addons {
+
+/// A point that was made.
+struct MadePoint {
+  std::string name;
+  uint64_t snapshot = 0;  // its id on this site
+  /// The mirror snapshot that brings it to the other site, AwaitSync().
+  SyncSnapshot carrier;
+};
+
+/// Makes a point of a primary, with the lease and in this daemon's turn
+/// (ceph_faults/mirror_snapshot.h): two mirror snapshots, the point, and the
+/// mirror snapshot that carries it. The second of the two has nothing to copy
+/// and seals the first: a forced promotion beside half the point returns to
+/// what was whole before (docs/points.md).
+///
+// clang-format off
+///   Make(): LookAtPrimary()          see replication/steps/primary_only.h
+///     ├─ off, secondary, journal mode ───────────> FAILED_PRECONDITION
+///     ├─ a clone, kMostPoints ───────────────────> FAILED_PRECONDITION
+///     ├─ one of this name that was read ─────────> ALREADY_EXISTS
+///     ├─ no peer receives ───────────────────────> FAILED_PRECONDITION
+///     ├─ "waiting until the other site is in step" until each peer has the
+///     │  newest mirror snapshot whole ───────────> UNAVAILABLE
+///     ├─ no room for four snapshots ─────────────> FAILED_PRECONDITION
+///     ├─ AwaitSnapshotTurn()         see replication/steps/ceph_faults/mirror_snapshot.h
+///     └─ BeginMutation()
+///        "making the point"  MakeSealed(): MakeMirrorSnapshot() twice,
+///                            CreateSnapshot(), MakeMirrorSnapshot(), read back;
+///                            or CarryOn() of one that was not read ──> OK
+///
+///   Store(): LookAtPrimary(), the point is the same, AwaitSnapshotTurn(),
+///     "storing what was read"  WriteRecord(), MakeMirrorSnapshot(), read back
+///   Remove(): LookAtPrimary(), BeginMutation()
+///     "removing the point"  ForgetRecordOf(), RemoveSnapshot()
+// clang-format on
+///
+/// What fails removes the point. RESOURCE_EXHAUSTED: the pool is full.
+/// INVALID_ARGUMENT: `name`; empty: the present moment. FAILED_PRECONDITION
+/// also: Ceph keeps too few mirror snapshots. Otherwise as MakeSyncSnapshot().
+absl::StatusOr<MadePoint> MakePoint(OperationContext& context,
+                                    ReplicationEnvironment& environment,
+                                    const VolumeTarget& target,
+                                    const std::string& name);
+
+/// Puts a record (DigestPoint()) into the image's metadata in the place of the
+/// one before, and makes the mirror snapshot that carries it. UNAVAILABLE: the
+/// point is not there any more. Otherwise as MakePoint().
+absl::StatusOr<SyncSnapshot> StoreRecord(
+    OperationContext& context, ReplicationEnvironment& environment,
+    const VolumeTarget& target, const std::string& name, uint64_t snapshot,
+    const std::map<std::string, std::string>& record);
+
+/// Removes a point from a primary, and its record. The other site's goes with
+/// the next mirror snapshot. False: it was not there. FAILED_PRECONDITION: off,
+/// secondary. Otherwise as MakePoint().
+absl::StatusOr<bool> RemovePoint(OperationContext& context,
+                                 ReplicationEnvironment& environment,
+                                 const VolumeTarget& target,
+                                 const std::string& name);
+
+}  // namespace addons
+
+#endif  // ADDONS_POINTS_MAKE_POINT_H_

@@ -1,0 +1,49 @@
+#ifndef ADDONS_POINTS_POINTS_SERVICE_H_
+#define ADDONS_POINTS_POINTS_SERVICE_H_
+
+#include "operation/operation_table.h"
+#include "rbdaddons/admin.grpc.pb.h"
+#include "replication/environment.h"
+#include "rpc/unary_call.h"
+
+namespace addons {
+
+/// rbdaddons.admin.v1.Points: proof that the copy of a volume is whole.
+/// Thread-safe.
+class PointsService final
+    : public ::rbdaddons::admin::v1::Points::CallbackService {
+ public:
+  /// Nothing is owned; everything outlives the service.
+  PointsService(Rpc& rpc, OperationTable& operations,
+                ReplicationEnvironment& environment);
+
+  grpc::ServerUnaryReactor* CreatePoint(
+      grpc::CallbackServerContext* context,
+      const ::rbdaddons::admin::v1::CreatePointRequest* request,
+      ::rbdaddons::admin::v1::CreatePointResponse* response) override;
+  grpc::ServerUnaryReactor* DigestPoint(
+      grpc::CallbackServerContext* context,
+      const ::rbdaddons::admin::v1::DigestPointRequest* request,
+      ::rbdaddons::admin::v1::DigestPointResponse* response) override;
+  grpc::ServerUnaryReactor* ListPoints(
+      grpc::CallbackServerContext* context,
+      const ::rbdaddons::admin::v1::ListPointsRequest* request,
+      ::rbdaddons::admin::v1::ListPointsResponse* response) override;
+  grpc::ServerUnaryReactor* RemovePoint(
+      grpc::CallbackServerContext* context,
+      const ::rbdaddons::admin::v1::RemovePointRequest* request,
+      ::rbdaddons::admin::v1::RemovePointResponse* response) override;
+  grpc::ServerUnaryReactor* VerifyPoint(
+      grpc::CallbackServerContext* context,
+      const ::rbdaddons::admin::v1::VerifyPointRequest* request,
+      ::rbdaddons::admin::v1::VerifyPointResponse* response) override;
+
+ private:
+  Rpc& rpc_;
+  OperationTable& operations_;
+  ReplicationEnvironment& environment_;
+};
+
+}  // namespace addons
+
+#endif  // ADDONS_POINTS_POINTS_SERVICE_H_

@@ -1,0 +1,186 @@
+// Proof that a copy is whole, on real clusters: what mirroring leaves out or
+// damages while each status says that all is well.
+
+#include <cstdint>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tests/cluster/two_sites.h"
+#include "tests/integration/command_line.h"
+#include "tests/testing/temp_dir.h"
+
+namespace addons::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const bool kPointsBed = OnBluestore({"PointsProofTest"});
+
+constexpr uint64_t kObject = uint64_t{4} << 20;
+
+class PointsProofTest : public TwoSitesTest {
+ protected:
+  /// Printed, as docs quote it.
+  static CliResult On(const std::string& site,
+                      std::vector<std::string> arguments) {
+    const std::string verb = arguments.front();
+    arguments.insert(
+        arguments.end(),
+        {"--secrets-file", Bed().Path(absl::StrCat(site, "/secrets.json"))});
+    CliResult result = RbdAddons(Daemon(site), std::move(arguments));
+    std::cout << "--- " << verb << " on " << site << ": " << result.code << "\n"
+              << result.err << result.out;
+    return result;
+  }
+  static void MakePoint(const TestVolume& volume, const std::string& name) {
+    ASSERT_EQ(On("a", {"point", "create", volume.id("a"), "--name", name,
+                       "--rate", "0"})
+                  .code,
+              0);
+    Synchronize("a", volume);
+  }
+  struct Verified {
+    int code = 0;
+    nlohmann::json answer;
+  };
+  static Verified Verify(const std::string& site, const TestVolume& volume) {
+    const CliResult result = On(site, {"verify", volume.id(site), "--rate", "0",
+                                       "--json", "--timeout", "120"});
+    return {result.code, nlohmann::json::parse(result.out, nullptr, false)};
+  }
+  static uint64_t Number(const Verified& verified, const char* key) {
+    return std::stoull(verified.answer.value(key, std::string("0")));
+  }
+  static std::string DataObject(const std::string& site,
+                                const TestVolume& volume, uint64_t number) {
+    return absl::StrFormat("rbd_data.%s.%016x", ImageId(site, volume), number);
+  }
+};
+
+TEST_F(PointsProofTest, AWholeCopyIsProvenWhileItIsWrittenTo) {
+  const TestVolume volume = MakeReplicatedVolume(ScheduleNotDue());
+  Write("a", volume, "at the point");
+  Synchronize("a", volume);
+  MakePoint(volume, "first");
+  Write("a", volume, "later");
+  Synchronize("a", volume);
+  for (const std::string site : {"a", "b"}) {
+    const Verified verified = Verify(site, volume);
+    EXPECT_EQ(verified.code, 0);
+    EXPECT_EQ(verified.answer.value("verdict", ""), "WHOLE");
+    EXPECT_EQ(verified.answer.value("name", ""), "first");
+    EXPECT_GE(Number(verified, "objects_with_data"), 4U);
+  }
+  EXPECT_THAT(On("b", {"point", "list", volume.id("b")}).out,
+              HasSubstr("first  read at 20"));
+  EXPECT_THAT(On("b", {"history", volume.id("b")}).out,
+              HasSubstr("point first: whole"));
+  // Removed on a, it goes on b, too; a disable finds nothing to remove.
+  EXPECT_EQ(On("a", {"point", "remove", volume.id("a"), "first"}).code, 0);
+  Synchronize("a", volume);
+  EXPECT_THAT(Rbd("b", {"snap", "ls", ImageSpec(volume)}),
+              Not(HasSubstr("rbd-addons.point")));
+  EXPECT_EQ(Metadata("b", volume, "rbd-addons-point"), "");
+}
+
+// Each status says "replaying", and nothing is behind.
+TEST_F(PointsProofTest, WhatARollbackTookFromTheCopyIsFound) {
+  const TestVolume volume = MakeReplicatedVolume(ScheduleNotDue());
+  Write("a", volume, "earlier");
+  // What was written before the older one is clean in the newer one.
+  for (const std::string snapshot : {"@older", "@earlier"}) {
+    Rbd("a", {"snap", "create", "--no-progress", ImageSpec(volume) + snapshot});
+  }
+  Synchronize("a", volume);
+  Write("a", volume, "overwritten");
+  Synchronize("a", volume);
+  Rbd("a",
+      {"snap", "rollback", "--no-progress", ImageSpec(volume) + "@earlier"});
+  MakePoint(volume, "after");
+  const Verified verified = Verify("b", volume);
+  EXPECT_EQ(verified.code, 9);
+  EXPECT_EQ(verified.answer.value("verdict", ""), "DAMAGED");
+  EXPECT_GE(Number(verified, "damaged"), 1U);
+  EXPECT_EQ(Verify("a", volume).code, 0);
+  const CliResult told =
+      On("b", {"verify", volume.id("b"), "--rate", "0", "--timeout", "120"});
+  EXPECT_THAT(told.out, AllOf(HasSubstr("DAMAGED"),
+                              HasSubstr("object 0, at byte 0 of the image"),
+                              HasSubstr("rbd mirror image resync")));
+}
+
+TEST_F(PointsProofTest, AFlippedBitIsFoundWhereItIs) {
+  const TestVolume volume = MakeReplicatedVolume(ScheduleNotDue());
+  ASSERT_EQ(OpenDisk("a", volume)->Write(2 * kObject, std::string(9000, 'x')),
+            0);
+  Synchronize("a", volume);
+  const TempDir dir;
+  const std::string file = dir.File("object");
+  const std::string object = DataObject("b", volume, 2);
+  Testbed("rados", {"b", "-p", RealBed::kPool, "get", object, file});
+  std::string bytes;
+  {
+    std::ifstream in(file, std::ios::binary);
+    bytes.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  ASSERT_GT(bytes.size(), 5000U);
+  bytes[5000] = static_cast<char>(bytes[5000] ^ 1);
+  std::ofstream(file, std::ios::binary) << bytes;
+  Testbed("rados", {"b", "-p", RealBed::kPool, "put", object, file});
+  MakePoint(volume, "first");
+  const Verified verified = Verify("b", volume);
+  EXPECT_EQ(verified.code, 9);
+  EXPECT_EQ(Number(verified, "damaged"), 1U);
+  ASSERT_EQ(verified.answer["damaged_objects"].size(), 1U);
+  const nlohmann::json& damaged = verified.answer["damaged_objects"][0];
+  EXPECT_EQ(damaged.value("object", ""), "2");
+  EXPECT_EQ(damaged.value("offset", ""), absl::StrCat(2 * kObject));
+}
+
+// A discard at the beginning of an object is not carried.
+TEST_F(PointsProofTest, WhatIsNotClearedIsCountedAndNoDamage) {
+  const TestVolume volume = MakeReplicatedVolume(ScheduleNotDue());
+  constexpr uint64_t kDiscarded = uint64_t{1} << 20;
+  ASSERT_EQ(
+      OpenDisk("a", volume)->Write(kObject, std::string(2 * kDiscarded, 'x')),
+      0);
+  Synchronize("a", volume);
+  ASSERT_EQ(OpenDisk("a", volume)->Discard(kObject, kDiscarded), 0);
+  MakePoint(volume, "first");
+  const Verified verified = Verify("b", volume);
+  EXPECT_EQ(verified.code, 0);
+  EXPECT_EQ(verified.answer.value("verdict", ""), "NOT_CLEARED");
+  EXPECT_EQ(Number(verified, "not_cleared_bytes"), kDiscarded);
+}
+
+TEST_F(PointsProofTest, AfterAMoveTheOtherSiteMakesTheNextOne) {
+  const TestVolume volume = MakeReplicatedVolume(ScheduleNotDue());
+  Write("a", volume, "first");
+  Synchronize("a", volume);
+  MakePoint(volume, "first");
+  ASSERT_THAT(Demote("a", volume), HasCode(Code::OK));
+  ASSERT_THAT(PromoteAtLast("b", volume, ScheduleNotDue()), HasCode(Code::OK));
+  const CliResult old = On("b", {"verify", volume.id("b"), "--timeout", "60"});
+  EXPECT_EQ(old.code, Code::FAILED_PRECONDITION);
+  EXPECT_THAT(old.err, HasSubstr("while another site was primary"));
+  Write("b", volume, "second");
+  Synchronize("b", volume);
+  ASSERT_EQ(On("b", {"point", "create", volume.id("b"), "--name", "second",
+                     "--rate", "0"})
+                .code,
+            0);
+  Synchronize("b", volume);
+  const Verified verified = Verify("a", volume);
+  EXPECT_EQ(verified.code, 0);
+  EXPECT_EQ(verified.answer.value("name", ""), "second");
+}
+
+}  // namespace
+}  // namespace addons::testing
