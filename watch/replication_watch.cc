@@ -136,12 +136,18 @@ std::vector<std::string> ReplicationWatch::State::ClustersDue(
     if (watched.reader() != nullptr) due.insert(pool->seen.cluster_id);
   }
   due.merge(fences_.Watch(users));
-  for (const auto& [cluster, since] : looking_) due.erase(cluster);
-  if (only != nullptr) {
-    std::erase_if(due, [only](const auto& id) { return !only->contains(id); });
-  }
   std::erase_if(pools_,
                 [&](const auto& pool) { return !known.contains(pool.first); });
+  if (only != nullptr) {
+    // Of what nobody can look at a change is none.
+    for (const std::string& cluster : *only) {
+      if (!due.contains(cluster)) environment_.watched.ForgetChanges(cluster);
+    }
+    std::erase_if(due, [only](const auto& id) { return !only->contains(id); });
+  }
+  for (const auto& [cluster, since] : looking_) due.erase(cluster);
+  // Who asks each second publishes nothing for that.
+  if (only != nullptr && due.empty()) return {};
   Publish();
   const SteadyTime now = environment_.clock.Now();
   for (const std::string& cluster : due) {

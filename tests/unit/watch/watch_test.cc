@@ -608,6 +608,13 @@ TEST_F(WatchTest, WhatACallHasChangedIsLookedAtSoon) {
   EXPECT_TRUE(looks_at_changes());
   world_.Advance(seconds(1));
   EXPECT_FALSE(looks_at_changes());
+  // What cannot be looked at is not tried each second.
+  environment_.watched.NoteChange("nowhere");
+  world_.Advance(WatchedPools::kQuiet);
+  const uint64_t published = seen_()->number;
+  EXPECT_FALSE(looks_at_changes());
+  EXPECT_EQ(seen_()->number, published);
+  EXPECT_TRUE(environment_.watched.ChangesDue().empty());
   // A site that moves is looked at meanwhile.
   int looks = 0;
   for (int second = 0; second < 60; ++second) {
