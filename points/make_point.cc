@@ -73,8 +73,10 @@ absl::StatusOr<std::optional<Point>> CheckImage(const Session& session,
   if (!IsOf(metadata, *present)) return present;
   return Refuse(session, absl::StatusCode::kAlreadyExists,
                 absl::StrCat("it has a point '", name,
-                             "' already; take another name, or remove it "
-                             "first"));
+                             "' that was read already; `rbd-addons sync` "
+                             "brings it to the other site where it is not "
+                             "there yet; for a new one take another name, or "
+                             "remove it first"));
 }
 
 /// What a forced promotion beside half a point would return to must be whole:

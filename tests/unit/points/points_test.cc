@@ -425,5 +425,102 @@ TEST_F(PointsTest, TheRateIsKept) {
   EXPECT_GE(took_, seconds(18));
 }
 
+/// Two sites for one run.
+class PointsBench final : public PointsTest {
+ public:
+  PointsBench() { SetUp(); }
+  ~PointsBench() override { TearDown(); }
+  void TestBody() override {}
+
+  /// Made, read and stored by `daemon`.
+  absl::Status MakeOn(Daemon& daemon) {
+    const auto made = Make(daemon, "first");
+    // It died after what was read was stored, and what carries that is next.
+    if (absl::IsAlreadyExists(made.status())) return Sync();
+    if (!made.ok()) return made.status();
+    const auto digested = Digest(daemon, "first");
+    return digested.ok() ? Store(daemon, "first", *digested).status()
+                         : digested.status();
+  }
+  absl::Status RemoveOn(Daemon& daemon) {
+    return Remove(daemon, "first").status();
+  }
+  absl::Status UntilOk(Daemon& daemon,
+                       absl::Status (PointsBench::*call)(Daemon&)) {
+    absl::Status status;
+    for (int i = 0; i < 20; ++i) {
+      status = (this->*call)(daemon);
+      if (status.ok()) return status;
+      world_.Advance(seconds(20));
+    }
+    return status;
+  }
+
+  using PointsTest::a_;
+  using PointsTest::image_;
+  using PointsTest::List;
+  using PointsTest::MakeWhole;
+  using PointsTest::on_a_;
+  using PointsTest::on_b_;
+  using PointsTest::pair_;
+  using PointsTest::Prove;
+  using PointsTest::Sync;
+  using PointsTest::world_;
+};
+
+/// Before and after each change of `call`, of which a new daemon repeats it.
+void DieAtEachChange(absl::Status (PointsBench::*call)(Daemon&),
+                     const std::function<void(PointsBench&)>& prepare,
+                     const std::function<void(PointsBench&, Daemon&)>& expect) {
+  int changes = 0;
+  {
+    PointsBench bench;
+    prepare(bench);
+    bench.world_.ClearCalls();
+    ASSERT_OK((bench.*call)(bench.on_a_));
+    changes = bench.world_.CountMutations();
+  }
+  ASSERT_GT(changes, 1);
+  for (int k = 1; k <= changes; ++k) {
+    for (const bool after : {false, true}) {
+      SCOPED_TRACE(absl::StrCat("died ", after ? "after" : "before", " change ",
+                                k, " of ", changes));
+      PointsBench bench;
+      prepare(bench);
+      bench.world_.StrikeAtMutation(k, 0, after);
+      EXPECT_THROW((bench.*call)(bench.on_a_).IgnoreError(), FakeCrash);
+      bench.world_.SetCallHook(nullptr);
+      Daemon next(bench.world_, bench.pair_, bench.a_);
+      EXPECT_OK(bench.UntilOk(next, call));
+      expect(bench, next);
+    }
+  }
+}
+
+TEST(PointsCrashTest, APointThatWasBegunIsMadeByTheRepeat) {
+  DieAtEachChange(
+      &PointsBench::MakeOn, [](PointsBench&) {},
+      [](PointsBench& bench, Daemon& next) {
+        EXPECT_EQ(bench.List(next).size(), 1U);
+        bench.world_.Advance(minutes(2));
+        for (Daemon* daemon : {&next, &bench.on_b_}) {
+          const auto proof = bench.Prove(*daemon, "first");
+          ASSERT_OK(proof);
+          EXPECT_EQ(proof->verdict(), Verdict::kWhole);
+        }
+      });
+}
+
+TEST(PointsCrashTest, APointThatWasToGoIsGoneAfterTheRepeat) {
+  DieAtEachChange(
+      &PointsBench::RemoveOn,
+      [](PointsBench& bench) { ASSERT_OK(bench.MakeWhole("first")); },
+      [](PointsBench& bench, Daemon& next) {
+        EXPECT_TRUE(bench.List(next).empty());
+        EXPECT_FALSE(
+            bench.a_.ImageMetadata(bench.image_).contains(kPointRecordKey));
+      });
+}
+
 }  // namespace
 }  // namespace addons::testing
