@@ -155,6 +155,12 @@ TEST_F(PointsTest, ADamagedCopyIsNotMovedTo) {
   EXPECT_OK(Promote(next, Force::kYes));
   EXPECT_TRUE(b_.Info(image_).primary);
   // From now on what is here is right, also after the way back.
+  const auto pool =
+      pair_.cluster(b_)->OpenPool(pair_.pool_id(b_), "", Access::kRead);
+  ASSERT_OK(pool);
+  const auto known = ReadProof(**pool, b_.ImageId(image_));
+  ASSERT_OK(known);
+  EXPECT_EQ(known->point, "");
   ASSERT_OK(Demote(next));
   world_.Advance(minutes(3));
   EXPECT_OK(Promote(next));
