@@ -247,7 +247,7 @@ absl::Status MakeSealed(const Session& session, const MirrorView& view,
 /// What brings a point that an earlier call has made.
 absl::Status CarryOn(const Session& session, const MirrorView& view,
                      const Point& point, Image& image, MadePoint* made) {
-  const absl::Status carried =
+  absl::Status carried =
       ReadCarrier(session, image, point.snapshot, &made->carrier);
   if (carried.ok()) return carried;
   ADDONS_RETURN_IF_ERROR(MakeInTurn(session, view, image));

@@ -49,7 +49,7 @@ struct PointHeader {
 
 /// The size of the parts of a record together, at most: each look at the image
 /// reads its metadata.
-inline constexpr size_t kMostRecordBytes = 256 * 1024;
+inline constexpr size_t kMostRecordBytes = size_t{256} * 1024;
 /// So many objects share a digest at most, before the map gives up sectors.
 inline constexpr uint64_t kGroupBeforeSectors = 16;
 
