@@ -7,6 +7,7 @@
 # objects, which it never was at the other site.
 #
 # Who promotes must look first whether the newest mirror snapshot is complete (`rbd snap ls --all`).
+# (By hand: Ceph 18.2.7 did the same, 20.2.4 refuses it as busy.)
 set -euo pipefail
 # shellcheck source=findings/lib/ceph_site.sh
 . "$(dirname "$0")/lib/ceph_site.sh"
