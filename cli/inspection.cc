@@ -259,9 +259,11 @@ std::string ForceText(const admin_pb::CheckFailoverResponse& found,
                       const Palette& palette) {
   std::string text;
   bool planned = true;
+  bool forced = true;
   const auto add = [&](const auto& finding, std::string lines) {
     text += std::move(lines);
     planned = planned && Works(finding.planned());
+    forced = forced && Works(finding.forced());
   };
   if (found.groups().empty()) {
     for (const admin_pb::FailoverFinding& finding : found.findings()) {
@@ -273,10 +275,14 @@ std::string ForceText(const admin_pb::CheckFailoverResponse& found,
     }
   }
   if (text.empty()) return "";
-  return absl::StrCat(
-      text, planned ? "it goes on without --force, too: leave that off\n"
-                    : "where the other site lives, both are primary until one "
-                      "is demoted\n");
+  if (planned) {
+    absl::StrAppend(&text, "it goes on without --force, too: leave that off\n");
+  } else if (forced) {
+    absl::StrAppend(&text,
+                    "where the other site lives, both are primary until one is "
+                    "demoted\n");
+  }
+  return text;
 }
 
 int RunCheckFailover(const CheckFailoverCommand& command, Streams& streams) {

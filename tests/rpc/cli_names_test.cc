@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <memory>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -40,13 +41,13 @@ class CliNamesTest : public CliVerbTest {
 
   /// Of the names that the journals of two pools have.
   void FailSecondRead(int error) {
-    server_.world.SetCallHook([error, reads = 0](absl::string_view,
-                                                 absl::string_view call,
-                                                 bool) mutable {
-      return call == "rados_read_op_omap_get_vals_by_keys2" && ++reads == 2
-                 ? error
-                 : 0;
-    });
+    const auto reads = std::make_shared<int>(0);
+    server_.world.SetCallHook(
+        [error, reads](absl::string_view, absl::string_view call, bool) {
+          return call == "rados_read_op_omap_get_vals_by_keys2" && ++*reads == 2
+                     ? error
+                     : 0;
+        });
   }
 
   const std::string spec_ = absl::StrCat("replicapool/", server_.image);

@@ -1352,11 +1352,6 @@ void AddPoints(std::vector<Case>* cases) {
       });
   add("PointInTooShortATime", {kAnyPoint, "DEADLINE_EXCEEDED"},
       fail(kLook, ETIMEDOUT));
-  add("PointThatIsThere", {"CreatePoint", "ALREADY_EXISTS"},
-      [](ReplicationServer& server, Request& request) {
-        server.a.AddSnapshot(server.image, kFirstPoint, SnapshotKind::kUser);
-        request.set_name("first");
-      });
   add("PointAtTheLimit", {"CreatePoint", "FAILED_PRECONDITION"},
       [](ReplicationServer& server, Request&) {
         server.a.SetSnapshotLimit(server.image, 2);
@@ -1427,10 +1422,21 @@ void AddVerifications(std::vector<Case>* cases) {
         server.pair.pool_id(site), "", Access::kRead);
     return *pool->MirrorUuid();
   };
-  add("VerifyOk", "OK", [=](ReplicationServer& server, Request&) {
+  // What was read of the point.
+  const auto read = [=](ReplicationServer& server, auto&) {
     server.a.AddSnapshot(server.image, kFirstPoint, SnapshotKind::kUser);
-    record(server.a, server, 1, uuid(server, server.a));
-  });
+    record(server.a, server, server.a.OtherSnapshots(server.image).front().id,
+           uuid(server, server.a));
+  };
+  add("VerifyOk", "OK", read);
+  cases->push_back(OfPoints(
+      "PointThatIsThere", {"CreatePoint", "ALREADY_EXISTS"}, "a",
+      &admin::Points::Stub::CreatePoint,
+      Asking<admin::CreatePointRequest>(
+          [read](ReplicationServer& server, admin::CreatePointRequest& asked) {
+            read(server, asked);
+            asked.set_name("first");
+          })));
   add("VerifyOfNone", "FAILED_PRECONDITION", nullptr);
   add("VerifyOfADamagedRecord", "DATA_LOSS",
       [](ReplicationServer& server, Request&) {
