@@ -18,18 +18,17 @@ struct PointVerbTexts {
   PointVerb verb;
   const char* name;
   const char* text;
-  bool named;  // a point
   bool reads;
 };
 
 constexpr std::array<PointVerbTexts, 3> kPointVerbs = {{
     {PointVerb::kCreate, "create",
      "Make a point of a volume where it is primary, and read what it holds",
-     true, true},
+     true},
     {PointVerb::kList, "list", "Show the points that a volume has on this site",
-     false, false},
+     false},
     {PointVerb::kRemove, "remove",
-     "Remove a point of a volume where it is primary", true, false},
+     "Remove a point of a volume where it is primary", false},
 }};
 
 void Add(const PointVerbTexts& verb, CLI::App& parent, Program& program) {
@@ -45,7 +44,7 @@ void Add(const PointVerbTexts& verb, CLI::App& parent, Program& program) {
     sub.add_option(
         "--point", command->name,
         "Wait for this point; the newest one that is here by itself");
-  } else if (verb.named) {
+  } else if (verb.verb == PointVerb::kCreate) {
     sub.add_option("--name", command->name,
                    "Its name; the present moment by itself");
   }
@@ -82,7 +81,7 @@ void AddPointVerbs(Program& program) {
   Add({PointVerb::kVerify, "verify",
        "Read what a volume has on this site, and compare it with its newest "
        "point",
-       false, true},
+       true},
       program.app(), program);
 }
 

@@ -160,9 +160,7 @@ absl::Status WriteRecord(Image& image,
                          const std::map<std::string, std::string>& record) {
   ADDONS_ASSIGN_OR_RETURN(const auto present, ReadRecordOf(image));
   MetadataChanges changes;
-  for (const std::string& key : RecordKeys(present)) {
-    changes[key] = std::nullopt;
-  }
+  for (const auto& [key, value] : present) changes[key] = std::nullopt;
   for (const auto& [key, value] : record) changes[key] = value;
   return image.ChangeMetadata(changes);
 }

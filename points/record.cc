@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/json.h"
@@ -384,15 +383,6 @@ uint64_t RecordReader::DigestOf(uint64_t index) const {
               << 8 * i;
   }
   return digest;
-}
-
-std::vector<std::string> RecordKeys(
-    const std::map<std::string, std::string>& metadata) {
-  std::vector<std::string> keys;
-  for (const auto& [key, value] : metadata) {
-    if (absl::StartsWith(key, kPointRecordKey)) keys.push_back(key);
-  }
-  return keys;
 }
 
 }  // namespace addons

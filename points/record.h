@@ -119,10 +119,6 @@ class RecordReader {
   std::unique_ptr<Decompressor> zeros_;
 };
 
-/// The keys of `metadata` that belong to a record, to be removed.
-std::vector<std::string> RecordKeys(
-    const std::map<std::string, std::string>& metadata);
-
 }  // namespace addons
 
 #endif  // ADDONS_POINTS_RECORD_H_
