@@ -25,6 +25,8 @@ void AddReplicationVerbs(Program& program);
 void AddCopyingVerbs(Program& program);
 /// create, list and remove, below point, and verify.
 void AddPointVerbs(Program& program);
+/// start, list, manifest and stop, below test.
+void AddTestVerbs(Program& program);
 /// relocate, failover and failback, below site.
 void AddSiteVerbs(Program& program);
 /// Fences, space and, below group, volume groups.

@@ -86,6 +86,7 @@ void AddAllVerbs(Program& program) {
   AddReplicationVerbs(program);
   AddCopyingVerbs(program);
   AddPointVerbs(program);
+  AddTestVerbs(program);
   AddSiteVerbs(program);
   AddStorageVerbs(program);
   AddConformanceVerb(program);

@@ -114,6 +114,16 @@ Examples() {
           {"status", {"status", "status mongo --trouble -o wide"}},
           {"sync",
            {"sync pvc-1", "sync replicapool/csi-vol-1 pvc-2 --timeout 30m"}},
+          {"test list", {"test list", "test list --json"}},
+          {"test manifest",
+           {"test manifest pvc-1 --claim-namespace drill --secret "
+            "rook-ceph/rook-csi-rbd-node",
+            "test manifest pvc-1 pvc-2 --claim-namespace drill --secret "
+            "rook-ceph/rook-csi-rbd-node --block"}},
+          {"test start",
+           {"test start pvc-1 pvc-2", "test start pvc-1 --point night"}},
+          {"test stop",
+           {"test stop pvc-1 pvc-2", "test stop replicapool/csi-vol-1"}},
           {"trim",
            {"trim 0001-... --path /var/lib/kubelet/plugins/staged",
             "trim 0001-... --path /mnt/data --timeout 10m"}},

@@ -1,6 +1,7 @@
 #include "points/content.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -116,6 +117,40 @@ uint64_t OffsetOf(const ImageLayout& layout, uint64_t object) {
   return ranges.empty() ? 0 : ranges.front().offset;
 }
 
+/// What an object holds beside its zeros, by `zeros` (ObjectSum), in ranges of
+/// the image. Few zeros between two ranges are one range with them. What lies
+/// behind `length` is none of the image's.
+std::vector<ImageData> DataIn(const ImageLayout& layout, uint64_t object,
+                              const std::string& zeros,
+                              const std::string& bytes, uint64_t length) {
+  constexpr char kAllZeros = '\xff';
+  constexpr size_t kGap = 16;  // blocks
+  const uint64_t size = std::min<uint64_t>(bytes.size(), length);
+  std::vector<ImageRange> runs;  // in the object
+  for (size_t block = 0; block < zeros.size(); ++block) {
+    const uint64_t begin = block * kBlockBytes;
+    if (zeros[block] == kAllZeros || begin >= size) continue;
+    const uint64_t end = std::min<uint64_t>(begin + kBlockBytes, size);
+    if (!runs.empty() &&
+        begin - runs.back().offset - runs.back().length <= kGap * kBlockBytes) {
+      runs.back().length = end - runs.back().offset;
+    } else {
+      runs.push_back({begin, end - begin});
+    }
+  }
+  std::vector<ImageData> data;
+  for (const ImageRange& run : runs) {
+    std::vector<ImageRange> ranges;
+    AddImageRanges(layout, object, run, &ranges);
+    uint64_t at = run.offset;
+    for (const ImageRange& range : ranges) {
+      data.push_back({range, bytes.substr(at, range.length)});
+      at += range.length;
+    }
+  }
+  return data;
+}
+
 /// Compares the digests of objects with those of a record, group by group.
 class Groups {
  public:
@@ -173,11 +208,13 @@ absl::StatusOr<std::map<std::string, std::string>> DigestContent(
 
 absl::StatusOr<Comparison> CompareContent(OperationContext& context,
                                           const ContentSource& source,
-                                          RecordReader* record) {
+                                          RecordReader* record,
+                                          const ContentSink& sink) {
   struct Seen {
     std::string zeros;  // by the record
     uint64_t digest = 0;
     uint64_t cleared = 0;
+    std::vector<ImageData> data;  // for the sink
   };
   ADDONS_ASSIGN_OR_RETURN(Rounds rounds, Rounds::Open(context, source));
   Comparison found;
@@ -186,24 +223,40 @@ absl::StatusOr<Comparison> CompareContent(OperationContext& context,
   found.sectors = record->sectors();
   Groups groups(*record, source.layout, &found);
   std::vector<Seen> seen(rounds.places());
+  // Of a round, together.
+  std::vector<ImageData> data;
+  const auto hand_on = [&]() -> absl::Status {
+    return data.empty() ? absl::OkStatus()
+                        : sink(std::exchange(data, std::vector<ImageData>()));
+  };
+  const auto before = [&](size_t place) -> absl::Status {
+    if (place == 0) ADDONS_RETURN_IF_ERROR(hand_on());
+    ADDONS_ASSIGN_OR_RETURN(seen[place].zeros, record->NextZeros());
+    return absl::OkStatus();
+  };
   ADDONS_RETURN_IF_ERROR(rounds.Run(
-      [&](size_t place) -> absl::Status {
-        ADDONS_ASSIGN_OR_RETURN(seen[place].zeros, record->NextZeros());
-        return absl::OkStatus();
-      },
+      before,
       [&](size_t place, uint64_t object, std::optional<std::string> bytes) {
         const uint64_t length = source.shape.ExtentOf(object);
         std::string held = bytes.has_value() ? *std::move(bytes) : "";
         seen[place].cleared = ClearZeros(seen[place].zeros, length, &held);
         if (!seen[place].zeros.empty()) {
           seen[place].digest = DigestObject(held, length);
+          if (sink != nullptr) {
+            seen[place].data =
+                DataIn(source.layout, object, seen[place].zeros, held, length);
+          }
         }
       },
       [&](size_t place, uint64_t object) {
         found.not_cleared_bytes += seen[place].cleared;
         if (!seen[place].zeros.empty()) groups.Add(object, seen[place].digest);
+        std::move(seen[place].data.begin(), seen[place].data.end(),
+                  std::back_inserter(data));
+        seen[place].data.clear();
         return absl::OkStatus();
       }));
+  ADDONS_RETURN_IF_ERROR(hand_on());
   groups.End();
   found.bytes_read = rounds.bytes_read();
   return found;

@@ -62,11 +62,18 @@ struct Comparison {
   static constexpr size_t kMostNamed = 100;
 };
 
+/// Gets what an image holds, in no order, some MiB at a time; nothing of ranges
+/// that are zeros. An error ends the reading with it.
+using ContentSink = std::function<absl::Status(std::vector<ImageData> data)>;
+
 /// Compares what is read with a record, which is used up. As DigestContent().
-/// DATA_LOSS: the record turns out to be damaged.
+/// DATA_LOSS: the record turns out to be damaged. `sink`, where there is one,
+/// gets what was read, with zeros where the record has them: where nothing is
+/// damaged, that is what the point held.
 absl::StatusOr<Comparison> CompareContent(OperationContext& context,
                                           const ContentSource& source,
-                                          RecordReader* record);
+                                          RecordReader* record,
+                                          const ContentSink& sink = nullptr);
 
 }  // namespace addons
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "operation/run_operation.h"
+#include "points/long_read_service.h"
 #include "points/make_point.h"
 #include "points/prove.h"
 #include "replication/replication_service_call.h"
@@ -19,19 +20,6 @@ namespace addons {
 namespace {
 
 namespace admin_pb = ::rbdaddons::admin::v1;
-
-/// Reads for hours, maybe: it keeps no verb from going on, and none of the
-/// workers that answer questions. One at a time of a cluster, so that space
-/// reclaim has a worker, too.
-void MakeLongRead(const char* action, const std::string& volume_id,
-                  OperationSpec* spec) {
-  spec->parameters = absl::StrCat(spec->parameters, " of ", volume_id);
-  spec->keys = {absl::StrCat("read of points on cluster '",
-                             spec->share.cluster_id.text(), "'")};
-  spec->lane = Lane::kBulk;
-  spec->supersedes = false;
-  spec->action = action;
-}
 
 size_t SizeOf(const std::map<std::string, std::string>& record) {
   size_t size = 0;

@@ -11,6 +11,7 @@
 #include "operation/operation_context.h"
 #include "points/content.h"
 #include "points/record.h"
+#include "points/whole_point.h"
 #include "replication/environment.h"
 
 namespace addons {
@@ -65,6 +66,14 @@ absl::StatusOr<Proof> ProvePoint(OperationContext& context,
                                  const VolumeTarget& target,
                                  const std::string& name,
                                  uint64_t bytes_per_second);
+
+/// The reading of ProvePoint(), of a point that was found, whose record is used
+/// up. `sink` gets the content as the record says it, see CompareContent().
+absl::StatusOr<Proof> ProveWholePoint(OperationContext& context,
+                                      ReplicationEnvironment& environment,
+                                      const VolumeTarget& target,
+                                      WholePoint* whole,
+                                      const ContentSink& sink = nullptr);
 
 /// A point as this site has it.
 struct ListedPoint {

@@ -17,6 +17,7 @@
 #include "keyrotation/key_rotation_service.h"
 #include "networkfence/network_fence_service.h"
 #include "points/points_service.h"
+#include "points/test_failover_service.h"
 #include "reclaimspace/controller_reclaim_service.h"
 #include "reclaimspace/node_reclaim_service.h"
 #include "replication/copying_service.h"
@@ -134,6 +135,9 @@ ServiceSet MakeServices(const ServiceParts& parts) {
         parts.rpc, parts.operations, *set.replication));
     set.admin_services.push_back(std::make_unique<PointsService>(
         parts.rpc, parts.operations, *set.replication));
+    set.admin_services.push_back(std::make_unique<TestFailoverService>(
+        parts.rpc, parts.operations, *set.replication, parts.clusters,
+        parts.config.site_clusters, parts.config.driver_name));
     set.admin_services.push_back(std::make_unique<AdoptService>(
         parts.rpc, parts.operations, parts.config_store, parts.clusters,
         set.replication->leases, *history, parts.config.site_clusters,

@@ -136,6 +136,11 @@ absl::Status VolumeJournal::Put(const std::string& uuid, const std::string& key,
       absl::StrCat("Failed to write ", key, " of ", Describe(pool_, uuid)));
 }
 
+absl::Status VolumeJournal::Remove(const std::string& uuid) {
+  return Annotate(pool_.RemoveObject(ObjectName(uuid)),
+                  absl::StrCat("Failed to remove ", Describe(pool_, uuid)));
+}
+
 absl::StatusOr<bool> VolumeJournal::Write(const std::string& uuid,
                                           const VolumeAttributes& attributes,
                                           const std::string& former) {

@@ -24,7 +24,7 @@ struct VolumeAttributes {
 };
 
 /// Reads ceph-csi's volume journal, and writes of it the image id, and the
-/// object of a volume that has none. Threads and blocking as Pool.
+/// object of a volume that has none, or that ended. Threads and blocking as Pool.
 class VolumeJournal {
  public:
   /// `pool` is not owned.
@@ -52,6 +52,10 @@ class VolumeJournal {
   absl::StatusOr<bool> Write(const std::string& uuid,
                              const VolumeAttributes& attributes,
                              const std::string& former);
+
+  /// Removes the object of a volume. OK also where there is none. `pool` must
+  /// be a mutation pool.
+  absl::Status Remove(const std::string& uuid);
 
  private:
   absl::Status Put(const std::string& uuid, const std::string& key,

@@ -403,6 +403,18 @@ CommandResult RunMonCommand(Model& model, Site& site, const std::string& text) {
     }
     return {0, pools.dump(), ""};
   }
+  if (prefix == "df") {
+    json pools = json::array();
+    for (const auto& [id, pool] : site.pools) {
+      pools.push_back({{"id", id},
+                       {"name", pool.name},
+                       {"stats",
+                        {{"stored", 0},
+                         {"quota_bytes", 0},
+                         {"max_avail", site.pool_room}}}});
+    }
+    return {0, json{{"pools", pools}}.dump(), ""};
+  }
   if (prefix == "osd pool ls" && command.value("detail", "") == "detail") {
     return {0, ListPools(site).dump(), ""};
   }

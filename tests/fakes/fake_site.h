@@ -192,6 +192,8 @@ class FakeSite {
   void SetManagerOf21(bool is_so);
   /// What its OSDs run: "18.2.7".
   void SetOsdRelease(const std::string& release);
+  /// How many bytes each pool has room for, by what the monitors say.
+  void SetPoolRoom(uint64_t bytes);
   /// This cluster's wall clock: stamps of statuses and snapshots.
   void SetClockSkew(std::chrono::seconds skew);
   /// All connections of this process get blocklisted.

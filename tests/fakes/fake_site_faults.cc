@@ -74,6 +74,11 @@ void FakeSite::SetOsdRelease(const std::string& release) {
   site_.osd_release = release;
 }
 
+void FakeSite::SetPoolRoom(uint64_t bytes) {
+  const MutexLock lock(world_.mutex_);
+  site_.pool_room = bytes;
+}
+
 void FakeSite::SetManagerOf21(bool is_so) {
   MutexLock lock(world_.mutex_);
   site_.manager_of_21 = is_so;

@@ -21,6 +21,7 @@
 #include "identity/identity.grpc.pb.h"
 #include "lease/who_holds.h"
 #include "points/record.h"
+#include "points/started_tests.h"
 #include "rbdaddons/admin.grpc.pb.h"
 #include "tests/fakes/local_notes.h"
 #include "tests/rpc/error_code_table.h"
@@ -1386,6 +1387,42 @@ void AddPoints(std::vector<Case>* cases) {
                             Asking<admin::RemovePointRequest>(have)));
 }
 
+/// What a point held, in the image of `site`: zeros only.
+void PutRecord(FakeSite& site, const ReplicationServer& server,
+               uint64_t snapshot, const std::string& made_on) {
+  PointHeader header;
+  header.point = "first";
+  header.snapshot = snapshot;
+  header.global_id = server.a.Info(server.image).global_id;
+  header.site = made_on;
+  const std::unique_ptr<Pool> pool = *server.pair.cluster(server.a)->OpenPool(
+      server.pair.pool_id(server.a), "", Access::kRead);
+  const std::unique_ptr<Image> image =
+      *pool->OpenImageReadOnly(ImageName(server.image));
+  header.shape = *PointShape::Of(*image->Layout());
+  RecordWriter writer(header);
+  for (uint64_t i = 0; i < header.shape.objects(); ++i) {
+    ASSERT_OK(writer.Add({}));
+  }
+  const std::map<std::string, std::string> entries = *writer.Finish();
+  for (const auto& [key, value] : entries) {
+    site.SetImageMetadata(server.image, key, value);
+  }
+}
+
+std::string MirrorUuidOf(const ReplicationServer& server, FakeSite& site) {
+  const std::unique_ptr<Pool> pool = *server.pair.cluster(site)->OpenPool(
+      server.pair.pool_id(site), "", Access::kRead);
+  return *pool->MirrorUuid();
+}
+
+/// A point on a, with its record.
+void ReadFirstPoint(ReplicationServer& server) {
+  server.a.AddSnapshot(server.image, kFirstPoint, SnapshotKind::kUser);
+  PutRecord(server.a, server, server.a.OtherSnapshots(server.image).front().id,
+            MirrorUuidOf(server, server.a));
+}
+
 /// With a record on a, or what is said to be one.
 void AddVerifications(std::vector<Case>* cases) {
   namespace admin = ::rbdaddons::admin::v1;
@@ -1396,37 +1433,9 @@ void AddVerifications(std::vector<Case>* cases) {
         std::move(name), {"VerifyPoint", std::move(code)}, std::move(site),
         &admin::Points::Stub::VerifyPoint, std::move(prepare), seconds(2)));
   };
-  const auto record = [](FakeSite& site, const ReplicationServer& server,
-                         uint64_t snapshot, const std::string& made_on) {
-    PointHeader header;
-    header.point = "first";
-    header.snapshot = snapshot;
-    header.global_id = server.a.Info(server.image).global_id;
-    header.site = made_on;
-    const std::unique_ptr<Pool> pool = *server.pair.cluster(server.a)->OpenPool(
-        server.pair.pool_id(server.a), "", Access::kRead);
-    const std::unique_ptr<Image> image =
-        *pool->OpenImageReadOnly(ImageName(server.image));
-    header.shape = *PointShape::Of(*image->Layout());
-    RecordWriter writer(header);
-    for (uint64_t i = 0; i < header.shape.objects(); ++i) {
-      ASSERT_OK(writer.Add({}));
-    }
-    const std::map<std::string, std::string> entries = *writer.Finish();
-    for (const auto& [key, value] : entries) {
-      site.SetImageMetadata(server.image, key, value);
-    }
-  };
-  const auto uuid = [](const ReplicationServer& server, FakeSite& site) {
-    const std::unique_ptr<Pool> pool = *server.pair.cluster(site)->OpenPool(
-        server.pair.pool_id(site), "", Access::kRead);
-    return *pool->MirrorUuid();
-  };
   // What was read of the point.
-  const auto read = [=](ReplicationServer& server, auto&) {
-    server.a.AddSnapshot(server.image, kFirstPoint, SnapshotKind::kUser);
-    record(server.a, server, server.a.OtherSnapshots(server.image).front().id,
-           uuid(server, server.a));
+  const auto read = [](ReplicationServer& server, auto&) {
+    ReadFirstPoint(server);
   };
   add("VerifyOk", "OK", read);
   cases->push_back(OfPoints(
@@ -1449,10 +1458,139 @@ void AddVerifications(std::vector<Case>* cases) {
       });
   add(
       "VerifyBeforeItArrives", "UNAVAILABLE",
-      [=](ReplicationServer& server, Request&) {
-        record(server.b, server, UINT64_MAX / 2, uuid(server, server.a));
+      [](ReplicationServer& server, Request&) {
+        PutRecord(server.b, server, UINT64_MAX / 2,
+                  MirrorUuidOf(server, server.a));
       },
       "b");
+}
+
+constexpr char kAnyTest[] = "rbdaddons.admin.v1.TestFailovers/*";
+
+/// Of a volume with a point, where it is primary.
+template <typename Request, typename Response>
+Case OfTests(
+    std::string name, ErrorCodeRow row,
+    grpc::Status (::rbdaddons::admin::v1::TestFailovers::Stub::*method)(
+        grpc::ClientContext*, const Request&, Response*),
+    Asking<Request> prepare = nullptr,
+    std::optional<seconds> limit = std::nullopt) {
+  return OfAdministrator<::rbdaddons::admin::v1::TestFailovers>(
+      std::move(name), std::move(row), "a", method,
+      [](ReplicationServer& server, Request& request) {
+        server.AddMirrored();
+        server.world.Advance(minutes(1));
+        ReadFirstPoint(server);
+        if constexpr (requires { request.set_volume_id(server.id); }) {
+          request.set_volume_id(server.id);
+        }
+      },
+      std::move(prepare), limit);
+}
+
+/// What stands in the pool of a of the test of the volume.
+void PutTest(ReplicationServer& server, const std::string& text) {
+  server.a.AddOmapValue(MirroredPair::kPool, "", kTestsObject,
+                        VolumeHandle(server.id).id()->uuid, text);
+}
+
+/// One that is ready, with an image of this name in it.
+void PutReadyTest(ReplicationServer& server) {
+  server.a.AddImage(MirroredPair::kPool, "", "rbd-addons-test-u", 1 << 22);
+  PutTest(server, R"({"format":1,"uuid":"u","volume":"v","source":"s",)"
+                  R"("sourceImage":"i","point":"first","made":1,"began":1,)"
+                  R"("bytes":1,"ready":true})");
+}
+
+void AddTestFailovers(std::vector<Case>* cases) {
+  namespace admin = ::rbdaddons::admin::v1;
+  using Request = admin::StartTestRequest;
+  using Stub = admin::TestFailovers::Stub;
+  const auto add = [cases](std::string name, ErrorCodeRow row,
+                           Asking<Request> prepare = nullptr,
+                           std::optional<seconds> limit = std::nullopt) {
+    cases->push_back(OfTests(std::move(name), std::move(row), &Stub::StartTest,
+                             std::move(prepare), limit));
+  };
+  const auto fail = [](int error) {
+    return [error](ReplicationServer& server, Request&) {
+      server.world.SetCallHook(
+          [error](absl::string_view, absl::string_view made, bool) {
+            return IsLook(made) ? error : 0;
+          });
+    };
+  };
+  add("TestOk", {"StartTest", "OK"});
+  add("TestOfNothing", {kAnyTest, "INVALID_ARGUMENT"},
+      [](ReplicationServer&, Request& request) { request.clear_volume_id(); });
+  add("TestOfASlash", {kAnyTest, "INVALID_ARGUMENT"},
+      [](ReplicationServer&, Request& request) { request.set_name("a/b"); });
+  add("TestWithoutAUser", {kAnyTest, "UNAUTHENTICATED"},
+      [](ReplicationServer&, Request& request) { request.clear_secrets(); });
+  add("TestWithoutCaps", {kAnyTest, "PERMISSION_DENIED"}, fail(EPERM));
+  add("TestOfAnImageThatIsGone", {kAnyTest, "NOT_FOUND"},
+      [](ReplicationServer& server, Request&) {
+        server.a.RemoveImage(server.image);
+      });
+  add("TestOfWhatIsNotReplicated", {kAnyTest, "FAILED_PRECONDITION"},
+      [](ReplicationServer& server, Request&) {
+        server.a.SetMirrorImageState(server.image, MirrorImageState::kDisabled);
+      });
+  add("TestOnASilentCluster", {kAnyTest, "UNAVAILABLE"},
+      [](ReplicationServer& server, Request&) {
+        server.a.SetClusterUp(false);
+      });
+  add("TestInTooShortATime", {kAnyTest, "DEADLINE_EXCEEDED"}, fail(ETIMEDOUT));
+  add("TestBesideANewerOne", {kAnyTest, "UNIMPLEMENTED"},
+      [](ReplicationServer& server, Request&) {
+        PutTest(server, R"({"format":2})");
+      });
+  add(
+      "TestBesideAnotherDaemon", {kAnyTest, "ABORTED"},
+      [](ReplicationServer& server, Request&) {
+        const auto pool = server.pair.cluster(server.a)->OpenPool(
+            server.pair.pool_id(server.a), "", Access::kMutate);
+        ASSERT_OK(pool);
+        EXPECT_TRUE(*(*pool)->TakeObjectLock(
+            LeaseLockOf({{},
+                         absl::StrCat("rbd_addons.lease.test.",
+                                      VolumeHandle(server.id).id()->uuid),
+                         ""},
+                        "another's"),
+            std::chrono::hours(1)));
+      },
+      seconds(30));
+  add("TestThatIsThere", {"StartTest", "ALREADY_EXISTS"},
+      [](ReplicationServer& server, Request&) { PutReadyTest(server); });
+  add("TestWithoutAPoint", {"StartTest", "FAILED_PRECONDITION"},
+      [](ReplicationServer& server, Request&) {
+        server.a.RemoveSnapshot(server.image, kFirstPoint);
+      });
+  add("TestWithoutRoom", {"StartTest", "RESOURCE_EXHAUSTED"},
+      [](ReplicationServer& server, Request&) { server.a.SetFull(true); });
+  add("TestOfADamagedRecord", {"StartTest", "DATA_LOSS"},
+      [](ReplicationServer& server, Request&) {
+        server.a.SetImageMetadata(server.image, kPointRecordKey, "{}");
+      });
+  add(
+      "TestOfAPointThatIsAwaited", {"StartTest", "UNAVAILABLE"},
+      [](ReplicationServer&, Request& request) { request.set_name("next"); },
+      seconds(2));
+  cases->push_back(
+      OfTests("ListOfTestsOk", {"ListTests", "OK"}, &Stub::ListTests));
+  cases->push_back(
+      OfTests("StopTestOk", {"StopTest", "OK"}, &Stub::StopTest,
+              Asking<admin::StopTestRequest>(
+                  [](ReplicationServer& server, admin::StopTestRequest&) {
+                    PutReadyTest(server);
+                  })));
+  cases->push_back(
+      OfTests("StopOfATestInUse", {"StopTest", "UNAVAILABLE"}, &Stub::StopTest,
+              Asking<admin::StopTestRequest>([](ReplicationServer& server,
+                                                admin::StopTestRequest&) {
+                PutReadyTest(server);
+                server.a.AddWatcher("rbd-addons-test-u", "10.0.0.7:0/1", 77);
+              })));
 }
 
 /// An adoption in the pool on b, where `prepare` may change the request.
@@ -1831,6 +1969,7 @@ TEST(ErrorCodesTest, RowsOfTheDocumentAreWhatTheDaemonAnswers) {
   AddAwaitedSyncs(&cases);
   AddPoints(&cases);
   AddVerifications(&cases);
+  AddTestFailovers(&cases);
   AddPauses(&cases);
   AddAdoption(&cases);
   std::set<ErrorCodeRow> reached;

@@ -42,7 +42,7 @@ declare -A allowed=(
   [replication_service]="replication_service replication/group replication/steps replication/steps/ceph_faults replication replication/look replication_options history lease operation operation_spec volume ceph base rpc"
   # Proof that a copy is whole.
   [points]="points replication/steps replication/steps/ceph_faults replication replication/look replication_options history lease operation operation_spec volume ceph base"
-  [points_service]="points_service points replication_service replication/steps replication replication_options history lease operation operation_spec volume ceph base rpc"
+  [points_service]="points_service points inspection replication_service replication/steps replication replication_options history lease operation operation_spec volume ceph base rpc"
   # What is done and seen when no call asks.
   [watch]="watch replication/steps replication/steps/ceph_faults replication replication/look replication_options history lease operation operation_spec volume ceph base"
   # What people are told of all this, without a change; what is wrong in a pool; what doctor

@@ -16,7 +16,7 @@ inline std::vector<std::string> SocketArguments(
       "adopt",      "audit",  "cancel",  "check-failover", "doctor",
       "explain",    "gather", "history", "list",           "ls",
       "operations", "pause",  "point",   "rescue",         "resume",
-      "status",     "sync",   "verify"};
+      "status",     "sync",   "test",    "verify"};
   static const std::set<std::string> kBoth = {
       "call",  "demote", "disable", "destination", "enable",
       "fence", "info",   "promote", "reclaim",     "resync",

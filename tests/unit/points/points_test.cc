@@ -4,11 +4,9 @@
 #include <chrono>
 #include <string>
 
-#include "points/make_point.h"
 #include "points/point.h"
-#include "points/prove.h"
 #include "replication/look/known_proofs.h"
-#include "tests/unit/replication/verbs_fixture.h"
+#include "tests/unit/points/points_fixture.h"
 
 namespace addons::testing {
 namespace {
@@ -18,81 +16,6 @@ using std::chrono::seconds;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using Verdict = Proof::Verdict;
-
-class PointsTest : public VerbsTest {
- protected:
-  void SetUp() override {
-    AddMirrored(kSmallImage);
-    ASSERT_OK(a_.Write(image_, 7));
-    ASSERT_OK(Sync());
-    world_.AdvanceToSecond(30);
-  }
-  template <typename Result>
-  absl::StatusOr<Result> Called(
-      const std::function<absl::StatusOr<Result>(OperationContext&)>& call) {
-    absl::StatusOr<Result> result = absl::UnknownError("not called");
-    const absl::Status status = Run([&](OperationContext& context) {
-      result = call(context);
-      return result.status();
-    });
-    if (!status.ok()) return status;
-    return result;
-  }
-  absl::StatusOr<MadePoint> Make(Daemon& daemon, const std::string& name) {
-    return Called<MadePoint>([&](OperationContext& context) {
-      return MakePoint(context, daemon.environment(), daemon.Target(id_), name);
-    });
-  }
-  absl::StatusOr<DigestedPoint> Digest(Daemon& daemon,
-                                       const std::string& name) {
-    return Called<DigestedPoint>([&](OperationContext& context) {
-      return DigestPoint(context, daemon.environment(), daemon.Target(id_),
-                         name, 0);
-    });
-  }
-  absl::StatusOr<SyncSnapshot> Store(Daemon& daemon, const std::string& name,
-                                     const DigestedPoint& digested) {
-    return Called<SyncSnapshot>([&](OperationContext& context) {
-      return StoreRecord(context, daemon.environment(), daemon.Target(id_),
-                         name, digested.snapshot, digested.record);
-    });
-  }
-  absl::StatusOr<Proof> Prove(Daemon& daemon, const std::string& name = "",
-                              uint64_t rate = 0) {
-    return Called<Proof>([&](OperationContext& context) {
-      return ProvePoint(context, daemon.environment(), daemon.Target(id_), name,
-                        rate);
-    });
-  }
-  absl::StatusOr<bool> Remove(Daemon& daemon, const std::string& name) {
-    return Called<bool>([&](OperationContext& context) {
-      return RemovePoint(context, daemon.environment(), daemon.Target(id_),
-                         name);
-    });
-  }
-  std::vector<ListedPoint> List(Daemon& daemon) {
-    const auto listed =
-        Called<std::vector<ListedPoint>>([&](OperationContext& context) {
-          return ListPoints(context, daemon.environment(), daemon.Target(id_));
-        });
-    EXPECT_OK(listed);
-    return listed.value_or(std::vector<ListedPoint>());
-  }
-  absl::Status Sync() {
-    const auto made = MakeSync(on_a_);
-    return made.ok() ? AwaitSync(on_a_, *made) : made.status();
-  }
-  /// Made, read, stored, and on the other site.
-  absl::Status MakeWhole(const std::string& name) {
-    world_.AdvanceToSecond(30);
-    const auto made = Make(on_a_, name);
-    if (!made.ok()) return made.status();
-    const auto digested = Digest(on_a_, name);
-    if (!digested.ok()) return digested.status();
-    const auto stored = Store(on_a_, name, *digested);
-    return stored.ok() ? AwaitSync(on_a_, *stored) : stored.status();
-  }
-};
 
 TEST_F(PointsTest, AWholeCopyIsProven) {
   ASSERT_OK(MakeWhole("first"));
@@ -451,16 +374,7 @@ class PointsBench final : public PointsTest {
   absl::Status RemoveOn(Daemon& daemon) {
     return Remove(daemon, "first").status();
   }
-  absl::Status UntilOk(Daemon& daemon,
-                       absl::Status (PointsBench::*call)(Daemon&)) {
-    absl::Status status;
-    for (int i = 0; i < 20; ++i) {
-      status = (this->*call)(daemon);
-      if (status.ok()) return status;
-      world_.Advance(seconds(20));
-    }
-    return status;
-  }
+  Daemon& acting() { return on_a_; }
 
   using PointsTest::a_;
   using PointsTest::image_;
@@ -474,37 +388,8 @@ class PointsBench final : public PointsTest {
   using PointsTest::world_;
 };
 
-/// Before and after each change of `call`, of which a new daemon repeats it.
-void DieAtEachChange(absl::Status (PointsBench::*call)(Daemon&),
-                     const std::function<void(PointsBench&)>& prepare,
-                     const std::function<void(PointsBench&, Daemon&)>& expect) {
-  int changes = 0;
-  {
-    PointsBench bench;
-    prepare(bench);
-    bench.world_.ClearCalls();
-    ASSERT_OK((bench.*call)(bench.on_a_));
-    changes = bench.world_.CountMutations();
-  }
-  ASSERT_GT(changes, 1);
-  for (int k = 1; k <= changes; ++k) {
-    for (const bool after : {false, true}) {
-      SCOPED_TRACE(absl::StrCat("died ", after ? "after" : "before", " change ",
-                                k, " of ", changes));
-      PointsBench bench;
-      prepare(bench);
-      bench.world_.StrikeAtMutation(k, 0, after);
-      EXPECT_THROW((bench.*call)(bench.on_a_).IgnoreError(), FakeCrash);
-      bench.world_.SetCallHook(nullptr);
-      Daemon next(bench.world_, bench.pair_, bench.a_);
-      EXPECT_OK(bench.UntilOk(next, call));
-      expect(bench, next);
-    }
-  }
-}
-
 TEST(PointsCrashTest, APointThatWasBegunIsMadeByTheRepeat) {
-  DieAtEachChange(
+  DieAtEachChange<PointsBench>(
       &PointsBench::MakeOn, [](PointsBench&) {},
       [](PointsBench& bench, Daemon& next) {
         EXPECT_EQ(bench.List(next).size(), 1U);
@@ -518,7 +403,7 @@ TEST(PointsCrashTest, APointThatWasBegunIsMadeByTheRepeat) {
 }
 
 TEST(PointsCrashTest, APointThatWasToGoIsGoneAfterTheRepeat) {
-  DieAtEachChange(
+  DieAtEachChange<PointsBench>(
       &PointsBench::RemoveOn,
       [](PointsBench& bench) { ASSERT_OK(bench.MakeWhole("first")); },
       [](PointsBench& bench, Daemon& next) {

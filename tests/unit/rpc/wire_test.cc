@@ -740,6 +740,36 @@ Package Admin() {
           "WHOLE=1; DAMAGED=2; NOT_CLEARED=3; UNCLEAR=4}",
           "rbdaddons.admin.v1.DamagedObjects {uint64 object=1; uint64 count=2; "
           "uint64 offset=3}",
+          "/rbdaddons.admin.v1.TestFailovers/StartTest "
+          "rbdaddons.admin.v1.StartTestRequest -> "
+          "rbdaddons.admin.v1.StartTestResponse",
+          "/rbdaddons.admin.v1.TestFailovers/ListTests "
+          "rbdaddons.admin.v1.ListTestsRequest -> "
+          "rbdaddons.admin.v1.ListTestsResponse",
+          "/rbdaddons.admin.v1.TestFailovers/StopTest "
+          "rbdaddons.admin.v1.StopTestRequest -> "
+          "rbdaddons.admin.v1.StopTestResponse",
+          "rbdaddons.admin.v1.StartTestRequest {string volume_id=1; M "
+          "secrets=2 [secret]; uint64 bytes_per_second=3; string name=4}",
+          "rbdaddons.admin.v1.TestFailover {string volume_id=1; string "
+          "volume_name=2; string image=3; string cluster_id=4; string pool=5; "
+          "uint64 bytes=6; string source_volume_id=7; string source_image=8; "
+          "string point=9; int64 digested_time=10; int64 began=11; "
+          "rbdaddons.admin.v1.TestFailover.State state=12; string "
+          "driver_name=13}",
+          "enum rbdaddons.admin.v1.TestFailover.State {UNSPECIFIED=0; "
+          "MAKING=1; READY=2; GONE=3}",
+          "rbdaddons.admin.v1.StartTestResponse "
+          "{rbdaddons.admin.v1.TestFailover test=1; uint64 bytes_read=2; "
+          "uint64 not_cleared_bytes=3}",
+          "rbdaddons.admin.v1.ListTestsRequest {string cluster_id=1; M "
+          "secrets=2 [secret]}",
+          "rbdaddons.admin.v1.ListTestsResponse {rep "
+          "rbdaddons.admin.v1.TestFailover tests=1; rep string unseen=2}",
+          "rbdaddons.admin.v1.StopTestRequest {string volume_id=1; M "
+          "secrets=2 [secret]}",
+          "rbdaddons.admin.v1.StopTestResponse {bool removed=1; string "
+          "volume_id=2}",
           "/rbdaddons.admin.v1.Copying/SyncVolume "
           "rbdaddons.admin.v1.SyncVolumeRequest -> "
           "rbdaddons.admin.v1.SyncVolumeResponse",

@@ -1,0 +1,251 @@
+#include "cli/test_failover.h"
+
+#include <google/protobuf/message.h>
+
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "base/utc.h"
+#include "base/uuid.h"
+#include "cli/aligned_table.h"
+#include "cli/exit_codes.h"
+#include "cli/inspection.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/repeated_call.h"
+#include "cli/yaml.h"
+#include "rpc/text.h"
+
+namespace addons {
+namespace {
+
+namespace admin_pb = ::rbdaddons::admin::v1;
+using nlohmann::ordered_json;
+using std::chrono::milliseconds;
+
+absl::Status Call(const TestCommand& command, const std::string& subject,
+                  milliseconds one_call,
+                  const google::protobuf::Message& request,
+                  google::protobuf::Message& response, Streams& streams) {
+  return CallAdminUntilDone(command.endpoint, command.timeout, one_call,
+                            command.secrets, subject, request, response,
+                            streams);
+}
+
+std::string VolumeText(const std::string& id) {
+  return absl::StrCat("volume '", id, "'");
+}
+
+int StartOne(const TestCommand& command, const std::string& id,
+             Streams& streams) {
+  admin_pb::StartTestRequest request;
+  request.set_volume_id(id);
+  request.set_name(command.point);
+  request.set_bytes_per_second(command.mebibytes_per_second << 20);
+  admin_pb::StartTestResponse started;
+  const absl::Status status =
+      Call(command, VolumeText(id), command.timeout, request, started, streams);
+  if (!status.ok()) return FailCall(status, streams);
+  const admin_pb::TestFailover& test = started.test();
+  std::string text = absl::StrCat(
+      "the test of ", CleanLine(test.source_image(), kMaxShownName),
+      " is ready: it holds what the primary held at point ",
+      CleanLine(test.point(), kMaxShownName), ", read at ",
+      FormatUtc(absl::FromUnixSeconds(test.digested_time())), "\n",
+      "  volume  ", CleanLine(test.volume_id(), kMaxShownText), "\n",
+      "  image   ", CleanLine(test.image(), kMaxShownText), "\n",
+      "in Kubernetes: rbd-addons test manifest ", id,
+      " --claim-namespace NAMESPACE --secret NAMESPACE/NAME | kubectl apply -f -\n",
+      "to end it:     rbd-addons test stop ", id, "\n");
+  if (started.not_cleared_bytes() > 0) {
+    absl::StrAppend(
+        &text, BytesText(static_cast<double>(started.not_cleared_bytes())),
+        " of old data are in the copy where the point has zeros; the test has "
+        "zeros there\n");
+  }
+  return YieldChange(
+      {{"verb", "test start"}, {"volume_id", id}, {"result", "ready"}}, started,
+      text, streams);
+}
+
+int StopOne(const TestCommand& command, const std::string& id,
+            Streams& streams) {
+  admin_pb::StopTestRequest request;
+  request.set_volume_id(id);
+  admin_pb::StopTestResponse stopped;
+  const absl::Status status =
+      Call(command, VolumeText(id), RepeatedCall().one_call, request, stopped,
+           streams);
+  if (!status.ok()) return FailCall(status, streams);
+  const char* const result =
+      stopped.removed() ? "removed" : "there was no test of it";
+  return YieldChange(
+      {{"verb", "test stop"}, {"tested", id}, {"result", result}}, stopped,
+      absl::StrCat(id, ": ", result, "\n"), streams);
+}
+
+/// Each of them, also where one fails; the first failure counts.
+template <typename One>
+int ForEach(const TestCommand& command, Streams& streams, const One& one) {
+  int first = 0;
+  for (const std::string& id : command.ids) {
+    const int code = one(command, id, streams);
+    if (first == 0) first = code;
+    if (code == kCliInterrupted) return code;
+  }
+  return first;
+}
+
+const char* StateText(admin_pb::TestFailover::State state) {
+  switch (state) {
+    case admin_pb::TestFailover::READY:
+      return "ready";
+    case admin_pb::TestFailover::MAKING:
+      return "being made, or given up";
+    case admin_pb::TestFailover::GONE:
+      return "its image is gone";
+    default:
+      return "unknown";
+  }
+}
+
+absl::Status FindTests(const TestCommand& command,
+                       admin_pb::ListTestsResponse* found, Streams& streams) {
+  admin_pb::ListTestsRequest request;
+  request.set_cluster_id(command.cluster);
+  return Call(command, "the mirrored pools", RepeatedCall().one_call, request,
+              *found, streams);
+}
+
+/// What a list lacks.
+void TellUnseen(const admin_pb::ListTestsResponse& found, Streams& streams) {
+  for (const std::string& unseen : found.unseen()) {
+    streams.err << "not looked at: " << CleanLine(unseen, kMaxShownText)
+                << "\n";
+  }
+}
+
+int List(const TestCommand& command, Streams& streams) {
+  admin_pb::ListTestsResponse found;
+  const absl::Status status = FindTests(command, &found, streams);
+  if (!status.ok()) return FailCall(status, streams);
+  std::vector<std::vector<std::string>> rows = {
+      {"TESTED", "POINT", "READ AT", "SIZE", "SINCE", "STATE", "VOLUME"}};
+  for (const admin_pb::TestFailover& test : found.tests()) {
+    rows.push_back({test.source_image(), test.point(),
+                    FormatUtc(absl::FromUnixSeconds(test.digested_time())),
+                    BytesText(static_cast<double>(test.bytes())),
+                    FormatUtc(absl::FromUnixSeconds(test.began())),
+                    StateText(test.state()), test.volume_id()});
+  }
+  const int printed = YieldMessage(
+      found,
+      rows.size() > 1 ? AlignedTable(std::move(rows)) : "there are no tests\n",
+      streams);
+  TellUnseen(found, streams);
+  if (printed != 0) return printed;
+  return found.unseen().empty() ? 0 : kWouldNotWork;
+}
+
+/// The uuid that an id ends with: the sites have one volume under two ids.
+std::string UuidAtEnd(const std::string& id) {
+  return id.size() < kUuidLength ? id : id.substr(id.size() - kUuidLength);
+}
+
+int Manifest(const TestCommand& command, Streams& streams) {
+  admin_pb::ListTestsResponse found;
+  const absl::Status status = FindTests(command, &found, streams);
+  if (!status.ok()) return FailCall(status, streams);
+  int first = 0;
+  std::string text;
+  for (const std::string& id : command.ids) {
+    const std::string uuid = UuidAtEnd(id);
+    const admin_pb::TestFailover* wanted = nullptr;
+    for (const admin_pb::TestFailover& test : found.tests()) {
+      if (UuidAtEnd(test.source_volume_id()) == uuid ||
+          UuidAtEnd(test.volume_id()) == uuid) {
+        wanted = &test;
+      }
+    }
+    if (wanted == nullptr || wanted->state() != admin_pb::TestFailover::READY) {
+      streams.err << VolumeText(id)
+                  << " has no test that is ready; `rbd-addons "
+                     "test start` makes one\n";
+      first = kWouldNotWork;
+      continue;
+    }
+    absl::StrAppend(&text, TestManifest(*wanted, command));
+  }
+  TellUnseen(found, streams);
+  streams.out << text;
+  return first;
+}
+
+}  // namespace
+
+std::string TestManifest(const admin_pb::TestFailover& test,
+                         const TestCommand& command) {
+  const std::string& name = test.volume_name();
+  const std::string claim = command.claim.empty() ? name : command.claim;
+  const size_t slash = command.secret.find('/');
+  const ordered_json secret = {{"name", command.secret.substr(slash + 1)},
+                               {"namespace", command.secret.substr(0, slash)}};
+  const ordered_json labels = {{"app.kubernetes.io/managed-by", "rbd-addons"},
+                               {"rbd-addons/test-of-point", test.point()}};
+  ordered_json csi = {{"driver", test.driver_name()},
+                      {"volumeHandle", test.volume_id()}};
+  if (!command.fs_type.empty() && !command.block) {
+    csi["fsType"] = command.fs_type;
+  }
+  csi["nodeStageSecretRef"] = secret;
+  csi["volumeAttributes"] = {
+      {"clusterID", test.cluster_id()},
+      {"pool", test.pool()},
+      {"imageFeatures", "layering,exclusive-lock,object-map,fast-diff"}};
+  const ordered_json access = {"ReadWriteOnce"};
+  const ordered_json size = {{"storage", absl::StrCat(test.bytes())}};
+  const char* const mode = command.block ? "Block" : "Filesystem";
+  const ordered_json volume = {
+      {"apiVersion", "v1"},
+      {"kind", "PersistentVolume"},
+      {"metadata", {{"name", name}, {"labels", labels}}},
+      {"spec",
+       {{"capacity", size},
+        {"accessModes", access},
+        {"volumeMode", mode},
+        // `test stop` removes the image.
+        {"persistentVolumeReclaimPolicy", "Retain"},
+        {"storageClassName", ""},
+        {"claimRef", {{"namespace", command.space}, {"name", claim}}},
+        {"csi", csi}}}};
+  const ordered_json wanted = {
+      {"apiVersion", "v1"},
+      {"kind", "PersistentVolumeClaim"},
+      {"metadata",
+       {{"name", claim}, {"namespace", command.space}, {"labels", labels}}},
+      {"spec",
+       {{"accessModes", access},
+        {"volumeMode", mode},
+        {"storageClassName", ""},
+        {"volumeName", name},
+        {"resources", {{"requests", size}}}}}};
+  return absl::StrCat("---\n", ToYaml(volume), "---\n", ToYaml(wanted));
+}
+
+int RunTestFailover(const TestCommand& command, Streams& streams) {
+  switch (command.verb) {
+    case TestVerb::kStart:
+      return ForEach(command, streams, StartOne);
+    case TestVerb::kStop:
+      return ForEach(command, streams, StopOne);
+    case TestVerb::kManifest:
+      return Manifest(command, streams);
+    case TestVerb::kList:
+      break;
+  }
+  return List(command, streams);
+}
+
+}  // namespace addons
