@@ -9,11 +9,6 @@
 namespace addons {
 namespace {
 
-/// A large image takes hours to read.
-constexpr double kTimeoutSeconds = 86400;
-/// So that writers of a small cluster hardly notice.
-constexpr uint64_t kMebibytesPerSecond = 64;
-
 struct PointVerbTexts {
   PointVerb verb;
   const char* name;
@@ -33,7 +28,7 @@ constexpr std::array<PointVerbTexts, 3> kPointVerbs = {{
 
 void Add(const PointVerbTexts& verb, CLI::App& parent, Program& program) {
   const auto command = std::make_shared<PointCommand>();
-  const auto timeout_seconds = std::make_shared<double>(kTimeoutSeconds);
+  const auto timeout_seconds = std::make_shared<double>(kLongReadSeconds);
   command->verb = verb.verb;
   Options& options = program.options();
   CLI::App& sub = *parent.add_subcommand(verb.name, verb.text);
@@ -49,7 +44,7 @@ void Add(const PointVerbTexts& verb, CLI::App& parent, Program& program) {
                    "Its name; the present moment by itself");
   }
   if (verb.reads) {
-    command->mebibytes_per_second = kMebibytesPerSecond;
+    command->mebibytes_per_second = kLongReadMebibytes;
     sub.add_option("--rate", command->mebibytes_per_second,
                    "MiB per second to read at most; 0: as fast as it goes")
         ->capture_default_str()

@@ -5,15 +5,11 @@
 
 #include "cli/add_verbs.h"
 #include "cli/durations.h"
+#include "cli/points.h"
 #include "cli/test_failover.h"
 
 namespace addons {
 namespace {
-
-/// A large image takes hours to copy.
-constexpr double kTimeoutSeconds = 86400;
-/// So that writers of a small cluster hardly notice.
-constexpr uint64_t kMebibytesPerSecond = 64;
 
 struct TestVerbTexts {
   TestVerb verb;
@@ -32,7 +28,8 @@ constexpr std::array<TestVerbTexts, 4> kTestVerbs = {{
 }};
 
 void AddManifestOptions(CLI::App& sub, TestCommand& command) {
-  sub.add_option("--claim-namespace", command.space, "The namespace of the claims")
+  sub.add_option("--claim-namespace", command.space,
+                 "The namespace of the claims")
       ->required();
   sub.add_option("--secret", command.secret,
                  "NAMESPACE/NAME of the Secret with which the driver's nodes "
@@ -57,7 +54,7 @@ void AddManifestOptions(CLI::App& sub, TestCommand& command) {
 
 void Add(const TestVerbTexts& verb, CLI::App& parent, Program& program) {
   const auto command = std::make_shared<TestCommand>();
-  const auto timeout_seconds = std::make_shared<double>(kTimeoutSeconds);
+  const auto timeout_seconds = std::make_shared<double>(kLongReadSeconds);
   command->verb = verb.verb;
   Options& options = program.options();
   CLI::App& sub = *parent.add_subcommand(verb.name, verb.text);
@@ -69,7 +66,7 @@ void Add(const TestVerbTexts& verb, CLI::App& parent, Program& program) {
     AddVolumePlaceOptions(sub, options);
   }
   if (verb.verb == TestVerb::kStart) {
-    command->mebibytes_per_second = kMebibytesPerSecond;
+    command->mebibytes_per_second = kLongReadMebibytes;
     sub.add_option(
         "--point", command->point,
         "Wait for this point; the newest one that is here by itself");

@@ -10,6 +10,11 @@
 
 namespace addons {
 
+/// Of what reads all of a volume: hours, where it is large.
+inline constexpr double kLongReadSeconds = 86400;
+/// So that writers of a small cluster hardly notice.
+inline constexpr uint64_t kLongReadMebibytes = 64;  // a second
+
 enum class PointVerb { kCreate, kList, kRemove, kVerify };
 
 /// A person wants a proof that the copy of a volume is whole.

@@ -182,5 +182,67 @@ TEST_F(PointsProofTest, AfterAMoveTheOtherSiteMakesTheNextOne) {
   EXPECT_EQ(verified.answer.value("name", ""), "second");
 }
 
+// A copy of what the point held, also where mirroring has not carried a
+// discard; moves go on beside it.
+TEST_F(PointsProofTest, ATestHoldsWhatThePointHeld) {
+  const TestVolume volume = MakeReplicatedVolume(ScheduleNotDue());
+  constexpr uint64_t kDiscarded = uint64_t{1} << 20;
+  Write("a", volume, "at the point");
+  ASSERT_EQ(
+      OpenDisk("a", volume)->Write(kObject, std::string(2 * kDiscarded, 'x')),
+      0);
+  Synchronize("a", volume);
+  ASSERT_EQ(OpenDisk("a", volume)->Discard(kObject, kDiscarded), 0);
+  const uint64_t at_the_point = Digest("a", volume);
+  MakePoint(volume, "night");
+  Write("a", volume, "later");
+  Synchronize("a", volume);
+
+  const CliResult started =
+      On("b", {"test", "start", volume.id("b"), "--point", "night", "--rate",
+               "0", "--timeout", "120", "--json"});
+  ASSERT_EQ(started.code, 0);
+  const auto answer = nlohmann::json::parse(started.out, nullptr, false);
+  ASSERT_TRUE(answer.is_object()) << started.out;
+  EXPECT_EQ(answer.value("not_cleared_bytes", ""), absl::StrCat(kDiscarded));
+  const nlohmann::json& test = answer["test"];
+  TestVolume copy = volume;
+  copy.image = test.value("image", "");
+  copy.image = copy.image.substr(copy.image.rfind('/') + 1);
+  copy.id_b = test.value("volume_id", "");
+  EXPECT_EQ(Digest("b", copy), at_the_point);
+
+  // The driver finds it in its journal, and so does each call by its id.
+  const CliResult reclaimed = On("b", {"reclaim", copy.id_b});
+  EXPECT_EQ(reclaimed.code, 0) << reclaimed.err;
+  const CliResult manifest =
+      On("b", {"test", "manifest", volume.id("b"), "--claim-namespace", "drill",
+               "--secret", "storage/node"});
+  EXPECT_EQ(manifest.code, 0);
+  EXPECT_THAT(manifest.out, AllOf(HasSubstr("volumeHandle: " + copy.id_b),
+                                  HasSubstr("kind: PersistentVolumeClaim")));
+  EXPECT_THAT(On("b", {"test", "list"}).out,
+              AllOf(HasSubstr(volume.image), HasSubstr("ready")));
+
+  // Its writes are its own, and a move goes on beside it.
+  Write("b", copy, "by the test");
+  ASSERT_THAT(Demote("a", volume), HasCode(Code::OK));
+  ASSERT_THAT(PromoteAtLast("b", volume, ScheduleNotDue()), HasCode(Code::OK));
+  EXPECT_EQ(Digest("b", volume), Digest("a", volume));
+  EXPECT_NE(Digest("b", copy), Digest("b", volume));
+
+  // Who has it open keeps it.
+  {
+    const auto open = OpenDisk("b", copy);
+    EXPECT_EQ(On("b", {"test", "stop", volume.id("b"), "--timeout", "3"}).code,
+              Code::UNAVAILABLE);
+  }
+  EXPECT_EQ(On("b", {"test", "stop", volume.id("b")}).code, 0);
+  EXPECT_THAT(Rbd("b", {"ls", RealBed::kPool}),
+              Not(HasSubstr("rbd-addons-test")));
+  EXPECT_THAT(On("b", {"test", "list"}).out, HasSubstr("there are no tests"));
+  EXPECT_EQ(On("b", {"reclaim", copy.id_b}).code, Code::NOT_FOUND);
+}
+
 }  // namespace
 }  // namespace addons::testing
