@@ -41,11 +41,25 @@ LeaseTarget LeaseOfTest(const ResolvedPlace& place,
           /*although_full=*/true};
 }
 
+/// UNAVAILABLE: somebody has the test's image open. librbd finds that out by
+/// itself, but waits for the lock before.
+absl::Status CheckUnused(Pool& pool, const StartedTest& test) {
+  const auto image = pool.OpenImageReadOnly(test.image());
+  if (absl::IsNotFound(image.status())) return absl::OkStatus();
+  ADDONS_RETURN_IF_ERROR(image.status());
+  ADDONS_ASSIGN_OR_RETURN(const auto watchers, (*image)->Watchers());
+  if (watchers.empty()) return (*image)->Close();
+  return absl::UnavailableError(absl::StrCat(
+      "client ", watchers.front().address,
+      " has its image open; end that workload, and repeat the call"));
+}
+
 /// Its image, then all that leads to it: whoever has it open keeps everything.
 /// OK also where parts of it are gone.
 absl::Status RemoveTestVolume(Pool& pool, const std::string& instance,
                               const std::string& source_uuid,
                               const StartedTest& test) {
+  ADDONS_RETURN_IF_ERROR(CheckUnused(pool, test));
   ADDONS_RETURN_IF_ERROR(pool.RemoveImage(test.image()));
   ADDONS_RETURN_IF_ERROR(
       VolumeDirectory(pool, instance).Release(test.request_name(), test.uuid));

@@ -1567,7 +1567,12 @@ void AddTestFailovers(std::vector<Case>* cases) {
         server.a.RemoveSnapshot(server.image, kFirstPoint);
       });
   add("TestWithoutRoom", {"StartTest", "RESOURCE_EXHAUSTED"},
-      [](ReplicationServer& server, Request&) { server.a.SetFull(true); });
+      [](ReplicationServer& server, Request&) {
+        server.world.SetCallHook(
+            [](absl::string_view, absl::string_view call, bool) {
+              return call == "rbd_create4" ? EDQUOT : 0;
+            });
+      });
   add("TestOfADamagedRecord", {"StartTest", "DATA_LOSS"},
       [](ReplicationServer& server, Request&) {
         server.a.SetImageMetadata(server.image, kPointRecordKey, "{}");

@@ -200,7 +200,9 @@ TEST_F(TestFailoverTest, WhoHasItOpenKeepsIt) {
   const auto started = Start(on_b_);
   ASSERT_OK(started);
   b_.AddWatcher(started->test.image().text(), "10.0.0.7:0/1", 77);
-  EXPECT_THAT(Stop(on_b_, id_), StatusIs(kUnavailable));
+  EXPECT_THAT(Stop(on_b_, id_),
+              StatusIs(kUnavailable, HasSubstr("10.0.0.7:0/1 has its image")));
+  EXPECT_EQ(world_.CountCalls("b", "rbd_remove"), 0);
   EXPECT_EQ(Listed(on_b_).front().state, ListedTest::State::kReady);
   EXPECT_OK(VolumeJournal(*PoolOf(b_)).Read(started->test.uuid));
   b_.RemoveWatcher(started->test.image().text(), 77);
