@@ -1,5 +1,6 @@
 // Points on simulated clusters: made on one site, proven on the other one.
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <string>
@@ -82,6 +83,14 @@ class PointsTest : public VerbsTest {
     const auto made = MakeSync(on_a_);
     return made.ok() ? AwaitSync(on_a_, *made) : made.status();
   }
+  /// How often b was asked what comparisons have found.
+  int ProofsRead() {
+    const std::vector<CallRecord> calls = world_.Calls();
+    return static_cast<int>(
+        std::count_if(calls.begin(), calls.end(), [](const CallRecord& record) {
+          return record.object == kProofsObject && !record.mutation;
+        }));
+  }
   /// Made, read, stored, and on the other site.
   absl::Status MakeWhole(const std::string& name) {
     world_.AdvanceToSecond(30);
@@ -152,8 +161,10 @@ TEST_F(PointsTest, ADamagedCopyIsNotMovedTo) {
   Daemon next(world_, pair_, b_);
   EXPECT_THAT(Promote(next),
               StatusIs(kUnavailable, HasSubstr("damaged at point 'after'")));
+  world_.ClearCalls();
   EXPECT_OK(Promote(next, Force::kYes));
   EXPECT_TRUE(b_.Info(image_).primary);
+  EXPECT_EQ(ProofsRead(), 1);
   // From now on what is here is right, also after the way back.
   const auto pool =
       pair_.cluster(b_)->OpenPool(pair_.pool_id(b_), "", Access::kRead);
@@ -164,6 +175,29 @@ TEST_F(PointsTest, ADamagedCopyIsNotMovedTo) {
   ASSERT_OK(Demote(next));
   world_.Advance(minutes(3));
   EXPECT_OK(Promote(next));
+}
+
+// Only the row of a planned promotion needs it, and whoever forgets it.
+TEST_F(PointsTest, ForceReadsWhatWasFoundOnceWhenItHasPromoted) {
+  const std::string whole = id_;
+  b_.SetCopySpeed(1);
+  const std::string other = "6ef79ce1-81e8-439b-8405-35138edf5b89";
+  const std::string image = MirroredPair::ImageOf(other);
+  id_ = pair_.AddVolume(a_, other);
+  ASSERT_OK(a_.Write(image, 1));
+  a_.EnableMirroring(image);
+  ASSERT_TRUE(world_.AdvanceUntil(
+      [&] { return b_.HasImage(image) && !b_.Snapshots(image).empty(); },
+      seconds(30)));
+  pair_.AddJournal(b_, other);
+  LoseA();
+  world_.ClearCalls();
+  EXPECT_THAT(Promote(on_b_, Force::kYes),
+              StatusIs(kUnavailable, HasSubstr("nothing to promote")));
+  EXPECT_EQ(ProofsRead(), 0);
+  id_ = whole;
+  EXPECT_OK(Promote(on_b_, Force::kYes));
+  EXPECT_EQ(ProofsRead(), 1);
 }
 
 TEST_F(PointsTest, AVerdictThatCannotBeKeptIsSaid) {
