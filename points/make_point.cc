@@ -9,8 +9,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/log.h"
 #include "base/status_macros.h"
+#include "base/utc.h"
 #include "ceph/errors.h"
 #include "points/point.h"
 #include "points/record.h"
@@ -349,7 +351,9 @@ absl::StatusOr<MadePoint> MakePoint(OperationContext& context,
                                     const VolumeTarget& target,
                                     const std::string& name) {
   const std::string named =
-      name.empty() ? PointNameAt(context.clock().WallNow()) : name;
+      name.empty()
+          ? FormatUtcForName(absl::FromChrono(context.clock().WallNow()))
+          : name;
   ADDONS_RETURN_IF_ERROR(CheckPointName(named));
   auto made =
       With<MadePoint>(context, environment, target,

@@ -9,7 +9,6 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "base/clock.h"
 #include "ceph/image.h"
 #include "replication/look/mirror_view.h"
 
@@ -27,8 +26,6 @@ struct Point {
 
 /// INVALID_ARGUMENT: 1 to 64 letters, digits, '.', '_' and '-' are a name.
 absl::Status CheckPointName(absl::string_view name);
-/// That of a point that is made now: "20261201T070300Z".
-std::string PointNameAt(WallTime now);
 std::string SnapshotNameOf(const std::string& point);
 
 /// Those among an image's snapshots, in their order.
