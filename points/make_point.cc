@@ -14,12 +14,13 @@
 #include "base/status_macros.h"
 #include "base/utc.h"
 #include "ceph/errors.h"
-#include "points/point.h"
 #include "points/record.h"
 #include "replication/look/peers.h"
+#include "replication/look/point.h"
 #include "replication/session.h"
 #include "replication/steps/ceph_faults/mirror_snapshot.h"
 #include "replication/steps/primary_only.h"
+#include "replication/steps/write_record.h"
 
 namespace addons {
 namespace {
@@ -34,18 +35,6 @@ constexpr uint64_t kSnapshots = 4;
 absl::Status Refuse(const Session& session, absl::StatusCode code,
                     absl::string_view reason) {
   return FailedTo(kPointAction, session.volume, code, reason);
-}
-
-absl::StatusOr<std::map<std::string, std::string>> ReadRecordOf(Image& image) {
-  return image.ListMetadata(kPointRecordKey);
-}
-
-/// Whether the record tells what this very point held.
-bool IsOf(const std::map<std::string, std::string>& metadata,
-          const Point& point) {
-  const auto record = RecordReader::Open(metadata);
-  return record.ok() && record->header().point == point.name &&
-         record->header().snapshot == point.snapshot;
 }
 
 /// What keeps a point from being made of what `view` shows. The point, where an
@@ -70,9 +59,13 @@ absl::StatusOr<std::optional<Point>> CheckImage(const Session& session,
   }
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Image> image,
                           session.reads->OpenImageByIdReadOnly(view.image_id));
-  ADDONS_ASSIGN_OR_RETURN(const auto metadata, ReadRecordOf(*image));
+  ADDONS_ASSIGN_OR_RETURN(const auto metadata,
+                          image->ListMetadata(kPointRecordKey));
   ADDONS_RETURN_IF_ERROR(image->Close());
-  if (!IsOf(metadata, *present)) return present;
+  const auto record = RecordReader::Open(metadata);
+  if (!record.ok() || !record->header().IsOf(*present, view.info)) {
+    return present;
+  }
   return Refuse(session, absl::StatusCode::kAlreadyExists,
                 absl::StrCat("it has a point '", name,
                              "' that was read already; `rbd-addons sync` "
@@ -157,22 +150,15 @@ absl::Status InWords(const Session& session, absl::Status changed) {
                 "before there is room (`ceph df detail`)");
 }
 
-/// The entries of the record before go in the same operation.
-absl::Status WriteRecord(Image& image,
-                         const std::map<std::string, std::string>& record) {
-  ADDONS_ASSIGN_OR_RETURN(const auto present, ReadRecordOf(image));
-  MetadataChanges changes;
-  for (const auto& [key, value] : present) changes[key] = std::nullopt;
-  for (const auto& [key, value] : record) changes[key] = value;
-  return image.ChangeMetadata(changes);
-}
-
 /// One that cannot be read says nothing of any point.
 absl::Status ForgetRecordOf(Image& image, const std::string& name) {
-  ADDONS_ASSIGN_OR_RETURN(const auto metadata, ReadRecordOf(image));
+  ADDONS_ASSIGN_OR_RETURN(const auto metadata,
+                          image.ListMetadata(kPointRecordKey));
   const auto record = RecordReader::Open(metadata);
-  if (record.ok() && record->header().point != name) return absl::OkStatus();
-  return metadata.empty() ? absl::OkStatus() : WriteRecord(image, {});
+  if (metadata.empty() || (record.ok() && record->header().point != name)) {
+    return absl::OkStatus();
+  }
+  return ReplacePointRecord(image, {});
 }
 
 /// Right before each: the one before may have taken long.
@@ -306,7 +292,7 @@ absl::StatusOr<SyncSnapshot> Store(
   carrier.begun = session.context.clock().Now();
   const uint64_t before = view.Newest() == nullptr ? 0 : view.Newest()->id;
   const auto store = [&](Image& image) -> absl::Status {
-    ADDONS_RETURN_IF_ERROR(WriteRecord(image, record));
+    ADDONS_RETURN_IF_ERROR(ReplacePointRecord(image, record));
     ADDONS_RETURN_IF_ERROR(MakeMirrorSnapshot(session, image));
     return ReadCarrier(session, image, before, &carrier);
   };

@@ -43,7 +43,7 @@ struct MadePoint {
 ///                            or CarryOn() of one that was not read ──> OK
 ///
 ///   Store(): LookAtPrimary(), the point is the same, AwaitSnapshotTurn(),
-///     "storing what was read"  WriteRecord(), MakeMirrorSnapshot(), read back
+///     "storing what was read"  ReplacePointRecord(), MakeMirrorSnapshot()
 ///   Remove(): LookAtPrimary(), BeginMutation()
 ///     "removing the point"  ForgetRecordOf(), RemoveSnapshot()
 // clang-format on

@@ -11,7 +11,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/json.h"
-#include "points/point.h"
 
 namespace addons {
 namespace {
@@ -79,6 +78,11 @@ uint64_t PointShape::objects() const {
 uint64_t PointShape::ExtentOf(uint64_t object) const {
   if (stripe_count > 1) return object_bytes;
   return std::min(object_bytes, bytes - object * object_bytes);
+}
+
+bool PointHeader::IsOf(const Point& of, const MirrorImageInfo& info) const {
+  return point == of.name && global_id == info.global_id &&
+         (!info.primary || snapshot == of.snapshot);
 }
 
 // --- writing

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "points/make_point.h"
-#include "points/point.h"
 #include "points/prove.h"
 #include "replication/look/known_proofs.h"
+#include "replication/look/point.h"
 #include "tests/unit/replication/verbs_fixture.h"
 
 namespace addons::testing {

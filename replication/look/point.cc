@@ -1,4 +1,4 @@
-#include "points/point.h"
+#include "replication/look/point.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
-#ifndef ADDONS_POINTS_POINT_H_
-#define ADDONS_POINTS_POINT_H_
+#ifndef ADDONS_REPLICATION_LOOK_POINT_H_
+#define ADDONS_REPLICATION_LOOK_POINT_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -10,12 +10,15 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "ceph/image.h"
-#include "replication/look/mirror_view.h"
 
 namespace addons {
 
-// A point is a user's snapshot with a name of ours, which mirroring brings to
-// the other site like any other one.
+// A point (docs/points.md) is a user's snapshot with a name of ours, which
+// mirroring brings to the other site like any other one.
+
+inline constexpr char kPointPrefix[] = "rbd-addons.point.";
+/// The metadata that tells what the newest one held: too large for a view.
+inline constexpr char kPointRecordKey[] = "rbd-addons-point";
 
 inline constexpr size_t kMostPoints = 500;  // of an image
 
@@ -36,4 +39,4 @@ std::optional<Point> FindPoint(const std::vector<ImageSnapshot>& snapshots,
 
 }  // namespace addons
 
-#endif  // ADDONS_POINTS_POINT_H_
+#endif  // ADDONS_REPLICATION_LOOK_POINT_H_
