@@ -488,8 +488,7 @@ absl::Status NobodyListens(const std::string& endpoint) {
 }
 
 std::string NameWithTime(absl::Time now) {
-  return absl::FormatTime("rbd-addons-gather-%Y%m%dT%H%M%SZ.tar", now,
-                          absl::UTCTimeZone());
+  return absl::StrCat("rbd-addons-gather-", FormatUtcForName(now), ".tar");
 }
 
 /// The sites that are asked, with their users.

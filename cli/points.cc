@@ -52,10 +52,8 @@ std::string TimeText(int64_t seconds) {
 int Create(const PointCommand& command, Streams& streams) {
   auto create = RequestFor<admin_pb::CreatePointRequest>(command);
   // A call that is repeated is about the same point.
-  create.set_name(
-      command.name.empty()
-          ? absl::FormatTime("%Y%m%dT%H%M%SZ", absl::Now(), absl::UTCTimeZone())
-          : command.name);
+  create.set_name(command.name.empty() ? FormatUtcForName(absl::Now())
+                                       : command.name);
   admin_pb::CreatePointResponse made;
   absl::Status status =
       Call(command, RepeatedCall().one_call, create, made, streams);

@@ -129,15 +129,9 @@ absl::StatusOr<RescueReport> DecideRescue(OperationContext& context,
                                           ReplicationEnvironment& environment,
                                           const VolumeTarget& target,
                                           RescueChoice choice) {
-  absl::StatusOr<RescueReport> report = absl::UnknownError("not decided");
-  const absl::Status status =
-      RunWithSession(context, environment, target, "decide the rescue of",
-                     [&](Session& session) {
-                       report = Decide(session, choice);
-                       return report.status();
-                     });
-  if (!status.ok()) return status;
-  return report;
+  return RunForResult<RescueReport>(
+      context, environment, target, "decide the rescue of",
+      [&](Session& session) { return Decide(session, choice); });
 }
 
 }  // namespace addons

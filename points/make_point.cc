@@ -1,7 +1,5 @@
 #include "points/make_point.h"
 
-#include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -9,20 +7,25 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/log.h"
 #include "base/status_macros.h"
-#include "ceph/errors.h"
-#include "points/point.h"
+#include "base/utc.h"
 #include "points/record.h"
 #include "replication/look/peers.h"
+#include "replication/look/point.h"
 #include "replication/session.h"
 #include "replication/steps/ceph_faults/mirror_snapshot.h"
 #include "replication/steps/primary_only.h"
+#include "replication/steps/write_record.h"
 
 namespace addons {
 namespace {
 
 constexpr char kPointAction[] = "make a point of";
+constexpr SyncWords kWords = {kPointAction, "its mirror snapshot",
+                              "the mirror snapshot that carries it",
+                              "snapshot"};
 constexpr char kNoJournal[] =
     "it is replicated in journal mode, in which a point cannot be seen to be "
     "whole at the other site";
@@ -32,18 +35,6 @@ constexpr uint64_t kSnapshots = 4;
 absl::Status Refuse(const Session& session, absl::StatusCode code,
                     absl::string_view reason) {
   return FailedTo(kPointAction, session.volume, code, reason);
-}
-
-absl::StatusOr<std::map<std::string, std::string>> ReadRecordOf(Image& image) {
-  return image.ListMetadata(kPointRecordKey);
-}
-
-/// Whether the record tells what this very point held.
-bool IsOf(const std::map<std::string, std::string>& metadata,
-          const Point& point) {
-  const auto record = RecordReader::Open(metadata);
-  return record.ok() && record->header().point == point.name &&
-         record->header().snapshot == point.snapshot;
 }
 
 /// What keeps a point from being made of what `view` shows. The point, where an
@@ -68,9 +59,13 @@ absl::StatusOr<std::optional<Point>> CheckImage(const Session& session,
   }
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Image> image,
                           session.reads->OpenImageByIdReadOnly(view.image_id));
-  ADDONS_ASSIGN_OR_RETURN(const auto metadata, ReadRecordOf(*image));
+  ADDONS_ASSIGN_OR_RETURN(const auto metadata,
+                          image->ListMetadata(kPointRecordKey));
   ADDONS_RETURN_IF_ERROR(image->Close());
-  if (!IsOf(metadata, *present)) return present;
+  const auto record = RecordReader::Open(metadata);
+  if (!record.ok() || !record->header().IsOf(*present, view.info)) {
+    return present;
+  }
   return Refuse(session, absl::StatusCode::kAlreadyExists,
                 absl::StrCat("it has a point '", name,
                              "' that was read already; `rbd-addons sync` "
@@ -81,20 +76,14 @@ absl::StatusOr<std::optional<Point>> CheckImage(const Session& session,
 
 /// What a forced promotion beside half a point would return to must be whole:
 /// which peer has not got the newest mirror snapshot; empty: each has.
-absl::StatusOr<std::string> NotInStep(Session& session,
+absl::StatusOr<std::string> NotInStep(const Session& session,
                                       const MirrorView& view) {
-  ADDONS_ASSIGN_OR_RETURN(const auto peers, session.reads->MirrorPeers());
+  ADDONS_ASSIGN_OR_RETURN(const auto peers, ReceivingPeers(session, kWords));
   const MirrorSnapshot* const newest = view.Newest();
-  bool receives = false;
   for (const MirrorPeer& peer : peers) {
-    if (!peer.receives) continue;
-    receives = true;
-    const auto report = std::find_if(
-        view.peers.begin(), view.peers.end(), [&](const SiteView& site) {
-          return site.status.mirror_uuid == peer.mirror_uuid;
-        });
+    const SiteView* const report = ReportOf(peer, view);
     const bool copied =
-        report != view.peers.end() && newest != nullptr &&
+        report != nullptr && newest != nullptr &&
         CopiedBy(*report, view) >= Copied::kSays &&
         HasCopied(*report, peer.uuid, view, newest->id,
                   std::chrono::system_clock::to_time_t(newest->created));
@@ -105,10 +94,7 @@ absl::StatusOr<std::string> NotInStep(Session& session,
                           "(`rbd-addons info` shows how far it is)");
     }
   }
-  if (receives) return std::string();
-  return Refuse(session, absl::StatusCode::kFailedPrecondition,
-                "its pool has no peer that receives what is written here; "
-                "`rbd mirror pool info` shows them");
+  return std::string();
 }
 
 absl::Status CheckRoom(const Session& session, const MirrorView& view) {
@@ -120,57 +106,15 @@ absl::Status CheckRoom(const Session& session, const MirrorView& view) {
       DescribeNoRoom(room, "a point makes", session.volume.ImageSpec()));
 }
 
-absl::Status AwaitTurn(Session& session, const MirrorView& view) {
-  return AwaitSnapshotTurn(
-      session, view.image_id,
-      Refuse(session, absl::StatusCode::kUnavailable,
-             "its mirror snapshot is made when the manager makes none; repeat "
-             "the call"),
-      TurnWaits::kLookAgain);
-}
-
-/// The newest mirror snapshot of an image that was just changed.
-absl::Status ReadCarrier(const Session& session, Image& image, uint64_t after,
-                         SyncSnapshot* carrier) {
-  ADDONS_ASSIGN_OR_RETURN(const auto snapshots, image.MirrorSnapshots());
-  if (snapshots.empty() || snapshots.back().id <= after ||
-      snapshots.back().kind != MirrorSnapshotKind::kPrimary ||
-      !snapshots.back().complete) {
-    return Refuse(session, absl::StatusCode::kUnavailable,
-                  "the mirror snapshot that carries it is not complete; repeat "
-                  "the call");
-  }
-  carrier->id = snapshots.back().id;
-  carrier->created =
-      std::chrono::system_clock::to_time_t(snapshots.back().created);
-  return absl::OkStatus();
-}
-
-/// With a pool that is full as what it is.
-absl::Status InWords(const Session& session, absl::Status changed) {
-  const int error = CephErrno(changed);
-  if (error != EDQUOT && error != ENOSPC) return changed;
-  return Refuse(session, absl::StatusCode::kResourceExhausted,
-                "the pool is full, or at its quota: no snapshot can be made "
-                "before there is room (`ceph df detail`)");
-}
-
-/// The entries of the record before go in the same operation.
-absl::Status WriteRecord(Image& image,
-                         const std::map<std::string, std::string>& record) {
-  ADDONS_ASSIGN_OR_RETURN(const auto present, ReadRecordOf(image));
-  MetadataChanges changes;
-  for (const auto& [key, value] : present) changes[key] = std::nullopt;
-  for (const auto& [key, value] : record) changes[key] = value;
-  return image.ChangeMetadata(changes);
-}
-
 /// One that cannot be read says nothing of any point.
 absl::Status ForgetRecordOf(Image& image, const std::string& name) {
-  ADDONS_ASSIGN_OR_RETURN(const auto metadata, ReadRecordOf(image));
+  ADDONS_ASSIGN_OR_RETURN(const auto metadata,
+                          image.ListMetadata(kPointRecordKey));
   const auto record = RecordReader::Open(metadata);
-  if (record.ok() && record->header().point != name) return absl::OkStatus();
-  return metadata.empty() ? absl::OkStatus() : WriteRecord(image, {});
+  if (metadata.empty() || (record.ok() && record->header().point != name)) {
+    return absl::OkStatus();
+  }
+  return ReplacePointRecord(image, {});
 }
 
 /// Right before each: the one before may have taken long.
@@ -225,7 +169,8 @@ absl::Status MakeSealed(const Session& session, const MirrorView& view,
     made->snapshot = point->snapshot;
     uint64_t newest = 0;
     ADDONS_RETURN_IF_ERROR(NeedSnapshots(session, image, seal - 1, 2, &newest));
-    return ReadCarrier(session, image, point->snapshot, &made->carrier);
+    return ReadSnapshotBack(session, image, point->snapshot, kWords,
+                            &made->carrier);
   };
   absl::Status carried = carry();
   if (carried.ok()) return carried;
@@ -246,10 +191,11 @@ absl::Status MakeSealed(const Session& session, const MirrorView& view,
 absl::Status CarryOn(const Session& session, const MirrorView& view,
                      const Point& point, Image& image, MadePoint* made) {
   absl::Status carried =
-      ReadCarrier(session, image, point.snapshot, &made->carrier);
+      ReadSnapshotBack(session, image, point.snapshot, kWords, &made->carrier);
   if (carried.ok()) return carried;
   ADDONS_RETURN_IF_ERROR(MakeInTurn(session, view, image));
-  return ReadCarrier(session, image, point.snapshot, &made->carrier);
+  return ReadSnapshotBack(session, image, point.snapshot, kWords,
+                          &made->carrier);
 }
 
 absl::StatusOr<MadePoint> Make(Session& session, const std::string& name) {
@@ -269,7 +215,7 @@ absl::StatusOr<MadePoint> Make(Session& session, const std::string& name) {
   }
   context.SetPending(absl::OkStatus());
   ADDONS_RETURN_IF_ERROR(CheckRoom(session, view));
-  ADDONS_RETURN_IF_ERROR(AwaitTurn(session, view));
+  ADDONS_RETURN_IF_ERROR(AwaitSyncTurn(session, view, kWords));
   ADDONS_RETURN_IF_ERROR(context.BeginMutation());
   context.Step("making the point");
   MadePoint made;
@@ -280,7 +226,7 @@ absl::StatusOr<MadePoint> Make(Session& session, const std::string& name) {
     made.snapshot = present->snapshot;
     return CarryOn(session, view, *present, image, &made);
   };
-  ADDONS_RETURN_IF_ERROR(InWords(session, ChangeImage(session.volume, make)));
+  ADDONS_RETURN_IF_ERROR(ChangeForSync(session, kWords, make));
   return made;
 }
 
@@ -297,19 +243,12 @@ absl::StatusOr<SyncSnapshot> Store(
                                "' was removed while it was read; make it "
                                "anew"));
   }
-  ADDONS_RETURN_IF_ERROR(AwaitTurn(session, view));
+  ADDONS_RETURN_IF_ERROR(AwaitSyncTurn(session, view, kWords));
   ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
   session.context.Step("storing what was read");
-  SyncSnapshot carrier;
-  carrier.begun = session.context.clock().Now();
-  const uint64_t before = view.Newest() == nullptr ? 0 : view.Newest()->id;
-  const auto store = [&](Image& image) -> absl::Status {
-    ADDONS_RETURN_IF_ERROR(WriteRecord(image, record));
-    ADDONS_RETURN_IF_ERROR(MakeMirrorSnapshot(session, image));
-    return ReadCarrier(session, image, before, &carrier);
-  };
-  ADDONS_RETURN_IF_ERROR(InWords(session, ChangeImage(session.volume, store)));
-  return carrier;
+  return MakeCarrier(session, view, kWords, [&](Image& image) {
+    return ReplacePointRecord(image, record);
+  });
 }
 
 absl::StatusOr<bool> Remove(Session& session, const std::string& name) {
@@ -327,21 +266,6 @@ absl::StatusOr<bool> Remove(Session& session, const std::string& name) {
   return true;
 }
 
-/// Runs `work` with the volume, and gives back what it has made.
-template <typename Result, typename Work>
-absl::StatusOr<Result> With(OperationContext& context,
-                            ReplicationEnvironment& environment,
-                            const VolumeTarget& target, const Work& work) {
-  absl::StatusOr<Result> result = absl::UnknownError("not done");
-  const absl::Status status = RunWithSession(
-      context, environment, target, kPointAction, [&](Session& session) {
-        result = work(session);
-        return result.status();
-      });
-  if (!status.ok()) return status;
-  return result;
-}
-
 }  // namespace
 
 absl::StatusOr<MadePoint> MakePoint(OperationContext& context,
@@ -349,15 +273,17 @@ absl::StatusOr<MadePoint> MakePoint(OperationContext& context,
                                     const VolumeTarget& target,
                                     const std::string& name) {
   const std::string named =
-      name.empty() ? PointNameAt(context.clock().WallNow()) : name;
+      name.empty()
+          ? FormatUtcForName(absl::FromChrono(context.clock().WallNow()))
+          : name;
   ADDONS_RETURN_IF_ERROR(CheckPointName(named));
-  auto made =
-      With<MadePoint>(context, environment, target,
-                      [&](Session& session) { return Make(session, named); });
-  if (made.ok()) {
-    Log().info("a point was made volume={} point={} snapshot={}",
-               Quoted(target.volume_id.text()), Quoted(named), made->snapshot);
-  }
+  ADDONS_ASSIGN_OR_RETURN(
+      MadePoint made,
+      RunForResult<MadePoint>(
+          context, environment, target, kPointAction,
+          [&](Session& session) { return Make(session, named); }));
+  Log().info("a point was made volume={} point={} snapshot={}",
+             Quoted(target.volume_id.text()), Quoted(named), made.snapshot);
   return made;
 }
 
@@ -365,10 +291,10 @@ absl::StatusOr<SyncSnapshot> StoreRecord(
     OperationContext& context, ReplicationEnvironment& environment,
     const VolumeTarget& target, const std::string& name, uint64_t snapshot,
     const std::map<std::string, std::string>& record) {
-  return With<SyncSnapshot>(context, environment, target,
-                            [&](Session& session) {
-                              return Store(session, {name, snapshot}, record);
-                            });
+  return RunForResult<SyncSnapshot>(
+      context, environment, target, kPointAction, [&](Session& session) {
+        return Store(session, {name, snapshot}, record);
+      });
 }
 
 absl::StatusOr<bool> RemovePoint(OperationContext& context,
@@ -376,8 +302,9 @@ absl::StatusOr<bool> RemovePoint(OperationContext& context,
                                  const VolumeTarget& target,
                                  const std::string& name) {
   ADDONS_RETURN_IF_ERROR(CheckPointName(name));
-  return With<bool>(context, environment, target,
-                    [&](Session& session) { return Remove(session, name); });
+  return RunForResult<bool>(
+      context, environment, target, kPointAction,
+      [&](Session& session) { return Remove(session, name); });
 }
 
 }  // namespace addons

@@ -39,11 +39,11 @@ struct MadePoint {
 ///     ├─ AwaitSnapshotTurn()         see replication/steps/ceph_faults/mirror_snapshot.h
 ///     └─ BeginMutation()
 ///        "making the point"  MakeSealed(): MakeMirrorSnapshot() twice,
-///                            CreateSnapshot(), MakeMirrorSnapshot(), read back;
+///                            CreateSnapshot(), MakeMirrorSnapshot(), ReadSnapshotBack();
 ///                            or CarryOn() of one that was not read ──> OK
 ///
 ///   Store(): LookAtPrimary(), the point is the same, AwaitSnapshotTurn(),
-///     "storing what was read"  WriteRecord(), MakeMirrorSnapshot(), read back
+///     "storing what was read"  MakeCarrier() of ReplacePointRecord()
 ///   Remove(): LookAtPrimary(), BeginMutation()
 ///     "removing the point"  ForgetRecordOf(), RemoveSnapshot()
 // clang-format on

@@ -9,8 +9,8 @@
 #include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "ceph/retry_when_blocklisted.h"
-#include "points/point.h"
 #include "replication/look/known_proofs.h"
+#include "replication/look/point.h"
 
 namespace addons {
 namespace {
@@ -147,10 +147,7 @@ absl::StatusOr<std::vector<ListedPoint>> ListPoints(
           one.name = point.name;
           one.snapshot = point.snapshot;
           one.recorded =
-              record.ok() && record->header().point == point.name &&
-              record->header().global_id == seen.view.info.global_id &&
-              (!seen.view.info.primary ||
-               record->header().snapshot == point.snapshot);
+              record.ok() && record->header().IsOf(point, seen.view.info);
           if (one.recorded) one.made = record->header().made;
         }
         return listed;

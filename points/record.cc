@@ -5,14 +5,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/json.h"
-#include "points/point.h"
 
 namespace addons {
 namespace {
@@ -80,6 +78,11 @@ uint64_t PointShape::objects() const {
 uint64_t PointShape::ExtentOf(uint64_t object) const {
   if (stripe_count > 1) return object_bytes;
   return std::min(object_bytes, bytes - object * object_bytes);
+}
+
+bool PointHeader::IsOf(const Point& of, const MirrorImageInfo& info) const {
+  return point == of.name && global_id == info.global_id &&
+         (!info.primary || snapshot == of.snapshot);
 }
 
 // --- writing
@@ -235,45 +238,6 @@ RecordReader& RecordReader::operator=(RecordReader&&) noexcept = default;
 
 namespace {
 
-/// The fields of a header, each of the right type and in its bounds.
-class Fields {
- public:
-  explicit Fields(const nlohmann::json& object) : object_(object) {}
-
-  uint64_t Number(const char* key, uint64_t most = UINT64_MAX) {
-    const auto found = object_.find(key);
-    if (found == object_.end() || !found->is_number_unsigned() ||
-        found->get<uint64_t>() > most) {
-      return Wrong(key);
-    }
-    return found->get<uint64_t>();
-  }
-  std::string Text(const char* key) {
-    const auto found = object_.find(key);
-    if (found == object_.end() || !found->is_string()) {
-      Wrong(key);
-      return "";
-    }
-    return found->get<std::string>();
-  }
-  bool Flag(const char* key) {
-    const auto found = object_.find(key);
-    if (found == object_.end() || !found->is_boolean()) {
-      return Wrong(key) != 0;
-    }
-    return found->get<bool>();
-  }
-  const std::string& wrong() const { return wrong_; }
-
- private:
-  uint64_t Wrong(const char* key) {
-    if (wrong_.empty()) wrong_ = key;
-    return 0;
-  }
-  const nlohmann::json& object_;
-  std::string wrong_;
-};
-
 /// What the parts hold together.
 absl::StatusOr<std::string> PayloadOf(
     const std::map<std::string, std::string>& metadata, uint64_t parts) {
@@ -298,9 +262,8 @@ absl::StatusOr<RecordReader> RecordReader::Open(
   if (found == metadata.end()) {
     return absl::NotFoundError("no record of a point is there");
   }
-  const nlohmann::json object = ParseJson(found->second);
-  if (!object.is_object()) return Damaged("its header is no JSON object");
-  Fields fields(object);
+  JsonFields fields(found->second);
+  if (!fields.is_object()) return Damaged("its header is no JSON object");
   if (fields.Number("version") > kVersion) {
     return absl::UnimplementedError(
         "a newer version of rbd-addons made the record of the point; verify it "

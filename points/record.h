@@ -12,8 +12,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ceph/image.h"
+#include "ceph/mirror.h"
 #include "points/object_sum.h"
-#include "replication/look/mirror_view.h"
+#include "replication/look/point.h"
 
 namespace addons {
 
@@ -45,6 +46,10 @@ struct PointHeader {
   std::string site;       // the mirror uuid of the pool where it was made
   int64_t made = 0;       // unix seconds, by the daemon that read it
   PointShape shape;
+
+  /// It tells what that point, of the image of this site that `info` is about,
+  /// held. The ids of snapshots are the same where they were made.
+  bool IsOf(const Point& of, const MirrorImageInfo& info) const;
 };
 
 /// The size of the parts of a record together, at most: each look at the image

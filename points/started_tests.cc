@@ -28,25 +28,20 @@ std::string FormatTest(const StartedTest& test) {
 
 /// nullopt: not in the form that this version knows.
 std::optional<StartedTest> ParseTest(const std::string& text) {
-  const nlohmann::json object = ParseJson(text);
-  if (!object.is_object() || object.value("format", 0) != kFormat) {
-    return std::nullopt;
-  }
-  try {
-    StartedTest test;
-    test.uuid = object.at("uuid").get<std::string>();
-    test.volume_id = object.at("volume").get<std::string>();
-    test.source = object.at("source").get<std::string>();
-    test.source_image = object.at("sourceImage").get<std::string>();
-    test.point = object.at("point").get<std::string>();
-    test.made = object.at("made").get<int64_t>();
-    test.began = object.at("began").get<int64_t>();
-    test.bytes = object.at("bytes").get<uint64_t>();
-    test.ready = object.at("ready").get<bool>();
-    return test;
-  } catch (const nlohmann::json::exception&) {
-    return std::nullopt;
-  }
+  JsonFields fields(text);
+  if (fields.Number("format") != kFormat) return std::nullopt;
+  StartedTest test;
+  test.uuid = fields.Text("uuid");
+  test.volume_id = fields.Text("volume");
+  test.source = fields.Text("source");
+  test.source_image = fields.Text("sourceImage");
+  test.point = fields.Text("point");
+  test.made = static_cast<int64_t>(fields.Number("made"));
+  test.began = static_cast<int64_t>(fields.Number("began"));
+  test.bytes = fields.Number("bytes");
+  test.ready = fields.Flag("ready");
+  if (!fields.wrong().empty()) return std::nullopt;
+  return test;
 }
 
 }  // namespace

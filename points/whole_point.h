@@ -10,8 +10,8 @@
 #include "absl/strings/string_view.h"
 #include "operation/operation_context.h"
 #include "points/content.h"
-#include "points/point.h"
 #include "points/record.h"
+#include "replication/look/point.h"
 #include "replication/session.h"
 
 namespace addons {

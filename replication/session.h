@@ -115,6 +115,22 @@ absl::Status RunWithSession(OperationContext& context,
                             const SessionWork& work,
                             const SessionOptions& options = {});
 
+/// The same for work that has a result, which is that of the last time.
+template <typename Result>
+absl::StatusOr<Result> RunForResult(
+    OperationContext& context, ReplicationEnvironment& environment,
+    const VolumeTarget& target, const std::string& verb,
+    const std::function<absl::StatusOr<Result>(Session&)>& work) {
+  absl::StatusOr<Result> result = absl::UnknownError("not done");
+  const absl::Status status =
+      RunWithSession(context, environment, target, verb, [&](Session& session) {
+        result = work(session);
+        return result.status();
+      });
+  if (!status.ok()) return status;
+  return result;
+}
+
 /// Opens the image for writing on the mutation connection, runs `change` on it
 /// and closes it. The first error wins.
 absl::Status ChangeImage(const ResolvedVolume& volume,

@@ -31,23 +31,15 @@ std::string FormatProof(const KnownProof& proof) {
 
 /// nullopt: not in the form that this version knows.
 std::optional<KnownProof> ParseProof(const std::string& text) {
-  const nlohmann::json object = ParseJson(text);
-  if (!object.is_object()) return std::nullopt;
-  bool known = true;
-  const auto number = [&](const char* key) -> uint64_t {
-    const auto it = object.find(key);
-    known = known && it != object.end() && it->is_number_unsigned();
-    return known ? it->get<uint64_t>() : 0;
-  };
+  JsonFields fields(text);
   KnownProof proof;
-  const auto point = object.find("point");
-  if (point == object.end() || !point->is_string()) return std::nullopt;
-  proof.point = *point;
-  proof.made = static_cast<int64_t>(number("made"));
-  proof.compared = static_cast<int64_t>(number("compared"));
-  proof.damaged = number("damaged");
-  proof.not_cleared_bytes = number("notClearedBytes");
-  return known ? std::optional(std::move(proof)) : std::nullopt;
+  proof.point = fields.Text("point");
+  proof.made = static_cast<int64_t>(fields.Number("made"));
+  proof.compared = static_cast<int64_t>(fields.Number("compared"));
+  proof.damaged = fields.Number("damaged");
+  proof.not_cleared_bytes = fields.Number("notClearedBytes");
+  if (!fields.wrong().empty()) return std::nullopt;
+  return proof;
 }
 
 }  // namespace

@@ -30,10 +30,6 @@ inline constexpr char kResyncKeyPrefix[] = ".rbd_mirror.";
 /// arrives on the peer site with a mirror snapshot, the second stays here.
 inline constexpr char kSharedMarkPrefix[] = "rbd-addons.";
 inline constexpr char kLocalMarkPrefix[] = ".rbd-addons.";
-/// The names of points (docs/points.md), and the metadata that tells what the
-/// newest one held: too large for a view.
-inline constexpr char kPointPrefix[] = "rbd-addons.point.";
-inline constexpr char kPointRecordKey[] = "rbd-addons-point";
 /// Written by ceph-csi: who staged the volume. The leading dot keeps it on this
 /// site.
 inline constexpr char kPublishPrefix[] = ".rbd.csi.ceph.com/";

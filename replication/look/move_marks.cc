@@ -13,27 +13,14 @@ std::string FormatRefusedDemotion(const RefusedDemotion& refused) {
 }
 
 RefusedDemotion ParseRefusedDemotion(const std::string& text) {
+  JsonFields fields(text);
   RefusedDemotion refused;
-  const nlohmann::json object = ParseJson(text);
-  const auto take = [&](const char* key, std::string* value) {
-    const auto it = object.find(key);
-    if (it != object.end() && it->is_string()) *value = *it;
-  };
-  bool told = false;
-  if (object.is_object()) {
-    take("workload", &refused.workload);
-    take("since", &refused.since);
-    if (const auto it = object.find("told");
-        it != object.end() && it->is_number_integer()) {
-      refused.told = it->get<int64_t>();
-      told = true;
-    }
-    if (const auto it = object.find("after");
-        it != object.end() && it->is_number_unsigned()) {
-      refused.after = it->get<uint64_t>();
-    }
-  }
-  refused.unclear = refused.workload.empty() || refused.since.empty() || !told;
+  refused.workload = fields.Text("workload");
+  refused.since = fields.Text("since");
+  refused.told = static_cast<int64_t>(fields.Number("told"));
+  refused.unclear = !fields.wrong().empty() || refused.workload.empty() ||
+                    refused.since.empty();
+  refused.after = fields.Number("after");
   if (refused.workload.empty()) refused.workload = "an unknown client";
   return refused;
 }

@@ -122,6 +122,14 @@ Word WordOf(const SiteView& site, const MirrorView& view) {
                            : WordBesideSecondary(site, view);
 }
 
+const SiteView* ReportOf(const MirrorPeer& peer, const MirrorView& view) {
+  const auto found = std::find_if(
+      view.peers.begin(), view.peers.end(), [&peer](const SiteView& site) {
+        return site.status.mirror_uuid == peer.mirror_uuid;
+      });
+  return found == view.peers.end() ? nullptr : &*found;
+}
+
 bool Lives(const SiteView& peer, SteadyDuration settle) {
   return peer.status.up && peer.age < settle;
 }

@@ -28,6 +28,9 @@ enum class Word {
 };
 Word WordOf(const SiteView& site, const MirrorView& view);
 
+/// The report of a peer's rbd-mirror on the image; nullptr: there is none.
+const SiteView* ReportOf(const MirrorPeer& peer, const MirrorView& view);
+
 /// Its rbd-mirror is up, and reported within `settle`.
 bool Lives(const SiteView& peer, SteadyDuration settle);
 

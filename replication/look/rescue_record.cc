@@ -41,41 +41,27 @@ std::string RangesKey(uint64_t generation, uint64_t value) {
 
 /// nullopt: the record is not one that this version writes, or older ones did.
 std::optional<RescueRecord> ParseRecord(const std::string& text) {
-  const auto stored = ParseJson(text);
-  if (!stored.is_object()) return std::nullopt;
-  bool clear = true;
-  const auto take_text = [&](const char* name) -> std::string {
-    const auto it = stored.find(name);
-    clear = clear && it != stored.end() && it->is_string();
-    return clear ? it->get<std::string>() : "";
-  };
-  const auto take_number = [&](const char* name, uint64_t* number) {
-    const auto it = stored.find(name);
-    if (it == stored.end()) return false;
-    clear = clear && it->is_number_unsigned();
-    if (clear) *number = it->get<uint64_t>();
-    return true;
-  };
+  JsonFields fields(text);
   RescueRecord record;
-  const std::string step = take_text("step");
+  const std::string step = fields.Text("step");
   const auto known =
       std::find_if(kSteps.begin(), kSteps.end(),
                    [&](const auto& entry) { return entry.second == step; });
   if (known == kSteps.end()) return std::nullopt;
   record.step = known->first;
-  record.image_id = take_text("image_id");
-  for (const auto& [name, number] :
-       {std::pair("snapshot_id", &record.snapshot_id),
-        std::pair("bytes", &record.bytes),
-        std::pair("ranges_generation", &record.ranges_generation),
-        std::pair("ranges_values", &record.ranges_values)}) {
-    clear = take_number(name, number) && clear;
+  record.image_id = fields.Text("image_id");
+  record.snapshot_id = fields.Number("snapshot_id");
+  record.bytes = fields.Number("bytes");
+  record.ranges_generation = fields.Number("ranges_generation");
+  record.ranges_values = fields.Number("ranges_values");
+  for (const auto& [name, came_later] :
+       {std::pair("promotion_snapshot_id", &record.promotion_snapshot_id),
+        std::pair("state_snapshot_id", &record.state_snapshot_id),
+        std::pair("marked_objects", &record.marked_objects)}) {
+    if (fields.Has(name)) *came_later = fields.Number(name);
   }
-  // This came later.
-  take_number("promotion_snapshot_id", &record.promotion_snapshot_id);
-  take_number("state_snapshot_id", &record.state_snapshot_id);
-  take_number("marked_objects", &record.marked_objects);
-  return clear ? std::make_optional(std::move(record)) : std::nullopt;
+  if (!fields.wrong().empty()) return std::nullopt;
+  return record;
 }
 
 /// Left behind by a forced promotion that died: says nothing about a copy.

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "base/status_macros.h"
@@ -16,6 +15,7 @@
 #include "ceph/pinned_options.h"
 #include "replication/decide/disable.h"
 #include "replication/look/leftover.h"
+#include "replication/look/point.h"
 #include "replication/look/record.h"
 #include "replication/look/rescue_record.h"
 #include "replication/look/role_log.h"
@@ -27,6 +27,7 @@
 #include "replication/steps/parent.h"
 #include "replication/steps/promotion_cleanup.h"
 #include "replication/steps/run_steps.h"
+#include "replication/steps/write_record.h"
 
 namespace addons {
 namespace {
@@ -36,22 +37,11 @@ namespace {
 /// first error.
 absl::Status RemovePoints(const MirrorView& view, Image& image) {
   absl::Status status;
-  bool any = false;
-  for (const ImageSnapshot& snapshot : view.other_snapshots) {
-    if (snapshot.kind != SnapshotKind::kUser ||
-        !absl::StartsWith(snapshot.name, kPointPrefix)) {
-      continue;
-    }
-    any = true;
-    status.Update(image.RemoveSnapshot(snapshot.id));
+  const std::vector<Point> points = PointsIn(view.other_snapshots);
+  for (const Point& point : points) {
+    status.Update(image.RemoveSnapshot(point.snapshot));
   }
-  if (!any) return status;
-  const auto record = image.ListMetadata(kPointRecordKey);
-  status.Update(record.status());
-  if (!record.ok()) return status;
-  MetadataChanges changes;
-  for (const auto& [key, value] : *record) changes[key] = std::nullopt;
-  status.Update(image.ChangeMetadata(changes));
+  if (!points.empty()) status.Update(ReplacePointRecord(image, {}));
   return status;
 }
 

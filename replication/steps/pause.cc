@@ -199,20 +199,6 @@ absl::StatusOr<PauseReport> Resume(Session& session) {
   return report;
 }
 
-absl::StatusOr<PauseReport> RunPause(
-    OperationContext& context, ReplicationEnvironment& environment,
-    const VolumeTarget& target, const char* verb,
-    absl::StatusOr<PauseReport> (*work)(Session&)) {
-  absl::StatusOr<PauseReport> report = absl::UnknownError("not done");
-  const absl::Status status =
-      RunWithSession(context, environment, target, verb, [&](Session& session) {
-        report = work(session);
-        return report.status();
-      });
-  if (!status.ok()) return status;
-  return report;
-}
-
 }  // namespace
 
 absl::Status CarryOutPause(Session& session, const MirrorView& view,
@@ -232,13 +218,15 @@ absl::Status CarryOutPause(Session& session, const MirrorView& view,
 absl::StatusOr<PauseReport> PauseSchedules(OperationContext& context,
                                            ReplicationEnvironment& environment,
                                            const VolumeTarget& target) {
-  return RunPause(context, environment, target, kPauseAction, &Pause);
+  return RunForResult<PauseReport>(context, environment, target, kPauseAction,
+                                   &Pause);
 }
 
 absl::StatusOr<PauseReport> ResumeSchedules(OperationContext& context,
                                             ReplicationEnvironment& environment,
                                             const VolumeTarget& target) {
-  return RunPause(context, environment, target, kResumeAction, &Resume);
+  return RunForResult<PauseReport>(context, environment, target, kResumeAction,
+                                   &Resume);
 }
 
 }  // namespace addons

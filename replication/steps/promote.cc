@@ -114,19 +114,17 @@ absl::Status Promotion::See() {
   ADDONS_ASSIGN_OR_RETURN(
       record_,
       ReadRescueRecord(*session_.reads, session_.volume.image_name(), &view_));
-  ReadProofOfCopy();
+  // It counts for a promotion that would lose nothing.
+  const MirrorSnapshot* const newest = view_.Newest();
+  if (request_.force == Force::kNo && newest != nullptr &&
+      newest->kind == MirrorSnapshotKind::kNonPrimaryDemoted) {
+    ReadProofOfCopy();
+  }
   return absl::OkStatus();
 }
 
-/// Where it counts: for a promotion that would lose nothing, and to be
-/// forgotten. That it cannot be read keeps no site down.
+/// That it cannot be read keeps no site down.
 void Promotion::ReadProofOfCopy() {
-  const MirrorSnapshot* const newest = view_.Newest();
-  if (newest == nullptr ||
-      (request_.force == Force::kNo &&
-       newest->kind != MirrorSnapshotKind::kNonPrimaryDemoted)) {
-    return;
-  }
   const absl::Status read = AddProof(*session_.reads, &view_);
   if (!read.ok()) {
     Log().warn(
@@ -334,6 +332,10 @@ absl::Status Promotion::PromoteAs(Step step) {
   ADDONS_ASSIGN_OR_RETURN(std::optional<MirrorView> promoted,
                           change_.Promote(step, view_, looked_at_, &record_));
   if (!promoted.has_value()) return absl::OkStatus();
+  // A promotion by force heeds none, and reads it to forget it.
+  if (request_.force == Force::kYes && view_.Newest() != nullptr) {
+    ReadProofOfCopy();
+  }
   if (!view_.proof.point.empty()) ForgetProofOfCopy(view_.image_id);
   view_ = *std::move(promoted);
   fresh = true;

@@ -238,16 +238,13 @@ absl::StatusOr<Next> JudgeResync(const OpenedVolume& opened,
 absl::StatusOr<ResyncResult> Resync(OperationContext& context,
                                     ReplicationEnvironment& environment,
                                     const ResyncRequest& request) {
-  ResyncResult result;
-  const auto work = [&](Session& session) -> absl::Status {
-    Resynchronization resync(request, session);
-    ADDONS_RETURN_IF_ERROR(RunSteps(resync));
-    result = resync.result();
-    return absl::OkStatus();
-  };
-  ADDONS_RETURN_IF_ERROR(
-      RunWithSession(context, environment, request.target, "resync", work));
-  return result;
+  return RunForResult<ResyncResult>(
+      context, environment, request.target, "resync",
+      [&](Session& session) -> absl::StatusOr<ResyncResult> {
+        Resynchronization resync(request, session);
+        ADDONS_RETURN_IF_ERROR(RunSteps(resync));
+        return resync.result();
+      });
 }
 
 }  // namespace addons

@@ -14,97 +14,42 @@
 #include "ceph/retry_when_blocklisted.h"
 #include "replication/look/mirrored_clone.h"
 #include "replication/look/peers.h"
-#include "replication/session.h"
 #include "replication/steps/ceph_faults/mirror_snapshot.h"
 #include "replication/steps/primary_only.h"
 
 namespace addons {
 namespace {
 
-constexpr char kSyncAction[] = "sync";
+constexpr SyncWords kWords = {"sync", "the mirror snapshot",
+                              "the mirror snapshot that was made",
+                              "mirror snapshot"};
 constexpr char kNoSnapshotInJournalMode[] =
     "it is replicated in journal mode, where each write is on its way already "
     "and there is no mirror snapshot to make; `rbd-addons info` tells how far "
     "the other site is";
 
-int64_t SecondsOf(const MirrorSnapshot& snapshot) {
-  return std::chrono::system_clock::to_time_t(snapshot.created);
-}
-
-/// The newest one of this primary that is later than `before`; nullptr: there
-/// is none.
-const MirrorSnapshot* NewerThan(uint64_t before,
-                                const std::vector<MirrorSnapshot>& snapshots) {
-  if (snapshots.empty()) return nullptr;
-  const MirrorSnapshot& newest = snapshots.back();
-  const bool newer = newest.id > before && newest.complete &&
-                     newest.kind == MirrorSnapshotKind::kPrimary;
-  return newer ? &newest : nullptr;
-}
-
-absl::StatusOr<SyncSnapshot> MakeIt(Session& session, const MirrorView& view) {
-  SyncSnapshot made;
-  made.begun = session.context.clock().Now();
-  const uint64_t before = view.Newest() == nullptr ? 0 : view.Newest()->id;
-  const auto make = [&](Image& image) -> absl::Status {
-    ADDONS_RETURN_IF_ERROR(MakeMirrorSnapshot(session, image));
-    // Whoever else has made it since then: it holds as much.
-    ADDONS_ASSIGN_OR_RETURN(const auto snapshots, image.MirrorSnapshots());
-    const MirrorSnapshot* const newest = NewerThan(before, snapshots);
-    if (newest == nullptr) {
-      return FailedTo(kSyncAction, session.volume,
-                      absl::StatusCode::kUnavailable,
-                      "the mirror snapshot that was made is not complete; "
-                      "repeat the call");
-    }
-    made.id = newest->id;
-    made.created = SecondsOf(*newest);
-    return absl::OkStatus();
-  };
-  ADDONS_RETURN_IF_ERROR(ChangeImage(session.volume, make));
-  return made;
-}
-
 absl::StatusOr<SyncSnapshot> MakeOne(Session& session) {
   const auto refuse = [&](absl::string_view reason) {
-    return FailedTo(kSyncAction, session.volume,
+    return FailedTo(kWords.action, session.volume,
                     absl::StatusCode::kFailedPrecondition, reason);
   };
   ADDONS_ASSIGN_OR_RETURN(
       const MirrorView view,
-      LookAtPrimary(session, kSyncAction, kNoSnapshotInJournalMode));
+      LookAtPrimary(session, kWords.action, kNoSnapshotInJournalMode));
   if (const std::string loss =
           DescribeCloneLoss(view, session.volume.ImageSpec());
       !loss.empty()) {
     return refuse(loss);
   }
-  ADDONS_ASSIGN_OR_RETURN(const auto peers, session.reads->MirrorPeers());
-  if (!HasReceivingPeer(peers)) {
-    return refuse(
-        "its pool has no peer that receives what is written here; `rbd mirror "
-        "pool info` shows them");
-  }
-  ADDONS_RETURN_IF_ERROR(AwaitSnapshotTurn(
-      session, view.image_id,
-      FailedTo(
-          kSyncAction, session.volume, absl::StatusCode::kUnavailable,
-          "the mirror snapshot is made when the manager makes none; repeat "
-          "the call"),
-      TurnWaits::kLookAgain));
+  ADDONS_RETURN_IF_ERROR(ReceivingPeers(session, kWords).status());
+  ADDONS_RETURN_IF_ERROR(AwaitSyncTurn(session, view, kWords));
   ADDONS_ASSIGN_OR_RETURN(const std::string no_room,
                           MakeSnapshotRoom(session, view, "a sync makes"));
   if (!no_room.empty()) return refuse(no_room);
   ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
   session.context.Step("making a mirror snapshot");
-  auto made = MakeIt(session, view);
-  if (CephErrno(made.status()) != EDQUOT &&
-      CephErrno(made.status()) != ENOSPC) {
-    return made;
-  }
-  return FailedTo(
-      kSyncAction, session.volume, absl::StatusCode::kResourceExhausted,
-      "the pool is full, or at its quota: no mirror snapshot can be "
-      "made before there is room (`ceph df detail`)");
+  return MakeCarrier(session, view, kWords,
+                     [](Image& /*image*/) { return absl::OkStatus(); });
 }
 
 // --- the wait
@@ -156,11 +101,8 @@ absl::StatusOr<SyncSeen> Judge(const OpenedVolume& opened,
   for (const MirrorPeer& peer : peers) {
     if (!peer.receives) continue;
     const std::string name = absl::StrCat("site '", peer.site_name, "'");
-    const auto report = std::find_if(
-        view.peers.begin(), view.peers.end(), [&peer](const SiteView& site) {
-          return site.status.mirror_uuid == peer.mirror_uuid;
-        });
-    if (report == view.peers.end()) {
+    const SiteView* const report = ReportOf(peer, view);
+    if (report == nullptr) {
       seen.waits.push_back(absl::StrCat(
           name,
           ": no report of its rbd-mirror on this image is there; check "
@@ -168,7 +110,7 @@ absl::StatusOr<SyncSeen> Judge(const OpenedVolume& opened,
       continue;
     }
     if (Diverged(*report, view)) {
-      return FailedTo(kSyncAction, opened.volume,
+      return FailedTo(kWords.action, opened.volume,
                       absl::StatusCode::kFailedPrecondition,
                       absl::StrCat(name,
                                    " reports a split brain, and copies nothing "
@@ -186,7 +128,7 @@ absl::StatusOr<SyncSeen> Judge(const OpenedVolume& opened,
     }
   }
   if (seen.complete.empty() && seen.waits.empty()) {
-    return FailedTo(kSyncAction, opened.volume,
+    return FailedTo(kWords.action, opened.volume,
                     absl::StatusCode::kFailedPrecondition,
                     "its pool has no peer any more that receives what is "
                     "written here");
@@ -209,7 +151,7 @@ absl::StatusOr<SyncSeen> LookAtCopies(OperationContext& context,
   NoteLook(environment, opened, *view);
   if (!view->enabled() || !view->info.primary) {
     return FailedTo(
-        kSyncAction, opened.volume, absl::StatusCode::kFailedPrecondition,
+        kWords.action, opened.volume, absl::StatusCode::kFailedPrecondition,
         "it is not primary on this site any more, so what is copied "
         "of its mirror snapshot is not told here");
   }
@@ -220,19 +162,81 @@ absl::StatusOr<SyncSeen> LookAtCopies(OperationContext& context,
 
 }  // namespace
 
+absl::StatusOr<std::vector<MirrorPeer>> ReceivingPeers(const Session& session,
+                                                       const SyncWords& words) {
+  ADDONS_ASSIGN_OR_RETURN(auto peers, session.reads->MirrorPeers());
+  std::erase_if(peers, [](const MirrorPeer& peer) { return !peer.receives; });
+  if (!peers.empty()) return peers;
+  return FailedTo(
+      words.action, session.volume, absl::StatusCode::kFailedPrecondition,
+      "its pool has no peer that receives what is written here; `rbd mirror "
+      "pool info` shows them");
+}
+
+absl::Status AwaitSyncTurn(const Session& session, const MirrorView& view,
+                           const SyncWords& words) {
+  return AwaitSnapshotTurn(
+      session, view.image_id,
+      FailedTo(words.action, session.volume, absl::StatusCode::kUnavailable,
+               absl::StrCat(words.its,
+                            " is made when the manager makes none; repeat the "
+                            "call")),
+      TurnWaits::kLookAgain);
+}
+
+absl::Status ChangeForSync(const Session& session, const SyncWords& words,
+                           const std::function<absl::Status(Image&)>& change) {
+  absl::Status changed = ChangeImage(session.volume, change);
+  const int error = CephErrno(changed);
+  if (error != EDQUOT && error != ENOSPC) return changed;
+  return FailedTo(
+      words.action, session.volume, absl::StatusCode::kResourceExhausted,
+      absl::StrCat("the pool is full, or at its quota: no ", words.any,
+                   " can be made before there is room (`ceph df "
+                   "detail`)"));
+}
+
+absl::Status ReadSnapshotBack(const Session& session, Image& image,
+                              uint64_t after, const SyncWords& words,
+                              SyncSnapshot* made) {
+  ADDONS_ASSIGN_OR_RETURN(const auto snapshots, image.MirrorSnapshots());
+  if (snapshots.empty() || snapshots.back().id <= after ||
+      snapshots.back().kind != MirrorSnapshotKind::kPrimary ||
+      !snapshots.back().complete) {
+    return FailedTo(
+        words.action, session.volume, absl::StatusCode::kUnavailable,
+        absl::StrCat(words.made, " is not complete; repeat the call"));
+  }
+  made->id = snapshots.back().id;
+  made->created =
+      std::chrono::system_clock::to_time_t(snapshots.back().created);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<SyncSnapshot> MakeCarrier(
+    const Session& session, const MirrorView& view, const SyncWords& words,
+    const std::function<absl::Status(Image&)>& change) {
+  SyncSnapshot made;
+  made.begun = session.context.clock().Now();
+  const uint64_t before = view.Newest() == nullptr ? 0 : view.Newest()->id;
+  const auto make = [&](Image& image) -> absl::Status {
+    ADDONS_RETURN_IF_ERROR(change(image));
+    ADDONS_RETURN_IF_ERROR(MakeMirrorSnapshot(session, image));
+    return ReadSnapshotBack(session, image, before, words, &made);
+  };
+  ADDONS_RETURN_IF_ERROR(ChangeForSync(session, words, make));
+  return made;
+}
+
 absl::StatusOr<SyncSnapshot> MakeSyncSnapshot(
     OperationContext& context, ReplicationEnvironment& environment,
     const VolumeTarget& target) {
-  absl::StatusOr<SyncSnapshot> made = absl::UnknownError("not made");
-  const absl::Status status =
-      RunWithSession(context, environment, target, "make a mirror snapshot of",
-                     [&](Session& session) {
-                       made = MakeOne(session);
-                       return made.status();
-                     });
-  if (!status.ok()) return status;
+  ADDONS_ASSIGN_OR_RETURN(
+      const SyncSnapshot made,
+      RunForResult<SyncSnapshot>(context, environment, target,
+                                 "make a mirror snapshot of", &MakeOne));
   Log().info("a mirror snapshot was made for a sync volume={} snapshot={}",
-             Quoted(target.volume_id.text()), made->id);
+             Quoted(target.volume_id.text()), made.id);
   return made;
 }
 

@@ -2,13 +2,17 @@
 #define ADDONS_REPLICATION_STEPS_SYNC_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "base/clock.h"
 #include "operation/operation_context.h"
 #include "replication/environment.h"
+#include "replication/look/mirror_view.h"
+#include "replication/session.h"
 
 namespace addons {
 
@@ -21,6 +25,36 @@ struct SyncSnapshot {
   SteadyTime begun{};
 };
 
+/// How a verb that makes mirror snapshots of a primary speaks of them.
+struct SyncWords {
+  absl::string_view action;  // as in FailedTo()
+  absl::string_view its;     // "the mirror snapshot"
+  absl::string_view made;    // "the mirror snapshot that was made"
+  absl::string_view any;     // "mirror snapshot"
+};
+
+// What making one consists of; points (points/make_point.h) are made likewise.
+
+/// The peers that receive what is written here. FAILED_PRECONDITION: none does.
+absl::StatusOr<std::vector<MirrorPeer>> ReceivingPeers(const Session& session,
+                                                       const SyncWords& words);
+/// AwaitSnapshotTurn() of work that can begin anew.
+absl::Status AwaitSyncTurn(const Session& session, const MirrorView& view,
+                           const SyncWords& words);
+/// ChangeImage(). RESOURCE_EXHAUSTED: the pool is full, or at its quota.
+absl::Status ChangeForSync(const Session& session, const SyncWords& words,
+                           const std::function<absl::Status(Image&)>& change);
+/// What is newest of an image that was just changed, whoever has made it: it
+/// holds as much. UNAVAILABLE: that is not later than `after`, or not whole.
+absl::Status ReadSnapshotBack(const Session& session, Image& image,
+                              uint64_t after, const SyncWords& words,
+                              SyncSnapshot* made);
+/// ChangeForSync(): `change`, and a mirror snapshot that carries it, read back.
+/// With the lease, and in this daemon's turn.
+absl::StatusOr<SyncSnapshot> MakeCarrier(
+    const Session& session, const MirrorView& view, const SyncWords& words,
+    const std::function<absl::Status(Image&)>& change);
+
 /// Makes a mirror snapshot of a primary now, in this daemon's turn and with the
 /// lease (ceph_faults/mirror_snapshot.h), and does not wait until it is copied.
 ///
@@ -32,8 +66,8 @@ struct SyncSnapshot {
 ///     ├─ AwaitSnapshotTurn()         see replication/steps/ceph_faults/mirror_snapshot.h
 ///     ├─ MakeSnapshotRoom() cannot ──────────────> FAILED_PRECONDITION
 ///     └─ BeginMutation()
-///        "making a mirror snapshot"  MakeMirrorSnapshot()
-///             read back ─────────────────────────> OK
+///        "making a mirror snapshot"  MakeCarrier(): MakeMirrorSnapshot()
+///             ReadSnapshotBack() ────────────────────────> OK
 ///
 ///   AwaitSync(): LookAtCopies()  "looking at what the other site has" <─┐
 ///     ├─ not primary, Diverged() ────────────────> FAILED_PRECONDITION  │

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "base/status_macros.h"
+#include "replication/look/point.h"
 
 namespace addons {
 
@@ -30,6 +31,16 @@ absl::Status WriteLocalRecord(Image& image, const LocalRecord& record,
   }
   view->own = record;
   return absl::OkStatus();
+}
+
+absl::Status ReplacePointRecord(
+    Image& image, const std::map<std::string, std::string>& record) {
+  ADDONS_ASSIGN_OR_RETURN(const auto present,
+                          image.ListMetadata(kPointRecordKey));
+  MetadataChanges changes;
+  for (const auto& [key, value] : present) changes[key] = std::nullopt;
+  for (const auto& [key, value] : record) changes[key] = value;
+  return image.ChangeMetadata(changes);
 }
 
 }  // namespace addons

@@ -1,6 +1,9 @@
 #ifndef ADDONS_REPLICATION_STEPS_WRITE_RECORD_H_
 #define ADDONS_REPLICATION_STEPS_WRITE_RECORD_H_
 
+#include <map>
+#include <string>
+
 #include "absl/status/status.h"
 #include "ceph/image.h"
 #include "replication/look/local_record.h"
@@ -17,6 +20,11 @@ namespace addons {
 absl::Status WriteLocalRecord(Image& image, const LocalRecord& record,
                               MirrorView* view,
                               const MetadataChanges& also = {});
+
+/// Puts the record of a point, by key (kPointRecordKey), in the place of the
+/// one before, in one operation; empty: that goes. Otherwise likewise.
+absl::Status ReplacePointRecord(
+    Image& image, const std::map<std::string, std::string>& record);
 
 }  // namespace addons
 

@@ -219,7 +219,7 @@ TEST_F(PointsProofTest, ATestHoldsWhatThePointHeld) {
       On("b", {"test", "manifest", volume.id("b"), "--claim-namespace", "drill",
                "--secret", "storage/node"});
   EXPECT_EQ(manifest.code, 0);
-  EXPECT_THAT(manifest.out, AllOf(HasSubstr("volumeHandle: " + copy.id_b),
+  EXPECT_THAT(manifest.out, AllOf(HasSubstr(copy.id_b),
                                   HasSubstr("kind: PersistentVolumeClaim")));
   EXPECT_THAT(On("b", {"test", "list"}).out,
               AllOf(HasSubstr(volume.image), HasSubstr("ready")));

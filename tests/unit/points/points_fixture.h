@@ -1,6 +1,7 @@
 #ifndef ADDONS_TESTS_UNIT_POINTS_POINTS_FIXTURE_H_
 #define ADDONS_TESTS_UNIT_POINTS_POINTS_FIXTURE_H_
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <string>
@@ -9,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "points/make_point.h"
 #include "points/prove.h"
+#include "replication/look/known_proofs.h"
 #include "tests/unit/replication/verbs_fixture.h"
 
 namespace addons::testing {
@@ -76,6 +78,14 @@ class PointsTest : public VerbsTest {
   absl::Status Sync() {
     const auto made = MakeSync(on_a_);
     return made.ok() ? AwaitSync(on_a_, *made) : made.status();
+  }
+  /// How often b was asked what comparisons have found.
+  int ProofsRead() {
+    const std::vector<CallRecord> calls = world_.Calls();
+    return static_cast<int>(
+        std::count_if(calls.begin(), calls.end(), [](const CallRecord& record) {
+          return record.object == kProofsObject && !record.mutation;
+        }));
   }
   /// Made, read, stored, and on the other site.
   absl::Status MakeWhole(const std::string& name) {

@@ -1,11 +1,12 @@
 // Points on simulated clusters: made on one site, proven on the other one.
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <string>
 
-#include "points/point.h"
 #include "replication/look/known_proofs.h"
+#include "replication/look/point.h"
 #include "tests/unit/points/points_fixture.h"
 
 namespace addons::testing {
@@ -75,8 +76,10 @@ TEST_F(PointsTest, ADamagedCopyIsNotMovedTo) {
   Daemon next(world_, pair_, b_);
   EXPECT_THAT(Promote(next),
               StatusIs(kUnavailable, HasSubstr("damaged at point 'after'")));
+  world_.ClearCalls();
   EXPECT_OK(Promote(next, Force::kYes));
   EXPECT_TRUE(b_.Info(image_).primary);
+  EXPECT_EQ(ProofsRead(), 1);
   // From now on what is here is right, also after the way back.
   const auto pool =
       pair_.cluster(b_)->OpenPool(pair_.pool_id(b_), "", Access::kRead);
@@ -87,6 +90,29 @@ TEST_F(PointsTest, ADamagedCopyIsNotMovedTo) {
   ASSERT_OK(Demote(next));
   world_.Advance(minutes(3));
   EXPECT_OK(Promote(next));
+}
+
+// Only the row of a planned promotion needs it, and whoever forgets it.
+TEST_F(PointsTest, ForceReadsWhatWasFoundOnceWhenItHasPromoted) {
+  const std::string whole = id_;
+  b_.SetCopySpeed(1);
+  const std::string other = "6ef79ce1-81e8-439b-8405-35138edf5b89";
+  const std::string image = MirroredPair::ImageOf(other);
+  id_ = pair_.AddVolume(a_, other);
+  ASSERT_OK(a_.Write(image, 1));
+  a_.EnableMirroring(image);
+  ASSERT_TRUE(world_.AdvanceUntil(
+      [&] { return b_.HasImage(image) && !b_.Snapshots(image).empty(); },
+      seconds(30)));
+  pair_.AddJournal(b_, other);
+  LoseA();
+  world_.ClearCalls();
+  EXPECT_THAT(Promote(on_b_, Force::kYes),
+              StatusIs(kUnavailable, HasSubstr("nothing to promote")));
+  EXPECT_EQ(ProofsRead(), 0);
+  id_ = whole;
+  EXPECT_OK(Promote(on_b_, Force::kYes));
+  EXPECT_EQ(ProofsRead(), 1);
 }
 
 TEST_F(PointsTest, AVerdictThatCannotBeKeptIsSaid) {

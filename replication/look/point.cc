@@ -1,11 +1,10 @@
-#include "points/point.h"
+#include "replication/look/point.h"
 
 #include <algorithm>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "absl/time/time.h"
 
 namespace addons {
 namespace {
@@ -27,11 +26,6 @@ absl::Status CheckPointName(absl::string_view name) {
   return absl::InvalidArgumentError(
       absl::StrCat("name: a point's name has 1 to ", kLongestName,
                    " letters, digits, '.', '_' and '-'"));
-}
-
-std::string PointNameAt(WallTime now) {
-  return absl::FormatTime("%Y%m%dT%H%M%SZ", absl::FromChrono(now),
-                          absl::UTCTimeZone());
 }
 
 std::string SnapshotNameOf(const std::string& point) {

@@ -1,8 +1,9 @@
-#include "points/point.h"
+#include "replication/look/point.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/utc.h"
 #include "tests/testing/status_matchers.h"
 
 namespace addons::testing {
@@ -24,8 +25,7 @@ TEST(PointTest, ANameIsOneThatCephAndAShellTake) {
 }
 
 TEST(PointTest, AMomentIsAName) {
-  const std::string name =
-      PointNameAt(std::chrono::system_clock::from_time_t(1796108580));
+  const std::string name = FormatUtcForName(absl::FromUnixSeconds(1796108580));
   EXPECT_EQ(name, "20261201T070300Z");
   EXPECT_OK(CheckPointName(name));
 }

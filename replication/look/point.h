@@ -1,5 +1,5 @@
-#ifndef ADDONS_POINTS_POINT_H_
-#define ADDONS_POINTS_POINT_H_
+#ifndef ADDONS_REPLICATION_LOOK_POINT_H_
+#define ADDONS_REPLICATION_LOOK_POINT_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -9,14 +9,16 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "base/clock.h"
 #include "ceph/image.h"
-#include "replication/look/mirror_view.h"
 
 namespace addons {
 
-// A point is a user's snapshot with a name of ours, which mirroring brings to
-// the other site like any other one.
+// A point (docs/points.md) is a user's snapshot with a name of ours, which
+// mirroring brings to the other site like any other one.
+
+inline constexpr char kPointPrefix[] = "rbd-addons.point.";
+/// The metadata that tells what the newest one held: too large for a view.
+inline constexpr char kPointRecordKey[] = "rbd-addons-point";
 
 inline constexpr size_t kMostPoints = 500;  // of an image
 
@@ -27,8 +29,6 @@ struct Point {
 
 /// INVALID_ARGUMENT: 1 to 64 letters, digits, '.', '_' and '-' are a name.
 absl::Status CheckPointName(absl::string_view name);
-/// That of a point that is made now: "20261201T070300Z".
-std::string PointNameAt(WallTime now);
 std::string SnapshotNameOf(const std::string& point);
 
 /// Those among an image's snapshots, in their order.
@@ -39,4 +39,4 @@ std::optional<Point> FindPoint(const std::vector<ImageSnapshot>& snapshots,
 
 }  // namespace addons
 
-#endif  // ADDONS_POINTS_POINT_H_
+#endif  // ADDONS_REPLICATION_LOOK_POINT_H_
