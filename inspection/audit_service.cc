@@ -26,14 +26,15 @@ namespace admin_pb = ::rbdaddons::admin::v1;
 // So an answer stays far below the 4 MiB that gRPC takes.
 constexpr size_t kMostFindings = 2000;
 
-constexpr std::array<std::pair<AuditKind, admin_pb::AuditFinding::Kind>, 7>
+constexpr std::array<std::pair<AuditKind, admin_pb::AuditFinding::Kind>, 8>
     kKinds = {{{AuditKind::kClones, admin_pb::AuditFinding::CLONES},
                {AuditKind::kJournal, admin_pb::AuditFinding::JOURNAL},
                {AuditKind::kSchedules, admin_pb::AuditFinding::SCHEDULES},
                {AuditKind::kGroups, admin_pb::AuditFinding::GROUPS},
                {AuditKind::kFences, admin_pb::AuditFinding::FENCES},
                {AuditKind::kRescues, admin_pb::AuditFinding::RESCUES},
-               {AuditKind::kCopies, admin_pb::AuditFinding::COPIES}}};
+               {AuditKind::kCopies, admin_pb::AuditFinding::COPIES},
+               {AuditKind::kImages, admin_pb::AuditFinding::IMAGES}}};
 
 /// What the operation needs; outlives the call.
 struct Asked {

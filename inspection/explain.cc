@@ -15,6 +15,7 @@
 #include "lease/who_holds.h"
 #include "replication/decide/demote.h"
 #include "replication/decide/promote.h"
+#include "replication/look/mount_restriction.h"
 #include "replication/look/rescue_record.h"
 #include "replication/session.h"
 #include "replication/steps/health.h"
@@ -160,6 +161,9 @@ void Explaining::AddImage(const OpenedVolume& opened, const MirrorView& view) {
                          view.parent->in_trash ? ", which is in the trash" : "")
           : "none");
   if (image_.group.has_value()) Add("image", "group", image_.group->name);
+  if (std::string who = DescribeMountRestriction(view); !who.empty()) {
+    Add("image", "may be mounted", std::move(who));
+  }
   AddClients();
 }
 

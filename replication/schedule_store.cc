@@ -176,13 +176,17 @@ std::vector<SnapshotSchedule> ReadStoredSchedulesThatApply(
   return {};
 }
 
-absl::StatusOr<std::vector<WrongSchedule>> FindWrongSchedules(Pool& whole,
+namespace {
+
+/// What the manager keeps of `pool` (and its namespace), its own and its
+/// images', by level.
+absl::StatusOr<std::map<std::string, std::string>> ReadLevels(Pool& whole,
                                                               Pool& pool) {
   const std::string prefix =
       ScheduleLevelPrefix(pool.id(), pool.rados_namespace());
-  std::map<std::string, std::string> levels;  // with what is kept there
+  std::map<std::string, std::string> levels;
   const auto images = whole.ReadOmap(kScheduleObject, prefix);
-  if (absl::IsNotFound(images.status())) return std::vector<WrongSchedule>();
+  if (absl::IsNotFound(images.status())) return levels;
   ADDONS_RETURN_IF_ERROR(images.status());
   levels.insert(images->begin(), images->end());
   std::vector<std::string> wholes = {prefix.substr(0, prefix.size() - 1)};
@@ -194,6 +198,21 @@ absl::StatusOr<std::vector<WrongSchedule>> FindWrongSchedules(Pool& whole,
                             whole.ReadOmapKey(kScheduleObject, level));
     if (kept.has_value()) levels.emplace(level, *kept);
   }
+  return levels;
+}
+
+/// Empty: of a whole pool or namespace.
+std::string ImageIdOf(const Pool& pool, const std::string& level) {
+  const std::string prefix =
+      ScheduleLevelPrefix(pool.id(), pool.rados_namespace());
+  return absl::StartsWith(level, prefix) ? level.substr(prefix.size()) : "";
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<WrongSchedule>> FindWrongSchedules(Pool& whole,
+                                                              Pool& pool) {
+  ADDONS_ASSIGN_OR_RETURN(const auto levels, ReadLevels(whole, pool));
   std::vector<WrongSchedule> wrong;
   for (const auto& [level, text] : levels) {
     const auto schedules = ParseSchedules(text);
@@ -202,12 +221,21 @@ absl::StatusOr<std::vector<WrongSchedule>> FindWrongSchedules(Pool& whole,
       std::string seen = WhatIsWrong(schedule);
       if (seen.empty()) continue;
       wrong.push_back(
-          {level,
-           absl::StartsWith(level, prefix) ? level.substr(prefix.size()) : "",
-           schedule, std::move(seen)});
+          {level, ImageIdOf(pool, level), schedule, std::move(seen)});
     }
   }
   return wrong;
+}
+
+absl::StatusOr<std::map<std::string, std::string>> FindUnreadableSchedules(
+    Pool& whole, Pool& pool) {
+  ADDONS_ASSIGN_OR_RETURN(const auto levels, ReadLevels(whole, pool));
+  std::map<std::string, std::string> unreadable;
+  for (const auto& [level, text] : levels) {
+    if (ParseSchedules(text).has_value()) continue;
+    unreadable.emplace(level, ImageIdOf(pool, level));
+  }
+  return unreadable;
 }
 
 }  // namespace addons

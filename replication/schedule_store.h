@@ -2,6 +2,7 @@
 #define ADDONS_REPLICATION_SCHEDULE_STORE_H_
 
 #include <cstdint>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -76,6 +77,12 @@ struct WrongSchedule {
 /// errors are those of Pool.
 absl::StatusOr<std::vector<WrongSchedule>> FindWrongSchedules(Pool& whole,
                                                               Pool& pool);
+
+/// Those of the same that are written in a way that is not known: the image's
+/// id ("": of a whole pool or namespace) by level. Such a one the manager
+/// neither runs nor lists nor drops, if it cannot read it either (16.2.15).
+absl::StatusOr<std::map<std::string, std::string>> FindUnreadableSchedules(
+    Pool& whole, Pool& pool);
 
 }  // namespace addons
 

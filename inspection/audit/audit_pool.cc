@@ -12,6 +12,7 @@
 #include "ceph/pool.h"
 #include "inspection/audit/audited_place.h"
 #include "inspection/audit/group_audit.h"
+#include "inspection/audit/image_audit.h"
 #include "inspection/audit/journal_audit.h"
 #include "inspection/audit/remedy.h"
 #include "inspection/audit/rescue_audit.h"
@@ -39,19 +40,19 @@ void AuditClones(AuditedPlace& place, const std::stop_token& stop) {
   }
 }
 
-std::string RemoveCommand(const WrongSchedule& wrong, Pool& pool,
+/// Of all schedules of a level, where none is named.
+std::string RemoveCommand(const std::string& level,
+                          const SnapshotSchedule& schedule, Pool& pool,
                           const std::string& image) {
   std::vector<std::string> words = {"rbd",    "mirror", "snapshot", "schedule",
                                     "remove", "--pool", pool.name()};
   const std::string& space = pool.rados_namespace();
-  if (!space.empty() && absl::StrContains(wrong.level, "/")) {
+  if (!space.empty() && absl::StrContains(level, "/")) {
     words.insert(words.end(), {"--namespace", space});
   }
   if (!image.empty()) words.insert(words.end(), {"--image", image});
-  words.push_back(wrong.schedule.interval_text);
-  if (!wrong.schedule.start_time.empty()) {
-    words.push_back(wrong.schedule.start_time);
-  }
+  if (!schedule.interval_text.empty()) words.push_back(schedule.interval_text);
+  if (!schedule.start_time.empty()) words.push_back(schedule.start_time);
   return ShellCommand(words);
 }
 
@@ -78,7 +79,12 @@ void AuditSchedules(AuditedPlace& place, Pool& whole) {
     return place.NotSeen(AuditKind::kSchedules, place.pool.Spec(""),
                          wrong.status());
   }
-  if (wrong->empty()) return;
+  const auto unreadable = FindUnreadableSchedules(whole, place.pool);
+  if (!unreadable.ok()) {
+    return place.NotSeen(AuditKind::kSchedules, place.pool.Spec(""),
+                         unreadable.status());
+  }
+  if (wrong->empty() && unreadable->empty()) return;
   const auto names = ReadImageNames(place.pool);
   if (!names.ok()) {
     return place.NotSeen(AuditKind::kSchedules, place.pool.Spec(""),
@@ -92,7 +98,21 @@ void AuditSchedules(AuditedPlace& place, Pool& whole) {
       image = names->at(one.image_id).text();
     }
     place.Found(AuditKind::kSchedules, place.pool.Spec(image), one.seen,
-                RemoveCommand(one, place.pool, image));
+                RemoveCommand(one.level, one.schedule, place.pool, image));
+  }
+  for (const auto& [level, image_id] : *unreadable) {
+    std::string image;
+    if (!image_id.empty()) {
+      if (!names->contains(image_id)) continue;
+      image = names->at(image_id).text();
+    }
+    place.Unclear(
+        AuditKind::kSchedules, place.pool.Spec(image),
+        absl::StrCat("what the manager keeps as its schedule is not known to "
+                     "this build. If `rbd mirror snapshot schedule ls` does "
+                     "not show it, the manager cannot run it either, and `",
+                     RemoveCommand(level, {}, place.pool, image),
+                     "` removes it"));
   }
 }
 
@@ -145,6 +165,10 @@ absl::Status AuditPlace(AuditedPlace& place, Pool& whole, Cluster& cluster,
     ADDONS_RETURN_IF_ERROR(Stopped(stop));
     read = read || ReadImages(place, kind);
     if (read) audit(place);
+  }
+  if (kinds.contains(AuditKind::kImages)) {
+    read = read || ReadImages(place, AuditKind::kImages);
+    if (read) ADDONS_RETURN_IF_ERROR(AuditImages(place, whole, stop));
   }
   ADDONS_RETURN_IF_ERROR(Stopped(stop));
   if (!kinds.contains(AuditKind::kCopies)) return absl::OkStatus();

@@ -15,6 +15,7 @@ enum class AuditKind {
   kRescues,    // what calls that died have left of images
   kFences,     // the cluster's blocklist
   kCopies,     // what mirroring by snapshots leaves out
+  kImages,     // what stands in the way of mirrored images
 };
 
 /// One change of an entry of an object's omap, in one atomic step.

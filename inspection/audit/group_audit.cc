@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "ceph/image_header.h"
 #include "inspection/audit/remedy.h"
 #include "volume/group_directory.h"
 #include "volume/group_journal.h"
@@ -165,9 +167,33 @@ void CheckGroup(AuditedPlace& place, const std::string& name,
   GroupAudit(place, *group).Run();
 }
 
+/// Ceph's sources after release 20 mirror rbd groups as such, and note each
+/// under such a key; what releases up to 20 write there never begins so.
+void CheckMirroredByCeph(AuditedPlace& place) {
+  constexpr absl::string_view kPrefix = "group_";
+  const auto mirrored =
+      place.pool.ReadOmap("rbd_mirroring", std::string(kPrefix));
+  if (absl::IsNotFound(mirrored.status())) return;
+  if (!mirrored.ok()) {
+    return place.NotSeen(AuditKind::kGroups, place.pool.Spec(""),
+                         mirrored.status());
+  }
+  for (const auto& [key, value] : *mirrored) {
+    const std::string id = key.substr(kPrefix.size());
+    const auto name = FindGroupName(place.pool, id);
+    place.Found(AuditKind::kGroups, place.pool.Spec(name.value_or(id)),
+                "Ceph mirrors this rbd group as a group, which this daemon "
+                "does not know: it would mirror, move and disable each image "
+                "alone, against what Ceph does. Ask no verb of this daemon for "
+                "the group or its images",
+                "");
+  }
+}
+
 }  // namespace
 
 void AuditGroups(AuditedPlace& place) {
+  CheckMirroredByCeph(place);
   GroupDirectory directory(place.pool, place.instance_id);
   std::optional<std::string> after;
   for (;;) {

@@ -12,6 +12,7 @@
 #include "ceph/errors.h"
 #include "ceph/mirror_clients.h"
 #include "ceph/pinned_options.h"
+#include "replication/look/mount_restriction.h"
 #include "replication/look/record.h"
 #include "replication/look/role_log.h"
 #include "replication/steps/ceph_faults/eviction.h"
@@ -155,11 +156,17 @@ absl::Status BecomePrimary::WriteNotes(Image& image, Force force,
   }
   // A retry must not take this for a demotion that was taken back, and yield.
   record.demotion.reset();
-  MetadataChanges also;
+  MetadataChanges also = TakeOverMountRestriction(*view);
+  if (const auto changed = also.find(kServiceAccountKey);
+      changed != also.end()) {
+    Log().info("who may mount is as on the other site volume={} accounts={}",
+               Quoted(session_.volume.volume_id.text()),
+               Quoted(changed->second.value_or("")));
+  }
   if (request_.parameters.schedule.has_value() &&
       view_.info.mode == MirrorMode::kSnapshot) {
-    also = NoteSchedule(session_.volume, *request_.parameters.schedule,
-                        request_.scope, *view, &record);
+    also.merge(NoteSchedule(session_.volume, *request_.parameters.schedule,
+                            request_.scope, *view, &record));
   }
   return ForgetMove(image, record, view, also);
 }

@@ -17,6 +17,7 @@
 #include "ceph/mirror_clients.h"
 #include "lease/leased_context.h"
 #include "replication/decide/demote.h"
+#include "replication/look/mount_restriction.h"
 #include "replication/look/record.h"
 #include "replication/look/rescue_record.h"
 #include "replication/look/role_log.h"
@@ -345,6 +346,8 @@ absl::Status Demotion::WriteNotes(Image& image, const OwnDemotionMark& mark,
   // when the image was primary: the snapshots that show that a note is about an
   // earlier term are dropped in the next one.
   MetadataChanges notes = {{kRefusedDemotionKey, std::nullopt}};
+  // The other site is to have it when it is promoted.
+  notes.merge(MountRestrictionDue(view_));
   if (!view_.marks.contains(kDemotionMark)) {
     notes[kDemotionMark] = DemotionMark(view_.created);
   }

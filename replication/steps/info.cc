@@ -11,6 +11,7 @@
 #include "replication/look/evictions.h"
 #include "replication/look/leftover.h"
 #include "replication/look/mirrored_clone.h"
+#include "replication/look/mount_restriction.h"
 #include "replication/look/peers.h"
 #include "replication/look/record.h"
 #include "replication/look/report.h"
@@ -232,7 +233,7 @@ absl::StatusOr<ReplicationInfo> Summarize(ReplicationEnvironment& environment,
   }
   if (view.info.primary) {
     if (!CloneMarkDue(view).empty() || TermNoteDue(view).has_value() ||
-        FirstCopyNoteIsOver(view)) {
+        FirstCopyNoteIsOver(view) || !MountRestrictionDue(view).empty()) {
       report.UpkeepIsDue(opened.volume.volume_id);
     }
     ADDONS_ASSIGN_OR_RETURN(ReplicationInfo info,

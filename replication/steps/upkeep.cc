@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "operation/run_operation.h"
+#include "replication/look/mount_restriction.h"
 #include "replication/look/record.h"
 #include "replication/session.h"
 #include "replication/steps/mirror_schedule.h"
@@ -22,12 +23,15 @@ absl::Status KeepNotes(Session& session, const MirrorView& view) {
   LocalRecord record = view.own;
   if (term.has_value()) record.term = term;
   if (FirstCopyNoteIsOver(view)) record.first_copy_awaited = false;
-  if (record == view.own) return absl::OkStatus();
+  const MetadataChanges also = MountRestrictionDue(view);
+  if (record == view.own && also.empty()) return absl::OkStatus();
   ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
-  session.context.Step("noting since when the image is primary, or was copied");
+  session.context.Step(
+      "noting since when the image is primary, or was copied, and who may "
+      "mount it");
   return ChangeImage(session.volume, [&](Image& image) {
     MirrorView before = view;
-    return WriteLocalRecord(image, record, &before);
+    return WriteLocalRecord(image, record, &before, also);
   });
 }
 

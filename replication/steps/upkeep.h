@@ -16,10 +16,10 @@ struct UpkeepRequest {
 
 /// Makes up for what the verbs could not do, or had no reason to do when they
 /// ran: sets the schedule that a promote asked for while the manager was away,
-/// and writes down that the image is a clone, since when it is primary, and
-/// that its first copy is whole. Replication info tells when it is due
-/// (ReplicationInfo::upkeep), and BackgroundUpkeep remembers it; nobody
-/// promotes a primary again.
+/// and writes down that the image is a clone, since when it is primary, that
+/// its first copy is whole, and who may mount it (MountRestrictionDue()).
+/// Replication info tells when it is due (ReplicationInfo::upkeep), and
+/// BackgroundUpkeep remembers it; nobody promotes a primary again.
 ///
 /// Only on a primary; elsewhere OK and nothing is done. UNAVAILABLE: the
 /// manager does not answer still. Idempotent.

@@ -8,10 +8,12 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "base/json.h"
 #include "tests/cluster/two_sites.h"
 #include "tests/cluster/volume_group_client.h"
@@ -206,6 +208,65 @@ TEST_F(InspectionTest, AGroupAndAllOfASite) {
   }
   // One of them waits for its demotion, so not all would work planned.
   EXPECT_EQ(Ask("b", {"check-failover", "--all", "--planned"}).code, 9);
+}
+
+TEST_F(InspectionTest, WhatStandsInTheWayOfImagesIsNamedAndMended) {
+  const TestVolume volume =
+      MakeReplicatedVolume({{"schedulingInterval", "1h"}});
+  Synchronize("a", volume);
+  const std::string spec = ImageSpec(volume);
+  /// The findings of this image: what is seen, and the remedy.
+  const auto audit = [&](const std::string& site) {
+    const CliResult result =
+        Ask(site, {"audit", "images", "--pool", RealBed::kPool, "--cluster",
+                   absl::StrCat("site-", site)});
+    EXPECT_EQ(result.code, 0) << result.err;
+    std::vector<std::pair<std::string, std::string>> found;
+    const json answer = ParseJson(result.out);
+    if (!answer.contains("findings")) return found;
+    for (const json& finding : answer["findings"]) {
+      if (finding["object"] != spec) continue;
+      found.emplace_back(finding["seen"], finding["remedy"]);
+    }
+    return found;
+  };
+  /// The words of a remedy that is one command of rbd.
+  const auto words_of = [](const std::string& remedy) {
+    std::vector<std::string> words = absl::StrSplit(remedy, ' ');
+    EXPECT_EQ(words.front(), "rbd");
+    words.erase(words.begin());
+    return words;
+  };
+  EXPECT_THAT(audit("a"), ::testing::IsEmpty());
+  EXPECT_THAT(audit("b"), ::testing::IsEmpty());
+
+  Rbd("a", {"snap", "limit", "set", "--limit", "5", spec});
+  Rbd("a", {"lock", "add", spec, "mine"});
+  auto found = audit("a");
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_THAT(found[0].first, HasSubstr("'mine', which 'rbd lock rm' breaks"));
+  EXPECT_THAT(found[1].first, HasSubstr("it may have 5 snapshots"));
+  for (const auto& [seen, remedy] : found) Rbd("a", words_of(remedy));
+  EXPECT_THAT(audit("a"), ::testing::IsEmpty());
+
+  const std::string group = absl::StrCat(RealBed::kPool, "/of-a-secondary");
+  Rbd("b", {"group", "create", group});
+  Rbd("b", {"group", "image", "add", group, spec});
+  Rbd("b", {"group", "snap", "create", absl::StrCat(group, "@daily")});
+  Rbd("b", {"group", "image", "remove", group, spec});
+  found = audit("b");
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].second,
+            absl::StrCat("rbd group snap rm ", group, "@daily"));
+  // As it says, once the image is primary there.
+  ASSERT_TRUE(
+      Eventually([&] { return Demote("a", volume).error_code() == Code::OK; },
+                 seconds(90)));
+  ASSERT_THAT(PromoteAtLast("b", volume), HasCode(Code::OK));
+  Rbd("b", words_of(found[0].second));
+  EXPECT_THAT(Rbd("b", {"snap", "ls", "--all", spec}),
+              ::testing::Not(HasSubstr("daily")));
+  Rbd("b", {"group", "rm", group});
 }
 
 // RBD_ADDONS_CHECKED_IMAGES sets how many images the pool gets.

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
+#include "replication/look/mount_restriction.h"
 #include "tests/cluster/two_sites.h"
 
 namespace addons::testing {
@@ -17,8 +18,10 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 using ::testing::AnyOf;
 using ::testing::Contains;
+using ::testing::ContainsRegex;
 using ::testing::Each;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class PlannedMoveTest : public TwoSitesTest {
  protected:
@@ -45,17 +48,24 @@ TEST_F(PlannedMoveTest, MovesThereAndBackWithAllData) {
       MakeReplicatedVolume({{"schedulingInterval", "1h"}});
   Write("a", volume, "first");
   const uint64_t written = Digest("a", volume);
+  // What ceph-csi goes by, and mirroring leaves behind.
+  Rbd("a", {"image-meta", "set", ImageSpec(volume), kServiceAccountKey, "db"});
 
   EXPECT_THAT(Demote("a", volume), HasCode(Code::OK));
   EXPECT_THAT(PromoteAtLast("b", volume), HasCode(Code::OK));
   EXPECT_TRUE(IsPrimary("b", volume));
   EXPECT_FALSE(IsPrimary("a", volume));
   EXPECT_EQ(Digest("b", volume), written);
+  EXPECT_THAT(Rbd("b", {"image-meta", "list", ImageSpec(volume)}),
+              ContainsRegex(absl::StrCat(kServiceAccountKey, " +db\n")));
 
   Write("b", volume, "second");
+  Rbd("b", {"image-meta", "remove", ImageSpec(volume), kServiceAccountKey});
   EXPECT_THAT(Demote("b", volume), HasCode(Code::OK));
   EXPECT_THAT(PromoteAtLast("a", volume), HasCode(Code::OK));
   EXPECT_EQ(ReadText("a", volume), "second");
+  EXPECT_THAT(Rbd("a", {"image-meta", "list", ImageSpec(volume)}),
+              Not(HasSubstr(kServiceAccountKey)));
 }
 
 TEST_F(PlannedMoveTest, EveryCallMayBeRepeated) {

@@ -138,7 +138,7 @@ TEST_F(AuditPoolTest, APoolInOrderHasNothing) {
   for (const AuditKind kind :
        {AuditKind::kClones, AuditKind::kJournal, AuditKind::kSchedules,
         AuditKind::kGroups, AuditKind::kRescues, AuditKind::kFences,
-        AuditKind::kCopies}) {
+        AuditKind::kCopies, AuditKind::kImages}) {
     EXPECT_THAT(Remedies(Audit(kind)), IsEmpty());
   }
 }
@@ -258,6 +258,24 @@ TEST_F(AuditPoolTest, SchedulesThatDoSomethingElseThanTheySay) {
                                image_, " 0d")));
 }
 
+TEST_F(AuditPoolTest, AScheduleThatNobodyCanReadIsUnclear) {
+  a_.AddImage(MirroredPair::kPool, "", image_);
+  List(image_, false);
+  SetJournal("rbd_mirror_snapshot_schedule",
+             {{"2//" + a_.ImageId(image_), R"([{"interval": "nonsense"}])"},
+              {"2/", R"([{"interval": "5m"}])"},
+              {"2", "no JSON"}});
+  const AuditFindings findings = Audit(AuditKind::kSchedules);
+  ExpectUnclear(findings);
+  EXPECT_THAT(
+      Remedies(findings),
+      ElementsAre(HasSubstr("`rbd mirror snapshot schedule remove --pool "
+                            "replicapool`"),
+                  HasSubstr(absl::StrCat("`rbd mirror snapshot schedule remove "
+                                         "--pool replicapool --image ",
+                                         image_, "`"))));
+}
+
 TEST_F(AuditPoolTest, MembersAndRbdGroupDiffer) {
   const std::string id = pair_.AddVolume(a_, kUuid);
   List(image_, false);
@@ -310,6 +328,20 @@ TEST_F(AuditPoolTest, SecondaryImageIsTakenOutOfItsRbdGroup) {
   EXPECT_THAT(Remedies(Audit(AuditKind::kGroups)),
               ElementsAre(HasSubstr("rbd group image remove ")));
   ExpectUnclear(AuditFailing(AuditKind::kGroups, "rbd_mirror_image_info_list"));
+}
+
+// As the sources of a Ceph note it that is not released.
+TEST_F(AuditPoolTest, AGroupThatCephMirrorsAsAGroupIsNamed) {
+  a_.AddOmapValue(MirroredPair::kPool, "", "rbd_mirroring", "group_1234abcd",
+                  "");
+  SetJournal("rbd_group_directory",
+             {{"id_1234abcd", std::string({4, 0, 0, 0}) + "apps"}});
+  const AuditFindings findings = Audit(AuditKind::kGroups);
+  ASSERT_THAT(Remedies(findings), ElementsAre(""));
+  EXPECT_EQ(findings.front().object, "replicapool/apps");
+  EXPECT_THAT(findings.front().seen, HasSubstr("mirrors this rbd group"));
+  ExpectUnclear(
+      AuditFailing(AuditKind::kGroups, "rados_read_op_omap_get_vals2"));
 }
 
 TEST_F(AuditPoolTest, NameOfAGroupThatIsNotThere) {
@@ -756,6 +788,197 @@ TEST_F(CopyAuditTest, WhatCannotBeLookedAtIsUnclear) {
         "rados_read_op_omap_get_vals2"}) {
     ExpectUnclear(AuditFailing(AuditKind::kCopies, call));
   }
+}
+
+/// A mirrored image, in step, which is primary on a.
+class ImageAuditTest : public AuditPoolTest {
+ protected:
+  ImageAuditTest() {
+    pair_.AddMirroredVolume(a_, kUuid);
+    List(image_, true);
+  }
+  void MirrorSnapshots(int count) {
+    for (int i = 0; i < count; ++i) a_.CreateMirrorSnapshot(image_);
+  }
+  void Schedule(const std::string& level, const std::string& text) {
+    a_.AddOmapValue(MirroredPair::kPool, "", "rbd_mirror_snapshot_schedule",
+                    level, text);
+  }
+  AuditFindings Images() { return Audit(AuditKind::kImages); }
+
+  FakeSite& b_ = pair_.b();
+  const std::string spec_ = absl::StrCat("replicapool/", image_);
+  const std::string snapshot_ = "rbd mirror image snapshot " + spec_;
+};
+
+TEST_F(ImageAuditTest, ALockThatWasTakenByHandIsNamed) {
+  a_.AddWatcher(image_, "10.1.2.3:0/77", 4464);
+  a_.AddLocker(image_, "10.1.2.3:0/77", 4464, FakeSite::LockKind::kAutomatic);
+  EXPECT_THAT(Images(), IsEmpty());
+  a_.RemoveLocker(image_);
+  a_.AddLocker(image_, "10.1.2.3:0/77", 4464, FakeSite::LockKind::kByHand);
+  const AuditFindings found = Images();
+  ASSERT_THAT(found, ::testing::SizeIs(1));
+  EXPECT_THAT(
+      found.front().remedy,
+      AllOf(HasSubstr("rbd lock rm " + spec_ + " "), HasSubstr("client.4464")));
+  EXPECT_THAT(found.front().seen, HasSubstr("wait for that without end"));
+  a_.RemoveLocker(image_);
+  ExpectUnclear(AuditFailing(AuditKind::kImages, "rados_list_lockers"));
+}
+
+TEST_F(ImageAuditTest, ALimitOfSnapshotsIsNamedWhereItLeavesTooLittle) {
+  a_.AddSnapshot(image_, "mine", SnapshotKind::kUser);
+  a_.SetSnapshotLimit(image_, 7);
+  EXPECT_THAT(Images(), IsEmpty());
+  a_.SetSnapshotLimit(image_, 6);
+  AuditFindings found = Images();
+  ASSERT_THAT(Remedies(found),
+              ElementsAre("rbd snap limit set --limit 16 " + spec_));
+  EXPECT_THAT(found.front().seen, HasSubstr("While the other site is away"));
+  const size_t present = a_.Snapshots(image_).size() + 1;
+  a_.SetSnapshotLimit(image_, present);
+  found = Images();
+  ASSERT_THAT(found, ::testing::SizeIs(1));
+  EXPECT_THAT(found.front().seen,
+              AllOf(HasSubstr("cannot be demoted: it has"),
+                    HasSubstr(absl::StrCat("--limit ", present + 10))));
+  ExpectUnclear(
+      AuditFailing(AuditKind::kImages, "rados_read_op_omap_get_vals2"));
+}
+
+TEST_F(ImageAuditTest, OfACopyOnlyALimitThatIsReachedIsNamed) {
+  a_.Demote(image_);
+  world_.Advance(std::chrono::seconds(10));
+  b_.Promote(image_, Force::kNo);
+  b_.CreateMirrorSnapshot(image_);
+  world_.Advance(std::chrono::seconds(30));
+  a_.SetSnapshotLimit(image_, a_.Snapshots(image_).size() + 1);
+  EXPECT_THAT(Images(), IsEmpty());
+  a_.SetSnapshotLimit(image_, a_.Snapshots(image_).size());
+  const AuditFindings found = Images();
+  ASSERT_THAT(found, ::testing::SizeIs(1));
+  EXPECT_THAT(found.front().seen, HasSubstr("where the image is primary"));
+}
+
+// What an outage has left goes with the next mirror snapshot, which a schedule
+// makes.
+TEST_F(ImageAuditTest, SpareMirrorSnapshotsAreNamedWhereNoScheduleEndsThem) {
+  EXPECT_THAT(Images(), IsEmpty());
+  MirrorSnapshots(3);
+  world_.Advance(std::chrono::seconds(30));
+  ASSERT_TRUE(pair_.InSync(b_, image_));
+  const AuditFindings found = Images();
+  ASSERT_THAT(Remedies(found), ElementsAre(snapshot_));
+  EXPECT_THAT(found.front().seen, HasSubstr("no site needs any more (ids "));
+  const std::string pool = absl::StrCat(pair_.pool_id(a_));
+  Schedule(pool, R"([{"interval": "0d"}])");  // which does not run
+  EXPECT_THAT(Remedies(Images()), ElementsAre(snapshot_));
+  ExpectUnclear(
+      AuditFailing(AuditKind::kImages, "rados_read_op_omap_get_vals_by_keys2"));
+  Schedule(pool, R"([{"interval": "1d"}])");
+  EXPECT_THAT(Images(), IsEmpty());
+  MirrorSnapshots(1);
+  world_.Advance(std::chrono::seconds(30));
+  SetJournal("rbd_mirror_snapshot_schedule", {});
+  EXPECT_THAT(Images(), IsEmpty());
+}
+
+TEST_F(ImageAuditTest, WhatAPlannedMoveLeavesIsNotNamed) {
+  for (FakeSite* const from : {&a_, &b_, &a_}) {
+    FakeSite& to = pair_.other(*from);
+    from->Demote(image_);
+    world_.Advance(std::chrono::seconds(10));
+    to.Promote(image_, Force::kNo);
+    to.CreateMirrorSnapshot(image_);
+    world_.Advance(std::chrono::seconds(30));
+    ASSERT_TRUE(pair_.InSync(*from, image_));
+    EXPECT_THAT(Images(), IsEmpty());
+  }
+}
+
+TEST_F(ImageAuditTest, SnapshotsOfAnOutageStayOnASecondary) {
+  b_.SetMirrorDaemon(DaemonState::kDown);
+  MirrorSnapshots(4);
+  a_.Demote(image_);
+  b_.SetMirrorDaemon(DaemonState::kRunning);
+  world_.Advance(std::chrono::minutes(1));
+  b_.Promote(image_, Force::kNo);
+  b_.CreateMirrorSnapshot(image_);
+  world_.Advance(std::chrono::seconds(30));
+  const AuditFindings found = Images();
+  ASSERT_THAT(Remedies(found), ElementsAre(""));
+  EXPECT_THAT(found.front().seen, HasSubstr("of its time as primary"));
+}
+
+TEST_F(ImageAuditTest, SnapshotsThatWaitForASiteThatIsAwayAreNamed) {
+  b_.SetMirrorDaemon(DaemonState::kDown);
+  MirrorSnapshots(2);
+  world_.Advance(std::chrono::minutes(2));
+  EXPECT_THAT(Images(), IsEmpty());  // no more than a short while leaves
+  b_.SetCopySpeed(0);
+  b_.SetMirrorDaemon(DaemonState::kRunning);
+  MirrorSnapshots(4);
+  world_.Advance(std::chrono::minutes(1));
+  EXPECT_THAT(Images(), IsEmpty());  // a copy that takes long
+  b_.SetMirrorDaemon(DaemonState::kDown);
+  world_.Advance(std::chrono::minutes(2));
+  const AuditFindings found = Images();
+  ASSERT_THAT(Remedies(found), ElementsAre(""));
+  EXPECT_THAT(found.front().seen,
+              AllOf(HasSubstr("mirror snapshots for site 'site-b', whose "
+                              "rbd-mirror does not report; the oldest is of "),
+                    HasSubstr("removes the others with the next")));
+  ExpectUnclear(
+      AuditFailing(AuditKind::kImages, "rbd_mirror_image_global_status_list"));
+  ExpectUnclear(AuditFailing(AuditKind::kImages, "rbd_mirror_peer_site_list"));
+}
+
+TEST_F(ImageAuditTest, AGroupSnapshotOfASecondaryIsNamed) {
+  const std::string snapshot =
+      absl::StrCat(".group.", pair_.pool_id(a_), "_1234abcd_5678");
+  SetJournal("rbd_group_directory",
+             {{"id_1234abcd", std::string({4, 0, 0, 0}) + "apps"}});
+  a_.AddSnapshot(image_, snapshot, SnapshotKind::kGroup);
+  a_.AddGroupSnapshot(MirroredPair::kPool, "", "apps", "daily");
+  EXPECT_THAT(Images(), IsEmpty());
+  a_.Demote(image_);
+  EXPECT_THAT(Images(), IsEmpty());  // it may be taken back
+  world_.Advance(std::chrono::seconds(10));
+  b_.Promote(image_, Force::kNo);
+  b_.CreateMirrorSnapshot(image_);
+  world_.Advance(std::chrono::seconds(30));
+  AuditFindings found = Images();
+  ASSERT_THAT(Remedies(found),
+              ElementsAre("rbd group snap rm replicapool/apps@daily"));
+  EXPECT_THAT(found.front().seen,
+              AllOf(HasSubstr("snapshot of the rbd group 'replicapool/apps'"),
+                    HasSubstr("Once it is promoted here")));
+  // Which of two it is nobody tells.
+  a_.AddGroupSnapshot(MirroredPair::kPool, "", "apps", "weekly");
+  EXPECT_THAT(Remedies(Images()), ElementsAre(""));
+}
+
+TEST_F(ImageAuditTest, NobodyWaitsForImages) {
+  ResolvedPlace place;
+  place.pool_id = pair_.pool_id(a_);
+  place.cluster = pair_.cluster(a_);
+  request_.kinds = {AuditKind::kImages};
+  std::stop_source stop;
+  int looked_at = 0;
+  world_.SetCallHook([&](absl::string_view, absl::string_view call, bool) {
+    if (call == "rados_list_lockers") {
+      stop.request_stop();
+      ++looked_at;
+    }
+    return 0;
+  });
+  pair_.AddMirroredVolume(a_, kOther);
+  List(MirroredPair::ImageOf(kOther), true);
+  EXPECT_THAT(AuditPool(threads_, place, request_, stop.get_token()),
+              StatusIs(absl::StatusCode::kCancelled, HasSubstr("nobody")));
+  world_.SetCallHook(nullptr);
+  EXPECT_EQ(looked_at, 1);
 }
 
 TEST_F(AuditPoolTest, NobodyWaits) {

@@ -15,6 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "ceph/mirror.h"
 #include "replication/look/mirrored_clone.h"
+#include "replication/look/mount_restriction.h"
 #include "replication/look/move_marks.h"
 #include "tests/fakes/local_notes.h"
 #include "tests/unit/replication/verbs_fixture.h"
@@ -456,6 +457,28 @@ TEST_F(ExplainTest, OfCephCsisMetadataOnlyWhoPublishedIsShown) {
   for (const Fact& fact : explained.facts) {
     EXPECT_THAT(fact.value, Not(HasSubstr("an-encrypted-key")));
   }
+}
+
+TEST_F(ExplainTest, WhoMayMountIsToldOnBothSites) {
+  AddMirrored();
+  world_.Advance(minutes(1));
+  const auto may = [this](Daemon& daemon) {
+    return Said(Explain(daemon), "image/may be mounted");
+  };
+  EXPECT_EQ(may(on_a_), "");
+  EXPECT_EQ(may(on_b_), "");
+  a_.SetImageMetadata(image_, kServiceAccountKey, "db");
+  EXPECT_EQ(may(on_a_), "only by the service account 'db'");
+  ASSERT_OK(Demote(on_a_));
+  world_.Advance(seconds(30));
+  EXPECT_EQ(may(on_b_),
+            "only by the service account 'db', as the primary's site tells; a "
+            "promotion restores that here");
+  b_.Promote(image_, Force::kNo);
+  EXPECT_THAT(may(on_b_), HasSubstr("not restored yet, so anybody may mount"));
+  ASSERT_OK(Demote(on_b_));
+  ASSERT_OK(Promote(on_a_));
+  EXPECT_EQ(may(on_a_), "only by the service account 'db'");
 }
 
 TEST_F(ExplainTest, WantedAndRealScheduleAreTold) {

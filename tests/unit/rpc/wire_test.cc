@@ -507,7 +507,7 @@ Package Admin() {
           "string repair=6}",
           "enum rbdaddons.admin.v1.AuditFinding.Kind {UNSPECIFIED=0; "
           "CLONES=1; JOURNAL=2; SCHEDULES=3; GROUPS=4; FENCES=5; RESCUES=6; "
-          "COPIES=7}",
+          "COPIES=7; IMAGES=8}",
           "/rbdaddons.admin.v1.Audit/RepairPool "
           "rbdaddons.admin.v1.RepairPoolRequest -> "
           "rbdaddons.admin.v1.RepairPoolResponse",
