@@ -57,7 +57,8 @@ int StartOne(const TestCommand& command, const std::string& id,
       "  volume  ", CleanLine(test.volume_id(), kMaxShownText), "\n",
       "  image   ", CleanLine(test.image(), kMaxShownText), "\n",
       "in Kubernetes: rbd-addons test manifest ", id,
-      " --claim-namespace NAMESPACE --secret NAMESPACE/NAME | kubectl apply -f -\n",
+      " --claim-namespace NAMESPACE --secret NAMESPACE/NAME | kubectl apply -f "
+      "-\n",
       "to end it:     rbd-addons test stop ", id, "\n");
   if (started.not_cleared_bytes() > 0) {
     absl::StrAppend(
@@ -192,8 +193,9 @@ std::string TestManifest(const admin_pb::TestFailover& test,
   const size_t slash = command.secret.find('/');
   const ordered_json secret = {{"name", command.secret.substr(slash + 1)},
                                {"namespace", command.secret.substr(0, slash)}};
-  const ordered_json labels = {{"app.kubernetes.io/managed-by", "rbd-addons"},
-                               {"rbd-addons/test-of-point", test.point()}};
+  const ordered_json labels = {{"app.kubernetes.io/managed-by", "rbd-addons"}};
+  // No label: its text may be longer, and may end otherwise.
+  const ordered_json notes = {{"rbd-addons/point", test.point()}};
   ordered_json csi = {{"driver", test.driver_name()},
                       {"volumeHandle", test.volume_id()}};
   if (!command.fs_type.empty() && !command.block) {
@@ -210,7 +212,8 @@ std::string TestManifest(const admin_pb::TestFailover& test,
   const ordered_json volume = {
       {"apiVersion", "v1"},
       {"kind", "PersistentVolume"},
-      {"metadata", {{"name", name}, {"labels", labels}}},
+      {"metadata",
+       {{"name", name}, {"labels", labels}, {"annotations", notes}}},
       {"spec",
        {{"capacity", size},
         {"accessModes", access},
@@ -220,17 +223,19 @@ std::string TestManifest(const admin_pb::TestFailover& test,
         {"storageClassName", ""},
         {"claimRef", {{"namespace", command.space}, {"name", claim}}},
         {"csi", csi}}}};
-  const ordered_json wanted = {
-      {"apiVersion", "v1"},
-      {"kind", "PersistentVolumeClaim"},
-      {"metadata",
-       {{"name", claim}, {"namespace", command.space}, {"labels", labels}}},
-      {"spec",
-       {{"accessModes", access},
-        {"volumeMode", mode},
-        {"storageClassName", ""},
-        {"volumeName", name},
-        {"resources", {{"requests", size}}}}}};
+  const ordered_json wanted = {{"apiVersion", "v1"},
+                               {"kind", "PersistentVolumeClaim"},
+                               {"metadata",
+                                {{"name", claim},
+                                 {"namespace", command.space},
+                                 {"labels", labels},
+                                 {"annotations", notes}}},
+                               {"spec",
+                                {{"accessModes", access},
+                                 {"volumeMode", mode},
+                                 {"storageClassName", ""},
+                                 {"volumeName", name},
+                                 {"resources", {{"requests", size}}}}}};
   return absl::StrCat("---\n", ToYaml(volume), "---\n", ToYaml(wanted));
 }
 

@@ -27,6 +27,12 @@ class CallBudgetTest : public VerbsTest {
   }
 };
 
+// What OsdBudgetTest goes by; that one needs real clusters to fail.
+TEST(CallTablesTest, EachRowOfWhatCallsCostTheOsdsHasAReason) {
+  EXPECT_THAT(DocumentedCalls(ADDONS_PERFORMANCE_DOC, "OSD operations at most"),
+              ::testing::Contains(::testing::Key("PromoteVolume, again")));
+}
+
 TEST_F(CallBudgetTest, PlannedMove) {
   AddMirrored();
   ASSERT_OK(Disable(on_a_));
