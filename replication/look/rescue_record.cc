@@ -270,6 +270,21 @@ std::vector<uint64_t> UserSnapshotsInMidCopy(
   return ids;
 }
 
+std::vector<uint64_t> UserSnapshotsWithoutCopy(const MirrorView& view) {
+  const MirrorSnapshot* const newest = NewestOfAnySite(view);
+  if (view.info.mode == MirrorMode::kJournal || newest == nullptr ||
+      !newest->copied()) {
+    return {};
+  }
+  std::vector<uint64_t> ids;
+  for (const ImageSnapshot& snapshot : view.other_snapshots) {
+    if (snapshot.kind == SnapshotKind::kUser && snapshot.id > newest->id) {
+      ids.push_back(snapshot.id);
+    }
+  }
+  return ids;
+}
+
 void ShowMarked(const std::optional<RescueRecord>& record, MirrorView* view) {
   if (!record.has_value() || record->image_id != view->image_id) return;
   for (MirrorSnapshot& snapshot : view->snapshots) {

@@ -101,6 +101,10 @@ const ImageSnapshot* UserSnapshotInMidCopy(const MirrorView& view);
 std::vector<uint64_t> UserSnapshotsInMidCopy(
     const std::vector<ImageSnapshot>& snapshots, uint64_t whole_id,
     uint64_t incomplete_id);
+/// Of a secondary: those that are newer than all mirror snapshots. rbd-mirror
+/// brings the names of a user's snapshots first, then the mirror snapshot, and
+/// then what both hold. None where the newest one is of this site.
+std::vector<uint64_t> UserSnapshotsWithoutCopy(const MirrorView& view);
 /// For messages, after "Failed to ...: ".
 std::string DescribeUserSnapshotInMidCopy(const ImageSnapshot& snapshot);
 

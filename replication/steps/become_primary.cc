@@ -291,6 +291,8 @@ absl::Status BecomePrimary::CallForced() {
       if (snapshot_id > seen) continue;
       ADDONS_RETURN_IF_ERROR(image.RemoveSnapshot(snapshot_id));
     }
+    ADDONS_RETURN_IF_ERROR(
+        RemoveUserSnapshotsWithoutCopy(session_, image, view_));
     return ReadBackAndNote(image, Force::kYes);
   });
 }

@@ -36,6 +36,12 @@ absl::Status MakeWritable(Session& session, absl::string_view verb,
 /// on, without a resync, as if it were the whole one, with another content.
 absl::Status RemoveHalfCopies(Session& session, const MirrorView& view);
 
+/// With the image promoted by force a moment ago, as `view` showed it before:
+/// its UserSnapshotsWithoutCopy(). Nobody must take them for what they were on
+/// the other site. One that is protected or has clones stays, and is logged.
+absl::Status RemoveUserSnapshotsWithoutCopy(Session& session, Image& image,
+                                            const MirrorView& view);
+
 /// A primary whose newest snapshot is not complete gets a new one, when the
 /// manager makes none: AwaitSnapshotTurn().
 absl::Status CompleteHalfDone(Session& session, MirrorView* view);

@@ -27,6 +27,7 @@ namespace {
 using std::chrono::minutes;
 using std::chrono::seconds;
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -493,6 +494,37 @@ TEST_F(PromoteTest, ForceIsNotUsedWhereThePlainPromotionLosesNothing) {
   world_.Advance(minutes(2));
   // A forced promotion would have left an image that cannot follow again.
   EXPECT_TRUE(pair_.InSync(a_, image_));
+}
+
+// rbd-mirror brings it before the mirror snapshot that it is part of.
+TEST_F(PromoteTest, ASnapshotWhoseNameAloneHasArrivedIsRemovedByForce) {
+  const auto snapshots = [this] {
+    const auto pool =
+        pair_.cluster(b_)->OpenPool(pair_.pool_id(b_), "", Access::kRead);
+    const auto header = (*pool)->Header(b_.ImageId(image_));
+    std::vector<std::string> names;
+    for (const ImageSnapshot& snapshot : header->other_snapshots) {
+      names.push_back(snapshot.name);
+    }
+    return names;
+  };
+  a_.AddSnapshot(image_, "whole", SnapshotKind::kUser);
+  a_.CreateMirrorSnapshot(image_);
+  world_.Advance(minutes(1));
+  ASSERT_THAT(snapshots(), ElementsAre("whole"));
+  LoseA();
+  b_.AddSnapshot(image_, "half", SnapshotKind::kUser);
+  deadline_ = minutes(2);
+  ASSERT_THAT(Promote(on_b_), StatusIs(kFailedPrecondition));
+  // Busy for a moment, as one is that somebody has just closed.
+  const auto calls = std::make_shared<std::atomic<int>>(0);
+  world_.SetCallHook([calls](absl::string_view, absl::string_view made, bool) {
+    return made == "rbd_snap_remove_by_id" && ++*calls == 1 ? EBUSY : 0;
+  });
+  EXPECT_OK(Promote(on_b_, Force::kYes));
+  EXPECT_EQ(*calls, 2);
+  EXPECT_TRUE(b_.Info(image_).primary);
+  EXPECT_THAT(snapshots(), ElementsAre("whole"));
 }
 
 TEST_F(PromoteTest, ForceFromALivingPrimaryEndsTheCopyingFirst) {
