@@ -38,64 +38,88 @@ std::string VolumeText(const std::string& id) {
   return absl::StrCat("volume '", id, "'");
 }
 
-int StartOne(const TestCommand& command, const std::string& id,
-             Streams& streams) {
+/// What became of one volume.
+struct Tested {
+  std::string id;
+  ordered_json fields = ordered_json::object();
+  std::string text;
+  absl::Status status;
+};
+
+void AddFields(const google::protobuf::Message& answer, Tested* tested) {
+  const auto fields = JsonOf(answer);
+  if (fields.ok()) tested->fields.update(*fields);
+}
+
+void StartOne(const TestCommand& command, Streams& streams, Tested* tested) {
   admin_pb::StartTestRequest request;
-  request.set_volume_id(id);
+  request.set_volume_id(tested->id);
   request.set_name(command.point);
   request.set_bytes_per_second(command.mebibytes_per_second << 20);
   admin_pb::StartTestResponse started;
-  const absl::Status status =
-      Call(command, VolumeText(id), command.timeout, request, started, streams);
-  if (!status.ok()) return FailCall(status, streams);
+  tested->status = Call(command, VolumeText(tested->id), command.timeout,
+                        request, started, streams);
+  if (!tested->status.ok()) return;
+  AddFields(started, tested);
   const admin_pb::TestFailover& test = started.test();
-  std::string text = absl::StrCat(
+  tested->text = absl::StrCat(
       "the test of ", CleanLine(test.source_image(), kMaxShownName),
       " is ready: it holds what the primary held at point ",
       CleanLine(test.point(), kMaxShownName), ", read at ",
       FormatUtc(absl::FromUnixSeconds(test.digested_time())), "\n",
       "  volume  ", CleanLine(test.volume_id(), kMaxShownText), "\n",
       "  image   ", CleanLine(test.image(), kMaxShownText), "\n",
-      "in Kubernetes: rbd-addons test manifest ", id,
+      "in Kubernetes: rbd-addons test manifest ", tested->id,
       " --claim-namespace NAMESPACE --secret NAMESPACE/NAME | kubectl apply -f "
       "-\n",
-      "to end it:     rbd-addons test stop ", id, "\n");
+      "to end it:     rbd-addons test stop ", tested->id, "\n");
   if (started.not_cleared_bytes() > 0) {
     absl::StrAppend(
-        &text, BytesText(static_cast<double>(started.not_cleared_bytes())),
+        &tested->text,
+        BytesText(static_cast<double>(started.not_cleared_bytes())),
         " of old data are in the copy where the point has zeros; the test has "
         "zeros there\n");
   }
-  return YieldChange(
-      {{"verb", "test start"}, {"volume_id", id}, {"result", "ready"}}, started,
-      text, streams);
 }
 
-int StopOne(const TestCommand& command, const std::string& id,
-            Streams& streams) {
+void StopOne(const TestCommand& command, Streams& streams, Tested* tested) {
   admin_pb::StopTestRequest request;
-  request.set_volume_id(id);
+  request.set_volume_id(tested->id);
   admin_pb::StopTestResponse stopped;
-  const absl::Status status =
-      Call(command, VolumeText(id), RepeatedCall().one_call, request, stopped,
-           streams);
-  if (!status.ok()) return FailCall(status, streams);
-  const char* const result =
-      stopped.removed() ? "removed" : "there was no test of it";
-  return YieldChange(
-      {{"verb", "test stop"}, {"tested", id}, {"result", result}}, stopped,
-      absl::StrCat(id, ": ", result, "\n"), streams);
+  tested->status = Call(command, VolumeText(tested->id),
+                        RepeatedCall().one_call, request, stopped, streams);
+  if (!tested->status.ok()) return;
+  AddFields(stopped, tested);
+  tested->text = absl::StrCat(
+      tested->id, ": ",
+      stopped.removed() ? "removed" : "there was no test of it", "\n");
 }
 
-/// Each of them, also where one fails; the first failure counts.
-template <typename One>
-int ForEach(const TestCommand& command, Streams& streams, const One& one) {
+/// Each of them, also where one fails, and one answer for all; the first
+/// failure counts.
+int ForEach(const TestCommand& command, Streams& streams,
+            void (*one)(const TestCommand&, Streams&, Tested*)) {
+  ordered_json items = ordered_json::array();
+  std::string text;
   int first = 0;
   for (const std::string& id : command.ids) {
-    const int code = one(command, id, streams);
-    if (first == 0) first = code;
-    if (code == kCliInterrupted) return code;
+    Tested tested;
+    tested.id = id;
+    one(command, streams, &tested);
+    ordered_json item = {{"tested", id}};
+    item.update(tested.fields);
+    if (tested.status.ok()) {
+      absl::StrAppend(&text, tested.text);
+    } else {
+      const int code = FailCall(tested.status, streams);
+      if (first == 0) first = code;
+      item["code"] = absl::StatusCodeToString(tested.status.code());
+      item["error"] = tested.status.message();
+    }
+    items.push_back(std::move(item));
+    if (first == kCliUsage || first == kCliInterrupted) break;
   }
+  Yield({{"items", items}}, text, streams);
   return first;
 }
 
@@ -156,6 +180,10 @@ std::string UuidAtEnd(const std::string& id) {
 }
 
 int Manifest(const TestCommand& command, Streams& streams) {
+  if (!command.claim.empty() && command.ids.size() > 1) {
+    streams.err << "--claim is for one volume\n";
+    return kCliUsage;
+  }
   admin_pb::ListTestsResponse found;
   const absl::Status status = FindTests(command, &found, streams);
   if (!status.ok()) return FailCall(status, streams);

@@ -121,8 +121,8 @@ uint64_t OffsetOf(const ImageLayout& layout, uint64_t object) {
 /// the image. Few zeros between two ranges are one range with them. What lies
 /// behind `length` is none of the image's.
 std::vector<ImageData> DataIn(const ImageLayout& layout, uint64_t object,
-                              const std::string& zeros,
-                              const std::string& bytes, uint64_t length) {
+                              const std::string& zeros, std::string bytes,
+                              uint64_t length) {
   constexpr char kAllZeros = '\xff';
   constexpr size_t kGap = 16;  // blocks
   const uint64_t size = std::min<uint64_t>(bytes.size(), length);
@@ -144,6 +144,10 @@ std::vector<ImageData> DataIn(const ImageLayout& layout, uint64_t object,
     AddImageRanges(layout, object, run, &ranges);
     uint64_t at = run.offset;
     for (const ImageRange& range : ranges) {
+      if (range.length == bytes.size()) {
+        data.push_back({range, std::move(bytes)});
+        return data;
+      }
       data.push_back({range, bytes.substr(at, range.length)});
       at += range.length;
     }
@@ -243,8 +247,8 @@ absl::StatusOr<Comparison> CompareContent(OperationContext& context,
         if (!seen[place].zeros.empty()) {
           seen[place].digest = DigestObject(held, length);
           if (sink != nullptr) {
-            seen[place].data =
-                DataIn(source.layout, object, seen[place].zeros, held, length);
+            seen[place].data = DataIn(source.layout, object, seen[place].zeros,
+                                      std::move(held), length);
           }
         }
       },

@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/json.h"
 #include "base/status_macros.h"
-#include "ceph/omap_object.h"
 
 namespace addons {
 namespace {
@@ -67,8 +66,16 @@ absl::StatusOr<std::map<std::string, StartedTest>> ReadTests(Pool& pool) {
 
 absl::Status WriteTest(Pool& pool, const std::string& source_uuid,
                        const StartedTest& test) {
-  return SetOmapValuesCreating(pool, kTestsObject,
-                               OmapValues{{source_uuid, FormatTest(test)}});
+  const absl::Status created = pool.CreateObject(kTestsObject);
+  if (!created.ok() && !absl::IsAlreadyExists(created)) return created;
+  ADDONS_ASSIGN_OR_RETURN(
+      const bool written,
+      pool.ReplaceOmapValue(kTestsObject, source_uuid, std::nullopt,
+                            FormatTest(test)));
+  return written ? absl::OkStatus()
+                 : absl::AbortedError(
+                       "another daemon has begun a test of it "
+                       "meanwhile; repeat the call");
 }
 
 absl::Status MarkReady(Pool& pool, const std::string& source_uuid,

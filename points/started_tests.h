@@ -45,7 +45,7 @@ struct StartedTest {
 /// for each thousand.
 absl::StatusOr<std::map<std::string, StartedTest>> ReadTests(Pool& pool);
 
-/// Of a test that is about to be made, where there is none. `pool` is one of
+/// Of a test that is about to be made. ABORTED: there is one. `pool` is one of
 /// the mutation connection.
 absl::Status WriteTest(Pool& pool, const std::string& source_uuid,
                        const StartedTest& test);

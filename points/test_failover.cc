@@ -16,6 +16,7 @@
 #include "base/uuid.h"
 #include "lease/leased_context.h"
 #include "points/whole_point.h"
+#include "replication/look/mount_restriction.h"
 #include "replication/look/point.h"
 #include "volume/pool_room.h"
 #include "volume/volume_directory.h"
@@ -30,9 +31,11 @@ constexpr char kStopAction[] = "stop the test of";
 constexpr char kVerb[] = "make or end";
 /// For people who look at the image.
 constexpr char kTestNote[] = "rbd-addons.test";
-/// How ceph-csi tells that an image is encrypted, and how it is opened.
-constexpr std::array<const char*, 2> kEncryptionKeys = {
-    "rbd.csi.ceph.com/encrypted", "rbd.csi.ceph.com/dek"};
+/// How ceph-csi tells that an image is encrypted.
+constexpr char kEncrypted[] = "rbd.csi.ceph.com/encrypted";
+/// Its key, where the KMS keeps that at the image: wrapped for one volume id.
+constexpr std::array<const char*, 2> kWrappedKeys = {"rbd.csi.ceph.com/dek",
+                                                     ".rbd.csi.ceph.com/dek"};
 
 LeaseTarget LeaseOfTest(const ResolvedPlace& place,
                         const std::string& source_uuid) {
@@ -42,11 +45,20 @@ LeaseTarget LeaseOfTest(const ResolvedPlace& place,
 }
 
 /// UNAVAILABLE: somebody has the test's image open. librbd finds that out by
-/// itself, but waits for the lock before.
+/// itself, but waits for the lock before. FAILED_PRECONDITION: it has become
+/// something else.
 absl::Status CheckUnused(Pool& pool, const StartedTest& test) {
   const auto image = pool.OpenImageReadOnly(test.image());
   if (absl::IsNotFound(image.status())) return absl::OkStatus();
   ADDONS_RETURN_IF_ERROR(image.status());
+  ADDONS_ASSIGN_OR_RETURN(const MirrorImageInfo mirrored,
+                          (*image)->MirrorInfo());
+  ADDONS_ASSIGN_OR_RETURN(const auto snapshots, (*image)->Snapshots());
+  if (mirrored.state != MirrorImageState::kDisabled || !snapshots.empty()) {
+    return absl::FailedPreconditionError(
+        "its image is replicated or has snapshots, so it is in use as "
+        "something else than a test; end that first");
+  }
   ADDONS_ASSIGN_OR_RETURN(const auto watchers, (*image)->Watchers());
   if (watchers.empty()) return (*image)->Close();
   return absl::UnavailableError(absl::StrCat(
@@ -69,18 +81,39 @@ absl::Status RemoveTestVolume(Pool& pool, const std::string& instance,
 
 absl::Status CheckTestRoom(const WholePoint& whole) {
   const ContentSource& source = whole.source;
-  ADDONS_ASSIGN_OR_RETURN(
-      const auto room,
-      ReadPoolRoom(whole.seen.opened.cluster(), source.layout.data_pool_id));
+  const auto room =
+      ReadPoolRoom(whole.seen.opened.cluster(), source.layout.data_pool_id);
+  if (!room.ok()) {
+    return whole.seen.Refuse(
+        room.status().code(),
+        absl::StrCat("whether its pool has room is not known: ",
+                     room.status().message()));
+  }
   const uint64_t most = whole.record.with_data() * source.shape.object_bytes;
   // A tenth stays for what mirroring brings meanwhile.
-  if (!room.has_value() || most <= *room - *room / 10) return absl::OkStatus();
+  if (most <= *room - *room / 10) return absl::OkStatus();
   return whole.seen.Refuse(
       absl::StatusCode::kResourceExhausted,
       absl::StrCat("it may take ", most, " bytes, and its pool has room for ",
                    *room,
                    ", a tenth of which stays free; add room, or stop "
                    "other tests"));
+}
+
+/// A test whose driver could not open it is none.
+absl::Status CheckKey(const SeenImage& seen) {
+  ADDONS_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Image> image,
+      seen.opened.reads->OpenImageByIdReadOnly(seen.view.image_id));
+  for (const char* const key : kWrappedKeys) {
+    ADDONS_ASSIGN_OR_RETURN(const auto value, image->Metadata(key));
+    if (!value.has_value() || value->empty()) continue;
+    return seen.Refuse(
+        absl::StatusCode::kFailedPrecondition,
+        "it is encrypted, and its key stands at its image, wrapped for this "
+        "volume id alone, so that ceph-csi could not open the test");
+  }
+  return image->Close();
 }
 
 absl::StatusOr<StartedTest> NewTest(OperationContext& context,
@@ -128,15 +161,19 @@ absl::Status GiveEntry(Pool& pool, const std::string& instance,
 /// What else the image says of itself.
 absl::Status SetTestMetadata(const WholePoint& whole, const StartedTest& test,
                              Image& image) {
+  const SeenImage& seen = whole.seen;
   ADDONS_ASSIGN_OR_RETURN(
       const std::unique_ptr<Image> source,
-      whole.seen.opened.reads->OpenImageByIdReadOnly(whole.seen.view.image_id));
-  for (const char* const key : kEncryptionKeys) {
-    ADDONS_ASSIGN_OR_RETURN(const auto value, source->Metadata(key));
-    if (!value.has_value()) continue;
-    ADDONS_RETURN_IF_ERROR(image.SetMetadata(key, *value));
-  }
+      seen.opened.reads->OpenImageByIdReadOnly(seen.view.image_id));
+  ADDONS_ASSIGN_OR_RETURN(const auto encrypted, source->Metadata(kEncrypted));
   ADDONS_RETURN_IF_ERROR(source->Close());
+  if (encrypted.has_value()) {
+    ADDONS_RETURN_IF_ERROR(image.SetMetadata(kEncrypted, *encrypted));
+  }
+  // Its data are the same.
+  if (const std::string who = MountRestrictionOf(seen.view); !who.empty()) {
+    ADDONS_RETURN_IF_ERROR(image.SetMetadata(kServiceAccountKey, who));
+  }
   return image.SetMetadata(
       kTestNote, absl::StrCat("point ", test.point, " of ", test.source));
 }
@@ -152,10 +189,23 @@ absl::StatusOr<Proof> Fill(OperationContext& context,
                           pool.OpenImage(test.image()));
   context.Step("copying the point");
   ADDONS_ASSIGN_OR_RETURN(
-      Proof proof, ProveWholePoint(context, environment, target, whole,
-                                   [&](const std::vector<ImageData>& data) {
-                                     return image->Write(data);
-                                   }));
+      Proof proof,
+      ProveWholePoint(context, environment, target, whole,
+                      [&](const std::vector<ImageData>& data) {
+                        // The lease may be lost by now.
+                        const absl::Status held = context.BeginMutation();
+                        return held.ok() ? image->Write(data) : held;
+                      }));
+  if (proof.verdict() == Proof::Verdict::kUnclear) {
+    return whole->seen.Refuse(
+        absl::StatusCode::kFailedPrecondition,
+        absl::StrCat(proof.found.damaged,
+                     " of its objects may have old data in a part of a block, "
+                     "or may be damaged: the record of point '",
+                     test.point,
+                     "', of a large image, does not tell, so nothing is "
+                     "proven"));
+  }
   if (proof.found.damaged > 0) {
     return whole->seen.Refuse(
         absl::StatusCode::kFailedPrecondition,
@@ -165,7 +215,6 @@ absl::StatusOr<Proof> Fill(OperationContext& context,
             "', so it is not tested with them; `rbd-addons verify` names "
             "them"));
   }
-  // The lease may be lost by now.
   ADDONS_RETURN_IF_ERROR(context.BeginMutation());
   context.Step("giving the test its entry of the journal");
   ADDONS_RETURN_IF_ERROR(SetTestMetadata(*whole, test, *image));
@@ -203,11 +252,16 @@ absl::Status MakeWay(LeasedContext& context, const WholePoint& whole,
 
 absl::StatusOr<StartedFailover> Start(LeasedContext& context,
                                       ReplicationEnvironment& environment,
-                                      const VolumeTarget& target,
+                                      const VolumeTarget& asked,
                                       const TestFailoverOptions& options) {
   context.Step("looking at the image");
-  ADDONS_ASSIGN_OR_RETURN(const SeenImage seen,
-                          SeeImage(context, environment, target, kStartAction));
+  ADDONS_ASSIGN_OR_RETURN(
+      const SeenImage seen,
+      SeeImage(context, environment, asked, kStartAction, Access::kMutate));
+  // Each further look is at the cluster on which the lease is.
+  VolumeTarget target = asked;
+  target.fsid = seen.opened.cluster().fsid();
+  ADDONS_RETURN_IF_ERROR(CheckKey(seen));
   const std::string uuid = seen.opened.volume.uuid;
   context.Aim(LeaseOfTest(seen.opened.volume, uuid));
   ADDONS_RETURN_IF_ERROR(context.Take());
@@ -258,36 +312,36 @@ const std::pair<const std::string, StartedTest>* FindTest(
   return nullptr;
 }
 
+/// In the pool and namespace of `place`, of the volume with that uuid.
 absl::StatusOr<StartedTest> Stop(LeasedContext& context,
-                                 ReplicationEnvironment& environment,
-                                 const VolumeTarget& target) {
-  context.Step("looking for the test");
-  ADDONS_ASSIGN_OR_RETURN(const OpenedVolume opened,
-                          OpenVolume(environment, target, Access::kMutate,
-                                     ResolveDeadline(context)));
+                                 const std::string& instance,
+                                 const ResolvedPlace& place) {
+  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
+                          place.OpenPool(Access::kMutate));
   const auto find =
       [&]() -> absl::StatusOr<std::pair<std::string, StartedTest>> {
-    ADDONS_ASSIGN_OR_RETURN(const auto tests, ReadTests(*opened.reads));
-    const auto* const found = FindTest(tests, opened.volume.uuid);
+    ADDONS_ASSIGN_OR_RETURN(const auto tests, ReadTests(*pool));
+    const auto* const found = FindTest(tests, place.uuid);
     if (found == nullptr) return std::pair<std::string, StartedTest>();
     return std::pair<std::string, StartedTest>(*found);
   };
   ADDONS_ASSIGN_OR_RETURN(auto found, find());
   if (found.first.empty()) return found.second;
-  context.Aim(LeaseOfTest(opened.volume, found.first));
+  context.Aim(LeaseOfTest(place, found.first));
   ADDONS_RETURN_IF_ERROR(context.Take());
   // Somebody else may have ended it meanwhile.
   ADDONS_ASSIGN_OR_RETURN(found, find());
   if (found.first.empty()) return found.second;
-  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> pool,
-                          opened.volume.OpenPool(Access::kMutate));
   ADDONS_RETURN_IF_ERROR(context.BeginMutation());
   context.Step("removing the test's image");
-  const absl::Status removed = RemoveTestVolume(
-      *pool, environment.options.leases.instance, found.first, found.second);
+  const absl::Status removed =
+      RemoveTestVolume(*pool, instance, found.first, found.second);
   if (!removed.ok()) {
-    return FailedTo(kStopAction, opened.volume, removed.code(),
-                    removed.message());
+    return Recode(
+        removed, removed.code(),
+        absl::StrCat("Failed to ", kStopAction, " image '",
+                     place.Spec(found.second.source_image), "' (volume '",
+                     found.second.source, "'): ", removed.message()));
   }
   Log().info("a test failover was ended volume={} test={}",
              Quoted(found.second.source), Quoted(found.second.volume_id));
@@ -314,7 +368,22 @@ absl::StatusOr<StartedTest> StopTest(OperationContext& context,
                                      const VolumeTarget& target) {
   return RunLeased(
       context, environment.leases, kVerb,
-      [&](LeasedContext& leased) { return Stop(leased, environment, target); });
+      [&](LeasedContext& leased) -> absl::StatusOr<StartedTest> {
+        leased.Step("looking for the test");
+        ADDONS_ASSIGN_OR_RETURN(const OpenedVolume opened,
+                                OpenVolume(environment, target, Access::kMutate,
+                                           ResolveDeadline(leased)));
+        return Stop(leased, environment.options.leases.instance, opened.volume);
+      });
+}
+
+absl::StatusOr<StartedTest> StopTestAt(OperationContext& context,
+                                       ReplicationEnvironment& environment,
+                                       const ResolvedPlace& place) {
+  return RunLeased(
+      context, environment.leases, kVerb, [&](LeasedContext& leased) {
+        return Stop(leased, environment.options.leases.instance, place);
+      });
 }
 
 absl::StatusOr<std::vector<ListedTest>> ListTests(

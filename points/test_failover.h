@@ -47,14 +47,22 @@ struct StartedFailover {
 ///        Fill()              "copying the point"
 ///          CreateImage(), ProveWholePoint()
 ///          ├─ not as the record says ─> FAILED_PRECONDITION, and all is removed
-///          GiveEntry()       ceph-csi's journal: the driver can mount it
+///          GiveEntry()       "giving the test its entry of the journal"
 ///          MarkReady()
+///
+///   StopTest(): RunLeased()
+///     OpenVolume()  "looking for the test"                 or StopTestAt()
+///     Stop(): ReadTests(), Take()                          the lease
+///     └─ BeginMutation(), RemoveTestVolume()  "removing the test's image"
+///          ├─ CheckUnused(): open, replicated, with snapshots ─> it stays
+///          RemoveImage(), Release(), Remove(), RemoveTest()
 // clang-format on
 ///
 /// What a call leaves that died, the next one removes, and so does StopTest().
 /// Where it fails it removes what it has made. FAILED_PRECONDITION: the point
-/// is damaged here, or its record does not tell. Others as ProvePoint(), and
-/// those of the lease.
+/// is damaged here, its record does not tell, or ceph-csi could not open the
+/// test of this encrypted volume. Others as ProvePoint(), and those of the
+/// lease.
 absl::StatusOr<StartedFailover> StartTest(OperationContext& context,
                                           ReplicationEnvironment& environment,
                                           const VolumeTarget& target,
@@ -63,10 +71,16 @@ absl::StatusOr<StartedFailover> StartTest(OperationContext& context,
 /// Ends the test of a volume: `target` is that volume, or the test's own.
 /// Removes its image, and its entry of ceph-csi's journal. The test that was;
 /// without a uuid: there was none, which is OK. UNAVAILABLE: somebody has the
-/// image open.
+/// image open. FAILED_PRECONDITION: it is replicated, or has snapshots.
 absl::StatusOr<StartedTest> StopTest(OperationContext& context,
                                      ReplicationEnvironment& environment,
                                      const VolumeTarget& target);
+
+/// The same in the pool and namespace of `place`, of the volume with its uuid
+/// (either of the two), of which the journal need not know any more.
+absl::StatusOr<StartedTest> StopTestAt(OperationContext& context,
+                                       ReplicationEnvironment& environment,
+                                       const ResolvedPlace& place);
 
 struct ListedTest {
   enum class State {

@@ -84,7 +84,6 @@ grpc::ServerUnaryReactor* TestFailoverService::StartTest(
                 {{"name", request->name()},
                  {"rate", absl::StrCat(request->bytes_per_second())}}));
         MakeLongRead("start a test of", request->volume_id(), &call.spec);
-        call.spec.keep_result = true;
         const TestFailoverOptions options{request->name(),
                                           request->bytes_per_second()};
         return RunOperation<StartedFailover>(
@@ -160,6 +159,25 @@ grpc::ServerUnaryReactor* TestFailoverService::ListTests(
       });
 }
 
+/// A volume that the journal does not know any more may have a test all the
+/// same.
+absl::StatusOr<StartedTest> TestFailoverService::Stop(
+    OperationContext& operation, const VolumeTarget& target) {
+  auto stopped = addons::StopTest(operation, environment_, target);
+  if (!absl::IsNotFound(stopped.status())) return stopped;
+  ADDONS_ASSIGN_OR_RETURN(const VolumeId id, target.volume_id.id());
+  ADDONS_ASSIGN_OR_RETURN(const MirroredPools pools,
+                          FindMirroredPools(environment_.config, clusters_,
+                                            home_, ClusterId(), target.user));
+  for (ResolvedPlace place : pools.places) {
+    place.uuid = id.uuid;
+    ADDONS_ASSIGN_OR_RETURN(StartedTest there,
+                            StopTestAt(operation, environment_, place));
+    if (!there.uuid.empty()) return there;
+  }
+  return stopped;
+}
+
 grpc::ServerUnaryReactor* TestFailoverService::StopTest(
     grpc::CallbackServerContext* context,
     const admin_pb::StopTestRequest* request,
@@ -174,12 +192,11 @@ grpc::ServerUnaryReactor* TestFailoverService::StopTest(
         call.spec.keys = {absl::StrCat("test of ", request->volume_id())};
         call.spec.lane = Lane::kBulk;
         call.spec.supersedes = false;
-        call.spec.keep_result = true;
         call.spec.action = "stop the test of";
         return RunOperation<StartedTest>(
                    operations_, call.spec, rpc_call.caller,
                    [this, target = call.target](OperationContext& operation) {
-                     return addons::StopTest(operation, environment_, target);
+                     return Stop(operation, target);
                    })
             .Then([this, call, request_id = rpc_call.caller.request_id,
                    response](const absl::StatusOr<StartedTest>& stopped) {

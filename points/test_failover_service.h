@@ -4,9 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "base/cluster_id.h"
 #include "ceph/cluster.h"
 #include "operation/operation_table.h"
+#include "points/started_tests.h"
 #include "rbdaddons/admin.grpc.pb.h"
 #include "replication/environment.h"
 #include "rpc/unary_call.h"
@@ -40,6 +42,9 @@ class TestFailoverService final
       ::rbdaddons::admin::v1::StopTestResponse* response) override;
 
  private:
+  absl::StatusOr<StartedTest> Stop(OperationContext& operation,
+                                   const VolumeTarget& target);
+
   Rpc& rpc_;
   OperationTable& operations_;
   ReplicationEnvironment& environment_;

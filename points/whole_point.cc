@@ -13,12 +13,11 @@ namespace addons {
 absl::StatusOr<SeenImage> SeeImage(OperationContext& context,
                                    ReplicationEnvironment& environment,
                                    const VolumeTarget& target,
-                                   std::string action) {
+                                   std::string action, Access access) {
   SeenImage seen;
   seen.action = std::move(action);
-  ADDONS_ASSIGN_OR_RETURN(
-      seen.opened,
-      OpenVolume(environment, target, Access::kRead, ResolveDeadline(context)));
+  ADDONS_ASSIGN_OR_RETURN(seen.opened, OpenVolume(environment, target, access,
+                                                  ResolveDeadline(context)));
   auto view = LookWithoutOpening(seen.opened.volume, *seen.opened.reads,
                                  environment.timeline);
   if (absl::IsNotFound(view.status())) return ImageMissing(seen.opened.volume);

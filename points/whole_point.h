@@ -31,12 +31,14 @@ struct SeenImage {
   }
 };
 
-/// Looks at the image without opening it. FAILED_PRECONDITION: its replication
-/// is off. Errors of OpenVolume() and LookWithoutOpening().
+/// Looks at the image without opening it. `access`: what follows from that is
+/// changed on the cluster where it was found. FAILED_PRECONDITION: its
+/// replication is off. Errors of OpenVolume() and LookWithoutOpening().
 absl::StatusOr<SeenImage> SeeImage(OperationContext& context,
                                    ReplicationEnvironment& environment,
                                    const VolumeTarget& target,
-                                   std::string action);
+                                   std::string action,
+                                   Access access = Access::kRead);
 
 /// The image's metadata under kPointRecordKey.
 absl::StatusOr<std::map<std::string, std::string>> ReadPointMetadata(

@@ -95,7 +95,7 @@ absl::StatusOr<OpenedVolume> OpenVolume(ReplicationEnvironment& environment,
     return absl::UnavailableError(absl::StrCat(
         opened.volume.Describe(), " was found on cluster '",
         opened.volume.cluster_id.text(),
-        "', which is not the cluster of its group (fsid ", target.fsid,
+        "', which is not the one that is meant (fsid ", target.fsid,
         "); start the daemon with --site-clusters, so that only this site's "
         "cluster is looked at"));
   }

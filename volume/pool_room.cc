@@ -1,7 +1,10 @@
 #include "volume/pool_room.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
 
+#include "absl/strings/str_cat.h"
 #include "base/json.h"
 #include "base/status_macros.h"
 
@@ -30,28 +33,32 @@ std::optional<uint64_t> RoomIn(const nlohmann::json& pool) {
   return room;
 }
 
-}  // namespace
-
-absl::StatusOr<std::optional<uint64_t>> ReadPoolRoom(Cluster& cluster,
-                                                     int64_t pool_id) {
-  const auto text = cluster.MonCommand(
-      R"({"prefix": "df", "detail": "detail", "format": "json"})");
-  if (absl::IsPermissionDenied(text.status())) return std::nullopt;
-  ADDONS_RETURN_IF_ERROR(text.status());
-  const auto answer = ParseJson(*text);
-  const auto pools = answer.is_object() ? answer.find("pools") : answer.end();
-  if (!answer.is_object() || pools == answer.end() || !pools->is_array()) {
-    return std::nullopt;
-  }
+std::optional<uint64_t> RoomOf(int64_t pool_id, const nlohmann::json& answer) {
+  if (!answer.is_object()) return std::nullopt;
+  const auto pools = answer.find("pools");
+  if (pools == answer.end() || !pools->is_array()) return std::nullopt;
   for (const nlohmann::json& pool : *pools) {
-    const auto id = pool.is_object() ? pool.find("id") : pool.end();
-    if (!pool.is_object() || id == pool.end() || !id->is_number_integer() ||
-        id->get<int64_t>() != pool_id) {
-      continue;
-    }
-    return RoomIn(pool);
+    if (!pool.is_object()) continue;
+    const auto id = pool.find("id");
+    if (id == pool.end() || !id->is_number_integer()) continue;
+    if (id->get<int64_t>() == pool_id) return RoomIn(pool);
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+absl::StatusOr<uint64_t> ReadPoolRoom(Cluster& cluster, int64_t pool_id) {
+  ADDONS_ASSIGN_OR_RETURN(
+      const std::string text,
+      cluster.MonCommand(
+          R"({"prefix": "df", "detail": "detail", "format": "json"})"));
+  const std::optional<uint64_t> room = RoomOf(pool_id, ParseJson(text));
+  if (room.has_value()) return *room;
+  return absl::InternalError(absl::StrCat(
+      "the monitors' answer (`ceph df detail`) does not tell how much room the "
+      "pool with id ",
+      pool_id, " has"));
 }
 
 }  // namespace addons

@@ -2,7 +2,6 @@
 #define ADDONS_VOLUME_POOL_ROOM_H_
 
 #include <cstdint>
-#include <optional>
 
 #include "absl/status/statusor.h"
 #include "ceph/cluster.h"
@@ -10,10 +9,10 @@
 namespace addons {
 
 /// How many bytes may still be written into the pool with this id: what the
-/// monitors call max_avail ("df"), or less where a quota says so. nullopt: the
-/// user may not ask, or the answer does not tell.
-absl::StatusOr<std::optional<uint64_t>> ReadPoolRoom(Cluster& cluster,
-                                                     int64_t pool_id);
+/// monitors call max_avail ("df"), or less where a quota says so. What was
+/// removed a moment ago may not be in it yet. INTERNAL: the answer does not
+/// tell. Others are those of Cluster::MonCommand().
+absl::StatusOr<uint64_t> ReadPoolRoom(Cluster& cluster, int64_t pool_id);
 
 }  // namespace addons
 

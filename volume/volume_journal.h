@@ -24,7 +24,8 @@ struct VolumeAttributes {
 };
 
 /// Reads ceph-csi's volume journal, and writes of it the image id, and the
-/// object of a volume that has none, or that ended. Threads and blocking as Pool.
+/// object of a volume that has none, or that ended. Threads and blocking as
+/// Pool.
 class VolumeJournal {
  public:
   /// `pool` is not owned.

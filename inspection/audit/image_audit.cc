@@ -100,7 +100,8 @@ class ImageAudit {
                           "demoted: ",
                           DescribeNoRoom(room, "a mirror snapshot is", spec_))
                     : DescribeNoRoomForCopy(room, opened, view),
-            raise);
+            // What a copy has came with the primary's.
+            primary ? raise : "");
       return;
     }
     const uint64_t others = header.other_snapshots.size();
@@ -139,7 +140,8 @@ class ImageAudit {
                      "). They keep what was overwritten since. Ceph removes "
                      "them with the next mirror snapshot, and neither the "
                      "image nor its namespace or pool has a schedule that "
-                     "makes one"),
+                     "makes one (one of the whole cluster is not looked "
+                     "for)"),
         ShellCommand({"rbd", "mirror", "image", "snapshot", spec_}));
   }
 
@@ -190,20 +192,23 @@ class ImageAudit {
     ReadPeers();
     if (!statuses_->ok()) return NotSeen(statuses_->status());
     if (!peers_->ok()) return NotSeen(peers_->status());
-    std::string site = "a peer that is none any more";
+    std::string site;
     for (const MirrorPeer& peer : **peers_) {
       if (peer.uuid != peer_uuid) continue;
       if (Reports(peer.mirror_uuid)) return;
       site = absl::StrCat("site '", peer.site_name,
                           "', whose rbd-mirror does not report");
     }
-    Found(absl::StrCat(
-              "it keeps ", waiting.size(), " mirror snapshots for ", site,
-              "; the oldest is of ",
-              FormatUnixSeconds(std::chrono::system_clock::to_time_t(
-                  waiting.front()->created)),
-              ". They keep what was overwritten since. Once that site has "
-              "copied the newest one, Ceph removes the others with the next"),
+    Found(absl::StrCat("it keeps ", waiting.size(), " mirror snapshots for ",
+                       site.empty() ? "a peer that is none any more" : site,
+                       "; the oldest is of ",
+                       FormatUnixSeconds(std::chrono::system_clock::to_time_t(
+                           waiting.front()->created)),
+                       ". They keep what was overwritten since",
+                       site.empty()
+                           ? ""
+                           : ". Once that site has copied the newest one, Ceph "
+                             "removes the others with the next"),
           "");
   }
 
@@ -256,7 +261,7 @@ class ImageAudit {
   std::string GroupOf(const std::string& snapshot) {
     const std::vector<std::string> ids = absl::StrSplit(snapshot, '_');
     if (ids.size() != 3 ||
-        ids[0] != absl::StrCat(".group.", place_.pool.id())) {
+        ids[0] != absl::StrCat(".group.", absl::Hex(place_.pool.id()))) {
       return "";
     }
     return FindGroupName(place_.pool, ids[1]).value_or("");

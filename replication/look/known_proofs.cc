@@ -16,11 +16,6 @@ namespace {
 
 constexpr std::chrono::hours kForgottenAfter{24 * 366};
 
-/// What this site has demoted itself is none.
-bool IsCopy(const MirrorView& view) {
-  return view.enabled() && !view.info.primary && !view.LastDemotionIsOwn();
-}
-
 std::string FormatProof(const KnownProof& proof) {
   return AsciiJsonText({{"point", proof.point},
                         {"made", proof.made},
@@ -43,6 +38,10 @@ std::optional<KnownProof> ParseProof(const std::string& text) {
 }
 
 }  // namespace
+
+bool IsCopy(const MirrorView& view) {
+  return view.enabled() && !view.info.primary && !view.LastDemotionIsOwn();
+}
 
 absl::StatusOr<std::map<std::string, KnownProof>> ReadProofs(Pool& pool) {
   std::map<std::string, KnownProof> proofs;

@@ -44,8 +44,12 @@ absl::Status WriteProof(Pool& pool, const std::string& image_id,
 /// where nothing was known.
 absl::Status ForgetProof(Pool& pool, const std::string& image_id);
 
-/// Reads what is known of the copy that `view` shows. An image that this site
-/// has demoted is none. One read, of a secondary.
+/// What the image holds came from another site. What this site has demoted
+/// itself is no copy before it follows again.
+bool IsCopy(const MirrorView& view);
+
+/// Reads what is known of the copy that `view` shows (IsCopy()). One read, of a
+/// secondary.
 absl::Status AddProof(Pool& pool, MirrorView* view);
 /// The same of what ReadProofs() has read.
 void AddProof(const std::map<std::string, KnownProof>& proofs,

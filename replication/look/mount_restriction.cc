@@ -60,19 +60,28 @@ MetadataChanges RestrictTo(const MirrorView& view,
 
 }  // namespace
 
-MetadataChanges TakeOverMountRestriction(const MirrorView& view) {
+MetadataChanges TakeOverMountRestriction(const MirrorView& view, Force force) {
   if (view.info.mode != MirrorMode::kSnapshot) return {};
   const std::optional<ToldRestriction> told = ReadToldRestriction(view);
-  return told.has_value() && !told->here ? RestrictTo(view, told->accounts)
-                                         : MountRestrictionDue(view);
+  if (!told.has_value() || told->here) return MountRestrictionDue(view);
+  const bool lifts = told->accounts.empty() && force == Force::kYes;
+  return RestrictTo(view, lifts ? OwnRestriction(view) : told->accounts);
+}
+
+std::string MountRestrictionOf(const MirrorView& view) {
+  const std::optional<ToldRestriction> told = ReadToldRestriction(view);
+  const bool own = view.info.primary || !told.has_value() || told->here ||
+                   view.info.mode != MirrorMode::kSnapshot;
+  return own ? OwnRestriction(view) : told->accounts;
 }
 
 MetadataChanges MountRestrictionDue(const MirrorView& view) {
   if (view.info.mode != MirrorMode::kSnapshot) return {};
   const std::optional<ToldRestriction> told = ReadToldRestriction(view);
   const std::string own = OwnRestriction(view);
-  if (!told.has_value())
+  if (!told.has_value()) {
     return own.empty() ? MetadataChanges() : RestrictTo(view, own);
+  }
   return RestrictTo(view, !told->here && own.empty() ? told->accounts : own);
 }
 

@@ -27,12 +27,18 @@ inline constexpr char kMountRestrictionMark[] = "rbd-addons.mount-restriction";
 
 /// What a promotion of the image that `view` shows writes with its notes: the
 /// other site's restriction in the place of its own, and who tells of it now.
-/// Where no other site has told anything what is there stays.
-MetadataChanges TakeOverMountRestriction(const MirrorView& view);
+/// Where no other site has told anything what is there stays; and by force what
+/// is there is not lifted, because a later restriction may not have arrived.
+MetadataChanges TakeOverMountRestriction(const MirrorView& view, Force force);
+
+/// Who may mount what the image that `view` shows holds: what a promotion would
+/// write here, or what is written where it is primary. Empty: anybody.
+std::string MountRestrictionOf(const MirrorView& view);
 
 /// What is missing of that on a primary that another program has promoted, or
 /// that was given or has lost a restriction since: then the mark is to say so.
-/// A restriction that is there is never replaced.
+/// A restriction that is there is never replaced: it may be what somebody has
+/// just set, or, where the promotion died before it wrote, of an earlier term.
 MetadataChanges MountRestrictionDue(const MirrorView& view);
 
 /// For a person: who may mount, and what becomes of that; empty: anybody.

@@ -156,7 +156,7 @@ absl::Status BecomePrimary::WriteNotes(Image& image, Force force,
   }
   // A retry must not take this for a demotion that was taken back, and yield.
   record.demotion.reset();
-  MetadataChanges also = TakeOverMountRestriction(*view);
+  MetadataChanges also = TakeOverMountRestriction(*view, force);
   if (const auto changed = also.find(kServiceAccountKey);
       changed != also.end()) {
     Log().info("who may mount is as on the other site volume={} accounts={}",
@@ -196,6 +196,7 @@ absl::Status BecomePrimary::ReadBackAndNote(Image& image, Force force) {
   std::optional<MirrorView> seen = ReadBack(image);
   MirrorView view = seen.value_or(view_);
   ADDONS_RETURN_IF_ERROR(WriteNotes(image, force, &view));
+  RemovePointsOfFormerPrimary(session_, image, view_);
   // Its note says more than `view` shows.
   if (seen.has_value() && !took_back_) read_back_ = std::move(view);
   return absl::OkStatus();

@@ -15,7 +15,6 @@
 #include "ceph/pinned_options.h"
 #include "replication/decide/disable.h"
 #include "replication/look/leftover.h"
-#include "replication/look/point.h"
 #include "replication/look/record.h"
 #include "replication/look/rescue_record.h"
 #include "replication/look/role_log.h"
@@ -31,19 +30,6 @@
 
 namespace addons {
 namespace {
-
-/// They prove a copy that there is none of any more, and would keep ceph-csi
-/// from deleting the image. What cannot be removed keeps nothing else. The
-/// first error.
-absl::Status RemovePoints(const MirrorView& view, Image& image) {
-  absl::Status status;
-  const std::vector<Point> points = PointsIn(view.other_snapshots);
-  for (const Point& point : points) {
-    status.Update(image.RemoveSnapshot(point.snapshot));
-  }
-  if (!points.empty()) status.Update(ReplacePointRecord(image, {}));
-  return status;
-}
 
 class Disabling {
  public:
@@ -155,6 +141,8 @@ absl::StatusOr<bool> Disabling::DisableImage(Force force) {
   return ChangeAsSeen(session_, view_, disable);
 }
 
+/// They prove a copy that there is none of any more, and would keep ceph-csi
+/// from deleting the image. What cannot be removed keeps nothing else.
 void Disabling::ForgetPoints(Image& image) const {
   const absl::Status removed = RemovePoints(view_, image);
   if (removed.ok()) return;

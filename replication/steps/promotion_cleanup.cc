@@ -14,7 +14,9 @@
 #include "ceph/errors.h"
 #include "ceph/mirror_clients.h"
 #include "replication/look/journal.h"
+#include "replication/look/known_proofs.h"
 #include "replication/look/move_marks.h"
+#include "replication/look/point.h"
 #include "replication/look/rescue_record.h"
 #include "replication/steps/ceph_faults/eviction.h"
 #include "replication/steps/ceph_faults/mirror_snapshot.h"
@@ -143,6 +145,28 @@ absl::Status RemoveUserSnapshotsWithoutCopy(Session& session, Image& image,
         Quoted(removed.message()));
   }
   return absl::OkStatus();
+}
+
+absl::Status RemovePoints(const MirrorView& view, Image& image) {
+  absl::Status status;
+  const std::vector<Point> points = PointsIn(view.other_snapshots);
+  for (const Point& point : points) {
+    status.Update(image.RemoveSnapshot(point.snapshot));
+  }
+  if (!points.empty()) status.Update(ReplacePointRecord(image, {}));
+  return status;
+}
+
+void RemovePointsOfFormerPrimary(const Session& session, Image& image,
+                                 const MirrorView& view) {
+  if (!IsCopy(view)) return;
+  const absl::Status removed = RemovePoints(view, image);
+  if (removed.ok()) return;
+  Log().warn(
+      "points of the site that was primary before stay, and prove nothing any "
+      "more: remove them with `rbd-addons point remove` before the image is "
+      "copied anew volume={} message={}",
+      Quoted(session.volume.volume_id.text()), Quoted(removed.message()));
 }
 
 absl::Status CompleteHalfDone(Session& session, MirrorView* view) {

@@ -42,6 +42,18 @@ absl::Status RemoveHalfCopies(Session& session, const MirrorView& view);
 absl::Status RemoveUserSnapshotsWithoutCopy(Session& session, Image& image,
                                             const MirrorView& view);
 
+/// Removes the points that `view` shows, with their record, through an open
+/// handle of a primary. The first error; what cannot be removed keeps nothing
+/// else from it.
+absl::Status RemovePoints(const MirrorView& view, Image& image);
+
+/// With the image promoted a moment ago, as `view` showed it before: points of
+/// the other site prove nothing of this term. And who copies the image anew
+/// reads such a snapshot where a removed one may answer that nothing is there
+/// (docs/ceph-faults.md). One that stays is logged.
+void RemovePointsOfFormerPrimary(const Session& session, Image& image,
+                                 const MirrorView& view);
+
 /// A primary whose newest snapshot is not complete gets a new one, when the
 /// manager makes none: AwaitSnapshotTurn().
 absl::Status CompleteHalfDone(Session& session, MirrorView* view);

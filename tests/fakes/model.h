@@ -341,7 +341,7 @@ struct Site {
   std::map<std::string, Schedule> schedules;  // by level id
   std::string osd_release = "16.2.15";
   uint64_t pool_room = uint64_t{1} << 40;  // bytes; of each pool
-  bool manager_of_21 = false;  // FakeSite::SetManagerOf21()
+  bool manager_of_21 = false;              // FakeSite::SetManagerOf21()
   std::vector<FlattenTask> tasks;
   uint64_t next_task = 1;
   SteadyTime next_schedule_refresh{};

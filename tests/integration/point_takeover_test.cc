@@ -47,8 +47,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 
-const bool kPointTakeoverBed =
-    OnBluestore({"PointTakeoverTest", "LongPointTakeoverTest"});
+const bool kPointTakeoverBed = OnBluestore({"LongPointTakeoverTest"});
 
 // --- what is written: numbered blocks, one after the other
 
@@ -369,7 +368,7 @@ struct Tally {
   std::vector<double> times;  // of promotions, in seconds
 };
 
-class PointTakeoverTest : public TwoSitesTest {
+class LongPointTakeoverTest : public TwoSitesTest {
  public:
   static void SetUpTestSuite() {
     TwoSitesTest::SetUpTestSuite();
@@ -710,6 +709,9 @@ class PointTakeoverTest : public TwoSitesTest {
   /// A is resynced and holds what b holds.
   static void FailBack(BusyVolume& busy, Reader& a, Reader& b) {
     const TestVolume& volume = busy.volume;
+    // Who copies an image anew beside a user's snapshot may lose what that
+    // shares with a removed one: docs/ceph-faults.md.
+    Rbd("b", {"snap", "purge", "--no-progress", ImageSpec(volume)});
     {
       const auto disk = OpenDisk("b", volume);
       const auto open = b.Open(volume);
@@ -793,10 +795,8 @@ class PointTakeoverTest : public TwoSitesTest {
     return static_cast<int>(about.size());
   }
 
-  enum class Afterwards { kFailBack, kNothing };
-
   /// One volume of four has its snapshots made by hand.
-  void Run(int wanted, size_t at_once, uint64_t seed, Afterwards afterwards) {
+  void Run(int wanted, size_t at_once, uint64_t seed) {
     constexpr std::array kTroubles = {Trouble::kNone, Trouble::kMirrorKilled,
                                       Trouble::kNone, Trouble::kSiteAway,
                                       Trouble::kNone, Trouble::kMirrorHangs};
@@ -839,13 +839,11 @@ class PointTakeoverTest : public TwoSitesTest {
       tally.rescues += CountLogged(
           log, volumes, "the image has its last complete state back");
       std::cerr << "looked at after " << passed();
-      if (afterwards == Afterwards::kFailBack) {
-        RunParallel(at_once, 4, [&](size_t i) { FailBack(*volumes[i], a, b); });
-        std::cerr << ", the same after " << passed();
-        RunParallel(at_once, 4,
-                    [&](size_t i) { RemoveVolume(volumes[i]->volume); });
-        std::cerr << ", removed after " << passed();
-      }
+      RunParallel(at_once, 4, [&](size_t i) { FailBack(*volumes[i], a, b); });
+      std::cerr << ", the same after " << passed();
+      RunParallel(at_once, 4,
+                  [&](size_t i) { RemoveVolume(volumes[i]->volume); });
+      std::cerr << ", removed after " << passed();
       std::cerr << std::endl;
       std::sort(tally.times.begin(), tally.times.end());
       std::cerr << tally.tries << " of " << wanted << " tries, last seed "
@@ -866,16 +864,10 @@ class PointTakeoverTest : public TwoSitesTest {
   }
 };
 
-TEST_F(PointTakeoverTest, NoPointStaysThatIsNotWhole) {
-  Run(/*wanted=*/4, /*at_once=*/4, /*seed=*/20261201, Afterwards::kNothing);
-}
-
-class LongPointTakeoverTest : public PointTakeoverTest {};
-
 TEST_F(LongPointTakeoverTest, NoPointStaysThatIsNotWhole) {
   Run(static_cast<int>(FromEnvironment("RBD_ADDONS_LONG_COUNT", 200)),
       FromEnvironment("RBD_ADDONS_LONG_AT_ONCE", 16),
-      FromEnvironment("RBD_ADDONS_LONG_SEED", 20261201), Afterwards::kFailBack);
+      FromEnvironment("RBD_ADDONS_LONG_SEED", 20261201));
 }
 
 }  // namespace

@@ -60,9 +60,9 @@ TEST(TestManifestTest, ADeviceHasNoFilesystem) {
   command.fs_type = "xfs";
   command.block = true;
   const std::string text = TestManifest(ReadyTest(), command);
-  EXPECT_THAT(text, AllOf(HasSubstr("volumeMode: Block"),
-                          HasSubstr("  name: data\n"),
-                          Not(HasSubstr("fsType"))));
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("volumeMode: Block"), HasSubstr("  name: data\n"),
+                    Not(HasSubstr("fsType"))));
 }
 
 }  // namespace

@@ -936,7 +936,7 @@ TEST_F(ImageAuditTest, SnapshotsThatWaitForASiteThatIsAwayAreNamed) {
 
 TEST_F(ImageAuditTest, AGroupSnapshotOfASecondaryIsNamed) {
   const std::string snapshot =
-      absl::StrCat(".group.", pair_.pool_id(a_), "_1234abcd_5678");
+      absl::StrCat(".group.", absl::Hex(pair_.pool_id(a_)), "_1234abcd_5678");
   SetJournal("rbd_group_directory",
              {{"id_1234abcd", std::string({4, 0, 0, 0}) + "apps"}});
   a_.AddSnapshot(image_, snapshot, SnapshotKind::kGroup);

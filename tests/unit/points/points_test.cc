@@ -239,18 +239,42 @@ TEST_F(PointsTest, BeforeTheCopyIsCompleteItIsNotWhole) {
 
 TEST_F(PointsTest, AfterAMoveANewPointIsNeeded) {
   ASSERT_OK(MakeWhole("first"));
+  a_.AddSnapshot(image_, "backup", SnapshotKind::kUser);
+  ASSERT_OK(Sync());
   ASSERT_OK(Demote(on_a_));
   world_.Advance(minutes(1));
   ASSERT_OK(Promote(on_b_, Force::kNo));
+  // The former primary's prove nothing of this term; a person's stays.
+  EXPECT_TRUE(List(on_b_).empty());
+  ASSERT_EQ(b_.OtherSnapshots(image_).size(), 1U);
+  EXPECT_EQ(b_.OtherSnapshots(image_).front().name, "backup");
+  EXPECT_FALSE(b_.ImageMetadata(image_).contains(kPointRecordKey));
+  EXPECT_THAT(Prove(on_b_),
+              StatusIs(kFailedPrecondition, HasSubstr("point create")));
   world_.Advance(minutes(2));
-  for (Daemon* daemon : {&on_a_, &on_b_}) {
-    EXPECT_THAT(Prove(*daemon),
-                StatusIs(kFailedPrecondition,
-                         HasSubstr("while another site was primary")));
-  }
-  EXPECT_EQ(List(on_b_).size(), 1U);
+  EXPECT_FALSE(Prove(on_a_).ok());
   world_.AdvanceToSecond(30);
   ASSERT_OK(Make(on_b_, "second"));
+}
+
+TEST_F(PointsTest, OneThatCannotBeRemovedKeepsNoSiteDown) {
+  ASSERT_OK(MakeWhole("first"));
+  ASSERT_OK(Demote(on_a_));
+  world_.Advance(minutes(1));
+  Fail("rbd_snap_remove_by_id", EBUSY, 1);
+  ASSERT_OK(Promote(on_b_, Force::kNo));
+  EXPECT_TRUE(b_.Info(image_).primary);
+  EXPECT_EQ(List(on_b_).size(), 1U);
+}
+
+// Nobody else was primary since it was made.
+TEST_F(PointsTest, ADemotionThatIsTakenBackKeepsThem) {
+  ASSERT_OK(MakeWhole("first"));
+  ASSERT_OK(Demote(on_a_));
+  world_.Advance(minutes(1));
+  ASSERT_OK(Promote(on_a_, Force::kNo));
+  EXPECT_EQ(List(on_a_).size(), 1U);
+  EXPECT_OK(Prove(on_a_));
 }
 
 TEST_F(PointsTest, TheFirstMirrorSnapshotsSealWhatWasWhole) {

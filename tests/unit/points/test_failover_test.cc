@@ -7,6 +7,9 @@
 #include <string>
 #include <utility>
 
+#include "replication/look/mount_restriction.h"
+#include "replication/look/point.h"
+#include "replication/steps/upkeep.h"
 #include "tests/unit/points/points_fixture.h"
 #include "volume/volume_directory.h"
 #include "volume/volume_id.h"
@@ -109,10 +112,9 @@ TEST_F(TestFailoverTest, CephCsisJournalHasIt) {
   EXPECT_EQ((*named)->uuid, id->uuid);
 }
 
-// What opens an encrypted volume opens its test.
-TEST_F(TestFailoverTest, AnEncryptedVolumesTestHasItsKey) {
+// ceph-csi's default KMS has one passphrase for all volumes.
+TEST_F(TestFailoverTest, AnEncryptedVolumesTestIsCalledSo) {
   a_.SetImageMetadata(image_, "rbd.csi.ceph.com/encrypted", "encrypted");
-  a_.SetImageMetadata(image_, "rbd.csi.ceph.com/dek", "wrapped");
   a_.SetImageMetadata(image_, "csi.storage.k8s.io/pvc/name", "claim");
   ASSERT_OK(Sync());
   world_.Advance(minutes(1));
@@ -121,11 +123,39 @@ TEST_F(TestFailoverTest, AnEncryptedVolumesTestHasItsKey) {
   ASSERT_OK(started);
   const auto metadata = b_.ImageMetadata(started->test.image().text());
   EXPECT_EQ(metadata.at("rbd.csi.ceph.com/encrypted"), "encrypted");
-  EXPECT_EQ(metadata.at("rbd.csi.ceph.com/dek"), "wrapped");
   EXPECT_THAT(metadata.at("rbd-addons.test"), HasSubstr("point first of"));
   // It is nobody's claim, and not mirrored.
   EXPECT_FALSE(metadata.contains("csi.storage.k8s.io/pvc/name"));
   EXPECT_FALSE(metadata.contains(kPointRecordKey));
+}
+
+// Wrapped with the volume's id.
+TEST_F(TestFailoverTest, WhatTheDriverCouldNotOpenIsNoTest) {
+  a_.SetImageMetadata(image_, "rbd.csi.ceph.com/dek", "wrapped");
+  ASSERT_OK(Sync());
+  world_.Advance(minutes(1));
+  ASSERT_OK(MakeWhole("first"));
+  EXPECT_THAT(Start(on_b_),
+              StatusIs(kFailedPrecondition, HasSubstr("could not open")));
+  EXPECT_EQ(world_.CountCalls("b", "rbd_create4"), 0);
+}
+
+// Its data are the volume's.
+TEST_F(TestFailoverTest, WhoMayNotMountTheVolumeMayNotMountItsTest) {
+  a_.SetImageMetadata(image_, kServiceAccountKey, "db");
+  ASSERT_OK(Info(on_a_));
+  ASSERT_OK(Run([&](OperationContext& context) {
+    return KeepUp(context, on_a_.environment(), {on_a_.Target(id_)});
+  }));
+  ASSERT_OK(Sync());
+  world_.Advance(minutes(1));
+  ASSERT_OK(MakeWhole("first"));
+  ASSERT_FALSE(b_.ImageMetadata(image_).contains(kServiceAccountKey));
+  const auto started = Start(on_b_);
+  ASSERT_OK(started);
+  EXPECT_EQ(
+      b_.ImageMetadata(started->test.image().text()).at(kServiceAccountKey),
+      "db");
 }
 
 // Mirroring does not carry what the primary has cleared.
@@ -218,6 +248,66 @@ TEST_F(TestFailoverTest, WithoutRoomNothingIsChanged) {
   EXPECT_THAT(Start(on_b_), StatusIs(absl::StatusCode::kResourceExhausted,
                                      HasSubstr("has room for 1048576")));
   EXPECT_EQ(mutations_begun_, begun);
+  EXPECT_EQ(world_.CountCalls("b", "rbd_create4"), 0);
+}
+
+TEST_F(TestFailoverTest, WhatHasBecomeSomethingElseIsNotRemoved) {
+  ASSERT_OK(MakeWhole("first"));
+  const auto started = Start(on_b_);
+  ASSERT_OK(started);
+  const std::string copy = started->test.image().text();
+  b_.AddSnapshot(copy, "kept", SnapshotKind::kUser);
+  EXPECT_THAT(Stop(on_b_, id_),
+              StatusIs(kFailedPrecondition, HasSubstr("something else")));
+  EXPECT_EQ(b_.Data(copy), 7);
+  b_.RemoveSnapshot(copy, "kept");
+  b_.EnableMirroring(copy, MirrorMode::kSnapshot);
+  EXPECT_THAT(Stop(on_b_, id_),
+              StatusIs(kFailedPrecondition, HasSubstr("something else")));
+  EXPECT_TRUE(b_.HasImage(copy));
+}
+
+// Another daemon was not seen, because it stood still.
+TEST_F(TestFailoverTest, ATestThatAnotherDaemonHasBegunIsNotReplaced) {
+  ASSERT_OK(MakeWhole("first"));
+  const auto started = Start(on_b_);
+  ASSERT_OK(started);
+  const auto pool =
+      pair_.cluster(b_)->OpenPool(pair_.pool_id(b_), "", Access::kMutate);
+  ASSERT_OK(pool);
+  StartedTest late = started->test;
+  late.uuid = "late";
+  const std::string key = VolumeHandle(id_).id()->uuid;
+  EXPECT_THAT(WriteTest(**pool, key, late),
+              StatusIs(absl::StatusCode::kAborted));
+  EXPECT_OK(RemoveTest(**pool, key, late));
+  EXPECT_EQ(TestsOn(b_).at(key).uuid, started->test.uuid);
+}
+
+// Its journal entry is gone, or it never had one.
+TEST_F(TestFailoverTest, ATestIsEndedWhoeversJournalEntryIsGone) {
+  ASSERT_OK(MakeWhole("first"));
+  const auto started = Start(on_b_);
+  ASSERT_OK(started);
+  ResolvedPlace place = started->place;
+  place.uuid = started->test.uuid;
+  const auto stopped = Called<StartedTest>([&](OperationContext& context) {
+    return StopTestAt(context, on_b_.environment(), place);
+  });
+  ASSERT_OK(stopped);
+  EXPECT_EQ(stopped->uuid, started->test.uuid);
+  ExpectNothingLeft(b_);
+}
+
+TEST_F(TestFailoverTest, WhoseRoomIsNotKnownIsNotFilled) {
+  ASSERT_OK(MakeWhole("first"));
+  world_.SetCallHook([](absl::string_view, absl::string_view call, bool) {
+    return call == "rados_mon_command" ? EACCES : 0;
+  });
+  EXPECT_THAT(Start(on_b_),
+              StatusIs(absl::StatusCode::kPermissionDenied,
+                       HasSubstr("whether its pool has room is not known")));
+  world_.SetCallHook(nullptr);
   EXPECT_EQ(world_.CountCalls("b", "rbd_create4"), 0);
 }
 

@@ -104,6 +104,21 @@ TEST_F(MountRestrictionTest, ReplicationInfoHasItToldBeforeADisaster) {
   EXPECT_EQ(Who(b_), "db");
 }
 
+// A later restriction may not have arrived, and is gone with that site.
+TEST_F(MountRestrictionTest, ByForceNoneIsLifted) {
+  Restrict(a_, "db");
+  Move(on_a_, on_b_);
+  Move(on_b_, on_a_);
+  ASSERT_EQ(Who(b_), "db");
+  Lift(a_);
+  KeepUp(on_a_);
+  Copy(a_);
+  LoseA();
+  deadline_ = minutes(3);
+  ASSERT_OK(Promote(on_b_, Force::kYes));
+  EXPECT_EQ(Who(b_), "db");
+}
+
 TEST_F(MountRestrictionTest, AVolumeThatAnybodyMayMountGetsNoNote) {
   KeepUp(on_a_);
   EXPECT_FALSE(KeepUp(on_a_));
@@ -164,7 +179,7 @@ TEST(MountRestrictionOfJournalModeTest, TravelsByItself) {
   view.info.primary = true;
   view.published[kServiceAccountKey] = "db";
   EXPECT_THAT(MountRestrictionDue(view), IsEmpty());
-  EXPECT_THAT(TakeOverMountRestriction(view), IsEmpty());
+  EXPECT_THAT(TakeOverMountRestriction(view, Force::kNo), IsEmpty());
   EXPECT_THAT(DescribeMountRestriction(view), HasSubstr("'db'"));
 }
 
