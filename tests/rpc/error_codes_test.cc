@@ -1589,6 +1589,14 @@ void AddTestFailovers(std::vector<Case>* cases) {
                   [](ReplicationServer& server, admin::StopTestRequest&) {
                     PutReadyTest(server);
                   })));
+  cases->push_back(OfTests(
+      "StopOfATestWithSnapshots", {"StopTest", "FAILED_PRECONDITION"},
+      &Stub::StopTest,
+      Asking<admin::StopTestRequest>([](ReplicationServer& server,
+                                        admin::StopTestRequest&) {
+        PutReadyTest(server);
+        server.a.AddSnapshot("rbd-addons-test-u", "kept", SnapshotKind::kUser);
+      })));
   cases->push_back(
       OfTests("StopOfATestInUse", {"StopTest", "UNAVAILABLE"}, &Stub::StopTest,
               Asking<admin::StopTestRequest>([](ReplicationServer& server,
