@@ -194,7 +194,7 @@ TEST_F(GroupTest, MemberOnAnotherClusterThanItsGroupIsLeftAlone) {
       Run([&](OperationContext& context) {
         return DemoteGroup(context, on_a_.environment(), group);
       }),
-      StatusIs(kUnavailable, HasSubstr("is not the cluster of its group")));
+      StatusIs(kUnavailable, HasSubstr("is not the one that is meant")));
   EXPECT_EQ(world_.CountMutations(), 0);
   EXPECT_EQ(PrimariesOn(a_), 2U);
 }
