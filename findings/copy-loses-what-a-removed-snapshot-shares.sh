@@ -113,7 +113,10 @@ shares=$(newest_snapshot)
 begin_with j
 take_mirror_snapshot b
 take_mirror_snapshot b
-is_removed() { in_site rbd snap ls --all --format json rbd/disk | { ! grep -q "\"id\":$shares,"; }; }
+is_removed() {
+  local all
+  all=$(in_site rbd snap ls --all --format json rbd/disk) && [[ $all != *"\"id\":$shares,"* ]]
+}
 until_true is_removed
 expect "both sites after more of them, without a snapshot that a user removed" "jccccccc jccccccc" "$(content disk) $(content_there)"
 resync
