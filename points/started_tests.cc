@@ -66,7 +66,7 @@ absl::StatusOr<std::map<std::string, StartedTest>> ReadTests(Pool& pool) {
 
 absl::Status WriteTest(Pool& pool, const std::string& source_uuid,
                        const StartedTest& test) {
-  const absl::Status created = pool.CreateObject(kTestsObject);
+  absl::Status created = pool.CreateObject(kTestsObject);
   if (!created.ok() && !absl::IsAlreadyExists(created)) return created;
   ADDONS_ASSIGN_OR_RETURN(
       const bool written,
