@@ -3,7 +3,6 @@
 #include <google/protobuf/message.h>
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
@@ -12,10 +11,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "base/utc.h"
-#include "cli/flag_names.h"
-#include "cli/interrupt.h"
-#include "cli/output.h"
 #include "cli/repeated_call.h"
+#include "cli/volume_results.h"
 #include "rbdaddons/admin.pb.h"
 #include "rpc/text.h"
 
@@ -23,15 +20,10 @@ namespace addons {
 namespace {
 
 namespace admin_pb = ::rbdaddons::admin::v1;
-using nlohmann::ordered_json;
 
-/// What became of one volume.
 struct Copied {
-  std::string id;
-  ordered_json fields = ordered_json::object();
-  std::string text;
+  VolumeResult result;
   std::optional<admin_pb::SyncVolumeResponse> made;  // of a sync
-  absl::Status status;
 };
 
 /// Calls the method of `request` until it is done, with the secrets.
@@ -45,38 +37,34 @@ absl::Status CallCopying(const CopyingCommand& command, const std::string& id,
                             response, streams);
 }
 
-/// The fields of an answer, beside what is there.
-void AddFields(const google::protobuf::Message& answer, Copied* copied) {
-  const auto fields = JsonOf(answer);
-  if (fields.ok()) copied->fields.update(*fields);
-}
-
 void MakeSnapshot(const CopyingCommand& command, Streams& streams,
                   Copied* copied) {
   admin_pb::SyncVolumeRequest request;
-  request.set_volume_id(copied->id);
+  request.set_volume_id(copied->result.id);
   admin_pb::SyncVolumeResponse made;
-  copied->status = CallCopying(command, copied->id, request, made, streams);
-  if (!copied->status.ok()) return;
-  AddFields(made, copied);
+  copied->result.status =
+      CallCopying(command, copied->result.id, request, made, streams);
+  if (!copied->result.status.ok()) return;
+  AddFields(made, &copied->result);
   copied->made = made;
 }
 
 void AwaitCopies(const CopyingCommand& command, Streams& streams,
                  Copied* copied) {
   admin_pb::AwaitSyncRequest request;
-  request.set_volume_id(copied->id);
+  request.set_volume_id(copied->result.id);
   request.set_snapshot_id(copied->made->snapshot_id());
   request.set_snapshot_time(copied->made->snapshot_time());
   admin_pb::AwaitSyncResponse answer;
-  copied->status = CallCopying(command, copied->id, request, answer, streams);
-  if (!copied->status.ok()) return;
-  AddFields(answer, copied);
+  copied->result.status =
+      CallCopying(command, copied->result.id, request, answer, streams);
+  if (!copied->result.status.ok()) return;
+  AddFields(answer, &copied->result);
   std::vector<std::string> sites;
   for (const std::string& site : answer.sites()) {
     sites.push_back(CleanLine(site, kMaxShownName));
   }
-  copied->text = absl::StrCat(
+  copied->result.text = absl::StrCat(
       "what was written until ",
       FormatUtc(absl::FromUnixSeconds(copied->made->snapshot_time())),
       " is at ", absl::StrJoin(sites, ", "));
@@ -86,12 +74,13 @@ template <typename Request, typename Response>
 void CallPauseVerb(const CopyingCommand& command, Streams& streams,
                    Copied* copied) {
   Request request;
-  request.set_volume_id(copied->id);
+  request.set_volume_id(copied->result.id);
   Response answer;
-  copied->status = CallCopying(command, copied->id, request, answer, streams);
-  if (!copied->status.ok()) return;
-  AddFields(answer, copied);
-  copied->text = CleanLine(answer.message(), kMaxShownText);
+  copied->result.status =
+      CallCopying(command, copied->result.id, request, answer, streams);
+  if (!copied->result.status.ok()) return;
+  AddFields(answer, &copied->result);
+  copied->result.text = CleanLine(answer.message(), kMaxShownText);
 }
 
 void RunOne(const CopyingCommand& command, Streams& streams, Copied* copied) {
@@ -109,52 +98,25 @@ void RunOne(const CopyingCommand& command, Streams& streams, Copied* copied) {
   }
 }
 
-/// Nothing is tried with the next volume after that.
-bool EndsAll(const absl::Status& status) {
-  const int code = ExitCodeOf(status);
-  return code == kCliUsage || code == kCliInterrupted;
-}
-
-int Print(const std::vector<Copied>& all, Streams& streams) {
-  ordered_json items = ordered_json::array();
-  std::string text;
-  int code = 0;
-  for (const Copied& copied : all) {
-    ordered_json item = {{"volume_id", copied.id}};
-    item.update(copied.fields);
-    if (copied.status.ok()) {
-      absl::StrAppend(&text, all.size() > 1 ? copied.id : "",
-                      all.size() > 1 ? ": " : "", copied.text, "\n");
-    } else {
-      const absl::Status said = InWordsOfFlags(copied.status);
-      if (code == 0) code = ExitCodeOf(copied.status);
-      item["code"] = absl::StatusCodeToString(said.code());
-      item["error"] = said.message();
-      streams.err << ErrorLine(said) << "\n";
-    }
-    items.push_back(std::move(item));
-  }
-  Yield({{"items", items}}, text, streams);
-  return code;
-}
-
 }  // namespace
 
 int RunCopying(const CopyingCommand& command, Streams& streams) {
   std::vector<Copied> all;
   for (const std::string& id : command.ids) {
-    all.emplace_back().id = id;
+    all.emplace_back().result.id = id;
     RunOne(command, streams, &all.back());
-    if (EndsAll(all.back().status)) {
-      return FailCall(all.back().status, streams);
-    }
+    const absl::Status& status = all.back().result.status;
+    if (EndsAll(status)) return FailCall(status, streams);
   }
+  std::vector<VolumeResult> results;
   for (Copied& copied : all) {
-    if (!copied.made.has_value()) continue;
-    AwaitCopies(command, streams, &copied);
-    if (EndsAll(copied.status)) return FailCall(copied.status, streams);
+    if (copied.made.has_value()) AwaitCopies(command, streams, &copied);
+    VolumeResult& result = results.emplace_back(std::move(copied.result));
+    if (EndsAll(result.status)) return FailCall(result.status, streams);
+    result.text = absl::StrCat(all.size() > 1 ? result.id : "",
+                               all.size() > 1 ? ": " : "", result.text, "\n");
   }
-  return Print(all, streams);
+  return PrintResults(results, "volume_id", streams);
 }
 
 }  // namespace addons

@@ -3,18 +3,18 @@
 #include <google/protobuf/message.h>
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/utc.h"
 #include "base/uuid.h"
 #include "cli/aligned_table.h"
 #include "cli/inspection.h"
-#include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/repeated_call.h"
+#include "cli/volume_results.h"
 #include "cli/yaml.h"
 #include "rpc/text.h"
 
@@ -24,6 +24,9 @@ namespace {
 namespace admin_pb = ::rbdaddons::admin::v1;
 using nlohmann::ordered_json;
 using std::chrono::milliseconds;
+
+/// The volume of an item; an answer's volume_id is the test's own.
+constexpr char kTested[] = "tested";
 
 absl::Status Call(const TestCommand& command, const std::string& subject,
                   milliseconds one_call,
@@ -38,20 +41,8 @@ std::string VolumeText(const std::string& id) {
   return absl::StrCat("volume '", id, "'");
 }
 
-/// What became of one volume.
-struct Tested {
-  std::string id;
-  ordered_json fields = ordered_json::object();
-  std::string text;
-  absl::Status status;
-};
-
-void AddFields(const google::protobuf::Message& answer, Tested* tested) {
-  const auto fields = JsonOf(answer);
-  if (fields.ok()) tested->fields.update(*fields);
-}
-
-void StartOne(const TestCommand& command, Streams& streams, Tested* tested) {
+void StartOne(const TestCommand& command, Streams& streams,
+              VolumeResult* tested) {
   admin_pb::StartTestRequest request;
   request.set_volume_id(tested->id);
   request.set_name(command.point);
@@ -82,7 +73,8 @@ void StartOne(const TestCommand& command, Streams& streams, Tested* tested) {
   }
 }
 
-void StopOne(const TestCommand& command, Streams& streams, Tested* tested) {
+void StopOne(const TestCommand& command, Streams& streams,
+             VolumeResult* tested) {
   admin_pb::StopTestRequest request;
   request.set_volume_id(tested->id);
   admin_pb::StopTestResponse stopped;
@@ -95,32 +87,21 @@ void StopOne(const TestCommand& command, Streams& streams, Tested* tested) {
       stopped.removed() ? "removed" : "there was no test of it", "\n");
 }
 
-/// Each of them, also where one fails, and one answer for all; the first
-/// failure counts.
 int ForEach(const TestCommand& command, Streams& streams,
-            void (*one)(const TestCommand&, Streams&, Tested*)) {
-  ordered_json items = ordered_json::array();
-  std::string text;
-  int first = 0;
+            void (*one)(const TestCommand&, Streams&, VolumeResult*)) {
+  std::vector<VolumeResult> results;
   for (const std::string& id : command.ids) {
-    Tested tested;
-    tested.id = id;
-    one(command, streams, &tested);
-    ordered_json item = {{"tested", id}};
-    item.update(tested.fields);
-    if (tested.status.ok()) {
-      absl::StrAppend(&text, tested.text);
-    } else {
-      const int code = FailCall(tested.status, streams);
-      if (first == 0) first = code;
-      item["code"] = absl::StatusCodeToString(tested.status.code());
-      item["error"] = tested.status.message();
+    VolumeResult result;
+    result.id = id;
+    one(command, streams, &result);
+    if (EndsAll(result.status)) {
+      // What was done before stays.
+      if (!results.empty()) PrintResults(results, kTested, streams);
+      return FailCall(result.status, streams);
     }
-    items.push_back(std::move(item));
-    if (first == kCliUsage || first == kCliInterrupted) break;
+    results.push_back(std::move(result));
   }
-  Yield({{"items", items}}, text, streams);
-  return first;
+  return PrintResults(results, kTested, streams);
 }
 
 const char* StateText(admin_pb::TestFailover::State state) {

@@ -202,20 +202,21 @@ Findings CheckStoredSchedules(const MirroredPlace& place, Pool& pool) {
   const auto whole =
       place.place.cluster->OpenPool(pool.id(), "", Access::kRead);
   if (!whole.ok()) return {};
-  const auto wrong = FindWrongSchedules(**whole, pool);
-  if (!wrong.ok() || wrong->empty()) return {};
+  const auto found = FindWrongSchedules(**whole, pool);
+  if (!found.ok() || found->wrong.empty()) return {};
+  const std::vector<WrongSchedule>& wrong = found->wrong;
   // One that does not run does harm, the others are late.
   const auto harmful = std::find_if(
-      wrong->begin(), wrong->end(),
+      wrong.begin(), wrong.end(),
       [](const WrongSchedule& one) { return !one.schedule.Runs(); });
-  const bool problem = harmful != wrong->end();
-  const WrongSchedule& worst = problem ? *harmful : wrong->front();
+  const bool problem = harmful != wrong.end();
+  const WrongSchedule& worst = problem ? *harmful : wrong.front();
   return {
       {"schedule.wrong",
        problem ? FindingVerdict::kProblem : FindingVerdict::kWarning,
        place.object,
        absl::StrCat(worst.seen,
-                    "; schedules that are not right: ", wrong->size()),
+                    "; schedules that are not right: ", wrong.size()),
        absl::StrCat("rbd-addons audit schedules --pool ", place.place.pool_name,
                     " names each with the command that "
                     "removes it; a promotion of a volume sets the one of "

@@ -10,15 +10,9 @@
 #include "ceph/pool.h"
 #include "keyrotation/passphrase_wrap.h"
 #include "volume/resolved.h"
+#include "volume/told_entry.h"
 
 namespace addons {
-
-/// What ceph-csi notes on the image of an encrypted volume. The second names
-/// are those of old volumes; a value is taken from the first that is there.
-inline constexpr char kEncryptedKey[] = "rbd.csi.ceph.com/encrypted";
-inline constexpr char kOldEncryptedKey[] = ".rbd.csi.ceph.com/encrypted";
-inline constexpr char kPassphraseKey[] = "rbd.csi.ceph.com/dek";
-inline constexpr char kOldPassphraseKey[] = ".rbd.csi.ceph.com/dek";
 
 /// Whether the image of the volume holds a LUKS header, as ceph-csi notes it
 /// there. OK: it does. FAILED_PRECONDITION: not yet, or it is a secondary,

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "operation/run_operation.h"
-#include "points/long_read_service.h"
+#include "points/long_read.h"
 #include "points/make_point.h"
 #include "points/prove.h"
 #include "replication/replication_service_call.h"

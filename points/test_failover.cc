@@ -1,7 +1,6 @@
 #include "points/test_failover.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,6 +18,7 @@
 #include "replication/look/mount_restriction.h"
 #include "replication/look/point.h"
 #include "volume/pool_room.h"
+#include "volume/told_entry.h"
 #include "volume/volume_directory.h"
 #include "volume/volume_id.h"
 #include "volume/volume_journal.h"
@@ -31,11 +31,6 @@ constexpr char kStopAction[] = "stop the test of";
 constexpr char kVerb[] = "make or end";
 /// For people who look at the image.
 constexpr char kTestNote[] = "rbd-addons.test";
-/// How ceph-csi tells that an image is encrypted.
-constexpr char kEncrypted[] = "rbd.csi.ceph.com/encrypted";
-/// Its key, where the KMS keeps that at the image: wrapped for one volume id.
-constexpr std::array<const char*, 2> kWrappedKeys = {"rbd.csi.ceph.com/dek",
-                                                     ".rbd.csi.ceph.com/dek"};
 
 LeaseTarget LeaseOfTest(const ResolvedPlace& place,
                         const std::string& source_uuid) {
@@ -105,7 +100,7 @@ absl::Status CheckKey(const SeenImage& seen) {
   ADDONS_ASSIGN_OR_RETURN(
       const std::unique_ptr<Image> image,
       seen.opened.reads->OpenImageByIdReadOnly(seen.view.image_id));
-  for (const char* const key : kWrappedKeys) {
+  for (const char* const key : {kPassphraseKey, kOldPassphraseKey}) {
     ADDONS_ASSIGN_OR_RETURN(const auto value, image->Metadata(key));
     if (!value.has_value() || value->empty()) continue;
     return seen.Refuse(
@@ -165,10 +160,11 @@ absl::Status SetTestMetadata(const WholePoint& whole, const StartedTest& test,
   ADDONS_ASSIGN_OR_RETURN(
       const std::unique_ptr<Image> source,
       seen.opened.reads->OpenImageByIdReadOnly(seen.view.image_id));
-  ADDONS_ASSIGN_OR_RETURN(const auto encrypted, source->Metadata(kEncrypted));
+  ADDONS_ASSIGN_OR_RETURN(const auto encrypted,
+                          source->Metadata(kEncryptedKey));
   ADDONS_RETURN_IF_ERROR(source->Close());
   if (encrypted.has_value()) {
-    ADDONS_RETURN_IF_ERROR(image.SetMetadata(kEncrypted, *encrypted));
+    ADDONS_RETURN_IF_ERROR(image.SetMetadata(kEncryptedKey, *encrypted));
   }
   // Its data are the same.
   if (const std::string who = MountRestrictionOf(seen.view); !who.empty()) {

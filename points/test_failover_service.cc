@@ -8,7 +8,7 @@
 #include "base/status_macros.h"
 #include "inspection/named_pool.h"
 #include "operation/run_operation.h"
-#include "points/long_read_service.h"
+#include "points/long_read.h"
 #include "points/test_failover.h"
 #include "replication/replication_service_call.h"
 #include "rpc/secrets.h"

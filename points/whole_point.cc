@@ -37,7 +37,6 @@ absl::StatusOr<SeenImage> SeeImage(OperationContext& context,
                      "its replication is off; enable it first");
 }
 
-/// The image's content at a snapshot of it.
 absl::StatusOr<ContentSource> SourceAt(const SeenImage& seen, uint64_t snapshot,
                                        uint64_t bytes_per_second) {
   const OpenedVolume& opened = seen.opened;
@@ -70,8 +69,6 @@ absl::StatusOr<ContentSource> SourceAt(const SeenImage& seen, uint64_t snapshot,
   return source;
 }
 
-/// While a snapshot is removed its objects read as others. What is there now.
-/// UNAVAILABLE: it is not the same one any more.
 absl::StatusOr<SeenImage> StillThere(OperationContext& context,
                                      ReplicationEnvironment& environment,
                                      const VolumeTarget& target,

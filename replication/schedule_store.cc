@@ -210,32 +210,23 @@ std::string ImageIdOf(const Pool& pool, const std::string& level) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<WrongSchedule>> FindWrongSchedules(Pool& whole,
-                                                              Pool& pool) {
+absl::StatusOr<WrongSchedules> FindWrongSchedules(Pool& whole, Pool& pool) {
   ADDONS_ASSIGN_OR_RETURN(const auto levels, ReadLevels(whole, pool));
-  std::vector<WrongSchedule> wrong;
+  WrongSchedules found;
   for (const auto& [level, text] : levels) {
+    const std::string image_id = ImageIdOf(pool, level);
     const auto schedules = ParseSchedules(text);
-    if (!schedules.has_value()) continue;
+    if (!schedules.has_value()) {
+      found.unreadable.emplace(level, image_id);
+      continue;
+    }
     for (const SnapshotSchedule& schedule : *schedules) {
       std::string seen = WhatIsWrong(schedule);
       if (seen.empty()) continue;
-      wrong.push_back(
-          {level, ImageIdOf(pool, level), schedule, std::move(seen)});
+      found.wrong.push_back({level, image_id, schedule, std::move(seen)});
     }
   }
-  return wrong;
-}
-
-absl::StatusOr<std::map<std::string, std::string>> FindUnreadableSchedules(
-    Pool& whole, Pool& pool) {
-  ADDONS_ASSIGN_OR_RETURN(const auto levels, ReadLevels(whole, pool));
-  std::map<std::string, std::string> unreadable;
-  for (const auto& [level, text] : levels) {
-    if (ParseSchedules(text).has_value()) continue;
-    unreadable.emplace(level, ImageIdOf(pool, level));
-  }
-  return unreadable;
+  return found;
 }
 
 }  // namespace addons

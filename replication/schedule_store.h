@@ -72,17 +72,17 @@ struct WrongSchedule {
   std::string seen;  // what is wrong with it
 };
 
+struct WrongSchedules {
+  std::vector<WrongSchedule> wrong;
+  /// What is written in a way that is not known: the image's id ("": of a whole
+  /// pool or namespace) by level. Such a one the manager neither runs nor lists
+  /// nor drops, if it cannot read it either (16.2.15).
+  std::map<std::string, std::string> unreadable;
+};
 /// Those among the schedules of `pool` (and its namespace), its own and its
 /// images'. `whole` is its default namespace. Blocks for up to three reads;
 /// errors are those of Pool.
-absl::StatusOr<std::vector<WrongSchedule>> FindWrongSchedules(Pool& whole,
-                                                              Pool& pool);
-
-/// Those of the same that are written in a way that is not known: the image's
-/// id ("": of a whole pool or namespace) by level. Such a one the manager
-/// neither runs nor lists nor drops, if it cannot read it either (16.2.15).
-absl::StatusOr<std::map<std::string, std::string>> FindUnreadableSchedules(
-    Pool& whole, Pool& pool);
+absl::StatusOr<WrongSchedules> FindWrongSchedules(Pool& whole, Pool& pool);
 
 }  // namespace addons
 

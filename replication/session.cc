@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/log.h"
 #include "base/status_macros.h"
 #include "ceph/errors.h"
 #include "ceph/pinned_options.h"
@@ -141,6 +142,42 @@ absl::Status ChangeImage(const ResolvedVolume& volume,
     return changed.ok() ? closed : changed;
   };
   return AfterResolve(run(), volume);
+}
+
+absl::Status WhileBusy(const Session& session,
+                       const std::function<absl::Status()>& change,
+                       absl::Status* changed) {
+  OperationContext& context = session.context;
+  const ReplicationOptions& options = session.environment.options;
+  const SteadyTime patience = context.clock().Now() + options.watch_timeout;
+  *changed = change();
+  while (CephErrno(*changed) == EBUSY && context.clock().Now() < patience) {
+    ADDONS_RETURN_IF_ERROR(context.SleepFor(options.poll_interval));
+    *changed = change();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RemoveSnapshotsNotWhole(const Session& session, Image& image,
+                                     const std::vector<uint64_t>& ids,
+                                     const NotWholeWords& words) {
+  const std::string volume = Quoted(session.volume.volume_id.text());
+  for (const uint64_t id : ids) {
+    absl::Status removed;
+    ADDONS_RETURN_IF_ERROR(WhileBusy(
+        session, [&image, id] { return image.RemoveSnapshot(id); }, &removed));
+    if (CephErrno(removed) == EBUSY) {
+      Log().error(
+          "{}, and was not removed; remove it by hand volume={} snapshot={}: "
+          "{}",
+          words.stays, volume, id, Quoted(removed.message()));
+      continue;
+    }
+    ADDONS_RETURN_IF_ERROR(removed);
+    Log().warn("{} was removed volume={} snapshot={}", words.removed, volume,
+               id);
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<ImageClients> FindClients(const Session& session, Image& image) {

@@ -136,6 +136,25 @@ absl::StatusOr<Result> RunForResult(
 absl::Status ChangeImage(const ResolvedVolume& volume,
                          const std::function<absl::Status(Image&)>& change);
 
+/// `changed` is what `change` answers, which is repeated while that is EBUSY,
+/// for ReplicationOptions::watch_timeout at most: a daemon that died a moment
+/// ago still counts as having an image open. Errors of SleepFor().
+absl::Status WhileBusy(const Session& session,
+                       const std::function<absl::Status()>& change,
+                       absl::Status* changed);
+
+/// What is said of snapshots that have not arrived whole.
+struct NotWholeWords {
+  const char* removed;  // "a snapshot that had arrived in part"
+  const char* stays;    // "a snapshot has arrived in part, is a mixture"
+};
+/// Removes snapshots of users, by id: nobody must take them for what they were
+/// on the other site. One that is protected or has clones stays, and is logged.
+/// WhileBusy() each; an absent one is OK.
+absl::Status RemoveSnapshotsNotWhole(const Session& session, Image& image,
+                                     const std::vector<uint64_t>& ids,
+                                     const NotWholeWords& words);
+
 /// ListClients(), whose workloads are no daemons that hold the lease, or died
 /// with it, either: with such a one BeginMutation() deals.
 absl::StatusOr<ImageClients> FindClients(const Session& session, Image& image);

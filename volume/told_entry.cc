@@ -15,8 +15,6 @@ using Metadata = std::map<std::string, std::string>;
 // Names are ceph-csi's.
 constexpr char kPvName[] = "csi.storage.k8s.io/pv/name";
 constexpr char kPvcNamespace[] = "csi.storage.k8s.io/pvc/namespace";
-constexpr char kEncrypted[] = "rbd.csi.ceph.com/encrypted";
-constexpr char kEncryptionKey[] = "rbd.csi.ceph.com/dek";
 
 constexpr char kUuidField[] = "uuid";
 constexpr char kNameField[] = "name";
@@ -90,8 +88,8 @@ ToldEntry ReadToldEntry(const Metadata& metadata, const std::string& uuid) {
     told.owner = NameAt(metadata, kPvcNamespace);
     if (!told.request_name.empty()) told.source = ToldEntry::Source::kCephCsi;
   }
-  told.encrypted = told.encrypted || IsSet(metadata, kEncrypted) ||
-                   IsSet(metadata, kEncryptionKey);
+  told.encrypted = told.encrypted || IsSet(metadata, kEncryptedKey) ||
+                   IsSet(metadata, kPassphraseKey);
   return told;
 }
 

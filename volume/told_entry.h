@@ -12,6 +12,13 @@ namespace addons {
 // does, unless its key begins with ".rbd". So the image itself tells there what
 // the entry of its volume is.
 
+/// What ceph-csi notes on the image of an encrypted volume. The second names
+/// are those of old volumes; a value is taken from the first that is there.
+inline constexpr char kEncryptedKey[] = "rbd.csi.ceph.com/encrypted";
+inline constexpr char kOldEncryptedKey[] = ".rbd.csi.ceph.com/encrypted";
+inline constexpr char kPassphraseKey[] = "rbd.csi.ceph.com/dek";
+inline constexpr char kOldPassphraseKey[] = ".rbd.csi.ceph.com/dek";
+
 /// Where ceph-csi's own metadata does not tell all of the entry (it writes none
 /// without --setmetadata, and never which KMS an encrypted volume has), Enable
 /// adds this note.

@@ -74,23 +74,18 @@ void AuditSchedules(AuditedPlace& place, Pool& whole) {
         "remove the schedule of this image id",
         {OmapRepair::Change::kRemove, "", kScheduleObject, level, **schedule});
   }
-  const auto wrong = FindWrongSchedules(whole, place.pool);
-  if (!wrong.ok()) {
+  const auto found = FindWrongSchedules(whole, place.pool);
+  if (!found.ok()) {
     return place.NotSeen(AuditKind::kSchedules, place.pool.Spec(""),
-                         wrong.status());
+                         found.status());
   }
-  const auto unreadable = FindUnreadableSchedules(whole, place.pool);
-  if (!unreadable.ok()) {
-    return place.NotSeen(AuditKind::kSchedules, place.pool.Spec(""),
-                         unreadable.status());
-  }
-  if (wrong->empty() && unreadable->empty()) return;
+  if (found->wrong.empty() && found->unreadable.empty()) return;
   const auto names = ReadImageNames(place.pool);
   if (!names.ok()) {
     return place.NotSeen(AuditKind::kSchedules, place.pool.Spec(""),
                          names.status());
   }
-  for (const WrongSchedule& one : *wrong) {
+  for (const WrongSchedule& one : found->wrong) {
     std::string image;
     if (!one.image_id.empty()) {
       // Of an image that is gone there is a finding already.
@@ -100,7 +95,7 @@ void AuditSchedules(AuditedPlace& place, Pool& whole) {
     place.Found(AuditKind::kSchedules, place.pool.Spec(image), one.seen,
                 RemoveCommand(one.level, one.schedule, place.pool, image));
   }
-  for (const auto& [level, image_id] : *unreadable) {
+  for (const auto& [level, image_id] : found->unreadable) {
     std::string image;
     if (!image_id.empty()) {
       if (!names->contains(image_id)) continue;

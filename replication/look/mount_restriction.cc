@@ -1,6 +1,7 @@
 #include "replication/look/mount_restriction.h"
 
 #include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/json.h"
@@ -20,16 +21,12 @@ struct ToldRestriction {
 std::optional<ToldRestriction> ReadToldRestriction(const MirrorView& view) {
   const auto found = view.marks.find(kMountRestrictionMark);
   if (found == view.marks.end()) return std::nullopt;
-  const nlohmann::json mark = ParseJson(found->second);
-  if (!mark.is_object() ||
-      mark.value(kToldUnder, nlohmann::json()) != view.info.global_id) {
-    return std::nullopt;
-  }
-  const nlohmann::json accounts = mark.value(kToldAccounts, nlohmann::json());
-  if (!accounts.is_string()) return std::nullopt;
-  return ToldRestriction{
-      mark.value(kToldByImage, nlohmann::json()) == view.image_id,
-      accounts.get<std::string>()};
+  JsonFields mark(found->second);
+  if (mark.Text(kToldUnder) != view.info.global_id) return std::nullopt;
+  std::string accounts = mark.Text(kToldAccounts);
+  if (!mark.wrong().empty()) return std::nullopt;
+  return ToldRestriction{mark.Text(kToldByImage) == view.image_id,
+                         std::move(accounts)};
 }
 
 /// What ceph-csi goes by on this site.

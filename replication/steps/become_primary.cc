@@ -293,8 +293,11 @@ absl::Status BecomePrimary::CallForced() {
       if (snapshot_id > seen) continue;
       ADDONS_RETURN_IF_ERROR(image.RemoveSnapshot(snapshot_id));
     }
-    ADDONS_RETURN_IF_ERROR(
-        RemoveUserSnapshotsWithoutCopy(session_, image, view_));
+    ADDONS_RETURN_IF_ERROR(RemoveSnapshotsNotWhole(
+        session_, image, UserSnapshotsWithoutCopy(view_),
+        {"a snapshot whose name alone had arrived",
+         "the name alone of a snapshot has arrived, it is not what it was on "
+         "the other site"}));
     return ReadBackAndNote(image, Force::kYes);
   });
 }

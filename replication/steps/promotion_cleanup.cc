@@ -1,6 +1,5 @@
 #include "replication/steps/promotion_cleanup.h"
 
-#include <cerrno>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -11,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "base/status_macros.h"
-#include "ceph/errors.h"
 #include "ceph/mirror_clients.h"
 #include "replication/look/journal.h"
 #include "replication/look/known_proofs.h"
@@ -116,35 +114,6 @@ absl::Status RemoveHalfCopies(Session& session, const MirrorView& view) {
     return absl::OkStatus();
   };
   return ChangeAsSeen(session, view, remove).status();
-}
-
-absl::Status RemoveUserSnapshotsWithoutCopy(Session& session, Image& image,
-                                            const MirrorView& view) {
-  OperationContext& context = session.context;
-  const ReplicationOptions& options = session.environment.options;
-  for (const uint64_t snapshot_id : UserSnapshotsWithoutCopy(view)) {
-    const SteadyTime patience = context.clock().Now() + options.watch_timeout;
-    absl::Status removed = image.RemoveSnapshot(snapshot_id);
-    while (CephErrno(removed) == EBUSY && context.clock().Now() < patience) {
-      ADDONS_RETURN_IF_ERROR(context.SleepFor(options.poll_interval));
-      removed = image.RemoveSnapshot(snapshot_id);
-    }
-    if (removed.ok()) {
-      Log().warn(
-          "a snapshot whose name alone had arrived was removed volume={} "
-          "snapshot={}",
-          Quoted(session.volume.volume_id.text()), snapshot_id);
-      continue;
-    }
-    if (CephErrno(removed) != EBUSY) return removed;
-    Log().error(
-        "the name alone of a snapshot has arrived, it is not what it was on "
-        "the other site, and it was not removed; remove it by hand volume={} "
-        "snapshot={}: {}",
-        Quoted(session.volume.volume_id.text()), snapshot_id,
-        Quoted(removed.message()));
-  }
-  return absl::OkStatus();
 }
 
 absl::Status RemovePoints(const MirrorView& view, Image& image) {

@@ -36,12 +36,6 @@ absl::Status MakeWritable(Session& session, absl::string_view verb,
 /// on, without a resync, as if it were the whole one, with another content.
 absl::Status RemoveHalfCopies(Session& session, const MirrorView& view);
 
-/// With the image promoted by force a moment ago, as `view` showed it before:
-/// its UserSnapshotsWithoutCopy(). Nobody must take them for what they were on
-/// the other site. One that is protected or has clones stays, and is logged.
-absl::Status RemoveUserSnapshotsWithoutCopy(Session& session, Image& image,
-                                            const MirrorView& view);
-
 /// Removes the points that `view` shows, with their record, through an open
 /// handle of a primary. The first error; what cannot be removed keeps nothing
 /// else from it.

@@ -234,20 +234,6 @@ absl::Status Rescue::Promoted(const MirrorView& view) {
   return SetRecord(record);
 }
 
-// A daemon that died a moment ago still counts as having an image open.
-absl::Status Rescue::WhileBusy(const std::function<absl::Status()>& change,
-                               absl::Status* changed) {
-  const SteadyTime patience =
-      context_.clock().Now() + environment_.options.watch_timeout;
-  *changed = change();
-  while (CephErrno(*changed) == EBUSY && context_.clock().Now() < patience) {
-    ADDONS_RETURN_IF_ERROR(
-        context_.SleepFor(environment_.options.poll_interval));
-    *changed = change();
-  }
-  return absl::OkStatus();
-}
-
 absl::Status Rescue::Remove() {
   ADDONS_RETURN_IF_ERROR(context_.BeginMutation());
   ADDONS_RETURN_IF_ERROR(OpenPool());
@@ -263,8 +249,8 @@ absl::Status Rescue::Remove() {
   context_.Step("removing the rescue image");
   context_.SetPending(absl::OkStatus());
   absl::Status removed;
-  ADDONS_RETURN_IF_ERROR(
-      WhileBusy([this] { return pool_->RemoveImage(rescue_name_); }, &removed));
+  ADDONS_RETURN_IF_ERROR(WhileBusy(
+      session_, [this] { return pool_->RemoveImage(rescue_name_); }, &removed));
   if (!removed.ok()) {
     Log().warn(
         "a rescue image that is not needed any more was not removed, the next "

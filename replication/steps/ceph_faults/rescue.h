@@ -177,10 +177,6 @@ class Rescue {
   absl::Status RemoveHalfUserSnapshots(Image& image, const MirrorView& view);
   absl::Status SetRecord(const RescueRecord& record);
   absl::Status SetStep(RescueStep step);
-  /// `changed` is what `change` answers, which is repeated while that is EBUSY,
-  /// for ReplicationOptions::watch_timeout at most. Errors of SleepFor().
-  absl::Status WhileBusy(const std::function<absl::Status()>& change,
-                         absl::Status* changed);
   /// SetRecord(), and gives the rescue image the size that it says.
   absl::Status BeginRecord(const RescueRecord& record);
   absl::Status Failed(absl::string_view reason) const;

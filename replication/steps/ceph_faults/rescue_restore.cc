@@ -107,33 +107,16 @@ absl::StatusOr<bool> Rescue::WrittenSince(
   return !untouched;
 }
 
-/// Those that came with the copy: nobody must take them for what they were on
-/// the other site. One that is protected or has clones stays.
+/// Those that came with the copy.
 absl::Status Rescue::RemoveHalfUserSnapshots(Image& image,
                                              const MirrorView& view) {
   if (record_.state_snapshot_id == 0) return absl::OkStatus();
-  for (const uint64_t snapshot_id :
-       UserSnapshotsInMidCopy(view.other_snapshots, record_.state_snapshot_id,
-                              record_.snapshot_id)) {
-    absl::Status removed;
-    ADDONS_RETURN_IF_ERROR(WhileBusy(
-        [&image, snapshot_id] { return image.RemoveSnapshot(snapshot_id); },
-        &removed));
-    if (CephErrno(removed) == EBUSY) {
-      Log().error(
-          "a snapshot has arrived in part, is a mixture, and was not removed; "
-          "remove it by hand volume={} snapshot={}: {}",
-          Quoted(session_.volume.volume_id.text()), snapshot_id,
-          Quoted(removed.message()));
-      continue;
-    }
-    ADDONS_RETURN_IF_ERROR(removed);
-    Log().warn(
-        "a snapshot that had arrived in part was removed volume={} "
-        "snapshot={}",
-        Quoted(session_.volume.volume_id.text()), snapshot_id);
-  }
-  return absl::OkStatus();
+  return RemoveSnapshotsNotWhole(
+      session_, image,
+      UserSnapshotsInMidCopy(view.other_snapshots, record_.state_snapshot_id,
+                             record_.snapshot_id),
+      {"a snapshot that had arrived in part",
+       "a snapshot has arrived in part, is a mixture"});
 }
 
 absl::Status Rescue::RestoreImage(Image& image, const MirrorView& view,

@@ -1,5 +1,5 @@
-#ifndef ADDONS_POINTS_LONG_READ_SERVICE_H_
-#define ADDONS_POINTS_LONG_READ_SERVICE_H_
+#ifndef ADDONS_POINTS_LONG_READ_H_
+#define ADDONS_POINTS_LONG_READ_H_
 
 #include <string>
 
@@ -23,4 +23,4 @@ inline void MakeLongRead(const char* action, const std::string& volume_id,
 
 }  // namespace addons
 
-#endif  // ADDONS_POINTS_LONG_READ_SERVICE_H_
+#endif  // ADDONS_POINTS_LONG_READ_H_
