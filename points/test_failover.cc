@@ -276,7 +276,7 @@ absl::StatusOr<StartedFailover> Start(LeasedContext& context,
   }
   ADDONS_RETURN_IF_ERROR(CheckTestRoom(whole));
   StartedFailover started;
-  started.place = whole.seen.opened.volume;
+  started.place = static_cast<const ResolvedPlace&>(whole.seen.opened.volume);
   ADDONS_ASSIGN_OR_RETURN(started.test, NewTest(context, whole, target));
   ADDONS_RETURN_IF_ERROR(context.BeginMutation());
   ADDONS_RETURN_IF_ERROR(WriteTest(*pool, uuid, started.test));
