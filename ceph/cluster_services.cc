@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <map>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "base/json.h"
@@ -77,6 +79,7 @@ class MapFilter {
   bool operator()(int depth, json::parse_event_t event, const json& value) {
     using Event = json::parse_event_t;
     if (event == Event::key) return TakeKey(depth, value);
+    if (section_ == kQueue && event == Event::value) TakeRemoved(value);
     List* const list = ListOf(section_);
     if (list == nullptr || event == Event::object_end ||
         event == Event::array_end) {
@@ -91,6 +94,7 @@ class MapFilter {
   void Finish(OsdMapView* view) {
     view->lists_addresses = addresses_.something;
     view->lists_ranges = ranges_.something;
+    view->untrimmed = std::move(untrimmed_);
     if (!addresses_.known || !ranges_.known) return;
     blocklist_.has_ranges = true;
     view->blocklist = std::move(blocklist_);
@@ -112,10 +116,18 @@ class MapFilter {
     if (depth == 1) {
       section_ = name;
       return section_ == "epoch" || section_ == "modified" ||
-             section_ == "osds" || section_ == "pools";
+             section_ == "osds" || section_ == "pools" || section_ == "flags";
     }
-    if (depth == 2) key_ = name;
+    if (depth == 2 || section_ == kQueue) key_ = name;
     return std::find(kNeeded.begin(), kNeeded.end(), name) != kNeeded.end();
+  }
+
+  /// [{"pool": 2, "snaps": [{"begin": 5, "length": 3}]}], of which nothing
+  /// stays: a busy cluster has thousands.
+  void TakeRemoved(const json& value) {
+    if (!value.is_number_unsigned()) return;
+    if (key_ == "pool") pool_ = value.get<int64_t>();
+    if (key_ == "length") untrimmed_[pool_] += value.get<uint64_t>();
   }
 
   /// {"10.0.0.1:0/5": "2026-11-22T02:24:38+0000"}: as `osd blocklist ls` does,
@@ -138,8 +150,12 @@ class MapFilter {
       "osd",  "up",  "public_addrs", "cluster_addrs",        "addrvec", "addr",
       "pool", "rbd", "pool_name",    "application_metadata", "pg_num"};
 
+  static constexpr char kQueue[] = "removed_snaps_queue";
+
   std::string section_;
-  std::string key_;  // of the second level
+  std::string key_;   // of the second level; in the queue of any
+  int64_t pool_ = 0;  // of the queue
+  std::map<int64_t, uint64_t> untrimmed_;
   List addresses_;
   List ranges_;
   Blocklist blocklist_;
@@ -166,6 +182,10 @@ absl::StatusOr<OsdMapView> ReadMap(Cluster& cluster, uint64_t epoch) {
     view.epoch = static_cast<uint64_t>(is);
   }
   filter.Finish(&view);
+  for (const absl::string_view flag :
+       absl::StrSplit(Text(At(dump, "flags")), ',')) {
+    view.trims_no_snapshots |= flag == "nosnaptrim";
+  }
   if (!At(dump, "osds").is_array() || !At(dump, "pools").is_array()) {
     return NotUnderstood("osd dump", "it has no list of OSDs or of pools");
   }

@@ -2,6 +2,7 @@
 #define ADDONS_CEPH_CLUSTER_SERVICES_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,10 @@ struct OsdMapView {
   absl::Time modified;
   std::vector<LiveService> osds;  // those that are up
   std::vector<RbdPool> pools;     // those that are used for RBD
+  /// The flag nosnaptrim: the OSDs give nothing back of removed snapshots.
+  bool trims_no_snapshots = false;
+  /// By pool, how many removed snapshots its OSDs have not trimmed yet.
+  std::map<int64_t, uint64_t> untrimmed;
   /// What this map blocks; nullopt: it does not show it, or in a form that is
   /// not known, and `osd blocklist ls` has to be asked.
   std::optional<Blocklist> blocklist;

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
@@ -369,6 +370,31 @@ TEST_F(DoctorTest, APlaceThatIsNotMirroredAsItShouldBeIsNamed) {
   RunRemedy("a", absl::StrReplaceAll(found.Remedy("mirror.peer", "other"),
                                      {{"TOKEN-FILE", Own("token")}}));
   EXPECT_EQ(DiagnoseOwn().Verdict("mirror.peer", "other"), "OK");
+}
+
+// Ceph's own form of the flag and of the queue.
+TEST_F(DoctorTest, ThatRemovedSnapshotsAreNotTrimmedIsNamed) {
+  Testbed("ceph", {"a", "osd", "set", "nosnaptrim"});
+  const std::string image = absl::StrCat(RealBed::kPool, "/trimmed");
+  Rbd("a", {"create", "--size", "1M", image});
+  Rbd("a", {"snap", "create", "--no-progress", image + "@gone"});
+  Rbd("a", {"snap", "rm", "--no-progress", image + "@gone"});
+  const auto seen = [](absl::string_view text) {
+    return [text] {
+      return absl::StrContains(Diagnose("a").Seen("cluster.snaptrim"), text);
+    };
+  };
+  EXPECT_TRUE(Eventually(seen("not trimmed yet"), seconds(30)))
+      << Diagnose("a").all;
+  const Found found = Diagnose("a");
+  EXPECT_EQ(found.Verdict("cluster.snaptrim"), "PROBLEM") << found.all;
+  EXPECT_THAT(found.Remedy("cluster.snaptrim"),
+              HasSubstr("ceph osd unset nosnaptrim"));
+  Testbed("ceph", {"a", "osd", "unset", "nosnaptrim"});
+  EXPECT_TRUE(Eventually(seen("have trimmed all"), seconds(60)))
+      << Diagnose("a").all;
+  EXPECT_EQ(Diagnose("a").Verdict("cluster.snaptrim"), "OK");
+  Rbd("a", {"rm", "--no-progress", image});
 }
 
 TEST_F(DoctorTest, RbdMirrorsThatAreGoneAreNamedBySite) {

@@ -729,6 +729,33 @@ TEST_F(CheckClusterTest, OptionsOfClientsThatHarmReplicationAreNamed) {
             FindingVerdict::kProblem);
 }
 
+TEST_F(CheckClusterTest, ThatRemovedSnapshotsAreNotTrimmedIsNamed) {
+  const auto seen = [this](const std::string& flags, const std::string& queue) {
+    return Check({{"osd dump",
+                   absl::StrCat(
+                       R"({"epoch": 3, "osds": [], "modified": )"
+                       R"("2026-11-22T01:54:00.534338+0000", "flags": ")",
+                       flags, R"(", "removed_snaps_queue": )", queue,
+                       R"(, "pools": [{"pool": )", pair_.pool_id(pair_.a()),
+                       R"(, "pool_name": ")", MirroredPair::kPool,
+                       R"(", "pg_num": 6, "application_metadata": )"
+                       R"({"rbd": {}}}]})")}})
+        .at("cluster.snaptrim");
+  };
+  EXPECT_EQ(Check().at("cluster.snaptrim").verdict, FindingVerdict::kOk);
+  const char* const three =
+      R"([{"pool": 9, "snaps": [{"begin": 4, "length": 3}]}])";
+  const Finding off = seen("sortbitwise,nosnaptrim", three);
+  EXPECT_EQ(off.verdict, FindingVerdict::kProblem);
+  EXPECT_THAT(off.seen, AllOf(HasSubstr("flag nosnaptrim is set"),
+                              HasSubstr("3 removed snapshots are not")));
+  EXPECT_THAT(off.remedy, HasSubstr("ceph osd unset nosnaptrim"));
+  // Seconds after a snapshot was removed that is so in any cluster.
+  const Finding busy = seen("sortbitwise", three);
+  EXPECT_EQ(busy.verdict, FindingVerdict::kOk);
+  EXPECT_THAT(busy.seen, HasSubstr("3 removed snapshots are not trimmed yet"));
+}
+
 TEST_F(CheckClusterTest, MonitorsWhoseClocksAreOffAreNamed) {
   const auto skewed = [this](const std::string& skew) {
     return Check({{"time-sync-status",

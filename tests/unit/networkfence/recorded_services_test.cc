@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "ceph/blocklist.h"
 #include "ceph/cluster_services.h"
 #include "ceph/pool.h"
@@ -49,6 +52,32 @@ TEST_P(RecordedServicesTest, TheOsdsAndThePoolsForRbd) {
   EXPECT_GT(view->modified, absl::FromUnixSeconds(1700000000));
   EXPECT_TRUE(view->lists_addresses);
   EXPECT_TRUE(view->lists_ranges);
+}
+
+TEST_P(RecordedServicesTest, RemovedSnapshotsThatAreNotTrimmed) {
+  const auto view = ReadOsdMap(cluster_);
+  ASSERT_OK(view);
+  EXPECT_FALSE(view->trims_no_snapshots);
+  EXPECT_THAT(view->untrimmed, IsEmpty());
+
+  std::string map = Recorded(GetParam(), "osd-dump.json");
+  for (const auto& [is, becomes] :
+       {std::pair(R"("flags": "sort)", R"("flags": "nosnaptrim,sort)"),
+        // As 16.2.15, 18.2.7 and 20.2.4 write it.
+        std::pair(R"("removed_snaps_queue": [])",
+                  R"("removed_snaps_queue":[{"pool":2,"snaps":[)"
+                  R"({"begin":5,"length":1},{"begin":9,"length":3}]},)"
+                  R"({"pool":7,"snaps":[{"begin":2,"length":1}]}])")}) {
+    ASSERT_TRUE(absl::StrContains(map, is)) << is;
+    map = absl::StrReplaceAll(map, {{is, becomes}});
+  }
+  cluster_.Answer("osd dump", map);
+  const auto busy = ReadOsdMap(cluster_);
+  ASSERT_OK(busy);
+  EXPECT_TRUE(busy->trims_no_snapshots);
+  EXPECT_THAT(busy->untrimmed, ElementsAre(std::pair(2, 4U), std::pair(7, 1U)));
+  EXPECT_THAT(busy->pools, SizeIs(1));
+  EXPECT_EQ(busy->modified, view->modified);
 }
 
 TEST_P(RecordedServicesTest, TheMonitorsInTheQuorum) {
