@@ -16,6 +16,7 @@
 #include "replication/decide/demote.h"
 #include "replication/decide/promote.h"
 #include "replication/look/mount_restriction.h"
+#include "replication/look/nvmeof_export.h"
 #include "replication/look/rescue_record.h"
 #include "replication/session.h"
 #include "replication/steps/health.h"
@@ -163,6 +164,14 @@ void Explaining::AddImage(const OpenedVolume& opened, const MirrorView& view) {
   if (image_.group.has_value()) Add("image", "group", image_.group->name);
   if (std::string who = DescribeMountRestriction(view); !who.empty()) {
     Add("image", "may be mounted", std::move(who));
+  }
+  if (std::string where = DescribeNvmeofExport(view.exported); !where.empty()) {
+    Add("image", "exported",
+        absl::StrCat("as ", where,
+                     view.info.primary
+                         ? ""
+                         : ", as it was noted here while this site was "
+                           "primary"));
   }
   AddClients();
 }

@@ -8,6 +8,7 @@
 #include "ceph/mirror_clients.h"
 #include "replication/look/leftover.h"
 #include "replication/look/mirrored_clone.h"
+#include "replication/look/nvmeof_export.h"
 #include "replication/look/peers.h"
 #include "replication/look/report.h"
 
@@ -201,7 +202,7 @@ constexpr Rule<DemoteSeen> kDemoteTable[] = {
      [](const DemoteSeen& s) -> Judged {
        if (s.workloads.empty()) return std::nullopt;
        return Next{Step::kAwaitWorkloadEnd, StatusCode::kFailedPrecondition,
-                   DescribeUse(DescribeWatchers(s.workloads))};
+                   DescribeUse(DescribeWatchers(s.workloads), s.view)};
      }},
     {"no-follower",
      [](const DemoteSeen& s) -> Judged {
@@ -260,10 +261,18 @@ std::string PublishedMark(const std::map<std::string, std::string>& published) {
   return mark == published.end() ? "" : mark->first;
 }
 
-std::string DescribeUse(const std::string& workload) {
-  return absl::StrCat("the image is in use by ", workload,
-                      "; stop the workload (a client that died is gone "
-                      "from this list after 30 s)");
+std::string DescribeUse(const std::string& workload, const MirrorView& view) {
+  std::string text = absl::StrCat("the image is in use by ", workload,
+                                  "; stop the workload (a client that died is "
+                                  "gone from this list after 30 s)");
+  if (const std::string exported = DescribeNvmeofExport(view.exported);
+      !exported.empty()) {
+    absl::StrAppend(&text,
+                    "; a gateway has the image open also while no pod "
+                    "uses it: remove ",
+                    exported);
+  }
+  return text;
 }
 
 OwnDemotionMark MarkOfDemotion(const MirrorView& view) {

@@ -55,7 +55,7 @@ bool FollowerSeen(const DemoteSeen& seen);
 std::string PublishedMark(const std::map<std::string, std::string>& published);
 
 /// "the image is in use by ...", and what to do.
-std::string DescribeUse(const std::string& workload);
+std::string DescribeUse(const std::string& workload, const MirrorView& view);
 
 /// What a demotion notes on the image, for the next promotion here.
 OwnDemotionMark MarkOfDemotion(const MirrorView& view);

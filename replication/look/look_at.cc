@@ -12,6 +12,7 @@
 #include "ceph/image_header.h"
 #include "ceph/pool.h"
 #include "replication/look/journal.h"
+#include "replication/look/nvmeof_export.h"
 #include "replication/look/record.h"
 #include "replication/look/report.h"
 #include "volume/told_entry.h"
@@ -71,6 +72,7 @@ void Read::TakeMetadata(std::map<std::string, std::string> taken) {
       view.marks[key] = value;
     }
     if (absl::StartsWith(key, kPublishPrefix)) view.published[key] = value;
+    if (absl::StartsWith(key, kNvmeofPrefix)) view.exported[key] = value;
     if (key == kRefusedDemotionKey) refused = value;
   }
   view.own = ReadLocalRecord(view.marks, view.image_id, view.info.global_id);

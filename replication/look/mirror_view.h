@@ -154,6 +154,8 @@ struct MirrorView {
   std::map<std::string, std::string> marks;  // metadata that this daemon wrote
   /// Metadata that ceph-csi has while the volume is published: kPublishPrefix.
   std::map<std::string, std::string> published;
+  /// Metadata of ceph-csi's NVMe-oF driver: kNvmeofPrefix.
+  std::map<std::string, std::string> exported;
   /// What is to be noted of the volume's entry in the journal, VolumeNoteDue().
   std::string volume_note_due;
   /// "namespace/name" of the volume's claim in Kubernetes, as ceph-csi notes it

@@ -37,13 +37,10 @@ namespace {
 /// In the answer for a member of a group: what the other site is to be told.
 constexpr char kRefusedForPayload[] = "rbd-addons/refused-for";
 
-class Demotion {
+class Demotion final : public VerbRun<DemoteRequest> {
  public:
   Demotion(const DemoteRequest& request, Session& session)
-      : context_(session.context),
-        environment_(session.environment),
-        request_(request),
-        session_(session) {}
+      : VerbRun("demote", request, session) {}
 
   absl::Status See();
   absl::StatusOr<Next> Judge();
@@ -51,8 +48,6 @@ class Demotion {
   absl::Status Act(const Next& next);
   absl::Status Answer(const Next& next) const;
 
-  Done done;
-  bool fresh = false;  // view_ is a look after the last step
   /// Afterwards: the workload that it refused for, or an empty text.
   const std::string& workload() const { return workload_; }
 
@@ -73,12 +68,7 @@ class Demotion {
   absl::Status MakeRoom();
   absl::Status DemotePrimary();
   absl::Status Repair();
-  absl::Status Failed(absl::StatusCode code, const std::string& reason) const;
 
-  OperationContext& context_;
-  ReplicationEnvironment& environment_;
-  const DemoteRequest& request_;
-  Session& session_;
   bool looked_ = false;  // once at least
   SteadyTime looked_at_;
   std::string workload_;
@@ -89,11 +79,6 @@ class Demotion {
   bool mirror_seen_ = false;        // a primary: an rbd-mirror has it open
   bool open_by_mirror_ = false;     // likewise, and copies from it
 };
-
-absl::Status Demotion::Failed(absl::StatusCode code,
-                              const std::string& reason) const {
-  return FailedTo("demote", session_.volume, code, reason);
-}
 
 absl::Status Demotion::LookAround() {
   PromotionRest& rest = session_.memory.rest;
@@ -149,10 +134,7 @@ absl::StatusOr<Next> Demotion::Judge() {
   return DecideDemote(seen);
 }
 
-absl::Status Demotion::Answer(const Next& next) const {
-  return next.code == absl::StatusCode::kOk ? absl::OkStatus()
-                                            : Failed(next.code, next.reason);
-}
+absl::Status Demotion::Answer(const Next& next) const { return Told(next); }
 
 absl::Status Demotion::Await(const Next& next) {
   switch (next.step) {
@@ -207,7 +189,7 @@ absl::Status Demotion::Repair() {
 absl::Status Demotion::RefuseIfAny(const std::vector<Watcher>& workloads) {
   if (workloads.empty()) return absl::OkStatus();
   return Failed(absl::StatusCode::kFailedPrecondition,
-                DescribeUse(DescribeWatchers(workloads)));
+                DescribeUse(DescribeWatchers(workloads), view_));
 }
 
 /// Whether those who have the image open may be no workload: Ceph's manager

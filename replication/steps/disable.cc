@@ -31,22 +31,16 @@
 namespace addons {
 namespace {
 
-class Disabling {
+class Disabling final : public VerbRun<DisableRequest> {
  public:
   Disabling(const DisableRequest& request, Session& session)
-      : context_(session.context),
-        environment_(session.environment),
-        request_(request),
-        session_(session) {}
+      : VerbRun("disable replication of", request, session) {}
 
   absl::Status See();
   absl::StatusOr<Next> Judge();
   absl::Status Await(const Next& next);
   absl::Status Act(const Next& next);
   absl::Status Answer(const Next& next);
-
-  Done done;
-  bool fresh = false;  // view_ is a look after the last step
 
  private:
   absl::Status ReadObstacle();
@@ -63,12 +57,7 @@ class Disabling {
   absl::Status DisableOnceMore(Force force);
   /// Who is at a copy that is being disabled here; empty: nobody.
   absl::StatusOr<std::string> AtWork();
-  absl::Status Failed(absl::StatusCode code, const std::string& reason) const;
 
-  OperationContext& context_;
-  ReplicationEnvironment& environment_;
-  const DisableRequest& request_;
-  Session& session_;
   MirrorView view_;
   std::optional<std::optional<RescueRecord>> rescue_;  // read after view_
   bool forced_ = false;
@@ -77,11 +66,6 @@ class Disabling {
   std::string obstacle_;        // what librbd waits for, or refuses for
   absl::string_view role_before_;  // empty: nothing was disabled here
 };
-
-absl::Status Disabling::Failed(absl::StatusCode code,
-                               const std::string& reason) const {
-  return FailedTo("disable replication of", session_.volume, code, reason);
-}
 
 /// Of a primary; what is asked of each costs a question.
 absl::Status Disabling::ReadObstacle() {
@@ -340,7 +324,7 @@ absl::Status Disabling::DisableOnceMore(Force force) {
   ++carried_on_;
   Log().warn("carrying on a disable that was interrupted volume={}",
              Quoted(session_.volume.volume_id.text()));
-  const absl::Status disabled = DisableImage(force).status();
+  absl::Status disabled = DisableImage(force).status();
   // With the lease, which was just taken, it is looked at as carefully.
   if (SaysLookAgain(disabled)) session_.memory.disabling.reset();
   plain_refused_ |= force == Force::kNo && CephErrno(disabled) == EINVAL;

@@ -38,22 +38,16 @@ absl::Status AwaitHalfEnable(Session& session) {
 namespace {
 
 /// One enable of one volume, from the first look to the answer: RunSteps().
-class Enabling {
+class Enabling final : public VerbRun<EnableRequest> {
  public:
   Enabling(const EnableRequest& request, Session& session)
-      : context_(session.context),
-        environment_(session.environment),
-        request_(request),
-        session_(session) {}
+      : VerbRun("enable replication of", request, session) {}
 
   absl::Status See();
   absl::StatusOr<Next> Judge();
   absl::Status Await(const Next& next);
   absl::Status Act(const Next& next);
   absl::Status Answer(const Next& next);
-
-  Done done;
-  bool fresh = false;  // view_ is a look after the last step
 
  private:
   absl::Status ReadPool();
@@ -65,21 +59,11 @@ class Enabling {
   absl::Status TellScheduleOfRequest(Image& image) const;
   absl::Status EnableNow();
   absl::Status NameUnanswered(absl::Status enabled) const;
-  absl::Status Failed(absl::StatusCode code, const std::string& reason) const;
 
-  OperationContext& context_;
-  ReplicationEnvironment& environment_;
-  const EnableRequest& request_;
-  Session& session_;
   MirrorView view_;
   std::optional<PoolSeen> pool_;
   bool refused_ = false;  // by librbd, with EINVAL
 };
-
-absl::Status Enabling::Failed(absl::StatusCode code,
-                              const std::string& reason) const {
-  return FailedTo("enable replication of", session_.volume, code, reason);
-}
 
 absl::Status Enabling::See() {
   context_.Step("looking at the image");

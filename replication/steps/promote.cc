@@ -36,13 +36,10 @@ namespace addons {
 namespace {
 
 /// One promotion of one volume, from the first look to the answer: RunSteps().
-class Promotion {
+class Promotion final : public VerbRun<PromoteRequest> {
  public:
   Promotion(const PromoteRequest& request, Session& session)
-      : context_(session.context),
-        environment_(session.environment),
-        request_(request),
-        session_(session),
+      : VerbRun("promote", request, session),
         rescue_(session),
         change_(request, session, rescue_,
                 [this](const std::string& reason) { return Wait(reason); }) {}
@@ -52,9 +49,6 @@ class Promotion {
   absl::Status Await(const Next& next);
   absl::Status Act(const Next& next);
   absl::Status Answer(const Next& next) const;
-
-  Done done;
-  bool fresh = false;  // view_ is a look after the last step
 
  private:
   PromoteSeen Seen(const SiteNameFn& site_name) const;
@@ -74,12 +68,7 @@ class Promotion {
   absl::Status Yield(const std::string& reason);
   absl::Status ForgetDemotion();
   absl::Status KeepScheduleOfRequest();
-  absl::Status Refuse(absl::StatusCode code, const std::string& reason) const;
 
-  OperationContext& context_;
-  ReplicationEnvironment& environment_;
-  const PromoteRequest& request_;
-  Session& session_;
   Rescue rescue_;
   BecomePrimary change_;
   MirrorView view_;
@@ -183,10 +172,7 @@ absl::StatusOr<Next> Promotion::Judge() {
   return DecidePromote(Seen(names));
 }
 
-absl::Status Promotion::Answer(const Next& next) const {
-  return next.code == absl::StatusCode::kOk ? absl::OkStatus()
-                                            : Refuse(next.code, next.reason);
-}
+absl::Status Promotion::Answer(const Next& next) const { return Told(next); }
 
 absl::Status Promotion::Await(const Next& next) {
   return next.step == Step::kWait ? WaitForPeer(next) : WaitAsPrimary(next);
@@ -252,16 +238,11 @@ absl::StatusOr<SeriesClocks> Promotion::ReadClocks(bool disturbed) {
       view_, session_.volume.rados_namespace, disturbed, environment_.options));
 }
 
-absl::Status Promotion::Refuse(absl::StatusCode code,
-                               const std::string& reason) const {
-  return FailedTo("promote", session_.volume, code, reason);
-}
-
 absl::Status Promotion::Wait(const std::string& reason,
                              const std::string& clock) {
   context_.Step(absl::StrCat("waiting: ", reason));
   context_.TellClock(clock);
-  absl::Status pending = Refuse(absl::StatusCode::kUnavailable, reason);
+  absl::Status pending = Failed(absl::StatusCode::kUnavailable, reason);
   context_.SetPending(pending);
   if (request_.answer_by.has_value() && !context_.mutating() &&
       context_.clock().Now() >= *request_.answer_by) {
@@ -280,7 +261,7 @@ absl::Status Promotion::WaitForPeer(const Next& next) {
   const std::string reason =
       absl::StrCat(next.reason, clock.empty() ? "" : "; ", clock);
   PromotionRest& rest = session_.memory.rest;
-  NoteRest(session_, looked_at_, Refuse(next.code, reason), &rest);
+  NoteRest(session_, looked_at_, Failed(next.code, reason), &rest);
   // A refused demotion counts for a time that no report tells.
   if (NeedsClocks(view_, request_.force) && !RefusalStands(view_)) {
     NoteSettled(environment_, view_, clocks_, &rest);
@@ -288,7 +269,7 @@ absl::Status Promotion::WaitForPeer(const Next& next) {
   ADDONS_RETURN_IF_ERROR(Wait(reason, clock));
   // An earlier try began to mutate, was refused by librbd, and by now the
   // other side looks different: nothing was changed, so just wait on.
-  return change_.OutOfPatience() ? Refuse(next.code, reason) : absl::OkStatus();
+  return change_.OutOfPatience() ? Failed(next.code, reason) : absl::OkStatus();
 }
 
 /// DescribeWaitClock(), or empty.
@@ -323,7 +304,7 @@ std::string Promotion::DescribeClock() {
 absl::Status Promotion::WaitAsPrimary(const Next& next) {
   const SteadyTime since =
       waits_since_.try_emplace(next.step, context_.clock().Now()).first->second;
-  if (!MayWaitOn(session_, since)) return Refuse(next.code, next.reason);
+  if (!MayWaitOn(session_, since)) return Failed(next.code, next.reason);
   awaits_release_ = next.step == Step::kAwaitRelease;
   return Wait(next.reason);
 }
@@ -378,7 +359,7 @@ absl::Status Promotion::RemoveRescue() {
 /// workload has begun all the same.
 absl::Status Promotion::Yield(const std::string& reason) {
   const auto refuse = [&](absl::string_view end) {
-    return Refuse(absl::StatusCode::kUnavailable, absl::StrCat(reason, end));
+    return Failed(absl::StatusCode::kUnavailable, absl::StrCat(reason, end));
   };
   ADDONS_ASSIGN_OR_RETURN(const ImageClients clients,
                           FindClients(session_, view_.image_id));

@@ -23,13 +23,10 @@ namespace {
 
 /// The role of a copy from the request of a resync to its end.
 constexpr char kBeingMadeAnew[] = "being made anew";
-class Resynchronization {
+class Resynchronization final : public VerbRun<ResyncRequest> {
  public:
   Resynchronization(const ResyncRequest& request, Session& session)
-      : context_(session.context),
-        environment_(session.environment),
-        request_(request),
-        session_(session) {}
+      : VerbRun("resync", request, session) {}
 
   absl::Status See();
   absl::StatusOr<Next> Judge();
@@ -37,8 +34,6 @@ class Resynchronization {
   absl::Status Act(const Next& next);
   absl::Status Answer(const Next& next);
 
-  Done done;
-  bool fresh = false;  // nothing is looked at any more
   const ResyncResult& result() const { return result_; }
 
  private:
@@ -49,12 +44,7 @@ class Resynchronization {
   bool MayAwaitReports();
   absl::Status Ready();
   absl::Status Request();
-  absl::Status Failed(absl::StatusCode code, const std::string& reason) const;
 
-  OperationContext& context_;
-  ReplicationEnvironment& environment_;
-  const ResyncRequest& request_;
-  Session& session_;
   std::optional<MirrorView> view_;      // nullopt: the image is absent
   std::optional<RescueRecord> rescue_;  // read with view_, of a secondary
   ResyncResult result_;
@@ -70,11 +60,6 @@ bool IsDemotedIncarnation(const MirrorView& view) {
   const auto saved = view.marks.find(kDemotionMark);
   return saved != view.marks.end() &&
          saved->second == DemotionMark(view.created);
-}
-
-absl::Status Resynchronization::Failed(absl::StatusCode code,
-                                       const std::string& reason) const {
-  return FailedTo("resync", session_.volume, code, reason);
 }
 
 absl::Status Resynchronization::See() {

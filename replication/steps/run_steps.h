@@ -6,8 +6,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "base/status_macros.h"
 #include "replication/decide/next.h"
+#include "replication/session.h"
 
 namespace addons {
 
@@ -54,6 +56,43 @@ absl::Status RunSteps(Verb& verb) {
     }
   }
 }
+
+/// What the runs of all verbs have: one call's work with one volume, from the
+/// first look to the answer. For one thread.
+template <typename Request>
+class VerbRun {
+ public:
+  Done done;
+  bool fresh = false;
+
+ protected:
+  /// `action` as messages tell it: "demote", "enable replication of".
+  VerbRun(const char* action, const Request& request, Session& session)
+      : context_(session.context),
+        environment_(session.environment),
+        request_(request),
+        session_(session),
+        action_(action) {}
+  ~VerbRun() = default;
+
+  /// FailedTo() of this verb and volume.
+  absl::Status Failed(absl::StatusCode code, absl::string_view reason) const {
+    return FailedTo(action_, session_.volume, code, reason);
+  }
+  /// What the table says, as the call's answer.
+  absl::Status Told(const Next& next) const {
+    return next.code == absl::StatusCode::kOk ? absl::OkStatus()
+                                              : Failed(next.code, next.reason);
+  }
+
+  OperationContext& context_;
+  ReplicationEnvironment& environment_;
+  const Request& request_;
+  Session& session_;
+
+ private:
+  const char* const action_;
+};
 
 /// Of a step that is none of the verb's.
 inline absl::Status NoSuchStep() {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <ctime>
+#include <map>
 #include <set>
 #include <string>
 
@@ -61,6 +62,44 @@ TEST_F(DemoteTest, RefusesAnImageThatIsOpenAndLeavesItsWorkloadAlone) {
   disk.reset();
   EXPECT_THAT(Demote("a", volume), HasCode(Code::OK));
   EXPECT_FALSE(IsPrimary("a", volume));
+}
+
+// A client stands for the gateway. What the driver notes at the image stays on
+// its site, also when the image was a copy in between.
+TEST_F(DemoteTest, WhereAGatewayExportsTheImageIsToldOnItsSite) {
+  const TestVolume volume = MakeReplicatedVolume();
+  const std::map<std::string, std::string> noted = {
+      {".rbd.nvmeof.SubsystemNQN", "nqn.2016-06.io.spdk:site-a"},
+      {".rbd.nvmeof.NamespaceID", "3"},
+      {".rbd.nvmeof.NamespaceUUID", "7c9a1b3e-0000-4000-8000-000000000003"},
+      {".rbd.nvmeof.listeners", R"([{"address":"127.0.0.1","port":4420}])"},
+      {".rbd.nvmeof.GatewayAddress", "127.0.0.1"},
+      {".rbd.nvmeof.GatewayPort", "5500"}};
+  for (const auto& [key, value] : noted) {
+    Rbd("a", {"image-meta", "set", ImageSpec(volume), key, value});
+  }
+  auto gateway = OpenDisk("a", volume);
+  ASSERT_EQ(gateway->Write(0, "exported"), 0);
+  const grpc::Status refused = Demote("a", volume);
+  EXPECT_THAT(refused, HasCode(Code::FAILED_PRECONDITION));
+  EXPECT_THAT(refused.error_message(),
+              HasSubstr("remove namespace 3 of subsystem "
+                        "'nqn.2016-06.io.spdk:site-a' at the NVMe-oF gateway "
+                        "'127.0.0.1:5500'"));
+  gateway.reset();
+
+  ASSERT_THAT(Demote("a", volume), HasCode(Code::OK));
+  ASSERT_THAT(PromoteAtLast("b", volume), HasCode(Code::OK));
+  EXPECT_THAT(ReadText("b", volume), StartsWith("exported"));
+  for (const auto& [key, value] : noted) {
+    EXPECT_EQ(Metadata("b", volume, key), "") << key;
+  }
+  Synchronize("b", volume);
+  ASSERT_THAT(Demote("b", volume), HasCode(Code::OK));
+  ASSERT_THAT(PromoteAtLast("a", volume), HasCode(Code::OK));
+  for (const auto& [key, value] : noted) {
+    EXPECT_EQ(Metadata("a", volume, key), value) << key;
+  }
 }
 
 TEST_F(DemoteTest, AReaderIsNoWorkload) {

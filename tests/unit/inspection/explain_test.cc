@@ -17,6 +17,7 @@
 #include "replication/look/mirrored_clone.h"
 #include "replication/look/mount_restriction.h"
 #include "replication/look/move_marks.h"
+#include "replication/look/nvmeof_export.h"
 #include "tests/fakes/local_notes.h"
 #include "tests/unit/replication/verbs_fixture.h"
 #include "tests/unit/replication/without_numbers.h"
@@ -479,6 +480,23 @@ TEST_F(ExplainTest, WhoMayMountIsToldOnBothSites) {
   ASSERT_OK(Demote(on_b_));
   ASSERT_OK(Promote(on_a_));
   EXPECT_EQ(may(on_a_), "only by the service account 'db'");
+}
+
+TEST_F(ExplainTest, AGatewaysExportIsToldWhereItIsNoted) {
+  AddMirrored();
+  world_.Advance(minutes(1));
+  const auto exported = [this](Daemon& daemon) {
+    return Said(Explain(daemon), "image/exported");
+  };
+  EXPECT_EQ(exported(on_a_), "");
+  a_.SetImageMetadata(image_, absl::StrCat(kNvmeofPrefix, "SubsystemNQN"),
+                      "nqn.site-a");
+  EXPECT_EQ(exported(on_a_),
+            "as namespace of this image in subsystem 'nqn.site-a'");
+  ASSERT_OK(Demote(on_a_));
+  world_.Advance(seconds(30));
+  EXPECT_EQ(exported(on_b_), "");
+  EXPECT_THAT(exported(on_a_), HasSubstr("noted here while this site was"));
 }
 
 TEST_F(ExplainTest, WantedAndRealScheduleAreTold) {

@@ -3,10 +3,13 @@
 #include "replication/steps/demote.h"
 
 #include <cerrno>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "ceph/mirror.h"
 #include "ceph/pool.h"
 #include "replication/look/move_marks.h"
+#include "replication/look/nvmeof_export.h"
 #include "replication/look/record.h"
 #include "tests/fakes/local_notes.h"
 #include "tests/unit/replication/verbs_fixture.h"
@@ -491,6 +494,24 @@ TEST_F(DemoteTest, EachClientIsNamed) {
               StatusIs(kFailedPrecondition,
                        AllOf(HasSubstr("client.4464"), HasSubstr("client.4465"),
                              HasSubstr("10.1.2.4:0/78"))));
+}
+
+// No pod has to use the volume: the gateway keeps it open.
+TEST_F(DemoteTest, WhereAGatewayExportsTheImageIsTold) {
+  for (const auto& [key, value] :
+       {std::pair("SubsystemNQN", "nqn.site-a"), std::pair("NamespaceID", "3"),
+        std::pair("GatewayAddress", "10.1.2.3")}) {
+    a_.SetImageMetadata(image_, absl::StrCat(kNvmeofPrefix, key), value);
+  }
+  a_.AddWatcher(image_, kClient, 4464);
+  EXPECT_THAT(Demote(on_a_),
+              StatusIs(kFailedPrecondition,
+                       AllOf(HasSubstr(kClient),
+                             HasSubstr("while no pod uses it: remove namespace "
+                                       "3 of subsystem 'nqn.site-a' at the "
+                                       "NVMe-oF gateway '10.1.2.3'"))));
+  a_.RemoveWatcher(image_, 4464);
+  EXPECT_OK(Demote(on_a_));
 }
 
 TEST_F(DemoteTest, MirrorDaemonsAreNoWorkload) {
